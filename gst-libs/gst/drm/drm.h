@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The one header applications include. */
+#include <gst/drm/drm-prelude.h>
+#include <gst/drm/gstdrmallocator.h>
+#include <gst/drm/gstdrmbufferpool.h>
+#include <gst/drm/gstdrmerror.h>
+#include <gst/drm/gstdrmformat.h>
+#include <gst/drm/gstdrmformatset.h>
+#include <gst/drm/gstdrmframe.h>
+#include <gst/drm/gstdrmsync.h>
+#include <gst/drm/gstdrmvideoinfo.h>

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Glue between the C++ core and GLib: for this tree's sources alone, never installed.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <gst/gst.h>
+
+#include "core/result.hpp"
+#include "gstdrmerror.h"
+
+namespace gstdrm {
+
+// Sole owner of one reference of a GObject, GstMiniObject or other GLib-counted type. adopt() takes a
+// transfer-full pointer, share() a transfer-none one, so each call site says which it got.
+template <typename T> struct GstTraits {
+  static void ref(T *p)
+  {
+    if constexpr (std::is_same_v<T, GstCaps> || std::is_same_v<T, GstBuffer> || std::is_same_v<T, GstSample> ||
+                  std::is_same_v<T, GstMemory> || std::is_same_v<T, GstQuery> || std::is_same_v<T, GstEvent> ||
+                  std::is_same_v<T, GstMessage>)
+      gst_mini_object_ref(GST_MINI_OBJECT_CAST(p));
+    else
+      g_object_ref(p);
+  }
+  static void unref(T *p)
+  {
+    if constexpr (std::is_same_v<T, GstCaps> || std::is_same_v<T, GstBuffer> || std::is_same_v<T, GstSample> ||
+                  std::is_same_v<T, GstMemory> || std::is_same_v<T, GstQuery> || std::is_same_v<T, GstEvent> ||
+                  std::is_same_v<T, GstMessage>)
+      gst_mini_object_unref(GST_MINI_OBJECT_CAST(p));
+    else
+      g_object_unref(p);
+  }
+};
+
+template <typename T> class GstPtr {
+public:
+  GstPtr() noexcept = default;
+  static GstPtr adopt(T *p) noexcept { return GstPtr(p); }
+  static GstPtr share(T *p) noexcept
+  {
+    if (p)
+      GstTraits<T>::ref(p);
+    return GstPtr(p);
+  }
+  GstPtr(GstPtr &&other) noexcept : p_(other.release()) {}
+  GstPtr &operator=(GstPtr &&other) noexcept
+  {
+    reset(other.release());
+    return *this;
+  }
+  GstPtr(const GstPtr &other) noexcept : GstPtr(share(other.p_)) {}
+  GstPtr &operator=(const GstPtr &other) noexcept
+  {
+    if (this != &other)
+      *this = share(other.p_);
+    return *this;
+  }
+  ~GstPtr() { reset(); }
+
+  [[nodiscard]] T *get() const noexcept { return p_; }
+  T *operator->() const noexcept { return p_; }
+  explicit operator bool() const noexcept { return p_ != nullptr; }
+  [[nodiscard]] T *release() noexcept { return std::exchange(p_, nullptr); }
+  void reset(T *adopted = nullptr) noexcept
+  {
+    if (T *old = std::exchange(p_, adopted))
+      GstTraits<T>::unref(old);
+  }
+
+private:
+  explicit GstPtr(T *p) noexcept : p_(p) {}
+  T *p_ = nullptr;
+};
+
+inline GError *to_gerror(const Error &error)
+{
+  return g_error_new_literal(GST_DRM_ERROR, static_cast<gint>(error.code), error.message.c_str());
+}
+
+inline void propagate(GError **dest, const Error &error)
+{
+  if (dest)
+    g_propagate_error(dest, to_gerror(error));
+}
+
+} // namespace gstdrm

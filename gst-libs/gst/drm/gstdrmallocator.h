@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/drm-prelude.h>
+#include <gst/drm/gstdrmformatset.h>
+#include <gst/video/video.h>
+
+G_BEGIN_DECLS
+
+/**
+ * GstDrmAllocatorKind:
+ * @GST_DRM_ALLOCATOR_KIND_AUTO: the first of udmabuf, dma-heap, dumb, gbm and memfd that works here
+ * @GST_DRM_ALLOCATOR_KIND_UDMABUF: sealed memfd pages exported through /dev/udmabuf
+ * @GST_DRM_ALLOCATOR_KIND_DMA_HEAP: a heap under /dev/dma_heap
+ * @GST_DRM_ALLOCATOR_KIND_DUMB: dumb buffers of a KMS device
+ * @GST_DRM_ALLOCATOR_KIND_GBM: a GPU's own allocator, with a list of modifiers to choose from
+ * @GST_DRM_ALLOCATOR_KIND_MEMFD: plain shared memory, which no device can import: the last resort
+ *
+ * Where buffers come from.
+ *
+ * Since: 0.1
+ */
+typedef enum {
+  GST_DRM_ALLOCATOR_KIND_AUTO,
+  GST_DRM_ALLOCATOR_KIND_UDMABUF,
+  GST_DRM_ALLOCATOR_KIND_DMA_HEAP,
+  GST_DRM_ALLOCATOR_KIND_DUMB,
+  GST_DRM_ALLOCATOR_KIND_GBM,
+  GST_DRM_ALLOCATOR_KIND_MEMFD,
+} GstDrmAllocatorKind;
+
+#define GST_TYPE_DRM_ALLOCATOR_KIND (gst_drm_allocator_kind_get_type ())
+
+GST_DRM_API
+GType gst_drm_allocator_kind_get_type (void);
+
+#define GST_TYPE_DRM_ALLOCATOR (gst_drm_allocator_get_type ())
+#define GST_DRM_ALLOCATOR(obj) \
+  (G_TYPE_CHECK_INSTANCE_CAST ((obj), GST_TYPE_DRM_ALLOCATOR, GstDrmAllocator))
+#define GST_IS_DRM_ALLOCATOR(obj) (G_TYPE_CHECK_INSTANCE_TYPE ((obj), GST_TYPE_DRM_ALLOCATOR))
+#define GST_DRM_ALLOCATOR_CLASS(klass) \
+  (G_TYPE_CHECK_CLASS_CAST ((klass), GST_TYPE_DRM_ALLOCATOR, GstDrmAllocatorClass))
+#define GST_DRM_ALLOCATOR_GET_CLASS(obj) \
+  (G_TYPE_INSTANCE_GET_CLASS ((obj), GST_TYPE_DRM_ALLOCATOR, GstDrmAllocatorClass))
+
+typedef struct _GstDrmAllocator GstDrmAllocator;
+typedef struct _GstDrmAllocatorClass GstDrmAllocatorClass;
+
+/**
+ * GstDrmAllocator:
+ *
+ * A #GstDmaBufAllocator that makes whole video frames for a fourcc and any of a list of modifiers.
+ *
+ * Since: 0.1
+ */
+struct _GstDrmAllocator
+{
+  GstDmaBufAllocator parent;
+
+  /*< private >*/
+  gpointer _gst_reserved[GST_PADDING];
+};
+
+/**
+ * GstDrmAllocatorClass:
+ * @parent_class: parent
+ * @get_formats: (transfer full): the pairs it can allocate; %NULL: any fourcc, LINEAR only
+ * @alloc_frame: (transfer full): see gst_drm_allocator_alloc_frame()
+ *
+ * Since: 0.1
+ */
+struct _GstDrmAllocatorClass
+{
+  GstDmaBufAllocatorClass parent_class;
+
+  GstDrmFormatSet *(*get_formats) (GstDrmAllocator *allocator);
+  GstBuffer *(*alloc_frame) (GstDrmAllocator *allocator, guint32 fourcc, guint width, guint height,
+                             const guint64 *modifiers, guint n_modifiers,
+                             const GstVideoAlignment *align, guint64 *modifier, GError **error);
+
+  /*< private >*/
+  gpointer _gst_reserved[GST_PADDING];
+};
+
+GST_DRM_API
+GType gst_drm_allocator_get_type (void);
+
+GST_DRM_API
+GstDrmAllocator *gst_drm_allocator_new (GstDrmAllocatorKind kind, const gchar *device, GError **error);
+
+GST_DRM_API
+GstDrmAllocator *gst_drm_allocator_new_for_fd (GstDrmAllocatorKind kind, gint drm_fd, GError **error);
+
+GST_DRM_API
+GstDrmAllocatorKind gst_drm_allocator_get_kind (GstDrmAllocator *allocator);
+
+GST_DRM_API
+const gchar *gst_drm_allocator_get_device (GstDrmAllocator *allocator);
+
+GST_DRM_API
+GstDrmFormatSet *gst_drm_allocator_get_formats (GstDrmAllocator *allocator);
+
+GST_DRM_API
+GstBuffer *gst_drm_allocator_alloc_frame (GstDrmAllocator *allocator, guint32 fourcc, guint width,
+                                          guint height, const guint64 *modifiers, guint n_modifiers,
+                                          const GstVideoAlignment *align, guint64 *modifier,
+                                          GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstDrmAllocator, gst_object_unref)
+
+G_END_DECLS

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/drm/drm-prelude.h>
+#include <gst/drm/gstdrmallocator.h>
+#include <gst/drm/gstdrmvideoinfo.h>
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_DRM_BUFFER_POOL (gst_drm_buffer_pool_get_type ())
+GST_DRM_API
+G_DECLARE_FINAL_TYPE (GstDrmBufferPool, gst_drm_buffer_pool, GST, DRM_BUFFER_POOL, GstBufferPool)
+
+GST_DRM_API
+GstBufferPool *gst_drm_buffer_pool_new (GstDrmAllocator *allocator);
+
+G_END_DECLS

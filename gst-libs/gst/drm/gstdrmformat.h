@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/drm/drm-prelude.h>
+#include <gst/video/video.h>
+
+G_BEGIN_DECLS
+
+/**
+ * GST_DRM_MODIFIER_LINEAR:
+ *
+ * DRM_FORMAT_MOD_LINEAR of drm_fourcc.h.
+ *
+ * Since: 0.1
+ */
+#define GST_DRM_MODIFIER_LINEAR G_GUINT64_CONSTANT (0)
+
+/**
+ * GST_DRM_MODIFIER_IMPLICIT:
+ *
+ * DRM_FORMAT_MOD_INVALID of drm_fourcc.h: as a member of a format set, the implicit modifier.
+ *
+ * Since: 0.1
+ */
+#define GST_DRM_MODIFIER_IMPLICIT G_GUINT64_CONSTANT (0x00ffffffffffffff)
+
+GST_DRM_API
+gboolean gst_drm_format_parse (const gchar *str, guint32 *fourcc, guint64 *modifier, GError **error);
+
+GST_DRM_API
+gchar *gst_drm_format_to_string (guint32 fourcc, guint64 modifier);
+
+GST_DRM_API
+gchar *gst_drm_modifier_describe (guint64 modifier);
+
+GST_DRM_API
+GstVideoFormat gst_drm_format_to_video_format (guint32 fourcc, guint64 modifier);
+
+GST_DRM_API
+guint32 gst_drm_format_from_video_format (GstVideoFormat format, guint64 *modifier);
+
+G_END_DECLS

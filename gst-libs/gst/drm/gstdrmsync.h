@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/drm/drm-prelude.h>
+
+G_BEGIN_DECLS
+
+typedef struct _GstDrmSyncMeta GstDrmSyncMeta;
+
+/**
+ * GstDrmSyncMeta:
+ * @meta: parent
+ *
+ * The acquire and release fences of a buffer. The fences live in a state that shallow copies of
+ * the buffer share, so that a release fence added to a copy reaches the producer's pool.
+ *
+ * Since: 0.1
+ */
+struct _GstDrmSyncMeta
+{
+  GstMeta meta;
+
+  /*< private >*/
+  gpointer state;
+};
+
+/**
+ * GstDrmFenceState:
+ * @GST_DRM_FENCE_STATE_PENDING: not signalled yet
+ * @GST_DRM_FENCE_STATE_SIGNALLED: signalled without an error
+ * @GST_DRM_FENCE_STATE_FAILED: signalled with an error: the work it stands for was not done
+ *
+ * Since: 0.1
+ */
+typedef enum {
+  GST_DRM_FENCE_STATE_PENDING,
+  GST_DRM_FENCE_STATE_SIGNALLED,
+  GST_DRM_FENCE_STATE_FAILED,
+} GstDrmFenceState;
+
+/**
+ * GstDrmAccess:
+ * @GST_DRM_ACCESS_READ: DMA_BUF_SYNC_READ
+ * @GST_DRM_ACCESS_WRITE: DMA_BUF_SYNC_WRITE
+ *
+ * What a user does with a dma-buf (linux/dma-buf.h).
+ *
+ * Since: 0.1
+ */
+typedef enum {
+  GST_DRM_ACCESS_READ = 1 << 0,
+  GST_DRM_ACCESS_WRITE = 1 << 1,
+} GstDrmAccess;
+
+#define GST_TYPE_DRM_FENCE_STATE (gst_drm_fence_state_get_type ())
+#define GST_TYPE_DRM_ACCESS (gst_drm_access_get_type ())
+#define GST_DRM_SYNC_META_API_TYPE (gst_drm_sync_meta_api_get_type ())
+
+GST_DRM_API
+GType gst_drm_fence_state_get_type (void);
+
+GST_DRM_API
+GType gst_drm_access_get_type (void);
+
+GST_DRM_API
+GType gst_drm_sync_meta_api_get_type (void);
+
+GST_DRM_API
+const GstMetaInfo *gst_drm_sync_meta_get_info (void);
+
+GST_DRM_API
+GstDrmSyncMeta *gst_buffer_add_drm_sync_meta (GstBuffer *buffer);
+
+GST_DRM_API
+GstDrmSyncMeta *gst_buffer_get_drm_sync_meta (GstBuffer *buffer);
+
+GST_DRM_API
+gboolean gst_drm_sync_meta_add_acquire_fence (GstDrmSyncMeta *meta, gint fence_fd, GError **error);
+
+GST_DRM_API
+gboolean gst_drm_sync_meta_add_release_fence (GstDrmSyncMeta *meta, gint fence_fd, GError **error);
+
+GST_DRM_API
+gint gst_drm_sync_meta_dup_acquire_fence (GstDrmSyncMeta *meta);
+
+GST_DRM_API
+gint gst_drm_sync_meta_dup_release_fence (GstDrmSyncMeta *meta);
+
+GST_DRM_API
+void gst_drm_sync_meta_clear (GstDrmSyncMeta *meta);
+
+GST_DRM_API
+gboolean gst_drm_fence_get_state (gint fence_fd, GstDrmFenceState *state, GError **error);
+
+GST_DRM_API
+gboolean gst_drm_fence_wait (gint fence_fd, GstClockTime timeout, GstDrmFenceState *state, GError **error);
+
+GST_DRM_API
+gint gst_drm_dmabuf_export_fence (gint dmabuf_fd, GstDrmAccess access, GError **error);
+
+GST_DRM_API
+gboolean gst_drm_dmabuf_import_fence (gint dmabuf_fd, gint fence_fd, GstDrmAccess access, GError **error);
+
+G_END_DECLS
