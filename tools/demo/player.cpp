@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The player of `./run demo`: a clip through a real decoder, dmabufupload and kmsdmabufsink, a
+// picture of what the display scanned out, and what each step cost.
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <gst/drm/drm.h>
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+namespace {
+
+struct Options {
+  gchar *png = nullptr;
+  gchar *sink_properties = nullptr;
+  gchar *upload_properties = nullptr;
+  gint snapshot_ms = 2500;
+  gint limit_s = 240;
+  gchar **clip = nullptr;
+};
+
+struct Player {
+  const Options &options;
+  GMainLoop *loop = nullptr;
+  GstElement *pipeline = nullptr;
+  GstElement *upload = nullptr;
+  GstElement *sink = nullptr;
+  std::vector<std::string> links; // one row per link, taken while playing
+  std::string picture;            // what became of the snapshot
+  bool snapshot_taken = false;
+  int status = EXIT_SUCCESS;
+};
+
+std::string take(gchar *text)
+{
+  std::string result = text ? text : "";
+  g_free(text);
+  return result;
+}
+
+guint64 stat_of(const GstStructure *stats, const char *name)
+{
+  guint64 value = 0;
+  if (stats)
+    gst_structure_get_uint64(stats, name, &value);
+  return value;
+}
+
+// "DMA_DRM YU12 320x240", "system memory I420 320x240"
+std::string describe_caps(GstCaps *caps)
+{
+  GstDrmVideoInfo info;
+  gst_drm_video_info_init(&info);
+  g_autoptr(GError) error = nullptr;
+  if (!gst_drm_video_info_from_caps_full(&info, caps, &error))
+    return take(gst_caps_to_string(caps));
+  const std::string size =
+      std::to_string(info.vinfo.width) + "x" + std::to_string(info.vinfo.height) + " at " +
+      std::to_string(info.vinfo.fps_n) + "/" + std::to_string(info.vinfo.fps_d);
+  if (gst_drm_is_dma_drm_caps(caps))
+    return "drm-format=" + take(gst_drm_format_to_string(info.drm_fourcc, info.drm_modifier)) + " " +
+           take(gst_drm_modifier_describe(info.drm_modifier)) + ", " + size;
+  return "format=" + std::string(gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info.vinfo))) +
+         ", " + size;
+}
+
+void collect_link(const GValue *item, gpointer user_data)
+{
+  auto *links = static_cast<std::vector<std::string> *>(user_data);
+  auto *element = GST_ELEMENT(g_value_get_object(item));
+  if (GST_IS_BIN(element))
+    return;
+  g_autoptr(GstIterator) pads = gst_element_iterate_src_pads(element);
+  GValue value = G_VALUE_INIT;
+  while (gst_iterator_next(pads, &value) == GST_ITERATOR_OK) {
+    auto *pad = GST_PAD(g_value_get_object(&value));
+    g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
+    g_autoptr(GstPad) peer = gst_pad_get_peer(pad);
+    // through the ghost pads of bins to the element that really gets the buffers
+    while (peer && GST_IS_PROXY_PAD(peer)) {
+      GstProxyPad *internal = gst_proxy_pad_get_internal(GST_PROXY_PAD(peer));
+      GstPad *next = internal ? gst_pad_get_peer(GST_PAD(internal)) : nullptr;
+      g_clear_object(&internal);
+      gst_object_unref(peer);
+      peer = next;
+    }
+    if (caps && peer && g_str_has_prefix(gst_structure_get_name(gst_caps_get_structure(caps, 0)), "video/x-raw")) {
+      g_autoptr(GstElement) to = gst_pad_get_parent_element(peer);
+      links->push_back(take(g_strdup_printf("  %-16s -> %-16s %s", GST_ELEMENT_NAME(element),
+                                            to ? GST_ELEMENT_NAME(to) : "?", describe_caps(caps).c_str())));
+    }
+    g_value_reset(&value);
+  }
+  g_value_unset(&value);
+}
+
+void collect_links(Player &player)
+{
+  player.links.clear();
+  g_autoptr(GstIterator) elements = gst_bin_iterate_recurse(GST_BIN(player.pipeline));
+  while (gst_iterator_foreach(elements, collect_link, &player.links) == GST_ITERATOR_RESYNC) {
+    player.links.clear();
+    gst_iterator_resync(elements);
+  }
+}
+
+std::string save_png(GstSample *sample, const char *path)
+{
+  g_autoptr(GError) error = nullptr;
+  g_autoptr(GstCaps) png = gst_caps_new_empty_simple("image/png");
+  g_autoptr(GstSample) picture = gst_video_convert_sample(sample, png, 30 * GST_SECOND, &error);
+  if (!picture)
+    return std::string("not written: ") + (error ? error->message : "no PNG encoder");
+  GstMapInfo map;
+  if (!gst_buffer_map(gst_sample_get_buffer(picture), &map, GST_MAP_READ))
+    return "not written: the encoded picture cannot be mapped";
+  const bool written =
+      g_file_set_contents(path, reinterpret_cast<const gchar *>(map.data), static_cast<gssize>(map.size), &error);
+  gst_buffer_unmap(gst_sample_get_buffer(picture), &map);
+  return written ? std::string(path) : std::string("not written: ") + error->message;
+}
+
+gboolean take_snapshot(gpointer user_data)
+{
+  auto &player = *static_cast<Player *>(user_data);
+  collect_links(player);
+  GstSample *sample = nullptr;
+  g_signal_emit_by_name(player.sink, "snapshot", &sample);
+  player.snapshot_taken = sample != nullptr;
+  if (!sample) {
+    player.picture = "none: this display has no writeback connector, or refused";
+    return G_SOURCE_REMOVE;
+  }
+  player.picture = save_png(sample, player.options.png);
+  gst_sample_unref(sample);
+  return G_SOURCE_REMOVE;
+}
+
+gboolean give_up(gpointer user_data)
+{
+  auto &player = *static_cast<Player *>(user_data);
+  std::fprintf(stderr, "demo: the clip has not ended after %d s; stopped\n", player.options.limit_s);
+  player.status = EXIT_FAILURE;
+  g_main_loop_quit(player.loop);
+  return G_SOURCE_REMOVE;
+}
+
+gboolean on_message(GstBus *, GstMessage *message, gpointer user_data)
+{
+  auto &player = *static_cast<Player *>(user_data);
+  g_autoptr(GError) error = nullptr;
+  g_autofree gchar *debug = nullptr;
+  switch (GST_MESSAGE_TYPE(message)) {
+  case GST_MESSAGE_ERROR:
+    gst_message_parse_error(message, &error, &debug);
+    std::fprintf(stderr, "demo: ERROR from %s: %s\n%s\n", GST_OBJECT_NAME(GST_MESSAGE_SRC(message)),
+                 error->message, debug ? debug : "");
+    player.status = EXIT_FAILURE;
+    g_main_loop_quit(player.loop);
+    break;
+  case GST_MESSAGE_WARNING:
+    gst_message_parse_warning(message, &error, &debug);
+    std::printf("warning from %s: %s\n", GST_OBJECT_NAME(GST_MESSAGE_SRC(message)), error->message);
+    break;
+  case GST_MESSAGE_INFO:
+    gst_message_parse_info(message, &error, &debug);
+    std::printf("note from %s: %s\n", GST_OBJECT_NAME(GST_MESSAGE_SRC(message)), error->message);
+    break;
+  case GST_MESSAGE_EOS:
+    g_main_loop_quit(player.loop);
+    break;
+  default:
+    break;
+  }
+  return G_SOURCE_CONTINUE;
+}
+
+void print_table(Player &player)
+{
+  g_autoptr(GstStructure) shown = nullptr;
+  g_autoptr(GstStructure) uploaded = nullptr;
+  g_object_get(player.sink, "drm-stats", &shown, nullptr);
+  g_object_get(player.upload, "drm-stats", &uploaded, nullptr);
+  const guint64 frames = stat_of(shown, "frames");
+  const double per_frame = frames ? 1.0 / static_cast<double>(frames) : 0.0;
+  const auto row = [&](const char *name, guint64 value, const char *note) {
+    std::printf("  %-26s %6" G_GUINT64_FORMAT "   %.3f per frame   %s\n", name, value,
+                static_cast<double>(value) * per_frame, note);
+  };
+
+  std::printf("\nlinks\n");
+  for (const std::string &link : player.links)
+    std::printf("%s\n", link.c_str());
+  std::printf("\nframes\n");
+  row("reached the sink", frames, "");
+  row("shown", stat_of(shown, "shown"), "flips that completed");
+  row("dropped", stat_of(shown, "dropped"), "");
+  row("late", stat_of(shown, "late"), "more than one refresh after their time");
+  std::printf("\nwhat it cost\n");
+  row("copies by dmabufupload", stat_of(uploaded, "copies"),
+      take(g_strdup(gst_structure_get_string(uploaded, "last-copy-reason"))).c_str());
+  row("copies after the upload", stat_of(shown, "copies"), "");
+  row("imports", stat_of(shown, "imports"), "once per dma-buf");
+  row("atomic commits", stat_of(shown, "commits"), "");
+  row("fence waits", stat_of(shown, "waits") + stat_of(uploaded, "waits"), "");
+  std::printf("\nwhat the display scanned out: %s\n", player.picture.c_str());
+  if (player.status == EXIT_SUCCESS && stat_of(shown, "shown") == 0) {
+    std::fprintf(stderr, "demo: no frame was shown\n");
+    player.status = EXIT_FAILURE;
+  }
+}
+
+bool build_pipeline(Player &player)
+{
+  const Options &options = player.options;
+  g_autofree gchar *line = g_strdup_printf(
+      "filesrc name=file ! decodebin ! videoconvertscale ! dmabufupload name=upload %s ! "
+      "kmsdmabufsink name=display %s",
+      options.upload_properties ? options.upload_properties : "", options.sink_properties ? options.sink_properties : "");
+  g_autoptr(GError) error = nullptr;
+  player.pipeline = gst_parse_launch(line, &error);
+  if (!player.pipeline || error) {
+    std::fprintf(stderr, "demo: %s\n", error ? error->message : "the pipeline could not be made");
+    return false;
+  }
+  g_autoptr(GstElement) file = gst_bin_get_by_name(GST_BIN(player.pipeline), "file");
+  g_object_set(file, "location", options.clip[0], nullptr);
+  player.upload = gst_bin_get_by_name(GST_BIN(player.pipeline), "upload");
+  player.sink = gst_bin_get_by_name(GST_BIN(player.pipeline), "display");
+  return true;
+}
+
+void play(Player &player)
+{
+  g_autoptr(GstBus) bus = gst_element_get_bus(player.pipeline);
+  player.loop = g_main_loop_new(nullptr, FALSE);
+  const guint watch = gst_bus_add_watch(bus, on_message, &player);
+  g_timeout_add(static_cast<guint>(player.options.snapshot_ms), take_snapshot, &player);
+  g_timeout_add_seconds(static_cast<guint>(player.options.limit_s), give_up, &player);
+
+  gst_element_set_state(player.pipeline, GST_STATE_PLAYING);
+  g_main_loop_run(player.loop);
+  if (player.status == EXIT_SUCCESS) {
+    if (!player.snapshot_taken) // a clip shorter than the time of the snapshot: its last frame
+      take_snapshot(&player);
+    print_table(player);
+    if (!player.snapshot_taken)
+      player.status = EXIT_FAILURE;
+  }
+  gst_element_set_state(player.pipeline, GST_STATE_NULL);
+  g_source_remove(watch);
+  g_main_loop_unref(player.loop);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+  Options options;
+  const GOptionEntry entries[] = {
+      {"png", 'o', 0, G_OPTION_ARG_FILENAME, &options.png, "Where the picture goes", "FILE"},
+      {"sink", 0, 0, G_OPTION_ARG_STRING, &options.sink_properties, "Properties of kmsdmabufsink", "TEXT"},
+      {"upload", 0, 0, G_OPTION_ARG_STRING, &options.upload_properties, "Properties of dmabufupload", "TEXT"},
+      {"snapshot-ms", 0, 0, G_OPTION_ARG_INT, &options.snapshot_ms, "When to take the picture", "MS"},
+      {"limit", 0, 0, G_OPTION_ARG_INT, &options.limit_s, "Give up after so many seconds", "S"},
+      {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.clip, "The clip", "CLIP"},
+      {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
+  g_autoptr(GOptionContext) context = g_option_context_new("- play a clip on a KMS display");
+  g_option_context_add_main_entries(context, entries, nullptr);
+  g_option_context_add_group(context, gst_init_get_option_group());
+  g_autoptr(GError) error = nullptr;
+  if (!g_option_context_parse(context, &argc, &argv, &error) || !options.clip || !options.png) {
+    std::fprintf(stderr, "demo: %s\n", error ? error->message : "a clip and --png are needed");
+    return 2;
+  }
+
+  Player player{options};
+  if (build_pipeline(player))
+    play(player);
+  else
+    player.status = EXIT_FAILURE;
+  g_clear_object(&player.upload);
+  g_clear_object(&player.sink);
+  g_clear_object(&player.pipeline);
+  g_free(options.png);
+  g_free(options.sink_properties);
+  g_free(options.upload_properties);
+  g_strfreev(options.clip);
+  return player.status;
+}
