@@ -4,3 +4,22 @@
 #pragma once
 
 #include <gst/drm/gstdrmvideoinfo.h>
+
+/* Table rows (initializers, trailing comma included) that name a GstVideoFormat of a newer GStreamer. */
+#if GST_CHECK_VERSION(1, 24, 0)
+#define GST_DRM_ROWS_SINCE_1_24(...) __VA_ARGS__
+#else
+#define GST_DRM_ROWS_SINCE_1_24(...)
+#endif
+
+#if GST_CHECK_VERSION(1, 26, 0)
+#define GST_DRM_ROWS_SINCE_1_26(...) __VA_ARGS__
+#else
+#define GST_DRM_ROWS_SINCE_1_26(...)
+#endif
+
+#if GST_CHECK_VERSION(1, 28, 0)
+#define GST_DRM_ROWS_SINCE_1_28(...) __VA_ARGS__
+#else
+#define GST_DRM_ROWS_SINCE_1_28(...)
+#endif

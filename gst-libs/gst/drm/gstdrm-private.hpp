@@ -75,6 +75,9 @@ private:
   T *p_ = nullptr;
 };
 
+// The debug category of the library, `drmformat`.
+GstDebugCategory *library_debug_category();
+
 inline GError *to_gerror(const Error &error)
 {
   return g_error_new_literal(GST_DRM_ERROR, static_cast<gint>(error.code), error.message.c_str());

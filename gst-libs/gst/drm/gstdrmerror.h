@@ -8,6 +8,30 @@ G_BEGIN_DECLS
 #define GST_DRM_ERROR (gst_drm_error_quark ())
 #define GST_TYPE_DRM_ERROR (gst_drm_error_get_type ())
 
+/**
+ * GST_DRM_ERROR:
+ *
+ * The error domain of this library.
+ *
+ * Since: 0.1
+ */
+
+/**
+ * GstDrmError:
+ * @GST_DRM_ERROR_FORMAT: a string is no drm-format, or a pair has no string
+ * @GST_DRM_ERROR_CAPS: caps do not describe a video format of DMA buffers
+ * @GST_DRM_ERROR_LAYOUT: the planes of a buffer do not fit its format, its size or its memory
+ * @GST_DRM_ERROR_DEVICE: a device cannot be opened, found or used
+ * @GST_DRM_ERROR_ALLOCATION: no buffer could be had
+ * @GST_DRM_ERROR_IMPORT: a device refused a buffer
+ * @GST_DRM_ERROR_SYNC: a fence could not be read, merged, waited for or converted
+ * @GST_DRM_ERROR_CONFLICT: the users of a buffer ask for what cannot be had together
+ * @GST_DRM_ERROR_UNSUPPORTED: the kernel or the build lacks what is needed
+ *
+ * Codes of %GST_DRM_ERROR.
+ *
+ * Since: 0.1
+ */
 typedef enum {
   GST_DRM_ERROR_FORMAT,
   GST_DRM_ERROR_CAPS,

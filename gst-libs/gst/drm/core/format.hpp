@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -47,7 +48,8 @@ std::string describe_modifier(std::uint64_t modifier);
 std::string describe_format(Format format);
 
 // How one plane of a fourcc is laid out in linear memory: blocks of block_width x block_height
-// pixels of the plane take block_bytes; the plane itself is subsampled by hsub x vsub.
+// samples of the plane take block_bytes; the plane itself is subsampled by hsub x vsub. A stride is
+// the bytes from one row of blocks to the next.
 struct PlaneInfo {
   std::uint8_t block_bytes = 0;
   std::uint8_t block_width = 1;
@@ -59,12 +61,18 @@ struct FourccInfo {
   std::uint32_t fourcc = 0;
   std::uint8_t n_planes = 0;
   std::array<PlaneInfo, kMaxPlanes> planes{};
+  bool is_yuv = false;
 };
 // nullptr for a fourcc whose linear layout is not known here.
 const FourccInfo *fourcc_info(std::uint32_t fourcc) noexcept;
+// All that fourcc_info() knows, sorted by fourcc.
+std::span<const FourccInfo> known_fourccs() noexcept;
+// Y'CbCr or Y only: decides default colorimetry. False also for what is not known.
+bool fourcc_is_yuv(std::uint32_t fourcc) noexcept;
 
 // Bytes in one row of the plane at this frame width, without padding; 0 where it would overflow 32 bits.
 std::uint32_t plane_row_bytes(const PlaneInfo &plane, std::uint32_t width) noexcept;
+// Rows of blocks in the plane at this frame height.
 std::uint32_t plane_rows(const PlaneInfo &plane, std::uint32_t height) noexcept;
 
 // Memory planes of the pair, auxiliary (compression) planes included; 0 where it is not known, and

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "sync_file.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <utility>
+
+#include <linux/dma-buf.h>
+#include <linux/sync_file.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+
+namespace gstdrm {
+
+namespace {
+
+static_assert(static_cast<std::uint32_t>(DmaBufAccess::Read) == DMA_BUF_SYNC_READ);
+static_assert(static_cast<std::uint32_t>(DmaBufAccess::Write) == DMA_BUF_SYNC_WRITE);
+static_assert(static_cast<std::uint32_t>(DmaBufAccess::ReadWrite) == DMA_BUF_SYNC_RW);
+
+// An ioctl that a signal may interrupt (drmIoctl() of libdrm retries on the same two).
+int retried_ioctl(int fd, unsigned long request, void *argument) noexcept
+{
+  int result = 0;
+  do {
+    result = ::ioctl(fd, request, argument);
+  } while (result == -1 && (errno == EINTR || errno == EAGAIN));
+  return result;
+}
+
+Error failed(const std::string &what, int fd, int error)
+{
+  return Error{ErrorCode::Sync,
+               what + " failed for file descriptor " + std::to_string(fd) + ": " + std::strerror(error) + " (errno " +
+                   std::to_string(error) + ")",
+               error};
+}
+
+// ENOTTY: the kernel, or what the descriptor stands for, does not know the ioctl.
+Error dmabuf_failed(const std::string &what, int fd, int error)
+{
+  Error result = failed(what, fd, error);
+  if (error == ENOTTY) {
+    result.code = ErrorCode::Unsupported;
+    result.message += "; it is no dma-buf, or the kernel is older than Linux 6.0";
+  }
+  return result;
+}
+
+} // namespace
+
+Result<FenceState> fence_state(int fence_fd)
+{
+  sync_file_info info{}; // num_fences of 0: the summary alone
+  if (retried_ioctl(fence_fd, SYNC_IOC_FILE_INFO, &info) != 0) {
+    const int error = errno;
+    return failed("SYNC_IOC_FILE_INFO", fence_fd, error);
+  }
+  // sync_file.h: 1 signalled, 0 active, below 0 an error
+  if (info.status == 0)
+    return FenceState::Pending;
+  return info.status > 0 ? FenceState::Signalled : FenceState::Failed;
+}
+
+Result<FenceState> fence_wait(int fence_fd, std::chrono::nanoseconds timeout)
+{
+  using Clock = std::chrono::steady_clock;
+  using std::chrono::nanoseconds;
+  constexpr long long kNanosecondsPerSecond = 1'000'000'000;
+
+  const Result<FenceState> first = fence_state(fence_fd);
+  if (!first || *first != FenceState::Pending)
+    return first;
+  const bool unlimited = timeout < nanoseconds::zero();
+  const Clock::time_point start = Clock::now();
+  for (;;) {
+    const nanoseconds spent = Clock::now() - start;
+    const nanoseconds left = spent < timeout ? timeout - spent : nanoseconds::zero();
+    const timespec limit{static_cast<time_t>(left.count() / kNanosecondsPerSecond),
+                         static_cast<long>(left.count() % kNanosecondsPerSecond)};
+    pollfd waited{fence_fd, POLLIN, 0};
+    const int ready = ::ppoll(&waited, 1, unlimited ? nullptr : &limit, nullptr);
+    const int error = errno;
+    if (ready >= 0)
+      return fence_state(fence_fd);
+    if (error != EINTR && error != EAGAIN)
+      return failed("Waiting for a fence", fence_fd, error);
+  }
+}
+
+Result<UniqueFd> fence_merge(int a, int b)
+{
+  if (a < 0 || b < 0) {
+    UniqueFd copy = UniqueFd::dup(a < 0 ? b : a);
+    const int error = errno;
+    if (!copy)
+      return failed("Duplicating a fence", a < 0 ? b : a, a < 0 && b < 0 ? EBADF : error);
+    return copy;
+  }
+  sync_merge_data merge{};
+  std::strncpy(merge.name, "gst-drm", sizeof merge.name - 1); // shown in debugfs
+  merge.fd2 = b;
+  merge.fence = -1;
+  if (retried_ioctl(a, SYNC_IOC_MERGE, &merge) != 0) {
+    const int error = errno;
+    return failed("SYNC_IOC_MERGE", a, error);
+  }
+  return UniqueFd(merge.fence); // close-on-exec: sync_file.c makes it so
+}
+
+Result<UniqueFd> dmabuf_export_fence(int dmabuf_fd, DmaBufAccess access)
+{
+  dma_buf_export_sync_file request{};
+  request.flags = static_cast<std::uint32_t>(access);
+  request.fd = -1;
+  if (retried_ioctl(dmabuf_fd, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &request) != 0) {
+    const int error = errno;
+    return dmabuf_failed("DMA_BUF_IOCTL_EXPORT_SYNC_FILE", dmabuf_fd, error);
+  }
+  return UniqueFd(request.fd); // close-on-exec: dma-buf.c makes it so
+}
+
+Result<void> dmabuf_import_fence(int dmabuf_fd, int fence_fd, DmaBufAccess access)
+{
+  dma_buf_import_sync_file request{};
+  request.flags = static_cast<std::uint32_t>(access);
+  request.fd = fence_fd; // the kernel takes its own reference
+  if (retried_ioctl(dmabuf_fd, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &request) != 0) {
+    const int error = errno;
+    return dmabuf_failed("DMA_BUF_IOCTL_IMPORT_SYNC_FILE", dmabuf_fd, error);
+  }
+  return {};
+}
+
+Result<CpuAccess> CpuAccess::begin(int dmabuf_fd, DmaBufAccess access)
+{
+  dma_buf_sync request{};
+  request.flags = DMA_BUF_SYNC_START | static_cast<std::uint64_t>(access);
+  if (retried_ioctl(dmabuf_fd, DMA_BUF_IOCTL_SYNC, &request) != 0) {
+    const int error = errno;
+    Error result = failed("DMA_BUF_IOCTL_SYNC", dmabuf_fd, error);
+    if (error == ENOTTY) {
+      result.code = ErrorCode::Unsupported;
+      result.message += "; it is no dma-buf";
+    }
+    return result;
+  }
+  return CpuAccess(dmabuf_fd, access);
+}
+
+CpuAccess::CpuAccess(CpuAccess &&other) noexcept : fd_(std::exchange(other.fd_, -1)), access_(other.access_) {}
+
+CpuAccess &CpuAccess::operator=(CpuAccess &&other) noexcept
+{
+  std::swap(fd_, other.fd_);
+  std::swap(access_, other.access_);
+  return *this;
+}
+
+CpuAccess::~CpuAccess()
+{
+  if (fd_ < 0)
+    return;
+  dma_buf_sync request{};
+  request.flags = DMA_BUF_SYNC_END | static_cast<std::uint64_t>(access_);
+  retried_ioctl(fd_, DMA_BUF_IOCTL_SYNC, &request);
+}
+
+} // namespace gstdrm

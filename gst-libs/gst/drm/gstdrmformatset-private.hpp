@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The format set behind its C name, for this library's own sources. Never installed.
+#pragma once
+
+#include <atomic>
+#include <optional>
+
+#include <gst/gst.h>
+
+#include "core/format_set.hpp"
+#include "gstdrmformatset.h"
+
+struct _GstDrmFormatSet {
+  std::atomic<int> ref_count{1};
+  gstdrm::FormatSet set;
+};
+
+namespace gstdrm {
+
+GstDrmFormatSet *wrap_format_set(FormatSet &&set);
+
+// The strings of a `drm-format` field: one, or a list, nested ones included. Adds to `pairs`; what
+// is no drm-format is logged and left out. False where the value is of another type.
+bool collect_drm_formats(const GValue *value, std::vector<Format> &pairs);
+
+// The same pairs as a `drm-format` value: a string where there is one, else a list in set order.
+// None of them may be implicit.
+void set_drm_formats(GstStructure *structure, std::span<const Format> pairs);
+
+} // namespace gstdrm

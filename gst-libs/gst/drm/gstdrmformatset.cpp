@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:gstdrmformatset
+ * @title: GstDrmFormatSet
+ * @short_description: a set of fourcc and modifier pairs
+ *
+ * What a device can take or make. A set is a mathematical set of pairs: the order in which they were
+ * added carries no meaning, and they come out sorted, linear first within a fourcc.
+ * %GST_DRM_MODIFIER_IMPLICIT may be a member.
+ *
+ * A set is filled by its only owner and immutable from the moment that it has a second one, so that
+ * any thread may read it then.
+ */
+#include "gstdrmformatset.h"
+
+#include <memory>
+#include <string>
+
+#include "gstdrm-private.hpp"
+#include "gstdrmformatset-private.hpp"
+
+using gstdrm::Format;
+using gstdrm::FormatSet;
+
+GstDrmFormatSet *gstdrm::wrap_format_set(FormatSet &&set)
+{
+  auto wrapped = std::make_unique<GstDrmFormatSet>();
+  wrapped->set = std::move(set);
+  return wrapped.release();
+}
+
+GType gst_drm_format_set_get_type(void)
+{
+  static const GType type =
+      g_boxed_type_register_static("GstDrmFormatSet", reinterpret_cast<GBoxedCopyFunc>(gst_drm_format_set_ref),
+                                   reinterpret_cast<GBoxedFreeFunc>(gst_drm_format_set_unref));
+  return type;
+}
+
+GType gst_drm_format_set_flags_get_type(void)
+{
+  static const GFlagsValue values[] = {
+      {GST_DRM_FORMAT_SET_FLAG_NONE, "GST_DRM_FORMAT_SET_FLAG_NONE", "none"},
+      {GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT, "GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT",
+       "linear-for-implicit"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_flags_register_static("GstDrmFormatSetFlags", values);
+  return type;
+}
+
+/**
+ * gst_drm_format_set_new: (constructor)
+ *
+ * Returns: (transfer full): a new, empty set
+ *
+ * Since: 0.1
+ */
+GstDrmFormatSet *gst_drm_format_set_new(void)
+{
+  return gstdrm::wrap_format_set({});
+}
+
+/**
+ * gst_drm_format_set_ref:
+ * @set: a #GstDrmFormatSet
+ *
+ * Shares @set, which is immutable from now on.
+ *
+ * Returns: (transfer full): @set
+ *
+ * Since: 0.1
+ */
+GstDrmFormatSet *gst_drm_format_set_ref(GstDrmFormatSet *set)
+{
+  g_return_val_if_fail(set != nullptr, nullptr);
+
+  set->ref_count.fetch_add(1, std::memory_order_relaxed);
+  return set;
+}
+
+/**
+ * gst_drm_format_set_unref:
+ * @set: (transfer full): a #GstDrmFormatSet
+ *
+ * Gives up one reference; the last one frees @set.
+ *
+ * Since: 0.1
+ */
+void gst_drm_format_set_unref(GstDrmFormatSet *set)
+{
+  g_return_if_fail(set != nullptr);
+
+  if (set->ref_count.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    std::default_delete<GstDrmFormatSet>()(set);
+}
+
+/**
+ * gst_drm_format_set_copy:
+ * @set: a #GstDrmFormatSet
+ *
+ * Returns: (transfer full): a new set with the same pairs, which may be added to
+ *
+ * Since: 0.1
+ */
+GstDrmFormatSet *gst_drm_format_set_copy(const GstDrmFormatSet *set)
+{
+  g_return_val_if_fail(set != nullptr, nullptr);
+
+  return gstdrm::wrap_format_set(FormatSet(set->set));
+}
+
+/**
+ * gst_drm_format_set_add:
+ * @set: a #GstDrmFormatSet with one owner
+ * @fourcc: a DRM fourcc
+ * @modifier: a DRM format modifier, %GST_DRM_MODIFIER_IMPLICIT included
+ *
+ * Adds a pair.
+ *
+ * Returns: %FALSE where @fourcc is not 4 printable ASCII characters, or the pair is there already
+ *
+ * Since: 0.1
+ */
+gboolean gst_drm_format_set_add(GstDrmFormatSet *set, guint32 fourcc, guint64 modifier)
+{
+  g_return_val_if_fail(set != nullptr, FALSE);
+  g_return_val_if_fail(set->ref_count.load(std::memory_order_acquire) == 1, FALSE);
+
+  return set->set.add({fourcc, modifier});
+}
+
+/**
+ * gst_drm_format_set_contains:
+ * @set: a #GstDrmFormatSet
+ * @fourcc: a DRM fourcc
+ * @modifier: a DRM format modifier
+ *
+ * Returns: %TRUE where exactly this pair is in @set
+ *
+ * Since: 0.1
+ */
+gboolean gst_drm_format_set_contains(const GstDrmFormatSet *set, guint32 fourcc, guint64 modifier)
+{
+  g_return_val_if_fail(set != nullptr, FALSE);
+
+  return set->set.contains({fourcc, modifier});
+}
+
+/**
+ * gst_drm_format_set_get_size:
+ * @set: a #GstDrmFormatSet
+ *
+ * Returns: how many pairs @set has
+ *
+ * Since: 0.1
+ */
+guint gst_drm_format_set_get_size(const GstDrmFormatSet *set)
+{
+  g_return_val_if_fail(set != nullptr, 0);
+
+  return static_cast<guint>(set->set.size());
+}
+
+/**
+ * gst_drm_format_set_get:
+ * @set: a #GstDrmFormatSet
+ * @index: from 0 on
+ * @fourcc: (out) (optional): the DRM fourcc
+ * @modifier: (out) (optional): the modifier
+ *
+ * The pair at @index of the sorted set.
+ *
+ * Returns: %FALSE where @index is beyond the last pair
+ *
+ * Since: 0.1
+ */
+gboolean gst_drm_format_set_get(const GstDrmFormatSet *set, guint index, guint32 *fourcc, guint64 *modifier)
+{
+  g_return_val_if_fail(set != nullptr, FALSE);
+
+  if (index >= set->set.size())
+    return FALSE;
+  const Format &format = set->set.pairs()[index];
+  if (fourcc)
+    *fourcc = format.fourcc;
+  if (modifier)
+    *modifier = format.modifier;
+  return TRUE;
+}
+
+/**
+ * gst_drm_format_set_get_modifiers:
+ * @set: a #GstDrmFormatSet
+ * @fourcc: a DRM fourcc
+ * @n_modifiers: (out): how many there are
+ *
+ * All modifiers of one fourcc: what an allocator is given to choose from.
+ *
+ * Returns: (transfer full) (nullable) (array length=n_modifiers): the modifiers, linear first; %NULL where
+ *   @fourcc is not in @set. Free with g_free().
+ *
+ * Since: 0.1
+ */
+guint64 *gst_drm_format_set_get_modifiers(const GstDrmFormatSet *set, guint32 fourcc, guint *n_modifiers)
+{
+  g_return_val_if_fail(set != nullptr, nullptr);
+  g_return_val_if_fail(n_modifiers != nullptr, nullptr);
+
+  const auto run = set->set.of_fourcc(fourcc);
+  *n_modifiers = static_cast<guint>(run.size());
+  if (run.empty())
+    return nullptr;
+  guint64 *modifiers = g_new(guint64, run.size());
+  for (std::size_t i = 0; i < run.size(); ++i)
+    modifiers[i] = run[i].modifier;
+  return modifiers;
+}
+
+/**
+ * gst_drm_format_set_intersect:
+ * @a: a #GstDrmFormatSet
+ * @b: a #GstDrmFormatSet
+ *
+ * The pairs that both have. The implicit modifier meets the implicit modifier only.
+ *
+ * Returns: (transfer full): a new set, empty where there is nothing in common
+ *
+ * Since: 0.1
+ */
+GstDrmFormatSet *gst_drm_format_set_intersect(const GstDrmFormatSet *a, const GstDrmFormatSet *b)
+{
+  g_return_val_if_fail(a != nullptr, nullptr);
+  g_return_val_if_fail(b != nullptr, nullptr);
+
+  return gstdrm::wrap_format_set(FormatSet::intersect(a->set, b->set));
+}
+
+/**
+ * gst_drm_format_set_intersect_full:
+ * @a: a #GstDrmFormatSet
+ * @b: a #GstDrmFormatSet
+ * @flags: how the implicit modifier is treated
+ *
+ * As gst_drm_format_set_intersect(); with %GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT a fourcc that
+ * one side has with the implicit modifier alone meets the other side's %GST_DRM_MODIFIER_LINEAR, as
+ * %GST_DRM_MODIFIER_LINEAR.
+ *
+ * Returns: (transfer full): a new set, empty where there is nothing in common
+ *
+ * Since: 0.1
+ */
+GstDrmFormatSet *gst_drm_format_set_intersect_full(const GstDrmFormatSet *a, const GstDrmFormatSet *b,
+                                                   GstDrmFormatSetFlags flags)
+{
+  g_return_val_if_fail(a != nullptr, nullptr);
+  g_return_val_if_fail(b != nullptr, nullptr);
+
+  const bool legacy = (flags & GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT) != 0;
+  return gstdrm::wrap_format_set(FormatSet::intersect(
+      a->set, b->set, legacy ? gstdrm::ImplicitRule::LinearForLegacy : gstdrm::ImplicitRule::Strict));
+}
+
+/**
+ * gst_drm_format_set_union:
+ * @a: a #GstDrmFormatSet
+ * @b: a #GstDrmFormatSet
+ *
+ * Returns: (transfer full): a new set of the pairs that either has
+ *
+ * Since: 0.1
+ */
+GstDrmFormatSet *gst_drm_format_set_union(const GstDrmFormatSet *a, const GstDrmFormatSet *b)
+{
+  g_return_val_if_fail(a != nullptr, nullptr);
+  g_return_val_if_fail(b != nullptr, nullptr);
+
+  return gstdrm::wrap_format_set(FormatSet::unite(a->set, b->set));
+}
+
+/**
+ * gst_drm_format_set_subtract:
+ * @a: a #GstDrmFormatSet
+ * @b: a #GstDrmFormatSet
+ *
+ * Returns: (transfer full): a new set of the pairs of @a that @b does not have
+ *
+ * Since: 0.1
+ */
+GstDrmFormatSet *gst_drm_format_set_subtract(const GstDrmFormatSet *a, const GstDrmFormatSet *b)
+{
+  g_return_val_if_fail(a != nullptr, nullptr);
+  g_return_val_if_fail(b != nullptr, nullptr);
+
+  return gstdrm::wrap_format_set(FormatSet::subtract(a->set, b->set));
+}
+
+/**
+ * gst_drm_format_set_is_subset:
+ * @a: a #GstDrmFormatSet
+ * @b: a #GstDrmFormatSet
+ *
+ * Returns: %TRUE where @b has every pair of @a
+ *
+ * Since: 0.1
+ */
+gboolean gst_drm_format_set_is_subset(const GstDrmFormatSet *a, const GstDrmFormatSet *b)
+{
+  g_return_val_if_fail(a != nullptr, FALSE);
+  g_return_val_if_fail(b != nullptr, FALSE);
+
+  return a->set.is_subset_of(b->set);
+}
+
+/**
+ * gst_drm_format_set_is_equal:
+ * @a: a #GstDrmFormatSet
+ * @b: a #GstDrmFormatSet
+ *
+ * Returns: %TRUE where both have the same pairs
+ *
+ * Since: 0.1
+ */
+gboolean gst_drm_format_set_is_equal(const GstDrmFormatSet *a, const GstDrmFormatSet *b)
+{
+  g_return_val_if_fail(a != nullptr, FALSE);
+  g_return_val_if_fail(b != nullptr, FALSE);
+
+  return a->set == b->set;
+}
+
+/**
+ * gst_drm_format_set_to_string:
+ * @set: a #GstDrmFormatSet
+ *
+ * For logs and errors: `{ NV12, NV12:0x0100000000000002, XR24 (implicit) }`.
+ *
+ * Returns: (transfer full): the text
+ *
+ * Since: 0.1
+ */
+gchar *gst_drm_format_set_to_string(const GstDrmFormatSet *set)
+{
+  g_return_val_if_fail(set != nullptr, nullptr);
+
+  std::string text = "{";
+  for (const Format &format : set->set.pairs()) {
+    text += text.size() > 1 ? ", " : " ";
+    if (format.modifier == gstdrm::kModImplicit)
+      text += gstdrm::fourcc_to_string(format.fourcc) + " (implicit)";
+    else
+      text += gstdrm::format_to_text(format).view();
+  }
+  return g_strdup((text + " }").c_str());
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:gstdrmframe
+ * @title: GstDrmFrame
+ * @short_description: what an importer needs to know of a buffer
+ *
+ * Every buffer has one #GstMemory per file descriptor and a #GstVideoMeta whose plane offsets count
+ * from the start of the buffer. A #GstDrmFrame says for each plane which descriptor it lies in, and
+ * where; it is filled only when the layout is sound, so that nothing else needs to be checked before
+ * a device gets it.
+ */
+#include "gstdrmframe.h"
+
+#include <limits>
+#include <memory>
+#include <string>
+
+#include <gst/allocators/gstfdmemory.h>
+
+#include "core/frame_layout.hpp"
+#include "gstdrm-private.hpp"
+#include "gstdrmformat.h"
+
+#define GST_CAT_DEFAULT gstdrm::library_debug_category()
+
+namespace {
+
+using gstdrm::Error;
+using gstdrm::ErrorCode;
+using gstdrm::FrameLayout;
+using gstdrm::ObjectInfo;
+using gstdrm::PlaneLayout;
+using gstdrm::Result;
+
+static_assert(GST_DRM_MAX_PLANES == gstdrm::kMaxPlanes);
+static_assert(GST_VIDEO_MAX_PLANES == gstdrm::kMaxPlanes);
+
+Error refuse(const std::string &why)
+{
+  return Error{ErrorCode::Layout, why, 0};
+}
+
+std::string number(guint64 value)
+{
+  return std::to_string(value);
+}
+
+std::string format_name(GstVideoFormat format)
+{
+  return format == GST_DRM_VIDEO_FORMAT_DMA_DRM ? "DMA_DRM" : gst_video_format_to_string(format);
+}
+
+// Only this library's own memories are known to keep their descriptor open while they live: others
+// may wrap a descriptor that somebody else closes (GST_FD_MEMORY_FLAG_DONT_CLOSE, which cannot be
+// read back). The allocator is looked up by name, for this file needs nothing else of it.
+bool owns_descriptor(const GstMemory *memory)
+{
+  const GType type = g_type_from_name("GstDrmAllocator");
+  return type != 0 && memory->allocator && g_type_is_a(G_OBJECT_TYPE(memory->allocator), type);
+}
+
+GQuark object_info_quark()
+{
+  static const GQuark quark = g_quark_from_static_string("gst-drm-object-info");
+  return quark;
+}
+
+// Facts of the memory's dma-buf, kept with the memory, so that a pooled buffer costs no system calls.
+Result<ObjectInfo> object_of(GstMemory *memory)
+{
+  const gint fd = gst_fd_memory_get_fd(memory);
+  GstMemory *root = memory->parent ? memory->parent : memory; // sub-memories share the descriptor
+  if (!owns_descriptor(root))
+    return gstdrm::query_object(fd);
+  if (const auto *kept =
+          static_cast<const ObjectInfo *>(gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(root), object_info_quark())))
+    return *kept;
+  Result<ObjectInfo> info = gstdrm::query_object(fd);
+  if (info)
+    gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(root), object_info_quark(),
+                              std::make_unique<ObjectInfo>(*info).release(), [](gpointer kept) {
+                                std::default_delete<ObjectInfo>()(static_cast<ObjectInfo *>(kept));
+                              });
+  return info;
+}
+
+// The memory in which byte `offset` of the buffer lies, and where in it, without merging or mapping.
+struct Location {
+  GstMemory *memory = nullptr;
+  gsize skip = 0; // from the start of the memory
+};
+
+Result<Location> locate(GstBuffer *buffer, gsize offset)
+{
+  gsize left = offset;
+  const guint n_memory = gst_buffer_n_memory(buffer);
+  for (guint i = 0; i < n_memory; ++i) {
+    GstMemory *memory = gst_buffer_peek_memory(buffer, i);
+    if (left < memory->size)
+      return Location{memory, left};
+    left -= memory->size;
+  }
+  return refuse("offset " + number(offset) + " lies outside of the buffer's " + number(n_memory) +
+                (n_memory == 1 ? " memory of " : " memories of ") + number(offset - left) + " bytes");
+}
+
+Result<PlaneLayout> plane_at(GstBuffer *buffer, gsize offset, guint32 stride)
+{
+  const Result<Location> place = locate(buffer, offset);
+  if (!place)
+    return place.error();
+  if (!gst_is_fd_memory(place->memory))
+    return refuse(std::string("offset ") + number(offset) + " lies in memory of type " +
+                  (place->memory->allocator ? place->memory->allocator->mem_type : "?") +
+                  ", which has no file descriptor");
+  const Result<ObjectInfo> object = object_of(place->memory);
+  if (!object)
+    return object.error();
+
+  PlaneLayout plane;
+  plane.fd = gst_fd_memory_get_fd(place->memory);
+  plane.stride_bytes = stride;
+  plane.object = *object;
+  if (__builtin_add_overflow(guint64{place->memory->offset}, guint64{place->skip}, &plane.offset_bytes))
+    return refuse("offset " + number(offset) + " overflows in its memory");
+  return plane;
+}
+
+// GstVideoMeta of a tiled GstVideoFormat counts tiles (video-tile.h); devices want bytes from one row
+// of pixels to the next.
+Result<guint32> stride_bytes(const GstVideoFormatInfo *finfo, gint stride, guint plane)
+{
+  if (stride < 0)
+    return refuse("stride " + std::to_string(stride) + " is negative");
+  if (!GST_VIDEO_FORMAT_INFO_IS_TILED(finfo))
+    return static_cast<guint32>(stride);
+  const guint64 bytes = guint64{static_cast<guint>(GST_VIDEO_TILE_X_TILES(stride))} *
+                        static_cast<guint64>(GST_VIDEO_FORMAT_INFO_TILE_STRIDE(finfo, plane));
+  if (bytes > std::numeric_limits<guint32>::max())
+    return refuse("stride of " + number(bytes) + " bytes is too large");
+  return static_cast<guint32>(bytes);
+}
+
+// Strides and offsets as a GstVideoMeta or, without one, a GstVideoInfo has them.
+struct Planes {
+  GstVideoFormat format = GST_VIDEO_FORMAT_UNKNOWN;
+  guint n = 0;
+  const gsize *offset = nullptr;
+  const gint *stride = nullptr;
+};
+
+// A producer may name the opaque pseudo-format, or the fourcc's GstVideoFormat.
+bool may_describe(GstVideoFormat format, const GstDrmVideoInfo &info)
+{
+  return format == GST_DRM_VIDEO_FORMAT_DMA_DRM || format == GST_VIDEO_INFO_FORMAT(&info.vinfo) ||
+         format == gst_drm_format_to_video_format(info.drm_fourcc, GST_DRM_MODIFIER_LINEAR);
+}
+
+Result<Planes> planes_of_meta(const GstVideoMeta &meta, const GstDrmVideoInfo &info)
+{
+  const auto width = static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo));
+  const auto height = static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo));
+  if (meta.width != width || meta.height != height)
+    return refuse("GstVideoMeta says " + number(meta.width) + "x" + number(meta.height) + ", the caps say " +
+                  number(width) + "x" + number(height));
+  if (!may_describe(meta.format, info))
+    return refuse("GstVideoMeta says format " + format_name(meta.format) + ", the caps say " +
+                  gstdrm::describe_format({info.drm_fourcc, info.drm_modifier}));
+  if (meta.n_planes < 1 || meta.n_planes > GST_DRM_MAX_PLANES)
+    return refuse("GstVideoMeta has " + number(meta.n_planes) + " planes, a frame has 1 to 4");
+  return Planes{meta.format, meta.n_planes, meta.offset, meta.stride};
+}
+
+Result<Planes> planes_of_info(GstBuffer *buffer, const GstDrmVideoInfo &info)
+{
+  const GstVideoFormat format = GST_VIDEO_INFO_FORMAT(&info.vinfo);
+  if (info.drm_modifier != GST_DRM_MODIFIER_LINEAR || format == GST_DRM_VIDEO_FORMAT_DMA_DRM)
+    return refuse("the buffer has no GstVideoMeta, and " +
+                  gstdrm::describe_format({info.drm_fourcc, info.drm_modifier}) + " has no default layout");
+  const guint n_memory = gst_buffer_n_memory(buffer);
+  if (n_memory != 1)
+    return refuse("the buffer has no GstVideoMeta, and " + number(n_memory) +
+                  " memories; the default layout needs one");
+  return Planes{format, GST_VIDEO_INFO_N_PLANES(&info.vinfo), info.vinfo.offset, info.vinfo.stride};
+}
+
+Result<FrameLayout> layout_of(GstBuffer *buffer, const GstDrmVideoInfo &info)
+{
+  if (gst_buffer_n_memory(buffer) == 0)
+    return refuse("the buffer has no memory");
+  const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
+  const Result<Planes> planes = meta ? planes_of_meta(*meta, info) : planes_of_info(buffer, info);
+  if (!planes)
+    return planes.error();
+
+  FrameLayout layout;
+  layout.format = {info.drm_fourcc, info.drm_modifier};
+  layout.width = static_cast<guint32>(GST_VIDEO_INFO_WIDTH(&info.vinfo));
+  layout.height = static_cast<guint32>(GST_VIDEO_INFO_HEIGHT(&info.vinfo));
+  layout.n_planes = planes->n;
+  const GstVideoFormatInfo *finfo = gst_video_format_get_info(planes->format);
+  for (guint i = 0; i < planes->n; ++i) {
+    const Result<guint32> stride = stride_bytes(finfo, planes->stride[i], i);
+    if (!stride)
+      return refuse("plane " + number(i) + ": " + stride.error().message);
+    const Result<PlaneLayout> plane = plane_at(buffer, planes->offset[i], *stride);
+    if (!plane)
+      return refuse("plane " + number(i) + ": " + plane.error().message);
+    layout.planes[i] = *plane;
+  }
+  const Result<void> checked = gstdrm::check_layout(layout);
+  if (!checked)
+    return checked.error();
+  return layout;
+}
+
+void fill(GstDrmFrame *frame, const FrameLayout &layout)
+{
+  *frame = GstDrmFrame{};
+  frame->drm_fourcc = layout.format.fourcc;
+  frame->drm_modifier = layout.format.modifier;
+  frame->width = layout.width;
+  frame->height = layout.height;
+  frame->n_planes = static_cast<guint>(layout.n_planes);
+  for (std::size_t i = 0; i < GST_DRM_MAX_PLANES; ++i) {
+    const PlaneLayout &from = layout.planes[i];
+    GstDrmFramePlane &to = frame->planes[i];
+    to.fd = from.fd;
+    to.stride = from.stride_bytes;
+    to.offset = from.offset_bytes;
+    to.size = from.object.size_bytes;
+    to.device = from.object.identity.device;
+    to.inode = from.object.identity.inode;
+  }
+}
+
+} // namespace
+
+/**
+ * gst_drm_frame_from_buffer:
+ * @frame: (out caller-allocates): a #GstDrmFrame
+ * @buffer: a #GstBuffer with one #GstMemory per file descriptor
+ * @info: the negotiated format
+ * @error: location for a #GError, or %NULL
+ *
+ * Finds the descriptor, offset and stride of every plane of @buffer, and checks them: the number of
+ * planes against fourcc and modifier, live descriptors, 32-bit offsets; for a linear layout or a tiling of
+ * known size also that the stride holds a row and every plane lies inside its dma-buf. For any other
+ * modifier, %GST_DRM_MODIFIER_IMPLICIT included, strides are passed on unread. Without a #GstVideoMeta the
+ * default layout of a linear format in one memory is taken, and nothing else. Neither maps nor merges
+ * memories, and calls no device.
+ *
+ * @frame borrows its descriptors from @buffer, and is left alone on failure.
+ *
+ * Returns: %FALSE with %GST_DRM_ERROR_LAYOUT, and the numbers, where the layout is not sound
+ *
+ * Since: 0.1
+ */
+gboolean gst_drm_frame_from_buffer(GstDrmFrame *frame, GstBuffer *buffer, const GstDrmVideoInfo *info, GError **error)
+{
+  g_return_val_if_fail(frame != nullptr, FALSE);
+  g_return_val_if_fail(GST_IS_BUFFER(buffer), FALSE);
+  g_return_val_if_fail(info != nullptr, FALSE);
+  g_return_val_if_fail(error == nullptr || *error == nullptr, FALSE);
+
+  const Result<FrameLayout> layout = layout_of(buffer, *info);
+  if (!layout) {
+    GST_DEBUG("refused %" GST_PTR_FORMAT ": %s", static_cast<void *>(buffer), layout.error().message.c_str());
+    gstdrm::propagate(error, layout.error());
+    return FALSE;
+  }
+  fill(frame, *layout);
+  return TRUE;
+}
