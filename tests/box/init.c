@@ -20,6 +20,7 @@
 #include <linux/random.h>
 #include <net/if.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -300,6 +301,8 @@ static int run(char **argv, char **env, const char *directory, int out_file, int
   struct stream streams[] = { { out[0], out_file }, { err[0], err_file } };
   int signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 
+  // Ahead of the command, so that what it wrote is outside already should it crash the kernel next.
+  sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &(struct sched_param){ .sched_priority = 1 });
   command = start(argv, env, directory, out[1], err[1]);
   for (bool ended = false; !ended;) {
     struct pollfd polls[] = { { streams[0].from, POLLIN, 0 },

@@ -89,6 +89,11 @@ notices_kernel_trouble() {
   gives 125 box -- bash -c 'echo "<4>WARNING: made up for a test" >/dev/kmsg'
 }
 
+keeps_last_words() {
+  gives 125 box -- bash -c 'echo last words; echo c >/proc/sysrq-trigger' >out 2>err &&
+    prints "last words" cat out && grep "Kernel panic" err
+}
+
 frees_its_files() {
   local before after
   mkdir -p tmp
@@ -98,7 +103,7 @@ frees_its_files() {
   [[ $before == "$after" ]]
 }
 
-echo 1..27
+echo 1..28
 check "status 0" gives 0 box -- true
 check "status 3" gives 3 box -- bash -c 'exit 3'
 check "killed by a signal: 128 + n" gives 137 box -- bash -c 'kill -KILL $$'
@@ -126,6 +131,7 @@ check "two processors" prints 2 box --cpus 2 -- nproc
 check "virtual time: an hour passes at once" ends_long_sleep_at_once
 check "virtual time: runs repeat themselves" repeats_itself
 check "a kernel warning fails the run: 125" notices_kernel_trouble
+check "a panic: 125, its log, and the output so far" keeps_last_words
 check "leaves no files behind" frees_its_files
 here=$(cat /etc/gst-drm-world 2>/dev/null || echo debian12)
 check "world $here has Debian's python" \
