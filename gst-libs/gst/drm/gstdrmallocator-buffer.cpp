@@ -14,12 +14,45 @@ namespace gstdrm {
 
 namespace {
 
-// GStreamer's name of the layout. An implicit modifier goes by the name of its fourcc, as its caps do.
-GstVideoFormat meta_format(const Format &format)
+// A tiled GstVideoFormat counts tiles in its strides (video-tile.h); 0 where rows are no whole tiles.
+gint tiled_stride(const GstVideoFormatInfo *finfo, guint plane, std::uint32_t stride_bytes, guint height)
 {
-  const std::uint64_t modifier = format.modifier == kModImplicit ? kModLinear : format.modifier;
-  const GstVideoFormat named = gst_drm_format_to_video_format(format.fourcc, modifier);
-  return named == GST_VIDEO_FORMAT_UNKNOWN ? GST_DRM_VIDEO_FORMAT_DMA_DRM : named;
+  const auto tile_bytes = static_cast<std::uint32_t>(GST_VIDEO_FORMAT_INFO_TILE_STRIDE(finfo, plane));
+  const guint tile_height = GST_VIDEO_FORMAT_INFO_TILE_HEIGHT(finfo, plane);
+  if (tile_bytes == 0 || tile_height == 0 || stride_bytes % tile_bytes != 0)
+    return 0;
+  const guint rows = GST_VIDEO_SUB_SCALE(GST_VIDEO_FORMAT_INFO_H_SUB(finfo, plane), height);
+  return static_cast<gint>(
+      GST_VIDEO_TILE_MAKE_STRIDE(stride_bytes / tile_bytes, (rows + tile_height - 1) / tile_height));
+}
+
+struct MetaLayout {
+  GstVideoFormat format = GST_DRM_VIDEO_FORMAT_DMA_DRM;
+  std::array<gint, GST_VIDEO_MAX_PLANES> strides{};
+};
+
+// GStreamer's name of the layout and its strides in that format's terms. An implicit modifier goes by the
+// name of its fourcc, as its caps do.
+MetaLayout meta_layout(const AllocatedFrame &frame)
+{
+  MetaLayout opaque;
+  for (std::size_t i = 0; i < frame.n_planes; ++i)
+    opaque.strides[i] = static_cast<gint>(frame.planes[i].stride_bytes);
+  const std::uint64_t modifier = frame.format.modifier == kModImplicit ? kModLinear : frame.format.modifier;
+  const GstVideoFormat named = gst_drm_format_to_video_format(frame.format.fourcc, modifier);
+  if (named == GST_VIDEO_FORMAT_UNKNOWN)
+    return opaque;
+  MetaLayout layout = opaque;
+  layout.format = named;
+  const GstVideoFormatInfo *finfo = gst_video_format_get_info(named);
+  if (GST_VIDEO_FORMAT_INFO_N_PLANES(finfo) != frame.n_planes)
+    return opaque; // the driver keeps more beside the picture
+  for (guint i = 0; GST_VIDEO_FORMAT_INFO_IS_TILED(finfo) && i < frame.n_planes; ++i) {
+    layout.strides[i] = tiled_stride(finfo, i, frame.planes[i].stride_bytes, frame.height);
+    if (layout.strides[i] == 0)
+      return opaque;
+  }
+  return layout;
 }
 
 // Tells the meta what lies around the picture, where GstVideoAlignment can say it: it derives strides
@@ -87,7 +120,7 @@ GstBuffer *buffer_from_frame(GstDmaBufAllocator *allocator, AllocatedFrame frame
     log_frame(allocator, frame);
   auto buffer = GstPtr<GstBuffer>::adopt(gst_buffer_new());
   std::array<gsize, GST_VIDEO_MAX_PLANES> offsets{};
-  std::array<gint, GST_VIDEO_MAX_PLANES> strides{};
+  MetaLayout layout = meta_layout(frame);
   gsize start = 0; // of the object in the buffer
   for (std::size_t object = 0; object < frame.objects.size(); ++object) {
     FrameObject &memory = frame.objects[object];
@@ -97,16 +130,14 @@ GstBuffer *buffer_from_frame(GstDmaBufAllocator *allocator, AllocatedFrame frame
                                  GST_ALLOCATOR(allocator), memory.fd.release(), memory.size_bytes,
                                  GST_FD_MEMORY_FLAG_KEEP_MAPPED));
     for (std::size_t i = 0; i < frame.n_planes; ++i) {
-      if (frame.planes[i].object != object)
-        continue;
-      offsets[i] = start + frame.planes[i].offset_bytes;
-      strides[i] = static_cast<gint>(frame.planes[i].stride_bytes);
+      if (frame.planes[i].object == object)
+        offsets[i] = start + frame.planes[i].offset_bytes;
     }
     start += memory.size_bytes;
   }
   GstVideoMeta *meta = gst_buffer_add_video_meta_full(
-      buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, meta_format(frame.format), frame.width, frame.height,
-      static_cast<guint>(frame.n_planes), offsets.data(), strides.data());
+      buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, layout.format, frame.width, frame.height,
+      static_cast<guint>(frame.n_planes), offsets.data(), layout.strides.data());
   set_alignment(meta, frame);
   return buffer.release();
 }
