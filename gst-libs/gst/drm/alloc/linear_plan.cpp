@@ -54,21 +54,13 @@ std::uint64_t width_step(const FourccInfo &info, std::uint64_t align) noexcept
   return step;
 }
 
-struct Grain {
-  std::uint32_t width = 1;
-  std::uint32_t height = 1;
-};
-
-// The smallest picture whose edges fall between blocks in every plane.
-Grain grain_of(const FourccInfo &info) noexcept
+// The fewest rows of the frame that are whole blocks in every plane.
+std::uint64_t block_rows(const FourccInfo &info) noexcept
 {
-  Grain grain;
-  for (std::size_t i = 0; i < info.n_planes; ++i) {
-    const PlaneInfo &plane = info.planes[i];
-    grain.width = std::lcm(grain.width, std::uint32_t{plane.block_width} * plane.hsub);
-    grain.height = std::lcm(grain.height, std::uint32_t{plane.block_height} * plane.vsub);
-  }
-  return grain;
+  std::uint64_t rows = 1;
+  for (std::size_t i = 0; i < info.n_planes; ++i)
+    rows = std::lcm(rows, std::uint64_t{info.planes[i].block_height} * info.planes[i].vsub);
+  return rows;
 }
 
 void place_planes(LinearPlan &plan, const FourccInfo &info, const FrameLayout &layout)
@@ -100,14 +92,15 @@ Result<LinearPlan> make_linear_plan(const FrameRequest &request)
   plan.height = request.height;
   plan.stride_align = std::max(request.stride_align, kDefaultStrideAlign);
 
-  // Left and top edges move to the next block of the coarsest plane, as gst_video_info_align() does.
-  const Grain grain = grain_of(*info);
+  // As gst_video_info_align() does: the first visible pixel is as aligned as the rows are (GPUs want
+  // that of an offset too), and the top edge lies between blocks of the coarsest plane.
   const Padding &asked = request.padding;
-  const std::uint64_t left = round_up(asked.left, grain.width);
-  const std::uint64_t top = round_up(asked.top, grain.height);
-  const std::uint64_t width = round_up(left + request.width + asked.right,
-                                       width_step(*info, plan.stride_align));
-  const std::uint64_t height = round_up(top + request.height + asked.bottom, grain.height);
+  const std::uint64_t step = width_step(*info, plan.stride_align);
+  const std::uint64_t grain = block_rows(*info);
+  const std::uint64_t left = round_up(asked.left, step);
+  const std::uint64_t top = round_up(asked.top, grain);
+  const std::uint64_t width = round_up(left + request.width + asked.right, step);
+  const std::uint64_t height = round_up(top + request.height + asked.bottom, grain);
   plan.padded_width = static_cast<std::uint32_t>(width);
   plan.padded_height = static_cast<std::uint32_t>(height);
   plan.padding = {static_cast<std::uint32_t>(left),
