@@ -2,6 +2,11 @@
 // GstCheck programs whose standard output is TAP and nothing else.
 #pragma once
 
+// before gstcheck.h, whose macro fail() would meet std::ios::fail()
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
 #include <gst/check/gstcheck.h>
 
 namespace gstdrm::test {

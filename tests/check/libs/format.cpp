@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <gst/check/gstcheck.h>
 #include <gst/drm/drm.h>
 
 #include "core/drm_facts.hpp"
