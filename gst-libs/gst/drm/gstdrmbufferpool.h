@@ -14,4 +14,7 @@ G_DECLARE_FINAL_TYPE (GstDrmBufferPool, gst_drm_buffer_pool, GST, DRM_BUFFER_POO
 GST_DRM_API
 GstBufferPool *gst_drm_buffer_pool_new (GstDrmAllocator *allocator);
 
+GST_DRM_API
+guint64 gst_drm_buffer_pool_get_waits (GstDrmBufferPool *pool);
+
 G_END_DECLS

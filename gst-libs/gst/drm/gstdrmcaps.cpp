@@ -88,7 +88,9 @@ std::optional<Part> intersect_parts(const Part &a, const Part &b)
 // True where `b` says all that `a` says, so that `a` adds nothing.
 bool is_covered(const Part &a, const Part &b)
 {
-  if (!gst_caps_features_is_equal(a.features.get(), b.features.get()))
+  // ANY equals everything, but says more
+  if (!gst_caps_features_is_equal(a.features.get(), b.features.get()) ||
+      (gst_caps_features_is_any(a.features.get()) && !gst_caps_features_is_any(b.features.get())))
     return false;
   if (b.formats && (!a.formats || !a.formats->is_subset_of(*b.formats)))
     return false;

@@ -190,8 +190,9 @@ GType gst_drm_access_get_type(void)
 
 GType gst_drm_sync_meta_api_get_type(void)
 {
-  // "memory": elements that put out other memory must not take it along
-  static const gchar *tags[] = {"memory", nullptr};
+  // Elements that put out other memory do not take it along, and deep copies neither. Not
+  // GST_META_TAG_MEMORY_STR: gst_buffer_copy_region() would lose it, though the memory is the same.
+  static const gchar *tags[] = {GST_META_TAG_MEMORY_REFERENCE_STR, nullptr};
   static const GType type = gst_meta_api_type_register("GstDrmSyncMetaAPI", tags);
   return type;
 }

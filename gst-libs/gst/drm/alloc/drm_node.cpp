@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "drm_node.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <xf86drm.h>
+
+#include "frame_allocator.hpp"
+
+namespace gstdrm {
+
+namespace {
+
+constexpr unsigned kDrmMajor = 226; // Documentation/admin-guide/devices.txt
+
+bool is_drm_device(const struct stat &st) noexcept
+{
+  return S_ISCHR(st.st_mode) && major(st.st_rdev) == kDrmMajor;
+}
+
+Error no_drm_device(const std::string &what)
+{
+  return Error{ErrorCode::Device, what + " is no DRM device; use a node such as /dev/dri/card0"};
+}
+
+} // namespace
+
+std::vector<std::string> list_drm_nodes(DrmNodeType type)
+{
+  const std::string prefix = type == DrmNodeType::Card ? "card" : "renderD";
+  std::vector<std::pair<unsigned, std::string>> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it("/dev/dri", error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (!name.starts_with(prefix))
+      continue;
+    unsigned number = 0;
+    const char *last = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + prefix.size(), last, number);
+    if (parsed.ec == std::errc{} && parsed.ptr == last)
+      found.emplace_back(number, it->path().string());
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> paths;
+  for (auto &entry : found)
+    paths.push_back(std::move(entry.second));
+  return paths;
+}
+
+Result<void> check_drm_fd(int fd)
+{
+  struct stat st = {};
+  if (::fstat(fd, &st) != 0) {
+    const int sys_errno = errno;
+    return Error{ErrorCode::Device,
+                 "File descriptor " + std::to_string(fd) + " cannot be used: " + errno_text(sys_errno),
+                 sys_errno};
+  }
+  if (!is_drm_device(st))
+    return no_drm_device("File descriptor " + std::to_string(fd));
+  return {};
+}
+
+Result<UniqueFd> open_drm_node(const std::string &path)
+{
+  struct stat st = {};
+  UniqueFd fd;
+  // Look before opening: an open(2) of a FIFO would wait for a writer.
+  if (::stat(path.c_str(), &st) == 0) {
+    if (!is_drm_device(st))
+      return no_drm_device(path);
+    fd.reset(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  }
+  if (!fd) {
+    const int sys_errno = errno;
+    const bool denied = sys_errno == EACCES || sys_errno == EPERM;
+    return Error{ErrorCode::Device,
+                 "Cannot open " + path + ": " + errno_text(sys_errno) +
+                     (denied ? "; add this user to the group video or render" : ""),
+                 sys_errno};
+  }
+  if (drmIsMaster(fd.get()))
+    drmDropMaster(fd.get());
+  return fd;
+}
+
+std::string drm_fd_path(int fd)
+{
+  std::error_code error;
+  const auto target = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), error);
+  return error ? std::string() : target.string();
+}
+
+Result<UniqueFd> export_gem_handle(int drm_fd, std::uint32_t handle)
+{
+  int fd = -1;
+  if (drmPrimeHandleToFD(drm_fd, handle, DRM_CLOEXEC | DRM_RDWR, &fd) != 0) {
+    const int sys_errno = errno;
+    return Error{ErrorCode::Allocation,
+                 drm_fd_path(drm_fd) +
+                     " cannot export a buffer as a dma-buf (PRIME): " + errno_text(sys_errno),
+                 sys_errno};
+  }
+  return UniqueFd(fd);
+}
+
+} // namespace gstdrm

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the library's allocators promise each other: one kind of memory, whole frames or plain bytes.
+// No GLib here; gstdrmallocator.cpp binds it to GstAllocator.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../core/format.hpp"
+#include "../core/result.hpp"
+#include "../core/unique_fd.hpp"
+
+namespace gstdrm {
+
+// Larger pictures than any device here takes: GPU textures and scanout end at 16384.
+inline constexpr std::uint32_t kMaxFrameSize = 16384;
+// Memory is handed out in whole pages: udmabuf refuses anything else, and a device's IOMMU maps pages.
+std::uint64_t round_to_pages(std::uint64_t bytes) noexcept;
+
+// Pixels around the visible picture.
+struct Padding {
+  std::uint32_t left = 0;
+  std::uint32_t right = 0;
+  std::uint32_t top = 0;
+  std::uint32_t bottom = 0;
+  [[nodiscard]] bool any() const noexcept { return (left | right | top | bottom) != 0; }
+  friend bool operator==(const Padding &, const Padding &) = default;
+};
+
+struct FrameRequest {
+  std::uint32_t fourcc = 0;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  // What the consumers take; any order. The allocator chooses.
+  std::span<const std::uint64_t> modifiers;
+  Padding padding;
+  std::uint32_t stride_align = 1; // bytes, a power of two; a linear layout has 256 at least
+
+  [[nodiscard]] bool offers(std::uint64_t modifier) const noexcept;
+};
+
+// One file descriptor of memory.
+struct FrameObject {
+  UniqueFd fd;
+  std::uint64_t size_bytes = 0;
+};
+
+struct FramePlane {
+  std::size_t object = 0;         // index into AllocatedFrame::objects
+  std::uint64_t offset_bytes = 0; // of the first visible pixel, from the start of the object
+  std::uint32_t stride_bytes = 0;
+};
+
+struct AllocatedFrame {
+  Format format; // with the modifier that was chosen
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  // As realised: at least what was asked, the rest of the rows included. For linear layouts only.
+  Padding padding;
+  std::uint32_t stride_align = 1;
+  std::vector<FrameObject> objects;
+  std::size_t n_planes = 0;
+  std::array<FramePlane, kMaxPlanes> planes{};
+};
+
+// Makes frames of one kind of memory on one device. Any thread.
+class FrameAllocator {
+public:
+  // `name` is how messages call it ("udmabuf"), `device` what it was opened on; may be empty.
+  FrameAllocator(std::string name, std::string device)
+      : name_(std::move(name)), device_(std::move(device))
+  {
+  }
+  FrameAllocator(const FrameAllocator &) = delete;
+  FrameAllocator &operator=(const FrameAllocator &) = delete;
+  virtual ~FrameAllocator() = default;
+
+  virtual Result<AllocatedFrame> allocate(const FrameRequest &request) = 0;
+  // Untyped memory of at least this size. Unsupported where the device thinks in pictures only.
+  virtual Result<FrameObject> allocate_bytes(std::uint64_t size_bytes);
+  [[nodiscard]] virtual bool can_allocate_bytes() const noexcept { return false; }
+  // Pairs it can make, as far as they can be found out; nullopt: LINEAR of every known fourcc.
+  [[nodiscard]] virtual std::optional<std::vector<Format>> formats() { return std::nullopt; }
+
+  [[nodiscard]] const std::string &name() const noexcept { return name_; }
+  [[nodiscard]] const std::string &device() const noexcept { return device_; }
+
+protected:
+  // "dumb buffers of /dev/dri/card0 are LINEAR only, and of NV12 only … was offered; …"
+  [[nodiscard]] Error refuse_modifiers(const FrameRequest &request, const char *can_do) const;
+  // "udmabuf", "dumb (/dev/dri/card0)"
+  [[nodiscard]] std::string label() const;
+
+private:
+  std::string name_;
+  std::string device_;
+};
+
+// Frames in one object of plain bytes: everything but allocate_bytes() is the same for all of these.
+class ByteAllocator : public FrameAllocator {
+public:
+  using FrameAllocator::FrameAllocator;
+  Result<AllocatedFrame> allocate(const FrameRequest &request) final;
+  Result<FrameObject> allocate_bytes(std::uint64_t size_bytes) override = 0;
+  [[nodiscard]] bool can_allocate_bytes() const noexcept final { return true; }
+};
+
+// "Invalid argument (errno 22)"
+std::string errno_text(int sys_errno);
+// "LINEAR, INTEL_X_TILED (0x0100000000000001)"; long lists are cut.
+std::string describe_modifiers(std::span<const std::uint64_t> modifiers);
+
+} // namespace gstdrm

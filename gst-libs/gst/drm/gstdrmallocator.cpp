@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:gstdrmallocator
+ * @title: GstDrmAllocator
+ * @short_description: where frames come from
+ *
+ * Makes video frames in DMA buffers. The consumers say which modifiers they take, all of them, and the
+ * allocator chooses one. Frames have one #GstMemory per file descriptor and a #GstVideoMeta.
+ *
+ * Linear frames have strides that are multiples of 256 bytes, which every GPU known here can import,
+ * planes one after the other in one memory, and a size of whole pages.
+ *
+ * udmabuf, dma-heap and memfd allocate plain bytes too (gst_allocator_alloc()); the two others answer
+ * that with %NULL. Memory stays mapped from its first map to its end, and every map is bracketed by
+ * DMA_BUF_IOCTL_SYNC.
+ *
+ * An allocator may be used from any thread.
+ */
+#include "gstdrmallocator.h"
+
+#include <array>
+#include <atomic>
+#include <memory>
+
+#include "alloc/open_allocator.hpp"
+#include "core/format_set.hpp"
+#include "gstdrm-private.hpp"
+#include "gstdrmallocator-private.hpp"
+#include "gstdrmformatset-private.hpp"
+
+#define GST_CAT_DEFAULT gstdrm::allocator_debug_category()
+
+using gstdrm::AllocatorKind;
+using gstdrm::Error;
+using gstdrm::ErrorCode;
+
+namespace {
+
+struct State {
+  GstDrmAllocatorKind kind = GST_DRM_ALLOCATOR_KIND_AUTO;
+  std::unique_ptr<gstdrm::FrameAllocator> engine; // empty in a subclass from elsewhere
+  GstMemoryMapFunction map_descriptor = nullptr;  // GstFdAllocator's mmap(2)
+};
+
+struct GstDrmAllocatorPrivate {
+  State *state;
+};
+
+} // namespace
+
+G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE(GstDrmAllocator, gst_drm_allocator, GST_TYPE_DMABUF_ALLOCATOR)
+
+namespace {
+
+State &state_of(gpointer allocator)
+{
+  auto *priv = static_cast<GstDrmAllocatorPrivate *>(
+      gst_drm_allocator_get_instance_private(static_cast<GstDrmAllocator *>(allocator)));
+  return *priv->state;
+}
+
+GstDrmFormatSet *engine_get_formats(GstDrmAllocator *allocator)
+{
+  State &state = state_of(allocator);
+  if (!state.engine)
+    return nullptr;
+  auto pairs = state.engine->formats();
+  if (!pairs)
+    return nullptr;
+  return gstdrm::wrap_format_set(gstdrm::FormatSet::from_pairs(std::move(*pairs)));
+}
+
+GstBuffer *engine_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width, guint height,
+                              const guint64 *modifiers, guint n_modifiers,
+                              const GstVideoAlignment *align, guint64 *modifier, GError **error)
+{
+  State &state = state_of(allocator);
+  if (!state.engine) {
+    gstdrm::propagate(error, Error{ErrorCode::Unsupported, "This allocator makes no frames"});
+    return nullptr;
+  }
+  gstdrm::FrameRequest request;
+  request.fourcc = fourcc;
+  request.width = width;
+  request.height = height;
+  request.modifiers = {modifiers, n_modifiers};
+  if (auto applied = gstdrm::apply_alignment(request, align); !applied) {
+    gstdrm::propagate(error, applied.error());
+    return nullptr;
+  }
+  auto frame = state.engine->allocate(request);
+  if (!frame) {
+    GST_DEBUG_OBJECT(allocator, "%s", frame.error().message.c_str());
+    gstdrm::propagate(error, frame.error());
+    return nullptr;
+  }
+  if (modifier)
+    *modifier = frame->format.modifier;
+  return gstdrm::buffer_from_frame(GST_DMABUF_ALLOCATOR(allocator), std::move(frame).value());
+}
+
+// More than any frame takes: plane offsets have 32 bits in the kernel's interfaces.
+constexpr gsize kMostBytes = G_MAXUINT32;
+
+// Room for the prefix, the memory and the padding, all of it aligned as asked.
+bool add_up(gsize size, const GstAllocationParams &params, gsize &offset, gsize &total)
+{
+  const gsize align = params.align; // a mask, as GStreamer has it
+  offset = (params.prefix + align) & ~align;
+  return params.prefix <= kMostBytes && size <= kMostBytes && params.padding <= kMostBytes &&
+         (total = offset + size + params.padding) <= kMostBytes;
+}
+
+GstMemory *engine_alloc(GstAllocator *allocator, gsize size, GstAllocationParams *params)
+{
+  State &state = state_of(allocator);
+  static const GstAllocationParams kNoParams = {};
+  const GstAllocationParams &asked = params ? *params : kNoParams;
+  gsize offset = 0;
+  gsize total = 0;
+  if (!state.engine) {
+    GST_WARNING_OBJECT(allocator, "this allocator makes no plain memory");
+    return nullptr;
+  }
+  if (asked.align >= 4096) { // a map starts at a page, and no sooner
+    GST_WARNING_OBJECT(allocator, "cannot align to more than a page: mask %" G_GSIZE_FORMAT, asked.align);
+    return nullptr;
+  }
+  if (!add_up(size, asked, offset, total)) {
+    GST_WARNING_OBJECT(allocator, "%" G_GSIZE_FORMAT " bytes and what is around them are too many", size);
+    return nullptr;
+  }
+  auto object = state.engine->allocate_bytes(std::max<gsize>(total, 1));
+  if (!object) {
+    GST_WARNING_OBJECT(allocator, "%s", object.error().message.c_str());
+    return nullptr;
+  }
+  GstMemory *memory = gst_dmabuf_allocator_alloc_with_flags(
+      allocator, object->fd.release(), object->size_bytes, GST_FD_MEMORY_FLAG_KEEP_MAPPED);
+  if (memory)
+    gst_memory_resize(memory, static_cast<gssize>(offset), size);
+  return memory;
+}
+
+// Maps for reading and writing, whatever is asked. GstFdAllocator keeps one map per memory and would
+// change its protection with each change of direction, mprotect(2) and then a fault for every page:
+// a buffer that is written and read in turn would pay that twice a frame.
+gpointer map_both_ways(GstMemory *memory, gsize maxsize, GstMapFlags flags)
+{
+  const GstMemoryMapFunction map = state_of(memory->allocator).map_descriptor;
+  if (gpointer data = map(memory, maxsize, static_cast<GstMapFlags>(flags | GST_MAP_READWRITE)))
+    return data;
+  return map(memory, maxsize, flags); // a dma-buf that was exported for reading only
+}
+
+void kind_class_init(gpointer klass, gpointer)
+{
+  GST_ALLOCATOR_CLASS(klass)->alloc = engine_alloc;
+}
+
+// One final type per kind, so that a debug log and gst-inspect tell them apart.
+GType type_of_kind(AllocatorKind kind)
+{
+  static constexpr std::array<const char *, 6> kNames{
+      nullptr,           "GstDrmAllocatorUdmabuf", "GstDrmAllocatorDmaHeap",
+      "GstDrmAllocatorDumb", "GstDrmAllocatorGbm", "GstDrmAllocatorMemfd"};
+  static std::array<gsize, kNames.size()> types{};
+  gsize &type = types[static_cast<std::size_t>(kind)];
+  if (g_once_init_enter(&type)) {
+    GTypeInfo info = {};
+    info.class_size = sizeof(GstDrmAllocatorClass);
+    info.class_init = kind_class_init;
+    info.instance_size = sizeof(GstDrmAllocator);
+    g_once_init_leave(&type, g_type_register_static(GST_TYPE_DRM_ALLOCATOR,
+                                                    kNames[static_cast<std::size_t>(kind)], &info,
+                                                    G_TYPE_FLAG_FINAL));
+  }
+  return type;
+}
+
+void warn_of_memfd(GstDrmAllocator *allocator)
+{
+  static std::atomic_flag said = ATOMIC_FLAG_INIT;
+  if (!said.test_and_set())
+    GST_WARNING_OBJECT(allocator, "frames come from memfd: the kernel exports no dma-bufs here (no udmabuf, "
+                                  "no dma-heap), so no device can import them");
+}
+
+GstDrmAllocator *wrap(gstdrm::Result<gstdrm::OpenedAllocator> opened, GError **error)
+{
+  if (!opened) {
+    GST_DEBUG("%s", opened.error().message.c_str());
+    gstdrm::propagate(error, opened.error());
+    return nullptr;
+  }
+  auto *allocator = static_cast<GstDrmAllocator *>(g_object_new(type_of_kind(opened->kind), nullptr));
+  gst_object_ref_sink(allocator);
+  State &state = state_of(allocator);
+  state.kind = static_cast<GstDrmAllocatorKind>(opened->kind);
+  state.engine = std::move(opened->allocator);
+  // gst_allocator_alloc() works: elements that are handed this allocator may call it
+  if (state.engine->can_allocate_bytes())
+    GST_OBJECT_FLAG_UNSET(allocator, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
+  GST_INFO_OBJECT(allocator, "allocates from %s %s", state.engine->name().c_str(),
+                  state.engine->device().c_str());
+  if (opened->kind == AllocatorKind::Memfd) {
+    // What GstDmaBufAllocator does around a map is DMA_BUF_IOCTL_SYNC, which a memfd has not.
+    GST_ALLOCATOR(allocator)->mem_map_full = nullptr;
+    GST_ALLOCATOR(allocator)->mem_unmap_full = nullptr;
+    warn_of_memfd(allocator);
+  }
+  return allocator;
+}
+
+} // namespace
+
+GstDebugCategory *gstdrm::allocator_debug_category()
+{
+  static GstDebugCategory *const category =
+      _gst_debug_category_new("drmallocator", 0, "DMA buffer allocators and pool");
+  return category;
+}
+
+GType gst_drm_allocator_kind_get_type(void)
+{
+  static const GEnumValue values[] = {
+      {GST_DRM_ALLOCATOR_KIND_AUTO, "GST_DRM_ALLOCATOR_KIND_AUTO", "auto"},
+      {GST_DRM_ALLOCATOR_KIND_UDMABUF, "GST_DRM_ALLOCATOR_KIND_UDMABUF", "udmabuf"},
+      {GST_DRM_ALLOCATOR_KIND_DMA_HEAP, "GST_DRM_ALLOCATOR_KIND_DMA_HEAP", "dma-heap"},
+      {GST_DRM_ALLOCATOR_KIND_DUMB, "GST_DRM_ALLOCATOR_KIND_DUMB", "dumb"},
+      {GST_DRM_ALLOCATOR_KIND_GBM, "GST_DRM_ALLOCATOR_KIND_GBM", "gbm"},
+      {GST_DRM_ALLOCATOR_KIND_MEMFD, "GST_DRM_ALLOCATOR_KIND_MEMFD", "memfd"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("GstDrmAllocatorKind", values);
+  return type;
+}
+
+static void gst_drm_allocator_finalize(GObject *object)
+{
+  auto *priv = static_cast<GstDrmAllocatorPrivate *>(
+      gst_drm_allocator_get_instance_private(reinterpret_cast<GstDrmAllocator *>(object)));
+  delete priv->state;
+  G_OBJECT_CLASS(gst_drm_allocator_parent_class)->finalize(object);
+}
+
+static void gst_drm_allocator_class_init(GstDrmAllocatorClass *klass)
+{
+  G_OBJECT_CLASS(klass)->finalize = gst_drm_allocator_finalize;
+  klass->get_formats = engine_get_formats;
+  klass->alloc_frame = engine_alloc_frame;
+}
+
+static void gst_drm_allocator_init(GstDrmAllocator *self)
+{
+  auto *priv = static_cast<GstDrmAllocatorPrivate *>(gst_drm_allocator_get_instance_private(self));
+  priv->state = new State;
+  priv->state->map_descriptor = GST_ALLOCATOR(self)->mem_map;
+  GST_ALLOCATOR(self)->mem_map = map_both_ways;
+}
+
+/**
+ * gst_drm_allocator_new: (constructor)
+ * @kind: what to allocate from
+ * @device: (nullable): for dma-heap the name of a heap ("system", "linux,cma"), for dumb and gbm the path of a DRM
+ *   node ("/dev/dri/card0"); %NULL: the first that works
+ * @error: location for a #GError, or %NULL
+ *
+ * With %GST_DRM_ALLOCATOR_KIND_AUTO the first kind that works is taken: udmabuf, dma-heap, dumb, gbm, memfd; or,
+ * with a @device, the first of those kinds that such a device can be. A kind works when it has made a small
+ * buffer.
+ *
+ * A DRM node is opened without becoming its master.
+ *
+ * Returns: (transfer full) (nullable): a new allocator; %NULL with %GST_DRM_ERROR_DEVICE where the device
+ *   cannot be used, %GST_DRM_ERROR_ALLOCATION where it makes no buffer, %GST_DRM_ERROR_UNSUPPORTED where
+ *   the library was built without the kind
+ *
+ * Since: 0.1
+ */
+GstDrmAllocator *gst_drm_allocator_new(GstDrmAllocatorKind kind, const gchar *device, GError **error)
+{
+  g_return_val_if_fail(error == nullptr || *error == nullptr, nullptr);
+
+  return wrap(gstdrm::open_allocator(static_cast<AllocatorKind>(kind), device ? device : ""), error);
+}
+
+/**
+ * gst_drm_allocator_new_for_fd: (constructor)
+ * @kind: dumb, gbm, or auto: the first of the two that works
+ * @drm_fd: an open DRM device; it stays the caller's and may be closed at any time
+ * @error: location for a #GError, or %NULL
+ *
+ * Dumb buffers are made on a duplicate of @drm_fd, that is on the same open file: what it may do by a
+ * lease, the allocator may. No GEM handle stays open there, so that a handle which the caller gets by
+ * importing a buffer is the caller's alone.
+ *
+ * For GBM the device is opened anew, its render node if it has one, because drivers keep GEM handles of
+ * their own on the file that they are given; only where that is not possible a duplicate serves.
+ *
+ * Returns: (transfer full) (nullable): a new allocator; %NULL with the errors of gst_drm_allocator_new(), and
+ *   %GST_DRM_ERROR_UNSUPPORTED for another @kind
+ *
+ * Since: 0.1
+ */
+GstDrmAllocator *gst_drm_allocator_new_for_fd(GstDrmAllocatorKind kind, gint drm_fd, GError **error)
+{
+  g_return_val_if_fail(error == nullptr || *error == nullptr, nullptr);
+
+  return wrap(gstdrm::open_allocator_for_fd(static_cast<AllocatorKind>(kind), drm_fd), error);
+}
+
+/**
+ * gst_drm_allocator_get_kind:
+ * @allocator: a #GstDrmAllocator
+ *
+ * Returns: what it allocates from; %GST_DRM_ALLOCATOR_KIND_AUTO for an allocator from outside this library
+ *
+ * Since: 0.1
+ */
+GstDrmAllocatorKind gst_drm_allocator_get_kind(GstDrmAllocator *allocator)
+{
+  g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), GST_DRM_ALLOCATOR_KIND_AUTO);
+
+  return state_of(allocator).kind;
+}
+
+/**
+ * gst_drm_allocator_get_device:
+ * @allocator: a #GstDrmAllocator
+ *
+ * Returns: (transfer none) (nullable): the device it allocates from: "/dev/udmabuf", the name of a heap, the path of
+ *   a DRM node; %NULL for memfd, which has none
+ *
+ * Since: 0.1
+ */
+const gchar *gst_drm_allocator_get_device(GstDrmAllocator *allocator)
+{
+  g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), nullptr);
+
+  const State &state = state_of(allocator);
+  return state.engine && !state.engine->device().empty() ? state.engine->device().c_str() : nullptr;
+}
+
+/**
+ * gst_drm_allocator_get_formats:
+ * @allocator: a #GstDrmAllocator
+ *
+ * What the allocator can make, as far as it can be found out. libgbm has no call that lists modifiers, so for gbm
+ * the set holds those of the well-known ones that the driver knows; gst_drm_allocator_alloc_frame() takes others
+ * too. %GST_DRM_MODIFIER_IMPLICIT is a member for a fourcc that the driver knows no explicit modifier of.
+ *
+ * Returns: (transfer full) (nullable): a set; %NULL: %GST_DRM_MODIFIER_LINEAR of any fourcc with a known layout
+ *
+ * Since: 0.1
+ */
+GstDrmFormatSet *gst_drm_allocator_get_formats(GstDrmAllocator *allocator)
+{
+  g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), nullptr);
+
+  return GST_DRM_ALLOCATOR_GET_CLASS(allocator)->get_formats(allocator);
+}
+
+/**
+ * gst_drm_allocator_alloc_frame:
+ * @allocator: a #GstDrmAllocator
+ * @fourcc: DRM fourcc
+ * @width: pixels, 1 to 16384
+ * @height: pixels, 1 to 16384
+ * @modifiers: (array length=n_modifiers): every modifier that the consumers take, in any order
+ * @n_modifiers: how many; none is an error
+ * @align: (nullable): padding around the picture and masks for the strides, as decoders ask for;
+ *   %NULL: none. Needs a linear layout.
+ * @modifier: (out) (optional): the modifier that was chosen
+ * @error: location for a #GError, or %NULL
+ *
+ * Allocates one frame. Its #GstVideoMeta has the size @width x @height, offsets of the first visible pixel
+ * counted from the start of the buffer, and where the format is linear and GStreamer knows it, the
+ * #GstVideoAlignment as it came out: at least what was asked, strides a multiple of 256 bytes.
+ *
+ * %GST_DRM_MODIFIER_IMPLICIT among @modifiers allows the driver's private layout; it is taken only when no
+ * explicit one can be had. Where the driver can tell the modifier it chose then, @modifier is that one, though
+ * it was not offered: the caller decides whether the consumers take it.
+ *
+ * Returns: (transfer full) (nullable): a new buffer; %NULL with %GST_DRM_ERROR_ALLOCATION or
+ *   %GST_DRM_ERROR_LAYOUT
+ *
+ * Since: 0.1
+ */
+GstBuffer *gst_drm_allocator_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width,
+                                         guint height, const guint64 *modifiers, guint n_modifiers,
+                                         const GstVideoAlignment *align, guint64 *modifier, GError **error)
+{
+  g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), nullptr);
+  g_return_val_if_fail(modifiers != nullptr || n_modifiers == 0, nullptr);
+  g_return_val_if_fail(error == nullptr || *error == nullptr, nullptr);
+
+  return GST_DRM_ALLOCATOR_GET_CLASS(allocator)->alloc_frame(allocator, fourcc, width, height, modifiers,
+                                                             n_modifiers, align, modifier, error);
+}

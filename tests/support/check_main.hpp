@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// GstCheck programs whose standard output is TAP and nothing else.
+#pragma once
+
+// before gstcheck.h, whose macro fail() would meet std::ios::fail()
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include <gst/check/gstcheck.h>
+
+namespace gstdrm::test {
+
+// GST_CHECK_MAIN() would mix libcheck's own report into the TAP.
+inline int run_suite(Suite *suite)
+{
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_SILENT);
+  const int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed > 0 ? 1 : 0;
+}
+
+} // namespace gstdrm::test
+
+// Runs code that has to fail g_return_if_fail() in this project's own log domain. (ASSERT_CRITICAL() hears
+// of GStreamer's domains only.)
+#define EXPECT_CRITICAL(...)                                                                                           \
+  do {                                                                                                                 \
+    g_test_expect_message("GStreamer-DRM", G_LOG_LEVEL_CRITICAL, "*assertion*failed*");                                \
+    __VA_ARGS__;                                                                                                       \
+    g_test_assert_expected_messages();                                                                                 \
+  } while (0)
+
+#define GST_DRM_CHECK_MAIN(name)                                                                                       \
+  int main(int argc, char **argv)                                                                                      \
+  {                                                                                                                    \
+    gst_check_init(&argc, &argv);                                                                                      \
+    return gstdrm::test::run_suite(name##_suite());                                                                    \
+  }
