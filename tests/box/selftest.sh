@@ -136,12 +136,15 @@ check "leaves no files behind" frees_its_files
 here=$(cat /etc/gst-drm-world 2>/dev/null || echo debian12)
 check "world $here has Debian's python" \
   prints /usr/bin/python3 "$top/scripts/world" "$here" -- python3 -c 'import sys; print(sys.executable)'
-if root=$(GST_DRM_WORLD_NO_BUILD=1 "$top/scripts/world" debian13 2>&1) && [[ $root != / ]]; then
-  check "world debian13, natively" prints "debian13 $work" \
-    "$top/scripts/world" debian13 -- bash -c 'echo $(cat /etc/gst-drm-world) $PWD'
-  check "world debian13, in the box" prints "debian13 $work" \
-    box --world debian13 -- bash -c 'echo $(cat /etc/gst-drm-world) $PWD'
-else
-  skip "world debian13, natively" "the world is not made, or it is the one we are in"
-  skip "world debian13, in the box" "the world is not made, or it is the one we are in"
+# From within debian13 there is no other world to go to: these two cases are for debian12 alone.
+if [[ ! -e /etc/gst-drm-world ]]; then
+  if GST_DRM_WORLD_NO_BUILD=1 "$top/scripts/world" debian13 >/dev/null 2>&1; then
+    check "world debian13, natively" prints "debian13 $work" \
+      "$top/scripts/world" debian13 -- bash -c 'echo $(cat /etc/gst-drm-world) $PWD'
+    check "world debian13, in the box" prints "debian13 $work" \
+      box --world debian13 -- bash -c 'echo $(cat /etc/gst-drm-world) $PWD'
+  else
+    skip "world debian13, natively" "the world is not made (./run world debian13)"
+    skip "world debian13, in the box" "the world is not made (./run world debian13)"
+  fi
 fi
