@@ -250,7 +250,7 @@ GstDrmSyncMeta *gst_buffer_get_drm_sync_meta(GstBuffer *buffer)
 /**
  * gst_drm_sync_meta_add_acquire_fence:
  * @meta: a #GstDrmSyncMeta
- * @fence_fd: (transfer full): a sync_file; closed in any case
+ * @fence_fd: a sync_file; it is the meta's from now on, and closed also on failure
  * @error: location for a #GError, or %NULL
  *
  * Whoever uses the buffer has to wait for @fence_fd first, and for all acquire fences before it.
@@ -272,7 +272,7 @@ gboolean gst_drm_sync_meta_add_acquire_fence(GstDrmSyncMeta *meta, gint fence_fd
 /**
  * gst_drm_sync_meta_add_release_fence:
  * @meta: a #GstDrmSyncMeta
- * @fence_fd: (transfer full): a sync_file; closed in any case
+ * @fence_fd: a sync_file; it is the meta's from now on, and closed also on failure
  * @error: location for a #GError, or %NULL
  *
  * Whoever writes into the buffer's memory next has to wait for @fence_fd first, and for all release

@@ -30,6 +30,8 @@ struct _GstDrmSyncMeta
  * @GST_DRM_FENCE_STATE_SIGNALLED: signalled without an error
  * @GST_DRM_FENCE_STATE_FAILED: signalled with an error: the work it stands for was not done
  *
+ * How far a fence is.
+ *
  * Since: 0.1
  */
 typedef enum {

@@ -6,7 +6,8 @@
  *
  * #GstVideoInfo with a DRM fourcc and modifier. For a layout that GstVideoFormat has a name for
  * (linear, and a few tilings) the #GstVideoInfo keeps that format with its planes; for any other it
- * is %GST_DRM_VIDEO_FORMAT_DMA_DRM, which has no planes. Defaults, colorimetry among them, follow the
+ * is %GST_DRM_VIDEO_FORMAT_DMA_DRM, which has no planes. In language bindings make one with
+ * gst_drm_video_info_new(), then fill it. Defaults, colorimetry among them, follow the
  * fourcc in both cases. Results do not depend on the version of GStreamer.
  */
 #include "gstdrmvideoinfo.h"
@@ -214,7 +215,7 @@ GType gst_drm_video_info_get_type(void)
 
 /**
  * gst_drm_video_info_init:
- * @info: (out caller-allocates): a #GstDrmVideoInfo
+ * @info: a #GstDrmVideoInfo to fill
  *
  * Sets @info to no format: fourcc 0, %GST_DRM_MODIFIER_IMPLICIT.
  *
@@ -241,6 +242,40 @@ GstDrmVideoInfo *gst_drm_video_info_new(void)
   GstDrmVideoInfo *info = g_new(GstDrmVideoInfo, 1);
   gst_drm_video_info_init(info);
   return info;
+}
+
+/**
+ * gst_drm_video_info_get_fourcc:
+ * @info: a #GstDrmVideoInfo
+ *
+ * The field drm_fourcc, for language bindings, to which the size of #GstVideoInfo is not known.
+ *
+ * Returns: the DRM fourcc; 0 while unset
+ *
+ * Since: 0.1
+ */
+guint32 gst_drm_video_info_get_fourcc(const GstDrmVideoInfo *info)
+{
+  g_return_val_if_fail(info != nullptr, 0);
+
+  return info->drm_fourcc;
+}
+
+/**
+ * gst_drm_video_info_get_modifier:
+ * @info: a #GstDrmVideoInfo
+ *
+ * The field drm_modifier, for language bindings.
+ *
+ * Returns: the modifier, %GST_DRM_MODIFIER_IMPLICIT included
+ *
+ * Since: 0.1
+ */
+guint64 gst_drm_video_info_get_modifier(const GstDrmVideoInfo *info)
+{
+  g_return_val_if_fail(info != nullptr, GST_DRM_MODIFIER_IMPLICIT);
+
+  return info->drm_modifier;
 }
 
 /**
@@ -298,7 +333,7 @@ GstDrmVideoInfo *gst_drm_video_info_new_from_caps(const GstCaps *caps)
 
 /**
  * gst_drm_video_info_from_caps:
- * @info: (out caller-allocates): a #GstDrmVideoInfo
+ * @info: a #GstDrmVideoInfo to fill
  * @caps: fixed #GstCaps
  *
  * Reads caps in any of three forms:
@@ -322,7 +357,7 @@ gboolean gst_drm_video_info_from_caps(GstDrmVideoInfo *info, const GstCaps *caps
 
 /**
  * gst_drm_video_info_from_caps_full:
- * @info: (out caller-allocates): a #GstDrmVideoInfo
+ * @info: a #GstDrmVideoInfo to fill
  * @caps: fixed #GstCaps
  * @error: location for a #GError, or %NULL
  *
@@ -392,7 +427,7 @@ GstCaps *gst_drm_video_info_to_caps(const GstDrmVideoInfo *info)
 
 /**
  * gst_drm_video_info_from_video_info:
- * @info: (out caller-allocates): a #GstDrmVideoInfo
+ * @info: a #GstDrmVideoInfo to fill
  * @vinfo: a #GstVideoInfo
  * @modifier: the modifier, %GST_DRM_MODIFIER_IMPLICIT included
  *
@@ -429,7 +464,7 @@ gboolean gst_drm_video_info_from_video_info(GstDrmVideoInfo *info, const GstVide
 /**
  * gst_drm_video_info_to_video_info:
  * @info: a #GstDrmVideoInfo
- * @vinfo: (out caller-allocates): a #GstVideoInfo
+ * @vinfo: a #GstVideoInfo to fill
  *
  * The same video format without DMA buffers. For an opaque layout @vinfo gets the fourcc's linear
  * GstVideoFormat with its default planes, which say nothing of the DMA buffer's own.

@@ -36,10 +36,12 @@ typedef struct _GstDrmVideoInfo GstDrmVideoInfo;
 struct _GstDrmVideoInfo
 {
   GstVideoInfo vinfo;
+
+  /*< private >*/
+  /* public in C; bindings would look in the wrong place, for they take GstVideoInfo for smaller than it is */
   guint32 drm_fourcc;
   guint64 drm_modifier;
 
-  /*< private >*/
   guint32 _gst_reserved[GST_PADDING_LARGE];
 };
 
@@ -59,6 +61,12 @@ GstDrmVideoInfo *gst_drm_video_info_copy (const GstDrmVideoInfo *info);
 
 GST_DRM_API
 GstDrmVideoInfo *gst_drm_video_info_new_from_caps (const GstCaps *caps);
+
+GST_DRM_API
+guint32 gst_drm_video_info_get_fourcc (const GstDrmVideoInfo *info);
+
+GST_DRM_API
+guint64 gst_drm_video_info_get_modifier (const GstDrmVideoInfo *info);
 
 GST_DRM_API
 void gst_drm_video_info_free (GstDrmVideoInfo *info);

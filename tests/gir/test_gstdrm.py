@@ -1,0 +1,234 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The library through its typelib: every public symbol can be called, and does what it says."""
+
+import os
+import subprocess
+import sys
+import unittest
+import xml.etree.ElementTree as ET
+
+import gi
+
+gi.require_version('Gst', '1.0')
+gi.require_version('GstVideo', '1.0')
+gi.require_version('GstAllocators', '1.0')
+gi.require_version('GstDrm', '1.0')
+from gi.repository import GLib, Gst, GstAllocators, GstDrm, GstVideo  # noqa: E402
+from tap import TAPTestRunner  # noqa: E402
+
+NV12 = 0x3231564E
+XR24 = 0x34325258
+Y_TILED = 0x0100000000000002
+
+GIR_NAMESPACES = {
+    'core': 'http://www.gtk.org/introspection/core/1.0',
+    'c': 'http://www.gtk.org/introspection/c/1.0',
+}
+
+
+def drm_caps(drm_format='NV12:0x0100000000000002'):
+    return Gst.Caps.from_string('video/x-raw(memory:DMABuf), format=DMA_DRM, width=640, height=480, '
+                                f'framerate=30/1, drm-format={drm_format}')
+
+
+def memfd_buffer(size):
+    fd = os.memfd_create('gir-test', os.MFD_CLOEXEC)
+    os.ftruncate(fd, size)
+    buffer = Gst.Buffer.new()
+    buffer.append_memory(GstAllocators.DmaBufAllocator.alloc(GstAllocators.DmaBufAllocator.new(), fd, size))
+    return buffer
+
+
+class Formats(unittest.TestCase):
+    def test_parse(self):
+        self.assertEqual(GstDrm.format_parse('NV12:0x0100000000000002'), (True, NV12, Y_TILED))
+        self.assertEqual(GstDrm.format_parse('NV12'), (True, NV12, GstDrm.MODIFIER_LINEAR))
+
+    def test_parse_error(self):
+        with self.assertRaises(GLib.Error) as raised:
+            GstDrm.format_parse('NV12:0x00ffffffffffffff')
+        self.assertTrue(raised.exception.matches(GstDrm.error_quark(), GstDrm.Error.FORMAT))
+        self.assertIn('DRM_FORMAT_MOD_INVALID', raised.exception.message)
+
+    def test_to_string(self):
+        self.assertEqual(GstDrm.format_to_string(NV12, Y_TILED), 'NV12:0x0100000000000002')
+        self.assertIsNone(GstDrm.format_to_string(NV12, GstDrm.MODIFIER_IMPLICIT))
+
+    def test_describe(self):
+        self.assertEqual(GstDrm.modifier_describe(Y_TILED), 'INTEL_Y_TILED')
+
+    def test_video_formats(self):
+        self.assertEqual(GstDrm.format_to_video_format(XR24, 0), GstVideo.VideoFormat.BGRX)
+        self.assertEqual(GstDrm.format_from_video_format(GstVideo.VideoFormat.NV12), (NV12, 0))
+
+
+class VideoInfos(unittest.TestCase):
+    def test_from_caps(self):
+        info = GstDrm.VideoInfo.new_from_caps(drm_caps())
+        self.assertEqual((info.get_fourcc(), info.get_modifier()), (NV12, Y_TILED))
+        self.assertEqual((info.vinfo.width, info.vinfo.height, info.vinfo.fps_n), (640, 480, 30))
+
+    def test_from_caps_again(self):
+        info = GstDrm.VideoInfo()
+        self.assertEqual((info.get_fourcc(), info.get_modifier()), (0, GstDrm.MODIFIER_IMPLICIT))
+        self.assertTrue(info.from_caps(drm_caps('XR24')))
+        self.assertEqual(info.get_fourcc(), XR24)
+        info.init()
+        self.assertEqual(info.get_fourcc(), 0)
+
+    def test_no_video_info(self):
+        with self.assertRaises(TypeError):  # how PyGObject says that a constructor returned NULL
+            GstDrm.VideoInfo.new_from_caps(Gst.Caps.new_any())
+
+    def test_why_not(self):
+        with self.assertRaises(GLib.Error) as raised:
+            GstDrm.VideoInfo.new().from_caps_full(Gst.Caps.from_string('video/x-raw, format=DMA_DRM'))
+        self.assertTrue(raised.exception.matches(GstDrm.error_quark(), GstDrm.Error.CAPS))
+
+    def test_to_caps(self):
+        info = GstDrm.VideoInfo.new_from_caps(drm_caps())
+        caps = info.to_caps()
+        self.assertTrue(GstDrm.is_dma_drm_caps(caps))
+        self.assertEqual(caps.get_structure(0).get_string('drm-format'), 'NV12:0x0100000000000002')
+        self.assertTrue(info.is_equal(info.copy()))
+        self.assertIsNone(GstDrm.VideoInfo.new().to_caps())
+
+    def test_video_info(self):
+        vinfo = GstVideo.VideoInfo.new()
+        vinfo.set_format(GstVideo.VideoFormat.NV12, 64, 32)
+        info = GstDrm.VideoInfo.new()
+        self.assertTrue(info.from_video_info(vinfo, Y_TILED))
+        self.assertEqual(info.get_modifier(), Y_TILED)
+        plain = GstVideo.VideoInfo.new()
+        self.assertTrue(info.to_video_info(plain))
+        self.assertEqual(plain.finfo.format, GstVideo.VideoFormat.NV12)
+
+
+class FormatSets(unittest.TestCase):
+    def setUp(self):
+        self.gpu = GstDrm.FormatSet.new()
+        for fourcc, modifier in ((XR24, Y_TILED), (NV12, 0), (XR24, 0)):
+            self.assertTrue(self.gpu.add(fourcc, modifier))
+
+    def test_members(self):
+        self.assertFalse(self.gpu.add(XR24, Y_TILED))
+        self.assertEqual(self.gpu.get_size(), 3)
+        self.assertEqual(self.gpu.get(0), (True, NV12, 0))
+        self.assertFalse(self.gpu.get(3)[0])
+        self.assertTrue(self.gpu.contains(XR24, 0))
+        self.assertEqual(self.gpu.get_modifiers(XR24), [0, Y_TILED])
+
+    def test_algebra(self):
+        display = GstDrm.FormatSet.new()
+        display.add(XR24, 0)
+        self.assertEqual(self.gpu.intersect(display).to_string(), '{ XR24 }')
+        self.assertTrue(self.gpu.union(display).is_equal(self.gpu))
+        self.assertTrue(display.is_subset(self.gpu))
+        self.assertEqual(self.gpu.subtract(display).get_size(), 2)
+        copy = display.copy()
+        self.assertTrue(copy.add(NV12, GstDrm.MODIFIER_IMPLICIT))
+        legacy = self.gpu.intersect_full(copy, GstDrm.FormatSetFlags.LINEAR_FOR_IMPLICIT)
+        self.assertEqual(legacy.to_string(), '{ NV12, XR24 }')
+
+    def test_caps(self):
+        again = GstDrm.FormatSet.new_from_caps(self.gpu.to_caps())
+        self.assertTrue(again.is_equal(self.gpu))
+        with self.assertRaises(TypeError):  # any format: a constructor returned NULL
+            GstDrm.FormatSet.new_from_caps(Gst.Caps.new_any())
+        self.assertEqual(self.gpu.to_raw_caps().to_string(), 'video/x-raw, format=(string){ NV12, BGRx }')
+
+    def test_caps_intersect(self):
+        common = GstDrm.caps_intersect(self.gpu.to_caps(), drm_caps('XR24'))
+        self.assertEqual(GstDrm.FormatSet.new_from_caps(common).to_string(), '{ XR24 }')
+
+
+class Frames(unittest.TestCase):
+    def test_frame(self):
+        buffer = memfd_buffer(460800)
+        info = GstDrm.VideoInfo.new_from_caps(drm_caps('NV12'))
+        done, frame = GstDrm.Frame.from_buffer(buffer, info)
+        self.assertTrue(done)
+        self.assertEqual((frame.drm_fourcc, frame.n_planes, frame.width), (NV12, 2, 640))
+
+    def test_refused(self):
+        buffer = memfd_buffer(460799)
+        info = GstDrm.VideoInfo.new_from_caps(drm_caps('NV12'))
+        with self.assertRaises(GLib.Error) as raised:
+            GstDrm.Frame.from_buffer(buffer, info)
+        self.assertTrue(raised.exception.matches(GstDrm.error_quark(), GstDrm.Error.LAYOUT))
+        self.assertIn('460799', raised.exception.message)
+
+
+class Fences(unittest.TestCase):
+    def test_meta(self):
+        buffer = Gst.Buffer.new_allocate(None, 64, None)
+        self.assertIsNone(GstDrm.buffer_get_drm_sync_meta(buffer))
+        meta = GstDrm.buffer_add_drm_sync_meta(buffer)
+        self.assertEqual(meta.dup_acquire_fence(), -1)
+        self.assertEqual(meta.dup_release_fence(), -1)
+        meta.clear()
+
+    def test_no_fence(self):
+        meta = GstDrm.buffer_add_drm_sync_meta(Gst.Buffer.new_allocate(None, 64, None))
+        fd = os.memfd_create('no-fence', os.MFD_CLOEXEC)
+        for ask in (GstDrm.fence_get_state, lambda f: GstDrm.fence_wait(f, 0),
+                    lambda f: GstDrm.dmabuf_export_fence(f, GstDrm.Access.READ),
+                    lambda f: GstDrm.dmabuf_import_fence(f, f, GstDrm.Access.WRITE),
+                    meta.add_acquire_fence):
+            with self.assertRaises(GLib.Error):
+                ask(fd)
+        with self.assertRaises(OSError):
+            os.fstat(fd)  # add_acquire_fence() took it
+
+
+class Completeness(unittest.TestCase):
+    """What the headers declare is documented and introspectable."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.namespace = ET.parse(os.environ['GST_DRM_GIR']).getroot().find('core:namespace', GIR_NAMESPACES)
+
+    def callables(self):
+        for kind in ('function', 'method', 'constructor'):
+            yield from self.namespace.iter(f'{{{GIR_NAMESPACES["core"]}}}{kind}')
+
+    def test_functions(self):
+        for function in self.callables():
+            name = function.get(f'{{{GIR_NAMESPACES["c"]}}}identifier')
+            if name.endswith('_get_type'):
+                continue
+            with self.subTest(name):
+                self.assertNotEqual(function.get('introspectable'), '0')
+                self.assertEqual(function.get('version'), '0.1')
+                returned = function.find('core:return-value', GIR_NAMESPACES)
+                documented = returned if function.find('core:doc', GIR_NAMESPACES) is None else function
+                self.assertIsNotNone(documented.find('core:doc', GIR_NAMESPACES), 'no description')
+                for parameter in function.iterfind('core:parameters/core:parameter', GIR_NAMESPACES):
+                    self.assertIsNotNone(parameter.find('core:doc', GIR_NAMESPACES), parameter.get('name'))
+
+    def test_every_exported_symbol(self):
+        lines = subprocess.run(['nm', '-D', '--defined-only', os.environ['GST_DRM_LIBRARY']], check=True,
+                               stdout=subprocess.PIPE, text=True).stdout.splitlines()
+        exported = {name for _, kind, name in map(str.split, lines) if kind == 'T'}
+        named = {f.get(f'{{{GIR_NAMESPACES["c"]}}}identifier') for f in self.callables()}
+        types = {t.get('{http://www.gtk.org/introspection/glib/1.0}get-type') for t in self.namespace}
+        self.assertGreater(len(exported), 60)
+        self.assertEqual(exported - named - types, set())
+
+    def test_types(self):
+        for kind in ('record', 'class', 'enumeration', 'bitfield'):
+            for found in self.namespace.iterfind(f'core:{kind}', GIR_NAMESPACES):
+                if found.get('name').endswith('Class') or found.get('name') == 'BufferPool':
+                    continue
+                with self.subTest(found.get('name')):
+                    self.assertIsNotNone(found.find('core:doc', GIR_NAMESPACES), 'no description')
+
+
+if __name__ == '__main__':
+    Gst.init(None)
+    runner = TAPTestRunner()
+    runner.set_stream(True)
+    runner.set_format('{method_name}')
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
+    sys.exit(0 if runner.run(suite).wasSuccessful() else 1)
