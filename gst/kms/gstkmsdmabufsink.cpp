@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-kmsdmabufsink
+ * @title: kmsdmabufsink
+ *
+ * Shows video on a display of this machine through atomic KMS, without a compositor and, for DMA buffers,
+ * without a copy. A mode that fits the video is set, a smaller picture is centred; nothing is scaled.
+ * What was on the display before comes back when the sink leaves PAUSED.
+ *
+ * Memory: DMA buffers are imported once each and shown as they are. A buffer is given back when the
+ * flip that replaced it has completed; the sink holds up to three. System memory is copied into
+ * scanout memory of the sink's own, which is offered upstream first, so that no copy is needed
+ * where upstream takes it. Copies are counted in #GstKmsDmabufSink:drm-stats and announced once.
+ *
+ * |[
+ * gst-launch-1.0 videotestsrc ! kmsdmabufsink driver-name=vkms
+ * gst-launch-1.0 filesrc location=clip.mkv ! decodebin ! dmabufupload ! kmsdmabufsink zero-copy=require
+ * ]|
+ *
+ * Since: 0.1
+ */
+#include "gstkmsdmabufsink.hpp"
+
+#include <cerrno>
+
+#define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
+GST_DEBUG_CATEGORY(gst_kms_dmabuf_sink_debug);
+
+using gstdrm::Display;
+using gstdrm::Error;
+using gstdrm::Result;
+using gstdrm::SinkState;
+using gstdrm::ZeroCopy;
+
+enum {
+  PROP_0,
+  PROP_DRIVER_NAME,
+  PROP_BUS_ID,
+  PROP_DEVICE,
+  PROP_FD,
+  PROP_CONNECTOR,
+  PROP_PLANE_ID,
+  PROP_ZERO_COPY,
+  PROP_DRM_STATS,
+};
+
+enum { SIGNAL_SNAPSHOT, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_TYPE_WITH_CODE(GstKmsDmabufSink, gst_kms_dmabuf_sink, GST_TYPE_VIDEO_SINK,
+                        GST_DEBUG_CATEGORY_INIT(gst_kms_dmabuf_sink_debug, "kmsdmabufsink", 0,
+                                                "Atomic KMS video sink"))
+#define parent_class gst_kms_dmabuf_sink_parent_class
+
+// Late by up to two frames at 50 Hz is still worth showing; the base class's default of 5 ms drops frames
+// for a single late wake-up.
+static constexpr GstClockTime kMaxLateness = 40 * GST_MSECOND;
+// A flip takes one refresh; by then something is stuck.
+static constexpr gint64 kDrainTimeout_ns = 2'000'000'000;
+
+static SinkState &state_of(gpointer sink)
+{
+  return *GST_KMS_DMABUF_SINK(sink)->state;
+}
+
+void gstdrm::post_error(GstElement *element, const Error &error)
+{
+  GQuark domain = GST_RESOURCE_ERROR;
+  gint code = GST_RESOURCE_ERROR_FAILED;
+  if (error.code == ErrorCode::Unsupported || error.code == ErrorCode::Caps) {
+    domain = GST_CORE_ERROR;
+    code = GST_CORE_ERROR_NEGOTIATION;
+  } else if (error.code == ErrorCode::Layout || error.code == ErrorCode::Import) {
+    domain = GST_STREAM_ERROR;
+    code = GST_STREAM_ERROR_FORMAT;
+  } else if (error.sys_errno == EACCES || error.sys_errno == EPERM) {
+    code = GST_RESOURCE_ERROR_NOT_AUTHORIZED;
+  } else if (error.sys_errno == ENODEV || error.sys_errno == ENOENT) {
+    code = GST_RESOURCE_ERROR_NOT_FOUND;
+  } else if (error.sys_errno == EBUSY) {
+    code = GST_RESOURCE_ERROR_BUSY;
+  }
+  gchar *debug = g_strdup_printf("errno %d", error.sys_errno);
+  gst_element_message_full(element, GST_MESSAGE_ERROR, domain, code, g_strdup(error.message.c_str()),
+                           debug, __FILE__, GST_FUNCTION, __LINE__);
+}
+
+void gstdrm::SinkListener::display_failed(const Error &error) noexcept
+{
+  post_error(GST_ELEMENT(sink_), error);
+}
+
+static void warn_restore(GstKmsDmabufSink *self, const Error &error)
+{
+  GST_ELEMENT_WARNING(self, RESOURCE, FAILED, ("%s", error.message.c_str()),
+                      ("errno %d", error.sys_errno));
+}
+
+static void copy_string(std::string &to, const GValue *value)
+{
+  const gchar *text = g_value_get_string(value);
+  to = text ? text : "";
+}
+
+static void gst_kms_dmabuf_sink_set_property(GObject *object, guint id, const GValue *value,
+                                             GParamSpec *pspec)
+{
+  SinkState &state = state_of(object);
+  const std::lock_guard guard(state.lock);
+  switch (id) {
+  case PROP_DRIVER_NAME:
+    copy_string(state.settings.device.driver_name, value);
+    break;
+  case PROP_BUS_ID:
+    copy_string(state.settings.device.bus_id, value);
+    break;
+  case PROP_DEVICE:
+    copy_string(state.settings.device.path, value);
+    break;
+  case PROP_FD:
+    state.settings.device.fd = g_value_get_int(value);
+    break;
+  case PROP_CONNECTOR:
+    copy_string(state.settings.output.connector, value);
+    break;
+  case PROP_PLANE_ID:
+    state.settings.output.plane_id = g_value_get_uint(value);
+    break;
+  case PROP_ZERO_COPY:
+    state.settings.zero_copy = static_cast<ZeroCopy>(g_value_get_enum(value));
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  }
+}
+
+// Frames that the base class left out because their time had passed.
+static guint64 base_sink_dropped(GstBaseSink *sink)
+{
+  GstStructure *stats = gst_base_sink_get_stats(sink);
+  guint64 dropped = 0;
+  gst_structure_get_uint64(stats, "dropped", &dropped);
+  gst_structure_free(stats);
+  return dropped;
+}
+
+static GstStructure *make_stats(GstKmsDmabufSink *self)
+{
+  SinkState &state = *self->state;
+  GstStructure *stats = state.stats.to_structure("kmsdmabufsink-stats");
+  gstdrm::kms::FlipQueue::Counters counters;
+  if (const std::shared_ptr<Display> display = state.get_display())
+    counters = display->counters();
+  gst_structure_set(
+      stats, "waits", G_TYPE_UINT64, state.stats.waits.load() + counters.waits, "shown",
+      G_TYPE_UINT64, counters.shown, "dropped", G_TYPE_UINT64,
+      counters.dropped + base_sink_dropped(GST_BASE_SINK(self)), "late", G_TYPE_UINT64, counters.late,
+      "commits", G_TYPE_UINT64, counters.commits, "held", G_TYPE_UINT, counters.held,
+      "last-flip-sequence", G_TYPE_UINT, counters.last_sequence, "last-flip-time", G_TYPE_UINT64,
+      counters.last_flip_ns < 0 ? GST_CLOCK_TIME_NONE : static_cast<guint64>(counters.last_flip_ns),
+      nullptr);
+  return stats;
+}
+
+static void gst_kms_dmabuf_sink_get_property(GObject *object, guint id, GValue *value,
+                                             GParamSpec *pspec)
+{
+  SinkState &state = state_of(object);
+  if (id == PROP_DRM_STATS) {
+    g_value_take_boxed(value, make_stats(GST_KMS_DMABUF_SINK(object)));
+    return;
+  }
+  const std::lock_guard guard(state.lock);
+  switch (id) {
+  case PROP_DRIVER_NAME:
+    g_value_set_string(value, state.settings.device.driver_name.c_str());
+    break;
+  case PROP_BUS_ID:
+    g_value_set_string(value, state.settings.device.bus_id.c_str());
+    break;
+  case PROP_DEVICE:
+    g_value_set_string(value, state.settings.device.path.c_str());
+    break;
+  case PROP_FD:
+    g_value_set_int(value, state.settings.device.fd);
+    break;
+  case PROP_CONNECTOR:
+    g_value_set_string(value, state.settings.output.connector.c_str());
+    break;
+  case PROP_PLANE_ID:
+    g_value_set_uint(value, state.settings.output.plane_id);
+    break;
+  case PROP_ZERO_COPY:
+    g_value_set_enum(value, static_cast<gint>(state.settings.zero_copy));
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  }
+}
+
+static gboolean open_display(GstKmsDmabufSink *self)
+{
+  SinkState &state = *self->state;
+  gstdrm::SinkSettings settings;
+  {
+    const std::lock_guard guard(state.lock);
+    settings = state.settings;
+  }
+  Result<std::shared_ptr<Display>> display =
+      Display::open(settings.device, settings.output, state.listener);
+  if (!display) {
+    gstdrm::post_error(GST_ELEMENT(self), display.error());
+    return FALSE;
+  }
+  GST_INFO_OBJECT(self, "opened %s", (*display)->describe().c_str());
+  const std::lock_guard guard(state.lock);
+  state.display = std::move(*display);
+  return TRUE;
+}
+
+static void close_display(GstKmsDmabufSink *self)
+{
+  std::shared_ptr<Display> display; // closed without the lock
+  const std::lock_guard guard(self->state->lock);
+  display.swap(self->state->display);
+}
+
+static GstStateChangeReturn gst_kms_dmabuf_sink_change_state(GstElement *element,
+                                                             GstStateChange transition)
+{
+  GstKmsDmabufSink *self = GST_KMS_DMABUF_SINK(element);
+  if (transition == GST_STATE_CHANGE_NULL_TO_READY && !open_display(self))
+    return GST_STATE_CHANGE_FAILURE;
+  const GstStateChangeReturn ret =
+      GST_ELEMENT_CLASS(parent_class)->change_state(element, transition);
+  if (transition == GST_STATE_CHANGE_READY_TO_NULL ||
+      (transition == GST_STATE_CHANGE_NULL_TO_READY && ret == GST_STATE_CHANGE_FAILURE))
+    close_display(self);
+  return ret;
+}
+
+static gboolean gst_kms_dmabuf_sink_start(GstBaseSink *sink)
+{
+  GstKmsDmabufSink *self = GST_KMS_DMABUF_SINK(sink);
+  self->state->stats.reset();
+  self->state->prerolled = nullptr;
+  Result<void> started = self->state->get_display()->start();
+  if (!started)
+    gstdrm::post_error(GST_ELEMENT(self), started.error());
+  return started ? TRUE : FALSE;
+}
+
+static void drop_scanout_pool(SinkState &state)
+{
+  if (state.scanout_pool)
+    gst_buffer_pool_set_active(state.scanout_pool.get(), FALSE);
+  state.scanout_pool.reset();
+}
+
+static gboolean gst_kms_dmabuf_sink_stop(GstBaseSink *sink)
+{
+  GstKmsDmabufSink *self = GST_KMS_DMABUF_SINK(sink);
+  if (const std::shared_ptr<Display> display = self->state->get_display())
+    if (Result<void> stopped = display->stop(); !stopped)
+      warn_restore(self, stopped.error());
+  drop_scanout_pool(*self->state);
+  return TRUE;
+}
+
+static gboolean gst_kms_dmabuf_sink_unlock(GstBaseSink *sink)
+{
+  if (const std::shared_ptr<Display> display = state_of(sink).get_display())
+    display->set_flushing(true);
+  return TRUE;
+}
+
+static gboolean gst_kms_dmabuf_sink_unlock_stop(GstBaseSink *sink)
+{
+  if (const std::shared_ptr<Display> display = state_of(sink).get_display())
+    display->set_flushing(false);
+  return TRUE;
+}
+
+static gboolean gst_kms_dmabuf_sink_event(GstBaseSink *sink, GstEvent *event)
+{
+  SinkState &state = state_of(sink);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
+    state.prerolled = nullptr;
+  } else if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) {
+    // EOS means that all was shown; the last frame may still be on its way
+    if (const std::shared_ptr<Display> display = state.get_display())
+      display->drain(kDrainTimeout_ns);
+  }
+  return GST_BASE_SINK_CLASS(parent_class)->event(sink, event);
+}
+
+// The base class would take the frame rate from caps that only it has parsed.
+static void gst_kms_dmabuf_sink_get_times(GstBaseSink *sink, GstBuffer *buffer, GstClockTime *start,
+                                          GstClockTime *end)
+{
+  const GstVideoInfo &vinfo = state_of(sink).info.vinfo;
+  *start = GST_BUFFER_PTS_IS_VALID(buffer) ? GST_BUFFER_PTS(buffer) : GST_BUFFER_DTS(buffer);
+  *end = GST_CLOCK_TIME_NONE;
+  if (!GST_CLOCK_TIME_IS_VALID(*start))
+    return;
+  if (GST_BUFFER_DURATION_IS_VALID(buffer))
+    *end = *start + GST_BUFFER_DURATION(buffer);
+  else if (GST_VIDEO_INFO_FPS_N(&vinfo) > 0)
+    *end = *start + gst_util_uint64_scale_int(GST_SECOND, GST_VIDEO_INFO_FPS_D(&vinfo),
+                                              GST_VIDEO_INFO_FPS_N(&vinfo));
+}
+
+static GstFlowReturn gst_kms_dmabuf_sink_preroll(GstBaseSink *sink, GstBuffer *buffer)
+{
+  SinkState &state = state_of(sink);
+  state.in_preroll = true;
+  const GstFlowReturn ret = GST_BASE_SINK_CLASS(parent_class)->preroll(sink, buffer);
+  state.in_preroll = false;
+  return ret;
+}
+
+static GstSample *gst_kms_dmabuf_sink_snapshot(GstKmsDmabufSink *self)
+{
+  const std::shared_ptr<Display> display = self->state->get_display();
+  Result<gstdrm::kms::Snapshot> snapshot =
+      display ? display->snapshot()
+              : Result<gstdrm::kms::Snapshot>(
+                    Error{gstdrm::ErrorCode::Device, "No device is open: the sink is in NULL.", 0});
+  if (!snapshot) {
+    GST_ELEMENT_WARNING(self, RESOURCE, READ, ("No snapshot: %s", snapshot.error().message.c_str()),
+                        ("errno %d", snapshot.error().sys_errno));
+    return nullptr;
+  }
+  // AR24 too: what was scanned out has no transparency
+  GstCaps *caps = gst_caps_new_simple(
+      "video/x-raw", "format", G_TYPE_STRING, "BGRx", "width", G_TYPE_INT,
+      static_cast<gint>(snapshot->width), "height", G_TYPE_INT, static_cast<gint>(snapshot->height),
+      "framerate", GST_TYPE_FRACTION, 0, 1, nullptr);
+  const auto &pixels = snapshot->pixels;
+  GstBuffer *buffer = gst_buffer_new_memdup(pixels.data(), pixels.size());
+  GstSample *sample = gst_sample_new(buffer, caps, nullptr, nullptr);
+  gst_buffer_unref(buffer);
+  gst_caps_unref(caps);
+  return sample;
+}
+
+static void gst_kms_dmabuf_sink_finalize(GObject *object)
+{
+  delete GST_KMS_DMABUF_SINK(object)->state;
+  G_OBJECT_CLASS(parent_class)->finalize(object);
+}
+
+static GType zero_copy_type()
+{
+  static const GType type = gstdrm::register_zero_copy_type("GstKmsDmabufSinkZeroCopy");
+  return type;
+}
+
+static void install_device_properties(GObjectClass *klass)
+{
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_MUTABLE_READY);
+  g_object_class_install_property(
+      klass, PROP_DRIVER_NAME,
+      g_param_spec_string("driver-name", "Driver name",
+                          "Kernel driver of the device to open, such as vkms (empty: any)", "", flags));
+  g_object_class_install_property(
+      klass, PROP_BUS_ID,
+      g_param_spec_string("bus-id", "Bus ID",
+                          "Bus id of the device to open, such as pci:0000:00:02.0 (empty: any)", "",
+                          flags));
+  g_object_class_install_property(
+      klass, PROP_DEVICE,
+      g_param_spec_string("device", "Device",
+                          "Device node to open, such as /dev/dri/card1 (empty: the first with a "
+                          "connected output that driver-name and bus-id allow)",
+                          "", flags));
+  g_object_class_install_property(
+      klass, PROP_FD,
+      g_param_spec_int("fd", "File descriptor",
+                       "Open KMS device to use in place of opening one; duplicated, so it stays the "
+                       "application's, which must leave its events unread while the sink is in PAUSED or "
+                       "PLAYING (-1: none)",
+                       -1, G_MAXINT, -1, flags));
+  g_object_class_install_property(
+      klass, PROP_CONNECTOR,
+      g_param_spec_string("connector", "Connector",
+                          "Connector to show on, by name (HDMI-A-1) or number (empty: the first that is "
+                          "connected)",
+                          "", flags));
+  g_object_class_install_property(
+      klass, PROP_PLANE_ID,
+      g_param_spec_uint("plane-id", "Plane ID",
+                        "KMS plane to show on (0: the first that takes the picture, primary before overlay)",
+                        0, G_MAXUINT, 0, flags));
+}
+
+static void install_other_properties(GObjectClass *klass)
+{
+  g_object_class_install_property(
+      klass, PROP_ZERO_COPY,
+      g_param_spec_enum("zero-copy", "Zero copy",
+                        "What to do about system memory, which has to be copied: require refuses caps that "
+                        "do not promise DMA buffers",
+                        zero_copy_type(), static_cast<gint>(ZeroCopy::Prefer),
+                        static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                 GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property(
+      klass, PROP_DRM_STATS,
+      g_param_spec_boxed("drm-stats", "DRM statistics",
+                         "Counters since start: frames, imports (framebuffers made), import-hits, copies, "
+                         "bytes-copied, last-copy-reason, waits (times the streaming thread slept), shown "
+                         "(flips completed), dropped (replaced before they were shown, or too late), late "
+                         "(shown more than one refresh after they were due), commits, held (buffers held now), "
+                         "last-flip-sequence (vblank counter), last-flip-time (CLOCK_MONOTONIC, ns)",
+                         GST_TYPE_STRUCTURE,
+                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+}
+
+static void gst_kms_dmabuf_sink_class_init(GstKmsDmabufSinkClass *klass)
+{
+  auto *object_class = G_OBJECT_CLASS(klass);
+  auto *element_class = GST_ELEMENT_CLASS(klass);
+  auto *base_class = GST_BASE_SINK_CLASS(klass);
+
+  object_class->set_property = gst_kms_dmabuf_sink_set_property;
+  object_class->get_property = gst_kms_dmabuf_sink_get_property;
+  object_class->finalize = gst_kms_dmabuf_sink_finalize;
+  install_device_properties(object_class);
+  install_other_properties(object_class);
+
+  /**
+   * GstKmsDmabufSink::snapshot:
+   * @sink: the sink
+   *
+   * Captures what the display scans out with its next commit, or with a commit made for it when no
+   * frame comes within a frame time (paused, for instance). Frames are neither dropped nor
+   * reordered. Needs a writeback connector. Sleeps for about one refresh.
+   *
+   * Returns: (transfer full) (nullable): a sample of caps video/x-raw, format=BGRx, of the mode's
+   *   size; %NULL with a warning message on the bus that says why
+   *
+   * Since: 0.1
+   */
+  signals[SIGNAL_SNAPSHOT] = g_signal_new_class_handler(
+      "snapshot", G_TYPE_FROM_CLASS(klass),
+      static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION),
+      G_CALLBACK(gst_kms_dmabuf_sink_snapshot), nullptr, nullptr, nullptr, GST_TYPE_SAMPLE, 0);
+
+  gst_element_class_set_static_metadata(
+      element_class, "KMS DMA buffer sink", "Sink/Video/Hardware",
+      "Shows DMA buffers on a display through atomic KMS without a copy",
+      "gst-drm maintainers");
+  gst_element_class_add_pad_template(element_class, gstdrm::sink_pad_template());
+
+  element_class->change_state = gst_kms_dmabuf_sink_change_state;
+  base_class->get_caps = gstdrm::sink_get_caps;
+  base_class->set_caps = gstdrm::sink_set_caps;
+  base_class->propose_allocation = gstdrm::sink_propose_allocation;
+  base_class->get_times = gst_kms_dmabuf_sink_get_times;
+  base_class->start = gst_kms_dmabuf_sink_start;
+  base_class->stop = gst_kms_dmabuf_sink_stop;
+  base_class->unlock = gst_kms_dmabuf_sink_unlock;
+  base_class->unlock_stop = gst_kms_dmabuf_sink_unlock_stop;
+  base_class->event = gst_kms_dmabuf_sink_event;
+  base_class->preroll = gst_kms_dmabuf_sink_preroll;
+  GST_VIDEO_SINK_CLASS(klass)->show_frame = gstdrm::sink_show_frame;
+
+  gst_type_mark_as_plugin_api(zero_copy_type(), static_cast<GstPluginAPIFlags>(0));
+}
+
+static void gst_kms_dmabuf_sink_init(GstKmsDmabufSink *self)
+{
+  self->state = new SinkState(self);
+  gst_drm_video_info_init(&self->state->info);
+  gst_base_sink_set_max_lateness(GST_BASE_SINK(self), kMaxLateness);
+  // Acceptance is decided, and refusal explained on the bus, in set_caps(); the caps query is exact.
+  GST_PAD_SET_ACCEPT_TEMPLATE(GST_BASE_SINK_PAD(self));
+}

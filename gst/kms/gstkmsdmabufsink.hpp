@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// kmsdmabufsink: the element's type and its state. All of its sources include this one.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <gst/gst.h>
+#include <gst/video/gstvideosink.h>
+#include <gst/video/video.h>
+
+#include <gst/drm/drm.h>
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmstats-private.hpp>
+
+#include "kms_display.hpp"
+
+#define GST_TYPE_KMS_DMABUF_SINK (gst_kms_dmabuf_sink_get_type())
+G_DECLARE_FINAL_TYPE(GstKmsDmabufSink, gst_kms_dmabuf_sink, GST, KMS_DMABUF_SINK, GstVideoSink)
+
+namespace gstdrm {
+
+using kms::Display;
+
+// Posts what the engine reports on a thread of its own.
+class SinkListener final : public kms::DisplayListener {
+public:
+  explicit SinkListener(GstKmsDmabufSink *sink) noexcept : sink_(sink) {}
+  void display_failed(const Error &error) noexcept override;
+
+private:
+  GstKmsDmabufSink *sink_; // borrowed: the sink owns this
+};
+
+struct SinkSettings {
+  kms::DeviceRequest device;
+  kms::OutputRequest output;
+  ZeroCopy zero_copy = ZeroCopy::Prefer;
+};
+
+struct SinkState {
+  explicit SinkState(GstKmsDmabufSink *sink) noexcept : listener(sink) {}
+
+  SinkListener listener;
+  Stats stats;
+
+  std::mutex lock; // guards the two below
+  SinkSettings settings;
+  std::shared_ptr<Display> display; // from READY on
+  // value copies for use without the lock
+  std::shared_ptr<Display> get_display()
+  {
+    const std::lock_guard guard(lock);
+    return display;
+  }
+  ZeroCopy zero_copy()
+  {
+    const std::lock_guard guard(lock);
+    return settings.zero_copy;
+  }
+
+  // Of the streaming thread:
+  GstDrmVideoInfo info{};
+  Format format;         // as the planes list it: implicit where the driver knows no modifiers
+  bool plain = false;    // caps without memory:DMABuf: system memory may come
+  bool imports_refused = false; // the driver took none of upstream's dma-bufs: copy
+  GstPtr<GstBufferPool> scanout_pool; // what system memory is copied into
+  bool in_preroll = false;
+  GstBuffer *prerolled = nullptr; // borrowed, only compared: rendered next, and on screen already
+};
+
+// gstkmssinkcaps.cpp
+GstPadTemplate *sink_pad_template();
+GstCaps *sink_get_caps(GstBaseSink *sink, GstCaps *filter);
+gboolean sink_set_caps(GstBaseSink *sink, GstCaps *caps);
+gboolean sink_propose_allocation(GstBaseSink *sink, GstQuery *query);
+
+// gstkmssinkframe.cpp
+GstFlowReturn sink_show_frame(GstVideoSink *sink, GstBuffer *buffer);
+
+// Posts an engine's error, once, with the GStreamer error code that fits.
+void post_error(GstElement *element, const Error &error);
+
+} // namespace gstdrm
+
+struct _GstKmsDmabufSink {
+  GstVideoSink parent;
+  gstdrm::SinkState *state;
+};
+
+GST_DEBUG_CATEGORY_EXTERN(gst_kms_dmabuf_sink_debug);

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// One open KMS device node with the client capabilities that atomic KMS needs. Shared by everything
+// that makes objects on it; closed with the last of them. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <map>
+#include <string>
+
+#include <gst/drm/core/frame_layout.hpp>
+#include <gst/drm/core/result.hpp>
+#include <gst/drm/core/unique_fd.hpp>
+
+namespace gstdrm::kms {
+
+// Which device to open. Empty fields do not count; all empty: the first with a connected output.
+struct DeviceRequest {
+  std::string driver_name; // as drmGetVersion() says: "vkms", "i915"
+  std::string bus_id;      // "pci:0000:00:02.0"; "0000:00:02.0" is read too
+  std::string path;        // "/dev/dri/card1"
+  int fd = -1;             // borrowed: dup'ed, so that its master rights are shared
+};
+
+// GEM handles of imported dma-bufs. The kernel gives the same handle each time the same dma-buf is
+// imported on one open device (drm_prime.c), so handles are counted here and closed once.
+class HandleTable {
+public:
+  explicit HandleTable(int drm_fd) noexcept : drm_fd_(drm_fd) {}
+  HandleTable(const HandleTable &) = delete;
+  HandleTable &operator=(const HandleTable &) = delete;
+
+  // PRIME_FD_TO_HANDLE on first use. Each success is paired with one release().
+  Result<std::uint32_t> acquire(const BufferIdentity &identity, int dmabuf_fd);
+  void release(const BufferIdentity &identity) noexcept;
+
+private:
+  struct Entry {
+    std::uint32_t handle = 0;
+    unsigned users = 0;
+  };
+  int drm_fd_; // borrowed from the Device that owns this table
+  std::mutex lock_; // guards entries_, and keeps import and close of one handle in order
+  std::map<BufferIdentity, Entry> entries_;
+};
+
+class Device {
+public:
+  static Result<std::shared_ptr<Device>> open(const DeviceRequest &request);
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+  // "/dev/dri/card0 (vkms)"
+  [[nodiscard]] const std::string &name() const noexcept { return name_; }
+  [[nodiscard]] const std::string &path() const noexcept { return path_; } // empty: opened by fd
+  [[nodiscard]] const std::string &driver() const noexcept { return driver_; }
+  // false: AddFB2 takes no modifiers, every framebuffer is implicit
+  [[nodiscard]] bool takes_modifiers() const noexcept { return takes_modifiers_; }
+  [[nodiscard]] bool has_writeback() const noexcept { return has_writeback_; }
+  [[nodiscard]] HandleTable &handles() noexcept { return handles_; }
+
+  // Error unless this descriptor may set modes now: it names who else could be in the way.
+  Result<void> require_master() const;
+
+private:
+  Device(UniqueFd fd, std::string path, std::string driver);
+  static Result<std::shared_ptr<Device>> adopt(UniqueFd fd, const std::string &path);
+  static Result<std::shared_ptr<Device>> open_path(const std::string &path);
+  static Result<std::shared_ptr<Device>> search(const DeviceRequest &request);
+  Result<void> set_client_caps();
+  [[nodiscard]] bool matches(const DeviceRequest &request) const;
+
+  UniqueFd fd_;
+  std::string path_;
+  std::string driver_;
+  std::string name_;
+  bool takes_modifiers_ = false;
+  bool has_writeback_ = false;
+  HandleTable handles_;
+};
+
+} // namespace gstdrm::kms

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kms_display.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include <drm_fourcc.h>
+
+#include <gst/drm/core/sync_file.hpp>
+
+#include "kms_objects.hpp"
+
+namespace gstdrm::kms {
+
+namespace {
+
+constexpr std::int64_t kSecond_ns = 1'000'000'000;
+// A flip takes one refresh; this much later something is stuck, and a mode set is tried all the same.
+constexpr std::int64_t kDrainTimeout_ns = 2 * kSecond_ns;
+// Virtual displays compose in software: some tenths of a second per picture are normal there.
+constexpr std::int64_t kCommitTimeout_ns = 10 * kSecond_ns;
+constexpr std::chrono::seconds kWritebackTimeout{10};
+constexpr std::chrono::seconds kFenceTimeout{1};
+
+SizeLimits size_limits(const Resources &resources, const Connector &connector)
+{
+  SizeLimits limits{std::max(resources.min_width, 1U), std::max(resources.min_height, 1U), 0, 0};
+  for (const drmModeModeInfo &mode : connector.modes) {
+    limits.max_width = std::max<std::uint32_t>(limits.max_width, mode.hdisplay);
+    limits.max_height = std::max<std::uint32_t>(limits.max_height, mode.vdisplay);
+  }
+  limits.max_width = std::max(std::min(limits.max_width, resources.max_width), limits.min_width);
+  limits.max_height = std::max(std::min(limits.max_height, resources.max_height), limits.min_height);
+  return limits;
+}
+
+std::int64_t frame_duration_ns(Rate rate)
+{
+  if (rate.numerator == 0)
+    return 0;
+  return static_cast<std::int64_t>(std::uint64_t{1'000'000'000} * rate.denominator /
+                                   rate.numerator);
+}
+
+} // namespace
+
+Display::Display(std::shared_ptr<Device> device, Output output, const Resources &resources,
+                 DisplayListener &listener)
+    : listener_(listener), device_(std::move(device)), formats_(output.formats()),
+      limits_(size_limits(resources, output.connector)), scanout_(device_, std::move(output)),
+      queue_(
+          scanout_, monotonic_now_ns,
+          [this] {
+            if (loop_)
+              loop_->wake();
+          },
+          [this](const Error &error) { listener_.display_failed(error); }),
+      cache_(device_), description_(scanout_.describe())
+{
+}
+
+Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_request,
+                                               const OutputRequest &output_request,
+                                               DisplayListener &listener)
+{
+  Result<std::shared_ptr<Device>> device = Device::open(device_request);
+  if (!device)
+    return device.error();
+  if (Result<void> master = (*device)->require_master(); !master)
+    return master.error();
+  Result<Resources> resources = read_resources(**device);
+  if (!resources)
+    return resources.error();
+  Result<Output> output = choose_output(*resources, output_request, (*device)->name());
+  if (!output)
+    return output.error();
+  return std::shared_ptr<Display>(
+      new Display(std::move(*device), std::move(*output), *resources, listener));
+}
+
+Display::~Display()
+{
+  (void)stop(); // nobody is left to hear of an error
+}
+
+std::string Display::describe() const
+{
+  const std::lock_guard guard(shown_lock_);
+  return description_;
+}
+
+Result<void> Display::start()
+{
+  queue_.set_flushing(false);
+  queue_.reset_counters();
+  Result<std::unique_ptr<EventLoop>> loop = EventLoop::start(device_->fd(), *this);
+  if (!loop)
+    return loop.error();
+  loop_ = std::move(*loop);
+  return {};
+}
+
+Result<void> Display::stop()
+{
+  queue_.set_flushing(true);
+  queue_.cancel_capture();
+  // a snapshot in progress may wake the loop, so it is waited for before the loop goes
+  const std::lock_guard guard(snapshot_lock_);
+  loop_.reset();
+  Result<void> restored = scanout_.restore();
+  queue_.clear();
+  cache_.clear();
+  first_pending_ = true;
+  const std::lock_guard shown_guard(shown_lock_);
+  can_write_back_ = false;
+  description_ = scanout_.describe();
+  return restored;
+}
+
+Result<void> Display::configure(const Picture &picture)
+{
+  Result<drmModeModeInfo> mode = scanout_.check(picture);
+  if (!mode)
+    return mode.error();
+  picture_ = picture;
+  mode_ = *mode;
+  first_pending_ = true;
+  cache_.clear();
+  return {};
+}
+
+Result<ImportCache::Import> Display::import(const FrameLayout &layout)
+{
+  cache_.advance();
+  return cache_.import(layout);
+}
+
+// For planes without IN_FENCE_FD: the one place where the streaming thread sleeps on a fence, for a
+// bounded time.
+Result<void> Display::wait_for_fence(Frame &frame)
+{
+  Result<FenceState> state = fence_wait(frame.acquire_fence.get(), kFenceTimeout);
+  if (!state)
+    return state.error();
+  frame.acquire_fence.reset();
+  return {};
+}
+
+Result<Display::Shown> Display::show_first(Frame &frame)
+{
+  if (scanout_.is_set() && !queue_.drain(kDrainTimeout_ns)) {
+    if (queue_.failure())
+      return Shown::Failed;
+    if (queue_.flushing())
+      return Shown::Flushing;
+  }
+  std::optional<Error> error;
+  const int ret = queue_.submit_with(frame, [&](std::uint64_t serial) {
+    Result<void> shown = scanout_.show_first(picture_, mode_, frame, serial);
+    if (!shown)
+      error = shown.error();
+    return shown ? 0 : -EIO;
+  });
+  if (ret != 0)
+    return std::move(*error);
+  first_pending_ = false;
+  queue_.set_timing(refresh_period_ns(mode_), frame_duration_ns(picture_.rate));
+  const std::lock_guard guard(shown_lock_);
+  description_ = scanout_.describe();
+  shown_mode_ = mode_;
+  can_write_back_ = scanout_.can_write_back();
+  return Shown::Yes;
+}
+
+Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
+{
+  if (first_pending_)
+    return show_first(frame);
+  if (frame.acquire_fence && !scanout_.waits_for_fences())
+    if (Result<void> waited = wait_for_fence(frame); !waited)
+      return waited.error();
+  switch (queue_.submit(frame, overflow)) {
+  case FlipQueue::Outcome::Queued:
+    return Shown::Yes;
+  case FlipQueue::Outcome::Flushing:
+    return Shown::Flushing;
+  case FlipQueue::Outcome::Failed:
+    break;
+  }
+  return Shown::Failed;
+}
+
+Result<std::uint32_t> Display::writeback_fourcc() const
+{
+  const std::optional<Connector> &writeback = scanout_.output().writeback;
+  if (!writeback)
+    return device_error("No writeback connector of " + device_->name() +
+                            " serves this output (vkms: load it with enable_writeback=1).",
+                        ENOTSUP);
+  const auto blob_id =
+      static_cast<std::uint32_t>(property_value(writeback->properties, "WRITEBACK_PIXEL_FORMATS"));
+  Result<std::vector<std::uint8_t>> blob = read_blob(device_->fd(), blob_id);
+  if (!blob)
+    return blob.error();
+  for (const std::uint32_t wanted : {DRM_FORMAT_XRGB8888, DRM_FORMAT_ARGB8888})
+    for (std::size_t at = 0; at + sizeof(wanted) <= blob->size(); at += sizeof(wanted))
+      if (std::memcmp(blob->data() + at, &wanted, sizeof(wanted)) == 0)
+        return wanted;
+  return device_error("The writeback connector of " + device_->name() +
+                          " writes neither XR24 nor AR24.",
+                      ENOTSUP);
+}
+
+Result<Snapshot> Display::snapshot()
+{
+  const std::lock_guard one_at_a_time(snapshot_lock_);
+  if (!loop_)
+    return device_error("Nothing is shown: the sink is not in PAUSED or PLAYING.", ENODATA);
+  Result<std::uint32_t> fourcc = writeback_fourcc();
+  if (!fourcc)
+    return fourcc.error();
+  drmModeModeInfo mode{};
+  {
+    const std::lock_guard guard(shown_lock_);
+    if (!can_write_back_)
+      return device_error(description_ + ": no picture is shown yet, or the driver refused to "
+                                         "attach its writeback connector.",
+                          ENODATA);
+    mode = shown_mode_;
+  }
+  Result<std::unique_ptr<DumbBuffer>> buffer =
+      DumbBuffer::create(device_, *fourcc, mode.hdisplay, mode.vdisplay);
+  if (!buffer)
+    return buffer.error();
+  Result<UniqueFd> fence = queue_.capture((*buffer)->framebuffer_id(), kCommitTimeout_ns);
+  if (!fence)
+    return fence.error();
+  Result<FenceState> written = fence_wait(fence->get(), kWritebackTimeout);
+  if (!written)
+    return written.error();
+  if (*written != FenceState::Signalled)
+    return device_error(*written == FenceState::Failed ? "The driver reports a failed writeback."
+                                                       : "The writeback did not end in time.",
+                        EIO);
+  Result<std::vector<std::uint8_t>> pixels = (*buffer)->read();
+  if (!pixels)
+    return pixels.error();
+  return Snapshot{*fourcc, mode.hdisplay, mode.vdisplay, std::move(*pixels)};
+}
+
+void Display::on_flip(std::uint32_t crtc_id, std::uint64_t serial, std::uint32_t sequence,
+                      std::int64_t time_ns) noexcept
+{
+  if (crtc_id == scanout_.output().crtc.id)
+    queue_.on_flip(serial, sequence, time_ns);
+}
+
+void Display::on_device_lost(int error) noexcept
+{
+  queue_.abort(device_error(device_->name() + " was lost (" + errno_text(error) +
+                                "). Was the device removed?",
+                            error));
+}
+
+} // namespace gstdrm::kms

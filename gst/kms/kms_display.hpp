@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The engine's front: one sink's display. Opens a device and an output, shows frames, takes snapshots.
+//
+// Threads: one streaming thread calls configure(), import(), show(), drain(); start() and stop() are not
+// called while it does; the rest is for any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gst/drm/core/format_set.hpp>
+#include <gst/drm/core/result.hpp>
+
+#include "kms_device.hpp"
+#include "kms_event_loop.hpp"
+#include "kms_flip_queue.hpp"
+#include "kms_framebuffer.hpp"
+#include "kms_scanout.hpp"
+
+namespace gstdrm::kms {
+
+struct Snapshot {
+  std::uint32_t fourcc = 0; // XR24 or AR24
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::vector<std::uint8_t> pixels; // rows without padding
+};
+
+// Sizes that this output can show, in pixels.
+struct SizeLimits {
+  std::uint32_t min_width = 1, min_height = 1;
+  std::uint32_t max_width = 0, max_height = 0;
+};
+
+class DisplayListener {
+public:
+  virtual ~DisplayListener() = default;
+  // A frame was refused or the device was lost, on any thread; once until the next start().
+  virtual void display_failed(const Error &error) noexcept = 0;
+};
+
+class Display final : private EventHandler {
+public:
+  // `listener` outlives the display.
+  static Result<std::shared_ptr<Display>> open(const DeviceRequest &device,
+                                               const OutputRequest &output,
+                                               DisplayListener &listener);
+  Display(const Display &) = delete;
+  Display &operator=(const Display &) = delete;
+  ~Display() override;
+
+  [[nodiscard]] const Device &device() const noexcept { return *device_; }
+  [[nodiscard]] const FormatSet &formats() const noexcept { return formats_; }
+  [[nodiscard]] const SizeLimits &limits() const noexcept { return limits_; }
+  [[nodiscard]] std::string describe() const;
+
+  Result<void> start();
+  // Puts the display back as it was and releases every frame. Error: the display could not be put back.
+  Result<void> stop();
+
+  // What comes next. Touches no hardware: the first frame does.
+  Result<void> configure(const Picture &picture);
+  // `layout` must have passed check_layout().
+  Result<ImportCache::Import> import(const FrameLayout &layout);
+  enum class Shown { Yes, Flushing, Failed };
+  // Takes the frame only when it returns Yes. Failed: display_failed() was called, except that an
+  // Error of a mode set is returned.
+  Result<Shown> show(Frame &frame, FlipQueue::Overflow overflow);
+  // Sleeps until the last frame is on screen.
+  bool drain(std::int64_t timeout_ns) { return queue_.drain(timeout_ns); }
+  void set_flushing(bool flushing) { queue_.set_flushing(flushing); }
+
+  // What the display scans out next, through the writeback connector. Sleeps.
+  Result<Snapshot> snapshot();
+  [[nodiscard]] FlipQueue::Counters counters() const { return queue_.counters(); }
+
+private:
+  Display(std::shared_ptr<Device> device, Output output, const Resources &resources,
+          DisplayListener &listener);
+  Result<Shown> show_first(Frame &frame);
+  Result<void> wait_for_fence(Frame &frame);
+  Result<std::uint32_t> writeback_fourcc() const;
+
+  void on_flip(std::uint32_t crtc_id, std::uint64_t serial, std::uint32_t sequence,
+               std::int64_t time_ns) noexcept override;
+  void on_timer() noexcept override { queue_.on_timer(); }
+  std::int64_t next_deadline() noexcept override { return queue_.next_deadline(); }
+  void on_device_lost(int error) noexcept override;
+
+  DisplayListener &listener_;
+  std::shared_ptr<Device> device_;
+  FormatSet formats_;
+  SizeLimits limits_;
+  Scanout scanout_; // by the streaming thread and, under the queue's lock, by whoever commits
+  FlipQueue queue_;
+  ImportCache cache_;
+  Picture picture_;
+  drmModeModeInfo mode_{}; // for picture_
+  bool first_pending_ = true; // picture_ has not been shown yet
+
+  mutable std::mutex shown_lock_; // guards the three below; taken last
+  std::string description_;
+  drmModeModeInfo shown_mode_{};
+  bool can_write_back_ = false;
+
+  std::mutex snapshot_lock_; // one snapshot at a time; taken first
+  std::unique_ptr<EventLoop> loop_; // last: its thread uses all the rest
+};
+
+} // namespace gstdrm::kms

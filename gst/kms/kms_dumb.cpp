@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kms_dumb.hpp"
+
+#include <cstring>
+#include <string>
+
+#include <sys/mman.h>
+
+#include "kms_objects.hpp"
+
+namespace gstdrm::kms {
+
+DumbBuffer::~DumbBuffer()
+{
+  if (framebuffer_id_)
+    drmModeRmFB(device_->fd(), framebuffer_id_);
+  if (handle_) {
+    drm_mode_destroy_dumb destroy{handle_};
+    drmIoctl(device_->fd(), DRM_IOCTL_MODE_DESTROY_DUMB, &destroy);
+  }
+}
+
+int DumbBuffer::make(std::uint32_t fourcc, std::uint32_t width, std::uint32_t height)
+{
+  drm_mode_create_dumb create{};
+  create.width = width;
+  create.height = height;
+  create.bpp = 32;
+  if (drmIoctl(device_->fd(), DRM_IOCTL_MODE_CREATE_DUMB, &create) != 0)
+    return -errno;
+  handle_ = create.handle;
+  stride_bytes_ = create.pitch;
+  size_bytes_ = create.size;
+  width_ = width;
+  height_ = height;
+  const std::uint32_t handles[4] = {handle_}, strides[4] = {stride_bytes_}, offsets[4] = {};
+  return drmModeAddFB2WithModifiers(device_->fd(), width, height, fourcc, handles, strides, offsets,
+                                    nullptr, &framebuffer_id_, 0);
+}
+
+Result<std::unique_ptr<DumbBuffer>> DumbBuffer::create(const std::shared_ptr<Device> &device,
+                                                       std::uint32_t fourcc, std::uint32_t width,
+                                                       std::uint32_t height)
+{
+  std::unique_ptr<DumbBuffer> buffer(new DumbBuffer(device));
+  if (const int ret = buffer->make(fourcc, width, height); ret != 0)
+    return Error{ErrorCode::Allocation,
+                 device->name() + " makes no " + std::to_string(width) + "x" +
+                     std::to_string(height) + " " + fourcc_to_string(fourcc) + " buffer (" +
+                     errno_text(-ret) + ").",
+                 -ret};
+  return buffer;
+}
+
+Result<std::vector<std::uint8_t>> DumbBuffer::read() const
+{
+  drm_mode_map_dumb map{};
+  map.handle = handle_;
+  if (drmIoctl(device_->fd(), DRM_IOCTL_MODE_MAP_DUMB, &map) != 0) {
+    const int error = errno;
+    return Error{ErrorCode::Allocation, "MODE_MAP_DUMB: " + errno_text(error) + ".", error};
+  }
+  void *data = mmap(nullptr, size_bytes_, PROT_READ, MAP_SHARED, device_->fd(),
+                    static_cast<off_t>(map.offset));
+  if (data == MAP_FAILED) {
+    const int error = errno;
+    return Error{ErrorCode::Allocation, "Mapping a dumb buffer: " + errno_text(error) + ".", error};
+  }
+  const std::size_t row_bytes = std::size_t{width_} * 4;
+  std::vector<std::uint8_t> pixels(row_bytes * height_);
+  for (std::uint32_t y = 0; y < height_; y++)
+    std::memcpy(pixels.data() + y * row_bytes,
+                static_cast<const std::uint8_t *>(data) + std::size_t{y} * stride_bytes_, row_bytes);
+  munmap(data, size_bytes_);
+  return pixels;
+}
+
+} // namespace gstdrm::kms

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which display mode a video gets. Pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <xf86drmMode.h>
+
+namespace gstdrm::kms {
+
+// pictures per second as a fraction; 0/1: variable
+struct Rate {
+  std::uint32_t numerator = 0;
+  std::uint32_t denominator = 1;
+};
+
+// Fields of an interlaced mode count as pictures, as in drm_modes.c (drm_mode_vrefresh).
+Rate mode_refresh(const drmModeModeInfo &mode);
+// length of one refresh, rounded to the nanosecond
+std::int64_t refresh_period_ns(const drmModeModeInfo &mode);
+// "1920x1080@60.000"
+std::string describe_mode(const drmModeModeInfo &mode);
+
+// How far the refresh is from the nearest whole multiple of the rate, as a part of that multiple:
+// 0 for 60 Hz and 30 fps. 0 for a variable rate.
+double refresh_mismatch(const drmModeModeInfo &mode, Rate video);
+
+// Index of the mode that fits: the video's exact size if there is one, else the smallest that contains
+// it; among these progressive before interlaced, then the refresh nearest a multiple of the video's rate,
+// then the display's preferred mode, then the lower refresh. Nothing when the video is larger than
+// every mode.
+std::optional<std::size_t> choose_mode(std::span<const drmModeModeInfo> modes, std::uint32_t width,
+                                       std::uint32_t height, Rate video);
+
+} // namespace gstdrm::kms

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kms_request.hpp"
+
+namespace gstdrm::kms {
+
+namespace {
+
+// Names of drm_color_mgmt.c
+const char *encoding_name(ColorEncoding encoding)
+{
+  switch (encoding) {
+  case ColorEncoding::Bt709:
+    return "ITU-R BT.709 YCbCr";
+  case ColorEncoding::Bt2020:
+    return "ITU-R BT.2020 YCbCr";
+  case ColorEncoding::Bt601:
+    break;
+  }
+  return "ITU-R BT.601 YCbCr";
+}
+
+const char *range_name(ColorRange range)
+{
+  return range == ColorRange::Full ? "YCbCr full range" : "YCbCr limited range";
+}
+
+} // namespace
+
+void Request::set(std::uint32_t object_id, std::uint32_t property_id, std::uint64_t value)
+{
+  if (!request_ || error_ != 0)
+    return;
+  if (property_id == 0) {
+    error_ = -ENOENT;
+    return;
+  }
+  const int ret = drmModeAtomicAddProperty(request_.get(), object_id, property_id, value);
+  if (ret < 0)
+    error_ = ret;
+}
+
+void Request::set_plane(const Plane &plane, std::uint32_t crtc_id, const PlaneSetup &setup)
+{
+  const PropertySet &p = plane.properties;
+  set(plane.id, p, "FB_ID", setup.framebuffer_id);
+  set(plane.id, p, "CRTC_ID", crtc_id);
+  set(plane.id, p, "SRC_X", 0);
+  set(plane.id, p, "SRC_Y", 0);
+  set(plane.id, p, "SRC_W", std::uint64_t{setup.width} << 16);
+  set(plane.id, p, "SRC_H", std::uint64_t{setup.height} << 16);
+  set(plane.id, p, "CRTC_X", static_cast<std::uint64_t>(std::int64_t{setup.x}));
+  set(plane.id, p, "CRTC_Y", static_cast<std::uint64_t>(std::int64_t{setup.y}));
+  set(plane.id, p, "CRTC_W", setup.width);
+  set(plane.id, p, "CRTC_H", setup.height);
+  // optional: a driver has only the values that its hardware can do
+  if (const Property *encoding = find(p, "COLOR_ENCODING"))
+    if (const auto value = encoding->enum_value(encoding_name(setup.encoding)))
+      set(plane.id, encoding->id, *value);
+  if (const Property *range = find(p, "COLOR_RANGE"))
+    if (const auto value = range->enum_value(range_name(setup.range)))
+      set(plane.id, range->id, *value);
+}
+
+void Request::disable_plane(const Plane &plane)
+{
+  set(plane.id, plane.properties, "FB_ID", 0);
+  set(plane.id, plane.properties, "CRTC_ID", 0);
+}
+
+int Request::commit(std::uint32_t flags, std::uint64_t serial)
+{
+  if (!request_)
+    return -ENOMEM;
+  if (error_ != 0)
+    return error_;
+  // the kernel carries 64 bits of user data; libdrm passes them as a pointer
+  return drmModeAtomicCommit(drm_fd_, request_.get(), flags,
+                             reinterpret_cast<void *>(static_cast<std::uintptr_t>(serial)));
+}
+
+} // namespace gstdrm::kms

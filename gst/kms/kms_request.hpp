@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// One atomic commit under construction: property values, and nothing done until commit(). One thread.
+#pragma once
+
+#include <cstdint>
+
+#include "kms_objects.hpp"
+#include "kms_output.hpp"
+
+namespace gstdrm::kms {
+
+enum class ColorEncoding { Bt601, Bt709, Bt2020 };
+enum class ColorRange { Limited, Full };
+
+// A rectangle of a framebuffer, shown unscaled. SRC_* of the kernel are 16.16 fixed point, CRTC_* pixels.
+struct PlaneSetup {
+  std::uint32_t framebuffer_id = 0;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::int32_t x = 0; // on the CRTC
+  std::int32_t y = 0;
+  ColorEncoding encoding = ColorEncoding::Bt601; // for YCbCr formats
+  ColorRange range = ColorRange::Limited;
+};
+
+class Request {
+public:
+  explicit Request(int drm_fd) noexcept : drm_fd_(drm_fd), request_(drmModeAtomicAlloc()) {}
+
+  // A property that the object lacks (id 0) makes commit() return -ENOENT.
+  void set(std::uint32_t object_id, std::uint32_t property_id, std::uint64_t value);
+  void set(std::uint32_t object_id, const PropertySet &properties, const char *name,
+           std::uint64_t value)
+  {
+    set(object_id, kms::property_id(properties, name), value);
+  }
+  // Every property of the plane that says what it shows.
+  void set_plane(const Plane &plane, std::uint32_t crtc_id, const PlaneSetup &setup);
+  void disable_plane(const Plane &plane);
+
+  // One DRM_IOCTL_MODE_ATOMIC. 0, or a negative errno. `flags` are DRM_MODE_ATOMIC_* and
+  // DRM_MODE_PAGE_FLIP_EVENT; `serial` comes back with the event.
+  int commit(std::uint32_t flags, std::uint64_t serial);
+
+private:
+  int drm_fd_; // borrowed
+  AtomicReqPtr request_;
+  int error_ = 0;
+};
+
+} // namespace gstdrm::kms

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "gstkmsdmabufsink.hpp"
+
+static gboolean plugin_init(GstPlugin *plugin)
+{
+  return gst_element_register(plugin, "kmsdmabufsink", GST_RANK_NONE, GST_TYPE_KMS_DMABUF_SINK);
+}
+
+// the plugin's name must be that of its file without "libgst"
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, kmsdmabuf,
+                  "Atomic KMS video sink for DMA buffers", plugin_init, VERSION, GST_LICENSE,
+                  GST_PACKAGE_NAME, GST_PACKAGE_ORIGIN)
