@@ -34,14 +34,15 @@ void set_sizes(GstCaps *caps, const kms::SizeLimits &limits)
 }
 
 // Every GstVideoFormat that has a fourcc: a plane may list any of them.
-std::vector<GstVideoFormat> known_formats()
+std::vector<GstVideoFormat> known_formats(bool linear_only)
 {
   std::vector<GstVideoFormat> formats;
   auto *type = static_cast<GEnumClass *>(g_type_class_ref(GST_TYPE_VIDEO_FORMAT));
   for (guint i = 0; i < type->n_values; i++) {
     const auto format = static_cast<GstVideoFormat>(type->values[i].value);
     guint64 modifier = 0;
-    if (gst_drm_format_from_video_format(format, &modifier) != 0)
+    if (gst_drm_format_from_video_format(format, &modifier) != 0 &&
+        (!linear_only || modifier == kModLinear))
       formats.push_back(format);
   }
   g_type_class_unref(type);
@@ -70,10 +71,9 @@ GstCaps *make_template_caps()
   gst_caps_append_structure_full(
       caps, gst_structure_new("video/x-raw", "format", G_TYPE_STRING, "DMA_DRM", nullptr),
       gst_caps_features_new_single(GST_CAPS_FEATURE_MEMORY_DMABUF));
-  const std::vector<GstVideoFormat> formats = known_formats();
-  append_plain(caps, formats, nullptr);
+  append_plain(caps, known_formats(true), nullptr);
   // the implicit modifier: answered only where the driver enumerates no explicit ones
-  append_plain(caps, formats, GST_CAPS_FEATURE_MEMORY_DMABUF);
+  append_plain(caps, known_formats(false), GST_CAPS_FEATURE_MEMORY_DMABUF);
   set_sizes(caps, {1, 1, G_MAXINT, G_MAXINT});
   return caps;
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Every pixel that the display scanned out equals the frame that went in: exactly for RGB, within the
+// driver's rounding for YCbCr (vkms converts in fixed point).
+#include "kms_support.hpp"
+
+using namespace kmstest;
+
+namespace {
+
+constexpr int kRounding = 1;
+
+struct Picture {
+  const char *name;
+  const char *format; // GstVideoFormat
+  const char *drm_format; // nullptr: plain caps over a dma-buf; "": system memory, copied by the sink
+  int width, height;
+  int mode_width, mode_height;
+  Shape shape;
+  const char *colorimetry; // "": GStreamer's default for the size
+};
+
+const Picture kPictures[] = {
+    {"XR24 64x64 in a larger mode", "BGRx", "XR24", 64, 64, 640, 480, Shape::Tight, ""},
+    {"XR24 640x480", "BGRx", "XR24", 640, 480, 640, 480, Shape::Tight, ""},
+    {"XR24 640x480, padded rows", "BGRx", "XR24", 640, 480, 640, 480, Shape::PaddedStrides, ""},
+    {"XR24 1000x700 centred", "BGRx", "XR24", 1000, 700, 1024, 768, Shape::Tight, ""},
+    {"XR24 1920x1080, padded rows", "BGRx", "XR24", 1920, 1080, 1920, 1080, Shape::PaddedStrides, ""},
+    {"AB24 640x480 plain caps", "RGBx", nullptr, 640, 480, 640, 480, Shape::Tight, ""},
+    {"NV12 64x64 in a larger mode", "NV12", "NV12", 64, 64, 640, 480, Shape::Tight, ""},
+    {"NV12 640x480", "NV12", "NV12", 640, 480, 640, 480, Shape::Tight, ""},
+    {"NV12 640x480, padded rows", "NV12", "NV12", 640, 480, 640, 480, Shape::PaddedStrides, ""},
+    {"NV12 640x480, two descriptors", "NV12", "NV12", 640, 480, 640, 480, Shape::TwoDescriptors, ""},
+    {"NV12 1000x700, two descriptors", "NV12", "NV12", 1000, 700, 1024, 768, Shape::TwoDescriptors, ""},
+    {"NV12 1920x1080, padded rows", "NV12", "NV12", 1920, 1080, 1920, 1080, Shape::PaddedStrides, ""},
+    {"NV12 640x480 BT.709 full range", "NV12", "NV12", 640, 480, 640, 480, Shape::Tight, "1:3:5:1"},
+    {"NV12 1920x1080 BT.601 limited range", "NV12", "NV12", 1920, 1080, 1920, 1080, Shape::Tight, "bt601"},
+    {"NV12 640x480 plain caps", "NV12", nullptr, 640, 480, 640, 480, Shape::Tight, ""},
+    {"YU12 640x480", "I420", "YU12", 640, 480, 640, 480, Shape::Tight, ""},
+    {"YU12 1000x700, padded rows", "I420", "YU12", 1000, 700, 1024, 768, Shape::PaddedStrides, ""},
+    {"YU12 64x64, three descriptors", "I420", "YU12", 64, 64, 640, 480, Shape::TwoDescriptors, ""},
+    {"XR24 640x480 system memory", "BGRx", "", 640, 480, 640, 480, Shape::Tight, ""},
+    {"NV12 1000x700 system memory", "NV12", "", 1000, 700, 1024, 768, Shape::Tight, ""},
+};
+
+std::string more_caps(const Picture &picture)
+{
+  return *picture.colorimetry ? std::string(", colorimetry=(string)") + picture.colorimetry : "";
+}
+
+} // namespace
+
+GST_START_TEST(test_pixels)
+{
+  const Picture &picture = kPictures[__i__];
+  g_print("# %s\n", picture.name);
+  const std::string more = more_caps(picture);
+  const std::string plain = plain_caps(picture.format, picture.width, picture.height, more.c_str());
+  const GstVideoInfo info = video_info(plain);
+  const bool system_memory = picture.drm_format && !*picture.drm_format;
+
+  Sink sink;
+  ck_assert(sink.set_caps(picture.drm_format && !system_memory
+                              ? dma_drm_caps(picture.drm_format, picture.width, picture.height, more.c_str())
+                              : plain));
+  const Owned<GstBuffer> source = make_noise(info, 7);
+  Owned<GstBuffer> frame = system_memory ? Owned<GstBuffer>(gst_buffer_ref(source.get()))
+                                         : to_dmabuf(info, source.get(), picture.shape);
+  const GstFlowReturn ret = sink.push(frame.release());
+  ck_assert_msg(ret == GST_FLOW_OK, "%s: %s: %s", picture.name, gst_flow_get_name(ret),
+                sink.next_message(GST_MESSAGE_ERROR).c_str());
+  const Owned<GstSample> sample = sink.snapshot();
+  ck_assert_msg(sample != nullptr, "%s: %s", picture.name, sink.next_message(GST_MESSAGE_WARNING).c_str());
+
+  const auto expected = reference(info, source.get(), picture.mode_width, picture.mode_height);
+  int width = 0, height = 0;
+  const int difference = largest_difference(sample.get(), expected, &width, &height);
+  const int allowed = GST_VIDEO_INFO_IS_RGB(&info) ? 0 : kRounding;
+  ck_assert_msg(difference >= 0 && difference <= allowed,
+                "%s: largest difference %d (allowed %d), display is %dx%d (expected %dx%d)", picture.name,
+                difference, allowed, width, height, picture.mode_width, picture.mode_height);
+  ck_assert_uint_eq(sink.stat("copies"), system_memory ? 1 : 0);
+  ck_assert_uint_eq(sink.stat("shown"), 1);
+}
+GST_END_TEST
+
+static Suite *kms_pixels_suite(void)
+{
+  Suite *s = suite_create("kms-pixels");
+  TCase *tc = tcase_create("pixels");
+  suite_add_tcase(s, tc);
+  tcase_set_timeout(tc, 120);
+  tcase_add_loop_test(tc, test_pixels, 0, G_N_ELEMENTS(kPictures));
+  return s;
+}
+
+GST_CHECK_MAIN(kms_pixels)

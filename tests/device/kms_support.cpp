@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <random>
+
+#include <dirent.h>
+
+#include "kms_support.hpp"
+
+namespace kmstest {
+
+Sink::Sink(const char *properties)
+{
+  const std::string line = std::string("kmsdmabufsink name=sink driver-name=vkms sync=false ") + properties;
+  GError *error = nullptr;
+  sink_ = gst_parse_launch(line.c_str(), &error);
+  ck_assert_msg(sink_ != nullptr && error == nullptr, "%s", error ? error->message : "no element");
+  gst_object_ref_sink(sink_);
+  bus_ = gst_bus_new();
+  gst_element_set_bus(sink_, bus_);
+  GstPad *pad = gst_element_get_static_pad(sink_, "sink");
+  src_ = gst_pad_new("src", GST_PAD_SRC);
+  gst_pad_set_active(src_, TRUE);
+  ck_assert(GST_PAD_LINK_SUCCESSFUL(gst_pad_link_full(src_, pad, GST_PAD_LINK_CHECK_NOTHING)));
+  gst_object_unref(pad);
+}
+
+Sink::~Sink()
+{
+  gst_element_set_state(sink_, GST_STATE_NULL);
+  gst_pad_set_active(src_, FALSE);
+  gst_object_unref(src_);
+  gst_element_set_bus(sink_, nullptr);
+  gst_object_unref(bus_);
+  gst_object_unref(sink_);
+}
+
+bool Sink::set_state(GstState state)
+{
+  return gst_element_set_state(sink_, state) != GST_STATE_CHANGE_FAILURE;
+}
+
+bool Sink::set_caps(const std::string &text)
+{
+  if (GST_STATE(sink_) < GST_STATE_PAUSED && GST_STATE_TARGET(sink_) < GST_STATE_PAUSED)
+    ck_assert(set_state(GST_STATE_PLAYING));
+  const Owned<GstCaps> caps(gst_caps_from_string(text.c_str()));
+  ck_assert_msg(caps != nullptr, "bad caps in the test: %s", text.c_str());
+  gst_pad_push_event(src_, gst_event_new_stream_start("test"));
+  const bool accepted = gst_pad_push_event(src_, gst_event_new_caps(caps.get()));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_pad_push_event(src_, gst_event_new_segment(&segment));
+  return accepted;
+}
+
+GstFlowReturn Sink::push(GstBuffer *buffer)
+{
+  return gst_pad_push(src_, buffer);
+}
+
+void Sink::eos()
+{
+  gst_pad_push_event(src_, gst_event_new_eos());
+}
+
+Owned<GstSample> Sink::snapshot()
+{
+  GstSample *sample = nullptr;
+  g_signal_emit_by_name(sink_, "snapshot", &sample);
+  return Owned<GstSample>(sample);
+}
+
+std::uint64_t Sink::stat(const char *name) const
+{
+  GstStructure *raw = nullptr;
+  g_object_get(sink_, "drm-stats", &raw, nullptr);
+  const Owned<GstStructure> stats(raw);
+  const GValue *value = gst_structure_get_value(stats.get(), name);
+  ck_assert_msg(value != nullptr, "drm-stats has no %s", name);
+  return G_VALUE_HOLDS_UINT(value) ? g_value_get_uint(value) : g_value_get_uint64(value);
+}
+
+std::string Sink::next_message(GstMessageType types)
+{
+  const Owned<GstMessage> message(gst_bus_pop_filtered(bus_, types));
+  if (!message)
+    return {};
+  GError *error = nullptr;
+  if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ERROR)
+    gst_message_parse_error(message.get(), &error, nullptr);
+  else if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_WARNING)
+    gst_message_parse_warning(message.get(), &error, nullptr);
+  else if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_INFO)
+    gst_message_parse_info(message.get(), &error, nullptr);
+  std::string text = error ? error->message : "?";
+  g_clear_error(&error);
+  return text;
+}
+
+std::string dma_drm_caps(const char *drm_format, int width, int height, const char *more)
+{
+  return std::string("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=(string)\"") + drm_format +
+         "\", width=" + std::to_string(width) + ", height=" + std::to_string(height) +
+         ", framerate=60/1" + more;
+}
+
+std::string plain_caps(const char *format, int width, int height, const char *more)
+{
+  return std::string("video/x-raw, format=") + format + ", width=" + std::to_string(width) +
+         ", height=" + std::to_string(height) + ", framerate=60/1" + more;
+}
+
+GstVideoInfo video_info(const std::string &plain)
+{
+  const Owned<GstCaps> caps(gst_caps_from_string(plain.c_str()));
+  GstVideoInfo info;
+  ck_assert_msg(gst_video_info_from_caps(&info, caps.get()), "%s", plain.c_str());
+  return info;
+}
+
+Owned<GstBuffer> make_noise(const GstVideoInfo &info, unsigned seed)
+{
+  Owned<GstBuffer> buffer(gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(&info), nullptr));
+  GstMapInfo map;
+  ck_assert(gst_buffer_map(buffer.get(), &map, GST_MAP_WRITE));
+  std::minstd_rand noise(seed + 1);
+  for (gsize i = 0; i < map.size; i++)
+    map.data[i] = static_cast<std::uint8_t>(noise() >> 8);
+  gst_buffer_unmap(buffer.get(), &map);
+  return buffer;
+}
+
+Owned<GstBuffer> allocate(GstDrmAllocatorKind kind, std::uint32_t fourcc, int width, int height,
+                          const GstVideoAlignment *align)
+{
+  GError *error = nullptr;
+  const Owned<GstDrmAllocator> allocator(gst_drm_allocator_new(kind, nullptr, &error));
+  ck_assert_msg(allocator != nullptr, "%s", error ? error->message : "?");
+  const guint64 linear = GST_DRM_MODIFIER_LINEAR;
+  GstBuffer *buffer = gst_drm_allocator_alloc_frame(
+      allocator.get(), fourcc, static_cast<guint>(width), static_cast<guint>(height), &linear, 1, align, nullptr,
+      &error);
+  ck_assert_msg(buffer != nullptr, "%s", error ? error->message : "?");
+  return Owned<GstBuffer>(buffer);
+}
+
+namespace {
+
+// Each plane in a dma-buf of its own, with rows of its own padding.
+Owned<GstBuffer> allocate_split(const GstVideoInfo &info)
+{
+  Owned<GstBuffer> buffer(gst_buffer_new());
+  gsize offsets[GST_VIDEO_MAX_PLANES] = {};
+  gint strides[GST_VIDEO_MAX_PLANES] = {};
+  gsize at = 0;
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(&info); p++) {
+    const int row_bytes = GST_VIDEO_INFO_PLANE_STRIDE(&info, p);
+    const int rows = p == 0 ? GST_VIDEO_INFO_HEIGHT(&info) : (GST_VIDEO_INFO_HEIGHT(&info) + 1) / 2;
+    constexpr std::uint32_t kR8 = 0x20203852; // bytes
+    const Owned<GstBuffer> plane = allocate(GST_DRM_ALLOCATOR_KIND_UDMABUF, kR8, row_bytes, rows);
+    const GstVideoMeta *meta = gst_buffer_get_video_meta(plane.get());
+    strides[p] = meta->stride[0];
+    offsets[p] = at + meta->offset[0];
+    GstMemory *memory = gst_buffer_get_memory(plane.get(), 0);
+    at += gst_memory_get_sizes(memory, nullptr, nullptr);
+    gst_buffer_append_memory(buffer.get(), memory);
+  }
+  gst_buffer_add_video_meta_full(buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info),
+                                 static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info)),
+                                 static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info)),
+                                 GST_VIDEO_INFO_N_PLANES(&info), offsets, strides);
+  return buffer;
+}
+
+void copy_picture(const GstVideoInfo &info, GstBuffer *to, GstBuffer *from)
+{
+  GstVideoFrame source, destination;
+  ck_assert(gst_video_frame_map(&source, &info, from, GST_MAP_READ));
+  ck_assert(gst_video_frame_map(&destination, &info, to, GST_MAP_WRITE));
+  ck_assert(gst_video_frame_copy(&destination, &source));
+  gst_video_frame_unmap(&destination);
+  gst_video_frame_unmap(&source);
+}
+
+} // namespace
+
+Owned<GstBuffer> to_dmabuf(const GstVideoInfo &info, GstBuffer *system, Shape shape)
+{
+  Owned<GstBuffer> buffer;
+  if (shape == Shape::TwoDescriptors) {
+    buffer = allocate_split(info);
+  } else {
+    GstVideoAlignment align;
+    gst_video_alignment_reset(&align);
+    // more than any alignment of its own would give, so that the padding is surely there
+    align.padding_right = 320;
+    align.padding_bottom = 6;
+    guint64 modifier = 0;
+    const guint32 fourcc = gst_drm_format_from_video_format(GST_VIDEO_INFO_FORMAT(&info), &modifier);
+    buffer = allocate(GST_DRM_ALLOCATOR_KIND_UDMABUF, fourcc, GST_VIDEO_INFO_WIDTH(&info),
+                      GST_VIDEO_INFO_HEIGHT(&info), shape == Shape::PaddedStrides ? &align : nullptr);
+  }
+  copy_picture(info, buffer.get(), system);
+  return buffer;
+}
+
+namespace {
+
+struct Rgb {
+  double r, g, b;
+};
+
+// ITU-R BT.601 and BT.709: luma coefficients of the colorimetry, H.273 equations, 8 bits.
+Rgb from_ycbcr(const GstVideoInfo &info, int y, int cb, int cr)
+{
+  double kr = 0, kb = 0;
+  ck_assert(gst_video_color_matrix_get_Kr_Kb(info.colorimetry.matrix, &kr, &kb));
+  const bool full = info.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255;
+  const double luma = full ? y / 255.0 : (y - 16) / 219.0;
+  const double pb = (cb - 128) / (full ? 255.0 : 224.0);
+  const double pr = (cr - 128) / (full ? 255.0 : 224.0);
+  const double r = luma + 2 * (1 - kr) * pr;
+  const double b = luma + 2 * (1 - kb) * pb;
+  const double g = (luma - kr * r - kb * b) / (1 - kr - kb);
+  return {r, g, b};
+}
+
+std::uint8_t to_byte(double value)
+{
+  return static_cast<std::uint8_t>(std::lround(std::clamp(value, 0.0, 1.0) * 255));
+}
+
+std::array<std::uint8_t, 3> pixel_bgr(const GstVideoFrame &frame, int x, int y)
+{
+  const auto component = [&](guint c) {
+    const auto *base = static_cast<const std::uint8_t *>(GST_VIDEO_FRAME_COMP_DATA(&frame, c));
+    const GstVideoFormatInfo *finfo = frame.info.finfo;
+    const int column = x >> GST_VIDEO_FORMAT_INFO_W_SUB(finfo, c);
+    const int row = y >> GST_VIDEO_FORMAT_INFO_H_SUB(finfo, c);
+    return int{base[row * GST_VIDEO_FRAME_COMP_STRIDE(&frame, c) +
+                    column * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c)]};
+  };
+  if (GST_VIDEO_INFO_IS_RGB(&frame.info))
+    return {static_cast<std::uint8_t>(component(2)), static_cast<std::uint8_t>(component(1)),
+            static_cast<std::uint8_t>(component(0))};
+  const Rgb rgb = from_ycbcr(frame.info, component(0), component(1), component(2));
+  return {to_byte(rgb.b), to_byte(rgb.g), to_byte(rgb.r)};
+}
+
+} // namespace
+
+std::vector<std::uint8_t> reference(const GstVideoInfo &info, GstBuffer *system, int mode_width,
+                                    int mode_height)
+{
+  std::vector<std::uint8_t> display(static_cast<std::size_t>(mode_width) * mode_height * 4, 0);
+  GstVideoFrame frame;
+  ck_assert(gst_video_frame_map(&frame, &info, system, GST_MAP_READ));
+  const int left = (mode_width - GST_VIDEO_INFO_WIDTH(&info)) / 2;
+  const int top = (mode_height - GST_VIDEO_INFO_HEIGHT(&info)) / 2;
+  for (int y = 0; y < GST_VIDEO_INFO_HEIGHT(&info); y++)
+    for (int x = 0; x < GST_VIDEO_INFO_WIDTH(&info); x++) {
+      const auto bgr = pixel_bgr(frame, x, y);
+      std::copy(bgr.begin(), bgr.end(),
+                display.begin() + (static_cast<std::ptrdiff_t>(top + y) * mode_width + left + x) * 4);
+    }
+  gst_video_frame_unmap(&frame);
+  return display;
+}
+
+int largest_difference(GstSample *sample, const std::vector<std::uint8_t> &expected, int *width,
+                       int *height)
+{
+  const GstStructure *caps = gst_caps_get_structure(gst_sample_get_caps(sample), 0);
+  if (width)
+    gst_structure_get_int(caps, "width", width);
+  if (height)
+    gst_structure_get_int(caps, "height", height);
+  ck_assert_str_eq(gst_structure_get_string(caps, "format"), "BGRx");
+  GstMapInfo map;
+  ck_assert(gst_buffer_map(gst_sample_get_buffer(sample), &map, GST_MAP_READ));
+  int largest = map.size == expected.size() ? 0 : -1;
+  for (std::size_t i = 0; largest >= 0 && i < expected.size(); i++)
+    if (i % 4 != 3) // the padding byte
+      largest = std::max(largest, std::abs(int{map.data[i]} - int{expected[i]}));
+  gst_buffer_unmap(gst_sample_get_buffer(sample), &map);
+  return largest;
+}
+
+unsigned count_open_fds()
+{
+  unsigned count = 0;
+  DIR *directory = opendir("/proc/self/fd");
+  while (directory && readdir(directory))
+    count++;
+  closedir(directory);
+  return count;
+}
+
+} // namespace kmstest
