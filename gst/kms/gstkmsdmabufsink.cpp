@@ -8,7 +8,7 @@
  * What was on the display before comes back when the sink leaves PAUSED.
  *
  * Memory: DMA buffers are imported once each and shown as they are. A buffer is given back when the
- * flip that replaced it has completed; the sink holds up to three. System memory is copied into
+ * flip that replaced it has completed; the sink holds up to four. System memory is copied into
  * scanout memory of the sink's own, which is offered upstream first, so that no copy is needed
  * where upstream takes it. Copies are counted in #GstKmsDmabufSink:drm-stats and announced once.
  *
@@ -411,7 +411,7 @@ static void install_other_properties(GObjectClass *klass)
                          "Counters since start: frames, imports (framebuffers made), import-hits, copies, "
                          "bytes-copied, last-copy-reason, waits (times the streaming thread slept), shown "
                          "(flips completed), dropped (replaced before they were shown, or too late), late "
-                         "(shown more than one refresh after they were due), commits, held (buffers held now), "
+                         "(shown more than a refresh and an eighth after they were due), commits, held (buffers held now), "
                          "last-flip-sequence (vblank counter), last-flip-time (CLOCK_MONOTONIC, ns)",
                          GST_TYPE_STRUCTURE,
                          static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));

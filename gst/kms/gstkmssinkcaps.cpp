@@ -13,8 +13,8 @@ namespace gstdrm {
 
 namespace {
 
-// on screen, in flight, waiting
-constexpr guint kHeldBuffers = 3;
+// on screen, in flight, waiting, and one more for moments before a flip
+constexpr guint kHeldBuffers = 4;
 
 using CapsPtr = GstPtr<GstCaps>;
 using FormatSetPtr = std::unique_ptr<GstDrmFormatSet, decltype(&gst_drm_format_set_unref)>;
@@ -97,11 +97,35 @@ FormatSetPtr linear_of(const FormatSet &formats)
   return set;
 }
 
+// Where upstream leaves the choice to the order of a list: what every display takes at full speed, before
+// deep, alpha and grey formats.
+constexpr GstVideoFormat kPreferred[] = {GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_NV12,
+                                         GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_YUY2};
+
+// Plain video/x-raw caps of a set's linear members, preferred ones first.
+GstCaps *raw_caps(const GstDrmFormatSet *set)
+{
+  GstCaps *caps = gst_caps_new_empty();
+  FormatSetPtr rest(gst_drm_format_set_copy(set), gst_drm_format_set_unref);
+  for (const GstVideoFormat format : kPreferred) {
+    FormatSetPtr one(gst_drm_format_set_new(), gst_drm_format_set_unref);
+    guint64 modifier = 0;
+    const guint32 fourcc = gst_drm_format_from_video_format(format, &modifier);
+    if (!gst_drm_format_set_contains(set, fourcc, modifier))
+      continue;
+    gst_drm_format_set_add(one.get(), fourcc, modifier);
+    gst_caps_append(caps, gst_drm_format_set_to_raw_caps(one.get()));
+    rest.reset(gst_drm_format_set_subtract(rest.get(), one.get()));
+  }
+  gst_caps_append(caps, gst_drm_format_set_to_raw_caps(rest.get()));
+  return caps;
+}
+
 GstCaps *display_caps(const Display &display, ZeroCopy zero_copy)
 {
   GstCaps *caps = gst_drm_format_set_to_caps(to_public(display.formats()).get());
   if (zero_copy == ZeroCopy::Prefer)
-    gst_caps_append(caps, gst_drm_format_set_to_raw_caps(linear_of(display.formats()).get()));
+    gst_caps_append(caps, raw_caps(linear_of(display.formats()).get()));
   set_sizes(caps, display.limits());
   return caps;
 }

@@ -17,8 +17,8 @@ namespace {
 
 using BufferPtr = GstPtr<GstBuffer>;
 
-// on screen, in flight, waiting, and the one being filled
-constexpr guint kCopyBuffers = 4;
+// four held by the display, and the one being filled
+constexpr guint kCopyBuffers = 5;
 
 bool all_dmabuf(GstBuffer *buffer)
 {

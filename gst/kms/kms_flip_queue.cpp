@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,11 @@ namespace {
 
 // A commit of another client's on the same device is in the way: look again a part of a refresh later.
 constexpr std::int64_t kBusyRetriesPerRefresh = 8;
+// A second frame may wait when the flip is nearer than this part of a refresh, or overdue.
+constexpr std::int64_t kNearPartOfRefresh = 4;
+// A frame that becomes due with less than this part of a refresh left cannot make that vblank: hardware
+// latches its registers some lines before it. Missing it is not late yet.
+constexpr std::int64_t kLatchPartOfRefresh = 8;
 // A stream of one picture a minute still gets its snapshot soon.
 constexpr std::int64_t kLongestCaptureWait_ns = 250'000'000;
 
@@ -50,25 +56,37 @@ FlipQueue::Outcome FlipQueue::submit(Frame &frame, Overflow overflow)
 {
   Deferred deferred;
   std::unique_lock guard(lock_);
-  if (overflow == Overflow::Wait && waiting_ && !flushing_ && !failure_) {
+  if (overflow == Overflow::Wait && !waiting_.empty() && !flushing_ && !failure_) {
     counters_.waits++;
-    changed_.wait(guard, [this] { return !waiting_ || flushing_ || failure_; });
+    changed_.wait(guard, [this] { return waiting_.empty() || flushing_ || failure_; });
   }
   if (failure_)
     return Outcome::Failed;
   if (flushing_)
     return Outcome::Flushing;
-  if (waiting_) {
+  while (waiting_.size() >= room()) {
     counters_.dropped++;
-    deferred.released.push_back(std::move(*waiting_));
+    deferred.released.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
   }
-  waiting_ = std::move(frame);
+  waiting_.push_back(std::move(frame));
   pump(deferred);
   const bool needs_timer = retry_at_ != kNever;
   const bool failed = failure_.has_value();
   guard.unlock();
   finish(deferred, needs_timer);
   return failed ? Outcome::Failed : Outcome::Queued;
+}
+
+// Frames that may wait now.
+std::size_t FlipQueue::room() const
+{
+  if (!in_flight_ || counters_.last_flip_ns < 0)
+    return 1;
+  // the vblank that the commit in flight makes
+  const std::int64_t periods = (committed_at_ - counters_.last_flip_ns) / refresh_ns_ + 1;
+  const std::int64_t flip_at = counters_.last_flip_ns + periods * refresh_ns_;
+  return flip_at - clock_() <= refresh_ns_ / kNearPartOfRefresh ? 2 : 1;
 }
 
 int FlipQueue::submit_with(Frame &frame, const std::function<int(std::uint64_t serial)> &commit)
@@ -81,6 +99,7 @@ int FlipQueue::submit_with(Frame &frame, const std::function<int(std::uint64_t s
   frame.acquire_fence.reset();
   in_flight_ = std::move(frame);
   repeat_in_flight_ = false;
+  committed_at_ = clock_();
   counters_.commits++;
   return 0;
 }
@@ -88,9 +107,9 @@ int FlipQueue::submit_with(Frame &frame, const std::function<int(std::uint64_t s
 bool FlipQueue::drain(std::int64_t timeout_ns)
 {
   std::unique_lock guard(lock_);
-  const auto idle = [this] { return (!in_flight_ && !repeat_in_flight_ && !waiting_) || flushing_ || failure_; };
-  changed_.wait_for(guard, std::chrono::nanoseconds(timeout_ns), idle);
-  return !in_flight_ && !repeat_in_flight_ && !waiting_;
+  changed_.wait_for(guard, std::chrono::nanoseconds(timeout_ns),
+                    [this] { return idle() || flushing_ || failure_; });
+  return idle();
 }
 
 void FlipQueue::set_flushing(bool flushing)
@@ -104,11 +123,13 @@ void FlipQueue::clear()
 {
   Deferred deferred; // released after the lock
   const std::lock_guard guard(lock_);
-  for (std::optional<Frame> *frame : {&on_screen_, &in_flight_, &waiting_})
+  for (std::optional<Frame> *frame : {&on_screen_, &in_flight_})
     if (*frame) {
       deferred.released.push_back(std::move(**frame));
       frame->reset();
     }
+  std::move(waiting_.begin(), waiting_.end(), std::back_inserter(deferred.released));
+  waiting_.clear();
   repeat_in_flight_ = false;
   serial_++; // the event of a commit still in flight is nobody's
   retry_at_ = kNever;
@@ -134,7 +155,7 @@ Result<UniqueFd> FlipQueue::capture(std::uint32_t framebuffer_id, std::int64_t t
   std::unique_lock guard(lock_);
   if (job_state_ != JobState::None)
     return device_error("Another snapshot is being taken.", EBUSY);
-  if (!on_screen_ && !in_flight_ && !waiting_)
+  if (!on_screen_ && idle())
     return device_error("No picture is on screen.", ENODATA);
   job_ = WritebackJob{framebuffer_id, -1};
   job_state_ = JobState::Pending;
@@ -172,15 +193,16 @@ void FlipQueue::pump(Deferred &deferred)
   if (in_flight_ || repeat_in_flight_ || failure_)
     return;
   retry_at_ = kNever;
-  if (waiting_)
-    pump_waiting(deferred);
-  else
+  if (waiting_.empty())
     pump_capture();
+  else
+    pump_waiting(deferred);
 }
 
 void FlipQueue::commit_done(WritebackJob *job)
 {
   serial_++;
+  committed_at_ = clock_();
   counters_.commits++;
   if (job)
     job_state_ = JobState::Committed;
@@ -190,12 +212,12 @@ void FlipQueue::commit_done(WritebackJob *job)
 void FlipQueue::pump_waiting(Deferred &deferred)
 {
   WritebackJob *job = job_state_ == JobState::Pending ? &job_ : nullptr;
-  int ret = target_.flip(*waiting_, job, serial_ + 1);
+  int ret = target_.flip(waiting_.front(), job, serial_ + 1);
   if (ret != 0 && ret != -EBUSY && job) {
     // the stream goes on without its snapshot
     fail_job("the display refused it (" + errno_text(-ret) + ")");
     job = nullptr;
-    ret = target_.flip(*waiting_, nullptr, serial_ + 1);
+    ret = target_.flip(waiting_.front(), nullptr, serial_ + 1);
   }
   if (ret == -EBUSY) {
     counters_.busy++;
@@ -206,9 +228,9 @@ void FlipQueue::pump_waiting(Deferred &deferred)
     fail(commit_error(ret), deferred);
     return;
   }
-  waiting_->acquire_fence.reset(); // the kernel took its own reference (drm_atomic_uapi.c)
-  in_flight_ = std::move(*waiting_);
-  waiting_.reset();
+  in_flight_ = std::move(waiting_.front());
+  in_flight_->acquire_fence.reset(); // the kernel took its own reference (drm_atomic_uapi.c)
+  waiting_.pop_front();
   commit_done(job);
 }
 
@@ -232,10 +254,8 @@ void FlipQueue::fail(Error error, Deferred &deferred)
 {
   failure_ = std::move(error);
   deferred.failure = failure_;
-  if (waiting_) {
-    deferred.released.push_back(std::move(*waiting_));
-    waiting_.reset();
-  }
+  std::move(waiting_.begin(), waiting_.end(), std::back_inserter(deferred.released));
+  waiting_.clear();
   if (job_state_ == JobState::Pending)
     fail_job("the display failed");
   changed_.notify_all();
@@ -265,7 +285,8 @@ void FlipQueue::on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64
       on_screen_ = std::move(*in_flight_);
       in_flight_.reset();
       counters_.shown++;
-      if (on_screen_->due_ns != kNever && time_ns - on_screen_->due_ns > refresh_ns_)
+      if (on_screen_->due_ns != kNever &&
+          time_ns - on_screen_->due_ns > refresh_ns_ + refresh_ns_ / kLatchPartOfRefresh)
         counters_.late++;
     }
     counters_.last_sequence = sequence;
@@ -312,7 +333,7 @@ FlipQueue::Counters FlipQueue::counters() const
 {
   const std::lock_guard guard(lock_);
   Counters counters = counters_;
-  counters.held = (on_screen_ ? 1U : 0U) + (in_flight_ ? 1U : 0U) + (waiting_ ? 1U : 0U);
+  counters.held = (on_screen_ ? 1U : 0U) + (in_flight_ ? 1U : 0U) + static_cast<unsigned>(waiting_.size());
   return counters;
 }
 

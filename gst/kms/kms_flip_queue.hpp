@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Which frame is on screen, which is on its way there, and which comes next. One commit is in flight at
-// a time and at most one frame waits. Knows nothing of threads but the lock, nor of libdrm: commits
+// a time and one frame waits; a second one may for as long as the flip is about to come, so that a
+// stream of the display's own rate loses nothing to a little jitter. Knows nothing of threads but the lock, nor of libdrm: commits
 // go through FlipTarget, events come in through on_flip(). Any thread.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -45,7 +47,7 @@ class FlipQueue {
 public:
   using Clock = std::function<std::int64_t()>; // CLOCK_MONOTONIC in ns
   enum class Overflow {
-    Replace, // the frame that waits is dropped
+    Replace, // the frame that waits longest is dropped
     Wait,    // the caller sleeps until it was committed
   };
   enum class Outcome { Queued, Flushing, Failed };
@@ -53,7 +55,7 @@ public:
   struct Counters {
     std::uint64_t shown = 0;   // frames whose flip completed
     std::uint64_t dropped = 0; // frames replaced before they were committed
-    std::uint64_t late = 0;    // shown more than one refresh after they were due
+    std::uint64_t late = 0;    // shown more than one refresh (and an eighth) after they were due
     std::uint64_t commits = 0;
     std::uint64_t waits = 0; // submissions that had to sleep
     std::uint64_t busy = 0;  // commits that the kernel put off with EBUSY
@@ -104,6 +106,8 @@ private:
     std::vector<Frame> released;
     std::optional<Error> failure;
   };
+  [[nodiscard]] std::size_t room() const;
+  [[nodiscard]] bool idle() const { return !in_flight_ && !repeat_in_flight_ && waiting_.empty(); }
   void pump(Deferred &deferred);
   void pump_waiting(Deferred &deferred);
   void pump_capture();
@@ -121,7 +125,8 @@ private:
   std::condition_variable changed_;
   std::optional<Frame> on_screen_;
   std::optional<Frame> in_flight_;
-  std::optional<Frame> waiting_;
+  std::deque<Frame> waiting_; // oldest first
+  std::int64_t committed_at_ = 0; // what is in flight
   bool repeat_in_flight_ = false; // a commit of the frame that is on screen already
   std::uint64_t serial_ = 0;      // of the last commit
   std::int64_t refresh_ns_ = 16'666'667;

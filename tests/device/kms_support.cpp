@@ -213,12 +213,25 @@ struct Rgb {
   double r, g, b;
 };
 
-// ITU-R BT.601 and BT.709: luma coefficients of the colorimetry, H.273 equations, 8 bits.
-Rgb from_ycbcr(const GstVideoInfo &info, int y, int cb, int cr)
-{
+// Luma coefficients and range of a colorimetry.
+struct Conversion {
   double kr = 0, kb = 0;
-  ck_assert(gst_video_color_matrix_get_Kr_Kb(info.colorimetry.matrix, &kr, &kb));
-  const bool full = info.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255;
+  bool full = false;
+};
+
+Conversion conversion_of(const GstVideoInfo &info)
+{
+  Conversion conversion;
+  if (GST_VIDEO_INFO_IS_YUV(&info))
+    ck_assert(gst_video_color_matrix_get_Kr_Kb(info.colorimetry.matrix, &conversion.kr, &conversion.kb));
+  conversion.full = info.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255;
+  return conversion;
+}
+
+// Equations of ITU-T H.273, 8 bits.
+Rgb from_ycbcr(const Conversion &conversion, int y, int cb, int cr)
+{
+  const auto [kr, kb, full] = conversion;
   const double luma = full ? y / 255.0 : (y - 16) / 219.0;
   const double pb = (cb - 128) / (full ? 255.0 : 224.0);
   const double pr = (cr - 128) / (full ? 255.0 : 224.0);
@@ -233,7 +246,8 @@ std::uint8_t to_byte(double value)
   return static_cast<std::uint8_t>(std::lround(std::clamp(value, 0.0, 1.0) * 255));
 }
 
-std::array<std::uint8_t, 3> pixel_bgr(const GstVideoFrame &frame, int x, int y)
+std::array<std::uint8_t, 3> pixel_bgr(const GstVideoFrame &frame, const Conversion &conversion, int x,
+                                      int y)
 {
   const auto component = [&](guint c) {
     const auto *base = static_cast<const std::uint8_t *>(GST_VIDEO_FRAME_COMP_DATA(&frame, c));
@@ -246,7 +260,7 @@ std::array<std::uint8_t, 3> pixel_bgr(const GstVideoFrame &frame, int x, int y)
   if (GST_VIDEO_INFO_IS_RGB(&frame.info))
     return {static_cast<std::uint8_t>(component(2)), static_cast<std::uint8_t>(component(1)),
             static_cast<std::uint8_t>(component(0))};
-  const Rgb rgb = from_ycbcr(frame.info, component(0), component(1), component(2));
+  const Rgb rgb = from_ycbcr(conversion, component(0), component(1), component(2));
   return {to_byte(rgb.b), to_byte(rgb.g), to_byte(rgb.r)};
 }
 
@@ -258,11 +272,12 @@ std::vector<std::uint8_t> reference(const GstVideoInfo &info, GstBuffer *system,
   std::vector<std::uint8_t> display(static_cast<std::size_t>(mode_width) * mode_height * 4, 0);
   GstVideoFrame frame;
   ck_assert(gst_video_frame_map(&frame, &info, system, GST_MAP_READ));
+  const Conversion conversion = conversion_of(info);
   const int left = (mode_width - GST_VIDEO_INFO_WIDTH(&info)) / 2;
   const int top = (mode_height - GST_VIDEO_INFO_HEIGHT(&info)) / 2;
   for (int y = 0; y < GST_VIDEO_INFO_HEIGHT(&info); y++)
     for (int x = 0; x < GST_VIDEO_INFO_WIDTH(&info); x++) {
-      const auto bgr = pixel_bgr(frame, x, y);
+      const auto bgr = pixel_bgr(frame, conversion, x, y);
       std::copy(bgr.begin(), bgr.end(),
                 display.begin() + (static_cast<std::ptrdiff_t>(top + y) * mode_width + left + x) * 4);
     }
