@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which caps on one pad correspond to which caps on the other: the same rules for both elements.
+#pragma once
+
+#include <vector>
+
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/video/video.h>
+
+namespace gstdrm {
+
+// How one element's pads relate. Plain video on either pad stands for the same plain video on the
+// other one; what differs between the elements is where DMA_DRM may be.
+struct CapsRules {
+  GstPadDirection dmabuf_pad;  // linear DMA_DRM here stands for plain video on the other pad
+  bool dmabuf_passes;          // DMA_DRM stands for the same DMA_DRM on the other pad
+};
+
+inline constexpr CapsRules kUploadRules{GST_PAD_SRC, true};
+inline constexpr CapsRules kDownloadRules{GST_PAD_SINK, false};
+
+// Formats whose bytes are those of a LINEAR DRM fourcc, both ways, in GstVideoFormat's order.
+const std::vector<GstVideoFormat> &linear_formats();
+bool is_linear_format(GstVideoFormat format);
+
+// Template caps: plain video in every linear format; DMA_DRM without drm-format, which means every
+// pair; DMA_DRM with the linear pairs alone.
+GstPtr<GstCaps> plain_template();
+GstPtr<GstCaps> any_dmabuf_template();
+GstPtr<GstCaps> linear_dmabuf_template();
+
+// What `caps` of the pad in `direction` allow on the other pad, DMA_DRM first. Structures that are
+// neither plain video nor DMA_DRM are left out; other fields are kept as they are. Formats are mapped
+// one by one, never compared list against list.
+GstPtr<GstCaps> transform_caps(const CapsRules &rules, GstPadDirection direction, const GstCaps *caps);
+
+} // namespace gstdrm

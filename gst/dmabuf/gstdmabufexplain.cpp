@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstdmabufexplain.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/gstdrmformat.h>
+
+namespace gstdrm {
+
+namespace {
+
+struct Free {
+  void operator()(gchar *text) const noexcept { g_free(text); }
+};
+
+std::string take(gchar *text)
+{
+  const std::unique_ptr<gchar, Free> owned(text);
+  return owned ? owned.get() : "";
+}
+
+std::string text_of(const GValue *value) { return value ? take(gst_value_serialize(value)) : ""; }
+
+std::string text_of(const GstCaps *caps) { return caps ? take(gst_caps_to_string(caps)) : ""; }
+
+std::string shorten(std::string text, std::size_t limit)
+{
+  if (text.size() <= limit)
+    return text;
+  // Cut at a whole entry, so that no half of a modifier looks like one.
+  const std::size_t end = text.find_last_of(",;", limit);
+  text.resize(end == std::string::npos ? limit : end);
+  return text + ", …";
+}
+
+// "641x481", "" where the size is not fixed
+std::string size_of(const GstCaps *caps)
+{
+  const GstStructure *structure = gst_caps_get_structure(caps, 0);
+  gint width = 0;
+  gint height = 0;
+  if (!gst_structure_get_int(structure, "width", &width) || !gst_structure_get_int(structure, "height", &height))
+    return "";
+  return std::to_string(width) + "x" + std::to_string(height);
+}
+
+void add_distinct(std::vector<std::string> &texts, std::string text)
+{
+  if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end())
+    texts.push_back(std::move(text));
+}
+
+std::string join(const std::vector<std::string> &texts, const char *separator)
+{
+  std::string joined;
+  for (const std::string &text : texts)
+    joined += (joined.empty() ? "" : separator) + text;
+  return joined;
+}
+
+// The value of every string field of this name in structures with (or without) dmabuf memory.
+std::vector<std::string> strings_of(const GstCaps *caps, const char *field)
+{
+  std::vector<std::string> found;
+  for (guint i = 0; caps && !gst_caps_is_any(caps) && i < gst_caps_get_size(caps); i++) {
+    const GValue *value = gst_structure_get_value(gst_caps_get_structure(caps, i), field);
+    if (value && G_VALUE_HOLDS_STRING(value))
+      add_distinct(found, g_value_get_string(value));
+    for (guint k = 0; value && GST_VALUE_HOLDS_LIST(value) && k < gst_value_list_get_size(value); k++)
+      add_distinct(found, text_of(gst_value_list_get_value(value, k)));
+  }
+  return found;
+}
+
+std::string first_drm_format(const GstCaps *caps)
+{
+  const std::vector<std::string> found = strings_of(caps, "drm-format");
+  return found.empty() ? "" : found.front();
+}
+
+std::string fix_for_field(const std::string &field)
+{
+  if (field.starts_with("width") || field.starts_with("height") || field.starts_with("pixel-aspect-ratio"))
+    return "Put videoscale before it, or choose another size.";
+  if (field.starts_with("framerate"))
+    return "Put videorate before it.";
+  if (field.starts_with("interlace-mode"))
+    return "Put deinterlace before it.";
+  return "Put videoconvert before it.";
+}
+
+} // namespace
+
+std::string suggest_for_upload(const GstCaps *upstream, const GstCaps *downstream)
+{
+  const GstPtr<GstCaps> can_send = transform_caps(kUploadRules, GST_PAD_SINK, upstream);
+  const GstPtr<GstCaps> can_take = transform_caps(kUploadRules, GST_PAD_SRC, downstream);
+  const std::vector<std::string> sent = strings_of(can_send.get(), "drm-format");
+  const std::vector<std::string> taken = strings_of(downstream, "drm-format");
+  const std::vector<std::string> plain = strings_of(can_take.get(), "format");
+  std::string tiled;
+  for (const std::string &format : sent)
+    if (std::any_of(taken.begin(), taken.end(), [&](const auto &t) { return t.starts_with(format + ":"); }))
+      tiled = format;
+
+  if (gst_caps_is_empty(downstream))
+    return "Its source pad has no peer that takes video: link it to a sink or a converter.";
+  if (gst_caps_is_empty(can_take.get()))
+    return "A CPU can write linear layouts only, and downstream takes none: upload with the device that "
+           "reads the frames (glupload for OpenGL), or choose a downstream element that takes linear.";
+  const std::string alternative = shorten(join(plain, ", "), 120);
+  if (gst_caps_is_empty(can_send.get()))
+    return "Upstream's format has no linear DRM fourcc of the same bytes: put videoconvert before it, "
+           "for one of " + alternative + ".";
+  if (!tiled.empty())
+    return "Downstream takes " + tiled + " in tiled layouts only, which a CPU cannot write: put videoconvert "
+           "before it, for one of " + alternative + ", or upload with the device that reads the frames.";
+  const std::string field = differing_field(upstream, downstream);
+  if (!field.empty())
+    return fix_for_field(field);
+  return "Put videoconvert before it, for one of " + alternative + ".";
+}
+
+std::string suggest_for_download(const GstCaps *upstream, const GstCaps *downstream)
+{
+  const GstPtr<GstCaps> can_send = transform_caps(kDownloadRules, GST_PAD_SINK, upstream);
+  if (gst_caps_is_empty(can_send.get())) {
+    const std::string text = first_drm_format(upstream);
+    guint32 fourcc = 0;
+    guint64 modifier = GST_DRM_MODIFIER_LINEAR;
+    if (!text.empty() && gst_drm_format_parse(text.c_str(), &fourcc, &modifier, nullptr) &&
+        modifier != GST_DRM_MODIFIER_LINEAR)
+      return text + " (" + take(gst_drm_modifier_describe(modifier)) +
+             ") is a device's own layout, which a CPU cannot read: ask upstream for " +
+             text.substr(0, text.find(':')) + " without a modifier, which is linear, or download with the "
+             "device that wrote it (glupload ! gldownload for OpenGL).";
+    if (!text.empty())
+      return text + " has no GstVideoFormat of the same bytes: ask upstream for another drm-format.";
+    return "Only DMA_DRM with a linear drm-format, or plain video, can be mapped by a CPU: a dmabuf with an "
+           "implicit modifier has an unknown layout.";
+  }
+  const std::string field = differing_field(upstream, downstream);
+  if (!field.empty())
+    return "Put videoconvertscale or videorate after it, to change what differs.";
+  return "Put videoconvert after it.";
+}
+
+std::string describe_caps(const GstCaps *caps, std::size_t limit)
+{
+  if (!caps || gst_caps_is_empty(caps))
+    return "nothing";
+  if (gst_caps_is_any(caps))
+    return "anything";
+  std::vector<std::string> parts;
+  for (guint i = 0; i < gst_caps_get_size(caps); i++) {
+    const GstStructure *structure = gst_caps_get_structure(caps, i);
+    GstCapsFeatures *features = gst_caps_get_features(caps, i);
+    const GValue *format = gst_structure_get_value(structure, "format");
+    const GValue *drm_format = gst_structure_get_value(structure, "drm-format");
+    const bool plain = gst_caps_features_is_equal(features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY);
+    if (!gst_structure_has_name(structure, "video/x-raw"))
+      add_distinct(parts, gst_structure_get_name(structure));
+    else if (plain)
+      add_distinct(parts, "plain " + (format ? text_of(format) : std::string("video in any format")));
+    else if (drm_format)
+      add_distinct(parts, "DMA_DRM " + text_of(drm_format));
+    else if (text_of(format) == "DMA_DRM")
+      add_distinct(parts, "DMA_DRM in any drm-format");
+    else
+      add_distinct(parts, take(gst_caps_features_to_string(features)) + " " +
+                              (format ? text_of(format) : std::string("in any format")));
+  }
+  return shorten(join(parts, "; "), limit);
+}
+
+std::string differing_field(const GstCaps *upstream, const GstCaps *downstream)
+{
+  static constexpr std::array kFields = {"width", "height", "framerate", "interlace-mode", "pixel-aspect-ratio",
+                                         "colorimetry", "chroma-site", "multiview-mode"};
+  if (!upstream || gst_caps_is_any(upstream) || gst_caps_is_empty(upstream))
+    return "";
+  const GstStructure *sent = gst_caps_get_structure(upstream, 0);
+  for (const char *field : kFields) {
+    const GValue *ours = gst_structure_get_value(sent, field);
+    std::vector<std::string> theirs;
+    bool agreed = !ours || gst_caps_is_any(downstream) || gst_caps_is_empty(downstream);
+    for (guint i = 0; !agreed && i < gst_caps_get_size(downstream); i++) {
+      const GValue *value = gst_structure_get_value(gst_caps_get_structure(downstream, i), field);
+      agreed = !value || gst_value_can_intersect(ours, value);
+      add_distinct(theirs, text_of(value));
+    }
+    if (!agreed)
+      return std::string(field) + " " + text_of(ours) + " against " + shorten(join(theirs, " or "), 100);
+  }
+  return "";
+}
+
+Mismatch describe_mismatch(GstDmaBufTransform *self, const GstCaps *upstream)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
+  GstPad *src = GST_BASE_TRANSFORM_SRC_PAD(trans);
+  const auto downstream = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(src, nullptr));
+  const std::string from = peer_name(GST_BASE_TRANSFORM_SINK_PAD(trans));
+  const std::string to = peer_name(src);
+  const std::string size = size_of(upstream);
+  const std::string field = differing_field(upstream, downstream.get());
+
+  Mismatch result;
+  result.text = std::string(GST_OBJECT_NAME(self)) + " finds nothing in common: " + from + " has " +
+                describe_caps(upstream) + (size.empty() ? "" : " in " + size) + ", " + to + " takes " +
+                describe_caps(downstream.get()) + (field.empty() ? "" : " (" + field + ")") + ". " +
+                GST_DMABUF_TRANSFORM_GET_CLASS(self)->suggest(upstream, downstream.get());
+  result.debug = "upstream " + from + ": " + text_of(upstream) + "\ndownstream " + to + ": " +
+                 text_of(downstream.get());
+  return result;
+}
+
+} // namespace gstdrm

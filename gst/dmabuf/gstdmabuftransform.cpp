@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstdmabuftransform.hpp"
+
+#include <atomic>
+
+#include <gst/drm/gstdrmformatset.h>
+
+#include "gstdmabufexplain.hpp"
+
+using gstdrm::GstPtr;
+
+GST_DEBUG_CATEGORY_STATIC(dmabuf_transform_debug);
+#define GST_CAT_DEFAULT dmabuf_transform_debug
+
+enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS };
+
+struct GstDmaBufTransformState {
+  gstdrm::Stats stats;
+  std::atomic<gstdrm::ZeroCopy> zero_copy{gstdrm::ZeroCopy::Prefer};
+  std::atomic<bool> explained{false}; // since the last CAPS event: one error per failure
+  std::atomic<bool> warned{false};    // since start: one warning about queries that meet nothing
+};
+
+G_DEFINE_ABSTRACT_TYPE(GstDmaBufTransform, gst_dmabuf_transform, GST_TYPE_BASE_TRANSFORM)
+
+static GType zero_copy_type() noexcept
+{
+  static const GType type = gstdrm::register_zero_copy_type("GstDmaBufZeroCopy");
+  return type;
+}
+
+static GstPad *pad_of(GstBaseTransform *trans, GstPadDirection direction) noexcept
+{
+  return direction == GST_PAD_SINK ? GST_BASE_TRANSFORM_SINK_PAD(trans) : GST_BASE_TRANSFORM_SRC_PAD(trans);
+}
+
+static GstPadDirection opposite(GstPadDirection direction) noexcept
+{
+  return direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK;
+}
+
+static GstPtr<GstCaps> intersect(const GstCaps *first, const GstCaps *second)
+{
+  return GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(first, second));
+}
+
+static GstPtr<GstCaps> pad_template(GstBaseTransform *trans, GstPadDirection direction)
+{
+  return GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad_of(trans, direction)));
+}
+
+// One ERROR message for the negotiation under way, naming both sides.
+static void explain_failure(GstDmaBufTransform *self, const GstCaps *incaps)
+{
+  if (self->common->explained.exchange(true))
+    return;
+  const gstdrm::Mismatch mismatch = gstdrm::describe_mismatch(self, incaps);
+  GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("%s", mismatch.text.c_str()), ("%s", mismatch.debug.c_str()));
+}
+
+// A query that meets nothing is no failure yet (upstream may be probing), but upstream's own error, if it
+// comes to that, will say "not negotiated" and no more.
+static void warn_about_empty_answer(GstDmaBufTransform *self, const GstCaps *filter)
+{
+  if (GST_STATE(self) < GST_STATE_PAUSED || self->common->warned.exchange(true))
+    return;
+  const gstdrm::Mismatch mismatch = gstdrm::describe_mismatch(self, filter);
+  GST_ELEMENT_WARNING(self, STREAM, FORMAT, ("%s", mismatch.text.c_str()), ("%s", mismatch.debug.c_str()));
+}
+
+// The caps that the pad can take or send now, in the order of the filter.
+static GstPtr<GstCaps> answer_caps(GstBaseTransform *trans, GstPadDirection direction, const GstCaps *filter)
+{
+  const gstdrm::CapsRules &rules = *GST_DMABUF_TRANSFORM_GET_CLASS(trans)->rules;
+  const GstPadDirection other = opposite(direction);
+  GstPtr<GstCaps> ours = pad_template(trans, direction);
+  GstPtr<GstCaps> peer_filter;
+  if (filter) {
+    ours = intersect(filter, ours.get());
+    peer_filter = gstdrm::transform_caps(rules, direction, ours.get());
+    if (gst_caps_is_empty(peer_filter.get()))
+      return peer_filter;
+  }
+  const auto peer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad_of(trans, other), peer_filter.get()));
+  const GstPtr<GstCaps> known = intersect(peer.get(), pad_template(trans, other).get());
+  const GstPtr<GstCaps> allowed = gstdrm::transform_caps(rules, other, known.get());
+  GstPtr<GstCaps> answer = filter ? intersect(ours.get(), allowed.get())
+                                  : intersect(allowed.get(), ours.get());
+  GST_DEBUG_OBJECT(trans, "%s filter %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", answer %" GST_PTR_FORMAT,
+                   direction == GST_PAD_SINK ? "sink" : "src", filter, peer.get(), answer.get());
+  return answer;
+}
+
+static gboolean gst_dmabuf_transform_query(GstBaseTransform *trans, GstPadDirection direction,
+                                           GstQuery *query) noexcept
+{
+  if (GST_QUERY_TYPE(query) != GST_QUERY_CAPS)
+    return GST_BASE_TRANSFORM_CLASS(gst_dmabuf_transform_parent_class)->query(trans, direction, query);
+  GstCaps *filter = nullptr;
+  gst_query_parse_caps(query, &filter);
+  const GstPtr<GstCaps> answer = answer_caps(trans, direction, filter);
+  if (direction == GST_PAD_SINK && filter && !gst_caps_is_empty(filter) && gst_caps_is_empty(answer.get()))
+    warn_about_empty_answer(GST_DMABUF_TRANSFORM(trans), filter);
+  gst_query_set_caps_result(query, answer.get());
+  return TRUE;
+}
+
+static GstCaps *gst_dmabuf_transform_transform_caps(GstBaseTransform *trans, GstPadDirection direction,
+                                                    GstCaps *caps, GstCaps *filter) noexcept
+{
+  GstPtr<GstCaps> result =
+      gstdrm::transform_caps(*GST_DMABUF_TRANSFORM_GET_CLASS(trans)->rules, direction, caps);
+  return filter ? gst_drm_caps_intersect(filter, result.get()) : result.release();
+}
+
+// DMA_DRM where the peer takes it, then the peer's own order.
+static GstCaps *gst_dmabuf_transform_fixate_caps(GstBaseTransform *trans, GstPadDirection direction,
+                                                 GstCaps *caps, GstCaps *othercaps) noexcept
+{
+  guint best = 0;
+  for (guint i = 0; i < gst_caps_get_size(othercaps); i++) {
+    if (gst_caps_features_contains(gst_caps_get_features(othercaps, i), GST_CAPS_FEATURE_MEMORY_DMABUF)) {
+      best = i;
+      break;
+    }
+  }
+  GstCaps *chosen = gst_caps_is_empty(othercaps) ? gst_caps_new_empty() : gst_caps_copy_nth(othercaps, best);
+  gst_caps_unref(othercaps);
+  return gst_caps_is_empty(chosen) ? chosen : gst_caps_fixate(chosen);
+}
+
+static gboolean gst_dmabuf_transform_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
+{
+  GstDmaBufTransform *self = GST_DMABUF_TRANSFORM(trans);
+  GstBaseTransformClass *parent = GST_BASE_TRANSFORM_CLASS(gst_dmabuf_transform_parent_class);
+  if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
+    return parent->sink_event(trans, event);
+  GstCaps *caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  const auto kept = GstPtr<GstCaps>::share(caps);
+  self->common->explained = false;
+  const gboolean accepted = parent->sink_event(trans, event);
+  if (!accepted && !GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(trans)))
+    explain_failure(self, kept.get());
+  return accepted;
+}
+
+static GstFlowReturn gst_dmabuf_transform_submit_input_buffer(GstBaseTransform *trans, gboolean discont,
+                                                              GstBuffer *buffer) noexcept
+{
+  const GstFlowReturn ret = GST_BASE_TRANSFORM_CLASS(gst_dmabuf_transform_parent_class)
+                                ->submit_input_buffer(trans, discont, buffer);
+  // Downstream changed its mind (RECONFIGURE) and nothing is left in common.
+  if (ret == GST_FLOW_NOT_NEGOTIATED) {
+    const auto caps =
+        GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(trans)));
+    if (caps)
+      explain_failure(GST_DMABUF_TRANSFORM(trans), caps.get());
+  }
+  return ret;
+}
+
+// GstPad refuses caps outside the template before the element sees the event. The refusal is right; this
+// only says why.
+static GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *info, gpointer user_data) noexcept
+{
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+  if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
+    return GST_PAD_PROBE_OK;
+  GstCaps *caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  const auto known = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad));
+  if (!gst_caps_can_intersect(caps, known.get())) {
+    GstDmaBufTransform *self = GST_DMABUF_TRANSFORM(user_data);
+    self->common->explained = false;
+    explain_failure(self, caps);
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+// Metas that describe memory never get here; everything else stays true, as the picture is the same.
+static gboolean gst_dmabuf_transform_transform_meta(GstBaseTransform *trans, GstBuffer *outbuf, GstMeta *meta,
+                                                    GstBuffer *inbuf) noexcept
+{
+  return TRUE;
+}
+
+static gboolean gst_dmabuf_transform_start(GstBaseTransform *trans) noexcept
+{
+  GstDmaBufTransformState *common = GST_DMABUF_TRANSFORM(trans)->common;
+  common->stats.reset();
+  common->explained = false;
+  common->warned = false;
+  return TRUE;
+}
+
+static void gst_dmabuf_transform_set_property(GObject *object, guint id, const GValue *value,
+                                              GParamSpec *pspec) noexcept
+{
+  if (id == PROP_ZERO_COPY)
+    GST_DMABUF_TRANSFORM(object)->common->zero_copy = static_cast<gstdrm::ZeroCopy>(g_value_get_enum(value));
+  else
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+}
+
+static void gst_dmabuf_transform_get_property(GObject *object, guint id, GValue *value,
+                                              GParamSpec *pspec) noexcept
+{
+  const GstDmaBufTransformState *common = GST_DMABUF_TRANSFORM(object)->common;
+  if (id == PROP_ZERO_COPY)
+    g_value_set_enum(value, static_cast<gint>(common->zero_copy.load()));
+  else if (id == PROP_DRM_STATS)
+    g_value_take_boxed(value, common->stats.to_structure("drm-stats"));
+  else
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+}
+
+static void gst_dmabuf_transform_finalize(GObject *object) noexcept
+{
+  delete GST_DMABUF_TRANSFORM(object)->common;
+  G_OBJECT_CLASS(gst_dmabuf_transform_parent_class)->finalize(object);
+}
+
+static void install_properties(GObjectClass *object_class)
+{
+  g_object_class_install_property(
+      object_class, PROP_ZERO_COPY,
+      g_param_spec_enum("zero-copy", "Zero copy", "Whether frames may be copied by the CPU", zero_copy_type(),
+                        static_cast<gint>(gstdrm::ZeroCopy::Prefer),
+                        static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                 GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property(
+      object_class, PROP_DRM_STATS,
+      g_param_spec_boxed("drm-stats", "DRM statistics",
+                         "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
+                         "last-copy-reason, waits",
+                         GST_TYPE_STRUCTURE,
+                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+}
+
+static void gst_dmabuf_transform_class_init(GstDmaBufTransformClass *klass)
+{
+  GST_DEBUG_CATEGORY_INIT(dmabuf_transform_debug, "dmabuftransform", 0, "dmabuf upload and download: caps");
+  GObjectClass *object_class = G_OBJECT_CLASS(klass);
+  object_class->set_property = gst_dmabuf_transform_set_property;
+  object_class->get_property = gst_dmabuf_transform_get_property;
+  object_class->finalize = gst_dmabuf_transform_finalize;
+  install_properties(object_class);
+
+  GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS(klass);
+  trans_class->query = gst_dmabuf_transform_query;
+  trans_class->transform_caps = gst_dmabuf_transform_transform_caps;
+  trans_class->fixate_caps = gst_dmabuf_transform_fixate_caps;
+  trans_class->sink_event = gst_dmabuf_transform_sink_event;
+  trans_class->submit_input_buffer = gst_dmabuf_transform_submit_input_buffer;
+  trans_class->transform_meta = gst_dmabuf_transform_transform_meta;
+  trans_class->start = gst_dmabuf_transform_start;
+
+  gst_type_mark_as_plugin_api(zero_copy_type(), static_cast<GstPluginAPIFlags>(0));
+  gst_type_mark_as_plugin_api(GST_TYPE_DMABUF_TRANSFORM, static_cast<GstPluginAPIFlags>(0));
+}
+
+static void gst_dmabuf_transform_init(GstDmaBufTransform *self)
+{
+  self->common = new GstDmaBufTransformState;
+  gst_pad_add_probe(GST_BASE_TRANSFORM_SINK_PAD(self), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+                    explain_refused_caps, self, nullptr);
+}
+
+namespace gstdrm {
+
+Stats &stats_of(GstDmaBufTransform *self) noexcept { return self->common->stats; }
+
+ZeroCopy zero_copy_of(GstDmaBufTransform *self) noexcept { return self->common->zero_copy; }
+
+void mark_explained(GstDmaBufTransform *self) noexcept { self->common->explained = true; }
+
+std::string peer_name(GstPad *pad)
+{
+  auto peer = GstPtr<GstPad>::adopt(gst_pad_get_peer(pad));
+  // A ghost pad stands for a pad inside its bin, and the inner half of one for the bin's own peer.
+  while (peer) {
+    if (GST_IS_GHOST_PAD(peer.get())) {
+      peer.reset(gst_ghost_pad_get_target(GST_GHOST_PAD(peer.get())));
+    } else if (GST_IS_PROXY_PAD(peer.get())) {
+      const auto outer = GstPtr<GstPad>::adopt(
+          GST_PAD(gst_proxy_pad_get_internal(GST_PROXY_PAD(peer.get()))));
+      peer.reset(outer ? gst_pad_get_peer(outer.get()) : nullptr);
+    } else {
+      break;
+    }
+  }
+  const auto element = GstPtr<GstElement>::adopt(peer ? gst_pad_get_parent_element(peer.get()) : nullptr);
+  if (!element)
+    return peer ? GST_PAD_NAME(peer.get()) : "nothing";
+  GstElementFactory *factory = gst_element_get_factory(element.get());
+  std::string name = GST_OBJECT_NAME(element.get());
+  return factory ? name + " (" + GST_OBJECT_NAME(factory) + ")" : name;
+}
+
+} // namespace gstdrm

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What dmabufupload and dmabufdownload have in common: caps queries answered from format sets, the
+// `drm-stats` and `zero-copy` properties, and failed negotiation that explains itself.
+#pragma once
+
+#include <string>
+
+#include <gst/base/gstbasetransform.h>
+#include <gst/drm/gstdrmstats-private.hpp>
+
+#include "gstdmabufcaps.hpp"
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_DMABUF_TRANSFORM (gst_dmabuf_transform_get_type())
+#define GST_DMABUF_TRANSFORM(obj)                                                                  \
+  (G_TYPE_CHECK_INSTANCE_CAST((obj), GST_TYPE_DMABUF_TRANSFORM, GstDmaBufTransform))
+#define GST_DMABUF_TRANSFORM_CLASS(klass)                                                          \
+  (G_TYPE_CHECK_CLASS_CAST((klass), GST_TYPE_DMABUF_TRANSFORM, GstDmaBufTransformClass))
+#define GST_DMABUF_TRANSFORM_GET_CLASS(obj)                                                        \
+  (G_TYPE_INSTANCE_GET_CLASS((obj), GST_TYPE_DMABUF_TRANSFORM, GstDmaBufTransformClass))
+
+struct GstDmaBufTransformState;
+
+struct GstDmaBufTransform {
+  GstBaseTransform parent;
+  GstDmaBufTransformState *common;
+};
+
+struct GstDmaBufTransformClass {
+  GstBaseTransformClass parent_class;
+  const gstdrm::CapsRules *rules;
+  // The nearest fix, as one sentence, for caps that upstream sent (or offers) and downstream refuses.
+  std::string (*suggest)(const GstCaps *upstream, const GstCaps *downstream);
+};
+
+GType gst_dmabuf_transform_get_type(void);
+
+G_END_DECLS
+
+namespace gstdrm {
+
+// "vpxdec0 (vp8dec)": the element on the other end, also through the pads of bins; "nothing" for none.
+std::string peer_name(GstPad *pad);
+
+// The counters of the element.
+Stats &stats_of(GstDmaBufTransform *self) noexcept;
+ZeroCopy zero_copy_of(GstDmaBufTransform *self) noexcept;
+
+// Notes that an error message for the negotiation under way is already on the bus.
+void mark_explained(GstDmaBufTransform *self) noexcept;
+
+} // namespace gstdrm

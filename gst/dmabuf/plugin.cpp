@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "config.h"
+
+#include <gst/gst.h>
+
+#include "gstdmabufdownload.hpp"
+#include "gstdmabufupload.hpp"
+
+static gboolean plugin_init(GstPlugin *plugin) noexcept
+{
+  const gboolean upload = GST_ELEMENT_REGISTER(dmabufupload, plugin);
+  const gboolean download = GST_ELEMENT_REGISTER(dmabufdownload, plugin);
+  return upload && download;
+}
+
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, dmabuf, "Video frames to and from DMA buffers", plugin_init,
+                  VERSION, GST_LICENSE, GST_PACKAGE_NAME, GST_PACKAGE_ORIGIN)
