@@ -7,8 +7,6 @@
 
 #include <poll.h>
 
-#include <gst/drm/core/sync_file.hpp>
-
 namespace gstdrm {
 
 namespace {
@@ -52,16 +50,6 @@ Result<Waited> wait_for_writers(int dmabuf_fd, std::chrono::milliseconds limit)
     return sync_error(dmabuf_fd, ETIMEDOUT,
                       ("it is not done after " + std::to_string(limit.count()) + " ms").c_str());
   return sync_error(dmabuf_fd, -ready, std::strerror(-ready));
-}
-
-Result<void> make_visible_to_cpu(int dmabuf_fd)
-{
-  // Both ends at once: begin invalidates caches where the device is not coherent (dma-buf.rst, "CPU Access to DMA
-  // Buffer Objects"), and nobody writes between here and the reader's map.
-  Result<CpuAccess> access = CpuAccess::begin(dmabuf_fd, DmaBufAccess::Read);
-  if (!access)
-    return access.error();
-  return {};
 }
 
 } // namespace gstdrm

@@ -15,8 +15,4 @@ enum class Waited { No, Yes };
 // the limit is over.
 Result<Waited> wait_for_writers(int dmabuf_fd, std::chrono::milliseconds limit);
 
-// Makes what a device wrote visible to CPU maps that are not bracketed by DMA_BUF_IOCTL_SYNC themselves. The dma-buf
-// must be idle. Does nothing for a memfd.
-Result<void> make_visible_to_cpu(int dmabuf_fd);
-
 } // namespace gstdrm

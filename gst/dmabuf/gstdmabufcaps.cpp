@@ -167,15 +167,15 @@ StructurePtr translate(const GstStructure *structure, Kind from, Kind to)
   return result;
 }
 
-void append(GstCaps *caps, StructurePtr structure, Kind kind)
+void append(GstPtr<GstCaps> &caps, StructurePtr structure, Kind kind)
 {
   if (!structure)
     return;
   if (kind == Kind::DmaDrm)
-    gst_caps_append_structure_full(caps, structure.release(),
+    gst_caps_append_structure_full(caps.get(), structure.release(),
                                    gst_caps_features_new_single(GST_CAPS_FEATURE_MEMORY_DMABUF));
   else // plain lists are short, and a sink often says the same in both dialects
-    gst_caps_merge_structure(caps, structure.release());
+    caps = GstPtr<GstCaps>::adopt(gst_caps_merge_structure(caps.release(), structure.release()));
 }
 
 GstCaps *resolve(const CapsRules &rules, GstPadDirection direction, const GstCaps *caps)
@@ -222,6 +222,15 @@ GstPtr<GstCaps> linear_dmabuf_template()
   return caps;
 }
 
+void add_pad_template(GstElementClass *klass, const char *name, GstPadDirection direction,
+                      std::initializer_list<GstPtr<GstCaps>> parts)
+{
+  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
+  for (const GstPtr<GstCaps> &part : parts)
+    gst_caps_append(caps.get(), gst_caps_copy(part.get()));
+  gst_element_class_add_pad_template(klass, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
+}
+
 GstPtr<GstCaps> transform_caps(const CapsRules &rules, GstPadDirection direction, const GstCaps *caps)
 {
   // Resolves ANY, whole or in features, and absent formats; the order stays that of `caps`.
@@ -233,7 +242,7 @@ GstPtr<GstCaps> transform_caps(const CapsRules &rules, GstPadDirection direction
         continue;
       const GstStructure *structure = gst_caps_get_structure(known.get(), i);
       // DMA_DRM passes as it is, tiled or not
-      append(result.get(),
+      append(result,
              from == Kind::DmaDrm && to == from ? StructurePtr(gst_structure_copy(structure))
                                                 : translate(structure, from, to),
              to);

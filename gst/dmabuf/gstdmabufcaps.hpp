@@ -2,6 +2,7 @@
 // Which caps on one pad correspond to which caps on the other: the same rules for both elements.
 #pragma once
 
+#include <initializer_list>
 #include <vector>
 
 #include <gst/drm/gstdrm-private.hpp>
@@ -28,6 +29,10 @@ bool is_linear_format(GstVideoFormat format);
 GstPtr<GstCaps> plain_template();
 GstPtr<GstCaps> any_dmabuf_template();
 GstPtr<GstCaps> linear_dmabuf_template();
+
+// An always pad template of these caps, in this order.
+void add_pad_template(GstElementClass *klass, const char *name, GstPadDirection direction,
+                      std::initializer_list<GstPtr<GstCaps>> parts);
 
 // What `caps` of the pad in `direction` allow on the other pad, DMA_DRM first. Structures that are
 // neither plain video nor DMA_DRM are left out; other fields are kept as they are. Formats are mapped

@@ -7,7 +7,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/core/unique_fd.hpp>
-#include <gst/drm/gstdrmallocator.h>
+#include <gst/drm/gstdrmerror.h>
 #include <gst/drm/gstdrmsync.h>
 
 #include "dmabuf_wait.hpp"
@@ -116,15 +116,16 @@ Result<void> check_plane(GstBuffer *buffer, const GstVideoInfo &info, const GstV
   return {};
 }
 
-GstPtr<GstBuffer> shallow_copy(GstPtr<GstBuffer> buffer)
+// Empty where the core copied memory that may not be shared.
+GstPtr<GstBuffer> shallow_copy(GstBuffer *buffer)
 {
-  auto copy = GstPtr<GstBuffer>::adopt(gst_buffer_copy(buffer.get()));
-  if (!copy || gst_buffer_n_memory(copy.get()) != gst_buffer_n_memory(buffer.get()))
+  auto copy = GstPtr<GstBuffer>::adopt(gst_buffer_copy(buffer));
+  if (!copy || gst_buffer_n_memory(copy.get()) != gst_buffer_n_memory(buffer))
     return {};
-  for (guint i = 0; i < gst_buffer_n_memory(copy.get()); i++)
-    if (gst_buffer_peek_memory(copy.get(), i) != gst_buffer_peek_memory(buffer.get(), i))
-      return {}; // memory that may not be shared was copied by the core
-  gst_buffer_add_parent_buffer_meta(copy.get(), buffer.get());
+  for (guint i = 0; i < gst_buffer_n_memory(buffer); i++)
+    if (gst_buffer_peek_memory(copy.get(), i) != gst_buffer_peek_memory(buffer, i))
+      return {};
+  gst_buffer_add_parent_buffer_meta(copy.get(), buffer);
   return copy;
 }
 
@@ -145,7 +146,7 @@ class MappedFrame {
 public:
   MappedFrame(GstBuffer *buffer, const GstVideoInfo &info, GstMapFlags flags)
       : mapped_(gst_video_frame_map(&frame_, &info, buffer,
-                                    static_cast<GstMapFlags>(flags | GST_VIDEO_FRAME_MAP_FLAG_NO_REF)))
+                                    static_cast<GstMapFlags>(guint{flags} | guint{GST_VIDEO_FRAME_MAP_FLAG_NO_REF})))
   {
   }
   ~MappedFrame()
@@ -260,37 +261,28 @@ Result<void> wait_for_device(GstBuffer *buffer, Stats &stats)
   return {};
 }
 
-Result<void> make_visible_to_cpu(GstBuffer *buffer)
-{
-  for (guint i = 0; i < gst_buffer_n_memory(buffer); i++) {
-    GstMemory *memory = gst_buffer_peek_memory(buffer, i);
-    if (!gst_is_dmabuf_memory(memory) || GST_IS_DRM_ALLOCATOR(memory->allocator))
-      continue;
-    if (Result<void> visible = make_visible_to_cpu(gst_dmabuf_memory_get_fd(memory)); !visible)
-      return visible;
-  }
-  return {};
-}
-
-GstPtr<GstBuffer> share_frame(GstPtr<GstBuffer> buffer, const GstVideoInfo &info)
+bool share_frame(GstPtr<GstBuffer> &buffer, const GstVideoInfo &info)
 {
   GstVideoMeta *meta = gst_buffer_get_video_meta(buffer.get());
   if (meta && meta->format == GST_VIDEO_INFO_FORMAT(&info))
-    return buffer;
+    return true;
   // A meta that is there may be the pool's own: it is changed in a copy only.
   if (meta || !gst_buffer_is_writable(buffer.get())) {
-    buffer = shallow_copy(std::move(buffer));
-    if (!buffer)
-      return buffer;
+    GstPtr<GstBuffer> copy = shallow_copy(buffer.get());
+    if (!copy)
+      return false;
+    buffer = std::move(copy);
     meta = gst_buffer_get_video_meta(buffer.get());
   }
-  if (meta)
+  if (meta) {
     meta->format = GST_VIDEO_INFO_FORMAT(&info);
-  else
+  } else {
+    GstVideoInfo layout = info; // 1.22 takes offsets and strides without const
     gst_buffer_add_video_meta_full(buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info),
                                    static_cast<guint>(info.width), static_cast<guint>(info.height),
-                                   GST_VIDEO_INFO_N_PLANES(&info), info.offset, info.stride);
-  return buffer;
+                                   GST_VIDEO_INFO_N_PLANES(&info), layout.offset, layout.stride);
+  }
+  return true;
 }
 
 Result<std::uint64_t> copy_frame(GstBuffer *dest, GstBuffer *source, const GstVideoInfo &info)

@@ -25,16 +25,14 @@ bool has_default_layout(GstBuffer *buffer, const GstVideoInfo &info);
 Result<void> check_mappable_layout(GstBuffer *buffer, const GstVideoInfo &info);
 
 // Waits, within a limit, for the acquire fence and the implicit fences of the buffer; a wait that was not over
-// at once is counted. A fence that signalled an error is logged: the frame is shown as it is.
+// at once is counted. A fence that signalled an error is logged: the frame is shown as it is. What is left for
+// coherence, DMA_BUF_IOCTL_SYNC, GstDmaBufAllocator does around each map.
 Result<void> wait_for_device(GstBuffer *buffer, Stats &stats);
 
-// For dmabufs whose maps do not bracket themselves (not made by a GstDrmAllocator).
-Result<void> make_visible_to_cpu(GstBuffer *buffer);
-
-// A buffer with the same memory and a GstVideoMeta of the format of `info`: `buffer` itself where it has one, or
-// can get one. A buffer that others see too is never changed: then it is a shallow copy that keeps `buffer` (and so
-// its place in a pool) alive. Empty where the memory cannot be shared.
-GstPtr<GstBuffer> share_frame(GstPtr<GstBuffer> buffer, const GstVideoInfo &info);
+// Gives the buffer a GstVideoMeta of the format of `info`, without a copy of its memory. A buffer that others see too
+// is never changed: it is replaced by a shallow copy that keeps it (and so its place in a pool) alive. False, and nothing
+// done, where the memory cannot be shared.
+bool share_frame(GstPtr<GstBuffer> &buffer, const GstVideoInfo &info);
 
 // Copies the pixels of a checked buffer, rows of `info`'s size; bytes in it, for the counters.
 Result<std::uint64_t> copy_frame(GstBuffer *dest, GstBuffer *source, const GstVideoInfo &info);

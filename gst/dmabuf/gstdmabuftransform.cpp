@@ -3,9 +3,11 @@
 
 #include <atomic>
 
+#include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/gstdrmformatset.h>
 
 #include "gstdmabufexplain.hpp"
+#include "gstdmabufframe.hpp"
 
 using gstdrm::GstPtr;
 
@@ -263,6 +265,7 @@ static void gst_dmabuf_transform_class_init(GstDmaBufTransformClass *klass)
 static void gst_dmabuf_transform_init(GstDmaBufTransform *self)
 {
   self->common = new GstDmaBufTransformState;
+  gst_base_transform_set_gap_aware(GST_BASE_TRANSFORM(self), TRUE);
   gst_pad_add_probe(GST_BASE_TRANSFORM_SINK_PAD(self), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
                     explain_refused_caps, self, nullptr);
 }
@@ -274,6 +277,15 @@ Stats &stats_of(GstDmaBufTransform *self) noexcept { return self->common->stats;
 ZeroCopy zero_copy_of(GstDmaBufTransform *self) noexcept { return self->common->zero_copy; }
 
 void mark_explained(GstDmaBufTransform *self) noexcept { self->common->explained = true; }
+
+void copy_metadata(GstDmaBufTransform *self, GstBuffer *from, GstBuffer *to, const GstVideoInfo &info)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
+  GST_BASE_TRANSFORM_GET_CLASS(trans)->copy_metadata(trans, from, to);
+  GstVideoCropMeta *crop = is_padded_frame(from, info) ? gst_buffer_get_video_crop_meta(to) : nullptr;
+  if (crop)
+    gst_buffer_remove_meta(to, &crop->meta);
+}
 
 std::string peer_name(GstPad *pad)
 {

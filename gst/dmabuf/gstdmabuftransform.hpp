@@ -47,6 +47,10 @@ std::string peer_name(GstPad *pad);
 Stats &stats_of(GstDmaBufTransform *self) noexcept;
 ZeroCopy zero_copy_of(GstDmaBufTransform *self) noexcept;
 
+// Timestamps, flags and every meta that does not describe memory; a GstVideoCropMeta that copy_frame() has acted on is
+// left out.
+void copy_metadata(GstDmaBufTransform *self, GstBuffer *from, GstBuffer *to, const GstVideoInfo &info);
+
 // Notes that an error message for the negotiation under way is already on the bus.
 void mark_explained(GstDmaBufTransform *self) noexcept;
 

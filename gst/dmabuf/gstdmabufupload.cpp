@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-dmabufupload
+ * @title: dmabufupload
+ * @short_description: system-memory video into DMA buffers
+ *
+ * Takes video in system memory and sends it as linear DMA buffers: `format=DMA_DRM` where downstream takes that, plain
+ * `video/x-raw` in dmabuf memory where it knows no DMA_DRM. Upstream is offered a pool of such buffers; frames that
+ * upstream writes there are passed on as they are, others are copied once, and counted in `drm-stats`.
+ *
+ * ## Example
+ * |[
+ * gst-launch-1.0 videotestsrc ! dmabufupload ! kmsdmabufsink
+ * ]|
+ *
+ * Since: 0.1
+ */
+#include "gstdmabufupload.hpp"
+
+#include <mutex>
+
+#include <gst/drm/drm.h>
+
+#include "gstdmabufframe.hpp"
+#include "gstdmabufexplain.hpp"
+
+using gstdrm::GstPtr;
+
+GST_DEBUG_CATEGORY_STATIC(dmabuf_upload_debug);
+#define GST_CAT_DEFAULT dmabuf_upload_debug
+
+enum { PROP_0, PROP_ALLOCATOR, PROP_DEVICE };
+
+// What upstream did about the pool, for messages.
+enum class Offer { NotAsked, Declined, Made };
+
+struct GstDmaBufUploadState {
+  // properties; read at negotiation
+  std::mutex properties_lock;
+  GstDrmAllocatorKind kind = GST_DRM_ALLOCATOR_KIND_AUTO;
+  std::string device;
+
+  // streaming thread, from set_caps() and the allocation queries on
+  GstDrmVideoInfo info{}; // of the output; its vinfo is the input's
+  GstPtr<GstCaps> plain_caps;
+  bool plain_output = false;
+  bool takes_video_meta = false; // downstream reads GstVideoMeta
+  guint held_downstream = 0;     // buffers that downstream keeps
+  GstPtr<GstDrmAllocator> allocator;
+  GstPtr<GstBufferPool> copy_pool; // made for the first copy
+  Offer offer = Offer::NotAsked;
+  bool memfd_announced = false;
+
+  void drop_pool()
+  {
+    if (copy_pool)
+      gst_buffer_pool_set_active(copy_pool.get(), FALSE);
+    copy_pool.reset();
+  }
+};
+
+G_DEFINE_TYPE(GstDmaBufUpload, gst_dmabuf_upload, GST_TYPE_DMABUF_TRANSFORM)
+GST_ELEMENT_REGISTER_DEFINE(dmabufupload, "dmabufupload", GST_RANK_NONE, GST_TYPE_DMABUF_UPLOAD)
+
+// --- negotiation ---------------------------------------------------------------------------------
+
+static bool is_dmabuf_caps(GstCaps *caps)
+{
+  return gst_caps_features_contains(gst_caps_get_features(caps, 0), GST_CAPS_FEATURE_MEMORY_DMABUF);
+}
+
+static gboolean gst_dmabuf_upload_set_caps(GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps) noexcept
+{
+  GstDmaBufUploadState *state = GST_DMABUF_UPLOAD(trans)->state;
+  state->drop_pool();
+  state->offer = Offer::NotAsked;
+  gst_base_transform_set_passthrough(trans, is_dmabuf_caps(incaps));
+  if (is_dmabuf_caps(incaps)) {
+    GST_INFO_OBJECT(trans, "passing %" GST_PTR_FORMAT " through", incaps);
+    return TRUE;
+  }
+  GError *error = nullptr;
+  if (!gst_drm_video_info_from_caps_full(&state->info, incaps, &error)) {
+    gstdrm::mark_explained(GST_DMABUF_TRANSFORM(trans));
+    GST_ELEMENT_ERROR(trans, STREAM, FORMAT, ("%s", error->message), (nullptr));
+    g_error_free(error);
+    return FALSE;
+  }
+  state->plain_caps = GstPtr<GstCaps>::share(incaps);
+  state->plain_output = !is_dmabuf_caps(outcaps);
+  GST_INFO_OBJECT(trans, "%" GST_PTR_FORMAT " from %" GST_PTR_FORMAT, outcaps, incaps);
+  return TRUE;
+}
+
+// Downstream's own allocator knows best where its device can read. Its pool is left alone: one pool cannot serve
+// both upstream and the copies here, nor hold caps of both dialects, an allocator can.
+static GstPtr<GstDrmAllocator> downstream_allocator(GstQuery *query, guint32 fourcc)
+{
+  const auto usable = [fourcc](GstAllocator *allocator) {
+    if (!allocator || !GST_IS_DRM_ALLOCATOR(allocator) ||
+        gst_drm_allocator_get_kind(GST_DRM_ALLOCATOR(allocator)) == GST_DRM_ALLOCATOR_KIND_MEMFD)
+      return false;
+    GstDrmFormatSet *formats = gst_drm_allocator_get_formats(GST_DRM_ALLOCATOR(allocator));
+    const bool found = !formats || gst_drm_format_set_contains(formats, fourcc, GST_DRM_MODIFIER_LINEAR);
+    g_clear_pointer(&formats, gst_drm_format_set_unref);
+    return found;
+  };
+  for (guint i = 0; i < gst_query_get_n_allocation_params(query); i++) {
+    GstAllocator *param = nullptr;
+    gst_query_parse_nth_allocation_param(query, i, &param, nullptr);
+    const auto allocator = GstPtr<GstAllocator>::adopt(param);
+    if (usable(param))
+      return GstPtr<GstDrmAllocator>::share(GST_DRM_ALLOCATOR(param));
+  }
+  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
+    GstBufferPool *pool = nullptr;
+    gst_query_parse_nth_allocation_pool(query, i, &pool, nullptr, nullptr, nullptr);
+    const auto owned = GstPtr<GstBufferPool>::adopt(pool);
+    if (!pool)
+      continue;
+    GstStructure *config = gst_buffer_pool_get_config(pool);
+    GstAllocator *borrowed = nullptr;
+    gst_buffer_pool_config_get_allocator(config, &borrowed, nullptr);
+    GstPtr<GstDrmAllocator> found;
+    if (usable(borrowed))
+      found = GstPtr<GstDrmAllocator>::share(GST_DRM_ALLOCATOR(borrowed));
+    gst_structure_free(config);
+    if (found)
+      return found;
+  }
+  return {};
+}
+
+static void announce_memfd(GstDmaBufUpload *self)
+{
+  if (self->state->memfd_announced)
+    return;
+  self->state->memfd_announced = true;
+  GST_ELEMENT_WARNING(self, RESOURCE, NOT_FOUND,
+                      ("%s found nothing on this machine that exports dma-bufs, and uses shared memory (memfd), which no "
+                       "device can import. Load udmabuf or a dma-heap (modprobe udmabuf), or check the permissions of "
+                       "/dev/udmabuf and /dev/dma_heap.",
+                       GST_OBJECT_NAME(self)),
+                      ("allocator=auto chose memfd"));
+}
+
+static bool choose_allocator(GstDmaBufUpload *self, GstQuery *query)
+{
+  GstDmaBufUploadState *state = self->state;
+  std::string device;
+  GstDrmAllocatorKind kind = GST_DRM_ALLOCATOR_KIND_AUTO;
+  {
+    const std::lock_guard lock(state->properties_lock);
+    kind = state->kind;
+    device = state->device;
+  }
+  if (kind == GST_DRM_ALLOCATOR_KIND_AUTO && device.empty()) {
+    if (GstPtr<GstDrmAllocator> theirs = downstream_allocator(query, state->info.drm_fourcc)) {
+      state->allocator = std::move(theirs);
+      GST_INFO_OBJECT(self, "using downstream's allocator %" GST_PTR_FORMAT, state->allocator.get());
+      return true;
+    }
+  }
+  GError *error = nullptr;
+  state->allocator = GstPtr<GstDrmAllocator>::adopt(
+      gst_drm_allocator_new(kind, device.empty() ? nullptr : device.c_str(), &error));
+  if (!state->allocator) {
+    gstdrm::mark_explained(GST_DMABUF_TRANSFORM(self));
+    GST_ELEMENT_ERROR(self, RESOURCE, OPEN_READ_WRITE,
+                      ("%s has nothing to allocate dma-bufs from. %s. Choose another one with the property allocator.",
+                       GST_OBJECT_NAME(self), error->message),
+                      ("allocator kind %d, device '%s'", kind, device.c_str()));
+    g_error_free(error);
+    return false;
+  }
+  if (kind == GST_DRM_ALLOCATOR_KIND_AUTO &&
+      gst_drm_allocator_get_kind(state->allocator.get()) == GST_DRM_ALLOCATOR_KIND_MEMFD)
+    announce_memfd(self);
+  GST_INFO_OBJECT(self, "using %" GST_PTR_FORMAT, state->allocator.get());
+  return true;
+}
+
+static gboolean gst_dmabuf_upload_decide_allocation(GstBaseTransform *trans, GstQuery *query) noexcept
+{
+  GstDmaBufUpload *self = GST_DMABUF_UPLOAD(trans);
+  GstDmaBufUploadState *state = self->state;
+  state->drop_pool();
+  state->takes_video_meta = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  state->held_downstream = 0;
+  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
+    guint min = 0;
+    gst_query_parse_nth_allocation_pool(query, i, nullptr, nullptr, &min, nullptr);
+    state->held_downstream = MAX(state->held_downstream, min);
+  }
+  if (!choose_allocator(self, query))
+    return FALSE;
+  // The base class would activate a pool that is left here.
+  while (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_remove_nth_allocation_pool(query, 0);
+  while (gst_query_get_n_allocation_params(query) > 0)
+    gst_query_remove_nth_allocation_param(query, 0);
+  return TRUE;
+}
+
+// --- pools ---------------------------------------------------------------------------------------
+
+// DMA_DRM always goes with a GstVideoMeta; a reader of plain video may know the default layout alone.
+static bool may_pad_rows(const GstDmaBufUploadState *state)
+{
+  return !state->plain_output || state->takes_video_meta;
+}
+
+// A configured, inactive pool of dmabufs for frames of these plain caps; `size` gets the bytes of one.
+static GstPtr<GstBufferPool> new_pool(GstDmaBufUpload *self, GstCaps *plain_caps, guint min, bool video_meta, guint *size)
+{
+  GstVideoInfo vinfo;
+  if (!gst_video_info_from_caps(&vinfo, plain_caps))
+    return {};
+  auto pool = GstPtr<GstBufferPool>::adopt(gst_drm_buffer_pool_new(self->state->allocator.get()));
+  GstStructure *config = gst_buffer_pool_get_config(pool.get());
+  gst_buffer_pool_config_set_params(config, plain_caps, static_cast<guint>(GST_VIDEO_INFO_SIZE(&vinfo)), min, 0);
+  if (video_meta)
+    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (!gst_buffer_pool_set_config(pool.get(), config)) {
+    GST_WARNING_OBJECT(self, "%" GST_PTR_FORMAT " refused %" GST_PTR_FORMAT, pool.get(), plain_caps);
+    return {};
+  }
+  config = gst_buffer_pool_get_config(pool.get());
+  gst_buffer_pool_config_get_params(config, nullptr, size, nullptr, nullptr);
+  gst_structure_free(config);
+  return pool;
+}
+
+static gboolean gst_dmabuf_upload_propose_allocation(GstBaseTransform *trans, GstQuery *decide_query,
+                                                     GstQuery *query) noexcept
+{
+  GstDmaBufUpload *self = GST_DMABUF_UPLOAD(trans);
+  GstDmaBufUploadState *state = self->state;
+  if (!GST_BASE_TRANSFORM_CLASS(gst_dmabuf_upload_parent_class)->propose_allocation(trans, decide_query, query))
+    return FALSE;
+  if (gst_base_transform_is_passthrough(trans))
+    return TRUE;
+  GstCaps *caps = nullptr;
+  gboolean need_pool = FALSE;
+  gst_query_parse_allocation(query, &caps, &need_pool);
+  if (!caps || !state->allocator || is_dmabuf_caps(caps))
+    return FALSE;
+  // One more than downstream keeps, for the frame that is being written.
+  const guint min = state->held_downstream + 1;
+  guint size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&state->info.vinfo));
+  GstPtr<GstBufferPool> pool;
+  if (need_pool) {
+    pool = new_pool(self, caps, min, may_pad_rows(state), &size);
+    if (!pool)
+      return FALSE;
+  }
+  gst_query_add_allocation_pool(query, pool.get(), size, min, 0);
+  state->offer = need_pool ? Offer::Made : Offer::Declined;
+  // For a decoder with a pool of its own. Dumb and GBM buffers come in whole frames, they have no such call.
+  if (!GST_OBJECT_FLAG_IS_SET(state->allocator.get(), GST_ALLOCATOR_FLAG_CUSTOM_ALLOC))
+    gst_query_add_allocation_param(query, GST_ALLOCATOR(state->allocator.get()), nullptr);
+  if (!gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
+    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  GST_DEBUG_OBJECT(self, "offering %" GST_PTR_FORMAT " to %s", pool.get(),
+                   gstdrm::peer_name(GST_BASE_TRANSFORM_SINK_PAD(trans)).c_str());
+  return TRUE;
+}
+
+// --- frames --------------------------------------------------------------------------------------
+
+// Why a frame cannot be passed on as it is; nullptr where it can.
+static const char *reason_to_copy(GstDmaBufUpload *self, GstBuffer *buffer)
+{
+  GstDmaBufUploadState *state = self->state;
+  switch (gstdrm::memory_kind(buffer)) {
+  case gstdrm::MemoryKind::Mixed:
+    return "some planes are outside dmabuf memory";
+  case gstdrm::MemoryKind::NoDmaBuf:
+    if (state->offer == Offer::Made)
+      return "upstream did not take the offered pool: its frames are in system memory";
+    return "upstream asked for no pool: its frames are in system memory";
+  case gstdrm::MemoryKind::DmaBuf:
+    break;
+  }
+  GstDrmFrame frame;
+  GError *error = nullptr;
+  if (!gst_drm_frame_from_buffer(&frame, buffer, &state->info, &error)) {
+    GST_DEBUG_OBJECT(self, "%s", error->message);
+    g_error_free(error);
+    return "upstream's dmabuf has a layout that devices cannot import";
+  }
+  if (!may_pad_rows(state) && !gstdrm::has_default_layout(buffer, state->info.vinfo))
+    return "downstream reads no GstVideoMeta and upstream's rows are padded";
+  return nullptr;
+}
+
+static GstFlowReturn refuse_copy(GstDmaBufUpload *self, const char *reason)
+{
+  const std::string upstream = gstdrm::peer_name(GST_BASE_TRANSFORM_SINK_PAD(self));
+  GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS,
+                    ("%s may not copy (zero-copy=require), but frames of %s would have to be: %s. Use an upstream element "
+                     "that writes into the pool it is offered (a decoder with direct rendering), or zero-copy=prefer.",
+                     GST_OBJECT_NAME(self), upstream.c_str(), reason),
+                    (nullptr));
+  return GST_FLOW_ERROR;
+}
+
+static GstFlowReturn fail(GstDmaBufUpload *self, const gstdrm::Error &error)
+{
+  GST_ELEMENT_ERROR(self, RESOURCE, FAILED,
+                    ("%s cannot take a frame of %s. %s.", GST_OBJECT_NAME(self),
+                     gstdrm::peer_name(GST_BASE_TRANSFORM_SINK_PAD(self)).c_str(), error.message.c_str()),
+                    (nullptr));
+  return GST_FLOW_ERROR;
+}
+
+// A free buffer of dmabuf memory.
+static GstFlowReturn acquire(GstDmaBufUpload *self, GstPtr<GstBuffer> &buffer)
+{
+  GstDmaBufUploadState *state = self->state;
+  if (!state->copy_pool) {
+    guint size = 0;
+    state->copy_pool =
+        new_pool(self, state->plain_caps.get(), state->held_downstream + 1, may_pad_rows(state), &size);
+    if (!state->copy_pool || !gst_buffer_pool_set_active(state->copy_pool.get(), TRUE)) {
+      state->copy_pool.reset();
+      GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT,
+                        ("%s cannot allocate dma-bufs of %dx%d %s. The log of the category drmallocator says why; try "
+                         "another one with the property allocator.",
+                         GST_OBJECT_NAME(self), state->info.vinfo.width, state->info.vinfo.height,
+                         gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&state->info.vinfo))),
+                        (nullptr));
+      return GST_FLOW_ERROR;
+    }
+  }
+  GstBuffer *acquired = nullptr;
+  const GstFlowReturn ret = gst_buffer_pool_acquire_buffer(state->copy_pool.get(), &acquired, nullptr);
+  buffer.reset(acquired);
+  return ret;
+}
+
+static GstFlowReturn copy(GstDmaBufUpload *self, GstBuffer *input, const char *reason, GstBuffer **outbuf)
+{
+  GstDmaBufUploadState *state = self->state;
+  GstDmaBufTransform *base = GST_DMABUF_TRANSFORM(self);
+  if (gstdrm::zero_copy_of(base) == gstdrm::ZeroCopy::Require)
+    return refuse_copy(self, reason);
+  if (const auto checked = gstdrm::check_mappable_layout(input, state->info.vinfo); !checked)
+    return fail(self, checked.error());
+  if (const auto waited = gstdrm::wait_for_device(input, gstdrm::stats_of(base)); !waited)
+    return fail(self, waited.error());
+  GstPtr<GstBuffer> output;
+  if (const GstFlowReturn ret = acquire(self, output); ret != GST_FLOW_OK)
+    return ret;
+  const auto copied = gstdrm::copy_frame(output.get(), input, state->info.vinfo);
+  if (!copied)
+    return fail(self, copied.error());
+  gstdrm::copy_metadata(base, input, output.get(), state->info.vinfo);
+  gstdrm::stats_of(base).count_copy(GST_ELEMENT(self), copied.value(), reason);
+  *outbuf = output.release();
+  return GST_FLOW_OK;
+}
+
+static GstFlowReturn gst_dmabuf_upload_generate_output(GstBaseTransform *trans, GstBuffer **outbuf) noexcept
+{
+  GstDmaBufUpload *self = GST_DMABUF_UPLOAD(trans);
+  auto input = GstPtr<GstBuffer>::adopt(std::exchange(trans->queued_buf, nullptr));
+  *outbuf = nullptr;
+  if (!input)
+    return GST_FLOW_OK;
+  GstFlowReturn ret = GST_FLOW_OK;
+  if (gst_base_transform_is_passthrough(trans)) {
+    *outbuf = input.release();
+  } else {
+    const char *reason = reason_to_copy(self, input.get());
+    if (!reason && !gstdrm::share_frame(input, self->state->info.vinfo))
+      reason = "upstream's memory cannot be shared while it is being written";
+    if (reason)
+      ret = copy(self, input.get(), reason, outbuf);
+    else
+      *outbuf = input.release();
+  }
+  if (ret == GST_FLOW_OK)
+    gstdrm::stats_of(GST_DMABUF_TRANSFORM(self)).frames++;
+  return ret;
+}
+
+static gboolean gst_dmabuf_upload_stop(GstBaseTransform *trans) noexcept
+{
+  GstDmaBufUploadState *state = GST_DMABUF_UPLOAD(trans)->state;
+  state->drop_pool();
+  state->allocator.reset();
+  state->plain_caps.reset();
+  state->memfd_announced = false;
+  return TRUE;
+}
+
+// --- GObject -------------------------------------------------------------------------------------
+
+static void gst_dmabuf_upload_set_property(GObject *object, guint id, const GValue *value, GParamSpec *pspec) noexcept
+{
+  GstDmaBufUploadState *state = GST_DMABUF_UPLOAD(object)->state;
+  const std::lock_guard lock(state->properties_lock);
+  if (id == PROP_ALLOCATOR)
+    state->kind = static_cast<GstDrmAllocatorKind>(g_value_get_enum(value));
+  else if (id == PROP_DEVICE)
+    state->device = g_value_get_string(value) ? g_value_get_string(value) : "";
+  else
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+}
+
+static void gst_dmabuf_upload_get_property(GObject *object, guint id, GValue *value, GParamSpec *pspec) noexcept
+{
+  GstDmaBufUploadState *state = GST_DMABUF_UPLOAD(object)->state;
+  const std::lock_guard lock(state->properties_lock);
+  if (id == PROP_ALLOCATOR)
+    g_value_set_enum(value, state->kind);
+  else if (id == PROP_DEVICE)
+    g_value_set_string(value, state->device.empty() ? nullptr : state->device.c_str());
+  else
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+}
+
+static void gst_dmabuf_upload_finalize(GObject *object) noexcept
+{
+  delete GST_DMABUF_UPLOAD(object)->state;
+  G_OBJECT_CLASS(gst_dmabuf_upload_parent_class)->finalize(object);
+}
+
+static void install_properties(GObjectClass *object_class)
+{
+  const auto flags =
+      static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
+  g_object_class_install_property(
+      object_class, PROP_ALLOCATOR,
+      g_param_spec_enum("allocator", "Allocator",
+                        "Where dma-bufs come from; auto prefers downstream's own allocator",
+                        GST_TYPE_DRM_ALLOCATOR_KIND, GST_DRM_ALLOCATOR_KIND_AUTO, flags));
+  g_object_class_install_property(
+      object_class, PROP_DEVICE,
+      g_param_spec_string("device", "Device",
+                          "Name of the dma-heap (\"system\"), or path of the DRM node, for the allocator; "
+                          "unset: the first that works",
+                          nullptr, flags));
+}
+
+static void gst_dmabuf_upload_class_init(GstDmaBufUploadClass *klass)
+{
+  GST_DEBUG_CATEGORY_INIT(dmabuf_upload_debug, "dmabufupload", 0, "system memory to DMA buffers");
+  GObjectClass *object_class = G_OBJECT_CLASS(klass);
+  object_class->set_property = gst_dmabuf_upload_set_property;
+  object_class->get_property = gst_dmabuf_upload_get_property;
+  object_class->finalize = gst_dmabuf_upload_finalize;
+  install_properties(object_class);
+
+  GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
+  gst_element_class_set_static_metadata(element_class, "DMA buffer uploader", "Filter/Video",
+                                        "Puts video from system memory into linear DMA buffers",
+                                        "gst-drm contributors");
+  gstdrm::add_pad_template(element_class, "sink", GST_PAD_SINK,
+                           {gstdrm::plain_template(), gstdrm::any_dmabuf_template()});
+  gstdrm::add_pad_template(element_class, "src", GST_PAD_SRC,
+                           {gstdrm::any_dmabuf_template(), gstdrm::plain_template()});
+
+  GstDmaBufTransformClass *base_class = GST_DMABUF_TRANSFORM_CLASS(klass);
+  base_class->rules = &gstdrm::kUploadRules;
+  base_class->suggest = gstdrm::suggest_for_upload;
+  GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS(klass);
+  trans_class->set_caps = gst_dmabuf_upload_set_caps;
+  trans_class->decide_allocation = gst_dmabuf_upload_decide_allocation;
+  trans_class->propose_allocation = gst_dmabuf_upload_propose_allocation;
+  trans_class->generate_output = gst_dmabuf_upload_generate_output;
+  trans_class->stop = gst_dmabuf_upload_stop;
+}
+
+static void gst_dmabuf_upload_init(GstDmaBufUpload *self) { self->state = new GstDmaBufUploadState; }
