@@ -60,8 +60,8 @@ static gboolean gst_dmabuf_download_set_caps(GstBaseTransform *trans, GstCaps *i
   state->proved_mappable = false;
   GError *error = nullptr;
   if (!gst_drm_video_info_from_caps_full(&state->info, incaps, &error)) {
-    gstdrm::mark_explained(GST_DMABUF_TRANSFORM(trans));
-    GST_ELEMENT_ERROR(trans, STREAM, FORMAT, ("%s", error->message), (nullptr));
+    if (gstdrm::claim_error(GST_DMABUF_TRANSFORM(trans)))
+      GST_ELEMENT_ERROR(trans, STREAM, FORMAT, ("%s", error->message), (nullptr));
     g_error_free(error);
     return FALSE;
   }

@@ -19,7 +19,8 @@ enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS };
 struct GstDmaBufTransformState {
   gstdrm::Stats stats;
   std::atomic<gstdrm::ZeroCopy> zero_copy{gstdrm::ZeroCopy::Prefer};
-  std::atomic<bool> explained{false}; // since the last CAPS event: one error per failure
+  std::atomic<bool> explained{false}; // since the last new caps: one error per failure
+  GstPtr<GstCaps> refused;            // streaming thread: upstream sends the same caps with every buffer then
   std::atomic<bool> warned{false};    // since start: one warning about queries that meet nothing
 };
 
@@ -54,10 +55,20 @@ static GstPtr<GstCaps> pad_template(GstBaseTransform *trans, GstPadDirection dir
 // One ERROR message for the negotiation under way, naming both sides.
 static void explain_failure(GstDmaBufTransform *self, const GstCaps *incaps)
 {
-  if (self->common->explained.exchange(true))
+  if (!gstdrm::claim_error(self))
     return;
   const gstdrm::Mismatch mismatch = gstdrm::describe_mismatch(self, incaps);
   GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("%s", mismatch.text.c_str()), ("%s", mismatch.debug.c_str()));
+}
+
+// Other caps than those that failed last are worth a message of their own.
+static void start_negotiation(GstDmaBufTransform *self, GstCaps *caps)
+{
+  GstDmaBufTransformState *common = self->common;
+  if (common->refused && gst_caps_is_equal(common->refused.get(), caps))
+    return;
+  common->refused = GstPtr<GstCaps>::share(caps);
+  common->explained = false;
 }
 
 // A query that meets nothing is no failure yet (upstream may be probing), but upstream's own error, if it
@@ -140,9 +151,11 @@ static gboolean gst_dmabuf_transform_sink_event(GstBaseTransform *trans, GstEven
   GstCaps *caps = nullptr;
   gst_event_parse_caps(event, &caps);
   const auto kept = GstPtr<GstCaps>::share(caps);
-  self->common->explained = false;
+  start_negotiation(self, caps);
   const gboolean accepted = parent->sink_event(trans, event);
-  if (!accepted && !GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(trans)))
+  if (accepted)
+    self->common->refused.reset();
+  else if (!GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(trans)))
     explain_failure(self, kept.get());
   return accepted;
 }
@@ -174,7 +187,7 @@ static GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *info
   const auto known = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad));
   if (!gst_caps_can_intersect(caps, known.get())) {
     GstDmaBufTransform *self = GST_DMABUF_TRANSFORM(user_data);
-    self->common->explained = false;
+    start_negotiation(self, caps);
     explain_failure(self, caps);
   }
   return GST_PAD_PROBE_OK;
@@ -187,10 +200,19 @@ static gboolean gst_dmabuf_transform_transform_meta(GstBaseTransform *trans, Gst
   return TRUE;
 }
 
+// Never called: both elements generate their output themselves. Without it GstBaseTransform takes the element for one
+// that works in place, and asks downstream nothing about buffers.
+static GstFlowReturn gst_dmabuf_transform_transform(GstBaseTransform *trans, GstBuffer *inbuf,
+                                                    GstBuffer *outbuf) noexcept
+{
+  return GST_FLOW_NOT_SUPPORTED;
+}
+
 static gboolean gst_dmabuf_transform_start(GstBaseTransform *trans) noexcept
 {
   GstDmaBufTransformState *common = GST_DMABUF_TRANSFORM(trans)->common;
   common->stats.reset();
+  common->refused.reset();
   common->explained = false;
   common->warned = false;
   return TRUE;
@@ -256,6 +278,7 @@ static void gst_dmabuf_transform_class_init(GstDmaBufTransformClass *klass)
   trans_class->sink_event = gst_dmabuf_transform_sink_event;
   trans_class->submit_input_buffer = gst_dmabuf_transform_submit_input_buffer;
   trans_class->transform_meta = gst_dmabuf_transform_transform_meta;
+  trans_class->transform = gst_dmabuf_transform_transform;
   trans_class->start = gst_dmabuf_transform_start;
 
   gst_type_mark_as_plugin_api(zero_copy_type(), static_cast<GstPluginAPIFlags>(0));
@@ -276,7 +299,7 @@ Stats &stats_of(GstDmaBufTransform *self) noexcept { return self->common->stats;
 
 ZeroCopy zero_copy_of(GstDmaBufTransform *self) noexcept { return self->common->zero_copy; }
 
-void mark_explained(GstDmaBufTransform *self) noexcept { self->common->explained = true; }
+bool claim_error(GstDmaBufTransform *self) noexcept { return !self->common->explained.exchange(true); }
 
 void copy_metadata(GstDmaBufTransform *self, GstBuffer *from, GstBuffer *to, const GstVideoInfo &info)
 {

@@ -51,7 +51,8 @@ ZeroCopy zero_copy_of(GstDmaBufTransform *self) noexcept;
 // left out.
 void copy_metadata(GstDmaBufTransform *self, GstBuffer *from, GstBuffer *to, const GstVideoInfo &info);
 
-// Notes that an error message for the negotiation under way is already on the bus.
-void mark_explained(GstDmaBufTransform *self) noexcept;
+// True for the first failure of the negotiation under way: its error message is the only one. Upstream may try the same
+// caps again with every buffer.
+bool claim_error(GstDmaBufTransform *self) noexcept;
 
 } // namespace gstdrm

@@ -81,8 +81,8 @@ static gboolean gst_dmabuf_upload_set_caps(GstBaseTransform *trans, GstCaps *inc
   }
   GError *error = nullptr;
   if (!gst_drm_video_info_from_caps_full(&state->info, incaps, &error)) {
-    gstdrm::mark_explained(GST_DMABUF_TRANSFORM(trans));
-    GST_ELEMENT_ERROR(trans, STREAM, FORMAT, ("%s", error->message), (nullptr));
+    if (gstdrm::claim_error(GST_DMABUF_TRANSFORM(trans)))
+      GST_ELEMENT_ERROR(trans, STREAM, FORMAT, ("%s", error->message), (nullptr));
     g_error_free(error);
     return FALSE;
   }
@@ -165,11 +165,11 @@ static bool choose_allocator(GstDmaBufUpload *self, GstQuery *query)
   state->allocator = GstPtr<GstDrmAllocator>::adopt(
       gst_drm_allocator_new(kind, device.empty() ? nullptr : device.c_str(), &error));
   if (!state->allocator) {
-    gstdrm::mark_explained(GST_DMABUF_TRANSFORM(self));
-    GST_ELEMENT_ERROR(self, RESOURCE, OPEN_READ_WRITE,
-                      ("%s has nothing to allocate dma-bufs from. %s. Choose another one with the property allocator.",
-                       GST_OBJECT_NAME(self), error->message),
-                      ("allocator kind %d, device '%s'", kind, device.c_str()));
+    if (gstdrm::claim_error(GST_DMABUF_TRANSFORM(self)))
+      GST_ELEMENT_ERROR(self, RESOURCE, OPEN_READ_WRITE,
+                        ("%s has nothing to allocate dma-bufs from. %s. Choose another one with the property allocator.",
+                         GST_OBJECT_NAME(self), error->message),
+                        ("allocator kind %d, device '%s'", kind, device.c_str()));
     g_error_free(error);
     return false;
   }

@@ -54,7 +54,7 @@ private:
                                 reason);
     gst_element_post_message(element,
                              gst_message_new_info_with_details(
-                                 GST_OBJECT(element), error, nullptr,
+                                 GST_OBJECT(element), error, error->message, // gst-launch prints the second text
                                  gst_structure_new("gst-drm-copy", "reason", G_TYPE_STRING, reason, nullptr)));
     g_error_free(error);
   }
