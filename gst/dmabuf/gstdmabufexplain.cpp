@@ -101,7 +101,8 @@ std::string suggest_for_upload(const GstCaps *upstream, const GstCaps *downstrea
   const GstPtr<GstCaps> can_take = transform_caps(kUploadRules, GST_PAD_SRC, downstream);
   const std::vector<std::string> sent = strings_of(can_send.get(), "drm-format");
   const std::vector<std::string> taken = strings_of(downstream, "drm-format");
-  const std::vector<std::string> plain = strings_of(can_take.get(), "format");
+  std::vector<std::string> plain = strings_of(can_take.get(), "format");
+  std::erase(plain, "DMA_DRM");
   std::string tiled;
   for (const std::string &format : sent)
     if (std::any_of(taken.begin(), taken.end(), [&](const auto &t) { return t.starts_with(format + ":"); }))
@@ -109,7 +110,7 @@ std::string suggest_for_upload(const GstCaps *upstream, const GstCaps *downstrea
 
   if (gst_caps_is_empty(downstream))
     return "Its source pad has no peer that takes video: link it to a sink or a converter.";
-  if (gst_caps_is_empty(can_take.get()))
+  if (plain.empty())
     return "A CPU can write linear layouts only, and downstream takes none: upload with the device that "
            "reads the frames (glupload for OpenGL), or choose a downstream element that takes linear.";
   const std::string alternative = shorten(join(plain, ", "), 120);
@@ -190,7 +191,7 @@ std::string differing_field(const GstCaps *upstream, const GstCaps *downstream)
     bool agreed = !ours || gst_caps_is_any(downstream) || gst_caps_is_empty(downstream);
     for (guint i = 0; !agreed && i < gst_caps_get_size(downstream); i++) {
       const GValue *value = gst_structure_get_value(gst_caps_get_structure(downstream, i), field);
-      agreed = !value || gst_value_can_intersect(ours, value);
+      agreed = !value || gst_value_intersect(nullptr, ours, value);
       add_distinct(theirs, text_of(value));
     }
     if (!agreed)
