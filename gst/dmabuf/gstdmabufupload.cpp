@@ -62,6 +62,12 @@ struct GstDmaBufUploadState {
 G_DEFINE_TYPE(GstDmaBufUpload, gst_dmabuf_upload, GST_TYPE_DMABUF_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(dmabufupload, "dmabufupload", GST_RANK_NONE, GST_TYPE_DMABUF_UPLOAD)
 
+// DMA_DRM always goes with a GstVideoMeta; a reader of plain video may know the default layout alone.
+static bool may_pad_rows(const GstDmaBufUploadState *state)
+{
+  return !state->plain_output || state->takes_video_meta;
+}
+
 // --- negotiation ---------------------------------------------------------------------------------
 
 static bool is_dmabuf_caps(GstCaps *caps)
@@ -94,12 +100,14 @@ static gboolean gst_dmabuf_upload_set_caps(GstBaseTransform *trans, GstCaps *inc
 
 // Downstream's own allocator knows best where its device can read. Its pool is left alone: one pool cannot serve
 // both upstream and the copies here, nor hold caps of both dialects, an allocator can.
-static GstPtr<GstDrmAllocator> downstream_allocator(GstQuery *query, guint32 fourcc)
+static GstPtr<GstDrmAllocator> downstream_allocator(GstQuery *query, guint32 fourcc, bool may_pad)
 {
-  const auto usable = [fourcc](GstAllocator *allocator) {
+  const auto usable = [=](GstAllocator *allocator) {
     if (!allocator || !GST_IS_DRM_ALLOCATOR(allocator) ||
         gst_drm_allocator_get_kind(GST_DRM_ALLOCATOR(allocator)) == GST_DRM_ALLOCATOR_KIND_MEMFD)
       return false;
+    if (!may_pad && GST_OBJECT_FLAG_IS_SET(allocator, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC))
+      return false; // whole frames only, with the rows that its device wants
     GstDrmFormatSet *formats = gst_drm_allocator_get_formats(GST_DRM_ALLOCATOR(allocator));
     const bool found = !formats || gst_drm_format_set_contains(formats, fourcc, GST_DRM_MODIFIER_LINEAR);
     g_clear_pointer(&formats, gst_drm_format_set_unref);
@@ -155,7 +163,7 @@ static bool choose_allocator(GstDmaBufUpload *self, GstQuery *query)
     device = state->device;
   }
   if (kind == GST_DRM_ALLOCATOR_KIND_AUTO && device.empty()) {
-    if (GstPtr<GstDrmAllocator> theirs = downstream_allocator(query, state->info.drm_fourcc)) {
+    if (GstPtr<GstDrmAllocator> theirs = downstream_allocator(query, state->info.drm_fourcc, may_pad_rows(state))) {
       state->allocator = std::move(theirs);
       GST_INFO_OBJECT(self, "using downstream's allocator %" GST_PTR_FORMAT, state->allocator.get());
       return true;
@@ -204,12 +212,6 @@ static gboolean gst_dmabuf_upload_decide_allocation(GstBaseTransform *trans, Gst
 
 // --- pools ---------------------------------------------------------------------------------------
 
-// DMA_DRM always goes with a GstVideoMeta; a reader of plain video may know the default layout alone.
-static bool may_pad_rows(const GstDmaBufUploadState *state)
-{
-  return !state->plain_output || state->takes_video_meta;
-}
-
 // A configured, inactive pool of dmabufs for frames of these plain caps; `size` gets the bytes of one.
 static GstPtr<GstBufferPool> new_pool(GstDmaBufUpload *self, GstCaps *plain_caps, guint min, bool video_meta, guint *size)
 {
@@ -250,7 +252,10 @@ static gboolean gst_dmabuf_upload_propose_allocation(GstBaseTransform *trans, Gs
   guint size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&state->info.vinfo));
   GstPtr<GstBufferPool> pool;
   if (need_pool) {
-    pool = new_pool(self, caps, min, may_pad_rows(state), &size);
+    // Whoever can read a GstVideoMeta adds the option; others keep GStreamer's default layout.
+    pool = new_pool(self, caps, min, false, &size);
+    if (!pool && may_pad_rows(state)) // dumb and GBM buffers have the rows that their device wants
+      pool = new_pool(self, caps, min, true, &size);
     if (!pool)
       return FALSE;
   }
@@ -259,7 +264,7 @@ static gboolean gst_dmabuf_upload_propose_allocation(GstBaseTransform *trans, Gs
   // For a decoder with a pool of its own. Dumb and GBM buffers come in whole frames, they have no such call.
   if (!GST_OBJECT_FLAG_IS_SET(state->allocator.get(), GST_ALLOCATOR_FLAG_CUSTOM_ALLOC))
     gst_query_add_allocation_param(query, GST_ALLOCATOR(state->allocator.get()), nullptr);
-  if (!gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
+  if (may_pad_rows(state) && !gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
     gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   GST_DEBUG_OBJECT(self, "offering %" GST_PTR_FORMAT " to %s", pool.get(),
                    gstdrm::peer_name(GST_BASE_TRANSFORM_SINK_PAD(trans)).c_str());
@@ -325,10 +330,11 @@ static GstFlowReturn acquire(GstDmaBufUpload *self, GstPtr<GstBuffer> &buffer)
     if (!state->copy_pool || !gst_buffer_pool_set_active(state->copy_pool.get(), TRUE)) {
       state->copy_pool.reset();
       GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT,
-                        ("%s cannot allocate dma-bufs of %dx%d %s. The log of the category drmallocator says why; try "
+                        ("%s cannot allocate dma-bufs of %dx%d %s%s. The log of the category drmallocator says why; try "
                          "another one with the property allocator.",
                          GST_OBJECT_NAME(self), state->info.vinfo.width, state->info.vinfo.height,
-                         gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&state->info.vinfo))),
+                         gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&state->info.vinfo)),
+                         may_pad_rows(state) ? "" : " without padded rows, as downstream reads no GstVideoMeta"),
                         (nullptr));
       return GST_FLOW_ERROR;
     }
