@@ -90,12 +90,6 @@ void gstdrm::SinkListener::display_failed(const Error &error) noexcept
   post_error(GST_ELEMENT(sink_), error);
 }
 
-static void warn_restore(GstKmsDmabufSink *self, const Error &error)
-{
-  GST_ELEMENT_WARNING(self, RESOURCE, FAILED, ("%s", error.message.c_str()),
-                      ("errno %d", error.sys_errno));
-}
-
 static void copy_string(std::string &to, const GValue *value)
 {
   const gchar *text = g_value_get_string(value);
@@ -225,23 +219,8 @@ static void close_display(GstKmsDmabufSink *self)
   display.swap(self->state->display);
 }
 
-static GstStateChangeReturn gst_kms_dmabuf_sink_change_state(GstElement *element,
-                                                             GstStateChange transition)
+static gboolean start_display(GstKmsDmabufSink *self)
 {
-  GstKmsDmabufSink *self = GST_KMS_DMABUF_SINK(element);
-  if (transition == GST_STATE_CHANGE_NULL_TO_READY && !open_display(self))
-    return GST_STATE_CHANGE_FAILURE;
-  const GstStateChangeReturn ret =
-      GST_ELEMENT_CLASS(parent_class)->change_state(element, transition);
-  if (transition == GST_STATE_CHANGE_READY_TO_NULL ||
-      (transition == GST_STATE_CHANGE_NULL_TO_READY && ret == GST_STATE_CHANGE_FAILURE))
-    close_display(self);
-  return ret;
-}
-
-static gboolean gst_kms_dmabuf_sink_start(GstBaseSink *sink)
-{
-  GstKmsDmabufSink *self = GST_KMS_DMABUF_SINK(sink);
   self->state->stats.reset();
   self->state->prerolled = nullptr;
   Result<void> started = self->state->get_display()->start();
@@ -250,21 +229,37 @@ static gboolean gst_kms_dmabuf_sink_start(GstBaseSink *sink)
   return started ? TRUE : FALSE;
 }
 
-static void drop_scanout_pool(SinkState &state)
+// Every buffer is given back, and the display is as it was before.
+static void stop_display(GstKmsDmabufSink *self)
 {
+  SinkState &state = *self->state;
+  if (Result<void> stopped = state.get_display()->stop(); !stopped)
+    GST_ELEMENT_WARNING(self, RESOURCE, FAILED, ("%s", stopped.error().message.c_str()),
+                        ("errno %d", stopped.error().sys_errno));
   if (state.scanout_pool)
     gst_buffer_pool_set_active(state.scanout_pool.get(), FALSE);
   state.scanout_pool.reset();
 }
 
-static gboolean gst_kms_dmabuf_sink_stop(GstBaseSink *sink)
+// The base class's start and stop belong to READY; frames are shown from PAUSED on.
+static GstStateChangeReturn gst_kms_dmabuf_sink_change_state(GstElement *element,
+                                                             GstStateChange transition)
 {
-  GstKmsDmabufSink *self = GST_KMS_DMABUF_SINK(sink);
-  if (const std::shared_ptr<Display> display = self->state->get_display())
-    if (Result<void> stopped = display->stop(); !stopped)
-      warn_restore(self, stopped.error());
-  drop_scanout_pool(*self->state);
-  return TRUE;
+  GstKmsDmabufSink *self = GST_KMS_DMABUF_SINK(element);
+  if (transition == GST_STATE_CHANGE_NULL_TO_READY && !open_display(self))
+    return GST_STATE_CHANGE_FAILURE;
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !start_display(self))
+    return GST_STATE_CHANGE_FAILURE;
+  const GstStateChangeReturn ret =
+      GST_ELEMENT_CLASS(parent_class)->change_state(element, transition);
+  const bool failed = ret == GST_STATE_CHANGE_FAILURE;
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY ||
+      (transition == GST_STATE_CHANGE_READY_TO_PAUSED && failed))
+    stop_display(self);
+  if (transition == GST_STATE_CHANGE_READY_TO_NULL ||
+      (transition == GST_STATE_CHANGE_NULL_TO_READY && failed))
+    close_display(self);
+  return ret;
 }
 
 static gboolean gst_kms_dmabuf_sink_unlock(GstBaseSink *sink)
@@ -278,6 +273,20 @@ static gboolean gst_kms_dmabuf_sink_unlock_stop(GstBaseSink *sink)
 {
   if (const std::shared_ptr<Display> display = state_of(sink).get_display())
     display->set_flushing(false);
+  return TRUE;
+}
+
+// Caps are accepted that the template allows: refusal comes from set_caps(), which explains it on the bus,
+// where a CAPS event that is not accepted ends in not-negotiated at the source. The caps query is exact.
+static gboolean gst_kms_dmabuf_sink_query(GstBaseSink *sink, GstQuery *query)
+{
+  if (GST_QUERY_TYPE(query) != GST_QUERY_ACCEPT_CAPS)
+    return GST_BASE_SINK_CLASS(parent_class)->query(sink, query);
+  GstCaps *caps = nullptr;
+  gst_query_parse_accept_caps(query, &caps);
+  GstCaps *allowed = gst_pad_get_pad_template_caps(GST_BASE_SINK_PAD(sink));
+  gst_query_set_accept_caps_result(query, gst_caps_can_intersect(caps, allowed));
+  gst_caps_unref(allowed);
   return TRUE;
 }
 
@@ -458,10 +467,9 @@ static void gst_kms_dmabuf_sink_class_init(GstKmsDmabufSinkClass *klass)
   base_class->set_caps = gstdrm::sink_set_caps;
   base_class->propose_allocation = gstdrm::sink_propose_allocation;
   base_class->get_times = gst_kms_dmabuf_sink_get_times;
-  base_class->start = gst_kms_dmabuf_sink_start;
-  base_class->stop = gst_kms_dmabuf_sink_stop;
   base_class->unlock = gst_kms_dmabuf_sink_unlock;
   base_class->unlock_stop = gst_kms_dmabuf_sink_unlock_stop;
+  base_class->query = gst_kms_dmabuf_sink_query;
   base_class->event = gst_kms_dmabuf_sink_event;
   base_class->preroll = gst_kms_dmabuf_sink_preroll;
   GST_VIDEO_SINK_CLASS(klass)->show_frame = gstdrm::sink_show_frame;
@@ -474,6 +482,4 @@ static void gst_kms_dmabuf_sink_init(GstKmsDmabufSink *self)
   self->state = new SinkState(self);
   gst_drm_video_info_init(&self->state->info);
   gst_base_sink_set_max_lateness(GST_BASE_SINK(self), kMaxLateness);
-  // Acceptance is decided, and refusal explained on the bus, in set_caps(); the caps query is exact.
-  GST_PAD_SET_ACCEPT_TEMPLATE(GST_BASE_SINK_PAD(self));
 }

@@ -66,6 +66,13 @@ void Sink::eos()
   gst_pad_push_event(src_, gst_event_new_eos());
 }
 
+void Sink::flush()
+{
+  gst_pad_push_event(src_, gst_event_new_flush_start());
+  gst_pad_push_event(src_, gst_event_new_flush_stop(TRUE));
+  gst_element_set_state(sink_, GST_STATE_PLAYING); // a flush loses the state; a pipeline does this
+}
+
 Owned<GstSample> Sink::snapshot()
 {
   GstSample *sample = nullptr;

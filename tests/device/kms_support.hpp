@@ -42,6 +42,7 @@ public:
   // Takes the buffer.
   GstFlowReturn push(GstBuffer *buffer);
   void eos();
+  void flush();
   [[nodiscard]] Owned<GstSample> snapshot();
   [[nodiscard]] std::uint64_t stat(const char *name) const;
   // Text of the next error or warning on the bus; empty: none.
