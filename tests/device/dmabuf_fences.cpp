@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The CPU touches no frame before its device is done. These tests check order: the fence is signalled by another
+// thread, after it has noted that it does so.
+#include "support/dmabuf_elements.hpp"
+
+#include <atomic>
+
+#include "support/sw_sync.hpp"
+
+namespace {
+
+using namespace gstdrm::test;
+using gstdrm::GstPtr;
+using gstdrm::UniqueFd;
+
+const std::string kPlain = plain_caps("NV12", 641, 481);
+const std::string kDmaBuf = dmabuf_caps("NV12", 641, 481);
+
+int dmabuf_fd(GstBuffer *buffer) { return gst_dmabuf_memory_get_fd(gst_buffer_peek_memory(buffer, 0)); }
+
+enum class Kind { Acquire, Implicit };
+
+// A frame that a device still writes until the timeline reaches 1.
+GstBuffer *unfinished_frame(Timeline &timeline, Kind kind)
+{
+  GstBuffer *buffer = new_dmabuf_frame("udmabuf", kPlain, 1);
+  const UniqueFd fence(timeline.fence(1));
+  GError *error = nullptr;
+  const bool attached =
+      kind == Kind::Acquire
+          ? gst_drm_sync_meta_add_acquire_fence(gst_buffer_add_drm_sync_meta(buffer), fence.get(), &error)
+          : gst_drm_dmabuf_import_fence(dmabuf_fd(buffer), fence.get(), GST_DRM_ACCESS_WRITE, &error);
+  fail_unless(attached, "%s", error ? error->message : "");
+  return buffer;
+}
+
+// Signals the timeline a little later.
+class Device {
+public:
+  explicit Device(Timeline &timeline) : timeline_(timeline), thread_(g_thread_new("device", run, this)) {}
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+  ~Device() { g_thread_join(thread_); }
+  [[nodiscard]] bool done() const { return done_; }
+
+private:
+  static gpointer run(gpointer self)
+  {
+    auto *device = static_cast<Device *>(self);
+    g_usleep(50000);
+    device->done_ = true;
+    device->timeline_.advance();
+    return nullptr;
+  }
+  Timeline &timeline_;
+  std::atomic<bool> done_{false};
+  GThread *thread_;
+};
+
+GST_START_TEST(test_download_waits)
+{
+  const Kind kind = __i__ % 2 ? Kind::Implicit : Kind::Acquire;
+  const Harness h("dmabufdownload");
+  if (__i__ < 2) // passed on, else copied
+    gst_harness_add_propose_allocation_meta(h.get(), GST_VIDEO_META_API_TYPE, nullptr);
+  fail_unless(h.negotiate(kDmaBuf));
+  Timeline timeline;
+  GstBuffer *buffer = unfinished_frame(timeline, kind);
+  const Device device(timeline);
+  const auto out = h.push(buffer);
+  fail_unless(device.done());
+  fail_unless_equals_uint64(h.stat("waits"), 1);
+  fail_unless_equals_uint64(h.stat("copies"), __i__ < 2 ? 0 : 1);
+  check_drawn(out.get(), video_info(kPlain), 1);
+}
+GST_END_TEST
+
+// What is over already, well or badly, costs no wait.
+GST_START_TEST(test_finished)
+{
+  const Harness h("dmabufdownload");
+  fail_unless(h.negotiate(kDmaBuf));
+  Timeline timeline;
+  GstBuffer *buffer = unfinished_frame(timeline, __i__ % 2 ? Kind::Implicit : Kind::Acquire);
+  if (__i__ < 2)
+    timeline.advance();
+  else
+    timeline.destroy(); // signals with an error
+  (void)h.push(buffer);
+  fail_unless_equals_uint64(h.stat("waits"), 0);
+}
+GST_END_TEST
+
+// A device that hangs ends the stream with its name, and not the machine's patience.
+GST_START_TEST(test_hang)
+{
+  const Harness h("dmabufdownload");
+  fail_unless(h.negotiate(kDmaBuf));
+  Timeline timeline;
+  fail_unless_equals_int(gst_harness_push(h.get(), unfinished_frame(timeline, __i__ ? Kind::Implicit : Kind::Acquire)),
+                         GST_FLOW_ERROR);
+  CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), "5000 ms", "src");
+}
+GST_END_TEST
+
+// dmabufupload looks at no pixel of a dmabuf that it passes on: the fence goes with it.
+GST_START_TEST(test_upload_passes_fence)
+{
+  const Harness h("dmabufupload allocator=udmabuf");
+  fail_unless(h.negotiate(kPlain));
+  Timeline timeline;
+  const auto out = h.push(unfinished_frame(timeline, Kind::Acquire));
+  fail_unless_equals_uint64(h.stat("waits"), 0);
+  const UniqueFd fence(gst_drm_sync_meta_dup_acquire_fence(gst_buffer_get_drm_sync_meta(out.get())));
+  GstDrmFenceState state = GST_DRM_FENCE_STATE_SIGNALLED;
+  fail_unless(gst_drm_fence_get_state(fence.get(), &state, nullptr));
+  fail_unless_equals_int(state, GST_DRM_FENCE_STATE_PENDING);
+  timeline.advance();
+}
+GST_END_TEST
+
+// But one that it has to copy is waited for.
+GST_START_TEST(test_upload_waits_to_copy)
+{
+  const Harness h("dmabufupload allocator=udmabuf");
+  gst_harness_set_sink_caps(h.get(), caps_of("video/x-raw").release());
+  fail_unless(h.negotiate(kPlain));
+  Timeline timeline;
+  GstBuffer *buffer = unfinished_frame(timeline, __i__ ? Kind::Implicit : Kind::Acquire);
+  const Device device(timeline);
+  const auto out = h.push(buffer);
+  fail_unless(device.done());
+  fail_unless_equals_uint64(h.stat("waits"), 1);
+  fail_unless_equals_uint64(h.stat("copies"), 1);
+  fail_unless(gst_buffer_get_drm_sync_meta(out.get()) == nullptr ||
+              gst_drm_sync_meta_dup_acquire_fence(gst_buffer_get_drm_sync_meta(out.get())) == -1);
+}
+GST_END_TEST
+
+Suite *dmabuf_fences_suite()
+{
+  Suite *suite = suite_create("dmabuf-fences");
+  TCase *tcase = tcase_create("fences");
+  suite_add_tcase(suite, tcase);
+  tcase_set_timeout(tcase, 120);
+  tcase_add_loop_test(tcase, test_download_waits, 0, 4);
+  tcase_add_loop_test(tcase, test_finished, 0, 4);
+  tcase_add_loop_test(tcase, test_hang, 0, 2);
+  tcase_add_test(tcase, test_upload_passes_fence);
+  tcase_add_loop_test(tcase, test_upload_waits_to_copy, 0, 2);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(dmabuf_fences)
