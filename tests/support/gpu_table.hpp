@@ -33,6 +33,10 @@ inline std::uint32_t fourcc_of(const std::string &text)
 inline std::vector<Format> load_gpu_table(const std::string &name)
 {
   const char *data = std::getenv("GST_DRM_TEST_DATA");
+#ifdef GST_DRM_TEST_DATA_DIR
+  if (!data)
+    data = GST_DRM_TEST_DATA_DIR;
+#endif
   const std::string path = std::string(data ? data : "tests/data") + "/egl-formats/" + name + ".txt";
   std::ifstream file(path);
   if (!file)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "format.hpp"
 
+#include <array>
 #include <cstdio>
 #include <string>
 
@@ -19,15 +20,22 @@ constexpr bool is_fourcc_char(std::uint32_t c) noexcept
   return c >= 0x20 && c <= 0x7e && c != ':';
 }
 
+// Value of a hexadecimal digit, -1 for any other byte.
+constexpr auto kHexValues = [] {
+  std::array<std::int8_t, 256> values{};
+  values.fill(-1);
+  for (int i = 0; i < 10; ++i)
+    values[static_cast<std::size_t>('0' + i)] = static_cast<std::int8_t>(i);
+  for (int i = 0; i < 6; ++i) {
+    values[static_cast<std::size_t>('a' + i)] = static_cast<std::int8_t>(10 + i);
+    values[static_cast<std::size_t>('A' + i)] = static_cast<std::int8_t>(10 + i);
+  }
+  return values;
+}();
+
 constexpr int hex_digit(char c) noexcept
 {
-  if (c >= '0' && c <= '9')
-    return c - '0';
-  if (c >= 'a' && c <= 'f')
-    return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F')
-    return c - 'A' + 10;
-  return -1;
+  return kHexValues[static_cast<unsigned char>(c)];
 }
 
 // Text from anywhere, made safe for a message and for GLib, which wants UTF-8.
@@ -56,9 +64,6 @@ Error refuse(std::string_view text, std::size_t position, std::string_view why)
                    std::to_string(position) + ")",
                0};
 }
-
-constexpr std::string_view kWantedModifier =
-    "expected ':0x' and 1 to 16 hexadecimal digits, or nothing for linear";
 
 // The modifier's text, from the colon on: always an explicit, non-linear one.
 Result<std::uint64_t> parse_modifier(std::string_view text, std::size_t colon)
@@ -99,7 +104,38 @@ bool fourcc_is_valid(std::uint32_t fourcc) noexcept
          is_fourcc_char(fourcc >> 16 & 0xff) && is_fourcc_char(fourcc >> 24) && fourcc != kAllSpaces;
 }
 
-Result<Format> parse_format(std::string_view text)
+namespace {
+
+// The two forms that nearly all strings have, "NV12" and "NV12:0x0100000000000002", without a thought of
+// what to say of any other.
+bool parse_canonical(std::string_view text, Format &format) noexcept
+{
+  constexpr std::size_t kWithModifier = kFourccLength + 3 + kMaxHexDigits;
+  if (text.size() != kFourccLength && text.size() != kWithModifier)
+    return false;
+  std::uint32_t fourcc = 0;
+  for (unsigned i = 0; i < kFourccLength; ++i)
+    fourcc |= std::uint32_t{static_cast<unsigned char>(text[i])} << (8 * i);
+  if ((fourcc & kFourccBigEndian) != 0 || !fourcc_is_valid(fourcc))
+    return false;
+  format = {fourcc, kModLinear};
+  if (text.size() == kFourccLength)
+    return true;
+
+  std::uint64_t modifier = 0;
+  int invalid = 0; // negative once any digit is none
+  for (std::size_t i = kWithModifier - kMaxHexDigits; i < kWithModifier; ++i) {
+    const int digit = hex_digit(text[i]);
+    invalid |= digit;
+    modifier = modifier << 4 | static_cast<std::uint64_t>(digit & 15);
+  }
+  format.modifier = modifier;
+  return text[4] == ':' && text[5] == '0' && text[6] == 'x' && invalid >= 0 && modifier != kModLinear &&
+         modifier != kModImplicit;
+}
+
+// Any other form, and the reason of every refusal.
+Result<Format> parse_any(std::string_view text)
 {
   if (text.size() < kFourccLength)
     return refuse(text, text.size(), "a fourcc has 4 characters, trailing spaces included");
@@ -124,12 +160,35 @@ Result<Format> parse_format(std::string_view text)
   if (pos == text.size())
     return format;
   if (text[pos] != ':')
-    return refuse(text, pos, std::string("trailing text after the fourcc; ") + std::string(kWantedModifier));
-  Result<std::uint64_t> modifier = parse_modifier(text, pos);
+    return refuse(text, pos,
+                  "trailing text after the fourcc; expected ':0x' and 1 to 16 hexadecimal digits, or nothing for linear");
+  const Result<std::uint64_t> modifier = parse_modifier(text, pos);
   if (!modifier)
     return modifier.error();
   format.modifier = *modifier;
   return format;
+}
+
+} // namespace
+
+Result<Format> parse_format(std::string_view text)
+{
+  Format format;
+  if (parse_canonical(text, format))
+    return format;
+  return parse_any(text);
+}
+
+Result<std::string> format_to_string(Format format)
+{
+  const FormatText text = format_to_text(format);
+  if (text.length > 0)
+    return std::string(text.view());
+  const bool valid = fourcc_is_valid(format.fourcc);
+  return Error{ErrorCode::Format,
+               fourcc_to_string(format.fourcc) + (valid ? " with an implicit modifier has no drm-format"
+                                                        : " is no fourcc: it has to be 4 printable ASCII characters"),
+               0};
 }
 
 FormatText format_to_text(Format format) noexcept
@@ -152,16 +211,6 @@ FormatText format_to_text(Format format) noexcept
   }
   text.length = static_cast<std::uint8_t>(out - text.chars.data());
   return text;
-}
-
-Result<std::string> format_to_string(Format format)
-{
-  const FormatText text = format_to_text(format);
-  if (text.length > 0)
-    return std::string(text.view());
-  if (!fourcc_is_valid(format.fourcc))
-    return Error{ErrorCode::Format, fourcc_to_string(format.fourcc) + " is no fourcc: it has to be 4 printable ASCII characters", 0};
-  return Error{ErrorCode::Format, fourcc_to_string(format.fourcc) + " with an implicit modifier has no drm-format", 0};
 }
 
 std::string fourcc_to_string(std::uint32_t fourcc)
