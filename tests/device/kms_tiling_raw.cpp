@@ -1,0 +1,726 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The box's own vkms patch, without any of our code between: what a plane lists, which layouts it
+// refuses, and that every pixel of a tiled framebuffer comes out of the writeback where the linear
+// one has it. On a kernel started without vkms.tiled=1, that vkms is as it always was.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <drm_fourcc.h>
+#include <fcntl.h>
+#include <linux/dma-buf.h>
+#include <linux/dma-heap.h>
+#include <linux/udmabuf.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include <xf86drm.h>
+#include <xf86drmMode.h>
+
+#include <gst/check/gstcheck.h>
+#include <gst/video/video.h>
+
+namespace {
+
+constexpr uint64_t kLinear = DRM_FORMAT_MOD_LINEAR;
+constexpr uint64_t kX = I915_FORMAT_MOD_X_TILED;
+constexpr uint64_t kSamsung = DRM_FORMAT_MOD_SAMSUNG_64_32_TILE;
+constexpr uint32_t kPage = 4096;
+
+struct Size {
+  uint32_t width, height;
+};
+constexpr Size kSizes[] = {{64, 64}, {640, 480}, {1000, 700}, {1920, 1080}};
+
+struct Pair {
+  uint32_t fourcc;
+  uint64_t modifier;
+  auto operator<=>(const Pair &) const = default;
+};
+constexpr Pair kTiledPairs[] = {{DRM_FORMAT_XRGB8888, kX},
+                                {DRM_FORMAT_ARGB8888, kX},
+                                {DRM_FORMAT_NV12, kX},
+                                {DRM_FORMAT_NV12, kSamsung}};
+
+std::string read_file(const char *path)
+{
+  gchar *text = nullptr;
+  if (!g_file_get_contents(path, &text, nullptr, nullptr))
+    return {};
+  std::string result = text;
+  g_free(text);
+  return result;
+}
+
+bool kernel_is_tiled()
+{
+  return read_file("/proc/cmdline").find("vkms.tiled=1") != std::string::npos;
+}
+
+uint32_t round_up(uint32_t value, uint32_t to)
+{
+  return (value + to - 1) / to * to;
+}
+
+// A picture as rows of bytes, one vector per plane, without padding.
+struct Picture {
+  uint32_t fourcc;
+  Size size;
+  std::vector<std::vector<uint8_t>> planes;
+
+  uint32_t row_bytes() const { return fourcc == DRM_FORMAT_NV12 ? size.width : size.width * 4; }
+  uint32_t rows(size_t plane) const { return plane ? size.height / 2 : size.height; }
+};
+
+// Noise: two bytes that change places are seen.
+Picture noise(uint32_t fourcc, Size size)
+{
+  Picture picture{fourcc, size, {}};
+  uint32_t state = 0x2545f491;
+  for (size_t plane = 0; plane < (fourcc == DRM_FORMAT_NV12 ? 2u : 1u); plane++) {
+    auto &bytes = picture.planes.emplace_back(size_t{picture.row_bytes()} * picture.rows(plane));
+    for (auto &byte : bytes) {
+      state = state * 1664525 + 1013904223;
+      byte = state >> 24;
+    }
+  }
+  return picture;
+}
+
+struct Layout {
+  Size size; // of the framebuffer, which may be larger than the picture
+  uint32_t pitch = 0;
+  std::array<uint32_t, 2> rows{}, offsets{};
+  uint32_t total = 0;
+};
+
+uint32_t tile_rows(uint64_t modifier)
+{
+  return modifier == kX ? 8 : modifier == kSamsung ? 32 : 1;
+}
+
+// The kernel's framebuffer_check() wants whole pairs of Samsung tiles in each plane, chroma
+// included: multiples of 256 and 64 pixels. The picture is then a part of the framebuffer.
+Size framebuffer_size(Size picture, uint64_t modifier)
+{
+  if (modifier != kSamsung)
+    return picture;
+  return {round_up(picture.width, 256), round_up(picture.height, 64)};
+}
+
+Layout layout_of(const Picture &picture, uint64_t modifier)
+{
+  Layout layout{framebuffer_size(picture.size, modifier)};
+  const Picture whole{picture.fourcc, layout.size, {}};
+  layout.pitch = round_up(whole.row_bytes(), modifier == kX ? 512 : 4);
+  for (size_t plane = 0; plane < picture.planes.size(); plane++) {
+    layout.rows[plane] = round_up(whole.rows(plane), tile_rows(modifier));
+    layout.offsets[plane] = layout.total;
+    layout.total += round_up(layout.pitch * layout.rows[plane], kPage);
+  }
+  return layout;
+}
+
+// The order in which the tiles of a plane follow each other in memory, as (column, row).
+std::vector<std::pair<uint32_t, uint32_t>> tile_order(uint64_t modifier, uint32_t columns,
+                                                      uint32_t rows)
+{
+  std::vector<std::pair<uint32_t, uint32_t>> order;
+  for (uint32_t row = 0; row < rows;) {
+    if (modifier == kSamsung && row + 1 < rows) {
+      for (uint32_t column = 0; column < columns; column += 2) {
+        const uint32_t first = column % 4 ? row + 1 : row;
+        const uint32_t second = column % 4 ? row : row + 1;
+        order.insert(order.end(), {{column, first}, {column + 1, first}});
+        order.insert(order.end(), {{column, second}, {column + 1, second}});
+      }
+      row += 2;
+    } else {
+      for (uint32_t column = 0; column < columns; column++)
+        order.emplace_back(column, row);
+      row++;
+    }
+  }
+  return order;
+}
+
+void store_plane(const Picture &picture, size_t plane, uint64_t modifier, const Layout &layout,
+                 uint8_t *out)
+{
+  const auto &bytes = picture.planes[plane];
+  const uint32_t row_bytes = picture.row_bytes(), height = picture.rows(plane);
+  if (modifier == kLinear) {
+    for (uint32_t y = 0; y < height; y++)
+      std::copy_n(&bytes[size_t{y} * row_bytes], row_bytes, out + size_t{y} * layout.pitch);
+    return;
+  }
+  const uint32_t tile_width = modifier == kX ? 512 : 64, tile_height = tile_rows(modifier);
+  const auto order =
+      tile_order(modifier, layout.pitch / tile_width, layout.rows[plane] / tile_height);
+  for (const auto &[column, row] : order) {
+    for (uint32_t y = row * tile_height; y < (row + 1) * tile_height; y++, out += tile_width) {
+      const uint32_t x = column * tile_width;
+      if (y < height && x < row_bytes)
+        std::copy_n(&bytes[size_t{y} * row_bytes + x], std::min(tile_width, row_bytes - x), out);
+    }
+  }
+}
+
+enum class Source { kUdmabuf, kHeap };
+
+// A mapped dma-buf. Whole pages.
+class Buffer {
+public:
+  explicit Buffer(uint32_t size, Source source = Source::kUdmabuf) : size_(round_up(size, kPage))
+  {
+    if (source == Source::kHeap) {
+      const int heap = open("/dev/dma_heap/system", O_RDONLY | O_CLOEXEC);
+      dma_heap_allocation_data data{.len = size_, .fd_flags = O_RDWR | O_CLOEXEC};
+      fail_unless(heap >= 0 && ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &data) == 0);
+      fd_ = static_cast<int>(data.fd);
+      close(heap);
+    } else {
+      const int memory = memfd_create("tiling", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+      fail_unless(memory >= 0 && ftruncate(memory, size_) == 0);
+      fail_unless(fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+      const int device = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
+      udmabuf_create create{.memfd = static_cast<uint32_t>(memory),
+                            .flags = UDMABUF_FLAGS_CLOEXEC,
+                            .offset = 0,
+                            .size = size_};
+      fd_ = ioctl(device, UDMABUF_CREATE, &create);
+      fail_unless(fd_ >= 0, "UDMABUF_CREATE of %u bytes: %s", size_, g_strerror(errno));
+      close(device);
+      close(memory);
+    }
+    void *map = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+    fail_unless(map != MAP_FAILED);
+    data_ = static_cast<uint8_t *>(map);
+  }
+  Buffer(const Buffer &) = delete;
+  Buffer &operator=(const Buffer &) = delete;
+  ~Buffer()
+  {
+    munmap(data_, size_);
+    close(fd_);
+  }
+
+  int fd() const { return fd_; }
+  uint8_t *data() const { return data_; }
+  void access(uint64_t flags) const
+  {
+    dma_buf_sync sync{.flags = flags};
+    fail_unless_equals_int(ioctl(fd_, DMA_BUF_IOCTL_SYNC, &sync), 0);
+  }
+
+private:
+  uint32_t size_;
+  int fd_ = -1;
+  uint8_t *data_ = nullptr;
+};
+
+using Properties = std::map<std::string, uint32_t>;
+
+class Display {
+public:
+  Display()
+  {
+    fd_ = drmOpen("vkms", nullptr);
+    fail_unless(fd_ >= 0, "no vkms device");
+    // Its cap is refused before the atomic one is on.
+    for (uint64_t cap : {DRM_CLIENT_CAP_UNIVERSAL_PLANES, DRM_CLIENT_CAP_ATOMIC,
+                         DRM_CLIENT_CAP_WRITEBACK_CONNECTORS})
+      fail_unless_equals_int(drmSetClientCap(fd_, cap, 1), 0);
+    std::unique_ptr<drmModeRes, void (*)(drmModeRes *)> res(drmModeGetResources(fd_),
+                                                            drmModeFreeResources);
+    crtc = res->crtcs[0];
+    for (int i = 0; i < res->count_connectors; i++) {
+      auto *found = drmModeGetConnectorCurrent(fd_, res->connectors[i]);
+      (found->connector_type == DRM_MODE_CONNECTOR_WRITEBACK ? writeback : connector) =
+          found->connector_id;
+      drmModeFreeConnector(found);
+    }
+    auto *list = drmModeGetPlaneResources(fd_);
+    for (uint32_t i = 0; i < list->count_planes; i++) {
+      std::array<uint32_t *, 3> by_type{&overlay, &primary, &cursor};
+      uint32_t &slot = *by_type.at(property_value(list->planes[i], "type"));
+      slot = slot ? slot : list->planes[i];
+    }
+    drmModeFreePlaneResources(list);
+  }
+  Display(const Display &) = delete;
+  Display &operator=(const Display &) = delete;
+  ~Display() { drmClose(fd_); } // frees framebuffers, handles and blobs, and turns the CRTC off
+
+  Properties properties(uint32_t object)
+  {
+    Properties ids;
+    visit(object, [&](const drmModePropertyRes &p, uint64_t) { ids[p.name] = p.prop_id; });
+    return ids;
+  }
+
+  uint64_t property_value(uint32_t object, const std::string &name)
+  {
+    uint64_t result = 0;
+    visit(object, [&](const drmModePropertyRes &p, uint64_t value) {
+      result = p.name == name ? value : result;
+    });
+    return result;
+  }
+
+  std::set<Pair> in_formats(uint32_t plane)
+  {
+    std::set<Pair> pairs;
+    auto *blob = drmModeGetPropertyBlob(fd_, property_value(plane, "IN_FORMATS"));
+    // Not drmModeFormatModifierBlobIterNext(): libdrm 2.4.114 shifts an int by the format's index,
+    // and vkms lists more than 32 formats.
+    const auto *bytes = static_cast<const uint8_t *>(blob->data);
+    const auto read = [bytes]<typename T>(T &into, size_t at) {
+      std::memcpy(&into, bytes + at, sizeof into);
+    };
+    drm_format_modifier_blob head;
+    read(head, 0);
+    for (uint32_t m = 0; m < head.count_modifiers; m++) {
+      drm_format_modifier modifier;
+      read(modifier, head.modifiers_offset + m * sizeof modifier);
+      for (uint32_t bit = 0; bit < 64; bit++) {
+        if (!(modifier.formats >> bit & 1))
+          continue;
+        uint32_t fourcc = 0;
+        read(fourcc, head.formats_offset + (modifier.offset + bit) * sizeof fourcc);
+        pairs.insert({fourcc, modifier.modifier});
+      }
+    }
+    drmModeFreePropertyBlob(blob);
+    return pairs;
+  }
+
+  uint32_t import(const Buffer &buffer)
+  {
+    uint32_t handle = 0;
+    fail_unless_equals_int(drmPrimeFDToHandle(fd_, buffer.fd(), &handle), 0);
+    return handle;
+  }
+
+  // The framebuffer, or 0 with errno.
+  uint32_t add(Pair format, Size size, const std::vector<uint32_t> &handles, uint32_t pitch,
+               const std::array<uint32_t, 2> &offsets)
+  {
+    uint32_t id = 0, handle[4] = {}, pitches[4] = {}, at[4] = {};
+    uint64_t modifiers[4] = {};
+    const size_t planes =
+        format.fourcc == DRM_FORMAT_NV12 || format.fourcc == DRM_FORMAT_NV21 ? 2 : 1;
+    for (size_t i = 0; i < planes; i++) {
+      handle[i] = handles[std::min(i, handles.size() - 1)];
+      pitches[i] = pitch;
+      at[i] = offsets[i];
+      modifiers[i] = format.modifier;
+    }
+    return drmModeAddFB2WithModifiers(fd_, size.width, size.height, format.fourcc, handle, pitches,
+                                      at, modifiers, &id, DRM_MODE_FB_MODIFIERS) == 0
+               ? id
+               : 0;
+  }
+
+  // How `fb` is shown: by which plane, which part of it, and turned how.
+  struct Show {
+    uint32_t plane;
+    Size mode;
+    Size part;
+    uint32_t x = 0, y = 0;
+    uint64_t rotation = DRM_MODE_ROTATE_0;
+  };
+
+  int commit(uint32_t fb, const Show &show, uint32_t flags, uint32_t writeback_fb = 0,
+             int *fence = nullptr)
+  {
+    drmModeAtomicReq *request = drmModeAtomicAlloc();
+    auto set = [&](uint32_t object, const char *name, uint64_t value) {
+      const auto ids = properties(object);
+      fail_unless(ids.count(name), "object %u has no %s", object, name);
+      drmModeAtomicAddProperty(request, object, ids.at(name), value);
+    };
+    const auto turned = show.rotation & (DRM_MODE_ROTATE_90 | DRM_MODE_ROTATE_270);
+    uint32_t mode_blob = 0;
+    const drmModeModeInfo mode = make_mode(show.mode);
+    drmModeCreatePropertyBlob(fd_, &mode, sizeof mode, &mode_blob);
+    set(crtc, "MODE_ID", mode_blob);
+    set(crtc, "ACTIVE", 1);
+    set(connector, "CRTC_ID", crtc);
+    if (show.plane != primary) {
+      set(primary, "CRTC_ID", 0);
+      set(primary, "FB_ID", 0);
+    }
+    set(show.plane, "CRTC_ID", crtc);
+    set(show.plane, "FB_ID", fb);
+    set(show.plane, "SRC_X", uint64_t{show.x} << 16);
+    set(show.plane, "SRC_Y", uint64_t{show.y} << 16);
+    set(show.plane, "SRC_W", uint64_t{show.part.width} << 16);
+    set(show.plane, "SRC_H", uint64_t{show.part.height} << 16);
+    set(show.plane, "CRTC_X", 0);
+    set(show.plane, "CRTC_Y", 0);
+    set(show.plane, "CRTC_W", turned ? show.part.height : show.part.width);
+    set(show.plane, "CRTC_H", turned ? show.part.width : show.part.height);
+    set(show.plane, "rotation", show.rotation);
+    if (writeback_fb) {
+      set(writeback, "CRTC_ID", crtc);
+      set(writeback, "WRITEBACK_FB_ID", writeback_fb);
+      if (fence)
+        set(writeback, "WRITEBACK_OUT_FENCE_PTR", reinterpret_cast<uint64_t>(fence));
+    }
+    const int result =
+        drmModeAtomicCommit(fd_, request, flags | DRM_MODE_ATOMIC_ALLOW_MODESET, nullptr);
+    drmModeAtomicFree(request);
+    drmModeDestroyPropertyBlob(fd_, mode_blob);
+    return result;
+  }
+
+  int test(uint32_t fb, const Show &show, uint32_t writeback_fb = 0)
+  {
+    return commit(fb, show, DRM_MODE_ATOMIC_TEST_ONLY, writeback_fb);
+  }
+
+  // What the display shows, XRGB8888.
+  std::vector<uint8_t> shown(uint32_t fb, const Show &show)
+  {
+    const uint32_t pitch = show.mode.width * 4, total = pitch * show.mode.height;
+    Buffer target(total);
+    const uint32_t target_fb =
+        add({DRM_FORMAT_XRGB8888, kLinear}, show.mode, {import(target)}, pitch, {});
+    fail_unless(target_fb != 0);
+    int fence = -1;
+    fail_unless(commit(fb, show, 0, target_fb, &fence) == 0, "commit: %s", g_strerror(errno));
+    pollfd wait{.fd = fence, .events = POLLIN};
+    fail_unless_equals_int(poll(&wait, 1, 20000), 1);
+    close(fence);
+    target.access(DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ);
+    std::vector<uint8_t> pixels(target.data(), target.data() + total);
+    target.access(DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ);
+    drmModeRmFB(fd_, target_fb);
+    wait_until_gone(target_fb);
+    return pixels;
+  }
+
+  uint32_t crtc = 0, connector = 0, writeback = 0, primary = 0, overlay = 0, cursor = 0;
+
+private:
+  void visit(uint32_t object, const std::function<void(const drmModePropertyRes &, uint64_t)> &call)
+  {
+    auto *list = drmModeObjectGetProperties(fd_, object, DRM_MODE_OBJECT_ANY);
+    for (uint32_t i = 0; i < list->count_props; i++) {
+      auto *property = drmModeGetProperty(fd_, list->props[i]);
+      call(*property, list->prop_values[i]);
+      drmModeFreeProperty(property);
+    }
+    drmModeFreeObjectProperties(list);
+  }
+
+  // vkms stops composing in a work item that runs some time after the fence of a writeback. Where
+  // the next writeback was committed before, it never ends. The framebuffer goes right after that
+  // work.
+  void wait_until_gone(uint32_t fb)
+  {
+    struct stat node;
+    fail_unless_equals_int(fstat(fd_, &node), 0);
+    const auto path =
+        "/sys/kernel/debug/dri/" + std::to_string(minor(node.st_rdev)) + "/framebuffer";
+    const auto name = "framebuffer[" + std::to_string(fb) + "]:";
+    fail_unless(g_file_test(path.c_str(), G_FILE_TEST_EXISTS), "no %s", path.c_str());
+    for (int i = 0; read_file(path.c_str()).find(name) != std::string::npos; i++) {
+      fail_unless(i < 10000, "framebuffer %u stays", fb);
+      g_usleep(1000);
+    }
+  }
+
+  static drmModeModeInfo make_mode(Size size)
+  {
+    drmModeModeInfo mode{};
+    mode.hdisplay = size.width;
+    mode.hsync_start = size.width + 8;
+    mode.hsync_end = size.width + 16;
+    mode.htotal = size.width + 24;
+    mode.vdisplay = size.height;
+    mode.vsync_start = size.height + 2;
+    mode.vsync_end = size.height + 4;
+    mode.vtotal = size.height + 6;
+    mode.vrefresh = 60;
+    mode.clock = uint32_t{mode.htotal} * mode.vtotal * 60 / 1000;
+    return mode;
+  }
+
+  int fd_;
+};
+
+// A picture in dma-bufs, as a framebuffer of one layout.
+struct Stored {
+  Stored(Display &display, const Picture &picture, uint64_t modifier,
+         Source source = Source::kUdmabuf, bool two_buffers = false)
+  {
+    Layout layout = layout_of(picture, modifier);
+    std::vector<uint32_t> handles;
+    if (two_buffers) {
+      for (size_t plane = 0; plane < picture.planes.size(); plane++)
+        buffers.push_back(std::make_unique<Buffer>(layout.pitch * layout.rows[plane], source));
+      layout.offsets = {};
+    } else {
+      buffers.push_back(std::make_unique<Buffer>(layout.total, source));
+    }
+    for (const auto &buffer : buffers) {
+      buffer->access(DMA_BUF_SYNC_START | DMA_BUF_SYNC_WRITE);
+      handles.push_back(display.import(*buffer));
+    }
+    for (size_t plane = 0; plane < picture.planes.size(); plane++)
+      store_plane(picture, plane, modifier, layout,
+                  buffers[two_buffers ? plane : 0]->data() + layout.offsets[plane]);
+    for (const auto &buffer : buffers)
+      buffer->access(DMA_BUF_SYNC_END | DMA_BUF_SYNC_WRITE);
+    fb =
+        display.add({picture.fourcc, modifier}, layout.size, handles, layout.pitch, layout.offsets);
+    fail_unless(fb != 0, "AddFB2: %s", g_strerror(errno));
+  }
+
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  uint32_t fb = 0;
+};
+
+void expect_same(const std::vector<uint8_t> &got, const std::vector<uint8_t> &wanted,
+                 const char *what)
+{
+  fail_unless_equals_int(got.size(), wanted.size());
+  const auto at = std::mismatch(got.begin(), got.end(), wanted.begin()).first - got.begin();
+  fail_unless(static_cast<size_t>(at) == got.size(), "%s: first difference at byte %td of %zu",
+              what, at, got.size());
+}
+
+std::set<Pair> tiled_only(std::set<Pair> pairs)
+{
+  std::erase_if(pairs, [](const Pair &pair) { return pair.modifier == kLinear; });
+  return pairs;
+}
+
+GST_START_TEST(lists_exactly_the_tiled_pairs)
+{
+  Display display;
+  std::set<Pair> wanted;
+  if (kernel_is_tiled())
+    wanted.insert(std::begin(kTiledPairs), std::end(kTiledPairs));
+  fail_unless(tiled_only(display.in_formats(display.primary)) == wanted);
+  fail_unless(tiled_only(display.in_formats(display.overlay)) == wanted);
+  fail_unless(tiled_only(display.in_formats(display.cursor)).empty());
+  // Linear for each of the 33 formats, as ever.
+  fail_unless_equals_int(display.in_formats(display.primary).size(), 33 + wanted.size());
+}
+GST_END_TEST
+
+GST_START_TEST(off_refuses_every_tiled_framebuffer)
+{
+  Display display;
+  const Pair format = kTiledPairs[__i__];
+  const Picture picture = noise(format.fourcc, {640, 480});
+  const Layout layout = layout_of(picture, format.modifier);
+  Buffer buffer(layout.total);
+  fail_unless_equals_int(
+      display.add(format, layout.size, {display.import(buffer)}, layout.pitch, layout.offsets), 0);
+  fail_unless_equals_int(errno, EINVAL);
+}
+GST_END_TEST
+
+GST_START_TEST(linear_shows_the_pattern)
+{
+  Display display;
+  const Size size = kSizes[__i__];
+  Picture picture = noise(DRM_FORMAT_XRGB8888, size);
+  Stored linear(display, picture, kLinear);
+  for (size_t at = 3; at < picture.planes[0].size(); at += 4)
+    picture.planes[0][at] = 0xff;
+  expect_same(display.shown(linear.fb, {display.primary, size, size}), picture.planes[0], "linear");
+}
+GST_END_TEST
+
+GST_START_TEST(tiled_shows_what_linear_shows)
+{
+  Display display;
+  const Pair format = kTiledPairs[__i__ / G_N_ELEMENTS(kSizes)];
+  const Size size = kSizes[__i__ % G_N_ELEMENTS(kSizes)];
+  const Picture picture = noise(format.fourcc, size);
+  Stored linear(display, picture, kLinear), tiled(display, picture, format.modifier);
+  expect_same(display.shown(tiled.fb, {display.primary, size, size}),
+              display.shown(linear.fb, {display.primary, size, size}), "tiled");
+}
+GST_END_TEST
+
+GST_START_TEST(tiled_shows_from_a_heap_and_from_two_buffers)
+{
+  Display display;
+  const Pair format = kTiledPairs[__i__];
+  const Size size{640, 480};
+  const Picture picture = noise(format.fourcc, size);
+  const Display::Show show{display.primary, size, size};
+  Stored linear(display, picture, kLinear);
+  Stored heap(display, picture, format.modifier, Source::kHeap);
+  Stored apart(display, picture, format.modifier, Source::kUdmabuf, true);
+  const auto wanted = display.shown(linear.fb, show);
+  expect_same(display.shown(heap.fb, show), wanted, "heap");
+  expect_same(display.shown(apart.fb, show), wanted, "two buffers");
+}
+GST_END_TEST
+
+GST_START_TEST(tiled_overlay_shows_a_turned_part)
+{
+  Display display;
+  const Pair format = kTiledPairs[__i__];
+  const Picture picture = noise(format.fourcc, {1000, 700});
+  Stored linear(display, picture, kLinear), tiled(display, picture, format.modifier);
+  for (uint64_t rotation : {DRM_MODE_ROTATE_0, DRM_MODE_ROTATE_90, DRM_MODE_ROTATE_180,
+                            DRM_MODE_ROTATE_270, DRM_MODE_ROTATE_0 | DRM_MODE_REFLECT_X}) {
+    // Not at a tile's corner, across several tiles, and smaller than the screen.
+    const Display::Show show{display.overlay, {640, 480}, {300, 202}, 333, 77, rotation};
+    expect_same(display.shown(tiled.fb, show), display.shown(linear.fb, show), "turned");
+  }
+}
+GST_END_TEST
+
+// Our own tiler could share a mistake with the kernel's patch; GStreamer's NV12_64Z32 shares none.
+GST_START_TEST(samsung_is_gstreamers_nv12_64z32)
+{
+  const Size size = framebuffer_size(kSizes[__i__], kSamsung);
+  const Layout layout = layout_of(noise(DRM_FORMAT_NV12, size), kSamsung);
+  GstVideoInfo info;
+  fail_unless(
+      gst_video_info_set_format(&info, GST_VIDEO_FORMAT_NV12_64Z32, size.width, size.height));
+  for (size_t plane = 0; plane < 2; plane++) {
+    const uint32_t columns = GST_VIDEO_TILE_X_TILES(info.stride[plane]);
+    const uint32_t rows = GST_VIDEO_TILE_Y_TILES(info.stride[plane]);
+    fail_unless_equals_int(columns * 64, layout.pitch);
+    fail_unless_equals_int(rows * 32, layout.rows[plane]);
+    const auto order = tile_order(kSamsung, columns, rows);
+    for (size_t i = 0; i < order.size(); i++)
+      fail_unless_equals_int(i, gst_video_tile_get_index(GST_VIDEO_TILE_MODE_ZFLIPZ_2X2,
+                                                         order[i].first, order[i].second, columns,
+                                                         rows));
+  }
+}
+GST_END_TEST
+
+struct Bad {
+  const char *why;
+  Pair format;
+  Size size;
+  uint32_t pitch, second_offset, total;
+};
+// The good row of each kind shows that the others fail for their reason.
+constexpr Size kVga{640, 480}, kXga{1024, 768}, kOdd{768, 576}; // 288 rows of chroma are nine tiles
+constexpr Pair kX24{DRM_FORMAT_XRGB8888, kX}, kXnv12{DRM_FORMAT_NV12, kX},
+    kZnv12{DRM_FORMAT_NV12, kSamsung};
+constexpr Bad kBad[] = {
+    {nullptr, kX24, kVga, 2560, 0, 2560 * 480},
+    {"pitch no multiple of 512", kX24, kVga, 2560 + 256, 0, 4096 * 480},
+    {"object too small", kX24, kVga, 2560, 0, 2560 * 480 - kPage},
+    {nullptr, kX24, {640, 481}, 2560, 0, 2560 * 488},
+    {"last tiles cut off", kX24, {640, 481}, 2560, 0, 2560 * 488 - kPage},
+    {"pitch times height overflows", kX24, kVga, 1u << 31, 0, 2560 * 480},
+    {"pitch below a row", kX24, kVga, 2048, 0, 2560 * 480},
+    {nullptr, kXnv12, kVga, 1024, 1024 * 480, 1024 * 720},
+    {"second plane inside a tile", kXnv12, kVga, 1024, 1024 * 480 + 512, 1024 * 800},
+    {"second plane ends behind", kXnv12, kVga, 1024, 1024 * 480, 1024 * 720 - kPage},
+    {nullptr, kZnv12, kXga, 1024, 1024 * 768, 1024 * 1152},
+    {nullptr, kZnv12, kOdd, 768, 768 * 576, 768 * (576 + 288)},
+    {"last row of tiles cut off", kZnv12, kOdd, 768, 768 * 576, 768 * (576 + 288) - kPage},
+    {"pitch of an odd number of tiles", kZnv12, kXga, 1088, 1088 * 768, 1088 * 1200},
+    {"second plane inside a tile", kZnv12, kXga, 1024, 1024 * 768 + 64, 1024 * 1200},
+    {"width no multiple of 256", kZnv12, {640, 512}, 768, 768 * 512, 768 * 1024},
+    {"height no multiple of 64", kZnv12, {768, 480}, 768, 768 * 512, 768 * 1024},
+    {"not for XR24", {DRM_FORMAT_XRGB8888, kSamsung}, kXga, 4096, 0, 4096 * 768},
+    {"not for XB24", {DRM_FORMAT_XBGR8888, kX}, kVga, 2560, 0, 2560 * 480},
+    {"not for NV21", {DRM_FORMAT_NV21, kX}, kVga, 1024, 1024 * 480, 1024 * 720},
+    {"not listed", {DRM_FORMAT_XRGB8888, I915_FORMAT_MOD_Y_TILED}, kVga, 2560, 0, 2560 * 480},
+    {"no modifier", {DRM_FORMAT_XRGB8888, DRM_FORMAT_MOD_INVALID}, kVga, 2560, 0, 2560 * 480},
+};
+
+GST_START_TEST(bad_layouts_are_refused)
+{
+  Display display;
+  const Bad &bad = kBad[__i__];
+  Buffer buffer(bad.total);
+  errno = 0;
+  const uint32_t fb = display.add(bad.format, bad.size, {display.import(buffer)}, bad.pitch,
+                                  {0, bad.second_offset});
+  const int error = fb ? 0 : errno;
+  fail_unless((error == 0) == (bad.why == nullptr), "%s: %s", bad.why ? bad.why : "good layout",
+              g_strerror(error));
+  // The core itself answers with ERANGE where pitch times height has no 32 bits.
+  fail_unless(error == 0 || error == EINVAL || (bad.pitch == 1u << 31 && error == ERANGE), "%s: %s",
+              bad.why, g_strerror(error));
+}
+GST_END_TEST
+
+GST_START_TEST(cursor_and_writeback_stay_linear)
+{
+  Display display;
+  const Size size{64, 64};
+  const Picture picture = noise(DRM_FORMAT_ARGB8888, size);
+  Stored linear(display, picture, kLinear), tiled(display, picture, kX);
+  const Display::Show cursor{display.cursor, size, size}, primary{display.primary, size, size};
+  fail_unless_equals_int(display.test(linear.fb, cursor), 0);
+  fail_unless_equals_int(display.test(tiled.fb, cursor), -EINVAL);
+  fail_unless_equals_int(display.test(tiled.fb, primary, linear.fb), 0);
+  fail_unless_equals_int(display.test(linear.fb, primary, tiled.fb), -EINVAL);
+}
+GST_END_TEST
+
+GST_START_TEST(a_width_limit_refuses_the_commit_only)
+{
+  Display display;
+  const Size size{1920, 1080};
+  const Picture picture = noise(DRM_FORMAT_XRGB8888, size);
+  Stored linear(display, picture, kLinear), tiled(display, picture, kX);
+  const Display::Show show{display.primary, size, size};
+  const std::pair<const char *, int> limits[] = {{"1919", -EINVAL}, {"1920", 0}, {"0", 0}};
+  for (const auto &[limit, wanted] : limits) {
+    FILE *file = fopen("/sys/module/vkms/parameters/tiled_max_width", "w");
+    fail_unless(file && fputs(limit, file) >= 0 && fclose(file) == 0);
+    fail_unless_equals_int(display.test(tiled.fb, show), wanted);
+    fail_unless_equals_int(display.test(linear.fb, show), 0);
+  }
+}
+GST_END_TEST
+
+Suite *tiling_suite()
+{
+  Suite *suite = suite_create("kms_tiling_raw");
+  TCase *tests = tcase_create("general");
+  suite_add_tcase(suite, tests);
+  constexpr int pairs = G_N_ELEMENTS(kTiledPairs), sizes = G_N_ELEMENTS(kSizes);
+
+  tcase_add_test(tests, lists_exactly_the_tiled_pairs);
+  tcase_add_loop_test(tests, linear_shows_the_pattern, 0, sizes);
+  tcase_add_loop_test(tests, samsung_is_gstreamers_nv12_64z32, 0, sizes);
+  if (!kernel_is_tiled()) {
+    tcase_add_loop_test(tests, off_refuses_every_tiled_framebuffer, 0, pairs);
+    return suite;
+  }
+  tcase_add_loop_test(tests, tiled_shows_what_linear_shows, 0, pairs * sizes);
+  tcase_add_loop_test(tests, tiled_shows_from_a_heap_and_from_two_buffers, 0, pairs);
+  tcase_add_loop_test(tests, tiled_overlay_shows_a_turned_part, 0, pairs);
+  tcase_add_loop_test(tests, bad_layouts_are_refused, 0, G_N_ELEMENTS(kBad));
+  tcase_add_test(tests, cursor_and_writeback_stay_linear);
+  tcase_add_test(tests, a_width_limit_refuses_the_commit_only);
+  return suite;
+}
+
+} // namespace
+
+GST_CHECK_MAIN(tiling)
