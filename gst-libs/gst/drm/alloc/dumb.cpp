@@ -4,7 +4,6 @@
 #include <sys/ioctl.h>
 #include <xf86drm.h>
 
-#include "../core/frame_layout.hpp"
 #include "drm_allocators.hpp"
 #include "drm_node.hpp"
 #include "pitch_fit.hpp"
@@ -53,6 +52,7 @@ Result<void> check_capabilities(const std::string &node, int fd)
 struct DumbAllocator::Surface {
   UniqueFd fd;
   std::uint32_t pitch_bytes = 0;
+  std::uint64_t size_bytes = 0;
 };
 
 DumbAllocator::DumbAllocator(std::string node, UniqueFd device)
@@ -121,7 +121,7 @@ Result<DumbAllocator::Surface> DumbAllocator::create_surface(std::uint32_t pitch
   auto fd = export_gem_handle(device_.get(), create.handle);
   if (!fd)
     return fd.error();
-  return Surface{std::move(fd).value(), create.pitch};
+  return Surface{std::move(fd).value(), create.pitch, create.size};
 }
 
 Result<AllocatedFrame> DumbAllocator::allocate(const FrameRequest &request)
@@ -133,10 +133,7 @@ Result<AllocatedFrame> DumbAllocator::allocate(const FrameRequest &request)
   });
   if (!fit)
     return fit.error();
-  auto object = query_object(fit->surface.fd.get());
-  if (!object)
-    return object.error();
-  return frame_from_plan(fit->plan, {std::move(fit->surface.fd), object->size_bytes});
+  return frame_from_plan(fit->plan, {std::move(fit->surface.fd), fit->surface.size_bytes});
 }
 
 } // namespace gstdrm
