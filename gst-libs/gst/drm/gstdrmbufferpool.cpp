@@ -15,66 +15,15 @@
  *
  * Every buffer carries a #GstVideoMeta and a #GstDrmSyncMeta. A buffer whose release fence has not signalled is
  * not handed out: another one is, or one is waited for. Acquire fences are dropped when a buffer comes back.
+ * Fences are waited for a second at most: then the buffers are given up and new ones made.
  */
 #include "gstdrmbufferpool.h"
 
-#include <atomic>
-#include <mutex>
-#include <vector>
-
-#include "core/unique_fd.hpp"
-#include "gstdrm-private.hpp"
 #include "gstdrmallocator-private.hpp"
+#include "gstdrmbufferpool-private.hpp"
 #include "gstdrmsync.h"
 
 #define GST_CAT_DEFAULT gstdrm::allocator_debug_category()
-
-namespace gstdrm {
-
-namespace {
-
-// A fence is waited for in steps, so that the others and a flush are seen, and not for ever: one that
-// has not signalled by then belongs to a device that hangs.
-constexpr GstClockTime kWaitStep = 5 * GST_MSECOND;
-constexpr GstClockTime kWaitLimit = 1 * GST_SECOND;
-// Buffers looked at before one is waited for; with them the pool grows no further.
-constexpr std::size_t kMostPending = 8;
-
-// What one configuration makes.
-struct FrameSpec {
-  GstPtr<GstDrmAllocator> allocator;
-  GstDrmVideoInfo info = {};
-  GstVideoAlignment align = {};
-  bool use_align = false;
-  bool default_layout = false; // GstVideoInfo's strides and offsets, for users without GstVideoMeta
-};
-
-} // namespace
-
-class PoolState {
-public:
-  GstPtr<GstDrmAllocator> allocator;       // unless the configuration names another
-  FrameSpec spec;                          // set while the pool is inactive
-  gsize size = 0;
-  std::atomic<guint64> waits{0};
-
-  void keep_first(GstBuffer *adopted)
-  {
-    const std::lock_guard lock(first_lock_);
-    first_.reset(adopted);
-  }
-  GstBuffer *take_first()
-  {
-    const std::lock_guard lock(first_lock_);
-    return first_.release();
-  }
-
-private:
-  std::mutex first_lock_;
-  GstPtr<GstBuffer> first_;
-};
-
-} // namespace gstdrm
 
 using gstdrm::FrameSpec;
 using gstdrm::GstPtr;
@@ -87,12 +36,17 @@ struct _GstDrmBufferPool {
 
 G_DEFINE_TYPE(GstDrmBufferPool, gst_drm_buffer_pool, GST_TYPE_BUFFER_POOL)
 
-namespace {
+gstdrm::PoolState &gstdrm::state_of(GstBufferPool *pool)
+{
+  return *GST_DRM_BUFFER_POOL(pool)->state;
+}
 
-GstBufferPoolClass *parent_class()
+GstBufferPoolClass *gstdrm::base_pool_class()
 {
   return GST_BUFFER_POOL_CLASS(gst_drm_buffer_pool_parent_class);
 }
+
+namespace {
 
 bool has_default_layout(const GstVideoMeta *meta, const GstVideoInfo &info)
 {
@@ -154,7 +108,7 @@ bool is_plain(const GstCaps *caps)
 // What the configuration asks for; false with a message in the log.
 bool read_config(GstBufferPool *pool, GstStructure *config, GstCaps *caps, FrameSpec &spec)
 {
-  PoolState &state = *GST_DRM_BUFFER_POOL(pool)->state;
+  PoolState &state = gstdrm::state_of(pool);
   g_autoptr(GError) error = nullptr;
   if (!gst_drm_video_info_from_caps_full(&spec.info, caps, &error)) {
     GST_WARNING_OBJECT(pool, "%s", error->message);
@@ -178,113 +132,6 @@ bool read_config(GstBufferPool *pool, GstStructure *config, GstCaps *caps, Frame
   return true;
 }
 
-// -1: none, or none that is still pending
-gstdrm::UniqueFd pending_fence(GstBuffer *buffer)
-{
-  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
-  gstdrm::UniqueFd fence(meta ? gst_drm_sync_meta_dup_release_fence(meta) : -1);
-  GstDrmFenceState fence_state = GST_DRM_FENCE_STATE_SIGNALLED;
-  if (fence && gst_drm_fence_get_state(fence.get(), &fence_state, nullptr) &&
-      fence_state == GST_DRM_FENCE_STATE_PENDING)
-    return fence;
-  return {};
-}
-
-// Buffers taken off the queue while their readers are not done; the rest goes back at the end.
-class Pending {
-public:
-  explicit Pending(GstBufferPool *pool) : pool_(pool) {}
-  Pending(const Pending &) = delete;
-  Pending &operator=(const Pending &) = delete;
-  ~Pending()
-  {
-    for (GstBuffer *buffer : buffers_)
-      parent_class()->release_buffer(pool_, buffer);
-  }
-
-  [[nodiscard]] bool empty() const { return buffers_.empty(); }
-  [[nodiscard]] bool full() const { return buffers_.size() >= gstdrm::kMostPending; }
-  void add(GstBuffer *buffer) { buffers_.push_back(buffer); }
-
-  // The first whose fence has signalled.
-  GstBuffer *take_ready()
-  {
-    for (auto it = buffers_.begin(); it != buffers_.end(); ++it) {
-      GstBuffer *buffer = *it;
-      if (pending_fence(buffer))
-        continue;
-      buffers_.erase(it);
-      return buffer;
-    }
-    return nullptr;
-  }
-
-  // Sleeps until the oldest fence signals, one step long at most.
-  void sleep() const
-  {
-    if (const gstdrm::UniqueFd fence = pending_fence(buffers_.front()))
-      gst_drm_fence_wait(fence.get(), gstdrm::kWaitStep, nullptr, nullptr);
-  }
-
-  // A device hangs on these: the pool gives them up and may make new ones.
-  void discard()
-  {
-    for (GstBuffer *buffer : buffers_)
-      GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_TAG_MEMORY); // GstBufferPool frees such a buffer
-  }
-
-private:
-  GstBufferPool *pool_;
-  std::vector<GstBuffer *> buffers_; // owned
-};
-
-// Waits for one of `pending`. EOS: none within the limit, and they were discarded.
-GstFlowReturn wait_for_one(GstBufferPool *pool, Pending &pending, GstBuffer **buffer)
-{
-  PoolState &state = *GST_DRM_BUFFER_POOL(pool)->state;
-  state.waits.fetch_add(1, std::memory_order_relaxed);
-  GST_LOG_OBJECT(pool, "every buffer is still being read, waiting for a release fence");
-  const gint64 limit = g_get_monotonic_time() + static_cast<gint64>(gstdrm::kWaitLimit / GST_USECOND);
-  while (!(*buffer = pending.take_ready())) {
-    if (GST_BUFFER_POOL_IS_FLUSHING(pool))
-      return GST_FLOW_FLUSHING;
-    if (g_get_monotonic_time() > limit) {
-      GST_WARNING_OBJECT(pool, "no release fence signalled within %" GST_TIME_FORMAT
-                         ": a reader hangs; its buffers are given up", GST_TIME_ARGS(gstdrm::kWaitLimit));
-      pending.discard();
-      return GST_FLOW_EOS;
-    }
-    pending.sleep();
-  }
-  return GST_FLOW_OK;
-}
-
-// A buffer whose readers are done, without sleeping on the queue. EOS: there is none to be had.
-GstFlowReturn acquire_ready(GstBufferPool *pool, GstBuffer **buffer,
-                            const GstBufferPoolAcquireParams &params, bool may_wait)
-{
-  GstBufferPoolAcquireParams no_wait = params;
-  no_wait.flags = static_cast<GstBufferPoolAcquireFlags>(no_wait.flags | GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT);
-  Pending pending(pool);
-  GstFlowReturn flow = GST_FLOW_OK;
-  while (!pending.full()) {
-    GstBuffer *candidate = nullptr;
-    flow = parent_class()->acquire_buffer(pool, &candidate, &no_wait);
-    if (flow != GST_FLOW_OK)
-      break;
-    if (!pending_fence(candidate)) {
-      *buffer = candidate;
-      return GST_FLOW_OK;
-    }
-    pending.add(candidate);
-  }
-  if (flow != GST_FLOW_OK && flow != GST_FLOW_EOS)
-    return flow;
-  if (pending.empty() || !may_wait)
-    return GST_FLOW_EOS;
-  return wait_for_one(pool, pending, buffer);
-}
-
 } // namespace
 
 static const gchar **gst_drm_buffer_pool_get_options(GstBufferPool *)
@@ -296,7 +143,7 @@ static const gchar **gst_drm_buffer_pool_get_options(GstBufferPool *)
 
 static gboolean gst_drm_buffer_pool_set_config(GstBufferPool *pool, GstStructure *config)
 {
-  PoolState &state = *GST_DRM_BUFFER_POOL(pool)->state;
+  PoolState &state = gstdrm::state_of(pool);
   GstCaps *caps = nullptr;
   guint size = 0;
   guint min = 0;
@@ -323,7 +170,7 @@ static gboolean gst_drm_buffer_pool_set_config(GstBufferPool *pool, GstStructure
   gst_buffer_pool_config_set_allocator(config, GST_ALLOCATOR(spec.allocator.get()), nullptr);
   state.spec = std::move(spec);
   state.keep_first(first);
-  if (!parent_class()->set_config(pool, config))
+  if (!gstdrm::base_pool_class()->set_config(pool, config))
     return FALSE;
   if (size > state.size) {
     GST_WARNING_OBJECT(pool, "buffers of %u bytes were asked for, they have %" G_GSIZE_FORMAT, size, state.size);
@@ -335,7 +182,7 @@ static gboolean gst_drm_buffer_pool_set_config(GstBufferPool *pool, GstStructure
 static GstFlowReturn gst_drm_buffer_pool_alloc_buffer(GstBufferPool *pool, GstBuffer **buffer,
                                                       GstBufferPoolAcquireParams *)
 {
-  PoolState &state = *GST_DRM_BUFFER_POOL(pool)->state;
+  PoolState &state = gstdrm::state_of(pool);
   g_autoptr(GError) error = nullptr;
   GstBuffer *frame = state.take_first();
   if (!frame)
@@ -346,55 +193,6 @@ static GstFlowReturn gst_drm_buffer_pool_alloc_buffer(GstBufferPool *pool, GstBu
   }
   *buffer = frame;
   return GST_FLOW_OK;
-}
-
-static GstFlowReturn gst_drm_buffer_pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer,
-                                                        GstBufferPoolAcquireParams *params)
-{
-  static const GstBufferPoolAcquireParams kDefaults = {};
-  GstBufferPoolAcquireParams asked = params ? *params : kDefaults;
-  const bool may_wait = (asked.flags & GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT) == 0;
-  GstFlowReturn flow = acquire_ready(pool, buffer, asked, may_wait);
-  // All are out: sleep until one comes back. It may come with a fence.
-  while (flow == GST_FLOW_EOS && may_wait) {
-    GstBuffer *returned = nullptr;
-    flow = parent_class()->acquire_buffer(pool, &returned, &asked);
-    if (flow != GST_FLOW_OK)
-      return flow;
-    Pending pending(pool);
-    pending.add(returned);
-    *buffer = pending.take_ready();
-    flow = *buffer ? GST_FLOW_OK : wait_for_one(pool, pending, buffer);
-  }
-  if (flow == GST_FLOW_OK)
-    if (GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(*buffer))
-      gst_drm_sync_meta_clear(meta);
-  return flow;
-}
-
-// What producers and consumers left on the buffer goes; the release fence stays until it is acquired.
-static void gst_drm_buffer_pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer)
-{
-  const guint n = gst_buffer_n_memory(buffer);
-  for (guint i = 0; i < n; ++i) {
-    // A consumer may have cut the buffer (gst_buffer_resize()); the parent knows one memory only.
-    GstMemory *memory = gst_buffer_peek_memory(buffer, i);
-    if (memory->parent == nullptr && gst_memory_is_writable(memory))
-      gst_memory_resize(memory, -static_cast<gssize>(memory->offset), memory->maxsize);
-  }
-  parent_class()->reset_buffer(pool, buffer);
-  if (GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer)) {
-    const gstdrm::UniqueFd release(gst_drm_sync_meta_dup_release_fence(meta));
-    gst_drm_sync_meta_clear(meta);
-    if (release)
-      gst_drm_sync_meta_add_release_fence(meta, release.get(), nullptr);
-  }
-}
-
-static gboolean gst_drm_buffer_pool_stop(GstBufferPool *pool)
-{
-  GST_DRM_BUFFER_POOL(pool)->state->keep_first(nullptr);
-  return parent_class()->stop(pool);
 }
 
 static void gst_drm_buffer_pool_finalize(GObject *object)
@@ -412,9 +210,10 @@ static void gst_drm_buffer_pool_class_init(GstDrmBufferPoolClass *klass)
   pool_class->get_options = gst_drm_buffer_pool_get_options;
   pool_class->set_config = gst_drm_buffer_pool_set_config;
   pool_class->alloc_buffer = gst_drm_buffer_pool_alloc_buffer;
-  pool_class->acquire_buffer = gst_drm_buffer_pool_acquire_buffer;
-  pool_class->reset_buffer = gst_drm_buffer_pool_reset_buffer;
-  pool_class->stop = gst_drm_buffer_pool_stop;
+  pool_class->acquire_buffer = gstdrm::pool_acquire_buffer;
+  pool_class->reset_buffer = gstdrm::pool_reset_buffer;
+  pool_class->release_buffer = gstdrm::pool_release_buffer;
+  pool_class->stop = gstdrm::pool_stop;
 }
 
 static void gst_drm_buffer_pool_init(GstDrmBufferPool *self)

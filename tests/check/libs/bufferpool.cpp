@@ -198,6 +198,66 @@ GST_START_TEST(test_shared_memory_is_not_reused)
 }
 GST_END_TEST
 
+// A shallow copy, cut or not, gives the pool its buffer back in the end, memory and all.
+GST_START_TEST(test_shallow_copy_is_recycled)
+{
+  Pool pool(GST_DRM_ALLOCATOR_KIND_MEMFD);
+  pool.configure({.caps = kDrmNv12, .min = 1, .max = 1});
+  const GstMemory *memory = nullptr;
+  for (int i = 0; i < 10; ++i) {
+    GstBuffer *buffer = pool.acquire();
+    memory = memory ? memory : gst_buffer_peek_memory(buffer, 0);
+    fail_unless(gst_buffer_peek_memory(buffer, 0) == memory, "round %d", i);
+    fail_unless_equals_uint64(gst_buffer_get_size(buffer), pool.configured_size());
+    check_linear_meta(buffer, {"NV12", 641, 481});
+    GstBuffer *copy = gst_buffer_copy(buffer);
+    if (i % 2 == 0)
+      gst_buffer_resize(copy, 16, 100);
+    gst_buffer_unref(buffer);
+    gst_buffer_unref(copy);
+  }
+}
+GST_END_TEST
+
+// A thread sleeps until a buffer comes back, and it comes back by way of a copy.
+GST_START_TEST(test_copy_wakes_a_sleeper)
+{
+  for (int i = 0; i < 50; ++i) {
+    Pool pool(GST_DRM_ALLOCATOR_KIND_MEMFD);
+    pool.configure({.caps = kDrmNv12, .min = 1, .max = 1});
+    GstBuffer *buffer = pool.acquire();
+    GstBuffer *copy = gst_buffer_copy(buffer);
+    gst_buffer_unref(buffer);
+    std::thread sleeper([&] { gst_buffer_unref(pool.acquire()); });
+    if (i % 2 == 0)
+      g_usleep(1000);
+    gst_buffer_unref(copy);
+    sleeper.join();
+  }
+}
+GST_END_TEST
+
+// More copies than the pool keeps in mind, alive while it is stopped.
+GST_START_TEST(test_copies_outlive_the_pool)
+{
+  const std::size_t fds = count_fds();
+  std::vector<GstBuffer *> others;
+  {
+    Pool pool(GST_DRM_ALLOCATOR_KIND_MEMFD);
+    pool.configure({.caps = kDrmNv12});
+    for (int i = 0; i < 20; ++i) {
+      GstBuffer *buffer = pool.acquire();
+      others.push_back(gst_buffer_new());
+      gst_buffer_append_memory(others.back(), gst_buffer_get_memory(buffer, 0));
+      gst_buffer_unref(buffer);
+    }
+  }
+  for (GstBuffer *other : others)
+    gst_buffer_unref(other);
+  fail_unless_equals_int(count_fds(), fds);
+}
+GST_END_TEST
+
 GST_START_TEST(test_alignment)
 {
   GstVideoAlignment align;
@@ -374,6 +434,9 @@ Suite *bufferpool_suite()
   tcase_add_test(tcase, test_resized_buffer);
   tcase_add_test(tcase, test_replaced_memory);
   tcase_add_test(tcase, test_shared_memory_is_not_reused);
+  tcase_add_test(tcase, test_shallow_copy_is_recycled);
+  tcase_add_test(tcase, test_copy_wakes_a_sleeper);
+  tcase_add_test(tcase, test_copies_outlive_the_pool);
   tcase_add_test(tcase, test_alignment);
   tcase_add_test(tcase, test_default_layout);
   tcase_add_test(tcase, test_drm_caps_are_aligned_always);
