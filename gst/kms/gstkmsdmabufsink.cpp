@@ -223,6 +223,7 @@ static gboolean start_display(GstKmsDmabufSink *self)
 {
   self->state->stats.reset();
   self->state->prerolled = nullptr;
+  self->state->refused_caps.reset();
   Result<void> started = self->state->get_display()->start();
   if (!started)
     gstdrm::post_error(GST_ELEMENT(self), started.error());

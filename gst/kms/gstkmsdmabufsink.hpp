@@ -66,6 +66,7 @@ struct SinkState {
   Format format;         // as the planes list it: implicit where the driver knows no modifiers
   bool plain = false;    // caps without memory:DMABuf: system memory may come
   bool imports_refused = false; // the driver took none of upstream's dma-bufs: copy
+  GstPtr<GstCaps> refused_caps; // explained on the bus already: a sticky event comes again and again
   GstPtr<GstBufferPool> scanout_pool; // what system memory is copied into
   bool in_preroll = false;
   GstBuffer *prerolled = nullptr; // borrowed, only compared: rendered next, and on screen already

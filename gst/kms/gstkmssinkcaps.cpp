@@ -239,7 +239,10 @@ gboolean sink_set_caps(GstBaseSink *sink, GstCaps *caps)
   const std::shared_ptr<Display> display = state.get_display();
   if (!display)
     return FALSE; // being shut down
+  if (state.refused_caps && gst_caps_is_equal(state.refused_caps.get(), caps))
+    return FALSE;
   Result<void> applied = apply_caps(sink, state, *display, caps);
+  state.refused_caps.reset(applied ? nullptr : gst_caps_ref(caps));
   if (!applied) {
     log_refusal(sink, *display, caps);
     post_error(GST_ELEMENT(sink), applied.error());

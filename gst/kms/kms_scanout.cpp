@@ -18,19 +18,21 @@ bool same_mode(const drmModeModeInfo &a, const drmModeModeInfo &b)
   return std::memcmp(&a, &b, sizeof(a)) == 0;
 }
 
+// The fourccs; "implicit modifier" stands for a whole set, since planes have either kind.
 std::string list_formats(const FormatSet &set)
 {
-  constexpr std::size_t kMost = 24; // a message for people
   std::string text;
-  std::size_t n = 0;
+  std::uint32_t last = 0;
   for (const Format &format : set.pairs()) {
-    if (n++ == kMost)
-      return text + ", and " + std::to_string(set.size() - kMost) + " more";
-    text += (text.empty() ? "" : ", ") +
-            (format.modifier == kModImplicit ? fourcc_to_string(format.fourcc) + " (implicit)"
-                                             : std::string(format_to_text(format).view()));
+    if (format.fourcc != last)
+      text += (text.empty() ? "" : " ") + fourcc_to_string(format.fourcc);
+    last = format.fourcc;
   }
-  return text.empty() ? "nothing" : text;
+  if (text.empty())
+    return "nothing";
+  const bool implicit = set.pairs().front().modifier == kModImplicit;
+  return text + (implicit ? " (implicit modifiers)"
+                          : " (" + std::to_string(set.size()) + " pairs with modifiers)");
 }
 
 // What comes nearest to a format that is not in the set.

@@ -2,50 +2,13 @@
 // What a frame costs: no import once every dma-buf has been seen, whatever GstMemory or descriptor it comes in,
 // and one DRM ioctl. The ioctls are counted here, at the C library's door, so all of libdrm's are seen.
 #include <array>
-#include <atomic>
-#include <cstdarg>
-#include <map>
-#include <mutex>
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kms_ioctls.hpp"
 #include "kms_support.hpp"
 
 #include <gst/allocators/gstdmabuf.h>
-#include <linux/ioctl.h>
-
-namespace {
-
-// <drm.h> and <linux/dma-buf.h> say so: 'd' is DRM's type, 'b' that of dma-bufs
-constexpr unsigned kDrmType = 'd';
-
-std::mutex counts_lock;
-std::map<unsigned, unsigned> drm_ioctls; // by number
-
-unsigned total_drm_ioctls()
-{
-  const std::lock_guard guard(counts_lock);
-  unsigned total = 0;
-  for (const auto &[number, count] : drm_ioctls)
-    total += count;
-  return total;
-}
-
-} // namespace
-
-extern "C" __attribute__((visibility("default"))) int ioctl(int fd, unsigned long request, ...) noexcept
-{
-  va_list list;
-  va_start(list, request);
-  void *argument = va_arg(list, void *);
-  va_end(list);
-  if (_IOC_TYPE(request) == kDrmType) {
-    const std::lock_guard guard(counts_lock);
-    drm_ioctls[_IOC_NR(request)]++;
-  }
-  return static_cast<int>(syscall(SYS_ioctl, fd, request, argument));
-}
 
 using namespace kmstest;
 
@@ -110,10 +73,10 @@ GST_START_TEST(test_imports_once_per_dmabuf)
   unsigned before = 0;
   for (guint i = 0; i < kFrames; i++) {
     if (i == 2 * kBuffers)
-      before = total_drm_ioctls();
+      before = count_drm_ioctls();
     ck_assert_int_eq(sink.push(wrap(pool[i % kBuffers].get(), row.wrap, allocator.get())), GST_FLOW_OK);
   }
-  const unsigned after = total_drm_ioctls();
+  const unsigned after = count_drm_ioctls();
   sink.eos();
   const double per_frame = static_cast<double>(after - before) / (kFrames - 2 * kBuffers);
   g_print("# imports %" G_GUINT64_FORMAT ", DRM ioctls per frame %.3f\n", sink.stat("imports"), per_frame);
@@ -132,15 +95,11 @@ GST_START_TEST(test_dead_dmabufs_are_let_go)
   const Owned<GstBuffer> picture = make_noise(info, 1);
   Sink sink;
   ck_assert(sink.set_caps(dma_drm_caps("XR24", 64, 64)));
-  constexpr unsigned kRmFb = 0xaf; // DRM_IOCTL_MODE_RMFB
   const unsigned fds = count_open_fds();
   for (guint i = 0; i < 120; i++)
     ck_assert_int_eq(sink.push(to_dmabuf(info, picture.get(), Shape::Tight).release()), GST_FLOW_OK);
   ck_assert_uint_eq(sink.stat("imports"), 120);
-  {
-    const std::lock_guard guard(counts_lock);
-    ck_assert_uint_ge(drm_ioctls[kRmFb], 120 - 32 - 6);
-  }
+  ck_assert_uint_ge(count_drm_ioctls(kRmFb), 120 - 32 - 6);
   // up to two descriptors (dma-buf and memfd) for each of the four buffers that the sink holds, and
   // for the base class's last sample
   ck_assert_uint_le(count_open_fds(), fds + 10);

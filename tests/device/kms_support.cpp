@@ -49,7 +49,11 @@ bool Sink::set_caps(const std::string &text)
   const Owned<GstCaps> caps(gst_caps_from_string(text.c_str()));
   ck_assert_msg(caps != nullptr, "bad caps in the test: %s", text.c_str());
   gst_pad_push_event(src_, gst_event_new_stream_start("test"));
-  const bool accepted = gst_pad_push_event(src_, gst_event_new_caps(caps.get()));
+  // the result of pushing a sticky event does not tell
+  gst_pad_push_event(src_, gst_event_new_caps(caps.get()));
+  const Owned<GstPad> sink_pad(gst_element_get_static_pad(sink_, "sink"));
+  const Owned<GstCaps> current(gst_pad_get_current_caps(sink_pad.get()));
+  const bool accepted = current && gst_caps_is_equal(current.get(), caps.get());
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);
   gst_pad_push_event(src_, gst_event_new_segment(&segment));

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Starting and stopping: nothing is left behind, and the display is as it was.
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <xf86drm.h>
+#include <xf86drmMode.h>
+
+#include "kms_support.hpp"
+
+using namespace kmstest;
+
+namespace {
+
+constexpr unsigned kOpenCycles = 1000;
+constexpr unsigned kPlayCycles = 100;
+
+int open_vkms()
+{
+  for (int n = 0; n < 16; n++) {
+    const int fd = open(("/dev/dri/card" + std::to_string(n)).c_str(), O_RDWR | O_CLOEXEC);
+    drmVersion *version = fd >= 0 ? drmGetVersion(fd) : nullptr;
+    const bool found = version && std::string(version->name) == "vkms";
+    drmFreeVersion(version);
+    if (found)
+      return fd;
+    if (fd >= 0)
+      close(fd);
+  }
+  ck_abort_msg("no vkms");
+  return -1;
+}
+
+// "object id:property" to value, of everything that a commit can change
+using State = std::map<std::string, std::uint64_t>;
+
+void read_object(int fd, std::uint32_t id, std::uint32_t type, State &state)
+{
+  drmModeObjectProperties *list = drmModeObjectGetProperties(fd, id, type);
+  for (std::uint32_t i = 0; list && i < list->count_props; i++) {
+    drmModePropertyRes *property = drmModeGetProperty(fd, list->props[i]);
+    const std::string name = property->name;
+    // the blob of a mode has another number each time; its contents are compared below
+    if (!(property->flags & DRM_MODE_PROP_IMMUTABLE) && name != "MODE_ID")
+      state[std::to_string(id) + ":" + name] = list->prop_values[i];
+    if (name == "MODE_ID") {
+      drmModePropertyBlobRes *blob =
+          drmModeGetPropertyBlob(fd, static_cast<std::uint32_t>(list->prop_values[i]));
+      for (std::uint32_t b = 0; blob && b < blob->length; b++)
+        state[std::to_string(id) + ":mode" + std::to_string(b)] = static_cast<std::uint8_t *>(blob->data)[b];
+      drmModeFreePropertyBlob(blob);
+    }
+    drmModeFreeProperty(property);
+  }
+  drmModeFreeObjectProperties(list);
+}
+
+State read_state(int fd)
+{
+  State state;
+  drmModeRes *resources = drmModeGetResources(fd);
+  for (int i = 0; i < resources->count_crtcs; i++)
+    read_object(fd, resources->crtcs[i], DRM_MODE_OBJECT_CRTC, state);
+  for (int i = 0; i < resources->count_connectors; i++)
+    read_object(fd, resources->connectors[i], DRM_MODE_OBJECT_CONNECTOR, state);
+  drmModePlaneRes *planes = drmModeGetPlaneResources(fd);
+  for (std::uint32_t i = 0; i < planes->count_planes; i++)
+    read_object(fd, planes->planes[i], DRM_MODE_OBJECT_PLANE, state);
+  drmModeFreePlaneResources(planes);
+  drmModeFreeResources(resources);
+  return state;
+}
+
+// Another program's picture: the first connector's second mode, a dumb buffer on the primary plane.
+std::uint32_t show_something(int fd)
+{
+  drmModeRes *resources = drmModeGetResources(fd);
+  std::uint32_t connector_id = resources->connectors[0];
+  drmModeConnector *connector = drmModeGetConnector(fd, connector_id);
+  ck_assert_int_ge(connector->count_modes, 2);
+  drmModeModeInfo mode = connector->modes[1];
+  drm_mode_create_dumb create{};
+  create.width = mode.hdisplay;
+  create.height = mode.vdisplay;
+  create.bpp = 32;
+  ck_assert_int_eq(drmIoctl(fd, DRM_IOCTL_MODE_CREATE_DUMB, &create), 0);
+  std::uint32_t framebuffer = 0;
+  ck_assert_int_eq(drmModeAddFB(fd, mode.hdisplay, mode.vdisplay, 24, 32, create.pitch, create.handle,
+                                &framebuffer),
+                   0);
+  ck_assert_int_eq(drmModeSetCrtc(fd, resources->crtcs[0], framebuffer, 0, 0, &connector_id, 1, &mode), 0);
+  drmModeFreeConnector(connector);
+  drmModeFreeResources(resources);
+  return framebuffer;
+}
+
+void play_one_frame(Sink &sink, const GstVideoInfo &info)
+{
+  ck_assert(sink.set_caps(dma_drm_caps("NV12", 640, 480)));
+  ck_assert_int_eq(sink.push(to_dmabuf(info, make_noise(info, 1).get(), Shape::Tight).release()), GST_FLOW_OK);
+  sink.eos();
+  ck_assert_uint_eq(sink.stat("shown"), 1);
+}
+
+// The first property that differs; empty: none.
+std::string difference(const State &before, const State &after)
+{
+  for (const auto &[name, value] : before)
+    if (!after.count(name) || after.at(name) != value)
+      return name + ": " + std::to_string(value) + " became " +
+             (after.count(name) ? std::to_string(after.at(name)) : "nothing");
+  return before.size() == after.size() ? "" : "another set of properties";
+}
+
+void expect_same(const State &before, const State &after)
+{
+  const std::string text = difference(before, after);
+  ck_assert_msg(text.empty(), "%s", text.c_str());
+}
+
+} // namespace
+
+GST_START_TEST(test_open_cycles_leave_nothing)
+{
+  Sink sink;
+  ck_assert(sink.set_state(GST_STATE_READY)); // once, for what stays open for good
+  ck_assert(sink.set_state(GST_STATE_NULL));
+  const unsigned before = count_open_fds();
+  for (unsigned i = 0; i < kOpenCycles; i++) {
+    ck_assert(sink.set_state(GST_STATE_READY));
+    ck_assert(sink.set_state(GST_STATE_NULL));
+  }
+  ck_assert_uint_eq(count_open_fds(), before);
+}
+GST_END_TEST
+
+GST_START_TEST(test_play_cycles_leave_nothing)
+{
+  const GstVideoInfo info = video_info(plain_caps("NV12", 640, 480));
+  Sink sink;
+  play_one_frame(sink, info);
+  ck_assert(sink.set_state(GST_STATE_NULL));
+  const unsigned before = count_open_fds();
+  for (unsigned i = 0; i < kPlayCycles; i++) {
+    play_one_frame(sink, info);
+    ck_assert(sink.set_state(GST_STATE_NULL));
+  }
+  ck_assert_uint_eq(count_open_fds(), before);
+}
+GST_END_TEST
+
+// The sink takes the display from an application that lends it its descriptor, and gives it back.
+GST_START_TEST(test_display_is_put_back)
+{
+  const int fd = open_vkms();
+  ck_assert_int_eq(drmSetClientCap(fd, DRM_CLIENT_CAP_ATOMIC, 1), 0);
+  // the sink sets it too; it decides which connectors are listed
+  ck_assert_int_eq(drmSetClientCap(fd, DRM_CLIENT_CAP_WRITEBACK_CONNECTORS, 1), 0);
+  if (__i__ == 1)
+    show_something(fd); // else the display is off
+  const State before = read_state(fd);
+  const GstVideoInfo info = video_info(plain_caps("NV12", 640, 480));
+  {
+    Sink sink(("driver-name=\"\" fd=" + std::to_string(fd)).c_str());
+    play_one_frame(sink, info);
+    ck_assert(!difference(before, read_state(fd)).empty());
+    ck_assert(sink.set_state(GST_STATE_READY));
+    expect_same(before, read_state(fd));
+    // and once more from there
+    ck_assert(sink.set_state(GST_STATE_NULL));
+    play_one_frame(sink, info);
+  }
+  expect_same(before, read_state(fd));
+  close(fd);
+}
+GST_END_TEST
+
+// What was on screen is gone when the sink stops: the display is turned off, without an error.
+GST_START_TEST(test_old_picture_is_gone)
+{
+  const int fd = open_vkms();
+  ck_assert_int_eq(drmSetClientCap(fd, DRM_CLIENT_CAP_ATOMIC, 1), 0);
+  const std::uint32_t framebuffer = show_something(fd);
+  const GstVideoInfo info = video_info(plain_caps("NV12", 640, 480));
+  {
+    Sink sink(("driver-name=\"\" fd=" + std::to_string(fd)).c_str());
+    play_one_frame(sink, info);
+    ck_assert_int_eq(drmModeRmFB(fd, framebuffer), 0);
+    ck_assert(sink.set_state(GST_STATE_NULL));
+    ck_assert_str_eq(sink.next_message(GST_MESSAGE_WARNING).c_str(), "");
+  }
+  for (const auto &[name, value] : read_state(fd))
+    if (name.ends_with(":ACTIVE") || name.ends_with(":FB_ID") || name.ends_with(":CRTC_ID"))
+      ck_assert_msg(value == 0, "%s is %" G_GUINT64_FORMAT, name.c_str(), value);
+  close(fd);
+}
+GST_END_TEST
+
+static Suite *kms_lifecycle_suite(void)
+{
+  Suite *s = suite_create("kms-lifecycle");
+  TCase *tc = tcase_create("lifecycle");
+  suite_add_tcase(s, tc);
+  tcase_set_timeout(tc, 200);
+  tcase_add_test(tc, test_open_cycles_leave_nothing);
+  tcase_add_test(tc, test_play_cycles_leave_nothing);
+  tcase_add_loop_test(tc, test_display_is_put_back, 0, 2);
+  tcase_add_test(tc, test_old_picture_is_gone);
+  return s;
+}
+
+GST_CHECK_MAIN(kms_lifecycle)
