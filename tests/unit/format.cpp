@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/format.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>

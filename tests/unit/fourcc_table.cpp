@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "core/drm_facts.hpp"

@@ -313,6 +313,28 @@ GST_START_TEST(test_one_to_one)
 }
 GST_END_TEST
 
+#if GST_CHECK_VERSION(1, 26, 0)
+// Whatever GStreamer itself maps, maps to the same here.
+GST_START_TEST(test_upstream_map)
+{
+  guint theirs = 0;
+  for (int i = 2; i < GST_VIDEO_FORMAT_LAST; ++i) {
+    const auto format = static_cast<GstVideoFormat>(i);
+    guint64 modifier = 1;
+    const guint32 code = gst_video_dma_drm_format_from_gst_format(format, &modifier);
+    if (code == 0)
+      continue;
+    ++theirs;
+    guint64 our_modifier = 2;
+    fail_unless(gst_drm_format_from_video_format(format, &our_modifier) == code && our_modifier == modifier,
+                "%s: GStreamer says %s", gst_video_format_to_string(format),
+                gstdrm::describe_format({code, modifier}).c_str());
+  }
+  fail_unless(theirs > 30);
+}
+GST_END_TEST
+#endif
+
 GST_START_TEST(test_no_mapping)
 {
   fail_unless(gst_drm_format_to_video_format(fourcc("NV12"), G_GUINT64_CONSTANT(0x0100000000000002)) ==
@@ -339,6 +361,9 @@ Suite *format_suite()
   tcase_add_loop_test(tcase, test_layout_agrees, 0, G_N_ELEMENTS(kMap));
   tcase_add_test(tcase, test_one_to_one);
   tcase_add_test(tcase, test_no_mapping);
+#if GST_CHECK_VERSION(1, 26, 0)
+  tcase_add_test(tcase, test_upstream_map);
+#endif
   return suite;
 }
 
