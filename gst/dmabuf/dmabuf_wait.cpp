@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dmabuf_wait.hpp"
 
-#include <cerrno>
 #include <cstring>
 #include <string>
 
+#include <cerrno>
 #include <poll.h>
 
 namespace gstdrm {
@@ -17,7 +17,8 @@ using Clock = std::chrono::steady_clock;
 int poll_in(int fd, Clock::time_point deadline)
 {
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
     pollfd request{fd, POLLIN, 0};
     const int ready = ::poll(&request, 1, left.count() > 0 ? static_cast<int>(left.count()) : 0);
     if (ready > 0)
@@ -31,7 +32,9 @@ int poll_in(int fd, Clock::time_point deadline)
 
 Error sync_error(int fd, int error, const char *why)
 {
-  return Error{ErrorCode::Sync, "Waiting for the device that writes to dma-buf " + std::to_string(fd) + " failed: " + why,
+  return Error{ErrorCode::Sync,
+               "Waiting for the device that writes to dma-buf " + std::to_string(fd) +
+                   " failed: " + why,
                error};
 }
 

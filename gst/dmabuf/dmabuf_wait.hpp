@@ -10,9 +10,9 @@ namespace gstdrm {
 
 enum class Waited { No, Yes };
 
-// Waits until every device that writes to the dma-buf is done: poll(2) with POLLIN does that, by the implicit
-// fences (driver-api/dma-buf.rst, "Implicit Fence Poll Support"). A memfd is always ready. Error of code Sync when
-// the limit is over.
+// Waits until every device that writes to the dma-buf is done: poll(2) with POLLIN does that, by
+// the implicit fences (driver-api/dma-buf.rst, "Implicit Fence Poll Support"). A memfd is always
+// ready. Error of code Sync when the limit is over.
 Result<Waited> wait_for_writers(int dmabuf_fd, std::chrono::milliseconds limit);
 
 } // namespace gstdrm

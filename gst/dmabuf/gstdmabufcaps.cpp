@@ -83,8 +83,8 @@ std::vector<GstVideoFormat> find_linear_formats()
 
 GstPtr<GstCaps> video_caps(const char *feature)
 {
-  GstCaps *caps = gst_caps_new_simple("video/x-raw", "width", GST_TYPE_INT_RANGE, 1, G_MAXINT, "height",
-                                      GST_TYPE_INT_RANGE, 1, G_MAXINT, nullptr);
+  GstCaps *caps = gst_caps_new_simple("video/x-raw", "width", GST_TYPE_INT_RANGE, 1, G_MAXINT,
+                                      "height", GST_TYPE_INT_RANGE, 1, G_MAXINT, nullptr);
   if (feature)
     gst_caps_set_features_simple(caps, gst_caps_features_new_single(feature));
   return GstPtr<GstCaps>::adopt(caps);
@@ -111,7 +111,8 @@ Kind kind_of(const GstCaps *caps, guint index)
 // The linear formats that a structure's field allows; all of them where the field is absent.
 std::vector<GstVideoFormat> formats_of(const GstStructure *structure, Kind kind)
 {
-  const GValue *value = gst_structure_get_value(structure, kind == Kind::DmaDrm ? "drm-format" : "format");
+  const GValue *value =
+      gst_structure_get_value(structure, kind == Kind::DmaDrm ? "drm-format" : "format");
   if (!value)
     return linear_formats();
   std::vector<GstVideoFormat> formats;
@@ -130,7 +131,8 @@ std::vector<GstVideoFormat> formats_of(const GstStructure *structure, Kind kind)
   return formats;
 }
 
-void set_string_list(GstStructure *structure, const char *field, const std::vector<std::string> &texts)
+void set_string_list(GstStructure *structure, const char *field,
+                     const std::vector<std::string> &texts)
 {
   if (texts.size() == 1) {
     gst_structure_set(structure, field, G_TYPE_STRING, texts.front().c_str(), nullptr);
@@ -228,10 +230,12 @@ void add_pad_template(GstElementClass *klass, const char *name, GstPadDirection 
   const auto caps = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
   for (const GstPtr<GstCaps> &part : parts)
     gst_caps_append(caps.get(), gst_caps_copy(part.get()));
-  gst_element_class_add_pad_template(klass, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
+  gst_element_class_add_pad_template(
+      klass, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
 }
 
-GstPtr<GstCaps> transform_caps(const CapsRules &rules, GstPadDirection direction, const GstCaps *caps)
+GstPtr<GstCaps> transform_caps(const CapsRules &rules, GstPadDirection direction,
+                               const GstCaps *caps)
 {
   // Resolves ANY, whole or in features, and absent formats; the order stays that of `caps`.
   const auto known = GstPtr<GstCaps>::adopt(resolve(rules, direction, caps));

@@ -13,8 +13,8 @@ namespace gstdrm {
 // How one element's pads relate. Plain video on either pad stands for the same plain video on the
 // other one; what differs between the elements is where DMA_DRM may be.
 struct CapsRules {
-  GstPadDirection dmabuf_pad;  // linear DMA_DRM here stands for plain video on the other pad
-  bool dmabuf_passes;          // DMA_DRM stands for the same DMA_DRM on the other pad
+  GstPadDirection dmabuf_pad; // linear DMA_DRM here stands for plain video on the other pad
+  bool dmabuf_passes;         // DMA_DRM stands for the same DMA_DRM on the other pad
 };
 
 inline constexpr CapsRules kUploadRules{GST_PAD_SRC, true};
@@ -35,8 +35,9 @@ void add_pad_template(GstElementClass *klass, const char *name, GstPadDirection 
                       std::initializer_list<GstPtr<GstCaps>> parts);
 
 // What `caps` of the pad in `direction` allow on the other pad, DMA_DRM first. Structures that are
-// neither plain video nor DMA_DRM are left out; other fields are kept as they are. Formats are mapped
-// one by one, never compared list against list.
-GstPtr<GstCaps> transform_caps(const CapsRules &rules, GstPadDirection direction, const GstCaps *caps);
+// neither plain video nor DMA_DRM are left out; other fields are kept as they are. Formats are
+// mapped one by one, never compared list against list.
+GstPtr<GstCaps> transform_caps(const CapsRules &rules, GstPadDirection direction,
+                               const GstCaps *caps);
 
 } // namespace gstdrm

@@ -4,9 +4,9 @@
  * @title: dmabufdownload
  * @short_description: linear DMA buffers to video in system memory
  *
- * Takes linear DMA buffers and sends them as plain `video/x-raw`, for elements that read with the CPU. The memory stays
- * the same and is mapped by whoever reads it; only where downstream knows no GstVideoMeta and the rows are padded is a frame
- * copied, and counted in `drm-stats`.
+ * Takes linear DMA buffers and sends them as plain `video/x-raw`, for elements that read with the
+ * CPU. The memory stays the same and is mapped by whoever reads it; only where downstream knows no
+ * GstVideoMeta and the rows are padded is a frame copied, and counted in `drm-stats`.
  *
  * ## Example
  * |[
@@ -49,11 +49,13 @@ struct GstDmaBufDownloadState {
 };
 
 G_DEFINE_TYPE(GstDmaBufDownload, gst_dmabuf_download, GST_TYPE_DMABUF_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE(dmabufdownload, "dmabufdownload", GST_RANK_NONE, GST_TYPE_DMABUF_DOWNLOAD)
+GST_ELEMENT_REGISTER_DEFINE(dmabufdownload, "dmabufdownload", GST_RANK_NONE,
+                            GST_TYPE_DMABUF_DOWNLOAD)
 
 // --- negotiation ---------------------------------------------------------------------------------
 
-static gboolean gst_dmabuf_download_set_caps(GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps) noexcept
+static gboolean gst_dmabuf_download_set_caps(GstBaseTransform *trans, GstCaps *incaps,
+                                             GstCaps *outcaps) noexcept
 {
   GstDmaBufDownloadState *state = GST_DMABUF_DOWNLOAD(trans)->state;
   state->drop_pool();
@@ -71,7 +73,8 @@ static gboolean gst_dmabuf_download_set_caps(GstBaseTransform *trans, GstCaps *i
   return TRUE;
 }
 
-static gboolean gst_dmabuf_download_decide_allocation(GstBaseTransform *trans, GstQuery *query) noexcept
+static gboolean gst_dmabuf_download_decide_allocation(GstBaseTransform *trans,
+                                                      GstQuery *query) noexcept
 {
   GstDmaBufDownloadState *state = GST_DMABUF_DOWNLOAD(trans)->state;
   state->drop_pool();
@@ -79,26 +82,30 @@ static gboolean gst_dmabuf_download_decide_allocation(GstBaseTransform *trans, G
   state->min_buffers = state->max_buffers = 0;
   if (gst_query_get_n_allocation_pools(query) > 0) {
     GstBufferPool *pool = nullptr;
-    gst_query_parse_nth_allocation_pool(query, 0, &pool, nullptr, &state->min_buffers, &state->max_buffers);
+    gst_query_parse_nth_allocation_pool(query, 0, &pool, nullptr, &state->min_buffers,
+                                        &state->max_buffers);
     state->downstream_pool.reset(pool);
   }
-  // Frames are passed on as they come, so a pool is made when a first one cannot be; the base class would activate
-  // one that is left here.
+  // Frames are passed on as they come, so a pool is made when a first one cannot be; the base class
+  // would activate one that is left here.
   while (gst_query_get_n_allocation_pools(query) > 0)
     gst_query_remove_nth_allocation_pool(query, 0);
   return TRUE;
 }
 
 // What upstream should know: strides may be any, and downstream keeps so many buffers.
-static gboolean gst_dmabuf_download_propose_allocation(GstBaseTransform *trans, GstQuery *decide_query,
+static gboolean gst_dmabuf_download_propose_allocation(GstBaseTransform *trans,
+                                                       GstQuery *decide_query,
                                                        GstQuery *query) noexcept
 {
   GstDmaBufDownloadState *state = GST_DMABUF_DOWNLOAD(trans)->state;
-  if (!GST_BASE_TRANSFORM_CLASS(gst_dmabuf_download_parent_class)->propose_allocation(trans, decide_query, query))
+  if (!GST_BASE_TRANSFORM_CLASS(gst_dmabuf_download_parent_class)
+           ->propose_allocation(trans, decide_query, query))
     return FALSE;
   if (!gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
     gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
-  gst_query_add_allocation_pool(query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&state->info.vinfo)),
+  gst_query_add_allocation_pool(query, nullptr,
+                                static_cast<guint>(GST_VIDEO_INFO_SIZE(&state->info.vinfo)),
                                 state->min_buffers, 0);
   return TRUE;
 }
@@ -109,7 +116,8 @@ static GstFlowReturn fail(GstDmaBufDownload *self, const std::string &why, const
 {
   GST_ELEMENT_ERROR(self, RESOURCE, FAILED,
                     ("%s cannot read a frame of %s. %s. %s", GST_OBJECT_NAME(self),
-                     gstdrm::peer_name(GST_BASE_TRANSFORM_SINK_PAD(self)).c_str(), why.c_str(), advice),
+                     gstdrm::peer_name(GST_BASE_TRANSFORM_SINK_PAD(self)).c_str(), why.c_str(),
+                     advice),
                     (nullptr));
   return GST_FLOW_ERROR;
 }
@@ -127,12 +135,15 @@ static GstFlowReturn check_input(GstDmaBufDownload *self, GstBuffer *buffer)
       return fail(self, why, "Upstream breaks its own caps.");
     }
   }
-  if (const auto waited = gstdrm::wait_for_device(buffer, gstdrm::stats_of(GST_DMABUF_TRANSFORM(self))); !waited)
+  if (const auto waited =
+          gstdrm::wait_for_device(buffer, gstdrm::stats_of(GST_DMABUF_TRANSFORM(self)));
+      !waited)
     return fail(self, waited.error().message, "The device may hang; see the kernel log.");
   return GST_FLOW_OK;
 }
 
-// Not every exporter lets the CPU map its memory, and the reader's own message would not say which one.
+// Not every exporter lets the CPU map its memory, and the reader's own message would not say which
+// one.
 static GstFlowReturn prove_mappable(GstDmaBufDownload *self, GstBuffer *buffer)
 {
   if (self->state->proved_mappable)
@@ -152,8 +163,8 @@ static bool configure_pool(GstBufferPool *pool, GstDmaBufDownloadState *state)
 {
   GstStructure *config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_set_params(config, state->plain_caps.get(),
-                                    static_cast<guint>(GST_VIDEO_INFO_SIZE(&state->info.vinfo)), state->min_buffers,
-                                    state->max_buffers);
+                                    static_cast<guint>(GST_VIDEO_INFO_SIZE(&state->info.vinfo)),
+                                    state->min_buffers, state->max_buffers);
   if (state->takes_video_meta)
     gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   return gst_buffer_pool_set_config(pool, config) && gst_buffer_pool_set_active(pool, TRUE);
@@ -173,18 +184,21 @@ static GstFlowReturn acquire(GstDmaBufDownload *self, GstPtr<GstBuffer> &buffer)
     state->copy_pool = std::move(pool);
   }
   GstBuffer *acquired = nullptr;
-  const GstFlowReturn ret = gst_buffer_pool_acquire_buffer(state->copy_pool.get(), &acquired, nullptr);
+  const GstFlowReturn ret =
+      gst_buffer_pool_acquire_buffer(state->copy_pool.get(), &acquired, nullptr);
   buffer.reset(acquired);
   return ret;
 }
 
-static GstFlowReturn copy(GstDmaBufDownload *self, GstBuffer *input, const char *reason, GstBuffer **outbuf)
+static GstFlowReturn copy(GstDmaBufDownload *self, GstBuffer *input, const char *reason,
+                          GstBuffer **outbuf)
 {
   GstDmaBufDownloadState *state = self->state;
   GstDmaBufTransform *base = GST_DMABUF_TRANSFORM(self);
   if (gstdrm::zero_copy_of(base) == gstdrm::ZeroCopy::Require)
-    return fail(self, std::string("zero-copy=require forbids the copy it needs: ") + reason,
-                "Put an element that reads GstVideoMeta after it (videoconvert), or set zero-copy=prefer.");
+    return fail(
+        self, std::string("zero-copy=require forbids the copy it needs: ") + reason,
+        "Put an element that reads GstVideoMeta after it (videoconvert), or set zero-copy=prefer.");
   if (const auto checked = gstdrm::check_mappable_layout(input, state->info.vinfo); !checked)
     return fail(self, checked.error().message, "Upstream breaks its own caps.");
   GstPtr<GstBuffer> output;
@@ -201,7 +215,8 @@ static GstFlowReturn copy(GstDmaBufDownload *self, GstBuffer *input, const char 
   return GST_FLOW_OK;
 }
 
-static GstFlowReturn gst_dmabuf_download_generate_output(GstBaseTransform *trans, GstBuffer **outbuf) noexcept
+static GstFlowReturn gst_dmabuf_download_generate_output(GstBaseTransform *trans,
+                                                         GstBuffer **outbuf) noexcept
 {
   GstDmaBufDownload *self = GST_DMABUF_DOWNLOAD(trans);
   GstDmaBufDownloadState *state = self->state;
@@ -246,13 +261,14 @@ static void gst_dmabuf_download_finalize(GObject *object) noexcept
 
 static void gst_dmabuf_download_class_init(GstDmaBufDownloadClass *klass)
 {
-  GST_DEBUG_CATEGORY_INIT(dmabuf_download_debug, "dmabufdownload", 0, "DMA buffers to system memory");
+  GST_DEBUG_CATEGORY_INIT(dmabuf_download_debug, "dmabufdownload", 0,
+                          "DMA buffers to system memory");
   G_OBJECT_CLASS(klass)->finalize = gst_dmabuf_download_finalize;
 
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
-  gst_element_class_set_static_metadata(element_class, "DMA buffer downloader", "Filter/Video",
-                                        "Gives linear DMA buffers to elements that read with the CPU",
-                                        "gst-drm contributors");
+  gst_element_class_set_static_metadata(
+      element_class, "DMA buffer downloader", "Filter/Video",
+      "Gives linear DMA buffers to elements that read with the CPU", "gst-drm contributors");
   gstdrm::add_pad_template(element_class, "sink", GST_PAD_SINK,
                            {gstdrm::linear_dmabuf_template(), gstdrm::plain_template()});
   gstdrm::add_pad_template(element_class, "src", GST_PAD_SRC, {gstdrm::plain_template()});
@@ -268,4 +284,7 @@ static void gst_dmabuf_download_class_init(GstDmaBufDownloadClass *klass)
   trans_class->stop = gst_dmabuf_download_stop;
 }
 
-static void gst_dmabuf_download_init(GstDmaBufDownload *self) { self->state = new GstDmaBufDownloadState; }
+static void gst_dmabuf_download_init(GstDmaBufDownload *self)
+{
+  self->state = new GstDmaBufDownloadState;
+}

@@ -23,9 +23,15 @@ std::string take(gchar *text)
   return owned ? owned.get() : "";
 }
 
-std::string text_of(const GValue *value) { return value ? take(gst_value_serialize(value)) : ""; }
+std::string text_of(const GValue *value)
+{
+  return value ? take(gst_value_serialize(value)) : "";
+}
 
-std::string text_of(const GstCaps *caps) { return caps ? take(gst_caps_to_string(caps)) : ""; }
+std::string text_of(const GstCaps *caps)
+{
+  return caps ? take(gst_caps_to_string(caps)) : "";
+}
 
 std::string shorten(std::string text, std::size_t limit)
 {
@@ -43,7 +49,8 @@ std::string size_of(const GstCaps *caps)
   const GstStructure *structure = gst_caps_get_structure(caps, 0);
   gint width = 0;
   gint height = 0;
-  if (!gst_structure_get_int(structure, "width", &width) || !gst_structure_get_int(structure, "height", &height))
+  if (!gst_structure_get_int(structure, "width", &width) ||
+      !gst_structure_get_int(structure, "height", &height))
     return "";
   return std::to_string(width) + "x" + std::to_string(height);
 }
@@ -70,7 +77,8 @@ std::vector<std::string> strings_of(const GstCaps *caps, const char *field)
     const GValue *value = gst_structure_get_value(gst_caps_get_structure(caps, i), field);
     if (value && G_VALUE_HOLDS_STRING(value))
       add_distinct(found, g_value_get_string(value));
-    for (guint k = 0; value && GST_VALUE_HOLDS_LIST(value) && k < gst_value_list_get_size(value); k++)
+    for (guint k = 0; value && GST_VALUE_HOLDS_LIST(value) && k < gst_value_list_get_size(value);
+         k++)
       add_distinct(found, text_of(gst_value_list_get_value(value, k)));
   }
   return found;
@@ -84,7 +92,8 @@ std::string first_drm_format(const GstCaps *caps)
 
 std::string fix_for_field(const std::string &field)
 {
-  if (field.starts_with("width") || field.starts_with("height") || field.starts_with("pixel-aspect-ratio"))
+  if (field.starts_with("width") || field.starts_with("height") ||
+      field.starts_with("pixel-aspect-ratio"))
     return "Put videoscale before it, or choose another size.";
   if (field.starts_with("framerate"))
     return "Put videorate before it.";
@@ -105,21 +114,28 @@ std::string suggest_for_upload(const GstCaps *upstream, const GstCaps *downstrea
   std::erase(plain, "DMA_DRM");
   std::string tiled;
   for (const std::string &format : sent)
-    if (std::any_of(taken.begin(), taken.end(), [&](const auto &t) { return t.starts_with(format + ":"); }))
+    if (std::any_of(taken.begin(), taken.end(),
+                    [&](const auto &t) { return t.starts_with(format + ":"); }))
       tiled = format;
 
   if (gst_caps_is_empty(downstream))
     return "Its source pad has no peer that takes video: link it to a sink or a converter.";
   if (plain.empty())
-    return "A CPU can write linear layouts only, and downstream takes none: upload with the device that "
-           "reads the frames (glupload for OpenGL), or choose a downstream element that takes linear.";
+    return "A CPU can write linear layouts only, and downstream takes none: upload with the device "
+           "that "
+           "reads the frames (glupload for OpenGL), or choose a downstream element that takes "
+           "linear.";
   const std::string alternative = shorten(join(plain, ", "), 120);
   if (gst_caps_is_empty(can_send.get()))
-    return "Upstream's format has no linear DRM fourcc of the same bytes: put videoconvert before it, "
-           "for one of " + alternative + ".";
+    return "Upstream's format has no linear DRM fourcc of the same bytes: put videoconvert before "
+           "it, "
+           "for one of " +
+           alternative + ".";
   if (!tiled.empty())
-    return "Downstream takes " + tiled + " in tiled layouts only, which a CPU cannot write: put videoconvert "
-           "before it, for one of " + alternative + ", or upload with the device that reads the frames.";
+    return "Downstream takes " + tiled +
+           " in tiled layouts only, which a CPU cannot write: put videoconvert "
+           "before it, for one of " +
+           alternative + ", or upload with the device that reads the frames.";
   const std::string field = differing_field(upstream, downstream);
   if (!field.empty())
     return fix_for_field(field);
@@ -137,11 +153,14 @@ std::string suggest_for_download(const GstCaps *upstream, const GstCaps *downstr
         modifier != GST_DRM_MODIFIER_LINEAR)
       return text + " (" + take(gst_drm_modifier_describe(modifier)) +
              ") is a device's own layout, which a CPU cannot read: ask upstream for " +
-             text.substr(0, text.find(':')) + " without a modifier, which is linear, or download with the "
+             text.substr(0, text.find(':')) +
+             " without a modifier, which is linear, or download with the "
              "device that wrote it (glupload ! gldownload for OpenGL).";
     if (!text.empty())
-      return text + " has no GstVideoFormat of the same bytes: ask upstream for another drm-format.";
-    return "Only DMA_DRM with a linear drm-format, or plain video, can be mapped by a CPU: a dmabuf with an "
+      return text +
+             " has no GstVideoFormat of the same bytes: ask upstream for another drm-format.";
+    return "Only DMA_DRM with a linear drm-format, or plain video, can be mapped by a CPU: a "
+           "dmabuf with an "
            "implicit modifier has an unknown layout.";
   }
   const std::string field = differing_field(upstream, downstream);
@@ -166,7 +185,8 @@ std::string describe_caps(const GstCaps *caps, std::size_t limit)
     if (!gst_structure_has_name(structure, "video/x-raw"))
       add_distinct(parts, gst_structure_get_name(structure));
     else if (plain)
-      add_distinct(parts, "plain " + (format ? text_of(format) : std::string("video in any format")));
+      add_distinct(parts,
+                   "plain " + (format ? text_of(format) : std::string("video in any format")));
     else if (drm_format)
       add_distinct(parts, "DMA_DRM " + text_of(drm_format));
     else if (text_of(format) == "DMA_DRM")
@@ -180,8 +200,9 @@ std::string describe_caps(const GstCaps *caps, std::size_t limit)
 
 std::string differing_field(const GstCaps *upstream, const GstCaps *downstream)
 {
-  static constexpr std::array kFields = {"width", "height", "framerate", "interlace-mode", "pixel-aspect-ratio",
-                                         "colorimetry", "chroma-site", "multiview-mode"};
+  static constexpr std::array kFields = {
+      "width",       "height",      "framerate",     "interlace-mode", "pixel-aspect-ratio",
+      "colorimetry", "chroma-site", "multiview-mode"};
   if (!upstream || gst_caps_is_any(upstream) || gst_caps_is_empty(upstream))
     return "";
   const GstStructure *sent = gst_caps_get_structure(upstream, 0);
@@ -195,7 +216,8 @@ std::string differing_field(const GstCaps *upstream, const GstCaps *downstream)
       add_distinct(theirs, text_of(value));
     }
     if (!agreed)
-      return std::string(field) + " " + text_of(ours) + " against " + shorten(join(theirs, " or "), 100);
+      return std::string(field) + " " + text_of(ours) + " against " +
+             shorten(join(theirs, " or "), 100);
   }
   return "";
 }
@@ -212,8 +234,9 @@ Mismatch describe_mismatch(GstDmaBufTransform *self, const GstCaps *upstream)
 
   Mismatch result;
   result.text = std::string(GST_OBJECT_NAME(self)) + " finds nothing in common: " + from + " has " +
-                describe_caps(upstream) + (size.empty() ? "" : " in " + size) + ", " + to + " takes " +
-                describe_caps(downstream.get()) + (field.empty() ? "" : " (" + field + ")") + ". " +
+                describe_caps(upstream) + (size.empty() ? "" : " in " + size) + ", " + to +
+                " takes " + describe_caps(downstream.get()) +
+                (field.empty() ? "" : " (" + field + ")") + ". " +
                 GST_DMABUF_TRANSFORM_GET_CLASS(self)->suggest(upstream, downstream.get());
   result.debug = "upstream " + from + ": " + text_of(upstream) + "\ndownstream " + to + ": " +
                  text_of(downstream.get());

@@ -16,7 +16,8 @@ struct Mismatch {
 // What upstream's caps (fixed, or a list) and downstream's have to do with each other.
 Mismatch describe_mismatch(GstDmaBufTransform *self, const GstCaps *upstream);
 
-// Caps in the words of a user: "DMA_DRM {NV12, XR24:0x…}; plain {NV12, I420}", no more than `limit` bytes.
+// Caps in the words of a user: "DMA_DRM {NV12, XR24:0x…}; plain {NV12, I420}", no more than `limit`
+// bytes.
 std::string describe_caps(const GstCaps *caps, std::size_t limit = 400);
 
 // The first field other than the format that no structure of `downstream` agrees on with the fixed

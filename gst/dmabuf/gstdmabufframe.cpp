@@ -16,11 +16,14 @@ namespace gstdrm {
 
 namespace {
 
-// A GPU that hangs is reset by its driver within about ten seconds; what takes longer than this is lost for
-// the viewer.
+// A GPU that hangs is reset by its driver within about ten seconds; what takes longer than this is
+// lost for the viewer.
 constexpr std::chrono::milliseconds kFenceLimit{5000};
 
-Error layout_error(std::string message) { return Error{ErrorCode::Layout, std::move(message), 0}; }
+Error layout_error(std::string message)
+{
+  return Error{ErrorCode::Layout, std::move(message), 0};
+}
 
 // The error of a C call of the library as a value; frees it.
 Error take_error(GError *error)
@@ -53,26 +56,29 @@ Result<void> wait_for_acquire_fence(GstBuffer *buffer, Stats &stats)
                      " ms: its acquire fence has not signalled",
                  0};
   if (state == GST_DRM_FENCE_STATE_FAILED)
-    GST_WARNING("%" GST_PTR_FORMAT ": the acquire fence signalled an error, the picture may be incomplete", buffer);
+    GST_WARNING("%" GST_PTR_FORMAT
+                ": the acquire fence signalled an error, the picture may be incomplete",
+                buffer);
   return {};
 }
 
 std::string plane_text(guint plane, const GstVideoMeta &meta, gsize end, gsize size)
 {
-  return "Plane " + std::to_string(plane) + " (offset " + std::to_string(meta.offset[plane]) + ", stride " +
-         std::to_string(meta.stride[plane]) + ") ends at byte " + std::to_string(end) + ", its memory at byte " +
-         std::to_string(size);
+  return "Plane " + std::to_string(plane) + " (offset " + std::to_string(meta.offset[plane]) +
+         ", stride " + std::to_string(meta.stride[plane]) + ") ends at byte " +
+         std::to_string(end) + ", its memory at byte " + std::to_string(size);
 }
 
 guint rows_of_plane(const GstVideoInfo &info, guint plane)
 {
   gint components[GST_VIDEO_MAX_COMPONENTS];
   gst_video_format_info_component(info.finfo, plane, components);
-  return GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT(info.finfo, components[0], GST_VIDEO_INFO_HEIGHT(&info));
+  return GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT(info.finfo, components[0],
+                                            GST_VIDEO_INFO_HEIGHT(&info));
 }
 
-// Bytes of pixels in one row of the plane. Of packed 4:2:2 at an odd width that is more than width times the pixel
-// stride: the last pair's V comes after its Y.
+// Bytes of pixels in one row of the plane. Of packed 4:2:2 at an odd width that is more than width
+// times the pixel stride: the last pair's V comes after its Y.
 gsize row_bytes(const GstVideoInfo &info, guint plane)
 {
   const GstVideoFormatInfo *finfo = info.finfo;
@@ -88,20 +94,23 @@ gsize row_bytes(const GstVideoInfo &info, guint plane)
       return whole;
     const gsize width = GST_VIDEO_FORMAT_INFO_SCALE_WIDTH(finfo, c, GST_VIDEO_INFO_WIDTH(&info));
     const gint bits = GST_VIDEO_FORMAT_INFO_DEPTH(finfo, c) + GST_VIDEO_FORMAT_INFO_SHIFT(finfo, c);
-    const gsize sample = static_cast<gsize>(GST_VIDEO_FORMAT_INFO_POFFSET(finfo, c) + (bits + 7) / 8);
-    end = std::max({end, (width - 1) * pixel_stride + sample, c == components[0] ? width * pixel_stride : 0});
+    const gsize sample =
+        static_cast<gsize>(GST_VIDEO_FORMAT_INFO_POFFSET(finfo, c) + (bits + 7) / 8);
+    end = std::max(
+        {end, (width - 1) * pixel_stride + sample, c == components[0] ? width * pixel_stride : 0});
   }
   return std::min(whole, end);
 }
 
-Result<void> check_plane(GstBuffer *buffer, const GstVideoInfo &info, const GstVideoMeta &meta, guint plane)
+Result<void> check_plane(GstBuffer *buffer, const GstVideoInfo &info, const GstVideoMeta &meta,
+                         guint plane)
 {
   const gsize row = row_bytes(info, plane);
   const guint rows = rows_of_plane(info, plane);
   const gint stride = meta.stride[plane];
   if (stride <= 0 || static_cast<gsize>(stride) < row)
-    return layout_error("Plane " + std::to_string(plane) + " has a stride of " + std::to_string(stride) +
-                        " bytes for rows of " + std::to_string(row));
+    return layout_error("Plane " + std::to_string(plane) + " has a stride of " +
+                        std::to_string(stride) + " bytes for rows of " + std::to_string(row));
   const gsize needed = static_cast<gsize>(stride) * (rows - 1) + row;
   const gsize total = gst_buffer_get_size(buffer);
   if (meta.offset[plane] > total || needed > total - meta.offset[plane])
@@ -109,7 +118,8 @@ Result<void> check_plane(GstBuffer *buffer, const GstVideoInfo &info, const GstV
   guint index = 0;
   guint length = 0;
   gsize skip = 0;
-  if (!gst_buffer_find_memory(buffer, meta.offset[plane], needed, &index, &length, &skip) || length != 1) {
+  if (!gst_buffer_find_memory(buffer, meta.offset[plane], needed, &index, &length, &skip) ||
+      length != 1) {
     const gsize size = gst_buffer_peek_memory(buffer, index)->size;
     return layout_error(plane_text(plane, meta, skip + needed, size));
   }
@@ -129,8 +139,8 @@ GstPtr<GstBuffer> shallow_copy(GstBuffer *buffer)
   return copy;
 }
 
-// Where the visible picture starts in a frame whose GstVideoMeta describes a larger one; 0,0 in any other, where a
-// GstVideoCropMeta is the consumer's business.
+// Where the visible picture starts in a frame whose GstVideoMeta describes a larger one; 0,0 in any
+// other, where a GstVideoCropMeta is the consumer's business.
 struct Corner {
   guint x = 0;
   guint y = 0;
@@ -145,8 +155,9 @@ Corner visible_corner(GstBuffer *buffer, const GstVideoInfo &info)
 class MappedFrame {
 public:
   MappedFrame(GstBuffer *buffer, const GstVideoInfo &info, GstMapFlags flags)
-      : mapped_(gst_video_frame_map(&frame_, &info, buffer,
-                                    static_cast<GstMapFlags>(guint{flags} | guint{GST_VIDEO_FRAME_MAP_FLAG_NO_REF})))
+      : mapped_(gst_video_frame_map(
+            &frame_, &info, buffer,
+            static_cast<GstMapFlags>(guint{flags} | guint{GST_VIDEO_FRAME_MAP_FLAG_NO_REF})))
   {
   }
   ~MappedFrame()
@@ -183,7 +194,8 @@ private:
 bool is_padded_frame(GstBuffer *buffer, const GstVideoInfo &info)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
-  return meta && (meta->width > static_cast<guint>(info.width) || meta->height > static_cast<guint>(info.height));
+  return meta && (meta->width > static_cast<guint>(info.width) ||
+                  meta->height > static_cast<guint>(info.height));
 }
 
 MemoryKind memory_kind(GstBuffer *buffer)
@@ -219,22 +231,25 @@ Result<void> check_mappable_layout(GstBuffer *buffer, const GstVideoInfo &info)
   if (!meta) {
     if (gst_buffer_get_size(buffer) >= GST_VIDEO_INFO_SIZE(&info))
       return {};
-    return layout_error("A frame of " + std::to_string(gst_buffer_get_size(buffer)) + " bytes came where " +
-                        std::to_string(GST_VIDEO_INFO_SIZE(&info)) + " are needed, without a GstVideoMeta");
+    return layout_error("A frame of " + std::to_string(gst_buffer_get_size(buffer)) +
+                        " bytes came where " + std::to_string(GST_VIDEO_INFO_SIZE(&info)) +
+                        " are needed, without a GstVideoMeta");
   }
   if (meta->format != GST_VIDEO_INFO_FORMAT(&info))
-    return layout_error(std::string("The GstVideoMeta says ") + gst_video_format_to_string(meta->format) +
-                        ", the caps say " + gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info)));
+    return layout_error(std::string("The GstVideoMeta says ") +
+                        gst_video_format_to_string(meta->format) + ", the caps say " +
+                        gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info)));
   if (meta->n_planes != GST_VIDEO_INFO_N_PLANES(&info))
-    return layout_error("The GstVideoMeta has " + std::to_string(meta->n_planes) + " planes, the format " +
-                        std::to_string(GST_VIDEO_INFO_N_PLANES(&info)));
+    return layout_error("The GstVideoMeta has " + std::to_string(meta->n_planes) +
+                        " planes, the format " + std::to_string(GST_VIDEO_INFO_N_PLANES(&info)));
   const Corner corner = visible_corner(buffer, info);
   if (corner.x + guint64{static_cast<guint>(info.width)} > meta->width ||
       corner.y + guint64{static_cast<guint>(info.height)} > meta->height)
     return layout_error("The GstVideoMeta describes " + std::to_string(meta->width) + "x" +
-                        std::to_string(meta->height) + " pixels, the caps " + std::to_string(info.width) + "x" +
-                        std::to_string(info.height) + " from pixel " + std::to_string(corner.x) + "," +
-                        std::to_string(corner.y) + " on");
+                        std::to_string(meta->height) + " pixels, the caps " +
+                        std::to_string(info.width) + "x" + std::to_string(info.height) +
+                        " from pixel " + std::to_string(corner.x) + "," + std::to_string(corner.y) +
+                        " on");
   GstVideoInfo whole = info; // a map covers all that the meta describes
   whole.width = static_cast<gint>(meta->width);
   whole.height = static_cast<gint>(meta->height);
@@ -278,9 +293,10 @@ bool share_frame(GstPtr<GstBuffer> &buffer, const GstVideoInfo &info)
     meta->format = GST_VIDEO_INFO_FORMAT(&info);
   } else {
     GstVideoInfo layout = info; // 1.22 takes offsets and strides without const
-    gst_buffer_add_video_meta_full(buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info),
-                                   static_cast<guint>(info.width), static_cast<guint>(info.height),
-                                   GST_VIDEO_INFO_N_PLANES(&info), layout.offset, layout.stride);
+    gst_buffer_add_video_meta_full(buffer.get(), GST_VIDEO_FRAME_FLAG_NONE,
+                                   GST_VIDEO_INFO_FORMAT(&info), static_cast<guint>(info.width),
+                                   static_cast<guint>(info.height), GST_VIDEO_INFO_N_PLANES(&info),
+                                   layout.offset, layout.stride);
   }
   return true;
 }
@@ -292,7 +308,8 @@ Result<std::uint64_t> copy_frame(GstBuffer *dest, GstBuffer *source, const GstVi
     return Error{ErrorCode::Import, "The frame cannot be mapped for reading by the CPU", 0};
   MappedFrame to(dest, info, GST_MAP_WRITE);
   if (!to)
-    return Error{ErrorCode::Import, "The buffer to copy to cannot be mapped for writing by the CPU", 0};
+    return Error{ErrorCode::Import, "The buffer to copy to cannot be mapped for writing by the CPU",
+                 0};
   const Corner corner = visible_corner(source, info);
   std::uint64_t bytes = 0;
   for (guint plane = 0; plane < GST_VIDEO_INFO_N_PLANES(&info); plane++) {

@@ -20,8 +20,8 @@ struct GstDmaBufTransformState {
   gstdrm::Stats stats;
   std::atomic<gstdrm::ZeroCopy> zero_copy{gstdrm::ZeroCopy::Prefer};
   std::atomic<bool> explained{false}; // since the last new caps: one error per failure
-  GstPtr<GstCaps> refused;            // streaming thread: upstream sends the same caps with every buffer then
-  std::atomic<bool> warned{false};    // since start: one warning about queries that meet nothing
+  GstPtr<GstCaps> refused; // streaming thread: upstream sends the same caps with every buffer then
+  std::atomic<bool> warned{false}; // since start: one warning about queries that meet nothing
 };
 
 G_DEFINE_ABSTRACT_TYPE(GstDmaBufTransform, gst_dmabuf_transform, GST_TYPE_BASE_TRANSFORM)
@@ -34,7 +34,8 @@ static GType zero_copy_type() noexcept
 
 static GstPad *pad_of(GstBaseTransform *trans, GstPadDirection direction) noexcept
 {
-  return direction == GST_PAD_SINK ? GST_BASE_TRANSFORM_SINK_PAD(trans) : GST_BASE_TRANSFORM_SRC_PAD(trans);
+  return direction == GST_PAD_SINK ? GST_BASE_TRANSFORM_SINK_PAD(trans)
+                                   : GST_BASE_TRANSFORM_SRC_PAD(trans);
 }
 
 static GstPadDirection opposite(GstPadDirection direction) noexcept
@@ -58,7 +59,8 @@ static void explain_failure(GstDmaBufTransform *self, const GstCaps *incaps)
   if (!gstdrm::claim_error(self))
     return;
   const gstdrm::Mismatch mismatch = gstdrm::describe_mismatch(self, incaps);
-  GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("%s", mismatch.text.c_str()), ("%s", mismatch.debug.c_str()));
+  GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("%s", mismatch.text.c_str()),
+                    ("%s", mismatch.debug.c_str()));
 }
 
 // Other caps than those that failed last are worth a message of their own.
@@ -71,18 +73,20 @@ static void start_negotiation(GstDmaBufTransform *self, GstCaps *caps)
   common->explained = false;
 }
 
-// A query that meets nothing is no failure yet (upstream may be probing), but upstream's own error, if it
-// comes to that, will say "not negotiated" and no more.
+// A query that meets nothing is no failure yet (upstream may be probing), but upstream's own error,
+// if it comes to that, will say "not negotiated" and no more.
 static void warn_about_empty_answer(GstDmaBufTransform *self, const GstCaps *filter)
 {
   if (GST_STATE(self) < GST_STATE_PAUSED || self->common->warned.exchange(true))
     return;
   const gstdrm::Mismatch mismatch = gstdrm::describe_mismatch(self, filter);
-  GST_ELEMENT_WARNING(self, STREAM, FORMAT, ("%s", mismatch.text.c_str()), ("%s", mismatch.debug.c_str()));
+  GST_ELEMENT_WARNING(self, STREAM, FORMAT, ("%s", mismatch.text.c_str()),
+                      ("%s", mismatch.debug.c_str()));
 }
 
 // The caps that the pad can take or send now, in the order of the filter.
-static GstPtr<GstCaps> answer_caps(GstBaseTransform *trans, GstPadDirection direction, const GstCaps *filter)
+static GstPtr<GstCaps> answer_caps(GstBaseTransform *trans, GstPadDirection direction,
+                                   const GstCaps *filter)
 {
   const gstdrm::CapsRules &rules = *GST_DMABUF_TRANSFORM_GET_CLASS(trans)->rules;
   const GstPadDirection other = opposite(direction);
@@ -94,13 +98,15 @@ static GstPtr<GstCaps> answer_caps(GstBaseTransform *trans, GstPadDirection dire
     if (gst_caps_is_empty(peer_filter.get()))
       return peer_filter;
   }
-  const auto peer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad_of(trans, other), peer_filter.get()));
+  const auto peer =
+      GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad_of(trans, other), peer_filter.get()));
   const GstPtr<GstCaps> known = intersect(peer.get(), pad_template(trans, other).get());
   const GstPtr<GstCaps> allowed = gstdrm::transform_caps(rules, other, known.get());
-  GstPtr<GstCaps> answer = filter ? intersect(ours.get(), allowed.get())
-                                  : intersect(allowed.get(), ours.get());
-  GST_DEBUG_OBJECT(trans, "%s filter %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", answer %" GST_PTR_FORMAT,
-                   direction == GST_PAD_SINK ? "sink" : "src", filter, peer.get(), answer.get());
+  GstPtr<GstCaps> answer =
+      filter ? intersect(ours.get(), allowed.get()) : intersect(allowed.get(), ours.get());
+  GST_DEBUG_OBJECT(
+      trans, "%s filter %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", answer %" GST_PTR_FORMAT,
+      direction == GST_PAD_SINK ? "sink" : "src", filter, peer.get(), answer.get());
   return answer;
 }
 
@@ -108,18 +114,21 @@ static gboolean gst_dmabuf_transform_query(GstBaseTransform *trans, GstPadDirect
                                            GstQuery *query) noexcept
 {
   if (GST_QUERY_TYPE(query) != GST_QUERY_CAPS)
-    return GST_BASE_TRANSFORM_CLASS(gst_dmabuf_transform_parent_class)->query(trans, direction, query);
+    return GST_BASE_TRANSFORM_CLASS(gst_dmabuf_transform_parent_class)
+        ->query(trans, direction, query);
   GstCaps *filter = nullptr;
   gst_query_parse_caps(query, &filter);
   const GstPtr<GstCaps> answer = answer_caps(trans, direction, filter);
-  if (direction == GST_PAD_SINK && filter && !gst_caps_is_empty(filter) && gst_caps_is_empty(answer.get()))
+  if (direction == GST_PAD_SINK && filter && !gst_caps_is_empty(filter) &&
+      gst_caps_is_empty(answer.get()))
     warn_about_empty_answer(GST_DMABUF_TRANSFORM(trans), filter);
   gst_query_set_caps_result(query, answer.get());
   return TRUE;
 }
 
-static GstCaps *gst_dmabuf_transform_transform_caps(GstBaseTransform *trans, GstPadDirection direction,
-                                                    GstCaps *caps, GstCaps *filter) noexcept
+static GstCaps *gst_dmabuf_transform_transform_caps(GstBaseTransform *trans,
+                                                    GstPadDirection direction, GstCaps *caps,
+                                                    GstCaps *filter) noexcept
 {
   GstPtr<GstCaps> result =
       gstdrm::transform_caps(*GST_DMABUF_TRANSFORM_GET_CLASS(trans)->rules, direction, caps);
@@ -132,12 +141,14 @@ static GstCaps *gst_dmabuf_transform_fixate_caps(GstBaseTransform *trans, GstPad
 {
   guint best = 0;
   for (guint i = 0; i < gst_caps_get_size(othercaps); i++) {
-    if (gst_caps_features_contains(gst_caps_get_features(othercaps, i), GST_CAPS_FEATURE_MEMORY_DMABUF)) {
+    if (gst_caps_features_contains(gst_caps_get_features(othercaps, i),
+                                   GST_CAPS_FEATURE_MEMORY_DMABUF)) {
       best = i;
       break;
     }
   }
-  GstCaps *chosen = gst_caps_is_empty(othercaps) ? gst_caps_new_empty() : gst_caps_copy_nth(othercaps, best);
+  GstCaps *chosen =
+      gst_caps_is_empty(othercaps) ? gst_caps_new_empty() : gst_caps_copy_nth(othercaps, best);
   gst_caps_unref(othercaps);
   return gst_caps_is_empty(chosen) ? chosen : gst_caps_fixate(chosen);
 }
@@ -160,7 +171,8 @@ static gboolean gst_dmabuf_transform_sink_event(GstBaseTransform *trans, GstEven
   return accepted;
 }
 
-static GstFlowReturn gst_dmabuf_transform_submit_input_buffer(GstBaseTransform *trans, gboolean discont,
+static GstFlowReturn gst_dmabuf_transform_submit_input_buffer(GstBaseTransform *trans,
+                                                              gboolean discont,
                                                               GstBuffer *buffer) noexcept
 {
   const GstFlowReturn ret = GST_BASE_TRANSFORM_CLASS(gst_dmabuf_transform_parent_class)
@@ -175,9 +187,10 @@ static GstFlowReturn gst_dmabuf_transform_submit_input_buffer(GstBaseTransform *
   return ret;
 }
 
-// GstPad refuses caps outside the template before the element sees the event. The refusal is right; this
-// only says why.
-static GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *info, gpointer user_data) noexcept
+// GstPad refuses caps outside the template before the element sees the event. The refusal is right;
+// this only says why.
+static GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *info,
+                                              gpointer user_data) noexcept
 {
   GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
   if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
@@ -193,15 +206,16 @@ static GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *info
   return GST_PAD_PROBE_OK;
 }
 
-// Metas that describe memory never get here; everything else stays true, as the picture is the same.
-static gboolean gst_dmabuf_transform_transform_meta(GstBaseTransform *trans, GstBuffer *outbuf, GstMeta *meta,
-                                                    GstBuffer *inbuf) noexcept
+// Metas that describe memory never get here; everything else stays true, as the picture is the
+// same.
+static gboolean gst_dmabuf_transform_transform_meta(GstBaseTransform *trans, GstBuffer *outbuf,
+                                                    GstMeta *meta, GstBuffer *inbuf) noexcept
 {
   return TRUE;
 }
 
-// Never called: both elements generate their output themselves. Without it GstBaseTransform takes the element for one
-// that works in place, and asks downstream nothing about buffers.
+// Never called: both elements generate their output themselves. Without it GstBaseTransform takes
+// the element for one that works in place, and asks downstream nothing about buffers.
 static GstFlowReturn gst_dmabuf_transform_transform(GstBaseTransform *trans, GstBuffer *inbuf,
                                                     GstBuffer *outbuf) noexcept
 {
@@ -222,7 +236,8 @@ static void gst_dmabuf_transform_set_property(GObject *object, guint id, const G
                                               GParamSpec *pspec) noexcept
 {
   if (id == PROP_ZERO_COPY)
-    GST_DMABUF_TRANSFORM(object)->common->zero_copy = static_cast<gstdrm::ZeroCopy>(g_value_get_enum(value));
+    GST_DMABUF_TRANSFORM(object)->common->zero_copy =
+        static_cast<gstdrm::ZeroCopy>(g_value_get_enum(value));
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }
@@ -249,22 +264,23 @@ static void install_properties(GObjectClass *object_class)
 {
   g_object_class_install_property(
       object_class, PROP_ZERO_COPY,
-      g_param_spec_enum("zero-copy", "Zero copy", "Whether frames may be copied by the CPU", zero_copy_type(),
-                        static_cast<gint>(gstdrm::ZeroCopy::Prefer),
+      g_param_spec_enum("zero-copy", "Zero copy", "Whether frames may be copied by the CPU",
+                        zero_copy_type(), static_cast<gint>(gstdrm::ZeroCopy::Prefer),
                         static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                  GST_PARAM_MUTABLE_READY)));
   g_object_class_install_property(
       object_class, PROP_DRM_STATS,
-      g_param_spec_boxed("drm-stats", "DRM statistics",
-                         "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
-                         "last-copy-reason, waits",
-                         GST_TYPE_STRUCTURE,
-                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+      g_param_spec_boxed(
+          "drm-stats", "DRM statistics",
+          "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
+          "last-copy-reason, waits",
+          GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
 }
 
 static void gst_dmabuf_transform_class_init(GstDmaBufTransformClass *klass)
 {
-  GST_DEBUG_CATEGORY_INIT(dmabuf_transform_debug, "dmabuftransform", 0, "dmabuf upload and download: caps");
+  GST_DEBUG_CATEGORY_INIT(dmabuf_transform_debug, "dmabuftransform", 0,
+                          "dmabuf upload and download: caps");
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
   object_class->set_property = gst_dmabuf_transform_set_property;
   object_class->get_property = gst_dmabuf_transform_get_property;
@@ -295,17 +311,28 @@ static void gst_dmabuf_transform_init(GstDmaBufTransform *self)
 
 namespace gstdrm {
 
-Stats &stats_of(GstDmaBufTransform *self) noexcept { return self->common->stats; }
+Stats &stats_of(GstDmaBufTransform *self) noexcept
+{
+  return self->common->stats;
+}
 
-ZeroCopy zero_copy_of(GstDmaBufTransform *self) noexcept { return self->common->zero_copy; }
+ZeroCopy zero_copy_of(GstDmaBufTransform *self) noexcept
+{
+  return self->common->zero_copy;
+}
 
-bool claim_error(GstDmaBufTransform *self) noexcept { return !self->common->explained.exchange(true); }
+bool claim_error(GstDmaBufTransform *self) noexcept
+{
+  return !self->common->explained.exchange(true);
+}
 
-void copy_metadata(GstDmaBufTransform *self, GstBuffer *from, GstBuffer *to, const GstVideoInfo &info)
+void copy_metadata(GstDmaBufTransform *self, GstBuffer *from, GstBuffer *to,
+                   const GstVideoInfo &info)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
   GST_BASE_TRANSFORM_GET_CLASS(trans)->copy_metadata(trans, from, to);
-  GstVideoCropMeta *crop = is_padded_frame(from, info) ? gst_buffer_get_video_crop_meta(to) : nullptr;
+  GstVideoCropMeta *crop =
+      is_padded_frame(from, info) ? gst_buffer_get_video_crop_meta(to) : nullptr;
   if (crop)
     gst_buffer_remove_meta(to, &crop->meta);
 }
@@ -318,14 +345,15 @@ std::string peer_name(GstPad *pad)
     if (GST_IS_GHOST_PAD(peer.get())) {
       peer.reset(gst_ghost_pad_get_target(GST_GHOST_PAD(peer.get())));
     } else if (GST_IS_PROXY_PAD(peer.get())) {
-      const auto outer = GstPtr<GstPad>::adopt(
-          GST_PAD(gst_proxy_pad_get_internal(GST_PROXY_PAD(peer.get()))));
+      const auto outer =
+          GstPtr<GstPad>::adopt(GST_PAD(gst_proxy_pad_get_internal(GST_PROXY_PAD(peer.get()))));
       peer.reset(outer ? gst_pad_get_peer(outer.get()) : nullptr);
     } else {
       break;
     }
   }
-  const auto element = GstPtr<GstElement>::adopt(peer ? gst_pad_get_parent_element(peer.get()) : nullptr);
+  const auto element =
+      GstPtr<GstElement>::adopt(peer ? gst_pad_get_parent_element(peer.get()) : nullptr);
   if (!element)
     return peer ? GST_PAD_NAME(peer.get()) : "nothing";
   GstElementFactory *factory = gst_element_get_factory(element.get());

@@ -30,7 +30,8 @@ struct GstDmaBufTransform {
 struct GstDmaBufTransformClass {
   GstBaseTransformClass parent_class;
   const gstdrm::CapsRules *rules;
-  // The nearest fix, as one sentence, for caps that upstream sent (or offers) and downstream refuses.
+  // The nearest fix, as one sentence, for caps that upstream sent (or offers) and downstream
+  // refuses.
   std::string (*suggest)(const GstCaps *upstream, const GstCaps *downstream);
 };
 
@@ -40,19 +41,21 @@ G_END_DECLS
 
 namespace gstdrm {
 
-// "vpxdec0 (vp8dec)": the element on the other end, also through the pads of bins; "nothing" for none.
+// "vpxdec0 (vp8dec)": the element on the other end, also through the pads of bins; "nothing" for
+// none.
 std::string peer_name(GstPad *pad);
 
 // The counters of the element.
 Stats &stats_of(GstDmaBufTransform *self) noexcept;
 ZeroCopy zero_copy_of(GstDmaBufTransform *self) noexcept;
 
-// Timestamps, flags and every meta that does not describe memory; a GstVideoCropMeta that copy_frame() has acted on is
-// left out.
-void copy_metadata(GstDmaBufTransform *self, GstBuffer *from, GstBuffer *to, const GstVideoInfo &info);
+// Timestamps, flags and every meta that does not describe memory; a GstVideoCropMeta that
+// copy_frame() has acted on is left out.
+void copy_metadata(GstDmaBufTransform *self, GstBuffer *from, GstBuffer *to,
+                   const GstVideoInfo &info);
 
-// True for the first failure of the negotiation under way: its error message is the only one. Upstream may try the same
-// caps again with every buffer.
+// True for the first failure of the negotiation under way: its error message is the only one.
+// Upstream may try the same caps again with every buffer.
 bool claim_error(GstDmaBufTransform *self) noexcept;
 
 } // namespace gstdrm

@@ -4,9 +4,10 @@
  * @title: dmabufupload
  * @short_description: system-memory video into DMA buffers
  *
- * Takes video in system memory and sends it as linear DMA buffers: `format=DMA_DRM` where downstream takes that, plain
- * `video/x-raw` in dmabuf memory where it knows no DMA_DRM. Upstream is offered a pool of such buffers; frames that
- * upstream writes there are passed on as they are, others are copied once, and counted in `drm-stats`.
+ * Takes video in system memory and sends it as linear DMA buffers: `format=DMA_DRM` where
+ * downstream takes that, plain `video/x-raw` in dmabuf memory where it knows no DMA_DRM. Upstream
+ * is offered a pool of such buffers; frames that upstream writes there are passed on as they are,
+ * others are copied once, and counted in `drm-stats`.
  *
  * ## Example
  * |[
@@ -21,8 +22,9 @@
 
 #include <gst/drm/drm.h>
 
-#include "gstdmabufframe.hpp"
 #include "gstdmabufexplain.hpp"
+#include "gstdmabufframe.hpp"
+#include "gstdmabufmemory.hpp"
 
 using gstdrm::GstPtr;
 
@@ -62,7 +64,8 @@ struct GstDmaBufUploadState {
 G_DEFINE_TYPE(GstDmaBufUpload, gst_dmabuf_upload, GST_TYPE_DMABUF_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(dmabufupload, "dmabufupload", GST_RANK_NONE, GST_TYPE_DMABUF_UPLOAD)
 
-// DMA_DRM always goes with a GstVideoMeta; a reader of plain video may know the default layout alone.
+// DMA_DRM always goes with a GstVideoMeta; a reader of plain video may know the default layout
+// alone.
 static bool may_pad_rows(const GstDmaBufUploadState *state)
 {
   return !state->plain_output || state->takes_video_meta;
@@ -75,7 +78,8 @@ static bool is_dmabuf_caps(GstCaps *caps)
   return gst_caps_features_contains(gst_caps_get_features(caps, 0), GST_CAPS_FEATURE_MEMORY_DMABUF);
 }
 
-static gboolean gst_dmabuf_upload_set_caps(GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps) noexcept
+static gboolean gst_dmabuf_upload_set_caps(GstBaseTransform *trans, GstCaps *incaps,
+                                           GstCaps *outcaps) noexcept
 {
   GstDmaBufUploadState *state = GST_DMABUF_UPLOAD(trans)->state;
   state->drop_pool();
@@ -98,55 +102,16 @@ static gboolean gst_dmabuf_upload_set_caps(GstBaseTransform *trans, GstCaps *inc
   return TRUE;
 }
 
-// Downstream's own allocator knows best where its device can read. Its pool is left alone: one pool cannot serve
-// both upstream and the copies here, nor hold caps of both dialects, an allocator can.
-static GstPtr<GstDrmAllocator> downstream_allocator(GstQuery *query, guint32 fourcc, bool may_pad)
-{
-  const auto usable = [=](GstAllocator *allocator) {
-    if (!allocator || !GST_IS_DRM_ALLOCATOR(allocator) ||
-        gst_drm_allocator_get_kind(GST_DRM_ALLOCATOR(allocator)) == GST_DRM_ALLOCATOR_KIND_MEMFD)
-      return false;
-    if (!may_pad && GST_OBJECT_FLAG_IS_SET(allocator, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC))
-      return false; // whole frames only, with the rows that its device wants
-    GstDrmFormatSet *formats = gst_drm_allocator_get_formats(GST_DRM_ALLOCATOR(allocator));
-    const bool found = !formats || gst_drm_format_set_contains(formats, fourcc, GST_DRM_MODIFIER_LINEAR);
-    g_clear_pointer(&formats, gst_drm_format_set_unref);
-    return found;
-  };
-  for (guint i = 0; i < gst_query_get_n_allocation_params(query); i++) {
-    GstAllocator *param = nullptr;
-    gst_query_parse_nth_allocation_param(query, i, &param, nullptr);
-    const auto allocator = GstPtr<GstAllocator>::adopt(param);
-    if (usable(param))
-      return GstPtr<GstDrmAllocator>::share(GST_DRM_ALLOCATOR(param));
-  }
-  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
-    GstBufferPool *pool = nullptr;
-    gst_query_parse_nth_allocation_pool(query, i, &pool, nullptr, nullptr, nullptr);
-    const auto owned = GstPtr<GstBufferPool>::adopt(pool);
-    if (!pool)
-      continue;
-    GstStructure *config = gst_buffer_pool_get_config(pool);
-    GstAllocator *borrowed = nullptr;
-    gst_buffer_pool_config_get_allocator(config, &borrowed, nullptr);
-    GstPtr<GstDrmAllocator> found;
-    if (usable(borrowed))
-      found = GstPtr<GstDrmAllocator>::share(GST_DRM_ALLOCATOR(borrowed));
-    gst_structure_free(config);
-    if (found)
-      return found;
-  }
-  return {};
-}
-
 static void announce_memfd(GstDmaBufUpload *self)
 {
   if (self->state->memfd_announced)
     return;
   self->state->memfd_announced = true;
   GST_ELEMENT_WARNING(self, RESOURCE, NOT_FOUND,
-                      ("%s found nothing on this machine that exports dma-bufs, and uses shared memory (memfd), which no "
-                       "device can import. Load udmabuf or a dma-heap (modprobe udmabuf), or check the permissions of "
+                      ("%s found nothing on this machine that exports dma-bufs, and uses shared "
+                       "memory (memfd), which no "
+                       "device can import. Load udmabuf or a dma-heap (modprobe udmabuf), or check "
+                       "the permissions of "
                        "/dev/udmabuf and /dev/dma_heap.",
                        GST_OBJECT_NAME(self)),
                       ("allocator=auto chose memfd"));
@@ -163,9 +128,11 @@ static bool choose_allocator(GstDmaBufUpload *self, GstQuery *query)
     device = state->device;
   }
   if (kind == GST_DRM_ALLOCATOR_KIND_AUTO && device.empty()) {
-    if (GstPtr<GstDrmAllocator> theirs = downstream_allocator(query, state->info.drm_fourcc, may_pad_rows(state))) {
+    if (GstPtr<GstDrmAllocator> theirs =
+            gstdrm::downstream_allocator(query, state->info.drm_fourcc, may_pad_rows(state))) {
       state->allocator = std::move(theirs);
-      GST_INFO_OBJECT(self, "using downstream's allocator %" GST_PTR_FORMAT, state->allocator.get());
+      GST_INFO_OBJECT(self, "using downstream's allocator %" GST_PTR_FORMAT,
+                      state->allocator.get());
       return true;
     }
   }
@@ -175,7 +142,8 @@ static bool choose_allocator(GstDmaBufUpload *self, GstQuery *query)
   if (!state->allocator) {
     if (gstdrm::claim_error(GST_DMABUF_TRANSFORM(self)))
       GST_ELEMENT_ERROR(self, RESOURCE, OPEN_READ_WRITE,
-                        ("%s has nothing to allocate dma-bufs from. %s. Choose another one with the property allocator.",
+                        ("%s has nothing to allocate dma-bufs from. %s. Choose another one with "
+                         "the property allocator.",
                          GST_OBJECT_NAME(self), error->message),
                         ("allocator kind %d, device '%s'", kind, device.c_str()));
     g_error_free(error);
@@ -188,7 +156,8 @@ static bool choose_allocator(GstDmaBufUpload *self, GstQuery *query)
   return true;
 }
 
-static gboolean gst_dmabuf_upload_decide_allocation(GstBaseTransform *trans, GstQuery *query) noexcept
+static gboolean gst_dmabuf_upload_decide_allocation(GstBaseTransform *trans,
+                                                    GstQuery *query) noexcept
 {
   GstDmaBufUpload *self = GST_DMABUF_UPLOAD(trans);
   GstDmaBufUploadState *state = self->state;
@@ -212,33 +181,14 @@ static gboolean gst_dmabuf_upload_decide_allocation(GstBaseTransform *trans, Gst
 
 // --- pools ---------------------------------------------------------------------------------------
 
-// A configured, inactive pool of dmabufs for frames of these plain caps; `size` gets the bytes of one.
-static GstPtr<GstBufferPool> new_pool(GstDmaBufUpload *self, GstCaps *plain_caps, guint min, bool video_meta, guint *size)
-{
-  GstVideoInfo vinfo;
-  if (!gst_video_info_from_caps(&vinfo, plain_caps))
-    return {};
-  auto pool = GstPtr<GstBufferPool>::adopt(gst_drm_buffer_pool_new(self->state->allocator.get()));
-  GstStructure *config = gst_buffer_pool_get_config(pool.get());
-  gst_buffer_pool_config_set_params(config, plain_caps, static_cast<guint>(GST_VIDEO_INFO_SIZE(&vinfo)), min, 0);
-  if (video_meta)
-    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-  if (!gst_buffer_pool_set_config(pool.get(), config)) {
-    GST_WARNING_OBJECT(self, "%" GST_PTR_FORMAT " refused %" GST_PTR_FORMAT, pool.get(), plain_caps);
-    return {};
-  }
-  config = gst_buffer_pool_get_config(pool.get());
-  gst_buffer_pool_config_get_params(config, nullptr, size, nullptr, nullptr);
-  gst_structure_free(config);
-  return pool;
-}
-
-static gboolean gst_dmabuf_upload_propose_allocation(GstBaseTransform *trans, GstQuery *decide_query,
+static gboolean gst_dmabuf_upload_propose_allocation(GstBaseTransform *trans,
+                                                     GstQuery *decide_query,
                                                      GstQuery *query) noexcept
 {
   GstDmaBufUpload *self = GST_DMABUF_UPLOAD(trans);
   GstDmaBufUploadState *state = self->state;
-  if (!GST_BASE_TRANSFORM_CLASS(gst_dmabuf_upload_parent_class)->propose_allocation(trans, decide_query, query))
+  if (!GST_BASE_TRANSFORM_CLASS(gst_dmabuf_upload_parent_class)
+           ->propose_allocation(trans, decide_query, query))
     return FALSE;
   if (gst_base_transform_is_passthrough(trans))
     return TRUE;
@@ -253,18 +203,20 @@ static gboolean gst_dmabuf_upload_propose_allocation(GstBaseTransform *trans, Gs
   GstPtr<GstBufferPool> pool;
   if (need_pool) {
     // Whoever can read a GstVideoMeta adds the option; others keep GStreamer's default layout.
-    pool = new_pool(self, caps, min, false, &size);
+    pool = gstdrm::new_pool(state->allocator.get(), caps, min, false, &size);
     if (!pool && may_pad_rows(state)) // dumb and GBM buffers have the rows that their device wants
-      pool = new_pool(self, caps, min, true, &size);
+      pool = gstdrm::new_pool(state->allocator.get(), caps, min, true, &size);
     if (!pool)
       return FALSE;
   }
   gst_query_add_allocation_pool(query, pool.get(), size, min, 0);
   state->offer = need_pool ? Offer::Made : Offer::Declined;
-  // For a decoder with a pool of its own. Dumb and GBM buffers come in whole frames, they have no such call.
+  // For a decoder with a pool of its own. Dumb and GBM buffers come in whole frames, they have no
+  // such call.
   if (!GST_OBJECT_FLAG_IS_SET(state->allocator.get(), GST_ALLOCATOR_FLAG_CUSTOM_ALLOC))
     gst_query_add_allocation_param(query, GST_ALLOCATOR(state->allocator.get()), nullptr);
-  if (may_pad_rows(state) && !gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
+  if (may_pad_rows(state) &&
+      !gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
     gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   GST_DEBUG_OBJECT(self, "offering %" GST_PTR_FORMAT " to %s", pool.get(),
                    gstdrm::peer_name(GST_BASE_TRANSFORM_SINK_PAD(trans)).c_str());
@@ -303,8 +255,10 @@ static GstFlowReturn refuse_copy(GstDmaBufUpload *self, const char *reason)
 {
   const std::string upstream = gstdrm::peer_name(GST_BASE_TRANSFORM_SINK_PAD(self));
   GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS,
-                    ("%s may not copy (zero-copy=require), but frames of %s would have to be: %s. Use an upstream element "
-                     "that writes into the pool it is offered (a decoder with direct rendering), or zero-copy=prefer.",
+                    ("%s may not copy (zero-copy=require), but frames of %s would have to be: %s. "
+                     "Use an upstream element "
+                     "that writes into the pool it is offered (a decoder with direct rendering), "
+                     "or zero-copy=prefer.",
                      GST_OBJECT_NAME(self), upstream.c_str(), reason),
                     (nullptr));
   return GST_FLOW_ERROR;
@@ -314,7 +268,8 @@ static GstFlowReturn fail(GstDmaBufUpload *self, const gstdrm::Error &error)
 {
   GST_ELEMENT_ERROR(self, RESOURCE, FAILED,
                     ("%s cannot take a frame of %s. %s.", GST_OBJECT_NAME(self),
-                     gstdrm::peer_name(GST_BASE_TRANSFORM_SINK_PAD(self)).c_str(), error.message.c_str()),
+                     gstdrm::peer_name(GST_BASE_TRANSFORM_SINK_PAD(self)).c_str(),
+                     error.message.c_str()),
                     (nullptr));
   return GST_FLOW_ERROR;
 }
@@ -325,27 +280,31 @@ static GstFlowReturn acquire(GstDmaBufUpload *self, GstPtr<GstBuffer> &buffer)
   GstDmaBufUploadState *state = self->state;
   if (!state->copy_pool) {
     guint size = 0;
-    state->copy_pool =
-        new_pool(self, state->plain_caps.get(), state->held_downstream + 1, may_pad_rows(state), &size);
+    state->copy_pool = gstdrm::new_pool(state->allocator.get(), state->plain_caps.get(),
+                                        state->held_downstream + 1, may_pad_rows(state), &size);
     if (!state->copy_pool || !gst_buffer_pool_set_active(state->copy_pool.get(), TRUE)) {
       state->copy_pool.reset();
-      GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT,
-                        ("%s cannot allocate dma-bufs of %dx%d %s%s. The log of the category drmallocator says why; try "
-                         "another one with the property allocator.",
-                         GST_OBJECT_NAME(self), state->info.vinfo.width, state->info.vinfo.height,
-                         gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&state->info.vinfo)),
-                         may_pad_rows(state) ? "" : " without padded rows, as downstream reads no GstVideoMeta"),
-                        (nullptr));
+      GST_ELEMENT_ERROR(
+          self, RESOURCE, NO_SPACE_LEFT,
+          ("%s cannot allocate dma-bufs of %dx%d %s%s. The log of the category drmallocator says "
+           "why; try "
+           "another one with the property allocator.",
+           GST_OBJECT_NAME(self), state->info.vinfo.width, state->info.vinfo.height,
+           gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&state->info.vinfo)),
+           may_pad_rows(state) ? "" : " without padded rows, as downstream reads no GstVideoMeta"),
+          (nullptr));
       return GST_FLOW_ERROR;
     }
   }
   GstBuffer *acquired = nullptr;
-  const GstFlowReturn ret = gst_buffer_pool_acquire_buffer(state->copy_pool.get(), &acquired, nullptr);
+  const GstFlowReturn ret =
+      gst_buffer_pool_acquire_buffer(state->copy_pool.get(), &acquired, nullptr);
   buffer.reset(acquired);
   return ret;
 }
 
-static GstFlowReturn copy(GstDmaBufUpload *self, GstBuffer *input, const char *reason, GstBuffer **outbuf)
+static GstFlowReturn copy(GstDmaBufUpload *self, GstBuffer *input, const char *reason,
+                          GstBuffer **outbuf)
 {
   GstDmaBufUploadState *state = self->state;
   GstDmaBufTransform *base = GST_DMABUF_TRANSFORM(self);
@@ -367,7 +326,8 @@ static GstFlowReturn copy(GstDmaBufUpload *self, GstBuffer *input, const char *r
   return GST_FLOW_OK;
 }
 
-static GstFlowReturn gst_dmabuf_upload_generate_output(GstBaseTransform *trans, GstBuffer **outbuf) noexcept
+static GstFlowReturn gst_dmabuf_upload_generate_output(GstBaseTransform *trans,
+                                                       GstBuffer **outbuf) noexcept
 {
   GstDmaBufUpload *self = GST_DMABUF_UPLOAD(trans);
   auto input = GstPtr<GstBuffer>::adopt(std::exchange(trans->queued_buf, nullptr));
@@ -403,7 +363,8 @@ static gboolean gst_dmabuf_upload_stop(GstBaseTransform *trans) noexcept
 
 // --- GObject -------------------------------------------------------------------------------------
 
-static void gst_dmabuf_upload_set_property(GObject *object, guint id, const GValue *value, GParamSpec *pspec) noexcept
+static void gst_dmabuf_upload_set_property(GObject *object, guint id, const GValue *value,
+                                           GParamSpec *pspec) noexcept
 {
   GstDmaBufUploadState *state = GST_DMABUF_UPLOAD(object)->state;
   const std::lock_guard lock(state->properties_lock);
@@ -415,7 +376,8 @@ static void gst_dmabuf_upload_set_property(GObject *object, guint id, const GVal
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }
 
-static void gst_dmabuf_upload_get_property(GObject *object, guint id, GValue *value, GParamSpec *pspec) noexcept
+static void gst_dmabuf_upload_get_property(GObject *object, guint id, GValue *value,
+                                           GParamSpec *pspec) noexcept
 {
   GstDmaBufUploadState *state = GST_DMABUF_UPLOAD(object)->state;
   const std::lock_guard lock(state->properties_lock);
@@ -435,8 +397,8 @@ static void gst_dmabuf_upload_finalize(GObject *object) noexcept
 
 static void install_properties(GObjectClass *object_class)
 {
-  const auto flags =
-      static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_MUTABLE_READY);
   g_object_class_install_property(
       object_class, PROP_ALLOCATOR,
       g_param_spec_enum("allocator", "Allocator",
@@ -444,10 +406,11 @@ static void install_properties(GObjectClass *object_class)
                         GST_TYPE_DRM_ALLOCATOR_KIND, GST_DRM_ALLOCATOR_KIND_AUTO, flags));
   g_object_class_install_property(
       object_class, PROP_DEVICE,
-      g_param_spec_string("device", "Device",
-                          "Name of the dma-heap (\"system\"), or path of the DRM node, for the allocator; "
-                          "unset: the first that works",
-                          nullptr, flags));
+      g_param_spec_string(
+          "device", "Device",
+          "Name of the dma-heap (\"system\"), or path of the DRM node, for the allocator; "
+          "unset: the first that works",
+          nullptr, flags));
 }
 
 static void gst_dmabuf_upload_class_init(GstDmaBufUploadClass *klass)
@@ -479,4 +442,7 @@ static void gst_dmabuf_upload_class_init(GstDmaBufUploadClass *klass)
   trans_class->stop = gst_dmabuf_upload_stop;
 }
 
-static void gst_dmabuf_upload_init(GstDmaBufUpload *self) { self->state = new GstDmaBufUploadState; }
+static void gst_dmabuf_upload_init(GstDmaBufUpload *self)
+{
+  self->state = new GstDmaBufUploadState;
+}

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "config.h"
-
 #include <gst/gst.h>
 
+#include "config.h"
 #include "gstdmabufdownload.hpp"
 #include "gstdmabufupload.hpp"
 
@@ -13,5 +12,6 @@ static gboolean plugin_init(GstPlugin *plugin) noexcept
   return upload && download;
 }
 
-GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, dmabuf, "Video frames to and from DMA buffers", plugin_init,
-                  VERSION, GST_LICENSE, GST_PACKAGE_NAME, GST_PACKAGE_ORIGIN)
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, dmabuf,
+                  "Video frames to and from DMA buffers", plugin_init, VERSION, GST_LICENSE,
+                  GST_PACKAGE_NAME, GST_PACKAGE_ORIGIN)

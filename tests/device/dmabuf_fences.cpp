@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The CPU touches no frame before its device is done. These tests check order: the fence is signalled by another
-// thread, after it has noted that it does so.
-#include "support/dmabuf_elements.hpp"
-
+// The CPU touches no frame before its device is done. These tests check order: the fence is
+// signalled by another thread, after it has noted that it does so.
 #include <atomic>
 
+#include "support/dmabuf_elements.hpp"
 #include "support/sw_sync.hpp"
 
 namespace {
@@ -16,7 +15,10 @@ using gstdrm::UniqueFd;
 const std::string kPlain = plain_caps("NV12", 641, 481);
 const std::string kDmaBuf = dmabuf_caps("NV12", 641, 481);
 
-int dmabuf_fd(GstBuffer *buffer) { return gst_dmabuf_memory_get_fd(gst_buffer_peek_memory(buffer, 0)); }
+int dmabuf_fd(GstBuffer *buffer)
+{
+  return gst_dmabuf_memory_get_fd(gst_buffer_peek_memory(buffer, 0));
+}
 
 enum class Kind { Acquire, Implicit };
 
@@ -26,10 +28,11 @@ GstBuffer *unfinished_frame(Timeline &timeline, Kind kind)
   GstBuffer *buffer = new_dmabuf_frame("udmabuf", kPlain, 1);
   const UniqueFd fence(timeline.fence(1));
   GError *error = nullptr;
-  const bool attached =
-      kind == Kind::Acquire
-          ? gst_drm_sync_meta_add_acquire_fence(gst_buffer_add_drm_sync_meta(buffer), fence.get(), &error)
-          : gst_drm_dmabuf_import_fence(dmabuf_fd(buffer), fence.get(), GST_DRM_ACCESS_WRITE, &error);
+  const bool attached = kind == Kind::Acquire
+                            ? gst_drm_sync_meta_add_acquire_fence(
+                                  gst_buffer_add_drm_sync_meta(buffer), fence.get(), &error)
+                            : gst_drm_dmabuf_import_fence(dmabuf_fd(buffer), fence.get(),
+                                                          GST_DRM_ACCESS_WRITE, &error);
   fail_unless(attached, "%s", error ? error->message : "");
   return buffer;
 }
@@ -37,7 +40,10 @@ GstBuffer *unfinished_frame(Timeline &timeline, Kind kind)
 // Signals the timeline a little later.
 class Device {
 public:
-  explicit Device(Timeline &timeline) : timeline_(timeline), thread_(g_thread_new("device", run, this)) {}
+  explicit Device(Timeline &timeline)
+      : timeline_(timeline), thread_(g_thread_new("device", run, this))
+  {
+  }
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
   ~Device() { g_thread_join(thread_); }
@@ -97,8 +103,9 @@ GST_START_TEST(test_hang)
   const Harness h("dmabufdownload");
   fail_unless(h.negotiate(kDmaBuf));
   Timeline timeline;
-  fail_unless_equals_int(gst_harness_push(h.get(), unfinished_frame(timeline, __i__ ? Kind::Implicit : Kind::Acquire)),
-                         GST_FLOW_ERROR);
+  fail_unless_equals_int(
+      gst_harness_push(h.get(), unfinished_frame(timeline, __i__ ? Kind::Implicit : Kind::Acquire)),
+      GST_FLOW_ERROR);
   CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), "5000 ms", "src");
 }
 GST_END_TEST
@@ -111,7 +118,8 @@ GST_START_TEST(test_upload_passes_fence)
   Timeline timeline;
   const auto out = h.push(unfinished_frame(timeline, Kind::Acquire));
   fail_unless_equals_uint64(h.stat("waits"), 0);
-  const UniqueFd fence(gst_drm_sync_meta_dup_acquire_fence(gst_buffer_get_drm_sync_meta(out.get())));
+  const UniqueFd fence(
+      gst_drm_sync_meta_dup_acquire_fence(gst_buffer_get_drm_sync_meta(out.get())));
   GstDrmFenceState state = GST_DRM_FENCE_STATE_SIGNALLED;
   fail_unless(gst_drm_fence_get_state(fence.get(), &state, nullptr));
   fail_unless_equals_int(state, GST_DRM_FENCE_STATE_PENDING);

@@ -9,17 +9,18 @@
 
 #include <unistd.h>
 
-#include "support/check_main.hpp"
-
 #include <gst/check/gstharness.h>
 #include <gst/drm/core/format.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/video/video.h>
 
+#include "support/check_main.hpp"
+
 namespace gstdrm::test {
 
-// Allocators to run with: memfd where there is no kernel to ask for more; tests/device names the real ones.
+// Allocators to run with: memfd where there is no kernel to ask for more; tests/device names the
+// real ones.
 #ifndef GST_DRM_TEST_KINDS
 #define GST_DRM_TEST_KINDS "memfd"
 #endif
@@ -44,15 +45,16 @@ inline std::string text_of(const GstCaps *caps)
 
 inline std::string plain_caps(const char *format, int width, int height)
 {
-  return std::string("video/x-raw, format=(string)") + format + ", width=(int)" + std::to_string(width) +
-         ", height=(int)" + std::to_string(height) + ", framerate=(fraction)30/1";
+  return std::string("video/x-raw, format=(string)") + format + ", width=(int)" +
+         std::to_string(width) + ", height=(int)" + std::to_string(height) +
+         ", framerate=(fraction)30/1";
 }
 
 inline std::string dmabuf_caps(const char *drm_format, int width, int height)
 {
-  return std::string("video/x-raw(memory:DMABuf), format=(string)DMA_DRM, drm-format=(string)") + drm_format +
-         ", width=(int)" + std::to_string(width) + ", height=(int)" + std::to_string(height) +
-         ", framerate=(fraction)30/1";
+  return std::string("video/x-raw(memory:DMABuf), format=(string)DMA_DRM, drm-format=(string)") +
+         drm_format + ", width=(int)" + std::to_string(width) + ", height=(int)" +
+         std::to_string(height) + ", framerate=(fraction)30/1";
 }
 
 // "dmabufupload allocator=memfd"
@@ -65,7 +67,8 @@ inline GstElement *make_element(const std::string &description)
   fail_unless(element != nullptr, "no element %s", word.c_str());
   while (words >> word) {
     const std::size_t equals = word.find('=');
-    gst_util_set_object_arg(G_OBJECT(element), word.substr(0, equals).c_str(), word.substr(equals + 1).c_str());
+    gst_util_set_object_arg(G_OBJECT(element), word.substr(0, equals).c_str(),
+                            word.substr(equals + 1).c_str());
   }
   return element;
 }
@@ -173,7 +176,8 @@ public:
   }
 
   // The answer to an ALLOCATION query of upstream, in `query`.
-  [[nodiscard]] GstPtr<GstQuery> ask_allocation(const std::string &caps, bool need_pool = true) const
+  [[nodiscard]] GstPtr<GstQuery> ask_allocation(const std::string &caps,
+                                                bool need_pool = true) const
   {
     auto query = GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps_of(caps).get(), need_pool));
     return gst_pad_peer_query(h_->srcpad, query.get()) ? query : GstPtr<GstQuery>();
@@ -225,42 +229,50 @@ inline std::uint8_t pattern(guint seed, guint plane, guint row, guint column)
 }
 
 // Calls f(plane, row, data, bytes) for each row of pixels.
-template <typename F> void for_each_row(GstBuffer *buffer, const GstVideoInfo &info, GstMapFlags flags, F &&f)
+template <typename F>
+void for_each_row(GstBuffer *buffer, const GstVideoInfo &info, GstMapFlags flags, F &&f)
 {
   guint64 modifier = 0;
-  const FourccInfo *layout = fourcc_info(gst_drm_format_from_video_format(GST_VIDEO_INFO_FORMAT(&info), &modifier));
+  const FourccInfo *layout =
+      fourcc_info(gst_drm_format_from_video_format(GST_VIDEO_INFO_FORMAT(&info), &modifier));
   fail_unless(layout != nullptr, "%s", GST_VIDEO_INFO_NAME(&info));
   GstVideoFrame frame;
   fail_unless(gst_video_frame_map(&frame, &info, buffer, flags));
   for (guint plane = 0; plane < GST_VIDEO_INFO_N_PLANES(&info); plane++)
-    for (guint row = 0; row < plane_rows(layout->planes[plane], static_cast<guint>(info.height)); row++)
+    for (guint row = 0; row < plane_rows(layout->planes[plane], static_cast<guint>(info.height));
+         row++)
       f(plane, row,
         static_cast<std::uint8_t *>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane)) +
-            static_cast<gsize>(row) * static_cast<gsize>(GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane)),
+            static_cast<gsize>(row) *
+                static_cast<gsize>(GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane)),
         plane_row_bytes(layout->planes[plane], static_cast<guint>(info.width)));
   gst_video_frame_unmap(&frame);
 }
 
 inline void draw(GstBuffer *buffer, const GstVideoInfo &info, guint seed = 0)
 {
-  for_each_row(buffer, info, GST_MAP_WRITE, [&](guint plane, guint row, std::uint8_t *data, std::size_t bytes) {
-    for (guint x = 0; x < bytes; x++)
-      data[x] = pattern(seed, plane, row, x);
-  });
+  for_each_row(buffer, info, GST_MAP_WRITE,
+               [&](guint plane, guint row, std::uint8_t *data, std::size_t bytes) {
+                 for (guint x = 0; x < bytes; x++)
+                   data[x] = pattern(seed, plane, row, x);
+               });
 }
 
 inline void check_drawn(GstBuffer *buffer, const GstVideoInfo &info, guint seed = 0)
 {
   std::vector<std::uint8_t> expected;
-  for_each_row(buffer, info, GST_MAP_READ, [&](guint plane, guint row, std::uint8_t *data, std::size_t bytes) {
-    expected.resize(bytes);
-    for (guint x = 0; x < bytes; x++)
-      expected[x] = pattern(seed, plane, row, x);
-    const auto differs = std::mismatch(expected.begin(), expected.end(), data);
-    if (differs.first != expected.end())
-      fail("%s plane %u row %u byte %d: got %u, expected %u", GST_VIDEO_INFO_NAME(&info), plane, row,
-           static_cast<int>(differs.first - expected.begin()), *differs.second, *differs.first);
-  });
+  for_each_row(buffer, info, GST_MAP_READ,
+               [&](guint plane, guint row, std::uint8_t *data, std::size_t bytes) {
+                 expected.resize(bytes);
+                 for (guint x = 0; x < bytes; x++)
+                   expected[x] = pattern(seed, plane, row, x);
+                 const auto differs = std::mismatch(expected.begin(), expected.end(), data);
+                 if (differs.first != expected.end())
+                   fail("%s plane %u row %u byte %d: got %u, expected %u",
+                        GST_VIDEO_INFO_NAME(&info), plane, row,
+                        static_cast<int>(differs.first - expected.begin()), *differs.second,
+                        *differs.first);
+               });
 }
 
 // A drawn frame in system memory, without a GstVideoMeta.
@@ -281,7 +293,8 @@ inline GstBuffer *new_dmabuf_frame(const char *kind, const std::string &plain, g
   GEnumClass *kinds = G_ENUM_CLASS(g_type_class_ref(GST_TYPE_DRM_ALLOCATOR_KIND));
   GError *error = nullptr;
   GstDrmAllocator *allocator = gst_drm_allocator_new(
-      static_cast<GstDrmAllocatorKind>(g_enum_get_value_by_nick(kinds, kind)->value), nullptr, &error);
+      static_cast<GstDrmAllocatorKind>(g_enum_get_value_by_nick(kinds, kind)->value), nullptr,
+      &error);
   g_type_class_unref(kinds);
   fail_unless(allocator != nullptr, "%s: %s", kind, error ? error->message : "");
   const GstVideoInfo info = video_info(plain);
@@ -289,7 +302,8 @@ inline GstBuffer *new_dmabuf_frame(const char *kind, const std::string &plain, g
   guint64 modifier = 0;
   GstBuffer *buffer = gst_drm_allocator_alloc_frame(
       allocator, gst_drm_format_from_video_format(GST_VIDEO_INFO_FORMAT(&info), &modifier),
-      static_cast<guint>(info.width), static_cast<guint>(info.height), &linear, 1, nullptr, nullptr, &error);
+      static_cast<guint>(info.width), static_cast<guint>(info.height), &linear, 1, nullptr, nullptr,
+      &error);
   fail_unless(buffer != nullptr, "%s: %s", kind, error ? error->message : "");
   gst_object_unref(allocator);
   draw(buffer, info, seed);

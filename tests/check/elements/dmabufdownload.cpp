@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// dmabufdownload: caps, frames passed on and copied, and refusals. tests/device runs this with the kernel's exporters.
-#include "support/dmabuf_elements.hpp"
-
+// dmabufdownload: caps, frames passed on and copied, and refusals. tests/device runs this with the
+// kernel's exporters.
 #include <fcntl.h>
+
+#include "support/dmabuf_elements.hpp"
 
 namespace {
 
@@ -13,11 +14,15 @@ const std::string kPlain = plain_caps("NV12", 641, 481);
 const std::string kDmaBuf = dmabuf_caps("NV12", 641, 481);
 
 // NV12 with padded rows
-GstBuffer *padded_frame(guint seed = 0) { return new_dmabuf_frame(test_kinds().front(), kPlain, seed); }
+GstBuffer *padded_frame(guint seed = 0)
+{
+  return new_dmabuf_frame(test_kinds().front(), kPlain, seed);
+}
 
 class Download : public Harness {
 public:
-  explicit Download(bool reads_meta, const char *more = "") : Harness(std::string("dmabufdownload ") + more)
+  explicit Download(bool reads_meta, const char *more = "")
+      : Harness(std::string("dmabufdownload ") + more)
   {
     if (reads_meta)
       gst_harness_add_propose_allocation_meta(get(), GST_VIDEO_META_API_TYPE, nullptr);
@@ -35,22 +40,54 @@ struct CapsRow {
 const std::vector<CapsRow> &caps_rows()
 {
   static const std::vector<CapsRow> rows = {
-      {"linear", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=64, height=64", "ANY", "NV12"},
-      {"byte order reads backwards", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=XR24, width=64, height=64", "video/x-raw", "BGRx"},
-      {"fourcc with spaces", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=(string)\"R8\\ \\ \", width=64, height=64", "ANY", "GRAY8"},
+      {"linear", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=64, height=64",
+       "ANY", "NV12"},
+      {"byte order reads backwards",
+       "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=XR24, width=64, height=64",
+       "video/x-raw", "BGRx"},
+      {"fourcc with spaces",
+       "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=(string)\"R8\\ \\ \", width=64, "
+       "height=64",
+       "ANY", "GRAY8"},
       {"plain", "video/x-raw, format=I420, width=64, height=64", "ANY", "I420"},
-      {"tiled", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0100000000000002, width=64, height=64", "ANY", "",
+      {"tiled",
+       "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0100000000000002, width=64, "
+       "height=64",
+       "ANY",
+       "",
        {"NV12:0x0100000000000002", "INTEL_Y_TILED", "a CPU cannot read", "glupload ! gldownload"}},
-      {"named tiling", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0900000000000001, width=64, height=64", "ANY", "",
+      {"named tiling",
+       "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0900000000000001, width=64, "
+       "height=64",
+       "ANY",
+       "",
        {"NV12:0x0900000000000001", "a CPU cannot read"}},
-      {"fourcc without a GstVideoFormat", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=AB4H, width=64, height=64", "ANY", "",
+      {"fourcc without a GstVideoFormat",
+       "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=AB4H, width=64, height=64",
+       "ANY",
+       "",
        {"AB4H", "no GstVideoFormat"}},
-      {"written linear modifier", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0000000000000000, width=64, height=64", "ANY", "", {"NV12"}},
-      {"implicit modifier", "video/x-raw(memory:DMABuf), format=NV12, width=64, height=64", "ANY", "", {"implicit modifier"}},
-      {"downstream wants another format", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=64, height=64",
-       "video/x-raw, format=I420", "", {"plain I420", "videoconvert after it"}},
-      {"downstream wants another size", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=64, height=64",
-       "video/x-raw, width=32", "", {"width 64 against 32", "videoconvertscale"}},
+      {"written linear modifier",
+       "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0000000000000000, width=64, "
+       "height=64",
+       "ANY",
+       "",
+       {"NV12"}},
+      {"implicit modifier",
+       "video/x-raw(memory:DMABuf), format=NV12, width=64, height=64",
+       "ANY",
+       "",
+       {"implicit modifier"}},
+      {"downstream wants another format",
+       "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=64, height=64",
+       "video/x-raw, format=I420",
+       "",
+       {"plain I420", "videoconvert after it"}},
+      {"downstream wants another size",
+       "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=64, height=64",
+       "video/x-raw, width=32",
+       "",
+       {"width 64 against 32", "videoconvertscale"}},
   };
   return rows;
 }
@@ -63,29 +100,34 @@ GST_START_TEST(test_caps)
   const bool accepted = h.negotiate(row.upstream);
   fail_unless(accepted == (row.result[0] != '\0'), "%s: %s", row.name, h.last_error().c_str());
   if (accepted) {
-    const std::string expected = std::string("video/x-raw, width=64, height=64, format=") + row.result;
-    fail_unless(gst_caps_is_equal(h.output_caps().get(), caps_of(expected).get()), "%s: %s", row.name,
-                text_of(h.output_caps().get()).c_str());
+    const std::string expected =
+        std::string("video/x-raw, width=64, height=64, format=") + row.result;
+    fail_unless(gst_caps_is_equal(h.output_caps().get(), caps_of(expected).get()), "%s: %s",
+                row.name, text_of(h.output_caps().get()).c_str());
     return;
   }
   h.negotiate(row.upstream);
   const std::vector<std::string> errors = h.messages(GST_MESSAGE_ERROR);
   fail_unless(errors.size() == 1, "%s: %zu errors", row.name, errors.size());
   for (const char *part : row.says)
-    fail_unless(errors.front().find(part) != std::string::npos, "%s: '%s' does not say '%s'", row.name,
-                errors.front().c_str(), part);
+    fail_unless(errors.front().find(part) != std::string::npos, "%s: '%s' does not say '%s'",
+                row.name, errors.front().c_str(), part);
 }
 GST_END_TEST
 
 GST_START_TEST(test_query)
 {
   const Download h(true);
-  gst_harness_set_sink_caps(h.get(), caps_of("video/x-raw, format={NV12, BGRx}, width=[64, 128]").release());
+  gst_harness_set_sink_caps(h.get(),
+                            caps_of("video/x-raw, format={NV12, BGRx}, width=[64, 128]").release());
   gst_harness_play(h.get());
   const auto answer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(h.get()->srcpad, nullptr));
-  const auto expected = caps_of("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, XR24}, width=[64, 128], height=[1, 2147483647]; "
-                                "video/x-raw, format={BGRx, NV12}, width=[64, 128], height=[1, 2147483647]");
-  fail_unless(gst_caps_is_strictly_equal(answer.get(), expected.get()), "%s", text_of(answer.get()).c_str());
+  const auto expected =
+      caps_of("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, XR24}, width=[64, "
+              "128], height=[1, 2147483647]; "
+              "video/x-raw, format={BGRx, NV12}, width=[64, 128], height=[1, 2147483647]");
+  fail_unless(gst_caps_is_strictly_equal(answer.get(), expected.get()), "%s",
+              text_of(answer.get()).c_str());
   const auto tiled = caps_of(dmabuf_caps("NV12:0x0100000000000002", 64, 64));
   fail_if(gst_pad_peer_query_accept_caps(h.get()->srcpad, tiled.get()));
 }
@@ -109,7 +151,8 @@ GST_START_TEST(test_same_memory)
 }
 GST_END_TEST
 
-// A reader of the default layout alone: what has it is passed on, what is padded is copied, and that is said once.
+// A reader of the default layout alone: what has it is passed on, what is padded is copied, and
+// that is said once.
 GST_START_TEST(test_no_video_meta)
 {
   const Download h(false);
@@ -139,12 +182,13 @@ GST_START_TEST(test_downstream_pool)
   static GstBufferPool *pool = nullptr;
   pool = gst_buffer_pool_new();
   const Download h(false);
-  gst_pad_set_query_function(h.get()->sinkpad, [](GstPad *pad, GstObject *parent, GstQuery *query) -> gboolean {
-    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
-      return gst_pad_query_default(pad, parent, query);
-    gst_query_add_allocation_pool(query, pool, 1, 2, 0);
-    return TRUE;
-  });
+  gst_pad_set_query_function(h.get()->sinkpad,
+                             [](GstPad *pad, GstObject *parent, GstQuery *query) -> gboolean {
+                               if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+                                 return gst_pad_query_default(pad, parent, query);
+                               gst_query_add_allocation_pool(query, pool, 1, 2, 0);
+                               return TRUE;
+                             });
   fail_unless(h.negotiate(kDmaBuf));
   const auto out = h.push(padded_frame(6));
   fail_unless(out->pool == pool);
@@ -171,7 +215,8 @@ GST_START_TEST(test_pseudo_format)
   const auto kept = GstPtr<GstBuffer>::adopt(padded_frame(8));
   gst_buffer_get_video_meta(kept.get())->format = GST_DRM_VIDEO_FORMAT_DMA_DRM;
   const auto out = h.push(gst_buffer_ref(kept.get()));
-  fail_unless_equals_int(gst_buffer_get_video_meta(kept.get())->format, GST_DRM_VIDEO_FORMAT_DMA_DRM);
+  fail_unless_equals_int(gst_buffer_get_video_meta(kept.get())->format,
+                         GST_DRM_VIDEO_FORMAT_DMA_DRM);
   fail_unless_equals_int(gst_buffer_get_video_meta(out.get())->format, GST_VIDEO_FORMAT_NV12);
   fail_unless(gst_buffer_peek_memory(out.get(), 0) == gst_buffer_peek_memory(kept.get(), 0));
   fail_unless(gst_buffer_get_parent_buffer_meta(out.get()) != nullptr);
@@ -241,10 +286,11 @@ GST_START_TEST(test_unmappable)
 {
   const Download h(true);
   fail_unless(h.negotiate(kDmaBuf));
-  // a write-only description of a memfd cannot be mapped for reading; dma-bufs cannot be opened anew
+  // a write-only description of a memfd cannot be mapped for reading; dma-bufs cannot be opened
+  // anew
   GstBuffer *buffer = new_dmabuf_frame("memfd", kPlain);
-  g_autofree gchar *path =
-      g_strdup_printf("/proc/self/fd/%d", gst_dmabuf_memory_get_fd(gst_buffer_peek_memory(buffer, 0)));
+  g_autofree gchar *path = g_strdup_printf(
+      "/proc/self/fd/%d", gst_dmabuf_memory_get_fd(gst_buffer_peek_memory(buffer, 0)));
   const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
   fail_unless(fd >= 0, "%s: %s", path, g_strerror(errno));
   GstAllocator *allocator = gst_dmabuf_allocator_new();

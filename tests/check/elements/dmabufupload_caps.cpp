@@ -17,11 +17,16 @@ GST_START_TEST(test_templates)
   for (const char *name : {"sink", "src"}) {
     GstPadTemplate *tmpl = gst_element_get_pad_template(h.element(), name);
     const auto caps = GstPtr<GstCaps>::adopt(gst_pad_template_get_caps(tmpl));
-    fail_unless(gst_caps_is_subset(caps_of(dmabuf_caps("NV12:0x0100000000000002", 64, 64)).get(), caps.get()));
-    fail_unless(gst_caps_is_subset(caps_of(kNv12).get(), caps.get()), "%s", text_of(caps.get()).c_str());
-    fail_if(gst_caps_can_intersect(caps.get(), caps_of("video/x-raw, format=NV12_4L4").get()), "tiled format");
-    fail_if(gst_caps_can_intersect(caps.get(), caps_of("video/x-raw, format=RGB8P").get()), "palette");
-    fail_if(gst_caps_can_intersect(caps.get(), caps_of("video/x-raw(memory:DMABuf), format=NV12").get()));
+    fail_unless(gst_caps_is_subset(caps_of(dmabuf_caps("NV12:0x0100000000000002", 64, 64)).get(),
+                                   caps.get()));
+    fail_unless(gst_caps_is_subset(caps_of(kNv12).get(), caps.get()), "%s",
+                text_of(caps.get()).c_str());
+    fail_if(gst_caps_can_intersect(caps.get(), caps_of("video/x-raw, format=NV12_4L4").get()),
+            "tiled format");
+    fail_if(gst_caps_can_intersect(caps.get(), caps_of("video/x-raw, format=RGB8P").get()),
+            "palette");
+    fail_if(gst_caps_can_intersect(caps.get(),
+                                   caps_of("video/x-raw(memory:DMABuf), format=NV12").get()));
   }
   guint n_formats = 0;
   const GstVideoFormat *formats = gst_video_formats_raw(&n_formats);
@@ -30,7 +35,8 @@ GST_START_TEST(test_templates)
   for (guint i = 0; i < n_formats; i++) {
     guint64 modifier = 1;
     const char *name = gst_video_format_to_string(formats[i]);
-    const bool linear = gst_drm_format_from_video_format(formats[i], &modifier) != 0 && modifier == 0;
+    const bool linear =
+        gst_drm_format_from_video_format(formats[i], &modifier) != 0 && modifier == 0;
     const auto caps = caps_of(plain_caps(name, 64, 64));
     fail_unless(gst_caps_is_subset(caps.get(), sink.get()) == linear, "%s", name);
   }
@@ -47,22 +53,36 @@ struct NegotiationRow {
 constexpr NegotiationRow kNegotiation[] = {
     {"anything", "NV12", "ANY", "NV12"},
     {"any drm-format", "I420", "video/x-raw(memory:DMABuf), format=DMA_DRM", "YU12"},
-    {"linear in a list", "NV12", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={XR24, NV12:0x0100000000000002, NV12}", "NV12"},
-    {"byte order reads backwards", "BGRx", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={XR24, XB24}", "XR24"},
-    {"fourcc with spaces", "GRAY8", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={(string)\"R8\\ \\ \", XR24}", "R8  "},
+    {"linear in a list", "NV12",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={XR24, NV12:0x0100000000000002, NV12}",
+     "NV12"},
+    {"byte order reads backwards", "BGRx",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={XR24, XB24}", "XR24"},
+    {"fourcc with spaces", "GRAY8",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={(string)\"R8\\ \\ \", XR24}", "R8  "},
     {"plain only", "NV12", "video/x-raw, format={I420, NV12}", "plain"},
-    {"both, plain first", "NV12", "video/x-raw, format=NV12; video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12", "NV12"},
-    {"both, in different formats", "NV12", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=XR24; video/x-raw, format=NV12", "plain"},
+    {"both, plain first", "NV12",
+     "video/x-raw, format=NV12; video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12",
+     "NV12"},
+    {"both, in different formats", "NV12",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=XR24; video/x-raw, format=NV12",
+     "plain"},
     {"one structure per size", "YUY2",
      "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, YUYV}, width=1024, height=768; "
-     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, YUYV}, width=640, height=480", "YUYV"},
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, YUYV}, width=640, height=480",
+     "YUYV"},
     {"any features", "NV12", "video/x-raw(ANY), format={NV12, I420}", "plain"},
-    {"tiled only", "NV12", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0100000000000002", ""},
-    {"named tiling is not linear", "NV12", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0900000000000001", ""},
+    {"tiled only", "NV12",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0100000000000002", ""},
+    {"named tiling is not linear", "NV12",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0900000000000001", ""},
     {"implicit modifier is not linear", "NV12", "video/x-raw(memory:DMABuf), format=NV12", ""},
-    {"same size of pixel, other order", "BGRx", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=XB24", ""},
-    {"alpha is not padding", "BGRx", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=AR24", ""},
-    {"other size", "NV12", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=[1, 600]", ""},
+    {"same size of pixel, other order", "BGRx",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=XB24", ""},
+    {"alpha is not padding", "BGRx", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=AR24",
+     ""},
+    {"other size", "NV12",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=[1, 600]", ""},
     {"other memory", "NV12", "video/x-raw(memory:GLMemory), format=NV12", ""},
 };
 
@@ -74,7 +94,8 @@ GST_START_TEST(test_negotiation)
   const bool accepted = h.negotiate(plain_caps(row.format, 640, 480));
   fail_unless(accepted == (row.result[0] != '\0'), "%s: %s", row.name, h.last_error().c_str());
   if (!accepted) {
-    CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), row.format, "640x480", "dmabufupload", "finds nothing in common");
+    CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), row.format, "640x480", "dmabufupload",
+                      "finds nothing in common");
     return;
   }
   const std::string plain = plain_caps(row.format, 640, 480);
@@ -82,8 +103,8 @@ GST_START_TEST(test_negotiation)
       caps_of(std::strcmp(row.result, "plain") == 0
                   ? plain
                   : dmabuf_caps((std::string("\"") + row.result + "\"").c_str(), 640, 480));
-  fail_unless(gst_caps_is_equal(h.output_caps().get(), expected.get()), "%s: %s, expected %s", row.name,
-              text_of(h.output_caps().get()).c_str(), text_of(expected.get()).c_str());
+  fail_unless(gst_caps_is_equal(h.output_caps().get(), expected.get()), "%s: %s, expected %s",
+              row.name, text_of(h.output_caps().get()).c_str(), text_of(expected.get()).c_str());
 }
 GST_END_TEST
 
@@ -95,20 +116,32 @@ struct QueryRow {
 };
 
 constexpr QueryRow kQueries[] = {
-    {"linear becomes plain, tiled passes", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, XR24:0x0100000000000001, AR24}", nullptr,
-     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={AR24, NV12, XR24:0x0100000000000001}; video/x-raw, format={NV12, BGRA}"},
-    {"plain stays plain", "video/x-raw, format={NV12, NV12_4L4, I420}", nullptr, "video/x-raw, format={I420, NV12}"},
-    {"the same in both dialects once", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12; video/x-raw, format=NV12", nullptr,
+    {"linear becomes plain, tiled passes",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, XR24:0x0100000000000001, AR24}",
+     nullptr,
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={AR24, NV12, "
+     "XR24:0x0100000000000001}; video/x-raw, format={NV12, BGRA}"},
+    {"plain stays plain", "video/x-raw, format={NV12, NV12_4L4, I420}", nullptr,
+     "video/x-raw, format={I420, NV12}"},
+    {"the same in both dialects once",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12; video/x-raw, format=NV12",
+     nullptr,
      "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12; video/x-raw, format=NV12"},
-    {"filter of plain video", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, XR24}", "video/x-raw, format={I420, NV12}, width=640",
-     "video/x-raw, format=NV12, width=640"},
-    {"sizes are kept", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=[64, 4096], height=[64, 2160]", "video/x-raw",
-     "video/x-raw, format=NV12, width=[64, 4096], height=[64, 2160]"},
-    {"other fields are kept", "video/x-raw, format=NV12, colorimetry=bt709, interlace-mode=progressive", nullptr,
+    {"filter of plain video", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, XR24}",
+     "video/x-raw, format={I420, NV12}, width=640", "video/x-raw, format=NV12, width=640"},
+    {"sizes are kept",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=[64, 4096], height=[64, "
+     "2160]",
+     "video/x-raw", "video/x-raw, format=NV12, width=[64, 4096], height=[64, 2160]"},
+    {"other fields are kept",
+     "video/x-raw, format=NV12, colorimetry=bt709, interlace-mode=progressive", nullptr,
      "video/x-raw, format=NV12, colorimetry=bt709, interlace-mode=progressive"},
-    {"nothing in common", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=XR24", "video/x-raw, format=NV12", "EMPTY"},
+    {"nothing in common", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=XR24",
+     "video/x-raw, format=NV12", "EMPTY"},
     {"not video", "audio/x-raw", nullptr, "EMPTY"},
-    {"written linear is refused", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12:0x0000000000000000, XR24}", "video/x-raw", "video/x-raw, format=BGRx"},
+    {"written linear is refused",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12:0x0000000000000000, XR24}",
+     "video/x-raw", "video/x-raw, format=BGRx"},
 };
 
 GST_START_TEST(test_query)
@@ -118,13 +151,15 @@ GST_START_TEST(test_query)
   gst_harness_set_sink_caps(h.get(), caps_of(row.downstream).release());
   gst_harness_play(h.get());
   const auto filter = row.filter ? caps_of(row.filter) : GstPtr<GstCaps>();
-  const auto answer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(h.get()->srcpad, filter.get()));
+  const auto answer =
+      GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(h.get()->srcpad, filter.get()));
   const auto unsized_expected = caps_of(row.answer);
   // the templates' own limits
   const auto expected = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(
-      unsized_expected.get(), caps_of("video/x-raw(ANY), width=[1, 2147483647], height=[1, 2147483647]").get()));
-  fail_unless(gst_caps_is_strictly_equal(answer.get(), expected.get()), "%s: %s, expected %s", row.name,
-              text_of(answer.get()).c_str(), text_of(expected.get()).c_str());
+      unsized_expected.get(),
+      caps_of("video/x-raw(ANY), width=[1, 2147483647], height=[1, 2147483647]").get()));
+  fail_unless(gst_caps_is_strictly_equal(answer.get(), expected.get()), "%s: %s, expected %s",
+              row.name, text_of(answer.get()).c_str(), text_of(expected.get()).c_str());
 }
 GST_END_TEST
 
@@ -138,18 +173,21 @@ GstPtr<GstCaps> table_caps(const std::vector<gstdrm::Format> &pairs)
   return caps;
 }
 
-// A GPU's whole table downstream: plain video is taken in the formats of its linear pairs, and no others.
+// A GPU's whole table downstream: plain video is taken in the formats of its linear pairs, and no
+// others.
 GST_START_TEST(test_gpu_table)
 {
-  const std::vector<gstdrm::Format> pairs = load_gpu_table(gpu_table_names()[static_cast<std::size_t>(__i__)]);
+  const std::vector<gstdrm::Format> pairs =
+      load_gpu_table(gpu_table_names()[static_cast<std::size_t>(__i__)]);
   const auto downstream = table_caps(pairs);
   const Harness h("dmabufupload allocator=memfd");
   gst_harness_set_sink_caps(h.get(), gst_caps_ref(downstream.get()));
   gst_harness_play(h.get());
-  const auto answer =
-      GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(h.get()->srcpad, caps_of("video/x-raw").get()));
+  const auto answer = GstPtr<GstCaps>::adopt(
+      gst_pad_peer_query_caps(h.get()->srcpad, caps_of("video/x-raw").get()));
   fail_unless_equals_int(gst_caps_get_size(answer.get()), 1);
-  const GValue *formats = gst_structure_get_value(gst_caps_get_structure(answer.get(), 0), "format");
+  const GValue *formats =
+      gst_structure_get_value(gst_caps_get_structure(answer.get(), 0), "format");
   guint expected = 0;
   for (const gstdrm::Format &pair : pairs) {
     const GstVideoFormat format = gst_drm_format_to_video_format(pair.fourcc, pair.modifier);
@@ -157,28 +195,32 @@ GST_START_TEST(test_gpu_table)
       continue;
     expected++;
     const char *name = gst_video_format_to_string(format);
-    fail_unless(gst_caps_can_intersect(answer.get(), caps_of(plain_caps(name, 64, 64)).get()), "%s is missing", name);
+    fail_unless(gst_caps_can_intersect(answer.get(), caps_of(plain_caps(name, 64, 64)).get()),
+                "%s is missing", name);
   }
   fail_unless_equals_int(gst_value_list_get_size(formats), expected);
   fail_unless(expected > 10);
 }
 GST_END_TEST
 
-// A filter with another GPU's whole table: the same pairs as comparing every string with every other.
+// A filter with another GPU's whole table: the same pairs as comparing every string with every
+// other.
 GST_START_TEST(test_gpu_table_filter)
 {
   const auto downstream = table_caps(load_gpu_table("amd-navi31"));
-  const auto filter = table_caps(load_gpu_table(gpu_table_names()[static_cast<std::size_t>(__i__)]));
+  const auto filter =
+      table_caps(load_gpu_table(gpu_table_names()[static_cast<std::size_t>(__i__)]));
   const Harness h("dmabufupload allocator=memfd");
   gst_harness_set_sink_caps(h.get(), gst_caps_ref(downstream.get()));
   gst_harness_play(h.get());
-  const auto answer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(h.get()->srcpad, filter.get()));
+  const auto answer =
+      GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(h.get()->srcpad, filter.get()));
   const auto expected = GstPtr<GstCaps>::adopt(gst_caps_intersect(filter.get(), downstream.get()));
   GstDrmFormatSet *got = gst_drm_format_set_new_from_caps(answer.get());
   GstDrmFormatSet *want = gst_drm_format_set_new_from_caps(expected.get());
   fail_unless(gst_drm_format_set_get_size(want) > 10);
-  fail_unless(gst_drm_format_set_is_equal(got, want), "%u pairs, expected %u", gst_drm_format_set_get_size(got),
-              gst_drm_format_set_get_size(want));
+  fail_unless(gst_drm_format_set_is_equal(got, want), "%u pairs, expected %u",
+              gst_drm_format_set_get_size(got), gst_drm_format_set_get_size(want));
   gst_drm_format_set_unref(got);
   gst_drm_format_set_unref(want);
 }
@@ -194,24 +236,39 @@ struct ErrorRow {
 const std::vector<ErrorRow> &error_rows()
 {
   static const std::vector<ErrorRow> rows = {
-      {"tiled only", "video/x-raw, format=NV12, width=640, height=480",
+      {"tiled only",
+       "video/x-raw, format=NV12, width=640, height=480",
        "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0100000000000002",
        {"plain NV12", "NV12:0x0100000000000002", "linear", "glupload"}},
-      {"this format tiled, another one linear", "video/x-raw, format=NV12, width=640, height=480",
+      {"this format tiled, another one linear",
+       "video/x-raw, format=NV12, width=640, height=480",
        "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12:0x0100000000000002, XR24}",
        {"NV12 in tiled layouts only", "videoconvert", "BGRx"}},
-      {"other format", "video/x-raw, format=NV12, width=640, height=480",
-       "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={XR24, AR24}", {"videoconvert", "BGRA"}},
-      {"other size", "video/x-raw, format=NV12, width=641, height=480",
+      {"other format",
+       "video/x-raw, format=NV12, width=640, height=480",
+       "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={XR24, AR24}",
+       {"videoconvert", "BGRA"}},
+      {"other size",
+       "video/x-raw, format=NV12, width=641, height=480",
        "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=[1, 640]",
        {"641x480", "width 641 against [ 1, 640 ]", "videoscale"}},
-      {"other rate", "video/x-raw, format=NV12, width=640, height=480, framerate=25/1",
-       "video/x-raw, format=NV12, framerate=30/1", {"framerate 25/1 against 30/1", "videorate"}},
-      {"no fourcc of the same bytes", "video/x-raw, format=NV12_4L4, width=640, height=480", "ANY",
+      {"other rate",
+       "video/x-raw, format=NV12, width=640, height=480, framerate=25/1",
+       "video/x-raw, format=NV12, framerate=30/1",
+       {"framerate 25/1 against 30/1", "videorate"}},
+      {"no fourcc of the same bytes",
+       "video/x-raw, format=NV12_4L4, width=640, height=480",
+       "ANY",
        {"NV12_4L4", "videoconvert"}},
-      {"no video downstream", "video/x-raw, format=NV12, width=640, height=480", "audio/x-raw", {"audio/x-raw"}},
-      {"passed through, but refused", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0100000000000002, width=64, height=64",
-       "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12", {"DMA_DRM NV12:0x0100000000000002", "takes DMA_DRM NV12"}},
+      {"no video downstream",
+       "video/x-raw, format=NV12, width=640, height=480",
+       "audio/x-raw",
+       {"audio/x-raw"}},
+      {"passed through, but refused",
+       "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0100000000000002, width=64, "
+       "height=64",
+       "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12",
+       {"DMA_DRM NV12:0x0100000000000002", "takes DMA_DRM NV12"}},
   };
   return rows;
 }
@@ -227,8 +284,8 @@ GST_START_TEST(test_error)
   const std::vector<std::string> errors = h.messages(GST_MESSAGE_ERROR);
   fail_unless(errors.size() == 1, "%s: %zu errors", row.name, errors.size());
   for (const char *part : row.says)
-    fail_unless(errors.front().find(part) != std::string::npos, "%s: '%s' does not say '%s'", row.name,
-                errors.front().c_str(), part);
+    fail_unless(errors.front().find(part) != std::string::npos, "%s: '%s' does not say '%s'",
+                row.name, errors.front().c_str(), part);
 }
 GST_END_TEST
 
@@ -236,11 +293,13 @@ GST_END_TEST
 GST_START_TEST(test_empty_query_warns_once)
 {
   const Harness h("dmabufupload allocator=memfd");
-  gst_harness_set_sink_caps(h.get(), caps_of("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=XR24").release());
+  gst_harness_set_sink_caps(
+      h.get(), caps_of("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=XR24").release());
   const auto filter = caps_of("video/x-raw, format={NV12, I420}");
   gst_harness_play(h.get());
   for (int i = 0; i < 3; i++) {
-    const auto answer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(h.get()->srcpad, filter.get()));
+    const auto answer =
+        GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(h.get()->srcpad, filter.get()));
     fail_unless(gst_caps_is_empty(answer.get()));
   }
   CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_WARNING), "NV12", "XR24", "videoconvert");
@@ -256,13 +315,16 @@ GST_START_TEST(test_reconfigure)
   fail_unless(all_dmabuf(h.push(new_frame(kNv12)).get()));
   fail_unless(gst_caps_is_equal(h.output_caps().get(), caps_of(kNv12).get()));
 
-  gst_harness_set_sink_caps(h.get(), caps_of("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12").release());
+  gst_harness_set_sink_caps(
+      h.get(), caps_of("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12").release());
   gst_harness_push_upstream_event(h.get(), gst_event_new_reconfigure());
   const auto frame = h.push(new_frame(kNv12, 1));
-  fail_unless(gst_caps_is_equal(h.output_caps().get(), caps_of(dmabuf_caps("NV12", 640, 480)).get()));
+  fail_unless(
+      gst_caps_is_equal(h.output_caps().get(), caps_of(dmabuf_caps("NV12", 640, 480)).get()));
   check_drawn(frame.get(), video_info(kNv12), 1);
 
-  gst_harness_set_sink_caps(h.get(), caps_of("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=XR24").release());
+  gst_harness_set_sink_caps(
+      h.get(), caps_of("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=XR24").release());
   gst_harness_push_upstream_event(h.get(), gst_event_new_reconfigure());
   fail_unless_equals_int(gst_harness_push(h.get(), new_frame(kNv12)), GST_FLOW_NOT_NEGOTIATED);
   CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), "NV12", "XR24");

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstdmabufmemory.hpp"
+
+namespace gstdrm {
+
+// Downstream's own allocator knows best where its device can read. Its pool is left alone: one pool
+// cannot serve both upstream and the copies here, nor hold caps of both dialects, an allocator can.
+GstPtr<GstDrmAllocator> downstream_allocator(GstQuery *query, guint32 fourcc, bool may_pad)
+{
+  const auto usable = [=](GstAllocator *allocator) {
+    if (!allocator || !GST_IS_DRM_ALLOCATOR(allocator) ||
+        gst_drm_allocator_get_kind(GST_DRM_ALLOCATOR(allocator)) == GST_DRM_ALLOCATOR_KIND_MEMFD)
+      return false;
+    if (!may_pad && GST_OBJECT_FLAG_IS_SET(allocator, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC))
+      return false; // whole frames only, with the rows that its device wants
+    GstDrmFormatSet *formats = gst_drm_allocator_get_formats(GST_DRM_ALLOCATOR(allocator));
+    const bool found =
+        !formats || gst_drm_format_set_contains(formats, fourcc, GST_DRM_MODIFIER_LINEAR);
+    g_clear_pointer(&formats, gst_drm_format_set_unref);
+    return found;
+  };
+  for (guint i = 0; i < gst_query_get_n_allocation_params(query); i++) {
+    GstAllocator *param = nullptr;
+    gst_query_parse_nth_allocation_param(query, i, &param, nullptr);
+    const auto allocator = GstPtr<GstAllocator>::adopt(param);
+    if (usable(param))
+      return GstPtr<GstDrmAllocator>::share(GST_DRM_ALLOCATOR(param));
+  }
+  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
+    GstBufferPool *pool = nullptr;
+    gst_query_parse_nth_allocation_pool(query, i, &pool, nullptr, nullptr, nullptr);
+    const auto owned = GstPtr<GstBufferPool>::adopt(pool);
+    if (!pool)
+      continue;
+    GstStructure *config = gst_buffer_pool_get_config(pool);
+    GstAllocator *borrowed = nullptr;
+    gst_buffer_pool_config_get_allocator(config, &borrowed, nullptr);
+    GstPtr<GstDrmAllocator> found;
+    if (usable(borrowed))
+      found = GstPtr<GstDrmAllocator>::share(GST_DRM_ALLOCATOR(borrowed));
+    gst_structure_free(config);
+    if (found)
+      return found;
+  }
+  return {};
+}
+
+GstPtr<GstBufferPool> new_pool(GstDrmAllocator *allocator, GstCaps *plain_caps, guint min,
+                               bool video_meta, guint *size)
+{
+  GstVideoInfo vinfo;
+  if (!gst_video_info_from_caps(&vinfo, plain_caps))
+    return {};
+  auto pool = GstPtr<GstBufferPool>::adopt(gst_drm_buffer_pool_new(allocator));
+  GstStructure *config = gst_buffer_pool_get_config(pool.get());
+  gst_buffer_pool_config_set_params(config, plain_caps,
+                                    static_cast<guint>(GST_VIDEO_INFO_SIZE(&vinfo)), min, 0);
+  if (video_meta)
+    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (!gst_buffer_pool_set_config(pool.get(), config)) {
+    GST_DEBUG_OBJECT(pool.get(), "refused %" GST_PTR_FORMAT, plain_caps);
+    return {};
+  }
+  config = gst_buffer_pool_get_config(pool.get());
+  gst_buffer_pool_config_get_params(config, nullptr, size, nullptr, nullptr);
+  gst_structure_free(config);
+  return pool;
+}
+
+} // namespace gstdrm
