@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A libdrm of the tests' own, put in at link time: one device with a connector, a writeback connector, a
+// CRTC, a primary and an overlay plane. Counts what is alive, and fails the call it is told to.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fakedrm {
+
+inline constexpr std::uint32_t kCrtc = 10;
+inline constexpr std::uint32_t kConnector = 20;
+inline constexpr std::uint32_t kWriteback = 21;
+inline constexpr std::uint32_t kEncoder = 25;
+inline constexpr std::uint32_t kPrimary = 30;
+inline constexpr std::uint32_t kOverlay = 31;
+
+struct Commit {
+  std::uint32_t flags = 0;
+  // object and property name to value
+  std::map<std::pair<std::uint32_t, std::string>, std::uint64_t> values;
+};
+
+struct Device {
+  std::mutex lock;
+
+  // what tests set
+  int fail_at = 0; // 1: the first call from now on; 0: none
+  int error = 12;  // ENOMEM
+  bool master = true;
+  bool connected = true;
+  bool modifiers = true;
+  bool primary_centres = true; // else the primary plane has to cover the CRTC
+  bool takes_writeback = true;
+  int busy_commits = 0; // so many non-blocking commits fail with EBUSY
+  bool send_events = true;
+
+  // what tests read
+  int calls = 0;
+  std::string failed_call;
+  int versions = 0, resources = 0, requests = 0; // other things libdrm hands out
+  std::map<std::uint32_t, int> handles;          // GEM handle to the times it was imported or made
+  std::map<std::uint32_t, std::uint32_t> framebuffers;
+  std::map<std::uint32_t, std::vector<std::uint8_t>> blobs; // made by the client
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> imported; // dma-buf to handle
+  std::vector<Commit> commits; // that were real
+  unsigned double_closes = 0;  // closed, removed or destroyed what was not there
+};
+
+Device &device();
+// A new device, and a descriptor to open it with; the one before is gone.
+int plug();
+// Everything the client had to give back.
+int alive();
+
+} // namespace fakedrm

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gst/kms/kms_mode.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using gstdrm::kms::choose_mode;
+using gstdrm::kms::Rate;
+
+drmModeModeInfo mode(std::uint32_t clock_khz, std::uint16_t w, std::uint16_t htotal, std::uint16_t h,
+                     std::uint16_t vtotal, std::uint32_t flags = 0, std::uint32_t type = 0)
+{
+  drmModeModeInfo m{};
+  m.clock = clock_khz;
+  m.hdisplay = w;
+  m.htotal = htotal;
+  m.vdisplay = h;
+  m.vtotal = vtotal;
+  m.flags = flags;
+  m.type = type;
+  return m;
+}
+
+// VESA DMT and CTA-861 timings.
+const drmModeModeInfo k640_60 = mode(25175, 640, 800, 480, 525);
+const drmModeModeInfo k640_72 = mode(31500, 640, 832, 480, 520);
+const drmModeModeInfo k640_75 = mode(31500, 640, 840, 480, 500);
+const drmModeModeInfo k800_60 = mode(40000, 800, 1056, 600, 628);
+const drmModeModeInfo k1024_60 = mode(65000, 1024, 1344, 768, 806, 0, DRM_MODE_TYPE_PREFERRED);
+const drmModeModeInfo k1080_60 = mode(148500, 1920, 2200, 1080, 1125);
+const drmModeModeInfo k1080_50 = mode(148500, 1920, 2640, 1080, 1125);
+const drmModeModeInfo k1080_24 = mode(74250, 1920, 2750, 1080, 1125);
+const drmModeModeInfo k1080_2398 = mode(74176, 1920, 2750, 1080, 1125);
+const drmModeModeInfo k1080i_60 = mode(74250, 1920, 2200, 1080, 1125, DRM_MODE_FLAG_INTERLACE);
+const drmModeModeInfo k1080_120 = mode(297000, 1920, 2200, 1080, 1125);
+
+struct Row {
+  const char *name;
+  std::vector<drmModeModeInfo> modes;
+  std::uint32_t width, height;
+  Rate rate;
+  int expected; // index; -1: none
+};
+
+const Row kRows[] = {
+    {"exact_size_before_the_preferred_mode", {k1024_60, k640_60}, 640, 480, {60, 1}, 1},
+    {"smallest_that_contains", {k1080_60, k1024_60, k800_60}, 700, 500, {60, 1}, 2},
+    {"wide_picture_needs_a_wide_mode", {k1024_60, k1080_60}, 1900, 200, {30, 1}, 1},
+    {"refresh_of_the_video", {k1080_60, k1080_50, k1080_24}, 1920, 1080, {25, 1}, 1},
+    {"film_on_its_own_rate", {k1080_60, k1080_50, k1080_24}, 1920, 1080, {24, 1}, 2},
+    {"24000_over_1001_is_not_24", {k1080_24, k1080_2398}, 1920, 1080, {24000, 1001}, 1},
+    {"multiple_of_the_rate", {k1080_50, k1080_60}, 1920, 1080, {30, 1}, 1},
+    {"24_fps_on_120_rather_than_60", {k1080_60, k1080_120}, 1920, 1080, {24, 1}, 1},
+    {"lower_of_two_multiples", {k1080_120, k1080_60}, 1920, 1080, {60, 1}, 1},
+    {"progressive_before_interlaced", {k1080i_60, k1080_50}, 1920, 1080, {60, 1}, 1},
+    {"interlaced_where_nothing_else", {k1080i_60}, 1920, 1080, {60, 1}, 0},
+    {"variable_rate_takes_the_preferred", {k800_60, k1024_60}, 1024, 768, {0, 1}, 1},
+    {"variable_rate_lowest_refresh", {k640_75, k640_72, k640_60}, 640, 480, {0, 1}, 2},
+    {"larger_than_all", {k640_60, k1024_60}, 1025, 100, {60, 1}, -1},
+    {"higher_than_all", {k640_60, k1024_60}, 100, 769, {60, 1}, -1},
+    {"no_modes", {}, 1, 1, {60, 1}, -1},
+};
+
+class ChooseMode : public testing::TestWithParam<Row> {};
+
+TEST_P(ChooseMode, picks)
+{
+  const Row &row = GetParam();
+  const auto index = choose_mode(row.modes, row.width, row.height, row.rate);
+  EXPECT_EQ(index ? static_cast<int>(*index) : -1, row.expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, ChooseMode, testing::ValuesIn(kRows),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+TEST(ModeRefresh, is_an_exact_fraction)
+{
+  const Rate dmt = gstdrm::kms::mode_refresh(k1024_60); // 65 MHz over 1344 * 806
+  EXPECT_EQ(std::uint64_t{dmt.numerator} * 1344 * 806, std::uint64_t{65000000} * dmt.denominator);
+  const Rate exact = gstdrm::kms::mode_refresh(k1080_60);
+  EXPECT_EQ(exact.numerator, 60U);
+  EXPECT_EQ(exact.denominator, 1U);
+  EXPECT_EQ(gstdrm::kms::mode_refresh(k1080i_60).numerator, 60U); // fields
+}
+
+TEST(ModeRefresh, period)
+{
+  EXPECT_EQ(gstdrm::kms::refresh_period_ns(k1080_50), 20'000'000);
+  EXPECT_EQ(gstdrm::kms::refresh_period_ns(k1080_60), 16'666'667);
+  EXPECT_EQ(gstdrm::kms::refresh_period_ns(drmModeModeInfo{}), 16'666'667); // no clock
+}
+
+TEST(ModeRefresh, extremes_do_not_overflow)
+{
+  const drmModeModeInfo huge = mode(~0U, 65535, 65535, 65535, 65535);
+  EXPECT_GT(gstdrm::kms::mode_refresh(huge).denominator, 0U);
+  EXPECT_GT(gstdrm::kms::refresh_period_ns(huge), 0);
+  EXPECT_FALSE(gstdrm::kms::describe_mode(huge).empty());
+}
+
+} // namespace
