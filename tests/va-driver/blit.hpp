@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The software "GPU": copies a rectangle of one surface to a rectangle of another, scaled by nearest
+// neighbour and converted between the driver's formats.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "surface.hpp"
+
+namespace vatest {
+
+struct Rect {
+  std::int32_t x = 0;
+  std::int32_t y = 0;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+};
+
+enum class Matrix { Bt601, Bt709 };
+
+// R, G, B, A or Y, U, V, A with 16 bits each; YUV in limited range, scaled by 256.
+using Pixel = std::array<std::uint16_t, 4>;
+
+// Rectangles are clipped by the caller. Same format, same size: bits are kept as they are.
+void blit(const Surface &from, const Rect &source, const Surface &to, const Rect &target, Matrix matrix);
+// `argb`: 0xAARRGGBB, 8 bits each.
+void fill(const Surface &to, const Rect &target, std::uint32_t argb, Matrix matrix);
+
+Pixel read_pixel(const Surface &surface, std::uint32_t x, std::uint32_t y);
+// Chroma that several pixels share is written by the first of them.
+void write_pixel(const Surface &surface, std::uint32_t x, std::uint32_t y, const Pixel &pixel);
+Pixel convert(const Pixel &pixel, Model from, Model to, Matrix matrix);
+
+} // namespace vatest

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Video processing: contexts, vaBeginPicture to vaEndPicture, and what the pipeline can do.
+#include <algorithm>
+
+#include "driver.hpp"
+
+namespace vatest {
+namespace {
+
+VAStatus create_context(VADriverContextP context, VAConfigID config, int /*width*/, int /*height*/, int /*flag*/,
+                        VASurfaceID * /*targets*/, int /*n_targets*/, VAContextID *id)
+{
+  auto &driver = Driver::of(context);
+  const std::lock_guard guard(driver.lock);
+  if (config < 1 || config > driver.configs.size())
+    return VA_STATUS_ERROR_INVALID_CONFIG;
+  *id = driver.next_id();
+  driver.contexts[*id];
+  return VA_STATUS_SUCCESS;
+}
+
+VAStatus destroy_context(VADriverContextP context, VAContextID id)
+{
+  auto &driver = Driver::of(context);
+  const std::lock_guard guard(driver.lock);
+  return driver.contexts.erase(id) == 1 ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_INVALID_CONTEXT;
+}
+
+VAStatus begin_picture(VADriverContextP context, VAContextID id, VASurfaceID target)
+{
+  auto &driver = Driver::of(context);
+  const std::lock_guard guard(driver.lock);
+  if (const auto status = driver.count(Counter::Begin); status != VA_STATUS_SUCCESS)
+    return status;
+  const auto it = driver.contexts.find(id);
+  if (it == driver.contexts.end())
+    return VA_STATUS_ERROR_INVALID_CONTEXT;
+  auto &picture = it->second.picture;
+  picture.target = driver.surface(target);
+  picture.blits.clear();
+  return picture.target ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_INVALID_SURFACE;
+}
+
+bool fits(const Rect &rect, const Surface &surface)
+{
+  return rect.x >= 0 && rect.y >= 0 && rect.width > 0 && rect.height > 0 &&
+         static_cast<std::uint32_t>(rect.x) + rect.width <= surface.width &&
+         static_cast<std::uint32_t>(rect.y) + rect.height <= surface.height;
+}
+
+Rect region(const VARectangle *rect, const Surface &surface)
+{
+  if (!rect)
+    return {0, 0, surface.width, surface.height};
+  return {rect->x, rect->y, rect->width, rect->height};
+}
+
+VAStatus add_blit(Driver &driver, Picture &picture, const VAProcPipelineParameterBuffer &parameters)
+{
+  if (const auto status = driver.count(Counter::Blit); status != VA_STATUS_SUCCESS)
+    return status;
+  Blit blit;
+  blit.target_rect = region(parameters.output_region, *picture.target);
+  if (!fits(blit.target_rect, *picture.target))
+    return VA_STATUS_ERROR_INVALID_PARAMETER;
+  // No surface: the area keeps its pixels, and only the background is drawn.
+  if (parameters.surface != VA_INVALID_SURFACE) {
+    blit.source = driver.surface(parameters.surface);
+    if (!blit.source)
+      return VA_STATUS_ERROR_INVALID_SURFACE;
+    blit.source_rect = region(parameters.surface_region, *blit.source);
+    if (!fits(blit.source_rect, *blit.source))
+      return VA_STATUS_ERROR_INVALID_PARAMETER;
+  }
+  const auto standard = picture.target->format->model == Model::Yuv ? parameters.output_color_standard
+                                                                     : parameters.surface_color_standard;
+  blit.matrix = standard == VAProcColorStandardBT709 ? Matrix::Bt709 : Matrix::Bt601;
+  blit.background = parameters.output_background_color;
+  picture.blits.push_back(std::move(blit));
+  return VA_STATUS_SUCCESS;
+}
+
+VAStatus render_picture(VADriverContextP context, VAContextID id, VABufferID *buffers, int count)
+{
+  auto &driver = Driver::of(context);
+  const std::lock_guard guard(driver.lock);
+  if (const auto status = driver.count(Counter::Render); status != VA_STATUS_SUCCESS)
+    return status;
+  const auto it = driver.contexts.find(id);
+  if (it == driver.contexts.end() || !it->second.picture.target)
+    return VA_STATUS_ERROR_INVALID_CONTEXT;
+  for (int i = 0; i < count; ++i) {
+    const auto found = driver.buffers.find(buffers[i]);
+    if (found == driver.buffers.end() || found->second.type != VAProcPipelineParameterBufferType ||
+        found->second.data.size() < sizeof(VAProcPipelineParameterBuffer))
+      return VA_STATUS_ERROR_INVALID_BUFFER;
+    VAProcPipelineParameterBuffer parameters;
+    std::copy_n(found->second.data.data(), sizeof parameters,
+                static_cast<std::uint8_t *>(static_cast<void *>(&parameters)));
+    if (const auto status = add_blit(driver, it->second.picture, parameters); status != VA_STATUS_SUCCESS)
+      return status;
+  }
+  return VA_STATUS_SUCCESS;
+}
+
+VAStatus end_picture(VADriverContextP context, VAContextID id)
+{
+  auto &driver = Driver::of(context);
+  const std::lock_guard guard(driver.lock);
+  if (const auto status = driver.count(Counter::End); status != VA_STATUS_SUCCESS)
+    return status;
+  const auto it = driver.contexts.find(id);
+  if (it == driver.contexts.end() || !it->second.picture.target)
+    return VA_STATUS_ERROR_INVALID_CONTEXT;
+  auto &picture = it->second.picture;
+  driver.submit(picture);
+  picture.target.reset();
+  picture.blits.clear(); // keeps its memory for the next picture
+  return VA_STATUS_SUCCESS;
+}
+
+VAStatus query_filters(VADriverContextP /*context*/, VAContextID /*id*/, VAProcFilterType * /*filters*/,
+                       unsigned *count)
+{
+  *count = 0;
+  return VA_STATUS_SUCCESS;
+}
+
+VAStatus query_filter_caps(VADriverContextP /*context*/, VAContextID /*id*/, VAProcFilterType /*type*/,
+                           void * /*caps*/, unsigned *count)
+{
+  *count = 0;
+  return VA_STATUS_ERROR_UNSUPPORTED_FILTER;
+}
+
+VAStatus query_pipeline_caps(VADriverContextP context, VAContextID /*id*/, VABufferID * /*filters*/,
+                             unsigned /*n_filters*/, VAProcPipelineCaps *caps)
+{
+  static VAProcColorStandardType standards[] = {VAProcColorStandardBT601, VAProcColorStandardBT709};
+  thread_local std::vector<std::uint32_t> fourccs;
+  const auto &driver = Driver::of(context);
+  fourccs.clear();
+  for (const auto &format : all_formats()) {
+    if (driver.has_format(format))
+      fourccs.push_back(format.va_fourcc);
+  }
+  *caps = {};
+  caps->input_color_standards = caps->output_color_standards = standards;
+  caps->num_input_color_standards = caps->num_output_color_standards = 2;
+  caps->input_pixel_format = caps->output_pixel_format = fourccs.data();
+  caps->num_input_pixel_formats = caps->num_output_pixel_formats = static_cast<std::uint32_t>(fourccs.size());
+  caps->max_input_width = caps->max_output_width = driver.settings.max_size;
+  caps->max_input_height = caps->max_output_height = driver.settings.max_size;
+  caps->min_input_width = caps->min_output_width = 1;
+  caps->min_input_height = caps->min_output_height = 1;
+  caps->rotation_flags = 1U << VA_ROTATION_NONE;
+  caps->mirror_flags = VA_MIRROR_NONE;
+  return VA_STATUS_SUCCESS;
+}
+
+} // namespace
+
+void install_pictures(VADriverVTable &vtable, VADriverVTableVPP *vpp)
+{
+  vtable.vaCreateContext = create_context;
+  vtable.vaDestroyContext = destroy_context;
+  vtable.vaBeginPicture = begin_picture;
+  vtable.vaRenderPicture = render_picture;
+  vtable.vaEndPicture = end_picture;
+  if (!vpp)
+    return;
+  vpp->version = VA_DRIVER_VTABLE_VPP_VERSION;
+  vpp->vaQueryVideoProcFilters = query_filters;
+  vpp->vaQueryVideoProcFilterCaps = query_filter_caps;
+  vpp->vaQueryVideoProcPipelineCaps = query_pipeline_caps;
+}
+
+} // namespace vatest
