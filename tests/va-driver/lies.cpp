@@ -51,7 +51,7 @@ void lie_about_layers(Lie lie, VADRMPRIMESurfaceDescriptor &d)
     d.fourcc = VA_FOURCC_Y416;
     d.layers[0].drm_format = DRM_FORMAT_AYUV;
     break;
-  case Lie::Size: d.width += 16; break;
+  case Lie::Size: d.width -= 16; break;
   default: break;
   }
 }

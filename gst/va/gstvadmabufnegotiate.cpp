@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How vadmabufsrc and downstream agree: format, modifier, device, pool.
+#include <algorithm>
+
+#include <gst/drm/gstdrmbufferpool.h>
+#include <gst/drm/gstdrmformatset.h>
+
+#include "gstvadmabufsrc-state.hpp"
+#include "gstvadmabufallocator.hpp"
+
+#define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
+
+namespace gstdrm::va {
+namespace {
+
+constexpr guint kFewestSurfaces = 2; // one is shown while the next is drawn
+
+} // namespace
+
+void Source::post_nothing_common(const GstCaps *own, const GstCaps *peer)
+{
+  const auto device = this->device();
+  GST_ELEMENT_ERROR(element_, CORE, NEGOTIATION,
+                    ("%s (%s) and downstream have no format in common. The device makes %s; downstream takes %s. Put an "
+                     "element between them that converts, such as vapostproc, or choose another device.",
+                     device->display->node().c_str(), device->display->vendor().c_str(), describe_caps(own).c_str(),
+                     describe_caps(peer).c_str()),
+                    ("own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT, own, peer));
+}
+
+bool Source::is_last_choice(const Offer &offer) const
+{
+  return choice_.caps && choice_.fourcc == offer.candidate.fourcc && choice_.modifiers == offer.candidate.modifiers &&
+         gst_caps_is_equal(choice_.offered.get(), offer.caps.get());
+}
+
+// The caps with the modifier that the driver chose of all; empty with a reason where it cannot.
+GstPtr<GstCaps> Source::try_offer(const Offer &offer, std::string &refusals)
+{
+  if (is_last_choice(offer))
+    return choice_.caps;
+  const GstStructure *structure = gst_caps_get_structure(offer.caps.get(), 0);
+  gint width = 0;
+  gint height = 0;
+  gst_structure_get_int(structure, "width", &width);
+  gst_structure_get_int(structure, "height", &height);
+  const auto &modifiers = offer.candidate.modifiers;
+  guint64 modifier = 0;
+  GError *error = nullptr;
+  const auto first = GstPtr<GstBuffer>::adopt(gst_drm_allocator_alloc_frame(
+      allocator_.get(), offer.candidate.fourcc, static_cast<guint>(width), static_cast<guint>(height),
+      modifiers.data(), static_cast<guint>(modifiers.size()), nullptr, &modifier, &error));
+  if (!first) {
+    GST_DEBUG_OBJECT(element_, "%s", error->message);
+    refusals += (refusals.empty() ? "" : ". ") + std::string(error->message);
+    g_error_free(error);
+    return {};
+  }
+  GST_INFO_OBJECT(element_, "%s chosen of %zu common modifiers",
+                  describe_format({offer.candidate.fourcc, modifier}).c_str(), modifiers.size());
+  choice_ = {settle(offer, modifier), modifiers, offer.candidate.fourcc, offer.caps};
+  return choice_.caps;
+}
+
+bool Source::negotiate()
+{
+  const auto device = this->device();
+  GstPad *pad = GST_BASE_SRC_PAD(element_);
+  const auto own = device_caps(&device->capabilities);
+  const auto peer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad, own.get()));
+  const auto common = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(peer.get(), own.get()));
+  GST_DEBUG_OBJECT(element_, "own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", common %" GST_PTR_FORMAT, own.get(),
+                   peer.get(), common.get());
+  const auto offers = make_offers(common.get(), device->capabilities);
+  if (offers.empty()) {
+    // Asked without a filter, downstream says what it would take.
+    const auto all = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad, nullptr));
+    post_nothing_common(own.get(), all.get());
+    return false;
+  }
+  std::string refusals;
+  for (const auto &offer : offers) {
+    if (const auto caps = try_offer(offer, refusals))
+      return gst_base_src_set_caps(element_, caps.get()) != FALSE;
+  }
+  GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
+                    ("No surface could be allocated in any format that downstream takes. %s. Try another size, or limit the "
+                     "formats with a capsfilter.", refusals.c_str()),
+                    ("common %" GST_PTR_FORMAT, common.get()));
+  return false;
+}
+
+bool Source::set_caps(GstCaps *caps)
+{
+  g_autoptr(GError) error = nullptr;
+  GstDrmVideoInfo info;
+  gst_drm_video_info_init(&info);
+  if (!gst_drm_video_info_from_caps_full(&info, caps, &error)) {
+    GST_ELEMENT_ERROR(element_, CORE, CAPS, ("%s", error->message), ("caps %" GST_PTR_FORMAT, caps));
+    return false;
+  }
+  const auto wanted = copy_properties();
+  auto frames = FrameSource::create(GST_ELEMENT(element_), *device(), info, wanted.pattern, wanted.argb, stats,
+                                    *worker_);
+  if (!frames) {
+    post("The pattern cannot be prepared", frames.error());
+    return false;
+  }
+  if ((*frames)->uses_cpu() && wanted.zero_copy == ZeroCopy::Require) {
+    GST_ELEMENT_ERROR(element_, CORE, NEGOTIATION,
+                      ("%s (%s) has no video processing, so the CPU would write every frame, and zero-copy=require forbids "
+                       "that. Use zero-copy=prefer, or another device.", device()->display->node().c_str(),
+                       device()->display->vendor().c_str()), (nullptr));
+    return false;
+  }
+  // Time goes on from the frame that the new caps begin with.
+  timeline_ = {next_frame_, timeline_.at(next_frame_), GST_VIDEO_INFO_FPS_N(&info.vinfo),
+               GST_VIDEO_INFO_FPS_D(&info.vinfo)};
+  info_ = info;
+  frames_ = std::move(frames).value();
+  return true;
+}
+
+// A consumer may say on which device it imports: `drm-device`, the st_rdev of any of its nodes.
+void Source::compare_devices(GstQuery *query)
+{
+  const GstStructure *structure = gst_query_get_structure(query);
+  guint64 other = 0;
+  if (!structure || !gst_structure_get_uint64(structure, "drm-device", &other) || warned_of_device_)
+    return;
+  const auto &display = *device()->display;
+  if (is_same_device(other, display.device_number()))
+    return;
+  warned_of_device_ = true;
+  GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS,
+                      ("Frames come from %s, downstream imports them on %s, another device: each frame crosses the bus, "
+                       "or the import fails. Set the device property to a render node of that device if it has one.",
+                       display.node().c_str(), device_name(other).c_str()),
+                      ("drm-device %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT, display.device_number(),
+                       other));
+}
+
+GstPtr<GstBufferPool> Source::make_pool(GstCaps *caps, guint surfaces, bool with_meta)
+{
+  auto pool = GstPtr<GstBufferPool>::adopt(gst_drm_buffer_pool_new(allocator_.get()));
+  GstStructure *config = gst_buffer_pool_get_config(pool.get());
+  gst_buffer_pool_config_set_params(config, caps, 0, surfaces, surfaces);
+  if (with_meta)
+    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (!gst_buffer_pool_set_config(pool.get(), config) || !gst_buffer_pool_set_active(pool.get(), TRUE))
+    return {};
+  return pool;
+}
+
+// All surfaces are made now, so that none is made later. A driver that runs out gives fewer.
+GstPtr<GstBufferPool> Source::make_largest_pool(GstCaps *caps, guint wanted, bool with_meta)
+{
+  for (guint surfaces = wanted; surfaces >= kFewestSurfaces; --surfaces) {
+    auto pool = make_pool(caps, surfaces, with_meta);
+    if (!pool)
+      continue;
+    if (surfaces < wanted)
+      GST_WARNING_OBJECT(element_, "the driver has surfaces for %u frames only, not for %u", surfaces, wanted);
+    return pool;
+  }
+  return {};
+}
+
+bool Source::decide_allocation(GstQuery *query)
+{
+  compare_devices(query);
+  GstCaps *caps = nullptr;
+  gst_query_parse_allocation(query, &caps, nullptr);
+  guint least = 0; // buffers that downstream keeps
+  if (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_parse_nth_allocation_pool(query, 0, nullptr, nullptr, &least, nullptr);
+  const auto wanted = std::max(copy_properties().num_surfaces, std::min(least, 64U) + 1);
+  auto pool = GstPtr<GstBufferPool>::adopt(gst_base_src_get_buffer_pool(element_));
+  if (!pool || !pool_caps_ || !gst_caps_is_equal(caps, pool_caps_.get())) {
+    const bool with_meta = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr) ||
+                           gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:DMABuf");
+    if (frames_)
+      frames_->drop_ahead();
+    pool = make_largest_pool(caps, wanted, with_meta);
+    pool_caps_ = GstPtr<GstCaps>::share(caps);
+  }
+  if (!pool) {
+    pool_caps_ = {};
+    GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
+                      ("%s has no surfaces for %u frames of %dx%d, and at least %u are needed. Lower the size, or close what "
+                       "else uses the device.", device()->display->node().c_str(), kFewestSurfaces,
+                       GST_VIDEO_INFO_WIDTH(&info_.vinfo), GST_VIDEO_INFO_HEIGHT(&info_.vinfo), kFewestSurfaces),
+                      ("caps %" GST_PTR_FORMAT, caps));
+    return false;
+  }
+  GstStructure *config = gst_buffer_pool_get_config(pool.get());
+  guint size = 0;
+  guint surfaces = 0;
+  gst_buffer_pool_config_get_params(config, nullptr, &size, &surfaces, nullptr);
+  gst_structure_free(config);
+  if (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_set_nth_allocation_pool(query, 0, pool.get(), size, surfaces, surfaces);
+  else
+    gst_query_add_allocation_pool(query, pool.get(), size, surfaces, surfaces);
+  return true;
+}
+
+} // namespace gstdrm::va

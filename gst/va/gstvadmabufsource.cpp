@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// vadmabufsrc between start and stop.
+#include <gst/drm/gstdrmformatset.h>
+
+#include "gstvadmabufallocator.hpp"
+#include "gstvadmabufsrc-state.hpp"
+
+#define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
+
+namespace gstdrm::va {
+namespace {
+
+class ObjectLock {
+public:
+  explicit ObjectLock(gpointer object) : object_(object) { GST_OBJECT_LOCK(object_); }
+  ObjectLock(const ObjectLock &) = delete;
+  ObjectLock &operator=(const ObjectLock &) = delete;
+  ~ObjectLock() { GST_OBJECT_UNLOCK(object_); }
+
+private:
+  gpointer object_;
+};
+
+} // namespace
+
+std::shared_ptr<const Device> Source::device()
+{
+  const ObjectLock lock(element_);
+  return device_;
+}
+
+Properties Source::copy_properties()
+{
+  const ObjectLock lock(element_);
+  return properties;
+}
+
+void Source::post(const char *what, const Error &error)
+{
+  GST_ELEMENT_ERROR(element_, RESOURCE, FAILED, ("%s: %s", what, error.message.c_str()),
+                    ("code %d, errno %d", static_cast<int>(error.code), error.sys_errno));
+}
+
+bool Source::start()
+{
+  const auto wanted = copy_properties();
+  auto device = wanted.device.empty() ? open_first_device() : open_device(wanted.device);
+  if (!device) {
+    GST_ELEMENT_ERROR(element_, RESOURCE, OPEN_READ_WRITE,
+                      ("%s. Install the VA-API driver of the GPU, name it with LIBVA_DRIVER_NAME, or set the device property "
+                       "to a render node that has one.", device.error().message.c_str()), (nullptr));
+    return false;
+  }
+  for (const auto &refused : device->capabilities.refused)
+    GST_DEBUG_OBJECT(element_, "not offered: %s", refused.c_str());
+  GST_INFO_OBJECT(element_, "%s (%s), %zu formats, video processing: %d", device->display->node().c_str(),
+                  device->display->vendor().c_str(), device->capabilities.formats.size(),
+                  device->capabilities.has_vpp);
+  auto shared = std::make_shared<const Device>(std::move(device).value());
+  allocator_ = GstPtr<GstDrmAllocator>::adopt(new_allocator(shared));
+  worker_ = std::make_unique<SyncWorker>();
+  stats.reset();
+  timeline_ = {};
+  next_frame_ = 0;
+  warned_of_device_ = false;
+  const ObjectLock lock(element_);
+  device_ = std::move(shared);
+  return true;
+}
+
+void Source::stop()
+{
+  frames_.reset();
+  worker_.reset();
+  choice_ = {};
+  pool_caps_ = {};
+  allocator_ = {};
+  std::shared_ptr<const Device> last; // closed without the lock
+  const ObjectLock lock(element_);
+  last = std::move(device_);
+}
+
+void Source::set_cancelled(bool cancelled)
+{
+  if (worker_)
+    worker_->set_cancelled(cancelled);
+}
+
+GstCaps *Source::query_caps(GstCaps *filter)
+{
+  const auto device = this->device();
+  auto caps = device ? device_caps(&device->capabilities)
+                     : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(GST_BASE_SRC_PAD(element_)));
+  if (filter)
+    caps.reset(gst_drm_caps_intersect(filter, caps.get()));
+  return caps.release();
+}
+
+GstFlowReturn Source::create(GstBuffer **buffer)
+{
+  const auto pool = GstPtr<GstBufferPool>::adopt(gst_base_src_get_buffer_pool(element_));
+  if (!frames_ || !pool)
+    return GST_FLOW_NOT_NEGOTIATED;
+  auto produced = frames_->produce(pool.get(), next_frame_, timeline_);
+  if (!produced) {
+    post("A frame could not be drawn", produced.error());
+    return GST_FLOW_ERROR;
+  }
+  if (produced->flow != GST_FLOW_OK)
+    return produced->flow;
+  GstBuffer *frame = produced->buffer.release();
+  GST_BUFFER_PTS(frame) = timeline_.at(next_frame_);
+  GST_BUFFER_DTS(frame) = GST_CLOCK_TIME_NONE;
+  GST_BUFFER_DURATION(frame) = timeline_.rate_n > 0 ? timeline_.at(next_frame_ + 1) - GST_BUFFER_PTS(frame)
+                                                   : GST_CLOCK_TIME_NONE;
+  GST_BUFFER_OFFSET(frame) = next_frame_;
+  GST_BUFFER_OFFSET_END(frame) = next_frame_ + 1;
+  ++next_frame_;
+  *buffer = frame;
+  return GST_FLOW_OK;
+}
+
+GstStructure *Source::stats_structure()
+{
+  GstStructure *structure = stats.to_structure("vadmabufsrc");
+  const auto device = this->device();
+  gst_structure_set(structure, "surfaces", G_TYPE_UINT64, device ? device->display->surfaces.load() : guint64{0},
+                    "exports", G_TYPE_UINT64, device ? device->display->exports.load() : guint64{0}, "va-calls",
+                    G_TYPE_UINT64, device ? device->display->calls() : guint64{0}, nullptr);
+  return structure;
+}
+
+} // namespace gstdrm::va

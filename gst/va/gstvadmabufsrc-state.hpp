@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// vadmabufsrc's state: what start() opens and caps make. Negotiation is in gstvadmabufnegotiate.cpp, the GObject in
+// gstvadmabufsrc.cpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gst/base/gstpushsrc.h>
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmallocator.h>
+#include <gst/drm/gstdrmstats-private.hpp>
+#include <gst/drm/gstdrmvideoinfo.h>
+
+#include "gstvadmabufcaps.hpp"
+#include "gstvadmabufframes.hpp"
+
+GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
+
+namespace gstdrm::va {
+
+struct Properties {
+  std::string device; // empty: the first that exports
+  Pattern pattern = Pattern::Smpte;
+  std::uint32_t argb = 0xff0000ff;
+  guint num_surfaces = 6;
+  ZeroCopy zero_copy = ZeroCopy::Prefer;
+};
+
+// All but the properties and the device belongs to the streaming thread.
+class Source {
+public:
+  explicit Source(GstBaseSrc *element) : element_(element) {}
+
+  Properties properties; // under the object lock
+  Stats stats;
+
+  bool start();
+  void stop();
+  void set_cancelled(bool cancelled);
+  GstCaps *query_caps(GstCaps *filter);
+  bool negotiate();
+  bool set_caps(GstCaps *caps);
+  bool decide_allocation(GstQuery *query);
+  GstFlowReturn create(GstBuffer **buffer);
+  GstStructure *stats_structure();
+
+private:
+  struct Choice {
+    GstPtr<GstCaps> caps;
+    std::vector<std::uint64_t> modifiers; // from which the driver chose
+    std::uint32_t fourcc = 0;
+    GstPtr<GstCaps> offered; // the caps before the driver chose
+  };
+
+  std::shared_ptr<const Device> device(); // any thread
+  Properties copy_properties();
+  bool is_last_choice(const Offer &offer) const;
+  GstPtr<GstCaps> try_offer(const Offer &offer, std::string &refusals);
+  void post_nothing_common(const GstCaps *own, const GstCaps *peer);
+  void compare_devices(GstQuery *query);
+  GstPtr<GstBufferPool> make_pool(GstCaps *caps, guint surfaces, bool with_meta);
+  GstPtr<GstBufferPool> make_largest_pool(GstCaps *caps, guint wanted, bool with_meta);
+  void post(const char *what, const Error &error);
+
+  GstBaseSrc *element_;
+  std::shared_ptr<const Device> device_; // under the object lock
+  GstPtr<GstDrmAllocator> allocator_;
+  std::unique_ptr<SyncWorker> worker_;
+  Choice choice_;
+  GstPtr<GstCaps> pool_caps_;
+  GstDrmVideoInfo info_{};
+  std::unique_ptr<FrameSource> frames_;
+  Timeline timeline_;
+  std::uint64_t next_frame_ = 0;
+  bool warned_of_device_ = false;
+};
+
+} // namespace gstdrm::va

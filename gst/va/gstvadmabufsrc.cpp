@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-vadmabufsrc
+ * @title: vadmabufsrc
+ *
+ * Draws test patterns on a GPU through VA-API and pushes them as DMA buffers, in a format and modifier
+ * that downstream takes and the driver chose.
+ *
+ * ## Example
+ * |[
+ * gst-launch-1.0 vadmabufsrc pattern=ball ! video/x-raw(memory:DMABuf),width=1280,height=720 ! kmsdmabufsink
+ * ]|
+ */
+#include "gstvadmabufsrc.hpp"
+
+#include <memory>
+
+#include "gstvadmabufsrc-state.hpp"
+
+GST_DEBUG_CATEGORY(gst_va_dmabuf_src_debug);
+#define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
+
+using gstdrm::ZeroCopy;
+using gstdrm::va::Pattern;
+using gstdrm::va::Source;
+
+struct _GstVaDmabufSrc {
+  GstPushSrc parent;
+  Source *source; // made in init, deleted in finalize
+};
+
+G_DEFINE_TYPE(GstVaDmabufSrc, gst_va_dmabuf_src, GST_TYPE_PUSH_SRC)
+
+namespace {
+
+enum Property {
+  PROP_0,
+  PROP_DEVICE,
+  PROP_PATTERN,
+  PROP_COLOR,
+  PROP_NUM_SURFACES,
+  PROP_IS_LIVE,
+  PROP_ZERO_COPY,
+  PROP_DRM_STATS,
+};
+
+GType pattern_type()
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(Pattern::Smpte), "SMPTE colour bars", "smpte"},
+      {static_cast<gint>(Pattern::Checkers), "Black and white squares of 8 pixels", "checkers"},
+      {static_cast<gint>(Pattern::Gradient), "Grey gradient that moves by 2 pixels a frame", "gradient"},
+      {static_cast<gint>(Pattern::Ball), "White ball that moves on black", "ball"},
+      {static_cast<gint>(Pattern::Solid), "One colour", "solid"},
+      {static_cast<gint>(Pattern::FrameCounter), "Machine-readable frame number and timestamp", "frame-counter"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("GstVaDmabufSrcPattern", values);
+  return type;
+}
+
+GType zero_copy_type()
+{
+  static const GType type = gstdrm::register_zero_copy_type("GstVaDmabufSrcZeroCopy");
+  return type;
+}
+
+Source &source_of(gpointer object)
+{
+  return *GST_VA_DMABUF_SRC(object)->source;
+}
+
+} // namespace
+
+static void gst_va_dmabuf_src_set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec)
+{
+  auto &properties = source_of(object).properties;
+  if (id == PROP_IS_LIVE) {
+    gst_base_src_set_live(GST_BASE_SRC(object), g_value_get_boolean(value));
+    return;
+  }
+  GST_OBJECT_LOCK(object);
+  switch (id) {
+  case PROP_DEVICE: properties.device = g_value_get_string(value) ? g_value_get_string(value) : ""; break;
+  case PROP_PATTERN: properties.pattern = static_cast<Pattern>(g_value_get_enum(value)); break;
+  case PROP_COLOR: properties.argb = g_value_get_uint(value); break;
+  case PROP_NUM_SURFACES: properties.num_surfaces = g_value_get_uint(value); break;
+  case PROP_ZERO_COPY: properties.zero_copy = static_cast<ZeroCopy>(g_value_get_enum(value)); break;
+  default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec); break;
+  }
+  GST_OBJECT_UNLOCK(object);
+}
+
+static void gst_va_dmabuf_src_get_property(GObject *object, guint id, GValue *value, GParamSpec *spec)
+{
+  auto &source = source_of(object);
+  if (id == PROP_DRM_STATS) {
+    g_value_take_boxed(value, source.stats_structure());
+    return;
+  }
+  if (id == PROP_IS_LIVE) {
+    g_value_set_boolean(value, gst_base_src_is_live(GST_BASE_SRC(object)));
+    return;
+  }
+  GST_OBJECT_LOCK(object);
+  const auto &properties = source.properties;
+  switch (id) {
+  case PROP_DEVICE: g_value_set_string(value, properties.device.empty() ? nullptr : properties.device.c_str()); break;
+  case PROP_PATTERN: g_value_set_enum(value, static_cast<gint>(properties.pattern)); break;
+  case PROP_COLOR: g_value_set_uint(value, properties.argb); break;
+  case PROP_NUM_SURFACES: g_value_set_uint(value, properties.num_surfaces); break;
+  case PROP_ZERO_COPY: g_value_set_enum(value, static_cast<gint>(properties.zero_copy)); break;
+  default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec); break;
+  }
+  GST_OBJECT_UNLOCK(object);
+}
+
+static gboolean gst_va_dmabuf_src_start(GstBaseSrc *src)
+{
+  return source_of(src).start();
+}
+
+static gboolean gst_va_dmabuf_src_stop(GstBaseSrc *src)
+{
+  source_of(src).stop();
+  return TRUE;
+}
+
+static gboolean gst_va_dmabuf_src_unlock(GstBaseSrc *src)
+{
+  source_of(src).set_cancelled(true);
+  return TRUE;
+}
+
+static gboolean gst_va_dmabuf_src_unlock_stop(GstBaseSrc *src)
+{
+  source_of(src).set_cancelled(false);
+  return TRUE;
+}
+
+static GstCaps *gst_va_dmabuf_src_get_caps(GstBaseSrc *src, GstCaps *filter)
+{
+  return source_of(src).query_caps(filter);
+}
+
+static gboolean gst_va_dmabuf_src_negotiate(GstBaseSrc *src)
+{
+  return source_of(src).negotiate();
+}
+
+static gboolean gst_va_dmabuf_src_set_caps(GstBaseSrc *src, GstCaps *caps)
+{
+  return source_of(src).set_caps(caps);
+}
+
+static gboolean gst_va_dmabuf_src_decide_allocation(GstBaseSrc *src, GstQuery *query)
+{
+  return source_of(src).decide_allocation(query);
+}
+
+static void gst_va_dmabuf_src_get_times(GstBaseSrc *src, GstBuffer *buffer, GstClockTime *start, GstClockTime *end)
+{
+  *start = *end = GST_CLOCK_TIME_NONE;
+  if (!gst_base_src_is_live(src))
+    return;
+  *start = GST_BUFFER_PTS(buffer);
+  if (GST_BUFFER_DURATION_IS_VALID(buffer))
+    *end = *start + GST_BUFFER_DURATION(buffer);
+}
+
+static GstFlowReturn gst_va_dmabuf_src_create(GstPushSrc *src, GstBuffer **buffer)
+{
+  return source_of(src).create(buffer);
+}
+
+static void gst_va_dmabuf_src_finalize(GObject *object)
+{
+  delete GST_VA_DMABUF_SRC(object)->source;
+  G_OBJECT_CLASS(gst_va_dmabuf_src_parent_class)->finalize(object);
+}
+
+static void install_properties(GObjectClass *klass)
+{
+  constexpr auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
+  constexpr auto ready = static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_READY);
+  g_object_class_install_property(
+      klass, PROP_DEVICE,
+      g_param_spec_string("device", "Device", "Render node, such as /dev/dri/renderD128; none: the first whose VA-API "
+                          "driver exports DMA buffers", nullptr, ready));
+  g_object_class_install_property(
+      klass, PROP_PATTERN,
+      g_param_spec_enum("pattern", "Pattern", "What is drawn", pattern_type(), 0, ready));
+  g_object_class_install_property(
+      klass, PROP_COLOR,
+      g_param_spec_uint("color", "Colour", "Of pattern=solid, 0xAARRGGBB", 0, G_MAXUINT32, 0xff0000ff, ready));
+  g_object_class_install_property(
+      klass, PROP_NUM_SURFACES,
+      g_param_spec_uint("num-surfaces", "Number of surfaces", "Frames that may be drawn, on their way or held at once; all "
+                        "are allocated when the format is agreed on", 2, 64, 6, ready));
+  g_object_class_install_property(
+      klass, PROP_IS_LIVE,
+      g_param_spec_boolean("is-live", "Is live", "Push each frame when its time has come", FALSE, ready));
+  g_object_class_install_property(
+      klass, PROP_ZERO_COPY,
+      g_param_spec_enum("zero-copy", "Zero copy", "What to do where the CPU would have to write frames",
+                        zero_copy_type(), static_cast<gint>(ZeroCopy::Prefer), ready));
+  g_object_class_install_property(
+      klass, PROP_DRM_STATS,
+      g_param_spec_boxed("drm-stats", "DRM statistics", "Counters since start: frames, copies, bytes-copied, "
+                         "last-copy-reason, waits, surfaces, exports, va-calls", GST_TYPE_STRUCTURE,
+                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+}
+
+// The list of the device that this machine has; without one drm-format is left out.
+static void add_template(GstElementClass *klass)
+{
+  auto device = gstdrm::va::open_first_device();
+  if (!device)
+    GST_INFO("the template is open: %s", device.error().message.c_str());
+  const auto caps = gstdrm::va::device_caps(device ? &device->capabilities : nullptr);
+  gst_element_class_add_pad_template(klass,
+                                     gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps.get()));
+}
+
+static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
+{
+  GST_DEBUG_CATEGORY_INIT(gst_va_dmabuf_src_debug, "vadmabufsrc", 0, "VA-API DMA buffer source");
+  GObjectClass *object_class = G_OBJECT_CLASS(klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
+  GstBaseSrcClass *base_class = GST_BASE_SRC_CLASS(klass);
+  object_class->set_property = gst_va_dmabuf_src_set_property;
+  object_class->get_property = gst_va_dmabuf_src_get_property;
+  object_class->finalize = gst_va_dmabuf_src_finalize;
+  install_properties(object_class);
+  gst_element_class_set_static_metadata(element_class, "VA-API DMA buffer source", "Source/Video/Hardware",
+                                        "Draws test patterns on the GPU into DMA buffers", "gst-drm");
+  add_template(element_class);
+  gst_type_mark_as_plugin_api(pattern_type(), static_cast<GstPluginAPIFlags>(0));
+  gst_type_mark_as_plugin_api(zero_copy_type(), static_cast<GstPluginAPIFlags>(0));
+  base_class->start = gst_va_dmabuf_src_start;
+  base_class->stop = gst_va_dmabuf_src_stop;
+  base_class->unlock = gst_va_dmabuf_src_unlock;
+  base_class->unlock_stop = gst_va_dmabuf_src_unlock_stop;
+  base_class->get_caps = gst_va_dmabuf_src_get_caps;
+  base_class->negotiate = gst_va_dmabuf_src_negotiate;
+  base_class->set_caps = gst_va_dmabuf_src_set_caps;
+  base_class->decide_allocation = gst_va_dmabuf_src_decide_allocation;
+  base_class->get_times = gst_va_dmabuf_src_get_times;
+  GST_PUSH_SRC_CLASS(klass)->create = gst_va_dmabuf_src_create;
+}
+
+static void gst_va_dmabuf_src_init(GstVaDmabufSrc *self)
+{
+  self->source = new Source(GST_BASE_SRC(self));
+  gst_base_src_set_format(GST_BASE_SRC(self), GST_FORMAT_TIME);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which fourcc to produce, and with which modifiers to allocate it. Plain values: no libva.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <gst/drm/core/format_set.hpp>
+
+namespace gstdrm::va {
+
+struct Candidate {
+  std::uint32_t fourcc = 0;
+  std::vector<std::uint64_t> modifiers; // every common one, sorted; the driver chooses
+};
+
+// What both sides can do, best first. Fourccs come in the order of quality per byte that decoders and displays
+// share (NV12 first); within one fourcc nothing is preferred, because only the driver knows.
+std::vector<Candidate> rank_candidates(const FormatSet &device, const FormatSet &downstream);
+
+} // namespace gstdrm::va

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "va_device.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace gstdrm::va {
+namespace {
+
+Result<void> check_size(const Device &device, std::uint32_t width, std::uint32_t height)
+{
+  const auto &c = device.capabilities;
+  if (width >= c.min_width && width <= c.max_width && height >= c.min_height && height <= c.max_height)
+    return {};
+  return Error{ErrorCode::Allocation,
+               std::to_string(width) + "x" + std::to_string(height) + " is outside of what " + device.display->node() +
+                   " can do: " + std::to_string(c.min_width) + "x" + std::to_string(c.min_height) + " to " +
+                   std::to_string(c.max_width) + "x" + std::to_string(c.max_height)};
+}
+
+Result<Frame> allocate(const Device &device, const PixelFormat &format, std::uint32_t width, std::uint32_t height,
+                       std::span<const std::uint64_t> requested, std::span<const std::uint64_t> accepted)
+{
+  auto surface = create_surface(device.display, format, width, height, requested);
+  if (!surface)
+    return surface.error();
+  auto exported = export_surface(*surface, format, width, height, accepted);
+  if (!exported)
+    return exported.error();
+  return Frame{std::make_shared<Surface>(std::move(surface).value()), std::move(exported).value()};
+}
+
+} // namespace
+
+Result<Device> open_device(const std::string &node)
+{
+  auto display = Display::open(node);
+  if (!display)
+    return display.error();
+  auto capabilities = query_capabilities(*display);
+  if (!capabilities)
+    return capabilities.error();
+  return Device{std::move(display).value(), std::move(capabilities).value()};
+}
+
+Result<Device> open_first_device()
+{
+  std::string tried;
+  for (const auto &node : list_render_nodes()) {
+    auto device = open_device(node);
+    if (device)
+      return device;
+    tried += (tried.empty() ? "" : ". ") + device.error().message;
+  }
+  if (tried.empty())
+    tried = "There is no /dev/dri/renderD*";
+  return Error{ErrorCode::Device, "No render node has a VA-API driver that exports DMA buffers. " + tried};
+}
+
+Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::uint32_t width, std::uint32_t height,
+                             std::span<const std::uint64_t> modifiers)
+{
+  const auto *format = format_by_drm(fourcc);
+  if (!format)
+    return Error{ErrorCode::Format, "VA-API has no name for " + fourcc_to_string(fourcc)};
+  if (auto fits = check_size(device, width, height); !fits)
+    return fits.error();
+  std::vector<std::uint64_t> explicit_ones(modifiers.begin(), modifiers.end());
+  const bool may_be_implicit = std::erase(explicit_ones, kModImplicit) > 0;
+  if (explicit_ones.empty() && !may_be_implicit)
+    return Error{ErrorCode::Allocation, "No modifier to allocate " + fourcc_to_string(fourcc) + " with"};
+  Error failed{ErrorCode::Allocation, {}};
+  if (!explicit_ones.empty()) {
+    // A driver that takes no list makes what it always makes, and that is asked to be in the list.
+    const std::span<const std::uint64_t> list(explicit_ones);
+    const auto requested = device.capabilities.takes_modifiers ? list : std::span<const std::uint64_t>();
+    auto frame = allocate(device, *format, width, height, requested, list);
+    if (frame || !may_be_implicit)
+      return frame;
+    failed = frame.error();
+  }
+  auto frame = allocate(device, *format, width, height, {}, {});
+  if (!frame && !failed.message.empty())
+    return failed;
+  return frame;
+}
+
+} // namespace gstdrm::va

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A device that can export surfaces, and frames from it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include <gst/drm/core/result.hpp>
+
+#include "va_display.hpp"
+#include "va_formats.hpp"
+#include "va_surface.hpp"
+
+namespace gstdrm::va {
+
+struct Device {
+  std::shared_ptr<Display> display;
+  Capabilities capabilities;
+};
+
+Result<Device> open_device(const std::string &node);
+// The first render node whose driver exports something; the error names every node that was tried and what libva
+// answered.
+Result<Device> open_first_device();
+
+struct Frame {
+  std::shared_ptr<Surface> surface;
+  ExportedFrame exported;
+};
+
+// `modifiers`: every one that the consumers take, kModImplicit among them where they take that; the driver chooses.
+// Implicit is taken only when no explicit one can be had.
+Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::uint32_t width, std::uint32_t height,
+                             std::span<const std::uint64_t> modifiers);
+
+} // namespace gstdrm::va

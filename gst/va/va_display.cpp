@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "va_display.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <va/va_drm.h>
+#include <xf86drm.h>
+
+namespace gstdrm::va {
+namespace {
+
+constexpr char kDirectory[] = "/dev/dri";
+
+std::string trim(std::string text)
+{
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' '))
+    text.pop_back();
+  return text;
+}
+
+void collect_message(void *user, const char *message)
+{
+  auto &messages = *static_cast<std::string *>(user);
+  if (!messages.empty())
+    messages += "; ";
+  messages += trim(message);
+}
+
+void drop_message(void * /*user*/, const char * /*message*/) {}
+
+struct DeviceDeleter {
+  void operator()(drmDevice *device) const { drmFreeDevice(&device); }
+};
+using DevicePtr = std::unique_ptr<drmDevice, DeviceDeleter>;
+
+DevicePtr find_device(std::uint64_t number)
+{
+  drmDevicePtr device = nullptr;
+  return DevicePtr(drmGetDeviceFromDevId(static_cast<dev_t>(number), 0, &device) == 0 ? device : nullptr);
+}
+
+} // namespace
+
+Result<std::shared_ptr<Display>> Display::open(const std::string &node)
+{
+  std::shared_ptr<Display> display(new Display(node));
+  display->fd_ = UniqueFd(::open(node.c_str(), O_RDWR | O_CLOEXEC));
+  if (!display->fd_) {
+    const int reason = errno;
+    return Error{ErrorCode::Device, node + " cannot be opened: " + std::strerror(reason), reason};
+  }
+  struct stat status {};
+  if (::fstat(display->fd_.get(), &status) == 0)
+    display->device_number_ = status.st_rdev;
+  if (auto initialised = display->initialise(); !initialised)
+    return initialised.error();
+  return display;
+}
+
+Result<void> Display::initialise()
+{
+  display_ = vaGetDisplayDRM(fd_.get());
+  if (!display_)
+    return Error{ErrorCode::Device, node_ + " is no DRM device to libva (vaGetDisplayDRM)"};
+  // libva would write to stderr; its reasons belong into our error instead.
+  (void)vaSetErrorCallback(display_, collect_message, &messages_);
+  (void)vaSetInfoCallback(display_, drop_message, nullptr);
+  int major = 0;
+  int minor = 0;
+  const VAStatus status = vaInitialize(display_, &major, &minor);
+  (void)vaSetErrorCallback(display_, drop_message, nullptr);
+  if (status != VA_STATUS_SUCCESS) {
+    auto failed = error(ErrorCode::Device, "vaInitialize", status);
+    if (!messages_.empty())
+      failed.message += ": " + messages_;
+    return failed;
+  }
+  const char *vendor = vaQueryVendorString(display_);
+  vendor_ = vendor ? vendor : "unnamed driver";
+  return {};
+}
+
+Display::~Display()
+{
+  // vaTerminate() also frees the VADisplay of a driver that could not be initialised.
+  if (display_)
+    (void)vaTerminate(display_);
+}
+
+Error Display::error(ErrorCode code, const char *call, VAStatus status) const
+{
+  char number[16];
+  (void)std::snprintf(number, sizeof number, " (0x%x)", static_cast<unsigned>(status));
+  std::string where = std::string(call) + " on " + node_;
+  if (!vendor_.empty())
+    where += " (" + vendor_ + ")";
+  return Error{code, where + ": " + vaErrorStr(status) + number};
+}
+
+std::vector<std::string> list_render_nodes()
+{
+  std::vector<std::string> nodes;
+  std::error_code failed;
+  for (const auto &entry : std::filesystem::directory_iterator(kDirectory, failed)) {
+    if (entry.path().filename().string().starts_with("renderD"))
+      nodes.push_back(entry.path().string());
+  }
+  // Numbers are 128 and up: three digits, in the order of text.
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+bool is_same_device(std::uint64_t a, std::uint64_t b)
+{
+  if (a == b)
+    return true;
+  const auto first = find_device(a);
+  const auto second = find_device(b);
+  return first && second && drmDevicesEqual(first.get(), second.get());
+}
+
+std::string device_name(std::uint64_t device_number)
+{
+  std::error_code failed;
+  for (const auto &entry : std::filesystem::directory_iterator(kDirectory, failed)) {
+    struct stat status {};
+    if (::stat(entry.path().c_str(), &status) == 0 && S_ISCHR(status.st_mode) && status.st_rdev == device_number)
+      return entry.path().string();
+  }
+  return std::to_string(major(device_number)) + ":" + std::to_string(minor(device_number));
+}
+
+} // namespace gstdrm::va

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "va_formats.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include <drm_fourcc.h>
+#include <va/va_drmcommon.h>
+
+#include "va_objects.hpp"
+#include "va_surface.hpp"
+
+namespace gstdrm::va {
+namespace {
+
+// VA names RGB by its bytes in memory, DRM by its bits in a little-endian word.
+constexpr std::array kFormats = {
+    PixelFormat{VA_FOURCC_NV12, DRM_FORMAT_NV12, VA_RT_FORMAT_YUV420, Model::Yuv},
+    PixelFormat{VA_FOURCC_P010, DRM_FORMAT_P010, VA_RT_FORMAT_YUV420_10, Model::Yuv},
+    PixelFormat{VA_FOURCC_P012, DRM_FORMAT_P012, VA_RT_FORMAT_YUV420_12, Model::Yuv},
+    PixelFormat{VA_FOURCC_NV21, DRM_FORMAT_NV21, VA_RT_FORMAT_YUV420, Model::Yuv},
+    PixelFormat{VA_FOURCC_I420, DRM_FORMAT_YUV420, VA_RT_FORMAT_YUV420, Model::Yuv},
+    PixelFormat{VA_FOURCC_YV12, DRM_FORMAT_YVU420, VA_RT_FORMAT_YUV420, Model::Yuv},
+    PixelFormat{VA_FOURCC_YUY2, DRM_FORMAT_YUYV, VA_RT_FORMAT_YUV422, Model::Yuv},
+    PixelFormat{VA_FOURCC_UYVY, DRM_FORMAT_UYVY, VA_RT_FORMAT_YUV422, Model::Yuv},
+    PixelFormat{VA_FOURCC_Y210, DRM_FORMAT_Y210, VA_RT_FORMAT_YUV422_10, Model::Yuv},
+    PixelFormat{VA_FOURCC_AYUV, DRM_FORMAT_AYUV, VA_RT_FORMAT_YUV444, Model::Yuv},
+    PixelFormat{VA_FOURCC_XYUV, DRM_FORMAT_XYUV8888, VA_RT_FORMAT_YUV444, Model::Yuv},
+    PixelFormat{VA_FOURCC_Y410, DRM_FORMAT_Y410, VA_RT_FORMAT_YUV444_10, Model::Yuv},
+    PixelFormat{VA_FOURCC_BGRX, DRM_FORMAT_XRGB8888, VA_RT_FORMAT_RGB32, Model::Rgb},
+    PixelFormat{VA_FOURCC_BGRA, DRM_FORMAT_ARGB8888, VA_RT_FORMAT_RGB32, Model::Rgb},
+    PixelFormat{VA_FOURCC_RGBX, DRM_FORMAT_XBGR8888, VA_RT_FORMAT_RGB32, Model::Rgb},
+    PixelFormat{VA_FOURCC_RGBA, DRM_FORMAT_ABGR8888, VA_RT_FORMAT_RGB32, Model::Rgb},
+    PixelFormat{VA_FOURCC_XRGB, DRM_FORMAT_BGRX8888, VA_RT_FORMAT_RGB32, Model::Rgb},
+    PixelFormat{VA_FOURCC_ARGB, DRM_FORMAT_BGRA8888, VA_RT_FORMAT_RGB32, Model::Rgb},
+    PixelFormat{VA_FOURCC_X2R10G10B10, DRM_FORMAT_XRGB2101010, VA_RT_FORMAT_RGB32_10, Model::Rgb},
+    PixelFormat{VA_FOURCC_A2R10G10B10, DRM_FORMAT_ARGB2101010, VA_RT_FORMAT_RGB32_10, Model::Rgb},
+};
+
+// The configuration whose surfaces are asked for: video processing, else whatever the driver has first.
+struct Found {
+  VAProfile profile = VAProfileNone;
+  VAEntrypoint entrypoint = VAEntrypointVideoProc;
+  bool has_vpp = false;
+};
+
+std::vector<VAEntrypoint> query_entrypoints(Display &display, VAProfile profile)
+{
+  std::vector<VAEntrypoint> list(static_cast<std::size_t>(std::max(1, vaMaxNumEntrypoints(display.get()))));
+  int count = 0;
+  if (vaQueryConfigEntrypoints(display.get(), profile, list.data(), &count) != VA_STATUS_SUCCESS)
+    count = 0;
+  list.resize(static_cast<std::size_t>(std::max(0, count)));
+  return list;
+}
+
+Result<Found> find_config(Display &display)
+{
+  std::vector<VAProfile> profiles(static_cast<std::size_t>(std::max(1, vaMaxNumProfiles(display.get()))));
+  int count = 0;
+  const VAStatus status = vaQueryConfigProfiles(display.get(), profiles.data(), &count);
+  if (status != VA_STATUS_SUCCESS)
+    return display.error(ErrorCode::Device, "vaQueryConfigProfiles", status);
+  profiles.resize(static_cast<std::size_t>(std::max(0, count)));
+  Found other;
+  bool any = false;
+  for (const VAProfile profile : profiles) {
+    for (const VAEntrypoint entrypoint : query_entrypoints(display, profile)) {
+      if (entrypoint == VAEntrypointVideoProc)
+        return Found{profile, entrypoint, true};
+      if (!any)
+        other = {profile, entrypoint, false};
+      any = true;
+    }
+  }
+  if (!any)
+    return Error{ErrorCode::Device, display.node() + " (" + display.vendor() + ") has no entry point at all"};
+  return other;
+}
+
+Result<Config> create_config(const std::shared_ptr<Display> &display, const Found &found)
+{
+  VAConfigID id = VA_INVALID_ID;
+  const VAStatus status = vaCreateConfig(display->count(), found.profile, found.entrypoint, nullptr, 0, &id);
+  if (status != VA_STATUS_SUCCESS)
+    return display->error(ErrorCode::Device, "vaCreateConfig", status);
+  return Config(display, id);
+}
+
+Result<std::vector<VASurfaceAttrib>> query_attributes(Display &display, const Config &config)
+{
+  unsigned count = 0;
+  VAStatus status = vaQuerySurfaceAttributes(display.count(), config.id(), nullptr, &count);
+  std::vector<VASurfaceAttrib> attributes(count);
+  if (status == VA_STATUS_SUCCESS)
+    status = vaQuerySurfaceAttributes(display.count(), config.id(), attributes.data(), &count);
+  if (status != VA_STATUS_SUCCESS)
+    return display.error(ErrorCode::Device, "vaQuerySurfaceAttributes", status);
+  attributes.resize(count);
+  return attributes;
+}
+
+struct Listed {
+  std::vector<const PixelFormat *> formats;
+  std::vector<std::uint64_t> modifiers;
+};
+
+// VASurfaceAttribDRMFormatModifiers is documented for creating surfaces; a driver that makes it gettable
+// and points it at a list says what it has.
+void read_modifiers(const VASurfaceAttrib &attribute, Capabilities &capabilities, Listed &listed)
+{
+  capabilities.takes_modifiers = (attribute.flags & VA_SURFACE_ATTRIB_SETTABLE) != 0;
+  const auto *list = static_cast<const VADRMFormatModifierList *>(attribute.value.value.p);
+  if ((attribute.flags & VA_SURFACE_ATTRIB_GETTABLE) == 0 || !list || !list->modifiers)
+    return;
+  capabilities.lists_modifiers = true;
+  listed.modifiers.assign(list->modifiers, list->modifiers + list->num_modifiers);
+}
+
+void read_attribute(const VASurfaceAttrib &attribute, Capabilities &capabilities, Listed &listed)
+{
+  const auto number = static_cast<std::uint32_t>(attribute.value.value.i);
+  switch (attribute.type) {
+  case VASurfaceAttribPixelFormat:
+    if (const auto *format = format_by_va(number))
+      listed.formats.push_back(format);
+    break;
+  case VASurfaceAttribMinWidth: capabilities.min_width = std::max(1U, number); break;
+  case VASurfaceAttribMinHeight: capabilities.min_height = std::max(1U, number); break;
+  case VASurfaceAttribMaxWidth: capabilities.max_width = std::min(16384U, number); break;
+  case VASurfaceAttribMaxHeight: capabilities.max_height = std::min(16384U, number); break;
+  case VASurfaceAttribDRMFormatModifiers: read_modifiers(attribute, capabilities, listed); break;
+  default: break;
+  }
+}
+
+// One small surface, allocated with this list and exported; what came out goes into the set.
+void probe(const std::shared_ptr<Display> &display, const PixelFormat &format,
+           std::span<const std::uint64_t> modifiers, Capabilities &capabilities)
+{
+  constexpr std::uint32_t kSize = 64; // pixels
+  const auto width = std::clamp(kSize, capabilities.min_width, capabilities.max_width);
+  const auto height = std::clamp(kSize, capabilities.min_height, capabilities.max_height);
+  auto surface = create_surface(display, format, width, height, modifiers);
+  if (!surface) {
+    capabilities.refused.push_back(surface.error().message);
+    return;
+  }
+  auto frame = export_surface(*surface, format, width, height, modifiers);
+  if (!frame) {
+    capabilities.refused.push_back(frame.error().message);
+    return;
+  }
+  (void)capabilities.formats.add(frame->format);
+}
+
+} // namespace
+
+const PixelFormat *format_by_va(std::uint32_t va_fourcc)
+{
+  const auto it = std::find_if(kFormats.begin(), kFormats.end(),
+                               [va_fourcc](const auto &format) { return format.va_fourcc == va_fourcc; });
+  return it == kFormats.end() ? nullptr : &*it;
+}
+
+const PixelFormat *format_by_drm(std::uint32_t drm_fourcc)
+{
+  const auto it = std::find_if(kFormats.begin(), kFormats.end(),
+                               [drm_fourcc](const auto &format) { return format.drm_fourcc == drm_fourcc; });
+  return it == kFormats.end() ? nullptr : &*it;
+}
+
+Result<Capabilities> query_capabilities(const std::shared_ptr<Display> &display)
+{
+  auto found = find_config(*display);
+  if (!found)
+    return found.error();
+  auto config = create_config(display, *found);
+  if (!config)
+    return config.error();
+  auto attributes = query_attributes(*display, *config);
+  if (!attributes)
+    return attributes.error();
+  Capabilities capabilities;
+  capabilities.has_vpp = found->has_vpp;
+  Listed listed;
+  for (const auto &attribute : *attributes)
+    read_attribute(attribute, capabilities, listed);
+  for (const auto *format : listed.formats) {
+    for (const std::uint64_t modifier : listed.modifiers)
+      probe(display, *format, {&modifier, 1}, capabilities);
+    if (capabilities.lists_modifiers)
+      continue;
+    probe(display, *format, {}, capabilities);
+    if (capabilities.takes_modifiers && !capabilities.formats.contains({format->drm_fourcc, kModLinear}))
+      probe(display, *format, std::span(&kModLinear, 1), capabilities);
+  }
+  if (capabilities.formats.empty()) {
+    return Error{ErrorCode::Device, display->node() + " (" + display->vendor() + ") exports no surface as DMA buffers: " +
+                                        (capabilities.refused.empty() ? "it lists no pixel format that has a DRM name"
+                                                                      : capabilities.refused.front())};
+  }
+  return capabilities;
+}
+
+} // namespace gstdrm::va

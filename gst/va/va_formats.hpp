@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Pixel formats under their VA and DRM names, and which pairs a device really allocates and exports.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <va/va.h>
+
+#include <gst/drm/core/format_set.hpp>
+#include <gst/drm/core/result.hpp>
+
+#include "va_display.hpp"
+
+namespace gstdrm::va {
+
+enum class Model { Rgb, Yuv };
+
+struct PixelFormat {
+  std::uint32_t va_fourcc;
+  std::uint32_t drm_fourcc;
+  std::uint32_t rt_format; // VA_RT_FORMAT_*
+  Model model;
+};
+// nullptr for what is not in the table.
+const PixelFormat *format_by_va(std::uint32_t va_fourcc);
+const PixelFormat *format_by_drm(std::uint32_t drm_fourcc);
+
+struct Capabilities {
+  FormatSet formats;              // each pair was allocated and exported once
+  bool has_vpp = false;
+  bool takes_modifiers = false;   // VASurfaceAttribDRMFormatModifiers
+  bool lists_modifiers = false;   // and says which
+  std::uint32_t min_width = 1;
+  std::uint32_t min_height = 1;
+  std::uint32_t max_width = 16384;
+  std::uint32_t max_height = 16384;
+  std::vector<std::string> refused; // what was tried and failed, for the log
+};
+
+// Error where the driver exports nothing at all.
+Result<Capabilities> query_capabilities(const std::shared_ptr<Display> &display);
+
+} // namespace gstdrm::va

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "va_image.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace gstdrm::va {
+namespace {
+
+enum class Packing { Rgb32, Rgb10, SemiPlanar8, SemiPlanar10, Planar, Packed422 };
+
+struct Shape {
+  std::uint32_t va_fourcc;
+  Packing packing;
+  // Rgb32: byte of R, G, B, A. Packed422: byte of Y0, U, Y1, V. Planar: plane of Y, U, V. SemiPlanar: U before V.
+  std::array<std::uint8_t, 4> order;
+};
+constexpr std::array kShapes = {
+    Shape{VA_FOURCC_NV12, Packing::SemiPlanar8, {0, 1, 0, 0}},
+    Shape{VA_FOURCC_NV21, Packing::SemiPlanar8, {1, 0, 0, 0}},
+    Shape{VA_FOURCC_P010, Packing::SemiPlanar10, {0, 1, 0, 0}},
+    Shape{VA_FOURCC_P012, Packing::SemiPlanar10, {0, 1, 0, 0}},
+    Shape{VA_FOURCC_I420, Packing::Planar, {0, 1, 2, 0}},
+    Shape{VA_FOURCC_YV12, Packing::Planar, {0, 2, 1, 0}},
+    Shape{VA_FOURCC_YUY2, Packing::Packed422, {0, 1, 2, 3}},
+    Shape{VA_FOURCC_UYVY, Packing::Packed422, {1, 0, 3, 2}},
+    Shape{VA_FOURCC_BGRX, Packing::Rgb32, {2, 1, 0, 3}},
+    Shape{VA_FOURCC_BGRA, Packing::Rgb32, {2, 1, 0, 3}},
+    Shape{VA_FOURCC_RGBX, Packing::Rgb32, {0, 1, 2, 3}},
+    Shape{VA_FOURCC_RGBA, Packing::Rgb32, {0, 1, 2, 3}},
+    Shape{VA_FOURCC_XRGB, Packing::Rgb32, {1, 2, 3, 0}},
+    Shape{VA_FOURCC_ARGB, Packing::Rgb32, {1, 2, 3, 0}},
+    Shape{VA_FOURCC_X2R10G10B10, Packing::Rgb10, {}},
+    Shape{VA_FOURCC_A2R10G10B10, Packing::Rgb10, {}},
+};
+
+const Shape *find_shape(std::uint32_t va_fourcc)
+{
+  const auto it = std::find_if(kShapes.begin(), kShapes.end(),
+                               [va_fourcc](const auto &shape) { return shape.va_fourcc == va_fourcc; });
+  return it == kShapes.end() ? nullptr : &*it;
+}
+
+struct Yuv {
+  std::uint8_t y;
+  std::uint8_t u;
+  std::uint8_t v;
+};
+
+// Limited range of ITU-R BT.601 or BT.709, with 16 fractional bits.
+Yuv to_yuv(std::uint32_t argb, Matrix matrix)
+{
+  struct Weights {
+    std::int64_t y[3];
+    std::int64_t u[3];
+    std::int64_t v[3];
+  };
+  constexpr Weights bt601 = {{16829, 33039, 6416}, {-9714, -19071, 28784}, {28784, -24103, -4681}};
+  constexpr Weights bt709 = {{11966, 40254, 4064}, {-6596, -22189, 28784}, {28784, -26145, -2639}};
+  const auto &w = matrix == Matrix::Bt709 ? bt709 : bt601;
+  const std::int64_t r = argb >> 16 & 0xff;
+  const std::int64_t g = argb >> 8 & 0xff;
+  const std::int64_t b = argb & 0xff;
+  const auto component = [r, g, b](const std::int64_t(&weight)[3], std::int64_t base) {
+    const auto sum = weight[0] * r + weight[1] * g + weight[2] * b + (base << 16) + (1 << 15);
+    return static_cast<std::uint8_t>(std::clamp<std::int64_t>(sum >> 16, 0, 255));
+  };
+  return {component(w.y, 16), component(w.u, 128), component(w.v, 128)};
+}
+
+void store16(std::uint8_t *p, std::uint8_t high)
+{
+  p[0] = 0; // 10 or 12 bits in the high ones of 16
+  p[1] = high;
+}
+
+struct Target {
+  const Shape &shape;
+  const VAImage &image;
+  std::uint8_t *data;
+  [[nodiscard]] std::uint8_t *row(unsigned plane, std::uint32_t y) const
+  {
+    return data + image.offsets[plane] + static_cast<std::size_t>(image.pitches[plane]) * y;
+  }
+};
+
+void write_rgb(const Target &target, std::uint32_t y, const std::uint32_t *argb, std::uint32_t width)
+{
+  auto *out = target.row(0, y);
+  for (std::uint32_t x = 0; x < width; ++x, out += 4) {
+    if (target.shape.packing == Packing::Rgb32) {
+      for (unsigned c = 0; c < 4; ++c)
+        out[target.shape.order[c]] = static_cast<std::uint8_t>(argb[x] >> (c == 3 ? 24 : 16 - 8 * c));
+      continue;
+    }
+    std::uint32_t word = argb[x] >> 30 << 30;
+    for (unsigned c = 0; c < 3; ++c) {
+      const auto eight = argb[x] >> (8 * c) & 0xff; // B, G, R from the lowest
+      word |= (eight << 2 | eight >> 6) << (10 * c);
+    }
+    std::memcpy(out, &word, sizeof word);
+  }
+}
+
+void write_yuv(const Target &target, std::uint32_t y, const std::uint32_t *argb, std::uint32_t width, Matrix matrix)
+{
+  const auto &order = target.shape.order;
+  const bool wide = target.shape.packing == Packing::SemiPlanar10;
+  const unsigned step = wide ? 2 : 1;
+  for (std::uint32_t x = 0; x < width; ++x) {
+    const auto yuv = to_yuv(argb[x], matrix);
+    const bool chroma = x % 2 == 0 && y % 2 == 0;
+    if (target.shape.packing == Packing::Packed422) {
+      auto *out = target.row(0, y) + static_cast<std::size_t>(x) / 2 * 4;
+      out[order[x % 2 ? 2 : 0]] = yuv.y;
+      if (x % 2 == 0) {
+        out[order[1]] = yuv.u;
+        out[order[3]] = yuv.v;
+      }
+    } else if (target.shape.packing == Packing::Planar) {
+      target.row(order[0], y)[x] = yuv.y;
+      if (chroma) {
+        target.row(order[1], y / 2)[x / 2] = yuv.u;
+        target.row(order[2], y / 2)[x / 2] = yuv.v;
+      }
+    } else {
+      auto *luma = target.row(0, y) + static_cast<std::size_t>(x) * step;
+      wide ? store16(luma, yuv.y) : static_cast<void>(*luma = yuv.y);
+      if (!chroma)
+        continue;
+      auto *uv = target.row(1, y / 2) + static_cast<std::size_t>(x) * step;
+      wide ? store16(uv + 2 * order[0], yuv.u) : static_cast<void>(uv[order[0]] = yuv.u);
+      wide ? store16(uv + 2 * order[1], yuv.v) : static_cast<void>(uv[order[1]] = yuv.v);
+    }
+  }
+}
+
+bool is_rgb(Packing packing)
+{
+  return packing == Packing::Rgb32 || packing == Packing::Rgb10;
+}
+
+// Bytes of a row and number of rows of one plane.
+struct Extent {
+  std::uint64_t row_bytes;
+  std::uint64_t rows;
+};
+Extent extent(Packing packing, unsigned plane, std::uint64_t width, std::uint64_t height)
+{
+  const auto half_width = (width + 1) / 2;
+  const auto half_height = (height + 1) / 2;
+  switch (packing) {
+  case Packing::Rgb32:
+  case Packing::Rgb10: return {width * 4, height};
+  case Packing::Packed422: return {half_width * 4, height};
+  case Packing::Planar: return plane == 0 ? Extent{width, height} : Extent{half_width, half_height};
+  case Packing::SemiPlanar8: return plane == 0 ? Extent{width, height} : Extent{half_width * 2, half_height};
+  case Packing::SemiPlanar10: break;
+  }
+  return plane == 0 ? Extent{width * 2, height} : Extent{half_width * 4, half_height};
+}
+
+unsigned plane_count(Packing packing)
+{
+  if (packing == Packing::Planar)
+    return 3;
+  return packing == Packing::SemiPlanar8 || packing == Packing::SemiPlanar10 ? 2 : 1;
+}
+
+// The driver's own image has to hold what is written into it.
+bool fits(const Shape &shape, const VAImage &image, std::size_t data_size, const Picture &picture)
+{
+  if (image.num_planes < plane_count(shape.packing) || image.width < picture.width || image.height < picture.height)
+    return false;
+  for (unsigned i = 0; i < plane_count(shape.packing); ++i) {
+    const auto [row_bytes, rows] = extent(shape.packing, i, picture.width, picture.height);
+    const auto end = image.offsets[i] + std::uint64_t{image.pitches[i]} * (rows - 1) + row_bytes;
+    if (image.pitches[i] < row_bytes || end > data_size)
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+bool can_write(std::uint32_t va_fourcc)
+{
+  return find_shape(va_fourcc) != nullptr;
+}
+
+bool write_image(const VAImage &image, std::uint8_t *data, std::size_t data_size, const Picture &picture,
+                 Matrix matrix)
+{
+  const auto *shape = find_shape(image.format.fourcc);
+  if (!shape || picture.height == 0 || !fits(*shape, image, data_size, picture))
+    return false;
+  const Target target{*shape, image, data};
+  for (std::uint32_t y = 0; y < picture.height; ++y) {
+    const auto *row = picture.argb.data() + static_cast<std::size_t>(y) * picture.width;
+    if (is_rgb(shape->packing))
+      write_rgb(target, y, row, picture.width);
+    else
+      write_yuv(target, y, row, picture.width, matrix);
+  }
+  return true;
+}
+
+namespace {
+
+// A mapped buffer.
+class Map {
+public:
+  static Result<Map> open(Display &display, VABufferID buffer)
+  {
+    Map map;
+    const VAStatus status = vaMapBuffer(display.count(), buffer, &map.data_);
+    if (status != VA_STATUS_SUCCESS)
+      return display.error(ErrorCode::Device, "vaMapBuffer", status);
+    map.display_ = &display;
+    map.buffer_ = buffer;
+    return map;
+  }
+  Map(Map &&other) noexcept
+      : display_(std::exchange(other.display_, nullptr)), buffer_(other.buffer_), data_(other.data_)
+  {
+  }
+  Map &operator=(Map &&) = delete;
+  Map(const Map &) = delete;
+  Map &operator=(const Map &) = delete;
+  ~Map()
+  {
+    if (display_)
+      (void)vaUnmapBuffer(display_->count(), buffer_);
+  }
+  [[nodiscard]] std::uint8_t *data() const { return static_cast<std::uint8_t *>(data_); }
+
+private:
+  Map() = default;
+  Display *display_ = nullptr;
+  VABufferID buffer_ = VA_INVALID_ID;
+  void *data_ = nullptr;
+};
+
+} // namespace
+
+Result<std::uint64_t> Uploader::fill(const VAImage &image, const Picture &picture, Matrix matrix)
+{
+  auto map = Map::open(*display_, image.buf);
+  if (!map)
+    return map.error();
+  if (!write_image(image, map->data(), image.data_size, picture, matrix))
+    return Error{ErrorCode::Unsupported, "An image of " + fourcc_to_string(image.format.fourcc) + " (VA) from " +
+                                             display_->node() + " cannot be written here"};
+  return std::uint64_t{image.data_size};
+}
+
+Result<std::uint64_t> Uploader::put(const Surface &surface, const PixelFormat &format, const Picture &picture,
+                                    Matrix matrix)
+{
+  VAImageFormat wanted{};
+  wanted.fourcc = format.va_fourcc;
+  wanted.byte_order = VA_LSB_FIRST;
+  VAImage image{};
+  VAStatus status = vaCreateImage(display_->count(), &wanted, static_cast<int>(picture.width),
+                                  static_cast<int>(picture.height), &image);
+  if (status != VA_STATUS_SUCCESS)
+    return display_->error(ErrorCode::Allocation, "vaCreateImage", status);
+  const ImageHandle owner(display_, image.image_id);
+  auto written = fill(image, picture, matrix);
+  if (!written)
+    return written;
+  status = vaPutImage(display_->count(), surface.id(), image.image_id, 0, 0, picture.width, picture.height, 0, 0,
+                      picture.width, picture.height);
+  if (status != VA_STATUS_SUCCESS)
+    return display_->error(ErrorCode::Device, "vaPutImage", status);
+  return written;
+}
+
+Result<std::uint64_t> Uploader::upload(const Surface &surface, const PixelFormat &format, const Picture &picture,
+                                       Matrix matrix)
+{
+  if (may_derive_) {
+    VAImage image{};
+    if (vaDeriveImage(display_->count(), surface.id(), &image) == VA_STATUS_SUCCESS) {
+      const ImageHandle owner(display_, image.image_id);
+      // Some drivers derive an image of a format that is not the surface's.
+      if (image.format.fourcc == format.va_fourcc) {
+        if (auto written = fill(image, picture, matrix))
+          return written;
+      }
+    }
+    may_derive_ = false;
+  }
+  return put(surface, format, picture, matrix);
+}
+
+} // namespace gstdrm::va

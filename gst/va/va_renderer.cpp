@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "va_renderer.hpp"
+
+#include <array>
+
+namespace gstdrm::va {
+
+Result<std::unique_ptr<Renderer>> Renderer::create(const Device &device, const RenderRequest &request)
+{
+  auto plan = make_plan(request.pattern, request.width, request.height, request.argb,
+                        device.capabilities.max_width);
+  if (!plan)
+    return plan.error();
+  std::unique_ptr<Renderer> renderer(new Renderer(device.display, request, std::move(plan).value()));
+  auto prepared = device.capabilities.has_vpp ? renderer->prepare_device() : renderer->prepare_cpu();
+  if (!prepared)
+    return prepared.error();
+  return renderer;
+}
+
+// In the frames' own format where the CPU can write that, so that nothing is converted; else in a
+// common one of the same colour model, or of the other.
+Result<Surface> Renderer::upload(const Picture &picture)
+{
+  const auto *target = format_by_drm(request_.fourcc);
+  const bool yuv = target && target->model == Model::Yuv;
+  const std::uint32_t own = target ? target->va_fourcc : 0;
+  const auto candidates = yuv ? std::array<std::uint32_t, 5>{own, VA_FOURCC_NV12, VA_FOURCC_YUY2, VA_FOURCC_BGRX,
+                                                             VA_FOURCC_BGRA}
+                              : std::array<std::uint32_t, 5>{own, VA_FOURCC_BGRX, VA_FOURCC_BGRA, VA_FOURCC_RGBA,
+                                                             VA_FOURCC_NV12};
+  Error last{ErrorCode::Unsupported, "No format to upload a pattern in"};
+  for (const std::uint32_t fourcc : candidates) {
+    const auto *format = format_by_va(fourcc);
+    if (!format || !can_write(fourcc))
+      continue;
+    auto surface = create_surface(display_, *format, picture.width, picture.height, {});
+    if (!surface) {
+      last = surface.error();
+      continue;
+    }
+    auto written = uploader_.upload(*surface, *format, picture, request_.matrix);
+    if (written)
+      return surface;
+    last = written.error();
+  }
+  return last;
+}
+
+Result<void> Renderer::prepare_device()
+{
+  for (auto &picture : plan_.pictures) {
+    auto surface = upload(picture);
+    if (!surface)
+      return surface.error();
+    sources_.push_back(std::move(surface).value());
+    picture.argb = {};
+  }
+  std::vector<VASurfaceID> ids;
+  for (const auto &piece : plan_.pieces)
+    ids.push_back(sources_[piece.picture].id());
+  auto compositor = Compositor::create(display_, ids, request_.matrix);
+  if (!compositor)
+    return compositor.error();
+  compositor_ = std::move(compositor).value();
+  return {};
+}
+
+Result<void> Renderer::prepare_cpu()
+{
+  const auto *format = format_by_drm(request_.fourcc);
+  if (!format || !can_write(format->va_fourcc))
+    return Error{ErrorCode::Unsupported, display_->node() + " (" + display_->vendor() + ") has no video processing, and " +
+                                             fourcc_to_string(request_.fourcc) + " cannot be written by the CPU here"};
+  canvas_ = {request_.width, request_.height,
+             std::vector<std::uint32_t>(static_cast<std::size_t>(request_.width) * request_.height)};
+  return {};
+}
+
+Result<std::uint64_t> Renderer::render(const Surface &target, std::uint64_t frame, std::uint64_t timestamp_ns)
+{
+  move_pieces(plan_, frame, timestamp_ns);
+  if (compositor_) {
+    if (auto composed = compositor_->compose(target, plan_.pieces); !composed)
+      return composed.error();
+    return std::uint64_t{0};
+  }
+  draw(plan_, canvas_);
+  return uploader_.upload(target, *format_by_drm(request_.fourcc), canvas_, request_.matrix);
+}
+
+} // namespace gstdrm::va

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Draws a pattern into surfaces: by video processing from pictures uploaded once, or where the driver
+// has none, by the CPU.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <gst/drm/core/result.hpp>
+
+#include "va_device.hpp"
+#include "va_image.hpp"
+#include "va_patterns.hpp"
+#include "va_vpp.hpp"
+
+namespace gstdrm::va {
+
+struct RenderRequest {
+  Pattern pattern{};
+  std::uint32_t fourcc = 0; // of the frames
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::uint32_t argb = 0; // of Pattern::Solid
+  Matrix matrix{};
+};
+
+class Renderer {
+public:
+  static Result<std::unique_ptr<Renderer>> create(const Device &device, const RenderRequest &request);
+  // Returns the bytes that the CPU wrote: 0 with video processing, which goes on after the return.
+  Result<std::uint64_t> render(const Surface &target, std::uint64_t frame, std::uint64_t timestamp_ns);
+  [[nodiscard]] bool uses_cpu() const { return !compositor_; }
+
+private:
+  Renderer(const std::shared_ptr<Display> &display, const RenderRequest &request, Plan plan)
+      : display_(display), request_(request), plan_(std::move(plan)), uploader_(display)
+  {
+  }
+  Result<void> prepare_device();
+  Result<void> prepare_cpu();
+  Result<Surface> upload(const Picture &picture);
+
+  std::shared_ptr<Display> display_;
+  RenderRequest request_;
+  Plan plan_;
+  Uploader uploader_;
+  std::vector<Surface> sources_; // one per picture
+  std::unique_ptr<Compositor> compositor_;
+  Picture canvas_; // where the CPU draws
+};
+
+} // namespace gstdrm::va
