@@ -8,8 +8,8 @@
 #include <drm_fourcc.h>
 #include <gtest/gtest.h>
 
-#include "../va-driver/settings.hpp"
-#include "../va-driver/surface.hpp"
+#include "va-driver/settings.hpp"
+#include "va-driver/surface.hpp"
 #include "va_surface.hpp"
 
 namespace {
@@ -63,7 +63,7 @@ const Row kRows[] = {
     {"invalid_modifier", "lie=invalid-modifier", VA_FOURCC_NV12, true, "implicit"},
     {"pitch_0", "lie=zero-pitch", VA_FOURCC_NV12, true, "pitch of 0"},
     {"pitch_below_the_row", "lie=short-pitch", VA_FOURCC_NV12, true, "plane 1"},
-    {"object_smaller_than_the_planes", "lie=small-object", VA_FOURCC_NV12, true, "64 bytes"},
+    {"object_smaller_than_the_planes", "lie=small-object", VA_FOURCC_NV12, true, "the buffer has 64"},
     {"object_larger_than_its_fd", "lie=large-object", VA_FOURCC_NV12, true, "its descriptor has"},
     {"more_layers_than_planes", "lie=many-layers", VA_FOURCC_NV12, false, "layer 2 of 4"},
     {"no_layers", "lie=zero-layers", VA_FOURCC_NV12, true, "0 layers"},

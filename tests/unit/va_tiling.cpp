@@ -6,7 +6,7 @@
 #include <drm_fourcc.h>
 #include <gtest/gtest.h>
 
-#include "tiling.hpp"
+#include "va-driver/tiling.hpp"
 
 namespace {
 

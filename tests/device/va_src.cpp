@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// vadmabufsrc on the test driver in the box: layouts, lying and failing drivers, what a frame costs, fences,
+// renegotiation.
+#include "va_support.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace vatests;
+using C = vatest::Counter;
+
+// ---- every layout, read back through the tiler
+
+struct LayoutRow {
+  const char *driver;
+  const char *drm_format; // asked for
+};
+const LayoutRow kLayouts[] = {
+    {"objects=1", "NV12"},
+    {"objects=2", "NV12"},
+    {"objects=2,layers=separate", "NV12"},
+    {"layers=separate", "NV12"},
+    {"stride-align=512", "NV12"},
+    {"stride-align=2,stride-extra=38", "NV12"},
+    {"height-pad=16", "NV12"},
+    {"objects=1", "P010"},
+    {"objects=2,stride-align=1024", "P010"},
+    {"objects=1", "XR24"},
+    {"stride-align=4,stride-extra=12", "XR24"},
+    {"objects=1", "AR24"},
+    {"objects=1", "XB24"},
+    {"objects=1", "BX24"},
+    {"objects=1", "YUYV"},
+    {"objects=1", "UYVY"},
+    {"objects=3", "YU12"},
+    {"objects=1", "YV12"},
+    {"modifiers=x-tiled", "NV12:0x0100000000000001"},
+    {"modifiers=x-tiled,objects=2", "NV12:0x0100000000000001"},
+    {"modifiers=x-tiled", "P010:0x0100000000000001"},
+    {"modifiers=x-tiled", "XR24:0x0100000000000001"},
+    {"modifiers=x-tiled,derive=0", "AR24:0x0100000000000001"},
+    {"modifiers=vivante", "XR24:0x0600000000000001"},
+    {"modifiers=samsung", "NV12:0x0400000000000001"},
+    {"modifiers=samsung,objects=2,memory=dma-heap", "NV12:0x0400000000000001"},
+};
+
+GST_START_TEST(test_layout)
+{
+  const auto &row = kLayouts[__i__];
+  set_driver(row.driver);
+  Pipeline pipeline(source("pattern=frame-counter num-buffers=8", dma_caps(row.drm_format, 300, 212)));
+  fail_unless(pipeline.play());
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr, "%s: %s", row.driver, pipeline.message(GST_MESSAGE_ERROR).c_str());
+    const auto frame = read_frame(sample);
+    const auto counter = read_counter(frame);
+    fail_unless(counter.valid, "%s %s frame %d", row.driver, row.drm_format, static_cast<int>(i));
+    fail_unless_equals_uint64(counter.frame, i);
+    fail_unless_equals_uint64(counter.timestamp_ns, GST_BUFFER_PTS(gst_sample_get_buffer(sample)));
+    const auto *meta = gst_buffer_get_video_meta(gst_sample_get_buffer(sample));
+    fail_unless_equals_int(static_cast<int>(meta->width), 300);
+    fail_unless_equals_int(static_cast<int>(meta->height), 212);
+    // The bars under the counter: the first is light grey, the last is blue, the bottom row is black but for one.
+    fail_unless(brightness(frame, 90, 20) > brightness(frame, 290, 20), "bars");
+    fail_unless(brightness(frame, 70, 205) > 200 && brightness(frame, 200, 205) < 30, "white and black");
+  }
+  fail_unless_equals_uint64(pipeline.stat("copies"), 0);
+}
+GST_END_TEST
+
+// ---- drivers that lie or fail: an error that says so, and nothing is left open
+
+struct BadRow {
+  const char *driver;
+  const char *expected; // part of the error; "": the stream plays all the same
+};
+const BadRow kBad[] = {
+    {"lie=zero-objects", "0 objects"},
+    {"lie=many-objects", "7 objects"},
+    {"lie=object-index", "in object 3"},
+    {"lie=offset", "plane 1"},
+    {"lie=offset-overflow", "plane 1"},
+    {"lie=modifier", "no format in common"}, // found out when probed: the pair is never offered
+    {"lie=modifier:50", "not one of the 1"},
+    {"lie=invalid-modifier:50", "not one of the 1"},
+    {"lie=zero-pitch", "pitch of 0"},
+    {"lie=short-pitch", "plane 1"},
+    {"lie=small-object", "the buffer has 64"},
+    {"lie=large-object", "its descriptor has"},
+    {"lie=many-layers,layers=separate", "layer"},
+    {"lie=zero-layers", "0 layers"},
+    {"lie=many-planes", "9 planes"},
+    {"lie=fourcc", "was asked for"},
+    {"lie=size", "it says"},
+    {"lie=dead-fd", "object 0"},
+    {"layers=none", "vaExportSurfaceHandle"},
+    {"fail=export", "vaExportSurfaceHandle"},
+    {"fail=create", "vaCreateSurfaces"},
+    {"fail=init", "vaInitialize"},
+    {"surfaces=3", "at least 2 are needed"}, // the counter's two pictures take two of them
+    {"surfaces=5", ""}, // fewer than wanted, and that does
+    {"fail=begin:5", "vaBeginPicture"},
+    {"fail=render:5", "vaRenderPicture"},
+    {"fail=end:5", "vaEndPicture"},
+    {"fail=buffer:1", "vaCreateBuffer"},
+    {"derive=0,put=0", "vaPutImage"},
+    {"derive=0", ""},
+    {"async=5,fences=0,fail=sync:3", "vaSyncSurface"},
+    {"misspelt=1", "vaInitialize"},
+};
+
+GST_START_TEST(test_bad_driver)
+{
+  const auto &row = kBad[__i__];
+  set_driver("formats=NV12");
+  { // loads what stays loaded
+    Pipeline warm(source("num-buffers=1", dma_caps("NV12", 64, 64)));
+    fail_unless(warm.play());
+    g_autoptr(GstSample) sample = warm.pull();
+    fail_unless(sample != nullptr);
+  }
+  const auto fds = count_fds();
+  // Nothing in the way between lie and use: the driver offers nothing but NV12.
+  set_driver(std::string("formats=NV12,") + row.driver);
+  {
+    Pipeline pipeline(source("pattern=frame-counter num-buffers=20", dma_caps("NV12", 320, 240)));
+    const bool started = pipeline.play();
+    guint frames = 0;
+    while (GstSample *sample = started ? pipeline.pull() : nullptr) {
+      gst_sample_unref(sample);
+      ++frames;
+    }
+    if (*row.expected != '\0') {
+      const auto error = pipeline.message(GST_MESSAGE_ERROR);
+      fail_unless(error.find(row.expected) != std::string::npos, "%s: got '%s'", row.driver, error.c_str());
+    } else {
+      fail_unless_equals_int(static_cast<int>(frames), 20);
+    }
+  }
+  fail_unless_equals_int(static_cast<int>(count_fds()), static_cast<int>(fds));
+}
+GST_END_TEST
+
+// ---- 600 frames: each once, in order, and nothing made on the way
+
+struct CostRow {
+  const char *driver;
+  const char *pattern;
+  std::uint64_t calls; // VA calls a frame, at most
+};
+const CostRow kCosts[] = {
+    {"formats=NV12", "frame-counter", 4},
+    {"formats=NV12,modifiers=samsung", "frame-counter", 4},
+    {"formats=NV12,async=1", "frame-counter", 3},
+    {"formats=NV12,async=1,fences=0", "frame-counter", 4},
+};
+
+GST_START_TEST(test_600_frames)
+{
+  const auto &row = kCosts[__i__];
+  const Counters counters;
+  set_driver(std::string(row.driver) + "," + counters.setting());
+  Pipeline pipeline(source(std::string("num-buffers=600 pattern=") + row.pattern,
+                           "video/x-raw(memory:DMABuf),width=160,height=112",
+                           "appsink name=sink sync=false max-buffers=2"));
+  fail_unless(pipeline.play());
+  std::uint64_t created = 0;
+  std::uint64_t exported = 0;
+  std::uint64_t written = 0;
+  for (std::uint64_t i = 0; i < 600; ++i) {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr, "frame %d: %s", static_cast<int>(i),
+                pipeline.message(GST_MESSAGE_ERROR).c_str());
+    const auto counter = read_counter(read_frame(sample));
+    fail_unless(counter.valid, "frame %d", static_cast<int>(i));
+    fail_unless_equals_uint64(counter.frame, i);
+    fail_unless_equals_uint64(counter.timestamp_ns, GST_BUFFER_PTS(gst_sample_get_buffer(sample)));
+    const auto writes = counters[C::Put] + counters[C::Derive] + counters[C::Map];
+    if (i == 10) { // warm
+      created = counters[C::Create];
+      exported = counters[C::Export];
+      written = writes;
+    } else if (i > 10) {
+      fail_unless_equals_uint64(counters[C::Create], created);
+      fail_unless_equals_uint64(counters[C::Export], exported);
+      fail_unless_equals_uint64(writes, written);
+    }
+  }
+  fail_unless(pipeline.pull() == nullptr);
+  fail_unless_equals_uint64(pipeline.stat("frames"), 600);
+  fail_unless_equals_uint64(pipeline.stat("copies"), 0);
+  const auto calls = counters[C::Begin] + counters[C::Render] + counters[C::End] + counters[C::Sync] + counters[C::Status];
+  fail_unless(calls <= row.calls * 602, "%d VA calls", static_cast<int>(calls));
+  fail_unless(counters[C::Begin] <= 601, "pictures");
+}
+GST_END_TEST
+
+// ---- fences
+
+GST_START_TEST(test_acquire_fence_is_pending)
+{
+  const Counters counters;
+  set_driver("formats=NV12,async=100," + counters.setting());
+  Pipeline pipeline(source("num-buffers=1 pattern=frame-counter", dma_caps("NV12", 64, 64)));
+  fail_unless(pipeline.play());
+  g_autoptr(GstSample) sample = pipeline.pull();
+  fail_unless(sample != nullptr);
+  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(gst_sample_get_buffer(sample));
+  fail_unless(meta != nullptr);
+  const int fence = gst_drm_sync_meta_dup_acquire_fence(meta);
+  fail_unless(fence >= 0, "the frame was pushed before the device was done, so it has a fence");
+  GstDrmFenceState state = GST_DRM_FENCE_STATE_SIGNALLED;
+  fail_unless(gst_drm_fence_wait(fence, 5 * GST_SECOND, &state, nullptr));
+  fail_unless_equals_int(state, GST_DRM_FENCE_STATE_SIGNALLED);
+  close(fence);
+  fail_unless(read_counter(read_frame(sample)).valid);
+  fail_unless_equals_uint64(counters[C::Sync], 0);
+}
+GST_END_TEST
+
+GST_START_TEST(test_no_fences_means_a_thread_sleeps)
+{
+  const Counters counters;
+  set_driver("formats=NV12,async=20,fences=0," + counters.setting());
+  Pipeline pipeline(source("num-buffers=5 pattern=frame-counter", dma_caps("NV12", 64, 64)));
+  fail_unless(pipeline.play());
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr);
+    // Without any fence to wait for, the pixels are there.
+    const auto counter = read_counter(read_frame(sample));
+    fail_unless(counter.valid, "frame %d", static_cast<int>(i));
+    fail_unless_equals_uint64(counter.frame, i);
+  }
+  fail_unless(counters[C::Sync] >= 5);
+}
+GST_END_TEST
+
+// ---- no video processing: the CPU writes, counted and announced, or not at all
+
+GST_START_TEST(test_cpu_fallback_is_counted)
+{
+  set_driver(__i__ == 0 ? "formats=NV12,vpp=0" : "formats=NV12,vpp=0,derive=0");
+  Pipeline pipeline(source("num-buffers=10 pattern=frame-counter", dma_caps("NV12", 128, 104)));
+  fail_unless(pipeline.play());
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr);
+    const auto counter = read_counter(read_frame(sample));
+    fail_unless(counter.valid);
+    fail_unless_equals_uint64(counter.frame, i);
+  }
+  fail_unless_equals_uint64(pipeline.stat("copies"), 10);
+  fail_unless(pipeline.stat("bytes-copied") >= 10 * 128 * 104 * 3 / 2);
+  fail_unless(pipeline.message(GST_MESSAGE_INFO).find("no video processing") != std::string::npos);
+}
+GST_END_TEST
+
+GST_START_TEST(test_zero_copy_required)
+{
+  set_driver("formats=NV12,vpp=0");
+  Pipeline pipeline(source("zero-copy=require", dma_caps("NV12", 128, 104)));
+  pipeline.play();
+  fail_unless(pipeline.message(GST_MESSAGE_ERROR).find("zero-copy=require") != std::string::npos);
+}
+GST_END_TEST
+
+// ---- negotiation
+
+GST_START_TEST(test_nothing_in_common_names_both)
+{
+  set_driver("formats=NV12,modifiers=x-tiled");
+  Pipeline pipeline(source("", dma_caps("XR24", 128, 104)));
+  pipeline.play();
+  const auto error = pipeline.message(GST_MESSAGE_ERROR);
+  fail_unless(error.find("NV12:0x0100000000000001") != std::string::npos, "%s", error.c_str());
+  fail_unless(error.find("XR24") != std::string::npos, "%s", error.c_str());
+}
+GST_END_TEST
+
+// Downstream's list changes in mid-stream: another modifier from the next frame on, none lost, none out of order.
+GST_START_TEST(test_reconfigure)
+{
+  set_driver(__i__ == 0 ? "modifiers=samsung:x-tiled:linear" : "modifiers=samsung:x-tiled:linear,async=2,fences=0");
+  Pipeline pipeline(source("num-buffers=60 pattern=frame-counter", "capsfilter name=filter caps-change-mode=immediate",
+                           "appsink name=sink sync=false max-buffers=1"));
+  const char *lists[] = {"NV12", "{NV12,NV12:0x0100000000000001}", "{NV12,NV12:0x0400000000000001}", "XR24"};
+  const guint64 expected[] = {0, 0x0100000000000001, 0x0400000000000001, 0};
+  const auto set_list = [&pipeline](const char *list) {
+    g_autoptr(GstCaps) caps = gst_caps_from_string(
+        (std::string("video/x-raw(memory:DMABuf),format=DMA_DRM,width=128,height=104,drm-format=") + list).c_str());
+    g_object_set(pipeline.get("filter"), "caps", caps, nullptr);
+  };
+  set_list(lists[0]);
+  fail_unless(pipeline.play());
+  guint step = 0;
+  guint changes = 0;
+  guint64 last = expected[0];
+  guint32 last_fourcc = 0;
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr, "frame %d: %s", static_cast<int>(i), pipeline.message(GST_MESSAGE_ERROR).c_str());
+    const auto frame = read_frame(sample);
+    const auto counter = read_counter(frame);
+    fail_unless(counter.valid, "frame %d", static_cast<int>(i));
+    fail_unless_equals_uint64(counter.frame, i);
+    fail_unless_equals_uint64(counter.timestamp_ns, GST_BUFFER_PTS(gst_sample_get_buffer(sample)));
+    if (i > 0 && (frame.info.drm_modifier != last || frame.info.drm_fourcc != last_fourcc))
+      ++changes;
+    last = frame.info.drm_modifier;
+    last_fourcc = frame.info.drm_fourcc;
+    if (i % 15 == 14 && step < 3) {
+      fail_unless_equals_uint64(last, expected[step]);
+      set_list(lists[++step]);
+    }
+  }
+  fail_unless_equals_uint64(last, expected[3]);
+  fail_unless_equals_int(static_cast<int>(changes), 3);
+}
+GST_END_TEST
+
+// ---- which device
+
+GST_START_TEST(test_no_driver_says_what_was_tried)
+{
+  g_setenv("LIBVA_DRIVER_NAME", "there-is-no-such-driver", TRUE);
+  Pipeline pipeline(source("", dma_caps("NV12", 128, 104)));
+  fail_if(pipeline.play());
+  const auto error = pipeline.message(GST_MESSAGE_ERROR);
+  fail_unless(error.find("/dev/dri/renderD128") != std::string::npos, "%s", error.c_str());
+  fail_unless(error.find("vaInitialize") != std::string::npos, "%s", error.c_str());
+}
+GST_END_TEST
+
+// What downstream answers in the allocation query.
+GstPadProbeReturn answer_device(GstPad *, GstPadProbeInfo *info, gpointer number)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
+  if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION)
+    gst_structure_set(gst_query_writable_structure(query), "drm-device", G_TYPE_UINT64, *static_cast<guint64 *>(number),
+                      nullptr);
+  return GST_PAD_PROBE_OK;
+}
+
+GST_START_TEST(test_wrong_gpu_is_named)
+{
+  const char *node = __i__ == 0 ? "/dev/dri/card1" : "/dev/dri/card0"; // vkms; vgem, whose render node we use
+  struct stat status = {};
+  fail_unless(stat(node, &status) == 0, "%s", node);
+  guint64 number = status.st_rdev;
+  set_driver("formats=NV12");
+  Pipeline pipeline(source("num-buffers=3", dma_caps("NV12", 128, 104)));
+  GstPad *pad = gst_element_get_static_pad(pipeline.get("src"), "src");
+  gst_pad_add_probe(pad, static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PULL),
+                    answer_device, &number, nullptr);
+  gst_object_unref(pad);
+  fail_unless(pipeline.play());
+  g_autoptr(GstSample) sample = pipeline.pull();
+  fail_unless(sample != nullptr);
+  const auto warning = pipeline.message(GST_MESSAGE_WARNING);
+  if (__i__ == 0) {
+    fail_unless(warning.find("/dev/dri/card1") != std::string::npos, "'%s'", warning.c_str());
+    fail_unless(warning.find("/dev/dri/renderD128") != std::string::npos, "'%s'", warning.c_str());
+  } else {
+    fail_unless(warning.empty(), "two nodes of one device: '%s'", warning.c_str());
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(test_start_stop_leaks_no_descriptor)
+{
+  set_driver("formats=NV12,objects=2");
+  unsigned fds = 0;
+  for (int i = 0; i < 50; ++i) {
+    Pipeline pipeline(source("num-buffers=2", dma_caps("NV12", 64, 64)));
+    fail_unless(pipeline.play());
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr);
+    g_clear_pointer(&sample, gst_sample_unref);
+    pipeline.stop();
+    if (i == 5)
+      fds = count_fds();
+  }
+  fail_unless_equals_int(static_cast<int>(count_fds()), static_cast<int>(fds));
+}
+GST_END_TEST
+
+Suite *va_src_suite()
+{
+  Suite *suite = suite_create("vadmabufsrc");
+  TCase *tcase = tcase_create("general");
+  suite_add_tcase(suite, tcase);
+  tcase_set_timeout(tcase, 120);
+  tcase_add_loop_test(tcase, test_layout, 0, G_N_ELEMENTS(kLayouts));
+  tcase_add_loop_test(tcase, test_bad_driver, 0, G_N_ELEMENTS(kBad));
+  tcase_add_loop_test(tcase, test_600_frames, 0, G_N_ELEMENTS(kCosts));
+  tcase_add_test(tcase, test_acquire_fence_is_pending);
+  tcase_add_test(tcase, test_no_fences_means_a_thread_sleeps);
+  tcase_add_loop_test(tcase, test_cpu_fallback_is_counted, 0, 2);
+  tcase_add_test(tcase, test_zero_copy_required);
+  tcase_add_test(tcase, test_nothing_in_common_names_both);
+  tcase_add_loop_test(tcase, test_reconfigure, 0, 2);
+  tcase_add_test(tcase, test_no_driver_says_what_was_tried);
+  tcase_add_loop_test(tcase, test_wrong_gpu_is_named, 0, 2);
+  tcase_add_test(tcase, test_start_stop_leaks_no_descriptor);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(va_src)

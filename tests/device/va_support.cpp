@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "va_support.hpp"
+
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <gst/app/gstappsink.h>
+
+#include <gst/drm/core/format.hpp>
+
+namespace vatests {
+
+void set_driver(const std::string &settings)
+{
+  g_setenv("GST_DRM_VA_TEST", settings.c_str(), TRUE);
+}
+
+Counters::Counters()
+{
+  char name[] = "/tmp/va-counters-XXXXXX";
+  const int fd = ::mkstemp(name);
+  fail_unless(fd >= 0 && ::ftruncate(fd, sizeof(vatest::CounterPage)) == 0);
+  path_ = name;
+  void *page = ::mmap(nullptr, sizeof(vatest::CounterPage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  fail_unless(page != MAP_FAILED);
+  page_ = static_cast<vatest::CounterPage *>(page);
+  ::close(fd);
+}
+
+Counters::~Counters()
+{
+  ::munmap(page_, sizeof(vatest::CounterPage));
+  ::unlink(path_.c_str());
+}
+
+std::uint64_t Counters::operator[](vatest::Counter counter) const
+{
+  return (*page_)[counter].load();
+}
+
+Pipeline::Pipeline(const std::string &launch)
+{
+  GError *error = nullptr;
+  pipeline_ = gst_parse_launch(launch.c_str(), &error);
+  fail_unless(pipeline_ != nullptr && error == nullptr, "%s: %s", launch.c_str(), error ? error->message : "");
+}
+
+Pipeline::~Pipeline()
+{
+  stop();
+  gst_object_unref(pipeline_);
+}
+
+bool Pipeline::play()
+{
+  return gst_element_set_state(pipeline_, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE;
+}
+
+void Pipeline::stop()
+{
+  gst_element_set_state(pipeline_, GST_STATE_NULL);
+}
+
+GstElement *Pipeline::get(const char *name) const
+{
+  GstElement *element = gst_bin_get_by_name(GST_BIN(pipeline_), name);
+  fail_unless(element != nullptr, "no %s", name);
+  gst_object_unref(element); // the bin keeps it
+  return element;
+}
+
+GstSample *Pipeline::pull()
+{
+  GstBus *bus = gst_element_get_bus(pipeline_);
+  GstSample *sample = nullptr;
+  // In steps, because an error does not end an appsink's wait.
+  for (int i = 0; i < 300 && !sample; ++i) {
+    sample = gst_app_sink_try_pull_sample(GST_APP_SINK(get("sink")), 100 * GST_MSECOND);
+    if (!sample && gst_app_sink_is_eos(GST_APP_SINK(get("sink"))))
+      break;
+    GstMessage *error = sample ? nullptr : gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+    if (error) {
+      gst_bus_post(bus, error);
+      break;
+    }
+  }
+  gst_object_unref(bus);
+  return sample;
+}
+
+std::string Pipeline::message(GstMessageType type)
+{
+  GstBus *bus = gst_element_get_bus(pipeline_);
+  GstMessage *message = gst_bus_timed_pop_filtered(bus, 5 * GST_SECOND, type);
+  gst_object_unref(bus);
+  if (!message)
+    return {};
+  GError *error = nullptr;
+  if (type == GST_MESSAGE_ERROR)
+    gst_message_parse_error(message, &error, nullptr);
+  else if (type == GST_MESSAGE_WARNING)
+    gst_message_parse_warning(message, &error, nullptr);
+  else if (type == GST_MESSAGE_INFO)
+    gst_message_parse_info(message, &error, nullptr);
+  std::string text = error ? error->message : gst_message_type_get_name(type);
+  g_clear_error(&error);
+  gst_message_unref(message);
+  return text;
+}
+
+std::uint64_t Pipeline::stat(const char *field) const
+{
+  GstStructure *stats = nullptr;
+  g_object_get(get("src"), "drm-stats", &stats, nullptr);
+  guint64 value = 0;
+  fail_unless(gst_structure_get_uint64(stats, field, &value), "no %s in drm-stats", field);
+  gst_structure_free(stats);
+  return value;
+}
+
+std::string source(const std::string &properties, const std::string &caps, const std::string &sink)
+{
+  return "vadmabufsrc name=src " + properties + " ! " + caps + " ! " + sink;
+}
+
+std::string dma_caps(const std::string &drm_format, int width, int height)
+{
+  return "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=" + drm_format + ",width=" + std::to_string(width) +
+         ",height=" + std::to_string(height);
+}
+
+namespace {
+
+std::vector<std::uint8_t> read_plane(const Frame &frame, guint index, const gstdrm::PlaneInfo &shape,
+                                     std::uint32_t row_bytes)
+{
+  const auto &plane = frame.layout.planes[index];
+  void *map = ::mmap(nullptr, plane.size, PROT_READ, MAP_SHARED, plane.fd, 0);
+  fail_unless(map != MAP_FAILED, "plane %u cannot be mapped: %s", index, g_strerror(errno));
+  const auto *data = static_cast<const std::uint8_t *>(map) + plane.offset;
+  const auto tiling = vatest::tiling_of(frame.layout.drm_modifier);
+  const auto align = vatest::tile_align(tiling, shape.block_bytes);
+  const auto rows = gstdrm::plane_rows(shape, frame.layout.height);
+  const vatest::TiledPlane tiled{tiling, plane.stride, (rows + align.rows - 1) / align.rows * align.rows,
+                                 shape.block_bytes};
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(row_bytes) * rows);
+  for (std::uint32_t y = 0; y < rows; ++y) {
+    for (std::uint32_t done = 0; done < row_bytes;) {
+      const auto run = vatest::tiled_run(tiled, done, y);
+      const auto length = std::min(run.length_bytes, row_bytes - done);
+      std::memcpy(bytes.data() + static_cast<std::size_t>(row_bytes) * y + done, data + run.offset_bytes, length);
+      done += length;
+    }
+  }
+  ::munmap(map, plane.size);
+  return bytes;
+}
+
+void wait_for_device(GstBuffer *buffer)
+{
+  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
+  const int fence = meta ? gst_drm_sync_meta_dup_acquire_fence(meta) : -1;
+  if (fence < 0)
+    return;
+  GstDrmFenceState state = GST_DRM_FENCE_STATE_PENDING;
+  fail_unless(gst_drm_fence_wait(fence, 5 * GST_SECOND, &state, nullptr));
+  fail_unless_equals_int(state, GST_DRM_FENCE_STATE_SIGNALLED);
+  ::close(fence);
+}
+
+} // namespace
+
+Frame read_frame(GstSample *sample)
+{
+  Frame frame;
+  GstBuffer *buffer = gst_sample_get_buffer(sample);
+  GError *error = nullptr;
+  gst_drm_video_info_init(&frame.info);
+  fail_unless(gst_drm_video_info_from_caps_full(&frame.info, gst_sample_get_caps(sample), &error), "%s",
+              error ? error->message : "");
+  fail_unless(gst_drm_frame_from_buffer(&frame.layout, buffer, &frame.info, &error), "%s",
+              error ? error->message : "");
+  wait_for_device(buffer);
+  const auto *info = gstdrm::fourcc_info(frame.info.drm_fourcc);
+  fail_unless(info != nullptr);
+  fail_unless_equals_int(frame.layout.n_planes, info->n_planes);
+  for (guint i = 0; i < info->n_planes; ++i) {
+    frame.row_bytes.push_back(gstdrm::plane_row_bytes(info->planes[i], frame.layout.width));
+    frame.planes.push_back(read_plane(frame, i, info->planes[i], frame.row_bytes.back()));
+  }
+  return frame;
+}
+
+std::uint8_t brightness(const Frame &frame, std::uint32_t x, std::uint32_t y)
+{
+  const auto *info = gstdrm::fourcc_info(frame.info.drm_fourcc);
+  const auto *row = frame.planes[0].data() + static_cast<std::size_t>(frame.row_bytes[0]) * y;
+  const auto block = info->planes[0];
+  if (info->n_planes > 1) // luma alone; of 10 bits the high byte
+    return row[static_cast<std::size_t>(x) * block.block_bytes / block.block_width + block.block_bytes - 1];
+  const char first = static_cast<char>(frame.info.drm_fourcc & 0xff);
+  if (first == 'Y') // YUYV
+    return row[x * 2];
+  if (first == 'U') // UYVY
+    return row[x * 2 + 1];
+  // B G R X and R G B X have green at 1; X R G B has it at 2
+  return row[x * 4 + (first == 'B' ? 2 : 1)];
+}
+
+Counter read_counter(const Frame &frame)
+{
+  std::uint32_t cell = 0;
+  for (const std::uint32_t side : {8U, 4U, 2U}) {
+    if (cell == 0 && frame.layout.width >= 8 * side && frame.layout.height >= 13 * side)
+      cell = side;
+  }
+  fail_unless(cell > 0);
+  std::array<std::uint8_t, 13> bytes{};
+  for (std::uint32_t i = 0; i < bytes.size(); ++i) {
+    for (std::uint32_t bit = 0; bit < 8; ++bit) {
+      const auto level = brightness(frame, bit * cell + cell / 2, i * cell + cell / 2);
+      bytes[i] = static_cast<std::uint8_t>(bytes[i] << 1 | (level > 127 ? 1 : 0));
+    }
+  }
+  Counter counter{};
+  unsigned sum = 0;
+  for (std::size_t i = 0; i < 12; ++i) {
+    auto &value = i < 4 ? counter.frame : counter.timestamp_ns;
+    value = value << 8 | bytes[i];
+    sum += bytes[i];
+  }
+  counter.valid = bytes[12] == static_cast<std::uint8_t>(~sum);
+  return counter;
+}
+
+unsigned count_fds()
+{
+  GDir *dir = g_dir_open("/proc/self/fd", 0, nullptr);
+  unsigned count = 0;
+  while (g_dir_read_name(dir))
+    ++count;
+  g_dir_close(dir);
+  return count;
+}
+
+} // namespace vatests

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the tests of vadmabufsrc share: a pipeline with the test driver told how to behave, and frames read through the
+// driver's own tiler.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/check_main.hpp"
+#include "va-driver/counters.hpp"
+#include "va-driver/tiling.hpp"
+
+#include <gst/drm/drm.h>
+#include <gst/gst.h>
+
+namespace vatests {
+
+// Sets GST_DRM_VA_TEST: for displays opened from now on.
+void set_driver(const std::string &settings);
+
+// The driver's counters, shared through a file.
+class Counters {
+public:
+  Counters();
+  Counters(const Counters &) = delete;
+  Counters &operator=(const Counters &) = delete;
+  ~Counters();
+  [[nodiscard]] std::string setting() const { return "counters=" + path_; }
+  std::uint64_t operator[](vatest::Counter counter) const;
+
+private:
+  std::string path_;
+  vatest::CounterPage *page_ = nullptr;
+};
+
+// gst_parse_launch() of "vadmabufsrc name=src PROPERTIES ! CAPS ! appsink name=sink sync=false".
+class Pipeline {
+public:
+  explicit Pipeline(const std::string &launch);
+  Pipeline(const Pipeline &) = delete;
+  Pipeline &operator=(const Pipeline &) = delete;
+  ~Pipeline();
+
+  bool play();
+  void stop();
+  // nullptr at the end of the stream, and after an error.
+  GstSample *pull();
+  [[nodiscard]] GstElement *get(const char *name) const; // borrowed
+  // The next message of that type within 5 s; empty: none.
+  std::string message(GstMessageType type);
+  [[nodiscard]] std::uint64_t stat(const char *field) const;
+
+private:
+  GstElement *pipeline_ = nullptr;
+};
+std::string source(const std::string &properties, const std::string &caps, const std::string &sink = "appsink name=sink sync=false");
+std::string dma_caps(const std::string &drm_format, int width, int height);
+
+// A frame's planes as bytes in picture order, detiled; waits for its acquire fence.
+struct Frame {
+  GstDrmVideoInfo info;
+  GstDrmFrame layout;
+  std::vector<std::vector<std::uint8_t>> planes; // rows without padding
+  std::vector<std::uint32_t> row_bytes;
+};
+Frame read_frame(GstSample *sample);
+// 8 bits of luma, or of green.
+std::uint8_t brightness(const Frame &frame, std::uint32_t x, std::uint32_t y);
+struct Counter {
+  std::uint64_t frame;
+  std::uint64_t timestamp_ns;
+  bool valid;
+};
+Counter read_counter(const Frame &frame);
+
+unsigned count_fds();
+
+} // namespace vatests
