@@ -32,6 +32,18 @@ GstVideoFormat meta_format(const Format &format)
   return named == GST_VIDEO_FORMAT_UNKNOWN ? GST_DRM_VIDEO_FORMAT_DMA_DRM : named;
 }
 
+// GstVideoMeta of a tiled GstVideoFormat counts tiles (video-tile.h) where devices count bytes.
+gint meta_stride(GstVideoFormat format, guint plane, std::uint32_t stride_bytes, std::uint32_t height)
+{
+  const GstVideoFormatInfo *info = gst_video_format_get_info(format);
+  if (format == GST_DRM_VIDEO_FORMAT_DMA_DRM || !GST_VIDEO_FORMAT_INFO_IS_TILED(info))
+    return static_cast<gint>(stride_bytes);
+  const auto tile_bytes = static_cast<std::uint32_t>(GST_VIDEO_FORMAT_INFO_TILE_STRIDE(info, plane));
+  const auto tile_rows = static_cast<std::uint32_t>(GST_VIDEO_FORMAT_INFO_TILE_HEIGHT(info, plane));
+  const auto rows = static_cast<std::uint32_t>(GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT(info, plane, static_cast<gint>(height)));
+  return static_cast<gint>(GST_VIDEO_TILE_MAKE_STRIDE(stride_bytes / tile_bytes, (rows + tile_rows - 1) / tile_rows));
+}
+
 GstBuffer *wrap(GstAllocator *allocator, Frame frame)
 {
   auto &exported = frame.exported;
@@ -50,13 +62,14 @@ GstBuffer *wrap(GstAllocator *allocator, Frame frame)
     start[i] = end;
     end += object.size_bytes;
   }
+  const GstVideoFormat format = meta_format(exported.format);
   std::array<gsize, GST_VIDEO_MAX_PLANES> offsets{};
   std::array<gint, GST_VIDEO_MAX_PLANES> strides{};
   for (std::size_t i = 0; i < exported.n_planes; ++i) {
     offsets[i] = start[exported.planes[i].object] + exported.planes[i].offset_bytes;
-    strides[i] = static_cast<gint>(exported.planes[i].stride_bytes);
+    strides[i] = meta_stride(format, static_cast<guint>(i), exported.planes[i].stride_bytes, exported.height);
   }
-  gst_buffer_add_video_meta_full(buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, meta_format(exported.format), exported.width,
+  gst_buffer_add_video_meta_full(buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, format, exported.width,
                                  exported.height, static_cast<guint>(exported.n_planes), offsets.data(),
                                  strides.data());
   return buffer.release();

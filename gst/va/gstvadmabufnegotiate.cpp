@@ -15,6 +15,18 @@ namespace {
 
 constexpr guint kFewestSurfaces = 2; // one is shown while the next is drawn
 
+// Has the pool make that many buffers; returns how many there are.
+guint fill_pool(GstBufferPool *pool, guint count)
+{
+  GstBufferPoolAcquireParams params = {};
+  params.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT;
+  std::vector<GstPtr<GstBuffer>> buffers;
+  GstBuffer *buffer = nullptr;
+  while (buffers.size() < count && gst_buffer_pool_acquire_buffer(pool, &buffer, &params) == GST_FLOW_OK)
+    buffers.push_back(GstPtr<GstBuffer>::adopt(buffer));
+  return static_cast<guint>(buffers.size());
+}
+
 } // namespace
 
 void Source::post_nothing_common(const GstCaps *own, const GstCaps *peer)
@@ -144,7 +156,8 @@ GstPtr<GstBufferPool> Source::make_pool(GstCaps *caps, guint surfaces, bool with
 {
   auto pool = GstPtr<GstBufferPool>::adopt(gst_drm_buffer_pool_new(allocator_.get()));
   GstStructure *config = gst_buffer_pool_get_config(pool.get());
-  gst_buffer_pool_config_set_params(config, caps, 0, surfaces, surfaces);
+  // No minimum: a GstBufferPool that cannot start with it loses the buffers that it had.
+  gst_buffer_pool_config_set_params(config, caps, 0, 0, surfaces);
   if (with_meta)
     gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (!gst_buffer_pool_set_config(pool.get(), config) || !gst_buffer_pool_set_active(pool.get(), TRUE))
@@ -155,15 +168,37 @@ GstPtr<GstBufferPool> Source::make_pool(GstCaps *caps, guint surfaces, bool with
 // All surfaces are made now, so that none is made later. A driver that runs out gives fewer.
 GstPtr<GstBufferPool> Source::make_largest_pool(GstCaps *caps, guint wanted, bool with_meta)
 {
-  for (guint surfaces = wanted; surfaces >= kFewestSurfaces; --surfaces) {
+  for (guint surfaces = wanted; surfaces >= kFewestSurfaces;) {
     auto pool = make_pool(caps, surfaces, with_meta);
-    if (!pool)
-      continue;
-    if (surfaces < wanted)
-      GST_WARNING_OBJECT(element_, "the driver has surfaces for %u frames only, not for %u", surfaces, wanted);
-    return pool;
+    const auto made = pool ? fill_pool(pool.get(), surfaces) : 0;
+    if (made == surfaces)
+      return pool;
+    if (pool)
+      gst_buffer_pool_set_active(pool.get(), FALSE);
+    GST_WARNING_OBJECT(element_, "the driver has surfaces for %u frames only, not for %u", made, surfaces);
+    surfaces = made;
   }
   return {};
+}
+
+// The pool told its log; asked for one frame more, the allocator tells us.
+void Source::post_no_pool(GstCaps *caps)
+{
+  const auto width = static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info_.vinfo));
+  const auto height = static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info_.vinfo));
+  g_autoptr(GError) error = nullptr;
+  const auto frame = GstPtr<GstBuffer>::adopt(gst_drm_allocator_alloc_frame(
+      allocator_.get(), info_.drm_fourcc, width, height, &info_.drm_modifier, 1, nullptr, nullptr, &error));
+  const bool plain = !gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:DMABuf");
+  const char *why = error ? error->message
+                    : plain ? "the driver's strides or offsets are not GStreamer's defaults, and downstream does not "
+                              "take GstVideoMeta, which says where the planes are"
+                            : "it gives one, but not two at once";
+  GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
+                    ("%s has no surfaces for %u frames of %ux%u, and at least %u are needed: %s. Lower the size, close what "
+                     "else uses the device, or put an element between that converts.",
+                     device()->display->node().c_str(), kFewestSurfaces, width, height, kFewestSurfaces, why),
+                    ("caps %" GST_PTR_FORMAT, caps));
 }
 
 bool Source::decide_allocation(GstQuery *query)
@@ -186,22 +221,18 @@ bool Source::decide_allocation(GstQuery *query)
   }
   if (!pool) {
     pool_caps_ = {};
-    GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
-                      ("%s has no surfaces for %u frames of %dx%d, and at least %u are needed. Lower the size, or close what "
-                       "else uses the device.", device()->display->node().c_str(), kFewestSurfaces,
-                       GST_VIDEO_INFO_WIDTH(&info_.vinfo), GST_VIDEO_INFO_HEIGHT(&info_.vinfo), kFewestSurfaces),
-                      ("caps %" GST_PTR_FORMAT, caps));
+    post_no_pool(caps);
     return false;
   }
   GstStructure *config = gst_buffer_pool_get_config(pool.get());
   guint size = 0;
   guint surfaces = 0;
-  gst_buffer_pool_config_get_params(config, nullptr, &size, &surfaces, nullptr);
+  gst_buffer_pool_config_get_params(config, nullptr, &size, nullptr, &surfaces);
   gst_structure_free(config);
   if (gst_query_get_n_allocation_pools(query) > 0)
-    gst_query_set_nth_allocation_pool(query, 0, pool.get(), size, surfaces, surfaces);
+    gst_query_set_nth_allocation_pool(query, 0, pool.get(), size, 0, surfaces);
   else
-    gst_query_add_allocation_pool(query, pool.get(), size, surfaces, surfaces);
+    gst_query_add_allocation_pool(query, pool.get(), size, 0, surfaces);
   return true;
 }
 

@@ -60,6 +60,7 @@ private:
   bool is_last_choice(const Offer &offer) const;
   GstPtr<GstCaps> try_offer(const Offer &offer, std::string &refusals);
   void post_nothing_common(const GstCaps *own, const GstCaps *peer);
+  void post_no_pool(GstCaps *caps);
   void compare_devices(GstQuery *query);
   GstPtr<GstBufferPool> make_pool(GstCaps *caps, guint surfaces, bool with_meta);
   GstPtr<GstBufferPool> make_largest_pool(GstCaps *caps, guint wanted, bool with_meta);

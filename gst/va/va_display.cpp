@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <va/va_drm.h>
-#include <xf86drm.h>
 
 namespace gstdrm::va {
 namespace {
@@ -35,15 +34,12 @@ void collect_message(void *user, const char *message)
 
 void drop_message(void * /*user*/, const char * /*message*/) {}
 
-struct DeviceDeleter {
-  void operator()(drmDevice *device) const { drmFreeDevice(&device); }
-};
-using DevicePtr = std::unique_ptr<drmDevice, DeviceDeleter>;
-
-DevicePtr find_device(std::uint64_t number)
+// The device behind a node, as sysfs has it: the same directory for its card and its render node, on any bus.
+std::filesystem::path sysfs_device(std::uint64_t number)
 {
-  drmDevicePtr device = nullptr;
-  return DevicePtr(drmGetDeviceFromDevId(static_cast<dev_t>(number), 0, &device) == 0 ? device : nullptr);
+  const auto link = "/sys/dev/char/" + std::to_string(major(number)) + ":" + std::to_string(minor(number)) + "/device";
+  std::error_code failed;
+  return std::filesystem::canonical(link, failed);
 }
 
 } // namespace
@@ -121,9 +117,8 @@ bool is_same_device(std::uint64_t a, std::uint64_t b)
 {
   if (a == b)
     return true;
-  const auto first = find_device(a);
-  const auto second = find_device(b);
-  return first && second && drmDevicesEqual(first.get(), second.get());
+  const auto first = sysfs_device(a);
+  return !first.empty() && first == sysfs_device(b);
 }
 
 std::string device_name(std::uint64_t device_number)

@@ -29,22 +29,26 @@ Result<Surface> Renderer::upload(const Picture &picture)
                                                              VA_FOURCC_BGRA}
                               : std::array<std::uint32_t, 5>{own, VA_FOURCC_BGRX, VA_FOURCC_BGRA, VA_FOURCC_RGBA,
                                                              VA_FOURCC_NV12};
-  Error last{ErrorCode::Unsupported, "No format to upload a pattern in"};
+  Error first{ErrorCode::Unsupported, {}}; // of the best candidate: that is the one to mend
   for (const std::uint32_t fourcc : candidates) {
     const auto *format = format_by_va(fourcc);
     if (!format || !can_write(fourcc))
       continue;
     auto surface = create_surface(display_, *format, picture.width, picture.height, {});
     if (!surface) {
-      last = surface.error();
+      if (first.message.empty())
+        first = surface.error();
       continue;
     }
     auto written = uploader_.upload(*surface, *format, picture, request_.matrix);
     if (written)
       return surface;
-    last = written.error();
+    if (first.message.empty())
+      first = written.error();
   }
-  return last;
+  if (first.message.empty())
+    first.message = "No format that the CPU can write a pattern in";
+  return first;
 }
 
 Result<void> Renderer::prepare_device()

@@ -166,7 +166,8 @@ void wait_for_device(GstBuffer *buffer)
   if (fence < 0)
     return;
   GstDrmFenceState state = GST_DRM_FENCE_STATE_PENDING;
-  fail_unless(gst_drm_fence_wait(fence, 5 * GST_SECOND, &state, nullptr));
+  GError *error = nullptr;
+  fail_unless(gst_drm_fence_wait(fence, 5 * GST_SECOND, &state, &error), "%s", error ? error->message : "");
   fail_unless_equals_int(state, GST_DRM_FENCE_STATE_SIGNALLED);
   ::close(fence);
 }
@@ -244,6 +245,25 @@ unsigned count_fds()
     ++count;
   g_dir_close(dir);
   return count;
+}
+
+unsigned settled_fds()
+{
+  unsigned last = count_fds();
+  for (int same = 0; same < 10;) {
+    g_usleep(5000);
+    const auto now = count_fds();
+    same = now == last ? same + 1 : 0;
+    last = now;
+  }
+  return last;
+}
+
+bool settles_at(unsigned fds)
+{
+  for (int i = 0; i < 400 && count_fds() != fds; ++i)
+    g_usleep(5000);
+  return count_fds() == fds;
 }
 
 } // namespace vatests

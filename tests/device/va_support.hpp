@@ -77,5 +77,8 @@ struct Counter {
 Counter read_counter(const Frame &frame);
 
 unsigned count_fds();
+// A pipeline's last reference may be let go by one of GStreamer's own threads a moment after ours.
+unsigned settled_fds();
+bool settles_at(unsigned fds);
 
 } // namespace vatests

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// vadmabufsrc and upstream's vapostproc on the same driver: it imports our frames as dma-bufs, without a copy, and converts
+// and scales them.
+#include "va_support.hpp"
+
+#include <cstdlib>
+
+namespace {
+
+using namespace vatests;
+using C = vatest::Counter;
+
+struct Row {
+  const char *in;  // GstVideoFormat of our frames
+  const char *drm; // their drm-format
+  const char *out; // of vapostproc
+};
+const Row kRows[] = {
+    {"NV12", "NV12", "NV12"},      {"NV12", "NV12", "BGRx"},     {"NV12", "NV12", "P010_10LE"}, {"P010_10LE", "P010", "NV12"},
+    {"BGRx", "XR24", "NV12"},      {"BGRA", "AR24", "BGRx"},     {"RGBx", "XB24", "I420"},      {"YUY2", "YUYV", "NV12"},
+    {"I420", "YU12", "BGRA"},      {"UYVY", "UYVY", "YUY2"},
+};
+
+bool speaks_dma_drm()
+{
+  guint major = 0;
+  guint minor = 0;
+  gst_version(&major, &minor, nullptr, nullptr);
+  return major > 1 || minor >= 24;
+}
+
+bool has_vapostproc()
+{
+  GstElementFactory *factory = gst_element_factory_find("vapostproc");
+  if (factory)
+    gst_object_unref(factory);
+  return factory != nullptr;
+}
+
+// GStreamer 1.24 and later speak DMA_DRM; before, a linear dma-buf flows under plain caps.
+std::string in_caps(const Row &row)
+{
+  const std::string size = ",width=320,height=240";
+  if (speaks_dma_drm())
+    return dma_caps(row.drm, 320, 240);
+  return std::string("video/x-raw,format=") + row.in + size;
+}
+
+std::uint8_t grey_at(const GstVideoFrame &frame, int x, int y)
+{
+  // component 0 is luma or red, and grey is the same in all
+  GstVideoFrame copy = frame;
+  const auto *data = static_cast<const guint8 *>(GST_VIDEO_FRAME_COMP_DATA(&copy, 0));
+  const auto depth = GST_VIDEO_FRAME_COMP_DEPTH(&copy, 0);
+  const auto *p = data + y * GST_VIDEO_FRAME_COMP_STRIDE(&copy, 0) + x * GST_VIDEO_FRAME_COMP_PSTRIDE(&copy, 0);
+  return depth > 8 ? p[1] : p[0];
+}
+
+GST_START_TEST(test_exchange)
+{
+  const auto &row = kRows[__i__];
+  const Counters counters;
+  set_driver(counters.setting());
+  Pipeline pipeline(source("pattern=frame-counter num-buffers=5", in_caps(row),
+                           std::string("vapostproc disable-passthrough=true ! video/x-raw,width=160,height=120,format=") + row.out +
+                               " ! appsink name=sink sync=false"));
+  fail_unless(pipeline.play(), "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr, "%s to %s: %s", row.in, row.out, pipeline.message(GST_MESSAGE_ERROR).c_str());
+    GstVideoInfo info;
+    GstVideoFrame frame;
+    fail_unless(gst_video_info_from_caps(&info, gst_sample_get_caps(sample)));
+    fail_unless(gst_video_frame_map(&frame, &info, gst_sample_get_buffer(sample), GST_MAP_READ));
+    // Half the size: cells of 4 pixels; the fourth byte is the frame number's lowest.
+    unsigned number = 0;
+    for (int bit = 0; bit < 8; ++bit)
+      number = number << 1 | (grey_at(frame, bit * 4 + 1, 3 * 4 + 1) > 127 ? 1U : 0U);
+    gst_video_frame_unmap(&frame);
+    fail_unless_equals_int(static_cast<int>(number), static_cast<int>(i));
+  }
+  fail_unless(counters[C::Import] > 0, "vapostproc imported our dma-bufs");
+  fail_unless_equals_uint64(pipeline.stat("copies"), 0);
+}
+GST_END_TEST
+
+Suite *va_vapostproc_suite()
+{
+  Suite *suite = suite_create("vapostproc");
+  TCase *tcase = tcase_create("general");
+  suite_add_tcase(suite, tcase);
+  tcase_add_loop_test(tcase, test_exchange, 0, G_N_ELEMENTS(kRows));
+  return suite;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+  g_setenv("GST_VA_ALL_DRIVERS", "1", TRUE); // upstream takes Mesa's and Intel's only
+  gst_check_init(&argc, &argv);
+  if (!has_vapostproc()) {
+    g_printerr("no vapostproc: gstreamer1.0-plugins-bad is not installed\n");
+    return 77;
+  }
+  return gstdrm::test::run_suite(va_vapostproc_suite());
+}
