@@ -86,24 +86,25 @@ bool has_padding(const GstVideoAlignment &align)
 using gstdrm::Error;
 using gstdrm::ErrorCode;
 
-struct GstVaDmabufAllocator {
+// Upstream has a GstVaDmabufAllocator, and type names are one per process.
+struct GstDrmVaAllocator {
   GstDrmAllocator parent;
   std::shared_ptr<const gstdrm::va::Device> *device; // made with the object, deleted with it
 };
 
-struct GstVaDmabufAllocatorClass {
+struct GstDrmVaAllocatorClass {
   GstDrmAllocatorClass parent_class;
 };
 
-static GType gst_va_dmabuf_allocator_get_type(void);
-G_DEFINE_TYPE(GstVaDmabufAllocator, gst_va_dmabuf_allocator, GST_TYPE_DRM_ALLOCATOR)
+static GType gst_drm_va_allocator_get_type(void);
+G_DEFINE_TYPE(GstDrmVaAllocator, gst_drm_va_allocator, GST_TYPE_DRM_ALLOCATOR)
 
-static GstVaDmabufAllocator *as_va_allocator(gpointer allocator)
+static GstDrmVaAllocator *as_va_allocator(gpointer allocator)
 {
-  return G_TYPE_CHECK_INSTANCE_CAST(allocator, gst_va_dmabuf_allocator_get_type(), GstVaDmabufAllocator);
+  return G_TYPE_CHECK_INSTANCE_CAST(allocator, gst_drm_va_allocator_get_type(), GstDrmVaAllocator);
 }
 
-static GstDrmFormatSet *gst_va_dmabuf_allocator_get_formats(GstDrmAllocator *allocator)
+static GstDrmFormatSet *gst_drm_va_allocator_get_formats(GstDrmAllocator *allocator)
 {
   const auto &device = **as_va_allocator(allocator)->device;
   GstDrmFormatSet *set = gst_drm_format_set_new();
@@ -112,7 +113,7 @@ static GstDrmFormatSet *gst_va_dmabuf_allocator_get_formats(GstDrmAllocator *all
   return set;
 }
 
-static GstBuffer *gst_va_dmabuf_allocator_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width,
+static GstBuffer *gst_drm_va_allocator_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width,
                                                       guint height, const guint64 *modifiers, guint n_modifiers,
                                                       const GstVideoAlignment *align, guint64 *modifier,
                                                       GError **error)
@@ -132,20 +133,20 @@ static GstBuffer *gst_va_dmabuf_allocator_alloc_frame(GstDrmAllocator *allocator
   return gstdrm::va::wrap(GST_ALLOCATOR(allocator), std::move(frame).value());
 }
 
-static void gst_va_dmabuf_allocator_finalize(GObject *object)
+static void gst_drm_va_allocator_finalize(GObject *object)
 {
   delete as_va_allocator(object)->device;
-  G_OBJECT_CLASS(gst_va_dmabuf_allocator_parent_class)->finalize(object);
+  G_OBJECT_CLASS(gst_drm_va_allocator_parent_class)->finalize(object);
 }
 
-static void gst_va_dmabuf_allocator_class_init(GstVaDmabufAllocatorClass *klass)
+static void gst_drm_va_allocator_class_init(GstDrmVaAllocatorClass *klass)
 {
-  G_OBJECT_CLASS(klass)->finalize = gst_va_dmabuf_allocator_finalize;
-  klass->parent_class.get_formats = gst_va_dmabuf_allocator_get_formats;
-  klass->parent_class.alloc_frame = gst_va_dmabuf_allocator_alloc_frame;
+  G_OBJECT_CLASS(klass)->finalize = gst_drm_va_allocator_finalize;
+  klass->parent_class.get_formats = gst_drm_va_allocator_get_formats;
+  klass->parent_class.alloc_frame = gst_drm_va_allocator_alloc_frame;
 }
 
-static void gst_va_dmabuf_allocator_init(GstVaDmabufAllocator *self)
+static void gst_drm_va_allocator_init(GstDrmVaAllocator *self)
 {
   self->device = new std::shared_ptr<const gstdrm::va::Device>;
 }
@@ -154,7 +155,7 @@ namespace gstdrm::va {
 
 GstDrmAllocator *new_allocator(std::shared_ptr<const Device> device)
 {
-  auto *allocator = as_va_allocator(g_object_new(gst_va_dmabuf_allocator_get_type(), nullptr));
+  auto *allocator = as_va_allocator(g_object_new(gst_drm_va_allocator_get_type(), nullptr));
   gst_object_ref_sink(allocator);
   *allocator->device = std::move(device);
   return GST_DRM_ALLOCATOR(allocator);

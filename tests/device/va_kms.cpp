@@ -93,6 +93,10 @@ GST_START_TEST(test_pixels)
   Pipeline pipeline(source("pattern=frame-counter is-live=true num-surfaces=8", dma_caps(row.drm_format, kWidth, kHeight),
                            "kmsdmabufsink name=sink driver-name=vkms"));
   fail_unless(pipeline.play(), "%s: %s", row.driver, pipeline.message(GST_MESSAGE_ERROR).c_str());
+  // Once it has prerolled, a frame is on the display.
+  fail_unless(gst_element_get_state(GST_ELEMENT(GST_OBJECT_PARENT(pipeline.get("src"))), nullptr, nullptr,
+                                    10 * GST_SECOND) != GST_STATE_CHANGE_FAILURE,
+              "%s: %s", row.driver, pipeline.message(GST_MESSAGE_ERROR).c_str());
   GstSample *sample = nullptr;
   for (int i = 0; i < 3; ++i) { // the first may still be the console's
     g_clear_pointer(&sample, gst_sample_unref);

@@ -65,6 +65,13 @@ GST_START_TEST(test_layout)
     fail_unless_equals_int(static_cast<int>(meta->height), 212);
     // The bars under the counter: the first is light grey, the last is blue, the bottom row is black but for one.
     fail_unless(brightness(frame, 90, 20) > brightness(frame, 290, 20), "bars");
+    if (frame.layout.n_planes == 2) { // U and V of the grey bar, and of the blue one
+      const auto bytes = frame.row_bytes[1] / 150;
+      const auto *chroma = frame.planes[1].data() + static_cast<std::size_t>(frame.row_bytes[1]) * 55;
+      const auto at = [&](guint x, guint v) { return static_cast<int>(chroma[x / 2 * bytes + bytes / 2 * v + bytes / 2 - 1]); };
+      fail_unless(at(10, 0) == 128 && at(10, 1) == 128, "%s %s: grey has U %d, V %d", row.driver, row.drm_format, at(10, 0), at(10, 1));
+      fail_unless(at(290, 0) > 200 && at(290, 1) < 128, "%s %s: blue has U %d, V %d", row.driver, row.drm_format, at(290, 0), at(290, 1));
+    }
     fail_unless(brightness(frame, 70, 205) > 200 && brightness(frame, 200, 205) < 30, "white and black");
   }
   fail_unless_equals_uint64(pipeline.stat("copies"), 0);

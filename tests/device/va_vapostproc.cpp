@@ -25,7 +25,9 @@ bool speaks_dma_drm()
 {
   guint major = 0;
   guint minor = 0;
-  gst_version(&major, &minor, nullptr, nullptr);
+  guint micro = 0;
+  guint nano = 0;
+  gst_version(&major, &minor, &micro, &nano);
   return major > 1 || minor >= 24;
 }
 
