@@ -10,7 +10,8 @@
 namespace vatest {
 namespace {
 
-constexpr std::uint32_t kMemoryTypes = VA_SURFACE_ATTRIB_MEM_TYPE_VA | VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2;
+constexpr std::uint32_t kMemoryTypes = VA_SURFACE_ATTRIB_MEM_TYPE_VA | VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME |
+                                       VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2;
 
 VASurfaceAttrib integer(VASurfaceAttribType type, std::uint32_t flags, std::uint32_t value)
 {
@@ -81,7 +82,7 @@ VAStatus query_attributes(VADriverContextP context, VAConfigID /*config*/, VASur
 struct Request {
   const PixelFormat *format = nullptr;
   std::uint32_t memory_type = VA_SURFACE_ATTRIB_MEM_TYPE_VA;
-  const VADRMPRIMESurfaceDescriptor *descriptors = nullptr;
+  const void *external = nullptr; // what it points to depends on the memory type
   const VADRMFormatModifierList *modifiers = nullptr;
 };
 
@@ -107,9 +108,7 @@ VAStatus read_request(const Driver &driver, unsigned rt_format, const VASurfaceA
       request.format = format_by_va(static_cast<std::uint32_t>(value.i));
       break;
     case VASurfaceAttribMemoryType: request.memory_type = static_cast<std::uint32_t>(value.i); break;
-    case VASurfaceAttribExternalBufferDescriptor:
-      request.descriptors = static_cast<const VADRMPRIMESurfaceDescriptor *>(value.p);
-      break;
+    case VASurfaceAttribExternalBufferDescriptor: request.external = value.p; break;
     case VASurfaceAttribUsageHint: break;
     case VASurfaceAttribDRMFormatModifiers:
       if (!driver.settings.accept_modifiers)
@@ -126,14 +125,44 @@ VAStatus read_request(const Driver &driver, unsigned rt_format, const VASurfaceA
   return VA_STATUS_SUCCESS;
 }
 
+// The older way to import, from before modifiers: one linear dma-buf per surface.
+VADRMPRIMESurfaceDescriptor to_descriptor(const VASurfaceAttribExternalBuffers &external, unsigned index,
+                                          const PixelFormat &format)
+{
+  VADRMPRIMESurfaceDescriptor descriptor{};
+  descriptor.fourcc = external.pixel_format;
+  descriptor.width = external.width;
+  descriptor.height = external.height;
+  if (index >= external.num_buffers || external.num_planes != format.n_planes)
+    return descriptor; // has no object, and is refused
+  descriptor.num_objects = 1;
+  descriptor.objects[0] = {static_cast<int>(external.buffers[index]), external.data_size, DRM_FORMAT_MOD_LINEAR};
+  descriptor.num_layers = 1;
+  descriptor.layers[0].drm_format = format.drm_fourcc;
+  descriptor.layers[0].num_planes = external.num_planes;
+  for (unsigned i = 0; i < external.num_planes; ++i) {
+    descriptor.layers[0].offset[i] = external.offsets[i];
+    descriptor.layers[0].pitch[i] = external.pitches[i];
+  }
+  return descriptor;
+}
+
+std::shared_ptr<Surface> import_one(Driver &driver, const Request &request, unsigned index, std::uint32_t width,
+                                    std::uint32_t height)
+{
+  if (driver.count(Counter::Import) != VA_STATUS_SUCCESS || !request.external)
+    return nullptr;
+  if (request.memory_type == VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2)
+    return import_surface(static_cast<const VADRMPRIMESurfaceDescriptor *>(request.external)[index], width, height);
+  const auto &external = *static_cast<const VASurfaceAttribExternalBuffers *>(request.external);
+  return import_surface(to_descriptor(external, index, *request.format), width, height);
+}
+
 std::shared_ptr<Surface> make_surface(Driver &driver, const Request &request, unsigned index, std::uint32_t width,
                                       std::uint32_t height)
 {
-  if (request.memory_type == VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2) {
-    if (driver.count(Counter::Import) != VA_STATUS_SUCCESS || !request.descriptors)
-      return nullptr;
-    return import_surface(request.descriptors[index], width, height);
-  }
+  if (request.memory_type != VA_SURFACE_ATTRIB_MEM_TYPE_VA)
+    return import_one(driver, request, index, width, height);
   std::span<const std::uint64_t> allowed;
   if (request.modifiers)
     allowed = {request.modifiers->modifiers, request.modifiers->num_modifiers};
