@@ -179,4 +179,4 @@ static Suite *kms_changes_suite(void)
   return s;
 }
 
-GST_CHECK_MAIN(kms_changes)
+GST_DRM_CHECK_MAIN(kms_changes)

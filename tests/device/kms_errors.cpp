@@ -356,4 +356,4 @@ static Suite *kms_errors_suite(void)
   return s;
 }
 
-GST_CHECK_MAIN(kms_errors)
+GST_DRM_CHECK_MAIN(kms_errors)

@@ -117,4 +117,4 @@ static Suite *kms_imports_suite(void)
   return s;
 }
 
-GST_CHECK_MAIN(kms_imports)
+GST_DRM_CHECK_MAIN(kms_imports)

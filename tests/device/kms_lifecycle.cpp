@@ -213,4 +213,4 @@ static Suite *kms_lifecycle_suite(void)
   return s;
 }
 
-GST_CHECK_MAIN(kms_lifecycle)
+GST_DRM_CHECK_MAIN(kms_lifecycle)

@@ -93,4 +93,4 @@ static Suite *kms_pixels_suite(void)
   return s;
 }
 
-GST_CHECK_MAIN(kms_pixels)
+GST_DRM_CHECK_MAIN(kms_pixels)

@@ -231,4 +231,4 @@ static Suite *kms_stream_suite(void)
   return s;
 }
 
-GST_CHECK_MAIN(kms_stream)
+GST_DRM_CHECK_MAIN(kms_stream)

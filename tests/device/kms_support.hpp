@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <gst/check/gstcheck.h> // after the C++ headers: it defines a macro `fail`
+#include "support/check_main.hpp"
 #include <gst/drm/drm.h>
 #include <gst/gst.h>
 #include <gst/video/video.h>

@@ -16,10 +16,10 @@
 
 #include <linux/dma-buf.h>
 
-#include <gst/check/gstcheck.h>
 #include <gst/video/video.h>
 
 #include "kms_raw_support.hpp"
+#include "support/check_main.hpp"
 
 using namespace kmsraw;
 
@@ -369,4 +369,4 @@ Suite *tiling_suite()
 
 } // namespace
 
-GST_CHECK_MAIN(tiling)
+GST_DRM_CHECK_MAIN(tiling)

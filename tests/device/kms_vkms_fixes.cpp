@@ -20,9 +20,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <gst/check/gstcheck.h>
-
 #include "kms_raw_support.hpp"
+#include "support/check_main.hpp"
 
 using namespace kmsraw;
 
@@ -210,4 +209,4 @@ Suite *fixes_suite()
 
 } // namespace
 
-GST_CHECK_MAIN(fixes)
+GST_DRM_CHECK_MAIN(fixes)

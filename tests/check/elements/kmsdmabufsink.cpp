@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <gst/check/gstcheck.h>
+#include "support/check_main.hpp"
 #include <gst/drm/drm.h>
 #include <gst/gst.h>
 
@@ -223,4 +223,4 @@ static Suite *kmsdmabufsink_suite(void)
   return s;
 }
 
-GST_CHECK_MAIN(kmsdmabufsink)
+GST_DRM_CHECK_MAIN(kmsdmabufsink)
