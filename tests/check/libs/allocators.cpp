@@ -244,7 +244,7 @@ constexpr OpenRow kUnopenable[] = {
     {GST_DRM_ALLOCATOR_KIND_AUTO, "no-such-heap", GST_DRM_ERROR_DEVICE, "no-such-heap"},
     {GST_DRM_ALLOCATOR_KIND_AUTO, "/dev/dri/card99", GST_DRM_ERROR_DEVICE, "dumb: "},
     {GST_DRM_ALLOCATOR_KIND_AUTO, "/dev/dri/card99", GST_DRM_ERROR_DEVICE, "gbm: "},
-    {static_cast<GstDrmAllocatorKind>(99), nullptr, GST_DRM_ERROR_UNSUPPORTED, "no such kind"},
+    {static_cast<GstDrmAllocatorKind>(7), nullptr, GST_DRM_ERROR_UNSUPPORTED, "no such kind"},
 };
 
 void check_unopenable(GstDrmAllocator *allocator, GError *error, const OpenRow &row)
