@@ -34,7 +34,8 @@ std::vector<std::uint8_t> make_blob(const std::vector<std::uint32_t> &formats,
   header.modifiers_offset = static_cast<std::uint32_t>((sizeof(header) + formats.size() * 4 + 7) / 8 * 8);
   std::vector<std::uint8_t> blob(header.modifiers_offset + modifiers.size() * sizeof(drm_format_modifier));
   std::memcpy(blob.data(), &header, sizeof(header));
-  std::memcpy(blob.data() + sizeof(header), formats.data(), formats.size() * 4);
+  if (!formats.empty())
+    std::memcpy(blob.data() + sizeof(header), formats.data(), formats.size() * 4);
   for (std::size_t i = 0; i < modifiers.size(); i++) {
     const drm_format_modifier entry{modifiers[i].formats, modifiers[i].offset, 0, modifiers[i].modifier};
     std::memcpy(blob.data() + header.modifiers_offset + i * sizeof(entry), &entry, sizeof(entry));
