@@ -103,7 +103,7 @@ frees_its_files() {
   [[ $before == "$after" ]]
 }
 
-echo 1..28
+if [[ -e /etc/gst-drm-world ]]; then echo 1..26; else echo 1..28; fi
 check "status 0" gives 0 box -- true
 check "status 3" gives 3 box -- bash -c 'exit 3'
 check "killed by a signal: 128 + n" gives 137 box -- bash -c 'kill -KILL $$'
