@@ -72,6 +72,9 @@ struct SinkState {
   GstBuffer *prerolled = nullptr; // borrowed, only compared: rendered next, and on screen already
 };
 
+// gstkmssinkproperties.cpp
+void install_sink_properties(GObjectClass *klass);
+
 // gstkmssinkcaps.cpp
 GstPadTemplate *sink_pad_template();
 GstCaps *sink_get_caps(GstBaseSink *sink, GstCaps *filter);

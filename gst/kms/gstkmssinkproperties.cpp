@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// kmsdmabufsink: its properties, from GObject to SinkSettings and back.
+#include "gstkmsdmabufsink.hpp"
+
+#define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
+
+namespace gstdrm {
+
+namespace {
+
+enum {
+  PROP_0,
+  PROP_DRIVER_NAME,
+  PROP_BUS_ID,
+  PROP_DEVICE,
+  PROP_FD,
+  PROP_CONNECTOR,
+  PROP_PLANE_ID,
+  PROP_ZERO_COPY,
+  PROP_DRM_STATS,
+};
+
+SinkState &state_of(gpointer sink)
+{
+  return *GST_KMS_DMABUF_SINK(sink)->state;
+}
+
+void copy_string(std::string &to, const GValue *value)
+{
+  const gchar *text = g_value_get_string(value);
+  to = text ? text : "";
+}
+
+void set_property(GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  SinkState &state = state_of(object);
+  const std::lock_guard guard(state.lock);
+  switch (id) {
+  case PROP_DRIVER_NAME:
+    copy_string(state.settings.device.driver_name, value);
+    break;
+  case PROP_BUS_ID:
+    copy_string(state.settings.device.bus_id, value);
+    break;
+  case PROP_DEVICE:
+    copy_string(state.settings.device.path, value);
+    break;
+  case PROP_FD:
+    state.settings.device.fd = g_value_get_int(value);
+    break;
+  case PROP_CONNECTOR:
+    copy_string(state.settings.output.connector, value);
+    break;
+  case PROP_PLANE_ID:
+    state.settings.output.plane_id = g_value_get_uint(value);
+    break;
+  case PROP_ZERO_COPY:
+    state.settings.zero_copy = static_cast<ZeroCopy>(g_value_get_enum(value));
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  }
+}
+
+// Frames that the base class left out because their time had passed.
+guint64 base_sink_dropped(GstBaseSink *sink)
+{
+  GstStructure *stats = gst_base_sink_get_stats(sink);
+  guint64 dropped = 0;
+  gst_structure_get_uint64(stats, "dropped", &dropped);
+  gst_structure_free(stats);
+  return dropped;
+}
+
+GstStructure *make_stats(GstKmsDmabufSink *self)
+{
+  SinkState &state = *self->state;
+  GstStructure *stats = state.stats.to_structure("kmsdmabufsink-stats");
+  kms::FlipQueue::Counters counters;
+  if (const std::shared_ptr<Display> display = state.get_display())
+    counters = display->counters();
+  gst_structure_set(
+      stats, "waits", G_TYPE_UINT64, state.stats.waits.load() + counters.waits, "shown",
+      G_TYPE_UINT64, counters.shown, "dropped", G_TYPE_UINT64,
+      counters.dropped + base_sink_dropped(GST_BASE_SINK(self)), "late", G_TYPE_UINT64, counters.late,
+      "commits", G_TYPE_UINT64, counters.commits, "held", G_TYPE_UINT, counters.held,
+      "last-flip-sequence", G_TYPE_UINT, counters.last_sequence, "last-flip-time", G_TYPE_UINT64,
+      counters.last_flip_ns < 0 ? GST_CLOCK_TIME_NONE : static_cast<guint64>(counters.last_flip_ns),
+      nullptr);
+  return stats;
+}
+
+void get_property(GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  SinkState &state = state_of(object);
+  if (id == PROP_DRM_STATS) {
+    g_value_take_boxed(value, make_stats(GST_KMS_DMABUF_SINK(object)));
+    return;
+  }
+  const std::lock_guard guard(state.lock);
+  switch (id) {
+  case PROP_DRIVER_NAME:
+    g_value_set_string(value, state.settings.device.driver_name.c_str());
+    break;
+  case PROP_BUS_ID:
+    g_value_set_string(value, state.settings.device.bus_id.c_str());
+    break;
+  case PROP_DEVICE:
+    g_value_set_string(value, state.settings.device.path.c_str());
+    break;
+  case PROP_FD:
+    g_value_set_int(value, state.settings.device.fd);
+    break;
+  case PROP_CONNECTOR:
+    g_value_set_string(value, state.settings.output.connector.c_str());
+    break;
+  case PROP_PLANE_ID:
+    g_value_set_uint(value, state.settings.output.plane_id);
+    break;
+  case PROP_ZERO_COPY:
+    g_value_set_enum(value, static_cast<gint>(state.settings.zero_copy));
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  }
+}
+
+GType zero_copy_type()
+{
+  static const GType type = register_zero_copy_type("GstKmsDmabufSinkZeroCopy");
+  return type;
+}
+
+void install_device_properties(GObjectClass *klass)
+{
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_MUTABLE_READY);
+  g_object_class_install_property(
+      klass, PROP_DRIVER_NAME,
+      g_param_spec_string("driver-name", "Driver name",
+                          "Kernel driver of the device to open, such as vkms (empty: any)", "", flags));
+  g_object_class_install_property(
+      klass, PROP_BUS_ID,
+      g_param_spec_string("bus-id", "Bus ID",
+                          "Bus id of the device to open, such as pci:0000:00:02.0 (empty: any)", "",
+                          flags));
+  g_object_class_install_property(
+      klass, PROP_DEVICE,
+      g_param_spec_string("device", "Device",
+                          "Device node to open, such as /dev/dri/card1 (empty: the first with a "
+                          "connected output that driver-name and bus-id allow)",
+                          "", flags));
+  g_object_class_install_property(
+      klass, PROP_FD,
+      g_param_spec_int("fd", "File descriptor",
+                       "Open KMS device to use in place of opening one; duplicated, so it stays the "
+                       "application's, which must leave its events unread while the sink is in PAUSED or "
+                       "PLAYING (-1: none)",
+                       -1, G_MAXINT, -1, flags));
+  g_object_class_install_property(
+      klass, PROP_CONNECTOR,
+      g_param_spec_string("connector", "Connector",
+                          "Connector to show on, by name (HDMI-A-1) or number (empty: the first that is "
+                          "connected)",
+                          "", flags));
+  g_object_class_install_property(
+      klass, PROP_PLANE_ID,
+      g_param_spec_uint("plane-id", "Plane ID",
+                        "KMS plane to show on (0: the first that takes the picture, primary before overlay)",
+                        0, G_MAXUINT, 0, flags));
+}
+
+void install_other_properties(GObjectClass *klass)
+{
+  g_object_class_install_property(
+      klass, PROP_ZERO_COPY,
+      g_param_spec_enum("zero-copy", "Zero copy",
+                        "What to do about system memory, which has to be copied: require refuses caps that "
+                        "do not promise DMA buffers",
+                        zero_copy_type(), static_cast<gint>(ZeroCopy::Prefer),
+                        static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                 GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property(
+      klass, PROP_DRM_STATS,
+      g_param_spec_boxed("drm-stats", "DRM statistics",
+                         "Counters since start: frames, imports (framebuffers made), import-hits, copies, "
+                         "bytes-copied, last-copy-reason, waits (times the streaming thread slept), shown "
+                         "(flips completed), dropped (replaced before they were shown, or too late), late "
+                         "(shown more than a refresh and an eighth after they were due), commits, held (buffers held now), "
+                         "last-flip-sequence (vblank counter), last-flip-time (CLOCK_MONOTONIC, ns)",
+                         GST_TYPE_STRUCTURE,
+                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+}
+
+} // namespace
+
+void install_sink_properties(GObjectClass *klass)
+{
+  klass->set_property = set_property;
+  klass->get_property = get_property;
+  install_device_properties(klass);
+  install_other_properties(klass);
+  gst_type_mark_as_plugin_api(zero_copy_type(), static_cast<GstPluginAPIFlags>(0));
+}
+
+} // namespace gstdrm
