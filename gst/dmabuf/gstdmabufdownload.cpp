@@ -206,11 +206,9 @@ static GstFlowReturn copy(GstDmaBufDownload *self, GstBuffer *input, const char 
     return ret;
   if (const auto checked = gstdrm::check_mappable_layout(output.get(), state->info.vinfo); !checked)
     return fail(self, "Downstream's pool: " + checked.error().message, "");
-  const auto copied = gstdrm::copy_frame(output.get(), input, state->info.vinfo);
-  if (!copied)
+  if (const auto copied = gstdrm::copy_buffer(base, output.get(), input, state->info.vinfo, reason);
+      !copied)
     return fail(self, copied.error().message, "");
-  gstdrm::copy_metadata(base, input, output.get(), state->info.vinfo);
-  gstdrm::stats_of(base).count_copy(GST_ELEMENT(self), copied.value(), reason);
   *outbuf = output.release();
   return GST_FLOW_OK;
 }

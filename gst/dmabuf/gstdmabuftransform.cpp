@@ -326,15 +326,20 @@ bool claim_error(GstDmaBufTransform *self) noexcept
   return !self->common->explained.exchange(true);
 }
 
-void copy_metadata(GstDmaBufTransform *self, GstBuffer *from, GstBuffer *to,
-                   const GstVideoInfo &info)
+Result<void> copy_buffer(GstDmaBufTransform *self, GstBuffer *to, GstBuffer *from,
+                         const GstVideoInfo &info, const char *reason)
 {
+  const Result<std::uint64_t> copied = copy_frame(to, from, info);
+  if (!copied)
+    return copied.error();
   GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
   GST_BASE_TRANSFORM_GET_CLASS(trans)->copy_metadata(trans, from, to);
   GstVideoCropMeta *crop =
       is_padded_frame(from, info) ? gst_buffer_get_video_crop_meta(to) : nullptr;
   if (crop)
     gst_buffer_remove_meta(to, &crop->meta);
+  stats_of(self).count_copy(GST_ELEMENT(self), copied.value(), reason);
+  return {};
 }
 
 std::string peer_name(GstPad *pad)

@@ -49,10 +49,11 @@ std::string peer_name(GstPad *pad);
 Stats &stats_of(GstDmaBufTransform *self) noexcept;
 ZeroCopy zero_copy_of(GstDmaBufTransform *self) noexcept;
 
-// Timestamps, flags and every meta that does not describe memory; a GstVideoCropMeta that
-// copy_frame() has acted on is left out.
-void copy_metadata(GstDmaBufTransform *self, GstBuffer *from, GstBuffer *to,
-                   const GstVideoInfo &info);
+// Pixels, timestamps, flags and every meta that does not describe memory, from a checked buffer
+// into one with planes of its own; counted, and announced the first time. A GstVideoCropMeta that
+// was acted on is left out.
+Result<void> copy_buffer(GstDmaBufTransform *self, GstBuffer *to, GstBuffer *from,
+                         const GstVideoInfo &info, const char *reason);
 
 // True for the first failure of the negotiation under way: its error message is the only one.
 // Upstream may try the same caps again with every buffer.

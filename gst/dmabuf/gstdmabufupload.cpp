@@ -317,11 +317,9 @@ static GstFlowReturn copy(GstDmaBufUpload *self, GstBuffer *input, const char *r
   GstPtr<GstBuffer> output;
   if (const GstFlowReturn ret = acquire(self, output); ret != GST_FLOW_OK)
     return ret;
-  const auto copied = gstdrm::copy_frame(output.get(), input, state->info.vinfo);
-  if (!copied)
+  if (const auto copied = gstdrm::copy_buffer(base, output.get(), input, state->info.vinfo, reason);
+      !copied)
     return fail(self, copied.error());
-  gstdrm::copy_metadata(base, input, output.get(), state->info.vinfo);
-  gstdrm::stats_of(base).count_copy(GST_ELEMENT(self), copied.value(), reason);
   *outbuf = output.release();
   return GST_FLOW_OK;
 }
