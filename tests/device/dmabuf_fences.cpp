@@ -26,11 +26,11 @@ enum class Kind { Acquire, Implicit };
 GstBuffer *unfinished_frame(Timeline &timeline, Kind kind)
 {
   GstBuffer *buffer = new_dmabuf_frame("udmabuf", kPlain, 1);
-  const UniqueFd fence(timeline.fence(1));
+  UniqueFd fence(timeline.fence(1));
   GError *error = nullptr;
   const bool attached = kind == Kind::Acquire
                             ? gst_drm_sync_meta_add_acquire_fence(
-                                  gst_buffer_add_drm_sync_meta(buffer), fence.get(), &error)
+                                  gst_buffer_add_drm_sync_meta(buffer), fence.release(), &error)
                             : gst_drm_dmabuf_import_fence(dmabuf_fd(buffer), fence.get(),
                                                           GST_DRM_ACCESS_WRITE, &error);
   fail_unless(attached, "%s", error ? error->message : "");
