@@ -29,6 +29,7 @@ class SinkListener final : public kms::DisplayListener {
 public:
   explicit SinkListener(GstKmsDmabufSink *sink) noexcept : sink_(sink) {}
   void display_failed(const Error &error) noexcept override;
+  void formats_changed() noexcept override;
 
 private:
   GstKmsDmabufSink *sink_; // borrowed: the sink owns this
@@ -80,6 +81,11 @@ GstPadTemplate *sink_pad_template();
 GstCaps *sink_get_caps(GstBaseSink *sink, GstCaps *filter);
 gboolean sink_set_caps(GstBaseSink *sink, GstCaps *caps);
 gboolean sink_propose_allocation(GstBaseSink *sink, GstQuery *query);
+
+// gstkmssinkreconfigure.cpp
+// Asks upstream to choose again: what the caps query answers has changed. The stream goes on meanwhile. Any
+// thread, without a lock that the caps query takes.
+void sink_formats_changed(GstKmsDmabufSink *sink);
 
 // gstkmssinkframe.cpp
 GstFlowReturn sink_show_frame(GstVideoSink *sink, GstBuffer *buffer);

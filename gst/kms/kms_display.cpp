@@ -48,7 +48,7 @@ std::int64_t frame_duration_ns(Rate rate)
 
 Display::Display(std::shared_ptr<Device> device, Output output, const Resources &resources,
                  DisplayListener &listener)
-    : listener_(listener), device_(std::move(device)), formats_(output.formats()),
+    : listener_(listener), device_(std::move(device)), offer_(output.formats()),
       limits_(size_limits(resources, output.connector)), scanout_(device_, std::move(output)),
       queue_(
           scanout_, monotonic_now_ns,
@@ -113,6 +113,8 @@ Result<void> Display::stop()
   queue_.clear();
   cache_.clear();
   first_pending_ = true;
+  offer_.forget_refusals();
+  offer_.list(scanout_.output().formats()); // upstream asks again when the sink starts
   const std::lock_guard shown_guard(shown_lock_);
   can_write_back_ = false;
   description_ = scanout_.describe();
@@ -167,10 +169,14 @@ Result<Display::Shown> Display::show_first(Frame &frame)
     return std::move(*error);
   first_pending_ = false;
   queue_.set_timing(refresh_period_ns(mode_), frame_duration_ns(picture_.rate));
-  const std::lock_guard guard(shown_lock_);
-  description_ = scanout_.describe();
-  shown_mode_ = mode_;
-  can_write_back_ = scanout_.can_write_back();
+  {
+    const std::lock_guard guard(shown_lock_);
+    description_ = scanout_.describe();
+    shown_mode_ = mode_;
+    can_write_back_ = scanout_.can_write_back();
+  }
+  if (offer_.list(scanout_.plane_formats()))
+    listener_.formats_changed();
   return Shown::Yes;
 }
 

@@ -19,6 +19,7 @@
 #include "kms_event_loop.hpp"
 #include "kms_flip_queue.hpp"
 #include "kms_framebuffer.hpp"
+#include "kms_offer.hpp"
 #include "kms_scanout.hpp"
 
 namespace gstdrm::kms {
@@ -41,6 +42,9 @@ public:
   virtual ~DisplayListener() = default;
   // A frame was refused or the device was lost, on any thread; once until the next start().
   virtual void display_failed(const Error &error) noexcept = 0;
+  // formats() answers something else than before: upstream may have to choose again. On any thread,
+  // without a lock of the engine's.
+  virtual void formats_changed() noexcept = 0;
 };
 
 class Display final : private EventHandler {
@@ -54,7 +58,9 @@ public:
   ~Display() override;
 
   [[nodiscard]] const Device &device() const noexcept { return *device_; }
-  [[nodiscard]] const FormatSet &formats() const noexcept { return formats_; }
+  // What is offered now: the union over the usable planes until one is chosen, then that plane's
+  // pairs; without those that were refused.
+  [[nodiscard]] FormatSet formats() const { return offer_.formats(); }
   [[nodiscard]] const SizeLimits &limits() const noexcept { return limits_; }
   [[nodiscard]] std::string describe() const;
 
@@ -93,7 +99,7 @@ private:
 
   DisplayListener &listener_;
   std::shared_ptr<Device> device_;
-  FormatSet formats_;
+  FormatOffer offer_;
   SizeLimits limits_;
   Scanout scanout_; // by the streaming thread and, under the queue's lock, by whoever commits
   FlipQueue queue_;

@@ -53,6 +53,7 @@ public:
   [[nodiscard]] bool is_set() const noexcept { return setup_.has_value(); }
   [[nodiscard]] const drmModeModeInfo &mode() const { return setup_->mode; }
   [[nodiscard]] std::uint32_t plane_id() const { return setup_->plane->id; }
+  [[nodiscard]] const FormatSet &plane_formats() const { return setup_->plane->formats; }
   [[nodiscard]] bool waits_for_fences() const;
   [[nodiscard]] bool can_write_back() const noexcept { return setup_ && setup_->writeback; }
   // "plane 31 of /dev/dri/card0 (vkms), Virtual-1, 640x480@59.940"

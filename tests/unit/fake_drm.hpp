@@ -36,6 +36,7 @@ struct Device {
   bool modifiers = true;
   bool primary_centres = true; // else the primary plane has to cover the CRTC
   bool takes_writeback = true;
+  std::uint32_t overlay_extra = 0; // a fourcc that only the overlay plane lists
   int busy_commits = 0; // so many non-blocking commits fail with EBUSY
   bool send_events = true;
 

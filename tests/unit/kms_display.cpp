@@ -23,7 +23,9 @@ constexpr std::int64_t kLong_ns = 5'000'000'000;
 
 struct Listener : DisplayListener {
   std::atomic<int> failures{0};
+  std::atomic<int> changes{0};
   void display_failed(const Error &) noexcept override { failures++; }
+  void formats_changed() noexcept override { changes++; }
 };
 
 unsigned count_open_fds()
@@ -133,6 +135,53 @@ TEST_F(DisplayTest, first_frame_sets_the_mode_that_fits_and_centres)
   EXPECT_EQ(value(c, fakedrm::kPrimary, "SRC_W"), std::uint64_t{1000} << 16);
   EXPECT_EQ(value(c, fakedrm::kOverlay, "FB_ID"), 0U); // off
   EXPECT_EQ(value(c, fakedrm::kWriteback, "CRTC_ID"), fakedrm::kCrtc);
+}
+
+TEST_F(DisplayTest, the_offer_narrows_to_the_chosen_plane)
+{
+  constexpr Format kExtra{DRM_FORMAT_YUYV, kModLinear};
+  fakedrm::device().overlay_extra = kExtra.fourcc;
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start());
+  EXPECT_TRUE((*display)->formats().contains(kExtra)); // the overlay's
+  ASSERT_TRUE((*display)->configure(picture(1024, 768)));
+  EXPECT_EQ(listener.changes, 0);
+  ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)));
+  EXPECT_EQ(listener.changes, 1);
+  EXPECT_FALSE((*display)->formats().contains(kExtra)); // the primary plane was taken
+  EXPECT_TRUE((*display)->formats().contains({DRM_FORMAT_NV12, kModLinear}));
+  // the same plane again changes nothing
+  ASSERT_TRUE((*display)->configure(picture(640, 480)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)));
+  EXPECT_EQ(listener.changes, 1);
+  ASSERT_TRUE((*display)->stop());
+  EXPECT_TRUE((*display)->formats().contains(kExtra));
+}
+
+TEST_F(DisplayTest, equal_planes_leave_the_offer_alone)
+{
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(1024, 768)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)));
+  EXPECT_EQ(listener.changes, 0);
+}
+
+TEST(Offer, answers_whether_it_changed)
+{
+  constexpr Format kX{DRM_FORMAT_XRGB8888, kModLinear}, kN{DRM_FORMAT_NV12, kModLinear},
+      kTiled{DRM_FORMAT_NV12, I915_FORMAT_MOD_X_TILED};
+  FormatOffer offer(FormatSet::from_pairs({kX, kN, kTiled}));
+  EXPECT_FALSE(offer.list(FormatSet::from_pairs({kX, kN, kTiled})));
+  EXPECT_TRUE(offer.refuse({kTiled, 1920, 1080, "EINVAL"}));
+  EXPECT_FALSE(offer.refuse({kTiled, 1920, 1080, "EINVAL"}));
+  EXPECT_EQ(offer.formats(), FormatSet::from_pairs({kX, kN}));
+  EXPECT_EQ(offer.refusals().front().reason, "EINVAL");
+  EXPECT_FALSE(offer.list(FormatSet::from_pairs({kX, kN}))); // what went was not offered
+  EXPECT_TRUE(offer.list(FormatSet::from_pairs({kX, kTiled})));
+  EXPECT_FALSE(offer.resize(1920, 1080));
+  EXPECT_TRUE(offer.resize(640, 480)); // smaller ones may do
+  EXPECT_TRUE(offer.formats().contains(kTiled));
+  EXPECT_FALSE(offer.forget_refusals());
 }
 
 TEST_F(DisplayTest, a_flip_is_one_property)
