@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,11 @@ public:
   ~Display() override;
 
   [[nodiscard]] const Device &device() const noexcept { return *device_; }
+  // The picture cannot be shown, or its frames not imported, because of its format and size: the pair, and others
+  // that test commits refuse now as well, are offered no more. By the streaming thread.
+  void refuse(const Error &why);
+  // Why the picture's pair was taken out of the offer; nothing: it was not.
+  [[nodiscard]] std::optional<Refusal> refusal(const Picture &picture) const;
   // What is offered now: the union over the usable planes until one is chosen, then that plane's
   // pairs; without those that were refused.
   [[nodiscard]] FormatSet formats() const { return offer_.formats(); }
@@ -88,6 +94,7 @@ private:
   Display(std::shared_ptr<Device> device, Output output, const Resources &resources,
           DisplayListener &listener);
   Result<Shown> show_first(Frame &frame);
+  bool narrow_offer();
   Result<void> wait_for_fence(Frame &frame);
   Result<std::uint32_t> writeback_fourcc() const;
 
@@ -107,6 +114,7 @@ private:
   Picture picture_;
   drmModeModeInfo mode_{}; // for picture_
   bool first_pending_ = true; // picture_ has not been shown yet
+  std::string proved_for_;    // what the pairs of formats() were test-committed for last
 
   mutable std::mutex shown_lock_; // guards the three below; taken last
   std::string description_;

@@ -12,6 +12,10 @@
 
 namespace gstdrm::kms {
 
+// Whether an errno of AddFB2 or of an atomic commit says that the device does not do this, whereas
+// others say that it cannot do anything now (ENOMEM, EACCES, ENODEV, EBUSY).
+bool is_refusal(int sys_errno);
+
 // A pair that the device lists and refused at a size.
 struct Refusal {
   Format format;

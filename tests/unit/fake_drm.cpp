@@ -542,7 +542,7 @@ int drmModeDestroyPropertyBlob(int, std::uint32_t id)
   return 0;
 }
 
-int drmModeAddFB2WithModifiers(int, std::uint32_t, std::uint32_t, std::uint32_t, const std::uint32_t handles[4],
+int drmModeAddFB2WithModifiers(int, std::uint32_t, std::uint32_t, std::uint32_t fourcc, const std::uint32_t handles[4],
                                const std::uint32_t[4], const std::uint32_t[4], const std::uint64_t[4],
                                std::uint32_t *id, std::uint32_t)
 {
@@ -553,6 +553,7 @@ int drmModeAddFB2WithModifiers(int, std::uint32_t, std::uint32_t, std::uint32_t,
     return -ENOENT;
   *id = next_id++;
   device().framebuffers[*id] = handles[0];
+  device().fourccs[*id] = fourcc;
   return 0;
 }
 
@@ -618,8 +619,12 @@ int check(const Commit &commit)
       (value_of(commit, kPrimary, "CRTC_X") || value_of(commit, kPrimary, "CRTC_Y")))
     return -EINVAL;
   for (const std::uint32_t plane : {kPrimary, kOverlay})
-    if (const std::uint64_t fb = value_of(commit, plane, "FB_ID"); fb && !d.framebuffers.count(fb))
-      return -ENOENT;
+    if (const auto fb = static_cast<std::uint32_t>(value_of(commit, plane, "FB_ID"))) {
+      if (!d.framebuffers.count(fb))
+        return -ENOENT;
+      if (d.refused_fourcc && d.fourccs.at(fb) == d.refused_fourcc)
+        return -EINVAL;
+    }
   return 0;
 }
 

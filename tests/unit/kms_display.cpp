@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "fake_drm.hpp"
+#include "gst/kms/kms_scratch.hpp"
 
 namespace {
 
@@ -164,6 +165,62 @@ TEST_F(DisplayTest, equal_planes_leave_the_offer_alone)
   ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(1024, 768)));
   ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)));
   EXPECT_EQ(listener.changes, 0);
+}
+
+TEST_F(DisplayTest, a_refused_pair_leaves_the_offer)
+{
+  constexpr Format kXrgb{DRM_FORMAT_XRGB8888, kModLinear}, kNv12{DRM_FORMAT_NV12, kModLinear};
+  fakedrm::device().primary_centres = false;
+  fakedrm::device().refused_fourcc = DRM_FORMAT_XRGB8888;
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  auto shown = show(**display, xrgb(memory, 640, 480));
+  ASSERT_FALSE(shown);
+  EXPECT_EQ(shown.error().code, ErrorCode::Unsupported);
+  EXPECT_EQ(listener.changes, 0);
+  (*display)->refuse(shown.error());
+  EXPECT_EQ(listener.changes, 1);
+  EXPECT_EQ((*display)->formats(), FormatSet::from_pairs({kNv12}));
+  EXPECT_TRUE((*display)->refusal(picture(640, 480)));
+  EXPECT_FALSE((*display)->refusal(picture(1024, 768)));
+  // the stream carries on with another, of the same size and then of another one
+  Picture other = picture(640, 480);
+  other.format = kNv12;
+  ASSERT_TRUE((*display)->configure(other) && show(**display, nv12(memory, memory, 640, 480)));
+  EXPECT_EQ((*display)->formats(), FormatSet::from_pairs({kNv12}));
+  fakedrm::device().refused_fourcc = 0;
+  other.width = 1024;
+  other.height = 768;
+  ASSERT_TRUE((*display)->drain(kLong_ns) && (*display)->configure(other));
+  ASSERT_TRUE(show(**display, nv12(memory, memory, 1024, 768)));
+  EXPECT_TRUE((*display)->formats().contains(kXrgb)); // refused at another size only
+  EXPECT_EQ(listener.changes, 2);
+  EXPECT_EQ(listener.failures, 0);
+}
+
+TEST_F(DisplayTest, pairs_that_a_test_commit_refuses_are_taken_out_before_they_come)
+{
+  fakedrm::device().refused_fourcc = DRM_FORMAT_NV12;
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  EXPECT_EQ((*display)->formats().size(), 2U);
+  ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)));
+  EXPECT_EQ((*display)->formats().size(), 1U);
+  EXPECT_EQ(listener.changes, 1);
+  EXPECT_EQ(fakedrm::device().framebuffers.size(), 1U); // the scratch ones are gone
+}
+
+TEST(ScratchLayout, fits_what_hardware_asks_for)
+{
+  std::uint64_t size = 0;
+  const auto nv12 = scratch_layout({DRM_FORMAT_NV12, I915_FORMAT_MOD_X_TILED}, 1000, 500, size);
+  ASSERT_TRUE(nv12);
+  EXPECT_EQ(nv12->height, 500U);
+  EXPECT_EQ(nv12->planes[0].stride_bytes, 1024U);
+  EXPECT_EQ(nv12->planes[1].offset_bytes % 65536, 0U);
+  EXPECT_GE(nv12->planes[1].offset_bytes, 1024U * 504);
+  EXPECT_GE(size, nv12->planes[1].offset_bytes + 1024U * 256);
+  EXPECT_FALSE(scratch_layout({DRM_FORMAT_XRGB8888, I915_FORMAT_MOD_Y_TILED_CCS}, 640, 480, size));
 }
 
 TEST(Offer, answers_whether_it_changed)
