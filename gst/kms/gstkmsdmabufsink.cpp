@@ -107,6 +107,9 @@ static void close_display(GstKmsDmabufSink *self)
 static gboolean start_display(GstKmsDmabufSink *self)
 {
   self->state->stats.reset();
+  self->state->refused_frames = 0;
+  self->state->refused_in_a_row = 0;
+  self->state->refusal.clear();
   self->state->prerolled = nullptr;
   self->state->refused_caps.reset();
   Result<void> started = self->state->get_display()->start();

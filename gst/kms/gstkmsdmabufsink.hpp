@@ -29,6 +29,7 @@ class SinkListener final : public kms::DisplayListener {
 public:
   explicit SinkListener(GstKmsDmabufSink *sink) noexcept : sink_(sink) {}
   void display_failed(const Error &error) noexcept override;
+  void formats_changed() noexcept override;
 
 private:
   GstKmsDmabufSink *sink_; // borrowed: the sink owns this
@@ -45,6 +46,7 @@ struct SinkState {
 
   SinkListener listener;
   Stats stats;
+  std::atomic<guint64> refused_frames{0}; // let go because their pair was refused
 
   std::mutex lock; // guards the two below
   SinkSettings settings;
@@ -65,6 +67,8 @@ struct SinkState {
   GstDrmVideoInfo info{};
   Format format;         // as the planes list it: implicit where the driver knows no modifiers
   bool plain = false;    // caps without memory:DMABuf: system memory may come
+  std::string refusal;   // why frames of these caps are let go; empty: they are shown
+  guint refused_in_a_row = 0;
   bool imports_refused = false; // the driver took none of upstream's dma-bufs: copy
   GstPtr<GstCaps> refused_caps; // explained on the bus already: a sticky event comes again and again
   GstPtr<GstBufferPool> scanout_pool; // what system memory is copied into
@@ -80,6 +84,16 @@ GstPadTemplate *sink_pad_template();
 GstCaps *sink_get_caps(GstBaseSink *sink, GstCaps *filter);
 gboolean sink_set_caps(GstBaseSink *sink, GstCaps *caps);
 gboolean sink_propose_allocation(GstBaseSink *sink, GstQuery *query);
+
+// gstkmssinkreconfigure.cpp
+// Asks upstream to choose again: what the caps query answers has changed. The stream goes on meanwhile. Any
+// thread, without a lock that the caps query takes.
+void sink_formats_changed(GstKmsDmabufSink *sink);
+// The display cannot show frames of the present caps: takes the pair out of the offer and lets the frames
+// go, until upstream has chosen another. An error only where none is left. By the streaming thread.
+GstFlowReturn sink_refuse_pair(GstVideoSink *sink, Display &display, const Error &why);
+// One more frame of caps that were refused.
+GstFlowReturn sink_drop_refused(GstVideoSink *sink);
 
 // gstkmssinkframe.cpp
 GstFlowReturn sink_show_frame(GstVideoSink *sink, GstBuffer *buffer);

@@ -198,8 +198,13 @@ Result<void> apply_caps(GstBaseSink *sink, SinkState &state, Display &display, G
                  "zero-copy=prefer.",
                  0};
   const Format format = engine_format(info, display.formats());
-  if (Result<void> configured = display.configure(picture_of(info, format)); !configured)
+  const kms::Picture picture = picture_of(info, format);
+  if (Result<void> configured = display.configure(picture); !configured)
     return configured;
+  const std::optional<kms::Refusal> refusal = display.refusal(picture);
+  state.refusal = refusal ? refusal->reason : "";
+  if (!refusal)
+    state.refused_in_a_row = 0;
   state.info = info;
   state.format = format;
   state.plain = plain;

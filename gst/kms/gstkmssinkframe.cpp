@@ -137,7 +137,9 @@ Result<kms::Frame> frame_from_buffer(GstVideoSink *sink, SinkState &state, Displ
   if (all_dmabuf(buffer)) {
     if (!state.imports_refused) {
       Result<kms::Frame> frame = import_frame(state, display, buffer);
-      if (frame || frame.error().code != ErrorCode::Import || !may_copy(state))
+      const bool imports = frame || (frame.error().code != ErrorCode::Import &&
+                                     frame.error().code != ErrorCode::Unsupported);
+      if (imports || !may_copy(state))
         return frame;
       GST_WARNING_OBJECT(sink, "copying from now on: %s", frame.error().message.c_str());
       state.imports_refused = true;
@@ -186,6 +188,8 @@ GstFlowReturn show(GstVideoSink *sink, Display &display, kms::Frame &frame,
 {
   while (true) {
     Result<Display::Shown> shown = display.show(frame, overflow);
+    if (!shown && shown.error().code == ErrorCode::Unsupported)
+      return sink_refuse_pair(sink, display, shown.error());
     if (!shown) {
       post_error(GST_ELEMENT(sink), shown.error());
       return GST_FLOW_ERROR;
@@ -213,7 +217,11 @@ GstFlowReturn sink_show_frame(GstVideoSink *sink, GstBuffer *buffer)
     return GST_FLOW_OK;
   }
   state.stats.frames++;
+  if (!state.refusal.empty())
+    return sink_drop_refused(sink);
   Result<kms::Frame> frame = frame_from_buffer(sink, state, *display, buffer);
+  if (!frame && frame.error().code == ErrorCode::Unsupported)
+    return sink_refuse_pair(sink, *display, frame.error());
   if (!frame) {
     post_error(GST_ELEMENT(sink), frame.error());
     return GST_FLOW_ERROR;

@@ -82,7 +82,7 @@ GstStructure *make_stats(GstKmsDmabufSink *self)
   gst_structure_set(
       stats, "waits", G_TYPE_UINT64, state.stats.waits.load() + counters.waits, "shown",
       G_TYPE_UINT64, counters.shown, "dropped", G_TYPE_UINT64,
-      counters.dropped + base_sink_dropped(GST_BASE_SINK(self)), "late", G_TYPE_UINT64, counters.late,
+      counters.dropped + base_sink_dropped(GST_BASE_SINK(self)) + state.refused_frames.load(), "late", G_TYPE_UINT64, counters.late,
       "commits", G_TYPE_UINT64, counters.commits, "held", G_TYPE_UINT, counters.held,
       "last-flip-sequence", G_TYPE_UINT, counters.last_sequence, "last-flip-time", G_TYPE_UINT64,
       counters.last_flip_ns < 0 ? GST_CLOCK_TIME_NONE : static_cast<guint64>(counters.last_flip_ns),
@@ -185,7 +185,7 @@ void install_other_properties(GObjectClass *klass)
       g_param_spec_boxed("drm-stats", "DRM statistics",
                          "Counters since start: frames, imports (framebuffers made), import-hits, copies, "
                          "bytes-copied, last-copy-reason, waits (times the streaming thread slept), shown "
-                         "(flips completed), dropped (replaced before they were shown, or too late), late "
+                         "(flips completed), dropped (replaced before they were shown, too late, or refused before upstream chose another format), late "
                          "(shown more than a refresh and an eighth after they were due), commits, held (buffers held now), "
                          "last-flip-sequence (vblank counter), last-flip-time (CLOCK_MONOTONIC, ns)",
                          GST_TYPE_STRUCTURE,

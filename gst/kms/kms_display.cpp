@@ -48,7 +48,7 @@ std::int64_t frame_duration_ns(Rate rate)
 
 Display::Display(std::shared_ptr<Device> device, Output output, const Resources &resources,
                  DisplayListener &listener)
-    : listener_(listener), device_(std::move(device)), formats_(output.formats()),
+    : listener_(listener), device_(std::move(device)), offer_(output.formats()),
       limits_(size_limits(resources, output.connector)), scanout_(device_, std::move(output)),
       queue_(
           scanout_, monotonic_now_ns,
@@ -56,7 +56,11 @@ Display::Display(std::shared_ptr<Device> device, Output output, const Resources 
             if (loop_)
               loop_->wake();
           },
-          [this](const Error &error) { listener_.display_failed(error); }),
+          [this](const Error &error) {
+            // the streaming thread takes a refusal up with its next frame: upstream may choose again
+            if (!is_refusal(error.sys_errno))
+              listener_.display_failed(error);
+          }),
       cache_(device_), description_(scanout_.describe())
 {
 }
@@ -113,6 +117,9 @@ Result<void> Display::stop()
   queue_.clear();
   cache_.clear();
   first_pending_ = true;
+  proved_for_.clear();
+  offer_.forget_refusals();
+  offer_.list(scanout_.output().formats()); // upstream asks again when the sink starts
   const std::lock_guard shown_guard(shown_lock_);
   can_write_back_ = false;
   description_ = scanout_.describe();
@@ -167,11 +174,54 @@ Result<Display::Shown> Display::show_first(Frame &frame)
     return std::move(*error);
   first_pending_ = false;
   queue_.set_timing(refresh_period_ns(mode_), frame_duration_ns(picture_.rate));
-  const std::lock_guard guard(shown_lock_);
-  description_ = scanout_.describe();
-  shown_mode_ = mode_;
-  can_write_back_ = scanout_.can_write_back();
+  {
+    const std::lock_guard guard(shown_lock_);
+    description_ = scanout_.describe();
+    shown_mode_ = mode_;
+    can_write_back_ = scanout_.can_write_back();
+  }
+  if (narrow_offer())
+    listener_.formats_changed();
   return Shown::Yes;
+}
+
+// The offer of what is set up now: its plane's pairs, proved at this size. Whether it changed.
+bool Display::narrow_offer()
+{
+  const FormatSet before = offer_.formats();
+  offer_.list(scanout_.plane_formats());
+  offer_.resize(picture_.width, picture_.height);
+  const std::string what = scanout_.describe() + ", " + std::to_string(picture_.width) + "x" +
+                           std::to_string(picture_.height);
+  if (what != proved_for_) {
+    proved_for_ = what;
+    const FormatSet shown = FormatSet::from_pairs({picture_.format});
+    for (Refusal &refusal :
+         scanout_.disprove(picture_, mode_, FormatSet::subtract(offer_.formats(), shown)))
+      offer_.refuse(std::move(refusal));
+  }
+  return offer_.formats() != before;
+}
+
+void Display::refuse(const Error &why)
+{
+  const FormatSet before = offer_.formats();
+  offer_.resize(picture_.width, picture_.height);
+  offer_.refuse({picture_.format, picture_.width, picture_.height, why.message});
+  // upstream's next choice had better be one that works
+  for (Refusal &refusal : scanout_.disprove(picture_, mode_, offer_.formats()))
+    offer_.refuse(std::move(refusal));
+  if (offer_.formats() != before)
+    listener_.formats_changed();
+}
+
+std::optional<Refusal> Display::refusal(const Picture &picture) const
+{
+  for (Refusal &refusal : offer_.refusals())
+    if (refusal.format == picture.format && refusal.width == picture.width &&
+        refusal.height == picture.height)
+      return std::move(refusal);
+  return std::nullopt;
 }
 
 Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
@@ -188,6 +238,11 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
     return Shown::Flushing;
   case FlipQueue::Outcome::Failed:
     break;
+  }
+  if (const std::optional<Error> failure = queue_.failure(); failure && is_refusal(failure->sys_errno)) {
+    queue_.forgive();
+    first_pending_ = true; // whatever comes next is tested before it is committed
+    return Error{ErrorCode::Unsupported, failure->message, failure->sys_errno};
   }
   return Shown::Failed;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "kms_event_loop.hpp"
 #include "kms_flip_queue.hpp"
 #include "kms_framebuffer.hpp"
+#include "kms_offer.hpp"
 #include "kms_scanout.hpp"
 
 namespace gstdrm::kms {
@@ -41,6 +43,9 @@ public:
   virtual ~DisplayListener() = default;
   // A frame was refused or the device was lost, on any thread; once until the next start().
   virtual void display_failed(const Error &error) noexcept = 0;
+  // formats() answers something else than before: upstream may have to choose again. On any thread,
+  // without a lock of the engine's.
+  virtual void formats_changed() noexcept = 0;
 };
 
 class Display final : private EventHandler {
@@ -54,7 +59,14 @@ public:
   ~Display() override;
 
   [[nodiscard]] const Device &device() const noexcept { return *device_; }
-  [[nodiscard]] const FormatSet &formats() const noexcept { return formats_; }
+  // The picture cannot be shown, or its frames not imported, because of its format and size: the pair, and others
+  // that test commits refuse now as well, are offered no more. By the streaming thread.
+  void refuse(const Error &why);
+  // Why the picture's pair was taken out of the offer; nothing: it was not.
+  [[nodiscard]] std::optional<Refusal> refusal(const Picture &picture) const;
+  // What is offered now: the union over the usable planes until one is chosen, then that plane's
+  // pairs; without those that were refused.
+  [[nodiscard]] FormatSet formats() const { return offer_.formats(); }
   [[nodiscard]] const SizeLimits &limits() const noexcept { return limits_; }
   [[nodiscard]] std::string describe() const;
 
@@ -82,6 +94,7 @@ private:
   Display(std::shared_ptr<Device> device, Output output, const Resources &resources,
           DisplayListener &listener);
   Result<Shown> show_first(Frame &frame);
+  bool narrow_offer();
   Result<void> wait_for_fence(Frame &frame);
   Result<std::uint32_t> writeback_fourcc() const;
 
@@ -93,7 +106,7 @@ private:
 
   DisplayListener &listener_;
   std::shared_ptr<Device> device_;
-  FormatSet formats_;
+  FormatOffer offer_;
   SizeLimits limits_;
   Scanout scanout_; // by the streaming thread and, under the queue's lock, by whoever commits
   FlipQueue queue_;
@@ -101,6 +114,7 @@ private:
   Picture picture_;
   drmModeModeInfo mode_{}; // for picture_
   bool first_pending_ = true; // picture_ has not been shown yet
+  std::string proved_for_;    // what the pairs of formats() were test-committed for last
 
   mutable std::mutex shown_lock_; // guards the three below; taken last
   std::string description_;

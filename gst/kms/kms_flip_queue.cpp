@@ -137,6 +137,12 @@ void FlipQueue::clear()
   changed_.notify_all();
 }
 
+void FlipQueue::forgive()
+{
+  const std::lock_guard guard(lock_);
+  failure_.reset();
+}
+
 void FlipQueue::cancel_capture()
 {
   const std::lock_guard guard(lock_);
@@ -254,6 +260,7 @@ void FlipQueue::fail(Error error, Deferred &deferred)
 {
   failure_ = std::move(error);
   deferred.failure = failure_;
+  counters_.dropped += waiting_.size();
   std::move(waiting_.begin(), waiting_.end(), std::back_inserter(deferred.released));
   waiting_.clear();
   if (job_state_ == JobState::Pending)

@@ -83,6 +83,8 @@ public:
   // ignored. The counters stay until reset_counters().
   void clear();
   void reset_counters();
+  // Forgets the failure alone: what is on screen stays, and frames are taken again.
+  void forgive();
 
   // The next commit, or one of its own when none comes within a frame time, also fills
   // framebuffer `framebuffer_id`. Returns the writeback's out fence.

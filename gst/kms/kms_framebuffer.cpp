@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kms_objects.hpp"
+#include "kms_offer.hpp"
 
 namespace gstdrm::kms {
 
@@ -45,7 +46,8 @@ Result<void> Framebuffer::add(const FrameLayout &layout)
   for (std::size_t i = 0; i < layout.n_planes; i++)
     planes += (i ? ", " : "") + std::to_string(layout.planes[i].offset_bytes) + "/" +
               std::to_string(layout.planes[i].stride_bytes);
-  return Error{ErrorCode::Import,
+  // Unsupported: another pair may do. Anything else: the device has no room, or is gone
+  return Error{is_refusal(-ret) ? ErrorCode::Unsupported : ErrorCode::Import,
                device_->name() + " makes no framebuffer of " + describe_format(layout.format) + ", " +
                    std::to_string(layout.width) + "x" + std::to_string(layout.height) +
                    ", offset/stride " + planes + " (ADDFB2: " + errno_text(-ret) +

@@ -8,6 +8,7 @@
 #include <drm_fourcc.h>
 
 #include "kms_objects.hpp"
+#include "kms_scratch.hpp"
 
 namespace gstdrm::kms {
 
@@ -126,17 +127,18 @@ Result<void> Scanout::prepare(const drmModeModeInfo &mode)
       return saved.error();
     saved_ = std::move(*saved);
   }
-  if (setup_ && same_mode(mode, setup_->mode))
+  if (mode_blob_.id() && same_mode(mode, blob_mode_))
     return {};
   Result<PropertyBlob> blob = PropertyBlob::create(device_->fd(), &mode, sizeof(mode));
   if (!blob)
     return blob.error();
   mode_blob_ = std::move(*blob);
+  blob_mode_ = mode;
   return {};
 }
 
-int Scanout::commit(const Setup &setup, const Frame &frame, std::uint32_t flags,
-                    std::uint64_t serial)
+int Scanout::commit(const Setup &setup, std::uint32_t framebuffer_id, int acquire_fence,
+                    std::uint32_t flags, std::uint64_t serial) const
 {
   Request request(device_->fd());
   const std::uint32_t crtc_id = output_.crtc.id;
@@ -159,11 +161,11 @@ int Scanout::commit(const Setup &setup, const Frame &frame, std::uint32_t flags,
                       PlaneSetup{background_->framebuffer_id(), setup.mode.hdisplay,
                                  setup.mode.vdisplay, 0, 0, {}, {}});
   PlaneSetup rectangle = setup.rectangle;
-  rectangle.framebuffer_id = frame.framebuffer->id();
+  rectangle.framebuffer_id = framebuffer_id;
   request.set_plane(*setup.plane, crtc_id, rectangle);
-  if (frame.acquire_fence && property_id(setup.plane->properties, "IN_FENCE_FD"))
+  if (acquire_fence >= 0 && property_id(setup.plane->properties, "IN_FENCE_FD"))
     request.set(setup.plane->id, setup.plane->properties, "IN_FENCE_FD",
-                static_cast<std::uint64_t>(frame.acquire_fence.get()));
+                static_cast<std::uint64_t>(acquire_fence));
   return request.commit(flags, serial);
 }
 
@@ -179,10 +181,13 @@ int Scanout::show(const Setup &setup, const Frame &frame, std::uint64_t serial, 
     background_ = std::move(*black);
   }
   const std::uint32_t mode_set = with_mode_set ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
-  if (const int ret = commit(setup, frame, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0); ret != 0)
+  const std::uint32_t framebuffer_id = frame.framebuffer->id();
+  const int fence = frame.acquire_fence ? frame.acquire_fence.get() : -1;
+  if (const int ret = commit(setup, framebuffer_id, fence, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
+      ret != 0)
     return ret;
   // a mode set blocks: the kernel then waits for commits of whoever had the display before
-  const int ret = commit(setup, frame,
+  const int ret = commit(setup, framebuffer_id, fence,
                          DRM_MODE_PAGE_FLIP_EVENT |
                              (with_mode_set ? mode_set : std::uint32_t{DRM_MODE_ATOMIC_NONBLOCK}),
                          serial);
@@ -223,11 +228,56 @@ Result<void> Scanout::show_first(const Picture &picture, const drmModeModeInfo &
   std::string hint = ret == -EACCES || ret == -EPERM
                          ? " Another program took the display over; stop it."
                          : " Try another size or format, or another plane with plane-id.";
-  return device_error(device_->name() + " does not show " + describe_format(picture.format) + " of " +
-                          std::to_string(picture.width) + "x" + std::to_string(picture.height) +
-                          " in mode " + describe_mode(mode) + " on connector " +
-                          output_.connector.name + ". Test commits were refused." + attempts + hint,
-                      -ret);
+  return Error{is_refusal(-ret) ? ErrorCode::Unsupported : ErrorCode::Device,
+               device_->name() + " does not show " + describe_format(picture.format) + " of " +
+                   std::to_string(picture.width) + "x" + std::to_string(picture.height) + " in mode " +
+                   describe_mode(mode) + " on connector " + output_.connector.name +
+                   ". Test commits were refused." + attempts + hint,
+               -ret};
+}
+
+// 0 when some plane would show the framebuffer; else the errno of the last that would not.
+int Scanout::test(const Picture &picture, const drmModeModeInfo &mode,
+                  std::uint32_t framebuffer_id) const
+{
+  int ret = -EINVAL;
+  for (const Setup &setup : candidates(picture, mode)) {
+    if (setup_ && setup.plane != setup_->plane)
+      continue;
+    // the writeback connector is for looking on; the black plane stands for one in any layout
+    if (setup.writeback != (setup_ && setup_->writeback) || (setup.background && !background_))
+      continue;
+    const std::uint32_t mode_set = needs_mode_set(setup) ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
+    ret = commit(setup, framebuffer_id, -1, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
+    if (!is_refusal(-ret))
+      return ret;
+  }
+  return ret;
+}
+
+std::vector<Refusal> Scanout::disprove(const Picture &picture, const drmModeModeInfo &mode,
+                                       const FormatSet &pairs)
+{
+  std::vector<Refusal> refusals;
+  if (!prepare(mode))
+    return refusals;
+  const std::unique_ptr<ScratchBuffer> scratch =
+      ScratchBuffer::create(device_, pairs, picture.width, picture.height);
+  if (!scratch)
+    return refusals;
+  for (const Format &format : pairs.pairs()) {
+    const std::optional<ScratchFramebuffer> framebuffer = scratch->framebuffer(format);
+    if (!framebuffer)
+      continue;
+    Picture other = picture;
+    other.format = format;
+    if (const int ret = test(other, mode, framebuffer->id()); is_refusal(-ret))
+      refusals.push_back({format, picture.width, picture.height,
+                          "A test commit of " + describe_format(format) + " at " +
+                              std::to_string(picture.width) + "x" + std::to_string(picture.height) +
+                              " was refused (" + errno_text(-ret) + ")."});
+  }
+  return refusals;
 }
 
 int Scanout::flip(const Frame &frame, WritebackJob *job, std::uint64_t serial)

@@ -14,6 +14,7 @@
 #include "kms_dumb.hpp"
 #include "kms_flip_queue.hpp"
 #include "kms_mode.hpp"
+#include "kms_offer.hpp"
 #include "kms_output.hpp"
 #include "kms_request.hpp"
 #include "kms_saved_state.hpp"
@@ -42,9 +43,15 @@ public:
 
   // Looks for a plane that takes the picture in a test commit, then commits for real, with a mode set
   // where one is needed. Returns the error with one line per attempt; `sys_errno` is the last one's.
+  // ErrorCode::Unsupported: the device does not do this, so another format, size or plane may do.
   Result<void> show_first(const Picture &picture, const drmModeModeInfo &mode, const Frame &frame,
                           std::uint64_t serial);
   int flip(const Frame &frame, WritebackJob *job, std::uint64_t serial) override;
+  // Those of `pairs` that cannot be shown as the picture is, in its size and mode: test commits with scratch
+  // framebuffers refused them, on the plane that shows it, or on every plane when none does. A pair that
+  // no framebuffer can be made of here is not among them: its first frame is the test.
+  std::vector<Refusal> disprove(const Picture &picture, const drmModeModeInfo &mode,
+                                const FormatSet &pairs);
 
   // Gives the output back as it was before the first show_first().
   Result<void> restore();
@@ -53,6 +60,7 @@ public:
   [[nodiscard]] bool is_set() const noexcept { return setup_.has_value(); }
   [[nodiscard]] const drmModeModeInfo &mode() const { return setup_->mode; }
   [[nodiscard]] std::uint32_t plane_id() const { return setup_->plane->id; }
+  [[nodiscard]] const FormatSet &plane_formats() const { return setup_->plane->formats; }
   [[nodiscard]] bool waits_for_fences() const;
   [[nodiscard]] bool can_write_back() const noexcept { return setup_ && setup_->writeback; }
   // "plane 31 of /dev/dri/card0 (vkms), Virtual-1, 640x480@59.940"
@@ -69,7 +77,9 @@ private:
   };
   std::vector<Setup> candidates(const Picture &picture, const drmModeModeInfo &mode) const;
   Result<void> prepare(const drmModeModeInfo &mode);
-  int commit(const Setup &setup, const Frame &frame, std::uint32_t flags, std::uint64_t serial);
+  int test(const Picture &picture, const drmModeModeInfo &mode, std::uint32_t framebuffer_id) const;
+  int commit(const Setup &setup, std::uint32_t framebuffer_id, int acquire_fence,
+             std::uint32_t flags, std::uint64_t serial) const;
   int show(const Setup &setup, const Frame &frame, std::uint64_t serial, bool with_mode_set);
   [[nodiscard]] bool needs_mode_set(const Setup &setup) const;
   [[nodiscard]] std::string describe_attempt(const Setup &setup, int ret) const;
@@ -79,6 +89,7 @@ private:
   std::optional<SavedState> saved_;
   std::optional<Setup> setup_;
   PropertyBlob mode_blob_;
+  drmModeModeInfo blob_mode_{}; // what it holds
   std::unique_ptr<DumbBuffer> background_; // of the mode's size
 };
 

@@ -26,6 +26,7 @@ namespace {
 
 constexpr std::uint32_t kInFormatsBlob = 500;
 constexpr std::uint32_t kWritebackBlob = 501;
+constexpr std::uint32_t kOverlayInFormatsBlob = 502;
 
 std::unique_ptr<fakedrm::Device> current;
 int event_source = -1; // the kernel's end of the descriptor
@@ -65,6 +66,7 @@ const std::vector<std::pair<std::uint32_t, std::vector<PropertySpec>>> &objects(
   static const auto list = [] {
     std::vector<PropertySpec> overlay = plane;
     overlay[0].value = DRM_PLANE_TYPE_OVERLAY;
+    overlay[12].value = kOverlayInFormatsBlob;
     return std::vector<std::pair<std::uint32_t, std::vector<PropertySpec>>>{
         {kCrtc, {{"ACTIVE", 0, 0}, {"MODE_ID", DRM_MODE_PROP_BLOB, 0}}},
         {kConnector, {{"CRTC_ID", 0, 0}}},
@@ -481,6 +483,18 @@ std::vector<std::uint8_t> fixed_blob(std::uint32_t id)
     append(std::uint32_t{DRM_FORMAT_XRGB8888});
     append(std::uint32_t{DRM_FORMAT_NV12});
     append(drm_format_modifier{3, 0, 0, DRM_FORMAT_MOD_LINEAR});
+  } else if (id == kOverlayInFormatsBlob) {
+    const std::uint32_t extra = device().overlay_extra;
+    const std::uint32_t count = extra ? 4 : 2; // an even number keeps the modifiers aligned
+    append(drm_format_modifier_blob{FORMAT_BLOB_CURRENT, 0, count, sizeof(drm_format_modifier_blob), 1,
+                                    static_cast<std::uint32_t>(sizeof(drm_format_modifier_blob)) + 4 * count});
+    append(std::uint32_t{DRM_FORMAT_XRGB8888});
+    append(std::uint32_t{DRM_FORMAT_NV12});
+    if (extra) {
+      append(extra);
+      append(extra);
+    }
+    append(drm_format_modifier{(std::uint64_t{1} << count) - 1, 0, 0, DRM_FORMAT_MOD_LINEAR});
   }
   return bytes;
 }
@@ -528,7 +542,7 @@ int drmModeDestroyPropertyBlob(int, std::uint32_t id)
   return 0;
 }
 
-int drmModeAddFB2WithModifiers(int, std::uint32_t, std::uint32_t, std::uint32_t, const std::uint32_t handles[4],
+int drmModeAddFB2WithModifiers(int, std::uint32_t, std::uint32_t, std::uint32_t fourcc, const std::uint32_t handles[4],
                                const std::uint32_t[4], const std::uint32_t[4], const std::uint64_t[4],
                                std::uint32_t *id, std::uint32_t)
 {
@@ -539,6 +553,7 @@ int drmModeAddFB2WithModifiers(int, std::uint32_t, std::uint32_t, std::uint32_t,
     return -ENOENT;
   *id = next_id++;
   device().framebuffers[*id] = handles[0];
+  device().fourccs[*id] = fourcc;
   return 0;
 }
 
@@ -604,8 +619,12 @@ int check(const Commit &commit)
       (value_of(commit, kPrimary, "CRTC_X") || value_of(commit, kPrimary, "CRTC_Y")))
     return -EINVAL;
   for (const std::uint32_t plane : {kPrimary, kOverlay})
-    if (const std::uint64_t fb = value_of(commit, plane, "FB_ID"); fb && !d.framebuffers.count(fb))
-      return -ENOENT;
+    if (const auto fb = static_cast<std::uint32_t>(value_of(commit, plane, "FB_ID"))) {
+      if (!d.framebuffers.count(fb))
+        return -ENOENT;
+      if (d.refused_fourcc && d.fourccs.at(fb) == d.refused_fourcc)
+        return -EINVAL;
+    }
   return 0;
 }
 

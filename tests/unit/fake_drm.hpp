@@ -36,6 +36,8 @@ struct Device {
   bool modifiers = true;
   bool primary_centres = true; // else the primary plane has to cover the CRTC
   bool takes_writeback = true;
+  std::uint32_t refused_fourcc = 0; // commits do not take framebuffers of it
+  std::uint32_t overlay_extra = 0; // a fourcc that only the overlay plane lists
   int busy_commits = 0; // so many non-blocking commits fail with EBUSY
   bool send_events = true;
 
@@ -44,7 +46,8 @@ struct Device {
   std::string failed_call;
   int versions = 0, resources = 0, requests = 0; // other things libdrm hands out
   std::map<std::uint32_t, int> handles;          // GEM handle to the times it was imported or made
-  std::map<std::uint32_t, std::uint32_t> framebuffers;
+  std::map<std::uint32_t, std::uint32_t> framebuffers; // to the first handle
+  std::map<std::uint32_t, std::uint32_t> fourccs;      // of framebuffers, also of those that are gone
   std::map<std::uint32_t, std::vector<std::uint8_t>> blobs; // made by the client
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> imported; // dma-buf to handle
   std::vector<Commit> commits; // that were real

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "fake_drm.hpp"
+#include "gst/kms/kms_scratch.hpp"
 
 namespace {
 
@@ -23,7 +24,9 @@ constexpr std::int64_t kLong_ns = 5'000'000'000;
 
 struct Listener : DisplayListener {
   std::atomic<int> failures{0};
+  std::atomic<int> changes{0};
   void display_failed(const Error &) noexcept override { failures++; }
+  void formats_changed() noexcept override { changes++; }
 };
 
 unsigned count_open_fds()
@@ -133,6 +136,109 @@ TEST_F(DisplayTest, first_frame_sets_the_mode_that_fits_and_centres)
   EXPECT_EQ(value(c, fakedrm::kPrimary, "SRC_W"), std::uint64_t{1000} << 16);
   EXPECT_EQ(value(c, fakedrm::kOverlay, "FB_ID"), 0U); // off
   EXPECT_EQ(value(c, fakedrm::kWriteback, "CRTC_ID"), fakedrm::kCrtc);
+}
+
+TEST_F(DisplayTest, the_offer_narrows_to_the_chosen_plane)
+{
+  constexpr Format kExtra{DRM_FORMAT_YUYV, kModLinear};
+  fakedrm::device().overlay_extra = kExtra.fourcc;
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start());
+  EXPECT_TRUE((*display)->formats().contains(kExtra)); // the overlay's
+  ASSERT_TRUE((*display)->configure(picture(1024, 768)));
+  EXPECT_EQ(listener.changes, 0);
+  ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)));
+  EXPECT_EQ(listener.changes, 1);
+  EXPECT_FALSE((*display)->formats().contains(kExtra)); // the primary plane was taken
+  EXPECT_TRUE((*display)->formats().contains({DRM_FORMAT_NV12, kModLinear}));
+  // the same plane again changes nothing
+  ASSERT_TRUE((*display)->configure(picture(640, 480)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)));
+  EXPECT_EQ(listener.changes, 1);
+  ASSERT_TRUE((*display)->stop());
+  EXPECT_TRUE((*display)->formats().contains(kExtra));
+}
+
+TEST_F(DisplayTest, equal_planes_leave_the_offer_alone)
+{
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(1024, 768)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)));
+  EXPECT_EQ(listener.changes, 0);
+}
+
+TEST_F(DisplayTest, a_refused_pair_leaves_the_offer)
+{
+  constexpr Format kXrgb{DRM_FORMAT_XRGB8888, kModLinear}, kNv12{DRM_FORMAT_NV12, kModLinear};
+  fakedrm::device().primary_centres = false;
+  fakedrm::device().refused_fourcc = DRM_FORMAT_XRGB8888;
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  auto shown = show(**display, xrgb(memory, 640, 480));
+  ASSERT_FALSE(shown);
+  EXPECT_EQ(shown.error().code, ErrorCode::Unsupported);
+  EXPECT_EQ(listener.changes, 0);
+  (*display)->refuse(shown.error());
+  EXPECT_EQ(listener.changes, 1);
+  EXPECT_EQ((*display)->formats(), FormatSet::from_pairs({kNv12}));
+  EXPECT_TRUE((*display)->refusal(picture(640, 480)));
+  EXPECT_FALSE((*display)->refusal(picture(1024, 768)));
+  // the stream carries on with another, of the same size and then of another one
+  Picture other = picture(640, 480);
+  other.format = kNv12;
+  ASSERT_TRUE((*display)->configure(other) && show(**display, nv12(memory, memory, 640, 480)));
+  EXPECT_EQ((*display)->formats(), FormatSet::from_pairs({kNv12}));
+  fakedrm::device().refused_fourcc = 0;
+  other.width = 1024;
+  other.height = 768;
+  ASSERT_TRUE((*display)->drain(kLong_ns) && (*display)->configure(other));
+  ASSERT_TRUE(show(**display, nv12(memory, memory, 1024, 768)));
+  EXPECT_TRUE((*display)->formats().contains(kXrgb)); // refused at another size only
+  EXPECT_EQ(listener.changes, 2);
+  EXPECT_EQ(listener.failures, 0);
+}
+
+TEST_F(DisplayTest, pairs_that_a_test_commit_refuses_are_taken_out_before_they_come)
+{
+  fakedrm::device().refused_fourcc = DRM_FORMAT_NV12;
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  EXPECT_EQ((*display)->formats().size(), 2U);
+  ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)));
+  EXPECT_EQ((*display)->formats().size(), 1U);
+  EXPECT_EQ(listener.changes, 1);
+  EXPECT_EQ(fakedrm::device().framebuffers.size(), 1U); // the scratch ones are gone
+}
+
+TEST(ScratchLayout, fits_what_hardware_asks_for)
+{
+  std::uint64_t size = 0;
+  const auto nv12 = scratch_layout({DRM_FORMAT_NV12, I915_FORMAT_MOD_X_TILED}, 1000, 500, size);
+  ASSERT_TRUE(nv12);
+  EXPECT_EQ(nv12->height, 500U);
+  EXPECT_EQ(nv12->planes[0].stride_bytes, 1024U);
+  EXPECT_EQ(nv12->planes[1].offset_bytes % 65536, 0U);
+  EXPECT_GE(nv12->planes[1].offset_bytes, 1024U * 504);
+  EXPECT_GE(size, nv12->planes[1].offset_bytes + 1024U * 256);
+  EXPECT_FALSE(scratch_layout({DRM_FORMAT_XRGB8888, I915_FORMAT_MOD_Y_TILED_CCS}, 640, 480, size));
+}
+
+TEST(Offer, answers_whether_it_changed)
+{
+  constexpr Format kX{DRM_FORMAT_XRGB8888, kModLinear}, kN{DRM_FORMAT_NV12, kModLinear},
+      kTiled{DRM_FORMAT_NV12, I915_FORMAT_MOD_X_TILED};
+  FormatOffer offer(FormatSet::from_pairs({kX, kN, kTiled}));
+  EXPECT_FALSE(offer.list(FormatSet::from_pairs({kX, kN, kTiled})));
+  EXPECT_TRUE(offer.refuse({kTiled, 1920, 1080, "EINVAL"}));
+  EXPECT_FALSE(offer.refuse({kTiled, 1920, 1080, "EINVAL"}));
+  EXPECT_EQ(offer.formats(), FormatSet::from_pairs({kX, kN}));
+  EXPECT_EQ(offer.refusals().front().reason, "EINVAL");
+  EXPECT_FALSE(offer.list(FormatSet::from_pairs({kX, kN}))); // what went was not offered
+  EXPECT_TRUE(offer.list(FormatSet::from_pairs({kX, kTiled})));
+  EXPECT_FALSE(offer.resize(1920, 1080));
+  EXPECT_TRUE(offer.resize(640, 480)); // smaller ones may do
+  EXPECT_TRUE(offer.formats().contains(kTiled));
+  EXPECT_FALSE(offer.forget_refusals());
 }
 
 TEST_F(DisplayTest, a_flip_is_one_property)

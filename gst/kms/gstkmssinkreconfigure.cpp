@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// kmsdmabufsink: asks upstream to choose again while the stream goes on, and what happens to the
+// frames of a pair that the display refused until upstream has.
+#include "gstkmsdmabufsink.hpp"
+
+#define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
+
+namespace gstdrm {
+
+namespace {
+
+// Buffers of a refused pair that may come before upstream has to have chosen again: more than any
+// decoder's pool and a queue of decoded frames hold, about a second at 60 Hz.
+constexpr guint kRefusedBuffers = 64;
+
+std::string to_string(GstCaps *caps)
+{
+  gchar *text = gst_caps_to_string(caps);
+  std::string copy = text;
+  g_free(text);
+  return copy;
+}
+
+// Both sides of the negotiation, for the error.
+struct Sides {
+  GstPtr<GstCaps> ours, theirs;
+
+  explicit Sides(GstBaseSink *sink)
+      : ours(GstPtr<GstCaps>::adopt(sink_get_caps(sink, nullptr))),
+        theirs(GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(GST_BASE_SINK_PAD(sink), nullptr)))
+  {
+  }
+  [[nodiscard]] bool meet() const
+  {
+    const auto common = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(theirs.get(), ours.get()));
+    return gst_caps_is_empty(common.get()) == FALSE;
+  }
+  [[nodiscard]] std::string describe() const
+  {
+    return " The display offers: " + to_string(ours.get()) +
+           ". Upstream offers: " + to_string(theirs.get()) + ".";
+  }
+};
+
+GstFlowReturn give_up(GstBaseSink *sink, SinkState &state, const std::string &what)
+{
+  const Sides sides(sink);
+  post_error(
+      GST_ELEMENT(sink),
+      Error{ErrorCode::Unsupported,
+            what + " " + state.refusal + sides.describe() +
+                " Choose a size or format that both can do, or put a converter before the sink.",
+            0});
+  return GST_FLOW_NOT_NEGOTIATED;
+}
+
+} // namespace
+
+void sink_formats_changed(GstKmsDmabufSink *sink)
+{
+  GST_INFO_OBJECT(sink, "the offer has changed: asking upstream to choose again");
+  // upstream events take no stream lock, so any thread may send them
+  if (!gst_pad_push_event(GST_VIDEO_SINK_PAD(sink), gst_event_new_reconfigure()))
+    GST_DEBUG_OBJECT(sink, "nothing upstream takes RECONFIGURE");
+}
+
+void SinkListener::formats_changed() noexcept
+{
+  sink_formats_changed(sink_);
+}
+
+GstFlowReturn sink_refuse_pair(GstVideoSink *sink, Display &display, const Error &why)
+{
+  SinkState &state = *GST_KMS_DMABUF_SINK(sink)->state;
+  GST_WARNING_OBJECT(sink, "taken out of the offer: %s", why.message.c_str());
+  state.refusal = why.message;
+  display.refuse(why);
+  if (!Sides(GST_BASE_SINK(sink)).meet())
+    return give_up(GST_BASE_SINK(sink), state, "No format is left.");
+  return sink_drop_refused(sink);
+}
+
+GstFlowReturn sink_drop_refused(GstVideoSink *sink)
+{
+  SinkState &state = *GST_KMS_DMABUF_SINK(sink)->state;
+  state.refused_frames++;
+  if (++state.refused_in_a_row <= kRefusedBuffers)
+    return GST_FLOW_OK;
+  return give_up(GST_BASE_SINK(sink), state,
+                 "Upstream did not choose another format within " +
+                     std::to_string(kRefusedBuffers) + " buffers after RECONFIGURE.");
+}
+
+} // namespace gstdrm
