@@ -161,9 +161,6 @@ int Scanout::commit(const Setup &setup, const Frame &frame, std::uint32_t flags,
   PlaneSetup rectangle = setup.rectangle;
   rectangle.framebuffer_id = frame.framebuffer->id();
   request.set_plane(*setup.plane, crtc_id, rectangle);
-  if (frame.acquire_fence && property_id(setup.plane->properties, "IN_FENCE_FD"))
-    request.set(setup.plane->id, setup.plane->properties, "IN_FENCE_FD",
-                static_cast<std::uint64_t>(frame.acquire_fence.get()));
   return request.commit(flags, serial);
 }
 
@@ -230,14 +227,19 @@ Result<void> Scanout::show_first(const Picture &picture, const drmModeModeInfo &
                       -ret);
 }
 
-int Scanout::flip(const Frame &frame, WritebackJob *job, std::uint64_t serial)
+int Scanout::flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
+                  std::uint64_t serial)
 {
   Request request(device_->fd());
   const Plane &plane = *setup_->plane;
   request.set(plane.id, plane.properties, "FB_ID", frame.framebuffer->id());
   if (frame.acquire_fence && waits_for_fences())
     request.set(plane.id, plane.properties, "IN_FENCE_FD",
-                static_cast<std::uint64_t>(frame.acquire_fence.get()));
+                static_cast<std::uint64_t>(frame.acquire_fence->get()));
+  // an s32 to fill, with a fence that signals with this commit's flip event (drm_atomic_uapi.c)
+  if (out_fence && property_id(output_.crtc.properties, "OUT_FENCE_PTR"))
+    request.set(output_.crtc.id, output_.crtc.properties, "OUT_FENCE_PTR",
+                reinterpret_cast<std::uintptr_t>(out_fence));
   if (job) {
     const Connector &writeback = *output_.writeback;
     request.set(writeback.id, writeback.properties, "WRITEBACK_FB_ID", job->framebuffer_id);

@@ -44,7 +44,8 @@ public:
   // where one is needed. Returns the error with one line per attempt; `sys_errno` is the last one's.
   Result<void> show_first(const Picture &picture, const drmModeModeInfo &mode, const Frame &frame,
                           std::uint64_t serial);
-  int flip(const Frame &frame, WritebackJob *job, std::uint64_t serial) override;
+  int flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
+           std::uint64_t serial) override;
 
   // Gives the output back as it was before the first show_first().
   Result<void> restore();
