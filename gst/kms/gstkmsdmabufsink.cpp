@@ -77,6 +77,15 @@ void gstdrm::SinkListener::display_failed(const Error &error) noexcept
   post_error(GST_ELEMENT(sink_), error);
 }
 
+// Once on the bus, each time in the log.
+void gstdrm::SinkListener::frame_lost(const Error &error) noexcept
+{
+  GST_WARNING_OBJECT(sink_, "%s", error.message.c_str());
+  if (!sink_->state->fence_announced.exchange(true))
+    GST_ELEMENT_WARNING(sink_, RESOURCE, SYNC, ("%s", error.message.c_str()),
+                        ("errno %d; drm-stats counts them", error.sys_errno));
+}
+
 static gboolean open_display(GstKmsDmabufSink *self)
 {
   SinkState &state = *self->state;
@@ -112,6 +121,13 @@ static gboolean start_display(GstKmsDmabufSink *self)
   self->state->refusal.clear();
   self->state->prerolled = nullptr;
   self->state->refused_caps.reset();
+  self->state->fence_announced = false;
+  {
+    const std::lock_guard guard(self->state->lock);
+    self->state->sync_mode = self->state->settings.sync_mode;
+    self->state->fence_timeout = self->state->settings.fence_timeout;
+  }
+  self->state->get_display()->set_fence_rules(gstdrm::fence_rules(*self->state));
   Result<void> started = self->state->get_display()->start();
   if (!started)
     gstdrm::post_error(GST_ELEMENT(self), started.error());
@@ -299,4 +315,5 @@ static void gst_kms_dmabuf_sink_init(GstKmsDmabufSink *self)
   self->state = new SinkState(self);
   gst_drm_video_info_init(&self->state->info);
   gst_base_sink_set_max_lateness(GST_BASE_SINK(self), kMaxLateness);
+  gstdrm::report_flips_upstream(self);
 }

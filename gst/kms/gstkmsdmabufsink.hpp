@@ -30,15 +30,24 @@ public:
   explicit SinkListener(GstKmsDmabufSink *sink) noexcept : sink_(sink) {}
   void display_failed(const Error &error) noexcept override;
   void formats_changed() noexcept override;
+  void frame_lost(const Error &error) noexcept override;
 
 private:
   GstKmsDmabufSink *sink_; // borrowed: the sink owns this
 };
 
+enum class SyncMode { Auto, Explicit, Implicit };
+
+// Long for a frame, short for a user. A GPU that hangs is reset after up to 10 s (amdgpu,
+// lockup_timeout).
+inline constexpr guint64 kDefaultFenceTimeout = 1 * GST_SECOND;
+
 struct SinkSettings {
   kms::DeviceRequest device;
   kms::OutputRequest output;
   ZeroCopy zero_copy = ZeroCopy::Prefer;
+  SyncMode sync_mode = SyncMode::Auto;
+  guint64 fence_timeout = kDefaultFenceTimeout; // ns; 0: none
 };
 
 struct SinkState {
@@ -63,7 +72,15 @@ struct SinkState {
     return settings.zero_copy;
   }
 
+  // Of the start, for the streaming thread:
+  SyncMode sync_mode = SyncMode::Auto;
+  guint64 fence_timeout = kDefaultFenceTimeout;
+
+  std::atomic<bool> fence_announced{false}; // a lost frame was said on the bus
+
   // Of the streaming thread:
+  bool exports_refused = false; // the kernel has no ioctls for fences of dma-bufs
+  bool release_fences = false;  // the producer said that it honours them
   GstDrmVideoInfo info{};
   Format format;         // as the planes list it: implicit where the driver knows no modifiers
   bool plain = false;    // caps without memory:DMABuf: system memory may come
@@ -97,6 +114,14 @@ GstFlowReturn sink_drop_refused(GstVideoSink *sink);
 
 // gstkmssinkframe.cpp
 GstFlowReturn sink_show_frame(GstVideoSink *sink, GstBuffer *buffer);
+
+// gstkmssinksync.cpp
+void attach_fences(SinkState &state, Display &display, GstBuffer *buffer, const FrameLayout &layout,
+                   kms::Frame &frame);
+kms::FenceRules fence_rules(const SinkState &state);
+
+// gstkmssinkqos.cpp
+void report_flips_upstream(GstKmsDmabufSink *sink);
 
 // Posts an engine's error, once, with the GStreamer error code that fits.
 void post_error(GstElement *element, const Error &error);

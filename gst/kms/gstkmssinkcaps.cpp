@@ -209,6 +209,7 @@ Result<void> apply_caps(GstBaseSink *sink, SinkState &state, Display &display, G
   state.format = format;
   state.plain = plain;
   state.imports_refused = false;
+  state.release_fences = false; // until the producer of this stream says so
   if (state.scanout_pool)
     gst_buffer_pool_set_active(state.scanout_pool.get(), FALSE);
   state.scanout_pool.reset();
@@ -266,6 +267,7 @@ gboolean sink_propose_allocation(GstBaseSink *sink, GstQuery *query)
   if (!display || !caps || !gst_drm_video_info_from_caps(&info, caps))
     return FALSE;
 
+  state.release_fences = gst_drm_query_has_release_fences(query);
   gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr);
   GstPtr<GstBufferPool> pool;

@@ -54,7 +54,8 @@ Result<kms::Frame> import_frame(SinkState &state, Display &display, GstBuffer *b
     g_error_free(error);
     return refused;
   }
-  Result<kms::ImportCache::Import> import = display.import(layout_of(drm_frame, state.format));
+  const FrameLayout layout = layout_of(drm_frame, state.format);
+  Result<kms::ImportCache::Import> import = display.import(layout);
   if (!import)
     return import.error();
   (import->hit ? state.stats.import_hits : state.stats.imports)++;
@@ -63,8 +64,7 @@ Result<kms::Frame> import_frame(SinkState &state, Display &display, GstBuffer *b
 
   kms::Frame frame;
   frame.framebuffer = std::move(import->framebuffer);
-  if (GstDrmSyncMeta *sync = gst_buffer_get_drm_sync_meta(buffer))
-    frame.acquire_fence.reset(gst_drm_sync_meta_dup_acquire_fence(sync));
+  attach_fences(state, display, buffer, layout, frame);
   frame.owner = std::shared_ptr<GstBuffer>(
       gst_buffer_ref(buffer), [](GstBuffer *held) { gst_buffer_unref(held); });
   return frame;
@@ -158,10 +158,10 @@ Result<kms::Frame> frame_from_buffer(GstVideoSink *sink, SinkState &state, Displ
 }
 
 // When the frame should be on screen, on CLOCK_MONOTONIC, whatever clock the pipeline has.
-std::int64_t due_time(GstBaseSink *sink, GstBuffer *buffer)
+void set_due_time(GstBaseSink *sink, GstBuffer *buffer, kms::Frame &frame)
 {
   if (!gst_base_sink_get_sync(sink) || !GST_BUFFER_PTS_IS_VALID(buffer))
-    return kms::kNever;
+    return;
   GST_OBJECT_LOCK(sink);
   const GstClockTime running =
       gst_segment_to_running_time(&sink->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
@@ -171,15 +171,16 @@ std::int64_t due_time(GstBaseSink *sink, GstBuffer *buffer)
     gst_object_ref(clock);
   GST_OBJECT_UNLOCK(sink);
   if (!clock)
-    return kms::kNever;
+    return;
   const GstClockTime now = gst_clock_get_time(clock);
   gst_object_unref(clock);
   if (!GST_CLOCK_TIME_IS_VALID(running) || !GST_CLOCK_TIME_IS_VALID(now))
-    return kms::kNever;
+    return;
   const GstClockTimeDiff left = GST_CLOCK_DIFF(now, base_time + running) +
                                 static_cast<GstClockTimeDiff>(gst_base_sink_get_latency(sink)) +
                                 gst_base_sink_get_ts_offset(sink);
-  return kms::monotonic_now_ns() + left;
+  frame.due_ns = kms::monotonic_now_ns() + left;
+  frame.stamp = running;
 }
 
 // The frame goes to the display; a flush in PLAYING only interrupts until preroll is over.
@@ -228,7 +229,7 @@ GstFlowReturn sink_show_frame(GstVideoSink *sink, GstBuffer *buffer)
   }
   const bool sync = gst_base_sink_get_sync(GST_BASE_SINK(sink)) != FALSE;
   if (!state.in_preroll)
-    frame->due_ns = due_time(GST_BASE_SINK(sink), buffer);
+    set_due_time(GST_BASE_SINK(sink), buffer, *frame);
   const GstFlowReturn ret = show(sink, *display, *frame,
                                  sync ? kms::FlipQueue::Overflow::Replace
                                       : kms::FlipQueue::Overflow::Wait);

@@ -17,6 +17,8 @@ enum {
   PROP_CONNECTOR,
   PROP_PLANE_ID,
   PROP_ZERO_COPY,
+  PROP_SYNC_MODE,
+  PROP_FENCE_TIMEOUT,
   PROP_DRM_STATS,
 };
 
@@ -57,6 +59,12 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *ps
   case PROP_ZERO_COPY:
     state.settings.zero_copy = static_cast<ZeroCopy>(g_value_get_enum(value));
     break;
+  case PROP_SYNC_MODE:
+    state.settings.sync_mode = static_cast<SyncMode>(g_value_get_enum(value));
+    break;
+  case PROP_FENCE_TIMEOUT:
+    state.settings.fence_timeout = g_value_get_uint64(value);
+    break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
   }
@@ -82,8 +90,10 @@ GstStructure *make_stats(GstKmsDmabufSink *self)
   gst_structure_set(
       stats, "waits", G_TYPE_UINT64, state.stats.waits.load() + counters.waits, "shown",
       G_TYPE_UINT64, counters.shown, "dropped", G_TYPE_UINT64,
-      counters.dropped + base_sink_dropped(GST_BASE_SINK(self)) + state.refused_frames.load(), "late", G_TYPE_UINT64, counters.late,
-      "commits", G_TYPE_UINT64, counters.commits, "held", G_TYPE_UINT, counters.held,
+      counters.dropped + base_sink_dropped(GST_BASE_SINK(self)) + state.refused_frames.load(),
+      "late", G_TYPE_UINT64, counters.late, "commits", G_TYPE_UINT64, counters.commits, "held", G_TYPE_UINT, counters.held,
+      "fence-timeouts", G_TYPE_UINT64, counters.fence_timeouts, "fence-errors", G_TYPE_UINT64,
+      counters.fence_errors, "release-fences", G_TYPE_UINT64, counters.release_fences,
       "last-flip-sequence", G_TYPE_UINT, counters.last_sequence, "last-flip-time", G_TYPE_UINT64,
       counters.last_flip_ns < 0 ? GST_CLOCK_TIME_NONE : static_cast<guint64>(counters.last_flip_ns),
       nullptr);
@@ -120,6 +130,12 @@ void get_property(GObject *object, guint id, GValue *value, GParamSpec *pspec)
   case PROP_ZERO_COPY:
     g_value_set_enum(value, static_cast<gint>(state.settings.zero_copy));
     break;
+  case PROP_SYNC_MODE:
+    g_value_set_enum(value, static_cast<gint>(state.settings.sync_mode));
+    break;
+  case PROP_FENCE_TIMEOUT:
+    g_value_set_uint64(value, state.settings.fence_timeout);
+    break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
   }
@@ -129,6 +145,43 @@ GType zero_copy_type()
 {
   static const GType type = register_zero_copy_type("GstKmsDmabufSinkZeroCopy");
   return type;
+}
+
+GType sync_mode_type()
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(SyncMode::Auto),
+       "Fences of GstDrmSyncMeta explicitly; implicit ones where the driver does not wait for them "
+       "itself",
+       "auto"},
+      {static_cast<gint>(SyncMode::Explicit),
+       "Fences of GstDrmSyncMeta, else the implicit ones of the dma-bufs, through IN_FENCE_FD",
+       "explicit"},
+      {static_cast<gint>(SyncMode::Implicit),
+       "No IN_FENCE_FD: the driver waits for the dma-bufs' own fences", "implicit"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("GstKmsDmabufSinkSyncMode", values);
+  return type;
+}
+
+void install_sync_properties(GObjectClass *klass)
+{
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_MUTABLE_READY);
+  g_object_class_install_property(
+      klass, PROP_SYNC_MODE,
+      g_param_spec_enum(
+          "sync-mode", "Synchronisation mode",
+          "How the display waits until a buffer was drawn. Read when the sink goes to PAUSED",
+          sync_mode_type(), static_cast<gint>(SyncMode::Auto), flags));
+  g_object_class_install_property(
+      klass, PROP_FENCE_TIMEOUT,
+      g_param_spec_uint64(
+          "fence-timeout", "Fence timeout",
+          "Nanoseconds after which a frame is left out whose acquire fence has not signalled; "
+          "until it has, the frame waits in the sink and not in the kernel (0: no limit, and "
+          "the kernel waits). Read when the sink goes to PAUSED",
+          0, G_MAXUINT64, kDefaultFenceTimeout, flags));
 }
 
 void install_device_properties(GObjectClass *klass)
@@ -182,14 +235,19 @@ void install_other_properties(GObjectClass *klass)
                                                  GST_PARAM_MUTABLE_READY)));
   g_object_class_install_property(
       klass, PROP_DRM_STATS,
-      g_param_spec_boxed("drm-stats", "DRM statistics",
-                         "Counters since start: frames, imports (framebuffers made), import-hits, copies, "
-                         "bytes-copied, last-copy-reason, waits (times the streaming thread slept), shown "
-                         "(flips completed), dropped (replaced before they were shown, too late, or refused before upstream chose another format), late "
-                         "(shown more than a refresh and an eighth after they were due), commits, held (buffers held now), "
-                         "last-flip-sequence (vblank counter), last-flip-time (CLOCK_MONOTONIC, ns)",
-                         GST_TYPE_STRUCTURE,
-                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+      g_param_spec_boxed(
+          "drm-stats", "DRM statistics",
+          "Counters since start: frames, imports (framebuffers made), import-hits, copies, "
+          "bytes-copied, last-copy-reason, waits (times the streaming thread slept), shown "
+          "(flips completed), dropped (replaced before they were shown, too late, or refused "
+           "before upstream chose another format), late "
+          "(shown more than a refresh and an eighth after they were due), commits, held (buffers "
+          "held now), "
+          "fence-timeouts and fence-errors (frames left out since their fence did not signal, or "
+          "with an "
+          "error), release-fences (buffers given back with one), "
+          "last-flip-sequence (vblank counter), last-flip-time (CLOCK_MONOTONIC, ns)",
+          GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
 }
 
 } // namespace
@@ -199,8 +257,10 @@ void install_sink_properties(GObjectClass *klass)
   klass->set_property = set_property;
   klass->get_property = get_property;
   install_device_properties(klass);
+  install_sync_properties(klass);
   install_other_properties(klass);
   gst_type_mark_as_plugin_api(zero_copy_type(), static_cast<GstPluginAPIFlags>(0));
+  gst_type_mark_as_plugin_api(sync_mode_type(), static_cast<GstPluginAPIFlags>(0));
 }
 
 } // namespace gstdrm

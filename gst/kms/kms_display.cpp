@@ -22,7 +22,6 @@ constexpr std::int64_t kDrainTimeout_ns = 2 * kSecond_ns;
 // Virtual displays compose in software: some tenths of a second per picture are normal there.
 constexpr std::int64_t kCommitTimeout_ns = 10 * kSecond_ns;
 constexpr std::chrono::seconds kWritebackTimeout{10};
-constexpr std::chrono::seconds kFenceTimeout{1};
 
 SizeLimits size_limits(const Resources &resources, const Connector &connector)
 {
@@ -63,6 +62,7 @@ Display::Display(std::shared_ptr<Device> device, Output output, const Resources 
           }),
       cache_(device_), description_(scanout_.describe())
 {
+  queue_.set_fence_lost([this](const Error &error) { listener_.frame_lost(error); });
 }
 
 Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_request,
@@ -144,25 +144,38 @@ Result<ImportCache::Import> Display::import(const FrameLayout &layout)
   return cache_.import(layout);
 }
 
-// For planes without IN_FENCE_FD: the one place where the streaming thread sleeps on a fence, for a
-// bounded time.
-Result<void> Display::wait_for_fence(Frame &frame)
-{
-  Result<FenceState> state = fence_wait(frame.acquire_fence.get(), kFenceTimeout);
-  if (!state)
-    return state.error();
-  frame.acquire_fence.reset();
-  return {};
-}
-
-Result<Display::Shown> Display::show_first(Frame &frame)
+// Nothing is in flight, and the frame's fence has signalled: a mode set blocks until both are so,
+// in the kernel without a limit. The one place where the streaming thread sleeps on a fence; a
+// flush or a stop ends it. Nothing returned: go on.
+std::optional<Display::Shown> Display::wait_before_mode_set(Frame &frame)
 {
   if (scanout_.is_set() && !queue_.drain(kDrainTimeout_ns)) {
     if (queue_.failure())
       return Shown::Failed;
     if (queue_.flushing())
       return Shown::Flushing;
+    queue_.drop_waiting(); // of the old picture
   }
+  if (!frame.acquire_fence)
+    return {};
+  queue_.set_fence_rules(fence_rules_);
+  switch (queue_.await_fence(frame)) {
+  case FlipQueue::Awaited::Signalled:
+    return {};
+  case FlipQueue::Awaited::Lost:
+    return Shown::Yes; // the frame was taken, and left out
+  case FlipQueue::Awaited::Flushing:
+    return Shown::Flushing;
+  case FlipQueue::Awaited::Failed:
+    break;
+  }
+  return Shown::Failed;
+}
+
+Result<Display::Shown> Display::show_first(Frame &frame)
+{
+  if (const std::optional<Shown> ended = wait_before_mode_set(frame))
+    return *ended;
   std::optional<Error> error;
   const int ret = queue_.submit_with(frame, [&](std::uint64_t serial) {
     Result<void> shown = scanout_.show_first(picture_, mode_, frame, serial);
@@ -173,6 +186,9 @@ Result<Display::Shown> Display::show_first(Frame &frame)
   if (ret != 0)
     return std::move(*error);
   first_pending_ = false;
+  FenceRules rules = fence_rules_;
+  rules.kernel_waits = rules.kernel_waits && scanout_.waits_for_fences();
+  queue_.set_fence_rules(rules);
   queue_.set_timing(refresh_period_ns(mode_), frame_duration_ns(picture_.rate));
   {
     const std::lock_guard guard(shown_lock_);
@@ -228,9 +244,6 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
 {
   if (first_pending_)
     return show_first(frame);
-  if (frame.acquire_fence && !scanout_.waits_for_fences())
-    if (Result<void> waited = wait_for_fence(frame); !waited)
-      return waited.error();
   switch (queue_.submit(frame, overflow)) {
   case FlipQueue::Outcome::Queued:
     return Shown::Yes;

@@ -46,6 +46,8 @@ public:
   // formats() answers something else than before: upstream may have to choose again. On any thread,
   // without a lock of the engine's.
   virtual void formats_changed() noexcept = 0;
+  // A frame was left out since its acquire fence failed or did not signal, on any thread.
+  virtual void frame_lost(const Error &error) noexcept { (void)error; }
 };
 
 class Display final : private EventHandler {
@@ -76,6 +78,8 @@ public:
 
   // What comes next. Touches no hardware: the first frame does.
   Result<void> configure(const Picture &picture);
+  // Before the first frame. IN_FENCE_FD is used where the plane has it and the rules want it.
+  void set_fence_rules(const FenceRules &rules) { fence_rules_ = rules; }
   // `layout` must have passed check_layout().
   Result<ImportCache::Import> import(const FrameLayout &layout);
   enum class Shown { Yes, Flushing, Failed };
@@ -89,19 +93,21 @@ public:
   // What the display scans out next, through the writeback connector. Sleeps.
   Result<Snapshot> snapshot();
   [[nodiscard]] FlipQueue::Counters counters() const { return queue_.counters(); }
+  [[nodiscard]] std::optional<LateFrame> take_late() { return queue_.take_late(); }
 
 private:
   Display(std::shared_ptr<Device> device, Output output, const Resources &resources,
           DisplayListener &listener);
   Result<Shown> show_first(Frame &frame);
   bool narrow_offer();
-  Result<void> wait_for_fence(Frame &frame);
+  std::optional<Shown> wait_before_mode_set(Frame &frame);
   Result<std::uint32_t> writeback_fourcc() const;
 
   void on_flip(std::uint32_t crtc_id, std::uint64_t serial, std::uint32_t sequence,
                std::int64_t time_ns) noexcept override;
   void on_timer() noexcept override { queue_.on_timer(); }
   std::int64_t next_deadline() noexcept override { return queue_.next_deadline(); }
+  SharedFence watched_fence() noexcept override { return queue_.watched_fence(); }
   void on_device_lost(int error) noexcept override;
 
   DisplayListener &listener_;
@@ -115,6 +121,7 @@ private:
   drmModeModeInfo mode_{}; // for picture_
   bool first_pending_ = true; // picture_ has not been shown yet
   std::string proved_for_;    // what the pairs of formats() were test-committed for last
+  FenceRules fence_rules_;
 
   mutable std::mutex shown_lock_; // guards the three below; taken last
   std::string description_;

@@ -2,13 +2,14 @@
 #include "kms_event_loop.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <string>
+
 #include <cerrno>
 #include <ctime>
-#include <string>
-#include <system_error>
-
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "kms_objects.hpp"
@@ -81,13 +82,18 @@ void EventLoop::run() noexcept
 
   while (true) {
     const std::int64_t deadline = handler_.next_deadline();
+    const std::shared_ptr<const UniqueFd> fence =
+        handler_.watched_fence(); // stays open while asleep
     timespec timeout{};
     if (deadline != INT64_MAX) {
       const std::int64_t left = std::max<std::int64_t>(deadline - monotonic_now_ns(), 0);
       timeout = {static_cast<time_t>(left / kNanosecond), static_cast<long>(left % kNanosecond)};
     }
-    pollfd fds[] = {{drm_fd_, POLLIN, 0}, {wake_fd_.get(), POLLIN, 0}};
-    const int ready = ppoll(fds, 2, deadline == INT64_MAX ? nullptr : &timeout, nullptr);
+    pollfd fds[] = {{drm_fd_, POLLIN, 0},
+                    {wake_fd_.get(), POLLIN, 0},
+                    {fence ? fence->get() : -1, POLLIN, 0}}; // poll() leaves out what is negative
+    const int ready =
+        ppoll(fds, std::size(fds), deadline == INT64_MAX ? nullptr : &timeout, nullptr);
     if (ready < 0 && errno != EINTR) {
       handler_.on_device_lost(errno);
       return;
@@ -105,7 +111,7 @@ void EventLoop::run() noexcept
       handler_.on_device_lost(ENODEV);
       return;
     }
-    if (deadline != INT64_MAX && monotonic_now_ns() >= deadline)
+    if (fds[2].revents != 0 || (deadline != INT64_MAX && monotonic_now_ns() >= deadline))
       handler_.on_timer();
   }
 }

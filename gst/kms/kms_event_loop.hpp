@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The thread that reads one device's events and keeps one handler's timer.
+// The thread that reads one device's events, keeps one handler's timer and watches a fence for it.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,12 @@ public:
   virtual ~EventHandler() = default;
   virtual void on_flip(std::uint32_t crtc_id, std::uint64_t serial, std::uint32_t sequence,
                        std::int64_t time_ns) noexcept = 0;
-  // The deadline has passed.
+  // The deadline has passed, or the watched fence has signalled.
   virtual void on_timer() noexcept = 0;
   // CLOCK_MONOTONIC in ns; INT64_MAX for none. Asked before each sleep.
   virtual std::int64_t next_deadline() noexcept = 0;
+  // A sync_file to watch, or null. Asked before each sleep.
+  virtual std::shared_ptr<const UniqueFd> watched_fence() noexcept { return nullptr; }
   // The device is gone or its descriptor is dead; the thread ends.
   virtual void on_device_lost(int error) noexcept = 0;
 };
@@ -35,7 +37,7 @@ public:
   EventLoop &operator=(const EventLoop &) = delete;
   ~EventLoop(); // joins; never from the thread itself
 
-  // Makes the thread ask next_deadline() again. Any thread.
+  // Makes the thread ask next_deadline() and watched_fence() again. Any thread.
   void wake() noexcept;
 
 private:

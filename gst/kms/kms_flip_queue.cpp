@@ -41,7 +41,11 @@ Error commit_error(int ret)
 
 FlipQueue::FlipQueue(FlipTarget &target, Clock clock, std::function<void()> wake,
                      std::function<void(const Error &)> failed)
-    : target_(target), clock_(std::move(clock)), wake_(std::move(wake)), failed_(std::move(failed))
+    : target_(target), clock_(std::move(clock)), wake_(std::move(wake)), failed_(std::move(failed)),
+      fence_state_([](int fd) {
+        const Result<FenceState> state = fence_state(fd);
+        return state ? *state : FenceState::Failed; // what is no fence never signals
+      })
 {
 }
 
@@ -64,23 +68,41 @@ FlipQueue::Outcome FlipQueue::submit(Frame &frame, Overflow overflow)
     return Outcome::Failed;
   if (flushing_)
     return Outcome::Flushing;
-  while (waiting_.size() >= room()) {
-    counters_.dropped++;
-    deferred.released.push_back(std::move(waiting_.front()));
-    waiting_.pop_front();
-  }
-  waiting_.push_back(std::move(frame));
+  push(frame, overflow, deferred);
   pump(deferred);
-  const bool needs_timer = retry_at_ != kNever;
+  const SharedFence to_watch = fence_to_watch();
+  const bool needs_wake = retry_at_ != kNever || (to_watch && to_watch != watched_);
   const bool failed = failure_.has_value();
   guard.unlock();
-  finish(deferred, needs_timer);
+  finish(deferred, needs_wake);
   return failed ? Outcome::Failed : Outcome::Queued;
+}
+
+void FlipQueue::push(Frame &frame, Overflow overflow, Deferred &deferred)
+{
+  while (waiting_.size() >= room()) {
+    // what the screen waits for is kept, or a device that needs more than a frame time for each
+    // would never get one there
+    const bool keep_front = !busy() && !waiting_.front().ready && waiting_.size() > 1;
+    const auto victim = waiting_.begin() + (keep_front ? 1 : 0);
+    counters_.dropped++;
+    deferred.released.push_back(std::move(victim->frame));
+    waiting_.erase(victim);
+  }
+  Waiting waiting;
+  waiting.may_be_dropped = overflow == Overflow::Replace;
+  waiting.ready = !frame.acquire_fence || !holds_fences();
+  if (!waiting.ready && rules_.timeout_ns != kNever)
+    waiting.give_up_at = clock_() + rules_.timeout_ns;
+  waiting.frame = std::move(frame);
+  waiting_.push_back(std::move(waiting));
 }
 
 // Frames that may wait now.
 std::size_t FlipQueue::room() const
 {
+  if (!busy() && !waiting_.empty() && !waiting_.front().ready)
+    return 2; // the front is as good as in flight
   if (!in_flight_ || counters_.last_flip_ns < 0)
     return 1;
   // the vblank that the commit in flight makes
@@ -128,8 +150,10 @@ void FlipQueue::clear()
       deferred.released.push_back(std::move(**frame));
       frame->reset();
     }
-  std::move(waiting_.begin(), waiting_.end(), std::back_inserter(deferred.released));
+  for (Waiting &waiting : waiting_)
+    deferred.released.push_back(std::move(waiting.frame));
   waiting_.clear();
+  late_.reset();
   repeat_in_flight_ = false;
   serial_++; // the event of a commit still in flight is nobody's
   retry_at_ = kNever;
@@ -141,6 +165,15 @@ void FlipQueue::forgive()
 {
   const std::lock_guard guard(lock_);
   failure_.reset();
+}
+
+void FlipQueue::drop_waiting()
+{
+  Deferred deferred; // released after the lock
+  const std::lock_guard guard(lock_);
+  while (!waiting_.empty())
+    drop_front(deferred);
+  changed_.notify_all();
 }
 
 void FlipQueue::cancel_capture()
@@ -196,13 +229,13 @@ void FlipQueue::fail_job(std::string why)
 // A commit of what waits, else of a snapshot whose time has come. Called with the lock held.
 void FlipQueue::pump(Deferred &deferred)
 {
-  if (in_flight_ || repeat_in_flight_ || failure_)
+  if (busy() || failure_)
     return;
   retry_at_ = kNever;
-  if (waiting_.empty())
-    pump_capture();
-  else
+  if (front_is_ready(deferred))
     pump_waiting(deferred);
+  else
+    pump_capture();
 }
 
 void FlipQueue::commit_done(WritebackJob *job)
@@ -215,15 +248,41 @@ void FlipQueue::commit_done(WritebackJob *job)
   changed_.notify_all();
 }
 
+// One commit of the frame that waits longest. The frame it replaces is given back at once where its
+// owner wants that, with the fence of this commit.
+int FlipQueue::flip_front(WritebackJob *job, Deferred &deferred)
+{
+  const bool early = on_screen_ && on_screen_->owner && on_screen_->replaced;
+  std::int32_t out_fence = -1;
+  const int ret =
+      target_.flip(waiting_.front().frame, job, early ? &out_fence : nullptr, serial_ + 1);
+  UniqueFd fence(out_fence); // ours (drm_atomic_uapi.c)
+  if (ret == 0 && fence) {
+    counters_.release_fences++;
+    Frame given_back; // the framebuffer stays until the flip
+    given_back.owner = std::move(on_screen_->owner);
+    given_back.replaced = on_screen_->replaced;
+    deferred.replaced.emplace(std::move(given_back), std::move(fence));
+  }
+  return ret;
+}
+
 void FlipQueue::pump_waiting(Deferred &deferred)
 {
+  if (!rules_.kernel_waits)
+    waiting_.front().frame.acquire_fence.reset(); // it has signalled
   WritebackJob *job = job_state_ == JobState::Pending ? &job_ : nullptr;
-  int ret = target_.flip(waiting_.front(), job, serial_ + 1);
+  int ret = flip_front(job, deferred);
   if (ret != 0 && ret != -EBUSY && job) {
     // the stream goes on without its snapshot
     fail_job("the display refused it (" + errno_text(-ret) + ")");
     job = nullptr;
-    ret = target_.flip(waiting_.front(), nullptr, serial_ + 1);
+    ret = flip_front(nullptr, deferred);
+  }
+  if (ret == -EINVAL && waiting_.front().frame.acquire_fence && rules_.kernel_waits) {
+    fences_refused();
+    pump(deferred); // without
+    return;
   }
   if (ret == -EBUSY) {
     counters_.busy++;
@@ -234,7 +293,7 @@ void FlipQueue::pump_waiting(Deferred &deferred)
     fail(commit_error(ret), deferred);
     return;
   }
-  in_flight_ = std::move(waiting_.front());
+  in_flight_ = std::move(waiting_.front().frame);
   in_flight_->acquire_fence.reset(); // the kernel took its own reference (drm_atomic_uapi.c)
   waiting_.pop_front();
   commit_done(job);
@@ -244,7 +303,7 @@ void FlipQueue::pump_capture()
 {
   if (job_state_ != JobState::Pending || !on_screen_ || clock_() < job_deadline_)
     return;
-  const int ret = target_.flip(*on_screen_, &job_, serial_ + 1);
+  const int ret = target_.flip(*on_screen_, &job_, nullptr, serial_ + 1);
   if (ret == -EBUSY) {
     counters_.busy++;
     retry_at_ = clock_() + refresh_ns_ / kBusyRetriesPerRefresh;
@@ -261,7 +320,8 @@ void FlipQueue::fail(Error error, Deferred &deferred)
   failure_ = std::move(error);
   deferred.failure = failure_;
   counters_.dropped += waiting_.size();
-  std::move(waiting_.begin(), waiting_.end(), std::back_inserter(deferred.released));
+  for (Waiting &waiting : waiting_)
+    deferred.released.push_back(std::move(waiting.frame));
   waiting_.clear();
   if (job_state_ == JobState::Pending)
     fail_job("the display failed");
@@ -271,6 +331,14 @@ void FlipQueue::fail(Error error, Deferred &deferred)
 void FlipQueue::finish(Deferred &deferred, bool wake)
 {
   deferred.released.clear();
+  if (deferred.replaced) {
+    auto &[frame, fence] = *deferred.replaced;
+    frame.replaced(frame.owner.get(), std::move(fence));
+    deferred.replaced.reset();
+  }
+  if (fence_lost_)
+    for (const Error &lost : deferred.lost)
+      fence_lost_(lost);
   if (deferred.failure)
     failed_(*deferred.failure);
   if (wake)
@@ -289,19 +357,40 @@ void FlipQueue::on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64
     } else {
       if (on_screen_)
         deferred.released.push_back(std::move(*on_screen_));
-      on_screen_ = std::move(*in_flight_);
-      in_flight_.reset();
-      counters_.shown++;
-      if (on_screen_->due_ns != kNever &&
-          time_ns - on_screen_->due_ns > refresh_ns_ + refresh_ns_ / kLatchPartOfRefresh)
-        counters_.late++;
+      flipped(time_ns);
     }
     counters_.last_sequence = sequence;
     counters_.last_flip_ns = time_ns;
     pump(deferred);
+    releasing_ = true;
     changed_.notify_all();
   }
   finish(deferred, false); // the event thread itself is here
+  const std::lock_guard guard(lock_);
+  releasing_ = false;
+  if (idle())
+    changed_.notify_all(); // whoever drains finds every buffer given back
+}
+
+// What was in flight is on screen.
+void FlipQueue::flipped(std::int64_t time_ns)
+{
+  on_screen_ = std::move(*in_flight_);
+  in_flight_.reset();
+  counters_.shown++;
+  if (on_screen_->due_ns == kNever)
+    return;
+  const std::int64_t late_ns = time_ns - on_screen_->due_ns;
+  if (late_ns > refresh_ns_ + refresh_ns_ / kLatchPartOfRefresh) {
+    counters_.late++;
+    late_ = LateFrame{on_screen_->stamp, late_ns};
+  }
+}
+
+std::optional<LateFrame> FlipQueue::take_late()
+{
+  const std::lock_guard guard(lock_);
+  return std::exchange(late_, std::nullopt);
 }
 
 void FlipQueue::on_timer()
@@ -309,6 +398,7 @@ void FlipQueue::on_timer()
   Deferred deferred;
   {
     const std::lock_guard guard(lock_);
+    check_awaited();
     pump(deferred);
   }
   finish(deferred, false);
@@ -329,18 +419,25 @@ void FlipQueue::abort(const Error &error)
 std::int64_t FlipQueue::next_deadline() const
 {
   const std::lock_guard guard(lock_);
-  if (in_flight_ || repeat_in_flight_ || failure_)
+  if (awaited_ && !awaited_state_)
+    return awaited_until_;
+  if (busy() || failure_)
     return kNever;
   if (retry_at_ != kNever)
     return retry_at_;
-  return job_state_ == JobState::Pending && on_screen_ ? job_deadline_ : kNever;
+  const std::int64_t job = job_state_ == JobState::Pending && on_screen_ ? job_deadline_ : kNever;
+  const std::int64_t fence =
+      !waiting_.empty() && !waiting_.front().ready ? waiting_.front().give_up_at : kNever;
+  return std::min(job, fence);
 }
 
 FlipQueue::Counters FlipQueue::counters() const
 {
   const std::lock_guard guard(lock_);
   Counters counters = counters_;
-  counters.held = (on_screen_ ? 1U : 0U) + (in_flight_ ? 1U : 0U) + static_cast<unsigned>(waiting_.size());
+  // what is on screen may have been given back already
+  counters.held = (on_screen_ && on_screen_->owner ? 1U : 0U) + (in_flight_ ? 1U : 0U) +
+                  static_cast<unsigned>(waiting_.size());
   return counters;
 }
 

@@ -137,8 +137,8 @@ Result<void> Scanout::prepare(const drmModeModeInfo &mode)
   return {};
 }
 
-int Scanout::commit(const Setup &setup, std::uint32_t framebuffer_id, int acquire_fence,
-                    std::uint32_t flags, std::uint64_t serial) const
+int Scanout::commit(const Setup &setup, std::uint32_t framebuffer_id, std::uint32_t flags,
+                    std::uint64_t serial) const
 {
   Request request(device_->fd());
   const std::uint32_t crtc_id = output_.crtc.id;
@@ -163,9 +163,6 @@ int Scanout::commit(const Setup &setup, std::uint32_t framebuffer_id, int acquir
   PlaneSetup rectangle = setup.rectangle;
   rectangle.framebuffer_id = framebuffer_id;
   request.set_plane(*setup.plane, crtc_id, rectangle);
-  if (acquire_fence >= 0 && property_id(setup.plane->properties, "IN_FENCE_FD"))
-    request.set(setup.plane->id, setup.plane->properties, "IN_FENCE_FD",
-                static_cast<std::uint64_t>(acquire_fence));
   return request.commit(flags, serial);
 }
 
@@ -182,12 +179,11 @@ int Scanout::show(const Setup &setup, const Frame &frame, std::uint64_t serial, 
   }
   const std::uint32_t mode_set = with_mode_set ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
   const std::uint32_t framebuffer_id = frame.framebuffer->id();
-  const int fence = frame.acquire_fence ? frame.acquire_fence.get() : -1;
-  if (const int ret = commit(setup, framebuffer_id, fence, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
+  if (const int ret = commit(setup, framebuffer_id, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
       ret != 0)
     return ret;
   // a mode set blocks: the kernel then waits for commits of whoever had the display before
-  const int ret = commit(setup, framebuffer_id, fence,
+  const int ret = commit(setup, framebuffer_id,
                          DRM_MODE_PAGE_FLIP_EVENT |
                              (with_mode_set ? mode_set : std::uint32_t{DRM_MODE_ATOMIC_NONBLOCK}),
                          serial);
@@ -248,7 +244,7 @@ int Scanout::test(const Picture &picture, const drmModeModeInfo &mode,
     if (setup.writeback != (setup_ && setup_->writeback) || (setup.background && !background_))
       continue;
     const std::uint32_t mode_set = needs_mode_set(setup) ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
-    ret = commit(setup, framebuffer_id, -1, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
+    ret = commit(setup, framebuffer_id, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
     if (!is_refusal(-ret))
       return ret;
   }
@@ -280,14 +276,19 @@ std::vector<Refusal> Scanout::disprove(const Picture &picture, const drmModeMode
   return refusals;
 }
 
-int Scanout::flip(const Frame &frame, WritebackJob *job, std::uint64_t serial)
+int Scanout::flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
+                  std::uint64_t serial)
 {
   Request request(device_->fd());
   const Plane &plane = *setup_->plane;
   request.set(plane.id, plane.properties, "FB_ID", frame.framebuffer->id());
   if (frame.acquire_fence && waits_for_fences())
     request.set(plane.id, plane.properties, "IN_FENCE_FD",
-                static_cast<std::uint64_t>(frame.acquire_fence.get()));
+                static_cast<std::uint64_t>(frame.acquire_fence->get()));
+  // an s32 to fill, with a fence that signals with this commit's flip event (drm_atomic_uapi.c)
+  if (out_fence && property_id(output_.crtc.properties, "OUT_FENCE_PTR"))
+    request.set(output_.crtc.id, output_.crtc.properties, "OUT_FENCE_PTR",
+                reinterpret_cast<std::uintptr_t>(out_fence));
   if (job) {
     const Connector &writeback = *output_.writeback;
     request.set(writeback.id, writeback.properties, "WRITEBACK_FB_ID", job->framebuffer_id);

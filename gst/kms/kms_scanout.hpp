@@ -46,7 +46,8 @@ public:
   // ErrorCode::Unsupported: the device does not do this, so another format, size or plane may do.
   Result<void> show_first(const Picture &picture, const drmModeModeInfo &mode, const Frame &frame,
                           std::uint64_t serial);
-  int flip(const Frame &frame, WritebackJob *job, std::uint64_t serial) override;
+  int flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
+           std::uint64_t serial) override;
   // Those of `pairs` that cannot be shown as the picture is, in its size and mode: test commits with scratch
   // framebuffers refused them, on the plane that shows it, or on every plane when none does. A pair that
   // no framebuffer can be made of here is not among them: its first frame is the test.
@@ -78,8 +79,8 @@ private:
   std::vector<Setup> candidates(const Picture &picture, const drmModeModeInfo &mode) const;
   Result<void> prepare(const drmModeModeInfo &mode);
   int test(const Picture &picture, const drmModeModeInfo &mode, std::uint32_t framebuffer_id) const;
-  int commit(const Setup &setup, std::uint32_t framebuffer_id, int acquire_fence,
-             std::uint32_t flags, std::uint64_t serial) const;
+  int commit(const Setup &setup, std::uint32_t framebuffer_id, std::uint32_t flags,
+             std::uint64_t serial) const;
   int show(const Setup &setup, const Frame &frame, std::uint64_t serial, bool with_mode_set);
   [[nodiscard]] bool needs_mode_set(const Setup &setup) const;
   [[nodiscard]] std::string describe_attempt(const Setup &setup, int ret) const;

@@ -415,7 +415,8 @@ Result<void> live(const DeviceRequest &request, Listener &listener, const Memory
       return import.error();
     Frame frame;
     frame.framebuffer = import->framebuffer;
-    frame.acquire_fence = UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (memory != &a) // a mode set waits for its fence here, and this is none
+      frame.acquire_fence = std::make_shared<UniqueFd>(open("/dev/null", O_RDONLY | O_CLOEXEC));
     Result<Display::Shown> shown = display.show(frame, FlipQueue::Overflow::Wait);
     if (!shown)
       return shown.error();

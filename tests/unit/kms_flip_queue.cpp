@@ -24,18 +24,22 @@ struct FakeTarget : FlipTarget {
     const void *owner;
     bool job;
     bool fence;
+    bool out_fence;
   };
   std::vector<Call> calls;
   std::vector<int> results; // of the next calls; then 0
 
-  int flip(const Frame &frame, WritebackJob *job, std::uint64_t) override
+  int flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence, std::uint64_t) override
   {
-    calls.push_back({frame.owner.get(), job != nullptr, static_cast<bool>(frame.acquire_fence)});
+    calls.push_back({frame.owner.get(), job != nullptr, static_cast<bool>(frame.acquire_fence),
+                     out_fence != nullptr});
     int ret = 0;
     if (!results.empty()) {
       ret = results.front();
       results.erase(results.begin());
     }
+    if (ret == 0 && out_fence)
+      *out_fence = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (ret == 0 && job)
       job->out_fence = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return ret;
@@ -274,7 +278,7 @@ TEST_F(FlipQueueTest, acquire_fence_goes_with_its_own_commit_alone)
 {
   Frame frame;
   frame.owner = buffer();
-  frame.acquire_fence = UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  frame.acquire_fence = std::make_shared<UniqueFd>(open("/dev/null", O_RDONLY | O_CLOEXEC));
   queue.submit(frame, FlipQueue::Overflow::Replace);
   EXPECT_TRUE(target.calls.back().fence);
   vblank();

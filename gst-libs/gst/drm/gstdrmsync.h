@@ -92,6 +92,12 @@ GST_DRM_API
 void gst_drm_sync_meta_clear (GstDrmSyncMeta *meta);
 
 GST_DRM_API
+void gst_drm_query_announce_release_fences (GstQuery *query);
+
+GST_DRM_API
+gboolean gst_drm_query_has_release_fences (GstQuery *query);
+
+GST_DRM_API
 gboolean gst_drm_fence_get_state (gint fence_fd, GstDrmFenceState *state, GError **error);
 
 GST_DRM_API

@@ -125,6 +125,36 @@ GST_START_TEST(test_functions_on_no_fence)
 }
 GST_END_TEST
 
+struct QueryRow {
+  const char *name;
+  const char *params; // of an entry that somebody adds; nullptr: without any
+  gboolean announced;
+};
+
+const QueryRow kQueryRows[] = {
+    {"a consumer's entry, without parameters", nullptr, FALSE},
+    {"the documented parameters", "GstDrmSyncMeta, release-fences=(boolean)true", TRUE},
+    {"said to be false", "GstDrmSyncMeta, release-fences=(boolean)false", FALSE},
+    {"another type", "GstDrmSyncMeta, release-fences=(int)1", FALSE},
+    {"another field", "GstDrmSyncMeta, something=(boolean)true", FALSE},
+};
+
+GST_START_TEST(test_who_honours_release_fences)
+{
+  const QueryRow &row = kQueryRows[__i__];
+  GstQuery *query = gst_query_new_allocation(nullptr, FALSE);
+  GstStructure *params = row.params ? gst_structure_from_string(row.params, nullptr) : nullptr;
+  gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, params);
+  g_clear_pointer(&params, gst_structure_free);
+  fail_unless_equals_int(gst_drm_query_has_release_fences(query), row.announced);
+  gst_drm_query_announce_release_fences(query);
+  gst_drm_query_announce_release_fences(query); // once is enough
+  fail_unless(gst_drm_query_has_release_fences(query), "%s", row.name);
+  fail_unless_equals_int(gst_query_get_n_allocation_metas(query), row.announced ? 1 : 2);
+  gst_query_unref(query);
+}
+GST_END_TEST
+
 Suite *syncmeta_suite()
 {
   Suite *suite = suite_create("syncmeta");
@@ -138,6 +168,7 @@ Suite *syncmeta_suite()
   tcase_add_test(tcase, test_no_fence);
   tcase_add_test(tcase, test_closed_on_a_mistake);
   tcase_add_test(tcase, test_functions_on_no_fence);
+  tcase_add_loop_test(tcase, test_who_honours_release_fences, 0, G_N_ELEMENTS(kQueryRows));
   return suite;
 }
 
