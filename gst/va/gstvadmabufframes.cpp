@@ -39,7 +39,7 @@ bool FrameSource::attach_fences(GstBuffer *buffer, const Surface &surface)
     meta = gst_buffer_add_drm_sync_meta(buffer);
   for (guint i = 0; i < gst_buffer_n_memory(buffer); ++i) {
     const int fd = gst_dmabuf_memory_get_fd(gst_buffer_peek_memory(buffer, i));
-    const UniqueFd fence(gst_drm_dmabuf_export_fence(fd, GST_DRM_ACCESS_READ, nullptr));
+    UniqueFd fence(gst_drm_dmabuf_export_fence(fd, GST_DRM_ACCESS_READ, nullptr));
     if (!fence)
       return false;
     GstDrmFenceState state = GST_DRM_FENCE_STATE_SIGNALLED;
@@ -47,7 +47,7 @@ bool FrameSource::attach_fences(GstBuffer *buffer, const Surface &surface)
     if (state == GST_DRM_FENCE_STATE_SIGNALLED)
       continue;
     seen_pending_ = true;
-    if (!gst_drm_sync_meta_add_acquire_fence(meta, fence.get(), nullptr))
+    if (!gst_drm_sync_meta_add_acquire_fence(meta, fence.release(), nullptr))
       return false;
   }
   if (seen_pending_)
