@@ -46,10 +46,11 @@ std::int64_t frame_duration_ns(Rate rate)
 
 } // namespace
 
-Display::Display(std::shared_ptr<Device> device, Output output, const Resources &resources,
-                 DisplayListener &listener)
-    : listener_(listener), device_(std::move(device)), offer_(output.formats()),
-      limits_(size_limits(resources, output.connector)), scanout_(device_, std::move(output)),
+Display::Display(std::shared_ptr<Device> device, OutputChoice choice, DisplayListener &listener)
+    : listener_(listener), device_(std::move(device)), reservation_(std::move(choice.reservation)),
+      offer_(choice.output.formats()),
+      limits_(size_limits(choice.resources, choice.output.connector)),
+      scanout_(device_, std::move(choice.output)),
       queue_(
           scanout_, monotonic_now_ns,
           [this] {
@@ -57,9 +58,10 @@ Display::Display(std::shared_ptr<Device> device, Output output, const Resources 
               loop_->wake();
           },
           [this](const Error &error) {
+            const Error why = explain(error);
             // the streaming thread takes a refusal up with its next frame: upstream may choose again
-            if (!is_refusal(error.sys_errno))
-              listener_.display_failed(error);
+            if (!is_refusal(why.sys_errno))
+              listener_.display_failed(why);
           }),
       cache_(device_), description_(scanout_.describe())
 {
@@ -74,14 +76,10 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
     return device.error();
   if (Result<void> master = (*device)->require_master(); !master)
     return master.error();
-  Result<Resources> resources = read_resources(**device);
-  if (!resources)
-    return resources.error();
-  Result<Output> output = choose_output(*resources, output_request, (*device)->name());
-  if (!output)
-    return output.error();
-  return std::shared_ptr<Display>(
-      new Display(std::move(*device), std::move(*output), *resources, listener));
+  Result<OutputChoice> choice = reserve_output(**device, output_request);
+  if (!choice)
+    return choice.error();
+  return std::shared_ptr<Display>(new Display(std::move(*device), std::move(*choice), listener));
 }
 
 Display::~Display()
@@ -95,11 +93,22 @@ std::string Display::describe() const
   return description_;
 }
 
+// A commit that fails for want of an object or of master rights, in words.
+Error Display::explain(const Error &error) const
+{
+  if (device_->lease_holds())
+    return error;
+  return device_error("The " + device_->name() +
+                          " was revoked by its owner. Ask for another lease, and start again.",
+                      ENODEV);
+}
+
 Result<void> Display::start()
 {
   queue_.set_flushing(false);
   queue_.reset_counters();
-  Result<std::unique_ptr<EventLoop>> loop = EventLoop::start(device_->fd(), *this);
+  Result<std::unique_ptr<EventHub::Subscription>> loop =
+      device_->events().subscribe(scanout_.output().crtc.id, *this);
   if (!loop)
     return loop.error();
   loop_ = std::move(*loop);
@@ -171,7 +180,7 @@ Result<Display::Shown> Display::show_first(Frame &frame)
     return shown ? 0 : -EIO;
   });
   if (ret != 0)
-    return std::move(*error);
+    return explain(*error);
   first_pending_ = false;
   queue_.set_timing(refresh_period_ns(mode_), frame_duration_ns(picture_.rate));
   {

@@ -16,6 +16,7 @@
 #include <gst/drm/core/format_set.hpp>
 #include <gst/drm/core/result.hpp>
 
+#include "kms_choice.hpp"
 #include "kms_device.hpp"
 #include "kms_event_loop.hpp"
 #include "kms_flip_queue.hpp"
@@ -91,12 +92,12 @@ public:
   [[nodiscard]] FlipQueue::Counters counters() const { return queue_.counters(); }
 
 private:
-  Display(std::shared_ptr<Device> device, Output output, const Resources &resources,
-          DisplayListener &listener);
+  Display(std::shared_ptr<Device> device, OutputChoice choice, DisplayListener &listener);
   Result<Shown> show_first(Frame &frame);
   bool narrow_offer();
   Result<void> wait_for_fence(Frame &frame);
   Result<std::uint32_t> writeback_fourcc() const;
+  [[nodiscard]] Error explain(const Error &error) const;
 
   void on_flip(std::uint32_t crtc_id, std::uint64_t serial, std::uint32_t sequence,
                std::int64_t time_ns) noexcept override;
@@ -106,6 +107,7 @@ private:
 
   DisplayListener &listener_;
   std::shared_ptr<Device> device_;
+  Reservation reservation_; // given back when all the rest is
   FormatOffer offer_;
   SizeLimits limits_;
   Scanout scanout_; // by the streaming thread and, under the queue's lock, by whoever commits
@@ -122,7 +124,7 @@ private:
   bool can_write_back_ = false;
 
   std::mutex snapshot_lock_; // one snapshot at a time; taken first
-  std::unique_ptr<EventLoop> loop_; // last: its thread uses all the rest
+  std::unique_ptr<EventHub::Subscription> loop_; // last: its thread uses all the rest
 };
 
 } // namespace gstdrm::kms
