@@ -30,6 +30,8 @@ public:
   explicit SinkListener(GstKmsDmabufSink *sink) noexcept : sink_(sink) {}
   void display_failed(const Error &error) noexcept override;
   void formats_changed() noexcept override;
+  void connector_changed(const std::string &connector, bool connected) noexcept override;
+  void master_changed(const Error &error, bool master) noexcept override;
 
 private:
   GstKmsDmabufSink *sink_; // borrowed: the sink owns this

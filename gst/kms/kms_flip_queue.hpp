@@ -75,6 +75,12 @@ public:
   // For a mode set: `commit` (0 or -errno) makes `frame` the one in flight. Nothing may be in flight
   // or waiting: drain() first.
   int submit_with(Frame &frame, const std::function<int(std::uint64_t serial)> &commit);
+  // Runs it while nobody commits.
+  void exclusively(const std::function<void()> &change)
+  {
+    const std::lock_guard guard(lock_);
+    change();
+  }
   // Sleeps until nothing is in flight or waiting. false: flushing, failed or out of time.
   bool drain(std::int64_t timeout_ns);
   // While set, nobody sleeps in submit() or drain().
