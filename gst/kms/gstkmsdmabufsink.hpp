@@ -31,6 +31,8 @@ public:
   void display_failed(const Error &error) noexcept override;
   void formats_changed() noexcept override;
   void frame_lost(const Error &error) noexcept override;
+  void connector_changed(const std::string &connector, bool connected) noexcept override;
+  void master_changed(const Error &error, bool master) noexcept override;
 
 private:
   GstKmsDmabufSink *sink_; // borrowed: the sink owns this

@@ -14,6 +14,7 @@ enum {
   PROP_BUS_ID,
   PROP_DEVICE,
   PROP_FD,
+  PROP_LEASE,
   PROP_CONNECTOR,
   PROP_PLANE_ID,
   PROP_ZERO_COPY,
@@ -49,6 +50,9 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *ps
     break;
   case PROP_FD:
     state.settings.device.fd = g_value_get_int(value);
+    break;
+  case PROP_LEASE:
+    copy_string(state.settings.device.lease, value);
     break;
   case PROP_CONNECTOR:
     copy_string(state.settings.output.connector, value);
@@ -120,6 +124,9 @@ void get_property(GObject *object, guint id, GValue *value, GParamSpec *pspec)
     break;
   case PROP_FD:
     g_value_set_int(value, state.settings.device.fd);
+    break;
+  case PROP_LEASE:
+    g_value_set_string(value, state.settings.device.lease.c_str());
     break;
   case PROP_CONNECTOR:
     g_value_set_string(value, state.settings.output.connector.c_str());
@@ -205,11 +212,20 @@ void install_device_properties(GObjectClass *klass)
                           "", flags));
   g_object_class_install_property(
       klass, PROP_FD,
-      g_param_spec_int("fd", "File descriptor",
-                       "Open KMS device to use in place of opening one; duplicated, so it stays the "
-                       "application's, which must leave its events unread while the sink is in PAUSED or "
-                       "PLAYING (-1: none)",
-                       -1, G_MAXINT, -1, flags));
+      g_param_spec_int(
+          "fd", "File descriptor",
+          "Open KMS device to use in place of opening one; duplicated, so it stays the "
+          "application's, which must leave its events unread while the sink is in PAUSED or "
+          "PLAYING; any number of sinks may be given the same one (-1: none)",
+          -1, G_MAXINT, -1, flags));
+  g_object_class_install_property(
+      klass, PROP_LEASE,
+      g_param_spec_string(
+          "lease", "Lease",
+          "Connectors to lease from the device (HDMI-A-1,DP-1), which must be master: the "
+          "sink shows on the lease, and so does every other sink with the same device and "
+          "lease (empty: no lease)",
+          "", flags));
   g_object_class_install_property(
       klass, PROP_CONNECTOR,
       g_param_spec_string("connector", "Connector",

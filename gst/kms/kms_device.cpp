@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kms_device.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <vector>
-
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <xf86drm.h>
 #include <xf86drmMode.h>
 
 #include "kms_objects.hpp"
+#include "kms_registry.hpp"
 
 namespace gstdrm::kms {
 
 namespace {
-
-constexpr const char *kDriDirectory = "/dev/dri";
-constexpr const char *kNoDeviceHint =
-    "Load a display driver (modprobe vkms makes a virtual one), or name a device with "
-    "driver-name, bus-id, device or fd.";
 
 Error open_error(const std::string &path, int error)
 {
@@ -34,51 +25,6 @@ Error open_error(const std::string &path, int error)
   else
     message += "Check that it is a KMS device node.";
   return device_error(std::move(message), error);
-}
-
-// card nodes in number order; sysfs is not asked, because a container may lack it
-std::vector<std::string> list_cards()
-{
-  std::vector<unsigned long> numbers;
-  if (DIR *directory = opendir(kDriDirectory)) {
-    while (const dirent *entry = readdir(directory)) {
-      const std::string name = entry->d_name;
-      if (name.rfind("card", 0) != 0 || name.size() == 4 ||
-          name.find_first_not_of("0123456789", 4) != std::string::npos || name.size() > 8)
-        continue;
-      numbers.push_back(std::strtoul(name.c_str() + 4, nullptr, 10));
-    }
-    closedir(directory);
-  }
-  std::sort(numbers.begin(), numbers.end());
-  std::vector<std::string> paths;
-  for (const unsigned long number : numbers)
-    paths.push_back(std::string(kDriDirectory) + "/card" + std::to_string(number));
-  return paths;
-}
-
-std::string describe(const DeviceRequest &request)
-{
-  std::string text;
-  if (!request.driver_name.empty())
-    text += " with driver-name=" + request.driver_name;
-  if (!request.bus_id.empty())
-    text += " with bus-id=" + request.bus_id;
-  return text;
-}
-
-bool has_connected_output(int fd)
-{
-  const ResPtr res(drmModeGetResources(fd));
-  if (!res)
-    return false;
-  for (int i = 0; i < res->count_connectors; i++) {
-    const ConnectorPtr connector(drmModeGetConnectorCurrent(fd, res->connectors[i]));
-    if (connector && connector->connector_type != DRM_MODE_CONNECTOR_WRITEBACK &&
-        connector->connection == DRM_MODE_CONNECTED)
-      return true;
-  }
-  return false;
 }
 
 std::string read_bus_id(int fd)
@@ -126,9 +72,20 @@ void HandleTable::release(const BufferIdentity &identity) noexcept
 }
 
 Device::Device(UniqueFd fd, std::string path, std::string driver)
-    : fd_(std::move(fd)), path_(std::move(path)), driver_(std::move(driver)), handles_(fd_.get())
+    : fd_(std::move(fd)), path_(std::move(path)), driver_(std::move(driver)), handles_(fd_.get()),
+      events_(fd_.get())
 {
+  struct stat status {};
+  if (fstat(fd_.get(), &status) == 0)
+    node_ = status.st_rdev;
   name_ = (path_.empty() ? "fd " + std::to_string(fd_.get()) : path_) + " (" + driver_ + ")";
+}
+
+Device::~Device()
+{
+  fd_.reset(); // before others may open the node: until then this one is master
+  if (registered_)
+    Registry::get().forget(*this);
 }
 
 Result<void> Device::set_client_caps()
@@ -193,67 +150,31 @@ bool Device::matches(const DeviceRequest &request) const
   return id == request.bus_id || id == "pci:" + request.bus_id;
 }
 
-Result<std::shared_ptr<Device>> Device::search(const DeviceRequest &request)
-{
-  const bool any = request.driver_name.empty() && request.bus_id.empty();
-  const std::vector<std::string> cards = list_cards();
-  std::shared_ptr<Device> fallback;
-  std::string looked_at;
-  bool denied = false;
-  for (const std::string &path : cards) {
-    Result<std::shared_ptr<Device>> device = open_path(path);
-    if (!device) {
-      denied |= device.error().sys_errno == EACCES || device.error().sys_errno == EPERM;
-      looked_at += " " + device.error().message;
-      continue;
-    }
-    if (!(*device)->matches(request)) {
-      looked_at += " " + (*device)->name() + " is another one.";
-      continue;
-    }
-    if (!any || has_connected_output((*device)->fd()))
-      return std::move(*device);
-    if (!fallback)
-      fallback = std::move(*device);
-  }
-  if (fallback)
-    return fallback;
-  if (cards.empty())
-    looked_at = std::string(" There is no ") + kDriDirectory + "/card*. " + kNoDeviceHint;
-  return device_error("No KMS device" + describe(request) + " was found." + looked_at,
-                      denied ? EACCES : ENODEV);
-}
-
-Result<std::shared_ptr<Device>> Device::open(const DeviceRequest &request)
-{
-  if (request.fd >= 0) {
-    UniqueFd fd = UniqueFd::dup(request.fd);
-    const int error = errno;
-    if (!fd)
-      return device_error("fd=" + std::to_string(request.fd) + " is not an open descriptor (" +
-                              errno_text(error) + "). Pass an open KMS device.",
-                          error);
-    return adopt(std::move(fd), "");
-  }
-  if (request.path.empty())
-    return search(request);
-  Result<std::shared_ptr<Device>> device = open_path(request.path);
-  if (device && !(*device)->matches(request))
-    return device_error((*device)->name() + " is not the device" + describe(request) +
-                        ". Leave out one of the two.");
-  return device;
-}
-
 Result<void> Device::require_master() const
 {
   if (drmIsMaster(fd()) || drmSetMaster(fd()) == 0)
     return {};
   const int error = errno;
+  if (path_.empty())
+    return device_error(
+        "The descriptor given in fd is not master of " + driver_ +
+            " and cannot become it (SET_MASTER: " + errno_text(error) +
+            "). Another program holds the display: take the descriptor from the session's "
+            "owner (logind's TakeDevice while the session is active, or a DRM lease).",
+        error);
   return device_error("Another program holds the display of " + name_ + " (SET_MASTER: " +
                           errno_text(error) +
                           "). Stop the compositor or other sink that uses it (or switch to a free "
                           "virtual terminal), or pass a descriptor that is master in fd.",
                       error);
+}
+
+bool Device::lease_holds() const
+{
+  if (!lease_)
+    return true;
+  const std::unique_ptr<drmModeObjectListRes, DrmDeleter<drmFree>> objects(drmModeGetLease(fd()));
+  return objects && objects->count > 0;
 }
 
 } // namespace gstdrm::kms

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // One open KMS device node with the client capabilities that atomic KMS needs. Shared by everything
-// that makes objects on it; closed with the last of them. Any thread.
+// that makes objects on it and by every sink of the process that shows on it, since only one
+// descriptor can be master; closed with the last of them. Any thread.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <map>
 #include <string>
+#include <vector>
+
+#include <sys/types.h>
 
 #include <gst/drm/core/frame_layout.hpp>
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/core/unique_fd.hpp>
+
+#include "kms_event_loop.hpp"
+#include "kms_reservation.hpp"
 
 namespace gstdrm::kms {
 
@@ -21,7 +28,10 @@ struct DeviceRequest {
   std::string bus_id;      // "pci:0000:00:02.0"; "0000:00:02.0" is read too
   std::string path;        // "/dev/dri/card1"
   int fd = -1;             // borrowed: dup'ed, so that its master rights are shared
+  std::string lease;       // "HDMI-A-1,DP-1": only these connectors, leased from the device above
 };
+
+class Device;
 
 // GEM handles of imported dma-bufs. The kernel gives the same handle each time the same dma-buf is
 // imported on one open device (drm_prime.c), so handles are counted here and closed once.
@@ -45,11 +55,20 @@ private:
   std::map<BufferIdentity, Entry> entries_;
 };
 
+// What a leased device came from; it stays master, and what was leased stays reserved there.
+struct Lease {
+  std::shared_ptr<Device> lessor;
+  std::vector<Reservation> reservations; // given back before the lessor goes
+  std::string connectors;                // as asked for
+};
+
 class Device {
 public:
+  // One that the process has open already is shared (kms_registry.cpp).
   static Result<std::shared_ptr<Device>> open(const DeviceRequest &request);
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
+  ~Device();
 
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
   // "/dev/dri/card0 (vkms)"
@@ -60,25 +79,36 @@ public:
   [[nodiscard]] bool takes_modifiers() const noexcept { return takes_modifiers_; }
   [[nodiscard]] bool has_writeback() const noexcept { return has_writeback_; }
   [[nodiscard]] HandleTable &handles() noexcept { return handles_; }
+  [[nodiscard]] EventHub &events() noexcept { return events_; }
+  [[nodiscard]] ReservationTable &reservations() noexcept { return reservations_; }
+  [[nodiscard]] dev_t node() const noexcept { return node_; }
+  [[nodiscard]] bool leased() const noexcept { return lease_ != nullptr; }
 
   // Error unless this descriptor may set modes now: it names who else could be in the way.
   Result<void> require_master() const;
+  // false: this is a lease, and its lessor has revoked it.
+  [[nodiscard]] bool lease_holds() const;
 
 private:
+  friend class Registry;
   Device(UniqueFd fd, std::string path, std::string driver);
   static Result<std::shared_ptr<Device>> adopt(UniqueFd fd, const std::string &path);
   static Result<std::shared_ptr<Device>> open_path(const std::string &path);
-  static Result<std::shared_ptr<Device>> search(const DeviceRequest &request);
   Result<void> set_client_caps();
   [[nodiscard]] bool matches(const DeviceRequest &request) const;
 
+  std::unique_ptr<Lease> lease_; // goes after fd_: closing that ends the lease
   UniqueFd fd_;
+  dev_t node_ = 0; // of the device node: st_rdev
+  bool registered_ = false;
   std::string path_;
   std::string driver_;
   std::string name_;
   bool takes_modifiers_ = false;
   bool has_writeback_ = false;
   HandleTable handles_;
+  ReservationTable reservations_;
+  EventHub events_;
 };
 
 } // namespace gstdrm::kms

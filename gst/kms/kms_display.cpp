@@ -2,10 +2,11 @@
 #include "kms_display.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
+#include <cerrno>
 #include <drm_fourcc.h>
 
 #include <gst/drm/core/sync_file.hpp>
@@ -23,7 +24,17 @@ constexpr std::int64_t kDrainTimeout_ns = 2 * kSecond_ns;
 constexpr std::int64_t kCommitTimeout_ns = 10 * kSecond_ns;
 constexpr std::chrono::seconds kWritebackTimeout{10};
 
-SizeLimits size_limits(const Resources &resources, const Connector &connector)
+std::int64_t frame_duration_ns(Rate rate)
+{
+  if (rate.numerator == 0)
+    return 0;
+  return static_cast<std::int64_t>(std::uint64_t{1'000'000'000} * rate.denominator /
+                                   rate.numerator);
+}
+
+} // namespace
+
+SizeLimits Display::size_limits(const Resources &resources, const Connector &connector)
 {
   SizeLimits limits{std::max(resources.min_width, 1U), std::max(resources.min_height, 1U), 0, 0};
   for (const drmModeModeInfo &mode : connector.modes) {
@@ -35,20 +46,25 @@ SizeLimits size_limits(const Resources &resources, const Connector &connector)
   return limits;
 }
 
-std::int64_t frame_duration_ns(Rate rate)
+namespace {
+
+// The one that was chosen, whatever the user left open: it stays with the sink.
+OutputRequest request_of(OutputRequest request, const Output &output)
 {
-  if (rate.numerator == 0)
-    return 0;
-  return static_cast<std::int64_t>(std::uint64_t{1'000'000'000} * rate.denominator /
-                                   rate.numerator);
+  request.connector = output.connector.name;
+  return request;
 }
 
 } // namespace
 
-Display::Display(std::shared_ptr<Device> device, Output output, const Resources &resources,
+Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
                  DisplayListener &listener)
-    : listener_(listener), device_(std::move(device)), offer_(output.formats()),
-      limits_(size_limits(resources, output.connector)), scanout_(device_, std::move(output)),
+    : listener_(listener), device_(std::move(device)), reservation_(std::move(choice.reservation)),
+      output_request_(request_of(request, choice.output)),
+      connector_id_(choice.output.connector.id), offer_(choice.output.formats()),
+      modes_(choice.output.connector.modes),
+      limits_(size_limits(choice.resources, choice.output.connector)),
+      scanout_(device_, std::move(choice.output)),
       queue_(
           scanout_, monotonic_now_ns,
           [this] {
@@ -56,9 +72,10 @@ Display::Display(std::shared_ptr<Device> device, Output output, const Resources 
               loop_->wake();
           },
           [this](const Error &error) {
+            const Error why = explain(error);
             // the streaming thread takes a refusal up with its next frame: upstream may choose again
-            if (!is_refusal(error.sys_errno))
-              listener_.display_failed(error);
+            if (!is_refusal(why.sys_errno) && !is_denied(why))
+              listener_.display_failed(why);
           }),
       cache_(device_), description_(scanout_.describe())
 {
@@ -74,14 +91,11 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
     return device.error();
   if (Result<void> master = (*device)->require_master(); !master)
     return master.error();
-  Result<Resources> resources = read_resources(**device);
-  if (!resources)
-    return resources.error();
-  Result<Output> output = choose_output(*resources, output_request, (*device)->name());
-  if (!output)
-    return output.error();
+  Result<OutputChoice> choice = reserve_output(**device, output_request);
+  if (!choice)
+    return choice.error();
   return std::shared_ptr<Display>(
-      new Display(std::move(*device), std::move(*output), *resources, listener));
+      new Display(std::move(*device), std::move(*choice), output_request, listener));
 }
 
 Display::~Display()
@@ -95,25 +109,55 @@ std::string Display::describe() const
   return description_;
 }
 
+// A commit that fails for want of an object or of master rights, in words.
+Error Display::explain(const Error &error) const
+{
+  if (device_->lease_holds())
+    return error;
+  return device_error("The " + device_->name() +
+                          " was revoked by its owner. Ask for another lease, and start again.",
+                      ENODEV);
+}
+
 Result<void> Display::start()
 {
   queue_.set_flushing(false);
   queue_.reset_counters();
-  Result<std::unique_ptr<EventLoop>> loop = EventLoop::start(device_->fd(), *this);
+  Result<std::unique_ptr<EventHub::Subscription>> loop =
+      device_->events().subscribe(scanout_.output().crtc.id, *this);
   if (!loop)
     return loop.error();
   loop_ = std::move(*loop);
+  unplugged_frames_ = 0;
+  Result<std::unique_ptr<HotplugMonitor>> hotplug = HotplugMonitor::start(device_->node(), *this);
+  if (!hotplug) {
+    loop_.reset();
+    return hotplug.error();
+  }
+  on_hotplug(); // what happened before there was somebody to listen
+  hotplug_ = std::move(*hotplug);
   return {};
+}
+
+FlipQueue::Counters Display::counters() const
+{
+  FlipQueue::Counters counters = queue_.counters();
+  counters.dropped += unplugged_frames_;
+  return counters;
 }
 
 Result<void> Display::stop()
 {
   queue_.set_flushing(true);
   queue_.cancel_capture();
+  hotplug_.reset();
   // a snapshot in progress may wake the loop, so it is waited for before the loop goes
   const std::lock_guard guard(snapshot_lock_);
   loop_.reset();
+  // what was there before cannot come back on a device that is gone
   Result<void> restored = scanout_.restore();
+  if (lost_)
+    restored = {};
   queue_.clear();
   cache_.clear();
   first_pending_ = true;
@@ -183,8 +227,14 @@ Result<Display::Shown> Display::show_first(Frame &frame)
       error = shown.error();
     return shown ? 0 : -EIO;
   });
-  if (ret != 0)
-    return std::move(*error);
+  if (ret != 0) {
+    const Error why = explain(*error);
+    if (is_denied(why))
+      return deny(why);
+    return why;
+  }
+  if (std::exchange(denied_, false))
+    listener_.master_changed({}, true);
   first_pending_ = false;
   FenceRules rules = fence_rules_;
   rules.kernel_waits = rules.kernel_waits && scanout_.waits_for_fences();
@@ -242,6 +292,13 @@ std::optional<Refusal> Display::refusal(const Picture &picture) const
 
 Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
 {
+  if (plug_changed_) {
+    Result<bool> drop = take_up_plug_change();
+    if (!drop)
+      return drop.error();
+    if (*drop)
+      return Shown::Yes;
+  }
   if (first_pending_)
     return show_first(frame);
   switch (queue_.submit(frame, overflow)) {
@@ -252,7 +309,10 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
   case FlipQueue::Outcome::Failed:
     break;
   }
-  if (const std::optional<Error> failure = queue_.failure(); failure && is_refusal(failure->sys_errno)) {
+  const std::optional<Error> failure = queue_.failure();
+  if (failure && is_denied(explain(*failure)))
+    return deny(*failure);
+  if (failure && is_refusal(failure->sys_errno)) {
     queue_.forgive();
     first_pending_ = true; // whatever comes next is tested before it is committed
     return Error{ErrorCode::Unsupported, failure->message, failure->sys_errno};
@@ -323,13 +383,6 @@ void Display::on_flip(std::uint32_t crtc_id, std::uint64_t serial, std::uint32_t
 {
   if (crtc_id == scanout_.output().crtc.id)
     queue_.on_flip(serial, sequence, time_ns);
-}
-
-void Display::on_device_lost(int error) noexcept
-{
-  queue_.abort(device_error(device_->name() + " was lost (" + errno_text(error) +
-                                "). Was the device removed?",
-                            error));
 }
 
 } // namespace gstdrm::kms

@@ -16,10 +16,12 @@
 #include <gst/drm/core/format_set.hpp>
 #include <gst/drm/core/result.hpp>
 
+#include "kms_choice.hpp"
 #include "kms_device.hpp"
 #include "kms_event_loop.hpp"
 #include "kms_flip_queue.hpp"
 #include "kms_framebuffer.hpp"
+#include "kms_hotplug.hpp"
 #include "kms_offer.hpp"
 #include "kms_scanout.hpp"
 
@@ -48,9 +50,21 @@ public:
   virtual void formats_changed() noexcept = 0;
   // A frame was left out since its acquire fence failed or did not signal, on any thread.
   virtual void frame_lost(const Error &error) noexcept { (void)error; }
+  // The display's cable was pulled, or a display plugged in. On any thread, without a lock of the
+  // engine's.
+  virtual void connector_changed(const std::string &connector, bool connected) noexcept
+  {
+    (void)connector, (void)connected;
+  }
+  // Another program is master, so that frames are dropped (`error` says which call told), or this
+  // one is again. By the streaming thread.
+  virtual void master_changed(const Error &error, bool master) noexcept
+  {
+    (void)error, (void)master;
+  }
 };
 
-class Display final : private EventHandler {
+class Display final : private EventHandler, private HotplugHandler {
 public:
   // `listener` outlives the display.
   static Result<std::shared_ptr<Display>> open(const DeviceRequest &device,
@@ -69,7 +83,11 @@ public:
   // What is offered now: the union over the usable planes until one is chosen, then that plane's
   // pairs; without those that were refused.
   [[nodiscard]] FormatSet formats() const { return offer_.formats(); }
-  [[nodiscard]] const SizeLimits &limits() const noexcept { return limits_; }
+  [[nodiscard]] SizeLimits limits() const
+  {
+    const std::lock_guard guard(plug_lock_);
+    return limits_;
+  }
   [[nodiscard]] std::string describe() const;
 
   Result<void> start();
@@ -92,16 +110,25 @@ public:
 
   // What the display scans out next, through the writeback connector. Sleeps.
   Result<Snapshot> snapshot();
-  [[nodiscard]] FlipQueue::Counters counters() const { return queue_.counters(); }
+  [[nodiscard]] FlipQueue::Counters counters() const;
   [[nodiscard]] std::optional<LateFrame> take_late() { return queue_.take_late(); }
 
 private:
-  Display(std::shared_ptr<Device> device, Output output, const Resources &resources,
+  Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
           DisplayListener &listener);
+  static SizeLimits size_limits(const Resources &resources, const Connector &connector);
   Result<Shown> show_first(Frame &frame);
   bool narrow_offer();
   std::optional<Shown> wait_before_mode_set(Frame &frame);
   Result<std::uint32_t> writeback_fourcc() const;
+  [[nodiscard]] Error explain(const Error &error) const;
+  // kms_replug.cpp
+  Result<bool> take_up_plug_change();
+  void turn_off();
+  [[nodiscard]] bool is_denied(const Error &error) const;
+  Shown deny(const Error &error);
+  void on_hotplug() noexcept override;
+  void on_device_removed() noexcept override;
 
   void on_flip(std::uint32_t crtc_id, std::uint64_t serial, std::uint32_t sequence,
                std::int64_t time_ns) noexcept override;
@@ -112,8 +139,21 @@ private:
 
   DisplayListener &listener_;
   std::shared_ptr<Device> device_;
+  Reservation reservation_; // given back when all the rest is
+  const OutputRequest output_request_; // names the connector
+  const std::uint32_t connector_id_;
   FormatOffer offer_;
+
+  mutable std::mutex plug_lock_; // guards the four below; no other lock is taken under it
+  bool connected_ = true;
+  std::vector<drmModeModeInfo> modes_; // of what is connected
   SizeLimits limits_;
+  std::optional<Output> replugged_;       // for the streaming thread to take up
+  std::atomic<bool> plug_changed_{false}; // the streaming thread has to look
+  std::atomic<bool> lost_{false};
+  std::atomic<std::uint64_t> unplugged_frames_{0}; // dropped, as there was nothing to show them on
+  bool denied_ = false;                            // not master now
+
   Scanout scanout_; // by the streaming thread and, under the queue's lock, by whoever commits
   FlipQueue queue_;
   ImportCache cache_;
@@ -129,7 +169,9 @@ private:
   bool can_write_back_ = false;
 
   std::mutex snapshot_lock_; // one snapshot at a time; taken first
-  std::unique_ptr<EventLoop> loop_; // last: its thread uses all the rest
+  // last: their threads use all the rest
+  std::unique_ptr<EventHub::Subscription> loop_;
+  std::unique_ptr<HotplugMonitor> hotplug_;
 };
 
 } // namespace gstdrm::kms

@@ -2,12 +2,10 @@
 #include "kms_event_loop.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 
 #include <cerrno>
 #include <ctime>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <system_error>
 #include <unistd.h>
@@ -22,14 +20,9 @@ constexpr std::uint64_t kWake = 1;
 constexpr std::uint64_t kQuit = std::uint64_t{1} << 32;
 constexpr std::int64_t kNanosecond = 1'000'000'000;
 
-// drmHandleEvent() hands no context of ours to its callbacks: one loop per thread, so this is one per loop
-thread_local EventHandler *current_handler = nullptr;
-
-void page_flip(int, unsigned sequence, unsigned sec, unsigned usec, unsigned crtc_id, void *user_data)
-{
-  const std::int64_t time_ns = std::int64_t{sec} * kNanosecond + std::int64_t{usec} * 1000;
-  current_handler->on_flip(crtc_id, reinterpret_cast<std::uintptr_t>(user_data), sequence, time_ns);
-}
+// drmHandleEvent() hands no context of ours to its callbacks; one loop per thread, so this is one
+// per loop
+thread_local EventLoop *current_loop = nullptr;
 
 } // namespace
 
@@ -40,13 +33,13 @@ std::int64_t monotonic_now_ns() noexcept
   return std::int64_t{now.tv_sec} * kNanosecond + now.tv_nsec;
 }
 
-Result<std::unique_ptr<EventLoop>> EventLoop::start(int drm_fd, EventHandler &handler)
+Result<std::unique_ptr<EventLoop>> EventLoop::start(int drm_fd)
 {
   UniqueFd wake_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   const int error = errno;
   if (!wake_fd)
     return device_error("No event descriptor (" + errno_text(error) + ").", error);
-  std::unique_ptr<EventLoop> loop(new EventLoop(drm_fd, handler, std::move(wake_fd)));
+  std::unique_ptr<EventLoop> loop(new EventLoop(drm_fd, std::move(wake_fd)));
   try {
     loop->thread_ = std::thread([raw = loop.get()] { raw->run(); });
   } catch (const std::system_error &failure) {
@@ -60,7 +53,8 @@ EventLoop::~EventLoop()
 {
   if (!thread_.joinable())
     return;
-  // an eventfd takes 8 bytes at once or, when its counter is full, none: kQuit fits beside any wakes
+  // an eventfd takes 8 bytes at once or, when its counter is full, none: kQuit fits beside any
+  // wakes
   while (write(wake_fd_.get(), &kQuit, sizeof(kQuit)) < 0 && errno == EINTR)
     ;
   thread_.join();
@@ -72,48 +66,143 @@ void EventLoop::wake() noexcept
     ;
 }
 
+void EventLoop::add(std::uint32_t crtc_id, EventHandler &handler)
+{
+  {
+    const std::lock_guard guard(lock_);
+    entries_.push_back({crtc_id, &handler, INT64_MAX, 0});
+  }
+  wake();
+}
+
+void EventLoop::remove(EventHandler &handler)
+{
+  const std::lock_guard guard(lock_);
+  std::erase_if(entries_, [&](const Entry &entry) { return entry.handler == &handler; });
+}
+
+bool EventLoop::empty() const
+{
+  const std::lock_guard guard(lock_);
+  return entries_.empty();
+}
+
+bool EventLoop::dead() const
+{
+  const std::lock_guard guard(lock_);
+  return dead_;
+}
+
+void EventLoop::page_flip(int, unsigned sequence, unsigned sec, unsigned usec, unsigned crtc_id,
+                          void *user_data)
+{
+  const std::int64_t time_ns = std::int64_t{sec} * kNanosecond + std::int64_t{usec} * 1000;
+  const std::lock_guard guard(current_loop->lock_);
+  for (const Entry &entry : current_loop->entries_)
+    if (entry.crtc_id == crtc_id)
+      entry.handler->on_flip(crtc_id, reinterpret_cast<std::uintptr_t>(user_data), sequence,
+                             time_ns);
+}
+
+// Asks every handler what to sleep on; the nearest deadline.
+std::int64_t EventLoop::prepare_sleep()
+{
+  fds_.assign({{drm_fd_, POLLIN, 0}, {wake_fd_.get(), POLLIN, 0}});
+  fences_.clear();
+  const std::lock_guard guard(lock_);
+  std::int64_t nearest = INT64_MAX;
+  for (Entry &entry : entries_) {
+    entry.deadline = entry.handler->next_deadline();
+    nearest = std::min(nearest, entry.deadline);
+    entry.fence = 0;
+    if (std::shared_ptr<const UniqueFd> fence = entry.handler->watched_fence()) {
+      entry.fence = fds_.size();
+      fds_.push_back({fence->get(), POLLIN, 0});
+      fences_.push_back(std::move(fence));
+    }
+  }
+  return nearest;
+}
+
+bool EventLoop::told_to_quit() const
+{
+  std::uint64_t count = 0;
+  return read(wake_fd_.get(), &count, sizeof(count)) == sizeof(count) && count >= kQuit;
+}
+
+// Of whoever's time has come or whose fence has signalled.
+void EventLoop::call_timers()
+{
+  const std::lock_guard guard(lock_);
+  for (const Entry &entry : entries_)
+    if ((entry.fence != 0 && fds_[entry.fence].revents != 0) ||
+        (entry.deadline != INT64_MAX && monotonic_now_ns() >= entry.deadline))
+      entry.handler->on_timer();
+}
+
+void EventLoop::lose(int error)
+{
+  const std::lock_guard guard(lock_);
+  dead_ = true;
+  for (const Entry &entry : entries_)
+    entry.handler->on_device_lost(error);
+}
+
 void EventLoop::run() noexcept
 {
   pthread_setname_np(pthread_self(), "kms-events");
-  current_handler = &handler_;
+  current_loop = this;
   drmEventContext context{};
   context.version = 3; // the first with page_flip_handler2
   context.page_flip_handler2 = page_flip;
 
   while (true) {
-    const std::int64_t deadline = handler_.next_deadline();
-    const std::shared_ptr<const UniqueFd> fence =
-        handler_.watched_fence(); // stays open while asleep
+    const std::int64_t deadline = prepare_sleep();
     timespec timeout{};
     if (deadline != INT64_MAX) {
       const std::int64_t left = std::max<std::int64_t>(deadline - monotonic_now_ns(), 0);
       timeout = {static_cast<time_t>(left / kNanosecond), static_cast<long>(left % kNanosecond)};
     }
-    pollfd fds[] = {{drm_fd_, POLLIN, 0},
-                    {wake_fd_.get(), POLLIN, 0},
-                    {fence ? fence->get() : -1, POLLIN, 0}}; // poll() leaves out what is negative
     const int ready =
-        ppoll(fds, std::size(fds), deadline == INT64_MAX ? nullptr : &timeout, nullptr);
-    if (ready < 0 && errno != EINTR) {
-      handler_.on_device_lost(errno);
-      return;
-    }
-    if (ready < 0)
+        ppoll(fds_.data(), fds_.size(), deadline == INT64_MAX ? nullptr : &timeout, nullptr);
+    const int error = errno;
+    if (ready < 0 && error == EINTR)
       continue;
-    if (fds[1].revents & POLLIN) {
-      std::uint64_t count = 0;
-      if (read(wake_fd_.get(), &count, sizeof(count)) == sizeof(count) && count >= kQuit)
-        return;
-    }
-    if (fds[0].revents & POLLIN) {
-      drmHandleEvent(drm_fd_, &context);
-    } else if (fds[0].revents & (POLLERR | POLLHUP | POLLNVAL)) {
-      handler_.on_device_lost(ENODEV);
+    if (ready < 0)
+      return lose(error);
+    if (fds_[1].revents & POLLIN && told_to_quit())
       return;
-    }
-    if (fds[2].revents != 0 || (deadline != INT64_MAX && monotonic_now_ns() >= deadline))
-      handler_.on_timer();
+    if (fds_[0].revents & POLLIN)
+      drmHandleEvent(drm_fd_, &context);
+    else if (fds_[0].revents & (POLLERR | POLLHUP | POLLNVAL))
+      return lose(ENODEV);
+    if (deadline != INT64_MAX || !fences_.empty())
+      call_timers();
   }
+}
+
+Result<std::unique_ptr<EventHub::Subscription>> EventHub::subscribe(std::uint32_t crtc_id,
+                                                                    EventHandler &handler)
+{
+  const std::lock_guard guard(lock_);
+  if (loop_ && loop_->dead())
+    return device_error("The device was lost: no more events come from it.", ENODEV);
+  if (!loop_) {
+    Result<std::unique_ptr<EventLoop>> loop = EventLoop::start(drm_fd_);
+    if (!loop)
+      return loop.error();
+    loop_ = std::move(*loop);
+  }
+  loop_->add(crtc_id, handler);
+  return std::make_unique<Subscription>(*this, *loop_, handler);
+}
+
+void EventHub::unsubscribe(EventHandler &handler)
+{
+  const std::lock_guard guard(lock_);
+  loop_->remove(handler);
+  if (loop_->empty())
+    loop_.reset();
 }
 
 } // namespace gstdrm::kms

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The thread that reads one device's events, keeps one handler's timer and watches a fence for it.
+// The thread that reads one device's events for everybody who shares the device, keeps their timers
+// and watches a fence for each.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <thread>
+#include <vector>
+
+#include <poll.h>
 
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/core/unique_fd.hpp>
@@ -29,28 +35,89 @@ public:
 // CLOCK_MONOTONIC, which flip events are stamped with (DRM_CAP_TIMESTAMP_MONOTONIC)
 std::int64_t monotonic_now_ns() noexcept;
 
+// Flip events carry the CRTC they belong to (DRM_CAP_CRTC_IN_VBLANK_EVENT), so one reader serves
+// any number of CRTCs. Two readers of one descriptor would take each other's events.
 class EventLoop {
 public:
-  // `drm_fd` is borrowed, `handler` too: both outlive the loop.
-  static Result<std::unique_ptr<EventLoop>> start(int drm_fd, EventHandler &handler);
+  // `drm_fd` is borrowed and outlives the loop.
+  static Result<std::unique_ptr<EventLoop>> start(int drm_fd);
   EventLoop(const EventLoop &) = delete;
   EventLoop &operator=(const EventLoop &) = delete;
   ~EventLoop(); // joins; never from the thread itself
 
+  // `handler` is borrowed until it is removed. One per CRTC.
+  void add(std::uint32_t crtc_id, EventHandler &handler);
+  // When this returns the handler is called no more; never from the thread itself.
+  void remove(EventHandler &handler);
+  [[nodiscard]] bool empty() const;
+  // The thread has ended since the device is gone.
+  [[nodiscard]] bool dead() const;
   // Makes the thread ask next_deadline() and watched_fence() again. Any thread.
   void wake() noexcept;
 
 private:
-  EventLoop(int drm_fd, EventHandler &handler, UniqueFd wake_fd)
-      : drm_fd_(drm_fd), handler_(handler), wake_fd_(std::move(wake_fd))
-  {
-  }
+  struct Entry {
+    std::uint32_t crtc_id = 0;
+    EventHandler *handler = nullptr;
+    std::int64_t deadline = INT64_MAX; // of the sleep that comes or has ended
+    std::size_t fence = 0;             // its place in fds_; 0: none
+  };
+  EventLoop(int drm_fd, UniqueFd wake_fd) : drm_fd_(drm_fd), wake_fd_(std::move(wake_fd)) {}
   void run() noexcept;
+  std::int64_t prepare_sleep();
+  [[nodiscard]] bool told_to_quit() const;
+  void call_timers();
+  void lose(int error);
+  static void page_flip(int fd, unsigned sequence, unsigned sec, unsigned usec, unsigned crtc_id,
+                        void *user_data);
 
   int drm_fd_;
-  EventHandler &handler_;
   UniqueFd wake_fd_; // eventfd: 1 wakes, kQuit ends
+  // Held while handlers are called, which take the locks of their own: taken first. wake() needs
+  // none.
+  mutable std::mutex lock_;
+  std::vector<Entry> entries_;
+  bool dead_ = false;
+  // of the thread alone: what it sleeps on, with the fences, so that they stay open meanwhile
+  std::vector<pollfd> fds_;
+  std::vector<std::shared_ptr<const UniqueFd>> fences_;
   std::thread thread_;
+};
+
+// One process-wide place per device where the loop is started with the first handler and ends with
+// the last.
+class EventHub {
+public:
+  // A handler's place in the loop, given up when destroyed; never on the loop's own thread.
+  class Subscription {
+  public:
+    Subscription(EventHub &hub, EventLoop &loop, EventHandler &handler) noexcept
+        : hub_(hub), loop_(loop), handler_(handler)
+    {
+    }
+    Subscription(const Subscription &) = delete;
+    Subscription &operator=(const Subscription &) = delete;
+    ~Subscription() { hub_.unsubscribe(handler_); }
+    void wake() noexcept { loop_.wake(); }
+
+  private:
+    EventHub &hub_;
+    EventLoop &loop_; // lives as long as somebody is subscribed
+    EventHandler &handler_;
+  };
+
+  explicit EventHub(int drm_fd) noexcept : drm_fd_(drm_fd) {}
+  EventHub(const EventHub &) = delete;
+  EventHub &operator=(const EventHub &) = delete;
+  // `handler` and the hub outlive the subscription.
+  Result<std::unique_ptr<Subscription>> subscribe(std::uint32_t crtc_id, EventHandler &handler);
+
+private:
+  void unsubscribe(EventHandler &handler);
+
+  int drm_fd_;      // borrowed from the Device that owns this
+  std::mutex lock_; // guards loop_; taken before the loop's own
+  std::unique_ptr<EventLoop> loop_;
 };
 
 } // namespace gstdrm::kms

@@ -124,6 +124,12 @@ public:
   // For a mode set, which blocks in the kernel: sleeps until the frame's fence has signalled, in
   // vain for as long as FenceRules say; the fence is then gone. The sleep is one of the `waits`.
   Awaited await_fence(Frame &frame);
+  // Runs it while nobody commits.
+  void exclusively(const std::function<void()> &change)
+  {
+    const std::lock_guard guard(lock_);
+    change();
+  }
   // Sleeps until nothing is in flight or waiting. false: flushing, failed or out of time.
   bool drain(std::int64_t timeout_ns);
   // Drops what is not committed yet.

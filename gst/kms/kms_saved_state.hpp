@@ -22,6 +22,9 @@ public:
   // the output is turned off instead. Error: that failed as well.
   Result<void> restore(const Device &device, const Output &output) const;
 
+  // The output shows nothing. 0 or a negative errno.
+  static int turn_off(const Device &device, const Output &output);
+
 private:
   struct Value {
     std::uint32_t property_id = 0;
@@ -33,7 +36,6 @@ private:
     std::vector<Value> values; // all that says what the plane shows, FB_ID and CRTC_ID included
   };
   int restore_old(const Device &device, const Output &output) const;
-  static int turn_off(const Device &device, const Output &output);
 
   bool crtc_active_ = false;
   std::vector<std::uint8_t> mode_; // contents of the MODE_ID blob: the blob itself dies with the old state

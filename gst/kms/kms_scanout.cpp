@@ -279,6 +279,8 @@ std::vector<Refusal> Scanout::disprove(const Picture &picture, const drmModeMode
 int Scanout::flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
                   std::uint64_t serial)
 {
+  if (!setup_)
+    return -EINVAL; // turned off
   Request request(device_->fd());
   const Plane &plane = *setup_->plane;
   request.set(plane.id, plane.properties, "FB_ID", frame.framebuffer->id());
@@ -296,6 +298,19 @@ int Scanout::flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence
                 reinterpret_cast<std::uintptr_t>(&job->out_fence));
   }
   return request.commit(DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT, serial);
+}
+
+void Scanout::set_output(Output output)
+{
+  setup_.reset(); // points into the old one
+  output_ = std::move(output);
+}
+
+void Scanout::turn_off()
+{
+  setup_.reset();
+  // a driver that does not even do this has nothing on screen to turn off
+  (void)SavedState::turn_off(*device_, output_);
 }
 
 Result<void> Scanout::restore()

@@ -54,6 +54,10 @@ public:
   std::vector<Refusal> disprove(const Picture &picture, const drmModeModeInfo &mode,
                                 const FormatSet &pairs);
 
+  // The same output with what is connected to it now. Nothing may be on screen: turn_off() first.
+  void set_output(Output output);
+  // Nothing is scanned out until the next show_first(). What was there before is still known.
+  void turn_off();
   // Gives the output back as it was before the first show_first().
   Result<void> restore();
 

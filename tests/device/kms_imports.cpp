@@ -71,15 +71,23 @@ GST_START_TEST(test_imports_once_per_dmabuf)
   Sink sink;
   ck_assert(sink.set_caps(dma_drm_caps(row.drm_format, 640, 480)));
   unsigned before = 0;
+  std::array<unsigned, 256> by_number{};
   for (guint i = 0; i < kFrames; i++) {
-    if (i == 2 * kBuffers)
+    if (i == 2 * kBuffers) {
       before = count_drm_ioctls();
+      for (unsigned n = 0; n < by_number.size(); n++)
+        by_number[n] = count_drm_ioctls(n);
+    }
     ck_assert_int_eq(sink.push(wrap(pool[i % kBuffers].get(), row.wrap, allocator.get())), GST_FLOW_OK);
   }
   const unsigned after = count_drm_ioctls();
   sink.eos();
   const double per_frame = static_cast<double>(after - before) / (kFrames - 2 * kBuffers);
-  g_print("# imports %" G_GUINT64_FORMAT ", DRM ioctls per frame %.3f\n", sink.stat("imports"), per_frame);
+  g_print("# imports %" G_GUINT64_FORMAT ", DRM ioctls per frame %.3f:", sink.stat("imports"), per_frame);
+  for (unsigned n = 0; n < by_number.size(); n++)
+    if (const unsigned calls = count_drm_ioctls(n) - by_number[n])
+      g_print(" 0x%02x %u times", n, calls);
+  g_print("\n");
   ck_assert_uint_eq(sink.stat("imports"), kBuffers);
   ck_assert_uint_eq(sink.stat("import-hits"), kFrames - kBuffers);
   ck_assert_uint_eq(sink.stat("shown"), kFrames);

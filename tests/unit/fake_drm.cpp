@@ -654,3 +654,21 @@ int drmModeAtomicCommit(int, drmModeAtomicReqPtr request, std::uint32_t flags, v
   }
   return 0;
 }
+
+// --- leases: this device has one owner only
+
+int drmModeCreateLease(int, const std::uint32_t *, int, int, std::uint32_t *)
+{
+  return -EOPNOTSUPP;
+}
+
+drmModeObjectListPtr drmModeGetLease(int)
+{
+  errno = EOPNOTSUPP;
+  return nullptr;
+}
+
+void drmFree(void *pointer)
+{
+  std::free(pointer);
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The thread that hears of displays plugged in and pulled out, and of the device going away.
+//
+// From the kernel's own uevents (NETLINK_KOBJECT_UEVENT, group 1), which any user receives and
+// which need no udev daemon; udevd would only repeat them later. They do not reach a container with
+// a user namespace of its own (kobject_uevent.c, uevent_net_init()); there the connector is probed
+// every kPollInterval.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include <sys/types.h>
+
+#include <gst/drm/core/result.hpp>
+#include <gst/drm/core/unique_fd.hpp>
+
+namespace gstdrm::kms {
+
+class HotplugHandler {
+public:
+  virtual ~HotplugHandler() = default;
+  // Something about the device's connectors or leases changed, or may have: look.
+  virtual void on_hotplug() noexcept = 0;
+  // The device node is gone; the thread ends.
+  virtual void on_device_removed() noexcept = 0;
+};
+
+// What one uevent says about a device.
+enum class Uevent { Other, Changed, Removed };
+// `text` is "ACTION@DEVPATH", a zero and "KEY=VALUE" strings, each with its zero.
+Uevent read_uevent(const char *text, std::size_t size, dev_t node);
+
+class HotplugMonitor {
+public:
+  static constexpr std::chrono::seconds kPollInterval{2};
+
+  // `node` is the device node's st_rdev; `handler` is borrowed and outlives the monitor.
+  static Result<std::unique_ptr<HotplugMonitor>> start(dev_t node, HotplugHandler &handler);
+  HotplugMonitor(const HotplugMonitor &) = delete;
+  HotplugMonitor &operator=(const HotplugMonitor &) = delete;
+  ~HotplugMonitor(); // joins; never from the thread itself
+
+private:
+  HotplugMonitor(dev_t node, HotplugHandler &handler, UniqueFd quit_fd, UniqueFd uevent_fd)
+      : node_(node), handler_(handler), quit_fd_(std::move(quit_fd)),
+        uevent_fd_(std::move(uevent_fd))
+  {
+  }
+  void run() noexcept;
+  bool read_events();
+  bool poll_device();
+
+  dev_t node_;
+  HotplugHandler &handler_;
+  UniqueFd quit_fd_;   // eventfd
+  UniqueFd uevent_fd_; // empty: poll
+  std::thread thread_;
+};
+
+} // namespace gstdrm::kms

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The cable is pulled and put back while frames come, the device goes away, the display is lent to
+// another master: the stream goes on where it can, and nothing is left behind.
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <xf86drm.h>
+#include <xf86drmMode.h>
+
+#include "configfs_support.hpp"
+#include "kms_support.hpp"
+
+using namespace kmstest;
+
+namespace {
+
+constexpr int kWidth = 640, kHeight = 480;
+constexpr GstClockTime kPatience = 20 * GST_SECOND; // an event comes within milliseconds
+#if defined(__SANITIZE_ADDRESS__)
+constexpr unsigned kCycles = 5;
+#else
+constexpr unsigned kCycles = 20;
+#endif
+
+void start(Sink &sink)
+{
+  ck_assert_msg(sink.set_caps(dma_drm_caps("XR24", kWidth, kHeight)), "%s",
+                sink.next_message(GST_MESSAGE_ERROR).c_str());
+}
+
+GstFlowReturn push(Sink &sink, unsigned seed)
+{
+  const GstVideoInfo info = video_info(plain_caps("BGRx", kWidth, kHeight));
+  return sink.push(to_dmabuf(info, make_noise(info, seed).get(), Shape::Tight).release());
+}
+
+void show_and_check(Sink &sink, unsigned seed)
+{
+  ck_assert_int_eq(push(sink, seed), GST_FLOW_OK);
+  const GstVideoInfo info = video_info(plain_caps("BGRx", kWidth, kHeight));
+  const Owned<GstSample> sample = sink.snapshot();
+  ck_assert_msg(sample != nullptr, "no snapshot: %s",
+                sink.next_message(GST_MESSAGE_WARNING).c_str());
+  const Owned<GstBuffer> picture = make_noise(info, seed);
+  ck_assert_int_eq(
+      largest_difference(sample.get(), reference(info, picture.get(), kWidth, kHeight)), 0);
+}
+
+Owned<GstMessage> wait_for(Sink &sink, GstMessageType types)
+{
+  GstBus *bus = gst_element_get_bus(sink.element());
+  Owned<GstMessage> message(gst_bus_timed_pop_filtered(bus, kPatience, types));
+  gst_object_unref(bus);
+  ck_assert_msg(message != nullptr, "no message came");
+  return message;
+}
+
+void expect_hotplug(Sink &sink, const std::string &connector, bool connected)
+{
+  const Owned<GstMessage> message = wait_for(sink, GST_MESSAGE_ELEMENT);
+  const GstStructure *structure = gst_message_get_structure(message.get());
+  ck_assert_str_eq(gst_structure_get_name(structure), "kms-hotplug");
+  ck_assert_str_eq(gst_structure_get_string(structure, "connector"), connector.c_str());
+  gboolean value = FALSE;
+  ck_assert(gst_structure_get_boolean(structure, "connected", &value));
+  ck_assert_int_eq(value, connected);
+}
+
+// Counts RECONFIGURE events that arrive upstream.
+class Reconfigures {
+public:
+  explicit Reconfigures(Sink &sink)
+  {
+    const Owned<GstPad> pad(gst_element_get_static_pad(sink.element(), "sink"));
+    peer_.reset(gst_pad_get_peer(pad.get()));
+    probe_ = gst_pad_add_probe(
+        peer_.get(), GST_PAD_PROBE_TYPE_EVENT_UPSTREAM,
+        [](GstPad *, GstPadProbeInfo *info, gpointer count) {
+          if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_RECONFIGURE)
+            g_atomic_int_inc(static_cast<gint *>(count));
+          return GST_PAD_PROBE_OK;
+        },
+        &count_, nullptr);
+  }
+  Reconfigures(const Reconfigures &) = delete;
+  Reconfigures &operator=(const Reconfigures &) = delete;
+  ~Reconfigures() { gst_pad_remove_probe(peer_.get(), probe_); }
+  // The event follows the message that the connector has changed.
+  void expect_more_than(int before) const
+  {
+    for (int i = 0; i < 2000 && count() <= before; i++)
+      g_usleep(5000);
+    ck_assert_int_gt(count(), before);
+  }
+  [[nodiscard]] int count() const { return g_atomic_int_get(&count_); }
+
+private:
+  Owned<GstPad> peer_;
+  gulong probe_ = 0;
+  gint count_ = 0;
+};
+
+// CRTCs of a device that are on.
+unsigned active_crtcs(const std::string &path)
+{
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  drmModeRes *resources = drmModeGetResources(fd);
+  unsigned active = 0;
+  for (int i = 0; i < resources->count_crtcs; i++) {
+    drmModeCrtc *crtc = drmModeGetCrtc(fd, resources->crtcs[i]);
+    active += crtc->mode_valid != 0;
+    drmModeFreeCrtc(crtc);
+  }
+  drmModeFreeResources(resources);
+  close(fd);
+  return active;
+}
+
+const std::vector<OutputSpec> kTwo = {{0, false, true}, {1, false, true}};
+
+} // namespace
+
+GST_START_TEST(test_unplug_and_replug)
+{
+  ConfigfsDevice device("two", kTwo);
+  Sink sink(("device=" + device.path() + " connector=" + device.connectors()[0]).c_str());
+  Sink other(("device=" + device.path()).c_str());
+  start(sink);
+  start(other);
+  const Reconfigures reconfigures(sink);
+  show_and_check(sink, 1);
+  show_and_check(other, 2);
+  unsigned before = 0;
+  for (unsigned cycle = 0; cycle < kCycles; cycle++) {
+    device.plug(0, false);
+    expect_hotplug(sink, device.connectors()[0], false);
+    const std::uint64_t dropped = sink.stat("dropped"), shown = sink.stat("shown");
+    for (unsigned i = 0; i < 3; i++)
+      ck_assert_int_eq(push(sink, i), GST_FLOW_OK);
+    ck_assert_uint_eq(sink.stat("dropped"), dropped + 3);
+    ck_assert_uint_le(sink.stat("shown"), shown + 1); // what was in flight
+    ck_assert_uint_eq(sink.stat("held"), 0);
+    ck_assert_uint_eq(active_crtcs(device.path()), 1);
+    show_and_check(other, 50 + cycle);
+
+    const int asked = reconfigures.count();
+    device.plug(0, true);
+    expect_hotplug(sink, device.connectors()[0], true);
+    reconfigures.expect_more_than(asked);
+    show_and_check(sink, 100 + cycle);
+    ck_assert_uint_eq(active_crtcs(device.path()), 2);
+    show_and_check(other, 150 + cycle);
+    if (cycle == 0)
+      before = count_open_fds();
+  }
+  ck_assert_uint_eq(count_open_fds(), before);
+  ck_assert_str_eq(sink.next_message(GST_MESSAGE_ERROR).c_str(), "");
+  ck_assert_str_eq(other.next_message(GST_MESSAGE_ELEMENT).c_str(), "");
+}
+GST_END_TEST
+
+// With another display the stream may take another size.
+GST_START_TEST(test_other_caps_after_replug)
+{
+  ConfigfsDevice device("two", kTwo);
+  Sink sink(("device=" + device.path()).c_str());
+  start(sink);
+  show_and_check(sink, 1);
+  device.plug(0, false);
+  expect_hotplug(sink, device.connectors()[0], false);
+  ck_assert_int_eq(push(sink, 2), GST_FLOW_OK);
+  ck_assert(sink.set_caps(dma_drm_caps("NV12", 1024, 768)));
+  device.plug(0, true);
+  expect_hotplug(sink, device.connectors()[0], true);
+  const GstVideoInfo info = video_info(plain_caps("NV12", 1024, 768));
+  const Owned<GstBuffer> picture = make_noise(info, 3);
+  ck_assert_int_eq(sink.push(to_dmabuf(info, picture.get(), Shape::Tight).release()), GST_FLOW_OK);
+  int width = 0, height = 0;
+  const Owned<GstSample> sample = sink.snapshot();
+  ck_assert(sample != nullptr);
+  ck_assert_int_le(
+      largest_difference(sample.get(), reference(info, picture.get(), 1024, 768), &width, &height),
+      2);
+  ck_assert_int_eq(width, 1024);
+}
+GST_END_TEST
+
+// Pulled while the sink is in READY, and put back while it is in PAUSED.
+GST_START_TEST(test_unplugged_before_start)
+{
+  ConfigfsDevice device("two", kTwo);
+  Sink sink(("device=" + device.path()).c_str());
+  ck_assert(sink.set_state(GST_STATE_READY));
+  device.plug(0, false);
+  start(sink);
+  expect_hotplug(sink, device.connectors()[0], false);
+  ck_assert_int_eq(push(sink, 1), GST_FLOW_OK);
+  device.plug(0, true);
+  expect_hotplug(sink, device.connectors()[0], true);
+  show_and_check(sink, 2);
+  // and stopped while it is pulled out
+  device.plug(0, false);
+  expect_hotplug(sink, device.connectors()[0], false);
+  ck_assert(sink.set_state(GST_STATE_NULL));
+  ck_assert_str_eq(
+      sink.next_message(static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))
+          .c_str(),
+      "");
+}
+GST_END_TEST
+
+// The device goes away between frames (0), and under a frame that waits for its flip (1).
+GST_START_TEST(test_device_vanishes)
+{
+  const unsigned before = count_open_fds();
+  {
+    ConfigfsDevice device("two", kTwo);
+    Sink sink(("device=" + device.path()).c_str()), other(("device=" + device.path()).c_str());
+    start(sink);
+    start(other);
+    show_and_check(sink, 1);
+    show_and_check(other, 2);
+    if (__i__ == 1)
+      for (unsigned i = 0; i < 3; i++)
+        ck_assert_int_eq(push(sink, i), GST_FLOW_OK);
+    device.remove();
+    for (Sink *each : {&sink, &other}) {
+      const Owned<GstMessage> message = wait_for(*each, GST_MESSAGE_ERROR);
+      GError *error = nullptr;
+      gst_message_parse_error(message.get(), &error, nullptr);
+      g_print("# says: %s\n", error->message);
+      ck_assert(strstr(error->message, device.path().c_str()) != nullptr);
+      ck_assert(g_error_matches(error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
+      g_error_free(error);
+      ck_assert_int_eq(push(*each, 9), GST_FLOW_ERROR);
+    }
+    ck_assert(sink.set_state(GST_STATE_NULL));
+    ck_assert(other.set_state(GST_STATE_NULL));
+    ck_assert_str_eq(sink.next_message(GST_MESSAGE_ERROR).c_str(), "");
+    // and it cannot be opened again
+    ck_assert(!sink.set_state(GST_STATE_READY));
+  }
+  ck_assert_uint_eq(count_open_fds(), before);
+}
+GST_END_TEST
+
+// As with a switch of terminals: the descriptor is not master for a while.
+GST_START_TEST(test_master_lost_for_a_while)
+{
+  const ConfigfsDevice device("two", kTwo);
+  const int fd = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
+  {
+    Sink sink(("fd=" + std::to_string(fd)).c_str());
+    start(sink);
+    show_and_check(sink, 1);
+    ck_assert_int_eq(drmDropMaster(fd), 0);
+    for (unsigned i = 0; i < 5; i++)
+      ck_assert_int_eq(push(sink, i), GST_FLOW_OK);
+    const std::string warning = sink.next_message(GST_MESSAGE_WARNING);
+    g_print("# says: %s\n", warning.c_str());
+    ck_assert(warning.find("dropped") != std::string::npos);
+    ck_assert_str_eq(sink.next_message(GST_MESSAGE_WARNING).c_str(), ""); // once
+    ck_assert_uint_ge(sink.stat("dropped"), 4);
+    ck_assert_int_eq(drmSetMaster(fd), 0);
+    show_and_check(sink, 2);
+    show_and_check(sink, 3);
+    ck_assert_str_eq(sink.next_message(GST_MESSAGE_ERROR).c_str(), "");
+  }
+  close(fd);
+}
+GST_END_TEST
+
+static Suite *kms_hotplug_suite(void)
+{
+  Suite *s = suite_create("kms-hotplug");
+  TCase *tc = tcase_create("hotplug");
+  suite_add_tcase(s, tc);
+  tcase_set_timeout(tc, 100);
+  tcase_add_test(tc, test_unplug_and_replug);
+  tcase_add_test(tc, test_other_caps_after_replug);
+  tcase_add_test(tc, test_unplugged_before_start);
+  tcase_add_loop_test(tc, test_device_vanishes, 0, 2);
+  tcase_add_test(tc, test_master_lost_for_a_while);
+  return s;
+}
+
+GST_DRM_CHECK_MAIN(kms_hotplug)

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Several sinks in one process: each its own connector, CRTC and planes over one descriptor, by
+// choice, by name, on a descriptor of the application's and on leases; what is taken is said so.
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <cerrno>
+#include <fcntl.h>
+#include <unistd.h>
+#include <xf86drm.h>
+#include <xf86drmMode.h>
+
+#include "configfs_support.hpp"
+#include "kms_support.hpp"
+
+using namespace kmstest;
+
+namespace {
+
+constexpr int kWidth = 640, kHeight = 480;
+
+// Shows noise of that seed and compares what the display scans out.
+void show_and_check(Sink &sink, unsigned seed)
+{
+  const GstVideoInfo info = video_info(plain_caps("BGRx", kWidth, kHeight));
+  const Owned<GstBuffer> picture = make_noise(info, seed);
+  ck_assert_int_eq(sink.push(to_dmabuf(info, picture.get(), Shape::Tight).release()), GST_FLOW_OK);
+  const Owned<GstSample> sample = sink.snapshot();
+  ck_assert_msg(sample != nullptr, "no snapshot: %s",
+                sink.next_message(GST_MESSAGE_WARNING).c_str());
+  ck_assert_int_eq(
+      largest_difference(sample.get(), reference(info, picture.get(), kWidth, kHeight)), 0);
+}
+
+void start(Sink &sink)
+{
+  ck_assert_msg(sink.set_caps(dma_drm_caps("XR24", kWidth, kHeight)), "%s",
+                sink.next_message(GST_MESSAGE_ERROR).c_str());
+}
+
+void expect_words(const std::string &message, const std::vector<std::string> &words)
+{
+  for (const std::string &word : words)
+    ck_assert_msg(message.find(word) != std::string::npos, "\"%s\" is not in \"%s\"", word.c_str(),
+                  message.c_str());
+}
+
+void expect_refused(const std::string &properties, const std::vector<std::string> &words)
+{
+  Sink sink(properties.c_str());
+  ck_assert_msg(!sink.set_state(GST_STATE_READY), "%s was opened", properties.c_str());
+  expect_words(sink.next_message(GST_MESSAGE_ERROR), words);
+}
+
+const std::vector<OutputSpec> kThree = {{0, false, true}, {1, false, true}, {2, true, true}};
+
+unsigned count_framebuffers(int fd)
+{
+  drmModeRes *resources = drmModeGetResources(fd);
+  const int count = resources->count_fbs; // of this file only
+  drmModeFreeResources(resources);
+  return static_cast<unsigned>(count);
+}
+
+} // namespace
+
+// Left to choose, each sink gets an output of its own; there is none for the fourth.
+GST_START_TEST(test_each_its_own)
+{
+  const ConfigfsDevice device("three", kThree);
+  const std::string properties = "device=" + device.path();
+  const unsigned before = count_open_fds();
+  {
+    std::vector<std::unique_ptr<Sink>> sinks;
+    for (unsigned i = 0; i < 3; i++) {
+      sinks.push_back(std::make_unique<Sink>(properties.c_str()));
+      start(*sinks.back());
+    }
+    expect_refused(properties, {device.path(), "used by another sink"});
+    for (unsigned round = 0; round < 2; round++)
+      for (unsigned i = 0; i < 3; i++)
+        show_and_check(*sinks[i], round * 3 + i);
+    // one leaves, the others go on, and its place is free
+    ck_assert(sinks[1]->set_state(GST_STATE_NULL));
+    show_and_check(*sinks[0], 10);
+    show_and_check(*sinks[2], 11);
+    Sink late(properties.c_str());
+    start(late);
+    show_and_check(late, 12);
+    show_and_check(*sinks[0], 13);
+  }
+  ck_assert_uint_eq(count_open_fds(), before);
+}
+GST_END_TEST
+
+GST_START_TEST(test_taken_by_name)
+{
+  const ConfigfsDevice device("three", kThree);
+  const std::string properties = "device=" + device.path() + " connector=" + device.connectors()[1];
+  Sink sink(properties.c_str());
+  start(sink);
+  show_and_check(sink, 1);
+  expect_refused(properties,
+                 {"Connector " + device.connectors()[1], device.path(), "used by another sink"});
+  Sink other(("device=" + device.path() + " connector=" + device.connectors()[2]).c_str());
+  start(other);
+  show_and_check(other, 2);
+  show_and_check(sink, 3);
+}
+GST_END_TEST
+
+// Two devices with other planes each: the sinks do not hinder each other, and left to choose they
+// take both.
+GST_START_TEST(test_two_devices)
+{
+  const ConfigfsDevice one("one", {{0, false, true}}), two("two", {{3, true, true}});
+  Sink first(("device=" + one.path()).c_str()), second(("device=" + two.path()).c_str());
+  start(first);
+  start(second);
+  for (unsigned i = 0; i < 3; i++) {
+    show_and_check(first, i);
+    show_and_check(second, 100 + i);
+  }
+  Sink third("driver-name=\"\""); // the box's own vkms
+  start(third);
+  show_and_check(third, 7);
+}
+GST_END_TEST
+
+// An application's descriptor, given as it is and as a dup: one DRM client, which stays master
+// throughout.
+GST_START_TEST(test_shared_descriptor)
+{
+  const ConfigfsDevice device("three", kThree);
+  const int fd = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
+  const int twin = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  ck_assert(drmIsMaster(fd));
+  {
+    Sink first(("fd=" + std::to_string(fd)).c_str()),
+        second(("fd=" + std::to_string(twin)).c_str());
+    Sink third(("device=" + device.path()).c_str()); // joins them: the node can have one master
+    start(first);
+    start(second);
+    start(third);
+    show_and_check(first, 1);
+    show_and_check(second, 2);
+    show_and_check(third, 3);
+    ck_assert(first.set_state(GST_STATE_NULL));
+    show_and_check(second, 4);
+    ck_assert(drmIsMaster(fd));
+  }
+  ck_assert(drmIsMaster(fd));
+  ck_assert_uint_eq(count_framebuffers(fd), 0);
+  close(twin);
+  close(fd);
+}
+GST_END_TEST
+
+// A second open file of the same node that is not master.
+GST_START_TEST(test_descriptor_without_master)
+{
+  const ConfigfsDevice device("three", kThree);
+  const int master = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
+  const int fd = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
+  ck_assert(drmIsMaster(master) && !drmIsMaster(fd));
+  expect_refused("fd=" + std::to_string(fd), {"fd is not master", "vkms", "SET_MASTER", "lease"});
+  close(fd);
+  close(master);
+}
+GST_END_TEST
+
+namespace {
+
+std::vector<std::uint32_t> lessees(int fd)
+{
+  drmModeLesseeListRes *list = drmModeListLessees(fd);
+  ck_assert(list != nullptr);
+  std::vector<std::uint32_t> ids(list->lessees, list->lessees + list->count);
+  drmFree(list);
+  return ids;
+}
+
+} // namespace
+
+// Two sinks on one lease of two connectors, made from a descriptor that keeps the third output.
+GST_START_TEST(test_lease)
+{
+  const ConfigfsDevice device("three", kThree);
+  const int fd = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
+  const std::string lease = "fd=" + std::to_string(fd) + " lease=" + device.connectors()[0] + "," +
+                            device.connectors()[2];
+  {
+    Sink first(lease.c_str()), second(lease.c_str()), third(("fd=" + std::to_string(fd)).c_str());
+    start(first);
+    start(second);
+    start(third);
+    ck_assert_uint_eq(lessees(fd).size(), 1);
+    for (unsigned i = 0; i < 2; i++) {
+      show_and_check(first, i);
+      show_and_check(second, 10 + i);
+      show_and_check(third, 20 + i);
+    }
+    expect_refused("fd=" + std::to_string(fd) + " lease=" + device.connectors()[1],
+                   {device.connectors()[1], "used by another sink"});
+  }
+  ck_assert_uint_eq(lessees(fd).size(), 0);
+  expect_refused("fd=" + std::to_string(fd) + " lease=HDMI-A-9",
+                 {"HDMI-A-9", device.connectors()[0]});
+  ck_assert_uint_eq(lessees(fd).size(), 0);
+  close(fd);
+}
+GST_END_TEST
+
+GST_START_TEST(test_lease_revoked)
+{
+  const ConfigfsDevice device("three", kThree);
+  const int fd = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
+  const unsigned before = count_open_fds();
+  {
+    Sink sink(("fd=" + std::to_string(fd) + " lease=" + device.connectors()[1]).c_str());
+    start(sink);
+    show_and_check(sink, 1);
+    const std::vector<std::uint32_t> ids = lessees(fd);
+    ck_assert_uint_eq(ids.size(), 1);
+    ck_assert_int_eq(drmModeRevokeLease(fd, ids[0]), 0);
+    const GstVideoInfo info = video_info(plain_caps("BGRx", kWidth, kHeight));
+    const Owned<GstBuffer> picture = make_noise(info, 1);
+    GstFlowReturn ret = GST_FLOW_OK;
+    for (unsigned i = 0; i < 10 && ret == GST_FLOW_OK; i++)
+      ret = sink.push(to_dmabuf(info, picture.get(), Shape::Tight).release());
+    ck_assert_int_eq(ret, GST_FLOW_ERROR);
+    expect_words(sink.next_message(GST_MESSAGE_ERROR),
+                 {"lease", device.connectors()[1], "revoked"});
+    ck_assert(sink.set_state(GST_STATE_NULL));
+  }
+  ck_assert_uint_eq(count_open_fds(), before);
+  close(fd);
+}
+GST_END_TEST
+
+static Suite *kms_outputs_suite(void)
+{
+  Suite *s = suite_create("kms-outputs");
+  TCase *tc = tcase_create("outputs");
+  suite_add_tcase(s, tc);
+  tcase_set_timeout(tc, 60);
+  tcase_add_test(tc, test_each_its_own);
+  tcase_add_test(tc, test_taken_by_name);
+  tcase_add_test(tc, test_two_devices);
+  tcase_add_test(tc, test_shared_descriptor);
+  tcase_add_test(tc, test_descriptor_without_master);
+  tcase_add_test(tc, test_lease);
+  tcase_add_test(tc, test_lease_revoked);
+  return s;
+}
+
+GST_DRM_CHECK_MAIN(kms_outputs)
