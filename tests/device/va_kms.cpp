@@ -157,4 +157,4 @@ Suite *va_kms_suite()
 
 } // namespace
 
-GST_DRM_CHECK_MAIN(va_kms)
+GST_DRM_VA_CHECK_MAIN(va_kms)

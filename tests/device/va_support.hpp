@@ -21,6 +21,10 @@ namespace vatests {
 // Sets GST_DRM_VA_TEST: for displays opened from now on.
 void set_driver(const std::string &settings);
 
+// The element's template is that of the driver it was registered with, and a sanitized program registers by itself, before
+// any test tells the driver what to do: with one that has everything.
+inline constexpr char kRichestDriver[] = "list-modifiers=1,modifiers=linear:x-tiled:vivante:samsung";
+
 // The driver's counters, shared through a file.
 class Counters {
 public:
@@ -82,3 +86,11 @@ unsigned settled_fds();
 bool settles_at(unsigned fds);
 
 } // namespace vatests
+
+#define GST_DRM_VA_CHECK_MAIN(name)                                                                                    \
+  int main(int argc, char **argv)                                                                                      \
+  {                                                                                                                    \
+    vatests::set_driver(vatests::kRichestDriver);                                                                      \
+    gst_check_init(&argc, &argv);                                                                                      \
+    return gstdrm::test::run_suite(name##_suite());                                                                    \
+  }
