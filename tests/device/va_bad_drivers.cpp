@@ -24,6 +24,7 @@ const BadRow kBad[] = {
     {"lie=short-pitch", "plane 1"},
     {"lie=small-object", "the buffer has 64"},
     {"lie=large-object", "its descriptor has"},
+    {"lie=unsized", ""}, // the descriptor knows its size
     {"lie=many-layers,layers=separate", "layer"},
     {"lie=zero-layers", "0 layers"},
     {"lie=many-planes", "9 planes"},
@@ -35,7 +36,7 @@ const BadRow kBad[] = {
     {"fail=create", "vaCreateSurfaces"},
     {"fail=init", "vaInitialize"},
     {"surfaces=3", "at least 2 are needed"}, // the counter's two pictures take two of them
-    {"surfaces=5", ""}, // fewer than wanted, and that does
+    {"surfaces=5", ""},                      // fewer than wanted, and that does
     {"fail=begin:5", "vaBeginPicture"},
     {"fail=render:5", "vaRenderPicture"},
     {"fail=end:5", "vaEndPicture"},
