@@ -6,15 +6,16 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
+
+#include <gst/drm/drm.h>
+#include <gst/gst.h>
 
 #include "support/check_main.hpp"
 #include "va-driver/counters.hpp"
 #include "va-driver/tiling.hpp"
-
-#include <gst/drm/drm.h>
-#include <gst/gst.h>
 
 namespace vatests {
 
@@ -55,10 +56,16 @@ public:
   [[nodiscard]] GstElement *get(const char *name) const; // borrowed
   // The next message of that type within 5 s; empty: none.
   std::string message(GstMessageType type);
+  // All that were posted until now, however the bus was read.
+  std::vector<std::string> warnings();
   [[nodiscard]] std::uint64_t stat(const char *field) const;
 
 private:
+  static GstBusSyncReply keep_warning(GstBus *bus, GstMessage *message, gpointer self);
+
   GstElement *pipeline_ = nullptr;
+  std::mutex warnings_lock_; // guards warnings_, which streaming threads post
+  std::vector<std::string> warnings_;
 };
 std::string source(const std::string &properties, const std::string &caps, const std::string &sink = "appsink name=sink sync=false");
 std::string dma_caps(const std::string &drm_format, int width, int height);
