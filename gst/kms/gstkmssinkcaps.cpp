@@ -270,6 +270,7 @@ gboolean sink_propose_allocation(GstBaseSink *sink, GstQuery *query)
   state.release_fences = gst_drm_query_has_release_fences(query);
   gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr);
+  gst_drm_query_add_device(query, display->device().fd());
   GstPtr<GstBufferPool> pool;
   guint size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&info.vinfo));
   if (need_pool && !has_dmabuf_feature(caps)) {

@@ -3,10 +3,11 @@
 #include <algorithm>
 
 #include <gst/drm/gstdrmbufferpool.h>
+#include <gst/drm/gstdrmdevicequery.h>
 #include <gst/drm/gstdrmformatset.h>
 
-#include "gstvadmabufsrc-state.hpp"
 #include "gstvadmabufallocator.hpp"
+#include "gstvadmabufsrc-state.hpp"
 
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
 
@@ -133,12 +134,10 @@ bool Source::set_caps(GstCaps *caps)
   return true;
 }
 
-// A consumer may say on which device it imports: `drm-device`, the st_rdev of any of its nodes.
 void Source::compare_devices(GstQuery *query)
 {
-  const GstStructure *structure = gst_query_get_structure(query);
   guint64 other = 0;
-  if (!structure || !gst_structure_get_uint64(structure, "drm-device", &other) || warned_of_device_)
+  if (warned_of_device_ || !gst_drm_query_get_device(query, &other))
     return;
   const auto &display = *device()->display;
   if (is_same_device(other, display.device_number()))

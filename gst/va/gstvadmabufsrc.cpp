@@ -218,6 +218,8 @@ static void add_template(GstElementClass *klass)
   auto device = gstdrm::va::open_first_device();
   if (!device)
     GST_INFO("the template is open: %s", device.error().message.c_str());
+  for (const auto &refused : device ? device->capabilities.refused : std::vector<std::string>())
+    GST_DEBUG("not in the template: %s", refused.c_str());
   const auto caps = gstdrm::va::device_caps(device ? &device->capabilities : nullptr);
   gst_element_class_add_pad_template(klass,
                                      gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps.get()));

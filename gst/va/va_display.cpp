@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -33,6 +34,18 @@ void collect_message(void *user, const char *message)
 }
 
 void drop_message(void * /*user*/, const char * /*message*/) {}
+
+// What is in /dev/dri, in the order of text. By opendir(), as libdrm lists it: mesa-drm-shim stands
+// in for that.
+std::vector<std::string> list_nodes()
+{
+  std::vector<std::string> nodes;
+  const std::unique_ptr<DIR, int (*)(DIR *)> directory(::opendir(kDirectory), ::closedir);
+  while (const dirent *entry = directory ? ::readdir(directory.get()) : nullptr)
+    nodes.push_back(std::string(kDirectory) + "/" + entry->d_name);
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
 
 // The device behind a node, as sysfs has it: the same directory for its card and its render node, on any bus.
 std::filesystem::path sysfs_device(std::uint64_t number)
@@ -102,14 +115,10 @@ Error Display::error(ErrorCode code, const char *call, VAStatus status) const
 
 std::vector<std::string> list_render_nodes()
 {
-  std::vector<std::string> nodes;
-  std::error_code failed;
-  for (const auto &entry : std::filesystem::directory_iterator(kDirectory, failed)) {
-    if (entry.path().filename().string().starts_with("renderD"))
-      nodes.push_back(entry.path().string());
-  }
-  // Numbers are 128 and up: three digits, in the order of text.
-  std::sort(nodes.begin(), nodes.end());
+  // Numbers are 128 and up: three digits, so their order is that of text.
+  auto nodes = list_nodes();
+  std::erase_if(nodes,
+                [](const std::string &node) { return node.find("/renderD") == std::string::npos; });
   return nodes;
 }
 
@@ -123,11 +132,11 @@ bool is_same_device(std::uint64_t a, std::uint64_t b)
 
 std::string device_name(std::uint64_t device_number)
 {
-  std::error_code failed;
-  for (const auto &entry : std::filesystem::directory_iterator(kDirectory, failed)) {
+  for (const auto &node : list_nodes()) {
     struct stat status {};
-    if (::stat(entry.path().c_str(), &status) == 0 && S_ISCHR(status.st_mode) && status.st_rdev == device_number)
-      return entry.path().string();
+    if (::stat(node.c_str(), &status) == 0 && S_ISCHR(status.st_mode) &&
+        status.st_rdev == device_number)
+      return node;
   }
   return std::to_string(major(device_number)) + ":" + std::to_string(minor(device_number));
 }

@@ -135,24 +135,42 @@ void read_attribute(const VASurfaceAttrib &attribute, Capabilities &capabilities
   }
 }
 
-// One small surface, allocated with this list and exported; what came out goes into the set.
-void probe(const std::shared_ptr<Display> &display, const PixelFormat &format,
+struct ProbeSize {
+  std::uint32_t width; // pixels
+  std::uint32_t height;
+};
+constexpr ProbeSize kSmall{64, 64};
+constexpr ProbeSize kPicture{640, 480};
+
+// One surface of that size, allocated with this list and exported; what came out goes into the set.
+// True: it is linear or implicit, which no size changes.
+bool probe(const std::shared_ptr<Display> &display, const PixelFormat &format, ProbeSize size,
            std::span<const std::uint64_t> modifiers, Capabilities &capabilities)
 {
-  constexpr std::uint32_t kSize = 64; // pixels
-  const auto width = std::clamp(kSize, capabilities.min_width, capabilities.max_width);
-  const auto height = std::clamp(kSize, capabilities.min_height, capabilities.max_height);
+  const auto width = std::clamp(size.width, capabilities.min_width, capabilities.max_width);
+  const auto height = std::clamp(size.height, capabilities.min_height, capabilities.max_height);
   auto surface = create_surface(display, format, width, height, modifiers);
   if (!surface) {
     capabilities.refused.push_back(surface.error().message);
-    return;
+    return false;
   }
   auto frame = export_surface(*surface, format, width, height, modifiers);
   if (!frame) {
     capabilities.refused.push_back(frame.error().message);
-    return;
+    return false;
   }
   (void)capabilities.formats.add(frame->format);
+  return frame->format.modifier == kModLinear || frame->format.modifier == kModImplicit;
+}
+
+// What a driver that lists no modifiers makes by itself. Tiles may grow with the picture, and with
+// them the modifier: nouveau's blocks have 8 rows of 8 in 64 lines, and 16 from 65 on, in each
+// plane by itself.
+void probe_own_choice(const std::shared_ptr<Display> &display, const PixelFormat &format,
+                      Capabilities &capabilities)
+{
+  if (!probe(display, format, kSmall, {}, capabilities))
+    (void)probe(display, format, kPicture, {}, capabilities);
 }
 
 } // namespace
@@ -189,12 +207,12 @@ Result<Capabilities> query_capabilities(const std::shared_ptr<Display> &display)
     read_attribute(attribute, capabilities, listed);
   for (const auto *format : listed.formats) {
     for (const std::uint64_t modifier : listed.modifiers)
-      probe(display, *format, {&modifier, 1}, capabilities);
+      (void)probe(display, *format, kSmall, {&modifier, 1}, capabilities);
     if (capabilities.lists_modifiers)
       continue;
-    probe(display, *format, {}, capabilities);
+    probe_own_choice(display, *format, capabilities);
     if (capabilities.takes_modifiers && !capabilities.formats.contains({format->drm_fourcc, kModLinear}))
-      probe(display, *format, std::span(&kModLinear, 1), capabilities);
+      (void)probe(display, *format, kSmall, std::span(&kModLinear, 1), capabilities);
   }
   if (capabilities.formats.empty()) {
     return Error{ErrorCode::Device, display->node() + " (" + display->vendor() + ") exports no surface as DMA buffers: " +

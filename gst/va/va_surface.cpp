@@ -106,7 +106,9 @@ private:
       if (d_.objects[i].size > info->size_bytes)
         return refuse("object " + std::to_string(i) + " is said to have " + std::to_string(d_.objects[i].size) +
                       " bytes, its descriptor has " + std::to_string(info->size_bytes));
-      infos_[i].size_bytes = d_.objects[i].size;
+      // 0: Mesa's nouveau leaves the size out; the descriptor has one all the same.
+      if (d_.objects[i].size > 0)
+        infos_[i].size_bytes = d_.objects[i].size;
     }
     return {};
   }

@@ -10,9 +10,7 @@
 #include <unistd.h>
 #include <xf86drm.h>
 
-#include "config.h"
-#include "support/check_main.hpp"
-#include "support/frames.hpp"
+#include "allocator_kinds.hpp"
 
 namespace {
 
@@ -38,68 +36,6 @@ namespace {
 
 using namespace gstdrm::test;
 using gstdrm::UniqueFd;
-
-struct KindRow {
-  GstDrmAllocatorKind kind;
-  const char *type_name;
-  bool plain_memory;
-};
-
-constexpr KindRow kKinds[] = {
-    {GST_DRM_ALLOCATOR_KIND_UDMABUF, "GstDrmAllocatorUdmabuf", true},
-    {GST_DRM_ALLOCATOR_KIND_DMA_HEAP, "GstDrmAllocatorDmaHeap", true},
-    {GST_DRM_ALLOCATOR_KIND_DUMB, "GstDrmAllocatorDumb", false},
-#if defined(HAVE_GBM)
-    {GST_DRM_ALLOCATOR_KIND_GBM, "GstDrmAllocatorGbm", false},
-#endif
-};
-constexpr int kKindCount = G_N_ELEMENTS(kKinds);
-
-GstDrmAllocator *new_allocator(GstDrmAllocatorKind kind, const char *device = nullptr)
-{
-  GError *error = nullptr;
-  GstDrmAllocator *allocator = gst_drm_allocator_new(kind, device, &error);
-  fail_unless(allocator != nullptr, "%s", error ? error->message : "no error");
-  return allocator;
-}
-
-// The display: the only card here that makes dumb buffers.
-std::string vkms_node()
-{
-  GstDrmAllocator *allocator = new_allocator(GST_DRM_ALLOCATOR_KIND_DUMB);
-  std::string node = gst_drm_allocator_get_device(allocator);
-  gst_object_unref(allocator);
-  return node;
-}
-
-GstDrmAllocator *new_of_row(const KindRow &row)
-{
-  if (row.kind == GST_DRM_ALLOCATOR_KIND_GBM)
-    return new_allocator(row.kind, vkms_node().c_str());
-  return new_allocator(row.kind);
-}
-
-GST_START_TEST(test_frame)
-{
-  const KindRow &kind = kKinds[__i__ / static_cast<int>(G_N_ELEMENTS(kFrameRows))];
-  const FrameRow &row = kFrameRows[__i__ % static_cast<int>(G_N_ELEMENTS(kFrameRows))];
-  GstDrmAllocator *allocator = new_of_row(kind);
-  GstBuffer *buffer = alloc_linear(allocator, row);
-  check_linear_meta(buffer, row);
-  write_frame(buffer, row);
-  check_frame(buffer, row);
-  gst_buffer_unref(buffer);
-  gst_object_unref(allocator);
-}
-GST_END_TEST
-
-GST_START_TEST(test_refused_frame)
-{
-  GstDrmAllocator *allocator = new_of_row(kKinds[__i__ / static_cast<int>(G_N_ELEMENTS(kRefusedFrames))]);
-  check_refused(allocator, kRefusedFrames[__i__ % static_cast<int>(G_N_ELEMENTS(kRefusedFrames))]);
-  gst_object_unref(allocator);
-}
-GST_END_TEST
 
 // A real dma-buf, which fstat and lseek tell from any file, and the type says where from.
 GST_START_TEST(test_is_dmabuf)
@@ -388,13 +324,14 @@ GST_END_TEST
 // The descriptor that was passed in may be closed at once.
 GST_START_TEST(test_fd_stays_the_callers)
 {
-  UniqueFd card(::open(vkms_node().c_str(), O_RDWR | O_CLOEXEC));
+  const std::string node = vkms_node();
+  UniqueFd card(::open(node.c_str(), O_RDWR | O_CLOEXEC));
   GstDrmAllocator *allocator = gst_drm_allocator_new_for_fd(kForFd[__i__], card.get(), nullptr);
   fail_unless(allocator != nullptr);
   fail_unless(::fcntl(card.get(), F_GETFD) >= 0);
   card.reset();
   gst_buffer_unref(alloc_linear(allocator, {"NV12", 640, 480}));
-  fail_unless_equals_string(gst_drm_allocator_get_device(allocator), vkms_node().c_str());
+  fail_unless_equals_string(gst_drm_allocator_get_device(allocator), node.c_str());
   gst_object_unref(allocator);
 }
 GST_END_TEST
@@ -463,8 +400,6 @@ Suite *allocators_suite()
   Suite *suite = suite_create("allocators");
   TCase *tcase = tcase_create("box");
   suite_add_tcase(suite, tcase);
-  tcase_add_loop_test(tcase, test_frame, 0, kKindCount * static_cast<int>(G_N_ELEMENTS(kFrameRows)));
-  tcase_add_loop_test(tcase, test_refused_frame, 0, kKindCount * static_cast<int>(G_N_ELEMENTS(kRefusedFrames)));
   tcase_add_loop_test(tcase, test_is_dmabuf, 0, kKindCount);
   tcase_add_loop_test(tcase, test_maps_are_bracketed, 0, kKindCount);
   tcase_add_loop_test(tcase, test_plain_memory, 0, kKindCount);

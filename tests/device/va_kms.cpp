@@ -138,6 +138,23 @@ GST_START_TEST(test_600_frames_shown)
 }
 GST_END_TEST
 
+// vgem's surfaces on vkms: it works, and it is named.
+GST_START_TEST(test_other_device_is_named)
+{
+  set_driver("formats=NV12");
+  Pipeline pipeline(source("num-buffers=10", dma_caps("NV12", 320, 240),
+                           "kmsdmabufsink name=sink driver-name=vkms sync=false"));
+  fail_unless(pipeline.play());
+  fail_unless(pipeline.message(GST_MESSAGE_EOS) == "eos");
+  const auto warnings = pipeline.warnings();
+  fail_unless_equals_int(static_cast<int>(warnings.size()), 1);
+  fail_unless(warnings[0].find("/dev/dri/renderD128") != std::string::npos, "'%s'",
+              warnings[0].c_str());
+  fail_unless(warnings[0].find("/dev/dri/card1") != std::string::npos, "'%s'", warnings[0].c_str());
+  fail_unless_equals_uint64(pipeline.stat("frames"), 10);
+}
+GST_END_TEST
+
 Suite *va_kms_suite()
 {
   Suite *suite = suite_create("vadmabufsrc on a display");
@@ -150,11 +167,13 @@ Suite *va_kms_suite()
     tcase_add_loop_test(tcase, test_pixels, first_tiled, G_N_ELEMENTS(kRows));
   else
     tcase_add_loop_test(tcase, test_pixels, 0, first_tiled);
-  if (!tiled)
+  if (!tiled) {
     tcase_add_test(tcase, test_600_frames_shown);
+    tcase_add_test(tcase, test_other_device_is_named);
+  }
   return suite;
 }
 
 } // namespace
 
-GST_DRM_CHECK_MAIN(va_kms)
+GST_DRM_VA_CHECK_MAIN(va_kms)

@@ -46,11 +46,17 @@ Pipeline::Pipeline(const std::string &launch)
   GError *error = nullptr;
   pipeline_ = gst_parse_launch(launch.c_str(), &error);
   fail_unless(pipeline_ != nullptr && error == nullptr, "%s: %s", launch.c_str(), error ? error->message : "");
+  GstBus *bus = gst_element_get_bus(pipeline_);
+  gst_bus_set_sync_handler(bus, keep_warning, this, nullptr);
+  gst_object_unref(bus);
 }
 
 Pipeline::~Pipeline()
 {
   stop();
+  GstBus *bus = gst_element_get_bus(pipeline_);
+  gst_bus_set_sync_handler(bus, nullptr, nullptr, nullptr);
+  gst_object_unref(bus);
   gst_object_unref(pipeline_);
 }
 
@@ -89,6 +95,24 @@ GstSample *Pipeline::pull()
   }
   gst_object_unref(bus);
   return sample;
+}
+
+GstBusSyncReply Pipeline::keep_warning(GstBus * /*bus*/, GstMessage *message, gpointer self)
+{
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_WARNING) {
+    g_autoptr(GError) error = nullptr;
+    gst_message_parse_warning(message, &error, nullptr);
+    auto &pipeline = *static_cast<Pipeline *>(self);
+    const std::lock_guard lock(pipeline.warnings_lock_);
+    pipeline.warnings_.emplace_back(error->message);
+  }
+  return GST_BUS_PASS;
+}
+
+std::vector<std::string> Pipeline::warnings()
+{
+  const std::lock_guard lock(warnings_lock_);
+  return warnings_;
 }
 
 std::string Pipeline::message(GstMessageType type)

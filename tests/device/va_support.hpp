@@ -6,20 +6,25 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
+
+#include <gst/drm/drm.h>
+#include <gst/gst.h>
 
 #include "support/check_main.hpp"
 #include "va-driver/counters.hpp"
 #include "va-driver/tiling.hpp"
 
-#include <gst/drm/drm.h>
-#include <gst/gst.h>
-
 namespace vatests {
 
 // Sets GST_DRM_VA_TEST: for displays opened from now on.
 void set_driver(const std::string &settings);
+
+// The element's template is that of the driver it was registered with, and a sanitized program registers by itself, before
+// any test tells the driver what to do: with one that has everything.
+inline constexpr char kRichestDriver[] = "list-modifiers=1,modifiers=linear:x-tiled:vivante:samsung";
 
 // The driver's counters, shared through a file.
 class Counters {
@@ -51,10 +56,16 @@ public:
   [[nodiscard]] GstElement *get(const char *name) const; // borrowed
   // The next message of that type within 5 s; empty: none.
   std::string message(GstMessageType type);
+  // All that were posted until now, however the bus was read.
+  std::vector<std::string> warnings();
   [[nodiscard]] std::uint64_t stat(const char *field) const;
 
 private:
+  static GstBusSyncReply keep_warning(GstBus *bus, GstMessage *message, gpointer self);
+
   GstElement *pipeline_ = nullptr;
+  std::mutex warnings_lock_; // guards warnings_, which streaming threads post
+  std::vector<std::string> warnings_;
 };
 std::string source(const std::string &properties, const std::string &caps, const std::string &sink = "appsink name=sink sync=false");
 std::string dma_caps(const std::string &drm_format, int width, int height);
@@ -82,3 +93,11 @@ unsigned settled_fds();
 bool settles_at(unsigned fds);
 
 } // namespace vatests
+
+#define GST_DRM_VA_CHECK_MAIN(name)                                                                                    \
+  int main(int argc, char **argv)                                                                                      \
+  {                                                                                                                    \
+    vatests::set_driver(vatests::kRichestDriver);                                                                      \
+    gst_check_init(&argc, &argv);                                                                                      \
+    return gstdrm::test::run_suite(name##_suite());                                                                    \
+  }

@@ -182,6 +182,15 @@ class Fences(unittest.TestCase):
             os.fstat(fd)  # add_acquire_fence() took it
 
 
+class Queries(unittest.TestCase):
+    def test_device(self):
+        query = Gst.Query.new_allocation(drm_caps(), False)
+        self.assertEqual(GstDrm.query_get_device(query), (False, 0))
+        with open('/dev/null', 'rb') as node:
+            self.assertTrue(GstDrm.query_add_device(query, node.fileno()))
+            self.assertEqual(GstDrm.query_get_device(query), (True, os.fstat(node.fileno()).st_rdev))
+
+
 class Completeness(unittest.TestCase):
     """What the headers declare is documented and introspectable."""
 

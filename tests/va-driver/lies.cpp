@@ -26,6 +26,10 @@ void lie_about_objects(Lie lie, VADRMPRIMESurfaceDescriptor &d)
   case Lie::InvalidModifier: d.objects[0].drm_format_modifier = DRM_FORMAT_MOD_INVALID; break;
   case Lie::SmallObject: d.objects[0].size = 64; break;
   case Lie::LargeObject: d.objects[0].size += 1U << 20; break;
+  case Lie::Unsized: // as Mesa's nouveau
+    for (auto &object : d.objects)
+      object.size = 0;
+    break;
   case Lie::DeadFd:
     ::close(d.objects[0].fd);
     d.objects[0].fd = -1;

@@ -24,7 +24,7 @@ constexpr std::array kModifiers = {
     NamedModifier{"samsung", DRM_FORMAT_MOD_SAMSUNG_64_32_TILE},
 };
 
-constexpr std::array<std::pair<std::string_view, Lie>, 17> kLies = {{
+constexpr std::array<std::pair<std::string_view, Lie>, 18> kLies = {{
     {"zero-objects", Lie::ZeroObjects},
     {"many-objects", Lie::ManyObjects},
     {"object-index", Lie::ObjectIndex},
@@ -42,6 +42,7 @@ constexpr std::array<std::pair<std::string_view, Lie>, 17> kLies = {{
     {"fourcc", Lie::Fourcc},
     {"size", Lie::Size},
     {"dead-fd", Lie::DeadFd},
+    {"unsized", Lie::Unsized},
 }};
 
 constexpr std::array<std::pair<std::string_view, Memory>, 4> kMemories = {{

@@ -31,6 +31,7 @@ enum class Lie {
   Fourcc,
   Size,
   DeadFd,
+  Unsized,
 };
 
 struct Failure {

@@ -5,6 +5,7 @@
 #include <gst/drm/drm-prelude.h>
 #include <gst/drm/gstdrmallocator.h>
 #include <gst/drm/gstdrmbufferpool.h>
+#include <gst/drm/gstdrmdevicequery.h>
 #include <gst/drm/gstdrmerror.h>
 #include <gst/drm/gstdrmformat.h>
 #include <gst/drm/gstdrmformatset.h>

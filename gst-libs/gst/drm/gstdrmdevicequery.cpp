@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// On which device a consumer imports: said in the allocation query, so that a producer can tell
+// that it draws on another one.
+#include "gstdrmdevicequery.h"
+
+#include <sys/stat.h>
+
+#include "gstdrmsync.h"
+
+namespace {
+
+// Name and field of the parameters (docs/buffers.md).
+constexpr const char *kStructure = "GstDrmDevice";
+constexpr const char *kField = "drm-device";
+
+bool read_device(const GstStructure *params, guint64 *device)
+{
+  return params && gst_structure_has_name(params, kStructure) &&
+         gst_structure_get_uint64(params, kField, device);
+}
+
+} // namespace
+
+/**
+ * gst_drm_query_add_device:
+ * @query: (transfer none): a writable allocation query, in a consumer's answer to it
+ * @device_fd: an open node of the consumer's DRM device, card or render node; not kept
+ *
+ * A consumer says on which device it imports buffers. A producer that draws on another device can
+ * then name the mismatch, instead of a slow or failing import that nobody explains. It says nothing
+ * about whether the import works.
+ *
+ * Adds an entry for #GST_DRM_SYNC_META_API_TYPE with the parameters `GstDrmDevice,
+ * drm-device=(guint64)N`, where N is the `st_rdev` of the node. Nodes of one device have different
+ * numbers: compare them by the directory that
+ * `/sys/dev/char/MAJOR:MINOR/device` leads to.
+ *
+ * Returns: %FALSE when @device_fd is no character device, or an entry is there already; the query
+ * is then as before
+ *
+ * Since: 0.1
+ */
+gboolean gst_drm_query_add_device(GstQuery *query, gint device_fd)
+{
+  g_return_val_if_fail(GST_IS_QUERY(query), FALSE);
+  g_return_val_if_fail(GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION, FALSE);
+
+  struct stat status {};
+  if (::fstat(device_fd, &status) != 0 || !S_ISCHR(status.st_mode) ||
+      gst_drm_query_get_device(query, nullptr))
+    return FALSE;
+  GstStructure *params = gst_structure_new(kStructure, kField, G_TYPE_UINT64,
+                                           static_cast<guint64>(status.st_rdev), nullptr);
+  gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, params);
+  gst_structure_free(params);
+  return TRUE;
+}
+
+/**
+ * gst_drm_query_get_device:
+ * @query: (transfer none): an answered allocation query
+ * @device: (out) (optional): the `st_rdev` of a node of the consumer's device
+ *
+ * Returns: whether the consumer said on which device it imports, with gst_drm_query_add_device()
+ *
+ * Since: 0.1
+ */
+gboolean gst_drm_query_get_device(GstQuery *query, guint64 *device)
+{
+  g_return_val_if_fail(GST_IS_QUERY(query), FALSE);
+  g_return_val_if_fail(GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION, FALSE);
+
+  guint64 number = 0;
+  for (guint i = 0; i < gst_query_get_n_allocation_metas(query); i++) {
+    const GstStructure *params = nullptr;
+    if (gst_query_parse_nth_allocation_meta(query, i, &params) == GST_DRM_SYNC_META_API_TYPE &&
+        read_device(params, &number)) {
+      if (device)
+        *device = number;
+      return TRUE;
+    }
+  }
+  return FALSE;
+}

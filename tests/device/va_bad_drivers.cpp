@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Drivers that lie or fail: an error that says so, and nothing is left open.
+#include "va_support.hpp"
+
+namespace {
+
+using namespace vatests;
+
+struct BadRow {
+  const char *driver;
+  const char *expected; // part of the error; "": the stream plays all the same
+};
+const BadRow kBad[] = {
+    {"lie=zero-objects", "0 objects"},
+    {"lie=many-objects", "7 objects"},
+    {"lie=object-index", "in object 3"},
+    {"lie=offset", "plane 1"},
+    {"lie=offset-overflow", "plane 1"},
+    {"lie=modifier", "no format in common"}, // found out when probed: the pair is never offered
+    {"lie=modifier:2", "not one of the 1"},
+    {"lie=invalid-modifier:2", "not one of the 1"},
+    {"lie=invalid-modifier:4", "not one of the 1"},
+    {"lie=zero-pitch", "pitch of 0"},
+    {"lie=short-pitch", "plane 1"},
+    {"lie=small-object", "the buffer has 64"},
+    {"lie=large-object", "its descriptor has"},
+    {"lie=unsized", ""}, // the descriptor knows its size
+    {"lie=many-layers,layers=separate", "layer"},
+    {"lie=zero-layers", "0 layers"},
+    {"lie=many-planes", "9 planes"},
+    {"lie=fourcc", "was asked for"},
+    {"lie=size", "it says"},
+    {"lie=dead-fd", "object 0"},
+    {"layers=none", "vaExportSurfaceHandle"},
+    {"fail=export", "vaExportSurfaceHandle"},
+    {"fail=create", "vaCreateSurfaces"},
+    {"fail=init", "vaInitialize"},
+    {"surfaces=3", "at least 2 are needed"}, // the counter's two pictures take two of them
+    {"surfaces=5", ""},                      // fewer than wanted, and that does
+    {"fail=begin:5", "vaBeginPicture"},
+    {"fail=render:5", "vaRenderPicture"},
+    {"fail=end:5", "vaEndPicture"},
+    {"fail=buffer:1", "vaCreateBuffer"},
+    {"derive=0,put=0", "vaPutImage"},
+    {"derive=0", ""},
+    {"async=5,fences=0,fail=sync:3", "vaSyncSurface"},
+    {"misspelt=1", "vaInitialize"},
+};
+
+GST_START_TEST(test_bad_driver)
+{
+  const auto &row = kBad[__i__];
+  set_driver("formats=NV12");
+  { // loads what stays loaded
+    Pipeline warm(source("num-buffers=1", dma_caps("NV12", 64, 64)));
+    fail_unless(warm.play());
+    g_autoptr(GstSample) sample = warm.pull();
+    fail_unless(sample != nullptr);
+  }
+  const auto fds = settled_fds();
+  // Nothing in the way between lie and use: the driver offers nothing but NV12.
+  set_driver(std::string("formats=NV12,") + row.driver);
+  {
+    Pipeline pipeline(source("pattern=frame-counter num-buffers=20", dma_caps("NV12", 320, 240)));
+    const bool started = pipeline.play();
+    guint frames = 0;
+    while (GstSample *sample = started ? pipeline.pull() : nullptr) {
+      gst_sample_unref(sample);
+      ++frames;
+    }
+    if (*row.expected != '\0') {
+      const auto error = pipeline.message(GST_MESSAGE_ERROR);
+      fail_unless(error.find(row.expected) != std::string::npos, "%s: got '%s'", row.driver, error.c_str());
+    } else {
+      fail_unless_equals_int(static_cast<int>(frames), 20);
+    }
+  }
+  fail_unless(settles_at(fds), "%s: %u descriptors, there were %u", row.driver, count_fds(), fds);
+}
+GST_END_TEST
+
+GST_START_TEST(test_no_driver_says_what_was_tried)
+{
+  g_setenv("LIBVA_DRIVER_NAME", "there-is-no-such-driver", TRUE);
+  Pipeline pipeline(source("", dma_caps("NV12", 128, 104)));
+  fail_if(pipeline.play());
+  const auto error = pipeline.message(GST_MESSAGE_ERROR);
+  fail_unless(error.find("/dev/dri/renderD128") != std::string::npos, "%s", error.c_str());
+  fail_unless(error.find("vaInitialize") != std::string::npos, "%s", error.c_str());
+}
+GST_END_TEST
+
+GST_START_TEST(test_start_stop_leaks_no_descriptor)
+{
+  set_driver("formats=NV12,objects=2");
+  unsigned fds = 0;
+  for (int i = 0; i < 50; ++i) {
+    {
+      Pipeline pipeline(source("num-buffers=2", dma_caps("NV12", 64, 64)));
+      fail_unless(pipeline.play());
+      g_autoptr(GstSample) sample = pipeline.pull();
+      fail_unless(sample != nullptr);
+    }
+    if (i == 0)
+      fds = settled_fds();
+  }
+  fail_unless(settles_at(fds), "%u descriptors, there were %u", count_fds(), fds);
+}
+GST_END_TEST
+
+Suite *va_bad_drivers_suite()
+{
+  Suite *suite = suite_create("vadmabufsrc and bad drivers");
+  TCase *tcase = tcase_create("general");
+  suite_add_tcase(suite, tcase);
+  tcase_set_timeout(tcase, 120);
+  tcase_add_loop_test(tcase, test_bad_driver, 0, G_N_ELEMENTS(kBad));
+  tcase_add_test(tcase, test_no_driver_says_what_was_tried);
+  tcase_add_test(tcase, test_start_stop_leaks_no_descriptor);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_VA_CHECK_MAIN(va_bad_drivers)
