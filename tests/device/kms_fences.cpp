@@ -195,7 +195,7 @@ GST_START_TEST(test_fence_never_signals)
   if (on_virtual_time())
     ck_assert_uint_le(spent, 60'000'000);
   ck_assert_uint_eq(sink.stat("dropped"), 1);
-  const std::string warning = sink.next_message(GST_MESSAGE_WARNING);
+  const std::string warning = sink.await_message(GST_MESSAGE_WARNING);
   ck_assert_msg(warning.find("0.050 s") != std::string::npos &&
                     warning.find("fence-timeout") != std::string::npos,
                 "%s", warning.c_str());
@@ -221,7 +221,7 @@ GST_START_TEST(test_fence_signals_an_error)
     timeline.destroy();
   }
   wait_until(sink, "fence-errors", 1);
-  ck_assert_str_ne(sink.next_message(GST_MESSAGE_WARNING).c_str(), "");
+  ck_assert_str_ne(sink.await_message(GST_MESSAGE_WARNING).c_str(), "");
   ck_assert_int_eq(sink.push(picture().release()), GST_FLOW_OK);
   wait_until(sink, "shown", 2);
 }

@@ -94,9 +94,11 @@ std::uint64_t Sink::stat(const char *name) const
   return G_VALUE_HOLDS_UINT(value) ? g_value_get_uint(value) : g_value_get_uint64(value);
 }
 
-std::string Sink::next_message(GstMessageType types)
+namespace {
+
+// Of an error, warning or info message; nothing of no message.
+std::string text_of(const Owned<GstMessage> &message)
 {
-  const Owned<GstMessage> message(gst_bus_pop_filtered(bus_, types));
   if (!message)
     return {};
   GError *error = nullptr;
@@ -109,6 +111,18 @@ std::string Sink::next_message(GstMessageType types)
   std::string text = error ? error->message : "?";
   g_clear_error(&error);
   return text;
+}
+
+} // namespace
+
+std::string Sink::next_message(GstMessageType types)
+{
+  return text_of(Owned<GstMessage>(gst_bus_pop_filtered(bus_, types)));
+}
+
+std::string Sink::await_message(GstMessageType types)
+{
+  return text_of(Owned<GstMessage>(gst_bus_timed_pop_filtered(bus_, 10 * GST_SECOND, types)));
 }
 
 std::string dma_drm_caps(const char *drm_format, int width, int height, const char *more)

@@ -47,6 +47,8 @@ public:
   [[nodiscard]] std::uint64_t stat(const char *name) const;
   // Text of the next error or warning on the bus; empty: none.
   [[nodiscard]] std::string next_message(GstMessageType types);
+  // The same, of a thread that counts before it posts: waits for it.
+  [[nodiscard]] std::string await_message(GstMessageType types);
 
 private:
   GstElement *sink_ = nullptr;
