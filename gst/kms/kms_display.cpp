@@ -2,10 +2,11 @@
 #include "kms_display.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
+#include <cerrno>
 #include <drm_fourcc.h>
 
 #include <gst/drm/core/sync_file.hpp>
@@ -93,6 +94,23 @@ std::string Display::describe() const
 {
   const std::lock_guard guard(shown_lock_);
   return description_;
+}
+
+void Display::set_view(const View &view)
+{
+  const std::lock_guard guard(view_lock_);
+  view_changed_ |= view != view_;
+  view_ = view;
+}
+
+// Whether there is another view than the one on screen.
+bool Display::take_view()
+{
+  const std::lock_guard guard(view_lock_);
+  if (!std::exchange(view_changed_, false))
+    return false;
+  scanout_.set_view(view_);
+  return true;
 }
 
 Result<void> Display::start()
@@ -196,6 +214,8 @@ Result<Display::Shown> Display::show_first(Frame &frame)
     shown_mode_ = mode_;
     can_write_back_ = scanout_.can_write_back();
   }
+  shown_view_ = scanout_.view();
+  listener_.picture_placed(scanout_.describe() + ", " + scanout_.describe_placement());
   if (narrow_offer())
     listener_.formats_changed();
   return Shown::Yes;
@@ -240,8 +260,23 @@ std::optional<Refusal> Display::refusal(const Picture &picture) const
   return std::nullopt;
 }
 
+// The stream goes on as it was where the hardware does not do what is wanted.
+Result<Display::Shown> Display::show_view(Frame &frame)
+{
+  first_pending_ = true;
+  Result<Shown> shown = show_first(frame);
+  if (shown || shown.error().code != ErrorCode::Unsupported)
+    return shown;
+  listener_.view_refused(shown.error());
+  scanout_.set_view(shown_view_);
+  return show_first(frame);
+}
+
 Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
 {
+  const bool other_view = take_view();
+  if (other_view && !first_pending_)
+    return show_view(frame);
   if (first_pending_)
     return show_first(frame);
   switch (queue_.submit(frame, overflow)) {
