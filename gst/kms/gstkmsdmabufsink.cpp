@@ -3,9 +3,10 @@
  * SECTION:element-kmsdmabufsink
  * @title: kmsdmabufsink
  *
- * Shows video on a display of this machine through atomic KMS, without a compositor and, for DMA buffers,
- * without a copy. A mode that fits the video is set, a smaller picture is centred; nothing is scaled.
- * What was on the display before comes back when the sink leaves PAUSED.
+ * Shows video on a display of this machine through atomic KMS, without a compositor and, for DMA
+ * buffers, without a copy. A mode that fits the video is set; a picture of another size is scaled
+ * by the display hardware where it can, and centred where it cannot (#GstKmsDmabufSink:fit). What
+ * was on the display before comes back when the sink leaves PAUSED.
  *
  * Memory: DMA buffers are imported once each and shown as they are. A buffer is given back when the
  * flip that replaced it has completed; the sink holds up to four. System memory is copied into
@@ -14,7 +15,7 @@
  *
  * |[
  * gst-launch-1.0 videotestsrc ! kmsdmabufsink driver-name=vkms
- * gst-launch-1.0 filesrc location=clip.mkv ! decodebin ! dmabufupload ! kmsdmabufsink zero-copy=require
+ * gst-launch-1.0 filesrc location=a.mkv ! decodebin ! dmabufupload ! kmsdmabufsink zero-copy=require
  * ]|
  *
  * Since: 0.1
@@ -34,9 +35,16 @@ using gstdrm::SinkState;
 enum { SIGNAL_SNAPSHOT, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
+static void gst_kms_dmabuf_sink_overlay_init(GstVideoOverlayInterface *iface)
+{
+  gstdrm::sink_overlay_init(iface);
+}
+
 G_DEFINE_TYPE_WITH_CODE(GstKmsDmabufSink, gst_kms_dmabuf_sink, GST_TYPE_VIDEO_SINK,
-                        GST_DEBUG_CATEGORY_INIT(gst_kms_dmabuf_sink_debug, "kmsdmabufsink", 0,
-                                                "Atomic KMS video sink"))
+                        G_IMPLEMENT_INTERFACE(GST_TYPE_VIDEO_OVERLAY,
+                                              gst_kms_dmabuf_sink_overlay_init)
+                            GST_DEBUG_CATEGORY_INIT(gst_kms_dmabuf_sink_debug, "kmsdmabufsink", 0,
+                                                    "Atomic KMS video sink"))
 #define parent_class gst_kms_dmabuf_sink_parent_class
 
 // Late by up to two frames at 50 Hz is still worth showing; the base class's default of 5 ms drops frames
@@ -94,12 +102,19 @@ static gboolean open_display(GstKmsDmabufSink *self)
     const std::lock_guard guard(state.lock);
     settings = state.settings;
   }
+  Result<gstdrm::kms::ModeRequest> mode = gstdrm::kms::parse_mode_request(settings.mode);
+  if (!mode) {
+    gstdrm::post_error(GST_ELEMENT(self), mode.error());
+    return FALSE;
+  }
+  settings.output.mode = *mode;
   Result<std::shared_ptr<Display>> display =
       Display::open(settings.device, settings.output, state.listener);
   if (!display) {
     gstdrm::post_error(GST_ELEMENT(self), display.error());
     return FALSE;
   }
+  (*display)->set_view(settings.view);
   GST_INFO_OBJECT(self, "opened %s", (*display)->describe().c_str());
   const std::lock_guard guard(state.lock);
   state.display = std::move(*display);
@@ -131,6 +146,8 @@ static gboolean start_display(GstKmsDmabufSink *self)
   Result<void> started = self->state->get_display()->start();
   if (!started)
     gstdrm::post_error(GST_ELEMENT(self), started.error());
+  const std::lock_guard repeats(self->state->repeat_lock);
+  self->state->may_repeat = started ? true : false;
   return started ? TRUE : FALSE;
 }
 
@@ -138,6 +155,8 @@ static gboolean start_display(GstKmsDmabufSink *self)
 static void stop_display(GstKmsDmabufSink *self)
 {
   SinkState &state = *self->state;
+  const std::lock_guard repeats(state.repeat_lock);
+  state.may_repeat = false;
   if (Result<void> stopped = state.get_display()->stop(); !stopped)
     GST_ELEMENT_WARNING(self, RESOURCE, FAILED, ("%s", stopped.error().message.c_str()),
                         ("errno %d", stopped.error().sys_errno));

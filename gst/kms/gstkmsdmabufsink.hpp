@@ -7,13 +7,13 @@
 #include <mutex>
 #include <string>
 
-#include <gst/gst.h>
-#include <gst/video/gstvideosink.h>
-#include <gst/video/video.h>
-
 #include <gst/drm/drm.h>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmstats-private.hpp>
+#include <gst/gst.h>
+#include <gst/video/gstvideosink.h>
+#include <gst/video/video.h>
+#include <gst/video/videooverlay.h>
 
 #include "kms_display.hpp"
 
@@ -33,6 +33,8 @@ public:
   void frame_lost(const Error &error) noexcept override;
   void connector_changed(const std::string &connector, bool connected) noexcept override;
   void master_changed(const Error &error, bool master) noexcept override;
+  void picture_placed(const std::string &where) noexcept override;
+  void view_refused(const Error &error) noexcept override;
 
 private:
   GstKmsDmabufSink *sink_; // borrowed: the sink owns this
@@ -47,6 +49,8 @@ inline constexpr guint64 kDefaultFenceTimeout = 1 * GST_SECOND;
 struct SinkSettings {
   kms::DeviceRequest device;
   kms::OutputRequest output;
+  std::string mode = "match"; // text of the property; output.mode is what it says
+  kms::View view;
   ZeroCopy zero_copy = ZeroCopy::Prefer;
   SyncMode sync_mode = SyncMode::Auto;
   guint64 fence_timeout = kDefaultFenceTimeout; // ns; 0: none
@@ -58,6 +62,9 @@ struct SinkState {
   SinkListener listener;
   Stats stats;
   std::atomic<guint64> refused_frames{0}; // let go because their pair was refused
+
+  std::mutex repeat_lock;  // a frame is repeated, or the display is stopped; taken first
+  bool may_repeat = false; // under repeat_lock
 
   std::mutex lock; // guards the two below
   SinkSettings settings;
@@ -98,6 +105,11 @@ struct SinkState {
 // gstkmssinkproperties.cpp
 void install_sink_properties(GObjectClass *klass);
 
+// gstkmssinkoverlay.cpp
+void sink_overlay_init(GstVideoOverlayInterface *iface);
+// What the properties say now holds from the next frame on.
+void sink_apply_view(SinkState &state);
+
 // gstkmssinkcaps.cpp
 GstPadTemplate *sink_pad_template();
 GstCaps *sink_get_caps(GstBaseSink *sink, GstCaps *filter);
@@ -116,6 +128,9 @@ GstFlowReturn sink_drop_refused(GstVideoSink *sink);
 
 // gstkmssinkframe.cpp
 GstFlowReturn sink_show_frame(GstVideoSink *sink, GstBuffer *buffer);
+// Shows the last frame once more, where and how the properties say now. Any thread but the
+// streaming one.
+void sink_repeat_frame(GstVideoSink *sink);
 
 // gstkmssinksync.cpp
 void attach_fences(SinkState &state, Display &display, GstBuffer *buffer, const FrameLayout &layout,

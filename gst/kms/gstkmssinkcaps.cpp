@@ -142,7 +142,38 @@ kms::ColorEncoding encoding_of(const GstVideoInfo &vinfo)
   }
 }
 
-kms::Picture picture_of(const GstDrmVideoInfo &info, Format format)
+kms::Chromaticity chromaticity(const GstVideoMasteringDisplayInfoCoordinates &from)
+{
+  return {from.x, from.y}; // both in units of 0.00002
+}
+
+// Only streams that are made for it: the metadata of others means nothing to a display.
+std::optional<kms::HdrMetadata> hdr_of(const GstVideoInfo &vinfo, const GstCaps *caps)
+{
+  kms::HdrMetadata hdr;
+  if (vinfo.colorimetry.transfer == GST_VIDEO_TRANSFER_SMPTE2084)
+    hdr.transfer = kms::TransferFunction::Pq;
+  else if (vinfo.colorimetry.transfer == GST_VIDEO_TRANSFER_ARIB_STD_B67)
+    hdr.transfer = kms::TransferFunction::Hlg;
+  else
+    return std::nullopt;
+  GstVideoMasteringDisplayInfo mastering;
+  if (gst_video_mastering_display_info_from_caps(&mastering, caps)) {
+    for (std::size_t i = 0; i < hdr.primaries.size(); i++)
+      hdr.primaries[i] = chromaticity(mastering.display_primaries[i]);
+    hdr.white_point = chromaticity(mastering.white_point);
+    hdr.max_luminance = mastering.max_display_mastering_luminance; // both in 0.0001 cd/m2
+    hdr.min_luminance = mastering.min_display_mastering_luminance;
+  }
+  GstVideoContentLightLevel light;
+  if (gst_video_content_light_level_from_caps(&light, caps)) {
+    hdr.max_content_light_level = light.max_content_light_level; // both in cd/m2
+    hdr.max_frame_average_light_level = light.max_frame_average_light_level;
+  }
+  return hdr;
+}
+
+kms::Picture picture_of(const GstDrmVideoInfo &info, Format format, const GstCaps *caps)
 {
   const GstVideoInfo &vinfo = info.vinfo;
   kms::Picture picture;
@@ -155,6 +186,11 @@ kms::Picture picture_of(const GstDrmVideoInfo &info, Format format)
   picture.encoding = encoding_of(vinfo);
   picture.range = vinfo.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255 ? kms::ColorRange::Full
                                                                          : kms::ColorRange::Limited;
+  if (GST_VIDEO_INFO_PAR_N(&vinfo) > 0 && GST_VIDEO_INFO_PAR_D(&vinfo) > 0) {
+    picture.par_n = static_cast<std::uint32_t>(GST_VIDEO_INFO_PAR_N(&vinfo));
+    picture.par_d = static_cast<std::uint32_t>(GST_VIDEO_INFO_PAR_D(&vinfo));
+  }
+  picture.hdr = hdr_of(vinfo, caps);
   return picture;
 }
 
@@ -198,7 +234,7 @@ Result<void> apply_caps(GstBaseSink *sink, SinkState &state, Display &display, G
                  "zero-copy=prefer.",
                  0};
   const Format format = engine_format(info, display.formats());
-  const kms::Picture picture = picture_of(info, format);
+  const kms::Picture picture = picture_of(info, format, caps);
   if (Result<void> configured = display.configure(picture); !configured)
     return configured;
   const std::optional<kms::Refusal> refusal = display.refusal(picture);

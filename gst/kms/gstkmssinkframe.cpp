@@ -207,6 +207,32 @@ GstFlowReturn show(GstVideoSink *sink, Display &display, kms::Frame &frame,
 
 } // namespace
 
+void sink_repeat_frame(GstVideoSink *sink)
+{
+  SinkState &state = *GST_KMS_DMABUF_SINK(sink)->state;
+  // held by the streaming thread while it shows a frame, and let go while it waits
+  GST_BASE_SINK_PREROLL_LOCK(sink);
+  {
+    const std::lock_guard repeats(state.repeat_lock);
+    const std::shared_ptr<Display> display = state.get_display();
+    GstSample *last = gst_base_sink_get_last_sample(GST_BASE_SINK(sink));
+    GstCaps *current = gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(sink));
+    if (state.may_repeat && display && last && current && state.refusal.empty() &&
+        gst_caps_is_equal(current, gst_sample_get_caps(last))) {
+      Result<kms::Frame> frame =
+          frame_from_buffer(sink, state, *display, gst_sample_get_buffer(last));
+      Result<Display::Shown> shown = frame
+                                         ? display->show(*frame, kms::FlipQueue::Overflow::Replace)
+                                         : Result<Display::Shown>(frame.error());
+      if (!shown)
+        GST_WARNING_OBJECT(sink, "not repeated: %s", shown.error().message.c_str());
+    }
+    gst_clear_caps(&current);
+    g_clear_pointer(&last, gst_sample_unref);
+  }
+  GST_BASE_SINK_PREROLL_UNLOCK(sink);
+}
+
 GstFlowReturn sink_show_frame(GstVideoSink *sink, GstBuffer *buffer)
 {
   SinkState &state = *GST_KMS_DMABUF_SINK(sink)->state;

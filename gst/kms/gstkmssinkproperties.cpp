@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // kmsdmabufsink: its properties, from GObject to SinkSettings and back.
+#include <bit>
+
 #include "gstkmsdmabufsink.hpp"
 
 #define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
@@ -17,6 +19,11 @@ enum {
   PROP_LEASE,
   PROP_CONNECTOR,
   PROP_PLANE_ID,
+  PROP_MODE,
+  PROP_FIT,
+  PROP_ZPOS,
+  PROP_ROTATION,
+  PROP_RENDER_RECTANGLE,
   PROP_ZERO_COPY,
   PROP_SYNC_MODE,
   PROP_FENCE_TIMEOUT,
@@ -34,8 +41,55 @@ void copy_string(std::string &to, const GValue *value)
   to = text ? text : "";
 }
 
+constexpr std::uint32_t kRotations =
+    DRM_MODE_ROTATE_0 | DRM_MODE_ROTATE_90 | DRM_MODE_ROTATE_180 | DRM_MODE_ROTATE_270;
+
+// Reflections may stand alone.
+void set_rotation(gpointer sink, std::uint32_t &rotation, std::uint32_t value)
+{
+  if (!(value & kRotations))
+    value |= DRM_MODE_ROTATE_0;
+  if (std::has_single_bit(value & kRotations))
+    rotation = value;
+  else
+    GST_ELEMENT_WARNING(
+        sink, RESOURCE, SETTINGS,
+        ("rotation: a picture is turned once. Give one of rotate-0, rotate-90, rotate-180 "
+         "and rotate-270."),
+        ("value 0x%x", value));
+}
+
+// What may change while frames are shown. false: the property is another one.
+bool set_view_property(GObject *object, guint id, const GValue *value)
+{
+  SinkState &state = state_of(object);
+  if (gst_video_overlay_set_property(object, PROP_RENDER_RECTANGLE, id, value))
+    return true;
+  {
+    const std::lock_guard guard(state.lock);
+    kms::View &view = state.settings.view;
+    switch (id) {
+    case PROP_FIT:
+      view.fit = static_cast<kms::Fit>(g_value_get_enum(value));
+      break;
+    case PROP_ZPOS:
+      view.zpos = g_value_get_int(value);
+      break;
+    case PROP_ROTATION:
+      set_rotation(object, view.rotation, g_value_get_flags(value));
+      break;
+    default:
+      return false;
+    }
+  }
+  sink_apply_view(state);
+  return true;
+}
+
 void set_property(GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
+  if (set_view_property(object, id, value))
+    return;
   SinkState &state = state_of(object);
   const std::lock_guard guard(state.lock);
   switch (id) {
@@ -59,6 +113,9 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *ps
     break;
   case PROP_PLANE_ID:
     state.settings.output.plane_id = g_value_get_uint(value);
+    break;
+  case PROP_MODE:
+    copy_string(state.settings.mode, value);
     break;
   case PROP_ZERO_COPY:
     state.settings.zero_copy = static_cast<ZeroCopy>(g_value_get_enum(value));
@@ -134,6 +191,18 @@ void get_property(GObject *object, guint id, GValue *value, GParamSpec *pspec)
   case PROP_PLANE_ID:
     g_value_set_uint(value, state.settings.output.plane_id);
     break;
+  case PROP_MODE:
+    g_value_set_string(value, state.settings.mode.c_str());
+    break;
+  case PROP_FIT:
+    g_value_set_enum(value, static_cast<gint>(state.settings.view.fit));
+    break;
+  case PROP_ZPOS:
+    g_value_set_int(value, state.settings.view.zpos);
+    break;
+  case PROP_ROTATION:
+    g_value_set_flags(value, state.settings.view.rotation);
+    break;
   case PROP_ZERO_COPY:
     g_value_set_enum(value, static_cast<gint>(state.settings.zero_copy));
     break;
@@ -189,6 +258,76 @@ void install_sync_properties(GObjectClass *klass)
           "until it has, the frame waits in the sink and not in the kernel (0: no limit, and "
           "the kernel waits). Read when the sink goes to PAUSED",
           0, G_MAXUINT64, kDefaultFenceTimeout, flags));
+}
+
+GType fit_type()
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(kms::Fit::Contain),
+       "As large as fits, the whole picture; pixel for pixel where the hardware does not scale",
+       "contain"},
+      {static_cast<gint>(kms::Fit::Cover),
+       "Fills the whole area, and crops what hangs over; pixel for pixel where the hardware does "
+       "not scale",
+       "cover"},
+      {static_cast<gint>(kms::Fit::None), "Pixel for pixel, centred; what hangs over is cropped",
+       "none"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstKmsDmabufSinkFit", values);
+  return type;
+}
+
+GType rotation_type()
+{
+  static const GFlagsValue values[] = {
+      {DRM_MODE_ROTATE_0, "As it is", "rotate-0"},
+      {DRM_MODE_ROTATE_90, "90 degrees counter-clockwise", "rotate-90"},
+      {DRM_MODE_ROTATE_180, "180 degrees", "rotate-180"},
+      {DRM_MODE_ROTATE_270, "270 degrees counter-clockwise", "rotate-270"},
+      {DRM_MODE_REFLECT_X, "Left and right swapped, before it is turned", "reflect-x"},
+      {DRM_MODE_REFLECT_Y, "Top and bottom swapped, before it is turned", "reflect-y"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_flags_register_static("GstKmsDmabufSinkRotation", values);
+  return type;
+}
+
+void install_view_properties(GObjectClass *klass)
+{
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_MUTABLE_PLAYING);
+  g_object_class_install_property(
+      klass, PROP_MODE,
+      g_param_spec_string(
+          "mode", "Mode",
+          "Display mode: match (the mode that fits the video's size and rate), preferred (the "
+          "display's own choice), or one of the connector's in pixels and Hz, such as 1920x1080, "
+          "1920x1080@60, 1920x1080@59.94 or 1920x1080i@50 (fields)",
+          "match",
+          static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                   GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property(
+      klass, PROP_FIT,
+      g_param_spec_enum(
+          "fit", "Fit",
+          "How the picture fills the render rectangle, or the mode where there is none", fit_type(),
+          static_cast<gint>(kms::Fit::Contain), flags));
+  g_object_class_install_property(
+      klass, PROP_ZPOS,
+      g_param_spec_int(
+          "zpos", "Z position",
+          "Place of the plane in the stack, larger is nearer to the viewer; planes that cannot "
+          "have it are not used (-1: the driver's)",
+          -1, G_MAXINT, -1, flags));
+  g_object_class_install_property(
+      klass, PROP_ROTATION,
+      g_param_spec_flags(
+          "rotation", "Rotation",
+          "How the display turns the picture, counter-clockwise in degrees, after reflecting it; "
+          "planes that cannot are not used",
+          rotation_type(), DRM_MODE_ROTATE_0, flags));
+  gst_video_overlay_install_properties(klass, PROP_RENDER_RECTANGLE);
 }
 
 void install_device_properties(GObjectClass *klass)
@@ -274,9 +413,10 @@ void install_sink_properties(GObjectClass *klass)
   klass->get_property = get_property;
   install_device_properties(klass);
   install_sync_properties(klass);
+  install_view_properties(klass);
   install_other_properties(klass);
-  gst_type_mark_as_plugin_api(zero_copy_type(), static_cast<GstPluginAPIFlags>(0));
-  gst_type_mark_as_plugin_api(sync_mode_type(), static_cast<GstPluginAPIFlags>(0));
+  for (const GType type : {zero_copy_type(), sync_mode_type(), fit_type(), rotation_type()})
+    gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
 }
 
 } // namespace gstdrm

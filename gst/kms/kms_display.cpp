@@ -119,6 +119,23 @@ Error Display::explain(const Error &error) const
                       ENODEV);
 }
 
+void Display::set_view(const View &view)
+{
+  const std::lock_guard guard(view_lock_);
+  view_changed_ |= view != view_;
+  view_ = view;
+}
+
+// Whether there is another view than the one on screen.
+bool Display::take_view()
+{
+  const std::lock_guard guard(view_lock_);
+  if (!std::exchange(view_changed_, false))
+    return false;
+  scanout_.set_view(view_);
+  return true;
+}
+
 Result<void> Display::start()
 {
   queue_.set_flushing(false);
@@ -246,6 +263,8 @@ Result<Display::Shown> Display::show_first(Frame &frame)
     shown_mode_ = mode_;
     can_write_back_ = scanout_.can_write_back();
   }
+  shown_view_ = scanout_.view();
+  listener_.picture_placed(scanout_.describe() + ", " + scanout_.describe_placement());
   if (narrow_offer())
     listener_.formats_changed();
   return Shown::Yes;
@@ -290,6 +309,18 @@ std::optional<Refusal> Display::refusal(const Picture &picture) const
   return std::nullopt;
 }
 
+// The stream goes on as it was where the hardware does not do what is wanted.
+Result<Display::Shown> Display::show_view(Frame &frame)
+{
+  first_pending_ = true;
+  Result<Shown> shown = show_first(frame);
+  if (shown || shown.error().code != ErrorCode::Unsupported)
+    return shown;
+  listener_.view_refused(shown.error());
+  scanout_.set_view(shown_view_);
+  return show_first(frame);
+}
+
 Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
 {
   if (plug_changed_) {
@@ -299,6 +330,9 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
     if (*drop)
       return Shown::Yes;
   }
+  const bool other_view = take_view();
+  if (other_view && !first_pending_)
+    return show_view(frame);
   if (first_pending_)
     return show_first(frame);
   switch (queue_.submit(frame, overflow)) {

@@ -62,6 +62,10 @@ public:
   {
     (void)error, (void)master;
   }
+  // By the thread that calls show(): where the picture is now, and why it is not scaled.
+  virtual void picture_placed(const std::string & /*where*/) noexcept {}
+  // A new view cannot be had; the old one stays. By the thread that calls show().
+  virtual void view_refused(const Error & /*error*/) noexcept {}
 };
 
 class Display final : private EventHandler, private HotplugHandler {
@@ -94,6 +98,9 @@ public:
   // Puts the display back as it was and releases every frame. Error: the display could not be put back.
   Result<void> stop();
 
+  // How the viewer wants the picture: from the next frame on, without a mode set. Any thread.
+  void set_view(const View &view);
+
   // What comes next. Touches no hardware: the first frame does.
   Result<void> configure(const Picture &picture);
   // Before the first frame. IN_FENCE_FD is used where the plane has it and the rules want it.
@@ -118,8 +125,10 @@ private:
           DisplayListener &listener);
   static SizeLimits size_limits(const Resources &resources, const Connector &connector);
   Result<Shown> show_first(Frame &frame);
+  Result<Shown> show_view(Frame &frame);
   bool narrow_offer();
   std::optional<Shown> wait_before_mode_set(Frame &frame);
+  bool take_view();
   Result<std::uint32_t> writeback_fourcc() const;
   [[nodiscard]] Error explain(const Error &error) const;
   // kms_replug.cpp
@@ -162,6 +171,11 @@ private:
   bool first_pending_ = true; // picture_ has not been shown yet
   std::string proved_for_;    // what the pairs of formats() were test-committed for last
   FenceRules fence_rules_;
+
+  std::mutex view_lock_; // guards the two below it; taken last
+  View view_;
+  bool view_changed_ = false;
+  View shown_view_; // of the streaming thread: what is on screen
 
   mutable std::mutex shown_lock_; // guards the three below; taken last
   std::string description_;

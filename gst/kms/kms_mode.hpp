@@ -10,6 +10,8 @@
 
 #include <xf86drmMode.h>
 
+#include <gst/drm/core/result.hpp>
+
 namespace gstdrm::kms {
 
 // pictures per second as a fraction; 0/1: variable
@@ -35,5 +37,29 @@ double refresh_mismatch(const drmModeModeInfo &mode, Rate video);
 // every mode.
 std::optional<std::size_t> choose_mode(std::span<const drmModeModeInfo> modes, std::uint32_t width,
                                        std::uint32_t height, Rate video);
+
+// Which mode the user asks for.
+struct ModeRequest {
+  enum class Kind {
+    Match,     // choose_mode()
+    Preferred, // the display's own choice
+    Exact,     // the fields below
+  };
+  Kind kind = Kind::Match;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  bool interlaced = false;
+  double refresh_hz = 0;        // 0: any
+  double refresh_tolerance = 0; // in Hz
+};
+
+// "match" (and ""), "preferred", "1920x1080", "1920x1080@60", "1920x1080@59.94", "1920x1080i@50":
+// pictures per second, fields where interlaced. A whole number stands for what rounds to it.
+Result<ModeRequest> parse_mode_request(const std::string &text);
+
+// Index of the mode asked for; Exact: of that size and kind the one nearest to the refresh, else to
+// the video's rate. Error: there is none, and which there are.
+Result<std::size_t> select_mode(std::span<const drmModeModeInfo> modes, const ModeRequest &request,
+                                std::uint32_t width, std::uint32_t height, Rate video);
 
 } // namespace gstdrm::kms

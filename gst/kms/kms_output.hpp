@@ -14,6 +14,7 @@
 #include <gst/drm/core/result.hpp>
 
 #include "kms_device.hpp"
+#include "kms_mode.hpp"
 #include "kms_properties.hpp"
 
 namespace gstdrm::kms {
@@ -58,6 +59,7 @@ Result<Resources> read_resources(const Device &device);
 struct OutputRequest {
   std::string connector;      // name or number; empty: the first that is connected
   std::uint32_t plane_id = 0; // 0: any
+  ModeRequest mode;
 };
 
 // What one sink drives.
@@ -67,6 +69,7 @@ struct Output {
   std::vector<Plane> planes;           // candidates for the picture, best first
   std::vector<Plane> crtc_planes;      // every plane that this CRTC can take: turned off where not used
   std::optional<Connector> writeback;  // shows what the CRTC scanned out
+  ModeRequest mode_request;
 
   // Union over the candidates.
   [[nodiscard]] FormatSet formats() const;

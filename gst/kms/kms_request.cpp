@@ -44,14 +44,21 @@ void Request::set_plane(const Plane &plane, std::uint32_t crtc_id, const PlaneSe
   const PropertySet &p = plane.properties;
   set(plane.id, p, "FB_ID", setup.framebuffer_id);
   set(plane.id, p, "CRTC_ID", crtc_id);
-  set(plane.id, p, "SRC_X", 0);
-  set(plane.id, p, "SRC_Y", 0);
-  set(plane.id, p, "SRC_W", std::uint64_t{setup.width} << 16);
-  set(plane.id, p, "SRC_H", std::uint64_t{setup.height} << 16);
-  set(plane.id, p, "CRTC_X", static_cast<std::uint64_t>(std::int64_t{setup.x}));
-  set(plane.id, p, "CRTC_Y", static_cast<std::uint64_t>(std::int64_t{setup.y}));
-  set(plane.id, p, "CRTC_W", setup.width);
-  set(plane.id, p, "CRTC_H", setup.height);
+  const Rectangle &from = setup.source, &to = setup.destination;
+  set(plane.id, p, "SRC_X", static_cast<std::uint64_t>(from.x) << 16);
+  set(plane.id, p, "SRC_Y", static_cast<std::uint64_t>(from.y) << 16);
+  set(plane.id, p, "SRC_W", std::uint64_t{from.width} << 16);
+  set(plane.id, p, "SRC_H", std::uint64_t{from.height} << 16);
+  set(plane.id, p, "CRTC_X", static_cast<std::uint64_t>(std::int64_t{to.x}));
+  set(plane.id, p, "CRTC_Y", static_cast<std::uint64_t>(std::int64_t{to.y}));
+  set(plane.id, p, "CRTC_W", to.width);
+  set(plane.id, p, "CRTC_H", to.height);
+  // the console may have left the plane turned
+  if (const Property *rotation = find(p, "rotation"))
+    set(plane.id, rotation->id, setup.rotation);
+  if (const Property *zpos = find(p, "zpos");
+      zpos && setup.zpos >= 0 && !(zpos->flags & DRM_MODE_PROP_IMMUTABLE))
+    set(plane.id, zpos->id, static_cast<std::uint64_t>(setup.zpos));
   // optional: a driver has only the values that its hardware can do
   if (const Property *encoding = find(p, "COLOR_ENCODING"))
     if (const auto value = encoding->enum_value(encoding_name(setup.encoding)))

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kms_geometry.hpp"
 #include "kms_objects.hpp"
 #include "kms_output.hpp"
 
@@ -12,13 +13,14 @@ namespace gstdrm::kms {
 enum class ColorEncoding { Bt601, Bt709, Bt2020 };
 enum class ColorRange { Limited, Full };
 
-// A rectangle of a framebuffer, shown unscaled. SRC_* of the kernel are 16.16 fixed point, CRTC_* pixels.
+// A rectangle of a framebuffer and where it goes. SRC_* of the kernel are 16.16 fixed point, CRTC_*
+// pixels.
 struct PlaneSetup {
   std::uint32_t framebuffer_id = 0;
-  std::uint32_t width = 0;
-  std::uint32_t height = 0;
-  std::int32_t x = 0; // on the CRTC
-  std::int32_t y = 0;
+  Rectangle source;
+  Rectangle destination;                         // on the CRTC
+  std::uint32_t rotation = DRM_MODE_ROTATE_0;    // DRM_MODE_ROTATE_* and DRM_MODE_REFLECT_*
+  int zpos = -1;                                 // -1: what the driver has
   ColorEncoding encoding = ColorEncoding::Bt601; // for YCbCr formats
   ColorRange range = ColorRange::Limited;
 };

@@ -9,9 +9,9 @@ namespace gstdrm::kms {
 
 namespace {
 
-constexpr std::array kPlaneProperties = {"FB_ID",  "CRTC_ID", "SRC_X",  "SRC_Y",          "SRC_W",
-                                         "SRC_H",  "CRTC_X",  "CRTC_Y", "CRTC_W",         "CRTC_H",
-                                         "rotation", "COLOR_ENCODING", "COLOR_RANGE"};
+constexpr std::array kPlaneProperties = {
+    "FB_ID",  "CRTC_ID", "SRC_X",  "SRC_Y",    "SRC_W", "SRC_H",          "CRTC_X",
+    "CRTC_Y", "CRTC_W",  "CRTC_H", "rotation", "zpos",  "COLOR_ENCODING", "COLOR_RANGE"};
 
 // A plane that serves another CRTC is not ours to touch.
 bool is_ours(std::uint64_t user_crtc, const Output &output)
@@ -39,6 +39,14 @@ Result<SavedState> SavedState::capture(const Device &device, const Output &outpu
   if (!connector)
     return connector.error();
   state.connector_crtc_ = property_value(*connector, "CRTC_ID");
+  state.colorspace_ = property_value(*connector, "Colorspace");
+  if (const auto blob_id =
+          static_cast<std::uint32_t>(property_value(*connector, "HDR_OUTPUT_METADATA"))) {
+    Result<std::vector<std::uint8_t>> hdr = read_blob(device.fd(), blob_id);
+    if (!hdr)
+      return hdr.error();
+    state.hdr_ = std::move(*hdr);
+  }
   if (output.writeback) {
     Result<PropertySet> writeback = reader.read(output.writeback->id, DRM_MODE_OBJECT_CONNECTOR);
     if (!writeback)
@@ -69,6 +77,17 @@ int SavedState::restore_old(const Device &device, const Output &output) const
       return -blob.error().sys_errno;
     mode = std::move(*blob);
   }
+  PropertyBlob hdr;
+  if (!hdr_.empty()) {
+    Result<PropertyBlob> blob = PropertyBlob::create(device.fd(), hdr_.data(), hdr_.size());
+    if (!blob)
+      return -blob.error().sys_errno;
+    hdr = std::move(*blob);
+  }
+  if (const Property *property = find(output.connector.properties, "HDR_OUTPUT_METADATA"))
+    request.set(output.connector.id, property->id, hdr.id());
+  if (const Property *property = find(output.connector.properties, "Colorspace"))
+    request.set(output.connector.id, property->id, colorspace_);
   request.set(output.crtc.id, output.crtc.properties, "MODE_ID", mode.id());
   request.set(output.crtc.id, output.crtc.properties, "ACTIVE", crtc_active_ ? 1 : 0);
   request.set(output.connector.id, output.connector.properties, "CRTC_ID", connector_crtc_);

@@ -40,6 +40,8 @@ private:
   bool crtc_active_ = false;
   std::vector<std::uint8_t> mode_; // contents of the MODE_ID blob: the blob itself dies with the old state
   std::uint64_t connector_crtc_ = 0;
+  std::vector<std::uint8_t> hdr_; // contents of the HDR_OUTPUT_METADATA blob
+  std::uint64_t colorspace_ = 0;
   std::uint64_t writeback_crtc_ = 0;
   std::vector<SavedPlane> planes_;
 };

@@ -4,15 +4,19 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <gst/drm/core/format.hpp>
 #include <gst/drm/core/result.hpp>
 
 #include "kms_dumb.hpp"
 #include "kms_flip_queue.hpp"
+#include "kms_geometry.hpp"
+#include "kms_hdr.hpp"
 #include "kms_mode.hpp"
 #include "kms_offer.hpp"
 #include "kms_output.hpp"
@@ -29,6 +33,19 @@ struct Picture {
   Rate rate;
   ColorEncoding encoding = ColorEncoding::Bt601;
   ColorRange range = ColorRange::Limited;
+  std::uint32_t par_n = 1; // pixel aspect ratio, width to height
+  std::uint32_t par_d = 1;
+  std::optional<HdrMetadata> hdr; // told to the display, where the connector can
+};
+
+// How the viewer wants it.
+struct View {
+  Fit fit = Fit::Contain;
+  std::uint32_t rotation =
+      DRM_MODE_ROTATE_0;         // DRM_MODE_ROTATE_* and DRM_MODE_REFLECT_*, counter-clockwise
+  int zpos = -1;                 // of the plane; -1: what the driver has
+  std::optional<Rectangle> area; // of the mode, in its pixels; nothing: all of it
+  friend bool operator==(const View &, const View &) = default;
 };
 
 class Scanout : public FlipTarget {
@@ -38,12 +55,16 @@ public:
   {
   }
 
+  // What candidates are tried with from now on; what is shown stays until the next show_first().
+  void set_view(const View &view) { view_ = view; }
+  [[nodiscard]] const View &view() const noexcept { return view_; }
   // Error: no candidate plane has the format, or no mode holds the size. Touches nothing.
   [[nodiscard]] Result<drmModeModeInfo> check(const Picture &picture) const;
 
-  // Looks for a plane that takes the picture in a test commit, then commits for real, with a mode set
-  // where one is needed. Returns the error with one line per attempt; `sys_errno` is the last one's.
-  // ErrorCode::Unsupported: the device does not do this, so another format, size or plane may do.
+  // Looks for a plane that takes the picture in a test commit, then commits for real, with a mode
+  // set where one is needed. Returns the error with one line per plane; `sys_errno` is the last
+  // attempt's. ErrorCode::Unsupported: the device does not do this, so another format, size or
+  // plane may do.
   Result<void> show_first(const Picture &picture, const drmModeModeInfo &mode, const Frame &frame,
                           std::uint64_t serial);
   int flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
@@ -70,6 +91,8 @@ public:
   [[nodiscard]] bool can_write_back() const noexcept { return setup_ && setup_->writeback; }
   // "plane 31 of /dev/dri/card0 (vkms), Virtual-1, 640x480@59.940"
   [[nodiscard]] std::string describe() const;
+  // "320x240 at 160,120, not scaled: EINVAL"
+  [[nodiscard]] std::string describe_placement() const;
 
 private:
   // How the hardware is used: what a test commit accepted.
@@ -79,22 +102,42 @@ private:
     const Plane *background = nullptr; // a black primary plane under an overlay
     bool writeback = false;            // the writeback connector is attached
     PlaneSetup rectangle;
+    std::uint32_t width = 0; // of the picture
+    std::uint32_t height = 0;
+    bool scaled = false;
+    std::optional<HdrMetadata> hdr;
   };
-  std::vector<Setup> candidates(const Picture &picture, const drmModeModeInfo &mode) const;
-  Result<void> prepare(const drmModeModeInfo &mode);
+  // What became of a plane's attempts: 0, untried, or the errno of the last one.
+  struct Attempts {
+    int scaled = 0;
+    int unscaled = 0;
+  };
+  [[nodiscard]] std::vector<Setup> candidates(const Picture &picture,
+                                              const drmModeModeInfo &mode) const;
+  [[nodiscard]] std::vector<Placement> placements(const Picture &picture,
+                                                  const drmModeModeInfo &mode) const;
+  // Why the plane is no candidate; empty: it is one.
+  [[nodiscard]] std::string unfit(const Plane &plane, Format format) const;
+  [[nodiscard]] std::string explain(Format format,
+                                    const std::map<std::uint32_t, Attempts> &attempts) const;
+  Result<void> prepare(const Picture &picture, const drmModeModeInfo &mode);
+  void set_connector(Request &request, const Setup &setup, bool with_mode_set) const;
   int test(const Picture &picture, const drmModeModeInfo &mode, std::uint32_t framebuffer_id) const;
   int commit(const Setup &setup, std::uint32_t framebuffer_id, std::uint32_t flags,
              std::uint64_t serial) const;
   int show(const Setup &setup, const Frame &frame, std::uint64_t serial, bool with_mode_set);
   [[nodiscard]] bool needs_mode_set(const Setup &setup) const;
-  [[nodiscard]] std::string describe_attempt(const Setup &setup, int ret) const;
 
   std::shared_ptr<Device> device_;
   Output output_;
   std::optional<SavedState> saved_;
   std::optional<Setup> setup_;
+  View view_;
+  int scaling_refused_ = 0; // why setup_ is not scaled, although it should be; an errno
   PropertyBlob mode_blob_;
   drmModeModeInfo blob_mode_{}; // what it holds
+  PropertyBlob hdr_blob_;
+  std::optional<HdrMetadata> blob_hdr_;    // what it holds
   std::unique_ptr<DumbBuffer> background_; // of the mode's size
 };
 

@@ -160,4 +160,11 @@ unsigned count_framebuffers()
   return count;
 }
 
+bool framebuffers_settle_at(unsigned count)
+{
+  for (int i = 0; i < 500 && count_framebuffers() != count; i++)
+    g_usleep(10'000);
+  return count_framebuffers() == count;
+}
+
 } // namespace kmswatch

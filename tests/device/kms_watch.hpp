@@ -56,5 +56,7 @@ guint32 pixel(GstSample *sample, int x, int y);
 bool write_file(const char *path, const char *text);
 // Framebuffers that all clients of all cards have, as debugfs says.
 unsigned count_framebuffers();
+// The kernel lets go of the last ones when its own work on the last commit is done.
+bool framebuffers_settle_at(unsigned count);
 
 } // namespace kmswatch

@@ -62,6 +62,7 @@ const std::vector<std::pair<std::uint32_t, std::vector<PropertySpec>>> &objects(
       {"IN_FORMATS", DRM_MODE_PROP_BLOB, kInFormatsBlob},
       {"COLOR_ENCODING", DRM_MODE_PROP_ENUM, 0},
       {"COLOR_RANGE", DRM_MODE_PROP_ENUM, 0},
+      {"rotation", DRM_MODE_PROP_BITMASK, DRM_MODE_ROTATE_0},
   };
   static const auto list = [] {
     std::vector<PropertySpec> overlay = plane;
@@ -69,7 +70,8 @@ const std::vector<std::pair<std::uint32_t, std::vector<PropertySpec>>> &objects(
     overlay[12].value = kOverlayInFormatsBlob;
     return std::vector<std::pair<std::uint32_t, std::vector<PropertySpec>>>{
         {kCrtc, {{"ACTIVE", 0, 0}, {"MODE_ID", DRM_MODE_PROP_BLOB, 0}}},
-        {kConnector, {{"CRTC_ID", 0, 0}}},
+        {kConnector,
+         {{"CRTC_ID", 0, 0}, {"HDR_OUTPUT_METADATA", DRM_MODE_PROP_BLOB, 0}, {"Colorspace", DRM_MODE_PROP_ENUM, 0}}},
         {kWriteback,
          {{"CRTC_ID", 0, 0},
           {"WRITEBACK_FB_ID", 0, 0},
@@ -455,6 +457,13 @@ drmModePropertyPtr drmModeGetProperty(int, std::uint32_t id)
   raw->prop_id = id;
   raw->flags = spec->flags;
   std::strncpy(raw->name, spec->name, sizeof(raw->name) - 1);
+  if (std::strcmp(spec->name, "Colorspace") == 0) {
+    raw->count_enums = 2;
+    raw->enums = static_cast<drm_mode_property_enum *>(std::calloc(2, sizeof(drm_mode_property_enum)));
+    std::strncpy(raw->enums[0].name, "Default", sizeof(raw->enums[0].name) - 1);
+    raw->enums[1].value = kBt2020Rgb;
+    std::strncpy(raw->enums[1].name, "BT2020_RGB", sizeof(raw->enums[1].name) - 1);
+  }
   return raw;
 }
 
@@ -463,7 +472,7 @@ void drmModeFreeProperty(drmModePropertyPtr raw)
   if (!raw)
     return;
   const Guard guard(device().lock);
-  release(device().resources, raw);
+  release(device().resources, raw->enums, raw);
 }
 
 namespace {
@@ -609,6 +618,14 @@ std::uint64_t value_of(const Commit &commit, std::uint32_t object, const char *n
   return it == commit.values.end() ? 0 : it->second;
 }
 
+bool is_scaled(const Commit &commit, std::uint32_t plane)
+{
+  std::uint64_t width = value_of(commit, plane, "CRTC_W"), height = value_of(commit, plane, "CRTC_H");
+  if (value_of(commit, plane, "rotation") & (DRM_MODE_ROTATE_90 | DRM_MODE_ROTATE_270))
+    std::swap(width, height);
+  return value_of(commit, plane, "SRC_W") >> 16 != width || value_of(commit, plane, "SRC_H") >> 16 != height;
+}
+
 // What this device's driver refuses.
 int check(const Commit &commit)
 {
@@ -618,6 +635,12 @@ int check(const Commit &commit)
   if (!d.primary_centres && value_of(commit, kPrimary, "CRTC_W") &&
       (value_of(commit, kPrimary, "CRTC_X") || value_of(commit, kPrimary, "CRTC_Y")))
     return -EINVAL;
+  if (d.hdr_needs_mode_set && !(commit.flags & DRM_MODE_ATOMIC_ALLOW_MODESET) &&
+      commit.values.count({kConnector, "HDR_OUTPUT_METADATA"}))
+    return -EINVAL;
+  for (const std::uint32_t plane : {kPrimary, kOverlay})
+    if (!d.scales && is_scaled(commit, plane))
+      return -ERANGE;
   for (const std::uint32_t plane : {kPrimary, kOverlay})
     if (const auto fb = static_cast<std::uint32_t>(value_of(commit, plane, "FB_ID"))) {
       if (!d.framebuffers.count(fb))

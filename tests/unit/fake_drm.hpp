@@ -18,6 +18,7 @@ inline constexpr std::uint32_t kWriteback = 21;
 inline constexpr std::uint32_t kEncoder = 25;
 inline constexpr std::uint32_t kPrimary = 30;
 inline constexpr std::uint32_t kOverlay = 31;
+inline constexpr std::uint64_t kBt2020Rgb = 9; // of the connector's Colorspace
 
 struct Commit {
   std::uint32_t flags = 0;
@@ -36,6 +37,8 @@ struct Device {
   bool modifiers = true;
   bool primary_centres = true; // else the primary plane has to cover the CRTC
   bool takes_writeback = true;
+  bool scales = false;
+  bool hdr_needs_mode_set = false;
   std::uint32_t refused_fourcc = 0; // commits do not take framebuffers of it
   std::uint32_t overlay_extra = 0; // a fourcc that only the overlay plane lists
   int busy_commits = 0; // so many non-blocking commits fail with EBUSY

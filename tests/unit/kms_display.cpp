@@ -27,6 +27,10 @@ struct Listener : DisplayListener {
   std::atomic<int> changes{0};
   void display_failed(const Error &) noexcept override { failures++; }
   void formats_changed() noexcept override { changes++; }
+  int view_refusals = 0;
+  std::string where;
+  void picture_placed(const std::string &text) noexcept override { where = text; }
+  void view_refused(const Error &) noexcept override { view_refusals++; }
 };
 
 unsigned count_open_fds()
@@ -239,6 +243,82 @@ TEST(Offer, answers_whether_it_changed)
   EXPECT_TRUE(offer.resize(640, 480)); // smaller ones may do
   EXPECT_TRUE(offer.formats().contains(kTiled));
   EXPECT_FALSE(offer.forget_refusals());
+}
+
+TEST_F(DisplayTest, a_plane_that_scales_contains_the_picture)
+{
+  fakedrm::device().scales = true;
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(1000, 700)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 1000, 700)) && (*display)->drain(kLong_ns));
+  EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "CRTC_W"), 1024U);
+  EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "CRTC_H"), 717U); // 1024 * 700 / 1000
+  EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "CRTC_Y"), 25U);
+  EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "SRC_W"), std::uint64_t{1000} << 16);
+  // another view comes with the next frame, without a mode set
+  View view;
+  view.fit = Fit::Cover;
+  (*display)->set_view(view);
+  ASSERT_TRUE(show(**display, xrgb(memory, 1000, 700)) && (*display)->drain(kLong_ns));
+  const fakedrm::Commit &c = commit(1);
+  EXPECT_EQ(c.flags, unsigned{DRM_MODE_ATOMIC_NONBLOCK} | DRM_MODE_PAGE_FLIP_EVENT);
+  EXPECT_EQ(value(c, fakedrm::kPrimary, "CRTC_H"), 768U);
+  EXPECT_EQ(value(c, fakedrm::kPrimary, "SRC_X"), std::uint64_t{34} << 16); // (1000 - 932) / 2
+  EXPECT_EQ(value(c, fakedrm::kPrimary, "SRC_W"), std::uint64_t{932} << 16); // 700 * 4 / 3, even
+  EXPECT_EQ(value(c, fakedrm::kPrimary, "SRC_H"), std::uint64_t{700} << 16);
+  EXPECT_TRUE(listener.where.find("scaled") != std::string::npos) << listener.where;
+  EXPECT_EQ(listener.view_refusals, 0);
+}
+
+TEST_F(DisplayTest, a_plane_that_does_not_scale_says_why)
+{
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(1000, 700)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 1000, 700)) && (*display)->drain(kLong_ns));
+  EXPECT_NE(listener.where.find("1000x700 at 12,34, not scaled: ERANGE"), std::string::npos) << listener.where;
+}
+
+TEST_F(DisplayTest, a_view_that_is_refused_leaves_the_picture)
+{
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(1024, 768)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)) && (*display)->drain(kLong_ns));
+  View view;
+  view.zpos = 2; // the fake's planes have none
+  (*display)->set_view(view);
+  auto shown = show(**display, xrgb(memory, 1024, 768));
+  ASSERT_TRUE(shown && *shown == Display::Shown::Yes && (*display)->drain(kLong_ns));
+  EXPECT_EQ(listener.view_refusals, 1);
+  EXPECT_EQ(listener.changes, 0); // the pair is as good as before
+  ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)) && (*display)->drain(kLong_ns));
+  EXPECT_EQ(listener.view_refusals, 1);
+}
+
+TEST_F(DisplayTest, hdr_is_told_and_taken_back)
+{
+  for (const bool needs_mode_set : {false, true}) {
+    drm_fd.reset(fakedrm::plug());
+    fakedrm::device().hdr_needs_mode_set = needs_mode_set;
+    auto display = open();
+    Picture sdr = picture(1024, 768), hdr = sdr;
+    hdr.hdr = HdrMetadata{TransferFunction::Pq, {}, {}, 10'000'000, 50, 1000, 400};
+    ASSERT_TRUE(display && (*display)->start());
+    for (const Picture &p : {sdr, hdr, hdr, sdr}) {
+      ASSERT_TRUE((*display)->configure(p) && show(**display, xrgb(memory, 1024, 768)) &&
+                  (*display)->drain(kLong_ns));
+    }
+    EXPECT_EQ(value(commit(0), fakedrm::kConnector, "HDR_OUTPUT_METADATA"), 0U);
+    const auto blob = static_cast<std::uint32_t>(value(commit(1), fakedrm::kConnector, "HDR_OUTPUT_METADATA"));
+    ASSERT_TRUE(fakedrm::device().blobs.count(blob));
+    EXPECT_EQ(fakedrm::device().blobs.at(blob).at(4), 2); // PQ
+    EXPECT_EQ(value(commit(1), fakedrm::kConnector, "Colorspace"), fakedrm::kBt2020Rgb);
+    EXPECT_EQ((commit(1).flags & DRM_MODE_ATOMIC_ALLOW_MODESET) != 0, needs_mode_set);
+    EXPECT_FALSE(commit(2).values.count({fakedrm::kConnector, "HDR_OUTPUT_METADATA"})); // as before
+    EXPECT_EQ(value(commit(3), fakedrm::kConnector, "HDR_OUTPUT_METADATA"), 0U);
+    EXPECT_EQ(value(commit(3), fakedrm::kConnector, "Colorspace"), 0U);
+    ASSERT_TRUE((*display)->stop());
+    EXPECT_EQ(value(commit(4), fakedrm::kConnector, "HDR_OUTPUT_METADATA"), 0U);
+  }
 }
 
 TEST_F(DisplayTest, a_flip_is_one_property)

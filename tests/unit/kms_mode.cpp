@@ -77,6 +77,79 @@ TEST_P(ChooseMode, picks)
 INSTANTIATE_TEST_SUITE_P(Rows, ChooseMode, testing::ValuesIn(kRows),
                          [](const auto &info) { return std::string(info.param.name); });
 
+const std::vector<drmModeModeInfo> kTelevision = {k1080_60, k1080_50,  k1080_24, k1080_2398,
+                                                  k1080i_60, k1080_120, k1024_60, k640_60};
+
+struct RequestRow {
+  const char *name;
+  const char *text;
+  Rate rate;
+  int expected; // index in kTelevision; -1: no such mode; -2: not understood
+};
+
+const RequestRow kRequestRows[] = {
+    {"empty_matches", "", {60, 1}, 7},
+    {"match", "match", {60, 1}, 7},
+    {"preferred", "preferred", {24, 1}, 6},
+    {"size_takes_the_rate_of_the_video", "1920x1080", {50, 1}, 1},
+    {"size_and_film", "1920x1080", {24000, 1001}, 3},
+    {"whole_number", "1920x1080@50", {60, 1}, 1},
+    {"whole_number_rounds", "640x480@60", {0, 1}, 7}, // 59.94
+    {"decimals", "1920x1080@23.98", {60, 1}, 3},
+    {"nearest_of_two", "1920x1080@24", {60, 1}, 2},
+    {"high", "1920x1080@120", {24, 1}, 5},
+    {"interlaced", "1920x1080i@60", {60, 1}, 4},
+    {"interlaced_any_rate", "1920x1080i", {50, 1}, 4},
+    {"progressive_is_not_interlaced", "1024x768i", {60, 1}, -1},
+    {"no_such_size", "1280x720", {60, 1}, -1},
+    {"no_such_rate", "1920x1080@75", {60, 1}, -1},
+    {"59_94_is_not_60", "1920x1080@59.94", {60, 1}, -1},
+    {"word", "best", {60, 1}, -2},
+    {"no_height", "1920x", {60, 1}, -2},
+    {"no_width", "x1080", {60, 1}, -2},
+    {"zero", "0x0", {60, 1}, -2},
+    {"negative", "-1920x1080", {60, 1}, -2},
+    {"blank", "1920 x 1080", {60, 1}, -2},
+    {"upper_case", "1920X1080", {60, 1}, -2},
+    {"empty_rate", "1920x1080@", {60, 1}, -2},
+    {"zero_rate", "1920x1080@0", {60, 1}, -2},
+    {"rate_without_digits", "1920x1080@.5", {60, 1}, -2},
+    {"rate_that_ends_in_a_point", "1920x1080@60.", {60, 1}, -2},
+    {"two_points", "1920x1080@59.9.4", {60, 1}, -2},
+    {"unit", "1920x1080@60Hz", {60, 1}, -2},
+    {"huge_rate", "1920x1080@99999999999999999999", {60, 1}, -2},
+    {"huge_size", "99999999999x1080", {60, 1}, -2},
+    {"more_than_16_bits", "65536x1080", {60, 1}, -2},
+    {"trailing_text", "1920x1080@60 ", {60, 1}, -2},
+};
+
+class SelectMode : public testing::TestWithParam<RequestRow> {};
+
+TEST_P(SelectMode, finds)
+{
+  const RequestRow &row = GetParam();
+  const auto request = gstdrm::kms::parse_mode_request(row.text);
+  if (row.expected == -2) {
+    ASSERT_FALSE(request);
+    EXPECT_NE(request.error().message.find("mode=" + std::string(row.text)), std::string::npos);
+    return;
+  }
+  ASSERT_TRUE(request) << request.error().message;
+  const auto index = gstdrm::kms::select_mode(kTelevision, *request, 640, 480, row.rate);
+  EXPECT_EQ(index ? static_cast<int>(*index) : -1, row.expected);
+  if (!index) { // says which there are
+    EXPECT_NE(index.error().message.find("1920x1080i@60.000"), std::string::npos) << index.error().message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, SelectMode, testing::ValuesIn(kRequestRows),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+TEST(SelectModeOfNone, is_an_error)
+{
+  EXPECT_FALSE(gstdrm::kms::select_mode({}, {}, 640, 480, {60, 1}));
+}
+
 TEST(ModeRefresh, is_an_exact_fraction)
 {
   const Rate dmt = gstdrm::kms::mode_refresh(k1024_60); // 65 MHz over 1344 * 806

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Where the picture goes and how: modes, planes, fit, rotation, render rectangle, each shown by the pixels that
+// vkms scanned out. vkms does not scale, and has no zpos.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kms_support.hpp"
+
+#include <gst/video/videooverlay.h>
+
+using namespace kmstest;
+
+namespace {
+
+struct Image {
+  int width = 0, height = 0;
+  std::vector<guint32> pixels; // 0x00RRGGBB
+
+  Image(int w, int h) : width(w), height(h), pixels(static_cast<std::size_t>(w) * h, 0) {}
+  guint32 &at(int x, int y) { return pixels[static_cast<std::size_t>(y) * width + x]; }
+  [[nodiscard]] guint32 at(int x, int y) const { return pixels[static_cast<std::size_t>(y) * width + x]; }
+};
+
+Image image_of(const GstVideoInfo &info, GstBuffer *buffer)
+{
+  Image image(GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info));
+  GstVideoFrame frame;
+  ck_assert(gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ));
+  for (int y = 0; y < image.height; y++)
+    for (int x = 0; x < image.width; x++) {
+      const auto *p = static_cast<const guint8 *>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)) +
+                      y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0) + x * 4;
+      image.at(x, y) = guint32{p[2]} << 16 | guint32{p[1]} << 8 | p[0];
+    }
+  gst_video_frame_unmap(&frame);
+  return image;
+}
+
+Image screen_of(GstSample *sample)
+{
+  GstVideoInfo info;
+  ck_assert(gst_video_info_from_caps(&info, gst_sample_get_caps(sample)));
+  return image_of(info, gst_sample_get_buffer(sample));
+}
+
+// Black with the part of the picture at x, y.
+Image on_black(int width, int height, const Image &picture, int x, int y)
+{
+  Image screen(width, height);
+  for (int row = 0; row < picture.height; row++)
+    for (int column = 0; column < picture.width; column++)
+      screen.at(x + column, y + row) = picture.at(column, row);
+  return screen;
+}
+
+Image cut(const Image &from, int x, int y, int width, int height)
+{
+  Image part(width, height);
+  for (int row = 0; row < height; row++)
+    for (int column = 0; column < width; column++)
+      part.at(column, row) = from.at(x + column, y + row);
+  return part;
+}
+
+Image mirrored(const Image &from, bool x_axis, bool y_axis)
+{
+  Image to(from.width, from.height);
+  for (int y = 0; y < from.height; y++)
+    for (int x = 0; x < from.width; x++)
+      to.at(x, y) = from.at(x_axis ? from.width - 1 - x : x, y_axis ? from.height - 1 - y : y);
+  return to;
+}
+
+// By 90 degrees counter-clockwise, `times` times.
+Image turned(const Image &from, int times)
+{
+  Image image = from;
+  for (int i = 0; i < times; i++) {
+    Image next(image.height, image.width);
+    for (int y = 0; y < next.height; y++)
+      for (int x = 0; x < next.width; x++)
+        next.at(x, y) = image.at(image.width - 1 - y, x);
+    image = next;
+  }
+  return image;
+}
+
+void compare(const char *row, const Image &got, const Image &expected)
+{
+  ck_assert_msg(got.width == expected.width && got.height == expected.height, "%s: the screen is %dx%d, not %dx%d", row,
+                got.width, got.height, expected.width, expected.height);
+  for (int y = 0; y < got.height; y++)
+    for (int x = 0; x < got.width; x++)
+      if (got.at(x, y) != expected.at(x, y)) // each ck_assert() is a system call
+        ck_abort_msg("%s at %d,%d: %06x, not %06x", row, x, y, got.at(x, y), expected.at(x, y));
+}
+
+// A sink, and a picture of noise to show.
+struct Show {
+  Sink sink;
+  GstVideoInfo info;
+  Owned<GstBuffer> noise;
+  Image picture;
+
+  Show(const char *properties, int width, int height)
+      : sink(properties), info(video_info(plain_caps("BGRx", width, height))), noise(make_noise(info, 7)),
+        picture(image_of(info, noise.get()))
+  {
+  }
+  void push()
+  {
+    ck_assert_msg(sink.push(to_dmabuf(info, noise.get(), Shape::Tight).release()) == GST_FLOW_OK, "%s",
+                  sink.next_message(GST_MESSAGE_ERROR).c_str());
+  }
+  Image screen(const char *row)
+  {
+    const Owned<GstSample> sample = sink.snapshot();
+    ck_assert_msg(sample != nullptr, "%s: %s", row, sink.next_message(GST_MESSAGE_WARNING).c_str());
+    return screen_of(sample.get());
+  }
+  void start()
+  {
+    ck_assert_msg(sink.set_caps(dma_drm_caps("XR24", GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info))), "%s",
+                  sink.next_message(GST_MESSAGE_ERROR).c_str());
+    push();
+    push();
+  }
+};
+
+struct Row {
+  const char *name;
+  const char *properties;
+  int width, height;
+  std::function<Image(const Image &picture)> screen;
+};
+
+const Row kRows[] = {
+    {"match: the mode of the picture", "", 800, 600, [](const Image &p) { return p; }},
+    {"match: the smallest that contains it", "mode=match", 1000, 700,
+     [](const Image &p) { return on_black(1024, 768, p, 12, 34); }},
+    {"preferred", "mode=preferred", 640, 480, [](const Image &p) { return on_black(1024, 768, p, 192, 144); }},
+    {"a mode by size", "mode=800x600", 640, 480, [](const Image &p) { return on_black(800, 600, p, 80, 60); }},
+    {"a mode by size and rate", "mode=1280x720@60", 640, 480,
+     [](const Image &p) { return on_black(1280, 720, p, 320, 120); }},
+    {"larger than the mode: the middle", "mode=640x480 fit=none", 800, 600,
+     [](const Image &p) { return cut(p, 80, 60, 640, 480); }},
+    {"larger than the mode and not scaled", "mode=640x480 fit=contain", 800, 600,
+     [](const Image &p) { return cut(p, 80, 60, 640, 480); }},
+    {"cover crops the sides", "mode=640x480 fit=cover", 800, 480,
+     [](const Image &p) { return cut(p, 80, 0, 640, 480); }},
+    {"cover crops top and bottom", "mode=640x480 fit=cover", 640, 600,
+     [](const Image &p) { return cut(p, 0, 60, 640, 480); }},
+    {"render rectangle", "mode=640x480 render-rectangle=<100,50,320,240>", 320, 240,
+     [](const Image &p) { return on_black(640, 480, p, 100, 50); }},
+    {"render rectangle, larger than the picture", "mode=640x480 fit=none render-rectangle=<100,50,400,300>", 320, 240,
+     [](const Image &p) { return on_black(640, 480, p, 140, 80); }},
+    {"render rectangle, smaller than the picture", "mode=640x480 fit=none render-rectangle=<10,20,100,80>", 320, 240,
+     [](const Image &p) { return on_black(640, 480, cut(p, 110, 80, 100, 80), 10, 20); }},
+    {"render rectangle over the edge", "mode=640x480 fit=cover render-rectangle=<-100,-50,420,290>", 320, 240,
+     [](const Image &p) { return on_black(640, 480, p, 0, 0); }},
+    {"render rectangle outside", "mode=640x480 render-rectangle=<700,0,10,10>", 640, 480,
+     [](const Image &p) { return p; }},
+    {"rotate-90", "mode=640x480 rotation=rotate-90", 320, 240,
+     [](const Image &p) { return on_black(640, 480, turned(p, 1), 200, 80); }},
+    {"rotate-180", "rotation=rotate-180", 640, 480, [](const Image &p) { return turned(p, 2); }},
+    {"rotate-270", "mode=640x480 rotation=rotate-270", 320, 240,
+     [](const Image &p) { return on_black(640, 480, turned(p, 3), 200, 80); }},
+    {"reflect-x", "rotation=reflect-x", 640, 480, [](const Image &p) { return mirrored(p, true, false); }},
+    {"reflect-y", "rotation=reflect-y", 640, 480, [](const Image &p) { return mirrored(p, false, true); }},
+    {"reflect-x and rotate-90", "mode=640x480 rotation=reflect-x+rotate-90", 320, 240,
+     [](const Image &p) { return on_black(640, 480, turned(mirrored(p, true, false), 1), 200, 80); }},
+    {"rotate-90, cropped", "mode=640x480 fit=none rotation=rotate-90", 800, 600,
+     [](const Image &p) { return on_black(640, 480, turned(cut(p, 160, 0, 480, 600), 1), 20, 0); }},
+};
+
+} // namespace
+
+GST_START_TEST(test_pixels)
+{
+  const Row &row = kRows[__i__];
+  g_print("# %s\n", row.name);
+  Show show(row.properties, row.width, row.height);
+  show.start();
+  compare(row.name, show.screen(row.name), row.screen(show.picture));
+  ck_assert(show.sink.next_message(static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING)).empty());
+}
+GST_END_TEST
+
+// Everything that may change while frames are shown: from the next one on, with no mode set. A mode set would turn the
+// writeback connector off and on, and start the vblank counter anew.
+GST_START_TEST(test_changes_while_playing)
+{
+  Show show("mode=640x480 fit=none", 320, 240);
+  show.start();
+  struct Step {
+    const char *name;
+    std::function<void(GObject *)> set;
+    Image screen;
+  };
+  const Image &p = show.picture;
+  const auto overlay = [](GObject *sink) { return GST_VIDEO_OVERLAY(sink); };
+  const Step steps[] = {
+      {"as it was", [](GObject *) {}, on_black(640, 480, p, 160, 120)},
+      {"render rectangle",
+       [&](GObject *s) { gst_video_overlay_set_render_rectangle(overlay(s), 300, 200, 320, 240); },
+       on_black(640, 480, p, 300, 200)},
+      {"reflected", [](GObject *s) { gst_util_set_object_arg(s, "rotation", "reflect-x"); },
+       on_black(640, 480, mirrored(p, true, false), 300, 200)},
+      {"no render rectangle", [&](GObject *s) { gst_video_overlay_set_render_rectangle(overlay(s), 0, 0, -1, -1); },
+       on_black(640, 480, mirrored(p, true, false), 160, 120)},
+      {"as it lies", [](GObject *s) { gst_util_set_object_arg(s, "rotation", "rotate-0"); },
+       on_black(640, 480, p, 160, 120)},
+  };
+  guint64 sequence = 0;
+  for (const Step &step : steps) {
+    step.set(G_OBJECT(show.sink.element()));
+    show.push();
+    compare(step.name, show.screen(step.name), step.screen);
+    const guint64 now = show.sink.stat("last-flip-sequence");
+    ck_assert_msg(now > sequence, "%s: vblank %u after %u", step.name, static_cast<guint>(now),
+                  static_cast<guint>(sequence));
+    sequence = now;
+  }
+  ck_assert_uint_eq(show.sink.stat("dropped"), 0);
+  ck_assert(show.sink.next_message(static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING)).empty());
+}
+GST_END_TEST
+
+// Without a new frame: expose shows the last one where it belongs now.
+GST_START_TEST(test_expose)
+{
+  Show show("mode=640x480 fit=none", 320, 240);
+  show.start();
+  auto *overlay = GST_VIDEO_OVERLAY(show.sink.element());
+  gst_video_overlay_set_window_handle(overlay, 42); // there are no windows
+  gst_video_overlay_set_render_rectangle(overlay, 5, 6, 320, 240);
+  gst_video_overlay_expose(overlay);
+  compare("exposed", show.screen("exposed"), on_black(640, 480, show.picture, 5, 6));
+  ck_assert_uint_eq(show.sink.stat("frames"), 2);
+  show.sink.set_state(GST_STATE_READY);
+  gst_video_overlay_expose(overlay); // nothing to show, and nothing happens
+  ck_assert_uint_eq(show.sink.stat("held"), 0);
+}
+GST_END_TEST
+
+// What the hardware does not do while frames are shown is said once, and the picture stays as it was.
+GST_START_TEST(test_refused_change)
+{
+  Show show("", 640, 480);
+  show.start();
+  g_object_set(show.sink.element(), "zpos", 3, nullptr);
+  show.push();
+  const std::string warning = show.sink.next_message(GST_MESSAGE_WARNING);
+  g_print("# says: %s\n", warning.c_str());
+  ck_assert(warning.find("has no zpos") != std::string::npos);
+  show.push();
+  compare("as it was", show.screen("as it was"), show.picture);
+  ck_assert_uint_eq(show.sink.stat("dropped"), 0);
+  ck_assert(show.sink.next_message(static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING)).empty());
+}
+GST_END_TEST
+
+namespace {
+
+// Numbers of the planes that an error lists, by type.
+std::vector<guint> planes_in(const std::string &text, const char *type)
+{
+  std::vector<guint> ids;
+  const std::string end = std::string(" (") + type + "):";
+  for (std::size_t at = 0; (at = text.find("\nPlane ", at)) != std::string::npos; at++) {
+    char *after = nullptr;
+    const auto id = static_cast<guint>(std::strtoul(text.c_str() + at + 7, &after, 10));
+    if (std::strncmp(after, end.c_str(), end.size()) == 0)
+      ids.push_back(id);
+  }
+  return ids;
+}
+
+} // namespace
+
+// No plane does it: one line for each says why. Then the planes named there are used one by one.
+GST_START_TEST(test_planes_by_number)
+{
+  std::string error;
+  {
+    Show show("zpos=1", 640, 480);
+    ck_assert(show.sink.set_caps(dma_drm_caps("XR24", 640, 480)));
+    show.sink.push(to_dmabuf(show.info, show.noise.get(), Shape::Tight).release());
+    for (guint i = 0; i < 70 && error.empty(); i++) {
+      show.sink.push(to_dmabuf(show.info, show.noise.get(), Shape::Tight).release());
+      error = show.sink.next_message(GST_MESSAGE_ERROR);
+    }
+  }
+  g_print("# says: %s\n", error.c_str());
+  const std::vector<guint> primary = planes_in(error, "primary"), overlays = planes_in(error, "overlay");
+  ck_assert_uint_eq(primary.size(), 1);
+  ck_assert_uint_ge(overlays.size(), 1);
+  ck_assert_uint_eq(planes_in(error, "cursor").size(), 1);
+  ck_assert(error.find("(primary): has no zpos.") != std::string::npos);
+  ck_assert(error.find("(cursor): for cursors.") != std::string::npos);
+  for (const guint id : {primary[0], overlays.front(), overlays.back()}) {
+    Show show(("plane-id=" + std::to_string(id)).c_str(), 640, 480);
+    show.start();
+    const std::string name = "plane " + std::to_string(id);
+    compare(name.c_str(), show.screen(name.c_str()), show.picture);
+  }
+}
+GST_END_TEST
+
+namespace {
+
+struct BadRow {
+  const char *name;
+  const char *properties;
+  std::vector<std::string> words;
+};
+
+const BadRow kBadRows[] = {
+    {"mode that is no text of a mode", "mode=1080p", {"mode=1080p", "1920x1080@60", "preferred"}},
+    {"mode that the connector lacks", "mode=1234x567", {"1234x567", "Virtual-1", "1024x768@60"}},
+    {"rate that the connector lacks", "mode=1024x768@23.98", {"1024x768@23.98", "1024x768@60"}},
+    {"interlaced mode that the connector lacks", "mode=1920x1080i@50", {"1920x1080i@50", "1920x1080@60"}},
+};
+
+} // namespace
+
+GST_START_TEST(test_bad_modes)
+{
+  const BadRow &row = kBadRows[__i__];
+  g_print("# %s\n", row.name);
+  Sink sink(row.properties);
+  ck_assert(!sink.set_state(GST_STATE_READY));
+  const std::string error = sink.next_message(GST_MESSAGE_ERROR);
+  for (const std::string &word : row.words)
+    ck_assert_msg(error.find(word) != std::string::npos, "\"%s\" is not in \"%s\"", word.c_str(), error.c_str());
+}
+GST_END_TEST
+
+GST_START_TEST(test_properties)
+{
+  Sink sink;
+  GObject *object = G_OBJECT(sink.element());
+  gchar *mode = nullptr;
+  gint fit = -1, zpos = 0;
+  guint rotation = 0;
+  g_object_get(object, "mode", &mode, "fit", &fit, "zpos", &zpos, "rotation", &rotation, nullptr);
+  ck_assert_str_eq(mode, "match");
+  ck_assert_int_eq(fit, 0);
+  ck_assert_int_eq(zpos, -1);
+  ck_assert_uint_eq(rotation, 1);
+  g_free(mode);
+  gst_util_set_object_arg(object, "rotation", "rotate-180+reflect-y");
+  g_object_get(object, "rotation", &rotation, nullptr);
+  ck_assert_uint_eq(rotation, 4 | 32);
+  // turned twice is refused, and what was before stays
+  gst_util_set_object_arg(object, "rotation", "rotate-90+rotate-180");
+  g_object_get(object, "rotation", &rotation, nullptr);
+  ck_assert_uint_eq(rotation, 4 | 32);
+  ck_assert(sink.next_message(GST_MESSAGE_WARNING).find("rotation") != std::string::npos);
+}
+GST_END_TEST
+
+static Suite *kms_planes_suite(void)
+{
+  Suite *s = suite_create("kms-planes");
+  TCase *tc = tcase_create("planes");
+  suite_add_tcase(s, tc);
+  tcase_set_timeout(tc, 120);
+  tcase_add_loop_test(tc, test_pixels, 0, G_N_ELEMENTS(kRows));
+  tcase_add_test(tc, test_changes_while_playing);
+  tcase_add_test(tc, test_expose);
+  tcase_add_test(tc, test_refused_change);
+  tcase_add_test(tc, test_planes_by_number);
+  tcase_add_loop_test(tc, test_bad_modes, 0, G_N_ELEMENTS(kBadRows));
+  tcase_add_test(tc, test_properties);
+  return s;
+}
+
+GST_DRM_CHECK_MAIN(kms_planes)
