@@ -292,6 +292,17 @@ gboolean sink_set_caps(GstBaseSink *sink, GstCaps *caps)
   return applied ? TRUE : FALSE;
 }
 
+// Of a frame; of a layout that only its driver knows, what the same pixels take in a linear one of
+// four bytes each: the size goes with the number of buffers that are held, and nobody allocates by
+// it.
+static guint buffer_size(const GstDrmVideoInfo &info)
+{
+  const gsize size = GST_VIDEO_INFO_SIZE(&info.vinfo);
+  const gsize estimate = gsize{4} * static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo)) *
+                         static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo));
+  return static_cast<guint>(size > 0 ? size : estimate);
+}
+
 gboolean sink_propose_allocation(GstBaseSink *sink, GstQuery *query)
 {
   SinkState &state = *GST_KMS_DMABUF_SINK(sink)->state;
@@ -308,16 +319,16 @@ gboolean sink_propose_allocation(GstBaseSink *sink, GstQuery *query)
   gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr);
   gst_drm_query_add_device(query, display->device().fd());
   GstPtr<GstBufferPool> pool;
-  guint size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&info.vinfo));
-  if (need_pool && !has_dmabuf_feature(caps)) {
+  guint size = buffer_size(info);
+  const bool linear = info.drm_modifier == kModLinear || info.drm_modifier == kModImplicit;
+  if (need_pool && linear) { // dumb buffers have no other layout
     Result<GstPtr<GstBufferPool>> made = make_scanout_pool(*display, caps, size, kHeldBuffers);
     if (made)
       pool = std::move(*made);
     else
       GST_INFO_OBJECT(sink, "no pool of scanout memory: %s", made.error().message.c_str());
   }
-  if (size > 0)
-    gst_query_add_allocation_pool(query, pool.get(), size, kHeldBuffers, 0);
+  gst_query_add_allocation_pool(query, pool.get(), size, kHeldBuffers, 0);
   return TRUE;
 }
 

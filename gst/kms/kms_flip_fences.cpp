@@ -58,7 +58,6 @@ void FlipQueue::drop_front(Deferred &deferred)
   counters_.dropped++;
   deferred.released.push_back(std::move(waiting_.front().frame));
   waiting_.pop_front();
-  changed_.notify_all();
 }
 
 // true: the frame may be committed, or it was the front and is gone.
@@ -76,7 +75,6 @@ bool FlipQueue::look_at(Waiting &waiting, Deferred &deferred)
   deferred.lost.push_back(lost_frame(state));
   deferred.released.push_back(std::move(waiting.frame));
   waiting_.pop_front();
-  changed_.notify_all();
   return true;
 }
 

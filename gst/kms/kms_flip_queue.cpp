@@ -129,8 +129,10 @@ int FlipQueue::submit_with(Frame &frame, const std::function<int(std::uint64_t s
 bool FlipQueue::drain(std::int64_t timeout_ns)
 {
   std::unique_lock guard(lock_);
+  draining_++;
   changed_.wait_for(guard, std::chrono::nanoseconds(timeout_ns),
                     [this] { return idle() || flushing_ || failure_; });
+  draining_--;
   return idle();
 }
 
@@ -245,7 +247,6 @@ void FlipQueue::commit_done(WritebackJob *job)
   counters_.commits++;
   if (job)
     job_state_ = JobState::Committed;
-  changed_.notify_all();
 }
 
 // One commit of the frame that waits longest. The frame it replaces is given back at once where its
@@ -328,8 +329,10 @@ void FlipQueue::fail(Error error, Deferred &deferred)
   changed_.notify_all();
 }
 
+// Without the lock: whoever is woken would find it taken.
 void FlipQueue::finish(Deferred &deferred, bool wake)
 {
+  changed_.notify_all();
   deferred.released.clear();
   if (deferred.replaced) {
     auto &[frame, fence] = *deferred.replaced;
@@ -363,13 +366,13 @@ void FlipQueue::on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64
     counters_.last_flip_ns = time_ns;
     pump(deferred);
     releasing_ = true;
-    changed_.notify_all();
   }
   finish(deferred, false); // the event thread itself is here
-  const std::lock_guard guard(lock_);
   releasing_ = false;
-  if (idle())
-    changed_.notify_all(); // whoever drains finds every buffer given back
+  if (draining_ > 0) { // finds every buffer given back
+    const std::lock_guard guard(lock_);
+    changed_.notify_all();
+  }
 }
 
 // What was in flight is on screen.

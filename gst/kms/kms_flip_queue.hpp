@@ -11,6 +11,7 @@
 // kms_flip_fences.cpp has that part.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -214,6 +215,8 @@ private:
 
   mutable std::mutex lock_; // guards everything below
   std::condition_variable changed_;
+  std::atomic<bool> releasing_{false}; // on_flip() gives back what was replaced, without the lock
+  std::atomic<int> draining_{0};       // threads in drain()
   std::optional<Frame> on_screen_;
   std::optional<Frame> in_flight_;
   std::deque<Waiting> waiting_; // oldest first
@@ -224,7 +227,6 @@ private:
   std::optional<FenceState> awaited_state_; // Pending: time is over
   std::optional<LateFrame> late_;
   std::int64_t committed_at_ = 0; // what is in flight
-  bool releasing_ = false;        // on_flip() gives back what was replaced, without the lock
   bool repeat_in_flight_ = false; // a commit of the frame that is on screen already
   std::uint64_t serial_ = 0;      // of the last commit
   std::int64_t refresh_ns_ = 16'666'667;

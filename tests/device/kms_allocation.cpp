@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the sink offers in the allocation query: scanout memory of its own for every linear format,
+// also where the caps say memory:DMABuf; and how many buffers it holds, always.
+#include <gst/allocators/gstdmabuf.h>
+
+#include "kms_support.hpp"
+
+using namespace kmstest;
+
+namespace {
+
+constexpr guint kHeld = 4; // on screen, in flight, two waiting
+
+struct Row {
+  const char *name;
+  std::string caps;
+  bool need_pool;
+  bool offered;
+};
+
+const Row kRows[] = {
+    {"plain XR24", plain_caps("BGRx", 640, 480), true, true},
+    {"plain NV12", plain_caps("NV12", 640, 480), true, true},
+    {"DMA_DRM XR24", dma_drm_caps("XR24", 640, 480), true, true},
+    {"DMA_DRM NV12", dma_drm_caps("NV12", 1920, 1080), true, true},
+    {"DMA_DRM XR24, no pool wanted", dma_drm_caps("XR24", 640, 480), false, false},
+    {"DMA_DRM XR24, a tiling", dma_drm_caps("XR24:0x0100000000000001", 640, 480), true, false},
+};
+
+} // namespace
+
+GST_START_TEST(test_what_is_offered)
+{
+  const Row &row = kRows[__i__];
+  g_print("# %s\n", row.name);
+  Sink sink;
+  ck_assert(
+      sink.set_caps(dma_drm_caps("NV12", 640, 480))); // whatever; the query has caps of its own
+  const Owned<GstCaps> caps(gst_caps_from_string(row.caps.c_str()));
+  GstQuery *query = gst_query_new_allocation(caps.get(), row.need_pool);
+  const Owned<GstPad> pad(gst_element_get_static_pad(sink.element(), "sink"));
+  ck_assert(gst_pad_query(pad.get(), query));
+  ck_assert(gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr));
+  ck_assert(gst_query_find_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr));
+  ck_assert_uint_eq(gst_query_get_n_allocation_pools(query), 1);
+  GstBufferPool *offered = nullptr;
+  guint size = 0, least = 0, most = 0;
+  gst_query_parse_nth_allocation_pool(query, 0, &offered, &size, &least, &most);
+  gst_query_unref(query);
+  const Owned<GstBufferPool> pool(offered);
+  ck_assert_uint_ge(size, 640 * 480);
+  ck_assert_uint_eq(least, kHeld);
+  ck_assert_int_eq(pool != nullptr, row.offered);
+  if (!pool)
+    return;
+  // frames of that pool are shown without a copy
+  ck_assert(sink.set_caps(row.caps));
+  ck_assert(gst_buffer_pool_set_active(pool.get(), TRUE));
+  for (guint i = 0; i < 3 * kHeld; i++) {
+    GstBuffer *buffer = nullptr;
+    ck_assert_int_eq(gst_buffer_pool_acquire_buffer(pool.get(), &buffer, nullptr), GST_FLOW_OK);
+    ck_assert(gst_is_dmabuf_memory(gst_buffer_peek_memory(buffer, 0)));
+    ck_assert_int_eq(sink.push(buffer), GST_FLOW_OK);
+  }
+  sink.eos();
+  ck_assert_uint_eq(sink.stat("shown"), 3 * kHeld);
+  ck_assert_uint_eq(sink.stat("copies"), 0);
+  ck_assert_uint_le(sink.stat("imports"), kHeld + 1); // one per buffer
+  ck_assert(sink.set_state(GST_STATE_NULL));
+  gst_buffer_pool_set_active(pool.get(), FALSE);
+}
+GST_END_TEST
+
+static Suite *kms_allocation_suite(void)
+{
+  Suite *s = suite_create("kms-allocation");
+  TCase *tc = tcase_create("allocation");
+  suite_add_tcase(s, tc);
+  tcase_set_timeout(tc, 100);
+  tcase_add_loop_test(tc, test_what_is_offered, 0, G_N_ELEMENTS(kRows));
+  return s;
+}
+
+GST_DRM_CHECK_MAIN(kms_allocation)
