@@ -189,7 +189,8 @@ GstFlowReturn show(GstVideoSink *sink, Display &display, kms::Frame &frame,
 {
   while (true) {
     Result<Display::Shown> shown = display.show(frame, overflow);
-    if (!shown && shown.error().code == ErrorCode::Unsupported)
+    if (!shown &&
+        (shown.error().code == ErrorCode::Unsupported || shown.error().code == ErrorCode::Caps))
       return sink_refuse_pair(sink, display, shown.error());
     if (!shown) {
       post_error(GST_ELEMENT(sink), shown.error());

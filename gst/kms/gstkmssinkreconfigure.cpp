@@ -74,7 +74,8 @@ GstFlowReturn sink_refuse_pair(GstVideoSink *sink, Display &display, const Error
   SinkState &state = *GST_KMS_DMABUF_SINK(sink)->state;
   GST_WARNING_OBJECT(sink, "taken out of the offer: %s", why.message.c_str());
   state.refusal = why.message;
-  display.refuse(why);
+  if (why.code == ErrorCode::Unsupported)
+    display.refuse(why); // else the caps query says already what does not fit
   if (!Sides(GST_BASE_SINK(sink)).meet())
     return give_up(GST_BASE_SINK(sink), state, "No format is left.");
   return sink_drop_refused(sink);

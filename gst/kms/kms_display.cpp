@@ -94,6 +94,12 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
   Result<OutputChoice> choice = reserve_output(**device, output_request);
   if (!choice)
     return choice.error();
+  const Connector &connector = choice->output.connector;
+  if (output_request.mode.kind == ModeRequest::Kind::Exact)
+    if (const auto mode = select_mode(connector.modes, output_request.mode, 0, 0, {}); !mode)
+      return device_error("Connector " + connector.name + " of " + (*device)->name() + ": " +
+                              mode.error().message,
+                          EINVAL);
   return std::shared_ptr<Display>(
       new Display(std::move(*device), std::move(*choice), output_request, listener));
 }

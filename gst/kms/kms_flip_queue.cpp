@@ -196,6 +196,8 @@ Result<UniqueFd> FlipQueue::capture(std::uint32_t framebuffer_id, std::int64_t t
   std::unique_lock guard(lock_);
   if (job_state_ != JobState::None)
     return device_error("Another snapshot is being taken.", EBUSY);
+  if (failure_) // no commit will come
+    return *failure_;
   if (!on_screen_ && idle())
     return device_error("No picture is on screen.", ENODATA);
   job_ = WritebackJob{framebuffer_id, -1};

@@ -241,13 +241,6 @@ Result<Output> choose_output(const Resources &resources, const OutputRequest &re
                             " has no modes: no display is connected to it. Connectors: " +
                             list_connectors(resources) + ".",
                         ENODEV);
-  if (request.mode.kind == ModeRequest::Kind::Exact)
-    if (const Result<std::size_t> mode = select_mode(connector->modes, request.mode, 0, 0, {});
-        !mode)
-      return Error{ErrorCode::Device,
-                   "Connector " + connector->name + " of " + device_name + ": " +
-                       mode.error().message,
-                   EINVAL};
   const Crtc *crtc = find_crtc(resources, *connector);
   if (!crtc)
     return device_error("No CRTC of " + device_name + " is free for connector " +

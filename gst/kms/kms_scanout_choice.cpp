@@ -79,7 +79,7 @@ Result<drmModeModeInfo> Scanout::check(const Picture &picture) const
   const Result<std::size_t> index =
       select_mode(modes, output_.mode_request, picture.width, picture.height, picture.rate);
   if (!index)
-    return Error{ErrorCode::Unsupported,
+    return Error{ErrorCode::Caps, // of another size, perhaps
                  "Connector " + output_.connector.name + " of " + device_->name() +
                      " has no mode for the stream. " + index.error().message,
                  0};
