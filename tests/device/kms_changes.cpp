@@ -95,6 +95,38 @@ GST_START_TEST(test_caps_change_without_a_pause)
 }
 GST_END_TEST
 
+// One stream, as a decoder would send it: other caps and other memory with the next buffer, and every step's pixels
+// seen while it runs.
+GST_START_TEST(test_switches_in_one_stream)
+{
+  static const Step kSteps[] = {
+      {"NV12", "NV12", 640, 480, 640, 480},     {"BGRx", "XR24", 640, 480, 640, 480},
+      {"NV12", "NV12", 640, 480, 640, 480},     {"NV12", "NV12", 1920, 1080, 1920, 1080},
+      {"BGRx", "XR24", 1920, 1080, 1920, 1080}, {"NV12", "NV12", 640, 480, 640, 480},
+  };
+  Sink sink;
+  unsigned seed = 0;
+  for (const Step &step : kSteps) {
+    const GstVideoInfo info = video_info(plain_caps(step.format, step.width, step.height));
+    ck_assert_msg(sink.set_caps(dma_drm_caps(step.drm_format, step.width, step.height)), "%s",
+                  sink.next_message(GST_MESSAGE_ERROR).c_str());
+    const Owned<GstBuffer> picture = make_noise(info, seed++);
+    for (unsigned i = 0; i < 4; i++)
+      ck_assert_int_eq(sink.push(to_dmabuf(info, picture.get(), Shape::Tight).release()), GST_FLOW_OK);
+    const Owned<GstSample> sample = sink.snapshot();
+    ck_assert_msg(sample != nullptr, "%s", sink.next_message(GST_MESSAGE_WARNING).c_str());
+    const int difference =
+        largest_difference(sample.get(), reference(info, picture.get(), step.mode_width, step.mode_height));
+    ck_assert_msg(difference >= 0 && difference <= (GST_VIDEO_INFO_IS_RGB(&info) ? 0 : 1), "%s %dx%d: difference %d",
+                  step.drm_format, step.width, step.height, difference);
+  }
+  sink.eos();
+  ck_assert_uint_eq(sink.stat("shown"), 4 * G_N_ELEMENTS(kSteps));
+  ck_assert_uint_eq(sink.stat("dropped"), 0);
+  ck_assert(sink.next_message(GST_MESSAGE_ERROR).empty());
+}
+GST_END_TEST
+
 // Snapshots of a running stream neither drop nor reorder its frames.
 GST_START_TEST(test_snapshots_in_a_stream)
 {
@@ -174,6 +206,7 @@ static Suite *kms_changes_suite(void)
   tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, test_caps_change_in_the_middle, 0, G_N_ELEMENTS(kWalks));
   tcase_add_test(tc, test_caps_change_without_a_pause);
+  tcase_add_test(tc, test_switches_in_one_stream);
   tcase_add_test(tc, test_snapshots_in_a_stream);
   tcase_add_test(tc, test_preroll_and_pause);
   return s;
