@@ -63,7 +63,7 @@ struct SinkState {
   Stats stats;
   std::atomic<guint64> refused_frames{0}; // let go because their pair was refused
 
-  std::mutex repeat_lock;  // a frame is repeated, or the display is stopped; taken first
+  std::mutex repeat_lock;  // a frame is repeated, or the caps or the display change; taken first
   bool may_repeat = false; // under repeat_lock
 
   std::mutex lock; // guards the two below

@@ -283,7 +283,11 @@ gboolean sink_set_caps(GstBaseSink *sink, GstCaps *caps)
     return FALSE; // being shut down
   if (state.refused_caps && gst_caps_is_equal(state.refused_caps.get(), caps))
     return FALSE;
-  Result<void> applied = apply_caps(sink, state, *display, caps);
+  Result<void> applied;
+  {
+    const std::lock_guard repeats(state.repeat_lock); // no frame of the old caps meanwhile
+    applied = apply_caps(sink, state, *display, caps);
+  }
   state.refused_caps.reset(applied ? nullptr : gst_caps_ref(caps));
   if (!applied) {
     log_refusal(sink, *display, caps);

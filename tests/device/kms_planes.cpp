@@ -339,6 +339,21 @@ GST_START_TEST(test_bad_modes)
 }
 GST_END_TEST
 
+// Metadata for a display that cannot be told: shown all the same.
+GST_START_TEST(test_hdr_without_the_properties)
+{
+  Show show("", 640, 480);
+  ck_assert(show.sink.set_caps(
+      dma_drm_caps("XR24", 640, 480,
+                   ", colorimetry=(string)1:1:14:7, content-light-level=(string)1000:400, mastering-display-info=(string)"
+                   "\"35400:14600:8500:39850:6550:2300:15635:16450:10000000:50\"")));
+  show.push();
+  show.push();
+  compare("PQ", show.screen("PQ"), show.picture);
+  ck_assert(show.sink.next_message(static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING)).empty());
+}
+GST_END_TEST
+
 GST_START_TEST(test_properties)
 {
   Sink sink;
@@ -375,6 +390,7 @@ static Suite *kms_planes_suite(void)
   tcase_add_test(tc, test_refused_change);
   tcase_add_test(tc, test_planes_by_number);
   tcase_add_loop_test(tc, test_bad_modes, 0, G_N_ELEMENTS(kBadRows));
+  tcase_add_test(tc, test_hdr_without_the_properties);
   tcase_add_test(tc, test_properties);
   return s;
 }
