@@ -339,6 +339,53 @@ GST_START_TEST(test_nothing_hangs_on_a_held_frame)
 }
 GST_END_TEST
 
+namespace {
+
+// Frames with a good fence, one that fails and one that is still pending when the sink stops; each
+// is replaced by a frame that gives it back with a release fence.
+void live(const Row &row)
+{
+  Timeline timeline;
+  Sink sink(row.properties);
+  begin(sink);
+  const Owned<GstCaps> caps(gst_caps_from_string(kCaps.c_str()));
+  GstQuery *query = gst_query_new_allocation(caps.get(), FALSE);
+  gst_drm_query_announce_release_fences(query);
+  const Owned<GstPad> pad(gst_element_get_static_pad(sink.element(), "sink"));
+  ck_assert(gst_pad_query(pad.get(), query));
+  gst_query_unref(query);
+  for (guint i = 1; i <= 8; i++) {
+    const UniqueFd fence(timeline.fence(i));
+    ck_assert_int_eq(sink.push(picture_with(fence.get(), row.kind).release()), GST_FLOW_OK);
+    timeline.advance();
+  }
+  wait_until(sink, "shown", 9);
+  if (row.kind == Kind::Explicit)
+    ck_assert_uint_ge(sink.stat("release-fences"), 7);
+  Timeline failing;
+  const UniqueFd failed(failing.fence(1));
+  failing.destroy();
+  ck_assert_int_eq(sink.push(picture_with(failed.get(), row.kind).release()), GST_FLOW_OK);
+  if (row.waiter == Waiter::Kernel)
+    return; // a commit that waits for ever is the kernel's
+  const UniqueFd never(timeline.fence(100));
+  ck_assert_int_eq(sink.push(picture_with(never.get(), row.kind).release()), GST_FLOW_OK);
+}
+
+} // namespace
+
+GST_START_TEST(test_no_descriptor_is_left)
+{
+  const Row &row = kRows[__i__];
+  g_print("# %s\n", row.name);
+  live(row); // what is opened once and kept
+  const unsigned before = count_open_fds();
+  for (int i = 0; i < 3; i++)
+    live(row);
+  ck_assert_uint_eq(count_open_fds(), before);
+}
+GST_END_TEST
+
 static Suite *kms_fences_suite(void)
 {
   Suite *s = suite_create("kms-fences");
@@ -347,6 +394,7 @@ static Suite *kms_fences_suite(void)
   tcase_set_timeout(tc, 100);
   tcase_add_loop_test(tc, test_flip_comes_after_the_fence, 0, G_N_ELEMENTS(kRows));
   tcase_add_loop_test(tc, test_fenced_stream_is_one_ioctl_a_frame, 0, G_N_ELEMENTS(kRows));
+  tcase_add_loop_test(tc, test_no_descriptor_is_left, 0, G_N_ELEMENTS(kRows));
   tcase_add_test(tc, test_fence_never_signals);
   tcase_add_loop_test(tc, test_fence_signals_an_error, 0, 2);
   tcase_add_test(tc, test_first_frame);

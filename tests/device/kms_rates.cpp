@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 
 #include <gst/drm/core/unique_fd.hpp>
 
+#include "configfs_support.hpp"
 #include "kms_clocked.hpp"
 
 using namespace kmstest;
@@ -71,7 +73,7 @@ Rate fastest_mode()
   return rate;
 }
 
-void play(const Rate &rate)
+void play(const Rate &rate, const char *properties = "")
 {
   const double fps = static_cast<double>(rate.numerator) / rate.denominator;
   const auto frames = static_cast<guint>(fps * kSeconds);
@@ -82,7 +84,7 @@ void play(const Rate &rate)
   std::string caps = dma_drm_caps("XR24", rate.width, rate.height);
   caps.replace(caps.find(", framerate"), std::string::npos, more);
   const GstVideoInfo info = video_info(plain_caps("BGRx", rate.width, rate.height));
-  ClockedStream stream("", caps, info, kStart);
+  ClockedStream stream(properties, caps, info, kStart);
   const GstClockTime duration =
       gst_util_uint64_scale_int(GST_SECOND, rate.denominator, rate.numerator);
   guint first_sequence = 0, first_shown = 0;
@@ -130,17 +132,32 @@ GST_START_TEST(test_a_minute_of_a_fast_mode)
 }
 GST_END_TEST
 
+// Two sinks on one device, each with a display of its own.
+GST_START_TEST(test_a_minute_of_two)
+{
+  const ConfigfsDevice device("pair", {{}, {}});
+  const std::string properties = "device=" + device.path() + " connector=";
+  const std::string first = properties + device.connectors()[0];
+  const std::string second = properties + device.connectors()[1];
+  std::thread other([&second] { play(kRates[2], second.c_str()); });
+  play(kRates[0], first.c_str());
+  other.join();
+}
+GST_END_TEST
+
 static Suite *kms_rates_suite(void)
 {
   Suite *s = suite_create("kms-rates");
   // one box each (CK_RUN_CASE): a minute takes some time without a vDSO
-  const char *const cases[] = {"film", "television", "fast"};
-  for (int i = 0; i < 3; i++) {
+  const char *const cases[] = {"film", "television", "fast", "two"};
+  for (int i = 0; i < 4; i++) {
     TCase *tc = tcase_create(cases[i]);
     suite_add_tcase(s, tc);
     tcase_set_timeout(tc, 200);
     if (i == 2)
       tcase_add_test(tc, test_a_minute_of_a_fast_mode);
+    else if (i == 3)
+      tcase_add_test(tc, test_a_minute_of_two);
     else
       tcase_add_loop_test(tc, test_a_minute, 2 * i, 2 * i + 2);
   }

@@ -128,11 +128,14 @@ GST_START_TEST(test_600_frames_shown)
   guint64 frames = 0;
   guint64 imports = 0;
   guint64 copies = 0;
+  guint64 fences = 0;
   gst_structure_get(stats, "frames", G_TYPE_UINT64, &frames, "imports", G_TYPE_UINT64, &imports, "copies", G_TYPE_UINT64,
-                    &copies, nullptr);
+                    &copies, "release-fences", G_TYPE_UINT64, &fences, nullptr);
   gst_structure_free(stats);
   fail_unless_equals_uint64(pipeline.stat("frames"), 600);
   fail_unless_equals_uint64(copies, 0);
+  // the source honours release fences: each commit but the first gives a frame back
+  fail_unless_equals_uint64(fences, 599);
   fail_unless(imports <= 9, "each dma-buf is imported once, there were %d imports", static_cast<int>(imports));
   fail_unless_equals_uint64(pipeline.stat("copies"), 0);
 }
