@@ -63,7 +63,9 @@ Result<std::shared_ptr<Display>> Display::open(const std::string &node)
   display->fd_ = UniqueFd(::open(node.c_str(), O_RDWR | O_CLOEXEC));
   if (!display->fd_) {
     const int reason = errno;
-    return Error{ErrorCode::Device, node + " cannot be opened: " + std::strerror(reason), reason};
+    const char *hint = reason == EACCES ? " (its group may; often that is render)" : "";
+    return Error{ErrorCode::Device, node + " cannot be opened: " + std::strerror(reason) + hint,
+                 reason};
   }
   struct stat status {};
   if (::fstat(display->fd_.get(), &status) == 0)

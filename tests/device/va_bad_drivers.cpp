@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Drivers that lie or fail: an error that says so, and nothing is left open.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "va_support.hpp"
 
 namespace {
@@ -90,6 +93,41 @@ GST_START_TEST(test_no_driver_says_what_was_tried)
 }
 GST_END_TEST
 
+// ---- the device property
+
+struct NodeRow {
+  const char *node;
+  bool denied; // for a user who is not root
+  const char *expected;
+};
+const NodeRow kNodes[] = {
+    {"/dev/dri/renderD200", false, "No such file or directory"},
+    {"/dev/dri/renderD128", true, "Permission denied (its group may; often that is render)"},
+    {"/dev/null", false, "/dev/null"},
+    {"/dev/dri", false, "Is a directory"},
+};
+
+GST_START_TEST(test_device_that_cannot_be_used)
+{
+  const auto &row = kNodes[__i__];
+  set_driver("formats=NV12");
+  if (row.denied) {
+    fail_unless(::chmod(row.node, 0600) == 0);
+    fail_unless(::seteuid(65534) == 0);
+  }
+  {
+    Pipeline pipeline(source(std::string("device=") + row.node, dma_caps("NV12", 128, 104)));
+    fail_if(pipeline.play());
+    const auto error = pipeline.message(GST_MESSAGE_ERROR);
+    fail_unless(error.find(row.node) != std::string::npos, "%s: '%s'", row.node, error.c_str());
+    fail_unless(error.find(row.expected) != std::string::npos, "%s: '%s'", row.node, error.c_str());
+    fail_unless(error.find("device property") != std::string::npos, "what to try: '%s'",
+                error.c_str());
+  }
+  fail_unless(::seteuid(0) == 0);
+}
+GST_END_TEST
+
 GST_START_TEST(test_start_stop_leaks_no_descriptor)
 {
   set_driver("formats=NV12,objects=2");
@@ -116,6 +154,7 @@ Suite *va_bad_drivers_suite()
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, test_bad_driver, 0, G_N_ELEMENTS(kBad));
   tcase_add_test(tcase, test_no_driver_says_what_was_tried);
+  tcase_add_loop_test(tcase, test_device_that_cannot_be_used, 0, G_N_ELEMENTS(kNodes));
   tcase_add_test(tcase, test_start_stop_leaks_no_descriptor);
   return suite;
 }

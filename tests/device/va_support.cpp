@@ -115,6 +115,21 @@ std::vector<std::string> Pipeline::warnings()
   return warnings_;
 }
 
+std::string Pipeline::wait_for_end()
+{
+  GstBus *bus = gst_element_get_bus(pipeline_);
+  GstMessage *end = gst_bus_timed_pop_filtered(
+      bus, 200 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  gst_object_unref(bus);
+  if (!end)
+    return {};
+  g_autoptr(GError) error = nullptr;
+  if (GST_MESSAGE_TYPE(end) == GST_MESSAGE_ERROR)
+    gst_message_parse_error(end, &error, nullptr);
+  gst_message_unref(end);
+  return error ? error->message : "eos";
+}
+
 std::string Pipeline::message(GstMessageType type)
 {
   GstBus *bus = gst_element_get_bus(pipeline_);

@@ -56,6 +56,8 @@ public:
   [[nodiscard]] GstElement *get(const char *name) const; // borrowed
   // The next message of that type within 5 s; empty: none.
   std::string message(GstMessageType type);
+  // "eos", or the error; empty: neither within 200 s.
+  std::string wait_for_end();
   // All that were posted until now, however the bus was read.
   std::vector<std::string> warnings();
   [[nodiscard]] std::uint64_t stat(const char *field) const;

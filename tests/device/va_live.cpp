@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// vadmabufsrc live and not, on virtual time: when each frame leaves.
+#include <cstdio>
+
+#include "va_support.hpp"
+
+namespace {
+
+using namespace vatests;
+
+struct Left {
+  GstClockTime pts;
+  GstClockTime running_time;
+};
+
+// In the streaming thread; the vector is read after the end of the stream.
+GstPadProbeReturn note_time(GstPad *pad, GstPadProbeInfo *info, gpointer list)
+{
+  GstElement *element = GST_PAD_PARENT(pad);
+  g_autoptr(GstClock) clock = gst_element_get_clock(element);
+  const GstClockTime now =
+      clock ? gst_clock_get_time(clock) - gst_element_get_base_time(element) : 0;
+  static_cast<std::vector<Left> *>(list)->push_back(
+      {GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(info)), now});
+  return GST_PAD_PROBE_OK;
+}
+
+struct Row {
+  const char *driver;
+  const char *rate;
+  bool live;
+};
+const Row kRows[] = {
+    {"formats=NV12", "10/1", true},
+    {"formats=NV12", "60/1", true},
+    {"formats=NV12", "30000/1001", true},
+    {"formats=NV12,async=5,fences=0", "25/1", true}, // drawn ahead, and not early for that
+    {"formats=NV12", "10/1", false},
+};
+constexpr guint kFrames = 30;
+
+GST_START_TEST(test_frames_leave_in_time)
+{
+  const auto &row = kRows[__i__];
+  set_driver(row.driver);
+  Pipeline pipeline(source(
+      std::string("pattern=frame-counter num-buffers=30 is-live=") + (row.live ? "true" : "false"),
+      dma_caps("NV12", 128, 104) + ",framerate=" + row.rate, "fakesink name=sink sync=false"));
+  std::vector<Left> left;
+  GstPad *pad = gst_element_get_static_pad(pipeline.get("src"), "src");
+  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, note_time, &left, nullptr);
+  gst_object_unref(pad);
+  fail_unless(pipeline.play());
+  fail_unless(pipeline.wait_for_end() == "eos");
+  fail_unless_equals_int(static_cast<int>(left.size()), kFrames);
+  gint n = 0;
+  gint d = 0;
+  fail_unless(std::sscanf(row.rate, "%d/%d", &n, &d) == 2);
+  for (guint i = 0; i < kFrames; ++i) {
+    const auto due =
+        gst_util_uint64_scale(i, GST_SECOND * static_cast<guint64>(d), static_cast<guint64>(n));
+    const auto next =
+        gst_util_uint64_scale(i + 1, GST_SECOND * static_cast<guint64>(d), static_cast<guint64>(n));
+    // GstBaseSrc moves a live source's times by the running time of its first frame.
+    const auto begun = row.live ? left[0].pts : 0;
+    fail_unless_equals_uint64(left[i].pts, due + begun);
+    const auto late = GST_CLOCK_DIFF(due + begun, left[i].running_time);
+    fail_unless(!row.live || (late >= 0 && late < GST_CLOCK_DIFF(due, next)),
+                "frame %u, due at %" GST_TIME_FORMAT ", left at %" GST_TIME_FORMAT, i,
+                GST_TIME_ARGS(due + begun), GST_TIME_ARGS(left[i].running_time));
+  }
+  const auto last = left.back();
+  fail_unless(row.live || last.running_time < last.pts, "not live, it does not wait for the clock");
+  GstQuery *query = gst_query_new_latency();
+  fail_unless_equals_int(gst_element_query(pipeline.get("src"), query), TRUE);
+  gboolean live = FALSE;
+  gst_query_parse_latency(query, &live, nullptr, nullptr);
+  gst_query_unref(query);
+  fail_unless_equals_int(live, row.live);
+}
+GST_END_TEST
+
+Suite *va_live_suite()
+{
+  Suite *suite = suite_create("vadmabufsrc live");
+  TCase *tcase = tcase_create("virtual time");
+  suite_add_tcase(suite, tcase);
+  tcase_set_timeout(tcase, 120);
+  tcase_add_loop_test(tcase, test_frames_leave_in_time, 0, G_N_ELEMENTS(kRows));
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_VA_CHECK_MAIN(va_live)

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What vadmabufsrc and downstream agree on, in pipelines: driver x downstream's list -> format and
+// modifier, or an error that names both; and what is registered.
+#include <cstdio>
+
+#include <gst/allocators/gstdmabuf.h>
+
+#include "va_support.hpp"
+
+namespace {
+
+using namespace vatests;
+
+#define DMA_DRM(list)                                                                              \
+  "video/x-raw(memory:DMABuf),format=DMA_DRM,width=128,height=104,drm-format=" list
+#define IMPLICIT(format) "video/x-raw(memory:DMABuf),width=128,height=104,format=" format
+// planes end at page borders, as the driver has them: GStreamer's default layout, which needs no
+// GstVideoMeta
+#define PLAIN(format) "video/x-raw,width=128,height=128,format=" format
+#define X_TILED "0x0100000000000001"
+#define VIVANTE "0x0600000000000001"
+#define SAMSUNG "0x0400000000000001"
+
+struct Row {
+  const char *driver;
+  const char *downstream;
+  const char *expected; // drm-format, or the format of other caps; "": an error
+  bool dma_drm = true;
+};
+const Row kRows[] = {
+    // one common pair
+    {"formats=NV12", DMA_DRM("NV12"), "NV12"},
+    {"modifiers=x-tiled", DMA_DRM("{NV12,NV12:" X_TILED "}"), "NV12:" X_TILED},
+    {"modifiers=samsung", DMA_DRM("{XR24:" X_TILED ",NV12:" SAMSUNG "}"), "NV12:" SAMSUNG},
+    {"modifiers=vivante:linear", DMA_DRM("{NV12:" X_TILED ",AR24:" VIVANTE "}"), "AR24:" VIVANTE},
+    {"formats=P010:NV12", DMA_DRM("P010"), "P010"},
+    // several: the driver chooses among all of them, in its own order, whatever downstream's is
+    {"modifiers=x-tiled:linear", DMA_DRM("{XR24,XR24:" X_TILED "}"), "XR24:" X_TILED},
+    {"modifiers=linear:x-tiled", DMA_DRM("{XR24:" X_TILED ",XR24}"), "XR24"},
+    {"modifiers=samsung:x-tiled:linear", DMA_DRM("{NV12,NV12:" X_TILED ",NV12:" SAMSUNG "}"),
+     "NV12:" SAMSUNG},
+    {"modifiers=samsung:x-tiled:linear", DMA_DRM("NV12"), "NV12"},
+    {"modifiers=samsung:x-tiled:linear,list-modifiers=1", DMA_DRM("{NV12,NV12:" X_TILED "}"),
+     "NV12:" X_TILED},
+    {"modifiers=x-tiled:linear,list-modifiers=1",
+     "video/x-raw(memory:DMABuf),format=DMA_DRM,width=128,height=104", "NV12:" X_TILED},
+    // of a driver that lists none, its own choice and linear are known: all that probing can find
+    {"modifiers=samsung:x-tiled:linear", DMA_DRM("{NV12,NV12:" X_TILED "}"), "NV12"},
+    // a modifier that nobody here knows the layout of
+    {"modifiers=0x0100000000000004:linear,list-modifiers=1",
+     DMA_DRM("{NV12,NV12:0x0100000000000004}"), "NV12:0x0100000000000004"},
+    // a driver that takes no list makes what it always makes
+    {"modifiers=x-tiled:linear,accept-modifiers=0", DMA_DRM("{NV12,NV12:" X_TILED "}"),
+     "NV12:" X_TILED},
+    {"modifiers=x-tiled:linear,accept-modifiers=0", DMA_DRM("NV12"), ""},
+    // one that does not say what it made: implicit meets implicit only
+    {"report-modifier=0,accept-modifiers=0", IMPLICIT("NV12"), "NV12", false},
+    {"report-modifier=0,accept-modifiers=0", DMA_DRM("NV12"), ""},
+    {"report-modifier=0,accept-modifiers=0", PLAIN("NV12"), ""},
+    {"formats=NV12", IMPLICIT("NV12"), ""},
+    // linear frames for peers that know no DMA_DRM
+    {"formats=NV12", PLAIN("NV12"), "NV12", false},
+    {"formats=BGRX", PLAIN("{NV12,BGRx}"), "BGRx", false},
+    {"modifiers=x-tiled", PLAIN("NV12"), ""},
+    {"modifiers=x-tiled:linear", PLAIN("NV12"), "NV12", false},
+    // DMA_DRM before plain caps, whatever downstream's order
+    {"formats=NV12", DMA_DRM("AR24") ";" PLAIN("NV12"), "NV12", false},
+    {"formats=NV12", PLAIN("NV12") ";" DMA_DRM("NV12"), "NV12"},
+    {"modifiers=x-tiled", PLAIN("NV12") ";" DMA_DRM("NV12:" X_TILED), "NV12:" X_TILED},
+    // nothing
+    {"formats=NV12", DMA_DRM("{XR24,AR24}"), ""},
+    {"modifiers=samsung", DMA_DRM("{NV12,NV12:" X_TILED "}"), ""},
+    {"formats=NV12,max-size=64", DMA_DRM("NV12"), ""},
+};
+
+void set_filter(Pipeline &pipeline, const char *text)
+{
+  g_autoptr(GstCaps) caps = gst_caps_from_string(text);
+  fail_unless(caps != nullptr, "%s", text);
+  g_object_set(pipeline.get("filter"), "caps", caps, nullptr);
+}
+
+GST_START_TEST(test_agreement)
+{
+  const auto &row = kRows[__i__];
+  set_driver(row.driver);
+  Pipeline pipeline(source("pattern=frame-counter num-buffers=3", "capsfilter name=filter"));
+  set_filter(pipeline, row.downstream);
+  const bool playing = pipeline.play();
+  if (*row.expected == '\0') {
+    const auto error = pipeline.message(GST_MESSAGE_ERROR);
+    fail_unless(error.find("/dev/dri/renderD128") != std::string::npos, "%s to %s: '%s'",
+                row.driver, row.downstream, error.c_str());
+    fail_unless(error.find("format in common") != std::string::npos, "%s to %s: '%s'", row.driver,
+                row.downstream, error.c_str());
+    return;
+  }
+  fail_unless(playing);
+  g_autoptr(GstSample) sample = pipeline.pull();
+  fail_unless(sample != nullptr, "%s to %s: %s", row.driver, row.downstream,
+              pipeline.message(GST_MESSAGE_ERROR).c_str());
+  const GstCaps *caps = gst_sample_get_caps(sample);
+  const GstStructure *structure = gst_caps_get_structure(caps, 0);
+  const char *agreed = gst_structure_get_string(structure, row.dma_drm ? "drm-format" : "format");
+  fail_unless(agreed != nullptr, "%" GST_PTR_FORMAT, caps);
+  fail_unless(std::string(agreed) == row.expected, "%s to %s: got %s, expected %s", row.driver,
+              row.downstream, agreed, row.expected);
+  fail_unless_equals_int(gst_structure_has_field(structure, "drm-format"), row.dma_drm);
+  fail_unless(gst_is_dmabuf_memory(gst_buffer_peek_memory(gst_sample_get_buffer(sample), 0)));
+}
+GST_END_TEST
+
+// gst-inspect-1.0 is not built with a sanitizer and cannot load plugins that are.
+#if !defined(__SANITIZE_ADDRESS__)
+
+struct InspectRow {
+  const char *driver;
+  const char *expected; // a line of the template
+  const char *absent;   // "": nothing
+};
+const InspectRow kInspect[] = {
+    {"modifiers=x-tiled:linear,formats=NV12:BGRX",
+     "drm-format: { (string)NV12, (string)NV12:" X_TILED ", (string)XR24, (string)XR24:" X_TILED
+     " }",
+     ""},
+    {"modifiers=x-tiled:linear,formats=NV12:BGRX,list-modifiers=1",
+     "drm-format: { (string)NV12, (string)NV12:" X_TILED ", (string)XR24, (string)XR24:" X_TILED
+     " }",
+     ""},
+    {"modifiers=x-tiled,formats=BGRX", "drm-format: XR24:" X_TILED, "video/x-raw\n"},
+    {"formats=NV12,max-size=4096", "width: [ 1, 4096 ]", ""},
+    {"formats=NV12,fail=export", "format: DMA_DRM", "drm-format: "}, // as good as none
+    {"fail=init", "format: DMA_DRM", "drm-format: "},
+};
+
+GST_START_TEST(test_inspect)
+{
+  const auto &row = kInspect[__i__];
+  set_driver(row.driver);
+  const auto registry = "/tmp/va-inspect-registry-" + std::to_string(__i__);
+  g_setenv("GST_REGISTRY_1_0", registry.c_str(), TRUE);
+  g_setenv("GST_PLUGIN_SYSTEM_PATH_1_0", "", TRUE);
+  std::string out;
+  FILE *pipe = ::popen("gst-inspect-1.0 vadmabufsrc", "r");
+  fail_unless(pipe != nullptr);
+  char part[4096];
+  while (const auto length = std::fread(part, 1, sizeof part, pipe))
+    out.append(part, length);
+  fail_unless_equals_int(::pclose(pipe), 0);
+  const auto begin = out.find("Pad Templates");
+  fail_unless(begin != std::string::npos);
+  const auto templates = out.substr(begin, out.find("Element has no clocking") -
+                                               begin); // a message may not be too long
+  fail_unless(templates.find(row.expected) != std::string::npos, "%s: %s", row.driver,
+              templates.c_str());
+  fail_unless(*row.absent == '\0' || templates.find(row.absent) == std::string::npos, "%s: %s",
+              row.driver, templates.c_str());
+}
+GST_END_TEST
+
+#endif
+
+Suite *va_negotiation_suite()
+{
+  Suite *suite = suite_create("vadmabufsrc negotiation");
+  TCase *tcase = tcase_create("general");
+  suite_add_tcase(suite, tcase);
+  tcase_set_timeout(tcase, 120);
+  tcase_add_loop_test(tcase, test_agreement, 0, G_N_ELEMENTS(kRows));
+#if !defined(__SANITIZE_ADDRESS__)
+  tcase_add_loop_test(tcase, test_inspect, 0, G_N_ELEMENTS(kInspect));
+#endif
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_VA_CHECK_MAIN(va_negotiation)
