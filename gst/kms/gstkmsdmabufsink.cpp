@@ -146,6 +146,8 @@ static gboolean start_display(GstKmsDmabufSink *self)
   Result<void> started = self->state->get_display()->start();
   if (!started)
     gstdrm::post_error(GST_ELEMENT(self), started.error());
+  else
+    gstdrm::sink_start_cursor(self);
   const std::lock_guard repeats(self->state->repeat_lock);
   self->state->may_repeat = started ? true : false;
   return started ? TRUE : FALSE;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include <gst/drm/drm.h>
@@ -54,6 +55,9 @@ struct SinkSettings {
   ZeroCopy zero_copy = ZeroCopy::Prefer;
   SyncMode sync_mode = SyncMode::Auto;
   guint64 fence_timeout = kDefaultFenceTimeout; // ns; 0: none
+  gint cursor_x = 0;
+  gint cursor_y = 0;
+  GstPtr<GstSample> cursor_image; // null: no cursor
 };
 
 struct SinkState {
@@ -125,6 +129,13 @@ void sink_formats_changed(GstKmsDmabufSink *sink);
 GstFlowReturn sink_refuse_pair(GstVideoSink *sink, Display &display, const Error &why);
 // One more frame of caps that were refused.
 GstFlowReturn sink_drop_refused(GstVideoSink *sink);
+
+// gstkmssinkcursor.cpp: its own properties, from 100 on. false: the property is another one.
+void install_cursor_properties(GObjectClass *klass);
+bool set_cursor_property(GObject *sink, guint id, const GValue *value);
+bool get_cursor_property(GObject *sink, guint id, GValue *value);
+// Hands a newly started display what was set before.
+void sink_start_cursor(GstKmsDmabufSink *sink);
 
 // gstkmssinkframe.cpp
 GstFlowReturn sink_show_frame(GstVideoSink *sink, GstBuffer *buffer);

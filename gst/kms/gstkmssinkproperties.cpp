@@ -88,7 +88,7 @@ bool set_view_property(GObject *object, guint id, const GValue *value)
 
 void set_property(GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
-  if (set_view_property(object, id, value))
+  if (set_view_property(object, id, value) || set_cursor_property(object, id, value))
     return;
   SinkState &state = state_of(object);
   const std::lock_guard guard(state.lock);
@@ -163,6 +163,8 @@ GstStructure *make_stats(GstKmsDmabufSink *self)
 
 void get_property(GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
+  if (get_cursor_property(object, id, value))
+    return;
   SinkState &state = state_of(object);
   if (id == PROP_DRM_STATS) {
     g_value_take_boxed(value, make_stats(GST_KMS_DMABUF_SINK(object)));
@@ -414,6 +416,7 @@ void install_sink_properties(GObjectClass *klass)
   install_device_properties(klass);
   install_sync_properties(klass);
   install_view_properties(klass);
+  install_cursor_properties(klass);
   install_other_properties(klass);
   for (const GType type : {zero_copy_type(), sync_mode_type(), fit_type(), rotation_type()})
     gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));

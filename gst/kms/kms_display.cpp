@@ -55,14 +55,20 @@ OutputRequest request_of(OutputRequest request, const Output &output)
   return request;
 }
 
+bool has_cursor_plane(const Output &output)
+{
+  return std::any_of(output.crtc_planes.begin(), output.crtc_planes.end(),
+                     [](const Plane &plane) { return plane.type == PlaneType::Cursor; });
+}
+
 } // namespace
 
 Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
                  DisplayListener &listener)
     : listener_(listener), device_(std::move(device)), reservation_(std::move(choice.reservation)),
       output_request_(request_of(request, choice.output)),
-      connector_id_(choice.output.connector.id), offer_(choice.output.formats()),
-      modes_(choice.output.connector.modes),
+      connector_id_(choice.output.connector.id), has_cursor_(has_cursor_plane(choice.output)),
+      offer_(choice.output.formats()), modes_(choice.output.connector.modes),
       limits_(size_limits(choice.resources, choice.output.connector)),
       scanout_(device_, std::move(choice.output)),
       queue_(
@@ -271,6 +277,8 @@ Result<Display::Shown> Display::show_first(Frame &frame)
   }
   shown_view_ = scanout_.view();
   listener_.picture_placed(scanout_.describe() + ", " + scanout_.describe_placement());
+  if (scanout_.cursor().changed()) // a mode set leaves it out
+    queue_.refresh();
   if (narrow_offer())
     listener_.formats_changed();
   return Shown::Yes;
@@ -358,6 +366,27 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
     return Error{ErrorCode::Unsupported, failure->message, failure->sys_errno};
   }
   return Shown::Failed;
+}
+
+Result<void> Display::set_cursor(const std::optional<CursorImage> &image)
+{
+  if (image && !has_cursor_)
+    return device_error(
+        device_->name() + " has no free cursor plane for connector " + output_request_.connector +
+            " (vkms: load it with enable_cursor=1). Blend the cursor into the video.",
+        ENOTSUP);
+  if (Result<void> set = scanout_.cursor().set_image(image); !set)
+    return set;
+  if (scanout_.cursor().changed())
+    queue_.refresh();
+  return {};
+}
+
+void Display::move_cursor(std::int32_t x, std::int32_t y)
+{
+  scanout_.cursor().move(x, y);
+  if (scanout_.cursor().changed())
+    queue_.refresh();
 }
 
 Result<std::uint32_t> Display::writeback_fourcc() const

@@ -115,6 +115,11 @@ public:
   bool drain(std::int64_t timeout_ns) { return queue_.drain(timeout_ns); }
   void set_flushing(bool flushing) { queue_.set_flushing(flushing); }
 
+  // The cursor goes with the frames' commits, or with one of its own when none comes. Any thread;
+  // kept until the display is closed. Error: there is no cursor plane, or the image is too large
+  // for it.
+  Result<void> set_cursor(const std::optional<CursorImage> &image);
+  void move_cursor(std::int32_t x, std::int32_t y);
   // What the display scans out next, through the writeback connector. Sleeps.
   Result<Snapshot> snapshot();
   [[nodiscard]] FlipQueue::Counters counters() const;
@@ -151,6 +156,7 @@ private:
   Reservation reservation_; // given back when all the rest is
   const OutputRequest output_request_; // names the connector
   const std::uint32_t connector_id_;
+  const bool has_cursor_;
   FormatOffer offer_;
 
   mutable std::mutex plug_lock_; // guards the four below; no other lock is taken under it

@@ -52,27 +52,48 @@ Result<std::unique_ptr<DumbBuffer>> DumbBuffer::create(const std::shared_ptr<Dev
   return buffer;
 }
 
-Result<std::vector<std::uint8_t>> DumbBuffer::read() const
+// To be unmapped by the caller.
+Result<std::uint8_t *> DumbBuffer::map(int protection) const
 {
-  drm_mode_map_dumb map{};
-  map.handle = handle_;
-  if (drmIoctl(device_->fd(), DRM_IOCTL_MODE_MAP_DUMB, &map) != 0) {
+  drm_mode_map_dumb request{};
+  request.handle = handle_;
+  if (drmIoctl(device_->fd(), DRM_IOCTL_MODE_MAP_DUMB, &request) != 0) {
     const int error = errno;
     return Error{ErrorCode::Allocation, "MODE_MAP_DUMB: " + errno_text(error) + ".", error};
   }
-  void *data = mmap(nullptr, size_bytes_, PROT_READ, MAP_SHARED, device_->fd(),
-                    static_cast<off_t>(map.offset));
+  void *data = mmap(nullptr, size_bytes_, protection, MAP_SHARED, device_->fd(),
+                    static_cast<off_t>(request.offset));
   if (data == MAP_FAILED) {
     const int error = errno;
     return Error{ErrorCode::Allocation, "Mapping a dumb buffer: " + errno_text(error) + ".", error};
   }
+  return static_cast<std::uint8_t *>(data);
+}
+
+Result<std::vector<std::uint8_t>> DumbBuffer::read() const
+{
+  Result<std::uint8_t *> data = map(PROT_READ);
+  if (!data)
+    return data.error();
   const std::size_t row_bytes = std::size_t{width_} * 4;
   std::vector<std::uint8_t> pixels(row_bytes * height_);
   for (std::uint32_t y = 0; y < height_; y++)
-    std::memcpy(pixels.data() + y * row_bytes,
-                static_cast<const std::uint8_t *>(data) + std::size_t{y} * stride_bytes_, row_bytes);
-  munmap(data, size_bytes_);
+    std::memcpy(pixels.data() + y * row_bytes, *data + std::size_t{y} * stride_bytes_, row_bytes);
+  munmap(*data, size_bytes_);
   return pixels;
+}
+
+Result<void> DumbBuffer::write(const std::vector<std::uint8_t> &pixels, std::uint32_t width,
+                               std::uint32_t height)
+{
+  Result<std::uint8_t *> data = map(PROT_READ | PROT_WRITE);
+  if (!data)
+    return data.error();
+  const std::size_t row_bytes = std::size_t{width} * 4;
+  for (std::uint32_t y = 0; y < height; y++)
+    std::memcpy(*data + std::size_t{y} * stride_bytes_, pixels.data() + y * row_bytes, row_bytes);
+  munmap(*data, size_bytes_);
+  return {};
 }
 
 } // namespace gstdrm::kms

@@ -29,8 +29,13 @@ public:
   // Rows without padding, 4 bytes per pixel.
   [[nodiscard]] Result<std::vector<std::uint8_t>> read() const;
 
+  // Into the top left corner. `pixels`: rows without padding, 4 bytes per pixel.
+  Result<void> write(const std::vector<std::uint8_t> &pixels, std::uint32_t width,
+                     std::uint32_t height);
+
 private:
   explicit DumbBuffer(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  Result<std::uint8_t *> map(int protection) const;
   int make(std::uint32_t fourcc, std::uint32_t width, std::uint32_t height); // 0 or -errno
 
   std::shared_ptr<Device> device_;

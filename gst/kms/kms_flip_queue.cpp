@@ -159,6 +159,7 @@ void FlipQueue::clear()
   repeat_in_flight_ = false;
   serial_++; // the event of a commit still in flight is nobody's
   retry_at_ = kNever;
+  refresh_at_ = kNever;
   failure_.reset();
   changed_.notify_all();
 }
@@ -217,6 +218,24 @@ Result<UniqueFd> FlipQueue::capture(std::uint32_t framebuffer_id, std::int64_t t
                       state == JobState::Failed ? EIO : ETIMEDOUT);
 }
 
+void FlipQueue::refresh()
+{
+  {
+    const std::lock_guard guard(lock_);
+    if (refresh_at_ == kNever)
+      refresh_at_ = clock_() + std::min(frame_ns_ + refresh_ns_ / 2, kLongestCaptureWait_ns);
+  }
+  wake_();
+}
+
+// When the picture on screen is committed once more for want of a new one.
+std::int64_t FlipQueue::own_commit_at() const
+{
+  if (!on_screen_)
+    return kNever;
+  return job_state_ == JobState::Pending ? std::min(job_deadline_, refresh_at_) : refresh_at_;
+}
+
 bool FlipQueue::flushing() const
 {
   const std::lock_guard guard(lock_);
@@ -247,6 +266,7 @@ void FlipQueue::commit_done(WritebackJob *job)
   serial_++;
   committed_at_ = clock_();
   counters_.commits++;
+  refresh_at_ = kNever;
   if (job)
     job_state_ = JobState::Committed;
 }
@@ -304,17 +324,20 @@ void FlipQueue::pump_waiting(Deferred &deferred)
 
 void FlipQueue::pump_capture()
 {
-  if (job_state_ != JobState::Pending || !on_screen_ || clock_() < job_deadline_)
+  if (clock_() < own_commit_at())
     return;
-  const int ret = target_.flip(*on_screen_, &job_, nullptr, serial_ + 1);
+  WritebackJob *job = job_state_ == JobState::Pending ? &job_ : nullptr;
+  const int ret = target_.flip(*on_screen_, job, nullptr, serial_ + 1);
   if (ret == -EBUSY) {
     counters_.busy++;
     retry_at_ = clock_() + refresh_ns_ / kBusyRetriesPerRefresh;
   } else if (ret != 0) {
-    fail_job("the display refused it (" + errno_text(-ret) + ")");
+    refresh_at_ = kNever; // with the next frame, then
+    if (job)
+      fail_job("the display refused it (" + errno_text(-ret) + ")");
   } else {
     repeat_in_flight_ = true;
-    commit_done(&job_);
+    commit_done(job);
   }
 }
 
@@ -430,10 +453,9 @@ std::int64_t FlipQueue::next_deadline() const
     return kNever;
   if (retry_at_ != kNever)
     return retry_at_;
-  const std::int64_t job = job_state_ == JobState::Pending && on_screen_ ? job_deadline_ : kNever;
   const std::int64_t fence =
       !waiting_.empty() && !waiting_.front().ready ? waiting_.front().give_up_at : kNever;
-  return std::min(job, fence);
+  return std::min(own_commit_at(), fence);
 }
 
 FlipQueue::Counters FlipQueue::counters() const

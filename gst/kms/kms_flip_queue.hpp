@@ -148,6 +148,10 @@ public:
   // framebuffer `framebuffer_id`. Returns the writeback's out fence.
   Result<UniqueFd> capture(std::uint32_t framebuffer_id, std::int64_t timeout_ns);
 
+  // The next commit, or one of its own of the picture on screen when none comes within a frame
+  // time, brings along what the target has to change beside the picture.
+  void refresh();
+
   void cancel_capture();
 
   void on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64_t time_ns);
@@ -182,6 +186,7 @@ private:
   [[nodiscard]] bool busy() const { return in_flight_ || repeat_in_flight_; }
   [[nodiscard]] bool idle() const { return !busy() && waiting_.empty() && !releasing_; }
   void push(Frame &frame, Overflow overflow, Deferred &deferred);
+  [[nodiscard]] std::int64_t own_commit_at() const;
   void pump(Deferred &deferred);
   void pump_waiting(Deferred &deferred);
   int flip_front(WritebackJob *job, Deferred &deferred);
@@ -238,6 +243,7 @@ private:
   WritebackJob job_;
   std::int64_t job_deadline_ = kNever; // own commit then
   std::string job_error_;
+  std::int64_t refresh_at_ = kNever; // own commit then, for refresh()
   Counters counters_;
 };
 

@@ -84,7 +84,9 @@ int Scanout::commit(const Setup &setup, std::uint32_t framebuffer_id, std::uint3
   set_connector(request, setup, (flags & DRM_MODE_ATOMIC_ALLOW_MODESET) != 0);
   for (const Plane &plane : output_.crtc_planes) {
     const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
-    const bool used = plane.id == setup.plane->id || &plane == setup.background;
+    // the cursor stays where it is, but a mode set begins with a clean slate
+    const bool cursor = &plane == cursor_plane() && !(flags & DRM_MODE_ATOMIC_ALLOW_MODESET);
+    const bool used = cursor || plane.id == setup.plane->id || &plane == setup.background;
     if (!used && (user == 0 || user == crtc_id))
       request.disable_plane(plane);
   }
@@ -122,8 +124,11 @@ int Scanout::show(const Setup &setup, const Frame &frame, std::uint64_t serial, 
                          DRM_MODE_PAGE_FLIP_EVENT |
                              (with_mode_set ? mode_set : std::uint32_t{DRM_MODE_ATOMIC_NONBLOCK}),
                          serial);
-  if (ret == 0)
+  if (ret == 0) {
     setup_ = setup;
+    if (with_mode_set)
+      cursor_.forget();
+  }
   return ret;
 }
 
@@ -148,7 +153,30 @@ int Scanout::flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence
     request.set(writeback.id, writeback.properties, "WRITEBACK_OUT_FENCE_PTR",
                 reinterpret_cast<std::uintptr_t>(&job->out_fence));
   }
-  return request.commit(DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT, serial);
+  const Plane *cursor = cursor_plane();
+  const bool moved = cursor && cursor_.apply(request, *cursor, output_.crtc.id);
+  const int ret = request.commit(DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT, serial);
+  if (!moved)
+    return ret;
+  if (ret == 0)
+    cursor_.committed();
+  else if (!is_refusal(-ret))
+    cursor_.postponed();
+  else {
+    // the frame is worth more than its cursor
+    cursor_.refused();
+    return flip(frame, job, out_fence, serial);
+  }
+  return ret;
+}
+
+const Plane *Scanout::cursor_plane() const
+{
+  const auto it = std::find_if(output_.crtc_planes.begin(), output_.crtc_planes.end(),
+                               [](const Plane &plane) { return plane.type == PlaneType::Cursor; });
+  const bool shows_picture =
+      it != output_.crtc_planes.end() && setup_ && setup_->plane->id == it->id;
+  return it == output_.crtc_planes.end() || shows_picture ? nullptr : &*it;
 }
 
 void Scanout::set_output(Output output)
@@ -162,6 +190,7 @@ void Scanout::turn_off()
   setup_.reset();
   // a driver that does not even do this has nothing on screen to turn off
   (void)SavedState::turn_off(*device_, output_);
+  cursor_.forget();
 }
 
 Result<void> Scanout::restore()
@@ -170,6 +199,7 @@ Result<void> Scanout::restore()
   if (!saved_)
     return {};
   Result<void> restored = saved_->restore(*device_, output_);
+  cursor_.forget();
   saved_.reset();
   mode_blob_ = PropertyBlob();
   hdr_blob_ = PropertyBlob();

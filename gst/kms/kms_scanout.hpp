@@ -13,6 +13,7 @@
 #include <gst/drm/core/format.hpp>
 #include <gst/drm/core/result.hpp>
 
+#include "kms_cursor.hpp"
 #include "kms_dumb.hpp"
 #include "kms_flip_queue.hpp"
 #include "kms_geometry.hpp"
@@ -51,7 +52,7 @@ struct View {
 class Scanout : public FlipTarget {
 public:
   Scanout(std::shared_ptr<Device> device, Output output)
-      : device_(std::move(device)), output_(std::move(output))
+      : device_(std::move(device)), output_(std::move(output)), cursor_(device_)
   {
   }
 
@@ -83,6 +84,10 @@ public:
   Result<void> restore();
 
   [[nodiscard]] const Output &output() const noexcept { return output_; }
+  // Goes into the next commit of a frame.
+  [[nodiscard]] Cursor &cursor() noexcept { return cursor_; }
+  // null: the hardware has none, or the picture is on it
+  [[nodiscard]] const Plane *cursor_plane() const;
   [[nodiscard]] bool is_set() const noexcept { return setup_.has_value(); }
   [[nodiscard]] const drmModeModeInfo &mode() const { return setup_->mode; }
   [[nodiscard]] std::uint32_t plane_id() const { return setup_->plane->id; }
@@ -130,6 +135,7 @@ private:
 
   std::shared_ptr<Device> device_;
   Output output_;
+  Cursor cursor_;
   std::optional<SavedState> saved_;
   std::optional<Setup> setup_;
   View view_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Counts the DRM ioctls of this process, libdrm's included, at the C library's door. The program that links
-// this exports its own ioctl().
+// Counts the DRM ioctls of this process, libdrm's included, at the C library's door, and makes one
+// fail where it is told to. The program that links this exports its own ioctl().
 #pragma once
 
 namespace kmstest {
@@ -14,5 +14,12 @@ inline constexpr unsigned kAtomic = 0xbc;
 // since the program began
 unsigned count_drm_ioctls();
 unsigned count_drm_ioctls(unsigned number);
+
+// The `nth` DRM ioctl from now on (1: the next) fails with `error` and does not reach the kernel;
+// 0: none. Those that only give something back are not counted: nobody can do anything about their
+// failing.
+void fail_drm_ioctl(int nth, int error);
+// Number of the one that has failed; -1: none yet.
+int failed_drm_ioctl();
 
 } // namespace kmstest

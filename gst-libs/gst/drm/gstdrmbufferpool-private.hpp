@@ -68,6 +68,7 @@ private:
 GstFlowReturn pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params);
 void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer);
 void pool_release_buffer(GstBufferPool *pool, GstBuffer *buffer);
+gboolean pool_start(GstBufferPool *pool);
 gboolean pool_stop(GstBufferPool *pool);
 
 PoolState &state_of(GstBufferPool *pool);

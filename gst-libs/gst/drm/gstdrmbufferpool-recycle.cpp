@@ -239,6 +239,16 @@ void pool_release_buffer(GstBufferPool *pool, GstBuffer *buffer)
   base_pool_class()->release_buffer(pool, buffer);
 }
 
+// GstBufferPool's own start, when it cannot make all of its first buffers, leaves those it made in
+// the queue, where nobody frees them (gstbufferpool.c, default_start()).
+gboolean pool_start(GstBufferPool *pool)
+{
+  if (base_pool_class()->start(pool))
+    return TRUE;
+  pool_stop(pool);
+  return FALSE;
+}
+
 gboolean pool_stop(GstBufferPool *pool)
 {
   state_of(pool).keep_first(nullptr);

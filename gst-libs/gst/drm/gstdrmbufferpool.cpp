@@ -213,6 +213,7 @@ static void gst_drm_buffer_pool_class_init(GstDrmBufferPoolClass *klass)
   pool_class->acquire_buffer = gstdrm::pool_acquire_buffer;
   pool_class->reset_buffer = gstdrm::pool_reset_buffer;
   pool_class->release_buffer = gstdrm::pool_release_buffer;
+  pool_class->start = gstdrm::pool_start;
   pool_class->stop = gstdrm::pool_stop;
 }
 

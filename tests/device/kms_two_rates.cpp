@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Two pipelines at once at different rates on one device, each with a clock of its own, on virtual
+// time: every frame of each is shown once, and neither waits for the other.
+#include <string>
+
+#include "configfs_support.hpp"
+#include "kms_support.hpp"
+
+using namespace kmstest;
+
+namespace {
+
+constexpr guint kSeconds = 5;
+
+struct Row {
+  const char *name;
+  guint first, second; // pictures in 1001 s; the mode has 60000
+};
+
+const Row kRows[] = {
+    {"59.94 and 29.97", 60000, 30000},
+    {"59.94 and 59.94", 60000, 60000},
+    {"23.98 and 47.95", 24000, 48000},
+};
+
+class Player {
+public:
+  Player(const std::string &device, guint rate)
+      : frames_(rate * kSeconds / 1001), pipeline_(nullptr), sink_(nullptr)
+  {
+    const std::string line =
+        "videotestsrc pattern=black num-buffers=" + std::to_string(frames_) +
+        " ! video/x-raw, format=NV12, width=640, height=480, framerate=" + std::to_string(rate) +
+        "/1001 ! queue max-size-buffers=6 max-size-bytes=0 max-size-time=0 ! kmsdmabufsink "
+        "name=sink device=" +
+        device;
+    GError *error = nullptr;
+    pipeline_ = gst_parse_launch(line.c_str(), &error);
+    ck_assert_msg(pipeline_ && !error, "%s", error ? error->message : "?");
+    sink_ = gst_bin_get_by_name(GST_BIN(pipeline_), "sink");
+    // not the process-wide one
+    GstClock *clock = GST_CLOCK(g_object_new(GST_TYPE_SYSTEM_CLOCK, "name", "own", nullptr));
+    gst_object_ref_sink(clock);
+    gst_pipeline_use_clock(GST_PIPELINE(pipeline_), clock);
+    gst_object_unref(clock);
+  }
+  Player(const Player &) = delete;
+  Player &operator=(const Player &) = delete;
+  ~Player()
+  {
+    gst_element_set_state(pipeline_, GST_STATE_NULL);
+    gst_object_unref(sink_);
+    gst_object_unref(pipeline_);
+  }
+  void set_state(GstState state)
+  {
+    gst_element_set_state(pipeline_, state);
+    ck_assert(gst_element_get_state(pipeline_, nullptr, nullptr, 30 * GST_SECOND) ==
+              GST_STATE_CHANGE_SUCCESS);
+  }
+  void wait_for_end()
+  {
+    GstBus *bus = gst_element_get_bus(pipeline_);
+    const Owned<GstMessage> message(gst_bus_timed_pop_filtered(
+        bus, 60 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+    gst_object_unref(bus);
+    ck_assert_msg(message && GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_EOS, "no end");
+  }
+  void expect_all_shown(const char *row) const
+  {
+    GstStructure *raw = nullptr;
+    g_object_get(sink_, "drm-stats", &raw, nullptr);
+    const Owned<GstStructure> stats(raw);
+    guint64 shown = 0, dropped = 0, commits = 0, late = 0;
+    gst_structure_get_uint64(raw, "shown", &shown);
+    gst_structure_get_uint64(raw, "dropped", &dropped);
+    gst_structure_get_uint64(raw, "commits", &commits);
+    gst_structure_get_uint64(raw, "late", &late);
+    g_print("# %s: %u frames, shown %" G_GUINT64_FORMAT ", dropped %" G_GUINT64_FORMAT
+            ", commits %" G_GUINT64_FORMAT ", late %" G_GUINT64_FORMAT "\n",
+            row, frames_, shown, dropped, commits, late);
+    ck_assert_uint_eq(shown, frames_);
+    ck_assert_uint_eq(dropped, 0);
+    ck_assert_uint_eq(commits, frames_);
+    ck_assert_uint_eq(late, 0);
+  }
+
+private:
+  guint frames_;
+  GstElement *pipeline_;
+  GstElement *sink_;
+};
+
+} // namespace
+
+GST_START_TEST(test_two_rates)
+{
+  const Row &row = kRows[__i__];
+  const ConfigfsDevice device("rates", {{0, false, true}, {0, false, true}});
+  Player first(device.path(), row.first), second(device.path(), row.second);
+  for (Player *player : {&first, &second})
+    player->set_state(GST_STATE_PAUSED);
+  g_usleep(600'000); // the queues fill, as when a player buffers
+  for (Player *player : {&first, &second})
+    player->set_state(GST_STATE_PLAYING);
+  first.wait_for_end();
+  second.wait_for_end();
+  first.expect_all_shown(row.name);
+  second.expect_all_shown(row.name);
+}
+GST_END_TEST
+
+static Suite *kms_two_rates_suite(void)
+{
+  Suite *s = suite_create("kms-two-rates");
+  TCase *tc = tcase_create("rates");
+  suite_add_tcase(s, tc);
+  tcase_set_timeout(tc, 200);
+  tcase_add_loop_test(tc, test_two_rates, 0, G_N_ELEMENTS(kRows));
+  return s;
+}
+
+GST_DRM_CHECK_MAIN(kms_two_rates)
