@@ -551,8 +551,9 @@ int drmModeDestroyPropertyBlob(int, std::uint32_t id)
   return 0;
 }
 
-int drmModeAddFB2WithModifiers(int, std::uint32_t, std::uint32_t, std::uint32_t fourcc, const std::uint32_t handles[4],
-                               const std::uint32_t[4], const std::uint32_t[4], const std::uint64_t[4],
+int drmModeAddFB2WithModifiers(int, std::uint32_t, std::uint32_t, std::uint32_t fourcc,
+                               const std::uint32_t handles[4], const std::uint32_t[4],
+                               const std::uint32_t[4], const std::uint64_t modifiers[4],
                                std::uint32_t *id, std::uint32_t)
 {
   const Guard guard(device().lock);
@@ -560,6 +561,9 @@ int drmModeAddFB2WithModifiers(int, std::uint32_t, std::uint32_t, std::uint32_t 
     return -device().error;
   if (!device().handles.count(handles[0]))
     return -ENOENT;
+  device().plane_modifiers.clear();
+  for (int i = 0; modifiers && i < 4 && handles[i] != 0; i++)
+    device().plane_modifiers.push_back(modifiers[i]);
   *id = next_id++;
   device().framebuffers[*id] = handles[0];
   device().fourccs[*id] = fourcc;

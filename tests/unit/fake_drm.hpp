@@ -53,6 +53,7 @@ struct Device {
   std::map<std::uint32_t, std::uint32_t> fourccs;      // of framebuffers, also of those that are gone
   std::map<std::uint32_t, std::vector<std::uint8_t>> blobs; // made by the client
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> imported; // dma-buf to handle
+  std::vector<std::uint64_t> plane_modifiers; // of the planes that the last AddFB2 named
   std::vector<Commit> commits; // that were real
   unsigned double_closes = 0;  // closed, removed or destroyed what was not there
 };

@@ -405,6 +405,26 @@ TEST_F(DisplayTest, both_planes_in_one_dmabuf_share_one_handle)
   EXPECT_EQ(fakedrm::device().handles.size(), 2U);
 }
 
+// A compressed layout has more planes than its format: they go to the kernel as they came.
+TEST_F(DisplayTest, auxiliary_planes_pass_through)
+{
+  auto display = open();
+  ASSERT_TRUE(display);
+  const Memory aux{4096};
+  for (const Memory *second : std::initializer_list<const Memory *>{&memory, &aux}) {
+    FrameLayout layout = xrgb(memory, 640, 480);
+    layout.format.modifier = I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS;
+    layout.n_planes = 2;
+    layout.planes[1] = {second->fd.get(), second == &memory ? std::uint64_t{640} * 4 * 480 : 0, 64,
+                        *query_object(second->fd.get())};
+    auto import = (*display)->import(layout);
+    ASSERT_TRUE(import) << import.error().message;
+    EXPECT_EQ(fakedrm::device().plane_modifiers,
+              std::vector<std::uint64_t>(2, I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS));
+  }
+  EXPECT_EQ(fakedrm::device().handles.size(), 2U);
+}
+
 TEST_F(DisplayTest, the_same_dmabuf_is_imported_once)
 {
   auto display = open();
