@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dmabuf_wait.hpp"
 
+#include <cerrno>
 #include <cstring>
 #include <string>
 
-#include <cerrno>
 #include <poll.h>
 
 namespace gstdrm {

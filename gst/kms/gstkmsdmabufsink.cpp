@@ -15,7 +15,8 @@
  *
  * |[
  * gst-launch-1.0 videotestsrc ! kmsdmabufsink driver-name=vkms
- * gst-launch-1.0 filesrc location=a.mkv ! decodebin ! dmabufupload ! kmsdmabufsink zero-copy=require
+ * gst-launch-1.0 filesrc location=a.mkv ! decodebin ! dmabufupload ! kmsdmabufsink
+ * zero-copy=require
  * ]|
  *
  * Since: 0.1
@@ -47,8 +48,8 @@ G_DEFINE_TYPE_WITH_CODE(GstKmsDmabufSink, gst_kms_dmabuf_sink, GST_TYPE_VIDEO_SI
                                                     "Atomic KMS video sink"))
 #define parent_class gst_kms_dmabuf_sink_parent_class
 
-// Late by up to two frames at 50 Hz is still worth showing; the base class's default of 5 ms drops frames
-// for a single late wake-up.
+// Late by up to two frames at 50 Hz is still worth showing; the base class's default of 5 ms drops
+// frames for a single late wake-up.
 static constexpr GstClockTime kMaxLateness = 40 * GST_MSECOND;
 // A flip takes one refresh; by then something is stuck.
 static constexpr gint64 kDrainTimeout_ns = 2'000'000'000;
@@ -76,8 +77,9 @@ void gstdrm::post_error(GstElement *element, const Error &error)
     code = GST_RESOURCE_ERROR_BUSY;
   }
   gchar *debug = g_strdup_printf("errno %d", error.sys_errno);
-  gst_element_message_full(element, GST_MESSAGE_ERROR, domain, code, g_strdup(error.message.c_str()),
-                           debug, __FILE__, GST_FUNCTION, __LINE__);
+  gst_element_message_full(element, GST_MESSAGE_ERROR, domain, code,
+                           g_strdup(error.message.c_str()), debug, __FILE__, GST_FUNCTION,
+                           __LINE__);
 }
 
 void gstdrm::SinkListener::display_failed(const Error &error) noexcept
@@ -202,8 +204,9 @@ static gboolean gst_kms_dmabuf_sink_unlock_stop(GstBaseSink *sink)
   return TRUE;
 }
 
-// Caps are accepted that the template allows: refusal comes from set_caps(), which explains it on the bus,
-// where a CAPS event that is not accepted ends in not-negotiated at the source. The caps query is exact.
+// Caps are accepted that the template allows: refusal comes from set_caps(), which explains it on
+// the bus, where a CAPS event that is not accepted ends in not-negotiated at the source. The caps
+// query is exact.
 static gboolean gst_kms_dmabuf_sink_query(GstBaseSink *sink, GstQuery *query)
 {
   if (GST_QUERY_TYPE(query) != GST_QUERY_ACCEPT_CAPS)
@@ -267,10 +270,10 @@ static GstSample *gst_kms_dmabuf_sink_snapshot(GstKmsDmabufSink *self)
     return nullptr;
   }
   // AR24 too: what was scanned out has no transparency
-  GstCaps *caps = gst_caps_new_simple(
-      "video/x-raw", "format", G_TYPE_STRING, "BGRx", "width", G_TYPE_INT,
-      static_cast<gint>(snapshot->width), "height", G_TYPE_INT, static_cast<gint>(snapshot->height),
-      "framerate", GST_TYPE_FRACTION, 0, 1, nullptr);
+  GstCaps *caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "BGRx", "width",
+                                      G_TYPE_INT, static_cast<gint>(snapshot->width), "height",
+                                      G_TYPE_INT, static_cast<gint>(snapshot->height), "framerate",
+                                      GST_TYPE_FRACTION, 0, 1, nullptr);
   const auto &pixels = snapshot->pixels;
   GstBuffer *buffer = gst_buffer_new_memdup(pixels.data(), pixels.size());
   GstSample *sample = gst_sample_new(buffer, caps, nullptr, nullptr);
@@ -314,8 +317,7 @@ static void gst_kms_dmabuf_sink_class_init(GstKmsDmabufSinkClass *klass)
 
   gst_element_class_set_static_metadata(
       element_class, "KMS DMA buffer sink", "Sink/Video/Hardware",
-      "Shows DMA buffers on a display through atomic KMS without a copy",
-      "gst-drm maintainers");
+      "Shows DMA buffers on a display through atomic KMS without a copy", "gst-drm maintainers");
   gst_element_class_add_pad_template(element_class, gstdrm::sink_pad_template());
 
   element_class->change_state = gst_kms_dmabuf_sink_change_state;

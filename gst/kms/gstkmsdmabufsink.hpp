@@ -95,12 +95,13 @@ struct SinkState {
   bool exports_refused = false; // the kernel has no ioctls for fences of dma-bufs
   bool release_fences = false;  // the producer said that it honours them
   GstDrmVideoInfo info{};
-  Format format;         // as the planes list it: implicit where the driver knows no modifiers
-  bool plain = false;    // caps without memory:DMABuf: system memory may come
-  std::string refusal;   // why frames of these caps are let go; empty: they are shown
+  Format format;       // as the planes list it: implicit where the driver knows no modifiers
+  bool plain = false;  // caps without memory:DMABuf: system memory may come
+  std::string refusal; // why frames of these caps are let go; empty: they are shown
   guint refused_in_a_row = 0;
   bool imports_refused = false; // the driver took none of upstream's dma-bufs: copy
-  GstPtr<GstCaps> refused_caps; // explained on the bus already: a sticky event comes again and again
+  GstPtr<GstCaps>
+      refused_caps; // explained on the bus already: a sticky event comes again and again
   GstPtr<GstBufferPool> scanout_pool; // what system memory is copied into
   bool in_preroll = false;
   GstBuffer *prerolled = nullptr; // borrowed, only compared: rendered next, and on screen already
@@ -121,11 +122,12 @@ gboolean sink_set_caps(GstBaseSink *sink, GstCaps *caps);
 gboolean sink_propose_allocation(GstBaseSink *sink, GstQuery *query);
 
 // gstkmssinkreconfigure.cpp
-// Asks upstream to choose again: what the caps query answers has changed. The stream goes on meanwhile. Any
-// thread, without a lock that the caps query takes.
+// Asks upstream to choose again: what the caps query answers has changed. The stream goes on
+// meanwhile. Any thread, without a lock that the caps query takes.
 void sink_formats_changed(GstKmsDmabufSink *sink);
-// The display cannot show frames of the present caps: takes the pair out of the offer and lets the frames
-// go, until upstream has chosen another. An error only where none is left. By the streaming thread.
+// The display cannot show frames of the present caps: takes the pair out of the offer and lets the
+// frames go, until upstream has chosen another. An error only where none is left. By the streaming
+// thread.
 GstFlowReturn sink_refuse_pair(GstVideoSink *sink, Display &display, const Error &why);
 // One more frame of caps that were refused.
 GstFlowReturn sink_drop_refused(GstVideoSink *sink);

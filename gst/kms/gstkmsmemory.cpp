@@ -11,7 +11,8 @@ namespace {
 
 using Tokens = std::vector<std::shared_ptr<const void>>;
 
-// Guards the making and the contents of every memory's tokens: two sinks may see one memory at once.
+// Guards the making and the contents of every memory's tokens: two sinks may see one memory at
+// once.
 std::mutex tokens_lock;
 
 GQuark tokens_quark()

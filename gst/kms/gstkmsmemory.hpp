@@ -8,8 +8,8 @@
 
 namespace gstdrm {
 
-// The memory holds a share of `token` until it is freed. A token that it holds already is not added again;
-// tokens that nobody else holds any more are let go. Any thread.
+// The memory holds a share of `token` until it is freed. A token that it holds already is not added
+// again; tokens that nobody else holds any more are let go. Any thread.
 void hold_while_alive(GstMemory *memory, const std::shared_ptr<const void> &token);
 
 } // namespace gstdrm

@@ -86,8 +86,8 @@ FormatSetPtr to_public(const FormatSet &formats)
   return set;
 }
 
-// Linear layouts of a plane's formats: those of a driver without modifiers count as linear here, since
-// that is what plain video/x-raw promises and what such a driver's own CPU buffers are.
+// Linear layouts of a plane's formats: those of a driver without modifiers count as linear here,
+// since that is what plain video/x-raw promises and what such a driver's own CPU buffers are.
 FormatSetPtr linear_of(const FormatSet &formats)
 {
   FormatSetPtr set(gst_drm_format_set_new(), gst_drm_format_set_unref);
@@ -97,8 +97,8 @@ FormatSetPtr linear_of(const FormatSet &formats)
   return set;
 }
 
-// Where upstream leaves the choice to the order of a list: what every display takes at full speed, before
-// deep, alpha and grey formats.
+// Where upstream leaves the choice to the order of a list: what every display takes at full speed,
+// before deep, alpha and grey formats.
 constexpr GstVideoFormat kPreferred[] = {GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_NV12,
                                          GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_YUY2};
 
@@ -228,11 +228,12 @@ Result<void> apply_caps(GstBaseSink *sink, SinkState &state, Display &display, G
   }
   const bool plain = !has_dmabuf_feature(caps);
   if (plain && state.zero_copy() == ZeroCopy::Require)
-    return Error{ErrorCode::Caps,
-                 "Plain video/x-raw caps do not promise DMA buffers, and zero-copy=require forbids the "
-                 "copy that system memory needs. Put dmabufupload before the sink, or set "
-                 "zero-copy=prefer.",
-                 0};
+    return Error{
+        ErrorCode::Caps,
+        "Plain video/x-raw caps do not promise DMA buffers, and zero-copy=require forbids the "
+        "copy that system memory needs. Put dmabufupload before the sink, or set "
+        "zero-copy=prefer.",
+        0};
   const Format format = engine_format(info, display.formats());
   const kms::Picture picture = picture_of(info, format, caps);
   if (Result<void> configured = display.configure(picture); !configured)

@@ -65,8 +65,8 @@ Result<kms::Frame> import_frame(SinkState &state, Display &display, GstBuffer *b
   kms::Frame frame;
   frame.framebuffer = std::move(import->framebuffer);
   attach_fences(state, display, buffer, layout, frame);
-  frame.owner = std::shared_ptr<GstBuffer>(
-      gst_buffer_ref(buffer), [](GstBuffer *held) { gst_buffer_unref(held); });
+  frame.owner = std::shared_ptr<GstBuffer>(gst_buffer_ref(buffer),
+                                           [](GstBuffer *held) { gst_buffer_unref(held); });
   return frame;
 }
 
@@ -97,8 +97,8 @@ Result<BufferPtr> copy_buffer(GstVideoSink *sink, SinkState &state, Display &dis
     return active.error();
   GstBuffer *acquired = nullptr;
   if (gst_buffer_pool_acquire_buffer(state.scanout_pool.get(), &acquired, nullptr) != GST_FLOW_OK)
-    return Error{ErrorCode::Allocation, "No scanout buffer of " + display.device().name() + " is free.",
-                 ENOMEM};
+    return Error{ErrorCode::Allocation,
+                 "No scanout buffer of " + display.device().name() + " is free.", ENOMEM};
   BufferPtr copy = BufferPtr::adopt(acquired);
   GstVideoFrame from, to;
   if (!gst_video_frame_map(&from, &state.info.vinfo, buffer, GST_MAP_READ))
@@ -257,9 +257,9 @@ GstFlowReturn sink_show_frame(GstVideoSink *sink, GstBuffer *buffer)
   const bool sync = gst_base_sink_get_sync(GST_BASE_SINK(sink)) != FALSE;
   if (!state.in_preroll)
     set_due_time(GST_BASE_SINK(sink), buffer, *frame);
-  const GstFlowReturn ret = show(sink, *display, *frame,
-                                 sync ? kms::FlipQueue::Overflow::Replace
-                                      : kms::FlipQueue::Overflow::Wait);
+  const GstFlowReturn ret =
+      show(sink, *display, *frame,
+           sync ? kms::FlipQueue::Overflow::Replace : kms::FlipQueue::Overflow::Wait);
   state.prerolled = state.in_preroll && ret == GST_FLOW_OK ? buffer : nullptr;
   return ret;
 }

@@ -5,12 +5,12 @@
 
 namespace gstdrm {
 
-Result<GstPtr<GstBufferPool>> make_scanout_pool(const kms::Display &display, GstCaps *caps, guint &size,
-                                                guint min_buffers)
+Result<GstPtr<GstBufferPool>> make_scanout_pool(const kms::Display &display, GstCaps *caps,
+                                                guint &size, guint min_buffers)
 {
   GError *error = nullptr;
-  GstDrmAllocator *allocator = gst_drm_allocator_new_for_fd(GST_DRM_ALLOCATOR_KIND_DUMB,
-                                                            display.device().fd(), &error);
+  GstDrmAllocator *allocator =
+      gst_drm_allocator_new_for_fd(GST_DRM_ALLOCATOR_KIND_DUMB, display.device().fd(), &error);
   if (!allocator) {
     Error failed{ErrorCode::Allocation, error->message, 0};
     g_error_free(error);

@@ -2,18 +2,17 @@
 // The sink's own scanout memory: a pool of dumb buffers of its device.
 #pragma once
 
-#include <gst/gst.h>
-
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/gstdrm-private.hpp>
+#include <gst/gst.h>
 
 #include "kms_display.hpp"
 
 namespace gstdrm {
 
-// Configured, not active. `size` is what system memory of these caps takes, and gets the size of the
-// pool's buffers, whose rows may be padded.
-Result<GstPtr<GstBufferPool>> make_scanout_pool(const kms::Display &display, GstCaps *caps, guint &size,
-                                                guint min_buffers);
+// Configured, not active. `size` is what system memory of these caps takes, and gets the size of
+// the pool's buffers, whose rows may be padded.
+Result<GstPtr<GstBufferPool>> make_scanout_pool(const kms::Display &display, GstCaps *caps,
+                                                guint &size, guint min_buffers);
 
 } // namespace gstdrm

@@ -152,10 +152,11 @@ GstStructure *make_stats(GstKmsDmabufSink *self)
       stats, "waits", G_TYPE_UINT64, state.stats.waits.load() + counters.waits, "shown",
       G_TYPE_UINT64, counters.shown, "dropped", G_TYPE_UINT64,
       counters.dropped + base_sink_dropped(GST_BASE_SINK(self)) + state.refused_frames.load(),
-      "late", G_TYPE_UINT64, counters.late, "commits", G_TYPE_UINT64, counters.commits, "held", G_TYPE_UINT, counters.held,
-      "fence-timeouts", G_TYPE_UINT64, counters.fence_timeouts, "fence-errors", G_TYPE_UINT64,
-      counters.fence_errors, "release-fences", G_TYPE_UINT64, counters.release_fences,
-      "last-flip-sequence", G_TYPE_UINT, counters.last_sequence, "last-flip-time", G_TYPE_UINT64,
+      "late", G_TYPE_UINT64, counters.late, "commits", G_TYPE_UINT64, counters.commits, "held",
+      G_TYPE_UINT, counters.held, "fence-timeouts", G_TYPE_UINT64, counters.fence_timeouts,
+      "fence-errors", G_TYPE_UINT64, counters.fence_errors, "release-fences", G_TYPE_UINT64,
+      counters.release_fences, "last-flip-sequence", G_TYPE_UINT, counters.last_sequence,
+      "last-flip-time", G_TYPE_UINT64,
       counters.last_flip_ns < 0 ? GST_CLOCK_TIME_NONE : static_cast<guint64>(counters.last_flip_ns),
       nullptr);
   return stats;
@@ -339,7 +340,8 @@ void install_device_properties(GObjectClass *klass)
   g_object_class_install_property(
       klass, PROP_DRIVER_NAME,
       g_param_spec_string("driver-name", "Driver name",
-                          "Kernel driver of the device to open, such as vkms (empty: any)", "", flags));
+                          "Kernel driver of the device to open, such as vkms (empty: any)", "",
+                          flags));
   g_object_class_install_property(
       klass, PROP_BUS_ID,
       g_param_spec_string("bus-id", "Bus ID",
@@ -369,27 +371,30 @@ void install_device_properties(GObjectClass *klass)
           "", flags));
   g_object_class_install_property(
       klass, PROP_CONNECTOR,
-      g_param_spec_string("connector", "Connector",
-                          "Connector to show on, by name (HDMI-A-1) or number (empty: the first that is "
-                          "connected)",
-                          "", flags));
+      g_param_spec_string(
+          "connector", "Connector",
+          "Connector to show on, by name (HDMI-A-1) or number (empty: the first that is "
+          "connected)",
+          "", flags));
   g_object_class_install_property(
       klass, PROP_PLANE_ID,
-      g_param_spec_uint("plane-id", "Plane ID",
-                        "KMS plane to show on (0: the first that takes the picture, primary before overlay)",
-                        0, G_MAXUINT, 0, flags));
+      g_param_spec_uint(
+          "plane-id", "Plane ID",
+          "KMS plane to show on (0: the first that takes the picture, primary before overlay)", 0,
+          G_MAXUINT, 0, flags));
 }
 
 void install_other_properties(GObjectClass *klass)
 {
   g_object_class_install_property(
       klass, PROP_ZERO_COPY,
-      g_param_spec_enum("zero-copy", "Zero copy",
-                        "What to do about system memory, which has to be copied: require refuses caps that "
-                        "do not promise DMA buffers",
-                        zero_copy_type(), static_cast<gint>(ZeroCopy::Prefer),
-                        static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                 GST_PARAM_MUTABLE_READY)));
+      g_param_spec_enum(
+          "zero-copy", "Zero copy",
+          "What to do about system memory, which has to be copied: require refuses caps that "
+          "do not promise DMA buffers",
+          zero_copy_type(), static_cast<gint>(ZeroCopy::Prefer),
+          static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                   GST_PARAM_MUTABLE_READY)));
   g_object_class_install_property(
       klass, PROP_DRM_STATS,
       g_param_spec_boxed(
@@ -397,7 +402,7 @@ void install_other_properties(GObjectClass *klass)
           "Counters since start: frames, imports (framebuffers made), import-hits, copies, "
           "bytes-copied, last-copy-reason, waits (times the streaming thread slept), shown "
           "(flips completed), dropped (replaced before they were shown, too late, or refused "
-           "before upstream chose another format), late "
+          "before upstream chose another format), late "
           "(shown more than a refresh and an eighth after they were due), commits, held (buffers "
           "held now), "
           "fence-timeouts and fence-errors (frames left out since their fence did not signal, or "

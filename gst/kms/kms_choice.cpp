@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <functional>
 #include <utility>
-
-#include <cerrno>
 
 #include "kms_objects.hpp"
 

@@ -2,6 +2,7 @@
 #include "kms_device.hpp"
 
 #include <cerrno>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <xf86drm.h>
@@ -29,7 +30,8 @@ Error open_error(const std::string &path, int error)
 
 std::string read_bus_id(int fd)
 {
-  // the unique name is only filled in after the interface version was set (drm_ioctl.c, drm_setversion)
+  // the unique name is only filled in after the interface version was set (drm_ioctl.c,
+  // drm_setversion)
   drmSetVersion version{1, 4, -1, -1};
   drmSetInterfaceVersion(fd, &version);
   char *id = drmGetBusid(fd);
@@ -120,8 +122,8 @@ Result<std::shared_ptr<Device>> Device::adopt(UniqueFd fd, const std::string &pa
   if (!version) {
     const int error = errno;
     return device_error((path.empty() ? "The given fd" : path) +
-                            " is not a DRM device (DRM_IOCTL_VERSION: " + errno_text(error) + "). " +
-                            kNoDeviceHint,
+                            " is not a DRM device (DRM_IOCTL_VERSION: " + errno_text(error) +
+                            "). " + kNoDeviceHint,
                         error);
   }
   const std::string driver(version->name, static_cast<std::size_t>(version->name_len));
@@ -162,8 +164,8 @@ Result<void> Device::require_master() const
             "). Another program holds the display: take the descriptor from the session's "
             "owner (logind's TakeDevice while the session is active, or a DRM lease).",
         error);
-  return device_error("Another program holds the display of " + name_ + " (SET_MASTER: " +
-                          errno_text(error) +
+  return device_error("Another program holds the display of " + name_ +
+                          " (SET_MASTER: " + errno_text(error) +
                           "). Stop the compositor or other sink that uses it (or switch to a free "
                           "virtual terminal), or pass a descriptor that is master in fd.",
                       error);

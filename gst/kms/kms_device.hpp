@@ -50,7 +50,7 @@ private:
     std::uint32_t handle = 0;
     unsigned users = 0;
   };
-  int drm_fd_; // borrowed from the Device that owns this table
+  int drm_fd_;      // borrowed from the Device that owns this table
   std::mutex lock_; // guards entries_, and keeps import and close of one handle in order
   std::map<BufferIdentity, Entry> entries_;
 };

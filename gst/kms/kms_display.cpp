@@ -2,11 +2,11 @@
 #include "kms_display.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <utility>
 
-#include <cerrno>
 #include <drm_fourcc.h>
 
 #include <gst/drm/core/sync_file.hpp>
@@ -18,11 +18,13 @@ namespace gstdrm::kms {
 namespace {
 
 constexpr std::int64_t kSecond_ns = 1'000'000'000;
-// A flip takes one refresh; this much later something is stuck, and a mode set is tried all the same.
+// A flip takes one refresh; this much later something is stuck, and a mode set is tried all the
+// same.
 constexpr std::int64_t kDrainTimeout_ns = 2 * kSecond_ns;
-// Virtual displays compose in software: some tenths of a second per picture are normal there.
-constexpr std::int64_t kCommitTimeout_ns = 10 * kSecond_ns;
-constexpr std::chrono::seconds kWritebackTimeout{10};
+// Virtual displays compose in software: some tenths of a second per picture are normal there, and
+// seconds for a large one on a busy machine.
+constexpr std::int64_t kCommitTimeout_ns = 30 * kSecond_ns;
+constexpr std::chrono::seconds kWritebackTimeout{30};
 
 std::int64_t frame_duration_ns(Rate rate)
 {
@@ -42,7 +44,8 @@ SizeLimits Display::size_limits(const Resources &resources, const Connector &con
     limits.max_height = std::max<std::uint32_t>(limits.max_height, mode.vdisplay);
   }
   limits.max_width = std::max(std::min(limits.max_width, resources.max_width), limits.min_width);
-  limits.max_height = std::max(std::min(limits.max_height, resources.max_height), limits.min_height);
+  limits.max_height =
+      std::max(std::min(limits.max_height, resources.max_height), limits.min_height);
   return limits;
 }
 
@@ -79,7 +82,8 @@ Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const Outp
           },
           [this](const Error &error) {
             const Error why = explain(error);
-            // the streaming thread takes a refusal up with its next frame: upstream may choose again
+            // the streaming thread takes a refusal up with its next frame: upstream may choose
+            // again
             if (!is_refusal(why.sys_errno) && !is_denied(why))
               listener_.display_failed(why);
           }),
@@ -405,9 +409,8 @@ Result<std::uint32_t> Display::writeback_fourcc() const
     for (std::size_t at = 0; at + sizeof(wanted) <= blob->size(); at += sizeof(wanted))
       if (std::memcmp(blob->data() + at, &wanted, sizeof(wanted)) == 0)
         return wanted;
-  return device_error("The writeback connector of " + device_->name() +
-                          " writes neither XR24 nor AR24.",
-                      ENOTSUP);
+  return device_error(
+      "The writeback connector of " + device_->name() + " writes neither XR24 nor AR24.", ENOTSUP);
 }
 
 Result<Snapshot> Display::snapshot()

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The engine's front: one sink's display. Opens a device and an output, shows frames, takes snapshots.
+// The engine's front: one sink's display. Opens a device and an output, shows frames, takes
+// snapshots.
 //
-// Threads: one streaming thread calls configure(), import(), show(), drain(); start() and stop() are not
-// called while it does; the rest is for any thread.
+// Threads: one streaming thread calls configure(), import(), show(), drain(); start() and stop()
+// are not called while it does; the rest is for any thread.
 #pragma once
 
 #include <atomic>
@@ -71,16 +72,16 @@ public:
 class Display final : private EventHandler, private HotplugHandler {
 public:
   // `listener` outlives the display.
-  static Result<std::shared_ptr<Display>> open(const DeviceRequest &device,
-                                               const OutputRequest &output,
-                                               DisplayListener &listener);
+  static Result<std::shared_ptr<Display>>
+  open(const DeviceRequest &device, const OutputRequest &output, DisplayListener &listener);
   Display(const Display &) = delete;
   Display &operator=(const Display &) = delete;
   ~Display() override;
 
   [[nodiscard]] const Device &device() const noexcept { return *device_; }
-  // The picture cannot be shown, or its frames not imported, because of its format and size: the pair, and others
-  // that test commits refuse now as well, are offered no more. By the streaming thread.
+  // The picture cannot be shown, or its frames not imported, because of its format and size: the
+  // pair, and others that test commits refuse now as well, are offered no more. By the streaming
+  // thread.
   void refuse(const Error &why);
   // Why the picture's pair was taken out of the offer; nothing: it was not.
   [[nodiscard]] std::optional<Refusal> refusal(const Picture &picture) const;
@@ -95,7 +96,8 @@ public:
   [[nodiscard]] std::string describe() const;
 
   Result<void> start();
-  // Puts the display back as it was and releases every frame. Error: the display could not be put back.
+  // Puts the display back as it was and releases every frame. Error: the display could not be put
+  // back.
   Result<void> stop();
 
   // How the viewer wants the picture: from the next frame on, without a mode set. Any thread.
@@ -153,7 +155,7 @@ private:
 
   DisplayListener &listener_;
   std::shared_ptr<Device> device_;
-  Reservation reservation_; // given back when all the rest is
+  Reservation reservation_;            // given back when all the rest is
   const OutputRequest output_request_; // names the connector
   const std::uint32_t connector_id_;
   const bool has_cursor_;
@@ -173,7 +175,7 @@ private:
   FlipQueue queue_;
   ImportCache cache_;
   Picture picture_;
-  drmModeModeInfo mode_{}; // for picture_
+  drmModeModeInfo mode_{};    // for picture_
   bool first_pending_ = true; // picture_ has not been shown yet
   std::string proved_for_;    // what the pairs of formats() were test-committed for last
   FenceRules fence_rules_;

@@ -13,7 +13,8 @@
 
 namespace gstdrm::kms {
 
-// 32 bits per pixel. Zeroed by the kernel when it is made (drm_mode_create_dumb(): required of every driver).
+// 32 bits per pixel. Zeroed by the kernel when it is made (drm_mode_create_dumb(): required of
+// every driver).
 class DumbBuffer {
 public:
   static Result<std::unique_ptr<DumbBuffer>> create(const std::shared_ptr<Device> &device,

@@ -2,12 +2,12 @@
 #include "kms_event_loop.hpp"
 
 #include <algorithm>
-#include <string>
-
 #include <cerrno>
 #include <ctime>
-#include <sys/eventfd.h>
+#include <string>
 #include <system_error>
+
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "kms_objects.hpp"

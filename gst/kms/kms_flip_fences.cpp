@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // FlipQueue's part about acquire fences: frames wait in the queue until theirs has signalled, for a
 // bounded time. Called with the lock held but for the public functions.
+#include <cerrno>
 #include <cstdio>
 #include <string>
 #include <utility>
-
-#include <cerrno>
 
 #include "kms_flip_queue.hpp"
 

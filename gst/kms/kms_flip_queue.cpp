@@ -14,12 +14,13 @@ namespace gstdrm::kms {
 
 namespace {
 
-// A commit of another client's on the same device is in the way: look again a part of a refresh later.
+// A commit of another client's on the same device is in the way: look again a part of a refresh
+// later.
 constexpr std::int64_t kBusyRetriesPerRefresh = 8;
 // A second frame may wait when the flip is nearer than this part of a refresh, or overdue.
 constexpr std::int64_t kNearPartOfRefresh = 4;
-// A frame that becomes due with less than this part of a refresh left cannot make that vblank: hardware
-// latches its registers some lines before it. Missing it is not late yet.
+// A frame that becomes due with less than this part of a refresh left cannot make that vblank:
+// hardware latches its registers some lines before it. Missing it is not late yet.
 constexpr std::int64_t kLatchPartOfRefresh = 8;
 // A stream of one picture a minute still gets its snapshot soon.
 constexpr std::int64_t kLongestCaptureWait_ns = 250'000'000;

@@ -96,18 +96,18 @@ public:
     std::uint64_t dropped = 0; // frames replaced before they were committed
     std::uint64_t late = 0;    // shown more than one refresh (and an eighth) after they were due
     std::uint64_t commits = 0;
-    std::uint64_t waits = 0; // submissions that had to sleep
-    std::uint64_t busy = 0;  // commits that the kernel put off with EBUSY
+    std::uint64_t waits = 0;          // submissions that had to sleep
+    std::uint64_t busy = 0;           // commits that the kernel put off with EBUSY
     std::uint64_t fence_timeouts = 0; // frames dropped since their fence did not signal in time
     std::uint64_t fence_errors = 0;   // frames dropped since their fence signalled with an error
     std::uint64_t release_fences = 0; // frames given back with a fence, before they were replaced
-    unsigned held = 0;       // frames held now: on screen, in flight, waiting
-    std::uint32_t last_sequence = 0; // vblank counter of the last flip
-    std::int64_t last_flip_ns = -1;  // CLOCK_MONOTONIC
+    unsigned held = 0;                // frames held now: on screen, in flight, waiting
+    std::uint32_t last_sequence = 0;  // vblank counter of the last flip
+    std::int64_t last_flip_ns = -1;   // CLOCK_MONOTONIC
   };
 
-  // `wake`: the event thread shall ask next_deadline() again. `failed`: a commit was refused; called
-  // once until clear(), without the lock.
+  // `wake`: the event thread shall ask next_deadline() again. `failed`: a commit was refused;
+  // called once until clear(), without the lock.
   FlipQueue(FlipTarget &target, Clock clock, std::function<void()> wake,
             std::function<void(const Error &)> failed);
   // What a fence is asked with (a test's own, where there are no fences), and who hears of frames
@@ -119,8 +119,8 @@ public:
   void set_fence_rules(const FenceRules &rules);
   // Takes the frame only when it returns Queued.
   Outcome submit(Frame &frame, Overflow overflow);
-  // For a mode set: `commit` (0 or -errno) makes `frame` the one in flight. Nothing may be in flight
-  // or waiting: drain() first.
+  // For a mode set: `commit` (0 or -errno) makes `frame` the one in flight. Nothing may be in
+  // flight or waiting: drain() first.
   int submit_with(Frame &frame, const std::function<int(std::uint64_t serial)> &commit);
   // For a mode set, which blocks in the kernel: sleeps until the frame's fence has signalled, in
   // vain for as long as FenceRules say; the fence is then gone. The sleep is one of the `waits`.

@@ -51,7 +51,8 @@ Result<FormatSet> parse_in_formats(std::span<const std::uint8_t> blob)
       if (!(entry.formats >> bit & 1) || index >= header.count_formats)
         continue;
       Format format;
-      std::memcpy(&format.fourcc, blob.data() + header.formats_offset + index * sizeof(std::uint32_t),
+      std::memcpy(&format.fourcc,
+                  blob.data() + header.formats_offset + index * sizeof(std::uint32_t),
                   sizeof(format.fourcc));
       format.modifier = entry.modifier;
       pairs.push_back(format);

@@ -10,8 +10,9 @@
 
 namespace gstdrm::kms {
 
-// Pairs of an IN_FORMATS blob (struct drm_format_modifier_blob, drm_mode.h). Drivers list pairs twice,
-// and fourccs that are no text: both are tolerated. A blob that points outside itself is an Error.
+// Pairs of an IN_FORMATS blob (struct drm_format_modifier_blob, drm_mode.h). Drivers list pairs
+// twice, and fourccs that are no text: both are tolerated. A blob that points outside itself is an
+// Error.
 Result<FormatSet> parse_in_formats(std::span<const std::uint8_t> blob);
 
 // A plane without IN_FORMATS: its fourccs, each with the implicit modifier.

@@ -23,8 +23,7 @@ Result<void> Framebuffer::add(const FrameLayout &layout)
   std::array<std::uint64_t, kMaxPlanes> modifiers{};
   for (std::size_t i = 0; i < layout.n_planes; i++) {
     const PlaneLayout &plane = layout.planes[i];
-    Result<std::uint32_t> handle =
-        device_->handles().acquire(plane.object.identity, plane.fd);
+    Result<std::uint32_t> handle = device_->handles().acquire(plane.object.identity, plane.fd);
     if (!handle)
       return handle.error();
     identities_[n_handles_++] = plane.object.identity;
@@ -33,8 +32,7 @@ Result<void> Framebuffer::add(const FrameLayout &layout)
     offsets[i] = static_cast<std::uint32_t>(plane.offset_bytes); // check_layout(): fits 32 bits
     modifiers[i] = layout.format.modifier;
   }
-  const bool with_modifiers =
-      device_->takes_modifiers() && layout.format.modifier != kModImplicit;
+  const bool with_modifiers = device_->takes_modifiers() && layout.format.modifier != kModImplicit;
   const int ret = drmModeAddFB2WithModifiers(
       device_->fd(), layout.width, layout.height, layout.format.fourcc, handles.data(),
       strides.data(), offsets.data(), with_modifiers ? modifiers.data() : nullptr, &id_,
@@ -48,8 +46,8 @@ Result<void> Framebuffer::add(const FrameLayout &layout)
               std::to_string(layout.planes[i].stride_bytes);
   // Unsupported: another pair may do. Anything else: the device has no room, or is gone
   return Error{is_refusal(-ret) ? ErrorCode::Unsupported : ErrorCode::Import,
-               device_->name() + " makes no framebuffer of " + describe_format(layout.format) + ", " +
-                   std::to_string(layout.width) + "x" + std::to_string(layout.height) +
+               device_->name() + " makes no framebuffer of " + describe_format(layout.format) +
+                   ", " + std::to_string(layout.width) + "x" + std::to_string(layout.height) +
                    ", offset/stride " + planes + " (ADDFB2: " + errno_text(-ret) +
                    "). Let upstream allocate with another stride alignment, or ask it for linear.",
                -ret};
@@ -115,9 +113,10 @@ void ImportCache::advance()
     ++it;
   }
   while (dead_bytes > kKeepBytes) {
-    auto oldest = std::min_element(entries_.begin(), entries_.end(), [](const auto &a, const auto &b) {
-      return a.second.last_alive < b.second.last_alive;
-    });
+    auto oldest =
+        std::min_element(entries_.begin(), entries_.end(), [](const auto &a, const auto &b) {
+          return a.second.last_alive < b.second.last_alive;
+        });
     dead_bytes -= std::min(dead_bytes, oldest->second.size_bytes);
     entries_.erase(oldest);
   }

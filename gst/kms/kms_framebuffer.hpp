@@ -16,8 +16,8 @@
 namespace gstdrm::kms {
 
 // One KMS framebuffer. The kernel's framebuffer holds the dma-bufs (through its GEM objects) until
-// RMFB; RMFB of one that is on screen turns its plane off, so whoever shows one keeps a share of it.
-// May be destroyed by any thread.
+// RMFB; RMFB of one that is on screen turns its plane off, so whoever shows one keeps a share of
+// it. May be destroyed by any thread.
 class Framebuffer {
 public:
   // PRIME_FD_TO_HANDLE for each dma-buf and ADDFB2. `layout` must have passed check_layout().
@@ -46,7 +46,8 @@ private:
 // Import cache, keyed on what the framebuffer is made of: the identity of each plane's dma-buf, the
 // layout and the format; neither the GstMemory nor the number of the descriptor counts. Whoever
 // holds memory of a cached buffer holds its liveness token; an entry whose tokens are all gone is
-// dropped kKeepFrames frames later, or sooner when such entries hold more than kKeepBytes. One thread.
+// dropped kKeepFrames frames later, or sooner when such entries hold more than kKeepBytes. One
+// thread.
 class ImportCache {
 public:
   static constexpr std::uint64_t kKeepFrames = 32;

@@ -2,7 +2,6 @@
 #include "kms_geometry.hpp"
 
 #include <algorithm>
-
 #include <cmath>
 
 namespace gstdrm::kms {

@@ -2,20 +2,20 @@
 #include "kms_hotplug.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 
-#include <cerrno>
-#include <fstream>
 #include <linux/netlink.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
-#include <system_error>
 #include <unistd.h>
 
 #include "kms_objects.hpp"

@@ -31,10 +31,10 @@ std::string describe_mode(const drmModeModeInfo &mode);
 // 0 for 60 Hz and 30 fps. 0 for a variable rate.
 double refresh_mismatch(const drmModeModeInfo &mode, Rate video);
 
-// Index of the mode that fits: the video's exact size if there is one, else the smallest that contains
-// it; among these progressive before interlaced, then the refresh nearest a multiple of the video's rate,
-// then the display's preferred mode, then the lower refresh. Nothing when the video is larger than
-// every mode.
+// Index of the mode that fits: the video's exact size if there is one, else the smallest that
+// contains it; among these progressive before interlaced, then the refresh nearest a multiple of
+// the video's rate, then the display's preferred mode, then the lower refresh. Nothing when the
+// video is larger than every mode.
 std::optional<std::size_t> choose_mode(std::span<const drmModeModeInfo> modes, std::uint32_t width,
                                        std::uint32_t height, Rate video);
 

@@ -2,11 +2,10 @@
 // The mode that the user asks for, from its text to one of the connector's.
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <string_view>
 #include <vector>
-
-#include <cmath>
 
 #include "kms_mode.hpp"
 

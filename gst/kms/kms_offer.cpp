@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kms_offer.hpp"
 
-#include <utility>
-
 #include <cerrno>
+#include <utility>
 
 namespace gstdrm::kms {
 

@@ -31,7 +31,8 @@ Result<Connector> read_connector(int fd, std::uint32_t id, PropertyReader &reade
   Connector connector;
   connector.id = id;
   const char *type = drmModeGetConnectorTypeName(raw->connector_type);
-  connector.name = std::string(type ? type : "Unknown") + "-" + std::to_string(raw->connector_type_id);
+  connector.name =
+      std::string(type ? type : "Unknown") + "-" + std::to_string(raw->connector_type_id);
   connector.writeback = raw->connector_type == DRM_MODE_CONNECTOR_WRITEBACK;
   connector.connection = raw->connection;
   connector.possible_crtcs = connector_crtcs(fd, *raw);
@@ -92,9 +93,8 @@ Result<void> read_planes(const Device &device, PropertyReader &reader, Resources
   const PlaneResPtr planes(drmModeGetPlaneResources(device.fd()));
   const int error = errno;
   if (!planes)
-    return device_error("The planes of " + device.name() + " cannot be listed (" +
-                            errno_text(error) + ").",
-                        error);
+    return device_error(
+        "The planes of " + device.name() + " cannot be listed (" + errno_text(error) + ").", error);
   for (std::uint32_t i = 0; i < planes->count_planes; i++) {
     Result<Plane> plane = read_plane(device, planes->planes[i], reader);
     if (!plane)
@@ -112,9 +112,9 @@ std::string list_connectors(const Resources &resources)
       continue;
     text += text.empty() ? "" : ", ";
     text += connector.name + " (" + std::to_string(connector.id) +
-            (connector.connection == DRM_MODE_CONNECTED
-                 ? ", connected)"
-                 : connector.connection == DRM_MODE_DISCONNECTED ? ", disconnected)" : ", unknown)");
+            (connector.connection == DRM_MODE_CONNECTED      ? ", connected)"
+             : connector.connection == DRM_MODE_DISCONNECTED ? ", disconnected)"
+                                                             : ", unknown)");
   }
   return text.empty() ? "none" : text;
 }
@@ -133,8 +133,8 @@ const Connector *find_connector(const Resources &resources, const std::string &w
     }
     if (connector.modes.empty() || connector.connection == DRM_MODE_DISCONNECTED)
       continue;
-    if (!best || (best->connection != DRM_MODE_CONNECTED &&
-                  connector.connection == DRM_MODE_CONNECTED))
+    if (!best ||
+        (best->connection != DRM_MODE_CONNECTED && connector.connection == DRM_MODE_CONNECTED))
       best = &connector;
   }
   return best;
@@ -243,8 +243,8 @@ Result<Output> choose_output(const Resources &resources, const OutputRequest &re
                         ENODEV);
   const Crtc *crtc = find_crtc(resources, *connector);
   if (!crtc)
-    return device_error("No CRTC of " + device_name + " is free for connector " +
-                            connector->name + ". Turn another output off, or choose another connector.",
+    return device_error("No CRTC of " + device_name + " is free for connector " + connector->name +
+                            ". Turn another output off, or choose another connector.",
                         EBUSY);
 
   Output output{*connector, *crtc, {}, planes_of(resources, *crtc), std::nullopt, request.mode};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The device's connectors, CRTCs and planes as they were when read, and the choice of those that one
-// sink drives. Plain values.
+// The device's connectors, CRTCs and planes as they were when read, and the choice of those that
+// one sink drives. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -66,9 +66,9 @@ struct OutputRequest {
 struct Output {
   Connector connector;
   Crtc crtc;
-  std::vector<Plane> planes;           // candidates for the picture, best first
-  std::vector<Plane> crtc_planes;      // every plane that this CRTC can take: turned off where not used
-  std::optional<Connector> writeback;  // shows what the CRTC scanned out
+  std::vector<Plane> planes;      // candidates for the picture, best first
+  std::vector<Plane> crtc_planes; // every plane that this CRTC can take: turned off where not used
+  std::optional<Connector> writeback; // shows what the CRTC scanned out
   ModeRequest mode_request;
 
   // Union over the candidates.

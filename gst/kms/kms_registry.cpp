@@ -2,14 +2,14 @@
 #include "kms_registry.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <sstream>
 #include <utility>
 
-#include <cerrno>
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
-#include <sstream>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -2,10 +2,9 @@
 // Display: what happens when the cable is pulled or put back, when the device goes away and when
 // the display is lent to somebody else. The streaming thread does what touches the output; other
 // threads only tell it.
+#include <cerrno>
 #include <cstring>
 #include <utility>
-
-#include <cerrno>
 
 #include "kms_display.hpp"
 #include "kms_objects.hpp"

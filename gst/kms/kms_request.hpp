@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One atomic commit under construction: property values, and nothing done until commit(). One thread.
+// One atomic commit under construction: property values, and nothing done until commit(). One
+// thread.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,8 @@ private:
   int restore_old(const Device &device, const Output &output) const;
 
   bool crtc_active_ = false;
-  std::vector<std::uint8_t> mode_; // contents of the MODE_ID blob: the blob itself dies with the old state
+  std::vector<std::uint8_t>
+      mode_; // contents of the MODE_ID blob: the blob itself dies with the old state
   std::uint64_t connector_crtc_ = 0;
   std::vector<std::uint8_t> hdr_; // contents of the HDR_OUTPUT_METADATA blob
   std::uint64_t colorspace_ = 0;

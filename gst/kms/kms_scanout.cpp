@@ -2,9 +2,9 @@
 #include "kms_scanout.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
-#include <cerrno>
 #include <drm_fourcc.h>
 
 #include "kms_objects.hpp"
@@ -108,8 +108,8 @@ int Scanout::show(const Setup &setup, const Frame &frame, std::uint64_t serial, 
 {
   if (setup.background && (!background_ || background_->width() != setup.mode.hdisplay ||
                            background_->height() != setup.mode.vdisplay)) {
-    Result<std::unique_ptr<DumbBuffer>> black = DumbBuffer::create(
-        device_, DRM_FORMAT_XRGB8888, setup.mode.hdisplay, setup.mode.vdisplay);
+    Result<std::unique_ptr<DumbBuffer>> black =
+        DumbBuffer::create(device_, DRM_FORMAT_XRGB8888, setup.mode.hdisplay, setup.mode.vdisplay);
     if (!black)
       return -black.error().sys_errno;
     background_ = std::move(*black);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Puts frames on one output: mode set, flips, and the way back. Owns what the display state needs to live
-// (mode, background); the frames on screen are the flip queue's. Calls are serialised by its owner.
+// Puts frames on one output: mode set, flips, and the way back. Owns what the display state needs
+// to live (mode, background); the frames on screen are the flip queue's. Calls are serialised by
+// its owner.
 #pragma once
 
 #include <cstdint>
@@ -70,9 +71,10 @@ public:
                           std::uint64_t serial);
   int flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
            std::uint64_t serial) override;
-  // Those of `pairs` that cannot be shown as the picture is, in its size and mode: test commits with scratch
-  // framebuffers refused them, on the plane that shows it, or on every plane when none does. A pair that
-  // no framebuffer can be made of here is not among them: its first frame is the test.
+  // Those of `pairs` that cannot be shown as the picture is, in its size and mode: test commits
+  // with scratch framebuffers refused them, on the plane that shows it, or on every plane when none
+  // does. A pair that no framebuffer can be made of here is not among them: its first frame is the
+  // test.
   std::vector<Refusal> disprove(const Picture &picture, const drmModeModeInfo &mode,
                                 const FormatSet &pairs);
 

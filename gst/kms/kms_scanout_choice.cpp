@@ -2,8 +2,8 @@
 // Which plane and rectangles a picture gets: what is worth a test commit, and what the commits
 // said.
 #include <algorithm>
-
 #include <cerrno>
+
 #include <drm_fourcc.h>
 
 #include "kms_objects.hpp"

@@ -33,15 +33,19 @@ GstVideoFormat meta_format(const Format &format)
 }
 
 // GstVideoMeta of a tiled GstVideoFormat counts tiles (video-tile.h) where devices count bytes.
-gint meta_stride(GstVideoFormat format, guint plane, std::uint32_t stride_bytes, std::uint32_t height)
+gint meta_stride(GstVideoFormat format, guint plane, std::uint32_t stride_bytes,
+                 std::uint32_t height)
 {
   const GstVideoFormatInfo *info = gst_video_format_get_info(format);
   if (format == GST_DRM_VIDEO_FORMAT_DMA_DRM || !GST_VIDEO_FORMAT_INFO_IS_TILED(info))
     return static_cast<gint>(stride_bytes);
-  const auto tile_bytes = static_cast<std::uint32_t>(GST_VIDEO_FORMAT_INFO_TILE_STRIDE(info, plane));
+  const auto tile_bytes =
+      static_cast<std::uint32_t>(GST_VIDEO_FORMAT_INFO_TILE_STRIDE(info, plane));
   const auto tile_rows = static_cast<std::uint32_t>(GST_VIDEO_FORMAT_INFO_TILE_HEIGHT(info, plane));
-  const auto rows = static_cast<std::uint32_t>(GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT(info, plane, static_cast<gint>(height)));
-  return static_cast<gint>(GST_VIDEO_TILE_MAKE_STRIDE(stride_bytes / tile_bytes, (rows + tile_rows - 1) / tile_rows));
+  const auto rows = static_cast<std::uint32_t>(
+      GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT(info, plane, static_cast<gint>(height)));
+  return static_cast<gint>(
+      GST_VIDEO_TILE_MAKE_STRIDE(stride_bytes / tile_bytes, (rows + tile_rows - 1) / tile_rows));
 }
 
 GstBuffer *wrap(GstAllocator *allocator, Frame frame)
@@ -53,8 +57,8 @@ GstBuffer *wrap(GstAllocator *allocator, Frame frame)
   for (std::size_t i = 0; i < exported.objects.size(); ++i) {
     auto &object = exported.objects[i];
     // The memory takes the descriptor and closes it.
-    GstMemory *memory = gst_dmabuf_allocator_alloc_with_flags(allocator, object.fd.release(), object.size_bytes,
-                                                              GST_FD_MEMORY_FLAG_KEEP_MAPPED);
+    GstMemory *memory = gst_dmabuf_allocator_alloc_with_flags(
+        allocator, object.fd.release(), object.size_bytes, GST_FD_MEMORY_FLAG_KEEP_MAPPED);
     if (i == 0)
       gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(memory), surface_quark(),
                                 new SurfaceRef(std::move(frame.surface)), free_surface_ref);
@@ -67,11 +71,12 @@ GstBuffer *wrap(GstAllocator *allocator, Frame frame)
   std::array<gint, GST_VIDEO_MAX_PLANES> strides{};
   for (std::size_t i = 0; i < exported.n_planes; ++i) {
     offsets[i] = start[exported.planes[i].object] + exported.planes[i].offset_bytes;
-    strides[i] = meta_stride(format, static_cast<guint>(i), exported.planes[i].stride_bytes, exported.height);
+    strides[i] = meta_stride(format, static_cast<guint>(i), exported.planes[i].stride_bytes,
+                             exported.height);
   }
   gst_buffer_add_video_meta_full(buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, format, exported.width,
-                                 exported.height, static_cast<guint>(exported.n_planes), offsets.data(),
-                                 strides.data());
+                                 exported.height, static_cast<guint>(exported.n_planes),
+                                 offsets.data(), strides.data());
   return buffer.release();
 }
 
@@ -113,14 +118,16 @@ static GstDrmFormatSet *gst_drm_va_allocator_get_formats(GstDrmAllocator *alloca
   return set;
 }
 
-static GstBuffer *gst_drm_va_allocator_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width,
-                                                      guint height, const guint64 *modifiers, guint n_modifiers,
-                                                      const GstVideoAlignment *align, guint64 *modifier,
-                                                      GError **error)
+static GstBuffer *gst_drm_va_allocator_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc,
+                                                   guint width, guint height,
+                                                   const guint64 *modifiers, guint n_modifiers,
+                                                   const GstVideoAlignment *align,
+                                                   guint64 *modifier, GError **error)
 {
   const auto &device = **as_va_allocator(allocator)->device;
   if (align && gstdrm::va::has_padding(*align)) {
-    gstdrm::propagate(error, Error{ErrorCode::Unsupported, "A VA surface has no padding around the picture"});
+    gstdrm::propagate(
+        error, Error{ErrorCode::Unsupported, "A VA surface has no padding around the picture"});
     return nullptr;
   }
   auto frame = gstdrm::va::allocate_frame(device, fourcc, width, height, {modifiers, n_modifiers});
@@ -166,7 +173,8 @@ const std::shared_ptr<Surface> *surface_of(GstBuffer *buffer)
   if (gst_buffer_n_memory(buffer) == 0)
     return nullptr;
   GstMemory *memory = gst_buffer_peek_memory(buffer, 0);
-  return static_cast<SurfaceRef *>(gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(memory), surface_quark()));
+  return static_cast<SurfaceRef *>(
+      gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(memory), surface_quark()));
 }
 
 } // namespace gstdrm::va

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// GstDrmAllocator over VA surfaces: one GstMemory per exported object; the surface lives as long as the first.
+// GstDrmAllocator over VA surfaces: one GstMemory per exported object; the surface lives as long as
+// the first.
 #pragma once
 
 #include <memory>

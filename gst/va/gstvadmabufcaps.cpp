@@ -37,7 +37,8 @@ FormatSet from_c_set(const GstDrmFormatSet *set)
 
 bool is_dmabuf(const GstCaps *caps, guint index)
 {
-  return gst_caps_features_contains(gst_caps_get_features(caps, index), GST_CAPS_FEATURE_MEMORY_DMABUF) != FALSE;
+  return gst_caps_features_contains(gst_caps_get_features(caps, index),
+                                    GST_CAPS_FEATURE_MEMORY_DMABUF) != FALSE;
 }
 
 // The linear pairs of the GstVideoFormats in plain caps.
@@ -46,8 +47,8 @@ FormatSet plain_formats(const GstStructure *structure)
   std::vector<Format> pairs;
   const auto add = [&pairs](const GValue *name) {
     Format pair;
-    pair.fourcc = gst_drm_format_from_video_format(gst_video_format_from_string(g_value_get_string(name)),
-                                                   &pair.modifier);
+    pair.fourcc = gst_drm_format_from_video_format(
+        gst_video_format_from_string(g_value_get_string(name)), &pair.modifier);
     if (pair.fourcc != 0 && pair.modifier == kModLinear)
       pairs.push_back(pair);
   };
@@ -91,10 +92,12 @@ GstPtr<GstCaps> device_caps(const Capabilities *capabilities)
     max_height = static_cast<int>(capabilities->max_height);
   } else {
     caps.reset(gst_caps_from_string("video/x-raw(memory:DMABuf); video/x-raw"));
-    gst_structure_set(gst_caps_get_structure(caps.get(), 0), "format", G_TYPE_STRING, "DMA_DRM", nullptr);
+    gst_structure_set(gst_caps_get_structure(caps.get(), 0), "format", G_TYPE_STRING, "DMA_DRM",
+                      nullptr);
   }
-  gst_caps_set_simple(caps.get(), "width", GST_TYPE_INT_RANGE, min_width, max_width, "height", GST_TYPE_INT_RANGE,
-                      min_height, max_height, "framerate", GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, nullptr);
+  gst_caps_set_simple(caps.get(), "width", GST_TYPE_INT_RANGE, min_width, max_width, "height",
+                      GST_TYPE_INT_RANGE, min_height, max_height, "framerate",
+                      GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, nullptr);
   return caps;
 }
 
@@ -124,11 +127,13 @@ GstPtr<GstCaps> settle(const Offer &offer, std::uint64_t modifier)
   GstStructure *structure = gst_caps_get_structure(caps.get(), 0);
   if (offer.is_plain || modifier == kModImplicit) {
     const GstVideoFormat named = gst_drm_format_to_video_format(fourcc, kModLinear);
-    gst_structure_set(structure, "format", G_TYPE_STRING, gst_video_format_to_string(named), nullptr);
+    gst_structure_set(structure, "format", G_TYPE_STRING, gst_video_format_to_string(named),
+                      nullptr);
     gst_structure_remove_field(structure, "drm-format");
   } else {
     g_autofree gchar *text = gst_drm_format_to_string(fourcc, modifier);
-    gst_structure_set(structure, "format", G_TYPE_STRING, "DMA_DRM", "drm-format", G_TYPE_STRING, text, nullptr);
+    gst_structure_set(structure, "format", G_TYPE_STRING, "DMA_DRM", "drm-format", G_TYPE_STRING,
+                      text, nullptr);
   }
   return GstPtr<GstCaps>::adopt(gst_caps_fixate(caps.release()));
 }

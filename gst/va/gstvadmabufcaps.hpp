@@ -20,7 +20,8 @@ GstPtr<GstCaps> device_caps(const Capabilities *capabilities);
 // One way to go on: a structure that downstream takes, with one fourcc of it.
 struct Offer {
   GstPtr<GstCaps> caps; // one structure, size and rate fixed; drm-format or format still open
-  bool is_plain = false;  // video/x-raw without memory:DMABuf: linear, for peers that know no DMA_DRM
+  bool is_plain =
+      false; // video/x-raw without memory:DMABuf: linear, for peers that know no DMA_DRM
   Candidate candidate;
 };
 

@@ -13,8 +13,9 @@ GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
 namespace gstdrm::va {
 
 Result<std::unique_ptr<FrameSource>> FrameSource::create(GstElement *element, const Device &device,
-                                                         const GstDrmVideoInfo &info, Pattern pattern,
-                                                         std::uint32_t argb, Stats &stats, SyncWorker &worker)
+                                                         const GstDrmVideoInfo &info,
+                                                         Pattern pattern, std::uint32_t argb,
+                                                         Stats &stats, SyncWorker &worker)
 {
   RenderRequest request;
   request.pattern = pattern;
@@ -57,8 +58,8 @@ bool FrameSource::attach_fences(GstBuffer *buffer, const Surface &surface)
   return busy && !*busy;
 }
 
-Result<FrameSource::Begun> FrameSource::begin(GstBufferPool *pool, std::uint64_t frame, GstClockTime timestamp,
-                                              bool may_wait)
+Result<FrameSource::Begun> FrameSource::begin(GstBufferPool *pool, std::uint64_t frame,
+                                              GstClockTime timestamp, bool may_wait)
 {
   GstBufferPoolAcquireParams params = {};
   if (!may_wait)
@@ -99,7 +100,8 @@ Result<FrameSource::Produced> FrameSource::produce(GstBufferPool *pool, std::uin
     drawn = std::move(begun->drawn);
   }
   if (drawn.ticket != 0) {
-    // The device gets its next work before anybody waits for this one, if there is a surface for it.
+    // The device gets its next work before anybody waits for this one, if there is a surface for
+    // it.
     auto next = begin(pool, frame + 1, timeline.at(frame + 1), false);
     if (!next)
       return next.error();

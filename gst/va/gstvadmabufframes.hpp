@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames of one caps: takes buffers from the pool, has them drawn, and sees to it that readers wait for the device,
-// by a fence on the buffer, or, where the driver leaves none, by a thread that sleeps for them.
+// Frames of one caps: takes buffers from the pool, has them drawn, and sees to it that readers wait
+// for the device, by a fence on the buffer, or, where the driver leaves none, by a thread that
+// sleeps for them.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ struct Timeline {
   {
     if (rate_n == 0)
       return base;
-    return base + gst_util_uint64_scale(frame - first_frame, GST_SECOND * static_cast<guint64>(rate_d),
+    return base + gst_util_uint64_scale(frame - first_frame,
+                                        GST_SECOND * static_cast<guint64>(rate_d),
                                         static_cast<guint64>(rate_n));
   }
 };
@@ -35,8 +37,9 @@ struct Timeline {
 class FrameSource {
 public:
   static Result<std::unique_ptr<FrameSource>> create(GstElement *element, const Device &device,
-                                                     const GstDrmVideoInfo &info, Pattern pattern, std::uint32_t argb,
-                                                     Stats &stats, SyncWorker &worker);
+                                                     const GstDrmVideoInfo &info, Pattern pattern,
+                                                     std::uint32_t argb, Stats &stats,
+                                                     SyncWorker &worker);
   // Error: posted by the caller. The flow is what the pool said, or FLUSHING.
   struct Produced {
     GstFlowReturn flow = GST_FLOW_OK;
@@ -53,7 +56,8 @@ private:
     GstPtr<GstBuffer> buffer; // empty: none
     std::uint64_t ticket = 0; // of the sync worker; 0: nobody has to sleep for it
   };
-  FrameSource(GstElement *element, std::unique_ptr<Renderer> renderer, Stats &stats, SyncWorker &worker)
+  FrameSource(GstElement *element, std::unique_ptr<Renderer> renderer, Stats &stats,
+              SyncWorker &worker)
       : element_(element), renderer_(std::move(renderer)), stats_(stats), worker_(worker)
   {
   }
@@ -61,15 +65,16 @@ private:
     GstFlowReturn flow = GST_FLOW_OK;
     Drawn drawn;
   };
-  Result<Begun> begin(GstBufferPool *pool, std::uint64_t frame, GstClockTime timestamp, bool may_wait);
+  Result<Begun> begin(GstBufferPool *pool, std::uint64_t frame, GstClockTime timestamp,
+                      bool may_wait);
   bool attach_fences(GstBuffer *buffer, const Surface &surface);
 
   GstElement *element_; // borrowed: it owns us
   std::unique_ptr<Renderer> renderer_;
   Stats &stats_;
   SyncWorker &worker_;
-  bool leaves_fences_ = true;  // until the driver was seen not to
-  bool seen_pending_ = false;  // a fence that had not signalled: the driver does leave them
+  bool leaves_fences_ = true; // until the driver was seen not to
+  bool seen_pending_ = false; // a fence that had not signalled: the driver does leave them
   Drawn ahead_;
 };
 

@@ -23,7 +23,8 @@ guint fill_pool(GstBufferPool *pool, guint count)
   params.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT;
   std::vector<GstPtr<GstBuffer>> buffers;
   GstBuffer *buffer = nullptr;
-  while (buffers.size() < count && gst_buffer_pool_acquire_buffer(pool, &buffer, &params) == GST_FLOW_OK)
+  while (buffers.size() < count &&
+         gst_buffer_pool_acquire_buffer(pool, &buffer, &params) == GST_FLOW_OK)
     buffers.push_back(GstPtr<GstBuffer>::adopt(buffer));
   return static_cast<guint>(buffers.size());
 }
@@ -33,17 +34,20 @@ guint fill_pool(GstBufferPool *pool, guint count)
 void Source::post_nothing_common(const GstCaps *own, const GstCaps *peer)
 {
   const auto device = this->device();
-  GST_ELEMENT_ERROR(element_, CORE, NEGOTIATION,
-                    ("%s (%s) and downstream have no format in common. The device makes %s; downstream takes %s. Put an "
-                     "element between them that converts, such as vapostproc, or choose another device.",
-                     device->display->node().c_str(), device->display->vendor().c_str(), describe_caps(own).c_str(),
-                     describe_caps(peer).c_str()),
-                    ("own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT, own, peer));
+  GST_ELEMENT_ERROR(
+      element_, CORE, NEGOTIATION,
+      ("%s (%s) and downstream have no format in common. The device makes %s; downstream takes %s. "
+       "Put an "
+       "element between them that converts, such as vapostproc, or choose another device.",
+       device->display->node().c_str(), device->display->vendor().c_str(),
+       describe_caps(own).c_str(), describe_caps(peer).c_str()),
+      ("own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT, own, peer));
 }
 
 bool Source::is_last_choice(const Offer &offer) const
 {
-  return choice_.caps && choice_.fourcc == offer.candidate.fourcc && choice_.modifiers == offer.candidate.modifiers &&
+  return choice_.caps && choice_.fourcc == offer.candidate.fourcc &&
+         choice_.modifiers == offer.candidate.modifiers &&
          gst_caps_is_equal(choice_.offered.get(), offer.caps.get());
 }
 
@@ -61,8 +65,9 @@ GstPtr<GstCaps> Source::try_offer(const Offer &offer, std::string &refusals)
   guint64 modifier = 0;
   GError *error = nullptr;
   const auto first = GstPtr<GstBuffer>::adopt(gst_drm_allocator_alloc_frame(
-      allocator_.get(), offer.candidate.fourcc, static_cast<guint>(width), static_cast<guint>(height),
-      modifiers.data(), static_cast<guint>(modifiers.size()), nullptr, &modifier, &error));
+      allocator_.get(), offer.candidate.fourcc, static_cast<guint>(width),
+      static_cast<guint>(height), modifiers.data(), static_cast<guint>(modifiers.size()), nullptr,
+      &modifier, &error));
   if (!first) {
     GST_DEBUG_OBJECT(element_, "%s", error->message);
     refusals += (refusals.empty() ? "" : ". ") + std::string(error->message);
@@ -82,8 +87,9 @@ bool Source::negotiate()
   const auto own = device_caps(&device->capabilities);
   const auto peer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad, own.get()));
   const auto common = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(peer.get(), own.get()));
-  GST_DEBUG_OBJECT(element_, "own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", common %" GST_PTR_FORMAT, own.get(),
-                   peer.get(), common.get());
+  GST_DEBUG_OBJECT(element_,
+                   "own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", common %" GST_PTR_FORMAT,
+                   own.get(), peer.get(), common.get());
   const auto offers = make_offers(common.get(), device->capabilities);
   if (offers.empty()) {
     // Asked without a filter, downstream says what it would take.
@@ -97,8 +103,10 @@ bool Source::negotiate()
       return gst_base_src_set_caps(element_, caps.get()) != FALSE;
   }
   GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
-                    ("No surface could be allocated in any format that downstream takes. %s. Try another size, or limit the "
-                     "formats with a capsfilter.", refusals.c_str()),
+                    ("No surface could be allocated in any format that downstream takes. %s. Try "
+                     "another size, or limit the "
+                     "formats with a capsfilter.",
+                     refusals.c_str()),
                     ("common %" GST_PTR_FORMAT, common.get()));
   return false;
 }
@@ -109,21 +117,24 @@ bool Source::set_caps(GstCaps *caps)
   GstDrmVideoInfo info;
   gst_drm_video_info_init(&info);
   if (!gst_drm_video_info_from_caps_full(&info, caps, &error)) {
-    GST_ELEMENT_ERROR(element_, CORE, CAPS, ("%s", error->message), ("caps %" GST_PTR_FORMAT, caps));
+    GST_ELEMENT_ERROR(element_, CORE, CAPS, ("%s", error->message),
+                      ("caps %" GST_PTR_FORMAT, caps));
     return false;
   }
   const auto wanted = copy_properties();
-  auto frames = FrameSource::create(GST_ELEMENT(element_), *device(), info, wanted.pattern, wanted.argb, stats,
-                                    *worker_);
+  auto frames = FrameSource::create(GST_ELEMENT(element_), *device(), info, wanted.pattern,
+                                    wanted.argb, stats, *worker_);
   if (!frames) {
     post("The pattern cannot be prepared", frames.error());
     return false;
   }
   if ((*frames)->uses_cpu() && wanted.zero_copy == ZeroCopy::Require) {
     GST_ELEMENT_ERROR(element_, CORE, NEGOTIATION,
-                      ("%s (%s) has no video processing, so the CPU would write every frame, and zero-copy=require forbids "
-                       "that. Use zero-copy=prefer, or another device.", device()->display->node().c_str(),
-                       device()->display->vendor().c_str()), (nullptr));
+                      ("%s (%s) has no video processing, so the CPU would write every frame, and "
+                       "zero-copy=require forbids "
+                       "that. Use zero-copy=prefer, or another device.",
+                       device()->display->node().c_str(), device()->display->vendor().c_str()),
+                      (nullptr));
     return false;
   }
   // Time goes on from the frame that the new caps begin with.
@@ -143,12 +154,14 @@ void Source::compare_devices(GstQuery *query)
   if (is_same_device(other, display.device_number()))
     return;
   warned_of_device_ = true;
-  GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS,
-                      ("Frames come from %s, downstream imports them on %s, another device: each frame crosses the bus, "
-                       "or the import fails. Set the device property to a render node of that device if it has one.",
-                       display.node().c_str(), device_name(other).c_str()),
-                      ("drm-device %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT, display.device_number(),
-                       other));
+  GST_ELEMENT_WARNING(
+      element_, RESOURCE, SETTINGS,
+      ("Frames come from %s, downstream imports them on %s, another device: each frame crosses the "
+       "bus, "
+       "or the import fails. Set the device property to a render node of that device if it has "
+       "one.",
+       display.node().c_str(), device_name(other).c_str()),
+      ("drm-device %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT, display.device_number(), other));
 }
 
 GstPtr<GstBufferPool> Source::make_pool(GstCaps *caps, guint surfaces, bool with_meta)
@@ -159,7 +172,8 @@ GstPtr<GstBufferPool> Source::make_pool(GstCaps *caps, guint surfaces, bool with
   gst_buffer_pool_config_set_params(config, caps, 0, 0, surfaces);
   if (with_meta)
     gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-  if (!gst_buffer_pool_set_config(pool.get(), config) || !gst_buffer_pool_set_active(pool.get(), TRUE))
+  if (!gst_buffer_pool_set_config(pool.get(), config) ||
+      !gst_buffer_pool_set_active(pool.get(), TRUE))
     return {};
   return pool;
 }
@@ -174,7 +188,8 @@ GstPtr<GstBufferPool> Source::make_largest_pool(GstCaps *caps, guint wanted, boo
       return pool;
     if (pool)
       gst_buffer_pool_set_active(pool.get(), FALSE);
-    GST_WARNING_OBJECT(element_, "the driver has surfaces for %u frames only, not for %u", made, surfaces);
+    GST_WARNING_OBJECT(element_, "the driver has surfaces for %u frames only, not for %u", made,
+                       surfaces);
     surfaces = made;
   }
   return {};
@@ -186,17 +201,22 @@ void Source::post_no_pool(GstCaps *caps)
   const auto width = static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info_.vinfo));
   const auto height = static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info_.vinfo));
   g_autoptr(GError) error = nullptr;
-  const auto frame = GstPtr<GstBuffer>::adopt(gst_drm_allocator_alloc_frame(
-      allocator_.get(), info_.drm_fourcc, width, height, &info_.drm_modifier, 1, nullptr, nullptr, &error));
+  const auto frame = GstPtr<GstBuffer>::adopt(
+      gst_drm_allocator_alloc_frame(allocator_.get(), info_.drm_fourcc, width, height,
+                                    &info_.drm_modifier, 1, nullptr, nullptr, &error));
   const bool plain = !gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:DMABuf");
-  const char *why = error ? error->message
-                    : plain ? "the driver's strides or offsets are not GStreamer's defaults, and downstream does not "
-                              "take GstVideoMeta, which says where the planes are"
-                            : "it gives one, but not two at once";
+  const char *why =
+      error ? error->message
+      : plain
+          ? "the driver's strides or offsets are not GStreamer's defaults, and downstream does not "
+            "take GstVideoMeta, which says where the planes are"
+          : "it gives one, but not two at once";
   GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
-                    ("%s has no surfaces for %u frames of %ux%u, and at least %u are needed: %s. Lower the size, close what "
+                    ("%s has no surfaces for %u frames of %ux%u, and at least %u are needed: %s. "
+                     "Lower the size, close what "
                      "else uses the device, or put an element between that converts.",
-                     device()->display->node().c_str(), kFewestSurfaces, width, height, kFewestSurfaces, why),
+                     device()->display->node().c_str(), kFewestSurfaces, width, height,
+                     kFewestSurfaces, why),
                     ("caps %" GST_PTR_FORMAT, caps));
 }
 
@@ -211,8 +231,9 @@ bool Source::decide_allocation(GstQuery *query)
   const auto wanted = std::max(copy_properties().num_surfaces, std::min(least, 64U) + 1);
   auto pool = GstPtr<GstBufferPool>::adopt(gst_base_src_get_buffer_pool(element_));
   if (!pool || !pool_caps_ || !gst_caps_is_equal(caps, pool_caps_.get())) {
-    const bool with_meta = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr) ||
-                           gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:DMABuf");
+    const bool with_meta =
+        gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr) ||
+        gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:DMABuf");
     if (frames_)
       frames_->drop_ahead();
     pool = make_largest_pool(caps, wanted, with_meta);

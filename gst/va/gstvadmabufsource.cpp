@@ -47,15 +47,18 @@ bool Source::start()
   auto device = wanted.device.empty() ? open_first_device() : open_device(wanted.device);
   if (!device) {
     GST_ELEMENT_ERROR(element_, RESOURCE, OPEN_READ_WRITE,
-                      ("%s. Install the VA-API driver of the GPU, name it with LIBVA_DRIVER_NAME, or set the device property "
-                       "to a render node that has one.", device.error().message.c_str()), (nullptr));
+                      ("%s. Install the VA-API driver of the GPU, name it with LIBVA_DRIVER_NAME, "
+                       "or set the device property "
+                       "to a render node that has one.",
+                       device.error().message.c_str()),
+                      (nullptr));
     return false;
   }
   for (const auto &refused : device->capabilities.refused)
     GST_DEBUG_OBJECT(element_, "not offered: %s", refused.c_str());
-  GST_INFO_OBJECT(element_, "%s (%s), %zu formats, video processing: %d", device->display->node().c_str(),
-                  device->display->vendor().c_str(), device->capabilities.formats.size(),
-                  device->capabilities.has_vpp);
+  GST_INFO_OBJECT(element_, "%s (%s), %zu formats, video processing: %d",
+                  device->display->node().c_str(), device->display->vendor().c_str(),
+                  device->capabilities.formats.size(), device->capabilities.has_vpp);
   auto shared = std::make_shared<const Device>(std::move(device).value());
   allocator_ = GstPtr<GstDrmAllocator>::adopt(new_allocator(shared));
   worker_ = std::make_unique<SyncWorker>();
@@ -89,8 +92,9 @@ void Source::set_cancelled(bool cancelled)
 GstCaps *Source::query_caps(GstCaps *filter)
 {
   const auto device = this->device();
-  auto caps = device ? device_caps(&device->capabilities)
-                     : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(GST_BASE_SRC_PAD(element_)));
+  auto caps =
+      device ? device_caps(&device->capabilities)
+             : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(GST_BASE_SRC_PAD(element_)));
   if (filter)
     caps.reset(gst_drm_caps_intersect(filter, caps.get()));
   return caps.release();
@@ -111,8 +115,9 @@ GstFlowReturn Source::create(GstBuffer **buffer)
   GstBuffer *frame = produced->buffer.release();
   GST_BUFFER_PTS(frame) = timeline_.at(next_frame_);
   GST_BUFFER_DTS(frame) = GST_CLOCK_TIME_NONE;
-  GST_BUFFER_DURATION(frame) = timeline_.rate_n > 0 ? timeline_.at(next_frame_ + 1) - GST_BUFFER_PTS(frame)
-                                                   : GST_CLOCK_TIME_NONE;
+  GST_BUFFER_DURATION(frame) = timeline_.rate_n > 0
+                                   ? timeline_.at(next_frame_ + 1) - GST_BUFFER_PTS(frame)
+                                   : GST_CLOCK_TIME_NONE;
   GST_BUFFER_OFFSET(frame) = next_frame_;
   GST_BUFFER_OFFSET_END(frame) = next_frame_ + 1;
   ++next_frame_;
@@ -124,9 +129,10 @@ GstStructure *Source::stats_structure()
 {
   GstStructure *structure = stats.to_structure("vadmabufsrc");
   const auto device = this->device();
-  gst_structure_set(structure, "surfaces", G_TYPE_UINT64, device ? device->display->surfaces.load() : guint64{0},
-                    "exports", G_TYPE_UINT64, device ? device->display->exports.load() : guint64{0}, "va-calls",
-                    G_TYPE_UINT64, device ? device->display->calls() : guint64{0}, nullptr);
+  gst_structure_set(
+      structure, "surfaces", G_TYPE_UINT64, device ? device->display->surfaces.load() : guint64{0},
+      "exports", G_TYPE_UINT64, device ? device->display->exports.load() : guint64{0}, "va-calls",
+      G_TYPE_UINT64, device ? device->display->calls() : guint64{0}, nullptr);
   return structure;
 }
 

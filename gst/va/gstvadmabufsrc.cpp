@@ -3,12 +3,13 @@
  * SECTION:element-vadmabufsrc
  * @title: vadmabufsrc
  *
- * Draws test patterns on a GPU through VA-API and pushes them as DMA buffers, in a format and modifier
- * that downstream takes and the driver chose.
+ * Draws test patterns on a GPU through VA-API and pushes them as DMA buffers, in a format and
+ * modifier that downstream takes and the driver chose.
  *
  * ## Example
  * |[
- * gst-launch-1.0 vadmabufsrc pattern=ball ! video/x-raw(memory:DMABuf),width=1280,height=720 ! kmsdmabufsink
+ * gst-launch-1.0 vadmabufsrc pattern=ball ! video/x-raw(memory:DMABuf),width=1280,height=720 !
+ * kmsdmabufsink
  * ]|
  */
 #include "gstvadmabufsrc.hpp"
@@ -51,10 +52,12 @@ GType pattern_type()
   static const GEnumValue values[] = {
       {static_cast<gint>(Pattern::Smpte), "SMPTE colour bars", "smpte"},
       {static_cast<gint>(Pattern::Checkers), "Black and white squares of 8 pixels", "checkers"},
-      {static_cast<gint>(Pattern::Gradient), "Grey gradient that moves by 2 pixels a frame", "gradient"},
+      {static_cast<gint>(Pattern::Gradient), "Grey gradient that moves by 2 pixels a frame",
+       "gradient"},
       {static_cast<gint>(Pattern::Ball), "White ball that moves on black", "ball"},
       {static_cast<gint>(Pattern::Solid), "One colour", "solid"},
-      {static_cast<gint>(Pattern::FrameCounter), "Machine-readable frame number and timestamp", "frame-counter"},
+      {static_cast<gint>(Pattern::FrameCounter), "Machine-readable frame number and timestamp",
+       "frame-counter"},
       {0, nullptr, nullptr}};
   static const GType type = g_enum_register_static("GstVaDmabufSrcPattern", values);
   return type;
@@ -73,7 +76,8 @@ Source &source_of(gpointer object)
 
 } // namespace
 
-static void gst_va_dmabuf_src_set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec)
+static void gst_va_dmabuf_src_set_property(GObject *object, guint id, const GValue *value,
+                                           GParamSpec *spec)
 {
   auto &properties = source_of(object).properties;
   if (id == PROP_IS_LIVE) {
@@ -82,17 +86,30 @@ static void gst_va_dmabuf_src_set_property(GObject *object, guint id, const GVal
   }
   GST_OBJECT_LOCK(object);
   switch (id) {
-  case PROP_DEVICE: properties.device = g_value_get_string(value) ? g_value_get_string(value) : ""; break;
-  case PROP_PATTERN: properties.pattern = static_cast<Pattern>(g_value_get_enum(value)); break;
-  case PROP_COLOR: properties.argb = g_value_get_uint(value); break;
-  case PROP_NUM_SURFACES: properties.num_surfaces = g_value_get_uint(value); break;
-  case PROP_ZERO_COPY: properties.zero_copy = static_cast<ZeroCopy>(g_value_get_enum(value)); break;
-  default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec); break;
+  case PROP_DEVICE:
+    properties.device = g_value_get_string(value) ? g_value_get_string(value) : "";
+    break;
+  case PROP_PATTERN:
+    properties.pattern = static_cast<Pattern>(g_value_get_enum(value));
+    break;
+  case PROP_COLOR:
+    properties.argb = g_value_get_uint(value);
+    break;
+  case PROP_NUM_SURFACES:
+    properties.num_surfaces = g_value_get_uint(value);
+    break;
+  case PROP_ZERO_COPY:
+    properties.zero_copy = static_cast<ZeroCopy>(g_value_get_enum(value));
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    break;
   }
   GST_OBJECT_UNLOCK(object);
 }
 
-static void gst_va_dmabuf_src_get_property(GObject *object, guint id, GValue *value, GParamSpec *spec)
+static void gst_va_dmabuf_src_get_property(GObject *object, guint id, GValue *value,
+                                           GParamSpec *spec)
 {
   auto &source = source_of(object);
   if (id == PROP_DRM_STATS) {
@@ -106,12 +123,24 @@ static void gst_va_dmabuf_src_get_property(GObject *object, guint id, GValue *va
   GST_OBJECT_LOCK(object);
   const auto &properties = source.properties;
   switch (id) {
-  case PROP_DEVICE: g_value_set_string(value, properties.device.empty() ? nullptr : properties.device.c_str()); break;
-  case PROP_PATTERN: g_value_set_enum(value, static_cast<gint>(properties.pattern)); break;
-  case PROP_COLOR: g_value_set_uint(value, properties.argb); break;
-  case PROP_NUM_SURFACES: g_value_set_uint(value, properties.num_surfaces); break;
-  case PROP_ZERO_COPY: g_value_set_enum(value, static_cast<gint>(properties.zero_copy)); break;
-  default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec); break;
+  case PROP_DEVICE:
+    g_value_set_string(value, properties.device.empty() ? nullptr : properties.device.c_str());
+    break;
+  case PROP_PATTERN:
+    g_value_set_enum(value, static_cast<gint>(properties.pattern));
+    break;
+  case PROP_COLOR:
+    g_value_set_uint(value, properties.argb);
+    break;
+  case PROP_NUM_SURFACES:
+    g_value_set_uint(value, properties.num_surfaces);
+    break;
+  case PROP_ZERO_COPY:
+    g_value_set_enum(value, static_cast<gint>(properties.zero_copy));
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    break;
   }
   GST_OBJECT_UNLOCK(object);
 }
@@ -159,7 +188,8 @@ static gboolean gst_va_dmabuf_src_decide_allocation(GstBaseSrc *src, GstQuery *q
   return source_of(src).decide_allocation(query);
 }
 
-static void gst_va_dmabuf_src_get_times(GstBaseSrc *src, GstBuffer *buffer, GstClockTime *start, GstClockTime *end)
+static void gst_va_dmabuf_src_get_times(GstBaseSrc *src, GstBuffer *buffer, GstClockTime *start,
+                                        GstClockTime *end)
 {
   *start = *end = GST_CLOCK_TIME_NONE;
   if (!gst_base_src_is_live(src))
@@ -186,29 +216,38 @@ static void install_properties(GObjectClass *klass)
   constexpr auto ready = static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_READY);
   g_object_class_install_property(
       klass, PROP_DEVICE,
-      g_param_spec_string("device", "Device", "Render node, such as /dev/dri/renderD128; none: the first whose VA-API "
-                          "driver exports DMA buffers", nullptr, ready));
+      g_param_spec_string("device", "Device",
+                          "Render node, such as /dev/dri/renderD128; none: the first whose VA-API "
+                          "driver exports DMA buffers",
+                          nullptr, ready));
   g_object_class_install_property(
       klass, PROP_PATTERN,
       g_param_spec_enum("pattern", "Pattern", "What is drawn", pattern_type(), 0, ready));
-  g_object_class_install_property(
-      klass, PROP_COLOR,
-      g_param_spec_uint("color", "Colour", "Of pattern=solid, 0xAARRGGBB", 0, G_MAXUINT32, 0xff0000ff, ready));
+  g_object_class_install_property(klass, PROP_COLOR,
+                                  g_param_spec_uint("color", "Colour",
+                                                    "Of pattern=solid, 0xAARRGGBB", 0, G_MAXUINT32,
+                                                    0xff0000ff, ready));
   g_object_class_install_property(
       klass, PROP_NUM_SURFACES,
-      g_param_spec_uint("num-surfaces", "Number of surfaces", "Frames that may be drawn, on their way or held at once; all "
-                        "are allocated when the format is agreed on", 2, 64, 6, ready));
-  g_object_class_install_property(
-      klass, PROP_IS_LIVE,
-      g_param_spec_boolean("is-live", "Is live", "Push each frame when its time has come", FALSE, ready));
+      g_param_spec_uint("num-surfaces", "Number of surfaces",
+                        "Frames that may be drawn, on their way or held at once; all "
+                        "are allocated when the format is agreed on",
+                        2, 64, 6, ready));
+  g_object_class_install_property(klass, PROP_IS_LIVE,
+                                  g_param_spec_boolean("is-live", "Is live",
+                                                       "Push each frame when its time has come",
+                                                       FALSE, ready));
   g_object_class_install_property(
       klass, PROP_ZERO_COPY,
-      g_param_spec_enum("zero-copy", "Zero copy", "What to do where the CPU would have to write frames",
-                        zero_copy_type(), static_cast<gint>(ZeroCopy::Prefer), ready));
+      g_param_spec_enum("zero-copy", "Zero copy",
+                        "What to do where the CPU would have to write frames", zero_copy_type(),
+                        static_cast<gint>(ZeroCopy::Prefer), ready));
   g_object_class_install_property(
       klass, PROP_DRM_STATS,
-      g_param_spec_boxed("drm-stats", "DRM statistics", "Counters since start: frames, copies, bytes-copied, "
-                         "last-copy-reason, waits, surfaces, exports, va-calls", GST_TYPE_STRUCTURE,
+      g_param_spec_boxed("drm-stats", "DRM statistics",
+                         "Counters since start: frames, copies, bytes-copied, "
+                         "last-copy-reason, waits, surfaces, exports, va-calls",
+                         GST_TYPE_STRUCTURE,
                          static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
 }
 
@@ -221,8 +260,8 @@ static void add_template(GstElementClass *klass)
   for (const auto &refused : device ? device->capabilities.refused : std::vector<std::string>())
     GST_DEBUG("not in the template: %s", refused.c_str());
   const auto caps = gstdrm::va::device_caps(device ? &device->capabilities : nullptr);
-  gst_element_class_add_pad_template(klass,
-                                     gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps.get()));
+  gst_element_class_add_pad_template(
+      klass, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps.get()));
 }
 
 static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
@@ -235,8 +274,9 @@ static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
   object_class->get_property = gst_va_dmabuf_src_get_property;
   object_class->finalize = gst_va_dmabuf_src_finalize;
   install_properties(object_class);
-  gst_element_class_set_static_metadata(element_class, "VA-API DMA buffer source", "Source/Video/Hardware",
-                                        "Draws test patterns on the GPU into DMA buffers", "gst-drm");
+  gst_element_class_set_static_metadata(
+      element_class, "VA-API DMA buffer source", "Source/Video/Hardware",
+      "Draws test patterns on the GPU into DMA buffers", "gst-drm");
   add_template(element_class);
   gst_type_mark_as_plugin_api(pattern_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(zero_copy_type(), static_cast<GstPluginAPIFlags>(0));

@@ -14,8 +14,9 @@ struct Candidate {
   std::vector<std::uint64_t> modifiers; // every common one, sorted; the driver chooses
 };
 
-// What both sides can do, best first. Fourccs come in the order of quality per byte that decoders and displays
-// share (NV12 first); within one fourcc nothing is preferred, because only the driver knows.
+// What both sides can do, best first. Fourccs come in the order of quality per byte that decoders
+// and displays share (NV12 first); within one fourcc nothing is preferred, because only the driver
+// knows.
 std::vector<Candidate> rank_candidates(const FormatSet &device, const FormatSet &downstream);
 
 } // namespace gstdrm::va

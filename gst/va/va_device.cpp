@@ -10,16 +10,19 @@ namespace {
 Result<void> check_size(const Device &device, std::uint32_t width, std::uint32_t height)
 {
   const auto &c = device.capabilities;
-  if (width >= c.min_width && width <= c.max_width && height >= c.min_height && height <= c.max_height)
+  if (width >= c.min_width && width <= c.max_width && height >= c.min_height &&
+      height <= c.max_height)
     return {};
   return Error{ErrorCode::Allocation,
-               std::to_string(width) + "x" + std::to_string(height) + " is outside of what " + device.display->node() +
-                   " can do: " + std::to_string(c.min_width) + "x" + std::to_string(c.min_height) + " to " +
-                   std::to_string(c.max_width) + "x" + std::to_string(c.max_height)};
+               std::to_string(width) + "x" + std::to_string(height) + " is outside of what " +
+                   device.display->node() + " can do: " + std::to_string(c.min_width) + "x" +
+                   std::to_string(c.min_height) + " to " + std::to_string(c.max_width) + "x" +
+                   std::to_string(c.max_height)};
 }
 
-Result<Frame> allocate(const Device &device, const PixelFormat &format, std::uint32_t width, std::uint32_t height,
-                       std::span<const std::uint64_t> requested, std::span<const std::uint64_t> accepted)
+Result<Frame> allocate(const Device &device, const PixelFormat &format, std::uint32_t width,
+                       std::uint32_t height, std::span<const std::uint64_t> requested,
+                       std::span<const std::uint64_t> accepted)
 {
   auto surface = create_surface(device.display, format, width, height, requested);
   if (!surface)
@@ -54,11 +57,12 @@ Result<Device> open_first_device()
   }
   if (tried.empty())
     tried = "There is no /dev/dri/renderD*";
-  return Error{ErrorCode::Device, "No render node has a VA-API driver that exports DMA buffers. " + tried};
+  return Error{ErrorCode::Device,
+               "No render node has a VA-API driver that exports DMA buffers. " + tried};
 }
 
-Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::uint32_t width, std::uint32_t height,
-                             std::span<const std::uint64_t> modifiers)
+Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::uint32_t width,
+                             std::uint32_t height, std::span<const std::uint64_t> modifiers)
 {
   const auto *format = format_by_drm(fourcc);
   if (!format)
@@ -68,12 +72,14 @@ Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::ui
   std::vector<std::uint64_t> explicit_ones(modifiers.begin(), modifiers.end());
   const bool may_be_implicit = std::erase(explicit_ones, kModImplicit) > 0;
   if (explicit_ones.empty() && !may_be_implicit)
-    return Error{ErrorCode::Allocation, "No modifier to allocate " + fourcc_to_string(fourcc) + " with"};
+    return Error{ErrorCode::Allocation,
+                 "No modifier to allocate " + fourcc_to_string(fourcc) + " with"};
   Error failed{ErrorCode::Allocation, {}};
   if (!explicit_ones.empty()) {
     // A driver that takes no list makes what it always makes, and that is asked to be in the list.
     const std::span<const std::uint64_t> list(explicit_ones);
-    const auto requested = device.capabilities.takes_modifiers ? list : std::span<const std::uint64_t>();
+    const auto requested =
+        device.capabilities.takes_modifiers ? list : std::span<const std::uint64_t>();
     auto frame = allocate(device, *format, width, height, requested, list);
     if (frame || !may_be_implicit)
       return frame;

@@ -20,8 +20,8 @@ struct Device {
 };
 
 Result<Device> open_device(const std::string &node);
-// The first render node whose driver exports something; the error names every node that was tried and what libva
-// answered.
+// The first render node whose driver exports something; the error names every node that was tried
+// and what libva answered.
 Result<Device> open_first_device();
 
 struct Frame {
@@ -29,9 +29,9 @@ struct Frame {
   ExportedFrame exported;
 };
 
-// `modifiers`: every one that the consumers take, kModImplicit among them where they take that; the driver chooses.
-// Implicit is taken only when no explicit one can be had.
-Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::uint32_t width, std::uint32_t height,
-                             std::span<const std::uint64_t> modifiers);
+// `modifiers`: every one that the consumers take, kModImplicit among them where they take that; the
+// driver chooses. Implicit is taken only when no explicit one can be had.
+Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::uint32_t width,
+                             std::uint32_t height, std::span<const std::uint64_t> modifiers);
 
 } // namespace gstdrm::va

@@ -47,10 +47,12 @@ std::vector<std::string> list_nodes()
   return nodes;
 }
 
-// The device behind a node, as sysfs has it: the same directory for its card and its render node, on any bus.
+// The device behind a node, as sysfs has it: the same directory for its card and its render node,
+// on any bus.
 std::filesystem::path sysfs_device(std::uint64_t number)
 {
-  const auto link = "/sys/dev/char/" + std::to_string(major(number)) + ":" + std::to_string(minor(number)) + "/device";
+  const auto link = "/sys/dev/char/" + std::to_string(major(number)) + ":" +
+                    std::to_string(minor(number)) + "/device";
   std::error_code failed;
   return std::filesystem::canonical(link, failed);
 }

@@ -30,7 +30,10 @@ public:
     calls_.fetch_add(1, std::memory_order_relaxed);
     return display_;
   }
-  [[nodiscard]] std::uint64_t calls() const noexcept { return calls_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t calls() const noexcept
+  {
+    return calls_.load(std::memory_order_relaxed);
+  }
   std::atomic<std::uint64_t> surfaces{0}; // created since it was opened
   std::atomic<std::uint64_t> exports{0};
   [[nodiscard]] const std::string &node() const noexcept { return node_; }

@@ -38,7 +38,8 @@ constexpr std::array kFormats = {
     PixelFormat{VA_FOURCC_A2R10G10B10, DRM_FORMAT_ARGB2101010, VA_RT_FORMAT_RGB32_10, Model::Rgb},
 };
 
-// The configuration whose surfaces are asked for: video processing, else whatever the driver has first.
+// The configuration whose surfaces are asked for: video processing, else whatever the driver has
+// first.
 struct Found {
   VAProfile profile = VAProfileNone;
   VAEntrypoint entrypoint = VAEntrypointVideoProc;
@@ -47,7 +48,8 @@ struct Found {
 
 std::vector<VAEntrypoint> query_entrypoints(Display &display, VAProfile profile)
 {
-  std::vector<VAEntrypoint> list(static_cast<std::size_t>(std::max(1, vaMaxNumEntrypoints(display.get()))));
+  std::vector<VAEntrypoint> list(
+      static_cast<std::size_t>(std::max(1, vaMaxNumEntrypoints(display.get()))));
   int count = 0;
   if (vaQueryConfigEntrypoints(display.get(), profile, list.data(), &count) != VA_STATUS_SUCCESS)
     count = 0;
@@ -57,7 +59,8 @@ std::vector<VAEntrypoint> query_entrypoints(Display &display, VAProfile profile)
 
 Result<Found> find_config(Display &display)
 {
-  std::vector<VAProfile> profiles(static_cast<std::size_t>(std::max(1, vaMaxNumProfiles(display.get()))));
+  std::vector<VAProfile> profiles(
+      static_cast<std::size_t>(std::max(1, vaMaxNumProfiles(display.get()))));
   int count = 0;
   const VAStatus status = vaQueryConfigProfiles(display.get(), profiles.data(), &count);
   if (status != VA_STATUS_SUCCESS)
@@ -75,14 +78,16 @@ Result<Found> find_config(Display &display)
     }
   }
   if (!any)
-    return Error{ErrorCode::Device, display.node() + " (" + display.vendor() + ") has no entry point at all"};
+    return Error{ErrorCode::Device,
+                 display.node() + " (" + display.vendor() + ") has no entry point at all"};
   return other;
 }
 
 Result<Config> create_config(const std::shared_ptr<Display> &display, const Found &found)
 {
   VAConfigID id = VA_INVALID_ID;
-  const VAStatus status = vaCreateConfig(display->count(), found.profile, found.entrypoint, nullptr, 0, &id);
+  const VAStatus status =
+      vaCreateConfig(display->count(), found.profile, found.entrypoint, nullptr, 0, &id);
   if (status != VA_STATUS_SUCCESS)
     return display->error(ErrorCode::Device, "vaCreateConfig", status);
   return Config(display, id);
@@ -106,8 +111,8 @@ struct Listed {
   std::vector<std::uint64_t> modifiers;
 };
 
-// VASurfaceAttribDRMFormatModifiers is documented for creating surfaces; a driver that makes it gettable
-// and points it at a list says what it has.
+// VASurfaceAttribDRMFormatModifiers is documented for creating surfaces; a driver that makes it
+// gettable and points it at a list says what it has.
 void read_modifiers(const VASurfaceAttrib &attribute, Capabilities &capabilities, Listed &listed)
 {
   capabilities.takes_modifiers = (attribute.flags & VA_SURFACE_ATTRIB_SETTABLE) != 0;
@@ -126,12 +131,23 @@ void read_attribute(const VASurfaceAttrib &attribute, Capabilities &capabilities
     if (const auto *format = format_by_va(number))
       listed.formats.push_back(format);
     break;
-  case VASurfaceAttribMinWidth: capabilities.min_width = std::max(1U, number); break;
-  case VASurfaceAttribMinHeight: capabilities.min_height = std::max(1U, number); break;
-  case VASurfaceAttribMaxWidth: capabilities.max_width = std::min(16384U, number); break;
-  case VASurfaceAttribMaxHeight: capabilities.max_height = std::min(16384U, number); break;
-  case VASurfaceAttribDRMFormatModifiers: read_modifiers(attribute, capabilities, listed); break;
-  default: break;
+  case VASurfaceAttribMinWidth:
+    capabilities.min_width = std::max(1U, number);
+    break;
+  case VASurfaceAttribMinHeight:
+    capabilities.min_height = std::max(1U, number);
+    break;
+  case VASurfaceAttribMaxWidth:
+    capabilities.max_width = std::min(16384U, number);
+    break;
+  case VASurfaceAttribMaxHeight:
+    capabilities.max_height = std::min(16384U, number);
+    break;
+  case VASurfaceAttribDRMFormatModifiers:
+    read_modifiers(attribute, capabilities, listed);
+    break;
+  default:
+    break;
   }
 }
 
@@ -177,15 +193,17 @@ void probe_own_choice(const std::shared_ptr<Display> &display, const PixelFormat
 
 const PixelFormat *format_by_va(std::uint32_t va_fourcc)
 {
-  const auto it = std::find_if(kFormats.begin(), kFormats.end(),
-                               [va_fourcc](const auto &format) { return format.va_fourcc == va_fourcc; });
+  const auto it = std::find_if(kFormats.begin(), kFormats.end(), [va_fourcc](const auto &format) {
+    return format.va_fourcc == va_fourcc;
+  });
   return it == kFormats.end() ? nullptr : &*it;
 }
 
 const PixelFormat *format_by_drm(std::uint32_t drm_fourcc)
 {
-  const auto it = std::find_if(kFormats.begin(), kFormats.end(),
-                               [drm_fourcc](const auto &format) { return format.drm_fourcc == drm_fourcc; });
+  const auto it = std::find_if(kFormats.begin(), kFormats.end(), [drm_fourcc](const auto &format) {
+    return format.drm_fourcc == drm_fourcc;
+  });
   return it == kFormats.end() ? nullptr : &*it;
 }
 
@@ -211,13 +229,16 @@ Result<Capabilities> query_capabilities(const std::shared_ptr<Display> &display)
     if (capabilities.lists_modifiers)
       continue;
     probe_own_choice(display, *format, capabilities);
-    if (capabilities.takes_modifiers && !capabilities.formats.contains({format->drm_fourcc, kModLinear}))
+    if (capabilities.takes_modifiers &&
+        !capabilities.formats.contains({format->drm_fourcc, kModLinear}))
       (void)probe(display, *format, kSmall, std::span(&kModLinear, 1), capabilities);
   }
   if (capabilities.formats.empty()) {
-    return Error{ErrorCode::Device, display->node() + " (" + display->vendor() + ") exports no surface as DMA buffers: " +
-                                        (capabilities.refused.empty() ? "it lists no pixel format that has a DRM name"
-                                                                      : capabilities.refused.front())};
+    return Error{ErrorCode::Device,
+                 display->node() + " (" + display->vendor() +
+                     ") exports no surface as DMA buffers: " +
+                     (capabilities.refused.empty() ? "it lists no pixel format that has a DRM name"
+                                                   : capabilities.refused.front())};
   }
   return capabilities;
 }

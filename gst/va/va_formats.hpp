@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pixel formats under their VA and DRM names, and which pairs a device really allocates and exports.
+// Pixel formats under their VA and DRM names, and which pairs a device really allocates and
+// exports.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +30,10 @@ const PixelFormat *format_by_va(std::uint32_t va_fourcc);
 const PixelFormat *format_by_drm(std::uint32_t drm_fourcc);
 
 struct Capabilities {
-  FormatSet formats;              // each pair was allocated and exported once
+  FormatSet formats; // each pair was allocated and exported once
   bool has_vpp = false;
-  bool takes_modifiers = false;   // VASurfaceAttribDRMFormatModifiers
-  bool lists_modifiers = false;   // and says which
+  bool takes_modifiers = false; // VASurfaceAttribDRMFormatModifiers
+  bool lists_modifiers = false; // and says which
   std::uint32_t min_width = 1;
   std::uint32_t min_height = 1;
   std::uint32_t max_width = 16384;

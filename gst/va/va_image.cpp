@@ -13,7 +13,8 @@ enum class Packing { Rgb32, Rgb10, SemiPlanar8, SemiPlanar10, Planar, Packed422 
 struct Shape {
   std::uint32_t va_fourcc;
   Packing packing;
-  // Rgb32: byte of R, G, B, A. Packed422: byte of Y0, U, Y1, V. Planar: plane of Y, U, V. SemiPlanar: U before V.
+  // Rgb32: byte of R, G, B, A. Packed422: byte of Y0, U, Y1, V. Planar: plane of Y, U, V.
+  // SemiPlanar: U before V.
   std::array<std::uint8_t, 4> order;
 };
 constexpr std::array kShapes = {
@@ -37,8 +38,9 @@ constexpr std::array kShapes = {
 
 const Shape *find_shape(std::uint32_t va_fourcc)
 {
-  const auto it = std::find_if(kShapes.begin(), kShapes.end(),
-                               [va_fourcc](const auto &shape) { return shape.va_fourcc == va_fourcc; });
+  const auto it = std::find_if(kShapes.begin(), kShapes.end(), [va_fourcc](const auto &shape) {
+    return shape.va_fourcc == va_fourcc;
+  });
   return it == kShapes.end() ? nullptr : &*it;
 }
 
@@ -85,13 +87,15 @@ struct Target {
   }
 };
 
-void write_rgb(const Target &target, std::uint32_t y, const std::uint32_t *argb, std::uint32_t width)
+void write_rgb(const Target &target, std::uint32_t y, const std::uint32_t *argb,
+               std::uint32_t width)
 {
   auto *out = target.row(0, y);
   for (std::uint32_t x = 0; x < width; ++x, out += 4) {
     if (target.shape.packing == Packing::Rgb32) {
       for (unsigned c = 0; c < 4; ++c)
-        out[target.shape.order[c]] = static_cast<std::uint8_t>(argb[x] >> (c == 3 ? 24 : 16 - 8 * c));
+        out[target.shape.order[c]] =
+            static_cast<std::uint8_t>(argb[x] >> (c == 3 ? 24 : 16 - 8 * c));
       continue;
     }
     std::uint32_t word = argb[x] >> 30 << 30;
@@ -103,7 +107,8 @@ void write_rgb(const Target &target, std::uint32_t y, const std::uint32_t *argb,
   }
 }
 
-void write_yuv(const Target &target, std::uint32_t y, const std::uint32_t *argb, std::uint32_t width, Matrix matrix)
+void write_yuv(const Target &target, std::uint32_t y, const std::uint32_t *argb,
+               std::uint32_t width, Matrix matrix)
 {
   const auto &order = target.shape.order;
   const bool wide = target.shape.packing == Packing::SemiPlanar10;
@@ -152,11 +157,16 @@ Extent extent(Packing packing, unsigned plane, std::uint64_t width, std::uint64_
   const auto half_height = (height + 1) / 2;
   switch (packing) {
   case Packing::Rgb32:
-  case Packing::Rgb10: return {width * 4, height};
-  case Packing::Packed422: return {half_width * 4, height};
-  case Packing::Planar: return plane == 0 ? Extent{width, height} : Extent{half_width, half_height};
-  case Packing::SemiPlanar8: return plane == 0 ? Extent{width, height} : Extent{half_width * 2, half_height};
-  case Packing::SemiPlanar10: break;
+  case Packing::Rgb10:
+    return {width * 4, height};
+  case Packing::Packed422:
+    return {half_width * 4, height};
+  case Packing::Planar:
+    return plane == 0 ? Extent{width, height} : Extent{half_width, half_height};
+  case Packing::SemiPlanar8:
+    return plane == 0 ? Extent{width, height} : Extent{half_width * 2, half_height};
+  case Packing::SemiPlanar10:
+    break;
   }
   return plane == 0 ? Extent{width * 2, height} : Extent{half_width * 4, half_height};
 }
@@ -171,7 +181,8 @@ unsigned plane_count(Packing packing)
 // The driver's own image has to hold what is written into it.
 bool fits(const Shape &shape, const VAImage &image, std::size_t data_size, const Picture &picture)
 {
-  if (image.num_planes < plane_count(shape.packing) || image.width < picture.width || image.height < picture.height)
+  if (image.num_planes < plane_count(shape.packing) || image.width < picture.width ||
+      image.height < picture.height)
     return false;
   for (unsigned i = 0; i < plane_count(shape.packing); ++i) {
     const auto [row_bytes, rows] = extent(shape.packing, i, picture.width, picture.height);
@@ -189,8 +200,8 @@ bool can_write(std::uint32_t va_fourcc)
   return find_shape(va_fourcc) != nullptr;
 }
 
-bool write_image(const VAImage &image, std::uint8_t *data, std::size_t data_size, const Picture &picture,
-                 Matrix matrix)
+bool write_image(const VAImage &image, std::uint8_t *data, std::size_t data_size,
+                 const Picture &picture, Matrix matrix)
 {
   const auto *shape = find_shape(image.format.fourcc);
   if (!shape || picture.height == 0 || !fits(*shape, image, data_size, picture))
@@ -250,13 +261,14 @@ Result<std::uint64_t> Uploader::fill(const VAImage &image, const Picture &pictur
   if (!map)
     return map.error();
   if (!write_image(image, map->data(), image.data_size, picture, matrix))
-    return Error{ErrorCode::Unsupported, "An image of " + fourcc_to_string(image.format.fourcc) + " (VA) from " +
-                                             display_->node() + " cannot be written here"};
+    return Error{ErrorCode::Unsupported, "An image of " + fourcc_to_string(image.format.fourcc) +
+                                             " (VA) from " + display_->node() +
+                                             " cannot be written here"};
   return std::uint64_t{image.data_size};
 }
 
-Result<std::uint64_t> Uploader::put(const Surface &surface, const PixelFormat &format, const Picture &picture,
-                                    Matrix matrix)
+Result<std::uint64_t> Uploader::put(const Surface &surface, const PixelFormat &format,
+                                    const Picture &picture, Matrix matrix)
 {
   VAImageFormat wanted{};
   wanted.fourcc = format.va_fourcc;
@@ -270,15 +282,15 @@ Result<std::uint64_t> Uploader::put(const Surface &surface, const PixelFormat &f
   auto written = fill(image, picture, matrix);
   if (!written)
     return written;
-  status = vaPutImage(display_->count(), surface.id(), image.image_id, 0, 0, picture.width, picture.height, 0, 0,
-                      picture.width, picture.height);
+  status = vaPutImage(display_->count(), surface.id(), image.image_id, 0, 0, picture.width,
+                      picture.height, 0, 0, picture.width, picture.height);
   if (status != VA_STATUS_SUCCESS)
     return display_->error(ErrorCode::Device, "vaPutImage", status);
   return written;
 }
 
-Result<std::uint64_t> Uploader::upload(const Surface &surface, const PixelFormat &format, const Picture &picture,
-                                       Matrix matrix)
+Result<std::uint64_t> Uploader::upload(const Surface &surface, const PixelFormat &format,
+                                       const Picture &picture, Matrix matrix)
 {
   if (may_derive_) {
     VAImage image{};

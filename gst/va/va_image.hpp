@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pictures that the CPU writes into surfaces: the patterns, once, and frames where the driver has no
-// video processing.
+// Pictures that the CPU writes into surfaces: the patterns, once, and frames where the driver has
+// no video processing.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,21 @@ namespace gstdrm::va {
 // Whether write_image() knows how this format lies in memory.
 bool can_write(std::uint32_t va_fourcc);
 // Converts and stores a picture; false where `image` is of another size or an unknown format.
-bool write_image(const VAImage &image, std::uint8_t *data, std::size_t data_size, const Picture &picture,
-                 Matrix matrix);
+bool write_image(const VAImage &image, std::uint8_t *data, std::size_t data_size,
+                 const Picture &picture, Matrix matrix);
 
-// Through vaDeriveImage where the driver can, else through vaPutImage. Returns the bytes that the CPU wrote.
+// Through vaDeriveImage where the driver can, else through vaPutImage. Returns the bytes that the
+// CPU wrote.
 class Uploader {
 public:
   explicit Uploader(std::shared_ptr<Display> display) : display_(std::move(display)) {}
-  Result<std::uint64_t> upload(const Surface &surface, const PixelFormat &format, const Picture &picture,
-                               Matrix matrix);
+  Result<std::uint64_t> upload(const Surface &surface, const PixelFormat &format,
+                               const Picture &picture, Matrix matrix);
 
 private:
   Result<std::uint64_t> fill(const VAImage &image, const Picture &picture, Matrix matrix);
-  Result<std::uint64_t> put(const Surface &surface, const PixelFormat &format, const Picture &picture,
-                            Matrix matrix);
+  Result<std::uint64_t> put(const Surface &surface, const PixelFormat &format,
+                            const Picture &picture, Matrix matrix);
 
   std::shared_ptr<Display> display_;
   bool may_derive_ = true; // until the driver refused once

@@ -16,7 +16,10 @@ namespace gstdrm::va {
 template <typename Destroyer> class Handle {
 public:
   Handle() noexcept = default;
-  Handle(std::shared_ptr<Display> display, VAGenericID id) noexcept : display_(std::move(display)), id_(id) {}
+  Handle(std::shared_ptr<Display> display, VAGenericID id) noexcept
+      : display_(std::move(display)), id_(id)
+  {
+  }
   Handle(Handle &&other) noexcept
       : display_(std::move(other.display_)), id_(std::exchange(other.id_, VA_INVALID_ID))
   {
@@ -57,7 +60,10 @@ struct DestroyImage {
   static void destroy(VADisplay display, VAGenericID id) { (void)vaDestroyImage(display, id); }
 };
 struct DestroySurface {
-  static void destroy(VADisplay display, VAGenericID id) { (void)vaDestroySurfaces(display, &id, 1); }
+  static void destroy(VADisplay display, VAGenericID id)
+  {
+    (void)vaDestroySurfaces(display, &id, 1);
+  }
 };
 
 using Config = Handle<DestroyConfig>;

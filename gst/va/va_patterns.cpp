@@ -16,7 +16,8 @@ using Colour = std::function<std::uint32_t(std::uint32_t x, std::uint32_t y)>;
 
 Picture paint(std::uint32_t width, std::uint32_t height, const Colour &colour)
 {
-  Picture picture{width, height, std::vector<std::uint32_t>(static_cast<std::size_t>(width) * height)};
+  Picture picture{width, height,
+                  std::vector<std::uint32_t>(static_cast<std::size_t>(width) * height)};
   auto *pixel = picture.argb.data();
   for (std::uint32_t y = 0; y < height; ++y) {
     for (std::uint32_t x = 0; x < width; ++x)
@@ -100,10 +101,12 @@ void add_counter(Plan &plan, std::uint32_t cell)
                         [&plan](auto x, auto y) { return smpte(x, y, plan.width, plan.height); }));
   plan.pictures.push_back(counter_atlas(cell));
   for (std::uint32_t i = 0; i < kCounterBytes; ++i)
-    plan.pieces.push_back({1, {0, 0, kCellBits * cell, cell}, {0, i * cell, kCellBits * cell, cell}});
+    plan.pieces.push_back(
+        {1, {0, 0, kCellBits * cell, cell}, {0, i * cell, kCellBits * cell, cell}});
 }
 
-std::array<std::uint8_t, kCounterBytes> counter_bytes(std::uint64_t frame, std::uint64_t timestamp_ns)
+std::array<std::uint8_t, kCounterBytes> counter_bytes(std::uint64_t frame,
+                                                      std::uint64_t timestamp_ns)
 {
   std::array<std::uint8_t, kCounterBytes> bytes{};
   for (unsigned i = 0; i < 4; ++i)
@@ -137,8 +140,8 @@ std::uint32_t counter_cell(std::uint32_t width, std::uint32_t height)
   return 0;
 }
 
-Result<Plan> make_plan(Pattern pattern, std::uint32_t width, std::uint32_t height, std::uint32_t argb,
-                       std::uint32_t max_width)
+Result<Plan> make_plan(Pattern pattern, std::uint32_t width, std::uint32_t height,
+                       std::uint32_t argb, std::uint32_t max_width)
 {
   Plan plan;
   plan.pattern = pattern;
@@ -147,23 +150,30 @@ Result<Plan> make_plan(Pattern pattern, std::uint32_t width, std::uint32_t heigh
   const auto cell = counter_cell(width, height);
   switch (pattern) {
   case Pattern::Smpte:
-    add_whole(plan, paint(width, height, [=](auto x, auto y) { return smpte(x, y, width, height); }));
+    add_whole(plan,
+              paint(width, height, [=](auto x, auto y) { return smpte(x, y, width, height); }));
     break;
   case Pattern::Checkers:
-    add_whole(plan, paint(width, height, [](auto x, auto y) { return (x / 8 + y / 8) % 2 ? kWhite : kBlack; }));
+    add_whole(plan, paint(width, height,
+                          [](auto x, auto y) { return (x / 8 + y / 8) % 2 ? kWhite : kBlack; }));
     break;
   case Pattern::Gradient:
     // Twice as wide as the frame, so that it can move by a crop.
     plan.travel = 2 * width <= max_width ? width : 0;
-    add_whole(plan, paint(width + plan.travel, height, [=](auto x, auto) { return gradient(x, width); }));
+    add_whole(plan,
+              paint(width + plan.travel, height, [=](auto x, auto) { return gradient(x, width); }));
     plan.pieces[0].from.width = width;
     break;
-  case Pattern::Ball: add_ball(plan); break;
-  case Pattern::Solid: add_whole(plan, paint(64, 64, [argb](auto, auto) { return argb; })); break;
+  case Pattern::Ball:
+    add_ball(plan);
+    break;
+  case Pattern::Solid:
+    add_whole(plan, paint(64, 64, [argb](auto, auto) { return argb; }));
+    break;
   case Pattern::FrameCounter:
     if (cell == 0)
-      return Error{ErrorCode::Layout, "The frame counter needs 16x26 pixels, the frame has " + std::to_string(width) +
-                                          "x" + std::to_string(height)};
+      return Error{ErrorCode::Layout, "The frame counter needs 16x26 pixels, the frame has " +
+                                          std::to_string(width) + "x" + std::to_string(height)};
     add_counter(plan, cell);
     break;
   }
@@ -191,8 +201,10 @@ void draw(const Plan &plan, Picture &target)
     const auto &source = plan.pictures[piece.picture];
     for (std::uint32_t y = 0; y < piece.to.height; ++y) {
       const auto from_y = piece.from.y + y * piece.from.height / piece.to.height;
-      auto *row = target.argb.data() + static_cast<std::size_t>(piece.to.y + y) * target.width + piece.to.x;
-      const auto *from = source.argb.data() + static_cast<std::size_t>(from_y) * source.width + piece.from.x;
+      auto *row =
+          target.argb.data() + static_cast<std::size_t>(piece.to.y + y) * target.width + piece.to.x;
+      const auto *from =
+          source.argb.data() + static_cast<std::size_t>(from_y) * source.width + piece.from.x;
       for (std::uint32_t x = 0; x < piece.to.width; ++x)
         row[x] = from[x * piece.from.width / piece.to.width];
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Test patterns as a few prepared pictures and where their pieces go in each frame. Plain values: no libva.
+// Test patterns as a few prepared pictures and where their pieces go in each frame. Plain values:
+// no libva.
 #pragma once
 
 #include <cstdint>
@@ -46,17 +47,18 @@ struct Plan {
   std::vector<Piece> pieces;
 };
 
-// Error for a size that the pattern does not fit in. No picture is wider than the larger of `width` and `max_width`.
-Result<Plan> make_plan(Pattern pattern, std::uint32_t width, std::uint32_t height, std::uint32_t argb,
-                       std::uint32_t max_width = 8192);
+// Error for a size that the pattern does not fit in. No picture is wider than the larger of `width`
+// and `max_width`.
+Result<Plan> make_plan(Pattern pattern, std::uint32_t width, std::uint32_t height,
+                       std::uint32_t argb, std::uint32_t max_width = 8192);
 // Moves the pieces to where they are in this frame; allocates nothing.
 void move_pieces(Plan &plan, std::uint64_t frame, std::uint64_t timestamp_ns);
 // The frame drawn by the CPU, for drivers without video processing.
 void draw(const Plan &plan, Picture &target);
 
-// The frame counter: 13 bytes, one per row of 8 square cells, the highest bit left, black 0 and white 1, in the
-// upper left corner: frame number (4 bytes, highest first), timestamp in nanoseconds (8 bytes), and the sum of
-// these 12 bytes, inverted.
+// The frame counter: 13 bytes, one per row of 8 square cells, the highest bit left, black 0 and
+// white 1, in the upper left corner: frame number (4 bytes, highest first), timestamp in
+// nanoseconds (8 bytes), and the sum of these 12 bytes, inverted.
 inline constexpr std::uint32_t kCounterBytes = 13;
 // Side of a cell in pixels; 0 where the counter does not fit.
 std::uint32_t counter_cell(std::uint32_t width, std::uint32_t height);

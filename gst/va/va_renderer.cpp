@@ -5,14 +5,17 @@
 
 namespace gstdrm::va {
 
-Result<std::unique_ptr<Renderer>> Renderer::create(const Device &device, const RenderRequest &request)
+Result<std::unique_ptr<Renderer>> Renderer::create(const Device &device,
+                                                   const RenderRequest &request)
 {
   auto plan = make_plan(request.pattern, request.width, request.height, request.argb,
                         device.capabilities.max_width);
   if (!plan)
     return plan.error();
-  std::unique_ptr<Renderer> renderer(new Renderer(device.display, request, std::move(plan).value()));
-  auto prepared = device.capabilities.has_vpp ? renderer->prepare_device() : renderer->prepare_cpu();
+  std::unique_ptr<Renderer> renderer(
+      new Renderer(device.display, request, std::move(plan).value()));
+  auto prepared =
+      device.capabilities.has_vpp ? renderer->prepare_device() : renderer->prepare_cpu();
   if (!prepared)
     return prepared.error();
   return renderer;
@@ -25,10 +28,10 @@ Result<Surface> Renderer::upload(const Picture &picture)
   const auto *target = format_by_drm(request_.fourcc);
   const bool yuv = target && target->model == Model::Yuv;
   const std::uint32_t own = target ? target->va_fourcc : 0;
-  const auto candidates = yuv ? std::array<std::uint32_t, 5>{own, VA_FOURCC_NV12, VA_FOURCC_YUY2, VA_FOURCC_BGRX,
-                                                             VA_FOURCC_BGRA}
-                              : std::array<std::uint32_t, 5>{own, VA_FOURCC_BGRX, VA_FOURCC_BGRA, VA_FOURCC_RGBA,
-                                                             VA_FOURCC_NV12};
+  const auto candidates = yuv ? std::array<std::uint32_t, 5>{own, VA_FOURCC_NV12, VA_FOURCC_YUY2,
+                                                             VA_FOURCC_BGRX, VA_FOURCC_BGRA}
+                              : std::array<std::uint32_t, 5>{own, VA_FOURCC_BGRX, VA_FOURCC_BGRA,
+                                                             VA_FOURCC_RGBA, VA_FOURCC_NV12};
   Error first{ErrorCode::Unsupported, {}}; // of the best candidate: that is the one to mend
   for (const std::uint32_t fourcc : candidates) {
     const auto *format = format_by_va(fourcc);
@@ -74,14 +77,17 @@ Result<void> Renderer::prepare_cpu()
 {
   const auto *format = format_by_drm(request_.fourcc);
   if (!format || !can_write(format->va_fourcc))
-    return Error{ErrorCode::Unsupported, display_->node() + " (" + display_->vendor() + ") has no video processing, and " +
-                                             fourcc_to_string(request_.fourcc) + " cannot be written by the CPU here"};
-  canvas_ = {request_.width, request_.height,
-             std::vector<std::uint32_t>(static_cast<std::size_t>(request_.width) * request_.height)};
+    return Error{ErrorCode::Unsupported,
+                 display_->node() + " (" + display_->vendor() + ") has no video processing, and " +
+                     fourcc_to_string(request_.fourcc) + " cannot be written by the CPU here"};
+  canvas_ = {
+      request_.width, request_.height,
+      std::vector<std::uint32_t>(static_cast<std::size_t>(request_.width) * request_.height)};
   return {};
 }
 
-Result<std::uint64_t> Renderer::render(const Surface &target, std::uint64_t frame, std::uint64_t timestamp_ns)
+Result<std::uint64_t> Renderer::render(const Surface &target, std::uint64_t frame,
+                                       std::uint64_t timestamp_ns)
 {
   move_pieces(plan_, frame, timestamp_ns);
   if (compositor_) {

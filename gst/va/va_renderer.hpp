@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Draws a pattern into surfaces: by video processing from pictures uploaded once, or where the driver
-// has none, by the CPU.
+// Draws a pattern into surfaces: by video processing from pictures uploaded once, or where the
+// driver has none, by the CPU.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,11 @@ struct RenderRequest {
 
 class Renderer {
 public:
-  static Result<std::unique_ptr<Renderer>> create(const Device &device, const RenderRequest &request);
+  static Result<std::unique_ptr<Renderer>> create(const Device &device,
+                                                  const RenderRequest &request);
   // Returns the bytes that the CPU wrote: 0 with video processing, which goes on after the return.
-  Result<std::uint64_t> render(const Surface &target, std::uint64_t frame, std::uint64_t timestamp_ns);
+  Result<std::uint64_t> render(const Surface &target, std::uint64_t frame,
+                               std::uint64_t timestamp_ns);
   [[nodiscard]] bool uses_cpu() const { return !compositor_; }
 
 private:

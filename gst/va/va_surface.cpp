@@ -36,8 +36,8 @@ std::string size_text(std::uint32_t width, std::uint32_t height)
 // What was asked for, and the part of the answer that has been read.
 class Reader {
 public:
-  Reader(const VADRMPRIMESurfaceDescriptor &descriptor, const PixelFormat &format, std::uint32_t width,
-         std::uint32_t height, std::span<const std::uint64_t> modifiers)
+  Reader(const VADRMPRIMESurfaceDescriptor &descriptor, const PixelFormat &format,
+         std::uint32_t width, std::uint32_t height, std::span<const std::uint64_t> modifiers)
       : d_(descriptor), format_(format), modifiers_(modifiers)
   {
     frame_.width = width;
@@ -59,12 +59,15 @@ public:
 private:
   [[nodiscard]] Error refuse(const std::string &why) const
   {
-    return Error{ErrorCode::Layout, "The driver's description of a " + fourcc_to_string(format_.drm_fourcc) + " surface of " +
-                                        size_text(frame_.width, frame_.height) + " cannot be used: " + why};
+    return Error{ErrorCode::Layout, "The driver's description of a " +
+                                        fourcc_to_string(format_.drm_fourcc) + " surface of " +
+                                        size_text(frame_.width, frame_.height) +
+                                        " cannot be used: " + why};
   }
 
-  // Takes the descriptors first, so that no refusal leaks one. A count that cannot be true says nothing
-  // about the entries: those that cannot be a standard stream are taken. None is taken twice.
+  // Takes the descriptors first, so that no refusal leaks one. A count that cannot be true says
+  // nothing about the entries: those that cannot be a standard stream are taken. None is taken
+  // twice.
   void adopt()
   {
     const bool plausible = d_.num_objects >= 1 && d_.num_objects <= kMaxPlanes;
@@ -86,8 +89,8 @@ private:
     if (repeated_)
       return refuse("two objects with the same descriptor");
     if (d_.fourcc != format_.va_fourcc)
-      return refuse("it says " + fourcc_to_string(d_.fourcc) + ", " + fourcc_to_string(format_.va_fourcc) +
-                    " (VA) was asked for");
+      return refuse("it says " + fourcc_to_string(d_.fourcc) + ", " +
+                    fourcc_to_string(format_.va_fourcc) + " (VA) was asked for");
     // A larger size is padding that the driver did not hide.
     if (d_.width < frame_.width || d_.height < frame_.height)
       return refuse("it says " + size_text(d_.width, d_.height));
@@ -104,8 +107,9 @@ private:
       object.size_bytes = info->size_bytes;
       infos_[i] = *info;
       if (d_.objects[i].size > info->size_bytes)
-        return refuse("object " + std::to_string(i) + " is said to have " + std::to_string(d_.objects[i].size) +
-                      " bytes, its descriptor has " + std::to_string(info->size_bytes));
+        return refuse("object " + std::to_string(i) + " is said to have " +
+                      std::to_string(d_.objects[i].size) + " bytes, its descriptor has " +
+                      std::to_string(info->size_bytes));
       // 0: Mesa's nouveau leaves the size out; the descriptor has one all the same.
       if (d_.objects[i].size > 0)
         infos_[i].size_bytes = d_.objects[i].size;
@@ -119,13 +123,15 @@ private:
     frame_.format.modifier = modifier;
     for (std::size_t i = 1; i < frame_.objects.size(); ++i) {
       if (d_.objects[i].drm_format_modifier != modifier)
-        return refuse("its objects have different modifiers, " + describe_modifier(modifier) + " and " +
-                      describe_modifier(d_.objects[i].drm_format_modifier));
+        return refuse("its objects have different modifiers, " + describe_modifier(modifier) +
+                      " and " + describe_modifier(d_.objects[i].drm_format_modifier));
     }
-    const bool asked = std::find(modifiers_.begin(), modifiers_.end(), modifier) != modifiers_.end();
+    const bool asked =
+        std::find(modifiers_.begin(), modifiers_.end(), modifier) != modifiers_.end();
     if (!modifiers_.empty() && !asked)
-      return refuse("its modifier is " + describe_format(frame_.format) + ", which is not one of the " +
-                    std::to_string(modifiers_.size()) + " that were asked for");
+      return refuse("its modifier is " + describe_format(frame_.format) +
+                    ", which is not one of the " + std::to_string(modifiers_.size()) +
+                    " that were asked for");
     return {};
   }
 
@@ -138,12 +144,13 @@ private:
     for (std::size_t i = 0; i < d_.num_layers; ++i) {
       const auto &layer = d_.layers[i];
       if (layer.num_planes < 1 || frame_.n_planes + layer.num_planes > kMaxPlanes)
-        return refuse("layer " + std::to_string(i) + " of " + std::to_string(d_.num_layers) + " has " +
-                      std::to_string(layer.num_planes) + " planes");
+        return refuse("layer " + std::to_string(i) + " of " + std::to_string(d_.num_layers) +
+                      " has " + std::to_string(layer.num_planes) + " planes");
       for (std::size_t j = 0; j < layer.num_planes; ++j) {
         if (layer.object_index[j] >= frame_.objects.size())
           return refuse("plane " + std::to_string(frame_.n_planes) + " is in object " +
-                        std::to_string(layer.object_index[j]) + " of " + std::to_string(frame_.objects.size()));
+                        std::to_string(layer.object_index[j]) + " of " +
+                        std::to_string(frame_.objects.size()));
         frame_.planes[frame_.n_planes++] = {layer.object_index[j], layer.offset[j], layer.pitch[j]};
       }
     }
@@ -160,8 +167,8 @@ private:
     layout.n_planes = frame_.n_planes;
     for (std::size_t i = 0; i < frame_.n_planes; ++i) {
       const auto &plane = frame_.planes[i];
-      layout.planes[i] = {frame_.objects[plane.object].fd.get(), plane.offset_bytes, plane.stride_bytes,
-                          infos_[plane.object]};
+      layout.planes[i] = {frame_.objects[plane.object].fd.get(), plane.offset_bytes,
+                          plane.stride_bytes, infos_[plane.object]};
       if (plane.stride_bytes == 0)
         return refuse("plane " + std::to_string(i) + " has a pitch of 0");
     }
@@ -181,22 +188,25 @@ private:
 } // namespace
 
 Result<Surface> create_surface(const std::shared_ptr<Display> &display, const PixelFormat &format,
-                               std::uint32_t width, std::uint32_t height, std::span<const std::uint64_t> modifiers)
+                               std::uint32_t width, std::uint32_t height,
+                               std::span<const std::uint64_t> modifiers)
 {
   std::vector<std::uint64_t> copy(modifiers.begin(), modifiers.end()); // libva takes no const
   VADRMFormatModifierList list{static_cast<std::uint32_t>(copy.size()), copy.data()};
   std::array<VASurfaceAttrib, 3> attributes = {
       integer(VASurfaceAttribPixelFormat, format.va_fourcc),
-      integer(VASurfaceAttribUsageHint, VA_SURFACE_ATTRIB_USAGE_HINT_EXPORT | VA_SURFACE_ATTRIB_USAGE_HINT_VPP_WRITE),
+      integer(VASurfaceAttribUsageHint,
+              VA_SURFACE_ATTRIB_USAGE_HINT_EXPORT | VA_SURFACE_ATTRIB_USAGE_HINT_VPP_WRITE),
       pointer(VASurfaceAttribDRMFormatModifiers, &list),
   };
   const unsigned count = copy.empty() ? 2 : 3;
   VASurfaceID id = VA_INVALID_SURFACE;
-  const VAStatus status =
-      vaCreateSurfaces(display->count(), format.rt_format, width, height, &id, 1, attributes.data(), count);
+  const VAStatus status = vaCreateSurfaces(display->count(), format.rt_format, width, height, &id,
+                                           1, attributes.data(), count);
   if (status != VA_STATUS_SUCCESS) {
     auto failed = display->error(ErrorCode::Allocation, "vaCreateSurfaces", status);
-    failed.message += " for " + fourcc_to_string(format.drm_fourcc) + " " + size_text(width, height);
+    failed.message +=
+        " for " + fourcc_to_string(format.drm_fourcc) + " " + size_text(width, height);
     if (copy.size() == 1)
       failed.message += ", " + describe_modifier(copy.front());
     else if (!copy.empty())
@@ -207,14 +217,17 @@ Result<Surface> create_surface(const std::shared_ptr<Display> &display, const Pi
   return Surface(display, id);
 }
 
-Result<ExportedFrame> export_surface(const Surface &surface, const PixelFormat &format, std::uint32_t width,
-                                     std::uint32_t height, std::span<const std::uint64_t> modifiers)
+Result<ExportedFrame> export_surface(const Surface &surface, const PixelFormat &format,
+                                     std::uint32_t width, std::uint32_t height,
+                                     std::span<const std::uint64_t> modifiers)
 {
   VADRMPRIMESurfaceDescriptor descriptor{};
   VAStatus status = VA_STATUS_SUCCESS;
   // Read and write: consumers import for both, and the first export decides on some drivers.
-  for (const std::uint32_t layers : {VA_EXPORT_SURFACE_COMPOSED_LAYERS, VA_EXPORT_SURFACE_SEPARATE_LAYERS}) {
-    status = vaExportSurfaceHandle(surface.display().count(), surface.id(), VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2,
+  for (const std::uint32_t layers :
+       {VA_EXPORT_SURFACE_COMPOSED_LAYERS, VA_EXPORT_SURFACE_SEPARATE_LAYERS}) {
+    status = vaExportSurfaceHandle(surface.display().count(), surface.id(),
+                                   VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2,
                                    VA_EXPORT_SURFACE_READ_WRITE | layers, &descriptor);
     surface.display().exports.fetch_add(1, std::memory_order_relaxed);
     if (status == VA_STATUS_SUCCESS)
@@ -225,8 +238,9 @@ Result<ExportedFrame> export_surface(const Surface &surface, const PixelFormat &
   return failed;
 }
 
-Result<ExportedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descriptor, const PixelFormat &format,
-                                      std::uint32_t width, std::uint32_t height,
+Result<ExportedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descriptor,
+                                      const PixelFormat &format, std::uint32_t width,
+                                      std::uint32_t height,
                                       std::span<const std::uint64_t> modifiers)
 {
   return Reader(descriptor, format, width, height, modifiers).read();

@@ -40,18 +40,22 @@ struct ExportedFrame {
   std::array<ExportedPlane, kMaxPlanes> planes{};
 };
 
-// `modifiers`: all that the consumers take, for the driver to choose from; empty: the driver's own choice.
+// `modifiers`: all that the consumers take, for the driver to choose from; empty: the driver's own
+// choice.
 Result<Surface> create_surface(const std::shared_ptr<Display> &display, const PixelFormat &format,
-                               std::uint32_t width, std::uint32_t height, std::span<const std::uint64_t> modifiers);
+                               std::uint32_t width, std::uint32_t height,
+                               std::span<const std::uint64_t> modifiers);
 
 // As one composed layer, or where the driver cannot, as separate layers.
-Result<ExportedFrame> export_surface(const Surface &surface, const PixelFormat &format, std::uint32_t width,
-                                     std::uint32_t height, std::span<const std::uint64_t> modifiers);
+Result<ExportedFrame> export_surface(const Surface &surface, const PixelFormat &format,
+                                     std::uint32_t width, std::uint32_t height,
+                                     std::span<const std::uint64_t> modifiers);
 
-// What a driver answered, checked: everything but `descriptor` is what had been asked for. The descriptors
-// in it change hands, whatever the outcome, and each is closed once.
-Result<ExportedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descriptor, const PixelFormat &format,
-                                      std::uint32_t width, std::uint32_t height,
+// What a driver answered, checked: everything but `descriptor` is what had been asked for. The
+// descriptors in it change hands, whatever the outcome, and each is closed once.
+Result<ExportedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descriptor,
+                                      const PixelFormat &format, std::uint32_t width,
+                                      std::uint32_t height,
                                       std::span<const std::uint64_t> modifiers);
 
 // vaSyncSurface: sleeps until the device is done.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Sleeps in vaSyncSurface on a thread of its own, for drivers that leave no fence in the DMA buffers.
+// Sleeps in vaSyncSurface on a thread of its own, for drivers that leave no fence in the DMA
+// buffers.
 #pragma once
 
 #include <array>
@@ -22,7 +23,8 @@ public:
   SyncWorker &operator=(const SyncWorker &) = delete;
   ~SyncWorker();
 
-  // Surfaces are done in the order in which they come; a ticket says which. At most kDepth are on their way.
+  // Surfaces are done in the order in which they come; a ticket says which. At most kDepth are on
+  // their way.
   static constexpr std::size_t kDepth = 4;
   std::uint64_t submit(std::shared_ptr<Surface> surface);
 

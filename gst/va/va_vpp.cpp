@@ -13,11 +13,12 @@ VARectangle rectangle(const Rect &rect)
 } // namespace
 
 Result<std::unique_ptr<Compositor>> Compositor::create(const std::shared_ptr<Display> &display,
-                                                       std::span<const VASurfaceID> sources, Matrix matrix)
+                                                       std::span<const VASurfaceID> sources,
+                                                       Matrix matrix)
 {
   VAConfigID config_id = VA_INVALID_ID;
-  VAStatus status =
-      vaCreateConfig(display->count(), VAProfileNone, VAEntrypointVideoProc, nullptr, 0, &config_id);
+  VAStatus status = vaCreateConfig(display->count(), VAProfileNone, VAEntrypointVideoProc, nullptr,
+                                   0, &config_id);
   if (status != VA_STATUS_SUCCESS)
     return display->error(ErrorCode::Device, "vaCreateConfig for video processing", status);
   Config config(display, config_id);
@@ -25,7 +26,8 @@ Result<std::unique_ptr<Compositor>> Compositor::create(const std::shared_ptr<Dis
   status = vaCreateContext(display->count(), config_id, 0, 0, 0, nullptr, 0, &context_id);
   if (status != VA_STATUS_SUCCESS)
     return display->error(ErrorCode::Device, "vaCreateContext for video processing", status);
-  std::unique_ptr<Compositor> compositor(new Compositor(Context(display, context_id), std::move(config)));
+  std::unique_ptr<Compositor> compositor(
+      new Compositor(Context(display, context_id), std::move(config)));
   compositor->from_.resize(sources.size());
   compositor->to_.resize(sources.size());
   for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -35,19 +37,21 @@ Result<std::unique_ptr<Compositor>> Compositor::create(const std::shared_ptr<Dis
   return compositor;
 }
 
-Result<void> Compositor::add_piece(const std::shared_ptr<Display> &display, VASurfaceID source, Matrix matrix,
-                                   std::size_t index)
+Result<void> Compositor::add_piece(const std::shared_ptr<Display> &display, VASurfaceID source,
+                                   Matrix matrix, std::size_t index)
 {
   VAProcPipelineParameterBuffer parameters{};
   parameters.surface = source;
   parameters.surface_region = &from_[index];
   parameters.output_region = &to_[index];
-  parameters.surface_color_standard = matrix == Matrix::Bt709 ? VAProcColorStandardBT709 : VAProcColorStandardBT601;
+  parameters.surface_color_standard =
+      matrix == Matrix::Bt709 ? VAProcColorStandardBT709 : VAProcColorStandardBT601;
   parameters.output_color_standard = parameters.surface_color_standard;
   // No background: pieces after the first must leave the rest as it is (alpha 0, va_vpp.h).
   VABufferID id = VA_INVALID_ID;
-  const VAStatus status = vaCreateBuffer(display->count(), context_.id(), VAProcPipelineParameterBufferType,
-                                         sizeof parameters, 1, &parameters, &id);
+  const VAStatus status =
+      vaCreateBuffer(display->count(), context_.id(), VAProcPipelineParameterBufferType,
+                     sizeof parameters, 1, &parameters, &id);
   if (status != VA_STATUS_SUCCESS)
     return display->error(ErrorCode::Allocation, "vaCreateBuffer", status);
   buffers_.emplace_back(display, id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Video processing: composes a picture from prepared surfaces. Everything is made once; a picture is
-// three calls (vaBeginPicture, vaRenderPicture, vaEndPicture), however many pieces it has.
+// Video processing: composes a picture from prepared surfaces. Everything is made once; a picture
+// is three calls (vaBeginPicture, vaRenderPicture, vaEndPicture), however many pieces it has.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,24 @@ class Compositor {
 public:
   // One parameter buffer per piece. The source surfaces stay the caller's and outlive this object.
   static Result<std::unique_ptr<Compositor>> create(const std::shared_ptr<Display> &display,
-                                                    std::span<const VASurfaceID> sources, Matrix matrix);
-  // Draws piece i from its source's `from` to the target's `to`, in order. Returns at once: the device works on.
+                                                    std::span<const VASurfaceID> sources,
+                                                    Matrix matrix);
+  // Draws piece i from its source's `from` to the target's `to`, in order. Returns at once: the
+  // device works on.
   Result<void> compose(const Surface &target, std::span<const Piece> pieces);
 
 private:
-  Compositor(Context context, Config config) : config_(std::move(config)), context_(std::move(context)) {}
+  Compositor(Context context, Config config)
+      : config_(std::move(config)), context_(std::move(context))
+  {
+  }
   Result<void> add_piece(const std::shared_ptr<Display> &display, VASurfaceID source, Matrix matrix,
                          std::size_t index);
 
   Config config_;
   Context context_; // destroyed before its configuration
-  // The parameter buffers point into these, so they never move; drivers read them in vaRenderPicture.
+  // The parameter buffers point into these, so they never move; drivers read them in
+  // vaRenderPicture.
   std::vector<VARectangle> from_;
   std::vector<VARectangle> to_;
   std::vector<Buffer> buffers_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the benchmarks share: pairs of inputs, and the three things that the library is compared with.
+// What the benchmarks share: pairs of inputs, and the three things that the library is compared
+// with.
 #pragma once
 
 #include <cstdint>
@@ -39,13 +40,15 @@ Inputs make_inputs(std::string name, std::vector<Format> a, std::vector<Format> 
 const std::vector<Inputs> &all_inputs();
 const Inputs &inputs(const std::string &name);
 
-// The floor: a merge of two sorted arrays into a third that is large enough, and nothing else: no memory is
-// allocated. The number of pairs.
-std::size_t floor_intersect(const std::vector<Format> &a, const std::vector<Format> &b, std::vector<Format> &out);
-std::size_t floor_unite(const std::vector<Format> &a, const std::vector<Format> &b, std::vector<Format> &out);
+// The floor: a merge of two sorted arrays into a third that is large enough, and nothing else: no
+// memory is allocated. The number of pairs.
+std::size_t floor_intersect(const std::vector<Format> &a, const std::vector<Format> &b,
+                            std::vector<Format> &out);
+std::size_t floor_unite(const std::vector<Format> &a, const std::vector<Format> &b,
+                        std::vector<Format> &out);
 
-// The idea of wlroots' wlr_drm_format_set_intersect(), written anew: a list of formats that is searched from
-// the start, and for each format found a list of modifiers, each compared with each.
+// The idea of wlroots' wlr_drm_format_set_intersect(), written anew: a list of formats that is
+// searched from the start, and for each format found a list of modifiers, each compared with each.
 struct WlrootsFormat {
   std::uint32_t fourcc;
   std::vector<std::uint64_t> modifiers;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Times the library through its C API, on the tables of real GPUs, each beside GStreamer's own operation on the
-// same lists, beside the floor (a merge of sorted arrays) and beside the idea of wlroots, in the same run.
-#include <benchmark/benchmark.h>
-
+// Times the library through its C API, on the tables of real GPUs, each beside GStreamer's own
+// operation on the same lists, beside the floor (a merge of sorted arrays) and beside the idea of
+// wlroots, in the same run.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include <benchmark/benchmark.h>
 
 #include "bench.hpp"
 
@@ -177,8 +178,9 @@ void print_gst(State &state, guint64 modifier)
 
 void video_info_from_caps(State &state)
 {
-  const CapsPtr caps(gst_caps_from_string("video/x-raw(memory:DMABuf), format=DMA_DRM, width=1920, height=1080, "
-                                          "framerate=30/1, drm-format=NV12:0x0100000000000002"));
+  const CapsPtr caps(
+      gst_caps_from_string("video/x-raw(memory:DMABuf), format=DMA_DRM, width=1920, height=1080, "
+                           "framerate=30/1, drm-format=NV12:0x0100000000000002"));
   for (auto _ : state) {
     GstDrmVideoInfo info;
     benchmark::DoNotOptimize(gst_drm_video_info_from_caps(&info, caps.get()));

@@ -28,9 +28,10 @@ CapsPtr make_caps(const std::vector<Format> &pairs)
     g_value_take_string(&item, gst_drm_format_to_string(pair.fourcc, pair.modifier));
     gst_value_list_append_and_take_value(&list, &item);
   }
-  GstCaps *caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "DMA_DRM", "width", GST_TYPE_INT_RANGE, 1,
-                                      G_MAXINT, "height", GST_TYPE_INT_RANGE, 1, G_MAXINT, "framerate",
-                                      GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, nullptr);
+  GstCaps *caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "DMA_DRM", "width",
+                                      GST_TYPE_INT_RANGE, 1, G_MAXINT, "height", GST_TYPE_INT_RANGE,
+                                      1, G_MAXINT, "framerate", GST_TYPE_FRACTION_RANGE, 0, 1,
+                                      G_MAXINT, 1, nullptr);
   gst_structure_take_value(gst_caps_get_structure(caps, 0), "drm-format", &list);
   gst_caps_set_features_simple(caps, gst_caps_features_new_single(GST_CAPS_FEATURE_MEMORY_DMABUF));
   return CapsPtr(caps);
@@ -66,12 +67,18 @@ std::vector<Inputs> make_all()
   constexpr std::uint64_t kA = 0x0100000000000001;
   constexpr std::uint64_t kB = 0x0200000000000001;
   std::vector<Inputs> all;
-  all.push_back(make_inputs("navi31*vangogh", load_gpu_table("amd-navi31"), load_gpu_table("amd-vangogh")));
-  all.push_back(make_inputs("navi31*navi31", load_gpu_table("amd-navi31"), load_gpu_table("amd-navi31")));
-  all.push_back(make_inputs("nouveau*navi31", load_gpu_table("nouveau-nv106"), load_gpu_table("amd-navi31")));
-  all.push_back(make_inputs("gfx1201*navi31", load_gpu_table("amd-gfx1201"), load_gpu_table("amd-navi31")));
-  all.push_back(make_inputs("a660*asahi", load_gpu_table("freedreno-a660"), load_gpu_table("asahi-g13g")));
-  all.push_back(make_inputs("llvmpipe*navi31", load_gpu_table("llvmpipe"), load_gpu_table("amd-navi31")));
+  all.push_back(
+      make_inputs("navi31*vangogh", load_gpu_table("amd-navi31"), load_gpu_table("amd-vangogh")));
+  all.push_back(
+      make_inputs("navi31*navi31", load_gpu_table("amd-navi31"), load_gpu_table("amd-navi31")));
+  all.push_back(
+      make_inputs("nouveau*navi31", load_gpu_table("nouveau-nv106"), load_gpu_table("amd-navi31")));
+  all.push_back(
+      make_inputs("gfx1201*navi31", load_gpu_table("amd-gfx1201"), load_gpu_table("amd-navi31")));
+  all.push_back(
+      make_inputs("a660*asahi", load_gpu_table("freedreno-a660"), load_gpu_table("asahi-g13g")));
+  all.push_back(
+      make_inputs("llvmpipe*navi31", load_gpu_table("llvmpipe"), load_gpu_table("amd-navi31")));
   for (const std::size_t n : {1000U, 10000U}) {
     const std::string count = std::to_string(n);
     all.push_back(make_inputs(count + "-same", synthetic(n, kA), reversed(synthetic(n, kA))));
@@ -84,7 +91,8 @@ std::vector<Inputs> make_all()
 
 Inputs make_inputs(std::string name, std::vector<Format> a, std::vector<Format> b)
 {
-  return Inputs{std::move(name), sorted(a), sorted(b), make_set(a), make_set(b), make_caps(a), make_caps(b)};
+  return Inputs{std::move(name), sorted(a),    sorted(b),   make_set(a),
+                make_set(b),     make_caps(a), make_caps(b)};
 }
 
 const std::vector<Inputs> &all_inputs()
@@ -111,24 +119,28 @@ bool before(const Format &a, const Format &b) noexcept
 
 } // namespace
 
-std::size_t floor_intersect(const std::vector<Format> &a, const std::vector<Format> &b, std::vector<Format> &out)
+std::size_t floor_intersect(const std::vector<Format> &a, const std::vector<Format> &b,
+                            std::vector<Format> &out)
 {
   return static_cast<std::size_t>(
-      std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), out.begin(), before) - out.begin());
+      std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), out.begin(), before) -
+      out.begin());
 }
 
-std::size_t floor_unite(const std::vector<Format> &a, const std::vector<Format> &b, std::vector<Format> &out)
+std::size_t floor_unite(const std::vector<Format> &a, const std::vector<Format> &b,
+                        std::vector<Format> &out)
 {
-  return static_cast<std::size_t>(std::set_union(a.begin(), a.end(), b.begin(), b.end(), out.begin(), before) -
-                                  out.begin());
+  return static_cast<std::size_t>(
+      std::set_union(a.begin(), a.end(), b.begin(), b.end(), out.begin(), before) - out.begin());
 }
 
 WlrootsSet wlroots_set(const std::vector<Format> &pairs)
 {
   WlrootsSet set;
   for (const Format &pair : pairs) {
-    const auto it =
-        std::find_if(set.begin(), set.end(), [&](const WlrootsFormat &known) { return known.fourcc == pair.fourcc; });
+    const auto it = std::find_if(set.begin(), set.end(), [&](const WlrootsFormat &known) {
+      return known.fourcc == pair.fourcc;
+    });
     if (it == set.end())
       set.push_back({pair.fourcc, {pair.modifier}});
     else
@@ -148,7 +160,8 @@ WlrootsSet wlroots_intersect(const WlrootsSet &a, const WlrootsSet &b)
       WlrootsFormat both{format.fourcc, {}};
       both.modifiers.reserve(std::min(format.modifiers.size(), other.modifiers.size()));
       for (const std::uint64_t modifier : format.modifiers) {
-        if (std::find(other.modifiers.begin(), other.modifiers.end(), modifier) != other.modifiers.end())
+        if (std::find(other.modifiers.begin(), other.modifiers.end(), modifier) !=
+            other.modifiers.end())
           both.modifiers.push_back(modifier);
       }
       if (!both.modifiers.empty())

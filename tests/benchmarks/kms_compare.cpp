@@ -5,6 +5,9 @@
 // is no cheap frame. Runs in the box, on virtual time, where two runs give the same.
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cinttypes>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,9 +15,6 @@
 #include <string>
 #include <vector>
 
-#include <cerrno>
-#include <cinttypes>
-#include <csignal>
 #include <sys/wait.h>
 #include <unistd.h>
 

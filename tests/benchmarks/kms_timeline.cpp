@@ -8,6 +8,8 @@
 //   flip           the vblank event that the kernel delivered for a commit, from its trace
 //   back           the sink let the buffer go
 #include <array>
+#include <cinttypes>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,8 +19,6 @@
 #include <thread>
 #include <vector>
 
-#include <cinttypes>
-#include <cstdarg>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <time.h>

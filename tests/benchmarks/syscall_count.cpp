@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "syscall_count.hpp"
 
+#include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-#include <cerrno>
-#include <cinttypes>
 #include <fcntl.h>
 #include <linux/dma-buf.h>
 #include <linux/sync_file.h>

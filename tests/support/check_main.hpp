@@ -23,18 +23,18 @@ inline int run_suite(Suite *suite)
 
 } // namespace gstdrm::test
 
-// Runs code that has to fail g_return_if_fail() in this project's own log domain. (ASSERT_CRITICAL() hears
-// of GStreamer's domains only.)
-#define EXPECT_CRITICAL(...)                                                                                           \
-  do {                                                                                                                 \
-    g_test_expect_message("GStreamer-DRM", G_LOG_LEVEL_CRITICAL, "*assertion*failed*");                                \
-    __VA_ARGS__;                                                                                                       \
-    g_test_assert_expected_messages();                                                                                 \
+// Runs code that has to fail g_return_if_fail() in this project's own log domain.
+// (ASSERT_CRITICAL() hears of GStreamer's domains only.)
+#define EXPECT_CRITICAL(...)                                                                       \
+  do {                                                                                             \
+    g_test_expect_message("GStreamer-DRM", G_LOG_LEVEL_CRITICAL, "*assertion*failed*");            \
+    __VA_ARGS__;                                                                                   \
+    g_test_assert_expected_messages();                                                             \
   } while (0)
 
-#define GST_DRM_CHECK_MAIN(name)                                                                                       \
-  int main(int argc, char **argv)                                                                                      \
-  {                                                                                                                    \
-    gst_check_init(&argc, &argv);                                                                                      \
-    return gstdrm::test::run_suite(name##_suite());                                                                    \
+#define GST_DRM_CHECK_MAIN(name)                                                                   \
+  int main(int argc, char **argv)                                                                  \
+  {                                                                                                \
+    gst_check_init(&argc, &argv);                                                                  \
+    return gstdrm::test::run_suite(name##_suite());                                                \
   }

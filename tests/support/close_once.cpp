@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Stands before the C library's close() in a test program, and ends it where a descriptor is closed that is not
-// open: whoever does that closes somebody else's file as soon as another thread is given the number.
+// Stands before the C library's close() in a test program, and ends it where a descriptor is closed
+// that is not open: whoever does that closes somebody else's file as soon as another thread is
+// given the number.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>

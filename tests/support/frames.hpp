@@ -25,10 +25,10 @@ struct FrameRow {
 };
 
 inline constexpr FrameRow kFrameRows[] = {
-    {"NV12", 64, 64}, {"NV12", 641, 481}, {"NV12", 1920, 1080}, {"YU12", 64, 64},
-    {"YU12", 641, 481}, {"YU12", 1920, 1080}, {"XR24", 64, 64}, {"XR24", 641, 481},
-    {"XR24", 1920, 1080}, {"P010", 64, 64}, {"P010", 641, 481}, {"P010", 1920, 1080},
-    {"R8  ", 1, 1}, {"YUYV", 641, 481}, {"NV15", 641, 481},
+    {"NV12", 64, 64},     {"NV12", 641, 481},   {"NV12", 1920, 1080}, {"YU12", 64, 64},
+    {"YU12", 641, 481},   {"YU12", 1920, 1080}, {"XR24", 64, 64},     {"XR24", 641, 481},
+    {"XR24", 1920, 1080}, {"P010", 64, 64},     {"P010", 641, 481},   {"P010", 1920, 1080},
+    {"R8  ", 1, 1},       {"YUYV", 641, 481},   {"NV15", 641, 481},
 };
 
 inline guint32 fourcc_of(const char *text)
@@ -71,8 +71,8 @@ inline GstBuffer *alloc_linear(GstDrmAllocator *allocator, const FrameRow &row,
   const guint64 linear = GST_DRM_MODIFIER_LINEAR;
   guint64 chosen = 1;
   GError *error = nullptr;
-  GstBuffer *buffer = gst_drm_allocator_alloc_frame(allocator, fourcc_of(row.format), row.width, row.height,
-                                                    &linear, 1, align, &chosen, &error);
+  GstBuffer *buffer = gst_drm_allocator_alloc_frame(allocator, fourcc_of(row.format), row.width,
+                                                    row.height, &linear, 1, align, &chosen, &error);
   fail_unless(buffer != nullptr, "%s %ux%u: %s", row.format, row.width, row.height,
               error ? error->message : "no error");
   fail_unless_equals_uint64(chosen, linear);
@@ -91,8 +91,9 @@ inline void write_frame(GstBuffer *buffer, const FrameRow &row)
     std::vector<std::uint8_t> bytes(plane_row_bytes(info->planes[p], row.width));
     for (guint y = 0; y < plane_rows(info->planes[p], row.height); ++y) {
       pattern_row(bytes, p, y);
-      std::memcpy(static_cast<std::uint8_t *>(data) + static_cast<gsize>(y) * static_cast<gsize>(stride), bytes.data(),
-                  bytes.size());
+      std::memcpy(static_cast<std::uint8_t *>(data) +
+                      static_cast<gsize>(y) * static_cast<gsize>(stride),
+                  bytes.data(), bytes.size());
     }
     fail_unless(gst_video_meta_unmap(meta, p, &map));
   }
@@ -103,8 +104,8 @@ inline void check_frame(GstBuffer *buffer, const FrameRow &row)
 {
   const FourccInfo *info = fourcc_info(fourcc_of(row.format));
   GstDrmVideoInfo vinfo;
-  GstCaps *caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "DMA_DRM", "drm-format",
-                                      G_TYPE_STRING, row.format, "width", G_TYPE_INT,
+  GstCaps *caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "DMA_DRM",
+                                      "drm-format", G_TYPE_STRING, row.format, "width", G_TYPE_INT,
                                       static_cast<gint>(row.width), "height", G_TYPE_INT,
                                       static_cast<gint>(row.height), nullptr);
   gst_caps_set_features_simple(caps, gst_caps_features_new_single(GST_CAPS_FEATURE_MEMORY_DMABUF));
@@ -113,8 +114,8 @@ inline void check_frame(GstBuffer *buffer, const FrameRow &row)
 
   GstDrmFrame frame;
   GError *error = nullptr;
-  fail_unless(gst_drm_frame_from_buffer(&frame, buffer, &vinfo, &error), "%s %ux%u: %s", row.format, row.width,
-              row.height, error ? error->message : "no error");
+  fail_unless(gst_drm_frame_from_buffer(&frame, buffer, &vinfo, &error), "%s %ux%u: %s", row.format,
+              row.width, row.height, error ? error->message : "no error");
   fail_unless_equals_int(frame.n_planes, info->n_planes);
   for (guint p = 0; p < frame.n_planes; ++p) {
     const GstDrmFramePlane &plane = frame.planes[p];
@@ -129,8 +130,9 @@ inline void check_frame(GstBuffer *buffer, const FrameRow &row)
       if (std::memcmp(expected.data(), got, expected.size()) == 0)
         continue;
       const auto differs = std::mismatch(expected.begin(), expected.end(), got);
-      fail_unless(differs.first == expected.end(), "%s %ux%u plane %u row %u byte %u: got %u, expected %u", row.format,
-                  row.width, row.height, p, y, static_cast<guint>(differs.first - expected.begin()),
+      fail_unless(differs.first == expected.end(),
+                  "%s %ux%u plane %u row %u byte %u: got %u, expected %u", row.format, row.width,
+                  row.height, p, y, static_cast<guint>(differs.first - expected.begin()),
                   differs.first == expected.end() ? 0U : *differs.second,
                   differs.first == expected.end() ? 0U : *differs.first);
     }
@@ -145,12 +147,15 @@ inline void check_linear_meta(GstBuffer *buffer, const FrameRow &row)
   fail_unless(meta != nullptr);
   fail_unless_equals_int(meta->width, row.width);
   fail_unless_equals_int(meta->height, row.height);
-  const GstVideoFormat named = gst_drm_format_to_video_format(fourcc_of(row.format), GST_DRM_MODIFIER_LINEAR);
-  fail_unless_equals_int(meta->format, named == GST_VIDEO_FORMAT_UNKNOWN ? GST_DRM_VIDEO_FORMAT_DMA_DRM : named);
+  const GstVideoFormat named =
+      gst_drm_format_to_video_format(fourcc_of(row.format), GST_DRM_MODIFIER_LINEAR);
+  fail_unless_equals_int(meta->format,
+                         named == GST_VIDEO_FORMAT_UNKNOWN ? GST_DRM_VIDEO_FORMAT_DMA_DRM : named);
   for (guint p = 0; p < meta->n_planes; ++p)
-    fail_unless(meta->stride[p] % 256 == 0, "%s %ux%u plane %u has a stride of %d", row.format, row.width,
-                row.height, p, meta->stride[p]);
-  fail_unless_equals_int(gst_buffer_get_size(buffer) % static_cast<gsize>(::sysconf(_SC_PAGESIZE)), 0);
+    fail_unless(meta->stride[p] % 256 == 0, "%s %ux%u plane %u has a stride of %d", row.format,
+                row.width, row.height, p, meta->stride[p]);
+  fail_unless_equals_int(gst_buffer_get_size(buffer) % static_cast<gsize>(::sysconf(_SC_PAGESIZE)),
+                         0);
   for (guint i = 0; i < gst_buffer_n_memory(buffer); ++i)
     fail_unless(gst_is_dmabuf_memory(gst_buffer_peek_memory(buffer, i)));
 }
@@ -191,14 +196,14 @@ inline void check_refused(GstDrmAllocator *allocator, const RefusedFrame &row)
   guint64 chosen = 42;
   GError *error = nullptr;
   const std::size_t fds = count_fds();
-  GstBuffer *buffer =
-      gst_drm_allocator_alloc_frame(allocator, row.fourcc, row.width, row.height, &row.modifier, row.n_modifiers,
-                                    row.stride_mask ? &align : nullptr, &chosen, &error);
+  GstBuffer *buffer = gst_drm_allocator_alloc_frame(
+      allocator, row.fourcc, row.width, row.height, &row.modifier, row.n_modifiers,
+      row.stride_mask ? &align : nullptr, &chosen, &error);
   fail_unless(buffer == nullptr, "%s", row.name);
   fail_unless(g_error_matches(error, GST_DRM_ERROR, GST_DRM_ERROR_ALLOCATION), "%s: %s", row.name,
               error ? error->message : "no error");
-  fail_unless(std::strstr(error->message, row.says) != nullptr, "%s: '%s' does not say '%s'", row.name,
-              error->message, row.says);
+  fail_unless(std::strstr(error->message, row.says) != nullptr, "%s: '%s' does not say '%s'",
+              row.name, error->message, row.says);
   fail_unless_equals_uint64(chosen, 42);
   fail_unless_equals_int(count_fds(), fds);
   g_error_free(error);

@@ -18,8 +18,9 @@ namespace gstdrm::test {
 
 inline const std::vector<std::string> &gpu_table_names()
 {
-  static const std::vector<std::string> names = {"amd-navi31",    "amd-vangogh", "amd-gfx1201", "nouveau-nv106",
-                                                 "freedreno-a660", "asahi-g13g",  "llvmpipe"};
+  static const std::vector<std::string> names = {"amd-navi31",    "amd-vangogh",    "amd-gfx1201",
+                                                 "nouveau-nv106", "freedreno-a660", "asahi-g13g",
+                                                 "llvmpipe"};
   return names;
 }
 
@@ -37,7 +38,8 @@ inline std::vector<Format> load_gpu_table(const std::string &name)
   if (!data)
     data = GST_DRM_TEST_DATA_DIR;
 #endif
-  const std::string path = std::string(data ? data : "tests/data") + "/egl-formats/" + name + ".txt";
+  const std::string path =
+      std::string(data ? data : "tests/data") + "/egl-formats/" + name + ".txt";
   std::ifstream file(path);
   if (!file)
     throw std::runtime_error("cannot read " + path + "; set GST_DRM_TEST_DATA to tests/data");

@@ -119,7 +119,8 @@ struct DecoderProbe {
     GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
     const GstMemory *memory = gst_buffer_peek_memory(buffer, 0);
     ++self->frames;
-    self->in_dmabuf += self->allocator && memory->allocator == GST_ALLOCATOR(self->allocator) ? 1 : 0;
+    self->in_dmabuf +=
+        self->allocator && memory->allocator == GST_ALLOCATOR(self->allocator) ? 1 : 0;
     GstCaps *caps = gst_pad_get_current_caps(pad);
     GstVideoInfo vinfo;
     GstVideoFrame frame;
@@ -146,14 +147,17 @@ struct DecoderProbe {
     fail_unless(pipeline != nullptr && !error, "%s", error ? error->message : description);
     GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
     GstPad *pad = gst_element_get_static_pad(sink, "sink");
-    gst_pad_add_probe(pad, static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH),
-                      on_query, this, nullptr);
+    gst_pad_add_probe(
+        pad,
+        static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH),
+        on_query, this, nullptr);
     gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_buffer, this, nullptr);
     gst_element_set_state(pipeline, GST_STATE_PLAYING);
     GstBus *bus = gst_element_get_bus(pipeline);
     GstMessage *message = gst_bus_timed_pop_filtered(
         bus, 60 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
-    fail_unless(message != nullptr && GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS, "%s", description);
+    fail_unless(message != nullptr && GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS, "%s",
+                description);
     gst_message_unref(message);
     gst_element_set_state(pipeline, GST_STATE_NULL);
     gst_object_unref(bus);
@@ -166,8 +170,9 @@ struct DecoderProbe {
 // A decoder writes its pictures into the pool's memory, every one, and they are the same pictures.
 inline void check_decoder(GstDrmAllocatorKind kind)
 {
-  constexpr const char *kPipeline = "videotestsrc num-buffers=10 pattern=smpte ! video/x-raw, width=322, height=242 ! "
-                                    "vp8enc deadline=1 ! vp8dec ! fakesink name=sink";
+  constexpr const char *kPipeline =
+      "videotestsrc num-buffers=10 pattern=smpte ! video/x-raw, width=322, height=242 ! "
+      "vp8enc deadline=1 ! vp8dec ! fakesink name=sink";
   GError *error = nullptr;
   DecoderProbe plain;
   plain.run(kPipeline);

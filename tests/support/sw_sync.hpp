@@ -2,9 +2,9 @@
 // Fences made to order by a real kernel.
 #pragma once
 
+#include <cerrno>
 #include <cstring>
 
-#include <cerrno>
 #include <fcntl.h>
 #include <linux/types.h>
 #include <sys/ioctl.h>

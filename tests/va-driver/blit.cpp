@@ -35,8 +35,8 @@ Pixel rgb_to_yuv(const Pixel &rgb, Matrix matrix)
   const double y = kr * r + (1 - kr - kb) * g + kb * b;
   const double u = (b - y) / (2 * (1 - kb));
   const double v = (r - y) / (2 * (1 - kr));
-  return {clamp16((16 + 219 * y) * 256), clamp16((128 + 224 * u) * 256), clamp16((128 + 224 * v) * 256),
-          rgb[3]};
+  return {clamp16((16 + 219 * y) * 256), clamp16((128 + 224 * u) * 256),
+          clamp16((128 + 224 * v) * 256), rgb[3]};
 }
 
 Pixel yuv_to_rgb(const Pixel &yuv, Matrix matrix)
@@ -122,10 +122,12 @@ Pixel read_pixel(const Surface &s, std::uint32_t x, std::uint32_t y)
   const auto &f = *s.format;
   const auto step = f.depth > 8 ? 2U : 1U;
   switch (f.packing) {
-  case Packing::Rgb10: return read_rgb10(s, x, y);
+  case Packing::Rgb10:
+    return read_rgb10(s, x, y);
   case Packing::Rgb32: {
     const auto *p = s.at(0, x * 4, y);
-    return {widen(p[f.order[0]], f.model), widen(p[f.order[1]], f.model), widen(p[f.order[2]], f.model),
+    return {widen(p[f.order[0]], f.model), widen(p[f.order[1]], f.model),
+            widen(p[f.order[2]], f.model),
             f.alpha ? widen(p[f.order[3]], f.model) : std::uint16_t{0xffff}};
   }
   case Packing::Packed422: {
@@ -135,9 +137,11 @@ Pixel read_pixel(const Surface &s, std::uint32_t x, std::uint32_t y)
   }
   case Packing::SemiPlanar: {
     const auto *uv = s.at(1, x / 2 * 2 * step, y / 2);
-    return {read_sample(s.at(0, x * step, y), f), read_sample(uv, f), read_sample(uv + step, f), 0xffff};
+    return {read_sample(s.at(0, x * step, y), f), read_sample(uv, f), read_sample(uv + step, f),
+            0xffff};
   }
-  case Packing::Planar: break;
+  case Packing::Planar:
+    break;
   }
   return {read_sample(s.at(f.order[0], x, y), f), read_sample(s.at(f.order[1], x / 2, y / 2), f),
           read_sample(s.at(f.order[2], x / 2, y / 2), f), 0xffff};
@@ -149,7 +153,9 @@ void write_pixel(const Surface &s, std::uint32_t x, std::uint32_t y, const Pixel
   const auto step = f.depth > 8 ? 2U : 1U;
   const bool chroma = x % 2 == 0 && (y % 2 == 0 || f.packing == Packing::Packed422);
   switch (f.packing) {
-  case Packing::Rgb10: write_rgb10(s, x, y, pixel); break;
+  case Packing::Rgb10:
+    write_rgb10(s, x, y, pixel);
+    break;
   case Packing::Rgb32: {
     auto *p = s.at(0, x * 4, y);
     for (unsigned c = 0; c < 3; ++c)
@@ -211,8 +217,10 @@ void copy(const Surface &from, const Rect &source, const Surface &to, const Rect
       for (std::uint32_t done = 0; done < row_bytes;) {
         std::uint32_t from_run = 0;
         std::uint32_t to_run = 0;
-        const auto *s = from.at(i, from_x + done, static_cast<std::uint32_t>(source.y) / shape.vsub + y, &from_run);
-        auto *d = to.at(i, to_x + done, static_cast<std::uint32_t>(target.y) / shape.vsub + y, &to_run);
+        const auto *s = from.at(i, from_x + done,
+                                static_cast<std::uint32_t>(source.y) / shape.vsub + y, &from_run);
+        auto *d =
+            to.at(i, to_x + done, static_cast<std::uint32_t>(target.y) / shape.vsub + y, &to_run);
         const auto run = std::min({row_bytes - done, from_run, to_run});
         std::memcpy(d, s, run);
         done += run;
@@ -223,7 +231,8 @@ void copy(const Surface &from, const Rect &source, const Surface &to, const Rect
 
 } // namespace
 
-void blit(const Surface &from, const Rect &source, const Surface &to, const Rect &target, Matrix matrix)
+void blit(const Surface &from, const Rect &source, const Surface &to, const Rect &target,
+          Matrix matrix)
 {
   if (from.format == to.format && source.width == target.width && source.height == target.height &&
       even(source) && even(target)) {
@@ -231,13 +240,17 @@ void blit(const Surface &from, const Rect &source, const Surface &to, const Rect
     return;
   }
   for (std::uint32_t y = 0; y < target.height; ++y) {
-    const auto from_y = static_cast<std::uint32_t>(source.y) +
-                        static_cast<std::uint32_t>(static_cast<std::uint64_t>(y) * source.height / target.height);
+    const auto from_y =
+        static_cast<std::uint32_t>(source.y) +
+        static_cast<std::uint32_t>(static_cast<std::uint64_t>(y) * source.height / target.height);
     for (std::uint32_t x = 0; x < target.width; ++x) {
-      const auto from_x = static_cast<std::uint32_t>(source.x) +
-                          static_cast<std::uint32_t>(static_cast<std::uint64_t>(x) * source.width / target.width);
-      const auto pixel = convert(read_pixel(from, from_x, from_y), from.format->model, to.format->model, matrix);
-      write_pixel(to, static_cast<std::uint32_t>(target.x) + x, static_cast<std::uint32_t>(target.y) + y, pixel);
+      const auto from_x =
+          static_cast<std::uint32_t>(source.x) +
+          static_cast<std::uint32_t>(static_cast<std::uint64_t>(x) * source.width / target.width);
+      const auto pixel =
+          convert(read_pixel(from, from_x, from_y), from.format->model, to.format->model, matrix);
+      write_pixel(to, static_cast<std::uint32_t>(target.x) + x,
+                  static_cast<std::uint32_t>(target.y) + y, pixel);
     }
   }
 }
@@ -251,7 +264,8 @@ void fill(const Surface &to, const Rect &target, std::uint32_t argb, Matrix matr
                              to.format->model, matrix);
   for (std::uint32_t y = 0; y < target.height; ++y) {
     for (std::uint32_t x = 0; x < target.width; ++x)
-      write_pixel(to, static_cast<std::uint32_t>(target.x) + x, static_cast<std::uint32_t>(target.y) + y, pixel);
+      write_pixel(to, static_cast<std::uint32_t>(target.x) + x,
+                  static_cast<std::uint32_t>(target.y) + y, pixel);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The software "GPU": copies a rectangle of one surface to a rectangle of another, scaled by nearest
-// neighbour and converted between the driver's formats.
+// The software "GPU": copies a rectangle of one surface to a rectangle of another, scaled by
+// nearest neighbour and converted between the driver's formats.
 #pragma once
 
 #include <array>
@@ -23,7 +23,8 @@ enum class Matrix { Bt601, Bt709 };
 using Pixel = std::array<std::uint16_t, 4>;
 
 // Rectangles are clipped by the caller. Same format, same size: bits are kept as they are.
-void blit(const Surface &from, const Rect &source, const Surface &to, const Rect &target, Matrix matrix);
+void blit(const Surface &from, const Rect &source, const Surface &to, const Rect &target,
+          Matrix matrix);
 // `argb`: 0xAARRGGBB, 8 bits each.
 void fill(const Surface &to, const Rect &target, std::uint32_t argb, Matrix matrix);
 

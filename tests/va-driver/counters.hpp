@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the test driver counts. With counters=PATH in GST_DRM_VA_TEST the values live in that file, which
-// a test maps to read them while the pipeline runs.
+// What the test driver counts. With counters=PATH in GST_DRM_VA_TEST the values live in that file,
+// which a test maps to read them while the pipeline runs.
 #pragma once
 
 #include <array>

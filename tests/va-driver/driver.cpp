@@ -23,7 +23,8 @@ void fill_around(const Surface &to, const Rect &inside, std::uint32_t argb, Matr
   fill(to, {0, 0, to.width, top}, argb, matrix);
   fill(to, {0, static_cast<std::int32_t>(bottom), to.width, to.height - bottom}, argb, matrix);
   fill(to, {0, inside.y, left, inside.height}, argb, matrix);
-  fill(to, {static_cast<std::int32_t>(right), inside.y, to.width - right, inside.height}, argb, matrix);
+  fill(to, {static_cast<std::int32_t>(right), inside.y, to.width - right, inside.height}, argb,
+       matrix);
 }
 
 void render(const Picture &picture)
@@ -60,11 +61,13 @@ std::unique_ptr<Driver> Driver::create(int /*drm_fd*/)
   if (!driver->settings.counters_path.empty()) {
     driver->counters_file_ = map_counters(driver->settings.counters_path);
     if (!driver->counters_file_.data()) {
-      std::fprintf(stderr, "GST_DRM_VA_TEST: %s cannot be written\n", driver->settings.counters_path.c_str());
+      std::fprintf(stderr, "GST_DRM_VA_TEST: %s cannot be written\n",
+                   driver->settings.counters_path.c_str());
       return nullptr;
     }
     // mmap() aligns to a page
-    driver->counters_ = static_cast<CounterPage *>(static_cast<void *>(driver->counters_file_.data()));
+    driver->counters_ =
+        static_cast<CounterPage *>(static_cast<void *>(driver->counters_file_.data()));
   }
   if (driver->settings.async_ms > 0)
     driver->worker_ = std::thread(&Driver::work, driver.get());
@@ -97,7 +100,8 @@ bool Driver::has_format(const PixelFormat &format) const
 {
   if (settings.formats.empty())
     return true;
-  return std::find(settings.formats.begin(), settings.formats.end(), format.va_fourcc) != settings.formats.end();
+  return std::find(settings.formats.begin(), settings.formats.end(), format.va_fourcc) !=
+         settings.formats.end();
 }
 
 void Driver::submit(Picture &picture)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// State of one VADisplay of the test driver. libva's entry points (entry.cpp, surfaces.cpp, images.cpp,
-// pictures.cpp) take the lock, look objects up here and do the rest.
+// State of one VADisplay of the test driver. libva's entry points (entry.cpp, surfaces.cpp,
+// images.cpp, pictures.cpp) take the lock, look objects up here and do the rest.
 #pragma once
 
 #include <condition_variable>
@@ -64,7 +64,10 @@ public:
   Driver(const Driver &) = delete;
   Driver &operator=(const Driver &) = delete;
 
-  static Driver &of(VADriverContextP context) { return *static_cast<Driver *>(context->pDriverData); }
+  static Driver &of(VADriverContextP context)
+  {
+    return *static_cast<Driver *>(context->pDriverData);
+  }
 
   // Counts the call; an error where the settings say that this one fails.
   VAStatus count(Counter counter, VAStatus failure = VA_STATUS_ERROR_OPERATION_FAILED);

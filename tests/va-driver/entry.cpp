@@ -11,8 +11,9 @@ namespace vatest {
 namespace {
 
 constexpr char kVendor[] = "gst-drm test driver";
-constexpr std::uint32_t kRtFormats = VA_RT_FORMAT_YUV420 | VA_RT_FORMAT_YUV420_10 | VA_RT_FORMAT_YUV422 |
-                                     VA_RT_FORMAT_RGB32 | VA_RT_FORMAT_RGB32_10;
+constexpr std::uint32_t kRtFormats = VA_RT_FORMAT_YUV420 | VA_RT_FORMAT_YUV420_10 |
+                                     VA_RT_FORMAT_YUV422 | VA_RT_FORMAT_RGB32 |
+                                     VA_RT_FORMAT_RGB32_10;
 
 VAStatus terminate(VADriverContextP context)
 {
@@ -39,7 +40,8 @@ VAStatus query_profiles(VADriverContextP context, VAProfile *profiles, int *coun
   return VA_STATUS_SUCCESS;
 }
 
-VAStatus query_entrypoints(VADriverContextP context, VAProfile profile, VAEntrypoint *entrypoints, int *count)
+VAStatus query_entrypoints(VADriverContextP context, VAProfile profile, VAEntrypoint *entrypoints,
+                           int *count)
 {
   const auto &driver = Driver::of(context);
   if (profile != the_profile(driver))
@@ -49,11 +51,12 @@ VAStatus query_entrypoints(VADriverContextP context, VAProfile profile, VAEntryp
   return VA_STATUS_SUCCESS;
 }
 
-VAStatus get_config_attributes(VADriverContextP /*context*/, VAProfile /*profile*/, VAEntrypoint /*entrypoint*/,
-                               VAConfigAttrib *attributes, int count)
+VAStatus get_config_attributes(VADriverContextP /*context*/, VAProfile /*profile*/,
+                               VAEntrypoint /*entrypoint*/, VAConfigAttrib *attributes, int count)
 {
   for (int i = 0; i < count; ++i)
-    attributes[i].value = attributes[i].type == VAConfigAttribRTFormat ? kRtFormats : VA_ATTRIB_NOT_SUPPORTED;
+    attributes[i].value =
+        attributes[i].type == VAConfigAttribRTFormat ? kRtFormats : VA_ATTRIB_NOT_SUPPORTED;
   return VA_STATUS_SUCCESS;
 }
 
@@ -75,7 +78,8 @@ VAStatus destroy_config(VADriverContextP context, VAConfigID id)
 {
   auto &driver = Driver::of(context);
   const std::lock_guard guard(driver.lock);
-  return id >= 1 && id <= driver.configs.size() ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_INVALID_CONFIG;
+  return id >= 1 && id <= driver.configs.size() ? VA_STATUS_SUCCESS
+                                                : VA_STATUS_ERROR_INVALID_CONFIG;
 }
 
 VAStatus query_config_attributes(VADriverContextP context, VAConfigID id, VAProfile *profile,
@@ -93,7 +97,8 @@ VAStatus query_config_attributes(VADriverContextP context, VAConfigID id, VAProf
 }
 
 // Entry points that libva insists on and nobody uses here.
-template <typename... Arguments> VAStatus unimplemented(VADriverContextP /*context*/, Arguments... /*unused*/)
+template <typename... Arguments>
+VAStatus unimplemented(VADriverContextP /*context*/, Arguments... /*unused*/)
 {
   return VA_STATUS_ERROR_UNIMPLEMENTED;
 }
@@ -103,14 +108,15 @@ template <typename... Arguments> void leave_out(VAStatus (*&entry)(VADriverConte
   entry = unimplemented<Arguments...>;
 }
 
-VAStatus no_subpictures(VADriverContextP /*context*/, VAImageFormat * /*formats*/, unsigned * /*flags*/,
-                        unsigned *count)
+VAStatus no_subpictures(VADriverContextP /*context*/, VAImageFormat * /*formats*/,
+                        unsigned * /*flags*/, unsigned *count)
 {
   *count = 0;
   return VA_STATUS_SUCCESS;
 }
 
-VAStatus no_attributes(VADriverContextP /*context*/, VADisplayAttribute * /*attributes*/, int *count)
+VAStatus no_attributes(VADriverContextP /*context*/, VADisplayAttribute * /*attributes*/,
+                       int *count)
 {
   *count = 0;
   return VA_STATUS_SUCCESS;
@@ -179,8 +185,8 @@ VAStatus init(VADriverContextP context)
 #define GST_DRM_VA_INIT_NAME(major, minor) __vaDriverInit_##major##_##minor
 #define GST_DRM_VA_INIT(major, minor) GST_DRM_VA_INIT_NAME(major, minor)
 
-extern "C" __attribute__((visibility("default"))) VAStatus
-GST_DRM_VA_INIT(VA_MAJOR_VERSION, VA_MINOR_VERSION)(VADriverContextP context);
+extern "C" __attribute__((visibility("default")))
+VAStatus GST_DRM_VA_INIT(VA_MAJOR_VERSION, VA_MINOR_VERSION)(VADriverContextP context);
 
 extern "C" VAStatus GST_DRM_VA_INIT(VA_MAJOR_VERSION, VA_MINOR_VERSION)(VADriverContextP context)
 {

@@ -10,35 +10,53 @@ using Order = std::array<std::uint8_t, 4>;
 
 constexpr PixelFormat rgb32(std::uint32_t va, std::uint32_t drm, Order order, bool alpha)
 {
-  return {va, drm, VA_RT_FORMAT_RGB32, Model::Rgb, Packing::Rgb32, 8, order, alpha, 1, {{{drm, 4, 1, 1}}}};
+  return {va,    drm, VA_RT_FORMAT_RGB32, Model::Rgb, Packing::Rgb32, 8, order,
+          alpha, 1,   {{{drm, 4, 1, 1}}}};
 }
 
 // `order` counts fields of 10 bits from the lowest bit on.
 constexpr PixelFormat rgb10(std::uint32_t va, std::uint32_t drm, Order order, bool alpha)
 {
-  return {va, drm, VA_RT_FORMAT_RGB32_10, Model::Rgb, Packing::Rgb10, 10, order, alpha, 1, {{{drm, 4, 1, 1}}}};
+  return {va,    drm, VA_RT_FORMAT_RGB32_10, Model::Rgb, Packing::Rgb10, 10, order,
+          alpha, 1,   {{{drm, 4, 1, 1}}}};
 }
 
 constexpr PixelFormat semi_planar(std::uint32_t va, std::uint32_t drm, std::uint8_t depth)
 {
   const auto bytes = static_cast<std::uint8_t>(depth > 8 ? 2 : 1);
   const std::uint32_t rt = depth > 8 ? VA_RT_FORMAT_YUV420_10 : VA_RT_FORMAT_YUV420;
-  return {va, drm, rt, Model::Yuv, Packing::SemiPlanar,
-          depth, {}, false, 2,
+  return {va,
+          drm,
+          rt,
+          Model::Yuv,
+          Packing::SemiPlanar,
+          depth,
+          {},
+          false,
+          2,
           {{{depth > 8 ? DRM_FORMAT_R16 : DRM_FORMAT_R8, bytes, 1, 1},
-            {depth > 8 ? DRM_FORMAT_GR1616 : DRM_FORMAT_GR88, static_cast<std::uint8_t>(2 * bytes), 2, 2}}}};
+            {depth > 8 ? DRM_FORMAT_GR1616 : DRM_FORMAT_GR88, static_cast<std::uint8_t>(2 * bytes),
+             2, 2}}}};
 }
 
 constexpr PixelFormat planar(std::uint32_t va, std::uint32_t drm, Order order)
 {
-  return {va, drm, VA_RT_FORMAT_YUV420, Model::Yuv, Packing::Planar, 8, order, false, 3,
+  return {va,
+          drm,
+          VA_RT_FORMAT_YUV420,
+          Model::Yuv,
+          Packing::Planar,
+          8,
+          order,
+          false,
+          3,
           {{{DRM_FORMAT_R8, 1, 1, 1}, {DRM_FORMAT_R8, 1, 2, 2}, {DRM_FORMAT_R8, 1, 2, 2}}}};
 }
 
 constexpr PixelFormat packed422(std::uint32_t va, std::uint32_t drm, Order order)
 {
-  return {va, drm, VA_RT_FORMAT_YUV422, Model::Yuv, Packing::Packed422, 8, order, false, 1,
-          {{{drm, 4, 2, 1}}}};
+  return {va,    drm, VA_RT_FORMAT_YUV422, Model::Yuv, Packing::Packed422, 8, order,
+          false, 1,   {{{drm, 4, 2, 1}}}};
 }
 
 // VA names RGB by bytes in memory order, DRM by bits from the highest of a little-endian word.

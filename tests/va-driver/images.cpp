@@ -49,7 +49,8 @@ VAImage lay_out_image(const PixelFormat &format, unsigned width, unsigned height
   return image;
 }
 
-VAStatus create_image(VADriverContextP context, VAImageFormat *wanted, int width, int height, VAImage *image)
+VAStatus create_image(VADriverContextP context, VAImageFormat *wanted, int width, int height,
+                      VAImage *image)
 {
   auto &driver = Driver::of(context);
   const auto *format = format_by_va(wanted->fourcc);
@@ -78,7 +79,8 @@ VAStatus derive_image(VADriverContextP context, VASurfaceID id, VAImage *image)
   if (!surface)
     return VA_STATUS_ERROR_INVALID_SURFACE;
   // An image is linear and lies in one piece of memory.
-  if (!driver.settings.derive || surface->objects.size() != 1 || surface->planes[0].layout.tiling != Tiling::Linear)
+  if (!driver.settings.derive || surface->objects.size() != 1 ||
+      surface->planes[0].layout.tiling != Tiling::Linear)
     return VA_STATUS_ERROR_OPERATION_FAILED;
   const auto &format = *surface->format;
   *image = {};
@@ -114,8 +116,8 @@ VAStatus destroy_image(VADriverContextP context, VAImageID id)
 enum class Direction { ToImage, ToSurface };
 
 // One row of a plane, in the runs that the surface's tiling has.
-void move_row(const Surface &surface, unsigned plane, std::uint32_t x_bytes, std::uint32_t y, std::uint8_t *row,
-              std::uint32_t row_bytes, Direction direction)
+void move_row(const Surface &surface, unsigned plane, std::uint32_t x_bytes, std::uint32_t y,
+              std::uint8_t *row, std::uint32_t row_bytes, Direction direction)
 {
   for (std::uint32_t done = 0; done < row_bytes;) {
     std::uint32_t run = 0;
@@ -130,8 +132,8 @@ void move_row(const Surface &surface, unsigned plane, std::uint32_t x_bytes, std
 }
 
 // `surface_at` and `image_at` are the upper left corners; sizes are clipped to both.
-VAStatus move(Driver &driver, VASurfaceID surface_id, VAImageID image_id, Rect surface_at, Rect image_at,
-              Direction direction)
+VAStatus move(Driver &driver, VASurfaceID surface_id, VAImageID image_id, Rect surface_at,
+              Rect image_at, Direction direction)
 {
   const auto surface = driver.surface(surface_id);
   const auto it = driver.images.find(image_id);
@@ -157,26 +159,29 @@ VAStatus move(Driver &driver, VASurfaceID surface_id, VAImageID image_id, Rect s
     const auto rows = (image_at.height + shape.vsub - 1) / shape.vsub;
     for (std::uint32_t y = 0; y < rows; ++y) {
       auto *row = buffer.data.data() + image.va.offsets[i] +
-                  static_cast<std::size_t>(image.va.pitches[i]) * (iy / shape.vsub + y) + ix / shape.hsub * shape.bytes;
-      move_row(*surface, i, sx / shape.hsub * shape.bytes, sy / shape.vsub + y, row, row_bytes, direction);
+                  static_cast<std::size_t>(image.va.pitches[i]) * (iy / shape.vsub + y) +
+                  ix / shape.hsub * shape.bytes;
+      move_row(*surface, i, sx / shape.hsub * shape.bytes, sy / shape.vsub + y, row, row_bytes,
+               direction);
     }
   }
   return VA_STATUS_SUCCESS;
 }
 
-VAStatus get_image(VADriverContextP context, VASurfaceID surface, int x, int y, unsigned width, unsigned height,
-                   VAImageID image)
+VAStatus get_image(VADriverContextP context, VASurfaceID surface, int x, int y, unsigned width,
+                   unsigned height, VAImageID image)
 {
   auto &driver = Driver::of(context);
   const std::lock_guard guard(driver.lock);
   if (const auto status = driver.count(Counter::Get); status != VA_STATUS_SUCCESS)
     return status;
-  return move(driver, surface, image, {x, y, width, height}, {0, 0, width, height}, Direction::ToImage);
+  return move(driver, surface, image, {x, y, width, height}, {0, 0, width, height},
+              Direction::ToImage);
 }
 
-VAStatus put_image(VADriverContextP context, VASurfaceID surface, VAImageID image, int src_x, int src_y,
-                   unsigned src_width, unsigned src_height, int dest_x, int dest_y, unsigned dest_width,
-                   unsigned dest_height)
+VAStatus put_image(VADriverContextP context, VASurfaceID surface, VAImageID image, int src_x,
+                   int src_y, unsigned src_width, unsigned src_height, int dest_x, int dest_y,
+                   unsigned dest_width, unsigned dest_height)
 {
   auto &driver = Driver::of(context);
   const std::lock_guard guard(driver.lock);
@@ -188,8 +193,8 @@ VAStatus put_image(VADriverContextP context, VASurfaceID surface, VAImageID imag
               {src_x, src_y, src_width, src_height}, Direction::ToSurface);
 }
 
-VAStatus create_buffer(VADriverContextP context, VAContextID /*context_id*/, VABufferType type, unsigned size,
-                       unsigned count, void *data, VABufferID *id)
+VAStatus create_buffer(VADriverContextP context, VAContextID /*context_id*/, VABufferType type,
+                       unsigned size, unsigned count, void *data, VABufferID *id)
 {
   auto &driver = Driver::of(context);
   const std::lock_guard guard(driver.lock);

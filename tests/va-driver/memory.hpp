@@ -47,8 +47,8 @@ struct Object {
   Mapping mapping;
 };
 
-// A new object of at least that size, filled with zeros. Memory::Auto: udmabuf, else the system heap,
-// else (no exporter in this kernel) a plain memfd, which no device can import.
+// A new object of at least that size, filled with zeros. Memory::Auto: udmabuf, else the system
+// heap, else (no exporter in this kernel) a plain memfd, which no device can import.
 std::optional<Object> allocate_object(Memory memory, std::size_t size_bytes);
 // Another descriptor of a foreign dma-buf, mapped.
 std::optional<Object> import_object(int fd);

@@ -7,8 +7,8 @@
 namespace vatest {
 namespace {
 
-VAStatus create_context(VADriverContextP context, VAConfigID config, int /*width*/, int /*height*/, int /*flag*/,
-                        VASurfaceID * /*targets*/, int /*n_targets*/, VAContextID *id)
+VAStatus create_context(VADriverContextP context, VAConfigID config, int /*width*/, int /*height*/,
+                        int /*flag*/, VASurfaceID * /*targets*/, int /*n_targets*/, VAContextID *id)
 {
   auto &driver = Driver::of(context);
   const std::lock_guard guard(driver.lock);
@@ -72,8 +72,9 @@ VAStatus add_blit(Driver &driver, Picture &picture, const VAProcPipelineParamete
     if (!fits(blit.source_rect, *blit.source))
       return VA_STATUS_ERROR_INVALID_PARAMETER;
   }
-  const auto standard = picture.target->format->model == Model::Yuv ? parameters.output_color_standard
-                                                                     : parameters.surface_color_standard;
+  const auto standard = picture.target->format->model == Model::Yuv
+                            ? parameters.output_color_standard
+                            : parameters.surface_color_standard;
   blit.matrix = standard == VAProcColorStandardBT709 ? Matrix::Bt709 : Matrix::Bt601;
   blit.background = parameters.output_background_color;
   picture.blits.push_back(std::move(blit));
@@ -97,7 +98,8 @@ VAStatus render_picture(VADriverContextP context, VAContextID id, VABufferID *bu
     VAProcPipelineParameterBuffer parameters;
     std::copy_n(found->second.data.data(), sizeof parameters,
                 static_cast<std::uint8_t *>(static_cast<void *>(&parameters)));
-    if (const auto status = add_blit(driver, it->second.picture, parameters); status != VA_STATUS_SUCCESS)
+    if (const auto status = add_blit(driver, it->second.picture, parameters);
+        status != VA_STATUS_SUCCESS)
       return status;
   }
   return VA_STATUS_SUCCESS;
@@ -119,15 +121,15 @@ VAStatus end_picture(VADriverContextP context, VAContextID id)
   return VA_STATUS_SUCCESS;
 }
 
-VAStatus query_filters(VADriverContextP /*context*/, VAContextID /*id*/, VAProcFilterType * /*filters*/,
-                       unsigned *count)
+VAStatus query_filters(VADriverContextP /*context*/, VAContextID /*id*/,
+                       VAProcFilterType * /*filters*/, unsigned *count)
 {
   *count = 0;
   return VA_STATUS_SUCCESS;
 }
 
-VAStatus query_filter_caps(VADriverContextP /*context*/, VAContextID /*id*/, VAProcFilterType /*type*/,
-                           void * /*caps*/, unsigned *count)
+VAStatus query_filter_caps(VADriverContextP /*context*/, VAContextID /*id*/,
+                           VAProcFilterType /*type*/, void * /*caps*/, unsigned *count)
 {
   *count = 0;
   return VA_STATUS_ERROR_UNSUPPORTED_FILTER;
@@ -148,7 +150,8 @@ VAStatus query_pipeline_caps(VADriverContextP context, VAContextID /*id*/, VABuf
   caps->input_color_standards = caps->output_color_standards = standards;
   caps->num_input_color_standards = caps->num_output_color_standards = 2;
   caps->input_pixel_format = caps->output_pixel_format = fourccs.data();
-  caps->num_input_pixel_formats = caps->num_output_pixel_formats = static_cast<std::uint32_t>(fourccs.size());
+  caps->num_input_pixel_formats = caps->num_output_pixel_formats =
+      static_cast<std::uint32_t>(fourccs.size());
   caps->max_input_width = caps->max_output_width = driver.settings.max_size;
   caps->max_input_height = caps->max_output_height = driver.settings.max_size;
   caps->min_input_width = caps->min_output_width = 1;

@@ -111,9 +111,9 @@ bool parse_formats(std::string_view list, std::vector<std::uint32_t> &formats)
   return each(list, [&](std::string_view name) {
     if (name.size() != 4)
       return false;
-    formats.push_back(fourcc_code(static_cast<unsigned char>(name[0]), static_cast<unsigned char>(name[1]),
-                                  static_cast<unsigned char>(name[2]),
-                                  static_cast<unsigned char>(name[3])));
+    formats.push_back(
+        fourcc_code(static_cast<unsigned char>(name[0]), static_cast<unsigned char>(name[1]),
+                    static_cast<unsigned char>(name[2]), static_cast<unsigned char>(name[3])));
     return true;
   });
 }
@@ -189,7 +189,11 @@ bool parse_one(std::string_view key, std::string_view value, Settings &s)
       {"max-size", [&] { return parse_number(value, s.max_size); }},
       {"lie", [&] { return parse_lie(value, s); }},
       {"fail", [&] { return parse_failure(value, s); }},
-      {"counters", [&] { s.counters_path = value; return !value.empty(); }},
+      {"counters",
+       [&] {
+         s.counters_path = value;
+         return !value.empty();
+       }},
   }};
   for (const auto &[name, apply] : keys) {
     if (name == key)
@@ -207,7 +211,8 @@ bool parse_settings(std::string_view text, Settings &settings, std::string &erro
     text = rest;
     const auto [key, value] = split(pair, '=');
     if (!parse_one(key, value, settings)) {
-      error = "GST_DRM_VA_TEST: '" + std::string(pair) + "' is not understood; see tests/va-driver/README.md";
+      error = "GST_DRM_VA_TEST: '" + std::string(pair) +
+              "' is not understood; see tests/va-driver/README.md";
       return false;
     }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// GST_DRM_VA_TEST, the one knob of the test driver: "key=value,key=value". README.md lists the keys.
+// GST_DRM_VA_TEST, the one knob of the test driver: "key=value,key=value". README.md lists the
+// keys.
 #pragma once
 
 #include <cstdint>
@@ -35,20 +36,20 @@ enum class Lie {
 };
 
 struct Failure {
-  std::string call; // name of a counter
+  std::string call;      // name of a counter
   std::uint64_t nth = 0; // counted from 1; 0: every call
 };
 
 struct Settings {
-  unsigned objects = 1;         // dma-bufs per surface; at most one per plane
+  unsigned objects = 1; // dma-bufs per surface; at most one per plane
   std::uint32_t stride_align = 64;
-  std::uint32_t stride_extra = 0; // bytes, on top of the alignment; linear surfaces only
-  std::uint32_t height_pad = 0;   // rows (of the first plane) under the picture
+  std::uint32_t stride_extra = 0;       // bytes, on top of the alignment; linear surfaces only
+  std::uint32_t height_pad = 0;         // rows (of the first plane) under the picture
   std::vector<std::uint32_t> formats;   // VA fourccs; empty: all that the driver knows
   std::vector<std::uint64_t> modifiers; // what it can allocate, best first
-  bool accept_modifiers = true; // VASurfaceAttribDRMFormatModifiers is taken
-  bool list_modifiers = false;  // and vaQuerySurfaceAttributes lists them
-  bool report_modifier = true;  // false: exports say DRM_FORMAT_MOD_INVALID
+  bool accept_modifiers = true;         // VASurfaceAttribDRMFormatModifiers is taken
+  bool list_modifiers = false;          // and vaQuerySurfaceAttributes lists them
+  bool report_modifier = true;          // false: exports say DRM_FORMAT_MOD_INVALID
   bool composed = true;
   bool separate = true;
   bool vpp = true;

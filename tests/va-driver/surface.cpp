@@ -13,14 +13,15 @@ std::uint32_t round_up(std::uint32_t value, std::uint32_t multiple)
   return (value + multiple - 1) / multiple * multiple;
 }
 
-TiledPlane lay_out_plane(const Settings &settings, const PlaneShape &shape, Tiling tiling, std::uint32_t width,
-                         std::uint32_t height)
+TiledPlane lay_out_plane(const Settings &settings, const PlaneShape &shape, Tiling tiling,
+                         std::uint32_t width, std::uint32_t height)
 {
   const auto align = tile_align(tiling, shape.bytes);
   TiledPlane plane;
   plane.tiling = tiling;
   plane.pixel_bytes = shape.bytes;
-  plane.stride_bytes = round_up((width + shape.hsub - 1) / shape.hsub * shape.bytes, settings.stride_align);
+  plane.stride_bytes =
+      round_up((width + shape.hsub - 1) / shape.hsub * shape.bytes, settings.stride_align);
   plane.stride_bytes = round_up(plane.stride_bytes, align.stride_bytes);
   if (tiling == Tiling::Linear)
     plane.stride_bytes += settings.stride_extra;
@@ -37,10 +38,14 @@ constexpr std::uint64_t kPlaneAlign = 4096;
 bool can_lay_out(const PixelFormat &format, std::uint64_t modifier)
 {
   switch (tiling_of(modifier)) {
-  case Tiling::Samsung: return format.va_fourcc == VA_FOURCC_NV12; // NV12MT is the only one
-  case Tiling::Vivante: return format.packing == Packing::Rgb32;
-  case Tiling::X: return format.packing != Packing::Planar;
-  case Tiling::Linear: break;
+  case Tiling::Samsung:
+    return format.va_fourcc == VA_FOURCC_NV12; // NV12MT is the only one
+  case Tiling::Vivante:
+    return format.packing == Packing::Rgb32;
+  case Tiling::X:
+    return format.packing != Packing::Planar;
+  case Tiling::Linear:
+    break;
   }
   return true;
 }
@@ -58,7 +63,8 @@ std::optional<std::uint64_t> choose_modifier(const Settings &settings, const Pix
 }
 
 std::shared_ptr<Surface> allocate_surface(const Settings &settings, const PixelFormat &format,
-                                          std::uint32_t width, std::uint32_t height, std::uint64_t modifier)
+                                          std::uint32_t width, std::uint32_t height,
+                                          std::uint64_t modifier)
 {
   auto surface = std::make_shared<Surface>();
   surface->format = &format;
@@ -73,7 +79,8 @@ std::shared_ptr<Surface> allocate_surface(const Settings &settings, const PixelF
     plane.layout = lay_out_plane(settings, format.planes[i], tiling_of(modifier), width, height);
     auto &size = sizes[plane.object];
     plane.offset_bytes = (size + kPlaneAlign - 1) / kPlaneAlign * kPlaneAlign;
-    size = plane.offset_bytes + static_cast<std::uint64_t>(plane.layout.stride_bytes) * plane.layout.rows;
+    size = plane.offset_bytes +
+           static_cast<std::uint64_t>(plane.layout.stride_bytes) * plane.layout.rows;
   }
   for (const auto size : sizes) {
     auto object = allocate_object(settings.memory, size);
@@ -103,18 +110,21 @@ bool import_plane(Surface &surface, const VADRMPRIMESurfaceDescriptor &descripto
   const auto align = tile_align(plane.layout.tiling, shape.bytes);
   plane.layout.rows = round_up((surface.height + shape.vsub - 1) / shape.vsub, align.rows);
   const auto row_bytes = (surface.width + shape.hsub - 1) / shape.hsub * shape.bytes;
-  const auto end = plane.offset_bytes + static_cast<std::uint64_t>(plane.layout.stride_bytes) * plane.layout.rows;
+  const auto end = plane.offset_bytes +
+                   static_cast<std::uint64_t>(plane.layout.stride_bytes) * plane.layout.rows;
   const auto &object = surface.objects[plane.object];
   // The last row of a linear plane may end with its pixels.
-  const auto slack = plane.layout.tiling == Tiling::Linear ? plane.layout.stride_bytes - row_bytes : 0;
-  return plane.layout.stride_bytes >= row_bytes && plane.layout.stride_bytes % align.stride_bytes == 0 &&
+  const auto slack =
+      plane.layout.tiling == Tiling::Linear ? plane.layout.stride_bytes - row_bytes : 0;
+  return plane.layout.stride_bytes >= row_bytes &&
+         plane.layout.stride_bytes % align.stride_bytes == 0 &&
          end <= object.mapping.size() + slack;
 }
 
 } // namespace
 
-std::shared_ptr<Surface> import_surface(const VADRMPRIMESurfaceDescriptor &descriptor, std::uint32_t width,
-                                        std::uint32_t height)
+std::shared_ptr<Surface> import_surface(const VADRMPRIMESurfaceDescriptor &descriptor,
+                                        std::uint32_t width, std::uint32_t height)
 {
   auto surface = std::make_shared<Surface>();
   surface->format = format_by_va(descriptor.fourcc);
@@ -135,14 +145,16 @@ std::shared_ptr<Surface> import_surface(const VADRMPRIMESurfaceDescriptor &descr
   unsigned index = 0;
   for (unsigned layer = 0; layer < descriptor.num_layers; ++layer) {
     for (unsigned slot = 0; slot < std::min(descriptor.layers[layer].num_planes, 4U); ++slot) {
-      if (index >= surface->format->n_planes || !import_plane(*surface, descriptor, index++, layer, slot))
+      if (index >= surface->format->n_planes ||
+          !import_plane(*surface, descriptor, index++, layer, slot))
         return nullptr;
     }
   }
   return index == surface->format->n_planes ? surface : nullptr;
 }
 
-VAStatus export_surface(const Surface &surface, bool composed, VADRMPRIMESurfaceDescriptor &descriptor)
+VAStatus export_surface(const Surface &surface, bool composed,
+                        VADRMPRIMESurfaceDescriptor &descriptor)
 {
   descriptor = {};
   descriptor.fourcc = surface.format->va_fourcc;
@@ -164,7 +176,8 @@ VAStatus export_surface(const Surface &surface, bool composed, VADRMPRIMESurface
   for (unsigned i = 0; i < surface.format->n_planes; ++i) {
     auto &layer = descriptor.layers[composed ? 0 : i];
     const unsigned slot = composed ? i : 0;
-    layer.drm_format = composed ? surface.format->drm_fourcc : surface.format->planes[i].layer_format;
+    layer.drm_format =
+        composed ? surface.format->drm_fourcc : surface.format->planes[i].layer_format;
     layer.num_planes = slot + 1;
     layer.object_index[slot] = surface.planes[i].object;
     layer.offset[slot] = static_cast<std::uint32_t>(surface.planes[i].offset_bytes);

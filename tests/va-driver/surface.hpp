@@ -47,19 +47,21 @@ struct Surface {
   }
 };
 
-// The first of the driver's preferences that is in `allowed` (all, where that is empty) and that this
-// format can have.
+// The first of the driver's preferences that is in `allowed` (all, where that is empty) and that
+// this format can have.
 std::optional<std::uint64_t> choose_modifier(const Settings &settings, const PixelFormat &format,
                                              std::span<const std::uint64_t> allowed);
 bool can_lay_out(const PixelFormat &format, std::uint64_t modifier);
 
 std::shared_ptr<Surface> allocate_surface(const Settings &settings, const PixelFormat &format,
-                                          std::uint32_t width, std::uint32_t height, std::uint64_t modifier);
+                                          std::uint32_t width, std::uint32_t height,
+                                          std::uint64_t modifier);
 // nullptr for a descriptor that does not fit the format or its objects.
-std::shared_ptr<Surface> import_surface(const VADRMPRIMESurfaceDescriptor &descriptor, std::uint32_t width,
-                                        std::uint32_t height);
+std::shared_ptr<Surface> import_surface(const VADRMPRIMESurfaceDescriptor &descriptor,
+                                        std::uint32_t width, std::uint32_t height);
 // What vaExportSurfaceHandle answers, true to the surface; the descriptors belong to the caller.
-VAStatus export_surface(const Surface &surface, bool composed, VADRMPRIMESurfaceDescriptor &descriptor);
+VAStatus export_surface(const Surface &surface, bool composed,
+                        VADRMPRIMESurfaceDescriptor &descriptor);
 // Then the lie that the settings ask for, if any.
 void tell_lie(Lie lie, VADRMPRIMESurfaceDescriptor &descriptor);
 

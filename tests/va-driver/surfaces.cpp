@@ -10,7 +10,8 @@
 namespace vatest {
 namespace {
 
-constexpr std::uint32_t kMemoryTypes = VA_SURFACE_ATTRIB_MEM_TYPE_VA | VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME |
+constexpr std::uint32_t kMemoryTypes = VA_SURFACE_ATTRIB_MEM_TYPE_VA |
+                                       VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME |
                                        VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2;
 
 VASurfaceAttrib integer(VASurfaceAttribType type, std::uint32_t flags, std::uint32_t value)
@@ -54,10 +55,13 @@ std::vector<VASurfaceAttrib> surface_attributes(const Driver &driver)
   }
   all.push_back(integer(VASurfaceAttribMinWidth, VA_SURFACE_ATTRIB_GETTABLE, 1));
   all.push_back(integer(VASurfaceAttribMinHeight, VA_SURFACE_ATTRIB_GETTABLE, 1));
-  all.push_back(integer(VASurfaceAttribMaxWidth, VA_SURFACE_ATTRIB_GETTABLE, driver.settings.max_size));
-  all.push_back(integer(VASurfaceAttribMaxHeight, VA_SURFACE_ATTRIB_GETTABLE, driver.settings.max_size));
+  all.push_back(
+      integer(VASurfaceAttribMaxWidth, VA_SURFACE_ATTRIB_GETTABLE, driver.settings.max_size));
+  all.push_back(
+      integer(VASurfaceAttribMaxHeight, VA_SURFACE_ATTRIB_GETTABLE, driver.settings.max_size));
   all.push_back(integer(VASurfaceAttribMemoryType, both, kMemoryTypes));
-  all.push_back(pointer(VASurfaceAttribExternalBufferDescriptor, VA_SURFACE_ATTRIB_SETTABLE, nullptr));
+  all.push_back(
+      pointer(VASurfaceAttribExternalBufferDescriptor, VA_SURFACE_ATTRIB_SETTABLE, nullptr));
   if (driver.settings.list_modifiers)
     all.push_back(pointer(VASurfaceAttribDRMFormatModifiers, both, modifier_list(driver)));
   else if (driver.settings.accept_modifiers)
@@ -65,8 +69,8 @@ std::vector<VASurfaceAttrib> surface_attributes(const Driver &driver)
   return all;
 }
 
-VAStatus query_attributes(VADriverContextP context, VAConfigID /*config*/, VASurfaceAttrib *attributes,
-                          unsigned *count)
+VAStatus query_attributes(VADriverContextP context, VAConfigID /*config*/,
+                          VASurfaceAttrib *attributes, unsigned *count)
 {
   const auto all = surface_attributes(Driver::of(context));
   const auto room = *count;
@@ -89,16 +93,21 @@ struct Request {
 const PixelFormat *default_format(unsigned rt_format)
 {
   switch (rt_format) {
-  case VA_RT_FORMAT_YUV420_10: return format_by_va(VA_FOURCC_P010);
-  case VA_RT_FORMAT_YUV422: return format_by_va(VA_FOURCC_YUY2);
-  case VA_RT_FORMAT_RGB32: return format_by_va(VA_FOURCC_BGRA);
-  case VA_RT_FORMAT_RGB32_10: return format_by_va(VA_FOURCC_A2R10G10B10);
-  default: return format_by_va(VA_FOURCC_NV12);
+  case VA_RT_FORMAT_YUV420_10:
+    return format_by_va(VA_FOURCC_P010);
+  case VA_RT_FORMAT_YUV422:
+    return format_by_va(VA_FOURCC_YUY2);
+  case VA_RT_FORMAT_RGB32:
+    return format_by_va(VA_FOURCC_BGRA);
+  case VA_RT_FORMAT_RGB32_10:
+    return format_by_va(VA_FOURCC_A2R10G10B10);
+  default:
+    return format_by_va(VA_FOURCC_NV12);
   }
 }
 
-VAStatus read_request(const Driver &driver, unsigned rt_format, const VASurfaceAttrib *attributes, unsigned count,
-                      Request &request)
+VAStatus read_request(const Driver &driver, unsigned rt_format, const VASurfaceAttrib *attributes,
+                      unsigned count, Request &request)
 {
   request.format = default_format(rt_format);
   for (unsigned i = 0; i < count; ++i) {
@@ -107,15 +116,21 @@ VAStatus read_request(const Driver &driver, unsigned rt_format, const VASurfaceA
     case VASurfaceAttribPixelFormat:
       request.format = format_by_va(static_cast<std::uint32_t>(value.i));
       break;
-    case VASurfaceAttribMemoryType: request.memory_type = static_cast<std::uint32_t>(value.i); break;
-    case VASurfaceAttribExternalBufferDescriptor: request.external = value.p; break;
-    case VASurfaceAttribUsageHint: break;
+    case VASurfaceAttribMemoryType:
+      request.memory_type = static_cast<std::uint32_t>(value.i);
+      break;
+    case VASurfaceAttribExternalBufferDescriptor:
+      request.external = value.p;
+      break;
+    case VASurfaceAttribUsageHint:
+      break;
     case VASurfaceAttribDRMFormatModifiers:
       if (!driver.settings.accept_modifiers)
         return VA_STATUS_ERROR_ATTR_NOT_SUPPORTED;
       request.modifiers = static_cast<const VADRMFormatModifierList *>(value.p);
       break;
-    default: return VA_STATUS_ERROR_ATTR_NOT_SUPPORTED;
+    default:
+      return VA_STATUS_ERROR_ATTR_NOT_SUPPORTED;
     }
   }
   if (!request.format || !driver.has_format(*request.format))
@@ -126,8 +141,8 @@ VAStatus read_request(const Driver &driver, unsigned rt_format, const VASurfaceA
 }
 
 // The older way to import, from before modifiers: one linear dma-buf per surface.
-VADRMPRIMESurfaceDescriptor to_descriptor(const VASurfaceAttribExternalBuffers &external, unsigned index,
-                                          const PixelFormat &format)
+VADRMPRIMESurfaceDescriptor to_descriptor(const VASurfaceAttribExternalBuffers &external,
+                                          unsigned index, const PixelFormat &format)
 {
   VADRMPRIMESurfaceDescriptor descriptor{};
   descriptor.fourcc = external.pixel_format;
@@ -136,7 +151,8 @@ VADRMPRIMESurfaceDescriptor to_descriptor(const VASurfaceAttribExternalBuffers &
   if (index >= external.num_buffers || external.num_planes != format.n_planes)
     return descriptor; // has no object, and is refused
   descriptor.num_objects = 1;
-  descriptor.objects[0] = {static_cast<int>(external.buffers[index]), external.data_size, DRM_FORMAT_MOD_LINEAR};
+  descriptor.objects[0] = {static_cast<int>(external.buffers[index]), external.data_size,
+                           DRM_FORMAT_MOD_LINEAR};
   descriptor.num_layers = 1;
   descriptor.layers[0].drm_format = format.drm_fourcc;
   descriptor.layers[0].num_planes = external.num_planes;
@@ -147,19 +163,20 @@ VADRMPRIMESurfaceDescriptor to_descriptor(const VASurfaceAttribExternalBuffers &
   return descriptor;
 }
 
-std::shared_ptr<Surface> import_one(Driver &driver, const Request &request, unsigned index, std::uint32_t width,
-                                    std::uint32_t height)
+std::shared_ptr<Surface> import_one(Driver &driver, const Request &request, unsigned index,
+                                    std::uint32_t width, std::uint32_t height)
 {
   if (driver.count(Counter::Import) != VA_STATUS_SUCCESS || !request.external)
     return nullptr;
   if (request.memory_type == VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2)
-    return import_surface(static_cast<const VADRMPRIMESurfaceDescriptor *>(request.external)[index], width, height);
+    return import_surface(static_cast<const VADRMPRIMESurfaceDescriptor *>(request.external)[index],
+                          width, height);
   const auto &external = *static_cast<const VASurfaceAttribExternalBuffers *>(request.external);
   return import_surface(to_descriptor(external, index, *request.format), width, height);
 }
 
-std::shared_ptr<Surface> make_surface(Driver &driver, const Request &request, unsigned index, std::uint32_t width,
-                                      std::uint32_t height)
+std::shared_ptr<Surface> make_surface(Driver &driver, const Request &request, unsigned index,
+                                      std::uint32_t width, std::uint32_t height)
 {
   if (request.memory_type != VA_SURFACE_ATTRIB_MEM_TYPE_VA)
     return import_one(driver, request, index, width, height);
@@ -172,11 +189,13 @@ std::shared_ptr<Surface> make_surface(Driver &driver, const Request &request, un
   return allocate_surface(driver.settings, *request.format, width, height, *modifier);
 }
 
-VAStatus create_surfaces(VADriverContextP context, unsigned rt_format, unsigned width, unsigned height,
-                         VASurfaceID *ids, unsigned count, VASurfaceAttrib *attributes, unsigned n_attributes)
+VAStatus create_surfaces(VADriverContextP context, unsigned rt_format, unsigned width,
+                         unsigned height, VASurfaceID *ids, unsigned count,
+                         VASurfaceAttrib *attributes, unsigned n_attributes)
 {
   auto &driver = Driver::of(context);
-  if (width < 1 || height < 1 || width > driver.settings.max_size || height > driver.settings.max_size)
+  if (width < 1 || height < 1 || width > driver.settings.max_size ||
+      height > driver.settings.max_size)
     return VA_STATUS_ERROR_RESOLUTION_NOT_SUPPORTED;
   Request request;
   if (const auto status = read_request(driver, rt_format, attributes, n_attributes, request);
@@ -203,11 +222,12 @@ VAStatus create_surfaces(VADriverContextP context, unsigned rt_format, unsigned 
   return VA_STATUS_SUCCESS;
 }
 
-VAStatus create_surfaces_1(VADriverContextP context, int width, int height, int rt_format, int count,
-                           VASurfaceID *ids)
+VAStatus create_surfaces_1(VADriverContextP context, int width, int height, int rt_format,
+                           int count, VASurfaceID *ids)
 {
   return create_surfaces(context, static_cast<unsigned>(rt_format), static_cast<unsigned>(width),
-                         static_cast<unsigned>(height), ids, static_cast<unsigned>(count), nullptr, 0);
+                         static_cast<unsigned>(height), ids, static_cast<unsigned>(count), nullptr,
+                         0);
 }
 
 VAStatus destroy_surfaces(VADriverContextP context, VASurfaceID *ids, int count)
@@ -222,8 +242,8 @@ VAStatus destroy_surfaces(VADriverContextP context, VASurfaceID *ids, int count)
   return VA_STATUS_SUCCESS;
 }
 
-VAStatus export_handle(VADriverContextP context, VASurfaceID id, std::uint32_t memory_type, std::uint32_t flags,
-                       void *descriptor)
+VAStatus export_handle(VADriverContextP context, VASurfaceID id, std::uint32_t memory_type,
+                       std::uint32_t flags, void *descriptor)
 {
   auto &driver = Driver::of(context);
   const std::lock_guard guard(driver.lock);

@@ -20,15 +20,20 @@ struct Tile {
 Tile tile_of(Tiling tiling, std::uint32_t pixel_bytes)
 {
   switch (tiling) {
-  case Tiling::X: return {kXTileBytes, kXTileRows};
-  case Tiling::Vivante: return {kVivanteTile * pixel_bytes, kVivanteTile};
-  case Tiling::Samsung: return {kSamsungBytes, kSamsungRows};
-  case Tiling::Linear: break;
+  case Tiling::X:
+    return {kXTileBytes, kXTileRows};
+  case Tiling::Vivante:
+    return {kVivanteTile * pixel_bytes, kVivanteTile};
+  case Tiling::Samsung:
+    return {kSamsungBytes, kSamsungRows};
+  case Tiling::Linear:
+    break;
   }
   return {1, 1};
 }
 
-std::uint64_t samsung_index(std::uint32_t column, std::uint32_t row, std::uint32_t columns, std::uint32_t rows)
+std::uint64_t samsung_index(std::uint32_t column, std::uint32_t row, std::uint32_t columns,
+                            std::uint32_t rows)
 {
   if (row + 1 == rows && rows % 2 == 1)
     return static_cast<std::uint64_t>(row) * columns + column;
@@ -43,10 +48,14 @@ std::uint64_t samsung_index(std::uint32_t column, std::uint32_t row, std::uint32
 Tiling tiling_of(std::uint64_t modifier)
 {
   switch (modifier) {
-  case I915_FORMAT_MOD_X_TILED: return Tiling::X;
-  case DRM_FORMAT_MOD_VIVANTE_TILED: return Tiling::Vivante;
-  case DRM_FORMAT_MOD_SAMSUNG_64_32_TILE: return Tiling::Samsung;
-  default: return Tiling::Linear;
+  case I915_FORMAT_MOD_X_TILED:
+    return Tiling::X;
+  case DRM_FORMAT_MOD_VIVANTE_TILED:
+    return Tiling::Vivante;
+  case DRM_FORMAT_MOD_SAMSUNG_64_32_TILE:
+    return Tiling::Samsung;
+  default:
+    return Tiling::Linear;
   }
 }
 
@@ -60,7 +69,8 @@ TileAlign tile_align(Tiling tiling, std::uint32_t pixel_bytes)
 TiledRun tiled_run(const TiledPlane &plane, std::uint32_t x_bytes, std::uint32_t y)
 {
   if (plane.tiling == Tiling::Linear)
-    return {static_cast<std::uint64_t>(y) * plane.stride_bytes + x_bytes, plane.stride_bytes - x_bytes};
+    return {static_cast<std::uint64_t>(y) * plane.stride_bytes + x_bytes,
+            plane.stride_bytes - x_bytes};
   const auto tile = tile_of(plane.tiling, plane.pixel_bytes);
   const auto columns = plane.stride_bytes / tile.width_bytes;
   const auto column = x_bytes / tile.width_bytes;
@@ -69,7 +79,8 @@ TiledRun tiled_run(const TiledPlane &plane, std::uint32_t x_bytes, std::uint32_t
                          ? samsung_index(column, row, columns, plane.rows / tile.rows)
                          : static_cast<std::uint64_t>(row) * columns + column;
   const auto inside_x = x_bytes % tile.width_bytes;
-  const auto offset = index * tile.width_bytes * tile.rows + (y % tile.rows) * tile.width_bytes + inside_x;
+  const auto offset =
+      index * tile.width_bytes * tile.rows + (y % tile.rows) * tile.width_bytes + inside_x;
   return {offset, tile.width_bytes - inside_x};
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The software tiler: where a byte of a picture lies in memory, as drm_fourcc.h describes each layout.
-// Without GLib, libva or the driver around it, so that tests can use it to read a tiled frame.
+// The software tiler: where a byte of a picture lies in memory, as drm_fourcc.h describes each
+// layout. Without GLib, libva or the driver around it, so that tests can use it to read a tiled
+// frame.
 //
 //   linear    rows one after the other
-//   x-tiled   I915_FORMAT_MOD_X_TILED: tiles of 512 bytes x 8 rows (4 KiB), tiles in row-major order, bytes in
+//   x-tiled   I915_FORMAT_MOD_X_TILED: tiles of 512 bytes x 8 rows (4 KiB), tiles in row-major
+//   order, bytes in
 //             a tile row-major; no bit-6 swizzling (gen 8 and later)
 //   vivante   DRM_FORMAT_MOD_VIVANTE_TILED: tiles of 4 x 4 pixels, both in row-major order
-//   samsung   DRM_FORMAT_MOD_SAMSUNG_64_32_TILE: macroblocks of 64 bytes x 32 rows (2 KiB), row-major inside;
+//   samsung   DRM_FORMAT_MOD_SAMSUNG_64_32_TILE: macroblocks of 64 bytes x 32 rows (2 KiB),
+//   row-major inside;
 //             the macroblocks of two rows in a Z and a flipped Z in turn (V4L2's NV12MT):
 //                 0 1 6 7  8  9 14 15
 //                 2 3 4 5 10 11 12 13

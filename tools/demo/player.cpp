@@ -62,8 +62,8 @@ std::string describe_caps(GstCaps *caps)
       std::to_string(info.vinfo.width) + "x" + std::to_string(info.vinfo.height) + " at " +
       std::to_string(info.vinfo.fps_n) + "/" + std::to_string(info.vinfo.fps_d);
   if (gst_drm_is_dma_drm_caps(caps))
-    return "drm-format=" + take(gst_drm_format_to_string(info.drm_fourcc, info.drm_modifier)) + " " +
-           take(gst_drm_modifier_describe(info.drm_modifier)) + ", " + size;
+    return "drm-format=" + take(gst_drm_format_to_string(info.drm_fourcc, info.drm_modifier)) +
+           " " + take(gst_drm_modifier_describe(info.drm_modifier)) + ", " + size;
   return "format=" + std::string(gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info.vinfo))) +
          ", " + size;
 }
@@ -88,10 +88,12 @@ void collect_link(const GValue *item, gpointer user_data)
       gst_object_unref(peer);
       peer = next;
     }
-    if (caps && peer && g_str_has_prefix(gst_structure_get_name(gst_caps_get_structure(caps, 0)), "video/x-raw")) {
+    if (caps && peer &&
+        g_str_has_prefix(gst_structure_get_name(gst_caps_get_structure(caps, 0)), "video/x-raw")) {
       g_autoptr(GstElement) to = gst_pad_get_parent_element(peer);
-      links->push_back(take(g_strdup_printf("  %-16s -> %-16s %s", GST_ELEMENT_NAME(element),
-                                            to ? GST_ELEMENT_NAME(to) : "?", describe_caps(caps).c_str())));
+      links->push_back(
+          take(g_strdup_printf("  %-16s -> %-16s %s", GST_ELEMENT_NAME(element),
+                               to ? GST_ELEMENT_NAME(to) : "?", describe_caps(caps).c_str())));
     }
     g_value_reset(&value);
   }
@@ -118,8 +120,8 @@ std::string save_png(GstSample *sample, const char *path)
   GstMapInfo map;
   if (!gst_buffer_map(gst_sample_get_buffer(picture), &map, GST_MAP_READ))
     return "not written: the encoded picture cannot be mapped";
-  const bool written =
-      g_file_set_contents(path, reinterpret_cast<const gchar *>(map.data), static_cast<gssize>(map.size), &error);
+  const bool written = g_file_set_contents(path, reinterpret_cast<const gchar *>(map.data),
+                                           static_cast<gssize>(map.size), &error);
   gst_buffer_unmap(gst_sample_get_buffer(picture), &map);
   return written ? std::string(path) : std::string("not written: ") + error->message;
 }
@@ -143,7 +145,8 @@ gboolean take_snapshot(gpointer user_data)
 gboolean give_up(gpointer user_data)
 {
   auto &player = *static_cast<Player *>(user_data);
-  std::fprintf(stderr, "demo: the clip has not ended after %d s; stopped\n", player.options.limit_s);
+  std::fprintf(stderr, "demo: the clip has not ended after %d s; stopped\n",
+               player.options.limit_s);
   player.status = EXIT_FAILURE;
   g_main_loop_quit(player.loop);
   return G_SOURCE_REMOVE;
@@ -220,7 +223,8 @@ bool build_pipeline(Player &player)
   g_autofree gchar *line = g_strdup_printf(
       "filesrc name=file ! decodebin ! videoconvertscale ! dmabufupload name=upload %s ! "
       "kmsdmabufsink name=display %s",
-      options.upload_properties ? options.upload_properties : "", options.sink_properties ? options.sink_properties : "");
+      options.upload_properties ? options.upload_properties : "",
+      options.sink_properties ? options.sink_properties : "");
   g_autoptr(GError) error = nullptr;
   player.pipeline = gst_parse_launch(line, &error);
   if (!player.pipeline || error) {
@@ -263,9 +267,12 @@ int main(int argc, char **argv)
   Options options;
   const GOptionEntry entries[] = {
       {"png", 'o', 0, G_OPTION_ARG_FILENAME, &options.png, "Where the picture goes", "FILE"},
-      {"sink", 0, 0, G_OPTION_ARG_STRING, &options.sink_properties, "Properties of kmsdmabufsink", "TEXT"},
-      {"upload", 0, 0, G_OPTION_ARG_STRING, &options.upload_properties, "Properties of dmabufupload", "TEXT"},
-      {"snapshot-ms", 0, 0, G_OPTION_ARG_INT, &options.snapshot_ms, "When to take the picture", "MS"},
+      {"sink", 0, 0, G_OPTION_ARG_STRING, &options.sink_properties, "Properties of kmsdmabufsink",
+       "TEXT"},
+      {"upload", 0, 0, G_OPTION_ARG_STRING, &options.upload_properties,
+       "Properties of dmabufupload", "TEXT"},
+      {"snapshot-ms", 0, 0, G_OPTION_ARG_INT, &options.snapshot_ms, "When to take the picture",
+       "MS"},
       {"limit", 0, 0, G_OPTION_ARG_INT, &options.limit_s, "Give up after so many seconds", "S"},
       {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.clip, "The clip", "CLIP"},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};

@@ -5,7 +5,8 @@
 
 #include <gst/drm/gstdrmvideoinfo.h>
 
-/* Table rows (initializers, trailing comma included) that name a GstVideoFormat of a newer GStreamer. */
+/* Table rows (initializers, trailing comma included) that name a GstVideoFormat of a newer
+ * GStreamer. */
 #if GST_CHECK_VERSION(1, 24, 0)
 #define GST_DRM_ROWS_SINCE_1_24(...) __VA_ARGS__
 #else

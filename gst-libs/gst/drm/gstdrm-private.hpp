@@ -12,13 +12,14 @@
 
 namespace gstdrm {
 
-// Sole owner of one reference of a GObject, GstMiniObject or other GLib-counted type. adopt() takes a
-// transfer-full pointer, share() a transfer-none one, so each call site says which it got.
+// Sole owner of one reference of a GObject, GstMiniObject or other GLib-counted type. adopt() takes
+// a transfer-full pointer, share() a transfer-none one, so each call site says which it got.
 template <typename T> struct GstTraits {
   static void ref(T *p)
   {
-    if constexpr (std::is_same_v<T, GstCaps> || std::is_same_v<T, GstBuffer> || std::is_same_v<T, GstSample> ||
-                  std::is_same_v<T, GstMemory> || std::is_same_v<T, GstQuery> || std::is_same_v<T, GstEvent> ||
+    if constexpr (std::is_same_v<T, GstCaps> || std::is_same_v<T, GstBuffer> ||
+                  std::is_same_v<T, GstSample> || std::is_same_v<T, GstMemory> ||
+                  std::is_same_v<T, GstQuery> || std::is_same_v<T, GstEvent> ||
                   std::is_same_v<T, GstMessage>)
       gst_mini_object_ref(GST_MINI_OBJECT_CAST(p));
     else
@@ -26,8 +27,9 @@ template <typename T> struct GstTraits {
   }
   static void unref(T *p)
   {
-    if constexpr (std::is_same_v<T, GstCaps> || std::is_same_v<T, GstBuffer> || std::is_same_v<T, GstSample> ||
-                  std::is_same_v<T, GstMemory> || std::is_same_v<T, GstQuery> || std::is_same_v<T, GstEvent> ||
+    if constexpr (std::is_same_v<T, GstCaps> || std::is_same_v<T, GstBuffer> ||
+                  std::is_same_v<T, GstSample> || std::is_same_v<T, GstMemory> ||
+                  std::is_same_v<T, GstQuery> || std::is_same_v<T, GstEvent> ||
                   std::is_same_v<T, GstMessage>)
       gst_mini_object_unref(GST_MINI_OBJECT_CAST(p));
     else

@@ -14,16 +14,19 @@ namespace gstdrm {
 
 namespace {
 
-// A tiled GstVideoFormat counts tiles in its strides (video-tile.h); 0 where rows are no whole tiles.
-gint tiled_stride(const GstVideoFormatInfo *finfo, guint plane, std::uint32_t stride_bytes, guint height)
+// A tiled GstVideoFormat counts tiles in its strides (video-tile.h); 0 where rows are no whole
+// tiles.
+gint tiled_stride(const GstVideoFormatInfo *finfo, guint plane, std::uint32_t stride_bytes,
+                  guint height)
 {
-  const auto tile_bytes = static_cast<std::uint32_t>(GST_VIDEO_FORMAT_INFO_TILE_STRIDE(finfo, plane));
+  const auto tile_bytes =
+      static_cast<std::uint32_t>(GST_VIDEO_FORMAT_INFO_TILE_STRIDE(finfo, plane));
   const guint tile_height = GST_VIDEO_FORMAT_INFO_TILE_HEIGHT(finfo, plane);
   if (tile_bytes == 0 || tile_height == 0 || stride_bytes % tile_bytes != 0)
     return 0;
   const guint rows = GST_VIDEO_SUB_SCALE(GST_VIDEO_FORMAT_INFO_H_SUB(finfo, plane), height);
-  return static_cast<gint>(
-      GST_VIDEO_TILE_MAKE_STRIDE(stride_bytes / tile_bytes, (rows + tile_height - 1) / tile_height));
+  return static_cast<gint>(GST_VIDEO_TILE_MAKE_STRIDE(stride_bytes / tile_bytes,
+                                                      (rows + tile_height - 1) / tile_height));
 }
 
 struct MetaLayout {
@@ -31,14 +34,15 @@ struct MetaLayout {
   std::array<gint, GST_VIDEO_MAX_PLANES> strides{};
 };
 
-// GStreamer's name of the layout and its strides in that format's terms. An implicit modifier goes by the
-// name of its fourcc, as its caps do.
+// GStreamer's name of the layout and its strides in that format's terms. An implicit modifier goes
+// by the name of its fourcc, as its caps do.
 MetaLayout meta_layout(const AllocatedFrame &frame)
 {
   MetaLayout opaque;
   for (std::size_t i = 0; i < frame.n_planes; ++i)
     opaque.strides[i] = static_cast<gint>(frame.planes[i].stride_bytes);
-  const std::uint64_t modifier = frame.format.modifier == kModImplicit ? kModLinear : frame.format.modifier;
+  const std::uint64_t modifier =
+      frame.format.modifier == kModImplicit ? kModLinear : frame.format.modifier;
   const GstVideoFormat named = gst_drm_format_to_video_format(frame.format.fourcc, modifier);
   if (named == GST_VIDEO_FORMAT_UNKNOWN)
     return opaque;
@@ -55,8 +59,9 @@ MetaLayout meta_layout(const AllocatedFrame &frame)
   return layout;
 }
 
-// Tells the meta what lies around the picture, where GstVideoAlignment can say it: it derives strides
-// from a padded width by GstVideoInfo's rules, and what comes out must be the strides that are there.
+// Tells the meta what lies around the picture, where GstVideoAlignment can say it: it derives
+// strides from a padded width by GstVideoInfo's rules, and what comes out must be the strides that
+// are there.
 void set_alignment(GstVideoMeta *meta, const AllocatedFrame &frame)
 {
   if (frame.format.modifier != kModLinear || meta->format == GST_DRM_VIDEO_FORMAT_DMA_DRM)
@@ -78,7 +83,8 @@ void set_alignment(GstVideoMeta *meta, const AllocatedFrame &frame)
   for (guint i = 0; i < meta->n_planes; ++i)
     if (GST_VIDEO_INFO_PLANE_STRIDE(&info, i) != meta->stride[i])
       return;
-  if (expected.padding_right == align.padding_right && expected.padding_bottom == align.padding_bottom)
+  if (expected.padding_right == align.padding_right &&
+      expected.padding_bottom == align.padding_bottom)
     gst_video_meta_set_alignment(meta, align);
 }
 
@@ -90,8 +96,9 @@ void log_frame(GstDmaBufAllocator *allocator, const AllocatedFrame &frame)
   for (std::size_t i = 0; i < frame.n_planes; ++i) {
     const FramePlane &plane = frame.planes[i];
     const FrameObject &object = frame.objects[plane.object];
-    GST_DEBUG_OBJECT(allocator, "plane %zu: fd %d of %" G_GUINT64_FORMAT " bytes, offset %"
-                     G_GUINT64_FORMAT ", stride %u",
+    GST_DEBUG_OBJECT(allocator,
+                     "plane %zu: fd %d of %" G_GUINT64_FORMAT " bytes, offset %" G_GUINT64_FORMAT
+                     ", stride %u",
                      i, object.fd.get(), object.size_bytes, plane.offset_bytes, plane.stride_bytes);
   }
 }
@@ -125,10 +132,9 @@ GstBuffer *buffer_from_frame(GstDmaBufAllocator *allocator, AllocatedFrame frame
   for (std::size_t object = 0; object < frame.objects.size(); ++object) {
     FrameObject &memory = frame.objects[object];
     // KEEP_MAPPED: a pooled buffer is mapped once, not once per frame.
-    gst_buffer_append_memory(buffer.get(),
-                             gst_dmabuf_allocator_alloc_with_flags(
-                                 GST_ALLOCATOR(allocator), memory.fd.release(), memory.size_bytes,
-                                 GST_FD_MEMORY_FLAG_KEEP_MAPPED));
+    gst_buffer_append_memory(buffer.get(), gst_dmabuf_allocator_alloc_with_flags(
+                                               GST_ALLOCATOR(allocator), memory.fd.release(),
+                                               memory.size_bytes, GST_FD_MEMORY_FLAG_KEEP_MAPPED));
     for (std::size_t i = 0; i < frame.n_planes; ++i) {
       if (frame.planes[i].object == object)
         offsets[i] = start + frame.planes[i].offset_bytes;

@@ -16,7 +16,8 @@ GstDebugCategory *allocator_debug_category();
 // One GstMemory of `allocator` per object and a GstVideoMeta; consumes the frame's descriptors.
 GstBuffer *buffer_from_frame(GstDmaBufAllocator *allocator, AllocatedFrame frame);
 
-// What a decoder asks for, as the engines understand it; Error for stride masks that are not 2^n - 1.
+// What a decoder asks for, as the engines understand it; Error for stride masks that are not 2^n
+// - 1.
 Result<void> apply_alignment(FrameRequest &request, const GstVideoAlignment *align);
 
 } // namespace gstdrm

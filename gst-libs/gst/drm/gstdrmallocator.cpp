@@ -4,15 +4,15 @@
  * @title: GstDrmAllocator
  * @short_description: where frames come from
  *
- * Makes video frames in DMA buffers. The consumers say which modifiers they take, all of them, and the
- * allocator chooses one. Frames have one #GstMemory per file descriptor and a #GstVideoMeta.
+ * Makes video frames in DMA buffers. The consumers say which modifiers they take, all of them, and
+ * the allocator chooses one. Frames have one #GstMemory per file descriptor and a #GstVideoMeta.
  *
- * Linear frames have strides that are multiples of 256 bytes, which every GPU known here can import,
- * planes one after the other in one memory, and a size of whole pages.
+ * Linear frames have strides that are multiples of 256 bytes, which every GPU known here can
+ * import, planes one after the other in one memory, and a size of whole pages.
  *
- * udmabuf, dma-heap and memfd allocate plain bytes too (gst_allocator_alloc()); the two others answer
- * that with %NULL. Memory stays mapped from its first map to its end, and every map is bracketed by
- * DMA_BUF_IOCTL_SYNC.
+ * udmabuf, dma-heap and memfd allocate plain bytes too (gst_allocator_alloc()); the two others
+ * answer that with %NULL. Memory stays mapped from its first map to its end, and every map is
+ * bracketed by DMA_BUF_IOCTL_SYNC.
  *
  * An allocator may be used from any thread.
  */
@@ -123,11 +123,13 @@ GstMemory *engine_alloc(GstAllocator *allocator, gsize size, GstAllocationParams
     return nullptr;
   }
   if (asked.align >= 4096) { // a map starts at a page, and no sooner
-    GST_WARNING_OBJECT(allocator, "cannot align to more than a page: mask %" G_GSIZE_FORMAT, asked.align);
+    GST_WARNING_OBJECT(allocator, "cannot align to more than a page: mask %" G_GSIZE_FORMAT,
+                       asked.align);
     return nullptr;
   }
   if (!add_up(size, asked, offset, total)) {
-    GST_WARNING_OBJECT(allocator, "%" G_GSIZE_FORMAT " bytes and what is around them are too many", size);
+    GST_WARNING_OBJECT(allocator, "%" G_GSIZE_FORMAT " bytes and what is around them are too many",
+                       size);
     return nullptr;
   }
   auto object = state.engine->allocate_bytes(std::max<gsize>(total, 1));
@@ -142,9 +144,9 @@ GstMemory *engine_alloc(GstAllocator *allocator, gsize size, GstAllocationParams
   return memory;
 }
 
-// Maps for reading and writing, whatever is asked. GstFdAllocator keeps one map per memory and would
-// change its protection with each change of direction, mprotect(2) and then a fault for every page:
-// a buffer that is written and read in turn would pay that twice a frame.
+// Maps for reading and writing, whatever is asked. GstFdAllocator keeps one map per memory and
+// would change its protection with each change of direction, mprotect(2) and then a fault for every
+// page: a buffer that is written and read in turn would pay that twice a frame.
 gpointer map_both_ways(GstMemory *memory, gsize maxsize, GstMapFlags flags)
 {
   const GstMemoryMapFunction map = state_of(memory->allocator).map_descriptor;
@@ -161,9 +163,12 @@ void kind_class_init(gpointer klass, gpointer)
 // One final type per kind, so that a debug log and gst-inspect tell them apart.
 GType type_of_kind(AllocatorKind kind)
 {
-  static constexpr std::array<const char *, 6> kNames{
-      nullptr,           "GstDrmAllocatorUdmabuf", "GstDrmAllocatorDmaHeap",
-      "GstDrmAllocatorDumb", "GstDrmAllocatorGbm", "GstDrmAllocatorMemfd"};
+  static constexpr std::array<const char *, 6> kNames{nullptr,
+                                                      "GstDrmAllocatorUdmabuf",
+                                                      "GstDrmAllocatorDmaHeap",
+                                                      "GstDrmAllocatorDumb",
+                                                      "GstDrmAllocatorGbm",
+                                                      "GstDrmAllocatorMemfd"};
   static std::array<gsize, kNames.size()> types{};
   gsize &type = types[static_cast<std::size_t>(kind)];
   if (g_once_init_enter(&type)) {
@@ -182,8 +187,9 @@ void warn_of_memfd(GstDrmAllocator *allocator)
 {
   static std::atomic_flag said = ATOMIC_FLAG_INIT;
   if (!said.test_and_set())
-    GST_WARNING_OBJECT(allocator, "frames come from memfd: the kernel exports no dma-bufs here (no udmabuf, "
-                                  "no dma-heap), so no device can import them");
+    GST_WARNING_OBJECT(allocator,
+                       "frames come from memfd: the kernel exports no dma-bufs here (no udmabuf, "
+                       "no dma-heap), so no device can import them");
 }
 
 GstDrmAllocator *wrap(gstdrm::Result<gstdrm::OpenedAllocator> opened, GError **error)
@@ -193,7 +199,8 @@ GstDrmAllocator *wrap(gstdrm::Result<gstdrm::OpenedAllocator> opened, GError **e
     gstdrm::propagate(error, opened.error());
     return nullptr;
   }
-  auto *allocator = static_cast<GstDrmAllocator *>(g_object_new(type_of_kind(opened->kind), nullptr));
+  auto *allocator =
+      static_cast<GstDrmAllocator *>(g_object_new(type_of_kind(opened->kind), nullptr));
   gst_object_ref_sink(allocator);
   State &state = state_of(allocator);
   state.kind = static_cast<GstDrmAllocatorKind>(opened->kind);
@@ -261,27 +268,29 @@ static void gst_drm_allocator_init(GstDrmAllocator *self)
 /**
  * gst_drm_allocator_new: (constructor)
  * @kind: what to allocate from
- * @device: (nullable): for dma-heap the name of a heap ("system", "linux,cma"), for dumb and gbm the path of a DRM
- *   node ("/dev/dri/card0"); %NULL: the first that works
+ * @device: (nullable): for dma-heap the name of a heap ("system", "linux,cma"), for dumb and gbm
+ * the path of a DRM node ("/dev/dri/card0"); %NULL: the first that works
  * @error: location for a #GError, or %NULL
  *
- * With %GST_DRM_ALLOCATOR_KIND_AUTO the first kind that works is taken: udmabuf, dma-heap, dumb, gbm, memfd; or,
- * with a @device, the first of those kinds that such a device can be. A kind works when it has made a small
- * buffer.
+ * With %GST_DRM_ALLOCATOR_KIND_AUTO the first kind that works is taken: udmabuf, dma-heap, dumb,
+ * gbm, memfd; or, with a @device, the first of those kinds that such a device can be. A kind works
+ * when it has made a small buffer.
  *
  * A DRM node is opened without becoming its master.
  *
- * Returns: (transfer full) (nullable): a new allocator; %NULL with %GST_DRM_ERROR_DEVICE where the device
- *   cannot be used, %GST_DRM_ERROR_ALLOCATION where it makes no buffer, %GST_DRM_ERROR_UNSUPPORTED where
- *   the library was built without the kind
+ * Returns: (transfer full) (nullable): a new allocator; %NULL with %GST_DRM_ERROR_DEVICE where the
+ * device cannot be used, %GST_DRM_ERROR_ALLOCATION where it makes no buffer,
+ * %GST_DRM_ERROR_UNSUPPORTED where the library was built without the kind
  *
  * Since: 0.1
  */
-GstDrmAllocator *gst_drm_allocator_new(GstDrmAllocatorKind kind, const gchar *device, GError **error)
+GstDrmAllocator *gst_drm_allocator_new(GstDrmAllocatorKind kind, const gchar *device,
+                                       GError **error)
 {
   g_return_val_if_fail(error == nullptr || *error == nullptr, nullptr);
 
-  return wrap(gstdrm::open_allocator(static_cast<AllocatorKind>(kind), device ? device : ""), error);
+  return wrap(gstdrm::open_allocator(static_cast<AllocatorKind>(kind), device ? device : ""),
+              error);
 }
 
 /**
@@ -290,15 +299,16 @@ GstDrmAllocator *gst_drm_allocator_new(GstDrmAllocatorKind kind, const gchar *de
  * @drm_fd: an open DRM device; it stays the caller's and may be closed at any time
  * @error: location for a #GError, or %NULL
  *
- * Dumb buffers are made on a duplicate of @drm_fd, that is on the same open file: what it may do by a
- * lease, the allocator may. No GEM handle stays open there, so that a handle which the caller gets by
- * importing a buffer is the caller's alone.
+ * Dumb buffers are made on a duplicate of @drm_fd, that is on the same open file: what it may do by
+ * a lease, the allocator may. No GEM handle stays open there, so that a handle which the caller
+ * gets by importing a buffer is the caller's alone.
  *
- * For GBM the device is opened anew, its render node if it has one, because drivers keep GEM handles of
- * their own on the file that they are given; only where that is not possible a duplicate serves.
+ * For GBM the device is opened anew, its render node if it has one, because drivers keep GEM
+ * handles of their own on the file that they are given; only where that is not possible a duplicate
+ * serves.
  *
- * Returns: (transfer full) (nullable): a new allocator; %NULL with the errors of gst_drm_allocator_new(), and
- *   %GST_DRM_ERROR_UNSUPPORTED for another @kind
+ * Returns: (transfer full) (nullable): a new allocator; %NULL with the errors of
+ * gst_drm_allocator_new(), and %GST_DRM_ERROR_UNSUPPORTED for another @kind
  *
  * Since: 0.1
  */
@@ -313,7 +323,8 @@ GstDrmAllocator *gst_drm_allocator_new_for_fd(GstDrmAllocatorKind kind, gint drm
  * gst_drm_allocator_get_kind:
  * @allocator: a #GstDrmAllocator
  *
- * Returns: what it allocates from; %GST_DRM_ALLOCATOR_KIND_AUTO for an allocator from outside this library
+ * Returns: what it allocates from; %GST_DRM_ALLOCATOR_KIND_AUTO for an allocator from outside this
+ * library
  *
  * Since: 0.1
  */
@@ -328,8 +339,8 @@ GstDrmAllocatorKind gst_drm_allocator_get_kind(GstDrmAllocator *allocator)
  * gst_drm_allocator_get_device:
  * @allocator: a #GstDrmAllocator
  *
- * Returns: (transfer none) (nullable): the device it allocates from: "/dev/udmabuf", the name of a heap, the path of
- *   a DRM node; %NULL for memfd, which has none
+ * Returns: (transfer none) (nullable): the device it allocates from: "/dev/udmabuf", the name of a
+ * heap, the path of a DRM node; %NULL for memfd, which has none
  *
  * Since: 0.1
  */
@@ -345,11 +356,13 @@ const gchar *gst_drm_allocator_get_device(GstDrmAllocator *allocator)
  * gst_drm_allocator_get_formats:
  * @allocator: a #GstDrmAllocator
  *
- * What the allocator can make, as far as it can be found out. libgbm has no call that lists modifiers, so for gbm
- * the set holds those of the well-known ones that the driver knows; gst_drm_allocator_alloc_frame() takes others
- * too. %GST_DRM_MODIFIER_IMPLICIT is a member for a fourcc that the driver knows no explicit modifier of.
+ * What the allocator can make, as far as it can be found out. libgbm has no call that lists
+ * modifiers, so for gbm the set holds those of the well-known ones that the driver knows;
+ * gst_drm_allocator_alloc_frame() takes others too. %GST_DRM_MODIFIER_IMPLICIT is a member for a
+ * fourcc that the driver knows no explicit modifier of.
  *
- * Returns: (transfer full) (nullable): a set; %NULL: %GST_DRM_MODIFIER_LINEAR of any fourcc with a known layout
+ * Returns: (transfer full) (nullable): a set; %NULL: %GST_DRM_MODIFIER_LINEAR of any fourcc with a
+ * known layout
  *
  * Since: 0.1
  */
@@ -373,13 +386,14 @@ GstDrmFormatSet *gst_drm_allocator_get_formats(GstDrmAllocator *allocator)
  * @modifier: (out) (optional): the modifier that was chosen
  * @error: location for a #GError, or %NULL
  *
- * Allocates one frame. Its #GstVideoMeta has the size @width x @height, offsets of the first visible pixel
- * counted from the start of the buffer, and where the format is linear and GStreamer knows it, the
- * #GstVideoAlignment as it came out: at least what was asked, strides a multiple of 256 bytes.
+ * Allocates one frame. Its #GstVideoMeta has the size @width x @height, offsets of the first
+ * visible pixel counted from the start of the buffer, and where the format is linear and GStreamer
+ * knows it, the #GstVideoAlignment as it came out: at least what was asked, strides a multiple of
+ * 256 bytes.
  *
- * %GST_DRM_MODIFIER_IMPLICIT among @modifiers allows the driver's private layout; it is taken only when no
- * explicit one can be had. Where the driver can tell the modifier it chose then, @modifier is that one, though
- * it was not offered: the caller decides whether the consumers take it.
+ * %GST_DRM_MODIFIER_IMPLICIT among @modifiers allows the driver's private layout; it is taken only
+ * when no explicit one can be had. Where the driver can tell the modifier it chose then, @modifier
+ * is that one, though it was not offered: the caller decides whether the consumers take it.
  *
  * Returns: (transfer full) (nullable): a new buffer; %NULL with %GST_DRM_ERROR_ALLOCATION or
  *   %GST_DRM_ERROR_LAYOUT
@@ -388,12 +402,13 @@ GstDrmFormatSet *gst_drm_allocator_get_formats(GstDrmAllocator *allocator)
  */
 GstBuffer *gst_drm_allocator_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width,
                                          guint height, const guint64 *modifiers, guint n_modifiers,
-                                         const GstVideoAlignment *align, guint64 *modifier, GError **error)
+                                         const GstVideoAlignment *align, guint64 *modifier,
+                                         GError **error)
 {
   g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), nullptr);
   g_return_val_if_fail(modifiers != nullptr || n_modifiers == 0, nullptr);
   g_return_val_if_fail(error == nullptr || *error == nullptr, nullptr);
 
-  return GST_DRM_ALLOCATOR_GET_CLASS(allocator)->alloc_frame(allocator, fourcc, width, height, modifiers,
-                                                             n_modifiers, align, modifier, error);
+  return GST_DRM_ALLOCATOR_GET_CLASS(allocator)->alloc_frame(
+      allocator, fourcc, width, height, modifiers, n_modifiers, align, modifier, error);
 }

@@ -30,19 +30,19 @@ typedef enum {
   GST_DRM_ALLOCATOR_KIND_MEMFD,
 } GstDrmAllocatorKind;
 
-#define GST_TYPE_DRM_ALLOCATOR_KIND (gst_drm_allocator_kind_get_type ())
+#define GST_TYPE_DRM_ALLOCATOR_KIND (gst_drm_allocator_kind_get_type())
 
 GST_DRM_API
-GType gst_drm_allocator_kind_get_type (void);
+GType gst_drm_allocator_kind_get_type(void);
 
-#define GST_TYPE_DRM_ALLOCATOR (gst_drm_allocator_get_type ())
-#define GST_DRM_ALLOCATOR(obj) \
-  (G_TYPE_CHECK_INSTANCE_CAST ((obj), GST_TYPE_DRM_ALLOCATOR, GstDrmAllocator))
-#define GST_IS_DRM_ALLOCATOR(obj) (G_TYPE_CHECK_INSTANCE_TYPE ((obj), GST_TYPE_DRM_ALLOCATOR))
-#define GST_DRM_ALLOCATOR_CLASS(klass) \
-  (G_TYPE_CHECK_CLASS_CAST ((klass), GST_TYPE_DRM_ALLOCATOR, GstDrmAllocatorClass))
-#define GST_DRM_ALLOCATOR_GET_CLASS(obj) \
-  (G_TYPE_INSTANCE_GET_CLASS ((obj), GST_TYPE_DRM_ALLOCATOR, GstDrmAllocatorClass))
+#define GST_TYPE_DRM_ALLOCATOR (gst_drm_allocator_get_type())
+#define GST_DRM_ALLOCATOR(obj)                                                                     \
+  (G_TYPE_CHECK_INSTANCE_CAST((obj), GST_TYPE_DRM_ALLOCATOR, GstDrmAllocator))
+#define GST_IS_DRM_ALLOCATOR(obj) (G_TYPE_CHECK_INSTANCE_TYPE((obj), GST_TYPE_DRM_ALLOCATOR))
+#define GST_DRM_ALLOCATOR_CLASS(klass)                                                             \
+  (G_TYPE_CHECK_CLASS_CAST((klass), GST_TYPE_DRM_ALLOCATOR, GstDrmAllocatorClass))
+#define GST_DRM_ALLOCATOR_GET_CLASS(obj)                                                           \
+  (G_TYPE_INSTANCE_GET_CLASS((obj), GST_TYPE_DRM_ALLOCATOR, GstDrmAllocatorClass))
 
 typedef struct _GstDrmAllocator GstDrmAllocator;
 typedef struct _GstDrmAllocatorClass GstDrmAllocatorClass;
@@ -54,8 +54,7 @@ typedef struct _GstDrmAllocatorClass GstDrmAllocatorClass;
  *
  * Since: 0.1
  */
-struct _GstDrmAllocator
-{
+struct _GstDrmAllocator {
   GstDmaBufAllocator parent;
 
   /*< private >*/
@@ -70,43 +69,44 @@ struct _GstDrmAllocator
  *
  * Since: 0.1
  */
-struct _GstDrmAllocatorClass
-{
+struct _GstDrmAllocatorClass {
   GstDmaBufAllocatorClass parent_class;
 
-  GstDrmFormatSet *(*get_formats) (GstDrmAllocator *allocator);
-  GstBuffer *(*alloc_frame) (GstDrmAllocator *allocator, guint32 fourcc, guint width, guint height,
-                             const guint64 *modifiers, guint n_modifiers,
-                             const GstVideoAlignment *align, guint64 *modifier, GError **error);
+  GstDrmFormatSet *(*get_formats)(GstDrmAllocator *allocator);
+  GstBuffer *(*alloc_frame)(GstDrmAllocator *allocator, guint32 fourcc, guint width, guint height,
+                            const guint64 *modifiers, guint n_modifiers,
+                            const GstVideoAlignment *align, guint64 *modifier, GError **error);
 
   /*< private >*/
   gpointer _gst_reserved[GST_PADDING];
 };
 
 GST_DRM_API
-GType gst_drm_allocator_get_type (void);
+GType gst_drm_allocator_get_type(void);
 
 GST_DRM_API
-GstDrmAllocator *gst_drm_allocator_new (GstDrmAllocatorKind kind, const gchar *device, GError **error);
+GstDrmAllocator *gst_drm_allocator_new(GstDrmAllocatorKind kind, const gchar *device,
+                                       GError **error);
 
 GST_DRM_API
-GstDrmAllocator *gst_drm_allocator_new_for_fd (GstDrmAllocatorKind kind, gint drm_fd, GError **error);
+GstDrmAllocator *gst_drm_allocator_new_for_fd(GstDrmAllocatorKind kind, gint drm_fd,
+                                              GError **error);
 
 GST_DRM_API
-GstDrmAllocatorKind gst_drm_allocator_get_kind (GstDrmAllocator *allocator);
+GstDrmAllocatorKind gst_drm_allocator_get_kind(GstDrmAllocator *allocator);
 
 GST_DRM_API
-const gchar *gst_drm_allocator_get_device (GstDrmAllocator *allocator);
+const gchar *gst_drm_allocator_get_device(GstDrmAllocator *allocator);
 
 GST_DRM_API
-GstDrmFormatSet *gst_drm_allocator_get_formats (GstDrmAllocator *allocator);
+GstDrmFormatSet *gst_drm_allocator_get_formats(GstDrmAllocator *allocator);
 
 GST_DRM_API
-GstBuffer *gst_drm_allocator_alloc_frame (GstDrmAllocator *allocator, guint32 fourcc, guint width,
-                                          guint height, const guint64 *modifiers, guint n_modifiers,
-                                          const GstVideoAlignment *align, guint64 *modifier,
-                                          GError **error);
+GstBuffer *gst_drm_allocator_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width,
+                                         guint height, const guint64 *modifiers, guint n_modifiers,
+                                         const GstVideoAlignment *align, guint64 *modifier,
+                                         GError **error);
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstDrmAllocator, gst_object_unref)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstDrmAllocator, gst_object_unref)
 
 G_END_DECLS

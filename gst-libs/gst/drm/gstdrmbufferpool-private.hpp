@@ -65,7 +65,8 @@ private:
 };
 
 // GstBufferPoolClass's functions of the same names.
-GstFlowReturn pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params);
+GstFlowReturn pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer,
+                                  GstBufferPoolAcquireParams *params);
 void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer);
 void pool_release_buffer(GstBufferPool *pool, GstBuffer *buffer);
 gboolean pool_start(GstBufferPool *pool);

@@ -10,8 +10,8 @@ namespace gstdrm {
 
 namespace {
 
-// A fence is waited for in steps, so that the others and a flush are seen, and not for ever: one that
-// has not signalled by then belongs to a device that hangs.
+// A fence is waited for in steps, so that the others and a flush are seen, and not for ever: one
+// that has not signalled by then belongs to a device that hangs.
 constexpr GstClockTime kWaitStep = 5 * GST_MSECOND;
 constexpr GstClockTime kWaitLimit = 1 * GST_SECOND;
 // Buffers looked at before one is waited for; with them the pool grows no further.
@@ -89,8 +89,10 @@ GstFlowReturn wait_for_one(GstBufferPool *pool, Pending &pending, GstBuffer **bu
     if (GST_BUFFER_POOL_IS_FLUSHING(pool))
       return GST_FLOW_FLUSHING;
     if (g_get_monotonic_time() > limit) {
-      GST_WARNING_OBJECT(pool, "no release fence signalled within %" GST_TIME_FORMAT
-                         ": a reader hangs; its buffers are given up", GST_TIME_ARGS(kWaitLimit));
+      GST_WARNING_OBJECT(pool,
+                         "no release fence signalled within %" GST_TIME_FORMAT
+                         ": a reader hangs; its buffers are given up",
+                         GST_TIME_ARGS(kWaitLimit));
       pending.discard();
       return GST_FLOW_EOS;
     }
@@ -104,7 +106,8 @@ GstFlowReturn acquire_ready(GstBufferPool *pool, GstBuffer **buffer,
                             const GstBufferPoolAcquireParams &params, bool may_wait)
 {
   GstBufferPoolAcquireParams no_wait = params;
-  no_wait.flags = static_cast<GstBufferPoolAcquireFlags>(no_wait.flags | GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT);
+  no_wait.flags =
+      static_cast<GstBufferPoolAcquireFlags>(no_wait.flags | GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT);
   Pending pending(pool);
   GstFlowReturn flow = GST_FLOW_OK;
   while (!pending.full()) {
@@ -125,7 +128,8 @@ GstFlowReturn acquire_ready(GstBufferPool *pool, GstBuffer **buffer,
   return wait_for_one(pool, pending, buffer);
 }
 
-// Undoes a consumer's cuts (gst_buffer_resize()) memory by memory; GstBufferPool thinks of one only.
+// Undoes a consumer's cuts (gst_buffer_resize()) memory by memory; GstBufferPool thinks of one
+// only.
 void restore_sizes(GstBuffer *buffer)
 {
   const guint n = gst_buffer_n_memory(buffer);
@@ -138,8 +142,8 @@ void restore_sizes(GstBuffer *buffer)
 
 enum class Parked { Ready, All };
 
-// Gives parked buffers back to the queue, those whose memory is theirs alone again or all: GstBufferPool
-// frees one whose memory is not. True: something changed.
+// Gives parked buffers back to the queue, those whose memory is theirs alone again or all:
+// GstBufferPool frees one whose memory is not. True: something changed.
 bool return_parked(GstBufferPool *pool, Parked which)
 {
   bool any = false;
@@ -172,7 +176,8 @@ private:
 };
 
 // All are out: sleeps until one comes back. It may come with a fence.
-GstFlowReturn sleep_for_one(GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams params)
+GstFlowReturn sleep_for_one(GstBufferPool *pool, GstBuffer **buffer,
+                            GstBufferPoolAcquireParams params)
 {
   GstBuffer *returned = nullptr;
   {
@@ -189,9 +194,9 @@ GstFlowReturn sleep_for_one(GstBufferPool *pool, GstBuffer **buffer, GstBufferPo
 
 } // namespace
 
-// The last copy of a buffer gives the buffer back before it lets its memory go (gst_buffer_copy() keeps
-// the original by a GstParentBufferMeta, and metas are freed first). GstBufferPool would free the buffer
-// then, and with it the dma-buf that every device has imported.
+// The last copy of a buffer gives the buffer back before it lets its memory go (gst_buffer_copy()
+// keeps the original by a GstParentBufferMeta, and metas are freed first). GstBufferPool would free
+// the buffer then, and with it the dma-buf that every device has imported.
 bool PoolState::park(GstBuffer *adopted)
 {
   const std::lock_guard lock(buffers_lock_);
@@ -201,7 +206,8 @@ bool PoolState::park(GstBuffer *adopted)
   return true;
 }
 
-GstFlowReturn pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
+GstFlowReturn pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer,
+                                  GstBufferPoolAcquireParams *params)
 {
   static const GstBufferPoolAcquireParams kDefaults = {};
   const GstBufferPoolAcquireParams asked = params ? *params : kDefaults;
@@ -218,7 +224,8 @@ GstFlowReturn pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer, GstBu
   return flow;
 }
 
-// What producers and consumers left on the buffer goes; the release fence stays until it is acquired.
+// What producers and consumers left on the buffer goes; the release fence stays until it is
+// acquired.
 void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer)
 {
   restore_sizes(buffer);

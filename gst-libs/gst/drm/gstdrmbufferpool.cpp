@@ -4,18 +4,19 @@
  * @title: GstDrmBufferPool
  * @short_description: recycled frames of a #GstDrmAllocator
  *
- * Configured with DMA_DRM caps it makes frames of that very pair; with plain `video/x-raw` caps linear
- * frames, for elements that know nothing of DMA_DRM, such as a decoder that is handed this pool and
- * writes into DMA buffers without knowing.
+ * Configured with DMA_DRM caps it makes frames of that very pair; with plain `video/x-raw` caps
+ * linear frames, for elements that know nothing of DMA_DRM, such as a decoder that is handed this
+ * pool and writes into DMA buffers without knowing.
  *
- * Setting the configuration allocates the first frame, to learn what the allocator makes of it: the size and,
- * with %GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT, the alignment in the configuration are what came out. With
- * plain caps and without %GST_BUFFER_POOL_OPTION_VIDEO_META frames have GStreamer's default layout, because
- * such a user does not look at the meta.
+ * Setting the configuration allocates the first frame, to learn what the allocator makes of it: the
+ * size and, with %GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT, the alignment in the configuration are
+ * what came out. With plain caps and without %GST_BUFFER_POOL_OPTION_VIDEO_META frames have
+ * GStreamer's default layout, because such a user does not look at the meta.
  *
- * Every buffer carries a #GstVideoMeta and a #GstDrmSyncMeta. A buffer whose release fence has not signalled is
- * not handed out: another one is, or one is waited for. Acquire fences are dropped when a buffer comes back.
- * Fences are waited for a second at most: then the buffers are given up and new ones made.
+ * Every buffer carries a #GstVideoMeta and a #GstDrmSyncMeta. A buffer whose release fence has not
+ * signalled is not handed out: another one is, or one is waited for. Acquire fences are dropped
+ * when a buffer comes back. Fences are waited for a second at most: then the buffers are given up
+ * and new ones made.
  */
 #include "gstdrmbufferpool.h"
 
@@ -67,7 +68,8 @@ GstBuffer *alloc_default_layout(const FrameSpec &spec, GError **error)
     memory = gst_allocator_alloc(GST_ALLOCATOR(spec.allocator.get()), info.size, nullptr);
   if (!memory) {
     g_set_error(error, GST_DRM_ERROR, GST_DRM_ERROR_ALLOCATION,
-                "%s cannot make GStreamer's default layout of %s %dx%d; the user of the pool has to support "
+                "%s cannot make GStreamer's default layout of %s %dx%d; the user of the pool has "
+                "to support "
                 "GstVideoMeta, or use udmabuf or dma-heap",
                 GST_OBJECT_NAME(spec.allocator.get()), GST_VIDEO_INFO_NAME(&info),
                 GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info));
@@ -87,9 +89,9 @@ GstBuffer *alloc_frame(const FrameSpec &spec, GError **error)
   const GstDrmVideoInfo &info = spec.info;
   const auto width = static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo));
   const auto height = static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo));
-  GstBuffer *buffer = gst_drm_allocator_alloc_frame(spec.allocator.get(), info.drm_fourcc, width, height,
-                                                    &info.drm_modifier, 1,
-                                                    spec.use_align ? &spec.align : nullptr, nullptr, error);
+  GstBuffer *buffer = gst_drm_allocator_alloc_frame(
+      spec.allocator.get(), info.drm_fourcc, width, height, &info.drm_modifier, 1,
+      spec.use_align ? &spec.align : nullptr, nullptr, error);
   if (buffer && spec.default_layout &&
       !has_default_layout(gst_buffer_get_video_meta(buffer), info.vinfo)) {
     gst_buffer_unref(buffer);
@@ -102,7 +104,8 @@ GstBuffer *alloc_frame(const FrameSpec &spec, GError **error)
 
 bool is_plain(const GstCaps *caps)
 {
-  return !gst_caps_features_contains(gst_caps_get_features(caps, 0), GST_CAPS_FEATURE_MEMORY_DMABUF);
+  return !gst_caps_features_contains(gst_caps_get_features(caps, 0),
+                                     GST_CAPS_FEATURE_MEMORY_DMABUF);
 }
 
 // What the configuration asks for; false with a message in the log.
@@ -126,9 +129,9 @@ bool read_config(GstBufferPool *pool, GstStructure *config, GstCaps *caps, Frame
   const bool meta = gst_buffer_pool_config_has_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   spec.default_layout = !meta && is_plain(caps);
   gst_video_alignment_reset(&spec.align);
-  spec.use_align = meta &&
-                   gst_buffer_pool_config_has_option(config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT) &&
-                   gst_buffer_pool_config_get_video_alignment(config, &spec.align);
+  spec.use_align =
+      meta && gst_buffer_pool_config_has_option(config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT) &&
+      gst_buffer_pool_config_get_video_alignment(config, &spec.align);
   return true;
 }
 
@@ -136,8 +139,8 @@ bool read_config(GstBufferPool *pool, GstStructure *config, GstCaps *caps, Frame
 
 static const gchar **gst_drm_buffer_pool_get_options(GstBufferPool *)
 {
-  static const gchar *options[] = {GST_BUFFER_POOL_OPTION_VIDEO_META, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT,
-                                   nullptr};
+  static const gchar *options[] = {GST_BUFFER_POOL_OPTION_VIDEO_META,
+                                   GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT, nullptr};
   return options;
 }
 
@@ -173,7 +176,8 @@ static gboolean gst_drm_buffer_pool_set_config(GstBufferPool *pool, GstStructure
   if (!gstdrm::base_pool_class()->set_config(pool, config))
     return FALSE;
   if (size > state.size) {
-    GST_WARNING_OBJECT(pool, "buffers of %u bytes were asked for, they have %" G_GSIZE_FORMAT, size, state.size);
+    GST_WARNING_OBJECT(pool, "buffers of %u bytes were asked for, they have %" G_GSIZE_FORMAT, size,
+                       state.size);
     return FALSE;
   }
   return TRUE;
@@ -244,7 +248,8 @@ GstBufferPool *gst_drm_buffer_pool_new(GstDrmAllocator *allocator)
  * gst_drm_buffer_pool_get_waits:
  * @pool: a #GstDrmBufferPool
  *
- * Returns: how often a buffer was asked for while every one that there was still had a release fence pending
+ * Returns: how often a buffer was asked for while every one that there was still had a release
+ * fence pending
  *
  * Since: 0.1
  */

@@ -7,14 +7,14 @@
 
 G_BEGIN_DECLS
 
-#define GST_TYPE_DRM_BUFFER_POOL (gst_drm_buffer_pool_get_type ())
+#define GST_TYPE_DRM_BUFFER_POOL (gst_drm_buffer_pool_get_type())
 GST_DRM_API
-G_DECLARE_FINAL_TYPE (GstDrmBufferPool, gst_drm_buffer_pool, GST, DRM_BUFFER_POOL, GstBufferPool)
+G_DECLARE_FINAL_TYPE(GstDrmBufferPool, gst_drm_buffer_pool, GST, DRM_BUFFER_POOL, GstBufferPool)
 
 GST_DRM_API
-GstBufferPool *gst_drm_buffer_pool_new (GstDrmAllocator *allocator);
+GstBufferPool *gst_drm_buffer_pool_new(GstDrmAllocator *allocator);
 
 GST_DRM_API
-guint64 gst_drm_buffer_pool_get_waits (GstDrmBufferPool *pool);
+guint64 gst_drm_buffer_pool_get_waits(GstDrmBufferPool *pool);
 
 G_END_DECLS

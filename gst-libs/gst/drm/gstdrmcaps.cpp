@@ -63,7 +63,8 @@ std::vector<Part> take_apart(const GstCaps *caps)
   return parts;
 }
 
-std::optional<FormatSet> intersect_formats(const std::optional<FormatSet> &a, const std::optional<FormatSet> &b)
+std::optional<FormatSet> intersect_formats(const std::optional<FormatSet> &a,
+                                           const std::optional<FormatSet> &b)
 {
   if (a && b)
     return FormatSet::intersect(*a, *b);
@@ -82,7 +83,8 @@ std::optional<Part> intersect_parts(const Part &a, const Part &b)
     return std::nullopt;
   // ANY features equal all others, and the others say more
   const Part &precise = gst_caps_features_is_any(a.features.get()) ? b : a;
-  return Part{std::move(rest), FeaturesPtr(gst_caps_features_copy(precise.features.get())), std::move(formats)};
+  return Part{std::move(rest), FeaturesPtr(gst_caps_features_copy(precise.features.get())),
+              std::move(formats)};
 }
 
 // True where `b` says all that `a` says, so that `a` adds nothing.

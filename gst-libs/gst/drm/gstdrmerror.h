@@ -5,8 +5,8 @@
 
 G_BEGIN_DECLS
 
-#define GST_DRM_ERROR (gst_drm_error_quark ())
-#define GST_TYPE_DRM_ERROR (gst_drm_error_get_type ())
+#define GST_DRM_ERROR (gst_drm_error_quark())
+#define GST_TYPE_DRM_ERROR (gst_drm_error_get_type())
 
 /**
  * GST_DRM_ERROR:
@@ -45,9 +45,9 @@ typedef enum {
 } GstDrmError;
 
 GST_DRM_API
-GQuark gst_drm_error_quark (void);
+GQuark gst_drm_error_quark(void);
 
 GST_DRM_API
-GType gst_drm_error_get_type (void);
+GType gst_drm_error_get_type(void);
 
 G_END_DECLS

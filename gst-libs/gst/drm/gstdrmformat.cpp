@@ -5,7 +5,8 @@
  * @short_description: fourcc and modifier, as text and as GstVideoFormat
  *
  * A pair of a DRM fourcc and a DRM format modifier says how a picture lies in memory. As text it is
- * `FOURCC` for linear, else `FOURCC:0x` and 16 hexadecimal digits. Any thread may call these functions.
+ * `FOURCC` for linear, else `FOURCC:0x` and 16 hexadecimal digits. Any thread may call these
+ * functions.
  */
 #include "gstdrmformat.h"
 
@@ -101,15 +102,12 @@ constexpr NamedFormat kNamed[] = {
         {GST_VIDEO_FORMAT_NV12_10LE40_4L4, DRM_FORMAT_NV15, DRM_FORMAT_MOD_VIVANTE_TILED},
         {GST_VIDEO_FORMAT_MT2110T, DRM_FORMAT_NV15, gstdrm::kModMtk16L32SLsbTiled},
         {GST_VIDEO_FORMAT_MT2110R, DRM_FORMAT_NV15, gstdrm::kModMtk16L32SLsbRaster}, )
-    GST_DRM_ROWS_SINCE_1_26(
-        {GST_VIDEO_FORMAT_Y216_LE, DRM_FORMAT_Y216},
-        {GST_VIDEO_FORMAT_Y416_LE, DRM_FORMAT_Y416},
-        {GST_VIDEO_FORMAT_GRAY10_LE16, DRM_FORMAT_R10}, )
-    GST_DRM_ROWS_SINCE_1_28(
-        {GST_VIDEO_FORMAT_NV16_10LE40, gstdrm::kFourccNv20},
-        {GST_VIDEO_FORMAT_BGR10x2_LE, DRM_FORMAT_XRGB2101010},
-        {GST_VIDEO_FORMAT_RGB10x2_LE, DRM_FORMAT_XBGR2101010}, )
-};
+        GST_DRM_ROWS_SINCE_1_26({GST_VIDEO_FORMAT_Y216_LE, DRM_FORMAT_Y216},
+                                {GST_VIDEO_FORMAT_Y416_LE, DRM_FORMAT_Y416},
+                                {GST_VIDEO_FORMAT_GRAY10_LE16, DRM_FORMAT_R10}, )
+            GST_DRM_ROWS_SINCE_1_28({GST_VIDEO_FORMAT_NV16_10LE40, gstdrm::kFourccNv20},
+                                    {GST_VIDEO_FORMAT_BGR10x2_LE, DRM_FORMAT_XRGB2101010},
+                                    {GST_VIDEO_FORMAT_RGB10x2_LE, DRM_FORMAT_XBGR2101010}, )};
 
 } // namespace
 
@@ -151,7 +149,8 @@ gboolean gst_drm_format_parse(const gchar *str, guint32 *fourcc, guint64 *modifi
  * @fourcc: a DRM fourcc
  * @modifier: a DRM format modifier
  *
- * Writes the canonical drm-format string: no modifier for linear, else 16 lower-case hexadecimal digits.
+ * Writes the canonical drm-format string: no modifier for linear, else 16 lower-case hexadecimal
+ * digits.
  *
  * Returns: (transfer full) (nullable): the string; %NULL where there is none: for
  *   %GST_DRM_MODIFIER_IMPLICIT, and for a @fourcc that is not 4 printable ASCII characters.
@@ -206,8 +205,8 @@ GstVideoFormat gst_drm_format_to_video_format(guint32 fourcc, guint64 modifier)
 /**
  * gst_drm_format_from_video_format:
  * @format: a #GstVideoFormat
- * @modifier: (out) (optional): the modifier: %GST_DRM_MODIFIER_LINEAR, or that of a tiling that @format names;
- *   %GST_DRM_MODIFIER_IMPLICIT where there is none
+ * @modifier: (out) (optional): the modifier: %GST_DRM_MODIFIER_LINEAR, or that of a tiling that
+ * @format names; %GST_DRM_MODIFIER_IMPLICIT where there is none
  *
  * The pair that lies in memory as @format does. The inverse of gst_drm_format_to_video_format().
  *

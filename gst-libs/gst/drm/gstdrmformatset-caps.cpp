@@ -43,7 +43,8 @@ void append_string(GValue *list, gchar *taken)
 
 // One string as a string, several as a list.
 template <typename Range, typename ToString>
-void set_strings(GstStructure *structure, const char *field, const Range &range, ToString &&to_string)
+void set_strings(GstStructure *structure, const char *field, const Range &range,
+                 ToString &&to_string)
 {
   GValue value = G_VALUE_INIT;
   if (range.size() == 1) {
@@ -62,7 +63,8 @@ void set_strings(GstStructure *structure, const char *field, const Range &range,
 void add_video_format(const gchar *name, std::vector<Format> &pairs)
 {
   Format pair;
-  pair.fourcc = gst_drm_format_from_video_format(gst_video_format_from_string(name), &pair.modifier);
+  pair.fourcc =
+      gst_drm_format_from_video_format(gst_video_format_from_string(name), &pair.modifier);
   if (pair.fourcc == 0) {
     GST_DEBUG("no DRM fourcc for format %s, left out", name);
     return;
@@ -130,7 +132,8 @@ GstStructure *new_raw_structure(const std::vector<const gchar *> &names)
 
 void append_dmabuf_structure(GstCaps *caps, GstStructure *structure)
 {
-  gst_caps_append_structure_full(caps, structure, gst_caps_features_new_single(GST_CAPS_FEATURE_MEMORY_DMABUF));
+  gst_caps_append_structure_full(caps, structure,
+                                 gst_caps_features_new_single(GST_CAPS_FEATURE_MEMORY_DMABUF));
 }
 
 } // namespace
@@ -164,7 +167,8 @@ void gstdrm::set_drm_formats(GstStructure *structure, std::span<const Format> pa
  * drm-format where the format is DMA_DRM; for another GstVideoFormat the implicit modifier, or the
  * modifier of a tiling that the format names. Strings that are no drm-format are left out.
  *
- * Returns: (transfer full) (nullable): a new set, empty where @caps have no such structure; %NULL where
+ * Returns: (transfer full) (nullable): a new set, empty where @caps have no such structure; %NULL
+ * where
  *   @caps take any format: ANY caps, or a structure without drm-format that allows DMA_DRM
  *
  * Since: 0.1
@@ -188,8 +192,9 @@ GstDrmFormatSet *gst_drm_format_set_new_from_caps(const GstCaps *caps)
  * @set: a #GstDrmFormatSet
  *
  * Writes `video/x-raw(memory:DMABuf)` caps: one DMA_DRM structure with the explicit members as
- * drm-format, and one with the GstVideoFormats of the implicit members. Sizes and frame rates are not
- * set, the caller adds what it can do. Implicit members that no GstVideoFormat names are left out.
+ * drm-format, and one with the GstVideoFormats of the implicit members. Sizes and frame rates are
+ * not set, the caller adds what it can do. Implicit members that no GstVideoFormat names are left
+ * out.
  *
  * Returns: (transfer full): new caps, empty for an empty set
  *
@@ -207,7 +212,8 @@ GstCaps *gst_drm_format_set_to_caps(const GstDrmFormatSet *set)
       explicit_pairs.push_back(format);
   }
   if (!explicit_pairs.empty()) {
-    GstStructure *structure = gst_structure_new("video/x-raw", "format", G_TYPE_STRING, "DMA_DRM", nullptr);
+    GstStructure *structure =
+        gst_structure_new("video/x-raw", "format", G_TYPE_STRING, "DMA_DRM", nullptr);
     gstdrm::set_drm_formats(structure, explicit_pairs);
     append_dmabuf_structure(caps, structure);
   }

@@ -4,8 +4,8 @@
  * @title: GstDrmFormatSet
  * @short_description: a set of fourcc and modifier pairs
  *
- * What a device can take or make. A set is a mathematical set of pairs: the order in which they were
- * added carries no meaning, and they come out sorted, linear first within a fourcc.
+ * What a device can take or make. A set is a mathematical set of pairs: the order in which they
+ * were added carries no meaning, and they come out sorted, linear first within a fourcc.
  * %GST_DRM_MODIFIER_IMPLICIT may be a member.
  *
  * A set is filled by its only owner and immutable from the moment that it has a second one, so that
@@ -31,9 +31,9 @@ GstDrmFormatSet *gstdrm::wrap_format_set(FormatSet &&set)
 
 GType gst_drm_format_set_get_type(void)
 {
-  static const GType type =
-      g_boxed_type_register_static("GstDrmFormatSet", reinterpret_cast<GBoxedCopyFunc>(gst_drm_format_set_ref),
-                                   reinterpret_cast<GBoxedFreeFunc>(gst_drm_format_set_unref));
+  static const GType type = g_boxed_type_register_static(
+      "GstDrmFormatSet", reinterpret_cast<GBoxedCopyFunc>(gst_drm_format_set_ref),
+      reinterpret_cast<GBoxedFreeFunc>(gst_drm_format_set_unref));
   return type;
 }
 
@@ -174,7 +174,8 @@ guint gst_drm_format_set_get_size(const GstDrmFormatSet *set)
  *
  * Since: 0.1
  */
-gboolean gst_drm_format_set_get(const GstDrmFormatSet *set, guint index, guint32 *fourcc, guint64 *modifier)
+gboolean gst_drm_format_set_get(const GstDrmFormatSet *set, guint index, guint32 *fourcc,
+                                guint64 *modifier)
 {
   g_return_val_if_fail(set != nullptr, FALSE);
 
@@ -196,12 +197,14 @@ gboolean gst_drm_format_set_get(const GstDrmFormatSet *set, guint index, guint32
  *
  * All modifiers of one fourcc: what an allocator is given to choose from.
  *
- * Returns: (transfer full) (nullable) (array length=n_modifiers): the modifiers, linear first; %NULL where
+ * Returns: (transfer full) (nullable) (array length=n_modifiers): the modifiers, linear first;
+ * %NULL where
  *   @fourcc is not in @set. Free with g_free().
  *
  * Since: 0.1
  */
-guint64 *gst_drm_format_set_get_modifiers(const GstDrmFormatSet *set, guint32 fourcc, guint *n_modifiers)
+guint64 *gst_drm_format_set_get_modifiers(const GstDrmFormatSet *set, guint32 fourcc,
+                                          guint *n_modifiers)
 {
   g_return_val_if_fail(set != nullptr, nullptr);
   g_return_val_if_fail(n_modifiers != nullptr, nullptr);
@@ -241,23 +244,25 @@ GstDrmFormatSet *gst_drm_format_set_intersect(const GstDrmFormatSet *a, const Gs
  * @b: a #GstDrmFormatSet
  * @flags: how the implicit modifier is treated
  *
- * As gst_drm_format_set_intersect(); with %GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT a fourcc that
- * one side has with the implicit modifier alone meets the other side's %GST_DRM_MODIFIER_LINEAR, as
- * %GST_DRM_MODIFIER_LINEAR.
+ * As gst_drm_format_set_intersect(); with %GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT a fourcc
+ * that one side has with the implicit modifier alone meets the other side's
+ * %GST_DRM_MODIFIER_LINEAR, as %GST_DRM_MODIFIER_LINEAR.
  *
  * Returns: (transfer full): a new set, empty where there is nothing in common
  *
  * Since: 0.1
  */
-GstDrmFormatSet *gst_drm_format_set_intersect_full(const GstDrmFormatSet *a, const GstDrmFormatSet *b,
+GstDrmFormatSet *gst_drm_format_set_intersect_full(const GstDrmFormatSet *a,
+                                                   const GstDrmFormatSet *b,
                                                    GstDrmFormatSetFlags flags)
 {
   g_return_val_if_fail(a != nullptr, nullptr);
   g_return_val_if_fail(b != nullptr, nullptr);
 
   const bool legacy = (flags & GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT) != 0;
-  return gstdrm::wrap_format_set(FormatSet::intersect(
-      a->set, b->set, legacy ? gstdrm::ImplicitRule::LinearForLegacy : gstdrm::ImplicitRule::Strict));
+  return gstdrm::wrap_format_set(FormatSet::intersect(a->set, b->set,
+                                                      legacy ? gstdrm::ImplicitRule::LinearForLegacy
+                                                             : gstdrm::ImplicitRule::Strict));
 }
 
 /**

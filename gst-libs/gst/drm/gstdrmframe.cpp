@@ -6,8 +6,8 @@
  *
  * Every buffer has one #GstMemory per file descriptor and a #GstVideoMeta whose plane offsets count
  * from the start of the buffer. A #GstDrmFrame says for each plane which descriptor it lies in, and
- * where; it is filled only when the layout is sound, so that nothing else needs to be checked before
- * a device gets it.
+ * where; it is filled only when the layout is sound, so that nothing else needs to be checked
+ * before a device gets it.
  */
 #include "gstdrmframe.h"
 
@@ -65,15 +65,16 @@ GQuark object_info_quark()
   return quark;
 }
 
-// Facts of the memory's dma-buf, kept with the memory, so that a pooled buffer costs no system calls.
+// Facts of the memory's dma-buf, kept with the memory, so that a pooled buffer costs no system
+// calls.
 Result<ObjectInfo> object_of(GstMemory *memory)
 {
   const gint fd = gst_fd_memory_get_fd(memory);
   GstMemory *root = memory->parent ? memory->parent : memory; // sub-memories share the descriptor
   if (!owns_descriptor(root))
     return gstdrm::query_object(fd);
-  if (const auto *kept =
-          static_cast<const ObjectInfo *>(gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(root), object_info_quark())))
+  if (const auto *kept = static_cast<const ObjectInfo *>(
+          gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(root), object_info_quark())))
     return *kept;
   Result<ObjectInfo> info = gstdrm::query_object(fd);
   if (info)
@@ -84,7 +85,8 @@ Result<ObjectInfo> object_of(GstMemory *memory)
   return info;
 }
 
-// The memory in which byte `offset` of the buffer lies, and where in it, without merging or mapping.
+// The memory in which byte `offset` of the buffer lies, and where in it, without merging or
+// mapping.
 struct Location {
   GstMemory *memory = nullptr;
   gsize skip = 0; // from the start of the memory
@@ -101,7 +103,8 @@ Result<Location> locate(GstBuffer *buffer, gsize offset)
     left -= memory->size;
   }
   return refuse("offset " + number(offset) + " lies outside of the buffer's " + number(n_memory) +
-                (n_memory == 1 ? " memory of " : " memories of ") + number(offset - left) + " bytes");
+                (n_memory == 1 ? " memory of " : " memories of ") + number(offset - left) +
+                " bytes");
 }
 
 Result<PlaneLayout> plane_at(GstBuffer *buffer, gsize offset, guint32 stride)
@@ -121,13 +124,14 @@ Result<PlaneLayout> plane_at(GstBuffer *buffer, gsize offset, guint32 stride)
   plane.fd = gst_fd_memory_get_fd(place->memory);
   plane.stride_bytes = stride;
   plane.object = *object;
-  if (__builtin_add_overflow(guint64{place->memory->offset}, guint64{place->skip}, &plane.offset_bytes))
+  if (__builtin_add_overflow(guint64{place->memory->offset}, guint64{place->skip},
+                             &plane.offset_bytes))
     return refuse("offset " + number(offset) + " overflows in its memory");
   return plane;
 }
 
-// GstVideoMeta of a tiled GstVideoFormat counts tiles (video-tile.h); devices want bytes from one row
-// of pixels to the next.
+// GstVideoMeta of a tiled GstVideoFormat counts tiles (video-tile.h); devices want bytes from one
+// row of pixels to the next.
 Result<guint32> stride_bytes(const GstVideoFormatInfo *finfo, gint stride, guint plane)
 {
   if (stride < 0)
@@ -161,8 +165,8 @@ Result<Planes> planes_of_meta(const GstVideoMeta &meta, const GstDrmVideoInfo &i
   const auto width = static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo));
   const auto height = static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo));
   if (meta.width != width || meta.height != height)
-    return refuse("GstVideoMeta says " + number(meta.width) + "x" + number(meta.height) + ", the caps say " +
-                  number(width) + "x" + number(height));
+    return refuse("GstVideoMeta says " + number(meta.width) + "x" + number(meta.height) +
+                  ", the caps say " + number(width) + "x" + number(height));
   if (!may_describe(meta.format, info))
     return refuse("GstVideoMeta says format " + format_name(meta.format) + ", the caps say " +
                   gstdrm::describe_format({info.drm_fourcc, info.drm_modifier}));
@@ -176,7 +180,8 @@ Result<Planes> planes_of_info(GstBuffer *buffer, const GstDrmVideoInfo &info)
   const GstVideoFormat format = GST_VIDEO_INFO_FORMAT(&info.vinfo);
   if (info.drm_modifier != GST_DRM_MODIFIER_LINEAR || format == GST_DRM_VIDEO_FORMAT_DMA_DRM)
     return refuse("the buffer has no GstVideoMeta, and " +
-                  gstdrm::describe_format({info.drm_fourcc, info.drm_modifier}) + " has no default layout");
+                  gstdrm::describe_format({info.drm_fourcc, info.drm_modifier}) +
+                  " has no default layout");
   const guint n_memory = gst_buffer_n_memory(buffer);
   if (n_memory != 1)
     return refuse("the buffer has no GstVideoMeta, and " + number(n_memory) +
@@ -244,11 +249,11 @@ void fill(GstDrmFrame *frame, const FrameLayout &layout)
  * @error: location for a #GError, or %NULL
  *
  * Finds the descriptor, offset and stride of every plane of @buffer, and checks them: the number of
- * planes against fourcc and modifier, live descriptors, 32-bit offsets; for a linear layout or a tiling of
- * known size also that the stride holds a row and every plane lies inside its dma-buf. For any other
- * modifier, %GST_DRM_MODIFIER_IMPLICIT included, strides are passed on unread. Without a #GstVideoMeta the
- * default layout of a linear format in one memory is taken, and nothing else. Neither maps nor merges
- * memories, and calls no device.
+ * planes against fourcc and modifier, live descriptors, 32-bit offsets; for a linear layout or a
+ * tiling of known size also that the stride holds a row and every plane lies inside its dma-buf.
+ * For any other modifier, %GST_DRM_MODIFIER_IMPLICIT included, strides are passed on unread.
+ * Without a #GstVideoMeta the default layout of a linear format in one memory is taken, and nothing
+ * else. Neither maps nor merges memories, and calls no device.
  *
  * @frame borrows its descriptors from @buffer, and is left alone on failure.
  *
@@ -256,7 +261,8 @@ void fill(GstDrmFrame *frame, const FrameLayout &layout)
  *
  * Since: 0.1
  */
-gboolean gst_drm_frame_from_buffer(GstDrmFrame *frame, GstBuffer *buffer, const GstDrmVideoInfo *info, GError **error)
+gboolean gst_drm_frame_from_buffer(GstDrmFrame *frame, GstBuffer *buffer,
+                                   const GstDrmVideoInfo *info, GError **error)
 {
   g_return_val_if_fail(frame != nullptr, FALSE);
   g_return_val_if_fail(GST_IS_BUFFER(buffer), FALSE);
@@ -265,7 +271,8 @@ gboolean gst_drm_frame_from_buffer(GstDrmFrame *frame, GstBuffer *buffer, const 
 
   const Result<FrameLayout> layout = layout_of(buffer, *info);
   if (!layout) {
-    GST_DEBUG("refused %" GST_PTR_FORMAT ": %s", static_cast<void *>(buffer), layout.error().message.c_str());
+    GST_DEBUG("refused %" GST_PTR_FORMAT ": %s", static_cast<void *>(buffer),
+              layout.error().message.c_str());
     gstdrm::propagate(error, layout.error());
     return FALSE;
   }

@@ -25,8 +25,7 @@ typedef struct _GstDrmFrame GstDrmFrame;
  *
  * Since: 0.1
  */
-struct _GstDrmFramePlane
-{
+struct _GstDrmFramePlane {
   gint fd;
   guint32 stride;
   guint64 offset;
@@ -51,8 +50,7 @@ struct _GstDrmFramePlane
  *
  * Since: 0.1
  */
-struct _GstDrmFrame
-{
+struct _GstDrmFrame {
   guint32 drm_fourcc;
   guint64 drm_modifier;
   guint width;
@@ -65,7 +63,7 @@ struct _GstDrmFrame
 };
 
 GST_DRM_API
-gboolean gst_drm_frame_from_buffer (GstDrmFrame *frame, GstBuffer *buffer, const GstDrmVideoInfo *info,
-                                    GError **error);
+gboolean gst_drm_frame_from_buffer(GstDrmFrame *frame, GstBuffer *buffer,
+                                   const GstDrmVideoInfo *info, GError **error);
 
 G_END_DECLS

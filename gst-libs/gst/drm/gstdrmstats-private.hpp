@@ -41,21 +41,22 @@ public:
   {
     const char *reason = last_copy_reason_.load();
     return gst_structure_new(name, "frames", G_TYPE_UINT64, frames.load(), "imports", G_TYPE_UINT64,
-                             imports.load(), "import-hits", G_TYPE_UINT64, import_hits.load(), "copies",
-                             G_TYPE_UINT64, copies.load(), "bytes-copied", G_TYPE_UINT64,
-                             bytes_copied.load(), "last-copy-reason", G_TYPE_STRING, reason ? reason : "",
-                             "waits", G_TYPE_UINT64, waits.load(), nullptr);
+                             imports.load(), "import-hits", G_TYPE_UINT64, import_hits.load(),
+                             "copies", G_TYPE_UINT64, copies.load(), "bytes-copied", G_TYPE_UINT64,
+                             bytes_copied.load(), "last-copy-reason", G_TYPE_STRING,
+                             reason ? reason : "", "waits", G_TYPE_UINT64, waits.load(), nullptr);
   }
 
 private:
   static void announce(GstElement *element, const char *reason)
   {
-    GError *error = g_error_new(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, "Frames are copied by the CPU: %s",
-                                reason);
-    gst_element_post_message(element,
-                             gst_message_new_info_with_details(
-                                 GST_OBJECT(element), error, error->message, // gst-launch prints the second text
-                                 gst_structure_new("gst-drm-copy", "reason", G_TYPE_STRING, reason, nullptr)));
+    GError *error = g_error_new(GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+                                "Frames are copied by the CPU: %s", reason);
+    gst_element_post_message(
+        element,
+        gst_message_new_info_with_details(
+            GST_OBJECT(element), error, error->message, // gst-launch prints the second text
+            gst_structure_new("gst-drm-copy", "reason", G_TYPE_STRING, reason, nullptr)));
     g_error_free(error);
   }
 
@@ -69,8 +70,10 @@ enum class ZeroCopy { Prefer, Require };
 inline GType register_zero_copy_type(const char *type_name)
 {
   static const GEnumValue values[] = {
-      {static_cast<gint>(ZeroCopy::Prefer), "Copy where there is no other way, count it and say so", "prefer"},
-      {static_cast<gint>(ZeroCopy::Require), "Fail at negotiation where a copy would be needed", "require"},
+      {static_cast<gint>(ZeroCopy::Prefer), "Copy where there is no other way, count it and say so",
+       "prefer"},
+      {static_cast<gint>(ZeroCopy::Require), "Fail at negotiation where a copy would be needed",
+       "require"},
       {0, nullptr, nullptr}};
   return g_enum_register_static(type_name, values);
 }

@@ -5,14 +5,14 @@
  * @short_description: fences of a buffer
  *
  * A producer that returns before its device is done adds an acquire fence; a consumer that reads on
- * after it let the buffer go adds a release fence, which the producer's pool honours before it uses the
- * memory again. Fences are sync_file descriptors (linux/sync_file.h). A buffer without the meta follows
- * the implicit fences of its dma-bufs, which gst_drm_dmabuf_export_fence() and
+ * after it let the buffer go adds a release fence, which the producer's pool honours before it uses
+ * the memory again. Fences are sync_file descriptors (linux/sync_file.h). A buffer without the meta
+ * follows the implicit fences of its dma-bufs, which gst_drm_dmabuf_export_fence() and
  * gst_drm_dmabuf_import_fence() convert to and from.
  *
  * Fences belong to memory, so all buffers that share the memory share them: gst_buffer_copy() and
- * gst_buffer_copy_region() take the meta along with the same state. A deep copy has memory of its own
- * and gets no meta.
+ * gst_buffer_copy_region() take the meta along with the same state. A deep copy has memory of its
+ * own and gets no meta.
  *
  * Any thread may call these functions on a meta that lives.
  */
@@ -127,7 +127,8 @@ void sync_meta_free(GstMeta *meta, GstBuffer *)
     fences->unref();
 }
 
-gboolean sync_meta_transform(GstBuffer *dest, GstMeta *meta, GstBuffer *source, GQuark type, gpointer)
+gboolean sync_meta_transform(GstBuffer *dest, GstMeta *meta, GstBuffer *source, GQuark type,
+                             gpointer)
 {
   // gst_buffer_copy_into() copies memory before metas, so a shallow copy shares it by now.
   if (!GST_META_TRANSFORM_IS_COPY(type) || !share_memory(dest, source))
@@ -207,8 +208,8 @@ GType gst_drm_sync_meta_api_get_type(void)
 const GstMetaInfo *gst_drm_sync_meta_get_info(void)
 {
   static const GstMetaInfo *const info =
-      gst_meta_register(gst_drm_sync_meta_api_get_type(), "GstDrmSyncMeta", sizeof(GstDrmSyncMeta), sync_meta_init,
-                        sync_meta_free, sync_meta_transform);
+      gst_meta_register(gst_drm_sync_meta_api_get_type(), "GstDrmSyncMeta", sizeof(GstDrmSyncMeta),
+                        sync_meta_init, sync_meta_free, sync_meta_transform);
   return info;
 }
 
@@ -229,7 +230,8 @@ GstDrmSyncMeta *gst_buffer_add_drm_sync_meta(GstBuffer *buffer)
   if (GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer))
     return meta;
   g_return_val_if_fail(gst_buffer_is_writable(buffer), nullptr);
-  return reinterpret_cast<GstDrmSyncMeta *>(gst_buffer_add_meta(buffer, gst_drm_sync_meta_get_info(), nullptr));
+  return reinterpret_cast<GstDrmSyncMeta *>(
+      gst_buffer_add_meta(buffer, gst_drm_sync_meta_get_info(), nullptr));
 }
 
 /**
@@ -244,7 +246,8 @@ GstDrmSyncMeta *gst_buffer_get_drm_sync_meta(GstBuffer *buffer)
 {
   g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
 
-  return reinterpret_cast<GstDrmSyncMeta *>(gst_buffer_get_meta(buffer, gst_drm_sync_meta_api_get_type()));
+  return reinterpret_cast<GstDrmSyncMeta *>(
+      gst_buffer_get_meta(buffer, gst_drm_sync_meta_api_get_type()));
 }
 
 /**
@@ -296,7 +299,8 @@ gboolean gst_drm_sync_meta_add_release_fence(GstDrmSyncMeta *meta, gint fence_fd
  * gst_drm_sync_meta_dup_acquire_fence:
  * @meta: a #GstDrmSyncMeta
  *
- * Returns: a sync_file of all acquire fences, which the caller closes; -1 where there is none to wait for
+ * Returns: a sync_file of all acquire fences, which the caller closes; -1 where there is none to
+ * wait for
  *
  * Since: 0.1
  */
@@ -311,7 +315,8 @@ gint gst_drm_sync_meta_dup_acquire_fence(GstDrmSyncMeta *meta)
  * gst_drm_sync_meta_dup_release_fence:
  * @meta: a #GstDrmSyncMeta
  *
- * Returns: a sync_file of all release fences, which the caller closes; -1 where there is none to wait for
+ * Returns: a sync_file of all release fences, which the caller closes; -1 where there is none to
+ * wait for
  *
  * Since: 0.1
  */
@@ -326,7 +331,8 @@ gint gst_drm_sync_meta_dup_release_fence(GstDrmSyncMeta *meta)
  * gst_drm_sync_meta_clear:
  * @meta: a #GstDrmSyncMeta
  *
- * Forgets all fences, for every buffer that shares them: the pool's part, before the memory is used again.
+ * Forgets all fences, for every buffer that shares them: the pool's part, before the memory is used
+ * again.
  *
  * Since: 0.1
  */
@@ -367,13 +373,14 @@ gboolean gst_drm_fence_get_state(gint fence_fd, GstDrmFenceState *state, GError 
  *
  * Since: 0.1
  */
-gboolean gst_drm_fence_wait(gint fence_fd, GstClockTime timeout, GstDrmFenceState *state, GError **error)
+gboolean gst_drm_fence_wait(gint fence_fd, GstClockTime timeout, GstDrmFenceState *state,
+                            GError **error)
 {
   g_return_val_if_fail(error == nullptr || *error == nullptr, FALSE);
 
   constexpr GstClockTime kLongest = G_MAXINT64 / 2;
-  const std::chrono::nanoseconds limit(GST_CLOCK_TIME_IS_VALID(timeout) ? static_cast<gint64>(MIN(timeout, kLongest))
-                                                                        : -1);
+  const std::chrono::nanoseconds limit(
+      GST_CLOCK_TIME_IS_VALID(timeout) ? static_cast<gint64>(MIN(timeout, kLongest)) : -1);
   return return_state(gstdrm::fence_wait(fence_fd, limit), state, error);
 }
 
@@ -383,11 +390,11 @@ gboolean gst_drm_fence_wait(gint fence_fd, GstClockTime timeout, GstDrmFenceStat
  * @access: what the caller is about to do with it
  * @error: location for a #GError, or %NULL
  *
- * The implicit fences that this access has to wait for (DMA_BUF_IOCTL_EXPORT_SYNC_FILE): of writers for
- * %GST_DRM_ACCESS_READ, of all users for %GST_DRM_ACCESS_WRITE.
+ * The implicit fences that this access has to wait for (DMA_BUF_IOCTL_EXPORT_SYNC_FILE): of writers
+ * for %GST_DRM_ACCESS_READ, of all users for %GST_DRM_ACCESS_WRITE.
  *
- * Returns: a sync_file, which the caller closes; -1 with %GST_DRM_ERROR_UNSUPPORTED before Linux 6.0 and
- *   for what is no dma-buf, else %GST_DRM_ERROR_SYNC
+ * Returns: a sync_file, which the caller closes; -1 with %GST_DRM_ERROR_UNSUPPORTED before
+ * Linux 6.0 and for what is no dma-buf, else %GST_DRM_ERROR_SYNC
  *
  * Since: 0.1
  */
@@ -418,7 +425,8 @@ gint gst_drm_dmabuf_export_fence(gint dmabuf_fd, GstDrmAccess access, GError **e
  *
  * Since: 0.1
  */
-gboolean gst_drm_dmabuf_import_fence(gint dmabuf_fd, gint fence_fd, GstDrmAccess access, GError **error)
+gboolean gst_drm_dmabuf_import_fence(gint dmabuf_fd, gint fence_fd, GstDrmAccess access,
+                                     GError **error)
 {
   g_return_val_if_fail((access & kAllAccess) != 0 && (access & ~kAllAccess) == 0, FALSE);
   g_return_val_if_fail(error == nullptr || *error == nullptr, FALSE);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // GstDrmVideoInfo read from caps, with the reason where they are none.
-#include "gstdrmvideoinfo.h"
-
 #include <string>
 
 #include <gst/allocators/gstdmabuf.h>
@@ -10,6 +8,7 @@
 #include "gstdrm-private.hpp"
 #include "gstdrmformat.h"
 #include "gstdrmvideoinfo-private.hpp"
+#include "gstdrmvideoinfo.h"
 
 #define GST_CAT_DEFAULT gstdrm::library_debug_category()
 
@@ -29,7 +28,8 @@ Error bad_caps(const GstCaps *caps, const std::string &why)
   constexpr std::size_t kLongest = 400; // a list of hundreds of formats says nothing in an error
   if (shown.size() > kLongest)
     shown = shown.substr(0, kLongest) + " …";
-  return Error{ErrorCode::Caps, "Caps \"" + shown + "\" are no video format of DMA buffers: " + why, 0};
+  return Error{ErrorCode::Caps, "Caps \"" + shown + "\" are no video format of DMA buffers: " + why,
+               0};
 }
 
 Result<void> check_fixed(const GstCaps *caps)
@@ -37,7 +37,8 @@ Result<void> check_fixed(const GstCaps *caps)
   if (gst_caps_is_any(caps) || gst_caps_is_empty(caps))
     return bad_caps(caps, "expected exactly one structure");
   if (gst_caps_get_size(caps) != 1)
-    return bad_caps(caps, "expected exactly one structure, got " + std::to_string(gst_caps_get_size(caps)));
+    return bad_caps(caps, "expected exactly one structure, got " +
+                              std::to_string(gst_caps_get_size(caps)));
   const GstStructure *structure = gst_caps_get_structure(caps, 0);
   for (gint i = 0; i < gst_structure_n_fields(structure); ++i) {
     const gchar *field = gst_structure_nth_field_name(structure, static_cast<guint>(i));
@@ -57,7 +58,8 @@ const gchar *foreign_memory(const GstCapsFeatures *features)
 {
   for (guint i = 0; i < gst_caps_features_get_size(features); ++i) {
     const gchar *name = gst_caps_features_get_nth(features, i);
-    if (g_str_has_prefix(name, "memory:") && !g_str_equal(name, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY) &&
+    if (g_str_has_prefix(name, "memory:") &&
+        !g_str_equal(name, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY) &&
         !g_str_equal(name, GST_CAPS_FEATURE_MEMORY_DMABUF))
       return name;
   }
@@ -85,15 +87,18 @@ Result<Format> pair_of_caps(const GstCaps *caps)
       return bad_caps(caps, "format=DMA_DRM without the caps feature memory:DMABuf");
     const gchar *text = gst_structure_get_string(structure, "drm-format");
     if (!text)
-      return bad_caps(caps, has_drm_format ? "drm-format is no string" : "format=DMA_DRM without drm-format");
+      return bad_caps(caps, has_drm_format ? "drm-format is no string"
+                                           : "format=DMA_DRM without drm-format");
     Result<Format> pair = gstdrm::parse_format(text);
     return pair ? pair : bad_caps(caps, pair.error().message);
   }
 
   if (has_drm_format)
-    return bad_caps(caps, std::string("drm-format next to format=") + name + ", expected format=DMA_DRM");
+    return bad_caps(caps,
+                    std::string("drm-format next to format=") + name + ", expected format=DMA_DRM");
   Format pair;
-  pair.fourcc = gst_drm_format_from_video_format(gst_video_format_from_string(name), &pair.modifier);
+  pair.fourcc =
+      gst_drm_format_from_video_format(gst_video_format_from_string(name), &pair.modifier);
   if (pair.fourcc == 0)
     return bad_caps(caps, std::string("no DRM fourcc for format=") + name);
   if (dmabuf && pair.modifier == gstdrm::kModLinear)
@@ -112,13 +117,15 @@ Result<GstVideoInfo> parse_vinfo(const GstCaps *caps, const Format &pair)
   }
   const auto plain = GstPtr<GstCaps>::adopt(gst_caps_copy(caps));
   GstStructure *structure = gst_caps_get_structure(plain.get(), 0);
-  gst_structure_set(structure, "format", G_TYPE_STRING, gst_video_format_to_string(gstdrm::stand_in_format(pair)), nullptr);
+  gst_structure_set(structure, "format", G_TYPE_STRING,
+                    gst_video_format_to_string(gstdrm::stand_in_format(pair)), nullptr);
   gst_structure_remove_field(structure, "drm-format");
 
   GstVideoInfo vinfo;
   gst_video_info_init(&vinfo);
   if (!gst_video_info_from_caps(&vinfo, plain.get()))
-    return bad_caps(caps, "GStreamer cannot read the remaining fields, see the debug category video-info");
+    return bad_caps(
+        caps, "GStreamer cannot read the remaining fields, see the debug category video-info");
   if (gst_drm_format_to_video_format(pair.fourcc, pair.modifier) == GST_VIDEO_FORMAT_UNKNOWN)
     gstdrm::make_opaque(vinfo);
   return vinfo;
@@ -147,8 +154,8 @@ Result<void> from_caps(GstDrmVideoInfo *info, const GstCaps *caps)
  *
  * See gst_drm_video_info_from_caps().
  *
- * Returns: (transfer full) (nullable): a new #GstDrmVideoInfo; %NULL where @caps are no video format of
- *   DMA buffers
+ * Returns: (transfer full) (nullable): a new #GstDrmVideoInfo; %NULL where @caps are no video
+ * format of DMA buffers
  *
  * Since: 0.1
  */
@@ -174,8 +181,8 @@ GstDrmVideoInfo *gst_drm_video_info_new_from_caps(const GstCaps *caps)
  * - `video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=…`: the pair that drm-format says;
  * - `video/x-raw(memory:DMABuf), format=<GstVideoFormat>` without drm-format:
  *   %GST_DRM_MODIFIER_IMPLICIT, or the modifier of a tiling that the format names;
- * - plain `video/x-raw, format=<GstVideoFormat>`: %GST_DRM_MODIFIER_LINEAR, or the modifier of a tiling
- *   that the format names.
+ * - plain `video/x-raw, format=<GstVideoFormat>`: %GST_DRM_MODIFIER_LINEAR, or the modifier of a
+ * tiling that the format names.
  *
  * @info is left alone on failure. gst_drm_video_info_from_caps_full() says why it failed.
  *
@@ -196,11 +203,13 @@ gboolean gst_drm_video_info_from_caps(GstDrmVideoInfo *info, const GstCaps *caps
  *
  * As gst_drm_video_info_from_caps(), and says what is wrong.
  *
- * Returns: %FALSE with %GST_DRM_ERROR_CAPS where @caps are not fixed or no video format of DMA buffers
+ * Returns: %FALSE with %GST_DRM_ERROR_CAPS where @caps are not fixed or no video format of DMA
+ * buffers
  *
  * Since: 0.1
  */
-gboolean gst_drm_video_info_from_caps_full(GstDrmVideoInfo *info, const GstCaps *caps, GError **error)
+gboolean gst_drm_video_info_from_caps_full(GstDrmVideoInfo *info, const GstCaps *caps,
+                                           GError **error)
 {
   g_return_val_if_fail(info != nullptr, FALSE);
   g_return_val_if_fail(GST_IS_CAPS(caps), FALSE);

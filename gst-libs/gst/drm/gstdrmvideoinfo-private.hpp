@@ -9,8 +9,9 @@
 
 namespace gstdrm {
 
-// What GStreamer is told to parse or print in place of an opaque layout: the fourcc's linear format;
-// for a fourcc without a name one of the same colour model, which is all that defaults depend on.
+// What GStreamer is told to parse or print in place of an opaque layout: the fourcc's linear
+// format; for a fourcc without a name one of the same colour model, which is all that defaults
+// depend on.
 GstVideoFormat stand_in_format(const Format &format);
 
 // Keeps all but the format and what follows from it.

@@ -87,9 +87,9 @@ bool set_planes(GstVideoInfo &vinfo, GstVideoFormat format)
 
 GType gst_drm_video_info_get_type(void)
 {
-  static const GType type =
-      g_boxed_type_register_static("GstDrmVideoInfo", reinterpret_cast<GBoxedCopyFunc>(gst_drm_video_info_copy),
-                                   reinterpret_cast<GBoxedFreeFunc>(gst_drm_video_info_free));
+  static const GType type = g_boxed_type_register_static(
+      "GstDrmVideoInfo", reinterpret_cast<GBoxedCopyFunc>(gst_drm_video_info_copy),
+      reinterpret_cast<GBoxedFreeFunc>(gst_drm_video_info_free));
   return type;
 }
 
@@ -195,8 +195,8 @@ void gst_drm_video_info_free(GstDrmVideoInfo *info)
  * Writes DMA_DRM caps, also for a linear format; for %GST_DRM_MODIFIER_IMPLICIT the caps have the
  * fourcc's GstVideoFormat and no drm-format.
  *
- * Returns: (transfer full) (nullable): new fixed caps with the feature memory:DMABuf; %NULL where @info
- *   has no valid fourcc, or an implicit modifier and a fourcc that no GstVideoFormat names
+ * Returns: (transfer full) (nullable): new fixed caps with the feature memory:DMABuf; %NULL where
+ * @info has no valid fourcc, or an implicit modifier and a fourcc that no GstVideoFormat names
  *
  * Since: 0.1
  */
@@ -209,7 +209,8 @@ GstCaps *gst_drm_video_info_to_caps(const GstDrmVideoInfo *info)
     GST_DEBUG("no caps for an invalid fourcc: %s", gstdrm::fourcc_to_string(pair.fourcc).c_str());
     return nullptr;
   }
-  const GstVideoFormat linear = gst_drm_format_to_video_format(pair.fourcc, GST_DRM_MODIFIER_LINEAR);
+  const GstVideoFormat linear =
+      gst_drm_format_to_video_format(pair.fourcc, GST_DRM_MODIFIER_LINEAR);
   if (pair.modifier == gstdrm::kModImplicit && linear == GST_VIDEO_FORMAT_UNKNOWN) {
     GST_DEBUG("no caps for %s: no GstVideoFormat names it", gstdrm::describe_format(pair).c_str());
     return nullptr;
@@ -237,20 +238,23 @@ GstCaps *gst_drm_video_info_to_caps(const GstDrmVideoInfo *info)
  * @vinfo: a #GstVideoInfo
  * @modifier: the modifier, %GST_DRM_MODIFIER_IMPLICIT included
  *
- * The video format of @vinfo, laid out in memory as @modifier says. Where @vinfo has a tiled format,
+ * The video format of @vinfo, laid out in memory as @modifier says. Where @vinfo has a tiled
+ * format,
  * @modifier has to be the modifier of that tiling.
  *
  * Returns: %FALSE where the format of @vinfo has no fourcc, or is a tiling other than @modifier
  *
  * Since: 0.1
  */
-gboolean gst_drm_video_info_from_video_info(GstDrmVideoInfo *info, const GstVideoInfo *vinfo, guint64 modifier)
+gboolean gst_drm_video_info_from_video_info(GstDrmVideoInfo *info, const GstVideoInfo *vinfo,
+                                            guint64 modifier)
 {
   g_return_val_if_fail(info != nullptr, FALSE);
   g_return_val_if_fail(vinfo != nullptr, FALSE);
 
   guint64 own_modifier = 0;
-  const guint32 fourcc = gst_drm_format_from_video_format(GST_VIDEO_INFO_FORMAT(vinfo), &own_modifier);
+  const guint32 fourcc =
+      gst_drm_format_from_video_format(GST_VIDEO_INFO_FORMAT(vinfo), &own_modifier);
   if (fourcc == 0)
     return FALSE;
   GstVideoInfo laid_out = *vinfo;
@@ -286,7 +290,8 @@ gboolean gst_drm_video_info_to_video_info(const GstDrmVideoInfo *info, GstVideoI
 
   GstVideoInfo plain = info->vinfo;
   if (is_opaque(plain)) {
-    const GstVideoFormat linear = gst_drm_format_to_video_format(info->drm_fourcc, GST_DRM_MODIFIER_LINEAR);
+    const GstVideoFormat linear =
+        gst_drm_format_to_video_format(info->drm_fourcc, GST_DRM_MODIFIER_LINEAR);
     if (linear == GST_VIDEO_FORMAT_UNKNOWN || !set_planes(plain, linear))
       return FALSE;
   }
@@ -316,8 +321,8 @@ gboolean gst_drm_video_info_is_equal(const GstDrmVideoInfo *a, const GstDrmVideo
  * gst_drm_is_dma_drm_caps:
  * @caps: #GstCaps
  *
- * Returns: %TRUE where @caps are fixed and have the feature memory:DMABuf and `format=DMA_DRM`; whether
- *   their drm-format is one is not looked at
+ * Returns: %TRUE where @caps are fixed and have the feature memory:DMABuf and `format=DMA_DRM`;
+ * whether their drm-format is one is not looked at
  *
  * Since: 0.1
  */
@@ -328,5 +333,6 @@ gboolean gst_drm_is_dma_drm_caps(const GstCaps *caps)
   if (!gst_caps_is_fixed(caps) ||
       !gst_caps_features_contains(gst_caps_get_features(caps, 0), GST_CAPS_FEATURE_MEMORY_DMABUF))
     return FALSE;
-  return g_strcmp0(gst_structure_get_string(gst_caps_get_structure(caps, 0), "format"), "DMA_DRM") == 0;
+  return g_strcmp0(gst_structure_get_string(gst_caps_get_structure(caps, 0), "format"),
+                   "DMA_DRM") == 0;
 }

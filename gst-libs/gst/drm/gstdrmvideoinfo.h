@@ -9,8 +9,9 @@ G_BEGIN_DECLS
 /**
  * GST_DRM_VIDEO_FORMAT_DMA_DRM: (skip)
  *
- * The opaque pseudo-format of a layout that GstVideoFormat has no name for: GST_VIDEO_FORMAT_DMA_DRM
- * where GStreamer has it (1.24), GST_VIDEO_FORMAT_ENCODED, which has no planes either, before.
+ * The opaque pseudo-format of a layout that GstVideoFormat has no name for:
+ * GST_VIDEO_FORMAT_DMA_DRM where GStreamer has it (1.24), GST_VIDEO_FORMAT_ENCODED, which has no
+ * planes either, before.
  *
  * Since: 0.1
  */
@@ -24,8 +25,8 @@ typedef struct _GstDrmVideoInfo GstDrmVideoInfo;
 
 /**
  * GstDrmVideoInfo:
- * @vinfo: size, frame rate, colorimetry; its format is the GstVideoFormat of a linear or named-tiling
- *   pair, else %GST_DRM_VIDEO_FORMAT_DMA_DRM
+ * @vinfo: size, frame rate, colorimetry; its format is the GstVideoFormat of a linear or
+ * named-tiling pair, else %GST_DRM_VIDEO_FORMAT_DMA_DRM
  * @drm_fourcc: DRM fourcc (drm_fourcc.h); 0 while unset
  * @drm_modifier: DRM format modifier
  *
@@ -33,66 +34,67 @@ typedef struct _GstDrmVideoInfo GstDrmVideoInfo;
  *
  * Since: 0.1
  */
-struct _GstDrmVideoInfo
-{
+struct _GstDrmVideoInfo {
   GstVideoInfo vinfo;
 
   /*< private >*/
-  /* public in C; bindings would look in the wrong place, for they take GstVideoInfo for smaller than it is */
+  /* public in C; bindings would look in the wrong place, for they take GstVideoInfo for smaller
+   * than it is */
   guint32 drm_fourcc;
   guint64 drm_modifier;
 
   guint32 _gst_reserved[GST_PADDING_LARGE];
 };
 
-#define GST_TYPE_DRM_VIDEO_INFO (gst_drm_video_info_get_type ())
+#define GST_TYPE_DRM_VIDEO_INFO (gst_drm_video_info_get_type())
 
 GST_DRM_API
-GType gst_drm_video_info_get_type (void);
+GType gst_drm_video_info_get_type(void);
 
 GST_DRM_API
-void gst_drm_video_info_init (GstDrmVideoInfo *info);
+void gst_drm_video_info_init(GstDrmVideoInfo *info);
 
 GST_DRM_API
-GstDrmVideoInfo *gst_drm_video_info_new (void);
+GstDrmVideoInfo *gst_drm_video_info_new(void);
 
 GST_DRM_API
-GstDrmVideoInfo *gst_drm_video_info_copy (const GstDrmVideoInfo *info);
+GstDrmVideoInfo *gst_drm_video_info_copy(const GstDrmVideoInfo *info);
 
 GST_DRM_API
-GstDrmVideoInfo *gst_drm_video_info_new_from_caps (const GstCaps *caps);
+GstDrmVideoInfo *gst_drm_video_info_new_from_caps(const GstCaps *caps);
 
 GST_DRM_API
-guint32 gst_drm_video_info_get_fourcc (const GstDrmVideoInfo *info);
+guint32 gst_drm_video_info_get_fourcc(const GstDrmVideoInfo *info);
 
 GST_DRM_API
-guint64 gst_drm_video_info_get_modifier (const GstDrmVideoInfo *info);
+guint64 gst_drm_video_info_get_modifier(const GstDrmVideoInfo *info);
 
 GST_DRM_API
-void gst_drm_video_info_free (GstDrmVideoInfo *info);
+void gst_drm_video_info_free(GstDrmVideoInfo *info);
 
 GST_DRM_API
-gboolean gst_drm_video_info_from_caps (GstDrmVideoInfo *info, const GstCaps *caps);
+gboolean gst_drm_video_info_from_caps(GstDrmVideoInfo *info, const GstCaps *caps);
 
 GST_DRM_API
-gboolean gst_drm_video_info_from_caps_full (GstDrmVideoInfo *info, const GstCaps *caps, GError **error);
+gboolean gst_drm_video_info_from_caps_full(GstDrmVideoInfo *info, const GstCaps *caps,
+                                           GError **error);
 
 GST_DRM_API
-GstCaps *gst_drm_video_info_to_caps (const GstDrmVideoInfo *info);
+GstCaps *gst_drm_video_info_to_caps(const GstDrmVideoInfo *info);
 
 GST_DRM_API
-gboolean gst_drm_video_info_from_video_info (GstDrmVideoInfo *info, const GstVideoInfo *vinfo,
-                                             guint64 modifier);
+gboolean gst_drm_video_info_from_video_info(GstDrmVideoInfo *info, const GstVideoInfo *vinfo,
+                                            guint64 modifier);
 
 GST_DRM_API
-gboolean gst_drm_video_info_to_video_info (const GstDrmVideoInfo *info, GstVideoInfo *vinfo);
+gboolean gst_drm_video_info_to_video_info(const GstDrmVideoInfo *info, GstVideoInfo *vinfo);
 
 GST_DRM_API
-gboolean gst_drm_video_info_is_equal (const GstDrmVideoInfo *a, const GstDrmVideoInfo *b);
+gboolean gst_drm_video_info_is_equal(const GstDrmVideoInfo *a, const GstDrmVideoInfo *b);
 
 GST_DRM_API
-gboolean gst_drm_is_dma_drm_caps (const GstCaps *caps);
+gboolean gst_drm_is_dma_drm_caps(const GstCaps *caps);
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstDrmVideoInfo, gst_drm_video_info_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstDrmVideoInfo, gst_drm_video_info_free)
 
 G_END_DECLS

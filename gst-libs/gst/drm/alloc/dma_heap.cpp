@@ -53,8 +53,8 @@ Error open_error(const std::string &path, int sys_errno)
 Result<UniqueFd> open_heap(const std::string &name)
 {
   if (name.find('/') != std::string::npos || name == "." || name == "..")
-    return Error{ErrorCode::Device, "\"" + name + "\" is no name of a dma-heap; heaps here: " +
-                                        join(list_heaps())};
+    return Error{ErrorCode::Device,
+                 "\"" + name + "\" is no name of a dma-heap; heaps here: " + join(list_heaps())};
   const std::string path = std::string(kDirectory) + "/" + name;
   struct stat st = {};
   if (::stat(path.c_str(), &st) != 0)
@@ -89,7 +89,8 @@ Result<std::unique_ptr<FrameAllocator>> DmaHeapAllocator::open(const std::string
   else
     names.push_back(heap_name(heap));
   if (names.empty())
-    return Error{ErrorCode::Device, std::string("There is no dma-heap here (nothing in ") + kDirectory +
+    return Error{ErrorCode::Device, std::string("There is no dma-heap here (nothing in ") +
+                                        kDirectory +
                                         "); the kernel needs CONFIG_DMABUF_HEAPS_SYSTEM"};
   std::optional<Error> first_error;
   for (const std::string &name : names) {
@@ -98,7 +99,8 @@ Result<std::unique_ptr<FrameAllocator>> DmaHeapAllocator::open(const std::string
       first_error = first_error.value_or(device.error());
       continue;
     }
-    std::unique_ptr<FrameAllocator> allocator(new DmaHeapAllocator(name, std::move(device).value()));
+    std::unique_ptr<FrameAllocator> allocator(
+        new DmaHeapAllocator(name, std::move(device).value()));
     auto probe = allocator->allocate_bytes(1);
     if (probe)
       return allocator;
@@ -119,11 +121,12 @@ Result<FrameObject> DmaHeapAllocator::allocate_bytes(std::uint64_t size_bytes)
   } while (ret != 0 && errno == EINTR);
   if (ret != 0) {
     const int sys_errno = errno;
-    return Error{ErrorCode::Allocation,
-                 "The dma-heap " + device() + " refused " + std::to_string(size) +
-                     " bytes: " + errno_text(sys_errno) +
-                     (sys_errno == ENOMEM ? "; it is out of memory (a CMA heap: out of its area)" : ""),
-                 sys_errno};
+    return Error{
+        ErrorCode::Allocation,
+        "The dma-heap " + device() + " refused " + std::to_string(size) +
+            " bytes: " + errno_text(sys_errno) +
+            (sys_errno == ENOMEM ? "; it is out of memory (a CMA heap: out of its area)" : ""),
+        sys_errno};
   }
   return FrameObject{UniqueFd(static_cast<int>(data.fd)), size};
 }

@@ -15,7 +15,8 @@ class DumbAllocator final : public FrameAllocator {
 public:
   // `node`: path of a card; empty: the first card that has dumb buffers.
   static Result<std::unique_ptr<FrameAllocator>> open(const std::string &node);
-  // Takes a duplicate of the descriptor: the same open file, so a lease or authentication holds here too.
+  // Takes a duplicate of the descriptor: the same open file, so a lease or authentication holds
+  // here too.
   static Result<std::unique_ptr<FrameAllocator>> open(int borrowed_fd);
   Result<AllocatedFrame> allocate(const FrameRequest &request) override;
 
@@ -29,11 +30,12 @@ private:
 
 // The GPU driver's own allocator, behind Mesa's (or a vendor's) libgbm.
 struct Gbm {
-  // `node`: path of a render or card node; empty: the first render node, else card, that libgbm takes.
+  // `node`: path of a render or card node; empty: the first render node, else card, that libgbm
+  // takes.
   static Result<std::unique_ptr<FrameAllocator>> open(const std::string &node);
-  // Opens the device anew (its render node, else the same node): drivers keep GEM handles of their own
-  // for the open file they are given, and a handle that the caller imports and closes on the same open
-  // file would be the driver's. Where it cannot be opened again, a duplicate serves.
+  // Opens the device anew (its render node, else the same node): drivers keep GEM handles of their
+  // own for the open file they are given, and a handle that the caller imports and closes on the
+  // same open file would be the driver's. Where it cannot be opened again, a duplicate serves.
   static Result<std::unique_ptr<FrameAllocator>> open(int borrowed_fd);
 };
 

@@ -61,7 +61,8 @@ Result<void> check_drm_fd(int fd)
   if (::fstat(fd, &st) != 0) {
     const int sys_errno = errno;
     return Error{ErrorCode::Device,
-                 "File descriptor " + std::to_string(fd) + " cannot be used: " + errno_text(sys_errno),
+                 "File descriptor " + std::to_string(fd) +
+                     " cannot be used: " + errno_text(sys_errno),
                  sys_errno};
   }
   if (!is_drm_device(st))

@@ -19,7 +19,8 @@ std::vector<std::string> list_drm_nodes(DrmNodeType type);
 Result<void> check_drm_fd(int fd);
 
 // Opens a DRM node without becoming its master: the first to open a card that has no master is made
-// master by the kernel (drm_auth.c, drm_master_open()), and a display's owner would then find it taken.
+// master by the kernel (drm_auth.c, drm_master_open()), and a display's owner would then find it
+// taken.
 Result<UniqueFd> open_drm_node(const std::string &path);
 
 // Path of the node behind a descriptor, for people; empty where it cannot be found.

@@ -44,9 +44,9 @@ std::string describe_modifiers(std::span<const std::uint64_t> modifiers)
 
 Result<FrameObject> FrameAllocator::allocate_bytes(std::uint64_t size_bytes)
 {
-  return Error{ErrorCode::Unsupported, label() + " makes pictures only, not " +
-                                           std::to_string(size_bytes) +
-                                           " bytes of plain memory; use udmabuf or dma-heap for that"};
+  return Error{ErrorCode::Unsupported,
+               label() + " makes pictures only, not " + std::to_string(size_bytes) +
+                   " bytes of plain memory; use udmabuf or dma-heap for that"};
 }
 
 std::string FrameAllocator::label() const
@@ -56,10 +56,10 @@ std::string FrameAllocator::label() const
 
 Error FrameAllocator::refuse_modifiers(const FrameRequest &request, const char *can_do) const
 {
-  return Error{ErrorCode::Allocation, label() + " can allocate " + fourcc_to_string(request.fourcc) +
-                                          " as " + can_do + ", and the consumer takes " +
-                                          describe_modifiers(request.modifiers) +
-                                          "; offer one that both can do, or use another allocator"};
+  return Error{ErrorCode::Allocation,
+               label() + " can allocate " + fourcc_to_string(request.fourcc) + " as " + can_do +
+                   ", and the consumer takes " + describe_modifiers(request.modifiers) +
+                   "; offer one that both can do, or use another allocator"};
 }
 
 Result<AllocatedFrame> ByteAllocator::allocate(const FrameRequest &request)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the library's allocators promise each other: one kind of memory, whole frames or plain bytes.
-// No GLib here; gstdrmallocator.cpp binds it to GstAllocator.
+// What the library's allocators promise each other: one kind of memory, whole frames or plain
+// bytes. No GLib here; gstdrmallocator.cpp binds it to GstAllocator.
 #pragma once
 
 #include <array>
@@ -20,7 +20,8 @@ namespace gstdrm {
 
 // Larger pictures than any device here takes: GPU textures and scanout end at 16384.
 inline constexpr std::uint32_t kMaxFrameSize = 16384;
-// Memory is handed out in whole pages: udmabuf refuses anything else, and a device's IOMMU maps pages.
+// Memory is handed out in whole pages: udmabuf refuses anything else, and a device's IOMMU maps
+// pages.
 std::uint64_t round_to_pages(std::uint64_t bytes) noexcept;
 
 // Pixels around the visible picture.
@@ -102,7 +103,8 @@ private:
   std::string device_;
 };
 
-// Frames in one object of plain bytes: everything but allocate_bytes() is the same for all of these.
+// Frames in one object of plain bytes: everything but allocate_bytes() is the same for all of
+// these.
 class ByteAllocator : public FrameAllocator {
 public:
   using FrameAllocator::FrameAllocator;

@@ -31,7 +31,8 @@ using GbmBo = std::unique_ptr<gbm_bo, GbmBoDeleter>;
 constexpr std::array<std::uint32_t, 4> kUsages{GBM_BO_USE_SCANOUT | GBM_BO_USE_RENDERING,
                                                GBM_BO_USE_RENDERING, GBM_BO_USE_SCANOUT, 0};
 
-// Frames from a gbm_device. libgbm promises no thread-safety: `device_lock_` guards every call of it.
+// Frames from a gbm_device. libgbm promises no thread-safety: `device_lock_` guards every call of
+// it.
 class GbmAllocator final : public FrameAllocator {
 public:
   GbmAllocator(std::string node, UniqueFd fd, GbmDevice device)
@@ -58,7 +59,8 @@ private:
                      std::uint32_t flags) const;
   GbmBo create_linear(std::uint32_t fourcc, std::uint32_t width, std::uint32_t height) const;
   Result<UniqueFd> export_plane(gbm_bo *bo, int plane) const;
-  Result<AllocatedFrame> describe(const FrameRequest &request, gbm_bo *bo, std::uint64_t modifier) const;
+  Result<AllocatedFrame> describe(const FrameRequest &request, gbm_bo *bo,
+                                  std::uint64_t modifier) const;
   Error refuse(const FrameRequest &request, int sys_errno) const;
 
   UniqueFd fd_;
@@ -71,13 +73,15 @@ Error GbmAllocator::refuse(const FrameRequest &request, int sys_errno) const
   return Error{ErrorCode::Allocation,
                label() + ", driver " + gbm_device_get_backend_name(device_.get()) +
                    ", cannot allocate " + fourcc_to_string(request.fourcc) + " of " +
-                   std::to_string(request.width) + "x" + std::to_string(request.height) + " with any of " +
-                   describe_modifiers(request.modifiers) + ": " + errno_text(sys_errno) +
+                   std::to_string(request.width) + "x" + std::to_string(request.height) +
+                   " with any of " + describe_modifiers(request.modifiers) + ": " +
+                   errno_text(sys_errno) +
                    "; offer LINEAR or more modifiers, or use another allocator",
                sys_errno};
 }
 
-GbmBo GbmAllocator::create_with_modifiers(std::uint32_t fourcc, std::uint32_t width, std::uint32_t height,
+GbmBo GbmAllocator::create_with_modifiers(std::uint32_t fourcc, std::uint32_t width,
+                                          std::uint32_t height,
                                           std::span<const std::uint64_t> modifiers) const
 {
   for (const std::uint32_t usage : kUsages) {
@@ -101,7 +105,8 @@ GbmBo GbmAllocator::create_plain(std::uint32_t fourcc, std::uint32_t width, std:
 }
 
 // Drivers without modifiers know LINEAR as a usage flag only.
-GbmBo GbmAllocator::create_linear(std::uint32_t fourcc, std::uint32_t width, std::uint32_t height) const
+GbmBo GbmAllocator::create_linear(std::uint32_t fourcc, std::uint32_t width,
+                                  std::uint32_t height) const
 {
   GbmBo bo = create_with_modifiers(fourcc, width, height, std::span(&kModLinear, 1));
   return bo ? std::move(bo) : create_plain(fourcc, width, height, GBM_BO_USE_LINEAR);
@@ -120,8 +125,9 @@ Result<UniqueFd> GbmAllocator::export_plane(gbm_bo *bo, int plane) const
   UniqueFd fd(gbm_bo_get_fd_for_plane(bo, plane));
   if (!fd) {
     const int sys_errno = errno;
-    return Error{ErrorCode::Allocation, label() + " cannot export plane " + std::to_string(plane) +
-                                            " as a dma-buf: " + errno_text(sys_errno),
+    return Error{ErrorCode::Allocation,
+                 label() + " cannot export plane " + std::to_string(plane) +
+                     " as a dma-buf: " + errno_text(sys_errno),
                  sys_errno};
   }
   return fd;
@@ -164,15 +170,16 @@ Result<AllocatedFrame> GbmAllocator::describe(const FrameRequest &request, gbm_b
 // YUV that the driver will not lay out as a picture: rows of bytes with room for every plane.
 Result<AllocatedFrame> GbmAllocator::allocate_linear_as_bytes(const FrameRequest &request)
 {
-  auto fit = fit_pitch(request, [&](std::uint32_t pitch_bytes, std::uint32_t rows) -> Result<Surface> {
-    GbmBo bo = create_linear(GBM_FORMAT_R8, pitch_bytes, rows);
-    if (!bo)
-      bo = create_linear(GBM_FORMAT_XRGB8888, pitch_bytes / 4, rows);
-    if (!bo)
-      return refuse(request, errno);
-    const std::uint32_t pitch = gbm_bo_get_stride(bo.get());
-    return Surface{std::move(bo), pitch};
-  });
+  auto fit =
+      fit_pitch(request, [&](std::uint32_t pitch_bytes, std::uint32_t rows) -> Result<Surface> {
+        GbmBo bo = create_linear(GBM_FORMAT_R8, pitch_bytes, rows);
+        if (!bo)
+          bo = create_linear(GBM_FORMAT_XRGB8888, pitch_bytes / 4, rows);
+        if (!bo)
+          return refuse(request, errno);
+        const std::uint32_t pitch = gbm_bo_get_stride(bo.get());
+        return Surface{std::move(bo), pitch};
+      });
   if (!fit)
     return fit.error();
   auto fd = export_plane(fit->surface.bo.get(), 0);
@@ -222,8 +229,8 @@ Result<AllocatedFrame> GbmAllocator::allocate_tiled(const FrameRequest &request,
   const std::uint64_t chosen = gbm_bo_get_modifier(bo.get());
   if (std::find(modifiers.begin(), modifiers.end(), chosen) == modifiers.end())
     return Error{ErrorCode::Allocation, label() + " chose " + describe_modifier(chosen) + " for " +
-                                            fourcc_to_string(request.fourcc) + ", which is none of " +
-                                            describe_modifiers(modifiers)};
+                                            fourcc_to_string(request.fourcc) +
+                                            ", which is none of " + describe_modifiers(modifiers)};
   return describe(request, bo.get(), chosen);
 }
 
@@ -241,7 +248,8 @@ Result<AllocatedFrame> GbmAllocator::allocate(const FrameRequest &request)
   std::vector<std::uint64_t> tiled;
   std::copy_if(request.modifiers.begin(), request.modifiers.end(), std::back_inserter(tiled),
                [](std::uint64_t modifier) { return modifier != kModImplicit; });
-  const bool only_linear = std::all_of(tiled.begin(), tiled.end(), [](auto m) { return m == kModLinear; });
+  const bool only_linear =
+      std::all_of(tiled.begin(), tiled.end(), [](auto m) { return m == kModLinear; });
   // Also checks the request: bad sizes must not reach the driver.
   FrameRequest probe = request;
   probe.fourcc = fourcc_info(request.fourcc) ? request.fourcc : GBM_FORMAT_XRGB8888;
@@ -251,8 +259,9 @@ Result<AllocatedFrame> GbmAllocator::allocate(const FrameRequest &request)
   const std::lock_guard lock(device_lock_);
   // Padding means nothing to a tiled layout.
   if (request.padding.any() || request.stride_align > 1)
-    return request.offers(kModLinear) ? allocate_linear(request)
-                                      : refuse_modifiers(request, "LINEAR with padding or aligned rows");
+    return request.offers(kModLinear)
+               ? allocate_linear(request)
+               : refuse_modifiers(request, "LINEAR with padding or aligned rows");
   if (!tiled.empty() && !only_linear) {
     auto frame = allocate_tiled(request, tiled);
     if (frame || (!request.offers(kModLinear) && !request.offers(kModImplicit)))
@@ -276,8 +285,9 @@ std::optional<std::vector<Format>> GbmAllocator::formats()
   const std::lock_guard lock(device_lock_);
   std::vector<Format> found;
   for (const std::uint32_t fourcc : kCandidateFourccs) {
-    const bool usable = gbm_device_is_format_supported(device_.get(), fourcc, GBM_BO_USE_RENDERING) ||
-                        gbm_device_is_format_supported(device_.get(), fourcc, GBM_BO_USE_SCANOUT);
+    const bool usable =
+        gbm_device_is_format_supported(device_.get(), fourcc, GBM_BO_USE_RENDERING) ||
+        gbm_device_is_format_supported(device_.get(), fourcc, GBM_BO_USE_SCANOUT);
     // LINEAR is possible wherever bytes are: allocate_linear_as_bytes()
     if (fourcc_info(fourcc) || knows(fourcc, kModLinear))
       found.push_back({fourcc, kModLinear});
@@ -299,8 +309,8 @@ Result<std::unique_ptr<FrameAllocator>> open_device(const std::string &node, Uni
   GbmDevice device(gbm_create_device(fd.get()));
   if (!device) {
     const int sys_errno = errno;
-    return Error{ErrorCode::Device, "libgbm has no driver for " + node + ": " + errno_text(sys_errno),
-                 sys_errno};
+    return Error{ErrorCode::Device,
+                 "libgbm has no driver for " + node + ": " + errno_text(sys_errno), sys_errno};
   }
   std::unique_ptr<FrameAllocator> allocator =
       std::make_unique<GbmAllocator>(node, std::move(fd), std::move(device));
@@ -336,7 +346,8 @@ Result<std::unique_ptr<FrameAllocator>> Gbm::open(const std::string &node)
       return allocator;
     first_error = first_error.value_or(allocator.error());
   }
-  return first_error.value_or(Error{ErrorCode::Device, "There is no DRM device here (nothing in /dev/dri)"});
+  return first_error.value_or(
+      Error{ErrorCode::Device, "There is no DRM device here (nothing in /dev/dri)"});
 }
 
 Result<std::unique_ptr<FrameAllocator>> Gbm::open(int borrowed_fd)
@@ -344,7 +355,8 @@ Result<std::unique_ptr<FrameAllocator>> Gbm::open(int borrowed_fd)
   if (auto checked = check_drm_fd(borrowed_fd); !checked)
     return checked.error();
   const std::unique_ptr<char, FreeDrmName> render(drmGetRenderDeviceNameFromFd(borrowed_fd));
-  for (const std::string &path : {std::string(render ? render.get() : ""), drm_fd_path(borrowed_fd)}) {
+  for (const std::string &path :
+       {std::string(render ? render.get() : ""), drm_fd_path(borrowed_fd)}) {
     if (path.empty())
       continue;
     if (auto fd = open_drm_node(path))

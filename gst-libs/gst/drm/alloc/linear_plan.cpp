@@ -21,8 +21,8 @@ constexpr std::uint64_t kMostFrameBytes = std::uint64_t{1} << 32;
 
 Error bad_request(const FrameRequest &request, const std::string &why)
 {
-  return Error{ErrorCode::Allocation, "Cannot allocate " + fourcc_to_string(request.fourcc) + " of " +
-                                          std::to_string(request.width) + "x" +
+  return Error{ErrorCode::Allocation, "Cannot allocate " + fourcc_to_string(request.fourcc) +
+                                          " of " + std::to_string(request.width) + "x" +
                                           std::to_string(request.height) + ": " + why};
 }
 
@@ -71,7 +71,8 @@ void place_planes(LinearPlan &plan, const FourccInfo &info, const FrameLayout &l
     plan.base_bytes[i] = layout.planes[i].offset_bytes;
     plan.stride_bytes[i] = layout.planes[i].stride_bytes;
     const std::uint64_t rows = plan.padding.top / (std::uint64_t{plane.vsub} * plane.block_height);
-    const std::uint64_t blocks = plan.padding.left / (std::uint64_t{plane.hsub} * plane.block_width);
+    const std::uint64_t blocks =
+        plan.padding.left / (std::uint64_t{plane.hsub} * plane.block_width);
     plan.origin_bytes[i] = rows * plan.stride_bytes[i] + blocks * plane.block_bytes;
   }
 }
@@ -92,8 +93,8 @@ Result<LinearPlan> make_linear_plan(const FrameRequest &request)
   plan.height = request.height;
   plan.stride_align = std::max(request.stride_align, kDefaultStrideAlign);
 
-  // As gst_video_info_align() does: the first visible pixel is as aligned as the rows are (GPUs want
-  // that of an offset too), and the top edge lies between blocks of the coarsest plane.
+  // As gst_video_info_align() does: the first visible pixel is as aligned as the rows are (GPUs
+  // want that of an offset too), and the top edge lies between blocks of the coarsest plane.
   const Padding &asked = request.padding;
   const std::uint64_t step = width_step(*info, plan.stride_align);
   const std::uint64_t grain = block_rows(*info);
@@ -103,10 +104,9 @@ Result<LinearPlan> make_linear_plan(const FrameRequest &request)
   const std::uint64_t height = round_up(top + request.height + asked.bottom, grain);
   plan.padded_width = static_cast<std::uint32_t>(width);
   plan.padded_height = static_cast<std::uint32_t>(height);
-  plan.padding = {static_cast<std::uint32_t>(left),
-                  static_cast<std::uint32_t>(width - left - request.width),
-                  static_cast<std::uint32_t>(top),
-                  static_cast<std::uint32_t>(height - top - request.height)};
+  plan.padding = {
+      static_cast<std::uint32_t>(left), static_cast<std::uint32_t>(width - left - request.width),
+      static_cast<std::uint32_t>(top), static_cast<std::uint32_t>(height - top - request.height)};
 
   auto layout = make_linear_layout(request.fourcc, plan.padded_width, plan.padded_height,
                                    plan.stride_align, 1, plan.size_bytes);

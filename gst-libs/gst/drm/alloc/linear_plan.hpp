@@ -31,11 +31,12 @@ struct LinearPlan {
   std::uint64_t size_bytes = 0;
 };
 
-// Refuses sizes of zero or beyond kMaxFrameSize, unknown fourccs and alignments that are no power of
-// two. The width is padded in whole pixels until every plane's stride is aligned, so that all planes
-// keep one common row length: hardware that derives the chroma stride from the luma stride then gets
-// it right, and GstVideoAlignment can express the result. Planes follow each other without a gap,
-// because an importer with one buffer per frame (V4L2's single-planar formats) knows no offsets.
+// Refuses sizes of zero or beyond kMaxFrameSize, unknown fourccs and alignments that are no power
+// of two. The width is padded in whole pixels until every plane's stride is aligned, so that all
+// planes keep one common row length: hardware that derives the chroma stride from the luma stride
+// then gets it right, and GstVideoAlignment can express the result. Planes follow each other
+// without a gap, because an importer with one buffer per frame (V4L2's single-planar formats) knows
+// no offsets.
 Result<LinearPlan> make_linear_plan(const FrameRequest &request);
 
 // The frame that lies in `object` as planned.

@@ -28,7 +28,8 @@ Result<FrameObject> MemfdAllocator::allocate_bytes(std::uint64_t size_bytes)
   if (::fallocate(fd->get(), 0, 0, static_cast<off_t>(size)) != 0) {
     const int sys_errno = errno;
     return Error{ErrorCode::Allocation,
-                 "memfd has no room for " + std::to_string(size) + " bytes: " + errno_text(sys_errno),
+                 "memfd has no room for " + std::to_string(size) +
+                     " bytes: " + errno_text(sys_errno),
                  sys_errno};
   }
   return FrameObject{std::move(fd).value(), size};

@@ -3,10 +3,9 @@
 #include "config.h"
 #endif
 
-#include "open_allocator.hpp"
-
 #include "byte_allocators.hpp"
 #include "drm_allocators.hpp"
+#include "open_allocator.hpp"
 
 namespace gstdrm {
 
@@ -36,7 +35,8 @@ const char *kind_name(AllocatorKind kind) noexcept
 Error no_such_device(AllocatorKind kind, const std::string &device)
 {
   return Error{ErrorCode::Device, std::string("The allocator ") + kind_name(kind) +
-                                      " takes no device, and \"" + device + "\" was given; leave it out"};
+                                      " takes no device, and \"" + device +
+                                      "\" was given; leave it out"};
 }
 
 #if !defined(HAVE_GBM)
@@ -96,8 +96,9 @@ Opened open_kind(AllocatorKind kind, int drm_fd)
   case AllocatorKind::Gbm:
     return open_gbm(drm_fd);
   default:
-    return Error{ErrorCode::Unsupported, std::string("The allocator ") + kind_name(kind) +
-                                             " does not allocate from a DRM device; use dumb or gbm"};
+    return Error{ErrorCode::Unsupported,
+                 std::string("The allocator ") + kind_name(kind) +
+                     " does not allocate from a DRM device; use dumb or gbm"};
   }
 }
 
@@ -124,7 +125,8 @@ Result<OpenedAllocator> open_first(const std::vector<AllocatorKind> &kinds, cons
       return OpenedAllocator{kind, std::move(opened).value()};
     if (kinds.size() == 1)
       return opened.error();
-    said += std::string(said.empty() ? "" : " | ") + kind_name(kind) + ": " + opened.error().message;
+    said +=
+        std::string(said.empty() ? "" : " | ") + kind_name(kind) + ": " + opened.error().message;
   }
   return Error{ErrorCode::Device, "No allocator works here. " + said};
 }

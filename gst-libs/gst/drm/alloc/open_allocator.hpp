@@ -16,10 +16,10 @@ struct OpenedAllocator {
   std::unique_ptr<FrameAllocator> allocator;
 };
 
-// Opens the kind on a device (a heap's name, a DRM node's path) or, where that is empty, on the first
-// that works. Auto tries udmabuf, dma-heap, dumb, gbm and memfd in that order, or with a device those
-// that such a device can be; the error tells what each said. Each makes one small buffer to prove
-// itself.
+// Opens the kind on a device (a heap's name, a DRM node's path) or, where that is empty, on the
+// first that works. Auto tries udmabuf, dma-heap, dumb, gbm and memfd in that order, or with a
+// device those that such a device can be; the error tells what each said. Each makes one small
+// buffer to prove itself.
 Result<OpenedAllocator> open_allocator(AllocatorKind kind, const std::string &device);
 
 // Dumb, Gbm or, in that order, Auto on a DRM device that is already open. The descriptor stays the

@@ -11,9 +11,9 @@ namespace gstdrm {
 
 // Fits a linear plan to a device that decides the pitch itself. `create` makes one plain surface of
 // (pitch in bytes, rows) and returns a Result of something with a member pitch_bytes; where the
-// device rounded the pitch up, the plan is made again with that rounding. A driver rounds to some power
-// of two, which divides the pitch it gave, so the lowest set bit of the pitch is alignment enough;
-// planes with rows of different lengths need one more round.
+// device rounded the pitch up, the plan is made again with that rounding. A driver rounds to some
+// power of two, which divides the pitch it gave, so the lowest set bit of the pitch is alignment
+// enough; planes with rows of different lengths need one more round.
 template <typename Surface> struct PitchFit {
   LinearPlan plan;
   Surface surface;
@@ -43,10 +43,11 @@ auto fit_pitch(FrameRequest request, Create create)
       break;
     request.stride_align = align;
   }
-  return Error{ErrorCode::Allocation,
-               "The device made rows of " + std::to_string(pitch) + " bytes for " +
-                   fourcc_to_string(request.fourcc) + " of " + std::to_string(request.width) + "x" +
-                   std::to_string(request.height) + ", which its planes cannot share; use another allocator"};
+  return Error{ErrorCode::Allocation, "The device made rows of " + std::to_string(pitch) +
+                                          " bytes for " + fourcc_to_string(request.fourcc) +
+                                          " of " + std::to_string(request.width) + "x" +
+                                          std::to_string(request.height) +
+                                          ", which its planes cannot share; use another allocator"};
 }
 
 } // namespace gstdrm

@@ -9,7 +9,8 @@
 namespace gstdrm {
 
 // Anonymous shared memory (memfd_create(2)) that cannot shrink any more: a peer that maps it cannot
-// be killed by SIGBUS later, and udmabuf takes nothing else. `size_bytes` is a whole number of pages.
+// be killed by SIGBUS later, and udmabuf takes nothing else. `size_bytes` is a whole number of
+// pages.
 Result<UniqueFd> create_sealed_memfd(std::uint64_t size_bytes);
 
 } // namespace gstdrm

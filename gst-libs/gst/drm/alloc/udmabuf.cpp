@@ -24,7 +24,8 @@ Error open_error(int sys_errno)
   else if (sys_errno == EACCES || sys_errno == EPERM)
     hint = "; give this user access to it (group kvm on Debian), or use another allocator";
   return Error{ErrorCode::Device,
-               std::string("Cannot open ") + kDevice + ": " + errno_text(sys_errno) + hint, sys_errno};
+               std::string("Cannot open ") + kDevice + ": " + errno_text(sys_errno) + hint,
+               sys_errno};
 }
 
 // The kernel answers EINVAL for a size beyond the module's limit (drivers/dma-buf/udmabuf.c).
@@ -71,7 +72,8 @@ Result<FrameObject> UdmabufAllocator::allocate_bytes(std::uint64_t size_bytes)
   UniqueFd fd(::ioctl(device_.get(), UDMABUF_CREATE, &create));
   if (!fd)
     return create_error(size, errno);
-  // The dma-buf pins the pages; the memfd may go (drivers/dma-buf/udmabuf.c takes its own references).
+  // The dma-buf pins the pages; the memfd may go (drivers/dma-buf/udmabuf.c takes its own
+  // references).
   return FrameObject{std::move(fd), size};
 }
 

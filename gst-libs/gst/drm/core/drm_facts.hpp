@@ -11,7 +11,9 @@ namespace gstdrm {
 
 constexpr std::uint32_t make_fourcc(char a, char b, char c, char d) noexcept
 {
-  const auto byte = [](char ch) { return static_cast<std::uint32_t>(static_cast<unsigned char>(ch)); };
+  const auto byte = [](char ch) {
+    return static_cast<std::uint32_t>(static_cast<unsigned char>(ch));
+  };
   return byte(a) | byte(b) << 8 | byte(c) << 16 | byte(d) << 24;
 }
 

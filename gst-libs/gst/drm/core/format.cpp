@@ -70,7 +70,8 @@ Result<std::uint64_t> parse_modifier(std::string_view text, std::size_t colon)
 {
   std::size_t pos = colon + 1;
   if (text.substr(pos, 2) != "0x")
-    return refuse(text, pos, "no '0x' after the colon; expected ':0x' and 1 to 16 hexadecimal digits");
+    return refuse(text, pos,
+                  "no '0x' after the colon; expected ':0x' and 1 to 16 hexadecimal digits");
   pos += 2;
   if (pos == text.size())
     return refuse(text, pos, "nothing after '0x'; expected 1 to 16 hexadecimal digits");
@@ -101,13 +102,14 @@ bool fourcc_is_valid(std::uint32_t fourcc) noexcept
   constexpr std::uint32_t kAllSpaces = 0x20202020;
   fourcc &= ~kFourccBigEndian;
   return is_fourcc_char(fourcc & 0xff) && is_fourcc_char(fourcc >> 8 & 0xff) &&
-         is_fourcc_char(fourcc >> 16 & 0xff) && is_fourcc_char(fourcc >> 24) && fourcc != kAllSpaces;
+         is_fourcc_char(fourcc >> 16 & 0xff) && is_fourcc_char(fourcc >> 24) &&
+         fourcc != kAllSpaces;
 }
 
 namespace {
 
-// The two forms that nearly all strings have, "NV12" and "NV12:0x0100000000000002", without a thought of
-// what to say of any other.
+// The two forms that nearly all strings have, "NV12" and "NV12:0x0100000000000002", without a
+// thought of what to say of any other.
 bool parse_canonical(std::string_view text, Format &format) noexcept
 {
   constexpr std::size_t kWithModifier = kFourccLength + 3 + kMaxHexDigits;
@@ -130,8 +132,8 @@ bool parse_canonical(std::string_view text, Format &format) noexcept
     modifier = modifier << 4 | static_cast<std::uint64_t>(digit & 15);
   }
   format.modifier = modifier;
-  return text[4] == ':' && text[5] == '0' && text[6] == 'x' && invalid >= 0 && modifier != kModLinear &&
-         modifier != kModImplicit;
+  return text[4] == ':' && text[5] == '0' && text[6] == 'x' && invalid >= 0 &&
+         modifier != kModLinear && modifier != kModImplicit;
 }
 
 // Any other form, and the reason of every refusal.
@@ -161,7 +163,8 @@ Result<Format> parse_any(std::string_view text)
     return format;
   if (text[pos] != ':')
     return refuse(text, pos,
-                  "trailing text after the fourcc; expected ':0x' and 1 to 16 hexadecimal digits, or nothing for linear");
+                  "trailing text after the fourcc; expected ':0x' and 1 to 16 hexadecimal digits, "
+                  "or nothing for linear");
   const Result<std::uint64_t> modifier = parse_modifier(text, pos);
   if (!modifier)
     return modifier.error();
@@ -186,8 +189,9 @@ Result<std::string> format_to_string(Format format)
     return std::string(text.view());
   const bool valid = fourcc_is_valid(format.fourcc);
   return Error{ErrorCode::Format,
-               fourcc_to_string(format.fourcc) + (valid ? " with an implicit modifier has no drm-format"
-                                                        : " is no fourcc: it has to be 4 printable ASCII characters"),
+               fourcc_to_string(format.fourcc) +
+                   (valid ? " with an implicit modifier has no drm-format"
+                          : " is no fourcc: it has to be 4 printable ASCII characters"),
                0};
 }
 
@@ -229,7 +233,8 @@ std::string describe_format(Format format)
     return text + " (implicit modifier)";
   if (format.modifier != kModLinear) {
     std::array<char, 24> hex{};
-    std::snprintf(hex.data(), hex.size(), ":0x%016llx", static_cast<unsigned long long>(format.modifier));
+    std::snprintf(hex.data(), hex.size(), ":0x%016llx",
+                  static_cast<unsigned long long>(format.modifier));
     text += hex.data();
   }
   return text + " (" + describe_modifier(format.modifier) + ")";

@@ -26,7 +26,8 @@ struct Format {
   friend constexpr auto operator<=>(const Format &, const Format &) = default;
 };
 
-// "NV12", "NV12:0x0100000000000002", "R8  ", "XR24_BE"; see docs/caps.md for what is refused and why.
+// "NV12", "NV12:0x0100000000000002", "R8  ", "XR24_BE"; see docs/caps.md for what is refused and
+// why.
 Result<Format> parse_format(std::string_view text);
 // Canonical text; Error for an implicit or invalid pair, which has no string form.
 Result<std::string> format_to_string(Format format);
@@ -70,7 +71,8 @@ std::span<const FourccInfo> known_fourccs() noexcept;
 // Y'CbCr or Y only: decides default colorimetry. False also for what is not known.
 bool fourcc_is_yuv(std::uint32_t fourcc) noexcept;
 
-// Bytes in one row of the plane at this frame width, without padding; 0 where it would overflow 32 bits.
+// Bytes in one row of the plane at this frame width, without padding; 0 where it would overflow 32
+// bits.
 std::uint32_t plane_row_bytes(const PlaneInfo &plane, std::uint32_t width) noexcept;
 // Rows of blocks in the plane at this frame height.
 std::uint32_t plane_rows(const PlaneInfo &plane, std::uint32_t height) noexcept;

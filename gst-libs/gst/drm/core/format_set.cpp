@@ -74,9 +74,11 @@ bool FormatSet::contains_fourcc(std::uint32_t fourcc) const noexcept
 
 std::span<const Format> FormatSet::of_fourcc(std::uint32_t fourcc) const noexcept
 {
-  const auto first = std::lower_bound(pairs_.begin(), pairs_.end(), fourcc,
-                                      [](const Format &format, std::uint32_t f) { return format.fourcc < f; });
-  const auto last = std::find_if(first, pairs_.end(), [fourcc](const Format &format) { return format.fourcc != fourcc; });
+  const auto first =
+      std::lower_bound(pairs_.begin(), pairs_.end(), fourcc,
+                       [](const Format &format, std::uint32_t f) { return format.fourcc < f; });
+  const auto last = std::find_if(
+      first, pairs_.end(), [fourcc](const Format &format) { return format.fourcc != fourcc; });
   return {first, last};
 }
 
@@ -116,12 +118,14 @@ std::vector<Format> intersect_legacy(std::span<const Format> a, std::span<const 
   const Format *const j_end = j + b.size();
   while (i != i_end && j != j_end) {
     if (i->fourcc != j->fourcc) {
-      (i->fourcc < j->fourcc ? i : j) = i->fourcc < j->fourcc ? run_end(i, i_end) : run_end(j, j_end);
+      (i->fourcc < j->fourcc ? i : j) =
+          i->fourcc < j->fourcc ? run_end(i, i_end) : run_end(j, j_end);
       continue;
     }
     const std::span run_a(i, run_end(i, i_end));
     const std::span run_b(j, run_end(j, j_end));
-    const bool legacy = (only_implicit(run_a) && has_linear(run_b)) || (only_implicit(run_b) && has_linear(run_a));
+    const bool legacy =
+        (only_implicit(run_a) && has_linear(run_b)) || (only_implicit(run_b) && has_linear(run_a));
     if (legacy)
       common.push_back({i->fourcc, kModLinear});
     // implicit still meets implicit, and sorts after linear
@@ -163,7 +167,8 @@ FormatSet FormatSet::subtract(const FormatSet &a, const FormatSet &b)
 
 bool FormatSet::is_subset_of(const FormatSet &other) const noexcept
 {
-  return std::includes(other.pairs_.begin(), other.pairs_.end(), pairs_.begin(), pairs_.end(), before);
+  return std::includes(other.pairs_.begin(), other.pairs_.end(), pairs_.begin(), pairs_.end(),
+                       before);
 }
 
 } // namespace gstdrm

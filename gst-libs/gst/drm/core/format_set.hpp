@@ -13,7 +13,8 @@ namespace gstdrm {
 // What one implicit-only side meets in the other (DESIGN.md, set rules).
 enum class ImplicitRule {
   Strict,          // implicit meets implicit only
-  LinearForLegacy, // a fourcc that one side can only do implicitly meets the other side's LINEAR, as LINEAR
+  LinearForLegacy, // a fourcc that one side can only do implicitly meets the other side's LINEAR,
+                   // as LINEAR
 };
 
 // A mathematical set of pairs, kept sorted: linear first within a fourcc, no duplicates. A value

@@ -50,9 +50,11 @@ constexpr FourccInfo yuv_packed(std::uint32_t fourcc, std::uint8_t bytes, std::u
 }
 
 // Y, and a plane of Cb:Cr pairs.
-constexpr FourccInfo semi(std::uint32_t fourcc, std::uint8_t bytes, std::uint8_t hsub, std::uint8_t vsub)
+constexpr FourccInfo semi(std::uint32_t fourcc, std::uint8_t bytes, std::uint8_t hsub,
+                          std::uint8_t vsub)
 {
-  return make_info(fourcc, Model::Yuv, {bytes}, {static_cast<std::uint8_t>(2 * bytes), 1, 1, hsub, vsub});
+  return make_info(fourcc, Model::Yuv, {bytes},
+                   {static_cast<std::uint8_t>(2 * bytes), 1, 1, hsub, vsub});
 }
 
 // Y: 4 samples of 10 bits in 5 bytes; chroma: 2 pairs in 5 bytes.
@@ -68,7 +70,8 @@ constexpr FourccInfo semi_32bit(std::uint32_t fourcc, std::uint8_t hsub, std::ui
 }
 
 // Y, Cb and Cr (or Cr and Cb) planes.
-constexpr FourccInfo planar(std::uint32_t fourcc, std::uint8_t bytes, std::uint8_t hsub, std::uint8_t vsub)
+constexpr FourccInfo planar(std::uint32_t fourcc, std::uint8_t bytes, std::uint8_t hsub,
+                            std::uint8_t vsub)
 {
   const PlaneInfo chroma{bytes, 1, 1, hsub, vsub};
   return make_info(fourcc, Model::Yuv, {bytes}, chroma, chroma);
@@ -241,8 +244,9 @@ const FourccInfo *fourcc_info(std::uint32_t fourcc) noexcept
 {
   // Byte order changes what the bytes mean, never how many there are.
   fourcc &= ~kFourccBigEndian;
-  const auto *it = std::lower_bound(kTable.begin(), kTable.end(), fourcc,
-                                    [](const FourccInfo &info, std::uint32_t f) { return info.fourcc < f; });
+  const auto *it =
+      std::lower_bound(kTable.begin(), kTable.end(), fourcc,
+                       [](const FourccInfo &info, std::uint32_t f) { return info.fourcc < f; });
   return it != kTable.end() && it->fourcc == fourcc ? it : nullptr;
 }
 
@@ -254,7 +258,8 @@ std::span<const FourccInfo> known_fourccs() noexcept
 bool fourcc_is_yuv(std::uint32_t fourcc) noexcept
 {
   fourcc &= ~kFourccBigEndian;
-  if (fourcc == DRM_FORMAT_YUV420_8BIT || fourcc == DRM_FORMAT_YUV420_10BIT || fourcc == DRM_FORMAT_VUY101010)
+  if (fourcc == DRM_FORMAT_YUV420_8BIT || fourcc == DRM_FORMAT_YUV420_10BIT ||
+      fourcc == DRM_FORMAT_VUY101010)
     return true;
   const FourccInfo *info = fourcc_info(fourcc);
   return info && info->is_yuv;

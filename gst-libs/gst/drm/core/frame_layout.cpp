@@ -59,11 +59,13 @@ Result<void> check_any_plane(const FrameLayout &layout, std::size_t i)
   if (plane.fd < 0)
     return refuse_plane(layout, i, "no file descriptor");
   if (plane.offset_bytes >= plane.object.size_bytes)
-    return refuse_plane(layout, i, "offset " + number(plane.offset_bytes) + " lies outside of the buffer of " +
-                                       number(plane.object.size_bytes) + " bytes");
+    return refuse_plane(layout, i,
+                        "offset " + number(plane.offset_bytes) + " lies outside of the buffer of " +
+                            number(plane.object.size_bytes) + " bytes");
   if (plane.offset_bytes > kMax32)
-    return refuse_plane(layout, i, "offset " + number(plane.offset_bytes) +
-                                       " is more than the 32 bits of drm_mode_fb_cmd2");
+    return refuse_plane(layout, i,
+                        "offset " + number(plane.offset_bytes) +
+                            " is more than the 32 bits of drm_mode_fb_cmd2");
   return {};
 }
 
@@ -71,8 +73,8 @@ Result<void> check_any_plane(const FrameLayout &layout, std::size_t i)
 std::uint64_t plane_bytes(std::uint64_t stride, std::uint64_t rows, std::uint64_t row_bytes,
                           const std::optional<Tiling> &tiling, std::size_t plane)
 {
-  // Linear: the last row needs no padding (drm_gem_framebuffer_helper.c, min_size). Tiled: rows come
-  // in whole tiles.
+  // Linear: the last row needs no padding (drm_gem_framebuffer_helper.c, min_size). Tiled: rows
+  // come in whole tiles.
   if (!tiling)
     return stride * (rows - 1) + row_bytes;
   const std::uint64_t tile = tiling->tile_rows[plane > 0 ? 1 : 0];
@@ -88,15 +90,18 @@ Result<void> check_known_plane(const FrameLayout &layout, std::size_t i, const F
   if (row == 0)
     return refuse_plane(layout, i, "a row would have more than 32 bits of bytes");
   if (plane.stride_bytes < row)
-    return refuse_plane(layout, i, "stride " + number(plane.stride_bytes) + " is less than the " + number(row) +
-                                       " bytes of a row");
+    return refuse_plane(layout, i,
+                        "stride " + number(plane.stride_bytes) + " is less than the " +
+                            number(row) + " bytes of a row");
   if (rows > kMaxRows)
     return refuse_plane(layout, i, number(rows) + " rows are too many");
-  const std::uint64_t end = plane.offset_bytes + plane_bytes(plane.stride_bytes, rows, row, tiling, i);
+  const std::uint64_t end =
+      plane.offset_bytes + plane_bytes(plane.stride_bytes, rows, row, tiling, i);
   if (end > plane.object.size_bytes)
-    return refuse_plane(layout, i, number(rows) + " rows of stride " + number(plane.stride_bytes) + " from offset " +
-                                       number(plane.offset_bytes) + " need " + number(end) +
-                                       " bytes, the buffer has " + number(plane.object.size_bytes));
+    return refuse_plane(layout, i,
+                        number(rows) + " rows of stride " + number(plane.stride_bytes) +
+                            " from offset " + number(plane.offset_bytes) + " need " + number(end) +
+                            " bytes, the buffer has " + number(plane.object.size_bytes));
   return {};
 }
 
@@ -117,14 +122,16 @@ Result<ObjectInfo> query_object(int fd)
   struct stat facts {};
   if (::fstat(fd, &facts) != 0) {
     const int error = errno;
-    return Error{ErrorCode::Layout, "File descriptor " + std::to_string(fd) + " cannot be used: " + errno_text(error),
+    return Error{ErrorCode::Layout,
+                 "File descriptor " + std::to_string(fd) + " cannot be used: " + errno_text(error),
                  error};
   }
-  // The inode of a dma-buf has no file type before Linux 6.15 (alloc_anon_inode() in fs/libfs.c), and
-  // is a regular file without a size since.
+  // The inode of a dma-buf has no file type before Linux 6.15 (alloc_anon_inode() in fs/libfs.c),
+  // and is a regular file without a size since.
   const mode_t type = facts.st_mode & S_IFMT;
   if (type != 0 && type != S_IFREG)
-    return Error{ErrorCode::Layout, "File descriptor " + std::to_string(fd) + " is neither a dma-buf nor a memfd", 0};
+    return Error{ErrorCode::Layout,
+                 "File descriptor " + std::to_string(fd) + " is neither a dma-buf nor a memfd", 0};
 
   ObjectInfo info;
   info.identity = {facts.st_dev, facts.st_ino};
@@ -169,9 +176,9 @@ Result<void> check_layout(const FrameLayout &layout)
   return {};
 }
 
-Result<FrameLayout> make_linear_layout(std::uint32_t fourcc, std::uint32_t width, std::uint32_t height,
-                                       std::uint32_t stride_align, std::uint32_t offset_align,
-                                       std::uint64_t &size_bytes)
+Result<FrameLayout> make_linear_layout(std::uint32_t fourcc, std::uint32_t width,
+                                       std::uint32_t height, std::uint32_t stride_align,
+                                       std::uint32_t offset_align, std::uint64_t &size_bytes)
 {
   FrameLayout layout;
   layout.format = {fourcc, kModLinear};
@@ -194,7 +201,8 @@ Result<FrameLayout> make_linear_layout(std::uint32_t fourcc, std::uint32_t width
     const std::uint64_t offset = align_up(end, offset_align);
     const std::uint64_t rows = plane_rows(info->planes[i], height);
     if (row == 0 || stride > kMax32 || offset > kMax32 || rows > kMaxRows)
-      return refuse_plane(layout, i, "too large for the 32-bit strides and offsets of drm_mode_fb_cmd2");
+      return refuse_plane(layout, i,
+                          "too large for the 32-bit strides and offsets of drm_mode_fb_cmd2");
     layout.planes[i].stride_bytes = static_cast<std::uint32_t>(stride);
     layout.planes[i].offset_bytes = offset;
     end = offset + stride * rows;

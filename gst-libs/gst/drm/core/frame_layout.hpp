@@ -29,7 +29,7 @@ struct ObjectInfo {
 Result<ObjectInfo> query_object(int fd);
 
 struct PlaneLayout {
-  int fd = -1; // borrowed
+  int fd = -1;                    // borrowed
   std::uint64_t offset_bytes = 0; // from the start of this fd's object
   std::uint32_t stride_bytes = 0;
   ObjectInfo object;
@@ -51,8 +51,8 @@ Result<void> check_layout(const FrameLayout &layout);
 
 // Linear layout of a fourcc with each stride rounded up to stride_align (a power of two) and each
 // plane's offset to offset_align. `size_bytes` gets the total. Object and fd are left empty.
-Result<FrameLayout> make_linear_layout(std::uint32_t fourcc, std::uint32_t width, std::uint32_t height,
-                                       std::uint32_t stride_align, std::uint32_t offset_align,
-                                       std::uint64_t &size_bytes);
+Result<FrameLayout> make_linear_layout(std::uint32_t fourcc, std::uint32_t width,
+                                       std::uint32_t height, std::uint32_t stride_align,
+                                       std::uint32_t offset_align, std::uint64_t &size_bytes);
 
 } // namespace gstdrm

@@ -62,7 +62,8 @@ unsigned arm_planes(std::uint64_t modifier, unsigned n) noexcept
 // Fourccs that only exist with a modifier, all of one plane (drm_fourcc.h, "1-plane YUV 4:2:0").
 bool is_nonlinear_only(std::uint32_t fourcc) noexcept
 {
-  return fourcc == DRM_FORMAT_YUV420_8BIT || fourcc == DRM_FORMAT_YUV420_10BIT || fourcc == DRM_FORMAT_VUY101010;
+  return fourcc == DRM_FORMAT_YUV420_8BIT || fourcc == DRM_FORMAT_YUV420_10BIT ||
+         fourcc == DRM_FORMAT_VUY101010;
 }
 
 } // namespace

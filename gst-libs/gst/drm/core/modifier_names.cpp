@@ -54,8 +54,9 @@ constexpr NamedModifier kNames[] = {
     {make_modifier(kVendorApple, 2), "APPLE_GPU_TILED_COMPRESSED"},
 };
 
-constexpr std::array kVendors = {"NONE",     "INTEL",    "AMD", "NVIDIA",    "SAMSUNG", "QCOM", "VIVANTE",
-                                 "BROADCOM", "ARM", "ALLWINNER", "AMLOGIC", "MTK",  "APPLE"};
+constexpr std::array kVendors = {"NONE",    "INTEL",   "AMD",      "NVIDIA", "SAMSUNG",
+                                 "QCOM",    "VIVANTE", "BROADCOM", "ARM",    "ALLWINNER",
+                                 "AMLOGIC", "MTK",     "APPLE"};
 
 constexpr std::uint64_t field(std::uint64_t modifier, unsigned shift, std::uint64_t mask) noexcept
 {
@@ -82,7 +83,10 @@ public:
     if (condition)
       add(item);
   }
-  void add_number(const char *name, std::uint64_t value) { add(std::string(name) + "=" + std::to_string(value)); }
+  void add_number(const char *name, std::uint64_t value)
+  {
+    add(std::string(name) + "=" + std::to_string(value));
+  }
   void add_nonzero(const char *name, std::uint64_t value)
   {
     if (value != 0)
@@ -137,7 +141,8 @@ void describe_amd_dcc(Description &text, std::uint64_t modifier)
 std::string describe_amd(std::uint64_t modifier)
 {
   constexpr std::array versions = {"GFX8", "GFX9", "GFX10", "GFX10_RBPLUS", "GFX11", "GFX12"};
-  const std::uint64_t version = field(modifier, AMD_FMT_MOD_TILE_VERSION_SHIFT, AMD_FMT_MOD_TILE_VERSION_MASK);
+  const std::uint64_t version =
+      field(modifier, AMD_FMT_MOD_TILE_VERSION_SHIFT, AMD_FMT_MOD_TILE_VERSION_MASK);
   const std::uint64_t tile = field(modifier, AMD_FMT_MOD_TILE_SHIFT, AMD_FMT_MOD_TILE_MASK);
 
   Description text("AMD");
@@ -163,7 +168,8 @@ std::string describe_nvidia(std::uint64_t modifier)
   Description text("NVIDIA_BLOCK_LINEAR_2D");
   text.add_number("HEIGHT_LOG2", field(modifier, 0, 0xf));
   std::array<char, 8> kind{};
-  std::snprintf(kind.data(), kind.size(), "0x%02x", static_cast<unsigned>(field(modifier, 12, 0xff)));
+  std::snprintf(kind.data(), kind.size(), "0x%02x",
+                static_cast<unsigned>(field(modifier, 12, 0xff)));
   text.add(std::string("KIND=") + kind.data());
   text.add_number("GENERATION", field(modifier, 20, 3));
   text.add_number("SECTOR", field(modifier, 22, 1));
@@ -190,7 +196,8 @@ std::string describe_afrc(std::uint64_t modifier)
   constexpr std::array sizes = {"0", "16", "24", "32"};
   const std::uint64_t p0 = field(modifier, 0, 0xf);
   const std::uint64_t p12 = field(modifier, 4, 0xf);
-  if (p0 == 0 || p0 >= sizes.size() || p12 >= sizes.size() || (modifier & 0x000ffffffffffe00ULL) != 0)
+  if (p0 == 0 || p0 >= sizes.size() || p12 >= sizes.size() ||
+      (modifier & 0x000ffffffffffe00ULL) != 0)
     return {};
   Description text("ARM_AFRC");
   text.add(std::string("CU_SIZE_P0=") + sizes[p0]);
@@ -221,7 +228,8 @@ std::string describe_arm(std::uint64_t modifier)
 
 std::string describe_broadcom(std::uint64_t modifier)
 {
-  constexpr std::array sand = {"BROADCOM_SAND32", "BROADCOM_SAND64", "BROADCOM_SAND128", "BROADCOM_SAND256"};
+  constexpr std::array sand = {"BROADCOM_SAND32", "BROADCOM_SAND64", "BROADCOM_SAND128",
+                               "BROADCOM_SAND256"};
   const std::uint64_t kind = field(modifier, 0, 0xff);
   if (kind < 2 || kind > 5)
     return {};
@@ -232,8 +240,8 @@ std::string describe_broadcom(std::uint64_t modifier)
 
 std::string describe_vivante(std::uint64_t modifier)
 {
-  constexpr std::array tilings = {"VIVANTE_LINEAR", "VIVANTE_TILED", "VIVANTE_SUPER_TILED", "VIVANTE_SPLIT_TILED",
-                                  "VIVANTE_SPLIT_SUPER_TILED"};
+  constexpr std::array tilings = {"VIVANTE_LINEAR", "VIVANTE_TILED", "VIVANTE_SUPER_TILED",
+                                  "VIVANTE_SPLIT_TILED", "VIVANTE_SPLIT_SUPER_TILED"};
   constexpr std::array tile_status = {"", "TS_64_4", "TS_64_2", "TS_128_4", "TS_256_4"};
   const std::uint64_t tiling = field(modifier, 0, 0xffffffffffffULL);
   const std::uint64_t ts = field(modifier, 48, 0xf);

@@ -33,8 +33,8 @@ int retried_ioctl(int fd, unsigned long request, void *argument) noexcept
 Error failed(const std::string &what, int fd, int error)
 {
   return Error{ErrorCode::Sync,
-               what + " failed for file descriptor " + std::to_string(fd) + ": " + std::strerror(error) + " (errno " +
-                   std::to_string(error) + ")",
+               what + " failed for file descriptor " + std::to_string(fd) + ": " +
+                   std::strerror(error) + " (errno " + std::to_string(error) + ")",
                error};
 }
 
@@ -150,7 +150,10 @@ Result<CpuAccess> CpuAccess::begin(int dmabuf_fd, DmaBufAccess access)
   return CpuAccess(dmabuf_fd, access);
 }
 
-CpuAccess::CpuAccess(CpuAccess &&other) noexcept : fd_(std::exchange(other.fd_, -1)), access_(other.access_) {}
+CpuAccess::CpuAccess(CpuAccess &&other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), access_(other.access_)
+{
+}
 
 CpuAccess &CpuAccess::operator=(CpuAccess &&other) noexcept
 {

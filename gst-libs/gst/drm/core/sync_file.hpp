@@ -17,13 +17,17 @@ enum class FenceState { Pending, Signalled, Failed };
 
 // SYNC_IOC_FILE_INFO; Error when fd is no sync_file.
 Result<FenceState> fence_state(int fence_fd);
-// Waits with poll(2), as sync_file.rst allows. Failed: signalled with an error; Pending: time is over.
-// Negative timeout: no limit.
+// Waits with poll(2), as sync_file.rst allows. Failed: signalled with an error; Pending: time is
+// over. Negative timeout: no limit.
 Result<FenceState> fence_wait(int fence_fd, std::chrono::nanoseconds timeout);
 // SYNC_IOC_MERGE; either side may be -1, and the other one is then dup'ed.
 Result<UniqueFd> fence_merge(int a, int b);
 
-enum class DmaBufAccess : std::uint32_t { Read = 1, Write = 2, ReadWrite = 3 }; // DMA_BUF_SYNC_{READ,WRITE}
+enum class DmaBufAccess : std::uint32_t {
+  Read = 1,
+  Write = 2,
+  ReadWrite = 3
+}; // DMA_BUF_SYNC_{READ,WRITE}
 
 // DMA_BUF_IOCTL_EXPORT_SYNC_FILE: the fences a user with this access must wait for.
 // ErrorCode::Unsupported before Linux 6.0 and for what is no dma-buf (memfd).
@@ -31,7 +35,8 @@ Result<UniqueFd> dmabuf_export_fence(int dmabuf_fd, DmaBufAccess access);
 // DMA_BUF_IOCTL_IMPORT_SYNC_FILE
 Result<void> dmabuf_import_fence(int dmabuf_fd, int fence_fd, DmaBufAccess access);
 
-// DMA_BUF_IOCTL_SYNC around CPU access: begins in the constructor's factory, ends in the destructor.
+// DMA_BUF_IOCTL_SYNC around CPU access: begins in the constructor's factory, ends in the
+// destructor.
 class CpuAccess {
 public:
   static Result<CpuAccess> begin(int dmabuf_fd, DmaBufAccess access);

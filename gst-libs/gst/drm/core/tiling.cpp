@@ -26,8 +26,8 @@ constexpr Known kKnown[] = {
     {kModMtk16L32S, {{32, 16}}}, // 16 x 32, chroma 16 x 16
 };
 
-// Uncompressed block linear: GOBs of 64 bytes x 8 rows (4 before Fermi), 2^height of them in a block.
-// The size is as nouveau_check_bl_size() of nouveau_display.c computes it.
+// Uncompressed block linear: GOBs of 64 bytes x 8 rows (4 before Fermi), 2^height of them in a
+// block. The size is as nouveau_check_bl_size() of nouveau_display.c computes it.
 std::optional<Tiling> nvidia_block_linear(std::uint64_t modifier) noexcept
 {
   constexpr std::uint64_t kReservedOrCompressed = 0x00ffffffff800fe0ULL;

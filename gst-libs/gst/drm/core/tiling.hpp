@@ -7,8 +7,8 @@
 
 namespace gstdrm {
 
-// A tiling whose planes take stride x (rows rounded up to whole tiles) bytes, where the stride is the
-// bytes from one row of pixels to the next as if the rows lay side by side.
+// A tiling whose planes take stride x (rows rounded up to whole tiles) bytes, where the stride is
+// the bytes from one row of pixels to the next as if the rows lay side by side.
 struct Tiling {
   std::array<std::uint32_t, 2> tile_rows; // of the first plane, of the others
 };

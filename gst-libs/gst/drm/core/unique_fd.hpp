@@ -8,7 +8,8 @@
 
 namespace gstdrm {
 
-// Sole owner of a file descriptor. A raw `int fd` anywhere else is a borrow that ends with the call.
+// Sole owner of a file descriptor. A raw `int fd` anywhere else is a borrow that ends with the
+// call.
 class UniqueFd {
 public:
   UniqueFd() noexcept = default;
