@@ -3,12 +3,15 @@
  * DRM_IOCTL_PRIME_HANDLE_TO_FD, without which no surface can be exported. The descriptor is a memfd
  * of the buffer object's size, so there are no pixels behind it; layouts, modifiers and refusals
  * are Mesa's own. In C, because nouveau_drm.h has a member named class. */
-#include <dlfcn.h>
+/* clang-format off: nouveau_drm.h needs these two, and includes neither */
 #include <drm.h>
+#include <stdint.h>
+/* clang-format on */
+
+#include <dlfcn.h>
 #include <errno.h>
 #include <nouveau_drm.h>
 #include <stdarg.h>
-#include <stdint.h> /* nouveau_drm.h needs it, and drm.h, and includes neither */
 #include <sys/mman.h>
 #include <unistd.h>
 
