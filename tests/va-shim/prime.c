@@ -3,9 +3,10 @@
  * DRM_IOCTL_PRIME_HANDLE_TO_FD, without which no surface can be exported. The descriptor is a memfd
  * of the buffer object's size, so there are no pixels behind it; layouts, modifiers and refusals
  * are Mesa's own. In C, because nouveau_drm.h has a member named class. */
-/* clang-format off: nouveau_drm.h needs these two, and includes neither */
-#include <drm.h>
+/* nouveau_drm.h needs these two, and includes neither */
+/* clang-format off */
 #include <stdint.h>
+#include <drm.h>
 /* clang-format on */
 
 #include <dlfcn.h>
