@@ -51,7 +51,7 @@ const Row kRows[] = {
      Uevent::Other},
     {"no number", uevent({"remove@/d", "ACTION=remove", "SUBSYSTEM=drm", "MAJOR=226", "MINOR=x"}),
      Uevent::Other},
-    {"cut off", std::string("change@/d\0ACTION=change\0SUBSYSTEM=drm\0MAJOR=226\0MINOR=1", 57),
+    {"cut off", std::string("change@/d\0ACTION=change\0SUBSYSTEM=drm\0MAJOR=226\0MINOR=1", 55),
      Uevent::Changed},
     {"empty", "", Uevent::Other},
     {"zeros", std::string(9, '\0'), Uevent::Other},
