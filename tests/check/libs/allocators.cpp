@@ -443,6 +443,7 @@ Suite *allocators_suite()
   Suite *suite = suite_create("allocators");
   TCase *tcase = tcase_create("native");
   suite_add_tcase(suite, tcase);
+  tcase_add_test(tcase, test_memfd_warns_once); // first: the cases may share a process
   tcase_add_loop_test(tcase, test_frame, 0, G_N_ELEMENTS(kFrameRows));
   tcase_add_loop_test(tcase, test_refused_frame, 0, G_N_ELEMENTS(kRefusedFrames));
   tcase_add_test(tcase, test_chooses_from_list);
@@ -458,7 +459,6 @@ Suite *allocators_suite()
   tcase_add_test(tcase, test_auto_finds_one);
   tcase_add_test(tcase, test_reports_itself);
   tcase_add_test(tcase, test_kind_names);
-  tcase_add_test(tcase, test_memfd_warns_once);
   tcase_add_test(tcase, test_no_descriptor_is_left);
   tcase_add_test(tcase, test_from_many_threads);
   tcase_add_test(tcase, test_buffer_outlives_allocator);

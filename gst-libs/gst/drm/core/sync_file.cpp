@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "sync_file.hpp"
 
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <linux/dma-buf.h>
 #include <linux/sync_file.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 namespace gstdrm {
 
@@ -49,10 +53,32 @@ Error dmabuf_failed(const std::string &what, int fd, int error)
   return result;
 }
 
+// By the name that sync_file.c gives its files; where /proc is missing nobody can tell.
+bool is_sync_file(int fd)
+{
+  std::array<char, 32> link{};
+  std::array<char, 64> target{};
+  std::snprintf(link.data(), link.size(), "/proc/self/fd/%d", fd);
+  const ssize_t length = ::readlink(link.data(), target.data(), target.size());
+  return length < 0 ||
+         std::string_view(target.data(), static_cast<std::size_t>(length)).find("sync_file") !=
+             std::string_view::npos;
+}
+
 } // namespace
 
+// SYNC_IOC_FILE_INFO asks the driver of a pending fence for its name (sync_file_get_name()), and
+// Linux 7.2 stops in drm_crtc.c (the BUG_ON() of fence_to_crtc()) when a flip signals its out-fence
+// at that moment. So a fence that is still pending is only polled.
 Result<FenceState> fence_state(int fence_fd)
 {
+  pollfd polled{fence_fd, POLLIN, 0};
+  const timespec at_once{};
+  if (fence_fd >= 0 && ::ppoll(&polled, 1, &at_once, nullptr) == 0) {
+    if (!is_sync_file(fence_fd))
+      return failed("SYNC_IOC_FILE_INFO", fence_fd, ENOTTY);
+    return FenceState::Pending;
+  }
   sync_file_info info{}; // num_fences of 0: the summary alone
   if (retried_ioctl(fence_fd, SYNC_IOC_FILE_INFO, &info) != 0) {
     const int error = errno;

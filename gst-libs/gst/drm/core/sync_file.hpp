@@ -15,7 +15,7 @@ enum class FenceState { Pending, Signalled, Failed };
 // sync_file (linux/sync_file.h) and dma-buf fence conversions (linux/dma-buf.h, Linux 6.0). All
 // descriptors passed in are borrowed; all that are returned belong to the caller.
 
-// SYNC_IOC_FILE_INFO; Error when fd is no sync_file.
+// poll(), and SYNC_IOC_FILE_INFO once it has signalled; Error when fd is no sync_file.
 Result<FenceState> fence_state(int fence_fd);
 // Waits with poll(2), as sync_file.rst allows. Failed: signalled with an error; Pending: time is
 // over. Negative timeout: no limit.
