@@ -113,4 +113,4 @@ static Suite *kms_reconfigure_suite(void)
   return s;
 }
 
-GST_DRM_CHECK_MAIN(kms_reconfigure)
+GST_DRM_VA_CHECK_MAIN(kms_reconfigure)

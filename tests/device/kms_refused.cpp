@@ -189,4 +189,4 @@ static Suite *kms_refused_suite(void)
   return s;
 }
 
-GST_DRM_CHECK_MAIN(kms_refused)
+GST_DRM_VA_CHECK_MAIN(kms_refused)
