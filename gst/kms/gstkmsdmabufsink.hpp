@@ -141,8 +141,8 @@ void sink_start_cursor(GstKmsDmabufSink *sink);
 
 // gstkmssinkframe.cpp
 GstFlowReturn sink_show_frame(GstVideoSink *sink, GstBuffer *buffer);
-// Shows the last frame once more, where and how the properties say now. Any thread but the
-// streaming one.
+// Shows the last frame once more, where and how the properties say now, if there is one and neither
+// caps nor state change at the moment. Any thread but the streaming one.
 void sink_repeat_frame(GstVideoSink *sink);
 
 // gstkmssinksync.cpp

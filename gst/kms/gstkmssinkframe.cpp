@@ -213,8 +213,8 @@ void sink_repeat_frame(GstVideoSink *sink)
   SinkState &state = *GST_KMS_DMABUF_SINK(sink)->state;
   // held by the streaming thread while it shows a frame, and let go while it waits
   GST_BASE_SINK_PREROLL_LOCK(sink);
-  {
-    const std::lock_guard repeats(state.repeat_lock);
+  // Taken by whoever changes the caps or stops the display, who may be waiting for this thread.
+  if (const std::unique_lock repeats(state.repeat_lock, std::try_to_lock); repeats) {
     const std::shared_ptr<Display> display = state.get_display();
     GstSample *last = gst_base_sink_get_last_sample(GST_BASE_SINK(sink));
     GstCaps *current = gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(sink));

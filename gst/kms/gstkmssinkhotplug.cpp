@@ -14,6 +14,8 @@ void SinkListener::connector_changed(const std::string &connector, bool connecte
                         G_TYPE_BOOLEAN, connected ? TRUE : FALSE, nullptr);
   gst_element_post_message(GST_ELEMENT(sink_),
                            gst_message_new_element(GST_OBJECT(sink_), structure));
+  if (connected) // the next frame may be far away: paused, or a slide show
+    sink_repeat_frame(GST_VIDEO_SINK(sink_));
 }
 
 void SinkListener::master_changed(const Error &error, bool master) noexcept

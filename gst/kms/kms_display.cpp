@@ -3,13 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <cstring>
 #include <utility>
-
-#include <drm_fourcc.h>
-
-#include <gst/drm/core/sync_file.hpp>
 
 #include "kms_objects.hpp"
 
@@ -17,14 +11,9 @@ namespace gstdrm::kms {
 
 namespace {
 
-constexpr std::int64_t kSecond_ns = 1'000'000'000;
 // A flip takes one refresh; this much later something is stuck, and a mode set is tried all the
 // same.
-constexpr std::int64_t kDrainTimeout_ns = 2 * kSecond_ns;
-// Virtual displays compose in software: some tenths of a second per picture are normal there, and
-// seconds for a large one on a busy machine.
-constexpr std::int64_t kCommitTimeout_ns = 30 * kSecond_ns;
-constexpr std::chrono::seconds kWritebackTimeout{30};
+constexpr std::int64_t kDrainTimeout_ns = 2'000'000'000;
 
 std::int64_t frame_duration_ns(Rate rate)
 {
@@ -36,16 +25,20 @@ std::int64_t frame_duration_ns(Rate rate)
 
 } // namespace
 
-SizeLimits Display::size_limits(const Resources &resources, const Connector &connector)
+// A picture larger than every mode is for planes that scale.
+SizeLimits Display::size_limits(const Connector &connector) const
 {
-  SizeLimits limits{std::max(resources.min_width, 1U), std::max(resources.min_height, 1U), 0, 0};
+  if (scales_down_)
+    return framebuffers_;
+  SizeLimits limits{framebuffers_.min_width, framebuffers_.min_height, 0, 0};
   for (const drmModeModeInfo &mode : connector.modes) {
     limits.max_width = std::max<std::uint32_t>(limits.max_width, mode.hdisplay);
     limits.max_height = std::max<std::uint32_t>(limits.max_height, mode.vdisplay);
   }
-  limits.max_width = std::max(std::min(limits.max_width, resources.max_width), limits.min_width);
+  limits.max_width =
+      std::max(std::min(limits.max_width, framebuffers_.max_width), limits.min_width);
   limits.max_height =
-      std::max(std::min(limits.max_height, resources.max_height), limits.min_height);
+      std::max(std::min(limits.max_height, framebuffers_.max_height), limits.min_height);
   return limits;
 }
 
@@ -56,6 +49,12 @@ OutputRequest request_of(OutputRequest request, const Output &output)
 {
   request.connector = output.connector.name;
   return request;
+}
+
+SizeLimits framebuffer_limits(const Resources &resources)
+{
+  return {std::max(resources.min_width, 1U), std::max(resources.min_height, 1U),
+          resources.max_width, resources.max_height};
 }
 
 bool has_cursor_plane(const Output &output)
@@ -71,8 +70,8 @@ Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const Outp
     : listener_(listener), device_(std::move(device)), reservation_(std::move(choice.reservation)),
       output_request_(request_of(request, choice.output)),
       connector_id_(choice.output.connector.id), has_cursor_(has_cursor_plane(choice.output)),
-      offer_(choice.output.formats()), modes_(choice.output.connector.modes),
-      limits_(size_limits(choice.resources, choice.output.connector)),
+      framebuffers_(framebuffer_limits(choice.resources)), offer_(choice.output.formats()),
+      modes_(choice.output.connector.modes), limits_(size_limits(choice.output.connector)),
       scanout_(device_, std::move(choice.output)),
       queue_(
           scanout_, monotonic_now_ns,
@@ -110,8 +109,11 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
       return device_error("Connector " + connector.name + " of " + (*device)->name() + ": " +
                               mode.error().message,
                           EINVAL);
-  return std::shared_ptr<Display>(
+  const std::shared_ptr<Display> display(
       new Display(std::move(*device), std::move(*choice), output_request, listener));
+  display->scales_down_ = display->scanout_.probe_downscaling();
+  display->limits_ = display->size_limits(display->scanout_.output().connector);
+  return display;
 }
 
 Display::~Display()
@@ -205,11 +207,14 @@ Result<void> Display::stop()
 
 Result<void> Display::configure(const Picture &picture)
 {
+  if (plug_changed_) // the picture may be meant for the new display
+    (void)take_up_plug_change();
   Result<drmModeModeInfo> mode = scanout_.check(picture);
   if (!mode)
     return mode.error();
   picture_ = picture;
   mode_ = *mode;
+  mode_chosen_ = true;
   first_pending_ = true;
   cache_.clear();
   return {};
@@ -341,12 +346,16 @@ Result<Display::Shown> Display::show_view(Frame &frame)
 
 Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
 {
-  if (plug_changed_) {
-    Result<bool> drop = take_up_plug_change();
-    if (!drop)
-      return drop.error();
-    if (*drop)
-      return Shown::Yes;
+  if (plug_changed_ && !take_up_plug_change()) {
+    unplugged_frames_++;
+    return Shown::Yes;
+  }
+  if (!mode_chosen_) {
+    Result<drmModeModeInfo> mode = scanout_.check(picture_);
+    if (!mode)
+      return mode.error();
+    mode_ = *mode;
+    mode_chosen_ = true;
   }
   const bool other_view = take_view();
   if (other_view && !first_pending_)
@@ -391,63 +400,6 @@ void Display::move_cursor(std::int32_t x, std::int32_t y)
   scanout_.cursor().move(x, y);
   if (scanout_.cursor().changed())
     queue_.refresh();
-}
-
-Result<std::uint32_t> Display::writeback_fourcc() const
-{
-  const std::optional<Connector> &writeback = scanout_.output().writeback;
-  if (!writeback)
-    return device_error("No writeback connector of " + device_->name() +
-                            " serves this output (vkms: load it with enable_writeback=1).",
-                        ENOTSUP);
-  const auto blob_id =
-      static_cast<std::uint32_t>(property_value(writeback->properties, "WRITEBACK_PIXEL_FORMATS"));
-  Result<std::vector<std::uint8_t>> blob = read_blob(device_->fd(), blob_id);
-  if (!blob)
-    return blob.error();
-  for (const std::uint32_t wanted : {DRM_FORMAT_XRGB8888, DRM_FORMAT_ARGB8888})
-    for (std::size_t at = 0; at + sizeof(wanted) <= blob->size(); at += sizeof(wanted))
-      if (std::memcmp(blob->data() + at, &wanted, sizeof(wanted)) == 0)
-        return wanted;
-  return device_error(
-      "The writeback connector of " + device_->name() + " writes neither XR24 nor AR24.", ENOTSUP);
-}
-
-Result<Snapshot> Display::snapshot()
-{
-  const std::lock_guard one_at_a_time(snapshot_lock_);
-  if (!loop_)
-    return device_error("Nothing is shown: the sink is not in PAUSED or PLAYING.", ENODATA);
-  Result<std::uint32_t> fourcc = writeback_fourcc();
-  if (!fourcc)
-    return fourcc.error();
-  drmModeModeInfo mode{};
-  {
-    const std::lock_guard guard(shown_lock_);
-    if (!can_write_back_)
-      return device_error(description_ + ": no picture is shown yet, or the driver refused to "
-                                         "attach its writeback connector.",
-                          ENODATA);
-    mode = shown_mode_;
-  }
-  Result<std::unique_ptr<DumbBuffer>> buffer =
-      DumbBuffer::create(device_, *fourcc, mode.hdisplay, mode.vdisplay);
-  if (!buffer)
-    return buffer.error();
-  Result<UniqueFd> fence = queue_.capture((*buffer)->framebuffer_id(), kCommitTimeout_ns);
-  if (!fence)
-    return fence.error();
-  Result<FenceState> written = fence_wait(fence->get(), kWritebackTimeout);
-  if (!written)
-    return written.error();
-  if (*written != FenceState::Signalled)
-    return device_error(*written == FenceState::Failed ? "The driver reports a failed writeback."
-                                                       : "The writeback did not end in time.",
-                        EIO);
-  Result<std::vector<std::uint8_t>> pixels = (*buffer)->read();
-  if (!pixels)
-    return pixels.error();
-  return Snapshot{*fourcc, mode.hdisplay, mode.vdisplay, std::move(*pixels)};
 }
 
 void Display::on_flip(std::uint32_t crtc_id, std::uint64_t serial, std::uint32_t sequence,

@@ -130,16 +130,19 @@ public:
 private:
   Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
           DisplayListener &listener);
-  static SizeLimits size_limits(const Resources &resources, const Connector &connector);
+  [[nodiscard]] SizeLimits size_limits(const Connector &connector) const;
   Result<Shown> show_first(Frame &frame);
   Result<Shown> show_view(Frame &frame);
   bool narrow_offer();
   std::optional<Shown> wait_before_mode_set(Frame &frame);
   bool take_view();
+  // kms_snapshot.cpp
   Result<std::uint32_t> writeback_fourcc() const;
+  [[nodiscard]] std::optional<drmModeModeInfo> mode_to_write_back() const;
+  Result<Snapshot> write_back(std::uint32_t fourcc, const drmModeModeInfo &mode);
   [[nodiscard]] Error explain(const Error &error) const;
   // kms_replug.cpp
-  Result<bool> take_up_plug_change();
+  bool take_up_plug_change();
   void turn_off();
   [[nodiscard]] bool is_denied(const Error &error) const;
   Shown deny(const Error &error);
@@ -159,6 +162,8 @@ private:
   const OutputRequest output_request_; // names the connector
   const std::uint32_t connector_id_;
   const bool has_cursor_;
+  const SizeLimits framebuffers_; // what the driver makes framebuffers of
+  bool scales_down_ = false;      // set before anybody else has the display
   FormatOffer offer_;
 
   mutable std::mutex plug_lock_; // guards the four below; no other lock is taken under it
@@ -176,6 +181,7 @@ private:
   ImportCache cache_;
   Picture picture_;
   drmModeModeInfo mode_{};    // for picture_
+  bool mode_chosen_ = false;  // mode_ is one of the present display's
   bool first_pending_ = true; // picture_ has not been shown yet
   std::string proved_for_;    // what the pairs of formats() were test-committed for last
   FenceRules fence_rules_;

@@ -110,4 +110,15 @@ std::optional<std::size_t> choose_mode(std::span<const drmModeModeInfo> modes, s
   return best;
 }
 
+std::optional<std::size_t> largest_mode(std::span<const drmModeModeInfo> modes, Rate video)
+{
+  const auto largest = std::max_element(
+      modes.begin(), modes.end(), [](const drmModeModeInfo &a, const drmModeModeInfo &b) {
+        return std::uint64_t{a.hdisplay} * a.vdisplay < std::uint64_t{b.hdisplay} * b.vdisplay;
+      });
+  if (largest == modes.end())
+    return std::nullopt;
+  return choose_mode(modes, largest->hdisplay, largest->vdisplay, video);
+}
+
 } // namespace gstdrm::kms

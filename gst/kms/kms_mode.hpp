@@ -38,6 +38,9 @@ double refresh_mismatch(const drmModeModeInfo &mode, Rate video);
 std::optional<std::size_t> choose_mode(std::span<const drmModeModeInfo> modes, std::uint32_t width,
                                        std::uint32_t height, Rate video);
 
+// Index of the one with the most pixels, chosen by choose_mode() where several have as many.
+std::optional<std::size_t> largest_mode(std::span<const drmModeModeInfo> modes, Rate video);
+
 // Which mode the user asks for.
 struct ModeRequest {
   enum class Kind {

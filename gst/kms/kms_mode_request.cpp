@@ -184,14 +184,11 @@ Result<std::size_t> select_mode(std::span<const drmModeModeInfo> modes, const Mo
   }
   if (const auto index = choose_mode(modes, width, height, video))
     return *index;
-  const auto largest = std::max_element(
-      modes.begin(), modes.end(), [](const drmModeModeInfo &a, const drmModeModeInfo &b) {
-        return std::uint64_t{a.hdisplay} * a.vdisplay < std::uint64_t{b.hdisplay} * b.vdisplay;
-      });
   return Error{ErrorCode::Unsupported,
                "The picture of " + std::to_string(width) + "x" + std::to_string(height) +
-                   " is larger than every mode (largest: " + describe_mode(*largest) +
-                   "). Put videoscale before the sink, or choose mode=preferred.",
+                   " is larger than every mode (largest: " +
+                   describe_mode(modes[*largest_mode(modes, video)]) +
+                   "), and the display hardware does not scale it. Put videoscale before the sink.",
                0};
 }
 

@@ -32,10 +32,12 @@ Result<PropertySet> PropertyReader::read(std::uint32_t object_id, std::uint32_t 
         return device_error("KMS property " + std::to_string(list->props[i]) + " cannot be read (" +
                                 errno_text(error) + "). Was the device removed?",
                             error);
-      Description description{raw->name, Property{raw->prop_id, raw->flags, 0, {}}};
+      Description description{raw->name, Property{raw->prop_id, raw->flags, 0, {}, {}}};
       if (raw->flags & DRM_MODE_PROP_ENUM)
         for (int e = 0; e < raw->count_enums; e++)
           description.property.enums.emplace_back(raw->enums[e].name, raw->enums[e].value);
+      if ((raw->flags & DRM_MODE_PROP_RANGE) && raw->count_values == 2)
+        description.property.range = {raw->values[0], raw->values[1]};
       it = known_.emplace(list->props[i], std::move(description)).first;
     }
     Property property = it->second.property;

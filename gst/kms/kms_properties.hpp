@@ -19,6 +19,8 @@ struct Property {
   std::uint32_t flags = 0; // DRM_MODE_PROP_* of drm_mode.h
   std::uint64_t value = 0;
   std::vector<std::pair<std::string, std::uint64_t>> enums;
+  // of DRM_MODE_PROP_RANGE: what the value may be
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> range;
 
   [[nodiscard]] std::optional<std::uint64_t> enum_value(std::string_view name) const;
 };

@@ -64,7 +64,7 @@ void Display::on_hotplug() noexcept
     const std::lock_guard guard(plug_lock_);
     connected_ = true;
     modes_ = choice->output.connector.modes;
-    limits_ = size_limits(choice->resources, choice->output.connector);
+    limits_ = size_limits(choice->output.connector);
     replugged_ = std::move(choice->output);
   }
   plug_changed_ = true;
@@ -87,9 +87,8 @@ void Display::on_device_lost(int error) noexcept
                    error));
 }
 
-// By the streaming thread, before a frame. true: the frame is to be dropped, since nothing is
-// connected.
-Result<bool> Display::take_up_plug_change()
+// By the streaming thread, before a frame or a change of picture. false: nothing is connected.
+bool Display::take_up_plug_change()
 {
   std::optional<Output> output;
   bool connected = false;
@@ -101,21 +100,14 @@ Result<bool> Display::take_up_plug_change()
   }
   if (!connected || output)
     turn_off();
-  if (!connected) {
-    unplugged_frames_++;
-    return true;
-  }
   if (!output)
-    return false;
+    return connected;
   queue_.exclusively([&] { scanout_.set_output(std::move(*output)); });
   cache_.clear();
   first_pending_ = true;
+  mode_chosen_ = false;
   proved_for_.clear();
-  Result<drmModeModeInfo> mode = scanout_.check(picture_);
-  if (!mode)
-    return mode.error();
-  mode_ = *mode;
-  return false;
+  return connected;
 }
 
 // Nothing is scanned out any more, every frame is given back, and the next one sets the mode.

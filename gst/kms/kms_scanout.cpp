@@ -81,13 +81,17 @@ int Scanout::commit(const Setup &setup, std::uint32_t framebuffer_id, std::uint3
 {
   Request request(device_->fd());
   const std::uint32_t crtc_id = output_.crtc.id;
-  set_connector(request, setup, (flags & DRM_MODE_ATOMIC_ALLOW_MODESET) != 0);
+  // A mode set begins with a clean slate. Later the sink turns off what it used itself and needs no
+  // more: another plane may be the application's by then.
+  const bool clean_slate = (flags & DRM_MODE_ATOMIC_ALLOW_MODESET) != 0;
+  set_connector(request, setup, clean_slate);
   for (const Plane &plane : output_.crtc_planes) {
     const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
-    // the cursor stays where it is, but a mode set begins with a clean slate
-    const bool cursor = &plane == cursor_plane() && !(flags & DRM_MODE_ATOMIC_ALLOW_MODESET);
-    const bool used = cursor || plane.id == setup.plane->id || &plane == setup.background;
-    if (!used && (user == 0 || user == crtc_id))
+    const bool needed = plane.id == setup.plane->id || &plane == setup.background;
+    const bool unneeded =
+        clean_slate ? user == 0 || user == crtc_id
+                    : setup_ && (plane.id == setup_->plane->id || &plane == setup_->background);
+    if (!needed && unneeded)
       request.disable_plane(plane);
   }
   if (setup.background) {

@@ -63,6 +63,10 @@ public:
   // Error: no candidate plane has the format, or no mode holds the size. Touches nothing.
   [[nodiscard]] Result<drmModeModeInfo> check(const Picture &picture) const;
 
+  // Whether some plane shows pictures that are larger than the mode, as test commits tell. Nothing
+  // may be on screen. From then on check() reckons with it.
+  bool probe_downscaling();
+
   // Looks for a plane that takes the picture in a test commit, then commits for real, with a mode
   // set where one is needed. Returns the error with one line per plane; `sys_errno` is the last
   // attempt's. ErrorCode::Unsupported: the device does not do this, so another format, size or
@@ -141,6 +145,7 @@ private:
   std::optional<SavedState> saved_;
   std::optional<Setup> setup_;
   View view_;
+  bool scales_down_ = false;
   int scaling_refused_ = 0; // why setup_ is not scaled, although it should be; an errno
   PropertyBlob mode_blob_;
   drmModeModeInfo blob_mode_{}; // what it holds

@@ -3,6 +3,7 @@
 // said.
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include <drm_fourcc.h>
 
@@ -61,6 +62,16 @@ bool is_turned(std::uint32_t rotation)
   return (rotation & (DRM_MODE_ROTATE_90 | DRM_MODE_ROTATE_270)) != 0;
 }
 
+// One that any memory can have and most planes scale.
+std::optional<Format> scratch_format(const FormatSet &formats)
+{
+  for (const std::uint32_t fourcc : {DRM_FORMAT_NV12, DRM_FORMAT_XRGB8888, DRM_FORMAT_ARGB8888})
+    for (const std::uint64_t modifier : {kModLinear, kModImplicit})
+      if (formats.contains({fourcc, modifier}))
+        return Format{fourcc, modifier};
+  return std::nullopt;
+}
+
 } // namespace
 
 Result<drmModeModeInfo> Scanout::check(const Picture &picture) const
@@ -76,8 +87,11 @@ Result<drmModeModeInfo> Scanout::check(const Picture &picture) const
                      list_formats(offered) + ". " + nearest_fix(offered, picture.format)};
   }
   const std::vector<drmModeModeInfo> &modes = output_.connector.modes;
-  const Result<std::size_t> index =
+  Result<std::size_t> index =
       select_mode(modes, output_.mode_request, picture.width, picture.height, picture.rate);
+  if (!index && scales_down_ && output_.mode_request.kind == ModeRequest::Kind::Match)
+    if (const std::optional<std::size_t> largest = largest_mode(modes, picture.rate))
+      index = *largest;
   if (!index)
     return Error{ErrorCode::Caps, // of another size, perhaps
                  "Connector " + output_.connector.name + " of " + device_->name() +
@@ -111,9 +125,12 @@ std::string Scanout::unfit(const Plane &plane, Format format) const
     const Property *zpos = find(plane.properties, "zpos");
     if (!zpos)
       return "has no zpos";
-    if ((zpos->flags & DRM_MODE_PROP_IMMUTABLE) &&
-        zpos->value != static_cast<std::uint64_t>(view_.zpos))
+    const auto wanted = static_cast<std::uint64_t>(view_.zpos);
+    if ((zpos->flags & DRM_MODE_PROP_IMMUTABLE) && zpos->value != wanted)
       return "is fixed at zpos " + std::to_string(zpos->value);
+    if (zpos->range && (wanted < zpos->range->first || wanted > zpos->range->second))
+      return "takes zpos " + std::to_string(zpos->range->first) + " to " +
+             std::to_string(zpos->range->second);
   }
   return {};
 }
@@ -231,6 +248,38 @@ Result<void> Scanout::show_first(const Picture &picture, const drmModeModeInfo &
                    " in mode " + describe_mode(mode) + " on connector " + output_.connector.name +
                    "." + hint + explain(picture.format, attempts),
                -ret};
+}
+
+bool Scanout::probe_downscaling()
+{
+  const std::vector<drmModeModeInfo> &modes = output_.connector.modes;
+  const Result<std::size_t> index =
+      select_mode(modes, {ModeRequest::Kind::Preferred, 0, 0, false, 0, 0}, 0, 0, {});
+  const std::optional<Format> format = scratch_format(output_.formats());
+  if (!index || !format)
+    return false;
+  const drmModeModeInfo &mode = modes[*index];
+  Picture picture;
+  picture.format = *format;
+  // a quarter more each way: enough to tell, and not much memory
+  picture.width = (mode.hdisplay + mode.hdisplay / 4U) & ~1U;
+  picture.height = (mode.vdisplay + mode.vdisplay / 4U) & ~1U;
+  const std::unique_ptr<ScratchBuffer> scratch = ScratchBuffer::create(
+      device_, FormatSet::from_pairs({*format}), picture.width, picture.height);
+  const std::optional<ScratchFramebuffer> framebuffer =
+      scratch ? scratch->framebuffer(*format) : std::nullopt;
+  if (!framebuffer || !prepare(picture, mode))
+    return false;
+  const View wanted = std::exchange(view_, View{});
+  const std::vector<Setup> setups = candidates(picture, mode);
+  view_ = wanted;
+  scales_down_ = std::any_of(setups.begin(), setups.end(), [&](const Setup &setup) {
+    return setup.scaled && !setup.background && !setup.writeback &&
+           commit(setup, framebuffer->id(),
+                  DRM_MODE_ATOMIC_ALLOW_MODESET | DRM_MODE_ATOMIC_TEST_ONLY, 0) == 0;
+  });
+  saved_.reset(); // what is there when the first frame comes is what will be put back
+  return scales_down_;
 }
 
 // 0 when some plane would show the framebuffer; else the errno of the last that would not.

@@ -1,126 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The whole engine against a fake libdrm: what it asks of the kernel, and that no failure of any call leaves
-// anything behind.
-#include "gst/kms/kms_display.hpp"
-
-#include <atomic>
+// The engine against a fake libdrm: what it asks of the kernel.
 #include <cerrno>
 #include <vector>
 
-#include <dirent.h>
-#include <drm_fourcc.h>
-#include <gtest/gtest.h>
-#include <sys/mman.h>
-
-#include "fake_drm.hpp"
 #include "gst/kms/kms_scratch.hpp"
+#include "kms_display_fixture.hpp"
 
 namespace {
 
 using namespace gstdrm;
 using namespace gstdrm::kms;
-
-constexpr std::int64_t kLong_ns = 5'000'000'000;
-
-struct Listener : DisplayListener {
-  std::atomic<int> failures{0};
-  std::atomic<int> changes{0};
-  void display_failed(const Error &) noexcept override { failures++; }
-  void formats_changed() noexcept override { changes++; }
-  int view_refusals = 0;
-  std::string where;
-  void picture_placed(const std::string &text) noexcept override { where = text; }
-  void view_refused(const Error &) noexcept override { view_refusals++; }
-};
-
-unsigned count_open_fds()
-{
-  unsigned count = 0;
-  DIR *directory = opendir("/proc/self/fd");
-  while (directory && readdir(directory))
-    count++;
-  closedir(directory);
-  return count;
-}
-
-// Something with an identity: the fake imports it.
-struct Memory {
-  UniqueFd fd;
-  explicit Memory(std::uint64_t size) : fd(memfd_create("fake-dmabuf", MFD_CLOEXEC))
-  {
-    EXPECT_EQ(ftruncate(fd.get(), static_cast<off_t>(size)), 0);
-  }
-};
-
-FrameLayout xrgb(const Memory &memory, std::uint32_t width, std::uint32_t height)
-{
-  FrameLayout layout;
-  layout.format = {DRM_FORMAT_XRGB8888, kModLinear};
-  layout.width = width;
-  layout.height = height;
-  layout.n_planes = 1;
-  layout.planes[0] = {memory.fd.get(), 0, width * 4, *query_object(memory.fd.get())};
-  return layout;
-}
-
-FrameLayout nv12(const Memory &y, const Memory &uv, std::uint32_t width, std::uint32_t height)
-{
-  FrameLayout layout = xrgb(y, width, height);
-  layout.format.fourcc = DRM_FORMAT_NV12;
-  layout.n_planes = 2;
-  layout.planes[0].stride_bytes = width;
-  const bool same = &y == &uv;
-  layout.planes[1] = {uv.fd.get(), same ? std::uint64_t{width} * height : 0, width, *query_object(uv.fd.get())};
-  return layout;
-}
-
-Picture picture(std::uint32_t width, std::uint32_t height)
-{
-  Picture p;
-  p.format = {DRM_FORMAT_XRGB8888, kModLinear};
-  p.width = width;
-  p.height = height;
-  p.rate = {60, 1};
-  return p;
-}
-
-class DisplayTest : public testing::Test {
-protected:
-  DisplayTest() : drm_fd(fakedrm::plug()) {}
-  ~DisplayTest() override
-  {
-    EXPECT_EQ(fakedrm::alive(), 0);
-    EXPECT_EQ(fakedrm::device().double_closes, 0U);
-  }
-
-  Result<std::shared_ptr<Display>> open()
-  {
-    DeviceRequest request;
-    request.fd = drm_fd.get();
-    return Display::open(request, {}, listener);
-  }
-
-  static Result<Display::Shown> show(Display &display, const FrameLayout &layout)
-  {
-    Result<ImportCache::Import> import = display.import(layout);
-    if (!import)
-      return import.error();
-    Frame frame;
-    frame.framebuffer = import->framebuffer;
-    return display.show(frame, FlipQueue::Overflow::Wait);
-  }
-
-  static const fakedrm::Commit &commit(std::size_t index) { return fakedrm::device().commits.at(index); }
-  static std::uint64_t value(const fakedrm::Commit &c, std::uint32_t object, const char *name)
-  {
-    const auto it = c.values.find({object, name});
-    return it == c.values.end() ? ~std::uint64_t{0} : it->second;
-  }
-
-  UniqueFd drm_fd;
-  Listener listener;
-  Memory memory{1024 * 768 * 4};
-};
 
 TEST_F(DisplayTest, first_frame_sets_the_mode_that_fits_and_centres)
 {
@@ -390,177 +279,32 @@ TEST_F(DisplayTest, no_master_no_connection)
   EXPECT_NE(unplugged.error().message.find("Virtual-1"), std::string::npos);
 }
 
-TEST_F(DisplayTest, both_planes_in_one_dmabuf_share_one_handle)
+// A picture larger than every mode: the largest one where a plane scales down, and refused where none does.
+TEST_F(DisplayTest, a_picture_larger_than_every_mode)
 {
-  auto display = open();
-  ASSERT_TRUE(display);
-  auto one = (*display)->import(nv12(memory, memory, 640, 480));
-  ASSERT_TRUE(one);
-  EXPECT_EQ(fakedrm::device().handles.size(), 1U);
-  EXPECT_EQ(fakedrm::device().handles.begin()->second, 1); // imported once, for both planes
-  const Memory other{640 * 240};
-  auto two = (*display)->import(nv12(memory, other, 640, 480));
-  ASSERT_TRUE(two);
-  EXPECT_FALSE(two->hit);
-  EXPECT_EQ(fakedrm::device().handles.size(), 2U);
-}
-
-// A compressed layout has more planes than its format: they go to the kernel as they came.
-TEST_F(DisplayTest, auxiliary_planes_pass_through)
-{
-  auto display = open();
-  ASSERT_TRUE(display);
-  const Memory aux{4096};
-  for (const Memory *second : std::initializer_list<const Memory *>{&memory, &aux}) {
-    FrameLayout layout = xrgb(memory, 640, 480);
-    layout.format.modifier = I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS;
-    layout.n_planes = 2;
-    layout.planes[1] = {second->fd.get(), second == &memory ? std::uint64_t{640} * 4 * 480 : 0, 64,
-                        *query_object(second->fd.get())};
-    auto import = (*display)->import(layout);
-    ASSERT_TRUE(import) << import.error().message;
-    EXPECT_EQ(fakedrm::device().plane_modifiers,
-              std::vector<std::uint64_t>(2, I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS));
-  }
-  EXPECT_EQ(fakedrm::device().handles.size(), 2U);
-}
-
-TEST_F(DisplayTest, the_same_dmabuf_is_imported_once)
-{
-  auto display = open();
-  ASSERT_TRUE(display);
-  const UniqueFd duplicate = memory.fd.dup();
-  FrameLayout layout = xrgb(memory, 640, 480);
-  auto first = (*display)->import(layout);
-  layout.planes[0].fd = duplicate.get();
-  auto second = (*display)->import(layout);
-  ASSERT_TRUE(first && second);
-  EXPECT_FALSE(first->hit);
-  EXPECT_TRUE(second->hit);
-  EXPECT_EQ(first->framebuffer, second->framebuffer);
-  layout.planes[0].stride_bytes += 256; // another layout of it is another framebuffer
-  auto third = (*display)->import(layout);
-  ASSERT_TRUE(third);
-  EXPECT_FALSE(third->hit);
-  EXPECT_EQ(fakedrm::device().handles.size(), 1U);
-}
-
-TEST_F(DisplayTest, dead_imports_are_kept_for_some_frames)
-{
-  auto display = open();
-  ASSERT_TRUE(display);
-  const Memory other{640 * 480 * 4};
-  auto living = (*display)->import(xrgb(memory, 640, 480));
-  ASSERT_TRUE(living);
-  {
-    auto dead = (*display)->import(xrgb(other, 640, 480));
-    ASSERT_TRUE(dead);
-  }
-  for (std::uint64_t i = 0; i < ImportCache::kKeepFrames - 1; i++)
-    ASSERT_TRUE((*display)->import(xrgb(memory, 640, 480)));
-  EXPECT_EQ(fakedrm::device().framebuffers.size(), 2U);
-  for (int i = 0; i < 2; i++)
-    ASSERT_TRUE((*display)->import(xrgb(memory, 640, 480)));
-  EXPECT_EQ(fakedrm::device().framebuffers.size(), 1U);
-  // memory that is alive is kept for ever, seen or not
-  const Memory third{640 * 480 * 4};
-  for (int i = 0; i < 200; i++)
-    ASSERT_TRUE((*display)->import(xrgb(third, 640, 480)));
-  auto again = (*display)->import(xrgb(memory, 640, 480));
-  ASSERT_TRUE(again);
-  EXPECT_TRUE(again->hit);
-}
-
-TEST_F(DisplayTest, dead_imports_are_bounded_in_bytes)
-{
-  auto display = open();
-  ASSERT_TRUE(display);
-  for (int i = 0; i < 10; i++) {
-    const Memory big{ImportCache::kKeepBytes / 4};
-    ASSERT_TRUE((*display)->import(xrgb(big, 640, 480)));
-  }
-  EXPECT_LE(fakedrm::device().framebuffers.size(), 6U);
-}
-
-TEST_F(DisplayTest, a_change_of_picture_drops_the_imports)
-{
-  auto display = open();
-  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
-  const Memory other{1024 * 768 * 4};
-  ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)));
-  ASSERT_TRUE(show(**display, xrgb(other, 640, 480)));
-  ASSERT_TRUE((*display)->drain(kLong_ns));
-  ASSERT_TRUE((*display)->configure(picture(1024, 768)));
-  EXPECT_EQ(fakedrm::device().framebuffers.size(), 1U); // on screen
-  ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)));
-  ASSERT_TRUE((*display)->drain(kLong_ns));
-  EXPECT_EQ(fakedrm::device().framebuffers.size(), 1U);
-  EXPECT_EQ(listener.failures, 0);
-}
-
-// The whole life of a display. An Error ends it early.
-Result<void> live(const DeviceRequest &request, Listener &listener, const Memory &a, const Memory &b)
-{
-  Result<std::shared_ptr<Display>> opened = Display::open(request, {}, listener);
-  if (!opened)
-    return opened.error();
-  Display &display = **opened;
-  if (Result<void> started = display.start(); !started)
-    return started;
-  if (Result<void> configured = display.configure(picture(640, 480)); !configured)
-    return configured;
-  for (const Memory *memory : {&a, &b, &a}) {
-    Result<ImportCache::Import> import = display.import(xrgb(*memory, 640, 480));
-    if (!import)
-      return import.error();
-    Frame frame;
-    frame.framebuffer = import->framebuffer;
-    if (memory != &a) // a mode set waits for its fence here, and this is none
-      frame.acquire_fence = std::make_shared<UniqueFd>(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    Result<Display::Shown> shown = display.show(frame, FlipQueue::Overflow::Wait);
-    if (!shown)
-      return shown.error();
-    if (*shown == Display::Shown::Failed)
-      return Error{ErrorCode::Device, "posted", 0};
-  }
-  if (!display.drain(kLong_ns))
-    return Error{ErrorCode::Device, "not drained", 0};
-  (void)display.snapshot(); // /dev/null is no fence, so it always fails in the end
-  return display.stop();
-}
-
-class EveryFailure : public testing::TestWithParam<int> {};
-
-TEST_P(EveryFailure, leaves_nothing_behind)
-{
-  const Memory a{640 * 480 * 4}, b{640 * 480 * 4};
-  const unsigned fds_before = count_open_fds();
-  int failed = 0;
-  for (int n = 1;; n++) {
-    UniqueFd drm_fd(fakedrm::plug());
-    Listener listener;
-    fakedrm::device().fail_at = n;
-    fakedrm::device().error = GetParam();
-    DeviceRequest request;
-    request.fd = drm_fd.get();
-    const Result<void> result = live(request, listener, a, b);
-    const std::string where = "call " + std::to_string(n) + ": " + fakedrm::device().failed_call;
-    ASSERT_EQ(fakedrm::alive(), 0) << where;
-    ASSERT_EQ(fakedrm::device().double_closes, 0U) << where;
-    ASSERT_TRUE(result || !result.error().message.empty()) << where;
-    if (fakedrm::device().failed_call.empty()) {
-      ASSERT_TRUE(result) << result.error().message;
-      break; // n is past the last call
+  for (const bool scales : {false, true}) {
+    drm_fd.reset(fakedrm::plug());
+    fakedrm::device().scales = scales;
+    auto display = open();
+    ASSERT_TRUE(display);
+    EXPECT_TRUE(fakedrm::device().commits.empty()); // what was tried was a test
+    EXPECT_TRUE(fakedrm::device().framebuffers.empty());
+    EXPECT_EQ((*display)->limits().max_width, scales ? 8192U : 1024U);
+    ASSERT_TRUE((*display)->start());
+    const Result<void> configured = (*display)->configure(picture(2048, 1536));
+    ASSERT_EQ(static_cast<bool>(configured), scales);
+    if (!scales) {
+      EXPECT_NE(configured.error().message.find("2048x1536 is larger than every mode (largest: 1024x768"),
+                std::string::npos)
+          << configured.error().message;
+      continue;
     }
-    failed += result ? 0 : 1;
+    const Memory large{2048 * 1536 * 4};
+    ASSERT_TRUE(show(**display, xrgb(large, 2048, 1536)) && (*display)->drain(kLong_ns));
+    EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "CRTC_W"), 1024U);
+    EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "CRTC_H"), 768U);
+    EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "SRC_W"), std::uint64_t{2048} << 16);
   }
-  EXPECT_GT(failed, 30); // failures that a display cannot do without
-  UniqueFd last(fakedrm::plug()); // lets the one before go
-  last.reset();
-  EXPECT_LE(count_open_fds(), fds_before + 1); // the fake's own end
 }
-
-INSTANTIATE_TEST_SUITE_P(Errors, EveryFailure, testing::Values(ENOMEM, EINVAL, EACCES, EBUSY, ENODEV),
-                         [](const auto &info) { return std::string(strerrorname_np(info.param)); });
 
 } // namespace

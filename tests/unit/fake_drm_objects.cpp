@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The fake libdrm: what there is to read of the device, its objects, their properties and blobs.
+#include "fake_drm_internal.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <initializer_list>
+
+#include <drm_fourcc.h>
+#include <xf86drm.h>
+#include <xf86drmMode.h>
+
+using namespace fakedrm;
+
+namespace {
+
+constexpr std::uint32_t kInFormatsBlob = 500;
+constexpr std::uint32_t kWritebackBlob = 501;
+constexpr std::uint32_t kOverlayInFormatsBlob = 502;
+
+std::uint32_t *copy_ids(std::initializer_list<std::uint32_t> ids)
+{
+  auto *copy = static_cast<std::uint32_t *>(std::calloc(std::max<std::size_t>(ids.size(), 1), sizeof(std::uint32_t)));
+  std::copy(ids.begin(), ids.end(), copy);
+  return copy;
+}
+
+} // namespace
+
+const std::vector<std::pair<std::uint32_t, std::vector<PropertySpec>>> &fakedrm::objects()
+{
+  static const std::vector<PropertySpec> plane = {
+      {"type", DRM_MODE_PROP_ENUM, DRM_PLANE_TYPE_PRIMARY},
+      {"FB_ID", 0, 0},
+      {"CRTC_ID", 0, 0},
+      {"SRC_X", 0, 0},
+      {"SRC_Y", 0, 0},
+      {"SRC_W", 0, 0},
+      {"SRC_H", 0, 0},
+      {"CRTC_X", 0, 0},
+      {"CRTC_Y", 0, 0},
+      {"CRTC_W", 0, 0},
+      {"CRTC_H", 0, 0},
+      {"IN_FENCE_FD", 0, 0},
+      {"IN_FORMATS", DRM_MODE_PROP_BLOB, kInFormatsBlob},
+      {"COLOR_ENCODING", DRM_MODE_PROP_ENUM, 0},
+      {"COLOR_RANGE", DRM_MODE_PROP_ENUM, 0},
+      {"rotation", DRM_MODE_PROP_BITMASK, DRM_MODE_ROTATE_0},
+  };
+  static const auto list = [] {
+    std::vector<PropertySpec> overlay = plane;
+    overlay[0].value = DRM_PLANE_TYPE_OVERLAY;
+    overlay[12].value = kOverlayInFormatsBlob;
+    return std::vector<std::pair<std::uint32_t, std::vector<PropertySpec>>>{
+        {kCrtc, {{"ACTIVE", 0, 0}, {"MODE_ID", DRM_MODE_PROP_BLOB, 0}}},
+        {kConnector,
+         {{"CRTC_ID", 0, 0}, {"HDR_OUTPUT_METADATA", DRM_MODE_PROP_BLOB, 0}, {"Colorspace", DRM_MODE_PROP_ENUM, 0}}},
+        {kWriteback,
+         {{"CRTC_ID", 0, 0},
+          {"WRITEBACK_FB_ID", 0, 0},
+          {"WRITEBACK_OUT_FENCE_PTR", 0, 0},
+          {"WRITEBACK_PIXEL_FORMATS", DRM_MODE_PROP_BLOB, kWritebackBlob}}},
+        {kPrimary, plane},
+        {kOverlay, overlay},
+    };
+  }();
+  return list;
+}
+
+const PropertySpec *fakedrm::property(std::uint32_t id)
+{
+  const std::size_t object = id / 100 - 1, index = id % 100;
+  if (id < 100 || object >= objects().size() || index >= objects()[object].second.size())
+    return nullptr;
+  return &objects()[object].second[index];
+}
+
+drmModeResPtr drmModeGetResources(int)
+{
+  const Guard guard(device().lock);
+  if (fails("drmModeGetResources"))
+    return nullptr;
+  auto *res = allocate<drmModeRes>(device().resources);
+  res->count_crtcs = 1;
+  res->crtcs = copy_ids({kCrtc});
+  res->count_connectors = 2;
+  res->connectors = copy_ids({kConnector, kWriteback});
+  res->min_width = res->min_height = 10;
+  res->max_width = res->max_height = 8192;
+  return res;
+}
+
+void drmModeFreeResources(drmModeResPtr res)
+{
+  if (!res)
+    return;
+  const Guard guard(device().lock);
+  release(device().resources, res->crtcs, res->connectors, res);
+}
+
+drmModePlaneResPtr drmModeGetPlaneResources(int)
+{
+  const Guard guard(device().lock);
+  if (fails("drmModeGetPlaneResources"))
+    return nullptr;
+  auto *res = allocate<drmModePlaneRes>(device().resources);
+  res->count_planes = 2;
+  res->planes = copy_ids({kOverlay, kPrimary});
+  return res;
+}
+
+void drmModeFreePlaneResources(drmModePlaneResPtr res)
+{
+  if (!res)
+    return;
+  const Guard guard(device().lock);
+  release(device().resources, res->planes, res);
+}
+
+drmModePlanePtr drmModeGetPlane(int, std::uint32_t id)
+{
+  const Guard guard(device().lock);
+  if (fails("drmModeGetPlane"))
+    return nullptr;
+  auto *plane = allocate<drmModePlane>(device().resources);
+  plane->plane_id = id;
+  plane->possible_crtcs = 1;
+  plane->count_formats = 2;
+  plane->formats = copy_ids({DRM_FORMAT_XRGB8888, DRM_FORMAT_NV12});
+  return plane;
+}
+
+void drmModeFreePlane(drmModePlanePtr plane)
+{
+  if (!plane)
+    return;
+  const Guard guard(device().lock);
+  release(device().resources, plane->formats, plane);
+}
+
+drmModeConnectorPtr drmModeGetConnector(int, std::uint32_t id)
+{
+  const Guard guard(device().lock);
+  if (fails("drmModeGetConnector"))
+    return nullptr;
+  auto *connector = allocate<drmModeConnector>(device().resources);
+  connector->connector_id = id;
+  connector->connector_type = id == kWriteback ? DRM_MODE_CONNECTOR_WRITEBACK : DRM_MODE_CONNECTOR_VIRTUAL;
+  connector->connector_type_id = 1;
+  connector->connection = device().connected ? DRM_MODE_CONNECTED : DRM_MODE_DISCONNECTED;
+  connector->count_encoders = 1;
+  connector->encoders = copy_ids({kEncoder});
+  if (id == kConnector && device().connected) {
+    connector->count_modes = 2;
+    connector->modes = static_cast<drmModeModeInfo *>(std::calloc(2, sizeof(drmModeModeInfo)));
+    connector->modes[0] = {65000, 1024, 1048, 1184, 1344, 0, 768, 771, 777, 806, 0, 60, 0, DRM_MODE_TYPE_PREFERRED, "a"};
+    connector->modes[1] = {25175, 640, 656, 752, 800, 0, 480, 490, 492, 525, 0, 60, 0, 0, "b"};
+  }
+  return connector;
+}
+
+drmModeConnectorPtr drmModeGetConnectorCurrent(int fd, std::uint32_t id)
+{
+  return drmModeGetConnector(fd, id);
+}
+
+void drmModeFreeConnector(drmModeConnectorPtr connector)
+{
+  if (!connector)
+    return;
+  const Guard guard(device().lock);
+  release(device().resources, connector->encoders, connector->modes, connector);
+}
+
+drmModeEncoderPtr drmModeGetEncoder(int, std::uint32_t id)
+{
+  const Guard guard(device().lock);
+  if (fails("drmModeGetEncoder"))
+    return nullptr;
+  auto *encoder = allocate<drmModeEncoder>(device().resources);
+  encoder->encoder_id = id;
+  encoder->possible_crtcs = 1;
+  return encoder;
+}
+
+void drmModeFreeEncoder(drmModeEncoderPtr encoder)
+{
+  if (!encoder)
+    return;
+  const Guard guard(device().lock);
+  release(device().resources, encoder);
+}
+
+const char *drmModeGetConnectorTypeName(std::uint32_t type)
+{
+  return type == DRM_MODE_CONNECTOR_WRITEBACK ? "Writeback" : "Virtual";
+}
+
+drmModeObjectPropertiesPtr drmModeObjectGetProperties(int, std::uint32_t id, std::uint32_t)
+{
+  const Guard guard(device().lock);
+  if (fails("drmModeObjectGetProperties"))
+    return nullptr;
+  for (std::size_t o = 0; o < objects().size(); o++) {
+    if (objects()[o].first != id)
+      continue;
+    const auto &specs = objects()[o].second;
+    auto *list = allocate<drmModeObjectProperties>(device().resources);
+    list->count_props = static_cast<std::uint32_t>(specs.size());
+    list->props = static_cast<std::uint32_t *>(std::calloc(specs.size(), sizeof(std::uint32_t)));
+    list->prop_values = static_cast<std::uint64_t *>(std::calloc(specs.size(), sizeof(std::uint64_t)));
+    for (std::size_t i = 0; i < specs.size(); i++) {
+      list->props[i] = static_cast<std::uint32_t>((o + 1) * 100 + i);
+      list->prop_values[i] = specs[i].value;
+    }
+    return list;
+  }
+  errno = ENOENT;
+  return nullptr;
+}
+
+void drmModeFreeObjectProperties(drmModeObjectPropertiesPtr list)
+{
+  if (!list)
+    return;
+  const Guard guard(device().lock);
+  release(device().resources, list->props, list->prop_values, list);
+}
+
+drmModePropertyPtr drmModeGetProperty(int, std::uint32_t id)
+{
+  const Guard guard(device().lock);
+  if (fails("drmModeGetProperty"))
+    return nullptr;
+  const PropertySpec *spec = property(id);
+  auto *raw = allocate<drmModePropertyRes>(device().resources);
+  raw->prop_id = id;
+  raw->flags = spec->flags;
+  std::strncpy(raw->name, spec->name, sizeof(raw->name) - 1);
+  if (std::strcmp(spec->name, "Colorspace") == 0) {
+    raw->count_enums = 2;
+    raw->enums = static_cast<drm_mode_property_enum *>(std::calloc(2, sizeof(drm_mode_property_enum)));
+    std::strncpy(raw->enums[0].name, "Default", sizeof(raw->enums[0].name) - 1);
+    raw->enums[1].value = kBt2020Rgb;
+    std::strncpy(raw->enums[1].name, "BT2020_RGB", sizeof(raw->enums[1].name) - 1);
+  }
+  return raw;
+}
+
+void drmModeFreeProperty(drmModePropertyPtr raw)
+{
+  if (!raw)
+    return;
+  const Guard guard(device().lock);
+  release(device().resources, raw->enums, raw);
+}
+
+namespace {
+
+std::vector<std::uint8_t> fixed_blob(std::uint32_t id)
+{
+  std::vector<std::uint8_t> bytes;
+  const auto append = [&bytes](const auto &value) {
+    const std::size_t at = bytes.size();
+    bytes.resize(at + sizeof(value));
+    std::memcpy(&bytes[at], &value, sizeof(value));
+  };
+  if (id == kWritebackBlob) {
+    append(std::uint32_t{DRM_FORMAT_XRGB8888});
+  } else if (id == kInFormatsBlob) {
+    append(drm_format_modifier_blob{FORMAT_BLOB_CURRENT, 0, 2, sizeof(drm_format_modifier_blob), 1,
+                                    sizeof(drm_format_modifier_blob) + 8});
+    append(std::uint32_t{DRM_FORMAT_XRGB8888});
+    append(std::uint32_t{DRM_FORMAT_NV12});
+    append(drm_format_modifier{3, 0, 0, DRM_FORMAT_MOD_LINEAR});
+  } else if (id == kOverlayInFormatsBlob) {
+    const std::uint32_t extra = device().overlay_extra;
+    const std::uint32_t count = extra ? 4 : 2; // an even number keeps the modifiers aligned
+    append(drm_format_modifier_blob{FORMAT_BLOB_CURRENT, 0, count, sizeof(drm_format_modifier_blob), 1,
+                                    static_cast<std::uint32_t>(sizeof(drm_format_modifier_blob)) + 4 * count});
+    append(std::uint32_t{DRM_FORMAT_XRGB8888});
+    append(std::uint32_t{DRM_FORMAT_NV12});
+    if (extra) {
+      append(extra);
+      append(extra);
+    }
+    append(drm_format_modifier{(std::uint64_t{1} << count) - 1, 0, 0, DRM_FORMAT_MOD_LINEAR});
+  }
+  return bytes;
+}
+
+} // namespace
+
+drmModePropertyBlobPtr drmModeGetPropertyBlob(int, std::uint32_t id)
+{
+  const Guard guard(device().lock);
+  if (fails("drmModeGetPropertyBlob"))
+    return nullptr;
+  const std::vector<std::uint8_t> bytes = fixed_blob(id);
+  auto *blob = allocate<drmModePropertyBlobRes>(device().resources);
+  blob->id = id;
+  blob->length = static_cast<std::uint32_t>(bytes.size());
+  blob->data = std::calloc(1, bytes.size());
+  std::copy(bytes.begin(), bytes.end(), static_cast<std::uint8_t *>(blob->data));
+  return blob;
+}
+
+void drmModeFreePropertyBlob(drmModePropertyBlobPtr blob)
+{
+  if (!blob)
+    return;
+  const Guard guard(device().lock);
+  release(device().resources, blob->data, blob);
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The engine against a fake libdrm: no failure of any call leaves anything behind.
+#include <cerrno>
+#include <cstring>
+
+#include <dirent.h>
+#include <fcntl.h>
+
+#include "kms_display_fixture.hpp"
+
+namespace {
+
+using namespace gstdrm;
+using namespace gstdrm::kms;
+
+unsigned count_open_fds()
+{
+  unsigned count = 0;
+  DIR *directory = opendir("/proc/self/fd");
+  while (directory && readdir(directory))
+    count++;
+  closedir(directory);
+  return count;
+}
+
+// The whole life of a display. An Error ends it early.
+Result<void> live(const DeviceRequest &request, Listener &listener, const Memory &a, const Memory &b)
+{
+  Result<std::shared_ptr<Display>> opened = Display::open(request, {}, listener);
+  if (!opened)
+    return opened.error();
+  Display &display = **opened;
+  if (Result<void> started = display.start(); !started)
+    return started;
+  if (Result<void> configured = display.configure(picture(640, 480)); !configured)
+    return configured;
+  for (const Memory *memory : {&a, &b, &a}) {
+    Result<ImportCache::Import> import = display.import(xrgb(*memory, 640, 480));
+    if (!import)
+      return import.error();
+    Frame frame;
+    frame.framebuffer = import->framebuffer;
+    if (memory != &a) // a mode set waits for its fence here, and this is none
+      frame.acquire_fence = std::make_shared<UniqueFd>(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    Result<Display::Shown> shown = display.show(frame, FlipQueue::Overflow::Wait);
+    if (!shown)
+      return shown.error();
+    if (*shown == Display::Shown::Failed)
+      return Error{ErrorCode::Device, "posted", 0};
+  }
+  if (!display.drain(kLong_ns))
+    return Error{ErrorCode::Device, "not drained", 0};
+  (void)display.snapshot(); // /dev/null is no fence, so it always fails in the end
+  return display.stop();
+}
+
+class EveryFailure : public testing::TestWithParam<int> {};
+
+TEST_P(EveryFailure, leaves_nothing_behind)
+{
+  const Memory a{640 * 480 * 4}, b{640 * 480 * 4};
+  const unsigned fds_before = count_open_fds();
+  int failed = 0;
+  for (int n = 1;; n++) {
+    UniqueFd drm_fd(fakedrm::plug());
+    Listener listener;
+    fakedrm::device().fail_at = n;
+    fakedrm::device().error = GetParam();
+    DeviceRequest request;
+    request.fd = drm_fd.get();
+    const Result<void> result = live(request, listener, a, b);
+    const std::string where = "call " + std::to_string(n) + ": " + fakedrm::device().failed_call;
+    ASSERT_EQ(fakedrm::alive(), 0) << where;
+    ASSERT_EQ(fakedrm::device().double_closes, 0U) << where;
+    ASSERT_TRUE(result || !result.error().message.empty()) << where;
+    if (fakedrm::device().failed_call.empty()) {
+      ASSERT_TRUE(result) << result.error().message;
+      break; // n is past the last call
+    }
+    failed += result ? 0 : 1;
+  }
+  EXPECT_GT(failed, 30); // failures that a display cannot do without
+  UniqueFd last(fakedrm::plug()); // lets the one before go
+  last.reset();
+  EXPECT_LE(count_open_fds(), fds_before + 1); // the fake's own end
+}
+
+INSTANTIATE_TEST_SUITE_P(Errors, EveryFailure, testing::Values(ENOMEM, EINVAL, EACCES, EBUSY, ENODEV),
+                         [](const auto &info) { return std::string(strerrorname_np(info.param)); });
+
+} // namespace

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The engine against a fake libdrm: what it imports, and for how long.
+#include <vector>
+
+#include "kms_display_fixture.hpp"
+
+namespace {
+
+using namespace gstdrm;
+using namespace gstdrm::kms;
+
+TEST_F(DisplayTest, both_planes_in_one_dmabuf_share_one_handle)
+{
+  auto display = open();
+  ASSERT_TRUE(display);
+  auto one = (*display)->import(nv12(memory, memory, 640, 480));
+  ASSERT_TRUE(one);
+  EXPECT_EQ(fakedrm::device().handles.size(), 1U);
+  EXPECT_EQ(fakedrm::device().handles.begin()->second, 1); // imported once, for both planes
+  const Memory other{640 * 240};
+  auto two = (*display)->import(nv12(memory, other, 640, 480));
+  ASSERT_TRUE(two);
+  EXPECT_FALSE(two->hit);
+  EXPECT_EQ(fakedrm::device().handles.size(), 2U);
+}
+
+// A compressed layout has more planes than its format: they go to the kernel as they came.
+TEST_F(DisplayTest, auxiliary_planes_pass_through)
+{
+  auto display = open();
+  ASSERT_TRUE(display);
+  const Memory aux{4096};
+  for (const Memory *second : std::initializer_list<const Memory *>{&memory, &aux}) {
+    FrameLayout layout = xrgb(memory, 640, 480);
+    layout.format.modifier = I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS;
+    layout.n_planes = 2;
+    layout.planes[1] = {second->fd.get(), second == &memory ? std::uint64_t{640} * 4 * 480 : 0, 64,
+                        *query_object(second->fd.get())};
+    auto import = (*display)->import(layout);
+    ASSERT_TRUE(import) << import.error().message;
+    EXPECT_EQ(fakedrm::device().plane_modifiers,
+              std::vector<std::uint64_t>(2, I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS));
+  }
+  EXPECT_EQ(fakedrm::device().handles.size(), 2U);
+}
+
+TEST_F(DisplayTest, the_same_dmabuf_is_imported_once)
+{
+  auto display = open();
+  ASSERT_TRUE(display);
+  const UniqueFd duplicate = memory.fd.dup();
+  FrameLayout layout = xrgb(memory, 640, 480);
+  auto first = (*display)->import(layout);
+  layout.planes[0].fd = duplicate.get();
+  auto second = (*display)->import(layout);
+  ASSERT_TRUE(first && second);
+  EXPECT_FALSE(first->hit);
+  EXPECT_TRUE(second->hit);
+  EXPECT_EQ(first->framebuffer, second->framebuffer);
+  layout.planes[0].stride_bytes += 256; // another layout of it is another framebuffer
+  auto third = (*display)->import(layout);
+  ASSERT_TRUE(third);
+  EXPECT_FALSE(third->hit);
+  EXPECT_EQ(fakedrm::device().handles.size(), 1U);
+}
+
+TEST_F(DisplayTest, dead_imports_are_kept_for_some_frames)
+{
+  auto display = open();
+  ASSERT_TRUE(display);
+  const Memory other{640 * 480 * 4};
+  auto living = (*display)->import(xrgb(memory, 640, 480));
+  ASSERT_TRUE(living);
+  {
+    auto dead = (*display)->import(xrgb(other, 640, 480));
+    ASSERT_TRUE(dead);
+  }
+  for (std::uint64_t i = 0; i < ImportCache::kKeepFrames - 1; i++)
+    ASSERT_TRUE((*display)->import(xrgb(memory, 640, 480)));
+  EXPECT_EQ(fakedrm::device().framebuffers.size(), 2U);
+  for (int i = 0; i < 2; i++)
+    ASSERT_TRUE((*display)->import(xrgb(memory, 640, 480)));
+  EXPECT_EQ(fakedrm::device().framebuffers.size(), 1U);
+  // memory that is alive is kept for ever, seen or not
+  const Memory third{640 * 480 * 4};
+  for (int i = 0; i < 200; i++)
+    ASSERT_TRUE((*display)->import(xrgb(third, 640, 480)));
+  auto again = (*display)->import(xrgb(memory, 640, 480));
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->hit);
+}
+
+TEST_F(DisplayTest, dead_imports_are_bounded_in_bytes)
+{
+  auto display = open();
+  ASSERT_TRUE(display);
+  for (int i = 0; i < 10; i++) {
+    const Memory big{ImportCache::kKeepBytes / 4};
+    ASSERT_TRUE((*display)->import(xrgb(big, 640, 480)));
+  }
+  EXPECT_LE(fakedrm::device().framebuffers.size(), 6U);
+}
+
+TEST_F(DisplayTest, a_change_of_picture_drops_the_imports)
+{
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  const Memory other{1024 * 768 * 4};
+  ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)));
+  ASSERT_TRUE(show(**display, xrgb(other, 640, 480)));
+  ASSERT_TRUE((*display)->drain(kLong_ns));
+  ASSERT_TRUE((*display)->configure(picture(1024, 768)));
+  EXPECT_EQ(fakedrm::device().framebuffers.size(), 1U); // on screen
+  ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)));
+  ASSERT_TRUE((*display)->drain(kLong_ns));
+  EXPECT_EQ(fakedrm::device().framebuffers.size(), 1U);
+  EXPECT_EQ(listener.failures, 0);
+}
+
+} // namespace
