@@ -171,17 +171,30 @@ static gboolean gst_dmabuf_transform_sink_event(GstBaseTransform *trans, GstEven
   return accepted;
 }
 
+// Whether upstream can send something else that downstream takes. One that says ANY does not know.
+static bool upstream_may_choose_again(GstBaseTransform *trans)
+{
+  const auto theirs =
+      GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SINK_PAD(trans), nullptr));
+  return !gst_caps_is_any(theirs.get()) &&
+         !gst_caps_is_empty(
+             intersect(theirs.get(), answer_caps(trans, GST_PAD_SINK, nullptr).get()).get());
+}
+
 static GstFlowReturn gst_dmabuf_transform_submit_input_buffer(GstBaseTransform *trans,
                                                               gboolean discont,
                                                               GstBuffer *buffer) noexcept
 {
   const GstFlowReturn ret = GST_BASE_TRANSFORM_CLASS(gst_dmabuf_transform_parent_class)
                                 ->submit_input_buffer(trans, discont, buffer);
-  // Downstream changed its mind (RECONFIGURE) and nothing is left in common.
+  // Downstream changed its mind (RECONFIGURE). A source that has other caps chooses anew when it is
+  // told that the old ones are not negotiated; else nothing is left in common.
   if (ret == GST_FLOW_NOT_NEGOTIATED) {
     const auto caps =
         GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(trans)));
-    if (caps)
+    if (caps && upstream_may_choose_again(trans))
+      GST_INFO_OBJECT(trans, "no longer taken: %" GST_PTR_FORMAT, caps.get());
+    else if (caps)
       explain_failure(GST_DMABUF_TRANSFORM(trans), caps.get());
   }
   return ret;
