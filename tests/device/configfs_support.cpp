@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "configfs_support.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <set>
 
-#include <cerrno>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -37,6 +40,54 @@ void write_file(const std::string &path, const std::string &text)
   ck_assert_msg(write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()), "%s: %s",
                 path.c_str(), strerror(errno));
   close(fd);
+}
+
+// A detailed timing descriptor (VESA E-EDID 1.4, section 3.10.2), 18 bytes.
+void put_timing(std::uint8_t *bytes, const Timing &t)
+{
+  const unsigned hblank = t.htotal - t.width, vblank = t.vtotal - t.height;
+  const auto low = [](unsigned value) { return static_cast<std::uint8_t>(value & 0xff); };
+  const auto high = [](unsigned value) { return (value >> 8) & 0xf; };
+  bytes[0] = low(t.clock_khz / 10);
+  bytes[1] = static_cast<std::uint8_t>(t.clock_khz / 10 >> 8);
+  bytes[2] = low(t.width);
+  bytes[3] = low(hblank);
+  bytes[4] = low(high(t.width) << 4 | high(hblank));
+  bytes[5] = low(t.height);
+  bytes[6] = low(vblank);
+  bytes[7] = low(high(t.height) << 4 | high(vblank));
+  bytes[8] = low(t.hfront);
+  bytes[9] = low(t.hsync);
+  bytes[10] = low((t.vfront & 0xf) << 4 | (t.vsync & 0xf));
+  bytes[11] = low((t.hfront >> 8) << 6 | (t.hsync >> 8) << 4); // vfront and vsync are below 16
+  bytes[17] = 0x1e; // not interlaced, separate syncs, both positive
+}
+
+// The base block of a digital display with up to four modes and no others.
+std::string make_edid(const std::vector<Timing> &timings)
+{
+  ck_assert_uint_le(timings.size(), 4);
+  std::array<std::uint8_t, 128> edid{0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0};
+  edid[8] = 0x1e; // manufacturer "GST": 5 bits a letter
+  edid[9] = 0x74;
+  edid[16] = 1;   // week
+  edid[17] = 36;  // 2026
+  edid[18] = 1;   // version 1.4
+  edid[19] = 4;
+  edid[20] = 0xa0;                                       // digital, 8 bits
+  edid[24] = 0x02;                                       // the first timing is the native one
+  std::fill(edid.begin() + 38, edid.begin() + 54, 0x01); // no standard timings
+  for (std::size_t i = 0; i < 4; i++) {
+    if (i < timings.size())
+      put_timing(&edid[54 + 18 * i], timings[i]);
+    else
+      edid[54 + 18 * i + 3] = 0x10; // dummy descriptor
+  }
+  unsigned sum = 0;
+  for (const std::uint8_t byte : edid)
+    sum += byte;
+  edid[127] = static_cast<std::uint8_t>(256 - sum % 256);
+  return {edid.begin(), edid.end()};
 }
 
 } // namespace
@@ -119,6 +170,13 @@ void ConfigfsDevice::plug(unsigned output, bool connected)
 {
   write_file(root_ + "/connectors/connector" + std::to_string(output) + "/status",
              connected ? "1" : "2");
+}
+
+void ConfigfsDevice::set_display(unsigned output, const std::vector<Timing> &timings)
+{
+  const std::string card = path_.substr(path_.find_last_not_of("0123456789") + 1);
+  write_file("/sys/kernel/debug/dri/" + card + "/" + connectors_[output] + "/edid_override",
+             timings.empty() ? "reset" : make_edid(timings));
 }
 
 void ConfigfsDevice::remove()

@@ -16,6 +16,19 @@ struct OutputSpec {
   bool connected = true;
 };
 
+// One mode of a display: active pixels, front porch, sync and the whole of a line and of a picture.
+struct Timing {
+  unsigned clock_khz = 0;
+  unsigned width = 0, hfront = 0, hsync = 0, htotal = 0;
+  unsigned height = 0, vfront = 0, vsync = 0, vtotal = 0;
+};
+
+// VESA DMT, and CTA-861 for 720p and 1080p
+inline constexpr Timing k640x480{25175, 640, 16, 96, 800, 480, 10, 2, 525};
+inline constexpr Timing k800x600{40000, 800, 40, 128, 1056, 600, 1, 4, 628};
+inline constexpr Timing k1280x720{74250, 1280, 110, 40, 1650, 720, 5, 5, 750};
+inline constexpr Timing k1920x1080{148500, 1920, 88, 44, 2200, 1080, 4, 5, 1125};
+
 class ConfigfsDevice {
 public:
   // Enabled at once. `name` is the directory's.
@@ -30,6 +43,9 @@ public:
   [[nodiscard]] const std::vector<std::string> &connectors() const { return connectors_; }
   // Pulls or puts back the cable: the kernel sends a hotplug event.
   void plug(unsigned output, bool connected);
+  // From now on the connector answers this display's modes, as drm_edid.c reads them (an EDID in
+  // debugfs); nobody is told before plug(). No timings: what it answered at first.
+  void set_display(unsigned output, const std::vector<Timing> &timings);
   // The device is taken away from under its users.
   void remove();
 

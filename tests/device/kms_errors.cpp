@@ -301,7 +301,7 @@ GST_START_TEST(test_refused_buffers)
   ck_assert_uint_eq(count_drm_ioctls(), before);
   const std::string message = sink.next_message(GST_MESSAGE_ERROR);
   ck_assert(!message.empty());
-  g_print("# says: %s\n", message.c_str());
+  gstdrm::test::say(message);
   expect_words(message, row.words, row.name);
 }
 GST_END_TEST

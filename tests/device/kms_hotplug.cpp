@@ -10,14 +10,14 @@
 #include <xf86drmMode.h>
 
 #include "configfs_support.hpp"
-#include "kms_support.hpp"
+#include "kms_hotplug_support.hpp"
+#include "kms_image.hpp"
 
 using namespace kmstest;
 
 namespace {
 
 constexpr int kWidth = 640, kHeight = 480;
-constexpr GstClockTime kPatience = 20 * GST_SECOND; // an event comes within milliseconds
 #if defined(__SANITIZE_ADDRESS__)
 constexpr unsigned kCycles = 5;
 #else
@@ -47,60 +47,6 @@ void show_and_check(Sink &sink, unsigned seed)
   ck_assert_int_eq(
       largest_difference(sample.get(), reference(info, picture.get(), kWidth, kHeight)), 0);
 }
-
-Owned<GstMessage> wait_for(Sink &sink, GstMessageType types)
-{
-  GstBus *bus = gst_element_get_bus(sink.element());
-  Owned<GstMessage> message(gst_bus_timed_pop_filtered(bus, kPatience, types));
-  gst_object_unref(bus);
-  ck_assert_msg(message != nullptr, "no message came");
-  return message;
-}
-
-void expect_hotplug(Sink &sink, const std::string &connector, bool connected)
-{
-  const Owned<GstMessage> message = wait_for(sink, GST_MESSAGE_ELEMENT);
-  const GstStructure *structure = gst_message_get_structure(message.get());
-  ck_assert_str_eq(gst_structure_get_name(structure), "kms-hotplug");
-  ck_assert_str_eq(gst_structure_get_string(structure, "connector"), connector.c_str());
-  gboolean value = FALSE;
-  ck_assert(gst_structure_get_boolean(structure, "connected", &value));
-  ck_assert_int_eq(value, connected);
-}
-
-// Counts RECONFIGURE events that arrive upstream.
-class Reconfigures {
-public:
-  explicit Reconfigures(Sink &sink)
-  {
-    const Owned<GstPad> pad(gst_element_get_static_pad(sink.element(), "sink"));
-    peer_.reset(gst_pad_get_peer(pad.get()));
-    probe_ = gst_pad_add_probe(
-        peer_.get(), GST_PAD_PROBE_TYPE_EVENT_UPSTREAM,
-        [](GstPad *, GstPadProbeInfo *info, gpointer count) {
-          if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_RECONFIGURE)
-            g_atomic_int_inc(static_cast<gint *>(count));
-          return GST_PAD_PROBE_OK;
-        },
-        &count_, nullptr);
-  }
-  Reconfigures(const Reconfigures &) = delete;
-  Reconfigures &operator=(const Reconfigures &) = delete;
-  ~Reconfigures() { gst_pad_remove_probe(peer_.get(), probe_); }
-  // The event follows the message that the connector has changed.
-  void expect_more_than(int before) const
-  {
-    for (int i = 0; i < 2000 && count() <= before; i++)
-      g_usleep(5000);
-    ck_assert_int_gt(count(), before);
-  }
-  [[nodiscard]] int count() const { return g_atomic_int_get(&count_); }
-
-private:
-  Owned<GstPad> peer_;
-  gulong probe_ = 0;
-  gint count_ = 0;
-};
 
 // CRTCs of a device that are on.
 unsigned active_crtcs(const std::string &path)
@@ -209,6 +155,58 @@ GST_START_TEST(test_unplugged_before_start)
 }
 GST_END_TEST
 
+// While nothing comes: the last picture is shown on the display that is plugged in.
+GST_START_TEST(test_replugged_while_paused)
+{
+  ConfigfsDevice device("two", kTwo);
+  const Owned<GstElement> pipeline(
+      gst_parse_launch(("videotestsrc pattern=smpte ! video/x-raw,width=640,height=480 ! "
+                        "kmsdmabufsink name=sink device=" +
+                        device.path())
+                           .c_str(),
+                       nullptr));
+  const Owned<GstElement> sink(gst_bin_get_by_name(GST_BIN(pipeline.get()), "sink"));
+  const Owned<GstBus> bus(gst_element_get_bus(pipeline.get()));
+  const auto snapshot = [&sink] {
+    GstSample *sample = nullptr;
+    g_signal_emit_by_name(sink.get(), "snapshot", &sample);
+    return Owned<GstSample>(sample);
+  };
+  const auto shown = [&sink] {
+    GstStructure *stats = nullptr;
+    g_object_get(sink.get(), "drm-stats", &stats, nullptr);
+    guint64 count = 0;
+    ck_assert(gst_structure_get_uint64(stats, "shown", &count));
+    gst_structure_free(stats);
+    return count;
+  };
+  const auto plug = [&](bool connected) {
+    device.plug(0, connected);
+    const Owned<GstMessage> message(
+        gst_bus_timed_pop_filtered(bus.get(), 20 * GST_SECOND, GST_MESSAGE_ELEMENT));
+    ck_assert(message != nullptr);
+  };
+  gst_element_set_state(pipeline.get(), GST_STATE_PAUSED);
+  ck_assert_int_eq(gst_element_get_state(pipeline.get(), nullptr, nullptr, GST_CLOCK_TIME_NONE),
+                   GST_STATE_CHANGE_SUCCESS);
+  const Owned<GstSample> first = snapshot();
+  ck_assert(first != nullptr);
+  const Image before = screen_of(first.get());
+  const guint64 frames = shown();
+  plug(false);
+  plug(true);
+  for (int i = 0; i < 4000 && shown() == frames; i++)
+    g_usleep(5000);
+  Owned<GstSample> again;
+  for (int i = 0; i < 100 && !again; i++, g_usleep(50'000)) // the flip is told before all is set
+    again = snapshot();
+  ck_assert(again != nullptr);
+  compare("after", screen_of(again.get()), before);
+  ck_assert_uint_ne(before.at(320, 100), 0);
+  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+}
+GST_END_TEST
+
 // The device goes away between frames (0), and under a frame that waits for its flip (1).
 GST_START_TEST(test_device_vanishes)
 {
@@ -228,7 +226,7 @@ GST_START_TEST(test_device_vanishes)
       const Owned<GstMessage> message = wait_for(*each, GST_MESSAGE_ERROR);
       GError *error = nullptr;
       gst_message_parse_error(message.get(), &error, nullptr);
-      g_print("# says: %s\n", error->message);
+      gstdrm::test::say(error->message);
       ck_assert(strstr(error->message, device.path().c_str()) != nullptr);
       ck_assert(g_error_matches(error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
       g_error_free(error);
@@ -257,7 +255,7 @@ GST_START_TEST(test_master_lost_for_a_while)
     for (unsigned i = 0; i < 5; i++)
       ck_assert_int_eq(push(sink, i), GST_FLOW_OK);
     const std::string warning = sink.next_message(GST_MESSAGE_WARNING);
-    g_print("# says: %s\n", warning.c_str());
+    gstdrm::test::say(warning);
     ck_assert(warning.find("dropped") != std::string::npos);
     ck_assert(sink.next_message(GST_MESSAGE_WARNING).empty()); // once
     ck_assert_uint_ge(sink.stat("dropped"), 4);
@@ -279,6 +277,7 @@ static Suite *kms_hotplug_suite(void)
   tcase_add_test(tc, test_unplug_and_replug);
   tcase_add_test(tc, test_other_caps_after_replug);
   tcase_add_test(tc, test_unplugged_before_start);
+  tcase_add_test(tc, test_replugged_while_paused);
   tcase_add_loop_test(tc, test_device_vanishes, 0, 2);
   tcase_add_test(tc, test_master_lost_for_a_while);
   return s;

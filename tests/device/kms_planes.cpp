@@ -1,134 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Where the picture goes and how: modes, planes, fit, rotation, render rectangle, each shown by the pixels that
-// vkms scanned out. vkms does not scale, and has no zpos.
+// vkms scanned out. How it scales is in kms_scaling.cpp.
 #include <algorithm>
 #include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "kms_support.hpp"
+#include "kms_image.hpp"
 
 #include <gst/video/videooverlay.h>
 
 using namespace kmstest;
 
 namespace {
-
-struct Image {
-  int width = 0, height = 0;
-  std::vector<guint32> pixels; // 0x00RRGGBB
-
-  Image(int w, int h) : width(w), height(h), pixels(static_cast<std::size_t>(w) * h, 0) {}
-  guint32 &at(int x, int y) { return pixels[static_cast<std::size_t>(y) * width + x]; }
-  [[nodiscard]] guint32 at(int x, int y) const { return pixels[static_cast<std::size_t>(y) * width + x]; }
-};
-
-Image image_of(const GstVideoInfo &info, GstBuffer *buffer)
-{
-  Image image(GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info));
-  GstVideoFrame frame;
-  ck_assert(gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ));
-  for (int y = 0; y < image.height; y++)
-    for (int x = 0; x < image.width; x++) {
-      const auto *p = static_cast<const guint8 *>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)) +
-                      y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0) + x * 4;
-      image.at(x, y) = guint32{p[2]} << 16 | guint32{p[1]} << 8 | p[0];
-    }
-  gst_video_frame_unmap(&frame);
-  return image;
-}
-
-Image screen_of(GstSample *sample)
-{
-  GstVideoInfo info;
-  ck_assert(gst_video_info_from_caps(&info, gst_sample_get_caps(sample)));
-  return image_of(info, gst_sample_get_buffer(sample));
-}
-
-// Black with the part of the picture at x, y.
-Image on_black(int width, int height, const Image &picture, int x, int y)
-{
-  Image screen(width, height);
-  for (int row = 0; row < picture.height; row++)
-    for (int column = 0; column < picture.width; column++)
-      screen.at(x + column, y + row) = picture.at(column, row);
-  return screen;
-}
-
-Image cut(const Image &from, int x, int y, int width, int height)
-{
-  Image part(width, height);
-  for (int row = 0; row < height; row++)
-    for (int column = 0; column < width; column++)
-      part.at(column, row) = from.at(x + column, y + row);
-  return part;
-}
-
-Image mirrored(const Image &from, bool x_axis, bool y_axis)
-{
-  Image to(from.width, from.height);
-  for (int y = 0; y < from.height; y++)
-    for (int x = 0; x < from.width; x++)
-      to.at(x, y) = from.at(x_axis ? from.width - 1 - x : x, y_axis ? from.height - 1 - y : y);
-  return to;
-}
-
-// By 90 degrees counter-clockwise, `times` times.
-Image turned(const Image &from, int times)
-{
-  Image image = from;
-  for (int i = 0; i < times; i++) {
-    Image next(image.height, image.width);
-    for (int y = 0; y < next.height; y++)
-      for (int x = 0; x < next.width; x++)
-        next.at(x, y) = image.at(image.width - 1 - y, x);
-    image = next;
-  }
-  return image;
-}
-
-void compare(const char *row, const Image &got, const Image &expected)
-{
-  ck_assert_msg(got.width == expected.width && got.height == expected.height, "%s: the screen is %dx%d, not %dx%d", row,
-                got.width, got.height, expected.width, expected.height);
-  for (int y = 0; y < got.height; y++)
-    for (int x = 0; x < got.width; x++)
-      if (got.at(x, y) != expected.at(x, y)) // each ck_assert() is a system call
-        ck_abort_msg("%s at %d,%d: %06x, not %06x", row, x, y, got.at(x, y), expected.at(x, y));
-}
-
-// A sink, and a picture of noise to show.
-struct Show {
-  Sink sink;
-  GstVideoInfo info;
-  Owned<GstBuffer> noise;
-  Image picture;
-
-  Show(const char *properties, int width, int height)
-      : sink(properties), info(video_info(plain_caps("BGRx", width, height))), noise(make_noise(info, 7)),
-        picture(image_of(info, noise.get()))
-  {
-  }
-  void push()
-  {
-    ck_assert_msg(sink.push(to_dmabuf(info, noise.get(), Shape::Tight).release()) == GST_FLOW_OK, "%s",
-                  sink.next_message(GST_MESSAGE_ERROR).c_str());
-  }
-  Image screen(const char *row)
-  {
-    const Owned<GstSample> sample = sink.snapshot();
-    ck_assert_msg(sample != nullptr, "%s: %s", row, sink.next_message(GST_MESSAGE_WARNING).c_str());
-    return screen_of(sample.get());
-  }
-  void start()
-  {
-    ck_assert_msg(sink.set_caps(dma_drm_caps("XR24", GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info))), "%s",
-                  sink.next_message(GST_MESSAGE_ERROR).c_str());
-    push();
-    push();
-  }
-};
 
 struct Row {
   const char *name;
@@ -254,7 +139,7 @@ GST_START_TEST(test_refused_change)
   g_object_set(show.sink.element(), "zpos", 3, nullptr);
   show.push();
   const std::string warning = show.sink.next_message(GST_MESSAGE_WARNING);
-  g_print("# says: %s\n", warning.c_str());
+  gstdrm::test::say(warning);
   ck_assert(warning.find("has no zpos") != std::string::npos);
   show.push();
   compare("as it was", show.screen("as it was"), show.picture);
@@ -294,7 +179,7 @@ GST_START_TEST(test_planes_by_number)
       error = show.sink.next_message(GST_MESSAGE_ERROR);
     }
   }
-  g_print("# says: %s\n", error.c_str());
+  gstdrm::test::say(error);
   const std::vector<guint> primary = planes_in(error, "primary"), overlays = planes_in(error, "overlay");
   ck_assert_uint_eq(primary.size(), 1);
   ck_assert_uint_ge(overlays.size(), 1);

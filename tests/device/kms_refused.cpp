@@ -125,7 +125,7 @@ GST_START_TEST(test_no_pair_is_left)
   Watch watch(pipeline.get("sink"));
   ck_assert(pipeline.play());
   ck_assert(!watch.wait_for_end());
-  g_print("# says: %s\n", watch.error.c_str());
+  gstdrm::test::say(watch.error);
   for (const char *word : {"No format is left", kTiledNv12, "1024x768", "EINVAL", "The display offers", "Upstream offers"})
     ck_assert_msg(watch.error.find(word) != std::string::npos, "\"%s\" is not in \"%s\"", word, watch.error.c_str());
 }
@@ -141,7 +141,7 @@ GST_START_TEST(test_source_ignores_reconfigure)
   watch.swallow_reconfigure = true;
   ck_assert(pipeline.play());
   ck_assert(!watch.wait_for_end());
-  g_print("# says: %s\n", watch.error.c_str());
+  gstdrm::test::say(watch.error);
   for (const char *word : {"Upstream did not choose another format within 64 buffers", "EINVAL", "The display offers"})
     ck_assert_msg(watch.error.find(word) != std::string::npos, "\"%s\" is not in \"%s\"", word, watch.error.c_str());
   ck_assert_uint_eq(watch.stat("shown"), 0);

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <string>
 
 #include <gst/check/gstcheck.h>
 
@@ -19,6 +20,14 @@ inline int run_suite(Suite *suite)
   const int failed = srunner_ntests_failed(runner);
   srunner_free(runner);
   return failed > 0 ? 1 : 0;
+}
+
+// A message that a test is about, each line a TAP comment.
+inline void say(const std::string &message)
+{
+  std::istringstream lines(message);
+  for (std::string line; std::getline(lines, line);)
+    g_print("# says: %s\n", line.c_str());
 }
 
 } // namespace gstdrm::test
