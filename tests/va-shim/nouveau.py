@@ -4,7 +4,7 @@
 
 Mesa's nouveau VA driver runs on mesa-drm-shim, which stands in for the kernel's driver; prime.c answers the one ioctl that it lacks.
 What gst-inspect-1.0 then prints is compared with tests/data/va-templates/nouveau-CHIP.txt. After a new Mesa, look at what
-changed and record it: templates.py --record (through meson: see CONTRIBUTING.md).
+changed and record it: GST_DRM_VA_RECORD=1 ./run world debian13 -- meson test -C build/debian13 va_shim
 """
 
 import os
