@@ -24,6 +24,7 @@
 #include "gstkmsdmabufsink.hpp"
 
 #include <cerrno>
+#include <utility>
 
 #define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
 GST_DEBUG_CATEGORY(gst_kms_dmabuf_sink_debug);
@@ -82,9 +83,16 @@ void gstdrm::post_error(GstElement *element, const Error &error)
                            __LINE__);
 }
 
+void gstdrm::sink_post_failure(GstKmsDmabufSink *sink, const Error &error)
+{
+  const std::lock_guard guard(sink->state->failure_lock);
+  if (!std::exchange(sink->state->failure_posted, true))
+    post_error(GST_ELEMENT(sink), error);
+}
+
 void gstdrm::SinkListener::display_failed(const Error &error) noexcept
 {
-  post_error(GST_ELEMENT(sink_), error);
+  sink_post_failure(sink_, error);
 }
 
 // Once on the bus, each time in the log.
@@ -139,6 +147,10 @@ static gboolean start_display(GstKmsDmabufSink *self)
   self->state->prerolled = nullptr;
   self->state->refused_caps.reset();
   self->state->fence_announced = false;
+  {
+    const std::lock_guard guard(self->state->failure_lock);
+    self->state->failure_posted = false;
+  }
   {
     const std::lock_guard guard(self->state->lock);
     self->state->sync_mode = self->state->settings.sync_mode;

@@ -89,6 +89,9 @@ struct SinkState {
   SyncMode sync_mode = SyncMode::Auto;
   guint64 fence_timeout = kDefaultFenceTimeout;
 
+  std::mutex failure_lock; // guards the one below, and is held until the message is posted
+  bool failure_posted = false;
+
   std::atomic<bool> fence_announced{false}; // a lost frame was said on the bus
 
   // Of the streaming thread:
@@ -152,6 +155,10 @@ kms::FenceRules fence_rules(const SinkState &state);
 
 // gstkmssinkqos.cpp
 void report_flips_upstream(GstKmsDmabufSink *sink);
+
+// Posts why the display failed, unless somebody has. The message is on the bus when it returns:
+// before upstream hears of the failure and posts its own, which says less. Any thread.
+void sink_post_failure(GstKmsDmabufSink *sink, const Error &error);
 
 // Posts an engine's error, once, with the GStreamer error code that fits.
 void post_error(GstElement *element, const Error &error);

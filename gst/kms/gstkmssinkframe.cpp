@@ -198,8 +198,11 @@ GstFlowReturn show(GstVideoSink *sink, Display &display, kms::Frame &frame,
     }
     if (*shown == Display::Shown::Yes)
       return GST_FLOW_OK;
-    if (*shown == Display::Shown::Failed)
-      return GST_FLOW_ERROR; // posted by the listener
+    if (*shown == Display::Shown::Failed) {
+      if (const std::optional<Error> failure = display.failure())
+        sink_post_failure(GST_KMS_DMABUF_SINK(sink), *failure);
+      return GST_FLOW_ERROR;
+    }
     const GstFlowReturn ret = gst_base_sink_wait_preroll(GST_BASE_SINK(sink));
     if (ret != GST_FLOW_OK)
       return ret;

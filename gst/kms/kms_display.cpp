@@ -137,6 +137,12 @@ Error Display::explain(const Error &error) const
                       ENODEV);
 }
 
+std::optional<Error> Display::failure() const
+{
+  const std::optional<Error> failure = queue_.failure();
+  return failure ? std::optional(explain(*failure)) : std::nullopt;
+}
+
 void Display::set_view(const View &view)
 {
   const std::lock_guard guard(view_lock_);

@@ -44,7 +44,8 @@ struct SizeLimits {
 class DisplayListener {
 public:
   virtual ~DisplayListener() = default;
-  // A frame was refused or the device was lost, on any thread; once until the next start().
+  // A frame was refused or the device was lost, on any thread; once until the next start(), and
+  // perhaps after show() has returned Failed on another thread.
   virtual void display_failed(const Error &error) noexcept = 0;
   // formats() answers something else than before: upstream may have to choose again. On any thread,
   // without a lock of the engine's.
@@ -113,6 +114,8 @@ public:
   // Takes the frame only when it returns Yes. Failed: display_failed() was called, except that an
   // Error of a mode set is returned.
   Result<Shown> show(Frame &frame, FlipQueue::Overflow overflow);
+  // Why show() returned Failed; nothing: it did not.
+  [[nodiscard]] std::optional<Error> failure() const;
   // Sleeps until the last frame is on screen.
   bool drain(std::int64_t timeout_ns) { return queue_.drain(timeout_ns); }
   void set_flushing(bool flushing) { queue_.set_flushing(flushing); }
