@@ -28,7 +28,7 @@ std::int64_t frame_duration_ns(Rate rate)
 // A picture larger than every mode is for planes that scale.
 SizeLimits Display::size_limits(const Connector &connector) const
 {
-  if (scales_down_)
+  if (scanout_.scales_down())
     return framebuffers_;
   SizeLimits limits{framebuffers_.min_width, framebuffers_.min_height, 0, 0};
   for (const drmModeModeInfo &mode : connector.modes) {
@@ -71,8 +71,7 @@ Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const Outp
       output_request_(request_of(request, choice.output)),
       connector_id_(choice.output.connector.id), has_cursor_(has_cursor_plane(choice.output)),
       framebuffers_(framebuffer_limits(choice.resources)), offer_(choice.output.formats()),
-      modes_(choice.output.connector.modes), limits_(size_limits(choice.output.connector)),
-      scanout_(device_, std::move(choice.output)),
+      modes_(choice.output.connector.modes), scanout_(device_, std::move(choice.output)),
       queue_(
           scanout_, monotonic_now_ns,
           [this] {
@@ -111,7 +110,7 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
                           EINVAL);
   const std::shared_ptr<Display> display(
       new Display(std::move(*device), std::move(*choice), output_request, listener));
-  display->scales_down_ = display->scanout_.probe_downscaling();
+  display->scanout_.probe_downscaling();
   display->limits_ = display->size_limits(display->scanout_.output().connector);
   return display;
 }

@@ -166,7 +166,6 @@ private:
   const std::uint32_t connector_id_;
   const bool has_cursor_;
   const SizeLimits framebuffers_; // what the driver makes framebuffers of
-  bool scales_down_ = false;      // set before anybody else has the display
   FormatOffer offer_;
 
   mutable std::mutex plug_lock_; // guards the four below; no other lock is taken under it

@@ -63,9 +63,10 @@ public:
   // Error: no candidate plane has the format, or no mode holds the size. Touches nothing.
   [[nodiscard]] Result<drmModeModeInfo> check(const Picture &picture) const;
 
-  // Whether some plane shows pictures that are larger than the mode, as test commits tell. Nothing
-  // may be on screen. From then on check() reckons with it.
-  bool probe_downscaling();
+  // Finds out by test commits whether some plane shows pictures that are larger than the mode.
+  // Once, before anything is shown and anybody else has the scanout; check() reckons with it.
+  void probe_downscaling();
+  [[nodiscard]] bool scales_down() const noexcept { return scales_down_; }
 
   // Looks for a plane that takes the picture in a test commit, then commits for real, with a mode
   // set where one is needed. Returns the error with one line per plane; `sys_errno` is the last

@@ -250,14 +250,14 @@ Result<void> Scanout::show_first(const Picture &picture, const drmModeModeInfo &
                -ret};
 }
 
-bool Scanout::probe_downscaling()
+void Scanout::probe_downscaling()
 {
   const std::vector<drmModeModeInfo> &modes = output_.connector.modes;
   const Result<std::size_t> index =
       select_mode(modes, {ModeRequest::Kind::Preferred, 0, 0, false, 0, 0}, 0, 0, {});
   const std::optional<Format> format = scratch_format(output_.formats());
   if (!index || !format)
-    return false;
+    return;
   const drmModeModeInfo &mode = modes[*index];
   Picture picture;
   picture.format = *format;
@@ -269,7 +269,7 @@ bool Scanout::probe_downscaling()
   const std::optional<ScratchFramebuffer> framebuffer =
       scratch ? scratch->framebuffer(*format) : std::nullopt;
   if (!framebuffer || !prepare(picture, mode))
-    return false;
+    return;
   const View wanted = std::exchange(view_, View{});
   const std::vector<Setup> setups = candidates(picture, mode);
   view_ = wanted;
@@ -279,7 +279,6 @@ bool Scanout::probe_downscaling()
                   DRM_MODE_ATOMIC_ALLOW_MODESET | DRM_MODE_ATOMIC_TEST_ONLY, 0) == 0;
   });
   saved_.reset(); // what is there when the first frame comes is what will be put back
-  return scales_down_;
 }
 
 // 0 when some plane would show the framebuffer; else the errno of the last that would not.

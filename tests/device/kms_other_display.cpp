@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Another display is plugged in while frames come: other modes, and none that holds the picture.
-#include <cstring>
 #include <string>
 #include <vector>
-
-#include <xf86drm.h>
 
 #include "configfs_support.hpp"
 #include "kms_hotplug_support.hpp"
@@ -100,7 +97,7 @@ GST_START_TEST(test_smaller_display)
   gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
   ck_assert_int_eq(gst_element_get_state(pipeline.get(), nullptr, nullptr, GST_CLOCK_TIME_NONE),
                    GST_STATE_CHANGE_SUCCESS);
-  // what is on screen has this size, and its top left and bottom right are the picture's
+  // what is on screen has this size, and both its upper corners are the picture's
   const auto await_size = [&sink](int width, int height) {
     for (int i = 0; i < 400; i++) {
       GstSample *sample = nullptr;

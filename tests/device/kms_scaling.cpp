@@ -81,7 +81,6 @@ public:
     for (const auto &[property, value] : found_)
       drmModeFreeProperty(property);
   }
-  [[nodiscard]] std::uint32_t id(const char *name) const { return find(name).first->prop_id; }
   [[nodiscard]] std::uint64_t value(const char *name) const { return find(name).second; }
   // the name of the value of an enum
   [[nodiscard]] std::string choice(const char *name) const
