@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmformat.h>
 #include <gst/drm/gstdrmvideoinfo.h>
@@ -19,7 +20,7 @@ GQuark surface_quark()
   return quark;
 }
 
-void free_surface_ref(gpointer surface)
+void free_surface_ref(gpointer surface) noexcept
 {
   delete static_cast<SurfaceRef *>(surface);
 }
@@ -109,21 +110,23 @@ static GstDrmVaAllocator *as_va_allocator(gpointer allocator)
   return G_TYPE_CHECK_INSTANCE_CAST(allocator, gst_drm_va_allocator_get_type(), GstDrmVaAllocator);
 }
 
-static GstDrmFormatSet *gst_drm_va_allocator_get_formats(GstDrmAllocator *allocator)
-{
+static GstDrmFormatSet *gst_drm_va_allocator_get_formats(GstDrmAllocator *allocator) noexcept
+try {
   const auto &device = **as_va_allocator(allocator)->device;
   GstDrmFormatSet *set = gst_drm_format_set_new();
   for (const auto &pair : device.capabilities.formats.pairs())
     gst_drm_format_set_add(set, pair.fourcc, pair.modifier);
   return set;
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
 static GstBuffer *gst_drm_va_allocator_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc,
                                                    guint width, guint height,
                                                    const guint64 *modifiers, guint n_modifiers,
                                                    const GstVideoAlignment *align,
-                                                   guint64 *modifier, GError **error)
-{
+                                                   guint64 *modifier, GError **error) noexcept
+try {
   const auto &device = **as_va_allocator(allocator)->device;
   if (align && gstdrm::va::has_padding(*align)) {
     gstdrm::propagate(
@@ -138,9 +141,11 @@ static GstBuffer *gst_drm_va_allocator_alloc_frame(GstDrmAllocator *allocator, g
   if (modifier)
     *modifier = frame->exported.format.modifier;
   return gstdrm::va::wrap(GST_ALLOCATOR(allocator), std::move(frame).value());
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__, error);
 }
 
-static void gst_drm_va_allocator_finalize(GObject *object)
+static void gst_drm_va_allocator_finalize(GObject *object) noexcept
 {
   delete as_va_allocator(object)->device;
   G_OBJECT_CLASS(gst_drm_va_allocator_parent_class)->finalize(object);

@@ -15,7 +15,10 @@
 #include "gstvadmabufsrc.hpp"
 
 #include <memory>
+#include <string>
+#include <utility>
 
+#include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrmsync.h>
 
 #include "gstvadmabufsrc-state.hpp"
@@ -77,17 +80,20 @@ Source &source_of(gpointer object)
 } // namespace
 
 static void gst_va_dmabuf_src_set_property(GObject *object, guint id, const GValue *value,
-                                           GParamSpec *spec)
-{
+                                           GParamSpec *spec) noexcept
+try {
   auto &properties = source_of(object).properties;
   if (id == PROP_IS_LIVE) {
     gst_base_src_set_live(GST_BASE_SRC(object), g_value_get_boolean(value));
     return;
   }
+  std::string device; // made before the lock is held
+  if (id == PROP_DEVICE && g_value_get_string(value))
+    device = g_value_get_string(value);
   GST_OBJECT_LOCK(object);
   switch (id) {
   case PROP_DEVICE:
-    properties.device = g_value_get_string(value) ? g_value_get_string(value) : "";
+    properties.device = std::move(device);
     break;
   case PROP_PATTERN:
     properties.pattern = static_cast<Pattern>(g_value_get_enum(value));
@@ -106,11 +112,13 @@ static void gst_va_dmabuf_src_set_property(GObject *object, guint id, const GVal
     break;
   }
   GST_OBJECT_UNLOCK(object);
+} catch (...) {
+  gstdrm::caught(__func__);
 }
 
 static void gst_va_dmabuf_src_get_property(GObject *object, guint id, GValue *value,
-                                           GParamSpec *spec)
-{
+                                           GParamSpec *spec) noexcept
+try {
   auto &source = source_of(object);
   if (id == PROP_DRM_STATS) {
     g_value_take_boxed(value, source.stats_structure());
@@ -143,53 +151,71 @@ static void gst_va_dmabuf_src_get_property(GObject *object, guint id, GValue *va
     break;
   }
   GST_OBJECT_UNLOCK(object);
+} catch (...) {
+  gstdrm::caught(__func__);
 }
 
-static gboolean gst_va_dmabuf_src_start(GstBaseSrc *src)
-{
+static gboolean gst_va_dmabuf_src_start(GstBaseSrc *src) noexcept
+try {
   return source_of(src).start();
+} catch (...) {
+  return gstdrm::caught_in(src, FALSE, __func__);
 }
 
-static gboolean gst_va_dmabuf_src_stop(GstBaseSrc *src)
-{
+static gboolean gst_va_dmabuf_src_stop(GstBaseSrc *src) noexcept
+try {
   source_of(src).stop();
   return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
 }
 
-static gboolean gst_va_dmabuf_src_unlock(GstBaseSrc *src)
-{
+static gboolean gst_va_dmabuf_src_unlock(GstBaseSrc *src) noexcept
+try {
   source_of(src).set_cancelled(true);
   return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
 }
 
-static gboolean gst_va_dmabuf_src_unlock_stop(GstBaseSrc *src)
-{
+static gboolean gst_va_dmabuf_src_unlock_stop(GstBaseSrc *src) noexcept
+try {
   source_of(src).set_cancelled(false);
   return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
 }
 
-static GstCaps *gst_va_dmabuf_src_get_caps(GstBaseSrc *src, GstCaps *filter)
-{
+static GstCaps *gst_va_dmabuf_src_get_caps(GstBaseSrc *src, GstCaps *filter) noexcept
+try {
   return source_of(src).query_caps(filter);
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
-static gboolean gst_va_dmabuf_src_negotiate(GstBaseSrc *src)
-{
+static gboolean gst_va_dmabuf_src_negotiate(GstBaseSrc *src) noexcept
+try {
   return source_of(src).negotiate();
+} catch (...) {
+  return gstdrm::caught_in(src, FALSE, __func__);
 }
 
-static gboolean gst_va_dmabuf_src_set_caps(GstBaseSrc *src, GstCaps *caps)
-{
+static gboolean gst_va_dmabuf_src_set_caps(GstBaseSrc *src, GstCaps *caps) noexcept
+try {
   return source_of(src).set_caps(caps);
+} catch (...) {
+  return gstdrm::caught_in(src, FALSE, __func__);
 }
 
-static gboolean gst_va_dmabuf_src_decide_allocation(GstBaseSrc *src, GstQuery *query)
-{
+static gboolean gst_va_dmabuf_src_decide_allocation(GstBaseSrc *src, GstQuery *query) noexcept
+try {
   return source_of(src).decide_allocation(query);
+} catch (...) {
+  return gstdrm::caught_in(src, FALSE, __func__);
 }
 
 static void gst_va_dmabuf_src_get_times(GstBaseSrc *src, GstBuffer *buffer, GstClockTime *start,
-                                        GstClockTime *end)
+                                        GstClockTime *end) noexcept
 {
   *start = *end = GST_CLOCK_TIME_NONE;
   if (!gst_base_src_is_live(src))
@@ -199,12 +225,14 @@ static void gst_va_dmabuf_src_get_times(GstBaseSrc *src, GstBuffer *buffer, GstC
     *end = *start + GST_BUFFER_DURATION(buffer);
 }
 
-static GstFlowReturn gst_va_dmabuf_src_create(GstPushSrc *src, GstBuffer **buffer)
-{
+static GstFlowReturn gst_va_dmabuf_src_create(GstPushSrc *src, GstBuffer **buffer) noexcept
+try {
   return source_of(src).create(buffer);
+} catch (...) {
+  return gstdrm::caught_in(src, GST_FLOW_ERROR, __func__);
 }
 
-static void gst_va_dmabuf_src_finalize(GObject *object)
+static void gst_va_dmabuf_src_finalize(GObject *object) noexcept
 {
   delete GST_VA_DMABUF_SRC(object)->source;
   G_OBJECT_CLASS(gst_va_dmabuf_src_parent_class)->finalize(object);
@@ -293,7 +321,7 @@ static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
 }
 
 // The pool waits for the release fences of a frame before it hands it out again.
-static GstPadProbeReturn announce_release_fences(GstPad *, GstPadProbeInfo *info, gpointer)
+static GstPadProbeReturn announce_release_fences(GstPad *, GstPadProbeInfo *info, gpointer) noexcept
 {
   GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
   if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <string>
 
 namespace gstdrm::va {
 namespace {
@@ -143,6 +144,11 @@ std::uint32_t counter_cell(std::uint32_t width, std::uint32_t height)
 Result<Plan> make_plan(Pattern pattern, std::uint32_t width, std::uint32_t height,
                        std::uint32_t argb, std::uint32_t max_width)
 {
+  // As gst_drm_allocator_alloc_frame() has it; what a pattern takes is then 2 GiB at most.
+  constexpr std::uint32_t kLongestSide = 16384;
+  if (width == 0 || height == 0 || width > kLongestSide || height > kLongestSide)
+    return Error{ErrorCode::Layout, "Patterns have 1x1 to 16384x16384 pixels, the frame has " +
+                                        std::to_string(width) + "x" + std::to_string(height)};
   Plan plan;
   plan.pattern = pattern;
   plan.width = width;

@@ -74,6 +74,18 @@ TEST(Plan, CounterNeedsRoom)
   EXPECT_FALSE(make_plan(Pattern::FrameCounter, 16, 25, 0));
 }
 
+// Sizes that caps may have and no memory has room for.
+TEST(Plan, HostileSizesAreRefused)
+{
+  for (const Pattern pattern : {Pattern::Smpte, Pattern::Checkers, Pattern::Gradient, Pattern::Ball, Pattern::Solid,
+                                Pattern::FrameCounter}) {
+    EXPECT_FALSE(make_plan(pattern, 2147483647, 2147483647, 0));
+    EXPECT_FALSE(make_plan(pattern, 2147483647, 1, 0));
+    EXPECT_FALSE(make_plan(pattern, 1, 16385, 0));
+    EXPECT_FALSE(make_plan(pattern, 0, 64, 0));
+  }
+}
+
 TEST(Plan, SolidIsOneColour)
 {
   const auto picture = draw_frame(Pattern::Solid, 37, 21, 5);

@@ -8,3 +8,10 @@
 #else
 #define GST_DRM_API extern
 #endif
+
+/* No C++ exception leaves a function of this library. */
+#if defined(__cplusplus)
+#define GST_DRM_NOEXCEPT noexcept
+#else
+#define GST_DRM_NOEXCEPT
+#endif

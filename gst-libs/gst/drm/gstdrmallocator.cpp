@@ -24,6 +24,7 @@
 
 #include "alloc/open_allocator.hpp"
 #include "core/format_set.hpp"
+#include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
 #include "gstdrmallocator-private.hpp"
 #include "gstdrmformatset-private.hpp"
@@ -43,7 +44,7 @@ struct State {
 };
 
 struct GstDrmAllocatorPrivate {
-  State *state;
+  State state; // constructed in init, destroyed in finalize
 };
 
 } // namespace
@@ -56,11 +57,11 @@ State &state_of(gpointer allocator)
 {
   auto *priv = static_cast<GstDrmAllocatorPrivate *>(
       gst_drm_allocator_get_instance_private(static_cast<GstDrmAllocator *>(allocator)));
-  return *priv->state;
+  return priv->state;
 }
 
-GstDrmFormatSet *engine_get_formats(GstDrmAllocator *allocator)
-{
+GstDrmFormatSet *engine_get_formats(GstDrmAllocator *allocator) noexcept
+try {
   State &state = state_of(allocator);
   if (!state.engine)
     return nullptr;
@@ -68,12 +69,15 @@ GstDrmFormatSet *engine_get_formats(GstDrmAllocator *allocator)
   if (!pairs)
     return nullptr;
   return gstdrm::wrap_format_set(gstdrm::FormatSet::from_pairs(std::move(*pairs)));
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
 GstBuffer *engine_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width, guint height,
                               const guint64 *modifiers, guint n_modifiers,
-                              const GstVideoAlignment *align, guint64 *modifier, GError **error)
-{
+                              const GstVideoAlignment *align, guint64 *modifier,
+                              GError **error) noexcept
+try {
   State &state = state_of(allocator);
   if (!state.engine) {
     gstdrm::propagate(error, Error{ErrorCode::Unsupported, "This allocator makes no frames"});
@@ -97,6 +101,8 @@ GstBuffer *engine_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint 
   if (modifier)
     *modifier = frame->format.modifier;
   return gstdrm::buffer_from_frame(GST_DMABUF_ALLOCATOR(allocator), std::move(frame).value());
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__, error);
 }
 
 // More than any frame takes: plane offsets have 32 bits in the kernel's interfaces.
@@ -111,8 +117,8 @@ bool add_up(gsize size, const GstAllocationParams &params, gsize &offset, gsize 
          (total = offset + size + params.padding) <= kMostBytes;
 }
 
-GstMemory *engine_alloc(GstAllocator *allocator, gsize size, GstAllocationParams *params)
-{
+GstMemory *engine_alloc(GstAllocator *allocator, gsize size, GstAllocationParams *params) noexcept
+try {
   State &state = state_of(allocator);
   static const GstAllocationParams kNoParams = {};
   const GstAllocationParams &asked = params ? *params : kNoParams;
@@ -142,12 +148,14 @@ GstMemory *engine_alloc(GstAllocator *allocator, gsize size, GstAllocationParams
   if (memory)
     gst_memory_resize(memory, static_cast<gssize>(offset), size);
   return memory;
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
 // Maps for reading and writing, whatever is asked. GstFdAllocator keeps one map per memory and
 // would change its protection with each change of direction, mprotect(2) and then a fault for every
 // page: a buffer that is written and read in turn would pay that twice a frame.
-gpointer map_both_ways(GstMemory *memory, gsize maxsize, GstMapFlags flags)
+gpointer map_both_ways(GstMemory *memory, gsize maxsize, GstMapFlags flags) noexcept
 {
   const GstMemoryMapFunction map = state_of(memory->allocator).map_descriptor;
   if (gpointer data = map(memory, maxsize, static_cast<GstMapFlags>(flags | GST_MAP_READWRITE)))
@@ -155,7 +163,7 @@ gpointer map_both_ways(GstMemory *memory, gsize maxsize, GstMapFlags flags)
   return map(memory, maxsize, flags); // a dma-buf that was exported for reading only
 }
 
-void kind_class_init(gpointer klass, gpointer)
+void kind_class_init(gpointer klass, gpointer) noexcept
 {
   GST_ALLOCATOR_CLASS(klass)->alloc = engine_alloc;
 }
@@ -228,7 +236,7 @@ GstDebugCategory *gstdrm::allocator_debug_category()
   return category;
 }
 
-GType gst_drm_allocator_kind_get_type(void)
+GType gst_drm_allocator_kind_get_type(void) noexcept
 {
   static const GEnumValue values[] = {
       {GST_DRM_ALLOCATOR_KIND_AUTO, "GST_DRM_ALLOCATOR_KIND_AUTO", "auto"},
@@ -242,11 +250,11 @@ GType gst_drm_allocator_kind_get_type(void)
   return type;
 }
 
-static void gst_drm_allocator_finalize(GObject *object)
+static void gst_drm_allocator_finalize(GObject *object) noexcept
 {
   auto *priv = static_cast<GstDrmAllocatorPrivate *>(
       gst_drm_allocator_get_instance_private(reinterpret_cast<GstDrmAllocator *>(object)));
-  delete priv->state;
+  std::destroy_at(&priv->state);
   G_OBJECT_CLASS(gst_drm_allocator_parent_class)->finalize(object);
 }
 
@@ -260,8 +268,8 @@ static void gst_drm_allocator_class_init(GstDrmAllocatorClass *klass)
 static void gst_drm_allocator_init(GstDrmAllocator *self)
 {
   auto *priv = static_cast<GstDrmAllocatorPrivate *>(gst_drm_allocator_get_instance_private(self));
-  priv->state = new State;
-  priv->state->map_descriptor = GST_ALLOCATOR(self)->mem_map;
+  std::construct_at(&priv->state);
+  priv->state.map_descriptor = GST_ALLOCATOR(self)->mem_map;
   GST_ALLOCATOR(self)->mem_map = map_both_ways;
 }
 
@@ -285,12 +293,14 @@ static void gst_drm_allocator_init(GstDrmAllocator *self)
  * Since: 0.1
  */
 GstDrmAllocator *gst_drm_allocator_new(GstDrmAllocatorKind kind, const gchar *device,
-                                       GError **error)
-{
+                                       GError **error) noexcept
+try {
   g_return_val_if_fail(error == nullptr || *error == nullptr, nullptr);
 
   return wrap(gstdrm::open_allocator(static_cast<AllocatorKind>(kind), device ? device : ""),
               error);
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__, error);
 }
 
 /**
@@ -312,11 +322,14 @@ GstDrmAllocator *gst_drm_allocator_new(GstDrmAllocatorKind kind, const gchar *de
  *
  * Since: 0.1
  */
-GstDrmAllocator *gst_drm_allocator_new_for_fd(GstDrmAllocatorKind kind, gint drm_fd, GError **error)
-{
+GstDrmAllocator *gst_drm_allocator_new_for_fd(GstDrmAllocatorKind kind, gint drm_fd,
+                                              GError **error) noexcept
+try {
   g_return_val_if_fail(error == nullptr || *error == nullptr, nullptr);
 
   return wrap(gstdrm::open_allocator_for_fd(static_cast<AllocatorKind>(kind), drm_fd), error);
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__, error);
 }
 
 /**
@@ -328,7 +341,7 @@ GstDrmAllocator *gst_drm_allocator_new_for_fd(GstDrmAllocatorKind kind, gint drm
  *
  * Since: 0.1
  */
-GstDrmAllocatorKind gst_drm_allocator_get_kind(GstDrmAllocator *allocator)
+GstDrmAllocatorKind gst_drm_allocator_get_kind(GstDrmAllocator *allocator) noexcept
 {
   g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), GST_DRM_ALLOCATOR_KIND_AUTO);
 
@@ -344,7 +357,7 @@ GstDrmAllocatorKind gst_drm_allocator_get_kind(GstDrmAllocator *allocator)
  *
  * Since: 0.1
  */
-const gchar *gst_drm_allocator_get_device(GstDrmAllocator *allocator)
+const gchar *gst_drm_allocator_get_device(GstDrmAllocator *allocator) noexcept
 {
   g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), nullptr);
 
@@ -366,7 +379,7 @@ const gchar *gst_drm_allocator_get_device(GstDrmAllocator *allocator)
  *
  * Since: 0.1
  */
-GstDrmFormatSet *gst_drm_allocator_get_formats(GstDrmAllocator *allocator)
+GstDrmFormatSet *gst_drm_allocator_get_formats(GstDrmAllocator *allocator) noexcept
 {
   g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), nullptr);
 
@@ -403,7 +416,7 @@ GstDrmFormatSet *gst_drm_allocator_get_formats(GstDrmAllocator *allocator)
 GstBuffer *gst_drm_allocator_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width,
                                          guint height, const guint64 *modifiers, guint n_modifiers,
                                          const GstVideoAlignment *align, guint64 *modifier,
-                                         GError **error)
+                                         GError **error) noexcept
 {
   g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), nullptr);
   g_return_val_if_fail(modifiers != nullptr || n_modifiers == 0, nullptr);

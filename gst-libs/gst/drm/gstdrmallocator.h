@@ -33,7 +33,7 @@ typedef enum {
 #define GST_TYPE_DRM_ALLOCATOR_KIND (gst_drm_allocator_kind_get_type())
 
 GST_DRM_API
-GType gst_drm_allocator_kind_get_type(void);
+GType gst_drm_allocator_kind_get_type(void) GST_DRM_NOEXCEPT;
 
 #define GST_TYPE_DRM_ALLOCATOR (gst_drm_allocator_get_type())
 #define GST_DRM_ALLOCATOR(obj)                                                                     \
@@ -82,30 +82,30 @@ struct _GstDrmAllocatorClass {
 };
 
 GST_DRM_API
-GType gst_drm_allocator_get_type(void);
+GType gst_drm_allocator_get_type(void); /* as G_DEFINE_TYPE() declares it */
 
 GST_DRM_API
 GstDrmAllocator *gst_drm_allocator_new(GstDrmAllocatorKind kind, const gchar *device,
-                                       GError **error);
+                                       GError **error) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
 GstDrmAllocator *gst_drm_allocator_new_for_fd(GstDrmAllocatorKind kind, gint drm_fd,
-                                              GError **error);
+                                              GError **error) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-GstDrmAllocatorKind gst_drm_allocator_get_kind(GstDrmAllocator *allocator);
+GstDrmAllocatorKind gst_drm_allocator_get_kind(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-const gchar *gst_drm_allocator_get_device(GstDrmAllocator *allocator);
+const gchar *gst_drm_allocator_get_device(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-GstDrmFormatSet *gst_drm_allocator_get_formats(GstDrmAllocator *allocator);
+GstDrmFormatSet *gst_drm_allocator_get_formats(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
 GstBuffer *gst_drm_allocator_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width,
                                          guint height, const guint64 *modifiers, guint n_modifiers,
                                          const GstVideoAlignment *align, guint64 *modifier,
-                                         GError **error);
+                                         GError **error) GST_DRM_NOEXCEPT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstDrmAllocator, gst_object_unref)
 

@@ -44,7 +44,7 @@ public:
   }
 
   // Keeps a buffer whose memory somebody else still holds; false: not now.
-  bool park(GstBuffer *adopted);
+  bool park(GstBuffer *adopted) noexcept;
   std::vector<GstBuffer *> take_parked()
   {
     const std::lock_guard lock(buffers_lock_);
@@ -66,11 +66,11 @@ private:
 
 // GstBufferPoolClass's functions of the same names.
 GstFlowReturn pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer,
-                                  GstBufferPoolAcquireParams *params);
-void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer);
-void pool_release_buffer(GstBufferPool *pool, GstBuffer *buffer);
-gboolean pool_start(GstBufferPool *pool);
-gboolean pool_stop(GstBufferPool *pool);
+                                  GstBufferPoolAcquireParams *params) noexcept;
+void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer) noexcept;
+void pool_release_buffer(GstBufferPool *pool, GstBuffer *buffer) noexcept;
+gboolean pool_start(GstBufferPool *pool) noexcept;
+gboolean pool_stop(GstBufferPool *pool) noexcept;
 
 PoolState &state_of(GstBufferPool *pool);
 // GstBufferPool's own functions.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "core/unique_fd.hpp"
+#include "gstdrm-guard-private.hpp"
 #include "gstdrmallocator-private.hpp"
 #include "gstdrmbufferpool-private.hpp"
 #include "gstdrmsync.h"
@@ -33,7 +34,7 @@ UniqueFd pending_fence(GstBuffer *buffer)
 // Buffers taken off the queue while their readers are not done; the rest goes back at the end.
 class Pending {
 public:
-  explicit Pending(GstBufferPool *pool) : pool_(pool) {}
+  explicit Pending(GstBufferPool *pool) : pool_(pool) { buffers_.reserve(kMostPending); }
   Pending(const Pending &) = delete;
   Pending &operator=(const Pending &) = delete;
   ~Pending()
@@ -179,6 +180,7 @@ private:
 GstFlowReturn sleep_for_one(GstBufferPool *pool, GstBuffer **buffer,
                             GstBufferPoolAcquireParams params)
 {
+  Pending pending(pool); // before there is a buffer to lose
   GstBuffer *returned = nullptr;
   {
     const Sleeper sleeper(pool);
@@ -186,7 +188,6 @@ GstFlowReturn sleep_for_one(GstBufferPool *pool, GstBuffer **buffer,
     if (flow != GST_FLOW_OK)
       return flow;
   }
-  Pending pending(pool);
   pending.add(returned);
   *buffer = pending.take_ready();
   return *buffer ? GST_FLOW_OK : wait_for_one(pool, pending, buffer);
@@ -197,18 +198,20 @@ GstFlowReturn sleep_for_one(GstBufferPool *pool, GstBuffer **buffer,
 // The last copy of a buffer gives the buffer back before it lets its memory go (gst_buffer_copy()
 // keeps the original by a GstParentBufferMeta, and metas are freed first). GstBufferPool would free
 // the buffer then, and with it the dma-buf that every device has imported.
-bool PoolState::park(GstBuffer *adopted)
-{
+bool PoolState::park(GstBuffer *adopted) noexcept
+try {
   const std::lock_guard lock(buffers_lock_);
   if (sleepers_ > 0 || parked_.size() >= kMostParked)
     return false;
   parked_.push_back(adopted);
   return true;
+} catch (...) {
+  return caught(false, __func__);
 }
 
 GstFlowReturn pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer,
-                                  GstBufferPoolAcquireParams *params)
-{
+                                  GstBufferPoolAcquireParams *params) noexcept
+try {
   static const GstBufferPoolAcquireParams kDefaults = {};
   const GstBufferPoolAcquireParams asked = params ? *params : kDefaults;
   const bool may_wait = (asked.flags & GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT) == 0;
@@ -222,12 +225,14 @@ GstFlowReturn pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer,
     if (GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(*buffer))
       gst_drm_sync_meta_clear(meta);
   return flow;
+} catch (...) {
+  return gstdrm::caught(GST_FLOW_ERROR, __func__);
 }
 
 // What producers and consumers left on the buffer goes; the release fence stays until it is
 // acquired.
-void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer)
-{
+void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer) noexcept
+try {
   restore_sizes(buffer);
   base_pool_class()->reset_buffer(pool, buffer);
   if (GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer)) {
@@ -236,9 +241,11 @@ void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer)
     if (release)
       gst_drm_sync_meta_add_release_fence(meta, release.release(), nullptr);
   }
+} catch (...) {
+  gstdrm::caught(__func__);
 }
 
-void pool_release_buffer(GstBufferPool *pool, GstBuffer *buffer)
+void pool_release_buffer(GstBufferPool *pool, GstBuffer *buffer) noexcept
 {
   const bool intact = !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_TAG_MEMORY);
   if (intact && !gst_buffer_is_all_memory_writable(buffer) && state_of(pool).park(buffer))
@@ -248,7 +255,7 @@ void pool_release_buffer(GstBufferPool *pool, GstBuffer *buffer)
 
 // GstBufferPool's own start, when it cannot make all of its first buffers, leaves those it made in
 // the queue, where nobody frees them (gstbufferpool.c, default_start()).
-gboolean pool_start(GstBufferPool *pool)
+gboolean pool_start(GstBufferPool *pool) noexcept
 {
   if (base_pool_class()->start(pool))
     return TRUE;
@@ -256,7 +263,7 @@ gboolean pool_start(GstBufferPool *pool)
   return FALSE;
 }
 
-gboolean pool_stop(GstBufferPool *pool)
+gboolean pool_stop(GstBufferPool *pool) noexcept
 {
   state_of(pool).keep_first(nullptr);
   return_parked(pool, Parked::All);

@@ -20,6 +20,9 @@
  */
 #include "gstdrmbufferpool.h"
 
+#include <memory>
+
+#include "gstdrm-guard-private.hpp"
 #include "gstdrmallocator-private.hpp"
 #include "gstdrmbufferpool-private.hpp"
 #include "gstdrmsync.h"
@@ -32,14 +35,14 @@ using gstdrm::PoolState;
 
 struct _GstDrmBufferPool {
   GstBufferPool parent;
-  PoolState *state;
+  PoolState state; // constructed in init, destroyed in finalize
 };
 
 G_DEFINE_TYPE(GstDrmBufferPool, gst_drm_buffer_pool, GST_TYPE_BUFFER_POOL)
 
 gstdrm::PoolState &gstdrm::state_of(GstBufferPool *pool)
 {
-  return *GST_DRM_BUFFER_POOL(pool)->state;
+  return GST_DRM_BUFFER_POOL(pool)->state;
 }
 
 GstBufferPoolClass *gstdrm::base_pool_class()
@@ -137,15 +140,15 @@ bool read_config(GstBufferPool *pool, GstStructure *config, GstCaps *caps, Frame
 
 } // namespace
 
-static const gchar **gst_drm_buffer_pool_get_options(GstBufferPool *)
+static const gchar **gst_drm_buffer_pool_get_options(GstBufferPool *) noexcept
 {
   static const gchar *options[] = {GST_BUFFER_POOL_OPTION_VIDEO_META,
                                    GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT, nullptr};
   return options;
 }
 
-static gboolean gst_drm_buffer_pool_set_config(GstBufferPool *pool, GstStructure *config)
-{
+static gboolean gst_drm_buffer_pool_set_config(GstBufferPool *pool, GstStructure *config) noexcept
+try {
   PoolState &state = gstdrm::state_of(pool);
   GstCaps *caps = nullptr;
   guint size = 0;
@@ -181,11 +184,13 @@ static gboolean gst_drm_buffer_pool_set_config(GstBufferPool *pool, GstStructure
     return FALSE;
   }
   return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
 }
 
 static GstFlowReturn gst_drm_buffer_pool_alloc_buffer(GstBufferPool *pool, GstBuffer **buffer,
-                                                      GstBufferPoolAcquireParams *)
-{
+                                                      GstBufferPoolAcquireParams *) noexcept
+try {
   PoolState &state = gstdrm::state_of(pool);
   g_autoptr(GError) error = nullptr;
   GstBuffer *frame = state.take_first();
@@ -197,14 +202,16 @@ static GstFlowReturn gst_drm_buffer_pool_alloc_buffer(GstBufferPool *pool, GstBu
   }
   *buffer = frame;
   return GST_FLOW_OK;
+} catch (...) {
+  return gstdrm::caught(GST_FLOW_ERROR, __func__);
 }
 
-static void gst_drm_buffer_pool_finalize(GObject *object)
+static void gst_drm_buffer_pool_finalize(GObject *object) noexcept
 {
   // The parent stops the pool first, which releases buffers into it.
-  PoolState *state = GST_DRM_BUFFER_POOL(object)->state;
+  PoolState *state = &GST_DRM_BUFFER_POOL(object)->state;
   G_OBJECT_CLASS(gst_drm_buffer_pool_parent_class)->finalize(object);
-  delete state;
+  std::destroy_at(state);
 }
 
 static void gst_drm_buffer_pool_class_init(GstDrmBufferPoolClass *klass)
@@ -223,7 +230,7 @@ static void gst_drm_buffer_pool_class_init(GstDrmBufferPoolClass *klass)
 
 static void gst_drm_buffer_pool_init(GstDrmBufferPool *self)
 {
-  self->state = new PoolState;
+  std::construct_at(&self->state);
 }
 
 /**
@@ -234,13 +241,13 @@ static void gst_drm_buffer_pool_init(GstDrmBufferPool *self)
  *
  * Since: 0.1
  */
-GstBufferPool *gst_drm_buffer_pool_new(GstDrmAllocator *allocator)
+GstBufferPool *gst_drm_buffer_pool_new(GstDrmAllocator *allocator) noexcept
 {
   g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), nullptr);
 
   auto *pool = static_cast<GstDrmBufferPool *>(g_object_new(GST_TYPE_DRM_BUFFER_POOL, nullptr));
   gst_object_ref_sink(pool);
-  pool->state->allocator = GstPtr<GstDrmAllocator>::share(allocator);
+  pool->state.allocator = GstPtr<GstDrmAllocator>::share(allocator);
   return GST_BUFFER_POOL_CAST(pool);
 }
 
@@ -253,9 +260,9 @@ GstBufferPool *gst_drm_buffer_pool_new(GstDrmAllocator *allocator)
  *
  * Since: 0.1
  */
-guint64 gst_drm_buffer_pool_get_waits(GstDrmBufferPool *pool)
+guint64 gst_drm_buffer_pool_get_waits(GstDrmBufferPool *pool) noexcept
 {
   g_return_val_if_fail(GST_IS_DRM_BUFFER_POOL(pool), 0);
 
-  return pool->state->waits.load(std::memory_order_relaxed);
+  return pool->state.waits.load(std::memory_order_relaxed);
 }

@@ -12,9 +12,9 @@ GST_DRM_API
 G_DECLARE_FINAL_TYPE(GstDrmBufferPool, gst_drm_buffer_pool, GST, DRM_BUFFER_POOL, GstBufferPool)
 
 GST_DRM_API
-GstBufferPool *gst_drm_buffer_pool_new(GstDrmAllocator *allocator);
+GstBufferPool *gst_drm_buffer_pool_new(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-guint64 gst_drm_buffer_pool_get_waits(GstDrmBufferPool *pool);
+guint64 gst_drm_buffer_pool_get_waits(GstDrmBufferPool *pool) GST_DRM_NOEXCEPT;
 
 G_END_DECLS

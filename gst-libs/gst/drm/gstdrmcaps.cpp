@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
 #include "gstdrmformatset-private.hpp"
 
@@ -135,8 +136,8 @@ GstCaps *put_together(std::vector<Part> &&parts)
  *
  * Since: 0.1
  */
-GstCaps *gst_drm_caps_intersect(const GstCaps *first, const GstCaps *second)
-{
+GstCaps *gst_drm_caps_intersect(const GstCaps *first, const GstCaps *second) noexcept
+try {
   g_return_val_if_fail(GST_IS_CAPS(first), nullptr);
   g_return_val_if_fail(GST_IS_CAPS(second), nullptr);
 
@@ -156,4 +157,6 @@ GstCaps *gst_drm_caps_intersect(const GstCaps *first, const GstCaps *second)
     }
   }
   return put_together(std::move(common));
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }

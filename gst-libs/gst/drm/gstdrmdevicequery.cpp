@@ -40,7 +40,7 @@ bool read_device(const GstStructure *params, guint64 *device)
  *
  * Since: 0.1
  */
-gboolean gst_drm_query_add_device(GstQuery *query, gint device_fd)
+gboolean gst_drm_query_add_device(GstQuery *query, gint device_fd) noexcept
 {
   g_return_val_if_fail(GST_IS_QUERY(query), FALSE);
   g_return_val_if_fail(GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION, FALSE);
@@ -65,7 +65,7 @@ gboolean gst_drm_query_add_device(GstQuery *query, gint device_fd)
  *
  * Since: 0.1
  */
-gboolean gst_drm_query_get_device(GstQuery *query, guint64 *device)
+gboolean gst_drm_query_get_device(GstQuery *query, guint64 *device) noexcept
 {
   g_return_val_if_fail(GST_IS_QUERY(query), FALSE);
   g_return_val_if_fail(GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION, FALSE);

@@ -35,13 +35,13 @@ static_assert(static_cast<int>(ErrorCode::Unsupported) == GST_DRM_ERROR_UNSUPPOR
  *
  * Since: 0.1
  */
-GQuark gst_drm_error_quark(void)
+GQuark gst_drm_error_quark(void) noexcept
 {
   static const GQuark quark = g_quark_from_static_string("gst-drm-error-quark");
   return quark;
 }
 
-GType gst_drm_error_get_type(void)
+GType gst_drm_error_get_type(void) noexcept
 {
   static const GEnumValue values[] = {
       {GST_DRM_ERROR_FORMAT, "GST_DRM_ERROR_FORMAT", "format"},

@@ -45,9 +45,9 @@ typedef enum {
 } GstDrmError;
 
 GST_DRM_API
-GQuark gst_drm_error_quark(void);
+GQuark gst_drm_error_quark(void) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-GType gst_drm_error_get_type(void);
+GType gst_drm_error_get_type(void) GST_DRM_NOEXCEPT;
 
 G_END_DECLS

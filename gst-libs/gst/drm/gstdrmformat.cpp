@@ -13,6 +13,7 @@
 #include "core/drm_facts.hpp"
 #include "core/format.hpp"
 #include "gstdrm-compat-private.h"
+#include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
 
 static_assert(GST_DRM_MODIFIER_LINEAR == gstdrm::kModLinear);
@@ -127,8 +128,9 @@ constexpr NamedFormat kNamed[] = {
  *
  * Since: 0.1
  */
-gboolean gst_drm_format_parse(const gchar *str, guint32 *fourcc, guint64 *modifier, GError **error)
-{
+gboolean gst_drm_format_parse(const gchar *str, guint32 *fourcc, guint64 *modifier,
+                              GError **error) noexcept
+try {
   g_return_val_if_fail(str != nullptr, FALSE);
   g_return_val_if_fail(error == nullptr || *error == nullptr, FALSE);
 
@@ -142,6 +144,8 @@ gboolean gst_drm_format_parse(const gchar *str, guint32 *fourcc, guint64 *modifi
   if (modifier)
     *modifier = format->modifier;
   return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__, error);
 }
 
 /**
@@ -157,7 +161,7 @@ gboolean gst_drm_format_parse(const gchar *str, guint32 *fourcc, guint64 *modifi
  *
  * Since: 0.1
  */
-gchar *gst_drm_format_to_string(guint32 fourcc, guint64 modifier)
+gchar *gst_drm_format_to_string(guint32 fourcc, guint64 modifier) noexcept
 {
   const gstdrm::FormatText text = gstdrm::format_to_text({fourcc, modifier});
   return text.length > 0 ? g_strndup(text.chars.data(), text.length) : nullptr;
@@ -175,9 +179,11 @@ gchar *gst_drm_format_to_string(guint32 fourcc, guint64 modifier)
  *
  * Since: 0.1
  */
-gchar *gst_drm_modifier_describe(guint64 modifier)
-{
+gchar *gst_drm_modifier_describe(guint64 modifier) noexcept
+try {
   return g_strdup(gstdrm::describe_modifier(modifier).c_str());
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
 /**
@@ -193,7 +199,7 @@ gchar *gst_drm_modifier_describe(guint64 modifier)
  *
  * Since: 0.1
  */
-GstVideoFormat gst_drm_format_to_video_format(guint32 fourcc, guint64 modifier)
+GstVideoFormat gst_drm_format_to_video_format(guint32 fourcc, guint64 modifier) noexcept
 {
   for (const NamedFormat &named : kNamed) {
     if (named.fourcc == fourcc && named.modifier == modifier)
@@ -214,7 +220,7 @@ GstVideoFormat gst_drm_format_to_video_format(guint32 fourcc, guint64 modifier)
  *
  * Since: 0.1
  */
-guint32 gst_drm_format_from_video_format(GstVideoFormat format, guint64 *modifier)
+guint32 gst_drm_format_from_video_format(GstVideoFormat format, guint64 *modifier) noexcept
 {
   for (const NamedFormat &named : kNamed) {
     if (named.format == format) {

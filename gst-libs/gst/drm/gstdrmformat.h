@@ -25,18 +25,19 @@ G_BEGIN_DECLS
 #define GST_DRM_MODIFIER_IMPLICIT G_GUINT64_CONSTANT(0x00ffffffffffffff)
 
 GST_DRM_API
-gboolean gst_drm_format_parse(const gchar *str, guint32 *fourcc, guint64 *modifier, GError **error);
+gboolean gst_drm_format_parse(const gchar *str, guint32 *fourcc, guint64 *modifier,
+                              GError **error) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-gchar *gst_drm_format_to_string(guint32 fourcc, guint64 modifier);
+gchar *gst_drm_format_to_string(guint32 fourcc, guint64 modifier) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-gchar *gst_drm_modifier_describe(guint64 modifier);
+gchar *gst_drm_modifier_describe(guint64 modifier) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-GstVideoFormat gst_drm_format_to_video_format(guint32 fourcc, guint64 modifier);
+GstVideoFormat gst_drm_format_to_video_format(guint32 fourcc, guint64 modifier) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-guint32 gst_drm_format_from_video_format(GstVideoFormat format, guint64 *modifier);
+guint32 gst_drm_format_from_video_format(GstVideoFormat format, guint64 *modifier) GST_DRM_NOEXCEPT;
 
 G_END_DECLS

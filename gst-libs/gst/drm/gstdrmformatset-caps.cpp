@@ -5,6 +5,7 @@
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/video/video.h>
 
+#include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
 #include "gstdrmformat.h"
 #include "gstdrmformatset-private.hpp"
@@ -173,8 +174,8 @@ void gstdrm::set_drm_formats(GstStructure *structure, std::span<const Format> pa
  *
  * Since: 0.1
  */
-GstDrmFormatSet *gst_drm_format_set_new_from_caps(const GstCaps *caps)
-{
+GstDrmFormatSet *gst_drm_format_set_new_from_caps(const GstCaps *caps) noexcept
+try {
   g_return_val_if_fail(GST_IS_CAPS(caps), nullptr);
 
   if (gst_caps_is_any(caps))
@@ -185,6 +186,8 @@ GstDrmFormatSet *gst_drm_format_set_new_from_caps(const GstCaps *caps)
       return nullptr;
   }
   return gstdrm::wrap_format_set(FormatSet::from_pairs(std::move(pairs)));
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
 /**
@@ -200,11 +203,11 @@ GstDrmFormatSet *gst_drm_format_set_new_from_caps(const GstCaps *caps)
  *
  * Since: 0.1
  */
-GstCaps *gst_drm_format_set_to_caps(const GstDrmFormatSet *set)
-{
+GstCaps *gst_drm_format_set_to_caps(const GstDrmFormatSet *set) noexcept
+try {
   g_return_val_if_fail(set != nullptr, nullptr);
 
-  GstCaps *caps = gst_caps_new_empty();
+  auto caps = gstdrm::GstPtr<GstCaps>::adopt(gst_caps_new_empty());
   std::vector<Format> explicit_pairs;
   explicit_pairs.reserve(set->set.size());
   for (const Format &format : set->set.pairs()) {
@@ -215,12 +218,14 @@ GstCaps *gst_drm_format_set_to_caps(const GstDrmFormatSet *set)
     GstStructure *structure =
         gst_structure_new("video/x-raw", "format", G_TYPE_STRING, "DMA_DRM", nullptr);
     gstdrm::set_drm_formats(structure, explicit_pairs);
-    append_dmabuf_structure(caps, structure);
+    append_dmabuf_structure(caps.get(), structure);
   }
   const auto implicit_names = linear_names(set->set, gstdrm::kModImplicit);
   if (!implicit_names.empty())
-    append_dmabuf_structure(caps, new_raw_structure(implicit_names));
-  return caps;
+    append_dmabuf_structure(caps.get(), new_raw_structure(implicit_names));
+  return caps.release();
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
 /**
@@ -234,13 +239,15 @@ GstCaps *gst_drm_format_set_to_caps(const GstDrmFormatSet *set)
  *
  * Since: 0.1
  */
-GstCaps *gst_drm_format_set_to_raw_caps(const GstDrmFormatSet *set)
-{
+GstCaps *gst_drm_format_set_to_raw_caps(const GstDrmFormatSet *set) noexcept
+try {
   g_return_val_if_fail(set != nullptr, nullptr);
 
-  GstCaps *caps = gst_caps_new_empty();
+  auto caps = gstdrm::GstPtr<GstCaps>::adopt(gst_caps_new_empty());
   const auto names = linear_names(set->set, gstdrm::kModLinear);
   if (!names.empty())
-    gst_caps_append_structure(caps, new_raw_structure(names));
-  return caps;
+    gst_caps_append_structure(caps.get(), new_raw_structure(names));
+  return caps.release();
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }

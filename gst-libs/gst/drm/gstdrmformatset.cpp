@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 
+#include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
 #include "gstdrmformatset-private.hpp"
 
@@ -29,7 +30,7 @@ GstDrmFormatSet *gstdrm::wrap_format_set(FormatSet &&set)
   return wrapped.release();
 }
 
-GType gst_drm_format_set_get_type(void)
+GType gst_drm_format_set_get_type(void) noexcept
 {
   static const GType type = g_boxed_type_register_static(
       "GstDrmFormatSet", reinterpret_cast<GBoxedCopyFunc>(gst_drm_format_set_ref),
@@ -37,7 +38,7 @@ GType gst_drm_format_set_get_type(void)
   return type;
 }
 
-GType gst_drm_format_set_flags_get_type(void)
+GType gst_drm_format_set_flags_get_type(void) noexcept
 {
   static const GFlagsValue values[] = {
       {GST_DRM_FORMAT_SET_FLAG_NONE, "GST_DRM_FORMAT_SET_FLAG_NONE", "none"},
@@ -55,9 +56,11 @@ GType gst_drm_format_set_flags_get_type(void)
  *
  * Since: 0.1
  */
-GstDrmFormatSet *gst_drm_format_set_new(void)
-{
+GstDrmFormatSet *gst_drm_format_set_new(void) noexcept
+try {
   return gstdrm::wrap_format_set({});
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
 /**
@@ -70,7 +73,7 @@ GstDrmFormatSet *gst_drm_format_set_new(void)
  *
  * Since: 0.1
  */
-GstDrmFormatSet *gst_drm_format_set_ref(GstDrmFormatSet *set)
+GstDrmFormatSet *gst_drm_format_set_ref(GstDrmFormatSet *set) noexcept
 {
   g_return_val_if_fail(set != nullptr, nullptr);
 
@@ -86,7 +89,7 @@ GstDrmFormatSet *gst_drm_format_set_ref(GstDrmFormatSet *set)
  *
  * Since: 0.1
  */
-void gst_drm_format_set_unref(GstDrmFormatSet *set)
+void gst_drm_format_set_unref(GstDrmFormatSet *set) noexcept
 {
   g_return_if_fail(set != nullptr);
 
@@ -102,11 +105,13 @@ void gst_drm_format_set_unref(GstDrmFormatSet *set)
  *
  * Since: 0.1
  */
-GstDrmFormatSet *gst_drm_format_set_copy(const GstDrmFormatSet *set)
-{
+GstDrmFormatSet *gst_drm_format_set_copy(const GstDrmFormatSet *set) noexcept
+try {
   g_return_val_if_fail(set != nullptr, nullptr);
 
   return gstdrm::wrap_format_set(FormatSet(set->set));
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
 /**
@@ -121,12 +126,14 @@ GstDrmFormatSet *gst_drm_format_set_copy(const GstDrmFormatSet *set)
  *
  * Since: 0.1
  */
-gboolean gst_drm_format_set_add(GstDrmFormatSet *set, guint32 fourcc, guint64 modifier)
-{
+gboolean gst_drm_format_set_add(GstDrmFormatSet *set, guint32 fourcc, guint64 modifier) noexcept
+try {
   g_return_val_if_fail(set != nullptr, FALSE);
   g_return_val_if_fail(set->ref_count.load(std::memory_order_acquire) == 1, FALSE);
 
   return set->set.add({fourcc, modifier});
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
 }
 
 /**
@@ -139,7 +146,8 @@ gboolean gst_drm_format_set_add(GstDrmFormatSet *set, guint32 fourcc, guint64 mo
  *
  * Since: 0.1
  */
-gboolean gst_drm_format_set_contains(const GstDrmFormatSet *set, guint32 fourcc, guint64 modifier)
+gboolean gst_drm_format_set_contains(const GstDrmFormatSet *set, guint32 fourcc,
+                                     guint64 modifier) noexcept
 {
   g_return_val_if_fail(set != nullptr, FALSE);
 
@@ -154,7 +162,7 @@ gboolean gst_drm_format_set_contains(const GstDrmFormatSet *set, guint32 fourcc,
  *
  * Since: 0.1
  */
-guint gst_drm_format_set_get_size(const GstDrmFormatSet *set)
+guint gst_drm_format_set_get_size(const GstDrmFormatSet *set) noexcept
 {
   g_return_val_if_fail(set != nullptr, 0);
 
@@ -175,7 +183,7 @@ guint gst_drm_format_set_get_size(const GstDrmFormatSet *set)
  * Since: 0.1
  */
 gboolean gst_drm_format_set_get(const GstDrmFormatSet *set, guint index, guint32 *fourcc,
-                                guint64 *modifier)
+                                guint64 *modifier) noexcept
 {
   g_return_val_if_fail(set != nullptr, FALSE);
 
@@ -204,7 +212,7 @@ gboolean gst_drm_format_set_get(const GstDrmFormatSet *set, guint index, guint32
  * Since: 0.1
  */
 guint64 *gst_drm_format_set_get_modifiers(const GstDrmFormatSet *set, guint32 fourcc,
-                                          guint *n_modifiers)
+                                          guint *n_modifiers) noexcept
 {
   g_return_val_if_fail(set != nullptr, nullptr);
   g_return_val_if_fail(n_modifiers != nullptr, nullptr);
@@ -230,12 +238,15 @@ guint64 *gst_drm_format_set_get_modifiers(const GstDrmFormatSet *set, guint32 fo
  *
  * Since: 0.1
  */
-GstDrmFormatSet *gst_drm_format_set_intersect(const GstDrmFormatSet *a, const GstDrmFormatSet *b)
-{
+GstDrmFormatSet *gst_drm_format_set_intersect(const GstDrmFormatSet *a,
+                                              const GstDrmFormatSet *b) noexcept
+try {
   g_return_val_if_fail(a != nullptr, nullptr);
   g_return_val_if_fail(b != nullptr, nullptr);
 
   return gstdrm::wrap_format_set(FormatSet::intersect(a->set, b->set));
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
 /**
@@ -254,8 +265,8 @@ GstDrmFormatSet *gst_drm_format_set_intersect(const GstDrmFormatSet *a, const Gs
  */
 GstDrmFormatSet *gst_drm_format_set_intersect_full(const GstDrmFormatSet *a,
                                                    const GstDrmFormatSet *b,
-                                                   GstDrmFormatSetFlags flags)
-{
+                                                   GstDrmFormatSetFlags flags) noexcept
+try {
   g_return_val_if_fail(a != nullptr, nullptr);
   g_return_val_if_fail(b != nullptr, nullptr);
 
@@ -263,6 +274,8 @@ GstDrmFormatSet *gst_drm_format_set_intersect_full(const GstDrmFormatSet *a,
   return gstdrm::wrap_format_set(FormatSet::intersect(a->set, b->set,
                                                       legacy ? gstdrm::ImplicitRule::LinearForLegacy
                                                              : gstdrm::ImplicitRule::Strict));
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
 /**
@@ -274,12 +287,15 @@ GstDrmFormatSet *gst_drm_format_set_intersect_full(const GstDrmFormatSet *a,
  *
  * Since: 0.1
  */
-GstDrmFormatSet *gst_drm_format_set_union(const GstDrmFormatSet *a, const GstDrmFormatSet *b)
-{
+GstDrmFormatSet *gst_drm_format_set_union(const GstDrmFormatSet *a,
+                                          const GstDrmFormatSet *b) noexcept
+try {
   g_return_val_if_fail(a != nullptr, nullptr);
   g_return_val_if_fail(b != nullptr, nullptr);
 
   return gstdrm::wrap_format_set(FormatSet::unite(a->set, b->set));
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
 /**
@@ -291,12 +307,15 @@ GstDrmFormatSet *gst_drm_format_set_union(const GstDrmFormatSet *a, const GstDrm
  *
  * Since: 0.1
  */
-GstDrmFormatSet *gst_drm_format_set_subtract(const GstDrmFormatSet *a, const GstDrmFormatSet *b)
-{
+GstDrmFormatSet *gst_drm_format_set_subtract(const GstDrmFormatSet *a,
+                                             const GstDrmFormatSet *b) noexcept
+try {
   g_return_val_if_fail(a != nullptr, nullptr);
   g_return_val_if_fail(b != nullptr, nullptr);
 
   return gstdrm::wrap_format_set(FormatSet::subtract(a->set, b->set));
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
 /**
@@ -308,7 +327,7 @@ GstDrmFormatSet *gst_drm_format_set_subtract(const GstDrmFormatSet *a, const Gst
  *
  * Since: 0.1
  */
-gboolean gst_drm_format_set_is_subset(const GstDrmFormatSet *a, const GstDrmFormatSet *b)
+gboolean gst_drm_format_set_is_subset(const GstDrmFormatSet *a, const GstDrmFormatSet *b) noexcept
 {
   g_return_val_if_fail(a != nullptr, FALSE);
   g_return_val_if_fail(b != nullptr, FALSE);
@@ -325,7 +344,7 @@ gboolean gst_drm_format_set_is_subset(const GstDrmFormatSet *a, const GstDrmForm
  *
  * Since: 0.1
  */
-gboolean gst_drm_format_set_is_equal(const GstDrmFormatSet *a, const GstDrmFormatSet *b)
+gboolean gst_drm_format_set_is_equal(const GstDrmFormatSet *a, const GstDrmFormatSet *b) noexcept
 {
   g_return_val_if_fail(a != nullptr, FALSE);
   g_return_val_if_fail(b != nullptr, FALSE);
@@ -343,8 +362,8 @@ gboolean gst_drm_format_set_is_equal(const GstDrmFormatSet *a, const GstDrmForma
  *
  * Since: 0.1
  */
-gchar *gst_drm_format_set_to_string(const GstDrmFormatSet *set)
-{
+gchar *gst_drm_format_set_to_string(const GstDrmFormatSet *set) noexcept
+try {
   g_return_val_if_fail(set != nullptr, nullptr);
 
   std::string text = "{";
@@ -356,4 +375,6 @@ gchar *gst_drm_format_set_to_string(const GstDrmFormatSet *set)
       text += gstdrm::format_to_text(format).view();
   }
   return g_strdup((text + " }").c_str());
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }

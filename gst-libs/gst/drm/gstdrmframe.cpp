@@ -18,6 +18,7 @@
 #include <gst/allocators/gstfdmemory.h>
 
 #include "core/frame_layout.hpp"
+#include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
 #include "gstdrmformat.h"
 
@@ -79,7 +80,8 @@ Result<ObjectInfo> object_of(GstMemory *memory)
   Result<ObjectInfo> info = gstdrm::query_object(fd);
   if (info)
     gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(root), object_info_quark(),
-                              std::make_unique<ObjectInfo>(*info).release(), [](gpointer kept) {
+                              std::make_unique<ObjectInfo>(*info).release(),
+                              [](gpointer kept) noexcept {
                                 std::default_delete<ObjectInfo>()(static_cast<ObjectInfo *>(kept));
                               });
   return info;
@@ -262,8 +264,8 @@ void fill(GstDrmFrame *frame, const FrameLayout &layout)
  * Since: 0.1
  */
 gboolean gst_drm_frame_from_buffer(GstDrmFrame *frame, GstBuffer *buffer,
-                                   const GstDrmVideoInfo *info, GError **error)
-{
+                                   const GstDrmVideoInfo *info, GError **error) noexcept
+try {
   g_return_val_if_fail(frame != nullptr, FALSE);
   g_return_val_if_fail(GST_IS_BUFFER(buffer), FALSE);
   g_return_val_if_fail(info != nullptr, FALSE);
@@ -278,4 +280,6 @@ gboolean gst_drm_frame_from_buffer(GstDrmFrame *frame, GstBuffer *buffer,
   }
   fill(frame, *layout);
   return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__, error);
 }

@@ -64,6 +64,6 @@ struct _GstDrmFrame {
 
 GST_DRM_API
 gboolean gst_drm_frame_from_buffer(GstDrmFrame *frame, GstBuffer *buffer,
-                                   const GstDrmVideoInfo *info, GError **error);
+                                   const GstDrmVideoInfo *info, GError **error) GST_DRM_NOEXCEPT;
 
 G_END_DECLS

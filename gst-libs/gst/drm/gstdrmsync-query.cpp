@@ -33,7 +33,7 @@ bool is_announcement(const GstStructure *params)
  *
  * Since: 0.1
  */
-void gst_drm_query_announce_release_fences(GstQuery *query)
+void gst_drm_query_announce_release_fences(GstQuery *query) noexcept
 {
   g_return_if_fail(GST_IS_QUERY(query));
   g_return_if_fail(GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION);
@@ -54,7 +54,7 @@ void gst_drm_query_announce_release_fences(GstQuery *query)
  *
  * Since: 0.1
  */
-gboolean gst_drm_query_has_release_fences(GstQuery *query)
+gboolean gst_drm_query_has_release_fences(GstQuery *query) noexcept
 {
   g_return_val_if_fail(GST_IS_QUERY(query), FALSE);
   g_return_val_if_fail(GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION, FALSE);

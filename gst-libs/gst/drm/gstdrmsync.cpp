@@ -25,6 +25,7 @@
 #include <utility>
 
 #include "core/sync_file.hpp"
+#include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
 
 #define GST_CAT_DEFAULT gstdrm::library_debug_category()
@@ -114,13 +115,15 @@ bool share_memory(GstBuffer *a, GstBuffer *b)
   return false;
 }
 
-gboolean sync_meta_init(GstMeta *meta, gpointer, GstBuffer *)
-{
+gboolean sync_meta_init(GstMeta *meta, gpointer, GstBuffer *) noexcept
+try {
   reinterpret_cast<GstDrmSyncMeta *>(meta)->state = std::make_unique<SharedFences>().release();
   return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
 }
 
-void sync_meta_free(GstMeta *meta, GstBuffer *)
+void sync_meta_free(GstMeta *meta, GstBuffer *) noexcept
 {
   auto *sync = reinterpret_cast<GstDrmSyncMeta *>(meta);
   if (SharedFences *fences = static_cast<SharedFences *>(std::exchange(sync->state, nullptr)))
@@ -128,12 +131,14 @@ void sync_meta_free(GstMeta *meta, GstBuffer *)
 }
 
 gboolean sync_meta_transform(GstBuffer *dest, GstMeta *meta, GstBuffer *source, GQuark type,
-                             gpointer)
+                             gpointer) noexcept
 {
   // gst_buffer_copy_into() copies memory before metas, so a shallow copy shares it by now.
   if (!GST_META_TRANSFORM_IS_COPY(type) || !share_memory(dest, source))
     return FALSE;
   GstDrmSyncMeta *copy = gst_buffer_add_drm_sync_meta(dest);
+  if (!copy)
+    return FALSE;
   fences_of(copy)->unref();
   copy->state = fences_of(reinterpret_cast<GstDrmSyncMeta *>(meta))->ref();
   return TRUE;
@@ -169,7 +174,7 @@ constexpr int kAllAccess = GST_DRM_ACCESS_READ | GST_DRM_ACCESS_WRITE;
 
 } // namespace
 
-GType gst_drm_fence_state_get_type(void)
+GType gst_drm_fence_state_get_type(void) noexcept
 {
   static const GEnumValue values[] = {
       {GST_DRM_FENCE_STATE_PENDING, "GST_DRM_FENCE_STATE_PENDING", "pending"},
@@ -180,7 +185,7 @@ GType gst_drm_fence_state_get_type(void)
   return type;
 }
 
-GType gst_drm_access_get_type(void)
+GType gst_drm_access_get_type(void) noexcept
 {
   static const GFlagsValue values[] = {{GST_DRM_ACCESS_READ, "GST_DRM_ACCESS_READ", "read"},
                                        {GST_DRM_ACCESS_WRITE, "GST_DRM_ACCESS_WRITE", "write"},
@@ -189,7 +194,7 @@ GType gst_drm_access_get_type(void)
   return type;
 }
 
-GType gst_drm_sync_meta_api_get_type(void)
+GType gst_drm_sync_meta_api_get_type(void) noexcept
 {
   // Elements that put out other memory do not take it along, and deep copies neither. Not
   // GST_META_TAG_MEMORY_STR: gst_buffer_copy_region() would lose it, though the memory is the same.
@@ -205,7 +210,7 @@ GType gst_drm_sync_meta_api_get_type(void)
  *
  * Since: 0.1
  */
-const GstMetaInfo *gst_drm_sync_meta_get_info(void)
+const GstMetaInfo *gst_drm_sync_meta_get_info(void) noexcept
 {
   static const GstMetaInfo *const info =
       gst_meta_register(gst_drm_sync_meta_api_get_type(), "GstDrmSyncMeta", sizeof(GstDrmSyncMeta),
@@ -223,7 +228,7 @@ const GstMetaInfo *gst_drm_sync_meta_get_info(void)
  *
  * Since: 0.1
  */
-GstDrmSyncMeta *gst_buffer_add_drm_sync_meta(GstBuffer *buffer)
+GstDrmSyncMeta *gst_buffer_add_drm_sync_meta(GstBuffer *buffer) noexcept
 {
   g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
 
@@ -242,7 +247,7 @@ GstDrmSyncMeta *gst_buffer_add_drm_sync_meta(GstBuffer *buffer)
  *
  * Since: 0.1
  */
-GstDrmSyncMeta *gst_buffer_get_drm_sync_meta(GstBuffer *buffer)
+GstDrmSyncMeta *gst_buffer_get_drm_sync_meta(GstBuffer *buffer) noexcept
 {
   g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
 
@@ -263,13 +268,16 @@ GstDrmSyncMeta *gst_buffer_get_drm_sync_meta(GstBuffer *buffer)
  *
  * Since: 0.1
  */
-gboolean gst_drm_sync_meta_add_acquire_fence(GstDrmSyncMeta *meta, gint fence_fd, GError **error)
-{
+gboolean gst_drm_sync_meta_add_acquire_fence(GstDrmSyncMeta *meta, gint fence_fd,
+                                             GError **error) noexcept
+try {
   UniqueFd fence(fence_fd);
   g_return_val_if_fail(meta != nullptr, FALSE);
   g_return_val_if_fail(error == nullptr || *error == nullptr, FALSE);
 
   return add_fence(meta, SharedFences::Which::Acquire, std::move(fence), error);
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__, error);
 }
 
 /**
@@ -286,13 +294,16 @@ gboolean gst_drm_sync_meta_add_acquire_fence(GstDrmSyncMeta *meta, gint fence_fd
  *
  * Since: 0.1
  */
-gboolean gst_drm_sync_meta_add_release_fence(GstDrmSyncMeta *meta, gint fence_fd, GError **error)
-{
+gboolean gst_drm_sync_meta_add_release_fence(GstDrmSyncMeta *meta, gint fence_fd,
+                                             GError **error) noexcept
+try {
   UniqueFd fence(fence_fd);
   g_return_val_if_fail(meta != nullptr, FALSE);
   g_return_val_if_fail(error == nullptr || *error == nullptr, FALSE);
 
   return add_fence(meta, SharedFences::Which::Release, std::move(fence), error);
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__, error);
 }
 
 /**
@@ -304,11 +315,13 @@ gboolean gst_drm_sync_meta_add_release_fence(GstDrmSyncMeta *meta, gint fence_fd
  *
  * Since: 0.1
  */
-gint gst_drm_sync_meta_dup_acquire_fence(GstDrmSyncMeta *meta)
-{
+gint gst_drm_sync_meta_dup_acquire_fence(GstDrmSyncMeta *meta) noexcept
+try {
   g_return_val_if_fail(meta != nullptr, -1);
 
   return fences_of(meta)->dup(SharedFences::Which::Acquire);
+} catch (...) {
+  return gstdrm::caught(-1, __func__);
 }
 
 /**
@@ -320,11 +333,13 @@ gint gst_drm_sync_meta_dup_acquire_fence(GstDrmSyncMeta *meta)
  *
  * Since: 0.1
  */
-gint gst_drm_sync_meta_dup_release_fence(GstDrmSyncMeta *meta)
-{
+gint gst_drm_sync_meta_dup_release_fence(GstDrmSyncMeta *meta) noexcept
+try {
   g_return_val_if_fail(meta != nullptr, -1);
 
   return fences_of(meta)->dup(SharedFences::Which::Release);
+} catch (...) {
+  return gstdrm::caught(-1, __func__);
 }
 
 /**
@@ -336,11 +351,13 @@ gint gst_drm_sync_meta_dup_release_fence(GstDrmSyncMeta *meta)
  *
  * Since: 0.1
  */
-void gst_drm_sync_meta_clear(GstDrmSyncMeta *meta)
-{
+void gst_drm_sync_meta_clear(GstDrmSyncMeta *meta) noexcept
+try {
   g_return_if_fail(meta != nullptr);
 
   fences_of(meta)->clear();
+} catch (...) {
+  gstdrm::caught(__func__);
 }
 
 /**
@@ -353,11 +370,13 @@ void gst_drm_sync_meta_clear(GstDrmSyncMeta *meta)
  *
  * Since: 0.1
  */
-gboolean gst_drm_fence_get_state(gint fence_fd, GstDrmFenceState *state, GError **error)
-{
+gboolean gst_drm_fence_get_state(gint fence_fd, GstDrmFenceState *state, GError **error) noexcept
+try {
   g_return_val_if_fail(error == nullptr || *error == nullptr, FALSE);
 
   return return_state(gstdrm::fence_state(fence_fd), state, error);
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__, error);
 }
 
 /**
@@ -374,14 +393,16 @@ gboolean gst_drm_fence_get_state(gint fence_fd, GstDrmFenceState *state, GError 
  * Since: 0.1
  */
 gboolean gst_drm_fence_wait(gint fence_fd, GstClockTime timeout, GstDrmFenceState *state,
-                            GError **error)
-{
+                            GError **error) noexcept
+try {
   g_return_val_if_fail(error == nullptr || *error == nullptr, FALSE);
 
   constexpr GstClockTime kLongest = G_MAXINT64 / 2;
   const std::chrono::nanoseconds limit(
       GST_CLOCK_TIME_IS_VALID(timeout) ? static_cast<gint64>(MIN(timeout, kLongest)) : -1);
   return return_state(gstdrm::fence_wait(fence_fd, limit), state, error);
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__, error);
 }
 
 /**
@@ -398,8 +419,8 @@ gboolean gst_drm_fence_wait(gint fence_fd, GstClockTime timeout, GstDrmFenceStat
  *
  * Since: 0.1
  */
-gint gst_drm_dmabuf_export_fence(gint dmabuf_fd, GstDrmAccess access, GError **error)
-{
+gint gst_drm_dmabuf_export_fence(gint dmabuf_fd, GstDrmAccess access, GError **error) noexcept
+try {
   g_return_val_if_fail((access & kAllAccess) != 0 && (access & ~kAllAccess) == 0, -1);
   g_return_val_if_fail(error == nullptr || *error == nullptr, -1);
 
@@ -409,6 +430,8 @@ gint gst_drm_dmabuf_export_fence(gint dmabuf_fd, GstDrmAccess access, GError **e
     return -1;
   }
   return fence->release();
+} catch (...) {
+  return gstdrm::caught(-1, __func__, error);
 }
 
 /**
@@ -426,8 +449,8 @@ gint gst_drm_dmabuf_export_fence(gint dmabuf_fd, GstDrmAccess access, GError **e
  * Since: 0.1
  */
 gboolean gst_drm_dmabuf_import_fence(gint dmabuf_fd, gint fence_fd, GstDrmAccess access,
-                                     GError **error)
-{
+                                     GError **error) noexcept
+try {
   g_return_val_if_fail((access & kAllAccess) != 0 && (access & ~kAllAccess) == 0, FALSE);
   g_return_val_if_fail(error == nullptr || *error == nullptr, FALSE);
 
@@ -437,4 +460,6 @@ gboolean gst_drm_dmabuf_import_fence(gint dmabuf_fd, gint fence_fd, GstDrmAccess
     return FALSE;
   }
   return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__, error);
 }

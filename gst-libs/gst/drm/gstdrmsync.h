@@ -58,56 +58,60 @@ typedef enum {
 #define GST_DRM_SYNC_META_API_TYPE (gst_drm_sync_meta_api_get_type())
 
 GST_DRM_API
-GType gst_drm_fence_state_get_type(void);
+GType gst_drm_fence_state_get_type(void) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-GType gst_drm_access_get_type(void);
+GType gst_drm_access_get_type(void) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-GType gst_drm_sync_meta_api_get_type(void);
+GType gst_drm_sync_meta_api_get_type(void) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-const GstMetaInfo *gst_drm_sync_meta_get_info(void);
+const GstMetaInfo *gst_drm_sync_meta_get_info(void) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-GstDrmSyncMeta *gst_buffer_add_drm_sync_meta(GstBuffer *buffer);
+GstDrmSyncMeta *gst_buffer_add_drm_sync_meta(GstBuffer *buffer) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-GstDrmSyncMeta *gst_buffer_get_drm_sync_meta(GstBuffer *buffer);
+GstDrmSyncMeta *gst_buffer_get_drm_sync_meta(GstBuffer *buffer) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-gboolean gst_drm_sync_meta_add_acquire_fence(GstDrmSyncMeta *meta, gint fence_fd, GError **error);
+gboolean gst_drm_sync_meta_add_acquire_fence(GstDrmSyncMeta *meta, gint fence_fd,
+                                             GError **error) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-gboolean gst_drm_sync_meta_add_release_fence(GstDrmSyncMeta *meta, gint fence_fd, GError **error);
+gboolean gst_drm_sync_meta_add_release_fence(GstDrmSyncMeta *meta, gint fence_fd,
+                                             GError **error) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-gint gst_drm_sync_meta_dup_acquire_fence(GstDrmSyncMeta *meta);
+gint gst_drm_sync_meta_dup_acquire_fence(GstDrmSyncMeta *meta) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-gint gst_drm_sync_meta_dup_release_fence(GstDrmSyncMeta *meta);
+gint gst_drm_sync_meta_dup_release_fence(GstDrmSyncMeta *meta) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-void gst_drm_sync_meta_clear(GstDrmSyncMeta *meta);
+void gst_drm_sync_meta_clear(GstDrmSyncMeta *meta) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-void gst_drm_query_announce_release_fences(GstQuery *query);
+void gst_drm_query_announce_release_fences(GstQuery *query) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-gboolean gst_drm_query_has_release_fences(GstQuery *query);
+gboolean gst_drm_query_has_release_fences(GstQuery *query) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-gboolean gst_drm_fence_get_state(gint fence_fd, GstDrmFenceState *state, GError **error);
+gboolean gst_drm_fence_get_state(gint fence_fd, GstDrmFenceState *state,
+                                 GError **error) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
 gboolean gst_drm_fence_wait(gint fence_fd, GstClockTime timeout, GstDrmFenceState *state,
-                            GError **error);
+                            GError **error) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-gint gst_drm_dmabuf_export_fence(gint dmabuf_fd, GstDrmAccess access, GError **error);
+gint gst_drm_dmabuf_export_fence(gint dmabuf_fd, GstDrmAccess access,
+                                 GError **error) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
 gboolean gst_drm_dmabuf_import_fence(gint dmabuf_fd, gint fence_fd, GstDrmAccess access,
-                                     GError **error);
+                                     GError **error) GST_DRM_NOEXCEPT;
 
 G_END_DECLS

@@ -5,6 +5,7 @@
 #include <gst/allocators/gstdmabuf.h>
 
 #include "core/format.hpp"
+#include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
 #include "gstdrmformat.h"
 #include "gstdrmvideoinfo-private.hpp"
@@ -22,9 +23,8 @@ using gstdrm::Result;
 
 Error bad_caps(const GstCaps *caps, const std::string &why)
 {
-  gchar *text = gst_caps_to_string(caps);
+  const g_autofree gchar *text = gst_caps_to_string(caps);
   std::string shown = text;
-  g_free(text);
   constexpr std::size_t kLongest = 400; // a list of hundreds of formats says nothing in an error
   if (shown.size() > kLongest)
     shown = shown.substr(0, kLongest) + " …";
@@ -159,7 +159,7 @@ Result<void> from_caps(GstDrmVideoInfo *info, const GstCaps *caps)
  *
  * Since: 0.1
  */
-GstDrmVideoInfo *gst_drm_video_info_new_from_caps(const GstCaps *caps)
+GstDrmVideoInfo *gst_drm_video_info_new_from_caps(const GstCaps *caps) noexcept
 {
   g_return_val_if_fail(GST_IS_CAPS(caps), nullptr);
 
@@ -190,7 +190,7 @@ GstDrmVideoInfo *gst_drm_video_info_new_from_caps(const GstCaps *caps)
  *
  * Since: 0.1
  */
-gboolean gst_drm_video_info_from_caps(GstDrmVideoInfo *info, const GstCaps *caps)
+gboolean gst_drm_video_info_from_caps(GstDrmVideoInfo *info, const GstCaps *caps) noexcept
 {
   return gst_drm_video_info_from_caps_full(info, caps, nullptr);
 }
@@ -209,8 +209,8 @@ gboolean gst_drm_video_info_from_caps(GstDrmVideoInfo *info, const GstCaps *caps
  * Since: 0.1
  */
 gboolean gst_drm_video_info_from_caps_full(GstDrmVideoInfo *info, const GstCaps *caps,
-                                           GError **error)
-{
+                                           GError **error) noexcept
+try {
   g_return_val_if_fail(info != nullptr, FALSE);
   g_return_val_if_fail(GST_IS_CAPS(caps), FALSE);
   g_return_val_if_fail(error == nullptr || *error == nullptr, FALSE);
@@ -222,4 +222,6 @@ gboolean gst_drm_video_info_from_caps_full(GstDrmVideoInfo *info, const GstCaps 
     return FALSE;
   }
   return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__, error);
 }

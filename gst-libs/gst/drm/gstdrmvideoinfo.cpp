@@ -18,6 +18,7 @@
 
 #include "core/format.hpp"
 #include "gstdrm-compat-private.h"
+#include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
 #include "gstdrmformat.h"
 #include "gstdrmvideoinfo-private.hpp"
@@ -85,7 +86,7 @@ bool set_planes(GstVideoInfo &vinfo, GstVideoFormat format)
 
 } // namespace
 
-GType gst_drm_video_info_get_type(void)
+GType gst_drm_video_info_get_type(void) noexcept
 {
   static const GType type = g_boxed_type_register_static(
       "GstDrmVideoInfo", reinterpret_cast<GBoxedCopyFunc>(gst_drm_video_info_copy),
@@ -101,7 +102,7 @@ GType gst_drm_video_info_get_type(void)
  *
  * Since: 0.1
  */
-void gst_drm_video_info_init(GstDrmVideoInfo *info)
+void gst_drm_video_info_init(GstDrmVideoInfo *info) noexcept
 {
   g_return_if_fail(info != nullptr);
 
@@ -117,7 +118,7 @@ void gst_drm_video_info_init(GstDrmVideoInfo *info)
  *
  * Since: 0.1
  */
-GstDrmVideoInfo *gst_drm_video_info_new(void)
+GstDrmVideoInfo *gst_drm_video_info_new(void) noexcept
 {
   GstDrmVideoInfo *info = g_new(GstDrmVideoInfo, 1);
   gst_drm_video_info_init(info);
@@ -134,7 +135,7 @@ GstDrmVideoInfo *gst_drm_video_info_new(void)
  *
  * Since: 0.1
  */
-guint32 gst_drm_video_info_get_fourcc(const GstDrmVideoInfo *info)
+guint32 gst_drm_video_info_get_fourcc(const GstDrmVideoInfo *info) noexcept
 {
   g_return_val_if_fail(info != nullptr, 0);
 
@@ -151,7 +152,7 @@ guint32 gst_drm_video_info_get_fourcc(const GstDrmVideoInfo *info)
  *
  * Since: 0.1
  */
-guint64 gst_drm_video_info_get_modifier(const GstDrmVideoInfo *info)
+guint64 gst_drm_video_info_get_modifier(const GstDrmVideoInfo *info) noexcept
 {
   g_return_val_if_fail(info != nullptr, GST_DRM_MODIFIER_IMPLICIT);
 
@@ -166,7 +167,7 @@ guint64 gst_drm_video_info_get_modifier(const GstDrmVideoInfo *info)
  *
  * Since: 0.1
  */
-GstDrmVideoInfo *gst_drm_video_info_copy(const GstDrmVideoInfo *info)
+GstDrmVideoInfo *gst_drm_video_info_copy(const GstDrmVideoInfo *info) noexcept
 {
   g_return_val_if_fail(info != nullptr, nullptr);
 
@@ -183,7 +184,7 @@ GstDrmVideoInfo *gst_drm_video_info_copy(const GstDrmVideoInfo *info)
  *
  * Since: 0.1
  */
-void gst_drm_video_info_free(GstDrmVideoInfo *info)
+void gst_drm_video_info_free(GstDrmVideoInfo *info) noexcept
 {
   g_free(info);
 }
@@ -200,8 +201,8 @@ void gst_drm_video_info_free(GstDrmVideoInfo *info)
  *
  * Since: 0.1
  */
-GstCaps *gst_drm_video_info_to_caps(const GstDrmVideoInfo *info)
-{
+GstCaps *gst_drm_video_info_to_caps(const GstDrmVideoInfo *info) noexcept
+try {
   g_return_val_if_fail(info != nullptr, nullptr);
 
   const Format pair{info->drm_fourcc, info->drm_modifier};
@@ -224,12 +225,14 @@ GstCaps *gst_drm_video_info_to_caps(const GstDrmVideoInfo *info)
   GstStructure *structure = gst_caps_get_structure(caps, 0);
   if (pair.modifier != gstdrm::kModImplicit)
     gst_structure_set(structure, "format", G_TYPE_STRING, "DMA_DRM", "drm-format", G_TYPE_STRING,
-                      std::string(gstdrm::format_to_text(pair).view()).c_str(), nullptr);
+                      gstdrm::format_to_text(pair).chars.data(), nullptr);
   GstCapsFeatures *features = gst_caps_features_new_single(GST_CAPS_FEATURE_MEMORY_DMABUF);
   if (GST_VIDEO_INFO_INTERLACE_MODE(&vinfo) == GST_VIDEO_INTERLACE_MODE_ALTERNATE)
     gst_caps_features_add(features, GST_CAPS_FEATURE_FORMAT_INTERLACED);
   gst_caps_set_features(caps, 0, features);
   return caps;
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
 /**
@@ -247,7 +250,7 @@ GstCaps *gst_drm_video_info_to_caps(const GstDrmVideoInfo *info)
  * Since: 0.1
  */
 gboolean gst_drm_video_info_from_video_info(GstDrmVideoInfo *info, const GstVideoInfo *vinfo,
-                                            guint64 modifier)
+                                            guint64 modifier) noexcept
 {
   g_return_val_if_fail(info != nullptr, FALSE);
   g_return_val_if_fail(vinfo != nullptr, FALSE);
@@ -283,7 +286,7 @@ gboolean gst_drm_video_info_from_video_info(GstDrmVideoInfo *info, const GstVide
  *
  * Since: 0.1
  */
-gboolean gst_drm_video_info_to_video_info(const GstDrmVideoInfo *info, GstVideoInfo *vinfo)
+gboolean gst_drm_video_info_to_video_info(const GstDrmVideoInfo *info, GstVideoInfo *vinfo) noexcept
 {
   g_return_val_if_fail(info != nullptr, FALSE);
   g_return_val_if_fail(vinfo != nullptr, FALSE);
@@ -308,7 +311,7 @@ gboolean gst_drm_video_info_to_video_info(const GstDrmVideoInfo *info, GstVideoI
  *
  * Since: 0.1
  */
-gboolean gst_drm_video_info_is_equal(const GstDrmVideoInfo *a, const GstDrmVideoInfo *b)
+gboolean gst_drm_video_info_is_equal(const GstDrmVideoInfo *a, const GstDrmVideoInfo *b) noexcept
 {
   g_return_val_if_fail(a != nullptr, FALSE);
   g_return_val_if_fail(b != nullptr, FALSE);
@@ -326,7 +329,7 @@ gboolean gst_drm_video_info_is_equal(const GstDrmVideoInfo *a, const GstDrmVideo
  *
  * Since: 0.1
  */
-gboolean gst_drm_is_dma_drm_caps(const GstCaps *caps)
+gboolean gst_drm_is_dma_drm_caps(const GstCaps *caps) noexcept
 {
   g_return_val_if_fail(GST_IS_CAPS(caps), FALSE);
 

@@ -49,51 +49,53 @@ struct _GstDrmVideoInfo {
 #define GST_TYPE_DRM_VIDEO_INFO (gst_drm_video_info_get_type())
 
 GST_DRM_API
-GType gst_drm_video_info_get_type(void);
+GType gst_drm_video_info_get_type(void) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-void gst_drm_video_info_init(GstDrmVideoInfo *info);
+void gst_drm_video_info_init(GstDrmVideoInfo *info) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-GstDrmVideoInfo *gst_drm_video_info_new(void);
+GstDrmVideoInfo *gst_drm_video_info_new(void) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-GstDrmVideoInfo *gst_drm_video_info_copy(const GstDrmVideoInfo *info);
+GstDrmVideoInfo *gst_drm_video_info_copy(const GstDrmVideoInfo *info) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-GstDrmVideoInfo *gst_drm_video_info_new_from_caps(const GstCaps *caps);
+GstDrmVideoInfo *gst_drm_video_info_new_from_caps(const GstCaps *caps) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-guint32 gst_drm_video_info_get_fourcc(const GstDrmVideoInfo *info);
+guint32 gst_drm_video_info_get_fourcc(const GstDrmVideoInfo *info) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-guint64 gst_drm_video_info_get_modifier(const GstDrmVideoInfo *info);
+guint64 gst_drm_video_info_get_modifier(const GstDrmVideoInfo *info) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-void gst_drm_video_info_free(GstDrmVideoInfo *info);
+void gst_drm_video_info_free(GstDrmVideoInfo *info) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-gboolean gst_drm_video_info_from_caps(GstDrmVideoInfo *info, const GstCaps *caps);
+gboolean gst_drm_video_info_from_caps(GstDrmVideoInfo *info, const GstCaps *caps) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
 gboolean gst_drm_video_info_from_caps_full(GstDrmVideoInfo *info, const GstCaps *caps,
-                                           GError **error);
+                                           GError **error) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-GstCaps *gst_drm_video_info_to_caps(const GstDrmVideoInfo *info);
+GstCaps *gst_drm_video_info_to_caps(const GstDrmVideoInfo *info) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
 gboolean gst_drm_video_info_from_video_info(GstDrmVideoInfo *info, const GstVideoInfo *vinfo,
-                                            guint64 modifier);
+                                            guint64 modifier) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-gboolean gst_drm_video_info_to_video_info(const GstDrmVideoInfo *info, GstVideoInfo *vinfo);
+gboolean gst_drm_video_info_to_video_info(const GstDrmVideoInfo *info,
+                                          GstVideoInfo *vinfo) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-gboolean gst_drm_video_info_is_equal(const GstDrmVideoInfo *a, const GstDrmVideoInfo *b);
+gboolean gst_drm_video_info_is_equal(const GstDrmVideoInfo *a,
+                                     const GstDrmVideoInfo *b) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-gboolean gst_drm_is_dma_drm_caps(const GstCaps *caps);
+gboolean gst_drm_is_dma_drm_caps(const GstCaps *caps) GST_DRM_NOEXCEPT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstDrmVideoInfo, gst_drm_video_info_free)
 

@@ -33,7 +33,7 @@ Result<Format> parse_format(std::string_view text);
 Result<std::string> format_to_string(Format format);
 // Fixed-size canonical text for hot paths: length 0 when there is none.
 struct FormatText {
-  std::array<char, 32> chars{};
+  std::array<char, 32> chars{}; // longer than any text, so that a NUL ends it
   std::uint8_t length = 0;
   [[nodiscard]] std::string_view view() const { return {chars.data(), length}; }
 };
