@@ -14,9 +14,8 @@ GstPtr<GstDrmAllocator> downstream_allocator(GstQuery *query, guint32 fourcc, bo
     if (!may_pad && GST_OBJECT_FLAG_IS_SET(allocator, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC))
       return false; // whole frames only, with the rows that its device wants
     GstDrmFormatSet *formats = gst_drm_allocator_get_formats(GST_DRM_ALLOCATOR(allocator));
-    const bool found =
-        !formats || gst_drm_format_set_contains(formats, fourcc, GST_DRM_MODIFIER_LINEAR);
-    g_clear_pointer(&formats, gst_drm_format_set_unref);
+    const bool found = gst_drm_format_set_contains(formats, fourcc, GST_DRM_MODIFIER_LINEAR);
+    gst_drm_format_set_unref(formats);
     return found;
   };
   for (guint i = 0; i < gst_query_get_n_allocation_params(query); i++) {

@@ -336,6 +336,23 @@ GST_START_TEST(test_fd_stays_the_callers)
 }
 GST_END_TEST
 
+// Every kind says what it can make, linear NV12 among it; all but gbm say the same.
+GST_START_TEST(test_formats)
+{
+  const KindRow &kind = kKinds[__i__];
+  GstDrmAllocator *allocator = new_of_row(kind);
+  g_autoptr(GstDrmFormatSet) formats = gst_drm_allocator_get_formats(allocator);
+  fail_unless(gst_drm_format_set_contains(formats, fourcc_of("NV12"), GST_DRM_MODIFIER_LINEAR));
+  if (kind.kind != GST_DRM_ALLOCATOR_KIND_GBM) {
+    GstDrmAllocator *memfd = gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_MEMFD, nullptr, nullptr);
+    g_autoptr(GstDrmFormatSet) linear = gst_drm_allocator_get_formats(memfd);
+    fail_unless(gst_drm_format_set_is_equal(formats, linear));
+    gst_object_unref(memfd);
+  }
+  gst_object_unref(allocator);
+}
+GST_END_TEST
+
 #if defined(HAVE_GBM)
 GST_START_TEST(test_gbm_formats)
 {
@@ -412,6 +429,7 @@ Suite *allocators_suite()
   tcase_add_loop_test(tcase, test_nobody_is_master, 0, kKindCount);
   tcase_add_loop_test(tcase, test_handles_belong_to_the_importer, 0, G_N_ELEMENTS(kForFd));
   tcase_add_loop_test(tcase, test_fd_stays_the_callers, 0, G_N_ELEMENTS(kForFd));
+  tcase_add_loop_test(tcase, test_formats, 0, kKindCount);
 #if defined(HAVE_GBM)
   tcase_add_test(tcase, test_gbm_formats);
   tcase_add_test(tcase, test_gbm_implicit);

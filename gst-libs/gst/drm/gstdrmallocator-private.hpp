@@ -20,4 +20,7 @@ GstBuffer *buffer_from_frame(GstDmaBufAllocator *allocator, AllocatedFrame frame
 // - 1.
 Result<void> apply_alignment(FrameRequest &request, const GstVideoAlignment *align);
 
+// LINEAR of every fourcc that make_linear_plan() knows: a new set with one owner.
+GstDrmFormatSet *linear_formats();
+
 } // namespace gstdrm

@@ -369,13 +369,18 @@ const gchar *gst_drm_allocator_get_device(GstDrmAllocator *allocator) noexcept
  * gst_drm_allocator_get_formats:
  * @allocator: a #GstDrmAllocator
  *
- * What the allocator can make, as far as it can be found out. libgbm has no call that lists
- * modifiers, so for gbm the set holds those of the well-known ones that the driver knows;
- * gst_drm_allocator_alloc_frame() takes others too. %GST_DRM_MODIFIER_IMPLICIT is a member for a
- * fourcc that the driver knows no explicit modifier of.
+ * What the allocator can make, as far as it can be found out, to be intersected with what the
+ * consumers take. For udmabuf, dma-heap, dumb and memfd that is %GST_DRM_MODIFIER_LINEAR of every
+ * fourcc whose linear layout is known here; so it is for a subclass from elsewhere whose
+ * get_formats gives %NULL.
  *
- * Returns: (transfer full) (nullable): a set; %NULL: %GST_DRM_MODIFIER_LINEAR of any fourcc with a
- * known layout
+ * libgbm has no call that lists modifiers, so for gbm the set holds those of the well-known ones
+ * that the driver knows; gst_drm_allocator_alloc_frame() takes others too.
+ * %GST_DRM_MODIFIER_IMPLICIT is a member for a fourcc that the driver knows no explicit modifier
+ * of.
+ *
+ * Returns: (transfer full): a set, never %NULL; where the allocator is not a subclass's, the
+ * caller is its only owner and may add to it
  *
  * Since: 0.1
  */
@@ -383,7 +388,9 @@ GstDrmFormatSet *gst_drm_allocator_get_formats(GstDrmAllocator *allocator) noexc
 {
   g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), nullptr);
 
-  return GST_DRM_ALLOCATOR_GET_CLASS(allocator)->get_formats(allocator);
+  const GstDrmAllocatorClass *klass = GST_DRM_ALLOCATOR_GET_CLASS(allocator);
+  GstDrmFormatSet *formats = klass->get_formats ? klass->get_formats(allocator) : nullptr;
+  return formats ? formats : gstdrm::linear_formats();
 }
 
 /**

@@ -169,8 +169,8 @@ void gstdrm::set_drm_formats(GstStructure *structure, std::span<const Format> pa
  * modifier of a tiling that the format names. Strings that are no drm-format are left out.
  *
  * Returns: (transfer full) (nullable): a new set, empty where @caps have no such structure; %NULL
- * where
- *   @caps take any format: ANY caps, or a structure without drm-format that allows DMA_DRM
+ * where @caps take any format: ANY caps, or a structure without drm-format that allows DMA_DRM.
+ * gst_drm_format_set_intersect() takes that %NULL as any format.
  *
  * Since: 0.1
  */

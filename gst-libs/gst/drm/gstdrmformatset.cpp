@@ -8,6 +8,11 @@
  * were added carries no meaning, and they come out sorted, linear first within a fourcc.
  * %GST_DRM_MODIFIER_IMPLICIT may be a member.
  *
+ * There is no set of all pairs. Where any format is meant, %NULL stands for it:
+ * gst_drm_format_set_new_from_caps() returns %NULL for ANY caps, and gst_drm_format_set_intersect()
+ * and gst_drm_format_set_intersect_full() take it. Every other function needs a set, and refuses
+ * %NULL as a programmer's mistake. EMPTY caps are the empty set.
+ *
  * A set is filled by its only owner and immutable from the moment that it has a second one, so that
  * any thread may read it then.
  */
@@ -64,10 +69,11 @@ try {
 }
 
 /**
- * gst_drm_format_set_ref:
+ * gst_drm_format_set_ref: (skip)
  * @set: a #GstDrmFormatSet
  *
- * Shares @set, which is immutable from now on.
+ * Shares @set, which is immutable from now on. Language bindings share sets by themselves; what
+ * they get to change is a gst_drm_format_set_copy().
  *
  * Returns: (transfer full): @set
  *
@@ -82,7 +88,7 @@ GstDrmFormatSet *gst_drm_format_set_ref(GstDrmFormatSet *set) noexcept
 }
 
 /**
- * gst_drm_format_set_unref:
+ * gst_drm_format_set_unref: (skip)
  * @set: (transfer full): a #GstDrmFormatSet
  *
  * Gives up one reference; the last one frees @set.
@@ -229,37 +235,34 @@ guint64 *gst_drm_format_set_get_modifiers(const GstDrmFormatSet *set, guint32 fo
 
 /**
  * gst_drm_format_set_intersect:
- * @a: a #GstDrmFormatSet
- * @b: a #GstDrmFormatSet
+ * @a: (nullable): a #GstDrmFormatSet; %NULL: any format
+ * @b: (nullable): a #GstDrmFormatSet; %NULL: any format
  *
  * The pairs that both have. The implicit modifier meets the implicit modifier only.
  *
- * Returns: (transfer full): a new set, empty where there is nothing in common
+ * Returns: (transfer full) (nullable): a new set, empty where there is nothing in common; %NULL,
+ * any format, where both @a and @b are %NULL
  *
  * Since: 0.1
  */
 GstDrmFormatSet *gst_drm_format_set_intersect(const GstDrmFormatSet *a,
                                               const GstDrmFormatSet *b) noexcept
-try {
-  g_return_val_if_fail(a != nullptr, nullptr);
-  g_return_val_if_fail(b != nullptr, nullptr);
-
-  return gstdrm::wrap_format_set(FormatSet::intersect(a->set, b->set));
-} catch (...) {
-  return gstdrm::caught(nullptr, __func__);
+{
+  return gst_drm_format_set_intersect_full(a, b, GST_DRM_FORMAT_SET_FLAG_NONE);
 }
 
 /**
  * gst_drm_format_set_intersect_full:
- * @a: a #GstDrmFormatSet
- * @b: a #GstDrmFormatSet
+ * @a: (nullable): a #GstDrmFormatSet; %NULL: any format
+ * @b: (nullable): a #GstDrmFormatSet; %NULL: any format
  * @flags: how the implicit modifier is treated
  *
  * As gst_drm_format_set_intersect(); with %GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT a fourcc
  * that one side has with the implicit modifier alone meets the other side's
  * %GST_DRM_MODIFIER_LINEAR, as %GST_DRM_MODIFIER_LINEAR.
  *
- * Returns: (transfer full): a new set, empty where there is nothing in common
+ * Returns: (transfer full) (nullable): a new set, empty where there is nothing in common; %NULL,
+ * any format, where both @a and @b are %NULL
  *
  * Since: 0.1
  */
@@ -267,9 +270,8 @@ GstDrmFormatSet *gst_drm_format_set_intersect_full(const GstDrmFormatSet *a,
                                                    const GstDrmFormatSet *b,
                                                    GstDrmFormatSetFlags flags) noexcept
 try {
-  g_return_val_if_fail(a != nullptr, nullptr);
-  g_return_val_if_fail(b != nullptr, nullptr);
-
+  if (!a || !b) // any format: the other side decides
+    return a || b ? gst_drm_format_set_copy(a ? a : b) : nullptr;
   const bool legacy = (flags & GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT) != 0;
   return gstdrm::wrap_format_set(FormatSet::intersect(a->set, b->set,
                                                       legacy ? gstdrm::ImplicitRule::LinearForLegacy
@@ -377,4 +379,32 @@ try {
   return g_strdup((text + " }").c_str());
 } catch (...) {
   return gstdrm::caught(nullptr, __func__);
+}
+
+/**
+ * gst_drm_format_set_get_fourccs:
+ * @set: a #GstDrmFormatSet
+ * @n_fourccs: (out): how many there are
+ *
+ * The fourccs that @set has pairs of, each once; gst_drm_format_set_get_modifiers() says which
+ * modifiers one of them has.
+ *
+ * Returns: (transfer full) (nullable) (array length=n_fourccs): the fourccs, in the order of the
+ * set; %NULL where @set is empty. Free with g_free().
+ *
+ * Since: 0.1
+ */
+guint32 *gst_drm_format_set_get_fourccs(const GstDrmFormatSet *set, guint *n_fourccs) noexcept
+{
+  g_return_val_if_fail(set != nullptr, nullptr);
+  g_return_val_if_fail(n_fourccs != nullptr, nullptr);
+
+  *n_fourccs = 0;
+  if (set->set.empty())
+    return nullptr;
+  guint32 *fourccs = g_new(guint32, set->set.size());
+  for (const Format &format : set->set.pairs())
+    if (*n_fourccs == 0 || fourccs[*n_fourccs - 1] != format.fourcc)
+      fourccs[(*n_fourccs)++] = format.fourcc;
+  return fourccs;
 }

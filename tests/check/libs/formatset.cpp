@@ -107,6 +107,55 @@ GST_START_TEST(test_modifiers)
 }
 GST_END_TEST
 
+GST_START_TEST(test_fourccs)
+{
+  g_autoptr(GstDrmFormatSet) set = new_set({{kXr24, kY}, {kXr24, 0}, {kNv12, kModImplicit}});
+  guint n = 0;
+  guint32 *fourccs = gst_drm_format_set_get_fourccs(set, &n);
+  fail_unless_equals_int(n, 2);
+  fail_unless(fourccs[0] == kNv12 && fourccs[1] == kXr24);
+  g_free(fourccs);
+  g_autoptr(GstDrmFormatSet) empty = gst_drm_format_set_new();
+  fail_unless(gst_drm_format_set_get_fourccs(empty, &n) == nullptr);
+  fail_unless_equals_int(n, 0);
+}
+GST_END_TEST
+
+// NULL is any format in an intersection, and a mistake everywhere else.
+GST_START_TEST(test_null_is_any)
+{
+  g_autoptr(GstDrmFormatSet) set = new_set({{kXr24, kY}, {kNv12, kModImplicit}});
+  for (const auto flags : {GST_DRM_FORMAT_SET_FLAG_NONE, GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT}) {
+    g_autoptr(GstDrmFormatSet) left = gst_drm_format_set_intersect_full(nullptr, set, flags);
+    g_autoptr(GstDrmFormatSet) right = gst_drm_format_set_intersect_full(set, nullptr, flags);
+    fail_unless(gst_drm_format_set_is_equal(left, set) && gst_drm_format_set_is_equal(right, set));
+    fail_unless(gst_drm_format_set_add(left, kNv42, 0), "a new set");
+    fail_unless(gst_drm_format_set_intersect_full(nullptr, nullptr, flags) == nullptr);
+  }
+  fail_unless(gst_drm_format_set_intersect(nullptr, nullptr) == nullptr);
+  guint n = 0;
+  EXPECT_CRITICAL(gst_drm_format_set_union(set, nullptr));
+  EXPECT_CRITICAL(gst_drm_format_set_union(nullptr, set));
+  EXPECT_CRITICAL(gst_drm_format_set_subtract(set, nullptr));
+  EXPECT_CRITICAL(gst_drm_format_set_subtract(nullptr, set));
+  EXPECT_CRITICAL(gst_drm_format_set_is_subset(set, nullptr));
+  EXPECT_CRITICAL(gst_drm_format_set_is_equal(nullptr, set));
+  EXPECT_CRITICAL(gst_drm_format_set_contains(nullptr, kNv12, 0));
+  EXPECT_CRITICAL(gst_drm_format_set_get_size(nullptr));
+  EXPECT_CRITICAL(gst_drm_format_set_get(nullptr, 0, nullptr, nullptr));
+  EXPECT_CRITICAL(gst_drm_format_set_get_modifiers(nullptr, kNv12, &n));
+  EXPECT_CRITICAL(gst_drm_format_set_get_fourccs(nullptr, &n));
+  EXPECT_CRITICAL(gst_drm_format_set_get_fourccs(set, nullptr));
+  EXPECT_CRITICAL(gst_drm_format_set_copy(nullptr));
+  EXPECT_CRITICAL(gst_drm_format_set_ref(nullptr));
+  EXPECT_CRITICAL(gst_drm_format_set_unref(nullptr));
+  EXPECT_CRITICAL(gst_drm_format_set_to_caps(nullptr));
+  EXPECT_CRITICAL(gst_drm_format_set_to_raw_caps(nullptr));
+  EXPECT_CRITICAL(gst_drm_format_set_to_string(nullptr));
+  EXPECT_CRITICAL(gst_drm_format_set_new_from_caps(nullptr));
+}
+GST_END_TEST
+
 GST_START_TEST(test_algebra)
 {
   g_autoptr(GstDrmFormatSet) a = new_set({{kXr24, kY}, {kXr24, 0}, {kNv12, kModImplicit}});
@@ -280,6 +329,8 @@ Suite *formatset_suite()
   tcase_add_test(tcase, test_shared_is_immutable);
   tcase_add_test(tcase, test_boxed);
   tcase_add_test(tcase, test_modifiers);
+  tcase_add_test(tcase, test_fourccs);
+  tcase_add_test(tcase, test_null_is_any);
   tcase_add_test(tcase, test_algebra);
   tcase_add_loop_test(tcase, test_from_caps, 0, G_N_ELEMENTS(kFrom));
   tcase_add_loop_test(tcase, test_to_caps, 0, G_N_ELEMENTS(kTo));
