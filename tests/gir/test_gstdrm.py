@@ -80,6 +80,23 @@ class VideoInfos(unittest.TestCase):
         info.init()
         self.assertEqual(info.get_fourcc(), 0)
 
+    def test_from_format(self):
+        info = GstDrm.VideoInfo.new_from_format(NV12, Y_TILED, 640, 480)
+        self.assertEqual((info.get_fourcc(), info.get_modifier()), (NV12, Y_TILED))
+        self.assertEqual((info.vinfo.width, info.vinfo.height), (640, 480))
+        self.assertTrue(info.set_format(XR24, 0, 32, 16))
+        self.assertEqual(info.to_caps().get_structure(0).get_string('drm-format'), 'XR24')
+        for size, code in (((0, 480), GstDrm.Error.LAYOUT), ((0xffffffff, 1), GstDrm.Error.LAYOUT)):
+            with self.assertRaises(GLib.Error) as raised:
+                GstDrm.VideoInfo.new_from_format(NV12, 0, *size)
+            self.assertTrue(raised.exception.matches(GstDrm.error_quark(), code))
+        with self.assertRaises(GLib.Error) as raised:
+            info.set_format(0, 0, 640, 480)
+        self.assertTrue(raised.exception.matches(GstDrm.error_quark(), GstDrm.Error.FORMAT))
+        with self.assertRaises(TypeError):
+            GstDrm.VideoInfo.new_from_format('NV12', 0, 640, 480)
+        self.assertEqual(info.get_fourcc(), XR24)
+
     def test_no_video_info(self):
         with self.assertRaises(TypeError):  # how PyGObject says that a constructor returned NULL
             GstDrm.VideoInfo.new_from_caps(Gst.Caps.new_any())
@@ -170,6 +187,22 @@ class Frames(unittest.TestCase):
         done, frame = GstDrm.Frame.from_buffer(buffer, info)
         self.assertTrue(done)
         self.assertEqual((frame.drm_fourcc, frame.n_planes, frame.width), (NV12, 2, 640))
+
+    def test_planes(self):
+        buffer = memfd_buffer(460800)
+        _, frame = GstDrm.Frame.from_buffer(buffer, GstDrm.VideoInfo.new_from_format(NV12, 0, 640, 480))
+        fd = GstAllocators.dmabuf_memory_get_fd(buffer.peek_memory(0))
+        identity = os.fstat(fd)
+        for index, offset in enumerate((0, 307200)):
+            found, plane = frame.get_plane(index)
+            self.assertTrue(found)
+            self.assertEqual((plane.fd, plane.offset, plane.stride, plane.size), (fd, offset, 640, 460800))
+            self.assertEqual((plane.device, plane.inode), (identity.st_dev, identity.st_ino))
+        for beyond in (2, 4, 0xffffffff):
+            found, plane = frame.get_plane(beyond)
+            self.assertEqual((found, plane.fd), (False, -1))
+        with self.assertRaises(OverflowError):
+            frame.get_plane(-1)
 
     def test_refused(self):
         buffer = memfd_buffer(460799)

@@ -44,7 +44,8 @@ struct _GstDrmFramePlane {
  * @width: visible width in pixels
  * @height: visible height in pixels
  * @n_planes: memory planes, auxiliary planes included: 1 to %GST_DRM_MAX_PLANES
- * @planes: (array fixed-size=4): the planes; those from @n_planes on have an @fd of -1
+ * @planes: (array fixed-size=4): the planes; those from @n_planes on have an @fd of -1. In language
+ *   bindings use gst_drm_frame_get_plane().
  *
  * What an importer needs to know of one buffer. Filled and checked by gst_drm_frame_from_buffer().
  *
@@ -65,5 +66,8 @@ struct _GstDrmFrame {
 GST_DRM_API
 gboolean gst_drm_frame_from_buffer(GstDrmFrame *frame, GstBuffer *buffer,
                                    const GstDrmVideoInfo *info, GError **error) GST_DRM_NOEXCEPT;
+
+GST_DRM_API
+gboolean gst_drm_frame_get_plane(const GstDrmFrame *frame, guint index, GstDrmFramePlane *plane);
 
 G_END_DECLS
