@@ -65,8 +65,8 @@ struct _GstDrmAllocator {
  * GstDrmAllocatorClass:
  * @parent_class: parent
  * @get_formats: (transfer full) (nullable): the pairs it can allocate, in a set that may be shared;
- *   %NULL: LINEAR of every fourcc whose linear layout is known. Called from any thread. An allocator
- *   that can make nothing at the moment gives an empty set. Callers use
+ *   %NULL: LINEAR of every fourcc whose linear layout is known. Called from any thread. An
+ * allocator that can make nothing at the moment gives an empty set. Callers use
  *   gst_drm_allocator_get_formats(), which turns %NULL into that linear set.
  * @alloc_frame: (transfer full): see gst_drm_allocator_alloc_frame()
  *

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the two halves of GstDrmBufferPool share: gstdrmbufferpool.cpp makes buffers,
-// gstdrmbufferpool-recycle.cpp hands them out and takes them back. Never installed.
+// What the parts of GstDrmBufferPool share: gstdrmbufferpool.cpp makes buffers,
+// gstdrmbufferpool-recycle.cpp hands them out and takes them back, gstdrmbufferpool-memory.cpp gets
+// their memory back from others. Never installed.
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -22,6 +26,15 @@ struct FrameSpec {
   GstVideoAlignment align = {};
   bool use_align = false;
   bool default_layout = false; // GstVideoInfo's strides and offsets, for users without GstVideoMeta
+  bool other_layout = false;   // that is not what the allocator makes by itself; set by the first
+};
+
+struct PooledFrame;
+
+// Frames whose memory exists, in the pool or in anybody's hands.
+struct FrameCount {
+  std::atomic<guint> frames{0};
+  std::atomic<guint64> bytes{0};
 };
 
 class PoolState {
@@ -30,50 +43,103 @@ public:
   FrameSpec spec;                    // set while the pool is inactive
   gsize size = 0;
   std::atomic<guint64> waits{0};
+  std::atomic<guint64> allocations{0};
+  std::atomic<guint> out{0}; // acquired and not yet given back
+  const std::shared_ptr<FrameCount> alive = std::make_shared<FrameCount>();
 
   // The frame that set_config() made, until it is handed out.
   void keep_first(GstBuffer *adopted)
   {
-    const std::lock_guard lock(buffers_lock_);
-    first_.reset(adopted);
+    auto old = GstPtr<GstBuffer>::adopt(adopted);
+    const std::lock_guard lock(lock_);
+    std::swap(first_, old); // freed without the lock, which its memory's return takes
   }
   GstBuffer *take_first()
   {
-    const std::lock_guard lock(buffers_lock_);
+    const std::lock_guard lock(lock_);
     return first_.release();
   }
 
-  // Keeps a buffer whose memory somebody else still holds; false: not now.
-  bool park(GstBuffer *adopted) noexcept;
-  std::vector<GstBuffer *> take_parked()
+  // Takes a buffer that came back while somebody still holds its memory: empties it, and puts it
+  // into the queue as soon as the last of them lets go.
+  void await_memory(const std::shared_ptr<PooledFrame> &frame, GstBuffer *adopted);
+  // The last reference of the memory of this index is gone: false where nobody waits for it.
+  bool memory_returned(GstBufferPool *pool, PooledFrame &frame, std::size_t index);
+  // The pool stops: emptied buffers are freed, and their memory goes with its last holder.
+  void forget_awaited(GstBufferPool *pool);
+  [[nodiscard]] guint awaited()
   {
-    const std::lock_guard lock(buffers_lock_);
-    return std::exchange(parked_, {});
+    const std::lock_guard lock(lock_);
+    return static_cast<guint>(awaited_.size());
   }
-  // While a thread sleeps until a buffer comes back, none is parked: parking wakes nobody.
-  void add_sleeper(int by)
+
+  // Something changed that a thread without a buffer may wait for.
+  void wake()
   {
-    const std::lock_guard lock(buffers_lock_);
-    sleepers_ += by;
+    {
+      const std::lock_guard lock(lock_);
+      ++changes_;
+    }
+    changed_.notify_all();
+  }
+  [[nodiscard]] guint64 changes()
+  {
+    const std::lock_guard lock(lock_);
+    return changes_;
+  }
+  // Sleeps until there was a change since `seen`; false where none came in time.
+  bool sleep(guint64 seen, std::chrono::nanoseconds limit)
+  {
+    std::unique_lock lock(lock_);
+    return changed_.wait_for(lock, limit, [&] { return changes_ != seen; });
+  }
+
+  struct ErrorDeleter {
+    void operator()(GError *error) const noexcept { g_error_free(error); }
+  };
+  using ErrorPtr = std::unique_ptr<GError, ErrorDeleter>;
+  // Why the last frame could not be made; taking it empties it.
+  void set_error(const GError *error)
+  {
+    const std::lock_guard lock(lock_);
+    error_.reset(g_error_copy(error));
+  }
+  [[nodiscard]] ErrorPtr take_error()
+  {
+    const std::lock_guard lock(lock_);
+    return std::move(error_);
   }
 
 private:
-  std::mutex buffers_lock_; // guards all below; a leaf
+  std::mutex lock_; // guards all below; a leaf
   GstPtr<GstBuffer> first_;
-  std::vector<GstBuffer *> parked_; // owned
-  int sleepers_ = 0;
+  std::vector<std::shared_ptr<PooledFrame>> awaited_;
+  std::condition_variable changed_;
+  guint64 changes_ = 0;
+  ErrorPtr error_;
 };
+
+// Marks the memories of a new frame, so that they come back to the pool by themselves.
+void adopt_memory(GstBufferPool *pool, GstBuffer *buffer);
+// What adopt_memory() noted of this buffer; empty where its memory is no longer the same.
+std::shared_ptr<PooledFrame> pooled_frame(GstBuffer *buffer);
+// Undoes the cuts (gst_buffer_resize()) of memory that nobody else holds.
+void restore_sizes(GstBuffer *buffer);
 
 // GstBufferPoolClass's functions of the same names.
 GstFlowReturn pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer,
                                   GstBufferPoolAcquireParams *params) noexcept;
 void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer) noexcept;
 void pool_release_buffer(GstBufferPool *pool, GstBuffer *buffer) noexcept;
+void pool_flush_start(GstBufferPool *pool) noexcept;
 gboolean pool_start(GstBufferPool *pool) noexcept;
 gboolean pool_stop(GstBufferPool *pool) noexcept;
 
 PoolState &state_of(GstBufferPool *pool);
 // GstBufferPool's own functions.
 GstBufferPoolClass *base_pool_class();
+// Signals; no lock is held.
+void emit_exhausted(GstBufferPool *pool);
+void emit_allocation_failed(GstBufferPool *pool, const GError *error);
 
 } // namespace gstdrm

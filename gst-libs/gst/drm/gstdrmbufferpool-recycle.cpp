@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <chrono>
+
 #include "core/unique_fd.hpp"
 #include "gstdrm-guard-private.hpp"
 #include "gstdrmallocator-private.hpp"
@@ -17,7 +19,15 @@ constexpr GstClockTime kWaitStep = 5 * GST_MSECOND;
 constexpr GstClockTime kWaitLimit = 1 * GST_SECOND;
 // Buffers looked at before one is waited for; with them the pool grows no further.
 constexpr std::size_t kMostPending = 8;
-constexpr std::size_t kMostParked = 8;
+// A wait that is longer is no back pressure any more: somebody keeps the buffers.
+constexpr std::chrono::seconds kTellAfter{1};
+
+// Into the queue, where another thread may wait for it.
+void give_back(GstBufferPool *pool, GstBuffer *buffer)
+{
+  base_pool_class()->release_buffer(pool, buffer);
+  state_of(pool).wake();
+}
 
 // -1: none, or none that is still pending
 UniqueFd pending_fence(GstBuffer *buffer)
@@ -34,13 +44,13 @@ UniqueFd pending_fence(GstBuffer *buffer)
 // Buffers taken off the queue while their readers are not done; the rest goes back at the end.
 class Pending {
 public:
-  explicit Pending(GstBufferPool *pool) : pool_(pool) { buffers_.reserve(kMostPending); }
+  explicit Pending(GstBufferPool *pool) : pool_(pool) {}
   Pending(const Pending &) = delete;
   Pending &operator=(const Pending &) = delete;
   ~Pending()
   {
     for (GstBuffer *buffer : buffers_)
-      base_pool_class()->release_buffer(pool_, buffer);
+      give_back(pool_, buffer);
   }
 
   [[nodiscard]] bool empty() const { return buffers_.empty(); }
@@ -129,85 +139,38 @@ GstFlowReturn acquire_ready(GstBufferPool *pool, GstBuffer **buffer,
   return wait_for_one(pool, pending, buffer);
 }
 
-// Undoes a consumer's cuts (gst_buffer_resize()) memory by memory; GstBufferPool thinks of one
-// only.
-void restore_sizes(GstBuffer *buffer)
-{
-  const guint n = gst_buffer_n_memory(buffer);
-  for (guint i = 0; i < n; ++i) {
-    GstMemory *memory = gst_buffer_peek_memory(buffer, i);
-    if (memory->parent == nullptr && gst_memory_is_writable(memory))
-      gst_memory_resize(memory, -static_cast<gssize>(memory->offset), memory->maxsize);
-  }
-}
-
-enum class Parked { Ready, All };
-
-// Gives parked buffers back to the queue, those whose memory is theirs alone again or all:
-// GstBufferPool frees one whose memory is not. True: something changed.
-bool return_parked(GstBufferPool *pool, Parked which)
-{
-  bool any = false;
-  for (GstBuffer *buffer : state_of(pool).take_parked()) {
-    const bool ready = gst_buffer_is_all_memory_writable(buffer);
-    if (!ready && which == Parked::Ready && state_of(pool).park(buffer))
-      continue;
-    if (ready)
-      restore_sizes(buffer);
-    base_pool_class()->release_buffer(pool, buffer);
-    any = true;
-  }
-  return any;
-}
-
-// A thread about to sleep on GstBufferPool's queue.
-class Sleeper {
-public:
-  explicit Sleeper(GstBufferPool *pool) : pool_(pool)
-  {
-    state_of(pool).add_sleeper(1);
-    return_parked(pool, Parked::All);
-  }
-  Sleeper(const Sleeper &) = delete;
-  Sleeper &operator=(const Sleeper &) = delete;
-  ~Sleeper() { state_of(pool_).add_sleeper(-1); }
-
-private:
-  GstBufferPool *pool_;
-};
-
-// All are out: sleeps until one comes back. It may come with a fence.
+// All are out: sleeps until one comes back, or the pool is flushed. EOS: not within the step.
 GstFlowReturn sleep_for_one(GstBufferPool *pool, GstBuffer **buffer,
-                            GstBufferPoolAcquireParams params)
+                            const GstBufferPoolAcquireParams &params, std::chrono::nanoseconds step)
 {
-  Pending pending(pool); // before there is a buffer to lose
-  GstBuffer *returned = nullptr;
-  {
-    const Sleeper sleeper(pool);
-    const GstFlowReturn flow = base_pool_class()->acquire_buffer(pool, &returned, &params);
-    if (flow != GST_FLOW_OK)
+  PoolState &state = state_of(pool);
+  const guint64 seen = state.changes(); // before looking, or what comes back now is missed
+  const GstFlowReturn flow = acquire_ready(pool, buffer, params, true);
+  if (flow != GST_FLOW_EOS)
+    return flow;
+  if (state.sleep(seen, step))
+    return acquire_ready(pool, buffer, params, true);
+  return GST_FLOW_EOS;
+}
+
+// Waits as long as it takes, and says so once when that is longer than kTellAfter.
+GstFlowReturn wait_for_return(GstBufferPool *pool, GstBuffer **buffer,
+                              const GstBufferPoolAcquireParams &params)
+{
+  const auto start = std::chrono::steady_clock::now();
+  bool told = false;
+  while (true) {
+    const GstFlowReturn flow = sleep_for_one(pool, buffer, params, kTellAfter);
+    if (flow != GST_FLOW_EOS)
       return flow;
+    if (!told && std::chrono::steady_clock::now() - start >= kTellAfter) {
+      told = true;
+      emit_exhausted(pool);
+    }
   }
-  pending.add(returned);
-  *buffer = pending.take_ready();
-  return *buffer ? GST_FLOW_OK : wait_for_one(pool, pending, buffer);
 }
 
 } // namespace
-
-// The last copy of a buffer gives the buffer back before it lets its memory go (gst_buffer_copy()
-// keeps the original by a GstParentBufferMeta, and metas are freed first). GstBufferPool would free
-// the buffer then, and with it the dma-buf that every device has imported.
-bool PoolState::park(GstBuffer *adopted) noexcept
-try {
-  const std::lock_guard lock(buffers_lock_);
-  if (sleepers_ > 0 || parked_.size() >= kMostParked)
-    return false;
-  parked_.push_back(adopted);
-  return true;
-} catch (...) {
-  return caught(false, __func__);
-}
 
 GstFlowReturn pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer,
                                   GstBufferPoolAcquireParams *params) noexcept
@@ -215,26 +178,37 @@ try {
   static const GstBufferPoolAcquireParams kDefaults = {};
   const GstBufferPoolAcquireParams asked = params ? *params : kDefaults;
   const bool may_wait = (asked.flags & GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT) == 0;
-  return_parked(pool, Parked::Ready);
+  PoolState &state = state_of(pool);
   GstFlowReturn flow = acquire_ready(pool, buffer, asked, may_wait);
-  if (flow == GST_FLOW_EOS && return_parked(pool, Parked::All))
-    flow = acquire_ready(pool, buffer, asked, may_wait);
-  while (flow == GST_FLOW_EOS && may_wait)
-    flow = sleep_for_one(pool, buffer, asked);
-  if (flow == GST_FLOW_OK)
+  if (flow == GST_FLOW_EOS && may_wait)
+    flow = wait_for_return(pool, buffer, asked);
+  if (flow == GST_FLOW_OK) {
+    state.out.fetch_add(1, std::memory_order_relaxed);
     if (GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(*buffer))
       gst_drm_sync_meta_clear(meta);
+  } else if (flow == GST_FLOW_ERROR) {
+    if (const auto error = state.take_error())
+      emit_allocation_failed(pool, error.get());
+  }
   return flow;
 } catch (...) {
-  return gstdrm::caught(GST_FLOW_ERROR, __func__);
+  return caught(GST_FLOW_ERROR, __func__);
 }
 
 // What producers and consumers left on the buffer goes; the release fence stays until it is
 // acquired.
 void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer) noexcept
 try {
+  state_of(pool).out.fetch_sub(1, std::memory_order_relaxed);
+  const bool intact = !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_TAG_MEMORY);
   restore_sizes(buffer);
+  // GstBufferPool would replace memory that it cannot resize by a part of it.
+  const bool hide = intact && !gst_buffer_is_all_memory_writable(buffer);
+  if (hide)
+    GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_TAG_MEMORY);
   base_pool_class()->reset_buffer(pool, buffer);
+  if (hide)
+    GST_BUFFER_FLAG_UNSET(buffer, GST_BUFFER_FLAG_TAG_MEMORY);
   if (GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer)) {
     UniqueFd release(gst_drm_sync_meta_dup_release_fence(meta));
     gst_drm_sync_meta_clear(meta);
@@ -242,15 +216,26 @@ try {
       gst_drm_sync_meta_add_release_fence(meta, release.release(), nullptr);
   }
 } catch (...) {
-  gstdrm::caught(__func__);
+  caught(__func__);
 }
 
 void pool_release_buffer(GstBufferPool *pool, GstBuffer *buffer) noexcept
-{
+try {
   const bool intact = !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_TAG_MEMORY);
-  if (intact && !gst_buffer_is_all_memory_writable(buffer) && state_of(pool).park(buffer))
-    return;
-  base_pool_class()->release_buffer(pool, buffer);
+  if (intact && !gst_buffer_is_all_memory_writable(buffer)) {
+    if (const auto frame = pooled_frame(buffer)) {
+      state_of(pool).await_memory(frame, buffer);
+      return;
+    }
+  }
+  give_back(pool, buffer);
+} catch (...) {
+  caught(__func__);
+}
+
+void pool_flush_start(GstBufferPool *pool) noexcept
+{
+  state_of(pool).wake();
 }
 
 // GstBufferPool's own start, when it cannot make all of its first buffers, leaves those it made in
@@ -266,7 +251,7 @@ gboolean pool_start(GstBufferPool *pool) noexcept
 gboolean pool_stop(GstBufferPool *pool) noexcept
 {
   state_of(pool).keep_first(nullptr);
-  return_parked(pool, Parked::All);
+  state_of(pool).forget_awaited(pool);
   return base_pool_class()->stop(pool);
 }
 

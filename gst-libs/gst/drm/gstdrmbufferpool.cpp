@@ -17,6 +17,10 @@
  * signalled is not handed out: another one is, or one is waited for. Acquire fences are dropped
  * when a buffer comes back. Fences are waited for a second at most: then the buffers are given up
  * and new ones made.
+ *
+ * A buffer whose memory somebody still holds when it comes back (a shallow copy, a sub-buffer) is
+ * handed out again when the last of them lets go, and counts until then: a maximum in the
+ * configuration bounds the memory, whoever holds it.
  */
 #include "gstdrmbufferpool.h"
 
@@ -38,6 +42,9 @@ struct _GstDrmBufferPool {
   PoolState state; // constructed in init, destroyed in finalize
 };
 
+enum { SIGNAL_EXHAUSTED, SIGNAL_ALLOCATION_FAILED, N_SIGNALS };
+static guint pool_signals[N_SIGNALS];
+
 G_DEFINE_TYPE(GstDrmBufferPool, gst_drm_buffer_pool, GST_TYPE_BUFFER_POOL)
 
 gstdrm::PoolState &gstdrm::state_of(GstBufferPool *pool)
@@ -48,6 +55,16 @@ gstdrm::PoolState &gstdrm::state_of(GstBufferPool *pool)
 GstBufferPoolClass *gstdrm::base_pool_class()
 {
   return GST_BUFFER_POOL_CLASS(gst_drm_buffer_pool_parent_class);
+}
+
+void gstdrm::emit_exhausted(GstBufferPool *pool)
+{
+  g_signal_emit(pool, pool_signals[SIGNAL_EXHAUSTED], 0);
+}
+
+void gstdrm::emit_allocation_failed(GstBufferPool *pool, const GError *error)
+{
+  g_signal_emit(pool, pool_signals[SIGNAL_ALLOCATION_FAILED], 0, error);
 }
 
 namespace {
@@ -87,21 +104,38 @@ GstBuffer *alloc_default_layout(const FrameSpec &spec, GError **error)
   return buffer;
 }
 
-GstBuffer *alloc_frame(const FrameSpec &spec, GError **error)
+// One with the allocator's own rows; nullptr without an error where GStreamer's default layout is
+// wanted, and is another.
+GstBuffer *alloc_own_layout(const FrameSpec &spec, GError **error)
 {
   const GstDrmVideoInfo &info = spec.info;
-  const auto width = static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo));
-  const auto height = static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo));
-  GstBuffer *buffer = gst_drm_allocator_alloc_frame(
-      spec.allocator.get(), info.drm_fourcc, width, height, &info.drm_modifier, 1,
-      spec.use_align ? &spec.align : nullptr, nullptr, error);
+  auto buffer = GstPtr<GstBuffer>::adopt(gst_drm_allocator_alloc_frame(
+      spec.allocator.get(), info.drm_fourcc, static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo)),
+      static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo)), &info.drm_modifier, 1,
+      spec.use_align ? &spec.align : nullptr, nullptr, error));
   if (buffer && spec.default_layout &&
-      !has_default_layout(gst_buffer_get_video_meta(buffer), info.vinfo)) {
-    gst_buffer_unref(buffer);
+      !has_default_layout(gst_buffer_get_video_meta(buffer.get()), info.vinfo))
+    buffer.reset();
+  return buffer.release();
+}
+
+GstBuffer *alloc_frame(GstBufferPool *pool, FrameSpec &spec, GError **error)
+{
+  GError *failure = nullptr;
+  GstBuffer *buffer = spec.other_layout ? nullptr : alloc_own_layout(spec, &failure);
+  if (failure) {
+    g_propagate_error(error, failure);
+    return nullptr;
+  }
+  if (!buffer) {
+    spec.other_layout = true;
     buffer = alloc_default_layout(spec, error);
   }
-  if (buffer)
-    gst_buffer_add_drm_sync_meta(buffer);
+  if (!buffer)
+    return nullptr;
+  gst_buffer_add_drm_sync_meta(buffer);
+  gstdrm::adopt_memory(pool, buffer);
+  gstdrm::state_of(pool).allocations.fetch_add(1, std::memory_order_relaxed);
   return buffer;
 }
 
@@ -162,7 +196,7 @@ try {
   if (!read_config(pool, config, caps, spec))
     return FALSE;
   g_autoptr(GError) error = nullptr;
-  GstBuffer *first = alloc_frame(spec, &error);
+  GstBuffer *first = alloc_frame(pool, spec, &error);
   if (!first) {
     GST_WARNING_OBJECT(pool, "no buffers for %" GST_PTR_FORMAT ": %s", caps, error->message);
     return FALSE;
@@ -195,9 +229,10 @@ try {
   g_autoptr(GError) error = nullptr;
   GstBuffer *frame = state.take_first();
   if (!frame)
-    frame = alloc_frame(state.spec, &error);
+    frame = alloc_frame(pool, state.spec, &error);
   if (!frame) {
     GST_ERROR_OBJECT(pool, "%s", error->message);
+    state.set_error(error);
     return GST_FLOW_ERROR;
   }
   *buffer = frame;
@@ -214,6 +249,37 @@ static void gst_drm_buffer_pool_finalize(GObject *object) noexcept
   std::destroy_at(state);
 }
 
+static void install_signals(GstDrmBufferPoolClass *klass)
+{
+  /**
+   * GstDrmBufferPool::exhausted:
+   * @pool: the pool
+   *
+   * As many buffers as the configuration allows are out, and none came back for a second while
+   * somebody waits for one. The wait goes on after this; flushing or deactivating the pool ends it.
+   * gst_drm_buffer_pool_get_stats() has the numbers. Emitted once per wait, by the thread that
+   * waits.
+   *
+   * Since: 0.1
+   */
+  pool_signals[SIGNAL_EXHAUSTED] =
+      g_signal_new("exhausted", G_TYPE_FROM_CLASS(klass), G_SIGNAL_RUN_LAST, 0, nullptr, nullptr,
+                   nullptr, G_TYPE_NONE, 0);
+  /**
+   * GstDrmBufferPool::allocation-failed:
+   * @pool: the pool
+   * @error: what the allocator said
+   *
+   * A further buffer was needed and could not be made; gst_buffer_pool_acquire_buffer() then
+   * returns %GST_FLOW_ERROR, which says no more. Emitted by the thread that asked for the buffer.
+   *
+   * Since: 0.1
+   */
+  pool_signals[SIGNAL_ALLOCATION_FAILED] =
+      g_signal_new("allocation-failed", G_TYPE_FROM_CLASS(klass), G_SIGNAL_RUN_LAST, 0, nullptr,
+                   nullptr, nullptr, G_TYPE_NONE, 1, G_TYPE_ERROR);
+}
+
 static void gst_drm_buffer_pool_class_init(GstDrmBufferPoolClass *klass)
 {
   GstBufferPoolClass *pool_class = GST_BUFFER_POOL_CLASS(klass);
@@ -224,8 +290,10 @@ static void gst_drm_buffer_pool_class_init(GstDrmBufferPoolClass *klass)
   pool_class->acquire_buffer = gstdrm::pool_acquire_buffer;
   pool_class->reset_buffer = gstdrm::pool_reset_buffer;
   pool_class->release_buffer = gstdrm::pool_release_buffer;
+  pool_class->flush_start = gstdrm::pool_flush_start;
   pool_class->start = gstdrm::pool_start;
   pool_class->stop = gstdrm::pool_stop;
+  install_signals(klass);
 }
 
 static void gst_drm_buffer_pool_init(GstDrmBufferPool *self)
@@ -265,4 +333,31 @@ guint64 gst_drm_buffer_pool_get_waits(GstDrmBufferPool *pool) noexcept
   g_return_val_if_fail(GST_IS_DRM_BUFFER_POOL(pool), 0);
 
   return pool->state.waits.load(std::memory_order_relaxed);
+}
+
+/**
+ * gst_drm_buffer_pool_get_stats:
+ * @pool: a #GstDrmBufferPool
+ *
+ * What the pool did and who holds what, as a structure `drm-buffer-pool` with the #guint64 fields
+ * `allocations` (frames made since the pool is there), `frames` and `bytes` (frames whose memory
+ * exists, also those that others keep after the pool has stopped), `out` (those that are not in the
+ * pool: acquired, or given back while a copy of them lives) and `waits` (see
+ * gst_drm_buffer_pool_get_waits()).
+ *
+ * Returns: (transfer full): a new structure
+ *
+ * Since: 0.1
+ */
+GstStructure *gst_drm_buffer_pool_get_stats(GstDrmBufferPool *pool) noexcept
+{
+  g_return_val_if_fail(GST_IS_DRM_BUFFER_POOL(pool), nullptr);
+
+  PoolState &state = *pool->state;
+  const guint64 out = guint64{state.out.load()} + state.awaited();
+  return gst_structure_new("drm-buffer-pool", "allocations", G_TYPE_UINT64,
+                           state.allocations.load(), "frames", G_TYPE_UINT64,
+                           guint64{state.alive->frames.load()}, "bytes", G_TYPE_UINT64,
+                           state.alive->bytes.load(), "out", G_TYPE_UINT64, out, "waits",
+                           G_TYPE_UINT64, state.waits.load(), nullptr);
 }

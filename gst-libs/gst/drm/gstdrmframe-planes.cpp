@@ -18,7 +18,8 @@
  *
  * Since: 0.1
  */
-gboolean gst_drm_frame_get_plane(const GstDrmFrame *frame, guint index, GstDrmFramePlane *plane)
+gboolean gst_drm_frame_get_plane(const GstDrmFrame *frame, guint index,
+                                 GstDrmFramePlane *plane) noexcept
 {
   g_return_val_if_fail(frame != nullptr, FALSE);
   g_return_val_if_fail(plane != nullptr, FALSE);

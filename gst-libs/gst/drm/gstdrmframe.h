@@ -68,6 +68,7 @@ gboolean gst_drm_frame_from_buffer(GstDrmFrame *frame, GstBuffer *buffer,
                                    const GstDrmVideoInfo *info, GError **error) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-gboolean gst_drm_frame_get_plane(const GstDrmFrame *frame, guint index, GstDrmFramePlane *plane);
+gboolean gst_drm_frame_get_plane(const GstDrmFrame *frame, guint index,
+                                 GstDrmFramePlane *plane) GST_DRM_NOEXCEPT;
 
 G_END_DECLS

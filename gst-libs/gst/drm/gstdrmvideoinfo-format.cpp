@@ -80,7 +80,7 @@ Result<void> set_format(GstDrmVideoInfo *info, const Format &pair, guint width, 
  * Since: 0.1
  */
 gboolean gst_drm_video_info_set_format(GstDrmVideoInfo *info, guint32 fourcc, guint64 modifier,
-                                       guint width, guint height, GError **error)
+                                       guint width, guint height, GError **error) noexcept
 {
   g_return_val_if_fail(info != nullptr, FALSE);
   g_return_val_if_fail(error == nullptr || *error == nullptr, FALSE);
@@ -110,7 +110,7 @@ gboolean gst_drm_video_info_set_format(GstDrmVideoInfo *info, guint32 fourcc, gu
  * Since: 0.1
  */
 GstDrmVideoInfo *gst_drm_video_info_new_from_format(guint32 fourcc, guint64 modifier, guint width,
-                                                    guint height, GError **error)
+                                                    guint height, GError **error) noexcept
 {
   g_return_val_if_fail(error == nullptr || *error == nullptr, nullptr);
 

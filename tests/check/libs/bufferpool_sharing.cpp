@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Who may hold a buffer of the pool, or its memory, last: the pool makes no new frame for any of
+// them. Counted in system calls, not in what the pool says of itself.
+#include <array>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/check_main.hpp"
+#include "support/count_memfds.hpp"
+#include "support/frames.hpp"
+#include "support/pools.hpp"
+
+namespace {
+
+using namespace gstdrm::test;
+
+constexpr GstDrmAllocatorKind kMemfd = GST_DRM_ALLOCATOR_KIND_MEMFD;
+constexpr const char *kDrmNv12 =
+    "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=641, height=481";
+constexpr const char *kPlainNv12 = "video/x-raw, format=NV12, width=641, height=481";
+
+void copy_outlives_original(GstBuffer *buffer)
+{
+  GstBuffer *copy = gst_buffer_copy(buffer);
+  gst_buffer_unref(buffer);
+  gst_buffer_unref(copy);
+}
+
+void original_outlives_copy(GstBuffer *buffer)
+{
+  GstBuffer *copy = gst_buffer_copy(buffer);
+  gst_buffer_unref(copy);
+  gst_buffer_unref(buffer);
+}
+
+void sub_buffer(GstBuffer *buffer)
+{
+  GstBuffer *part = gst_buffer_copy_region(buffer, GST_BUFFER_COPY_ALL, 4096, 1000);
+  gst_buffer_unref(buffer);
+  gst_buffer_unref(part);
+}
+
+void copies_of_copies(GstBuffer *buffer)
+{
+  for (int i = 0; i < 4; ++i) {
+    GstBuffer *other = gst_buffer_ref(buffer);
+    buffer = gst_buffer_make_writable(buffer); // another buffer, as there are two owners
+    GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(i);
+    gst_buffer_unref(other);
+  }
+  gst_buffer_unref(buffer);
+}
+
+void buffer_list(GstBuffer *buffer)
+{
+  GstBufferList *list = gst_buffer_list_new();
+  gst_buffer_list_add(list, gst_buffer_ref(buffer));
+  gst_buffer_list_add(list, gst_buffer_copy(buffer));
+  gst_buffer_unref(buffer);
+  GstBufferList *copy = gst_buffer_list_copy(list);
+  gst_buffer_list_unref(list);
+  gst_buffer_list_get_writable(copy, 0);
+  gst_buffer_list_unref(copy);
+}
+
+void buffer_of_its_memory(GstBuffer *buffer)
+{
+  GstBuffer *other = gst_buffer_new();
+  gst_buffer_append_memory(other, gst_buffer_get_memory(buffer, 0));
+  gst_buffer_unref(buffer);
+  gst_buffer_unref(other);
+}
+
+void shared_memory(GstBuffer *buffer)
+{
+  GstMemory *part = gst_memory_share(gst_buffer_peek_memory(buffer, 0), 64, 64);
+  gst_buffer_unref(buffer);
+  gst_memory_unref(part);
+}
+
+void cut_and_copied(GstBuffer *buffer)
+{
+  gst_buffer_resize(buffer, 100, 1000);
+  copy_outlives_original(buffer);
+}
+
+void copied_and_cut(GstBuffer *buffer)
+{
+  GstBuffer *copy = gst_buffer_copy(buffer);
+  gst_buffer_resize(copy, 16, 100);
+  gst_buffer_unref(buffer);
+  gst_buffer_unref(copy);
+}
+
+void last_in_another_thread(GstBuffer *buffer)
+{
+  GstBuffer *copy = gst_buffer_copy(buffer);
+  std::thread other([copy] { gst_buffer_unref(copy); });
+  gst_buffer_unref(buffer);
+  other.join();
+}
+
+struct HolderRow {
+  const char *name;
+  void (*use)(GstBuffer *adopted);
+};
+
+constexpr HolderRow kHolders[] = {
+    {"nobody", [](GstBuffer *buffer) { gst_buffer_unref(buffer); }},
+    {"a copy after the original", copy_outlives_original},
+    {"the original after a copy", original_outlives_copy},
+    {"a sub-buffer", sub_buffer},
+    {"copies of copies", copies_of_copies},
+    {"a buffer list", buffer_list},
+    {"a buffer of its memory", buffer_of_its_memory},
+    {"a part of its memory", shared_memory},
+    {"a copy of the cut buffer", cut_and_copied},
+    {"a copy that is cut", copied_and_cut},
+    {"another thread", last_in_another_thread},
+};
+
+struct LayoutRow {
+  const char *name;
+  const char *caps;
+  bool video_meta;
+};
+
+constexpr LayoutRow kLayouts[] = {
+    {"DMA_DRM", kDrmNv12, true},
+    {"plain", kPlainNv12, true},
+    {"plain, default layout", kPlainNv12, false},
+};
+
+constexpr int kHolderCount = G_N_ELEMENTS(kHolders);
+
+// One buffer, always the same, whole and with its metas.
+GST_START_TEST(test_recycled_after)
+{
+  const HolderRow &holder = kHolders[__i__ % kHolderCount];
+  const LayoutRow &layout = kLayouts[__i__ / kHolderCount];
+  Pool pool(kMemfd);
+  pool.configure({.caps = layout.caps, .video_meta = layout.video_meta});
+  const std::uint64_t made = memfds_made();
+  const GstMemory *memory = nullptr;
+  for (int i = 0; i < 50; ++i) {
+    GstBuffer *buffer = pool.acquire();
+    memory = memory ? memory : gst_buffer_peek_memory(buffer, 0);
+    fail_unless(gst_buffer_peek_memory(buffer, 0) == memory, "%s, %s: round %d", layout.name, holder.name, i);
+    fail_unless_equals_int(gst_buffer_n_memory(buffer), 1);
+    fail_unless_equals_uint64(gst_buffer_get_size(buffer), pool.configured_size());
+    fail_unless(gst_buffer_get_video_meta(buffer) != nullptr);
+    fail_unless(gst_buffer_get_drm_sync_meta(buffer) != nullptr);
+    fail_unless(gst_buffer_is_all_memory_writable(buffer));
+    holder.use(buffer);
+  }
+  fail_unless_equals_uint64(memfds_made() - made, 0);
+}
+GST_END_TEST
+
+// Twenty copies are kept at any time, more than any list of the pool: as many frames, and no more.
+GST_START_TEST(test_kept_copies)
+{
+  const LayoutRow &layout = kLayouts[__i__];
+  Pool pool(kMemfd);
+  pool.configure({.caps = layout.caps, .video_meta = layout.video_meta});
+  const std::uint64_t made = memfds_made();
+  std::array<GstBuffer *, 20> kept{};
+  for (std::size_t i = 0; i < 300; ++i) {
+    GstBuffer *buffer = pool.acquire();
+    GstBuffer *&place = kept[i % kept.size()];
+    if (place)
+      gst_buffer_unref(place);
+    place = gst_buffer_new();
+    gst_buffer_append_memory(place, gst_buffer_get_memory(buffer, 0));
+    gst_buffer_unref(buffer);
+  }
+  fail_unless_equals_uint64(memfds_made() - made, kept.size());
+  for (GstBuffer *buffer : kept)
+    gst_buffer_unref(buffer);
+}
+GST_END_TEST
+
+guint64 stat(const Pool &pool, const char *field)
+{
+  GstStructure *stats = gst_drm_buffer_pool_get_stats(GST_DRM_BUFFER_POOL(pool.get()));
+  guint64 value = G_MAXUINT64;
+  gst_structure_get_uint64(stats, field, &value);
+  gst_structure_free(stats);
+  return value;
+}
+
+bool can_acquire(const Pool &pool, GstBuffer **buffer)
+{
+  GstBufferPoolAcquireParams params = {};
+  params.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT;
+  return gst_buffer_pool_acquire_buffer(pool.get(), buffer, &params) == GST_FLOW_OK;
+}
+
+// A maximum bounds the memory, also what is held by copies alone.
+GST_START_TEST(test_bound_counts_held_memory)
+{
+  Pool pool(kMemfd);
+  const std::uint64_t made = memfds_made();
+  pool.configure({.caps = kDrmNv12, .min = 0, .max = 2});
+  std::vector<GstMemory *> parts;
+  for (int i = 0; i < 2; ++i) {
+    GstBuffer *buffer = pool.acquire();
+    parts.push_back(gst_memory_share(gst_buffer_peek_memory(buffer, 0), 0, 16));
+    gst_buffer_unref(buffer);
+  }
+  GstBuffer *third = nullptr;
+  fail_if(can_acquire(pool, &third));
+  fail_unless_equals_uint64(memfds_made() - made, 2);
+  fail_unless_equals_uint64(stat(pool, "out"), 2);
+  fail_unless_equals_uint64(stat(pool, "frames"), 2);
+  fail_unless_equals_uint64(stat(pool, "bytes"), 2 * pool.configured_size());
+  gst_memory_unref(parts.back());
+  fail_unless_equals_uint64(stat(pool, "out"), 1);
+  fail_unless(can_acquire(pool, &third));
+  gst_memory_unref(parts.front());
+  gst_buffer_unref(third);
+  fail_unless_equals_uint64(stat(pool, "out"), 0);
+  fail_unless_equals_uint64(stat(pool, "allocations"), 2);
+  fail_unless_equals_uint64(memfds_made() - made, 2);
+}
+GST_END_TEST
+
+// A thread sleeps on an exhausted pool, and what comes back is memory, never the buffer.
+GST_START_TEST(test_memory_wakes_a_sleeper)
+{
+  Pool pool(kMemfd);
+  const std::uint64_t made = memfds_made();
+  pool.configure({.caps = kDrmNv12, .min = 1, .max = 1});
+  for (int i = 0; i < 50; ++i) {
+    GstBuffer *buffer = pool.acquire();
+    GstMemory *part = gst_memory_share(gst_buffer_peek_memory(buffer, 0), 0, 16);
+    gst_buffer_unref(buffer);
+    std::thread sleeper([&] { gst_buffer_unref(pool.acquire()); });
+    if (i % 2 == 0)
+      g_usleep(1000); // either order is right; this makes the sleeping one likely
+    gst_memory_unref(part);
+    sleeper.join();
+  }
+  fail_unless_equals_uint64(memfds_made() - made, 1);
+}
+GST_END_TEST
+
+// The pool stops, is configured anew, or goes, while others hold memory of it.
+GST_START_TEST(test_held_memory_and_the_pool)
+{
+  const std::size_t fds = count_fds();
+  GstMemory *first = nullptr;
+  GstMemory *second = nullptr;
+  {
+    Pool pool(kMemfd);
+    pool.configure({.caps = kDrmNv12});
+    GstBuffer *buffer = pool.acquire();
+    first = gst_memory_share(gst_buffer_peek_memory(buffer, 0), 0, 16);
+    gst_buffer_unref(buffer);
+    fail_unless(gst_buffer_pool_set_active(pool.get(), FALSE));
+    fail_unless_equals_uint64(stat(pool, "out"), 0);
+    fail_unless_equals_uint64(stat(pool, "frames"), 1);
+    pool.configure({.caps = "video/x-raw, format=BGRx, width=64, height=64"});
+    buffer = pool.acquire();
+    check_linear_meta(buffer, {"XR24", 64, 64});
+    second = gst_memory_share(gst_buffer_peek_memory(buffer, 0), 0, 16);
+    gst_buffer_unref(buffer);
+    gst_memory_unref(first); // of the old configuration: it never comes back
+    buffer = pool.acquire();
+    check_linear_meta(buffer, {"XR24", 64, 64});
+    gst_buffer_unref(buffer);
+  }
+  fail_unless(count_fds() > fds);
+  gst_memory_unref(second);
+  fail_unless_equals_int(count_fds(), fds);
+}
+GST_END_TEST
+
+GST_START_TEST(test_stats_of_an_idle_pool)
+{
+  Pool pool(kMemfd);
+  for (const char *field : {"allocations", "frames", "bytes", "out", "waits"})
+    fail_unless_equals_uint64(stat(pool, field), 0);
+  pool.configure({.caps = kDrmNv12, .min = 3, .max = 3});
+  fail_unless_equals_uint64(stat(pool, "allocations"), 3);
+  fail_unless_equals_uint64(stat(pool, "frames"), 3);
+  fail_unless_equals_uint64(stat(pool, "out"), 0);
+  GstBuffer *buffer = pool.acquire();
+  fail_unless_equals_uint64(stat(pool, "out"), 1);
+  gst_buffer_unref(buffer);
+  fail_unless_equals_uint64(stat(pool, "out"), 0);
+  fail_unless(gst_buffer_pool_set_active(pool.get(), FALSE));
+  fail_unless_equals_uint64(stat(pool, "frames"), 0);
+  EXPECT_CRITICAL(gst_drm_buffer_pool_get_stats(nullptr));
+}
+GST_END_TEST
+
+// Four threads take, copy and cut; a fifth flushes and stops. Nothing is lost or freed twice.
+GST_START_TEST(test_threads)
+{
+  const std::size_t fds = count_fds();
+  {
+    Pool pool(kMemfd);
+    pool.configure({.caps = kPlainNv12, .min = 2, .max = 3, .video_meta = false});
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&pool, t] {
+        for (int i = 0; i < 300; ++i) {
+          GstBuffer *buffer = nullptr;
+          if (gst_buffer_pool_acquire_buffer(pool.get(), &buffer, nullptr) != GST_FLOW_OK)
+            continue;
+          if (gst_buffer_get_size(buffer) != pool.configured_size() || gst_buffer_n_memory(buffer) != 1)
+            fail("thread %d, round %d: a buffer that is not whole", t, i);
+          kHolders[(t + i) % kHolderCount].use(buffer);
+        }
+      });
+    for (int i = 0; i < 20; ++i) {
+      gst_buffer_pool_set_flushing(pool.get(), TRUE);
+      gst_buffer_pool_set_flushing(pool.get(), FALSE);
+      g_usleep(500); // spreads the flushes over the threads' rounds
+    }
+    gst_buffer_pool_set_active(pool.get(), FALSE);
+    for (std::thread &thread : threads)
+      thread.join();
+    fail_unless_equals_uint64(stat(pool, "out"), 0);
+    fail_unless_equals_uint64(stat(pool, "frames"), 0);
+  }
+  fail_unless_equals_int(count_fds(), fds);
+}
+GST_END_TEST
+
+Suite *bufferpool_sharing_suite()
+{
+  Suite *suite = suite_create("bufferpool-sharing");
+  TCase *tcase = tcase_create("native");
+  suite_add_tcase(suite, tcase);
+  tcase_add_loop_test(tcase, test_recycled_after, 0, kHolderCount * G_N_ELEMENTS(kLayouts));
+  tcase_add_loop_test(tcase, test_kept_copies, 0, G_N_ELEMENTS(kLayouts));
+  tcase_add_test(tcase, test_bound_counts_held_memory);
+  tcase_add_test(tcase, test_memory_wakes_a_sleeper);
+  tcase_add_test(tcase, test_held_memory_and_the_pool);
+  tcase_add_test(tcase, test_stats_of_an_idle_pool);
+  tcase_add_test(tcase, test_threads);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(bufferpool_sharing)
