@@ -282,7 +282,9 @@ static void gst_drm_allocator_init(GstDrmAllocator *self)
  *
  * With %GST_DRM_ALLOCATOR_KIND_AUTO the first kind that works is taken: udmabuf, dma-heap, dumb,
  * gbm, memfd; or, with a @device, the first of those kinds that such a device can be. A kind works
- * when it has made a small buffer.
+ * when it has made a small buffer. Without a @device, buffers beyond udmabuf's limit (64 MiB unless
+ * the module's size_limit_mb says otherwise) come from the first dma-heap that works, and
+ * gst_drm_allocator_get_notice() says so; the kind stays udmabuf.
  *
  * A DRM node is opened without becoming its master.
  *
@@ -363,6 +365,27 @@ const gchar *gst_drm_allocator_get_device(GstDrmAllocator *allocator) noexcept
 
   const State &state = state_of(allocator);
   return state.engine && !state.engine->device().empty() ? state.engine->device().c_str() : nullptr;
+}
+
+/**
+ * gst_drm_allocator_get_notice:
+ * @allocator: a #GstDrmAllocator
+ *
+ * What a user should know about how the allocator works here, for a message: with
+ * %GST_DRM_ALLOCATOR_KIND_AUTO which limit of udmabuf a frame was too large for, where such frames
+ * come from instead, and how to raise the limit. It may come with any frame, and stays then.
+ *
+ * Returns: (transfer full) (nullable): sentences without the last full stop; %NULL: nothing
+ *
+ * Since: 0.1
+ */
+gchar *gst_drm_allocator_get_notice(GstDrmAllocator *allocator) noexcept
+{
+  g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), nullptr);
+
+  const State &state = state_of(allocator);
+  const std::string notice = state.engine ? state.engine->notice() : std::string();
+  return notice.empty() ? nullptr : g_strdup(notice.c_str());
 }
 
 /**

@@ -102,6 +102,9 @@ GST_DRM_API
 const gchar *gst_drm_allocator_get_device(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
+gchar *gst_drm_allocator_get_notice(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
+
+GST_DRM_API
 GstDrmFormatSet *gst_drm_allocator_get_formats(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
 GST_DRM_API

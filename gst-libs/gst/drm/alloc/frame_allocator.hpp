@@ -89,6 +89,9 @@ public:
   // Pairs it can make, as far as they can be found out; nullopt: LINEAR of every known fourcc.
   [[nodiscard]] virtual std::optional<std::vector<Format>> formats() { return std::nullopt; }
 
+  // What a user should know about how it works here, such as a limit that was met; empty: nothing.
+  [[nodiscard]] virtual std::string notice() const { return {}; }
+
   [[nodiscard]] const std::string &name() const noexcept { return name_; }
   [[nodiscard]] const std::string &device() const noexcept { return device_; }
 

@@ -5,6 +5,7 @@
 
 #include "byte_allocators.hpp"
 #include "drm_allocators.hpp"
+#include "limited.hpp"
 #include "open_allocator.hpp"
 
 namespace gstdrm {
@@ -135,7 +136,14 @@ Result<OpenedAllocator> open_first(const std::vector<AllocatorKind> &kinds, cons
 
 Result<OpenedAllocator> open_allocator(AllocatorKind kind, const std::string &device)
 {
-  return open_first(kind == AllocatorKind::Auto ? kinds_for(device) : std::vector{kind}, device);
+  if (kind != AllocatorKind::Auto)
+    return open_first(std::vector{kind}, device);
+  auto opened = open_first(kinds_for(device), device);
+  // Chosen here and not by the user: dma-heap steps in for what udmabuf's limit forbids.
+  if (opened && opened->kind == AllocatorKind::Udmabuf && device.empty())
+    opened->allocator = std::make_unique<LimitedAllocator>(
+        std::move(opened->allocator), [] { return DmaHeapAllocator::open(""); });
+  return opened;
 }
 
 Result<OpenedAllocator> open_allocator_for_fd(AllocatorKind kind, int borrowed_drm_fd)

@@ -19,7 +19,7 @@ struct OpenedAllocator {
 // Opens the kind on a device (a heap's name, a DRM node's path) or, where that is empty, on the
 // first that works. Auto tries udmabuf, dma-heap, dumb, gbm and memfd in that order, or with a
 // device those that such a device can be; the error tells what each said. Each makes one small
-// buffer to prove itself.
+// buffer to prove itself. Auto without a device takes what is beyond udmabuf's limit from dma-heap.
 Result<OpenedAllocator> open_allocator(AllocatorKind kind, const std::string &device);
 
 // Dumb, Gbm or, in that order, Auto on a DRM device that is already open. The descriptor stays the

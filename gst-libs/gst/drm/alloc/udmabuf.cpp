@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 
@@ -37,7 +38,9 @@ Error create_error(std::uint64_t size_bytes, int sys_errno)
   if (std::ifstream(kSizeLimit) >> limit_mib)
     text += "; its limit is " + std::to_string(limit_mib) + " MiB per buffer (" + kSizeLimit + ")";
   if (limit_mib > 0 && size_bytes > limit_mib << 20)
-    text += ": raise that, or use dma-heap";
+    text += ": raise that (options udmabuf size_limit_mb=" +
+            std::to_string(std::max<std::uint64_t>(2 * limit_mib, (size_bytes >> 20) + 1)) +
+            " in /etc/modprobe.d, or write to that file), or use dma-heap";
   return Error{ErrorCode::Allocation, text, sys_errno};
 }
 

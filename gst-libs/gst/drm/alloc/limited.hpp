@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "frame_allocator.hpp"
+
+namespace gstdrm {
+
+// Plain bytes from an allocator that has an upper limit (udmabuf's size_limit_mb), and from another
+// one beyond it. The other is opened when it is first needed: most streams never do.
+class LimitedAllocator final : public ByteAllocator {
+public:
+  using Open = std::function<Result<std::unique_ptr<FrameAllocator>>()>;
+  LimitedAllocator(std::unique_ptr<FrameAllocator> first, Open open_second);
+
+  Result<FrameObject> allocate_bytes(std::uint64_t size_bytes) override;
+  [[nodiscard]] std::string notice() const override;
+
+private:
+  Result<FrameObject> allocate_beyond(std::uint64_t size_bytes, const Error &refusal);
+
+  const std::unique_ptr<FrameAllocator> first_;
+  const Open open_second_;
+  mutable std::mutex lock_; // guards all below
+  std::unique_ptr<FrameAllocator> second_;
+  std::string notice_;
+};
+
+} // namespace gstdrm
