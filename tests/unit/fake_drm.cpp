@@ -235,9 +235,9 @@ int drmModeDestroyPropertyBlob(int, std::uint32_t id)
 }
 
 int drmModeAddFB2WithModifiers(int, std::uint32_t, std::uint32_t, std::uint32_t fourcc,
-                               const std::uint32_t handles[4], const std::uint32_t[4],
-                               const std::uint32_t[4], const std::uint64_t modifiers[4],
-                               std::uint32_t *id, std::uint32_t)
+                               const std::uint32_t handles[4], const std::uint32_t strides[4],
+                               const std::uint32_t offsets[4], const std::uint64_t modifiers[4],
+                               std::uint32_t *id, std::uint32_t flags)
 {
   const Guard guard(device().lock);
   if (fails("drmModeAddFB2WithModifiers"))
@@ -247,6 +247,10 @@ int drmModeAddFB2WithModifiers(int, std::uint32_t, std::uint32_t, std::uint32_t 
   device().plane_modifiers.clear();
   for (int i = 0; modifiers && i < 4 && handles[i] != 0; i++)
     device().plane_modifiers.push_back(modifiers[i]);
+  device().framebuffer_flags = flags;
+  device().plane_bytes.clear();
+  for (int i = 0; i < 4 && handles[i] != 0; i++)
+    device().plane_bytes.emplace_back(offsets[i], strides[i]);
   *id = next_id++;
   device().framebuffers[*id] = handles[0];
   device().fourccs[*id] = fourcc;

@@ -43,6 +43,7 @@ struct Device {
   std::uint32_t overlay_extra = 0; // a fourcc that only the overlay plane lists
   int busy_commits = 0; // so many non-blocking commits fail with EBUSY
   bool send_events = true;
+  std::map<std::uint32_t, std::uint64_t> plane_users; // CRTC_ID of planes as it is found
 
   // what tests read
   int calls = 0;
@@ -54,6 +55,8 @@ struct Device {
   std::map<std::uint32_t, std::vector<std::uint8_t>> blobs; // made by the client
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> imported; // dma-buf to handle
   std::vector<std::uint64_t> plane_modifiers; // of the planes that the last AddFB2 named
+  std::uint32_t framebuffer_flags = 0;        // of the last AddFB2
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> plane_bytes; // its planes' offsets and strides
   std::vector<Commit> commits; // that were real
   unsigned double_closes = 0;  // closed, removed or destroyed what was not there
 };

@@ -213,6 +213,8 @@ drmModeObjectPropertiesPtr drmModeObjectGetProperties(int, std::uint32_t id, std
     for (std::size_t i = 0; i < specs.size(); i++) {
       list->props[i] = static_cast<std::uint32_t>((o + 1) * 100 + i);
       list->prop_values[i] = specs[i].value;
+      if (device().plane_users.count(id) && std::strcmp(specs[i].name, "CRTC_ID") == 0)
+        list->prop_values[i] = device().plane_users.at(id);
     }
     return list;
   }
