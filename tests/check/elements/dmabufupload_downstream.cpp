@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// dmabufupload: what it makes of downstream's answers to the allocation query, and what it does
+// where memory runs out. tests/device runs this with the kernel's exporters.
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include "support/dmabuf_elements.hpp"
+
+namespace {
+
+using namespace gstdrm::test;
+using gstdrm::GstPtr;
+
+const std::string kNv12 = plain_caps("NV12", 320, 240);
+
+GstPtr<GstDrmAllocator> new_allocator(const char *kind)
+{
+  GEnumClass *kinds = G_ENUM_CLASS(g_type_class_ref(GST_TYPE_DRM_ALLOCATOR_KIND));
+  const auto value = static_cast<GstDrmAllocatorKind>(g_enum_get_value_by_nick(kinds, kind)->value);
+  g_type_class_unref(kinds);
+  GError *error = nullptr;
+  auto made = GstPtr<GstDrmAllocator>::adopt(gst_drm_allocator_new(value, nullptr, &error));
+  fail_unless(made, "%s: %s", kind, error ? error->message : "");
+  return made;
+}
+
+// One entry of the answer. Ours, Other: of the first and of the last kind that these tests run
+// with.
+enum class Entry { Nothing, NoAllocator, System, Ours, Other };
+
+struct Row {
+  const char *name;
+  std::vector<Entry> params, pools;
+  Entry taken; // Nothing: none of them
+};
+
+const std::vector<Row> &rows()
+{
+  static const std::vector<Row> list = {
+      {"nothing", {}, {}, Entry::Nothing},
+      {"parameters alone", {Entry::NoAllocator}, {}, Entry::Nothing},
+      {"the system's allocator", {Entry::System}, {}, Entry::Nothing},
+      {"a size alone", {}, {Entry::Nothing}, Entry::Nothing},
+      {"a pool that chooses for itself", {}, {Entry::NoAllocator}, Entry::Nothing},
+      {"a pool of system memory", {}, {Entry::System}, Entry::Nothing},
+      {"an allocator", {Entry::Ours}, {}, Entry::Ours},
+      {"a pool", {}, {Entry::Ours}, Entry::Ours},
+      {"the second allocator", {Entry::System, Entry::Ours}, {}, Entry::Ours},
+      {"the third pool", {}, {Entry::Nothing, Entry::System, Entry::Ours}, Entry::Ours},
+      {"the first of two", {Entry::Other, Entry::Ours}, {}, Entry::Other},
+      {"an allocator before a pool", {Entry::Other}, {Entry::Ours}, Entry::Other},
+      {"a pool behind a useless allocator", {Entry::NoAllocator, Entry::System}, {Entry::Ours}, Entry::Ours},
+  };
+  return list;
+}
+
+// Downstream of the harness.
+struct Downstream {
+  const Row *row = nullptr;
+  GstPtr<GstDrmAllocator> ours = new_allocator(test_kinds().front());
+  GstPtr<GstDrmAllocator> other = new_allocator(test_kinds().back());
+  guint min = 0;
+  guint asked = 0;
+
+  [[nodiscard]] GstAllocator *allocator(Entry entry) const
+  {
+    if (entry == Entry::Ours)
+      return GST_ALLOCATOR(ours.get());
+    return entry == Entry::Other ? GST_ALLOCATOR(other.get()) : nullptr;
+  }
+
+  void add_param(GstQuery *query, Entry entry) const
+  {
+    GstAllocationParams params;
+    gst_allocation_params_init(&params);
+    GstAllocator *system =
+        entry == Entry::System ? gst_allocator_find(GST_ALLOCATOR_SYSMEM) : nullptr;
+    gst_query_add_allocation_param(query, system ? system : allocator(entry), &params);
+    g_clear_pointer(&system, gst_object_unref);
+  }
+
+  void add_pool(GstQuery *query, Entry entry) const
+  {
+    const GstVideoInfo info = video_info(kNv12);
+    const auto size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&info));
+    GstPtr<GstBufferPool> pool;
+    if (entry == Entry::Ours || entry == Entry::Other)
+      pool.reset(gst_drm_buffer_pool_new(GST_DRM_ALLOCATOR(allocator(entry))));
+    else if (entry != Entry::Nothing)
+      pool.reset(gst_buffer_pool_new());
+    if (pool) {
+      GstStructure *config = gst_buffer_pool_get_config(pool.get());
+      gst_buffer_pool_config_set_params(config, caps_of(kNv12).get(), size, min, 0);
+      GstAllocator *system =
+          entry == Entry::System ? gst_allocator_find(GST_ALLOCATOR_SYSMEM) : nullptr;
+      if (system)
+        gst_buffer_pool_config_set_allocator(config, system, nullptr);
+      g_clear_pointer(&system, gst_object_unref);
+      fail_unless(gst_buffer_pool_set_config(pool.get(), config));
+    }
+    gst_query_add_allocation_pool(query, pool.get(), size, min, 0);
+  }
+
+  static gboolean on_query(GstPad *pad, GstObject *parent, GstQuery *query)
+  {
+    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+      return gst_pad_query_default(pad, parent, query);
+    auto *self = static_cast<Downstream *>(g_object_get_data(G_OBJECT(pad), "downstream"));
+    self->asked++;
+    for (const Entry entry : self->row->params)
+      self->add_param(query, entry);
+    for (const Entry entry : self->row->pools)
+      self->add_pool(query, entry);
+    return TRUE;
+  }
+
+  void answer_for(const Harness &h)
+  {
+    g_object_set_data(G_OBJECT(h.get()->sinkpad), "downstream", this);
+    gst_pad_set_query_function(h.get()->sinkpad, on_query);
+  }
+};
+
+GST_START_TEST(test_answers)
+{
+  const Row &row = rows().at(static_cast<std::size_t>(__i__));
+  g_print("# %s\n", row.name);
+  Downstream downstream;
+  downstream.row = &row;
+  // a memfd is nothing that downstream could import
+  const bool importable = std::strcmp(test_kinds().front(), "memfd") != 0;
+  const Harness h("dmabufupload");
+  downstream.answer_for(h);
+  fail_unless(h.negotiate(kNv12), "%s", h.last_error().c_str());
+  fail_unless_equals_int(downstream.asked, 1);
+  const auto out = h.push(new_frame(kNv12, 5));
+  check_drawn(out.get(), video_info(kNv12), 5);
+  const GstAllocator *used = gst_buffer_peek_memory(out.get(), 0)->allocator;
+  for (const Entry entry : {Entry::Ours, Entry::Other})
+    fail_unless((used == downstream.allocator(entry)) == (importable && row.taken == entry),
+                "%s: allocated by %s", row.name, GST_OBJECT_NAME(used));
+}
+GST_END_TEST
+
+// A new answer counts from the next frame on: the pool for copies is made anew, as large as it
+// says.
+GST_START_TEST(test_new_answer)
+{
+  static const Row kRow = {"a size alone", {}, {Entry::Nothing}, Entry::Nothing};
+  Downstream downstream;
+  downstream.row = &kRow;
+  const Harness h(std::string("dmabufupload allocator=") + test_kinds().front());
+  downstream.answer_for(h);
+  fail_unless(h.negotiate(kNv12), "%s", h.last_error().c_str());
+  GstPtr<GstBufferPool> last;
+  for (const guint min : {0U, 5U, 2U}) {
+    downstream.min = min;
+    const guint asked = downstream.asked;
+    if (last)
+      gst_pad_push_event(h.get()->sinkpad, gst_event_new_reconfigure());
+    const auto out = h.push(new_frame(kNv12));
+    fail_unless_equals_int(downstream.asked, last ? asked + 1 : asked);
+    GstBufferPool *pool = out.get()->pool;
+    fail_unless(pool != nullptr && pool != last.get());
+    fail_if(last && gst_buffer_pool_is_active(last.get()));
+    guint kept = 0;
+    GstStructure *config = gst_buffer_pool_get_config(pool);
+    gst_buffer_pool_config_get_params(config, nullptr, nullptr, &kept, nullptr);
+    gst_structure_free(config);
+    fail_unless_equals_int(kept, min + 1); // and the one that is being written
+    last = GstPtr<GstBufferPool>::share(pool);
+    const auto next = h.push(new_frame(kNv12));
+    fail_unless(next.get()->pool == pool, "without a new answer the pool stays");
+  }
+}
+GST_END_TEST
+
+// The process has no descriptor left for a frame: an error that is said, and no frame. Once there
+// are some again the stream goes on.
+GST_START_TEST(test_out_of_descriptors)
+{
+  const Harness h(std::string("dmabufupload allocator=") + test_kinds().front());
+  fail_unless(h.negotiate(kNv12), "%s", h.last_error().c_str());
+  std::vector<GstPtr<GstBuffer>> held;
+  for (guint i = 0; i < 4; i++)
+    held.push_back(h.push(new_frame(kNv12, i)));
+  const guint64 copies = h.stat("copies");
+  const guint64 frames = h.stat("frames");
+
+  const int next = fcntl(0, F_DUPFD_CLOEXEC, 0); // the lowest that is free
+  fail_unless(next >= 0);
+  close(next);
+  rlimit before{};
+  fail_unless_equals_int(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none = {static_cast<rlim_t>(next), before.rlim_max};
+  fail_unless_equals_int(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const GstFlowReturn flow = gst_harness_push(h.get(), new_frame(kNv12, 4));
+  fail_unless_equals_int(setrlimit(RLIMIT_NOFILE, &before), 0);
+  fail_unless_equals_int(flow, GST_FLOW_ERROR);
+  fail_unless(gst_harness_try_pull(h.get()) == nullptr);
+  fail_unless_equals_uint64(h.stat("copies"), copies);
+  fail_unless_equals_uint64(h.stat("frames"), frames);
+  const auto out = h.push(new_frame(kNv12, 5));
+  check_drawn(out.get(), video_info(kNv12), 5);
+}
+GST_END_TEST
+
+Suite *dmabufupload_downstream_suite()
+{
+  Suite *suite = suite_create("dmabufupload-downstream");
+  TCase *tcase = tcase_create("downstream");
+  suite_add_tcase(suite, tcase);
+  tcase_set_timeout(tcase, 120);
+  tcase_add_loop_test(tcase, test_answers, 0, static_cast<int>(rows().size()));
+  tcase_add_test(tcase, test_new_answer);
+  tcase_add_test(tcase, test_out_of_descriptors);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(dmabufupload_downstream)
