@@ -4,6 +4,7 @@
 #include "gst/dmabuf/dmabuf_wait.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -39,10 +40,8 @@ extern "C" int poll(pollfd *fds, nfds_t n, int timeout)
 {
   timeouts.push_back(timeout);
   asked = *fds;
-  if (n != 1 || answers.empty()) {
-    errno = EFAULT;
-    return -1;
-  }
+  if (n != 1 || answers.empty())
+    std::abort(); // whoever asks once more here may never stop
   const Answer answer = answers.front();
   answers.erase(answers.begin());
   fds->revents = answer.revents;
