@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A stream as an application plays it: every frame is shown, none twice, with one commit each. On virtual
 // time, where a busy machine cannot make a thread late, this is exact: once, and which vblank each frame
-// had is asked too. On real time a run that the machine disturbed is repeated.
+// had is asked too. On real time it cannot be: a frame that the machine makes late is dropped, as it should
+// be. What holds there on every machine is that each frame is either shown or counted as dropped, with one
+// commit for each that is shown and no copy; and of several runs the best one shows half of its frames, which
+// leaves a machine room for being busy and a sink none for dropping what is in time.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -149,16 +153,17 @@ bool all_shown(const Player &player)
 GST_START_TEST(test_every_frame_is_shown)
 {
   const Stream &stream = kStreams[__i__];
-  bool done = false;
-  for (guint attempt = 1; attempt <= kRealTimeAttempts && !done; attempt++) {
+  guint64 best = 0;
+  for (guint attempt = 1; attempt <= kRealTimeAttempts && best < kFrames; attempt++) {
     g_print("# %s, sync=true, %u frames, attempt %u\n", stream.name, kFrames, attempt);
     Player player(pipeline_of(stream));
     player.play_to_end(60);
-    done = all_shown(player);
+    all_shown(player);
+    best = std::max(best, player.stat("shown"));
   }
-  // A busy machine makes frames late, and no test may fail for that: the proof is the run on virtual time.
-  if (!done)
-    g_print("# %s: this machine was too busy in each of %u runs\n", stream.name, kRealTimeAttempts);
+  // All of them is for the run on virtual time to prove.
+  ck_assert_msg(best >= kFrames / 2, "%s: shown %" G_GUINT64_FORMAT " of %u in the best of %u runs", stream.name,
+                best, kFrames, kRealTimeAttempts);
 }
 GST_END_TEST
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // vadmabufsrc ! kmsdmabufsink: the pixels that vkms scanned out (writeback), for every layout.
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include "va_support.hpp"
 
@@ -34,6 +36,12 @@ const Row kRows[] = {
 
 constexpr int kWidth = 1024; // fits every tiling of the display
 constexpr int kHeight = 768;
+
+// The box was started with vkms.tiled=1.
+bool wants_tiled()
+{
+  return g_getenv("GST_DRM_TEST_TILED") != nullptr;
+}
 
 bool vkms_is_tiled()
 {
@@ -86,8 +94,8 @@ void check_bars(GstSample *sample, const Row &row)
 GST_START_TEST(test_pixels)
 {
   const auto &row = kRows[__i__];
-  if (row.tiled && !vkms_is_tiled())
-    return; // run with vkms.tiled=1 as va_kms_tiled
+  fail_unless_equals_int(row.tiled, wants_tiled());
+  fail_unless_equals_int(vkms_is_tiled(), wants_tiled()); // the kernel took its argument
   set_driver(row.driver);
   Pipeline pipeline(source("pattern=frame-counter is-live=true num-surfaces=8", dma_caps(row.drm_format, kWidth, kHeight),
                            "kmsdmabufsink name=sink driver-name=vkms"));
@@ -132,14 +140,14 @@ Suite *va_kms_suite()
   TCase *tcase = tcase_create("general");
   suite_add_tcase(suite, tcase);
   tcase_set_timeout(tcase, 120);
-  const bool tiled = vkms_is_tiled();
-  const int first_tiled = 10;
-  if (tiled)
+  const auto *tiled = std::find_if(std::begin(kRows), std::end(kRows), [](const Row &row) { return row.tiled; });
+  const int first_tiled = static_cast<int>(tiled - kRows);
+  if (wants_tiled()) {
     tcase_add_loop_test(tcase, test_pixels, first_tiled, G_N_ELEMENTS(kRows));
-  else
+  } else {
     tcase_add_loop_test(tcase, test_pixels, 0, first_tiled);
-  if (!tiled)
     tcase_add_test(tcase, test_other_device_is_named);
+  }
   return suite;
 }
 

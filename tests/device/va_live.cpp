@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// vadmabufsrc live and not, on virtual time: when each frame leaves.
+// vadmabufsrc live and not, on virtual time: when each frame leaves, and that it does not wait for the device.
 #include <cstdio>
+
+#include <gst/drm/core/unique_fd.hpp>
 
 #include "va_support.hpp"
 
@@ -80,6 +82,29 @@ GST_START_TEST(test_frames_leave_in_time)
 }
 GST_END_TEST
 
+// The device takes a second for the picture, and the frame leaves before: with a fence that is pending.
+GST_START_TEST(test_acquire_fence_is_pending)
+{
+  const Counters counters;
+  set_driver("formats=NV12,async=1000," + counters.setting());
+  Pipeline pipeline(source("num-buffers=1 pattern=frame-counter", dma_caps("NV12", 64, 64)));
+  fail_unless(pipeline.play());
+  g_autoptr(GstSample) sample = pipeline.pull();
+  fail_unless(sample != nullptr);
+  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(gst_sample_get_buffer(sample));
+  fail_unless(meta != nullptr);
+  const gstdrm::UniqueFd fence(gst_drm_sync_meta_dup_acquire_fence(meta));
+  fail_unless(static_cast<bool>(fence), "the frame was pushed before the device was done");
+  GstDrmFenceState state = GST_DRM_FENCE_STATE_SIGNALLED;
+  fail_unless(gst_drm_fence_get_state(fence.get(), &state, nullptr));
+  fail_unless_equals_int(state, GST_DRM_FENCE_STATE_PENDING);
+  fail_unless(gst_drm_fence_wait(fence.get(), GST_CLOCK_TIME_NONE, &state, nullptr));
+  fail_unless_equals_int(state, GST_DRM_FENCE_STATE_SIGNALLED);
+  fail_unless(read_counter(read_frame(sample)).valid);
+  fail_unless_equals_uint64(counters[vatest::Counter::Sync], 0);
+}
+GST_END_TEST
+
 Suite *va_live_suite()
 {
   Suite *suite = suite_create("vadmabufsrc live");
@@ -87,6 +112,7 @@ Suite *va_live_suite()
   suite_add_tcase(suite, tcase);
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, test_frames_leave_in_time, 0, G_N_ELEMENTS(kRows));
+  tcase_add_test(tcase, test_acquire_fence_is_pending);
   return suite;
 }
 
