@@ -31,6 +31,7 @@ const drmModeModeInfo k640_72 = mode(31500, 640, 832, 480, 520);
 const drmModeModeInfo k640_75 = mode(31500, 640, 840, 480, 500);
 const drmModeModeInfo k800_60 = mode(40000, 800, 1056, 600, 628);
 const drmModeModeInfo k1024_60 = mode(65000, 1024, 1344, 768, 806, 0, DRM_MODE_TYPE_PREFERRED);
+const drmModeModeInfo k1024_46 = mode(49839, 1024, 1344, 768, 806); // made up: 46.01 Hz
 const drmModeModeInfo k1080_60 = mode(148500, 1920, 2200, 1080, 1125);
 const drmModeModeInfo k1080_50 = mode(148500, 1920, 2640, 1080, 1125);
 const drmModeModeInfo k1080_24 = mode(74250, 1920, 2750, 1080, 1125);
@@ -59,6 +60,8 @@ const Row kRows[] = {
     {"progressive_before_interlaced", {k1080i_60, k1080_50}, 1920, 1080, {60, 1}, 1},
     {"interlaced_where_nothing_else", {k1080i_60}, 1920, 1080, {60, 1}, 0},
     {"variable_rate_takes_the_preferred", {k800_60, k1024_60}, 1024, 768, {0, 1}, 1},
+    {"the_preferred_before_a_lower_refresh", {k1024_46, k1024_60}, 1024, 768, {0, 1}, 1},
+    {"the_rate_before_the_preferred", {k1024_60, k1024_46}, 1024, 768, {23, 1}, 1},
     {"variable_rate_lowest_refresh", {k640_75, k640_72, k640_60}, 640, 480, {0, 1}, 2},
     {"larger_than_all", {k640_60, k1024_60}, 1025, 100, {60, 1}, -1},
     {"higher_than_all", {k640_60, k1024_60}, 100, 769, {60, 1}, -1},
@@ -120,6 +123,9 @@ const RequestRow kRequestRows[] = {
     {"huge_rate", "1920x1080@99999999999999999999", {60, 1}, -2},
     {"huge_size", "99999999999x1080", {60, 1}, -2},
     {"more_than_16_bits", "65536x1080", {60, 1}, -2},
+    {"16_bits", "65535x65535", {60, 1}, -1},
+    {"the_highest_rate", "1920x1080@1000", {60, 1}, -1},
+    {"more_than_the_highest_rate", "1920x1080@1001", {60, 1}, -2},
     {"trailing_text", "1920x1080@60 ", {60, 1}, -2},
 };
 
@@ -165,6 +171,40 @@ TEST(ModeRefresh, period)
   EXPECT_EQ(gstdrm::kms::refresh_period_ns(k1080_50), 20'000'000);
   EXPECT_EQ(gstdrm::kms::refresh_period_ns(k1080_60), 16'666'667);
   EXPECT_EQ(gstdrm::kms::refresh_period_ns(drmModeModeInfo{}), 16'666'667); // no clock
+}
+
+// As drm_mode_vrefresh() of drm_modes.c: each line twice, or vscan times, takes as many times as long.
+TEST(ModeRefresh, lines_that_are_repeated)
+{
+  drmModeModeInfo m = mode(148500, 1920, 2200, 540, 562 + 563, DRM_MODE_FLAG_DBLSCAN);
+  EXPECT_EQ(gstdrm::kms::mode_refresh(m).numerator, 30U);
+  EXPECT_EQ(gstdrm::kms::mode_refresh(m).denominator, 1U);
+  m.flags = 0;
+  const std::uint32_t refresh[] = {60, 60, 30, 20};
+  for (std::uint16_t vscan = 0; vscan < 4; vscan++) {
+    m.vscan = vscan;
+    EXPECT_EQ(gstdrm::kms::mode_refresh(m).numerator, refresh[vscan]) << vscan;
+  }
+}
+
+TEST(ModeRefresh, without_totals_there_is_none)
+{
+  for (const drmModeModeInfo &m : {mode(65000, 1024, 0, 768, 806), mode(65000, 1024, 1344, 768, 0),
+                                   mode(0, 1024, 1344, 768, 806)}) {
+    EXPECT_EQ(gstdrm::kms::mode_refresh(m).numerator, 0U);
+    EXPECT_EQ(gstdrm::kms::mode_refresh(m).denominator, 1U);
+    EXPECT_EQ(gstdrm::kms::refresh_period_ns(m), 16'666'667);
+  }
+}
+
+// GStreamer's fractions have 31 bits: what has more is rounded, in both parts.
+TEST(ModeRefresh, slow_modes_fit_a_fraction)
+{
+  drmModeModeInfo m = mode(1'000'000, 100, 65533, 100, 65531, DRM_MODE_FLAG_DBLSCAN);
+  m.vscan = 2;
+  const Rate rate = gstdrm::kms::mode_refresh(m);
+  EXPECT_LE(rate.denominator, std::uint32_t{INT32_MAX});
+  EXPECT_NEAR(static_cast<double>(rate.numerator) / rate.denominator, 1e9 / 65533 / 65531 / 4, 1e-6);
 }
 
 TEST(ModeRefresh, extremes_do_not_overflow)
