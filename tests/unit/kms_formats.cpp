@@ -56,6 +56,13 @@ std::vector<std::uint32_t> many_formats()
   return formats;
 }
 
+std::vector<std::uint32_t> last_of_64_formats()
+{
+  std::vector<std::uint32_t> formats(64, DRM_FORMAT_XRGB8888);
+  formats[63] = DRM_FORMAT_NV12;
+  return formats;
+}
+
 const Row kRows[] = {
     {"one_linear", make_blob({DRM_FORMAT_XRGB8888}, {{1, 0, 0}}), {{DRM_FORMAT_XRGB8888, 0}}},
     {"bits_choose_formats",
@@ -63,6 +70,11 @@ const Row kRows[] = {
      {{DRM_FORMAT_XRGB8888, kYTiled}, {DRM_FORMAT_ARGB8888, kYTiled}, {DRM_FORMAT_NV12, 0}}},
     {"window_beyond_64_formats", make_blob(many_formats(), {{4, 64, kYTiled}}), {{DRM_FORMAT_NV12, kYTiled}}},
     {"bits_past_the_last_format", make_blob({DRM_FORMAT_NV12}, {{~std::uint64_t{0}, 0, 0}}), {{DRM_FORMAT_NV12, 0}}},
+    // what lies behind the formats would pass for another one: the low half of the entry's bits, "GGGG"
+    {"bits_one_past_the_last_format",
+     make_blob({DRM_FORMAT_XRGB8888, DRM_FORMAT_NV12}, {{0x47474747, 0, 0}}),
+     {{DRM_FORMAT_XRGB8888, 0}, {DRM_FORMAT_NV12, 0}}},
+    {"the_last_bit_of_a_window", make_blob(last_of_64_formats(), {{std::uint64_t{1} << 63, 0, 0}}), {{DRM_FORMAT_NV12, 0}}},
     {"window_past_the_last_format", make_blob({DRM_FORMAT_NV12}, {{1, 0xffffffff, 0}}), {}},
     {"duplicates",
      make_blob({DRM_FORMAT_NV12, DRM_FORMAT_NV12}, {{3, 0, 0}, {3, 0, 0}}),

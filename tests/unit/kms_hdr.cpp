@@ -38,6 +38,10 @@ const Row kRows[] = {
     {"half_a_candela_rounds_up",
      {TransferFunction::Pq, {}, {}, 5'000, 0, 0, 0},
      {0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
+    {"a_little_more_than_16_bits_saturates", // 7 cd/m2 are 70 000 of the minimum's units
+     {TransferFunction::Pq, {}, {}, 700'000'000, 70'000, 65'536, 70'001},
+     {0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+      0, 0}},
     {"more_than_16_bits_saturates",
      {TransferFunction::Pq, {}, {}, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX},
      {0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
