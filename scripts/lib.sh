@@ -2,11 +2,22 @@
 # shellcheck shell=bash
 # Helpers that the scripts share. Sourced, never run:  source "$(dirname "$0")/lib.sh"
 
+this_script=$(readlink -f -- "$0")
 source_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 cache_dir=${GST_DRM_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/gst-drm}
 # Debian's own programs before anything a user has put in front of them (pyenv, /usr/local wrappers
 # of other projects): the Python bindings of GStreamer belong to /usr/bin/python3.
 sane_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+
+# show_help: the comment at the head of the script that sources this, "usage:" lines included.
+show_help() {
+  sed -n '/^#!/d; /SPDX-License/d; /^[^#]/q; s/^# \{0,1\}//p' "$this_script"
+}
+
+# help_wanted ARGUMENT: shows the help and ends the script where its first argument asks for it.
+help_wanted() {
+  [[ ${1:-} != --help && ${1:-} != -h ]] || { show_help; exit 0; }
+}
 
 # say TEXT: progress, on stderr, with the seconds since the script began.
 say() {
