@@ -1,0 +1,175 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What `meson install` puts on a machine can be found and used as README.md says. TAP.
+
+Installs the build into a temporary directory and works with it from there alone: pkg-config, a C
+application, a filter, gst-inspect-1.0, the Python of docs/library.md.
+
+usage: installed.py SOURCE BUILD PREFIX MESON C-COMPILER [FEATURE...]
+FEATUREs that were built: gir, dmabuf, kmsdmabuf, va
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from blocks import Tap, blocks
+
+ELEMENTS = {'dmabuf': ('dmabufupload', 'dmabufdownload'), 'kmsdmabuf': ('kmsdmabufsink',), 'va': ('vadmabufsrc',)}
+WARNINGS = ['-std=gnu11', '-Wall', '-Wextra', '-Wno-unused-parameter', '-Werror']
+PICTURE = 'videotestsrc num-buffers=1 pattern=smpte ! video/x-raw,format={},width={},height={}'
+WIDTH, HEIGHT = 324, 242  # rows of RGB need no padding, those of DMA buffers do
+TIME_LIMIT_S = 120
+
+
+class Installed:
+    def __init__(self, args, work):
+        self.source, self.build = pathlib.Path(args[0]), args[1]
+        self.prefix = work / 'stage' / args[2].lstrip('/')
+        self.meson, self.cc, self.features = args[3], args[4], args[5:]
+        self.work = work
+        # Debian's own directories, and nothing of the build
+        self.environment = {'PATH': os.environ['PATH'], 'HOME': str(work), 'LC_ALL': 'C.UTF-8', 'G_DEBUG': 'fatal-criticals',
+                            'GST_REGISTRY_1_0': str(work / 'registry.bin')}
+
+    def run(self, *command, **more):
+        """Standard output; a problem is an exception that says all that was printed."""
+        done = subprocess.run(command, cwd=self.work, env=self.environment | more, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIME_LIMIT_S)
+        if done.returncode:
+            raise RuntimeError(f'{" ".join(map(str, command))}: status {done.returncode}\n{done.stdout}{done.stderr}')
+        return done.stdout
+
+    def install(self):
+        """As a package is staged: DESTDIR, and then the prefix of the .pc file moved along."""
+        self.run(self.meson, 'install', '-C', self.build, '--no-rebuild', '--destdir', self.work / 'stage')
+        (pc_file,) = self.prefix.glob('**/gst-drm-1.0.pc')
+        text = pc_file.read_text(encoding='utf-8')
+        moved = re.sub(r'^prefix=.*$', f'prefix={self.prefix}', text, flags=re.M)
+        if moved == text:
+            raise RuntimeError(f'no prefix= in the .pc file:\n{text}')
+        pc_file.write_text(moved, encoding='utf-8')
+        libdir = pc_file.parent.parent
+        # README: PKG_CONFIG_PATH, ldconfig, GST_PLUGIN_PATH, GI_TYPELIB_PATH
+        self.environment |= {'PKG_CONFIG_PATH': str(libdir / 'pkgconfig'), 'LD_LIBRARY_PATH': str(libdir),
+                             'GST_PLUGIN_PATH': str(libdir / 'gstreamer-1.0'),
+                             'GI_TYPELIB_PATH': str(libdir / 'girepository-1.0')}
+
+    def variable(self, name):
+        return pathlib.Path(self.run('pkg-config', f'--variable={name}', 'gst-drm-1.0').strip())
+
+    def flags(self, *packages):
+        return self.run('pkg-config', '--cflags', '--libs', *packages).split()
+
+    # --- cases ------------------------------------------------------------------------------------
+
+    def variables(self):
+        wanted = {'pluginsdir': f'libgst{f}.so' for f in self.features if f in ('dmabuf', 'va')}
+        if 'gir' in self.features:
+            wanted |= {'girdir': 'GstDrm-1.0.gir', 'typelibdir': 'GstDrm-1.0.typelib'}
+        for name, file in wanted.items():
+            file = file.replace('libgstva.so', 'libgstvadmabuf.so')
+            if not (self.variable(name) / file).is_file():
+                raise RuntimeError(f'{name} is {self.variable(name)}, and {file} is not there')
+
+    def headers(self):
+        """Those that are included by name, and no private one."""
+        found = {path.name for path in self.prefix.glob('include/**/*.h')}
+        wanted = {path.name for path in (self.source / 'gst-libs/gst/drm').glob('*.h') if 'private' not in path.name}
+        if found != wanted:
+            raise RuntimeError(f'installed: {sorted(found)}\nwanted: {sorted(wanted)}')
+
+    def application(self):
+        program = self.work / 'application'
+        self.run(self.cc, *WARNINGS, self.source / 'docs/examples/application.c', '-o', program, *self.flags('gst-drm-1.0'))
+        lines = self.run(program, '3').splitlines()
+        if len(lines) != 3 or not all(re.match(r'(XR24|NV12) \(LINEAR\) 640x480, plane 0: offset 0 stride \d+', line)
+                                      for line in lines):
+            raise RuntimeError('\n'.join(lines))
+
+    def application_fails(self):
+        """A pipeline that cannot be: the reason on stderr, and status 1."""
+        try:
+            self.run(self.work / 'application', '3', GST_PLUGIN_PATH='')
+        except RuntimeError as wrong:
+            if 'no element "dmabufupload"' not in str(wrong) or 'status 1' not in str(wrong):
+                raise
+        else:
+            raise RuntimeError('it ended well without the plugins')
+
+    def elements(self):
+        for feature in self.features:
+            for element in ELEMENTS.get(feature, ()):
+                text = self.run('gst-inspect-1.0', element)
+                where = re.search(r'Filename\s+(\S+)', text)[1]
+                if not where.startswith(str(self.prefix)):
+                    raise RuntimeError(f'{element} comes from {where}')
+
+    def filter(self):
+        plugin = self.work / 'plugins' / 'libgstdrmflip.so'
+        plugin.parent.mkdir()
+        self.run(self.cc, *WARNINGS, '-shared', '-fPIC', self.source / 'docs/examples/filter.c', '-o', plugin,
+                 *self.flags('gst-drm-1.0', 'gstreamer-base-1.0'))
+        self.environment['GST_PLUGIN_PATH'] += f':{plugin.parent}'
+        self.run('gst-inspect-1.0', 'drmflip')
+
+    def picture(self, video_format, chain):
+        out = self.work / 'picture'
+        line = f'{PICTURE.format(video_format, WIDTH, HEIGHT)} ! {chain} videoconvert ! video/x-raw,format=RGB ! filesink location={out}'
+        self.run('gst-launch-1.0', '-q', *line.split())
+        pixels = out.read_bytes()
+        return [pixels[at:at + 3 * WIDTH] for at in range(0, len(pixels), 3 * WIDTH)]
+
+    def flips(self, video_format):
+        """Rows in the opposite order, and as they were when turned twice."""
+        plain = self.picture(video_format, '')
+        flipped = self.picture(video_format, 'dmabufupload ! drmflip ! dmabufdownload !')
+        again = self.picture(video_format, 'dmabufupload ! drmflip ! drmflip ! dmabufdownload !')
+        if len(plain) != HEIGHT or flipped != plain[::-1] or again != plain:
+            raise RuntimeError(f'{len(plain)} rows, flipped: {flipped == plain[::-1]}, back again: {again == plain}')
+
+    def python(self):
+        for block in blocks(self.source):
+            if block.language == 'python':
+                done = subprocess.run(['/usr/bin/python3', '-c', block.text], env=self.environment, text=True,
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIME_LIMIT_S)
+                # such as that of a version that was not required
+                if done.returncode or 'Warning' in done.stdout:
+                    raise RuntimeError(f'{block.where}: status {done.returncode}\n{done.stdout}')
+
+    def compiles_as_printed(self):
+        """The commands in the heads of the C examples."""
+        for example in ('application', 'filter'):
+            text = (self.source / f'docs/examples/{example}.c').read_text(encoding='utf-8')
+            command = re.search(r'^ \*   (cc (?:.*\\\n)?.*)$', text, re.M)[1].replace('\\\n *', '')
+            self.run('bash', '-c', f'cd {self.source}/docs/examples && {command} '.replace(' -o ', f' -o {self.work}/'))
+
+
+def main():
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as work:
+        installed = Installed(sys.argv[1:], pathlib.Path(work))
+        cases = [('installs', installed.install), ('pkg-config knows where things are', installed.variables),
+                 ('the headers are there', installed.headers), ('the commands of the C examples', installed.compiles_as_printed)]
+        if 'dmabuf' in installed.features:
+            cases += [('gst-inspect-1.0 finds the elements', installed.elements),
+                      ('the application in C', installed.application),
+                      ('the application in C, without the plugins', installed.application_fails),
+                      ('the filter in C is found', installed.filter)]
+            cases += [(f'the filter in C turns {name}', lambda name=name: installed.flips(name)) for name in ('NV12', 'BGRx')]
+        if 'gir' in installed.features:
+            cases.append(('the Python of the docs', installed.python))
+        for name, case in cases:
+            try:
+                case()
+                tap.case(name)
+            except (RuntimeError, ValueError, OSError, subprocess.TimeoutExpired, TypeError) as problem:
+                tap.case(name, str(problem) or repr(problem))
+    tap.end()
+
+
+if __name__ == '__main__':
+    main()
