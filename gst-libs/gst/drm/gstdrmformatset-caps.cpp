@@ -7,6 +7,7 @@
 
 #include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
+#include "gstdrmcaps-strings.hpp"
 #include "gstdrmformat.h"
 #include "gstdrmformatset-private.hpp"
 
@@ -14,50 +15,8 @@
 
 using gstdrm::Format;
 using gstdrm::FormatSet;
-using gstdrm::Result;
 
 namespace {
-
-// Calls `each` with every string of a string or list value. False for a value of another type.
-template <typename Each> bool for_each_string(const GValue *value, Each &&each)
-{
-  if (G_VALUE_HOLDS_STRING(value)) {
-    if (const gchar *text = g_value_get_string(value))
-      each(text);
-    return true;
-  }
-  if (!GST_VALUE_HOLDS_LIST(value))
-    return false;
-  bool all = true;
-  for (guint i = 0; i < gst_value_list_get_size(value); ++i)
-    all = for_each_string(gst_value_list_get_value(value, i), each) && all;
-  return all;
-}
-
-void append_string(GValue *list, gchar *taken)
-{
-  GValue item = G_VALUE_INIT;
-  g_value_init(&item, G_TYPE_STRING);
-  g_value_take_string(&item, taken);
-  gst_value_list_append_and_take_value(list, &item);
-}
-
-// One string as a string, several as a list.
-template <typename Range, typename ToString>
-void set_strings(GstStructure *structure, const char *field, const Range &range,
-                 ToString &&to_string)
-{
-  GValue value = G_VALUE_INIT;
-  if (range.size() == 1) {
-    g_value_init(&value, G_TYPE_STRING);
-    g_value_take_string(&value, to_string(range.front()));
-  } else {
-    gst_value_list_init(&value, static_cast<guint>(range.size()));
-    for (const auto &item : range)
-      append_string(&value, to_string(item));
-  }
-  gst_structure_take_value(structure, field, &value);
-}
 
 // Adds a GstVideoFormat of memory:DMABuf caps without drm-format: the implicit modifier, or the one
 // that the format itself names.
@@ -83,7 +42,7 @@ bool collect_structure(const GstStructure *structure, std::vector<Format> &pairs
   bool any_pair = formats == nullptr;
   std::vector<const gchar *> names;
   if (formats) {
-    for_each_string(formats, [&](const gchar *name) {
+    gstdrm::for_each_string(formats, [&](const gchar *name) {
       if (g_str_equal(name, "DMA_DRM"))
         any_pair = true;
       else
@@ -127,7 +86,7 @@ std::vector<const gchar *> linear_names(const FormatSet &set, guint64 modifier)
 GstStructure *new_raw_structure(const std::vector<const gchar *> &names)
 {
   GstStructure *structure = gst_structure_new_empty("video/x-raw");
-  set_strings(structure, "format", names, [](const gchar *name) { return g_strdup(name); });
+  gstdrm::set_strings(structure, "format", names, [](const gchar *name) { return g_strdup(name); });
   return structure;
 }
 
@@ -138,27 +97,6 @@ void append_dmabuf_structure(GstCaps *caps, GstStructure *structure)
 }
 
 } // namespace
-
-bool gstdrm::collect_drm_formats(const GValue *value, std::vector<Format> &pairs)
-{
-  if (GST_VALUE_HOLDS_LIST(value))
-    pairs.reserve(pairs.size() + gst_value_list_get_size(value));
-  return for_each_string(value, [&pairs](const gchar *text) {
-    const Result<Format> format = parse_format(text);
-    if (format)
-      pairs.push_back(*format);
-    else
-      GST_DEBUG("left out of a format set: %s", format.error().message.c_str());
-  });
-}
-
-void gstdrm::set_drm_formats(GstStructure *structure, std::span<const Format> pairs)
-{
-  set_strings(structure, "drm-format", pairs, [](const Format &format) {
-    const FormatText text = format_to_text(format);
-    return g_strndup(text.chars.data(), text.length);
-  });
-}
 
 /**
  * gst_drm_format_set_new_from_caps: (constructor)

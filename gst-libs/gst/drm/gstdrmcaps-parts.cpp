@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstdrmcaps-parts.hpp"
+
+#include <utility>
+
+#include "gstdrmformatset-private.hpp"
+
+namespace gstdrm {
+
+namespace {
+
+StructurePtr without_drm_format(const GstStructure *structure)
+{
+  // Field by field: a copy of the whole would copy the list first.
+  StructurePtr rest(gst_structure_new_empty(gst_structure_get_name(structure)));
+  for (gint i = 0; i < gst_structure_n_fields(structure); ++i) {
+    const gchar *field = gst_structure_nth_field_name(structure, static_cast<guint>(i));
+    if (!g_str_equal(field, "drm-format"))
+      gst_structure_set_value(rest.get(), field, gst_structure_get_value(structure, field));
+  }
+  return rest;
+}
+
+std::optional<FormatSet> intersect_formats(const std::optional<FormatSet> &a,
+                                           const std::optional<FormatSet> &b)
+{
+  if (a && b)
+    return FormatSet::intersect(*a, *b);
+  return a ? a : b;
+}
+
+std::optional<CapsPart> intersect_part(const CapsPart &a, const CapsPart &b)
+{
+  if (!gst_caps_features_is_equal(a.features.get(), b.features.get()))
+    return std::nullopt;
+  StructurePtr rest(gst_structure_intersect(a.rest.get(), b.rest.get()));
+  if (!rest)
+    return std::nullopt;
+  std::optional<FormatSet> formats = intersect_formats(a.formats, b.formats);
+  if (formats && formats->empty())
+    return std::nullopt;
+  // ANY features equal all others, and the others say more
+  const CapsPart &precise = gst_caps_features_is_any(a.features.get()) ? b : a;
+  return CapsPart{std::move(rest), FeaturesPtr(gst_caps_features_copy(precise.features.get())),
+                  std::move(formats)};
+}
+
+// True where `b` says all that `a` says, so that `a` adds nothing.
+bool is_covered(const CapsPart &a, const CapsPart &b)
+{
+  // ANY equals everything, but says more
+  if (!gst_caps_features_is_equal(a.features.get(), b.features.get()) ||
+      (gst_caps_features_is_any(a.features.get()) && !gst_caps_features_is_any(b.features.get())))
+    return false;
+  if (b.formats && (!a.formats || !a.formats->is_subset_of(*b.formats)))
+    return false;
+  return gst_structure_is_subset(a.rest.get(), b.rest.get());
+}
+
+bool values_are_same(const GValue *a, const GValue *b)
+{
+  if (G_VALUE_TYPE(a) != G_VALUE_TYPE(b))
+    return false;
+  if (G_VALUE_HOLDS_STRING(a))
+    return g_strcmp0(g_value_get_string(a), g_value_get_string(b)) == 0;
+  if (!GST_VALUE_HOLDS_LIST(a))
+    return gst_value_compare(a, b) == GST_VALUE_EQUAL;
+  const guint size = gst_value_list_get_size(a);
+  if (size != gst_value_list_get_size(b))
+    return false;
+  for (guint i = 0; i < size; ++i) {
+    if (!values_are_same(gst_value_list_get_value(a, i), gst_value_list_get_value(b, i)))
+      return false;
+  }
+  return true;
+}
+
+bool structures_are_same(const GstStructure *a, const GstStructure *b)
+{
+  const gint size = gst_structure_n_fields(a);
+  if (!gst_structure_has_name(a, gst_structure_get_name(b)) || size != gst_structure_n_fields(b))
+    return false;
+  for (gint i = 0; i < size; ++i) {
+    const gchar *field = gst_structure_nth_field_name(a, static_cast<guint>(i));
+    if (!g_str_equal(field, gst_structure_nth_field_name(b, static_cast<guint>(i))) ||
+        !values_are_same(gst_structure_get_value(a, field), gst_structure_get_value(b, field)))
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+CapsParts take_apart(const GstCaps *caps)
+{
+  CapsParts parts;
+  parts.reserve(gst_caps_get_size(caps));
+  for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
+    const GstStructure *structure = gst_caps_get_structure(caps, i);
+    CapsPart part{without_drm_format(structure),
+                  FeaturesPtr(gst_caps_features_copy(gst_caps_get_features(caps, i))),
+                  std::nullopt};
+    if (const GValue *value = gst_structure_get_value(structure, "drm-format")) {
+      std::vector<Format> pairs;
+      collect_drm_formats(value, pairs);
+      part.formats = FormatSet::from_pairs(std::move(pairs));
+    }
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+GstCaps *put_together(const CapsParts &parts)
+{
+  GstCaps *caps = gst_caps_new_empty();
+  for (const CapsPart &part : parts) {
+    GstStructure *structure = gst_structure_copy(part.rest.get());
+    if (part.formats)
+      set_drm_formats(structure, part.formats->pairs());
+    gst_caps_append_structure_full(caps, structure, gst_caps_features_copy(part.features.get()));
+  }
+  return caps;
+}
+
+CapsPart copy_part(const CapsPart &part)
+{
+  return CapsPart{StructurePtr(gst_structure_copy(part.rest.get())),
+                  FeaturesPtr(gst_caps_features_copy(part.features.get())), part.formats};
+}
+
+CapsParts intersect_parts(const CapsParts &first, const CapsParts &second)
+{
+  CapsParts common;
+  for (const CapsPart &a : first) {
+    for (const CapsPart &b : second) {
+      if (std::optional<CapsPart> part = intersect_part(a, b))
+        merge_part(common, std::move(*part));
+    }
+  }
+  return common;
+}
+
+void merge_part(CapsParts &parts, CapsPart &&part)
+{
+  for (const CapsPart &other : parts) {
+    if (is_covered(part, other))
+      return;
+  }
+  parts.push_back(std::move(part));
+}
+
+bool caps_are_same(const GstCaps *a, const GstCaps *b)
+{
+  if (a == b)
+    return true;
+  if (gst_caps_is_any(a) || gst_caps_is_any(b))
+    return gst_caps_is_any(a) && gst_caps_is_any(b);
+  if (gst_caps_get_size(a) != gst_caps_get_size(b))
+    return false;
+  for (guint i = 0; i < gst_caps_get_size(a); ++i) {
+    if (!gst_caps_features_is_equal(gst_caps_get_features(a, i), gst_caps_get_features(b, i)) ||
+        gst_caps_features_is_any(gst_caps_get_features(a, i)) !=
+            gst_caps_features_is_any(gst_caps_get_features(b, i)) ||
+        !structures_are_same(gst_caps_get_structure(a, i), gst_caps_get_structure(b, i)))
+      return false;
+  }
+  return true;
+}
+
+} // namespace gstdrm
