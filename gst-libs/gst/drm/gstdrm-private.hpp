@@ -82,7 +82,13 @@ GstDebugCategory *library_debug_category();
 
 inline GError *to_gerror(const Error &error)
 {
-  return g_error_new_literal(GST_DRM_ERROR, static_cast<gint>(error.code), error.message.c_str());
+  GError *made =
+      g_error_new_literal(GST_DRM_ERROR, static_cast<gint>(error.code), error.message.c_str());
+  // a name that came from outside may be any bytes
+  gchar *valid = g_utf8_make_valid(made->message, -1);
+  g_free(made->message);
+  made->message = valid;
+  return made;
 }
 
 inline void propagate(GError **dest, const Error &error)

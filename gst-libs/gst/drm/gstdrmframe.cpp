@@ -21,6 +21,7 @@
 #include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
 #include "gstdrmformat.h"
+#include "gstdrmvideoinfo-private.hpp"
 
 #define GST_CAT_DEFAULT gstdrm::library_debug_category()
 
@@ -46,9 +47,16 @@ std::string number(guint64 value)
   return std::to_string(value);
 }
 
-std::string format_name(GstVideoFormat format)
+// A GstVideoMeta is filled by whoever made the buffer: its format may be any number.
+std::string format_name(gint format)
 {
-  return format == GST_DRM_VIDEO_FORMAT_DMA_DRM ? "DMA_DRM" : gst_video_format_to_string(format);
+  if (format == GST_DRM_VIDEO_FORMAT_DMA_DRM)
+    return "DMA_DRM";
+  auto *formats = static_cast<GEnumClass *>(g_type_class_ref(GST_TYPE_VIDEO_FORMAT));
+  const bool known = format != GST_VIDEO_FORMAT_UNKNOWN && g_enum_get_value(formats, format);
+  g_type_class_unref(formats);
+  return known ? gst_video_format_to_string(static_cast<GstVideoFormat>(format))
+               : "number " + std::to_string(format) + " (unknown)";
 }
 
 // Only this library's own memories are known to keep their descriptor open while they live: others
@@ -156,9 +164,11 @@ struct Planes {
 };
 
 // A producer may name the opaque pseudo-format, or the fourcc's GstVideoFormat.
-bool may_describe(GstVideoFormat format, const GstDrmVideoInfo &info)
+bool may_describe(gint format, const GstDrmVideoInfo &info)
 {
-  return format == GST_DRM_VIDEO_FORMAT_DMA_DRM || format == GST_VIDEO_INFO_FORMAT(&info.vinfo) ||
+  if (format == GST_VIDEO_FORMAT_UNKNOWN) // which an unnamed fourcc and an empty info have as well
+    return false;
+  return format == GST_DRM_VIDEO_FORMAT_DMA_DRM || format == gstdrm::format_of(info.vinfo) ||
          format == gst_drm_format_to_video_format(info.drm_fourcc, GST_DRM_MODIFIER_LINEAR);
 }
 
@@ -169,8 +179,9 @@ Result<Planes> planes_of_meta(const GstVideoMeta &meta, const GstDrmVideoInfo &i
   if (meta.width != width || meta.height != height)
     return refuse("GstVideoMeta says " + number(meta.width) + "x" + number(meta.height) +
                   ", the caps say " + number(width) + "x" + number(height));
-  if (!may_describe(meta.format, info))
-    return refuse("GstVideoMeta says format " + format_name(meta.format) + ", the caps say " +
+  const gint format = gstdrm::number_in(meta.format);
+  if (!may_describe(format, info))
+    return refuse("GstVideoMeta says format " + format_name(format) + ", the caps say " +
                   gstdrm::describe_format({info.drm_fourcc, info.drm_modifier}));
   if (meta.n_planes < 1 || meta.n_planes > GST_DRM_MAX_PLANES)
     return refuse("GstVideoMeta has " + number(meta.n_planes) + " planes, a frame has 1 to 4");
@@ -179,8 +190,9 @@ Result<Planes> planes_of_meta(const GstVideoMeta &meta, const GstDrmVideoInfo &i
 
 Result<Planes> planes_of_info(GstBuffer *buffer, const GstDrmVideoInfo &info)
 {
-  const GstVideoFormat format = GST_VIDEO_INFO_FORMAT(&info.vinfo);
-  if (info.drm_modifier != GST_DRM_MODIFIER_LINEAR || format == GST_DRM_VIDEO_FORMAT_DMA_DRM)
+  const GstVideoFormat format = gstdrm::format_of(info.vinfo);
+  if (info.drm_modifier != GST_DRM_MODIFIER_LINEAR || format == GST_DRM_VIDEO_FORMAT_DMA_DRM ||
+      format == GST_VIDEO_FORMAT_UNKNOWN)
     return refuse("the buffer has no GstVideoMeta, and " +
                   gstdrm::describe_format({info.drm_fourcc, info.drm_modifier}) +
                   " has no default layout");

@@ -7,6 +7,7 @@
 #include "core/format.hpp"
 #include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
+#include "gstdrmcaps-private.hpp"
 #include "gstdrmformat.h"
 #include "gstdrmvideoinfo-private.hpp"
 #include "gstdrmvideoinfo.h"
@@ -23,8 +24,7 @@ using gstdrm::Result;
 
 Error bad_caps(const GstCaps *caps, const std::string &why)
 {
-  const g_autofree gchar *text = gst_caps_to_string(caps);
-  std::string shown = text;
+  std::string shown = gstdrm::caps_text(caps);
   constexpr std::size_t kLongest = 400; // a list of hundreds of formats says nothing in an error
   if (shown.size() > kLongest)
     shown = shown.substr(0, kLongest) + " …";
@@ -106,6 +106,19 @@ Result<Format> pair_of_caps(const GstCaps *caps)
   return pair;
 }
 
+// GStreamer warns of a mode that it does not know, and goes on without.
+void drop_unknown_multiview_mode(GstStructure *structure)
+{
+  const gchar *mode = gst_structure_get_string(structure, "multiview-mode");
+  if (!mode)
+    return;
+  auto *modes = static_cast<GEnumClass *>(g_type_class_ref(GST_TYPE_VIDEO_MULTIVIEW_MODE));
+  const GEnumValue *known = g_enum_get_value_by_nick(modes, mode);
+  if (!known || known->value == GST_VIDEO_MULTIVIEW_MODE_NONE)
+    gst_structure_remove_field(structure, "multiview-mode");
+  g_type_class_unref(modes);
+}
+
 Result<GstVideoInfo> parse_vinfo(const GstCaps *caps, const Format &pair)
 {
   for (const char *field : {"width", "height"}) {
@@ -120,6 +133,7 @@ Result<GstVideoInfo> parse_vinfo(const GstCaps *caps, const Format &pair)
   gst_structure_set(structure, "format", G_TYPE_STRING,
                     gst_video_format_to_string(gstdrm::stand_in_format(pair)), nullptr);
   gst_structure_remove_field(structure, "drm-format");
+  drop_unknown_multiview_mode(structure);
 
   GstVideoInfo vinfo;
   gst_video_info_init(&vinfo);

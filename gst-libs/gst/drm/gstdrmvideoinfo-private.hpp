@@ -2,6 +2,9 @@
 // What the two sources of GstDrmVideoInfo share. Never installed.
 #pragma once
 
+#include <cstring>
+#include <type_traits>
+
 #include <gst/video/video.h>
 
 #include "core/format.hpp"
@@ -13,6 +16,22 @@ namespace gstdrm {
 // format; for a fourcc without a name one of the same colour model, which is all that defaults
 // depend on.
 GstVideoFormat stand_in_format(const Format &format);
+
+// The number in an enum field that somebody else filled: it may be none of the enum's values, and
+// C++ lets nobody read such a one as the enum.
+template <typename Enum> gint number_in(const Enum &field)
+{
+  static_assert(std::is_enum_v<Enum> && sizeof(Enum) == sizeof(gint));
+  gint number = 0;
+  std::memcpy(&number, &field, sizeof number);
+  return number;
+}
+
+// GST_VIDEO_INFO_FORMAT() of an info that may have been zeroed only, or have an unknown format.
+inline GstVideoFormat format_of(const GstVideoInfo &vinfo)
+{
+  return vinfo.finfo ? GST_VIDEO_INFO_FORMAT(&vinfo) : GST_VIDEO_FORMAT_UNKNOWN;
+}
 
 // Keeps all but the format and what follows from it.
 void make_opaque(GstVideoInfo &vinfo);

@@ -63,7 +63,20 @@ using gstdrm::Format;
 
 bool is_opaque(const GstVideoInfo &vinfo)
 {
-  return GST_VIDEO_INFO_FORMAT(&vinfo) == GST_DRM_VIDEO_FORMAT_DMA_DRM;
+  return gstdrm::format_of(vinfo) == GST_DRM_VIDEO_FORMAT_DMA_DRM;
+}
+
+// What caps have words for; GStreamer says CRITICAL of anything else.
+bool can_be_written(const GstVideoInfo &vinfo)
+{
+  const auto is_fraction = [](gint n, gint d) {
+    return n >= -G_MAXINT && d >= -G_MAXINT && d != 0;
+  };
+  const gint mode = gstdrm::number_in(vinfo.interlace_mode);
+  return GST_VIDEO_INFO_WIDTH(&vinfo) > 0 && GST_VIDEO_INFO_HEIGHT(&vinfo) > 0 &&
+         is_fraction(GST_VIDEO_INFO_FPS_N(&vinfo), GST_VIDEO_INFO_FPS_D(&vinfo)) &&
+         is_fraction(GST_VIDEO_INFO_PAR_N(&vinfo), GST_VIDEO_INFO_PAR_D(&vinfo)) &&
+         mode >= GST_VIDEO_INTERLACE_MODE_PROGRESSIVE && mode <= GST_VIDEO_INTERLACE_MODE_ALTERNATE;
 }
 
 // Planes of `format` at the size of `vinfo`; everything else of `vinfo` is kept.
@@ -197,7 +210,8 @@ void gst_drm_video_info_free(GstDrmVideoInfo *info) noexcept
  * fourcc's GstVideoFormat and no drm-format.
  *
  * Returns: (transfer full) (nullable): new fixed caps with the feature memory:DMABuf; %NULL where
- * @info has no valid fourcc, or an implicit modifier and a fourcc that no GstVideoFormat names
+ * @info has no valid fourcc, an implicit modifier and a fourcc that no GstVideoFormat names, or a
+ * size, a rate or an interlace mode that caps have no words for
  *
  * Since: 0.1
  */
@@ -218,6 +232,12 @@ try {
   }
 
   GstVideoInfo vinfo = info->vinfo;
+  if (!can_be_written(vinfo)) {
+    GST_DEBUG("no caps for %dx%d, %d/%d frames a second, pixels of %d/%d and interlace mode %d",
+              vinfo.width, vinfo.height, vinfo.fps_n, vinfo.fps_d, vinfo.par_n, vinfo.par_d,
+              gstdrm::number_in(vinfo.interlace_mode));
+    return nullptr;
+  }
   vinfo.finfo = gst_video_format_get_info(gstdrm::stand_in_format(pair));
   GstCaps *caps = gst_video_info_to_caps(&vinfo);
   if (!caps)
@@ -256,8 +276,7 @@ gboolean gst_drm_video_info_from_video_info(GstDrmVideoInfo *info, const GstVide
   g_return_val_if_fail(vinfo != nullptr, FALSE);
 
   guint64 own_modifier = 0;
-  const guint32 fourcc =
-      gst_drm_format_from_video_format(GST_VIDEO_INFO_FORMAT(vinfo), &own_modifier);
+  const guint32 fourcc = gst_drm_format_from_video_format(gstdrm::format_of(*vinfo), &own_modifier);
   if (fourcc == 0)
     return FALSE;
   GstVideoInfo laid_out = *vinfo;
@@ -316,8 +335,11 @@ gboolean gst_drm_video_info_is_equal(const GstDrmVideoInfo *a, const GstDrmVideo
   g_return_val_if_fail(a != nullptr, FALSE);
   g_return_val_if_fail(b != nullptr, FALSE);
 
-  return a->drm_fourcc == b->drm_fourcc && a->drm_modifier == b->drm_modifier &&
-         gst_video_info_is_equal(&a->vinfo, &b->vinfo);
+  if (a->drm_fourcc != b->drm_fourcc || a->drm_modifier != b->drm_modifier)
+    return FALSE;
+  if (!a->vinfo.finfo || !b->vinfo.finfo)
+    return a->vinfo.finfo == b->vinfo.finfo; // zeroed, never filled
+  return gst_video_info_is_equal(&a->vinfo, &b->vinfo);
 }
 
 /**

@@ -126,6 +126,8 @@ const Row kRows[] = {
     {"meta of another width", "XR24", {1228800}, {{kBgrx, 320, 480, {0}, {2560}}}, {"320x480", "640x480"}, {}},
     {"meta of another height", "XR24", {1228800}, {{kBgrx, 640, 481, {0}, {2560}}}, {"640x481", "640x480"}, {}},
     {"meta of another format", "NV12", {460800}, {{GST_VIDEO_FORMAT_NV21, 640, 480, {0, 307200}, {640, 640}}}, {"NV21", "NV12"}, {}},
+    {"meta without a format", "NV12", {460800}, {{GST_VIDEO_FORMAT_UNKNOWN, 640, 480, {0, 307200}, {640, 640}}}, {"number 0 (unknown)", "NV12"}, {}},
+    {"meta without a format, unnamed fourcc", "NV42", {921600}, {{GST_VIDEO_FORMAT_UNKNOWN, 640, 480, {0, 307200}, {640, 1280}}}, {"number 0 (unknown)", "NV42"}, {}},
     {"one plane too few", "NV12", {460800}, {{kNv12, 640, 480, {0}, {640}}}, {"1 plane,", "have 2"}, {}},
     {"one plane too many", "XR24", {1228800}, {{kBgrx, 640, 480, {0, 0}, {2560, 2560}}}, {"2 planes", "have 1"}, {}},
     {"compression plane missing", "XR24:0x0200000028a6bf04", {1228800}, {{kOpaque, 640, 480, {0}, {2560}}}, {"1 plane,", "have 2"}, {}},
