@@ -244,6 +244,35 @@ class Queries(unittest.TestCase):
             self.assertEqual(GstDrm.query_get_device(query), (True, os.fstat(node.fileno()).st_rdev))
 
 
+class Announcements(unittest.TestCase):
+    def test_appsrc(self):
+        """What an application does: every query that leaves its pad says so."""
+        pipeline = Gst.parse_launch('appsrc name=source format=time ! fakesink name=sink async=false sync=false')
+        pad = pipeline.get_by_name('source').get_static_pad('src')
+        probe = GstDrm.pad_announce_release_fences(pad)
+        self.assertGreater(probe, 0)
+        announced = []
+
+        def on_query(_, info):
+            query = info.get_query()
+            if query.type == Gst.QueryType.ALLOCATION and query.parse_allocation()[0]:
+                announced.append(GstDrm.query_has_release_fences(query))
+            return Gst.PadProbeReturn.OK
+
+        sink_pad = pipeline.get_by_name('sink').get_static_pad('sink')
+        sink_pad.add_probe(Gst.PadProbeType.QUERY_DOWNSTREAM | Gst.PadProbeType.PUSH, on_query)
+        source = pipeline.get_by_name('source')
+        source.set_property('caps', drm_caps())
+        pipeline.set_state(Gst.State.PLAYING)
+        self.assertEqual(source.emit('push-buffer', Gst.Buffer.new_allocate(None, 64, None)), Gst.FlowReturn.OK)
+        source.emit('end-of-stream')
+        message = pipeline.get_bus().timed_pop_filtered(Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+        self.assertEqual(message.type, Gst.MessageType.EOS)
+        pipeline.set_state(Gst.State.NULL)
+        self.assertTrue(announced and all(announced), announced)
+        pad.remove_probe(probe)
+
+
 class Completeness(unittest.TestCase):
     """What the headers declare is documented and introspectable."""
 

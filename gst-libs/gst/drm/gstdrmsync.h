@@ -114,4 +114,7 @@ GST_DRM_API
 gboolean gst_drm_dmabuf_import_fence(gint dmabuf_fd, gint fence_fd, GstDrmAccess access,
                                      GError **error) GST_DRM_NOEXCEPT;
 
+GST_DRM_API
+gulong gst_drm_pad_announce_release_fences(GstPad *pad);
+
 G_END_DECLS

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A pad that announces release fences, whatever pushes through it and whenever that queries
+// allocation.
+#include <atomic>
+#include <memory>
+
+#include "gstdrm-private.hpp"
+#include "gstdrmsync.h"
+
+#define GST_CAT_DEFAULT gstdrm::library_debug_category()
+
+using gstdrm::GstPtr;
+
+namespace {
+
+// Of one probe. `stale`: downstream may have no announcement for the caps in force. Set in the
+// streaming thread, and in the thread of an upstream event; read in the streaming thread.
+struct Announcer {
+  std::atomic<bool> stale{true};
+};
+
+GstPtr<GstCaps> current_caps(GstPad *pad)
+{
+  return GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(pad));
+}
+
+// Every allocation query gets the announcement; one with the caps in force settles them.
+void on_query(GstPad *pad, Announcer &announcer, GstQuery *query)
+{
+  if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+    return;
+  gst_drm_query_announce_release_fences(query);
+  GstCaps *asked = nullptr;
+  gst_query_parse_allocation(query, &asked, nullptr);
+  const GstPtr<GstCaps> caps = current_caps(pad);
+  if (asked && caps && gst_caps_is_equal(asked, caps.get()))
+    announcer.stale = false;
+}
+
+// New caps, also those that are sent again to a new peer, and a wish to negotiate anew put an end
+// to what was announced.
+void on_event(Announcer &announcer, const GstEvent *event)
+{
+  if (GST_EVENT_TYPE(event) == GST_EVENT_CAPS || GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
+    announcer.stale = true;
+}
+
+// Before a buffer that downstream would take for one of a producer that announced nothing: asks,
+// and leaves the answer, for the producer has its own buffers. The query goes through on_query().
+void on_buffer(GstPad *pad, Announcer &announcer)
+{
+  if (!announcer.stale.exchange(false))
+    return;
+  const GstPtr<GstCaps> caps = current_caps(pad);
+  if (!caps)
+    return;
+  const auto query = GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps.get(), FALSE));
+  const gboolean answered = gst_pad_peer_query(pad, query.get());
+  GST_DEBUG_OBJECT(pad, "announced release fences for %" GST_PTR_FORMAT ", %s", caps.get(),
+                   answered ? "answered" : "not answered");
+}
+
+GstPadProbeReturn on_data(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  auto &announcer = *static_cast<Announcer *>(data);
+  if ((info->type & GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM) != 0)
+    on_query(pad, announcer, GST_PAD_PROBE_INFO_QUERY(info));
+  else if ((info->type & GST_PAD_PROBE_TYPE_EVENT_BOTH) != 0)
+    on_event(announcer, GST_PAD_PROBE_INFO_EVENT(info));
+  else
+    on_buffer(pad, announcer);
+  return GST_PAD_PROBE_OK;
+}
+
+} // namespace
+
+/**
+ * gst_drm_pad_announce_release_fences:
+ * @pad: a source #GstPad, such as that of an appsrc
+ *
+ * Has @pad announce for all of its buffers what gst_drm_query_announce_release_fences() announces
+ * in one query: whoever makes them waits for the release fences of their #GstDrmSyncMeta before it
+ * writes into the memory again. For producers that do not make the allocation query themselves, or
+ * make it before they have caps, as appsrc does: its only query has no caps, so no consumer looks
+ * at it.
+ *
+ * Adds the announcement to every allocation query that leaves @pad. Where none went out since the
+ * last CAPS event or the last RECONFIGURE event, the next buffer is preceded by one; its answer is
+ * not used. Call this at any time from any thread; buffers that are pushed afterwards are covered.
+ *
+ * An announcement holds downstream until the next CAPS event or the next allocation query of the
+ * stream. Of buffers that were pushed before the probe was removed, release fences still have to be
+ * waited for. The announcement is for buffers with a #GstDrmSyncMeta: the producer adds it
+ * (gst_buffer_add_drm_sync_meta()) before it pushes a buffer, or takes its buffers from a
+ * #GstDrmBufferPool, which adds it and waits.
+ *
+ * Returns: the id of a pad probe, for gst_pad_remove_probe()
+ *
+ * Since: 0.1
+ */
+gulong gst_drm_pad_announce_release_fences(GstPad *pad)
+{
+  g_return_val_if_fail(GST_IS_PAD(pad), 0);
+  g_return_val_if_fail(GST_PAD_IS_SRC(pad), 0);
+
+  const auto mask = static_cast<GstPadProbeType>(
+      GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_EVENT_BOTH |
+      GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST | GST_PAD_PROBE_TYPE_PUSH);
+  return gst_pad_add_probe(
+      pad, mask, on_data, std::make_unique<Announcer>().release(),
+      [](gpointer data) { std::default_delete<Announcer>()(static_cast<Announcer *>(data)); });
+}
