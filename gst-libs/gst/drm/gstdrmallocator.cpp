@@ -408,12 +408,14 @@ gchar *gst_drm_allocator_get_notice(GstDrmAllocator *allocator) noexcept
  * Since: 0.1
  */
 GstDrmFormatSet *gst_drm_allocator_get_formats(GstDrmAllocator *allocator) noexcept
-{
+try {
   g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), nullptr);
 
   const GstDrmAllocatorClass *klass = GST_DRM_ALLOCATOR_GET_CLASS(allocator);
   GstDrmFormatSet *formats = klass->get_formats ? klass->get_formats(allocator) : nullptr;
   return formats ? formats : gstdrm::linear_formats();
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
 /**

@@ -100,12 +100,12 @@ GST_DRM_API
 gchar *gst_drm_format_set_to_string(const GstDrmFormatSet *set) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-guint32 *gst_drm_format_set_get_fourccs(const GstDrmFormatSet *set,
-                                        guint *n_fourccs) GST_DRM_NOEXCEPT;
-
-GST_DRM_API
 GstCaps *gst_drm_caps_intersect(const GstCaps *first, const GstCaps *second) GST_DRM_NOEXCEPT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstDrmFormatSet, gst_drm_format_set_unref)
+
+GST_DRM_API
+guint32 *gst_drm_format_set_get_fourccs(const GstDrmFormatSet *set,
+                                        guint *n_fourccs) GST_DRM_NOEXCEPT;
 
 G_END_DECLS

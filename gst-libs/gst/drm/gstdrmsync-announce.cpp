@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 
+#include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
 #include "gstdrmsync.h"
 
@@ -60,7 +61,7 @@ void on_buffer(GstPad *pad, Announcer &announcer)
                    answered ? "answered" : "not answered");
 }
 
-GstPadProbeReturn on_data(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+GstPadProbeReturn on_data(GstPad *pad, GstPadProbeInfo *info, gpointer data) noexcept
 {
   auto &announcer = *static_cast<Announcer *>(data);
   if ((info->type & GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM) != 0)
@@ -98,15 +99,18 @@ GstPadProbeReturn on_data(GstPad *pad, GstPadProbeInfo *info, gpointer data)
  *
  * Since: 0.1
  */
-gulong gst_drm_pad_announce_release_fences(GstPad *pad)
-{
+gulong gst_drm_pad_announce_release_fences(GstPad *pad) noexcept
+try {
   g_return_val_if_fail(GST_IS_PAD(pad), 0);
   g_return_val_if_fail(GST_PAD_IS_SRC(pad), 0);
 
   const auto mask = static_cast<GstPadProbeType>(
       GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_EVENT_BOTH |
       GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST | GST_PAD_PROBE_TYPE_PUSH);
-  return gst_pad_add_probe(
-      pad, mask, on_data, std::make_unique<Announcer>().release(),
-      [](gpointer data) { std::default_delete<Announcer>()(static_cast<Announcer *>(data)); });
+  return gst_pad_add_probe(pad, mask, on_data, std::make_unique<Announcer>().release(),
+                           [](gpointer data) noexcept {
+                             std::default_delete<Announcer>()(static_cast<Announcer *>(data));
+                           });
+} catch (...) {
+  return gstdrm::caught(gulong{0}, __func__);
 }

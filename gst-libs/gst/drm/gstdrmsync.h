@@ -115,6 +115,6 @@ gboolean gst_drm_dmabuf_import_fence(gint dmabuf_fd, gint fence_fd, GstDrmAccess
                                      GError **error) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
-gulong gst_drm_pad_announce_release_fences(GstPad *pad);
+gulong gst_drm_pad_announce_release_fences(GstPad *pad) GST_DRM_NOEXCEPT;
 
 G_END_DECLS

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/format.hpp"
+#include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
 #include "gstdrmformat.h"
 #include "gstdrmvideoinfo-private.hpp"
@@ -81,7 +82,7 @@ Result<void> set_format(GstDrmVideoInfo *info, const Format &pair, guint width, 
  */
 gboolean gst_drm_video_info_set_format(GstDrmVideoInfo *info, guint32 fourcc, guint64 modifier,
                                        guint width, guint height, GError **error) noexcept
-{
+try {
   g_return_val_if_fail(info != nullptr, FALSE);
   g_return_val_if_fail(error == nullptr || *error == nullptr, FALSE);
 
@@ -92,6 +93,8 @@ gboolean gst_drm_video_info_set_format(GstDrmVideoInfo *info, guint32 fourcc, gu
     return FALSE;
   }
   return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__, error);
 }
 
 /**

@@ -97,6 +97,8 @@ gboolean gst_drm_video_info_is_equal(const GstDrmVideoInfo *a,
 GST_DRM_API
 gboolean gst_drm_is_dma_drm_caps(const GstCaps *caps) GST_DRM_NOEXCEPT;
 
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstDrmVideoInfo, gst_drm_video_info_free)
+
 GST_DRM_API
 GstDrmVideoInfo *gst_drm_video_info_new_from_format(guint32 fourcc, guint64 modifier, guint width,
                                                     guint height, GError **error) GST_DRM_NOEXCEPT;
@@ -104,7 +106,5 @@ GstDrmVideoInfo *gst_drm_video_info_new_from_format(guint32 fourcc, guint64 modi
 GST_DRM_API
 gboolean gst_drm_video_info_set_format(GstDrmVideoInfo *info, guint32 fourcc, guint64 modifier,
                                        guint width, guint height, GError **error) GST_DRM_NOEXCEPT;
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstDrmVideoInfo, gst_drm_video_info_free)
 
 G_END_DECLS
