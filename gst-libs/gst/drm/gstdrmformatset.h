@@ -104,6 +104,7 @@ GstCaps *gst_drm_caps_intersect(const GstCaps *first, const GstCaps *second) GST
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstDrmFormatSet, gst_drm_format_set_unref)
 
+/* The fourccs of the set, each once. */
 GST_DRM_API
 guint32 *gst_drm_format_set_get_fourccs(const GstDrmFormatSet *set,
                                         guint *n_fourccs) GST_DRM_NOEXCEPT;

@@ -67,6 +67,7 @@ GST_DRM_API
 gboolean gst_drm_frame_from_buffer(GstDrmFrame *frame, GstBuffer *buffer,
                                    const GstDrmVideoInfo *info, GError **error) GST_DRM_NOEXCEPT;
 
+/* A copy of one plane; FALSE where there is none of that index. */
 GST_DRM_API
 gboolean gst_drm_frame_get_plane(const GstDrmFrame *frame, guint index,
                                  GstDrmFramePlane *plane) GST_DRM_NOEXCEPT;

@@ -114,6 +114,7 @@ GST_DRM_API
 gboolean gst_drm_dmabuf_import_fence(gint dmabuf_fd, gint fence_fd, GstDrmAccess access,
                                      GError **error) GST_DRM_NOEXCEPT;
 
+/* For a producer that makes no such query, as appsrc: announces it for all buffers of a pad. */
 GST_DRM_API
 gulong gst_drm_pad_announce_release_fences(GstPad *pad) GST_DRM_NOEXCEPT;
 

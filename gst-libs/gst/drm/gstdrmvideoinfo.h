@@ -99,10 +99,12 @@ gboolean gst_drm_is_dma_drm_caps(const GstCaps *caps) GST_DRM_NOEXCEPT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstDrmVideoInfo, gst_drm_video_info_free)
 
+/* A structure on the heap, made of a pair and a size; NULL and why where they are none. */
 GST_DRM_API
 GstDrmVideoInfo *gst_drm_video_info_new_from_format(guint32 fourcc, guint64 modifier, guint width,
                                                     guint height, GError **error) GST_DRM_NOEXCEPT;
 
+/* The same in a structure of the caller's. */
 GST_DRM_API
 gboolean gst_drm_video_info_set_format(GstDrmVideoInfo *info, guint32 fourcc, guint64 modifier,
                                        guint width, guint height, GError **error) GST_DRM_NOEXCEPT;
