@@ -45,7 +45,7 @@ GstPtr<GstDrmAllocator> downstream_allocator(GstQuery *query, guint32 fourcc, bo
 }
 
 GstPtr<GstBufferPool> new_pool(GstDrmAllocator *allocator, GstCaps *plain_caps, guint min,
-                               bool video_meta, guint *size)
+                               guint max, bool video_meta, guint *size)
 {
   GstVideoInfo vinfo;
   if (!gst_video_info_from_caps(&vinfo, plain_caps))
@@ -53,7 +53,7 @@ GstPtr<GstBufferPool> new_pool(GstDrmAllocator *allocator, GstCaps *plain_caps, 
   auto pool = GstPtr<GstBufferPool>::adopt(gst_drm_buffer_pool_new(allocator));
   GstStructure *config = gst_buffer_pool_get_config(pool.get());
   gst_buffer_pool_config_set_params(config, plain_caps,
-                                    static_cast<guint>(GST_VIDEO_INFO_SIZE(&vinfo)), min, 0);
+                                    static_cast<guint>(GST_VIDEO_INFO_SIZE(&vinfo)), min, max);
   if (video_meta)
     gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (!gst_buffer_pool_set_config(pool.get(), config)) {

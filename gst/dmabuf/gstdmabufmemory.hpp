@@ -14,6 +14,6 @@ GstPtr<GstDrmAllocator> downstream_allocator(GstQuery *query, guint32 fourcc, bo
 // A configured, inactive pool of dmabufs for frames of these plain caps; `size` gets the bytes of
 // one.
 GstPtr<GstBufferPool> new_pool(GstDrmAllocator *allocator, GstCaps *plain_caps, guint min,
-                               bool video_meta, guint *size);
+                               guint max, bool video_meta, guint *size);
 
 } // namespace gstdrm

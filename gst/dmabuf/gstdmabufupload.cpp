@@ -25,22 +25,28 @@
 #include "gstdmabufexplain.hpp"
 #include "gstdmabufframe.hpp"
 #include "gstdmabufmemory.hpp"
+#include "gstdmabufpools.hpp"
 
 using gstdrm::GstPtr;
 
 GST_DEBUG_CATEGORY_STATIC(dmabuf_upload_debug);
 #define GST_CAT_DEFAULT dmabuf_upload_debug
 
-enum { PROP_0, PROP_ALLOCATOR, PROP_DEVICE };
+enum { PROP_0, PROP_ALLOCATOR, PROP_DEVICE, PROP_MAX_BUFFERS };
 
 // What upstream did about the pool, for messages.
 enum class Offer { NotAsked, Declined, Made };
 
 struct GstDmaBufUploadState {
+  explicit GstDmaBufUploadState(GstElement *self) : pools(self) {}
+
   // properties; read at negotiation
   std::mutex properties_lock;
   GstDrmAllocatorKind kind = GST_DRM_ALLOCATOR_KIND_AUTO;
   std::string device;
+  guint max_buffers = 0;
+
+  gstdrm::UploadPools pools;
 
   // streaming thread, from set_caps() and the allocation queries on
   GstDrmVideoInfo info{}; // of the output; its vinfo is the input's
@@ -49,16 +55,8 @@ struct GstDmaBufUploadState {
   bool takes_video_meta = false; // downstream reads GstVideoMeta
   guint held_downstream = 0;     // buffers that downstream keeps
   GstPtr<GstDrmAllocator> allocator;
-  GstPtr<GstBufferPool> copy_pool; // made for the first copy
   Offer offer = Offer::NotAsked;
   bool memfd_announced = false;
-
-  void drop_pool()
-  {
-    if (copy_pool)
-      gst_buffer_pool_set_active(copy_pool.get(), FALSE);
-    copy_pool.reset();
-  }
 };
 
 G_DEFINE_TYPE(GstDmaBufUpload, gst_dmabuf_upload, GST_TYPE_DMABUF_TRANSFORM)
@@ -82,7 +80,7 @@ static gboolean gst_dmabuf_upload_set_caps(GstBaseTransform *trans, GstCaps *inc
                                            GstCaps *outcaps) noexcept
 {
   GstDmaBufUploadState *state = GST_DMABUF_UPLOAD(trans)->state;
-  state->drop_pool();
+  state->pools.drop_copy_pool();
   state->offer = Offer::NotAsked;
   gst_base_transform_set_passthrough(trans, is_dmabuf_caps(incaps));
   if (is_dmabuf_caps(incaps)) {
@@ -161,7 +159,7 @@ static gboolean gst_dmabuf_upload_decide_allocation(GstBaseTransform *trans,
 {
   GstDmaBufUpload *self = GST_DMABUF_UPLOAD(trans);
   GstDmaBufUploadState *state = self->state;
-  state->drop_pool();
+  state->pools.drop_copy_pool();
   state->takes_video_meta = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   state->held_downstream = 0;
   for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
@@ -181,6 +179,24 @@ static gboolean gst_dmabuf_upload_decide_allocation(GstBaseTransform *trans,
 
 // --- pools ---------------------------------------------------------------------------------------
 
+// One more than downstream keeps, for the frame that is being written.
+static guint fewest_buffers(const GstDmaBufUploadState *state)
+{
+  return state->held_downstream + 1;
+}
+
+static guint most_buffers(GstDmaBufUploadState *state)
+{
+  const guint min = fewest_buffers(state);
+  guint named = 0;
+  {
+    const std::lock_guard lock(state->properties_lock);
+    named = state->max_buffers;
+  }
+  return named > 0 ? MAX(named, min)
+                   : gstdrm::automatic_bound(GST_VIDEO_INFO_SIZE(&state->info.vinfo), min);
+}
+
 static gboolean gst_dmabuf_upload_propose_allocation(GstBaseTransform *trans,
                                                      GstQuery *decide_query,
                                                      GstQuery *query) noexcept
@@ -197,19 +213,21 @@ static gboolean gst_dmabuf_upload_propose_allocation(GstBaseTransform *trans,
   gst_query_parse_allocation(query, &caps, &need_pool);
   if (!caps || !state->allocator || is_dmabuf_caps(caps))
     return FALSE;
-  // One more than downstream keeps, for the frame that is being written.
-  const guint min = state->held_downstream + 1;
+  const guint min = fewest_buffers(state);
+  const guint max = most_buffers(state);
   guint size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&state->info.vinfo));
   GstPtr<GstBufferPool> pool;
   if (need_pool) {
     // Whoever can read a GstVideoMeta adds the option; others keep GStreamer's default layout.
-    pool = gstdrm::new_pool(state->allocator.get(), caps, min, false, &size);
+    pool = gstdrm::new_pool(state->allocator.get(), caps, min, max, false, &size);
     if (!pool && may_pad_rows(state)) // dumb and GBM buffers have the rows that their device wants
-      pool = gstdrm::new_pool(state->allocator.get(), caps, min, true, &size);
+      pool = gstdrm::new_pool(state->allocator.get(), caps, min, max, true, &size);
     if (!pool)
       return FALSE;
+    state->pools.watch_offered(pool);
+    state->pools.tell_notice(state->allocator.get());
   }
-  gst_query_add_allocation_pool(query, pool.get(), size, min, 0);
+  gst_query_add_allocation_pool(query, pool.get(), size, min, max);
   state->offer = need_pool ? Offer::Made : Offer::Declined;
   // For a decoder with a pool of its own. Dumb and GBM buffers come in whole frames, they have no
   // such call.
@@ -278,12 +296,12 @@ static GstFlowReturn fail(GstDmaBufUpload *self, const gstdrm::Error &error)
 static GstFlowReturn acquire(GstDmaBufUpload *self, GstPtr<GstBuffer> &buffer)
 {
   GstDmaBufUploadState *state = self->state;
-  if (!state->copy_pool) {
+  GstPtr<GstBufferPool> pool = state->pools.copy_pool();
+  if (!pool) {
     guint size = 0;
-    state->copy_pool = gstdrm::new_pool(state->allocator.get(), state->plain_caps.get(),
-                                        state->held_downstream + 1, may_pad_rows(state), &size);
-    if (!state->copy_pool || !gst_buffer_pool_set_active(state->copy_pool.get(), TRUE)) {
-      state->copy_pool.reset();
+    pool = gstdrm::new_pool(state->allocator.get(), state->plain_caps.get(), fewest_buffers(state),
+                            most_buffers(state), may_pad_rows(state), &size);
+    if (!pool || !state->pools.adopt_copy_pool(pool)) {
       GST_ELEMENT_ERROR(
           self, RESOURCE, NO_SPACE_LEFT,
           ("%s cannot allocate dma-bufs of %dx%d %s%s. The log of the category drmallocator says "
@@ -295,10 +313,10 @@ static GstFlowReturn acquire(GstDmaBufUpload *self, GstPtr<GstBuffer> &buffer)
           (nullptr));
       return GST_FLOW_ERROR;
     }
+    state->pools.tell_notice(state->allocator.get());
   }
   GstBuffer *acquired = nullptr;
-  const GstFlowReturn ret =
-      gst_buffer_pool_acquire_buffer(state->copy_pool.get(), &acquired, nullptr);
+  const GstFlowReturn ret = gst_buffer_pool_acquire_buffer(pool.get(), &acquired, nullptr);
   buffer.reset(acquired);
   return ret;
 }
@@ -349,10 +367,42 @@ static GstFlowReturn gst_dmabuf_upload_generate_output(GstBaseTransform *trans,
   return ret;
 }
 
+// A wait for a buffer ends with these; GstBaseTransform knows nothing of it.
+static gboolean gst_dmabuf_upload_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
+{
+  gstdrm::UploadPools &pools = GST_DMABUF_UPLOAD(trans)->state->pools;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
+    pools.set_flushing(true);
+  else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
+    pools.set_flushing(false);
+  return GST_BASE_TRANSFORM_CLASS(gst_dmabuf_upload_parent_class)->sink_event(trans, event);
+}
+
+// Waits end before the pads are deactivated, as that waits for the streaming thread. Upstream has
+// stopped too when this is in NULL, or goes on without it.
+static GstStateChangeReturn gst_dmabuf_upload_change_state(GstElement *element,
+                                                           GstStateChange transition) noexcept
+{
+  gstdrm::UploadPools &pools = GST_DMABUF_UPLOAD(element)->state->pools;
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    pools.set_flushing(true);
+  else if (transition == GST_STATE_CHANGE_READY_TO_NULL)
+    pools.leave_offered();
+  return GST_ELEMENT_CLASS(gst_dmabuf_upload_parent_class)->change_state(element, transition);
+}
+
+static gboolean gst_dmabuf_upload_start(GstBaseTransform *trans) noexcept
+{
+  GstDmaBufUploadState *state = GST_DMABUF_UPLOAD(trans)->state;
+  state->pools.set_flushing(false);
+  state->pools.reset_messages();
+  return GST_BASE_TRANSFORM_CLASS(gst_dmabuf_upload_parent_class)->start(trans);
+}
+
 static gboolean gst_dmabuf_upload_stop(GstBaseTransform *trans) noexcept
 {
   GstDmaBufUploadState *state = GST_DMABUF_UPLOAD(trans)->state;
-  state->drop_pool();
+  state->pools.drop_copy_pool();
   state->allocator.reset();
   state->plain_caps.reset();
   state->memfd_announced = false;
@@ -370,6 +420,8 @@ static void gst_dmabuf_upload_set_property(GObject *object, guint id, const GVal
     state->kind = static_cast<GstDrmAllocatorKind>(g_value_get_enum(value));
   else if (id == PROP_DEVICE)
     state->device = g_value_get_string(value) ? g_value_get_string(value) : "";
+  else if (id == PROP_MAX_BUFFERS)
+    state->max_buffers = g_value_get_uint(value);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }
@@ -383,6 +435,8 @@ static void gst_dmabuf_upload_get_property(GObject *object, guint id, GValue *va
     g_value_set_enum(value, state->kind);
   else if (id == PROP_DEVICE)
     g_value_set_string(value, state->device.empty() ? nullptr : state->device.c_str());
+  else if (id == PROP_MAX_BUFFERS)
+    g_value_set_uint(value, state->max_buffers);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }
@@ -409,6 +463,12 @@ static void install_properties(GObjectClass *object_class)
           "Name of the dma-heap (\"system\"), or path of the DRM node, for the allocator; "
           "unset: the first that works",
           nullptr, flags));
+  g_object_class_install_property(
+      object_class, PROP_MAX_BUFFERS,
+      g_param_spec_uint("max-buffers", "Most buffers",
+                        "Buffers that a pool may make before it waits until one comes back; 0: "
+                        "what half of the descriptors and of the memory here hold",
+                        0, G_MAXINT, 0, flags));
 }
 
 static void gst_dmabuf_upload_class_init(GstDmaBufUploadClass *klass)
@@ -437,7 +497,10 @@ static void gst_dmabuf_upload_class_init(GstDmaBufUploadClass *klass)
   trans_class->decide_allocation = gst_dmabuf_upload_decide_allocation;
   trans_class->propose_allocation = gst_dmabuf_upload_propose_allocation;
   trans_class->generate_output = gst_dmabuf_upload_generate_output;
+  trans_class->sink_event = gst_dmabuf_upload_sink_event;
+  trans_class->start = gst_dmabuf_upload_start;
   trans_class->stop = gst_dmabuf_upload_stop;
+  element_class->change_state = gst_dmabuf_upload_change_state;
 }
 
 // Frames that are made here come from pools that wait for release fences; in passthrough the query
@@ -454,7 +517,7 @@ static GstPadProbeReturn announce_release_fences(GstPad *, GstPadProbeInfo *info
 
 static void gst_dmabuf_upload_init(GstDmaBufUpload *self)
 {
-  self->state = new GstDmaBufUploadState;
+  self->state = new GstDmaBufUploadState(GST_ELEMENT(self));
   gst_pad_add_probe(
       GST_BASE_TRANSFORM_SRC_PAD(self),
       static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH),

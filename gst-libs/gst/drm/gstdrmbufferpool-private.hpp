@@ -44,7 +44,6 @@ public:
   gsize size = 0;
   std::atomic<guint64> waits{0};
   std::atomic<guint64> allocations{0};
-  std::atomic<guint> out{0}; // acquired and not yet given back
   const std::shared_ptr<FrameCount> alive = std::make_shared<FrameCount>();
 
   // The frame that set_config() made, until it is handed out.
@@ -67,31 +66,48 @@ public:
   bool memory_returned(GstBufferPool *pool, PooledFrame &frame, std::size_t index);
   // The pool stops: emptied buffers are freed, and their memory goes with its last holder.
   void forget_awaited(GstBufferPool *pool);
-  [[nodiscard]] guint awaited()
+
+  void note_acquired()
   {
     const std::lock_guard lock(lock_);
-    return static_cast<guint>(awaited_.size());
+    ++out_;
+  }
+  void note_released()
+  {
+    const std::lock_guard lock(lock_);
+    --out_;
+  }
+  // Buffers that somebody has, or whose memory somebody has.
+  [[nodiscard]] guint64 out()
+  {
+    const std::lock_guard lock(lock_);
+    return out_ + awaited_.size();
   }
 
-  // Something changed that a thread without a buffer may wait for.
-  void wake()
+  // What a thread without a buffer waits for: something came back, or a flush, however short.
+  struct Seen {
+    guint64 changes = 0;
+    guint64 flushes = 0;
+  };
+  void wake(bool flush = false)
   {
     {
       const std::lock_guard lock(lock_);
-      ++changes_;
+      ++seen_.changes;
+      seen_.flushes += flush ? 1 : 0;
     }
     changed_.notify_all();
   }
-  [[nodiscard]] guint64 changes()
+  [[nodiscard]] Seen seen()
   {
     const std::lock_guard lock(lock_);
-    return changes_;
+    return seen_;
   }
-  // Sleeps until there was a change since `seen`; false where none came in time.
-  bool sleep(guint64 seen, std::chrono::nanoseconds limit)
+  // Sleeps until there was a change since `before`; false where none came in time.
+  bool sleep(const Seen &before, std::chrono::nanoseconds limit)
   {
     std::unique_lock lock(lock_);
-    return changed_.wait_for(lock, limit, [&] { return changes_ != seen; });
+    return changed_.wait_for(lock, limit, [&] { return seen_.changes != before.changes; });
   }
 
   struct ErrorDeleter {
@@ -114,8 +130,9 @@ private:
   std::mutex lock_; // guards all below; a leaf
   GstPtr<GstBuffer> first_;
   std::vector<std::shared_ptr<PooledFrame>> awaited_;
+  guint64 out_ = 0; // acquired and not yet given back
   std::condition_variable changed_;
-  guint64 changes_ = 0;
+  Seen seen_;
   ErrorPtr error_;
 };
 

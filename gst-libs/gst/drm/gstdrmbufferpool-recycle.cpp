@@ -139,31 +139,22 @@ GstFlowReturn acquire_ready(GstBufferPool *pool, GstBuffer **buffer,
   return wait_for_one(pool, pending, buffer);
 }
 
-// All are out: sleeps until one comes back, or the pool is flushed. EOS: not within the step.
-GstFlowReturn sleep_for_one(GstBufferPool *pool, GstBuffer **buffer,
-                            const GstBufferPoolAcquireParams &params, std::chrono::nanoseconds step)
-{
-  PoolState &state = state_of(pool);
-  const guint64 seen = state.changes(); // before looking, or what comes back now is missed
-  const GstFlowReturn flow = acquire_ready(pool, buffer, params, true);
-  if (flow != GST_FLOW_EOS)
-    return flow;
-  if (state.sleep(seen, step))
-    return acquire_ready(pool, buffer, params, true);
-  return GST_FLOW_EOS;
-}
-
-// Waits as long as it takes, and says so once when that is longer than kTellAfter.
+// All are out: waits as long as it takes, and says so once when that is longer than kTellAfter.
 GstFlowReturn wait_for_return(GstBufferPool *pool, GstBuffer **buffer,
                               const GstBufferPoolAcquireParams &params)
 {
-  const auto start = std::chrono::steady_clock::now();
+  PoolState &state = state_of(pool);
+  const PoolState::Seen start = state.seen();
+  const auto tell_at = std::chrono::steady_clock::now() + kTellAfter;
   bool told = false;
   while (true) {
-    const GstFlowReturn flow = sleep_for_one(pool, buffer, params, kTellAfter);
+    const PoolState::Seen before = state.seen(); // before looking, or what comes back now is missed
+    if (before.flushes != start.flushes)         // also one that is over
+      return GST_FLOW_FLUSHING;
+    const GstFlowReturn flow = acquire_ready(pool, buffer, params, true);
     if (flow != GST_FLOW_EOS)
       return flow;
-    if (!told && std::chrono::steady_clock::now() - start >= kTellAfter) {
+    if (!state.sleep(before, kTellAfter) && !told && std::chrono::steady_clock::now() >= tell_at) {
       told = true;
       emit_exhausted(pool);
     }
@@ -183,7 +174,7 @@ try {
   if (flow == GST_FLOW_EOS && may_wait)
     flow = wait_for_return(pool, buffer, asked);
   if (flow == GST_FLOW_OK) {
-    state.out.fetch_add(1, std::memory_order_relaxed);
+    state.note_acquired();
     if (GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(*buffer))
       gst_drm_sync_meta_clear(meta);
   } else if (flow == GST_FLOW_ERROR) {
@@ -199,7 +190,6 @@ try {
 // acquired.
 void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer) noexcept
 try {
-  state_of(pool).out.fetch_sub(1, std::memory_order_relaxed);
   const bool intact = !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_TAG_MEMORY);
   restore_sizes(buffer);
   // GstBufferPool would replace memory that it cannot resize by a part of it.
@@ -215,6 +205,7 @@ try {
     if (release)
       gst_drm_sync_meta_add_release_fence(meta, release.release(), nullptr);
   }
+  state_of(pool).note_released();
 } catch (...) {
   caught(__func__);
 }
@@ -235,7 +226,7 @@ try {
 
 void pool_flush_start(GstBufferPool *pool) noexcept
 {
-  state_of(pool).wake();
+  state_of(pool).wake(true);
 }
 
 // GstBufferPool's own start, when it cannot make all of its first buffers, leaves those it made in

@@ -354,10 +354,9 @@ GstStructure *gst_drm_buffer_pool_get_stats(GstDrmBufferPool *pool) noexcept
   g_return_val_if_fail(GST_IS_DRM_BUFFER_POOL(pool), nullptr);
 
   PoolState &state = *pool->state;
-  const guint64 out = guint64{state.out.load()} + state.awaited();
   return gst_structure_new("drm-buffer-pool", "allocations", G_TYPE_UINT64,
                            state.allocations.load(), "frames", G_TYPE_UINT64,
                            guint64{state.alive->frames.load()}, "bytes", G_TYPE_UINT64,
-                           state.alive->bytes.load(), "out", G_TYPE_UINT64, out, "waits",
+                           state.alive->bytes.load(), "out", G_TYPE_UINT64, state.out(), "waits",
                            G_TYPE_UINT64, state.waits.load(), nullptr);
 }

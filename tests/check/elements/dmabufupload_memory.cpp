@@ -96,7 +96,7 @@ GST_START_TEST(test_minimum)
   guint max = 1;
   gst_query_parse_nth_allocation_pool(query.get(), 0, nullptr, nullptr, &min, &max);
   fail_unless(min > 5, "%u", min);
-  fail_unless_equals_int(max, 0);
+  fail_unless(max > min && max < 1U << 20, "%u", max);
 }
 GST_END_TEST
 

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstdmabufpools.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "gstdmabuftransform.hpp"
+
+namespace gstdrm {
+
+// Told once since start, by whatever thread waits for a buffer, as long as the element is there.
+struct PoolMessages {
+  explicit PoolMessages(GstElement *element) { g_weak_ref_init(&element_, element); }
+  ~PoolMessages() { g_weak_ref_clear(&element_); }
+  PoolMessages(const PoolMessages &) = delete;
+  PoolMessages &operator=(const PoolMessages &) = delete;
+
+  GstPtr<GstElement> element()
+  {
+    return GstPtr<GstElement>::adopt(static_cast<GstElement *>(g_weak_ref_get(&element_)));
+  }
+
+  std::atomic<bool> told_exhausted{false};
+  std::atomic<bool> told_notice{false};
+  std::atomic<bool> failed{false};
+
+private:
+  GWeakRef element_{};
+};
+
+namespace {
+
+enum class Use { Copies, Upstream };
+
+// What a handler of a pool's signals knows.
+struct Watch {
+  std::shared_ptr<PoolMessages> messages;
+  Use use;
+};
+
+void delete_watch(gpointer watch, GClosure *) noexcept
+{
+  delete static_cast<Watch *>(watch);
+}
+
+struct PoolNumbers {
+  guint64 frames = 0;
+  guint64 bytes = 0;
+  guint64 out = 0;
+};
+
+PoolNumbers numbers_of(GstBufferPool *pool)
+{
+  PoolNumbers numbers;
+  GstStructure *stats = gst_drm_buffer_pool_get_stats(GST_DRM_BUFFER_POOL(pool));
+  gst_structure_get(stats, "frames", G_TYPE_UINT64, &numbers.frames, "bytes", G_TYPE_UINT64,
+                    &numbers.bytes, "out", G_TYPE_UINT64, &numbers.out, nullptr);
+  gst_structure_free(stats);
+  return numbers;
+}
+
+// "24.9 MiB"
+std::string mebibytes(guint64 bytes)
+{
+  const guint64 tenths = (bytes * 10 + (1U << 19)) >> 20;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MiB";
+}
+
+// "queue0 (queue), or what follows it"; a pool that upstream writes into is held there too
+std::string holders(GstElement *element, Use use)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM(element);
+  std::string text = peer_name(GST_BASE_TRANSFORM_SRC_PAD(trans)) + " or what follows it";
+  if (use == Use::Upstream)
+    text += ", and " + peer_name(GST_BASE_TRANSFORM_SINK_PAD(trans)) +
+            " where it keeps frames to decode others";
+  return text;
+}
+
+void on_exhausted(GstBufferPool *pool, gpointer data) noexcept
+{
+  const auto *watch = static_cast<const Watch *>(data);
+  const GstPtr<GstElement> element = watch->messages->element();
+  if (!element || watch->messages->told_exhausted.exchange(true))
+    return;
+  const PoolNumbers numbers = numbers_of(pool);
+  const std::string who = holders(element.get(), watch->use);
+  GST_ELEMENT_WARNING(element.get(), RESOURCE, NO_SPACE_LEFT,
+                      ("%s waits for a free buffer: it made %" G_GUINT64_FORMAT
+                       " (%s), as many as it may, %" G_GUINT64_FORMAT
+                       " are out, and none came back for a second. They are held by %s. Let go of "
+                       "frames sooner there (drop old samples, shorten queues), or raise "
+                       "max-buffers.",
+                       GST_OBJECT_NAME(element.get()), numbers.frames,
+                       mebibytes(numbers.bytes).c_str(), numbers.out, who.c_str()),
+                      ("pool %s", GST_OBJECT_NAME(pool)));
+}
+
+void on_failed(GstBufferPool *pool, const GError *error, gpointer data) noexcept
+{
+  const auto *watch = static_cast<const Watch *>(data);
+  const GstPtr<GstElement> element = watch->messages->element();
+  if (!element || watch->messages->failed.exchange(true))
+    return;
+  const PoolNumbers numbers = numbers_of(pool);
+  const std::string who = holders(element.get(), watch->use);
+  GST_ELEMENT_ERROR(element.get(), RESOURCE, NO_SPACE_LEFT,
+                    ("%s cannot make another buffer. %s. It has made %" G_GUINT64_FORMAT
+                     " (%s), %" G_GUINT64_FORMAT
+                     " are out, held by %s. Let go of frames sooner there, set max-buffers to what "
+                     "there is room for, or raise the limit (ulimit -n for descriptors).",
+                     GST_OBJECT_NAME(element.get()), error->message, numbers.frames,
+                     mebibytes(numbers.bytes).c_str(), numbers.out, who.c_str()),
+                    ("pool %s", GST_OBJECT_NAME(pool)));
+}
+
+void watch(GstBufferPool *pool, const std::shared_ptr<PoolMessages> &messages, Use use)
+{
+  g_signal_connect_data(pool, "exhausted", G_CALLBACK(on_exhausted), new Watch{messages, use},
+                        delete_watch, static_cast<GConnectFlags>(0));
+  g_signal_connect_data(pool, "allocation-failed", G_CALLBACK(on_failed), new Watch{messages, use},
+                        delete_watch, static_cast<GConnectFlags>(0));
+}
+
+// GstBufferPool warns of a flush of an inactive pool.
+void flush(GstBufferPool *pool, bool flushing)
+{
+  if (pool && gst_buffer_pool_is_active(pool))
+    gst_buffer_pool_set_flushing(pool, flushing);
+}
+
+} // namespace
+
+guint automatic_bound(gsize frame_bytes, guint min)
+{
+  // H.264 and H.265 keep 16 reference frames at most (ITU-T H.264 A.3.1, H.265 A.4.2); the rest is
+  // for a decoder's threads.
+  constexpr guint kFewest = 16 + 4;
+  constexpr guint64 kMost = 1U << 16;
+  guint64 bound = kMost;
+  struct rlimit descriptors = {};
+  if (::getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur != RLIM_INFINITY)
+    bound = std::min<guint64>(bound, descriptors.rlim_cur / 2); // one for each buffer
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page_bytes = ::sysconf(_SC_PAGESIZE);
+  if (pages > 0 && page_bytes > 0 && frame_bytes > 0)
+    bound = std::min<guint64>(bound, static_cast<guint64>(pages) / 2 *
+                                         static_cast<guint64>(page_bytes) / frame_bytes);
+  return static_cast<guint>(std::max<guint64>(bound, min + kFewest));
+}
+
+UploadPools::UploadPools(GstElement *owner) : messages_(std::make_shared<PoolMessages>(owner)) {}
+
+void UploadPools::watch_offered(const GstPtr<GstBufferPool> &pool)
+{
+  watch(pool.get(), messages_, Use::Upstream);
+  const std::lock_guard lock(lock_);
+  offered_ = pool;
+}
+
+bool UploadPools::adopt_copy_pool(const GstPtr<GstBufferPool> &pool)
+{
+  watch(pool.get(), messages_, Use::Copies);
+  if (!gst_buffer_pool_set_active(pool.get(), TRUE))
+    return false;
+  const std::lock_guard lock(lock_);
+  copy_ = pool;
+  if (flushing_) // since this thread was sent on its way
+    flush(copy_.get(), true);
+  return true;
+}
+
+GstPtr<GstBufferPool> UploadPools::copy_pool()
+{
+  const std::lock_guard lock(lock_);
+  return copy_;
+}
+
+void UploadPools::drop_copy_pool()
+{
+  GstPtr<GstBufferPool> pool;
+  {
+    const std::lock_guard lock(lock_);
+    pool = std::move(copy_);
+  }
+  if (pool)
+    gst_buffer_pool_set_active(pool.get(), FALSE);
+}
+
+void UploadPools::leave_offered()
+{
+  const std::lock_guard lock(lock_);
+  if (flushing_)
+    flush(offered_.get(), false);
+  offered_.reset();
+}
+
+void UploadPools::set_flushing(bool flushing)
+{
+  const std::lock_guard lock(lock_);
+  if (flushing_ == flushing)
+    return;
+  flushing_ = flushing;
+  flush(copy_.get(), flushing);
+  flush(offered_.get(), flushing);
+}
+
+void UploadPools::reset_messages() noexcept
+{
+  messages_->told_exhausted = false;
+  messages_->told_notice = false;
+  messages_->failed = false;
+}
+
+void UploadPools::tell_notice(GstDrmAllocator *allocator)
+{
+  g_autofree gchar *notice = gst_drm_allocator_get_notice(allocator);
+  const GstPtr<GstElement> element = messages_->element();
+  if (!notice || !element || messages_->told_notice.exchange(true))
+    return;
+  const std::string text = std::string(GST_OBJECT_NAME(element.get())) + ": " + notice + ".";
+  GST_ELEMENT_INFO(element.get(), RESOURCE, SETTINGS, ("%s", text.c_str()), ("%s", text.c_str()));
+}
+
+} // namespace gstdrm
