@@ -40,7 +40,7 @@ bool fakedrm::fails(const char *name)
 {
   Device &d = device();
   d.calls++;
-  if (d.calls != d.fail_at)
+  if (d.calls != d.fail_at && d.fail_call != name)
     return false;
   d.failed_call = name;
   errno = d.error;
@@ -234,7 +234,7 @@ int drmModeDestroyPropertyBlob(int, std::uint32_t id)
   return 0;
 }
 
-int drmModeAddFB2WithModifiers(int, std::uint32_t, std::uint32_t, std::uint32_t fourcc,
+int drmModeAddFB2WithModifiers(int, std::uint32_t width, std::uint32_t height, std::uint32_t fourcc,
                                const std::uint32_t handles[4], const std::uint32_t strides[4],
                                const std::uint32_t offsets[4], const std::uint64_t modifiers[4],
                                std::uint32_t *id, std::uint32_t flags)
@@ -248,12 +248,14 @@ int drmModeAddFB2WithModifiers(int, std::uint32_t, std::uint32_t, std::uint32_t 
   for (int i = 0; modifiers && i < 4 && handles[i] != 0; i++)
     device().plane_modifiers.push_back(modifiers[i]);
   device().framebuffer_flags = flags;
+  device().all_framebuffer_flags |= flags;
   device().plane_bytes.clear();
   for (int i = 0; i < 4 && handles[i] != 0; i++)
     device().plane_bytes.emplace_back(offsets[i], strides[i]);
   *id = next_id++;
   device().framebuffers[*id] = handles[0];
   device().fourccs[*id] = fourcc;
+  device().sizes[*id] = {width, height};
   return 0;
 }
 
@@ -325,6 +327,9 @@ int check(const Commit &commit)
     return -EINVAL;
   if (!d.primary_centres && value_of(commit, kPrimary, "CRTC_W") &&
       (value_of(commit, kPrimary, "CRTC_X") || value_of(commit, kPrimary, "CRTC_Y")))
+    return -EINVAL;
+  const bool on = !commit.values.count({kCrtc, "ACTIVE"}) || value_of(commit, kCrtc, "ACTIVE") != 0;
+  if (d.needs_primary && on && commit.values.count({kPrimary, "FB_ID"}) && value_of(commit, kPrimary, "FB_ID") == 0)
     return -EINVAL;
   if (d.hdr_needs_mode_set && !(commit.flags & DRM_MODE_ATOMIC_ALLOW_MODESET) &&
       commit.values.count({kConnector, "HDR_OUTPUT_METADATA"}))

@@ -19,6 +19,8 @@ inline constexpr std::uint32_t kEncoder = 25;
 inline constexpr std::uint32_t kPrimary = 30;
 inline constexpr std::uint32_t kOverlay = 31;
 inline constexpr std::uint64_t kBt2020Rgb = 9; // of the connector's Colorspace
+// of the planes' COLOR_ENCODING and COLOR_RANGE
+inline constexpr std::uint64_t kBt601 = 0, kBt709 = 1, kBt2020 = 2, kLimitedRange = 0, kFullRange = 1;
 
 struct Commit {
   std::uint32_t flags = 0;
@@ -43,6 +45,9 @@ struct Device {
   std::uint32_t overlay_extra = 0; // a fourcc that only the overlay plane lists
   int busy_commits = 0; // so many non-blocking commits fail with EBUSY
   bool send_events = true;
+  bool needs_primary = false; // no CRTC is on without its primary plane
+  bool has_zpos = false;      // of planes
+  std::string fail_call;      // every call of this name fails
   std::map<std::uint32_t, std::uint64_t> plane_users; // CRTC_ID of planes as it is found
 
   // what tests read
@@ -56,6 +61,8 @@ struct Device {
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> imported; // dma-buf to handle
   std::vector<std::uint64_t> plane_modifiers; // of the planes that the last AddFB2 named
   std::uint32_t framebuffer_flags = 0;        // of the last AddFB2
+  std::uint32_t all_framebuffer_flags = 0;    // of every AddFB2
+  std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> sizes; // of framebuffers, also of old ones
   std::vector<std::pair<std::uint32_t, std::uint32_t>> plane_bytes; // its planes' offsets and strides
   std::vector<Commit> commits; // that were real
   unsigned double_closes = 0;  // closed, removed or destroyed what was not there

@@ -47,6 +47,7 @@ const std::vector<std::pair<std::uint32_t, std::vector<PropertySpec>>> &fakedrm:
       {"COLOR_ENCODING", DRM_MODE_PROP_ENUM, 0},
       {"COLOR_RANGE", DRM_MODE_PROP_ENUM, 0},
       {"rotation", DRM_MODE_PROP_BITMASK, DRM_MODE_ROTATE_0},
+      {"zpos", DRM_MODE_PROP_RANGE, 0}, // last: left out where Device says so
   };
   static const auto list = [] {
     std::vector<PropertySpec> overlay = plane;
@@ -207,7 +208,8 @@ drmModeObjectPropertiesPtr drmModeObjectGetProperties(int, std::uint32_t id, std
       continue;
     const auto &specs = objects()[o].second;
     auto *list = allocate<drmModeObjectProperties>(device().resources);
-    list->count_props = static_cast<std::uint32_t>(specs.size());
+    const bool hidden = std::strcmp(specs.back().name, "zpos") == 0 && !device().has_zpos;
+    list->count_props = static_cast<std::uint32_t>(specs.size() - (hidden ? 1 : 0));
     list->props = static_cast<std::uint32_t *>(std::calloc(specs.size(), sizeof(std::uint32_t)));
     list->prop_values = static_cast<std::uint64_t *>(std::calloc(specs.size(), sizeof(std::uint64_t)));
     for (std::size_t i = 0; i < specs.size(); i++) {
@@ -230,6 +232,27 @@ void drmModeFreeObjectProperties(drmModeObjectPropertiesPtr list)
   release(device().resources, list->props, list->prop_values, list);
 }
 
+namespace {
+
+struct EnumValue {
+  const char *name;
+  std::uint64_t value;
+};
+
+// Names of drm_connector.c and drm_color_mgmt.c.
+std::vector<EnumValue> enum_values(const char *property)
+{
+  if (std::strcmp(property, "Colorspace") == 0)
+    return {{"Default", 0}, {"BT2020_RGB", kBt2020Rgb}};
+  if (std::strcmp(property, "COLOR_ENCODING") == 0)
+    return {{"ITU-R BT.601 YCbCr", kBt601}, {"ITU-R BT.709 YCbCr", kBt709}, {"ITU-R BT.2020 YCbCr", kBt2020}};
+  if (std::strcmp(property, "COLOR_RANGE") == 0)
+    return {{"YCbCr limited range", kLimitedRange}, {"YCbCr full range", kFullRange}};
+  return {};
+}
+
+} // namespace
+
 drmModePropertyPtr drmModeGetProperty(int, std::uint32_t id)
 {
   const Guard guard(device().lock);
@@ -240,12 +263,13 @@ drmModePropertyPtr drmModeGetProperty(int, std::uint32_t id)
   raw->prop_id = id;
   raw->flags = spec->flags;
   std::strncpy(raw->name, spec->name, sizeof(raw->name) - 1);
-  if (std::strcmp(spec->name, "Colorspace") == 0) {
-    raw->count_enums = 2;
-    raw->enums = static_cast<drm_mode_property_enum *>(std::calloc(2, sizeof(drm_mode_property_enum)));
-    std::strncpy(raw->enums[0].name, "Default", sizeof(raw->enums[0].name) - 1);
-    raw->enums[1].value = kBt2020Rgb;
-    std::strncpy(raw->enums[1].name, "BT2020_RGB", sizeof(raw->enums[1].name) - 1);
+  const std::vector<EnumValue> values = enum_values(spec->name);
+  raw->count_enums = static_cast<int>(values.size());
+  if (!values.empty())
+    raw->enums = static_cast<drm_mode_property_enum *>(std::calloc(values.size(), sizeof(drm_mode_property_enum)));
+  for (std::size_t i = 0; i < values.size(); i++) {
+    raw->enums[i].value = values[i].value;
+    std::strncpy(raw->enums[i].name, values[i].name, sizeof(raw->enums[i].name) - 1);
   }
   return raw;
 }
