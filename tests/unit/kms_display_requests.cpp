@@ -108,7 +108,8 @@ TEST_F(DisplayTest, planes_of_others_are_left_alone)
       EXPECT_NE(property.first, fakedrm::kOverlay) << property.second << " = " << set;
 }
 
-// Where the primary plane has to be on and has to cover the CRTC, a black one of the mode's own size does.
+// Where the primary plane has to be on and has to cover the CRTC, a black one of the mode's own
+// size does.
 TEST_F(DisplayTest, the_black_behind_an_overlay_covers_each_mode)
 {
   fakedrm::device().primary_centres = false;
@@ -153,7 +154,8 @@ TEST_F(DisplayTest, no_framebuffer_has_modifiers_where_none_are_taken)
   FrameLayout layout = xrgb(memory, 640, 480);
   layout.format.modifier = kModImplicit;
   ASSERT_TRUE(show(**display, layout));
-  EXPECT_EQ(fakedrm::device().all_framebuffer_flags, 0U); // the scratch ones of test commits neither
+  EXPECT_EQ(fakedrm::device().all_framebuffer_flags,
+            0U); // the scratch ones of test commits neither
   EXPECT_GT(fakedrm::device().sizes.size(), 1U);
 }
 
