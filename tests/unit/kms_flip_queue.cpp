@@ -2,6 +2,7 @@
 // The queue's rules, with a display that does what each test says and a clock that stands still.
 #include "gst/kms/kms_flip_queue.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <future>
@@ -76,7 +77,7 @@ protected:
   std::uint32_t sequence = 0;
   std::uint64_t serial = 0;
   std::size_t refused = 0;
-  int wakes = 0;
+  std::atomic<int> wakes{0}; // on any thread
   std::vector<gstdrm::Error> errors;
   FlipQueue queue{target, [this] { return now; }, [this] { wakes++; },
                   [this](const gstdrm::Error &error) { errors.push_back(error); }};
