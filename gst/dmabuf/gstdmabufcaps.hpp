@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmcaps-parts.hpp>
 #include <gst/video/video.h>
 
 namespace gstdrm {
@@ -39,5 +40,8 @@ void add_pad_template(GstElementClass *klass, const char *name, GstPadDirection 
 // mapped one by one, never compared list against list.
 GstPtr<GstCaps> transform_caps(const CapsRules &rules, GstPadDirection direction,
                                const GstCaps *caps);
+// The same of parts that lie within the pad's template, where no ANY is left.
+CapsParts transform_parts(const CapsRules &rules, GstPadDirection direction,
+                          const CapsParts &known);
 
 } // namespace gstdrm

@@ -246,7 +246,7 @@ static gboolean gst_dmabuf_download_stop(GstBaseTransform *trans) noexcept
   GstDmaBufDownloadState *state = GST_DMABUF_DOWNLOAD(trans)->state;
   state->drop_pool();
   state->plain_caps.reset();
-  return TRUE;
+  return GST_BASE_TRANSFORM_CLASS(gst_dmabuf_download_parent_class)->stop(trans);
 }
 
 // --- GObject -------------------------------------------------------------------------------------

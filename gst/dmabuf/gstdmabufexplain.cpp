@@ -46,6 +46,8 @@ std::string shorten(std::string text, std::size_t limit)
 // "641x481", "" where the size is not fixed
 std::string size_of(const GstCaps *caps)
 {
+  if (!caps || gst_caps_is_any(caps) || gst_caps_is_empty(caps))
+    return "";
   const GstStructure *structure = gst_caps_get_structure(caps, 0);
   gint width = 0;
   gint height = 0;

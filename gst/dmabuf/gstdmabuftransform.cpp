@@ -5,7 +5,9 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/gstdrmformatset.h>
+#include <gst/drm/gstdrmvideoinfo.h>
 
+#include "gstdmabufanswers.hpp"
 #include "gstdmabufexplain.hpp"
 #include "gstdmabufframe.hpp"
 
@@ -22,6 +24,7 @@ struct GstDmaBufTransformState {
   std::atomic<bool> explained{false}; // since the last new caps: one error per failure
   GstPtr<GstCaps> refused; // streaming thread: upstream sends the same caps with every buffer then
   std::atomic<bool> warned{false}; // since start: one warning about queries that meet nothing
+  gstdrm::CapsAnswers answers;
 };
 
 G_DEFINE_ABSTRACT_TYPE(GstDmaBufTransform, gst_dmabuf_transform, GST_TYPE_BASE_TRANSFORM)
@@ -84,38 +87,36 @@ static void warn_about_empty_answer(GstDmaBufTransform *self, const GstCaps *fil
                       ("%s", mismatch.debug.c_str()));
 }
 
-// The caps that the pad can take or send now, in the order of the filter.
+// The caps that the pad can take or send now, in the order of the filter. The peer is asked without
+// one: it would compare a list with its own, each string with each, and answer anew for every
+// filter; sizes and rates are few enough to be compared here.
 static GstPtr<GstCaps> answer_caps(GstBaseTransform *trans, GstPadDirection direction,
-                                   const GstCaps *filter)
+                                   GstCaps *filter)
 {
-  const gstdrm::CapsRules &rules = *GST_DMABUF_TRANSFORM_GET_CLASS(trans)->rules;
   const GstPadDirection other = opposite(direction);
-  GstPtr<GstCaps> ours = pad_template(trans, direction);
-  GstPtr<GstCaps> peer_filter;
-  if (filter) {
-    ours = intersect(filter, ours.get());
-    peer_filter = gstdrm::transform_caps(rules, direction, ours.get());
-    if (gst_caps_is_empty(peer_filter.get()))
-      return peer_filter;
-  }
-  const auto peer =
-      GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad_of(trans, other), peer_filter.get()));
-  const GstPtr<GstCaps> known = intersect(peer.get(), pad_template(trans, other).get());
-  const GstPtr<GstCaps> allowed = gstdrm::transform_caps(rules, other, known.get());
-  GstPtr<GstCaps> answer =
-      filter ? intersect(ours.get(), allowed.get()) : intersect(allowed.get(), ours.get());
+  const auto peer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad_of(trans, other), nullptr));
+  const GstPtr<GstCaps> own_template = pad_template(trans, direction);
+  const GstPtr<GstCaps> other_template = pad_template(trans, other);
+  GstPtr<GstCaps> answer = GST_DMABUF_TRANSFORM(trans)->common->answers.answer(
+      {*GST_DMABUF_TRANSFORM_GET_CLASS(trans)->rules, direction, own_template.get(),
+       other_template.get(), peer.get(), filter});
   GST_DEBUG_OBJECT(
       trans, "%s filter %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", answer %" GST_PTR_FORMAT,
       direction == GST_PAD_SINK ? "sink" : "src", filter, peer.get(), answer.get());
   return answer;
 }
 
-static gboolean gst_dmabuf_transform_query(GstBaseTransform *trans, GstPadDirection direction,
-                                           GstQuery *query) noexcept
+// Caps that a CAPS event could bring: fixed, and all that a frame's layout needs is in them.
+static bool can_be_set(GstCaps *caps)
 {
-  if (GST_QUERY_TYPE(query) != GST_QUERY_CAPS)
-    return GST_BASE_TRANSFORM_CLASS(gst_dmabuf_transform_parent_class)
-        ->query(trans, direction, query);
+  GstDrmVideoInfo info;
+  return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps) &&
+         gst_drm_video_info_from_caps(&info, caps);
+}
+
+static gboolean answer_caps_query(GstBaseTransform *trans, GstPadDirection direction,
+                                  GstQuery *query)
+{
   GstCaps *filter = nullptr;
   gst_query_parse_caps(query, &filter);
   const GstPtr<GstCaps> answer = answer_caps(trans, direction, filter);
@@ -124,6 +125,28 @@ static gboolean gst_dmabuf_transform_query(GstBaseTransform *trans, GstPadDirect
     warn_about_empty_answer(GST_DMABUF_TRANSFORM(trans), filter);
   gst_query_set_caps_result(query, answer.get());
   return TRUE;
+}
+
+static gboolean gst_dmabuf_transform_query(GstBaseTransform *trans, GstPadDirection direction,
+                                           GstQuery *query) noexcept
+{
+  GstBaseTransformClass *parent = GST_BASE_TRANSFORM_CLASS(gst_dmabuf_transform_parent_class);
+  GstCaps *caps = nullptr;
+  switch (GST_QUERY_TYPE(query)) {
+  case GST_QUERY_CAPS:
+    return answer_caps_query(trans, direction, query);
+  case GST_QUERY_ACCEPT_CAPS:
+    gst_query_parse_accept_caps(query, &caps);
+    if (can_be_set(caps))
+      return parent->query(trans, direction, query);
+    gst_query_set_accept_caps_result(query, FALSE);
+    return TRUE;
+  case GST_QUERY_ALLOCATION:
+    gst_query_parse_allocation(query, &caps, nullptr);
+    return can_be_set(caps) && parent->query(trans, direction, query);
+  default:
+    return parent->query(trans, direction, query);
+  }
 }
 
 static GstCaps *gst_dmabuf_transform_transform_caps(GstBaseTransform *trans,
@@ -169,6 +192,15 @@ static gboolean gst_dmabuf_transform_sink_event(GstBaseTransform *trans, GstEven
   else if (!GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(trans)))
     explain_failure(self, kept.get());
   return accepted;
+}
+
+// Downstream may answer otherwise from now on, or be another element: pads that are linked say so
+// too.
+static gboolean gst_dmabuf_transform_src_event(GstBaseTransform *trans, GstEvent *event) noexcept
+{
+  if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
+    GST_DMABUF_TRANSFORM(trans)->common->answers.forget();
+  return GST_BASE_TRANSFORM_CLASS(gst_dmabuf_transform_parent_class)->src_event(trans, event);
 }
 
 // Whether upstream can send something else that downstream takes. One that says ANY does not know.
@@ -245,6 +277,12 @@ static gboolean gst_dmabuf_transform_start(GstBaseTransform *trans) noexcept
   return TRUE;
 }
 
+static gboolean gst_dmabuf_transform_stop(GstBaseTransform *trans) noexcept
+{
+  GST_DMABUF_TRANSFORM(trans)->common->answers.forget();
+  return TRUE;
+}
+
 static void gst_dmabuf_transform_set_property(GObject *object, guint id, const GValue *value,
                                               GParamSpec *pspec) noexcept
 {
@@ -305,10 +343,12 @@ static void gst_dmabuf_transform_class_init(GstDmaBufTransformClass *klass)
   trans_class->transform_caps = gst_dmabuf_transform_transform_caps;
   trans_class->fixate_caps = gst_dmabuf_transform_fixate_caps;
   trans_class->sink_event = gst_dmabuf_transform_sink_event;
+  trans_class->src_event = gst_dmabuf_transform_src_event;
   trans_class->submit_input_buffer = gst_dmabuf_transform_submit_input_buffer;
   trans_class->transform_meta = gst_dmabuf_transform_transform_meta;
   trans_class->transform = gst_dmabuf_transform_transform;
   trans_class->start = gst_dmabuf_transform_start;
+  trans_class->stop = gst_dmabuf_transform_stop;
 
   gst_type_mark_as_plugin_api(zero_copy_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(GST_TYPE_DMABUF_TRANSFORM, static_cast<GstPluginAPIFlags>(0));

@@ -406,7 +406,7 @@ static gboolean gst_dmabuf_upload_stop(GstBaseTransform *trans) noexcept
   state->allocator.reset();
   state->plain_caps.reset();
   state->memfd_announced = false;
-  return TRUE;
+  return GST_BASE_TRANSFORM_CLASS(gst_dmabuf_upload_parent_class)->stop(trans);
 }
 
 // --- GObject -------------------------------------------------------------------------------------

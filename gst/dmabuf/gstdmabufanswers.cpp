@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstdmabufanswers.hpp"
+
+#include <utility>
+
+namespace gstdrm {
+
+namespace {
+
+GstPadDirection opposite(GstPadDirection direction)
+{
+  return direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK;
+}
+
+// ANY allows all of the template.
+CapsParts within(const GstCaps *caps, const GstCaps *pad_template)
+{
+  CapsParts all = take_apart(pad_template);
+  return gst_caps_is_any(caps) ? std::move(all) : intersect_parts(take_apart(caps), all);
+}
+
+// What the peer's answer allows on the pad that is asked.
+CapsParts work_out(const CapsAnswers::Question &question)
+{
+  const CapsParts peer = within(question.peer, question.other_template);
+  const CapsParts allowed = transform_parts(question.rules, opposite(question.direction), peer);
+  return intersect_parts(allowed, take_apart(question.own_template));
+}
+
+// An ANY filter filters nothing.
+GstCaps *real_filter(GstCaps *filter)
+{
+  return filter && !gst_caps_is_any(filter) ? filter : nullptr;
+}
+
+bool is_same_filter(const GstCaps *a, const GstCaps *b)
+{
+  return a == b || (a && b && caps_are_same(a, b));
+}
+
+} // namespace
+
+GstPtr<GstCaps> CapsAnswers::answer(const Question &question)
+{
+  GstPtr<GstCaps> answer;
+  std::shared_ptr<const CapsParts> allowed = recall(question, answer);
+  if (answer)
+    return answer;
+  if (!allowed)
+    allowed = std::make_shared<const CapsParts>(work_out(question));
+  if (const GstCaps *filter = real_filter(question.filter))
+    answer.reset(put_together(intersect_parts(take_apart(filter), *allowed)));
+  else
+    answer.reset(put_together(*allowed));
+  remember(question, std::move(allowed), answer);
+  return answer;
+}
+
+void CapsAnswers::forget()
+{
+  std::array<Known, 2> old;
+  const std::lock_guard lock(lock_);
+  std::swap(old, known_);
+}
+
+std::shared_ptr<const CapsParts> CapsAnswers::recall(const Question &question,
+                                                     GstPtr<GstCaps> &answer)
+{
+  const std::lock_guard lock(lock_);
+  Known &known = this->known(question.direction);
+  if (!known.peer || !caps_are_same(known.peer.get(), question.peer))
+    return {};
+  for (const Given &given : known.given)
+    if (is_same_filter(given.filter.get(), real_filter(question.filter)))
+      answer = given.answer;
+  return known.allowed;
+}
+
+void CapsAnswers::remember(const Question &question, std::shared_ptr<const CapsParts> allowed,
+                           const GstPtr<GstCaps> &answer)
+{
+  Given given{GstPtr<GstCaps>::share(real_filter(question.filter)), answer};
+  Known old; // freed when the lock is not held
+  const std::lock_guard lock(lock_);
+  Known &known = this->known(question.direction);
+  if (known.allowed != allowed) { // another answer of the peer
+    old = std::exchange(known,
+                        Known{GstPtr<GstCaps>::share(question.peer), std::move(allowed), {}, 0});
+    known.given.reserve(kMostFilters);
+  }
+  if (known.given.size() < kMostFilters) {
+    known.given.push_back(std::move(given));
+  } else {
+    std::swap(known.given[known.next], given);
+    known.next = (known.next + 1) % kMostFilters;
+  }
+}
+
+} // namespace gstdrm

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Answers to caps queries, remembered: one element asks and is asked the same many times while a
+// pipeline starts, and a GPU's list has hundreds of pairs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "gstdmabufcaps.hpp"
+
+namespace gstdrm {
+
+// What an element answers, from what its peer on the other side answers. An answer depends on
+// nothing but the templates, the peer's answer and the filter, and those two are the key: nothing
+// that is remembered can be out of date. Owned by one element; any thread.
+class CapsAnswers {
+public:
+  // Filters remembered per pad: a neighbour asks with two or three of its own.
+  static constexpr std::size_t kMostFilters = 8;
+
+  struct Question {
+    const CapsRules &rules;
+    GstPadDirection direction;     // of the pad that is asked
+    const GstCaps *own_template;   // of that pad
+    const GstCaps *other_template; // of the element's other pad
+    GstCaps *peer;                 // what that pad's peer takes or sends, without a filter
+    GstCaps *filter;               // or nullptr
+  };
+
+  // What the pad can take or send: in the order of the filter, or of the peer where there is none.
+  GstPtr<GstCaps> answer(const Question &question);
+  // Lets go of all that is remembered.
+  void forget();
+
+private:
+  struct Given {
+    GstPtr<GstCaps> filter; // none: unfiltered
+    GstPtr<GstCaps> answer;
+  };
+  struct Known {
+    GstPtr<GstCaps> peer;
+    std::shared_ptr<const CapsParts> allowed; // the unfiltered answer
+    std::vector<Given> given;
+    std::size_t next = 0; // the one that is replaced when there are enough
+  };
+
+  std::shared_ptr<const CapsParts> recall(const Question &question, GstPtr<GstCaps> &answer);
+  void remember(const Question &question, std::shared_ptr<const CapsParts> allowed,
+                const GstPtr<GstCaps> &answer);
+  Known &known(GstPadDirection direction) { return known_[direction == GST_PAD_SINK ? 1 : 0]; }
+
+  std::mutex lock_; // guards known_; nothing is called out of the element under it
+  std::array<Known, 2> known_;
+};
+
+} // namespace gstdrm
