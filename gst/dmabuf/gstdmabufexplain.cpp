@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -224,24 +225,110 @@ std::string differing_field(const GstCaps *upstream, const GstCaps *downstream)
   return "";
 }
 
+namespace {
+
+// Memory:DMABuf caps that name a GstVideoFormat: an implicit modifier, often written by mistake.
+std::string implicit_format(const GstCaps *caps)
+{
+  for (guint i = 0; !gst_caps_is_any(caps) && i < gst_caps_get_size(caps); i++) {
+    const char *format = gst_structure_get_string(gst_caps_get_structure(caps, i), "format");
+    if (format && std::strcmp(format, "DMA_DRM") != 0 &&
+        gst_caps_features_contains(gst_caps_get_features(caps, i), GST_CAPS_FEATURE_MEMORY_DMABUF))
+      return format;
+  }
+  return "";
+}
+
+std::string wants(const Restriction &one)
+{
+  return one.name + (one.is_filter ? " allows " : " takes ") + describe_caps(one.caps.get());
+}
+
+// "sink0 (fakesink) takes DMA_DRM NV12 (width 641 against 640). Put …"
+std::string describe_one(GstDmaBufTransform *self, const GstCaps *upstream, const Restriction &one)
+{
+  const GstCaps *caps = one.caps.get();
+  const std::string field = differing_field(upstream, caps);
+  const std::string implicit = implicit_format(caps);
+  std::string text = wants(one) + (field.empty() ? "" : " (" + field + ")") + ". ";
+  if (one.is_filter && gst_caps_is_empty(caps))
+    return text + "Its caps are EMPTY: write those that the stream may have.";
+  if (one.is_filter && !implicit.empty())
+    return text + "With memory:DMABuf, format=" + implicit +
+           " stands for a layout that only a driver knows: write format=DMA_DRM and drm-format "
+           "in " +
+           one.name + ".";
+  text += GST_DMABUF_TRANSFORM_GET_CLASS(self)->suggest(upstream, caps);
+  return one.is_filter ? text + " Or change the caps of " + one.name + "." : text;
+}
+
+// What can leave the element while upstream sends `upstream`.
+GstPtr<GstCaps> sendable(GstDmaBufTransform *self, const GstCaps *upstream)
+{
+  const GstPtr<GstCaps> any = GstPtr<GstCaps>::adopt(gst_caps_new_any());
+  return transform_caps(*GST_DMABUF_TRANSFORM_GET_CLASS(self)->rules, GST_PAD_SINK,
+                        upstream ? upstream : any.get());
+}
+
+// Two downstream that nothing can please, whatever comes: a capsfilter and its sink, or two
+// branches of a tee. Empty where there are none.
+std::string describe_conflict(const std::vector<Restriction> &chain)
+{
+  for (const Restriction &later : chain) {
+    for (const Restriction &one : chain) {
+      if (&one == &later)
+        break;
+      if (gst_caps_can_intersect(one.caps.get(), later.caps.get()))
+        continue;
+      const std::string field = differing_field(one.caps.get(), later.caps.get());
+      return wants(one) + " and " + wants(later) + (field.empty() ? "" : " (" + field + ")") +
+             ", which have nothing in common. " +
+             (one.is_filter ? "Change the caps of " + one.name : "Let both take one format") +
+             ", or put a converter (videoconvert) before " + later.name + ".";
+    }
+  }
+  return "";
+}
+
+// Who refuses: two that contradict each other, or the first whose caps leave nothing of what can be
+// sent.
+std::string describe_refusal(GstDmaBufTransform *self, const GstCaps *upstream,
+                             const std::vector<Restriction> &chain)
+{
+  if (chain.empty())
+    return "and nothing that handles frames is linked after it. Link its source pad to a sink or a "
+           "converter.";
+  const auto is_empty = [](const Restriction &one) { return gst_caps_is_empty(one.caps.get()); };
+  const auto nothing = std::find_if(chain.begin(), chain.end(), is_empty);
+  if (nothing != chain.end())
+    return describe_one(self, upstream, *nothing);
+  if (std::string conflict = describe_conflict(chain); !conflict.empty())
+    return conflict;
+  const GstPtr<GstCaps> sent = sendable(self, upstream);
+  const auto refuses = [&](const Restriction &one) {
+    return !gst_caps_can_intersect(sent.get(), one.caps.get());
+  };
+  const auto refusing = std::find_if(chain.begin(), chain.end(), refuses);
+  return describe_one(self, upstream, refusing != chain.end() ? *refusing : chain.back());
+}
+
+} // namespace
+
 Mismatch describe_mismatch(GstDmaBufTransform *self, const GstCaps *upstream)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
   GstPad *src = GST_BASE_TRANSFORM_SRC_PAD(trans);
-  const auto downstream = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(src, nullptr));
-  const std::string from = peer_name(GST_BASE_TRANSFORM_SINK_PAD(trans));
-  const std::string to = peer_name(src);
+  const std::vector<Restriction> chain = restrictions_after(src);
+  const std::string from = origin_name(GST_BASE_TRANSFORM_SINK_PAD(trans));
   const std::string size = size_of(upstream);
-  const std::string field = differing_field(upstream, downstream.get());
 
   Mismatch result;
   result.text = std::string(GST_OBJECT_NAME(self)) + " finds nothing in common: " + from + " has " +
-                describe_caps(upstream) + (size.empty() ? "" : " in " + size) + ", " + to +
-                " takes " + describe_caps(downstream.get()) +
-                (field.empty() ? "" : " (" + field + ")") + ". " +
-                GST_DMABUF_TRANSFORM_GET_CLASS(self)->suggest(upstream, downstream.get());
-  result.debug = "upstream " + from + ": " + text_of(upstream) + "\ndownstream " + to + ": " +
-                 text_of(downstream.get());
+                describe_caps(upstream) + (size.empty() ? "" : " in " + size) + ", " +
+                describe_refusal(self, upstream, chain);
+  result.debug = "upstream " + from + ": " + text_of(upstream);
+  for (const Restriction &each : chain)
+    result.debug += "\ndownstream " + each.name + ": " + text_of(each.caps.get());
   return result;
 }
 

@@ -395,28 +395,4 @@ Result<void> copy_buffer(GstDmaBufTransform *self, GstBuffer *to, GstBuffer *fro
   return {};
 }
 
-std::string peer_name(GstPad *pad)
-{
-  auto peer = GstPtr<GstPad>::adopt(gst_pad_get_peer(pad));
-  // A ghost pad stands for a pad inside its bin, and the inner half of one for the bin's own peer.
-  while (peer) {
-    if (GST_IS_GHOST_PAD(peer.get())) {
-      peer.reset(gst_ghost_pad_get_target(GST_GHOST_PAD(peer.get())));
-    } else if (GST_IS_PROXY_PAD(peer.get())) {
-      const auto outer =
-          GstPtr<GstPad>::adopt(GST_PAD(gst_proxy_pad_get_internal(GST_PROXY_PAD(peer.get()))));
-      peer.reset(outer ? gst_pad_get_peer(outer.get()) : nullptr);
-    } else {
-      break;
-    }
-  }
-  const auto element =
-      GstPtr<GstElement>::adopt(peer ? gst_pad_get_parent_element(peer.get()) : nullptr);
-  if (!element)
-    return peer ? GST_PAD_NAME(peer.get()) : "nothing";
-  GstElementFactory *factory = gst_element_get_factory(element.get());
-  std::string name = GST_OBJECT_NAME(element.get());
-  return factory ? name + " (" + GST_OBJECT_NAME(factory) + ")" : name;
-}
-
 } // namespace gstdrm

@@ -9,6 +9,7 @@
 #include <gst/drm/gstdrmstats-private.hpp>
 
 #include "gstdmabufcaps.hpp"
+#include "gstdmabufchain.hpp"
 
 G_BEGIN_DECLS
 
@@ -40,10 +41,6 @@ GType gst_dmabuf_transform_get_type(void);
 G_END_DECLS
 
 namespace gstdrm {
-
-// "vpxdec0 (vp8dec)": the element on the other end, also through the pads of bins; "nothing" for
-// none.
-std::string peer_name(GstPad *pad);
 
 // The counters of the element.
 Stats &stats_of(GstDmaBufTransform *self) noexcept;

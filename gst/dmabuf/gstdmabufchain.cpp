@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstdmabufchain.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace gstdrm {
+
+namespace {
+
+// Elements of GStreamer that pass buffers and caps on as they are; a capsfilter limits the caps.
+constexpr std::array kTransparent = {
+    "capsfilter", "clocksync",       "concat",         "funnel", "identity", "input-selector",
+    "multiqueue", "output-selector", "progressreport", "queue",  "queue2",   "streamsynchronizer",
+    "tee",        "valve",           "watchdog"};
+
+constexpr std::size_t kMostElements = 64; // looked at: a graph with a loop ends here
+
+const char *factory_name(GstElement *element)
+{
+  GstElementFactory *factory = gst_element_get_factory(element);
+  return factory ? GST_OBJECT_NAME(factory) : "";
+}
+
+std::string describe(GstElement *element)
+{
+  const char *factory = factory_name(element);
+  g_autofree gchar *name = gst_object_get_name(GST_OBJECT(element));
+  return *factory ? std::string(name) + " (" + factory + ")" : std::string(name);
+}
+
+GstPtr<GstElement> element_of(const GstPtr<GstPad> &pad)
+{
+  return GstPtr<GstElement>::adopt(pad ? gst_pad_get_parent_element(pad.get()) : nullptr);
+}
+
+bool is_transparent(GstElement *element)
+{
+  return std::any_of(kTransparent.begin(), kTransparent.end(), [element](const char *name) {
+    return std::strcmp(name, factory_name(element)) == 0;
+  });
+}
+
+// The caps of a capsfilter; none where it lets everything through, and for other elements.
+GstPtr<GstCaps> filter_caps(GstElement *element)
+{
+  GstCaps *caps = nullptr;
+  if (std::strcmp(factory_name(element), "capsfilter") == 0)
+    g_object_get(element, "caps", &caps, nullptr);
+  auto owned = GstPtr<GstCaps>::adopt(caps);
+  return owned && !gst_caps_is_any(owned.get()) ? owned : GstPtr<GstCaps>();
+}
+
+std::vector<GstPtr<GstPad>> pads_of(GstElement *element, GstPadDirection direction)
+{
+  std::vector<GstPtr<GstPad>> pads;
+  const auto collect = [](GstElement *, GstPad *pad, gpointer data) -> gboolean {
+    static_cast<std::vector<GstPtr<GstPad>> *>(data)->push_back(GstPtr<GstPad>::share(pad));
+    return TRUE;
+  };
+  if (direction == GST_PAD_SRC)
+    gst_element_foreach_src_pad(element, collect, &pads);
+  else
+    gst_element_foreach_sink_pad(element, collect, &pads);
+  return pads;
+}
+
+void add_restrictions(GstPad *src, std::size_t &left, std::vector<Restriction> &found)
+{
+  const GstPtr<GstPad> pad = linked_pad(src);
+  const GstPtr<GstElement> element = element_of(pad);
+  if (!pad || left == 0)
+    return;
+  left--;
+  if (!element || !is_transparent(element.get())) {
+    found.push_back(
+        {peer_name(src), GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), nullptr)), false});
+    return;
+  }
+  if (auto caps = filter_caps(element.get()))
+    found.push_back({describe(element.get()), std::move(caps), true});
+  for (const GstPtr<GstPad> &next : pads_of(element.get(), GST_PAD_SRC))
+    add_restrictions(next.get(), left, found);
+}
+
+} // namespace
+
+GstPtr<GstPad> linked_pad(GstPad *pad)
+{
+  auto peer = GstPtr<GstPad>::adopt(gst_pad_get_peer(pad));
+  // A ghost pad stands for a pad inside its bin, and the inner half of one for the bin's own peer.
+  while (peer) {
+    if (GST_IS_GHOST_PAD(peer.get())) {
+      peer.reset(gst_ghost_pad_get_target(GST_GHOST_PAD(peer.get())));
+    } else if (GST_IS_PROXY_PAD(peer.get())) {
+      const auto outer =
+          GstPtr<GstPad>::adopt(GST_PAD(gst_proxy_pad_get_internal(GST_PROXY_PAD(peer.get()))));
+      peer.reset(outer ? gst_pad_get_peer(outer.get()) : nullptr);
+    } else {
+      break;
+    }
+  }
+  return peer;
+}
+
+std::string peer_name(GstPad *pad)
+{
+  const GstPtr<GstPad> peer = linked_pad(pad);
+  const GstPtr<GstElement> element = element_of(peer);
+  if (element)
+    return describe(element.get());
+  return peer ? GST_PAD_NAME(peer.get()) : "nothing";
+}
+
+std::string origin_name(GstPad *sink)
+{
+  std::string filters;
+  GstPtr<GstPad> here = GstPtr<GstPad>::share(sink);
+  for (std::size_t left = kMostElements; left > 0; left--) {
+    const GstPtr<GstElement> element = element_of(linked_pad(here.get()));
+    if (!element || !is_transparent(element.get()))
+      break;
+    if (filter_caps(element.get()))
+      filters += (filters.empty() ? ", through " : " and ") + describe(element.get());
+    const std::vector<GstPtr<GstPad>> sinks = pads_of(element.get(), GST_PAD_SINK);
+    if (sinks.size() != 1)
+      break; // several sources: the element that joins them stands for all
+    here = sinks.front();
+  }
+  return peer_name(here.get()) + filters;
+}
+
+std::vector<Restriction> restrictions_after(GstPad *src)
+{
+  std::vector<Restriction> found;
+  std::size_t left = kMostElements;
+  add_restrictions(src, left, found);
+  return found;
+}
+
+} // namespace gstdrm

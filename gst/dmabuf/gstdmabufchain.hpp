@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a pad is linked to, seen through bins and through elements that pass every frame on as it
+// is: for messages that name who wants what.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <gst/drm/gstdrm-private.hpp>
+
+namespace gstdrm {
+
+// The pad on the other end, also through the pads of bins; none where nothing is linked.
+GstPtr<GstPad> linked_pad(GstPad *pad);
+
+// "vpxdec0 (vp8dec)": the element on the other end; "nothing" for none.
+std::string peer_name(GstPad *pad);
+
+// "videotestsrc0 (videotestsrc), through capsfilter0 (capsfilter)": the first element upstream that
+// makes or changes frames, and the capsfilters on the way.
+std::string origin_name(GstPad *sink);
+
+// One that limits what may flow: a capsfilter, or the first element on its way that does something
+// with frames.
+struct Restriction {
+  std::string name;
+  GstPtr<GstCaps> caps;
+  bool is_filter;
+};
+
+// All that limit what `src` may send, in the order of the stream, every branch of a tee.
+std::vector<Restriction> restrictions_after(GstPad *src);
+
+} // namespace gstdrm

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What dmabufupload and dmabufdownload say when negotiation fails behind other elements: who refuses,
+// and what helps.
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <gst/allocators/gstfdmemory.h>
+
+#include "support/dmabuf_elements.hpp"
+
+namespace {
+
+using namespace gstdrm::test;
+using gstdrm::GstPtr;
+
+struct ChainRow {
+  const char *name;
+  const char *upstream; // caps of the source
+  const char *launch;   // after the source; the element is called up
+  struct {
+    const char *element;
+    const char *caps;
+  } later[2]; // set when all is linked: gst_parse_launch() refuses what cannot work
+  std::vector<const char *> says;
+  std::vector<const char *> says_not;
+};
+
+const std::string kNv12 = plain_caps("NV12", 64, 48);
+
+const std::vector<ChainRow> &chain_rows()
+{
+  static const std::vector<ChainRow> rows = {
+      {"a capsfilter of another format", kNv12.c_str(),
+       "dmabufupload name=up ! capsfilter name=f caps=video/x-raw,format=I420 ! fakesink", {},
+       {"appsrc (appsrc) has plain NV12 in 64x48", "f (capsfilter) allows plain I420", "videoconvert", "change the caps of f"},
+       {"no peer", "no video"}},
+      {"a capsfilter against its sink", kNv12.c_str(),
+       "dmabufupload name=up ! capsfilter name=f ! appsink name=s",
+       {{"f", "video/x-raw, format=NV12"}, {"s", "video/x-raw, format=I420"}},
+       {"f (capsfilter) allows plain NV12", "s (appsink) takes plain I420", "nothing in common", "Change the caps of f"},
+       {"no peer"}},
+      {"a size, behind a queue and identity", kNv12.c_str(),
+       "dmabufupload name=up ! queue ! identity ! capsfilter name=f caps=video/x-raw,width=640 ! fakesink", {},
+       {"f (capsfilter)", "width 64 against 640", "videoscale"}, {"queue0", "identity0"}},
+      {"the old dialect", kNv12.c_str(),
+       "dmabufupload name=up ! capsfilter name=f ! fakesink", {{"f", "video/x-raw(memory:DMABuf), format=NV12"}, {}},
+       {"f (capsfilter)", "format=DMA_DRM", "drm-format"}, {"no peer"}},
+      {"tiled only", kNv12.c_str(),
+       "dmabufupload name=up ! capsfilter name=f ! fakesink",
+       {{"f", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0100000000000002"}, {}},
+       {"f (capsfilter) allows DMA_DRM NV12:0x0100000000000002", "linear"}, {"no peer"}},
+      {"EMPTY caps", kNv12.c_str(),
+       "dmabufupload name=up ! capsfilter name=f ! fakesink", {{"f", "EMPTY"}, {}}, {"f (capsfilter)", "EMPTY"}, {"no peer"}},
+      {"one branch of a tee", kNv12.c_str(),
+       "dmabufupload name=up ! tee name=t t. ! queue ! fakesink t. ! queue ! appsink name=s", {{"s", "video/x-raw, format=I420"}, {}},
+       {"s (appsink) takes plain I420", "videoconvert"}, {"queue0", "t (tee)"}},
+      {"two branches of a tee", kNv12.c_str(),
+       "dmabufupload name=up ! tee name=t t. ! queue ! appsink name=r t. ! queue ! appsink name=s",
+       {{"r", "video/x-raw, format=NV12, framerate=30/1"}, {"s", "video/x-raw, format=NV12, framerate=25/1"}},
+       {"s (appsink)", "framerate 30/1 against 25/1"}, {"queue0", "t (tee)"}},
+      {"in a bin", kNv12.c_str(),
+       "dmabufupload name=up ! ( capsfilter name=f caps=video/x-raw,format=I420 ! queue ) ! fakesink", {},
+       {"f (capsfilter) allows plain I420"}, {"bin0", "queue0"}},
+      {"a capsfilter upstream", kNv12.c_str(),
+       "capsfilter name=b caps=video/x-raw,width=64 ! queue ! dmabufupload name=up ! appsink name=s", {{"s", "video/x-raw, format=I420"}, {}},
+       {"appsrc (appsrc), through b (capsfilter) has plain NV12", "s (appsink) takes plain I420"}, {"queue0"}},
+      {"download", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=64, height=48",
+       "dmabufdownload name=up ! queue ! capsfilter name=f caps=video/x-raw,format=I420 ! fakesink", {},
+       {"f (capsfilter) allows plain I420", "videoconvert"}, {"queue0"}},
+      {"a filter behind videoconvert", kNv12.c_str(),
+       "dmabufupload name=up ! videoconvert name=c ! capsfilter name=f ! fakesink", {{"f", "video/x-raw, width=1"}, {}},
+       {"c (videoconvert)", "width 64 against 1", "videoscale"}, {"f (capsfilter)"}},
+  };
+  return rows;
+}
+
+// The text of the first error that the element called up posts.
+std::string error_of(GstElement *pipeline)
+{
+  const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline));
+  std::string text;
+  while (text.empty()) {
+    const auto message = GstPtr<GstMessage>::adopt(
+        gst_bus_timed_pop_filtered(bus.get(), 10 * GST_SECOND,
+                                   static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING)));
+    fail_unless(static_cast<bool>(message), "no message");
+    if (std::strcmp(GST_MESSAGE_SRC_NAME(message.get()), "up") != 0)
+      continue;
+    GError *error = nullptr;
+    if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ERROR)
+      gst_message_parse_error(message.get(), &error, nullptr);
+    else
+      gst_message_parse_warning(message.get(), &error, nullptr);
+    text = error->message;
+    g_error_free(error);
+  }
+  return text;
+}
+
+GST_START_TEST(test_chain)
+{
+  const ChainRow &row = chain_rows()[static_cast<std::size_t>(__i__)];
+  const std::string launch = std::string("appsrc name=appsrc format=time ! ") + row.launch;
+  GError *error = nullptr;
+  const auto pipeline = GstPtr<GstElement>::adopt(
+      GST_ELEMENT(gst_object_ref_sink(gst_parse_launch(launch.c_str(), &error))));
+  fail_unless(error == nullptr, "%s: %s", row.name, error ? error->message : "");
+  for (const auto &later : row.later)
+    if (later.element) {
+      const auto element =
+          GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(pipeline.get()), later.element));
+      g_object_set(element.get(), "caps", caps_of(later.caps).get(), nullptr);
+    }
+  const auto source = GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(pipeline.get()), "appsrc"));
+  g_object_set(source.get(), "caps", caps_of(row.upstream).get(), nullptr);
+  gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
+  GstFlowReturn flow = GST_FLOW_OK;
+  GstBuffer *buffer = gst_buffer_new_allocate(nullptr, 64 * 48 * 3 / 2, nullptr);
+  g_signal_emit_by_name(source.get(), "push-buffer", buffer, &flow);
+  gst_buffer_unref(buffer);
+  const std::string text = error_of(pipeline.get());
+  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+  say(text);
+  for (const char *part : row.says)
+    fail_unless(text.find(part) != std::string::npos, "%s: '%s' does not say '%s'", row.name, text.c_str(), part);
+  for (const char *part : row.says_not)
+    fail_unless(text.find(part) == std::string::npos, "%s: '%s' says '%s'", row.name, text.c_str(), part);
+}
+GST_END_TEST
+
+// Nothing at all after it.
+GST_START_TEST(test_unlinked)
+{
+  const auto up = GstPtr<GstElement>::adopt(
+      GST_ELEMENT(gst_object_ref_sink(make_element("dmabufupload allocator=memfd"))));
+  GstHarness *h = gst_harness_new_with_element(up.get(), "sink", nullptr);
+  const auto bus = GstPtr<GstBus>::adopt(gst_bus_new());
+  gst_element_set_bus(up.get(), bus.get());
+  gst_harness_set_src_caps_str(h, "video/x-raw, format=NV12_4L4, width=64, height=48, framerate=30/1");
+  const auto message = GstPtr<GstMessage>::adopt(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_ERROR));
+  fail_unless(static_cast<bool>(message));
+  GError *error = nullptr;
+  gst_message_parse_error(message.get(), &error, nullptr);
+  fail_unless(std::strstr(error->message, "Link its source pad") != nullptr, "%s", error->message);
+  g_error_free(error);
+  gst_element_set_bus(up.get(), nullptr);
+  gst_harness_teardown(h);
+}
+GST_END_TEST
+
+void count_freed(gpointer data, GstMiniObject *)
+{
+  ++*static_cast<int *>(data);
+}
+
+// Both sides' caps are let go of when an error has been made of them, and the error names what came
+// in, not what went out.
+GST_START_TEST(test_nothing_is_kept)
+{
+  int freed = 0;
+  {
+    const Harness h("dmabufupload allocator=memfd");
+    gst_harness_set_sink_caps(h.get(), caps_of("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12").release());
+    fail_unless(h.negotiate(kNv12));
+    const auto sink = GstPtr<GstPad>::adopt(gst_element_get_static_pad(h.element(), "sink"));
+    const auto sent = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(sink.get()));
+    const auto refusing = caps_of("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=XR24");
+    gst_mini_object_weak_ref(GST_MINI_OBJECT_CAST(sent.get()), count_freed, &freed);
+    gst_mini_object_weak_ref(GST_MINI_OBJECT_CAST(refusing.get()), count_freed, &freed);
+    gst_harness_set_sink_caps(h.get(), gst_caps_ref(refusing.get()));
+    gst_harness_push_upstream_event(h.get(), gst_event_new_reconfigure());
+    fail_unless_equals_int(gst_harness_push(h.get(), new_frame(kNv12)), GST_FLOW_NOT_NEGOTIATED);
+    CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), "has plain NV12 in 64x48", "takes DMA_DRM XR24");
+  }
+  fail_unless_equals_int(freed, 2);
+}
+GST_END_TEST
+
+// Memory that its descriptor lets nobody read: the copy fails, and so does the stream.
+GST_START_TEST(test_copy_that_fails)
+{
+  const Harness h("dmabufupload allocator=memfd");
+  fail_unless(h.negotiate(kNv12));
+  const gsize size = video_info(kNv12).size;
+  const int file = memfd_create("frame", MFD_CLOEXEC);
+  fail_unless(ftruncate(file, static_cast<off_t>(size)) == 0);
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  const int write_only = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  fail_unless(write_only >= 0, "%s: %s", path.c_str(), g_strerror(errno));
+  close(file);
+  GstAllocator *allocator = gst_fd_allocator_new();
+  GstBuffer *buffer = gst_buffer_new();
+  gst_buffer_append_memory(
+      buffer, gst_fd_allocator_alloc(allocator, write_only, size, GST_FD_MEMORY_FLAG_NONE));
+  gst_object_unref(allocator);
+  fail_unless_equals_int(gst_harness_push(h.get(), buffer), GST_FLOW_ERROR);
+  CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), "cannot be mapped for reading");
+  fail_unless(h.stat("copies") == 0);
+}
+GST_END_TEST
+
+Suite *dmabuf_explain_suite()
+{
+  Suite *suite = suite_create("dmabuf-explain");
+  TCase *tcase = tcase_create("explain");
+  suite_add_tcase(suite, tcase);
+  tcase_add_loop_test(tcase, test_chain, 0, static_cast<int>(chain_rows().size()));
+  tcase_add_test(tcase, test_unlinked);
+  tcase_add_test(tcase, test_nothing_is_kept);
+  tcase_add_test(tcase, test_copy_that_fails);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(dmabuf_explain)
