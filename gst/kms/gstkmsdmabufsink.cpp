@@ -226,7 +226,9 @@ static gboolean gst_kms_dmabuf_sink_query(GstBaseSink *sink, GstQuery *query)
   GstCaps *caps = nullptr;
   gst_query_parse_accept_caps(query, &caps);
   GstCaps *allowed = gst_pad_get_pad_template_caps(GST_BASE_SINK_PAD(sink));
-  gst_query_set_accept_caps_result(query, gst_caps_can_intersect(caps, allowed));
+  gst_query_set_accept_caps_result(query, caps && !gst_caps_is_any(caps) &&
+                                              gst_caps_is_fixed(caps) &&
+                                              gst_caps_can_intersect(caps, allowed));
   gst_caps_unref(allowed);
   return TRUE;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // kmsdmabufsink: what it offers, what it takes, and the pool it proposes.
+#include <string>
 #include <vector>
 
 #include <gst/allocators/gstdmabuf.h>
@@ -209,9 +210,40 @@ bool has_dmabuf_feature(const GstCaps *caps)
   return gst_caps_features_contains(gst_caps_get_features(caps, 0), GST_CAPS_FEATURE_MEMORY_DMABUF);
 }
 
-// Both sides of a failed negotiation, for the log.
-void log_refusal(GstBaseSink *sink, const Display &display, const GstCaps *caps)
+std::string size_text(std::uint32_t width, std::uint32_t height)
 {
+  return std::to_string(width) + "x" + std::to_string(height);
+}
+
+// Where the picture's size is what the display does not take: which ones it does. Empty where the
+// size is not the matter.
+std::string describe_size_refusal(const kms::SizeLimits &limits, const GstCaps *caps)
+{
+  gint width = 0;
+  gint height = 0;
+  const GstStructure *structure = gst_caps_get_structure(caps, 0);
+  if (!gst_structure_get_int(structure, "width", &width) ||
+      !gst_structure_get_int(structure, "height", &height))
+    return "";
+  const auto between = [](gint value, std::uint32_t low, std::uint32_t high) {
+    return value > 0 && static_cast<std::uint32_t>(value) >= low &&
+           static_cast<std::uint32_t>(value) <= high;
+  };
+  if (between(width, limits.min_width, limits.max_width) &&
+      between(height, limits.min_height, limits.max_height))
+    return "";
+  return "The display takes sizes from " + size_text(limits.min_width, limits.min_height) + " to " +
+         size_text(limits.max_width, limits.max_height) + ", in every format.";
+}
+
+// Both sides of a failed negotiation, for the log.
+void log_refusal(GstBaseSink *sink, const Display &display, const GstCaps *caps,
+                 const std::string &sizes)
+{
+  if (!sizes.empty()) {
+    GST_WARNING_OBJECT(sink, "upstream sent %" GST_PTR_FORMAT ". %s", caps, sizes.c_str());
+    return;
+  }
   gchar *ours = gst_drm_format_set_to_string(to_public(display.formats()).get());
   GST_WARNING_OBJECT(sink, "upstream sent %" GST_PTR_FORMAT "; the planes take %s", caps, ours);
   g_free(ours);
@@ -291,8 +323,11 @@ gboolean sink_set_caps(GstBaseSink *sink, GstCaps *caps)
   }
   state.refused_caps.reset(applied ? nullptr : gst_caps_ref(caps));
   if (!applied) {
-    log_refusal(sink, *display, caps);
-    post_error(GST_ELEMENT(sink), applied.error());
+    const std::string sizes = describe_size_refusal(display->limits(), caps);
+    log_refusal(sink, *display, caps, sizes);
+    Error error = applied.error();
+    error.message += (sizes.empty() ? "" : " ") + sizes;
+    post_error(GST_ELEMENT(sink), error);
   }
   return applied ? TRUE : FALSE;
 }

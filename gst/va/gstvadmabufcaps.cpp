@@ -46,9 +46,10 @@ FormatSet plain_formats(const GstStructure *structure)
 {
   std::vector<Format> pairs;
   const auto add = [&pairs](const GValue *name) {
+    const gchar *text = G_VALUE_HOLDS_STRING(name) ? g_value_get_string(name) : nullptr;
     Format pair;
     pair.fourcc = gst_drm_format_from_video_format(
-        gst_video_format_from_string(g_value_get_string(name)), &pair.modifier);
+        text ? gst_video_format_from_string(text) : GST_VIDEO_FORMAT_UNKNOWN, &pair.modifier);
     if (pair.fourcc != 0 && pair.modifier == kModLinear)
       pairs.push_back(pair);
   };

@@ -193,6 +193,20 @@ try {
   return gstdrm::caught(nullptr, __func__);
 }
 
+// No caps, and caps that are not fixed, are nothing that could be sent.
+static gboolean gst_va_dmabuf_src_query(GstBaseSrc *src, GstQuery *query) noexcept
+{
+  if (GST_QUERY_TYPE(query) == GST_QUERY_ACCEPT_CAPS) {
+    GstCaps *caps = nullptr;
+    gst_query_parse_accept_caps(query, &caps);
+    if (!caps || gst_caps_is_any(caps) || !gst_caps_is_fixed(caps)) {
+      gst_query_set_accept_caps_result(query, FALSE);
+      return TRUE;
+    }
+  }
+  return GST_BASE_SRC_CLASS(gst_va_dmabuf_src_parent_class)->query(src, query);
+}
+
 static gboolean gst_va_dmabuf_src_negotiate(GstBaseSrc *src) noexcept
 try {
   return source_of(src).negotiate();
@@ -313,6 +327,7 @@ static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
   base_class->unlock = gst_va_dmabuf_src_unlock;
   base_class->unlock_stop = gst_va_dmabuf_src_unlock_stop;
   base_class->get_caps = gst_va_dmabuf_src_get_caps;
+  base_class->query = gst_va_dmabuf_src_query;
   base_class->negotiate = gst_va_dmabuf_src_negotiate;
   base_class->set_caps = gst_va_dmabuf_src_set_caps;
   base_class->decide_allocation = gst_va_dmabuf_src_decide_allocation;

@@ -187,8 +187,9 @@ const CapsRow kCapsRows[] = {
     {"format of no plane", "", dma_drm_caps("YUYV", 640, 480), {"YUYV", "XR24", "vkms", "videoconvert"}},
     {"modifier of no plane", "", dma_drm_caps("XR24:0x0100000000000001", 640, 480),
      {"XR24:0x0100000000000001", "INTEL_X_TILED", "Ask upstream for XR24"}},
-    {"larger than every mode", "", dma_drm_caps("XR24", 5000, 3000), {"5000x3000", "4096x2160", "videoscale"}},
-    {"wider than every mode", "", dma_drm_caps("XR24", 4097, 10), {"4097x10"}},
+    {"larger than every mode", "", dma_drm_caps("XR24", 5000, 3000),
+     {"5000x3000", "sizes from 1x1 to 4096x2160", "videoscale"}},
+    {"wider than every mode", "", dma_drm_caps("XR24", 4097, 10), {"4097x10", "sizes from"}},
     {"system memory with zero-copy=require", "zero-copy=require", plain_caps("BGRx", 640, 480),
      {"zero-copy=require", "dmabufupload"}},
     {"written linear modifier", "", dma_drm_caps("XR24:0x0000000000000000", 640, 480), {"XR24:0x0000000000000000"}},
@@ -196,14 +197,35 @@ const CapsRow kCapsRows[] = {
 
 } // namespace
 
+namespace {
+
+void keep_warnings(GstDebugCategory *, GstDebugLevel level, const gchar *, const gchar *, gint, GObject *,
+                   GstDebugMessage *message, gpointer data)
+{
+  if (level == GST_LEVEL_WARNING)
+    *static_cast<std::string *>(data) += gst_debug_message_get(message);
+}
+
+} // namespace
+
 GST_START_TEST(test_refused_caps)
 {
   const CapsRow &row = kCapsRows[__i__];
   g_print("# %s\n", row.name);
+  std::string log;
+  gst_debug_set_active(TRUE);
+  gst_debug_set_threshold_for_name("kmsdmabufsink", GST_LEVEL_WARNING);
+  gst_debug_remove_log_function(gst_debug_log_default);
+  gst_debug_add_log_function(keep_warnings, &log, nullptr);
   Sink sink(row.properties);
   ck_assert_msg(!sink.set_caps(row.caps), "%s was accepted", row.name);
+  gst_debug_remove_log_function(keep_warnings);
   expect_words(sink.next_message(GST_MESSAGE_ERROR), row.words, row.name);
   expect_no_error(sink, row.name);
+  // the formats are listed where one of them would have helped
+  const bool is_size = strstr(row.name, "every mode") != nullptr;
+  ck_assert_msg((log.find("sizes from") != std::string::npos) == is_size, "%s: %s", row.name, log.c_str());
+  ck_assert_msg(!is_size || log.find("planes take") == std::string::npos, "%s: %s", row.name, log.c_str());
 }
 GST_END_TEST
 

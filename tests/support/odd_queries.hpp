@@ -120,13 +120,21 @@ inline void ask_caps(GstPad *pad, GstCaps *filter, const char *name)
   GstCaps *answer = nullptr;
   gst_query_parse_caps_result(query.get(), &answer);
   fail_unless(answer != nullptr, "%s: no answer", name);
-  g_autofree gchar *text = gst_caps_to_string(answer);
-  fail_unless(!filter || has_nested_list(filter) || has_nested_list(answer) ||
-                  gst_caps_is_subset(answer, filter),
-              "%s: %s", name, text);
+  if (filter && !has_nested_list(filter) && !has_nested_list(answer) &&
+      !gst_caps_is_subset(answer, filter)) {
+    g_autofree gchar *text = gst_caps_to_string(answer);
+    fail("%s: %s", name, text);
+  }
 }
 
-inline void ask_whether_accepted(GstPad *pad, GstCaps *caps, const char *name)
+// Elements that refuse a CAPS event with a message accept all that could be one.
+inline bool could_be_sent(const GstCaps *caps)
+{
+  return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps);
+}
+
+inline void ask_whether_accepted(GstPad *pad, GstCaps *caps, const char *name,
+                                 bool (*may_be)(const GstCaps *))
 {
   // gst_query_new_accept_caps() takes fixed caps only
   const auto query = GstPtr<GstQuery>::adopt(gst_query_new_custom(
@@ -136,7 +144,7 @@ inline void ask_whether_accepted(GstPad *pad, GstCaps *caps, const char *name)
     return;
   gboolean accepted = FALSE;
   gst_query_parse_accept_caps_result(query.get(), &accepted);
-  fail_if(accepted && !can_be_honoured(caps), "%s is accepted by %s", name, GST_PAD_NAME(pad));
+  fail_if(accepted && !may_be(caps), "%s is accepted by %s", name, GST_PAD_NAME(pad));
 }
 
 inline void ask_allocation_of(GstPad *pad, GstCaps *caps, const char *name)
@@ -149,14 +157,6 @@ inline void ask_allocation_of(GstPad *pad, GstCaps *caps, const char *name)
     fail_if(answered && !can_be_honoured(caps), "%s: an allocation query is answered by %s", name,
             GST_PAD_NAME(pad));
   }
-}
-
-// Each of the odd caps in each query that has caps.
-inline void ask_about(GstPad *pad, GstCaps *caps, const char *name)
-{
-  ask_caps(pad, caps, name);
-  ask_whether_accepted(pad, caps, name);
-  ask_allocation_of(pad, caps, name);
 }
 
 // Queries about anything but caps.
@@ -180,6 +180,20 @@ inline void ask_everything_else(GstPad *pad)
     gst_pad_query(pad, query);
     gst_query_unref(query);
   }
+}
+
+// Every query that is here, at one pad.
+inline void ask_everything(GstPad *pad, bool (*may_be_accepted)(const GstCaps *) = can_be_honoured)
+{
+  for (const OddCaps &row : kOddCaps) {
+    const auto caps = odd_caps(row);
+    ask_caps(pad, caps.get(), row.name);
+    ask_whether_accepted(pad, caps.get(), row.name, may_be_accepted);
+    ask_allocation_of(pad, caps.get(), row.name);
+  }
+  for (const char *field : {"format", "drm-format"})
+    ask_caps(pad, caps_with_null_string(field).get(), "a NULL in a list");
+  ask_everything_else(pad);
 }
 
 // Events of every direction; those of the wrong one are refused by GstPad. A CAPS event that no

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "support/check_main.hpp"
+#include "support/odd_queries.hpp"
 #include <gst/drm/drm.h>
 #include <gst/gst.h>
 
@@ -208,6 +209,20 @@ GST_START_TEST(test_snapshot_before_start)
 }
 GST_END_TEST
 
+// Queries and events that nobody should send, in NULL; tests/device/kms_odd_queries.cpp has the other states.
+GST_START_TEST(test_odd_queries)
+{
+  GstElement *sink = make_sink();
+  GstPad *pad = gst_element_get_static_pad(sink, "sink");
+  gstdrm::test::ask_everything(pad, gstdrm::test::could_be_sent);
+  gstdrm::test::send_odd_events(pad);
+  for (const gstdrm::test::OddCaps &row : gstdrm::test::kOddCaps)
+    gstdrm::test::send_odd_caps(pad, row);
+  gst_object_unref(pad);
+  gst_object_unref(sink);
+}
+GST_END_TEST
+
 static Suite *kmsdmabufsink_suite(void)
 {
   Suite *s = suite_create("kmsdmabufsink");
@@ -220,6 +235,7 @@ static Suite *kmsdmabufsink_suite(void)
   tcase_add_test(tc, test_properties);
   tcase_add_test(tc, test_statistics_before_start);
   tcase_add_test(tc, test_snapshot_before_start);
+  tcase_add_test(tc, test_odd_queries);
   return s;
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "support/check_main.hpp"
+#include "support/odd_queries.hpp"
 
 #include <gst/drm/drm.h>
 
@@ -74,6 +75,18 @@ GST_START_TEST(test_properties)
 }
 GST_END_TEST
 
+// Queries and events that nobody should send, in NULL; tests/device/va_odd_queries.cpp has the other states.
+GST_START_TEST(test_odd_queries)
+{
+  GstElement *src = gst_element_factory_make("vadmabufsrc", nullptr);
+  GstPad *pad = gst_element_get_static_pad(src, "src");
+  gstdrm::test::ask_everything(pad, gstdrm::test::could_be_sent);
+  gstdrm::test::send_odd_events(pad);
+  gst_object_unref(pad);
+  gst_object_unref(src);
+}
+GST_END_TEST
+
 Suite *vadmabufsrc_suite()
 {
   g_setenv("LIBVA_DRIVER_NAME", "there-is-no-such-driver", TRUE);
@@ -83,6 +96,7 @@ Suite *vadmabufsrc_suite()
   tcase_add_test(tcase, test_template_without_a_device);
   tcase_add_loop_test(tcase, test_start_says_what_was_tried, 0, 2);
   tcase_add_test(tcase, test_properties);
+  tcase_add_test(tcase, test_odd_queries);
   return suite;
 }
 
