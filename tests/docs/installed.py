@@ -116,6 +116,15 @@ class Installed:
         self.environment['GST_PLUGIN_PATH'] += f':{plugin.parent}'
         self.run('gst-inspect-1.0', 'drmflip')
 
+    def cannot_link(self):
+        """The message that docs/your-own-element.md explains."""
+        page = (self.source / 'docs/your-own-element.md').read_text(encoding='utf-8')
+        wanted = re.search(r'^WARNING: erroneous pipeline: could not link.*$', page, re.M)[0]
+        done = subprocess.run(['gst-launch-1.0', 'videotestsrc', '!', 'drmflip', '!', 'fakesink'], env=self.environment,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIME_LIMIT_S)
+        if done.returncode == 0 or wanted not in done.stdout:
+            raise RuntimeError(f'status {done.returncode}, not "{wanted}"\n{done.stdout}')
+
     def picture(self, video_format, chain):
         out = self.work / 'picture'
         line = f'{PICTURE.format(video_format, WIDTH, HEIGHT)} ! {chain} videoconvert ! video/x-raw,format=RGB ! filesink location={out}'
@@ -144,8 +153,14 @@ class Installed:
         """The commands in the heads of the C examples."""
         for example in ('application', 'filter'):
             text = (self.source / f'docs/examples/{example}.c').read_text(encoding='utf-8')
-            command = re.search(r'^ \*   (cc (?:.*\\\n)?.*)$', text, re.M)[1].replace('\\\n *', '')
-            self.run('bash', '-c', f'cd {self.source}/docs/examples && {command} '.replace(' -o ', f' -o {self.work}/'))
+            self.compile_in_place(re.search(r'^ \*   (cc (?:.*\\\n)?.*)$', text, re.M)[1].replace('\\\n *', ''))
+        for block in blocks(self.source):
+            for _, command in block.commands() if block.language == 'sh' else ():
+                if command.startswith('cc '):
+                    self.compile_in_place(command)
+
+    def compile_in_place(self, command):
+        self.run('bash', '-c', f'cd {self.source}/docs/examples && {command} '.replace(' -o ', f' -o {self.work}/'))
 
 
 def main():
@@ -158,7 +173,8 @@ def main():
             cases += [('gst-inspect-1.0 finds the elements', installed.elements),
                       ('the application in C', installed.application),
                       ('the application in C, without the plugins', installed.application_fails),
-                      ('the filter in C is found', installed.filter)]
+                      ('the filter in C is found', installed.filter),
+                      ('could not link', installed.cannot_link)]
             cases += [(f'the filter in C turns {name}', lambda name=name: installed.flips(name)) for name in ('NV12', 'BGRx')]
         if 'gir' in installed.features:
             cases.append(('the Python of the docs', installed.python))

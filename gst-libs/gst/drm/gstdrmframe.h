@@ -6,6 +6,13 @@
 
 G_BEGIN_DECLS
 
+/**
+ * GST_DRM_MAX_PLANES:
+ *
+ * The most planes a frame has, auxiliary ones included: as many as the kernel's AddFB2 takes.
+ *
+ * Since: 0.1
+ */
 #define GST_DRM_MAX_PLANES 4
 
 typedef struct _GstDrmFramePlane GstDrmFramePlane;
