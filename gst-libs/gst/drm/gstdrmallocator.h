@@ -32,6 +32,7 @@ typedef enum {
 
 #define GST_TYPE_DRM_ALLOCATOR_KIND (gst_drm_allocator_kind_get_type())
 
+/* The GType of GstDrmAllocatorKind. */
 GST_DRM_API
 GType gst_drm_allocator_kind_get_type(void) GST_DRM_NOEXCEPT;
 
@@ -84,29 +85,36 @@ struct _GstDrmAllocatorClass {
   gpointer _gst_reserved[GST_PADDING];
 };
 
+/* The GType of GstDrmAllocator. */
 GST_DRM_API
 GType gst_drm_allocator_get_type(void); /* as G_DEFINE_TYPE() declares it */
 
+/* Opens a heap, a DRM node or /dev/udmabuf, or the first that works, to allocate frames from. */
 GST_DRM_API
 GstDrmAllocator *gst_drm_allocator_new(GstDrmAllocatorKind kind, const gchar *device,
                                        GError **error) GST_DRM_NOEXCEPT;
 
+/* The same on an open DRM device, for dumb and GBM buffers; duplicates the descriptor. */
 GST_DRM_API
 GstDrmAllocator *gst_drm_allocator_new_for_fd(GstDrmAllocatorKind kind, gint drm_fd,
                                               GError **error) GST_DRM_NOEXCEPT;
 
+/* What it allocates from. */
 GST_DRM_API
 GstDrmAllocatorKind gst_drm_allocator_get_kind(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
+/* The path of its node, or the name of its heap. */
 GST_DRM_API
 const gchar *gst_drm_allocator_get_device(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
+/* The pairs it can make, as far as that can be found out. */
 GST_DRM_API
 gchar *gst_drm_allocator_get_notice(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
 GST_DRM_API
 GstDrmFormatSet *gst_drm_allocator_get_formats(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
+/* Makes one frame, with the modifier that the driver likes best among those given. */
 GST_DRM_API
 GstBuffer *gst_drm_allocator_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width,
                                          guint height, const guint64 *modifiers, guint n_modifiers,

@@ -8,12 +8,15 @@
 G_BEGIN_DECLS
 
 #define GST_TYPE_DRM_BUFFER_POOL (gst_drm_buffer_pool_get_type())
+/* A pool of the frames of one GstDrmAllocator. */
 GST_DRM_API
 G_DECLARE_FINAL_TYPE(GstDrmBufferPool, gst_drm_buffer_pool, GST, DRM_BUFFER_POOL, GstBufferPool)
 
+/* A new, inactive pool; configure it with DMA_DRM caps, or with plain ones for linear frames. */
 GST_DRM_API
 GstBufferPool *gst_drm_buffer_pool_new(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
+/* How often a buffer was asked for while the device still read every one there was. */
 GST_DRM_API
 guint64 gst_drm_buffer_pool_get_waits(GstDrmBufferPool *pool) GST_DRM_NOEXCEPT;
 

@@ -44,9 +44,11 @@ typedef enum {
   GST_DRM_ERROR_UNSUPPORTED,
 } GstDrmError;
 
+/* The error domain; use GST_DRM_ERROR. */
 GST_DRM_API
 GQuark gst_drm_error_quark(void) GST_DRM_NOEXCEPT;
 
+/* The GType of GstDrmError. */
 GST_DRM_API
 GType gst_drm_error_get_type(void) GST_DRM_NOEXCEPT;
 

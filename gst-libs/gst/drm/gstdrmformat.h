@@ -24,19 +24,24 @@ G_BEGIN_DECLS
  */
 #define GST_DRM_MODIFIER_IMPLICIT G_GUINT64_CONSTANT(0x00ffffffffffffff)
 
+/* Reads a drm-format string into fourcc and modifier. */
 GST_DRM_API
 gboolean gst_drm_format_parse(const gchar *str, guint32 *fourcc, guint64 *modifier,
                               GError **error) GST_DRM_NOEXCEPT;
 
+/* Writes the drm-format string of a pair. */
 GST_DRM_API
 gchar *gst_drm_format_to_string(guint32 fourcc, guint64 modifier) GST_DRM_NOEXCEPT;
 
+/* A name of the modifier for logs and errors: LINEAR, INTEL_Y_TILED. */
 GST_DRM_API
 gchar *gst_drm_modifier_describe(guint64 modifier) GST_DRM_NOEXCEPT;
 
+/* The GstVideoFormat that names exactly this layout, or GST_VIDEO_FORMAT_UNKNOWN. */
 GST_DRM_API
 GstVideoFormat gst_drm_format_to_video_format(guint32 fourcc, guint64 modifier) GST_DRM_NOEXCEPT;
 
+/* The pair that lies in memory as the GstVideoFormat does; 0 where there is none. */
 GST_DRM_API
 guint32 gst_drm_format_from_video_format(GstVideoFormat format, guint64 *modifier) GST_DRM_NOEXCEPT;
 

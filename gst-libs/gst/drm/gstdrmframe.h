@@ -70,6 +70,7 @@ struct _GstDrmFrame {
   gpointer _gst_reserved[GST_PADDING];
 };
 
+/* The planes of a buffer as an importer needs them, checked against format, size and memory. */
 GST_DRM_API
 gboolean gst_drm_frame_from_buffer(GstDrmFrame *frame, GstBuffer *buffer,
                                    const GstDrmVideoInfo *info, GError **error) GST_DRM_NOEXCEPT;

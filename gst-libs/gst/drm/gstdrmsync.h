@@ -57,59 +57,76 @@ typedef enum {
 #define GST_TYPE_DRM_ACCESS (gst_drm_access_get_type())
 #define GST_DRM_SYNC_META_API_TYPE (gst_drm_sync_meta_api_get_type())
 
+/* The GType of GstDrmFenceState. */
 GST_DRM_API
 GType gst_drm_fence_state_get_type(void) GST_DRM_NOEXCEPT;
 
+/* The GType of GstDrmAccess. */
 GST_DRM_API
 GType gst_drm_access_get_type(void) GST_DRM_NOEXCEPT;
 
+/* The GType of the meta's API; use GST_DRM_SYNC_META_API_TYPE. */
 GST_DRM_API
 GType gst_drm_sync_meta_api_get_type(void) GST_DRM_NOEXCEPT;
 
+/* The GstMetaInfo of GstDrmSyncMeta. */
 GST_DRM_API
 const GstMetaInfo *gst_drm_sync_meta_get_info(void) GST_DRM_NOEXCEPT;
 
+/* Adds a meta without fences, or finds the one that is there. */
 GST_DRM_API
 GstDrmSyncMeta *gst_buffer_add_drm_sync_meta(GstBuffer *buffer) GST_DRM_NOEXCEPT;
 
+/* The meta of a buffer, or NULL. */
 GST_DRM_API
 GstDrmSyncMeta *gst_buffer_get_drm_sync_meta(GstBuffer *buffer) GST_DRM_NOEXCEPT;
 
+/* For a producer: whoever uses the buffer waits for this fence first. Takes the descriptor. */
 GST_DRM_API
 gboolean gst_drm_sync_meta_add_acquire_fence(GstDrmSyncMeta *meta, gint fence_fd,
                                              GError **error) GST_DRM_NOEXCEPT;
 
+/* For a consumer: whoever writes to the memory next waits for this fence. Takes the descriptor. */
 GST_DRM_API
 gboolean gst_drm_sync_meta_add_release_fence(GstDrmSyncMeta *meta, gint fence_fd,
                                              GError **error) GST_DRM_NOEXCEPT;
 
+/* All acquire fences as one sync_file, which the caller closes; -1 where there is none. */
 GST_DRM_API
 gint gst_drm_sync_meta_dup_acquire_fence(GstDrmSyncMeta *meta) GST_DRM_NOEXCEPT;
 
+/* All release fences as one sync_file, which the caller closes; -1 where there is none. */
 GST_DRM_API
 gint gst_drm_sync_meta_dup_release_fence(GstDrmSyncMeta *meta) GST_DRM_NOEXCEPT;
 
+/* Forgets all fences, for every buffer that shares them. */
 GST_DRM_API
 void gst_drm_sync_meta_clear(GstDrmSyncMeta *meta) GST_DRM_NOEXCEPT;
 
+/* For a producer: says in the allocation query that it waits for release fences. */
 GST_DRM_API
 void gst_drm_query_announce_release_fences(GstQuery *query) GST_DRM_NOEXCEPT;
 
+/* For a consumer: whether the producer announced that. */
 GST_DRM_API
 gboolean gst_drm_query_has_release_fences(GstQuery *query) GST_DRM_NOEXCEPT;
 
+/* Whether a fence is pending, has signalled or has failed; does not wait. */
 GST_DRM_API
 gboolean gst_drm_fence_get_state(gint fence_fd, GstDrmFenceState *state,
                                  GError **error) GST_DRM_NOEXCEPT;
 
+/* Sleeps until a fence signals or the timeout is over. */
 GST_DRM_API
 gboolean gst_drm_fence_wait(gint fence_fd, GstClockTime timeout, GstDrmFenceState *state,
                             GError **error) GST_DRM_NOEXCEPT;
 
+/* The implicit fences of a dma-buf that this access has to wait for, as a sync_file. */
 GST_DRM_API
 gint gst_drm_dmabuf_export_fence(gint dmabuf_fd, GstDrmAccess access,
                                  GError **error) GST_DRM_NOEXCEPT;
 
+/* Makes a fence one of the implicit fences of a dma-buf. */
 GST_DRM_API
 gboolean gst_drm_dmabuf_import_fence(gint dmabuf_fd, gint fence_fd, GstDrmAccess access,
                                      GError **error) GST_DRM_NOEXCEPT;

@@ -48,52 +48,67 @@ struct _GstDrmVideoInfo {
 
 #define GST_TYPE_DRM_VIDEO_INFO (gst_drm_video_info_get_type())
 
+/* The GType of GstDrmVideoInfo. */
 GST_DRM_API
 GType gst_drm_video_info_get_type(void) GST_DRM_NOEXCEPT;
 
+/* Sets a structure of the caller's to no format. */
 GST_DRM_API
 void gst_drm_video_info_init(GstDrmVideoInfo *info) GST_DRM_NOEXCEPT;
 
+/* A structure on the heap, set to no format. */
 GST_DRM_API
 GstDrmVideoInfo *gst_drm_video_info_new(void) GST_DRM_NOEXCEPT;
 
+/* A copy on the heap. */
 GST_DRM_API
 GstDrmVideoInfo *gst_drm_video_info_copy(const GstDrmVideoInfo *info) GST_DRM_NOEXCEPT;
 
+/* A structure on the heap, read from caps; NULL where they are no format of DMA buffers. */
 GST_DRM_API
 GstDrmVideoInfo *gst_drm_video_info_new_from_caps(const GstCaps *caps) GST_DRM_NOEXCEPT;
 
+/* The field drm_fourcc, for language bindings. */
 GST_DRM_API
 guint32 gst_drm_video_info_get_fourcc(const GstDrmVideoInfo *info) GST_DRM_NOEXCEPT;
 
+/* The field drm_modifier, for language bindings. */
 GST_DRM_API
 guint64 gst_drm_video_info_get_modifier(const GstDrmVideoInfo *info) GST_DRM_NOEXCEPT;
 
+/* Frees what is on the heap. */
 GST_DRM_API
 void gst_drm_video_info_free(GstDrmVideoInfo *info) GST_DRM_NOEXCEPT;
 
+/* Reads fixed caps: DMA_DRM, memory:DMABuf or plain. */
 GST_DRM_API
 gboolean gst_drm_video_info_from_caps(GstDrmVideoInfo *info, const GstCaps *caps) GST_DRM_NOEXCEPT;
 
+/* The same, and says what is wrong with the caps. */
 GST_DRM_API
 gboolean gst_drm_video_info_from_caps_full(GstDrmVideoInfo *info, const GstCaps *caps,
                                            GError **error) GST_DRM_NOEXCEPT;
 
+/* DMA_DRM caps of the structure. */
 GST_DRM_API
 GstCaps *gst_drm_video_info_to_caps(const GstDrmVideoInfo *info) GST_DRM_NOEXCEPT;
 
+/* The same video format, laid out as the modifier says. */
 GST_DRM_API
 gboolean gst_drm_video_info_from_video_info(GstDrmVideoInfo *info, const GstVideoInfo *vinfo,
                                             guint64 modifier) GST_DRM_NOEXCEPT;
 
+/* The same video format without DMA buffers. */
 GST_DRM_API
 gboolean gst_drm_video_info_to_video_info(const GstDrmVideoInfo *info,
                                           GstVideoInfo *vinfo) GST_DRM_NOEXCEPT;
 
+/* Whether fourcc, modifier and GstVideoInfo are equal. */
 GST_DRM_API
 gboolean gst_drm_video_info_is_equal(const GstDrmVideoInfo *a,
                                      const GstDrmVideoInfo *b) GST_DRM_NOEXCEPT;
 
+/* Whether caps are fixed and have memory:DMABuf and format=DMA_DRM. */
 GST_DRM_API
 gboolean gst_drm_is_dma_drm_caps(const GstCaps *caps) GST_DRM_NOEXCEPT;
 
