@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dmabuf_wait.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
 
 #include <poll.h>
+#include <sys/eventfd.h>
 
 namespace gstdrm {
 
@@ -13,46 +15,80 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// poll(2) for reading; 0 when the time is over, a negative errno on failure
-int poll_in(int fd, Clock::time_point deadline)
+// poll(2) for reading, of the descriptor and the interrupt: 1 when the descriptor is ready, 0 when
+// the time is over or the interrupt came, a negative errno on failure
+int poll_in(int fd, Clock::time_point deadline, const Interrupt &interrupt)
 {
   for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-    pollfd request{fd, POLLIN, 0};
-    const int ready = ::poll(&request, 1, left.count() > 0 ? static_cast<int>(left.count()) : 0);
-    if (ready > 0)
-      return request.revents & POLLNVAL ? -EBADF : 1;
-    if (ready == 0)
+    std::array<pollfd, 2> requests = {pollfd{fd, POLLIN, 0}, pollfd{interrupt.fd(), POLLIN, 0}};
+    const int ready = ::poll(requests.data(), requests.size(),
+                             left.count() > 0 ? static_cast<int>(left.count()) : 0);
+    if (ready > 0 && requests[0].revents != 0)
+      return requests[0].revents & POLLNVAL ? -EBADF : 1;
+    if (ready >= 0)
       return 0;
     if (errno != EINTR && errno != EAGAIN)
       return -errno;
   }
 }
 
-Error sync_error(int fd, int error, const char *why)
+Error sync_error(const std::string &what, int error, const std::string &why)
 {
-  return Error{ErrorCode::Sync,
-               "Waiting for the device that writes to dma-buf " + std::to_string(fd) +
-                   " failed: " + why,
-               error};
+  return Error{ErrorCode::Sync, "Waiting for " + what + " failed: " + why, error};
+}
+
+Result<Waited> wait_readable(int fd, std::chrono::milliseconds limit, const Interrupt &interrupt,
+                             const std::string &what)
+{
+  int ready = poll_in(fd, Clock::now(), interrupt);
+  if (ready > 0)
+    return Waited::No;
+  if (ready == 0 && !interrupt.raised())
+    ready = poll_in(fd, Clock::now() + limit, interrupt);
+  if (ready > 0)
+    return Waited::Yes;
+  if (ready == 0 && interrupt.raised())
+    return Waited::Interrupted;
+  if (ready == 0)
+    return sync_error(what, ETIMEDOUT,
+                      "it is not done after " + std::to_string(limit.count()) + " ms");
+  return sync_error(what, -ready, std::strerror(-ready));
 }
 
 } // namespace
 
-Result<Waited> wait_for_writers(int dmabuf_fd, std::chrono::milliseconds limit)
+// Without a descriptor (EMFILE) a wait lasts to its limit, as the frame's own would fail anyway.
+Interrupt::Interrupt() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+void Interrupt::raise() noexcept
 {
-  int ready = poll_in(dmabuf_fd, Clock::now());
-  if (ready > 0)
-    return Waited::No;
-  if (ready == 0)
-    ready = poll_in(dmabuf_fd, Clock::now() + limit);
-  if (ready > 0)
-    return Waited::Yes;
-  if (ready == 0)
-    return sync_error(dmabuf_fd, ETIMEDOUT,
-                      ("it is not done after " + std::to_string(limit.count()) + " ms").c_str());
-  return sync_error(dmabuf_fd, -ready, std::strerror(-ready));
+  raised_ = true;
+  if (event_)
+    ::eventfd_write(event_.get(), 1);
+}
+
+void Interrupt::clear() noexcept
+{
+  raised_ = false;
+  eventfd_t count = 0;
+  if (event_)
+    ::eventfd_read(event_.get(), &count);
+}
+
+Result<Waited> wait_for_writers(int dmabuf_fd, std::chrono::milliseconds limit,
+                                const Interrupt &interrupt)
+{
+  return wait_readable(dmabuf_fd, limit, interrupt,
+                       "the device that writes to dma-buf " + std::to_string(dmabuf_fd));
+}
+
+Result<Waited> wait_for_fence(int fence_fd, std::chrono::milliseconds limit,
+                              const Interrupt &interrupt)
+{
+  return wait_readable(fence_fd, limit, interrupt,
+                       "the producer's device, by the frame's acquire fence,");
 }
 
 } // namespace gstdrm

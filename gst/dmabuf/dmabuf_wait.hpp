@@ -1,18 +1,41 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Waiting for a device before the CPU reads what it wrote.
+// Waiting for a device before the CPU reads what it wrote, and how such a wait ends early.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 
 #include <gst/drm/core/result.hpp>
+#include <gst/drm/core/unique_fd.hpp>
 
 namespace gstdrm {
 
-enum class Waited { No, Yes };
+// Ends waits of another thread at once: a flag that poll(2) sees.
+class Interrupt {
+public:
+  Interrupt();
+  // Any thread. Raised it stays until it is cleared, for waits that begin later too.
+  void raise() noexcept;
+  void clear() noexcept;
+  [[nodiscard]] bool raised() const noexcept { return raised_; }
+  [[nodiscard]] int fd() const noexcept { return event_.get(); }
+
+private:
+  UniqueFd event_; // eventfd(2), readable while raised; none where there are no more descriptors
+  std::atomic<bool> raised_{false};
+};
+
+enum class Waited { No, Yes, Interrupted };
 
 // Waits until every device that writes to the dma-buf is done: poll(2) with POLLIN does that, by
 // the implicit fences (driver-api/dma-buf.rst, "Implicit Fence Poll Support"). A memfd is always
 // ready. Error of code Sync when the limit is over.
-Result<Waited> wait_for_writers(int dmabuf_fd, std::chrono::milliseconds limit);
+Result<Waited> wait_for_writers(int dmabuf_fd, std::chrono::milliseconds limit,
+                                const Interrupt &interrupt);
+
+// The same for a fence: a sync_file is readable once it has signalled, with an error or without
+// (drivers/dma-buf/sync_file.c, sync_file_poll()).
+Result<Waited> wait_for_fence(int fence_fd, std::chrono::milliseconds limit,
+                              const Interrupt &interrupt);
 
 } // namespace gstdrm

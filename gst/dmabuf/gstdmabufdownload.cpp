@@ -19,6 +19,7 @@
 
 #include <gst/drm/drm.h>
 
+#include "gstdmabufcrop.hpp"
 #include "gstdmabufexplain.hpp"
 #include "gstdmabufframe.hpp"
 
@@ -33,6 +34,7 @@ struct GstDmaBufDownloadState {
   bool dmabuf_input = false;
   GstPtr<GstCaps> plain_caps;
   bool takes_video_meta = false;
+  bool takes_crop_meta = false;
   GstPtr<GstBufferPool> downstream_pool; // not configured before the first copy
   guint min_buffers = 0;
   guint max_buffers = 0;
@@ -79,6 +81,8 @@ static gboolean gst_dmabuf_download_decide_allocation(GstBaseTransform *trans,
   GstDmaBufDownloadState *state = GST_DMABUF_DOWNLOAD(trans)->state;
   state->drop_pool();
   state->takes_video_meta = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  state->takes_crop_meta =
+      gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr);
   state->min_buffers = state->max_buffers = 0;
   if (gst_query_get_n_allocation_pools(query) > 0) {
     GstBufferPool *pool = nullptr;
@@ -122,24 +126,28 @@ static GstFlowReturn fail(GstDmaBufDownload *self, const std::string &why, const
   return GST_FLOW_ERROR;
 }
 
+constexpr const char *kBreaksCaps = "Upstream breaks its own caps.";
+
 // The frame is what the caps say, and its device is done with it.
-static GstFlowReturn check_input(GstDmaBufDownload *self, GstBuffer *buffer)
+static GstFlowReturn check_input(GstDmaBufDownload *self, GstPtr<GstBuffer> &buffer)
 {
   GstDmaBufDownloadState *state = self->state;
+  GstDmaBufTransform *base = GST_DMABUF_TRANSFORM(self);
   if (state->dmabuf_input) {
     GstDrmFrame frame;
-    GError *error = nullptr;
-    if (!gst_drm_frame_from_buffer(&frame, buffer, &state->info, &error)) {
-      const std::string why = error->message;
-      g_error_free(error);
-      return fail(self, why, "Upstream breaks its own caps.");
-    }
+    if (const auto checked = gstdrm::check_importable_layout(buffer.get(), state->info, &frame);
+        !checked)
+      return fail(self, checked.error().message, kBreaksCaps);
+    // Nobody who reads plain video knows the pseudo-format that a GstVideoMeta may name.
+    gstdrm::share_frame(buffer, state->info.vinfo);
   }
-  if (const auto waited =
-          gstdrm::wait_for_device(buffer, gstdrm::stats_of(GST_DMABUF_TRANSFORM(self)));
-      !waited)
+  if (const auto checked = gstdrm::check_mappable_layout(buffer.get(), state->info.vinfo); !checked)
+    return fail(self, checked.error().message, kBreaksCaps);
+  const auto waited =
+      gstdrm::wait_for_device(buffer.get(), gstdrm::stats_of(base), gstdrm::interrupt_of(base));
+  if (!waited)
     return fail(self, waited.error().message, "The device may hang; see the kernel log.");
-  return GST_FLOW_OK;
+  return *waited == gstdrm::Waited::Interrupted ? GST_FLOW_FLUSHING : GST_FLOW_OK;
 }
 
 // Not every exporter lets the CPU map its memory, and the reader's own message would not say which
@@ -183,11 +191,7 @@ static GstFlowReturn acquire(GstDmaBufDownload *self, GstPtr<GstBuffer> &buffer)
     }
     state->copy_pool = std::move(pool);
   }
-  GstBuffer *acquired = nullptr;
-  const GstFlowReturn ret =
-      gst_buffer_pool_acquire_buffer(state->copy_pool.get(), &acquired, nullptr);
-  buffer.reset(acquired);
-  return ret;
+  return gstdrm::acquire_from(GST_DMABUF_TRANSFORM(self), state->copy_pool.get(), buffer);
 }
 
 static GstFlowReturn copy(GstDmaBufDownload *self, GstBuffer *input, const char *reason,
@@ -199,40 +203,53 @@ static GstFlowReturn copy(GstDmaBufDownload *self, GstBuffer *input, const char 
     return fail(
         self, std::string("zero-copy=require forbids the copy it needs: ") + reason,
         "Put an element that reads GstVideoMeta after it (videoconvert), or set zero-copy=prefer.");
-  if (const auto checked = gstdrm::check_mappable_layout(input, state->info.vinfo); !checked)
-    return fail(self, checked.error().message, "Upstream breaks its own caps.");
   GstPtr<GstBuffer> output;
   if (const GstFlowReturn ret = acquire(self, output); ret != GST_FLOW_OK)
     return ret;
   if (const auto checked = gstdrm::check_mappable_layout(output.get(), state->info.vinfo); !checked)
     return fail(self, "Downstream's pool: " + checked.error().message, "");
-  if (const auto copied = gstdrm::copy_buffer(base, output.get(), input, state->info.vinfo, reason);
+  const auto crop = state->takes_crop_meta ? gstdrm::CropMeta::Keep : gstdrm::CropMeta::Drop;
+  if (const auto copied =
+          gstdrm::copy_buffer(base, output.get(), input, state->info.vinfo, crop, reason);
       !copied)
     return fail(self, copied.error().message, "");
   *outbuf = output.release();
   return GST_FLOW_OK;
 }
 
+// Why a checked frame cannot be passed on as it is; nullptr where it can, changed to what
+// downstream reads.
+static const char *reason_to_copy(const GstDmaBufDownloadState *state, GstPtr<GstBuffer> &buffer)
+{
+  const GstVideoInfo &info = state->info.vinfo;
+  if (state->dmabuf_input && !gst_buffer_get_video_meta(buffer.get()))
+    return "the memory cannot be shared while it is being written";
+  const bool padded = gstdrm::is_padded_frame(buffer.get(), info);
+  const bool crops = state->takes_video_meta && state->takes_crop_meta &&
+                     gst_buffer_get_video_crop_meta(buffer.get());
+  if (padded && !crops && !gstdrm::crop_in_place(buffer, info, 1))
+    return "the visible picture begins inside a block of pixels, or the memory cannot be shared";
+  if (!state->takes_video_meta && !gstdrm::has_default_layout(buffer.get(), info))
+    return "downstream reads no GstVideoMeta and the rows are padded";
+  if (!padded && !crops)
+    gstdrm::drop_crop(buffer);
+  return nullptr;
+}
+
 static GstFlowReturn gst_dmabuf_download_generate_output(GstBaseTransform *trans,
                                                          GstBuffer **outbuf) noexcept
 {
   GstDmaBufDownload *self = GST_DMABUF_DOWNLOAD(trans);
-  GstDmaBufDownloadState *state = self->state;
   auto input = GstPtr<GstBuffer>::adopt(std::exchange(trans->queued_buf, nullptr));
   *outbuf = nullptr;
   if (!input)
     return GST_FLOW_OK;
-  GstFlowReturn ret = check_input(self, input.get());
+  GstFlowReturn ret = check_input(self, input);
   if (ret == GST_FLOW_OK)
     ret = prove_mappable(self, input.get());
   if (ret != GST_FLOW_OK)
     return ret;
-  const char *reason = nullptr;
-  if (!state->takes_video_meta && !gstdrm::has_default_layout(input.get(), state->info.vinfo))
-    reason = "downstream reads no GstVideoMeta and the rows are padded";
-  else if (state->dmabuf_input && !gstdrm::share_frame(input, state->info.vinfo))
-    reason = "the memory cannot be shared while it is being written";
-  if (reason)
+  if (const char *reason = reason_to_copy(self->state, input))
     ret = copy(self, input.get(), reason, outbuf);
   else
     *outbuf = input.release();

@@ -47,13 +47,9 @@ GstPtr<GstDrmAllocator> downstream_allocator(GstQuery *query, guint32 fourcc, bo
 GstPtr<GstBufferPool> new_pool(GstDrmAllocator *allocator, GstCaps *plain_caps, guint min,
                                guint max, bool video_meta, guint *size)
 {
-  GstVideoInfo vinfo;
-  if (!gst_video_info_from_caps(&vinfo, plain_caps))
-    return {};
   auto pool = GstPtr<GstBufferPool>::adopt(gst_drm_buffer_pool_new(allocator));
   GstStructure *config = gst_buffer_pool_get_config(pool.get());
-  gst_buffer_pool_config_set_params(config, plain_caps,
-                                    static_cast<guint>(GST_VIDEO_INFO_SIZE(&vinfo)), min, max);
+  gst_buffer_pool_config_set_params(config, plain_caps, 0, min, max); // the size is the allocator's
   if (video_meta)
     gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (!gst_buffer_pool_set_config(pool.get(), config)) {

@@ -2,14 +2,16 @@
 #include "gstdmabuftransform.hpp"
 
 #include <atomic>
+#include <mutex>
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/gstdrmformatset.h>
 #include <gst/drm/gstdrmvideoinfo.h>
 
 #include "gstdmabufanswers.hpp"
+#include "gstdmabufcopy.hpp"
+#include "gstdmabufcrop.hpp"
 #include "gstdmabufexplain.hpp"
-#include "gstdmabufframe.hpp"
 
 using gstdrm::GstPtr;
 
@@ -25,6 +27,13 @@ struct GstDmaBufTransformState {
   GstPtr<GstCaps> refused; // streaming thread: upstream sends the same caps with every buffer then
   std::atomic<bool> warned{false}; // since start: one warning about queries that meet nothing
   gstdrm::CapsAnswers answers;
+
+  // Raised while the sink pad is flushing or inactive: the streaming thread waits for nothing then.
+  gstdrm::Interrupt interrupt;
+  std::mutex awaited_lock;
+  GstPtr<GstBufferPool> awaited; // by awaited_lock: the streaming thread sleeps in it
+  bool awaited_flushing = false; // by awaited_lock: it was woken, and has to set the pool right
+  GstPadActivateModeFunction activate_mode = nullptr; // of the base class
 };
 
 G_DEFINE_ABSTRACT_TYPE(GstDmaBufTransform, gst_dmabuf_transform, GST_TYPE_BASE_TRANSFORM)
@@ -176,10 +185,39 @@ static GstCaps *gst_dmabuf_transform_fixate_caps(GstBaseTransform *trans, GstPad
   return gst_caps_is_empty(chosen) ? chosen : gst_caps_fixate(chosen);
 }
 
+// The streaming thread leaves whatever it waits for, at once.
+static void interrupt_waits(GstDmaBufTransform *self)
+{
+  GstDmaBufTransformState *common = self->common;
+  common->interrupt.raise();
+  const std::lock_guard lock(common->awaited_lock);
+  if (common->awaited) {
+    common->awaited_flushing = true;
+    gst_buffer_pool_set_flushing(common->awaited.get(), TRUE);
+  }
+}
+
+// The pad is flushing by now. To deactivate it, GStreamer takes the stream lock next, and so waits
+// for a frame that is under way.
+static gboolean activate_sink_mode(GstPad *pad, GstObject *parent, GstPadMode mode,
+                                   gboolean active) noexcept
+{
+  GstDmaBufTransform *self = GST_DMABUF_TRANSFORM(parent);
+  if (active)
+    self->common->interrupt.clear();
+  else
+    interrupt_waits(self);
+  return self->common->activate_mode(pad, parent, mode, active);
+}
+
 static gboolean gst_dmabuf_transform_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
 {
   GstDmaBufTransform *self = GST_DMABUF_TRANSFORM(trans);
   GstBaseTransformClass *parent = GST_BASE_TRANSFORM_CLASS(gst_dmabuf_transform_parent_class);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
+    interrupt_waits(self);
+  else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
+    self->common->interrupt.clear();
   if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
     return parent->sink_event(trans, event);
   GstCaps *caps = nullptr;
@@ -358,8 +396,10 @@ static void gst_dmabuf_transform_init(GstDmaBufTransform *self)
 {
   self->common = new GstDmaBufTransformState;
   gst_base_transform_set_gap_aware(GST_BASE_TRANSFORM(self), TRUE);
-  gst_pad_add_probe(GST_BASE_TRANSFORM_SINK_PAD(self), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
-                    explain_refused_caps, self, nullptr);
+  GstPad *sink = GST_BASE_TRANSFORM_SINK_PAD(self);
+  self->common->activate_mode = GST_PAD_ACTIVATEMODEFUNC(sink);
+  gst_pad_set_activatemode_function(sink, activate_sink_mode);
+  gst_pad_add_probe(sink, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, explain_refused_caps, self, nullptr);
 }
 
 namespace gstdrm {
@@ -379,18 +419,43 @@ bool claim_error(GstDmaBufTransform *self) noexcept
   return !self->common->explained.exchange(true);
 }
 
+const Interrupt &interrupt_of(GstDmaBufTransform *self) noexcept
+{
+  return self->common->interrupt;
+}
+
+GstFlowReturn acquire_from(GstDmaBufTransform *self, GstBufferPool *pool, GstPtr<GstBuffer> &buffer)
+{
+  GstDmaBufTransformState *common = self->common;
+  {
+    const std::lock_guard lock(common->awaited_lock);
+    if (common->interrupt.raised())
+      return GST_FLOW_FLUSHING;
+    common->awaited = GstPtr<GstBufferPool>::share(pool);
+  }
+  GstBuffer *acquired = nullptr;
+  GstFlowReturn flow = gst_buffer_pool_acquire_buffer(pool, &acquired, nullptr);
+  buffer.reset(acquired);
+  const std::lock_guard lock(common->awaited_lock);
+  common->awaited.reset();
+  if (std::exchange(common->awaited_flushing, false)) {
+    gst_buffer_pool_set_flushing(pool, FALSE);
+    flow = GST_FLOW_FLUSHING;
+  }
+  return flow;
+}
+
 Result<void> copy_buffer(GstDmaBufTransform *self, GstBuffer *to, GstBuffer *from,
-                         const GstVideoInfo &info, const char *reason)
+                         const GstVideoInfo &info, CropMeta crop, const char *reason)
 {
   const Result<std::uint64_t> copied = copy_frame(to, from, info);
   if (!copied)
     return copied.error();
   GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
   GST_BASE_TRANSFORM_GET_CLASS(trans)->copy_metadata(trans, from, to);
-  GstVideoCropMeta *crop =
-      is_padded_frame(from, info) ? gst_buffer_get_video_crop_meta(to) : nullptr;
-  if (crop)
-    gst_buffer_remove_meta(to, &crop->meta);
+  if (crop == CropMeta::Drop || is_padded_frame(from, info))
+    while (GstVideoCropMeta *meta = gst_buffer_get_video_crop_meta(to))
+      gst_buffer_remove_meta(to, &meta->meta);
   stats_of(self).count_copy(GST_ELEMENT(self), copied.value(), reason);
   return {};
 }

@@ -8,6 +8,7 @@
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/gstdrmstats-private.hpp>
 
+#include "dmabuf_wait.hpp"
 #include "gstdmabufcaps.hpp"
 #include "gstdmabufchain.hpp"
 
@@ -46,11 +47,22 @@ namespace gstdrm {
 Stats &stats_of(GstDmaBufTransform *self) noexcept;
 ZeroCopy zero_copy_of(GstDmaBufTransform *self) noexcept;
 
+// Ends the streaming thread's waits while the sink pad is flushing or inactive.
+const Interrupt &interrupt_of(GstDmaBufTransform *self) noexcept;
+
+// A free buffer of an active pool; FLUSHING, without a message, where the wait for it was
+// interrupted.
+GstFlowReturn acquire_from(GstDmaBufTransform *self, GstBufferPool *pool,
+                           GstPtr<GstBuffer> &buffer);
+
+// What becomes of a GstVideoCropMeta of a frame that is not padded.
+enum class CropMeta { Keep, Drop };
+
 // Pixels, timestamps, flags and every meta that does not describe memory, from a checked buffer
-// into one with planes of its own; counted, and announced the first time. A GstVideoCropMeta that
-// was acted on is left out.
+// into one with planes of its own; counted, and announced the first time. A GstVideoCropMeta of a
+// padded frame was acted on, and is left out.
 Result<void> copy_buffer(GstDmaBufTransform *self, GstBuffer *to, GstBuffer *from,
-                         const GstVideoInfo &info, const char *reason);
+                         const GstVideoInfo &info, CropMeta crop, const char *reason);
 
 // True for the first failure of the negotiation under way: its error message is the only one.
 // Upstream may try the same caps again with every buffer.

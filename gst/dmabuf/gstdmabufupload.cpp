@@ -22,6 +22,7 @@
 
 #include <gst/drm/drm.h>
 
+#include "gstdmabufcrop.hpp"
 #include "gstdmabufexplain.hpp"
 #include "gstdmabufframe.hpp"
 #include "gstdmabufmemory.hpp"
@@ -49,10 +50,11 @@ struct GstDmaBufUploadState {
   gstdrm::UploadPools pools;
 
   // streaming thread, from set_caps() and the allocation queries on
-  GstDrmVideoInfo info{}; // of the output; its vinfo is the input's
+  GstDrmVideoInfo info{}; // of the input: of plain video its linear layout
   GstPtr<GstCaps> plain_caps;
   bool plain_output = false;
   bool takes_video_meta = false; // downstream reads GstVideoMeta
+  bool takes_crop_meta = false;  // downstream crops
   guint held_downstream = 0;     // buffers that downstream keeps
   GstPtr<GstDrmAllocator> allocator;
   Offer offer = Offer::NotAsked;
@@ -82,17 +84,17 @@ static gboolean gst_dmabuf_upload_set_caps(GstBaseTransform *trans, GstCaps *inc
   GstDmaBufUploadState *state = GST_DMABUF_UPLOAD(trans)->state;
   state->pools.drop_copy_pool();
   state->offer = Offer::NotAsked;
-  gst_base_transform_set_passthrough(trans, is_dmabuf_caps(incaps));
-  if (is_dmabuf_caps(incaps)) {
-    GST_INFO_OBJECT(trans, "passing %" GST_PTR_FORMAT " through", incaps);
-    return TRUE;
-  }
   GError *error = nullptr;
   if (!gst_drm_video_info_from_caps_full(&state->info, incaps, &error)) {
     if (gstdrm::claim_error(GST_DMABUF_TRANSFORM(trans)))
       GST_ELEMENT_ERROR(trans, STREAM, FORMAT, ("%s", error->message), (nullptr));
     g_error_free(error);
     return FALSE;
+  }
+  gst_base_transform_set_passthrough(trans, is_dmabuf_caps(incaps));
+  if (is_dmabuf_caps(incaps)) {
+    GST_INFO_OBJECT(trans, "passing %" GST_PTR_FORMAT " through", incaps);
+    return TRUE;
   }
   state->plain_caps = GstPtr<GstCaps>::share(incaps);
   state->plain_output = !is_dmabuf_caps(outcaps);
@@ -161,6 +163,8 @@ static gboolean gst_dmabuf_upload_decide_allocation(GstBaseTransform *trans,
   GstDmaBufUploadState *state = self->state;
   state->pools.drop_copy_pool();
   state->takes_video_meta = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  state->takes_crop_meta =
+      gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr);
   state->held_downstream = 0;
   for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
     guint min = 0;
@@ -243,11 +247,34 @@ static gboolean gst_dmabuf_upload_propose_allocation(GstBaseTransform *trans,
 
 // --- frames --------------------------------------------------------------------------------------
 
-// Why a frame cannot be passed on as it is; nullptr where it can.
-static const char *reason_to_copy(GstDmaBufUpload *self, GstBuffer *buffer)
+// GPUs ask for rows of a multiple of this many bytes, and for a picture that begins at one
+// (docs/library.md); whoever reads with the CPU asks for nothing.
+static gsize alignment_for(const GstDmaBufUploadState *state)
+{
+  constexpr gsize kDeviceAlign = 256;
+  return state->plain_output ? 1 : kDeviceAlign;
+}
+
+// Rows that upstream wrote into the offered memory the way GStreamer lays them out by default, as
+// it knows no GstVideoMeta. In memory of upstream's own, its device knows what it does.
+static bool has_tight_rows(const GstDmaBufUploadState *state, GstBuffer *buffer,
+                           const GstDrmFrame &frame)
+{
+  if (gst_buffer_peek_memory(buffer, 0)->allocator != GST_ALLOCATOR_CAST(state->allocator.get()) ||
+      GST_OBJECT_FLAG_IS_SET(state->allocator.get(), GST_ALLOCATOR_FLAG_CUSTOM_ALLOC))
+    return false;
+  for (guint i = 0; i < frame.n_planes; i++)
+    if (frame.planes[i].stride % alignment_for(state) != 0)
+      return true;
+  return false;
+}
+
+// Why a frame cannot be passed on as it is; nullptr where it can, changed to what downstream reads.
+static const char *reason_to_copy(GstDmaBufUpload *self, GstPtr<GstBuffer> &input)
 {
   GstDmaBufUploadState *state = self->state;
-  switch (gstdrm::memory_kind(buffer)) {
+  const GstVideoInfo &info = state->info.vinfo;
+  switch (gstdrm::memory_kind(input.get())) {
   case gstdrm::MemoryKind::Mixed:
     return "some planes are outside dmabuf memory";
   case gstdrm::MemoryKind::NoDmaBuf:
@@ -258,14 +285,22 @@ static const char *reason_to_copy(GstDmaBufUpload *self, GstBuffer *buffer)
     break;
   }
   GstDrmFrame frame;
-  GError *error = nullptr;
-  if (!gst_drm_frame_from_buffer(&frame, buffer, &state->info, &error)) {
-    GST_DEBUG_OBJECT(self, "%s", error->message);
-    g_error_free(error);
+  if (const auto checked = gstdrm::check_importable_layout(input.get(), state->info, &frame);
+      !checked) {
+    GST_DEBUG_OBJECT(self, "%s", checked.error().message.c_str());
     return "upstream's dmabuf has a layout that devices cannot import";
   }
-  if (!may_pad_rows(state) && !gstdrm::has_default_layout(buffer, state->info.vinfo))
+  if (has_tight_rows(state, input.get(), frame))
+    return "upstream knows no GstVideoMeta, and devices want rows of a multiple of 256 bytes";
+  if (gstdrm::is_padded_frame(input.get(), info) &&
+      !gstdrm::crop_in_place(input, info, alignment_for(state)))
+    return "the visible picture begins where no plane of a DMA buffer can";
+  if (!may_pad_rows(state) && !gstdrm::has_default_layout(input.get(), info))
     return "downstream reads no GstVideoMeta and upstream's rows are padded";
+  if (!gstdrm::share_frame(input, info))
+    return "upstream's memory cannot be shared while it is being written";
+  if (!state->takes_crop_meta)
+    gstdrm::drop_crop(input);
   return nullptr;
 }
 
@@ -330,15 +365,41 @@ static GstFlowReturn copy(GstDmaBufUpload *self, GstBuffer *input, const char *r
     return refuse_copy(self, reason);
   if (const auto checked = gstdrm::check_mappable_layout(input, state->info.vinfo); !checked)
     return fail(self, checked.error());
-  if (const auto waited = gstdrm::wait_for_device(input, gstdrm::stats_of(base)); !waited)
+  const auto waited =
+      gstdrm::wait_for_device(input, gstdrm::stats_of(base), gstdrm::interrupt_of(base));
+  if (!waited)
     return fail(self, waited.error());
+  if (*waited == gstdrm::Waited::Interrupted)
+    return GST_FLOW_FLUSHING;
   GstPtr<GstBuffer> output;
   if (const GstFlowReturn ret = acquire(self, output); ret != GST_FLOW_OK)
     return ret;
-  if (const auto copied = gstdrm::copy_buffer(base, output.get(), input, state->info.vinfo, reason);
+  const auto crop = state->takes_crop_meta ? gstdrm::CropMeta::Keep : gstdrm::CropMeta::Drop;
+  if (const auto copied =
+          gstdrm::copy_buffer(base, output.get(), input, state->info.vinfo, crop, reason);
       !copied)
     return fail(self, copied.error());
   *outbuf = output.release();
+  return GST_FLOW_OK;
+}
+
+// A frame that upstream says is a DMA buffer goes on as it is, and is one.
+static GstFlowReturn pass_through(GstDmaBufUpload *self, GstPtr<GstBuffer> &input)
+{
+  GstDmaBufUploadState *state = self->state;
+  const GstVideoInfo &info = state->info.vinfo;
+  GstDrmFrame frame;
+  if (const auto checked = gstdrm::check_importable_layout(input.get(), state->info, &frame);
+      !checked)
+    return fail(
+        self,
+        gstdrm::Error{checked.error().code,
+                      checked.error().message + ". The caps of upstream promise DMA buffers", 0});
+  if (gstdrm::is_padded_frame(input.get(), info) && !gstdrm::crop_in_place(input, info, 1))
+    return fail(self, gstdrm::Error{gstdrm::ErrorCode::Layout,
+                                    "It has to be cropped, and the visible picture begins where "
+                                    "no plane of this layout can. Crop it before it gets here",
+                                    0});
   return GST_FLOW_OK;
 }
 
@@ -352,16 +413,14 @@ static GstFlowReturn gst_dmabuf_upload_generate_output(GstBaseTransform *trans,
     return GST_FLOW_OK;
   GstFlowReturn ret = GST_FLOW_OK;
   if (gst_base_transform_is_passthrough(trans)) {
-    *outbuf = input.release();
-  } else {
-    const char *reason = reason_to_copy(self, input.get());
-    if (!reason && !gstdrm::share_frame(input, self->state->info.vinfo))
-      reason = "upstream's memory cannot be shared while it is being written";
-    if (reason)
-      ret = copy(self, input.get(), reason, outbuf);
-    else
-      *outbuf = input.release();
+    ret = pass_through(self, input);
+  } else if (const char *reason = reason_to_copy(self, input)) {
+    GstBuffer *copied = nullptr;
+    ret = copy(self, input.get(), reason, &copied);
+    input.reset(copied);
   }
+  if (ret == GST_FLOW_OK)
+    *outbuf = input.release();
   if (ret == GST_FLOW_OK)
     gstdrm::stats_of(GST_DMABUF_TRANSFORM(self)).frames++;
   return ret;

@@ -104,15 +104,48 @@ GstBuffer *alloc_default_layout(const FrameSpec &spec, GError **error)
   return buffer;
 }
 
+GstBuffer *alloc_aligned(const FrameSpec &spec, const GstVideoAlignment *align, GError **error)
+{
+  GstVideoAlignment asked;
+  if (align)
+    asked = *align;
+  const GstDrmVideoInfo &info = spec.info;
+  return gst_drm_allocator_alloc_frame(spec.allocator.get(), info.drm_fourcc,
+                                       static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo)),
+                                       static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo)),
+                                       &info.drm_modifier, 1, align ? &asked : nullptr, nullptr,
+                                       error);
+}
+
+// GStreamer's frames of some sizes have rows that no device reads: fields of an interlaced picture
+// have whole rows of chroma each, heights are rounded up to 2 or 4 (gstvideoinfo.c, fill_planes()).
+// Who writes with the CPU asks for that size, and may write there.
+GstBuffer *alloc_with_spare_rows(const FrameSpec &spec, GstBuffer *adopted)
+{
+  constexpr guint kMostRows = 8; // two fields of a chroma row for four lines
+  const GstVideoInfo &vinfo = spec.info.vinfo;
+  const guint over = static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&vinfo)) % kMostRows;
+  const bool fields = GST_VIDEO_INFO_IS_INTERLACED(&vinfo);
+  if (over == 0 || (!fields && gst_buffer_get_size(adopted) >= GST_VIDEO_INFO_SIZE(&vinfo)))
+    return adopted;
+  GstVideoAlignment align = spec.align;
+  align.padding_bottom = MAX(align.padding_bottom, kMostRows - over);
+  GstBuffer *larger = alloc_aligned(spec, &align, nullptr);
+  if (!larger)
+    return adopted; // dumb and GBM buffers have the rows that their device wants
+  gst_buffer_unref(adopted);
+  return larger;
+}
+
 // One with the allocator's own rows; nullptr without an error where GStreamer's default layout is
 // wanted, and is another.
 GstBuffer *alloc_own_layout(const FrameSpec &spec, GError **error)
 {
   const GstDrmVideoInfo &info = spec.info;
-  auto buffer = GstPtr<GstBuffer>::adopt(gst_drm_allocator_alloc_frame(
-      spec.allocator.get(), info.drm_fourcc, static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo)),
-      static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo)), &info.drm_modifier, 1,
-      spec.use_align ? &spec.align : nullptr, nullptr, error));
+  auto buffer = GstPtr<GstBuffer>::adopt(
+      alloc_aligned(spec, spec.use_align ? &spec.align : nullptr, error));
+  if (buffer && GST_VIDEO_INFO_SIZE(&info.vinfo) > 0)
+    buffer.reset(alloc_with_spare_rows(spec, buffer.release()));
   if (buffer && spec.default_layout &&
       !has_default_layout(gst_buffer_get_video_meta(buffer.get()), info.vinfo))
     buffer.reset();

@@ -97,10 +97,11 @@ GST_END_TEST
 // until the copy is gone.
 GST_START_TEST(test_shared_buffer)
 {
-  const GstVideoInfo info = video_info(kNv12);
+  const std::string caps = plain_caps("NV12", 768, 481); // rows that devices take
+  const GstVideoInfo info = video_info(caps);
   const Harness h(upload());
-  fail_unless(h.negotiate(kNv12));
-  const GstPtr<GstQuery> query = h.ask_allocation(kNv12, false);
+  fail_unless(h.negotiate(caps));
+  const GstPtr<GstQuery> query = h.ask_allocation(caps, false);
   GstAllocator *allocator = nullptr;
   gst_query_parse_nth_allocation_param(query.get(), 0, &allocator, nullptr);
   auto kept = GstPtr<GstBuffer>::adopt(
@@ -198,11 +199,15 @@ GST_START_TEST(test_crop)
 }
 GST_END_TEST
 
-// Times, flags and metas go with the frame, copied or not.
+// Times, flags and metas go with the frame, copied or not; a crop of the whole frame only to one
+// who says that it crops.
 GST_START_TEST(test_metadata)
 {
-  const bool copied = __i__ == 0;
+  const bool copied = __i__ % 2 == 0;
+  const bool crops = __i__ / 2 == 0;
   const Harness h(upload());
+  if (crops)
+    gst_harness_add_propose_allocation_meta(h.get(), GST_VIDEO_CROP_META_API_TYPE, nullptr);
   fail_unless(h.negotiate(kNv12));
   GstBuffer *buffer = copied ? new_frame(kNv12) : new_dmabuf_frame(test_kinds().front(), kNv12);
   GST_BUFFER_PTS(buffer) = 5 * GST_SECOND;
@@ -224,7 +229,8 @@ GST_START_TEST(test_metadata)
                      guint{GST_VIDEO_BUFFER_FLAG_TFF}})
     fail_unless(GST_BUFFER_FLAG_IS_SET(out.get(), flag), "flag %x", flag);
   const GstVideoCropMeta *kept = gst_buffer_get_video_crop_meta(out.get());
-  fail_unless(kept && kept->x == 2 && kept->width == 600 && kept->height == 400);
+  fail_unless((kept != nullptr) == crops);
+  fail_unless(!kept || (kept->x == 2 && kept->width == 600 && kept->height == 400));
   fail_unless(gst_buffer_get_video_region_of_interest_meta_id(out.get(), 0) != nullptr);
 }
 GST_END_TEST
@@ -332,6 +338,56 @@ GST_START_TEST(test_bad_frame)
 }
 GST_END_TEST
 
+struct PassRow {
+  const char *name;
+  const char *drm_format;
+  const char *properties;
+  std::vector<const char *> says;
+};
+
+const std::vector<PassRow> &pass_rows()
+{
+  static const std::vector<PassRow> rows = {
+      {"system memory, linear", "NV12", "", {"no file descriptor", "promise DMA buffers"}},
+      {"system memory, tiled", "NV12:0x0100000000000002", "", {"no file descriptor"}},
+      {"zero-copy=require", "NV12", "zero-copy=require", {"no file descriptor"}},
+      {"no memory", "NV12:0x0100000000000002", "zero-copy=require", {"no memory"}},
+      {"no GstVideoMeta, tiled", "NV12:0x0100000000000002", "", {"no GstVideoMeta"}},
+      {"too small", "NV12", "", {"bytes"}},
+  };
+  return rows;
+}
+
+// Caps that promise DMA buffers, and frames that are none.
+GST_START_TEST(test_broken_promise)
+{
+  const PassRow &row = pass_rows()[static_cast<std::size_t>(__i__)];
+  const std::string caps = plain_caps("NV12", 640, 480);
+  const Harness h(upload(row.properties));
+  fail_unless(h.negotiate(dmabuf_caps(row.drm_format, 640, 480)));
+  GstBuffer *buffer = nullptr;
+  if (g_str_equal(row.name, "no memory")) {
+    buffer = gst_buffer_new();
+  } else if (g_str_has_prefix(row.name, "no GstVideoMeta")) {
+    buffer = new_dmabuf_frame(test_kinds().front(), caps);
+    gst_buffer_remove_meta(buffer, &gst_buffer_get_video_meta(buffer)->meta);
+  } else if (g_str_equal(row.name, "too small")) {
+    buffer = new_dmabuf_frame(test_kinds().front(), plain_caps("NV12", 640, 400));
+    gst_buffer_get_video_meta(buffer)->height = 480;
+  } else {
+    buffer = new_frame(caps);
+    gst_buffer_add_video_meta(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_NV12, 640, 480);
+  }
+  fail_unless_equals_int(gst_harness_push(h.get(), buffer), GST_FLOW_ERROR);
+  fail_unless(gst_harness_try_pull(h.get()) == nullptr);
+  const std::vector<std::string> errors = h.messages(GST_MESSAGE_ERROR);
+  fail_unless(errors.size() == 1, "%s: %zu errors", row.name, errors.size());
+  for (const char *part : row.says)
+    fail_unless(errors.front().find(part) != std::string::npos, "%s: '%s' does not say '%s'",
+                row.name, errors.front().c_str(), part);
+}
+GST_END_TEST
+
 // DMA_DRM from upstream needs nothing done, tiled or not.
 GST_START_TEST(test_passthrough)
 {
@@ -339,7 +395,8 @@ GST_START_TEST(test_passthrough)
   const std::string caps = dmabuf_caps("NV12:0x0100000000000002", 640, 480);
   fail_unless(h.negotiate(caps));
   fail_unless(gst_caps_is_equal(h.output_caps().get(), caps_of(caps).get()));
-  GstBuffer *buffer = gst_buffer_new();
+  GstBuffer *buffer = new_dmabuf_frame(test_kinds().front(), plain_caps("NV12", 640, 512));
+  gst_buffer_get_video_meta(buffer)->height = 480; // whole tiles of 32 rows
   fail_unless(h.push(buffer).get() == buffer);
   fail_unless_equals_uint64(h.stat("frames"), 1);
   fail_unless_equals_uint64(h.stat("copies"), 0);
@@ -388,11 +445,12 @@ Suite *dmabufupload_suite()
   tcase_add_test(tcase, test_mixed_memory);
   tcase_add_test(tcase, test_strides);
   tcase_add_test(tcase, test_crop);
-  tcase_add_loop_test(tcase, test_metadata, 0, 2);
+  tcase_add_loop_test(tcase, test_metadata, 0, 4);
   tcase_add_loop_test(tcase, test_plain_output, 0, 2);
   tcase_add_test(tcase, test_require);
   tcase_add_loop_test(tcase, test_bad_frame, 0, G_N_ELEMENTS(kBad));
   tcase_add_test(tcase, test_passthrough);
+  tcase_add_loop_test(tcase, test_broken_promise, 0, static_cast<int>(pass_rows().size()));
   tcase_add_test(tcase, test_renegotiation);
   return suite;
 }
