@@ -119,6 +119,17 @@ private:
   std::vector<guint> values_;
 };
 
+// GStreamer 1.22's own stride of NV12_10LE32 has no room for the last V of some odd widths.
+inline bool has_room_by_default(const GstVideoInfo &info)
+{
+  const FourccInfo *layout = Picture::fourcc_info_of(info);
+  for (guint p = 0; p < layout->n_planes; p++)
+    if (static_cast<guint>(info.stride[p]) <
+        plane_row_bytes(layout->planes[p], static_cast<guint>(info.width)))
+      return false;
+  return true;
+}
+
 // Brightness (or red, green, blue) pixel by pixel, colour from the first pixel of those that share
 // it.
 inline void check_cropped(const Picture &whole, const Picture &part, const GstVideoInfo &info,
