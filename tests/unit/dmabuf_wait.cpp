@@ -20,19 +20,23 @@ using gstdrm::Waited;
 constexpr int kFd = 123;
 constexpr auto kLimit = 3000ms;
 
-// What poll() does next: `ready` with `revents`, or -1 with `error`.
+// What poll() does next: `ready` with `revents`, or -1 with `error`; `woken`: a flush comes
+// meanwhile.
 struct Answer {
   int ready;
   short revents;
   int error;
+  bool woken = false;
 };
 
 std::vector<Answer> answers;
 std::vector<int> timeouts; // that poll() was called with, in ms
 pollfd asked;
+gstdrm::Interrupt *interrupt; // that the wait looks at
 
 constexpr Answer kDone{1, POLLIN, 0}, kOver{0, 0, 0}, kInterrupted{-1, 0, EINTR},
-    kAgain{-1, 0, EAGAIN}, kBad{1, POLLNVAL, 0}, kNoMemory{-1, 0, ENOMEM};
+    kAgain{-1, 0, EAGAIN}, kBad{1, POLLNVAL, 0}, kNoMemory{-1, 0, ENOMEM}, kFlush{1, 0, 0, true},
+    kFlushAndDone{2, POLLIN, 0, true};
 
 } // namespace
 
@@ -40,11 +44,14 @@ extern "C" int poll(pollfd *fds, nfds_t n, int timeout)
 {
   timeouts.push_back(timeout);
   asked = *fds;
-  if (n != 1 || answers.empty())
+  if (n != 2 || fds[1].fd != interrupt->fd() || fds[1].events != POLLIN || answers.empty())
     std::abort(); // whoever asks once more here may never stop
   const Answer answer = answers.front();
   answers.erase(answers.begin());
   fds->revents = answer.revents;
+  if (answer.woken)
+    interrupt->raise();
+  fds[1].revents = answer.woken ? POLLIN : 0;
   errno = answer.error;
   return answer.ready;
 }
@@ -54,7 +61,7 @@ namespace {
 struct Row {
   const char *name;
   std::vector<Answer> answers;
-  int waited; // No, Yes; -1: an error
+  int waited; // No, Yes, Interrupted; -1: an error
   int error;
 };
 
@@ -63,13 +70,19 @@ const Row kRows[] = {
     {"a_writer_is_done", {kOver, kDone}, static_cast<int>(Waited::Yes), 0},
     {"a_writer_takes_too_long", {kOver, kOver}, -1, ETIMEDOUT},
     {"interrupted_at_first", {kInterrupted, kDone}, static_cast<int>(Waited::No), 0},
-    {"interrupted_while_waiting", {kOver, kInterrupted, kInterrupted, kDone}, static_cast<int>(Waited::Yes), 0},
+    {"interrupted_while_waiting",
+     {kOver, kInterrupted, kInterrupted, kDone},
+     static_cast<int>(Waited::Yes),
+     0},
     {"once_more_at_first", {kAgain, kDone}, static_cast<int>(Waited::No), 0},
     {"once_more_while_waiting", {kOver, kAgain, kOver}, -1, ETIMEDOUT},
     {"no_descriptor", {kBad}, -1, EBADF},
     {"closed_while_waiting", {kOver, kBad}, -1, EBADF},
     {"no_memory", {kNoMemory}, -1, ENOMEM},
     {"no_memory_while_waiting", {kOver, kNoMemory}, -1, ENOMEM},
+    {"a_flush_before_the_first_look", {kFlush}, static_cast<int>(Waited::Interrupted), 0},
+    {"a_flush_while_waiting", {kOver, kFlush}, static_cast<int>(Waited::Interrupted), 0},
+    {"a_flush_when_it_is_done", {kOver, kFlushAndDone}, static_cast<int>(Waited::Yes), 0},
 };
 
 class Wait : public testing::TestWithParam<Row> {};
@@ -79,7 +92,9 @@ TEST_P(Wait, gives)
   const Row &row = GetParam();
   answers = row.answers;
   timeouts.clear();
-  const auto waited = gstdrm::wait_for_writers(kFd, kLimit);
+  gstdrm::Interrupt of_the_test;
+  interrupt = &of_the_test;
+  const auto waited = gstdrm::wait_for_writers(kFd, kLimit, of_the_test);
   EXPECT_TRUE(answers.empty()) << answers.size() << " calls too few";
   EXPECT_EQ(timeouts.size(), row.answers.size());
   EXPECT_EQ(asked.fd, kFd);
@@ -88,7 +103,7 @@ TEST_P(Wait, gives)
   for (std::size_t i = 0; i < timeouts.size(); i++) {
     EXPECT_LE(timeouts[i], looked ? kLimit.count() : 0);
     EXPECT_GE(timeouts[i], 0);
-    looked |= row.answers[i].ready == 0;
+    looked |= row.answers[i].ready == 0 || row.answers[i].woken;
   }
   ASSERT_EQ(static_cast<bool>(waited), row.waited >= 0);
   if (waited) {
@@ -112,7 +127,9 @@ TEST(WaitLimit, is_what_poll_is_asked_for)
 {
   answers = {kOver, kDone};
   timeouts.clear();
-  ASSERT_TRUE(gstdrm::wait_for_writers(kFd, 24h));
+  gstdrm::Interrupt of_the_test;
+  interrupt = &of_the_test;
+  ASSERT_TRUE(gstdrm::wait_for_writers(kFd, 24h, of_the_test));
   ASSERT_EQ(timeouts.size(), 2U);
   constexpr int kDay_ms = 24 * 3600 * 1000;
   EXPECT_GT(timeouts[1], kDay_ms / 2);
