@@ -13,6 +13,8 @@
 
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include <gst/allocators/gstfdmemory.h>
@@ -74,6 +76,35 @@ GQuark object_info_quark()
   return quark;
 }
 
+// Guards the facts of all memories. GStreamer locks the qdata only while it looks for the pointer,
+// and a second value in its place would free the first one while another thread reads it: so facts
+// are set once, and copied while the lock is held. A leaf, held for no system call.
+std::mutex &object_infos_lock()
+{
+  static std::mutex lock;
+  return lock;
+}
+
+std::optional<ObjectInfo> kept_object_info(GstMemory *root)
+{
+  const std::lock_guard lock(object_infos_lock());
+  const auto *kept = static_cast<const ObjectInfo *>(
+      gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(root), object_info_quark()));
+  return kept ? std::optional(*kept) : std::nullopt;
+}
+
+void keep_object_info(GstMemory *root, const ObjectInfo &info)
+{
+  auto own = std::make_unique<ObjectInfo>(info);
+  const std::lock_guard lock(object_infos_lock());
+  if (gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(root), object_info_quark()))
+    return; // another thread was first
+  gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(root), object_info_quark(), own.release(),
+                            [](gpointer kept) noexcept {
+                              std::default_delete<ObjectInfo>()(static_cast<ObjectInfo *>(kept));
+                            });
+}
+
 // Facts of the memory's dma-buf, kept with the memory, so that a pooled buffer costs no system
 // calls.
 Result<ObjectInfo> object_of(GstMemory *memory)
@@ -82,16 +113,11 @@ Result<ObjectInfo> object_of(GstMemory *memory)
   GstMemory *root = memory->parent ? memory->parent : memory; // sub-memories share the descriptor
   if (!owns_descriptor(root))
     return gstdrm::query_object(fd);
-  if (const auto *kept = static_cast<const ObjectInfo *>(
-          gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(root), object_info_quark())))
+  if (const std::optional<ObjectInfo> kept = kept_object_info(root))
     return *kept;
   Result<ObjectInfo> info = gstdrm::query_object(fd);
   if (info)
-    gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(root), object_info_quark(),
-                              std::make_unique<ObjectInfo>(*info).release(),
-                              [](gpointer kept) noexcept {
-                                std::default_delete<ObjectInfo>()(static_cast<ObjectInfo *>(kept));
-                              });
+    keep_object_info(root, *info);
   return info;
 }
 
