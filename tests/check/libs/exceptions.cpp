@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// An exception at every place that could throw one: operator new is the test's own and fails at the n-th call, for each n
+// in turn, until a call comes through. Each failure is an error of the C function, the process goes on, and what was
+// there before is as it was (LeakSanitizer looks for the rest).
+#include <cstdlib>
+#include <functional>
+#include <new>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <gst/drm/drm.h>
+#include <gst/video/video.h>
+
+#include "support/check_main.hpp"
+
+namespace {
+
+thread_local long countdown = 0; // 0: nothing fails
+thread_local bool thrown = false;
+
+void *allocate(std::size_t size)
+{
+  if (countdown > 0 && --countdown == 0) {
+    thrown = true;
+    throw std::bad_alloc();
+  }
+  if (void *memory = std::malloc(size > 0 ? size : 1))
+    return memory;
+  throw std::bad_alloc();
+}
+
+} // namespace
+
+void *operator new(std::size_t size)
+{
+  return allocate(size);
+}
+void *operator new[](std::size_t size)
+{
+  return allocate(size);
+}
+void operator delete(void *memory) noexcept
+{
+  std::free(memory);
+}
+void operator delete[](void *memory) noexcept
+{
+  std::free(memory);
+}
+void operator delete(void *memory, std::size_t) noexcept
+{
+  std::free(memory);
+}
+void operator delete[](void *memory, std::size_t) noexcept
+{
+  std::free(memory);
+}
+
+namespace {
+
+constexpr guint32 kNv12 = 0x3231564e;
+constexpr guint64 kLinear = GST_DRM_MODIFIER_LINEAR;
+constexpr guint64 kTiled = G_GUINT64_CONSTANT(0x0100000000000002);
+
+// What the rows work on, made while nothing fails.
+struct World {
+  GstDrmAllocator *allocator = gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_MEMFD, nullptr, nullptr);
+  GstDrmFormatSet *set = gst_drm_format_set_new();
+  GstCaps *caps = nullptr;
+  GstCaps *bad_caps = gst_caps_new_empty_simple("video/x-raw");
+  GstBuffer *frame = gst_drm_allocator_alloc_frame(allocator, kNv12, 64, 64, &kLinear, 1, nullptr, nullptr, nullptr);
+  GstBuffer *fresh = gst_buffer_new();
+  GstBufferPool *pool = gst_drm_buffer_pool_new(allocator);
+  GstDrmVideoInfo info;
+
+  World()
+  {
+    for (const guint32 fourcc : {kNv12, 0x34325258U, 0x20203852U})
+      for (const guint64 modifier : {kLinear, kTiled, GST_DRM_MODIFIER_IMPLICIT})
+        gst_drm_format_set_add(set, fourcc, modifier);
+    gst_drm_format_set_ref(set);
+    GstVideoInfo vinfo;
+    gst_video_info_set_format(&vinfo, GST_VIDEO_FORMAT_NV12, 64, 64);
+    gst_drm_video_info_from_video_info(&info, &vinfo, kLinear);
+    caps = gst_drm_video_info_to_caps(&info);
+    gst_buffer_add_drm_sync_meta(frame);
+  }
+  World(const World &) = delete;
+  World &operator=(const World &) = delete;
+  ~World()
+  {
+    gst_object_unref(pool);
+    gst_buffer_unref(fresh);
+    gst_buffer_unref(frame);
+    gst_caps_unref(bad_caps);
+    gst_caps_unref(caps);
+    gst_drm_format_set_unref(set);
+    gst_drm_format_set_unref(set);
+    gst_object_unref(allocator);
+  }
+};
+
+void release(GstDrmFormatSet *set)
+{
+  gst_drm_format_set_unref(set);
+}
+void release(gchar *text)
+{
+  g_free(text);
+}
+void release(GstCaps *caps)
+{
+  gst_caps_unref(caps);
+}
+
+// Whether there was one; it is released.
+template <typename T> bool took(T *object)
+{
+  if (object)
+    release(object);
+  return object != nullptr;
+}
+
+struct Row {
+  const char *name;
+  enum class Says { Error, Nothing } says; // whether the function has a GError
+  std::function<bool(World &, GError **)> call;
+};
+using Says = Row::Says;
+
+bool configure(World &world)
+{
+  GstStructure *config = gst_buffer_pool_get_config(world.pool);
+  gst_buffer_pool_config_set_params(config, world.caps, 0, 0, 0);
+  gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  return gst_buffer_pool_set_config(world.pool, config) != FALSE;
+}
+
+bool acquire(World &world)
+{
+  GstBuffer *buffer = nullptr;
+  const bool acquired = gst_buffer_pool_acquire_buffer(world.pool, &buffer, nullptr) == GST_FLOW_OK;
+  gst_clear_buffer(&buffer);
+  return acquired;
+}
+
+const Row kRows[] = {
+    {"format_parse, refused", Says::Error, [](World &, GError **e) { return gst_drm_format_parse("NV12:0xzz and a text that no short string holds", nullptr, nullptr, e); }},
+    {"modifier_describe", Says::Nothing, [](World &, GError **) { return took(gst_drm_modifier_describe(0x0200000028a6bf04)); }},
+    {"format_set_new", Says::Nothing, [](World &, GError **) { return took(gst_drm_format_set_new()); }},
+    {"format_set_new_from_caps", Says::Nothing, [](World &w, GError **) { return took(gst_drm_format_set_new_from_caps(w.caps)); }},
+    {"format_set_copy", Says::Nothing, [](World &w, GError **) { return took(gst_drm_format_set_copy(w.set)); }},
+    {"format_set_intersect", Says::Nothing, [](World &w, GError **) { return took(gst_drm_format_set_intersect(w.set, w.set)); }},
+    {"format_set_intersect_full", Says::Nothing, [](World &w, GError **) { return took(gst_drm_format_set_intersect_full(w.set, w.set, GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT)); }},
+    {"format_set_union", Says::Nothing, [](World &w, GError **) { return took(gst_drm_format_set_union(w.set, w.set)); }},
+    {"format_set_subtract", Says::Nothing, [](World &w, GError **) { return took(gst_drm_format_set_subtract(w.set, w.set)); }},
+    {"format_set_to_caps", Says::Nothing, [](World &w, GError **) { return took(gst_drm_format_set_to_caps(w.set)); }},
+    {"format_set_to_raw_caps", Says::Nothing, [](World &w, GError **) { return took(gst_drm_format_set_to_raw_caps(w.set)); }},
+    {"format_set_to_string", Says::Nothing, [](World &w, GError **) { return took(gst_drm_format_set_to_string(w.set)); }},
+    {"caps_intersect", Says::Nothing, [](World &w, GError **) { return took(gst_drm_caps_intersect(w.caps, w.caps)); }},
+    {"video_info_from_caps", Says::Error, [](World &w, GError **e) { GstDrmVideoInfo info; return gst_drm_video_info_from_caps_full(&info, w.caps, e); }},
+    {"video_info_from_caps, refused", Says::Error, [](World &w, GError **e) { GstDrmVideoInfo info; return gst_drm_video_info_from_caps_full(&info, w.bad_caps, e); }},
+    {"video_info_to_caps", Says::Nothing, [](World &w, GError **) { return took(gst_drm_video_info_to_caps(&w.info)); }},
+    {"frame_from_buffer", Says::Error, [](World &w, GError **e) { GstDrmFrame frame; return gst_drm_frame_from_buffer(&frame, w.frame, &w.info, e); }},
+    {"frame_from_buffer, refused", Says::Error, [](World &w, GError **e) { GstDrmFrame frame; return gst_drm_frame_from_buffer(&frame, w.fresh, &w.info, e); }},
+    {"buffer_add_drm_sync_meta", Says::Nothing, [](World &w, GError **) {
+       GstDrmSyncMeta *meta = gst_buffer_add_drm_sync_meta(w.fresh);
+       return meta && gst_buffer_remove_meta(w.fresh, &meta->meta);
+     }},
+    {"buffer_copy with a meta", Says::Nothing, [](World &w, GError **) {
+       GstBuffer *copy = gst_buffer_copy(w.frame);
+       const bool has_meta = gst_buffer_get_drm_sync_meta(copy) != nullptr;
+       gst_buffer_unref(copy);
+       return has_meta;
+     }},
+    {"sync_meta_add_acquire_fence, refused", Says::Error, [](World &w, GError **e) { return gst_drm_sync_meta_add_acquire_fence(gst_buffer_get_drm_sync_meta(w.frame), memfd_create("no fence", MFD_CLOEXEC), e); }},
+    {"fence_get_state, refused", Says::Error, [](World &, GError **e) { return gst_drm_fence_get_state(-1, nullptr, e); }},
+    {"fence_wait, refused", Says::Error, [](World &, GError **e) { return gst_drm_fence_wait(-1, 0, nullptr, e); }},
+    {"dmabuf_export_fence, refused", Says::Error, [](World &, GError **e) { return gst_drm_dmabuf_export_fence(-1, GST_DRM_ACCESS_READ, e) >= 0; }},
+    {"dmabuf_import_fence, refused", Says::Error, [](World &, GError **e) { return gst_drm_dmabuf_import_fence(-1, -1, GST_DRM_ACCESS_READ, e); }},
+    {"allocator_new", Says::Error, [](World &, GError **e) {
+       GstDrmAllocator *allocator = gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_MEMFD, nullptr, e);
+       const bool there = allocator != nullptr;
+       gst_clear_object(&allocator);
+       return there;
+     }},
+    {"allocator_new, refused", Says::Error, [](World &, GError **e) { return gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_DUMB, "/dev/null", e) != nullptr; }},
+    {"allocator_new_for_fd, refused", Says::Error, [](World &, GError **e) { return gst_drm_allocator_new_for_fd(GST_DRM_ALLOCATOR_KIND_AUTO, -1, e) != nullptr; }},
+    {"allocator_alloc_frame", Says::Error, [](World &w, GError **e) {
+       GstBuffer *buffer = gst_drm_allocator_alloc_frame(w.allocator, kNv12, 64, 64, &kLinear, 1, nullptr, nullptr, e);
+       const bool there = buffer != nullptr;
+       gst_clear_buffer(&buffer);
+       return there;
+     }},
+    {"allocator_alloc_frame, refused", Says::Error, [](World &w, GError **e) { return gst_drm_allocator_alloc_frame(w.allocator, kNv12, 0, 64, &kTiled, 1, nullptr, nullptr, e) != nullptr; }},
+    {"gst_allocator_alloc", Says::Nothing, [](World &w, GError **) {
+       GstMemory *memory = gst_allocator_alloc(GST_ALLOCATOR(w.allocator), 5000, nullptr);
+       const bool there = memory != nullptr;
+       g_clear_pointer(&memory, gst_memory_unref);
+       return there;
+     }},
+    {"pool, configured", Says::Nothing, [](World &w, GError **) { return configure(w); }},
+    {"pool, acquired", Says::Nothing, [](World &w, GError **) { return acquire(w); }},
+};
+
+GST_START_TEST(test_row)
+{
+  constexpr long kMost = 2000; // places; a call that never comes through is a fault
+  const Row &row = kRows[__i__];
+  World world;
+  if (g_str_equal(row.name, "pool, acquired"))
+    fail_unless(configure(world) && gst_buffer_pool_set_active(world.pool, TRUE));
+  GError *error = nullptr;
+  const bool succeeds = row.call(world, &error); // what it does while nothing fails
+  g_clear_error(&error);
+  long places = 0;
+  for (;; ++places) {
+    fail_unless(places < kMost, "row %s: an exception each time", row.name);
+    thrown = false;
+    countdown = places + 1;
+    const bool success = row.call(world, &error);
+    countdown = 0;
+    if (!thrown) {
+      fail_unless(success == succeeds, "row %s: another outcome once all was well again", row.name);
+      g_clear_error(&error);
+      break;
+    }
+    fail_if(success, "row %s: place %ld was not noticed", row.name, places);
+    if (row.says == Says::Error)
+      fail_unless(g_error_matches(error, GST_DRM_ERROR, GST_DRM_ERROR_ALLOCATION) && strstr(error->message, "out of memory"),
+                  "row %s, place %ld: %s", row.name, places, error ? error->message : "no error");
+    g_clear_error(&error);
+  }
+  const std::string line = std::string(row.name) + ": " + std::to_string(places) + " places";
+  gstdrm::test::say(line);
+}
+GST_END_TEST
+
+Suite *exceptions_suite()
+{
+  Suite *suite = suite_create("exceptions");
+  TCase *tcase = tcase_create("operator new fails");
+  suite_add_tcase(suite, tcase);
+  tcase_add_loop_test(tcase, test_row, 0, G_N_ELEMENTS(kRows));
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(exceptions)
