@@ -10,11 +10,11 @@
 
 namespace gstdrm {
 
-bool collect_drm_formats(const GValue *value, std::vector<Format> &pairs)
+void collect_drm_formats(const GValue *value, std::vector<Format> &pairs)
 {
   if (GST_VALUE_HOLDS_LIST(value))
     pairs.reserve(pairs.size() + gst_value_list_get_size(value));
-  return for_each_string(value, [&pairs](const gchar *text) {
+  for_each_string(value, [&pairs](const gchar *text) {
     const Result<Format> format = parse_format(text);
     if (format)
       pairs.push_back(*format);

@@ -6,20 +6,17 @@
 
 namespace gstdrm {
 
-// Calls `each` with every string of a string or list value. False for a value of another type.
-template <typename Each> bool for_each_string(const GValue *value, Each &&each)
+// Calls `each` with every string of a string or list value; NULL and values of other types are left
+// out.
+template <typename Each> void for_each_string(const GValue *value, Each &&each)
 {
   if (G_VALUE_HOLDS_STRING(value)) {
     if (const gchar *text = g_value_get_string(value))
       each(text);
-    return true;
+  } else if (GST_VALUE_HOLDS_LIST(value)) {
+    for (guint i = 0; i < gst_value_list_get_size(value); ++i)
+      for_each_string(gst_value_list_get_value(value, i), each);
   }
-  if (!GST_VALUE_HOLDS_LIST(value))
-    return false;
-  bool all = true;
-  for (guint i = 0; i < gst_value_list_get_size(value); ++i)
-    all = for_each_string(gst_value_list_get_value(value, i), each) && all;
-  return all;
 }
 
 inline void append_string(GValue *list, gchar *taken)

@@ -20,8 +20,8 @@ namespace gstdrm {
 GstDrmFormatSet *wrap_format_set(FormatSet &&set);
 
 // The strings of a `drm-format` field: one, or a list, nested ones included. Adds to `pairs`; what
-// is no drm-format is logged and left out. False where the value is of another type.
-bool collect_drm_formats(const GValue *value, std::vector<Format> &pairs);
+// is no drm-format is logged and left out, and values of other types are.
+void collect_drm_formats(const GValue *value, std::vector<Format> &pairs);
 
 // The same pairs as a `drm-format` value: a string where there is one, else a list in set order.
 // None of them may be implicit.

@@ -233,6 +233,46 @@ GST_START_TEST(test_from_caps)
 }
 GST_END_TEST
 
+// Lists that no text can say: with a NULL string, and a list in a list. GStreamer says CRITICAL when it has to write one.
+GST_START_TEST(test_strings_that_are_none)
+{
+  GValue inner = G_VALUE_INIT;
+  gst_value_list_init(&inner, 2);
+  for (const char *text : {static_cast<const char *>(nullptr), "XR24"}) {
+    GValue item = G_VALUE_INIT;
+    g_value_init(&item, G_TYPE_STRING);
+    g_value_set_string(&item, text);
+    gst_value_list_append_and_take_value(&inner, &item);
+  }
+  for (const bool nested : {false, true}) {
+    GValue list = G_VALUE_INIT;
+    gst_value_list_init(&list, 1);
+    gst_value_list_append_value(&list, &inner);
+    GstStructure *structure = gst_structure_new("video/x-raw", "format", G_TYPE_STRING, "DMA_DRM", "width", G_TYPE_INT, 64,
+                                                "height", G_TYPE_INT, 64, nullptr);
+    gst_structure_set_value(structure, "drm-format", nested ? &list : &inner);
+    g_autoptr(GstCaps) caps = gst_caps_new_full(structure, nullptr);
+    gst_caps_set_features_simple(caps, gst_caps_features_new_single(GST_CAPS_FEATURE_MEMORY_DMABUF));
+    g_value_unset(&list);
+
+    GstDrmFormatSet *set = gst_drm_format_set_new_from_caps(caps);
+    fail_unless(text_of(set) == "{ XR24 }", "got %s", text_of(set).c_str());
+    gst_drm_format_set_unref(set);
+    g_autoptr(GstCaps) common = gst_drm_caps_intersect(caps, caps);
+    fail_unless_equals_string(gst_structure_get_string(gst_caps_get_structure(common, 0), "drm-format"), "XR24");
+
+    GstDrmVideoInfo info;
+    GError *error = nullptr;
+    fail_if(gst_drm_video_info_from_caps_full(&info, caps, &error));
+    fail_unless(strstr(error->message, "drm-format=(GstValueList)unreadable") &&
+                    strstr(error->message, "field drm-format is not fixed") && strstr(error->message, "width=(gint)64"),
+                "%s", error->message);
+    g_clear_error(&error);
+  }
+  g_value_unset(&inner);
+}
+GST_END_TEST
+
 struct ToRow {
   const char *name;
   std::vector<Format> pairs;
@@ -333,6 +373,7 @@ Suite *formatset_suite()
   tcase_add_test(tcase, test_null_is_any);
   tcase_add_test(tcase, test_algebra);
   tcase_add_loop_test(tcase, test_from_caps, 0, G_N_ELEMENTS(kFrom));
+  tcase_add_test(tcase, test_strings_that_are_none);
   tcase_add_loop_test(tcase, test_to_caps, 0, G_N_ELEMENTS(kTo));
   tcase_add_loop_test(tcase, test_round_trip, 0, static_cast<int>(gstdrm::test::gpu_table_names().size()));
   tcase_add_test(tcase, test_threads);
