@@ -120,8 +120,8 @@ constexpr NamedFormat kNamed[] = {
  * @error: location for a #GError, or %NULL
  *
  * Reads a drm-format string: 4 printable ASCII characters, `_BE` for a big-endian format, then
- * nothing (linear) or `:0x` and 1 to 16 hexadecimal digits. A written linear or invalid (implicit)
- * modifier is refused. The outputs are left alone on failure.
+ * nothing (linear) or `:0x` (or `:0X`) and 1 to 16 hexadecimal digits. A written linear or invalid
+ * (implicit) modifier is refused. The outputs are left alone on failure.
  *
  * Returns: %FALSE with %GST_DRM_ERROR_FORMAT when @str is no drm-format; the message says what is
  *   wrong at which position.

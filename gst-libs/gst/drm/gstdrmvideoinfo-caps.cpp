@@ -140,9 +140,24 @@ Result<GstVideoInfo> parse_vinfo(const GstCaps *caps, const Format &pair)
   if (!gst_video_info_from_caps(&vinfo, plain.get()))
     return bad_caps(
         caps, "GStreamer cannot read the remaining fields, see the debug category video-info");
+  // GStreamer 1.22 forgets it where there is no colorimetry (set_default_colorimetry() has both)
+  if (const gchar *site = gst_structure_get_string(structure, "chroma-site"))
+    if (const auto read = gst_video_chroma_site_from_string(site))
+      vinfo.chroma_site = read;
   if (gst_drm_format_to_video_format(pair.fourcc, pair.modifier) == GST_VIDEO_FORMAT_UNKNOWN)
     gstdrm::make_opaque(vinfo);
   return vinfo;
+}
+
+// As upstream's gst_video_info_dma_drm_from_caps(), which gives a linear format its defaults and
+// any other none.
+guint32 defaulted_fields_of(const GstCaps *caps, const Format &pair)
+{
+  if (pair.modifier == gstdrm::kModLinear || pair.modifier == gstdrm::kModImplicit)
+    return 0;
+  const GstStructure *structure = gst_caps_get_structure(caps, 0);
+  return (gst_structure_has_field(structure, "colorimetry") ? 0 : gstdrm::kNoColorimetry) |
+         (gst_structure_has_field(structure, "chroma-site") ? 0 : gstdrm::kNoChromaSite);
 }
 
 Result<void> from_caps(GstDrmVideoInfo *info, const GstCaps *caps)
@@ -157,6 +172,7 @@ Result<void> from_caps(GstDrmVideoInfo *info, const GstCaps *caps)
   if (!vinfo)
     return vinfo.error();
   gstdrm::fill_video_info(info, *vinfo, *pair);
+  gstdrm::defaulted_fields(*info) = defaulted_fields_of(caps, *pair);
   return {};
 }
 

@@ -38,4 +38,14 @@ void make_opaque(GstVideoInfo &vinfo);
 
 void fill_video_info(GstDrmVideoInfo *info, const GstVideoInfo &vinfo, const Format &pair);
 
+// Which fields the caps did not have that an info was read from, so that they are not written as
+// long as they have their defaults; 0 for an info of another origin.
+constexpr guint32 kNoColorimetry = 1U << 0;
+constexpr guint32 kNoChromaSite = 1U << 1;
+template <typename Info> auto &defaulted_fields(Info &info)
+{
+  static_assert(std::is_same_v<std::remove_const_t<Info>, GstDrmVideoInfo>);
+  return info._gst_reserved[0];
+}
+
 } // namespace gstdrm

@@ -97,6 +97,24 @@ bool set_planes(GstVideoInfo &vinfo, GstVideoFormat format)
   return true;
 }
 
+// Takes out of `caps`, written from `info` as `format`, what the caps of `info` did not have.
+void drop_defaults(GstStructure *structure, const GstDrmVideoInfo &info, GstVideoFormat format)
+{
+  const guint32 fields = gstdrm::defaulted_fields(info);
+  GstVideoInfo defaults;
+  gst_video_info_init(&defaults);
+  if (fields == 0 || !gst_video_info_set_interlaced_format(
+                         &defaults, format, GST_VIDEO_INFO_INTERLACE_MODE(&info.vinfo),
+                         static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo)),
+                         static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo))))
+    return;
+  if ((fields & gstdrm::kNoColorimetry) != 0 &&
+      gst_video_colorimetry_is_equal(&defaults.colorimetry, &info.vinfo.colorimetry))
+    gst_structure_remove_field(structure, "colorimetry");
+  if ((fields & gstdrm::kNoChromaSite) != 0 && defaults.chroma_site == info.vinfo.chroma_site)
+    gst_structure_remove_field(structure, "chroma-site");
+}
+
 } // namespace
 
 GType gst_drm_video_info_get_type(void) noexcept
@@ -207,7 +225,9 @@ void gst_drm_video_info_free(GstDrmVideoInfo *info) noexcept
  * @info: a #GstDrmVideoInfo
  *
  * Writes DMA_DRM caps, also for a linear format; for %GST_DRM_MODIFIER_IMPLICIT the caps have the
- * fourcc's GstVideoFormat and no drm-format.
+ * fourcc's GstVideoFormat and no drm-format. Of an info that was read from caps with an explicit
+ * modifier that is not linear, colorimetry and chroma-site are left out where those caps did not
+ * have them and they still are the defaults.
  *
  * Returns: (transfer full) (nullable): new fixed caps with the feature memory:DMABuf; %NULL where
  * @info has no valid fourcc, an implicit modifier and a fourcc that no GstVideoFormat names, or a
@@ -246,6 +266,7 @@ try {
   if (pair.modifier != gstdrm::kModImplicit)
     gst_structure_set(structure, "format", G_TYPE_STRING, "DMA_DRM", "drm-format", G_TYPE_STRING,
                       gstdrm::format_to_text(pair).chars.data(), nullptr);
+  drop_defaults(structure, *info, GST_VIDEO_INFO_FORMAT(&vinfo));
   GstCapsFeatures *features = gst_caps_features_new_single(GST_CAPS_FEATURE_MEMORY_DMABUF);
   if (GST_VIDEO_INFO_INTERLACE_MODE(&vinfo) == GST_VIDEO_INTERLACE_MODE_ALTERNATE)
     gst_caps_features_add(features, GST_CAPS_FEATURE_FORMAT_INTERLACED);

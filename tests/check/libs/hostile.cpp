@@ -44,7 +44,7 @@ template <typename Enum> void put(Enum &field, gint number)
 }
 
 // As an argument; a caller in C passes any number.
-template <typename Enum> Enum enum_of(gint number)
+template <typename Enum> __attribute__((no_sanitize("undefined"))) Enum enum_of(gint number)
 {
   Enum value{};
   put(value, number);
@@ -394,7 +394,8 @@ template <GType (*get)(void) noexcept> void type_row()
 
 template <typename Call> void infos(Call &&call)
 {
-  for (GstDrmVideoInfo &info : hostile_infos())
+  static const std::vector<GstDrmVideoInfo> all = hostile_infos();
+  for (GstDrmVideoInfo info : all) // a copy: a call may change it
     call(&info);
 }
 

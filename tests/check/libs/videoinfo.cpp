@@ -184,6 +184,53 @@ GST_START_TEST(test_default_colorimetry_follows_the_size)
 }
 GST_END_TEST
 
+struct KeptRow {
+  const char *name;
+  const char *format; // and what follows it
+  bool colorimetry;   // written back
+  bool chroma_site;
+};
+
+// What upstream (1.24 and later) writes back of its own caps: the defaults of a linear format, no more of any other.
+constexpr KeptRow kKept[] = {
+    {"tiled", "DMA_DRM, drm-format=NV12:0x0100000000000002", false, false},
+    {"tiled, RGB", "DMA_DRM, drm-format=XR24:0x0100000000000002", false, false},
+    {"tiled, with colorimetry", "DMA_DRM, drm-format=NV12:0x0100000000000002, colorimetry=bt2020", true, false},
+    {"tiled, with the default colorimetry", "DMA_DRM, drm-format=NV12:0x0100000000000002, colorimetry=bt709", true, false},
+    {"tiled, with a chroma site", "DMA_DRM, drm-format=NV12:0x0100000000000002, chroma-site=jpeg", false, true},
+    {"tiled, with both", "DMA_DRM, drm-format=NV12:0x0100000000000002, colorimetry=bt709, chroma-site=mpeg2", true, true},
+    {"tiled, named by GStreamer", "DMA_DRM, drm-format=NV12:0x0600000000000001", false, false},
+    {"tiled, no name", "DMA_DRM, drm-format=NV42:0x0100000000000002", false, false},
+    {"linear", "DMA_DRM, drm-format=NV12", true, true},
+    {"implicit", "NV12", true, true},
+};
+
+GST_START_TEST(test_nothing_is_added)
+{
+  const KeptRow &row = kKept[__i__];
+  g_autofree gchar *text = g_strdup_printf("video/x-raw(memory:DMABuf), width=1920, height=1080, format=%s", row.format);
+  g_autoptr(GstCaps) caps = gst_caps_from_string(text);
+  GstDrmVideoInfo info;
+  fail_unless(gst_drm_video_info_from_caps(&info, caps), "row %s", row.name);
+  g_autoptr(GstCaps) out = gst_drm_video_info_to_caps(&info);
+  const GstStructure *structure = gst_caps_get_structure(out, 0);
+  g_autofree gchar *written = gst_caps_to_string(out);
+  fail_unless(gst_structure_has_field(structure, "colorimetry") == row.colorimetry, "row %s: %s", row.name, written);
+  fail_unless(gst_structure_has_field(structure, "chroma-site") == row.chroma_site, "row %s: %s", row.name, written);
+  fail_unless(gst_caps_is_subset(out, caps), "row %s: %s", row.name, written);
+
+  // what is set afterwards is written, whatever the caps had
+  GstDrmVideoInfo *changed = gst_drm_video_info_copy(&info);
+  changed->vinfo.chroma_site = GST_VIDEO_CHROMA_SITE_DV;
+  fail_unless(gst_video_colorimetry_from_string(&changed->vinfo.colorimetry, "smpte240m"));
+  g_autoptr(GstCaps) said = gst_drm_video_info_to_caps(changed);
+  structure = gst_caps_get_structure(said, 0);
+  fail_unless(gst_structure_has_field(structure, "colorimetry"), "row %s", row.name);
+  fail_unless_equals_string(gst_structure_get_string(structure, "chroma-site"), "dv");
+  gst_drm_video_info_free(changed);
+}
+GST_END_TEST
+
 GST_START_TEST(test_interlaced)
 {
   g_autoptr(GstCaps) caps = gst_caps_from_string(
@@ -349,6 +396,7 @@ Suite *videoinfo_suite()
   tcase_add_loop_test(tcase, test_bad, 0, G_N_ELEMENTS(kBad));
   tcase_add_test(tcase, test_long_caps_make_short_errors);
   tcase_add_test(tcase, test_default_colorimetry_follows_the_size);
+  tcase_add_loop_test(tcase, test_nothing_is_added, 0, G_N_ELEMENTS(kKept));
   tcase_add_test(tcase, test_interlaced);
   tcase_add_test(tcase, test_from_video_info);
   tcase_add_test(tcase, test_to_video_info);

@@ -69,7 +69,8 @@ Error refuse(std::string_view text, std::size_t position, std::string_view why)
 Result<std::uint64_t> parse_modifier(std::string_view text, std::size_t colon)
 {
   std::size_t pos = colon + 1;
-  if (text.substr(pos, 2) != "0x")
+  // 0X as well, which upstream reads (g_ascii_strtoull())
+  if (const std::string_view prefix = text.substr(pos, 2); prefix != "0x" && prefix != "0X")
     return refuse(text, pos,
                   "no '0x' after the colon; expected ':0x' and 1 to 16 hexadecimal digits");
   pos += 2;
