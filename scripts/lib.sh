@@ -101,13 +101,14 @@ current_world() {
   if [[ -r /etc/gst-drm-world ]]; then cat /etc/gst-drm-world; else echo debian12; fi
 }
 
-# packages WORLD [SECTION]...: the names of scripts/packages.txt for a world; every section when none is named.
+# packages WORLD [SECTION]...: the names of scripts/packages.txt for a world; every section but fuzz when none
+# is named: only ./run fuzz needs that one.
 packages() {
   local world=$1
   shift
   awk -v world="$world" -v sections=" $* " '
     /^#/ || NF == 0 { next }
-    /^\[/ { gsub(/[][]/, ""); wanted = sections ~ /^ *$/ || index(sections, " " $1 " "); next }
+    /^\[/ { gsub(/[][]/, ""); wanted = sections ~ /^ *$/ ? $1 != "fuzz" : index(sections, " " $1 " "); next }
     !wanted { next }
     index($1, ":") { split($1, part, ":"); if (part[1] == world) print part[2]; next }
     { print $1 }' "$source_dir/scripts/packages.txt"
