@@ -246,6 +246,148 @@ GST_START_TEST(test_memory_wakes_a_sleeper)
 }
 GST_END_TEST
 
+// Frames of two memories, as a GPU makes them with its planes apart.
+struct TwoMemories {
+  GstDrmAllocator parent;
+  GstDrmAllocator *bytes;
+};
+
+struct TwoMemoriesClass {
+  GstDrmAllocatorClass parent_class;
+};
+
+G_DEFINE_TYPE(TwoMemories, two_memories, GST_TYPE_DRM_ALLOCATOR)
+
+constexpr gsize kPlaneBytes[] = {64 * 256, 32 * 256};
+
+GstBuffer *two_memories_alloc_frame(GstDrmAllocator *allocator, guint32, guint width, guint height, const guint64 *,
+                                    guint, const GstVideoAlignment *, guint64 *, GError **)
+{
+  GstAllocator *bytes = GST_ALLOCATOR(reinterpret_cast<TwoMemories *>(allocator)->bytes);
+  gsize offsets[] = {0, kPlaneBytes[0], 0, 0};
+  gint strides[] = {256, 256, 0, 0};
+  GstBuffer *buffer = gst_buffer_new();
+  for (const gsize size : kPlaneBytes)
+    gst_buffer_append_memory(buffer, gst_allocator_alloc(bytes, size, nullptr));
+  gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_NV12, width, height, 2, offsets,
+                                 strides);
+  return buffer;
+}
+
+void two_memories_finalize(GObject *object)
+{
+  gst_object_unref(reinterpret_cast<TwoMemories *>(object)->bytes);
+  G_OBJECT_CLASS(two_memories_parent_class)->finalize(object);
+}
+
+void two_memories_class_init(TwoMemoriesClass *klass)
+{
+  G_OBJECT_CLASS(klass)->finalize = two_memories_finalize;
+  klass->parent_class.alloc_frame = two_memories_alloc_frame;
+}
+
+void two_memories_init(TwoMemories *self)
+{
+  self->bytes = gst_drm_allocator_new(kMemfd, nullptr, nullptr);
+}
+
+class PairPool {
+public:
+  PairPool()
+  {
+    GObject *allocator = G_OBJECT(gst_object_ref_sink(g_object_new(two_memories_get_type(), nullptr)));
+    pool_ = gst_drm_buffer_pool_new(GST_DRM_ALLOCATOR(allocator));
+    g_object_unref(allocator);
+    GstCaps *caps = gst_caps_from_string(
+        "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=64, height=64");
+    GstStructure *config = gst_buffer_pool_get_config(pool_);
+    gst_buffer_pool_config_set_params(config, caps, 0, 1, 1);
+    fail_unless(gst_buffer_pool_set_config(pool_, config));
+    fail_unless(gst_buffer_pool_set_active(pool_, TRUE));
+    gst_caps_unref(caps);
+  }
+  PairPool(const PairPool &) = delete;
+  PairPool &operator=(const PairPool &) = delete;
+  ~PairPool()
+  {
+    gst_buffer_pool_set_active(pool_, FALSE);
+    gst_object_unref(pool_);
+  }
+  // The only buffer of the pool; NULL: its memory is not complete.
+  [[nodiscard]] GstBuffer *acquire() const
+  {
+    GstBufferPoolAcquireParams params = {};
+    params.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT;
+    GstBuffer *buffer = nullptr;
+    gst_buffer_pool_acquire_buffer(pool_, &buffer, &params);
+    for (guint i = 0; buffer && i < 2; ++i) {
+      gsize offset = 1;
+      fail_unless_equals_int(gst_buffer_n_memory(buffer), 2);
+      fail_unless_equals_uint64(gst_memory_get_sizes(gst_buffer_peek_memory(buffer, i), &offset, nullptr),
+                                kPlaneBytes[i]);
+      fail_unless_equals_uint64(offset, 0);
+    }
+    return buffer;
+  }
+
+private:
+  GstBufferPool *pool_ = nullptr;
+};
+
+// Each memory is as large as it was, whichever was cut.
+GST_START_TEST(test_pair_is_cut)
+{
+  const PairPool pool;
+  const std::uint64_t made = memfds_made();
+  for (guint i = 0; i < 4; ++i) {
+    GstBuffer *buffer = pool.acquire();
+    fail_unless(buffer != nullptr, "round %u", i);
+    gst_memory_resize(gst_buffer_peek_memory(buffer, i % 2), 16, 100);
+    gst_buffer_unref(buffer);
+  }
+  fail_unless_equals_uint64(memfds_made() - made, 0);
+}
+GST_END_TEST
+
+// The buffer is back when both memories are, in whatever order, and in their own order.
+GST_START_TEST(test_pair_is_held)
+{
+  const PairPool pool;
+  const std::uint64_t made = memfds_made();
+  for (guint i = 0; i < 4; ++i) {
+    GstBuffer *buffer = pool.acquire();
+    fail_unless(buffer != nullptr, "round %u", i);
+    GstMemory *parts[] = {gst_memory_share(gst_buffer_peek_memory(buffer, 0), 0, 16),
+                          gst_memory_share(gst_buffer_peek_memory(buffer, 1), 0, 16)};
+    gst_buffer_unref(buffer);
+    fail_unless(pool.acquire() == nullptr);
+    gst_memory_unref(parts[i % 2]);
+    fail_unless(pool.acquire() == nullptr);
+    gst_memory_unref(parts[1 - i % 2]);
+  }
+  fail_unless_equals_uint64(memfds_made() - made, 0);
+}
+GST_END_TEST
+
+// Stopped when one of the memories is back and the other is not.
+GST_START_TEST(test_half_a_pair_and_a_stop)
+{
+  const std::size_t fds = count_fds();
+  for (guint i = 0; i < 2; ++i) {
+    GstMemory *part = nullptr;
+    {
+      const PairPool pool;
+      GstBuffer *buffer = pool.acquire();
+      part = gst_memory_share(gst_buffer_peek_memory(buffer, i), 0, 16);
+      gst_buffer_unref(buffer);
+    }
+    fail_unless_equals_int(count_fds(), fds + 1);
+    gst_memory_unref(part);
+    fail_unless_equals_int(count_fds(), fds);
+  }
+}
+GST_END_TEST
+
 // The pool stops, is configured anew, or goes, while others hold memory of it.
 GST_START_TEST(test_held_memory_and_the_pool)
 {
@@ -339,6 +481,9 @@ Suite *bufferpool_sharing_suite()
   tcase_add_loop_test(tcase, test_kept_copies, 0, G_N_ELEMENTS(kLayouts));
   tcase_add_test(tcase, test_bound_counts_held_memory);
   tcase_add_test(tcase, test_memory_wakes_a_sleeper);
+  tcase_add_test(tcase, test_pair_is_cut);
+  tcase_add_test(tcase, test_pair_is_held);
+  tcase_add_test(tcase, test_half_a_pair_and_a_stop);
   tcase_add_test(tcase, test_held_memory_and_the_pool);
   tcase_add_test(tcase, test_stats_of_an_idle_pool);
   tcase_add_test(tcase, test_threads);
