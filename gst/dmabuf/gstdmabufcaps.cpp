@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/core/limits.hpp>
 #include <gst/drm/gstdrmcaps-strings.hpp>
 #include <gst/drm/gstdrmformat.h>
 
@@ -45,8 +46,9 @@ std::vector<GstVideoFormat> find_linear_formats()
 
 GstPtr<GstCaps> video_caps(const char *feature)
 {
-  GstCaps *caps = gst_caps_new_simple("video/x-raw", "width", GST_TYPE_INT_RANGE, 1, G_MAXINT,
-                                      "height", GST_TYPE_INT_RANGE, 1, G_MAXINT, nullptr);
+  constexpr auto kMost = static_cast<int>(kMaxFrameSize);
+  GstCaps *caps = gst_caps_new_simple("video/x-raw", "width", GST_TYPE_INT_RANGE, 1, kMost,
+                                      "height", GST_TYPE_INT_RANGE, 1, kMost, nullptr);
   if (feature)
     gst_caps_set_features_simple(caps, gst_caps_features_new_single(feature));
   return GstPtr<GstCaps>::adopt(caps);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/core/limits.hpp>
 #include <gst/drm/gstdrmformat.h>
 
 namespace gstdrm {
@@ -42,6 +43,18 @@ std::string shorten(std::string text, std::size_t limit)
   const std::size_t end = text.find_last_of(",;", limit);
   text.resize(end == std::string::npos ? limit : end);
   return text + ", …";
+}
+
+// Templates end there, whatever the format and the peer.
+bool is_too_large(const GstCaps *caps)
+{
+  const auto beyond = [&](const char *field) {
+    gint value = 0;
+    return caps && !gst_caps_is_any(caps) && !gst_caps_is_empty(caps) &&
+           gst_structure_get_int(gst_caps_get_structure(caps, 0), field, &value) &&
+           value > static_cast<gint>(kMaxFrameSize);
+  };
+  return beyond("width") || beyond("height");
 }
 
 // "641x481", "" where the size is not fixed
@@ -325,7 +338,10 @@ Mismatch describe_mismatch(GstDmaBufTransform *self, const GstCaps *upstream)
   Mismatch result;
   result.text = std::string(GST_OBJECT_NAME(self)) + " finds nothing in common: " + from + " has " +
                 describe_caps(upstream) + (size.empty() ? "" : " in " + size) + ", " +
-                describe_refusal(self, upstream, chain);
+                (is_too_large(upstream)
+                     ? "and no frame here has more than " + std::to_string(kMaxFrameSize) +
+                           " pixels in a direction: put videoscale before it."
+                     : describe_refusal(self, upstream, chain));
   result.debug = "upstream " + from + ": " + text_of(upstream);
   for (const Restriction &each : chain)
     result.debug += "\ndownstream " + each.name + ": " + text_of(each.caps.get());

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // kmsdmabufsink: what it offers, what it takes, and the pool it proposes.
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/core/limits.hpp>
 
 #include "gstkmsdmabufsink.hpp"
 #include "gstkmssinkpool.hpp"
@@ -29,8 +31,8 @@ void set_sizes(GstCaps *caps, const kms::SizeLimits &limits)
       gst_caps_set_simple(caps, field, GST_TYPE_INT_RANGE, static_cast<gint>(low),
                           static_cast<gint>(high), nullptr);
   };
-  range_or_value("width", limits.min_width, limits.max_width);
-  range_or_value("height", limits.min_height, limits.max_height);
+  range_or_value("width", limits.min_width, std::min(limits.max_width, kMaxFrameSize));
+  range_or_value("height", limits.min_height, std::min(limits.max_height, kMaxFrameSize));
   gst_caps_set_simple(caps, "framerate", GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, nullptr);
 }
 
@@ -75,7 +77,7 @@ GstCaps *make_template_caps()
   append_plain(caps, known_formats(true), nullptr);
   // the implicit modifier: answered only where the driver enumerates no explicit ones
   append_plain(caps, known_formats(false), GST_CAPS_FEATURE_MEMORY_DMABUF);
-  set_sizes(caps, {1, 1, G_MAXINT, G_MAXINT});
+  set_sizes(caps, {1, 1, kMaxFrameSize, kMaxFrameSize});
   return caps;
 }
 

@@ -2,6 +2,7 @@
 #include "gstvadmabufcaps.hpp"
 
 #include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/core/limits.hpp>
 #include <gst/drm/gstdrmformat.h>
 #include <gst/drm/gstdrmformatset.h>
 #include <gst/drm/gstdrmvideoinfo.h>
@@ -81,8 +82,8 @@ GstPtr<GstCaps> device_caps(const Capabilities *capabilities)
   GstPtr<GstCaps> caps;
   int min_width = 1;
   int min_height = 1;
-  int max_width = G_MAXINT;
-  int max_height = G_MAXINT;
+  int max_width = kMaxFrameSize;
+  int max_height = kMaxFrameSize;
   if (capabilities) {
     const auto set = to_c_set(capabilities->formats);
     caps.reset(gst_drm_format_set_to_caps(set.get()));

@@ -138,10 +138,10 @@ void read_attribute(const VASurfaceAttrib &attribute, Capabilities &capabilities
     capabilities.min_height = std::max(1U, number);
     break;
   case VASurfaceAttribMaxWidth:
-    capabilities.max_width = std::min(16384U, number);
+    capabilities.max_width = std::min(kMaxFrameSize, number);
     break;
   case VASurfaceAttribMaxHeight:
-    capabilities.max_height = std::min(16384U, number);
+    capabilities.max_height = std::min(kMaxFrameSize, number);
     break;
   case VASurfaceAttribDRMFormatModifiers:
     read_modifiers(attribute, capabilities, listed);

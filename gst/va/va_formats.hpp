@@ -11,6 +11,7 @@
 #include <va/va.h>
 
 #include <gst/drm/core/format_set.hpp>
+#include <gst/drm/core/limits.hpp>
 #include <gst/drm/core/result.hpp>
 
 #include "va_display.hpp"
@@ -36,8 +37,8 @@ struct Capabilities {
   bool lists_modifiers = false; // and says which
   std::uint32_t min_width = 1;
   std::uint32_t min_height = 1;
-  std::uint32_t max_width = 16384;
-  std::uint32_t max_height = 16384;
+  std::uint32_t max_width = kMaxFrameSize;
+  std::uint32_t max_height = kMaxFrameSize;
   std::vector<std::string> refused; // what was tried and failed, for the log
 };
 

@@ -124,8 +124,8 @@ GST_START_TEST(test_query)
   const auto answer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(h.get()->srcpad, nullptr));
   const auto expected =
       caps_of("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, XR24}, width=[64, "
-              "128], height=[1, 2147483647]; "
-              "video/x-raw, format={BGRx, NV12}, width=[64, 128], height=[1, 2147483647]");
+              "128], height=[1, 16384]; "
+              "video/x-raw, format={BGRx, NV12}, width=[64, 128], height=[1, 16384]");
   fail_unless(gst_caps_is_strictly_equal(answer.get(), expected.get()), "%s",
               text_of(answer.get()).c_str());
   const auto tiled = caps_of(dmabuf_caps("NV12:0x0100000000000002", 64, 64));

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "support/dmabuf_elements.hpp"
+#include "support/templates.hpp"
 
 namespace {
 
@@ -336,11 +337,33 @@ GST_START_TEST(test_kept_for_ever)
 }
 GST_END_TEST
 
+GST_START_TEST(test_largest_size)
+{
+  check_template_sizes(__i__ == 0 ? "dmabufupload" : "dmabufdownload");
+}
+GST_END_TEST
+
+// Answers to queries end there too, whatever was asked; a larger picture is refused with its size.
+GST_START_TEST(test_larger_is_refused)
+{
+  const Harness h(__i__ == 0 ? "dmabufupload" : "dmabufdownload");
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(h.element(), "sink"));
+  const auto asked = caps_of("video/x-raw, format=NV12, width=[1, 2147483647], height=[1, 2147483647]");
+  const auto answer = GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), asked.get()));
+  const GValue *width = gst_structure_get_value(gst_caps_get_structure(answer.get(), 0), "width");
+  fail_unless_equals_int(gst_value_get_int_range_max(width), 16384);
+  fail_if(h.negotiate(plain_caps("NV12", 16385, 480)));
+  CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), "16385", "16384");
+}
+GST_END_TEST
+
 Suite *dmabufupload_limits_suite()
 {
   Suite *suite = suite_create("dmabufupload-limits");
   TCase *tcase = tcase_create("limits");
   suite_add_tcase(suite, tcase);
+  tcase_add_loop_test(tcase, test_largest_size, 0, 2);
+  tcase_add_loop_test(tcase, test_larger_is_refused, 0, 2);
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, test_bound, 0, 2);
   tcase_add_loop_test(tcase, test_wait_ends, 0, G_N_ELEMENTS(kEnds));

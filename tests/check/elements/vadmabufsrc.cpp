@@ -4,6 +4,7 @@
 
 #include "support/check_main.hpp"
 #include "support/odd_queries.hpp"
+#include "support/templates.hpp"
 
 #include <gst/drm/drm.h>
 
@@ -87,12 +88,19 @@ GST_START_TEST(test_odd_queries)
 }
 GST_END_TEST
 
+GST_START_TEST(test_largest_size)
+{
+  gstdrm::test::check_template_sizes("vadmabufsrc");
+}
+GST_END_TEST
+
 Suite *vadmabufsrc_suite()
 {
   g_setenv("LIBVA_DRIVER_NAME", "there-is-no-such-driver", TRUE);
   Suite *suite = suite_create("vadmabufsrc");
   TCase *tcase = tcase_create("no device");
   suite_add_tcase(suite, tcase);
+  tcase_add_test(tcase, test_largest_size);
   tcase_add_test(tcase, test_template_without_a_device);
   tcase_add_loop_test(tcase, test_start_says_what_was_tried, 0, 2);
   tcase_add_test(tcase, test_properties);

@@ -13,13 +13,12 @@
 #include <vector>
 
 #include "../core/format.hpp"
+#include "../core/limits.hpp"
 #include "../core/result.hpp"
 #include "../core/unique_fd.hpp"
 
 namespace gstdrm {
 
-// Larger pictures than any device here takes: GPU textures and scanout end at 16384.
-inline constexpr std::uint32_t kMaxFrameSize = 16384;
 // Memory is handed out in whole pages: udmabuf refuses anything else, and a device's IOMMU maps
 // pages.
 std::uint64_t round_to_pages(std::uint64_t bytes) noexcept;
