@@ -25,13 +25,42 @@ std::string take(gchar *text)
   return owned ? owned.get() : "";
 }
 
+// GStreamer writes a CRITICAL to the log where it has to print such a list.
+bool has_null_string(const GValue *value)
+{
+  if (G_VALUE_HOLDS_STRING(value))
+    return g_value_get_string(value) == nullptr;
+  if (!GST_VALUE_HOLDS_LIST(value))
+    return false;
+  for (guint i = 0; i < gst_value_list_get_size(value); i++)
+    if (has_null_string(gst_value_list_get_value(value, i)))
+      return true;
+  return false;
+}
+
+bool has_null_string(const GstCaps *caps)
+{
+  for (guint i = 0; i < gst_caps_get_size(caps); i++) {
+    const GstStructure *structure = gst_caps_get_structure(caps, i);
+    for (guint k = 0; k < static_cast<guint>(gst_structure_n_fields(structure)); k++)
+      if (has_null_string(
+              gst_structure_get_value(structure, gst_structure_nth_field_name(structure, k))))
+        return true;
+  }
+  return false;
+}
+
 std::string text_of(const GValue *value)
 {
+  if (value && has_null_string(value))
+    return "a list with a string that is NULL";
   return value ? take(gst_value_serialize(value)) : "";
 }
 
 std::string text_of(const GstCaps *caps)
 {
+  if (caps && has_null_string(caps))
+    return "caps with a string that is NULL";
   return caps ? take(gst_caps_to_string(caps)) : "";
 }
 
@@ -91,7 +120,7 @@ std::vector<std::string> strings_of(const GstCaps *caps, const char *field)
   std::vector<std::string> found;
   for (guint i = 0; caps && !gst_caps_is_any(caps) && i < gst_caps_get_size(caps); i++) {
     const GValue *value = gst_structure_get_value(gst_caps_get_structure(caps, i), field);
-    if (value && G_VALUE_HOLDS_STRING(value))
+    if (value && G_VALUE_HOLDS_STRING(value) && g_value_get_string(value))
       add_distinct(found, g_value_get_string(value));
     for (guint k = 0; value && GST_VALUE_HOLDS_LIST(value) && k < gst_value_list_get_size(value);
          k++)

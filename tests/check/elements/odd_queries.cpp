@@ -90,12 +90,8 @@ GST_START_TEST(test_events)
 GST_END_TEST
 
 // Downstream answers with odd caps: no CRITICAL, and one message at most for what is refused.
-GST_START_TEST(test_odd_peer)
+void try_peer(const GstPtr<GstCaps> &answer)
 {
-  const OddCaps &row = kOddCaps[__i__];
-  const auto answer = odd_caps(row);
-  if (!answer)
-    return; // a harness without caps answers ANY
   for (const char *element : {"dmabufupload allocator=memfd", "dmabufdownload"}) {
     const Harness h(element);
     gst_harness_set_sink_caps(h.get(), gst_caps_ref(answer.get()));
@@ -103,9 +99,22 @@ GST_START_TEST(test_odd_peer)
     for (const OddCaps &filter : kOddCaps)
       ask_caps(GST_PAD_PEER(h.get()->srcpad), odd_caps(filter).get(), filter.name);
     fail_unless(h.messages(GST_MESSAGE_WARNING).size() <= 1);
-    h.negotiate(dmabuf_caps("NV12", 64, 48));
+    h.negotiate(dmabuf_caps("XR24", 64, 48));
     fail_unless(h.messages(GST_MESSAGE_ERROR).size() <= 1);
   }
+}
+
+GST_START_TEST(test_odd_peer)
+{
+  const auto answer = odd_caps(kOddCaps[__i__]);
+  if (answer) // a harness without caps answers ANY
+    try_peer(answer);
+}
+GST_END_TEST
+
+GST_START_TEST(test_peer_with_null_string)
+{
+  try_peer(caps_with_null_string(__i__ == 0 ? "format" : "drm-format"));
 }
 GST_END_TEST
 
@@ -118,6 +127,7 @@ Suite *odd_queries_suite()
   tcase_add_loop_test(tcase, test_queries, 0, n_pads);
   tcase_add_loop_test(tcase, test_events, 0, n_pads);
   tcase_add_loop_test(tcase, test_odd_peer, 0, kOddCapsCount);
+  tcase_add_loop_test(tcase, test_peer_with_null_string, 0, 2);
   return suite;
 }
 
