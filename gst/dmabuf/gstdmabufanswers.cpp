@@ -12,19 +12,28 @@ GstPadDirection opposite(GstPadDirection direction)
   return direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK;
 }
 
-// ANY allows all of the template.
-CapsParts within(const GstCaps *caps, const GstCaps *pad_template)
+// What a template says beside the formats of plain video: transform_parts() knows those, and 60
+// strings against 60 others, each with each, are what half of an answer would cost.
+CapsParts limits_of(const GstCaps *pad_template)
 {
-  CapsParts all = take_apart(pad_template);
-  return gst_caps_is_any(caps) ? std::move(all) : intersect_parts(take_apart(caps), all);
+  CapsParts limits = take_apart(pad_template);
+  for (CapsPart &part : limits) {
+    const GValue *formats = gst_structure_get_value(part.rest.get(), "format");
+    if (GST_VALUE_HOLDS_LIST(formats) &&
+        gst_value_list_get_size(formats) == linear_formats().size())
+      gst_structure_remove_field(part.rest.get(), "format");
+  }
+  return limits;
 }
 
-// What the peer's answer allows on the pad that is asked.
+// What the peer's answer allows on the pad that is asked. ANY allows all of the template.
 CapsParts work_out(const CapsAnswers::Question &question)
 {
-  const CapsParts peer = within(question.peer, question.other_template);
+  CapsParts peer = limits_of(question.other_template);
+  if (!gst_caps_is_any(question.peer))
+    peer = intersect_parts(take_apart(question.peer), peer);
   const CapsParts allowed = transform_parts(question.rules, opposite(question.direction), peer);
-  return intersect_parts(allowed, take_apart(question.own_template));
+  return intersect_parts(allowed, limits_of(question.own_template));
 }
 
 // An ANY filter filters nothing.

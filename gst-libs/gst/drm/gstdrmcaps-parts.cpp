@@ -110,16 +110,24 @@ CapsParts take_apart(const GstCaps *caps)
   return parts;
 }
 
-GstCaps *put_together(const CapsParts &parts)
+GstCaps *put_together(CapsParts &&parts)
 {
   GstCaps *caps = gst_caps_new_empty();
-  for (const CapsPart &part : parts) {
-    GstStructure *structure = gst_structure_copy(part.rest.get());
+  for (CapsPart &part : parts) {
     if (part.formats)
-      set_drm_formats(structure, part.formats->pairs());
-    gst_caps_append_structure_full(caps, structure, gst_caps_features_copy(part.features.get()));
+      set_drm_formats(part.rest.get(), part.formats->pairs());
+    gst_caps_append_structure_full(caps, part.rest.release(), part.features.release());
   }
   return caps;
+}
+
+GstCaps *put_together(const CapsParts &parts)
+{
+  CapsParts copies;
+  copies.reserve(parts.size());
+  for (const CapsPart &part : parts)
+    copies.push_back(copy_part(part));
+  return put_together(std::move(copies));
 }
 
 CapsPart copy_part(const CapsPart &part)

@@ -34,6 +34,7 @@ using CapsParts = std::vector<CapsPart>;
 // Caps that are not ANY. Strings that are no drm-format are left out.
 CapsParts take_apart(const GstCaps *caps);
 // Lists come out in set order.
+GstCaps *put_together(CapsParts &&parts);
 GstCaps *put_together(const CapsParts &parts);
 
 CapsPart copy_part(const CapsPart &part);
