@@ -160,7 +160,8 @@ static void mount_kernel_file_systems(void)
 static void bring_loopback_up(void)
 {
   struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
-  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  // any socket will do, and the virtual kernel has no AF_INET
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
   if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request))
     die("cannot bring lo up");

@@ -5,7 +5,7 @@ set -euo pipefail
 top=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd -P)
 box() { "$top/scripts/box" "$@"; }
 
-"$top/tests/box/kernel" >/dev/null || exit
+"$top/tests/box/kernel" smp virtual >/dev/null || exit
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -109,13 +109,14 @@ frees_its_files() {
   [[ ! $(ls -A tmp) ]] || { ls -A tmp; return 1; }
 }
 
-if [[ -e /etc/gst-drm-world ]]; then echo 1..26; else echo 1..28; fi
+if [[ -e /etc/gst-drm-world ]]; then echo 1..27; else echo 1..29; fi
 check "status 0" gives 0 box -- true
 check "status 3" gives 3 box -- bash -c 'exit 3'
 check "killed by a signal: 128 + n" gives 137 box -- bash -c 'kill -KILL $$'
 check "no such command: 127" gives 127 box -- no-such-command
 check "not executable: 126" gives 126 box -- /etc/passwd
 check "unknown option: 125" gives 125 box --nonsense
+check "--build of what is no build directory: 125" gives 125 box --build "$work" -- true
 check "output whole, stdout and stderr apart" keeps_output_apart
 check "a reopened /dev/stdout loses nothing" survives_reopened_stdout
 check "time limit: 124" stops_in_time

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tests/box/kernel makes the kernels that are asked for and no other, each named by its own inputs. Works on a
+# copy of the scripts, whose build-kernel only writes down what it was to build. TAP.
+# Usage: box-kernels.sh SOURCE_ROOT
+set -uo pipefail
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/tests" "$work/home"
+cp -r "$1/scripts" "$work/"
+cp -r "$1/tests/box" "$work/tests/"
+cd "$work" || exit
+export GST_DRM_CACHE=$work/cache HOME=$work/home
+unset GST_DRM_BOX_NO_BUILD
+
+cat >tests/box/build-kernel <<'END'
+#!/bin/bash
+into=$1
+shift
+echo "$*" >>built
+for kind in "$@"; do
+  mkdir -p "$into/out/$kind"
+  printf '#!/bin/bash\nexit 9\n' >"$into/out/$kind/linux"
+  chmod +x "$into/out/$kind/linux"
+done
+END
+
+count=0 failed=0
+# check NAME EXPECTED COMMAND...: what the command had built, in one line per call of build-kernel
+check() {
+  local name=$1 expected=$2 verdict=ok
+  shift 2
+  count=$((count + 1))
+  : >built
+  "$@" >out 2>err || echo "status $?" >>built
+  [[ $(<built) == "$expected" ]] || { verdict='not ok' failed=1; }
+  echo "$verdict $count - $name"
+  [[ $verdict == ok ]] || { echo "# built: $(<built); expected: $expected"; sed 's/^/# /' out err; }
+}
+
+# tells KIND...: the last command printed an existing directory for each, named by its kind, then init
+tells() {
+  local kind dir n=0
+  for kind in "$@"; do
+    n=$((n + 1))
+    dir=$(sed -n "${n}p" out)
+    [[ $dir == "$work/cache/kernel-$kind-"* && -x $dir/linux ]] || return
+  done
+  [[ $(sed -n "$((n + 1))p" out) == */init && $(wc -l <out) == $((n + 1)) ]]
+}
+
+# after FILE COMMAND...: with one comment more in the file
+after() {
+  echo "// $count" >>"$1"
+  shift
+  "$@"
+}
+
+kernel() { tests/box/kernel "$@" && tells "$@"; }
+skipped() { GST_DRM_BOX_NO_BUILD=1 tests/box/kernel "$@"; }
+
+echo 1..13
+check "nothing there, none may be built: 77" "status 77" skipped virtual
+check "virtual alone" "virtual" kernel virtual
+check "there already" "" kernel virtual
+check "no build needed, none allowed" "" skipped virtual
+check "only what is missing" "smp" kernel smp virtual
+check "both, in the order asked for" "" kernel virtual smp
+check "another smp.config: that one" "smp" after tests/box/kernel-smp.config kernel smp virtual
+check "another virtual.config does not concern smp" "" after tests/box/kernel-virtual.config kernel smp
+check "another kernel.config: both, from one source" "smp virtual" after tests/box/kernel.config kernel smp virtual
+check "another patch: both" "smp virtual" after tests/box/patches/0001-vkms-plane-buffers.patch kernel smp virtual
+check "init has a name of its own" "" after tests/box/init.c kernel smp virtual
+check "no such kind" "status 2" kernel nonsense
+rm -r cache
+# the stub is no kernel, so the box fails: 125
+check "./run box --virtual-time, from nothing" $'virtual\nstatus 125' scripts/box --virtual-time -- true
+exit "$failed"
