@@ -33,6 +33,9 @@ struct Player {
   std::string picture;            // what became of the snapshot
   bool snapshot_taken = false;
   int status = EXIT_SUCCESS;
+
+  // a display that cannot be opened says so before the file was looked at
+  bool is_display(const GstObject *object) const { return object == GST_OBJECT_CAST(sink); }
 };
 
 std::string take(gchar *text)
@@ -68,45 +71,50 @@ std::string describe_caps(GstCaps *caps)
          ", " + size;
 }
 
-void collect_link(const GValue *item, gpointer user_data)
+// The pad that really gives or takes the buffers, behind the ghost pads of bins. Takes and gives a
+// reference.
+GstPad *behind_ghosts(GstPad *pad)
 {
-  auto *links = static_cast<std::vector<std::string> *>(user_data);
-  auto *element = GST_ELEMENT(g_value_get_object(item));
-  if (GST_IS_BIN(element))
-    return;
-  g_autoptr(GstIterator) pads = gst_element_iterate_src_pads(element);
-  GValue value = G_VALUE_INIT;
-  while (gst_iterator_next(pads, &value) == GST_ITERATOR_OK) {
-    auto *pad = GST_PAD(g_value_get_object(&value));
-    g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
-    g_autoptr(GstPad) peer = gst_pad_get_peer(pad);
-    // through the ghost pads of bins to the element that really gets the buffers
-    while (peer && GST_IS_PROXY_PAD(peer)) {
-      GstProxyPad *internal = gst_proxy_pad_get_internal(GST_PROXY_PAD(peer));
-      GstPad *next = internal ? gst_pad_get_peer(GST_PAD(internal)) : nullptr;
-      g_clear_object(&internal);
-      gst_object_unref(peer);
-      peer = next;
-    }
-    if (caps && peer &&
-        g_str_has_prefix(gst_structure_get_name(gst_caps_get_structure(caps, 0)), "video/x-raw")) {
-      g_autoptr(GstElement) to = gst_pad_get_parent_element(peer);
-      links->push_back(
-          take(g_strdup_printf("  %-16s -> %-16s %s", GST_ELEMENT_NAME(element),
-                               to ? GST_ELEMENT_NAME(to) : "?", describe_caps(caps).c_str())));
-    }
-    g_value_reset(&value);
+  while (pad && GST_IS_PROXY_PAD(pad)) {
+    g_autoptr(GstProxyPad) internal = gst_proxy_pad_get_internal(GST_PROXY_PAD(pad));
+    gst_object_unref(pad);
+    pad = internal ? gst_pad_get_peer(GST_PAD(internal)) : nullptr;
   }
-  g_value_unset(&value);
+  return pad;
 }
 
+// The sink pad whose buffers leave the element by this source pad, or the other way round.
+GstPad *other_side(GstPad *pad)
+{
+  g_autoptr(GstIterator) linked = gst_pad_iterate_internal_links(pad);
+  GValue value = G_VALUE_INIT;
+  GstPad *found = nullptr;
+  if (linked && gst_iterator_next(linked, &value) == GST_ITERATOR_OK)
+    found = GST_PAD(g_value_dup_object(&value));
+  if (G_IS_VALUE(&value))
+    g_value_unset(&value);
+  return found;
+}
+
+// Walks upstream from the display, as far as the video is raw; source first in the list.
 void collect_links(Player &player)
 {
   player.links.clear();
-  g_autoptr(GstIterator) elements = gst_bin_iterate_recurse(GST_BIN(player.pipeline));
-  while (gst_iterator_foreach(elements, collect_link, &player.links) == GST_ITERATOR_RESYNC) {
-    player.links.clear();
-    gst_iterator_resync(elements);
+  g_autoptr(GstPad) to = gst_element_get_static_pad(player.sink, "sink");
+  while (to) {
+    g_autoptr(GstPad) from = behind_ghosts(gst_pad_get_peer(to));
+    g_autoptr(GstCaps) caps = from ? gst_pad_get_current_caps(from) : nullptr;
+    if (!caps ||
+        !g_str_has_prefix(gst_structure_get_name(gst_caps_get_structure(caps, 0)), "video/x-raw"))
+      return;
+    g_autoptr(GstElement) source = gst_pad_get_parent_element(from);
+    g_autoptr(GstElement) target = gst_pad_get_parent_element(to);
+    player.links.insert(player.links.begin(),
+                        take(g_strdup_printf(
+                            "  %-16s -> %-16s %s", source ? GST_ELEMENT_NAME(source) : "?",
+                            target ? GST_ELEMENT_NAME(target) : "?", describe_caps(caps).c_str())));
+    gst_object_unref(to);
+    to = other_side(from);
   }
 }
 
@@ -142,6 +150,33 @@ gboolean take_snapshot(gpointer user_data)
   return G_SOURCE_REMOVE;
 }
 
+gboolean add_stream(GstElement *, GstPad *pad, gpointer user_data)
+{
+  auto *streams = static_cast<std::string *>(user_data);
+  g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
+  if (!caps)
+    caps = gst_pad_query_caps(pad, nullptr);
+  *streams += streams->empty() ? "" : ", ";
+  *streams += gst_caps_get_size(caps) > 0 ? gst_structure_get_name(gst_caps_get_structure(caps, 0))
+                                          : "an unknown stream";
+  return TRUE;
+}
+
+// A file that has no video, or none that a decoder here takes, ends in errors of GStreamer's that
+// name pads and flow returns. Empty where there is video.
+std::string why_no_video(Player &player)
+{
+  g_autoptr(GstElement) convert = gst_bin_get_by_name(GST_BIN(player.pipeline), "convert");
+  g_autoptr(GstPad) video = gst_element_get_static_pad(convert, "sink");
+  if (gst_pad_is_linked(video))
+    return "";
+  g_autoptr(GstElement) decode = gst_bin_get_by_name(GST_BIN(player.pipeline), "decode");
+  std::string streams;
+  gst_element_foreach_src_pad(decode, add_stream, &streams);
+  return std::string(player.options.clip[0]) + " has no video that can be decoded here; " +
+         (streams.empty() ? "nothing in it is known" : "what it has: " + streams);
+}
+
 gboolean give_up(gpointer user_data)
 {
   auto &player = *static_cast<Player *>(user_data);
@@ -160,8 +195,12 @@ gboolean on_message(GstBus *, GstMessage *message, gpointer user_data)
   switch (GST_MESSAGE_TYPE(message)) {
   case GST_MESSAGE_ERROR:
     gst_message_parse_error(message, &error, &debug);
-    std::fprintf(stderr, "demo: ERROR from %s: %s\n%s\n", GST_OBJECT_NAME(GST_MESSAGE_SRC(message)),
-                 error->message, debug ? debug : "");
+    if (const std::string why = player.status == EXIT_SUCCESS ? why_no_video(player) : "";
+        !why.empty() && !player.is_display(GST_MESSAGE_SRC(message)))
+      std::fprintf(stderr, "demo: %s (%s)\n", why.c_str(), error->message);
+    else
+      std::fprintf(stderr, "demo: ERROR from %s: %s\n%s\n",
+                   GST_OBJECT_NAME(GST_MESSAGE_SRC(message)), error->message, debug ? debug : "");
     player.status = EXIT_FAILURE;
     g_main_loop_quit(player.loop);
     break;
@@ -220,11 +259,12 @@ void print_table(Player &player)
 bool build_pipeline(Player &player)
 {
   const Options &options = player.options;
-  g_autofree gchar *line = g_strdup_printf(
-      "filesrc name=file ! decodebin ! videoconvertscale ! dmabufupload name=upload %s ! "
-      "kmsdmabufsink name=display %s",
-      options.upload_properties ? options.upload_properties : "",
-      options.sink_properties ? options.sink_properties : "");
+  g_autofree gchar *line =
+      g_strdup_printf("filesrc name=file ! decodebin name=decode ! videoconvertscale name=convert "
+                      "! dmabufupload name=upload %s ! "
+                      "kmsdmabufsink name=display %s",
+                      options.upload_properties ? options.upload_properties : "",
+                      options.sink_properties ? options.sink_properties : "");
   g_autoptr(GError) error = nullptr;
   player.pipeline = gst_parse_launch(line, &error);
   if (!player.pipeline || error) {

@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The player of ./run demo: what it plays, what it prints, and what it says of a file without video. Runs in
+# the box, on virtual time. TAP.
+# Usage: demo.sh PLAYER
+set -uo pipefail
+player=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit
+export GST_REGISTRY_FORK=no
+
+count=0 failed=0
+# check NAME COMMAND...
+check() {
+  local name=$1 verdict=ok
+  shift
+  count=$((count + 1))
+  "$@" >"$work/log" 2>&1 || { verdict='not ok' failed=1; }
+  echo "$verdict $count - $name"
+  [[ $verdict == ok ]] || sed 's/^/# /' "$work/log"
+}
+
+# play FILE: into the files out and err; on the box's display
+play() {
+  rm -f shown.png
+  "$player" --png shown.png --sink driver-name=vkms --limit 60 "$1" >out 2>err
+}
+
+plays() {
+  play clip.webm || { cat out err; return 1; }
+  cat out err
+  grep -q 'what the display scanned out: shown.png' out && [[ $(head -c 4 shown.png | tail -c 3) == PNG ]] &&
+    grep -qE '^  shown +[1-9]' out
+}
+
+# Each link begins where the one before it ended, from a decoder to the display.
+in_order() {
+  sed -n '/^links$/,/^frames$/p' out >links
+  cat links
+  awk '/->/ { if (last != "" && $1 != last) exit 1; if (last == "" && $1 !~ /dec/) exit 1; last = $3; n++ }
+    END { exit !(last == "display" && n >= 3) }' links
+}
+
+# has_none TEXT FILE: status 1, and one line that says so
+has_none() {
+  local status=0
+  play "$2" || status=$?
+  cat out err
+  [[ $status == 1 ]] && grep -qF "demo: $2 has no video that can be decoded here; $1" err &&
+    ! grep -q 'not-linked\|ERROR from' err
+}
+
+without_decoder() {
+  GST_PLUGIN_FEATURE_RANK=vp8dec:NONE,avdec_vp8:NONE has_none "nothing in it is known" clip.webm
+}
+
+gst-launch-1.0 -q videotestsrc num-buffers=30 ! video/x-raw,format=I420,width=320,height=240,framerate=30/1 ! \
+  vp8enc deadline=1 ! webmmux ! filesink location=clip.webm || exit
+gst-launch-1.0 -q audiotestsrc num-buffers=20 ! wavenc ! filesink location=sound.wav || exit
+gst-launch-1.0 -q audiotestsrc num-buffers=20 ! vorbisenc ! oggmux ! filesink location=sound.ogg || exit
+echo 'a text, and no clip' >text.mp4
+head -c 100000 /dev/urandom >noise.mp4
+: >empty.mp4
+
+echo 1..8
+check "plays a clip" plays
+check "prints the links from source to sink" in_order
+check "sound alone: wav" has_none "what it has: audio/x-raw" sound.wav
+check "sound alone: ogg" has_none "what it has: audio/x-raw" sound.ogg
+check "a text" has_none "nothing in it is known" text.mp4
+check "noise" has_none "nothing in it is known" noise.mp4
+check "an empty file" has_none "nothing in it is known" empty.mp4
+check "no decoder for it" without_decoder
+exit "$failed"
