@@ -32,7 +32,7 @@ class FormatSets(unittest.TestCase):
 
     def test_new_of_what_is_none(self):
         for members, error in ((['NV12:0x'], GLib.Error), ([(7, 0)], ValueError), ([NV12], TypeError), ([('NV12', 0)], TypeError),
-                               ([(NV12, 0, 0)], TypeError), ([(NV12, -1)], OverflowError), ([(1 << 32, 0)], OverflowError), (7, TypeError),
+                               ([(NV12, 0, 0)], TypeError), ([(NV12, -1)], OverflowError), ([(1 << 32, 0)], OverflowError), (7, TypeError), ('NV12', TypeError), (None, TypeError),
                                ([None], TypeError), ([b'NV12'], TypeError)):
             with self.subTest(members), self.assertRaises(error):
                 GstDrm.FormatSet(members)

@@ -32,6 +32,8 @@ class FormatSet(GstDrm.FormatSet):
     __hash__ = None  # a set can be added to
 
     def __new__(cls, members=()):
+        if isinstance(members, str):
+            raise TypeError(f'a format set is made of a list of members: FormatSet([{members!r}])')
         new_set = GstDrm.FormatSet.new()
         for member in members:
             fourcc, modifier = _pair(member)
