@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """GstDrm in Python with its override module: sets and planes."""
 import copy
+import itertools
 import os
 import sys
 import unittest
@@ -32,8 +33,8 @@ class FormatSets(unittest.TestCase):
 
     def test_new_of_what_is_none(self):
         for members, error in ((['NV12:0x'], GLib.Error), ([(7, 0)], ValueError), ([NV12], TypeError), ([('NV12', 0)], TypeError),
-                               ([(NV12, 0, 0)], TypeError), ([(NV12, -1)], OverflowError), ([(1 << 32, 0)], OverflowError), (7, TypeError), ('NV12', TypeError), (None, TypeError),
-                               ([None], TypeError), ([b'NV12'], TypeError)):
+                               ([(NV12, 0, 0)], TypeError), ([(NV12, -1)], OverflowError), ([(1 << 32, 0)], OverflowError), (7, TypeError),
+                               ('NV12', TypeError), (None, TypeError), ([None], TypeError), ([b'NV12'], TypeError)):
             with self.subTest(members), self.assertRaises(error):
                 GstDrm.FormatSet(members)
 
@@ -143,6 +144,51 @@ class Frames(unittest.TestCase):
             _, frame = GstDrm.Frame.from_buffer(buffer, GstDrm.VideoInfo.new_from_format(XR24, 0, size, 16))
             planes += frame.planes
         self.assertEqual([plane.stride for plane in planes], [(4 * size + 255) // 256 * 256 for size in range(16, 116)])
+
+
+class Hostile(unittest.TestCase):
+    """Whatever is given, the answer is a value or a Python exception: a CRITICAL ends the process here (G_DEBUG)."""
+
+    VALUES = (None, 0, 1, -1, 4, NV12, (1 << 32) - 1, 1 << 32, (1 << 56) - 1, 1 << 64, 1.5, '', 'NV12', 'NV12:0x', b'NV12', [], [0],
+              [None], (), (NV12, 0), object())
+
+    def attack(self, function, *, most):
+        for count in range(most + 1):
+            for arguments in itertools.product(self.VALUES + self.objects, repeat=count):
+                try:
+                    function(*arguments)
+                except (TypeError, ValueError, OverflowError, GLib.Error):
+                    self.refused += 1
+                else:
+                    self.answered += 1
+
+    def setUp(self):
+        allocator = GstDrm.Allocator.new(GstDrm.AllocatorKind.MEMFD, None)
+        self.info = GstDrm.VideoInfo.new_from_format(XR24, 0, 64, 64)
+        self.buffer = allocator.alloc_frame(XR24, 64, 64, [0], None)[0]
+        self.objects = (GstDrm.FormatSet(), GstDrm.FormatSet(['NV12']), Gst.Caps.new_any(), Gst.Caps.new_empty(), self.info,
+                        GstDrm.VideoInfo(), self.buffer, Gst.Buffer.new(), GstDrm.Frame(), allocator, GstDrm.FormatSet)
+        self.answered = self.refused = 0
+
+    def tearDown(self):
+        self.assertGreater(self.refused, 100)
+        self.assertGreater(self.answered, 0)
+
+    def test_sets(self):
+        for name in ('add', 'contains', 'get', 'get_modifiers', 'get_fourccs', 'intersect', 'intersect_full', 'union', 'subtract',
+                     'is_subset', 'is_equal', 'to_caps', 'copy', '__and__', '__rand__', '__or__', '__sub__', '__contains__', '__lt__'):
+            self.attack(getattr(GstDrm.FormatSet(['XR24']), name), most=2)
+        for function in (GstDrm.FormatSet, GstDrm.FormatSet.new_from_caps):
+            self.attack(function, most=2)
+
+    def test_infos(self):
+        for function in (GstDrm.VideoInfo.new_from_format, GstDrm.VideoInfo.new().set_format):
+            self.attack(lambda *last, function=function: function(XR24, 0, *last), most=2)
+            self.attack(lambda *first, function=function: function(*first, 64, 64), most=2)
+
+    def test_frames(self):
+        self.attack(GstDrm.Frame.from_buffer, most=2)
+        self.attack(GstDrm.Frame.from_buffer(self.buffer, self.info)[1].get_plane, most=2)
 
 
 if __name__ == '__main__':
