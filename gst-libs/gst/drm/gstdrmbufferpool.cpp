@@ -386,7 +386,7 @@ GstStructure *gst_drm_buffer_pool_get_stats(GstDrmBufferPool *pool) noexcept
 {
   g_return_val_if_fail(GST_IS_DRM_BUFFER_POOL(pool), nullptr);
 
-  PoolState &state = *pool->state;
+  PoolState &state = pool->state;
   return gst_structure_new("drm-buffer-pool", "allocations", G_TYPE_UINT64,
                            state.allocations.load(), "frames", G_TYPE_UINT64,
                            guint64{state.alive->frames.load()}, "bytes", G_TYPE_UINT64,
