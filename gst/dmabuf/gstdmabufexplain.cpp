@@ -135,6 +135,23 @@ std::string first_drm_format(const GstCaps *caps)
   return found.empty() ? "" : found.front();
 }
 
+// Buffers of one field each, `interlace-mode=alternate`: the pad templates have none, as nobody
+// downstream that takes DMA buffers could tell them from frames of half the height.
+bool sends_fields(const GstCaps *caps)
+{
+  if (!caps || gst_caps_is_any(caps))
+    return false;
+  for (guint i = 0; i < gst_caps_get_size(caps); i++)
+    if (gst_caps_features_contains(gst_caps_get_features(caps, i),
+                                   GST_CAPS_FEATURE_FORMAT_INTERLACED))
+      return true;
+  return false;
+}
+
+constexpr const char *kWeaveFields =
+    "Buffers of one field each (interlace-mode=alternate) are not taken: have upstream weave them "
+    "(interlace-mode=interleaved).";
+
 std::string fix_for_field(const std::string &field)
 {
   if (field.starts_with("width") || field.starts_with("height") ||
@@ -151,6 +168,8 @@ std::string fix_for_field(const std::string &field)
 
 std::string suggest_for_upload(const GstCaps *upstream, const GstCaps *downstream)
 {
+  if (sends_fields(upstream))
+    return kWeaveFields;
   const GstPtr<GstCaps> can_send = transform_caps(kUploadRules, GST_PAD_SINK, upstream);
   const GstPtr<GstCaps> can_take = transform_caps(kUploadRules, GST_PAD_SRC, downstream);
   const std::vector<std::string> sent = strings_of(can_send.get(), "drm-format");
@@ -189,6 +208,8 @@ std::string suggest_for_upload(const GstCaps *upstream, const GstCaps *downstrea
 
 std::string suggest_for_download(const GstCaps *upstream, const GstCaps *downstream)
 {
+  if (sends_fields(upstream))
+    return kWeaveFields;
   const GstPtr<GstCaps> can_send = transform_caps(kDownloadRules, GST_PAD_SINK, upstream);
   if (gst_caps_is_empty(can_send.get())) {
     const std::string text = first_drm_format(upstream);

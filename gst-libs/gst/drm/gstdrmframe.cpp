@@ -198,11 +198,18 @@ bool may_describe(gint format, const GstDrmVideoInfo &info)
          format == gst_drm_format_to_video_format(info.drm_fourcc, GST_DRM_MODIFIER_LINEAR);
 }
 
+// The rows that a buffer holds: of `interlace-mode=alternate` those of one field.
+guint rows_of(const GstDrmVideoInfo &info)
+{
+  return static_cast<guint>(GST_VIDEO_INFO_FIELD_HEIGHT(&info.vinfo));
+}
+
 Result<Planes> planes_of_meta(const GstVideoMeta &meta, const GstDrmVideoInfo &info)
 {
   const auto width = static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo));
   const auto height = static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo));
-  if (meta.width != width || meta.height != height)
+  // Of a field GstVideoBufferPool writes the height of the frame, others write the field's own.
+  if (meta.width != width || (meta.height != height && meta.height != rows_of(info)))
     return refuse("GstVideoMeta says " + number(meta.width) + "x" + number(meta.height) +
                   ", the caps say " + number(width) + "x" + number(height));
   const gint format = gstdrm::number_in(meta.format);
@@ -241,7 +248,7 @@ Result<FrameLayout> layout_of(GstBuffer *buffer, const GstDrmVideoInfo &info)
   FrameLayout layout;
   layout.format = {info.drm_fourcc, info.drm_modifier};
   layout.width = static_cast<guint32>(GST_VIDEO_INFO_WIDTH(&info.vinfo));
-  layout.height = static_cast<guint32>(GST_VIDEO_INFO_HEIGHT(&info.vinfo));
+  layout.height = rows_of(info);
   layout.n_planes = planes->n;
   const GstVideoFormatInfo *finfo = gst_video_format_get_info(planes->format);
   for (guint i = 0; i < planes->n; ++i) {
@@ -294,6 +301,9 @@ void fill(GstDrmFrame *frame, const FrameLayout &layout)
  * For any other modifier, %GST_DRM_MODIFIER_IMPLICIT included, strides are passed on unread.
  * Without a #GstVideoMeta the default layout of a linear format in one memory is taken, and nothing
  * else. Neither maps nor merges memories, and calls no device.
+ *
+ * With `interlace-mode=alternate` a buffer holds one field, and the height of @frame is that of a
+ * field.
  *
  * @frame borrows its descriptors from @buffer, and is left alone on failure.
  *

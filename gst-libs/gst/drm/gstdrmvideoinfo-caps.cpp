@@ -135,6 +135,14 @@ Result<GstVideoInfo> parse_vinfo(const GstCaps *caps, const Format &pair)
   gst_structure_remove_field(structure, "drm-format");
   drop_unknown_multiview_mode(structure);
 
+  // The caps feature is what keeps fields away from those who would take them for frames.
+  if (g_strcmp0(gst_structure_get_string(structure, "interlace-mode"), "alternate") == 0 &&
+      !gst_caps_features_contains(gst_caps_get_features(caps, 0),
+                                  GST_CAPS_FEATURE_FORMAT_INTERLACED))
+    return bad_caps(
+        caps,
+        "interlace-mode=alternate without the caps feature " GST_CAPS_FEATURE_FORMAT_INTERLACED);
+
   GstVideoInfo vinfo;
   gst_video_info_init(&vinfo);
   if (!gst_video_info_from_caps(&vinfo, plain.get()))

@@ -78,6 +78,18 @@ const std::vector<CapsRow> &caps_rows()
        "ANY",
        "",
        {"implicit modifier"}},
+      {"one field in a buffer",
+       "video/x-raw(memory:DMABuf, format:Interlaced), format=DMA_DRM, drm-format=NV12, width=64, "
+       "height=64, interlace-mode=alternate",
+       "ANY",
+       "",
+       {"one field each", "interleaved"}},
+      {"fields without the caps feature",
+       "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=64, height=64, "
+       "interlace-mode=alternate",
+       "ANY",
+       "",
+       {"format:Interlaced"}},
       {"downstream wants another format",
        "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=64, height=64",
        "video/x-raw, format=I420",

@@ -331,6 +331,24 @@ GST_START_TEST(test_reconfigure)
 }
 GST_END_TEST
 
+// Fields in buffers of their own are refused with a reason: a frame's consumer would show them at
+// half the height, or read beside them.
+GST_START_TEST(test_fields)
+{
+  static const char *const kCaps[] = {
+      "video/x-raw(format:Interlaced), format=NV12",
+      "video/x-raw(memory:DMABuf, format:Interlaced), format=DMA_DRM, drm-format=NV12",
+      "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12",
+      "video/x-raw, format=NV12",
+  };
+  const Harness h(std::string("dmabufupload allocator=") + test_kinds().front());
+  fail_if(h.negotiate(std::string(kCaps[__i__]) +
+                      ", width=64, height=64, framerate=25/1, interlace-mode=alternate"));
+  CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR),
+                    __i__ < 2 ? "one field each" : "format:Interlaced");
+}
+GST_END_TEST
+
 Suite *dmabufupload_caps_suite()
 {
   Suite *suite = suite_create("dmabufupload-caps");
@@ -345,6 +363,7 @@ Suite *dmabufupload_caps_suite()
   tcase_add_loop_test(tcase, test_error, 0, static_cast<int>(error_rows().size()));
   tcase_add_test(tcase, test_empty_query_warns_once);
   tcase_add_test(tcase, test_reconfigure);
+  tcase_add_loop_test(tcase, test_fields, 0, 4);
   return suite;
 }
 

@@ -53,6 +53,11 @@ const TemplateRow kTemplateRows[] = {
     {"video/x-raw, format=NV12_4L4, width=640, height=480, framerate=25/1", false},
     {"video/x-raw(memory:GLMemory), format=RGBA, width=640, height=480, framerate=25/1", false},
     {"video/x-h264", false},
+    // one field in a buffer
+    {"video/x-raw(memory:DMABuf, format:Interlaced), format=DMA_DRM, drm-format=NV12, width=64, height=64, "
+     "framerate=25/1, interlace-mode=alternate",
+     false},
+    {"video/x-raw(format:Interlaced), format=NV12, width=64, height=64, framerate=25/1, interlace-mode=alternate", false},
 };
 
 } // namespace

@@ -365,6 +365,53 @@ GST_START_TEST(test_pipe_is_no_buffer)
 }
 GST_END_TEST
 
+struct FieldRow {
+  const char *name;
+  gsize bytes;
+  guint meta_height; // 0: no meta
+  gsize chroma;
+  const char *why; // nullptr: sound
+};
+
+// Of 64x100: a field has 50 rows, and 25 of chroma.
+const FieldRow kFields[] = {
+    {"no meta", 64 * 75 + 64, 0, 64 * 50, nullptr},
+    {"no meta, too few bytes", 64 * 75 - 1, 0, 64 * 50, "25 rows"},
+    {"height of the frame", 64 * 75, 100, 64 * 50, nullptr},
+    {"height of the field", 64 * 75, 50, 64 * 50, nullptr},
+    {"laid out for a frame", 64 * 150, 100, 64 * 100, nullptr},
+    {"a byte short", 64 * 75 - 1, 100, 64 * 50, "25 rows"},
+    {"another height", 64 * 75, 75, 64 * 50, "64x75"},
+};
+
+// interlace-mode=alternate: planes are those of one field, and do not overlap.
+GST_START_TEST(test_fields)
+{
+  const FieldRow &row = kFields[__i__];
+  g_autoptr(GstCaps) caps = gst_caps_from_string(
+      "video/x-raw(memory:DMABuf, format:Interlaced), format=DMA_DRM, drm-format=NV12, width=64, height=100, "
+      "interlace-mode=alternate");
+  GstDrmVideoInfo info;
+  fail_unless(gst_drm_video_info_from_caps(&info, caps));
+  g_autoptr(GstBuffer) buffer = gst_buffer_new();
+  gst_buffer_append_memory(buffer, new_memory(row.bytes));
+  if (row.meta_height > 0)
+    add_meta(buffer, {kNv12, 64, row.meta_height, {0, row.chroma}, {64, 64}});
+  if (row.why) {
+    check_refused(buffer, info, {row.why}, row.name);
+    return;
+  }
+  GstDrmFrame frame;
+  g_autoptr(GError) error = nullptr;
+  fail_unless(gst_drm_frame_from_buffer(&frame, buffer, &info, &error), "%s: %s", row.name, error ? error->message : "");
+  fail_unless_equals_int(frame.height, 50);
+  fail_unless_equals_int(frame.n_planes, 2);
+  if (row.meta_height > 0)
+    fail_unless_equals_uint64(frame.planes[1].offset, row.chroma);
+  fail_unless(frame.planes[1].offset >= 64 * 50, "%s: chroma at %u", row.name, static_cast<guint>(frame.planes[1].offset));
+}
+GST_END_TEST
+
 GST_START_TEST(test_implicit)
 {
   g_autoptr(GstCaps) caps = gst_caps_from_string("video/x-raw(memory:DMABuf), format=NV12, width=640, height=480");
@@ -407,6 +454,7 @@ Suite *frame_suite()
   tcase_add_test(tcase, test_no_descriptor);
   tcase_add_test(tcase, test_plain_fd_memory);
   tcase_add_test(tcase, test_pipe_is_no_buffer);
+  tcase_add_loop_test(tcase, test_fields, 0, G_N_ELEMENTS(kFields));
   tcase_add_test(tcase, test_implicit);
   tcase_add_test(tcase, test_unset_info);
   return suite;

@@ -138,7 +138,7 @@ constexpr BadRow kBad[] = {
     {"zero height", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=320, height=0", "height is 0"},
     {"negative width", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=-1, height=1", "width is -1"},
     {"width is a string", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=(string)big, height=240", "no width"},
-    {"bad interlacing", DRM "NV12, interlace-mode=(string)alternate", "cannot read"},
+    {"bad interlacing", DRM "NV12, interlace-mode=(string)alternate", "format:Interlaced"},
     {"huge", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=2147483647, height=2147483647", "cannot read"},
 };
 
