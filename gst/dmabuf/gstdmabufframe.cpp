@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstdmabufframe.hpp"
 
+#include <cstring>
 #include <string>
 
 #include <gst/allocators/gstdmabuf.h>
@@ -51,20 +52,28 @@ Result<Waited> wait_for_acquire_fence(GstBuffer *buffer, const Interrupt &interr
   return waited;
 }
 
-// A number that is no GstVideoFormat has no name, and gst_video_format_to_string() reads beside its
-// table for a negative one.
-const char *format_name(GstVideoFormat format)
+gint highest_format_number()
 {
-  return static_cast<gint>(format) > 0 ? gst_video_format_to_string(format) : nullptr;
+  guint n_formats = 0;
+  const GstVideoFormat *formats = gst_video_formats_raw(&n_formats);
+  gint highest = static_cast<gint>(GST_DRM_VIDEO_FORMAT_DMA_DRM);
+  for (guint i = 0; i < n_formats; i++)
+    highest = MAX(highest, static_cast<gint>(formats[i]));
+  return highest;
 }
 
-// Before anything asks GStreamer about the meta's format.
+// Before anything asks GStreamer about the meta's format: a number that is none has no name, and
+// gst_video_format_to_string() reads beside its table for a negative one. A value outside of the
+// enumeration must not even be read as one.
 Result<void> check_format_number(const GstVideoMeta &meta)
 {
-  if (format_name(meta.format))
+  static const gint highest = highest_format_number();
+  gint number = 0;
+  static_assert(sizeof number == sizeof meta.format);
+  std::memcpy(&number, &meta.format, sizeof number);
+  if (number > 0 && number <= highest)
     return {};
-  return layout_error("The GstVideoMeta says format number " +
-                      std::to_string(static_cast<gint>(meta.format)) +
+  return layout_error("The GstVideoMeta says format number " + std::to_string(number) +
                       ", which is no GstVideoFormat");
 }
 
@@ -156,8 +165,9 @@ Result<void> check_mappable_layout(GstBuffer *buffer, const GstVideoInfo &info)
   if (auto checked = check_format_number(*meta); !checked)
     return checked;
   if (meta->format != GST_VIDEO_INFO_FORMAT(&info))
-    return layout_error(std::string("The GstVideoMeta says ") + format_name(meta->format) +
-                        ", the caps say " + format_name(GST_VIDEO_INFO_FORMAT(&info)));
+    return layout_error(std::string("The GstVideoMeta says ") +
+                        gst_video_format_to_string(meta->format) + ", the caps say " +
+                        gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info)));
   if (meta->n_planes != GST_VIDEO_INFO_N_PLANES(&info))
     return layout_error("The GstVideoMeta has " + std::to_string(meta->n_planes) +
                         " planes, the format " + std::to_string(GST_VIDEO_INFO_N_PLANES(&info)));

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "support/dmabuf_elements.hpp"
+#include "support/held_frames.hpp"
 #include "support/sw_sync.hpp"
 
 namespace {
@@ -145,6 +146,28 @@ GST_START_TEST(test_upload_waits_to_copy)
 }
 GST_END_TEST
 
+// A flush ends the wait, and so does the way to NULL: at once, and without an error.
+GST_START_TEST(test_interrupted)
+{
+  const Kind kind = __i__ % 2 ? Kind::Implicit : Kind::Acquire;
+  const bool upload = __i__ / 2 % 2 == 1;
+  const bool flush = __i__ / 4 == 0;
+  const Harness h(upload ? "dmabufupload allocator=udmabuf" : "dmabufdownload");
+  if (upload) // a reader of the default layout: the frame has to be copied
+    gst_harness_set_sink_caps(h.get(), caps_of("video/x-raw").release());
+  fail_unless(h.negotiate(upload ? kPlain : kDmaBuf));
+  Timeline timeline;
+  Pusher pusher(h, unfinished_frame(timeline, kind));
+  pusher.wait_until_stuck();
+  if (flush)
+    fail_unless(gst_harness_push_event(h.get(), gst_event_new_flush_start()));
+  else
+    gst_element_set_state(h.element(), GST_STATE_NULL);
+  fail_unless_equals_int(pusher.join(), GST_FLOW_FLUSHING);
+  fail_unless(h.messages(GST_MESSAGE_ERROR).empty());
+}
+GST_END_TEST
+
 Suite *dmabuf_fences_suite()
 {
   Suite *suite = suite_create("dmabuf-fences");
@@ -154,6 +177,7 @@ Suite *dmabuf_fences_suite()
   tcase_add_loop_test(tcase, test_download_waits, 0, 4);
   tcase_add_loop_test(tcase, test_finished, 0, 4);
   tcase_add_loop_test(tcase, test_hang, 0, 2);
+  tcase_add_loop_test(tcase, test_interrupted, 0, 8);
   tcase_add_test(tcase, test_upload_passes_fence);
   tcase_add_loop_test(tcase, test_upload_waits_to_copy, 0, 2);
   return suite;
