@@ -13,6 +13,16 @@ constexpr Crop kCrops[] = {
     {4, 4, 9, 5},  {7, 5, 10, 5}, {1, 1, 1, 1},  {16, 9, 1, 1},  {5, 0, 1, 10}, {0, 7, 17, 1},
     {12, 8, 5, 2}, {6, 2, 1, 8},  {15, 9, 2, 1}, {16, 0, 1, 10}, {3, 9, 14, 1},
 };
+// Every so many of the rectangles, from another one on for each format: all of them in all ways
+// take minutes with a sanitizer.
+std::vector<Crop> crops_for(std::size_t format, std::size_t first, std::size_t step)
+{
+  std::vector<Crop> chosen;
+  for (std::size_t i = (format + first) % step; i < G_N_ELEMENTS(kCrops); i += step)
+    chosen.push_back(kCrops[i]);
+  return chosen;
+}
+
 constexpr int kFrameWidth = 17;
 constexpr int kFrameHeight = 10;
 
@@ -36,12 +46,13 @@ GstVideoInfo info_of(const std::string &format, guint width, guint height, bool 
 GST_START_TEST(test_upload)
 {
   const bool fields = __i__ == 1;
+  std::size_t n_formats = 0;
   for (const std::string &format : linear_format_names()) {
     const GstVideoInfo whole_info =
         info_of(format, kFrameWidth, kFrameHeight + (fields ? 2 : 0), fields);
     const Harness h(upload());
     guint pushed = 0;
-    for (const Crop &crop : kCrops) {
+    for (const Crop &crop : crops_for(n_formats++, 0, 2)) {
       if (fields && crop.y % 2 != 0)
         continue;
       const GstVideoInfo info = info_of(format, crop.width, crop.height, fields);
@@ -68,6 +79,7 @@ GST_START_TEST(test_download)
 {
   const bool dmabuf = __i__ % 2 == 1;
   const bool reads_meta = __i__ / 2 == 1;
+  std::size_t n_formats = 0;
   for (const std::string &format : linear_format_names()) {
     const GstVideoInfo whole_info = info_of(format, kFrameWidth, kFrameHeight, false);
     const auto *layout = Picture::fourcc_info_of(whole_info);
@@ -80,7 +92,7 @@ GST_START_TEST(test_download)
     if (reads_meta)
       gst_harness_add_propose_allocation_meta(h.get(), GST_VIDEO_META_API_TYPE, nullptr);
     guint copies = 0;
-    for (const Crop &crop : kCrops) {
+    for (const Crop &crop : crops_for(n_formats++, static_cast<std::size_t>(__i__), 4)) {
       const auto width = static_cast<int>(crop.width);
       const auto height = static_cast<int>(crop.height);
       const GstVideoInfo info = info_of(format, crop.width, crop.height, false);
