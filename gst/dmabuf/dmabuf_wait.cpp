@@ -15,8 +15,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// poll(2) for reading, of the descriptor and the interrupt: 1 when the descriptor is ready, 0 when
-// the time is over or the interrupt came, a negative errno on failure
+constexpr int kTimeIsOver = 0;
+constexpr int kReady = 1;
+constexpr int kInterrupted = 2;
+
+// poll(2) for reading, of the descriptor and the interrupt; a negative errno on failure
 int poll_in(int fd, Clock::time_point deadline, const Interrupt &interrupt)
 {
   for (;;) {
@@ -26,9 +29,11 @@ int poll_in(int fd, Clock::time_point deadline, const Interrupt &interrupt)
     const int ready = ::poll(requests.data(), requests.size(),
                              left.count() > 0 ? static_cast<int>(left.count()) : 0);
     if (ready > 0 && requests[0].revents != 0)
-      return requests[0].revents & POLLNVAL ? -EBADF : 1;
-    if (ready >= 0)
-      return 0;
+      return requests[0].revents & POLLNVAL ? -EBADF : kReady;
+    if (ready > 0)
+      return kInterrupted;
+    if (ready == 0)
+      return kTimeIsOver;
     if (errno != EINTR && errno != EAGAIN)
       return -errno;
   }
@@ -43,18 +48,21 @@ Result<Waited> wait_readable(int fd, std::chrono::milliseconds limit, const Inte
                              const std::string &what)
 {
   int ready = poll_in(fd, Clock::now(), interrupt);
-  if (ready > 0)
+  if (ready == kReady)
     return Waited::No;
-  if (ready == 0 && !interrupt.raised())
+  if (ready == kTimeIsOver)
     ready = poll_in(fd, Clock::now() + limit, interrupt);
-  if (ready > 0)
+  switch (ready) {
+  case kReady:
     return Waited::Yes;
-  if (ready == 0 && interrupt.raised())
+  case kInterrupted:
     return Waited::Interrupted;
-  if (ready == 0)
+  case kTimeIsOver:
     return sync_error(what, ETIMEDOUT,
                       "it is not done after " + std::to_string(limit.count()) + " ms");
-  return sync_error(what, -ready, std::strerror(-ready));
+  default:
+    return sync_error(what, -ready, std::strerror(-ready));
+  }
 }
 
 } // namespace
@@ -62,15 +70,17 @@ Result<Waited> wait_readable(int fd, std::chrono::milliseconds limit, const Inte
 // Without a descriptor (EMFILE) a wait lasts to its limit, as the frame's own would fail anyway.
 Interrupt::Interrupt() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-void Interrupt::raise() noexcept
+void Interrupt::raise()
 {
+  const std::lock_guard lock(lock_);
   raised_ = true;
   if (event_)
     ::eventfd_write(event_.get(), 1);
 }
 
-void Interrupt::clear() noexcept
+void Interrupt::clear()
 {
+  const std::lock_guard lock(lock_);
   raised_ = false;
   eventfd_t count = 0;
   if (event_)

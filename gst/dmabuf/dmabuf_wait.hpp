@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/core/unique_fd.hpp>
@@ -15,13 +16,14 @@ class Interrupt {
 public:
   Interrupt();
   // Any thread. Raised it stays until it is cleared, for waits that begin later too.
-  void raise() noexcept;
-  void clear() noexcept;
+  void raise();
+  void clear();
   [[nodiscard]] bool raised() const noexcept { return raised_; }
   [[nodiscard]] int fd() const noexcept { return event_.get(); }
 
 private:
-  UniqueFd event_; // eventfd(2), readable while raised; none where there are no more descriptors
+  std::mutex lock_; // descriptor and flag change together
+  UniqueFd event_;  // eventfd(2), readable while raised; none where there are no more descriptors
   std::atomic<bool> raised_{false};
 };
 
