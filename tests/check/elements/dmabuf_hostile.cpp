@@ -108,6 +108,12 @@ GstBuffer *new_dmabuf_bytes(gsize size)
   return buffer;
 }
 
+GstMemory *new_memory(gsize size)
+{
+  gpointer data = g_malloc0(size);
+  return gst_memory_new_wrapped(GST_MEMORY_FLAG_NO_SHARE, data, size, 0, size, data, g_free);
+}
+
 // GStreamer's default layout, in memory of exactly its size.
 GstBuffer *new_true_frame(Memory memory, guint seed)
 {
@@ -118,9 +124,7 @@ GstBuffer *new_true_frame(Memory memory, guint seed)
     buffer = gst_buffer_new_wrapped(g_malloc0(memory == Memory::Split ? kLuma : kLuma * 3 / 2),
                                     memory == Memory::Split ? kLuma : kLuma * 3 / 2);
   if (memory == Memory::Split)
-    gst_buffer_append_memory(buffer,
-                             gst_memory_new_wrapped(GST_MEMORY_FLAG_NO_SHARE, g_malloc0(kLuma / 2),
-                                                    kLuma / 2, 0, kLuma / 2, nullptr, nullptr));
+    gst_buffer_append_memory(buffer, new_memory(kLuma / 2));
   gst_buffer_add_video_meta(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_NV12, kWidth,
                             kHeight);
   draw(buffer, video_info(kPlain), seed);
@@ -214,9 +218,7 @@ GST_START_TEST(test_torn_plane)
   for (gsize first : {gsize{1}, gsize{100}, kLuma - 1, kLuma + 1, kLuma + 64}) {
     GstBuffer *buffer = gst_buffer_new_wrapped(g_malloc0(first), first);
     const gsize rest = kLuma * 3 / 2 - first;
-    gst_buffer_append_memory(buffer,
-                             gst_memory_new_wrapped(GST_MEMORY_FLAG_NO_SHARE, g_malloc0(rest), rest,
-                                                    0, rest, nullptr, nullptr));
+    gst_buffer_append_memory(buffer, new_memory(rest));
     gst_buffer_add_video_meta(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_NV12, kWidth,
                               kHeight);
     push_hostile(way, "torn plane", buffer, Verdict::Refused);
