@@ -52,7 +52,7 @@ GST_START_TEST(test_upload)
         info_of(format, kFrameWidth, kFrameHeight + (fields ? 2 : 0), fields);
     const Harness h(upload());
     guint pushed = 0;
-    for (const Crop &crop : crops_for(n_formats++, 0, 2)) {
+    for (const Crop &crop : crops_for(n_formats++, 0, 3)) {
       if (fields && crop.y % 2 != 0)
         continue;
       const GstVideoInfo info = info_of(format, crop.width, crop.height, fields);
@@ -92,7 +92,7 @@ GST_START_TEST(test_download)
     if (reads_meta)
       gst_harness_add_propose_allocation_meta(h.get(), GST_VIDEO_META_API_TYPE, nullptr);
     guint copies = 0;
-    for (const Crop &crop : crops_for(n_formats++, static_cast<std::size_t>(__i__), 4)) {
+    for (const Crop &crop : crops_for(n_formats++, static_cast<std::size_t>(__i__), 6)) {
       const auto width = static_cast<int>(crop.width);
       const auto height = static_cast<int>(crop.height);
       const GstVideoInfo info = info_of(format, crop.width, crop.height, false);
