@@ -154,7 +154,9 @@ GstFlowReturn wait_for_return(GstBufferPool *pool, GstBuffer **buffer,
     const GstFlowReturn flow = acquire_ready(pool, buffer, params, true);
     if (flow != GST_FLOW_EOS)
       return flow;
-    if (!state.sleep(before, kTellAfter) && !told && std::chrono::steady_clock::now() >= tell_at) {
+    // Once that is told there is nothing to wake up for by the clock.
+    const std::chrono::nanoseconds step = told ? std::chrono::hours(24) : kTellAfter;
+    if (!state.sleep(before, step) && !told && std::chrono::steady_clock::now() >= tell_at) {
       told = true;
       emit_exhausted(pool);
     }
@@ -178,6 +180,7 @@ try {
     if (GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(*buffer))
       gst_drm_sync_meta_clear(meta);
   } else if (flow == GST_FLOW_ERROR) {
+    state.wake(); // the place that was kept for it may be another's now
     if (const auto error = state.take_error())
       emit_allocation_failed(pool, error.get());
   }
