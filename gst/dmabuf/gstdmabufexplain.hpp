@@ -13,8 +13,8 @@ struct Mismatch {
   std::string debug; // both caps in full
 };
 
-// What upstream's caps (fixed, or a list) and those downstream have to do with each other: capsfilters,
-// queues, tees and bins are seen through, and the one that refuses is named.
+// What upstream's caps (fixed, or a list) and those downstream have to do with each other:
+// capsfilters, queues, tees and bins are seen through, and the one that refuses is named.
 Mismatch describe_mismatch(GstDmaBufTransform *self, const GstCaps *upstream);
 
 // Caps in the words of a user: "DMA_DRM {NV12, XR24:0x…}; plain {NV12, I420}", no more than `limit`
