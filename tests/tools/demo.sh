@@ -52,7 +52,7 @@ has_none() {
 }
 
 without_decoder() {
-  GST_PLUGIN_FEATURE_RANK=vp8dec:NONE,avdec_vp8:NONE has_none "nothing in it is known" clip.webm
+  GST_PLUGIN_FEATURE_RANK=vp8dec:NONE,avdec_vp8:NONE,v4l2slvp8dec:NONE has_none "nothing in it is known" clip.webm
 }
 
 gst-launch-1.0 -q videotestsrc num-buffers=30 ! video/x-raw,format=I420,width=320,height=240,framerate=30/1 ! \
