@@ -10,6 +10,8 @@
 
 #include <gst/check/gstcheck.h>
 
+#include "live_objects.hpp"
+
 namespace gstdrm::test {
 
 // GST_CHECK_MAIN() would mix libcheck's own report into the TAP.
@@ -19,7 +21,8 @@ inline int run_suite(Suite *suite)
   srunner_run_all(runner, CK_SILENT);
   const int failed = srunner_ntests_failed(runner);
   srunner_free(runner);
-  return failed > 0 ? 1 : 0;
+  const unsigned leaked = report_live_objects();
+  return failed > 0 || leaked > 0 ? 1 : 0;
 }
 
 // A message that a test is about, each line a TAP comment.

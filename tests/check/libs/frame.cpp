@@ -21,7 +21,11 @@ namespace {
 
 GstAllocator *dmabuf_allocator()
 {
-  static GstAllocator *const allocator = gst_dmabuf_allocator_new();
+  static GstAllocator *const allocator = [] {
+    GstAllocator *made = gst_dmabuf_allocator_new();
+    GST_OBJECT_FLAG_SET(made, GST_OBJECT_FLAG_MAY_BE_LEAKED); // as long as the process
+    return made;
+  }();
   return allocator;
 }
 
