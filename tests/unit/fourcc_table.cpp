@@ -184,6 +184,8 @@ TEST_P(MemoryPlanes, Count)
 constexpr PlanesRow kPlanes[] = {
     {"LinearUnknownFourcc", "ZZZZ", 0, 0},
     {"LinearUndefined", "YU08", 0, 1},
+    {"Vuy101010OnlyWithAModifier", "VU30", 0x0800000000000041, 1},
+    {"VivanteTileStatusTopBit", "XR24", 0x0608000000000001, 0},
     {"ImplicitNv12", "NV12", kModImplicit, 2},
     {"IntelX", "XR24", 0x0100000000000001, 1},
     {"IntelYNv12", "NV12", 0x0100000000000002, 2},

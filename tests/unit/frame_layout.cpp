@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/drm_facts.hpp"
@@ -128,6 +129,15 @@ const Row kRows[] = {
     {"Allwinner", frame("NV12", 0x0900000000000001, 640, 480, {{0, 640, 307200}, {0, 640, 256 * 640}}), {}},
     {"Mtk", frame("NV12", 0x0b00000000000001, 640, 490, {{0, 640, 512 * 640}, {0, 640, 256 * 640}}), {}},
     {"MtkShort", frame("NV12", 0x0b00000000000001, 640, 490, {{0, 640, 511 * 640}, {0, 640, 256 * 640}}), {"plane 0"}},
+    {"MtkChromaTilesAreHalf", frame("NV12", 0x0b00000000000001, 640, 400, {{0, 640, 416 * 640}, {0, 640, 208 * 640}}), {}},
+    {"MtkChromaShort", frame("NV12", 0x0b00000000000001, 640, 400, {{0, 640, 416 * 640}, {0, 640, 207 * 640}}), {"plane 1"}},
+    {"Samsung16x16", frame("NV12", 0x0400000000000002, 640, 40, {{0, 640, 48 * 640}, {0, 640, 24 * 640}}), {}},
+    {"Samsung16x16Short", frame("NV12", 0x0400000000000002, 640, 40, {{0, 640, 47 * 640}, {0, 640, 24 * 640}}), {"plane 0"}},
+    {"Samsung16x16ChromaShort", frame("NV12", 0x0400000000000002, 640, 40, {{0, 640, 48 * 640}, {0, 640, 23 * 640}}), {"plane 1"}},
+    {"VivanteSuperShort", frame("XR24", 0x0600000000000002, 64, 65, {{0, 256, 127 * 256}}), {"plane 0"}},
+    {"AllwinnerShort", frame("NV12", 0x0900000000000001, 640, 480, {{0, 640, 307200}, {0, 640, 255 * 640}}), {"plane 1"}},
+    {"TegraTiledShort", frame("XR24", 0x0300000000000001, 64, 17, {{0, 256, 31 * 256}}), {"plane 0"}},
+    {"NvidiaG80GobsShort", frame("XR24", 0x0300000000170010, 64, 5, {{0, 256, 7 * 256}}), {"plane 0"}},
     {"TegraTiled", frame("XR24", 0x0300000000000001, 64, 17, {{0, 256, 32 * 256}}), {}},
     {"NvidiaTallBlocks", frame("XR24", 0x03000000004fe015, 64, 257, {{0, 256, 512 * 256}}), {}},
     {"NvidiaTallBlocksShort", frame("XR24", 0x03000000004fe015, 64, 257, {{0, 256, 511 * 256}}), {"131072"}},
@@ -140,6 +150,9 @@ const Row kRows[] = {
     {"IntelCcs", frame("NV12", 0x0100000000000007, 640, 480, {{0, 1, 9}, {1, 1, 9}, {2, 1, 9}, {8, 1, 9}}), {}},
     {"IntelCcsTwoPlanes", frame("NV12", 0x0100000000000007, 640, 480, {{0, 1, 9}, {1, 1, 9}}), {"2 planes", "have 4"}},
     {"NvidiaCompressedIsOpaque", frame("XR24", 0x0300000000cfe015, 640, 480, {{0, 1, 1}}), {}},
+    {"NvidiaReservedBitIsOpaque", frame("XR24", 0x03000000004fe035, 640, 480, {{0, 1, 1}}), {}},
+    {"NvidiaTooTallIsOpaque", frame("XR24", 0x03000000004fe016, 640, 480, {{0, 1, 1}}), {}},
+    {"FourPlanesAreTheMost", frame("XR24", 0x7f00000000000001, 640, 480, {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}, {0, 0, 1}}), {}},
     {"ImplicitIsOpaque", frame("NV12", kModImplicit, 640, 480, {{0, 0, 2}, {1, 0, 2}}), {}},
     {"ImplicitOnePlane", frame("NV12", kModImplicit, 640, 480, {{0, 0, 2}}), {"implicit modifier", "have 2"}},
     {"UnknownVendorAnyPlanes", frame("NV12", 0x7f00000000000001, 640, 480, {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}}), {}},
@@ -266,6 +279,18 @@ TEST(QueryObject, SameBufferOtherNumber)
   EXPECT_EQ(a->size_bytes, 12345U);
   EXPECT_EQ(a->identity, b->identity);
   EXPECT_NE(a->identity, c->identity);
+}
+
+// Inodes repeat between file systems: dma-bufs, memfds and each tmpfs have their own numbers.
+TEST(QueryObject, IdentityIsDeviceAndInode)
+{
+  const UniqueFd fd = make_memfd(1);
+  struct stat facts {};
+  ASSERT_EQ(::fstat(fd.get(), &facts), 0);
+  const Result<ObjectInfo> info = query_object(fd.get());
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->identity, (BufferIdentity{facts.st_dev, facts.st_ino}));
+  EXPECT_NE(info->identity, (BufferIdentity{facts.st_dev + 1, facts.st_ino}));
 }
 
 TEST(QueryObject, FilePositionStays)
