@@ -60,6 +60,7 @@ TEST_F(Cache, what_is_alive_takes_no_room_from_the_dead)
   const Memory third{4096};
   EXPECT_FALSE(hit(xrgb(third, 32, 32)));
   EXPECT_TRUE(hit(xrgb(memory, 640, 480)));
+  EXPECT_TRUE(hit(xrgb(large, 640, 480))); // nor is it thrown away itself
 }
 
 TEST_F(Cache, planes_in_one_dmabuf_count_once)
