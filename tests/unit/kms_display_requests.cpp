@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "gst/kms/kms_scratch.hpp"
 #include "kms_display_fixture.hpp"
 
 namespace {
@@ -213,6 +214,24 @@ TEST_F(DisplayTest, half_a_request_is_none)
   ASSERT_FALSE(shown);
   EXPECT_EQ(shown.error().sys_errno, ENOMEM);
   EXPECT_TRUE(fakedrm::device().commits.empty());
+}
+
+// A plane without IN_FORMATS has implicit pairs on a device that takes modifiers as well.
+TEST_F(DisplayTest, scratch_framebuffers_are_as_their_pair)
+{
+  DeviceRequest request;
+  request.fd = drm_fd.get();
+  const auto device = Device::open(request);
+  ASSERT_TRUE(device) << device.error().message;
+  for (const std::uint64_t modifier : {kModLinear, kModImplicit}) {
+    const Format format{DRM_FORMAT_NV12, modifier};
+    const auto scratch = ScratchBuffer::create(*device, FormatSet::from_pairs({format}), 640, 480);
+    ASSERT_TRUE(scratch);
+    ASSERT_TRUE(scratch->framebuffer(format));
+    const bool told = modifier != kModImplicit;
+    EXPECT_EQ(fakedrm::device().framebuffer_flags, told ? unsigned{DRM_MODE_FB_MODIFIERS} : 0U);
+    EXPECT_EQ(fakedrm::device().plane_modifiers.size(), told ? 2U : 0U);
+  }
 }
 
 } // namespace
