@@ -49,17 +49,18 @@ void set_cursor(Sink &sink, GstSample *image, int x, int y)
 }
 
 // The picture with that cursor over it.
-std::vector<std::uint8_t> expected(GstBuffer *picture, int left, int top, unsigned alpha)
+std::vector<std::uint8_t> expected(GstBuffer *picture, int left, int top, unsigned alpha,
+                                   int width = kWidth, int height = kHeight)
 {
-  const GstVideoInfo info = video_info(plain_caps("BGRx", kWidth, kHeight));
-  std::vector<std::uint8_t> display = reference(info, picture, kWidth, kHeight);
+  const GstVideoInfo info = video_info(plain_caps("BGRx", width, height));
+  std::vector<std::uint8_t> display = reference(info, picture, width, height);
   for (int y = 0; y < kCursor; y++)
     for (int x = 0; x < kCursor; x++) {
-      if (left + x < 0 || left + x >= kWidth || top + y < 0 || top + y >= kHeight)
+      if (left + x < 0 || left + x >= width || top + y < 0 || top + y >= height)
         continue;
       const std::array<unsigned, 3> bgr = {200, unsigned(y * 15), unsigned(x * 15)};
       for (std::size_t c = 0; c < 3; c++) {
-        auto &value = display[static_cast<std::size_t>((top + y) * kWidth + left + x) * 4 + c];
+        auto &value = display[static_cast<std::size_t>((top + y) * width + left + x) * 4 + c];
         value = static_cast<std::uint8_t>((bgr[c] * alpha + value * (255 - alpha) + 127) / 255);
       }
     }
@@ -140,7 +141,7 @@ GST_START_TEST(test_moves)
       playing.push();
     expect_display(sink, expected(playing.picture.get(), 10 + step * 40, 10, 255), 0, "moved");
   }
-  // stays over a change of caps, with and without another mode
+  // stays over a change of caps
   ck_assert(sink.set_caps(dma_drm_caps("XR24", kWidth, kHeight, ", pixel-aspect-ratio=1/1")));
   playing.push();
   playing.push();
@@ -154,6 +155,28 @@ GST_START_TEST(test_moves)
   playing.push();
   playing.push();
   expect_display(sink, expected(playing.picture.get(), 210, 10, 255), 0, "after a restart");
+}
+GST_END_TEST
+
+// A mode set takes every plane off: the cursor comes back with the next commit, unasked.
+GST_START_TEST(test_another_mode)
+{
+  constexpr int kLargeWidth = 1024, kLargeHeight = 768;
+  Playing playing;
+  Sink &sink = playing.sink;
+  const Owned<GstSample> cursor = make_cursor("BGRA", 255);
+  set_cursor(sink, cursor.get(), 40, 30);
+  expect_display(sink, expected(playing.picture.get(), 40, 30, 255), 0, "first mode");
+  const GstVideoInfo info = video_info(plain_caps("BGRx", kLargeWidth, kLargeHeight));
+  const Owned<GstBuffer> picture = make_noise(info, 5);
+  ck_assert(sink.set_caps(dma_drm_caps("XR24", kLargeWidth, kLargeHeight)));
+  for (int i = 0; i < 2; i++)
+    ck_assert_int_eq(sink.push(to_dmabuf(info, picture.get(), Shape::Tight).release()), GST_FLOW_OK);
+  expect_display(sink, expected(picture.get(), 40, 30, 255, kLargeWidth, kLargeHeight), 0, "second mode");
+  ck_assert(sink.set_caps(dma_drm_caps("XR24", kWidth, kHeight)));
+  playing.push();
+  playing.push();
+  expect_display(sink, expected(playing.picture.get(), 40, 30, 255), 0, "first mode again");
 }
 GST_END_TEST
 
@@ -246,6 +269,7 @@ static Suite *kms_cursor_suite(void)
   }
   tcase_add_loop_test(tc, test_places_and_shapes, 0, G_N_ELEMENTS(kRows));
   tcase_add_test(tc, test_moves);
+  tcase_add_test(tc, test_another_mode);
   tcase_add_test(tc, test_refusals);
   return s;
 }

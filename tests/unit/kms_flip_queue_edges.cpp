@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -237,16 +238,23 @@ TEST_F(Edges, a_ready_frame_that_is_put_off_is_not_watched)
   EXPECT_EQ(queue.next_deadline(), now + kRefresh / 8);
 }
 
-// A driver refuses its fence, and then the fence is not there yet: the frame has as long as any.
-TEST_F(Edges, a_frame_whose_fence_was_refused_gets_a_limit)
+// A driver refuses its fence, and then the fence is not there any more: the frame has as long as any, from when
+// it came.
+TEST_F(Edges, a_frame_whose_fence_was_refused_keeps_its_limit)
 {
   settle();
-  int asked = 0;
-  probe = [&asked] { return asked++ == 0 ? FenceState::Signalled : FenceState::Pending; };
-  target.results = {-EINVAL};
+  FenceState state = FenceState::Pending;
+  probe = [&state] { return std::exchange(state, FenceState::Pending); };
   submit(frame(true));
-  EXPECT_EQ(queue.next_deadline(), now + kTimeout);
-  now += kTimeout;
+  const std::int64_t limit = now + kTimeout;
+  EXPECT_EQ(queue.next_deadline(), limit);
+  now += kRefresh;
+  state = FenceState::Signalled;
+  target.results = {-EINVAL};
+  queue.on_timer();
+  EXPECT_EQ(target.fences.size(), 2U);
+  EXPECT_EQ(queue.next_deadline(), limit);
+  now = limit;
   queue.on_timer();
   EXPECT_EQ(queue.counters().fence_timeouts, 1U);
 }
