@@ -7,6 +7,7 @@
 
 #include <drm_fourcc.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "va-driver/settings.hpp"
 #include "va-driver/surface.hpp"
@@ -127,6 +128,49 @@ TEST(Descriptor, ImplicitIsTakenWithoutAList)
   const auto frame = va::read_descriptor(descriptor, *va::format_by_va(VA_FOURCC_NV12), 64, 64, {});
   ASSERT_TRUE(frame) << frame.error().message;
   EXPECT_EQ(frame->format.modifier, kModImplicit);
+}
+
+// A descriptor of two objects, changed, and what is said of it. No descriptor stays open.
+void expect_refusal(void (*change)(VADRMPRIMESurfaceDescriptor &), const char *why)
+{
+  const auto surface = vatest::allocate_surface(parse("objects=2"), *vatest::format_by_va(VA_FOURCC_NV12), 320, 240, 0);
+  ASSERT_TRUE(surface);
+  const auto before = count_fds();
+  VADRMPRIMESurfaceDescriptor descriptor{};
+  ASSERT_EQ(vatest::export_surface(*surface, true, descriptor), VA_STATUS_SUCCESS);
+  change(descriptor);
+  {
+    const auto frame = va::read_descriptor(descriptor, *va::format_by_va(VA_FOURCC_NV12), 320, 240, {});
+    ASSERT_FALSE(frame);
+    EXPECT_NE(frame.error().message.find(why), std::string::npos) << frame.error().message;
+  }
+  EXPECT_EQ(count_fds(), before);
+}
+
+TEST(Descriptor, IndexOneBehindTheLastObject)
+{
+  expect_refusal([](VADRMPRIMESurfaceDescriptor &d) { d.layers[0].object_index[1] = 2; }, "plane 1 is in object 2 of 2");
+}
+
+TEST(Descriptor, OneDescriptorTwice)
+{
+  expect_refusal(
+      [](VADRMPRIMESurfaceDescriptor &d) {
+        close(d.objects[1].fd);
+        d.objects[1].fd = d.objects[0].fd;
+      },
+      "two objects with the same descriptor");
+}
+
+TEST(Descriptor, ModifiersThatDiffer)
+{
+  expect_refusal([](VADRMPRIMESurfaceDescriptor &d) { d.objects[1].drm_format_modifier = I915_FORMAT_MOD_X_TILED; },
+                 "different modifiers");
+}
+
+TEST(Descriptor, AnotherLayer)
+{
+  expect_refusal([](VADRMPRIMESurfaceDescriptor &d) { d.layers[0].drm_format = DRM_FORMAT_NV21; }, "its layer is NV21");
 }
 
 TEST(Settings, MisspeltIsAnError)
