@@ -66,17 +66,22 @@ bool is_opaque(const GstVideoInfo &vinfo)
   return gstdrm::format_of(vinfo) == GST_DRM_VIDEO_FORMAT_DMA_DRM;
 }
 
+bool has_known_mode(const GstVideoInfo &vinfo)
+{
+  const gint mode = gstdrm::number_in(vinfo.interlace_mode);
+  return mode >= GST_VIDEO_INTERLACE_MODE_PROGRESSIVE && mode <= GST_VIDEO_INTERLACE_MODE_ALTERNATE;
+}
+
 // What caps have words for; GStreamer says CRITICAL of anything else.
 bool can_be_written(const GstVideoInfo &vinfo)
 {
   const auto is_fraction = [](gint n, gint d) {
     return n >= -G_MAXINT && d >= -G_MAXINT && d != 0;
   };
-  const gint mode = gstdrm::number_in(vinfo.interlace_mode);
   return GST_VIDEO_INFO_WIDTH(&vinfo) > 0 && GST_VIDEO_INFO_HEIGHT(&vinfo) > 0 &&
          is_fraction(GST_VIDEO_INFO_FPS_N(&vinfo), GST_VIDEO_INFO_FPS_D(&vinfo)) &&
          is_fraction(GST_VIDEO_INFO_PAR_N(&vinfo), GST_VIDEO_INFO_PAR_D(&vinfo)) &&
-         mode >= GST_VIDEO_INTERLACE_MODE_PROGRESSIVE && mode <= GST_VIDEO_INTERLACE_MODE_ALTERNATE;
+         has_known_mode(vinfo);
 }
 
 // Planes of `format` at the size of `vinfo`; everything else of `vinfo` is kept.
@@ -84,7 +89,8 @@ bool set_planes(GstVideoInfo &vinfo, GstVideoFormat format)
 {
   GstVideoInfo layout;
   gst_video_info_init(&layout);
-  if (!gst_video_info_set_interlaced_format(&layout, format, GST_VIDEO_INFO_INTERLACE_MODE(&vinfo),
+  if (!has_known_mode(vinfo) ||
+      !gst_video_info_set_interlaced_format(&layout, format, GST_VIDEO_INFO_INTERLACE_MODE(&vinfo),
                                             static_cast<guint>(GST_VIDEO_INFO_WIDTH(&vinfo)),
                                             static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&vinfo))))
     return false;
