@@ -270,8 +270,8 @@ static GstFlowReturn gst_dmabuf_transform_submit_input_buffer(GstBaseTransform *
   return ret;
 }
 
-// GstPad refuses caps outside the template before the element sees the event. The refusal is right;
-// this only says why.
+// GstPad refuses caps that the element does not accept (ACCEPT_CAPS) before the element sees the
+// event. The refusal is right; this only says why.
 static GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *info,
                                               gpointer user_data) noexcept
 {
@@ -281,10 +281,17 @@ static GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *info
   GstCaps *caps = nullptr;
   gst_event_parse_caps(event, &caps);
   const auto known = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad));
+  GstDmaBufTransform *self = GST_DMABUF_TRANSFORM(user_data);
+  GstDrmVideoInfo ignored;
+  g_autoptr(GError) error = nullptr;
   if (!gst_caps_can_intersect(caps, known.get())) {
-    GstDmaBufTransform *self = GST_DMABUF_TRANSFORM(user_data);
     start_negotiation(self, caps);
     explain_failure(self, caps);
+  } else if (gst_caps_is_fixed(caps) && !gst_drm_video_info_from_caps_full(&ignored, caps, &error)) {
+    start_negotiation(self, caps);
+    if (gstdrm::claim_error(self))
+      GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("%s", error->message),
+                        ("caps %" GST_PTR_FORMAT, caps));
   }
   return GST_PAD_PROBE_OK;
 }

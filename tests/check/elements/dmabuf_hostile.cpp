@@ -234,8 +234,10 @@ GST_START_TEST(test_short_memory)
     GstBuffer *buffer = new_true_frame(way.memory, 5);
     const guint last = gst_buffer_n_memory(buffer) - 1;
     const gsize size = gst_buffer_peek_memory(buffer, last)->size;
-    if (cut >= size)
+    if (cut >= size) {
+      gst_buffer_unref(buffer);
       continue;
+    }
     gst_buffer_resize_range(buffer, last, 1, 0, static_cast<gssize>(size - cut));
     push_hostile(way, "short memory", buffer,
                  way.memory == Memory::DmaBuf ? Verdict::Either : Verdict::Refused);

@@ -192,7 +192,11 @@ std::vector<GstDrmVideoInfo> hostile_infos()
 
 GstBuffer *buffer_of(gsize size)
 {
-  static GstAllocator *const allocator = gst_dmabuf_allocator_new();
+  static GstAllocator *const allocator = [] {
+    GstAllocator *made = gst_dmabuf_allocator_new();
+    GST_OBJECT_FLAG_SET(made, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+    return made;
+  }();
   GstBuffer *buffer = gst_buffer_new();
   const int fd = memfd_create("hostile", MFD_CLOEXEC);
   fail_unless(fd >= 0 && ftruncate(fd, static_cast<off_t>(size)) == 0);
