@@ -18,9 +18,14 @@ namespace gstdrm::test {
 
 inline const std::vector<std::string> &gpu_table_names()
 {
-  static const std::vector<std::string> names = {"amd-navi31",    "amd-vangogh",    "amd-gfx1201",
-                                                 "nouveau-nv106", "freedreno-a660", "asahi-g13g",
-                                                 "llvmpipe"};
+  static const std::vector<std::string> names = {
+      "amd-navi31",     "amd-vangogh",    "amd-gfx1201",    "nouveau-nv106",
+      "freedreno-a660", "asahi-g13g",     "llvmpipe",       "amd-navi10",
+      "amd-navi21",     "amd-navi33",     "amd-phoenix",    "amd-raphael_mendocino",
+      "amd-raven",      "amd-raven2",     "amd-rembrandt",  "amd-renoir",
+      "amd-strix1",     "amd-vega10",     "amd-vega20",     "freedreno-a201",
+      "freedreno-a305", "freedreno-a420", "freedreno-a618", "freedreno-a702",
+      "nouveau-nv12b",  "nouveau-nv162"};
   return names;
 }
 

@@ -2,6 +2,7 @@
 #include "core/format.hpp"
 
 #include <algorithm>
+#include <regex>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -220,9 +221,10 @@ TEST_P(RealTable, EveryPairRoundTrips)
 
 TEST_P(RealTable, EveryModifierHasAName)
 {
+  const std::regex number("0x[0-9a-f]{10}"); // what is not known is written as one
   for (const Format &pair : test::load_gpu_table(GetParam())) {
     const std::string name = describe_modifier(pair.modifier);
-    EXPECT_EQ(name.find("0x0"), std::string::npos) << name;
+    EXPECT_FALSE(std::regex_search(name, number)) << name;
   }
 }
 

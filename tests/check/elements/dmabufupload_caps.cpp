@@ -199,7 +199,7 @@ GST_START_TEST(test_gpu_table)
                 "%s is missing", name);
   }
   fail_unless_equals_int(gst_value_list_get_size(formats), expected);
-  fail_unless(expected > 10);
+  fail_unless(expected > 0);
 }
 GST_END_TEST
 
