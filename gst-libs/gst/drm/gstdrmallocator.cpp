@@ -380,12 +380,14 @@ const gchar *gst_drm_allocator_get_device(GstDrmAllocator *allocator) noexcept
  * Since: 0.1
  */
 gchar *gst_drm_allocator_get_notice(GstDrmAllocator *allocator) noexcept
-{
+try {
   g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), nullptr);
 
   const State &state = state_of(allocator);
   const std::string notice = state.engine ? state.engine->notice() : std::string();
   return notice.empty() ? nullptr : g_strdup(notice.c_str());
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
 /**

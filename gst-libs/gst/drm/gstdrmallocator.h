@@ -107,10 +107,11 @@ GstDrmAllocatorKind gst_drm_allocator_get_kind(GstDrmAllocator *allocator) GST_D
 GST_DRM_API
 const gchar *gst_drm_allocator_get_device(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
-/* The pairs it can make, as far as that can be found out. */
+/* What a user should know about how it works here, for a message; NULL where there is nothing. */
 GST_DRM_API
 gchar *gst_drm_allocator_get_notice(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
+/* The pairs it can make, as far as that can be found out. */
 GST_DRM_API
 GstDrmFormatSet *gst_drm_allocator_get_formats(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 

@@ -383,7 +383,7 @@ guint64 gst_drm_buffer_pool_get_waits(GstDrmBufferPool *pool) noexcept
  * Since: 0.1
  */
 GstStructure *gst_drm_buffer_pool_get_stats(GstDrmBufferPool *pool) noexcept
-{
+try {
   g_return_val_if_fail(GST_IS_DRM_BUFFER_POOL(pool), nullptr);
 
   PoolState &state = pool->state;
@@ -392,4 +392,6 @@ GstStructure *gst_drm_buffer_pool_get_stats(GstDrmBufferPool *pool) noexcept
                            guint64{state.alive->frames.load()}, "bytes", G_TYPE_UINT64,
                            state.alive->bytes.load(), "out", G_TYPE_UINT64, state.out(), "waits",
                            G_TYPE_UINT64, state.waits.load(), nullptr);
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }

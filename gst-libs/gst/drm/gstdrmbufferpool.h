@@ -20,6 +20,7 @@ GstBufferPool *gst_drm_buffer_pool_new(GstDrmAllocator *allocator) GST_DRM_NOEXC
 GST_DRM_API
 guint64 gst_drm_buffer_pool_get_waits(GstDrmBufferPool *pool) GST_DRM_NOEXCEPT;
 
+/* What it did and who holds what, as numbers in a structure. */
 GST_DRM_API
 GstStructure *gst_drm_buffer_pool_get_stats(GstDrmBufferPool *pool) GST_DRM_NOEXCEPT;
 

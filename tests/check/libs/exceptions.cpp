@@ -72,6 +72,7 @@ struct World {
   GstBuffer *frame = gst_drm_allocator_alloc_frame(allocator, kNv12, 64, 64, &kLinear, 1, nullptr, nullptr, nullptr);
   GstBuffer *fresh = gst_buffer_new();
   GstBufferPool *pool = gst_drm_buffer_pool_new(allocator);
+  GstPad *pad = gst_pad_new("src", GST_PAD_SRC);
   GstDrmVideoInfo info;
 
   World()
@@ -90,6 +91,7 @@ struct World {
   World &operator=(const World &) = delete;
   ~World()
   {
+    gst_object_unref(pad);
     gst_object_unref(pool);
     gst_buffer_unref(fresh);
     gst_buffer_unref(frame);
@@ -104,6 +106,14 @@ struct World {
 void release(GstDrmFormatSet *set)
 {
   gst_drm_format_set_unref(set);
+}
+void release(GstDrmVideoInfo *info)
+{
+  gst_drm_video_info_free(info);
+}
+void release(GstStructure *structure)
+{
+  gst_structure_free(structure);
 }
 void release(gchar *text)
 {
@@ -162,6 +172,9 @@ const Row kRows[] = {
     {"video_info_from_caps", Says::Error, [](World &w, GError **e) { GstDrmVideoInfo info; return gst_drm_video_info_from_caps_full(&info, w.caps, e); }},
     {"video_info_from_caps, refused", Says::Error, [](World &w, GError **e) { GstDrmVideoInfo info; return gst_drm_video_info_from_caps_full(&info, w.bad_caps, e); }},
     {"video_info_to_caps", Says::Nothing, [](World &w, GError **) { return took(gst_drm_video_info_to_caps(&w.info)); }},
+    {"video_info_set_format", Says::Error, [](World &, GError **e) { GstDrmVideoInfo info; return gst_drm_video_info_set_format(&info, kNv12, kTiled, 64, 64, e); }},
+    {"video_info_set_format, refused", Says::Error, [](World &, GError **e) { GstDrmVideoInfo info; return gst_drm_video_info_set_format(&info, kNv12, kTiled, 0, 64, e); }},
+    {"video_info_new_from_format", Says::Error, [](World &, GError **e) { return took(gst_drm_video_info_new_from_format(kNv12, kTiled, 64, 64, e)); }},
     {"frame_from_buffer", Says::Error, [](World &w, GError **e) { GstDrmFrame frame; return gst_drm_frame_from_buffer(&frame, w.frame, &w.info, e); }},
     {"frame_from_buffer, refused", Says::Error, [](World &w, GError **e) { GstDrmFrame frame; return gst_drm_frame_from_buffer(&frame, w.fresh, &w.info, e); }},
     {"buffer_add_drm_sync_meta", Says::Nothing, [](World &w, GError **) {
@@ -187,6 +200,7 @@ const Row kRows[] = {
      }},
     {"allocator_new, refused", Says::Error, [](World &, GError **e) { return gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_DUMB, "/dev/null", e) != nullptr; }},
     {"allocator_new_for_fd, refused", Says::Error, [](World &, GError **e) { return gst_drm_allocator_new_for_fd(GST_DRM_ALLOCATOR_KIND_AUTO, -1, e) != nullptr; }},
+    {"allocator_get_formats, the linear set", Says::Nothing, [](World &w, GError **) { return took(gst_drm_allocator_get_formats(w.allocator)); }},
     {"allocator_alloc_frame", Says::Error, [](World &w, GError **e) {
        GstBuffer *buffer = gst_drm_allocator_alloc_frame(w.allocator, kNv12, 64, 64, &kLinear, 1, nullptr, nullptr, e);
        const bool there = buffer != nullptr;
@@ -200,6 +214,13 @@ const Row kRows[] = {
        g_clear_pointer(&memory, gst_memory_unref);
        return there;
      }},
+    {"pad_announce_release_fences", Says::Nothing, [](World &w, GError **) {
+       const gulong probe = gst_drm_pad_announce_release_fences(w.pad);
+       if (probe != 0)
+         gst_pad_remove_probe(w.pad, probe);
+       return probe != 0;
+     }},
+    {"buffer_pool_get_stats", Says::Nothing, [](World &w, GError **) { return took(gst_drm_buffer_pool_get_stats(GST_DRM_BUFFER_POOL(w.pool))); }},
     {"pool, configured", Says::Nothing, [](World &w, GError **) { return configure(w); }},
     {"pool, acquired", Says::Nothing, [](World &w, GError **) { return acquire(w); }},
 };

@@ -403,6 +403,18 @@ template <typename Call> void infos(Call &&call)
     call(&info);
 }
 
+// Each pair with a sane size, and a few pairs with each size.
+void formats_and_sizes(const std::function<void(guint32, guint64, guint, guint)> &call)
+{
+  for (const guint32 fourcc : kFourccs)
+    for (const guint64 modifier : kModifiers)
+      call(fourcc, modifier, 640, 480);
+  for (const guint64 modifier : {GST_DRM_MODIFIER_LINEAR, GST_DRM_MODIFIER_IMPLICIT, kYTiled, kVivante})
+    for (const gint width : kNumbers)
+      for (const gint height : kNumbers)
+        call(kNv12, modifier, static_cast<guint>(width), static_cast<guint>(height));
+}
+
 const Row kRows[] = {
     {"gst_drm_allocator_kind_get_type", type_row<gst_drm_allocator_kind_get_type>},
     {"gst_drm_allocator_new", [] {
@@ -429,9 +441,26 @@ const Row kRows[] = {
        if (GstDrmFormatSet *set = gst_drm_allocator_get_formats(a))
          gst_drm_format_set_unref(set);
      }); }},
+    {"gst_drm_allocator_get_notice", [] { with_allocator([](GstDrmAllocator *a) {
+       g_autofree gchar *before = gst_drm_allocator_get_notice(a);
+       fail_unless(before == nullptr, "%s", before);
+       alloc_frames(a); // those that were too large as well: a notice comes with a frame
+       g_autofree gchar *after = gst_drm_allocator_get_notice(a);
+       fail_unless(after == nullptr, "%s", after);
+     }); }},
     {"gst_drm_allocator_alloc_frame", [] { with_allocator(alloc_frames); }},
     {"gst_drm_buffer_pool_new", [] { pool_of(configure_pools); }},
     {"gst_drm_buffer_pool_get_waits", [] { pool_of([](GstBufferPool *p) { fail_unless(gst_drm_buffer_pool_get_waits(GST_DRM_BUFFER_POOL(p)) == 0); }); }},
+    {"gst_drm_buffer_pool_get_stats", [] { pool_of([](GstBufferPool *p) {
+       configure_pools(p);
+       GstStructure *stats = gst_drm_buffer_pool_get_stats(GST_DRM_BUFFER_POOL(p));
+       for (const char *field : {"allocations", "frames", "bytes", "out", "waits"}) {
+         guint64 number = 7;
+         fail_unless(gst_structure_get_uint64(stats, field, &number));
+         fail_unless(number == 0 || !(g_str_equal(field, "out") || g_str_equal(field, "waits")), "%s %" G_GUINT64_FORMAT, field, number);
+       }
+       gst_structure_free(stats);
+     }); }},
     {"gst_drm_query_add_device", [] { with_query([](GstQuery *q) { for_each_hostile_fd([q](int fd) { (void)gst_drm_query_add_device(q, fd); }); }); }},
     {"gst_drm_query_get_device", [] { with_query([](GstQuery *q) { fail_if(gst_drm_query_get_device(q, nullptr)); }); }},
     {"gst_drm_error_quark", [] { fail_unless(gst_drm_error_quark() == GST_DRM_ERROR); }},
@@ -478,6 +507,13 @@ const Row kRows[] = {
     {"gst_drm_format_set_get_size", [] { for_each_set([](GstDrmFormatSet *s) { fail_unless(gst_drm_format_set_get_size(s) < 1000); }); }},
     {"gst_drm_format_set_get", [] { for_each_set([](GstDrmFormatSet *s) { fail_if(gst_drm_format_set_get(s, G_MAXUINT, nullptr, nullptr)); }); }},
     {"gst_drm_format_set_get_modifiers", [] { for_each_set([](GstDrmFormatSet *s) { guint n = 7; fail_unless(!gst_drm_format_set_get_modifiers(s, G_MAXUINT32, &n) && n == 0); }); }},
+    {"gst_drm_format_set_get_fourccs", [] { for_each_set([](GstDrmFormatSet *s) {
+       guint n = 7;
+       g_autofree guint32 *fourccs = gst_drm_format_set_get_fourccs(s, &n);
+       fail_unless(n <= gst_drm_format_set_get_size(s) && (fourccs != nullptr) == (n != 0));
+       for (guint i = 0; i < n; ++i)
+         fail_unless(std::find(fourccs, fourccs + i, fourccs[i]) == fourccs + i);
+     }); }},
     {"gst_drm_format_set_intersect", [] { for_each_pair_of_sets([](GstDrmFormatSet *a, GstDrmFormatSet *b) { unref_set(gst_drm_format_set_intersect(a, b)); }); }},
     {"gst_drm_format_set_intersect_full", [] { for_each_pair_of_sets([](GstDrmFormatSet *a, GstDrmFormatSet *b) {
        for (const gint flags : kNumbers)
@@ -501,6 +537,18 @@ const Row kRows[] = {
        GError *error = nullptr;
        check(gst_drm_frame_from_buffer(&frame, buffer, info, &error), error);
      }); }); }},
+    {"gst_drm_frame_get_plane", [] {
+       for (const gint planes : kNumbers)
+         for (const gint index : kNumbers) {
+           GstDrmFrame frame{};
+           frame.n_planes = static_cast<guint>(planes);
+           GstDrmFramePlane plane{};
+           plane.fd = 7;
+           const bool got = gst_drm_frame_get_plane(&frame, static_cast<guint>(index), &plane);
+           fail_unless(got == (static_cast<guint>(index) < std::min<guint>(frame.n_planes, GST_DRM_MAX_PLANES)));
+           fail_unless_equals_int(plane.fd, got ? 0 : -1);
+         }
+     }},
     {"gst_drm_fence_state_get_type", type_row<gst_drm_fence_state_get_type>},
     {"gst_drm_access_get_type", type_row<gst_drm_access_get_type>},
     {"gst_drm_sync_meta_api_get_type", type_row<gst_drm_sync_meta_api_get_type>},
@@ -530,6 +578,31 @@ const Row kRows[] = {
        GError *error = nullptr;
        check(gst_drm_dmabuf_import_fence(fd, fd, GST_DRM_ACCESS_WRITE, &error), error);
      }); }},
+    {"gst_drm_pad_announce_release_fences", [] {
+       GstSegment segment;
+       gst_segment_init(&segment, GST_FORMAT_TIME);
+       for (const bool with_caps : {false, true}) {
+         GstPad *pad = gst_pad_new("src", GST_PAD_SRC); // no parent and no peer
+         gst_pad_set_active(pad, TRUE);
+         fail_unless(gst_drm_pad_announce_release_fences(pad) != 0);
+         const gulong probe = gst_drm_pad_announce_release_fences(pad); // a second one on one pad
+         fail_unless(probe != 0);
+         gst_pad_push_event(pad, gst_event_new_stream_start("hostile"));
+         for (auto &caps : hostile_caps()) {
+           if (with_caps && (gst_caps_is_any(caps.get()) || gst_caps_is_empty(caps.get()) || !gst_caps_is_fixed(caps.get())))
+             continue; // GstEvent itself asks for fixed caps
+           if (with_caps)
+             gst_pad_push_event(pad, gst_event_new_caps(caps.get()));
+           gst_pad_push_event(pad, gst_event_new_segment(&segment));
+           (void)gst_pad_push(pad, gst_buffer_new());
+           GstQuery *query = gst_query_new_allocation(with_caps ? caps.get() : nullptr, FALSE);
+           (void)gst_pad_peer_query(pad, query);
+           gst_query_unref(query);
+         }
+         gst_pad_remove_probe(pad, probe);
+         gst_object_unref(pad);
+       }
+     }},
     {"gst_drm_video_info_get_type", type_row<gst_drm_video_info_get_type>},
     {"gst_drm_video_info_init", [] { infos([](GstDrmVideoInfo *i) { gst_drm_video_info_init(i); fail_unless(i->drm_fourcc == 0); }); }},
     {"gst_drm_video_info_new", [] { gst_drm_video_info_free(gst_drm_video_info_new()); }},
@@ -538,6 +611,22 @@ const Row kRows[] = {
        for (auto &caps : hostile_caps())
          gst_drm_video_info_free(gst_drm_video_info_new_from_caps(caps.get()));
      }},
+    {"gst_drm_video_info_new_from_format", [] { formats_and_sizes([](guint32 fourcc, guint64 modifier, guint width, guint height) {
+       GError *error = nullptr;
+       GstDrmVideoInfo *info = gst_drm_video_info_new_from_format(fourcc, modifier, width, height, &error);
+       check(info != nullptr, error);
+       if (info)
+         gst_drm_video_info_free(info);
+     }); }},
+    {"gst_drm_video_info_set_format", [] { formats_and_sizes([](guint32 fourcc, guint64 modifier, guint width, guint height) {
+       GError *error = nullptr;
+       GstDrmVideoInfo info;
+       std::memset(&info, 0x5a, sizeof info);
+       const GstDrmVideoInfo before = info;
+       const bool set = gst_drm_video_info_set_format(&info, fourcc, modifier, width, height, &error);
+       check(set, error);
+       fail_unless(set ? info.drm_fourcc == fourcc && info.drm_modifier == modifier : std::memcmp(&info, &before, sizeof info) == 0);
+     }); }},
     {"gst_drm_video_info_get_fourcc", [] { infos([](GstDrmVideoInfo *i) { fail_unless(gst_drm_video_info_get_fourcc(i) == i->drm_fourcc); }); }},
     {"gst_drm_video_info_get_modifier", [] { infos([](GstDrmVideoInfo *i) { fail_unless(gst_drm_video_info_get_modifier(i) == i->drm_modifier); }); }},
     {"gst_drm_video_info_free", [] { gst_drm_video_info_free(nullptr); }},
