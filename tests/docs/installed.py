@@ -57,6 +57,10 @@ class Installed:
         self.environment |= {'PKG_CONFIG_PATH': str(libdir / 'pkgconfig'), 'LD_LIBRARY_PATH': str(libdir),
                              'GST_PLUGIN_PATH': str(libdir / 'gstreamer-1.0'),
                              'GI_TYPELIB_PATH': str(libdir / 'girepository-1.0')}
+        # PyGObject finds an override in gi/overrides of a folder that Python searches
+        overrides = sorted(self.prefix.glob('**/gi/overrides/GstDrm.py'))
+        if overrides:
+            self.environment['PYTHONPATH'] = os.pathsep.join(str(path.parents[2]) for path in overrides)
 
     def variable(self, name):
         return pathlib.Path(self.run('pkg-config', f'--variable={name}', 'gst-drm-1.0').strip())
