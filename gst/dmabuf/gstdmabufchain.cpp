@@ -5,6 +5,8 @@
 #include <array>
 #include <cstring>
 
+#include <gst/drm/gstdrm-guard-private.hpp>
+
 namespace gstdrm {
 
 namespace {
@@ -55,9 +57,13 @@ GstPtr<GstCaps> filter_caps(GstElement *element)
 std::vector<GstPtr<GstPad>> pads_of(GstElement *element, GstPadDirection direction)
 {
   std::vector<GstPtr<GstPad>> pads;
-  const auto collect = [](GstElement *, GstPad *pad, gpointer data) -> gboolean {
-    static_cast<std::vector<GstPtr<GstPad>> *>(data)->push_back(GstPtr<GstPad>::share(pad));
-    return TRUE;
+  const auto collect = [](GstElement *, GstPad *pad, gpointer data) noexcept -> gboolean {
+    try {
+      static_cast<std::vector<GstPtr<GstPad>> *>(data)->push_back(GstPtr<GstPad>::share(pad));
+      return TRUE;
+    } catch (...) {
+      return caught(FALSE, "pads_of");
+    }
   };
   if (direction == GST_PAD_SRC)
     gst_element_foreach_src_pad(element, collect, &pads);

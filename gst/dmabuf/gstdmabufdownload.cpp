@@ -18,6 +18,7 @@
 #include "gstdmabufdownload.hpp"
 
 #include <gst/drm/drm.h>
+#include <gst/drm/gstdrm-guard-private.hpp>
 
 #include "gstdmabufcrop.hpp"
 #include "gstdmabufexplain.hpp"
@@ -58,7 +59,7 @@ GST_ELEMENT_REGISTER_DEFINE(dmabufdownload, "dmabufdownload", GST_RANK_NONE,
 
 static gboolean gst_dmabuf_download_set_caps(GstBaseTransform *trans, GstCaps *incaps,
                                              GstCaps *outcaps) noexcept
-{
+try {
   GstDmaBufDownloadState *state = GST_DMABUF_DOWNLOAD(trans)->state;
   state->drop_pool();
   state->proved_mappable = false;
@@ -73,11 +74,13 @@ static gboolean gst_dmabuf_download_set_caps(GstBaseTransform *trans, GstCaps *i
   state->plain_caps = GstPtr<GstCaps>::share(outcaps);
   GST_INFO_OBJECT(trans, "%" GST_PTR_FORMAT " from %" GST_PTR_FORMAT, outcaps, incaps);
   return TRUE;
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
 }
 
 static gboolean gst_dmabuf_download_decide_allocation(GstBaseTransform *trans,
                                                       GstQuery *query) noexcept
-{
+try {
   GstDmaBufDownloadState *state = GST_DMABUF_DOWNLOAD(trans)->state;
   state->drop_pool();
   state->takes_video_meta = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
@@ -95,13 +98,15 @@ static gboolean gst_dmabuf_download_decide_allocation(GstBaseTransform *trans,
   while (gst_query_get_n_allocation_pools(query) > 0)
     gst_query_remove_nth_allocation_pool(query, 0);
   return TRUE;
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
 }
 
 // What upstream should know: strides may be any, and downstream keeps so many buffers.
 static gboolean gst_dmabuf_download_propose_allocation(GstBaseTransform *trans,
                                                        GstQuery *decide_query,
                                                        GstQuery *query) noexcept
-{
+try {
   GstDmaBufDownloadState *state = GST_DMABUF_DOWNLOAD(trans)->state;
   if (!GST_BASE_TRANSFORM_CLASS(gst_dmabuf_download_parent_class)
            ->propose_allocation(trans, decide_query, query))
@@ -112,6 +117,8 @@ static gboolean gst_dmabuf_download_propose_allocation(GstBaseTransform *trans,
                                 static_cast<guint>(GST_VIDEO_INFO_SIZE(&state->info.vinfo)),
                                 state->min_buffers, 0);
   return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
 }
 
 // --- frames --------------------------------------------------------------------------------------
@@ -238,7 +245,7 @@ static const char *reason_to_copy(const GstDmaBufDownloadState *state, GstPtr<Gs
 
 static GstFlowReturn gst_dmabuf_download_generate_output(GstBaseTransform *trans,
                                                          GstBuffer **outbuf) noexcept
-{
+try {
   GstDmaBufDownload *self = GST_DMABUF_DOWNLOAD(trans);
   auto input = GstPtr<GstBuffer>::adopt(std::exchange(trans->queued_buf, nullptr));
   *outbuf = nullptr;
@@ -256,14 +263,18 @@ static GstFlowReturn gst_dmabuf_download_generate_output(GstBaseTransform *trans
   if (ret == GST_FLOW_OK)
     gstdrm::stats_of(GST_DMABUF_TRANSFORM(self)).frames++;
   return ret;
+} catch (...) {
+  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
 }
 
 static gboolean gst_dmabuf_download_stop(GstBaseTransform *trans) noexcept
-{
+try {
   GstDmaBufDownloadState *state = GST_DMABUF_DOWNLOAD(trans)->state;
   state->drop_pool();
   state->plain_caps.reset();
   return GST_BASE_TRANSFORM_CLASS(gst_dmabuf_download_parent_class)->stop(trans);
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
 }
 
 // --- GObject -------------------------------------------------------------------------------------

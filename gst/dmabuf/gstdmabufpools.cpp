@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <gst/drm/gstdrm-guard-private.hpp>
+
 #include "gstdmabuftransform.hpp"
 
 namespace gstdrm {
@@ -57,6 +59,8 @@ PoolNumbers numbers_of(GstBufferPool *pool)
 {
   PoolNumbers numbers;
   GstStructure *stats = gst_drm_buffer_pool_get_stats(GST_DRM_BUFFER_POOL(pool));
+  if (!stats) // there is no memory, and the message is about that
+    return numbers;
   gst_structure_get(stats, "frames", G_TYPE_UINT64, &numbers.frames, "bytes", G_TYPE_UINT64,
                     &numbers.bytes, "out", G_TYPE_UINT64, &numbers.out, nullptr);
   gst_structure_free(stats);
@@ -82,7 +86,7 @@ std::string holders(GstElement *element, Use use)
 }
 
 void on_exhausted(GstBufferPool *pool, gpointer data) noexcept
-{
+try {
   const auto *watch = static_cast<const Watch *>(data);
   const GstPtr<GstElement> element = watch->messages->element();
   if (!element || watch->messages->told_exhausted.exchange(true))
@@ -98,10 +102,12 @@ void on_exhausted(GstBufferPool *pool, gpointer data) noexcept
                        GST_OBJECT_NAME(element.get()), numbers.frames,
                        mebibytes(numbers.bytes).c_str(), numbers.out, who.c_str()),
                       ("pool %s", GST_OBJECT_NAME(pool)));
+} catch (...) {
+  caught(__func__);
 }
 
 void on_failed(GstBufferPool *pool, const GError *error, gpointer data) noexcept
-{
+try {
   const auto *watch = static_cast<const Watch *>(data);
   const GstPtr<GstElement> element = watch->messages->element();
   if (!element || watch->messages->failed.exchange(true))
@@ -116,6 +122,8 @@ void on_failed(GstBufferPool *pool, const GError *error, gpointer data) noexcept
                      GST_OBJECT_NAME(element.get()), error->message, numbers.frames,
                      mebibytes(numbers.bytes).c_str(), numbers.out, who.c_str()),
                     ("pool %s", GST_OBJECT_NAME(pool)));
+} catch (...) {
+  caught(__func__);
 }
 
 void watch(GstBufferPool *pool, const std::shared_ptr<PoolMessages> &messages, Use use)

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrmformatset.h>
 #include <gst/drm/gstdrmvideoinfo.h>
 
@@ -138,7 +139,7 @@ static gboolean answer_caps_query(GstBaseTransform *trans, GstPadDirection direc
 
 static gboolean gst_dmabuf_transform_query(GstBaseTransform *trans, GstPadDirection direction,
                                            GstQuery *query) noexcept
-{
+try {
   GstBaseTransformClass *parent = GST_BASE_TRANSFORM_CLASS(gst_dmabuf_transform_parent_class);
   GstCaps *caps = nullptr;
   switch (GST_QUERY_TYPE(query)) {
@@ -156,15 +157,19 @@ static gboolean gst_dmabuf_transform_query(GstBaseTransform *trans, GstPadDirect
   default:
     return parent->query(trans, direction, query);
   }
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
 }
 
 static GstCaps *gst_dmabuf_transform_transform_caps(GstBaseTransform *trans,
                                                     GstPadDirection direction, GstCaps *caps,
                                                     GstCaps *filter) noexcept
-{
+try {
   GstPtr<GstCaps> result =
       gstdrm::transform_caps(*GST_DMABUF_TRANSFORM_GET_CLASS(trans)->rules, direction, caps);
   return filter ? gst_drm_caps_intersect(filter, result.get()) : result.release();
+} catch (...) {
+  return gstdrm::caught_in(trans, gst_caps_new_empty(), __func__);
 }
 
 // DMA_DRM where the peer takes it, then the peer's own order.
@@ -201,17 +206,19 @@ static void interrupt_waits(GstDmaBufTransform *self)
 // for a frame that is under way.
 static gboolean activate_sink_mode(GstPad *pad, GstObject *parent, GstPadMode mode,
                                    gboolean active) noexcept
-{
+try {
   GstDmaBufTransform *self = GST_DMABUF_TRANSFORM(parent);
   if (active)
     self->common->interrupt.clear();
   else
     interrupt_waits(self);
   return self->common->activate_mode(pad, parent, mode, active);
+} catch (...) {
+  return gstdrm::caught_in(parent, FALSE, __func__);
 }
 
 static gboolean gst_dmabuf_transform_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
-{
+try {
   GstDmaBufTransform *self = GST_DMABUF_TRANSFORM(trans);
   GstBaseTransformClass *parent = GST_BASE_TRANSFORM_CLASS(gst_dmabuf_transform_parent_class);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
@@ -230,15 +237,19 @@ static gboolean gst_dmabuf_transform_sink_event(GstBaseTransform *trans, GstEven
   else if (!GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(trans)))
     explain_failure(self, kept.get());
   return accepted;
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
 }
 
 // Downstream may answer otherwise from now on, or be another element: pads that are linked say so
 // too.
 static gboolean gst_dmabuf_transform_src_event(GstBaseTransform *trans, GstEvent *event) noexcept
-{
+try {
   if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
     GST_DMABUF_TRANSFORM(trans)->common->answers.forget();
   return GST_BASE_TRANSFORM_CLASS(gst_dmabuf_transform_parent_class)->src_event(trans, event);
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
 }
 
 // Whether upstream can send something else that downstream takes. One that says ANY does not know.
@@ -254,7 +265,7 @@ static bool upstream_may_choose_again(GstBaseTransform *trans)
 static GstFlowReturn gst_dmabuf_transform_submit_input_buffer(GstBaseTransform *trans,
                                                               gboolean discont,
                                                               GstBuffer *buffer) noexcept
-{
+try {
   const GstFlowReturn ret = GST_BASE_TRANSFORM_CLASS(gst_dmabuf_transform_parent_class)
                                 ->submit_input_buffer(trans, discont, buffer);
   // Downstream changed its mind (RECONFIGURE). A source that has other caps chooses anew when it is
@@ -268,13 +279,15 @@ static GstFlowReturn gst_dmabuf_transform_submit_input_buffer(GstBaseTransform *
       explain_failure(GST_DMABUF_TRANSFORM(trans), caps.get());
   }
   return ret;
+} catch (...) {
+  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
 }
 
 // GstPad refuses caps that the element does not accept (ACCEPT_CAPS) before the element sees the
 // event. The refusal is right; this only says why.
 static GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *info,
                                               gpointer user_data) noexcept
-{
+try {
   GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
   if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
     return GST_PAD_PROBE_OK;
@@ -294,6 +307,8 @@ static GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *info
                         ("caps %" GST_PTR_FORMAT, caps));
   }
   return GST_PAD_PROBE_OK;
+} catch (...) {
+  return gstdrm::caught(GST_PAD_PROBE_OK, __func__);
 }
 
 // Metas that describe memory never get here; everything else stays true, as the picture is the
@@ -313,19 +328,23 @@ static GstFlowReturn gst_dmabuf_transform_transform(GstBaseTransform *trans, Gst
 }
 
 static gboolean gst_dmabuf_transform_start(GstBaseTransform *trans) noexcept
-{
+try {
   GstDmaBufTransformState *common = GST_DMABUF_TRANSFORM(trans)->common;
   common->stats.reset();
   common->refused.reset();
   common->explained = false;
   common->warned = false;
   return TRUE;
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
 }
 
 static gboolean gst_dmabuf_transform_stop(GstBaseTransform *trans) noexcept
-{
+try {
   GST_DMABUF_TRANSFORM(trans)->common->answers.forget();
   return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
 }
 
 static void gst_dmabuf_transform_set_property(GObject *object, guint id, const GValue *value,
@@ -340,7 +359,7 @@ static void gst_dmabuf_transform_set_property(GObject *object, guint id, const G
 
 static void gst_dmabuf_transform_get_property(GObject *object, guint id, GValue *value,
                                               GParamSpec *pspec) noexcept
-{
+try {
   const GstDmaBufTransformState *common = GST_DMABUF_TRANSFORM(object)->common;
   if (id == PROP_ZERO_COPY)
     g_value_set_enum(value, static_cast<gint>(common->zero_copy.load()));
@@ -348,6 +367,8 @@ static void gst_dmabuf_transform_get_property(GObject *object, guint id, GValue 
     g_value_take_boxed(value, common->stats.to_structure("drm-stats"));
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+} catch (...) {
+  gstdrm::caught(__func__);
 }
 
 static void gst_dmabuf_transform_finalize(GObject *object) noexcept

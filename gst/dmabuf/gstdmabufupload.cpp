@@ -21,6 +21,7 @@
 #include <mutex>
 
 #include <gst/drm/drm.h>
+#include <gst/drm/gstdrm-guard-private.hpp>
 
 #include "gstdmabufcrop.hpp"
 #include "gstdmabufexplain.hpp"
@@ -80,7 +81,7 @@ static bool is_dmabuf_caps(GstCaps *caps)
 
 static gboolean gst_dmabuf_upload_set_caps(GstBaseTransform *trans, GstCaps *incaps,
                                            GstCaps *outcaps) noexcept
-{
+try {
   GstDmaBufUploadState *state = GST_DMABUF_UPLOAD(trans)->state;
   state->pools.drop_copy_pool();
   state->offer = Offer::NotAsked;
@@ -100,6 +101,8 @@ static gboolean gst_dmabuf_upload_set_caps(GstBaseTransform *trans, GstCaps *inc
   state->plain_output = !is_dmabuf_caps(outcaps);
   GST_INFO_OBJECT(trans, "%" GST_PTR_FORMAT " from %" GST_PTR_FORMAT, outcaps, incaps);
   return TRUE;
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
 }
 
 static void announce_memfd(GstDmaBufUpload *self)
@@ -158,7 +161,7 @@ static bool choose_allocator(GstDmaBufUpload *self, GstQuery *query)
 
 static gboolean gst_dmabuf_upload_decide_allocation(GstBaseTransform *trans,
                                                     GstQuery *query) noexcept
-{
+try {
   GstDmaBufUpload *self = GST_DMABUF_UPLOAD(trans);
   GstDmaBufUploadState *state = self->state;
   state->pools.drop_copy_pool();
@@ -179,6 +182,8 @@ static gboolean gst_dmabuf_upload_decide_allocation(GstBaseTransform *trans,
   while (gst_query_get_n_allocation_params(query) > 0)
     gst_query_remove_nth_allocation_param(query, 0);
   return TRUE;
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
 }
 
 // --- pools ---------------------------------------------------------------------------------------
@@ -204,7 +209,7 @@ static guint most_buffers(GstDmaBufUploadState *state)
 static gboolean gst_dmabuf_upload_propose_allocation(GstBaseTransform *trans,
                                                      GstQuery *decide_query,
                                                      GstQuery *query) noexcept
-{
+try {
   GstDmaBufUpload *self = GST_DMABUF_UPLOAD(trans);
   GstDmaBufUploadState *state = self->state;
   if (!GST_BASE_TRANSFORM_CLASS(gst_dmabuf_upload_parent_class)
@@ -243,6 +248,8 @@ static gboolean gst_dmabuf_upload_propose_allocation(GstBaseTransform *trans,
   GST_DEBUG_OBJECT(self, "offering %" GST_PTR_FORMAT " to %s", pool.get(),
                    gstdrm::peer_name(GST_BASE_TRANSFORM_SINK_PAD(trans)).c_str());
   return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
 }
 
 // --- frames --------------------------------------------------------------------------------------
@@ -405,7 +412,7 @@ static GstFlowReturn pass_through(GstDmaBufUpload *self, GstPtr<GstBuffer> &inpu
 
 static GstFlowReturn gst_dmabuf_upload_generate_output(GstBaseTransform *trans,
                                                        GstBuffer **outbuf) noexcept
-{
+try {
   GstDmaBufUpload *self = GST_DMABUF_UPLOAD(trans);
   auto input = GstPtr<GstBuffer>::adopt(std::exchange(trans->queued_buf, nullptr));
   *outbuf = nullptr;
@@ -424,55 +431,65 @@ static GstFlowReturn gst_dmabuf_upload_generate_output(GstBaseTransform *trans,
   if (ret == GST_FLOW_OK)
     gstdrm::stats_of(GST_DMABUF_TRANSFORM(self)).frames++;
   return ret;
+} catch (...) {
+  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
 }
 
 // A wait for a buffer ends with these; GstBaseTransform knows nothing of it.
 static gboolean gst_dmabuf_upload_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
-{
+try {
   gstdrm::UploadPools &pools = GST_DMABUF_UPLOAD(trans)->state->pools;
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
     pools.set_flushing(true);
   else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
     pools.set_flushing(false);
   return GST_BASE_TRANSFORM_CLASS(gst_dmabuf_upload_parent_class)->sink_event(trans, event);
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
 }
 
 // Waits end before the pads are deactivated, as that waits for the streaming thread. Upstream has
 // stopped too when this is in NULL, or goes on without it.
 static GstStateChangeReturn gst_dmabuf_upload_change_state(GstElement *element,
                                                            GstStateChange transition) noexcept
-{
+try {
   gstdrm::UploadPools &pools = GST_DMABUF_UPLOAD(element)->state->pools;
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     pools.set_flushing(true);
   else if (transition == GST_STATE_CHANGE_READY_TO_NULL)
     pools.leave_offered();
   return GST_ELEMENT_CLASS(gst_dmabuf_upload_parent_class)->change_state(element, transition);
+} catch (...) {
+  return gstdrm::caught_in(element, GST_STATE_CHANGE_FAILURE, __func__);
 }
 
 static gboolean gst_dmabuf_upload_start(GstBaseTransform *trans) noexcept
-{
+try {
   GstDmaBufUploadState *state = GST_DMABUF_UPLOAD(trans)->state;
   state->pools.set_flushing(false);
   state->pools.reset_messages();
   return GST_BASE_TRANSFORM_CLASS(gst_dmabuf_upload_parent_class)->start(trans);
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
 }
 
 static gboolean gst_dmabuf_upload_stop(GstBaseTransform *trans) noexcept
-{
+try {
   GstDmaBufUploadState *state = GST_DMABUF_UPLOAD(trans)->state;
   state->pools.drop_copy_pool();
   state->allocator.reset();
   state->plain_caps.reset();
   state->memfd_announced = false;
   return GST_BASE_TRANSFORM_CLASS(gst_dmabuf_upload_parent_class)->stop(trans);
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
 }
 
 // --- GObject -------------------------------------------------------------------------------------
 
 static void gst_dmabuf_upload_set_property(GObject *object, guint id, const GValue *value,
                                            GParamSpec *pspec) noexcept
-{
+try {
   GstDmaBufUploadState *state = GST_DMABUF_UPLOAD(object)->state;
   const std::lock_guard lock(state->properties_lock);
   if (id == PROP_ALLOCATOR)
@@ -483,11 +500,13 @@ static void gst_dmabuf_upload_set_property(GObject *object, guint id, const GVal
     state->max_buffers = g_value_get_uint(value);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+} catch (...) {
+  gstdrm::caught(__func__);
 }
 
 static void gst_dmabuf_upload_get_property(GObject *object, guint id, GValue *value,
                                            GParamSpec *pspec) noexcept
-{
+try {
   GstDmaBufUploadState *state = GST_DMABUF_UPLOAD(object)->state;
   const std::lock_guard lock(state->properties_lock);
   if (id == PROP_ALLOCATOR)
@@ -498,6 +517,8 @@ static void gst_dmabuf_upload_get_property(GObject *object, guint id, GValue *va
     g_value_set_uint(value, state->max_buffers);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+} catch (...) {
+  gstdrm::caught(__func__);
 }
 
 static void gst_dmabuf_upload_finalize(GObject *object) noexcept
