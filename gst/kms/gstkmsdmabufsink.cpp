@@ -37,7 +37,7 @@ using gstdrm::SinkState;
 enum { SIGNAL_SNAPSHOT, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
-static void gst_kms_dmabuf_sink_overlay_init(GstVideoOverlayInterface *iface)
+static void gst_kms_dmabuf_sink_overlay_init(GstVideoOverlayInterface *iface) noexcept
 {
   gstdrm::sink_overlay_init(iface);
 }
@@ -91,8 +91,10 @@ void gstdrm::sink_post_failure(GstKmsDmabufSink *sink, const Error &error)
 }
 
 void gstdrm::SinkListener::display_failed(const Error &error) noexcept
-{
+try {
   sink_post_failure(sink_, error);
+} catch (...) {
+  (void)gstdrm::caught_in(sink_, FALSE, __func__);
 }
 
 // Once on the bus, each time in the log.
@@ -183,8 +185,8 @@ static void stop_display(GstKmsDmabufSink *self)
 
 // The base class's start and stop belong to READY; frames are shown from PAUSED on.
 static GstStateChangeReturn gst_kms_dmabuf_sink_change_state(GstElement *element,
-                                                             GstStateChange transition)
-{
+                                                             GstStateChange transition) noexcept
+try {
   GstKmsDmabufSink *self = GST_KMS_DMABUF_SINK(element);
   if (transition == GST_STATE_CHANGE_NULL_TO_READY && !open_display(self))
     return GST_STATE_CHANGE_FAILURE;
@@ -200,27 +202,33 @@ static GstStateChangeReturn gst_kms_dmabuf_sink_change_state(GstElement *element
       (transition == GST_STATE_CHANGE_NULL_TO_READY && failed))
     close_display(self);
   return ret;
+} catch (...) {
+  return gstdrm::caught_in(element, GST_STATE_CHANGE_FAILURE, __func__);
 }
 
-static gboolean gst_kms_dmabuf_sink_unlock(GstBaseSink *sink)
-{
+static gboolean gst_kms_dmabuf_sink_unlock(GstBaseSink *sink) noexcept
+try {
   if (const std::shared_ptr<Display> display = state_of(sink).get_display())
     display->set_flushing(true);
   return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
 }
 
-static gboolean gst_kms_dmabuf_sink_unlock_stop(GstBaseSink *sink)
-{
+static gboolean gst_kms_dmabuf_sink_unlock_stop(GstBaseSink *sink) noexcept
+try {
   if (const std::shared_ptr<Display> display = state_of(sink).get_display())
     display->set_flushing(false);
   return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
 }
 
 // Caps are accepted that the template allows: refusal comes from set_caps(), which explains it on
 // the bus, where a CAPS event that is not accepted ends in not-negotiated at the source. The caps
 // query is exact.
-static gboolean gst_kms_dmabuf_sink_query(GstBaseSink *sink, GstQuery *query)
-{
+static gboolean gst_kms_dmabuf_sink_query(GstBaseSink *sink, GstQuery *query) noexcept
+try {
   if (GST_QUERY_TYPE(query) != GST_QUERY_ACCEPT_CAPS)
     return GST_BASE_SINK_CLASS(parent_class)->query(sink, query);
   GstCaps *caps = nullptr;
@@ -231,10 +239,12 @@ static gboolean gst_kms_dmabuf_sink_query(GstBaseSink *sink, GstQuery *query)
                                               gst_caps_can_intersect(caps, allowed));
   gst_caps_unref(allowed);
   return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
 }
 
-static gboolean gst_kms_dmabuf_sink_event(GstBaseSink *sink, GstEvent *event)
-{
+static gboolean gst_kms_dmabuf_sink_event(GstBaseSink *sink, GstEvent *event) noexcept
+try {
   SinkState &state = state_of(sink);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
     state.prerolled = nullptr;
@@ -244,11 +254,13 @@ static gboolean gst_kms_dmabuf_sink_event(GstBaseSink *sink, GstEvent *event)
       display->drain(kDrainTimeout_ns);
   }
   return GST_BASE_SINK_CLASS(parent_class)->event(sink, event);
+} catch (...) {
+  return gstdrm::caught_in(sink, FALSE, __func__);
 }
 
 // The base class would take the frame rate from caps that only it has parsed.
 static void gst_kms_dmabuf_sink_get_times(GstBaseSink *sink, GstBuffer *buffer, GstClockTime *start,
-                                          GstClockTime *end)
+                                          GstClockTime *end) noexcept
 {
   const GstVideoInfo &vinfo = state_of(sink).info.vinfo;
   *start = GST_BUFFER_PTS_IS_VALID(buffer) ? GST_BUFFER_PTS(buffer) : GST_BUFFER_DTS(buffer);
@@ -262,17 +274,19 @@ static void gst_kms_dmabuf_sink_get_times(GstBaseSink *sink, GstBuffer *buffer, 
                                               GST_VIDEO_INFO_FPS_N(&vinfo));
 }
 
-static GstFlowReturn gst_kms_dmabuf_sink_preroll(GstBaseSink *sink, GstBuffer *buffer)
-{
+static GstFlowReturn gst_kms_dmabuf_sink_preroll(GstBaseSink *sink, GstBuffer *buffer) noexcept
+try {
   SinkState &state = state_of(sink);
   state.in_preroll = true;
   const GstFlowReturn ret = GST_BASE_SINK_CLASS(parent_class)->preroll(sink, buffer);
   state.in_preroll = false;
   return ret;
+} catch (...) {
+  return gstdrm::caught_in(sink, GST_FLOW_ERROR, __func__);
 }
 
-static GstSample *gst_kms_dmabuf_sink_snapshot(GstKmsDmabufSink *self)
-{
+static GstSample *gst_kms_dmabuf_sink_snapshot(GstKmsDmabufSink *self) noexcept
+try {
   const std::shared_ptr<Display> display = self->state->get_display();
   Result<gstdrm::kms::Snapshot> snapshot =
       display ? display->snapshot()
@@ -294,9 +308,11 @@ static GstSample *gst_kms_dmabuf_sink_snapshot(GstKmsDmabufSink *self)
   gst_buffer_unref(buffer);
   gst_caps_unref(caps);
   return sample;
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
-static void gst_kms_dmabuf_sink_finalize(GObject *object)
+static void gst_kms_dmabuf_sink_finalize(GObject *object) noexcept
 {
   delete GST_KMS_DMABUF_SINK(object)->state;
   G_OBJECT_CLASS(parent_class)->finalize(object);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include <gst/drm/drm.h>
+#include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmstats-private.hpp>
 #include <gst/gst.h>
@@ -114,15 +115,15 @@ struct SinkState {
 void install_sink_properties(GObjectClass *klass);
 
 // gstkmssinkoverlay.cpp
-void sink_overlay_init(GstVideoOverlayInterface *iface);
+void sink_overlay_init(GstVideoOverlayInterface *iface) noexcept;
 // What the properties say now holds from the next frame on.
 void sink_apply_view(SinkState &state);
 
 // gstkmssinkcaps.cpp
 GstPadTemplate *sink_pad_template();
-GstCaps *sink_get_caps(GstBaseSink *sink, GstCaps *filter);
-gboolean sink_set_caps(GstBaseSink *sink, GstCaps *caps);
-gboolean sink_propose_allocation(GstBaseSink *sink, GstQuery *query);
+GstCaps *sink_get_caps(GstBaseSink *sink, GstCaps *filter) noexcept;
+gboolean sink_set_caps(GstBaseSink *sink, GstCaps *caps) noexcept;
+gboolean sink_propose_allocation(GstBaseSink *sink, GstQuery *query) noexcept;
 
 // gstkmssinkreconfigure.cpp
 // Asks upstream to choose again: what the caps query answers has changed. The stream goes on
@@ -143,7 +144,7 @@ bool get_cursor_property(GObject *sink, guint id, GValue *value);
 void sink_start_cursor(GstKmsDmabufSink *sink);
 
 // gstkmssinkframe.cpp
-GstFlowReturn sink_show_frame(GstVideoSink *sink, GstBuffer *buffer);
+GstFlowReturn sink_show_frame(GstVideoSink *sink, GstBuffer *buffer) noexcept;
 // Shows the last frame once more, where and how the properties say now, if there is one and neither
 // caps nor state change at the moment. Any thread but the streaming one.
 void sink_repeat_frame(GstVideoSink *sink);

@@ -21,7 +21,7 @@ GQuark tokens_quark()
   return quark;
 }
 
-void free_tokens(gpointer tokens)
+void free_tokens(gpointer tokens) noexcept
 {
   delete static_cast<Tokens *>(tokens);
 }

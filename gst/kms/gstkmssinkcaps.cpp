@@ -298,8 +298,8 @@ GstPadTemplate *sink_pad_template()
   return gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps.get());
 }
 
-GstCaps *sink_get_caps(GstBaseSink *sink, GstCaps *filter)
-{
+GstCaps *sink_get_caps(GstBaseSink *sink, GstCaps *filter) noexcept
+try {
   SinkState &state = *GST_KMS_DMABUF_SINK(sink)->state;
   const std::shared_ptr<Display> display = state.get_display();
   CapsPtr caps = CapsPtr::adopt(display ? display_caps(*display, state.zero_copy())
@@ -308,10 +308,12 @@ GstCaps *sink_get_caps(GstBaseSink *sink, GstCaps *filter)
     caps.reset(gst_drm_caps_intersect(filter, caps.get()));
   GST_LOG_OBJECT(sink, "caps %" GST_PTR_FORMAT, caps.get());
   return caps.release();
+} catch (...) {
+  return caught_in(sink, gst_caps_new_empty(), __func__);
 }
 
-gboolean sink_set_caps(GstBaseSink *sink, GstCaps *caps)
-{
+gboolean sink_set_caps(GstBaseSink *sink, GstCaps *caps) noexcept
+try {
   SinkState &state = *GST_KMS_DMABUF_SINK(sink)->state;
   const std::shared_ptr<Display> display = state.get_display();
   if (!display)
@@ -332,6 +334,8 @@ gboolean sink_set_caps(GstBaseSink *sink, GstCaps *caps)
     post_error(GST_ELEMENT(sink), error);
   }
   return applied ? TRUE : FALSE;
+} catch (...) {
+  return caught_in(sink, FALSE, __func__);
 }
 
 // Of a frame; of a layout that only its driver knows, what the same pixels take in a linear one of
@@ -345,8 +349,8 @@ static guint buffer_size(const GstDrmVideoInfo &info)
   return static_cast<guint>(size > 0 ? size : estimate);
 }
 
-gboolean sink_propose_allocation(GstBaseSink *sink, GstQuery *query)
-{
+gboolean sink_propose_allocation(GstBaseSink *sink, GstQuery *query) noexcept
+try {
   SinkState &state = *GST_KMS_DMABUF_SINK(sink)->state;
   const std::shared_ptr<Display> display = state.get_display();
   GstCaps *caps = nullptr;
@@ -372,6 +376,8 @@ gboolean sink_propose_allocation(GstBaseSink *sink, GstQuery *query)
   }
   gst_query_add_allocation_pool(query, pool.get(), size, kHeldBuffers, 0);
   return TRUE;
+} catch (...) {
+  return caught(FALSE, __func__);
 }
 
 } // namespace gstdrm

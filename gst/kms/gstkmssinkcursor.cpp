@@ -55,9 +55,9 @@ Result<std::optional<kms::CursorImage>> read_image(GstSample *sample)
   GstVideoFrame frame;
   if (!gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ))
     return Error{ErrorCode::Layout, "cursor-image has fewer bytes than its caps say.", 0};
-  std::optional<kms::CursorImage> image = premultiply(frame);
-  gst_video_frame_unmap(&frame);
-  return image;
+  const std::unique_ptr<GstVideoFrame, decltype(&gst_video_frame_unmap)> mapped(
+      &frame, gst_video_frame_unmap);
+  return std::optional<kms::CursorImage>(premultiply(frame));
 }
 
 void show_image(GstKmsDmabufSink *sink, Display &display, GstSample *sample)

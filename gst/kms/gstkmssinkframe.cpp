@@ -17,6 +17,21 @@ namespace {
 
 using BufferPtr = GstPtr<GstBuffer>;
 
+// Held by the streaming thread while it shows a frame, and let go while it waits.
+class PrerollLock {
+public:
+  explicit PrerollLock(GstBaseSink *sink) noexcept : sink_(sink)
+  {
+    GST_BASE_SINK_PREROLL_LOCK(sink);
+  }
+  ~PrerollLock() { GST_BASE_SINK_PREROLL_UNLOCK(sink_); }
+  PrerollLock(const PrerollLock &) = delete;
+  PrerollLock &operator=(const PrerollLock &) = delete;
+
+private:
+  GstBaseSink *sink_;
+};
+
 // four held by the display, and the one being filled
 constexpr guint kCopyBuffers = 5;
 
@@ -74,10 +89,9 @@ Result<void> activate_scanout_pool(GstVideoSink *sink, SinkState &state, Display
 {
   if (state.scanout_pool)
     return {};
-  GstCaps *caps = gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(sink));
+  const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(sink)));
   guint size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&state.info.vinfo));
-  Result<GstPtr<GstBufferPool>> pool = make_scanout_pool(display, caps, size, kCopyBuffers);
-  gst_caps_unref(caps);
+  Result<GstPtr<GstBufferPool>> pool = make_scanout_pool(display, caps.get(), size, kCopyBuffers);
   if (!pool)
     return pool.error();
   if (!gst_buffer_pool_set_active(pool->get(), TRUE))
@@ -214,31 +228,27 @@ GstFlowReturn show(GstVideoSink *sink, Display &display, kms::Frame &frame,
 void sink_repeat_frame(GstVideoSink *sink)
 {
   SinkState &state = *GST_KMS_DMABUF_SINK(sink)->state;
-  // held by the streaming thread while it shows a frame, and let go while it waits
-  GST_BASE_SINK_PREROLL_LOCK(sink);
+  const PrerollLock preroll(GST_BASE_SINK(sink));
   // Taken by whoever changes the caps or stops the display, who may be waiting for this thread.
-  if (const std::unique_lock repeats(state.repeat_lock, std::try_to_lock); repeats) {
-    const std::shared_ptr<Display> display = state.get_display();
-    GstSample *last = gst_base_sink_get_last_sample(GST_BASE_SINK(sink));
-    GstCaps *current = gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(sink));
-    if (state.may_repeat && display && last && current && state.refusal.empty() &&
-        gst_caps_is_equal(current, gst_sample_get_caps(last))) {
-      Result<kms::Frame> frame =
-          frame_from_buffer(sink, state, *display, gst_sample_get_buffer(last));
-      Result<Display::Shown> shown = frame
-                                         ? display->show(*frame, kms::FlipQueue::Overflow::Replace)
-                                         : Result<Display::Shown>(frame.error());
-      if (!shown)
-        GST_WARNING_OBJECT(sink, "not repeated: %s", shown.error().message.c_str());
-    }
-    gst_clear_caps(&current);
-    g_clear_pointer(&last, gst_sample_unref);
-  }
-  GST_BASE_SINK_PREROLL_UNLOCK(sink);
+  const std::unique_lock repeats(state.repeat_lock, std::try_to_lock);
+  if (!repeats)
+    return;
+  const std::shared_ptr<Display> display = state.get_display();
+  const auto last = GstPtr<GstSample>::adopt(gst_base_sink_get_last_sample(GST_BASE_SINK(sink)));
+  const auto current = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(sink)));
+  if (!state.may_repeat || !display || !last || !current || !state.refusal.empty() ||
+      !gst_caps_is_equal(current.get(), gst_sample_get_caps(last.get())))
+    return;
+  Result<kms::Frame> frame =
+      frame_from_buffer(sink, state, *display, gst_sample_get_buffer(last.get()));
+  Result<Display::Shown> shown = frame ? display->show(*frame, kms::FlipQueue::Overflow::Replace)
+                                       : Result<Display::Shown>(frame.error());
+  if (!shown)
+    GST_WARNING_OBJECT(sink, "not repeated: %s", shown.error().message.c_str());
 }
 
-GstFlowReturn sink_show_frame(GstVideoSink *sink, GstBuffer *buffer)
-{
+GstFlowReturn sink_show_frame(GstVideoSink *sink, GstBuffer *buffer) noexcept
+try {
   SinkState &state = *GST_KMS_DMABUF_SINK(sink)->state;
   const std::shared_ptr<Display> display = state.get_display();
   if (!display)
@@ -265,6 +275,8 @@ GstFlowReturn sink_show_frame(GstVideoSink *sink, GstBuffer *buffer)
            sync ? kms::FlipQueue::Overflow::Replace : kms::FlipQueue::Overflow::Wait);
   state.prerolled = state.in_preroll && ret == GST_FLOW_OK ? buffer : nullptr;
   return ret;
+} catch (...) {
+  return caught_in(sink, GST_FLOW_ERROR, __func__);
 }
 
 } // namespace gstdrm

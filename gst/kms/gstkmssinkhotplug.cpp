@@ -7,7 +7,7 @@
 namespace gstdrm {
 
 void SinkListener::connector_changed(const std::string &connector, bool connected) noexcept
-{
+try {
   GST_INFO_OBJECT(sink_, "%s was %s", connector.c_str(), connected ? "plugged in" : "unplugged");
   GstStructure *structure =
       gst_structure_new("kms-hotplug", "connector", G_TYPE_STRING, connector.c_str(), "connected",
@@ -16,6 +16,8 @@ void SinkListener::connector_changed(const std::string &connector, bool connecte
                            gst_message_new_element(GST_OBJECT(sink_), structure));
   if (connected) // the next frame may be far away: paused, or a slide show
     sink_repeat_frame(GST_VIDEO_SINK(sink_));
+} catch (...) {
+  (void)caught_in(sink_, FALSE, __func__);
 }
 
 void SinkListener::master_changed(const Error &error, bool master) noexcept

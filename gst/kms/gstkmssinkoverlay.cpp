@@ -10,14 +10,15 @@ namespace gstdrm {
 namespace {
 
 // There are no windows on a bare display.
-void set_window_handle(GstVideoOverlay *overlay, guintptr)
+void set_window_handle(GstVideoOverlay *overlay, guintptr) noexcept
 {
   GST_DEBUG_OBJECT(overlay, "the window handle is ignored");
 }
 
 // The interface's function has checked the sizes: both above 0, or both -1 for the whole screen.
-void set_render_rectangle(GstVideoOverlay *overlay, gint x, gint y, gint width, gint height)
-{
+void set_render_rectangle(GstVideoOverlay *overlay, gint x, gint y, gint width,
+                          gint height) noexcept
+try {
   SinkState &state = *GST_KMS_DMABUF_SINK(overlay)->state;
   {
     const std::lock_guard guard(state.lock);
@@ -29,11 +30,15 @@ void set_render_rectangle(GstVideoOverlay *overlay, gint x, gint y, gint width, 
       area.reset();
   }
   sink_apply_view(state);
+} catch (...) {
+  caught(__func__);
 }
 
-void expose(GstVideoOverlay *overlay)
-{
+void expose(GstVideoOverlay *overlay) noexcept
+try {
   sink_repeat_frame(GST_VIDEO_SINK(overlay));
+} catch (...) {
+  caught(__func__);
 }
 
 } // namespace
@@ -45,7 +50,7 @@ void sink_apply_view(SinkState &state)
     state.display->set_view(state.settings.view);
 }
 
-void sink_overlay_init(GstVideoOverlayInterface *iface)
+void sink_overlay_init(GstVideoOverlayInterface *iface) noexcept
 {
   iface->set_window_handle = set_window_handle;
   iface->set_render_rectangle = set_render_rectangle;

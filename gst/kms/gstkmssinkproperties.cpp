@@ -86,8 +86,8 @@ bool set_view_property(GObject *object, guint id, const GValue *value)
   return true;
 }
 
-void set_property(GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
+void set_property(GObject *object, guint id, const GValue *value, GParamSpec *pspec) noexcept
+try {
   if (set_view_property(object, id, value) || set_cursor_property(object, id, value))
     return;
   SinkState &state = state_of(object);
@@ -129,6 +129,8 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *ps
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
   }
+} catch (...) {
+  caught(__func__);
 }
 
 // Frames that the base class left out because their time had passed.
@@ -162,8 +164,8 @@ GstStructure *make_stats(GstKmsDmabufSink *self)
   return stats;
 }
 
-void get_property(GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
+void get_property(GObject *object, guint id, GValue *value, GParamSpec *pspec) noexcept
+try {
   if (get_cursor_property(object, id, value))
     return;
   SinkState &state = state_of(object);
@@ -218,6 +220,8 @@ void get_property(GObject *object, guint id, GValue *value, GParamSpec *pspec)
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
   }
+} catch (...) {
+  caught(__func__);
 }
 
 GType zero_copy_type()

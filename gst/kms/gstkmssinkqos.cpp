@@ -31,8 +31,8 @@ GstEvent *with_flip_time(GstEvent *event, const kms::LateFrame &late, GstClockTi
                            late.stamp);
 }
 
-GstPadProbeReturn on_upstream_event(GstPad *, GstPadProbeInfo *info, gpointer data)
-{
+GstPadProbeReturn on_upstream_event(GstPad *, GstPadProbeInfo *info, gpointer data) noexcept
+try {
   GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
   SinkState &state = *static_cast<SinkState *>(data);
   if (GST_EVENT_TYPE(event) != GST_EVENT_QOS)
@@ -52,6 +52,8 @@ GstPadProbeReturn on_upstream_event(GstPad *, GstPadProbeInfo *info, gpointer da
     GST_PAD_PROBE_INFO_DATA(info) = changed;
   }
   return GST_PAD_PROBE_OK;
+} catch (...) {
+  return caught(GST_PAD_PROBE_OK, __func__);
 }
 
 } // namespace

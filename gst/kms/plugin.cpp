@@ -5,7 +5,7 @@
 
 #include "gstkmsdmabufsink.hpp"
 
-static gboolean plugin_init(GstPlugin *plugin)
+static gboolean plugin_init(GstPlugin *plugin) noexcept
 {
   return gst_element_register(plugin, "kmsdmabufsink", GST_RANK_NONE, GST_TYPE_KMS_DMABUF_SINK);
 }
