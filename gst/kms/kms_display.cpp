@@ -409,9 +409,18 @@ void Display::move_cursor(std::int32_t x, std::int32_t y)
 
 void Display::on_flip(std::uint32_t crtc_id, std::uint64_t serial, std::uint32_t sequence,
                       std::int64_t time_ns) noexcept
-{
+try {
   if (crtc_id == scanout_.output().crtc.id)
     queue_.on_flip(serial, sequence, time_ns);
+} catch (...) {
+  queue_.give_up();
+}
+
+void Display::on_timer() noexcept
+try {
+  queue_.on_timer();
+} catch (...) {
+  queue_.give_up();
 }
 
 } // namespace gstdrm::kms

@@ -154,7 +154,7 @@ private:
 
   void on_flip(std::uint32_t crtc_id, std::uint64_t serial, std::uint32_t sequence,
                std::int64_t time_ns) noexcept override;
-  void on_timer() noexcept override { queue_.on_timer(); }
+  void on_timer() noexcept override;
   std::int64_t next_deadline() noexcept override { return queue_.next_deadline(); }
   SharedFence watched_fence() noexcept override { return queue_.watched_fence(); }
   void on_device_lost(int error) noexcept override;

@@ -94,7 +94,7 @@ bool EventLoop::dead() const
 }
 
 void EventLoop::page_flip(int, unsigned sequence, unsigned sec, unsigned usec, unsigned crtc_id,
-                          void *user_data)
+                          void *user_data) noexcept
 {
   const std::int64_t time_ns = std::int64_t{sec} * kNanosecond + std::int64_t{usec} * 1000;
   const std::lock_guard guard(current_loop->lock_);
@@ -140,7 +140,7 @@ void EventLoop::call_timers()
       entry.handler->on_timer();
 }
 
-void EventLoop::lose(int error)
+void EventLoop::lose(int error) noexcept
 {
   const std::lock_guard guard(lock_);
   dead_ = true;
@@ -148,10 +148,20 @@ void EventLoop::lose(int error)
     entry.handler->on_device_lost(error);
 }
 
+// Nothing may leave the thread: what it cannot go on after ends the display as a lost device does.
 void EventLoop::run() noexcept
 {
   pthread_setname_np(pthread_self(), "kms-events");
   current_loop = this;
+  try {
+    read_events();
+  } catch (...) {
+    lose(ENOMEM);
+  }
+}
+
+void EventLoop::read_events()
+{
   drmEventContext context{};
   context.version = 3; // the first with page_flip_handler2
   context.page_flip_handler2 = page_flip;

@@ -64,12 +64,13 @@ private:
   };
   EventLoop(int drm_fd, UniqueFd wake_fd) : drm_fd_(drm_fd), wake_fd_(std::move(wake_fd)) {}
   void run() noexcept;
+  void read_events();
   std::int64_t prepare_sleep();
   [[nodiscard]] bool told_to_quit() const;
   void call_timers();
-  void lose(int error);
+  void lose(int error) noexcept;
   static void page_flip(int fd, unsigned sequence, unsigned sec, unsigned usec, unsigned crtc_id,
-                        void *user_data);
+                        void *user_data) noexcept;
 
   int drm_fd_;
   UniqueFd wake_fd_; // eventfd: 1 wakes, kQuit ends

@@ -445,6 +445,20 @@ void FlipQueue::abort(const Error &error)
   finish(deferred, false);
 }
 
+void FlipQueue::give_up() noexcept
+{
+  const Error error{ErrorCode::Device, "out of memory", ENOMEM}; // short enough to need none
+  {
+    const std::lock_guard guard(lock_);
+    if (!failure_)
+      failure_ = error;
+    if (job_state_ == JobState::Pending)
+      fail_job(error.message);
+    changed_.notify_all();
+  }
+  failed_(error);
+}
+
 std::int64_t FlipQueue::next_deadline() const
 {
   const std::lock_guard guard(lock_);

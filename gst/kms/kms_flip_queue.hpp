@@ -158,6 +158,9 @@ public:
   void on_timer();
   // The display is lost: every later submit() fails.
   void abort(const Error &error);
+  // The same without memory to say why, for threads that no exception may leave. What waits is
+  // released by clear().
+  void give_up() noexcept;
   [[nodiscard]] std::int64_t next_deadline() const;
   // on_timer() is to be called when this signals; null: none.
   [[nodiscard]] SharedFence watched_fence();

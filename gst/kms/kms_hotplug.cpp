@@ -157,6 +157,15 @@ bool HotplugMonitor::poll_device()
   return true;
 }
 
+// Without memory to read what an event says something may have changed, as when events were lost.
+bool HotplugMonitor::look() noexcept
+try {
+  return uevent_fd_ ? read_events() : poll_device();
+} catch (...) {
+  handler_.on_hotplug();
+  return true;
+}
+
 void HotplugMonitor::run() noexcept
 {
   pthread_setname_np(pthread_self(), "kms-hotplug");
@@ -168,7 +177,7 @@ void HotplugMonitor::run() noexcept
       continue;
     if (ready < 0 || fds[0].revents != 0)
       return;
-    if (uevent_fd_ ? !read_events() : ready == 0 && !poll_device())
+    if ((uevent_fd_ || ready == 0) && !look())
       return;
   }
 }

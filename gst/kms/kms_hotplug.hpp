@@ -49,6 +49,7 @@ private:
   {
   }
   void run() noexcept;
+  bool look() noexcept;
   bool read_events();
   bool poll_device();
 

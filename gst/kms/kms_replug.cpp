@@ -27,7 +27,7 @@ bool same_modes(const std::vector<drmModeModeInfo> &a, const std::vector<drmMode
 // On the monitor's thread, or by start(). Probing may take some tenths of a second with a real
 // display.
 void Display::on_hotplug() noexcept
-{
+try {
   if (!device_->lease_holds()) {
     queue_.abort(explain(device_error("")));
     return;
@@ -70,6 +70,8 @@ void Display::on_hotplug() noexcept
   plug_changed_ = true;
   listener_.connector_changed(output_request_.connector, true);
   listener_.formats_changed();
+} catch (...) {
+  queue_.give_up();
 }
 
 void Display::on_device_removed() noexcept
@@ -78,13 +80,15 @@ void Display::on_device_removed() noexcept
 }
 
 void Display::on_device_lost(int error) noexcept
-{
+try {
   lost_ = true;
   queue_.abort(
       device_error(device_->name() + " was lost (" + errno_text(error) +
                        "): the device was removed or its driver unloaded. Plug it in again and "
                        "restart the pipeline.",
                    error));
+} catch (...) {
+  queue_.give_up();
 }
 
 // By the streaming thread, before a frame or a change of picture. false: nothing is connected.

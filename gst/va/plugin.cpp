@@ -15,7 +15,7 @@ static void add_dependencies(GstPlugin *plugin)
                             GST_PLUGIN_DEPENDENCY_FLAG_FILE_NAME_IS_PREFIX);
 }
 
-static gboolean plugin_init(GstPlugin *plugin)
+static gboolean plugin_init(GstPlugin *plugin) noexcept
 {
   add_dependencies(plugin);
   return gst_element_register(plugin, "vadmabufsrc", GST_RANK_NONE, GST_TYPE_VA_DMABUF_SRC);

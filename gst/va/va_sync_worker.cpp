@@ -1,9 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "va_sync_worker.hpp"
 
+#include <cerrno>
+#include <utility>
+
 #include "va_surface.hpp"
 
 namespace gstdrm::va {
+
+namespace {
+
+// No exception leaves the thread; one of an error's text is an error too.
+Result<void> sync_here(const Surface &surface) noexcept
+try {
+  return sync_surface(surface);
+} catch (...) {
+  return Error{ErrorCode::Device, "out of memory", ENOMEM}; // short enough to need none
+}
+
+} // namespace
 
 SyncWorker::SyncWorker() : thread_(&SyncWorker::work, this) {}
 
@@ -28,7 +43,7 @@ std::uint64_t SyncWorker::submit(std::shared_ptr<Surface> surface)
   return ticket;
 }
 
-void SyncWorker::work()
+void SyncWorker::work() noexcept
 {
   std::unique_lock guard(lock_);
   while (true) {
@@ -37,10 +52,10 @@ void SyncWorker::work()
       return;
     const std::shared_ptr<Surface> surface = std::move(ring_[done_ % kDepth]);
     guard.unlock();
-    auto synced = sync_surface(*surface);
+    auto synced = sync_here(*surface);
     guard.lock();
     if (!synced)
-      failed_ = synced;
+      failed_ = std::move(synced);
     ++done_;
     changed_.notify_all();
   }

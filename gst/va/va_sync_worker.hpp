@@ -34,7 +34,7 @@ public:
   void set_cancelled(bool cancelled);
 
 private:
-  void work();
+  void work() noexcept;
 
   std::mutex lock_; // guards all below
   std::condition_variable changed_;

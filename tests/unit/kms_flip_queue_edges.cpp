@@ -218,6 +218,24 @@ TEST_F(Edges, a_lost_display_ends_a_capture)
   EXPECT_EQ(capture.get().error().sys_errno, EIO);
 }
 
+TEST_F(Edges, without_memory_the_display_fails_and_what_waits_is_kept_for_clear)
+{
+  settle();
+  const Frame waits = frame(true);
+  submit(waits);
+  auto capture = std::async(std::launch::async, [this] { return queue.capture(7, kLong_ns); });
+  while (queue.next_deadline() != now + kRefresh + kRefresh / 2)
+    std::this_thread::yield();
+  queue.give_up();
+  EXPECT_EQ(capture.get().error().sys_errno, EIO);
+  ASSERT_TRUE(queue.failure());
+  EXPECT_EQ(queue.failure()->sys_errno, ENOMEM);
+  EXPECT_EQ(submit(frame()), FlipQueue::Outcome::Failed);
+  EXPECT_EQ(waits.owner.use_count(), 2);
+  queue.clear();
+  EXPECT_EQ(waits.owner.use_count(), 1);
+}
+
 TEST_F(Edges, a_lost_display_ends_the_wait_before_a_mode_set)
 {
   Frame first = frame(true);

@@ -43,6 +43,7 @@ const Row kRows[] = {
     {"on_flip", [](FlipQueue &q) { q.on_flip(1, 1, 1); }},
     {"on_timer", [](FlipQueue &q) { q.on_timer(); }},
     {"abort", [](FlipQueue &q) { q.abort({}); }},
+    {"give_up", [](FlipQueue &q) { q.give_up(); }},
     {"next_deadline", [](FlipQueue &q) { (void)q.next_deadline(); }},
     {"watched_fence", [](FlipQueue &q) { (void)q.watched_fence(); }},
     {"take_late", [](FlipQueue &q) { (void)q.take_late(); }},

@@ -62,7 +62,7 @@ void on_buffer(GstPad *pad, Announcer &announcer)
 }
 
 GstPadProbeReturn on_data(GstPad *pad, GstPadProbeInfo *info, gpointer data) noexcept
-{
+try {
   auto &announcer = *static_cast<Announcer *>(data);
   if ((info->type & GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM) != 0)
     on_query(pad, announcer, GST_PAD_PROBE_INFO_QUERY(info));
@@ -71,6 +71,8 @@ GstPadProbeReturn on_data(GstPad *pad, GstPadProbeInfo *info, gpointer data) noe
   else
     on_buffer(pad, announcer);
   return GST_PAD_PROBE_OK;
+} catch (...) {
+  return gstdrm::caught(GST_PAD_PROBE_OK, __func__);
 }
 
 } // namespace
