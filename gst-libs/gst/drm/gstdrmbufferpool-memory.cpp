@@ -114,7 +114,7 @@ void refill(PooledFrame &frame)
 void adopt_memory(GstBufferPool *pool, GstBuffer *buffer)
 {
   auto frame =
-      std::make_shared<PooledFrame>(pool, state_of(pool).alive, gst_buffer_get_size(buffer));
+      std::make_shared<PooledFrame>(pool, state_of(pool).alive(), gst_buffer_get_size(buffer));
   const guint n = gst_buffer_n_memory(buffer);
   for (guint i = 0; i < n; ++i) {
     GstMemory *memory = gst_buffer_peek_memory(buffer, i);

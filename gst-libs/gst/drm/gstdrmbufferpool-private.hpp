@@ -44,7 +44,15 @@ public:
   gsize size = 0;
   std::atomic<guint64> waits{0};
   std::atomic<guint64> allocations{0};
-  const std::shared_ptr<FrameCount> alive = std::make_shared<FrameCount>();
+
+  // Made at the first use, for GObject's init function can say nothing of an exception.
+  std::shared_ptr<FrameCount> alive()
+  {
+    const std::lock_guard lock(lock_);
+    if (!alive_)
+      alive_ = std::make_shared<FrameCount>();
+    return alive_;
+  }
 
   // The frame that set_config() made, until it is handed out.
   void keep_first(GstBuffer *adopted)
@@ -128,6 +136,7 @@ public:
 
 private:
   std::mutex lock_; // guards all below; a leaf
+  std::shared_ptr<FrameCount> alive_;
   GstPtr<GstBuffer> first_;
   std::vector<std::shared_ptr<PooledFrame>> awaited_;
   guint64 out_ = 0; // acquired and not yet given back

@@ -33,6 +33,7 @@
 
 #define GST_CAT_DEFAULT gstdrm::allocator_debug_category()
 
+using gstdrm::FrameCount;
 using gstdrm::FrameSpec;
 using gstdrm::GstPtr;
 using gstdrm::PoolState;
@@ -387,10 +388,11 @@ try {
   g_return_val_if_fail(GST_IS_DRM_BUFFER_POOL(pool), nullptr);
 
   PoolState &state = pool->state;
+  const std::shared_ptr<FrameCount> alive = state.alive();
   return gst_structure_new("drm-buffer-pool", "allocations", G_TYPE_UINT64,
                            state.allocations.load(), "frames", G_TYPE_UINT64,
-                           guint64{state.alive->frames.load()}, "bytes", G_TYPE_UINT64,
-                           state.alive->bytes.load(), "out", G_TYPE_UINT64, state.out(), "waits",
+                           guint64{alive->frames.load()}, "bytes", G_TYPE_UINT64,
+                           alive->bytes.load(), "out", G_TYPE_UINT64, state.out(), "waits",
                            G_TYPE_UINT64, state.waits.load(), nullptr);
 } catch (...) {
   return gstdrm::caught(nullptr, __func__);
