@@ -2,9 +2,7 @@
 // An exception at every place that could throw one: operator new is the test's own and fails at the n-th call, for each n
 // in turn, until a call comes through. Each failure is an error of the C function, the process goes on, and what was
 // there before is as it was (LeakSanitizer looks for the rest).
-#include <cstdlib>
 #include <functional>
-#include <new>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,51 +11,12 @@
 #include <gst/video/video.h>
 
 #include "support/check_main.hpp"
+#include "support/failing_new.hpp"
 
 namespace {
 
-thread_local long countdown = 0; // 0: nothing fails
-thread_local bool thrown = false;
-
-void *allocate(std::size_t size)
-{
-  if (countdown > 0 && --countdown == 0) {
-    thrown = true;
-    throw std::bad_alloc();
-  }
-  if (void *memory = std::malloc(size > 0 ? size : 1))
-    return memory;
-  throw std::bad_alloc();
-}
-
-} // namespace
-
-void *operator new(std::size_t size)
-{
-  return allocate(size);
-}
-void *operator new[](std::size_t size)
-{
-  return allocate(size);
-}
-void operator delete(void *memory) noexcept
-{
-  std::free(memory);
-}
-void operator delete[](void *memory) noexcept
-{
-  std::free(memory);
-}
-void operator delete(void *memory, std::size_t) noexcept
-{
-  std::free(memory);
-}
-void operator delete[](void *memory, std::size_t) noexcept
-{
-  std::free(memory);
-}
-
-namespace {
+using gstdrm::test::countdown;
+using gstdrm::test::thrown;
 
 constexpr guint32 kNv12 = 0x3231564e;
 constexpr guint64 kLinear = GST_DRM_MODIFIER_LINEAR;
