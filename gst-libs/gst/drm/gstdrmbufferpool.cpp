@@ -167,10 +167,11 @@ GstBuffer *alloc_frame(GstBufferPool *pool, FrameSpec &spec, GError **error)
   }
   if (!buffer)
     return nullptr;
+  auto owned = GstPtr<GstBuffer>::adopt(buffer);
   gst_buffer_add_drm_sync_meta(buffer);
   gstdrm::adopt_memory(pool, buffer);
   gstdrm::state_of(pool).allocations.fetch_add(1, std::memory_order_relaxed);
-  return buffer;
+  return owned.release();
 }
 
 bool is_plain(const GstCaps *caps)
