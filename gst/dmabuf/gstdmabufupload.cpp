@@ -16,10 +16,6 @@
  *
  * Since: 0.1
  */
-#include "gstdmabufupload.hpp"
-
-#include <mutex>
-
 #include <gst/drm/drm.h>
 #include <gst/drm/gstdrm-guard-private.hpp>
 
@@ -27,57 +23,19 @@
 #include "gstdmabufexplain.hpp"
 #include "gstdmabufframe.hpp"
 #include "gstdmabufmemory.hpp"
-#include "gstdmabufpools.hpp"
+#include "gstdmabufupload-private.hpp"
 
 using gstdrm::GstPtr;
 
-GST_DEBUG_CATEGORY_STATIC(dmabuf_upload_debug);
+GST_DEBUG_CATEGORY(dmabuf_upload_debug);
 #define GST_CAT_DEFAULT dmabuf_upload_debug
 
 enum { PROP_0, PROP_ALLOCATOR, PROP_DEVICE, PROP_MAX_BUFFERS };
 
-// What upstream did about the pool, for messages.
-enum class Offer { NotAsked, Declined, Made };
-
-struct GstDmaBufUploadState {
-  explicit GstDmaBufUploadState(GstElement *self) : pools(self) {}
-
-  // properties; read at negotiation
-  std::mutex properties_lock;
-  GstDrmAllocatorKind kind = GST_DRM_ALLOCATOR_KIND_AUTO;
-  std::string device;
-  guint max_buffers = 0;
-
-  gstdrm::UploadPools pools;
-
-  // streaming thread, from set_caps() and the allocation queries on
-  GstDrmVideoInfo info{}; // of the input: of plain video its linear layout
-  GstPtr<GstCaps> plain_caps;
-  bool plain_output = false;
-  bool takes_video_meta = false; // downstream reads GstVideoMeta
-  bool takes_crop_meta = false;  // downstream crops
-  guint held_downstream = 0;     // buffers that downstream keeps
-  GstPtr<GstDrmAllocator> allocator;
-  Offer offer = Offer::NotAsked;
-  bool memfd_announced = false;
-};
-
 G_DEFINE_TYPE(GstDmaBufUpload, gst_dmabuf_upload, GST_TYPE_DMABUF_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(dmabufupload, "dmabufupload", GST_RANK_NONE, GST_TYPE_DMABUF_UPLOAD)
 
-// DMA_DRM always goes with a GstVideoMeta; a reader of plain video may know the default layout
-// alone.
-static bool may_pad_rows(const GstDmaBufUploadState *state)
-{
-  return !state->plain_output || state->takes_video_meta;
-}
-
 // --- negotiation ---------------------------------------------------------------------------------
-
-static bool is_dmabuf_caps(GstCaps *caps)
-{
-  return gst_caps_features_contains(gst_caps_get_features(caps, 0), GST_CAPS_FEATURE_MEMORY_DMABUF);
-}
 
 static gboolean gst_dmabuf_upload_set_caps(GstBaseTransform *trans, GstCaps *incaps,
                                            GstCaps *outcaps) noexcept
@@ -92,164 +50,17 @@ try {
     g_error_free(error);
     return FALSE;
   }
-  gst_base_transform_set_passthrough(trans, is_dmabuf_caps(incaps));
-  if (is_dmabuf_caps(incaps)) {
+  gst_base_transform_set_passthrough(trans, gstdrm::is_dmabuf_caps(incaps));
+  if (gstdrm::is_dmabuf_caps(incaps)) {
     GST_INFO_OBJECT(trans, "passing %" GST_PTR_FORMAT " through", incaps);
     return TRUE;
   }
   state->plain_caps = GstPtr<GstCaps>::share(incaps);
-  state->plain_output = !is_dmabuf_caps(outcaps);
+  state->plain_output = !gstdrm::is_dmabuf_caps(outcaps);
   GST_INFO_OBJECT(trans, "%" GST_PTR_FORMAT " from %" GST_PTR_FORMAT, outcaps, incaps);
   return TRUE;
 } catch (...) {
   return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
-static void announce_memfd(GstDmaBufUpload *self)
-{
-  if (self->state->memfd_announced)
-    return;
-  self->state->memfd_announced = true;
-  GST_ELEMENT_WARNING(self, RESOURCE, NOT_FOUND,
-                      ("%s found nothing on this machine that exports dma-bufs, and uses shared "
-                       "memory (memfd), which no "
-                       "device can import. Load udmabuf or a dma-heap (modprobe udmabuf), or check "
-                       "the permissions of "
-                       "/dev/udmabuf and /dev/dma_heap.",
-                       GST_OBJECT_NAME(self)),
-                      ("allocator=auto chose memfd"));
-}
-
-static bool choose_allocator(GstDmaBufUpload *self, GstQuery *query)
-{
-  GstDmaBufUploadState *state = self->state;
-  std::string device;
-  GstDrmAllocatorKind kind = GST_DRM_ALLOCATOR_KIND_AUTO;
-  {
-    const std::lock_guard lock(state->properties_lock);
-    kind = state->kind;
-    device = state->device;
-  }
-  if (kind == GST_DRM_ALLOCATOR_KIND_AUTO && device.empty()) {
-    if (GstPtr<GstDrmAllocator> theirs =
-            gstdrm::downstream_allocator(query, state->info.drm_fourcc, may_pad_rows(state))) {
-      state->allocator = std::move(theirs);
-      GST_INFO_OBJECT(self, "using downstream's allocator %" GST_PTR_FORMAT,
-                      state->allocator.get());
-      return true;
-    }
-  }
-  GError *error = nullptr;
-  state->allocator = GstPtr<GstDrmAllocator>::adopt(
-      gst_drm_allocator_new(kind, device.empty() ? nullptr : device.c_str(), &error));
-  if (!state->allocator) {
-    if (gstdrm::claim_error(GST_DMABUF_TRANSFORM(self)))
-      GST_ELEMENT_ERROR(self, RESOURCE, OPEN_READ_WRITE,
-                        ("%s has nothing to allocate dma-bufs from. %s. Choose another one with "
-                         "the property allocator.",
-                         GST_OBJECT_NAME(self), error->message),
-                        ("allocator kind %d, device '%s'", kind, device.c_str()));
-    g_error_free(error);
-    return false;
-  }
-  if (kind == GST_DRM_ALLOCATOR_KIND_AUTO &&
-      gst_drm_allocator_get_kind(state->allocator.get()) == GST_DRM_ALLOCATOR_KIND_MEMFD)
-    announce_memfd(self);
-  GST_INFO_OBJECT(self, "using %" GST_PTR_FORMAT, state->allocator.get());
-  return true;
-}
-
-static gboolean gst_dmabuf_upload_decide_allocation(GstBaseTransform *trans,
-                                                    GstQuery *query) noexcept
-try {
-  GstDmaBufUpload *self = GST_DMABUF_UPLOAD(trans);
-  GstDmaBufUploadState *state = self->state;
-  state->pools.drop_copy_pool();
-  state->takes_video_meta = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
-  state->takes_crop_meta =
-      gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr);
-  state->held_downstream = 0;
-  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
-    guint min = 0;
-    gst_query_parse_nth_allocation_pool(query, i, nullptr, nullptr, &min, nullptr);
-    state->held_downstream = MAX(state->held_downstream, min);
-  }
-  if (!choose_allocator(self, query))
-    return FALSE;
-  // The base class would activate a pool that is left here.
-  while (gst_query_get_n_allocation_pools(query) > 0)
-    gst_query_remove_nth_allocation_pool(query, 0);
-  while (gst_query_get_n_allocation_params(query) > 0)
-    gst_query_remove_nth_allocation_param(query, 0);
-  return TRUE;
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
-// --- pools ---------------------------------------------------------------------------------------
-
-// One more than downstream keeps, for the frame that is being written.
-static guint fewest_buffers(const GstDmaBufUploadState *state)
-{
-  return state->held_downstream + 1;
-}
-
-static guint most_buffers(GstDmaBufUploadState *state)
-{
-  const guint min = fewest_buffers(state);
-  guint named = 0;
-  {
-    const std::lock_guard lock(state->properties_lock);
-    named = state->max_buffers;
-  }
-  return named > 0 ? MAX(named, min)
-                   : gstdrm::automatic_bound(GST_VIDEO_INFO_SIZE(&state->info.vinfo), min);
-}
-
-static gboolean gst_dmabuf_upload_propose_allocation(GstBaseTransform *trans,
-                                                     GstQuery *decide_query,
-                                                     GstQuery *query) noexcept
-try {
-  GstDmaBufUpload *self = GST_DMABUF_UPLOAD(trans);
-  GstDmaBufUploadState *state = self->state;
-  if (!GST_BASE_TRANSFORM_CLASS(gst_dmabuf_upload_parent_class)
-           ->propose_allocation(trans, decide_query, query))
-    return FALSE;
-  if (gst_base_transform_is_passthrough(trans))
-    return TRUE;
-  GstCaps *caps = nullptr;
-  gboolean need_pool = FALSE;
-  gst_query_parse_allocation(query, &caps, &need_pool);
-  if (!caps || !state->allocator || is_dmabuf_caps(caps))
-    return FALSE;
-  const guint min = fewest_buffers(state);
-  const guint max = most_buffers(state);
-  guint size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&state->info.vinfo));
-  GstPtr<GstBufferPool> pool;
-  if (need_pool) {
-    // Whoever can read a GstVideoMeta adds the option; others keep GStreamer's default layout.
-    pool = gstdrm::new_pool(state->allocator.get(), caps, min, max, false, &size);
-    if (!pool && may_pad_rows(state)) // dumb and GBM buffers have the rows that their device wants
-      pool = gstdrm::new_pool(state->allocator.get(), caps, min, max, true, &size);
-    if (!pool)
-      return FALSE;
-    state->pools.watch_offered(pool);
-    state->pools.tell_notice(state->allocator.get());
-  }
-  gst_query_add_allocation_pool(query, pool.get(), size, min, max);
-  state->offer = need_pool ? Offer::Made : Offer::Declined;
-  // For a decoder with a pool of its own. Dumb and GBM buffers come in whole frames, they have no
-  // such call.
-  if (!GST_OBJECT_FLAG_IS_SET(state->allocator.get(), GST_ALLOCATOR_FLAG_CUSTOM_ALLOC))
-    gst_query_add_allocation_param(query, GST_ALLOCATOR(state->allocator.get()), nullptr);
-  if (may_pad_rows(state) &&
-      !gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
-    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
-  GST_DEBUG_OBJECT(self, "offering %" GST_PTR_FORMAT " to %s", pool.get(),
-                   gstdrm::peer_name(GST_BASE_TRANSFORM_SINK_PAD(trans)).c_str());
-  return TRUE;
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
 }
 
 // --- frames --------------------------------------------------------------------------------------
@@ -302,7 +113,7 @@ static const char *reason_to_copy(GstDmaBufUpload *self, GstPtr<GstBuffer> &inpu
   if (gstdrm::is_padded_frame(input.get(), info) &&
       !gstdrm::crop_in_place(input, info, alignment_for(state)))
     return "the visible picture begins where no plane of a DMA buffer can";
-  if (!may_pad_rows(state) && !gstdrm::has_default_layout(input.get(), info))
+  if (!gstdrm::may_pad_rows(*state) && !gstdrm::has_default_layout(input.get(), info))
     return "downstream reads no GstVideoMeta and upstream's rows are padded";
   if (!gstdrm::share_frame(input, info))
     return "upstream's memory cannot be shared while it is being written";
@@ -341,8 +152,9 @@ static GstFlowReturn acquire(GstDmaBufUpload *self, GstPtr<GstBuffer> &buffer)
   GstPtr<GstBufferPool> pool = state->pools.copy_pool();
   if (!pool) {
     guint size = 0;
-    pool = gstdrm::new_pool(state->allocator.get(), state->plain_caps.get(), fewest_buffers(state),
-                            most_buffers(state), may_pad_rows(state), &size);
+    pool = gstdrm::new_pool(state->allocator.get(), state->plain_caps.get(),
+                            gstdrm::fewest_buffers(*state), gstdrm::most_buffers(*state),
+                            gstdrm::may_pad_rows(*state), &size);
     if (!pool || !state->pools.adopt_copy_pool(pool)) {
       GST_ELEMENT_ERROR(
           self, RESOURCE, NO_SPACE_LEFT,
@@ -351,7 +163,9 @@ static GstFlowReturn acquire(GstDmaBufUpload *self, GstPtr<GstBuffer> &buffer)
            "another one with the property allocator.",
            GST_OBJECT_NAME(self), state->info.vinfo.width, state->info.vinfo.height,
            gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&state->info.vinfo)),
-           may_pad_rows(state) ? "" : " without padded rows, as downstream reads no GstVideoMeta"),
+           gstdrm::may_pad_rows(*state)
+               ? ""
+               : " without padded rows, as downstream reads no GstVideoMeta"),
           (nullptr));
       return GST_FLOW_ERROR;
     }
@@ -574,8 +388,8 @@ static void gst_dmabuf_upload_class_init(GstDmaBufUploadClass *klass)
   base_class->suggest = gstdrm::suggest_for_upload;
   GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   trans_class->set_caps = gst_dmabuf_upload_set_caps;
-  trans_class->decide_allocation = gst_dmabuf_upload_decide_allocation;
-  trans_class->propose_allocation = gst_dmabuf_upload_propose_allocation;
+  trans_class->decide_allocation = gstdrm::upload_decide_allocation;
+  trans_class->propose_allocation = gstdrm::upload_propose_allocation;
   trans_class->generate_output = gst_dmabuf_upload_generate_output;
   trans_class->sink_event = gst_dmabuf_upload_sink_event;
   trans_class->start = gst_dmabuf_upload_start;
