@@ -188,7 +188,11 @@ GST_END_TEST
 GST_START_TEST(test_threads)
 {
   const Harness h(kElements[__i__]);
-  gst_harness_set_sink_caps(h.get(), caps_of("video/x-raw, format={NV12, I420}").release());
+  // They outlive the threads: GstHarness answers with its sink caps without a lock around them.
+  const auto both = caps_of("video/x-raw, format={NV12, I420}");
+  const auto one = caps_of("video/x-raw, format=I420");
+  const auto other = caps_of("video/x-raw, format=NV12");
+  gst_harness_set_sink_caps(h.get(), gst_caps_ref(both.get()));
   gst_harness_play(h.get());
   const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(h.element(), "sink"));
   std::atomic<bool> stop{false};
@@ -212,9 +216,7 @@ GST_START_TEST(test_threads)
       } while (!stop);
     });
   for (int i = 0; i < 30 || asked < 100; i++) {
-    gst_harness_set_sink_caps(
-        h.get(),
-        caps_of(i % 2 ? "video/x-raw, format=NV12" : "video/x-raw, format=I420").release());
+    gst_harness_set_sink_caps(h.get(), gst_caps_ref(i % 2 ? other.get() : one.get()));
     gst_harness_push_upstream_event(h.get(), gst_event_new_reconfigure());
     gst_pad_push_event(h.get()->srcpad, gst_event_new_flush_start());
     gst_pad_push_event(h.get()->srcpad, gst_event_new_flush_stop(TRUE));
