@@ -386,12 +386,12 @@ Mismatch describe_mismatch(GstDmaBufTransform *self, const GstCaps *upstream)
   const std::string size = size_of(upstream);
 
   Mismatch result;
-  result.text = std::string(GST_OBJECT_NAME(self)) + " finds nothing in common: " + from + " has " +
-                describe_caps(upstream) + (size.empty() ? "" : " in " + size) + ", " +
-                (is_too_large(upstream)
-                     ? "and no frame here has more than " + std::to_string(kMaxFrameSize) +
-                           " pixels in a direction: put videoscale before it."
-                     : describe_refusal(self, upstream, chain));
+  result.text =
+      std::string(GST_OBJECT_NAME(self)) + " finds nothing in common: " + from + " has " +
+      describe_caps(upstream) + (size.empty() ? "" : " in " + size) + ", " +
+      (is_too_large(upstream) ? "and no frame here has more than " + std::to_string(kMaxFrameSize) +
+                                    " pixels in a direction: put videoscale before it."
+                              : describe_refusal(self, upstream, chain));
   result.debug = "upstream " + from + ": " + text_of(upstream);
   for (const Restriction &each : chain)
     result.debug += "\ndownstream " + each.name + ": " + text_of(each.caps.get());

@@ -300,7 +300,8 @@ try {
   if (!gst_caps_can_intersect(caps, known.get())) {
     start_negotiation(self, caps);
     explain_failure(self, caps);
-  } else if (gst_caps_is_fixed(caps) && !gst_drm_video_info_from_caps_full(&ignored, caps, &error)) {
+  } else if (gst_caps_is_fixed(caps) &&
+             !gst_drm_video_info_from_caps_full(&ignored, caps, &error)) {
     start_negotiation(self, caps);
     if (gstdrm::claim_error(self))
       GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("%s", error->message),

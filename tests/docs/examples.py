@@ -24,7 +24,7 @@ from blocks import LANGUAGES, Tap, blocks, pages
 # A line that is not run, and why. A line that is neither here nor known below fails the test.
 NOT_RUN = (
     (r'\./run (demo|tests)\b', 'they run for minutes, and the tests run this'),
-    (r'(\./)?scripts/|\./run (bench|timeline|setup)\b', 'builds, installs or measures for minutes'),
+    (r'(\./)?scripts/|\./run (bench|timeline|setup|soak|fuzz)\b', 'builds, installs or measures for minutes'),
     (r'\./run world\b|\./run box --world', 'tests/box/selftest.sh runs it, where the world is made'),
     (r'meson (setup|test|install|devenv)\b', 'the build that this test belongs to; tests/docs/installed.py installs it'),
     (r'ninja -C\b', 'the build that this test belongs to'),
@@ -35,10 +35,10 @@ NOT_RUN = (
 )
 IN_BOX = re.compile(r'(gst-launch-1\.0|gst-inspect-1\.0) ')
 OWN_BOX = re.compile(r'\./run box (?!--help)')
-EXPECTED = re.compile(r'^print\(.*\)\s+# (.*)$', re.M)
+EXPECTED = re.compile(r'^print\(.*\)[ \t]+# (.*)$', re.M)
 LINK = re.compile(r'\]\((?!https?:)([^)#\s]+)')
 HARMLESS = re.compile(r'Frames come from .* another device')  # the box's render node is not its display
-INTERRUPTED = 130  # of gst-launch-1.0, where its pipeline stopped in order
+STOPPED = (0, 130)  # of gst-launch-1.0, where an interrupt stopped its pipeline in order; versions differ
 LIMIT_S = 120  # of real time, for one command on a busy machine
 
 
@@ -61,7 +61,10 @@ def play(command, cwd):
     endless = not re.search(r'\bnum-buffers=|\bfilesrc ', command)
     status, output = run(['bash', '-c', f'timeout --preserve-status -s INT 3 {command}' if endless else command], cwd)
     wrong = [line for line in output.splitlines() if re.search(r'ERROR|WARNING|CRITICAL', line) and not HARMLESS.search(line)]
-    played = status == INTERRUPTED and 'New clock' in output if endless else status == 0 and 'Got EOS' in output
+    if endless:
+        played = status in STOPPED and 'New clock' in output and 'Freeing pipeline' in output
+    else:
+        played = status == 0 and 'Got EOS' in output
     return None if played and not wrong else f'status {status}\n{output}'
 
 

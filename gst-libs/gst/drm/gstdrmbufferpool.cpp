@@ -111,11 +111,10 @@ GstBuffer *alloc_aligned(const FrameSpec &spec, const GstVideoAlignment *align, 
   if (align)
     asked = *align;
   const GstDrmVideoInfo &info = spec.info;
-  return gst_drm_allocator_alloc_frame(spec.allocator.get(), info.drm_fourcc,
-                                       static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo)),
-                                       static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo)),
-                                       &info.drm_modifier, 1, align ? &asked : nullptr, nullptr,
-                                       error);
+  return gst_drm_allocator_alloc_frame(
+      spec.allocator.get(), info.drm_fourcc, static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo)),
+      static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo)), &info.drm_modifier, 1,
+      align ? &asked : nullptr, nullptr, error);
 }
 
 // GStreamer's frames of some sizes have rows that no device reads: fields of an interlaced picture
@@ -143,8 +142,8 @@ GstBuffer *alloc_with_spare_rows(const FrameSpec &spec, GstBuffer *adopted)
 GstBuffer *alloc_own_layout(const FrameSpec &spec, GError **error)
 {
   const GstDrmVideoInfo &info = spec.info;
-  auto buffer = GstPtr<GstBuffer>::adopt(
-      alloc_aligned(spec, spec.use_align ? &spec.align : nullptr, error));
+  auto buffer =
+      GstPtr<GstBuffer>::adopt(alloc_aligned(spec, spec.use_align ? &spec.align : nullptr, error));
   if (buffer && GST_VIDEO_INFO_SIZE(&info.vinfo) > 0)
     buffer.reset(alloc_with_spare_rows(spec, buffer.release()));
   if (buffer && spec.default_layout &&
@@ -390,11 +389,10 @@ try {
 
   PoolState &state = pool->state;
   const std::shared_ptr<FrameCount> alive = state.alive();
-  return gst_structure_new("drm-buffer-pool", "allocations", G_TYPE_UINT64,
-                           state.allocations.load(), "frames", G_TYPE_UINT64,
-                           guint64{alive->frames.load()}, "bytes", G_TYPE_UINT64,
-                           alive->bytes.load(), "out", G_TYPE_UINT64, state.out(), "waits",
-                           G_TYPE_UINT64, state.waits.load(), nullptr);
+  return gst_structure_new(
+      "drm-buffer-pool", "allocations", G_TYPE_UINT64, state.allocations.load(), "frames",
+      G_TYPE_UINT64, guint64{alive->frames.load()}, "bytes", G_TYPE_UINT64, alive->bytes.load(),
+      "out", G_TYPE_UINT64, state.out(), "waits", G_TYPE_UINT64, state.waits.load(), nullptr);
 } catch (...) {
   return gstdrm::caught(nullptr, __func__);
 }

@@ -28,8 +28,8 @@ bool is_announcement(const GstStructure *params)
  * Adds an entry for #GST_DRM_SYNC_META_API_TYPE with the parameters `GstDrmSyncMeta,
  * release-fences=(boolean)true`, where there is none yet. It holds until the next CAPS event or the
  * next allocation query of the stream. For a pad whose base class makes the query, and for appsrc,
- * which makes it before it has caps, there is gst_drm_pad_announce_release_fences(). An element that
- * passes other elements' buffers on must not add it.
+ * which makes it before it has caps, there is gst_drm_pad_announce_release_fences(). An element
+ * that passes other elements' buffers on must not add it.
  *
  * Since: 0.1
  */
