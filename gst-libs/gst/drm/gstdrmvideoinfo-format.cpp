@@ -38,9 +38,9 @@ Result<GstVideoInfo> make_vinfo(const Format &pair, guint width, guint height)
   if (width == 0 || height == 0)
     return Error{ErrorCode::Layout, "A picture of " + size + " has no pixels"};
   GstVideoInfo vinfo;
-  gst_video_info_init(&vinfo);
   if (width > G_MAXINT || height > G_MAXINT ||
-      !gst_video_info_set_format(&vinfo, gstdrm::stand_in_format(pair), width, height))
+      !gstdrm::default_video_info(vinfo, gstdrm::stand_in_format(pair), static_cast<gint>(width),
+                                  static_cast<gint>(height)))
     return Error{ErrorCode::Layout, gstdrm::describe_format(pair) + " of " + size +
                                         " is larger than GStreamer can describe"};
   if (gst_drm_format_to_video_format(pair.fourcc, pair.modifier) == GST_VIDEO_FORMAT_UNKNOWN)

@@ -33,6 +33,10 @@ inline GstVideoFormat format_of(const GstVideoInfo &vinfo)
   return vinfo.finfo ? GST_VIDEO_INFO_FORMAT(&vinfo) : GST_VIDEO_FORMAT_UNKNOWN;
 }
 
+// What GStreamer makes of plain caps with a format and a size alone. gst_video_info_set_format() is
+// not enough: 1.26 gives such caps a chroma site. False: larger than GStreamer can describe.
+bool default_video_info(GstVideoInfo &vinfo, GstVideoFormat format, gint width, gint height);
+
 // Keeps all but the format and what follows from it.
 void make_opaque(GstVideoInfo &vinfo);
 

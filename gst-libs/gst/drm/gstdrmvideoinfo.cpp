@@ -108,11 +108,9 @@ void drop_defaults(GstStructure *structure, const GstDrmVideoInfo &info, GstVide
 {
   const guint32 fields = gstdrm::defaulted_fields(info);
   GstVideoInfo defaults;
-  gst_video_info_init(&defaults);
-  if (fields == 0 || !gst_video_info_set_interlaced_format(
-                         &defaults, format, GST_VIDEO_INFO_INTERLACE_MODE(&info.vinfo),
-                         static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo)),
-                         static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo))))
+  if (fields == 0 ||
+      !gstdrm::default_video_info(defaults, format, GST_VIDEO_INFO_WIDTH(&info.vinfo),
+                                  GST_VIDEO_INFO_HEIGHT(&info.vinfo)))
     return;
   if ((fields & gstdrm::kNoColorimetry) != 0 &&
       gst_video_colorimetry_is_equal(&defaults.colorimetry, &info.vinfo.colorimetry))
@@ -122,6 +120,15 @@ void drop_defaults(GstStructure *structure, const GstDrmVideoInfo &info, GstVide
 }
 
 } // namespace
+
+bool gstdrm::default_video_info(GstVideoInfo &vinfo, GstVideoFormat format, gint width, gint height)
+{
+  const auto caps = gstdrm::GstPtr<GstCaps>::adopt(gst_caps_new_simple(
+      "video/x-raw", "format", G_TYPE_STRING, gst_video_format_to_string(format), "width",
+      G_TYPE_INT, width, "height", G_TYPE_INT, height, nullptr));
+  gst_video_info_init(&vinfo);
+  return gst_video_info_from_caps(&vinfo, caps.get());
+}
 
 GType gst_drm_video_info_get_type(void) noexcept
 {
