@@ -304,8 +304,7 @@ try {
              !gst_drm_video_info_from_caps_full(&ignored, caps, &error)) {
     start_negotiation(self, caps);
     if (gstdrm::claim_error(self))
-      GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("%s", error->message),
-                        ("caps %" GST_PTR_FORMAT, caps));
+      GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("%s", error->message), (nullptr));
   }
   return GST_PAD_PROBE_OK;
 } catch (...) {
