@@ -183,11 +183,21 @@ static void stop_display(GstKmsDmabufSink *self)
   state.scanout_pool.reset();
 }
 
+static bool is_started(GstKmsDmabufSink *self)
+{
+  const std::lock_guard repeats(self->state->repeat_lock);
+  return self->state->may_repeat;
+}
+
 // The base class's start and stop belong to READY; frames are shown from PAUSED on.
 static GstStateChangeReturn gst_kms_dmabuf_sink_change_state(GstElement *element,
                                                              GstStateChange transition) noexcept
 try {
   GstKmsDmabufSink *self = GST_KMS_DMABUF_SINK(element);
+  // GstBaseSink aborts the change to PAUSED where the first frame fails, and GstElement goes on from READY: the way
+  // back from PAUSED is never taken, and GstBaseSink would keep its caps for good, and the display its mode.
+  if (GST_STATE_TRANSITION_CURRENT(transition) == GST_STATE_READY && is_started(self))
+    gst_kms_dmabuf_sink_change_state(element, GST_STATE_CHANGE_PAUSED_TO_READY);
   if (transition == GST_STATE_CHANGE_NULL_TO_READY && !open_display(self))
     return GST_STATE_CHANGE_FAILURE;
   if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !start_display(self))

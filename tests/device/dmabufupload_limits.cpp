@@ -53,6 +53,12 @@ std::string exporter_of(GstBuffer *buffer)
   return "no dma-buf";
 }
 
+void check_exporter(GstBuffer *buffer, const char *expected)
+{
+  const std::string exporter = exporter_of(buffer); // the macro keeps a pointer
+  fail_unless_equals_string(exporter.c_str(), expected);
+}
+
 struct AutoRow {
   const char *name;
   int limit_mib; // 0: the kernel's default, 64
@@ -85,7 +91,7 @@ GST_START_TEST(test_library)
       allocator, fourcc, static_cast<guint>(row.width), static_cast<guint>(row.height), &modifier, 1, nullptr, nullptr,
       &error));
   fail_unless(buffer, "%s: %s", row.name, error ? error->message : "");
-  fail_unless_equals_string(exporter_of(buffer.get()).c_str(), row.exporter);
+  check_exporter(buffer.get(), row.exporter);
   g_autofree gchar *notice = gst_drm_allocator_get_notice(allocator);
   fail_unless((notice != nullptr) == (std::string(row.exporter) != "udmabuf"), "%s: %s", row.name, notice);
   // plain bytes alike
@@ -107,7 +113,7 @@ GST_START_TEST(test_upload)
   if (__i__ == 1) { // upstream takes the pool
     const auto pool = take_pool(h.ask_allocation(caps).get(), caps, true);
     GstBuffer *buffer = acquire(pool);
-    fail_unless_equals_string(exporter_of(buffer).c_str(), "system");
+    check_exporter(buffer, "system");
     draw(buffer, info, 1);
     const auto out = h.push(buffer);
     check_drawn(out.get(), info, 1);
@@ -115,7 +121,7 @@ GST_START_TEST(test_upload)
   } else {
     for (guint i = 0; i < 3; ++i) {
       const auto out = h.push(new_frame(caps, i));
-      fail_unless_equals_string(exporter_of(out.get()).c_str(), "system");
+      check_exporter(out.get(), "system");
       check_drawn(out.get(), info, i);
     }
   }
@@ -152,7 +158,7 @@ GST_START_TEST(test_raised_limit)
     const auto buffer = GstPtr<GstBuffer>::adopt(
         gst_drm_allocator_alloc_frame(allocator, gst_drm_format_from_video_format(GST_VIDEO_FORMAT_BGRx, nullptr), 640, 480,
                                       &linear, 1, nullptr, nullptr, nullptr));
-    fail_unless_equals_string(exporter_of(buffer.get()).c_str(), exporter);
+    check_exporter(buffer.get(), exporter);
     SizeLimit::set(8);
   }
   gst_object_unref(allocator);

@@ -184,6 +184,42 @@ GST_START_TEST(test_display_is_put_back)
 }
 GST_END_TEST
 
+// GstBaseSink aborts the way to PAUSED on a first frame that fails. The way down is no other for that: the display is
+// as it was, nothing keeps the caps, and the sink can begin anew.
+GST_START_TEST(test_first_frame_fails)
+{
+  const int fd = open_vkms();
+  ck_assert_int_eq(drmSetClientCap(fd, DRM_CLIENT_CAP_ATOMIC, 1), 0);
+  ck_assert_int_eq(drmSetClientCap(fd, DRM_CLIENT_CAP_WRITEBACK_CONNECTORS, 1), 0);
+  show_something(fd);
+  const State before = read_state(fd);
+  const GstVideoInfo info = video_info(plain_caps("NV12", 640, 480));
+  int live_caps = 0;
+  for (const GstState state : {GST_STATE_READY, GST_STATE_NULL}) {
+    Sink sink(("driver-name=\"\" fd=" + std::to_string(fd)).c_str());
+    ck_assert(sink.set_caps(dma_drm_caps("NV12", 640, 480)));
+    const Owned<GstPad> pad(gst_element_get_static_pad(sink.element(), "sink"));
+    const Owned<GstCaps> caps(gst_pad_get_current_caps(pad.get()));
+    live_caps++;
+    gst_mini_object_weak_ref(
+        GST_MINI_OBJECT(caps.get()), [](gpointer count, GstMiniObject *) { --*static_cast<int *>(count); }, &live_caps);
+    ck_assert_int_eq(sink.push(make_noise(info, 1).release()), GST_FLOW_ERROR); // no DMA buffer
+    ck_assert(sink.set_state(state));
+    expect_same(before, read_state(fd));
+  }
+  ck_assert_int_eq(live_caps, 0);
+  {
+    Sink sink(("driver-name=\"\" fd=" + std::to_string(fd)).c_str());
+    ck_assert(sink.set_caps(dma_drm_caps("NV12", 640, 480)));
+    ck_assert_int_eq(sink.push(make_noise(info, 1).release()), GST_FLOW_ERROR);
+    play_one_frame(sink, info);
+    ck_assert(!difference(before, read_state(fd)).empty());
+  }
+  expect_same(before, read_state(fd));
+  close(fd);
+}
+GST_END_TEST
+
 // What was on screen is gone when the sink stops: the display is turned off, without an error.
 GST_START_TEST(test_old_picture_is_gone)
 {
@@ -215,6 +251,7 @@ static Suite *kms_lifecycle_suite(void)
   tcase_add_test(tc, test_open_cycles_leave_nothing);
   tcase_add_test(tc, test_play_cycles_leave_nothing);
   tcase_add_loop_test(tc, test_display_is_put_back, 0, 2);
+  tcase_add_test(tc, test_first_frame_fails);
   tcase_add_test(tc, test_old_picture_is_gone);
   return s;
 }

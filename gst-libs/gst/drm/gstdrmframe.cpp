@@ -201,7 +201,9 @@ bool may_describe(gint format, const GstDrmVideoInfo &info)
 // The rows that a buffer holds: of `interlace-mode=alternate` those of one field.
 guint rows_of(const GstDrmVideoInfo &info)
 {
-  return static_cast<guint>(GST_VIDEO_INFO_FIELD_HEIGHT(&info.vinfo));
+  const auto height = static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo));
+  const bool is_field = gstdrm::number_in(info.vinfo.interlace_mode) == GST_VIDEO_INTERLACE_MODE_ALTERNATE;
+  return is_field ? (height + 1) / 2 : height;
 }
 
 Result<Planes> planes_of_meta(const GstVideoMeta &meta, const GstDrmVideoInfo &info)
