@@ -10,7 +10,7 @@ logs=() broken=()
 
 # run_in WORLD BUILD SETUP-ARGUMENTS...: configures, builds and tests build/BUILD.
 run_in() {
-  local world=$1 build=build/$2 status=0 log testlog
+  local world=$1 build=build/$2 status=0 log testlog missing
   shift 2
   log=build/log/${build#build/}.log testlog=$build/meson-logs/testlog.json
   mkdir -p build/log
@@ -26,6 +26,9 @@ run_in() {
   logged "$log" "building $build" "$source_dir/run" world "$world" -- ninja -C "$build" ||
     { broken+=("$build: ninja"); return 0; }
   rm -f "$testlog"
+  missing=$("$source_dir/run" world "$world" -- /usr/bin/python3 "$source_dir/scripts/missing-programs.py" "$build") ||
+    { broken+=("$build: no list of tests"); return 0; }
+  if [[ $missing ]]; then broken+=("$build: ${missing//$'\n'/; }"); return 0; fi
   say "testing $build"
   # the limits of the tests are for a machine of one's own; a shared one may be several times as slow
   "$source_dir/run" world "$world" -- meson test -C "$build" --no-rebuild --print-errorlogs --timeout-multiplier 3 \

@@ -43,14 +43,14 @@ ROWS = [
     ('GoogleTest ends half-way', HALF_WAY, RIGHT, ENOUGH, 1, 'gtest: GoogleTest did not come to its end: 2 cases begun, 0 done'),
     ('GoogleTest runs one of two', 'exec {program} "$@" --gtest_filter=*begins', RIGHT, ENOUGH, 1, 'unit: 1 cases, expected.txt asks for 2'),
     ('GoogleTest runs none', 'exec {program} "$@" --gtest_filter=*begin', RIGHT, ENOUGH, 1, 'gtest: ran no case'),
-    ('the program is missing', None, RIGHT, ENOUGH, 1, 'failed: small: unit: gtest'),
+    ('the program is missing', None, RIGHT, ENOUGH, 1, 'gtest.sh is missing'),
     ('meson is killed', 'kill -KILL $PPID', RIGHT, ENOUGH, 1, 'meson test, status 137'),
     ('GstCheck dies', RIGHT, 'kill -KILL $$', ENOUGH, 1, 'failed: small: libs: check'),
     ('GstCheck is silent', RIGHT, 'exit 0', ENOUGH, 1, 'check: TAP with no plan'),
     ('GstCheck ends half-way', RIGHT, 'CK_FORK=no ' + HALF_WAY, ENOUGH, 1, 'check: TAP with no plan'),
     ('a typo in the selector', RIGHT, 'CK_RUN_CASE=caes exec {program}', ENOUGH, 1, 'check: ran no case'),
     ('the selector is right', RIGHT, 'CK_RUN_CASE=case exec {program}', ENOUGH, 0, 'tests: 4 passed, 0 failed, 0 skipped'),
-    ('no program at all', None, None, ENOUGH, 1, 'unit: 0 cases, expected.txt asks for 2'),
+    ('no program at all', None, None, ENOUGH, 1, 'gtest.sh is missing; libs: check:'),
 ]
 
 
