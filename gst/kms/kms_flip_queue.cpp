@@ -74,6 +74,8 @@ FlipQueue::Outcome FlipQueue::submit(Frame &frame, Overflow overflow)
   const SharedFence to_watch = fence_to_watch();
   const bool needs_wake = retry_at_ != kNever || (to_watch && to_watch != watched_);
   const bool failed = failure_.has_value();
+  if (failed) // the caller is told of this frame, and counts it
+    counters_.dropped--;
   guard.unlock();
   finish(deferred, needs_wake);
   return failed ? Outcome::Failed : Outcome::Queued;

@@ -195,6 +195,7 @@ TEST_F(FlipQueueTest, a_refused_commit_fails_once)
   EXPECT_EQ(submit(a), FlipQueue::Outcome::Failed);
   EXPECT_EQ(a.use_count(), 1);
   EXPECT_EQ(submit(b), FlipQueue::Outcome::Failed);
+  EXPECT_EQ(queue.counters().dropped, 0U); // of both the caller was told
   EXPECT_EQ(target.calls.size(), 1U);
   ASSERT_EQ(errors.size(), 1U);
   EXPECT_EQ(errors[0].sys_errno, EINVAL);
