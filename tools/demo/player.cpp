@@ -177,13 +177,28 @@ std::string why_no_video(Player &player)
          (streams.empty() ? "nothing in it is known" : "what it has: " + streams);
 }
 
+void stop(Player &player)
+{
+  player.status = EXIT_FAILURE;
+  g_main_loop_quit(player.loop);
+}
+
+// Whether that is why playing ends, with GStreamer's own `reason`.
+bool ends_without_video(Player &player, const char *reason)
+{
+  const std::string why = player.status == EXIT_SUCCESS ? why_no_video(player) : "";
+  if (!why.empty())
+    std::fprintf(stderr, "demo: %s (%s)\n", why.c_str(), reason);
+  return !why.empty();
+}
+
 gboolean give_up(gpointer user_data)
 {
   auto &player = *static_cast<Player *>(user_data);
-  std::fprintf(stderr, "demo: the clip has not ended after %d s; stopped\n",
-               player.options.limit_s);
-  player.status = EXIT_FAILURE;
-  g_main_loop_quit(player.loop);
+  if (!ends_without_video(player, "nothing came of it in time"))
+    std::fprintf(stderr, "demo: the clip has not ended after %d s; stopped\n",
+                 player.options.limit_s);
+  stop(player);
   return G_SOURCE_REMOVE;
 }
 
@@ -195,17 +210,19 @@ gboolean on_message(GstBus *, GstMessage *message, gpointer user_data)
   switch (GST_MESSAGE_TYPE(message)) {
   case GST_MESSAGE_ERROR:
     gst_message_parse_error(message, &error, &debug);
-    if (const std::string why = player.status == EXIT_SUCCESS ? why_no_video(player) : "";
-        !why.empty() && !player.is_display(GST_MESSAGE_SRC(message)))
-      std::fprintf(stderr, "demo: %s (%s)\n", why.c_str(), error->message);
-    else
+    if (player.is_display(GST_MESSAGE_SRC(message)) || !ends_without_video(player, error->message))
       std::fprintf(stderr, "demo: ERROR from %s: %s\n%s\n",
                    GST_OBJECT_NAME(GST_MESSAGE_SRC(message)), error->message, debug ? debug : "");
-    player.status = EXIT_FAILURE;
-    g_main_loop_quit(player.loop);
+    stop(player);
     break;
   case GST_MESSAGE_WARNING:
     gst_message_parse_warning(message, &error, &debug);
+    // all streams are known, and none of them is video: no error need follow, nor an end
+    if (g_error_matches(error, GST_PARSE_ERROR, GST_PARSE_ERROR_DELAYED_LINK) &&
+        ends_without_video(player, error->message)) {
+      stop(player);
+      break;
+    }
     std::printf("warning from %s: %s\n", GST_OBJECT_NAME(GST_MESSAGE_SRC(message)), error->message);
     break;
   case GST_MESSAGE_INFO:
