@@ -195,7 +195,7 @@ static GstStateChangeReturn gst_kms_dmabuf_sink_change_state(GstElement *element
 try {
   GstKmsDmabufSink *self = GST_KMS_DMABUF_SINK(element);
   // GstBaseSink aborts the change to PAUSED where the first frame fails, and GstElement goes on from READY: the way
-  // back from PAUSED is never taken, and GstBaseSink would keep its caps for good, and the display its mode.
+  // back from PAUSED is never taken, so GstBaseSink would keep its caps for good, and the display would stay started.
   if (GST_STATE_TRANSITION_CURRENT(transition) == GST_STATE_READY && is_started(self))
     gst_kms_dmabuf_sink_change_state(element, GST_STATE_CHANGE_PAUSED_TO_READY);
   if (transition == GST_STATE_CHANGE_NULL_TO_READY && !open_display(self))
