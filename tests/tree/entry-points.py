@@ -130,7 +130,7 @@ def main():
     found = []
     for room in ROOMS:
         texts = {f.relative_to(root).as_posix(): f.read_text(encoding='utf-8')
-                 for f in sorted((root / room).glob('*')) if f.suffix in ('.h', '.hpp', '.cpp')}
+                 for f in sorted((root / room).glob('**/*' if room.startswith('gst/') else '*')) if f.suffix in ('.h', '.hpp', '.cpp')}
         found += list(entry_points(texts))
     for path, name, right in found:
         number += 1

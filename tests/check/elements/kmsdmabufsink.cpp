@@ -217,7 +217,7 @@ GST_START_TEST(test_snapshot_before_start)
 }
 GST_END_TEST
 
-// Queries and events that nobody should send, in NULL; tests/device/kms_odd_queries.cpp has the other states.
+// Queries and events that nobody should send, in NULL; tests/device/kms/kms_odd_queries.cpp has the other states.
 GST_START_TEST(test_odd_queries)
 {
   GstElement *sink = make_sink();

@@ -76,7 +76,7 @@ GST_START_TEST(test_properties)
 }
 GST_END_TEST
 
-// Queries and events that nobody should send, in NULL; tests/device/va_odd_queries.cpp has the other states.
+// Queries and events that nobody should send, in NULL; tests/device/va/va_odd_queries.cpp has the other states.
 GST_START_TEST(test_odd_queries)
 {
   GstElement *src = gst_element_factory_make("vadmabufsrc", nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// GstDrmSyncMeta without fences: who shares it, who owns descriptors. With real fences: tests/device/sync.cpp.
+// GstDrmSyncMeta without fences: who shares it, who owns descriptors. With real fences: tests/device/core/sync.cpp.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the two elements do with one video buffer: look at its memory and layout, wait for it, share
+// it.
+#pragma once
+
+#include <gst/drm/drm.h>
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmstats-private.hpp>
+#include <gst/video/video.h>
+
+#include "engine/dmabuf_wait.hpp"
+
+namespace gstdrm {
+
+enum class MemoryKind { DmaBuf, Mixed, NoDmaBuf };
+MemoryKind memory_kind(GstBuffer *buffer);
+
+// Every plane where gst_video_info_set_format() puts it, in one memory: what an element that knows
+// no GstVideoMeta assumes.
+bool has_default_layout(GstBuffer *buffer, const GstVideoInfo &info);
+
+// The planes lie inside the buffer's memory, in the format of `info` and at least its size: what a
+// CPU must know before it follows a GstVideoMeta and a GstVideoCropMeta. Error of code Layout with
+// the numbers.
+Result<void> check_mappable_layout(GstBuffer *buffer, const GstVideoInfo &info);
+
+// The same for importers, gst_drm_frame_from_buffer(), of the whole of a padded frame.
+Result<void> check_importable_layout(GstBuffer *buffer, const GstDrmVideoInfo &info,
+                                     GstDrmFrame *frame);
+
+// Waits, within a limit, for the acquire fence and the implicit fences of the buffer; a wait that
+// was not over at once is counted. A fence that signalled an error is logged: the frame is shown as
+// it is. What is left for coherence, DMA_BUF_IOCTL_SYNC, GstDmaBufAllocator does around each map.
+// Interrupted: the device may still write.
+Result<Waited> wait_for_device(GstBuffer *buffer, Stats &stats, const Interrupt &interrupt);
+
+// Gives the buffer a GstVideoMeta of the format of `info`, without a copy of its memory. A buffer
+// that others see too is never changed: it is replaced by a shallow copy that keeps it (and so its
+// place in a pool) alive. False, and nothing done, where the memory cannot be shared.
+bool share_frame(GstPtr<GstBuffer> &buffer, const GstVideoInfo &info);
+
+} // namespace gstdrm

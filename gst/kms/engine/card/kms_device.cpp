@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kms_device.hpp"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <xf86drm.h>
+#include <xf86drmMode.h>
+
+#include "kms_objects.hpp"
+
+namespace gstdrm::kms {
+
+namespace {
+
+Error open_error(const std::string &path, int error)
+{
+  std::string message = "Could not open " + path + " (" + errno_text(error) + "). ";
+  if (error == EACCES || error == EPERM)
+    message += "This user may not use it: add the user to the group that owns the node (video on "
+               "most systems), or pass an open descriptor in fd.";
+  else if (error == ENOENT || error == ENODEV || error == ENXIO)
+    message += std::string("There is no such device. ") + kNoDeviceHint;
+  else
+    message += "Check that it is a KMS device node.";
+  return device_error(std::move(message), error);
+}
+
+std::string read_bus_id(int fd)
+{
+  // the unique name is only filled in after the interface version was set (drm_ioctl.c,
+  // drm_setversion)
+  drmSetVersion version{1, 4, -1, -1};
+  drmSetInterfaceVersion(fd, &version);
+  char *id = drmGetBusid(fd);
+  std::string text = id ? id : "";
+  drmFreeBusid(id);
+  return text;
+}
+
+} // namespace
+
+Result<std::uint32_t> HandleTable::acquire(const BufferIdentity &identity, int dmabuf_fd)
+{
+  const std::lock_guard guard(lock_);
+  if (auto it = entries_.find(identity); it != entries_.end()) {
+    it->second.users++;
+    return it->second.handle;
+  }
+  std::uint32_t handle = 0;
+  if (drmPrimeFDToHandle(drm_fd_, dmabuf_fd, &handle) != 0) {
+    const int error = errno;
+    return Error{ErrorCode::Import,
+                 "The display driver does not import the dma-buf with descriptor " +
+                     std::to_string(dmabuf_fd) + " (PRIME_FD_TO_HANDLE: " + errno_text(error) +
+                     "). Let upstream allocate from this device (allocator=dumb or dma-heap).",
+                 error};
+  }
+  entries_[identity] = Entry{handle, 1};
+  return handle;
+}
+
+void HandleTable::release(const BufferIdentity &identity) noexcept
+{
+  const std::lock_guard guard(lock_);
+  const auto it = entries_.find(identity);
+  if (it == entries_.end() || --it->second.users > 0)
+    return;
+  drm_gem_close close_request{it->second.handle, 0};
+  drmIoctl(drm_fd_, DRM_IOCTL_GEM_CLOSE, &close_request);
+  entries_.erase(it);
+}
+
+Device::Device(UniqueFd fd, std::string path, std::string driver)
+    : fd_(std::move(fd)), path_(std::move(path)), driver_(std::move(driver)), handles_(fd_.get()),
+      events_(fd_.get())
+{
+  struct stat status {};
+  if (fstat(fd_.get(), &status) == 0)
+    node_ = status.st_rdev;
+  name_ = (path_.empty() ? "fd " + std::to_string(fd_.get()) : path_) + " (" + driver_ + ")";
+}
+
+Device::~Device()
+{
+  fd_.reset(); // before others may open the node: until then this one is master
+  if (on_closed_)
+    on_closed_(*this);
+}
+
+Result<void> Device::set_client_caps()
+{
+  if (drmSetClientCap(fd(), DRM_CLIENT_CAP_UNIVERSAL_PLANES, 1) != 0) {
+    const int error = errno;
+    return device_error(name_ + " sets no modes (universal planes: " + errno_text(error) +
+                            "). Choose a card with a display output.",
+                        error);
+  }
+  if (drmSetClientCap(fd(), DRM_CLIENT_CAP_ATOMIC, 1) != 0) {
+    const int error = errno;
+    return device_error(name_ + " has no atomic mode setting (" + errno_text(error) +
+                            "). This sink needs it; kmssink drives such a device.",
+                        error);
+  }
+  // only valid after the atomic cap (drm_ioctl.c, drm_setclientcap)
+  drmSetClientCap(fd(), DRM_CLIENT_CAP_WRITEBACK_CONNECTORS, 1); // a device without any lists none
+
+  std::uint64_t value = 0;
+  takes_modifiers_ = drmGetCap(fd(), DRM_CAP_ADDFB2_MODIFIERS, &value) == 0 && value == 1;
+  value = 0;
+  if (drmGetCap(fd(), DRM_CAP_PRIME, &value) != 0 || !(value & DRM_PRIME_CAP_IMPORT))
+    return device_error(name_ + " cannot import dma-bufs (DRM_CAP_PRIME says " +
+                        std::to_string(value) + "). Choose another card.");
+  return {};
+}
+
+Result<std::shared_ptr<Device>> Device::adopt(UniqueFd fd, const std::string &path)
+{
+  const VersionPtr version(drmGetVersion(fd.get()));
+  if (!version) {
+    const int error = errno;
+    return device_error((path.empty() ? "The given fd" : path) +
+                            " is not a DRM device (DRM_IOCTL_VERSION: " + errno_text(error) +
+                            "). " + kNoDeviceHint,
+                        error);
+  }
+  const std::string driver(version->name, static_cast<std::size_t>(version->name_len));
+  std::shared_ptr<Device> device(new Device(std::move(fd), path, driver));
+  if (Result<void> caps = device->set_client_caps(); !caps)
+    return caps.error();
+  return device;
+}
+
+Result<std::shared_ptr<Device>> Device::open_path(const std::string &path)
+{
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const int error = errno;
+  if (!fd)
+    return open_error(path, error);
+  return adopt(std::move(fd), path);
+}
+
+bool Device::matches(const DeviceRequest &request) const
+{
+  if (!request.driver_name.empty() && driver_ != request.driver_name)
+    return false;
+  if (request.bus_id.empty())
+    return true;
+  const std::string id = read_bus_id(fd());
+  return id == request.bus_id || id == "pci:" + request.bus_id;
+}
+
+Result<void> Device::require_master() const
+{
+  if (drmIsMaster(fd()) || drmSetMaster(fd()) == 0)
+    return {};
+  const int error = errno;
+  if (path_.empty())
+    return device_error(
+        "The descriptor given in fd is not master of " + driver_ +
+            " and cannot become it (SET_MASTER: " + errno_text(error) +
+            "). Another program holds the display: take the descriptor from the session's "
+            "owner (logind's TakeDevice while the session is active, or a DRM lease).",
+        error);
+  return device_error("Another program holds the display of " + name_ +
+                          " (SET_MASTER: " + errno_text(error) +
+                          "). Stop the compositor or other sink that uses it (or switch to a free "
+                          "virtual terminal), or pass a descriptor that is master in fd.",
+                      error);
+}
+
+bool Device::lease_holds() const
+{
+  if (!lease_)
+    return true;
+  const std::unique_ptr<drmModeObjectListRes, DrmDeleter<drmFree>> objects(drmModeGetLease(fd()));
+  return objects && objects->count > 0;
+}
+
+} // namespace gstdrm::kms

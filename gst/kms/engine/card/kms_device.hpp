@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// One open KMS device node with the client capabilities that atomic KMS needs. Shared by everything
+// that makes objects on it and by every sink of the process that shows on it, since only one
+// descriptor can be master; closed with the last of them. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include <gst/drm/core/frame_layout.hpp>
+#include <gst/drm/core/result.hpp>
+#include <gst/drm/core/unique_fd.hpp>
+
+#include "kms_event_loop.hpp"
+#include "kms_reservation.hpp"
+
+namespace gstdrm::kms {
+
+inline constexpr const char *kNoDeviceHint =
+    "Load a display driver (modprobe vkms makes a virtual one), or name a device with "
+    "driver-name, bus-id, device or fd.";
+
+// Which device to open. Empty fields do not count; all empty: the first with a connected output.
+struct DeviceRequest {
+  std::string driver_name; // as drmGetVersion() says: "vkms", "i915"
+  std::string bus_id;      // "pci:0000:00:02.0"; "0000:00:02.0" is read too
+  std::string path;        // "/dev/dri/card1"
+  int fd = -1;             // borrowed: dup'ed, so that its master rights are shared
+  std::string lease;       // "HDMI-A-1,DP-1": only these connectors, leased from the device above
+};
+
+class Device;
+
+// GEM handles of imported dma-bufs. The kernel gives the same handle each time the same dma-buf is
+// imported on one open device (drm_prime.c), so handles are counted here and closed once.
+class HandleTable {
+public:
+  explicit HandleTable(int drm_fd) noexcept : drm_fd_(drm_fd) {}
+  HandleTable(const HandleTable &) = delete;
+  HandleTable &operator=(const HandleTable &) = delete;
+
+  // PRIME_FD_TO_HANDLE on first use. Each success is paired with one release().
+  Result<std::uint32_t> acquire(const BufferIdentity &identity, int dmabuf_fd);
+  void release(const BufferIdentity &identity) noexcept;
+
+private:
+  struct Entry {
+    std::uint32_t handle = 0;
+    unsigned users = 0;
+  };
+  int drm_fd_;      // borrowed from the Device that owns this table
+  std::mutex lock_; // guards entries_, and keeps import and close of one handle in order
+  std::map<BufferIdentity, Entry> entries_;
+};
+
+// What a leased device came from; it stays master, and what was leased stays reserved there.
+struct Lease {
+  std::shared_ptr<Device> lessor;
+  std::vector<Reservation> reservations; // given back before the lessor goes
+  std::string connectors;                // as asked for
+};
+
+// An open KMS device; Registry::open() makes them.
+class Device {
+public:
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+  ~Device();
+
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+  // "/dev/dri/card0 (vkms)"
+  [[nodiscard]] const std::string &name() const noexcept { return name_; }
+  [[nodiscard]] const std::string &path() const noexcept { return path_; } // empty: opened by fd
+  [[nodiscard]] const std::string &driver() const noexcept { return driver_; }
+  // false: AddFB2 takes no modifiers, every framebuffer is implicit
+  [[nodiscard]] bool takes_modifiers() const noexcept { return takes_modifiers_; }
+  [[nodiscard]] HandleTable &handles() noexcept { return handles_; }
+  [[nodiscard]] EventHub &events() noexcept { return events_; }
+  [[nodiscard]] ReservationTable &reservations() noexcept { return reservations_; }
+  [[nodiscard]] dev_t node() const noexcept { return node_; }
+
+  // Error unless this descriptor may set modes now: it names who else could be in the way.
+  Result<void> require_master() const;
+  // false: this is a lease, and its lessor has revoked it.
+  [[nodiscard]] bool lease_holds() const;
+
+private:
+  friend class Registry;
+  Device(UniqueFd fd, std::string path, std::string driver);
+  static Result<std::shared_ptr<Device>> adopt(UniqueFd fd, const std::string &path);
+  static Result<std::shared_ptr<Device>> open_path(const std::string &path);
+  Result<void> set_client_caps();
+  [[nodiscard]] bool matches(const DeviceRequest &request) const;
+
+  std::unique_ptr<Lease> lease_; // goes after fd_: closing that ends the lease
+  UniqueFd fd_;
+  dev_t node_ = 0; // of the device node: st_rdev
+  std::function<void(const Device &)> on_closed_; // set by the registry; the descriptor is closed by then
+  std::string path_;
+  std::string driver_;
+  std::string name_;
+  bool takes_modifiers_ = false;
+  HandleTable handles_;
+  ReservationTable reservations_;
+  EventHub events_;
+};
+
+} // namespace gstdrm::kms

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The cursor plane: its picture and place, put into whichever commit comes next. Any thread changes
+// it; apply(), committed() and forget() are called by whoever commits, one at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <gst/drm/core/result.hpp>
+
+#include "engine/card/kms_dumb.hpp"
+#include "engine/output/kms_output.hpp"
+#include "kms_request.hpp"
+
+namespace gstdrm::kms {
+
+// Rows without padding, 4 bytes per pixel: B, G, R, A, the colours multiplied by alpha, as planes
+// blend that have no "pixel blend mode" property (drm_blend.c).
+struct CursorImage {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::vector<std::uint8_t> pixels;
+};
+
+class Cursor {
+public:
+  explicit Cursor(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+
+  // The image's top left corner, in the mode's pixels; may lie outside.
+  void move(std::int32_t x, std::int32_t y);
+  // Nothing: hidden. Error: larger than the hardware's cursor, or no memory; the old one stays.
+  Result<void> set_image(const std::optional<CursorImage> &image);
+  // Whether the next commit would change something.
+  [[nodiscard]] bool changed() const;
+
+  // Adds what changed since the last commit. Whether there was anything.
+  bool apply(Request &request, const Plane &plane, std::uint32_t crtc_id);
+  // The commit with it was made.
+  void committed();
+  // It was not made for some other reason: once more with the next.
+  void postponed();
+  // It was refused: left as it is until it is changed again.
+  void refused();
+  // The plane was turned off without us.
+  void forget();
+  [[nodiscard]] std::uint64_t refusals() const;
+
+private:
+  struct Look {
+    std::shared_ptr<DumbBuffer> buffer; // null: hidden
+    std::int32_t x = 0;
+    std::int32_t y = 0;
+  };
+  std::shared_ptr<Device> device_;
+  mutable std::mutex lock_; // guards everything below; no other lock is taken under it
+  Look wanted_;
+  bool changed_ = false;
+  Look asked_; // by the commit that is being made
+  Look shown_; // by the last commit
+  // of the commit before: its framebuffer is on screen until the flip, and removing it would turn
+  // the plane off
+  std::shared_ptr<DumbBuffer> replaced_;
+  std::uint64_t refusals_ = 0;
+};
+
+} // namespace gstdrm::kms

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kms_flip_queue.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "engine/card/kms_objects.hpp"
+
+namespace gstdrm::kms {
+
+namespace {
+
+// A commit of another client's on the same device is in the way: look again a part of a refresh
+// later.
+constexpr std::int64_t kBusyRetriesPerRefresh = 8;
+// A second frame may wait when the flip is nearer than this part of a refresh, or overdue.
+constexpr std::int64_t kNearPartOfRefresh = 4;
+// A frame that becomes due with less than this part of a refresh left cannot make that vblank:
+// hardware latches its registers some lines before it. Missing it is not late yet.
+constexpr std::int64_t kLatchPartOfRefresh = 8;
+// A stream of one picture a minute still gets its snapshot soon.
+constexpr std::int64_t kLongestCaptureWait_ns = 250'000'000;
+
+Error commit_error(int ret)
+{
+  const int error = -ret;
+  std::string message = "The display refused a frame (atomic commit: " + errno_text(error) + "). ";
+  if (error == EACCES || error == EPERM)
+    message += "Another program took the display over; stop it, or switch back to this terminal.";
+  else if (error == ENODEV || error == EIO)
+    message += "The device was removed.";
+  else
+    message += "Run with GST_DEBUG=kmsdmabufsink:6 to see what was asked of it.";
+  return Error{ErrorCode::Device, std::move(message), error};
+}
+
+} // namespace
+
+FlipQueue::FlipQueue(FlipTarget &target, Clock clock, std::function<void()> wake,
+                     std::function<void(const Error &)> failed)
+    : target_(target), clock_(std::move(clock)), wake_(std::move(wake)), failed_(std::move(failed)),
+      fence_state_([](int fd) {
+        const Result<FenceState> state = fence_state(fd);
+        return state ? *state : FenceState::Failed; // what is no fence never signals
+      })
+{
+}
+
+void FlipQueue::set_timing(std::int64_t refresh_ns, std::int64_t frame_ns)
+{
+  const std::lock_guard guard(lock_);
+  refresh_ns_ = refresh_ns;
+  frame_ns_ = std::max(frame_ns, refresh_ns);
+}
+
+FlipQueue::Outcome FlipQueue::submit(Frame &frame, Overflow overflow)
+{
+  Deferred deferred;
+  std::unique_lock guard(lock_);
+  if (overflow == Overflow::Wait && !waiting_.empty() && !flushing_ && !failure_) {
+    counters_.waits++;
+    changed_.wait(guard, [this] { return waiting_.empty() || flushing_ || failure_; });
+  }
+  if (failure_)
+    return Outcome::Failed;
+  if (flushing_)
+    return Outcome::Flushing;
+  push(frame, overflow, deferred);
+  pump(deferred);
+  const SharedFence to_watch = fence_to_watch();
+  const bool needs_wake = retry_at_ != kNever || (to_watch && to_watch != watched_);
+  const bool failed = failure_.has_value();
+  if (failed) // the caller is told of this frame, and counts it
+    counters_.dropped--;
+  guard.unlock();
+  finish(deferred, needs_wake);
+  return failed ? Outcome::Failed : Outcome::Queued;
+}
+
+void FlipQueue::push(Frame &frame, Overflow overflow, Deferred &deferred)
+{
+  while (waiting_.size() >= room()) {
+    // what the screen waits for is kept, or a device that needs more than a frame time for each
+    // would never get one there
+    const bool keep_front = !busy() && !waiting_.front().ready && waiting_.size() > 1;
+    const auto victim = waiting_.begin() + (keep_front ? 1 : 0);
+    counters_.dropped++;
+    deferred.released.push_back(std::move(victim->frame));
+    waiting_.erase(victim);
+  }
+  Waiting waiting;
+  waiting.may_be_dropped = overflow == Overflow::Replace;
+  waiting.ready = !frame.acquire_fence || !holds_fences();
+  if (!waiting.ready && rules_.timeout_ns != kNever)
+    waiting.give_up_at = clock_() + rules_.timeout_ns;
+  waiting.frame = std::move(frame);
+  waiting_.push_back(std::move(waiting));
+}
+
+// Frames that may wait now.
+std::size_t FlipQueue::room() const
+{
+  if (!busy() && !waiting_.empty() && !waiting_.front().ready)
+    return 2; // the front is as good as in flight
+  if (!in_flight_ || counters_.last_flip_ns < 0)
+    return 1;
+  // the vblank that the commit in flight makes
+  const std::int64_t periods = (committed_at_ - counters_.last_flip_ns) / refresh_ns_ + 1;
+  const std::int64_t flip_at = counters_.last_flip_ns + periods * refresh_ns_;
+  return flip_at - clock_() <= refresh_ns_ / kNearPartOfRefresh ? 2 : 1;
+}
+
+int FlipQueue::submit_with(Frame &frame, const std::function<int(std::uint64_t serial)> &commit)
+{
+  const std::lock_guard guard(lock_);
+  const int ret = commit(serial_ + 1);
+  if (ret != 0)
+    return ret;
+  serial_++;
+  frame.acquire_fence.reset();
+  in_flight_ = std::move(frame);
+  repeat_in_flight_ = false;
+  committed_at_ = clock_();
+  counters_.commits++;
+  return 0;
+}
+
+bool FlipQueue::drain(std::int64_t timeout_ns)
+{
+  std::unique_lock guard(lock_);
+  draining_++;
+  changed_.wait_for(guard, std::chrono::nanoseconds(timeout_ns),
+                    [this] { return idle() || flushing_ || failure_; });
+  draining_--;
+  return idle();
+}
+
+void FlipQueue::set_flushing(bool flushing)
+{
+  const std::lock_guard guard(lock_);
+  flushing_ = flushing;
+  changed_.notify_all();
+}
+
+void FlipQueue::clear()
+{
+  Deferred deferred; // released after the lock
+  const std::lock_guard guard(lock_);
+  for (std::optional<Frame> *frame : {&on_screen_, &in_flight_})
+    if (*frame) {
+      deferred.released.push_back(std::move(**frame));
+      frame->reset();
+    }
+  for (Waiting &waiting : waiting_)
+    deferred.released.push_back(std::move(waiting.frame));
+  waiting_.clear();
+  late_.reset();
+  repeat_in_flight_ = false;
+  serial_++; // the event of a commit still in flight is nobody's
+  retry_at_ = kNever;
+  refresh_at_ = kNever;
+  failure_.reset();
+  changed_.notify_all();
+}
+
+void FlipQueue::forgive()
+{
+  const std::lock_guard guard(lock_);
+  failure_.reset();
+}
+
+void FlipQueue::drop_waiting()
+{
+  Deferred deferred; // released after the lock
+  const std::lock_guard guard(lock_);
+  while (!waiting_.empty())
+    drop_front(deferred);
+  changed_.notify_all();
+}
+
+void FlipQueue::cancel_capture()
+{
+  const std::lock_guard guard(lock_);
+  if (job_state_ == JobState::Pending)
+    fail_job("the sink was stopped");
+}
+
+void FlipQueue::reset_counters()
+{
+  const std::lock_guard guard(lock_);
+  counters_ = {};
+}
+
+Result<UniqueFd> FlipQueue::capture(std::uint32_t framebuffer_id, std::int64_t timeout_ns)
+{
+  std::unique_lock guard(lock_);
+  if (job_state_ != JobState::None)
+    return device_error("Another snapshot is being taken.", EBUSY);
+  if (failure_) // no commit will come
+    return *failure_;
+  if (!on_screen_ && idle())
+    return device_error("No picture is on screen.", ENODATA);
+  job_ = WritebackJob{framebuffer_id, -1};
+  job_state_ = JobState::Pending;
+  job_deadline_ = clock_() + std::min(frame_ns_ + refresh_ns_ / 2, kLongestCaptureWait_ns);
+  guard.unlock();
+  wake_();
+  guard.lock();
+  changed_.wait_for(guard, std::chrono::nanoseconds(timeout_ns),
+                    [this] { return job_state_ != JobState::Pending; });
+  const JobState state = std::exchange(job_state_, JobState::None);
+  job_deadline_ = kNever;
+  if (state == JobState::Committed)
+    return UniqueFd(std::exchange(job_.out_fence, -1));
+  return device_error(state == JobState::Failed ? "No writeback: " + job_error_ + "."
+                                                : "The display made no commit in time.",
+                      state == JobState::Failed ? EIO : ETIMEDOUT);
+}
+
+void FlipQueue::refresh()
+{
+  {
+    const std::lock_guard guard(lock_);
+    if (refresh_at_ == kNever)
+      refresh_at_ = clock_() + std::min(frame_ns_ + refresh_ns_ / 2, kLongestCaptureWait_ns);
+  }
+  wake_();
+}
+
+// When the picture on screen is committed once more for want of a new one.
+std::int64_t FlipQueue::own_commit_at() const
+{
+  if (!on_screen_)
+    return kNever;
+  return job_state_ == JobState::Pending ? std::min(job_deadline_, refresh_at_) : refresh_at_;
+}
+
+bool FlipQueue::flushing() const
+{
+  const std::lock_guard guard(lock_);
+  return flushing_;
+}
+
+void FlipQueue::fail_job(std::string why)
+{
+  job_state_ = JobState::Failed;
+  job_error_ = std::move(why);
+  changed_.notify_all();
+}
+
+// A commit of what waits, else of a snapshot whose time has come. Called with the lock held.
+void FlipQueue::pump(Deferred &deferred)
+{
+  if (busy() || failure_)
+    return;
+  retry_at_ = kNever;
+  if (front_is_ready(deferred))
+    pump_waiting(deferred);
+  else
+    pump_capture();
+}
+
+void FlipQueue::commit_done(WritebackJob *job)
+{
+  serial_++;
+  committed_at_ = clock_();
+  counters_.commits++;
+  refresh_at_ = kNever;
+  if (job)
+    job_state_ = JobState::Committed;
+}
+
+// One commit of the frame that waits longest. The frame it replaces is given back at once where its
+// owner wants that, with the fence of this commit.
+int FlipQueue::flip_front(WritebackJob *job, Deferred &deferred)
+{
+  const bool early = on_screen_ && on_screen_->owner && on_screen_->replaced;
+  std::int32_t out_fence = -1;
+  const int ret =
+      target_.flip(waiting_.front().frame, job, early ? &out_fence : nullptr, serial_ + 1);
+  UniqueFd fence(out_fence); // ours (drm_atomic_uapi.c)
+  if (ret == 0 && fence) {
+    counters_.release_fences++;
+    Frame given_back; // the framebuffer stays until the flip
+    given_back.owner = std::move(on_screen_->owner);
+    given_back.replaced = on_screen_->replaced;
+    deferred.replaced.emplace(std::move(given_back), std::move(fence));
+  }
+  return ret;
+}
+
+void FlipQueue::pump_waiting(Deferred &deferred)
+{
+  if (!rules_.kernel_waits)
+    waiting_.front().frame.acquire_fence.reset(); // it has signalled
+  WritebackJob *job = job_state_ == JobState::Pending ? &job_ : nullptr;
+  int ret = flip_front(job, deferred);
+  if (ret != 0 && ret != -EBUSY && job) {
+    // the stream goes on without its snapshot
+    fail_job("the display refused it (" + errno_text(-ret) + ")");
+    job = nullptr;
+    ret = flip_front(nullptr, deferred);
+  }
+  if (ret == -EINVAL && waiting_.front().frame.acquire_fence && rules_.kernel_waits) {
+    fences_refused();
+    pump(deferred); // without
+    return;
+  }
+  if (ret == -EBUSY) {
+    counters_.busy++;
+    retry_at_ = clock_() + refresh_ns_ / kBusyRetriesPerRefresh;
+    return;
+  }
+  if (ret != 0) {
+    fail(commit_error(ret), deferred);
+    return;
+  }
+  in_flight_ = std::move(waiting_.front().frame);
+  in_flight_->acquire_fence.reset(); // the kernel took its own reference (drm_atomic_uapi.c)
+  waiting_.pop_front();
+  commit_done(job);
+}
+
+void FlipQueue::pump_capture()
+{
+  if (clock_() < own_commit_at())
+    return;
+  WritebackJob *job = job_state_ == JobState::Pending ? &job_ : nullptr;
+  const int ret = target_.flip(*on_screen_, job, nullptr, serial_ + 1);
+  if (ret == -EBUSY) {
+    counters_.busy++;
+    retry_at_ = clock_() + refresh_ns_ / kBusyRetriesPerRefresh;
+  } else if (ret != 0) {
+    refresh_at_ = kNever; // with the next frame, then
+    if (job)
+      fail_job("the display refused it (" + errno_text(-ret) + ")");
+  } else {
+    repeat_in_flight_ = true;
+    commit_done(job);
+  }
+}
+
+void FlipQueue::fail(Error error, Deferred &deferred)
+{
+  failure_ = std::move(error);
+  deferred.failure = failure_;
+  counters_.dropped += waiting_.size();
+  for (Waiting &waiting : waiting_)
+    deferred.released.push_back(std::move(waiting.frame));
+  waiting_.clear();
+  if (job_state_ == JobState::Pending)
+    fail_job("the display failed");
+  changed_.notify_all();
+}
+
+// Without the lock: whoever is woken would find it taken.
+void FlipQueue::finish(Deferred &deferred, bool wake)
+{
+  changed_.notify_all();
+  deferred.released.clear();
+  if (deferred.replaced) {
+    auto &[frame, fence] = *deferred.replaced;
+    frame.replaced(frame.owner.get(), std::move(fence));
+    deferred.replaced.reset();
+  }
+  if (fence_lost_)
+    for (const Error &lost : deferred.lost)
+      fence_lost_(lost);
+  if (deferred.failure)
+    failed_(*deferred.failure);
+  if (wake)
+    wake_();
+}
+
+void FlipQueue::on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64_t time_ns)
+{
+  Deferred deferred;
+  {
+    const std::lock_guard guard(lock_);
+    if (serial != serial_ || (!in_flight_ && !repeat_in_flight_))
+      return; // of a commit made before clear()
+    if (repeat_in_flight_) {
+      repeat_in_flight_ = false;
+    } else {
+      if (on_screen_)
+        deferred.released.push_back(std::move(*on_screen_));
+      flipped(time_ns);
+    }
+    counters_.last_sequence = sequence;
+    counters_.last_flip_ns = time_ns;
+    pump(deferred);
+    releasing_ = true;
+  }
+  finish(deferred, false); // the event thread itself is here
+  releasing_ = false;
+  if (draining_ > 0) { // finds every buffer given back
+    const std::lock_guard guard(lock_);
+    changed_.notify_all();
+  }
+}
+
+// What was in flight is on screen.
+void FlipQueue::flipped(std::int64_t time_ns)
+{
+  on_screen_ = std::move(*in_flight_);
+  in_flight_.reset();
+  counters_.shown++;
+  if (on_screen_->due_ns == kNever)
+    return;
+  const std::int64_t late_ns = time_ns - on_screen_->due_ns;
+  if (late_ns > refresh_ns_ + refresh_ns_ / kLatchPartOfRefresh) {
+    counters_.late++;
+    late_ = LateFrame{on_screen_->stamp, late_ns};
+  }
+}
+
+std::optional<LateFrame> FlipQueue::take_late()
+{
+  const std::lock_guard guard(lock_);
+  return std::exchange(late_, std::nullopt);
+}
+
+void FlipQueue::on_timer()
+{
+  Deferred deferred;
+  {
+    const std::lock_guard guard(lock_);
+    check_awaited();
+    pump(deferred);
+  }
+  finish(deferred, false);
+}
+
+void FlipQueue::abort(const Error &error)
+{
+  Deferred deferred;
+  {
+    const std::lock_guard guard(lock_);
+    if (failure_)
+      return;
+    fail(error, deferred);
+  }
+  finish(deferred, false);
+}
+
+void FlipQueue::give_up() noexcept
+{
+  const Error error{ErrorCode::Device, "out of memory", ENOMEM}; // short enough to need none
+  {
+    const std::lock_guard guard(lock_);
+    if (!failure_)
+      failure_ = error;
+    if (job_state_ == JobState::Pending)
+      fail_job(error.message);
+    changed_.notify_all();
+  }
+  failed_(error);
+}
+
+std::int64_t FlipQueue::next_deadline() const
+{
+  const std::lock_guard guard(lock_);
+  if (awaited_ && !awaited_state_)
+    return awaited_until_;
+  if (busy() || failure_)
+    return kNever;
+  if (retry_at_ != kNever)
+    return retry_at_;
+  const std::int64_t fence =
+      !waiting_.empty() && !waiting_.front().ready ? waiting_.front().give_up_at : kNever;
+  return std::min(own_commit_at(), fence);
+}
+
+FlipQueue::Counters FlipQueue::counters() const
+{
+  const std::lock_guard guard(lock_);
+  Counters counters = counters_;
+  // what is on screen may have been given back already
+  counters.held = (on_screen_ && on_screen_->owner ? 1U : 0U) + (in_flight_ ? 1U : 0U) +
+                  static_cast<unsigned>(waiting_.size());
+  return counters;
+}
+
+std::optional<Error> FlipQueue::failure() const
+{
+  const std::lock_guard guard(lock_);
+  return failure_;
+}
+
+} // namespace gstdrm::kms

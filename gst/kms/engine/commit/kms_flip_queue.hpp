@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which frame is on screen, which is on its way there, and which comes next. One commit is in
+// flight at a time and one frame waits; a second one may for as long as the flip is about to come,
+// so that a stream of the display's own rate loses nothing to a little jitter. Knows nothing of
+// threads but the lock, nor of libdrm: commits go through FlipTarget, events come in through
+// on_flip(). Any thread.
+//
+// Fences: a commit cannot be taken back, and one whose fence never signals holds the display for
+// good. So a frame whose fence is pending waits here, where the event thread watches the fence, and
+// not in the kernel; only without a limit (FenceRules) is it handed over at once.
+// kms_flip_fences.cpp has that part.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <gst/drm/core/result.hpp>
+#include <gst/drm/core/sync_file.hpp>
+#include <gst/drm/core/unique_fd.hpp>
+
+#include "engine/card/kms_framebuffer.hpp"
+
+namespace gstdrm::kms {
+
+inline constexpr std::int64_t kNever = INT64_MAX;
+
+// A sync_file. Shared, as the event thread may be asleep on it when a frame is dropped.
+using SharedFence = std::shared_ptr<const UniqueFd>;
+
+struct Frame {
+  std::shared_ptr<Framebuffer> framebuffer;
+  SharedFence acquire_fence;    // what the display waits for; null: nothing, or implicit fences
+  std::int64_t due_ns = kNever; // CLOCK_MONOTONIC; kNever: as soon as possible, never late
+  std::uint64_t stamp = 0;      // the stream's own time of the frame, for reports
+  std::shared_ptr<void> owner;  // released when the flip that replaced the frame has completed
+  // Not null: the owner is released as soon as the commit that replaces the frame was made, after
+  // this was called with the fence that signals when its flip has completed. Without the lock, on
+  // any thread.
+  void (*replaced)(void *owner, UniqueFd fence) noexcept = nullptr;
+};
+
+// How acquire fences are waited for.
+struct FenceRules {
+  bool kernel_waits = true;         // IN_FENCE_FD is there and wanted
+  std::int64_t timeout_ns = kNever; // kNever: no limit, and the kernel gets pending fences
+};
+
+// A frame that came too late to the screen.
+struct LateFrame {
+  std::uint64_t stamp = 0;
+  std::int64_t late_ns = 0; // flip - due
+};
+
+// Where the display writes back what it scanned out.
+struct WritebackJob {
+  std::uint32_t framebuffer_id = 0;
+  std::int32_t out_fence = -1; // WRITEBACK_OUT_FENCE_PTR: an s32; filled by a commit that succeeds
+};
+
+class FlipTarget {
+public:
+  virtual ~FlipTarget() = default;
+  // Non-blocking commit with an event that brings `serial` back. `out_fence`, where not null, is
+  // filled by a success with a sync_file that signals with the flip, or left alone. 0, or a
+  // negative errno.
+  virtual int flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
+                   std::uint64_t serial) = 0;
+};
+
+class FlipQueue {
+public:
+  using Clock = std::function<std::int64_t()>; // CLOCK_MONOTONIC in ns
+  using FenceProbe = std::function<FenceState(int fence_fd)>;
+  enum class Overflow {
+    Replace, // the frame that waits longest is dropped; a frame that is ready overtakes one that is
+             // not
+    Wait,    // the caller sleeps until it was committed
+  };
+  enum class Outcome { Queued, Flushing, Failed };
+  enum class Awaited {
+    Signalled,
+    Lost,
+    Flushing,
+    Failed
+  }; // Lost: timed out, or signalled with an error
+
+  struct Counters {
+    std::uint64_t shown = 0;   // frames whose flip completed
+    std::uint64_t dropped = 0; // frames replaced before they were committed
+    std::uint64_t late = 0;    // shown more than one refresh (and an eighth) after they were due
+    std::uint64_t commits = 0;
+    std::uint64_t waits = 0;          // submissions that had to sleep
+    std::uint64_t busy = 0;           // commits that the kernel put off with EBUSY
+    std::uint64_t fence_timeouts = 0; // frames dropped since their fence did not signal in time
+    std::uint64_t fence_errors = 0;   // frames dropped since their fence signalled with an error
+    std::uint64_t release_fences = 0; // frames given back with a fence, before they were replaced
+    unsigned held = 0;                // frames held now: on screen, in flight, waiting
+    std::uint32_t last_sequence = 0;  // vblank counter of the last flip
+    std::int64_t last_flip_ns = -1;   // CLOCK_MONOTONIC
+  };
+
+  // `wake`: the event thread shall ask next_deadline() again. `failed`: a commit was refused;
+  // called once until clear(), without the lock.
+  FlipQueue(FlipTarget &target, Clock clock, std::function<void()> wake,
+            std::function<void(const Error &)> failed);
+  // What a fence is asked with (a test's own, where there are no fences), and who hears of frames
+  // lost to one: without the lock, on any thread. Before the first frame.
+  void set_fence_probe(FenceProbe probe) { fence_state_ = std::move(probe); }
+  void set_fence_lost(std::function<void(const Error &)> lost) { fence_lost_ = std::move(lost); }
+
+  void set_timing(std::int64_t refresh_ns, std::int64_t frame_ns);
+  void set_fence_rules(const FenceRules &rules);
+  // Takes the frame only when it returns Queued.
+  Outcome submit(Frame &frame, Overflow overflow);
+  // For a mode set: `commit` (0 or -errno) makes `frame` the one in flight. Nothing may be in
+  // flight or waiting: drain() first.
+  int submit_with(Frame &frame, const std::function<int(std::uint64_t serial)> &commit);
+  // For a mode set, which blocks in the kernel: sleeps until the frame's fence has signalled, in
+  // vain for as long as FenceRules say; the fence is then gone. The sleep is one of the `waits`.
+  Awaited await_fence(Frame &frame);
+  // Runs it while nobody commits.
+  void exclusively(const std::function<void()> &change)
+  {
+    const std::lock_guard guard(lock_);
+    change();
+  }
+  // Sleeps until nothing is in flight or waiting. false: flushing, failed or out of time.
+  bool drain(std::int64_t timeout_ns);
+  // Drops what is not committed yet.
+  void drop_waiting();
+  // While set, nobody sleeps in submit() or drain().
+  void set_flushing(bool flushing);
+  // Drops every frame, forgets the failure. After it events of old commits are
+  // ignored. The counters stay until reset_counters().
+  void clear();
+  void reset_counters();
+  // Forgets the failure alone: what is on screen stays, and frames are taken again.
+  void forgive();
+
+  // The next commit, or one of its own when none comes within a frame time, also fills
+  // framebuffer `framebuffer_id`. Returns the writeback's out fence.
+  Result<UniqueFd> capture(std::uint32_t framebuffer_id, std::int64_t timeout_ns);
+
+  // The next commit, or one of its own of the picture on screen when none comes within a frame
+  // time, brings along what the target has to change beside the picture.
+  void refresh();
+
+  void cancel_capture();
+
+  void on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64_t time_ns);
+  void on_timer();
+  // The display is lost: every later submit() fails.
+  void abort(const Error &error);
+  // The same without memory to say why, for threads that no exception may leave. What waits is
+  // released by clear().
+  void give_up() noexcept;
+  [[nodiscard]] std::int64_t next_deadline() const;
+  // on_timer() is to be called when this signals; null: none.
+  [[nodiscard]] SharedFence watched_fence();
+  // The last late frame, once.
+  [[nodiscard]] std::optional<LateFrame> take_late();
+  [[nodiscard]] Counters counters() const;
+  [[nodiscard]] std::optional<Error> failure() const;
+  [[nodiscard]] bool flushing() const;
+
+private:
+  enum class JobState { None, Pending, Committed, Failed };
+  struct Waiting {
+    Frame frame;
+    bool may_be_dropped = true;       // Overflow::Replace
+    bool ready = true;                // may be committed: no fence, signalled, or the kernel waits
+    std::int64_t give_up_at = kNever; // where it is not ready
+  };
+  // what a step leaves to be done once the lock is let go
+  struct Deferred {
+    std::vector<Frame> released;
+    std::vector<Error> lost; // frames
+    std::optional<std::pair<Frame, UniqueFd>> replaced;
+    std::optional<Error> failure;
+  };
+  [[nodiscard]] std::size_t room() const;
+  [[nodiscard]] bool busy() const { return in_flight_ || repeat_in_flight_; }
+  [[nodiscard]] bool idle() const { return !busy() && waiting_.empty() && !releasing_; }
+  void push(Frame &frame, Overflow overflow, Deferred &deferred);
+  [[nodiscard]] std::int64_t own_commit_at() const;
+  void pump(Deferred &deferred);
+  void pump_waiting(Deferred &deferred);
+  int flip_front(WritebackJob *job, Deferred &deferred);
+  void flipped(std::int64_t time_ns);
+  void pump_capture();
+  void commit_done(WritebackJob *job);
+  void fail(Error error, Deferred &deferred);
+  void finish(Deferred &deferred, bool wake);
+  void fail_job(std::string why);
+  // kms_flip_fences.cpp
+  [[nodiscard]] bool holds_fences() const
+  {
+    return !rules_.kernel_waits || rules_.timeout_ns != kNever;
+  }
+  FenceState probe(const Frame &frame) const;
+  Error lost_frame(FenceState state);
+  bool front_is_ready(Deferred &deferred);
+  bool look_at(Waiting &waiting, Deferred &deferred);
+  bool overtake_front(Deferred &deferred);
+  void drop_front(Deferred &deferred);
+  void fences_refused();
+  [[nodiscard]] SharedFence fence_to_watch() const;
+  void check_awaited();
+
+  FlipTarget &target_;
+  const Clock clock_;
+  const std::function<void()> wake_;
+  const std::function<void(const Error &)> failed_;
+  FenceProbe fence_state_;
+  std::function<void(const Error &)> fence_lost_;
+
+  mutable std::mutex lock_; // guards everything below
+  std::condition_variable changed_;
+  std::atomic<bool> releasing_{false}; // on_flip() gives back what was replaced, without the lock
+  std::atomic<int> draining_{0};       // threads in drain()
+  std::optional<Frame> on_screen_;
+  std::optional<Frame> in_flight_;
+  std::deque<Waiting> waiting_; // oldest first
+  FenceRules rules_;
+  SharedFence watched_; // by the event thread, as far as is known
+  SharedFence awaited_; // by await_fence()
+  std::int64_t awaited_until_ = kNever;
+  std::optional<FenceState> awaited_state_; // Pending: time is over
+  std::optional<LateFrame> late_;
+  std::int64_t committed_at_ = 0; // what is in flight
+  bool repeat_in_flight_ = false; // a commit of the frame that is on screen already
+  std::uint64_t serial_ = 0;      // of the last commit
+  std::int64_t refresh_ns_ = 16'666'667;
+  std::int64_t frame_ns_ = 16'666'667;
+  std::int64_t retry_at_ = kNever; // after EBUSY
+  bool flushing_ = false;
+  std::optional<Error> failure_;
+  JobState job_state_ = JobState::None;
+  WritebackJob job_;
+  std::int64_t job_deadline_ = kNever; // own commit then
+  std::string job_error_;
+  std::int64_t refresh_at_ = kNever; // own commit then, for refresh()
+  Counters counters_;
+};
+
+} // namespace gstdrm::kms

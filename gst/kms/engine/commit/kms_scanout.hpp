@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Puts frames on one output: mode set, flips, and the way back. Owns what the display state needs
+// to live (mode, background); the frames on screen are the flip queue's. Calls are serialised by
+// its owner.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gst/drm/core/format.hpp>
+#include <gst/drm/core/result.hpp>
+
+#include "kms_cursor.hpp"
+#include "engine/card/kms_dumb.hpp"
+#include "kms_flip_queue.hpp"
+#include "kms_geometry.hpp"
+#include "kms_hdr.hpp"
+#include "engine/output/kms_mode.hpp"
+#include "engine/card/kms_offer.hpp"
+#include "engine/output/kms_output.hpp"
+#include "kms_request.hpp"
+#include "kms_saved_state.hpp"
+
+namespace gstdrm::kms {
+
+// What the stream is.
+struct Picture {
+  Format format;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  Rate rate;
+  ColorEncoding encoding = ColorEncoding::Bt601;
+  ColorRange range = ColorRange::Limited;
+  std::uint32_t par_n = 1; // pixel aspect ratio, width to height
+  std::uint32_t par_d = 1;
+  std::optional<HdrMetadata> hdr; // told to the display, where the connector can
+};
+
+// How the viewer wants it.
+struct View {
+  Fit fit = Fit::Contain;
+  std::uint32_t rotation =
+      DRM_MODE_ROTATE_0;         // DRM_MODE_ROTATE_* and DRM_MODE_REFLECT_*, counter-clockwise
+  int zpos = -1;                 // of the plane; -1: what the driver has
+  std::optional<Rectangle> area; // of the mode, in its pixels; nothing: all of it
+  friend bool operator==(const View &, const View &) = default;
+};
+
+class Scanout : public FlipTarget {
+public:
+  Scanout(std::shared_ptr<Device> device, Output output)
+      : device_(std::move(device)), output_(std::move(output)), cursor_(device_)
+  {
+  }
+
+  // What candidates are tried with from now on; what is shown stays until the next show_first().
+  void set_view(const View &view) { view_ = view; }
+  [[nodiscard]] const View &view() const noexcept { return view_; }
+  // Error: no candidate plane has the format, or no mode holds the size. Touches nothing.
+  [[nodiscard]] Result<drmModeModeInfo> check(const Picture &picture) const;
+
+  // Finds out by test commits whether some plane shows pictures that are larger than the mode.
+  // Once, before anything is shown and anybody else has the scanout; check() reckons with it.
+  void probe_downscaling();
+  [[nodiscard]] bool scales_down() const noexcept { return scales_down_; }
+
+  // Looks for a plane that takes the picture in a test commit, then commits for real, with a mode
+  // set where one is needed. Returns the error with one line per plane; `sys_errno` is the last
+  // attempt's. ErrorCode::Unsupported: the device does not do this, so another format, size or
+  // plane may do.
+  Result<void> show_first(const Picture &picture, const drmModeModeInfo &mode, const Frame &frame,
+                          std::uint64_t serial);
+  int flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
+           std::uint64_t serial) override;
+  // Those of `pairs` that cannot be shown as the picture is, in its size and mode: test commits
+  // with scratch framebuffers refused them, on the plane that shows it, or on every plane when none
+  // does. A pair that no framebuffer can be made of here is not among them: its first frame is the
+  // test.
+  std::vector<Refusal> disprove(const Picture &picture, const drmModeModeInfo &mode,
+                                const FormatSet &pairs);
+
+  // The same output with what is connected to it now. Nothing may be on screen: turn_off() first.
+  void set_output(Output output);
+  // Nothing is scanned out until the next show_first(). What was there before is still known.
+  void turn_off();
+  // Gives the output back as it was before the first show_first().
+  Result<void> restore();
+
+  [[nodiscard]] const Output &output() const noexcept { return output_; }
+  // Goes into the next commit of a frame.
+  [[nodiscard]] Cursor &cursor() noexcept { return cursor_; }
+  // null: the hardware has none, or the picture is on it
+  [[nodiscard]] const Plane *cursor_plane() const;
+  [[nodiscard]] bool is_set() const noexcept { return setup_.has_value(); }
+  [[nodiscard]] const drmModeModeInfo &mode() const { return setup_->mode; }
+  [[nodiscard]] std::uint32_t plane_id() const { return setup_->plane->id; }
+  [[nodiscard]] const FormatSet &plane_formats() const { return setup_->plane->formats; }
+  [[nodiscard]] bool waits_for_fences() const;
+  [[nodiscard]] bool can_write_back() const noexcept { return setup_ && setup_->writeback; }
+  // "plane 31 of /dev/dri/card0 (vkms), Virtual-1, 640x480@59.940"
+  [[nodiscard]] std::string describe() const;
+  // "320x240 at 160,120, not scaled: EINVAL"
+  [[nodiscard]] std::string describe_placement() const;
+
+private:
+  // How the hardware is used: what a test commit accepted.
+  struct Setup {
+    drmModeModeInfo mode{};
+    const Plane *plane = nullptr;      // in output_.planes
+    const Plane *background = nullptr; // a black primary plane under an overlay
+    bool writeback = false;            // the writeback connector is attached
+    PlaneSetup rectangle;
+    std::uint32_t width = 0; // of the picture
+    std::uint32_t height = 0;
+    bool scaled = false;
+    std::optional<HdrMetadata> hdr;
+  };
+  // What became of a plane's attempts: 0, untried, or the errno of the last one.
+  struct Attempts {
+    int scaled = 0;
+    int unscaled = 0;
+  };
+  [[nodiscard]] std::vector<Setup> candidates(const Picture &picture,
+                                              const drmModeModeInfo &mode) const;
+  [[nodiscard]] std::vector<Placement> placements(const Picture &picture,
+                                                  const drmModeModeInfo &mode) const;
+  // Why the plane is no candidate; empty: it is one.
+  [[nodiscard]] std::string unfit(const Plane &plane, Format format) const;
+  [[nodiscard]] std::string explain(Format format,
+                                    const std::map<std::uint32_t, Attempts> &attempts) const;
+  Result<void> prepare(const Picture &picture, const drmModeModeInfo &mode);
+  void set_connector(Request &request, const Setup &setup, bool with_mode_set) const;
+  int test(const Picture &picture, const drmModeModeInfo &mode, std::uint32_t framebuffer_id) const;
+  int commit(const Setup &setup, std::uint32_t framebuffer_id, std::uint32_t flags,
+             std::uint64_t serial) const;
+  int show(const Setup &setup, const Frame &frame, std::uint64_t serial, bool with_mode_set);
+  [[nodiscard]] bool needs_mode_set(const Setup &setup) const;
+
+  std::shared_ptr<Device> device_;
+  Output output_;
+  Cursor cursor_;
+  std::optional<SavedState> saved_;
+  std::optional<Setup> setup_;
+  View view_;
+  bool scales_down_ = false;
+  int scaling_refused_ = 0; // why setup_ is not scaled, although it should be; an errno
+  PropertyBlob mode_blob_;
+  drmModeModeInfo blob_mode_{}; // what it holds
+  PropertyBlob hdr_blob_;
+  std::optional<HdrMetadata> blob_hdr_;    // what it holds
+  std::unique_ptr<DumbBuffer> background_; // of the mode's size
+};
+
+} // namespace gstdrm::kms

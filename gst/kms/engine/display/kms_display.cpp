@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kms_display.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "engine/card/kms_objects.hpp"
+#include "engine/output/kms_registry.hpp"
+
+namespace gstdrm::kms {
+
+namespace {
+
+// A flip takes one refresh; this much later something is stuck, and a mode set is tried all the
+// same.
+constexpr std::int64_t kDrainTimeout_ns = 2'000'000'000;
+
+std::int64_t frame_duration_ns(Rate rate)
+{
+  if (rate.numerator == 0)
+    return 0;
+  return static_cast<std::int64_t>(std::uint64_t{1'000'000'000} * rate.denominator /
+                                   rate.numerator);
+}
+
+} // namespace
+
+// A picture larger than every mode is for planes that scale.
+SizeLimits Display::size_limits(const Connector &connector) const
+{
+  if (scanout_.scales_down())
+    return framebuffers_;
+  SizeLimits limits{framebuffers_.min_width, framebuffers_.min_height, 0, 0};
+  for (const drmModeModeInfo &mode : connector.modes) {
+    limits.max_width = std::max<std::uint32_t>(limits.max_width, mode.hdisplay);
+    limits.max_height = std::max<std::uint32_t>(limits.max_height, mode.vdisplay);
+  }
+  limits.max_width =
+      std::max(std::min(limits.max_width, framebuffers_.max_width), limits.min_width);
+  limits.max_height =
+      std::max(std::min(limits.max_height, framebuffers_.max_height), limits.min_height);
+  return limits;
+}
+
+namespace {
+
+// The one that was chosen, whatever the user left open: it stays with the sink.
+OutputRequest request_of(OutputRequest request, const Output &output)
+{
+  request.connector = output.connector.name;
+  return request;
+}
+
+SizeLimits framebuffer_limits(const Resources &resources)
+{
+  return {std::max(resources.min_width, 1U), std::max(resources.min_height, 1U),
+          resources.max_width, resources.max_height};
+}
+
+bool has_cursor_plane(const Output &output)
+{
+  return std::any_of(output.crtc_planes.begin(), output.crtc_planes.end(),
+                     [](const Plane &plane) { return plane.type == PlaneType::Cursor; });
+}
+
+} // namespace
+
+Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
+                 DisplayListener &listener)
+    : listener_(listener), device_(std::move(device)), reservation_(std::move(choice.reservation)),
+      output_request_(request_of(request, choice.output)),
+      connector_id_(choice.output.connector.id), has_cursor_(has_cursor_plane(choice.output)),
+      framebuffers_(framebuffer_limits(choice.resources)), offer_(choice.output.formats()),
+      modes_(choice.output.connector.modes), scanout_(device_, std::move(choice.output)),
+      queue_(
+          scanout_, monotonic_now_ns,
+          [this] {
+            if (loop_)
+              loop_->wake();
+          },
+          [this](const Error &error) {
+            const Error why = explain(error);
+            // the streaming thread takes a refusal up with its next frame: upstream may choose
+            // again
+            if (!is_refusal(why.sys_errno) && !is_denied(why))
+              listener_.display_failed(why);
+          }),
+      cache_(device_), description_(scanout_.describe())
+{
+  queue_.set_fence_lost([this](const Error &error) { listener_.frame_lost(error); });
+}
+
+Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_request,
+                                               const OutputRequest &output_request,
+                                               DisplayListener &listener)
+{
+  Result<std::shared_ptr<Device>> device = Registry::get().open(device_request);
+  if (!device)
+    return device.error();
+  if (Result<void> master = (*device)->require_master(); !master)
+    return master.error();
+  Result<OutputChoice> choice = reserve_output(**device, output_request);
+  if (!choice)
+    return choice.error();
+  const Connector &connector = choice->output.connector;
+  if (output_request.mode.kind == ModeRequest::Kind::Exact)
+    if (const auto mode = select_mode(connector.modes, output_request.mode, 0, 0, {}); !mode)
+      return device_error("Connector " + connector.name + " of " + (*device)->name() + ": " +
+                              mode.error().message,
+                          EINVAL);
+  const std::shared_ptr<Display> display(
+      new Display(std::move(*device), std::move(*choice), output_request, listener));
+  display->scanout_.probe_downscaling();
+  display->limits_ = display->size_limits(display->scanout_.output().connector);
+  return display;
+}
+
+Display::~Display()
+{
+  (void)stop(); // nobody is left to hear of an error
+}
+
+std::string Display::describe() const
+{
+  const std::lock_guard guard(shown_lock_);
+  return description_;
+}
+
+// A commit that fails for want of an object or of master rights, in words.
+Error Display::explain(const Error &error) const
+{
+  if (device_->lease_holds())
+    return error;
+  return device_error("The " + device_->name() +
+                          " was revoked by its owner. Ask for another lease, and start again.",
+                      ENODEV);
+}
+
+std::optional<Error> Display::failure() const
+{
+  const std::optional<Error> failure = queue_.failure();
+  return failure ? std::optional(explain(*failure)) : std::nullopt;
+}
+
+void Display::set_view(const View &view)
+{
+  const std::lock_guard guard(view_lock_);
+  view_changed_ |= view != view_;
+  view_ = view;
+}
+
+// Whether there is another view than the one on screen.
+bool Display::take_view()
+{
+  const std::lock_guard guard(view_lock_);
+  if (!std::exchange(view_changed_, false))
+    return false;
+  scanout_.set_view(view_);
+  return true;
+}
+
+Result<void> Display::start()
+{
+  queue_.set_flushing(false);
+  queue_.reset_counters();
+  Result<std::unique_ptr<EventHub::Subscription>> loop =
+      device_->events().subscribe(scanout_.output().crtc.id, *this);
+  if (!loop)
+    return loop.error();
+  loop_ = std::move(*loop);
+  unplugged_frames_ = 0;
+  Result<std::unique_ptr<HotplugMonitor>> hotplug = HotplugMonitor::start(device_->node(), *this);
+  if (!hotplug) {
+    loop_.reset();
+    return hotplug.error();
+  }
+  on_hotplug(); // what happened before there was somebody to listen
+  hotplug_ = std::move(*hotplug);
+  return {};
+}
+
+FlipQueue::Counters Display::counters() const
+{
+  FlipQueue::Counters counters = queue_.counters();
+  counters.dropped += unplugged_frames_;
+  return counters;
+}
+
+Result<void> Display::stop()
+{
+  queue_.set_flushing(true);
+  queue_.cancel_capture();
+  hotplug_.reset();
+  // a snapshot in progress may wake the loop, so it is waited for before the loop goes
+  const std::lock_guard guard(snapshot_lock_);
+  loop_.reset();
+  // what was there before cannot come back on a device that is gone
+  Result<void> restored = scanout_.restore();
+  if (lost_)
+    restored = {};
+  queue_.clear();
+  cache_.clear();
+  first_pending_ = true;
+  proved_for_.clear();
+  offer_.forget_refusals();
+  offer_.list(scanout_.output().formats()); // upstream asks again when the sink starts
+  const std::lock_guard shown_guard(shown_lock_);
+  can_write_back_ = false;
+  description_ = scanout_.describe();
+  return restored;
+}
+
+Result<void> Display::configure(const Picture &picture)
+{
+  if (plug_changed_) // the picture may be meant for the new display
+    (void)take_up_plug_change();
+  Result<drmModeModeInfo> mode = scanout_.check(picture);
+  if (!mode)
+    return mode.error();
+  picture_ = picture;
+  mode_ = *mode;
+  mode_chosen_ = true;
+  first_pending_ = true;
+  cache_.clear();
+  return {};
+}
+
+Result<ImportCache::Import> Display::import(const FrameLayout &layout)
+{
+  cache_.advance();
+  return cache_.import(layout);
+}
+
+// Nothing is in flight, and the frame's fence has signalled: a mode set blocks until both are so,
+// in the kernel without a limit. The one place where the streaming thread sleeps on a fence; a
+// flush or a stop ends it. Nothing returned: go on.
+std::optional<Display::Shown> Display::wait_before_mode_set(Frame &frame)
+{
+  if (scanout_.is_set() && !queue_.drain(kDrainTimeout_ns)) {
+    if (queue_.failure())
+      return Shown::Failed;
+    if (queue_.flushing())
+      return Shown::Flushing;
+    queue_.drop_waiting(); // of the old picture
+  }
+  if (!frame.acquire_fence)
+    return {};
+  queue_.set_fence_rules(fence_rules_);
+  switch (queue_.await_fence(frame)) {
+  case FlipQueue::Awaited::Signalled:
+    return {};
+  case FlipQueue::Awaited::Lost:
+    return Shown::Yes; // the frame was taken, and left out
+  case FlipQueue::Awaited::Flushing:
+    return Shown::Flushing;
+  case FlipQueue::Awaited::Failed:
+    break;
+  }
+  return Shown::Failed;
+}
+
+Result<Display::Shown> Display::show_first(Frame &frame)
+{
+  if (const std::optional<Shown> ended = wait_before_mode_set(frame))
+    return *ended;
+  std::optional<Error> error;
+  const int ret = queue_.submit_with(frame, [&](std::uint64_t serial) {
+    Result<void> shown = scanout_.show_first(picture_, mode_, frame, serial);
+    if (!shown)
+      error = shown.error();
+    return shown ? 0 : -EIO;
+  });
+  if (ret != 0) {
+    const Error why = explain(*error);
+    if (is_denied(why))
+      return deny(why);
+    return why;
+  }
+  if (std::exchange(denied_, false))
+    listener_.master_changed({}, true);
+  first_pending_ = false;
+  FenceRules rules = fence_rules_;
+  rules.kernel_waits = rules.kernel_waits && scanout_.waits_for_fences();
+  queue_.set_fence_rules(rules);
+  queue_.set_timing(refresh_period_ns(mode_), frame_duration_ns(picture_.rate));
+  {
+    const std::lock_guard guard(shown_lock_);
+    description_ = scanout_.describe();
+    shown_mode_ = mode_;
+    can_write_back_ = scanout_.can_write_back();
+  }
+  shown_view_ = scanout_.view();
+  listener_.picture_placed(scanout_.describe() + ", " + scanout_.describe_placement());
+  if (scanout_.cursor().changed()) // a mode set leaves it out
+    queue_.refresh();
+  if (narrow_offer())
+    listener_.formats_changed();
+  return Shown::Yes;
+}
+
+// The offer of what is set up now: its plane's pairs, proved at this size. Whether it changed.
+bool Display::narrow_offer()
+{
+  const FormatSet before = offer_.formats();
+  offer_.list(scanout_.plane_formats());
+  offer_.resize(picture_.width, picture_.height);
+  const std::string what = scanout_.describe() + ", " + std::to_string(picture_.width) + "x" +
+                           std::to_string(picture_.height);
+  if (what != proved_for_) {
+    proved_for_ = what;
+    const FormatSet shown = FormatSet::from_pairs({picture_.format});
+    for (Refusal &refusal :
+         scanout_.disprove(picture_, mode_, FormatSet::subtract(offer_.formats(), shown)))
+      offer_.refuse(std::move(refusal));
+  }
+  return offer_.formats() != before;
+}
+
+void Display::refuse(const Error &why)
+{
+  const FormatSet before = offer_.formats();
+  offer_.resize(picture_.width, picture_.height);
+  offer_.refuse({picture_.format, picture_.width, picture_.height, why.message});
+  // upstream's next choice had better be one that works
+  for (Refusal &refusal : scanout_.disprove(picture_, mode_, offer_.formats()))
+    offer_.refuse(std::move(refusal));
+  if (offer_.formats() != before)
+    listener_.formats_changed();
+}
+
+std::optional<Refusal> Display::refusal(const Picture &picture) const
+{
+  for (Refusal &refusal : offer_.refusals())
+    if (refusal.format == picture.format && refusal.width == picture.width &&
+        refusal.height == picture.height)
+      return std::move(refusal);
+  return std::nullopt;
+}
+
+// The stream goes on as it was where the hardware does not do what is wanted.
+Result<Display::Shown> Display::show_view(Frame &frame)
+{
+  first_pending_ = true;
+  Result<Shown> shown = show_first(frame);
+  if (shown || shown.error().code != ErrorCode::Unsupported)
+    return shown;
+  listener_.view_refused(shown.error());
+  scanout_.set_view(shown_view_);
+  return show_first(frame);
+}
+
+Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
+{
+  if (plug_changed_ && !take_up_plug_change()) {
+    unplugged_frames_++;
+    return Shown::Yes;
+  }
+  if (!mode_chosen_) {
+    Result<drmModeModeInfo> mode = scanout_.check(picture_);
+    if (!mode)
+      return mode.error();
+    mode_ = *mode;
+    mode_chosen_ = true;
+  }
+  const bool other_view = take_view();
+  if (other_view && !first_pending_)
+    return show_view(frame);
+  if (first_pending_)
+    return show_first(frame);
+  switch (queue_.submit(frame, overflow)) {
+  case FlipQueue::Outcome::Queued:
+    return Shown::Yes;
+  case FlipQueue::Outcome::Flushing:
+    return Shown::Flushing;
+  case FlipQueue::Outcome::Failed:
+    break;
+  }
+  const std::optional<Error> failure = queue_.failure();
+  if (failure && is_denied(explain(*failure)))
+    return deny(*failure);
+  if (failure && is_refusal(failure->sys_errno)) {
+    queue_.forgive();
+    first_pending_ = true; // whatever comes next is tested before it is committed
+    return Error{ErrorCode::Unsupported, failure->message, failure->sys_errno};
+  }
+  return Shown::Failed;
+}
+
+Result<void> Display::set_cursor(const std::optional<CursorImage> &image)
+{
+  if (image && !has_cursor_)
+    return device_error(
+        device_->name() + " has no free cursor plane for connector " + output_request_.connector +
+            " (vkms: load it with enable_cursor=1). Blend the cursor into the video.",
+        ENOTSUP);
+  if (Result<void> set = scanout_.cursor().set_image(image); !set)
+    return set;
+  if (scanout_.cursor().changed())
+    queue_.refresh();
+  return {};
+}
+
+void Display::move_cursor(std::int32_t x, std::int32_t y)
+{
+  scanout_.cursor().move(x, y);
+  if (scanout_.cursor().changed())
+    queue_.refresh();
+}
+
+void Display::on_flip(std::uint32_t crtc_id, std::uint64_t serial, std::uint32_t sequence,
+                      std::int64_t time_ns) noexcept
+try {
+  if (crtc_id == scanout_.output().crtc.id)
+    queue_.on_flip(serial, sequence, time_ns);
+} catch (...) {
+  queue_.give_up();
+}
+
+void Display::on_timer() noexcept
+try {
+  queue_.on_timer();
+} catch (...) {
+  queue_.give_up();
+}
+
+} // namespace gstdrm::kms

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kms_output.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "kms_formats.hpp"
+#include "engine/card/kms_objects.hpp"
+
+namespace gstdrm::kms {
+
+namespace {
+
+std::uint32_t connector_crtcs(int fd, const drmModeConnector &connector)
+{
+  std::uint32_t mask = 0;
+  for (int i = 0; i < connector.count_encoders; i++)
+    if (const EncoderPtr encoder{drmModeGetEncoder(fd, connector.encoders[i])})
+      mask |= encoder->possible_crtcs;
+  return mask;
+}
+
+Result<Connector> read_connector(int fd, std::uint32_t id, PropertyReader &reader)
+{
+  const ConnectorPtr raw(drmModeGetConnector(fd, id));
+  const int error = errno;
+  if (!raw)
+    return device_error("Connector " + std::to_string(id) + " cannot be read (" +
+                            errno_text(error) + "). Was the device removed?",
+                        error);
+  Connector connector;
+  connector.id = id;
+  const char *type = drmModeGetConnectorTypeName(raw->connector_type);
+  connector.name =
+      std::string(type ? type : "Unknown") + "-" + std::to_string(raw->connector_type_id);
+  connector.writeback = raw->connector_type == DRM_MODE_CONNECTOR_WRITEBACK;
+  connector.connection = raw->connection;
+  connector.possible_crtcs = connector_crtcs(fd, *raw);
+  connector.modes.assign(raw->modes, raw->modes + raw->count_modes);
+  Result<PropertySet> properties = reader.read(id, DRM_MODE_OBJECT_CONNECTOR);
+  if (!properties)
+    return properties.error();
+  connector.properties = std::move(*properties);
+  return connector;
+}
+
+// A blob that cannot be read or parsed counts as none: the plane's formats are implicit then.
+FormatSet plane_formats(int fd, const drmModePlane &raw, const PropertySet &properties,
+                        bool takes_modifiers)
+{
+  const auto blob_id = static_cast<std::uint32_t>(property_value(properties, "IN_FORMATS"));
+  if (takes_modifiers && blob_id != 0) {
+    if (Result<std::vector<std::uint8_t>> blob = read_blob(fd, blob_id)) {
+      Result<FormatSet> formats = parse_in_formats(*blob);
+      if (formats && !formats->empty())
+        return std::move(*formats);
+    }
+  }
+  return implicit_formats({raw.formats, raw.count_formats});
+}
+
+Result<Plane> read_plane(const Device &device, std::uint32_t id, PropertyReader &reader)
+{
+  const PlanePtr raw(drmModeGetPlane(device.fd(), id));
+  const int error = errno;
+  if (!raw)
+    return device_error("Plane " + std::to_string(id) + " cannot be read (" + errno_text(error) +
+                            "). Was the device removed?",
+                        error);
+  Plane plane;
+  plane.id = id;
+  plane.possible_crtcs = raw->possible_crtcs;
+  Result<PropertySet> properties = reader.read(id, DRM_MODE_OBJECT_PLANE);
+  if (!properties)
+    return properties.error();
+  plane.properties = std::move(*properties);
+  switch (property_value(plane.properties, "type")) {
+  case DRM_PLANE_TYPE_PRIMARY:
+    plane.type = PlaneType::Primary;
+    break;
+  case DRM_PLANE_TYPE_CURSOR:
+    plane.type = PlaneType::Cursor;
+    break;
+  default:
+    plane.type = PlaneType::Overlay;
+  }
+  plane.formats = plane_formats(device.fd(), *raw, plane.properties, device.takes_modifiers());
+  return plane;
+}
+
+Result<void> read_planes(const Device &device, PropertyReader &reader, Resources &resources)
+{
+  const PlaneResPtr planes(drmModeGetPlaneResources(device.fd()));
+  const int error = errno;
+  if (!planes)
+    return device_error(
+        "The planes of " + device.name() + " cannot be listed (" + errno_text(error) + ").", error);
+  for (std::uint32_t i = 0; i < planes->count_planes; i++) {
+    Result<Plane> plane = read_plane(device, planes->planes[i], reader);
+    if (!plane)
+      return plane.error();
+    resources.planes.push_back(std::move(*plane));
+  }
+  return {};
+}
+
+std::string list_connectors(const Resources &resources)
+{
+  std::string text;
+  for (const Connector &connector : resources.connectors) {
+    if (connector.writeback)
+      continue;
+    text += text.empty() ? "" : ", ";
+    text += connector.name + " (" + std::to_string(connector.id) +
+            (connector.connection == DRM_MODE_CONNECTED      ? ", connected)"
+             : connector.connection == DRM_MODE_DISCONNECTED ? ", disconnected)"
+                                                             : ", unknown)");
+  }
+  return text.empty() ? "none" : text;
+}
+
+// Connected outputs first, then those whose state the driver cannot tell.
+const Connector *find_connector(const Resources &resources, const std::string &wanted)
+{
+  const Connector *best = nullptr;
+  for (const Connector &connector : resources.connectors) {
+    if (connector.writeback)
+      continue;
+    if (!wanted.empty()) {
+      if (connector.name == wanted || std::to_string(connector.id) == wanted)
+        return &connector;
+      continue;
+    }
+    if (connector.modes.empty() || connector.connection == DRM_MODE_DISCONNECTED)
+      continue;
+    if (!best ||
+        (best->connection != DRM_MODE_CONNECTED && connector.connection == DRM_MODE_CONNECTED))
+      best = &connector;
+  }
+  return best;
+}
+
+bool crtc_is_taken(const Resources &resources, std::uint32_t crtc_id, std::uint32_t by_other_than)
+{
+  return std::any_of(resources.connectors.begin(), resources.connectors.end(),
+                     [&](const Connector &connector) {
+                       return connector.id != by_other_than && !connector.writeback &&
+                              property_value(connector.properties, "CRTC_ID") == crtc_id;
+                     });
+}
+
+// The CRTC that drives the connector already, else a free one.
+const Crtc *find_crtc(const Resources &resources, const Connector &connector)
+{
+  const std::uint64_t current = property_value(connector.properties, "CRTC_ID");
+  for (const Crtc &crtc : resources.crtcs)
+    if (current != 0 && crtc.id == current)
+      return &crtc;
+  for (const Crtc &crtc : resources.crtcs)
+    if ((connector.possible_crtcs >> crtc.index & 1) &&
+        !crtc_is_taken(resources, crtc.id, connector.id))
+      return &crtc;
+  return nullptr;
+}
+
+std::vector<Plane> planes_of(const Resources &resources, const Crtc &crtc)
+{
+  std::vector<Plane> planes;
+  for (const Plane &plane : resources.planes)
+    if (plane.possible_crtcs >> crtc.index & 1)
+      planes.push_back(plane);
+  std::stable_sort(planes.begin(), planes.end(),
+                   [](const Plane &a, const Plane &b) { return a.type < b.type; });
+  return planes;
+}
+
+// A plane of another CRTC's that this one could borrow stays out of the choice while it is in use.
+bool is_candidate(const Plane &plane, const Crtc &crtc)
+{
+  const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
+  return plane.type != PlaneType::Cursor && (user == 0 || user == crtc.id);
+}
+
+} // namespace
+
+FormatSet Output::formats() const
+{
+  FormatSet all;
+  for (const Plane &plane : planes)
+    all = FormatSet::unite(all, plane.formats);
+  return all;
+}
+
+Result<Resources> read_resources(const Device &device)
+{
+  const ResPtr raw(drmModeGetResources(device.fd()));
+  const int error = errno;
+  if (!raw)
+    return device_error(device.name() + " has no display outputs (MODE_GETRESOURCES: " +
+                            errno_text(error) + "). Choose another card.",
+                        error);
+  PropertyReader reader(device.fd());
+  Resources resources;
+  resources.min_width = raw->min_width;
+  resources.max_width = raw->max_width;
+  resources.min_height = raw->min_height;
+  resources.max_height = raw->max_height;
+  for (int i = 0; i < raw->count_crtcs; i++) {
+    Result<PropertySet> properties = reader.read(raw->crtcs[i], DRM_MODE_OBJECT_CRTC);
+    if (!properties)
+      return properties.error();
+    resources.crtcs.push_back(
+        Crtc{raw->crtcs[i], static_cast<unsigned>(i), std::move(*properties)});
+  }
+  for (int i = 0; i < raw->count_connectors; i++) {
+    Result<Connector> connector = read_connector(device.fd(), raw->connectors[i], reader);
+    if (!connector)
+      return connector.error();
+    resources.connectors.push_back(std::move(*connector));
+  }
+  if (Result<void> planes = read_planes(device, reader, resources); !planes)
+    return planes.error();
+  return resources;
+}
+
+Result<Output> choose_output(const Resources &resources, const OutputRequest &request,
+                             const std::string &device_name)
+{
+  const Connector *connector = find_connector(resources, request.connector);
+  if (!connector)
+    return device_error(request.connector.empty()
+                            ? "No output of " + device_name +
+                                  " is connected. Connectors: " + list_connectors(resources) +
+                                  ". Plug a display in, or force one with connector."
+                            : device_name + " has no connector " + request.connector +
+                                  ". Connectors: " + list_connectors(resources) +
+                                  ". Choose one of these with connector.",
+                        ENODEV);
+  if (connector->modes.empty())
+    return device_error("Connector " + connector->name + " of " + device_name +
+                            " has no modes: no display is connected to it. Connectors: " +
+                            list_connectors(resources) + ".",
+                        ENODEV);
+  const Crtc *crtc = find_crtc(resources, *connector);
+  if (!crtc)
+    return device_error("No CRTC of " + device_name + " is free for connector " + connector->name +
+                            ". Turn another output off, or choose another connector.",
+                        EBUSY);
+
+  Output output{*connector, *crtc, {}, planes_of(resources, *crtc), std::nullopt, request.mode};
+  for (const Plane &plane : output.crtc_planes)
+    if (request.plane_id ? plane.id == request.plane_id : is_candidate(plane, *crtc))
+      output.planes.push_back(plane);
+  if (output.planes.empty()) {
+    std::string ids;
+    for (const Plane &plane : output.crtc_planes)
+      ids += (ids.empty() ? "" : ", ") + std::to_string(plane.id);
+    return device_error("Plane " + std::to_string(request.plane_id) + " of " + device_name +
+                            " cannot show a picture on connector " + connector->name +
+                            ". Its planes: " + (ids.empty() ? "none" : ids) +
+                            ". Choose one of these with plane-id.",
+                        EINVAL);
+  }
+  for (const Connector &candidate : resources.connectors)
+    if (candidate.writeback && (candidate.possible_crtcs >> crtc->index & 1) && !output.writeback)
+      output.writeback = candidate;
+  return output;
+}
+
+} // namespace gstdrm::kms

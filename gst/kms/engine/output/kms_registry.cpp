@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kms_registry.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <sstream>
+#include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <xf86drm.h>
+#include <xf86drmMode.h>
+
+#include "kms_choice.hpp"
+#include "engine/card/kms_objects.hpp"
+
+namespace gstdrm::kms {
+
+namespace {
+
+constexpr const char *kDriDirectory = "/dev/dri";
+
+// card nodes in number order; sysfs is not asked, because a container may lack it
+std::vector<std::string> list_cards()
+{
+  std::vector<unsigned long> numbers;
+  if (DIR *directory = opendir(kDriDirectory)) {
+    while (const dirent *entry = readdir(directory)) {
+      const std::string name = entry->d_name;
+      if (name.rfind("card", 0) != 0 || name.size() == 4 ||
+          name.find_first_not_of("0123456789", 4) != std::string::npos || name.size() > 8)
+        continue;
+      numbers.push_back(std::strtoul(name.c_str() + 4, nullptr, 10));
+    }
+    closedir(directory);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  std::vector<std::string> paths;
+  for (const unsigned long number : numbers)
+    paths.push_back(std::string(kDriDirectory) + "/card" + std::to_string(number));
+  return paths;
+}
+
+std::string describe(const DeviceRequest &request)
+{
+  std::string text;
+  if (!request.driver_name.empty())
+    text += " with driver-name=" + request.driver_name;
+  if (!request.bus_id.empty())
+    text += " with bus-id=" + request.bus_id;
+  return text;
+}
+
+// A connected output that no other sink of this process has.
+bool has_free_output(Device &device)
+{
+  const ResPtr res(drmModeGetResources(device.fd()));
+  if (!res)
+    return false;
+  for (int i = 0; i < res->count_connectors; i++) {
+    const ConnectorPtr connector(drmModeGetConnectorCurrent(device.fd(), res->connectors[i]));
+    if (connector && connector->connector_type != DRM_MODE_CONNECTOR_WRITEBACK &&
+        connector->connection == DRM_MODE_CONNECTED &&
+        !device.reservations().contains(connector->connector_id))
+      return true;
+  }
+  return false;
+}
+
+// Whether two descriptors are one open file, as after dup(): then they are one DRM client.
+bool same_file(int a, int b)
+{
+  const pid_t self = getpid();
+  return syscall(SYS_kcmp, self, self, KCMP_FILE, a, b) == 0;
+}
+
+std::vector<std::string> split(const std::string &list)
+{
+  std::vector<std::string> names;
+  std::istringstream stream(list);
+  for (std::string name; std::getline(stream, name, ',');)
+    if (!name.empty())
+      names.push_back(name);
+  return names;
+}
+
+} // namespace
+
+Registry &Registry::get()
+{
+  static Registry registry;
+  return registry;
+}
+
+// One whose last user is gone but whose descriptor is not closed yet is still master: waited for.
+template <typename Matches>
+Registry::DevicePtr Registry::find(Opening &opening, Matches matches)
+{
+  while (true) {
+    const auto it = std::find_if(entries_.begin(), entries_.end(), matches);
+    if (it == entries_.end())
+      return nullptr;
+    if (DevicePtr device = it->owner.lock()) {
+      opening.looked_at.push_back(device);
+      return device;
+    }
+    forgotten_.wait(opening.guard);
+  }
+}
+
+void Registry::add(const DevicePtr &device)
+{
+  device->on_closed_ = [this](const Device &closed) { forget(closed); };
+  Entry entry{device.get(), device, device->fd(), device->node(), "", nullptr};
+  if (device->lease_) {
+    entry.lease = device->lease_->connectors;
+    entry.lessor = device->lease_->lessor.get();
+  }
+  entries_.push_back(std::move(entry));
+}
+
+void Registry::forget(const Device &device) noexcept
+{
+  const std::lock_guard guard(lock_);
+  std::erase_if(entries_, [&](const Entry &entry) { return entry.device == &device; });
+  forgotten_.notify_all();
+}
+
+Result<Registry::DevicePtr> Registry::open_fd(int fd, Opening &opening)
+{
+  UniqueFd own = UniqueFd::dup(fd);
+  const int error = errno;
+  if (!own)
+    return device_error("fd=" + std::to_string(fd) + " is not an open descriptor (" +
+                            errno_text(error) + "). Pass an open KMS device.",
+                        error);
+  const auto shared = [&](const Entry &entry) { return same_file(entry.fd, own.get()); };
+  if (DevicePtr device = find(opening, shared))
+    return device;
+  return Device::adopt(std::move(own), "");
+}
+
+Result<Registry::DevicePtr> Registry::open_path(const std::string &path, Opening &opening)
+{
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && S_ISCHR(status.st_mode)) {
+    const auto shared = [&](const Entry &entry) {
+      return entry.node == status.st_rdev && entry.lease.empty();
+    };
+    if (DevicePtr device = find(opening, shared))
+      return device;
+  }
+  return Device::open_path(path);
+}
+
+Result<Registry::DevicePtr> Registry::search(const DeviceRequest &request, Opening &opening)
+{
+  const std::vector<std::string> cards = list_cards();
+  DevicePtr fallback;
+  std::string looked_at;
+  bool denied = false;
+  for (const std::string &path : cards) {
+    Result<DevicePtr> device = open_path(path, opening);
+    if (!device) {
+      denied |= device.error().sys_errno == EACCES || device.error().sys_errno == EPERM;
+      looked_at += " " + device.error().message;
+      continue;
+    }
+    if (!(*device)->matches(request)) {
+      looked_at += " " + (*device)->name() + " is another one.";
+      continue;
+    }
+    if (!fallback)
+      fallback = *device;
+    if (has_free_output(**device))
+      return std::move(*device);
+  }
+  if (fallback)
+    return fallback;
+  if (cards.empty())
+    looked_at = std::string(" There is no ") + kDriDirectory + "/card*. " + kNoDeviceHint;
+  return device_error("No KMS device" + describe(request) + " was found." + looked_at,
+                      denied ? EACCES : ENODEV);
+}
+
+// The lease's connectors, each with a CRTC, its planes and its writeback connector.
+Result<Registry::DevicePtr> Registry::open_lease(const DevicePtr &lessor,
+                                                 const std::string &connectors, Opening &opening)
+{
+  const auto shared = [&](const Entry &entry) {
+    return entry.lessor == lessor.get() && entry.lease == connectors;
+  };
+  if (DevicePtr device = find(opening, shared))
+    return device;
+  if (Result<void> master = lessor->require_master(); !master)
+    return master.error();
+  auto lease = std::make_unique<Lease>();
+  lease->lessor = lessor;
+  lease->connectors = connectors;
+  std::vector<std::uint32_t> objects;
+  for (const std::string &name : split(connectors)) {
+    Result<OutputChoice> choice = reserve_output(*lessor, OutputRequest{name, 0});
+    if (!choice)
+      return choice.error();
+    const std::vector<std::uint32_t> &ids = choice->reservation.ids();
+    objects.insert(objects.end(), ids.begin(), ids.end());
+    lease->reservations.push_back(std::move(choice->reservation));
+  }
+  std::uint32_t lessee = 0;
+  const int fd = drmModeCreateLease(lessor->fd(), objects.data(), static_cast<int>(objects.size()),
+                                    O_CLOEXEC, &lessee);
+  if (fd < 0)
+    return device_error(lessor->name() + " leases no " + connectors + " (CREATE_LEASE of " +
+                            std::to_string(objects.size()) + " objects: " + errno_text(-fd) +
+                            "). Are its connectors leased to another program?",
+                        -fd);
+  Result<DevicePtr> device = Device::adopt(UniqueFd(fd), "");
+  if (!device)
+    return device;
+  (*device)->lease_ = std::move(lease);
+  (*device)->name_ =
+      "lease " + std::to_string(lessee) + " (" + connectors + ") of " + lessor->name();
+  add(*device);
+  return device;
+}
+
+Result<Registry::DevicePtr> Registry::open(const DeviceRequest &request)
+{
+  Opening opening(lock_);
+  Result<DevicePtr> device = request.fd >= 0        ? open_fd(request.fd, opening)
+                             : request.path.empty() ? search(request, opening)
+                                                    : open_path(request.path, opening);
+  if (!device)
+    return device;
+  opening.looked_at.push_back(*device);
+  if (request.fd < 0 && !request.path.empty() && !(*device)->matches(request))
+    return device_error((*device)->name() + " is not the device" + describe(request) +
+                        ". Leave out one of the two.");
+  if (!(*device)->on_closed_)
+    add(*device);
+  if (!request.lease.empty())
+    return open_lease(*device, request.lease, opening);
+  return device;
+}
+
+} // namespace gstdrm::kms

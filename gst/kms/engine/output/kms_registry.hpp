@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The KMS devices that this process has open, so that several sinks share one descriptor: only one
+// can be master. Any thread.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gst/drm/core/result.hpp>
+
+#include "engine/card/kms_device.hpp"
+
+namespace gstdrm::kms {
+
+class Registry {
+public:
+  using DevicePtr = std::shared_ptr<Device>;
+
+  static Registry &get();
+  // A device that the process has open already is shared.
+  Result<DevicePtr> open(const DeviceRequest &request);
+
+private:
+  // One call of open(). Devices that it looked at and did not choose may be somebody else's last share: they are let
+  // go after the lock.
+  struct Opening {
+    explicit Opening(std::mutex &lock) : guard(lock) {}
+    std::vector<DevicePtr> looked_at;
+    std::unique_lock<std::mutex> guard;
+  };
+  struct Entry {
+    const Device *device = nullptr; // only compared
+    std::weak_ptr<Device> owner;
+    int fd = -1; // the device's, only compared
+    dev_t node = 0;
+    std::string lease;              // empty: none
+    const Device *lessor = nullptr; // only compared
+  };
+  template <typename Matches> DevicePtr find(Opening &opening, Matches matches);
+  Result<DevicePtr> open_fd(int fd, Opening &opening);
+  Result<DevicePtr> open_path(const std::string &path, Opening &opening);
+  Result<DevicePtr> search(const DeviceRequest &request, Opening &opening);
+  Result<DevicePtr> open_lease(const DevicePtr &lessor, const std::string &connectors, Opening &opening);
+  void add(const DevicePtr &device);
+  void forget(const Device &device) noexcept;
+
+  std::mutex lock_; // guards entries_; held while a device is opened
+  std::condition_variable forgotten_;
+  std::vector<Entry> entries_; // weak: a device lives as long as its users
+};
+
+} // namespace gstdrm::kms

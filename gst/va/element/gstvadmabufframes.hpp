@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames of one caps: takes buffers from the pool, has them drawn, and sees to it that readers wait
+// for the device, by a fence on the buffer, or, where the driver leaves none, by a thread that
+// sleeps for them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmstats-private.hpp>
+#include <gst/drm/gstdrmvideoinfo.h>
+
+#include "engine/va_device.hpp"
+#include "engine/va_renderer.hpp"
+#include "engine/va_sync_worker.hpp"
+
+namespace gstdrm::va {
+
+// When each frame is shown, from the frame that the caps began with.
+struct Timeline {
+  std::uint64_t first_frame = 0;
+  GstClockTime base = 0;
+  int rate_n = 30; // 0: a still picture
+  int rate_d = 1;
+
+  [[nodiscard]] GstClockTime at(std::uint64_t frame) const
+  {
+    if (rate_n == 0)
+      return base;
+    return base + gst_util_uint64_scale(frame - first_frame,
+                                        GST_SECOND * static_cast<guint64>(rate_d),
+                                        static_cast<guint64>(rate_n));
+  }
+};
+
+class FrameSource {
+public:
+  static Result<std::unique_ptr<FrameSource>> create(GstElement *element, const Device &device,
+                                                     const GstDrmVideoInfo &info, Pattern pattern,
+                                                     std::uint32_t argb, Stats &stats,
+                                                     SyncWorker &worker);
+  // Error: posted by the caller. The flow is what the pool said, or FLUSHING.
+  struct Produced {
+    GstFlowReturn flow = GST_FLOW_OK;
+    GstPtr<GstBuffer> buffer;
+  };
+  Result<Produced> produce(GstBufferPool *pool, std::uint64_t frame, const Timeline &timeline);
+  [[nodiscard]] bool uses_cpu() const { return renderer_->uses_cpu(); }
+  // Forgets a frame drawn ahead: it will be drawn anew.
+  void drop_ahead() { ahead_ = {}; }
+
+private:
+  struct Drawn {
+    std::uint64_t frame = 0;
+    GstPtr<GstBuffer> buffer; // empty: none
+    std::uint64_t ticket = 0; // of the sync worker; 0: nobody has to sleep for it
+  };
+  FrameSource(GstElement *element, std::unique_ptr<Renderer> renderer, Stats &stats,
+              SyncWorker &worker)
+      : element_(element), renderer_(std::move(renderer)), stats_(stats), worker_(worker)
+  {
+  }
+  struct Begun {
+    GstFlowReturn flow = GST_FLOW_OK;
+    Drawn drawn;
+  };
+  Result<Begun> begin(GstBufferPool *pool, std::uint64_t frame, GstClockTime timestamp,
+                      bool may_wait);
+  bool attach_fences(GstBuffer *buffer, const Surface &surface);
+
+  GstElement *element_; // borrowed: it owns us
+  std::unique_ptr<Renderer> renderer_;
+  Stats &stats_;
+  SyncWorker &worker_;
+  bool leaves_fences_ = true; // until the driver was seen not to
+  bool seen_pending_ = false; // a fence that had not signalled: the driver does leave them
+  Drawn ahead_;
+};
+
+} // namespace gstdrm::va

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The engine against a fake libdrm: what it asks of the kernel.
+#include <cerrno>
+#include <vector>
+
+#include "gst/kms/engine/card/kms_scratch.hpp"
+#include "kms_display_fixture.hpp"
+
+namespace {
+
+using namespace gstdrm;
+using namespace gstdrm::kms;
+
+TEST_F(DisplayTest, first_frame_sets_the_mode_that_fits_and_centres)
+{
+  auto display = open();
+  ASSERT_TRUE(display) << display.error().message;
+  ASSERT_TRUE((*display)->start());
+  ASSERT_TRUE((*display)->configure(picture(1000, 700)));
+  EXPECT_TRUE(fakedrm::device().commits.empty()); // not before there is a frame
+  ASSERT_TRUE(show(**display, xrgb(memory, 1000, 700)));
+  ASSERT_TRUE((*display)->drain(kLong_ns));
+  const fakedrm::Commit &c = commit(0);
+  EXPECT_EQ(c.flags, unsigned{DRM_MODE_ATOMIC_ALLOW_MODESET} | DRM_MODE_PAGE_FLIP_EVENT);
+  EXPECT_EQ(value(c, fakedrm::kCrtc, "ACTIVE"), 1U);
+  EXPECT_EQ(value(c, fakedrm::kConnector, "CRTC_ID"), fakedrm::kCrtc);
+  EXPECT_EQ(value(c, fakedrm::kPrimary, "CRTC_X"), 12U); // (1024 - 1000) / 2
+  EXPECT_EQ(value(c, fakedrm::kPrimary, "CRTC_Y"), 34U);
+  EXPECT_EQ(value(c, fakedrm::kPrimary, "SRC_W"), std::uint64_t{1000} << 16);
+  EXPECT_EQ(value(c, fakedrm::kOverlay, "FB_ID"), 0U); // off
+  EXPECT_EQ(value(c, fakedrm::kWriteback, "CRTC_ID"), fakedrm::kCrtc);
+}
+
+TEST_F(DisplayTest, the_offer_narrows_to_the_chosen_plane)
+{
+  constexpr Format kExtra{DRM_FORMAT_YUYV, kModLinear};
+  fakedrm::device().overlay_extra = kExtra.fourcc;
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start());
+  EXPECT_TRUE((*display)->formats().contains(kExtra)); // the overlay's
+  ASSERT_TRUE((*display)->configure(picture(1024, 768)));
+  EXPECT_EQ(listener.changes, 0);
+  ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)));
+  EXPECT_EQ(listener.changes, 1);
+  EXPECT_FALSE((*display)->formats().contains(kExtra)); // the primary plane was taken
+  EXPECT_TRUE((*display)->formats().contains({DRM_FORMAT_NV12, kModLinear}));
+  // the same plane again changes nothing
+  ASSERT_TRUE((*display)->configure(picture(640, 480)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)));
+  EXPECT_EQ(listener.changes, 1);
+  ASSERT_TRUE((*display)->stop());
+  EXPECT_TRUE((*display)->formats().contains(kExtra));
+}
+
+TEST_F(DisplayTest, equal_planes_leave_the_offer_alone)
+{
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(1024, 768)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)));
+  EXPECT_EQ(listener.changes, 0);
+}
+
+TEST_F(DisplayTest, a_refused_pair_leaves_the_offer)
+{
+  constexpr Format kXrgb{DRM_FORMAT_XRGB8888, kModLinear}, kNv12{DRM_FORMAT_NV12, kModLinear};
+  fakedrm::device().primary_centres = false;
+  fakedrm::device().refused_fourcc = DRM_FORMAT_XRGB8888;
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  auto shown = show(**display, xrgb(memory, 640, 480));
+  ASSERT_FALSE(shown);
+  EXPECT_EQ(shown.error().code, ErrorCode::Unsupported);
+  EXPECT_EQ(listener.changes, 0);
+  (*display)->refuse(shown.error());
+  EXPECT_EQ(listener.changes, 1);
+  EXPECT_EQ((*display)->formats(), FormatSet::from_pairs({kNv12}));
+  EXPECT_TRUE((*display)->refusal(picture(640, 480)));
+  EXPECT_FALSE((*display)->refusal(picture(1024, 768)));
+  // the stream carries on with another, of the same size and then of another one
+  Picture other = picture(640, 480);
+  other.format = kNv12;
+  ASSERT_TRUE((*display)->configure(other) && show(**display, nv12(memory, memory, 640, 480)));
+  EXPECT_EQ((*display)->formats(), FormatSet::from_pairs({kNv12}));
+  fakedrm::device().refused_fourcc = 0;
+  other.width = 1024;
+  other.height = 768;
+  ASSERT_TRUE((*display)->drain(kLong_ns) && (*display)->configure(other));
+  ASSERT_TRUE(show(**display, nv12(memory, memory, 1024, 768)));
+  EXPECT_TRUE((*display)->formats().contains(kXrgb)); // refused at another size only
+  EXPECT_EQ(listener.changes, 2);
+  EXPECT_EQ(listener.failures, 0);
+}
+
+TEST_F(DisplayTest, pairs_that_a_test_commit_refuses_are_taken_out_before_they_come)
+{
+  fakedrm::device().refused_fourcc = DRM_FORMAT_NV12;
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  EXPECT_EQ((*display)->formats().size(), 2U);
+  ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)));
+  EXPECT_EQ((*display)->formats().size(), 1U);
+  EXPECT_EQ(listener.changes, 1);
+  EXPECT_EQ(fakedrm::device().framebuffers.size(), 1U); // the scratch ones are gone
+}
+
+TEST(ScratchLayout, fits_what_hardware_asks_for)
+{
+  std::uint64_t size = 0;
+  const auto nv12 = scratch_layout({DRM_FORMAT_NV12, I915_FORMAT_MOD_X_TILED}, 1000, 500, size);
+  ASSERT_TRUE(nv12);
+  EXPECT_EQ(nv12->height, 500U);
+  EXPECT_EQ(nv12->planes[0].stride_bytes, 1024U);
+  EXPECT_EQ(nv12->planes[1].offset_bytes % 65536, 0U);
+  EXPECT_GE(nv12->planes[1].offset_bytes, 1024U * 504);
+  EXPECT_GE(size, nv12->planes[1].offset_bytes + 1024U * 256);
+  EXPECT_FALSE(scratch_layout({DRM_FORMAT_XRGB8888, I915_FORMAT_MOD_Y_TILED_CCS}, 640, 480, size));
+}
+
+TEST(Offer, answers_whether_it_changed)
+{
+  constexpr Format kX{DRM_FORMAT_XRGB8888, kModLinear}, kN{DRM_FORMAT_NV12, kModLinear},
+      kTiled{DRM_FORMAT_NV12, I915_FORMAT_MOD_X_TILED};
+  FormatOffer offer(FormatSet::from_pairs({kX, kN, kTiled}));
+  EXPECT_FALSE(offer.list(FormatSet::from_pairs({kX, kN, kTiled})));
+  EXPECT_TRUE(offer.refuse({kTiled, 1920, 1080, "EINVAL"}));
+  EXPECT_FALSE(offer.refuse({kTiled, 1920, 1080, "EINVAL"}));
+  EXPECT_EQ(offer.formats(), FormatSet::from_pairs({kX, kN}));
+  EXPECT_EQ(offer.refusals().front().reason, "EINVAL");
+  EXPECT_FALSE(offer.list(FormatSet::from_pairs({kX, kN}))); // what went was not offered
+  EXPECT_TRUE(offer.list(FormatSet::from_pairs({kX, kTiled})));
+  EXPECT_FALSE(offer.resize(1920, 1080));
+  EXPECT_TRUE(offer.resize(640, 480)); // smaller ones may do
+  EXPECT_TRUE(offer.formats().contains(kTiled));
+  EXPECT_FALSE(offer.forget_refusals());
+}
+
+TEST_F(DisplayTest, a_plane_that_scales_contains_the_picture)
+{
+  fakedrm::device().scales = true;
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(1000, 700)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 1000, 700)) && (*display)->drain(kLong_ns));
+  EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "CRTC_W"), 1024U);
+  EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "CRTC_H"), 717U); // 1024 * 700 / 1000
+  EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "CRTC_Y"), 25U);
+  EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "SRC_W"), std::uint64_t{1000} << 16);
+  // another view comes with the next frame, without a mode set
+  View view;
+  view.fit = Fit::Cover;
+  (*display)->set_view(view);
+  ASSERT_TRUE(show(**display, xrgb(memory, 1000, 700)) && (*display)->drain(kLong_ns));
+  const fakedrm::Commit &c = commit(1);
+  EXPECT_EQ(c.flags, unsigned{DRM_MODE_ATOMIC_NONBLOCK} | DRM_MODE_PAGE_FLIP_EVENT);
+  EXPECT_EQ(value(c, fakedrm::kPrimary, "CRTC_H"), 768U);
+  EXPECT_EQ(value(c, fakedrm::kPrimary, "SRC_X"), std::uint64_t{34} << 16); // (1000 - 932) / 2
+  EXPECT_EQ(value(c, fakedrm::kPrimary, "SRC_W"), std::uint64_t{932} << 16); // 700 * 4 / 3, even
+  EXPECT_EQ(value(c, fakedrm::kPrimary, "SRC_H"), std::uint64_t{700} << 16);
+  EXPECT_TRUE(listener.where.find("scaled") != std::string::npos) << listener.where;
+  EXPECT_EQ(listener.view_refusals, 0);
+}
+
+TEST_F(DisplayTest, a_plane_that_does_not_scale_says_why)
+{
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(1000, 700)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 1000, 700)) && (*display)->drain(kLong_ns));
+  EXPECT_NE(listener.where.find("1000x700 at 12,34, not scaled: ERANGE"), std::string::npos) << listener.where;
+}
+
+TEST_F(DisplayTest, a_view_that_is_refused_leaves_the_picture)
+{
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(1024, 768)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)) && (*display)->drain(kLong_ns));
+  View view;
+  view.zpos = 2; // the fake's planes have none
+  (*display)->set_view(view);
+  auto shown = show(**display, xrgb(memory, 1024, 768));
+  ASSERT_TRUE(shown && *shown == Display::Shown::Yes && (*display)->drain(kLong_ns));
+  EXPECT_EQ(listener.view_refusals, 1);
+  EXPECT_EQ(listener.changes, 0); // the pair is as good as before
+  ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)) && (*display)->drain(kLong_ns));
+  EXPECT_EQ(listener.view_refusals, 1);
+}
+
+TEST_F(DisplayTest, hdr_is_told_and_taken_back)
+{
+  for (const bool needs_mode_set : {false, true}) {
+    drm_fd.reset(fakedrm::plug());
+    fakedrm::device().hdr_needs_mode_set = needs_mode_set;
+    auto display = open();
+    Picture sdr = picture(1024, 768), hdr = sdr;
+    hdr.hdr = HdrMetadata{TransferFunction::Pq, {}, {}, 10'000'000, 50, 1000, 400};
+    ASSERT_TRUE(display && (*display)->start());
+    for (const Picture &p : {sdr, hdr, hdr, sdr}) {
+      ASSERT_TRUE((*display)->configure(p) && show(**display, xrgb(memory, 1024, 768)) &&
+                  (*display)->drain(kLong_ns));
+    }
+    EXPECT_EQ(value(commit(0), fakedrm::kConnector, "HDR_OUTPUT_METADATA"), 0U);
+    const auto blob = static_cast<std::uint32_t>(value(commit(1), fakedrm::kConnector, "HDR_OUTPUT_METADATA"));
+    ASSERT_TRUE(fakedrm::device().blobs.count(blob));
+    EXPECT_EQ(fakedrm::device().blobs.at(blob).at(4), 2); // PQ
+    EXPECT_EQ(value(commit(1), fakedrm::kConnector, "Colorspace"), fakedrm::kBt2020Rgb);
+    EXPECT_EQ((commit(1).flags & DRM_MODE_ATOMIC_ALLOW_MODESET) != 0, needs_mode_set);
+    EXPECT_FALSE(commit(2).values.count({fakedrm::kConnector, "HDR_OUTPUT_METADATA"})); // as before
+    EXPECT_EQ(value(commit(3), fakedrm::kConnector, "HDR_OUTPUT_METADATA"), 0U);
+    EXPECT_EQ(value(commit(3), fakedrm::kConnector, "Colorspace"), 0U);
+    ASSERT_TRUE((*display)->stop());
+    EXPECT_EQ(value(commit(4), fakedrm::kConnector, "HDR_OUTPUT_METADATA"), 0U);
+  }
+}
+
+TEST_F(DisplayTest, a_flip_is_one_property)
+{
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  for (int i = 0; i < 3; i++)
+    ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)));
+  ASSERT_TRUE((*display)->drain(kLong_ns));
+  ASSERT_EQ(fakedrm::device().commits.size(), 3U);
+  EXPECT_EQ(commit(2).values.size(), 1U);
+  EXPECT_EQ(commit(2).flags, unsigned{DRM_MODE_ATOMIC_NONBLOCK} | DRM_MODE_PAGE_FLIP_EVENT);
+  EXPECT_EQ((*display)->counters().shown, 3U);
+}
+
+TEST_F(DisplayTest, an_overlay_over_black_where_the_primary_must_cover)
+{
+  fakedrm::device().primary_centres = false;
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(100, 100)));
+  // the overlay alone would do for this driver; one that needs a primary plane gets a black one
+  ASSERT_TRUE(show(**display, xrgb(memory, 100, 100)));
+  EXPECT_NE(value(commit(0), fakedrm::kOverlay, "FB_ID"), 0U);
+}
+
+TEST_F(DisplayTest, without_writeback_where_the_driver_refuses_it)
+{
+  fakedrm::device().takes_writeback = false;
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)));
+  EXPECT_EQ(value(commit(0), fakedrm::kWriteback, "CRTC_ID"), 0U);
+  EXPECT_FALSE((*display)->snapshot());
+}
+
+TEST_F(DisplayTest, stop_restores_what_was)
+{
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)));
+  ASSERT_TRUE((*display)->stop());
+  const fakedrm::Commit &last = fakedrm::device().commits.back();
+  EXPECT_EQ(value(last, fakedrm::kCrtc, "ACTIVE"), 0U);
+  EXPECT_EQ(value(last, fakedrm::kPrimary, "FB_ID"), 0U);
+  EXPECT_EQ(value(last, fakedrm::kConnector, "CRTC_ID"), 0U);
+  EXPECT_TRUE(fakedrm::device().framebuffers.empty());
+  EXPECT_TRUE(fakedrm::device().handles.empty());
+}
+
+TEST_F(DisplayTest, a_driver_without_modifiers_is_implicit)
+{
+  fakedrm::device().modifiers = false;
+  auto display = open();
+  ASSERT_TRUE(display);
+  EXPECT_TRUE((*display)->formats().contains({DRM_FORMAT_NV12, kModImplicit}));
+  EXPECT_FALSE((*display)->formats().contains({DRM_FORMAT_NV12, kModLinear}));
+}
+
+TEST_F(DisplayTest, no_master_no_connection)
+{
+  fakedrm::device().master = false;
+  auto taken = open();
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().sys_errno, EBUSY);
+  fakedrm::device().master = true;
+  fakedrm::device().connected = false;
+  auto unplugged = open();
+  ASSERT_FALSE(unplugged);
+  EXPECT_NE(unplugged.error().message.find("Virtual-1"), std::string::npos);
+}
+
+// A picture larger than every mode: the largest one where a plane scales down, and refused where none does.
+TEST_F(DisplayTest, a_picture_larger_than_every_mode)
+{
+  for (const bool scales : {false, true}) {
+    drm_fd.reset(fakedrm::plug());
+    fakedrm::device().scales = scales;
+    auto display = open();
+    ASSERT_TRUE(display);
+    EXPECT_TRUE(fakedrm::device().commits.empty()); // what was tried was a test
+    EXPECT_TRUE(fakedrm::device().framebuffers.empty());
+    EXPECT_EQ((*display)->limits().max_width, scales ? 8192U : 1024U);
+    ASSERT_TRUE((*display)->start());
+    const Result<void> configured = (*display)->configure(picture(2048, 1536));
+    ASSERT_EQ(static_cast<bool>(configured), scales);
+    if (!scales) {
+      EXPECT_NE(configured.error().message.find("2048x1536 is larger than every mode (largest: 1024x768"),
+                std::string::npos)
+          << configured.error().message;
+      continue;
+    }
+    const Memory large{2048 * 1536 * 4};
+    ASSERT_TRUE(show(**display, xrgb(large, 2048, 1536)) && (*display)->drain(kLong_ns));
+    EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "CRTC_W"), 1024U);
+    EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "CRTC_H"), 768U);
+    EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "SRC_W"), std::uint64_t{2048} << 16);
+  }
+}
+
+} // namespace

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A display on the fake libdrm, and pictures for it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include <drm_fourcc.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fake_drm.hpp"
+#include "gst/kms/engine/display/kms_display.hpp"
+
+namespace gstdrm::kms {
+
+inline constexpr std::int64_t kLong_ns = 5'000'000'000;
+
+struct Listener : DisplayListener {
+  std::atomic<int> failures{0};
+  std::atomic<int> changes{0};
+  void display_failed(const Error &) noexcept override { failures++; }
+  void formats_changed() noexcept override { changes++; }
+  int view_refusals = 0;
+  std::string where;
+  void picture_placed(const std::string &text) noexcept override { where = text; }
+  void view_refused(const Error &) noexcept override { view_refusals++; }
+};
+
+// Something with an identity: the fake imports it.
+struct Memory {
+  UniqueFd fd;
+  explicit Memory(std::uint64_t size) : fd(memfd_create("fake-dmabuf", MFD_CLOEXEC))
+  {
+    EXPECT_EQ(ftruncate(fd.get(), static_cast<off_t>(size)), 0);
+  }
+};
+
+inline FrameLayout xrgb(const Memory &memory, std::uint32_t width, std::uint32_t height)
+{
+  FrameLayout layout;
+  layout.format = {DRM_FORMAT_XRGB8888, kModLinear};
+  layout.width = width;
+  layout.height = height;
+  layout.n_planes = 1;
+  layout.planes[0] = {memory.fd.get(), 0, width * 4, *query_object(memory.fd.get())};
+  return layout;
+}
+
+inline FrameLayout nv12(const Memory &y, const Memory &uv, std::uint32_t width, std::uint32_t height)
+{
+  FrameLayout layout = xrgb(y, width, height);
+  layout.format.fourcc = DRM_FORMAT_NV12;
+  layout.n_planes = 2;
+  layout.planes[0].stride_bytes = width;
+  const bool same = &y == &uv;
+  layout.planes[1] = {uv.fd.get(), same ? std::uint64_t{width} * height : 0, width, *query_object(uv.fd.get())};
+  return layout;
+}
+
+inline Picture picture(std::uint32_t width, std::uint32_t height)
+{
+  Picture p;
+  p.format = {DRM_FORMAT_XRGB8888, kModLinear};
+  p.width = width;
+  p.height = height;
+  p.rate = {60, 1};
+  return p;
+}
+
+class DisplayTest : public testing::Test {
+protected:
+  DisplayTest() : drm_fd(fakedrm::plug()) {}
+  ~DisplayTest() override
+  {
+    EXPECT_EQ(fakedrm::alive(), 0);
+    EXPECT_EQ(fakedrm::device().double_closes, 0U);
+  }
+
+  Result<std::shared_ptr<Display>> open()
+  {
+    DeviceRequest request;
+    request.fd = drm_fd.get();
+    return Display::open(request, {}, listener);
+  }
+
+  static Result<Display::Shown> show(Display &display, const FrameLayout &layout)
+  {
+    Result<ImportCache::Import> import = display.import(layout);
+    if (!import)
+      return import.error();
+    Frame frame;
+    frame.framebuffer = import->framebuffer;
+    return display.show(frame, FlipQueue::Overflow::Wait);
+  }
+
+  static const fakedrm::Commit &commit(std::size_t index) { return fakedrm::device().commits.at(index); }
+  static std::uint64_t value(const fakedrm::Commit &c, std::uint32_t object, const char *name)
+  {
+    const auto it = c.values.find({object, name});
+    return it == c.values.end() ? ~std::uint64_t{0} : it->second;
+  }
+
+  UniqueFd drm_fd;
+  Listener listener;
+  Memory memory{1024 * 768 * 4};
+};
+
+} // namespace gstdrm::kms

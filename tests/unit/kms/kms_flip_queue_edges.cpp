@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The queue at its edges: mode sets, failures, what clear() forgets, and whom a fence is waited
+// for.
+#include <cerrno>
+#include <functional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <future>
+#include <gtest/gtest.h>
+
+#include "gst/kms/engine/commit/kms_flip_queue.hpp"
+
+namespace {
+
+using namespace gstdrm::kms;
+using gstdrm::FenceState;
+using gstdrm::UniqueFd;
+
+constexpr std::int64_t kRefresh = 16'000'000;
+constexpr std::int64_t kTimeout = 5 * kRefresh;
+constexpr std::int64_t kLong_ns = 60'000'000'000;
+
+UniqueFd open_null()
+{
+  return UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+struct Target : FlipTarget {
+  std::vector<bool> fences; // whether each commit had one
+  std::vector<int> results; // of the next commits; then 0
+  int flip(const Frame &frame, WritebackJob *job, std::int32_t *, std::uint64_t) override
+  {
+    fences.push_back(frame.acquire_fence != nullptr);
+    int ret = 0;
+    if (!results.empty()) {
+      ret = results.front();
+      results.erase(results.begin());
+    }
+    if (ret == 0 && job)
+      job->out_fence = open_null().release();
+    return ret;
+  }
+};
+
+class Edges : public testing::Test {
+protected:
+  Edges()
+  {
+    queue.set_timing(kRefresh, kRefresh);
+    queue.set_fence_rules({true, kTimeout});
+    queue.set_fence_probe([this](int) { return probe(); });
+  }
+  static Frame frame(bool fence = false, std::int64_t due = kNever)
+  {
+    Frame made;
+    made.owner = std::make_shared<int>(0);
+    made.due_ns = due;
+    if (fence)
+      made.acquire_fence = std::make_shared<UniqueFd>(open_null());
+    return made;
+  }
+  FlipQueue::Outcome submit(Frame made) { return queue.submit(made, FlipQueue::Overflow::Replace); }
+  void vblank()
+  {
+    now += kRefresh;
+    queue.on_flip(queue.counters().commits, ++sequence, now);
+  }
+  void settle()
+  {
+    EXPECT_EQ(submit(frame()), FlipQueue::Outcome::Queued);
+    vblank();
+  }
+
+  Target target;
+  std::int64_t now = 1'000'000'000;
+  std::uint32_t sequence = 0;
+  std::function<FenceState()> probe = [] { return FenceState::Pending; };
+  std::vector<gstdrm::Error> errors;
+  FlipQueue queue{target, [this] { return now; }, [] {},
+                  [this](const gstdrm::Error &error) { errors.push_back(error); }};
+};
+
+TEST_F(Edges, a_stream_faster_than_the_display_waits_a_refresh_for_company)
+{
+  queue.set_timing(kRefresh, kRefresh / 4);
+  settle();
+  queue.refresh();
+  EXPECT_EQ(queue.next_deadline(), now + kRefresh + kRefresh / 2);
+}
+
+TEST_F(Edges, what_a_mode_set_shows_is_a_whole_refresh_away)
+{
+  settle();
+  now += 10 * kRefresh + kRefresh / 8;
+  Frame first = frame();
+  EXPECT_EQ(queue.submit_with(first, [](std::uint64_t) { return 0; }), 0);
+  submit(frame());
+  submit(frame());
+  EXPECT_EQ(queue.counters().dropped, 1U);
+}
+
+TEST_F(Edges, a_mode_set_leaves_no_fence_behind)
+{
+  Frame first = frame(true);
+  EXPECT_EQ(queue.submit_with(first, [](std::uint64_t) { return 0; }), 0);
+  EXPECT_EQ(queue.counters().held, 1U); // in flight
+  vblank();
+  queue.refresh();
+  now = queue.next_deadline();
+  queue.on_timer();
+  ASSERT_EQ(target.fences.size(), 1U);
+  EXPECT_FALSE(target.fences.back());
+}
+
+TEST_F(Edges, a_refused_mode_set_changes_nothing)
+{
+  Frame first = frame(true);
+  EXPECT_EQ(queue.submit_with(first, [](std::uint64_t) { return -EINVAL; }), -EINVAL);
+  EXPECT_NE(first.owner, nullptr);
+  EXPECT_NE(first.acquire_fence, nullptr);
+  EXPECT_EQ(queue.counters().commits, 0U);
+  EXPECT_EQ(queue.counters().held, 0U);
+}
+
+TEST_F(Edges, a_failure_drops_and_counts_what_waits)
+{
+  settle();
+  submit(frame());
+  submit(frame());
+  target.results = {-EPERM};
+  vblank();
+  EXPECT_EQ(queue.counters().dropped, 1U);
+  EXPECT_EQ(queue.counters().held, 1U); // on screen
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_NE(errors[0].message.find("Another program"), std::string::npos) << errors[0].message;
+  const auto capture = queue.capture(7, 0); // says why, and does not wait
+  ASSERT_FALSE(capture);
+  EXPECT_EQ(capture.error().sys_errno, EPERM);
+  queue.forgive();
+  EXPECT_EQ(submit(frame()), FlipQueue::Outcome::Queued);
+}
+
+TEST_F(Edges, each_errno_of_a_commit_has_its_own_cure)
+{
+  const std::pair<int, const char *> rows[] = {{EACCES, "Another program"},
+                                               {EPERM, "Another program"},
+                                               {ENODEV, "removed"},
+                                               {EIO, "removed"},
+                                               {EINVAL, "GST_DEBUG"}};
+  for (const auto &[error, cure] : rows) {
+    target.results = {-error};
+    EXPECT_EQ(submit(frame()), FlipQueue::Outcome::Failed);
+    EXPECT_NE(errors.back().message.find(cure), std::string::npos) << errors.back().message;
+    queue.clear();
+  }
+}
+
+TEST_F(Edges, clear_forgets_retries_and_late_frames)
+{
+  submit(frame(false, now - 3 * kRefresh));
+  vblank();
+  EXPECT_EQ(queue.counters().late, 1U);
+  queue.clear();
+  EXPECT_FALSE(queue.take_late());
+  target.results = {-EBUSY};
+  submit(frame());
+  EXPECT_NE(queue.next_deadline(), kNever);
+  queue.clear();
+  EXPECT_EQ(queue.next_deadline(), kNever);
+}
+
+TEST_F(Edges, a_retry_that_succeeded_is_not_repeated)
+{
+  target.results = {-EBUSY};
+  submit(frame());
+  now = queue.next_deadline();
+  queue.on_timer();
+  vblank();
+  EXPECT_EQ(queue.next_deadline(), kNever);
+}
+
+TEST_F(Edges, captures_come_one_after_the_other)
+{
+  settle();
+  for (int i = 0; i < 3; i++) {
+    auto capture = std::async(std::launch::async, [this] { return queue.capture(7, kLong_ns); });
+    while (queue.next_deadline() == kNever)
+      std::this_thread::yield();
+    EXPECT_EQ(queue.capture(8, 0).error().sys_errno, EBUSY); // one at a time
+    submit(frame());
+    EXPECT_TRUE(capture.get());
+    vblank();
+  }
+}
+
+TEST_F(Edges, a_capture_of_a_slow_stream_waits_a_quarter_of_a_second)
+{
+  queue.set_timing(kRefresh, 60'000'000'000);
+  settle();
+  auto capture = std::async(std::launch::async, [this] { return queue.capture(7, kLong_ns); });
+  while (queue.next_deadline() == kNever)
+    std::this_thread::yield();
+  EXPECT_EQ(queue.next_deadline(), now + 250'000'000);
+  queue.cancel_capture();
+  EXPECT_FALSE(capture.get());
+}
+
+TEST_F(Edges, a_lost_display_ends_a_capture)
+{
+  settle();
+  auto capture = std::async(std::launch::async, [this] { return queue.capture(7, kLong_ns); });
+  while (queue.next_deadline() == kNever)
+    std::this_thread::yield();
+  queue.abort({gstdrm::ErrorCode::Device, "gone", ENODEV});
+  EXPECT_EQ(capture.get().error().sys_errno, EIO);
+}
+
+TEST_F(Edges, without_memory_the_display_fails_and_what_waits_is_kept_for_clear)
+{
+  settle();
+  const Frame waits = frame(true);
+  submit(waits);
+  auto capture = std::async(std::launch::async, [this] { return queue.capture(7, kLong_ns); });
+  while (queue.next_deadline() != now + kRefresh + kRefresh / 2)
+    std::this_thread::yield();
+  queue.give_up();
+  EXPECT_EQ(capture.get().error().sys_errno, EIO);
+  ASSERT_TRUE(queue.failure());
+  EXPECT_EQ(queue.failure()->sys_errno, ENOMEM);
+  EXPECT_EQ(submit(frame()), FlipQueue::Outcome::Failed);
+  EXPECT_EQ(waits.owner.use_count(), 2);
+  queue.clear();
+  EXPECT_EQ(waits.owner.use_count(), 1);
+}
+
+TEST_F(Edges, a_lost_display_ends_the_wait_before_a_mode_set)
+{
+  Frame first = frame(true);
+  auto awaited = std::async(std::launch::async, [&] { return queue.await_fence(first); });
+  while (!queue.watched_fence())
+    std::this_thread::yield();
+  queue.abort({gstdrm::ErrorCode::Device, "gone", ENODEV});
+  EXPECT_EQ(awaited.get(), FlipQueue::Awaited::Failed);
+}
+
+TEST_F(Edges, a_ready_frame_that_is_put_off_is_not_watched)
+{
+  settle();
+  probe = [] { return FenceState::Signalled; };
+  target.results = {-EBUSY};
+  submit(frame(true));
+  EXPECT_EQ(queue.watched_fence(), nullptr);
+  EXPECT_EQ(queue.next_deadline(), now + kRefresh / 8);
+}
+
+// A driver refuses its fence, and then the fence is not there any more: the frame has as long as any, from when
+// it came.
+TEST_F(Edges, a_frame_whose_fence_was_refused_keeps_its_limit)
+{
+  settle();
+  FenceState state = FenceState::Pending;
+  probe = [&state] { return std::exchange(state, FenceState::Pending); };
+  submit(frame(true));
+  const std::int64_t limit = now + kTimeout;
+  EXPECT_EQ(queue.next_deadline(), limit);
+  now += kRefresh;
+  state = FenceState::Signalled;
+  target.results = {-EINVAL};
+  queue.on_timer();
+  EXPECT_EQ(target.fences.size(), 2U);
+  EXPECT_EQ(queue.next_deadline(), limit);
+  now = limit;
+  queue.on_timer();
+  EXPECT_EQ(queue.counters().fence_timeouts, 1U);
+}
+
+// Whoever drains finds every buffer given back: not while the last is on its way.
+TEST_F(Edges, is_not_drained_while_it_gives_back)
+{
+  bool drained = true;
+  Frame first;
+  first.owner = std::shared_ptr<int>(new int(0), [&](int *owner) {
+    drained = queue.drain(0);
+    delete owner;
+  });
+  submit(std::move(first));
+  vblank();
+  submit(frame());
+  vblank(); // gives the first one back
+  EXPECT_FALSE(drained);
+  EXPECT_TRUE(queue.drain(0));
+}
+
+} // namespace

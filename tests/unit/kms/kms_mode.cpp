@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gst/kms/engine/output/kms_mode.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using gstdrm::kms::choose_mode;
+using gstdrm::kms::Rate;
+
+drmModeModeInfo mode(std::uint32_t clock_khz, std::uint16_t w, std::uint16_t htotal, std::uint16_t h,
+                     std::uint16_t vtotal, std::uint32_t flags = 0, std::uint32_t type = 0)
+{
+  drmModeModeInfo m{};
+  m.clock = clock_khz;
+  m.hdisplay = w;
+  m.htotal = htotal;
+  m.vdisplay = h;
+  m.vtotal = vtotal;
+  m.flags = flags;
+  m.type = type;
+  return m;
+}
+
+// VESA DMT and CTA-861 timings.
+const drmModeModeInfo k640_60 = mode(25175, 640, 800, 480, 525);
+const drmModeModeInfo k640_72 = mode(31500, 640, 832, 480, 520);
+const drmModeModeInfo k640_75 = mode(31500, 640, 840, 480, 500);
+const drmModeModeInfo k800_60 = mode(40000, 800, 1056, 600, 628);
+const drmModeModeInfo k1024_60 = mode(65000, 1024, 1344, 768, 806, 0, DRM_MODE_TYPE_PREFERRED);
+const drmModeModeInfo k1024_46 = mode(49839, 1024, 1344, 768, 806); // made up: 46.01 Hz
+const drmModeModeInfo k1080_60 = mode(148500, 1920, 2200, 1080, 1125);
+const drmModeModeInfo k1080_50 = mode(148500, 1920, 2640, 1080, 1125);
+const drmModeModeInfo k1080_24 = mode(74250, 1920, 2750, 1080, 1125);
+const drmModeModeInfo k1080_2398 = mode(74176, 1920, 2750, 1080, 1125);
+const drmModeModeInfo k1080i_60 = mode(74250, 1920, 2200, 1080, 1125, DRM_MODE_FLAG_INTERLACE);
+const drmModeModeInfo k1080_120 = mode(297000, 1920, 2200, 1080, 1125);
+
+struct Row {
+  const char *name;
+  std::vector<drmModeModeInfo> modes;
+  std::uint32_t width, height;
+  Rate rate;
+  int expected; // index; -1: none
+};
+
+const Row kRows[] = {
+    {"exact_size_before_the_preferred_mode", {k1024_60, k640_60}, 640, 480, {60, 1}, 1},
+    {"smallest_that_contains", {k1080_60, k1024_60, k800_60}, 700, 500, {60, 1}, 2},
+    {"wide_picture_needs_a_wide_mode", {k1024_60, k1080_60}, 1900, 200, {30, 1}, 1},
+    {"refresh_of_the_video", {k1080_60, k1080_50, k1080_24}, 1920, 1080, {25, 1}, 1},
+    {"film_on_its_own_rate", {k1080_60, k1080_50, k1080_24}, 1920, 1080, {24, 1}, 2},
+    {"24000_over_1001_is_not_24", {k1080_24, k1080_2398}, 1920, 1080, {24000, 1001}, 1},
+    {"multiple_of_the_rate", {k1080_50, k1080_60}, 1920, 1080, {30, 1}, 1},
+    {"24_fps_on_120_rather_than_60", {k1080_60, k1080_120}, 1920, 1080, {24, 1}, 1},
+    {"lower_of_two_multiples", {k1080_120, k1080_60}, 1920, 1080, {60, 1}, 1},
+    {"progressive_before_interlaced", {k1080i_60, k1080_50}, 1920, 1080, {60, 1}, 1},
+    {"interlaced_where_nothing_else", {k1080i_60}, 1920, 1080, {60, 1}, 0},
+    {"variable_rate_takes_the_preferred", {k800_60, k1024_60}, 1024, 768, {0, 1}, 1},
+    {"the_preferred_before_a_lower_refresh", {k1024_46, k1024_60}, 1024, 768, {0, 1}, 1},
+    {"the_rate_before_the_preferred", {k1024_60, k1024_46}, 1024, 768, {23, 1}, 1},
+    {"variable_rate_lowest_refresh", {k640_75, k640_72, k640_60}, 640, 480, {0, 1}, 2},
+    {"larger_than_all", {k640_60, k1024_60}, 1025, 100, {60, 1}, -1},
+    {"higher_than_all", {k640_60, k1024_60}, 100, 769, {60, 1}, -1},
+    {"no_modes", {}, 1, 1, {60, 1}, -1},
+};
+
+class ChooseMode : public testing::TestWithParam<Row> {};
+
+TEST_P(ChooseMode, picks)
+{
+  const Row &row = GetParam();
+  const auto index = choose_mode(row.modes, row.width, row.height, row.rate);
+  EXPECT_EQ(index ? static_cast<int>(*index) : -1, row.expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, ChooseMode, testing::ValuesIn(kRows),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+const std::vector<drmModeModeInfo> kTelevision = {k1080_60, k1080_50,  k1080_24, k1080_2398,
+                                                  k1080i_60, k1080_120, k1024_60, k640_60};
+
+struct RequestRow {
+  const char *name;
+  const char *text;
+  Rate rate;
+  int expected; // index in kTelevision; -1: no such mode; -2: not understood
+};
+
+const RequestRow kRequestRows[] = {
+    {"empty_matches", "", {60, 1}, 7},
+    {"match", "match", {60, 1}, 7},
+    {"preferred", "preferred", {24, 1}, 6},
+    {"size_takes_the_rate_of_the_video", "1920x1080", {50, 1}, 1},
+    {"size_and_film", "1920x1080", {24000, 1001}, 3},
+    {"whole_number", "1920x1080@50", {60, 1}, 1},
+    {"whole_number_rounds", "640x480@60", {0, 1}, 7}, // 59.94
+    {"decimals", "1920x1080@23.98", {60, 1}, 3},
+    {"nearest_of_two", "1920x1080@24", {60, 1}, 2},
+    {"high", "1920x1080@120", {24, 1}, 5},
+    {"interlaced", "1920x1080i@60", {60, 1}, 4},
+    {"interlaced_any_rate", "1920x1080i", {50, 1}, 4},
+    {"progressive_is_not_interlaced", "1024x768i", {60, 1}, -1},
+    {"no_such_size", "1280x720", {60, 1}, -1},
+    {"no_such_rate", "1920x1080@75", {60, 1}, -1},
+    {"59_94_is_not_60", "1920x1080@59.94", {60, 1}, -1},
+    {"word", "best", {60, 1}, -2},
+    {"no_height", "1920x", {60, 1}, -2},
+    {"no_width", "x1080", {60, 1}, -2},
+    {"zero", "0x0", {60, 1}, -2},
+    {"negative", "-1920x1080", {60, 1}, -2},
+    {"blank", "1920 x 1080", {60, 1}, -2},
+    {"upper_case", "1920X1080", {60, 1}, -2},
+    {"empty_rate", "1920x1080@", {60, 1}, -2},
+    {"zero_rate", "1920x1080@0", {60, 1}, -2},
+    {"rate_without_digits", "1920x1080@.5", {60, 1}, -2},
+    {"rate_that_ends_in_a_point", "1920x1080@60.", {60, 1}, -2},
+    {"two_points", "1920x1080@59.9.4", {60, 1}, -2},
+    {"unit", "1920x1080@60Hz", {60, 1}, -2},
+    {"huge_rate", "1920x1080@99999999999999999999", {60, 1}, -2},
+    {"huge_size", "99999999999x1080", {60, 1}, -2},
+    {"more_than_16_bits", "65536x1080", {60, 1}, -2},
+    {"16_bits", "65535x65535", {60, 1}, -1},
+    {"the_highest_rate", "1920x1080@1000", {60, 1}, -1},
+    {"more_than_the_highest_rate", "1920x1080@1001", {60, 1}, -2},
+    {"trailing_text", "1920x1080@60 ", {60, 1}, -2},
+};
+
+class SelectMode : public testing::TestWithParam<RequestRow> {};
+
+TEST_P(SelectMode, finds)
+{
+  const RequestRow &row = GetParam();
+  const auto request = gstdrm::kms::parse_mode_request(row.text);
+  if (row.expected == -2) {
+    ASSERT_FALSE(request);
+    EXPECT_NE(request.error().message.find("mode=" + std::string(row.text)), std::string::npos);
+    return;
+  }
+  ASSERT_TRUE(request) << request.error().message;
+  const auto index = gstdrm::kms::select_mode(kTelevision, *request, 640, 480, row.rate);
+  EXPECT_EQ(index ? static_cast<int>(*index) : -1, row.expected);
+  if (!index) { // says which there are
+    EXPECT_NE(index.error().message.find("1920x1080i@60.000"), std::string::npos) << index.error().message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, SelectMode, testing::ValuesIn(kRequestRows),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+TEST(SelectModeOfNone, is_an_error)
+{
+  EXPECT_FALSE(gstdrm::kms::select_mode({}, {}, 640, 480, {60, 1}));
+}
+
+TEST(ModeRefresh, is_an_exact_fraction)
+{
+  const Rate dmt = gstdrm::kms::mode_refresh(k1024_60); // 65 MHz over 1344 * 806
+  EXPECT_EQ(std::uint64_t{dmt.numerator} * 1344 * 806, std::uint64_t{65000000} * dmt.denominator);
+  const Rate exact = gstdrm::kms::mode_refresh(k1080_60);
+  EXPECT_EQ(exact.numerator, 60U);
+  EXPECT_EQ(exact.denominator, 1U);
+  EXPECT_EQ(gstdrm::kms::mode_refresh(k1080i_60).numerator, 60U); // fields
+}
+
+TEST(ModeRefresh, period)
+{
+  EXPECT_EQ(gstdrm::kms::refresh_period_ns(k1080_50), 20'000'000);
+  EXPECT_EQ(gstdrm::kms::refresh_period_ns(k1080_60), 16'666'667);
+  EXPECT_EQ(gstdrm::kms::refresh_period_ns(drmModeModeInfo{}), 16'666'667); // no clock
+}
+
+// As drm_mode_vrefresh() of drm_modes.c: each line twice, or vscan times, takes as many times as long.
+TEST(ModeRefresh, lines_that_are_repeated)
+{
+  drmModeModeInfo m = mode(148500, 1920, 2200, 540, 562 + 563, DRM_MODE_FLAG_DBLSCAN);
+  EXPECT_EQ(gstdrm::kms::mode_refresh(m).numerator, 30U);
+  EXPECT_EQ(gstdrm::kms::mode_refresh(m).denominator, 1U);
+  m.flags = 0;
+  const std::uint32_t refresh[] = {60, 60, 30, 20};
+  for (std::uint16_t vscan = 0; vscan < 4; vscan++) {
+    m.vscan = vscan;
+    EXPECT_EQ(gstdrm::kms::mode_refresh(m).numerator, refresh[vscan]) << vscan;
+  }
+}
+
+TEST(ModeRefresh, without_totals_there_is_none)
+{
+  for (const drmModeModeInfo &m : {mode(65000, 1024, 0, 768, 806), mode(65000, 1024, 1344, 768, 0),
+                                   mode(0, 1024, 1344, 768, 806)}) {
+    EXPECT_EQ(gstdrm::kms::mode_refresh(m).numerator, 0U);
+    EXPECT_EQ(gstdrm::kms::mode_refresh(m).denominator, 1U);
+    EXPECT_EQ(gstdrm::kms::refresh_period_ns(m), 16'666'667);
+  }
+}
+
+// GStreamer's fractions have 31 bits: what has more is rounded, in both parts.
+TEST(ModeRefresh, slow_modes_fit_a_fraction)
+{
+  drmModeModeInfo m = mode(1'000'000, 100, 65533, 100, 65531, DRM_MODE_FLAG_DBLSCAN);
+  m.vscan = 2;
+  const Rate rate = gstdrm::kms::mode_refresh(m);
+  EXPECT_LE(rate.denominator, std::uint32_t{INT32_MAX});
+  EXPECT_NEAR(static_cast<double>(rate.numerator) / rate.denominator, 1e9 / 65533 / 65531 / 4, 1e-6);
+}
+
+TEST(ModeRefresh, extremes_do_not_overflow)
+{
+  const drmModeModeInfo huge = mode(~0U, 65535, 65535, 65535, 65535);
+  EXPECT_GT(gstdrm::kms::mode_refresh(huge).denominator, 0U);
+  EXPECT_GT(gstdrm::kms::refresh_period_ns(huge), 0);
+  EXPECT_FALSE(gstdrm::kms::describe_mode(huge).empty());
+}
+
+} // namespace

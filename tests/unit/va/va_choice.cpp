@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Driver list x downstream list -> drm-format, on tables of real GPUs. The driver of a row prefers modifiers in the
+// order of its own table, as the test driver does; a fourcc restricts downstream, as a capsfilter would.
+#include <algorithm>
+#include <string>
+
+#include <drm_fourcc.h>
+#include <gst/drm/core/format_set.hpp>
+#include <gtest/gtest.h>
+
+#include "support/gpu_table.hpp"
+#include "gst/va/engine/va_choice.hpp"
+
+namespace {
+
+using namespace gstdrm;
+
+struct Row {
+  const char *driver;
+  const char *downstream;
+  const char *fourcc; // "": all that downstream has
+  const char *expected; // "": nothing in common
+};
+
+#include "va_choice_rows.inc"
+
+std::vector<Format> restricted(const char *table, const char *fourcc)
+{
+  auto pairs = test::load_gpu_table(table);
+  if (*fourcc != '\0')
+    std::erase_if(pairs, [fourcc](const Format &pair) { return pair.fourcc != test::fourcc_of(fourcc); });
+  return pairs;
+}
+
+// The first of the driver's own list that it was given.
+std::uint64_t drivers_choice(const std::vector<Format> &driver, const va::Candidate &candidate)
+{
+  for (const auto &pair : driver) {
+    const auto &given = candidate.modifiers;
+    if (pair.fourcc == candidate.fourcc && std::find(given.begin(), given.end(), pair.modifier) != given.end())
+      return pair.modifier;
+  }
+  return kModImplicit;
+}
+
+class Choice : public testing::TestWithParam<Row> {};
+
+TEST_P(Choice, OnRealTables)
+{
+  const auto &row = GetParam();
+  const auto driver = test::load_gpu_table(row.driver);
+  const auto downstream = restricted(row.downstream, row.fourcc);
+  const auto candidates = va::rank_candidates(FormatSet::from_pairs(driver), FormatSet::from_pairs(downstream));
+  if (*row.expected == '\0') {
+    EXPECT_TRUE(candidates.empty());
+    return;
+  }
+  ASSERT_FALSE(candidates.empty());
+  const auto &best = candidates.front();
+  // Every common modifier goes to the driver, none is dropped.
+  for (const auto &pair : downstream) {
+    const bool common = pair.fourcc == best.fourcc && std::find(driver.begin(), driver.end(), pair) != driver.end();
+    const bool given = std::find(best.modifiers.begin(), best.modifiers.end(), pair.modifier) != best.modifiers.end();
+    EXPECT_TRUE(!common || given) << describe_format(pair);
+  }
+  const auto text = format_to_string({best.fourcc, drivers_choice(driver, best)});
+  ASSERT_TRUE(text) << text.error().message;
+  EXPECT_EQ(*text, row.expected);
+}
+
+std::string row_name(const testing::TestParamInfo<Row> &info)
+{
+  std::string name = std::string(info.param.driver) + "_to_" + info.param.downstream + "_" + info.param.fourcc;
+  std::replace_if(name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(RealTables, Choice, testing::ValuesIn(kRows), row_name);
+
+TEST(Choice, OrderOfFourccs)
+{
+  const auto set = FormatSet::from_pairs({{DRM_FORMAT_YUYV, 0}, {DRM_FORMAT_P010, 0}, {DRM_FORMAT_XRGB8888, 0},
+                                          {DRM_FORMAT_NV12, 0}, {DRM_FORMAT_AYUV, 0}});
+  const auto candidates = va::rank_candidates(set, set);
+  ASSERT_EQ(candidates.size(), 5U);
+  EXPECT_EQ(candidates[0].fourcc, static_cast<std::uint32_t>(DRM_FORMAT_NV12));
+  EXPECT_EQ(candidates[1].fourcc, static_cast<std::uint32_t>(DRM_FORMAT_XRGB8888));
+  EXPECT_EQ(candidates[2].fourcc, static_cast<std::uint32_t>(DRM_FORMAT_P010));
+  EXPECT_EQ(candidates[3].fourcc, static_cast<std::uint32_t>(DRM_FORMAT_YUYV));
+  EXPECT_EQ(candidates[4].fourcc, static_cast<std::uint32_t>(DRM_FORMAT_AYUV));
+}
+
+TEST(Choice, ImplicitMeetsImplicitOnly)
+{
+  const auto implicit = FormatSet::from_pairs({{DRM_FORMAT_NV12, kModImplicit}});
+  const auto linear = FormatSet::from_pairs({{DRM_FORMAT_NV12, kModLinear}});
+  EXPECT_TRUE(va::rank_candidates(implicit, linear).empty());
+  ASSERT_EQ(va::rank_candidates(implicit, implicit).size(), 1U);
+}
+
+} // namespace
