@@ -19,14 +19,12 @@
 
 namespace gstdrm::test {
 
-// Allocators to run with: memfd where there is no kernel to ask for more; tests/device names the
-// real ones.
-#ifndef GST_DRM_TEST_KINDS
-#define GST_DRM_TEST_KINDS "memfd"
-#endif
+// The kinds of allocator to run with, separated by commas in GST_DRM_TEST_KINDS. Without it: memfd, which needs no
+// device; tests/device runs the same programs in the box with the kernel's own.
 inline const std::vector<const char *> &test_kinds()
 {
-  static const std::vector<const char *> kinds = {GST_DRM_TEST_KINDS};
+  static gchar **const words = g_strsplit(g_getenv("GST_DRM_TEST_KINDS") ? g_getenv("GST_DRM_TEST_KINDS") : "memfd", ",", -1);
+  static const std::vector<const char *> kinds(words, words + g_strv_length(words));
   return kinds;
 }
 

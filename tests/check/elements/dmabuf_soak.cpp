@@ -10,9 +10,6 @@
 #include "support/dmabuf_elements.hpp"
 
 // Frames of a topology in `./run tests`; tests/device names fewer.
-#ifndef GST_DRM_TEST_SOAK_FRAMES
-#define GST_DRM_TEST_SOAK_FRAMES 20000
-#endif
 
 namespace {
 
@@ -54,7 +51,7 @@ constexpr int kSoakTopologies = 4; // the first ones run for as long as they are
 guint soak_frames()
 {
   const char *text = std::getenv("GST_DRM_SOAK_FRAMES");
-  return text ? static_cast<guint>(std::strtoul(text, nullptr, 10)) : GST_DRM_TEST_SOAK_FRAMES;
+  return text ? static_cast<guint>(std::strtoul(text, nullptr, 10)) : 20000;
 }
 
 std::string with(std::string text, const std::string &word, const std::string &by)
