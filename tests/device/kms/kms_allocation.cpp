@@ -36,9 +36,9 @@ GST_START_TEST(test_what_is_offered)
   Sink sink;
   ck_assert(
       sink.set_caps(dma_drm_caps("NV12", 640, 480))); // whatever; the query has caps of its own
-  const Owned<GstCaps> caps(gst_caps_from_string(row.caps.c_str()));
+  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(row.caps.c_str()));
   GstQuery *query = gst_query_new_allocation(caps.get(), row.need_pool);
-  const Owned<GstPad> pad(gst_element_get_static_pad(sink.element(), "sink"));
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.element(), "sink"));
   ck_assert(gst_pad_query(pad.get(), query));
   ck_assert(gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr));
   ck_assert(gst_query_find_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr));
@@ -47,10 +47,10 @@ GST_START_TEST(test_what_is_offered)
   guint size = 0, least = 0, most = 0;
   gst_query_parse_nth_allocation_pool(query, 0, &offered, &size, &least, &most);
   gst_query_unref(query);
-  const Owned<GstBufferPool> pool(offered);
+  const auto pool = GstPtr<GstBufferPool>::adopt(offered);
   ck_assert_uint_ge(size, 640 * 480);
   ck_assert_uint_eq(least, kHeld);
-  ck_assert_int_eq(pool != nullptr, row.offered);
+  ck_assert_int_eq(static_cast<bool>(pool), row.offered);
   if (!pool)
     return;
   // frames of that pool are shown without a copy

@@ -29,8 +29,8 @@ const Row kRows[] = {
 GstBufferPool *new_pool(GstCaps *caps)
 {
   GError *error = nullptr;
-  const Owned<GstDrmAllocator> allocator(gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_UDMABUF, nullptr, &error));
-  ck_assert_msg(allocator != nullptr, "%s", error ? error->message : "?");
+  const auto allocator = GstPtr<GstDrmAllocator>::adopt(gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_UDMABUF, nullptr, &error));
+  ck_assert_msg(allocator, "%s", error ? error->message : "?");
   GstBufferPool *pool = gst_drm_buffer_pool_new(allocator.get());
   GstStructure *config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_set_params(config, caps, 640 * 480 * 4, 4, 4);
@@ -49,14 +49,14 @@ GST_START_TEST(test_application)
   GError *error = nullptr;
   const std::string line = std::string("appsrc name=source format=time block=true max-buffers=1 ! ") + row.between +
                            " kmsdmabufsink name=sink driver-name=vkms sync=false zero-copy=require enable-last-sample=false";
-  const Owned<GstElement> pipeline(gst_parse_launch(line.c_str(), &error));
+  const auto pipeline = GstPtr<GstElement>::adopt(gst_parse_launch(line.c_str(), &error));
   ck_assert_msg(pipeline && !error, "%s", error ? error->message : "?");
-  const Owned<GstElement> source(gst_bin_get_by_name(GST_BIN(pipeline.get()), "source"));
-  const Owned<GstElement> sink(gst_bin_get_by_name(GST_BIN(pipeline.get()), "sink"));
-  const Owned<GstPad> pad(gst_element_get_static_pad(source.get(), "src"));
+  const auto source = GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(pipeline.get()), "source"));
+  const auto sink = GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(pipeline.get()), "sink"));
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(source.get(), "src"));
   if (row.announce == Announce::Pad)
     ck_assert_uint_ne(gst_drm_pad_announce_release_fences(pad.get()), 0);
-  const Owned<GstCaps> caps(gst_caps_from_string(dma_drm_caps("XR24", 640, 480).c_str()));
+  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(dma_drm_caps("XR24", 640, 480).c_str()));
   gst_app_src_set_caps(GST_APP_SRC(source.get()), caps.get());
   GstBufferPool *pool = new_pool(caps.get());
   gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
@@ -67,8 +67,8 @@ GST_START_TEST(test_application)
     ck_assert_int_eq(gst_app_src_push_buffer(GST_APP_SRC(source.get()), buffer), GST_FLOW_OK);
   }
   gst_app_src_end_of_stream(GST_APP_SRC(source.get()));
-  const Owned<GstBus> bus(gst_element_get_bus(pipeline.get()));
-  const Owned<GstMessage> message(gst_bus_timed_pop_filtered(
+  const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline.get()));
+  const auto message = GstPtr<GstMessage>::adopt(gst_bus_timed_pop_filtered(
       bus.get(), 60 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
   ck_assert(message && GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_EOS);
   GstStructure *stats = nullptr;

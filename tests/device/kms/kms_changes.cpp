@@ -40,14 +40,14 @@ void show_and_compare(Sink &sink, const Step &step, unsigned seed)
   const GstVideoInfo info = video_info(plain_caps(step.format, step.width, step.height));
   ck_assert_msg(sink.set_caps(dma_drm_caps(step.drm_format, step.width, step.height)), "%s",
                 sink.next_message(GST_MESSAGE_ERROR).c_str());
-  Owned<GstBuffer> last;
+  GstPtr<GstBuffer> last;
   for (unsigned i = 0; i < 6; i++) {
     last = make_noise(info, seed + i);
     ck_assert_int_eq(sink.push(to_dmabuf(info, last.get(), Shape::Tight).release()), GST_FLOW_OK);
   }
   sink.eos(); // the last frame is on screen
-  const Owned<GstSample> sample = sink.snapshot();
-  ck_assert_msg(sample != nullptr, "%s", sink.next_message(GST_MESSAGE_WARNING).c_str());
+  const GstPtr<GstSample> sample = sink.snapshot();
+  ck_assert_msg(sample, "%s", sink.next_message(GST_MESSAGE_WARNING).c_str());
   const int difference = largest_difference(
       sample.get(), reference(info, last.get(), step.mode_width, step.mode_height));
   ck_assert_msg(difference >= 0 && difference <= (GST_VIDEO_INFO_IS_RGB(&info) ? 0 : 1),
@@ -78,7 +78,7 @@ GST_START_TEST(test_caps_change_without_a_pause)
 {
   const GstVideoInfo nv12 = video_info(plain_caps("NV12", 640, 480));
   const GstVideoInfo xr24 = video_info(plain_caps("BGRx", 1024, 768));
-  const Owned<GstBuffer> a = make_noise(nv12, 1), b = make_noise(xr24, 2);
+  const GstPtr<GstBuffer> a = make_noise(nv12, 1), b = make_noise(xr24, 2);
   Sink sink;
   for (unsigned round = 0; round < 5; round++) {
     ck_assert(sink.set_caps(dma_drm_caps("NV12", 640, 480)));
@@ -110,11 +110,11 @@ GST_START_TEST(test_switches_in_one_stream)
     const GstVideoInfo info = video_info(plain_caps(step.format, step.width, step.height));
     ck_assert_msg(sink.set_caps(dma_drm_caps(step.drm_format, step.width, step.height)), "%s",
                   sink.next_message(GST_MESSAGE_ERROR).c_str());
-    const Owned<GstBuffer> picture = make_noise(info, seed++);
+    const GstPtr<GstBuffer> picture = make_noise(info, seed++);
     for (unsigned i = 0; i < 4; i++)
       ck_assert_int_eq(sink.push(to_dmabuf(info, picture.get(), Shape::Tight).release()), GST_FLOW_OK);
-    const Owned<GstSample> sample = sink.snapshot();
-    ck_assert_msg(sample != nullptr, "%s", sink.next_message(GST_MESSAGE_WARNING).c_str());
+    const GstPtr<GstSample> sample = sink.snapshot();
+    ck_assert_msg(sample, "%s", sink.next_message(GST_MESSAGE_WARNING).c_str());
     const int difference =
         largest_difference(sample.get(), reference(info, picture.get(), step.mode_width, step.mode_height));
     ck_assert_msg(difference >= 0 && difference <= (GST_VIDEO_INFO_IS_RGB(&info) ? 0 : 1), "%s %dx%d: difference %d",
@@ -131,7 +131,7 @@ GST_END_TEST
 GST_START_TEST(test_snapshots_in_a_stream)
 {
   const GstVideoInfo info = video_info(plain_caps("BGRx", 640, 480));
-  std::vector<Owned<GstBuffer>> pool;
+  std::vector<GstPtr<GstBuffer>> pool;
   for (unsigned i = 0; i < 4; i++)
     pool.push_back(to_dmabuf(info, make_noise(info, i).get(), Shape::Tight));
   Sink sink;
@@ -161,7 +161,7 @@ GST_END_TEST
 GST_START_TEST(test_preroll_and_pause)
 {
   const GstVideoInfo info = video_info(plain_caps("BGRx", 640, 480));
-  const Owned<GstBuffer> picture = make_noise(info, 3);
+  const GstPtr<GstBuffer> picture = make_noise(info, 3);
   Sink sink;
   ck_assert(sink.set_state(GST_STATE_PAUSED));
   ck_assert(sink.set_caps(dma_drm_caps("XR24", 640, 480)));
@@ -179,8 +179,8 @@ GST_START_TEST(test_preroll_and_pause)
   ck_assert_int_eq(gst_element_get_state(sink.element(), nullptr, nullptr, 10 * GST_SECOND),
                    GST_STATE_CHANGE_SUCCESS);
   const auto expected = reference(info, picture.get(), 640, 480);
-  const Owned<GstSample> prerolled = sink.snapshot();
-  ck_assert_msg(prerolled != nullptr, "%s", sink.next_message(GST_MESSAGE_WARNING).c_str());
+  const GstPtr<GstSample> prerolled = sink.snapshot();
+  ck_assert_msg(prerolled, "%s", sink.next_message(GST_MESSAGE_WARNING).c_str());
   ck_assert_int_eq(largest_difference(prerolled.get(), expected), 0);
   ck_assert_uint_eq(sink.stat("shown"), 1);
 
@@ -192,8 +192,8 @@ GST_START_TEST(test_preroll_and_pause)
 
   ck_assert(sink.set_state(GST_STATE_READY));
   ck_assert_uint_eq(sink.stat("held"), 0);
-  const Owned<GstSample> stopped = sink.snapshot();
-  ck_assert(stopped == nullptr);
+  const GstPtr<GstSample> stopped = sink.snapshot();
+  ck_assert(!stopped);
   ck_assert(!sink.next_message(GST_MESSAGE_WARNING).empty());
 }
 GST_END_TEST

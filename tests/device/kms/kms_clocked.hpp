@@ -16,12 +16,12 @@ public:
                 GstClockTime start)
       : sink(("sync=true " + std::string(properties)).c_str()), start_(start)
   {
-    const Owned<GstClock> clock(gst_system_clock_obtain());
+    const auto clock = GstPtr<GstClock>::adopt(gst_system_clock_obtain());
     gst_element_set_clock(sink.element(), clock.get());
     gst_element_set_base_time(sink.element(), gst_clock_get_time(clock.get()));
     ck_assert_msg(sink.set_caps(caps), "%s", caps.c_str());
-    const Owned<GstBuffer> picture = make_noise(info, 1);
-    for (Owned<GstBuffer> &buffer : buffers_)
+    const GstPtr<GstBuffer> picture = make_noise(info, 1);
+    for (GstPtr<GstBuffer> &buffer : buffers_)
       buffer = to_dmabuf(info, picture.get(), Shape::Tight);
   }
 
@@ -46,7 +46,7 @@ public:
 
 private:
   GstClockTime start_;
-  std::array<Owned<GstBuffer>, 6> buffers_; // the display holds up to four
+  std::array<GstPtr<GstBuffer>, 6> buffers_; // the display holds up to four
   guint count_ = 0;
 };
 

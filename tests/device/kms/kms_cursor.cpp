@@ -21,7 +21,7 @@ constexpr int kCursor = 16; // pixels, square
 constexpr unsigned kCommitIoctl = 0xbc, kCursorIoctl = 0xa3, kCursor2Ioctl = 0xbb;
 
 // Every pixel another colour, with `alpha`; in the byte order of `format`.
-Owned<GstSample> make_cursor(const char *format, unsigned alpha, int size = kCursor)
+GstPtr<GstSample> make_cursor(const char *format, unsigned alpha, int size = kCursor)
 {
   const GstVideoInfo info = video_info(plain_caps(format, size, size));
   GstBuffer *buffer = gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(&info), nullptr);
@@ -37,7 +37,7 @@ Owned<GstSample> make_cursor(const char *format, unsigned alpha, int size = kCur
     }
   gst_video_frame_unmap(&frame);
   GstCaps *caps = gst_video_info_to_caps(const_cast<GstVideoInfo *>(&info));
-  Owned<GstSample> sample(gst_sample_new(buffer, caps, nullptr, nullptr));
+  auto sample = GstPtr<GstSample>::adopt(gst_sample_new(buffer, caps, nullptr, nullptr));
   gst_caps_unref(caps);
   gst_buffer_unref(buffer);
   return sample;
@@ -70,15 +70,15 @@ std::vector<std::uint8_t> expected(GstBuffer *picture, int left, int top, unsign
 void expect_display(Sink &sink, const std::vector<std::uint8_t> &pixels, int tolerance,
                     const char *row)
 {
-  const Owned<GstSample> sample = sink.snapshot();
-  ck_assert_msg(sample != nullptr, "%s: %s", row, sink.next_message(GST_MESSAGE_WARNING).c_str());
+  const GstPtr<GstSample> sample = sink.snapshot();
+  ck_assert_msg(sample, "%s: %s", row, sink.next_message(GST_MESSAGE_WARNING).c_str());
   const int difference = largest_difference(sample.get(), pixels);
   ck_assert_msg(difference >= 0 && difference <= tolerance, "%s: off by %d", row, difference);
 }
 
 struct Playing {
   const GstVideoInfo info = video_info(plain_caps("BGRx", kWidth, kHeight));
-  const Owned<GstBuffer> picture = make_noise(info, 3);
+  const GstPtr<GstBuffer> picture = make_noise(info, 3);
   Sink sink;
   explicit Playing(const char *properties = "") : sink(properties)
   {
@@ -117,7 +117,7 @@ GST_START_TEST(test_places_and_shapes)
   const Row &row = kRows[__i__];
   g_print("# %s\n", row.name);
   Playing playing;
-  const Owned<GstSample> cursor = make_cursor(row.format, row.alpha);
+  const GstPtr<GstSample> cursor = make_cursor(row.format, row.alpha);
   set_cursor(playing.sink, cursor.get(), row.x, row.y);
   // rounding: once here, once in the display
   expect_display(playing.sink, expected(playing.picture.get(), row.x, row.y, row.alpha),
@@ -132,7 +132,7 @@ GST_START_TEST(test_moves)
 {
   Playing playing;
   Sink &sink = playing.sink;
-  const Owned<GstSample> cursor = make_cursor("BGRA", 255);
+  const GstPtr<GstSample> cursor = make_cursor("BGRA", 255);
   set_cursor(sink, cursor.get(), 10, 10);
   expect_display(sink, expected(playing.picture.get(), 10, 10, 255), 0, "set");
   for (int step = 1; step <= 5; step++) {
@@ -164,11 +164,11 @@ GST_START_TEST(test_another_mode)
   constexpr int kLargeWidth = 1024, kLargeHeight = 768;
   Playing playing;
   Sink &sink = playing.sink;
-  const Owned<GstSample> cursor = make_cursor("BGRA", 255);
+  const GstPtr<GstSample> cursor = make_cursor("BGRA", 255);
   set_cursor(sink, cursor.get(), 40, 30);
   expect_display(sink, expected(playing.picture.get(), 40, 30, 255), 0, "first mode");
   const GstVideoInfo info = video_info(plain_caps("BGRx", kLargeWidth, kLargeHeight));
-  const Owned<GstBuffer> picture = make_noise(info, 5);
+  const GstPtr<GstBuffer> picture = make_noise(info, 5);
   ck_assert(sink.set_caps(dma_drm_caps("XR24", kLargeWidth, kLargeHeight)));
   for (int i = 0; i < 2; i++)
     ck_assert_int_eq(sink.push(to_dmabuf(info, picture.get(), Shape::Tight).release()), GST_FLOW_OK);
@@ -200,9 +200,9 @@ GST_START_TEST(test_no_commit_of_its_own)
 {
   Playing playing;
   Sink &sink = playing.sink;
-  const Owned<GstSample> cursor = make_cursor("BGRA", 255);
+  const GstPtr<GstSample> cursor = make_cursor("BGRA", 255);
   set_cursor(sink, cursor.get(), 0, 0);
-  const Owned<GstBuffer> buffer = to_dmabuf(playing.info, playing.picture.get(), Shape::Tight);
+  const GstPtr<GstBuffer> buffer = to_dmabuf(playing.info, playing.picture.get(), Shape::Tight);
   const auto push = [&] { ck_assert_int_eq(sink.push(gst_buffer_ref(buffer.get())), GST_FLOW_OK); };
   push();
   push();
@@ -236,7 +236,7 @@ GST_START_TEST(test_refusals)
 {
   const ConfigfsDevice device("none", {{0, false, true}}); // no cursor plane
   Playing without(("device=" + device.path()).c_str());
-  const Owned<GstSample> cursor = make_cursor("BGRA", 255);
+  const GstPtr<GstSample> cursor = make_cursor("BGRA", 255);
   set_cursor(without.sink, cursor.get(), 0, 0);
   const std::string none = without.sink.next_message(GST_MESSAGE_WARNING);
   ck_assert_msg(none.find("cursor plane") != std::string::npos, "%s", none.c_str());
@@ -244,11 +244,11 @@ GST_START_TEST(test_refusals)
   expect_display(without.sink, expected(without.picture.get(), 0, 0, 0), 0, "without a plane");
 
   Playing playing;
-  const Owned<GstSample> large = make_cursor("BGRA", 255, 600);
+  const GstPtr<GstSample> large = make_cursor("BGRA", 255, 600);
   set_cursor(playing.sink, large.get(), 0, 0);
   const std::string too_large = playing.sink.next_message(GST_MESSAGE_WARNING);
   ck_assert_msg(too_large.find("600x600") != std::string::npos, "%s", too_large.c_str());
-  const Owned<GstSample> wrong(make_cursor("BGRx", 255));
+  const GstPtr<GstSample> wrong = make_cursor("BGRx", 255);
   set_cursor(playing.sink, wrong.get(), 0, 0);
   const std::string format = playing.sink.next_message(GST_MESSAGE_WARNING);
   ck_assert_msg(format.find("alpha") != std::string::npos, "%s", format.c_str());

@@ -245,7 +245,7 @@ GstBuffer *too_small(const GstVideoInfo &)
 
 GstBuffer *without_meta_too_short(const GstVideoInfo &)
 {
-  Owned<GstBuffer> small(too_small({}));
+  auto small = GstPtr<GstBuffer>::adopt(too_small({}));
   GstBuffer *buffer = gst_buffer_new();
   gst_buffer_append_memory(buffer, gst_buffer_get_memory(small.get(), 0));
   return buffer;
@@ -253,7 +253,7 @@ GstBuffer *without_meta_too_short(const GstVideoInfo &)
 
 GstBuffer *with_lying_meta(const GstVideoInfo &info, gsize offset, gint stride)
 {
-  Owned<GstBuffer> good = to_dmabuf(info, make_noise(info, 1).get(), Shape::Tight);
+  GstPtr<GstBuffer> good = to_dmabuf(info, make_noise(info, 1).get(), Shape::Tight);
   GstBuffer *buffer = gst_buffer_new();
   gst_buffer_append_memory(buffer, gst_buffer_get_memory(good.get(), 0));
   gsize offsets[GST_VIDEO_MAX_PLANES] = {offset};
@@ -280,9 +280,9 @@ GstBuffer *rows_past_the_end(const GstVideoInfo &info)
 
 GstBuffer *dead_descriptor(const GstVideoInfo &info)
 {
-  Owned<GstBuffer> good = to_dmabuf(info, make_noise(info, 1).get(), Shape::Tight);
+  GstPtr<GstBuffer> good = to_dmabuf(info, make_noise(info, 1).get(), Shape::Tight);
   const int fd = dup(gst_dmabuf_memory_get_fd(gst_buffer_peek_memory(good.get(), 0)));
-  const Owned<GstAllocator> allocator(gst_dmabuf_allocator_new());
+  const auto allocator = GstPtr<GstAllocator>::adopt(gst_dmabuf_allocator_new());
   GstBuffer *buffer = gst_buffer_new();
   gst_buffer_append_memory(buffer, gst_dmabuf_allocator_alloc_with_flags(allocator.get(), fd,
                                                                          gsize{kWidth} * kHeight * 4,
@@ -333,10 +333,10 @@ GST_START_TEST(test_unimportable_memory)
 {
   const bool require = __i__ == 1;
   const GstVideoInfo info = video_info(plain_caps("BGRx", kWidth, kHeight));
-  const Owned<GstBuffer> picture = make_noise(info, 5);
+  const GstPtr<GstBuffer> picture = make_noise(info, 5);
   Sink sink(require ? "zero-copy=require" : "");
   ck_assert(sink.set_caps(dma_drm_caps("XR24", kWidth, kHeight)));
-  Owned<GstBuffer> memfd = allocate(GST_DRM_ALLOCATOR_KIND_MEMFD, 0x34325258, kWidth, kHeight);
+  GstPtr<GstBuffer> memfd = allocate(GST_DRM_ALLOCATOR_KIND_MEMFD, 0x34325258, kWidth, kHeight);
   ck_assert(gst_is_dmabuf_memory(gst_buffer_peek_memory(memfd.get(), 0)));
   GstVideoFrame from, to;
   ck_assert(gst_video_frame_map(&from, &info, picture.get(), GST_MAP_READ));
@@ -353,8 +353,8 @@ GST_START_TEST(test_unimportable_memory)
   }
   ck_assert_int_eq(ret, GST_FLOW_OK);
   expect_words(sink.next_message(GST_MESSAGE_INFO), {"copied", "import"}, "memfd");
-  const Owned<GstSample> sample = sink.snapshot();
-  ck_assert(sample != nullptr);
+  const GstPtr<GstSample> sample = sink.snapshot();
+  ck_assert(sample);
   ck_assert_int_eq(largest_difference(sample.get(), reference(info, picture.get(), kWidth, kHeight)), 0);
   ck_assert_uint_eq(sink.stat("copies"), 1);
 }

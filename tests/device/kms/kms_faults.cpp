@@ -69,13 +69,13 @@ unsigned things_on(int fd)
   return on;
 }
 
-Owned<GstSample> make_cursor()
+GstPtr<GstSample> make_cursor()
 {
   const GstVideoInfo info = video_info(plain_caps("BGRA", 16, 16));
   GstBuffer *buffer = gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(&info), nullptr);
   gst_buffer_memset(buffer, 0, 0xff, GST_VIDEO_INFO_SIZE(&info));
   GstCaps *caps = gst_video_info_to_caps(const_cast<GstVideoInfo *>(&info));
-  Owned<GstSample> sample(gst_sample_new(buffer, caps, nullptr, nullptr));
+  auto sample = GstPtr<GstSample>::adopt(gst_sample_new(buffer, caps, nullptr, nullptr));
   gst_caps_unref(caps);
   gst_buffer_unref(buffer);
   return sample;
@@ -85,8 +85,8 @@ Owned<GstSample> make_cursor()
 bool live(Sink &sink)
 {
   const GstVideoInfo info = video_info(plain_caps("BGRx", kWidth, kHeight));
-  const Owned<GstBuffer> picture = make_noise(info, 1);
-  const Owned<GstSample> cursor = make_cursor();
+  const GstPtr<GstBuffer> picture = make_noise(info, 1);
+  const GstPtr<GstSample> cursor = make_cursor();
   if (!sink.set_state(GST_STATE_PLAYING) || !sink.set_caps(dma_drm_caps("XR24", kWidth, kHeight)))
     return false;
   for (int i = 0; i < 3; i++) {

@@ -64,19 +64,19 @@ void wait_until(const Sink &sink, const char *stat, guint64 value)
 
 const std::string kCaps = dma_drm_caps("XR24", 640, 480);
 
-Owned<GstBuffer> picture()
+GstPtr<GstBuffer> picture()
 {
   static const GstVideoInfo info = video_info(plain_caps("BGRx", 640, 480));
-  static const Owned<GstBuffer> noise = make_noise(info, 1);
+  static const GstPtr<GstBuffer> noise = make_noise(info, 1);
   return to_dmabuf(info, noise.get(), Shape::Tight);
 }
 
 enum class Kind { None, Explicit, Implicit };
 
 // A frame that some device draws until the fence signals.
-Owned<GstBuffer> picture_with(int borrowed_fence, Kind kind)
+GstPtr<GstBuffer> picture_with(int borrowed_fence, Kind kind)
 {
-  Owned<GstBuffer> buffer = picture();
+  GstPtr<GstBuffer> buffer = picture();
   GError *error = nullptr;
   bool attached = true;
   if (kind == Kind::Explicit)
@@ -132,7 +132,7 @@ GST_START_TEST(test_flip_comes_after_the_fence)
   Sink sink(row.properties);
   begin(sink);
   const UniqueFd fence(timeline.fence(1));
-  Owned<GstBuffer> frame = picture_with(fence.get(), row.kind);
+  GstPtr<GstBuffer> frame = picture_with(fence.get(), row.kind);
   const unsigned commits = count_drm_ioctls(kAtomic);
   const guint64 before = now_ns();
   ck_assert_int_eq(sink.push(frame.release()), GST_FLOW_OK);
@@ -162,13 +162,13 @@ GST_START_TEST(test_fenced_stream_is_one_ioctl_a_frame)
   Timeline timeline;
   Sink sink(row.properties);
   begin(sink);
-  std::array<Owned<GstBuffer>, 4> pool;
-  for (Owned<GstBuffer> &buffer : pool) {
+  std::array<GstPtr<GstBuffer>, 4> pool;
+  for (GstPtr<GstBuffer> &buffer : pool) {
     const UniqueFd fence(timeline.fence(1));
     buffer = picture_with(fence.get(), row.kind);
   }
   timeline.advance();
-  for (const Owned<GstBuffer> &buffer : pool)
+  for (const GstPtr<GstBuffer> &buffer : pool)
     ck_assert_int_eq(sink.push(gst_buffer_ref(buffer.get())), GST_FLOW_OK);
   wait_until(sink, "shown", 1 + pool.size());
   const unsigned before = count_drm_ioctls();
@@ -348,10 +348,10 @@ void live(const Row &row)
   Timeline timeline;
   Sink sink(row.properties);
   begin(sink);
-  const Owned<GstCaps> caps(gst_caps_from_string(kCaps.c_str()));
+  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(kCaps.c_str()));
   GstQuery *query = gst_query_new_allocation(caps.get(), FALSE);
   gst_drm_query_announce_release_fences(query);
-  const Owned<GstPad> pad(gst_element_get_static_pad(sink.element(), "sink"));
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.element(), "sink"));
   ck_assert(gst_pad_query(pad.get(), query));
   gst_query_unref(query);
   for (guint i = 1; i <= 8; i++) {

@@ -40,10 +40,10 @@ void show_and_check(Sink &sink, unsigned seed)
 {
   ck_assert_int_eq(push(sink, seed), GST_FLOW_OK);
   const GstVideoInfo info = video_info(plain_caps("BGRx", kWidth, kHeight));
-  const Owned<GstSample> sample = sink.snapshot();
-  ck_assert_msg(sample != nullptr, "no snapshot: %s",
+  const GstPtr<GstSample> sample = sink.snapshot();
+  ck_assert_msg(sample, "no snapshot: %s",
                 sink.next_message(GST_MESSAGE_WARNING).c_str());
-  const Owned<GstBuffer> picture = make_noise(info, seed);
+  const GstPtr<GstBuffer> picture = make_noise(info, seed);
   ck_assert_int_eq(
       largest_difference(sample.get(), reference(info, picture.get(), kWidth, kHeight)), 0);
 }
@@ -121,11 +121,11 @@ GST_START_TEST(test_other_caps_after_replug)
   device.plug(0, true);
   expect_hotplug(sink, device.connectors()[0], true);
   const GstVideoInfo info = video_info(plain_caps("NV12", 1024, 768));
-  const Owned<GstBuffer> picture = make_noise(info, 3);
+  const GstPtr<GstBuffer> picture = make_noise(info, 3);
   ck_assert_int_eq(sink.push(to_dmabuf(info, picture.get(), Shape::Tight).release()), GST_FLOW_OK);
   int width = 0, height = 0;
-  const Owned<GstSample> sample = sink.snapshot();
-  ck_assert(sample != nullptr);
+  const GstPtr<GstSample> sample = sink.snapshot();
+  ck_assert(sample);
   const int difference =
       largest_difference(sample.get(), reference(info, picture.get(), 1024, 768), &width, &height);
   ck_assert_int_eq(width, 1024);
@@ -161,18 +161,18 @@ GST_END_TEST
 GST_START_TEST(test_replugged_while_paused)
 {
   ConfigfsDevice device("two", kTwo);
-  const Owned<GstElement> pipeline(
+  const auto pipeline = GstPtr<GstElement>::adopt(
       gst_parse_launch(("videotestsrc pattern=smpte ! video/x-raw,width=640,height=480 ! "
                         "kmsdmabufsink name=sink device=" +
                         device.path())
                            .c_str(),
                        nullptr));
-  const Owned<GstElement> sink(gst_bin_get_by_name(GST_BIN(pipeline.get()), "sink"));
-  const Owned<GstBus> bus(gst_element_get_bus(pipeline.get()));
+  const auto sink = GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(pipeline.get()), "sink"));
+  const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline.get()));
   const auto snapshot = [&sink] {
     GstSample *sample = nullptr;
     g_signal_emit_by_name(sink.get(), "snapshot", &sample);
-    return Owned<GstSample>(sample);
+    return GstPtr<GstSample>::adopt(sample);
   };
   const auto shown = [&sink] {
     GstStructure *stats = nullptr;
@@ -184,15 +184,15 @@ GST_START_TEST(test_replugged_while_paused)
   };
   const auto plug = [&](bool connected) {
     device.plug(0, connected);
-    const Owned<GstMessage> message(
+    const auto message = GstPtr<GstMessage>::adopt(
         gst_bus_timed_pop_filtered(bus.get(), 20 * GST_SECOND, GST_MESSAGE_ELEMENT));
-    ck_assert(message != nullptr);
+    ck_assert(message);
   };
   gst_element_set_state(pipeline.get(), GST_STATE_PAUSED);
   ck_assert_int_eq(gst_element_get_state(pipeline.get(), nullptr, nullptr, GST_CLOCK_TIME_NONE),
                    GST_STATE_CHANGE_SUCCESS);
-  const Owned<GstSample> first = snapshot();
-  ck_assert(first != nullptr);
+  const GstPtr<GstSample> first = snapshot();
+  ck_assert(first);
   const Image before = screen_of(first.get());
   const guint64 frames = shown();
   plug(false);
@@ -200,10 +200,10 @@ GST_START_TEST(test_replugged_while_paused)
   for (int i = 0; i < 4000 && shown() == frames; i++)
     g_usleep(5000);
   ck_assert_uint_gt(shown(), frames); // else the snapshot is of what was never taken down
-  Owned<GstSample> again;
+  GstPtr<GstSample> again;
   for (int i = 0; i < 100 && !again; i++, g_usleep(50'000)) // the flip is told before all is set
     again = snapshot();
-  ck_assert(again != nullptr);
+  ck_assert(again);
   compare("after", screen_of(again.get()), before);
   ck_assert_uint_ne(before.at(320, 100), 0);
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
@@ -226,7 +226,7 @@ GST_START_TEST(test_device_vanishes)
         ck_assert_int_eq(push(sink, i), GST_FLOW_OK);
     device.remove();
     for (Sink *each : {&sink, &other}) {
-      const Owned<GstMessage> message = wait_for(*each, GST_MESSAGE_ERROR);
+      const GstPtr<GstMessage> message = wait_for(*each, GST_MESSAGE_ERROR);
       GError *error = nullptr;
       gst_message_parse_error(message.get(), &error, nullptr);
       gstdrm::test::say(error->message);

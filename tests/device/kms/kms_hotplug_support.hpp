@@ -9,7 +9,7 @@
 namespace kmstest {
 
 // An event comes within milliseconds; a loaded machine is given 20 s.
-Owned<GstMessage> wait_for(Sink &sink, GstMessageType types);
+GstPtr<GstMessage> wait_for(Sink &sink, GstMessageType types);
 
 // The next element message is kms-hotplug and says this.
 void expect_hotplug(Sink &sink, const std::string &connector, bool connected);
@@ -19,7 +19,7 @@ class Reconfigures {
 public:
   explicit Reconfigures(Sink &sink)
   {
-    const Owned<GstPad> pad(gst_element_get_static_pad(sink.element(), "sink"));
+    const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.element(), "sink"));
     peer_.reset(gst_pad_get_peer(pad.get()));
     probe_ = gst_pad_add_probe(
         peer_.get(), GST_PAD_PROBE_TYPE_EVENT_UPSTREAM,
@@ -43,7 +43,7 @@ public:
   [[nodiscard]] int count() const { return g_atomic_int_get(&count_); }
 
 private:
-  Owned<GstPad> peer_;
+  GstPtr<GstPad> peer_;
   gulong probe_ = 0;
   gint count_ = 0;
 };

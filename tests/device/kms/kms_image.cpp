@@ -111,8 +111,8 @@ void Show::start(const char *more)
 
 Image Show::screen(const char *row)
 {
-  const Owned<GstSample> sample = sink.snapshot();
-  ck_assert_msg(sample != nullptr, "%s: %s", row, sink.next_message(GST_MESSAGE_WARNING).c_str());
+  const GstPtr<GstSample> sample = sink.snapshot();
+  ck_assert_msg(sample, "%s: %s", row, sink.next_message(GST_MESSAGE_WARNING).c_str());
   return screen_of(sample.get());
 }
 

@@ -39,7 +39,7 @@ void compare(const char *row, const Image &got, const Image &expected);
 struct Show {
   Sink sink;
   GstVideoInfo info;
-  Owned<GstBuffer> noise;
+  GstPtr<GstBuffer> noise;
   Image picture;
 
   Show(const char *properties, int width, int height);

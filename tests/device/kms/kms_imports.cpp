@@ -70,10 +70,10 @@ GST_START_TEST(test_imports_once_per_dmabuf)
   const Case &row = kCases[__i__];
   g_print("# %s\n", row.name);
   const GstVideoInfo info = video_info(plain_caps(row.format, 640, 480));
-  std::array<Owned<GstBuffer>, kBuffers> pool;
+  std::array<GstPtr<GstBuffer>, kBuffers> pool;
   for (guint i = 0; i < kBuffers; i++)
     pool[i] = to_dmabuf(info, make_noise(info, i).get(), Shape::Tight);
-  const Owned<GstAllocator> allocator(gst_dmabuf_allocator_new());
+  const auto allocator = GstPtr<GstAllocator>::adopt(gst_dmabuf_allocator_new());
 
   Sink sink;
   ck_assert(sink.set_caps(dma_drm_caps(row.drm_format, 640, 480)));
@@ -108,7 +108,7 @@ GST_END_TEST
 GST_START_TEST(test_dead_dmabufs_are_let_go)
 {
   const GstVideoInfo info = video_info(plain_caps("BGRx", 64, 64));
-  const Owned<GstBuffer> picture = make_noise(info, 1);
+  const GstPtr<GstBuffer> picture = make_noise(info, 1);
   Sink sink;
   ck_assert(sink.set_caps(dma_drm_caps("XR24", 64, 64)));
   const unsigned fds = count_open_fds();

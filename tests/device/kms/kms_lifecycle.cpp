@@ -198,8 +198,8 @@ GST_START_TEST(test_first_frame_fails)
   for (const GstState state : {GST_STATE_READY, GST_STATE_NULL}) {
     Sink sink(("driver-name=\"\" fd=" + std::to_string(fd)).c_str());
     ck_assert(sink.set_caps(dma_drm_caps("NV12", 640, 480)));
-    const Owned<GstPad> pad(gst_element_get_static_pad(sink.element(), "sink"));
-    const Owned<GstCaps> caps(gst_pad_get_current_caps(pad.get()));
+    const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.element(), "sink"));
+    const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(pad.get()));
     live_caps++;
     gst_mini_object_weak_ref(
         GST_MINI_OBJECT(caps.get()), [](gpointer count, GstMiniObject *) { --*static_cast<int *>(count); }, &live_caps);

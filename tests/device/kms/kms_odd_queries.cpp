@@ -21,7 +21,7 @@ GST_START_TEST(test_odd_queries)
     ck_assert(sink.set_caps(dma_drm_caps("XR24", 640, 480)));
   if (stage == Stage::WithPlainCaps)
     ck_assert(sink.set_caps(plain_caps("BGRx", 640, 480)));
-  const Owned<GstPad> pad(gst_element_get_static_pad(sink.element(), "sink"));
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.element(), "sink"));
   ask_everything(pad.get(), could_be_sent);
   send_odd_events(pad.get());
   for (const OddCaps &row : kOddCaps)

@@ -86,14 +86,14 @@ GST_END_TEST
 GST_START_TEST(test_smaller_display)
 {
   ConfigfsDevice device("one", {{0, false, true}});
-  const Owned<GstElement> pipeline(gst_parse_launch(
+  const auto pipeline = GstPtr<GstElement>::adopt(gst_parse_launch(
       ("videotestsrc pattern=smpte ! capsfilter caps=\"video/x-raw,width=1024,height=768;"
        "video/x-raw,width=800,height=600\" ! dmabufupload ! kmsdmabufsink name=sink device=" +
        device.path())
           .c_str(),
       nullptr));
-  const Owned<GstElement> sink(gst_bin_get_by_name(GST_BIN(pipeline.get()), "sink"));
-  const Owned<GstBus> bus(gst_element_get_bus(pipeline.get()));
+  const auto sink = GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(pipeline.get()), "sink"));
+  const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline.get()));
   gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
   ck_assert_int_eq(gst_element_get_state(pipeline.get(), nullptr, nullptr, GST_CLOCK_TIME_NONE),
                    GST_STATE_CHANGE_SUCCESS);
@@ -102,7 +102,7 @@ GST_START_TEST(test_smaller_display)
     for (int i = 0; i < 400; i++) {
       GstSample *sample = nullptr;
       g_signal_emit_by_name(sink.get(), "snapshot", &sample);
-      const Owned<GstSample> owned(sample);
+      const auto owned = GstPtr<GstSample>::adopt(sample);
       if (sample) {
         const Image screen = screen_of(sample);
         if (screen.width == width && screen.height == height && screen.at(0, 0) != 0 &&
@@ -123,7 +123,7 @@ GST_START_TEST(test_smaller_display)
   await_size(800, 600);
   replug({});
   await_size(1024, 768);
-  const Owned<GstMessage> message(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_ERROR));
+  const auto message = GstPtr<GstMessage>::adopt(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_ERROR));
   if (message) {
     GError *error = nullptr;
     gst_message_parse_error(message.get(), &error, nullptr);

@@ -25,10 +25,10 @@ constexpr int kWidth = 640, kHeight = 480;
 void show_and_check(Sink &sink, unsigned seed)
 {
   const GstVideoInfo info = video_info(plain_caps("BGRx", kWidth, kHeight));
-  const Owned<GstBuffer> picture = make_noise(info, seed);
+  const GstPtr<GstBuffer> picture = make_noise(info, seed);
   ck_assert_int_eq(sink.push(to_dmabuf(info, picture.get(), Shape::Tight).release()), GST_FLOW_OK);
-  const Owned<GstSample> sample = sink.snapshot();
-  ck_assert_msg(sample != nullptr, "no snapshot: %s",
+  const GstPtr<GstSample> sample = sink.snapshot();
+  ck_assert_msg(sample, "no snapshot: %s",
                 sink.next_message(GST_MESSAGE_WARNING).c_str());
   ck_assert_int_eq(
       largest_difference(sample.get(), reference(info, picture.get(), kWidth, kHeight)), 0);
@@ -226,7 +226,7 @@ GST_START_TEST(test_lease_revoked)
     ck_assert_uint_eq(ids.size(), 1);
     ck_assert_int_eq(drmModeRevokeLease(fd, ids[0]), 0);
     const GstVideoInfo info = video_info(plain_caps("BGRx", kWidth, kHeight));
-    const Owned<GstBuffer> picture = make_noise(info, 1);
+    const GstPtr<GstBuffer> picture = make_noise(info, 1);
     GstFlowReturn ret = GST_FLOW_OK;
     for (unsigned i = 0; i < 10 && ret == GST_FLOW_OK; i++)
       ret = sink.push(to_dmabuf(info, picture.get(), Shape::Tight).release());

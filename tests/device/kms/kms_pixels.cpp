@@ -62,14 +62,14 @@ GST_START_TEST(test_pixels)
   ck_assert(sink.set_caps(picture.drm_format && !system_memory
                               ? dma_drm_caps(picture.drm_format, picture.width, picture.height, more.c_str())
                               : plain));
-  const Owned<GstBuffer> source = make_noise(info, 7);
-  Owned<GstBuffer> frame = system_memory ? Owned<GstBuffer>(gst_buffer_ref(source.get()))
+  const GstPtr<GstBuffer> source = make_noise(info, 7);
+  GstPtr<GstBuffer> frame = system_memory ? GstPtr<GstBuffer>::adopt(gst_buffer_ref(source.get()))
                                          : to_dmabuf(info, source.get(), picture.shape);
   const GstFlowReturn ret = sink.push(frame.release());
   ck_assert_msg(ret == GST_FLOW_OK, "%s: %s: %s", picture.name, gst_flow_get_name(ret),
                 sink.next_message(GST_MESSAGE_ERROR).c_str());
-  const Owned<GstSample> sample = sink.snapshot();
-  ck_assert_msg(sample != nullptr, "%s: %s", picture.name, sink.next_message(GST_MESSAGE_WARNING).c_str());
+  const GstPtr<GstSample> sample = sink.snapshot();
+  ck_assert_msg(sample, "%s: %s", picture.name, sink.next_message(GST_MESSAGE_WARNING).c_str());
 
   const auto expected = reference(info, source.get(), picture.mode_width, picture.mode_height);
   int width = 0, height = 0;

@@ -65,8 +65,8 @@ GST_START_TEST(test_qos_has_the_delay_of_the_flip)
   caps.replace(caps.find("60/1"), std::string::npos, "10/1");
   ClockedStream stream("", caps, info, kStart);
   std::vector<Qos> events; // of the streaming thread, which is this one
-  const Owned<GstPad> pad(gst_element_get_static_pad(stream.sink.element(), "sink"));
-  const Owned<GstPad> peer(gst_pad_get_peer(pad.get()));
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(stream.sink.element(), "sink"));
+  const auto peer = GstPtr<GstPad>::adopt(gst_pad_get_peer(pad.get()));
   gst_pad_add_probe(peer.get(), GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, on_event, &events, nullptr);
   Timeline timeline;
   std::thread device;

@@ -77,20 +77,20 @@ bool release_fence(GstBuffer *buffer, Fence &fence)
 void negotiate(Sink &sink, bool announce)
 {
   ck_assert(sink.set_caps(kCaps));
-  const Owned<GstCaps> caps(gst_caps_from_string(kCaps.c_str()));
+  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(kCaps.c_str()));
   GstQuery *query = gst_query_new_allocation(caps.get(), FALSE);
   if (announce)
     gst_drm_query_announce_release_fences(query);
-  const Owned<GstPad> pad(gst_element_get_static_pad(sink.element(), "sink"));
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.element(), "sink"));
   ck_assert(gst_pad_query(pad.get(), query));
   gst_query_unref(query);
 }
 
-Owned<GstBuffer> picture(bool with_meta)
+GstPtr<GstBuffer> picture(bool with_meta)
 {
   static const GstVideoInfo info = video_info(plain_caps("BGRx", 640, 480));
-  static const Owned<GstBuffer> noise = make_noise(info, 1);
-  Owned<GstBuffer> buffer = to_dmabuf(info, noise.get(), Shape::Tight);
+  static const GstPtr<GstBuffer> noise = make_noise(info, 1);
+  GstPtr<GstBuffer> buffer = to_dmabuf(info, noise.get(), Shape::Tight);
   if (with_meta)
     gst_buffer_add_drm_sync_meta(buffer.get());
   return buffer;
@@ -108,7 +108,7 @@ const Row kRows[] = {
     {"announced, but the buffer has no GstDrmSyncMeta", true, false, false},
 };
 
-int references(const Owned<GstBuffer> &buffer)
+int references(const GstPtr<GstBuffer> &buffer)
 {
   return GST_MINI_OBJECT_REFCOUNT_VALUE(buffer.get());
 }
@@ -121,7 +121,7 @@ GST_START_TEST(test_when_a_buffer_goes_back)
   g_print("# %s\n", row.name);
   Sink sink;
   negotiate(sink, row.announce);
-  const Owned<GstBuffer> a = picture(row.with_meta), b = picture(row.with_meta);
+  const GstPtr<GstBuffer> a = picture(row.with_meta), b = picture(row.with_meta);
   ck_assert_int_eq(sink.push(gst_buffer_ref(a.get())), GST_FLOW_OK);
   wait_until(sink, "shown", 1);
   ck_assert_int_ge(references(a), 2);
@@ -200,16 +200,16 @@ struct Producer {
     guint64 written_at, pushed_at;
   };
   std::vector<Frame> frames;
-  Owned<GstBufferPool> pool;
+  GstPtr<GstBufferPool> pool;
 
   explicit Producer(guint buffers)
   {
     GError *error = nullptr;
-    const Owned<GstDrmAllocator> allocator(
+    const auto allocator = GstPtr<GstDrmAllocator>::adopt(
         gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_UDMABUF, nullptr, &error));
-    ck_assert_msg(allocator != nullptr, "%s", error ? error->message : "?");
+    ck_assert_msg(allocator, "%s", error ? error->message : "?");
     pool.reset(gst_drm_buffer_pool_new(allocator.get()));
-    const Owned<GstCaps> caps(gst_caps_from_string(kCaps.c_str()));
+    const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(kCaps.c_str()));
     GstStructure *config = gst_buffer_pool_get_config(pool.get());
     gst_buffer_pool_config_set_params(config, caps.get(), 640 * 480 * 4, buffers, buffers);
     gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
@@ -330,18 +330,18 @@ GST_START_TEST(test_elements_announce_it)
   const Line &row = kLines[__i__];
   g_print("# %s\n", row.name);
   GError *error = nullptr;
-  const Owned<GstElement> pipeline(gst_parse_launch(row.line, &error));
+  const auto pipeline = GstPtr<GstElement>::adopt(gst_parse_launch(row.line, &error));
   ck_assert_msg(pipeline && !error, "%s", error ? error->message : "?");
-  const Owned<GstElement> sink(gst_bin_get_by_name(GST_BIN(pipeline.get()), "sink"));
-  const Owned<GstPad> pad(gst_element_get_static_pad(sink.get(), "sink"));
+  const auto sink = GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(pipeline.get()), "sink"));
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.get(), "sink"));
   int announced = -1;
   gst_pad_add_probe(
       pad.get(),
       static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH),
       on_query, &announced, nullptr);
   gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
-  const Owned<GstBus> bus(gst_element_get_bus(pipeline.get()));
-  const Owned<GstMessage> message(
+  const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline.get()));
+  const auto message = GstPtr<GstMessage>::adopt(
       gst_bus_timed_pop_filtered(bus.get(), 60 * GST_SECOND,
                                  static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
   ck_assert(message && GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_EOS);

@@ -103,10 +103,10 @@ struct Player {
     g_usleep(kBuffering_us);
     gst_element_set_state(pipeline, GST_STATE_PLAYING);
     GstBus *bus = gst_element_get_bus(pipeline);
-    const Owned<GstMessage> message(gst_bus_timed_pop_filtered(
+    const auto message = GstPtr<GstMessage>::adopt(gst_bus_timed_pop_filtered(
         bus, seconds * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
     gst_object_unref(bus);
-    ck_assert_msg(message != nullptr, "no end within %u s", seconds);
+    ck_assert_msg(message, "no end within %u s", seconds);
     if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ERROR) {
       GError *error = nullptr;
       gst_message_parse_error(message.get(), &error, nullptr);

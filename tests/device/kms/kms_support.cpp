@@ -46,13 +46,13 @@ bool Sink::set_caps(const std::string &text)
 {
   if (GST_STATE(sink_) < GST_STATE_PAUSED && GST_STATE_TARGET(sink_) < GST_STATE_PAUSED)
     ck_assert(set_state(GST_STATE_PLAYING));
-  const Owned<GstCaps> caps(gst_caps_from_string(text.c_str()));
-  ck_assert_msg(caps != nullptr, "bad caps in the test: %s", text.c_str());
+  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(text.c_str()));
+  ck_assert_msg(caps, "bad caps in the test: %s", text.c_str());
   gst_pad_push_event(src_, gst_event_new_stream_start("test"));
   // the result of pushing a sticky event does not tell
   gst_pad_push_event(src_, gst_event_new_caps(caps.get()));
-  const Owned<GstPad> sink_pad(gst_element_get_static_pad(sink_, "sink"));
-  const Owned<GstCaps> current(gst_pad_get_current_caps(sink_pad.get()));
+  const auto sink_pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink_, "sink"));
+  const auto current = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(sink_pad.get()));
   const bool accepted = current && gst_caps_is_equal(current.get(), caps.get());
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);
@@ -77,19 +77,18 @@ void Sink::flush()
   gst_element_set_state(sink_, GST_STATE_PLAYING); // a flush loses the state; a pipeline does this
 }
 
-Owned<GstSample> Sink::snapshot()
+GstPtr<GstSample> Sink::snapshot()
 {
   GstSample *sample = nullptr;
   g_signal_emit_by_name(sink_, "snapshot", &sample);
-  return Owned<GstSample>(sample);
+  return GstPtr<GstSample>::adopt(sample);
 }
 
 std::uint64_t Sink::stat(const char *name) const
 {
-  GstStructure *raw = nullptr;
-  g_object_get(sink_, "drm-stats", &raw, nullptr);
-  const Owned<GstStructure> stats(raw);
-  const GValue *value = gst_structure_get_value(stats.get(), name);
+  g_autoptr(GstStructure) stats = nullptr;
+  g_object_get(sink_, "drm-stats", &stats, nullptr);
+  const GValue *value = gst_structure_get_value(stats, name);
   ck_assert_msg(value != nullptr, "drm-stats has no %s", name);
   return G_VALUE_HOLDS_UINT(value) ? g_value_get_uint(value) : g_value_get_uint64(value);
 }
@@ -97,7 +96,7 @@ std::uint64_t Sink::stat(const char *name) const
 namespace {
 
 // Of an error, warning or info message; nothing of no message.
-std::string text_of(const Owned<GstMessage> &message)
+std::string text_of(const GstPtr<GstMessage> &message)
 {
   if (!message)
     return {};
@@ -117,12 +116,12 @@ std::string text_of(const Owned<GstMessage> &message)
 
 std::string Sink::next_message(GstMessageType types)
 {
-  return text_of(Owned<GstMessage>(gst_bus_pop_filtered(bus_, types)));
+  return text_of(GstPtr<GstMessage>::adopt(gst_bus_pop_filtered(bus_, types)));
 }
 
 std::string Sink::await_message(GstMessageType types)
 {
-  return text_of(Owned<GstMessage>(gst_bus_timed_pop_filtered(bus_, 10 * GST_SECOND, types)));
+  return text_of(GstPtr<GstMessage>::adopt(gst_bus_timed_pop_filtered(bus_, 10 * GST_SECOND, types)));
 }
 
 std::string dma_drm_caps(const char *drm_format, int width, int height, const char *more)
@@ -140,15 +139,15 @@ std::string plain_caps(const char *format, int width, int height, const char *mo
 
 GstVideoInfo video_info(const std::string &plain)
 {
-  const Owned<GstCaps> caps(gst_caps_from_string(plain.c_str()));
+  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(plain.c_str()));
   GstVideoInfo info;
   ck_assert_msg(gst_video_info_from_caps(&info, caps.get()), "%s", plain.c_str());
   return info;
 }
 
-Owned<GstBuffer> make_noise(const GstVideoInfo &info, unsigned seed)
+GstPtr<GstBuffer> make_noise(const GstVideoInfo &info, unsigned seed)
 {
-  Owned<GstBuffer> buffer(gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(&info), nullptr));
+  auto buffer = GstPtr<GstBuffer>::adopt(gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(&info), nullptr));
   GstMapInfo map;
   ck_assert(gst_buffer_map(buffer.get(), &map, GST_MAP_WRITE));
   std::minstd_rand noise(seed + 1);
@@ -158,26 +157,26 @@ Owned<GstBuffer> make_noise(const GstVideoInfo &info, unsigned seed)
   return buffer;
 }
 
-Owned<GstBuffer> allocate(GstDrmAllocatorKind kind, std::uint32_t fourcc, int width, int height,
+GstPtr<GstBuffer> allocate(GstDrmAllocatorKind kind, std::uint32_t fourcc, int width, int height,
                           const GstVideoAlignment *align)
 {
   GError *error = nullptr;
-  const Owned<GstDrmAllocator> allocator(gst_drm_allocator_new(kind, nullptr, &error));
-  ck_assert_msg(allocator != nullptr, "%s", error ? error->message : "?");
+  const auto allocator = GstPtr<GstDrmAllocator>::adopt(gst_drm_allocator_new(kind, nullptr, &error));
+  ck_assert_msg(allocator, "%s", error ? error->message : "?");
   const guint64 linear = GST_DRM_MODIFIER_LINEAR;
   GstBuffer *buffer = gst_drm_allocator_alloc_frame(
       allocator.get(), fourcc, static_cast<guint>(width), static_cast<guint>(height), &linear, 1, align, nullptr,
       &error);
   ck_assert_msg(buffer != nullptr, "%s", error ? error->message : "?");
-  return Owned<GstBuffer>(buffer);
+  return GstPtr<GstBuffer>::adopt(buffer);
 }
 
 namespace {
 
 // Each plane in a dma-buf of its own, with rows of its own padding.
-Owned<GstBuffer> allocate_split(const GstVideoInfo &info)
+GstPtr<GstBuffer> allocate_split(const GstVideoInfo &info)
 {
-  Owned<GstBuffer> buffer(gst_buffer_new());
+  auto buffer = GstPtr<GstBuffer>::adopt(gst_buffer_new());
   gsize offsets[GST_VIDEO_MAX_PLANES] = {};
   gint strides[GST_VIDEO_MAX_PLANES] = {};
   gsize at = 0;
@@ -185,7 +184,7 @@ Owned<GstBuffer> allocate_split(const GstVideoInfo &info)
     const int row_bytes = GST_VIDEO_INFO_PLANE_STRIDE(&info, p);
     const int rows = p == 0 ? GST_VIDEO_INFO_HEIGHT(&info) : (GST_VIDEO_INFO_HEIGHT(&info) + 1) / 2;
     constexpr std::uint32_t kR8 = 0x20203852; // bytes
-    const Owned<GstBuffer> plane = allocate(GST_DRM_ALLOCATOR_KIND_UDMABUF, kR8, row_bytes, rows);
+    const GstPtr<GstBuffer> plane = allocate(GST_DRM_ALLOCATOR_KIND_UDMABUF, kR8, row_bytes, rows);
     const GstVideoMeta *meta = gst_buffer_get_video_meta(plane.get());
     strides[p] = meta->stride[0];
     offsets[p] = at + meta->offset[0];
@@ -212,9 +211,9 @@ void copy_picture(const GstVideoInfo &info, GstBuffer *to, GstBuffer *from)
 
 } // namespace
 
-Owned<GstBuffer> to_dmabuf(const GstVideoInfo &info, GstBuffer *system, Shape shape)
+GstPtr<GstBuffer> to_dmabuf(const GstVideoInfo &info, GstBuffer *system, Shape shape)
 {
-  Owned<GstBuffer> buffer;
+  GstPtr<GstBuffer> buffer;
   if (shape == Shape::TwoDescriptors) {
     buffer = allocate_split(info);
   } else {

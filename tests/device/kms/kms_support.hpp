@@ -10,20 +10,13 @@
 
 #include "support/check_main.hpp"
 #include <gst/drm/drm.h>
+#include <gst/drm/gstdrm-private.hpp>
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
 namespace kmstest {
 
-struct Unref {
-  void operator()(gpointer object) const { gst_object_unref(object); }
-  void operator()(GstBuffer *buffer) const { gst_buffer_unref(buffer); }
-  void operator()(GstSample *sample) const { gst_sample_unref(sample); }
-  void operator()(GstCaps *caps) const { gst_caps_unref(caps); }
-  void operator()(GstStructure *structure) const { gst_structure_free(structure); }
-  void operator()(GstMessage *message) const { gst_message_unref(message); }
-};
-template <typename T> using Owned = std::unique_ptr<T, Unref>;
+using gstdrm::GstPtr;
 
 // kmsdmabufsink on the box's vkms with a pad that pushes into it, without a pipeline: sync=false, so every
 // frame is shown, and what is pushed is the test's business alone.
@@ -43,7 +36,7 @@ public:
   GstFlowReturn push(GstBuffer *buffer);
   void eos();
   void flush();
-  [[nodiscard]] Owned<GstSample> snapshot();
+  [[nodiscard]] GstPtr<GstSample> snapshot();
   [[nodiscard]] std::uint64_t stat(const char *name) const;
   // Text of the next error or warning on the bus; empty: none.
   [[nodiscard]] std::string next_message(GstMessageType types);
@@ -61,13 +54,13 @@ std::string dma_drm_caps(const char *drm_format, int width, int height, const ch
 std::string plain_caps(const char *format, int width, int height, const char *more = "");
 
 // One frame of a noise pattern that depends on `seed` alone, in system memory, tightly packed.
-Owned<GstBuffer> make_noise(const GstVideoInfo &info, unsigned seed);
+GstPtr<GstBuffer> make_noise(const GstVideoInfo &info, unsigned seed);
 
 enum class Shape { Tight, PaddedStrides, TwoDescriptors };
 // A dma-buf (udmabuf) with the same picture; TwoDescriptors: each plane in a dma-buf of its own.
-Owned<GstBuffer> to_dmabuf(const GstVideoInfo &info, GstBuffer *system, Shape shape);
+GstPtr<GstBuffer> to_dmabuf(const GstVideoInfo &info, GstBuffer *system, Shape shape);
 // A linear frame from the given kind of allocator, not filled.
-Owned<GstBuffer> allocate(GstDrmAllocatorKind kind, std::uint32_t fourcc, int width, int height,
+GstPtr<GstBuffer> allocate(GstDrmAllocatorKind kind, std::uint32_t fourcc, int width, int height,
                           const GstVideoAlignment *align = nullptr);
 
 // What a display of mode_width x mode_height shows of the picture, as BGRx, black around it. Conversion by the

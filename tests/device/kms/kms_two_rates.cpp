@@ -61,21 +61,20 @@ public:
   void wait_for_end()
   {
     GstBus *bus = gst_element_get_bus(pipeline_);
-    const Owned<GstMessage> message(gst_bus_timed_pop_filtered(
+    const auto message = GstPtr<GstMessage>::adopt(gst_bus_timed_pop_filtered(
         bus, 60 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
     gst_object_unref(bus);
     ck_assert_msg(message && GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_EOS, "no end");
   }
   void expect_all_shown(const char *row) const
   {
-    GstStructure *raw = nullptr;
-    g_object_get(sink_, "drm-stats", &raw, nullptr);
-    const Owned<GstStructure> stats(raw);
+    g_autoptr(GstStructure) stats = nullptr;
+    g_object_get(sink_, "drm-stats", &stats, nullptr);
     guint64 shown = 0, dropped = 0, commits = 0, late = 0;
-    gst_structure_get_uint64(raw, "shown", &shown);
-    gst_structure_get_uint64(raw, "dropped", &dropped);
-    gst_structure_get_uint64(raw, "commits", &commits);
-    gst_structure_get_uint64(raw, "late", &late);
+    gst_structure_get_uint64(stats, "shown", &shown);
+    gst_structure_get_uint64(stats, "dropped", &dropped);
+    gst_structure_get_uint64(stats, "commits", &commits);
+    gst_structure_get_uint64(stats, "late", &late);
     g_print("# %s: %u frames, shown %" G_GUINT64_FORMAT ", dropped %" G_GUINT64_FORMAT
             ", commits %" G_GUINT64_FORMAT ", late %" G_GUINT64_FORMAT "\n",
             row, frames_, shown, dropped, commits, late);
