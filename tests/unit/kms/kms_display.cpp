@@ -223,6 +223,27 @@ TEST_F(DisplayTest, a_flip_is_one_property)
   EXPECT_EQ((*display)->counters().shown, 3U);
 }
 
+TEST_F(DisplayTest, a_flip_goes_to_the_plane_of_the_last_mode_set)
+{
+  constexpr Format kExtra{DRM_FORMAT_YUYV, kModLinear};
+  fakedrm::device().overlay_extra = kExtra.fourcc;
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(1024, 768)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)) && (*display)->drain(kLong_ns));
+  Picture other = picture(1024, 768);
+  other.format = kExtra; // for the overlay plane alone
+  FrameLayout layout = xrgb(memory, 1024, 768);
+  layout.format = kExtra;
+  layout.planes[0].stride_bytes = 2048;
+  ASSERT_TRUE((*display)->configure(other));
+  for (int i = 0; i < 2; i++)
+    ASSERT_TRUE(show(**display, layout) && (*display)->drain(kLong_ns));
+  const fakedrm::Commit &flip = fakedrm::device().commits.back();
+  EXPECT_EQ(flip.values.size(), 1U);
+  EXPECT_NE(value(flip, fakedrm::kOverlay, "FB_ID"), ~std::uint64_t{0});
+  EXPECT_NE(value(flip, fakedrm::kOverlay, "FB_ID"), 0U);
+}
+
 TEST_F(DisplayTest, an_overlay_over_black_where_the_primary_must_cover)
 {
   fakedrm::device().primary_centres = false;

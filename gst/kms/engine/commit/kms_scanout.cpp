@@ -107,6 +107,21 @@ int Scanout::commit(const Setup &setup, std::uint32_t framebuffer_id, std::uint3
   return request.commit(flags, serial);
 }
 
+Scanout::FlipProperties Scanout::flip_properties(const Setup &setup) const
+{
+  const PropertySet &plane = setup.plane->properties;
+  FlipProperties ids;
+  ids.framebuffer = property_id(plane, "FB_ID");
+  ids.in_fence = property_id(plane, "IN_FENCE_FD");
+  ids.out_fence = property_id(output_.crtc.properties, "OUT_FENCE_PTR");
+  if (output_.writeback) {
+    const PropertySet &writeback = output_.writeback->properties;
+    ids.writeback_framebuffer = property_id(writeback, "WRITEBACK_FB_ID");
+    ids.writeback_fence = property_id(writeback, "WRITEBACK_OUT_FENCE_PTR");
+  }
+  return ids;
+}
+
 // Test, then the real thing. 0 or a negative errno.
 int Scanout::show(const Setup &setup, const Frame &frame, std::uint64_t serial, bool with_mode_set)
 {
@@ -130,6 +145,7 @@ int Scanout::show(const Setup &setup, const Frame &frame, std::uint64_t serial, 
                          serial);
   if (ret == 0) {
     setup_ = setup;
+    flip_properties_ = flip_properties(setup);
     if (with_mode_set)
       cursor_.forget();
   }
@@ -142,19 +158,18 @@ int Scanout::flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence
   if (!setup_)
     return -EINVAL; // turned off
   Request request(device_->fd());
-  const Plane &plane = *setup_->plane;
-  request.set(plane.id, plane.properties, "FB_ID", frame.framebuffer->id());
-  if (frame.acquire_fence && waits_for_fences())
-    request.set(plane.id, plane.properties, "IN_FENCE_FD",
-                static_cast<std::uint64_t>(frame.acquire_fence->get()));
+  const FlipProperties &ids = flip_properties_;
+  const std::uint32_t plane_id = setup_->plane->id;
+  request.set(plane_id, ids.framebuffer, frame.framebuffer->id());
+  if (frame.acquire_fence && ids.in_fence)
+    request.set(plane_id, ids.in_fence, static_cast<std::uint64_t>(frame.acquire_fence->get()));
   // an s32 to fill, with a fence that signals with this commit's flip event (drm_atomic_uapi.c)
-  if (out_fence && property_id(output_.crtc.properties, "OUT_FENCE_PTR"))
-    request.set(output_.crtc.id, output_.crtc.properties, "OUT_FENCE_PTR",
-                reinterpret_cast<std::uintptr_t>(out_fence));
+  if (out_fence && ids.out_fence)
+    request.set(output_.crtc.id, ids.out_fence, reinterpret_cast<std::uintptr_t>(out_fence));
   if (job) {
-    const Connector &writeback = *output_.writeback;
-    request.set(writeback.id, writeback.properties, "WRITEBACK_FB_ID", job->framebuffer_id);
-    request.set(writeback.id, writeback.properties, "WRITEBACK_OUT_FENCE_PTR",
+    const std::uint32_t writeback_id = output_.writeback->id;
+    request.set(writeback_id, ids.writeback_framebuffer, job->framebuffer_id);
+    request.set(writeback_id, ids.writeback_fence,
                 reinterpret_cast<std::uintptr_t>(&job->out_fence));
   }
   const Plane *cursor = cursor_plane();
@@ -215,7 +230,7 @@ Result<void> Scanout::restore()
 
 bool Scanout::waits_for_fences() const
 {
-  return setup_ && property_id(setup_->plane->properties, "IN_FENCE_FD") != 0;
+  return setup_ && flip_properties_.in_fence != 0;
 }
 
 std::string Scanout::describe() const

@@ -119,6 +119,15 @@ private:
     bool scaled = false;
     std::optional<HdrMetadata> hdr;
   };
+  // The ids of the properties that a flip sets, looked up once per setup and not per frame. 0: the
+  // object has no property of that name.
+  struct FlipProperties {
+    std::uint32_t framebuffer = 0; // of the plane, as is in_fence
+    std::uint32_t in_fence = 0;
+    std::uint32_t out_fence = 0;             // of the CRTC
+    std::uint32_t writeback_framebuffer = 0; // of the writeback connector, as is writeback_fence
+    std::uint32_t writeback_fence = 0;
+  };
   // What became of a plane's attempts: 0, untried, or the errno of the last one.
   struct Attempts {
     int scaled = 0;
@@ -137,6 +146,7 @@ private:
   int test(const Picture &picture, const drmModeModeInfo &mode, std::uint32_t framebuffer_id) const;
   int commit(const Setup &setup, std::uint32_t framebuffer_id, std::uint32_t flags,
              std::uint64_t serial) const;
+  [[nodiscard]] FlipProperties flip_properties(const Setup &setup) const;
   int show(const Setup &setup, const Frame &frame, std::uint64_t serial, bool with_mode_set);
   [[nodiscard]] bool needs_mode_set(const Setup &setup) const;
 
@@ -145,6 +155,7 @@ private:
   Cursor cursor_;
   std::optional<SavedState> saved_;
   std::optional<Setup> setup_;
+  FlipProperties flip_properties_; // of setup_
   View view_;
   bool scales_down_ = false;
   int scaling_refused_ = 0; // why setup_ is not scaled, although it should be; an errno
