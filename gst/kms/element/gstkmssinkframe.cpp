@@ -210,7 +210,7 @@ GstFlowReturn show(GstVideoSink *sink, Display &display, kms::Frame &frame,
       post_error(GST_ELEMENT(sink), shown.error());
       return GST_FLOW_ERROR;
     }
-    if (*shown == Display::Shown::Yes)
+    if (*shown == Display::Shown::Yes || *shown == Display::Shown::Dropped)
       return GST_FLOW_OK;
     if (*shown == Display::Shown::Failed) {
       if (const std::optional<Error> failure = display.failure())

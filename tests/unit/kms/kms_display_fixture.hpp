@@ -24,6 +24,8 @@ struct Listener : DisplayListener {
   void display_failed(const Error &) noexcept override { failures++; }
   void formats_changed() noexcept override { changes++; }
   int view_refusals = 0;
+  int master_changes = 0;
+  void master_changed(const Error &, bool) noexcept override { master_changes++; }
   std::string where;
   void picture_placed(const std::string &text) noexcept override { where = text; }
   void view_refused(const Error &) noexcept override { view_refusals++; }

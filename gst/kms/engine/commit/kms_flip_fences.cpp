@@ -59,22 +59,23 @@ void FlipQueue::drop_front(Deferred &deferred)
   waiting_.pop_front();
 }
 
-// true: the frame may be committed, or it was the front and is gone.
-bool FlipQueue::look_at(Waiting &waiting, Deferred &deferred)
+// Something has to wait.
+FlipQueue::Front FlipQueue::look_at_front(Deferred &deferred)
 {
+  Waiting &waiting = waiting_.front();
   if (waiting.ready)
-    return true;
+    return Front::Ready;
   const FenceState state = probe(waiting.frame);
   if (state == FenceState::Signalled) {
     waiting.ready = true;
-    return true;
+    return Front::Ready;
   }
   if (state == FenceState::Pending && clock_() < waiting.give_up_at)
-    return false;
+    return Front::Waits;
   deferred.lost.push_back(lost_frame(state));
   deferred.released.push_back(std::move(waiting.frame));
   waiting_.pop_front();
-  return true;
+  return Front::Gone;
 }
 
 // Of several frames the newest that is ready goes to the screen: an older one whose fence is
@@ -93,15 +94,17 @@ bool FlipQueue::overtake_front(Deferred &deferred)
 
 bool FlipQueue::front_is_ready(Deferred &deferred)
 {
-  while (!waiting_.empty()) {
-    const std::size_t before = waiting_.size();
-    if (look_at(waiting_.front(), deferred)) {
-      if (waiting_.size() == before)
-        return true;
-    } else if (!overtake_front(deferred)) {
-      return false;
+  while (!waiting_.empty())
+    switch (look_at_front(deferred)) {
+    case Front::Ready:
+      return true;
+    case Front::Waits:
+      if (!overtake_front(deferred))
+        return false;
+      break;
+    case Front::Gone:
+      break;
     }
-  }
   return false;
 }
 

@@ -207,7 +207,12 @@ private:
   FenceState probe(const Frame &frame) const;
   Error lost_frame(FenceState state);
   bool front_is_ready(Deferred &deferred);
-  bool look_at(Waiting &waiting, Deferred &deferred);
+  enum class Front {
+    Ready, // may be committed
+    Waits, // its fence is pending
+    Gone,  // its fence was lost, and the frame was taken out
+  };
+  Front look_at_front(Deferred &deferred);
   bool overtake_front(Deferred &deferred);
   void drop_front(Deferred &deferred);
   void fences_refused();

@@ -251,7 +251,7 @@ std::optional<Display::Shown> Display::wait_before_mode_set(Frame &frame)
   case FlipQueue::Awaited::Signalled:
     return {};
   case FlipQueue::Awaited::Lost:
-    return Shown::Yes; // the frame was taken, and left out
+    return Shown::Dropped;
   case FlipQueue::Awaited::Flushing:
     return Shown::Flushing;
   case FlipQueue::Awaited::Failed:
@@ -354,7 +354,7 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
 {
   if (plug_changed_ && !take_up_plug_change()) {
     unplugged_frames_++;
-    return Shown::Yes;
+    return Shown::Dropped;
   }
   if (!mode_chosen_) {
     Result<drmModeModeInfo> mode = scanout_.check(picture_);

@@ -110,9 +110,15 @@ public:
   void set_fence_rules(const FenceRules &rules) { fence_rules_ = rules; }
   // `layout` must have passed check_layout().
   Result<ImportCache::Import> import(const FrameLayout &layout);
-  enum class Shown { Yes, Flushing, Failed };
-  // Takes the frame only when it returns Yes. Failed: display_failed() was called, except that an
-  // Error of a mode set is returned.
+  enum class Shown {
+    Yes,     // the frame goes to the screen, unless a newer one replaces it before its commit
+    Dropped, // left out: nothing is connected, another program is master, or the frame's acquire
+             // fence was lost; the stream goes on
+    Flushing,
+    Failed,
+  };
+  // Takes the frame only when it returns Yes. Failed: display_failed() was called; a failed mode
+  // set returns Error instead.
   Result<Shown> show(Frame &frame, FlipQueue::Overflow overflow);
   // Why show() returned Failed; nothing: it did not.
   [[nodiscard]] std::optional<Error> failure() const;

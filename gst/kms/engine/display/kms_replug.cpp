@@ -142,7 +142,7 @@ Display::Shown Display::deny(const Error &error)
   unplugged_frames_++;
   if (!std::exchange(denied_, true))
     listener_.master_changed(error, false);
-  return Shown::Yes;
+  return Shown::Dropped;
 }
 
 } // namespace gstdrm::kms
