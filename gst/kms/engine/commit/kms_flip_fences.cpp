@@ -1,55 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// FlipQueue's part about acquire fences: frames wait in the queue until theirs has signalled, for a
-// bounded time. Called with the lock held but for the public functions.
-#include <cerrno>
-#include <cstdio>
-#include <string>
+// FlipQueue's part about fences: acquire fences, for which frames wait in the queue, and the fence
+// with which a replaced frame is given back. Called with the lock held but for the public functions.
+#include <optional>
 #include <utility>
 
 #include "kms_flip_queue.hpp"
 
 namespace gstdrm::kms {
 
-namespace {
-
-std::string seconds(std::int64_t ns)
-{
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3f s", static_cast<double>(ns) / 1e9);
-  return text;
-}
-
-} // namespace
-
 void FlipQueue::set_fence_rules(const FenceRules &rules)
 {
   const std::lock_guard guard(lock_);
-  rules_ = rules;
+  gate_.set_rules(rules);
 }
 
-FenceState FlipQueue::probe(const Frame &frame) const
-{
-  return frame.acquire_fence ? fence_state_(frame.acquire_fence->get()) : FenceState::Signalled;
-}
-
-// Counts it. Pending: time is over.
-Error FlipQueue::lost_frame(FenceState state)
+// Counts it.
+Error FlipQueue::lost_frame(FenceGate::Verdict verdict)
 {
   counters_.dropped++;
-  if (state == FenceState::Failed) {
-    counters_.fence_errors++;
-    return Error{ErrorCode::Sync,
-                 "A frame was left out: its acquire fence signalled with an error, so the "
-                 "producer's device did "
-                 "not draw it. Look for a device reset in the kernel's log.",
-                 EIO};
-  }
-  counters_.fence_timeouts++;
-  return Error{ErrorCode::Sync,
-               "A frame was left out: its acquire fence did not signal within " +
-                   seconds(rules_.timeout_ns) +
-                   ". The producer's device hangs or is slow; fence-timeout sets the limit.",
-               ETIMEDOUT};
+  (verdict == FenceGate::Verdict::Broken ? counters_.fence_errors : counters_.fence_timeouts)++;
+  return gate_.explain(verdict);
 }
 
 void FlipQueue::drop_front(Deferred &deferred)
@@ -63,16 +33,13 @@ void FlipQueue::drop_front(Deferred &deferred)
 FlipQueue::Front FlipQueue::look_at_front(Deferred &deferred)
 {
   Waiting &waiting = waiting_.front();
-  if (waiting.ready)
+  const FenceGate::Verdict verdict =
+      gate_.look(waiting.frame.acquire_fence, waiting.hold, clock_());
+  if (verdict == FenceGate::Verdict::Open)
     return Front::Ready;
-  const FenceState state = probe(waiting.frame);
-  if (state == FenceState::Signalled) {
-    waiting.ready = true;
-    return Front::Ready;
-  }
-  if (state == FenceState::Pending && clock_() < waiting.give_up_at)
+  if (verdict == FenceGate::Verdict::Shut)
     return Front::Waits;
-  deferred.lost.push_back(lost_frame(state));
+  deferred.lost.push_back(lost_frame(verdict));
   deferred.released.push_back(std::move(waiting.frame));
   waiting_.pop_front();
   return Front::Gone;
@@ -85,9 +52,8 @@ bool FlipQueue::overtake_front(Deferred &deferred)
   if (!waiting_.front().may_be_dropped || waiting_.size() < 2)
     return false;
   Waiting &next = waiting_[1];
-  if (!next.ready && probe(next.frame) != FenceState::Signalled)
+  if (gate_.look(next.frame.acquire_fence, next.hold, clock_()) != FenceGate::Verdict::Open)
     return false;
-  next.ready = true;
   drop_front(deferred);
   return true;
 }
@@ -113,19 +79,16 @@ bool FlipQueue::front_is_ready(Deferred &deferred)
 // have signalled, by the event thread, for as long as fence-timeout says, and committed without.
 void FlipQueue::fences_refused()
 {
-  rules_.kernel_waits = false;
-  for (Waiting &waiting : waiting_) {
-    waiting.ready = !waiting.frame.acquire_fence;
-    if (!waiting.ready && rules_.timeout_ns != kNever && waiting.give_up_at == kNever)
-      waiting.give_up_at = clock_() + rules_.timeout_ns;
-  }
+  gate_.refuse_kernel_waits();
+  for (Waiting &waiting : waiting_)
+    gate_.rehold(waiting.frame.acquire_fence, waiting.hold, clock_());
 }
 
 SharedFence FlipQueue::fence_to_watch() const
 {
-  if (awaited_ && !awaited_state_)
-    return awaited_;
-  if (busy() || failure_ || waiting_.empty() || waiting_.front().ready)
+  if (SharedFence awaited = gate_.awaited())
+    return awaited;
+  if (busy() || failure_ || waiting_.empty() || waiting_.front().hold.open)
     return nullptr;
   return waiting_.front().frame.acquire_fence;
 }
@@ -137,44 +100,50 @@ SharedFence FlipQueue::watched_fence()
   return watched_;
 }
 
-void FlipQueue::check_awaited()
-{
-  if (!awaited_ || awaited_state_)
-    return;
-  const FenceState state = fence_state_(awaited_->get());
-  if (state == FenceState::Pending && clock_() < awaited_until_)
-    return;
-  awaited_state_ = state;
-  changed_.notify_all();
-}
-
 FlipQueue::Awaited FlipQueue::await_fence(Frame &frame)
 {
   std::unique_lock guard(lock_);
-  FenceState state = probe(frame);
-  if (state == FenceState::Pending) {
+  FenceGate::Verdict verdict = gate_.begin_wait(frame.acquire_fence, clock_());
+  if (verdict == FenceGate::Verdict::Shut) {
     counters_.waits++;
-    awaited_ = frame.acquire_fence;
-    awaited_until_ = rules_.timeout_ns == kNever ? kNever : clock_() + rules_.timeout_ns;
-    awaited_state_.reset();
     guard.unlock();
     wake_();
     guard.lock();
-    changed_.wait(guard, [this] { return awaited_state_ || flushing_ || failure_; });
-    awaited_.reset();
-    if (!awaited_state_)
+    changed_.wait(guard, [this] { return gate_.verdict() || flushing_ || failure_; });
+    const std::optional<FenceGate::Verdict> found = gate_.verdict();
+    gate_.end_wait();
+    if (!found)
       return failure_ ? Awaited::Failed : Awaited::Flushing;
-    state = *awaited_state_;
+    verdict = *found;
   }
-  if (state == FenceState::Signalled) {
+  if (verdict == FenceGate::Verdict::Open) {
     frame.acquire_fence.reset();
     return Awaited::Signalled;
   }
-  const Error lost = lost_frame(state);
+  const Error lost = lost_frame(verdict);
   guard.unlock();
   if (fence_lost_)
     fence_lost_(lost);
   return Awaited::Lost;
+}
+
+// One commit of the frame that waits longest. The frame it replaces is given back at once where its
+// owner wants that, with the fence of this commit.
+int FlipQueue::flip_front(WritebackJob *job, Deferred &deferred)
+{
+  const bool early = on_screen_ && on_screen_->owner && on_screen_->replaced;
+  std::int32_t out_fence = -1;
+  const int ret =
+      target_.flip(waiting_.front().frame, job, early ? &out_fence : nullptr, serial_ + 1);
+  UniqueFd fence(out_fence); // ours (drm_atomic_uapi.c)
+  if (ret == 0 && fence) {
+    counters_.release_fences++;
+    Frame given_back; // the framebuffer stays until the flip
+    given_back.owner = std::move(on_screen_->owner);
+    given_back.replaced = on_screen_->replaced;
+    deferred.replaced.emplace(std::move(given_back), std::move(fence));
+  }
+  return ret;
 }
 
 } // namespace gstdrm::kms

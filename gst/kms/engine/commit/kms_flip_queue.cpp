@@ -14,16 +14,13 @@ namespace gstdrm::kms {
 
 namespace {
 
-// A commit of another client's on the same device is in the way: look again a part of a refresh
-// later.
+// After EBUSY the queue tries again this part of a refresh later.
 constexpr std::int64_t kBusyRetriesPerRefresh = 8;
 // A second frame may wait when the flip is nearer than this part of a refresh, or overdue.
 constexpr std::int64_t kNearPartOfRefresh = 4;
 // A frame that becomes due with less than this part of a refresh left cannot make that vblank:
 // hardware latches its registers some lines before it. Missing it is not late yet.
 constexpr std::int64_t kLatchPartOfRefresh = 8;
-// A stream of one picture a minute still gets its snapshot soon.
-constexpr std::int64_t kLongestCaptureWait_ns = 250'000'000;
 
 Error commit_error(int ret)
 {
@@ -42,11 +39,7 @@ Error commit_error(int ret)
 
 FlipQueue::FlipQueue(FlipTarget &target, Clock clock, std::function<void()> wake,
                      std::function<void(const Error &)> failed)
-    : target_(target), clock_(std::move(clock)), wake_(std::move(wake)), failed_(std::move(failed)),
-      fence_state_([](int fd) {
-        const Result<FenceState> state = fence_state(fd);
-        return state ? *state : FenceState::Failed; // what is no fence never signals
-      })
+    : target_(target), clock_(std::move(clock)), wake_(std::move(wake)), failed_(std::move(failed))
 {
 }
 
@@ -86,7 +79,7 @@ void FlipQueue::push(Frame &frame, Overflow overflow, Deferred &deferred)
   while (waiting_.size() >= room()) {
     // what the screen waits for is kept, or a device that needs more than a frame time for each
     // would never get one there
-    const bool keep_front = !busy() && !waiting_.front().ready && waiting_.size() > 1;
+    const bool keep_front = !busy() && !waiting_.front().hold.open && waiting_.size() > 1;
     const auto victim = waiting_.begin() + (keep_front ? 1 : 0);
     counters_.dropped++;
     deferred.released.push_back(std::move(victim->frame));
@@ -94,9 +87,7 @@ void FlipQueue::push(Frame &frame, Overflow overflow, Deferred &deferred)
   }
   Waiting waiting;
   waiting.may_be_dropped = overflow == Overflow::Replace;
-  waiting.ready = !frame.acquire_fence || !holds_fences();
-  if (!waiting.ready && rules_.timeout_ns != kNever)
-    waiting.give_up_at = clock_() + rules_.timeout_ns;
+  waiting.hold = gate_.hold(frame.acquire_fence, clock_());
   waiting.frame = std::move(frame);
   waiting_.push_back(std::move(waiting));
 }
@@ -104,7 +95,7 @@ void FlipQueue::push(Frame &frame, Overflow overflow, Deferred &deferred)
 // Frames that may wait now.
 std::size_t FlipQueue::room() const
 {
-  if (!busy() && !waiting_.empty() && !waiting_.front().ready)
+  if (!busy() && !waiting_.empty() && !waiting_.front().hold.open)
     return 2; // the front is as good as in flight
   if (!in_flight_ || counters_.last_flip_ns < 0)
     return 1;
@@ -182,74 +173,16 @@ void FlipQueue::drop_waiting()
   changed_.notify_all();
 }
 
-void FlipQueue::cancel_capture()
-{
-  const std::lock_guard guard(lock_);
-  if (job_state_ == JobState::Pending)
-    fail_job("the sink was stopped");
-}
-
 void FlipQueue::reset_counters()
 {
   const std::lock_guard guard(lock_);
   counters_ = {};
 }
 
-Result<UniqueFd> FlipQueue::capture(std::uint32_t framebuffer_id, std::int64_t timeout_ns)
-{
-  std::unique_lock guard(lock_);
-  if (job_state_ != JobState::None)
-    return device_error("Another snapshot is being taken.", EBUSY);
-  if (failure_) // no commit will come
-    return *failure_;
-  if (!on_screen_ && idle())
-    return device_error("No picture is on screen.", ENODATA);
-  job_ = WritebackJob{framebuffer_id, -1};
-  job_state_ = JobState::Pending;
-  job_deadline_ = clock_() + std::min(frame_ns_ + refresh_ns_ / 2, kLongestCaptureWait_ns);
-  guard.unlock();
-  wake_();
-  guard.lock();
-  changed_.wait_for(guard, std::chrono::nanoseconds(timeout_ns),
-                    [this] { return job_state_ != JobState::Pending; });
-  const JobState state = std::exchange(job_state_, JobState::None);
-  job_deadline_ = kNever;
-  if (state == JobState::Committed)
-    return UniqueFd(std::exchange(job_.out_fence, -1));
-  return device_error(state == JobState::Failed ? "No writeback: " + job_error_ + "."
-                                                : "The display made no commit in time.",
-                      state == JobState::Failed ? EIO : ETIMEDOUT);
-}
-
-void FlipQueue::refresh()
-{
-  {
-    const std::lock_guard guard(lock_);
-    if (refresh_at_ == kNever)
-      refresh_at_ = clock_() + std::min(frame_ns_ + refresh_ns_ / 2, kLongestCaptureWait_ns);
-  }
-  wake_();
-}
-
-// When the picture on screen is committed once more for want of a new one.
-std::int64_t FlipQueue::own_commit_at() const
-{
-  if (!on_screen_)
-    return kNever;
-  return job_state_ == JobState::Pending ? std::min(job_deadline_, refresh_at_) : refresh_at_;
-}
-
 bool FlipQueue::flushing() const
 {
   const std::lock_guard guard(lock_);
   return flushing_;
-}
-
-void FlipQueue::fail_job(std::string why)
-{
-  job_state_ = JobState::Failed;
-  job_error_ = std::move(why);
-  changed_.notify_all();
 }
 
 // A commit of what waits, else of a snapshot whose time has come. Called with the lock held.
@@ -264,6 +197,13 @@ void FlipQueue::pump(Deferred &deferred)
     pump_capture();
 }
 
+// A commit of another client's on the same device is in the way.
+void FlipQueue::retry_later()
+{
+  counters_.busy++;
+  retry_at_ = clock_() + refresh_ns_ / kBusyRetriesPerRefresh;
+}
+
 void FlipQueue::commit_done(WritebackJob *job)
 {
   serial_++;
@@ -271,33 +211,14 @@ void FlipQueue::commit_done(WritebackJob *job)
   counters_.commits++;
   refresh_at_ = kNever;
   if (job)
-    job_state_ = JobState::Committed;
-}
-
-// One commit of the frame that waits longest. The frame it replaces is given back at once where its
-// owner wants that, with the fence of this commit.
-int FlipQueue::flip_front(WritebackJob *job, Deferred &deferred)
-{
-  const bool early = on_screen_ && on_screen_->owner && on_screen_->replaced;
-  std::int32_t out_fence = -1;
-  const int ret =
-      target_.flip(waiting_.front().frame, job, early ? &out_fence : nullptr, serial_ + 1);
-  UniqueFd fence(out_fence); // ours (drm_atomic_uapi.c)
-  if (ret == 0 && fence) {
-    counters_.release_fences++;
-    Frame given_back; // the framebuffer stays until the flip
-    given_back.owner = std::move(on_screen_->owner);
-    given_back.replaced = on_screen_->replaced;
-    deferred.replaced.emplace(std::move(given_back), std::move(fence));
-  }
-  return ret;
+    capture_.committed();
 }
 
 void FlipQueue::pump_waiting(Deferred &deferred)
 {
-  if (!rules_.kernel_waits)
+  if (!gate_.kernel_waits())
     waiting_.front().frame.acquire_fence.reset(); // it has signalled
-  WritebackJob *job = job_state_ == JobState::Pending ? &job_ : nullptr;
+  WritebackJob *job = capture_.writeback();
   int ret = flip_front(job, deferred);
   if (ret != 0 && ret != -EBUSY && job) {
     // the stream goes on without its snapshot
@@ -305,14 +226,13 @@ void FlipQueue::pump_waiting(Deferred &deferred)
     job = nullptr;
     ret = flip_front(nullptr, deferred);
   }
-  if (ret == -EINVAL && waiting_.front().frame.acquire_fence && rules_.kernel_waits) {
+  if (ret == -EINVAL && waiting_.front().frame.acquire_fence && gate_.kernel_waits()) {
     fences_refused();
     pump(deferred); // without
     return;
   }
   if (ret == -EBUSY) {
-    counters_.busy++;
-    retry_at_ = clock_() + refresh_ns_ / kBusyRetriesPerRefresh;
+    retry_later();
     return;
   }
   if (ret != 0) {
@@ -325,25 +245,6 @@ void FlipQueue::pump_waiting(Deferred &deferred)
   commit_done(job);
 }
 
-void FlipQueue::pump_capture()
-{
-  if (clock_() < own_commit_at())
-    return;
-  WritebackJob *job = job_state_ == JobState::Pending ? &job_ : nullptr;
-  const int ret = target_.flip(*on_screen_, job, nullptr, serial_ + 1);
-  if (ret == -EBUSY) {
-    counters_.busy++;
-    retry_at_ = clock_() + refresh_ns_ / kBusyRetriesPerRefresh;
-  } else if (ret != 0) {
-    refresh_at_ = kNever; // with the next frame, then
-    if (job)
-      fail_job("the display refused it (" + errno_text(-ret) + ")");
-  } else {
-    repeat_in_flight_ = true;
-    commit_done(job);
-  }
-}
-
 void FlipQueue::fail(Error error, Deferred &deferred)
 {
   failure_ = std::move(error);
@@ -352,7 +253,7 @@ void FlipQueue::fail(Error error, Deferred &deferred)
   for (Waiting &waiting : waiting_)
     deferred.released.push_back(std::move(waiting.frame));
   waiting_.clear();
-  if (job_state_ == JobState::Pending)
+  if (capture_.pending())
     fail_job("the display failed");
   changed_.notify_all();
 }
@@ -429,7 +330,8 @@ void FlipQueue::on_timer()
   Deferred deferred;
   {
     const std::lock_guard guard(lock_);
-    check_awaited();
+    if (gate_.check_wait(clock_()))
+      changed_.notify_all();
     pump(deferred);
   }
   finish(deferred, false);
@@ -454,7 +356,7 @@ void FlipQueue::give_up() noexcept
     const std::lock_guard guard(lock_);
     if (!failure_)
       failure_ = error;
-    if (job_state_ == JobState::Pending)
+    if (capture_.pending())
       fail_job(error.message);
     changed_.notify_all();
   }
@@ -464,14 +366,14 @@ void FlipQueue::give_up() noexcept
 std::int64_t FlipQueue::next_deadline() const
 {
   const std::lock_guard guard(lock_);
-  if (awaited_ && !awaited_state_)
-    return awaited_until_;
+  if (gate_.awaited())
+    return gate_.awaited_until();
   if (busy() || failure_)
     return kNever;
   if (retry_at_ != kNever)
     return retry_at_;
   const std::int64_t fence =
-      !waiting_.empty() && !waiting_.front().ready ? waiting_.front().give_up_at : kNever;
+      !waiting_.empty() && !waiting_.front().hold.open ? waiting_.front().hold.give_up_at : kNever;
   return std::min(own_commit_at(), fence);
 }
 

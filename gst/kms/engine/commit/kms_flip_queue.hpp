@@ -5,10 +5,9 @@
 // threads but the lock, nor of libdrm: commits go through FlipTarget, events come in through
 // on_flip(). Any thread.
 //
-// Fences: a commit cannot be taken back, and one whose fence never signals holds the display for
-// good. So a frame whose fence is pending waits here, where the event thread watches the fence, and
-// not in the kernel; only without a limit (FenceRules) is it handed over at once.
-// kms_flip_fences.cpp has that part.
+// A frame whose acquire fence is pending waits here, where the event thread watches the fence, for
+// as long as the FenceGate says; kms_flip_fences.cpp has that part. Commits for want of a new frame,
+// for a CaptureJob or a changed cursor, are in kms_flip_capture.cpp.
 #pragma once
 
 #include <atomic>
@@ -26,13 +25,10 @@
 #include <gst/drm/core/unique_fd.hpp>
 
 #include "engine/card/kms_framebuffer.hpp"
+#include "kms_capture_job.hpp"
+#include "kms_fence_gate.hpp"
 
 namespace gstdrm::kms {
-
-inline constexpr std::int64_t kNever = INT64_MAX;
-
-// A sync_file. Shared, as the event thread may be asleep on it when a frame is dropped.
-using SharedFence = std::shared_ptr<const UniqueFd>;
 
 struct Frame {
   std::shared_ptr<Framebuffer> framebuffer;
@@ -46,22 +42,10 @@ struct Frame {
   void (*replaced)(void *owner, UniqueFd fence) noexcept = nullptr;
 };
 
-// How acquire fences are waited for.
-struct FenceRules {
-  bool kernel_waits = true;         // IN_FENCE_FD is there and wanted
-  std::int64_t timeout_ns = kNever; // kNever: no limit, and the kernel gets pending fences
-};
-
 // A frame that came too late to the screen.
 struct LateFrame {
   std::uint64_t stamp = 0;
   std::int64_t late_ns = 0; // flip - due
-};
-
-// Where the display writes back what it scanned out.
-struct WritebackJob {
-  std::uint32_t framebuffer_id = 0;
-  std::int32_t out_fence = -1; // WRITEBACK_OUT_FENCE_PTR: an s32; filled by a commit that succeeds
 };
 
 class FlipTarget {
@@ -77,7 +61,6 @@ public:
 class FlipQueue {
 public:
   using Clock = std::function<std::int64_t()>; // CLOCK_MONOTONIC in ns
-  using FenceProbe = std::function<FenceState(int fence_fd)>;
   enum class Overflow {
     Replace, // the frame that waits longest is dropped; a frame that is ready overtakes one that is
              // not
@@ -112,7 +95,7 @@ public:
             std::function<void(const Error &)> failed);
   // What a fence is asked with (a test's own, where there are no fences), and who hears of frames
   // lost to one: without the lock, on any thread. Before the first frame.
-  void set_fence_probe(FenceProbe probe) { fence_state_ = std::move(probe); }
+  void set_fence_probe(FenceGate::Probe probe) { gate_.set_probe(std::move(probe)); }
   void set_fence_lost(std::function<void(const Error &)> lost) { fence_lost_ = std::move(lost); }
 
   void set_timing(std::int64_t refresh_ns, std::int64_t frame_ns);
@@ -171,12 +154,10 @@ public:
   [[nodiscard]] bool flushing() const;
 
 private:
-  enum class JobState { None, Pending, Committed, Failed };
   struct Waiting {
     Frame frame;
-    bool may_be_dropped = true;       // Overflow::Replace
-    bool ready = true;                // may be committed: no fence, signalled, or the kernel waits
-    std::int64_t give_up_at = kNever; // where it is not ready
+    bool may_be_dropped = true; // Overflow::Replace
+    FenceGate::Hold hold;
   };
   // what a step leaves to be done once the lock is let go
   struct Deferred {
@@ -189,23 +170,21 @@ private:
   [[nodiscard]] bool busy() const { return in_flight_ || repeat_in_flight_; }
   [[nodiscard]] bool idle() const { return !busy() && waiting_.empty() && !releasing_; }
   void push(Frame &frame, Overflow overflow, Deferred &deferred);
-  [[nodiscard]] std::int64_t own_commit_at() const;
   void pump(Deferred &deferred);
   void pump_waiting(Deferred &deferred);
-  int flip_front(WritebackJob *job, Deferred &deferred);
   void flipped(std::int64_t time_ns);
-  void pump_capture();
+  void retry_later();
   void commit_done(WritebackJob *job);
   void fail(Error error, Deferred &deferred);
   void finish(Deferred &deferred, bool wake);
+  // kms_flip_capture.cpp
+  [[nodiscard]] std::int64_t own_commit_in_time() const;
+  [[nodiscard]] std::int64_t own_commit_at() const;
+  void pump_capture();
   void fail_job(std::string why);
   // kms_flip_fences.cpp
-  [[nodiscard]] bool holds_fences() const
-  {
-    return !rules_.kernel_waits || rules_.timeout_ns != kNever;
-  }
-  FenceState probe(const Frame &frame) const;
-  Error lost_frame(FenceState state);
+  int flip_front(WritebackJob *job, Deferred &deferred);
+  Error lost_frame(FenceGate::Verdict verdict);
   bool front_is_ready(Deferred &deferred);
   enum class Front {
     Ready, // may be committed
@@ -217,13 +196,11 @@ private:
   void drop_front(Deferred &deferred);
   void fences_refused();
   [[nodiscard]] SharedFence fence_to_watch() const;
-  void check_awaited();
 
   FlipTarget &target_;
   const Clock clock_;
   const std::function<void()> wake_;
   const std::function<void(const Error &)> failed_;
-  FenceProbe fence_state_;
   std::function<void(const Error &)> fence_lost_;
 
   mutable std::mutex lock_; // guards everything below
@@ -233,11 +210,8 @@ private:
   std::optional<Frame> on_screen_;
   std::optional<Frame> in_flight_;
   std::deque<Waiting> waiting_; // oldest first
-  FenceRules rules_;
+  FenceGate gate_;
   SharedFence watched_; // by the event thread, as far as is known
-  SharedFence awaited_; // by await_fence()
-  std::int64_t awaited_until_ = kNever;
-  std::optional<FenceState> awaited_state_; // Pending: time is over
   std::optional<LateFrame> late_;
   std::int64_t committed_at_ = 0; // what is in flight
   bool repeat_in_flight_ = false; // a commit of the frame that is on screen already
@@ -247,10 +221,7 @@ private:
   std::int64_t retry_at_ = kNever; // after EBUSY
   bool flushing_ = false;
   std::optional<Error> failure_;
-  JobState job_state_ = JobState::None;
-  WritebackJob job_;
-  std::int64_t job_deadline_ = kNever; // own commit then
-  std::string job_error_;
+  CaptureJob capture_;
   std::int64_t refresh_at_ = kNever; // own commit then, for refresh()
   Counters counters_;
 };

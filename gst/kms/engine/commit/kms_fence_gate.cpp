@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kms_fence_gate.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+
+namespace gstdrm::kms {
+
+namespace {
+
+std::string seconds(std::int64_t ns)
+{
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3f s", static_cast<double>(ns) / 1e9);
+  return text;
+}
+
+} // namespace
+
+FenceGate::FenceGate()
+    : probe_([](int fd) {
+        const Result<FenceState> state = fence_state(fd);
+        return state ? *state : FenceState::Failed; // what is no fence never signals
+      })
+{
+}
+
+FenceGate::Hold FenceGate::hold(const SharedFence &fence, std::int64_t now_ns) const
+{
+  if (!fence || !holds_fences())
+    return {};
+  return {false, time_limit(now_ns)};
+}
+
+FenceGate::Verdict FenceGate::look(const SharedFence &fence, Hold &hold, std::int64_t now_ns) const
+{
+  if (hold.open)
+    return Verdict::Open;
+  switch (fence ? probe_(fence->get()) : FenceState::Signalled) {
+  case FenceState::Signalled:
+    hold.open = true;
+    return Verdict::Open;
+  case FenceState::Pending:
+    return now_ns < hold.give_up_at ? Verdict::Shut : Verdict::TimedOut;
+  case FenceState::Failed:
+    break;
+  }
+  return Verdict::Broken;
+}
+
+void FenceGate::rehold(const SharedFence &fence, Hold &hold, std::int64_t now_ns) const
+{
+  hold.open = !fence;
+  if (!hold.open && hold.give_up_at == kNever)
+    hold.give_up_at = time_limit(now_ns);
+}
+
+Error FenceGate::explain(Verdict verdict) const
+{
+  if (verdict == Verdict::Broken)
+    return Error{ErrorCode::Sync,
+                 "A frame was left out: its acquire fence signalled with an error, so the "
+                 "producer's device did "
+                 "not draw it. Look for a device reset in the kernel's log.",
+                 EIO};
+  return Error{ErrorCode::Sync,
+               "A frame was left out: its acquire fence did not signal within " +
+                   seconds(rules_.timeout_ns) +
+                   ". The producer's device hangs or is slow; fence-timeout sets the limit.",
+               ETIMEDOUT};
+}
+
+FenceGate::Verdict FenceGate::begin_wait(const SharedFence &fence, std::int64_t now_ns)
+{
+  verdict_.reset();
+  wait_ = {false, kNever};
+  const Verdict found = look(fence, wait_, now_ns);
+  wait_.give_up_at = time_limit(now_ns);
+  if (found == Verdict::Shut)
+    awaited_ = fence;
+  return found;
+}
+
+bool FenceGate::check_wait(std::int64_t now_ns)
+{
+  if (!awaited())
+    return false;
+  const Verdict found = look(awaited_, wait_, now_ns);
+  if (found == Verdict::Shut)
+    return false;
+  verdict_ = found;
+  return true;
+}
+
+} // namespace gstdrm::kms

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// FlipQueue's commits that bring no new frame: a picture to write back, or a change beside the
+// picture, which wait a frame time for company. Called with the lock held but for the public
+// functions.
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "kms_flip_queue.hpp"
+
+namespace gstdrm::kms {
+
+namespace {
+
+// A stream of one picture a minute still gets its snapshot soon.
+constexpr std::int64_t kLongestCaptureWait_ns = 250'000'000;
+
+} // namespace
+
+// By then the next frame of the stream has come, or none comes soon.
+std::int64_t FlipQueue::own_commit_in_time() const
+{
+  return clock_() + std::min(frame_ns_ + refresh_ns_ / 2, kLongestCaptureWait_ns);
+}
+
+Result<UniqueFd> FlipQueue::capture(std::uint32_t framebuffer_id, std::int64_t timeout_ns)
+{
+  std::unique_lock guard(lock_);
+  if (!capture_.idle())
+    return device_error("Another snapshot is being taken.", EBUSY);
+  if (failure_) // no commit will come
+    return *failure_;
+  if (!on_screen_ && idle())
+    return device_error("No picture is on screen.", ENODATA);
+  capture_.start(framebuffer_id, own_commit_in_time());
+  guard.unlock();
+  wake_();
+  guard.lock();
+  changed_.wait_for(guard, std::chrono::nanoseconds(timeout_ns),
+                    [this] { return !capture_.pending(); });
+  return capture_.take();
+}
+
+void FlipQueue::refresh()
+{
+  {
+    const std::lock_guard guard(lock_);
+    if (refresh_at_ == kNever)
+      refresh_at_ = own_commit_in_time();
+  }
+  wake_();
+}
+
+// When the picture on screen is committed once more for want of a new one.
+std::int64_t FlipQueue::own_commit_at() const
+{
+  if (!on_screen_)
+    return kNever;
+  return capture_.pending() ? std::min(capture_.deadline_ns(), refresh_at_) : refresh_at_;
+}
+
+void FlipQueue::cancel_capture()
+{
+  const std::lock_guard guard(lock_);
+  if (capture_.pending())
+    fail_job("the sink was stopped");
+}
+
+void FlipQueue::fail_job(std::string why)
+{
+  capture_.fail(std::move(why));
+  changed_.notify_all();
+}
+
+void FlipQueue::pump_capture()
+{
+  if (clock_() < own_commit_at())
+    return;
+  WritebackJob *job = capture_.writeback();
+  const int ret = target_.flip(*on_screen_, job, nullptr, serial_ + 1);
+  if (ret == -EBUSY) {
+    retry_later();
+  } else if (ret != 0) {
+    refresh_at_ = kNever; // with the next frame, then
+    if (job)
+      fail_job("the display refused it (" + errno_text(-ret) + ")");
+  } else {
+    repeat_in_flight_ = true;
+    commit_done(job);
+  }
+}
+
+} // namespace gstdrm::kms
