@@ -133,12 +133,12 @@ private:
     int scaled = 0;
     int unscaled = 0;
   };
-  [[nodiscard]] std::vector<Setup> candidates(const Picture &picture,
+  [[nodiscard]] std::vector<Setup> candidates(const View &view, const Picture &picture,
                                               const drmModeModeInfo &mode) const;
-  [[nodiscard]] std::vector<Placement> placements(const Picture &picture,
+  [[nodiscard]] std::vector<Placement> placements(const View &view, const Picture &picture,
                                                   const drmModeModeInfo &mode) const;
   // Why the plane is no candidate; empty: it is one.
-  [[nodiscard]] std::string unfit(const Plane &plane, Format format) const;
+  [[nodiscard]] std::string unfit(const View &view, const Plane &plane, Format format) const;
   [[nodiscard]] std::string explain(Format format,
                                     const std::map<std::uint32_t, Attempts> &attempts) const;
   Result<void> prepare(const Picture &picture, const drmModeModeInfo &mode);

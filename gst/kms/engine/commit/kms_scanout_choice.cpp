@@ -101,31 +101,31 @@ Result<drmModeModeInfo> Scanout::check(const Picture &picture) const
 }
 
 // Best first: as the view wants it, and not scaled where the hardware does not scale.
-std::vector<Placement> Scanout::placements(const Picture &picture,
+std::vector<Placement> Scanout::placements(const View &view, const Picture &picture,
                                            const drmModeModeInfo &mode) const
 {
   const Rectangle screen{0, 0, mode.hdisplay, mode.vdisplay};
   // an area that lies outside counts as none
-  const Rectangle area = intersect(view_.area.value_or(screen), screen).value_or(screen);
+  const Rectangle area = intersect(view.area.value_or(screen), screen).value_or(screen);
   const Shape shape{picture.width, picture.height, picture.par_n, picture.par_d,
-                    is_turned(view_.rotation)};
-  std::vector<Placement> list = {place(shape, area, view_.fit)};
+                    is_turned(view.rotation)};
+  std::vector<Placement> list = {place(shape, area, view.fit)};
   if (list.front().scaled)
     list.push_back(place(shape, area, Fit::None));
   return list;
 }
 
-std::string Scanout::unfit(const Plane &plane, Format format) const
+std::string Scanout::unfit(const View &view, const Plane &plane, Format format) const
 {
   if (!plane.formats.contains(format))
     return "does not list " + describe_format(format);
-  if (view_.rotation != DRM_MODE_ROTATE_0 && !find(plane.properties, "rotation"))
+  if (view.rotation != DRM_MODE_ROTATE_0 && !find(plane.properties, "rotation"))
     return "cannot turn or reflect a picture";
-  if (view_.zpos >= 0) {
+  if (view.zpos >= 0) {
     const Property *zpos = find(plane.properties, "zpos");
     if (!zpos)
       return "has no zpos";
-    const auto wanted = static_cast<std::uint64_t>(view_.zpos);
+    const auto wanted = static_cast<std::uint64_t>(view.zpos);
     if ((zpos->flags & DRM_MODE_PROP_IMMUTABLE) && zpos->value != wanted)
       return "is fixed at zpos " + std::to_string(zpos->value);
     if (zpos->range && (wanted < zpos->range->first || wanted > zpos->range->second))
@@ -135,7 +135,7 @@ std::string Scanout::unfit(const Plane &plane, Format format) const
   return {};
 }
 
-std::vector<Scanout::Setup> Scanout::candidates(const Picture &picture,
+std::vector<Scanout::Setup> Scanout::candidates(const View &view, const Picture &picture,
                                                 const drmModeModeInfo &mode) const
 {
   const auto primary = std::find_if(output_.crtc_planes.begin(), output_.crtc_planes.end(),
@@ -153,8 +153,8 @@ std::vector<Scanout::Setup> Scanout::candidates(const Picture &picture,
     setup.writeback = writeback;
     setup.rectangle.source = placement.source;
     setup.rectangle.destination = placement.destination;
-    setup.rectangle.rotation = view_.rotation;
-    setup.rectangle.zpos = view_.zpos;
+    setup.rectangle.rotation = view.rotation;
+    setup.rectangle.zpos = view.zpos;
     setup.rectangle.encoding = picture.encoding;
     setup.rectangle.range = picture.range;
     setup.width = picture.width;
@@ -164,13 +164,13 @@ std::vector<Scanout::Setup> Scanout::candidates(const Picture &picture,
       setup.hdr = picture.hdr;
     list.push_back(std::move(setup));
   };
-  for (const Placement &placement : placements(picture, mode))
+  for (const Placement &placement : placements(view, picture, mode))
     for (const bool writeback : {true, false}) {
       if (writeback && !output_.writeback)
         continue;
       for (const bool background : {false, true})
         for (const Plane &plane : output_.planes)
-          if (unfit(plane, picture.format).empty())
+          if (unfit(view, plane, picture.format).empty())
             add(plane, placement, background, writeback);
     }
   // what is set up now goes first: a change of format alone then keeps plane and mode
@@ -193,7 +193,7 @@ std::string Scanout::explain(Format format, const std::map<std::uint32_t, Attemp
                                     [&plane](const Plane &p) { return p.id == plane.id; });
     const auto tried = attempts.find(plane.id);
     const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
-    if (const std::string reason = unfit(plane, format); chosen && !reason.empty())
+    if (const std::string reason = unfit(view_, plane, format); chosen && !reason.empty())
       text += reason + ".";
     else if (tried != attempts.end() && tried->second.scaled && tried->second.unscaled)
       text += "scaled: " + errno_text(tried->second.scaled) +
@@ -222,7 +222,7 @@ Result<void> Scanout::show_first(const Picture &picture, const drmModeModeInfo &
   std::map<std::uint32_t, Attempts> attempts;
   int ret = -EINVAL;
   int scaling_refused = 0;
-  for (const Setup &setup : candidates(picture, mode)) {
+  for (const Setup &setup : candidates(view_, picture, mode)) {
     for (const bool with_mode_set : {false, true}) {
       if (!with_mode_set && needs_mode_set(setup))
         continue;
@@ -270,9 +270,7 @@ void Scanout::probe_downscaling()
       scratch ? scratch->framebuffer(*format) : std::nullopt;
   if (!framebuffer || !prepare(picture, mode))
     return;
-  const View wanted = std::exchange(view_, View{});
-  const std::vector<Setup> setups = candidates(picture, mode);
-  view_ = wanted;
+  const std::vector<Setup> setups = candidates(View{}, picture, mode);
   scales_down_ = std::any_of(setups.begin(), setups.end(), [&](const Setup &setup) {
     return setup.scaled && !setup.background && !setup.writeback &&
            commit(setup, framebuffer->id(),
@@ -290,7 +288,7 @@ int Scanout::test(const Picture &picture, const drmModeModeInfo &mode,
       setup_->width == picture.width && setup_->height == picture.height)
     return commit(*setup_, framebuffer_id, DRM_MODE_ATOMIC_TEST_ONLY, 0);
   int ret = -EINVAL;
-  for (const Setup &setup : candidates(picture, mode)) {
+  for (const Setup &setup : candidates(view_, picture, mode)) {
     if (setup_ && setup.plane != setup_->plane)
       continue;
     // the writeback connector is for looking on; the black plane stands for one in any layout
