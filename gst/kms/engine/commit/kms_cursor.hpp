@@ -9,10 +9,12 @@
 #include <optional>
 #include <vector>
 
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/result.hpp>
 
 #include "engine/card/kms_dumb.hpp"
 #include "engine/output/kms_output.hpp"
+#include "kms_lock_ranks.hpp"
 #include "kms_request.hpp"
 
 namespace gstdrm::kms {
@@ -55,7 +57,8 @@ private:
     std::int32_t y = 0;
   };
   std::shared_ptr<Device> device_;
-  mutable std::mutex lock_; // guards everything below; no other lock is taken under it
+  // Guards everything below. A cursor's buffer may be released under it.
+  mutable OrderedMutex lock_{kCursorLockRank, "Cursor::lock_"};
   Look wanted_;
   bool changed_ = false;
   Look asked_; // by the commit that is being made

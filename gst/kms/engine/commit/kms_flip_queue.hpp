@@ -20,6 +20,7 @@
 #include <optional>
 #include <vector>
 
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/core/sync_file.hpp>
 #include <gst/drm/core/unique_fd.hpp>
@@ -27,6 +28,7 @@
 #include "engine/card/kms_framebuffer.hpp"
 #include "kms_capture_job.hpp"
 #include "kms_fence_gate.hpp"
+#include "kms_lock_ranks.hpp"
 
 namespace gstdrm::kms {
 
@@ -203,8 +205,8 @@ private:
   const std::function<void(const Error &)> failed_;
   std::function<void(const Error &)> fence_lost_;
 
-  mutable std::mutex lock_; // guards everything below
-  std::condition_variable changed_;
+  mutable OrderedMutex lock_{kFlipQueueLockRank, "FlipQueue::lock_"}; // guards everything below
+  std::condition_variable_any changed_;
   std::atomic<bool> releasing_{false}; // on_flip() gives back what was replaced, without the lock
   std::atomic<int> draining_{0};       // threads in drain()
   std::optional<Frame> on_screen_;

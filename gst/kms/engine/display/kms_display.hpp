@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <gst/drm/core/format_set.hpp>
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/result.hpp>
 
 #include "engine/output/kms_choice.hpp"
@@ -174,7 +175,8 @@ private:
   const SizeLimits framebuffers_; // what the driver makes framebuffers of
   FormatOffer offer_;
 
-  mutable std::mutex plug_lock_; // guards the four below; no other lock is taken under it
+  // Guards the four below.
+  mutable OrderedMutex plug_lock_{kLeafLockRank, "Display::plug_lock_"};
   bool connected_ = true;
   std::vector<drmModeModeInfo> modes_; // of what is connected
   SizeLimits limits_;
@@ -194,17 +196,20 @@ private:
   std::string proved_for_;    // what the pairs of formats() were test-committed for last
   FenceRules fence_rules_;
 
-  std::mutex view_lock_; // guards the two below it; taken last
+  // Guards the two below it.
+  OrderedMutex view_lock_{kLeafLockRank, "Display::view_lock_"};
   View view_;
   bool view_changed_ = false;
   View shown_view_; // of the streaming thread: what is on screen
 
-  mutable std::mutex shown_lock_; // guards the three below; taken last
+  // Guards the three below.
+  mutable OrderedMutex shown_lock_{kLeafLockRank, "Display::shown_lock_"};
   std::string description_;
   drmModeModeInfo shown_mode_{};
   bool can_write_back_ = false;
 
-  std::mutex snapshot_lock_; // one snapshot at a time; taken first
+  // One snapshot at a time; taken before any other.
+  OrderedMutex snapshot_lock_{kSnapshotLockRank, "Display::snapshot_lock_"};
   // last: their threads use all the rest
   std::unique_ptr<EventHub::Subscription> loop_;
   std::unique_ptr<HotplugMonitor> hotplug_;

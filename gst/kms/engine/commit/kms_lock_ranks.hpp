@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The orders of the engine's mutexes: a thread takes them by rising order. docs/architecture.md has
+// what each of them guards, and those of the other rooms.
+#pragma once
+
+namespace gstdrm::kms {
+
+inline constexpr int kSnapshotLockRank = 30;
+inline constexpr int kFlipQueueLockRank = 60;
+inline constexpr int kCursorLockRank = 80;
+// No other lock is taken under these.
+inline constexpr int kLeafLockRank = 100;
+
+} // namespace gstdrm::kms
