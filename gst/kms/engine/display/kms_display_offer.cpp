@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Display: which pairs it offers to upstream, as planes are chosen and pairs refused.
+#include <utility>
+
+#include "kms_display.hpp"
+
+namespace gstdrm::kms {
+
+// The offer of what is set up now: its plane's pairs, proved at this size. Whether it changed.
+bool Display::narrow_offer()
+{
+  const FormatSet before = offer_.formats();
+  offer_.list(scanout_.plane_formats());
+  offer_.resize(picture_.width, picture_.height);
+  const std::string what = scanout_.describe() + ", " + std::to_string(picture_.width) + "x" +
+                           std::to_string(picture_.height);
+  if (what != proved_for_) {
+    proved_for_ = what;
+    const FormatSet shown = FormatSet::from_pairs({picture_.format});
+    for (Refusal &refusal :
+         scanout_.disprove(picture_, mode_, FormatSet::subtract(offer_.formats(), shown)))
+      offer_.refuse(std::move(refusal));
+  }
+  return offer_.formats() != before;
+}
+
+void Display::refuse(const Error &why)
+{
+  const FormatSet before = offer_.formats();
+  offer_.resize(picture_.width, picture_.height);
+  offer_.refuse({picture_.format, picture_.width, picture_.height, why.message});
+  // upstream's next choice had better be one that works
+  for (Refusal &refusal : scanout_.disprove(picture_, mode_, offer_.formats()))
+    offer_.refuse(std::move(refusal));
+  if (offer_.formats() != before)
+    listener_.formats_changed();
+}
+
+std::optional<Refusal> Display::refusal(const Picture &picture) const
+{
+  for (Refusal &refusal : offer_.refusals())
+    if (refusal.format == picture.format && refusal.width == picture.width &&
+        refusal.height == picture.height)
+      return std::move(refusal);
+  return std::nullopt;
+}
+
+} // namespace gstdrm::kms
