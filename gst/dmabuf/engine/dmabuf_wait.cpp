@@ -3,11 +3,12 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <string>
 
 #include <poll.h>
 #include <sys/eventfd.h>
+
+#include <gst/drm/core/errno_text.hpp>
 
 namespace gstdrm {
 
@@ -61,7 +62,7 @@ Result<Waited> wait_readable(int fd, std::chrono::milliseconds limit, const Inte
     return sync_error(what, ETIMEDOUT,
                       "it is not done after " + std::to_string(limit.count()) + " ms");
   default:
-    return sync_error(what, -ready, std::strerror(-ready));
+    return sync_error(what, -ready, errno_text(-ready));
   }
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 
 #include <dirent.h>
@@ -12,6 +11,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <va/va_drm.h>
+
+#include <gst/drm/core/errno_text.hpp>
 
 namespace gstdrm::va {
 namespace {
@@ -65,8 +66,8 @@ Result<std::shared_ptr<Display>> Display::open(const std::string &node)
   display->fd_ = UniqueFd(::open(node.c_str(), O_RDWR | O_CLOEXEC));
   if (!display->fd_) {
     const int reason = errno;
-    const char *hint = reason == EACCES ? " (its group may; often that is render)" : "";
-    return Error{ErrorCode::Device, node + " cannot be opened: " + std::strerror(reason) + hint,
+    const char *hint = reason == EACCES ? "; its group may, often that is render" : "";
+    return Error{ErrorCode::Device, node + " cannot be opened: " + errno_text(reason) + hint,
                  reason};
   }
   struct stat status {};

@@ -101,8 +101,8 @@ struct NodeRow {
   const char *expected;
 };
 const NodeRow kNodes[] = {
-    {"/dev/dri/renderD200", false, "No such file or directory"},
-    {"/dev/dri/renderD128", true, "Permission denied (its group may; often that is render)"},
+    {"/dev/dri/renderD200", false, "ENOENT (No such file or directory)"},
+    {"/dev/dri/renderD128", true, "EACCES (Permission denied); its group may, often that is render"},
     {"/dev/null", false, "/dev/null"},
     {"/dev/dri", false, "Is a directory"},
 };

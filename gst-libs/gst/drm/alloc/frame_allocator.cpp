@@ -2,7 +2,6 @@
 #include "frame_allocator.hpp"
 
 #include <algorithm>
-#include <system_error>
 
 #include <unistd.h>
 
@@ -19,11 +18,6 @@ std::uint64_t round_to_pages(std::uint64_t bytes) noexcept
 bool FrameRequest::offers(std::uint64_t modifier) const noexcept
 {
   return std::find(modifiers.begin(), modifiers.end(), modifier) != modifiers.end();
-}
-
-std::string errno_text(int sys_errno)
-{
-  return std::generic_category().message(sys_errno) + " (errno " + std::to_string(sys_errno) + ")";
 }
 
 std::string describe_modifiers(std::span<const std::uint64_t> modifiers)

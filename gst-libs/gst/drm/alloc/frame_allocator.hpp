@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "../core/errno_text.hpp"
 #include "../core/format.hpp"
 #include "../core/limits.hpp"
 #include "../core/result.hpp"
@@ -115,8 +116,6 @@ public:
   [[nodiscard]] bool can_allocate_bytes() const noexcept final { return true; }
 };
 
-// "Invalid argument (errno 22)"
-std::string errno_text(int sys_errno);
 // "LINEAR, INTEL_X_TILED (0x0100000000000001)"; long lists are cut.
 std::string describe_modifiers(std::span<const std::uint64_t> modifiers);
 

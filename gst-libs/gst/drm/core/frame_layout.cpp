@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cerrno>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "errno_text.hpp"
 #include "tiling.hpp"
 
 namespace gstdrm {
@@ -108,11 +108,6 @@ Result<void> check_known_plane(const FrameLayout &layout, std::size_t i, const F
 constexpr std::uint64_t align_up(std::uint64_t value, std::uint32_t power_of_two) noexcept
 {
   return (value + power_of_two - 1) & ~(std::uint64_t{power_of_two} - 1);
-}
-
-std::string errno_text(int error)
-{
-  return std::string(std::strerror(error)) + " (errno " + std::to_string(error) + ")";
 }
 
 } // namespace

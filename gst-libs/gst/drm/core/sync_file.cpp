@@ -16,6 +16,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "errno_text.hpp"
+
 namespace gstdrm {
 
 namespace {
@@ -38,7 +40,7 @@ Error failed(const std::string &what, int fd, int error)
 {
   return Error{ErrorCode::Sync,
                what + " failed for file descriptor " + std::to_string(fd) + ": " +
-                   std::strerror(error) + " (errno " + std::to_string(error) + ")",
+                   errno_text(error),
                error};
 }
 

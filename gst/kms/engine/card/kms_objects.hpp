@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 #include <xf86drm.h>
 #include <xf86drmMode.h>
 
+#include <gst/drm/core/errno_text.hpp>
 #include <gst/drm/core/result.hpp>
 
 namespace gstdrm::kms {
@@ -33,13 +33,6 @@ using PropertyPtr = std::unique_ptr<drmModePropertyRes, DrmDeleter<drmModeFreePr
 using BlobPtr = std::unique_ptr<drmModePropertyBlobRes, DrmDeleter<drmModeFreePropertyBlob>>;
 using FbPtr = std::unique_ptr<drmModeFB, DrmDeleter<drmModeFreeFB>>;
 using AtomicReqPtr = std::unique_ptr<drmModeAtomicReq, DrmDeleter<drmModeAtomicFree>>;
-
-inline std::string errno_text(int error)
-{
-  // strerror() is not thread-safe; strerrorname_np() needs glibc 2.32
-  const char *name = strerrorname_np(error);
-  return name ? name : "errno " + std::to_string(error);
-}
 
 inline Error device_error(std::string message, int sys_errno = 0)
 {
