@@ -4,9 +4,9 @@
 #include <array>
 #include <cerrno>
 #include <string>
+#include <utility>
 
 #include <poll.h>
-#include <sys/eventfd.h>
 
 #include <gst/drm/core/errno_text.hpp>
 
@@ -69,23 +69,24 @@ Result<Waited> wait_readable(int fd, std::chrono::milliseconds limit, const Inte
 } // namespace
 
 // Without a descriptor (EMFILE) a wait lasts to its limit, as the frame's own would fail anyway.
-Interrupt::Interrupt() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+Interrupt::Interrupt()
+{
+  if (Result<WakeFd> event = WakeFd::create())
+    event_ = std::move(*event);
+}
 
 void Interrupt::raise()
 {
   const std::lock_guard lock(lock_);
   raised_ = true;
-  if (event_)
-    ::eventfd_write(event_.get(), 1);
+  event_.wake();
 }
 
 void Interrupt::clear()
 {
   const std::lock_guard lock(lock_);
   raised_ = false;
-  eventfd_t count = 0;
-  if (event_)
-    ::eventfd_read(event_.get(), &count);
+  event_.drain();
 }
 
 Result<Waited> wait_for_writers(int dmabuf_fd, std::chrono::milliseconds limit,

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include <gst/drm/core/result.hpp>
-#include <gst/drm/core/unique_fd.hpp>
+#include <gst/drm/core/wake_fd.hpp>
 
 namespace gstdrm {
 
@@ -23,7 +23,7 @@ public:
 
 private:
   std::mutex lock_; // descriptor and flag change together
-  UniqueFd event_;  // eventfd(2), readable while raised; none where there are no more descriptors
+  WakeFd event_;    // readable while raised; none where there are no more descriptors
   std::atomic<bool> raised_{false};
 };
 

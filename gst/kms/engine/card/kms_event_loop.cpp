@@ -7,17 +7,12 @@
 #include <string>
 #include <system_error>
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include "kms_objects.hpp"
 
 namespace gstdrm::kms {
 
 namespace {
 
-constexpr std::uint64_t kWake = 1;
-constexpr std::uint64_t kQuit = std::uint64_t{1} << 32;
 constexpr std::int64_t kNanosecond = 1'000'000'000;
 
 // drmHandleEvent() hands no context of ours to its callbacks; one loop per thread, so this is one
@@ -35,11 +30,10 @@ std::int64_t monotonic_now_ns() noexcept
 
 Result<std::unique_ptr<EventLoop>> EventLoop::start(int drm_fd)
 {
-  UniqueFd wake_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  const int error = errno;
-  if (!wake_fd)
-    return device_error("No event descriptor (" + errno_text(error) + ").", error);
-  std::unique_ptr<EventLoop> loop(new EventLoop(drm_fd, std::move(wake_fd)));
+  Result<WakeFd> wake = WakeFd::create();
+  if (!wake)
+    return wake.error();
+  std::unique_ptr<EventLoop> loop(new EventLoop(drm_fd, std::move(*wake)));
   try {
     loop->thread_ = std::thread([raw = loop.get()] { raw->run(); });
   } catch (const std::system_error &failure) {
@@ -53,17 +47,14 @@ EventLoop::~EventLoop()
 {
   if (!thread_.joinable())
     return;
-  // an eventfd takes 8 bytes at once or, when its counter is full, none: kQuit fits beside any
-  // wakes
-  while (write(wake_fd_.get(), &kQuit, sizeof(kQuit)) < 0 && errno == EINTR)
-    ;
+  quit_ = true;
+  wake_.wake();
   thread_.join();
 }
 
 void EventLoop::wake() noexcept
 {
-  while (write(wake_fd_.get(), &kWake, sizeof(kWake)) < 0 && errno == EINTR)
-    ;
+  wake_.wake();
 }
 
 void EventLoop::add(std::uint32_t crtc_id, EventHandler &handler)
@@ -107,7 +98,7 @@ void EventLoop::page_flip(int, unsigned sequence, unsigned sec, unsigned usec, u
 // Asks every handler what to sleep on; the nearest deadline.
 std::int64_t EventLoop::prepare_sleep()
 {
-  fds_.assign({{drm_fd_, POLLIN, 0}, {wake_fd_.get(), POLLIN, 0}});
+  fds_.assign({{drm_fd_, POLLIN, 0}, {wake_.get(), POLLIN, 0}});
   fences_.clear();
   const std::lock_guard guard(lock_);
   std::int64_t nearest = INT64_MAX;
@@ -122,12 +113,6 @@ std::int64_t EventLoop::prepare_sleep()
     }
   }
   return nearest;
-}
-
-bool EventLoop::told_to_quit() const
-{
-  std::uint64_t count = 0;
-  return read(wake_fd_.get(), &count, sizeof(count)) == sizeof(count) && count >= kQuit;
 }
 
 // Of whoever's time has come or whose fence has signalled.
@@ -180,8 +165,11 @@ void EventLoop::read_events()
       continue;
     if (ready < 0)
       return lose(error);
-    if (fds_[1].revents & POLLIN && told_to_quit())
-      return;
+    if (fds_[1].revents & POLLIN) {
+      wake_.drain(); // before quit_ is read: a wake() that comes later is seen by the next poll
+      if (quit_)
+        return;
+    }
     if (fds_[0].revents & POLLIN)
       drmHandleEvent(drm_fd_, &context);
     else if (fds_[0].revents & (POLLERR | POLLHUP | POLLNVAL))

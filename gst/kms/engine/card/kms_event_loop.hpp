@@ -3,6 +3,7 @@
 // and watches a fence for each.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,7 @@
 
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/core/unique_fd.hpp>
+#include <gst/drm/core/wake_fd.hpp>
 
 namespace gstdrm::kms {
 
@@ -62,18 +64,18 @@ private:
     std::int64_t deadline = INT64_MAX; // of the sleep that comes or has ended
     std::size_t fence = 0;             // its place in fds_; 0: none
   };
-  EventLoop(int drm_fd, UniqueFd wake_fd) : drm_fd_(drm_fd), wake_fd_(std::move(wake_fd)) {}
+  EventLoop(int drm_fd, WakeFd wake) : drm_fd_(drm_fd), wake_(std::move(wake)) {}
   void run() noexcept;
   void read_events();
   std::int64_t prepare_sleep();
-  [[nodiscard]] bool told_to_quit() const;
   void call_timers();
   void lose(int error) noexcept;
   static void page_flip(int fd, unsigned sequence, unsigned sec, unsigned usec, unsigned crtc_id,
                         void *user_data) noexcept;
 
   int drm_fd_;
-  UniqueFd wake_fd_; // eventfd: 1 wakes, kQuit ends
+  WakeFd wake_;
+  std::atomic<bool> quit_{false}; // set before the last wake()
   // Held while handlers are called, which take the locks of their own: taken first. wake() needs
   // none.
   mutable std::mutex lock_;

@@ -13,7 +13,6 @@
 
 #include <linux/netlink.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -92,12 +91,11 @@ Uevent read_uevent(const char *text, std::size_t size, dev_t node)
 
 Result<std::unique_ptr<HotplugMonitor>> HotplugMonitor::start(dev_t node, HotplugHandler &handler)
 {
-  UniqueFd quit_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  const int error = errno;
-  if (!quit_fd)
-    return device_error("No event descriptor (" + errno_text(error) + ").", error);
+  Result<WakeFd> quit = WakeFd::create();
+  if (!quit)
+    return quit.error();
   std::unique_ptr<HotplugMonitor> monitor(
-      new HotplugMonitor(node, handler, std::move(quit_fd), open_uevents()));
+      new HotplugMonitor(node, handler, std::move(*quit), open_uevents()));
   try {
     monitor->thread_ = std::thread([raw = monitor.get()] { raw->run(); });
   } catch (const std::system_error &failure) {
@@ -111,9 +109,7 @@ HotplugMonitor::~HotplugMonitor()
 {
   if (!thread_.joinable())
     return;
-  const std::uint64_t one = 1;
-  while (write(quit_fd_.get(), &one, sizeof(one)) < 0 && errno == EINTR)
-    ;
+  quit_.wake();
   thread_.join();
 }
 
@@ -171,7 +167,7 @@ void HotplugMonitor::run() noexcept
   pthread_setname_np(pthread_self(), "kms-hotplug");
   const timespec interval{kPollInterval.count(), 0};
   while (true) {
-    pollfd fds[] = {{quit_fd_.get(), POLLIN, 0}, {uevent_fd_ ? uevent_fd_.get() : -1, POLLIN, 0}};
+    pollfd fds[] = {{quit_.get(), POLLIN, 0}, {uevent_fd_ ? uevent_fd_.get() : -1, POLLIN, 0}};
     const int ready = ppoll(fds, 2, uevent_fd_ ? nullptr : &interval, nullptr);
     if (ready < 0 && errno == EINTR)
       continue;

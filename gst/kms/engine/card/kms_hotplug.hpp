@@ -15,6 +15,7 @@
 
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/core/unique_fd.hpp>
+#include <gst/drm/core/wake_fd.hpp>
 
 namespace gstdrm::kms {
 
@@ -43,8 +44,8 @@ public:
   ~HotplugMonitor(); // joins; never from the thread itself
 
 private:
-  HotplugMonitor(dev_t node, HotplugHandler &handler, UniqueFd quit_fd, UniqueFd uevent_fd)
-      : node_(node), handler_(handler), quit_fd_(std::move(quit_fd)),
+  HotplugMonitor(dev_t node, HotplugHandler &handler, WakeFd quit, UniqueFd uevent_fd)
+      : node_(node), handler_(handler), quit_(std::move(quit)),
         uevent_fd_(std::move(uevent_fd))
   {
   }
@@ -55,7 +56,7 @@ private:
 
   dev_t node_;
   HotplugHandler &handler_;
-  UniqueFd quit_fd_;   // eventfd
+  WakeFd quit_; // readable: end
   UniqueFd uevent_fd_; // empty: poll
   std::thread thread_;
 };
