@@ -70,7 +70,7 @@ Result<kms::Frame> import_frame(SinkState &state, Display &display, GstBuffer *b
     return refused;
   }
   const FrameLayout layout = layout_of(drm_frame, state.format);
-  Result<kms::ImportCache::Import> import = display.import(layout);
+  Result<kms::FramebufferCache::Import> import = display.import(layout);
   if (!import)
     return import.error();
   (import->hit ? state.stats.import_hits : state.stats.imports)++;
@@ -78,7 +78,7 @@ Result<kms::Frame> import_frame(SinkState &state, Display &display, GstBuffer *b
     hold_while_alive(gst_buffer_peek_memory(buffer, i), import->liveness);
 
   kms::Frame frame;
-  frame.framebuffer = std::move(import->framebuffer);
+  frame.framebuffer = std::move(import->imported);
   attach_fences(state, display, buffer, layout, frame);
   frame.owner = std::shared_ptr<GstBuffer>(gst_buffer_ref(buffer),
                                            [](GstBuffer *held) { gst_buffer_unref(held); });

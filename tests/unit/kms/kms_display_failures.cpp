@@ -35,11 +35,11 @@ Result<void> live(const DeviceRequest &request, Listener &listener, const Memory
   if (Result<void> configured = display.configure(picture(640, 480)); !configured)
     return configured;
   for (const Memory *memory : {&a, &b, &a}) {
-    Result<ImportCache::Import> import = display.import(xrgb(*memory, 640, 480));
+    Result<FramebufferCache::Import> import = display.import(xrgb(*memory, 640, 480));
     if (!import)
       return import.error();
     Frame frame;
-    frame.framebuffer = import->framebuffer;
+    frame.framebuffer = import->imported;
     if (memory != &a) // a mode set waits for its fence here, and this is none
       frame.acquire_fence = std::make_shared<UniqueFd>(open("/dev/null", O_RDONLY | O_CLOEXEC));
     Result<Display::Shown> shown = display.show(frame, FlipQueue::Overflow::Wait);

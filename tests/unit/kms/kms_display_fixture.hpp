@@ -90,11 +90,11 @@ protected:
 
   static Result<Display::Shown> show(Display &display, const FrameLayout &layout)
   {
-    Result<ImportCache::Import> import = display.import(layout);
+    Result<FramebufferCache::Import> import = display.import(layout);
     if (!import)
       return import.error();
     Frame frame;
-    frame.framebuffer = import->framebuffer;
+    frame.framebuffer = import->imported;
     return display.show(frame, FlipQueue::Overflow::Wait);
   }
 

@@ -56,7 +56,7 @@ TEST_F(DisplayTest, the_same_dmabuf_is_imported_once)
   ASSERT_TRUE(first && second);
   EXPECT_FALSE(first->hit);
   EXPECT_TRUE(second->hit);
-  EXPECT_EQ(first->framebuffer, second->framebuffer);
+  EXPECT_EQ(first->imported, second->imported);
   layout.planes[0].stride_bytes += 256; // another layout of it is another framebuffer
   auto third = (*display)->import(layout);
   ASSERT_TRUE(third);
@@ -75,7 +75,7 @@ TEST_F(DisplayTest, dead_imports_are_kept_for_some_frames)
     auto dead = (*display)->import(xrgb(other, 640, 480));
     ASSERT_TRUE(dead);
   }
-  for (std::uint64_t i = 0; i < ImportCache::kKeepFrames - 1; i++)
+  for (std::uint64_t i = 0; i < FramebufferCache::kKeepFrames - 1; i++)
     ASSERT_TRUE((*display)->import(xrgb(memory, 640, 480)));
   EXPECT_EQ(fakedrm::device().framebuffers.size(), 2U);
   for (int i = 0; i < 2; i++)
@@ -95,7 +95,7 @@ TEST_F(DisplayTest, dead_imports_are_bounded_in_bytes)
   auto display = open();
   ASSERT_TRUE(display);
   for (int i = 0; i < 10; i++) {
-    const Memory big{ImportCache::kKeepBytes / 4};
+    const Memory big{FramebufferCache::kKeepBytes / 4};
     ASSERT_TRUE((*display)->import(xrgb(big, 640, 480)));
   }
   EXPECT_LE(fakedrm::device().framebuffers.size(), 6U);

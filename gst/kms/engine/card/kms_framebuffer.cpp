@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kms_framebuffer.hpp"
 
-#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "kms_objects.hpp"
 #include "kms_offer.hpp"
@@ -64,62 +64,10 @@ Result<std::shared_ptr<Framebuffer>> Framebuffer::import(const std::shared_ptr<D
   return framebuffer;
 }
 
-ImportCache::Key ImportCache::key_of(const FrameLayout &layout)
+FramebufferCache::FramebufferCache(std::shared_ptr<Device> device)
+    : gstdrm::ImportCache<std::shared_ptr<Framebuffer>>(
+          [device = std::move(device)](const FrameLayout &layout) { return Framebuffer::import(device, layout); })
 {
-  Key key{layout.format, layout.width, layout.height, {}};
-  for (std::size_t i = 0; i < layout.n_planes; i++)
-    key.planes[i] = {layout.planes[i].object.identity, layout.planes[i].offset_bytes,
-                     layout.planes[i].stride_bytes};
-  return key;
-}
-
-Result<ImportCache::Import> ImportCache::import(const FrameLayout &layout)
-{
-  const Key key = key_of(layout);
-  if (auto it = entries_.find(key); it != entries_.end()) {
-    it->second.last_alive = frame_;
-    return Import{it->second.framebuffer, it->second.liveness, true};
-  }
-  Result<std::shared_ptr<Framebuffer>> framebuffer = Framebuffer::import(device_, layout);
-  if (!framebuffer)
-    return framebuffer.error();
-  Entry entry{*framebuffer, std::make_shared<char>(), frame_, 0};
-  std::array<BufferIdentity, kMaxPlanes> seen{};
-  for (std::size_t i = 0; i < layout.n_planes; i++) {
-    const ObjectInfo &object = layout.planes[i].object;
-    if (std::find(seen.begin(), seen.begin() + i, object.identity) == seen.begin() + i)
-      entry.size_bytes += object.size_bytes;
-    seen[i] = object.identity;
-  }
-  Import result{entry.framebuffer, entry.liveness, false};
-  entries_.emplace(key, std::move(entry));
-  return result;
-}
-
-void ImportCache::advance()
-{
-  frame_++;
-  std::uint64_t dead_bytes = 0;
-  for (auto it = entries_.begin(); it != entries_.end();) {
-    Entry &entry = it->second;
-    if (entry.liveness.use_count() > 1)
-      entry.last_alive = frame_;
-    if (frame_ - entry.last_alive > kKeepFrames) {
-      it = entries_.erase(it);
-      continue;
-    }
-    if (entry.last_alive != frame_)
-      dead_bytes += entry.size_bytes;
-    ++it;
-  }
-  while (dead_bytes > kKeepBytes) {
-    auto oldest =
-        std::min_element(entries_.begin(), entries_.end(), [](const auto &a, const auto &b) {
-          return a.second.last_alive < b.second.last_alive;
-        });
-    dead_bytes -= std::min(dead_bytes, oldest->second.size_bytes);
-    entries_.erase(oldest);
-  }
 }
 
 } // namespace gstdrm::kms

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstdint>
-#include <map>
 #include <memory>
 
 #include <gst/drm/core/frame_layout.hpp>
+#include <gst/drm/core/import_cache.hpp>
 #include <gst/drm/core/result.hpp>
 
 #include "kms_device.hpp"
@@ -43,56 +42,13 @@ private:
   std::uint32_t height_ = 0;
 };
 
-// Import cache, keyed on what the framebuffer is made of: the identity of each plane's dma-buf, the
-// layout and the format; neither the GstMemory nor the number of the descriptor counts. Whoever
-// holds memory of a cached buffer holds its liveness token; an entry whose tokens are all gone is
-// dropped kKeepFrames frames later, or sooner when such entries hold more than kKeepBytes. One
-// thread.
-class ImportCache {
+// Framebuffers of one device by what they are made of. One thread.
+class FramebufferCache : public gstdrm::ImportCache<std::shared_ptr<Framebuffer>> {
 public:
-  static constexpr std::uint64_t kKeepFrames = 32;
-  static constexpr std::uint64_t kKeepBytes = 128U << 20;
+  static constexpr std::uint64_t kKeepFrames = ImportBounds{}.keep_frames;
+  static constexpr std::uint64_t kKeepBytes = ImportBounds{}.keep_bytes;
 
-  using Liveness = std::shared_ptr<const void>;
-  struct Import {
-    std::shared_ptr<Framebuffer> framebuffer;
-    Liveness liveness;
-    bool hit = false;
-  };
-
-  explicit ImportCache(std::shared_ptr<Device> device) : device_(std::move(device)) {}
-
-  Result<Import> import(const FrameLayout &layout);
-  // Once per frame: ages the entries.
-  void advance();
-  void clear() { entries_.clear(); }
-  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
-
-private:
-  struct PlaneKey {
-    BufferIdentity identity;
-    std::uint64_t offset_bytes = 0;
-    std::uint32_t stride_bytes = 0;
-    friend auto operator<=>(const PlaneKey &, const PlaneKey &) = default;
-  };
-  struct Key {
-    Format format;
-    std::uint32_t width = 0;
-    std::uint32_t height = 0;
-    std::array<PlaneKey, kMaxPlanes> planes{};
-    friend auto operator<=>(const Key &, const Key &) = default;
-  };
-  struct Entry {
-    std::shared_ptr<Framebuffer> framebuffer;
-    Liveness liveness;
-    std::uint64_t last_alive = 0; // frame in which it was last seen, or its memory was alive
-    std::uint64_t size_bytes = 0;
-  };
-  static Key key_of(const FrameLayout &layout);
-
-  std::shared_ptr<Device> device_;
-  std::map<Key, Entry> entries_;
-  std::uint64_t frame_ = 0;
+  explicit FramebufferCache(std::shared_ptr<Device> device);
 };
 
 } // namespace gstdrm::kms

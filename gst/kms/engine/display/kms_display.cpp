@@ -226,7 +226,7 @@ Result<void> Display::configure(const Picture &picture)
   return {};
 }
 
-Result<ImportCache::Import> Display::import(const FrameLayout &layout)
+Result<FramebufferCache::Import> Display::import(const FrameLayout &layout)
 {
   cache_.advance();
   return cache_.import(layout);

@@ -110,7 +110,7 @@ public:
   // Before the first frame. IN_FENCE_FD is used where the plane has it and the rules want it.
   void set_fence_rules(const FenceRules &rules) { fence_rules_ = rules; }
   // `layout` must have passed check_layout().
-  Result<ImportCache::Import> import(const FrameLayout &layout);
+  Result<FramebufferCache::Import> import(const FrameLayout &layout);
   enum class Shown {
     Yes,     // the frame goes to the screen, unless a newer one replaces it before its commit
     Dropped, // left out: nothing is connected, another program is master, or the frame's acquire
@@ -188,7 +188,7 @@ private:
 
   Scanout scanout_; // by the streaming thread and, under the queue's lock, by whoever commits
   FlipQueue queue_;
-  ImportCache cache_;
+  FramebufferCache cache_;
   Picture picture_;
   drmModeModeInfo mode_{};    // for picture_
   bool mode_chosen_ = false;  // mode_ is one of the present display's

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Keeps what a device's API made of imported dma-bufs, so that a buffer that comes round again is not imported again.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "frame_layout.hpp"
+#include "result.hpp"
+
+namespace gstdrm {
+
+// How long an ImportCache keeps an entry that nobody's memory stands behind any more.
+struct ImportBounds {
+  std::uint64_t keep_frames = 32;
+  std::uint64_t keep_bytes = 128U << 20; // of the memory that all such entries hold
+};
+
+// The key is what an import is made of: the identity of each plane's dma-buf, the layout and the format; neither the
+// GstMemory nor the number of the descriptor counts. Whoever holds memory of a cached buffer holds its liveness token.
+// An entry whose tokens are all gone is dropped keep_frames frames later, or sooner when such entries hold more than
+// keep_bytes. `Imported` is copyable and releases the import with its last copy, such as a std::shared_ptr. One thread.
+template <typename Imported> class ImportCache {
+public:
+  // `layout` has passed check_layout(). An Error is handed on, and nothing is kept.
+  using Importer = std::function<Result<Imported>(const FrameLayout &layout)>;
+  using Liveness = std::shared_ptr<const void>;
+  struct Import {
+    Imported imported;
+    Liveness liveness;
+    bool hit = false;
+  };
+
+  explicit ImportCache(Importer importer, ImportBounds bounds = {})
+      : importer_(std::move(importer)), bounds_(bounds)
+  {
+  }
+
+  Result<Import> import(const FrameLayout &layout)
+  {
+    const Key key = key_of(layout);
+    if (auto it = entries_.find(key); it != entries_.end()) {
+      it->second.last_alive = frame_;
+      return Import{it->second.imported, it->second.liveness, true};
+    }
+    Result<Imported> imported = importer_(layout);
+    if (!imported)
+      return imported.error();
+    Entry entry{std::move(*imported), std::make_shared<char>(), frame_, bytes_of(layout)};
+    Import result{entry.imported, entry.liveness, false};
+    entries_.emplace(key, std::move(entry));
+    return result;
+  }
+
+  // Once per frame: ages the entries.
+  void advance()
+  {
+    frame_++;
+    std::uint64_t dead_bytes = 0;
+    for (auto it = entries_.begin(); it != entries_.end();) {
+      Entry &entry = it->second;
+      if (entry.liveness.use_count() > 1)
+        entry.last_alive = frame_;
+      if (frame_ - entry.last_alive > bounds_.keep_frames) {
+        it = entries_.erase(it);
+        continue;
+      }
+      if (entry.last_alive != frame_)
+        dead_bytes += entry.size_bytes;
+      ++it;
+    }
+    while (dead_bytes > bounds_.keep_bytes) {
+      auto oldest = std::min_element(entries_.begin(), entries_.end(), [](const auto &a, const auto &b) {
+        return a.second.last_alive < b.second.last_alive;
+      });
+      dead_bytes -= std::min(dead_bytes, oldest->second.size_bytes);
+      entries_.erase(oldest);
+    }
+  }
+
+  void clear() { entries_.clear(); }
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+
+private:
+  struct PlaneKey {
+    BufferIdentity identity;
+    std::uint64_t offset_bytes = 0;
+    std::uint32_t stride_bytes = 0;
+    friend auto operator<=>(const PlaneKey &, const PlaneKey &) = default;
+  };
+  struct Key {
+    Format format;
+    std::uint32_t width = 0;
+    std::uint32_t height = 0;
+    std::array<PlaneKey, kMaxPlanes> planes{};
+    friend auto operator<=>(const Key &, const Key &) = default;
+  };
+  struct Entry {
+    Imported imported;
+    Liveness liveness;
+    std::uint64_t last_alive = 0; // frame in which it was last seen, or its memory was alive
+    std::uint64_t size_bytes = 0;
+  };
+
+  static Key key_of(const FrameLayout &layout)
+  {
+    Key key{layout.format, layout.width, layout.height, {}};
+    for (std::size_t i = 0; i < layout.n_planes; i++)
+      key.planes[i] = {layout.planes[i].object.identity, layout.planes[i].offset_bytes,
+                       layout.planes[i].stride_bytes};
+    return key;
+  }
+
+  // Each dma-buf counts once, however many planes lie in it.
+  static std::uint64_t bytes_of(const FrameLayout &layout)
+  {
+    std::uint64_t bytes = 0;
+    std::array<BufferIdentity, kMaxPlanes> seen{};
+    for (std::size_t i = 0; i < layout.n_planes; i++) {
+      const ObjectInfo &object = layout.planes[i].object;
+      if (std::find(seen.begin(), seen.begin() + i, object.identity) == seen.begin() + i)
+        bytes += object.size_bytes;
+      seen[i] = object.identity;
+    }
+    return bytes;
+  }
+
+  Importer importer_;
+  ImportBounds bounds_;
+  std::map<Key, Entry> entries_;
+  std::uint64_t frame_ = 0;
+};
+
+} // namespace gstdrm
