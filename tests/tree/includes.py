@@ -28,10 +28,15 @@ RULES = [
     (r'gst-libs/gst/drm/alloc/.*', rf'{GLIB}|{GST}|gstdrm', r'$^'),
     (r'gst-libs/gst/drm/[^/]*\.h', rf'core/|alloc/|{DEVICE}|.*\.hpp$', DRM_HEADERS),
     (r'gst-libs/gst/drm/gstdrm[^/]*\.cpp', rf'{DEVICE}', DRM_HEADERS),
+    # the element kit: elements of every plugin, so no plugin and no device API
+    (r'gst-libs/gst/drm/element/.*', rf'{DEVICE}|sys/ioctl\.h|alloc/|.*/alloc/|engine/|gst/(dmabuf|kms|va|egl|metis|ipc)/',
+     DRM_HEADERS),
+    # the library is below the kit
+    (r'gst-libs/gst/drm/gstdrm[^/]*', r'element/|gst/drm/element/', r'$^'),
     # the GStreamer side of a plugin: no device API
     (r'gst/[^/]+/element/.*', rf'{DEVICE}|sys/ioctl\.h', DRM_HEADERS),
     # engines: device work, nothing of elements
-    (r'gst/[^/]+/engine/.*', rf'{ELEMENTS}|element/', r'$^'),
+    (r'gst/[^/]+/engine/.*', rf'{ELEMENTS}|element/|gst/drm/element/', r'$^'),
     # elements and engines of one plugin do not know those of another
     (r'gst/[^/]+/.*', r'\.\./|gst/(dmabuf|kms|va|egl|metis|ipc)/', r'$^'),
     # a plugin has files in its rooms only
@@ -108,7 +113,15 @@ SAMPLES = [
     ('gst-libs/gst/drm/gstdrmformat.h', 'xf86drm.h', False, None),
     ('gst-libs/gst/drm/gstdrmformat.cpp', 'core/format.hpp', True, None),
     ('gst-libs/gst/drm/gstdrmformat.cpp', 'xf86drmMode.h', False, None),
+    ('gst-libs/gst/drm/gstdrmformat.cpp', 'gst/drm/element/stats.hpp', False, None),
+    ('gst-libs/gst/drm/gstdrmformat.cpp', 'element/stats.hpp', False, None),
+    ('gst-libs/gst/drm/element/stats.cpp', 'gst/gst.h', True, None),
+    ('gst-libs/gst/drm/element/stats.cpp', 'gst/drm/gstdrmzerocopy.h', True, None),
+    ('gst-libs/gst/drm/element/stats.cpp', 'xf86drm.h', False, None),
+    ('gst-libs/gst/drm/element/stats.cpp', 'alloc/dumb.hpp', False, None),
+    ('gst-libs/gst/drm/element/stats.cpp', 'engine/display/kms_display.hpp', False, None),
     ('gst/kms/element/gstkmsdmabufsink.cpp', 'gst/video/gstvideosink.h', True, None),
+    ('gst/kms/element/gstkmsdmabufsink.cpp', 'gst/drm/element/stats.hpp', True, None),
     ('gst/kms/element/gstkmsdmabufsink.cpp', 'engine/display/kms_display.hpp', True, None),
     ('gst/kms/element/gstkmsdmabufsink.cpp', 'xf86drmMode.h', False, None),
     ('gst/kms/element/plugin.cpp', 'gst/gst.h', True, None),
@@ -116,6 +129,7 @@ SAMPLES = [
     ('gst/kms/engine/card/kms_device.cpp', 'gst/gst.h', False, None),
     ('gst/kms/engine/card/kms_device.cpp', 'gst/gst.h', False, 'gst/kms/engine/card/planted.hpp'),
     ('gst/kms/engine/card/kms_device.cpp', 'element/gstkmsdmabufsink.hpp', False, None),
+    ('gst/kms/engine/card/kms_device.cpp', 'gst/drm/element/stats.hpp', False, None),
     ('gst/kms/engine/card/kms_device.cpp', '../dmabuf/uploader.hpp', False, None),
     ('gst/kms/engine/card/kms_device.cpp', 'gst/va/engine/va_display.hpp', False, None),
     ('gst/kms/engine/card/kms_device.cpp', 'engine/output/kms_output.hpp', False, None),

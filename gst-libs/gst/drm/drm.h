@@ -12,3 +12,4 @@
 #include <gst/drm/gstdrmframe.h>
 #include <gst/drm/gstdrmsync.h>
 #include <gst/drm/gstdrmvideoinfo.h>
+#include <gst/drm/gstdrmzerocopy.h>

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <gst/drm/drm.h>
+#include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-private.hpp>
-#include <gst/drm/gstdrmstats-private.hpp>
 #include <gst/video/video.h>
 
 #include "engine/dmabuf_wait.hpp"

@@ -39,12 +39,6 @@ struct GstDmaBufTransformState {
 
 G_DEFINE_ABSTRACT_TYPE(GstDmaBufTransform, gst_dmabuf_transform, GST_TYPE_BASE_TRANSFORM)
 
-static GType zero_copy_type() noexcept
-{
-  static const GType type = gstdrm::register_zero_copy_type("GstDmaBufZeroCopy");
-  return type;
-}
-
 static GstPad *pad_of(GstBaseTransform *trans, GstPadDirection direction) noexcept
 {
   return direction == GST_PAD_SINK ? GST_BASE_TRANSFORM_SINK_PAD(trans)
@@ -351,8 +345,7 @@ static void gst_dmabuf_transform_set_property(GObject *object, guint id, const G
                                               GParamSpec *pspec) noexcept
 {
   if (id == PROP_ZERO_COPY)
-    GST_DMABUF_TRANSFORM(object)->common->zero_copy =
-        static_cast<gstdrm::ZeroCopy>(g_value_get_enum(value));
+    GST_DMABUF_TRANSFORM(object)->common->zero_copy = gstdrm::zero_copy_from(value);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }
@@ -362,9 +355,9 @@ static void gst_dmabuf_transform_get_property(GObject *object, guint id, GValue 
 try {
   const GstDmaBufTransformState *common = GST_DMABUF_TRANSFORM(object)->common;
   if (id == PROP_ZERO_COPY)
-    g_value_set_enum(value, static_cast<gint>(common->zero_copy.load()));
+    gstdrm::set_zero_copy(value, common->zero_copy);
   else if (id == PROP_DRM_STATS)
-    g_value_take_boxed(value, common->stats.to_structure("drm-stats"));
+    g_value_take_boxed(value, common->stats.to_structure());
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 } catch (...) {
@@ -377,23 +370,6 @@ static void gst_dmabuf_transform_finalize(GObject *object) noexcept
   G_OBJECT_CLASS(gst_dmabuf_transform_parent_class)->finalize(object);
 }
 
-static void install_properties(GObjectClass *object_class)
-{
-  g_object_class_install_property(
-      object_class, PROP_ZERO_COPY,
-      g_param_spec_enum("zero-copy", "Zero copy", "Whether frames may be copied by the CPU",
-                        zero_copy_type(), static_cast<gint>(gstdrm::ZeroCopy::Prefer),
-                        static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                 GST_PARAM_MUTABLE_READY)));
-  g_object_class_install_property(
-      object_class, PROP_DRM_STATS,
-      g_param_spec_boxed(
-          "drm-stats", "DRM statistics",
-          "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
-          "last-copy-reason, waits",
-          GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
-}
-
 static void gst_dmabuf_transform_class_init(GstDmaBufTransformClass *klass)
 {
   GST_DEBUG_CATEGORY_INIT(dmabuf_transform_debug, "dmabuftransform", 0,
@@ -402,7 +378,10 @@ static void gst_dmabuf_transform_class_init(GstDmaBufTransformClass *klass)
   object_class->set_property = gst_dmabuf_transform_set_property;
   object_class->get_property = gst_dmabuf_transform_get_property;
   object_class->finalize = gst_dmabuf_transform_finalize;
-  install_properties(object_class);
+  gstdrm::install_common_properties(
+      object_class, {PROP_ZERO_COPY, "Whether frames may be copied by the CPU", PROP_DRM_STATS,
+                     "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
+                     "last-copy-reason, waits"});
 
   GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   trans_class->query = gst_dmabuf_transform_query;
@@ -416,7 +395,6 @@ static void gst_dmabuf_transform_class_init(GstDmaBufTransformClass *klass)
   trans_class->start = gst_dmabuf_transform_start;
   trans_class->stop = gst_dmabuf_transform_stop;
 
-  gst_type_mark_as_plugin_api(zero_copy_type(), static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(GST_TYPE_DMABUF_TRANSFORM, static_cast<GstPluginAPIFlags>(0));
 }
 

@@ -6,7 +6,8 @@
 #include <string>
 
 #include <gst/base/gstbasetransform.h>
-#include <gst/drm/gstdrmstats-private.hpp>
+#include <gst/drm/element/properties.hpp>
+#include <gst/drm/element/stats.hpp>
 
 #include "engine/dmabuf_wait.hpp"
 #include "gstdmabufcaps.hpp"

@@ -9,9 +9,10 @@
 #include <string>
 
 #include <gst/drm/drm.h>
+#include <gst/drm/element/properties.hpp>
+#include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-private.hpp>
-#include <gst/drm/gstdrmstats-private.hpp>
 #include <gst/gst.h>
 #include <gst/video/gstvideosink.h>
 #include <gst/video/video.h>

@@ -118,7 +118,7 @@ try {
     copy_string(state.settings.mode, value);
     break;
   case PROP_ZERO_COPY:
-    state.settings.zero_copy = static_cast<ZeroCopy>(g_value_get_enum(value));
+    state.settings.zero_copy = zero_copy_from(value);
     break;
   case PROP_SYNC_MODE:
     state.settings.sync_mode = static_cast<SyncMode>(g_value_get_enum(value));
@@ -146,7 +146,7 @@ guint64 base_sink_dropped(GstBaseSink *sink)
 GstStructure *make_stats(GstKmsDmabufSink *self)
 {
   SinkState &state = *self->state;
-  GstStructure *stats = state.stats.to_structure("kmsdmabufsink-stats");
+  GstStructure *stats = state.stats.to_structure();
   kms::FlipQueue::Counters counters;
   if (const std::shared_ptr<Display> display = state.get_display())
     counters = display->counters();
@@ -209,7 +209,7 @@ try {
     g_value_set_flags(value, state.settings.view.rotation);
     break;
   case PROP_ZERO_COPY:
-    g_value_set_enum(value, static_cast<gint>(state.settings.zero_copy));
+    set_zero_copy(value, state.settings.zero_copy);
     break;
   case PROP_SYNC_MODE:
     g_value_set_enum(value, static_cast<gint>(state.settings.sync_mode));
@@ -222,12 +222,6 @@ try {
   }
 } catch (...) {
   caught(__func__);
-}
-
-GType zero_copy_type()
-{
-  static const GType type = register_zero_copy_type("GstKmsDmabufSinkZeroCopy");
-  return type;
 }
 
 GType sync_mode_type()
@@ -388,34 +382,6 @@ void install_device_properties(GObjectClass *klass)
           G_MAXUINT, 0, flags));
 }
 
-void install_other_properties(GObjectClass *klass)
-{
-  g_object_class_install_property(
-      klass, PROP_ZERO_COPY,
-      g_param_spec_enum(
-          "zero-copy", "Zero copy",
-          "What to do about system memory, which has to be copied: require refuses caps that "
-          "do not promise DMA buffers",
-          zero_copy_type(), static_cast<gint>(ZeroCopy::Prefer),
-          static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                   GST_PARAM_MUTABLE_READY)));
-  g_object_class_install_property(
-      klass, PROP_DRM_STATS,
-      g_param_spec_boxed(
-          "drm-stats", "DRM statistics",
-          "Counters since start: frames, imports (framebuffers made), import-hits, copies, "
-          "bytes-copied, last-copy-reason, waits (times the streaming thread slept), shown "
-          "(flips completed), dropped (replaced before they were shown, too late, or refused "
-          "before upstream chose another format), late "
-          "(shown more than a refresh and an eighth after they were due), commits, held (buffers "
-          "held now), "
-          "fence-timeouts and fence-errors (frames left out since their fence did not signal, or "
-          "with an "
-          "error), release-fences (buffers given back with one), "
-          "last-flip-sequence (vblank counter), last-flip-time (CLOCK_MONOTONIC, ns)",
-          GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
-}
-
 } // namespace
 
 void install_sink_properties(GObjectClass *klass)
@@ -426,8 +392,20 @@ void install_sink_properties(GObjectClass *klass)
   install_sync_properties(klass);
   install_view_properties(klass);
   install_cursor_properties(klass);
-  install_other_properties(klass);
-  for (const GType type : {zero_copy_type(), sync_mode_type(), fit_type(), rotation_type()})
+  install_common_properties(
+      klass,
+      {PROP_ZERO_COPY,
+       "What to do about system memory, which has to be copied: require refuses caps that do not "
+       "promise DMA buffers",
+       PROP_DRM_STATS,
+       "Counters since start: frames, imports (framebuffers made), import-hits, copies, "
+       "bytes-copied, last-copy-reason, waits (times the streaming thread slept), shown (flips "
+       "completed), dropped (replaced before they were shown, too late, or refused before upstream "
+       "chose another format), late (shown more than a refresh and an eighth after they were due), "
+       "commits, held (buffers held now), fence-timeouts and fence-errors (frames left out since "
+       "their fence did not signal, or with an error), release-fences (buffers given back with "
+       "one), last-flip-sequence (vblank counter), last-flip-time (CLOCK_MONOTONIC, ns)"});
+  for (const GType type : {sync_mode_type(), fit_type(), rotation_type()})
     gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
 }
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <memory>
 
+#include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-private.hpp>
-#include <gst/drm/gstdrmstats-private.hpp>
 #include <gst/drm/gstdrmvideoinfo.h>
 
 #include "engine/va_device.hpp"

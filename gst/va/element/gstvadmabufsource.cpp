@@ -127,7 +127,7 @@ GstFlowReturn Source::create(GstBuffer **buffer)
 
 GstStructure *Source::stats_structure()
 {
-  GstStructure *structure = stats.to_structure("vadmabufsrc");
+  GstStructure *structure = stats.to_structure();
   const auto device = this->device();
   gst_structure_set(
       structure, "surfaces", G_TYPE_UINT64, device ? device->display->surfaces.load() : guint64{0},

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include <gst/base/gstpushsrc.h>
+#include <gst/drm/element/properties.hpp>
+#include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmallocator.h>
-#include <gst/drm/gstdrmstats-private.hpp>
 #include <gst/drm/gstdrmvideoinfo.h>
 
 #include "gstvadmabufcaps.hpp"

@@ -26,7 +26,6 @@
 GST_DEBUG_CATEGORY(gst_va_dmabuf_src_debug);
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
 
-using gstdrm::ZeroCopy;
 using gstdrm::va::Pattern;
 using gstdrm::va::Source;
 
@@ -66,12 +65,6 @@ GType pattern_type()
   return type;
 }
 
-GType zero_copy_type()
-{
-  static const GType type = gstdrm::register_zero_copy_type("GstVaDmabufSrcZeroCopy");
-  return type;
-}
-
 Source &source_of(gpointer object)
 {
   return *GST_VA_DMABUF_SRC(object)->source;
@@ -105,7 +98,7 @@ try {
     properties.num_surfaces = g_value_get_uint(value);
     break;
   case PROP_ZERO_COPY:
-    properties.zero_copy = static_cast<ZeroCopy>(g_value_get_enum(value));
+    properties.zero_copy = gstdrm::zero_copy_from(value);
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -144,7 +137,7 @@ try {
     g_value_set_uint(value, properties.num_surfaces);
     break;
   case PROP_ZERO_COPY:
-    g_value_set_enum(value, static_cast<gint>(properties.zero_copy));
+    gstdrm::set_zero_copy(value, properties.zero_copy);
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -279,18 +272,10 @@ static void install_properties(GObjectClass *klass)
                                   g_param_spec_boolean("is-live", "Is live",
                                                        "Push each frame when its time has come",
                                                        FALSE, ready));
-  g_object_class_install_property(
-      klass, PROP_ZERO_COPY,
-      g_param_spec_enum("zero-copy", "Zero copy",
-                        "What to do where the CPU would have to write frames", zero_copy_type(),
-                        static_cast<gint>(ZeroCopy::Prefer), ready));
-  g_object_class_install_property(
-      klass, PROP_DRM_STATS,
-      g_param_spec_boxed("drm-stats", "DRM statistics",
-                         "Counters since start: frames, copies, bytes-copied, "
-                         "last-copy-reason, waits, surfaces, exports, va-calls",
-                         GST_TYPE_STRUCTURE,
-                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+  gstdrm::install_common_properties(
+      klass, {PROP_ZERO_COPY, "What to do where the CPU would have to write frames", PROP_DRM_STATS,
+              "Counters since start: frames, copies, bytes-copied, last-copy-reason, waits, "
+              "surfaces, exports, va-calls"});
 }
 
 // The list of the device that this machine has; without one drm-format is left out.
@@ -321,7 +306,6 @@ static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
       "Draws test patterns on the GPU into DMA buffers", "gst-drm");
   add_template(element_class);
   gst_type_mark_as_plugin_api(pattern_type(), static_cast<GstPluginAPIFlags>(0));
-  gst_type_mark_as_plugin_api(zero_copy_type(), static_cast<GstPluginAPIFlags>(0));
   base_class->start = gst_va_dmabuf_src_start;
   base_class->stop = gst_va_dmabuf_src_stop;
   base_class->unlock = gst_va_dmabuf_src_unlock;

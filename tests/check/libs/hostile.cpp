@@ -666,6 +666,7 @@ const Row kRows[] = {
        for (auto &caps : hostile_caps())
          (void)gst_drm_is_dma_drm_caps(caps.get());
      }},
+    {"gst_drm_zero_copy_get_type", type_row<gst_drm_zero_copy_get_type>},
 };
 
 GST_START_TEST(test_row)
