@@ -5,6 +5,7 @@
 #include <string>
 
 #include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/element/errors.hpp>
 
 #include "gstdmabufcrop.hpp"
 #include "gstdmabufplanes.hpp"
@@ -20,16 +21,6 @@ constexpr std::chrono::milliseconds kFenceLimit{5000};
 Error layout_error(std::string message)
 {
   return Error{ErrorCode::Layout, std::move(message), 0};
-}
-
-// The error of a C call of the library as a value; frees it.
-Error take_error(GError *error)
-{
-  Error result{ErrorCode::Sync, error ? error->message : "unknown error", 0};
-  if (error && error->domain == GST_DRM_ERROR)
-    result.code = static_cast<ErrorCode>(error->code);
-  g_clear_error(&error);
-  return result;
 }
 
 Result<Waited> wait_for_acquire_fence(GstBuffer *buffer, const Interrupt &interrupt)

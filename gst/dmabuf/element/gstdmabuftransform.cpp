@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/element/errors.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrmformatset.h>
 #include <gst/drm/gstdrmvideoinfo.h>
@@ -24,7 +25,7 @@ enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS };
 struct GstDmaBufTransformState {
   gstdrm::Stats stats;
   std::atomic<gstdrm::ZeroCopy> zero_copy{gstdrm::ZeroCopy::Prefer};
-  std::atomic<bool> explained{false}; // since the last new caps: one error per failure
+  gstdrm::OncePerFailure explained; // since the last new caps: one error per failure
   GstPtr<GstCaps> refused; // streaming thread: upstream sends the same caps with every buffer then
   std::atomic<bool> warned{false}; // since start: one warning about queries that meet nothing
   gstdrm::CapsAnswers answers;
@@ -77,7 +78,7 @@ static void start_negotiation(GstDmaBufTransform *self, GstCaps *caps)
   if (common->refused && gst_caps_is_equal(common->refused.get(), caps))
     return;
   common->refused = GstPtr<GstCaps>::share(caps);
-  common->explained = false;
+  common->explained.reset();
 }
 
 // A query that meets nothing is no failure yet (upstream may be probing), but upstream's own error,
@@ -326,7 +327,7 @@ try {
   GstDmaBufTransformState *common = GST_DMABUF_TRANSFORM(trans)->common;
   common->stats.reset();
   common->refused.reset();
-  common->explained = false;
+  common->explained.reset();
   common->warned = false;
   return TRUE;
 } catch (...) {
@@ -422,7 +423,7 @@ ZeroCopy zero_copy_of(GstDmaBufTransform *self) noexcept
 
 bool claim_error(GstDmaBufTransform *self) noexcept
 {
-  return !self->common->explained.exchange(true);
+  return self->common->explained.claim();
 }
 
 const Interrupt &interrupt_of(GstDmaBufTransform *self) noexcept

@@ -23,7 +23,6 @@
  */
 #include "gstkmsdmabufsink.hpp"
 
-#include <cerrno>
 #include <utility>
 
 #define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
@@ -60,34 +59,9 @@ static SinkState &state_of(gpointer sink)
   return *GST_KMS_DMABUF_SINK(sink)->state;
 }
 
-void gstdrm::post_error(GstElement *element, const Error &error)
-{
-  GQuark domain = GST_RESOURCE_ERROR;
-  gint code = GST_RESOURCE_ERROR_FAILED;
-  if (error.code == ErrorCode::Unsupported || error.code == ErrorCode::Caps) {
-    domain = GST_CORE_ERROR;
-    code = GST_CORE_ERROR_NEGOTIATION;
-  } else if (error.code == ErrorCode::Layout || error.code == ErrorCode::Import) {
-    domain = GST_STREAM_ERROR;
-    code = GST_STREAM_ERROR_FORMAT;
-  } else if (error.sys_errno == EACCES || error.sys_errno == EPERM) {
-    code = GST_RESOURCE_ERROR_NOT_AUTHORIZED;
-  } else if (error.sys_errno == ENODEV || error.sys_errno == ENOENT) {
-    code = GST_RESOURCE_ERROR_NOT_FOUND;
-  } else if (error.sys_errno == EBUSY) {
-    code = GST_RESOURCE_ERROR_BUSY;
-  }
-  gchar *debug = g_strdup_printf("errno %d", error.sys_errno);
-  gst_element_message_full(element, GST_MESSAGE_ERROR, domain, code,
-                           g_strdup(error.message.c_str()), debug, __FILE__, GST_FUNCTION,
-                           __LINE__);
-}
-
 void gstdrm::sink_post_failure(GstKmsDmabufSink *sink, const Error &error)
 {
-  const std::lock_guard guard(sink->state->failure_lock);
-  if (!std::exchange(sink->state->failure_posted, true))
-    post_error(GST_ELEMENT(sink), error);
+  sink->state->failure.post(GST_ELEMENT(sink), error);
 }
 
 void gstdrm::SinkListener::display_failed(const Error &error) noexcept
@@ -149,10 +123,7 @@ static gboolean start_display(GstKmsDmabufSink *self)
   self->state->prerolled = nullptr;
   self->state->refused_caps.reset();
   self->state->fence_announced = false;
-  {
-    const std::lock_guard guard(self->state->failure_lock);
-    self->state->failure_posted = false;
-  }
+  self->state->failure.reset();
   {
     const std::lock_guard guard(self->state->lock);
     self->state->sync_mode = self->state->settings.sync_mode;

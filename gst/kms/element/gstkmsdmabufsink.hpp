@@ -9,6 +9,7 @@
 #include <string>
 
 #include <gst/drm/drm.h>
+#include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
@@ -91,8 +92,7 @@ struct SinkState {
   SyncMode sync_mode = SyncMode::Auto;
   guint64 fence_timeout = kDefaultFenceTimeout;
 
-  std::mutex failure_lock; // guards the one below, and is held until the message is posted
-  bool failure_posted = false;
+  OncePerFailure failure;
 
   std::atomic<bool> fence_announced{false}; // a lost frame was said on the bus
 
@@ -161,9 +161,6 @@ void report_flips_upstream(GstKmsDmabufSink *sink);
 // Posts why the display failed, unless somebody has. The message is on the bus when it returns:
 // before upstream hears of the failure and posts its own, which says less. Any thread.
 void sink_post_failure(GstKmsDmabufSink *sink, const Error &error);
-
-// Posts an engine's error, once, with the GStreamer error code that fits.
-void post_error(GstElement *element, const Error &error);
 
 } // namespace gstdrm
 

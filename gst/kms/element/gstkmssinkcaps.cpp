@@ -255,11 +255,8 @@ Result<void> apply_caps(GstBaseSink *sink, SinkState &state, Display &display, G
 {
   GError *error = nullptr;
   GstDrmVideoInfo info;
-  if (!gst_drm_video_info_from_caps_full(&info, caps, &error)) {
-    Error parsed{ErrorCode::Caps, error->message, 0};
-    g_error_free(error);
-    return parsed;
-  }
+  if (!gst_drm_video_info_from_caps_full(&info, caps, &error))
+    return take_error(error, ErrorCode::Caps);
   const bool plain = !has_dmabuf_feature(caps);
   if (plain && state.zero_copy() == ZeroCopy::Require)
     return Error{

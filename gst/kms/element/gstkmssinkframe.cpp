@@ -4,10 +4,10 @@
 
 #include <gst/allocators/gstdmabuf.h>
 
+#include "engine/card/kms_event_loop.hpp"
 #include "gstkmsdmabufsink.hpp"
 #include "gstkmsmemory.hpp"
 #include "gstkmssinkpool.hpp"
-#include "engine/card/kms_event_loop.hpp"
 
 #define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
 
@@ -64,11 +64,8 @@ Result<kms::Frame> import_frame(SinkState &state, Display &display, GstBuffer *b
 {
   GError *error = nullptr;
   GstDrmFrame drm_frame;
-  if (!gst_drm_frame_from_buffer(&drm_frame, buffer, &state.info, &error)) {
-    Error refused{ErrorCode::Layout, error->message, 0};
-    g_error_free(error);
-    return refused;
-  }
+  if (!gst_drm_frame_from_buffer(&drm_frame, buffer, &state.info, &error))
+    return take_error(error, ErrorCode::Layout);
   const FrameLayout layout = layout_of(drm_frame, state.format);
   Result<kms::FramebufferCache::Import> import = display.import(layout);
   if (!import)

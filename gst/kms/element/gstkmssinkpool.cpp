@@ -2,6 +2,7 @@
 #include "gstkmssinkpool.hpp"
 
 #include <gst/drm/drm.h>
+#include <gst/drm/element/errors.hpp>
 
 namespace gstdrm {
 
@@ -11,11 +12,8 @@ Result<GstPtr<GstBufferPool>> make_scanout_pool(const kms::Display &display, Gst
   GError *error = nullptr;
   GstDrmAllocator *allocator =
       gst_drm_allocator_new_for_fd(GST_DRM_ALLOCATOR_KIND_DUMB, display.device().fd(), &error);
-  if (!allocator) {
-    Error failed{ErrorCode::Allocation, error->message, 0};
-    g_error_free(error);
-    return failed;
-  }
+  if (!allocator)
+    return take_error(error, ErrorCode::Allocation);
   auto pool = GstPtr<GstBufferPool>::adopt(gst_drm_buffer_pool_new(allocator));
   gst_object_unref(allocator);
   GstStructure *config = gst_buffer_pool_get_config(pool.get());

@@ -37,8 +37,8 @@ Properties Source::copy_properties()
 
 void Source::post(const char *what, const Error &error)
 {
-  GST_ELEMENT_ERROR(element_, RESOURCE, FAILED, ("%s: %s", what, error.message.c_str()),
-                    ("code %d, errno %d", static_cast<int>(error.code), error.sys_errno));
+  GST_WARNING_OBJECT(element_, "%s: %s", what, error.message.c_str());
+  post_error(GST_ELEMENT(element_), error, what);
 }
 
 bool Source::start()

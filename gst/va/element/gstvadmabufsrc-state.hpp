@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <gst/base/gstpushsrc.h>
+#include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-private.hpp>

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "errors.hpp"
+
+#include <cerrno>
+#include <string>
+
+namespace gstdrm {
+
+BusError bus_error_of(const Error &error) noexcept
+{
+  if (error.code == ErrorCode::Unsupported || error.code == ErrorCode::Caps)
+    return {GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION};
+  if (error.code == ErrorCode::Layout || error.code == ErrorCode::Import)
+    return {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT};
+  switch (error.sys_errno) {
+  case EACCES:
+  case EPERM:
+    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_AUTHORIZED};
+  case ENODEV:
+  case ENOENT:
+    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND};
+  case EBUSY:
+    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_BUSY};
+  default:
+    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED};
+  }
+}
+
+void post_error(GstElement *element, const Error &error, const char *what)
+{
+  const std::string text = what ? std::string(what) + ": " + error.message : error.message;
+  const BusError on_bus = bus_error_of(error);
+  gchar *debug =
+      g_strdup_printf("code %d, errno %d", static_cast<int>(error.code), error.sys_errno);
+  gst_element_message_full(element, GST_MESSAGE_ERROR, on_bus.domain, on_bus.code,
+                           g_strdup(text.c_str()), debug, __FILE__, GST_FUNCTION, __LINE__);
+}
+
+Error take_error(GError *error, std::optional<ErrorCode> code)
+{
+  Error taken{ErrorCode::Device, error ? error->message : "unknown error", 0};
+  if (error && error->domain == GST_DRM_ERROR)
+    taken.code = static_cast<ErrorCode>(error->code);
+  taken.code = code.value_or(taken.code);
+  g_clear_error(&error);
+  return taken;
+}
+
+} // namespace gstdrm

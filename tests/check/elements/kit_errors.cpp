@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What an application sees of an Error: domain, code and text of the message, once for one failure.
+#include <cerrno>
+#include <string>
+
+#include "support/check_main.hpp"
+
+#include <gst/drm/drm.h>
+#include <gst/drm/element/errors.hpp>
+
+namespace {
+
+using gstdrm::Error;
+using gstdrm::ErrorCode;
+
+struct Row {
+  const char *name;
+  ErrorCode code;
+  int sys_errno;
+  GQuark (*domain)();
+  gint bus_code;
+};
+
+constexpr Row kRows[] = {
+    {"unsupported", ErrorCode::Unsupported, 0, gst_core_error_quark, GST_CORE_ERROR_NEGOTIATION},
+    {"caps", ErrorCode::Caps, 0, gst_core_error_quark, GST_CORE_ERROR_NEGOTIATION},
+    {"layout", ErrorCode::Layout, 0, gst_stream_error_quark, GST_STREAM_ERROR_FORMAT},
+    {"import, whatever the errno", ErrorCode::Import, EBUSY, gst_stream_error_quark, GST_STREAM_ERROR_FORMAT},
+    {"no permission", ErrorCode::Device, EACCES, gst_resource_error_quark, GST_RESOURCE_ERROR_NOT_AUTHORIZED},
+    {"not master", ErrorCode::Device, EPERM, gst_resource_error_quark, GST_RESOURCE_ERROR_NOT_AUTHORIZED},
+    {"gone", ErrorCode::Device, ENODEV, gst_resource_error_quark, GST_RESOURCE_ERROR_NOT_FOUND},
+    {"no node", ErrorCode::Device, ENOENT, gst_resource_error_quark, GST_RESOURCE_ERROR_NOT_FOUND},
+    {"busy", ErrorCode::Device, EBUSY, gst_resource_error_quark, GST_RESOURCE_ERROR_BUSY},
+    {"no memory", ErrorCode::Allocation, ENOMEM, gst_resource_error_quark, GST_RESOURCE_ERROR_FAILED},
+};
+
+// An element whose messages are read.
+struct Posting {
+  GstElement *element = gst_element_factory_make("identity", nullptr);
+  GstBus *bus = gst_bus_new();
+  Posting() { gst_element_set_bus(element, bus); }
+  ~Posting()
+  {
+    gst_element_set_bus(element, nullptr);
+    gst_object_unref(bus);
+    gst_object_unref(element);
+  }
+  // The text of the next error; empty: there is none.
+  std::string next(GQuark domain, gint code)
+  {
+    GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+    if (!message)
+      return "";
+    GError *error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    fail_unless(g_error_matches(error, domain, code), "%s %d", g_quark_to_string(error->domain), error->code);
+    std::string text = error->message;
+    g_error_free(error);
+    gst_message_unref(message);
+    return text;
+  }
+};
+
+GST_START_TEST(test_domain_and_code)
+{
+  const Row &row = kRows[__i__];
+  gstdrm::test::say(row.name);
+  Posting posting;
+  gstdrm::post_error(posting.element, Error{row.code, "It failed.", row.sys_errno}, __i__ % 2 ? "Doing it" : nullptr);
+  const std::string text = posting.next(row.domain(), row.bus_code);
+  fail_unless_equals_string(text.c_str(), __i__ % 2 ? "Doing it: It failed." : "It failed.");
+}
+GST_END_TEST
+
+GST_START_TEST(test_once_per_failure)
+{
+  Posting posting;
+  gstdrm::OncePerFailure once;
+  const Error error{ErrorCode::Device, "It failed.", 0};
+  for (int failure = 0; failure < 2; failure++) {
+    once.post(posting.element, error);
+    once.post(posting.element, error);
+    fail_if(once.claim());
+    fail_if(posting.next(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED).empty());
+    fail_unless(posting.next(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED).empty());
+    once.reset();
+  }
+  fail_unless(once.claim());
+  fail_if(once.claim());
+}
+GST_END_TEST
+
+GST_START_TEST(test_take_error)
+{
+  const Error taken = gstdrm::take_error(g_error_new_literal(GST_DRM_ERROR, GST_DRM_ERROR_IMPORT, "why"));
+  fail_unless(taken.code == ErrorCode::Import);
+  fail_unless_equals_string(taken.message.c_str(), "why");
+  fail_unless(gstdrm::take_error(g_error_new_literal(GST_DRM_ERROR, GST_DRM_ERROR_IMPORT, "why"), ErrorCode::Caps).code ==
+              ErrorCode::Caps);
+  fail_unless(gstdrm::take_error(g_error_new_literal(GST_CORE_ERROR, 1, "why")).code == ErrorCode::Device);
+}
+GST_END_TEST
+
+Suite *kit_errors_suite()
+{
+  Suite *suite = suite_create("kit errors");
+  TCase *tcase = tcase_create("errors on the bus");
+  suite_add_tcase(suite, tcase);
+  tcase_add_loop_test(tcase, test_domain_and_code, 0, G_N_ELEMENTS(kRows));
+  tcase_add_test(tcase, test_once_per_failure);
+  tcase_add_test(tcase, test_take_error);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(kit_errors)
