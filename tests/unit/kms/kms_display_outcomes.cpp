@@ -60,7 +60,7 @@ TEST_F(DisplayTest, a_first_frame_whose_fence_is_lost_is_dropped)
   auto import = (*display)->import(xrgb(memory, 640, 480));
   ASSERT_TRUE(import);
   Frame frame;
-  frame.framebuffer = import->framebuffer;
+  frame.framebuffer = import->imported;
   // what is no fence never signals
   frame.acquire_fence = std::make_shared<UniqueFd>(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const auto shown = (*display)->show(frame, FlipQueue::Overflow::Wait);
