@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/element/memory_token.hpp>
 
 #include "engine/card/kms_event_loop.hpp"
 #include "gstkmsdmabufsink.hpp"
-#include "gstkmsmemory.hpp"
 #include "gstkmssinkpool.hpp"
 
 #define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug

@@ -17,6 +17,9 @@
 
 namespace gstdrm {
 
+// Of a mutex under which no other mutex of the table is taken.
+inline constexpr int kLeafLockRank = 100;
+
 #ifdef NDEBUG
 
 class OrderedMutex : public std::mutex {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "gstkmsmemory.hpp"
+#include "memory_token.hpp"
 
 #include <algorithm>
 #include <mutex>
 #include <vector>
+
+#include <gst/drm/core/ordered_mutex.hpp>
 
 namespace gstdrm {
 
@@ -11,13 +13,23 @@ namespace {
 
 using Tokens = std::vector<std::shared_ptr<const void>>;
 
-// Guards the making and the contents of every memory's tokens: two sinks may see one memory at
-// once.
-std::mutex tokens_lock;
+// Guards the making and the contents of every memory's tokens: two elements may see one memory at
+// the same time.
+OrderedMutex tokens_lock{kLeafLockRank, "tokens_lock"};
+
+// The kit is linked into each plugin, and each of these copies has a lock of its own. The name
+// holds the address of the lock, so that each copy keeps its tokens where only its lock is needed.
+GQuark make_tokens_quark()
+{
+  gchar *name = g_strdup_printf("gst-drm-memory-tokens-%p", static_cast<void *>(&tokens_lock));
+  const GQuark quark = g_quark_from_string(name);
+  g_free(name);
+  return quark;
+}
 
 GQuark tokens_quark()
 {
-  static const GQuark quark = g_quark_from_static_string("gst-kms-dmabuf-sink-tokens");
+  static const GQuark quark = make_tokens_quark();
   return quark;
 }
 
