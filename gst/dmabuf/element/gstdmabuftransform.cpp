@@ -66,7 +66,7 @@ static void explain_failure(GstDmaBufTransform *self, const GstCaps *incaps)
 {
   if (!gstdrm::claim_error(self))
     return;
-  const gstdrm::Mismatch mismatch = gstdrm::describe_mismatch(self, incaps);
+  const gstdrm::Mismatch mismatch = gstdrm::explain_mismatch(self, incaps);
   GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("%s", mismatch.text.c_str()),
                     ("%s", mismatch.debug.c_str()));
 }
@@ -87,7 +87,7 @@ static void warn_about_empty_answer(GstDmaBufTransform *self, const GstCaps *fil
 {
   if (GST_STATE(self) < GST_STATE_PAUSED || self->common->warned.exchange(true))
     return;
-  const gstdrm::Mismatch mismatch = gstdrm::describe_mismatch(self, filter);
+  const gstdrm::Mismatch mismatch = gstdrm::explain_mismatch(self, filter);
   GST_ELEMENT_WARNING(self, STREAM, FORMAT, ("%s", mismatch.text.c_str()),
                       ("%s", mismatch.debug.c_str()));
 }

@@ -6,12 +6,12 @@
 #include <string>
 
 #include <gst/base/gstbasetransform.h>
+#include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/stats.hpp>
 
 #include "engine/dmabuf_wait.hpp"
 #include "gstdmabufcaps.hpp"
-#include "gstdmabufchain.hpp"
 
 G_BEGIN_DECLS
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // kmsdmabufsink: asks upstream to choose again while the stream goes on, and what happens to the
 // frames of a pair that the display refused until upstream has.
+#include <gst/drm/element/explain.hpp>
+
 #include "gstkmsdmabufsink.hpp"
 
 #define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
@@ -13,15 +15,7 @@ namespace {
 // decoder's pool and a queue of decoded frames hold, about a second at 60 Hz.
 constexpr guint kRefusedBuffers = 64;
 
-std::string to_string(GstCaps *caps)
-{
-  gchar *text = gst_caps_to_string(caps);
-  std::string copy = text;
-  g_free(text);
-  return copy;
-}
-
-// Both sides of the negotiation, for the error.
+// Both sides of the negotiation.
 struct Sides {
   GstPtr<GstCaps> ours, theirs;
 
@@ -35,22 +29,21 @@ struct Sides {
     const auto common = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(theirs.get(), ours.get()));
     return gst_caps_is_empty(common.get()) == FALSE;
   }
-  [[nodiscard]] std::string describe() const
-  {
-    return " The display offers: " + to_string(ours.get()) +
-           ". Upstream offers: " + to_string(theirs.get()) + ".";
-  }
 };
 
 GstFlowReturn give_up(GstBaseSink *sink, SinkState &state, const std::string &what)
 {
   const Sides sides(sink);
-  post_error(
-      GST_ELEMENT(sink),
-      Error{ErrorCode::Unsupported,
-            what + " " + state.refusal + sides.describe() +
-                " Choose a size or format that both can do, or put a converter before the sink.",
-            0});
+  const std::string peer = peer_name(GST_BASE_SINK_PAD(sink));
+  const Mismatch mismatch = describe_mismatch(
+      {what + " " + state.refusal + " Frames come from " + peer + ".",
+       {"Upstream", "offers", sides.theirs.get()},
+       {{"The display", "offers", sides.ours, false}}},
+      [](const GstCaps *, const GstCaps *) {
+        return "Choose a size or format that both can do, or put a converter before the sink.";
+      });
+  GST_DEBUG_OBJECT(sink, "%s", mismatch.debug.c_str());
+  post_error(GST_ELEMENT(sink), Error{ErrorCode::Unsupported, mismatch.text, 0});
   return GST_FLOW_NOT_NEGOTIATED;
 }
 

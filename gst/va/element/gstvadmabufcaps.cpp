@@ -140,28 +140,4 @@ GstPtr<GstCaps> settle(const Offer &offer, std::uint64_t modifier)
   return GstPtr<GstCaps>::adopt(gst_caps_fixate(caps.release()));
 }
 
-std::string describe_caps(const GstCaps *caps)
-{
-  constexpr std::size_t kLongest = 600; // characters; the whole is in the debug log
-  const SetPtr set(gst_drm_format_set_new_from_caps(caps));
-  if (!set)
-    return "any DMA_DRM format";
-  std::string text;
-  if (gst_drm_format_set_get_size(set.get()) > 0) {
-    g_autofree gchar *formats = gst_drm_format_set_to_string(set.get());
-    text = formats;
-  }
-  for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
-    if (!is_dmabuf(caps, i)) {
-      g_autofree gchar *plain = gst_structure_to_string(gst_caps_get_structure(caps, i));
-      text += (text.empty() ? "" : ", ") + std::string(plain);
-    }
-  }
-  if (text.empty())
-    return "nothing";
-  if (text.size() > kLongest)
-    text = text.substr(0, kLongest) + "…";
-  return text;
-}
-
 } // namespace gstdrm::va

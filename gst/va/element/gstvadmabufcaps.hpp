@@ -2,7 +2,6 @@
 // vadmabufsrc's caps: what the device can do, and what is agreed on with downstream.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include <gst/drm/gstdrm-private.hpp>
@@ -29,8 +28,5 @@ struct Offer {
 std::vector<Offer> make_offers(const GstCaps *common, const Capabilities &capabilities);
 // The offer's caps with the modifier that the allocator chose.
 GstPtr<GstCaps> settle(const Offer &offer, std::uint64_t modifier);
-
-// "NV12, NV12:0x…" of caps, for people; cut where it gets long.
-std::string describe_caps(const GstCaps *caps);
 
 } // namespace gstdrm::va

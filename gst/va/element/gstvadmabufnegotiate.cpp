@@ -2,6 +2,7 @@
 // How vadmabufsrc and downstream agree: format, modifier, device, pool.
 #include <algorithm>
 
+#include <gst/drm/element/explain.hpp>
 #include <gst/drm/gstdrmbufferpool.h>
 #include <gst/drm/gstdrmdevicequery.h>
 #include <gst/drm/gstdrmformatset.h>
@@ -31,17 +32,19 @@ guint fill_pool(GstBufferPool *pool, guint count)
 
 } // namespace
 
-void Source::post_nothing_common(const GstCaps *own, const GstCaps *peer)
+void Source::post_nothing_common(const GstCaps *own)
 {
-  const auto device = this->device();
-  GST_ELEMENT_ERROR(
-      element_, CORE, NEGOTIATION,
-      ("%s (%s) and downstream have no format in common. The device makes %s; downstream takes %s. "
-       "Put an "
-       "element between them that converts, such as vapostproc, or choose another device.",
-       device->display->node().c_str(), device->display->vendor().c_str(),
-       describe_caps(own).c_str(), describe_caps(peer).c_str()),
-      ("own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT, own, peer));
+  const Display &display = *device()->display;
+  const Mismatch mismatch = describe_mismatch(
+      {display.node() + " (" + display.vendor() + ") and downstream have no format in common.",
+       {"The device", "makes", own},
+       restrictions_after(GST_BASE_SRC_PAD(element_))},
+      [](const GstCaps *, const GstCaps *) {
+        return "Put an element between them that converts, such as vapostproc, or choose another "
+               "device.";
+      });
+  GST_ELEMENT_ERROR(element_, CORE, NEGOTIATION, ("%s", mismatch.text.c_str()),
+                    ("%s", mismatch.debug.c_str()));
 }
 
 bool Source::is_last_choice(const Offer &offer) const
@@ -92,9 +95,7 @@ bool Source::negotiate()
                    own.get(), peer.get(), common.get());
   const auto offers = make_offers(common.get(), device->capabilities);
   if (offers.empty()) {
-    // Asked without a filter, downstream says what it would take.
-    const auto all = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad, nullptr));
-    post_nothing_common(own.get(), all.get());
+    post_nothing_common(own.get());
     return false;
   }
   std::string refusals;

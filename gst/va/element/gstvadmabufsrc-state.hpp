@@ -61,7 +61,7 @@ private:
   Properties copy_properties();
   bool is_last_choice(const Offer &offer) const;
   GstPtr<GstCaps> try_offer(const Offer &offer, std::string &refusals);
-  void post_nothing_common(const GstCaps *own, const GstCaps *peer);
+  void post_nothing_common(const GstCaps *own);
   void post_no_pool(GstCaps *caps);
   void compare_devices(GstQuery *query);
   GstPtr<GstBufferPool> make_pool(GstCaps *caps, guint surfaces, bool with_meta);

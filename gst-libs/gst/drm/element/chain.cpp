@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "gstdmabufchain.hpp"
+#include "chain.hpp"
 
 #include <algorithm>
 #include <array>
@@ -80,12 +80,12 @@ void add_restrictions(GstPad *src, std::size_t &left, std::vector<Restriction> &
     return;
   left--;
   if (!element || !is_transparent(element.get())) {
-    found.push_back(
-        {peer_name(src), GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), nullptr)), false});
+    found.push_back({peer_name(src), "takes",
+                     GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), nullptr)), false});
     return;
   }
   if (auto caps = filter_caps(element.get()))
-    found.push_back({describe(element.get()), std::move(caps), true});
+    found.push_back({describe(element.get()), "allows", std::move(caps), true});
   for (const GstPtr<GstPad> &next : pads_of(element.get(), GST_PAD_SRC))
     add_restrictions(next.get(), left, found);
 }

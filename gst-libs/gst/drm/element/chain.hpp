@@ -20,15 +20,17 @@ std::string peer_name(GstPad *pad);
 // makes or changes frames, and the capsfilters on the way.
 std::string origin_name(GstPad *sink);
 
-// One that limits what may flow: a capsfilter, or the first element on its way that does something
-// with frames.
+// An element that limits what may flow: a capsfilter, or the first element on the way that makes
+// something of the frames.
 struct Restriction {
   std::string name;
+  const char *verb; // between the name and what the caps say: "takes", "allows"
   GstPtr<GstCaps> caps;
   bool is_filter;
 };
 
-// All that limit what `src` may send, in the order of the stream, every branch of a tee.
+// All elements that limit what `src` may send, in the order of the stream, on every branch of a
+// tee.
 std::vector<Restriction> restrictions_after(GstPad *src);
 
 } // namespace gstdrm

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "caps_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/gstdrmformat.h>
+#include <gst/drm/gstdrmformatset.h>
+
+namespace gstdrm {
+
+namespace {
+
+constexpr const char *kMore = "…";
+
+struct Free {
+  void operator()(gchar *text) const noexcept { g_free(text); }
+};
+
+std::string take(gchar *text)
+{
+  const std::unique_ptr<gchar, Free> owned(text);
+  return owned ? owned.get() : "";
+}
+
+// GStreamer writes a CRITICAL to the log where it has to print a string that is NULL.
+bool has_null_string(const GValue *value)
+{
+  if (G_VALUE_HOLDS_STRING(value))
+    return g_value_get_string(value) == nullptr;
+  if (!GST_VALUE_HOLDS_LIST(value))
+    return false;
+  for (guint i = 0; i < gst_value_list_get_size(value); i++)
+    if (has_null_string(gst_value_list_get_value(value, i)))
+      return true;
+  return false;
+}
+
+bool has_null_string(const GstCaps *caps)
+{
+  for (guint i = 0; i < gst_caps_get_size(caps); i++) {
+    const GstStructure *structure = gst_caps_get_structure(caps, i);
+    for (guint k = 0; k < static_cast<guint>(gst_structure_n_fields(structure)); k++)
+      if (has_null_string(
+              gst_structure_get_value(structure, gst_structure_nth_field_name(structure, k))))
+        return true;
+  }
+  return false;
+}
+
+std::string text_of(const GValue *value)
+{
+  if (value && has_null_string(value))
+    return "a list with a string that is NULL";
+  return value ? take(gst_value_serialize(value)) : "";
+}
+
+// A string that came from outside may be of any length; it is cut before a whole UTF-8 character.
+std::string cut(std::string text, std::size_t limit)
+{
+  if (text.size() <= limit)
+    return text;
+  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U)
+    limit--;
+  text.resize(limit);
+  return text + kMore;
+}
+
+void add_distinct(std::vector<std::string> &texts, std::string text)
+{
+  if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end())
+    texts.push_back(std::move(text));
+}
+
+void add_strings(std::vector<std::string> &found, const GValue *value)
+{
+  if (G_VALUE_HOLDS_STRING(value) && g_value_get_string(value))
+    add_distinct(found, g_value_get_string(value));
+  for (guint i = 0; GST_VALUE_HOLDS_LIST(value) && i < gst_value_list_get_size(value); i++)
+    add_strings(found, gst_value_list_get_value(value, i));
+}
+
+// Caps of which something can be said: neither ANY nor EMPTY.
+bool says_something(const GstCaps *caps)
+{
+  return caps && !gst_caps_is_any(caps) && !gst_caps_is_empty(caps);
+}
+
+// "XR24:0x0100000000000001 (INTEL_X_TILED)"; a linear format needs no name for its modifier. Some
+// names list every parameter of a layout: the number before them is enough then.
+std::string with_modifier_name(const std::string &drm_format)
+{
+  constexpr std::size_t kLongestName = 32; // bytes
+  guint32 fourcc = 0;
+  guint64 modifier = GST_DRM_MODIFIER_LINEAR;
+  if (!gst_drm_format_parse(drm_format.c_str(), &fourcc, &modifier, nullptr) ||
+      modifier == GST_DRM_MODIFIER_LINEAR)
+    return drm_format;
+  return drm_format + " (" + cut(take(gst_drm_modifier_describe(modifier)), kLongestName) + ")";
+}
+
+// One kind of caps, such as "plain", and what is in it.
+struct Part {
+  std::string kind;
+  std::vector<std::string> entries;
+};
+
+void add_part(std::vector<Part> &parts, const std::string &kind, std::vector<std::string> entries)
+{
+  auto part =
+      std::find_if(parts.begin(), parts.end(), [&](const Part &p) { return p.kind == kind; });
+  if (part == parts.end())
+    part = parts.insert(parts.end(), Part{kind, {}});
+  for (std::string &entry : entries)
+    add_distinct(part->entries, std::move(entry));
+}
+
+std::vector<std::string> strings_of_field(const GstStructure *structure, const char *field)
+{
+  std::vector<std::string> found;
+  if (const GValue *value = gst_structure_get_value(structure, field))
+    add_strings(found, value);
+  return found;
+}
+
+void add_structure(std::vector<Part> &parts, const GstStructure *structure,
+                   const GstCapsFeatures *features)
+{
+  if (!gst_structure_has_name(structure, "video/x-raw"))
+    return add_part(parts, gst_structure_get_name(structure), {});
+  std::vector<std::string> formats = strings_of_field(structure, "format");
+  std::vector<std::string> drm_formats = strings_of_field(structure, "drm-format");
+  const bool any_format = formats.empty();
+  if (gst_caps_features_is_equal(features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY))
+    return add_part(parts, "plain",
+                    any_format ? std::vector<std::string>{"video in any format"} : formats);
+  if (!drm_formats.empty()) {
+    for (std::string &format : drm_formats)
+      format = with_modifier_name(format);
+    return add_part(parts, "DMA_DRM", std::move(drm_formats));
+  }
+  if (formats == std::vector<std::string>{"DMA_DRM"})
+    return add_part(parts, "DMA_DRM", {"in any drm-format"});
+  add_part(parts, take(gst_caps_features_to_string(features)),
+           any_format ? std::vector<std::string>{"in any format"} : formats);
+}
+
+bool has_feature(const GstCaps *caps, const char *feature)
+{
+  for (guint i = 0; i < gst_caps_get_size(caps); i++) {
+    const GstCapsFeatures *features = gst_caps_get_features(caps, i);
+    if (gst_caps_features_is_any(features) || gst_caps_features_contains(features, feature))
+      return true;
+  }
+  return false;
+}
+
+// A fourcc that both have in DMA_DRM caps, whatever the modifiers; empty where there is none.
+std::string common_fourcc(const GstCaps *sent, const GstCaps *taken)
+{
+  const auto fourcc = [](const std::string &format) { return format.substr(0, format.find(':')); };
+  const std::vector<std::string> theirs = strings_of(taken, "drm-format");
+  for (const std::string &ours : strings_of(sent, "drm-format"))
+    if (std::any_of(theirs.begin(), theirs.end(),
+                    [&](const std::string &t) { return fourcc(t) == fourcc(ours); }))
+      return fourcc(ours);
+  return "";
+}
+
+} // namespace
+
+std::string text_of(const GstCaps *caps)
+{
+  if (caps && has_null_string(caps))
+    return "caps with a string that is NULL";
+  return caps ? take(gst_caps_to_string(caps)) : "";
+}
+
+std::string describe_caps(const GstCaps *caps, std::size_t limit)
+{
+  constexpr std::size_t kLongestEntry = 100; // bytes
+  if (!caps || gst_caps_is_empty(caps))
+    return "nothing";
+  if (gst_caps_is_any(caps))
+    return "anything";
+  std::vector<Part> parts;
+  for (guint i = 0; i < gst_caps_get_size(caps); i++)
+    add_structure(parts, gst_caps_get_structure(caps, i), gst_caps_get_features(caps, i));
+  std::string text;
+  for (const Part &part : parts) {
+    std::string next = (text.empty() ? "" : "; ") + part.kind;
+    for (std::size_t i = 0; i < part.entries.size(); i++) {
+      next += (i == 0 ? " " : ", ") + cut(part.entries[i], kLongestEntry);
+      if (!text.empty() && text.size() + next.size() > limit)
+        return text + ", " + kMore;
+      text += std::exchange(next, "");
+    }
+    text += next; // of a kind without entries
+  }
+  return text;
+}
+
+std::string size_of(const GstCaps *caps)
+{
+  gint width = 0;
+  gint height = 0;
+  if (!says_something(caps) ||
+      !gst_structure_get_int(gst_caps_get_structure(caps, 0), "width", &width) ||
+      !gst_structure_get_int(gst_caps_get_structure(caps, 0), "height", &height))
+    return "";
+  return std::to_string(width) + "x" + std::to_string(height);
+}
+
+std::vector<std::string> strings_of(const GstCaps *caps, const char *field)
+{
+  std::vector<std::string> found;
+  for (guint i = 0; says_something(caps) && i < gst_caps_get_size(caps); i++)
+    if (const GValue *value = gst_structure_get_value(gst_caps_get_structure(caps, i), field))
+      add_strings(found, value);
+  return found;
+}
+
+std::string join(const std::vector<std::string> &texts, const char *separator, std::size_t limit)
+{
+  std::string joined;
+  for (const std::string &text : texts) {
+    const std::string next = (joined.empty() ? "" : separator) + text;
+    if (joined.size() + next.size() > limit)
+      return cut(joined.empty() ? text : joined + separator + kMore, limit);
+    joined += next;
+  }
+  return joined;
+}
+
+std::string differing_field(const GstCaps *sent, const GstCaps *taken)
+{
+  static constexpr std::array kFields = {
+      "width",       "height",      "framerate",     "interlace-mode", "pixel-aspect-ratio",
+      "colorimetry", "chroma-site", "multiview-mode"};
+  constexpr std::size_t kLongest = 100; // bytes
+  if (!says_something(sent) || !says_something(taken))
+    return "";
+  const GstStructure *structure = gst_caps_get_structure(sent, 0);
+  for (const char *field : kFields) {
+    const GValue *ours = gst_structure_get_value(structure, field);
+    std::vector<std::string> theirs;
+    bool agreed = !ours;
+    for (guint i = 0; !agreed && i < gst_caps_get_size(taken); i++) {
+      const GValue *value = gst_structure_get_value(gst_caps_get_structure(taken, i), field);
+      agreed = !value || gst_value_intersect(nullptr, ours, value);
+      add_distinct(theirs, text_of(value));
+    }
+    if (!agreed)
+      return std::string(field) + " " + cut(text_of(ours), kLongest) + " against " +
+             join(theirs, " or ", kLongest);
+  }
+  return "";
+}
+
+std::string nearest_miss(const GstCaps *sent, const GstCaps *taken)
+{
+  if (!says_something(sent) || !says_something(taken) || gst_caps_can_intersect(sent, taken))
+    return "";
+  if (std::string field = differing_field(sent, taken); !field.empty())
+    return field;
+  if (const std::string fourcc = common_fourcc(sent, taken); !fourcc.empty())
+    return fourcc + " with other modifiers";
+  constexpr const char *kSystem = GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY;
+  constexpr const char *kDmaBuf = GST_CAPS_FEATURE_MEMORY_DMABUF;
+  if (!has_feature(sent, kDmaBuf) && !has_feature(taken, kSystem))
+    return "system memory against memory:DMABuf";
+  if (!has_feature(sent, kSystem) && !has_feature(taken, kDmaBuf))
+    return "memory:DMABuf against system memory";
+  return "no format in common";
+}
+
+} // namespace gstdrm

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Caps in words, for messages that a person reads.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <gst/gst.h>
+
+namespace gstdrm {
+
+// The caps in full, for debug texts. Empty for nullptr.
+std::string text_of(const GstCaps *caps);
+
+// The caps in the words of a user: "DMA_DRM NV12, XR24:0x0100000000000001 (INTEL_X_TILED); plain
+// NV12, I420". The text ends with "…" where more than `limit` bytes would be needed.
+std::string describe_caps(const GstCaps *caps, std::size_t limit = 500);
+
+// "641x481"; empty where the caps do not fix the size.
+std::string size_of(const GstCaps *caps);
+
+// The strings that a field has in the structures of the caps, each once.
+std::vector<std::string> strings_of(const GstCaps *caps, const char *field);
+
+// The texts one after the other. The result ends with "…" where more than `limit` bytes would be
+// needed.
+std::string join(const std::vector<std::string> &texts, const char *separator, std::size_t limit);
+
+// The first field other than the format on which no structure of `taken` agrees with the first
+// structure of `sent`, as "width 641 against [ 1, 600 ]". Empty where every field agrees.
+std::string differing_field(const GstCaps *sent, const GstCaps *taken);
+
+// What keeps the two apart: a differing field, other modifiers of the same fourcc, another kind of
+// memory, or the formats. Empty where they meet, and where one of them says nothing.
+std::string nearest_miss(const GstCaps *sent, const GstCaps *taken);
+
+} // namespace gstdrm

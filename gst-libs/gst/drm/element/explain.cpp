@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "explain.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/core/limits.hpp>
+
+namespace gstdrm {
+
+namespace {
+
+// Every element's pad templates end at that size, whatever the format and the peer.
+bool is_too_large(const GstCaps *caps)
+{
+  const auto beyond = [&](const char *field) {
+    gint value = 0;
+    return caps && !gst_caps_is_any(caps) && !gst_caps_is_empty(caps) &&
+           gst_structure_get_int(gst_caps_get_structure(caps, 0), field, &value) &&
+           value > static_cast<gint>(kMaxFrameSize);
+  };
+  return beyond("width") || beyond("height");
+}
+
+// The GstVideoFormat that memory:DMABuf caps name: such caps mean an implicit modifier, and are
+// often written by mistake. Empty where the caps are not so.
+std::string implicit_format(const GstCaps *caps)
+{
+  for (guint i = 0; !gst_caps_is_any(caps) && i < gst_caps_get_size(caps); i++) {
+    const char *format = gst_structure_get_string(gst_caps_get_structure(caps, i), "format");
+    if (format && std::strcmp(format, "DMA_DRM") != 0 &&
+        gst_caps_features_contains(gst_caps_get_features(caps, i), GST_CAPS_FEATURE_MEMORY_DMABUF))
+      return format;
+  }
+  return "";
+}
+
+std::string wants(const Restriction &one)
+{
+  return one.name + " " + one.verb + " " + describe_caps(one.caps.get());
+}
+
+std::string in_parentheses(const std::string &text)
+{
+  return text.empty() ? "" : " (" + text + ")";
+}
+
+const GstCaps *sendable(const Sender &sender)
+{
+  return sender.sendable ? sender.sendable : sender.caps;
+}
+
+// What keeps the receiver from the sender. Where nothing of the sender's caps can be sent at all,
+// the caps themselves are compared.
+std::string miss(const Sender &sender, const GstCaps *taken)
+{
+  const GstCaps *sent = sendable(sender);
+  return nearest_miss(sent && !gst_caps_is_empty(sent) ? sent : sender.caps, taken);
+}
+
+// "sink0 (fakesink) takes DMA_DRM NV12 (width 641 against 640). Put …"
+std::string describe_one(const Sender &sender, const Restriction &one, const Suggest &suggest)
+{
+  const GstCaps *caps = one.caps.get();
+  const std::string implicit = implicit_format(caps);
+  const std::string text = wants(one) + in_parentheses(miss(sender, caps)) + ". ";
+  if (one.is_filter && gst_caps_is_empty(caps))
+    return text + "Its caps are EMPTY: write those that the stream may have.";
+  if (one.is_filter && !implicit.empty())
+    return text + "With memory:DMABuf, format=" + implicit +
+           " stands for a layout that only a driver knows: write format=DMA_DRM and drm-format "
+           "in " +
+           one.name + ".";
+  const std::string fix = suggest(sender.caps, caps);
+  return text + fix + (one.is_filter ? " Or change the caps of " + one.name + "." : "");
+}
+
+// Two receivers that nothing can please, whatever comes: a capsfilter and its sink, or two branches
+// of a tee. Empty where there are none.
+std::string describe_conflict(const std::vector<Restriction> &receivers)
+{
+  for (const Restriction &later : receivers) {
+    for (const Restriction &one : receivers) {
+      if (&one == &later)
+        break;
+      if (gst_caps_can_intersect(one.caps.get(), later.caps.get()))
+        continue;
+      return wants(one) + " and " + wants(later) +
+             in_parentheses(differing_field(one.caps.get(), later.caps.get())) +
+             ", which have nothing in common. " +
+             (one.is_filter ? "Change the caps of " + one.name : "Let both take one format") +
+             ", or put a converter (videoconvert) before " + later.name + ".";
+    }
+  }
+  return "";
+}
+
+std::string describe_refusal(const Negotiation &negotiation, const Suggest &suggest)
+{
+  const Sender &sender = negotiation.sender;
+  const std::vector<Restriction> &receivers = negotiation.receivers;
+  if (is_too_large(sender.caps))
+    return "No frame here has more than " + std::to_string(kMaxFrameSize) +
+           " pixels in a direction: put videoscale before it.";
+  if (receivers.empty())
+    return "Nothing that handles frames is linked after it. Link its source pad to a sink or a "
+           "converter.";
+  const auto is_empty = [](const Restriction &one) { return gst_caps_is_empty(one.caps.get()); };
+  const auto nothing = std::find_if(receivers.begin(), receivers.end(), is_empty);
+  if (nothing != receivers.end())
+    return describe_one(sender, *nothing, suggest);
+  if (std::string conflict = describe_conflict(receivers); !conflict.empty())
+    return conflict;
+  const GstCaps *sent = sendable(sender);
+  const auto refuses = [&](const Restriction &one) {
+    return sent && !gst_caps_can_intersect(sent, one.caps.get());
+  };
+  const auto refusing = std::find_if(receivers.begin(), receivers.end(), refuses);
+  return describe_one(sender, refusing != receivers.end() ? *refusing : receivers.back(), suggest);
+}
+
+} // namespace
+
+Mismatch describe_mismatch(const Negotiation &negotiation, const Suggest &suggest)
+{
+  const Sender &sender = negotiation.sender;
+  const std::string size = size_of(sender.caps);
+  Mismatch result;
+  result.text = negotiation.headline + " " + sender.name + " " + sender.verb + " " +
+                describe_caps(sender.caps) + (size.empty() ? "" : " in " + size) + ". " +
+                describe_refusal(negotiation, suggest);
+  result.debug = "upstream " + sender.name + ": " + text_of(sender.caps);
+  for (const Restriction &each : negotiation.receivers)
+    result.debug += "\ndownstream " + each.name + ": " + text_of(each.caps.get());
+  return result;
+}
+
+std::string nothing_in_common(GstElement *element)
+{
+  return std::string(GST_OBJECT_NAME(element)) + " finds nothing in common.";
+}
+
+} // namespace gstdrm
