@@ -166,6 +166,11 @@ bool is_linear_format(GstVideoFormat format)
   return std::binary_search(linear_formats().begin(), linear_formats().end(), format);
 }
 
+bool is_dmabuf_caps(const GstCaps *caps)
+{
+  return gst_caps_features_contains(gst_caps_get_features(caps, 0), GST_CAPS_FEATURE_MEMORY_DMABUF);
+}
+
 GstPtr<GstCaps> plain_template()
 {
   GstPtr<GstCaps> caps = video_caps(nullptr);

@@ -25,6 +25,9 @@ inline constexpr CapsRules kDownloadRules{GST_PAD_SINK, false};
 const std::vector<GstVideoFormat> &linear_formats();
 bool is_linear_format(GstVideoFormat format);
 
+// DMA buffers, going by the first structure of caps that have one.
+bool is_dmabuf_caps(const GstCaps *caps);
+
 // Template caps: plain video in every linear format; DMA_DRM without drm-format, which means every
 // pair; DMA_DRM with the linear pairs alone.
 GstPtr<GstCaps> plain_template();

@@ -6,14 +6,9 @@
 G_BEGIN_DECLS
 
 #define GST_TYPE_DMABUF_DOWNLOAD (gst_dmabuf_download_get_type())
-#define GST_DMABUF_DOWNLOAD(obj)                                                                   \
-  (G_TYPE_CHECK_INSTANCE_CAST((obj), GST_TYPE_DMABUF_DOWNLOAD, GstDmaBufDownload))
-
-struct GstDmaBufDownloadState;
 
 struct GstDmaBufDownload {
   GstDmaBufTransform parent;
-  GstDmaBufDownloadState *state;
 };
 
 struct GstDmaBufDownloadClass {

@@ -8,9 +8,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <gst/base/gstbasetransform.h>
+#include <gst/drm/element/chain.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
-
-#include "gstdmabuftransform.hpp"
 
 namespace gstdrm {
 

@@ -6,14 +6,9 @@
 G_BEGIN_DECLS
 
 #define GST_TYPE_DMABUF_UPLOAD (gst_dmabuf_upload_get_type())
-#define GST_DMABUF_UPLOAD(obj)                                                                     \
-  (G_TYPE_CHECK_INSTANCE_CAST((obj), GST_TYPE_DMABUF_UPLOAD, GstDmaBufUpload))
-
-struct GstDmaBufUploadState;
 
 struct GstDmaBufUpload {
   GstDmaBufTransform parent;
-  GstDmaBufUploadState *state;
 };
 
 struct GstDmaBufUploadClass {

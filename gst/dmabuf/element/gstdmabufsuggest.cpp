@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "gstdmabufexplain.hpp"
+#include "gstdmabufsuggest.hpp"
 
 #include <algorithm>
 #include <vector>
 
 #include <gst/drm/core/format.hpp>
+#include <gst/drm/element/caps_text.hpp>
 #include <gst/drm/gstdrmformat.h>
+
+#include "gstdmabufcaps.hpp"
 
 namespace gstdrm {
 
@@ -110,20 +113,6 @@ std::string suggest_for_download(const GstCaps *upstream, const GstCaps *downstr
   if (!field.empty())
     return "Put videoconvertscale or videorate after it, to change what differs.";
   return "Put videoconvert after it.";
-}
-
-Mismatch explain_mismatch(GstDmaBufTransform *self, const GstCaps *upstream)
-{
-  GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
-  const GstDmaBufTransformClass *klass = GST_DMABUF_TRANSFORM_GET_CLASS(self);
-  const std::string origin = origin_name(GST_BASE_TRANSFORM_SINK_PAD(trans));
-  const GstPtr<GstCaps> any = GstPtr<GstCaps>::adopt(gst_caps_new_any());
-  const GstPtr<GstCaps> sendable =
-      transform_caps(*klass->rules, GST_PAD_SINK, upstream ? upstream : any.get());
-  return describe_mismatch({nothing_in_common(GST_ELEMENT(self)),
-                            {origin, "has", upstream, sendable.get()},
-                            restrictions_after(GST_BASE_TRANSFORM_SRC_PAD(trans))},
-                           klass->suggest);
 }
 
 } // namespace gstdrm

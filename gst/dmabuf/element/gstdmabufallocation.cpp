@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstdmabufallocation.hpp"
+
+#include <utility>
+
+#include <gst/video/video.h>
+
+#include "gstdmabufcaps.hpp"
+#include "gstdmabufmemory.hpp"
+
+GST_DEBUG_CATEGORY_EXTERN(dmabuf_upload_debug);
+#define GST_CAT_DEFAULT dmabuf_upload_debug
+
+namespace gstdrm {
+
+namespace {
+
+// The base class would activate a pool that is left in the answer.
+void remove_offers(GstQuery *query)
+{
+  while (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_remove_nth_allocation_pool(query, 0);
+  while (gst_query_get_n_allocation_params(query) > 0)
+    gst_query_remove_nth_allocation_param(query, 0);
+}
+
+guint buffers_kept(GstQuery *query)
+{
+  guint most = 0;
+  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
+    guint min = 0;
+    gst_query_parse_nth_allocation_pool(query, i, nullptr, nullptr, &min, nullptr);
+    most = MAX(most, min);
+  }
+  return most;
+}
+
+// Dumb and GBM buffers come in whole frames.
+bool makes_whole_frames(const GstPtr<GstDrmAllocator> &allocator)
+{
+  return GST_OBJECT_FLAG_IS_SET(allocator.get(), GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
+}
+
+} // namespace
+
+AllocationSettings UploadAllocation::settings() const
+{
+  const std::lock_guard lock(settings_lock_);
+  return settings_;
+}
+
+// --- start and caps ------------------------------------------------------------------------------
+
+void UploadAllocation::forget_copies()
+{
+  pools_.drop_copy_pool();
+  offer_ = Offer::NotAsked;
+}
+
+void UploadAllocation::begin(const GstDrmVideoInfo &info, GstCaps *plain_caps, bool plain_output)
+{
+  info_ = info;
+  plain_caps_ = GstPtr<GstCaps>::share(plain_caps);
+  plain_output_ = plain_output;
+}
+
+void UploadAllocation::start()
+{
+  pools_.set_flushing(false);
+  pools_.reset_messages();
+}
+
+void UploadAllocation::stop()
+{
+  pools_.drop_copy_pool();
+  allocator_.reset();
+  plain_caps_.reset();
+  memfd_announced_ = false;
+}
+
+// --- downstream ----------------------------------------------------------------------------------
+
+void UploadAllocation::announce_memfd()
+{
+  if (std::exchange(memfd_announced_, true))
+    return;
+  GST_ELEMENT_WARNING(element_, RESOURCE, NOT_FOUND,
+                      ("%s found nothing on this machine that exports dma-bufs, and uses shared "
+                       "memory (memfd), which no "
+                       "device can import. Load udmabuf or a dma-heap (modprobe udmabuf), or check "
+                       "the permissions of "
+                       "/dev/udmabuf and /dev/dma_heap.",
+                       GST_OBJECT_NAME(element_)),
+                      ("allocator=auto chose memfd"));
+}
+
+bool UploadAllocation::choose_allocator(GstQuery *query)
+{
+  const AllocationSettings wanted = settings();
+  const bool open = wanted.kind == GST_DRM_ALLOCATOR_KIND_AUTO && wanted.device.empty();
+  if (auto theirs = open ? downstream_allocator(query, info_.drm_fourcc, may_pad_rows())
+                         : GstPtr<GstDrmAllocator>()) {
+    allocator_ = std::move(theirs);
+    GST_INFO_OBJECT(element_, "using downstream's allocator %" GST_PTR_FORMAT, allocator_.get());
+    return true;
+  }
+  const char *device = wanted.device.empty() ? nullptr : wanted.device.c_str();
+  g_autoptr(GError) error = nullptr;
+  allocator_ = GstPtr<GstDrmAllocator>::adopt(gst_drm_allocator_new(wanted.kind, device, &error));
+  if (!allocator_) {
+    if (failures_.claim())
+      GST_ELEMENT_ERROR(element_, RESOURCE, OPEN_READ_WRITE,
+                        ("%s has nothing to allocate dma-bufs from. %s. Choose another one with "
+                         "the property allocator.",
+                         GST_OBJECT_NAME(element_), error->message),
+                        ("allocator kind %d, device '%s'", wanted.kind, wanted.device.c_str()));
+    return false;
+  }
+  if (wanted.kind == GST_DRM_ALLOCATOR_KIND_AUTO &&
+      gst_drm_allocator_get_kind(allocator_.get()) == GST_DRM_ALLOCATOR_KIND_MEMFD)
+    announce_memfd();
+  GST_INFO_OBJECT(element_, "using %" GST_PTR_FORMAT, allocator_.get());
+  return true;
+}
+
+bool UploadAllocation::decide(GstQuery *query)
+{
+  pools_.drop_copy_pool();
+  takes_video_meta_ = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  takes_crop_meta_ = gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr);
+  held_downstream_ = buffers_kept(query);
+  if (!choose_allocator(query))
+    return false;
+  remove_offers(query);
+  return true;
+}
+
+// --- upstream ------------------------------------------------------------------------------------
+
+guint UploadAllocation::most_buffers() const
+{
+  const guint min = fewest_buffers();
+  const guint named = settings().max_buffers;
+  return named > 0 ? MAX(named, min) : automatic_bound(GST_VIDEO_INFO_SIZE(&info_.vinfo), min);
+}
+
+bool UploadAllocation::propose(GstQuery *query)
+{
+  GstCaps *caps = nullptr;
+  gboolean need_pool = FALSE;
+  gst_query_parse_allocation(query, &caps, &need_pool);
+  if (!caps || !allocator_ || is_dmabuf_caps(caps))
+    return false;
+  const guint min = fewest_buffers();
+  const guint max = most_buffers();
+  guint size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&info_.vinfo));
+  GstPtr<GstBufferPool> pool;
+  if (need_pool) {
+    // Whoever can read a GstVideoMeta adds the option; others keep GStreamer's default layout.
+    pool = new_pool(allocator_.get(), caps, min, max, false, &size);
+    if (!pool && may_pad_rows()) // dumb and GBM buffers have the rows that their device wants
+      pool = new_pool(allocator_.get(), caps, min, max, true, &size);
+    if (!pool)
+      return false;
+    pools_.watch_offered(pool);
+    pools_.tell_notice(allocator_.get());
+  }
+  gst_query_add_allocation_pool(query, pool.get(), size, min, max);
+  offer_ = need_pool ? Offer::Made : Offer::Declined;
+  // For a decoder with a pool of its own. An allocator of whole frames has no such call.
+  if (!makes_whole_frames(allocator_))
+    gst_query_add_allocation_param(query, GST_ALLOCATOR(allocator_.get()), nullptr);
+  if (may_pad_rows() && !gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
+    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  GST_DEBUG_OBJECT(element_, "offering %" GST_PTR_FORMAT " to %s", pool.get(),
+                   peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_)).c_str());
+  return true;
+}
+
+// --- frames --------------------------------------------------------------------------------------
+
+// GPUs ask for rows of a multiple of this many bytes, and for a picture that begins at one
+// (docs/library.md); whoever reads with the CPU asks for nothing.
+gsize UploadAllocation::alignment() const noexcept
+{
+  constexpr gsize kDeviceAlign = 256;
+  return plain_output_ ? 1 : kDeviceAlign;
+}
+
+bool UploadAllocation::made_as_bytes(const GstMemory *memory) const
+{
+  return memory->allocator == GST_ALLOCATOR_CAST(allocator_.get()) &&
+         !makes_whole_frames(allocator_);
+}
+
+// An active pool for copies; none where that cannot be.
+GstPtr<GstBufferPool> UploadAllocation::make_copy_pool()
+{
+  guint size = 0;
+  GstPtr<GstBufferPool> pool = new_pool(allocator_.get(), plain_caps_.get(), fewest_buffers(),
+                                        most_buffers(), may_pad_rows(), &size);
+  if (!pool || !pools_.adopt_copy_pool(pool))
+    return {};
+  pools_.tell_notice(allocator_.get());
+  return pool;
+}
+
+GstFlowReturn UploadAllocation::fail_without_pool()
+{
+  GST_ELEMENT_ERROR(
+      element_, RESOURCE, NO_SPACE_LEFT,
+      ("%s cannot allocate dma-bufs of %dx%d %s%s. The log of the category drmallocator says "
+       "why; try "
+       "another one with the property allocator.",
+       GST_OBJECT_NAME(element_), info_.vinfo.width, info_.vinfo.height,
+       gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info_.vinfo)),
+       may_pad_rows() ? "" : " without padded rows, as downstream reads no GstVideoMeta"),
+      (nullptr));
+  return GST_FLOW_ERROR;
+}
+
+GstFlowReturn UploadAllocation::acquire(GstPtr<GstBuffer> &buffer)
+{
+  GstPtr<GstBufferPool> pool = pools_.copy_pool();
+  if (!pool)
+    pool = make_copy_pool();
+  if (!pool)
+    return fail_without_pool();
+  GstBuffer *acquired = nullptr;
+  const GstFlowReturn ret = gst_buffer_pool_acquire_buffer(pool.get(), &acquired, nullptr);
+  buffer.reset(acquired);
+  return ret;
+}
+
+} // namespace gstdrm

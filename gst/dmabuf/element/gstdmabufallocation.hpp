@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which allocator makes the buffers of dmabufupload, what upstream is offered, and where a copy
+// goes.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include <gst/base/gstbasetransform.h>
+#include <gst/drm/core/ordered_mutex.hpp>
+#include <gst/drm/drm.h>
+
+#include "gstdmabuffailures.hpp"
+#include "gstdmabufpools.hpp"
+
+namespace gstdrm {
+
+// The properties of dmabufupload that say where buffers come from; read when an allocation is
+// decided.
+struct AllocationSettings {
+  GstDrmAllocatorKind kind = GST_DRM_ALLOCATOR_KIND_AUTO;
+  std::string device; // empty: the first that works
+  guint max_buffers = 0;
+};
+
+// The buffers of one dmabufupload. Owned by the element. Settings and set_flushing() are any
+// thread's, all else is the streaming thread's.
+class UploadAllocation {
+public:
+  // Both outlive this.
+  UploadAllocation(GstBaseTransform *element, Failures &failures)
+      : element_(element), failures_(failures), pools_(GST_ELEMENT(element))
+  {
+  }
+
+  // Calls `change` with the settings, while the lock of the settings is held.
+  template <typename Change> void change_settings(Change &&change)
+  {
+    const std::lock_guard lock(settings_lock_);
+    change(settings_);
+  }
+  [[nodiscard]] AllocationSettings settings() const;
+
+  // New caps: nothing of the old stream is left but the pool that upstream has. Frames are of
+  // `info`, and leave in plain caps where `plain_output` says so.
+  void forget_copies();
+  void begin(const GstDrmVideoInfo &info, GstCaps *plain_caps, bool plain_output);
+  void start();
+  void stop();
+
+  bool decide(GstQuery *query);
+  bool propose(GstQuery *query);
+  // A free buffer of dmabuf memory; a failure is on the bus when it returns.
+  GstFlowReturn acquire(GstPtr<GstBuffer> &buffer);
+
+  // Ends every wait for a buffer, upstream's as well.
+  void set_flushing(bool flushing) { pools_.set_flushing(flushing); }
+  // Upstream goes on without this element, or has stopped.
+  void leave_upstream() { pools_.leave_offered(); }
+
+  // DMA_DRM always goes with a GstVideoMeta; a reader of plain video may know the default layout
+  // alone.
+  [[nodiscard]] bool may_pad_rows() const noexcept { return !plain_output_ || takes_video_meta_; }
+  [[nodiscard]] bool takes_crop_meta() const noexcept { return takes_crop_meta_; }
+  // A multiple of this many bytes is what devices want of rows, and of the place where the picture
+  // begins.
+  [[nodiscard]] gsize alignment() const noexcept;
+  // The memory came from the allocator that is in use, which makes it in bytes, not in frames.
+  [[nodiscard]] bool made_as_bytes(const GstMemory *memory) const;
+  // Upstream asked for a pool and has one.
+  [[nodiscard]] bool offered_a_pool() const noexcept { return offer_ == Offer::Made; }
+
+private:
+  enum class Offer { NotAsked, Declined, Made }; // what upstream did about the pool
+
+  bool choose_allocator(GstQuery *query);
+  void announce_memfd();
+  GstPtr<GstBufferPool> make_copy_pool();
+  GstFlowReturn fail_without_pool();
+  // Buffers of one pool: what downstream keeps, and one for the frame that is being written; and
+  // what max-buffers allows.
+  [[nodiscard]] guint fewest_buffers() const noexcept { return held_downstream_ + 1; }
+  [[nodiscard]] guint most_buffers() const;
+
+  GstBaseTransform *const element_;
+  Failures &failures_;
+  mutable OrderedMutex settings_lock_{100, "where dmabufupload allocates"};
+  AllocationSettings settings_; // under settings_lock_
+  UploadPools pools_;
+  GstDrmVideoInfo info_{}; // of the linear layout of the plain input
+  GstPtr<GstCaps> plain_caps_;
+  bool plain_output_ = false;
+  bool takes_video_meta_ = false; // downstream reads GstVideoMeta
+  bool takes_crop_meta_ = false;  // downstream crops
+  guint held_downstream_ = 0;     // buffers that downstream keeps
+  GstPtr<GstDrmAllocator> allocator_;
+  Offer offer_ = Offer::NotAsked;
+  bool memfd_announced_ = false;
+};
+
+} // namespace gstdrm

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstdmabufdownloader.hpp"
+
+#include <utility>
+
+#include "gstdmabufcrop.hpp"
+#include "gstdmabufframe.hpp"
+#include "gstdmabufsuggest.hpp"
+#include "gstdmabuftransform.hpp"
+
+GST_DEBUG_CATEGORY_EXTERN(dmabuf_download_debug);
+#define GST_CAT_DEFAULT dmabuf_download_debug
+
+namespace gstdrm {
+
+namespace {
+
+constexpr const char *kBreaksCaps = "Upstream breaks its own caps.";
+
+} // namespace
+
+Downloader::Downloader(GstBaseTransform *element)
+    : Transformer(element, kDownloadRules, suggest_for_download)
+{
+}
+
+void Downloader::drop_pool()
+{
+  if (copy_pool_)
+    gst_buffer_pool_set_active(copy_pool_.get(), FALSE);
+  copy_pool_.reset();
+  downstream_pool_.reset();
+}
+
+bool Downloader::stop()
+{
+  drop_pool();
+  plain_caps_.reset();
+  return Transformer::stop();
+}
+
+// --- negotiation ---------------------------------------------------------------------------------
+
+bool Downloader::set_caps(GstCaps *incaps, GstCaps *outcaps)
+{
+  drop_pool();
+  proved_mappable_ = false;
+  g_autoptr(GError) error = nullptr;
+  if (!gst_drm_video_info_from_caps_full(&info_, incaps, &error)) {
+    failures().post(error->message);
+    return false;
+  }
+  dmabuf_input_ = gst_drm_is_dma_drm_caps(incaps);
+  plain_caps_ = GstPtr<GstCaps>::share(outcaps);
+  GST_INFO_OBJECT(element(), "%" GST_PTR_FORMAT " from %" GST_PTR_FORMAT, outcaps, incaps);
+  return true;
+}
+
+bool Downloader::decide_allocation(GstQuery *query)
+{
+  drop_pool();
+  takes_video_meta_ = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  takes_crop_meta_ = gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr);
+  min_buffers_ = max_buffers_ = 0;
+  if (gst_query_get_n_allocation_pools(query) > 0) {
+    GstBufferPool *pool = nullptr;
+    gst_query_parse_nth_allocation_pool(query, 0, &pool, nullptr, &min_buffers_, &max_buffers_);
+    downstream_pool_.reset(pool);
+  }
+  // Frames are passed on as they come, so a pool is made when a first one cannot be; the base class
+  // would activate a pool that is left here.
+  while (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_remove_nth_allocation_pool(query, 0);
+  return true;
+}
+
+// What upstream should know: strides may be any, and downstream keeps so many buffers.
+bool Downloader::propose_allocation(GstQuery *decide_query, GstQuery *query)
+{
+  if (!base_transform_class()->propose_allocation(element(), decide_query, query))
+    return false;
+  if (!gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr))
+    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  gst_query_add_allocation_pool(
+      query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info_.vinfo)), min_buffers_, 0);
+  return true;
+}
+
+// --- frames --------------------------------------------------------------------------------------
+
+GstFlowReturn Downloader::fail(const std::string &why, const char *advice)
+{
+  GST_ELEMENT_ERROR(element(), RESOURCE, FAILED,
+                    ("%s cannot read a frame of %s. %s. %s", GST_OBJECT_NAME(element()),
+                     upstream_name().c_str(), why.c_str(), advice),
+                    (nullptr));
+  return GST_FLOW_ERROR;
+}
+
+GstFlowReturn Downloader::fail(const Error &error)
+{
+  return fail(error.message, "");
+}
+
+// The frame is what the caps say, and its device is done with it.
+GstFlowReturn Downloader::check_input(GstPtr<GstBuffer> &frame)
+{
+  if (dmabuf_input_) {
+    GstDrmFrame layout;
+    if (const auto checked = check_importable_layout(frame.get(), info_, &layout); !checked)
+      return fail(checked.error().message, kBreaksCaps);
+    // Nobody who reads plain video knows the pseudo-format that a GstVideoMeta may name.
+    share_frame(frame, info_.vinfo);
+  }
+  if (const auto checked = check_mappable_layout(frame.get(), info_.vinfo); !checked)
+    return fail(checked.error().message, kBreaksCaps);
+  const auto waited = wait_for_device(frame.get(), stats(), waits().interrupt());
+  if (!waited)
+    return fail(waited.error().message, "The device may hang; see the kernel log.");
+  return *waited == Waited::Interrupted ? GST_FLOW_FLUSHING : GST_FLOW_OK;
+}
+
+// Not every exporter lets the CPU map its memory, and the reader's own message would not say which
+// exporter it was.
+GstFlowReturn Downloader::prove_mappable(GstBuffer *frame)
+{
+  if (proved_mappable_)
+    return GST_FLOW_OK;
+  for (guint i = 0; i < gst_buffer_n_memory(frame); i++) {
+    GstMapInfo map;
+    if (!gst_memory_map(gst_buffer_peek_memory(frame, i), &map, GST_MAP_READ))
+      return fail("Its memory " + std::to_string(i) + " cannot be mapped by the CPU",
+                  "Download with the device that wrote it (glupload ! gldownload for OpenGL).");
+    gst_memory_unmap(gst_buffer_peek_memory(frame, i), &map);
+  }
+  proved_mappable_ = true;
+  return GST_FLOW_OK;
+}
+
+bool Downloader::configure_pool(GstBufferPool *pool) const
+{
+  GstStructure *config = gst_buffer_pool_get_config(pool);
+  gst_buffer_pool_config_set_params(config, plain_caps_.get(),
+                                    static_cast<guint>(GST_VIDEO_INFO_SIZE(&info_.vinfo)),
+                                    min_buffers_, max_buffers_);
+  if (takes_video_meta_)
+    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  return gst_buffer_pool_set_config(pool, config) && gst_buffer_pool_set_active(pool, TRUE);
+}
+
+GstFlowReturn Downloader::acquire(GstPtr<GstBuffer> &buffer)
+{
+  if (!copy_pool_) {
+    auto pool = std::move(downstream_pool_);
+    if (!pool || !configure_pool(pool.get())) {
+      pool.reset(gst_video_buffer_pool_new());
+      max_buffers_ = 0;
+      if (!configure_pool(pool.get()))
+        return fail("No memory for the copy", "");
+    }
+    copy_pool_ = std::move(pool);
+  }
+  return waits().acquire(copy_pool_.get(), buffer);
+}
+
+Transformer::CopyRules Downloader::copy_rules() const
+{
+  return {info_.vinfo, takes_crop_meta_};
+}
+
+GstFlowReturn Downloader::copy(GstPtr<GstBuffer> &frame, const char *reason)
+{
+  if (zero_copy() == ZeroCopy::Require)
+    return fail(
+        std::string("zero-copy=require forbids the copy it needs: ") + reason,
+        "Put an element that reads GstVideoMeta after it (videoconvert), or set zero-copy=prefer.");
+  GstPtr<GstBuffer> output;
+  if (const GstFlowReturn ret = acquire(output); ret != GST_FLOW_OK)
+    return ret;
+  if (const auto checked = check_mappable_layout(output.get(), info_.vinfo); !checked)
+    return fail("Downstream's pool: " + checked.error().message, "");
+  set_copy_reason(reason);
+  const GstFlowReturn ret = transform(frame.get(), output.get());
+  frame = std::move(output);
+  return ret;
+}
+
+// Why a checked frame cannot be passed on as it is; nullptr where it can, changed to what
+// downstream reads.
+const char *Downloader::reason_to_copy(GstPtr<GstBuffer> &frame) const
+{
+  const GstVideoInfo &info = info_.vinfo;
+  if (dmabuf_input_ && !gst_buffer_get_video_meta(frame.get()))
+    return "the memory cannot be shared while it is being written";
+  const bool padded = is_padded_frame(frame.get(), info);
+  const bool crops =
+      takes_video_meta_ && takes_crop_meta_ && gst_buffer_get_video_crop_meta(frame.get());
+  if (padded && !crops && !crop_in_place(frame, info, 1))
+    return "the visible picture begins inside a block of pixels, or the memory cannot be shared";
+  if (!takes_video_meta_ && !has_default_layout(frame.get(), info))
+    return "downstream reads no GstVideoMeta and the rows are padded";
+  if (!padded && !crops)
+    drop_crop(frame);
+  return nullptr;
+}
+
+GstFlowReturn Downloader::process(GstPtr<GstBuffer> &frame)
+{
+  GstFlowReturn ret = check_input(frame);
+  if (ret == GST_FLOW_OK)
+    ret = prove_mappable(frame.get());
+  if (ret != GST_FLOW_OK)
+    return ret;
+  const char *reason = reason_to_copy(frame);
+  return reason ? copy(frame, reason) : GST_FLOW_OK;
+}
+
+} // namespace gstdrm

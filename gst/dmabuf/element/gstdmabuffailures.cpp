@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstdmabuffailures.hpp"
+
+GST_DEBUG_CATEGORY_EXTERN(dmabuf_transform_debug);
+#define GST_CAT_DEFAULT dmabuf_transform_debug
+
+namespace gstdrm {
+
+void Failures::reset()
+{
+  refused_.reset();
+  posted_.reset();
+  warned_ = false;
+}
+
+void Failures::begin(GstCaps *caps)
+{
+  if (refused_ && gst_caps_is_equal(refused_.get(), caps))
+    return;
+  refused_ = GstPtr<GstCaps>::share(caps);
+  posted_.reset();
+}
+
+void Failures::post(const char *text)
+{
+  if (claim())
+    GST_ELEMENT_ERROR(element_, STREAM, FORMAT, ("%s", text), (nullptr));
+}
+
+void Failures::explain(const GstCaps *upstream)
+{
+  if (!claim())
+    return;
+  const Mismatch found = mismatch(upstream);
+  GST_ELEMENT_ERROR(element_, STREAM, FORMAT, ("%s", found.text.c_str()),
+                    ("%s", found.debug.c_str()));
+}
+
+void Failures::warn_of_empty_answer(const GstCaps *filter)
+{
+  if (GST_STATE(element_) < GST_STATE_PAUSED || warned_.exchange(true))
+    return;
+  const Mismatch found = mismatch(filter);
+  GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", found.text.c_str()),
+                      ("%s", found.debug.c_str()));
+}
+
+Mismatch Failures::mismatch(const GstCaps *upstream) const
+{
+  const std::string origin = origin_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
+  const GstPtr<GstCaps> any = GstPtr<GstCaps>::adopt(gst_caps_new_any());
+  const GstPtr<GstCaps> sendable =
+      transform_caps(rules_, GST_PAD_SINK, upstream ? upstream : any.get());
+  return describe_mismatch({nothing_in_common(GST_ELEMENT(element_)),
+                            {origin, "has", upstream, sendable.get()},
+                            restrictions_after(GST_BASE_TRANSFORM_SRC_PAD(element_))},
+                           suggest_);
+}
+
+} // namespace gstdrm

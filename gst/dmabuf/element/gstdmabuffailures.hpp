@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The messages of dmabufupload and dmabufdownload about a negotiation that failed.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include <gst/base/gstbasetransform.h>
+#include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/explain.hpp>
+
+#include "gstdmabufcaps.hpp"
+
+namespace gstdrm {
+
+// One message for each negotiation that fails, whoever notices the failure and however often
+// upstream tries the same caps: it may do that with every buffer. Owned by one element; begin(),
+// succeed() and reset() are the streaming thread's, all else may come from any thread.
+class Failures {
+public:
+  // `suggest` and `rules` are those of the element, and live as long as the program.
+  Failures(GstBaseTransform *element, const CapsRules &rules, Suggest suggest)
+      : element_(element), rules_(rules), suggest_(std::move(suggest))
+  {
+  }
+
+  // A start: everything may be said anew.
+  void reset();
+  // Upstream sends caps. Other caps than those that failed last are worth a message of their own.
+  void begin(GstCaps *caps);
+  // The caps were taken.
+  void succeed() { refused_.reset(); }
+
+  // True for the first failure of the negotiation under way, whose caller posts the message.
+  [[nodiscard]] bool claim() { return posted_.claim(); }
+  // Posts an error with `text` alone, unless the negotiation has a message.
+  void post(const char *text);
+  // Posts an error that names both sides and what helps, unless the negotiation has a message.
+  void explain(const GstCaps *upstream);
+  // A caps query that meets nothing is no failure yet, as upstream may be probing. Upstream's own
+  // error, if it comes to that, will say "not negotiated" and no more, so the same text is a
+  // warning, once since the start.
+  void warn_of_empty_answer(const GstCaps *filter);
+
+private:
+  [[nodiscard]] Mismatch mismatch(const GstCaps *upstream) const;
+
+  GstBaseTransform *const element_;
+  const CapsRules &rules_;
+  const Suggest suggest_;
+  OncePerFailure posted_;
+  GstPtr<GstCaps> refused_; // streaming thread: the caps that failed last
+  std::atomic<bool> warned_{false};
+};
+
+} // namespace gstdrm

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What helps when dmabufupload or dmabufdownload finds nothing in common.
+#pragma once
+
+#include <string>
+
+#include <gst/gst.h>
+
+namespace gstdrm {
+
+// The nearest fix, in whole sentences, for caps that upstream sent (or offers) and downstream
+// refuses.
+std::string suggest_for_upload(const GstCaps *upstream, const GstCaps *downstream);
+std::string suggest_for_download(const GstCaps *upstream, const GstCaps *downstream);
+
+} // namespace gstdrm

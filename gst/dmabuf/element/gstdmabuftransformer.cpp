@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstdmabuftransformer.hpp"
+
+#include <utility>
+
+#include <gst/drm/drm.h>
+
+#include "gstdmabufcopy.hpp"
+#include "gstdmabufcrop.hpp"
+#include "gstdmabuftransform.hpp"
+
+GST_DEBUG_CATEGORY_EXTERN(dmabuf_transform_debug);
+#define GST_CAT_DEFAULT dmabuf_transform_debug
+
+namespace gstdrm {
+
+namespace {
+
+GstPad *pad_of(GstBaseTransform *trans, GstPadDirection direction) noexcept
+{
+  return direction == GST_PAD_SINK ? GST_BASE_TRANSFORM_SINK_PAD(trans)
+                                   : GST_BASE_TRANSFORM_SRC_PAD(trans);
+}
+
+GstPadDirection opposite(GstPadDirection direction) noexcept
+{
+  return direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK;
+}
+
+GstPtr<GstCaps> pad_template(GstBaseTransform *trans, GstPadDirection direction)
+{
+  return GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad_of(trans, direction)));
+}
+
+// Caps that a CAPS event could bring: fixed, and with all that a frame's layout needs.
+bool can_be_set(GstCaps *caps)
+{
+  GstDrmVideoInfo info;
+  return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps) &&
+         gst_drm_video_info_from_caps(&info, caps);
+}
+
+} // namespace
+
+Transformer::Transformer(GstBaseTransform *element, const CapsRules &rules, Suggest suggest)
+    : element_(element), rules_(rules),
+      base_activate_mode_(GST_PAD_ACTIVATEMODEFUNC(GST_BASE_TRANSFORM_SINK_PAD(element))),
+      failures_(element, rules, std::move(suggest))
+{
+}
+
+std::string Transformer::upstream_name() const
+{
+  return peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
+}
+
+// --- caps ----------------------------------------------------------------------------------------
+
+// The caps that the pad can take or send now, in the order of the filter. The peer is asked without
+// a filter: with one, it would compare a list with its own, each string with each, and answer anew
+// for every filter; sizes and rates are few enough to be compared here.
+GstPtr<GstCaps> Transformer::answer_caps(GstPadDirection direction, GstCaps *filter)
+{
+  const GstPadDirection other = opposite(direction);
+  const auto peer =
+      GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad_of(element_, other), nullptr));
+  const GstPtr<GstCaps> own_template = pad_template(element_, direction);
+  const GstPtr<GstCaps> other_template = pad_template(element_, other);
+  GstPtr<GstCaps> answer = answers_.answer(
+      {rules_, direction, own_template.get(), other_template.get(), peer.get(), filter});
+  GST_DEBUG_OBJECT(
+      element_, "%s filter %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", answer %" GST_PTR_FORMAT,
+      direction == GST_PAD_SINK ? "sink" : "src", filter, peer.get(), answer.get());
+  return answer;
+}
+
+bool Transformer::answer_caps_query(GstPadDirection direction, GstQuery *query)
+{
+  GstCaps *filter = nullptr;
+  gst_query_parse_caps(query, &filter);
+  const GstPtr<GstCaps> answer = answer_caps(direction, filter);
+  if (direction == GST_PAD_SINK && filter && !gst_caps_is_empty(filter) &&
+      gst_caps_is_empty(answer.get()))
+    failures_.warn_of_empty_answer(filter);
+  gst_query_set_caps_result(query, answer.get());
+  return true;
+}
+
+bool Transformer::query(GstPadDirection direction, GstQuery *query)
+{
+  GstCaps *caps = nullptr;
+  switch (GST_QUERY_TYPE(query)) {
+  case GST_QUERY_CAPS:
+    return answer_caps_query(direction, query);
+  case GST_QUERY_ACCEPT_CAPS:
+    gst_query_parse_accept_caps(query, &caps);
+    if (can_be_set(caps))
+      break;
+    gst_query_set_accept_caps_result(query, FALSE);
+    return true;
+  case GST_QUERY_ALLOCATION:
+    gst_query_parse_allocation(query, &caps, nullptr);
+    if (can_be_set(caps))
+      break;
+    return false;
+  default:
+    break;
+  }
+  return base_transform_class()->query(element_, direction, query) != FALSE;
+}
+
+GstCaps *Transformer::transform_caps(GstPadDirection direction, GstCaps *caps,
+                                     GstCaps *filter) const
+{
+  GstPtr<GstCaps> result = gstdrm::transform_caps(rules_, direction, caps);
+  return filter ? gst_drm_caps_intersect(filter, result.get()) : result.release();
+}
+
+// Whether upstream can send something else that downstream takes. An upstream that says ANY does
+// not know.
+bool Transformer::upstream_may_choose_again()
+{
+  const auto theirs = GstPtr<GstCaps>::adopt(
+      gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SINK_PAD(element_), nullptr));
+  if (gst_caps_is_any(theirs.get()))
+    return false;
+  const auto common = GstPtr<GstCaps>::adopt(
+      gst_drm_caps_intersect(theirs.get(), answer_caps(GST_PAD_SINK, nullptr).get()));
+  return gst_caps_is_empty(common.get()) == FALSE;
+}
+
+void Transformer::explain_refused_caps(GstPad *pad, GstEvent *event)
+{
+  GstCaps *caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  const auto known = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad));
+  GstDrmVideoInfo ignored;
+  g_autoptr(GError) error = nullptr;
+  if (!gst_caps_can_intersect(caps, known.get())) {
+    failures_.begin(caps);
+    failures_.explain(caps);
+  } else if (gst_caps_is_fixed(caps) &&
+             !gst_drm_video_info_from_caps_full(&ignored, caps, &error)) {
+    failures_.begin(caps);
+    failures_.post(error->message);
+  }
+}
+
+// --- events --------------------------------------------------------------------------------------
+
+bool Transformer::sink_event(GstEvent *event)
+{
+  GstBaseTransformClass *base = base_transform_class();
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
+    waits_.end();
+  else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
+    waits_.allow();
+  if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
+    return base->sink_event(element_, event) != FALSE;
+  GstCaps *caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  const auto kept = GstPtr<GstCaps>::share(caps);
+  failures_.begin(caps);
+  const bool accepted = base->sink_event(element_, event) != FALSE;
+  if (accepted)
+    failures_.succeed();
+  else if (!GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(element_)))
+    failures_.explain(kept.get());
+  return accepted;
+}
+
+// Downstream may answer otherwise from RECONFIGURE on, or be another element: pads that are linked
+// send it, too.
+bool Transformer::src_event(GstEvent *event)
+{
+  if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
+    answers_.forget();
+  return base_transform_class()->src_event(element_, event) != FALSE;
+}
+
+// The pad is flushing by the time it is deactivated. GStreamer takes the stream lock next, and so
+// waits for a frame that is under way.
+bool Transformer::activate_sink_mode(GstPad *pad, GstPadMode mode, bool active)
+{
+  if (active)
+    waits_.allow();
+  else
+    waits_.end();
+  return base_activate_mode_(pad, GST_OBJECT(element_), mode, active) != FALSE;
+}
+
+bool Transformer::start()
+{
+  stats_.reset();
+  failures_.reset();
+  return true;
+}
+
+bool Transformer::stop()
+{
+  answers_.forget();
+  return true;
+}
+
+// --- frames --------------------------------------------------------------------------------------
+
+GstFlowReturn Transformer::submit_input_buffer(bool discont, GstBuffer *buffer)
+{
+  const GstFlowReturn ret = base_transform_class()->submit_input_buffer(element_, discont, buffer);
+  // Downstream changed its mind (RECONFIGURE). A source that has other caps chooses anew when it is
+  // told that the old ones are not negotiated; else nothing is left in common.
+  if (ret == GST_FLOW_NOT_NEGOTIATED) {
+    const auto caps =
+        GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(element_)));
+    if (caps && upstream_may_choose_again())
+      GST_INFO_OBJECT(element_, "no longer taken: %" GST_PTR_FORMAT, caps.get());
+    else if (caps)
+      failures_.explain(caps.get());
+  }
+  return ret;
+}
+
+GstFlowReturn Transformer::generate_output(GstBuffer **outbuf)
+{
+  auto frame = GstPtr<GstBuffer>::adopt(std::exchange(element_->queued_buf, nullptr));
+  *outbuf = nullptr;
+  if (!frame)
+    return GST_FLOW_OK;
+  const GstFlowReturn ret = process(frame);
+  if (ret != GST_FLOW_OK)
+    return ret;
+  *outbuf = frame.release();
+  stats_.frames++;
+  return GST_FLOW_OK;
+}
+
+GstFlowReturn Transformer::transform(GstBuffer *from, GstBuffer *to)
+{
+  const CopyRules rules = copy_rules();
+  const Result<std::uint64_t> copied = copy_frame(to, from, rules.info);
+  if (!copied)
+    return fail(copied.error());
+  GST_BASE_TRANSFORM_GET_CLASS(element_)->copy_metadata(element_, from, to);
+  if (!rules.keeps_crop_meta || is_padded_frame(from, rules.info))
+    while (GstVideoCropMeta *meta = gst_buffer_get_video_crop_meta(to))
+      gst_buffer_remove_meta(to, &meta->meta);
+  stats_.count_copy(GST_ELEMENT(element_), copied.value(), copy_reason_);
+  return GST_FLOW_OK;
+}
+
+} // namespace gstdrm
