@@ -8,17 +8,8 @@ namespace gstdrm {
 
 void Failures::reset()
 {
-  refused_.reset();
-  posted_.reset();
+  negotiation_.reset();
   warned_ = false;
-}
-
-void Failures::begin(GstCaps *caps)
-{
-  if (refused_ && gst_caps_is_equal(refused_.get(), caps))
-    return;
-  refused_ = GstPtr<GstCaps>::share(caps);
-  posted_.reset();
 }
 
 void Failures::post(const char *text)
@@ -29,11 +20,8 @@ void Failures::post(const char *text)
 
 void Failures::explain(const GstCaps *upstream)
 {
-  if (!claim())
-    return;
-  const Mismatch found = mismatch(upstream);
-  GST_ELEMENT_ERROR(element_, STREAM, FORMAT, ("%s", found.text.c_str()),
-                    ("%s", found.debug.c_str()));
+  if (claim())
+    post_mismatch(GST_ELEMENT(element_), mismatch(upstream));
 }
 
 void Failures::warn_of_empty_answer(const GstCaps *filter)

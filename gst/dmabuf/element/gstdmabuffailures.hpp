@@ -6,8 +6,7 @@
 #include <string>
 
 #include <gst/base/gstbasetransform.h>
-#include <gst/drm/element/errors.hpp>
-#include <gst/drm/element/explain.hpp>
+#include <gst/drm/element/failed_negotiation.hpp>
 
 #include "gstdmabufcaps.hpp"
 
@@ -27,12 +26,12 @@ public:
   // A start: everything may be said anew.
   void reset();
   // Upstream sends caps. Other caps than those that failed last are worth a message of their own.
-  void begin(GstCaps *caps);
+  void begin(const GstCaps *caps) { negotiation_.begin(caps); }
   // The caps were taken.
-  void succeed() { refused_.reset(); }
+  void succeed() { negotiation_.succeed(); }
 
   // True for the first failure of the negotiation under way, whose caller posts the message.
-  [[nodiscard]] bool claim() { return posted_.claim(); }
+  [[nodiscard]] bool claim() { return negotiation_.claim(); }
   // Posts an error with `text` alone, unless the negotiation has a message.
   void post(const char *text);
   // Posts an error that names both sides and what helps, unless the negotiation has a message.
@@ -48,8 +47,7 @@ private:
   GstBaseTransform *const element_;
   const CapsRules &rules_;
   const Suggest suggest_;
-  OncePerFailure posted_;
-  GstPtr<GstCaps> refused_; // streaming thread: the caps that failed last
+  FailedNegotiation negotiation_;
   std::atomic<bool> warned_{false};
 };
 

@@ -2,7 +2,7 @@
 // How vadmabufsrc and downstream agree: format, modifier, device, pool.
 #include <algorithm>
 
-#include <gst/drm/element/explain.hpp>
+#include <gst/drm/element/failed_negotiation.hpp>
 #include <gst/drm/gstdrmbufferpool.h>
 #include <gst/drm/gstdrmdevicequery.h>
 #include <gst/drm/gstdrmformatset.h>
@@ -43,8 +43,7 @@ void Source::post_nothing_common(const GstCaps *own)
         return "Put an element between them that converts, such as vapostproc, or choose another "
                "device.";
       });
-  GST_ELEMENT_ERROR(element_, CORE, NEGOTIATION, ("%s", mismatch.text.c_str()),
-                    ("%s", mismatch.debug.c_str()));
+  post_mismatch(GST_ELEMENT(element_), mismatch);
 }
 
 bool Source::is_last_choice(const Offer &offer) const

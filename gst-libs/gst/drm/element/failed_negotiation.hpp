@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// One message for each negotiation that fails, whoever notices the failure and however often
+// upstream tries the same caps.
+#pragma once
+
+#include <functional>
+
+#include "errors.hpp"
+#include "explain.hpp"
+
+namespace gstdrm {
+
+// Posts what describe_mismatch() found, with the caps of all sides as the debug text.
+void post_mismatch(GstElement *element, const Mismatch &mismatch);
+
+// Owned by one element. begin(), succeed(), reset() and take() are the streaming thread's; any thread
+// may call claim() and post().
+class FailedNegotiation {
+public:
+  // The stream starts anew: every failure is worth a message.
+  void reset();
+  // Upstream sends caps. GStreamer sends sticky events again before each buffer, so caps that failed
+  // last are not another failure.
+  void begin(const GstCaps *caps);
+  // The caps were taken.
+  void succeed() { refused_.reset(); }
+
+  // True for the first caller of the negotiation under way, which posts the message.
+  [[nodiscard]] bool claim() { return posted_.claim(); }
+  // Posts, unless the negotiation has its message.
+  void post(GstElement *element, const Error &error) { posted_.post(element, error); }
+
+  // Gives a CAPS event to `pass_on`, mostly the handler of the base class, and returns its result.
+  // `event` is consumed. Where the caps are refused, the text of `explain` is posted.
+  bool take(GstElement *element, GstEvent *event, const std::function<bool(GstEvent *)> &pass_on,
+            const std::function<Mismatch(const GstCaps *)> &explain);
+
+private:
+  OncePerFailure posted_;
+  GstPtr<GstCaps> refused_; // streaming thread: the caps that failed last
+};
+
+} // namespace gstdrm

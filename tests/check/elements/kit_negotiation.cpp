@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// One message for each negotiation that fails, however often upstream sends the same caps.
+#include "support/check_main.hpp"
+
+#include <gst/drm/element/failed_negotiation.hpp>
+
+namespace {
+
+using gstdrm::FailedNegotiation;
+using gstdrm::GstPtr;
+using gstdrm::Mismatch;
+
+struct Row {
+  const char *name;
+  const char *caps[3]; // of three CAPS events, one after the other
+  bool taken[3];
+  bool posts_itself; // the element has posted its own reason when the event is refused
+  unsigned explained;
+};
+
+constexpr Row kRows[] = {
+    {"taken", {"a/a", "a/b", "a/a"}, {true, true, true}, false, 0},
+    {"the same again", {"a/a", "a/a", "a/a"}, {false, false, false}, false, 1},
+    {"other caps", {"a/a", "a/b", "a/b"}, {false, false, false}, false, 2},
+    {"taken in between", {"a/a", "a/b", "a/a"}, {false, true, false}, false, 2},
+    {"the element's own reason", {"a/a", "a/a", "a/b"}, {false, false, false}, true, 0},
+};
+
+GST_START_TEST(test_row)
+{
+  const Row &row = kRows[__i__];
+  gstdrm::test::say(row.name);
+  GstElement *element = gst_element_factory_make("identity", nullptr);
+  GstBus *bus = gst_bus_new();
+  gst_element_set_bus(element, bus);
+  FailedNegotiation negotiation;
+  for (int i = 0; i < 3; i++) {
+    const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(row.caps[i]));
+    const auto pass_on = [&](GstEvent *event) {
+      gst_event_unref(event);
+      if (!row.taken[i] && row.posts_itself)
+        negotiation.post(element, gstdrm::Error{gstdrm::ErrorCode::Caps, "own", 0});
+      return row.taken[i];
+    };
+    const auto explain = [&](const GstCaps *refused) {
+      fail_unless(gst_caps_is_equal(refused, caps.get()));
+      return Mismatch{"explained", "debug"};
+    };
+    fail_unless(negotiation.take(element, gst_event_new_caps(caps.get()), pass_on, explain) == row.taken[i]);
+  }
+  unsigned explained = 0;
+  while (GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR)) {
+    GError *error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    fail_unless(g_error_matches(error, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION));
+    explained += g_str_equal(error->message, "explained");
+    g_error_free(error);
+    gst_message_unref(message);
+  }
+  fail_unless_equals_int(explained, row.explained);
+  gst_element_set_bus(element, nullptr);
+  gst_object_unref(bus);
+  gst_object_unref(element);
+}
+GST_END_TEST
+
+Suite *kit_negotiation_suite()
+{
+  Suite *suite = suite_create("kit-negotiation");
+  TCase *tc = tcase_create("caps");
+  tcase_add_loop_test(tc, test_row, 0, G_N_ELEMENTS(kRows));
+  suite_add_tcase(suite, tc);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(kit_negotiation)
