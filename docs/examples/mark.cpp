@@ -15,6 +15,7 @@
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/explain.hpp>
 #include <gst/drm/element/failed_negotiation.hpp>
+#include <gst/drm/element/pool.hpp>
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
@@ -111,13 +112,12 @@ private:
         gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_AUTO, nullptr, &error));
     if (!allocator)
       return fail(take_error(error));
-    pool_.reset(gst_drm_buffer_pool_new(allocator.get()));
-    GstStructure *config = gst_buffer_pool_get_config(pool_.get());
-    gst_buffer_pool_config_set_params(config, caps_.get(), 0, 1, 0);
-    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-    return (gst_buffer_pool_set_config(pool_.get(), config) &&
-            gst_buffer_pool_set_active(pool_.get(), TRUE)) ||
-           fail({ErrorCode::Allocation, "No pool for the copy.", 0});
+    auto made = configure_pool(allocator.get(), {caps_.get()});
+    if (!made || !gst_buffer_pool_set_active(made->pool.get(), TRUE))
+      return fail(made ? Error{ErrorCode::Allocation, "No DMA buffer for a copy.", 0}
+                       : made.error());
+    pool_ = std::move(made->pool);
+    return true;
   }
 
   bool copy(GstBuffer *input, GstBuffer **output)

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <gst/drm/element/pool.hpp>
 #include <gst/video/video.h>
 
 #include "gstdmabufcaps.hpp"
@@ -157,11 +158,13 @@ bool UploadAllocation::propose(GstQuery *query)
   GstPtr<GstBufferPool> pool;
   if (need_pool) {
     // Whoever can read a GstVideoMeta adds the option; others keep GStreamer's default layout.
-    pool = new_pool(allocator_.get(), caps, min, max, false, &size);
-    if (!pool && may_pad_rows()) // dumb and GBM buffers have the rows that their device wants
-      pool = new_pool(allocator_.get(), caps, min, max, true, &size);
-    if (!pool)
+    auto made = configure_pool(allocator_.get(), {caps, min, max, false});
+    if (!made && may_pad_rows()) // dumb and GBM buffers have the rows that their device wants
+      made = configure_pool(allocator_.get(), {caps, min, max, true});
+    if (!made)
       return false;
+    pool = std::move(made->pool);
+    size = made->size;
     pools_.watch_offered(pool);
     pools_.tell_notice(allocator_.get());
   }
@@ -196,13 +199,12 @@ bool UploadAllocation::made_as_bytes(const GstMemory *memory) const
 // An active pool for copies; none where that cannot be.
 GstPtr<GstBufferPool> UploadAllocation::make_copy_pool()
 {
-  guint size = 0;
-  GstPtr<GstBufferPool> pool = new_pool(allocator_.get(), plain_caps_.get(), fewest_buffers(),
-                                        most_buffers(), may_pad_rows(), &size);
-  if (!pool || !pools_.adopt_copy_pool(pool))
+  auto made = configure_pool(allocator_.get(),
+                             {plain_caps_.get(), fewest_buffers(), most_buffers(), may_pad_rows()});
+  if (!made || !pools_.adopt_copy_pool(made->pool))
     return {};
   pools_.tell_notice(allocator_.get());
-  return pool;
+  return std::move(made->pool);
 }
 
 GstFlowReturn UploadAllocation::fail_without_pool()

@@ -44,22 +44,4 @@ GstPtr<GstDrmAllocator> downstream_allocator(GstQuery *query, guint32 fourcc, bo
   return {};
 }
 
-GstPtr<GstBufferPool> new_pool(GstDrmAllocator *allocator, GstCaps *plain_caps, guint min,
-                               guint max, bool video_meta, guint *size)
-{
-  auto pool = GstPtr<GstBufferPool>::adopt(gst_drm_buffer_pool_new(allocator));
-  GstStructure *config = gst_buffer_pool_get_config(pool.get());
-  gst_buffer_pool_config_set_params(config, plain_caps, 0, min, max); // the size is the allocator's
-  if (video_meta)
-    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-  if (!gst_buffer_pool_set_config(pool.get(), config)) {
-    GST_DEBUG_OBJECT(pool.get(), "refused %" GST_PTR_FORMAT, plain_caps);
-    return {};
-  }
-  config = gst_buffer_pool_get_config(pool.get());
-  gst_buffer_pool_config_get_params(config, nullptr, size, nullptr, nullptr);
-  gst_structure_free(config);
-  return pool;
-}
-
 } // namespace gstdrm

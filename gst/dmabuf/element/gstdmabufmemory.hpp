@@ -11,9 +11,4 @@ namespace gstdrm {
 // linear fourcc that devices can import; `may_pad` is false where rows must not be padded.
 GstPtr<GstDrmAllocator> downstream_allocator(GstQuery *query, guint32 fourcc, bool may_pad);
 
-// A configured, inactive pool of dmabufs for frames of these plain caps; `size` gets the bytes of
-// one.
-GstPtr<GstBufferPool> new_pool(GstDrmAllocator *allocator, GstCaps *plain_caps, guint min,
-                               guint max, bool video_meta, guint *size);
-
 } // namespace gstdrm

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <gst/drm/element/failed_negotiation.hpp>
+#include <gst/drm/element/pool.hpp>
 #include <gst/drm/gstdrmbufferpool.h>
 #include <gst/drm/gstdrmdevicequery.h>
 #include <gst/drm/gstdrmformatset.h>
@@ -166,16 +167,11 @@ void Source::compare_devices(GstQuery *query)
 
 GstPtr<GstBufferPool> Source::make_pool(GstCaps *caps, guint surfaces, bool with_meta)
 {
-  auto pool = GstPtr<GstBufferPool>::adopt(gst_drm_buffer_pool_new(allocator_.get()));
-  GstStructure *config = gst_buffer_pool_get_config(pool.get());
-  // No minimum: a GstBufferPool that cannot start with it loses the buffers that it had.
-  gst_buffer_pool_config_set_params(config, caps, 0, 0, surfaces);
-  if (with_meta)
-    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-  if (!gst_buffer_pool_set_config(pool.get(), config) ||
-      !gst_buffer_pool_set_active(pool.get(), TRUE))
+  // No minimum: a GstBufferPool that cannot allocate its minimum frees the buffers that it has.
+  auto made = configure_pool(allocator_.get(), {caps, 0, surfaces, with_meta});
+  if (!made || !gst_buffer_pool_set_active(made->pool.get(), TRUE))
     return {};
-  return pool;
+  return std::move(made->pool);
 }
 
 // All surfaces are made now, so that none is made later. A driver that runs out gives fewer.

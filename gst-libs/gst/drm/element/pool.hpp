@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How an element sets up a GstDrmBufferPool.
+#pragma once
+
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmallocator.h>
+
+namespace gstdrm {
+
+struct PoolSetup {
+  GstCaps *caps;          // DMA_DRM, or plain ones for linear frames
+  guint min_buffers = 0;  // allocated when the pool is activated
+  guint max_buffers = 0;  // 0: no limit
+  bool video_meta = true; // whoever reads the buffers knows GstVideoMeta, so rows may be padded
+  guint least_size = 0;   // bytes; buffers that are smaller are refused
+};
+
+struct ConfiguredPool {
+  GstPtr<GstBufferPool> pool; // inactive
+  guint size;                 // bytes of each buffer, as the allocator pads it
+};
+
+// Error of code Allocation where the allocator makes no such buffers; the pool logs the reason.
+Result<ConfiguredPool> configure_pool(GstDrmAllocator *allocator, const PoolSetup &setup);
+
+} // namespace gstdrm

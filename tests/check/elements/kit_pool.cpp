@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The set-up of a pool: what was asked for is what the pool has, and a refusal says for which caps.
+#include "support/dmabuf_elements.hpp"
+
+#include <gst/drm/element/pool.hpp>
+
+namespace {
+
+using gstdrm::GstPtr;
+using gstdrm::PoolSetup;
+
+struct Row {
+  const char *name;
+  const char *caps;
+  guint min;
+  guint max;
+  bool video_meta;
+  guint least_size;
+  guint size; // bytes of a buffer; 0: refused
+};
+
+// 64x48 BGRx: rows of 256 bytes need no padding
+constexpr Row kRows[] = {
+    {"plain, no meta", "video/x-raw,format=BGRx,width=64,height=48", 1, 2, false, 0, 64 * 4 * 48},
+    {"plain, padded", "video/x-raw,format=BGRx,width=63,height=48", 0, 0, true, 0, 256 * 48},
+    {"DMA_DRM", "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=XR24,width=64,height=48", 2, 4, true, 0, 64 * 4 * 48},
+    {"large enough", "video/x-raw,format=BGRx,width=64,height=48", 0, 0, true, 64 * 4 * 48, 64 * 4 * 48},
+    {"too small", "video/x-raw,format=BGRx,width=64,height=48", 0, 0, true, 64 * 4 * 48 + 4096, 0},
+    {"no format of an allocator", "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=XR24:0x0100000000000001,width=64,height=48", 0, 0, true, 0, 0},
+};
+
+GST_START_TEST(test_row)
+{
+  const Row &row = kRows[__i__];
+  gstdrm::test::say(row.name);
+  const auto allocator = GstPtr<GstDrmAllocator>::adopt(gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_MEMFD, nullptr, nullptr));
+  const auto caps = gstdrm::test::caps_of(row.caps);
+  const auto made = gstdrm::configure_pool(allocator.get(), {caps.get(), row.min, row.max, row.video_meta, row.least_size});
+  if (!row.size) {
+    fail_if(made);
+    fail_unless(made.error().code == gstdrm::ErrorCode::Allocation);
+    fail_unless(made.error().message.find("64") != std::string::npos, "%s", made.error().message.c_str());
+    return;
+  }
+  fail_unless(made, "%s", made ? "" : made.error().message.c_str());
+  fail_unless_equals_int(made->size, row.size);
+  fail_if(gst_buffer_pool_is_active(made->pool.get()));
+  GstStructure *config = gst_buffer_pool_get_config(made->pool.get());
+  GstCaps *set = nullptr;
+  guint min = 0;
+  guint max = 0;
+  gst_buffer_pool_config_get_params(config, &set, nullptr, &min, &max);
+  fail_unless(gst_caps_is_equal(set, caps.get()));
+  fail_unless_equals_int(min, row.min);
+  fail_unless_equals_int(max, row.max);
+  fail_unless(gst_buffer_pool_config_has_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META) == row.video_meta);
+  gst_structure_free(config);
+}
+GST_END_TEST
+
+Suite *kit_pool_suite()
+{
+  Suite *suite = suite_create("kit-pool");
+  TCase *tc = tcase_create("configure");
+  tcase_add_loop_test(tc, test_row, 0, G_N_ELEMENTS(kRows));
+  suite_add_tcase(suite, tc);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(kit_pool)
