@@ -59,6 +59,13 @@ static SinkState &state_of(gpointer sink)
   return *GST_KMS_DMABUF_SINK(sink)->state;
 }
 
+gstdrm::SinkState::SinkState(GstKmsDmabufSink *sink)
+    : listener(sink), refusals(GST_ELEMENT(sink), GST_VIDEO_SINK_PAD(sink), GST_CAT_DEFAULT,
+                               {"The display", "Choose a size or format that both can do, or put a converter "
+                                               "before the sink."})
+{
+}
+
 void gstdrm::sink_post_failure(GstKmsDmabufSink *sink, const Error &error)
 {
   sink->state->failure.post(GST_ELEMENT(sink), error);
@@ -117,11 +124,8 @@ static void close_display(GstKmsDmabufSink *self)
 static gboolean start_display(GstKmsDmabufSink *self)
 {
   self->state->stats.reset();
-  self->state->refused_frames = 0;
-  self->state->refused_in_a_row = 0;
-  self->state->refusal.clear();
+  self->state->refusals.restart();
   self->state->prerolled = nullptr;
-  self->state->refused_caps.reset();
   self->state->fence_announced = false;
   self->state->failure.reset();
   {

@@ -11,6 +11,7 @@
 #include <gst/drm/drm.h>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/properties.hpp>
+#include <gst/drm/element/refusals.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-private.hpp>
@@ -64,11 +65,10 @@ struct SinkSettings {
 };
 
 struct SinkState {
-  explicit SinkState(GstKmsDmabufSink *sink) noexcept : listener(sink) {}
+  explicit SinkState(GstKmsDmabufSink *sink);
 
   SinkListener listener;
   Stats stats;
-  std::atomic<guint64> refused_frames{0}; // let go because their pair was refused
 
   std::mutex repeat_lock;  // a frame is repeated, or the caps or the display change; taken first
   bool may_repeat = false; // under repeat_lock
@@ -102,11 +102,8 @@ struct SinkState {
   GstDrmVideoInfo info{};
   Format format;       // as the planes list it: implicit where the driver knows no modifiers
   bool plain = false;  // caps without memory:DMABuf: system memory may come
-  std::string refusal; // why frames of these caps are let go; empty: they are shown
-  guint refused_in_a_row = 0;
+  Refusals refusals;   // also asked for its count by other threads
   bool imports_refused = false; // the driver took none of upstream's dma-bufs: copy
-  GstPtr<GstCaps>
-      refused_caps; // explained on the bus already: a sticky event comes again and again
   GstPtr<GstBufferPool> scanout_pool; // what system memory is copied into
   bool in_preroll = false;
   GstBuffer *prerolled = nullptr; // borrowed, only compared: rendered next, and on screen already
@@ -127,15 +124,10 @@ gboolean sink_set_caps(GstBaseSink *sink, GstCaps *caps) noexcept;
 gboolean sink_propose_allocation(GstBaseSink *sink, GstQuery *query) noexcept;
 
 // gstkmssinkreconfigure.cpp
-// Asks upstream to choose again: what the caps query answers has changed. The stream goes on
-// meanwhile. Any thread, without a lock that the caps query takes.
-void sink_formats_changed(GstKmsDmabufSink *sink);
 // The display cannot show frames of the present caps: takes the pair out of the offer and lets the
 // frames go, until upstream has chosen another. An error only where none is left. By the streaming
 // thread.
 GstFlowReturn sink_refuse_pair(GstVideoSink *sink, Display &display, const Error &why);
-// One more frame of caps that were refused.
-GstFlowReturn sink_drop_refused(GstVideoSink *sink);
 
 // gstkmssinkcursor.cpp: its own properties, from 100 on. false: the property is another one.
 void install_cursor_properties(GObjectClass *klass);

@@ -269,10 +269,8 @@ Result<void> apply_caps(GstBaseSink *sink, SinkState &state, Display &display, G
   const kms::Picture picture = picture_of(info, format, caps);
   if (Result<void> configured = display.configure(picture); !configured)
     return configured;
-  const std::optional<kms::Refusal> refusal = display.refusal(picture);
-  state.refusal = refusal ? refusal->reason : "";
-  if (!refusal)
-    state.refused_in_a_row = 0;
+  const std::optional<Refusal> refusal = display.refusal(picture);
+  state.refusals.begin(refusal ? refusal->reason : "");
   state.info = info;
   state.format = format;
   state.plain = plain;
@@ -315,14 +313,14 @@ try {
   const std::shared_ptr<Display> display = state.get_display();
   if (!display)
     return FALSE; // being shut down
-  if (state.refused_caps && gst_caps_is_equal(state.refused_caps.get(), caps))
+  if (state.refusals.has_explained(caps))
     return FALSE;
   Result<void> applied;
   {
     const std::lock_guard repeats(state.repeat_lock); // no frame of the old caps meanwhile
     applied = apply_caps(sink, state, *display, caps);
   }
-  state.refused_caps.reset(applied ? nullptr : gst_caps_ref(caps));
+  state.refusals.set_explained(applied ? nullptr : caps);
   if (!applied) {
     const std::string sizes = describe_size_refusal(display->limits(), caps);
     log_refusal(sink, *display, caps, sizes);

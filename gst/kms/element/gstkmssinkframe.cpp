@@ -233,7 +233,7 @@ void sink_repeat_frame(GstVideoSink *sink)
   const std::shared_ptr<Display> display = state.get_display();
   const auto last = GstPtr<GstSample>::adopt(gst_base_sink_get_last_sample(GST_BASE_SINK(sink)));
   const auto current = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(sink)));
-  if (!state.may_repeat || !display || !last || !current || !state.refusal.empty() ||
+  if (!state.may_repeat || !display || !last || !current || state.refusals.refuses() ||
       !gst_caps_is_equal(current.get(), gst_sample_get_caps(last.get())))
     return;
   Result<kms::Frame> frame =
@@ -255,8 +255,8 @@ try {
     return GST_FLOW_OK;
   }
   state.stats.frames++;
-  if (!state.refusal.empty())
-    return sink_drop_refused(sink);
+  if (state.refusals.refuses())
+    return state.refusals.drop();
   Result<kms::Frame> frame = frame_from_buffer(sink, state, *display, buffer);
   if (!frame && frame.error().code == ErrorCode::Unsupported)
     return sink_refuse_pair(sink, *display, frame.error());

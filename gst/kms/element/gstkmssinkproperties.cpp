@@ -153,7 +153,7 @@ GstStructure *make_stats(GstKmsDmabufSink *self)
   gst_structure_set(
       stats, "waits", G_TYPE_UINT64, state.stats.waits.load() + counters.waits, "shown",
       G_TYPE_UINT64, counters.shown, "dropped", G_TYPE_UINT64,
-      counters.dropped + base_sink_dropped(GST_BASE_SINK(self)) + state.refused_frames.load(),
+      counters.dropped + base_sink_dropped(GST_BASE_SINK(self)) + state.refusals.dropped(),
       "late", G_TYPE_UINT64, counters.late, "commits", G_TYPE_UINT64, counters.commits, "held",
       G_TYPE_UINT, counters.held, "fence-timeouts", G_TYPE_UINT64, counters.fence_timeouts,
       "fence-errors", G_TYPE_UINT64, counters.fence_errors, "release-fences", G_TYPE_UINT64,

@@ -116,24 +116,6 @@ TEST(ScratchLayout, fits_what_hardware_asks_for)
   EXPECT_FALSE(scratch_layout({DRM_FORMAT_XRGB8888, I915_FORMAT_MOD_Y_TILED_CCS}, 640, 480, size));
 }
 
-TEST(Offer, answers_whether_it_changed)
-{
-  constexpr Format kX{DRM_FORMAT_XRGB8888, kModLinear}, kN{DRM_FORMAT_NV12, kModLinear},
-      kTiled{DRM_FORMAT_NV12, I915_FORMAT_MOD_X_TILED};
-  FormatOffer offer(FormatSet::from_pairs({kX, kN, kTiled}));
-  EXPECT_FALSE(offer.list(FormatSet::from_pairs({kX, kN, kTiled})));
-  EXPECT_TRUE(offer.refuse({kTiled, 1920, 1080, "EINVAL"}));
-  EXPECT_FALSE(offer.refuse({kTiled, 1920, 1080, "EINVAL"}));
-  EXPECT_EQ(offer.formats(), FormatSet::from_pairs({kX, kN}));
-  EXPECT_EQ(offer.refusals().front().reason, "EINVAL");
-  EXPECT_FALSE(offer.list(FormatSet::from_pairs({kX, kN}))); // what went was not offered
-  EXPECT_TRUE(offer.list(FormatSet::from_pairs({kX, kTiled})));
-  EXPECT_FALSE(offer.resize(1920, 1080));
-  EXPECT_TRUE(offer.resize(640, 480)); // smaller ones may do
-  EXPECT_TRUE(offer.formats().contains(kTiled));
-  EXPECT_FALSE(offer.forget_refusals());
-}
-
 TEST_F(DisplayTest, a_plane_that_scales_contains_the_picture)
 {
   fakedrm::device().scales = true;

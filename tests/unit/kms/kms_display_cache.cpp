@@ -2,7 +2,7 @@
 // The engine against a fake libdrm: which imports it keeps, to the frame and to the byte.
 #include <cerrno>
 
-#include "gst/kms/engine/card/kms_offer.hpp"
+#include "gst/kms/engine/card/kms_refusal.hpp"
 #include "kms_display_fixture.hpp"
 
 namespace {
@@ -128,33 +128,6 @@ TEST(Refusals, are_errors_of_the_request_alone)
     EXPECT_TRUE(is_refusal(error)) << error;
   for (const int error : {0, EACCES, EPERM, ENODEV, ENOMEM, EBUSY, EINTR, EIO, ENOENT})
     EXPECT_FALSE(is_refusal(error)) << error;
-}
-
-TEST(Refusals, are_of_one_size)
-{
-  constexpr Format kNv12{DRM_FORMAT_NV12, kModLinear};
-  for (const auto &[width, height] : {std::pair{1920U, 1088U}, std::pair{1936U, 1080U}}) {
-    FormatOffer offer(FormatSet::from_pairs({kNv12}));
-    EXPECT_TRUE(offer.refuse({kNv12, 1920, 1080, "EINVAL"}));
-    EXPECT_FALSE(offer.resize(1920, 1080));
-    EXPECT_TRUE(offer.resize(width, height));
-    EXPECT_TRUE(offer.formats().contains(kNv12));
-  }
-}
-
-TEST(Refusals, the_last_reason_stands)
-{
-  constexpr Format kNv12{DRM_FORMAT_NV12, kModLinear}, kXrgb{DRM_FORMAT_XRGB8888, kModLinear};
-  FormatOffer offer(FormatSet::from_pairs({kNv12, kXrgb}));
-  EXPECT_TRUE(offer.refuse({kNv12, 1920, 1080, "first"}));
-  EXPECT_TRUE(offer.refuse({kXrgb, 1920, 1080, "other"}));
-  EXPECT_FALSE(offer.refuse({kNv12, 640, 480, "second"}));
-  ASSERT_EQ(offer.refusals().size(), 2U);
-  EXPECT_EQ(offer.refusals().back().reason, "second");
-  EXPECT_EQ(offer.refusals().back().width, 640U);
-  EXPECT_TRUE(offer.forget_refusals());
-  EXPECT_TRUE(offer.refusals().empty());
-  EXPECT_FALSE(offer.forget_refusals());
 }
 
 } // namespace

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "kms_objects.hpp"
-#include "kms_offer.hpp"
+#include "kms_refusal.hpp"
 
 namespace gstdrm::kms {
 

@@ -8,6 +8,7 @@
 #include <drm_fourcc.h>
 
 #include "engine/card/kms_objects.hpp"
+#include "engine/card/kms_refusal.hpp"
 
 namespace gstdrm::kms {
 

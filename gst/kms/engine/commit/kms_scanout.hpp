@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <gst/drm/core/format.hpp>
+#include <gst/drm/core/format_offer.hpp>
 #include <gst/drm/core/result.hpp>
 
 #include "kms_cursor.hpp"
@@ -20,7 +21,6 @@
 #include "kms_geometry.hpp"
 #include "kms_hdr.hpp"
 #include "engine/output/kms_mode.hpp"
-#include "engine/card/kms_offer.hpp"
 #include "engine/output/kms_output.hpp"
 #include "kms_request.hpp"
 #include "kms_saved_state.hpp"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/card/kms_objects.hpp"
+#include "engine/card/kms_refusal.hpp"
 #include "engine/output/kms_registry.hpp"
 
 namespace gstdrm::kms {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include <gst/drm/core/format_offer.hpp>
 #include <gst/drm/core/format_set.hpp>
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/result.hpp>
@@ -24,7 +25,6 @@
 #include "engine/commit/kms_flip_queue.hpp"
 #include "engine/card/kms_framebuffer.hpp"
 #include "engine/card/kms_hotplug.hpp"
-#include "engine/card/kms_offer.hpp"
 #include "engine/commit/kms_scanout.hpp"
 
 namespace gstdrm::kms {

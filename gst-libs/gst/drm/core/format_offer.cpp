@@ -1,32 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kms_offer.hpp"
+#include "format_offer.hpp"
 
-#include <cerrno>
-#include <utility>
+#include <mutex>
 
-namespace gstdrm::kms {
-
-bool is_refusal(int sys_errno)
-{
-  switch (sys_errno) {
-  case EINVAL: // most drivers, for everything
-  case ERANGE: // scaling, in drm_atomic_helper_check_plane_state()
-  case ENOSPC: // a rectangle outside the framebuffer, too little bandwidth or FIFO
-  case E2BIG:
-  case EOVERFLOW:
-  case EOPNOTSUPP:
-    return true;
-  default:
-    return false;
-  }
-}
+namespace gstdrm {
 
 FormatSet FormatOffer::offered() const
 {
-  FormatSet refused;
+  std::vector<Format> refused;
+  refused.reserve(refusals_.size());
   for (const Refusal &refusal : refusals_)
-    refused.add(refusal.format);
-  return FormatSet::subtract(listed_, refused);
+    refused.push_back(refusal.format);
+  return FormatSet::subtract(listed_, FormatSet::from_pairs(std::move(refused)));
 }
 
 FormatSet FormatOffer::formats() const
@@ -38,7 +23,7 @@ FormatSet FormatOffer::formats() const
 std::vector<Refusal> FormatOffer::refusals() const
 {
   const std::lock_guard guard(lock_);
-  return refusals_;
+  return {refusals_.begin(), refusals_.end()};
 }
 
 bool FormatOffer::list(FormatSet listed)
@@ -62,10 +47,16 @@ bool FormatOffer::resize(std::uint32_t width, std::uint32_t height)
 bool FormatOffer::refuse(Refusal refusal)
 {
   const std::lock_guard guard(lock_);
-  const FormatSet before = offered();
-  std::erase_if(refusals_, [&](const Refusal &old) { return old.format == refusal.format; });
+  const bool is_new = std::erase_if(refusals_, [&](const Refusal &old) {
+                        return old.format == refusal.format;
+                      }) == 0;
+  bool changes = is_new && listed_.contains(refusal.format);
+  if (refusals_.size() >= kMaxRefusals) {
+    changes = changes || listed_.contains(refusals_.front().format); // offered again
+    refusals_.pop_front();
+  }
   refusals_.push_back(std::move(refusal));
-  return offered() != before;
+  return changes;
 }
 
 bool FormatOffer::forget_refusals()
@@ -76,4 +67,4 @@ bool FormatOffer::forget_refusals()
   return offered() != before;
 }
 
-} // namespace gstdrm::kms
+} // namespace gstdrm
