@@ -19,10 +19,10 @@
 
 #include <gst/allocators/gstfdmemory.h>
 
-#include "core/frame_layout.hpp"
 #include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
 #include "gstdrmformat.h"
+#include "gstdrmframe-private.hpp"
 #include "gstdrmvideoinfo-private.hpp"
 
 #define GST_CAT_DEFAULT gstdrm::library_debug_category()
@@ -288,7 +288,29 @@ void fill(GstDrmFrame *frame, const FrameLayout &layout)
   }
 }
 
+// layout_of() with a line in the log for a refusal.
+Result<FrameLayout> logged_layout_of(GstBuffer *buffer, const GstDrmVideoInfo &info)
+{
+  Result<FrameLayout> layout = layout_of(buffer, info);
+  if (!layout)
+    GST_DEBUG("refused %" GST_PTR_FORMAT ": %s", static_cast<void *>(buffer),
+              layout.error().message.c_str());
+  return layout;
+}
+
 } // namespace
+
+namespace gstdrm {
+
+Result<FrameLayout> frame_layout_of(GstBuffer *buffer, const GstDrmVideoInfo &info) noexcept
+try {
+  return logged_layout_of(buffer, info);
+} catch (...) {
+  describe_exception(__func__, nullptr);
+  return Error{ErrorCode::Allocation, "out of memory", 0}; // short enough to need no memory
+}
+
+} // namespace gstdrm
 
 /**
  * gst_drm_frame_from_buffer:
@@ -321,10 +343,8 @@ try {
   g_return_val_if_fail(info != nullptr, FALSE);
   g_return_val_if_fail(error == nullptr || *error == nullptr, FALSE);
 
-  const Result<FrameLayout> layout = layout_of(buffer, *info);
+  const Result<FrameLayout> layout = logged_layout_of(buffer, *info);
   if (!layout) {
-    GST_DEBUG("refused %" GST_PTR_FORMAT ": %s", static_cast<void *>(buffer),
-              layout.error().message.c_str());
     gstdrm::propagate(error, layout.error());
     return FALSE;
   }

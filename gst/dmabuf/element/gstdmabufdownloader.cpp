@@ -106,9 +106,8 @@ GstFlowReturn Downloader::fail(const Error &error)
 GstFlowReturn Downloader::check_input(GstPtr<GstBuffer> &frame)
 {
   if (dmabuf_input_) {
-    GstDrmFrame layout;
-    if (const auto checked = check_importable_layout(frame.get(), info_, &layout); !checked)
-      return fail(checked.error().message, kBreaksCaps);
+    if (const auto layout = importable_layout(frame.get(), info_); !layout)
+      return fail(layout.error().message, kBreaksCaps);
     // Nobody who reads plain video knows the pseudo-format that a GstVideoMeta may name.
     share_frame(frame, info_.vinfo);
   }

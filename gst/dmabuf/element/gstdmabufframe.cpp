@@ -116,17 +116,6 @@ Result<void> check_plane(GstBuffer *buffer, const GstVideoInfo &info, const GstV
 
 } // namespace
 
-MemoryKind memory_kind(GstBuffer *buffer)
-{
-  const guint total = gst_buffer_n_memory(buffer);
-  guint dmabufs = 0;
-  for (guint i = 0; i < total; i++)
-    dmabufs += gst_is_dmabuf_memory(gst_buffer_peek_memory(buffer, i)) ? 1 : 0;
-  if (dmabufs == 0)
-    return MemoryKind::NoDmaBuf;
-  return dmabufs == total ? MemoryKind::DmaBuf : MemoryKind::Mixed;
-}
-
 bool has_default_layout(GstBuffer *buffer, const GstVideoInfo &info)
 {
   if (gst_buffer_n_memory(buffer) != 1 || gst_buffer_get_size(buffer) < GST_VIDEO_INFO_SIZE(&info))
@@ -182,15 +171,14 @@ Result<void> check_mappable_layout(GstBuffer *buffer, const GstVideoInfo &info)
   return {};
 }
 
-Result<void> check_importable_layout(GstBuffer *buffer, const GstDrmVideoInfo &info,
-                                     GstDrmFrame *frame)
+Result<FrameLayout> importable_layout(GstBuffer *buffer, const GstDrmVideoInfo &info)
 {
   GstDrmVideoInfo whole = info;
   if (const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer)) {
     if (auto checked = check_format_number(*meta); !checked)
-      return checked;
+      return checked.error();
     if (auto checked = check_sides(*meta); !checked)
-      return checked;
+      return checked.error();
     if (is_padded_frame(buffer, info.vinfo)) {
       if (const Result<Corner> corner = visible_corner(buffer, info.vinfo); !corner)
         return corner.error();
@@ -198,10 +186,7 @@ Result<void> check_importable_layout(GstBuffer *buffer, const GstDrmVideoInfo &i
       whole.vinfo.height = static_cast<gint>(meta->height);
     }
   }
-  GError *error = nullptr;
-  if (!gst_drm_frame_from_buffer(frame, buffer, &whole, &error))
-    return take_error(error);
-  return {};
+  return frame_layout_of(buffer, whole);
 }
 
 Result<Waited> wait_for_device(GstBuffer *buffer, Stats &stats, const Interrupt &interrupt)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <gst/drm/drm.h>
+#include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/video/video.h>
@@ -11,9 +12,6 @@
 #include "engine/dmabuf_wait.hpp"
 
 namespace gstdrm {
-
-enum class MemoryKind { DmaBuf, Mixed, NoDmaBuf };
-MemoryKind memory_kind(GstBuffer *buffer);
 
 // Every plane where gst_video_info_set_format() puts it, in one memory: what an element that knows
 // no GstVideoMeta assumes.
@@ -24,9 +22,8 @@ bool has_default_layout(GstBuffer *buffer, const GstVideoInfo &info);
 // the numbers.
 Result<void> check_mappable_layout(GstBuffer *buffer, const GstVideoInfo &info);
 
-// The same for importers, gst_drm_frame_from_buffer(), of the whole of a padded frame.
-Result<void> check_importable_layout(GstBuffer *buffer, const GstDrmVideoInfo &info,
-                                     GstDrmFrame *frame);
+// The same for importers, frame_layout_of(), of the whole of a padded frame.
+Result<FrameLayout> importable_layout(GstBuffer *buffer, const GstDrmVideoInfo &info);
 
 // Waits, within a limit, for the acquire fence and the implicit fences of the buffer; a wait that
 // was not over at once is counted. A fence that signalled an error is logged: the frame is shown as

@@ -54,12 +54,12 @@ bool Uploader::propose_allocation(GstQuery *decide_query, GstQuery *query)
 
 // Rows that upstream wrote into the offered memory the way GStreamer lays them out by default, as
 // it knows no GstVideoMeta. In memory of upstream's own, its device knows what it does.
-bool Uploader::has_tight_rows(GstBuffer *buffer, const GstDrmFrame &frame) const
+bool Uploader::has_tight_rows(GstBuffer *buffer, const FrameLayout &layout) const
 {
   if (!allocation_.made_as_bytes(gst_buffer_peek_memory(buffer, 0)))
     return false;
-  for (guint i = 0; i < frame.n_planes; i++)
-    if (frame.planes[i].stride % allocation_.alignment() != 0)
+  for (std::size_t i = 0; i < layout.n_planes; i++)
+    if (layout.planes[i].stride_bytes % allocation_.alignment() != 0)
       return true;
   return false;
 }
@@ -78,12 +78,12 @@ const char *Uploader::reason_to_copy(GstPtr<GstBuffer> &frame)
   case MemoryKind::DmaBuf:
     break;
   }
-  GstDrmFrame layout;
-  if (const auto checked = check_importable_layout(frame.get(), info_, &layout); !checked) {
-    GST_DEBUG_OBJECT(element(), "%s", checked.error().message.c_str());
+  const Result<FrameLayout> layout = importable_layout(frame.get(), info_);
+  if (!layout) {
+    GST_DEBUG_OBJECT(element(), "%s", layout.error().message.c_str());
     return "upstream's dmabuf has a layout that devices cannot import";
   }
-  if (has_tight_rows(frame.get(), layout))
+  if (has_tight_rows(frame.get(), *layout))
     return "upstream knows no GstVideoMeta, and devices want rows of a multiple of 256 bytes";
   if (is_padded_frame(frame.get(), info) && !crop_in_place(frame, info, allocation_.alignment()))
     return "the visible picture begins where no plane of a DMA buffer can";
@@ -146,10 +146,9 @@ GstFlowReturn Uploader::copy(GstPtr<GstBuffer> &frame, const char *reason)
 GstFlowReturn Uploader::pass_through(GstPtr<GstBuffer> &frame)
 {
   const GstVideoInfo &info = info_.vinfo;
-  GstDrmFrame layout;
-  if (const auto checked = check_importable_layout(frame.get(), info_, &layout); !checked)
-    return fail(Error{checked.error().code,
-                      checked.error().message + ". The caps of upstream promise DMA buffers", 0});
+  if (const auto layout = importable_layout(frame.get(), info_); !layout)
+    return fail(Error{layout.error().code,
+                      layout.error().message + ". The caps of upstream promise DMA buffers", 0});
   if (is_padded_frame(frame.get(), info) && !crop_in_place(frame, info, 1))
     return fail(Error{ErrorCode::Layout,
                       "It has to be cropped, and the visible picture begins where "

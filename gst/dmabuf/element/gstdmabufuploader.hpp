@@ -2,6 +2,8 @@
 // dmabufupload behind its GObject shell: what becomes of each frame.
 #pragma once
 
+#include <gst/drm/core/frame_layout.hpp>
+
 #include "gstdmabufallocation.hpp"
 #include "gstdmabuftransformer.hpp"
 
@@ -30,7 +32,7 @@ protected:
 
 private:
   const char *reason_to_copy(GstPtr<GstBuffer> &frame);
-  [[nodiscard]] bool has_tight_rows(GstBuffer *buffer, const GstDrmFrame &frame) const;
+  [[nodiscard]] bool has_tight_rows(GstBuffer *buffer, const FrameLayout &layout) const;
   GstFlowReturn pass_through(GstPtr<GstBuffer> &frame);
   GstFlowReturn copy(GstPtr<GstBuffer> &frame, const char *reason);
   GstFlowReturn refuse_copy(const char *reason);

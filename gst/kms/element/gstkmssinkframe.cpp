@@ -2,7 +2,7 @@
 // kmsdmabufsink: from a GstBuffer to a frame on the display.
 #include <algorithm>
 
-#include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/memory_token.hpp>
 
 #include "engine/card/kms_event_loop.hpp"
@@ -35,39 +35,14 @@ private:
 // four held by the display, and the one being filled
 constexpr guint kCopyBuffers = 5;
 
-bool all_dmabuf(GstBuffer *buffer)
-{
-  const guint n = gst_buffer_n_memory(buffer);
-  for (guint i = 0; i < n; i++)
-    if (!gst_is_dmabuf_memory(gst_buffer_peek_memory(buffer, i)))
-      return false;
-  return n > 0;
-}
-
-FrameLayout layout_of(const GstDrmFrame &frame, Format format)
-{
-  FrameLayout layout;
-  layout.format = format;
-  layout.width = frame.width;
-  layout.height = frame.height;
-  layout.n_planes = frame.n_planes;
-  for (guint i = 0; i < frame.n_planes; i++) {
-    const GstDrmFramePlane &plane = frame.planes[i];
-    layout.planes[i] = PlaneLayout{plane.fd, plane.offset, plane.stride,
-                                   ObjectInfo{{plane.device, plane.inode}, plane.size}};
-  }
-  return layout;
-}
-
 // The buffer as a frame, without a copy.
 Result<kms::Frame> import_frame(SinkState &state, Display &display, GstBuffer *buffer)
 {
-  GError *error = nullptr;
-  GstDrmFrame drm_frame;
-  if (!gst_drm_frame_from_buffer(&drm_frame, buffer, &state.info, &error))
-    return take_error(error, ErrorCode::Layout);
-  const FrameLayout layout = layout_of(drm_frame, state.format);
-  Result<kms::FramebufferCache::Import> import = display.import(layout);
+  Result<FrameLayout> layout = frame_layout_of(buffer, state.info);
+  if (!layout)
+    return layout.error();
+  layout->format = state.format;
+  Result<kms::FramebufferCache::Import> import = display.import(*layout);
   if (!import)
     return import.error();
   (import->hit ? state.stats.import_hits : state.stats.imports)++;
@@ -76,7 +51,7 @@ Result<kms::Frame> import_frame(SinkState &state, Display &display, GstBuffer *b
 
   kms::Frame frame;
   frame.framebuffer = std::move(import->imported);
-  attach_fences(state, display, buffer, layout, frame);
+  attach_fences(state, display, buffer, *layout, frame);
   frame.owner = std::shared_ptr<GstBuffer>(gst_buffer_ref(buffer),
                                            [](GstBuffer *held) { gst_buffer_unref(held); });
   return frame;
@@ -145,7 +120,7 @@ Result<kms::Frame> frame_from_buffer(GstVideoSink *sink, SinkState &state, Displ
                                      GstBuffer *buffer)
 {
   const char *reason = "system memory";
-  if (all_dmabuf(buffer)) {
+  if (memory_kind(buffer) == MemoryKind::DmaBuf) {
     if (!state.imports_refused) {
       Result<kms::Frame> frame = import_frame(state, display, buffer);
       const bool imports = frame || (frame.error().code != ErrorCode::Import &&
