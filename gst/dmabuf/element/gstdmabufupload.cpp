@@ -23,6 +23,7 @@
 #include <utility>
 
 #include <gst/drm/drm.h>
+#include <gst/drm/element/release_fences.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 
 #include "gstdmabufuploader.hpp"
@@ -134,24 +135,13 @@ static void gst_dmabuf_upload_class_init(GstDmaBufUploadClass *klass)
   element_class->change_state = gst_dmabuf_upload_change_state;
 }
 
-// Frames that are made here come from pools that wait for release fences; in passthrough the query
-// and the frames are upstream's.
-static GstPadProbeReturn announce_release_fences(GstPad *, GstPadProbeInfo *info,
-                                                 gpointer trans) noexcept
-{
-  GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
-  if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION &&
-      !gst_base_transform_is_passthrough(GST_BASE_TRANSFORM(trans)))
-    gst_drm_query_announce_release_fences(query);
-  return GST_PAD_PROBE_OK;
-}
-
 static void gst_dmabuf_upload_init(GstDmaBufUpload *self)
 {
   gstdrm::set_transformer(GST_DMABUF_TRANSFORM(self),
                           std::make_unique<Uploader>(GST_BASE_TRANSFORM(self)));
-  gst_pad_add_probe(
-      GST_BASE_TRANSFORM_SRC_PAD(self),
-      static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH),
-      announce_release_fences, self, nullptr);
+  // Frames that are made here come from pools that wait for release fences; in passthrough the
+  // query and the frames are upstream's.
+  gstdrm::announce_release_fences_on(GST_BASE_TRANSFORM_SRC_PAD(self), [self] {
+    return gst_base_transform_is_passthrough(GST_BASE_TRANSFORM(self)) == FALSE;
+  });
 }

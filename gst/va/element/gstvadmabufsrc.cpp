@@ -18,8 +18,8 @@
 #include <string>
 #include <utility>
 
+#include <gst/drm/element/release_fences.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
-#include <gst/drm/gstdrmsync.h>
 
 #include "gstvadmabufsrc-state.hpp"
 
@@ -319,21 +319,10 @@ static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
   GST_PUSH_SRC_CLASS(klass)->create = gst_va_dmabuf_src_create;
 }
 
-// The pool waits for the release fences of a frame before it hands it out again.
-static GstPadProbeReturn announce_release_fences(GstPad *, GstPadProbeInfo *info, gpointer) noexcept
-{
-  GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
-  if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION)
-    gst_drm_query_announce_release_fences(query);
-  return GST_PAD_PROBE_OK;
-}
-
 static void gst_va_dmabuf_src_init(GstVaDmabufSrc *self)
 {
-  gst_pad_add_probe(
-      GST_BASE_SRC_PAD(self),
-      static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH),
-      announce_release_fences, nullptr, nullptr);
+  // The pool waits for the release fences of a frame before it hands it out again.
+  gstdrm::announce_release_fences_on(GST_BASE_SRC_PAD(self));
   self->source = new Source(GST_BASE_SRC(self));
   gst_base_src_set_format(GST_BASE_SRC(self), GST_FORMAT_TIME);
 }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A producer announces release fences in its allocation queries, when it may.
+#include <memory>
+#include <new>
+
+#include "support/check_main.hpp"
+
+#include <gst/drm/drm.h>
+#include <gst/drm/element/release_fences.hpp>
+#include <gst/drm/gstdrm-private.hpp>
+
+namespace {
+
+using gstdrm::GstPtr;
+
+// Answers allocation and latency queries, and says in an object's data whether the query has the announcement.
+gboolean answer(GstPad *pad, GstObject *parent, GstQuery *query) noexcept
+{
+  if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION && GST_QUERY_TYPE(query) != GST_QUERY_LATENCY)
+    return gst_pad_query_default(pad, parent, query);
+  const bool announced = GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION && gst_drm_query_has_release_fences(query);
+  g_object_set_data(G_OBJECT(pad), "announced", GINT_TO_POINTER(announced));
+  return TRUE;
+}
+
+// A source pad that announces, and the consumer that it is linked to.
+class Link {
+public:
+  Link() : src_(new_pad("src", GST_PAD_SRC)), sink_(new_pad("sink", GST_PAD_SINK))
+  {
+    gst_pad_set_query_function(sink_.get(), answer);
+    gst_pad_set_active(src_.get(), TRUE);
+    gst_pad_set_active(sink_.get(), TRUE);
+    fail_unless(gst_pad_link(src_.get(), sink_.get()) == GST_PAD_LINK_OK);
+  }
+  ~Link()
+  {
+    gst_pad_unlink(src_.get(), sink_.get());
+    gst_pad_set_active(src_.get(), FALSE);
+    gst_pad_set_active(sink_.get(), FALSE);
+  }
+  Link(const Link &) = delete;
+  Link &operator=(const Link &) = delete;
+  [[nodiscard]] GstPad *src() const { return src_.get(); }
+  // Sends the query; true where the consumer saw the announcement.
+  [[nodiscard]] bool announces(GstQuery *query)
+  {
+    const auto owned = GstPtr<GstQuery>::adopt(query);
+    fail_unless(gst_pad_peer_query(src_.get(), query));
+    return GPOINTER_TO_INT(g_object_get_data(G_OBJECT(sink_.get()), "announced")) != 0;
+  }
+
+private:
+  static GstPtr<GstPad> new_pad(const char *name, GstPadDirection direction)
+  {
+    return GstPtr<GstPad>::adopt(GST_PAD(gst_object_ref_sink(gst_pad_new(name, direction))));
+  }
+  GstPtr<GstPad> src_, sink_;
+};
+
+GstQuery *allocation()
+{
+  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_new_empty_simple("video/x-raw"));
+  return gst_query_new_allocation(caps.get(), FALSE);
+}
+
+GST_START_TEST(test_always)
+{
+  Link link;
+  fail_if(link.announces(allocation()));
+  gstdrm::announce_release_fences_on(link.src());
+  fail_unless(link.announces(allocation()));
+  fail_if(link.announces(gst_query_new_latency()));
+}
+GST_END_TEST
+
+// The answer is asked for with each query, and the callable goes with the pad.
+GST_START_TEST(test_when)
+{
+  const auto kept = std::make_shared<bool>(false);
+  {
+    Link link;
+    gstdrm::announce_release_fences_on(link.src(), [kept] { return *kept; });
+    fail_if(link.announces(allocation()));
+    *kept = true;
+    fail_unless(link.announces(allocation()));
+    fail_unless(kept.use_count() == 2);
+  }
+  fail_unless(kept.use_count() == 1);
+}
+GST_END_TEST
+
+GST_START_TEST(test_exception)
+{
+  Link link;
+  gstdrm::announce_release_fences_on(link.src(), []() -> bool { throw std::bad_alloc(); });
+  fail_if(link.announces(allocation()));
+}
+GST_END_TEST
+
+Suite *kit_release_fences_suite()
+{
+  Suite *suite = suite_create("kit release fences");
+  TCase *tcase = tcase_create("announce");
+  suite_add_tcase(suite, tcase);
+  tcase_add_test(tcase, test_always);
+  tcase_add_test(tcase, test_when);
+  tcase_add_test(tcase, test_exception);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(kit_release_fences)
