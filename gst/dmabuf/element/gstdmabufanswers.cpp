@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstdmabufanswers.hpp"
 
+#include <mutex>
 #include <utility>
 
 namespace gstdrm {

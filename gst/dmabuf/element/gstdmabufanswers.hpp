@@ -6,8 +6,9 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <vector>
+
+#include <gst/drm/core/ordered_mutex.hpp>
 
 #include "gstdmabufcaps.hpp"
 
@@ -52,7 +53,8 @@ private:
                 const GstPtr<GstCaps> &answer);
   Known &known(GstPadDirection direction) { return known_[direction == GST_PAD_SINK ? 1 : 0]; }
 
-  std::mutex lock_; // guards known_; nothing is called out of the element under it
+  // Guards known_; nothing is called out of the element under it.
+  OrderedMutex lock_{100, "answers to caps queries"};
   std::array<Known, 2> known_;
 };
 

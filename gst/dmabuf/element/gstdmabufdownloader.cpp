@@ -113,7 +113,8 @@ GstFlowReturn Downloader::check_input(GstPtr<GstBuffer> &frame)
   }
   if (const auto checked = check_mappable_layout(frame.get(), info_.vinfo); !checked)
     return fail(checked.error().message, kBreaksCaps);
-  const auto waited = wait_for_device(frame.get(), stats(), waits().interrupt());
+  const auto waited =
+      wait_for_device(GST_ELEMENT(element()), frame.get(), stats(), waits().interrupt());
   if (!waited)
     return fail(waited.error().message, "The device may hang; see the kernel log.");
   return *waited == Waited::Interrupted ? GST_FLOW_FLUSHING : GST_FLOW_OK;

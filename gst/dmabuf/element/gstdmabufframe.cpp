@@ -10,6 +10,9 @@
 #include "gstdmabufcrop.hpp"
 #include "gstdmabufplanes.hpp"
 
+GST_DEBUG_CATEGORY_EXTERN(dmabuf_transform_debug);
+#define GST_CAT_DEFAULT dmabuf_transform_debug
+
 namespace gstdrm {
 
 namespace {
@@ -23,7 +26,8 @@ Error layout_error(std::string message)
   return Error{ErrorCode::Layout, std::move(message), 0};
 }
 
-Result<Waited> wait_for_acquire_fence(GstBuffer *buffer, const Interrupt &interrupt)
+Result<Waited> wait_for_acquire_fence(GstElement *element, GstBuffer *buffer,
+                                      const Interrupt &interrupt)
 {
   GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
   const UniqueFd fence(meta ? gst_drm_sync_meta_dup_acquire_fence(meta) : -1);
@@ -37,9 +41,10 @@ Result<Waited> wait_for_acquire_fence(GstBuffer *buffer, const Interrupt &interr
   if (!gst_drm_fence_get_state(fence.get(), &state, &error))
     return take_error(error);
   if (state == GST_DRM_FENCE_STATE_FAILED)
-    GST_WARNING("%" GST_PTR_FORMAT
-                ": the acquire fence signalled an error, the picture may be incomplete",
-                buffer);
+    GST_WARNING_OBJECT(element,
+                       "%" GST_PTR_FORMAT
+                       ": the acquire fence signalled an error, the picture may be incomplete",
+                       buffer);
   return waited;
 }
 
@@ -189,9 +194,10 @@ Result<FrameLayout> importable_layout(GstBuffer *buffer, const GstDrmVideoInfo &
   return frame_layout_of(buffer, whole);
 }
 
-Result<Waited> wait_for_device(GstBuffer *buffer, Stats &stats, const Interrupt &interrupt)
+Result<Waited> wait_for_device(GstElement *element, GstBuffer *buffer, Stats &stats,
+                               const Interrupt &interrupt)
 {
-  const Result<Waited> acquired = wait_for_acquire_fence(buffer, interrupt);
+  const Result<Waited> acquired = wait_for_acquire_fence(element, buffer, interrupt);
   if (!acquired || *acquired == Waited::Interrupted)
     return acquired;
   if (*acquired == Waited::Yes)

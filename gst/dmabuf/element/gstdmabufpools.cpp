@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <string>
 
 #include <sys/resource.h>
@@ -14,7 +15,8 @@
 
 namespace gstdrm {
 
-// Told once since start, by whatever thread waits for a buffer, as long as the element is there.
+// Which messages were posted since the start, each once. Any thread that waits for a buffer posts
+// them, as long as the element is there.
 struct PoolMessages {
   explicit PoolMessages(GstElement *element) { g_weak_ref_init(&element_, element); }
   ~PoolMessages() { g_weak_ref_clear(&element_); }
@@ -59,7 +61,7 @@ PoolNumbers numbers_of(GstBufferPool *pool)
 {
   PoolNumbers numbers;
   GstStructure *stats = gst_drm_buffer_pool_get_stats(GST_DRM_BUFFER_POOL(pool));
-  if (!stats) // there is no memory, and the message is about that
+  if (!stats) // out of memory, which is what the message is about
     return numbers;
   gst_structure_get(stats, "frames", G_TYPE_UINT64, &numbers.frames, "bytes", G_TYPE_UINT64,
                     &numbers.bytes, "out", G_TYPE_UINT64, &numbers.out, nullptr);
@@ -74,7 +76,8 @@ std::string mebibytes(guint64 bytes)
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MiB";
 }
 
-// "queue0 (queue), or what follows it"; a pool that upstream writes into is held there too
+// "queue0 (queue) or what follows it": who holds buffers of a pool. Upstream holds those that it
+// writes into as well.
 std::string holders(GstElement *element, Use use)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM(element);

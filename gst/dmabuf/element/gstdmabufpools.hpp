@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The pools of dmabufupload while they are in use: how many buffers they may make, what the user
-// hears when that is too few or memory ends, and what ends a wait for one.
+// The pools of dmabufupload while they are in use: how many buffers they may make, which messages
+// are posted when that is too few or memory ends, and how a wait for a buffer ends.
 #pragma once
 
 #include <memory>
-#include <mutex>
 
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/gstdrm-private.hpp>
 
@@ -23,26 +23,27 @@ class UploadPools {
 public:
   explicit UploadPools(GstElement *owner);
 
-  // Upstream's own from now on; what goes wrong in it is told on the bus of the element.
+  // The pool is upstream's own from now on; the element posts what goes wrong in it.
   void watch_offered(const GstPtr<GstBufferPool> &pool);
   // Activates the pool for copies; false where it cannot be.
   bool adopt_copy_pool(const GstPtr<GstBufferPool> &pool);
   [[nodiscard]] GstPtr<GstBufferPool> copy_pool();
   void drop_copy_pool();
-  // The element is no longer there for upstream's pool, which is usable as before.
+  // The element stops watching upstream's pool, which stays usable.
   void leave_offered();
 
-  // FLUSH_START, or the way to NULL: ends every wait for a buffer, upstream's as well.
+  // For FLUSH_START and on the way to NULL: ends every wait for a buffer, upstream's as well.
   void set_flushing(bool flushing);
 
-  // A start: everything may be told anew.
+  // A start: every message may be posted again.
   void reset_messages() noexcept;
   // The allocator's notice as an info message, once.
   void tell_notice(GstDrmAllocator *allocator);
 
 private:
   const std::shared_ptr<PoolMessages> messages_; // pools may outlive the element
-  std::mutex lock_;                              // guards all below; before GstBufferPool's own
+  // Guards all below. GstBufferPool's own locks are taken under it.
+  OrderedMutex lock_{10, "the pools of dmabufupload"};
   GstPtr<GstBufferPool> copy_;
   GstPtr<GstBufferPool> offered_;
   bool flushing_ = false;

@@ -128,7 +128,8 @@ GstFlowReturn Uploader::copy(GstPtr<GstBuffer> &frame, const char *reason)
     return refuse_copy(reason);
   if (const auto checked = check_mappable_layout(frame.get(), info_.vinfo); !checked)
     return fail(checked.error());
-  const auto waited = wait_for_device(frame.get(), stats(), waits().interrupt());
+  const auto waited =
+      wait_for_device(GST_ELEMENT(element()), frame.get(), stats(), waits().interrupt());
   if (!waited)
     return fail(waited.error());
   if (*waited == Waited::Interrupted)

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cerrno>
+#include <mutex>
 #include <string>
 #include <utility>
 

@@ -4,8 +4,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <mutex>
 
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/core/wake_fd.hpp>
 
@@ -22,8 +22,8 @@ public:
   [[nodiscard]] int fd() const noexcept { return event_.get(); }
 
 private:
-  std::mutex lock_; // descriptor and flag change together
-  WakeFd event_;    // readable while raised; none where there are no more descriptors
+  OrderedMutex lock_{100, "an interrupt"}; // descriptor and flag change together
+  WakeFd event_; // readable while raised; none where there are no more descriptors
   std::atomic<bool> raised_{false};
 };
 
