@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// kmsdmabufsink: where on the screen the picture goes, and how (GstVideoOverlay, and the
-// properties' part of it).
+#include "gstkmssinkoverlay.hpp"
+
+#include <cstdint>
+
+#include <gst/drm/gstdrm-guard-private.hpp>
+
 #include "gstkmsdmabufsink.hpp"
+#include "gstkmssink.hpp"
 
 #define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
 
@@ -19,54 +24,31 @@ void set_window_handle(GstVideoOverlay *overlay, guintptr) noexcept
 void set_render_rectangle(GstVideoOverlay *overlay, gint x, gint y, gint width,
                           gint height) noexcept
 try {
-  SinkState &state = *GST_KMS_DMABUF_SINK(overlay)->state;
-  {
-    const std::lock_guard guard(state.lock);
-    std::optional<kms::Rectangle> &area = state.settings.view.area;
+  GST_KMS_DMABUF_SINK(overlay)->sink->display().change_view([=](kms::View &view) {
     if (width > 0 && height > 0)
-      area = kms::Rectangle{x, y, static_cast<std::uint32_t>(width),
-                            static_cast<std::uint32_t>(height)};
+      view.area = kms::Rectangle{x, y, static_cast<std::uint32_t>(width),
+                                 static_cast<std::uint32_t>(height)};
     else
-      area.reset();
-  }
-  sink_apply_view(state);
+      view.area.reset();
+  });
 } catch (...) {
   caught(__func__);
 }
 
 void expose(GstVideoOverlay *overlay) noexcept
 try {
-  sink_repeat_frame(GST_VIDEO_SINK(overlay));
+  GST_KMS_DMABUF_SINK(overlay)->sink->repeat_frame();
 } catch (...) {
   caught(__func__);
 }
 
 } // namespace
 
-void sink_apply_view(SinkState &state)
-{
-  const std::lock_guard guard(state.lock);
-  if (state.display)
-    state.display->set_view(state.settings.view);
-}
-
 void sink_overlay_init(GstVideoOverlayInterface *iface) noexcept
 {
   iface->set_window_handle = set_window_handle;
   iface->set_render_rectangle = set_render_rectangle;
   iface->expose = expose;
-}
-
-void SinkListener::picture_placed(const std::string &where) noexcept
-{
-  GST_INFO_OBJECT(sink_, "showing on %s", where.c_str());
-}
-
-void SinkListener::view_refused(const Error &error) noexcept
-{
-  GST_ELEMENT_WARNING(sink_, RESOURCE, SETTINGS,
-                      ("The picture stays as it was. %s", error.message.c_str()),
-                      ("errno %d", error.sys_errno));
 }
 
 } // namespace gstdrm

@@ -66,11 +66,11 @@ GstFlowReturn Refusals::give_up(const std::string &what)
   if (std::exchange(gave_up_, true))
     return GST_FLOW_NOT_NEGOTIATED;
   const Sides sides(pad_);
-  const Mismatch mismatch = describe_mismatch(
-      {what + " " + reason_ + " Frames come from " + peer_name(pad_) + ".",
-       {"Upstream", "offers", sides.theirs.get()},
-       {{words_.side, "offers", sides.ours, false}}},
-      [this](const GstCaps *, const GstCaps *) { return words_.suggestion; });
+  const Mismatch mismatch =
+      describe_mismatch({what + " " + reason_ + " Frames come from " + peer_name(pad_) + ".",
+                         {"Upstream", "offers", sides.theirs.get()},
+                         {{words_.side, "offers", sides.ours, false}}},
+                        [this](const GstCaps *, const GstCaps *) { return words_.suggestion; });
   GST_CAT_DEBUG_OBJECT(category_, element_, "%s", mismatch.debug.c_str());
   post_error(element_, Error{ErrorCode::Unsupported, mismatch.text, 0});
   return GST_FLOW_NOT_NEGOTIATED;
@@ -78,7 +78,8 @@ GstFlowReturn Refusals::give_up(const std::string &what)
 
 void Refusals::request_choice()
 {
-  GST_CAT_INFO_OBJECT(category_, element_, "the offer has changed: asking upstream to choose again");
+  GST_CAT_INFO_OBJECT(category_, element_,
+                      "the offer has changed: asking upstream to choose again");
   // Events that go upstream take no stream lock, so that any thread may send them.
   if (!gst_pad_push_event(pad_, gst_event_new_reconfigure()))
     GST_CAT_DEBUG_OBJECT(category_, element_, "nothing upstream takes RECONFIGURE");

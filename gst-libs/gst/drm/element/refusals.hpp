@@ -44,7 +44,8 @@ public:
   // caps query answers. Drops the present frame. GST_FLOW_NOT_NEGOTIATED, after a message, where
   // upstream has nothing else that the element takes.
   GstFlowReturn refuse(const std::string &reason);
-  // Drops one more frame. GST_FLOW_NOT_NEGOTIATED, after a message, where upstream has had its time.
+  // Drops one more frame. GST_FLOW_NOT_NEGOTIATED, after a message, where upstream has had its
+  // time.
   GstFlowReturn drop();
   // Frames dropped since restart(). Any thread.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }

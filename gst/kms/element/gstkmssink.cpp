@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// KmsSink between NULL and PLAYING: states, caps, statistics and snapshots.
+#include "gstkmssink.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include <gst/drm/drm.h>
+#include <gst/drm/element/errors.hpp>
+
+#include "gstkmsdmabufsink.hpp"
+
+#define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
+
+namespace gstdrm {
+
+namespace {
+
+// A flip takes one refresh: after this time something is stuck.
+constexpr gint64 kDrainTimeout_ns = 2'000'000'000;
+
+// Frames that the base class left out because their time had passed.
+guint64 base_sink_dropped(GstBaseSink *sink)
+{
+  GstStructure *stats = gst_base_sink_get_stats(sink);
+  guint64 dropped = 0;
+  gst_structure_get_uint64(stats, "dropped", &dropped);
+  gst_structure_free(stats);
+  return dropped;
+}
+
+} // namespace
+
+KmsSink::KmsSink(GstVideoSink *element)
+    : element_(element), reports_(*this, GST_ELEMENT(element)), fences_(GST_ELEMENT(element)),
+      negotiation_(element, display_), frames_(GST_ELEMENT(element), display_, fences_, stats_)
+{
+}
+
+bool KmsSink::open()
+{
+  if (Result<void> opened = display_.open(reports_); !opened) {
+    post_error(GST_ELEMENT(element_), opened.error());
+    return false;
+  }
+  GST_INFO_OBJECT(element_, "opened %s", display_.get()->describe().c_str());
+  return true;
+}
+
+void KmsSink::warn_of_cursor(const Result<void> &set)
+{
+  if (!set)
+    GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS, ("%s", set.error().message.c_str()),
+                        ("errno %d", set.error().sys_errno));
+}
+
+void KmsSink::set_cursor_image(GstSample *image)
+{
+  warn_of_cursor(display_.set_cursor_image(image));
+}
+
+bool KmsSink::start()
+{
+  stats_.reset();
+  negotiation_.restart();
+  reports_.restart();
+  prerolled_ = nullptr;
+  const SinkSettings settings = display_.settings();
+  fences_.start(settings.sync_mode, settings.fence_timeout);
+  const std::shared_ptr<kms::Display> display = display_.get();
+  display->set_fence_rules(fences_.rules());
+  const Result<void> started = display->start();
+  if (!started)
+    post_error(GST_ELEMENT(element_), started.error());
+  else
+    warn_of_cursor(display_.restore_cursor());
+  const std::lock_guard repeats(repeat_lock_);
+  started_ = static_cast<bool>(started);
+  return started_;
+}
+
+// Every buffer is given back, and the display is as it was before.
+void KmsSink::stop()
+{
+  Result<void> stopped;
+  {
+    const std::lock_guard repeats(repeat_lock_);
+    started_ = false;
+    stopped = display_.get()->stop();
+    frames_.release_pool();
+  }
+  if (!stopped)
+    GST_ELEMENT_WARNING(element_, RESOURCE, FAILED, ("%s", stopped.error().message.c_str()),
+                        ("errno %d", stopped.error().sys_errno));
+}
+
+bool KmsSink::is_started()
+{
+  const std::lock_guard repeats(repeat_lock_);
+  return started_;
+}
+
+void KmsSink::set_flushing(bool flushing)
+{
+  if (const std::shared_ptr<kms::Display> display = display_.get())
+    display->set_flushing(flushing);
+}
+
+void KmsSink::drain()
+{
+  if (const std::shared_ptr<kms::Display> display = display_.get())
+    display->drain(kDrainTimeout_ns);
+}
+
+bool KmsSink::set_caps(GstCaps *caps)
+{
+  const std::shared_ptr<kms::Display> display = display_.get();
+  if (!display)
+    return false; // the sink is being shut down
+  if (negotiation_.has_explained(caps))
+    return false;
+  Result<SinkStream> stream = Error{ErrorCode::Caps, "", 0};
+  {
+    const std::lock_guard repeats(repeat_lock_); // no frame of the old caps meanwhile
+    stream = negotiation_.accept(*display, caps);
+    if (stream) {
+      frames_.begin(*stream);
+      fences_.set_release_fences(false); // until the producer of this stream says so
+    }
+  }
+  negotiation_.settle(*display, caps, stream);
+  return static_cast<bool>(stream);
+}
+
+bool KmsSink::propose_allocation(GstQuery *query)
+{
+  if (!negotiation_.propose_allocation(query))
+    return false;
+  fences_.set_release_fences(gst_drm_query_has_release_fences(query));
+  return true;
+}
+
+GstStructure *KmsSink::stats_structure() const
+{
+  GstStructure *stats = stats_.to_structure();
+  kms::FlipQueue::Counters counters;
+  if (const std::shared_ptr<kms::Display> display = display_.get())
+    counters = display->counters();
+  gst_structure_set(
+      stats, "waits", G_TYPE_UINT64, stats_.waits.load() + counters.waits, "shown", G_TYPE_UINT64,
+      counters.shown, "dropped", G_TYPE_UINT64,
+      counters.dropped + base_sink_dropped(GST_BASE_SINK(element_)) + negotiation_.dropped(),
+      "late", G_TYPE_UINT64, counters.late, "commits", G_TYPE_UINT64, counters.commits, "held",
+      G_TYPE_UINT, counters.held, "fence-timeouts", G_TYPE_UINT64, counters.fence_timeouts,
+      "fence-errors", G_TYPE_UINT64, counters.fence_errors, "release-fences", G_TYPE_UINT64,
+      counters.release_fences, "last-flip-sequence", G_TYPE_UINT, counters.last_sequence,
+      "last-flip-time", G_TYPE_UINT64,
+      counters.last_flip_ns < 0 ? GST_CLOCK_TIME_NONE : static_cast<guint64>(counters.last_flip_ns),
+      nullptr);
+  return stats;
+}
+
+GstSample *KmsSink::snapshot()
+{
+  const std::shared_ptr<kms::Display> display = display_.get();
+  Result<kms::Snapshot> snapshot =
+      display ? display->snapshot()
+              : Result<kms::Snapshot>(
+                    Error{ErrorCode::Device, "No device is open: the sink is in NULL.", 0});
+  if (!snapshot) {
+    GST_ELEMENT_WARNING(element_, RESOURCE, READ,
+                        ("No snapshot: %s", snapshot.error().message.c_str()),
+                        ("errno %d", snapshot.error().sys_errno));
+    return nullptr;
+  }
+  // BGRx for AR24 too: what was scanned out has no transparency.
+  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_new_simple(
+      "video/x-raw", "format", G_TYPE_STRING, "BGRx", "width", G_TYPE_INT,
+      static_cast<gint>(snapshot->width), "height", G_TYPE_INT, static_cast<gint>(snapshot->height),
+      "framerate", GST_TYPE_FRACTION, 0, 1, nullptr));
+  const auto buffer = GstPtr<GstBuffer>::adopt(
+      gst_buffer_new_memdup(snapshot->pixels.data(), snapshot->pixels.size()));
+  return gst_sample_new(buffer.get(), caps.get(), nullptr, nullptr);
+}
+
+} // namespace gstdrm

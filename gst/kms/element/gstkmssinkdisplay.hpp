@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The settings of kmsdmabufsink and the display that they hold for, under one lock, so that the
+// display shows what was set last whichever threads set it. Any thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <gst/drm/core/ordered_mutex.hpp>
+
+#include "gstkmssinksettings.hpp"
+
+namespace gstdrm {
+
+class SinkDisplay {
+public:
+  [[nodiscard]] SinkSettings settings() const;
+  [[nodiscard]] ZeroCopy zero_copy() const;
+  // Settings that the next open() or start reads. `change` is called with the lock held.
+  void change(const std::function<void(SinkSettings &)> &change);
+  // Where and how the picture is shown: holds from the next frame on.
+  void change_view(const std::function<void(kms::View &)> &change);
+
+  // The cursor moves at once where a display is open. A missing coordinate stays as it is.
+  void move_cursor(std::optional<gint> x, std::optional<gint> y);
+  // nullptr: no cursor. The image is kept for the next display, also where this one refuses it.
+  Result<void> set_cursor_image(GstSample *sample);
+  // Hands a display that has started the cursor that was set before.
+  Result<void> restore_cursor();
+
+  // Opens what the settings ask for. `listener` outlives the display.
+  Result<void> open(kms::DisplayListener &listener);
+  // The display is closed when the last thread that uses it lets it go.
+  void close();
+  // The display that is open; null in NULL.
+  [[nodiscard]] std::shared_ptr<kms::Display> get() const;
+
+private:
+  static constexpr int kLockRank = 20; // above the repeat lock, below the engine's
+
+  mutable OrderedMutex lock_{kLockRank, "SinkDisplay::lock_"}; // guards the two below
+  SinkSettings settings_;
+  std::shared_ptr<kms::Display> display_; // from READY on
+};
+
+} // namespace gstdrm

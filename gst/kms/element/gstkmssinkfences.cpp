@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstkmssinkfences.hpp"
+
+#include <memory>
+#include <utility>
+
+#include <gst/drm/drm.h>
+
+#include "engine/commit/kms_fences.hpp"
+#include "gstkmsdmabufsink.hpp"
+
+#define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
+
+namespace gstdrm {
+
+namespace {
+
+// A flip takes one refresh: a display that needs longer hangs for good.
+constexpr GstClockTime kLastResort = 1 * GST_SECOND;
+
+// The commit that replaces this buffer was made: the buffer may be given back, with the fence of
+// that commit.
+void on_replaced(void *owner, UniqueFd fence) noexcept
+{
+  auto *buffer = static_cast<GstBuffer *>(owner);
+  const UniqueFd spare = fence.dup();
+  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
+  GError *error = nullptr;
+  if (gst_drm_sync_meta_add_release_fence(meta, fence.release(), &error))
+    return;
+  GST_WARNING_OBJECT(buffer->pool, "a buffer is kept until its flip: %s", error->message);
+  g_error_free(error);
+  if (spare)
+    gst_drm_fence_wait(spare.get(), kLastResort, nullptr, nullptr);
+}
+
+} // namespace
+
+void SinkFences::start(SyncMode mode, guint64 timeout_ns) noexcept
+{
+  mode_ = mode;
+  timeout_ns_ = timeout_ns;
+}
+
+kms::FenceRules SinkFences::rules() const noexcept
+{
+  kms::FenceRules rules;
+  rules.kernel_waits = mode_ != SyncMode::Implicit;
+  rules.timeout_ns = timeout_ns_ == 0 || timeout_ns_ > G_MAXINT64
+                         ? kms::kNever
+                         : static_cast<std::int64_t>(timeout_ns_);
+  return rules;
+}
+
+bool SinkFences::exports_implicit_fences(const kms::Display &display) const
+{
+  if (exports_refused_ || mode_ == SyncMode::Implicit)
+    return false;
+  return mode_ == SyncMode::Explicit || !kms::waits_for_implicit_fences(display.device().driver());
+}
+
+// Puts the frame's fence into the dma-bufs, where the driver looks for it. Only without a time
+// limit: with one, the frame is committed after its fence has signalled, and there is nothing to
+// look for.
+bool SinkFences::leave_to_the_driver(const FrameLayout &layout, int fence_fd)
+{
+  if (mode_ != SyncMode::Implicit || timeout_ns_ != 0 || exports_refused_)
+    return false;
+  const Result<void> imported = kms::import_writer(layout, fence_fd);
+  if (!imported) {
+    GST_INFO_OBJECT(element_, "frames are held for their fences: %s",
+                    imported.error().message.c_str());
+    exports_refused_ = true;
+  }
+  return static_cast<bool>(imported);
+}
+
+void SinkFences::attach(const kms::Display &display, GstBuffer *buffer, const FrameLayout &layout,
+                        kms::Frame &frame)
+{
+  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
+  UniqueFd fence(meta ? gst_drm_sync_meta_dup_acquire_fence(meta) : -1);
+  if (fence && leave_to_the_driver(layout, fence.get())) {
+    fence.reset();
+  } else if (!fence && exports_implicit_fences(display)) {
+    Result<UniqueFd> exported = kms::export_writers(layout);
+    if (exported) {
+      fence = std::move(*exported);
+    } else {
+      GST_WARNING_OBJECT(element_, "implicit fences are left to the driver: %s",
+                         exported.error().message.c_str());
+      exports_refused_ = true;
+    }
+  }
+  if (fence)
+    frame.acquire_fence = std::make_shared<UniqueFd>(std::move(fence));
+  // A buffer without the meta has no place for a release fence.
+  if (meta && release_fences_)
+    frame.replaced = on_replaced;
+}
+
+} // namespace gstdrm

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstkmssinkframes.hpp"
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <gst/drm/drm.h>
+#include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/frame_import.hpp>
+#include <gst/drm/element/memory_token.hpp>
+#include <gst/video/video.h>
+
+#include "gstkmsdmabufsink.hpp"
+#include "gstkmssinkpool.hpp"
+
+#define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
+
+namespace gstdrm {
+
+namespace {
+
+// Four that the display holds, and the one that is filled.
+constexpr guint kCopyBuffers = 5;
+
+} // namespace
+
+SinkFrames::SinkFrames(GstElement *element, const SinkDisplay &display, SinkFences &fences,
+                       Stats &stats)
+    : element_(element), display_(display), fences_(fences), stats_(stats)
+{
+  gst_drm_video_info_init(&stream_.info);
+}
+
+void SinkFrames::begin(const SinkStream &stream)
+{
+  stream_ = stream;
+  imports_refused_ = false;
+  release_pool();
+}
+
+void SinkFrames::release_pool()
+{
+  if (pool_)
+    gst_buffer_pool_set_active(pool_.get(), FALSE);
+  pool_.reset();
+}
+
+Result<kms::Frame> SinkFrames::make(kms::Display &display, GstBuffer *buffer)
+{
+  const char *reason = "system memory";
+  if (memory_kind(buffer) == MemoryKind::DmaBuf) {
+    if (!imports_refused_) {
+      Result<kms::Frame> frame = import(display, buffer);
+      const bool imports = frame || (frame.error().code != ErrorCode::Import &&
+                                     frame.error().code != ErrorCode::Unsupported);
+      if (imports || !may_copy())
+        return frame;
+      GST_WARNING_OBJECT(element_, "copying from now on: %s", frame.error().message.c_str());
+      imports_refused_ = true;
+    }
+    reason = "the display driver does not import upstream's DMA buffers";
+  } else if (!stream_.plain) {
+    return Error{ErrorCode::Layout,
+                 "The caps say memory:DMABuf, but a buffer has other memory. Upstream must send "
+                 "DMA buffers, or plain video/x-raw caps.",
+                 0};
+  }
+  Result<GstPtr<GstBuffer>> copied = copy(display, buffer, reason);
+  if (!copied)
+    return copied.error();
+  return import(display, copied->get());
+}
+
+bool SinkFrames::may_copy() const
+{
+  return display_.zero_copy() == ZeroCopy::Prefer &&
+         GST_VIDEO_INFO_FORMAT(&video_info()) != GST_DRM_VIDEO_FORMAT_DMA_DRM &&
+         (stream_.format.modifier == kModLinear || stream_.format.modifier == kModImplicit);
+}
+
+// The buffer as a frame, without a copy.
+Result<kms::Frame> SinkFrames::import(kms::Display &display, GstBuffer *buffer)
+{
+  Result<FrameLayout> layout = frame_layout_of(buffer, stream_.info);
+  if (!layout)
+    return layout.error();
+  layout->format = stream_.format;
+  Result<kms::FramebufferCache::Import> import = display.import(*layout);
+  if (!import)
+    return import.error();
+  (import->hit ? stats_.import_hits : stats_.imports)++;
+  for (guint i = 0; i < gst_buffer_n_memory(buffer); i++)
+    hold_while_alive(gst_buffer_peek_memory(buffer, i), import->liveness);
+
+  kms::Frame frame;
+  frame.framebuffer = std::move(import->imported);
+  fences_.attach(display, buffer, *layout, frame);
+  frame.owner = std::shared_ptr<GstBuffer>(gst_buffer_ref(buffer),
+                                           [](GstBuffer *held) { gst_buffer_unref(held); });
+  return frame;
+}
+
+Result<void> SinkFrames::activate_pool(const kms::Display &display)
+{
+  if (pool_)
+    return {};
+  const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_SINK_PAD(element_)));
+  guint size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&video_info()));
+  Result<GstPtr<GstBufferPool>> pool = make_scanout_pool(display, caps.get(), size, kCopyBuffers);
+  if (!pool)
+    return pool.error();
+  if (!gst_buffer_pool_set_active(pool->get(), TRUE))
+    return Error{ErrorCode::Allocation,
+                 display.device().name() + " has no memory for " + std::to_string(kCopyBuffers) +
+                     " scanout buffers of " + std::to_string(size) + " bytes.",
+                 ENOMEM};
+  pool_ = std::move(*pool);
+  return {};
+}
+
+// A copy of the buffer in scanout memory.
+Result<GstPtr<GstBuffer>> SinkFrames::copy(const kms::Display &display, GstBuffer *buffer,
+                                           const char *reason)
+{
+  if (Result<void> active = activate_pool(display); !active)
+    return active.error();
+  GstBuffer *acquired = nullptr;
+  if (gst_buffer_pool_acquire_buffer(pool_.get(), &acquired, nullptr) != GST_FLOW_OK)
+    return Error{ErrorCode::Allocation,
+                 "No scanout buffer of " + display.device().name() + " is free.", ENOMEM};
+  auto copied = GstPtr<GstBuffer>::adopt(acquired);
+  if (Result<void> done = copy_pixels(copied.get(), buffer); !done)
+    return done.error();
+  stats_.count_copy(element_, GST_VIDEO_INFO_SIZE(&video_info()), reason);
+  return copied;
+}
+
+Result<void> SinkFrames::copy_pixels(GstBuffer *to, GstBuffer *from) const
+{
+  const GstVideoInfo &vinfo = video_info();
+  GstVideoFrame source, target;
+  if (!gst_video_frame_map(&source, &vinfo, from, GST_MAP_READ))
+    return Error{ErrorCode::Layout,
+                 "A buffer of " + std::to_string(gst_buffer_get_size(from)) +
+                     " bytes cannot be read as " + describe_format(stream_.format) + ", " +
+                     std::to_string(GST_VIDEO_INFO_WIDTH(&vinfo)) + "x" +
+                     std::to_string(GST_VIDEO_INFO_HEIGHT(&vinfo)) + " (" +
+                     std::to_string(GST_VIDEO_INFO_SIZE(&vinfo)) +
+                     " bytes). Does upstream send what its caps say?",
+                 0};
+  if (!gst_video_frame_map(&target, &vinfo, to, GST_MAP_WRITE)) {
+    gst_video_frame_unmap(&source);
+    return Error{ErrorCode::Allocation, "A scanout buffer cannot be mapped.", 0};
+  }
+  const gboolean copied = gst_video_frame_copy(&target, &source);
+  gst_video_frame_unmap(&target);
+  gst_video_frame_unmap(&source);
+  if (!copied)
+    return Error{ErrorCode::Layout, "A frame cannot be copied into scanout memory.", 0};
+  return {};
+}
+
+} // namespace gstdrm

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstkmssinknegotiation.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <gst/drm/drm.h>
+#include <gst/drm/element/errors.hpp>
+
+#include "gstkmsdmabufsink.hpp"
+#include "gstkmssinkcaps.hpp"
+#include "gstkmssinkpool.hpp"
+
+#define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
+
+namespace gstdrm {
+
+namespace {
+
+// One on screen, one in flight, one waiting, and one more for moments before a flip.
+constexpr guint kHeldBuffers = 4;
+
+std::string size_text(std::uint32_t width, std::uint32_t height)
+{
+  return std::to_string(width) + "x" + std::to_string(height);
+}
+
+// Which sizes the display takes, where the size is what it does not take; empty otherwise.
+std::string describe_size_refusal(const kms::SizeLimits &limits, const GstCaps *caps)
+{
+  gint width = 0;
+  gint height = 0;
+  const GstStructure *structure = gst_caps_get_structure(caps, 0);
+  if (!gst_structure_get_int(structure, "width", &width) ||
+      !gst_structure_get_int(structure, "height", &height))
+    return "";
+  const auto between = [](gint value, std::uint32_t low, std::uint32_t high) {
+    return value > 0 && static_cast<std::uint32_t>(value) >= low &&
+           static_cast<std::uint32_t>(value) <= high;
+  };
+  if (between(width, limits.min_width, limits.max_width) &&
+      between(height, limits.min_height, limits.max_height))
+    return "";
+  return "The display takes sizes from " + size_text(limits.min_width, limits.min_height) + " to " +
+         size_text(limits.max_width, limits.max_height) + ", in every format.";
+}
+
+// The size of a frame, or for a layout that only its driver knows, of the same pixels in a linear
+// layout of four bytes each. The number of buffers that upstream keeps depends on it; nobody
+// allocates by it.
+guint buffer_size(const GstDrmVideoInfo &info)
+{
+  const gsize size = GST_VIDEO_INFO_SIZE(&info.vinfo);
+  const gsize estimate = gsize{4} * static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo)) *
+                         static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo));
+  return static_cast<guint>(size > 0 ? size : estimate);
+}
+
+} // namespace
+
+SinkNegotiation::SinkNegotiation(GstVideoSink *element, const SinkDisplay &display)
+    : element_(GST_ELEMENT(element)), display_(display),
+      refusals_(GST_ELEMENT(element), GST_VIDEO_SINK_PAD(element), GST_CAT_DEFAULT,
+                {"The display",
+                 "Choose a size or format that both can do, or put a converter before the sink."})
+{
+}
+
+GstCaps *SinkNegotiation::query_caps(GstCaps *filter) const
+{
+  const std::shared_ptr<kms::Display> display = display_.get();
+  GstPtr<GstCaps> caps =
+      display ? display_caps(*display, display_.zero_copy())
+              : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(GST_BASE_SINK_PAD(element_)));
+  if (filter)
+    caps.reset(gst_drm_caps_intersect(filter, caps.get()));
+  GST_LOG_OBJECT(element_, "caps %" GST_PTR_FORMAT, caps.get());
+  return caps.release();
+}
+
+Result<SinkStream> SinkNegotiation::accept(kms::Display &display, const GstCaps *caps)
+{
+  Result<SinkStream> stream = read_stream(caps, display.formats());
+  if (!stream)
+    return stream;
+  if (stream->plain && display_.zero_copy() == ZeroCopy::Require)
+    return Error{
+        ErrorCode::Caps,
+        "Plain video/x-raw caps do not promise DMA buffers, and zero-copy=require forbids the "
+        "copy that system memory needs. Put dmabufupload before the sink, or set "
+        "zero-copy=prefer.",
+        0};
+  const kms::Picture picture = picture_of(*stream, caps);
+  if (Result<void> configured = display.configure(picture); !configured)
+    return configured.error();
+  const std::optional<Refusal> refusal = display.refusal(picture);
+  refusals_.begin(refusal ? refusal->reason : "");
+  GST_INFO_OBJECT(element_, "will show %s, %dx%d on %s", describe_format(stream->format).c_str(),
+                  GST_VIDEO_INFO_WIDTH(&stream->info.vinfo),
+                  GST_VIDEO_INFO_HEIGHT(&stream->info.vinfo), display.describe().c_str());
+  return stream;
+}
+
+void SinkNegotiation::settle(const kms::Display &display, GstCaps *caps,
+                             const Result<SinkStream> &accepted)
+{
+  refusals_.set_explained(accepted ? nullptr : caps);
+  if (accepted)
+    return;
+  const std::string sizes = describe_size_refusal(display.limits(), caps);
+  if (!sizes.empty())
+    GST_WARNING_OBJECT(element_, "upstream sent %" GST_PTR_FORMAT ". %s", caps, sizes.c_str());
+  else
+    GST_WARNING_OBJECT(element_, "upstream sent %" GST_PTR_FORMAT "; the planes take %s", caps,
+                       describe_formats(display).c_str());
+  Error error = accepted.error();
+  error.message += (sizes.empty() ? "" : " ") + sizes;
+  post_error(element_, error);
+}
+
+GstFlowReturn SinkNegotiation::refuse(kms::Display &display, const Error &why)
+{
+  // Where only the caps are wrong, the caps query says already what does not fit.
+  if (why.code == ErrorCode::Unsupported)
+    display.refuse(why);
+  return refusals_.refuse(why.message);
+}
+
+bool SinkNegotiation::propose_allocation(GstQuery *query) const
+{
+  const std::shared_ptr<kms::Display> display = display_.get();
+  GstCaps *caps = nullptr;
+  gboolean need_pool = FALSE;
+  gst_query_parse_allocation(query, &caps, &need_pool);
+  GstDrmVideoInfo info;
+  if (!display || !caps || !gst_drm_video_info_from_caps(&info, caps))
+    return false;
+  gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr);
+  gst_drm_query_add_device(query, display->device().fd());
+  GstPtr<GstBufferPool> pool;
+  guint size = buffer_size(info);
+  const bool linear = info.drm_modifier == kModLinear || info.drm_modifier == kModImplicit;
+  if (need_pool && linear) { // dumb buffers have no other layout
+    Result<GstPtr<GstBufferPool>> made = make_scanout_pool(*display, caps, size, kHeldBuffers);
+    if (made)
+      pool = std::move(*made);
+    else
+      GST_INFO_OBJECT(element_, "no pool of scanout memory: %s", made.error().message.c_str());
+  }
+  gst_query_add_allocation_pool(query, pool.get(), size, kHeldBuffers, 0);
+  return true;
+}
+
+} // namespace gstdrm

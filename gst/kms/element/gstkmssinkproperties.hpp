@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The properties of kmsdmabufsink. gstkmssinkproperties.cpp sets and gets them,
+// gstkmssinkpropertyspecs.cpp says what they are.
+#pragma once
+
+#include <glib-object.h>
+
+namespace gstdrm {
+
+enum SinkProperty : guint {
+  PROP_0,
+  PROP_DRIVER_NAME,
+  PROP_BUS_ID,
+  PROP_DEVICE,
+  PROP_FD,
+  PROP_LEASE,
+  PROP_CONNECTOR,
+  PROP_PLANE_ID,
+  PROP_MODE,
+  PROP_FIT,
+  PROP_ZPOS,
+  PROP_ROTATION,
+  PROP_RENDER_RECTANGLE,
+  PROP_ZERO_COPY,
+  PROP_SYNC_MODE,
+  PROP_FENCE_TIMEOUT,
+  PROP_CURSOR_X,
+  PROP_CURSOR_Y,
+  PROP_CURSOR_IMAGE,
+  PROP_DRM_STATS,
+};
+
+void install_sink_properties(GObjectClass *klass);
+
+void set_sink_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) noexcept;
+void get_sink_property(GObject *object, guint id, GValue *value, GParamSpec *spec) noexcept;
+
+} // namespace gstdrm

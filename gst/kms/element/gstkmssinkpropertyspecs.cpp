@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <gst/drm/drm.h>
+#include <gst/drm/element/properties.hpp>
+#include <gst/gst.h>
+#include <gst/video/videooverlay.h>
+
+#include "gstkmssinkproperties.hpp"
+#include "gstkmssinksettings.hpp"
+
+namespace gstdrm {
+
+namespace {
+
+GType sync_mode_type()
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(SyncMode::Auto),
+       "Fences of GstDrmSyncMeta explicitly; implicit ones where the driver does not wait for them "
+       "itself",
+       "auto"},
+      {static_cast<gint>(SyncMode::Explicit),
+       "Fences of GstDrmSyncMeta, else the implicit ones of the dma-bufs, through IN_FENCE_FD",
+       "explicit"},
+      {static_cast<gint>(SyncMode::Implicit),
+       "No IN_FENCE_FD: the driver waits for the dma-bufs' own fences", "implicit"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("GstKmsDmabufSinkSyncMode", values);
+  return type;
+}
+
+void install_sync_properties(GObjectClass *klass)
+{
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_MUTABLE_READY);
+  g_object_class_install_property(
+      klass, PROP_SYNC_MODE,
+      g_param_spec_enum(
+          "sync-mode", "Synchronisation mode",
+          "How the display waits until a buffer was drawn. Read when the sink goes to PAUSED",
+          sync_mode_type(), static_cast<gint>(SyncMode::Auto), flags));
+  g_object_class_install_property(
+      klass, PROP_FENCE_TIMEOUT,
+      g_param_spec_uint64(
+          "fence-timeout", "Fence timeout",
+          "Nanoseconds after which a frame is left out whose acquire fence has not signalled; "
+          "until it has, the frame waits in the sink and not in the kernel (0: no limit, and "
+          "the kernel waits). Read when the sink goes to PAUSED",
+          0, G_MAXUINT64, kDefaultFenceTimeout, flags));
+}
+
+GType fit_type()
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(kms::Fit::Contain),
+       "As large as fits, the whole picture; pixel for pixel where the hardware does not scale",
+       "contain"},
+      {static_cast<gint>(kms::Fit::Cover),
+       "Fills the whole area, and crops what hangs over; pixel for pixel where the hardware does "
+       "not scale",
+       "cover"},
+      {static_cast<gint>(kms::Fit::None), "Pixel for pixel, centred; what hangs over is cropped",
+       "none"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstKmsDmabufSinkFit", values);
+  return type;
+}
+
+GType rotation_type()
+{
+  static const GFlagsValue values[] = {
+      {DRM_MODE_ROTATE_0, "As it is", "rotate-0"},
+      {DRM_MODE_ROTATE_90, "90 degrees counter-clockwise", "rotate-90"},
+      {DRM_MODE_ROTATE_180, "180 degrees", "rotate-180"},
+      {DRM_MODE_ROTATE_270, "270 degrees counter-clockwise", "rotate-270"},
+      {DRM_MODE_REFLECT_X, "Left and right swapped, before it is turned", "reflect-x"},
+      {DRM_MODE_REFLECT_Y, "Top and bottom swapped, before it is turned", "reflect-y"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_flags_register_static("GstKmsDmabufSinkRotation", values);
+  return type;
+}
+
+void install_view_properties(GObjectClass *klass)
+{
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_MUTABLE_PLAYING);
+  g_object_class_install_property(
+      klass, PROP_MODE,
+      g_param_spec_string(
+          "mode", "Mode",
+          "Display mode: match (the mode that fits the video's size and rate), preferred (the "
+          "display's own choice), or one of the connector's in pixels and Hz, such as 1920x1080, "
+          "1920x1080@60, 1920x1080@59.94 or 1920x1080i@50 (fields)",
+          "match",
+          static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                   GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property(
+      klass, PROP_FIT,
+      g_param_spec_enum(
+          "fit", "Fit",
+          "How the picture fills the render rectangle, or the mode where there is none", fit_type(),
+          static_cast<gint>(kms::Fit::Contain), flags));
+  g_object_class_install_property(
+      klass, PROP_ZPOS,
+      g_param_spec_int(
+          "zpos", "Z position",
+          "Place of the plane in the stack, larger is nearer to the viewer; planes that cannot "
+          "have it are not used (-1: the driver's)",
+          -1, G_MAXINT, -1, flags));
+  g_object_class_install_property(
+      klass, PROP_ROTATION,
+      g_param_spec_flags(
+          "rotation", "Rotation",
+          "How the display turns the picture, counter-clockwise in degrees, after reflecting it; "
+          "planes that cannot are not used",
+          rotation_type(), DRM_MODE_ROTATE_0, flags));
+  gst_video_overlay_install_properties(klass, PROP_RENDER_RECTANGLE);
+}
+
+void install_device_properties(GObjectClass *klass)
+{
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_MUTABLE_READY);
+  g_object_class_install_property(
+      klass, PROP_DRIVER_NAME,
+      g_param_spec_string("driver-name", "Driver name",
+                          "Kernel driver of the device to open, such as vkms (empty: any)", "",
+                          flags));
+  g_object_class_install_property(
+      klass, PROP_BUS_ID,
+      g_param_spec_string("bus-id", "Bus ID",
+                          "Bus id of the device to open, such as pci:0000:00:02.0 (empty: any)", "",
+                          flags));
+  g_object_class_install_property(
+      klass, PROP_DEVICE,
+      g_param_spec_string("device", "Device",
+                          "Device node to open, such as /dev/dri/card1 (empty: the first with a "
+                          "connected output that driver-name and bus-id allow)",
+                          "", flags));
+  g_object_class_install_property(
+      klass, PROP_FD,
+      g_param_spec_int(
+          "fd", "File descriptor",
+          "Open KMS device to use in place of opening one; duplicated, so it stays the "
+          "application's, which must leave its events unread while the sink is in PAUSED or "
+          "PLAYING; any number of sinks may be given the same one (-1: none)",
+          -1, G_MAXINT, -1, flags));
+  g_object_class_install_property(
+      klass, PROP_LEASE,
+      g_param_spec_string(
+          "lease", "Lease",
+          "Connectors to lease from the device (HDMI-A-1,DP-1), which must be master: the "
+          "sink shows on the lease, and so does every other sink with the same device and "
+          "lease (empty: no lease)",
+          "", flags));
+  g_object_class_install_property(
+      klass, PROP_CONNECTOR,
+      g_param_spec_string(
+          "connector", "Connector",
+          "Connector to show on, by name (HDMI-A-1) or number (empty: the first that is "
+          "connected)",
+          "", flags));
+  g_object_class_install_property(
+      klass, PROP_PLANE_ID,
+      g_param_spec_uint(
+          "plane-id", "Plane ID",
+          "KMS plane to show on (0: the first that takes the picture, primary before overlay)", 0,
+          G_MAXUINT, 0, flags));
+}
+
+void install_cursor_properties(GObjectClass *klass)
+{
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_MUTABLE_PLAYING);
+  g_object_class_install_property(
+      klass, PROP_CURSOR_X,
+      g_param_spec_int("cursor-x", "Cursor X",
+                       "Left edge of the cursor, in pixels of the mode; may lie outside", G_MININT,
+                       G_MAXINT, 0, flags));
+  g_object_class_install_property(
+      klass, PROP_CURSOR_Y,
+      g_param_spec_int("cursor-y", "Cursor Y",
+                       "Top edge of the cursor, in pixels of the mode; may lie outside", G_MININT,
+                       G_MAXINT, 0, flags));
+  g_object_class_install_property(
+      klass, PROP_CURSOR_IMAGE,
+      g_param_spec_boxed("cursor-image", "Cursor image",
+                         "Picture for the hardware cursor, video/x-raw of 8-bit RGB with alpha "
+                         "(BGRA, ARGB, RGBA, ABGR; not premultiplied), no larger than the "
+                         "hardware's cursor (NULL: no cursor)",
+                         GST_TYPE_SAMPLE, flags));
+}
+
+} // namespace
+
+void install_sink_properties(GObjectClass *klass)
+{
+  klass->set_property = set_sink_property;
+  klass->get_property = get_sink_property;
+  install_device_properties(klass);
+  install_sync_properties(klass);
+  install_view_properties(klass);
+  install_cursor_properties(klass);
+  install_common_properties(
+      klass,
+      {PROP_ZERO_COPY,
+       "What to do about system memory, which has to be copied: require refuses caps that do not "
+       "promise DMA buffers",
+       PROP_DRM_STATS,
+       "Counters since start: frames, imports (framebuffers made), import-hits, copies, "
+       "bytes-copied, last-copy-reason, waits (times the streaming thread slept), shown (flips "
+       "completed), dropped (replaced before they were shown, too late, or refused before upstream "
+       "chose another format), late (shown more than a refresh and an eighth after they were due), "
+       "commits, held (buffers held now), fence-timeouts and fence-errors (frames left out since "
+       "their fence did not signal, or with an error), release-fences (buffers given back with "
+       "one), last-flip-sequence (vblank counter), last-flip-time (CLOCK_MONOTONIC, ns)"});
+  for (const GType type : {sync_mode_type(), fit_type(), rotation_type()})
+    gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
+}
+
+} // namespace gstdrm

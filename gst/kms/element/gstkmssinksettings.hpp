@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the properties of kmsdmabufsink say, as a plain value.
+#pragma once
+
+#include <string>
+
+#include <gst/drm/element/properties.hpp>
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/gst.h>
+
+#include "engine/display/kms_display.hpp"
+
+namespace gstdrm {
+
+enum class SyncMode { Auto, Explicit, Implicit };
+
+// Long for a frame, short for a user. A GPU that hangs is reset after up to 10 s (amdgpu,
+// lockup_timeout).
+inline constexpr guint64 kDefaultFenceTimeout = 1 * GST_SECOND;
+
+struct SinkSettings {
+  kms::DeviceRequest device;
+  kms::OutputRequest output;  // its mode is not used: `mode` is what the property says
+  std::string mode = "match"; // text of the property
+  kms::View view;
+  ZeroCopy zero_copy = ZeroCopy::Prefer;
+  SyncMode sync_mode = SyncMode::Auto;
+  guint64 fence_timeout = kDefaultFenceTimeout; // ns; 0: none
+  gint cursor_x = 0;
+  gint cursor_y = 0;
+  GstPtr<GstSample> cursor_image; // null: no cursor
+};
+
+} // namespace gstdrm
