@@ -5,6 +5,9 @@
 
 #include <sys/stat.h>
 
+#include "core/drm_node.hpp"
+#include "gstdrm-guard-private.hpp"
+#include "gstdrm-private.hpp"
 #include "gstdrmsync.h"
 
 namespace {
@@ -32,8 +35,7 @@ bool read_device(const GstStructure *params, guint64 *device)
  *
  * Adds an entry for #GST_DRM_SYNC_META_API_TYPE with the parameters `GstDrmDevice,
  * drm-device=(guint64)N`, where N is the `st_rdev` of the node. Nodes of one device have different
- * numbers: compare them by the directory that
- * `/sys/dev/char/MAJOR:MINOR/device` leads to.
+ * numbers: gst_drm_device_is_same() compares them.
  *
  * Returns: %FALSE when @device_fd is no character device, or an entry is there already; the query
  * is then as before
@@ -81,4 +83,37 @@ gboolean gst_drm_query_get_device(GstQuery *query, guint64 *device) noexcept
     }
   }
   return FALSE;
+}
+
+/**
+ * gst_drm_device_is_same:
+ * @device_a: the `st_rdev` of a device node, as gst_drm_query_get_device() gives it
+ * @device_b: that of another one, or the same
+ * @error: return location for a #GError, or %NULL
+ *
+ * The card and the render node of one graphics device have different numbers. They are one device
+ * where sysfs has one device behind both (`/sys/dev/char/MAJOR:MINOR/device`). A display controller
+ * and a GPU on one chip are two devices.
+ *
+ * A number is the same device as itself, without a look at sysfs. Reads files of sysfs: call it once
+ * per negotiation, not once per frame.
+ *
+ * Returns: %TRUE where both are nodes of one device; %FALSE without @error where they are not; %FALSE
+ * with @error set where it cannot be told. Errors: %GST_DRM_ERROR_DEVICE: no device is known behind
+ * one of the numbers, or sysfs is not there; %GST_DRM_ERROR_ALLOCATION: out of memory
+ *
+ * Since: 0.1
+ */
+gboolean gst_drm_device_is_same(guint64 device_a, guint64 device_b, GError **error) noexcept
+try {
+  g_return_val_if_fail(error == nullptr || *error == nullptr, FALSE);
+
+  const auto same = gstdrm::is_same_drm_device(device_a, device_b);
+  if (!same) {
+    gstdrm::propagate(error, same.error());
+    return FALSE;
+  }
+  return *same;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__, error);
 }

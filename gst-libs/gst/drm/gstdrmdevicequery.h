@@ -13,4 +13,8 @@ gboolean gst_drm_query_add_device(GstQuery *query, gint device_fd) GST_DRM_NOEXC
 GST_DRM_API
 gboolean gst_drm_query_get_device(GstQuery *query, guint64 *device) GST_DRM_NOEXCEPT;
 
+/* Whether two nodes, by st_rdev, are one device; FALSE with @error set: it cannot be told. */
+GST_DRM_API
+gboolean gst_drm_device_is_same(guint64 device_a, guint64 device_b, GError **error) GST_DRM_NOEXCEPT;
+
 G_END_DECLS

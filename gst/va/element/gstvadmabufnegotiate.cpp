@@ -2,6 +2,7 @@
 // How vadmabufsrc and downstream agree: format, modifier, device, pool.
 #include <algorithm>
 
+#include <gst/drm/core/drm_node.hpp>
 #include <gst/drm/element/failed_negotiation.hpp>
 #include <gst/drm/element/pool.hpp>
 #include <gst/drm/gstdrmbufferpool.h>
@@ -152,8 +153,11 @@ void Source::compare_devices(GstQuery *query)
   if (warned_of_device_ || !gst_drm_query_get_device(query, &other))
     return;
   const auto &display = *device()->display;
-  if (is_same_device(other, display.device_number()))
+  g_autoptr(GError) unknown = nullptr;
+  if (gst_drm_device_is_same(other, display.device_number(), &unknown))
     return;
+  if (unknown)
+    GST_DEBUG_OBJECT(element_, "taken for another device: %s", unknown->message);
   warned_of_device_ = true;
   GST_ELEMENT_WARNING(
       element_, RESOURCE, SETTINGS,
@@ -161,7 +165,7 @@ void Source::compare_devices(GstQuery *query)
        "bus, "
        "or the import fails. Set the device property to a render node of that device if it has "
        "one.",
-       display.node().c_str(), device_name(other).c_str()),
+       display.node().c_str(), drm_node_path(other).c_str()),
       ("drm-device %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT, display.device_number(), other));
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <gst/drm/core/drm_node.hpp>
+
 namespace gstdrm::va {
 namespace {
 
@@ -49,7 +51,7 @@ Result<Device> open_device(const std::string &node)
 Result<Device> open_first_device()
 {
   std::string tried;
-  for (const auto &node : list_render_nodes()) {
+  for (const auto &node : list_drm_nodes(DrmNodeType::Render)) {
     auto device = open_device(node);
     if (device)
       return device;

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "va_display.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <va/va_drm.h>
 
 #include <gst/drm/core/errno_text.hpp>
 
 namespace gstdrm::va {
 namespace {
-
-constexpr char kDirectory[] = "/dev/dri";
 
 std::string trim(std::string text)
 {
@@ -35,28 +29,6 @@ void collect_message(void *user, const char *message)
 }
 
 void drop_message(void * /*user*/, const char * /*message*/) {}
-
-// What is in /dev/dri, in the order of text. By opendir(), as libdrm lists it: mesa-drm-shim stands
-// in for that.
-std::vector<std::string> list_nodes()
-{
-  std::vector<std::string> nodes;
-  const std::unique_ptr<DIR, int (*)(DIR *)> directory(::opendir(kDirectory), ::closedir);
-  while (const dirent *entry = directory ? ::readdir(directory.get()) : nullptr)
-    nodes.push_back(std::string(kDirectory) + "/" + entry->d_name);
-  std::sort(nodes.begin(), nodes.end());
-  return nodes;
-}
-
-// The device behind a node, as sysfs has it: the same directory for its card and its render node,
-// on any bus.
-std::filesystem::path sysfs_device(std::uint64_t number)
-{
-  const auto link = "/sys/dev/char/" + std::to_string(major(number)) + ":" +
-                    std::to_string(minor(number)) + "/device";
-  std::error_code failed;
-  return std::filesystem::canonical(link, failed);
-}
 
 } // namespace
 
@@ -116,34 +88,6 @@ Error Display::error(ErrorCode code, const char *call, VAStatus status) const
   if (!vendor_.empty())
     where += " (" + vendor_ + ")";
   return Error{code, where + ": " + vaErrorStr(status) + number};
-}
-
-std::vector<std::string> list_render_nodes()
-{
-  // Numbers are 128 and up: three digits, so their order is that of text.
-  auto nodes = list_nodes();
-  std::erase_if(nodes,
-                [](const std::string &node) { return node.find("/renderD") == std::string::npos; });
-  return nodes;
-}
-
-bool is_same_device(std::uint64_t a, std::uint64_t b)
-{
-  if (a == b)
-    return true;
-  const auto first = sysfs_device(a);
-  return !first.empty() && first == sysfs_device(b);
-}
-
-std::string device_name(std::uint64_t device_number)
-{
-  for (const auto &node : list_nodes()) {
-    struct stat status {};
-    if (::stat(node.c_str(), &status) == 0 && S_ISCHR(status.st_mode) &&
-        status.st_rdev == device_number)
-      return node;
-  }
-  return std::to_string(major(device_number)) + ":" + std::to_string(minor(device_number));
 }
 
 } // namespace gstdrm::va

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <va/va.h>
 
@@ -56,13 +55,5 @@ private:
   std::uint64_t device_number_ = 0;
   std::atomic<std::uint64_t> calls_{0};
 };
-
-// /dev/dri/renderD* in the order of their numbers.
-std::vector<std::string> list_render_nodes();
-
-// Whether two device numbers are nodes of one device, such as its card and its render node.
-bool is_same_device(std::uint64_t a, std::uint64_t b);
-// The node with that number, for people: "/dev/dri/card1", else "226:1".
-std::string device_name(std::uint64_t device_number);
 
 } // namespace gstdrm::va

@@ -2,6 +2,7 @@
 // The device in the allocation query.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <gst/drm/core/unique_fd.hpp>
@@ -95,6 +96,18 @@ GST_START_TEST(test_params)
 }
 GST_END_TEST
 
+GST_START_TEST(test_same_device)
+{
+  const guint64 unknown = makedev(4095, 77);
+  g_autoptr(GError) error = nullptr;
+  fail_unless(gst_drm_device_is_same(unknown, unknown, &error));
+  g_assert_no_error(error);
+  fail_if(gst_drm_device_is_same(unknown, makedev(4095, 78), nullptr));
+  fail_if(gst_drm_device_is_same(unknown, makedev(4095, 78), &error));
+  fail_unless(g_error_matches(error, GST_DRM_ERROR, GST_DRM_ERROR_DEVICE) && strstr(error->message, "4095:77"));
+}
+GST_END_TEST
+
 GST_START_TEST(test_other_queries)
 {
   g_autoptr(GstQuery) query = gst_query_new_latency();
@@ -112,6 +125,7 @@ Suite *devicequery_suite()
   tcase_add_test(tcase, test_first_answer_stays);
   tcase_add_test(tcase, test_no_device);
   tcase_add_loop_test(tcase, test_params, 0, G_N_ELEMENTS(kParams));
+  tcase_add_test(tcase, test_same_device);
   tcase_add_test(tcase, test_other_queries);
   return suite;
 }

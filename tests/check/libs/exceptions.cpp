@@ -116,6 +116,7 @@ bool acquire(World &world)
 
 const Row kRows[] = {
     {"format_parse, refused", Says::Error, [](World &, GError **e) { return gst_drm_format_parse("NV12:0xzz and a text that no short string holds", nullptr, nullptr, e); }},
+    {"device_is_same, refused", Says::Error, [](World &, GError **e) { return gst_drm_device_is_same(0xfff4d, 0xfff4e, e); }},
     {"modifier_describe", Says::Nothing, [](World &, GError **) { return took(gst_drm_modifier_describe(0x0200000028a6bf04)); }},
     {"format_set_new", Says::Nothing, [](World &, GError **) { return took(gst_drm_format_set_new()); }},
     {"format_set_new_from_caps", Says::Nothing, [](World &w, GError **) { return took(gst_drm_format_set_new_from_caps(w.caps)); }},

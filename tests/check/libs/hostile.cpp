@@ -463,6 +463,15 @@ const Row kRows[] = {
      }); }},
     {"gst_drm_query_add_device", [] { with_query([](GstQuery *q) { for_each_hostile_fd([q](int fd) { (void)gst_drm_query_add_device(q, fd); }); }); }},
     {"gst_drm_query_get_device", [] { with_query([](GstQuery *q) { fail_if(gst_drm_query_get_device(q, nullptr)); }); }},
+    {"gst_drm_device_is_same", [] {
+       for (const guint64 device : kModifiers)
+         for (const guint64 other : kModifiers) {
+           GError *error = nullptr;
+           const gboolean same = gst_drm_device_is_same(device, other, &error);
+           fail_unless(same == (device == other));
+           check(same, error);
+         }
+     }},
     {"gst_drm_error_quark", [] { fail_unless(gst_drm_error_quark() == GST_DRM_ERROR); }},
     {"gst_drm_error_get_type", type_row<gst_drm_error_get_type>},
     {"gst_drm_format_parse", [] {

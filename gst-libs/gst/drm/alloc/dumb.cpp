@@ -4,8 +4,9 @@
 #include <sys/ioctl.h>
 #include <xf86drm.h>
 
+#include "../core/drm_node.hpp"
 #include "drm_allocators.hpp"
-#include "drm_node.hpp"
+#include "drm_fd.hpp"
 #include "pitch_fit.hpp"
 
 namespace gstdrm {

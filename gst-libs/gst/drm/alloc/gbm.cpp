@@ -6,9 +6,10 @@
 #include <gbm.h>
 #include <xf86drm.h>
 
+#include "../core/drm_node.hpp"
 #include "../core/frame_layout.hpp"
 #include "drm_allocators.hpp"
-#include "drm_node.hpp"
+#include "drm_fd.hpp"
 #include "gbm_candidates.hpp"
 #include "pitch_fit.hpp"
 

@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <sstream>
 #include <utility>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <sys/stat.h>
@@ -16,35 +14,14 @@
 #include <xf86drm.h>
 #include <xf86drmMode.h>
 
+#include <gst/drm/core/drm_node.hpp>
+
 #include "kms_choice.hpp"
 #include "engine/card/kms_objects.hpp"
 
 namespace gstdrm::kms {
 
 namespace {
-
-constexpr const char *kDriDirectory = "/dev/dri";
-
-// card nodes in number order; sysfs is not asked, because a container may lack it
-std::vector<std::string> list_cards()
-{
-  std::vector<unsigned long> numbers;
-  if (DIR *directory = opendir(kDriDirectory)) {
-    while (const dirent *entry = readdir(directory)) {
-      const std::string name = entry->d_name;
-      if (name.rfind("card", 0) != 0 || name.size() == 4 ||
-          name.find_first_not_of("0123456789", 4) != std::string::npos || name.size() > 8)
-        continue;
-      numbers.push_back(std::strtoul(name.c_str() + 4, nullptr, 10));
-    }
-    closedir(directory);
-  }
-  std::sort(numbers.begin(), numbers.end());
-  std::vector<std::string> paths;
-  for (const unsigned long number : numbers)
-    paths.push_back(std::string(kDriDirectory) + "/card" + std::to_string(number));
-  return paths;
-}
 
 std::string describe(const DeviceRequest &request)
 {
@@ -160,7 +137,7 @@ Result<Registry::DevicePtr> Registry::open_path(const std::string &path, Opening
 
 Result<Registry::DevicePtr> Registry::search(const DeviceRequest &request, Opening &opening)
 {
-  const std::vector<std::string> cards = list_cards();
+  const std::vector<std::string> cards = list_drm_nodes(DrmNodeType::Card);
   DevicePtr fallback;
   std::string looked_at;
   bool denied = false;
@@ -183,7 +160,7 @@ Result<Registry::DevicePtr> Registry::search(const DeviceRequest &request, Openi
   if (fallback)
     return fallback;
   if (cards.empty())
-    looked_at = std::string(" There is no ") + kDriDirectory + "/card*. " + kNoDeviceHint;
+    looked_at = std::string(" There is no /dev/dri/card*. ") + kNoDeviceHint;
   return device_error("No KMS device" + describe(request) + " was found." + looked_at,
                       denied ? EACCES : ENODEV);
 }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "drm_node.hpp"
+#include "drm_fd.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 
 #include <fcntl.h>
@@ -12,13 +9,12 @@
 #include <sys/sysmacros.h>
 #include <xf86drm.h>
 
-#include "frame_allocator.hpp"
+#include "../core/drm_node.hpp"
+#include "../core/errno_text.hpp"
 
 namespace gstdrm {
 
 namespace {
-
-constexpr unsigned kDrmMajor = 226; // Documentation/admin-guide/devices.txt
 
 bool is_drm_device(const struct stat &st) noexcept
 {
@@ -31,29 +27,6 @@ Error no_drm_device(const std::string &what)
 }
 
 } // namespace
-
-std::vector<std::string> list_drm_nodes(DrmNodeType type)
-{
-  const std::string prefix = type == DrmNodeType::Card ? "card" : "renderD";
-  std::vector<std::pair<unsigned, std::string>> found;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it("/dev/dri", error), end; !error && it != end;
-       it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (!name.starts_with(prefix))
-      continue;
-    unsigned number = 0;
-    const char *last = name.data() + name.size();
-    const auto parsed = std::from_chars(name.data() + prefix.size(), last, number);
-    if (parsed.ec == std::errc{} && parsed.ptr == last)
-      found.emplace_back(number, it->path().string());
-  }
-  std::sort(found.begin(), found.end());
-  std::vector<std::string> paths;
-  for (auto &entry : found)
-    paths.push_back(std::move(entry.second));
-  return paths;
-}
 
 Result<void> check_drm_fd(int fd)
 {

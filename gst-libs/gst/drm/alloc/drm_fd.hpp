@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+// Descriptors of DRM devices, and what libdrm does with them.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "../core/result.hpp"
 #include "../core/unique_fd.hpp"
 
 namespace gstdrm {
-
-enum class DrmNodeType { Card, Render };
-
-// Paths under /dev/dri in the order of their numbers; empty where there are none.
-std::vector<std::string> list_drm_nodes(DrmNodeType type);
 
 // Error unless fd is a DRM device.
 Result<void> check_drm_fd(int fd);
