@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <algorithm>
+#include "gstdrmallocator-buffer.hpp"
+
 #include <array>
-#include <bit>
+
+#include <gst/video/video.h>
 
 #include "gstdrm-private.hpp"
-#include "gstdrmallocator-private.hpp"
 #include "gstdrmformat.h"
 #include "gstdrmvideoinfo.h"
 
@@ -105,20 +106,11 @@ void log_frame(GstDmaBufAllocator *allocator, const AllocatedFrame &frame)
 
 } // namespace
 
-Result<void> apply_alignment(FrameRequest &request, const GstVideoAlignment *align)
+GstDebugCategory *allocator_debug_category()
 {
-  if (!align)
-    return {};
-  request.padding = {align->padding_left, align->padding_right, align->padding_top,
-                     align->padding_bottom};
-  for (const guint mask : align->stride_align) {
-    const std::uint64_t bytes = std::uint64_t{mask} + 1;
-    if (!std::has_single_bit(bytes) || bytes > (1U << 16))
-      return Error{ErrorCode::Allocation, "A stride alignment mask of " + std::to_string(mask) +
-                                              " is not a power of two less 1, up to 65535"};
-    request.stride_align = std::max(request.stride_align, static_cast<std::uint32_t>(bytes));
-  }
-  return {};
+  static GstDebugCategory *const category =
+      _gst_debug_category_new("drmallocator", 0, "DMA buffer allocators and pool");
+  return category;
 }
 
 GstBuffer *buffer_from_frame(GstDmaBufAllocator *allocator, AllocatedFrame frame)

@@ -2,23 +2,32 @@
 // From the allocators' engines to GstBuffer; for this library's own sources, never installed.
 #pragma once
 
+#include <memory>
+
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
 #include "alloc/frame_allocator.hpp"
+#include "gstdrmallocator-buffer.hpp"
 #include "gstdrmallocator.h"
 
 namespace gstdrm {
 
-// The debug category `drmallocator`.
-GstDebugCategory *allocator_debug_category();
+// Of one allocator: made with the object, and filled by the constructor of its kind.
+struct AllocatorState {
+  GstDrmAllocatorKind kind = GST_DRM_ALLOCATOR_KIND_AUTO;
+  std::unique_ptr<FrameAllocator> engine;        // empty in a subclass from elsewhere
+  GstMemoryMapFunction map_descriptor = nullptr; // GstFdAllocator's mmap(2)
+};
+AllocatorState &state_of(gpointer allocator);
 
-// One GstMemory of `allocator` per object and a GstVideoMeta; consumes the frame's descriptors.
-GstBuffer *buffer_from_frame(GstDmaBufAllocator *allocator, AllocatedFrame frame);
-
-// What a decoder asks for, as the engines understand it; Error for stride masks that are not 2^n
-// - 1.
-Result<void> apply_alignment(FrameRequest &request, const GstVideoAlignment *align);
+// The virtual functions of the library's own kinds, on the state's engine.
+GstDrmFormatSet *engine_get_formats(GstDrmAllocator *allocator) noexcept;
+GstBuffer *engine_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width, guint height,
+                              const guint64 *modifiers, guint n_modifiers,
+                              const GstVideoAlignment *align, guint64 *modifier,
+                              GError **error) noexcept;
+GstMemory *engine_alloc(GstAllocator *allocator, gsize size, GstAllocationParams *params) noexcept;
 
 // LINEAR of every fourcc that make_linear_plan() knows: a new set with one owner.
 GstDrmFormatSet *linear_formats();

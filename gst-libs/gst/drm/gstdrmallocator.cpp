@@ -23,134 +23,34 @@
 #include <memory>
 
 #include "alloc/open_allocator.hpp"
-#include "core/format_set.hpp"
 #include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
 #include "gstdrmallocator-private.hpp"
-#include "gstdrmformatset-private.hpp"
 
 #define GST_CAT_DEFAULT gstdrm::allocator_debug_category()
 
 using gstdrm::AllocatorKind;
-using gstdrm::Error;
-using gstdrm::ErrorCode;
+using gstdrm::AllocatorState;
+using gstdrm::state_of;
 
 namespace {
 
-struct State {
-  GstDrmAllocatorKind kind = GST_DRM_ALLOCATOR_KIND_AUTO;
-  std::unique_ptr<gstdrm::FrameAllocator> engine; // empty in a subclass from elsewhere
-  GstMemoryMapFunction map_descriptor = nullptr;  // GstFdAllocator's mmap(2)
-};
-
 struct GstDrmAllocatorPrivate {
-  State state; // constructed in init, destroyed in finalize
+  gstdrm::AllocatorState state; // constructed in init, destroyed in finalize
 };
 
 } // namespace
 
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE(GstDrmAllocator, gst_drm_allocator, GST_TYPE_DMABUF_ALLOCATOR)
 
-namespace {
-
-State &state_of(gpointer allocator)
+gstdrm::AllocatorState &gstdrm::state_of(gpointer allocator)
 {
   auto *priv = static_cast<GstDrmAllocatorPrivate *>(
       gst_drm_allocator_get_instance_private(static_cast<GstDrmAllocator *>(allocator)));
   return priv->state;
 }
 
-GstDrmFormatSet *engine_get_formats(GstDrmAllocator *allocator) noexcept
-try {
-  State &state = state_of(allocator);
-  if (!state.engine)
-    return nullptr;
-  auto pairs = state.engine->formats();
-  if (!pairs)
-    return nullptr;
-  return gstdrm::wrap_format_set(gstdrm::FormatSet::from_pairs(std::move(*pairs)));
-} catch (...) {
-  return gstdrm::caught(nullptr, __func__);
-}
-
-GstBuffer *engine_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width, guint height,
-                              const guint64 *modifiers, guint n_modifiers,
-                              const GstVideoAlignment *align, guint64 *modifier,
-                              GError **error) noexcept
-try {
-  State &state = state_of(allocator);
-  if (!state.engine) {
-    gstdrm::propagate(error, Error{ErrorCode::Unsupported, "This allocator makes no frames"});
-    return nullptr;
-  }
-  gstdrm::FrameRequest request;
-  request.fourcc = fourcc;
-  request.width = width;
-  request.height = height;
-  request.modifiers = {modifiers, n_modifiers};
-  if (auto applied = gstdrm::apply_alignment(request, align); !applied) {
-    gstdrm::propagate(error, applied.error());
-    return nullptr;
-  }
-  auto frame = state.engine->allocate(request);
-  if (!frame) {
-    GST_DEBUG_OBJECT(allocator, "%s", frame.error().message.c_str());
-    gstdrm::propagate(error, frame.error());
-    return nullptr;
-  }
-  if (modifier)
-    *modifier = frame->format.modifier;
-  return gstdrm::buffer_from_frame(GST_DMABUF_ALLOCATOR(allocator), std::move(frame).value());
-} catch (...) {
-  return gstdrm::caught(nullptr, __func__, error);
-}
-
-// More than any frame takes: plane offsets have 32 bits in the kernel's interfaces.
-constexpr gsize kMostBytes = G_MAXUINT32;
-
-// Room for the prefix, the memory and the padding, all of it aligned as asked.
-bool add_up(gsize size, const GstAllocationParams &params, gsize &offset, gsize &total)
-{
-  const gsize align = params.align; // a mask, as GStreamer has it
-  offset = (params.prefix + align) & ~align;
-  return params.prefix <= kMostBytes && size <= kMostBytes && params.padding <= kMostBytes &&
-         (total = offset + size + params.padding) <= kMostBytes;
-}
-
-GstMemory *engine_alloc(GstAllocator *allocator, gsize size, GstAllocationParams *params) noexcept
-try {
-  State &state = state_of(allocator);
-  static const GstAllocationParams kNoParams = {};
-  const GstAllocationParams &asked = params ? *params : kNoParams;
-  gsize offset = 0;
-  gsize total = 0;
-  if (!state.engine) {
-    GST_WARNING_OBJECT(allocator, "this allocator makes no plain memory");
-    return nullptr;
-  }
-  if (asked.align >= 4096) { // a map starts at a page, and no sooner
-    GST_WARNING_OBJECT(allocator, "cannot align to more than a page: mask %" G_GSIZE_FORMAT,
-                       asked.align);
-    return nullptr;
-  }
-  if (!add_up(size, asked, offset, total)) {
-    GST_WARNING_OBJECT(allocator, "%" G_GSIZE_FORMAT " bytes and what is around them are too many",
-                       size);
-    return nullptr;
-  }
-  auto object = state.engine->allocate_bytes(std::max<gsize>(total, 1));
-  if (!object) {
-    GST_WARNING_OBJECT(allocator, "%s", object.error().message.c_str());
-    return nullptr;
-  }
-  GstMemory *memory = gst_dmabuf_allocator_alloc_with_flags(
-      allocator, object->fd.release(), object->size_bytes, GST_FD_MEMORY_FLAG_KEEP_MAPPED);
-  if (memory)
-    gst_memory_resize(memory, static_cast<gssize>(offset), size);
-  return memory;
-} catch (...) {
-  return gstdrm::caught(nullptr, __func__);
-}
+namespace {
 
 // Maps for reading and writing, whatever is asked. GstFdAllocator keeps one map per memory and
 // would change its protection with each change of direction, mprotect(2) and then a fault for every
@@ -165,7 +65,7 @@ gpointer map_both_ways(GstMemory *memory, gsize maxsize, GstMapFlags flags) noex
 
 void kind_class_init(gpointer klass, gpointer) noexcept
 {
-  GST_ALLOCATOR_CLASS(klass)->alloc = engine_alloc;
+  GST_ALLOCATOR_CLASS(klass)->alloc = gstdrm::engine_alloc;
 }
 
 // One final type per kind, so that a debug log and gst-inspect tell them apart.
@@ -210,7 +110,7 @@ GstDrmAllocator *wrap(gstdrm::Result<gstdrm::OpenedAllocator> opened, GError **e
   auto *allocator =
       static_cast<GstDrmAllocator *>(g_object_new(type_of_kind(opened->kind), nullptr));
   gst_object_ref_sink(allocator);
-  State &state = state_of(allocator);
+  AllocatorState &state = state_of(allocator);
   state.kind = static_cast<GstDrmAllocatorKind>(opened->kind);
   state.engine = std::move(opened->allocator);
   // gst_allocator_alloc() works: elements that are handed this allocator may call it
@@ -228,13 +128,6 @@ GstDrmAllocator *wrap(gstdrm::Result<gstdrm::OpenedAllocator> opened, GError **e
 }
 
 } // namespace
-
-GstDebugCategory *gstdrm::allocator_debug_category()
-{
-  static GstDebugCategory *const category =
-      _gst_debug_category_new("drmallocator", 0, "DMA buffer allocators and pool");
-  return category;
-}
 
 GType gst_drm_allocator_kind_get_type(void) noexcept
 {
@@ -261,8 +154,8 @@ static void gst_drm_allocator_finalize(GObject *object) noexcept
 static void gst_drm_allocator_class_init(GstDrmAllocatorClass *klass)
 {
   G_OBJECT_CLASS(klass)->finalize = gst_drm_allocator_finalize;
-  klass->get_formats = engine_get_formats;
-  klass->alloc_frame = engine_alloc_frame;
+  klass->get_formats = gstdrm::engine_get_formats;
+  klass->alloc_frame = gstdrm::engine_alloc_frame;
 }
 
 static void gst_drm_allocator_init(GstDrmAllocator *self)
@@ -363,7 +256,7 @@ const gchar *gst_drm_allocator_get_device(GstDrmAllocator *allocator) noexcept
 {
   g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), nullptr);
 
-  const State &state = state_of(allocator);
+  const AllocatorState &state = state_of(allocator);
   return state.engine && !state.engine->device().empty() ? state.engine->device().c_str() : nullptr;
 }
 
@@ -383,7 +276,7 @@ gchar *gst_drm_allocator_get_notice(GstDrmAllocator *allocator) noexcept
 try {
   g_return_val_if_fail(GST_IS_DRM_ALLOCATOR(allocator), nullptr);
 
-  const State &state = state_of(allocator);
+  const AllocatorState &state = state_of(allocator);
   const std::string notice = state.engine ? state.engine->notice() : std::string();
   return notice.empty() ? nullptr : g_strdup(notice.c_str());
 } catch (...) {

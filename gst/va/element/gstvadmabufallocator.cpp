@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstvadmabufallocator.hpp"
 
-#include <array>
-#include <vector>
+#include <utility>
 
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-private.hpp>
-#include <gst/drm/gstdrmformat.h>
-#include <gst/drm/gstdrmvideoinfo.h>
+#include <gst/drm/gstdrmallocator-buffer.hpp>
+#include <gst/drm/gstdrmformatset.h>
 
 namespace gstdrm::va {
 namespace {
@@ -25,59 +24,14 @@ void free_surface_ref(gpointer surface) noexcept
   delete static_cast<SurfaceRef *>(surface);
 }
 
-// GStreamer's name of the layout; an implicit one goes by its fourcc, as its caps do.
-GstVideoFormat meta_format(const Format &format)
+// The first memory keeps the surface, so that it lives as long as that.
+GstBuffer *wrap(GstDmaBufAllocator *allocator, Frame frame)
 {
-  const auto modifier = format.modifier == kModImplicit ? kModLinear : format.modifier;
-  const GstVideoFormat named = gst_drm_format_to_video_format(format.fourcc, modifier);
-  return named == GST_VIDEO_FORMAT_UNKNOWN ? GST_DRM_VIDEO_FORMAT_DMA_DRM : named;
-}
-
-// GstVideoMeta of a tiled GstVideoFormat counts tiles (video-tile.h) where devices count bytes.
-gint meta_stride(GstVideoFormat format, guint plane, std::uint32_t stride_bytes,
-                 std::uint32_t height)
-{
-  const GstVideoFormatInfo *info = gst_video_format_get_info(format);
-  if (format == GST_DRM_VIDEO_FORMAT_DMA_DRM || !GST_VIDEO_FORMAT_INFO_IS_TILED(info))
-    return static_cast<gint>(stride_bytes);
-  const auto tile_bytes =
-      static_cast<std::uint32_t>(GST_VIDEO_FORMAT_INFO_TILE_STRIDE(info, plane));
-  const auto tile_rows = static_cast<std::uint32_t>(GST_VIDEO_FORMAT_INFO_TILE_HEIGHT(info, plane));
-  const auto rows = static_cast<std::uint32_t>(
-      GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT(info, plane, static_cast<gint>(height)));
-  return static_cast<gint>(
-      GST_VIDEO_TILE_MAKE_STRIDE(stride_bytes / tile_bytes, (rows + tile_rows - 1) / tile_rows));
-}
-
-GstBuffer *wrap(GstAllocator *allocator, Frame frame)
-{
-  auto &exported = frame.exported;
-  auto buffer = GstPtr<GstBuffer>::adopt(gst_buffer_new());
-  std::array<gsize, kMaxPlanes> start{};
-  gsize end = 0;
-  for (std::size_t i = 0; i < exported.objects.size(); ++i) {
-    auto &object = exported.objects[i];
-    // The memory takes the descriptor and closes it.
-    GstMemory *memory = gst_dmabuf_allocator_alloc_with_flags(
-        allocator, object.fd.release(), object.size_bytes, GST_FD_MEMORY_FLAG_KEEP_MAPPED);
-    if (i == 0)
-      gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(memory), surface_quark(),
-                                new SurfaceRef(std::move(frame.surface)), free_surface_ref);
-    gst_buffer_append_memory(buffer.get(), memory);
-    start[i] = end;
-    end += object.size_bytes;
-  }
-  const GstVideoFormat format = meta_format(exported.format);
-  std::array<gsize, GST_VIDEO_MAX_PLANES> offsets{};
-  std::array<gint, GST_VIDEO_MAX_PLANES> strides{};
-  for (std::size_t i = 0; i < exported.n_planes; ++i) {
-    offsets[i] = start[exported.planes[i].object] + exported.planes[i].offset_bytes;
-    strides[i] = meta_stride(format, static_cast<guint>(i), exported.planes[i].stride_bytes,
-                             exported.height);
-  }
-  gst_buffer_add_video_meta_full(buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, format, exported.width,
-                                 exported.height, static_cast<guint>(exported.n_planes),
-                                 offsets.data(), strides.data());
+  auto buffer =
+      GstPtr<GstBuffer>::adopt(buffer_from_frame(allocator, std::move(frame.exported)));
+  gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(gst_buffer_peek_memory(buffer.get(), 0)),
+                            surface_quark(), new SurfaceRef(std::move(frame.surface)),
+                            free_surface_ref);
   return buffer.release();
 }
 
@@ -140,7 +94,7 @@ try {
   }
   if (modifier)
     *modifier = frame->exported.format.modifier;
-  return gstdrm::va::wrap(GST_ALLOCATOR(allocator), std::move(frame).value());
+  return gstdrm::va::wrap(GST_DMABUF_ALLOCATOR(allocator), std::move(frame).value());
 } catch (...) {
   return gstdrm::caught(nullptr, __func__, error);
 }

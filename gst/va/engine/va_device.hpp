@@ -26,7 +26,7 @@ Result<Device> open_first_device();
 
 struct Frame {
   std::shared_ptr<Surface> surface;
-  ExportedFrame exported;
+  AllocatedFrame exported;
 };
 
 // `modifiers`: every one that the consumers take, kModImplicit among them where they take that; the

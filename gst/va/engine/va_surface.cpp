@@ -2,6 +2,8 @@
 #include "va_surface.hpp"
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include <gst/drm/core/frame_layout.hpp>
 
@@ -46,7 +48,7 @@ public:
     adopt();
   }
 
-  Result<ExportedFrame> read()
+  Result<AllocatedFrame> read()
   {
     for (const auto step : {&Reader::read_head, &Reader::read_objects, &Reader::read_modifier,
                             &Reader::read_layers, &Reader::check}) {
@@ -180,7 +182,7 @@ private:
   const VADRMPRIMESurfaceDescriptor &d_;
   const PixelFormat &format_;
   std::span<const std::uint64_t> modifiers_;
-  ExportedFrame frame_;
+  AllocatedFrame frame_;
   std::array<ObjectInfo, kMaxPlanes> infos_{};
   bool repeated_ = false;
 };
@@ -217,7 +219,7 @@ Result<Surface> create_surface(const std::shared_ptr<Display> &display, const Pi
   return Surface(display, id);
 }
 
-Result<ExportedFrame> export_surface(const Surface &surface, const PixelFormat &format,
+Result<AllocatedFrame> export_surface(const Surface &surface, const PixelFormat &format,
                                      std::uint32_t width, std::uint32_t height,
                                      std::span<const std::uint64_t> modifiers)
 {
@@ -238,7 +240,7 @@ Result<ExportedFrame> export_surface(const Surface &surface, const PixelFormat &
   return failed;
 }
 
-Result<ExportedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descriptor,
+Result<AllocatedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descriptor,
                                       const PixelFormat &format, std::uint32_t width,
                                       std::uint32_t height,
                                       std::span<const std::uint64_t> modifiers)

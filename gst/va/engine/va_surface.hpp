@@ -3,42 +3,19 @@
 // before anything is made of them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include <va/va_drmcommon.h>
 
-#include <gst/drm/core/format.hpp>
+#include <gst/drm/core/allocated_frame.hpp>
 #include <gst/drm/core/result.hpp>
-#include <gst/drm/core/unique_fd.hpp>
 
 #include "va_formats.hpp"
 #include "va_objects.hpp"
 
 namespace gstdrm::va {
-
-struct ExportedObject {
-  UniqueFd fd;
-  std::uint64_t size_bytes = 0; // what the kernel says
-};
-
-struct ExportedPlane {
-  std::size_t object = 0;
-  std::uint64_t offset_bytes = 0; // in its object
-  std::uint32_t stride_bytes = 0;
-};
-
-struct ExportedFrame {
-  Format format;
-  std::uint32_t width = 0;
-  std::uint32_t height = 0;
-  std::vector<ExportedObject> objects;
-  std::size_t n_planes = 0;
-  std::array<ExportedPlane, kMaxPlanes> planes{};
-};
 
 // `modifiers`: all that the consumers take, for the driver to choose from; empty: the driver's own
 // choice.
@@ -47,13 +24,13 @@ Result<Surface> create_surface(const std::shared_ptr<Display> &display, const Pi
                                std::span<const std::uint64_t> modifiers);
 
 // As one composed layer, or where the driver cannot, as separate layers.
-Result<ExportedFrame> export_surface(const Surface &surface, const PixelFormat &format,
+Result<AllocatedFrame> export_surface(const Surface &surface, const PixelFormat &format,
                                      std::uint32_t width, std::uint32_t height,
                                      std::span<const std::uint64_t> modifiers);
 
 // What a driver answered, checked: everything but `descriptor` is what had been asked for. The
 // descriptors in it change hands, whatever the outcome, and each is closed once.
-Result<ExportedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descriptor,
+Result<AllocatedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descriptor,
                                       const PixelFormat &format, std::uint32_t width,
                                       std::uint32_t height,
                                       std::span<const std::uint64_t> modifiers);

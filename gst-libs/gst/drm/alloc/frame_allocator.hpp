@@ -3,8 +3,6 @@
 // bytes. No GLib here; gstdrmallocator.cpp binds it to GstAllocator.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,27 +10,17 @@
 #include <utility>
 #include <vector>
 
+#include "../core/allocated_frame.hpp"
 #include "../core/errno_text.hpp"
 #include "../core/format.hpp"
 #include "../core/limits.hpp"
 #include "../core/result.hpp"
-#include "../core/unique_fd.hpp"
 
 namespace gstdrm {
 
 // Memory is handed out in whole pages: udmabuf refuses anything else, and a device's IOMMU maps
 // pages.
 std::uint64_t round_to_pages(std::uint64_t bytes) noexcept;
-
-// Pixels around the visible picture.
-struct Padding {
-  std::uint32_t left = 0;
-  std::uint32_t right = 0;
-  std::uint32_t top = 0;
-  std::uint32_t bottom = 0;
-  [[nodiscard]] bool any() const noexcept { return (left | right | top | bottom) != 0; }
-  friend bool operator==(const Padding &, const Padding &) = default;
-};
 
 struct FrameRequest {
   std::uint32_t fourcc = 0;
@@ -44,30 +32,6 @@ struct FrameRequest {
   std::uint32_t stride_align = 1; // bytes, a power of two; a linear layout has 256 at least
 
   [[nodiscard]] bool offers(std::uint64_t modifier) const noexcept;
-};
-
-// One file descriptor of memory.
-struct FrameObject {
-  UniqueFd fd;
-  std::uint64_t size_bytes = 0;
-};
-
-struct FramePlane {
-  std::size_t object = 0;         // index into AllocatedFrame::objects
-  std::uint64_t offset_bytes = 0; // of the first visible pixel, from the start of the object
-  std::uint32_t stride_bytes = 0;
-};
-
-struct AllocatedFrame {
-  Format format; // with the modifier that was chosen
-  std::uint32_t width = 0;
-  std::uint32_t height = 0;
-  // As realised: at least what was asked, the rest of the rows included. For linear layouts only.
-  Padding padding;
-  std::uint32_t stride_align = 1;
-  std::vector<FrameObject> objects;
-  std::size_t n_planes = 0;
-  std::array<FramePlane, kMaxPlanes> planes{};
 };
 
 // Makes frames of one kind of memory on one device. Any thread.
