@@ -8,13 +8,13 @@
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/core/limits.hpp>
 #include <gst/drm/drm.h>
+#include <gst/drm/element/format_sets.hpp>
 #include <gst/video/video.h>
 
 namespace gstdrm {
 
 namespace {
 
-using FormatSetPtr = std::unique_ptr<GstDrmFormatSet, decltype(&gst_drm_format_set_unref)>;
 
 void set_sizes(GstCaps *caps, const kms::SizeLimits &limits)
 {
@@ -75,19 +75,11 @@ GstCaps *make_template_caps()
   return caps;
 }
 
-FormatSetPtr to_public(const FormatSet &formats)
-{
-  FormatSetPtr set(gst_drm_format_set_new(), gst_drm_format_set_unref);
-  for (const Format &format : formats.pairs())
-    gst_drm_format_set_add(set.get(), format.fourcc, format.modifier);
-  return set;
-}
-
 // The linear pairs of a plane's formats. The pairs of a driver without modifiers count as linear
 // here: plain video/x-raw promises no more, and such a driver's own CPU buffers are linear.
 FormatSetPtr linear_of(const FormatSet &formats)
 {
-  FormatSetPtr set(gst_drm_format_set_new(), gst_drm_format_set_unref);
+  FormatSetPtr set(gst_drm_format_set_new());
   for (const Format &format : formats.pairs())
     if (format.modifier == kModLinear || format.modifier == kModImplicit)
       gst_drm_format_set_add(set.get(), format.fourcc, kModLinear);
@@ -103,9 +95,9 @@ constexpr GstVideoFormat kPreferred[] = {GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT
 GstCaps *raw_caps(const GstDrmFormatSet *set)
 {
   GstCaps *caps = gst_caps_new_empty();
-  FormatSetPtr rest(gst_drm_format_set_copy(set), gst_drm_format_set_unref);
+  FormatSetPtr rest(gst_drm_format_set_copy(set));
   for (const GstVideoFormat format : kPreferred) {
-    FormatSetPtr one(gst_drm_format_set_new(), gst_drm_format_set_unref);
+    FormatSetPtr one(gst_drm_format_set_new());
     guint64 modifier = 0;
     const guint32 fourcc = gst_drm_format_from_video_format(format, &modifier);
     if (!gst_drm_format_set_contains(set, fourcc, modifier))

@@ -3,10 +3,10 @@
 
 #include <utility>
 
+#include <gst/drm/element/format_sets.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmallocator-buffer.hpp>
-#include <gst/drm/gstdrmformatset.h>
 
 namespace gstdrm::va {
 namespace {
@@ -67,10 +67,7 @@ static GstDrmVaAllocator *as_va_allocator(gpointer allocator)
 static GstDrmFormatSet *gst_drm_va_allocator_get_formats(GstDrmAllocator *allocator) noexcept
 try {
   const auto &device = **as_va_allocator(allocator)->device;
-  GstDrmFormatSet *set = gst_drm_format_set_new();
-  for (const auto &pair : device.capabilities.formats.pairs())
-    gst_drm_format_set_add(set, pair.fourcc, pair.modifier);
-  return set;
+  return gstdrm::to_public(device.capabilities.formats).release();
 } catch (...) {
   return gstdrm::caught(nullptr, __func__);
 }

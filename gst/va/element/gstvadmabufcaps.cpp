@@ -3,8 +3,8 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/core/limits.hpp>
+#include <gst/drm/element/format_sets.hpp>
 #include <gst/drm/gstdrmformat.h>
-#include <gst/drm/gstdrmformatset.h>
 #include <gst/drm/gstdrmvideoinfo.h>
 #include <gst/video/video.h>
 
@@ -14,27 +14,6 @@ namespace {
 constexpr int kDefaultWidth = 640;
 constexpr int kDefaultHeight = 480;
 constexpr int kDefaultRate = 30; // frames per second
-
-struct SetDeleter {
-  void operator()(GstDrmFormatSet *set) const { gst_drm_format_set_unref(set); }
-};
-using SetPtr = std::unique_ptr<GstDrmFormatSet, SetDeleter>;
-
-SetPtr to_c_set(const FormatSet &formats)
-{
-  SetPtr set(gst_drm_format_set_new());
-  for (const auto &pair : formats.pairs())
-    gst_drm_format_set_add(set.get(), pair.fourcc, pair.modifier);
-  return set;
-}
-
-FormatSet from_c_set(const GstDrmFormatSet *set)
-{
-  std::vector<Format> pairs(gst_drm_format_set_get_size(set));
-  for (std::size_t i = 0; i < pairs.size(); ++i)
-    gst_drm_format_set_get(set, static_cast<guint>(i), &pairs[i].fourcc, &pairs[i].modifier);
-  return FormatSet::from_pairs(std::move(pairs));
-}
 
 bool is_dmabuf(const GstCaps *caps, guint index)
 {
@@ -85,7 +64,7 @@ GstPtr<GstCaps> device_caps(const Capabilities *capabilities)
   int max_width = kMaxFrameSize;
   int max_height = kMaxFrameSize;
   if (capabilities) {
-    const auto set = to_c_set(capabilities->formats);
+    const auto set = to_public(capabilities->formats);
     caps.reset(gst_drm_format_set_to_caps(set.get()));
     gst_caps_append(caps.get(), gst_drm_format_set_to_raw_caps(set.get()));
     min_width = static_cast<int>(capabilities->min_width);
@@ -113,8 +92,8 @@ std::vector<Offer> make_offers(const GstCaps *common, const Capabilities &capabi
     if (plain) {
       downstream = plain_formats(gst_caps_get_structure(one.get(), 0));
     } else {
-      const SetPtr set(gst_drm_format_set_new_from_caps(one.get()));
-      downstream = set ? from_c_set(set.get()) : capabilities.formats;
+      const FormatSetPtr set(gst_drm_format_set_new_from_caps(one.get()));
+      downstream = set ? from_public(*set) : capabilities.formats;
     }
     for (auto &candidate : rank_candidates(capabilities.formats, downstream))
       offers.push_back({one, plain, std::move(candidate)});
