@@ -7,7 +7,6 @@
 #include <gst/drm/element/pool.hpp>
 #include <gst/drm/gstdrmbufferpool.h>
 #include <gst/drm/gstdrmdevicequery.h>
-#include <gst/drm/gstdrmformatset.h>
 
 #include "gstvadmabufallocator.hpp"
 #include "gstvadmabufsrc-state.hpp"
@@ -48,68 +47,26 @@ void Source::post_nothing_common(const GstCaps *own)
   post_mismatch(GST_ELEMENT(element_), mismatch);
 }
 
-bool Source::is_last_choice(const Offer &offer) const
-{
-  return choice_.caps && choice_.fourcc == offer.candidate.fourcc &&
-         choice_.modifiers == offer.candidate.modifiers &&
-         gst_caps_is_equal(choice_.offered.get(), offer.caps.get());
-}
-
-// The caps with the modifier that the driver chose of all; empty with a reason where it cannot.
-GstPtr<GstCaps> Source::try_offer(const Offer &offer, std::string &refusals)
-{
-  if (is_last_choice(offer))
-    return choice_.caps;
-  const GstStructure *structure = gst_caps_get_structure(offer.caps.get(), 0);
-  gint width = 0;
-  gint height = 0;
-  gst_structure_get_int(structure, "width", &width);
-  gst_structure_get_int(structure, "height", &height);
-  const auto &modifiers = offer.candidate.modifiers;
-  guint64 modifier = 0;
-  GError *error = nullptr;
-  const auto first = GstPtr<GstBuffer>::adopt(gst_drm_allocator_alloc_frame(
-      allocator_.get(), offer.candidate.fourcc, static_cast<guint>(width),
-      static_cast<guint>(height), modifiers.data(), static_cast<guint>(modifiers.size()), nullptr,
-      &modifier, &error));
-  if (!first) {
-    GST_DEBUG_OBJECT(element_, "%s", error->message);
-    refusals += (refusals.empty() ? "" : ". ") + std::string(error->message);
-    g_error_free(error);
-    return {};
-  }
-  GST_INFO_OBJECT(element_, "%s chosen of %zu common modifiers",
-                  describe_format({offer.candidate.fourcc, modifier}).c_str(), modifiers.size());
-  choice_ = {settle(offer, modifier), modifiers, offer.candidate.fourcc, offer.caps};
-  return choice_.caps;
-}
-
 bool Source::negotiate()
 {
   const auto device = this->device();
-  GstPad *pad = GST_BASE_SRC_PAD(element_);
   const auto own = device_caps(&device->capabilities);
-  const auto peer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad, own.get()));
-  const auto common = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(peer.get(), own.get()));
-  GST_DEBUG_OBJECT(element_,
-                   "own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", common %" GST_PTR_FORMAT,
-                   own.get(), peer.get(), common.get());
-  const auto offers = make_offers(common.get(), device->capabilities);
-  if (offers.empty()) {
+  const auto agreement = producer_.agree(GST_BASE_SRC_PAD(element_), own.get(),
+                                         device->capabilities.formats, allocator_.get());
+  switch (agreement.outcome) {
+  case Producer::Outcome::Agreed:
+    return gst_base_src_set_caps(element_, agreement.caps.get()) != FALSE;
+  case Producer::Outcome::NothingInCommon:
     post_nothing_common(own.get());
     return false;
-  }
-  std::string refusals;
-  for (const auto &offer : offers) {
-    if (const auto caps = try_offer(offer, refusals))
-      return gst_base_src_set_caps(element_, caps.get()) != FALSE;
+  case Producer::Outcome::NotAllocated:
+    break;
   }
   GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
                     ("No surface could be allocated in any format that downstream takes. %s. Try "
-                     "another size, or limit the "
-                     "formats with a capsfilter.",
-                     refusals.c_str()),
-                    ("common %" GST_PTR_FORMAT, common.get()));
+                     "another size, or limit the formats with a capsfilter.",
+                     agreement.refusals.c_str()),
+                    ("common %" GST_PTR_FORMAT, agreement.common.get()));
   return false;
 }
 

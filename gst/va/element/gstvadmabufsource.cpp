@@ -75,7 +75,7 @@ void Source::stop()
 {
   frames_.reset();
   worker_.reset();
-  choice_ = {};
+  producer_.forget();
   pool_caps_ = {};
   allocator_ = {};
   std::shared_ptr<const Device> last; // closed without the lock

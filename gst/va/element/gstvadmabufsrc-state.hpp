@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <gst/base/gstpushsrc.h>
 #include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/producer.hpp>
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-private.hpp>
@@ -34,7 +34,10 @@ struct Properties {
 // All but the properties and the device belongs to the streaming thread.
 class Source {
 public:
-  explicit Source(GstBaseSrc *element) : element_(element) {}
+  explicit Source(GstBaseSrc *element)
+      : element_(element), producer_(GST_ELEMENT(element), gst_va_dmabuf_src_debug)
+  {
+  }
 
   Properties properties; // under the object lock
   Stats stats;
@@ -50,17 +53,8 @@ public:
   GstStructure *stats_structure();
 
 private:
-  struct Choice {
-    GstPtr<GstCaps> caps;
-    std::vector<std::uint64_t> modifiers; // from which the driver chose
-    std::uint32_t fourcc = 0;
-    GstPtr<GstCaps> offered; // the caps before the driver chose
-  };
-
   std::shared_ptr<const Device> device(); // any thread
   Properties copy_properties();
-  bool is_last_choice(const Offer &offer) const;
-  GstPtr<GstCaps> try_offer(const Offer &offer, std::string &refusals);
   void post_nothing_common(const GstCaps *own);
   void post_no_pool(GstCaps *caps);
   void compare_devices(GstQuery *query);
@@ -72,7 +66,7 @@ private:
   std::shared_ptr<const Device> device_; // under the object lock
   GstPtr<GstDrmAllocator> allocator_;
   std::unique_ptr<SyncWorker> worker_;
-  Choice choice_;
+  Producer producer_;
   GstPtr<GstCaps> pool_caps_;
   GstDrmVideoInfo info_{};
   std::unique_ptr<FrameSource> frames_;

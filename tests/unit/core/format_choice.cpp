@@ -5,11 +5,10 @@
 #include <string>
 
 #include <drm_fourcc.h>
-#include <gst/drm/core/format_set.hpp>
+#include <gst/drm/core/format_choice.hpp>
 #include <gtest/gtest.h>
 
 #include "support/gpu_table.hpp"
-#include "gst/va/engine/va_choice.hpp"
 
 namespace {
 
@@ -22,7 +21,7 @@ struct Row {
   const char *expected; // "": nothing in common
 };
 
-#include "va_choice_rows.inc"
+#include "format_choice_rows.inc"
 
 std::vector<Format> restricted(const char *table, const char *fourcc)
 {
@@ -33,7 +32,7 @@ std::vector<Format> restricted(const char *table, const char *fourcc)
 }
 
 // The first of the driver's own list that it was given.
-std::uint64_t drivers_choice(const std::vector<Format> &driver, const va::Candidate &candidate)
+std::uint64_t drivers_choice(const std::vector<Format> &driver, const Candidate &candidate)
 {
   for (const auto &pair : driver) {
     const auto &given = candidate.modifiers;
@@ -50,7 +49,7 @@ TEST_P(Choice, OnRealTables)
   const auto &row = GetParam();
   const auto driver = test::load_gpu_table(row.driver);
   const auto downstream = restricted(row.downstream, row.fourcc);
-  const auto candidates = va::rank_candidates(FormatSet::from_pairs(driver), FormatSet::from_pairs(downstream));
+  const auto candidates = rank_candidates(FormatSet::from_pairs(driver), FormatSet::from_pairs(downstream));
   if (*row.expected == '\0') {
     EXPECT_TRUE(candidates.empty());
     return;
@@ -80,7 +79,7 @@ TEST(Choice, OrderOfFourccs)
 {
   const auto set = FormatSet::from_pairs({{DRM_FORMAT_YUYV, 0}, {DRM_FORMAT_P010, 0}, {DRM_FORMAT_XRGB8888, 0},
                                           {DRM_FORMAT_NV12, 0}, {DRM_FORMAT_AYUV, 0}});
-  const auto candidates = va::rank_candidates(set, set);
+  const auto candidates = rank_candidates(set, set);
   ASSERT_EQ(candidates.size(), 5U);
   EXPECT_EQ(candidates[0].fourcc, static_cast<std::uint32_t>(DRM_FORMAT_NV12));
   EXPECT_EQ(candidates[1].fourcc, static_cast<std::uint32_t>(DRM_FORMAT_XRGB8888));
@@ -93,8 +92,8 @@ TEST(Choice, ImplicitMeetsImplicitOnly)
 {
   const auto implicit = FormatSet::from_pairs({{DRM_FORMAT_NV12, kModImplicit}});
   const auto linear = FormatSet::from_pairs({{DRM_FORMAT_NV12, kModLinear}});
-  EXPECT_TRUE(va::rank_candidates(implicit, linear).empty());
-  ASSERT_EQ(va::rank_candidates(implicit, implicit).size(), 1U);
+  EXPECT_TRUE(rank_candidates(implicit, linear).empty());
+  ASSERT_EQ(rank_candidates(implicit, implicit).size(), 1U);
 }
 
 } // namespace

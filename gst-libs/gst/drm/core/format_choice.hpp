@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which fourcc to produce, and with which modifiers to allocate it. Plain values: no libva.
+// Which fourcc a producer makes, and with which modifiers it allocates.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include <gst/drm/core/format_set.hpp>
+#include "format_set.hpp"
 
-namespace gstdrm::va {
+namespace gstdrm {
 
 struct Candidate {
   std::uint32_t fourcc = 0;
@@ -19,4 +19,4 @@ struct Candidate {
 // knows.
 std::vector<Candidate> rank_candidates(const FormatSet &device, const FormatSet &downstream);
 
-} // namespace gstdrm::va
+} // namespace gstdrm

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "va_choice.hpp"
+#include "format_choice.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include <drm_fourcc.h>
 
-namespace gstdrm::va {
+namespace gstdrm {
 namespace {
 
 constexpr std::array kOrder = {
@@ -37,4 +37,4 @@ std::vector<Candidate> rank_candidates(const FormatSet &device, const FormatSet 
   return candidates;
 }
 
-} // namespace gstdrm::va
+} // namespace gstdrm

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "producer.hpp"
+
+#include <utility>
+
+#include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/gstdrmformat.h>
+#include <gst/video/video.h>
+
+#include "format_sets.hpp"
+
+namespace gstdrm {
+
+namespace {
+
+// What a stream gets where downstream leaves the choice.
+constexpr int kDefaultWidth = 640;
+constexpr int kDefaultHeight = 480;
+constexpr int kDefaultRate = 30; // frames per second
+
+bool is_dmabuf(const GstCaps *caps, guint index)
+{
+  return gst_caps_features_contains(gst_caps_get_features(caps, index),
+                                    GST_CAPS_FEATURE_MEMORY_DMABUF) != FALSE;
+}
+
+// The linear pairs of the GstVideoFormats in plain caps.
+FormatSet plain_formats(const GstStructure *structure)
+{
+  std::vector<Format> pairs;
+  const auto add = [&pairs](const GValue *name) {
+    const gchar *text = G_VALUE_HOLDS_STRING(name) ? g_value_get_string(name) : nullptr;
+    Format pair;
+    pair.fourcc = gst_drm_format_from_video_format(
+        text ? gst_video_format_from_string(text) : GST_VIDEO_FORMAT_UNKNOWN, &pair.modifier);
+    if (pair.fourcc != 0 && pair.modifier == kModLinear)
+      pairs.push_back(pair);
+  };
+  const GValue *value = gst_structure_get_value(structure, "format");
+  if (value && G_VALUE_HOLDS_STRING(value))
+    add(value);
+  else if (value && GST_VALUE_HOLDS_LIST(value))
+    for (guint i = 0; i < gst_value_list_get_size(value); ++i)
+      add(gst_value_list_get_value(value, i));
+  return FormatSet::from_pairs(std::move(pairs));
+}
+
+GstPtr<GstCaps> one_structure(const GstCaps *caps, guint index)
+{
+  auto one = GstPtr<GstCaps>::adopt(gst_caps_copy_nth(caps, index));
+  GstStructure *structure = gst_caps_get_structure(one.get(), 0);
+  gst_structure_fixate_field_nearest_int(structure, "width", kDefaultWidth);
+  gst_structure_fixate_field_nearest_int(structure, "height", kDefaultHeight);
+  gst_structure_fixate_field_nearest_fraction(structure, "framerate", kDefaultRate, 1);
+  if (gst_structure_has_field(structure, "pixel-aspect-ratio"))
+    gst_structure_fixate_field_nearest_fraction(structure, "pixel-aspect-ratio", 1, 1);
+  return one;
+}
+
+} // namespace
+
+GstPtr<GstCaps> producer_caps(const FormatSet *formats, const FrameSizes &sizes)
+{
+  GstPtr<GstCaps> caps;
+  if (formats) {
+    const FormatSetPtr set = to_public(*formats);
+    caps.reset(gst_drm_format_set_to_caps(set.get()));
+    gst_caps_append(caps.get(), gst_drm_format_set_to_raw_caps(set.get()));
+  } else {
+    caps.reset(gst_caps_from_string("video/x-raw(memory:DMABuf); video/x-raw"));
+    gst_structure_set(gst_caps_get_structure(caps.get(), 0), "format", G_TYPE_STRING, "DMA_DRM",
+                      nullptr);
+  }
+  gst_caps_set_simple(caps.get(), "width", GST_TYPE_INT_RANGE, static_cast<int>(sizes.min_width),
+                      static_cast<int>(sizes.max_width), "height", GST_TYPE_INT_RANGE,
+                      static_cast<int>(sizes.min_height), static_cast<int>(sizes.max_height),
+                      "framerate", GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, nullptr);
+  return caps;
+}
+
+std::vector<Offer> make_offers(const GstCaps *common, const FormatSet &formats)
+{
+  std::vector<Offer> offers;
+  for (guint i = 0; i < gst_caps_get_size(common); ++i) {
+    const auto one = one_structure(common, i);
+    const bool plain = !is_dmabuf(common, i);
+    FormatSet downstream;
+    if (plain) {
+      downstream = plain_formats(gst_caps_get_structure(one.get(), 0));
+    } else {
+      const FormatSetPtr set(gst_drm_format_set_new_from_caps(one.get()));
+      downstream = set ? from_public(*set) : formats;
+    }
+    for (auto &candidate : rank_candidates(formats, downstream))
+      offers.push_back({one, plain, std::move(candidate)});
+  }
+  return offers;
+}
+
+GstPtr<GstCaps> settle(const Offer &offer, std::uint64_t modifier)
+{
+  auto caps = GstPtr<GstCaps>::adopt(gst_caps_copy(offer.caps.get()));
+  const auto fourcc = offer.candidate.fourcc;
+  GstStructure *structure = gst_caps_get_structure(caps.get(), 0);
+  if (offer.is_plain || modifier == kModImplicit) {
+    const GstVideoFormat named = gst_drm_format_to_video_format(fourcc, kModLinear);
+    gst_structure_set(structure, "format", G_TYPE_STRING, gst_video_format_to_string(named),
+                      nullptr);
+    gst_structure_remove_field(structure, "drm-format");
+  } else {
+    g_autofree gchar *text = gst_drm_format_to_string(fourcc, modifier);
+    gst_structure_set(structure, "format", G_TYPE_STRING, "DMA_DRM", "drm-format", G_TYPE_STRING,
+                      text, nullptr);
+  }
+  return GstPtr<GstCaps>::adopt(gst_caps_fixate(caps.release()));
+}
+
+bool Producer::is_last_choice(const Offer &offer) const
+{
+  return choice_.caps && choice_.fourcc == offer.candidate.fourcc &&
+         choice_.modifiers == offer.candidate.modifiers &&
+         gst_caps_is_equal(choice_.offered.get(), offer.caps.get());
+}
+
+// The caps with the modifier that the allocator chose of all; empty with a reason where it cannot.
+GstPtr<GstCaps> Producer::try_offer(const Offer &offer, GstDrmAllocator *allocator,
+                                    std::string &refusals)
+{
+  if (is_last_choice(offer))
+    return choice_.caps;
+  const GstStructure *structure = gst_caps_get_structure(offer.caps.get(), 0);
+  gint width = 0;
+  gint height = 0;
+  gst_structure_get_int(structure, "width", &width);
+  gst_structure_get_int(structure, "height", &height);
+  const auto &modifiers = offer.candidate.modifiers;
+  guint64 modifier = 0;
+  g_autoptr(GError) error = nullptr;
+  const auto first = GstPtr<GstBuffer>::adopt(gst_drm_allocator_alloc_frame(
+      allocator, offer.candidate.fourcc, static_cast<guint>(width), static_cast<guint>(height),
+      modifiers.data(), static_cast<guint>(modifiers.size()), nullptr, &modifier, &error));
+  if (!first) {
+    const char *why = error ? error->message : "the allocator gave no reason";
+    GST_CAT_DEBUG_OBJECT(category_, element_, "%s", why);
+    refusals += (refusals.empty() ? "" : ". ") + std::string(why);
+    return {};
+  }
+  GST_CAT_INFO_OBJECT(category_, element_, "%s chosen of %zu common modifiers",
+                      describe_format({offer.candidate.fourcc, modifier}).c_str(),
+                      modifiers.size());
+  choice_ = {settle(offer, modifier), modifiers, offer.candidate.fourcc, offer.caps};
+  return choice_.caps;
+}
+
+Producer::Agreement Producer::agree(GstPad *pad, const GstCaps *own, const FormatSet &formats,
+                                    GstDrmAllocator *allocator)
+{
+  const auto asked = GstPtr<GstCaps>::share(const_cast<GstCaps *>(own)); // queries take no const
+  const auto peer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad, asked.get()));
+  Agreement agreement;
+  agreement.common = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(peer.get(), asked.get()));
+  GST_CAT_DEBUG_OBJECT(category_, element_,
+                       "own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", common %" GST_PTR_FORMAT,
+                       asked.get(), peer.get(), agreement.common.get());
+  const auto offers = make_offers(agreement.common.get(), formats);
+  if (offers.empty())
+    return agreement;
+  agreement.outcome = Outcome::NotAllocated;
+  for (const auto &offer : offers) {
+    agreement.caps = try_offer(offer, allocator, agreement.refusals);
+    if (agreement.caps) {
+      agreement.outcome = Outcome::Agreed;
+      break;
+    }
+  }
+  return agreement;
+}
+
+} // namespace gstdrm

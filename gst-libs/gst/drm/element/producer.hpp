@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How an element that makes frames agrees with downstream on their format: caps from the formats of
+// its device, what both sides have in common, the choice, and caps of that.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gst/drm/core/format_choice.hpp>
+#include <gst/drm/core/limits.hpp>
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmallocator.h>
+#include <gst/gst.h>
+
+namespace gstdrm {
+
+// Sizes of frames in pixels, both ends included.
+struct FrameSizes {
+  std::uint32_t min_width = 1;
+  std::uint32_t min_height = 1;
+  std::uint32_t max_width = kMaxFrameSize;
+  std::uint32_t max_height = kMaxFrameSize;
+};
+
+// DMA_DRM with every pair, memory:DMABuf with the implicit members, and plain video/x-raw with the
+// linear ones. Without `formats` (no device is known) drm-format is left out, which means every
+// format.
+GstPtr<GstCaps> producer_caps(const FormatSet *formats, const FrameSizes &sizes);
+
+// One way to go on: a structure that downstream takes, with one fourcc of it.
+struct Offer {
+  GstPtr<GstCaps> caps; // one structure, size and rate fixed; drm-format or format still open
+  // video/x-raw without memory:DMABuf: linear, for peers that know no DMA_DRM
+  bool is_plain = false;
+  Candidate candidate;
+};
+
+// `common` is what both sides can do, in downstream's order; offers come in that order too.
+// `formats` is what the device makes.
+std::vector<Offer> make_offers(const GstCaps *common, const FormatSet &formats);
+// The offer's caps with the modifier that the allocator chose.
+GstPtr<GstCaps> settle(const Offer &offer, std::uint64_t modifier);
+
+// Agrees with the peer of a pad. Belongs to the thread that negotiates.
+class Producer {
+public:
+  // `element` is borrowed; it is named in what is logged in `category`.
+  Producer(GstElement *element, GstDebugCategory *category) noexcept
+      : element_(element), category_(category)
+  {
+  }
+
+  enum class Outcome { Agreed, NothingInCommon, NotAllocated };
+  struct Agreement {
+    Outcome outcome = Outcome::NothingInCommon;
+    GstPtr<GstCaps> caps;   // of Agreed: fixed, with the modifier that the allocator chose
+    GstPtr<GstCaps> common; // what both sides can do
+    std::string refusals;   // of NotAllocated: what the allocator said of each format
+  };
+  // Asks downstream, and has `allocator` make one frame of each common format in turn, until one
+  // can be made. The frame is let go: it is how the allocator chooses a modifier. Where the offer is
+  // the same as the last time, the choice is too, and nothing is allocated. `own` is
+  // producer_caps() of `formats`.
+  Agreement agree(GstPad *pad, const GstCaps *own, const FormatSet &formats,
+                  GstDrmAllocator *allocator);
+  // The next call of agree() allocates: for another allocator.
+  void forget() { choice_ = {}; }
+
+private:
+  struct Choice {
+    GstPtr<GstCaps> caps;
+    std::vector<std::uint64_t> modifiers; // from which the allocator chose
+    std::uint32_t fourcc = 0;
+    GstPtr<GstCaps> offered; // the caps before it chose
+  };
+  bool is_last_choice(const Offer &offer) const;
+  GstPtr<GstCaps> try_offer(const Offer &offer, GstDrmAllocator *allocator, std::string &refusals);
+
+  GstElement *element_;
+  GstDebugCategory *category_;
+  Choice choice_;
+};
+
+} // namespace gstdrm

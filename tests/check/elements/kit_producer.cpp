@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How a producer agrees with downstream: what it offers, what it chooses, and what it allocates for that.
+#include <string>
+#include <vector>
+
+#include <gst/drm/drm.h>
+#include <gst/drm/element/producer.hpp>
+
+#include "support/check_main.hpp"
+#include "support/count_memfds.hpp"
+
+namespace {
+
+using namespace gstdrm;
+using gstdrm::test::memfds_made;
+
+constexpr guint32 kNv12 = 0x3231564e;
+constexpr guint32 kXr24 = 0x34325258;
+constexpr guint64 kXTiled = G_GUINT64_CONSTANT(0x0100000000000001);
+
+#define DMA_DRM "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format="
+#define SIZE ", width=320, height=240, framerate=25/1"
+
+GstPtr<GstCaps> caps_of(const char *text)
+{
+  auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(text));
+  fail_unless(static_cast<bool>(caps), "%s", text);
+  return caps;
+}
+
+const FormatSet &formats()
+{
+  static const FormatSet set = FormatSet::from_pairs(
+      {{kNv12, kModLinear}, {kNv12, kXTiled}, {kXr24, kModLinear}, {kXr24, kXTiled}, {kXr24, kModImplicit}});
+  return set;
+}
+
+// A pad whose peer takes the caps, and an allocator of linear frames.
+class World {
+public:
+  explicit World(const char *peer) : peer_(caps_of(peer))
+  {
+    gst_element_add_pad(bin_, src_);
+    gst_pad_set_query_function_full(sink_, answer, peer_.get(), nullptr);
+    fail_unless(gst_pad_link(src_, sink_) == GST_PAD_LINK_OK);
+  }
+  World(const World &) = delete;
+  World &operator=(const World &) = delete;
+  ~World()
+  {
+    gst_object_unref(sink_);
+    gst_object_unref(bin_);
+    gst_object_unref(allocator_);
+  }
+
+  Producer::Agreement agree(const FormatSet &set = formats())
+  {
+    const auto own = producer_caps(&set, {});
+    return producer_.agree(src_, own.get(), set, allocator_);
+  }
+  void forget() { producer_.forget(); }
+
+private:
+  static gboolean answer(GstPad *pad, GstObject *, GstQuery *query)
+  {
+    if (GST_QUERY_TYPE(query) != GST_QUERY_CAPS)
+      return FALSE;
+    gst_query_set_caps_result(query, static_cast<GstCaps *>(pad->querydata));
+    return TRUE;
+  }
+
+  GstPtr<GstCaps> peer_;
+  GstElement *bin_ = GST_ELEMENT(gst_object_ref_sink(gst_bin_new(nullptr)));
+  GstPad *src_ = gst_pad_new("src", GST_PAD_SRC);
+  GstPad *sink_ = GST_PAD(gst_object_ref_sink(gst_pad_new("sink", GST_PAD_SINK)));
+  GstDrmAllocator *allocator_ = gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_MEMFD, nullptr, nullptr);
+  Producer producer_{bin_, GST_CAT_DEFAULT};
+};
+
+struct AgreeRow {
+  const char *peer;
+  Producer::Outcome outcome;
+  const char *caps;     // of Agreed
+  const char *refusals; // a part of them
+};
+const AgreeRow kAgreements[] = {
+    {DMA_DRM "NV12" SIZE, Producer::Outcome::Agreed, DMA_DRM "NV12" SIZE, ""},
+    {DMA_DRM "{XR24, NV12}" SIZE, Producer::Outcome::Agreed, DMA_DRM "NV12" SIZE, ""}, // the better fourcc, not the first
+    {DMA_DRM "{NV12:0x0100000000000001, NV12}" SIZE, Producer::Outcome::Agreed, DMA_DRM "NV12" SIZE, ""},
+    // what the allocator refuses is passed over
+    {DMA_DRM "{NV12:0x0100000000000001, XR24}" SIZE, Producer::Outcome::Agreed, DMA_DRM "XR24" SIZE, ""},
+    {"video/x-raw, format=NV12" SIZE, Producer::Outcome::Agreed, "video/x-raw, format=NV12" SIZE, ""},
+    {"video/x-raw", Producer::Outcome::Agreed, "video/x-raw, format=NV12, width=640, height=480, framerate=30/1", ""},
+    // downstream's order of structures stands
+    {"video/x-raw, format=BGRx" SIZE "; " DMA_DRM "NV12" SIZE, Producer::Outcome::Agreed, "video/x-raw, format=BGRx" SIZE, ""},
+    {DMA_DRM "AR24" SIZE, Producer::Outcome::NothingInCommon, nullptr, ""},
+    {"audio/x-raw", Producer::Outcome::NothingInCommon, nullptr, ""},
+    {DMA_DRM "NV12:0x0100000000000001" SIZE, Producer::Outcome::NotAllocated, nullptr, "INTEL_X_TILED"},
+};
+
+GST_START_TEST(test_agree)
+{
+  const AgreeRow &row = kAgreements[__i__];
+  World world(row.peer);
+  const auto agreement = world.agree();
+  fail_unless_equals_int(static_cast<int>(agreement.outcome), static_cast<int>(row.outcome));
+  fail_unless(static_cast<bool>(agreement.caps) == (row.caps != nullptr));
+  if (row.caps) {
+    fail_unless(gst_caps_is_fixed(agreement.caps.get()));
+    fail_unless(gst_caps_is_subset(agreement.caps.get(), caps_of(row.caps).get()), "%s: got %" GST_PTR_FORMAT, row.peer,
+                static_cast<void *>(agreement.caps.get()));
+  }
+  fail_unless(agreement.refusals.find(row.refusals) != std::string::npos, "'%s'", agreement.refusals.c_str());
+  fail_unless(agreement.outcome == Producer::Outcome::NotAllocated || row.refusals[0] == '\0');
+}
+GST_END_TEST
+
+// A renegotiation that changes nothing costs no frame.
+GST_START_TEST(test_same_choice_allocates_once)
+{
+  World world(DMA_DRM "NV12" SIZE);
+  const auto first = world.agree();
+  const auto made = memfds_made();
+  const auto second = world.agree();
+  fail_unless_equals_uint64(memfds_made(), made);
+  fail_unless(gst_caps_is_equal(first.caps.get(), second.caps.get()));
+  world.forget();
+  (void)world.agree();
+  fail_unless_equals_uint64(memfds_made(), made + 1);
+}
+GST_END_TEST
+
+GST_START_TEST(test_other_modifiers_are_another_choice)
+{
+  World world(DMA_DRM "{NV12, NV12:0x0100000000000001}" SIZE);
+  (void)world.agree();
+  const auto made = memfds_made();
+  (void)world.agree(FormatSet::from_pairs({{kNv12, kModLinear}}));
+  fail_unless_equals_uint64(memfds_made(), made + 1);
+}
+GST_END_TEST
+
+struct CapsRow {
+  FormatSet formats;
+  FrameSizes sizes;
+  const char *expected;
+};
+const CapsRow kCaps[] = {
+    {formats(), {16, 32, 1920, 1088},
+     DMA_DRM "{ NV12, NV12:0x0100000000000001, XR24, XR24:0x0100000000000001 }, width=[16,1920], height=[32,1088], framerate=[0/1,2147483647/1];"
+     "video/x-raw(memory:DMABuf), format=BGRx, width=[16,1920], height=[32,1088], framerate=[0/1,2147483647/1];"
+     "video/x-raw, format={ NV12, BGRx }, width=[16,1920], height=[32,1088], framerate=[0/1,2147483647/1]"},
+    {{}, {}, "EMPTY"},
+};
+
+GST_START_TEST(test_caps)
+{
+  const CapsRow &row = kCaps[__i__];
+  const auto caps = producer_caps(&row.formats, row.sizes);
+  fail_unless(gst_caps_is_equal(caps.get(), caps_of(row.expected).get()), "%" GST_PTR_FORMAT, static_cast<void *>(caps.get()));
+}
+GST_END_TEST
+
+// Without a device every format can be meant.
+GST_START_TEST(test_open_caps)
+{
+  const auto caps = producer_caps(nullptr, {});
+  for (const char *taken : {DMA_DRM "NV12:0x0100000000000001" SIZE, "video/x-raw, format=I420" SIZE})
+    fail_unless(gst_caps_can_intersect(caps.get(), caps_of(taken).get()), "%s", taken);
+}
+GST_END_TEST
+
+Suite *kit_producer_suite()
+{
+  Suite *suite = suite_create("kit: producer");
+  TCase *tcase = tcase_create("general");
+  suite_add_tcase(suite, tcase);
+  tcase_add_loop_test(tcase, test_agree, 0, G_N_ELEMENTS(kAgreements));
+  tcase_add_test(tcase, test_same_choice_allocates_once);
+  tcase_add_test(tcase, test_other_modifiers_are_another_choice);
+  tcase_add_loop_test(tcase, test_caps, 0, G_N_ELEMENTS(kCaps));
+  tcase_add_test(tcase, test_open_caps);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(kit_producer)
