@@ -15,7 +15,6 @@ namespace gstdrm {
 
 namespace {
 
-
 void set_sizes(GstCaps *caps, const kms::SizeLimits &limits)
 {
   const auto range_or_value = [caps](const char *field, std::uint32_t low, std::uint32_t high) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include <gst/drm/core/frame_fences.hpp>
 #include <gst/drm/drm.h>
 
 #include "engine/commit/kms_fences.hpp"
@@ -66,7 +67,7 @@ bool SinkFences::leave_to_the_driver(const FrameLayout &layout, int fence_fd)
 {
   if (mode_ != SyncMode::Implicit || timeout_ns_ != 0 || exports_refused_)
     return false;
-  const Result<void> imported = kms::import_writer(layout, fence_fd);
+  const Result<void> imported = import_writer(layout, fence_fd);
   if (!imported) {
     GST_INFO_OBJECT(element_, "frames are held for their fences: %s",
                     imported.error().message.c_str());
@@ -83,7 +84,7 @@ void SinkFences::attach(const kms::Display &display, GstBuffer *buffer, const Fr
   if (fence && leave_to_the_driver(layout, fence.get())) {
     fence.reset();
   } else if (!fence && exports_implicit_fences(display)) {
-    Result<UniqueFd> exported = kms::export_writers(layout);
+    Result<UniqueFd> exported = export_writers(layout);
     if (exported) {
       fence = std::move(*exported);
     } else {
