@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <cerrno>
 
-#include <sys/ioctl.h>
 #include <xf86drm.h>
+#include <xf86drmMode.h>
 
 #include "../core/drm_node.hpp"
 #include "drm_allocators.hpp"
@@ -26,9 +26,7 @@ public:
   DumbHandle &operator=(const DumbHandle &) = delete;
   ~DumbHandle()
   {
-    struct drm_mode_destroy_dumb destroy = {};
-    destroy.handle = handle_;
-    drmIoctl(drm_fd_, DRM_IOCTL_MODE_DESTROY_DUMB, &destroy);
+    drmModeDestroyDumbBuffer(drm_fd_, handle_);
   }
 
 private:
@@ -107,22 +105,23 @@ Result<std::unique_ptr<FrameAllocator>> DumbAllocator::open(int borrowed_fd)
 Result<DumbAllocator::Surface> DumbAllocator::create_surface(std::uint32_t pitch_bytes,
                                                              std::uint32_t rows) const
 {
-  struct drm_mode_create_dumb create = {};
-  create.width = pitch_bytes / kBytesPerPixel;
-  create.height = rows;
-  create.bpp = kBitsPerPixel;
-  if (drmIoctl(device_.get(), DRM_IOCTL_MODE_CREATE_DUMB, &create) != 0) {
-    const int sys_errno = errno;
+  std::uint32_t gem_handle = 0;
+  std::uint32_t pitch = 0;
+  std::uint64_t size = 0;
+  const int failed = drmModeCreateDumbBuffer(device_.get(), pitch_bytes / kBytesPerPixel, rows,
+                                             kBitsPerPixel, 0, &gem_handle, &pitch, &size);
+  if (failed != 0) {
+    const int sys_errno = -failed; // libdrm gives the negative errno
     return Error{ErrorCode::Allocation,
                  device() + " refused a dumb buffer of " + std::to_string(rows) + " rows of " +
                      std::to_string(pitch_bytes) + " bytes: " + errno_text(sys_errno),
                  sys_errno};
   }
-  const DumbHandle handle(device_.get(), create.handle);
-  auto fd = export_gem_handle(device_.get(), create.handle);
+  const DumbHandle handle(device_.get(), gem_handle);
+  auto fd = export_gem_handle(device_.get(), gem_handle);
   if (!fd)
     return fd.error();
-  return Surface{std::move(fd).value(), create.pitch, create.size};
+  return Surface{std::move(fd).value(), pitch, size};
 }
 
 Result<AllocatedFrame> DumbAllocator::allocate(const FrameRequest &request)

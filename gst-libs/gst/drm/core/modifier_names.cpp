@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Names of modifiers for people: logs, errors, tools. Values from drm_fourcc.h; a field that is not
-// known here is left as a number, never guessed.
+// known here is left as a number, never guessed. Not by libdrm's drmGetFormatModifierName(): the
+// core links no device API, and that call knows the modifiers of the libdrm that is installed
+// alone, where drivers of a newer kernel list others.
 #include <algorithm>
 #include <array>
 #include <cstdio>
