@@ -181,9 +181,10 @@ static void gst_drm_allocator_init(GstDrmAllocator *self)
  *
  * A DRM node is opened without becoming its master.
  *
- * Returns: (transfer full) (nullable): a new allocator; %NULL with %GST_DRM_ERROR_DEVICE where the
- * device cannot be used, %GST_DRM_ERROR_ALLOCATION where it makes no buffer,
- * %GST_DRM_ERROR_UNSUPPORTED where the library was built without the kind
+ * Returns: (transfer full) (nullable): a new allocator, or %NULL. Errors: %GST_DRM_ERROR_DEVICE: the
+ * device cannot be used, or with %GST_DRM_ALLOCATOR_KIND_AUTO nothing can;
+ * %GST_DRM_ERROR_ALLOCATION: it makes no buffer; %GST_DRM_ERROR_LAYOUT: its first buffer is not
+ * sound; %GST_DRM_ERROR_UNSUPPORTED: there is no such kind, or the library was built without it
  *
  * Since: 0.1
  */
@@ -231,6 +232,8 @@ try {
  * gst_drm_allocator_get_kind:
  * @allocator: a #GstDrmAllocator
  *
+ * Says what kind of memory an allocator makes; %GST_DRM_ALLOCATOR_KIND_AUTO has become one by then.
+ *
  * Returns: what it allocates from; %GST_DRM_ALLOCATOR_KIND_AUTO for an allocator from outside this
  * library
  *
@@ -246,6 +249,8 @@ GstDrmAllocatorKind gst_drm_allocator_get_kind(GstDrmAllocator *allocator) noexc
 /**
  * gst_drm_allocator_get_device:
  * @allocator: a #GstDrmAllocator
+ *
+ * Says on which device an allocator was opened.
  *
  * Returns: (transfer none) (nullable): the device it allocates from: "/dev/udmabuf", the name of a
  * heap, the path of a DRM node; %NULL for memfd, which has none
@@ -335,8 +340,11 @@ try {
  * when no explicit one can be had. Where the driver can tell the modifier it chose then, @modifier
  * is that one, though it was not offered: the caller decides whether the consumers take it.
  *
- * Returns: (transfer full) (nullable): a new buffer; %NULL with %GST_DRM_ERROR_ALLOCATION or
- *   %GST_DRM_ERROR_LAYOUT
+ * Returns: (transfer full) (nullable): a new buffer, or %NULL. Errors:
+ *   %GST_DRM_ERROR_ALLOCATION: no such frame can be made, by its size, fourcc, @modifiers or @align,
+ *   or there is no memory for it; %GST_DRM_ERROR_LAYOUT: the driver's description of what it made
+ *   is not sound; %GST_DRM_ERROR_FORMAT: the device has no name for @fourcc;
+ *   %GST_DRM_ERROR_UNSUPPORTED: the allocator makes no frames, or none with what @align asks for
  *
  * Since: 0.1
  */

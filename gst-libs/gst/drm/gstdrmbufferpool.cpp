@@ -11,16 +11,15 @@
  * Setting the configuration allocates the first frame, to learn what the allocator makes of it: the
  * size and, with %GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT, the alignment in the configuration are
  * what came out. With plain caps and without %GST_BUFFER_POOL_OPTION_VIDEO_META frames have
- * GStreamer's default layout, because such a user does not look at the meta.
+ * GStreamer's default layout: such a user does not look at the meta.
  *
  * Every buffer carries a #GstVideoMeta and a #GstDrmSyncMeta. A buffer whose release fence has not
  * signalled is not handed out: another one is, or one is waited for. Acquire fences are dropped
  * when a buffer comes back. Fences are waited for a second at most: then the buffers are given up
  * and new ones made.
  *
- * A buffer whose memory somebody still holds when it comes back (a shallow copy, a sub-buffer) is
- * handed out again when the last of them lets go, and counts until then: a maximum in the
- * configuration bounds the memory, whoever holds it.
+ * A buffer whose memory somebody still holds when it comes back (a shallow copy, a sub-buffer) is handed out again
+ * when the last of them lets go, and counts until then: a maximum in the configuration bounds the memory.
  */
 #include "gstdrmbufferpool.h"
 
@@ -339,6 +338,8 @@ static void gst_drm_buffer_pool_init(GstDrmBufferPool *self)
  * gst_drm_buffer_pool_new: (constructor)
  * @allocator: makes the frames, unless the configuration names another #GstDrmAllocator
  *
+ * Makes a pool of an allocator's frames.
+ *
  * Returns: (transfer full): a new, inactive pool
  *
  * Since: 0.1
@@ -357,8 +358,9 @@ GstBufferPool *gst_drm_buffer_pool_new(GstDrmAllocator *allocator) noexcept
  * gst_drm_buffer_pool_get_waits:
  * @pool: a #GstDrmBufferPool
  *
- * Returns: how often a buffer was asked for while every one that there was still had a release
- * fence pending
+ * Counts the waits for release fences.
+ *
+ * Returns: how often a buffer was asked for while every one there was had a release fence pending
  *
  * Since: 0.1
  */

@@ -63,6 +63,8 @@ gboolean gst_drm_query_add_device(GstQuery *query, gint device_fd) noexcept
  * @query: (transfer none): an answered allocation query
  * @device: (out) (optional): the `st_rdev` of a node of the consumer's device
  *
+ * Reads what gst_drm_query_add_device() added.
+ *
  * Returns: whether the consumer said on which device it imports, with gst_drm_query_add_device()
  *
  * Since: 0.1
@@ -100,7 +102,7 @@ gboolean gst_drm_query_get_device(GstQuery *query, guint64 *device) noexcept
  *
  * Returns: %TRUE where both are nodes of one device; %FALSE without @error where they are not; %FALSE
  * with @error set where it cannot be told. Errors: %GST_DRM_ERROR_DEVICE: no device is known behind
- * one of the numbers, or sysfs is not there; %GST_DRM_ERROR_ALLOCATION: out of memory
+ * one of the numbers, or sysfs is not there
  *
  * Since: 0.1
  */

@@ -6,6 +6,9 @@
  *
  * Every #GError of this library has the domain %GST_DRM_ERROR. Its message is one sentence for a
  * person: what failed with which numbers, and why.
+ *
+ * Beside the codes that a function names, each one that has a #GError may fail with
+ * %GST_DRM_ERROR_ALLOCATION where the process is out of memory.
  */
 #include "gstdrmerror.h"
 

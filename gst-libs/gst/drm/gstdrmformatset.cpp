@@ -57,6 +57,8 @@ GType gst_drm_format_set_flags_get_type(void) noexcept
 /**
  * gst_drm_format_set_new: (constructor)
  *
+ * Makes a set to add pairs to.
+ *
  * Returns: (transfer full): a new, empty set
  *
  * Since: 0.1
@@ -107,6 +109,8 @@ void gst_drm_format_set_unref(GstDrmFormatSet *set) noexcept
  * gst_drm_format_set_copy:
  * @set: a #GstDrmFormatSet
  *
+ * Makes a set of its own of the pairs that @set has.
+ *
  * Returns: (transfer full): a new set with the same pairs, which may be added to
  *
  * Since: 0.1
@@ -148,6 +152,8 @@ try {
  * @fourcc: a DRM fourcc
  * @modifier: a DRM format modifier
  *
+ * Looks for a pair.
+ *
  * Returns: %TRUE where exactly this pair is in @set
  *
  * Since: 0.1
@@ -163,6 +169,8 @@ gboolean gst_drm_format_set_contains(const GstDrmFormatSet *set, guint32 fourcc,
 /**
  * gst_drm_format_set_get_size:
  * @set: a #GstDrmFormatSet
+ *
+ * Counts the pairs.
  *
  * Returns: how many pairs @set has
  *
@@ -231,127 +239,6 @@ guint64 *gst_drm_format_set_get_modifiers(const GstDrmFormatSet *set, guint32 fo
   for (std::size_t i = 0; i < run.size(); ++i)
     modifiers[i] = run[i].modifier;
   return modifiers;
-}
-
-/**
- * gst_drm_format_set_intersect:
- * @a: (nullable): a #GstDrmFormatSet; %NULL: any format
- * @b: (nullable): a #GstDrmFormatSet; %NULL: any format
- *
- * The pairs that both have. The implicit modifier meets the implicit modifier only.
- *
- * Returns: (transfer full) (nullable): a new set, empty where there is nothing in common; %NULL,
- * any format, where both @a and @b are %NULL
- *
- * Since: 0.1
- */
-GstDrmFormatSet *gst_drm_format_set_intersect(const GstDrmFormatSet *a,
-                                              const GstDrmFormatSet *b) noexcept
-{
-  return gst_drm_format_set_intersect_full(a, b, GST_DRM_FORMAT_SET_FLAG_NONE);
-}
-
-/**
- * gst_drm_format_set_intersect_full:
- * @a: (nullable): a #GstDrmFormatSet; %NULL: any format
- * @b: (nullable): a #GstDrmFormatSet; %NULL: any format
- * @flags: how the implicit modifier is treated
- *
- * As gst_drm_format_set_intersect(); with %GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT a fourcc
- * that one side has with the implicit modifier alone meets the other side's
- * %GST_DRM_MODIFIER_LINEAR, as %GST_DRM_MODIFIER_LINEAR.
- *
- * Returns: (transfer full) (nullable): a new set, empty where there is nothing in common; %NULL,
- * any format, where both @a and @b are %NULL
- *
- * Since: 0.1
- */
-GstDrmFormatSet *gst_drm_format_set_intersect_full(const GstDrmFormatSet *a,
-                                                   const GstDrmFormatSet *b,
-                                                   GstDrmFormatSetFlags flags) noexcept
-try {
-  if (!a || !b) // any format: the other side decides
-    return a || b ? gst_drm_format_set_copy(a ? a : b) : nullptr;
-  const bool legacy = (flags & GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT) != 0;
-  return gstdrm::wrap_format_set(FormatSet::intersect(a->set, b->set,
-                                                      legacy ? gstdrm::ImplicitRule::LinearForLegacy
-                                                             : gstdrm::ImplicitRule::Strict));
-} catch (...) {
-  return gstdrm::caught(nullptr, __func__);
-}
-
-/**
- * gst_drm_format_set_union:
- * @a: a #GstDrmFormatSet
- * @b: a #GstDrmFormatSet
- *
- * Returns: (transfer full): a new set of the pairs that either has
- *
- * Since: 0.1
- */
-GstDrmFormatSet *gst_drm_format_set_union(const GstDrmFormatSet *a,
-                                          const GstDrmFormatSet *b) noexcept
-try {
-  g_return_val_if_fail(a != nullptr, nullptr);
-  g_return_val_if_fail(b != nullptr, nullptr);
-
-  return gstdrm::wrap_format_set(FormatSet::unite(a->set, b->set));
-} catch (...) {
-  return gstdrm::caught(nullptr, __func__);
-}
-
-/**
- * gst_drm_format_set_subtract:
- * @a: a #GstDrmFormatSet
- * @b: a #GstDrmFormatSet
- *
- * Returns: (transfer full): a new set of the pairs of @a that @b does not have
- *
- * Since: 0.1
- */
-GstDrmFormatSet *gst_drm_format_set_subtract(const GstDrmFormatSet *a,
-                                             const GstDrmFormatSet *b) noexcept
-try {
-  g_return_val_if_fail(a != nullptr, nullptr);
-  g_return_val_if_fail(b != nullptr, nullptr);
-
-  return gstdrm::wrap_format_set(FormatSet::subtract(a->set, b->set));
-} catch (...) {
-  return gstdrm::caught(nullptr, __func__);
-}
-
-/**
- * gst_drm_format_set_is_subset:
- * @a: a #GstDrmFormatSet
- * @b: a #GstDrmFormatSet
- *
- * Returns: %TRUE where @b has every pair of @a
- *
- * Since: 0.1
- */
-gboolean gst_drm_format_set_is_subset(const GstDrmFormatSet *a, const GstDrmFormatSet *b) noexcept
-{
-  g_return_val_if_fail(a != nullptr, FALSE);
-  g_return_val_if_fail(b != nullptr, FALSE);
-
-  return a->set.is_subset_of(b->set);
-}
-
-/**
- * gst_drm_format_set_is_equal:
- * @a: a #GstDrmFormatSet
- * @b: a #GstDrmFormatSet
- *
- * Returns: %TRUE where both have the same pairs
- *
- * Since: 0.1
- */
-gboolean gst_drm_format_set_is_equal(const GstDrmFormatSet *a, const GstDrmFormatSet *b) noexcept
-{
-  g_return_val_if_fail(a != nullptr, FALSE);
-  g_return_val_if_fail(b != nullptr, FALSE);
-
-  return a->set == b->set;
 }
 
 /**

@@ -13,14 +13,15 @@
 
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include <gst/allocators/gstfdmemory.h>
 
+#include "core/ordered_mutex.hpp"
 #include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
+#include "gstdrmallocator.h"
 #include "gstdrmformat.h"
 #include "gstdrmframe-private.hpp"
 #include "gstdrmvideoinfo-private.hpp"
@@ -63,11 +64,10 @@ std::string format_name(gint format)
 
 // Only this library's own memories are known to keep their descriptor open while they live: others
 // may wrap a descriptor that somebody else closes (GST_FD_MEMORY_FLAG_DONT_CLOSE, which cannot be
-// read back). The allocator is looked up by name, for this file needs nothing else of it.
+// read back).
 bool owns_descriptor(const GstMemory *memory)
 {
-  const GType type = g_type_from_name("GstDrmAllocator");
-  return type != 0 && memory->allocator && g_type_is_a(G_OBJECT_TYPE(memory->allocator), type);
+  return memory->allocator && GST_IS_DRM_ALLOCATOR(memory->allocator);
 }
 
 GQuark object_info_quark()
@@ -79,9 +79,9 @@ GQuark object_info_quark()
 // Guards the facts of all memories. GStreamer locks the qdata only while it looks for the pointer,
 // and a second value in its place would free the first one while another thread reads it: so facts
 // are set once, and copied while the lock is held. A leaf, held for no system call.
-std::mutex &object_infos_lock()
+gstdrm::OrderedMutex &object_infos_lock()
 {
-  static std::mutex lock;
+  static gstdrm::OrderedMutex lock(100, "object_infos_lock()");
   return lock;
 }
 

@@ -49,8 +49,9 @@ void gst_drm_query_announce_release_fences(GstQuery *query) noexcept
  * gst_drm_query_has_release_fences:
  * @query: (transfer none): an allocation query
  *
- * Returns: whether the producer announced that it honours release fences, with
- *   gst_drm_query_announce_release_fences()
+ * Reads the announcement of gst_drm_query_announce_release_fences().
+ *
+ * Returns: whether the producer announced that it honours release fences
  *
  * Since: 0.1
  */

@@ -263,3 +263,25 @@ try {
 } catch (...) {
   return gstdrm::caught(FALSE, __func__, error);
 }
+
+/**
+ * gst_drm_is_dma_drm_caps:
+ * @caps: #GstCaps
+ *
+ * Tells caps that carry a drm-format from others.
+ *
+ * Returns: %TRUE where @caps are fixed and have the feature memory:DMABuf and `format=DMA_DRM`;
+ * whether their drm-format is one is not looked at
+ *
+ * Since: 0.1
+ */
+gboolean gst_drm_is_dma_drm_caps(const GstCaps *caps) noexcept
+{
+  g_return_val_if_fail(GST_IS_CAPS(caps), FALSE);
+
+  if (!gst_caps_is_fixed(caps) ||
+      !gst_caps_features_contains(gst_caps_get_features(caps, 0), GST_CAPS_FEATURE_MEMORY_DMABUF))
+    return FALSE;
+  return g_strcmp0(gst_structure_get_string(gst_caps_get_structure(caps, 0), "format"),
+                   "DMA_DRM") == 0;
+}

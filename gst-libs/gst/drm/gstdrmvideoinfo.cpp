@@ -158,6 +158,8 @@ void gst_drm_video_info_init(GstDrmVideoInfo *info) noexcept
 /**
  * gst_drm_video_info_new: (constructor)
  *
+ * Makes an info without a format.
+ *
  * Returns: (transfer full): a new #GstDrmVideoInfo, set as gst_drm_video_info_init() does
  *
  * Since: 0.1
@@ -206,6 +208,8 @@ guint64 gst_drm_video_info_get_modifier(const GstDrmVideoInfo *info) noexcept
 /**
  * gst_drm_video_info_copy:
  * @info: a #GstDrmVideoInfo
+ *
+ * Makes a copy on the heap.
  *
  * Returns: (transfer full): a copy of @info
  *
@@ -360,6 +364,8 @@ gboolean gst_drm_video_info_to_video_info(const GstDrmVideoInfo *info, GstVideoI
  * @a: a #GstDrmVideoInfo
  * @b: a #GstDrmVideoInfo
  *
+ * Compares two infos.
+ *
  * Returns: %TRUE where fourcc, modifier and #GstVideoInfo are equal
  *
  * Since: 0.1
@@ -374,24 +380,4 @@ gboolean gst_drm_video_info_is_equal(const GstDrmVideoInfo *a, const GstDrmVideo
   if (!a->vinfo.finfo || !b->vinfo.finfo)
     return a->vinfo.finfo == b->vinfo.finfo; // zeroed, never filled
   return gst_video_info_is_equal(&a->vinfo, &b->vinfo);
-}
-
-/**
- * gst_drm_is_dma_drm_caps:
- * @caps: #GstCaps
- *
- * Returns: %TRUE where @caps are fixed and have the feature memory:DMABuf and `format=DMA_DRM`;
- * whether their drm-format is one is not looked at
- *
- * Since: 0.1
- */
-gboolean gst_drm_is_dma_drm_caps(const GstCaps *caps) noexcept
-{
-  g_return_val_if_fail(GST_IS_CAPS(caps), FALSE);
-
-  if (!gst_caps_is_fixed(caps) ||
-      !gst_caps_features_contains(gst_caps_get_features(caps, 0), GST_CAPS_FEATURE_MEMORY_DMABUF))
-    return FALSE;
-  return g_strcmp0(gst_structure_get_string(gst_caps_get_structure(caps, 0), "format"),
-                   "DMA_DRM") == 0;
 }

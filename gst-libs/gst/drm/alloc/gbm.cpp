@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <algorithm>
 #include <cerrno>
-#include <mutex>
 
 #include <gbm.h>
 #include <xf86drm.h>
 
 #include "../core/drm_node.hpp"
 #include "../core/frame_layout.hpp"
+#include "../core/ordered_mutex.hpp"
 #include "drm_allocators.hpp"
 #include "drm_fd.hpp"
 #include "gbm_candidates.hpp"
@@ -66,7 +66,7 @@ private:
 
   UniqueFd fd_;
   GbmDevice device_;
-  std::mutex device_lock_;
+  OrderedMutex device_lock_{90, "GbmAllocator::device_lock_"};
 };
 
 Error GbmAllocator::refuse(const FrameRequest &request, int sys_errno) const

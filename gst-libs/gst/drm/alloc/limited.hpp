@@ -3,9 +3,9 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "../core/ordered_mutex.hpp"
 #include "frame_allocator.hpp"
 
 namespace gstdrm {
@@ -25,7 +25,7 @@ private:
 
   const std::unique_ptr<FrameAllocator> first_;
   const Open open_second_;
-  mutable std::mutex lock_; // guards all below
+  mutable OrderedMutex lock_{80, "LimitedAllocator::lock_"}; // guards all below
   std::unique_ptr<FrameAllocator> second_;
   std::string notice_;
 };
