@@ -21,7 +21,7 @@
 #include <gst/drm/element/release_fences.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 
-#include "gstvadmabufsrc-state.hpp"
+#include "gstvadmabufsrc-source.hpp"
 
 GST_DEBUG_CATEGORY(gst_va_dmabuf_src_debug);
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug

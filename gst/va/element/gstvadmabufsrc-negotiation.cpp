@@ -9,7 +9,7 @@
 #include <gst/drm/gstdrmdevicequery.h>
 
 #include "gstvadmabufallocator.hpp"
-#include "gstvadmabufsrc-state.hpp"
+#include "gstvadmabufsrc-source.hpp"
 
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
 

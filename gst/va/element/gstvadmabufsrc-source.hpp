@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// vadmabufsrc's state: what start() opens and caps make. Negotiation is in
-// gstvadmabufnegotiate.cpp, the GObject in gstvadmabufsrc.cpp.
+// The class behind vadmabufsrc: what start() opens and caps make. Negotiation is in
+// gstvadmabufsrc-negotiation.cpp, the GObject in gstvadmabufsrc.cpp.
 #pragma once
 
 #include <cstdint>
