@@ -13,13 +13,13 @@ namespace gstdrm {
 
 namespace {
 
-// A fence is waited for in steps, so that the others and a flush are seen, and not for ever: one
-// that has not signalled by then belongs to a device that hangs.
+// Waits for a fence are divided into steps, so that other fences and a flush are noticed in between.
+// The sum is limited: a fence that has not signalled by then belongs to a device that hangs.
 constexpr GstClockTime kWaitStep = 5 * GST_MSECOND;
 constexpr GstClockTime kWaitLimit = 1 * GST_SECOND;
 // Buffers looked at before one is waited for; with them the pool grows no further.
 constexpr std::size_t kMostPending = 8;
-// A wait that is longer is no back pressure any more: somebody keeps the buffers.
+// A longer wait is no longer normal back pressure: some element keeps the buffers.
 constexpr std::chrono::seconds kTellAfter{1};
 
 // Into the queue, where another thread may wait for it.
@@ -112,7 +112,7 @@ GstFlowReturn wait_for_one(GstBufferPool *pool, Pending &pending, GstBuffer **bu
   return GST_FLOW_OK;
 }
 
-// A buffer whose readers are done, without sleeping on the queue. EOS: there is none to be had.
+// Takes a buffer whose readers are done from the queue, without waiting. EOS: there is none.
 GstFlowReturn acquire_ready(GstBufferPool *pool, GstBuffer **buffer,
                             const GstBufferPoolAcquireParams &params, bool may_wait)
 {
@@ -139,7 +139,7 @@ GstFlowReturn acquire_ready(GstBufferPool *pool, GstBuffer **buffer,
   return wait_for_one(pool, pending, buffer);
 }
 
-// All are out: waits as long as it takes, and says so once when that is longer than kTellAfter.
+// Every buffer is in use: waits without limit, and emits a signal once after kTellAfter.
 GstFlowReturn wait_for_return(GstBufferPool *pool, GstBuffer **buffer,
                               const GstBufferPoolAcquireParams &params)
 {
@@ -154,7 +154,7 @@ GstFlowReturn wait_for_return(GstBufferPool *pool, GstBuffer **buffer,
     const GstFlowReturn flow = acquire_ready(pool, buffer, params, true);
     if (flow != GST_FLOW_EOS)
       return flow;
-    // Once that is told there is nothing to wake up for by the clock.
+    // After the message is sent, no timed wake-up is needed.
     const std::chrono::nanoseconds step = told ? std::chrono::hours(24) : kTellAfter;
     if (!state.sleep(before, step) && !told && std::chrono::steady_clock::now() >= tell_at) {
       told = true;

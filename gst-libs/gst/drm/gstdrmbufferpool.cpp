@@ -118,7 +118,7 @@ GstBuffer *alloc_aligned(const FrameSpec &spec, const GstVideoAlignment *align, 
 
 // GStreamer's frames of some sizes have rows that no device reads: fields of an interlaced picture
 // have whole rows of chroma each, heights are rounded up to 2 or 4 (gstvideoinfo.c, fill_planes()).
-// Who writes with the CPU asks for that size, and may write there.
+// An element that writes with the CPU asks for that size and may write into those rows.
 GstBuffer *alloc_with_spare_rows(const FrameSpec &spec, GstBuffer *adopted)
 {
   constexpr guint kMostRows = 8; // two fields of a chroma row for four lines

@@ -9,7 +9,7 @@
 
 namespace gstdrm::va {
 
-// Of a device's formats and sizes; without a device, every format.
+// Caps of the device's formats and sizes. Without a device the caps allow every format.
 GstPtr<GstCaps> device_caps(const Capabilities *capabilities);
 
 } // namespace gstdrm::va

@@ -32,7 +32,8 @@ Result<std::unique_ptr<FrameSource>> FrameSource::create(GstElement *element, co
       new FrameSource(element, std::move(renderer).value(), stats, worker));
 }
 
-// False: the driver leaves no fence in its DMA buffers, somebody has to sleep in vaSyncSurface.
+// Attaches the fences of the drawing to the buffer. Returns false where the driver leaves no fence in
+// its DMA buffers: then a thread has to wait in vaSyncSurface.
 bool FrameSource::attach_fences(GstBuffer *buffer, const Surface &surface)
 {
   GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
@@ -53,7 +54,8 @@ bool FrameSource::attach_fences(GstBuffer *buffer, const Surface &surface)
   }
   if (seen_pending_)
     return true;
-  // Signalled means done, or that there never was one: then the surface is still busy.
+  // A signalled fence means that the drawing is done, or that the driver leaves no fence. In the
+  // second case the surface is still busy.
   const auto busy = is_rendering(surface);
   return busy && !*busy;
 }
@@ -100,8 +102,8 @@ Result<FrameSource::Produced> FrameSource::produce(GstBufferPool *pool, std::uin
     drawn = std::move(begun->drawn);
   }
   if (drawn.ticket != 0) {
-    // The device gets its next work before anybody waits for this one, if there is a surface for
-    // it.
+    // Submit the next frame before waiting for this one, if the pool has a free surface: the device
+    // stays busy.
     auto next = begin(pool, frame + 1, timeline.at(frame + 1), false);
     if (!next)
       return next.error();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames of one caps: takes buffers from the pool, has them drawn, and sees to it that readers wait
-// for the device, by a fence on the buffer, or, where the driver leaves none, by a thread that
-// sleeps for them.
+// The frames of one format: takes buffers from the pool and draws into them. Readers wait for the
+// device by a fence on the buffer. Where the driver leaves no fence, a thread waits for the device
+// before the buffer is pushed.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace gstdrm::va {
 
-// When each frame is shown, from the frame that the caps began with.
+// Timestamps of frames, counted from the first frame of the current caps.
 struct Timeline {
   std::uint64_t first_frame = 0;
   GstClockTime base = 0;
@@ -40,14 +40,14 @@ public:
                                                      const GstDrmVideoInfo &info, Pattern pattern,
                                                      std::uint32_t argb, Stats &stats,
                                                      SyncWorker &worker);
-  // Error: posted by the caller. The flow is what the pool said, or FLUSHING.
+  // The caller posts the Error. The flow is the pool's return value, or FLUSHING when cancelled.
   struct Produced {
     GstFlowReturn flow = GST_FLOW_OK;
     GstPtr<GstBuffer> buffer;
   };
   Result<Produced> produce(GstBufferPool *pool, std::uint64_t frame, const Timeline &timeline);
   [[nodiscard]] bool uses_cpu() const { return renderer_->uses_cpu(); }
-  // Forgets a frame drawn ahead: it will be drawn anew.
+  // Drops the frame that was drawn ahead; produce() draws it again.
   void drop_ahead() { ahead_ = {}; }
 
 private:

@@ -18,7 +18,7 @@ namespace {
 
 constexpr guint kFewestSurfaces = 2; // one is shown while the next is drawn
 
-// Has the pool make that many buffers; returns how many there are.
+// Makes the pool allocate `count` buffers; returns how many it could allocate.
 guint fill_pool(GstBufferPool *pool, guint count)
 {
   GstBufferPoolAcquireParams params = {};
@@ -96,7 +96,7 @@ bool Source::set_caps(GstCaps *caps)
                       (nullptr));
     return false;
   }
-  // Time goes on from the frame that the new caps begin with.
+  // Timestamps continue from the first frame of the new caps.
   timeline_ = {next_frame_, timeline_.at(next_frame_), GST_VIDEO_INFO_FPS_N(&info.vinfo),
                GST_VIDEO_INFO_FPS_D(&info.vinfo)};
   info_ = info;
@@ -135,7 +135,8 @@ GstPtr<GstBufferPool> Source::make_pool(GstCaps *caps, guint surfaces, bool with
   return std::move(made->pool);
 }
 
-// All surfaces are made now, so that none is made later. A driver that runs out gives fewer.
+// Allocates all surfaces at once, so that none is allocated while the stream runs. If the driver runs
+// out, the pool is made again with as many as there are.
 GstPtr<GstBufferPool> Source::make_largest_pool(GstCaps *caps, guint wanted, bool with_meta)
 {
   for (guint surfaces = wanted; surfaces >= kFewestSurfaces;) {
@@ -152,7 +153,7 @@ GstPtr<GstBufferPool> Source::make_largest_pool(GstCaps *caps, guint wanted, boo
   return {};
 }
 
-// The pool told its log; asked for one frame more, the allocator tells us.
+// The pool only logs its error; allocating once more gives a GError for the message.
 void Source::post_no_pool(GstCaps *caps)
 {
   const auto width = static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info_.vinfo));

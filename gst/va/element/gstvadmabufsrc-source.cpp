@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// vadmabufsrc between start and stop.
+// vadmabufsrc: opening and closing the device, and pushing frames.
 #include <gst/drm/gstdrmformatset.h>
 
 #include "gstvadmabufallocator.hpp"

@@ -31,7 +31,8 @@ struct Properties {
   ZeroCopy zero_copy = ZeroCopy::Prefer;
 };
 
-// All but the properties and the device belongs to the streaming thread.
+// The properties and the device are guarded by the object lock; everything else is used by the
+// streaming thread alone.
 class Source {
 public:
   explicit Source(GstBaseSrc *element)

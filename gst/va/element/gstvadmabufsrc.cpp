@@ -186,7 +186,7 @@ try {
   return gstdrm::caught(nullptr, __func__);
 }
 
-// No caps, and caps that are not fixed, are nothing that could be sent.
+// Answers accept-caps queries: caps that are missing, ANY or not fixed cannot be sent.
 static gboolean gst_va_dmabuf_src_query(GstBaseSrc *src, GstQuery *query) noexcept
 {
   if (GST_QUERY_TYPE(query) == GST_QUERY_ACCEPT_CAPS) {
@@ -278,7 +278,8 @@ static void install_properties(GObjectClass *klass)
               "surfaces, exports, va-calls"});
 }
 
-// The list of the device that this machine has; without one drm-format is left out.
+// The template lists the formats of this machine's first device. Without a device it has no
+// drm-format field, which allows every format.
 static void add_template(GstElementClass *klass)
 {
   auto device = gstdrm::va::open_first_device();

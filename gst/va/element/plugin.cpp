@@ -5,7 +5,8 @@
 
 #include "gstvadmabufsrc.hpp"
 
-// The template comes from the device and its driver: the registry looks again when either changes.
+// The template depends on the device and its driver, so the registry is told to reload the plugin when
+// either changes.
 static void add_dependencies(GstPlugin *plugin)
 {
   static const gchar *variables[] = {"LIBVA_DRIVER_NAME", "LIBVA_DRIVERS_PATH", nullptr};

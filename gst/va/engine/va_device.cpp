@@ -78,7 +78,7 @@ Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::ui
                  "No modifier to allocate " + fourcc_to_string(fourcc) + " with"};
   Error failed{ErrorCode::Allocation, {}};
   if (!explicit_ones.empty()) {
-    // A driver that takes no list makes what it always makes, and that is asked to be in the list.
+    // A driver that takes no list allocates its default modifier; that has to be in the list.
     const std::span<const std::uint64_t> list(explicit_ones);
     const auto requested =
         device.capabilities.takes_modifiers ? list : std::span<const std::uint64_t>();

@@ -29,8 +29,8 @@ struct Frame {
   AllocatedFrame exported;
 };
 
-// `modifiers`: every one that the consumers take, kModImplicit among them where they take that; the
-// driver chooses. Implicit is taken only when no explicit one can be had.
+// `modifiers` are all that the consumers take, including kModImplicit where they take it; the driver
+// chooses one. The implicit modifier is used only where no explicit one can be allocated.
 Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::uint32_t width,
                              std::uint32_t height, std::span<const std::uint64_t> modifiers);
 

@@ -55,7 +55,7 @@ Result<void> Display::initialise()
   display_ = vaGetDisplayDRM(fd_.get());
   if (!display_)
     return Error{ErrorCode::Device, node_ + " is no DRM device to libva (vaGetDisplayDRM)"};
-  // libva would write to stderr; its reasons belong into our error instead.
+  // By default libva writes its messages to stderr; here they become part of the Error.
   (void)vaSetErrorCallback(display_, collect_message, &messages_);
   (void)vaSetInfoCallback(display_, drop_message, nullptr);
   int major = 0;

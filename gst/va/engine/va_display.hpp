@@ -23,7 +23,7 @@ public:
   ~Display();
 
   [[nodiscard]] VADisplay get() const noexcept { return display_; }
-  // The same, and counts the call that it is handed to.
+  // As get(), and counts the libva call for which the display is passed.
   [[nodiscard]] VADisplay count() noexcept
   {
     calls_.fetch_add(1, std::memory_order_relaxed);

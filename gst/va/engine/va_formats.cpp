@@ -38,8 +38,8 @@ constexpr std::array kFormats = {
     PixelFormat{VA_FOURCC_A2R10G10B10, DRM_FORMAT_ARGB2101010, VA_RT_FORMAT_RGB32_10, Model::Rgb},
 };
 
-// The configuration whose surfaces are asked for: video processing, else whatever the driver has
-// first.
+// The configuration whose surface attributes are queried: video processing, or else the first profile
+// and entry point of the driver.
 struct Found {
   VAProfile profile = VAProfileNone;
   VAEntrypoint entrypoint = VAEntrypointVideoProc;
@@ -158,8 +158,8 @@ struct ProbeSize {
 constexpr ProbeSize kSmall{64, 64};
 constexpr ProbeSize kPicture{640, 480};
 
-// One surface of that size, allocated with this list and exported; what came out goes into the set.
-// True: it is linear or implicit, which no size changes.
+// Allocates and exports one surface with this list of modifiers, and adds the pair that the driver
+// chose to the set. Returns true where the pair is linear or implicit: then other sizes give the same.
 bool probe(const std::shared_ptr<Display> &display, const PixelFormat &format, ProbeSize size,
            std::span<const std::uint64_t> modifiers, Capabilities &capabilities)
 {

@@ -21,8 +21,8 @@ Result<std::unique_ptr<Renderer>> Renderer::create(const Device &device,
   return renderer;
 }
 
-// In the frames' own format where the CPU can write that, so that nothing is converted; else in a
-// common one of the same colour model, or of the other.
+// The format of the prepared pictures. The frames' own format, where the CPU can write it, needs no
+// conversion; else a common format of the same colour model is used, or one of the other model.
 Result<Surface> Renderer::upload(const Picture &picture)
 {
   const auto *target = format_by_drm(request_.fourcc);

@@ -67,9 +67,9 @@ private:
                                         " cannot be used: " + why};
   }
 
-  // Takes the descriptors first, so that no refusal leaks one. A count that cannot be true says
-  // nothing about the entries: those that cannot be a standard stream are taken. None is taken
-  // twice.
+  // Takes ownership of the descriptors first, so that no refusal leaks one. Where the count of objects
+  // is impossible, the entries may be garbage: then only descriptors above 2 are taken, which cannot
+  // be a standard stream. No descriptor is taken twice.
   void adopt()
   {
     const bool plausible = d_.num_objects >= 1 && d_.num_objects <= kMaxPlanes;
@@ -93,7 +93,7 @@ private:
     if (d_.fourcc != format_.va_fourcc)
       return refuse("it says " + fourcc_to_string(d_.fourcc) + ", " +
                     fourcc_to_string(format_.va_fourcc) + " (VA) was asked for");
-    // A larger size is padding that the driver did not hide.
+    // A larger size is allowed: it includes the driver's padding.
     if (d_.width < frame_.width || d_.height < frame_.height)
       return refuse("it says " + size_text(d_.width, d_.height));
     return {};
@@ -112,7 +112,7 @@ private:
         return refuse("object " + std::to_string(i) + " is said to have " +
                       std::to_string(d_.objects[i].size) + " bytes, its descriptor has " +
                       std::to_string(info->size_bytes));
-      // 0: Mesa's nouveau leaves the size out; the descriptor has one all the same.
+      // Mesa's nouveau reports a size of 0; then the size of the dma-buf counts.
       if (d_.objects[i].size > 0)
         infos_[i].size_bytes = d_.objects[i].size;
     }

@@ -17,19 +17,19 @@
 
 namespace gstdrm::va {
 
-// `modifiers`: all that the consumers take, for the driver to choose from; empty: the driver's own
-// choice.
+// `modifiers` are all that the consumers take; the driver chooses one. An empty list leaves the
+// modifier to the driver.
 Result<Surface> create_surface(const std::shared_ptr<Display> &display, const PixelFormat &format,
                                std::uint32_t width, std::uint32_t height,
                                std::span<const std::uint64_t> modifiers);
 
-// As one composed layer, or where the driver cannot, as separate layers.
+// Exports as one composed layer, or as separate layers where the driver cannot do that.
 Result<AllocatedFrame> export_surface(const Surface &surface, const PixelFormat &format,
                                      std::uint32_t width, std::uint32_t height,
                                      std::span<const std::uint64_t> modifiers);
 
-// What a driver answered, checked: everything but `descriptor` is what had been asked for. The
-// descriptors in it change hands, whatever the outcome, and each is closed once.
+// Checks the driver's answer, `descriptor`, against what was asked for, which the other arguments say.
+// Takes ownership of the file descriptors in it, on failure too; each is closed once.
 Result<AllocatedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descriptor,
                                       const PixelFormat &format, std::uint32_t width,
                                       std::uint32_t height,

@@ -47,7 +47,7 @@ Result<void> Compositor::add_piece(const std::shared_ptr<Display> &display, VASu
   parameters.surface_color_standard =
       matrix == Matrix::Bt709 ? VAProcColorStandardBT709 : VAProcColorStandardBT601;
   parameters.output_color_standard = parameters.surface_color_standard;
-  // No background: pieces after the first must leave the rest as it is (alpha 0, va_vpp.h).
+  // A transparent background (alpha 0, va_vpp.h): later pieces must not erase the earlier ones.
   VABufferID id = VA_INVALID_ID;
   const VAStatus status =
       vaCreateBuffer(display->count(), context_.id(), VAProcPipelineParameterBufferType,
@@ -71,7 +71,7 @@ Result<void> Compositor::compose(const Surface &target, std::span<const Piece> p
     return display.error(ErrorCode::Device, "vaBeginPicture", status);
   const VAStatus rendered =
       vaRenderPicture(display.count(), context_.id(), ids_.data(), static_cast<int>(ids_.size()));
-  // Also after a failure: the context would stay in the picture.
+  // Called after a failure too, or the context would remain inside of vaBeginPicture().
   status = vaEndPicture(display.count(), context_.id());
   if (rendered != VA_STATUS_SUCCESS)
     return display.error(ErrorCode::Device, "vaRenderPicture", rendered);

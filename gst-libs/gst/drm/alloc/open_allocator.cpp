@@ -103,7 +103,7 @@ Opened open_kind(AllocatorKind kind, int drm_fd)
   }
 }
 
-// What a device can be, told by its name alone.
+// The kinds of allocator that a device of this name can serve.
 std::vector<AllocatorKind> kinds_for(const std::string &device)
 {
   using enum AllocatorKind;
@@ -139,7 +139,7 @@ Result<OpenedAllocator> open_allocator(AllocatorKind kind, const std::string &de
   if (kind != AllocatorKind::Auto)
     return open_first(std::vector{kind}, device);
   auto opened = open_first(kinds_for(device), device);
-  // Chosen here and not by the user: dma-heap steps in for what udmabuf's limit forbids.
+  // The user named no kind, so dma-heap may serve the sizes beyond udmabuf's limit.
   if (opened && opened->kind == AllocatorKind::Udmabuf && device.empty())
     opened->allocator = std::make_unique<LimitedAllocator>(
         std::move(opened->allocator), [] { return DmaHeapAllocator::open(""); });

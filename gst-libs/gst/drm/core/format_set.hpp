@@ -10,7 +10,7 @@
 
 namespace gstdrm {
 
-// What one implicit-only side meets in the other (DESIGN.md, set rules).
+// How the implicit modifier of one side is matched with the modifiers of the other (docs/caps.md).
 enum class ImplicitRule {
   Strict,          // implicit meets implicit only
   LinearForLegacy, // a fourcc that one side can only do implicitly meets the other side's LINEAR,
