@@ -107,16 +107,16 @@ Result<void> SinkFrames::activate_pool(const kms::Display &display)
   if (pool_)
     return {};
   const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_SINK_PAD(element_)));
-  guint size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&video_info()));
-  Result<GstPtr<GstBufferPool>> pool = make_scanout_pool(display, caps.get(), size, kCopyBuffers);
-  if (!pool)
-    return pool.error();
-  if (!gst_buffer_pool_set_active(pool->get(), TRUE))
+  const auto least_size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&video_info()));
+  Result<ConfiguredPool> made = make_scanout_pool(display, caps.get(), least_size, kCopyBuffers);
+  if (!made)
+    return made.error();
+  if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
     return Error{ErrorCode::Allocation,
                  display.device().name() + " has no memory for " + std::to_string(kCopyBuffers) +
-                     " scanout buffers of " + std::to_string(size) + " bytes.",
+                     " scanout buffers of " + std::to_string(made->size) + " bytes.",
                  ENOMEM};
-  pool_ = std::move(*pool);
+  pool_ = std::move(made->pool);
   return {};
 }
 

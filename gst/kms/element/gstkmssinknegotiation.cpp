@@ -143,11 +143,13 @@ bool SinkNegotiation::propose_allocation(GstQuery *query) const
   guint size = buffer_size(info);
   const bool linear = info.drm_modifier == kModLinear || info.drm_modifier == kModImplicit;
   if (need_pool && linear) { // dumb buffers have no other layout
-    Result<GstPtr<GstBufferPool>> made = make_scanout_pool(*display, caps, size, kHeldBuffers);
-    if (made)
-      pool = std::move(*made);
-    else
+    Result<ConfiguredPool> made = make_scanout_pool(*display, caps, size, kHeldBuffers);
+    if (made) {
+      pool = std::move(made->pool);
+      size = made->size;
+    } else {
       GST_INFO_OBJECT(element_, "no pool of scanout memory: %s", made.error().message.c_str());
+    }
   }
   gst_query_add_allocation_pool(query, pool.get(), size, kHeldBuffers, 0);
   return true;

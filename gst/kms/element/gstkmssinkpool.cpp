@@ -3,12 +3,11 @@
 
 #include <gst/drm/drm.h>
 #include <gst/drm/element/errors.hpp>
-#include <gst/drm/element/pool.hpp>
 
 namespace gstdrm {
 
-Result<GstPtr<GstBufferPool>> make_scanout_pool(const kms::Display &display, GstCaps *caps,
-                                                guint &size, guint min_buffers)
+Result<ConfiguredPool> make_scanout_pool(const kms::Display &display, GstCaps *caps,
+                                         guint least_size, guint min_buffers)
 {
   GError *error = nullptr;
   GstDrmAllocator *allocator =
@@ -16,11 +15,10 @@ Result<GstPtr<GstBufferPool>> make_scanout_pool(const kms::Display &display, Gst
   if (!allocator)
     return take_error(error, ErrorCode::Allocation);
   const auto owned = GstPtr<GstDrmAllocator>::adopt(allocator);
-  auto made = configure_pool(allocator, {caps, min_buffers, 0, true, size});
+  auto made = configure_pool(allocator, {caps, min_buffers, 0, true, least_size});
   if (!made)
     return Error{made.error().code, display.device().name() + ": " + made.error().message, 0};
-  size = made->size;
-  return std::move(made->pool);
+  return made;
 }
 
 } // namespace gstdrm

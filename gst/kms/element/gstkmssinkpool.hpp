@@ -3,16 +3,16 @@
 #pragma once
 
 #include <gst/drm/core/result.hpp>
-#include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/element/pool.hpp>
 #include <gst/gst.h>
 
 #include "engine/display/kms_display.hpp"
 
 namespace gstdrm {
 
-// Configured, not active. `size` is what system memory of these caps takes, and gets the size of
-// the pool's buffers, whose rows may be padded.
-Result<GstPtr<GstBufferPool>> make_scanout_pool(const kms::Display &display, GstCaps *caps,
-                                                guint &size, guint min_buffers);
+// The pool is not active. `least_size` is how many bytes system memory of these caps takes; the
+// buffers of the pool are larger where the display wants padded rows.
+Result<ConfiguredPool> make_scanout_pool(const kms::Display &display, GstCaps *caps,
+                                         guint least_size, guint min_buffers);
 
 } // namespace gstdrm
