@@ -1,45 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "dmabuf_wait.hpp"
 
-#include <array>
 #include <cerrno>
 #include <mutex>
 #include <string>
 #include <utility>
 
-#include <poll.h>
-
 #include <gst/drm/core/errno_text.hpp>
+#include <gst/drm/core/poll_wait.hpp>
 
 namespace gstdrm {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr int kTimeIsOver = 0;
-constexpr int kReady = 1;
-constexpr int kInterrupted = 2;
-
-// poll(2) for reading, of the descriptor and the interrupt; a negative errno on failure
-int poll_in(int fd, Clock::time_point deadline, const Interrupt &interrupt)
-{
-  for (;;) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-    std::array<pollfd, 2> requests = {pollfd{fd, POLLIN, 0}, pollfd{interrupt.fd(), POLLIN, 0}};
-    const int ready = ::poll(requests.data(), requests.size(),
-                             left.count() > 0 ? static_cast<int>(left.count()) : 0);
-    if (ready > 0 && requests[0].revents != 0)
-      return requests[0].revents & POLLNVAL ? -EBADF : kReady;
-    if (ready > 0)
-      return kInterrupted;
-    if (ready == 0)
-      return kTimeIsOver;
-    if (errno != EINTR && errno != EAGAIN)
-      return -errno;
-  }
-}
 
 Error sync_error(const std::string &what, int error, const std::string &why)
 {
@@ -49,22 +21,24 @@ Error sync_error(const std::string &what, int error, const std::string &why)
 Result<Waited> wait_readable(int fd, std::chrono::milliseconds limit, const Interrupt &interrupt,
                              const std::string &what)
 {
-  int ready = poll_in(fd, Clock::now(), interrupt);
-  if (ready == kReady)
+  const int wake_fd = interrupt.fd();
+  PollResult polled = poll_readable(fd, std::chrono::steady_clock::time_point{}, wake_fd);
+  if (polled.end == PollEnd::Ready)
     return Waited::No;
-  if (ready == kTimeIsOver)
-    ready = poll_in(fd, Clock::now() + limit, interrupt);
-  switch (ready) {
-  case kReady:
+  if (polled.end == PollEnd::TimeIsOver)
+    polled = poll_readable(fd, deadline_after(limit), wake_fd);
+  switch (polled.end) {
+  case PollEnd::Ready:
     return Waited::Yes;
-  case kInterrupted:
+  case PollEnd::Woken:
     return Waited::Interrupted;
-  case kTimeIsOver:
+  case PollEnd::TimeIsOver:
     return sync_error(what, ETIMEDOUT,
                       "it is not done after " + std::to_string(limit.count()) + " ms");
-  default:
-    return sync_error(what, -ready, errno_text(-ready));
+  case PollEnd::Failed:
+    break;
   }
+  return sync_error(what, polled.sys_errno, errno_text(polled.sys_errno));
 }
 
 } // namespace

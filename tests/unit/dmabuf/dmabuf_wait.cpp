@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How dmabufdownload waits for a device, with a poll() of the test's own: it stands before the C
+// How dmabufdownload waits for a device, with a ppoll() of the test's own: it stands before the C
 // library's.
 #include "gst/dmabuf/engine/dmabuf_wait.hpp"
 
@@ -20,7 +20,7 @@ using gstdrm::Waited;
 constexpr int kFd = 123;
 constexpr auto kLimit = 3000ms;
 
-// What poll() does next: `ready` with `revents`, or -1 with `error`; `woken`: a flush comes
+// What ppoll() does next: `ready` with `revents`, or -1 with `error`; `woken`: a flush comes
 // meanwhile.
 struct Answer {
   int ready;
@@ -30,7 +30,7 @@ struct Answer {
 };
 
 std::vector<Answer> answers;
-std::vector<int> timeouts; // that poll() was called with, in ms
+std::vector<int> timeouts; // that ppoll() was called with, in ms
 pollfd asked;
 gstdrm::Interrupt *interrupt; // that the wait looks at
 
@@ -40,9 +40,11 @@ constexpr Answer kDone{1, POLLIN, 0}, kOver{0, 0, 0}, kInterrupted{-1, 0, EINTR}
 
 } // namespace
 
-extern "C" int poll(pollfd *fds, nfds_t n, int timeout)
+extern "C" int ppoll(pollfd *fds, nfds_t n, const timespec *timeout, const sigset_t *)
 {
-  timeouts.push_back(timeout);
+  if (!timeout)
+    std::abort(); // every wait has a limit
+  timeouts.push_back(static_cast<int>(timeout->tv_sec * 1000 + timeout->tv_nsec / 1'000'000));
   asked = *fds;
   if (n != 2 || fds[1].fd != interrupt->fd() || fds[1].events != POLLIN || answers.empty())
     std::abort(); // whoever asks once more here may never stop

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "errno_text.hpp"
+#include "poll_wait.hpp"
 
 namespace gstdrm {
 
@@ -38,10 +39,9 @@ int retried_ioctl(int fd, unsigned long request, void *argument) noexcept
 
 Error failed(const std::string &what, int fd, int error)
 {
-  return Error{ErrorCode::Sync,
-               what + " failed for file descriptor " + std::to_string(fd) + ": " +
-                   errno_text(error),
-               error};
+  return Error{
+      ErrorCode::Sync,
+      what + " failed for file descriptor " + std::to_string(fd) + ": " + errno_text(error), error};
 }
 
 // ENOTTY: the kernel, or what the descriptor stands for, does not know the ioctl.
@@ -94,28 +94,13 @@ Result<FenceState> fence_state(int fence_fd)
 
 Result<FenceState> fence_wait(int fence_fd, std::chrono::nanoseconds timeout)
 {
-  using Clock = std::chrono::steady_clock;
-  using std::chrono::nanoseconds;
-  constexpr long long kNanosecondsPerSecond = 1'000'000'000;
-
   const Result<FenceState> first = fence_state(fence_fd);
   if (!first || *first != FenceState::Pending)
     return first;
-  const bool unlimited = timeout < nanoseconds::zero();
-  const Clock::time_point start = Clock::now();
-  for (;;) {
-    const nanoseconds spent = Clock::now() - start;
-    const nanoseconds left = spent < timeout ? timeout - spent : nanoseconds::zero();
-    const timespec limit{static_cast<time_t>(left.count() / kNanosecondsPerSecond),
-                         static_cast<long>(left.count() % kNanosecondsPerSecond)};
-    pollfd waited{fence_fd, POLLIN, 0};
-    const int ready = ::ppoll(&waited, 1, unlimited ? nullptr : &limit, nullptr);
-    const int error = errno;
-    if (ready >= 0)
-      return fence_state(fence_fd);
-    if (error != EINTR && error != EAGAIN)
-      return failed("Waiting for a fence", fence_fd, error);
-  }
+  const PollResult waited = poll_readable(fence_fd, deadline_after(timeout));
+  if (waited.end == PollEnd::Failed)
+    return failed("Waiting for a fence", fence_fd, waited.sys_errno);
+  return fence_state(fence_fd);
 }
 
 Result<UniqueFd> fence_merge(int a, int b)
