@@ -78,7 +78,7 @@ private:
 };
 
 // The debug category of the library, `drmformat`.
-GstDebugCategory *library_debug_category();
+GstDebugCategory *library_debug_category() noexcept;
 
 inline GError *to_gerror(const Error &error)
 {

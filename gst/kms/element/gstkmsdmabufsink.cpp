@@ -24,6 +24,7 @@
 #include "gstkmsdmabufsink.hpp"
 
 #include <gst/drm/gstdrm-guard-private.hpp>
+#include <gst/drm/gstdrm-log-private.hpp>
 #include <gst/video/videooverlay.h>
 
 #include "gstkmssink.hpp"
@@ -54,6 +55,11 @@ G_DEFINE_TYPE_WITH_CODE(GstKmsDmabufSink, gst_kms_dmabuf_sink, GST_TYPE_VIDEO_SI
 // Late by up to two frames at 50 Hz is still worth showing; the base class's default of 5 ms drops
 // frames for a single late wake-up.
 static constexpr GstClockTime kMaxLateness = 40 * GST_MSECOND;
+
+static GstDebugCategory *debug_category() noexcept
+{
+  return gst_kms_dmabuf_sink_debug;
+}
 
 static KmsSink &sink_of(gpointer object)
 {
@@ -209,6 +215,7 @@ static void gst_kms_dmabuf_sink_finalize(GObject *object) noexcept
 
 static void install_signals(GstKmsDmabufSinkClass *klass)
 {
+  gstdrm::connect_log<debug_category>(); // of the engine
   /**
    * GstKmsDmabufSink::snapshot:
    * @sink: the sink

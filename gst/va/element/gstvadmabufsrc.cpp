@@ -20,6 +20,7 @@
 
 #include <gst/drm/element/release_fences.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
+#include <gst/drm/gstdrm-log-private.hpp>
 
 #include "gstvadmabufsrc-source.hpp"
 
@@ -292,9 +293,15 @@ static void add_template(GstElementClass *klass)
       klass, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps.get()));
 }
 
+static GstDebugCategory *debug_category() noexcept
+{
+  return gst_va_dmabuf_src_debug;
+}
+
 static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
 {
   GST_DEBUG_CATEGORY_INIT(gst_va_dmabuf_src_debug, "vadmabufsrc", 0, "VA-API DMA buffer source");
+  gstdrm::connect_log<debug_category>(); // of the engine
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
   GstBaseSrcClass *base_class = GST_BASE_SRC_CLASS(klass);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "frame_layout.hpp"
+#include "log.hpp"
 #include "result.hpp"
 
 namespace gstdrm {
@@ -56,6 +57,7 @@ public:
     Entry entry{std::move(*imported), std::make_shared<char>(), frame_, bytes_of(layout)};
     Import result{entry.imported, entry.liveness, false};
     entries_.emplace(key, std::move(entry));
+    GSTDRM_LOG("imported a frame of %ux%u, %zu are kept", layout.width, layout.height, entries_.size());
     return result;
   }
 

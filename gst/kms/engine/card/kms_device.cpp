@@ -8,6 +8,8 @@
 #include <xf86drm.h>
 #include <xf86drmMode.h>
 
+#include <gst/drm/core/log.hpp>
+
 #include "kms_objects.hpp"
 
 namespace gstdrm::kms {
@@ -85,6 +87,7 @@ Device::Device(UniqueFd fd, std::string path, std::string driver)
 Device::~Device()
 {
   fd_.reset(); // before others may open the node: until then this one is master
+  GSTDRM_DEBUG("%s was closed", name_.c_str());
   if (on_closed_)
     on_closed_(*this);
 }
@@ -112,6 +115,8 @@ Result<void> Device::set_client_caps()
   if (drmGetCap(fd(), DRM_CAP_PRIME, &value) != 0 || !(value & DRM_PRIME_CAP_IMPORT))
     return device_error(name_ + " cannot import dma-bufs (DRM_CAP_PRIME says " +
                         std::to_string(value) + "). Choose another card.");
+  GSTDRM_DEBUG("opened %s as fd %d, which takes %s", name_.c_str(), fd(),
+               takes_modifiers_ ? "modifiers" : "no modifiers");
   return {};
 }
 

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <chrono>
 #include <iterator>
 #include <string>
 #include <utility>
+
+#include <gst/drm/core/log.hpp>
 
 #include "engine/card/kms_objects.hpp"
 
@@ -82,6 +85,8 @@ void FlipQueue::push(Frame &frame, Overflow overflow, Deferred &deferred)
     const bool keep_front = !busy() && !waiting_.front().hold.open && waiting_.size() > 1;
     const auto victim = waiting_.begin() + (keep_front ? 1 : 0);
     counters_.dropped++;
+    GSTDRM_LOG("dropped the frame of %" PRIu64 ": a newer one came before its commit",
+               victim->frame.stamp);
     deferred.released.push_back(std::move(victim->frame));
     waiting_.erase(victim);
   }
@@ -291,6 +296,8 @@ void FlipQueue::on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64
         deferred.released.push_back(std::move(*on_screen_));
       flipped(time_ns);
     }
+    GSTDRM_LOG("flip %" PRIu64 " completed at %" PRId64 " ns, vblank %" PRIu32, serial, time_ns,
+               sequence);
     counters_.last_sequence = sequence;
     counters_.last_flip_ns = time_ns;
     pump(deferred);

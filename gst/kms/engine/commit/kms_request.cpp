@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kms_request.hpp"
 
+#include <array>
+#include <cinttypes>
+#include <string>
+#include <utility>
+
 namespace gstdrm::kms {
 
 namespace {
@@ -24,9 +29,32 @@ const char *range_name(ColorRange range)
   return range == ColorRange::Full ? "YCbCr full range" : "YCbCr limited range";
 }
 
+// "ALLOW_MODESET TEST_ONLY"
+std::string describe_flags(std::uint32_t flags)
+{
+  constexpr std::array<std::pair<std::uint32_t, const char *>, 4> kNames = {
+      {{DRM_MODE_ATOMIC_TEST_ONLY, "TEST_ONLY"},
+       {DRM_MODE_ATOMIC_NONBLOCK, "NONBLOCK"},
+       {DRM_MODE_ATOMIC_ALLOW_MODESET, "ALLOW_MODESET"},
+       {DRM_MODE_PAGE_FLIP_EVENT, "PAGE_FLIP_EVENT"}}};
+  std::string text;
+  for (const auto &[flag, name] : kNames)
+    if (flags & flag)
+      text += std::string(text.empty() ? "" : " ") + name;
+  return text.empty() ? "no flags" : text;
+}
+
+const char *describe_commit(std::uint32_t flags)
+{
+  if (flags & DRM_MODE_ATOMIC_TEST_ONLY)
+    return "test commit";
+  return flags & DRM_MODE_ATOMIC_ALLOW_MODESET ? "mode set" : "commit";
+}
+
 } // namespace
 
-void Request::set(std::uint32_t object_id, std::uint32_t property_id, std::uint64_t value)
+void Request::set(std::uint32_t object_id, std::uint32_t property_id, const char *name,
+                  std::uint64_t value)
 {
   if (!request_ || error_ != 0)
     return;
@@ -34,6 +62,8 @@ void Request::set(std::uint32_t object_id, std::uint32_t property_id, std::uint6
     error_ = -ENOENT;
     return;
   }
+  if (is_logged_)
+    assignments_.push_back({object_id, property_id, name, value});
   const int ret = drmModeAtomicAddProperty(request_.get(), object_id, property_id, value);
   if (ret < 0)
     error_ = ret;
@@ -55,17 +85,17 @@ void Request::set_plane(const Plane &plane, std::uint32_t crtc_id, const PlaneSe
   set(plane.id, p, "CRTC_H", to.height);
   // the console may have left the plane turned
   if (const Property *rotation = find(p, "rotation"))
-    set(plane.id, rotation->id, setup.rotation);
+    set(plane.id, rotation->id, "rotation", setup.rotation);
   if (const Property *zpos = find(p, "zpos");
       zpos && setup.zpos >= 0 && !(zpos->flags & DRM_MODE_PROP_IMMUTABLE))
-    set(plane.id, zpos->id, static_cast<std::uint64_t>(setup.zpos));
+    set(plane.id, zpos->id, "zpos", static_cast<std::uint64_t>(setup.zpos));
   // optional: a driver has only the values that its hardware can do
   if (const Property *encoding = find(p, "COLOR_ENCODING"))
     if (const auto value = encoding->enum_value(encoding_name(setup.encoding)))
-      set(plane.id, encoding->id, *value);
+      set(plane.id, encoding->id, "COLOR_ENCODING", *value);
   if (const Property *range = find(p, "COLOR_RANGE"))
     if (const auto value = range->enum_value(range_name(setup.range)))
-      set(plane.id, range->id, *value);
+      set(plane.id, range->id, "COLOR_RANGE", *value);
 }
 
 void Request::disable_plane(const Plane &plane)
@@ -74,15 +104,42 @@ void Request::disable_plane(const Plane &plane)
   set(plane.id, plane.properties, "CRTC_ID", 0);
 }
 
+void Request::log_properties(std::uint32_t flags, std::uint64_t serial) const
+{
+  GSTDRM_LOG("%s %" PRIu64 " (%s) on fd %d sets %zu properties:", describe_commit(flags), serial,
+             describe_flags(flags).c_str(), drm_fd_, assignments_.size());
+  for (const Assignment &set : assignments_)
+    GSTDRM_LOG("  object %u: %s (property %u) = %" PRIu64, set.object_id, set.name,
+               set.property_id, set.value);
+}
+
+// Refusals are the application's to hear of only when nothing else works, which others decide.
+void Request::log_result(std::uint32_t flags, std::uint64_t serial, int ret)
+{
+  if (ret == 0 && (flags & DRM_MODE_ATOMIC_ALLOW_MODESET) && !(flags & DRM_MODE_ATOMIC_TEST_ONLY))
+    GSTDRM_DEBUG("%s %" PRIu64 " was made", describe_commit(flags), serial);
+  else if (ret == 0 || ret == -EBUSY)
+    GSTDRM_LOG("%s %" PRIu64 ": %s", describe_commit(flags), serial,
+               ret == 0 ? "accepted" : "put off, EBUSY");
+  else
+    GSTDRM_DEBUG("%s %" PRIu64 " (%s) was refused: %s", describe_commit(flags), serial,
+                 describe_flags(flags).c_str(), errno_text(-ret).c_str());
+}
+
 int Request::commit(std::uint32_t flags, std::uint64_t serial)
 {
   if (!request_)
     return -ENOMEM;
   if (error_ != 0)
     return error_;
+  if (is_logged_)
+    log_properties(flags, serial);
   // the kernel carries 64 bits of user data; libdrm passes them as a pointer
-  return drmModeAtomicCommit(drm_fd_, request_.get(), flags,
-                             reinterpret_cast<void *>(static_cast<std::uintptr_t>(serial)));
+  const int ret = drmModeAtomicCommit(drm_fd_, request_.get(), flags,
+                                      reinterpret_cast<void *>(static_cast<std::uintptr_t>(serial)));
+  if (log_reads(LogLevel::Debug))
+    log_result(flags, serial, ret);
+  return ret;
 }
 
 } // namespace gstdrm::kms

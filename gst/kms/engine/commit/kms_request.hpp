@@ -4,6 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
+
+#include <gst/drm/core/log.hpp>
 
 #include "kms_geometry.hpp"
 #include "engine/card/kms_objects.hpp"
@@ -28,25 +31,42 @@ struct PlaneSetup {
 
 class Request {
 public:
-  explicit Request(int drm_fd) noexcept : drm_fd_(drm_fd), request_(drmModeAtomicAlloc()) {}
+  explicit Request(int drm_fd) noexcept
+      : drm_fd_(drm_fd), is_logged_(log_reads(LogLevel::Log)), request_(drmModeAtomicAlloc())
+  {
+  }
 
-  // A property that the object lacks (id 0) makes commit() return -ENOENT.
-  void set(std::uint32_t object_id, std::uint32_t property_id, std::uint64_t value);
+  // `name` is a literal, for the log. A property that the object lacks (id 0) makes commit() return
+  // -ENOENT.
+  void set(std::uint32_t object_id, std::uint32_t property_id, const char *name,
+           std::uint64_t value);
   void set(std::uint32_t object_id, const PropertySet &properties, const char *name,
            std::uint64_t value)
   {
-    set(object_id, kms::property_id(properties, name), value);
+    set(object_id, kms::property_id(properties, name), name, value);
   }
   // Every property of the plane that says what it shows.
   void set_plane(const Plane &plane, std::uint32_t crtc_id, const PlaneSetup &setup);
   void disable_plane(const Plane &plane);
 
   // One DRM_IOCTL_MODE_ATOMIC. 0, or a negative errno. `flags` are DRM_MODE_ATOMIC_* and
-  // DRM_MODE_PAGE_FLIP_EVENT; `serial` comes back with the event.
+  // DRM_MODE_PAGE_FLIP_EVENT; `serial` comes back with the event. With GST_DEBUG at LOG the commit
+  // is logged with all of its properties.
   int commit(std::uint32_t flags, std::uint64_t serial);
 
 private:
+  struct Assignment {
+    std::uint32_t object_id = 0;
+    std::uint32_t property_id = 0;
+    const char *name = nullptr;
+    std::uint64_t value = 0;
+  };
+  void log_properties(std::uint32_t flags, std::uint64_t serial) const;
+  static void log_result(std::uint32_t flags, std::uint64_t serial, int ret);
+
   int drm_fd_; // borrowed
+  bool is_logged_;
+  std::vector<Assignment> assignments_; // empty unless the request is logged
   AtomicReqPtr request_;
   int error_ = 0;
 };

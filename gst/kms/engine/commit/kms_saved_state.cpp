@@ -60,7 +60,7 @@ Result<SavedState> SavedState::capture(const Device &device, const Output &outpu
     SavedPlane saved{plane.id, property_value(*properties, "CRTC_ID"), {}};
     for (const char *name : kPlaneProperties)
       if (const Property *property = find(*properties, name))
-        saved.values.push_back({property->id, property->value});
+        saved.values.push_back({property->id, name, property->value});
     if (is_ours(saved.crtc_id, output))
       state.planes_.push_back(std::move(saved));
   }
@@ -85,9 +85,9 @@ int SavedState::restore_old(const Device &device, const Output &output) const
     hdr = std::move(*blob);
   }
   if (const Property *property = find(output.connector.properties, "HDR_OUTPUT_METADATA"))
-    request.set(output.connector.id, property->id, hdr.id());
+    request.set(output.connector.id, property->id, "HDR_OUTPUT_METADATA", hdr.id());
   if (const Property *property = find(output.connector.properties, "Colorspace"))
-    request.set(output.connector.id, property->id, colorspace_);
+    request.set(output.connector.id, property->id, "Colorspace", colorspace_);
   request.set(output.crtc.id, output.crtc.properties, "MODE_ID", mode.id());
   request.set(output.crtc.id, output.crtc.properties, "ACTIVE", crtc_active_ ? 1 : 0);
   request.set(output.connector.id, output.connector.properties, "CRTC_ID", connector_crtc_);
@@ -95,7 +95,7 @@ int SavedState::restore_old(const Device &device, const Output &output) const
     request.set(output.writeback->id, output.writeback->properties, "CRTC_ID", writeback_crtc_);
   for (const SavedPlane &plane : planes_)
     for (const Value &value : plane.values)
-      request.set(plane.plane_id, value.property_id, value.value);
+      request.set(plane.plane_id, value.property_id, value.name, value.value);
   return request.commit(DRM_MODE_ATOMIC_ALLOW_MODESET, 0);
 }
 

@@ -28,6 +28,7 @@ public:
 private:
   struct Value {
     std::uint32_t property_id = 0;
+    const char *name = nullptr; // a literal
     std::uint64_t value = 0;
   };
   struct SavedPlane {

@@ -70,11 +70,11 @@ void Scanout::set_connector(Request &request, const Setup &setup, bool with_mode
   const Property *hdr = find(connector.properties, "HDR_OUTPUT_METADATA");
   if (!hdr || (!with_mode_set && setup_ && setup.hdr == setup_->hdr))
     return;
-  request.set(connector.id, hdr->id, setup.hdr ? hdr_blob_.id() : 0);
+  request.set(connector.id, hdr->id, "HDR_OUTPUT_METADATA", setup.hdr ? hdr_blob_.id() : 0);
   // names of drm_connector.c; what the CRTC puts out is RGB
   if (const Property *colorspace = find(connector.properties, "Colorspace"))
     if (const auto value = colorspace->enum_value(setup.hdr ? "BT2020_RGB" : "Default"))
-      request.set(connector.id, colorspace->id, *value);
+      request.set(connector.id, colorspace->id, "Colorspace", *value);
 }
 
 int Scanout::commit(const Setup &setup, std::uint32_t framebuffer_id, std::uint32_t flags,
@@ -161,16 +161,18 @@ int Scanout::flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence
   Request request(device_->fd());
   const FlipProperties &ids = flip_properties_;
   const std::uint32_t plane_id = setup_->plane->id;
-  request.set(plane_id, ids.framebuffer, frame.framebuffer->id());
+  request.set(plane_id, ids.framebuffer, "FB_ID", frame.framebuffer->id());
   if (frame.acquire_fence && ids.in_fence)
-    request.set(plane_id, ids.in_fence, static_cast<std::uint64_t>(frame.acquire_fence->get()));
+    request.set(plane_id, ids.in_fence, "IN_FENCE_FD",
+                static_cast<std::uint64_t>(frame.acquire_fence->get()));
   // an s32 to fill, with a fence that signals with this commit's flip event (drm_atomic_uapi.c)
   if (out_fence && ids.out_fence)
-    request.set(output_.crtc.id, ids.out_fence, reinterpret_cast<std::uintptr_t>(out_fence));
+    request.set(output_.crtc.id, ids.out_fence, "OUT_FENCE_PTR",
+                reinterpret_cast<std::uintptr_t>(out_fence));
   if (job) {
     const std::uint32_t writeback_id = output_.writeback->id;
-    request.set(writeback_id, ids.writeback_framebuffer, job->framebuffer_id);
-    request.set(writeback_id, ids.writeback_fence,
+    request.set(writeback_id, ids.writeback_framebuffer, "WRITEBACK_FB_ID", job->framebuffer_id);
+    request.set(writeback_id, ids.writeback_fence, "WRITEBACK_OUT_FENCE_PTR",
                 reinterpret_cast<std::uintptr_t>(&job->out_fence));
   }
   const Plane *cursor = cursor_plane();

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <utility>
 
+#include <gst/drm/core/log.hpp>
+
 #include "engine/card/kms_objects.hpp"
 #include "engine/card/kms_refusal.hpp"
 #include "engine/output/kms_registry.hpp"
@@ -278,8 +280,10 @@ Result<Display::Shown> Display::show_first(Frame &frame)
       return deny(why);
     return why;
   }
-  if (std::exchange(denied_, false))
+  if (std::exchange(denied_, false)) {
+    GSTDRM_DEBUG("this process is master of %s again", device_->name().c_str());
     listener_.master_changed({}, true);
+  }
   first_pending_ = false;
   FenceRules rules = fence_rules_;
   rules.kernel_waits = rules.kernel_waits && scanout_.waits_for_fences();

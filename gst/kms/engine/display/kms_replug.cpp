@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include <gst/drm/core/log.hpp>
+
 #include "kms_display.hpp"
 #include "engine/card/kms_objects.hpp"
 
@@ -52,6 +54,8 @@ try {
       replugged_.reset();
     }
     plug_changed_ = true;
+    GSTDRM_DEBUG("hotplug: nothing is connected to %s of %s", output_request_.connector.c_str(),
+                 device_->name().c_str());
     listener_.connector_changed(output_request_.connector, false);
     return;
   }
@@ -68,6 +72,8 @@ try {
     replugged_ = std::move(choice->output);
   }
   plug_changed_ = true;
+  GSTDRM_DEBUG("hotplug: a display with %zu modes is connected to %s of %s", modes.size(),
+               output_request_.connector.c_str(), device_->name().c_str());
   listener_.connector_changed(output_request_.connector, true);
   listener_.formats_changed();
 } catch (...) {
@@ -82,6 +88,7 @@ void Display::on_device_removed() noexcept
 void Display::on_device_lost(int error) noexcept
 try {
   lost_ = true;
+  GSTDRM_DEBUG("%s was lost: %s", device_->name().c_str(), errno_text(error).c_str());
   queue_.abort(
       device_error(device_->name() + " was lost (" + errno_text(error) +
                        "): the device was removed or its driver unloaded. Plug it in again and "
@@ -120,6 +127,7 @@ void Display::turn_off()
   if (!scanout_.is_set())
     return;
   queue_.drain(kDrainTimeout_ns);
+  GSTDRM_DEBUG("turning off %s", scanout_.describe().c_str());
   queue_.exclusively([this] { scanout_.turn_off(); });
   queue_.clear();
   first_pending_ = true;
@@ -140,8 +148,11 @@ Display::Shown Display::deny(const Error &error)
   queue_.forgive();
   first_pending_ = true; // whoever had the display may have set another mode
   unplugged_frames_++;
-  if (!std::exchange(denied_, true))
-    listener_.master_changed(error, false);
+  if (std::exchange(denied_, true))
+    return Shown::Dropped;
+  GSTDRM_DEBUG("%s has another master: %s", device_->name().c_str(),
+               errno_text(error.sys_errno).c_str());
+  listener_.master_changed(error, false);
   return Shown::Dropped;
 }
 

@@ -7,6 +7,8 @@
 #include <functional>
 #include <utility>
 
+#include <gst/drm/core/log.hpp>
+
 #include "engine/card/kms_objects.hpp"
 
 namespace gstdrm::kms {
@@ -118,6 +120,10 @@ Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request
     return device_error("No plane of " + device.name() + " is left for connector " +
                             output->connector.name + ": other sinks of this process use them.",
                         EBUSY);
+  GSTDRM_DEBUG("chose connector %s (%u) of %s with CRTC %u, %zu planes for the picture%s",
+               output->connector.name.c_str(), output->connector.id, device.name().c_str(),
+               output->crtc.id, output->planes.size(),
+               output->writeback ? " and a writeback connector" : "");
   Reservation reservation(table, ids_of(*output));
   return OutputChoice{std::move(*output), std::move(*resources), std::move(reservation)};
 }
