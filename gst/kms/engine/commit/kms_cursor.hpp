@@ -13,8 +13,8 @@
 #include <gst/drm/core/result.hpp>
 
 #include "engine/card/kms_dumb.hpp"
+#include "engine/card/kms_lock_ranks.hpp"
 #include "engine/output/kms_output.hpp"
-#include "kms_lock_ranks.hpp"
 #include "kms_request.hpp"
 
 namespace gstdrm::kms {

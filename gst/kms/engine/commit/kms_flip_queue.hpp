@@ -26,9 +26,9 @@
 #include <gst/drm/core/unique_fd.hpp>
 
 #include "engine/card/kms_framebuffer.hpp"
+#include "engine/card/kms_lock_ranks.hpp"
 #include "kms_capture_job.hpp"
 #include "kms_fence_gate.hpp"
-#include "kms_lock_ranks.hpp"
 
 namespace gstdrm::kms {
 

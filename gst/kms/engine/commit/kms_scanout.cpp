@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include <drm_fourcc.h>
 
@@ -11,15 +10,6 @@
 #include "engine/card/kms_refusal.hpp"
 
 namespace gstdrm::kms {
-
-namespace {
-
-bool same_mode(const drmModeModeInfo &a, const drmModeModeInfo &b)
-{
-  return std::memcmp(&a, &b, sizeof(a)) == 0;
-}
-
-} // namespace
 
 bool Scanout::needs_mode_set(const Setup &setup) const
 {

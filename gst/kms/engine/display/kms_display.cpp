@@ -13,22 +13,6 @@
 
 namespace gstdrm::kms {
 
-namespace {
-
-// A flip takes one refresh; this much later something is stuck, and a mode set is tried all the
-// same.
-constexpr std::int64_t kDrainTimeout_ns = 2'000'000'000;
-
-std::int64_t frame_duration_ns(Rate rate)
-{
-  if (rate.numerator == 0)
-    return 0;
-  return static_cast<std::int64_t>(std::uint64_t{1'000'000'000} * rate.denominator /
-                                   rate.numerator);
-}
-
-} // namespace
-
 // A picture larger than every mode is for planes that scale.
 SizeLimits Display::size_limits(const Connector &connector) const
 {
@@ -75,7 +59,7 @@ Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const Outp
       output_request_(request_of(request, choice.output)),
       connector_id_(choice.output.connector.id), has_cursor_(has_cursor_plane(choice.output)),
       framebuffers_(framebuffer_limits(choice.resources)), offer_(choice.output.formats()),
-      modes_(choice.output.connector.modes), scanout_(device_, std::move(choice.output)),
+      plug_(choice.output.connector.modes), scanout_(device_, std::move(choice.output)),
       queue_(
           scanout_, monotonic_now_ns,
           [this] {
@@ -86,10 +70,10 @@ Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const Outp
             const Error why = explain(error);
             // the streaming thread takes a refusal up with its next frame: upstream may choose
             // again
-            if (!is_refusal(why.sys_errno) && !is_denied(why))
+            if (!is_refusal(why.sys_errno) && !MasterState::is_loss(why))
               listener_.display_failed(why);
           }),
-      cache_(device_), description_(scanout_.describe())
+      snapshots_(device_, queue_, scanout_.output()), cache_(device_), description_(scanout_.describe())
 {
   queue_.set_fence_lost([this](const Error &error) { listener_.frame_lost(error); });
 }
@@ -115,7 +99,7 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
   const std::shared_ptr<Display> display(
       new Display(std::move(*device), std::move(*choice), output_request, listener));
   display->scanout_.probe_downscaling();
-  display->limits_ = display->size_limits(display->scanout_.output().connector);
+  display->plug_.set_limits(display->size_limits(display->scanout_.output().connector));
   return display;
 }
 
@@ -172,7 +156,7 @@ Result<void> Display::start()
   if (!loop)
     return loop.error();
   loop_ = std::move(*loop);
-  unplugged_frames_ = 0;
+  frames_without_output_ = 0;
   Result<std::unique_ptr<HotplugMonitor>> hotplug = HotplugMonitor::start(device_->node(), *this);
   if (!hotplug) {
     loop_.reset();
@@ -180,13 +164,14 @@ Result<void> Display::start()
   }
   on_hotplug(); // what happened before there was somebody to listen
   hotplug_ = std::move(*hotplug);
+  snapshots_.start();
   return {};
 }
 
 FlipQueue::Counters Display::counters() const
 {
   FlipQueue::Counters counters = queue_.counters();
-  counters.dropped += unplugged_frames_;
+  counters.dropped += frames_without_output_;
   return counters;
 }
 
@@ -195,36 +180,47 @@ Result<void> Display::stop()
   queue_.set_flushing(true);
   queue_.cancel_capture();
   hotplug_.reset();
-  // a snapshot in progress may wake the loop, so it is waited for before the loop goes
-  const std::lock_guard guard(snapshot_lock_);
+  snapshots_.stop(); // one that is in progress may wake the loop
   loop_.reset();
   // what was there before cannot come back on a device that is gone
   Result<void> restored = scanout_.restore();
-  if (lost_)
+  if (plug_.device_lost())
     restored = {};
   queue_.clear();
   cache_.clear();
-  first_pending_ = true;
-  proved_for_.clear();
+  require_first_frame();
+  proved_.reset();
   offer_.forget_refusals();
   offer_.list(scanout_.output().formats()); // upstream asks again when the sink starts
-  const std::lock_guard shown_guard(shown_lock_);
-  can_write_back_ = false;
-  description_ = scanout_.describe();
+  publish_nothing_shown();
   return restored;
+}
+
+// For other threads to read.
+void Display::publish_nothing_shown()
+{
+  snapshots_.set_nothing_shown();
+  const std::lock_guard guard(shown_lock_);
+  description_ = scanout_.describe();
+}
+
+// The next frame is tested before it is committed.
+void Display::require_first_frame() noexcept
+{
+  if (phase_ == Phase::Showing)
+    phase_ = Phase::FirstFrame;
 }
 
 Result<void> Display::configure(const Picture &picture)
 {
-  if (plug_changed_) // the picture may be meant for the new display
+  if (plug_.changed()) // the picture may be meant for the new display
     (void)take_up_plug_change();
   Result<drmModeModeInfo> mode = scanout_.check(picture);
   if (!mode)
     return mode.error();
   picture_ = picture;
   mode_ = *mode;
-  mode_chosen_ = true;
-  first_pending_ = true;
+  phase_ = Phase::FirstFrame;
   cache_.clear();
   return {};
 }
@@ -235,105 +231,24 @@ Result<FramebufferCache::Import> Display::import(const FrameLayout &layout)
   return cache_.import(layout);
 }
 
-// Nothing is in flight, and the frame's fence has signalled: a mode set blocks until both are so,
-// in the kernel without a limit. The one place where the streaming thread sleeps on a fence; a
-// flush or a stop ends it. Nothing returned: go on.
-std::optional<Display::Shown> Display::wait_before_mode_set(Frame &frame)
-{
-  if (scanout_.is_set() && !queue_.drain(kDrainTimeout_ns)) {
-    if (queue_.failure())
-      return Shown::Failed;
-    if (queue_.flushing())
-      return Shown::Flushing;
-    queue_.drop_waiting(); // of the old picture
-  }
-  if (!frame.acquire_fence)
-    return {};
-  queue_.set_fence_rules(fence_rules_);
-  switch (queue_.await_fence(frame)) {
-  case FlipQueue::Awaited::Signalled:
-    return {};
-  case FlipQueue::Awaited::Lost:
-    return Shown::Dropped;
-  case FlipQueue::Awaited::Flushing:
-    return Shown::Flushing;
-  case FlipQueue::Awaited::Failed:
-    break;
-  }
-  return Shown::Failed;
-}
-
-Result<Display::Shown> Display::show_first(Frame &frame)
-{
-  if (const std::optional<Shown> ended = wait_before_mode_set(frame))
-    return *ended;
-  std::optional<Error> error;
-  const int ret = queue_.submit_with(frame, [&](std::uint64_t serial) {
-    Result<void> shown = scanout_.show_first(picture_, mode_, frame, serial);
-    if (!shown)
-      error = shown.error();
-    return shown ? 0 : -EIO;
-  });
-  if (ret != 0) {
-    const Error why = explain(*error);
-    if (is_denied(why))
-      return deny(why);
-    return why;
-  }
-  if (std::exchange(denied_, false)) {
-    GSTDRM_DEBUG("this process is master of %s again", device_->name().c_str());
-    listener_.master_changed({}, true);
-  }
-  first_pending_ = false;
-  FenceRules rules = fence_rules_;
-  rules.kernel_waits = rules.kernel_waits && scanout_.waits_for_fences();
-  queue_.set_fence_rules(rules);
-  queue_.set_timing(refresh_period_ns(mode_), frame_duration_ns(picture_.rate));
-  {
-    const std::lock_guard guard(shown_lock_);
-    description_ = scanout_.describe();
-    shown_mode_ = mode_;
-    can_write_back_ = scanout_.can_write_back();
-  }
-  shown_view_ = scanout_.view();
-  listener_.picture_placed(scanout_.describe() + ", " + scanout_.describe_placement());
-  if (scanout_.cursor().changed()) // a mode set leaves it out
-    queue_.refresh();
-  if (narrow_offer())
-    listener_.formats_changed();
-  return Shown::Yes;
-}
-
-// The stream goes on as it was where the hardware does not do what is wanted.
-Result<Display::Shown> Display::show_view(Frame &frame)
-{
-  first_pending_ = true;
-  Result<Shown> shown = show_first(frame);
-  if (shown || shown.error().code != ErrorCode::Unsupported)
-    return shown;
-  listener_.view_refused(shown.error());
-  scanout_.set_view(shown_view_);
-  return show_first(frame);
-}
-
 Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
 {
-  if (plug_changed_ && !take_up_plug_change()) {
-    unplugged_frames_++;
+  if (plug_.changed() && !take_up_plug_change()) {
+    frames_without_output_++;
     return Shown::Dropped;
   }
-  if (!mode_chosen_) {
+  if (phase_ == Phase::ModeUnknown) {
     Result<drmModeModeInfo> mode = scanout_.check(picture_);
     if (!mode)
       return mode.error();
     mode_ = *mode;
-    mode_chosen_ = true;
+    phase_ = Phase::FirstFrame;
   }
   const bool other_view = take_view();
-  if (other_view && !first_pending_)
-    return show_view(frame);
-  if (first_pending_)
+  if (phase_ == Phase::FirstFrame)
     return show_first(frame);
+  if (other_view)
+    return show_view(frame);
   switch (queue_.submit(frame, overflow)) {
   case FlipQueue::Outcome::Queued:
     return Shown::Yes;
@@ -343,11 +258,11 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
     break;
   }
   const std::optional<Error> failure = queue_.failure();
-  if (failure && is_denied(explain(*failure)))
-    return deny(*failure);
+  if (failure && MasterState::is_loss(explain(*failure)))
+    return drop_without_master(*failure);
   if (failure && is_refusal(failure->sys_errno)) {
     queue_.forgive();
-    first_pending_ = true; // whatever comes next is tested before it is committed
+    require_first_frame();
     return Error{ErrorCode::Unsupported, failure->message, failure->sys_errno};
   }
   return Shown::Failed;

@@ -2,8 +2,17 @@
 // The engine's front: one sink's display. Opens a device and an output, shows frames, takes
 // snapshots.
 //
-// Threads: one streaming thread calls configure(), import(), show(), drain(); start() and stop()
-// are not called while it does; the rest is for any thread.
+// Threads:
+// - One streaming thread at a time calls configure(), import(), show(), drain(), refuse(), refusal()
+//   and failure(). Another thread may take its place while it is in none of them (a frame that is
+//   repeated).
+// - start() and stop() are called while no thread is in one of those. They may be called by another
+//   thread than the streaming thread, and so may set_fence_rules(), before start().
+// - Everything else is for any thread at any time.
+// - The event thread calls on_flip(), on_timer(), next_deadline(), watched_fence() and
+//   on_device_lost(); the hotplug thread calls on_hotplug() and on_device_removed(). They run from
+//   start() to stop(). What they share with the streaming thread is in the classes PlugState and
+//   FlipQueue; all that this class keeps itself without a lock is the streaming thread's.
 #pragma once
 
 #include <atomic>
@@ -26,21 +35,11 @@
 #include "engine/card/kms_framebuffer.hpp"
 #include "engine/card/kms_hotplug.hpp"
 #include "engine/commit/kms_scanout.hpp"
+#include "kms_master_state.hpp"
+#include "kms_plug_state.hpp"
+#include "kms_snapshots.hpp"
 
 namespace gstdrm::kms {
-
-struct Snapshot {
-  std::uint32_t fourcc = 0; // XR24 or AR24
-  std::uint32_t width = 0;
-  std::uint32_t height = 0;
-  std::vector<std::uint8_t> pixels; // rows without padding
-};
-
-// Sizes that this output can show, in pixels.
-struct SizeLimits {
-  std::uint32_t min_width = 1, min_height = 1;
-  std::uint32_t max_width = 0, max_height = 0;
-};
 
 class DisplayListener {
 public:
@@ -90,11 +89,7 @@ public:
   // What is offered now: the union over the usable planes until one is chosen, then that plane's
   // pairs; without those that were refused.
   [[nodiscard]] FormatSet formats() const { return offer_.formats(); }
-  [[nodiscard]] SizeLimits limits() const
-  {
-    const std::lock_guard guard(plug_lock_);
-    return limits_;
-  }
+  [[nodiscard]] SizeLimits limits() const { return plug_.limits(); }
   [[nodiscard]] std::string describe() const;
 
   Result<void> start();
@@ -133,29 +128,50 @@ public:
   Result<void> set_cursor(const std::optional<CursorImage> &image);
   void move_cursor(std::int32_t x, std::int32_t y);
   // What the display scans out next, through the writeback connector. Sleeps.
-  Result<Snapshot> snapshot();
+  Result<Snapshot> snapshot() { return snapshots_.take(describe()); }
   [[nodiscard]] FlipQueue::Counters counters() const;
   [[nodiscard]] std::optional<LateFrame> take_late() { return queue_.take_late(); }
 
 private:
+  // How far the picture of the last configure() is. A view that changes, a loss of master, a display
+  // that is plugged in, and a frame that is refused bring back an earlier phase.
+  enum class Phase {
+    ModeUnknown, // which mode fits the picture has to be found first: another display is connected
+    FirstFrame,  // the next frame is tested before it is committed, with a mode set where needed
+    Showing,     // frames are committed by the queue
+  };
+  // What the pairs of formats() were test-committed for.
+  struct Proved {
+    std::uint32_t plane_id = 0;
+    drmModeModeInfo mode{};
+    std::uint32_t width = 0; // of the picture
+    std::uint32_t height = 0;
+    friend bool operator==(const Proved &a, const Proved &b)
+    {
+      return a.plane_id == b.plane_id && same_mode(a.mode, b.mode) && a.width == b.width &&
+             a.height == b.height;
+    }
+  };
+  // A flip takes one refresh; after this time something is stuck, and a mode set is tried all the
+  // same, or the output is turned off.
+  static constexpr std::int64_t kDrainTimeout_ns = 2'000'000'000;
   Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
           DisplayListener &listener);
   [[nodiscard]] SizeLimits size_limits(const Connector &connector) const;
-  Result<Shown> show_first(Frame &frame);
-  Result<Shown> show_view(Frame &frame);
   bool narrow_offer();
-  std::optional<Shown> wait_before_mode_set(Frame &frame);
   bool take_view();
-  // kms_snapshot.cpp
-  Result<std::uint32_t> writeback_fourcc() const;
-  [[nodiscard]] std::optional<drmModeModeInfo> mode_to_write_back() const;
-  Result<Snapshot> write_back(std::uint32_t fourcc, const drmModeModeInfo &mode);
+  void publish_nothing_shown();
+  void require_first_frame() noexcept;
+  // kms_first_frame.cpp
+  std::optional<Shown> wait_before_mode_set(Frame &frame);
+  Result<Shown> show_first(Frame &frame);
+  void first_frame_shown();
+  Result<Shown> show_view(Frame &frame);
   [[nodiscard]] Error explain(const Error &error) const;
   // kms_replug.cpp
   bool take_up_plug_change();
   void turn_off();
-  [[nodiscard]] bool is_denied(const Error &error) const;
-  Shown deny(const Error &error);
+  Shown drop_without_master(const Error &error);
   void on_hotplug() noexcept override;
   void on_device_removed() noexcept override;
 
@@ -168,49 +184,38 @@ private:
 
   DisplayListener &listener_;
   std::shared_ptr<Device> device_;
-  Reservation reservation_;            // given back when all the rest is
+  Reservation reservation_;            // declared early, so released last
   const OutputRequest output_request_; // names the connector
   const std::uint32_t connector_id_;
   const bool has_cursor_;
   const SizeLimits framebuffers_; // what the driver makes framebuffers of
   FormatOffer offer_;
-
-  // Guards the four below.
-  mutable OrderedMutex plug_lock_{kLeafLockRank, "Display::plug_lock_"};
-  bool connected_ = true;
-  std::vector<drmModeModeInfo> modes_; // of what is connected
-  SizeLimits limits_;
-  std::optional<Output> replugged_;       // for the streaming thread to take up
-  std::atomic<bool> plug_changed_{false}; // the streaming thread has to look
-  std::atomic<bool> lost_{false};
-  std::atomic<std::uint64_t> unplugged_frames_{0}; // dropped, as there was nothing to show them on
-  bool denied_ = false;                            // not master now
+  PlugState plug_;
+  // Frames that were dropped since nothing is connected or another process is master.
+  std::atomic<std::uint64_t> frames_without_output_{0};
 
   Scanout scanout_; // by the streaming thread and, under the queue's lock, by whoever commits
   FlipQueue queue_;
-  FramebufferCache cache_;
-  Picture picture_;
-  drmModeModeInfo mode_{};    // for picture_
-  bool mode_chosen_ = false;  // mode_ is one of the present display's
-  bool first_pending_ = true; // picture_ has not been shown yet
-  std::string proved_for_;    // what the pairs of formats() were test-committed for last
-  FenceRules fence_rules_;
+  Snapshots snapshots_;
 
-  // Guards the two below it.
-  OrderedMutex view_lock_{kLeafLockRank, "Display::view_lock_"};
+  // Of the streaming thread.
+  MasterState master_;
+  FramebufferCache cache_;
+  Phase phase_ = Phase::ModeUnknown;
+  Picture picture_;
+  drmModeModeInfo mode_{};       // for picture_, unless the phase is ModeUnknown
+  std::optional<Proved> proved_; // nothing: not tested with what is connected
+  FenceRules fence_rules_;
+  View shown_view_; // what is on screen
+
+  OrderedMutex view_lock_{kLeafLockRank, "Display::view_lock_"}; // guards the two below
   View view_;
   bool view_changed_ = false;
-  View shown_view_; // of the streaming thread: what is on screen
 
-  // Guards the three below.
-  mutable OrderedMutex shown_lock_{kLeafLockRank, "Display::shown_lock_"};
+  mutable OrderedMutex shown_lock_{kLeafLockRank, "Display::shown_lock_"}; // guards the one below
   std::string description_;
-  drmModeModeInfo shown_mode_{};
-  bool can_write_back_ = false;
 
-  // One snapshot at a time; taken before any other.
-  OrderedMutex snapshot_lock_{kSnapshotLockRank, "Display::snapshot_lock_"};
-  // last: their threads use all the rest
+  // Declared last, so released first: their threads use all the rest.
   std::unique_ptr<EventHub::Subscription> loop_;
   std::unique_ptr<HotplugMonitor> hotplug_;
 };

@@ -12,10 +12,9 @@ bool Display::narrow_offer()
   const FormatSet before = offer_.formats();
   offer_.list(scanout_.plane_formats());
   offer_.resize(picture_.width, picture_.height);
-  const std::string what = scanout_.describe() + ", " + std::to_string(picture_.width) + "x" +
-                           std::to_string(picture_.height);
-  if (what != proved_for_) {
-    proved_for_ = what;
+  const Proved what{scanout_.plane_id(), mode_, picture_.width, picture_.height};
+  if (what != proved_) {
+    proved_ = what;
     const FormatSet shown = FormatSet::from_pairs({picture_.format});
     for (Refusal &refusal :
          scanout_.disprove(picture_, mode_, FormatSet::subtract(offer_.formats(), shown)))

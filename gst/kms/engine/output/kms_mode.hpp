@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,11 @@ struct Rate {
   std::uint32_t denominator = 1;
 };
 
+// Whether two modes are one in every field.
+inline bool same_mode(const drmModeModeInfo &a, const drmModeModeInfo &b) noexcept
+{
+  return std::memcmp(&a, &b, sizeof(a)) == 0;
+}
 // Fields of an interlaced mode count as pictures, as in drm_modes.c (drm_mode_vrefresh).
 Rate mode_refresh(const drmModeModeInfo &mode);
 // length of one refresh, rounded to the nanosecond

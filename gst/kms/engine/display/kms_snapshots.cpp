@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Display: what it scans out, through the writeback connector.
+#include "kms_snapshots.hpp"
+
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include <drm_fourcc.h>
 
 #include <gst/drm/core/sync_file.hpp>
 
-#include "kms_display.hpp"
+#include "engine/card/kms_dumb.hpp"
 #include "engine/card/kms_objects.hpp"
 
 namespace gstdrm::kms {
@@ -20,18 +22,69 @@ namespace {
 constexpr std::chrono::seconds kWritebackTimeout{30};
 constexpr std::int64_t kCommitTimeout_ns = 30'000'000'000;
 
+std::optional<std::uint32_t> formats_blob(const Output &output)
+{
+  if (!output.writeback)
+    return std::nullopt;
+  return static_cast<std::uint32_t>(property_value(output.writeback->properties, "WRITEBACK_PIXEL_FORMATS"));
+}
+
 } // namespace
 
-Result<std::uint32_t> Display::writeback_fourcc() const
+Snapshots::Snapshots(std::shared_ptr<Device> device, FlipQueue &queue, const Output &output)
+    : device_(std::move(device)), queue_(queue), formats_blob_(formats_blob(output))
 {
-  const std::optional<Connector> &writeback = scanout_.output().writeback;
-  if (!writeback)
+}
+
+void Snapshots::start()
+{
+  const std::lock_guard guard(lock_);
+  started_ = true;
+}
+
+void Snapshots::stop()
+{
+  const std::lock_guard guard(lock_);
+  started_ = false;
+}
+
+void Snapshots::set_output(const Output &output)
+{
+  const std::lock_guard guard(shown_lock_);
+  formats_blob_ = formats_blob(output);
+}
+
+void Snapshots::set_shown(const drmModeModeInfo &mode)
+{
+  const std::lock_guard guard(shown_lock_);
+  shown_mode_ = mode;
+}
+
+void Snapshots::set_nothing_shown()
+{
+  const std::lock_guard guard(shown_lock_);
+  shown_mode_.reset();
+}
+
+std::optional<drmModeModeInfo> Snapshots::shown_mode() const
+{
+  const std::lock_guard guard(shown_lock_);
+  return shown_mode_;
+}
+
+// The format that the writeback connector writes: the first of those that it lists and a Snapshot can have.
+Result<std::uint32_t> Snapshots::fourcc() const
+{
+  std::optional<std::uint32_t> blob_id;
+  {
+    const std::lock_guard guard(shown_lock_);
+    blob_id = formats_blob_;
+  }
+  if (!blob_id)
     return device_error("No writeback connector of " + device_->name() +
                             " serves this output (vkms: load it with enable_writeback=1).",
                         ENOTSUP);
-  const auto blob_id =
-      static_cast<std::uint32_t>(property_value(writeback->properties, "WRITEBACK_PIXEL_FORMATS"));
-  Result<std::vector<std::uint8_t>> blob = read_blob(device_->fd(), blob_id);
+  Result<std::vector<std::uint8_t>> blob = read_blob(device_->fd(), *blob_id);
   if (!blob)
     return blob.error();
   for (const std::uint32_t wanted : {DRM_FORMAT_XRGB8888, DRM_FORMAT_ARGB8888})
@@ -42,39 +95,31 @@ Result<std::uint32_t> Display::writeback_fourcc() const
       "The writeback connector of " + device_->name() + " writes neither XR24 nor AR24.", ENOTSUP);
 }
 
-Result<Snapshot> Display::snapshot()
+Result<Snapshot> Snapshots::take(const std::string &description)
 {
-  const std::lock_guard one_at_a_time(snapshot_lock_);
-  if (!loop_)
+  const std::lock_guard one_at_a_time(lock_);
+  if (!started_)
     return device_error("Nothing is shown: the sink is not in PAUSED or PLAYING.", ENODATA);
-  Result<std::uint32_t> fourcc = writeback_fourcc();
-  if (!fourcc)
-    return fourcc.error();
-  const std::optional<drmModeModeInfo> mode = mode_to_write_back();
+  Result<std::uint32_t> format = fourcc();
+  if (!format)
+    return format.error();
+  const std::optional<drmModeModeInfo> mode = shown_mode();
   if (!mode)
-    return device_error(describe() + ": no picture is shown yet, or the driver refused to attach "
-                                     "its writeback connector.",
+    return device_error(description + ": no picture is shown yet, or the driver refused to attach "
+                                      "its writeback connector.",
                         ENODATA);
-  Result<Snapshot> snapshot = write_back(*fourcc, *mode);
+  Result<Snapshot> snapshot = write_back(*format, *mode);
   if (snapshot)
     return snapshot;
   // a mode set between refuses a buffer of the old size
-  const std::optional<drmModeModeInfo> now = mode_to_write_back();
-  if (!now || std::memcmp(&*now, &*mode, sizeof(*now)) == 0)
+  const std::optional<drmModeModeInfo> now = shown_mode();
+  if (!now || same_mode(*now, *mode))
     return snapshot;
-  return write_back(*fourcc, *now);
-}
-
-std::optional<drmModeModeInfo> Display::mode_to_write_back() const
-{
-  const std::lock_guard guard(shown_lock_);
-  if (!can_write_back_)
-    return std::nullopt;
-  return shown_mode_;
+  return write_back(*format, *now);
 }
 
 // Into a buffer of the mode's size.
-Result<Snapshot> Display::write_back(std::uint32_t fourcc, const drmModeModeInfo &mode)
+Result<Snapshot> Snapshots::write_back(std::uint32_t fourcc, const drmModeModeInfo &mode)
 {
   Result<std::unique_ptr<DumbBuffer>> buffer =
       DumbBuffer::create(device_, fourcc, mode.hdisplay, mode.vdisplay);

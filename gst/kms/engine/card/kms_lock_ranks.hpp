@@ -8,7 +8,5 @@ namespace gstdrm::kms {
 inline constexpr int kSnapshotLockRank = 30;
 inline constexpr int kFlipQueueLockRank = 60;
 inline constexpr int kCursorLockRank = 80;
-// No other lock is taken under these.
-inline constexpr int kLeafLockRank = 100;
 
 } // namespace gstdrm::kms

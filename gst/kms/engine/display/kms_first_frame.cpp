@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Display: the first frame of a picture, of a view or on a display, which is tested before it is
+// committed, and may need a mode set.
+#include <cerrno>
+#include <utility>
+
+#include <gst/drm/core/log.hpp>
+
+#include "kms_display.hpp"
+#include "engine/card/kms_objects.hpp"
+
+namespace gstdrm::kms {
+
+namespace {
+
+std::int64_t frame_duration_ns(Rate rate)
+{
+  if (rate.numerator == 0)
+    return 0;
+  return static_cast<std::int64_t>(std::uint64_t{1'000'000'000} * rate.denominator /
+                                   rate.numerator);
+}
+
+} // namespace
+
+// Nothing is in flight, and the frame's fence has signalled: a mode set blocks until both are so,
+// in the kernel without a limit. The one place where the streaming thread sleeps on a fence; a
+// flush or a stop ends it. Nothing returned: go on.
+std::optional<Display::Shown> Display::wait_before_mode_set(Frame &frame)
+{
+  if (scanout_.is_set() && !queue_.drain(kDrainTimeout_ns)) {
+    if (queue_.failure())
+      return Shown::Failed;
+    if (queue_.flushing())
+      return Shown::Flushing;
+    queue_.drop_waiting(); // of the old picture
+  }
+  if (!frame.acquire_fence)
+    return {};
+  queue_.set_fence_rules(fence_rules_);
+  switch (queue_.await_fence(frame)) {
+  case FlipQueue::Awaited::Signalled:
+    return {};
+  case FlipQueue::Awaited::Lost:
+    return Shown::Dropped;
+  case FlipQueue::Awaited::Flushing:
+    return Shown::Flushing;
+  case FlipQueue::Awaited::Failed:
+    break;
+  }
+  return Shown::Failed;
+}
+
+Result<Display::Shown> Display::show_first(Frame &frame)
+{
+  if (const std::optional<Shown> ended = wait_before_mode_set(frame))
+    return *ended;
+  std::optional<Error> error;
+  const int ret = queue_.submit_with(frame, [&](std::uint64_t serial) {
+    Result<void> shown = scanout_.show_first(picture_, mode_, frame, serial);
+    if (!shown)
+      error = shown.error();
+    return shown ? 0 : -EIO;
+  });
+  if (ret != 0) {
+    const Error why = explain(*error);
+    if (MasterState::is_loss(why))
+      return drop_without_master(why);
+    return why;
+  }
+  first_frame_shown();
+  return Shown::Yes;
+}
+
+// The picture is on screen, or on its way there, with a mode and a plane that are known.
+void Display::first_frame_shown()
+{
+  if (master_.regain()) {
+    GSTDRM_DEBUG("this process is master of %s again", device_->name().c_str());
+    listener_.master_changed({}, true);
+  }
+  phase_ = Phase::Showing;
+  FenceRules rules = fence_rules_;
+  rules.kernel_waits = rules.kernel_waits && scanout_.waits_for_fences();
+  queue_.set_fence_rules(rules);
+  queue_.set_timing(refresh_period_ns(mode_), frame_duration_ns(picture_.rate));
+  const std::string description = scanout_.describe();
+  {
+    const std::lock_guard guard(shown_lock_);
+    description_ = description;
+  }
+  if (scanout_.can_write_back())
+    snapshots_.set_shown(mode_);
+  else
+    snapshots_.set_nothing_shown();
+  shown_view_ = scanout_.view();
+  listener_.picture_placed(description + ", " + scanout_.describe_placement());
+  if (scanout_.cursor().changed()) // a mode set leaves it out
+    queue_.refresh();
+  if (narrow_offer())
+    listener_.formats_changed();
+}
+
+// The stream goes on as it was where the hardware does not do what is wanted.
+Result<Display::Shown> Display::show_view(Frame &frame)
+{
+  require_first_frame();
+  Result<Shown> shown = show_first(frame);
+  if (shown || shown.error().code != ErrorCode::Unsupported)
+    return shown;
+  listener_.view_refused(shown.error());
+  scanout_.set_view(shown_view_);
+  return show_first(frame);
+}
+
+} // namespace gstdrm::kms

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What is connected to a sink's connector, and what the streaming thread has not taken up of it yet. The hotplug
+// thread writes, the streaming thread takes up, any thread reads.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <xf86drmMode.h>
+
+#include <gst/drm/core/ordered_mutex.hpp>
+
+#include "engine/card/kms_lock_ranks.hpp"
+#include "engine/output/kms_output.hpp"
+
+namespace gstdrm::kms {
+
+// Sizes that an output can show, in pixels.
+struct SizeLimits {
+  std::uint32_t min_width = 1, min_height = 1;
+  std::uint32_t max_width = 0, max_height = 0;
+};
+
+class PlugState {
+public:
+  // What the streaming thread has to do before its next frame.
+  struct Change {
+    bool connected = true;
+    std::optional<Output> output; // read anew, since a display was plugged in
+  };
+
+  // The modes of what is connected when the display is opened.
+  explicit PlugState(std::vector<drmModeModeInfo> modes) : modes_(std::move(modes)) {}
+
+  // Whether the modes are not those that are known. No modes: nothing is connected.
+  [[nodiscard]] bool differs(const std::vector<drmModeModeInfo> &modes) const;
+  void unplug();
+  void plug(Output output, const SizeLimits &limits);
+  // The device has gone for good, whatever is connected.
+  void lose_device() noexcept { device_lost_ = true; }
+  [[nodiscard]] bool device_lost() const noexcept { return device_lost_; }
+
+  // Whether the streaming thread has to call take(): after a change, and for as long as nothing is connected. One
+  // atomic load.
+  [[nodiscard]] bool changed() const noexcept { return changed_; }
+  Change take();
+
+  void set_limits(const SizeLimits &limits);
+  [[nodiscard]] SizeLimits limits() const;
+
+private:
+  std::atomic<bool> changed_{false};
+  std::atomic<bool> device_lost_{false};
+  mutable OrderedMutex lock_{kLeafLockRank, "PlugState::lock_"}; // guards everything below
+  bool connected_ = true;
+  std::vector<drmModeModeInfo> modes_; // of what is connected, or was connected last
+  SizeLimits limits_;
+  std::optional<Output> output_; // for the streaming thread to take
+};
+
+} // namespace gstdrm::kms

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Takes pictures of what a display scans out, through its writeback connector. take() is for any thread; the streaming
+// thread says what is shown; start() and stop() are called by whoever starts and stops the display.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <xf86drmMode.h>
+
+#include <gst/drm/core/ordered_mutex.hpp>
+#include <gst/drm/core/result.hpp>
+
+#include "engine/card/kms_device.hpp"
+#include "engine/card/kms_lock_ranks.hpp"
+#include "engine/commit/kms_flip_queue.hpp"
+#include "engine/output/kms_output.hpp"
+
+namespace gstdrm::kms {
+
+struct Snapshot {
+  std::uint32_t fourcc = 0; // XR24 or AR24
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::vector<std::uint8_t> pixels; // rows without padding
+};
+
+class Snapshots {
+public:
+  // `queue` outlives this.
+  Snapshots(std::shared_ptr<Device> device, FlipQueue &queue, const Output &output);
+
+  // From here on the queue makes commits.
+  void start();
+  // Waits for a snapshot in progress; the next ones are refused until start(). Let the queue cancel its capture first.
+  void stop();
+
+  // The output was read anew: it may have another writeback connector.
+  void set_output(const Output &output);
+  // A picture is on screen in that mode, and the writeback connector is attached to its CRTC.
+  void set_shown(const drmModeModeInfo &mode);
+  // Nothing can be written back.
+  void set_nothing_shown();
+
+  // Sleeps until the picture is written. `description` is the display's, for the error.
+  Result<Snapshot> take(const std::string &description);
+
+private:
+  [[nodiscard]] Result<std::uint32_t> fourcc() const;
+  [[nodiscard]] std::optional<drmModeModeInfo> shown_mode() const;
+  Result<Snapshot> write_back(std::uint32_t fourcc, const drmModeModeInfo &mode);
+
+  const std::shared_ptr<Device> device_;
+  FlipQueue &queue_;
+  // One snapshot at a time; taken before any other.
+  OrderedMutex lock_{kSnapshotLockRank, "Snapshots::lock_"};
+  bool started_ = false; // guarded by lock_
+  mutable OrderedMutex shown_lock_{kLeafLockRank, "Snapshots::shown_lock_"}; // guards the two below
+  std::optional<drmModeModeInfo> shown_mode_;
+  std::optional<std::uint32_t> formats_blob_; // of the writeback connector, if there is one
+};
+
+} // namespace gstdrm::kms
