@@ -15,10 +15,12 @@
 #include <sys/types.h>
 
 #include <gst/drm/core/frame_layout.hpp>
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/core/unique_fd.hpp>
 
 #include "kms_event_loop.hpp"
+#include "kms_lock_ranks.hpp"
 #include "kms_reservation.hpp"
 
 namespace gstdrm::kms {
@@ -56,7 +58,8 @@ private:
     unsigned users = 0;
   };
   int drm_fd_;      // borrowed from the Device that owns this table
-  std::mutex lock_; // guards entries_, and keeps import and close of one handle in order
+  // Guards entries_, and keeps import and close of one handle in order.
+  OrderedMutex lock_{kHandleTableLockRank, "HandleTable::lock_"};
   std::map<BufferIdentity, Entry> entries_;
 };
 

@@ -13,9 +13,12 @@
 
 #include <poll.h>
 
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/core/unique_fd.hpp>
 #include <gst/drm/core/wake_fd.hpp>
+
+#include "kms_lock_ranks.hpp"
 
 namespace gstdrm::kms {
 
@@ -76,9 +79,9 @@ private:
   int drm_fd_;
   WakeFd wake_;
   std::atomic<bool> quit_{false}; // set before the last wake()
-  // Held while handlers are called, which take the locks of their own: taken first. wake() needs
-  // none.
-  mutable std::mutex lock_;
+  // Guards the two below. Held while handlers are called, which take locks of their own; wake()
+  // takes none.
+  mutable OrderedMutex lock_{kEventLoopLockRank, "EventLoop::lock_"};
   std::vector<Entry> entries_;
   bool dead_ = false;
   // of the thread alone: what it sleeps on, with the fences, so that they stay open meanwhile
@@ -118,8 +121,8 @@ public:
 private:
   void unsubscribe(EventHandler &handler);
 
-  int drm_fd_;      // borrowed from the Device that owns this
-  std::mutex lock_; // guards loop_; taken before the loop's own
+  int drm_fd_; // borrowed from the Device that owns this
+  OrderedMutex lock_{kEventHubLockRank, "EventHub::lock_"}; // guards loop_
   std::unique_ptr<EventLoop> loop_;
 };
 

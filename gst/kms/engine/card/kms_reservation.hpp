@@ -9,6 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include <gst/drm/core/ordered_mutex.hpp>
+
+#include "kms_lock_ranks.hpp"
+
 namespace gstdrm::kms {
 
 // One per Device. KMS numbers all of its objects from one sequence (drm_mode_object.c), so one set
@@ -35,12 +39,12 @@ public:
     for (const std::uint32_t id : ids)
       taken_.erase(id);
   }
-  // Held from reading the device to the reservation; taken before the table's own.
-  std::mutex &choice_lock() noexcept { return choice_lock_; }
+  // Held from reading the device to the reservation.
+  OrderedMutex &choice_lock() noexcept { return choice_lock_; }
 
 private:
-  std::mutex choice_lock_;
-  mutable std::mutex lock_; // guards taken_
+  OrderedMutex choice_lock_{kChoiceLockRank, "ReservationTable::choice_lock_"};
+  mutable OrderedMutex lock_{kLeafLockRank, "ReservationTable::lock_"}; // guards taken_
   std::set<std::uint32_t> taken_;
 };
 

@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/result.hpp>
 
 #include "engine/card/kms_device.hpp"
+#include "engine/card/kms_lock_ranks.hpp"
 
 namespace gstdrm::kms {
 
@@ -27,9 +29,9 @@ private:
   // One call of open(). Devices that it looked at and did not choose may be somebody else's last share: they are let
   // go after the lock.
   struct Opening {
-    explicit Opening(std::mutex &lock) : guard(lock) {}
+    explicit Opening(OrderedMutex &lock) : guard(lock) {}
     std::vector<DevicePtr> looked_at;
-    std::unique_lock<std::mutex> guard;
+    std::unique_lock<OrderedMutex> guard;
   };
   struct Entry {
     const Device *device = nullptr; // only compared
@@ -47,8 +49,9 @@ private:
   void add(const DevicePtr &device);
   void forget(const Device &device) noexcept;
 
-  std::mutex lock_; // guards entries_; held while a device is opened
-  std::condition_variable forgotten_;
+  // Guards entries_. Held while a device is opened.
+  OrderedMutex lock_{kRegistryLockRank, "Registry::lock_"};
+  std::condition_variable_any forgotten_;
   std::vector<Entry> entries_; // weak: a device lives as long as its users
 };
 
