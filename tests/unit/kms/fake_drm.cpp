@@ -171,29 +171,10 @@ int close_handle(std::uint32_t handle)
 
 } // namespace
 
-int drmIoctl(int, unsigned long request, void *argument)
+int drmCloseBufferHandle(int, std::uint32_t handle)
 {
   const Guard guard(device().lock);
-  Device &d = device();
-  switch (request) {
-  case DRM_IOCTL_GEM_CLOSE:
-    return close_handle(static_cast<drm_gem_close *>(argument)->handle);
-  case DRM_IOCTL_MODE_DESTROY_DUMB:
-    return close_handle(static_cast<drm_mode_destroy_dumb *>(argument)->handle);
-  case DRM_IOCTL_MODE_CREATE_DUMB: {
-    if (fails("CREATE_DUMB"))
-      return -1;
-    auto *create = static_cast<drm_mode_create_dumb *>(argument);
-    create->handle = next_id++;
-    create->pitch = create->width * 4;
-    create->size = std::uint64_t{create->pitch} * create->height;
-    d.handles[create->handle] = 1;
-    return 0;
-  }
-  default:
-    errno = EINVAL;
-    return -1;
-  }
+  return close_handle(handle);
 }
 
 int drmHandleEvent(int fd, drmEventContextPtr context)
@@ -214,6 +195,30 @@ int drmHandleEvent(int fd, drmEventContextPtr context)
 }
 
 // --- xf86drmMode.h
+
+int drmModeCreateDumbBuffer(int, std::uint32_t width, std::uint32_t height, std::uint32_t bits_per_pixel,
+                            std::uint32_t, std::uint32_t *handle, std::uint32_t *stride, std::uint64_t *size)
+{
+  const Guard guard(device().lock);
+  if (fails("drmModeCreateDumbBuffer"))
+    return -device().error;
+  *handle = next_id++;
+  *stride = width * bits_per_pixel / 8;
+  *size = std::uint64_t{*stride} * height;
+  device().handles[*handle] = 1;
+  return 0;
+}
+
+int drmModeDestroyDumbBuffer(int, std::uint32_t handle)
+{
+  const Guard guard(device().lock);
+  return close_handle(handle) == 0 ? 0 : -EINVAL;
+}
+
+int drmModeMapDumbBuffer(int, std::uint32_t, std::uint64_t *)
+{
+  return -EINVAL; // there is no memory behind it
+}
 
 int drmModeCreatePropertyBlob(int, const void *data, std::size_t size, std::uint32_t *id)
 {

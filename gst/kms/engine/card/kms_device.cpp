@@ -69,8 +69,7 @@ void HandleTable::release(const BufferIdentity &identity) noexcept
   const auto it = entries_.find(identity);
   if (it == entries_.end() || --it->second.users > 0)
     return;
-  drm_gem_close close_request{it->second.handle, 0};
-  drmIoctl(drm_fd_, DRM_IOCTL_GEM_CLOSE, &close_request);
+  drmCloseBufferHandle(drm_fd_, it->second.handle);
   entries_.erase(it);
 }
 

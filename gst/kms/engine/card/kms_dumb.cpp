@@ -14,23 +14,16 @@ DumbBuffer::~DumbBuffer()
 {
   if (framebuffer_id_)
     drmModeRmFB(device_->fd(), framebuffer_id_);
-  if (handle_) {
-    drm_mode_destroy_dumb destroy{handle_};
-    drmIoctl(device_->fd(), DRM_IOCTL_MODE_DESTROY_DUMB, &destroy);
-  }
+  if (handle_)
+    drmModeDestroyDumbBuffer(device_->fd(), handle_);
 }
 
 int DumbBuffer::make(std::uint32_t fourcc, std::uint32_t width, std::uint32_t height)
 {
-  drm_mode_create_dumb create{};
-  create.width = width;
-  create.height = height;
-  create.bpp = 32;
-  if (drmIoctl(device_->fd(), DRM_IOCTL_MODE_CREATE_DUMB, &create) != 0)
-    return -errno;
-  handle_ = create.handle;
-  stride_bytes_ = create.pitch;
-  size_bytes_ = create.size;
+  if (const int ret = drmModeCreateDumbBuffer(device_->fd(), width, height, 32, 0, &handle_,
+                                              &stride_bytes_, &size_bytes_);
+      ret != 0)
+    return ret;
   width_ = width;
   height_ = height;
   const std::uint32_t handles[4] = {handle_}, strides[4] = {stride_bytes_}, offsets[4] = {};
@@ -55,14 +48,11 @@ Result<std::unique_ptr<DumbBuffer>> DumbBuffer::create(const std::shared_ptr<Dev
 // To be unmapped by the caller.
 Result<std::uint8_t *> DumbBuffer::map(int protection) const
 {
-  drm_mode_map_dumb request{};
-  request.handle = handle_;
-  if (drmIoctl(device_->fd(), DRM_IOCTL_MODE_MAP_DUMB, &request) != 0) {
-    const int error = errno;
-    return Error{ErrorCode::Allocation, "MODE_MAP_DUMB: " + errno_text(error) + ".", error};
-  }
+  std::uint64_t offset = 0; // that stands for the buffer in mmap()
+  if (const int ret = drmModeMapDumbBuffer(device_->fd(), handle_, &offset); ret != 0)
+    return Error{ErrorCode::Allocation, "MODE_MAP_DUMB: " + errno_text(-ret) + ".", -ret};
   void *data = mmap(nullptr, size_bytes_, protection, MAP_SHARED, device_->fd(),
-                    static_cast<off_t>(request.offset));
+                    static_cast<off_t>(offset));
   if (data == MAP_FAILED) {
     const int error = errno;
     return Error{ErrorCode::Allocation, "Mapping a dumb buffer: " + errno_text(error) + ".", error};

@@ -72,22 +72,19 @@ std::unique_ptr<ScratchBuffer> ScratchBuffer::create(const std::shared_ptr<Devic
   if (largest == 0 || largest / kRowBytes >= UINT32_MAX)
     return nullptr;
   std::unique_ptr<ScratchBuffer> scratch(new ScratchBuffer(device, width, height));
-  drm_mode_create_dumb create{};
-  create.width = kRowPixels;
-  create.height = static_cast<std::uint32_t>((largest + kRowBytes - 1) / kRowBytes);
-  create.bpp = 32;
-  if (drmIoctl(device->fd(), DRM_IOCTL_MODE_CREATE_DUMB, &create) != 0)
+  const auto rows = static_cast<std::uint32_t>((largest + kRowBytes - 1) / kRowBytes);
+  std::uint32_t stride_bytes = 0;
+  std::uint64_t size_bytes = 0;
+  if (drmModeCreateDumbBuffer(device->fd(), kRowPixels, rows, 32, 0, &scratch->handle_,
+                              &stride_bytes, &size_bytes) != 0)
     return nullptr;
-  scratch->handle_ = create.handle;
   return scratch;
 }
 
 ScratchBuffer::~ScratchBuffer()
 {
-  if (!handle_)
-    return;
-  drm_mode_destroy_dumb destroy{handle_};
-  drmIoctl(device_->fd(), DRM_IOCTL_MODE_DESTROY_DUMB, &destroy);
+  if (handle_)
+    drmModeDestroyDumbBuffer(device_->fd(), handle_);
 }
 
 std::optional<ScratchFramebuffer> ScratchBuffer::framebuffer(Format format) const
