@@ -18,7 +18,7 @@ namespace {
 
 Error open_error(const std::string &path, int error)
 {
-  std::string message = "Could not open " + path + " (" + errno_text(error) + "). ";
+  std::string message = "Could not open " + path + ": " + errno_text(error) + ". ";
   if (error == EACCES || error == EPERM)
     message += "This user may not use it: add the user to the group that owns the node (video on "
                "most systems), or pass an open descriptor in fd.";
@@ -55,8 +55,8 @@ Result<std::uint32_t> HandleTable::acquire(const BufferIdentity &identity, int d
     const int error = errno;
     return Error{ErrorCode::Import,
                  "The display driver does not import the dma-buf with descriptor " +
-                     std::to_string(dmabuf_fd) + " (PRIME_FD_TO_HANDLE: " + errno_text(error) +
-                     "). Let upstream allocate from this device (allocator=dumb or dma-heap).",
+                     std::to_string(dmabuf_fd) + ": PRIME_FD_TO_HANDLE: " + errno_text(error) +
+                     ". Let upstream allocate from this device (allocator=dumb or dma-heap).",
                  error};
   }
   entries_[identity] = Entry{handle, 1};
@@ -95,14 +95,14 @@ Result<void> Device::set_client_caps()
 {
   if (drmSetClientCap(fd(), DRM_CLIENT_CAP_UNIVERSAL_PLANES, 1) != 0) {
     const int error = errno;
-    return device_error(name_ + " sets no modes (universal planes: " + errno_text(error) +
-                            "). Choose a card with a display output.",
+    return device_error(name_ + " sets no modes: DRM_CLIENT_CAP_UNIVERSAL_PLANES: " + errno_text(error) +
+                            ". Choose a card with a display output.",
                         error);
   }
   if (drmSetClientCap(fd(), DRM_CLIENT_CAP_ATOMIC, 1) != 0) {
     const int error = errno;
-    return device_error(name_ + " has no atomic mode setting (" + errno_text(error) +
-                            "). This sink needs it; kmssink drives such a device.",
+    return device_error(name_ + " has no atomic mode setting: " + errno_text(error) +
+                            ". This sink needs it; kmssink drives such a device.",
                         error);
   }
   // only valid after the atomic cap (drm_ioctl.c, drm_setclientcap)
@@ -125,8 +125,8 @@ Result<std::shared_ptr<Device>> Device::adopt(UniqueFd fd, const std::string &pa
   if (!version) {
     const int error = errno;
     return device_error((path.empty() ? "The given fd" : path) +
-                            " is not a DRM device (DRM_IOCTL_VERSION: " + errno_text(error) +
-                            "). " + kNoDeviceHint,
+                            " is not a DRM device: DRM_IOCTL_VERSION: " + errno_text(error) +
+                            ". " + kNoDeviceHint,
                         error);
   }
   const std::string driver(version->name, static_cast<std::size_t>(version->name_len));
@@ -163,13 +163,13 @@ Result<void> Device::require_master() const
   if (path_.empty())
     return device_error(
         "The descriptor given in fd is not master of " + driver_ +
-            " and cannot become it (SET_MASTER: " + errno_text(error) +
-            "). Another program holds the display: take the descriptor from the session's "
+            " and cannot become it: SET_MASTER: " + errno_text(error) +
+            ". Another program holds the display: take the descriptor from the session's "
             "owner (logind's TakeDevice while the session is active, or a DRM lease).",
         error);
   return device_error("Another program holds the display of " + name_ +
-                          " (SET_MASTER: " + errno_text(error) +
-                          "). Stop the compositor or other sink that uses it (or switch to a free "
+                          ": SET_MASTER: " + errno_text(error) +
+                          ". Stop the compositor or other sink that uses it (or switch to a free "
                           "virtual terminal), or pass a descriptor that is master in fd.",
                       error);
 }

@@ -70,7 +70,7 @@ public:
     if (const int ret = drmModeCreatePropertyBlob(drm_fd, data, size_bytes, &blob.id_); ret != 0) {
       blob.id_ = 0;
       return device_error("The kernel made no property blob of " + std::to_string(size_bytes) +
-                              " bytes (" + errno_text(-ret) + ").",
+                              " bytes: " + errno_text(-ret) + ".",
                           -ret);
     }
     return blob;

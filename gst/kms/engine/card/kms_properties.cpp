@@ -19,8 +19,8 @@ Result<PropertySet> PropertyReader::read(std::uint32_t object_id, std::uint32_t 
   const int list_error = errno;
   if (!list)
     return device_error("The properties of KMS object " + std::to_string(object_id) +
-                            " cannot be read (" + errno_text(list_error) +
-                            "). Was the device removed?",
+                            " cannot be read: " + errno_text(list_error) +
+                            ". Was the device removed?",
                         list_error);
   PropertySet set;
   for (std::uint32_t i = 0; i < list->count_props; i++) {
@@ -29,8 +29,8 @@ Result<PropertySet> PropertyReader::read(std::uint32_t object_id, std::uint32_t 
       const PropertyPtr raw(drmModeGetProperty(drm_fd_, list->props[i]));
       const int error = errno;
       if (!raw)
-        return device_error("KMS property " + std::to_string(list->props[i]) + " cannot be read (" +
-                                errno_text(error) + "). Was the device removed?",
+        return device_error("KMS property " + std::to_string(list->props[i]) + " cannot be read: " +
+                                errno_text(error) + ". Was the device removed?",
                             error);
       Description description{raw->name, Property{raw->prop_id, raw->flags, 0, {}, {}}};
       if (raw->flags & DRM_MODE_PROP_ENUM)
@@ -52,8 +52,8 @@ Result<std::vector<std::uint8_t>> read_blob(int drm_fd, std::uint32_t blob_id)
   const BlobPtr blob(drmModeGetPropertyBlob(drm_fd, blob_id));
   const int error = errno;
   if (!blob)
-    return device_error("Property blob " + std::to_string(blob_id) + " cannot be read (" +
-                            errno_text(error) + ").",
+    return device_error("Property blob " + std::to_string(blob_id) + " cannot be read: " +
+                            errno_text(error) + ".",
                         error);
   const auto *bytes = static_cast<const std::uint8_t *>(blob->data);
   return std::vector<std::uint8_t>(bytes, bytes + blob->length);

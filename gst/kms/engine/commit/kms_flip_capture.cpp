@@ -85,7 +85,7 @@ void FlipQueue::pump_capture()
   } else if (ret != 0) {
     refresh_at_ = kNever; // with the next frame, then
     if (job)
-      fail_job("the display refused it (" + errno_text(-ret) + ")");
+      fail_job("the display refused it: " + errno_text(-ret));
   } else {
     repeat_in_flight_ = true;
     commit_done(job);

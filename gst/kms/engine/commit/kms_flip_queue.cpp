@@ -28,7 +28,7 @@ constexpr std::int64_t kLatchPartOfRefresh = 8;
 Error commit_error(int ret)
 {
   const int error = -ret;
-  std::string message = "The display refused a frame (atomic commit: " + errno_text(error) + "). ";
+  std::string message = "The display refused a frame: " + errno_text(error) + " from the atomic commit. ";
   if (error == EACCES || error == EPERM)
     message += "Another program took the display over; stop it, or switch back to this terminal.";
   else if (error == ENODEV || error == EIO)
@@ -227,7 +227,7 @@ void FlipQueue::pump_waiting(Deferred &deferred)
   int ret = flip_front(job, deferred);
   if (ret != 0 && ret != -EBUSY && job) {
     // the stream goes on without its snapshot
-    fail_job("the display refused it (" + errno_text(-ret) + ")");
+    fail_job("the display refused it: " + errno_text(-ret));
     job = nullptr;
     ret = flip_front(nullptr, deferred);
   }

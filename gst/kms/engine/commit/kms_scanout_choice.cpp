@@ -323,7 +323,7 @@ std::vector<Refusal> Scanout::disprove(const Picture &picture, const drmModeMode
       refusals.push_back({format, picture.width, picture.height,
                           "A test commit of " + describe_format(format) + " at " +
                               std::to_string(picture.width) + "x" + std::to_string(picture.height) +
-                              " was refused (" + errno_text(-ret) + ")."});
+                              " was refused: " + errno_text(-ret) + "."});
   }
   return refusals;
 }

@@ -61,8 +61,8 @@ try {
   plug_.lose_device();
   GSTDRM_DEBUG("%s was lost: %s", device_->name().c_str(), errno_text(error).c_str());
   queue_.abort(
-      device_error(device_->name() + " was lost (" + errno_text(error) +
-                       "): the device was removed or its driver unloaded. Plug it in again and "
+      device_error(device_->name() + " was lost: " + errno_text(error) +
+                       ". The device was removed or its driver unloaded. Plug it in again and "
                        "restart the pipeline.",
                    error));
 } catch (...) {

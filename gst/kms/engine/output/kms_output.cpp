@@ -25,8 +25,8 @@ Result<Connector> read_connector(int fd, std::uint32_t id, PropertyReader &reade
   const ConnectorPtr raw(drmModeGetConnector(fd, id));
   const int error = errno;
   if (!raw)
-    return device_error("Connector " + std::to_string(id) + " cannot be read (" +
-                            errno_text(error) + "). Was the device removed?",
+    return device_error("Connector " + std::to_string(id) + " cannot be read: " +
+                            errno_text(error) + ". Was the device removed?",
                         error);
   Connector connector;
   connector.id = id;
@@ -64,8 +64,8 @@ Result<Plane> read_plane(const Device &device, std::uint32_t id, PropertyReader 
   const PlanePtr raw(drmModeGetPlane(device.fd(), id));
   const int error = errno;
   if (!raw)
-    return device_error("Plane " + std::to_string(id) + " cannot be read (" + errno_text(error) +
-                            "). Was the device removed?",
+    return device_error("Plane " + std::to_string(id) + " cannot be read: " + errno_text(error) +
+                            ". Was the device removed?",
                         error);
   Plane plane;
   plane.id = id;
@@ -94,7 +94,7 @@ Result<void> read_planes(const Device &device, PropertyReader &reader, Resources
   const int error = errno;
   if (!planes)
     return device_error(
-        "The planes of " + device.name() + " cannot be listed (" + errno_text(error) + ").", error);
+        "The planes of " + device.name() + " cannot be listed: " + errno_text(error) + ".", error);
   for (std::uint32_t i = 0; i < planes->count_planes; i++) {
     Result<Plane> plane = read_plane(device, planes->planes[i], reader);
     if (!plane)
@@ -196,8 +196,8 @@ Result<Resources> read_resources(const Device &device)
   const ResPtr raw(drmModeGetResources(device.fd()));
   const int error = errno;
   if (!raw)
-    return device_error(device.name() + " has no display outputs (MODE_GETRESOURCES: " +
-                            errno_text(error) + "). Choose another card.",
+    return device_error(device.name() + " has no display outputs: MODE_GETRESOURCES: " +
+                            errno_text(error) + ". Choose another card.",
                         error);
   PropertyReader reader(device.fd());
   Resources resources;

@@ -113,8 +113,8 @@ Result<Registry::DevicePtr> Registry::open_fd(int fd, Opening &opening)
   UniqueFd own = UniqueFd::dup(fd);
   const int error = errno;
   if (!own)
-    return device_error("fd=" + std::to_string(fd) + " is not an open descriptor (" +
-                            errno_text(error) + "). Pass an open KMS device.",
+    return device_error("fd=" + std::to_string(fd) + " is not an open descriptor: " +
+                            errno_text(error) + ". Pass an open KMS device.",
                         error);
   const auto shared = [&](const Entry &entry) { return same_file(entry.fd, own.get()); };
   if (DevicePtr device = find(opening, shared))
@@ -192,9 +192,9 @@ Result<Registry::DevicePtr> Registry::open_lease(const DevicePtr &lessor,
   const int fd = drmModeCreateLease(lessor->fd(), objects.data(), static_cast<int>(objects.size()),
                                     O_CLOEXEC, &lessee);
   if (fd < 0)
-    return device_error(lessor->name() + " leases no " + connectors + " (CREATE_LEASE of " +
+    return device_error(lessor->name() + " leases no " + connectors + ": CREATE_LEASE of " +
                             std::to_string(objects.size()) + " objects: " + errno_text(-fd) +
-                            "). Are its connectors leased to another program?",
+                            ". Are its connectors leased to another program?",
                         -fd);
   Result<DevicePtr> device = Device::adopt(UniqueFd(fd), "");
   if (!device)
