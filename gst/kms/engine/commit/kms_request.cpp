@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kms_request.hpp"
 
-#include <array>
-#include <cinttypes>
-#include <string>
-#include <utility>
-
 namespace gstdrm::kms {
 
 namespace {
@@ -29,45 +24,7 @@ const char *range_name(ColorRange range)
   return range == ColorRange::Full ? "YCbCr full range" : "YCbCr limited range";
 }
 
-// "ALLOW_MODESET TEST_ONLY"
-std::string describe_flags(std::uint32_t flags)
-{
-  constexpr std::array<std::pair<std::uint32_t, const char *>, 4> kNames = {
-      {{DRM_MODE_ATOMIC_TEST_ONLY, "TEST_ONLY"},
-       {DRM_MODE_ATOMIC_NONBLOCK, "NONBLOCK"},
-       {DRM_MODE_ATOMIC_ALLOW_MODESET, "ALLOW_MODESET"},
-       {DRM_MODE_PAGE_FLIP_EVENT, "PAGE_FLIP_EVENT"}}};
-  std::string text;
-  for (const auto &[flag, name] : kNames)
-    if (flags & flag)
-      text += std::string(text.empty() ? "" : " ") + name;
-  return text.empty() ? "no flags" : text;
-}
-
-const char *describe_commit(std::uint32_t flags)
-{
-  if (flags & DRM_MODE_ATOMIC_TEST_ONLY)
-    return "test commit";
-  return flags & DRM_MODE_ATOMIC_ALLOW_MODESET ? "mode set" : "commit";
-}
-
 } // namespace
-
-void Request::set(std::uint32_t object_id, std::uint32_t property_id, const char *name,
-                  std::uint64_t value)
-{
-  if (!request_ || error_ != 0)
-    return;
-  if (property_id == 0) {
-    error_ = -ENOENT;
-    return;
-  }
-  if (is_logged_)
-    assignments_.push_back({object_id, property_id, name, value});
-  const int ret = drmModeAtomicAddProperty(request_.get(), object_id, property_id, value);
-  if (ret < 0)
-    error_ = ret;
-}
 
 void Request::set_plane(const Plane &plane, std::uint32_t crtc_id, const PlaneSetup &setup)
 {
@@ -102,44 +59,6 @@ void Request::disable_plane(const Plane &plane)
 {
   set(plane.id, plane.properties, "FB_ID", 0);
   set(plane.id, plane.properties, "CRTC_ID", 0);
-}
-
-void Request::log_properties(std::uint32_t flags, std::uint64_t serial) const
-{
-  GSTDRM_LOG("%s %" PRIu64 " (%s) on fd %d sets %zu properties:", describe_commit(flags), serial,
-             describe_flags(flags).c_str(), drm_fd_, assignments_.size());
-  for (const Assignment &set : assignments_)
-    GSTDRM_LOG("  object %u: %s (property %u) = %" PRIu64, set.object_id, set.name,
-               set.property_id, set.value);
-}
-
-// Refusals are the application's to hear of only when nothing else works, which others decide.
-void Request::log_result(std::uint32_t flags, std::uint64_t serial, int ret)
-{
-  if (ret == 0 && (flags & DRM_MODE_ATOMIC_ALLOW_MODESET) && !(flags & DRM_MODE_ATOMIC_TEST_ONLY))
-    GSTDRM_DEBUG("%s %" PRIu64 " was made", describe_commit(flags), serial);
-  else if (ret == 0 || ret == -EBUSY)
-    GSTDRM_LOG("%s %" PRIu64 ": %s", describe_commit(flags), serial,
-               ret == 0 ? "accepted" : "put off, EBUSY");
-  else
-    GSTDRM_DEBUG("%s %" PRIu64 " (%s) was refused: %s", describe_commit(flags), serial,
-                 describe_flags(flags).c_str(), errno_text(-ret).c_str());
-}
-
-int Request::commit(std::uint32_t flags, std::uint64_t serial)
-{
-  if (!request_)
-    return -ENOMEM;
-  if (error_ != 0)
-    return error_;
-  if (is_logged_)
-    log_properties(flags, serial);
-  // the kernel carries 64 bits of user data; libdrm passes them as a pointer
-  const int ret = drmModeAtomicCommit(drm_fd_, request_.get(), flags,
-                                      reinterpret_cast<void *>(static_cast<std::uintptr_t>(serial)));
-  if (log_reads(LogLevel::Debug))
-    log_result(flags, serial, ret);
-  return ret;
 }
 
 } // namespace gstdrm::kms

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One atomic commit under construction: property values, and nothing done until commit(). One
-// thread.
+// What one atomic commit says, as a value. Nothing is asked of the kernel before commit_request(). One thread.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include <gst/drm/core/log.hpp>
-
-#include "kms_geometry.hpp"
-#include "engine/card/kms_objects.hpp"
 #include "engine/output/kms_output.hpp"
+#include "kms_geometry.hpp"
 
 namespace gstdrm::kms {
 
@@ -31,15 +27,18 @@ struct PlaneSetup {
 
 class Request {
 public:
-  explicit Request(int drm_fd) noexcept
-      : drm_fd_(drm_fd), is_logged_(log_reads(LogLevel::Log)), request_(drmModeAtomicAlloc())
-  {
-  }
+  struct Assignment {
+    std::uint32_t object_id = 0;
+    std::uint32_t property_id = 0; // 0: the object has no property of that name
+    const char *name = nullptr;    // a literal, for the log
+    std::uint64_t value = 0;
+  };
 
-  // `name` is a literal, for the log. A property that the object lacks (id 0) makes commit() return
-  // -ENOENT.
-  void set(std::uint32_t object_id, std::uint32_t property_id, const char *name,
-           std::uint64_t value);
+  // `name` is a literal.
+  void set(std::uint32_t object_id, std::uint32_t property_id, const char *name, std::uint64_t value)
+  {
+    assignments_.push_back({object_id, property_id, name, value});
+  }
   void set(std::uint32_t object_id, const PropertySet &properties, const char *name,
            std::uint64_t value)
   {
@@ -48,27 +47,18 @@ public:
   // Every property of the plane that says what it shows.
   void set_plane(const Plane &plane, std::uint32_t crtc_id, const PlaneSetup &setup);
   void disable_plane(const Plane &plane);
+  // Keeps its memory, so that a request per frame allocates none.
+  void clear() noexcept { assignments_.clear(); }
 
-  // One DRM_IOCTL_MODE_ATOMIC. 0, or a negative errno. `flags` are DRM_MODE_ATOMIC_* and
-  // DRM_MODE_PAGE_FLIP_EVENT; `serial` comes back with the event. With GST_DEBUG at LOG the commit
-  // is logged with all of its properties.
-  int commit(std::uint32_t flags, std::uint64_t serial);
+  [[nodiscard]] const std::vector<Assignment> &assignments() const noexcept { return assignments_; }
 
 private:
-  struct Assignment {
-    std::uint32_t object_id = 0;
-    std::uint32_t property_id = 0;
-    const char *name = nullptr;
-    std::uint64_t value = 0;
-  };
-  void log_properties(std::uint32_t flags, std::uint64_t serial) const;
-  static void log_result(std::uint32_t flags, std::uint64_t serial, int ret);
-
-  int drm_fd_; // borrowed
-  bool is_logged_;
-  std::vector<Assignment> assignments_; // empty unless the request is logged
-  AtomicReqPtr request_;
-  int error_ = 0;
+  std::vector<Assignment> assignments_;
 };
+
+// One DRM_IOCTL_MODE_ATOMIC. 0, or a negative errno: -ENOENT where an object lacks a property. `flags`
+// are DRM_MODE_ATOMIC_* and DRM_MODE_PAGE_FLIP_EVENT; `serial` comes back with the event. With
+// GST_DEBUG at LOG the commit is logged with all of its properties.
+int commit_request(int drm_fd, const Request &request, std::uint32_t flags, std::uint64_t serial);
 
 } // namespace gstdrm::kms

@@ -69,7 +69,7 @@ Result<SavedState> SavedState::capture(const Device &device, const Output &outpu
 
 int SavedState::restore_old(const Device &device, const Output &output) const
 {
-  Request request(device.fd());
+  Request request;
   PropertyBlob mode;
   if (!mode_.empty()) {
     Result<PropertyBlob> blob = PropertyBlob::create(device.fd(), mode_.data(), mode_.size());
@@ -96,12 +96,12 @@ int SavedState::restore_old(const Device &device, const Output &output) const
   for (const SavedPlane &plane : planes_)
     for (const Value &value : plane.values)
       request.set(plane.plane_id, value.property_id, value.name, value.value);
-  return request.commit(DRM_MODE_ATOMIC_ALLOW_MODESET, 0);
+  return commit_request(device.fd(), request, DRM_MODE_ATOMIC_ALLOW_MODESET, 0);
 }
 
 int SavedState::turn_off(const Device &device, const Output &output)
 {
-  Request request(device.fd());
+  Request request;
   request.set(output.crtc.id, output.crtc.properties, "MODE_ID", 0);
   request.set(output.crtc.id, output.crtc.properties, "ACTIVE", 0);
   request.set(output.connector.id, output.connector.properties, "CRTC_ID", 0);
@@ -110,7 +110,7 @@ int SavedState::turn_off(const Device &device, const Output &output)
   for (const Plane &plane : output.crtc_planes)
     if (is_ours(property_value(plane.properties, "CRTC_ID"), output))
       request.disable_plane(plane);
-  return request.commit(DRM_MODE_ATOMIC_ALLOW_MODESET, 0);
+  return commit_request(device.fd(), request, DRM_MODE_ATOMIC_ALLOW_MODESET, 0);
 }
 
 Result<void> SavedState::restore(const Device &device, const Output &output) const

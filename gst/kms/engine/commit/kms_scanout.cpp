@@ -11,11 +11,6 @@
 
 namespace gstdrm::kms {
 
-bool Scanout::needs_mode_set(const Setup &setup) const
-{
-  return !setup_ || !same_mode(setup.mode, setup_->mode) || setup.writeback != setup_->writeback;
-}
-
 Result<void> Scanout::prepare(const Picture &picture, const drmModeModeInfo &mode)
 {
   if (!saved_) {
@@ -43,100 +38,48 @@ Result<void> Scanout::prepare(const Picture &picture, const drmModeModeInfo &mod
   return {};
 }
 
-// HDR goes with the frames it belongs to: a driver that needs a mode set for it says so in the test
-// commit.
-void Scanout::set_connector(Request &request, const Setup &setup, bool with_mode_set) const
-{
-  const Connector &connector = output_.connector;
-  const std::uint32_t crtc_id = output_.crtc.id;
-  if (with_mode_set) {
-    request.set(connector.id, connector.properties, "CRTC_ID", crtc_id);
-    request.set(crtc_id, output_.crtc.properties, "MODE_ID", mode_blob_.id());
-    request.set(crtc_id, output_.crtc.properties, "ACTIVE", 1);
-    if (output_.writeback)
-      request.set(output_.writeback->id, output_.writeback->properties, "CRTC_ID",
-                  setup.writeback ? crtc_id : 0);
-  }
-  const Property *hdr = find(connector.properties, "HDR_OUTPUT_METADATA");
-  if (!hdr || (!with_mode_set && setup_ && setup.hdr == setup_->hdr))
-    return;
-  request.set(connector.id, hdr->id, "HDR_OUTPUT_METADATA", setup.hdr ? hdr_blob_.id() : 0);
-  // names of drm_connector.c; what the CRTC puts out is RGB
-  if (const Property *colorspace = find(connector.properties, "Colorspace"))
-    if (const auto value = colorspace->enum_value(setup.hdr ? "BT2020_RGB" : "Default"))
-      request.set(connector.id, colorspace->id, "Colorspace", *value);
-}
-
-int Scanout::commit(const Setup &setup, std::uint32_t framebuffer_id, std::uint32_t flags,
+int Scanout::commit(const Plan &plan, std::uint32_t framebuffer_id, std::uint32_t flags,
                     std::uint64_t serial) const
 {
-  Request request(device_->fd());
-  const std::uint32_t crtc_id = output_.crtc.id;
-  // A mode set begins with a clean slate. Later the sink turns off what it used itself and needs no
-  // more: another plane may be the application's by then.
-  const bool clean_slate = (flags & DRM_MODE_ATOMIC_ALLOW_MODESET) != 0;
-  set_connector(request, setup, clean_slate);
-  for (const Plane &plane : output_.crtc_planes) {
-    const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
-    const bool needed = plane.id == setup.plane->id || &plane == setup.background;
-    const bool unneeded =
-        clean_slate ? user == 0 || user == crtc_id
-                    : setup_ && (plane.id == setup_->plane->id || &plane == setup_->background);
-    if (!needed && unneeded)
-      request.disable_plane(plane);
-  }
-  if (setup.background) {
-    const Rectangle all{0, 0, setup.mode.hdisplay, setup.mode.vdisplay};
-    PlaneSetup black;
-    black.framebuffer_id = background_->framebuffer_id();
-    black.source = black.destination = all;
-    request.set_plane(*setup.background, crtc_id, black);
-  }
-  PlaneSetup rectangle = setup.rectangle;
-  rectangle.framebuffer_id = framebuffer_id;
-  request.set_plane(*setup.plane, crtc_id, rectangle);
-  return request.commit(flags, serial);
+  const PlanObjects objects{mode_blob_.id(), hdr_blob_.id(), framebuffer_id,
+                            background_ ? background_->framebuffer_id() : 0};
+  const bool with_mode_set = (flags & DRM_MODE_ATOMIC_ALLOW_MODESET) != 0;
+  return commit_request(device_->fd(), plan_commit(output_, plan, shown(), objects, with_mode_set),
+                        flags, serial);
 }
 
-Scanout::FlipProperties Scanout::flip_properties(const Setup &setup) const
+// The black buffer that the plan needs. 0 or a negative errno.
+int Scanout::prepare_background(const Plan &plan)
 {
-  const PropertySet &plane = setup.plane->properties;
-  FlipProperties ids;
-  ids.framebuffer = property_id(plane, "FB_ID");
-  ids.in_fence = property_id(plane, "IN_FENCE_FD");
-  ids.out_fence = property_id(output_.crtc.properties, "OUT_FENCE_PTR");
-  if (output_.writeback) {
-    const PropertySet &writeback = output_.writeback->properties;
-    ids.writeback_framebuffer = property_id(writeback, "WRITEBACK_FB_ID");
-    ids.writeback_fence = property_id(writeback, "WRITEBACK_OUT_FENCE_PTR");
-  }
-  return ids;
+  if (!plan.background || (background_ && background_->width() == plan.mode.hdisplay &&
+                           background_->height() == plan.mode.vdisplay))
+    return 0;
+  Result<std::unique_ptr<DumbBuffer>> black =
+      DumbBuffer::create(device_, DRM_FORMAT_XRGB8888, plan.mode.hdisplay, plan.mode.vdisplay);
+  if (!black)
+    return -black.error().sys_errno;
+  background_ = std::move(*black);
+  return 0;
 }
 
 // Test, then the real thing. 0 or a negative errno.
-int Scanout::show(const Setup &setup, const Frame &frame, std::uint64_t serial, bool with_mode_set)
+int Scanout::show(const Plan &plan, const Frame &frame, std::uint64_t serial, bool with_mode_set)
 {
-  if (setup.background && (!background_ || background_->width() != setup.mode.hdisplay ||
-                           background_->height() != setup.mode.vdisplay)) {
-    Result<std::unique_ptr<DumbBuffer>> black =
-        DumbBuffer::create(device_, DRM_FORMAT_XRGB8888, setup.mode.hdisplay, setup.mode.vdisplay);
-    if (!black)
-      return -black.error().sys_errno;
-    background_ = std::move(*black);
-  }
+  if (const int ret = prepare_background(plan); ret != 0)
+    return ret;
   const std::uint32_t mode_set = with_mode_set ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
   const std::uint32_t framebuffer_id = frame.framebuffer->id();
-  if (const int ret = commit(setup, framebuffer_id, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
+  if (const int ret = commit(plan, framebuffer_id, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
       ret != 0)
     return ret;
   // a mode set blocks: the kernel then waits for commits of whoever had the display before
-  const int ret = commit(setup, framebuffer_id,
+  const int ret = commit(plan, framebuffer_id,
                          DRM_MODE_PAGE_FLIP_EVENT |
                              (with_mode_set ? mode_set : std::uint32_t{DRM_MODE_ATOMIC_NONBLOCK}),
                          serial);
   if (ret == 0) {
-    setup_ = setup;
-    flip_properties_ = flip_properties(setup);
+    plan_ = plan;
+    flip_properties_ = flip_properties(output_, plan);
     if (with_mode_set)
       cursor_.forget();
   }
@@ -146,11 +89,12 @@ int Scanout::show(const Setup &setup, const Frame &frame, std::uint64_t serial, 
 int Scanout::flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
                   std::uint64_t serial)
 {
-  if (!setup_)
+  if (!plan_)
     return -EINVAL; // turned off
-  Request request(device_->fd());
+  Request &request = flip_request_;
+  request.clear();
   const FlipProperties &ids = flip_properties_;
-  const std::uint32_t plane_id = setup_->plane->id;
+  const std::uint32_t plane_id = plan_->plane->id;
   request.set(plane_id, ids.framebuffer, "FB_ID", frame.framebuffer->id());
   if (frame.acquire_fence && ids.in_fence)
     request.set(plane_id, ids.in_fence, "IN_FENCE_FD",
@@ -167,7 +111,8 @@ int Scanout::flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence
   }
   const Plane *cursor = cursor_plane();
   const bool moved = cursor && cursor_.apply(request, *cursor, output_.crtc.id);
-  const int ret = request.commit(DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT, serial);
+  const int ret = commit_request(device_->fd(), request,
+                                 DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT, serial);
   if (!moved)
     return ret;
   if (ret == 0)
@@ -187,19 +132,19 @@ const Plane *Scanout::cursor_plane() const
   const auto it = std::find_if(output_.crtc_planes.begin(), output_.crtc_planes.end(),
                                [](const Plane &plane) { return plane.type == PlaneType::Cursor; });
   const bool shows_picture =
-      it != output_.crtc_planes.end() && setup_ && setup_->plane->id == it->id;
+      it != output_.crtc_planes.end() && plan_ && plan_->plane->id == it->id;
   return it == output_.crtc_planes.end() || shows_picture ? nullptr : &*it;
 }
 
 void Scanout::set_output(Output output)
 {
-  setup_.reset(); // points into the old one
+  plan_.reset(); // points into the old one
   output_ = std::move(output);
 }
 
 void Scanout::turn_off()
 {
-  setup_.reset();
+  plan_.reset();
   // a driver that does not even do this has nothing on screen to turn off
   (void)SavedState::turn_off(*device_, output_);
   cursor_.forget();
@@ -207,7 +152,7 @@ void Scanout::turn_off()
 
 Result<void> Scanout::restore()
 {
-  setup_.reset();
+  plan_.reset();
   if (!saved_)
     return {};
   Result<void> restored = saved_->restore(*device_, output_);
@@ -223,24 +168,24 @@ Result<void> Scanout::restore()
 
 bool Scanout::waits_for_fences() const
 {
-  return setup_ && flip_properties_.in_fence != 0;
+  return plan_ && flip_properties_.in_fence != 0;
 }
 
 std::string Scanout::describe() const
 {
-  if (!setup_)
+  if (!plan_)
     return device_->name() + ", " + output_.connector.name;
-  return "plane " + std::to_string(setup_->plane->id) + " of " + device_->name() + ", " +
-         output_.connector.name + ", " + describe_mode(setup_->mode);
+  return "plane " + std::to_string(plan_->plane->id) + " of " + device_->name() + ", " +
+         output_.connector.name + ", " + describe_mode(plan_->mode);
 }
 
 std::string Scanout::describe_placement() const
 {
-  if (!setup_)
+  if (!plan_)
     return "nothing";
-  std::string text = describe_rectangle(setup_->rectangle.destination);
-  if (setup_->scaled)
-    text += ", scaled from " + describe_rectangle(setup_->rectangle.source);
+  std::string text = describe_rectangle(plan_->rectangle.destination);
+  if (plan_->scaled)
+    text += ", scaled from " + describe_rectangle(plan_->rectangle.source);
   else if (scaling_refused_)
     text += ", not scaled: " + errno_text(scaling_refused_);
   return text;

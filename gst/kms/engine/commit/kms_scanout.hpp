@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Puts frames on one output: mode set, flips, and the way back. Owns what the display state needs
-// to live (mode, background); the frames on screen are the flip queue's. Calls are serialised by
-// its owner.
+// Puts frames on one output: mode set, flips, and the way back. kms_plan.hpp says what the commits
+// contain; this class makes the kernel objects that they name (mode, background), test-commits plans
+// and commits the one that the kernel accepts. The frames on screen are the flip queue's. Calls are
+// serialised by its owner.
 #pragma once
 
 #include <cstdint>
@@ -18,37 +19,12 @@
 #include "kms_cursor.hpp"
 #include "engine/card/kms_dumb.hpp"
 #include "kms_flip_queue.hpp"
-#include "kms_geometry.hpp"
-#include "kms_hdr.hpp"
-#include "engine/output/kms_mode.hpp"
+#include "kms_plan.hpp"
 #include "engine/output/kms_output.hpp"
 #include "kms_request.hpp"
 #include "kms_saved_state.hpp"
 
 namespace gstdrm::kms {
-
-// What the stream is.
-struct Picture {
-  Format format;
-  std::uint32_t width = 0;
-  std::uint32_t height = 0;
-  Rate rate;
-  ColorEncoding encoding = ColorEncoding::Bt601;
-  ColorRange range = ColorRange::Limited;
-  std::uint32_t par_n = 1; // pixel aspect ratio, width to height
-  std::uint32_t par_d = 1;
-  std::optional<HdrMetadata> hdr; // told to the display, where the connector can
-};
-
-// How the viewer wants it.
-struct View {
-  Fit fit = Fit::Contain;
-  std::uint32_t rotation =
-      DRM_MODE_ROTATE_0;         // DRM_MODE_ROTATE_* and DRM_MODE_REFLECT_*, counter-clockwise
-  int zpos = -1;                 // of the plane; -1: what the driver has
-  std::optional<Rectangle> area; // of the mode, in its pixels; nothing: all of it
-  friend bool operator==(const View &, const View &) = default;
-};
 
 class Scanout : public FlipTarget {
 public:
@@ -95,70 +71,43 @@ public:
   [[nodiscard]] Cursor &cursor() noexcept { return cursor_; }
   // null: the hardware has none, or the picture is on it
   [[nodiscard]] const Plane *cursor_plane() const;
-  [[nodiscard]] bool is_set() const noexcept { return setup_.has_value(); }
-  [[nodiscard]] const drmModeModeInfo &mode() const { return setup_->mode; }
-  [[nodiscard]] std::uint32_t plane_id() const { return setup_->plane->id; }
-  [[nodiscard]] const FormatSet &plane_formats() const { return setup_->plane->formats; }
+  [[nodiscard]] bool is_set() const noexcept { return plan_.has_value(); }
+  [[nodiscard]] const drmModeModeInfo &mode() const { return plan_->mode; }
+  [[nodiscard]] std::uint32_t plane_id() const { return plan_->plane->id; }
+  [[nodiscard]] const FormatSet &plane_formats() const { return plan_->plane->formats; }
   [[nodiscard]] bool waits_for_fences() const;
-  [[nodiscard]] bool can_write_back() const noexcept { return setup_ && setup_->writeback; }
+  [[nodiscard]] bool can_write_back() const noexcept { return plan_ && plan_->writeback; }
   // "plane 31 of /dev/dri/card0 (vkms), Virtual-1, 640x480@59.940"
   [[nodiscard]] std::string describe() const;
   // "320x240 at 160,120, not scaled: EINVAL"
   [[nodiscard]] std::string describe_placement() const;
 
 private:
-  // How the hardware is used: what a test commit accepted.
-  struct Setup {
-    drmModeModeInfo mode{};
-    const Plane *plane = nullptr;      // in output_.planes
-    const Plane *background = nullptr; // a black primary plane under an overlay
-    bool writeback = false;            // the writeback connector is attached
-    PlaneSetup rectangle;
-    std::uint32_t width = 0; // of the picture
-    std::uint32_t height = 0;
-    bool scaled = false;
-    std::optional<HdrMetadata> hdr;
-  };
-  // The ids of the properties that a flip sets, looked up once per setup and not per frame. 0: the
-  // object has no property of that name.
-  struct FlipProperties {
-    std::uint32_t framebuffer = 0; // of the plane, as is in_fence
-    std::uint32_t in_fence = 0;
-    std::uint32_t out_fence = 0;             // of the CRTC
-    std::uint32_t writeback_framebuffer = 0; // of the writeback connector, as is writeback_fence
-    std::uint32_t writeback_fence = 0;
-  };
   // What became of a plane's attempts: 0, untried, or the errno of the last one.
   struct Attempts {
     int scaled = 0;
     int unscaled = 0;
   };
-  [[nodiscard]] std::vector<Setup> candidates(const View &view, const Picture &picture,
-                                              const drmModeModeInfo &mode) const;
-  [[nodiscard]] std::vector<Placement> placements(const View &view, const Picture &picture,
-                                                  const drmModeModeInfo &mode) const;
-  // Why the plane is no candidate; empty: it is one.
-  [[nodiscard]] std::string unfit(const View &view, const Plane &plane, Format format) const;
   [[nodiscard]] std::string explain(Format format,
                                     const std::map<std::uint32_t, Attempts> &attempts) const;
+  [[nodiscard]] const Plan *shown() const noexcept { return plan_ ? &*plan_ : nullptr; }
   Result<void> prepare(const Picture &picture, const drmModeModeInfo &mode);
-  void set_connector(Request &request, const Setup &setup, bool with_mode_set) const;
+  int prepare_background(const Plan &plan);
   int test(const Picture &picture, const drmModeModeInfo &mode, std::uint32_t framebuffer_id) const;
-  int commit(const Setup &setup, std::uint32_t framebuffer_id, std::uint32_t flags,
+  int commit(const Plan &plan, std::uint32_t framebuffer_id, std::uint32_t flags,
              std::uint64_t serial) const;
-  [[nodiscard]] FlipProperties flip_properties(const Setup &setup) const;
-  int show(const Setup &setup, const Frame &frame, std::uint64_t serial, bool with_mode_set);
-  [[nodiscard]] bool needs_mode_set(const Setup &setup) const;
+  int show(const Plan &plan, const Frame &frame, std::uint64_t serial, bool with_mode_set);
 
   std::shared_ptr<Device> device_;
   Output output_;
   Cursor cursor_;
   std::optional<SavedState> saved_;
-  std::optional<Setup> setup_;
-  FlipProperties flip_properties_; // of setup_
+  std::optional<Plan> plan_;       // of what is on screen
+  FlipProperties flip_properties_; // of plan_
+  Request flip_request_;           // of the last flip, kept for its memory
   View view_;
   bool scales_down_ = false;
-  int scaling_refused_ = 0; // why setup_ is not scaled, although it should be; an errno
+  int scaling_refused_ = 0; // why plan_ is not scaled, although it should be; an errno
   PropertyBlob mode_blob_;
   drmModeModeInfo blob_mode_{}; // what it holds
   PropertyBlob hdr_blob_;

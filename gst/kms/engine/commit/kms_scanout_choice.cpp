@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which plane and rectangles a picture gets: what is worth a test commit, and what the commits
-// said.
+// Which plan a picture gets: tries the candidates in test commits, and says what became of them.
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -16,35 +15,6 @@ namespace gstdrm::kms {
 
 namespace {
 
-// The fourccs; "implicit modifier" stands for a whole set, since planes have either kind.
-std::string list_formats(const FormatSet &set)
-{
-  std::string text;
-  std::uint32_t last = 0;
-  for (const Format &format : set.pairs()) {
-    if (format.fourcc != last)
-      text += (text.empty() ? "" : " ") + fourcc_to_string(format.fourcc);
-    last = format.fourcc;
-  }
-  if (text.empty())
-    return "nothing";
-  const bool implicit = set.pairs().front().modifier == kModImplicit;
-  return text + (implicit ? " (implicit modifiers)"
-                          : " (" + std::to_string(set.size()) + " pairs with modifiers)");
-}
-
-// What comes nearest to a format that is not in the set.
-std::string nearest_fix(const FormatSet &set, Format format)
-{
-  const auto same = set.of_fourcc(format.fourcc);
-  if (!same.empty())
-    return "Ask upstream for " + describe_format(same.front()) + ".";
-  if (set.contains_fourcc(DRM_FORMAT_XRGB8888))
-    return "Convert to " + describe_format(set.of_fourcc(DRM_FORMAT_XRGB8888).front()) +
-           " upstream, for instance with videoconvert.";
-  return "Choose another plane with plane-id, or convert upstream.";
-}
-
 const char *type_name(PlaneType type)
 {
   switch (type) {
@@ -56,11 +26,6 @@ const char *type_name(PlaneType type)
     break;
   }
   return "overlay";
-}
-
-bool is_turned(std::uint32_t rotation)
-{
-  return (rotation & (DRM_MODE_ROTATE_90 | DRM_MODE_ROTATE_270)) != 0;
 }
 
 // One that any memory can have and most planes scale.
@@ -77,111 +42,7 @@ std::optional<Format> scratch_format(const FormatSet &formats)
 
 Result<drmModeModeInfo> Scanout::check(const Picture &picture) const
 {
-  const FormatSet offered = output_.formats();
-  if (!offered.contains(picture.format)) {
-    std::string ids;
-    for (const Plane &plane : output_.planes)
-      ids += (ids.empty() ? "" : ", ") + std::to_string(plane.id);
-    return Error{ErrorCode::Unsupported,
-                 "No plane of " + device_->name() + " for connector " + output_.connector.name +
-                     " shows " + describe_format(picture.format) + ". Planes " + ids + " show " +
-                     list_formats(offered) + ". " + nearest_fix(offered, picture.format)};
-  }
-  const std::vector<drmModeModeInfo> &modes = output_.connector.modes;
-  Result<std::size_t> index =
-      select_mode(modes, output_.mode_request, picture.width, picture.height, picture.rate);
-  if (!index && scales_down_ && output_.mode_request.kind == ModeRequest::Kind::Match)
-    if (const std::optional<std::size_t> largest = largest_mode(modes, picture.rate))
-      index = *largest;
-  if (!index)
-    return Error{ErrorCode::Caps, // of another size, perhaps
-                 "Connector " + output_.connector.name + " of " + device_->name() +
-                     " has no mode for the stream. " + index.error().message,
-                 0};
-  return modes[*index];
-}
-
-// Best first: as the view wants it, and not scaled where the hardware does not scale.
-std::vector<Placement> Scanout::placements(const View &view, const Picture &picture,
-                                           const drmModeModeInfo &mode) const
-{
-  const Rectangle screen{0, 0, mode.hdisplay, mode.vdisplay};
-  // an area that lies outside counts as none
-  const Rectangle area = intersect(view.area.value_or(screen), screen).value_or(screen);
-  const Shape shape{picture.width, picture.height, picture.par_n, picture.par_d,
-                    is_turned(view.rotation)};
-  std::vector<Placement> list = {place(shape, area, view.fit)};
-  if (list.front().scaled)
-    list.push_back(place(shape, area, Fit::None));
-  return list;
-}
-
-std::string Scanout::unfit(const View &view, const Plane &plane, Format format) const
-{
-  if (!plane.formats.contains(format))
-    return "does not list " + describe_format(format);
-  if (view.rotation != DRM_MODE_ROTATE_0 && !find(plane.properties, "rotation"))
-    return "cannot turn or reflect a picture";
-  if (view.zpos >= 0) {
-    const Property *zpos = find(plane.properties, "zpos");
-    if (!zpos)
-      return "has no zpos";
-    const auto wanted = static_cast<std::uint64_t>(view.zpos);
-    if ((zpos->flags & DRM_MODE_PROP_IMMUTABLE) && zpos->value != wanted)
-      return "is fixed at zpos " + std::to_string(zpos->value);
-    if (zpos->range && (wanted < zpos->range->first || wanted > zpos->range->second))
-      return "takes zpos " + std::to_string(zpos->range->first) + " to " +
-             std::to_string(zpos->range->second);
-  }
-  return {};
-}
-
-std::vector<Scanout::Setup> Scanout::candidates(const View &view, const Picture &picture,
-                                                const drmModeModeInfo &mode) const
-{
-  const auto primary = std::find_if(output_.crtc_planes.begin(), output_.crtc_planes.end(),
-                                    [](const Plane &p) { return p.type == PlaneType::Primary; });
-  const bool tells_hdr = property_id(output_.connector.properties, "HDR_OUTPUT_METADATA") != 0;
-  std::vector<Setup> list;
-  const auto add = [&](const Plane &plane, const Placement &placement, bool background,
-                       bool writeback) {
-    if (background && (plane.type == PlaneType::Primary || primary == output_.crtc_planes.end()))
-      return;
-    Setup setup;
-    setup.mode = mode;
-    setup.plane = &plane;
-    setup.background = background ? &*primary : nullptr;
-    setup.writeback = writeback;
-    setup.rectangle.source = placement.source;
-    setup.rectangle.destination = placement.destination;
-    setup.rectangle.rotation = view.rotation;
-    setup.rectangle.zpos = view.zpos;
-    setup.rectangle.encoding = picture.encoding;
-    setup.rectangle.range = picture.range;
-    setup.width = picture.width;
-    setup.height = picture.height;
-    setup.scaled = placement.scaled;
-    if (tells_hdr)
-      setup.hdr = picture.hdr;
-    list.push_back(std::move(setup));
-  };
-  for (const Placement &placement : placements(view, picture, mode))
-    for (const bool writeback : {true, false}) {
-      if (writeback && !output_.writeback)
-        continue;
-      for (const bool background : {false, true})
-        for (const Plane &plane : output_.planes)
-          if (unfit(view, plane, picture.format).empty())
-            add(plane, placement, background, writeback);
-    }
-  // what is set up now goes first: a change of format alone then keeps plane and mode
-  const bool scaled = !list.empty() && list.front().scaled;
-  if (setup_)
-    std::stable_partition(list.begin(), list.end(), [this, scaled](const Setup &s) {
-      return s.scaled == scaled && s.plane == setup_->plane && s.background == setup_->background &&
-             s.writeback == setup_->writeback;
-    });
-  return list;
+  return mode_for(output_, picture, scales_down_, device_->name());
 }
 
 // One line per plane.
@@ -194,7 +55,7 @@ std::string Scanout::explain(Format format, const std::map<std::uint32_t, Attemp
                                     [&plane](const Plane &p) { return p.id == plane.id; });
     const auto tried = attempts.find(plane.id);
     const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
-    if (const std::string reason = unfit(view_, plane, format); chosen && !reason.empty())
+    if (const std::string reason = why_unfit(view_, plane, format); chosen && !reason.empty())
       text += reason + ".";
     else if (tried != attempts.end() && tried->second.scaled && tried->second.unscaled)
       text += "scaled: " + errno_text(tried->second.scaled) +
@@ -223,19 +84,19 @@ Result<void> Scanout::show_first(const Picture &picture, const drmModeModeInfo &
   std::map<std::uint32_t, Attempts> attempts;
   int ret = -EINVAL;
   int scaling_refused = 0;
-  for (const Setup &setup : candidates(view_, picture, mode)) {
+  for (const Plan &plan : candidate_plans(output_, view_, picture, mode, shown())) {
     for (const bool with_mode_set : {false, true}) {
-      if (!with_mode_set && needs_mode_set(setup))
+      if (!with_mode_set && needs_mode_set(plan, shown()))
         continue;
-      ret = show(setup, frame, serial, with_mode_set);
+      ret = show(plan, frame, serial, with_mode_set);
       if (ret == 0) {
-        scaling_refused_ = setup.scaled ? 0 : scaling_refused;
+        scaling_refused_ = plan.scaled ? 0 : scaling_refused;
         return {};
       }
     }
-    Attempts &plane = attempts[setup.plane->id];
-    (setup.scaled ? plane.scaled : plane.unscaled) = -ret;
-    if (setup.scaled)
+    Attempts &plane = attempts[plan.plane->id];
+    (plan.scaled ? plane.scaled : plane.unscaled) = -ret;
+    if (plan.scaled)
       scaling_refused = -ret;
     if (ret == -EACCES || ret == -EPERM || ret == -ENODEV || ret == -ENOMEM)
       break; // no other plane would do better
@@ -271,10 +132,10 @@ void Scanout::probe_downscaling()
       scratch ? scratch->framebuffer(*format) : std::nullopt;
   if (!framebuffer || !prepare(picture, mode))
     return;
-  const std::vector<Setup> setups = candidates(View{}, picture, mode);
-  scales_down_ = std::any_of(setups.begin(), setups.end(), [&](const Setup &setup) {
-    return setup.scaled && !setup.background && !setup.writeback &&
-           commit(setup, framebuffer->id(),
+  const std::vector<Plan> plans = candidate_plans(output_, View{}, picture, mode, shown());
+  scales_down_ = std::any_of(plans.begin(), plans.end(), [&](const Plan &plan) {
+    return plan.scaled && !plan.background && !plan.writeback &&
+           commit(plan, framebuffer->id(),
                   DRM_MODE_ATOMIC_ALLOW_MODESET | DRM_MODE_ATOMIC_TEST_ONLY, 0) == 0;
   });
   saved_.reset(); // what is there when the first frame comes is what will be put back
@@ -285,18 +146,18 @@ int Scanout::test(const Picture &picture, const drmModeModeInfo &mode,
                   std::uint32_t framebuffer_id) const
 {
   // in the place of what is on screen
-  if (setup_ && !needs_mode_set({mode, setup_->plane, nullptr, setup_->writeback}) &&
-      setup_->width == picture.width && setup_->height == picture.height)
-    return commit(*setup_, framebuffer_id, DRM_MODE_ATOMIC_TEST_ONLY, 0);
+  if (plan_ && !needs_mode_set({mode, plan_->plane, nullptr, plan_->writeback}, shown()) &&
+      plan_->width == picture.width && plan_->height == picture.height)
+    return commit(*plan_, framebuffer_id, DRM_MODE_ATOMIC_TEST_ONLY, 0);
   int ret = -EINVAL;
-  for (const Setup &setup : candidates(view_, picture, mode)) {
-    if (setup_ && setup.plane != setup_->plane)
+  for (const Plan &plan : candidate_plans(output_, view_, picture, mode, shown())) {
+    if (plan_ && plan.plane != plan_->plane)
       continue;
     // the writeback connector is for looking on; the black plane stands for one in any layout
-    if (setup.writeback != (setup_ && setup_->writeback) || (setup.background && !background_))
+    if (plan.writeback != (plan_ && plan_->writeback) || (plan.background && !background_))
       continue;
-    const std::uint32_t mode_set = needs_mode_set(setup) ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
-    ret = commit(setup, framebuffer_id, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
+    const std::uint32_t mode_set = needs_mode_set(plan, shown()) ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
+    ret = commit(plan, framebuffer_id, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
     if (!is_refusal(-ret))
       return ret;
   }

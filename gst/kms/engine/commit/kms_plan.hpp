@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Plans of how a picture is shown on an output, and what the commits of a plan say. Pure functions of values: nothing
+// here asks the kernel anything.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gst/drm/core/format.hpp>
+#include <gst/drm/core/result.hpp>
+
+#include "engine/output/kms_mode.hpp"
+#include "engine/output/kms_output.hpp"
+#include "kms_geometry.hpp"
+#include "kms_hdr.hpp"
+#include "kms_request.hpp"
+
+namespace gstdrm::kms {
+
+// What the stream is.
+struct Picture {
+  Format format;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  Rate rate;
+  ColorEncoding encoding = ColorEncoding::Bt601;
+  ColorRange range = ColorRange::Limited;
+  std::uint32_t par_n = 1; // pixel aspect ratio, width to height
+  std::uint32_t par_d = 1;
+  std::optional<HdrMetadata> hdr; // told to the display, where the connector can
+};
+
+// How the viewer wants it.
+struct View {
+  Fit fit = Fit::Contain;
+  std::uint32_t rotation =
+      DRM_MODE_ROTATE_0;         // DRM_MODE_ROTATE_* and DRM_MODE_REFLECT_*, counter-clockwise
+  int zpos = -1;                 // of the plane; -1: what the driver has
+  std::optional<Rectangle> area; // of the mode, in its pixels; nothing: all of it
+  friend bool operator==(const View &, const View &) = default;
+};
+
+// One way to use the hardware for a picture. The planes are those of the Output that the plan was made for, which
+// outlives it.
+struct Plan {
+  drmModeModeInfo mode{};
+  const Plane *plane = nullptr;      // in Output::planes
+  const Plane *background = nullptr; // a black primary plane under an overlay
+  bool writeback = false;            // the writeback connector is attached
+  PlaneSetup rectangle;
+  std::uint32_t width = 0; // of the picture
+  std::uint32_t height = 0;
+  bool scaled = false;
+  std::optional<HdrMetadata> hdr;
+};
+
+// The mode that the picture gets. Error: no candidate plane has the format, or no mode holds the size.
+// `scales_down`: a picture may be larger than the mode.
+Result<drmModeModeInfo> mode_for(const Output &output, const Picture &picture, bool scales_down,
+                                 const std::string &device_name);
+
+// Why the plane is no candidate; empty: it is one.
+std::string why_unfit(const View &view, const Plane &plane, Format format);
+
+// Every plan that is worth a test commit, best first: as the view wants it, and not scaled where the hardware does not
+// scale. `shown` is the plan of what is on screen, or null; one that changes the format alone comes first.
+std::vector<Plan> candidate_plans(const Output &output, const View &view, const Picture &picture,
+                                  const drmModeModeInfo &mode, const Plan *shown);
+
+// Whether the plan differs from what is on screen in something that a flip may not change.
+bool needs_mode_set(const Plan &plan, const Plan *shown);
+
+// Ids of the kernel objects that a commit of a plan names.
+struct PlanObjects {
+  std::uint32_t mode_blob = 0;
+  std::uint32_t hdr_blob = 0;               // unless the plan has no HDR metadata
+  std::uint32_t framebuffer = 0;            // of the picture
+  std::uint32_t background_framebuffer = 0; // unless the plan has no background
+};
+
+// What the commit says that puts the plan on screen in the place of `shown` (null: nothing). With a mode set it begins
+// with a clean slate: every plane that the plan does not need and no other CRTC uses is turned off. Without, it turns
+// off only what `shown` needed: another plane may be the application's.
+Request plan_commit(const Output &output, const Plan &plan, const Plan *shown,
+                    const PlanObjects &objects, bool with_mode_set);
+
+// The ids of the properties that a flip sets, looked up once per plan and not per frame. 0: the object has no property
+// of that name.
+struct FlipProperties {
+  std::uint32_t framebuffer = 0; // of the plane, as is in_fence
+  std::uint32_t in_fence = 0;
+  std::uint32_t out_fence = 0;             // of the CRTC
+  std::uint32_t writeback_framebuffer = 0; // of the writeback connector, as is writeback_fence
+  std::uint32_t writeback_fence = 0;
+};
+FlipProperties flip_properties(const Output &output, const Plan &plan);
+
+} // namespace gstdrm::kms
