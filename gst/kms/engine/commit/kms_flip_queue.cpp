@@ -25,19 +25,6 @@ constexpr std::int64_t kNearPartOfRefresh = 4;
 // hardware latches its registers some lines before it. Missing it is not late yet.
 constexpr std::int64_t kLatchPartOfRefresh = 8;
 
-Error commit_error(int ret)
-{
-  const int error = -ret;
-  std::string message = "The display refused a frame: " + errno_text(error) + " from the atomic commit. ";
-  if (error == EACCES || error == EPERM)
-    message += "Another program took the display over; stop it, or switch back to this terminal.";
-  else if (error == ENODEV || error == EIO)
-    message += "The device was removed.";
-  else
-    message += "Run with GST_DEBUG=kmsdmabufsink:6 to see what was asked of it.";
-  return Error{ErrorCode::Device, std::move(message), error};
-}
-
 } // namespace
 
 FlipQueue::FlipQueue(FlipTarget &target, Clock clock, std::function<void()> wake,
@@ -163,12 +150,6 @@ void FlipQueue::clear()
   changed_.notify_all();
 }
 
-void FlipQueue::forgive()
-{
-  const std::lock_guard guard(lock_);
-  failure_.reset();
-}
-
 void FlipQueue::drop_waiting()
 {
   Deferred deferred; // released after the lock
@@ -248,19 +229,6 @@ void FlipQueue::pump_waiting(Deferred &deferred)
   in_flight_->acquire_fence.reset(); // the kernel took its own reference (drm_atomic_uapi.c)
   waiting_.pop_front();
   commit_done(job);
-}
-
-void FlipQueue::fail(Error error, Deferred &deferred)
-{
-  failure_ = std::move(error);
-  deferred.failure = failure_;
-  counters_.dropped += waiting_.size();
-  for (Waiting &waiting : waiting_)
-    deferred.released.push_back(std::move(waiting.frame));
-  waiting_.clear();
-  if (capture_.pending())
-    fail_job("the display failed");
-  changed_.notify_all();
 }
 
 // Without the lock: whoever is woken would find it taken.
@@ -344,32 +312,6 @@ void FlipQueue::on_timer()
   finish(deferred, false);
 }
 
-void FlipQueue::abort(const Error &error)
-{
-  Deferred deferred;
-  {
-    const std::lock_guard guard(lock_);
-    if (failure_)
-      return;
-    fail(error, deferred);
-  }
-  finish(deferred, false);
-}
-
-void FlipQueue::give_up() noexcept
-{
-  const Error error{ErrorCode::Device, "out of memory", ENOMEM}; // short enough to need none
-  {
-    const std::lock_guard guard(lock_);
-    if (!failure_)
-      failure_ = error;
-    if (capture_.pending())
-      fail_job(error.message);
-    changed_.notify_all();
-  }
-  failed_(error);
-}
-
 std::int64_t FlipQueue::next_deadline() const
 {
   const std::lock_guard guard(lock_);
@@ -392,12 +334,6 @@ FlipQueue::Counters FlipQueue::counters() const
   counters.held = (on_screen_ && on_screen_->owner ? 1U : 0U) + (in_flight_ ? 1U : 0U) +
                   static_cast<unsigned>(waiting_.size());
   return counters;
-}
-
-std::optional<Error> FlipQueue::failure() const
-{
-  const std::lock_guard guard(lock_);
-  return failure_;
 }
 
 } // namespace gstdrm::kms

@@ -177,8 +177,10 @@ private:
   void flipped(std::int64_t time_ns);
   void retry_later();
   void commit_done(WritebackJob *job);
-  void fail(Error error, Deferred &deferred);
   void finish(Deferred &deferred, bool wake);
+  // kms_flip_failure.cpp
+  static Error commit_error(int ret);
+  void fail(Error error, Deferred &deferred);
   // kms_flip_capture.cpp
   [[nodiscard]] std::int64_t own_commit_in_time() const;
   [[nodiscard]] std::int64_t own_commit_at() const;
