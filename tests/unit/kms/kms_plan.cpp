@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which plans a picture has and what their commits say, as values: there is no device here, not even a fake one.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gst/kms/engine/commit/kms_plan.hpp"
+#include "kms_values.hpp"
+
+namespace {
+
+using namespace gstdrm;
+using namespace gstdrm::kms;
+
+constexpr Format kXrgb{DRM_FORMAT_XRGB8888, kModLinear};
+constexpr PlanObjects kObjects{900, 901, 902, 903};
+
+Output an_output()
+{
+  Output output;
+  output.connector = values::connector(20, "HDMI-A-1", DRM_MODE_CONNECTED);
+  output.crtc = values::crtc(10, 0);
+  output.crtc_planes = {values::plane(30, PlaneType::Primary), values::plane(31, PlaneType::Overlay),
+                        values::plane(32, PlaneType::Cursor)};
+  output.planes = {output.crtc_planes[0], output.crtc_planes[1]};
+  return output;
+}
+
+Picture a_picture(std::uint32_t width, std::uint32_t height)
+{
+  Picture picture;
+  picture.format = kXrgb;
+  picture.width = width;
+  picture.height = height;
+  picture.rate = {60, 1};
+  return picture;
+}
+
+using Values = std::map<std::pair<std::uint32_t, std::string>, std::uint64_t>;
+Values values_of(const Request &request)
+{
+  Values all;
+  for (const Request::Assignment &set : request.assignments())
+    EXPECT_TRUE(all.emplace(std::pair(set.object_id, set.name), set.value).second) << set.object_id << set.name;
+  return all;
+}
+
+struct Shape {
+  std::uint32_t plane_id;
+  bool background, writeback, scaled;
+  friend bool operator==(const Shape &, const Shape &) = default;
+};
+std::vector<Shape> shapes(const std::vector<Plan> &plans)
+{
+  std::vector<Shape> list;
+  for (const Plan &plan : plans)
+    list.push_back({plan.plane->id, plan.background != nullptr, plan.writeback, plan.scaled});
+  return list;
+}
+
+TEST(Plan, prefers_the_primary_plane_and_no_background)
+{
+  const Output output = an_output();
+  const auto plans = candidate_plans(output, {}, a_picture(1024, 768), values::mode(1024, 768), nullptr);
+  EXPECT_EQ(shapes(plans), (std::vector<Shape>{{30, false, false, false}, {31, false, false, false},
+                                               {31, true, false, false}}));
+}
+
+TEST(Plan, tries_scaled_before_unscaled_and_with_writeback_before_without)
+{
+  Output output = an_output();
+  output.writeback = values::writeback(21);
+  output.planes.pop_back();
+  const auto plans = candidate_plans(output, {}, a_picture(640, 480), values::mode(1024, 768), nullptr);
+  EXPECT_EQ(shapes(plans), (std::vector<Shape>{{30, false, true, true}, {30, false, false, true},
+                                               {30, false, true, false}, {30, false, false, false}}));
+}
+
+TEST(Plan, begins_with_what_is_on_screen)
+{
+  const Output output = an_output();
+  const drmModeModeInfo mode = values::mode(1024, 768);
+  const Plan shown = candidate_plans(output, {}, a_picture(1024, 768), mode, nullptr).back();
+  Picture other = a_picture(1024, 768);
+  other.format.fourcc = DRM_FORMAT_NV12;
+  const auto plans = candidate_plans(output, {}, other, mode, &shown);
+  EXPECT_EQ(shapes(plans).front(), (Shape{31, true, false, false}));
+  EXPECT_FALSE(needs_mode_set(plans.front(), &shown));
+}
+
+TEST(Plan, leaves_out_planes_that_cannot)
+{
+  Output output = an_output();
+  output.planes[0].formats = FormatSet::from_pairs({{DRM_FORMAT_NV12, kModLinear}});
+  const auto plans = candidate_plans(output, {}, a_picture(1024, 768), values::mode(1024, 768), nullptr);
+  EXPECT_TRUE(std::none_of(plans.begin(), plans.end(), [](const Plan &plan) { return plan.plane->id == 30; }));
+  EXPECT_NE(why_unfit({}, output.planes[0], kXrgb).find("does not list"), std::string::npos);
+  EXPECT_EQ(why_unfit({}, output.planes[1], kXrgb), "");
+  View turned;
+  turned.rotation = DRM_MODE_ROTATE_90;
+  EXPECT_EQ(why_unfit(turned, output.planes[1], kXrgb), "cannot turn or reflect a picture");
+  View raised;
+  raised.zpos = 2;
+  EXPECT_EQ(why_unfit(raised, output.planes[1], kXrgb), "has no zpos");
+}
+
+TEST(Plan, needs_a_mode_set_for_another_mode_or_writeback)
+{
+  const Output output = an_output();
+  const Plan shown = candidate_plans(output, {}, a_picture(640, 480), values::mode(640, 480), nullptr).front();
+  EXPECT_TRUE(needs_mode_set(shown, nullptr));
+  EXPECT_FALSE(needs_mode_set(shown, &shown));
+  Plan other = shown;
+  other.mode = values::mode(1024, 768);
+  EXPECT_TRUE(needs_mode_set(other, &shown));
+  other = shown;
+  other.writeback = true;
+  EXPECT_TRUE(needs_mode_set(other, &shown));
+  other = shown;
+  other.plane = &output.planes[1];
+  EXPECT_FALSE(needs_mode_set(other, &shown));
+}
+
+TEST(PlanCommit, of_a_mode_set_says_everything)
+{
+  const Output output = an_output();
+  const Plan plan = candidate_plans(output, {}, a_picture(1024, 768), values::mode(1024, 768), nullptr).front();
+  const Values set = values_of(plan_commit(output, plan, nullptr, kObjects, true));
+  EXPECT_EQ(set.at({20, "CRTC_ID"}), 10U);
+  EXPECT_EQ(set.at({10, "MODE_ID"}), kObjects.mode_blob);
+  EXPECT_EQ(set.at({10, "ACTIVE"}), 1U);
+  EXPECT_EQ(set.at({30, "FB_ID"}), kObjects.framebuffer);
+  EXPECT_EQ(set.at({30, "CRTC_ID"}), 10U);
+  EXPECT_EQ(set.at({30, "SRC_W"}), std::uint64_t{1024} << 16);
+  EXPECT_EQ(set.at({30, "CRTC_H"}), 768U);
+  for (const std::uint32_t unneeded : {31, 32}) {
+    EXPECT_EQ(set.at({unneeded, "FB_ID"}), 0U);
+    EXPECT_EQ(set.at({unneeded, "CRTC_ID"}), 0U);
+  }
+}
+
+TEST(PlanCommit, of_a_mode_set_leaves_the_planes_of_another_crtc)
+{
+  Output output = an_output();
+  output.crtc_planes[1] = values::plane(31, PlaneType::Overlay, 3, 11);
+  output.planes.pop_back();
+  const Plan plan = candidate_plans(output, {}, a_picture(1024, 768), values::mode(1024, 768), nullptr).front();
+  EXPECT_FALSE(values_of(plan_commit(output, plan, nullptr, kObjects, true)).count({31, "FB_ID"}));
+}
+
+TEST(PlanCommit, without_a_mode_set_turns_off_only_what_was_shown)
+{
+  const Output output = an_output();
+  const auto plans = candidate_plans(output, {}, a_picture(1024, 768), values::mode(1024, 768), nullptr);
+  const Plan &primary = plans[0], &overlay = plans[1];
+  const Values set = values_of(plan_commit(output, overlay, &primary, kObjects, false));
+  EXPECT_FALSE(set.count({10, "MODE_ID"}));
+  EXPECT_FALSE(set.count({20, "CRTC_ID"}));
+  EXPECT_EQ(set.at({30, "FB_ID"}), 0U);
+  EXPECT_EQ(set.at({31, "FB_ID"}), kObjects.framebuffer);
+  EXPECT_FALSE(set.count({32, "FB_ID"})); // the application's, perhaps
+}
+
+TEST(PlanCommit, puts_black_under_an_overlay)
+{
+  const Output output = an_output();
+  Picture small = a_picture(320, 240);
+  View none;
+  none.fit = Fit::None;
+  const auto plans = candidate_plans(output, none, small, values::mode(1024, 768), nullptr);
+  const auto with_background =
+      std::find_if(plans.begin(), plans.end(), [](const Plan &plan) { return plan.background != nullptr; });
+  ASSERT_NE(with_background, plans.end());
+  const Values set = values_of(plan_commit(output, *with_background, nullptr, kObjects, true));
+  EXPECT_EQ(set.at({30, "FB_ID"}), kObjects.background_framebuffer);
+  EXPECT_EQ(set.at({30, "CRTC_W"}), 1024U);
+  EXPECT_EQ(set.at({31, "FB_ID"}), kObjects.framebuffer);
+  EXPECT_EQ(set.at({31, "CRTC_X"}), 352U); // (1024 - 320) / 2
+}
+
+TEST(PlanCommit, names_the_hdr_blob_where_it_changes)
+{
+  Output output = an_output();
+  output.connector.properties = values::properties(20, {{"CRTC_ID", 0}, {"HDR_OUTPUT_METADATA", 0}});
+  Picture picture = a_picture(1024, 768);
+  picture.hdr = HdrMetadata{};
+  const Plan plan = candidate_plans(output, {}, picture, values::mode(1024, 768), nullptr).front();
+  ASSERT_TRUE(plan.hdr);
+  EXPECT_EQ(values_of(plan_commit(output, plan, nullptr, kObjects, true)).at({20, "HDR_OUTPUT_METADATA"}),
+            kObjects.hdr_blob);
+  EXPECT_FALSE(values_of(plan_commit(output, plan, &plan, kObjects, false)).count({20, "HDR_OUTPUT_METADATA"}));
+  Plan plain = plan;
+  plain.hdr.reset();
+  EXPECT_EQ(values_of(plan_commit(output, plain, &plan, kObjects, false)).at({20, "HDR_OUTPUT_METADATA"}), 0U);
+}
+
+TEST(PlanCommit, knows_the_properties_of_a_flip)
+{
+  Output output = an_output();
+  const Plan plan = candidate_plans(output, {}, a_picture(1024, 768), values::mode(1024, 768), nullptr).front();
+  const FlipProperties ids = flip_properties(output, plan);
+  EXPECT_EQ(ids.framebuffer, property_id(plan.plane->properties, "FB_ID"));
+  EXPECT_NE(ids.in_fence, 0U);
+  EXPECT_NE(ids.out_fence, 0U);
+  EXPECT_EQ(ids.writeback_framebuffer, 0U); // there is no such connector
+  output.writeback = values::writeback(21);
+  EXPECT_NE(flip_properties(output, plan).writeback_fence, 0U);
+}
+
+TEST(ModeFor, says_which_formats_there_are)
+{
+  const Output output = an_output();
+  Picture picture = a_picture(640, 480);
+  const auto mode = mode_for(output, picture, false, "card");
+  ASSERT_TRUE(mode);
+  EXPECT_EQ(mode->hdisplay, 640U);
+  picture.format.fourcc = DRM_FORMAT_YUYV;
+  const auto refused = mode_for(output, picture, false, "card");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::Unsupported);
+  EXPECT_NE(refused.error().message.find("Planes 30, 31 show"), std::string::npos) << refused.error().message;
+}
+
+TEST(ModeFor, takes_a_larger_picture_where_planes_scale)
+{
+  const Output output = an_output();
+  const Picture picture = a_picture(4096, 2160);
+  EXPECT_EQ(mode_for(output, picture, false, "card").error().code, ErrorCode::Caps);
+  const auto mode = mode_for(output, picture, true, "card");
+  ASSERT_TRUE(mode);
+  EXPECT_EQ(mode->hdisplay, 1024U);
+}
+
+} // namespace
