@@ -80,7 +80,6 @@ public:
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
   // "/dev/dri/card0 (vkms)"
   [[nodiscard]] const std::string &name() const noexcept { return name_; }
-  [[nodiscard]] const std::string &path() const noexcept { return path_; } // empty: opened by fd
   [[nodiscard]] const std::string &driver() const noexcept { return driver_; }
   // false: AddFB2 takes no modifiers, every framebuffer is implicit
   [[nodiscard]] bool takes_modifiers() const noexcept { return takes_modifiers_; }
@@ -106,7 +105,7 @@ private:
   UniqueFd fd_;
   dev_t node_ = 0; // of the device node: st_rdev
   std::function<void(const Device &)> on_closed_; // set by the registry; the descriptor is closed by then
-  std::string path_;
+  std::string path_; // empty: opened by descriptor
   std::string driver_;
   std::string name_;
   bool takes_modifiers_ = false;

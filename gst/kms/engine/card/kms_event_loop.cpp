@@ -115,7 +115,7 @@ std::int64_t EventLoop::prepare_sleep()
   return nearest;
 }
 
-// Of whoever's time has come or whose fence has signalled.
+// Of every handler whose deadline has passed or whose fence has signalled.
 void EventLoop::call_timers()
 {
   const std::lock_guard guard(lock_);
@@ -133,7 +133,7 @@ void EventLoop::lose(int error) noexcept
     entry.handler->on_device_lost(error);
 }
 
-// Nothing may leave the thread: what it cannot go on after ends the display as a lost device does.
+// No exception may leave the thread. The handlers are told of one as of a lost device.
 void EventLoop::run() noexcept
 {
   pthread_setname_np(pthread_self(), "kms-events");

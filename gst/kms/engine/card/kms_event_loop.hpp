@@ -84,14 +84,14 @@ private:
   mutable OrderedMutex lock_{kEventLoopLockRank, "EventLoop::lock_"};
   std::vector<Entry> entries_;
   bool dead_ = false;
-  // of the thread alone: what it sleeps on, with the fences, so that they stay open meanwhile
+  // Of the thread alone: what it sleeps on, and shares of the fences, which keep their descriptors
+  // open.
   std::vector<pollfd> fds_;
   std::vector<std::shared_ptr<const UniqueFd>> fences_;
   std::thread thread_;
 };
 
-// One process-wide place per device where the loop is started with the first handler and ends with
-// the last.
+// Starts a device's event loop with the first handler, and ends it with the last. One per device.
 class EventHub {
 public:
   // A handler's place in the loop, given up when destroyed; never on the loop's own thread.

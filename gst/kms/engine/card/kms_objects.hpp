@@ -24,14 +24,12 @@ using VersionPtr = std::unique_ptr<drmVersion, DrmDeleter<drmFreeVersion>>;
 using ResPtr = std::unique_ptr<drmModeRes, DrmDeleter<drmModeFreeResources>>;
 using PlaneResPtr = std::unique_ptr<drmModePlaneRes, DrmDeleter<drmModeFreePlaneResources>>;
 using PlanePtr = std::unique_ptr<drmModePlane, DrmDeleter<drmModeFreePlane>>;
-using CrtcPtr = std::unique_ptr<drmModeCrtc, DrmDeleter<drmModeFreeCrtc>>;
 using ConnectorPtr = std::unique_ptr<drmModeConnector, DrmDeleter<drmModeFreeConnector>>;
 using EncoderPtr = std::unique_ptr<drmModeEncoder, DrmDeleter<drmModeFreeEncoder>>;
 using ObjectPropertiesPtr =
     std::unique_ptr<drmModeObjectProperties, DrmDeleter<drmModeFreeObjectProperties>>;
 using PropertyPtr = std::unique_ptr<drmModePropertyRes, DrmDeleter<drmModeFreeProperty>>;
 using BlobPtr = std::unique_ptr<drmModePropertyBlobRes, DrmDeleter<drmModeFreePropertyBlob>>;
-using FbPtr = std::unique_ptr<drmModeFB, DrmDeleter<drmModeFreeFB>>;
 using AtomicReqPtr = std::unique_ptr<drmModeAtomicReq, DrmDeleter<drmModeAtomicFree>>;
 
 inline Error device_error(std::string message, int sys_errno = 0)
@@ -39,8 +37,8 @@ inline Error device_error(std::string message, int sys_errno = 0)
   return Error{ErrorCode::Device, std::move(message), sys_errno};
 }
 
-// A property blob this process made (a mode, for instance). The kernel's state keeps a reference of
-// its own once it was committed (drm_property.c), so ours may go at any time.
+// A property blob that this process made, a mode for instance. Once it was committed, the kernel's
+// state keeps a reference of its own (drm_property.c), so this one may be dropped at any time.
 class PropertyBlob {
 public:
   PropertyBlob() noexcept = default;

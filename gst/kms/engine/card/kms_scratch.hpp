@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Framebuffers to try a pair with in a test commit, when no frame of it is there yet. One thread.
+// Framebuffers for test commits of a format, before there is a frame of it. One thread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace gstdrm::kms {
 
 // How a framebuffer of the pair can lie in any memory: linear, implicit and known tilings, with
 // strides and offsets that are multiples of all that display hardware is known to ask for. Nothing
-// for other layouts, whose sizes are their allocators' secret. `size_bytes` gets the total.
+// for other layouts: only their allocators know how large they are. `size_bytes` gets the total.
 std::optional<FrameLayout> scratch_layout(Format format, std::uint32_t width, std::uint32_t height,
                                           std::uint64_t &size_bytes);
 

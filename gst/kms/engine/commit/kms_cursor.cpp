@@ -100,7 +100,6 @@ void Cursor::refused()
 {
   const std::lock_guard guard(lock_);
   asked_ = shown_;
-  refusals_++;
 }
 
 void Cursor::forget()
@@ -110,12 +109,6 @@ void Cursor::forget()
   asked_ = {};
   replaced_.reset();
   changed_ = wanted_.buffer != nullptr;
-}
-
-std::uint64_t Cursor::refusals() const
-{
-  const std::lock_guard guard(lock_);
-  return refusals_;
 }
 
 } // namespace gstdrm::kms

@@ -35,20 +35,19 @@ public:
   void move(std::int32_t x, std::int32_t y);
   // Nothing: hidden. Error: larger than the hardware's cursor, or no memory; the old one stays.
   Result<void> set_image(const std::optional<CursorImage> &image);
-  // Whether the next commit would change something.
+  // Whether the next commit would change the cursor.
   [[nodiscard]] bool changed() const;
 
   // Adds what changed since the last commit. Whether there was anything.
   bool apply(Request &request, const Plane &plane, std::uint32_t crtc_id);
-  // The commit with it was made.
+  // The commit with what apply() added was made.
   void committed();
-  // It was not made for some other reason: once more with the next.
+  // That commit failed, but not because of the cursor: the next one is asked for the same.
   void postponed();
-  // It was refused: left as it is until it is changed again.
+  // That commit was refused. The cursor stays as it is until it is changed again.
   void refused();
-  // The plane was turned off without us.
+  // Somebody else turned the plane off.
   void forget();
-  [[nodiscard]] std::uint64_t refusals() const;
 
 private:
   struct Look {
@@ -66,7 +65,6 @@ private:
   // of the commit before: its framebuffer is on screen until the flip, and removing it would turn
   // the plane off
   std::shared_ptr<DumbBuffer> replaced_;
-  std::uint64_t refusals_ = 0;
 };
 
 } // namespace gstdrm::kms

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// FlipQueue's commits that bring no new frame: a picture to write back, or a change beside the
-// picture, which wait a frame time for company. Called with the lock held but for the public
-// functions.
+// FlipQueue's commits without a new frame, for a picture to write back or a changed cursor. They
+// wait one frame time for a frame that they can go with. All functions but the public ones are
+// called with the lock held.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -19,7 +19,7 @@ constexpr std::int64_t kLongestCaptureWait_ns = 250'000'000;
 
 } // namespace
 
-// By then the next frame of the stream has come, or none comes soon.
+// The time until which the next frame of the stream comes, unless the stream has ended or paused.
 std::int64_t FlipQueue::own_commit_in_time() const
 {
   return clock_() + std::min(frame_ns_ + refresh_ns_ / 2, kLongestCaptureWait_ns);
@@ -53,7 +53,7 @@ void FlipQueue::refresh()
   wake_();
 }
 
-// When the picture on screen is committed once more for want of a new one.
+// When the picture on screen is committed once more, since no frame has come.
 std::int64_t FlipQueue::own_commit_at() const
 {
   if (!on_screen_)
@@ -83,7 +83,7 @@ void FlipQueue::pump_capture()
   if (ret == -EBUSY) {
     retry_later();
   } else if (ret != 0) {
-    refresh_at_ = kNever; // with the next frame, then
+    refresh_at_ = kNever; // the next frame takes the change along
     if (job)
       fail_job("the display refused it: " + errno_text(-ret));
   } else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // FlipQueue's part about fences: acquire fences, for which frames wait in the queue, and the fence
-// with which a replaced frame is given back. Called with the lock held but for the public functions.
+// with which a replaced frame is given back. All functions but the public ones are called with the
+// lock held.
 #include <optional>
 #include <utility>
 
@@ -14,7 +15,7 @@ void FlipQueue::set_fence_rules(const FenceRules &rules)
   gate_.set_rules(rules);
 }
 
-// Counts it.
+// Counts the frame, and says why it was lost.
 Error FlipQueue::lost_frame(FenceGate::Verdict verdict)
 {
   counters_.dropped++;
@@ -29,7 +30,7 @@ void FlipQueue::drop_front(Deferred &deferred)
   waiting_.pop_front();
 }
 
-// Something has to wait.
+// Only while a frame waits.
 FlipQueue::Front FlipQueue::look_at_front(Deferred &deferred)
 {
   Waiting &waiting = waiting_.front();
@@ -45,8 +46,8 @@ FlipQueue::Front FlipQueue::look_at_front(Deferred &deferred)
   return Front::Gone;
 }
 
-// Of several frames the newest that is ready goes to the screen: an older one whose fence is
-// pending is out of date by then. Not where every frame has to be shown.
+// Drops the front frame, whose fence is pending, when the frame behind it is ready: the front frame
+// would be out of date once its fence signals. Not where every frame has to be shown.
 bool FlipQueue::overtake_front(Deferred &deferred)
 {
   if (!waiting_.front().may_be_dropped || waiting_.size() < 2)

@@ -67,8 +67,8 @@ FlipQueue::Outcome FlipQueue::submit(Frame &frame, Overflow overflow)
 void FlipQueue::push(Frame &frame, Overflow overflow, Deferred &deferred)
 {
   while (waiting_.size() >= room()) {
-    // what the screen waits for is kept, or a device that needs more than a frame time for each
-    // would never get one there
+    // While the display is idle, keep the front frame, or a slow producer's frames are all replaced
+    // before their fences signal.
     const bool keep_front = !busy() && !waiting_.front().hold.open && waiting_.size() > 1;
     const auto victim = waiting_.begin() + (keep_front ? 1 : 0);
     counters_.dropped++;
@@ -231,7 +231,7 @@ void FlipQueue::pump_waiting(Deferred &deferred)
   commit_done(job);
 }
 
-// Without the lock: whoever is woken would find it taken.
+// Called without the lock, which a thread that is woken here takes at once.
 void FlipQueue::finish(Deferred &deferred, bool wake)
 {
   changed_.notify_all();

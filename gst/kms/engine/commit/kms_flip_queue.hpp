@@ -107,10 +107,10 @@ public:
   // For a mode set: `commit` (0 or -errno) makes `frame` the one in flight. Nothing may be in
   // flight or waiting: drain() first.
   int submit_with(Frame &frame, const std::function<int(std::uint64_t serial)> &commit);
-  // For a mode set, which blocks in the kernel: sleeps until the frame's fence has signalled, in
-  // vain for as long as FenceRules say; the fence is then gone. The sleep is one of the `waits`.
+  // For a mode set, which blocks in the kernel: blocks until the frame's fence signals or
+  // FenceRules::timeout_ns passes. The frame has no fence afterwards. Counted in Counters::waits.
   Awaited await_fence(Frame &frame);
-  // Runs it while nobody commits.
+  // Runs `change` while no thread commits.
   void exclusively(const std::function<void()> &change)
   {
     const std::lock_guard guard(lock_);
@@ -129,22 +129,22 @@ public:
   // Forgets the failure alone: what is on screen stays, and frames are taken again.
   void forgive();
 
-  // The next commit, or one of its own when none comes within a frame time, also fills
-  // framebuffer `framebuffer_id`. Returns the writeback's out fence.
+  // Has the framebuffer filled by the next commit, or by a commit for it alone when no frame comes
+  // within a frame time. Returns the writeback's out fence.
   Result<UniqueFd> capture(std::uint32_t framebuffer_id, std::int64_t timeout_ns);
 
-  // The next commit, or one of its own of the picture on screen when none comes within a frame
-  // time, brings along what the target has to change beside the picture.
+  // Commits pending cursor changes with the next frame, or alone after one frame time.
   void refresh();
 
+  // Makes a capture() that waits for its commit fail.
   void cancel_capture();
 
   void on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64_t time_ns);
   void on_timer();
   // The display is lost: every later submit() fails.
   void abort(const Error &error);
-  // The same without memory to say why, for threads that no exception may leave. What waits is
-  // released by clear().
+  // abort() for threads that no exception may leave, out of memory: allocates nothing. Frames that
+  // wait are released by clear().
   void give_up() noexcept;
   [[nodiscard]] std::int64_t next_deadline() const;
   // on_timer() is to be called when this signals; null: none.
@@ -161,7 +161,7 @@ private:
     bool may_be_dropped = true; // Overflow::Replace
     FenceGate::Hold hold;
   };
-  // what a step leaves to be done once the lock is let go
+  // What a function that holds the lock leaves for finish(), which does it without the lock.
   struct Deferred {
     std::vector<Frame> released;
     std::vector<Error> lost; // frames

@@ -34,7 +34,7 @@ private:
   struct SavedPlane {
     std::uint32_t plane_id = 0;
     std::uint64_t crtc_id = 0;
-    std::vector<Value> values; // all that says what the plane shows, FB_ID and CRTC_ID included
+    std::vector<Value> values; // of every property that says what the plane shows
   };
   int restore_old(const Device &device, const Output &output) const;
 

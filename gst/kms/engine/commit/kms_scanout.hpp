@@ -33,14 +33,15 @@ public:
   {
   }
 
-  // What candidates are tried with from now on; what is shown stays until the next show_first().
+  // The view of the candidates from now on. What is on screen stays until the next show_first().
   void set_view(const View &view) { view_ = view; }
   [[nodiscard]] const View &view() const noexcept { return view_; }
   // Error: no candidate plane has the format, or no mode holds the size. Touches nothing.
   [[nodiscard]] Result<drmModeModeInfo> check(const Picture &picture) const;
 
-  // Finds out by test commits whether some plane shows pictures that are larger than the mode.
-  // Once, before anything is shown and anybody else has the scanout; check() reckons with it.
+  // Finds out by test commits whether some plane shows pictures that are larger than the mode, which
+  // check() takes into account from then on. Once, before the first frame and before another thread
+  // uses the scanout.
   void probe_downscaling();
   [[nodiscard]] bool scales_down() const noexcept { return scales_down_; }
 
@@ -63,7 +64,7 @@ public:
   void set_output(Output output);
   // Nothing is scanned out until the next show_first(). What was there before is still known.
   void turn_off();
-  // Gives the output back as it was before the first show_first().
+  // Puts the output back into the state that it had before the first show_first().
   Result<void> restore();
 
   [[nodiscard]] const Output &output() const noexcept { return output_; }
@@ -72,7 +73,6 @@ public:
   // null: the hardware has none, or the picture is on it
   [[nodiscard]] const Plane *cursor_plane() const;
   [[nodiscard]] bool is_set() const noexcept { return plan_.has_value(); }
-  [[nodiscard]] const drmModeModeInfo &mode() const { return plan_->mode; }
   [[nodiscard]] std::uint32_t plane_id() const { return plan_->plane->id; }
   [[nodiscard]] const FormatSet &plane_formats() const { return plan_->plane->formats; }
   [[nodiscard]] bool waits_for_fences() const;

@@ -13,7 +13,7 @@
 
 namespace gstdrm::kms {
 
-// A picture larger than every mode is for planes that scale.
+// Pictures may be larger than every mode where planes scale.
 SizeLimits Display::size_limits(const Connector &connector) const
 {
   if (scanout_.scales_down())
@@ -32,7 +32,7 @@ SizeLimits Display::size_limits(const Connector &connector) const
 
 namespace {
 
-// The one that was chosen, whatever the user left open: it stays with the sink.
+// The request with the connector that was chosen, which the sink keeps.
 OutputRequest request_of(OutputRequest request, const Output &output)
 {
   request.connector = output.connector.name;
@@ -68,8 +68,8 @@ Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const Outp
           },
           [this](const Error &error) {
             const Error why = explain(error);
-            // the streaming thread takes a refusal up with its next frame: upstream may choose
-            // again
+            // show() returns a refusal with the next frame, so that upstream can choose another
+            // format
             if (!is_refusal(why.sys_errno) && !MasterState::is_loss(why))
               listener_.display_failed(why);
           }),
@@ -114,7 +114,7 @@ std::string Display::describe() const
   return description_;
 }
 
-// A commit that fails for want of an object or of master rights, in words.
+// Why a commit failed: the error itself, unless the lease of the objects was revoked.
 Error Display::explain(const Error &error) const
 {
   if (device_->lease_holds())

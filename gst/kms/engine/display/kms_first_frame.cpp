@@ -23,9 +23,9 @@ std::int64_t frame_duration_ns(Rate rate)
 
 } // namespace
 
-// Nothing is in flight, and the frame's fence has signalled: a mode set blocks until both are so,
-// in the kernel without a limit. The one place where the streaming thread sleeps on a fence; a
-// flush or a stop ends it. Nothing returned: go on.
+// Waits until no commit is in flight and the frame's fence has signalled: the kernel would wait for
+// both in the mode set, without a limit. This is the one place where the streaming thread sleeps on a
+// fence; a flush or a stop ends the wait. Returns what became of the frame, or nothing: it can be shown.
 std::optional<Display::Shown> Display::wait_before_mode_set(Frame &frame)
 {
   if (scanout_.is_set() && !queue_.drain(kDrainTimeout_ns)) {
@@ -101,7 +101,7 @@ void Display::first_frame_shown()
     listener_.formats_changed();
 }
 
-// The stream goes on as it was where the hardware does not do what is wanted.
+// If the hardware rejects the new view, the sink warns and keeps the old one.
 Result<Display::Shown> Display::show_view(Frame &frame)
 {
   require_first_frame();

@@ -12,7 +12,7 @@
 
 namespace gstdrm::kms {
 
-// On the monitor's thread, or by start(). Probing may take some tenths of a second with a real
+// On the hotplug thread, or called by start(). Probing may take some tenths of a second with a real
 // display.
 void Display::on_hotplug() noexcept
 try {

@@ -31,7 +31,7 @@ bool is_named(const Connector &connector, const std::string &name)
   return connector.name == name || std::to_string(connector.id) == name;
 }
 
-// What the request asks for by name and another sink has.
+// Error where another sink has what the request asks for by name.
 Result<void> check_request(const Resources &all, const OutputRequest &request,
                            const ReservationTable &taken, const std::string &device_name)
 {

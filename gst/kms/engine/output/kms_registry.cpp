@@ -74,7 +74,7 @@ Registry &Registry::get()
   return registry;
 }
 
-// One whose last user is gone but whose descriptor is not closed yet is still master: waited for.
+// Waits for a device whose last user is gone but whose descriptor is not closed yet: it is still master.
 template <typename Matches>
 Registry::DevicePtr Registry::find(Opening &opening, Matches matches)
 {

@@ -26,8 +26,8 @@ public:
   Result<DevicePtr> open(const DeviceRequest &request);
 
 private:
-  // One call of open(). Devices that it looked at and did not choose may be somebody else's last share: they are let
-  // go after the lock.
+  // One call of open(). It may hold the last share of a device that it looked at and did not choose; a device that
+  // goes takes the registry's lock, so these shares are dropped after the lock.
   struct Opening {
     explicit Opening(OrderedMutex &lock) : guard(lock) {}
     std::vector<DevicePtr> looked_at;
