@@ -80,8 +80,9 @@ private:
   WakeFd wake_;
   std::atomic<bool> quit_{false}; // set before the last wake()
   // Guards the two below. Held while handlers are called, which take locks of their own; wake()
-  // takes none.
-  mutable OrderedMutex lock_{kEventLoopLockRank, "EventLoop::lock_"};
+  // takes none. A handler may post a message, and the application's synchronous bus handler may then
+  // ask for properties, whose locks have lower ranks: the order of this lock is not checked.
+  mutable std::mutex lock_;
   std::vector<Entry> entries_;
   bool dead_ = false;
   // Of the thread alone: what it sleeps on, and shares of the fences, which keep their descriptors
