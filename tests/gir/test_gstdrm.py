@@ -298,6 +298,10 @@ class Completeness(unittest.TestCase):
                 for parameter in function.iterfind('core:parameters/core:parameter', GIR_NAMESPACES):
                     self.assertIsNotNone(parameter.find('core:doc', GIR_NAMESPACES), parameter.get('name'))
 
+    # For the plugins of the same build alone, in C++: the check behind gst_drm_frame_from_buffer(). One copy of it
+    # serves library and plugins, as the facts that it keeps with a GstMemory have one lock.
+    PRIVATE = {'_ZN6gstdrm15frame_layout_ofEP10_GstBufferRK16_GstDrmVideoInfo'}
+
     def test_every_exported_symbol(self):
         lines = subprocess.run(['nm', '-D', '--defined-only', os.environ['GST_DRM_LIBRARY']], check=True,
                                stdout=subprocess.PIPE, text=True).stdout.splitlines()
@@ -305,7 +309,7 @@ class Completeness(unittest.TestCase):
         named = {f.get(f'{{{GIR_NAMESPACES["c"]}}}identifier') for f in self.callables()}
         types = {t.get('{http://www.gtk.org/introspection/glib/1.0}get-type') for t in self.namespace}
         self.assertGreater(len(exported), 60)
-        self.assertEqual(exported - named - types, set())
+        self.assertEqual(exported - named - types, self.PRIVATE)
 
     def test_types(self):
         for kind in ('record', 'class', 'enumeration', 'bitfield'):
