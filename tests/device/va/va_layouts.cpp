@@ -35,8 +35,6 @@ const LayoutRow kLayouts[] = {
     {"modifiers=x-tiled", "XR24:0x0100000000000001"},
     {"modifiers=x-tiled,derive=0", "AR24:0x0100000000000001"},
     {"modifiers=vivante", "XR24:0x0600000000000001"},
-    // GStreamer counts this layout in tiles of 32 x 32, and a row of 300 bytes is no whole number of them
-    {"modifiers=0x0900000000000001,stride-align=4,height-pad=64", "NV12:0x0900000000000001"},
     {"modifiers=samsung", "NV12:0x0400000000000001"},
     {"modifiers=samsung,objects=2,memory=dma-heap", "NV12:0x0400000000000001"},
 };
