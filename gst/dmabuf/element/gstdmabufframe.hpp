@@ -9,7 +9,6 @@
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/video/video.h>
 
-#include "engine/dmabuf_wait.hpp"
 
 namespace gstdrm {
 
@@ -24,13 +23,6 @@ Result<void> check_mappable_layout(GstBuffer *buffer, const GstVideoInfo &info);
 
 // The same for importers, frame_layout_of(), of the whole of a padded frame.
 Result<FrameLayout> importable_layout(GstBuffer *buffer, const GstDrmVideoInfo &info);
-
-// Waits, within a limit, for the acquire fence and the implicit fences of the buffer; a wait that
-// was not over at once is counted. A fence that signalled an error is logged for the element, and
-// the frame is shown as it is. GstDmaBufAllocator does the rest of what coherence needs,
-// DMA_BUF_IOCTL_SYNC, around each map. Interrupted: the device may still write.
-Result<Waited> wait_for_device(GstElement *element, GstBuffer *buffer, Stats &stats,
-                               const Interrupt &interrupt);
 
 // Gives the buffer a GstVideoMeta of the format of `info`, without a copy of its memory. A buffer
 // that others see too is never changed: it is replaced by a shallow copy that keeps it (and so its

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include <gst/base/gstbasetransform.h>
+#include <gst/drm/element/frame_wait.hpp>
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/stats.hpp>
 

@@ -2,10 +2,10 @@
 // What ends the waits of a streaming thread.
 #pragma once
 
+#include <gst/drm/core/device_wait.hpp>
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 
-#include "engine/dmabuf_wait.hpp"
 
 namespace gstdrm {
 

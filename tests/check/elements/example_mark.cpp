@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The worked example of docs/new-element.md does what the page says: it draws in place, copies only
 // what it may not change, counts that, and explains what it refuses.
+#include <algorithm>
 #include <string>
 
 #include "support/dmabuf_elements.hpp"
-
-extern "C" {
-GST_PLUGIN_STATIC_DECLARE(drmmark);
-}
+#include "support/mark.hpp"
 
 namespace {
 
@@ -26,12 +24,12 @@ const std::string kCaps = dmabuf_caps("XR24", kWidth, kHeight);
 const std::string kPlain = plain_caps("BGRx", kWidth, kHeight);
 
 // White in the corner, and what upstream drew elsewhere.
-void check_marked(GstBuffer *buffer)
+void check_marked(GstBuffer *buffer, guint side = kSide)
 {
   gstdrm::test::for_each_row(
-      buffer, video_info(kPlain), GST_MAP_READ, [](guint plane, guint row, std::uint8_t *data, std::size_t bytes) {
+      buffer, video_info(kPlain), GST_MAP_READ, [side](guint plane, guint row, std::uint8_t *data, std::size_t bytes) {
         for (guint x = 0; x < bytes; x++) {
-          const bool marked = row < kSide && x < 4 * kSide;
+          const bool marked = row < side && x < 4 * side;
           fail_unless_equals_int(data[x], marked ? 0xff : gstdrm::test::pattern(0, plane, row, x));
         }
       });
@@ -50,6 +48,38 @@ GST_START_TEST(test_in_place)
   }
   fail_unless_equals_int(harness.stat("frames"), 3);
   fail_unless_equals_int(harness.stat("copies"), 0);
+}
+GST_END_TEST
+
+// A property of the filter's own, changed while frames flow; a square larger than the frame is cut.
+GST_START_TEST(test_size)
+{
+  const Harness harness("drmmark size=4");
+  fail_unless(harness.negotiate(kCaps));
+  check_marked(harness.push(new_dmabuf_frame("memfd", kPlain)).get(), 4);
+  for (const guint size : {guint{20}, guint{G_MAXINT}}) {
+    g_object_set(harness.element(), "size", size, nullptr);
+    guint now = 0;
+    g_object_get(harness.element(), "size", &now, nullptr);
+    fail_unless_equals_int(now, size);
+    check_marked(harness.push(new_dmabuf_frame("memfd", kPlain)).get(), std::min<guint>(size, kWidth));
+  }
+}
+GST_END_TEST
+
+// The format, the size and the memory of the copies change with the caps.
+GST_START_TEST(test_other_caps)
+{
+  const Harness harness("drmmark");
+  for (const char *format : {"XR24", "NV12", "AR24"}) {
+    fail_unless(harness.negotiate(dmabuf_caps(format, 2 * kWidth, kHeight)));
+    const char *name = format[0] == 'N' ? "NV12" : format[0] == 'X' ? "BGRx" : "BGRA";
+    const auto kept = GstPtr<GstBuffer>::adopt(new_dmabuf_frame("memfd", plain_caps(name, 2 * kWidth, kHeight)));
+    const auto output = harness.push(gst_buffer_ref(kept.get()));
+    fail_unless(output.get() != kept.get() && gstdrm::test::all_dmabuf(output.get()));
+    gstdrm::test::check_drawn(kept.get(), video_info(plain_caps(name, 2 * kWidth, kHeight)));
+  }
+  fail_unless_equals_int(harness.stat("copies"), 3);
 }
 GST_END_TEST
 
@@ -103,17 +133,12 @@ GST_END_TEST
 
 Suite *example_mark_suite()
 {
-  GST_PLUGIN_STATIC_REGISTER(drmmark);
-  // the plugin and its feature live as long as the registry
-  GstPlugin *plugin = gst_registry_find_plugin(gst_registry_get(), "drmmark");
-  GstPluginFeature *feature = gst_registry_lookup_feature(gst_registry_get(), "drmmark");
-  GST_OBJECT_FLAG_SET(plugin, GST_OBJECT_FLAG_MAY_BE_LEAKED);
-  GST_OBJECT_FLAG_SET(feature, GST_OBJECT_FLAG_MAY_BE_LEAKED);
-  gst_object_unref(feature);
-  gst_object_unref(plugin);
+  gstdrm::test::register_mark();
   Suite *suite = suite_create("example-mark");
   TCase *tc = tcase_create("drmmark");
   tcase_add_test(tc, test_in_place);
+  tcase_add_test(tc, test_size);
+  tcase_add_test(tc, test_other_caps);
   tcase_add_test(tc, test_shared);
   tcase_add_test(tc, test_require);
   tcase_add_test(tc, test_bad_frame);

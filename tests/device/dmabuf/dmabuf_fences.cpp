@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The CPU touches no frame before its device is done. These tests check order: the fence is
 // signalled by another thread, after it has noted that it does so.
-#include <atomic>
-
 #include "support/dmabuf_elements.hpp"
 #include "support/held_frames.hpp"
-#include "support/sw_sync.hpp"
+#include "support/unfinished_frames.hpp"
 
 namespace {
 
@@ -16,54 +14,6 @@ using gstdrm::UniqueFd;
 const std::string kPlain = plain_caps("NV12", 641, 481);
 const std::string kDmaBuf = dmabuf_caps("NV12", 641, 481);
 
-int dmabuf_fd(GstBuffer *buffer)
-{
-  return gst_dmabuf_memory_get_fd(gst_buffer_peek_memory(buffer, 0));
-}
-
-enum class Kind { Acquire, Implicit };
-
-// A frame that a device still writes until the timeline reaches 1.
-GstBuffer *unfinished_frame(Timeline &timeline, Kind kind)
-{
-  GstBuffer *buffer = new_dmabuf_frame("udmabuf", kPlain, 1);
-  UniqueFd fence(timeline.fence(1));
-  GError *error = nullptr;
-  const bool attached = kind == Kind::Acquire
-                            ? gst_drm_sync_meta_add_acquire_fence(
-                                  gst_buffer_add_drm_sync_meta(buffer), fence.release(), &error)
-                            : gst_drm_dmabuf_import_fence(dmabuf_fd(buffer), fence.get(),
-                                                          GST_DRM_ACCESS_WRITE, &error);
-  fail_unless(attached, "%s", error ? error->message : "");
-  return buffer;
-}
-
-// Signals the timeline a little later.
-class Device {
-public:
-  explicit Device(Timeline &timeline)
-      : timeline_(timeline), thread_(g_thread_new("device", run, this))
-  {
-  }
-  Device(const Device &) = delete;
-  Device &operator=(const Device &) = delete;
-  ~Device() { g_thread_join(thread_); }
-  [[nodiscard]] bool done() const { return done_; }
-
-private:
-  static gpointer run(gpointer self)
-  {
-    auto *device = static_cast<Device *>(self);
-    g_usleep(50000);
-    device->done_ = true;
-    device->timeline_.advance();
-    return nullptr;
-  }
-  Timeline &timeline_;
-  std::atomic<bool> done_{false};
-  GThread *thread_;
-};
-
 GST_START_TEST(test_download_waits)
 {
   const Kind kind = __i__ % 2 ? Kind::Implicit : Kind::Acquire;
@@ -72,7 +22,7 @@ GST_START_TEST(test_download_waits)
     gst_harness_add_propose_allocation_meta(h.get(), GST_VIDEO_META_API_TYPE, nullptr);
   fail_unless(h.negotiate(kDmaBuf));
   Timeline timeline;
-  GstBuffer *buffer = unfinished_frame(timeline, kind);
+  GstBuffer *buffer = unfinished_frame(timeline, kPlain, kind);
   const Device device(timeline);
   const auto out = h.push(buffer);
   fail_unless(device.done());
@@ -88,7 +38,7 @@ GST_START_TEST(test_finished)
   const Harness h("dmabufdownload");
   fail_unless(h.negotiate(kDmaBuf));
   Timeline timeline;
-  GstBuffer *buffer = unfinished_frame(timeline, __i__ % 2 ? Kind::Implicit : Kind::Acquire);
+  GstBuffer *buffer = unfinished_frame(timeline, kPlain, __i__ % 2 ? Kind::Implicit : Kind::Acquire);
   if (__i__ < 2)
     timeline.advance();
   else
@@ -105,7 +55,7 @@ GST_START_TEST(test_hang)
   fail_unless(h.negotiate(kDmaBuf));
   Timeline timeline;
   fail_unless_equals_int(
-      gst_harness_push(h.get(), unfinished_frame(timeline, __i__ ? Kind::Implicit : Kind::Acquire)),
+      gst_harness_push(h.get(), unfinished_frame(timeline, kPlain, __i__ ? Kind::Implicit : Kind::Acquire)),
       GST_FLOW_ERROR);
   CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), "5000 ms", "src");
 }
@@ -117,7 +67,7 @@ GST_START_TEST(test_upload_passes_fence)
   const Harness h("dmabufupload allocator=udmabuf");
   fail_unless(h.negotiate(kPlain));
   Timeline timeline;
-  const auto out = h.push(unfinished_frame(timeline, Kind::Acquire));
+  const auto out = h.push(unfinished_frame(timeline, kPlain, Kind::Acquire));
   fail_unless_equals_uint64(h.stat("waits"), 0);
   const UniqueFd fence(
       gst_drm_sync_meta_dup_acquire_fence(gst_buffer_get_drm_sync_meta(out.get())));
@@ -135,7 +85,7 @@ GST_START_TEST(test_upload_waits_to_copy)
   gst_harness_set_sink_caps(h.get(), caps_of("video/x-raw").release());
   fail_unless(h.negotiate(kPlain));
   Timeline timeline;
-  GstBuffer *buffer = unfinished_frame(timeline, __i__ ? Kind::Implicit : Kind::Acquire);
+  GstBuffer *buffer = unfinished_frame(timeline, kPlain, __i__ ? Kind::Implicit : Kind::Acquire);
   const Device device(timeline);
   const auto out = h.push(buffer);
   fail_unless(device.done());
@@ -157,7 +107,7 @@ GST_START_TEST(test_interrupted)
     gst_harness_set_sink_caps(h.get(), caps_of("video/x-raw").release());
   fail_unless(h.negotiate(upload ? kPlain : kDmaBuf));
   Timeline timeline;
-  Pusher pusher(h, unfinished_frame(timeline, kind));
+  Pusher pusher(h, unfinished_frame(timeline, kPlain, kind));
   pusher.wait_until_stuck();
   if (flush)
     fail_unless(gst_harness_push_event(h.get(), gst_event_new_flush_start()));

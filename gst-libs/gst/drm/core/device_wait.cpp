@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "dmabuf_wait.hpp"
+#include "device_wait.hpp"
 
 #include <cerrno>
 #include <mutex>
 #include <string>
 #include <utility>
 
-#include <gst/drm/core/errno_text.hpp>
-#include <gst/drm/core/poll_wait.hpp>
+#include "errno_text.hpp"
+#include "poll_wait.hpp"
 
 namespace gstdrm {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How dmabufdownload waits for a device, with a ppoll() of the test's own: it stands before the C
+// How an element waits for a device, with a ppoll() of the test's own: it stands before the C
 // library's.
-#include "gst/dmabuf/engine/dmabuf_wait.hpp"
+#include "gst-libs/gst/drm/core/device_wait.hpp"
 
 #include <cerrno>
 #include <cstdlib>

@@ -5,9 +5,9 @@
 #include <atomic>
 #include <chrono>
 
-#include <gst/drm/core/ordered_mutex.hpp>
-#include <gst/drm/core/result.hpp>
-#include <gst/drm/core/wake_fd.hpp>
+#include "ordered_mutex.hpp"
+#include "result.hpp"
+#include "wake_fd.hpp"
 
 namespace gstdrm {
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What an element waits for before the CPU touches the pixels of a frame.
+#pragma once
+
+#include <gst/drm/core/device_wait.hpp>
+#include <gst/gst.h>
+
+#include "stats.hpp"
+
+namespace gstdrm {
+
+// Waits, within a limit, for the acquire fence and the implicit fences of the buffer; a wait that
+// was not over at once is counted in `stats`. A fence that signalled an error is logged for the
+// element, and the frame is shown as it is. GstDmaBufAllocator does the rest of what coherence
+// needs, DMA_BUF_IOCTL_SYNC, around each map. Interrupted: the device may still write.
+Result<Waited> wait_for_device(GstElement *element, GstBuffer *buffer, Stats &stats,
+                               const Interrupt &interrupt);
+
+} // namespace gstdrm

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A filter of the kit, drmmark of docs/new-element.md, touches no frame before its producer is done.
+#include <string>
+
+#include "support/held_frames.hpp"
+#include "support/mark.hpp"
+#include "support/unfinished_frames.hpp"
+
+namespace {
+
+using namespace gstdrm::test;
+
+const std::string kPlain = plain_caps("BGRx", 64, 48);
+const std::string kCaps = dmabuf_caps("XR24", 64, 48);
+
+// Upstream's fence may be the frame's own or one of the dma-buf's.
+constexpr Kind kKinds[] = {Kind::Acquire, Kind::Implicit};
+
+GST_START_TEST(test_waits)
+{
+  const Harness h("drmmark");
+  fail_unless(h.negotiate(kCaps));
+  Timeline timeline;
+  GstBuffer *buffer = unfinished_frame(timeline, kPlain, kKinds[__i__]);
+  const Device device(timeline);
+  (void)h.push(buffer);
+  fail_unless(device.done());
+  fail_unless_equals_uint64(h.stat("waits"), 1);
+}
+GST_END_TEST
+
+// A frame whose producer failed is shown as it is, as the other elements do.
+GST_START_TEST(test_finished)
+{
+  const Harness h("drmmark");
+  fail_unless(h.negotiate(kCaps));
+  Timeline timeline;
+  GstBuffer *buffer = unfinished_frame(timeline, kPlain, kKinds[__i__ % 2]);
+  if (__i__ < 2)
+    timeline.advance();
+  else
+    timeline.destroy(); // signals with an error
+  (void)h.push(buffer);
+  fail_unless_equals_uint64(h.stat("waits"), 0);
+}
+GST_END_TEST
+
+GST_START_TEST(test_hang)
+{
+  const Harness h("drmmark");
+  fail_unless(h.negotiate(kCaps));
+  Timeline timeline;
+  fail_unless_equals_int(gst_harness_push(h.get(), unfinished_frame(timeline, kPlain, kKinds[__i__])), GST_FLOW_ERROR);
+  CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), "5000 ms");
+}
+GST_END_TEST
+
+// A flush ends the wait, and so does the way to NULL: at once, and without an error. After it the element goes on.
+GST_START_TEST(test_interrupted)
+{
+  const Harness h("drmmark");
+  fail_unless(h.negotiate(kCaps));
+  Timeline timeline;
+  Pusher pusher(h, unfinished_frame(timeline, kPlain, kKinds[__i__ % 2]));
+  pusher.wait_until_stuck();
+  const bool flush = __i__ < 2;
+  if (flush)
+    fail_unless(gst_harness_push_event(h.get(), gst_event_new_flush_start()));
+  else
+    gst_element_set_state(h.element(), GST_STATE_NULL);
+  fail_unless_equals_int(pusher.join(), GST_FLOW_FLUSHING);
+  fail_unless(h.messages(GST_MESSAGE_ERROR).empty());
+  if (!flush)
+    return;
+  fail_unless(gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE)));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  fail_unless(gst_harness_push_event(h.get(), gst_event_new_segment(&segment)));
+  GstBuffer *next = unfinished_frame(timeline, kPlain, kKinds[__i__]);
+  const Device device(timeline);
+  (void)h.push(next);
+  fail_unless(device.done());
+}
+GST_END_TEST
+
+Suite *in_place_filter_suite()
+{
+  register_mark();
+  Suite *suite = suite_create("in-place-filter");
+  TCase *tcase = tcase_create("fences");
+  suite_add_tcase(suite, tcase);
+  tcase_set_timeout(tcase, 120);
+  tcase_add_loop_test(tcase, test_waits, 0, 2);
+  tcase_add_loop_test(tcase, test_finished, 0, 4);
+  tcase_add_loop_test(tcase, test_hang, 0, 2);
+  tcase_add_loop_test(tcase, test_interrupted, 0, 4);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(in_place_filter)
