@@ -2,6 +2,7 @@
 #include "core/format_offer.hpp"
 
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,13 @@ TEST(FormatOffer, answers_whether_it_changed)
   EXPECT_TRUE(offer.refuse({kTiled, 1920, 1080, "EINVAL"}));
   EXPECT_FALSE(offer.refuse({kTiled, 1920, 1080, "EINVAL"}));
   EXPECT_EQ(offer.formats(), FormatSet::from_pairs({kX, kN}));
-  EXPECT_EQ(offer.refusals().front().reason, "EINVAL");
+  const std::optional<Refusal> refusal = offer.refusal(kTiled, 1920, 1080);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->format, kTiled);
+  EXPECT_EQ(refusal->reason, "EINVAL");
+  EXPECT_FALSE(offer.refusal(kTiled, 1920, 1081));
+  EXPECT_FALSE(offer.refusal(kTiled, 1921, 1080));
+  EXPECT_FALSE(offer.refusal(kN, 1920, 1080));
   EXPECT_FALSE(offer.list(FormatSet::from_pairs({kX, kN}))); // what went was not offered
   EXPECT_TRUE(offer.list(FormatSet::from_pairs({kX, kTiled})));
   EXPECT_FALSE(offer.resize(1920, 1080));
@@ -51,11 +58,15 @@ TEST(FormatOffer, keeps_the_last_reason)
   EXPECT_TRUE(offer.refuse({kNv12, 1920, 1080, "first"}));
   EXPECT_TRUE(offer.refuse({kXrgb, 1920, 1080, "other"}));
   EXPECT_FALSE(offer.refuse({kNv12, 640, 480, "second"}));
-  ASSERT_EQ(offer.refusals().size(), 2U);
-  EXPECT_EQ(offer.refusals().back().reason, "second");
-  EXPECT_EQ(offer.refusals().back().width, 640U);
+  const std::optional<Refusal> last = offer.refusal(kNv12, 640, 480);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->reason, "second");
+  EXPECT_EQ(last->width, 640U);
+  EXPECT_FALSE(offer.refusal(kNv12, 1920, 1080)); // replaced
+  EXPECT_TRUE(offer.refusal(kXrgb, 1920, 1080));
   EXPECT_TRUE(offer.forget_refusals());
-  EXPECT_TRUE(offer.refusals().empty());
+  EXPECT_FALSE(offer.refusal(kNv12, 640, 480));
+  EXPECT_FALSE(offer.refusal(kXrgb, 1920, 1080));
   EXPECT_FALSE(offer.forget_refusals());
 }
 
@@ -67,10 +78,11 @@ TEST(FormatOffer, forgets_the_oldest_refusal_when_there_are_too_many)
   EXPECT_TRUE(offer.refuse({kFirst, 640, 480, "first"}));
   for (std::uint64_t modifier = 1; modifier < FormatOffer::kMaxRefusals; modifier++)
     EXPECT_FALSE(offer.refuse({{DRM_FORMAT_NV12, modifier}, 640, 480, "next"}));
-  EXPECT_EQ(offer.refusals().size(), FormatOffer::kMaxRefusals);
+  EXPECT_TRUE(offer.refusal(kFirst, 640, 480)); // as many as are kept
   EXPECT_TRUE(offer.formats().empty());
   EXPECT_TRUE(offer.refuse({{DRM_FORMAT_NV12, FormatOffer::kMaxRefusals}, 640, 480, "one more"}));
-  EXPECT_EQ(offer.refusals().size(), FormatOffer::kMaxRefusals);
+  EXPECT_FALSE(offer.refusal(kFirst, 640, 480));
+  EXPECT_TRUE(offer.refusal({DRM_FORMAT_NV12, 1}, 640, 480)); // no other one has gone
   EXPECT_TRUE(offer.formats().contains(kFirst));
 }
 
@@ -94,7 +106,7 @@ TEST(FormatOffer, is_for_any_thread)
   });
   jobs.emplace_back([&] {
     for (int i = 0; i < 500; i++)
-      (void)(offer.formats().size() + offer.refusals().size());
+      (void)(offer.formats().size() + (offer.refusal(kNv12, 1, 1) ? 1 : 0));
   });
   test::at_once(jobs);
   EXPECT_TRUE(offer.formats().contains(kXrgb));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "format_offer.hpp"
 
+#include <algorithm>
 #include <mutex>
+#include <vector>
 
 namespace gstdrm {
 
@@ -20,10 +22,14 @@ FormatSet FormatOffer::formats() const
   return offered();
 }
 
-std::vector<Refusal> FormatOffer::refusals() const
+std::optional<Refusal> FormatOffer::refusal(Format format, std::uint32_t width,
+                                            std::uint32_t height) const
 {
   const std::lock_guard guard(lock_);
-  return {refusals_.begin(), refusals_.end()};
+  const auto found = std::find_if(refusals_.begin(), refusals_.end(), [&](const Refusal &refusal) {
+    return refusal.format == format && refusal.width == width && refusal.height == height;
+  });
+  return found == refusals_.end() ? std::nullopt : std::optional(*found);
 }
 
 bool FormatOffer::list(FormatSet listed)

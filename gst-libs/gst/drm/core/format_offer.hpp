@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "format_set.hpp"
 #include "ordered_mutex.hpp"
@@ -33,7 +33,9 @@ public:
 
   // What is listed, without what was refused.
   [[nodiscard]] FormatSet formats() const;
-  [[nodiscard]] std::vector<Refusal> refusals() const;
+  // Why the pair is not offered at this size; nullopt: it was not refused at it.
+  [[nodiscard]] std::optional<Refusal> refusal(Format format, std::uint32_t width,
+                                               std::uint32_t height) const;
 
   // Each of these returns whether formats() has changed.
   //

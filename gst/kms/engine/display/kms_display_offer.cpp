@@ -37,11 +37,7 @@ void Display::refuse(const Error &why)
 
 std::optional<Refusal> Display::refusal(const Picture &picture) const
 {
-  for (Refusal &refusal : offer_.refusals())
-    if (refusal.format == picture.format && refusal.width == picture.width &&
-        refusal.height == picture.height)
-      return std::move(refusal);
-  return std::nullopt;
+  return offer_.refusal(picture.format, picture.width, picture.height);
 }
 
 } // namespace gstdrm::kms
