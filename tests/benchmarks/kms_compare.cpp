@@ -23,9 +23,9 @@
 
 namespace {
 
-using bench::Calls;
-using bench::Play;
-using bench::Wrap;
+using gstdrm::bench::Calls;
+using gstdrm::bench::Play;
+using gstdrm::bench::Wrap;
 
 constexpr unsigned kShort = 100, kLong = 300;
 constexpr unsigned kPatience_s = 120;
@@ -83,13 +83,13 @@ Run run(const Play &request)
     if (read(go[0], &byte, 1) != 1)
       std::_Exit(1);
     alarm(kPatience_s);
-    const int status = bench::play(request);
+    const int status = gstdrm::bench::play(request);
     std::fflush(stdout);
     std::_Exit(status);
   }
   Run result;
   close(out[1]);
-  const bench::SyscallCount count(child);
+  const gstdrm::bench::SyscallCount count(child);
   if (write(go[1], "g", 1) != 1)
     std::exit(1);
   result.stats = read_all(out[0]);

@@ -12,7 +12,7 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
-namespace bench {
+namespace gstdrm::bench {
 
 namespace {
 
@@ -146,4 +146,4 @@ int play(const Play &request)
   return flow == GST_FLOW_OK ? 0 : 1;
 }
 
-} // namespace bench
+} // namespace gstdrm::bench

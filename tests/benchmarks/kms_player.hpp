@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace bench {
+namespace gstdrm::bench {
 
 enum class Wrap {
   Same,  // the same GstMemory each time
@@ -23,4 +23,4 @@ struct Play {
 // 1024x768 XR24 from four udmabufs in rotation. Returns an exit status.
 int play(const Play &request);
 
-} // namespace bench
+} // namespace gstdrm::bench

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <xf86drm.h>
 
-namespace bench {
+namespace gstdrm::bench {
 
 namespace {
 
@@ -145,4 +145,4 @@ Calls SyscallCount::read() const
   return calls;
 }
 
-} // namespace bench
+} // namespace gstdrm::bench

@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-namespace bench {
+namespace gstdrm::bench {
 
 // "ioctl DRM_ATOMIC" or "ppoll" to the number of calls
 using Calls = std::map<std::string, std::uint64_t>;
@@ -27,4 +27,4 @@ public:
   [[nodiscard]] Calls read() const;
 };
 
-} // namespace bench
+} // namespace gstdrm::bench

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace gstdrm::fuzz {
+namespace gstdrm::test {
 
 class Bytes {
 public:
@@ -52,4 +52,4 @@ private:
   std::span<const std::uint8_t> left_;
 };
 
-} // namespace gstdrm::fuzz
+} // namespace gstdrm::test

@@ -8,7 +8,7 @@
 
 namespace {
 
-using gstdrm::fuzz::expect;
+using gstdrm::test::expect;
 
 void check_info(const GstCaps *caps)
 {
@@ -49,14 +49,14 @@ void check_set(const GstCaps *caps)
 
 extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-  return gstdrm::fuzz::init_gstreamer(argc, argv);
+  return gstdrm::test::init_gstreamer(argc, argv);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 {
-  gstdrm::fuzz::Bytes bytes(data, size);
-  g_autoptr(GstCaps) first = gstdrm::fuzz::build_caps(bytes);
-  g_autoptr(GstCaps) second = gstdrm::fuzz::build_caps(bytes);
+  gstdrm::test::Bytes bytes(data, size);
+  g_autoptr(GstCaps) first = gstdrm::test::build_caps(bytes);
+  g_autoptr(GstCaps) second = gstdrm::test::build_caps(bytes);
   for (const GstCaps *caps : {first, second}) {
     check_info(caps);
     check_set(caps);

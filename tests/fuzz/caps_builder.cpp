@@ -7,7 +7,7 @@
 
 #include <gst/video/video.h>
 
-namespace gstdrm::fuzz {
+namespace gstdrm::test {
 
 namespace {
 
@@ -201,4 +201,4 @@ GstCaps *build_caps(Bytes &bytes)
   return caps;
 }
 
-} // namespace gstdrm::fuzz
+} // namespace gstdrm::test

@@ -7,10 +7,10 @@
 
 #include "fuzz/bytes.hpp"
 
-namespace gstdrm::fuzz {
+namespace gstdrm::test {
 
 // Up to four structures of up to seven fields with values of any type, nested to a depth of four. Everything is what
 // GStreamer's own functions let a caller make.
 GstCaps *build_caps(Bytes &bytes);
 
-} // namespace gstdrm::fuzz
+} // namespace gstdrm::test

@@ -18,8 +18,8 @@
 
 namespace {
 
-using gstdrm::fuzz::Bytes;
-using gstdrm::fuzz::expect;
+using gstdrm::test::Bytes;
+using gstdrm::test::expect;
 
 constexpr guint32 fourcc(const char (&text)[5])
 {
@@ -140,7 +140,7 @@ void check_frame(const GstDrmFrame &frame, const GstDrmVideoInfo &info)
 
 extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-  return gstdrm::fuzz::init_gstreamer(argc, argv);
+  return gstdrm::test::init_gstreamer(argc, argv);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)

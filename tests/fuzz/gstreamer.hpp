@@ -7,7 +7,7 @@
 
 #include <gst/gst.h>
 
-namespace gstdrm::fuzz {
+namespace gstdrm::test {
 
 inline void handle_message(const gchar *domain, GLogLevelFlags level, const gchar *message, gpointer) noexcept
 {
@@ -35,4 +35,4 @@ inline void expect(bool holds, const char *what)
   std::abort();
 }
 
-} // namespace gstdrm::fuzz
+} // namespace gstdrm::test

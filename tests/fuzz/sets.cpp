@@ -13,8 +13,8 @@
 
 namespace {
 
-using gstdrm::fuzz::Bytes;
-using gstdrm::fuzz::expect;
+using gstdrm::test::Bytes;
+using gstdrm::test::expect;
 
 using Pair = std::pair<guint32, guint64>;
 using Model = std::set<Pair>;
@@ -122,7 +122,7 @@ void check_pair(const Both &a, const Both &b)
 
 extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-  return gstdrm::fuzz::init_gstreamer(argc, argv);
+  return gstdrm::test::init_gstreamer(argc, argv);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)

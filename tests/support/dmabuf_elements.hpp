@@ -16,6 +16,8 @@
 #include <gst/video/video.h>
 
 #include "support/check_main.hpp"
+#include "support/open_fds.hpp"
+#include "support/video_info.hpp"
 
 namespace gstdrm::test {
 
@@ -213,13 +215,6 @@ inline GstBuffer *acquire(const GstPtr<GstBufferPool> &pool)
   return buffer;
 }
 
-inline GstVideoInfo video_info(const std::string &plain)
-{
-  GstVideoInfo info;
-  fail_unless(gst_video_info_from_caps(&info, caps_of(plain).get()), "%s", plain.c_str());
-  return info;
-}
-
 // Different for neighbours, for planes and for frames.
 inline std::uint8_t pattern(guint seed, guint plane, guint row, guint column)
 {
@@ -314,16 +309,6 @@ inline bool all_dmabuf(GstBuffer *buffer)
     if (!gst_is_dmabuf_memory(gst_buffer_peek_memory(buffer, i)))
       return false;
   return gst_buffer_n_memory(buffer) > 0;
-}
-
-inline std::size_t open_descriptors()
-{
-  GDir *dir = g_dir_open("/proc/self/fd", 0, nullptr);
-  std::size_t n = 0;
-  while (g_dir_read_name(dir))
-    n++;
-  g_dir_close(dir);
-  return n;
 }
 
 } // namespace gstdrm::test

@@ -16,6 +16,8 @@
 #include <gst/drm/core/unique_fd.hpp>
 #include <gst/drm/drm.h>
 
+#include "support/open_fds.hpp"
+
 namespace gstdrm::test {
 
 struct FrameRow {
@@ -37,16 +39,6 @@ inline guint32 fourcc_of(const char *text)
   guint64 modifier = 0;
   fail_unless(gst_drm_format_parse(text, &fourcc, &modifier, nullptr), "%s", text);
   return fourcc;
-}
-
-inline std::size_t count_fds()
-{
-  GDir *dir = g_dir_open("/proc/self/fd", 0, nullptr);
-  std::size_t n = 0;
-  while (g_dir_read_name(dir))
-    ++n;
-  g_dir_close(dir);
-  return n;
 }
 
 // Different for neighbours in every direction, and for the planes.

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 namespace {
 
 constexpr double kFull = 65535.0;
@@ -269,4 +269,4 @@ void fill(const Surface &to, const Rect &target, std::uint32_t argb, Matrix matr
   }
 }
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

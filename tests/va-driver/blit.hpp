@@ -8,7 +8,7 @@
 
 #include "surface.hpp"
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 
 struct Rect {
   std::int32_t x = 0;
@@ -33,4 +33,4 @@ Pixel read_pixel(const Surface &surface, std::uint32_t x, std::uint32_t y);
 void write_pixel(const Surface &surface, std::uint32_t x, std::uint32_t y, const Pixel &pixel);
 Pixel convert(const Pixel &pixel, Model from, Model to, Matrix matrix);
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

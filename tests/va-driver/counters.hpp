@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 
 enum class Counter : std::size_t {
   Init,    // displays initialised
@@ -45,4 +45,4 @@ struct CounterPage {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared through a file");
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

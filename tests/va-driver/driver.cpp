@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 namespace {
 
 constexpr int kUserLimitMs = 5000; // a fence that never signals must not hang a test
@@ -154,4 +154,4 @@ bool Driver::wait_idle(const Surface &surface, std::uint64_t timeout_ns)
   return queue_changed_.wait_for(guard, std::chrono::nanoseconds(timeout_ns), idle);
 }
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

@@ -25,7 +25,7 @@
 #include "settings.hpp"
 #include "surface.hpp"
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 
 struct Buffer {
   VABufferType type{};
@@ -116,4 +116,4 @@ void install_surfaces(VADriverVTable &vtable);
 void install_images(VADriverVTable &vtable);
 void install_pictures(VADriverVTable &vtable, VADriverVTableVPP *vpp);
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

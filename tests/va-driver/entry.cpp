@@ -7,7 +7,7 @@
 
 #include "driver.hpp"
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 namespace {
 
 constexpr char kVendor[] = "gst-drm test driver";
@@ -179,7 +179,7 @@ VAStatus init(VADriverContextP context)
 }
 
 } // namespace
-} // namespace vatest
+} // namespace gstdrm::test::vadriver
 
 // libva looks for __vaDriverInit_1_N, from its own minor version N downwards.
 #define GST_DRM_VA_INIT_NAME(major, minor) __vaDriverInit_##major##_##minor
@@ -190,5 +190,5 @@ VAStatus GST_DRM_VA_INIT(VA_MAJOR_VERSION, VA_MINOR_VERSION)(VADriverContextP co
 
 extern "C" VAStatus GST_DRM_VA_INIT(VA_MAJOR_VERSION, VA_MINOR_VERSION)(VADriverContextP context)
 {
-  return vatest::init(context);
+  return gstdrm::test::vadriver::init(context);
 }

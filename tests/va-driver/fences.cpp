@@ -7,7 +7,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 namespace {
 
 // drivers/dma-buf/sw_sync.c; the kernel exports no header for it.
@@ -87,4 +87,4 @@ void attach_write_fence(const Surface &surface, int fence_fd)
   }
 }
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

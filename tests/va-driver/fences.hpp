@@ -9,7 +9,7 @@
 
 #include "surface.hpp"
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 
 // One timeline: pictures are done in the order in which they were queued.
 class Timeline {
@@ -32,4 +32,4 @@ std::array<UniqueFd, 4> users_of(const Surface &surface);
 void wait_for(const std::array<UniqueFd, 4> &fences, int limit_ms);
 void attach_write_fence(const Surface &surface, int fence_fd);
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

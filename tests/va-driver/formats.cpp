@@ -3,7 +3,7 @@
 
 #include <drm_fourcc.h>
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 namespace {
 
 using Order = std::array<std::uint8_t, 4>;
@@ -128,4 +128,4 @@ VAImageFormat image_format(const PixelFormat &format)
   return image;
 }
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

@@ -8,7 +8,7 @@
 
 #include <va/va.h>
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 
 enum class Model { Rgb, Yuv };
 
@@ -47,4 +47,4 @@ const PixelFormat *format_by_va(std::uint32_t va_fourcc);
 const PixelFormat *format_by_drm(std::uint32_t drm_fourcc);
 VAImageFormat image_format(const PixelFormat &format);
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

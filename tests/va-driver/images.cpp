@@ -5,7 +5,7 @@
 
 #include "driver.hpp"
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 namespace {
 
 VAStatus query_formats(VADriverContextP context, VAImageFormat *formats, int *count)
@@ -261,4 +261,4 @@ void install_images(VADriverVTable &vtable)
   vtable.vaBufferSetNumElements = set_elements;
 }
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

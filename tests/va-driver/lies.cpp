@@ -5,7 +5,7 @@
 
 #include "surface.hpp"
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 namespace {
 
 void close_objects(VADRMPRIMESurfaceDescriptor &descriptor, unsigned from)
@@ -98,4 +98,4 @@ void tell_lie(Lie lie, VADRMPRIMESurfaceDescriptor &descriptor)
   lie_about_layers(lie, descriptor);
 }
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

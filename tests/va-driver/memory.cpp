@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 namespace {
 
 constexpr std::size_t kPage = 4096;
@@ -101,4 +101,4 @@ std::optional<Object> import_object(int fd)
   return Object{std::move(copy), std::move(*mapping)};
 }
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

@@ -11,9 +11,7 @@
 
 #include "settings.hpp"
 
-namespace vatest {
-
-using gstdrm::UniqueFd;
+namespace gstdrm::test::vadriver {
 
 // Owns a mapping.
 class Mapping {
@@ -53,4 +51,4 @@ std::optional<Object> allocate_object(Memory memory, std::size_t size_bytes);
 // Another descriptor of a foreign dma-buf, mapped.
 std::optional<Object> import_object(int fd);
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

@@ -4,7 +4,7 @@
 
 #include "driver.hpp"
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 namespace {
 
 VAStatus create_context(VADriverContextP context, VAConfigID config, int /*width*/, int /*height*/,
@@ -178,4 +178,4 @@ void install_pictures(VADriverVTable &vtable, VADriverVTableVPP *vpp)
   vpp->vaQueryVideoProcPipelineCaps = query_pipeline_caps;
 }
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

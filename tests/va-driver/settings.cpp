@@ -10,7 +10,7 @@
 
 #include "counters.hpp"
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 namespace {
 
 struct NamedModifier {
@@ -221,4 +221,4 @@ bool parse_settings(std::string_view text, Settings &settings, std::string &erro
   return true;
 }
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 
 enum class Memory { Auto, Udmabuf, DmaHeap, Memfd };
 
@@ -69,4 +69,4 @@ struct Settings {
 // A misspelled key or value is an error: a test must not pass because its knob was ignored.
 bool parse_settings(std::string_view text, Settings &settings, std::string &error);
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

@@ -5,7 +5,7 @@
 
 #include <drm_fourcc.h>
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 namespace {
 
 std::uint32_t round_up(std::uint32_t value, std::uint32_t multiple)
@@ -186,4 +186,4 @@ VAStatus export_surface(const Surface &surface, bool composed,
   return VA_STATUS_SUCCESS;
 }
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

@@ -18,7 +18,7 @@
 #include "settings.hpp"
 #include "tiling.hpp"
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 
 struct Plane {
   unsigned object = 0;
@@ -65,4 +65,4 @@ VAStatus export_surface(const Surface &surface, bool composed,
 // Then the lie that the settings ask for, if any.
 void tell_lie(Lie lie, VADRMPRIMESurfaceDescriptor &descriptor);
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

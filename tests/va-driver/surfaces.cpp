@@ -7,7 +7,7 @@
 
 #include "driver.hpp"
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 namespace {
 
 constexpr std::uint32_t kMemoryTypes = VA_SURFACE_ATTRIB_MEM_TYPE_VA |
@@ -316,4 +316,4 @@ void install_surfaces(VADriverVTable &vtable)
   vtable.vaQuerySurfaceStatus = query_status;
 }
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

@@ -3,7 +3,7 @@
 
 #include <drm_fourcc.h>
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 namespace {
 
 constexpr std::uint32_t kXTileBytes = 512;
@@ -84,4 +84,4 @@ TiledRun tiled_run(const TiledPlane &plane, std::uint32_t x_bytes, std::uint32_t
   return {offset, tile.width_bytes - inside_x};
 }
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

@@ -18,7 +18,7 @@
 
 #include <cstdint>
 
-namespace vatest {
+namespace gstdrm::test::vadriver {
 
 enum class Tiling { Linear, X, Vivante, Samsung };
 
@@ -46,4 +46,4 @@ struct TiledRun {
 // Where byte `x_bytes` of row `y` lies.
 TiledRun tiled_run(const TiledPlane &plane, std::uint32_t x_bytes, std::uint32_t y);
 
-} // namespace vatest
+} // namespace gstdrm::test::vadriver

@@ -209,7 +209,7 @@ GST_START_TEST(test_descriptors_end)
   fail_unless_equals_int(stream.produce(), GST_FLOW_OK);
   GstFlowReturn flow = GST_FLOW_OK;
   {
-    const Limit limit(RLIMIT_NOFILE, open_descriptors() + 10);
+    const Limit limit(RLIMIT_NOFILE, count_fds() + 10);
     for (int i = 0; i < 100 && flow == GST_FLOW_OK; ++i)
       flow = stream.produce();
   }
@@ -299,7 +299,7 @@ GST_START_TEST(test_kept_for_ever)
   std::size_t before = 0;
   for (int round = 0; round < 3; ++round) { // GStreamer opens some descriptors once
     if (round == 1)
-      before = open_descriptors();
+      before = count_fds();
     GstPtr<GstBuffer> buffer;
     GstPtr<GstBuffer> shallow;
     GstPtr<GstSample> sample;
@@ -333,7 +333,7 @@ GST_START_TEST(test_kept_for_ever)
     late.reset();
     gst_buffer_pool_set_active(pool.get(), FALSE);
   }
-  fail_unless_equals_int(open_descriptors(), before);
+  fail_unless_equals_int(count_fds(), before);
 }
 GST_END_TEST
 

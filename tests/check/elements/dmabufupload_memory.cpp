@@ -227,7 +227,7 @@ GST_START_TEST(test_start_stop)
   std::size_t before = 0;
   for (int i = 0; i < 1000; i++) {
     if (i == 1)
-      before = open_descriptors();
+      before = count_fds();
     gst_harness_play(h.get());
     gst_pad_push_event(h.get()->srcpad, gst_event_new_stream_start("test"));
     h.negotiate(caps);
@@ -237,7 +237,7 @@ GST_START_TEST(test_start_stop)
     (void)h.push(new_frame(caps));
     gst_element_set_state(h.element(), GST_STATE_NULL);
   }
-  fail_unless_equals_int(open_descriptors(), before);
+  fail_unless_equals_int(count_fds(), before);
 }
 GST_END_TEST
 

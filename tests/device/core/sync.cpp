@@ -27,6 +27,7 @@
 #include "core/frame_layout.hpp"
 #include "core/sync_file.hpp"
 #include "support/check_main.hpp"
+#include "support/open_fds.hpp"
 #include "support/sw_sync.hpp"
 
 namespace {
@@ -35,6 +36,7 @@ using gstdrm::CpuAccess;
 using gstdrm::DmaBufAccess;
 using gstdrm::FenceState;
 using gstdrm::UniqueFd;
+using gstdrm::test::count_fds;
 using gstdrm::test::Timeline;
 
 // What was asked for with DMA_BUF_IOCTL_SYNC, by the thread that asks.
@@ -203,18 +205,10 @@ GST_START_TEST(test_meta_keeps_its_fence_on_failure)
 }
 GST_END_TEST
 
-guint open_descriptors()
-{
-  guint n = 0;
-  for (int fd = 0; fd < 256; ++fd)
-    n += fcntl(fd, F_GETFD) != -1 ? 1 : 0;
-  return n;
-}
-
 GST_START_TEST(test_no_descriptor_leaks)
 {
   Timeline timeline;
-  const guint before = open_descriptors();
+  const guint before = count_fds();
   for (int i = 0; i < 20; ++i) {
     g_autoptr(GstBuffer) buffer = gst_buffer_new_allocate(nullptr, 64, nullptr);
     GstDrmSyncMeta *meta = gst_buffer_add_drm_sync_meta(buffer);
@@ -224,7 +218,7 @@ GST_START_TEST(test_no_descriptor_leaks)
     }
     g_autoptr(GstBuffer) copy = gst_buffer_copy(buffer);
   }
-  fail_unless_equals_int(open_descriptors(), before);
+  fail_unless_equals_int(count_fds(), before);
 }
 GST_END_TEST
 

@@ -17,7 +17,7 @@
 
 #include "kms_support.hpp"
 
-namespace kmstest {
+namespace gstdrm::test {
 
 namespace {
 
@@ -196,4 +196,4 @@ ConfigfsDevice::~ConfigfsDevice()
       rmdir(it->c_str());
 }
 
-} // namespace kmstest
+} // namespace gstdrm::test

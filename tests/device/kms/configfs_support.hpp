@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace kmstest {
+namespace gstdrm::test {
 
 // What one output of a device has beside its primary plane.
 struct OutputSpec {
@@ -62,4 +62,4 @@ private:
   std::vector<std::string> made_; // links and directories, in order
 };
 
-} // namespace kmstest
+} // namespace gstdrm::test

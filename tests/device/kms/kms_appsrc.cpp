@@ -5,7 +5,7 @@
 
 #include "kms_support.hpp"
 
-using namespace kmstest;
+using namespace gstdrm::test;
 
 namespace {
 

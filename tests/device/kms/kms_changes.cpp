@@ -4,7 +4,7 @@
 
 #include "kms_support.hpp"
 
-using namespace kmstest;
+using namespace gstdrm::test;
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "kms_support.hpp"
 
-namespace kmstest {
+namespace gstdrm::test {
 
 class ClockedStream {
 public:
@@ -50,4 +50,4 @@ private:
   guint count_ = 0;
 };
 
-} // namespace kmstest
+} // namespace gstdrm::test

@@ -11,7 +11,7 @@
 #include "kms_ioctls.hpp"
 #include "kms_support.hpp"
 
-using namespace kmstest;
+using namespace gstdrm::test;
 
 namespace {
 

@@ -16,7 +16,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 
-using namespace kmstest;
+using namespace gstdrm::test;
 
 namespace {
 

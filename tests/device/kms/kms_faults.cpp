@@ -14,7 +14,7 @@
 #include "kms_ioctls.hpp"
 #include "kms_support.hpp"
 
-using namespace kmstest;
+using namespace gstdrm::test;
 
 namespace {
 
@@ -138,7 +138,7 @@ GST_START_TEST(test_every_ioctl)
     ck_assert(live(warm));
   }
   const NextIds ids = next_ids(fd);
-  const unsigned fds = count_open_fds();
+  const unsigned fds = count_fds();
   unsigned failures = 0, recoveries = 0, n = 1;
   for (;; n += kRows[__i__].stride) {
     {
@@ -153,7 +153,7 @@ GST_START_TEST(test_every_ioctl)
     }
     const int number = failed_drm_ioctl();
     fail_drm_ioctl(0, 0);
-    const unsigned now = count_open_fds();
+    const unsigned now = count_fds();
     ck_assert_msg(now == fds, "ioctl %u (0x%x): %d descriptors more", n, number,
                   static_cast<int>(now - fds));
     ck_assert_msg(things_on(fd) == 0, "ioctl %u (0x%x): the display is on", n, number);

@@ -20,9 +20,8 @@
 #include "kms_support.hpp"
 #include "support/sw_sync.hpp"
 
-using namespace kmstest;
+using namespace gstdrm::test;
 using gstdrm::UniqueFd;
-using gstdrm::test::Timeline;
 
 namespace {
 
@@ -379,10 +378,10 @@ GST_START_TEST(test_no_descriptor_is_left)
   const Row &row = kRows[__i__];
   g_print("# %s\n", row.name);
   live(row); // what is opened once and kept
-  const unsigned before = count_open_fds();
+  const unsigned before = count_fds();
   for (int i = 0; i < 3; i++)
     live(row);
-  ck_assert_uint_eq(count_open_fds(), before);
+  ck_assert_uint_eq(count_fds(), before);
 }
 GST_END_TEST
 

@@ -13,7 +13,7 @@
 #include "kms_hotplug_support.hpp"
 #include "kms_image.hpp"
 
-using namespace kmstest;
+using namespace gstdrm::test;
 
 namespace {
 
@@ -99,9 +99,9 @@ GST_START_TEST(test_unplug_and_replug)
     ck_assert_uint_eq(active_crtcs(device.path()), 2);
     show_and_check(other, 150 + cycle);
     if (cycle == 0)
-      before = count_open_fds();
+      before = count_fds();
   }
-  ck_assert_uint_eq(count_open_fds(), before);
+  ck_assert_uint_eq(count_fds(), before);
   ck_assert(sink.next_message(GST_MESSAGE_ERROR).empty());
   ck_assert(other.next_message(GST_MESSAGE_ELEMENT).empty());
 }
@@ -213,7 +213,7 @@ GST_END_TEST
 // The device goes away between frames (0), and under a frame that waits for its flip (1).
 GST_START_TEST(test_device_vanishes)
 {
-  const unsigned before = count_open_fds();
+  const unsigned before = count_fds();
   {
     ConfigfsDevice device("two", kTwo);
     Sink sink(("device=" + device.path()).c_str()), other(("device=" + device.path()).c_str());
@@ -241,7 +241,7 @@ GST_START_TEST(test_device_vanishes)
     // and it cannot be opened again
     ck_assert(!sink.set_state(GST_STATE_READY));
   }
-  ck_assert_uint_eq(count_open_fds(), before);
+  ck_assert_uint_eq(count_fds(), before);
 }
 GST_END_TEST
 

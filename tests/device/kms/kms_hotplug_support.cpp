@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kms_hotplug_support.hpp"
 
-namespace kmstest {
+namespace gstdrm::test {
 
 namespace {
 
@@ -29,4 +29,4 @@ void expect_hotplug(Sink &sink, const std::string &connector, bool connected)
   ck_assert_int_eq(value, connected);
 }
 
-} // namespace kmstest
+} // namespace gstdrm::test

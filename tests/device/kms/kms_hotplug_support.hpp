@@ -6,7 +6,7 @@
 
 #include "kms_support.hpp"
 
-namespace kmstest {
+namespace gstdrm::test {
 
 // An event comes within milliseconds; a loaded machine is given 20 s.
 GstPtr<GstMessage> wait_for(Sink &sink, GstMessageType types);
@@ -48,4 +48,4 @@ private:
   gint count_ = 0;
 };
 
-} // namespace kmstest
+} // namespace gstdrm::test

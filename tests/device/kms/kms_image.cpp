@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kms_image.hpp"
 
-namespace kmstest {
+namespace gstdrm::test {
 
 Image image_of(const GstVideoInfo &info, GstBuffer *buffer)
 {
@@ -116,4 +116,4 @@ Image Show::screen(const char *row)
   return screen_of(sample.get());
 }
 
-} // namespace kmstest
+} // namespace gstdrm::test

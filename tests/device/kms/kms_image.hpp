@@ -6,7 +6,7 @@
 
 #include "kms_support.hpp"
 
-namespace kmstest {
+namespace gstdrm::test {
 
 struct Image {
   int width = 0, height = 0;
@@ -49,4 +49,4 @@ struct Show {
   Image screen(const char *row);
 };
 
-} // namespace kmstest
+} // namespace gstdrm::test

@@ -10,7 +10,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 
-using namespace kmstest;
+using namespace gstdrm::test;
 
 namespace {
 
@@ -111,14 +111,14 @@ GST_START_TEST(test_dead_dmabufs_are_let_go)
   const GstPtr<GstBuffer> picture = make_noise(info, 1);
   Sink sink;
   ck_assert(sink.set_caps(dma_drm_caps("XR24", 64, 64)));
-  const unsigned fds = count_open_fds();
+  const unsigned fds = count_fds();
   for (guint i = 0; i < 120; i++)
     ck_assert_int_eq(sink.push(to_dmabuf(info, picture.get(), Shape::Tight).release()), GST_FLOW_OK);
   ck_assert_uint_eq(sink.stat("imports"), 120);
   ck_assert_uint_ge(count_drm_ioctls(kRmFb), 120 - 32 - 6);
   // up to two descriptors (dma-buf and memfd) for each of the four buffers that the sink holds, and
   // for the base class's last sample
-  ck_assert_uint_le(count_open_fds(), fds + 10);
+  ck_assert_uint_le(count_fds(), fds + 10);
 }
 GST_END_TEST
 

@@ -50,7 +50,7 @@ extern "C" __attribute__((visibility("default"))) int ioctl(int fd, unsigned lon
   return static_cast<int>(syscall(SYS_ioctl, fd, request, argument));
 }
 
-namespace kmstest {
+namespace gstdrm::test {
 
 unsigned count_drm_ioctls()
 {
@@ -75,4 +75,4 @@ int failed_drm_ioctl()
   return failed_number;
 }
 
-} // namespace kmstest
+} // namespace gstdrm::test

@@ -3,7 +3,7 @@
 // fail where it is told to. The program that links this exports its own ioctl().
 #pragma once
 
-namespace kmstest {
+namespace gstdrm::test {
 
 // numbers of <drm.h>: _IOC_NR()
 inline constexpr unsigned kPrimeFdToHandle = 0x2e;
@@ -22,4 +22,4 @@ void fail_drm_ioctl(int nth, int error);
 // Number of the one that has failed; -1: none yet.
 int failed_drm_ioctl();
 
-} // namespace kmstest
+} // namespace gstdrm::test

@@ -12,7 +12,7 @@
 
 #include "kms_support.hpp"
 
-using namespace kmstest;
+using namespace gstdrm::test;
 
 namespace {
 
@@ -134,12 +134,12 @@ GST_START_TEST(test_open_cycles_leave_nothing)
   Sink sink;
   ck_assert(sink.set_state(GST_STATE_READY)); // once, for what stays open for good
   ck_assert(sink.set_state(GST_STATE_NULL));
-  const unsigned before = count_open_fds();
+  const unsigned before = count_fds();
   for (unsigned i = 0; i < kOpenCycles; i++) {
     ck_assert(sink.set_state(GST_STATE_READY));
     ck_assert(sink.set_state(GST_STATE_NULL));
   }
-  ck_assert_uint_eq(count_open_fds(), before);
+  ck_assert_uint_eq(count_fds(), before);
 }
 GST_END_TEST
 
@@ -149,12 +149,12 @@ GST_START_TEST(test_play_cycles_leave_nothing)
   Sink sink;
   play_one_frame(sink, info);
   ck_assert(sink.set_state(GST_STATE_NULL));
-  const unsigned before = count_open_fds();
+  const unsigned before = count_fds();
   for (unsigned i = 0; i < kPlayCycles; i++) {
     play_one_frame(sink, info);
     ck_assert(sink.set_state(GST_STATE_NULL));
   }
-  ck_assert_uint_eq(count_open_fds(), before);
+  ck_assert_uint_eq(count_fds(), before);
 }
 GST_END_TEST
 

@@ -3,7 +3,6 @@
 #include "support/odd_queries.hpp"
 #include "kms_support.hpp"
 
-using namespace kmstest;
 using namespace gstdrm::test;
 
 namespace {

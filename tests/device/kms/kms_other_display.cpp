@@ -7,7 +7,7 @@
 #include "kms_hotplug_support.hpp"
 #include "kms_image.hpp"
 
-using namespace kmstest;
+using namespace gstdrm::test;
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include "configfs_support.hpp"
 #include "kms_support.hpp"
 
-using namespace kmstest;
+using namespace gstdrm::test;
 
 namespace {
 
@@ -71,7 +71,7 @@ GST_START_TEST(test_each_its_own)
 {
   const ConfigfsDevice device("three", kThree);
   const std::string properties = "device=" + device.path();
-  const unsigned before = count_open_fds();
+  const unsigned before = count_fds();
   {
     std::vector<std::unique_ptr<Sink>> sinks;
     for (unsigned i = 0; i < 3; i++) {
@@ -91,7 +91,7 @@ GST_START_TEST(test_each_its_own)
     show_and_check(late, 12);
     show_and_check(*sinks[0], 13);
   }
-  ck_assert_uint_eq(count_open_fds(), before);
+  ck_assert_uint_eq(count_fds(), before);
 }
 GST_END_TEST
 
@@ -217,7 +217,7 @@ GST_START_TEST(test_lease_revoked)
 {
   const ConfigfsDevice device("three", kThree);
   const int fd = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
-  const unsigned before = count_open_fds();
+  const unsigned before = count_fds();
   {
     Sink sink(("fd=" + std::to_string(fd) + " lease=" + device.connectors()[1]).c_str());
     start(sink);
@@ -235,7 +235,7 @@ GST_START_TEST(test_lease_revoked)
                  {"lease", device.connectors()[1], "revoked"});
     ck_assert(sink.set_state(GST_STATE_NULL));
   }
-  ck_assert_uint_eq(count_open_fds(), before);
+  ck_assert_uint_eq(count_fds(), before);
   close(fd);
 }
 GST_END_TEST

@@ -3,7 +3,7 @@
 // driver's rounding for YCbCr (vkms converts in fixed point).
 #include "kms_support.hpp"
 
-using namespace kmstest;
+using namespace gstdrm::test;
 
 namespace {
 

@@ -11,7 +11,7 @@
 
 #include <gst/video/videooverlay.h>
 
-using namespace kmstest;
+using namespace gstdrm::test;
 
 namespace {
 

@@ -8,9 +8,8 @@
 #include "kms_clocked.hpp"
 #include "support/sw_sync.hpp"
 
-using namespace kmstest;
+using namespace gstdrm::test;
 using gstdrm::UniqueFd;
-using gstdrm::test::Timeline;
 
 namespace {
 

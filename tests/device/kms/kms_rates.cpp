@@ -18,7 +18,7 @@
 #include "configfs_support.hpp"
 #include "kms_clocked.hpp"
 
-using namespace kmstest;
+using namespace gstdrm::test;
 using gstdrm::UniqueFd;
 
 namespace {

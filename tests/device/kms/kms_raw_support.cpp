@@ -19,7 +19,7 @@
 
 #include <gst/check/gstcheck.h> // after the C++ headers: it defines a macro `fail`
 
-namespace kmsraw {
+namespace gstdrm::test {
 
 namespace {
 
@@ -68,9 +68,9 @@ uint32_t round_up(uint32_t value, uint32_t to)
   return (value + to - 1) / to * to;
 }
 
-Picture noise(uint32_t fourcc, Size size)
+RawPicture noise(uint32_t fourcc, Size size)
 {
-  Picture picture{fourcc, size, {}};
+  RawPicture picture{fourcc, size, {}};
   uint32_t state = 0x2545f491;
   for (size_t plane = 0; plane < (fourcc == DRM_FORMAT_NV12 ? 2u : 1u); plane++) {
     auto &bytes = picture.planes.emplace_back(size_t{picture.row_bytes()} * picture.rows(plane));
@@ -91,7 +91,7 @@ void expect_same(const std::vector<uint8_t> &got, const std::vector<uint8_t> &wa
               what, at, got.size());
 }
 
-Buffer::Buffer(uint32_t size, Source source) : size_(round_up(size, kPage))
+RawBuffer::RawBuffer(uint32_t size, Source source) : size_(round_up(size, kPage))
 {
   if (source == Source::kHeap) {
     const int heap = open("/dev/dma_heap/system", O_RDONLY | O_CLOEXEC);
@@ -118,19 +118,19 @@ Buffer::Buffer(uint32_t size, Source source) : size_(round_up(size, kPage))
   data_ = static_cast<uint8_t *>(map);
 }
 
-Buffer::~Buffer()
+RawBuffer::~RawBuffer()
 {
   munmap(data_, size_);
   close(fd_);
 }
 
-void Buffer::access(uint64_t flags) const
+void RawBuffer::access(uint64_t flags) const
 {
   dma_buf_sync sync{.flags = flags};
   fail_unless_equals_int(ioctl(fd_, DMA_BUF_IOCTL_SYNC, &sync), 0);
 }
 
-Display::Display()
+RawDisplay::RawDisplay()
 {
   fd_ = drmOpen("vkms", nullptr);
   fail_unless(fd_ >= 0, "no vkms device");
@@ -156,12 +156,12 @@ Display::Display()
   drmModeFreePlaneResources(list);
 }
 
-Display::~Display()
+RawDisplay::~RawDisplay()
 {
   drmClose(fd_);
 }
 
-const Properties &Display::properties(uint32_t object)
+const Properties &RawDisplay::properties(uint32_t object)
 {
   Properties &ids = properties_[object];
   if (ids.empty())
@@ -169,7 +169,7 @@ const Properties &Display::properties(uint32_t object)
   return ids;
 }
 
-uint64_t Display::property_value(uint32_t object, const std::string &name)
+uint64_t RawDisplay::property_value(uint32_t object, const std::string &name)
 {
   uint64_t result = 0;
   visit(fd_, object, [&](const drmModePropertyRes &p, uint64_t value) {
@@ -178,7 +178,7 @@ uint64_t Display::property_value(uint32_t object, const std::string &name)
   return result;
 }
 
-std::set<Pair> Display::in_formats(uint32_t plane)
+std::set<Pair> RawDisplay::in_formats(uint32_t plane)
 {
   std::set<Pair> pairs;
   auto *blob = drmModeGetPropertyBlob(fd_, property_value(plane, "IN_FORMATS"));
@@ -205,15 +205,15 @@ std::set<Pair> Display::in_formats(uint32_t plane)
   return pairs;
 }
 
-uint32_t Display::import(const Buffer &buffer)
+uint32_t RawDisplay::import(const RawBuffer &buffer)
 {
   uint32_t handle = 0;
   fail_unless_equals_int(drmPrimeFDToHandle(fd_, buffer.fd(), &handle), 0);
   return handle;
 }
 
-uint32_t Display::add(Pair format, Size size, const std::vector<uint32_t> &handles, uint32_t pitch,
-                      const std::array<uint32_t, 2> &offsets)
+uint32_t RawDisplay::add(Pair format, Size size, const std::vector<uint32_t> &handles,
+                         uint32_t pitch, const std::array<uint32_t, 2> &offsets)
 {
   uint32_t id = 0, handle[4] = {}, pitches[4] = {}, at[4] = {};
   uint64_t modifiers[4] = {};
@@ -231,13 +231,13 @@ uint32_t Display::add(Pair format, Size size, const std::vector<uint32_t> &handl
              : 0;
 }
 
-void Display::remove(uint32_t fb)
+void RawDisplay::remove(uint32_t fb)
 {
   fail_unless_equals_int(drmModeRmFB(fd_, fb), 0);
 }
 
-int Display::commit(uint32_t fb, const Show &show, uint32_t flags, uint32_t writeback_fb,
-                    int *fence)
+int RawDisplay::commit(uint32_t fb, const Show &show, uint32_t flags, uint32_t writeback_fb,
+                       int *fence)
 {
   drmModeAtomicReq *request = drmModeAtomicAlloc();
   auto set = [&](uint32_t object, const char *name, uint64_t value) {
@@ -281,7 +281,7 @@ int Display::commit(uint32_t fb, const Show &show, uint32_t flags, uint32_t writ
   return result;
 }
 
-void Display::write_back(uint32_t fb, const Show &show, uint32_t writeback_fb)
+void RawDisplay::write_back(uint32_t fb, const Show &show, uint32_t writeback_fb)
 {
   int fence = -1;
   fail_unless(commit(fb, show, 0, writeback_fb, &fence) == 0, "commit: %s", g_strerror(errno));
@@ -290,10 +290,10 @@ void Display::write_back(uint32_t fb, const Show &show, uint32_t writeback_fb)
   close(fence);
 }
 
-std::vector<uint8_t> Display::shown(uint32_t fb, const Show &show)
+std::vector<uint8_t> RawDisplay::shown(uint32_t fb, const Show &show)
 {
   const uint32_t pitch = show.mode.width * 4, total = pitch * show.mode.height;
-  Buffer target(total);
+  RawBuffer target(total);
   const uint32_t target_fb =
       add({DRM_FORMAT_XRGB8888, kLinear}, show.mode, {import(target)}, pitch, {});
   fail_unless(target_fb != 0);
@@ -305,11 +305,11 @@ std::vector<uint8_t> Display::shown(uint32_t fb, const Show &show)
   return pixels;
 }
 
-std::string Display::debugfs(const char *name)
+std::string RawDisplay::debugfs(const char *name)
 {
   struct stat node;
   fail_unless_equals_int(fstat(fd_, &node), 0);
   return "/sys/kernel/debug/dri/" + std::to_string(minor(node.st_rdev)) + "/" + name;
 }
 
-} // namespace kmsraw
+} // namespace gstdrm::test

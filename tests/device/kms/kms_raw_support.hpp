@@ -14,7 +14,7 @@
 #include <xf86drm.h>
 #include <xf86drmMode.h>
 
-namespace kmsraw {
+namespace gstdrm::test {
 
 constexpr uint64_t kLinear = DRM_FORMAT_MOD_LINEAR;
 constexpr uint32_t kPage = 4096;
@@ -35,7 +35,7 @@ std::string read_file(const char *path);
 uint32_t round_up(uint32_t value, uint32_t to);
 
 // A picture as rows of bytes, one vector per plane, without padding.
-struct Picture {
+struct RawPicture {
   uint32_t fourcc;
   Size size;
   std::vector<std::vector<uint8_t>> planes;
@@ -45,7 +45,7 @@ struct Picture {
 };
 
 // Noise: two bytes that change places are seen.
-Picture noise(uint32_t fourcc, Size size);
+RawPicture noise(uint32_t fourcc, Size size);
 
 void expect_same(const std::vector<uint8_t> &got, const std::vector<uint8_t> &wanted,
                  const char *what);
@@ -53,12 +53,12 @@ void expect_same(const std::vector<uint8_t> &got, const std::vector<uint8_t> &wa
 enum class Source { kUdmabuf, kHeap };
 
 // A mapped dma-buf. Whole pages.
-class Buffer {
+class RawBuffer {
 public:
-  explicit Buffer(uint32_t size, Source source = Source::kUdmabuf);
-  Buffer(const Buffer &) = delete;
-  Buffer &operator=(const Buffer &) = delete;
-  ~Buffer();
+  explicit RawBuffer(uint32_t size, Source source = Source::kUdmabuf);
+  RawBuffer(const RawBuffer &) = delete;
+  RawBuffer &operator=(const RawBuffer &) = delete;
+  ~RawBuffer();
 
   int fd() const { return fd_; }
   uint8_t *data() const { return data_; }
@@ -73,16 +73,16 @@ private:
 using Properties = std::map<std::string, uint32_t>;
 
 // The box's vkms with its first CRTC. Whatever fails and is not asked for ends the test.
-class Display {
+class RawDisplay {
 public:
-  Display();
-  Display(const Display &) = delete;
-  Display &operator=(const Display &) = delete;
-  ~Display(); // frees framebuffers, handles and blobs, and turns the CRTC off
+  RawDisplay();
+  RawDisplay(const RawDisplay &) = delete;
+  RawDisplay &operator=(const RawDisplay &) = delete;
+  ~RawDisplay(); // frees framebuffers, handles and blobs, and turns the CRTC off
 
   std::set<Pair> in_formats(uint32_t plane);
 
-  uint32_t import(const Buffer &buffer);
+  uint32_t import(const RawBuffer &buffer);
 
   // The framebuffer, or 0 with errno.
   uint32_t add(Pair format, Size size, const std::vector<uint32_t> &handles, uint32_t pitch,
@@ -127,4 +127,4 @@ private:
   std::map<uint32_t, Properties> properties_;
 };
 
-} // namespace kmsraw
+} // namespace gstdrm::test

@@ -10,8 +10,7 @@
 
 namespace {
 
-using namespace vatests;
-using kmswatch::Watch;
+using namespace gstdrm::test;
 
 constexpr guint kStorm = 1000;
 constexpr guint kFrames = 500;
@@ -71,7 +70,7 @@ void run_storm(guint frames, guint total, bool other_thread)
   ck_assert_uint_eq(watch.buffers, frames);
   ck_assert_uint_eq(watch.stat("shown"), frames);
   ck_assert_uint_eq(watch.stat("dropped"), 0);
-  ck_assert_uint_le(kmswatch::count_framebuffers(), 60); // a bounded cache, not one per RECONFIGURE
+  ck_assert_uint_le(count_framebuffers(), 60); // a bounded cache, not one per RECONFIGURE
 }
 
 } // namespace
@@ -82,11 +81,11 @@ GST_START_TEST(test_storm)
   g_print("# %u RECONFIGUREs from %s\n", kStorm, other_thread ? "a thread of their own" : "the streaming thread");
   run_storm(10, 20, other_thread); // what is made once, by whoever is asked first
   const unsigned fds = settled_fds();
-  const unsigned framebuffers = kmswatch::count_framebuffers();
+  const unsigned framebuffers = count_framebuffers();
   run_storm(kFrames, kStorm, other_thread);
   ck_assert_msg(settles_at(fds), "%u descriptors before, %u after", fds, count_fds());
-  ck_assert_msg(kmswatch::framebuffers_settle_at(framebuffers), "%u framebuffers before, %u after", framebuffers,
-                kmswatch::count_framebuffers());
+  ck_assert_msg(framebuffers_settle_at(framebuffers), "%u framebuffers before, %u after", framebuffers,
+                count_framebuffers());
 }
 GST_END_TEST
 

@@ -11,15 +11,14 @@
 
 namespace {
 
-using namespace vatests;
-using kmswatch::Watch;
+using namespace gstdrm::test;
 
 constexpr const char *kTiledXr24 = "XR24:0x0100000000000001";
 constexpr const char *kTiledNv12 = "NV12:0x0100000000000001";
 
 void set_max_width(const char *text)
 {
-  ck_assert(kmswatch::write_file("/sys/module/vkms/parameters/tiled_max_width", text));
+  ck_assert(write_file("/sys/module/vkms/parameters/tiled_max_width", text));
 }
 
 std::string any_of(int width, int height)
@@ -93,7 +92,7 @@ GST_START_TEST(test_another_pair_takes_over)
   GstSample *sample = watch.snapshot();
   ck_assert(sample != nullptr);
   // SMPTE bars: the second of seven is yellow at 75 %
-  const guint32 yellow = kmswatch::pixel(sample, row.width * 3 / 14, 40);
+  const guint32 yellow = pixel(sample, row.width * 3 / 14, 40);
   gst_sample_unref(sample);
   ck_assert_msg(near(yellow, 0xbfbf00), "the second bar is %06x", yellow);
 }

@@ -24,7 +24,7 @@
 
 #include "kms_support.hpp"
 
-using namespace kmstest;
+using namespace gstdrm::test;
 using gstdrm::UniqueFd;
 
 namespace {

@@ -5,11 +5,9 @@
 #include <cstdlib>
 #include <random>
 
-#include <dirent.h>
-
 #include "kms_support.hpp"
 
-namespace kmstest {
+namespace gstdrm::test {
 
 Sink::Sink(const char *properties)
 {
@@ -135,14 +133,6 @@ std::string plain_caps(const char *format, int width, int height, const char *mo
 {
   return std::string("video/x-raw, format=") + format + ", width=" + std::to_string(width) +
          ", height=" + std::to_string(height) + ", framerate=60/1" + more;
-}
-
-GstVideoInfo video_info(const std::string &plain)
-{
-  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(plain.c_str()));
-  GstVideoInfo info;
-  ck_assert_msg(gst_video_info_from_caps(&info, caps.get()), "%s", plain.c_str());
-  return info;
 }
 
 GstPtr<GstBuffer> make_noise(const GstVideoInfo &info, unsigned seed)
@@ -328,14 +318,4 @@ int largest_difference(GstSample *sample, const std::vector<std::uint8_t> &expec
   return largest;
 }
 
-unsigned count_open_fds()
-{
-  unsigned count = 0;
-  DIR *directory = opendir("/proc/self/fd");
-  while (directory && readdir(directory))
-    count++;
-  closedir(directory);
-  return count;
-}
-
-} // namespace kmstest
+} // namespace gstdrm::test

@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "support/check_main.hpp"
+#include "support/open_fds.hpp"
+#include "support/video_info.hpp"
 #include <gst/drm/drm.h>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
-namespace kmstest {
+namespace gstdrm::test {
 
 using gstdrm::GstPtr;
 
@@ -72,9 +74,4 @@ std::vector<std::uint8_t> reference(const GstVideoInfo &info, GstBuffer *system,
 int largest_difference(GstSample *sample, const std::vector<std::uint8_t> &expected, int *width = nullptr,
                        int *height = nullptr);
 
-// "video/x-raw, ..." to GstVideoInfo
-GstVideoInfo video_info(const std::string &plain);
-
-unsigned count_open_fds();
-
-} // namespace kmstest
+} // namespace gstdrm::test

@@ -21,7 +21,7 @@
 #include "kms_raw_support.hpp"
 #include "support/check_main.hpp"
 
-using namespace kmsraw;
+using namespace gstdrm::test;
 
 namespace {
 
@@ -60,10 +60,10 @@ Size framebuffer_size(Size picture, uint64_t modifier)
   return {round_up(picture.width, 256), round_up(picture.height, 64)};
 }
 
-Layout layout_of(const Picture &picture, uint64_t modifier)
+Layout layout_of(const RawPicture &picture, uint64_t modifier)
 {
   Layout layout{framebuffer_size(picture.size, modifier)};
-  const Picture whole{picture.fourcc, layout.size, {}};
+  const RawPicture whole{picture.fourcc, layout.size, {}};
   layout.pitch = round_up(whole.row_bytes(), modifier == kX ? 512 : 4);
   for (size_t plane = 0; plane < picture.planes.size(); plane++) {
     layout.rows[plane] = round_up(whole.rows(plane), tile_rows(modifier));
@@ -96,7 +96,7 @@ std::vector<std::pair<uint32_t, uint32_t>> tile_order(uint64_t modifier, uint32_
   return order;
 }
 
-void store_plane(const Picture &picture, size_t plane, uint64_t modifier, const Layout &layout,
+void store_plane(const RawPicture &picture, size_t plane, uint64_t modifier, const Layout &layout,
                  uint8_t *out)
 {
   const auto &bytes = picture.planes[plane];
@@ -120,17 +120,17 @@ void store_plane(const Picture &picture, size_t plane, uint64_t modifier, const 
 
 // A picture in dma-bufs, as a framebuffer of one layout.
 struct Stored {
-  Stored(Display &display, const Picture &picture, uint64_t modifier,
+  Stored(RawDisplay &display, const RawPicture &picture, uint64_t modifier,
          Source source = Source::kUdmabuf, bool two_buffers = false)
   {
     Layout layout = layout_of(picture, modifier);
     std::vector<uint32_t> handles;
     if (two_buffers) {
       for (size_t plane = 0; plane < picture.planes.size(); plane++)
-        buffers.push_back(std::make_unique<Buffer>(layout.pitch * layout.rows[plane], source));
+        buffers.push_back(std::make_unique<RawBuffer>(layout.pitch * layout.rows[plane], source));
       layout.offsets = {};
     } else {
-      buffers.push_back(std::make_unique<Buffer>(layout.total, source));
+      buffers.push_back(std::make_unique<RawBuffer>(layout.total, source));
     }
     for (const auto &buffer : buffers) {
       buffer->access(DMA_BUF_SYNC_START | DMA_BUF_SYNC_WRITE);
@@ -146,7 +146,7 @@ struct Stored {
     fail_unless(fb != 0, "AddFB2: %s", g_strerror(errno));
   }
 
-  std::vector<std::unique_ptr<Buffer>> buffers;
+  std::vector<std::unique_ptr<RawBuffer>> buffers;
   uint32_t fb = 0;
 };
 
@@ -158,7 +158,7 @@ std::set<Pair> tiled_only(std::set<Pair> pairs)
 
 GST_START_TEST(lists_exactly_the_tiled_pairs)
 {
-  Display display;
+  RawDisplay display;
   std::set<Pair> wanted;
   if (kernel_is_tiled())
     wanted.insert(std::begin(kTiledPairs), std::end(kTiledPairs));
@@ -172,11 +172,11 @@ GST_END_TEST
 
 GST_START_TEST(off_refuses_every_tiled_framebuffer)
 {
-  Display display;
+  RawDisplay display;
   const Pair format = kTiledPairs[__i__];
-  const Picture picture = noise(format.fourcc, {640, 480});
+  const RawPicture picture = noise(format.fourcc, {640, 480});
   const Layout layout = layout_of(picture, format.modifier);
-  Buffer buffer(layout.total);
+  RawBuffer buffer(layout.total);
   fail_unless_equals_int(
       display.add(format, layout.size, {display.import(buffer)}, layout.pitch, layout.offsets), 0);
   fail_unless_equals_int(errno, EINVAL);
@@ -185,9 +185,9 @@ GST_END_TEST
 
 GST_START_TEST(linear_shows_the_pattern)
 {
-  Display display;
+  RawDisplay display;
   const Size size = kSizes[__i__];
-  Picture picture = noise(DRM_FORMAT_XRGB8888, size);
+  RawPicture picture = noise(DRM_FORMAT_XRGB8888, size);
   Stored linear(display, picture, kLinear);
   for (size_t at = 3; at < picture.planes[0].size(); at += 4)
     picture.planes[0][at] = 0xff;
@@ -197,10 +197,10 @@ GST_END_TEST
 
 GST_START_TEST(tiled_shows_what_linear_shows)
 {
-  Display display;
+  RawDisplay display;
   const Pair format = kTiledPairs[__i__ / G_N_ELEMENTS(kSizes)];
   const Size size = kSizes[__i__ % G_N_ELEMENTS(kSizes)];
-  const Picture picture = noise(format.fourcc, size);
+  const RawPicture picture = noise(format.fourcc, size);
   Stored linear(display, picture, kLinear), tiled(display, picture, format.modifier);
   expect_same(display.shown(tiled.fb, {display.primary, size, size}),
               display.shown(linear.fb, {display.primary, size, size}), "tiled");
@@ -209,11 +209,11 @@ GST_END_TEST
 
 GST_START_TEST(tiled_shows_from_a_heap_and_from_two_buffers)
 {
-  Display display;
+  RawDisplay display;
   const Pair format = kTiledPairs[__i__];
   const Size size{640, 480};
-  const Picture picture = noise(format.fourcc, size);
-  const Display::Show show{display.primary, size, size};
+  const RawPicture picture = noise(format.fourcc, size);
+  const RawDisplay::Show show{display.primary, size, size};
   Stored linear(display, picture, kLinear);
   Stored heap(display, picture, format.modifier, Source::kHeap);
   Stored apart(display, picture, format.modifier, Source::kUdmabuf, true);
@@ -225,14 +225,14 @@ GST_END_TEST
 
 GST_START_TEST(tiled_overlay_shows_a_turned_part)
 {
-  Display display;
+  RawDisplay display;
   const Pair format = kTiledPairs[__i__];
-  const Picture picture = noise(format.fourcc, {1000, 700});
+  const RawPicture picture = noise(format.fourcc, {1000, 700});
   Stored linear(display, picture, kLinear), tiled(display, picture, format.modifier);
   for (uint64_t rotation : {DRM_MODE_ROTATE_0, DRM_MODE_ROTATE_90, DRM_MODE_ROTATE_180,
                             DRM_MODE_ROTATE_270, DRM_MODE_ROTATE_0 | DRM_MODE_REFLECT_X}) {
     // Not at a tile's corner, across several tiles, and smaller than the screen.
-    const Display::Show show{display.overlay, {640, 480}, {300, 202}, 333, 77, rotation};
+    const RawDisplay::Show show{display.overlay, {640, 480}, {300, 202}, 333, 77, rotation};
     expect_same(display.shown(tiled.fb, show), display.shown(linear.fb, show), "turned");
   }
 }
@@ -297,9 +297,9 @@ constexpr Bad kBad[] = {
 
 GST_START_TEST(bad_layouts_are_refused)
 {
-  Display display;
+  RawDisplay display;
   const Bad &bad = kBad[__i__];
-  Buffer buffer(bad.total);
+  RawBuffer buffer(bad.total);
   errno = 0;
   const uint32_t fb = display.add(bad.format, bad.size, {display.import(buffer)}, bad.pitch,
                                   {0, bad.second_offset});
@@ -314,11 +314,11 @@ GST_END_TEST
 
 GST_START_TEST(cursor_and_writeback_stay_linear)
 {
-  Display display;
+  RawDisplay display;
   const Size size{64, 64};
-  const Picture picture = noise(DRM_FORMAT_ARGB8888, size);
+  const RawPicture picture = noise(DRM_FORMAT_ARGB8888, size);
   Stored linear(display, picture, kLinear), tiled(display, picture, kX);
-  const Display::Show cursor{display.cursor, size, size}, primary{display.primary, size, size};
+  const RawDisplay::Show cursor{display.cursor, size, size}, primary{display.primary, size, size};
   fail_unless_equals_int(display.test(linear.fb, cursor), 0);
   fail_unless_equals_int(display.test(tiled.fb, cursor), -EINVAL);
   fail_unless_equals_int(display.test(tiled.fb, primary, linear.fb), 0);
@@ -328,11 +328,11 @@ GST_END_TEST
 
 GST_START_TEST(a_width_limit_refuses_the_commit_only)
 {
-  Display display;
+  RawDisplay display;
   const Size size{1920, 1080};
-  const Picture picture = noise(DRM_FORMAT_XRGB8888, size);
+  const RawPicture picture = noise(DRM_FORMAT_XRGB8888, size);
   Stored linear(display, picture, kLinear), tiled(display, picture, kX);
-  const Display::Show show{display.primary, size, size};
+  const RawDisplay::Show show{display.primary, size, size};
   const std::pair<const char *, int> limits[] = {{"1919", -EINVAL}, {"1920", 0}, {"0", 0}};
   for (const auto &[limit, wanted] : limits) {
     FILE *file = fopen("/sys/module/vkms/parameters/tiled_max_width", "w");

@@ -6,7 +6,7 @@
 #include "configfs_support.hpp"
 #include "kms_support.hpp"
 
-using namespace kmstest;
+using namespace gstdrm::test;
 
 namespace {
 

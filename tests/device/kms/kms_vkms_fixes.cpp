@@ -23,14 +23,14 @@
 #include "kms_raw_support.hpp"
 #include "support/check_main.hpp"
 
-using namespace kmsraw;
+using namespace gstdrm::test;
 
 namespace {
 
 constexpr Size kSmall{64, 64};
 constexpr uint32_t kFast = 300; // Hz, so that 400 frames take little time
 
-void fill(const Buffer &buffer, uint32_t offset, const std::vector<uint8_t> &bytes)
+void fill(const RawBuffer &buffer, uint32_t offset, const std::vector<uint8_t> &bytes)
 {
   buffer.access(DMA_BUF_SYNC_START | DMA_BUF_SYNC_WRITE);
   std::copy(bytes.begin(), bytes.end(), buffer.data() + offset);
@@ -40,7 +40,8 @@ void fill(const Buffer &buffer, uint32_t offset, const std::vector<uint8_t> &byt
 // A picture in linear dma-bufs: every plane `offset` bytes after the end of the one before. There
 // is room behind, as an offset taken twice shall show wrong pixels and not crash the kernel.
 struct Linear {
-  Linear(Display &display, const Picture &picture, Source source, bool two_buffers, uint32_t offset)
+  Linear(RawDisplay &display, const RawPicture &picture, Source source, bool two_buffers,
+         uint32_t offset)
   {
     std::vector<uint32_t> handles;
     std::array<uint32_t, 2> offsets{};
@@ -49,10 +50,10 @@ struct Linear {
       offsets[plane] = offset + (two_buffers ? 0 : total);
       total = offsets[plane] + round_up(picture.planes[plane].size(), kPage);
       if (two_buffers)
-        buffers.push_back(std::make_unique<Buffer>(total + offset, source));
+        buffers.push_back(std::make_unique<RawBuffer>(total + offset, source));
     }
     if (!two_buffers)
-      buffers.push_back(std::make_unique<Buffer>(total + offset, source));
+      buffers.push_back(std::make_unique<RawBuffer>(total + offset, source));
     for (const auto &buffer : buffers)
       handles.push_back(display.import(*buffer));
     for (size_t plane = 0; plane < picture.planes.size(); plane++)
@@ -62,7 +63,7 @@ struct Linear {
     fail_unless(fb != 0, "AddFB2: %s", g_strerror(errno));
   }
 
-  std::vector<std::unique_ptr<Buffer>> buffers;
+  std::vector<std::unique_ptr<RawBuffer>> buffers;
   uint32_t fb = 0;
 };
 
@@ -83,14 +84,14 @@ constexpr Place kPlaces[] = {
 
 GST_START_TEST(a_linear_picture_looks_the_same_wherever_it_lies)
 {
-  Display display;
+  RawDisplay display;
   const Place &place = kPlaces[__i__];
   const Size size{640, 480};
-  const Picture picture = noise(place.fourcc, size);
+  const RawPicture picture = noise(place.fourcc, size);
   Linear plain(display, picture, Source::kUdmabuf, false, 0);
   Linear placed(display, picture, place.source, place.two_buffers, place.offset);
   for (const uint32_t plane : {display.primary, display.overlay}) {
-    const Display::Show show{plane, size, size};
+    const RawDisplay::Show show{plane, size, size};
     expect_same(display.shown(placed.fb, show), display.shown(plain.fb, show), "placed");
   }
 }
@@ -106,16 +107,16 @@ struct Writer {
   }
   void write(int times, int in_fence = -1)
   {
-    Display::Show show{display.primary, kSmall, kSmall};
+    RawDisplay::Show show{display.primary, kSmall, kSmall};
     show.refresh = kFast;
     show.in_fence = in_fence;
     for (int i = 0; i < times; i++)
       display.write_back(picture.fb, show, target_fb);
   }
 
-  Display display;
+  RawDisplay display;
   Linear picture;
-  Buffer target{kSmall.width * 4 * kSmall.height};
+  RawBuffer target{kSmall.width * 4 * kSmall.height};
   uint32_t target_fb = 0;
 };
 

@@ -8,7 +8,7 @@
 
 #include <gst/video/video.h>
 
-namespace kmswatch {
+namespace gstdrm::test {
 
 Watch::Watch(GstElement *sink) : sink_(sink), pad_(gst_element_get_static_pad(sink, "sink"))
 {
@@ -167,4 +167,4 @@ bool framebuffers_settle_at(unsigned count)
   return count_framebuffers() == count;
 }
 
-} // namespace kmswatch
+} // namespace gstdrm::test

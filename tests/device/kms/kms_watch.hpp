@@ -13,7 +13,7 @@
 #include <gst/drm/drm.h>
 #include <gst/gst.h>
 
-namespace kmswatch {
+namespace gstdrm::test {
 
 class Watch {
 public:
@@ -59,4 +59,4 @@ unsigned count_framebuffers();
 // The kernel lets go of the last ones when its own work on the last commit is done.
 bool framebuffers_settle_at(unsigned count);
 
-} // namespace kmswatch
+} // namespace gstdrm::test

@@ -47,7 +47,7 @@ void *realloc(void *old, std::size_t size)
 
 namespace {
 
-using namespace vatests;
+using namespace gstdrm::test;
 
 struct Seen {
   std::uint64_t frames = 0;

@@ -7,7 +7,7 @@
 
 namespace {
 
-using namespace vatests;
+using namespace gstdrm::test;
 
 struct BadRow {
   const char *driver;

@@ -8,7 +8,7 @@
 
 namespace {
 
-using namespace vatests;
+using namespace gstdrm::test;
 
 struct Row {
   const char *driver;

@@ -5,7 +5,7 @@
 
 namespace {
 
-using namespace vatests;
+using namespace gstdrm::test;
 
 constexpr int kFrames = 600;
 constexpr int kWidth = 640;

@@ -4,7 +4,7 @@
 
 namespace {
 
-using namespace vatests;
+using namespace gstdrm::test;
 
 struct LayoutRow {
   const char *driver;

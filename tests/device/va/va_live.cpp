@@ -8,7 +8,7 @@
 
 namespace {
 
-using namespace vatests;
+using namespace gstdrm::test;
 
 struct Left {
   GstClockTime pts;
@@ -101,7 +101,7 @@ GST_START_TEST(test_acquire_fence_is_pending)
   fail_unless(gst_drm_fence_wait(fence.get(), GST_CLOCK_TIME_NONE, &state, nullptr));
   fail_unless_equals_int(state, GST_DRM_FENCE_STATE_SIGNALLED);
   fail_unless(read_counter(read_frame(sample)).valid);
-  fail_unless_equals_uint64(counters[vatest::Counter::Sync], 0);
+  fail_unless_equals_uint64(counters[vadriver::Counter::Sync], 0);
 }
 GST_END_TEST
 

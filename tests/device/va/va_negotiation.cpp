@@ -9,7 +9,7 @@
 
 namespace {
 
-using namespace vatests;
+using namespace gstdrm::test;
 
 #define DMA_DRM(list)                                                                              \
   "video/x-raw(memory:DMABuf),format=DMA_DRM,width=128,height=104,drm-format=" list

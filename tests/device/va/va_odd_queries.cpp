@@ -11,8 +11,8 @@ using namespace gstdrm::test;
 GST_START_TEST(test_odd_queries)
 {
   const GstState state = __i__ == 0 ? GST_STATE_READY : __i__ == 1 ? GST_STATE_PAUSED : GST_STATE_PLAYING;
-  vatests::set_driver(vatests::kRichestDriver);
-  vatests::Pipeline pipeline(vatests::source("", vatests::dma_caps("NV12", 64, 48)));
+  set_driver(kRichestDriver);
+  Pipeline pipeline(source("", dma_caps("NV12", 64, 48)));
   GstElement *src = pipeline.get("src");
   if (state == GST_STATE_READY)
     gst_element_set_state(src, GST_STATE_READY);
@@ -32,8 +32,8 @@ GST_START_TEST(test_odd_peer)
 {
   const OddCaps &row = kOddCaps[__i__];
   const auto caps = odd_caps(row);
-  vatests::set_driver(vatests::kRichestDriver);
-  vatests::Pipeline pipeline("vadmabufsrc name=src num-buffers=1 ! capsfilter name=f ! fakesink");
+  set_driver(kRichestDriver);
+  Pipeline pipeline("vadmabufsrc name=src num-buffers=1 ! capsfilter name=f ! fakesink");
   g_object_set(pipeline.get("f"), "caps", caps.get(), nullptr);
   if (pipeline.play())
     fail_if(pipeline.wait_for_end().empty(), "%s: neither error nor end", row.name);

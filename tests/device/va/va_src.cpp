@@ -9,9 +9,9 @@
 
 namespace {
 
-using namespace vatests;
+using namespace gstdrm::test;
 using gstdrm::UniqueFd;
-using C = vatest::Counter;
+using C = vadriver::Counter;
 
 // ---- 600 frames: each once, in order, and nothing made on the way
 

@@ -11,7 +11,7 @@
 
 #include <gst/drm/core/format.hpp>
 
-namespace vatests {
+namespace gstdrm::test {
 
 void set_driver(const std::string &settings)
 {
@@ -22,21 +22,21 @@ Counters::Counters()
 {
   char name[] = "/tmp/va-counters-XXXXXX";
   const int fd = ::mkstemp(name);
-  fail_unless(fd >= 0 && ::ftruncate(fd, sizeof(vatest::CounterPage)) == 0);
+  fail_unless(fd >= 0 && ::ftruncate(fd, sizeof(vadriver::CounterPage)) == 0);
   path_ = name;
-  void *page = ::mmap(nullptr, sizeof(vatest::CounterPage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void *page = ::mmap(nullptr, sizeof(vadriver::CounterPage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   fail_unless(page != MAP_FAILED);
-  page_ = static_cast<vatest::CounterPage *>(page);
+  page_ = static_cast<vadriver::CounterPage *>(page);
   ::close(fd);
 }
 
 Counters::~Counters()
 {
-  ::munmap(page_, sizeof(vatest::CounterPage));
+  ::munmap(page_, sizeof(vadriver::CounterPage));
   ::unlink(path_.c_str());
 }
 
-std::uint64_t Counters::operator[](vatest::Counter counter) const
+std::uint64_t Counters::operator[](vadriver::Counter counter) const
 {
   return (*page_)[counter].load();
 }
@@ -180,15 +180,15 @@ std::vector<std::uint8_t> read_plane(const Frame &frame, guint index, const gstd
   void *map = ::mmap(nullptr, plane.size, PROT_READ, MAP_SHARED, plane.fd, 0);
   fail_unless(map != MAP_FAILED, "plane %u cannot be mapped: %s", index, g_strerror(errno));
   const auto *data = static_cast<const std::uint8_t *>(map) + plane.offset;
-  const auto tiling = vatest::tiling_of(frame.layout.drm_modifier);
-  const auto align = vatest::tile_align(tiling, shape.block_bytes);
+  const auto tiling = vadriver::tiling_of(frame.layout.drm_modifier);
+  const auto align = vadriver::tile_align(tiling, shape.block_bytes);
   const auto rows = gstdrm::plane_rows(shape, frame.layout.height);
-  const vatest::TiledPlane tiled{tiling, plane.stride, (rows + align.rows - 1) / align.rows * align.rows,
+  const vadriver::TiledPlane tiled{tiling, plane.stride, (rows + align.rows - 1) / align.rows * align.rows,
                                  shape.block_bytes};
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(row_bytes) * rows);
   for (std::uint32_t y = 0; y < rows; ++y) {
     for (std::uint32_t done = 0; done < row_bytes;) {
-      const auto run = vatest::tiled_run(tiled, done, y);
+      const auto run = vadriver::tiled_run(tiled, done, y);
       const auto length = std::min(run.length_bytes, row_bytes - done);
       std::memcpy(bytes.data() + static_cast<std::size_t>(row_bytes) * y + done, data + run.offset_bytes, length);
       done += length;
@@ -276,16 +276,6 @@ Counter read_counter(const Frame &frame)
   return counter;
 }
 
-unsigned count_fds()
-{
-  GDir *dir = g_dir_open("/proc/self/fd", 0, nullptr);
-  unsigned count = 0;
-  while (g_dir_read_name(dir))
-    ++count;
-  g_dir_close(dir);
-  return count;
-}
-
 unsigned settled_fds()
 {
   unsigned last = count_fds();
@@ -305,4 +295,4 @@ bool settles_at(unsigned fds)
   return count_fds() == fds;
 }
 
-} // namespace vatests
+} // namespace gstdrm::test

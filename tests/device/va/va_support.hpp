@@ -14,10 +14,11 @@
 #include <gst/gst.h>
 
 #include "support/check_main.hpp"
+#include "support/open_fds.hpp"
 #include "va-driver/counters.hpp"
 #include "va-driver/tiling.hpp"
 
-namespace vatests {
+namespace gstdrm::test {
 
 // Sets GST_DRM_VA_TEST: for displays opened from now on.
 void set_driver(const std::string &settings);
@@ -34,11 +35,11 @@ public:
   Counters &operator=(const Counters &) = delete;
   ~Counters();
   [[nodiscard]] std::string setting() const { return "counters=" + path_; }
-  std::uint64_t operator[](vatest::Counter counter) const;
+  std::uint64_t operator[](vadriver::Counter counter) const;
 
 private:
   std::string path_;
-  vatest::CounterPage *page_ = nullptr;
+  vadriver::CounterPage *page_ = nullptr;
 };
 
 // gst_parse_launch() of "vadmabufsrc name=src PROPERTIES ! CAPS ! appsink name=sink sync=false".
@@ -89,17 +90,16 @@ struct Counter {
 };
 Counter read_counter(const Frame &frame);
 
-unsigned count_fds();
 // A pipeline's last reference may be let go by one of GStreamer's own threads a moment after ours.
 unsigned settled_fds();
 bool settles_at(unsigned fds);
 
-} // namespace vatests
+} // namespace gstdrm::test
 
 #define GST_DRM_VA_CHECK_MAIN(name)                                                                                    \
   int main(int argc, char **argv)                                                                                      \
   {                                                                                                                    \
-    vatests::set_driver(vatests::kRichestDriver);                                                                      \
+    gstdrm::test::set_driver(gstdrm::test::kRichestDriver);                                                                      \
     gst_check_init(&argc, &argv);                                                                                      \
     return gstdrm::test::run_suite(name##_suite());                                                                    \
   }

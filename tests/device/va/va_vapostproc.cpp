@@ -7,8 +7,8 @@
 
 namespace {
 
-using namespace vatests;
-using C = vatest::Counter;
+using namespace gstdrm::test;
+using C = vadriver::Counter;
 
 struct Row {
   const char *in;  // GstVideoFormat of our frames

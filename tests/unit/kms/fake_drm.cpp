@@ -17,7 +17,8 @@
 #include <xf86drm.h>
 #include <xf86drmMode.h>
 
-using namespace fakedrm;
+using namespace gstdrm::test;
+using namespace gstdrm::test::fakedrm;
 
 struct _drmModeAtomicReq {
   std::vector<std::array<std::uint64_t, 3>> entries;

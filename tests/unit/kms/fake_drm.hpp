@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace fakedrm {
+namespace gstdrm::test::fakedrm {
 
 inline constexpr std::uint32_t kCrtc = 10;
 inline constexpr std::uint32_t kConnector = 20;
@@ -74,4 +74,4 @@ int plug();
 // Everything the client had to give back.
 int alive();
 
-} // namespace fakedrm
+} // namespace gstdrm::test::fakedrm

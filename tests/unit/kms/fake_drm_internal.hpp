@@ -9,7 +9,7 @@
 
 #include "fake_drm.hpp"
 
-namespace fakedrm {
+namespace gstdrm::test::fakedrm {
 
 struct PropertySpec {
   const char *name;
@@ -39,4 +39,4 @@ template <typename... Parts> void release(int &counter, Parts *...parts)
 
 using Guard = std::lock_guard<std::mutex>;
 
-} // namespace fakedrm
+} // namespace gstdrm::test::fakedrm

@@ -11,7 +11,8 @@
 #include <xf86drm.h>
 #include <xf86drmMode.h>
 
-using namespace fakedrm;
+using namespace gstdrm::test;
+using namespace gstdrm::test::fakedrm;
 
 namespace {
 

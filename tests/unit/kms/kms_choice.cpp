@@ -15,6 +15,7 @@ namespace {
 
 using namespace gstdrm;
 using namespace gstdrm::kms;
+using namespace gstdrm::test;
 
 // Two outputs: a connector that each CRTC can drive, planes of each CRTC, and one plane for both.
 Resources two_outputs()

@@ -10,6 +10,7 @@ namespace {
 
 using namespace gstdrm;
 using namespace gstdrm::kms;
+using namespace gstdrm::test;
 
 TEST_F(DisplayTest, first_frame_sets_the_mode_that_fits_and_centres)
 {

@@ -9,6 +9,7 @@ namespace {
 
 using namespace gstdrm;
 using namespace gstdrm::kms;
+using namespace gstdrm::test;
 
 class Cache : public DisplayTest {
 protected:

@@ -3,25 +3,16 @@
 #include <cerrno>
 #include <cstring>
 
-#include <dirent.h>
 #include <fcntl.h>
 
 #include "kms_display_fixture.hpp"
+#include "support/open_fds.hpp"
 
 namespace {
 
 using namespace gstdrm;
 using namespace gstdrm::kms;
-
-unsigned count_open_fds()
-{
-  unsigned count = 0;
-  DIR *directory = opendir("/proc/self/fd");
-  while (directory && readdir(directory))
-    count++;
-  closedir(directory);
-  return count;
-}
+using namespace gstdrm::test;
 
 // The whole life of a display. An Error ends it early.
 Result<void> live(const DeviceRequest &request, Listener &listener, const Memory &a, const Memory &b)
@@ -59,7 +50,7 @@ class EveryFailure : public testing::TestWithParam<int> {};
 TEST_P(EveryFailure, leaves_nothing_behind)
 {
   const Memory a{640 * 480 * 4}, b{640 * 480 * 4};
-  const unsigned fds_before = count_open_fds();
+  const unsigned fds_before = count_fds();
   int failed = 0;
   for (int n = 1;; n++) {
     UniqueFd drm_fd(fakedrm::plug());
@@ -82,7 +73,7 @@ TEST_P(EveryFailure, leaves_nothing_behind)
   EXPECT_GT(failed, 30); // failures that a display cannot do without
   UniqueFd last(fakedrm::plug()); // lets the one before go
   last.reset();
-  EXPECT_LE(count_open_fds(), fds_before + 1); // the fake's own end
+  EXPECT_LE(count_fds(), fds_before + 1); // the fake's own end
 }
 
 INSTANTIATE_TEST_SUITE_P(Errors, EveryFailure, testing::Values(ENOMEM, EINVAL, EACCES, EBUSY, ENODEV),

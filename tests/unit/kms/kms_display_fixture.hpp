@@ -14,11 +14,11 @@
 #include "fake_drm.hpp"
 #include "gst/kms/engine/display/kms_display.hpp"
 
-namespace gstdrm::kms {
+namespace gstdrm::test {
 
 inline constexpr std::int64_t kLong_ns = 5'000'000'000;
 
-struct Listener : DisplayListener {
+struct Listener : kms::DisplayListener {
   std::atomic<int> failures{0};
   std::atomic<int> changes{0};
   void display_failed(const Error &) noexcept override { failures++; }
@@ -62,9 +62,9 @@ inline FrameLayout nv12(const Memory &y, const Memory &uv, std::uint32_t width, 
   return layout;
 }
 
-inline Picture picture(std::uint32_t width, std::uint32_t height)
+inline kms::Picture picture(std::uint32_t width, std::uint32_t height)
 {
-  Picture p;
+  kms::Picture p;
   p.format = {DRM_FORMAT_XRGB8888, kModLinear};
   p.width = width;
   p.height = height;
@@ -81,21 +81,21 @@ protected:
     EXPECT_EQ(fakedrm::device().double_closes, 0U);
   }
 
-  Result<std::shared_ptr<Display>> open()
+  Result<std::shared_ptr<kms::Display>> open()
   {
-    DeviceRequest request;
+    kms::DeviceRequest request;
     request.fd = drm_fd.get();
-    return Display::open(request, {}, listener);
+    return kms::Display::open(request, {}, listener);
   }
 
-  static Result<Display::Shown> show(Display &display, const FrameLayout &layout)
+  static Result<kms::Display::Shown> show(kms::Display &display, const FrameLayout &layout)
   {
-    Result<FramebufferCache::Import> import = display.import(layout);
+    Result<kms::FramebufferCache::Import> import = display.import(layout);
     if (!import)
       return import.error();
-    Frame frame;
+    kms::Frame frame;
     frame.framebuffer = import->imported;
-    return display.show(frame, FlipQueue::Overflow::Wait);
+    return display.show(frame, kms::FlipQueue::Overflow::Wait);
   }
 
   static const fakedrm::Commit &commit(std::size_t index) { return fakedrm::device().commits.at(index); }
@@ -110,4 +110,4 @@ protected:
   Memory memory{1024 * 768 * 4};
 };
 
-} // namespace gstdrm::kms
+} // namespace gstdrm::test

@@ -8,6 +8,7 @@ namespace {
 
 using namespace gstdrm;
 using namespace gstdrm::kms;
+using namespace gstdrm::test;
 
 TEST_F(DisplayTest, both_planes_in_one_dmabuf_share_one_handle)
 {

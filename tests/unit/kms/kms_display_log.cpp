@@ -14,6 +14,7 @@ namespace {
 
 using namespace gstdrm;
 using namespace gstdrm::kms;
+using namespace gstdrm::test;
 
 std::mutex lock; // the event thread logs, too
 std::vector<std::string> lines;

@@ -10,6 +10,7 @@ namespace {
 
 using namespace gstdrm;
 using namespace gstdrm::kms;
+using namespace gstdrm::test;
 
 using Shown = Display::Shown;
 

@@ -13,6 +13,7 @@ namespace {
 
 using namespace gstdrm;
 using namespace gstdrm::kms;
+using namespace gstdrm::test;
 
 struct ModifierRow {
   const char *name;

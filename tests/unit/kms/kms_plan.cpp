@@ -15,6 +15,7 @@ namespace {
 
 using namespace gstdrm;
 using namespace gstdrm::kms;
+using namespace gstdrm::test;
 
 constexpr Format kXrgb{DRM_FORMAT_XRGB8888, kModLinear};
 constexpr PlanObjects kObjects{900, 901, 902, 903};

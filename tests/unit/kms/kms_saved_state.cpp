@@ -13,6 +13,7 @@ namespace {
 
 using namespace gstdrm;
 using namespace gstdrm::kms;
+using namespace gstdrm::test;
 
 constexpr std::uint32_t kOtherCrtc = 11;
 

@@ -11,14 +11,16 @@
 
 #include "gst/kms/engine/output/kms_output.hpp"
 
-namespace gstdrm::kms::values {
+namespace gstdrm::test::values {
 
-inline PropertySet properties(std::uint32_t object_id, std::initializer_list<std::pair<const char *, std::uint64_t>> list)
+inline kms::PropertySet
+properties(std::uint32_t object_id,
+           std::initializer_list<std::pair<const char *, std::uint64_t>> list)
 {
-  PropertySet set;
+  kms::PropertySet set;
   std::uint32_t id = object_id * 1000;
   for (const auto &[name, value] : list) {
-    Property property;
+    kms::Property property;
     property.id = id++;
     property.value = value;
     set.emplace(name, std::move(property));
@@ -38,9 +40,10 @@ inline drmModeModeInfo mode(std::uint16_t width, std::uint16_t height)
 }
 
 // `crtc_id`: whose it is now.
-inline Plane plane(std::uint32_t id, PlaneType type, std::uint32_t possible_crtcs = 1, std::uint64_t crtc_id = 0)
+inline kms::Plane plane(std::uint32_t id, kms::PlaneType type, std::uint32_t possible_crtcs = 1,
+                        std::uint64_t crtc_id = 0)
 {
-  Plane made;
+  kms::Plane made;
   made.id = id;
   made.type = type;
   made.possible_crtcs = possible_crtcs;
@@ -59,15 +62,15 @@ inline Plane plane(std::uint32_t id, PlaneType type, std::uint32_t possible_crtc
   return made;
 }
 
-inline Crtc crtc(std::uint32_t id, unsigned index)
+inline kms::Crtc crtc(std::uint32_t id, unsigned index)
 {
   return {id, index, properties(id, {{"ACTIVE", 0}, {"MODE_ID", 0}, {"OUT_FENCE_PTR", 0}})};
 }
 
-inline Connector connector(std::uint32_t id, std::string name, drmModeConnection connection,
-                           std::uint32_t possible_crtcs = 1, std::uint64_t crtc_id = 0)
+inline kms::Connector connector(std::uint32_t id, std::string name, drmModeConnection connection,
+                                std::uint32_t possible_crtcs = 1, std::uint64_t crtc_id = 0)
 {
-  Connector made;
+  kms::Connector made;
   made.id = id;
   made.name = std::move(name);
   made.connection = connection;
@@ -78,13 +81,13 @@ inline Connector connector(std::uint32_t id, std::string name, drmModeConnection
   return made;
 }
 
-inline Connector writeback(std::uint32_t id, std::uint32_t possible_crtcs = 1)
+inline kms::Connector writeback(std::uint32_t id, std::uint32_t possible_crtcs = 1)
 {
-  Connector made = connector(id, "Writeback-1", DRM_MODE_UNKNOWNCONNECTION, possible_crtcs);
+  kms::Connector made = connector(id, "Writeback-1", DRM_MODE_UNKNOWNCONNECTION, possible_crtcs);
   made.writeback = true;
   made.modes.clear();
   made.properties = properties(id, {{"CRTC_ID", 0}, {"WRITEBACK_FB_ID", 0}, {"WRITEBACK_OUT_FENCE_PTR", 0}});
   return made;
 }
 
-} // namespace gstdrm::kms::values
+} // namespace gstdrm::test::values

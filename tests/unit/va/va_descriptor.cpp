@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What read_descriptor() takes and refuses. The descriptors come from the test driver's own surfaces (memfds here), true
 // and with each of its lies. No libva is opened.
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "support/open_fds.hpp"
 #include "va-driver/settings.hpp"
 #include "va-driver/surface.hpp"
 #include "gst/va/engine/va_surface.hpp"
@@ -16,20 +16,13 @@
 namespace {
 
 using namespace gstdrm;
+using namespace gstdrm::test;
 
-std::size_t count_fds()
+vadriver::Settings parse(const std::string &text)
 {
-  std::size_t count = 0;
-  for ([[maybe_unused]] const auto &entry : std::filesystem::directory_iterator("/proc/self/fd"))
-    ++count;
-  return count;
-}
-
-vatest::Settings parse(const std::string &text)
-{
-  vatest::Settings settings;
+  vadriver::Settings settings;
   std::string error;
-  EXPECT_TRUE(vatest::parse_settings("memory=memfd," + text, settings, error)) << error;
+  EXPECT_TRUE(vadriver::parse_settings("memory=memfd," + text, settings, error)) << error;
   return settings;
 }
 
@@ -84,17 +77,17 @@ TEST_P(Descriptor, TakenOrRefused)
 {
   const auto &row = GetParam();
   const auto settings = parse(row.settings);
-  const auto *driver_format = vatest::format_by_va(row.va_fourcc);
+  const auto *driver_format = vadriver::format_by_va(row.va_fourcc);
   const auto *format = va::format_by_va(row.va_fourcc);
   ASSERT_TRUE(driver_format && format);
   const auto modifier = settings.modifiers.front();
-  const auto surface = vatest::allocate_surface(settings, *driver_format, 320, 240, modifier);
+  const auto surface = vadriver::allocate_surface(settings, *driver_format, 320, 240, modifier);
   ASSERT_TRUE(surface);
   const auto before = count_fds();
   {
     VADRMPRIMESurfaceDescriptor descriptor{};
-    ASSERT_EQ(vatest::export_surface(*surface, row.composed, descriptor), VA_STATUS_SUCCESS);
-    vatest::tell_lie(settings.lie, descriptor);
+    ASSERT_EQ(vadriver::export_surface(*surface, row.composed, descriptor), VA_STATUS_SUCCESS);
+    vadriver::tell_lie(settings.lie, descriptor);
     const auto frame = va::read_descriptor(descriptor, *format, 320, 240, {&modifier, 1});
     if (*row.refusal != '\0') {
       ASSERT_FALSE(frame);
@@ -120,11 +113,11 @@ INSTANTIATE_TEST_SUITE_P(Rows, Descriptor, testing::ValuesIn(kRows),
 TEST(Descriptor, ImplicitIsTakenWithoutAList)
 {
   const auto settings = parse("lie=invalid-modifier");
-  const auto surface = vatest::allocate_surface(settings, *vatest::format_by_va(VA_FOURCC_NV12), 64, 64, 0);
+  const auto surface = vadriver::allocate_surface(settings, *vadriver::format_by_va(VA_FOURCC_NV12), 64, 64, 0);
   ASSERT_TRUE(surface);
   VADRMPRIMESurfaceDescriptor descriptor{};
-  ASSERT_EQ(vatest::export_surface(*surface, true, descriptor), VA_STATUS_SUCCESS);
-  vatest::tell_lie(settings.lie, descriptor);
+  ASSERT_EQ(vadriver::export_surface(*surface, true, descriptor), VA_STATUS_SUCCESS);
+  vadriver::tell_lie(settings.lie, descriptor);
   const auto frame = va::read_descriptor(descriptor, *va::format_by_va(VA_FOURCC_NV12), 64, 64, {});
   ASSERT_TRUE(frame) << frame.error().message;
   EXPECT_EQ(frame->format.modifier, kModImplicit);
@@ -133,11 +126,11 @@ TEST(Descriptor, ImplicitIsTakenWithoutAList)
 // A descriptor of two objects, changed, and what is said of it. No descriptor stays open.
 void expect_refusal(void (*change)(VADRMPRIMESurfaceDescriptor &), const char *why)
 {
-  const auto surface = vatest::allocate_surface(parse("objects=2"), *vatest::format_by_va(VA_FOURCC_NV12), 320, 240, 0);
+  const auto surface = vadriver::allocate_surface(parse("objects=2"), *vadriver::format_by_va(VA_FOURCC_NV12), 320, 240, 0);
   ASSERT_TRUE(surface);
   const auto before = count_fds();
   VADRMPRIMESurfaceDescriptor descriptor{};
-  ASSERT_EQ(vatest::export_surface(*surface, true, descriptor), VA_STATUS_SUCCESS);
+  ASSERT_EQ(vadriver::export_surface(*surface, true, descriptor), VA_STATUS_SUCCESS);
   change(descriptor);
   {
     const auto frame = va::read_descriptor(descriptor, *va::format_by_va(VA_FOURCC_NV12), 320, 240, {});
@@ -176,9 +169,9 @@ TEST(Descriptor, AnotherLayer)
 TEST(Settings, MisspeltIsAnError)
 {
   for (const char *text : {"object=2", "objects=x", "lie=zero", "fail=exports:1", "modifiers=tiled", "vpp=yes"}) {
-    vatest::Settings settings;
+    vadriver::Settings settings;
     std::string error;
-    EXPECT_FALSE(vatest::parse_settings(text, settings, error)) << text;
+    EXPECT_FALSE(vadriver::parse_settings(text, settings, error)) << text;
     EXPECT_NE(error.find(text), std::string::npos);
   }
 }

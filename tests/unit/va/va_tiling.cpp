@@ -10,8 +10,9 @@
 
 namespace {
 
-using vatest::TiledPlane;
-using vatest::Tiling;
+using namespace gstdrm::test;
+using vadriver::TiledPlane;
+using vadriver::Tiling;
 
 struct Row {
   const char *name;
@@ -51,7 +52,7 @@ class Tiler : public testing::TestWithParam<Row> {};
 TEST_P(Tiler, Address)
 {
   const auto &row = GetParam();
-  const auto run = vatest::tiled_run(row.plane, row.x_bytes, row.y);
+  const auto run = vadriver::tiled_run(row.plane, row.x_bytes, row.y);
   EXPECT_EQ(run.offset_bytes, row.offset);
   EXPECT_EQ(run.length_bytes, row.run);
 }
@@ -63,11 +64,11 @@ class Bijection : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(Bijection, EveryByteOnce)
 {
-  TiledPlane plane{vatest::tiling_of(GetParam()), 1024, 96, 4};
+  TiledPlane plane{vadriver::tiling_of(GetParam()), 1024, 96, 4};
   std::vector<bool> seen(static_cast<std::size_t>(plane.stride_bytes) * plane.rows);
   for (std::uint32_t y = 0; y < plane.rows; ++y) {
     for (std::uint32_t x = 0; x < plane.stride_bytes; ++x) {
-      const auto offset = vatest::tiled_run(plane, x, y).offset_bytes;
+      const auto offset = vadriver::tiled_run(plane, x, y).offset_bytes;
       ASSERT_LT(offset, seen.size()) << x << "," << y;
       ASSERT_FALSE(seen[offset]) << x << "," << y;
       seen[offset] = true;
