@@ -32,7 +32,12 @@ public:
   // The element stops watching upstream's pool, which stays usable.
   void leave_offered();
 
-  // For FLUSH_START and on the way to NULL: ends every wait for a buffer, upstream's as well.
+  // For FLUSH_START and on the way to NULL: ends every wait for a buffer, upstream's as well, and
+  // refuses new ones until set_flushing(false).
+  //
+  // Unlike StreamWaits::acquire(), which wakes one thread from one wait: this element made both
+  // pools, and any thread of upstream may wait in the offered pool at any time, unseen by this
+  // element. So the pools stay flushing for as long as the flush lasts.
   void set_flushing(bool flushing);
 
   // A start: every message may be posted again.
