@@ -117,7 +117,7 @@ bool KmsSink::set_caps(GstCaps *caps)
   const std::shared_ptr<kms::Display> display = display_.get();
   if (!display)
     return false; // the sink is being shut down
-  if (negotiation_.has_explained(caps))
+  if (negotiation_.has_refused(caps))
     return false;
   Result<SinkStream> stream = Error{ErrorCode::Caps, "", 0};
   {

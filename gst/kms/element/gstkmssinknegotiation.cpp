@@ -67,6 +67,12 @@ SinkNegotiation::SinkNegotiation(GstVideoSink *element, const SinkDisplay &displ
 {
 }
 
+void SinkNegotiation::restart()
+{
+  failed_.reset();
+  refusals_.restart();
+}
+
 GstCaps *SinkNegotiation::query_caps(GstCaps *filter) const
 {
   const std::shared_ptr<kms::Display> display = display_.get();
@@ -105,9 +111,11 @@ Result<SinkStream> SinkNegotiation::accept(kms::Display &display, const GstCaps 
 void SinkNegotiation::settle(const kms::Display &display, GstCaps *caps,
                              const Result<SinkStream> &accepted)
 {
-  refusals_.set_explained(accepted ? nullptr : caps);
-  if (accepted)
+  if (accepted) {
+    failed_.succeed();
     return;
+  }
+  failed_.begin(caps);
   const std::string sizes = describe_size_refusal(display.limits(), caps);
   if (!sizes.empty())
     GST_WARNING_OBJECT(element_, "upstream sent %" GST_PTR_FORMAT ". %s", caps, sizes.c_str());
@@ -116,7 +124,8 @@ void SinkNegotiation::settle(const kms::Display &display, GstCaps *caps,
                        describe_formats(display).c_str());
   Error error = accepted.error();
   error.message += (sizes.empty() ? "" : " ") + sizes;
-  post_error(element_, error);
+  if (failed_.claim())
+    post_error(element_, error);
 }
 
 GstFlowReturn SinkNegotiation::refuse(kms::Display &display, const Error &why)

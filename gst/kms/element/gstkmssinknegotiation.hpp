@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include <gst/drm/element/failed_negotiation.hpp>
 #include <gst/drm/element/refusals.hpp>
 #include <gst/gst.h>
 #include <gst/video/gstvideosink.h>
@@ -26,12 +27,10 @@ public:
   bool propose_allocation(GstQuery *query) const;
 
   // The display starts.
-  void restart() { refusals_.restart(); }
-  // Caps that were refused, with a message, and come again.
-  [[nodiscard]] bool has_explained(const GstCaps *caps) const
-  {
-    return refusals_.has_explained(caps);
-  }
+  void restart();
+  // Whether accept() failed for these caps last, so that the message for them is on the bus.
+  // GStreamer sends a sticky CAPS event that was refused again before the next buffer.
+  [[nodiscard]] bool has_refused(const GstCaps *caps) const { return failed_.has_refused(caps); }
   // Sets the display up for new caps. The caps may be of a pair that the display refused: then
   // refuses() is true and the stream goes on.
   Result<SinkStream> accept(kms::Display &display, const GstCaps *caps);
@@ -51,7 +50,8 @@ public:
 private:
   GstElement *element_; // borrowed: it owns this
   const SinkDisplay &display_;
-  Refusals refusals_;
+  FailedNegotiation failed_; // caps that accept() returned an error for
+  Refusals refusals_;        // caps that accept() took, and the display refused later
 };
 
 } // namespace gstdrm

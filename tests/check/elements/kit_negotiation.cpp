@@ -64,11 +64,37 @@ GST_START_TEST(test_row)
 }
 GST_END_TEST
 
+// An element without take() asks before it refuses the same caps once more.
+GST_START_TEST(test_has_refused)
+{
+  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string("video/x-raw, format=NV12"));
+  const auto same = GstPtr<GstCaps>::adopt(gst_caps_copy(caps.get()));
+  const auto other = GstPtr<GstCaps>::adopt(gst_caps_from_string("video/x-raw, format=BGRx"));
+  FailedNegotiation negotiation;
+  fail_if(negotiation.has_refused(caps.get()));
+  negotiation.begin(caps.get());
+  fail_unless(negotiation.claim());
+  fail_unless(negotiation.has_refused(same.get()));
+  fail_if(negotiation.has_refused(other.get()));
+  negotiation.begin(same.get());
+  fail_if(negotiation.claim(), "a second message for the same caps");
+  negotiation.begin(other.get());
+  fail_unless(negotiation.claim());
+  fail_if(negotiation.has_refused(caps.get()));
+  negotiation.succeed();
+  fail_if(negotiation.has_refused(other.get()));
+  negotiation.begin(caps.get());
+  negotiation.reset();
+  fail_if(negotiation.has_refused(caps.get()));
+}
+GST_END_TEST
+
 Suite *kit_negotiation_suite()
 {
   Suite *suite = suite_create("kit-negotiation");
   TCase *tc = tcase_create("caps");
   tcase_add_loop_test(tc, test_row, 0, G_N_ELEMENTS(kRows));
+  tcase_add_test(tc, test_has_refused);
   suite_add_tcase(suite, tc);
   return suite;
 }

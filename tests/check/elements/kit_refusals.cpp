@@ -152,27 +152,6 @@ GST_START_TEST(test_request_choice)
 }
 GST_END_TEST
 
-GST_START_TEST(test_explained_caps)
-{
-  Stream stream("ANY", "ANY");
-  GstCaps *caps = gst_caps_from_string("video/x-raw, format=NV12");
-  GstCaps *same = gst_caps_copy(caps);
-  GstCaps *other = gst_caps_from_string("video/x-raw, format=BGRx");
-  fail_if(stream.refusals.has_explained(caps));
-  stream.refusals.set_explained(caps);
-  fail_unless(stream.refusals.has_explained(same));
-  fail_if(stream.refusals.has_explained(other));
-  stream.refusals.set_explained(nullptr);
-  fail_if(stream.refusals.has_explained(caps));
-  stream.refusals.set_explained(caps);
-  stream.refusals.restart();
-  fail_if(stream.refusals.has_explained(caps));
-  gst_caps_unref(other);
-  gst_caps_unref(same);
-  gst_caps_unref(caps);
-}
-GST_END_TEST
-
 Suite *kit_refusals_suite()
 {
   Suite *suite = suite_create("kit refusals");
@@ -183,7 +162,6 @@ Suite *kit_refusals_suite()
   tcase_add_test(tcase, test_upstream_does_not_choose);
   tcase_add_test(tcase, test_one_refused_pair_after_the_other);
   tcase_add_test(tcase, test_request_choice);
-  tcase_add_test(tcase, test_explained_caps);
   return suite;
 }
 

@@ -17,10 +17,15 @@ void FailedNegotiation::reset()
 
 void FailedNegotiation::begin(const GstCaps *caps)
 {
-  if (refused_ && gst_caps_is_equal(refused_.get(), caps))
+  if (has_refused(caps))
     return;
   refused_ = GstPtr<GstCaps>::share(const_cast<GstCaps *>(caps));
   posted_.reset();
+}
+
+bool FailedNegotiation::has_refused(const GstCaps *caps) const
+{
+  return refused_ && gst_caps_is_equal(refused_.get(), caps);
 }
 
 bool FailedNegotiation::take(GstElement *element, GstEvent *event,

@@ -13,17 +13,20 @@ namespace gstdrm {
 // Posts what describe_mismatch() found, with the caps of all sides as the debug text.
 void post_mismatch(GstElement *element, const Mismatch &mismatch);
 
-// Owned by one element. begin(), succeed(), reset() and take() are the streaming thread's; any thread
-// may call claim() and post().
+// Owned by one element. begin(), succeed(), reset(), has_refused() and take() are the streaming
+// thread's; any thread may call claim() and post().
 class FailedNegotiation {
 public:
   // The stream starts anew: every failure is worth a message.
   void reset();
-  // Upstream sends caps. GStreamer sends sticky events again before each buffer, so caps that failed
-  // last are not another failure.
+  // Upstream sends caps. GStreamer sends sticky events again before each buffer, so caps that
+  // failed last are not another failure.
   void begin(const GstCaps *caps);
   // The caps were taken.
   void succeed() { refused_.reset(); }
+  // Whether `caps` equal those of the last begin(), and no succeed() or reset() has followed. An
+  // element that refuses them again needs no new reason.
+  [[nodiscard]] bool has_refused(const GstCaps *caps) const;
 
   // True for the first caller of the negotiation under way, which posts the message.
   [[nodiscard]] bool claim() { return posted_.claim(); }

@@ -31,7 +31,6 @@ struct Sides {
 void Refusals::restart()
 {
   begin("");
-  explained_.reset();
   dropped_ = 0;
 }
 
@@ -83,16 +82,6 @@ void Refusals::request_choice()
   // Events that go upstream take no stream lock, so that any thread may send them.
   if (!gst_pad_push_event(pad_, gst_event_new_reconfigure()))
     GST_CAT_DEBUG_OBJECT(category_, element_, "nothing upstream takes RECONFIGURE");
-}
-
-bool Refusals::has_explained(const GstCaps *caps) const
-{
-  return explained_ && gst_caps_is_equal(explained_.get(), caps);
-}
-
-void Refusals::set_explained(GstCaps *caps)
-{
-  explained_ = GstPtr<GstCaps>::share(caps);
 }
 
 } // namespace gstdrm

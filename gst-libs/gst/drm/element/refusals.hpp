@@ -54,11 +54,6 @@ public:
   // meanwhile. Any thread, without a lock that the caps query takes.
   void request_choice();
 
-  // Caps that were not accepted, and whose message is on the bus: a sticky CAPS event is sent again
-  // with the next buffer.
-  [[nodiscard]] bool has_explained(const GstCaps *caps) const;
-  void set_explained(GstCaps *caps); // nullptr: none
-
 private:
   GstFlowReturn give_up(const std::string &what);
 
@@ -69,7 +64,6 @@ private:
   std::string reason_;
   guint dropped_in_a_row_ = 0;
   bool gave_up_ = false; // and said so
-  GstPtr<GstCaps> explained_;
   std::atomic<std::uint64_t> dropped_{0};
 };
 
