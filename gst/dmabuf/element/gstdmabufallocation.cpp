@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstdmabufallocation.hpp"
 
+#include <string>
 #include <utility>
 
 #include <gst/drm/element/pool.hpp>
@@ -207,17 +208,30 @@ GstPtr<GstBufferPool> UploadAllocation::make_copy_pool()
   return std::move(made->pool);
 }
 
+// The pool only logs its reason, so one more frame is allocated for an Error.
+std::string UploadAllocation::reason_without_pool() const
+{
+  g_autoptr(GError) error = nullptr;
+  const auto frame = GstPtr<GstBuffer>::adopt(gst_drm_allocator_alloc_frame(
+      allocator_.get(), info_.drm_fourcc, static_cast<guint>(info_.vinfo.width),
+      static_cast<guint>(info_.vinfo.height), &info_.drm_modifier, 1, nullptr, nullptr, &error));
+  if (error)
+    return error->message;
+  if (!may_pad_rows())
+    return "one could be made, but not without padded rows, and downstream reads no GstVideoMeta";
+  return "one could be made, but not the " + std::to_string(fewest_buffers()) + " that are needed";
+}
+
 GstFlowReturn UploadAllocation::fail_without_pool()
 {
-  GST_ELEMENT_ERROR(
-      element_, RESOURCE, NO_SPACE_LEFT,
-      ("%s cannot allocate dma-bufs of %dx%d %s%s. The log of the category drmallocator says "
-       "why; try "
-       "another one with the property allocator.",
-       GST_OBJECT_NAME(element_), info_.vinfo.width, info_.vinfo.height,
-       gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info_.vinfo)),
-       may_pad_rows() ? "" : " without padded rows, as downstream reads no GstVideoMeta"),
-      (nullptr));
+  const std::string reason = reason_without_pool();
+  GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
+                    ("%s cannot allocate dma-bufs of %dx%d %s: %s. Choose another allocator with "
+                     "the property allocator, or see the log (GST_DEBUG=drmallocator:5).",
+                     GST_OBJECT_NAME(element_), info_.vinfo.width, info_.vinfo.height,
+                     gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info_.vinfo)),
+                     reason.c_str()),
+                    ("allocator %" GST_PTR_FORMAT, allocator_.get()));
   return GST_FLOW_ERROR;
 }
 

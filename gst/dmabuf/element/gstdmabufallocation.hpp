@@ -76,6 +76,7 @@ private:
   bool choose_allocator(GstQuery *query);
   void announce_memfd();
   GstPtr<GstBufferPool> make_copy_pool();
+  [[nodiscard]] std::string reason_without_pool() const;
   GstFlowReturn fail_without_pool();
   // Buffers of one pool: what downstream keeps, and one for the frame that is being written; and
   // what max-buffers allows.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // dmabufupload where buffers, descriptors or memory end: it is bounded, says who holds what, and
 // every wait ends with a buffer, a flush or NULL.
+#include <csignal>
 #include <thread>
 
 #include <sys/resource.h>
@@ -221,6 +222,27 @@ GST_START_TEST(test_descriptors_end)
 }
 GST_END_TEST
 
+// No memory for the first frame: the error says why, and which log says more. The kernel refuses a larger memfd with
+// EFBIG, and a signal that is ignored here.
+GST_START_TEST(test_no_first_frame)
+{
+  const Harness h(upload(""));
+  const Stream stream(h, Source::Copies);
+  GstFlowReturn flow = GST_FLOW_OK;
+  {
+    const Limit limit(RLIMIT_FSIZE, 4096);
+    const auto before = std::signal(SIGXFSZ, SIG_IGN);
+    flow = stream.produce();
+    std::signal(SIGXFSZ, before);
+  }
+  fail_unless_equals_int(flow, GST_FLOW_ERROR);
+  const std::vector<std::string> errors = h.messages(GST_MESSAGE_ERROR);
+  fail_unless_equals_int(errors.size(), 1);
+  check_says(errors.front(), {"cannot allocate dma-bufs of 320x240 NV12", "File too large", "property allocator",
+                              "GST_DEBUG=drmallocator:5"});
+}
+GST_END_TEST
+
 guint offered_max(const Harness &h, const std::string &caps)
 {
   fail_unless(h.negotiate(caps));
@@ -369,6 +391,7 @@ Suite *dmabufupload_limits_suite()
   tcase_add_loop_test(tcase, test_wait_ends, 0, G_N_ELEMENTS(kEnds));
   tcase_add_test(tcase, test_restarted);
   tcase_add_loop_test(tcase, test_descriptors_end, 0, 2);
+  tcase_add_test(tcase, test_no_first_frame);
   tcase_add_test(tcase, test_automatic_bound);
   tcase_add_test(tcase, test_bound_below_what_downstream_keeps);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
