@@ -106,7 +106,7 @@ void log_frame(GstDmaBufAllocator *allocator, const AllocatedFrame &frame)
 
 } // namespace
 
-GstDebugCategory *allocator_debug_category()
+GstDebugCategory *allocator_debug_category() noexcept
 {
   static GstDebugCategory *const category =
       _gst_debug_category_new("drmallocator", 0, "DMA buffer allocators and pool");

@@ -11,7 +11,7 @@
 namespace gstdrm {
 
 // The debug category `drmallocator`.
-GstDebugCategory *allocator_debug_category();
+GstDebugCategory *allocator_debug_category() noexcept;
 
 // One GstMemory of `allocator` per object, in their order, and a GstVideoMeta, (transfer full). The
 // meta has GStreamer's name of the layout where that format's rules can say the strides, else

@@ -3,6 +3,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/gstdrm-guard-private.hpp>
+#include <gst/drm/gstdrm-log-private.hpp>
 
 #include "gstdmabuftransformer.hpp"
 
@@ -199,10 +200,16 @@ static void gst_dmabuf_transform_finalize(GObject *object) noexcept
   G_OBJECT_CLASS(gst_dmabuf_transform_parent_class)->finalize(object);
 }
 
+static GstDebugCategory *debug_category() noexcept
+{
+  return dmabuf_transform_debug;
+}
+
 static void gst_dmabuf_transform_class_init(GstDmaBufTransformClass *klass)
 {
   GST_DEBUG_CATEGORY_INIT(dmabuf_transform_debug, "dmabuftransform", 0,
                           "dmabuf upload and download: caps");
+  gstdrm::connect_log<debug_category>(); // of the core
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
   object_class->set_property = gst_dmabuf_transform_set_property;
   object_class->get_property = gst_dmabuf_transform_get_property;

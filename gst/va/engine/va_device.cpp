@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <gst/drm/core/drm_node.hpp>
+#include <gst/drm/core/log.hpp>
 
 namespace gstdrm::va {
 namespace {
@@ -55,6 +56,7 @@ Result<Device> open_first_device()
     auto device = open_device(node);
     if (device)
       return device;
+    GSTDRM_DEBUG("%s is not used: %s", node.c_str(), device.error().message.c_str());
     tried += (tried.empty() ? "" : ". ") + device.error().message;
   }
   if (tried.empty())
@@ -86,6 +88,9 @@ Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::ui
     if (frame || !may_be_implicit)
       return frame;
     failed = frame.error();
+    GSTDRM_DEBUG(
+        "%s of %ux%u: none of %zu explicit modifiers, so the driver's implicit layout is tried",
+        fourcc_to_string(fourcc).c_str(), width, height, list.size());
   }
   auto frame = allocate(device, *format, width, height, {}, {});
   if (!frame && !failed.message.empty())

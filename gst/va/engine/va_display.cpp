@@ -7,8 +7,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <va/va_drm.h>
+#include <va/va_str.h>
 
 #include <gst/drm/core/errno_text.hpp>
+#include <gst/drm/core/log.hpp>
 
 namespace gstdrm::va {
 namespace {
@@ -39,6 +41,7 @@ Result<std::shared_ptr<Display>> Display::open(const std::string &node)
   if (!display->fd_) {
     const int reason = errno;
     const char *hint = reason == EACCES ? "; its group may, often that is render" : "";
+    GSTDRM_DEBUG("%s cannot be opened: %s", node.c_str(), errno_text(reason).c_str());
     return Error{ErrorCode::Device, node + " cannot be opened: " + errno_text(reason) + hint,
                  reason};
   }
@@ -70,6 +73,7 @@ Result<void> Display::initialise()
   }
   const char *vendor = vaQueryVendorString(display_);
   vendor_ = vendor ? vendor : "unnamed driver";
+  GSTDRM_INFO("opened %s with VA-API %d.%d: %s", node_.c_str(), major, minor, vendor_.c_str());
   return {};
 }
 
@@ -87,6 +91,7 @@ Error Display::error(ErrorCode code, const char *call, VAStatus status) const
   std::string where = std::string(call) + " on " + node_;
   if (!vendor_.empty())
     where += " (" + vendor_ + ")";
+  GSTDRM_DEBUG("refused: %s: %s%s", where.c_str(), vaStatusStr(status), number);
   return Error{code, where + ": " + vaErrorStr(status) + number};
 }
 

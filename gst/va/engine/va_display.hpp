@@ -40,7 +40,8 @@ public:
   // st_rdev of the node
   [[nodiscard]] std::uint64_t device_number() const noexcept { return device_number_; }
 
-  // "vaCreateSurfaces on /dev/dri/renderD128 (Mesa Gallium …): resource allocation failed (0x2)"
+  // "vaCreateSurfaces on /dev/dri/renderD128 (Mesa Gallium …): resource allocation failed (0x2)".
+  // Logs the call with the status's name (VA_STATUS_ERROR_ALLOCATION_FAILED).
   [[nodiscard]] Error error(ErrorCode code, const char *call, VAStatus status) const;
 
 private:

@@ -7,6 +7,9 @@
 
 #include <drm_fourcc.h>
 #include <va/va_drmcommon.h>
+#include <va/va_str.h>
+
+#include <gst/drm/core/log.hpp>
 
 #include "va_objects.hpp"
 #include "va_surface.hpp"
@@ -38,8 +41,8 @@ constexpr std::array kFormats = {
     PixelFormat{VA_FOURCC_A2R10G10B10, DRM_FORMAT_ARGB2101010, VA_RT_FORMAT_RGB32_10, Model::Rgb},
 };
 
-// The configuration whose surface attributes are queried: video processing, or else the first profile
-// and entry point of the driver.
+// The configuration whose surface attributes are queried: video processing, or else the first
+// profile and entry point of the driver.
 struct Found {
   VAProfile profile = VAProfileNone;
   VAEntrypoint entrypoint = VAEntrypointVideoProc;
@@ -51,8 +54,12 @@ std::vector<VAEntrypoint> query_entrypoints(Display &display, VAProfile profile)
   std::vector<VAEntrypoint> list(
       static_cast<std::size_t>(std::max(1, vaMaxNumEntrypoints(display.get()))));
   int count = 0;
-  if (vaQueryConfigEntrypoints(display.get(), profile, list.data(), &count) != VA_STATUS_SUCCESS)
+  const VAStatus status = vaQueryConfigEntrypoints(display.get(), profile, list.data(), &count);
+  if (status != VA_STATUS_SUCCESS) {
+    GSTDRM_DEBUG("%s: no entry points of %s: %s", display.node().c_str(), vaProfileStr(profile),
+                 vaStatusStr(status));
     count = 0;
+  }
   list.resize(static_cast<std::size_t>(std::max(0, count)));
   return list;
 }
@@ -130,6 +137,8 @@ void read_attribute(const VASurfaceAttrib &attribute, Capabilities &capabilities
   case VASurfaceAttribPixelFormat:
     if (const auto *format = format_by_va(number))
       listed.formats.push_back(format);
+    else
+      GSTDRM_LOG("left out: %s (VA) has no DRM name here", fourcc_to_string(number).c_str());
     break;
   case VASurfaceAttribMinWidth:
     capabilities.min_width = std::max(1U, number);
@@ -159,7 +168,8 @@ constexpr ProbeSize kSmall{64, 64};
 constexpr ProbeSize kPicture{640, 480};
 
 // Allocates and exports one surface with this list of modifiers, and adds the pair that the driver
-// chose to the set. Returns true where the pair is linear or implicit: then other sizes give the same.
+// chose to the set. Returns true where the pair is linear or implicit: then other sizes give the
+// same.
 bool probe(const std::shared_ptr<Display> &display, const PixelFormat &format, ProbeSize size,
            std::span<const std::uint64_t> modifiers, Capabilities &capabilities)
 {
@@ -175,7 +185,8 @@ bool probe(const std::shared_ptr<Display> &display, const PixelFormat &format, P
     capabilities.refused.push_back(frame.error().message);
     return false;
   }
-  (void)capabilities.formats.add(frame->format);
+  if (capabilities.formats.add(frame->format))
+    GSTDRM_DEBUG("found %s", describe_format(frame->format).c_str());
   return frame->format.modifier == kModLinear || frame->format.modifier == kModImplicit;
 }
 
@@ -187,6 +198,20 @@ void probe_own_choice(const std::shared_ptr<Display> &display, const PixelFormat
 {
   if (!probe(display, format, kSmall, {}, capabilities))
     (void)probe(display, format, kPicture, {}, capabilities);
+}
+
+// What the driver says of the configuration, before any surface is made.
+void log_answer(const Display &display, const Found &found, const Capabilities &capabilities,
+                const Listed &listed)
+{
+  GSTDRM_DEBUG("%s: configuration %s, %s: %zu formats, %ux%u to %ux%u; a list of modifiers is %s; "
+               "the driver lists %zu modifiers",
+               display.node().c_str(), vaProfileStr(found.profile),
+               vaEntrypointStr(found.entrypoint), listed.formats.size(), capabilities.min_width,
+               capabilities.min_height, capabilities.max_width, capabilities.max_height,
+               capabilities.takes_modifiers ? "taken" : "not taken", listed.modifiers.size());
+  for (const std::uint64_t modifier : listed.modifiers)
+    GSTDRM_DEBUG("listed: %s", describe_modifier(modifier).c_str());
 }
 
 } // namespace
@@ -223,6 +248,7 @@ Result<Capabilities> query_capabilities(const std::shared_ptr<Display> &display)
   Listed listed;
   for (const auto &attribute : *attributes)
     read_attribute(attribute, capabilities, listed);
+  log_answer(*display, *found, capabilities, listed);
   for (const auto *format : listed.formats) {
     for (const std::uint64_t modifier : listed.modifiers)
       (void)probe(display, *format, kSmall, {&modifier, 1}, capabilities);

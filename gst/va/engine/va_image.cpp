@@ -5,6 +5,10 @@
 #include <array>
 #include <cstring>
 
+#include <va/va_str.h>
+
+#include <gst/drm/core/log.hpp>
+
 namespace gstdrm::va {
 namespace {
 
@@ -294,7 +298,8 @@ Result<std::uint64_t> Uploader::upload(const Surface &surface, const PixelFormat
 {
   if (may_derive_) {
     VAImage image{};
-    if (vaDeriveImage(display_->count(), surface.id(), &image) == VA_STATUS_SUCCESS) {
+    const VAStatus status = vaDeriveImage(display_->count(), surface.id(), &image);
+    if (status == VA_STATUS_SUCCESS) {
       const ImageHandle owner(display_, image.image_id);
       // Some drivers derive an image of a format that is not the surface's.
       if (image.format.fourcc == format.va_fourcc) {
@@ -303,6 +308,9 @@ Result<std::uint64_t> Uploader::upload(const Surface &surface, const PixelFormat
       }
     }
     may_derive_ = false;
+    GSTDRM_DEBUG("vaDeriveImage gives no image of %s on %s (%s): vaPutImage is used from now on",
+                 fourcc_to_string(format.drm_fourcc).c_str(), display_->node().c_str(),
+                 vaStatusStr(status));
   }
   return put(surface, format, picture, matrix);
 }

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include <gst/drm/core/log.hpp>
+
 namespace gstdrm::va {
 
 Result<std::unique_ptr<Renderer>> Renderer::create(const Device &device,
@@ -18,6 +20,9 @@ Result<std::unique_ptr<Renderer>> Renderer::create(const Device &device,
       device.capabilities.has_vpp ? renderer->prepare_device() : renderer->prepare_cpu();
   if (!prepared)
     return prepared.error();
+  GSTDRM_DEBUG("%s of %ux%u is drawn by %s", fourcc_to_string(request.fourcc).c_str(),
+               request.width, request.height,
+               device.capabilities.has_vpp ? "video processing" : "the CPU");
   return renderer;
 }
 
@@ -44,8 +49,11 @@ Result<Surface> Renderer::upload(const Picture &picture)
       continue;
     }
     auto written = uploader_.upload(*surface, *format, picture, request_.matrix);
-    if (written)
+    if (written) {
+      GSTDRM_DEBUG("a picture of %ux%u is uploaded as %s", picture.width, picture.height,
+                   fourcc_to_string(format->drm_fourcc).c_str());
       return surface;
+    }
     if (first.message.empty())
       first = written.error();
   }

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cinttypes>
 #include <vector>
 
 #include <gst/drm/core/frame_layout.hpp>
+#include <gst/drm/core/log.hpp>
 
 namespace gstdrm::va {
 namespace {
@@ -61,15 +63,17 @@ public:
 private:
   [[nodiscard]] Error refuse(const std::string &why) const
   {
-    return Error{ErrorCode::Layout, "The driver's description of a " +
-                                        fourcc_to_string(format_.drm_fourcc) + " surface of " +
-                                        size_text(frame_.width, frame_.height) +
-                                        " cannot be used: " + why};
+    Error error{ErrorCode::Layout, "The driver's description of a " +
+                                       fourcc_to_string(format_.drm_fourcc) + " surface of " +
+                                       size_text(frame_.width, frame_.height) +
+                                       " cannot be used: " + why};
+    GSTDRM_DEBUG("refused: %s", error.message.c_str());
+    return error;
   }
 
-  // Takes ownership of the descriptors first, so that no refusal leaks one. Where the count of objects
-  // is impossible, the entries may be garbage: then only descriptors above 2 are taken, which cannot
-  // be a standard stream. No descriptor is taken twice.
+  // Takes ownership of the descriptors first, so that no refusal leaks one. Where the count of
+  // objects is impossible, the entries may be garbage: then only descriptors above 2 are taken,
+  // which cannot be a standard stream. No descriptor is taken twice.
   void adopt()
   {
     const bool plausible = d_.num_objects >= 1 && d_.num_objects <= kMaxPlanes;
@@ -187,6 +191,19 @@ private:
   bool repeated_ = false;
 };
 
+void log_export(const Surface &surface, const char *layers, const AllocatedFrame &frame)
+{
+  GSTDRM_LOG("surface 0x%x is exported with %s layers: %s of %ux%u in %zu objects", surface.id(),
+             layers, describe_format(frame.format).c_str(), frame.width, frame.height,
+             frame.objects.size());
+  for (std::size_t i = 0; i < frame.n_planes; ++i) {
+    const FramePlane &plane = frame.planes[i];
+    GSTDRM_LOG("  plane %zu: object %zu of %" PRIu64 " bytes, offset %" PRIu64 ", pitch %u", i,
+               plane.object, frame.objects[plane.object].size_bytes, plane.offset_bytes,
+               plane.stride_bytes);
+  }
+}
+
 } // namespace
 
 Result<Surface> create_surface(const std::shared_ptr<Display> &display, const PixelFormat &format,
@@ -216,43 +233,52 @@ Result<Surface> create_surface(const std::shared_ptr<Display> &display, const Pi
     return failed;
   }
   display->surfaces.fetch_add(1, std::memory_order_relaxed);
+  GSTDRM_LOG("surface 0x%x is made: %s of %ux%u, %zu modifiers allowed", id,
+             fourcc_to_string(format.drm_fourcc).c_str(), width, height, copy.size());
   return Surface(display, id);
 }
 
 Result<AllocatedFrame> export_surface(const Surface &surface, const PixelFormat &format,
-                                     std::uint32_t width, std::uint32_t height,
-                                     std::span<const std::uint64_t> modifiers)
+                                      std::uint32_t width, std::uint32_t height,
+                                      std::span<const std::uint64_t> modifiers)
 {
   VADRMPRIMESurfaceDescriptor descriptor{};
-  VAStatus status = VA_STATUS_SUCCESS;
+  Error failed;
   // Read and write: consumers import for both, and the first export decides on some drivers.
   for (const std::uint32_t layers :
        {VA_EXPORT_SURFACE_COMPOSED_LAYERS, VA_EXPORT_SURFACE_SEPARATE_LAYERS}) {
-    status = vaExportSurfaceHandle(surface.display().count(), surface.id(),
-                                   VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2,
-                                   VA_EXPORT_SURFACE_READ_WRITE | layers, &descriptor);
+    const VAStatus status = vaExportSurfaceHandle(
+        surface.display().count(), surface.id(), VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2,
+        VA_EXPORT_SURFACE_READ_WRITE | layers, &descriptor);
     surface.display().exports.fetch_add(1, std::memory_order_relaxed);
-    if (status == VA_STATUS_SUCCESS)
-      return read_descriptor(descriptor, format, width, height, modifiers);
+    if (status == VA_STATUS_SUCCESS) {
+      auto frame = read_descriptor(descriptor, format, width, height, modifiers);
+      if (frame)
+        log_export(surface, layers == VA_EXPORT_SURFACE_COMPOSED_LAYERS ? "composed" : "separate",
+                   *frame);
+      return frame;
+    }
+    failed = surface.display().error(ErrorCode::Allocation, "vaExportSurfaceHandle", status);
   }
-  auto failed = surface.display().error(ErrorCode::Allocation, "vaExportSurfaceHandle", status);
   failed.message += " for " + fourcc_to_string(format.drm_fourcc) + " " + size_text(width, height);
   return failed;
 }
 
 Result<AllocatedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descriptor,
-                                      const PixelFormat &format, std::uint32_t width,
-                                      std::uint32_t height,
-                                      std::span<const std::uint64_t> modifiers)
+                                       const PixelFormat &format, std::uint32_t width,
+                                       std::uint32_t height,
+                                       std::span<const std::uint64_t> modifiers)
 {
   return Reader(descriptor, format, width, height, modifiers).read();
 }
 
 Result<void> sync_surface(const Surface &surface)
 {
+  GSTDRM_TRACE("surface 0x%x: vaSyncSurface waits", surface.id());
   const VAStatus status = vaSyncSurface(surface.display().count(), surface.id());
   if (status != VA_STATUS_SUCCESS)
     return surface.display().error(ErrorCode::Sync, "vaSyncSurface", status);
+  GSTDRM_TRACE("surface 0x%x: vaSyncSurface is done", surface.id());
   return {};
 }
 
@@ -262,6 +288,8 @@ Result<bool> is_rendering(const Surface &surface)
   const VAStatus status = vaQuerySurfaceStatus(surface.display().count(), surface.id(), &state);
   if (status != VA_STATUS_SUCCESS)
     return surface.display().error(ErrorCode::Sync, "vaQuerySurfaceStatus", status);
+  GSTDRM_TRACE("surface 0x%x: vaQuerySurfaceStatus says 0x%x", surface.id(),
+               static_cast<unsigned>(state));
   return (state & VASurfaceRendering) != 0;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "va_vpp.hpp"
 
+#include <gst/drm/core/log.hpp>
+
 namespace gstdrm::va {
 namespace {
 
@@ -77,6 +79,7 @@ Result<void> Compositor::compose(const Surface &target, std::span<const Piece> p
     return display.error(ErrorCode::Device, "vaRenderPicture", rendered);
   if (status != VA_STATUS_SUCCESS)
     return display.error(ErrorCode::Device, "vaEndPicture", status);
+  GSTDRM_TRACE("surface 0x%x: %zu pieces are composed", target.id(), pieces.size());
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
+#include "../core/log.hpp"
 #include "byte_allocators.hpp"
 
 namespace gstdrm {
@@ -96,6 +97,7 @@ Result<std::unique_ptr<FrameAllocator>> DmaHeapAllocator::open(const std::string
   for (const std::string &name : names) {
     auto device = open_heap(name);
     if (!device) {
+      GSTDRM_DEBUG("%s", device.error().message.c_str());
       first_error = first_error.value_or(device.error());
       continue;
     }
@@ -104,6 +106,7 @@ Result<std::unique_ptr<FrameAllocator>> DmaHeapAllocator::open(const std::string
     auto probe = allocator->allocate_bytes(1);
     if (probe)
       return allocator;
+    GSTDRM_DEBUG("%s", probe.error().message.c_str());
     first_error = first_error.value_or(probe.error());
   }
   return *first_error;

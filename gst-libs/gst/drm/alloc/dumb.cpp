@@ -5,6 +5,7 @@
 #include <xf86drmMode.h>
 
 #include "../core/drm_node.hpp"
+#include "../core/log.hpp"
 #include "drm_allocators.hpp"
 #include "drm_fd.hpp"
 #include "pitch_fit.hpp"
@@ -77,12 +78,14 @@ Result<std::unique_ptr<FrameAllocator>> DumbAllocator::open(const std::string &n
   for (const std::string &path : nodes) {
     auto device = open_drm_node(path);
     if (!device) {
+      GSTDRM_DEBUG("no dumb buffers: %s", device.error().message.c_str());
       first_error = first_error.value_or(device.error());
       continue;
     }
     auto allocator = probe(path, std::move(device).value());
     if (allocator)
       return allocator;
+    GSTDRM_DEBUG("no dumb buffers: %s", allocator.error().message.c_str());
     first_error = first_error.value_or(allocator.error());
   }
   return first_error.value_or(

@@ -7,6 +7,7 @@
 
 #include "../core/drm_node.hpp"
 #include "../core/frame_layout.hpp"
+#include "../core/log.hpp"
 #include "../core/ordered_mutex.hpp"
 #include "drm_allocators.hpp"
 #include "drm_fd.hpp"
@@ -50,7 +51,7 @@ private:
   };
 
   Result<AllocatedFrame> allocate_linear(const FrameRequest &request);
-  Result<AllocatedFrame> allocate_linear_as_bytes(const FrameRequest &request);
+  Result<AllocatedFrame> allocate_linear_as_bytes(const FrameRequest &request, const char *reason);
   Result<AllocatedFrame> allocate_tiled(const FrameRequest &request,
                                         const std::vector<std::uint64_t> &modifiers);
   Result<AllocatedFrame> allocate_implicit(const FrameRequest &request);
@@ -122,6 +123,7 @@ Result<UniqueFd> GbmAllocator::export_plane(gbm_bo *bo, int plane) const
     auto fd = export_gem_handle(fd_.get(), handle.u32);
     if (fd)
       return fd;
+    GSTDRM_DEBUG("plane %d is exported by libgbm: %s", plane, fd.error().message.c_str());
   }
   UniqueFd fd(gbm_bo_get_fd_for_plane(bo, plane));
   if (!fd) {
@@ -169,8 +171,11 @@ Result<AllocatedFrame> GbmAllocator::describe(const FrameRequest &request, gbm_b
 }
 
 // YUV that the driver will not lay out as a picture: rows of bytes with room for every plane.
-Result<AllocatedFrame> GbmAllocator::allocate_linear_as_bytes(const FrameRequest &request)
+Result<AllocatedFrame> GbmAllocator::allocate_linear_as_bytes(const FrameRequest &request,
+                                                              const char *reason)
 {
+  GSTDRM_LOG("%s of %ux%u is allocated as rows of bytes: %s",
+             fourcc_to_string(request.fourcc).c_str(), request.width, request.height, reason);
   auto fit =
       fit_pitch(request, [&](std::uint32_t pitch_bytes, std::uint32_t rows) -> Result<Surface> {
         GbmBo bo = create_linear(GBM_FORMAT_R8, pitch_bytes, rows);
@@ -199,21 +204,21 @@ Result<AllocatedFrame> GbmAllocator::allocate_linear(const FrameRequest &request
     return plan.error();
   const GbmBo bo = create_linear(request.fourcc, plan->padded_width, plan->padded_height);
   if (!bo)
-    return allocate_linear_as_bytes(request);
+    return allocate_linear_as_bytes(request, "the driver makes no such picture");
   auto frame = describe(request, bo.get(), kModLinear);
   if (!frame)
     return frame;
   // The driver's own layout stands where it obeys the request; else the one above is made to.
   if (frame->n_planes != plan->n_planes)
-    return allocate_linear_as_bytes(request);
+    return allocate_linear_as_bytes(request, "the driver's picture has another number of planes");
   bool as_planned = true;
   for (std::size_t i = 0; i < frame->n_planes; ++i) {
     if (frame->planes[i].stride_bytes % plan->stride_align != 0)
-      return allocate_linear_as_bytes(request);
+      return allocate_linear_as_bytes(request, "the driver's strides are not aligned as asked");
     as_planned = as_planned && frame->planes[i].stride_bytes == plan->stride_bytes[i];
   }
   if (request.padding.any() && !as_planned)
-    return allocate_linear_as_bytes(request);
+    return allocate_linear_as_bytes(request, "the driver's strides leave other padding than asked");
   for (std::size_t i = 0; i < frame->n_planes; ++i)
     frame->planes[i].offset_bytes += as_planned ? plan->origin_bytes[i] : 0;
   frame->stride_align = plan->stride_align;
@@ -265,8 +270,13 @@ Result<AllocatedFrame> GbmAllocator::allocate(const FrameRequest &request)
                : refuse_modifiers(request, "LINEAR with padding or aligned rows");
   if (!tiled.empty() && !only_linear) {
     auto frame = allocate_tiled(request, tiled);
+    if (frame)
+      GSTDRM_LOG("%s is the driver's choice of %zu modifiers",
+                 describe_format(frame->format).c_str(), tiled.size());
     if (frame || (!request.offers(kModLinear) && !request.offers(kModImplicit)))
       return frame;
+    GSTDRM_DEBUG("%s is tried next: %s", request.offers(kModLinear) ? "LINEAR" : "implicit",
+                 frame.error().message.c_str());
   }
   if (request.offers(kModLinear))
     return allocate_linear(request);
@@ -339,12 +349,14 @@ Result<std::unique_ptr<FrameAllocator>> Gbm::open(const std::string &node)
   for (const std::string &path : nodes) {
     auto fd = open_drm_node(path);
     if (!fd) {
+      GSTDRM_DEBUG("no GBM: %s", fd.error().message.c_str());
       first_error = first_error.value_or(fd.error());
       continue;
     }
     auto allocator = open_device(path, std::move(fd).value());
     if (allocator)
       return allocator;
+    GSTDRM_DEBUG("no GBM: %s", allocator.error().message.c_str());
     first_error = first_error.value_or(allocator.error());
   }
   return first_error.value_or(

@@ -2,6 +2,9 @@
 #include "limited.hpp"
 
 #include <cerrno>
+#include <cinttypes>
+
+#include "../core/log.hpp"
 
 namespace gstdrm {
 
@@ -42,6 +45,8 @@ Result<FrameObject> LimitedAllocator::allocate_beyond(std::uint64_t size_bytes,
   if (!object)
     return Error{object.error().code, refusal.message + ". " + object.error().message,
                  object.error().sys_errno};
+  GSTDRM_LOG("%" PRIu64 " bytes come from %s, as %s refused them", size_bytes,
+             second->name().c_str(), name().c_str());
   const std::lock_guard lock(lock_);
   if (notice_.empty())
     notice_ = refusal.message + ". Such buffers come from " + second->name() + " (" +

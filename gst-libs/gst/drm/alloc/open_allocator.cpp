@@ -3,6 +3,7 @@
 #include "config.h"
 #endif
 
+#include "../core/log.hpp"
 #include "byte_allocators.hpp"
 #include "drm_allocators.hpp"
 #include "limited.hpp"
@@ -122,8 +123,13 @@ Result<OpenedAllocator> open_first(const std::vector<AllocatorKind> &kinds, cons
   std::string said;
   for (const AllocatorKind kind : kinds) {
     auto opened = open_kind(kind, device);
-    if (opened)
+    if (opened) {
+      GSTDRM_DEBUG("chose the allocator %s (%s) of %zu kinds", kind_name(kind),
+                   (*opened)->device().c_str(), kinds.size());
       return OpenedAllocator{kind, std::move(opened).value()};
+    }
+    GSTDRM_DEBUG("the allocator %s cannot be used: %s", kind_name(kind),
+                 opened.error().message.c_str());
     if (kinds.size() == 1)
       return opened.error();
     said +=

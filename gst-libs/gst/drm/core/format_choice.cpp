@@ -6,6 +6,8 @@
 
 #include <drm_fourcc.h>
 
+#include "log.hpp"
+
 namespace gstdrm {
 namespace {
 
@@ -34,6 +36,11 @@ std::vector<Candidate> rank_candidates(const FormatSet &device, const FormatSet 
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto &a, const auto &b) { return rank(a.fourcc) < rank(b.fourcc); });
+  GSTDRM_DEBUG("%zu pairs of %zu and %zu are common, of %zu fourccs; tried in this order:",
+               common.size(), device.size(), downstream.size(), candidates.size());
+  for (const auto &candidate : candidates)
+    GSTDRM_DEBUG("  %s with %zu modifiers", fourcc_to_string(candidate.fourcc).c_str(),
+                 candidate.modifiers.size());
   return candidates;
 }
 

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <vector>
 
+#include "log.hpp"
+
 namespace gstdrm {
 
 FormatSet FormatOffer::offered() const
@@ -42,16 +44,26 @@ bool FormatOffer::list(FormatSet listed)
 
 bool FormatOffer::resize(std::uint32_t width, std::uint32_t height)
 {
-  const std::lock_guard guard(lock_);
-  const FormatSet before = offered();
-  std::erase_if(refusals_, [&](const Refusal &refusal) {
-    return refusal.width != width || refusal.height != height;
-  });
-  return offered() != before;
+  std::size_t forgotten = 0;
+  bool changes = false;
+  {
+    const std::lock_guard guard(lock_);
+    const FormatSet before = offered();
+    forgotten = std::erase_if(refusals_, [&](const Refusal &refusal) {
+      return refusal.width != width || refusal.height != height;
+    });
+    changes = offered() != before;
+  }
+  if (forgotten > 0)
+    GSTDRM_DEBUG("%zu pairs that were refused at another size are offered again at %ux%u",
+                 forgotten, width, height);
+  return changes;
 }
 
 bool FormatOffer::refuse(Refusal refusal)
 {
+  GSTDRM_DEBUG("%s is refused at %ux%u: %s", describe_format(refusal.format).c_str(), refusal.width,
+               refusal.height, refusal.reason.c_str());
   const std::lock_guard guard(lock_);
   const bool is_new = std::erase_if(refusals_, [&](const Refusal &old) {
                         return old.format == refusal.format;
@@ -67,10 +79,18 @@ bool FormatOffer::refuse(Refusal refusal)
 
 bool FormatOffer::forget_refusals()
 {
-  const std::lock_guard guard(lock_);
-  const FormatSet before = offered();
-  refusals_.clear();
-  return offered() != before;
+  std::size_t forgotten = 0;
+  bool changes = false;
+  {
+    const std::lock_guard guard(lock_);
+    const FormatSet before = offered();
+    forgotten = refusals_.size();
+    refusals_.clear();
+    changes = offered() != before;
+  }
+  if (forgotten > 0)
+    GSTDRM_DEBUG("%zu pairs that were refused are offered again", forgotten);
+  return changes;
 }
 
 } // namespace gstdrm
