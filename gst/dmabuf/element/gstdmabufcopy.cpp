@@ -44,8 +44,9 @@ private:
   bool mapped_;
 };
 
-// Rows that may be touched: those of the fields too where they end before the next plane begins.
-// (GStreamer's own layout has no room for them in P010_10LE.)
+// Number of rows of a plane that may be touched. Interlaced frames have extra chroma rows for their
+// fields; these count only where they end before the next plane begins. GStreamer's default layout
+// of P010_10LE has no room for them.
 guint rows_with_room(GstBuffer *buffer, const GstVideoInfo &info, guint plane, guint first_row)
 {
   const guint rows = rows_of_plane(info, plane);
@@ -66,7 +67,7 @@ guint rows_with_room(GstBuffer *buffer, const GstVideoInfo &info, guint plane, g
   gsize skip = 0;
   const bool fits = bytes <= end - offsets[plane] &&
                     gst_buffer_find_memory(buffer, offsets[plane], bytes, &index, &length, &skip) &&
-                    (length == 1 || !meta); // without one all memories are mapped as one
+                    (length == 1 || !meta); // without a meta, all are mapped as one
   return fits ? wanted : rows;
 }
 
@@ -93,7 +94,8 @@ bool begins_at_a_block(const Copy &copy)
   return true;
 }
 
-// Bytes of a row that both have, from `skip` on in the one that is read.
+// The number of bytes that a row of the source, after its first `skip` bytes, and a row of the
+// destination have in common.
 gsize common_bytes(const Copy &copy, guint plane, gsize skip)
 {
   return std::min(row_bytes(copy.whole, plane, copy.from.stride(plane)) - skip,
@@ -120,7 +122,8 @@ void copy_planes(const Copy &copy)
   }
 }
 
-// One row of each plane, with room for functions that read and write whole words.
+// A buffer for one row of each plane. It is larger than a row, because GStreamer's pack functions
+// read and write whole words.
 class Rows {
 public:
   Rows(const GstVideoInfo &info, const MappedFrame &frame)
@@ -131,7 +134,8 @@ public:
       pointers_[i] = rows_[i].data();
     }
   }
-  // As data and stride for GstVideoFormatPack: every line is this one.
+  // The arguments data and stride of a GstVideoFormatPack function. Strides are 0, so that every
+  // line is this row.
   [[nodiscard]] gpointer *data() noexcept { return pointers_.data(); }
   [[nodiscard]] gint *strides() noexcept { return strides_.data(); }
   void read(guint plane, const guint8 *from) noexcept
@@ -157,7 +161,8 @@ guint whole_groups(guint width)
   return (width + kGroup - 1) / kGroup * kGroup;
 }
 
-// Calls f(to, from) for the plane's first byte of each row and of the row whose colour it gets.
+// Calls f(to, from) for each row of a plane. `to` is the first byte of the row that is written,
+// `from` the first byte of the source row that its colour comes from.
 template <typename F> void for_each_row(const Copy &copy, guint plane, F &&f)
 {
   const guint vsub = copy.fourcc.planes[plane].vsub;
@@ -172,7 +177,8 @@ template <typename F> void for_each_row(const Copy &copy, guint plane, F &&f)
   }
 }
 
-// Planes that have a block for each sample: each gets that of its first pixel.
+// For planes with one block per sample: each block is copied from the source block that holds the
+// first of the block's pixels.
 void copy_blocks(const Copy &copy)
 {
   for (guint i = 0; i < copy.fourcc.n_planes; i++) {
@@ -184,8 +190,9 @@ void copy_blocks(const Copy &copy)
   }
 }
 
-// Packed 4:2:2, two pixels in a block, brightness and colour in turn: brightness moves by a pixel,
-// colour stays with the block.
+// For packed 4:2:2, where a block holds two pixels, with luma and chroma samples in turn. The luma
+// of a pixel is copied from that pixel, the chroma of a block from the block in which its first
+// pixel lies.
 void copy_packed(const Copy &copy)
 {
   const gsize block = copy.fourcc.planes[0].block_bytes;
@@ -203,8 +210,8 @@ void copy_packed(const Copy &copy)
   });
 }
 
-// Line by line through GStreamer's unpacked form, for pixels in groups that share bytes (10 bits
-// each). It has more bits, so they come back as they were.
+// Copies line by line through GStreamer's unpacked format, for formats in which a group of 10-bit
+// pixels shares bytes. The unpacked format has more bits per sample, so no bit is lost.
 void copy_pixels(const Copy &copy)
 {
   const GstVideoFormatInfo *finfo = copy.info.finfo;
@@ -212,7 +219,7 @@ void copy_pixels(const Copy &copy)
   const gsize pixel = static_cast<gsize>(
       GST_VIDEO_FORMAT_INFO_PSTRIDE(gst_video_format_get_info(finfo->unpack_format), 0));
   const auto width = static_cast<guint>(copy.info.width);
-  // Whole groups of pixels: some formats are read and written in words.
+  // The width is rounded up to whole groups, because some formats are read and written in words.
   const guint unpacked = whole_groups(copy.corner.x + width);
   const guint packed = whole_groups(width);
   std::vector<guint8> line((copy.corner.x + unpacked + packed) * pixel);

@@ -8,9 +8,10 @@
 
 namespace gstdrm {
 
-// Copies the visible pixels of a checked buffer into one of `info`'s size; bytes in it, for the
-// counters. Where the picture begins inside a block of pixels that share colour (4:2:0 from an odd
-// pixel on), each block gets the colour of its first pixel, and brightness is exact.
+// Copies the visible pixels of a checked buffer into a buffer of `info`'s size. Returns the number
+// of bytes copied, for the counters. Where the visible picture begins inside a block of pixels that
+// share chroma (4:2:0 with an odd offset), each block gets the chroma of its first pixel; luma is
+// exact.
 Result<std::uint64_t> copy_frame(GstBuffer *dest, GstBuffer *source, const GstVideoInfo &info);
 
 } // namespace gstdrm

@@ -26,8 +26,8 @@ Error crop_error(const GstVideoCropMeta &crop, const std::string &why)
 
 using Shifts = std::array<gsize, GST_VIDEO_MAX_PLANES>;
 
-// Bytes from the frame's first pixel to the visible one, for each plane; none where there is no
-// such byte.
+// For each plane, the number of bytes from the frame's first pixel to its first visible pixel.
+// Nothing where a plane has no byte at which the visible picture begins.
 std::optional<Shifts> shifts_to(Corner corner, const GstVideoMeta &meta, const GstVideoInfo &info,
                                 bool fields)
 {
@@ -41,7 +41,7 @@ std::optional<Shifts> shifts_to(Corner corner, const GstVideoMeta &meta, const G
     const PlaneInfo &plane = fourcc->planes[i];
     const guint block_width = guint{plane.hsub} * plane.block_width;
     const guint block_height = guint{plane.vsub} * plane.block_height;
-    // Rows of chroma belong to the fields in turn, as lines do.
+    // In an interlaced frame, chroma rows alternate between the fields, as lines do.
     const guint grain = fields && block_height > 1 ? 2 * block_height : block_height;
     if (corner.x % block_width != 0 || corner.y % grain != 0)
       return {};
@@ -101,7 +101,7 @@ bool crop_in_place(GstPtr<GstBuffer> &buffer, const GstVideoInfo &info, gsize al
     meta->offset[i] += (*shifts)[i];
   meta->width = static_cast<guint>(info.width);
   meta->height = static_cast<guint>(info.height);
-  gst_video_alignment_reset(&meta->alignment); // it was that of the whole frame
+  gst_video_alignment_reset(&meta->alignment); // the alignment described the whole frame
   buffer = std::move(copy);
   drop_crop(buffer);
   return true;
@@ -114,7 +114,7 @@ void drop_crop(GstPtr<GstBuffer> &buffer)
   if (!gst_buffer_is_writable(buffer.get())) {
     GstPtr<GstBuffer> copy = shallow_copy(buffer.get());
     if (!copy)
-      return; // nobody downstream looks at it
+      return; // nobody downstream reads GstVideoCropMeta
     buffer = std::move(copy);
   }
   while (GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(buffer.get()))

@@ -7,8 +7,8 @@
 
 namespace gstdrm {
 
-// The GstVideoMeta describes a larger picture than the caps; a GstVideoCropMeta then says where the
-// caps' one is, without one it begins at 0,0.
+// Whether the GstVideoMeta describes a larger picture than the caps. The GstVideoCropMeta of such a
+// frame says where the picture of the caps lies; without one, the picture begins at 0,0.
 bool is_padded_frame(GstBuffer *buffer, const GstVideoInfo &info);
 
 // The first visible pixel.
@@ -17,23 +17,25 @@ struct Corner {
   guint y = 0;
 };
 
-// 0,0 for a frame that is not padded: there a GstVideoCropMeta is the consumer's business. Error of
-// code Layout where the GstVideoCropMeta is not of the caps' size, leaves the frame, or begins in
-// the other field of an interlaced one.
+// 0,0 for a frame that is not padded: there the consumer acts on the GstVideoCropMeta. Error of
+// code Layout where the rectangle of the GstVideoCropMeta differs from the caps' size, reaches
+// beyond the frame, or begins in the second field of an interlaced frame.
 Result<Corner> visible_corner(GstBuffer *buffer, const GstVideoInfo &info);
 
-// Replaces a padded frame, which was checked, by a shallow copy whose GstVideoMeta describes the
-// visible part, and which has no GstVideoCropMeta. False, and nothing done, where a plane has no
-// byte at which the picture begins (its corner lies inside a block of pixels that share bytes or
-// colour), where that is not a multiple of `align` bytes further on, or where the memory cannot be
-// shared. A layout that is not linear can be cut at its right and lower edge only.
+// Replaces a padded, checked frame by a shallow copy without GstVideoCropMeta, whose GstVideoMeta
+// describes the visible part. Returns false and changes nothing where a plane has no byte at which
+// the visible picture begins (its corner lies inside a block of pixels that share bytes or chroma),
+// where that byte is not a multiple of `align` bytes after the plane's first pixel, or where the
+// memory cannot be shared. A layout that is not linear can be cropped at its right and lower edge
+// only.
 bool crop_in_place(GstPtr<GstBuffer> &buffer, const GstVideoInfo &info, gsize align);
 
-// Takes a GstVideoCropMeta off, of a shallow copy where the buffer is not writable.
+// Removes the GstVideoCropMeta. A buffer that is not writable is first replaced by a shallow copy.
 void drop_crop(GstPtr<GstBuffer> &buffer);
 
-// A buffer of one's own on the same memory, which keeps the old one (and so its place in a pool)
-// alive. Empty where the core copied memory that may not be shared.
+// A new, writable buffer with the same memory. The new buffer keeps the old one alive, so that the
+// old one does not go back to its pool while the memory is in use. Empty where GStreamer copied
+// memory that may not be shared.
 GstPtr<GstBuffer> shallow_copy(GstBuffer *buffer);
 
 } // namespace gstdrm

@@ -53,7 +53,7 @@ bool has_fields(GstBuffer *buffer, const GstVideoInfo &info)
           GST_BUFFER_FLAG_IS_SET(buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED));
 }
 
-// As video-format.c has it (GET_UV_420() and its kin).
+// The same rule as GStreamer's video-format.c (GET_UV_420() and similar macros).
 guint row_of_line(guint y, guint vsub, bool fields) noexcept
 {
   return fields && vsub > 1 ? y / (2 * vsub) * 2 + y % 2 : y / vsub;

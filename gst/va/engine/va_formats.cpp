@@ -118,8 +118,9 @@ struct Listed {
   std::vector<std::uint64_t> modifiers;
 };
 
-// VASurfaceAttribDRMFormatModifiers is documented for creating surfaces; a driver that makes it
-// gettable and points it at a list says what it has.
+// VASurfaceAttribDRMFormatModifiers is documented for creating surfaces only. A driver that flags
+// the attribute as gettable and points it at a list says with that list which modifiers it
+// supports.
 void read_modifiers(const VASurfaceAttrib &attribute, Capabilities &capabilities, Listed &listed)
 {
   capabilities.takes_modifiers = (attribute.flags & VA_SURFACE_ATTRIB_SETTABLE) != 0;
@@ -168,8 +169,8 @@ constexpr ProbeSize kSmall{64, 64};
 constexpr ProbeSize kPicture{640, 480};
 
 // Allocates and exports one surface with this list of modifiers, and adds the pair that the driver
-// chose to the set. Returns true where the pair is linear or implicit: then other sizes give the
-// same.
+// chose to the set. Returns true where the pair is linear or implicit: then the driver chooses the
+// same pair for other sizes.
 bool probe(const std::shared_ptr<Display> &display, const PixelFormat &format, ProbeSize size,
            std::span<const std::uint64_t> modifiers, Capabilities &capabilities)
 {
@@ -190,9 +191,9 @@ bool probe(const std::shared_ptr<Display> &display, const PixelFormat &format, P
   return frame->format.modifier == kModLinear || frame->format.modifier == kModImplicit;
 }
 
-// What a driver that lists no modifiers makes by itself. Tiles may grow with the picture, and with
-// them the modifier: nouveau's blocks have 8 rows of 8 in 64 lines, and 16 from 65 on, in each
-// plane by itself.
+// Finds the pairs that a driver without a list of modifiers chooses by itself. The tile size, and
+// with it the modifier, may depend on the picture's size: nouveau's blocks are 8 GOBs of 8 rows
+// high for a plane of 64 lines, and 16 GOBs high from 65 lines on, for each plane separately.
 void probe_own_choice(const std::shared_ptr<Display> &display, const PixelFormat &format,
                       Capabilities &capabilities)
 {

@@ -26,23 +26,24 @@ struct PixelFormat {
   std::uint32_t rt_format; // VA_RT_FORMAT_*
   Model model;
 };
-// nullptr for what is not in the table.
+// Look a fourcc up in the table; nullptr where the table does not have it.
 const PixelFormat *format_by_va(std::uint32_t va_fourcc);
 const PixelFormat *format_by_drm(std::uint32_t drm_fourcc);
 
 struct Capabilities {
   FormatSet formats; // each pair was allocated and exported once
   bool has_vpp = false;
-  bool takes_modifiers = false; // VASurfaceAttribDRMFormatModifiers
-  bool lists_modifiers = false; // and says which
+  bool takes_modifiers = false; // VASurfaceAttribDRMFormatModifiers may be set
+  bool lists_modifiers = false; // the driver says which modifiers it supports
   std::uint32_t min_width = 1;
   std::uint32_t min_height = 1;
   std::uint32_t max_width = kMaxFrameSize;
   std::uint32_t max_height = kMaxFrameSize;
-  std::vector<std::string> refused; // what was tried and failed, for the log
+  std::vector<std::string> refused; // errors of the pairs that failed, for the log
 };
 
-// Error where the driver exports nothing at all.
+// Allocates and exports a surface for each pair that the driver may support. Error where the driver
+// exports no pair at all.
 Result<Capabilities> query_capabilities(const std::shared_ptr<Display> &display);
 
 } // namespace gstdrm::va

@@ -17,8 +17,8 @@ enum class Packing { Rgb32, Rgb10, SemiPlanar8, SemiPlanar10, Planar, Packed422 
 struct Shape {
   std::uint32_t va_fourcc;
   Packing packing;
-  // Rgb32: byte of R, G, B, A. Packed422: byte of Y0, U, Y1, V. Planar: plane of Y, U, V.
-  // SemiPlanar: U before V.
+  // Rgb32: index of the byte of R, G, B, A. Packed422: index of the byte of Y0, U, Y1, V. Planar:
+  // index of the plane of Y, U, V. SemiPlanar: index of U and V in a pair of chroma samples.
   std::array<std::uint8_t, 4> order;
 };
 constexpr std::array kShapes = {
@@ -77,7 +77,7 @@ Yuv to_yuv(std::uint32_t argb, Matrix matrix)
 
 void store16(std::uint8_t *p, std::uint8_t high)
 {
-  p[0] = 0; // 10 or 12 bits in the high ones of 16
+  p[0] = 0; // the 10 or 12 bits of a sample are the high bits of 16
   p[1] = high;
 }
 
@@ -104,7 +104,7 @@ void write_rgb(const Target &target, std::uint32_t y, const std::uint32_t *argb,
     }
     std::uint32_t word = argb[x] >> 30 << 30;
     for (unsigned c = 0; c < 3; ++c) {
-      const auto eight = argb[x] >> (8 * c) & 0xff; // B, G, R from the lowest
+      const auto eight = argb[x] >> (8 * c) & 0xff; // B, G, R, from the lowest bits up
       word |= (eight << 2 | eight >> 6) << (10 * c);
     }
     std::memcpy(out, &word, sizeof word);
@@ -150,7 +150,7 @@ bool is_rgb(Packing packing)
   return packing == Packing::Rgb32 || packing == Packing::Rgb10;
 }
 
-// Bytes of a row and number of rows of one plane.
+// The size of one plane.
 struct Extent {
   std::uint64_t row_bytes;
   std::uint64_t rows;
@@ -182,7 +182,7 @@ unsigned plane_count(Packing packing)
   return packing == Packing::SemiPlanar8 || packing == Packing::SemiPlanar10 ? 2 : 1;
 }
 
-// The driver's own image has to hold what is written into it.
+// Whether the image that the driver made is large enough for the picture.
 bool fits(const Shape &shape, const VAImage &image, std::size_t data_size, const Picture &picture)
 {
   if (image.num_planes < plane_count(shape.packing) || image.width < picture.width ||
@@ -223,7 +223,7 @@ bool write_image(const VAImage &image, std::uint8_t *data, std::size_t data_size
 
 namespace {
 
-// A mapped buffer.
+// A VA buffer that is mapped into this process until the object is destroyed.
 class Map {
 public:
   static Result<Map> open(Display &display, VABufferID buffer)
@@ -301,7 +301,7 @@ Result<std::uint64_t> Uploader::upload(const Surface &surface, const PixelFormat
     const VAStatus status = vaDeriveImage(display_->count(), surface.id(), &image);
     if (status == VA_STATUS_SUCCESS) {
       const ImageHandle owner(display_, image.image_id);
-      // Some drivers derive an image of a format that is not the surface's.
+      // Some drivers derive an image whose format differs from the surface's.
       if (image.format.fourcc == format.va_fourcc) {
         if (auto written = fill(image, picture, matrix))
           return written;

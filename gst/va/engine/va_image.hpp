@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pictures that the CPU writes into surfaces: the patterns, once, and frames where the driver has
-// no video processing.
+// Writes pictures into surfaces with the CPU: patterns once, at the start, and every frame where
+// the driver has no video processing.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace gstdrm::va {
 
-// Whether write_image() knows how this format lies in memory.
+// Whether write_image() knows the memory layout of this format.
 bool can_write(std::uint32_t va_fourcc);
 // Converts and stores a picture; false where `image` is of another size or an unknown format.
 bool write_image(const VAImage &image, std::uint8_t *data, std::size_t data_size,
                  const Picture &picture, Matrix matrix);
 
-// Through vaDeriveImage where the driver can, else through vaPutImage. Returns the bytes that the
-// CPU wrote.
+// Writes a picture into a surface, with vaDeriveImage where the driver has that, else with
+// vaPutImage. upload() returns the number of bytes that the CPU wrote.
 class Uploader {
 public:
   explicit Uploader(std::shared_ptr<Display> display) : display_(std::move(display)) {}
@@ -36,7 +36,7 @@ private:
                             const Picture &picture, Matrix matrix);
 
   std::shared_ptr<Display> display_;
-  bool may_derive_ = true; // until the driver refused once
+  bool may_derive_ = true; // false once vaDeriveImage has failed
 };
 
 } // namespace gstdrm::va

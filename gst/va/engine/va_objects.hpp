@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Owners of libva's objects. Each keeps its display alive; each is destroyed once, by its owner.
+// Owners of libva's objects. Each owner destroys its object once, and keeps the object's display
+// open until then.
 #pragma once
 
 #include <cstdint>

@@ -27,14 +27,15 @@ Picture paint(std::uint32_t width, std::uint32_t height, const Colour &colour)
   return picture;
 }
 
-// SMPTE EG 1: seven bars of 75 %, the reversed row under them, black and white at the bottom.
+// SMPTE EG 1: seven bars of 75 % at the top, a narrow row of the same colours in reverse order
+// below them, and black and white at the bottom.
 std::uint32_t smpte(std::uint32_t x, std::uint32_t y, std::uint32_t width, std::uint32_t height)
 {
   constexpr std::array<std::uint32_t, 7> bars = {0xffbfbfbf, 0xffbfbf00, 0xff00bfbf, 0xff00bf00,
                                                  0xffbf00bf, 0xffbf0000, 0xff0000bf};
   constexpr std::array<std::uint32_t, 7> reversed = {0xff0000bf, kBlack, 0xffbf00bf, kBlack,
                                                      0xff00bfbf, kBlack, 0xffbfbfbf};
-  // In units of two pixels, so that bars keep their colour where chroma has half the size.
+  // In units of two pixels, so that no chroma sample of a subsampled format lies on two bars.
   const auto bar = std::min<std::uint64_t>(6, static_cast<std::uint64_t>(x & ~1U) * 7 / width);
   const auto row = y & ~1U;
   if (row < height * 2 / 3)
@@ -50,7 +51,8 @@ std::uint32_t grey(std::uint64_t value)
   return kBlack | level << 16 | level << 8 | level;
 }
 
-// From black over to white and back, so that it repeats when it moves.
+// A gradient from black to white and back to black, so that it repeats without an edge when it
+// moves.
 std::uint32_t gradient(std::uint32_t x, std::uint32_t width)
 {
   const auto phase = static_cast<std::uint64_t>(x % width) * 510 / width;
@@ -69,7 +71,7 @@ void add_whole(Plan &plan, Picture picture)
   plan.pieces.push_back({plan.pictures.size() - 1, from, whole(plan.width, plan.height)});
 }
 
-// Even, so that a ball lies on whole chroma samples.
+// Rounded to an even number, so that the ball covers whole chroma samples.
 std::uint32_t ball_size(const Plan &plan)
 {
   return std::max(2U, std::min(plan.width, plan.height) / 4 & ~1U);
@@ -88,7 +90,8 @@ void add_ball(Plan &plan)
   plan.pieces.push_back({plan.pictures.size() - 1, whole(size, size), whole(size, size)});
 }
 
-// All 256 bytes as rows of cells: a byte of the counter is then a piece of this picture.
+// A picture with one row of cells for each of the 256 values of a byte. Each byte of the counter is
+// drawn as a piece of this picture.
 Picture counter_atlas(std::uint32_t cell)
 {
   return paint(kCellBits * cell, 256 * cell, [cell](std::uint32_t x, std::uint32_t y) {
@@ -121,7 +124,8 @@ std::array<std::uint8_t, kCounterBytes> counter_bytes(std::uint64_t frame,
   return bytes;
 }
 
-// A ball at `speed` pixels a frame between two walls `range` apart.
+// The position of a ball that moves by `speed` pixels per frame between two walls that are `range`
+// pixels apart.
 std::uint32_t bounce(std::uint64_t frame, std::uint32_t speed, std::uint32_t range)
 {
   if (range < 2)
@@ -144,7 +148,7 @@ std::uint32_t counter_cell(std::uint32_t width, std::uint32_t height)
 Result<Plan> make_plan(Pattern pattern, std::uint32_t width, std::uint32_t height,
                        std::uint32_t argb, std::uint32_t max_width)
 {
-  // As gst_drm_allocator_alloc_frame() has it; what a pattern takes is then 2 GiB at most.
+  // The limit of gst_drm_allocator_alloc_frame(). With it, a pattern takes at most 2 GiB.
   constexpr std::uint32_t kLongestSide = 16384;
   if (width == 0 || height == 0 || width > kLongestSide || height > kLongestSide)
     return Error{ErrorCode::Layout, "Patterns have 1x1 to 16384x16384 pixels, the frame has " +
@@ -164,7 +168,7 @@ Result<Plan> make_plan(Pattern pattern, std::uint32_t width, std::uint32_t heigh
                           [](auto x, auto y) { return (x / 8 + y / 8) % 2 ? kWhite : kBlack; }));
     break;
   case Pattern::Gradient:
-    // Twice as wide as the frame, so that it can move by a crop.
+    // Twice as wide as the frame: each frame shows another part, which makes the gradient move.
     plan.travel = 2 * width <= max_width ? width : 0;
     add_whole(plan,
               paint(width + plan.travel, height, [=](auto x, auto) { return gradient(x, width); }));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Test patterns as a few prepared pictures and where their pieces go in each frame. Plain values:
-// no libva.
+// Test patterns. A pattern is a few pictures, prepared once, and a list of pieces of those pictures
+// with the place of each piece in a frame. Plain values, without libva.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Rect {
   std::uint32_t height = 0;
 };
 
-// 0xAARRGGBB, rows one after the other.
+// A picture whose pixels are 0xAARRGGBB, with no padding between rows.
 struct Picture {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
@@ -37,23 +37,23 @@ struct Piece {
   Rect to;
 };
 
-// What is uploaded once, and the pieces as they are in frame 0.
+// The pictures that are uploaded once, and the places of the pieces in frame 0.
 struct Plan {
   Pattern pattern{};
   std::uint32_t width = 0;
   std::uint32_t height = 0;
-  std::uint32_t travel = 0; // pixels that the gradient can move by
+  std::uint32_t travel = 0; // pixels by which the gradient can move
   std::vector<Picture> pictures;
   std::vector<Piece> pieces;
 };
 
-// Error for a size that the pattern does not fit in. No picture is wider than the larger of `width`
-// and `max_width`.
+// Error for a size that is too small for the pattern. No picture is wider than the larger of
+// `width` and `max_width`.
 Result<Plan> make_plan(Pattern pattern, std::uint32_t width, std::uint32_t height,
                        std::uint32_t argb, std::uint32_t max_width = 8192);
-// Moves the pieces to where they are in this frame; allocates nothing.
+// Moves the pieces to their places in this frame. Allocates nothing.
 void move_pieces(Plan &plan, std::uint64_t frame, std::uint64_t timestamp_ns);
-// The frame drawn by the CPU, for drivers without video processing.
+// Draws the frame with the CPU, for drivers without video processing.
 void draw(const Plan &plan, Picture &target);
 
 // The frame counter: 13 bytes, one per row of 8 square cells, the highest bit left, black 0 and

@@ -26,8 +26,9 @@ Result<std::unique_ptr<Renderer>> Renderer::create(const Device &device,
   return renderer;
 }
 
-// The format of the prepared pictures. The frames' own format, where the CPU can write it, needs no
-// conversion; else a common format of the same colour model is used, or one of the other model.
+// Uploads a prepared picture. Its format is the frames' own format, which needs no conversion,
+// where the CPU can write that; else a common format of the same colour model (RGB or YUV), or of
+// the other.
 Result<Surface> Renderer::upload(const Picture &picture)
 {
   const auto *target = format_by_drm(request_.fourcc);
@@ -37,7 +38,7 @@ Result<Surface> Renderer::upload(const Picture &picture)
                                                              VA_FOURCC_BGRX, VA_FOURCC_BGRA}
                               : std::array<std::uint32_t, 5>{own, VA_FOURCC_BGRX, VA_FOURCC_BGRA,
                                                              VA_FOURCC_RGBA, VA_FOURCC_NV12};
-  Error first{ErrorCode::Unsupported, {}}; // of the best candidate: that is the one to mend
+  Error first{ErrorCode::Unsupported, {}}; // of the preferred candidate, so the most useful
   for (const std::uint32_t fourcc : candidates) {
     const auto *format = format_by_va(fourcc);
     if (!format || !can_write(fourcc))

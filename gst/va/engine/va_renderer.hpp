@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Draws a pattern into surfaces: by video processing from pictures uploaded once, or where the
-// driver has none, by the CPU.
+// Draws a pattern into surfaces. Video processing composes it from pictures that are uploaded once;
+// a driver without video processing has it written by the CPU.
 #pragma once
 
 #include <cstdint>

@@ -37,7 +37,7 @@ std::string size_text(std::uint32_t width, std::uint32_t height)
   return std::to_string(width) + "x" + std::to_string(height);
 }
 
-// What was asked for, and the part of the answer that has been read.
+// Reads a driver's description of a surface step by step, and checks it against what was asked for.
 class Reader {
 public:
   Reader(const VADRMPRIMESurfaceDescriptor &descriptor, const PixelFormat &format,
@@ -97,7 +97,7 @@ private:
     if (d_.fourcc != format_.va_fourcc)
       return refuse("it says " + fourcc_to_string(d_.fourcc) + ", " +
                     fourcc_to_string(format_.va_fourcc) + " (VA) was asked for");
-    // A larger size is allowed: it includes the driver's padding.
+    // A size larger than asked is allowed: it includes the driver's padding.
     if (d_.width < frame_.width || d_.height < frame_.height)
       return refuse("it says " + size_text(d_.width, d_.height));
     return {};
@@ -116,7 +116,7 @@ private:
         return refuse("object " + std::to_string(i) + " is said to have " +
                       std::to_string(d_.objects[i].size) + " bytes, its descriptor has " +
                       std::to_string(info->size_bytes));
-      // Mesa's nouveau reports a size of 0; then the size of the dma-buf counts.
+      // Mesa's nouveau reports a size of 0; then the size of the dma-buf is used.
       if (d_.objects[i].size > 0)
         infos_[i].size_bytes = d_.objects[i].size;
     }
@@ -163,7 +163,8 @@ private:
     return {};
   }
 
-  // The rules for every layout are the library's; objects count with the size that the driver gave.
+  // check_layout() of the core has the rules for every layout. Each object counts with the size
+  // that the driver gave, which may be smaller than the dma-buf.
   Result<void> check()
   {
     FrameLayout layout;
@@ -210,7 +211,7 @@ Result<Surface> create_surface(const std::shared_ptr<Display> &display, const Pi
                                std::uint32_t width, std::uint32_t height,
                                std::span<const std::uint64_t> modifiers)
 {
-  std::vector<std::uint64_t> copy(modifiers.begin(), modifiers.end()); // libva takes no const
+  std::vector<std::uint64_t> copy(modifiers.begin(), modifiers.end()); // libva wants it mutable
   VADRMFormatModifierList list{static_cast<std::uint32_t>(copy.size()), copy.data()};
   std::array<VASurfaceAttrib, 3> attributes = {
       integer(VASurfaceAttribPixelFormat, format.va_fourcc),
@@ -244,7 +245,8 @@ Result<AllocatedFrame> export_surface(const Surface &surface, const PixelFormat 
 {
   VADRMPRIMESurfaceDescriptor descriptor{};
   Error failed;
-  // Read and write: consumers import for both, and the first export decides on some drivers.
+  // Exported for reading and writing, because consumers import for both; on some drivers the first
+  // export decides what later ones allow.
   for (const std::uint32_t layers :
        {VA_EXPORT_SURFACE_COMPOSED_LAYERS, VA_EXPORT_SURFACE_SEPARATE_LAYERS}) {
     const VAStatus status = vaExportSurfaceHandle(

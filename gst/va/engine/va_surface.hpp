@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Surfaces with a modifier list, and their export as DMA buffers. Drivers' descriptors are checked
-// before anything is made of them.
+// Makes surfaces with one modifier of a list, and exports them as DMA buffers. A driver's
+// description of an export is checked before it is used.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +28,17 @@ Result<AllocatedFrame> export_surface(const Surface &surface, const PixelFormat 
                                      std::uint32_t width, std::uint32_t height,
                                      std::span<const std::uint64_t> modifiers);
 
-// Checks the driver's answer, `descriptor`, against what was asked for, which the other arguments say.
-// Takes ownership of the file descriptors in it, on failure too; each is closed once.
+// Checks the driver's answer, `descriptor`, against the other arguments, which say what was asked
+// for. Takes ownership of the file descriptors in `descriptor`, on failure too, and closes each
+// once.
 Result<AllocatedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descriptor,
                                       const PixelFormat &format, std::uint32_t width,
                                       std::uint32_t height,
                                       std::span<const std::uint64_t> modifiers);
 
-// vaSyncSurface: sleeps until the device is done.
+// vaSyncSurface: blocks until the device has finished drawing into the surface.
 Result<void> sync_surface(const Surface &surface);
-// vaQuerySurfaceStatus, without sleeping.
+// vaQuerySurfaceStatus: whether the device still draws into the surface. Does not block.
 Result<bool> is_rendering(const Surface &surface);
 
 } // namespace gstdrm::va

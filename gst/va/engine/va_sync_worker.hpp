@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Sleeps in vaSyncSurface on a thread of its own, for drivers that leave no fence in the DMA
+// A thread that calls vaSyncSurface, which blocks, for drivers that attach no fence to the DMA
 // buffers.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Video processing: composes a picture from prepared surfaces. Everything is made once; a picture
-// is three calls (vaBeginPicture, vaRenderPicture, vaEndPicture), however many pieces it has.
+// Video processing: composes a picture from prepared surfaces. All VA objects are made once. A
+// picture takes three calls (vaBeginPicture, vaRenderPicture, vaEndPicture), however many pieces it
+// has.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +21,13 @@ namespace gstdrm::va {
 
 class Compositor {
 public:
-  // One parameter buffer per piece. The source surfaces stay the caller's and outlive this object.
+  // Makes one parameter buffer per piece. The caller owns the source surfaces, which outlive this
+  // object.
   static Result<std::unique_ptr<Compositor>> create(const std::shared_ptr<Display> &display,
                                                     std::span<const VASurfaceID> sources,
                                                     Matrix matrix);
-  // Draws piece i from its source's `from` to the target's `to`, in order. Returns at once: the
-  // device works on.
+  // Draws each piece from the rectangle `from` of its source to the rectangle `to` of the target,
+  // in order. Returns at once, while the device still draws.
   Result<void> compose(const Surface &target, std::span<const Piece> pieces);
 
 private:
@@ -38,8 +40,8 @@ private:
 
   Config config_;
   Context context_; // destroyed before its configuration
-  // The parameter buffers point into these, so they never move; drivers read them in
-  // vaRenderPicture.
+  // The rectangles that the parameter buffers point to, so these vectors are never reallocated.
+  // Drivers read the rectangles in vaRenderPicture.
   std::vector<VARectangle> from_;
   std::vector<VARectangle> to_;
   std::vector<Buffer> buffers_;

@@ -19,7 +19,7 @@ namespace {
 constexpr const char *kDirectory = "/dev/dma_heap";
 constexpr const char *kDefaultHeap = "system";
 
-// Names of the heaps here, the default first, then sorted.
+// Names of this machine's heaps: the default heap first, then the others in alphabetical order.
 std::vector<std::string> list_heaps()
 {
   std::vector<std::string> names;
@@ -68,7 +68,7 @@ Result<UniqueFd> open_heap(const std::string &name)
   return device;
 }
 
-// "system" of "/dev/dma_heap/system": both are taken.
+// The name of a heap that is given by its name ("system") or by its path ("/dev/dma_heap/system").
 std::string heap_name(const std::string &heap)
 {
   const std::string prefix = std::string(kDirectory) + "/";

@@ -9,14 +9,14 @@
 
 namespace gstdrm {
 
-// Dumb buffers of a KMS device: linear memory that its display can scan out. A handle lives only
-// until it is exported, so that an importer on the same open file gets a handle that is its own.
+// Dumb buffers of a KMS device: linear memory that its display can scan out. Each GEM handle is
+// closed once it is exported, so that an importer on the same open file gets a handle of its own.
 class DumbAllocator final : public FrameAllocator {
 public:
   // `node`: path of a card; empty: the first card that has dumb buffers.
   static Result<std::unique_ptr<FrameAllocator>> open(const std::string &node);
-  // Takes a duplicate of the descriptor: the same open file, so a lease or authentication holds
-  // here too.
+  // Works on a duplicate of the descriptor, which is the same open file, so that a lease or an
+  // authentication of that file is valid for the allocator too.
   static Result<std::unique_ptr<FrameAllocator>> open(int borrowed_fd);
   Result<AllocatedFrame> allocate(const FrameRequest &request) override;
 
@@ -33,9 +33,10 @@ struct Gbm {
   // `node`: path of a render or card node; empty: the first render node, else card, that libgbm
   // takes.
   static Result<std::unique_ptr<FrameAllocator>> open(const std::string &node);
-  // Opens the device anew (its render node, else the same node): drivers keep GEM handles of their
-  // own for the open file they are given, and a handle that the caller imports and closes on the
-  // same open file would be the driver's. Where it cannot be opened again, a duplicate serves.
+  // Opens the device anew (its render node, else the same node). A driver keeps GEM handles on the
+  // open file that it is given; on the caller's open file, an import by the caller would return one
+  // of these handles, and closing it would take the handle from the driver. A device that cannot be
+  // opened again is used through a duplicate of the descriptor.
   static Result<std::unique_ptr<FrameAllocator>> open(int borrowed_fd);
 };
 

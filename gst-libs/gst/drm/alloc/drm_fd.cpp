@@ -47,7 +47,7 @@ Result<UniqueFd> open_drm_node(const std::string &path)
 {
   struct stat st = {};
   UniqueFd fd;
-  // Look before opening: an open(2) of a FIFO would wait for a writer.
+  // stat(2) comes before open(2), because open(2) of a FIFO would block until a writer opens it.
   if (::stat(path.c_str(), &st) == 0) {
     if (!is_drm_device(st))
       return no_drm_device(path);

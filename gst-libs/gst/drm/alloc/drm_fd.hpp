@@ -13,15 +13,16 @@ namespace gstdrm {
 // Error unless fd is a DRM device.
 Result<void> check_drm_fd(int fd);
 
-// Opens a DRM node without becoming its master: the first to open a card that has no master is made
-// master by the kernel (drm_auth.c, drm_master_open()), and a display's owner would then find it
-// taken.
+// Opens a DRM node without staying its master. The kernel makes the first process that opens a card
+// without a master its master (drm_auth.c, drm_master_open()); a program that wants to show
+// something on that card could then not become master.
 Result<UniqueFd> open_drm_node(const std::string &path);
 
 // Path of the node behind a descriptor, for people; empty where it cannot be found.
 std::string drm_fd_path(int fd);
 
-// The dma-buf of a GEM handle, readable and writable: the first export decides what mmap(2) may do.
+// Exports a GEM handle as a dma-buf for reading and writing. The first export of a handle decides
+// which access mmap(2) gives.
 Result<UniqueFd> export_gem_handle(int drm_fd, std::uint32_t handle);
 
 } // namespace gstdrm

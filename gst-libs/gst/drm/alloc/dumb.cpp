@@ -14,8 +14,9 @@ namespace gstdrm {
 
 namespace {
 
-// Every driver with dumb buffers makes 32 bits per pixel, some nothing else (virtio_gpu); rows are
-// given in bytes / 4, which is whole because strides are multiples of 256.
+// Every driver with dumb buffers makes them with 32 bits per pixel, and some (virtio_gpu) with
+// nothing else. So the width of a dumb buffer is the row's bytes divided by 4, without a remainder
+// because strides are multiples of 256.
 constexpr std::uint32_t kBitsPerPixel = 32;
 constexpr std::uint32_t kBytesPerPixel = kBitsPerPixel / 8;
 

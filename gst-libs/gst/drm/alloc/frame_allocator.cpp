@@ -22,7 +22,7 @@ bool FrameRequest::offers(std::uint64_t modifier) const noexcept
 
 std::string describe_modifiers(std::span<const std::uint64_t> modifiers)
 {
-  constexpr std::size_t kMost = 16; // a message is for a person
+  constexpr std::size_t kMost = 16; // more would make the message unreadable
   if (modifiers.empty())
     return "nothing";
   std::string text;

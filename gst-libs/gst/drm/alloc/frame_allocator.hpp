@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the library's allocators promise each other: one kind of memory, whole frames or plain
-// bytes. No GLib here; gstdrmallocator.cpp binds it to GstAllocator.
+// The interface of the library's allocators. Each allocates one kind of memory, as whole frames or
+// as plain bytes. It uses no GLib; gstdrmallocator.cpp makes a GstAllocator of it.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct FrameRequest {
   std::uint32_t fourcc = 0;
   std::uint32_t width = 0;
   std::uint32_t height = 0;
-  // What the consumers take; any order. The allocator chooses.
+  // The modifiers that the consumers take, in any order. The allocator chooses one of them.
   std::span<const std::uint64_t> modifiers;
   Padding padding;
   std::uint32_t stride_align = 1; // bytes, a power of two; a linear layout has 256 at least
@@ -47,13 +47,16 @@ public:
   virtual ~FrameAllocator() = default;
 
   virtual Result<AllocatedFrame> allocate(const FrameRequest &request) = 0;
-  // Untyped memory of at least this size. Unsupported where the device thinks in pictures only.
+  // Plain memory of at least this size. Error of code Unsupported where the device allocates whole
+  // pictures only.
   virtual Result<FrameObject> allocate_bytes(std::uint64_t size_bytes);
   [[nodiscard]] virtual bool can_allocate_bytes() const noexcept { return false; }
-  // Pairs it can make, as far as they can be found out; nullopt: LINEAR of every known fourcc.
+  // The pairs that the allocator can make, as far as the driver tells; nullopt: LINEAR of every
+  // fourcc that fourcc_info() knows.
   [[nodiscard]] virtual std::optional<std::vector<Format>> formats() { return std::nullopt; }
 
-  // What a user should know about how it works here, such as a limit that was met; empty: nothing.
+  // What a user should know about the allocator on this machine, such as a limit that was reached.
+  // Empty: nothing.
   [[nodiscard]] virtual std::string notice() const { return {}; }
 
   [[nodiscard]] const std::string &name() const noexcept { return name_; }
@@ -70,8 +73,8 @@ private:
   std::string device_;
 };
 
-// Frames in one object of plain bytes: everything but allocate_bytes() is the same for all of
-// these.
+// An allocator whose frames are one object of plain bytes each. Its subclasses differ in
+// allocate_bytes() alone.
 class ByteAllocator : public FrameAllocator {
 public:
   using FrameAllocator::FrameAllocator;

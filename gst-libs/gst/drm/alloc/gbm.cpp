@@ -21,7 +21,7 @@ namespace {
 struct GbmDeviceDeleter {
   void operator()(gbm_device *device) const noexcept { gbm_device_destroy(device); }
 };
-// Borrows the descriptor it was made from: declare it after the owner of that.
+// The device uses the descriptor that it was made from, so declare it after the descriptor's owner.
 using GbmDevice = std::unique_ptr<gbm_device, GbmDeviceDeleter>;
 
 struct GbmBoDeleter {
@@ -29,12 +29,13 @@ struct GbmBoDeleter {
 };
 using GbmBo = std::unique_ptr<gbm_bo, GbmBoDeleter>;
 
-// Best first: a buffer that a display can show and a GPU can draw into, then less.
+// Usages to try, best first: a buffer that a display can show and a GPU can draw into, then a
+// buffer that is good for one of the two, then any buffer.
 constexpr std::array<std::uint32_t, 4> kUsages{GBM_BO_USE_SCANOUT | GBM_BO_USE_RENDERING,
                                                GBM_BO_USE_RENDERING, GBM_BO_USE_SCANOUT, 0};
 
-// Frames from a gbm_device. libgbm promises no thread-safety: `device_lock_` guards every call of
-// it.
+// Allocates frames from a gbm_device. libgbm is not documented as thread-safe, so `device_lock_`
+// guards every call of libgbm.
 class GbmAllocator final : public FrameAllocator {
 public:
   GbmAllocator(std::string node, UniqueFd fd, GbmDevice device)
@@ -106,7 +107,7 @@ GbmBo GbmAllocator::create_plain(std::uint32_t fourcc, std::uint32_t width, std:
   return nullptr;
 }
 
-// Drivers without modifiers know LINEAR as a usage flag only.
+// Drivers without modifiers have LINEAR only as a usage flag.
 GbmBo GbmAllocator::create_linear(std::uint32_t fourcc, std::uint32_t width,
                                   std::uint32_t height) const
 {
@@ -114,8 +115,8 @@ GbmBo GbmAllocator::create_linear(std::uint32_t fourcc, std::uint32_t width,
   return bo ? std::move(bo) : create_plain(fourcc, width, height, GBM_BO_USE_LINEAR);
 }
 
-// By the GEM handle where there is one, because Mesa's drivers export read-only in places and then
-// the dma-buf cannot be mapped for writing.
+// Exports the plane's GEM handle where there is one, in place of calling gbm_bo_get_fd_for_plane():
+// some of Mesa's drivers export for reading only, and such a dma-buf cannot be mapped for writing.
 Result<UniqueFd> GbmAllocator::export_plane(gbm_bo *bo, int plane) const
 {
   const gbm_bo_handle handle = gbm_bo_get_handle_for_plane(bo, plane);
@@ -136,7 +137,8 @@ Result<UniqueFd> GbmAllocator::export_plane(gbm_bo *bo, int plane) const
   return fd;
 }
 
-// Planes that lie in one dma-buf share one object: told by identity, because each has a descriptor.
+// Planes that lie in one dma-buf share one object. Each plane is exported with a descriptor of its
+// own, so the dma-bufs are compared by device and inode.
 Result<AllocatedFrame> GbmAllocator::describe(const FrameRequest &request, gbm_bo *bo,
                                               std::uint64_t modifier) const
 {
@@ -170,7 +172,8 @@ Result<AllocatedFrame> GbmAllocator::describe(const FrameRequest &request, gbm_b
   return frame;
 }
 
-// YUV that the driver will not lay out as a picture: rows of bytes with room for every plane.
+// For YUV formats that the driver does not allocate as a picture: allocates a buffer of plain rows
+// that is large enough for all planes.
 Result<AllocatedFrame> GbmAllocator::allocate_linear_as_bytes(const FrameRequest &request,
                                                               const char *reason)
 {
@@ -208,7 +211,8 @@ Result<AllocatedFrame> GbmAllocator::allocate_linear(const FrameRequest &request
   auto frame = describe(request, bo.get(), kModLinear);
   if (!frame)
     return frame;
-  // The driver's own layout stands where it obeys the request; else the one above is made to.
+  // The driver's own layout is kept where it meets the request; else the frame is allocated as rows
+  // of bytes, in which the planned layout is laid out.
   if (frame->n_planes != plan->n_planes)
     return allocate_linear_as_bytes(request, "the driver's picture has another number of planes");
   bool as_planned = true;
@@ -240,7 +244,8 @@ Result<AllocatedFrame> GbmAllocator::allocate_tiled(const FrameRequest &request,
   return describe(request, bo.get(), chosen);
 }
 
-// The driver's private layout. Where it can name the modifier it chose, that is what is reported.
+// Allocates in the driver's private layout. Where the driver can say which modifier it chose, the
+// frame has that modifier, else the implicit one.
 Result<AllocatedFrame> GbmAllocator::allocate_implicit(const FrameRequest &request)
 {
   const GbmBo bo = create_plain(request.fourcc, request.width, request.height, 0);
@@ -256,14 +261,14 @@ Result<AllocatedFrame> GbmAllocator::allocate(const FrameRequest &request)
                [](std::uint64_t modifier) { return modifier != kModImplicit; });
   const bool only_linear =
       std::all_of(tiled.begin(), tiled.end(), [](auto m) { return m == kModLinear; });
-  // Also checks the request: bad sizes must not reach the driver.
+  // make_linear_plan() also checks the request, so that impossible sizes do not reach the driver.
   FrameRequest probe = request;
   probe.fourcc = fourcc_info(request.fourcc) ? request.fourcc : GBM_FORMAT_XRGB8888;
   if (auto checked = make_linear_plan(probe); !checked)
     return checked.error();
 
   const std::lock_guard lock(device_lock_);
-  // Padding means nothing to a tiled layout.
+  // A tiled layout cannot have padding, so padding asks for a linear one.
   if (request.padding.any() || request.stride_align > 1)
     return request.offers(kModLinear)
                ? allocate_linear(request)
@@ -285,9 +290,10 @@ Result<AllocatedFrame> GbmAllocator::allocate(const FrameRequest &request)
   return refuse_modifiers(request, "whatever modifier the driver has");
 }
 
-// libgbm has no call that lists modifiers: the well-known ones are tried one by one. AMD's, which
-// encode the chip's geometry, are not among them; allocate() takes any. The implicit modifier is
-// offered only where the driver knows no explicit one.
+// libgbm has no call that lists modifiers, so the well-known modifiers are tried one by one. AMD's
+// modifiers, which encode the chip's geometry, are not among them, but allocate() takes any
+// modifier. The implicit modifier is offered only for a fourcc of which the driver knows no
+// explicit one.
 std::optional<std::vector<Format>> GbmAllocator::formats()
 {
   const auto knows = [this](std::uint32_t fourcc, std::uint64_t modifier) {
@@ -299,7 +305,7 @@ std::optional<std::vector<Format>> GbmAllocator::formats()
     const bool usable =
         gbm_device_is_format_supported(device_.get(), fourcc, GBM_BO_USE_RENDERING) ||
         gbm_device_is_format_supported(device_.get(), fourcc, GBM_BO_USE_SCANOUT);
-    // LINEAR is possible wherever bytes are: allocate_linear_as_bytes()
+    // LINEAR is possible for every fourcc with a known layout, by allocate_linear_as_bytes().
     if (fourcc_info(fourcc) || knows(fourcc, kModLinear))
       found.push_back({fourcc, kModLinear});
     bool explicit_modifiers = knows(fourcc, kModLinear);

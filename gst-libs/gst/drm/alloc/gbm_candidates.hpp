@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is asked of a gbm_device to find out what it can make (drm_fourcc.h).
+// The fourccs and modifiers (drm_fourcc.h) that a gbm_device is asked about, one by one, to find
+// out which pairs it can make.
 #pragma once
 
 #include <array>

@@ -14,9 +14,10 @@ LimitedAllocator::LimitedAllocator(std::unique_ptr<FrameAllocator> first, Open o
 {
 }
 
-// The first is asked each time: its limit may be raised while a stream runs, and a refusal is two
-// system calls beside the pages of a large frame. EINVAL is what the kernel says of a size beyond
-// the limit (drivers/dma-buf/udmabuf.c); without memory the second would fail alike.
+// The first allocator is asked each time, because its limit may be raised while a stream runs, and
+// a refusal costs two system calls, little beside the allocation of a large frame. The kernel
+// answers EINVAL to a size beyond the limit (drivers/dma-buf/udmabuf.c). Any other error is
+// returned as it is: without memory, for instance, the second allocator would fail as well.
 Result<FrameObject> LimitedAllocator::allocate_bytes(std::uint64_t size_bytes)
 {
   auto object = first_->allocate_bytes(size_bytes);

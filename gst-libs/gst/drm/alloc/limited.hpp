@@ -10,8 +10,9 @@
 
 namespace gstdrm {
 
-// Plain bytes from an allocator that has an upper limit (udmabuf's size_limit_mb), and from another
-// one beyond it. The other is opened when it is first needed: most streams never do.
+// Takes plain bytes from one allocator, and sizes beyond that allocator's limit (udmabuf's
+// size_limit_mb) from a second one. The second allocator is opened when it is first needed, because
+// most streams need none.
 class LimitedAllocator final : public ByteAllocator {
 public:
   using Open = std::function<Result<std::unique_ptr<FrameAllocator>>()>;

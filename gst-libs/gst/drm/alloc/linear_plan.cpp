@@ -42,7 +42,7 @@ Result<void> check_request(const FrameRequest &request)
   return {};
 }
 
-// The fewest pixels of the frame whose rows are a multiple of `align` bytes in every plane.
+// The smallest number of pixels whose rows take a multiple of `align` bytes in every plane.
 std::uint64_t width_step(const FourccInfo &info, std::uint64_t align) noexcept
 {
   std::uint64_t step = 1;
@@ -54,7 +54,7 @@ std::uint64_t width_step(const FourccInfo &info, std::uint64_t align) noexcept
   return step;
 }
 
-// The fewest rows of the frame that are whole blocks in every plane.
+// The smallest number of lines that are whole blocks in every plane.
 std::uint64_t block_rows(const FourccInfo &info) noexcept
 {
   std::uint64_t rows = 1;
@@ -93,8 +93,9 @@ Result<LinearPlan> make_linear_plan(const FrameRequest &request)
   plan.height = request.height;
   plan.stride_align = std::max(request.stride_align, kDefaultStrideAlign);
 
-  // As gst_video_info_align() does: the first visible pixel is as aligned as the rows are (GPUs
-  // want that of an offset too), and the top edge lies between blocks of the coarsest plane.
+  // The same as gst_video_info_align(): the offset of the first visible pixel has the alignment of
+  // the rows, which GPUs require of an offset as well, and the top padding is whole blocks of every
+  // plane.
   const Padding &asked = request.padding;
   const std::uint64_t step = width_step(*info, plan.stride_align);
   const std::uint64_t grain = block_rows(*info);

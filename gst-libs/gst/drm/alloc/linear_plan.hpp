@@ -9,10 +9,11 @@
 
 namespace gstdrm {
 
-// Bytes that every stride of a linear frame is a multiple of, unless asked for more. amdgpu scans
-// out and samples linear surfaces with a pitch of 256 bytes only (amdgpu_gem.c,
-// amdgpu_gem_align_pitch()): NV12 of 640 pixels with tight rows cannot be imported there. nouveau
-// wants 256 too (nouveau_display_dumb_create()), i915 64. So 256 serves them all.
+// Every stride of a linear frame is a multiple of this many bytes, or of more where a request says
+// so. amdgpu scans out and samples only linear surfaces whose pitch is a multiple of 256 bytes
+// (amdgpu_gem.c, amdgpu_gem_align_pitch()): it cannot import NV12 of 640 pixels without row
+// padding. nouveau requires 256 as well (nouveau_display_dumb_create()), i915 64. So 256 is right
+// for all.
 inline constexpr std::uint32_t kDefaultStrideAlign = 256;
 
 // A linear layout in one object, padding included.
@@ -20,12 +21,12 @@ struct LinearPlan {
   Format format; // LINEAR
   std::uint32_t width = 0;
   std::uint32_t height = 0;
-  std::uint32_t padded_width = 0; // pixels from one row to the next
+  std::uint32_t padded_width = 0; // pixels of a row, padding included
   std::uint32_t padded_height = 0;
-  Padding padding; // as realised
+  Padding padding; // as it came out: at least what was asked for
   std::uint32_t stride_align = 1;
   std::size_t n_planes = 0;
-  std::array<std::uint64_t, kMaxPlanes> base_bytes{};   // of the plane with its padding
+  std::array<std::uint64_t, kMaxPlanes> base_bytes{};   // where the plane begins, padding included
   std::array<std::uint64_t, kMaxPlanes> origin_bytes{}; // from there to the first visible pixel
   std::array<std::uint32_t, kMaxPlanes> stride_bytes{};
   std::uint64_t size_bytes = 0;

@@ -16,14 +16,15 @@ struct OpenedAllocator {
   std::unique_ptr<FrameAllocator> allocator;
 };
 
-// Opens the kind on a device (a heap's name, a DRM node's path) or, where that is empty, on the
-// first that works. Auto tries udmabuf, dma-heap, dumb, gbm and memfd in that order, or with a
-// device those that such a device can be; the error tells what each said. Each makes one small
-// buffer to prove itself. Auto without a device takes what is beyond udmabuf's limit from dma-heap.
+// Opens an allocator of this kind on `device` (the name of a heap, or the path of a DRM node), or
+// on the first device that works where `device` is empty. Auto tries udmabuf, dma-heap, dumb, gbm
+// and memfd in that order, or those of them that fit `device`; its Error has the error of each. An
+// allocator works when it has made one small buffer. With Auto and no device, buffers beyond
+// udmabuf's limit come from dma-heap.
 Result<OpenedAllocator> open_allocator(AllocatorKind kind, const std::string &device);
 
-// Dumb, Gbm or, in that order, Auto on a DRM device that is already open. The descriptor stays the
-// caller's; see DumbAllocator and Gbm for what is made of it.
+// The same for a DRM device that is already open. `kind` is Dumb, Gbm or Auto, which tries the two
+// in that order. The caller keeps the descriptor; DumbAllocator and Gbm say how they use it.
 Result<OpenedAllocator> open_allocator_for_fd(AllocatorKind kind, int borrowed_drm_fd);
 
 } // namespace gstdrm

@@ -9,11 +9,12 @@
 
 namespace gstdrm {
 
-// Fits a linear plan to a device that decides the pitch itself. `create` makes one plain surface of
-// (pitch in bytes, rows) and returns a Result of something with a member pitch_bytes; where the
-// device rounded the pitch up, the plan is made again with that rounding. A driver rounds to some
-// power of two, which divides the pitch it gave, so the lowest set bit of the pitch is alignment
-// enough; planes with rows of different lengths need one more round.
+// Fits a linear plan to a device that decides the pitch itself. `create` takes a pitch in bytes and
+// a number of rows, makes one plain surface, and returns a Result of a type with a member
+// pitch_bytes. Where the device rounded the pitch up, the plan is made again with that rounding as
+// the alignment. A driver rounds up to a multiple of some power of two, so the lowest set bit of
+// the pitch it gave is a sufficient alignment. A plan whose planes have rows of different lengths
+// may need another try.
 template <typename Surface> struct PitchFit {
   LinearPlan plan;
   Surface surface;
@@ -24,7 +25,7 @@ auto fit_pitch(FrameRequest request, Create create)
     -> Result<PitchFit<std::remove_cvref_t<decltype(*create(0U, 0U))>>>
 {
   using Surface = std::remove_cvref_t<decltype(*create(0U, 0U))>;
-  constexpr int kTries = 3; // the second fits, unless the rounding depends on the length
+  constexpr int kTries = 3; // the second plan fits, unless the rounding depends on the row length
   std::uint32_t pitch = 0;
   for (int i = 0; i < kTries; ++i) {
     auto plan = make_linear_plan(request);

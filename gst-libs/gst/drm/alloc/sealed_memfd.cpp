@@ -14,8 +14,8 @@ namespace gstdrm {
 
 namespace {
 
-// MFD_NOEXEC_SEAL of linux/memfd.h (Linux 6.3); with the sysctl vm.memfd_noexec=2 nothing else is
-// allowed.
+// MFD_NOEXEC_SEAL of linux/memfd.h, since Linux 6.3. With the sysctl vm.memfd_noexec=2,
+// memfd_create(2) fails without this flag.
 constexpr unsigned kNoExecSeal = 0x0008;
 
 UniqueFd create_memfd()

@@ -75,8 +75,8 @@ Result<FrameObject> UdmabufAllocator::allocate_bytes(std::uint64_t size_bytes)
   UniqueFd fd(::ioctl(device_.get(), UDMABUF_CREATE, &create));
   if (!fd)
     return create_error(size, errno);
-  // The dma-buf pins the pages; the memfd may go (drivers/dma-buf/udmabuf.c takes its own
-  // references).
+  // The memfd may be closed here: the dma-buf has references of its own on the pages
+  // (drivers/dma-buf/udmabuf.c).
   return FrameObject{std::move(fd), size};
 }
 

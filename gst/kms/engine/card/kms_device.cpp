@@ -85,7 +85,7 @@ Device::Device(UniqueFd fd, std::string path, std::string driver)
 
 Device::~Device()
 {
-  fd_.reset(); // before others may open the node: until then this one is master
+  fd_.reset(); // first, because this descriptor is master until it is closed
   GSTDRM_DEBUG("%s was closed", name_.c_str());
   if (on_closed_)
     on_closed_(*this);
@@ -106,7 +106,7 @@ Result<void> Device::set_client_caps()
                         error);
   }
   // only valid after the atomic cap (drm_ioctl.c, drm_setclientcap)
-  drmSetClientCap(fd(), DRM_CLIENT_CAP_WRITEBACK_CONNECTORS, 1); // a device without any lists none
+  drmSetClientCap(fd(), DRM_CLIENT_CAP_WRITEBACK_CONNECTORS, 1); // may fail: it is optional
 
   std::uint64_t value = 0;
   takes_modifiers_ = drmGetCap(fd(), DRM_CAP_ADDFB2_MODIFIERS, &value) == 0 && value == 1;

@@ -29,7 +29,8 @@ inline constexpr const char *kNoDeviceHint =
     "Load a display driver (modprobe vkms makes a virtual one), or name a device with "
     "driver-name, bus-id, device or fd.";
 
-// Which device to open. Empty fields do not count; all empty: the first with a connected output.
+// Which device to open. A device has to match every field that is not empty. Where all are empty,
+// the first device with a connected output is opened.
 struct DeviceRequest {
   std::string driver_name; // as drmGetVersion() says: "vkms", "i915"
   std::string bus_id;      // "pci:0000:00:02.0"; "0000:00:02.0" is read too
@@ -63,7 +64,8 @@ private:
   std::map<BufferIdentity, Entry> entries_;
 };
 
-// What a leased device came from; it stays master, and what was leased stays reserved there.
+// The lease of a leased device. The lessor's device stays master, and the leased objects stay
+// reserved on it.
 struct Lease {
   std::shared_ptr<Device> lessor;
   std::vector<Reservation> reservations; // given back before the lessor goes
@@ -90,7 +92,7 @@ public:
 
   // Error unless this descriptor may set modes now: it names who else could be in the way.
   Result<void> require_master() const;
-  // false: this is a lease, and its lessor has revoked it.
+  // false: the device is a lease that its lessor has revoked.
   [[nodiscard]] bool lease_holds() const;
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A CPU-made buffer of the display's own, with its framebuffer: the black background, and what
-// writeback fills.
+// A dumb buffer with its framebuffer, for pictures that are not frames of the stream: the black
+// background, the cursor, and the buffer that writeback fills.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,11 @@ public:
   [[nodiscard]] std::uint32_t framebuffer_id() const noexcept { return framebuffer_id_; }
   [[nodiscard]] std::uint32_t width() const noexcept { return width_; }
   [[nodiscard]] std::uint32_t height() const noexcept { return height_; }
-  // Rows without padding, 4 bytes per pixel.
+  // Reads the picture: rows without padding, 4 bytes per pixel.
   [[nodiscard]] Result<std::vector<std::uint8_t>> read() const;
 
-  // Into the top left corner. `pixels`: rows without padding, 4 bytes per pixel.
+  // Writes a picture into the top left corner. `pixels` are rows without padding, 4 bytes per
+  // pixel.
   Result<void> write(const std::vector<std::uint8_t> &pixels, std::uint32_t width,
                      std::uint32_t height);
 

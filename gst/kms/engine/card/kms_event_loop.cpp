@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t kNanosecond = 1'000'000'000;
 
-// drmHandleEvent() hands no context of ours to its callbacks; one loop per thread, so this is one
-// per loop
+// drmHandleEvent() passes no pointer to the loop to its callbacks. Each thread runs one loop, so a
+// variable per thread is a variable per loop.
 thread_local EventLoop *current_loop = nullptr;
 
 } // namespace
@@ -95,7 +95,7 @@ void EventLoop::page_flip(int, unsigned sequence, unsigned sec, unsigned usec, u
                              time_ns);
 }
 
-// Asks every handler what to sleep on; the nearest deadline.
+// Asks every handler for the fence and the deadline to wait for. Returns the nearest deadline.
 std::int64_t EventLoop::prepare_sleep()
 {
   fds_.assign({{drm_fd_, POLLIN, 0}, {wake_.get(), POLLIN, 0}});
@@ -115,7 +115,7 @@ std::int64_t EventLoop::prepare_sleep()
   return nearest;
 }
 
-// Of every handler whose deadline has passed or whose fence has signalled.
+// Calls on_timer() of every handler whose deadline has passed or whose fence has signalled.
 void EventLoop::call_timers()
 {
   const std::lock_guard guard(lock_);
@@ -133,7 +133,7 @@ void EventLoop::lose(int error) noexcept
     entry.handler->on_device_lost(error);
 }
 
-// No exception may leave the thread. The handlers are told of one as of a lost device.
+// No exception may leave the thread. After an exception, handlers are called as for a lost device.
 void EventLoop::run() noexcept
 {
   pthread_setname_np(pthread_self(), "kms-events");

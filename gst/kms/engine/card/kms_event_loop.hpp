@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The thread that reads one device's events for everybody who shares the device, keeps their timers
-// and watches a fence for each.
+// The thread that reads one device's events for every sink that shares the device. For each sink it
+// also keeps a timer and waits for a fence.
 #pragma once
 
 #include <atomic>
@@ -40,8 +40,8 @@ public:
 // CLOCK_MONOTONIC, which flip events are stamped with (DRM_CAP_TIMESTAMP_MONOTONIC)
 std::int64_t monotonic_now_ns() noexcept;
 
-// Flip events carry the CRTC they belong to (DRM_CAP_CRTC_IN_VBLANK_EVENT), so one reader serves
-// any number of CRTCs. Two readers of one descriptor would take each other's events.
+// A flip event names its CRTC (DRM_CAP_CRTC_IN_VBLANK_EVENT), so one thread reads the events of any
+// number of CRTCs. Two readers of one descriptor would take each other's events.
 class EventLoop {
 public:
   // `drm_fd` is borrowed and outlives the loop.
@@ -85,8 +85,8 @@ private:
   mutable std::mutex lock_;
   std::vector<Entry> entries_;
   bool dead_ = false;
-  // Of the thread alone: what it sleeps on, and shares of the fences, which keep their descriptors
-  // open.
+  // Used by the event thread alone: the descriptors that it polls, and references to the fences,
+  // which keep the fences' descriptors open.
   std::vector<pollfd> fds_;
   std::vector<std::shared_ptr<const UniqueFd>> fences_;
   std::thread thread_;

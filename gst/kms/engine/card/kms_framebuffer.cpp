@@ -44,7 +44,8 @@ Result<void> Framebuffer::add(const FrameLayout &layout)
   for (std::size_t i = 0; i < layout.n_planes; i++)
     planes += (i ? ", " : "") + std::to_string(layout.planes[i].offset_bytes) + "/" +
               std::to_string(layout.planes[i].stride_bytes);
-  // Unsupported: another pair may do. Anything else: the device has no room, or is gone
+  // Unsupported: the device may take another pair. Any other code: the device has no memory, or is
+  // gone.
   return Error{is_refusal(-ret) ? ErrorCode::Unsupported : ErrorCode::Import,
                device_->name() + " makes no framebuffer of " + describe_format(layout.format) +
                    ", " + std::to_string(layout.width) + "x" + std::to_string(layout.height) +

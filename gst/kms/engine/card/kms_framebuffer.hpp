@@ -15,8 +15,8 @@
 namespace gstdrm::kms {
 
 // One KMS framebuffer. The kernel's framebuffer holds the dma-bufs (through its GEM objects) until
-// RMFB; RMFB of one that is on screen turns its plane off, so whoever shows one keeps a share of
-// it. May be destroyed by any thread.
+// RMFB. RMFB of a framebuffer that is on screen turns its plane off, so the code that shows a
+// framebuffer keeps a reference to it. Any thread may destroy a framebuffer.
 class Framebuffer {
 public:
   // PRIME_FD_TO_HANDLE for each dma-buf and ADDFB2. `layout` must have passed check_layout().
@@ -42,7 +42,8 @@ private:
   std::uint32_t height_ = 0;
 };
 
-// Framebuffers of one device by what they are made of. One thread.
+// Framebuffers of one device, looked up by the dma-bufs and the layout that they were made from.
+// One thread.
 class FramebufferCache : public gstdrm::ImportCache<std::shared_ptr<Framebuffer>> {
 public:
   static constexpr std::uint64_t kKeepFrames = ImportBounds{}.keep_frames;

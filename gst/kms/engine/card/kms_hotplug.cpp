@@ -113,7 +113,8 @@ HotplugMonitor::~HotplugMonitor()
   thread_.join();
 }
 
-// Every event that is there, and one call for all. false: the device is gone.
+// Reads every event that has arrived, then calls the handler once for all of them. false: the
+// device is gone.
 bool HotplugMonitor::read_events()
 {
   bool changed = false;
@@ -153,7 +154,8 @@ bool HotplugMonitor::poll_device()
   return true;
 }
 
-// Without memory to read what an event says something may have changed, as when events were lost.
+// Where memory is too short to parse an event, the handler is called as if the event concerned it,
+// as it is when events were lost.
 bool HotplugMonitor::look() noexcept
 try {
   return uevent_fd_ ? read_events() : poll_device();

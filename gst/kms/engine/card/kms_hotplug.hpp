@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The thread that hears of displays plugged in and pulled out, and of the device going away.
+// The thread that notices that a display is plugged in or unplugged, or that the device is removed.
 //
-// From the kernel's own uevents (NETLINK_KOBJECT_UEVENT, group 1), which any user receives and
-// which need no udev daemon; udevd would only repeat them later. They do not reach a container with
-// a user namespace of its own (kobject_uevent.c, uevent_net_init()); there the connector is probed
-// every kPollInterval.
+// It reads the kernel's own uevents (NETLINK_KOBJECT_UEVENT, group 1), which every user may receive
+// without a udev daemon; udevd only repeats them later. Uevents do not reach a container that has a
+// user namespace of its own (kobject_uevent.c, uevent_net_init()). There the thread probes the
+// connector every kPollInterval.
 #pragma once
 
 #include <chrono>
@@ -22,13 +22,13 @@ namespace gstdrm::kms {
 class HotplugHandler {
 public:
   virtual ~HotplugHandler() = default;
-  // Something about the device's connectors or leases changed, or may have: look.
+  // Connectors or leases of the device have changed, or may have changed: read them again.
   virtual void on_hotplug() noexcept = 0;
   // The device node is gone; the thread ends.
   virtual void on_device_removed() noexcept = 0;
 };
 
-// What one uevent says about a device.
+// The meaning of one uevent for a device.
 enum class Uevent { Other, Changed, Removed };
 // `text` is "ACTION@DEVPATH", a zero and "KEY=VALUE" strings, each with its zero.
 Uevent read_uevent(const char *text, std::size_t size, dev_t node);

@@ -19,7 +19,7 @@ struct Property {
   std::uint32_t flags = 0; // DRM_MODE_PROP_* of drm_mode.h
   std::uint64_t value = 0;
   std::vector<std::pair<std::string, std::uint64_t>> enums;
-  // of DRM_MODE_PROP_RANGE: what the value may be
+  // the limits of the value, for DRM_MODE_PROP_RANGE
   std::optional<std::pair<std::uint64_t, std::uint64_t>> range;
 
   [[nodiscard]] std::optional<std::uint64_t> enum_value(std::string_view name) const;
@@ -32,7 +32,7 @@ inline const Property *find(const PropertySet &set, std::string_view name)
   const auto it = set.find(name);
   return it == set.end() ? nullptr : &it->second;
 }
-// 0, which is no property and no object, where there is none of that name
+// 0, which is no valid id of a property or an object, where the object has no property of that name
 inline std::uint32_t property_id(const PropertySet &set, std::string_view name)
 {
   const Property *property = find(set, name);

@@ -4,8 +4,9 @@
 
 namespace gstdrm::kms {
 
-// Whether an errno of AddFB2 or of an atomic commit says that the device does not do this, whereas
-// others say that it cannot do anything now (ENOMEM, EACCES, ENODEV, EBUSY).
+// Whether an errno of AddFB2 or of an atomic commit says that the device does not support the
+// request. Other values (ENOMEM, EACCES, ENODEV, EBUSY) say that the device can do nothing at the
+// moment.
 bool is_refusal(int sys_errno);
 
 } // namespace gstdrm::kms

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Who of this process uses which connector, CRTC and plane of a device. Header only. Any thread.
+// Which connectors, CRTCs and planes of a device are in use by which sink of this process. Header
+// only. Any thread.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@
 
 namespace gstdrm::kms {
 
-// One per Device. KMS numbers all of its objects from one sequence (drm_mode_object.c), so one set
-// does.
+// One per Device. KMS numbers objects of all types in one sequence (drm_mode_object.c), so one set
+// of ids holds connectors, CRTCs and planes.
 class ReservationTable {
 public:
   ReservationTable() = default;
@@ -39,7 +40,8 @@ public:
     for (const std::uint32_t id : ids)
       taken_.erase(id);
   }
-  // Held from reading the device to the reservation.
+  // Held from reading the device until the objects are reserved, so that two sinks cannot choose
+  // the same object.
   OrderedMutex &choice_lock() noexcept { return choice_lock_; }
 
 private:

@@ -13,11 +13,12 @@ namespace gstdrm::kms {
 
 namespace {
 
-// amdgpu wants linear pitches of 256 bytes, the known tilings 128 (Samsung) or 512 (i915 X); a
-// plane begins at a page, i915's at a tile row.
+// amdgpu requires linear pitches that are multiples of 256 bytes, the known tilings of 128
+// (Samsung) or 512 (i915 X). A plane begins at a page, and on i915 at a row of tiles.
 constexpr std::uint32_t kStrideAlign_bytes = 512;
 constexpr std::uint32_t kOffsetAlign_bytes = 64 << 10;
-// A scratch buffer is rows of this many 32-bit pixels, whatever lies in it.
+// A scratch buffer is a dumb buffer with rows of this many 32-bit pixels, whatever format is laid
+// out in it.
 constexpr std::uint32_t kRowPixels = 1024;
 
 std::uint32_t round_up(std::uint32_t value, std::uint32_t step)
@@ -35,7 +36,7 @@ std::optional<FrameLayout> scratch_layout(Format format, std::uint32_t width, st
     const std::optional<Tiling> tiling = known_tiling(format.modifier);
     if (!tiling)
       return std::nullopt;
-    // twice, because chroma has half of the rows
+    // twice, because a chroma plane has half the number of rows
     rows = round_up(height, 2 * std::max(tiling->tile_rows[0], tiling->tile_rows[1]));
   }
   Result<FrameLayout> layout = make_linear_layout(format.fourcc, width, rows, kStrideAlign_bytes,

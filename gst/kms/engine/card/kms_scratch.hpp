@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Framebuffers for test commits of a format, before there is a frame of it. One thread.
+// Makes framebuffers of a format for test commits, before there is a frame of that format. One
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +14,10 @@
 
 namespace gstdrm::kms {
 
-// How a framebuffer of the pair can lie in any memory: linear, implicit and known tilings, with
-// strides and offsets that are multiples of all that display hardware is known to ask for. Nothing
-// for other layouts: only their allocators know how large they are. `size_bytes` gets the total.
+// A layout with which a framebuffer of the pair can be made in any memory, for linear, implicit and
+// known tiled pairs. Its strides and offsets are multiples of everything that display hardware is
+// known to require. Nothing for other pairs, whose size only their allocators know. `size_bytes`
+// gets the total size.
 std::optional<FrameLayout> scratch_layout(Format format, std::uint32_t width, std::uint32_t height,
                                           std::uint64_t &size_bytes);
 
@@ -35,7 +37,7 @@ private:
 // One dumb buffer with room for every pair of a set; its contents are never shown.
 class ScratchBuffer {
 public:
-  // Nothing: no pair of these has a layout, or the device has no memory.
+  // Nothing: scratch_layout() knows none of the pairs, or the device has no memory.
   static std::unique_ptr<ScratchBuffer> create(const std::shared_ptr<Device> &device,
                                                const FormatSet &pairs, std::uint32_t width,
                                                std::uint32_t height);
@@ -43,8 +45,8 @@ public:
   ScratchBuffer &operator=(const ScratchBuffer &) = delete;
   ~ScratchBuffer();
 
-  // Nothing: the pair has no layout here, or the device does not take it, which says nothing about
-  // the pair.
+  // Nothing: the pair has no known layout, or the device refuses this framebuffer, which does not
+  // mean that it refuses every framebuffer of the pair.
   [[nodiscard]] std::optional<ScratchFramebuffer> framebuffer(Format format) const;
 
 private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One picture that the display shall write back: asked for, put into a commit, and answered with
-// the fence of that commit. Owned by FlipQueue and called under its lock.
+// A request for one picture from the writeback connector. It is made by a thread that takes a
+// snapshot, becomes part of a commit, and ends with the fence of that commit. Owned by FlipQueue
+// and called under its lock.
 #pragma once
 
 #include <cerrno>
@@ -23,11 +24,11 @@ struct WritebackJob {
 
 class CaptureJob {
 public:
-  // Nobody has asked for a picture.
+  // No picture is asked for.
   [[nodiscard]] bool idle() const noexcept { return state_ == State::Idle; }
-  // The next commit has to take the job along.
+  // The next commit has to contain the job.
   [[nodiscard]] bool pending() const noexcept { return state_ == State::Pending; }
-  // When a commit of its own is made for the job, CLOCK_MONOTONIC. Only while pending().
+  // When a commit is made for the job alone, CLOCK_MONOTONIC. Only while pending().
   [[nodiscard]] std::int64_t deadline_ns() const noexcept { return deadline_ns_; }
 
   // Only while idle().
@@ -37,7 +38,7 @@ public:
     deadline_ns_ = deadline_ns;
     state_ = State::Pending;
   }
-  // What the next commit takes along; null: nothing.
+  // The writeback that the next commit has to contain; null: none.
   [[nodiscard]] WritebackJob *writeback() noexcept { return pending() ? &writeback_ : nullptr; }
   // The commit with writeback() succeeded.
   void committed() noexcept
@@ -45,13 +46,13 @@ public:
     fence_ = UniqueFd(std::exchange(writeback_.out_fence, -1));
     state_ = State::Committed;
   }
-  // There will be no such commit. `why` completes "No writeback: ".
+  // No commit with the job will be made. `why` completes the sentence "No writeback: ".
   void fail(std::string why) noexcept
   {
     error_ = std::move(why);
     state_ = State::Failed;
   }
-  // The fence of the commit, or why there was none. Idle from then on.
+  // The fence of the commit, or the reason why no commit was made. The job is idle afterwards.
   Result<UniqueFd> take()
   {
     switch (std::exchange(state_, State::Idle)) {

@@ -46,7 +46,8 @@ void log_properties(int drm_fd, const Request &request, std::uint32_t flags, std
                set.property_id, set.value);
 }
 
-// Refusals are the application's to hear of only when nothing else works, which others decide.
+// A refusal is logged at DEBUG only: whether it is an error is for the caller to decide, who may
+// have another plan to try.
 void log_result(std::uint32_t flags, std::uint64_t serial, int ret)
 {
   if (ret == 0 && (flags & DRM_MODE_ATOMIC_ALLOW_MODESET) && !(flags & DRM_MODE_ATOMIC_TEST_ONLY))

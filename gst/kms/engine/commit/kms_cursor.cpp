@@ -12,7 +12,7 @@ namespace gstdrm::kms {
 
 namespace {
 
-// Many cursor planes take buffers of this size only.
+// The width or height of cursor buffers: many cursor planes take no other size.
 std::uint32_t cursor_size(int drm_fd, std::uint64_t capability)
 {
   std::uint64_t value = 0;
@@ -68,7 +68,7 @@ bool Cursor::apply(Request &request, const Plane &plane, std::uint32_t crtc_id)
   if (!changed_)
     return false;
   asked_ = wanted_;
-  changed_ = false; // what changes from here on is for the next commit
+  changed_ = false; // later changes belong to the next commit
   if (!asked_.buffer) {
     request.disable_plane(plane);
     return true;

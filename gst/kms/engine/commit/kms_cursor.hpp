@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The cursor plane: its picture and place, put into whichever commit comes next. Any thread changes
-// it; apply(), committed() and forget() are called by whoever commits, one at a time.
+// The cursor plane's picture and position, which become part of the next commit. Any thread may
+// change them. apply(), committed() and forget() are called by the thread that commits, one at a
+// time.
 #pragma once
 
 #include <cstdint>
@@ -33,20 +34,21 @@ public:
 
   // The image's top left corner, in the mode's pixels; may lie outside.
   void move(std::int32_t x, std::int32_t y);
-  // Nothing: hidden. Error: larger than the hardware's cursor, or no memory; the old one stays.
+  // Without an image the cursor is hidden. Error: the image is larger than the hardware's cursor,
+  // or there is no memory; then the old cursor stays.
   Result<void> set_image(const std::optional<CursorImage> &image);
   // Whether the next commit would change the cursor.
   [[nodiscard]] bool changed() const;
 
-  // Adds what changed since the last commit. Whether there was anything.
+  // Adds the changes since the last commit to a request. Returns whether there were any.
   bool apply(Request &request, const Plane &plane, std::uint32_t crtc_id);
-  // The commit with what apply() added was made.
+  // The commit with the changes that apply() added was made.
   void committed();
-  // That commit failed, but not because of the cursor: the next one is asked for the same.
+  // That commit failed, but not because of the cursor: the next one gets the same changes.
   void postponed();
-  // That commit was refused. The cursor stays as it is until it is changed again.
+  // That commit was refused because of the cursor, which stays as it is until it is changed again.
   void refused();
-  // Somebody else turned the plane off.
+  // The plane was turned off by another commit than those with apply().
   void forget();
 
 private:
@@ -62,8 +64,8 @@ private:
   bool changed_ = false;
   Look asked_; // by the commit that is being made
   Look shown_; // by the last commit
-  // of the commit before: its framebuffer is on screen until the flip, and removing it would turn
-  // the plane off
+  // The cursor of the commit before the last. Its framebuffer is on screen until the flip, and
+  // removing the framebuffer earlier would turn the plane off.
   std::shared_ptr<DumbBuffer> replaced_;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Decides for how long a frame is kept from the display by its acquire fence. A commit cannot be
-// taken back, and one whose fence never signals holds the display for good; so a frame whose fence
-// is pending is held in the queue for a bounded time, and given to the kernel at once only where
-// there is no limit (FenceRules). Holds no frame and knows no lock: FlipQueue calls it under its
-// own.
+// Decides for how long a frame waits in the queue for its acquire fence. A commit cannot be
+// cancelled, and a commit whose fence never signals blocks the display for ever. So a frame whose
+// fence is pending waits in the queue for a limited time; it goes to the kernel at once only where
+// FenceRules set no limit. A FenceGate holds no frame and has no lock: FlipQueue calls it under its
+// own lock.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ public:
     TimedOut, // it did not signal in time
     Broken,   // it signalled with an error, or is no fence
   };
-  // How long one frame is held.
+  // The state of one frame's wait.
   struct Hold {
     bool open = true;                 // may be committed
     std::int64_t give_up_at = kNever; // CLOCK_MONOTONIC, while it is not open
@@ -49,21 +49,22 @@ public:
   void set_rules(const FenceRules &rules) { rules_ = rules; }
   [[nodiscard]] bool kernel_waits() const noexcept { return rules_.kernel_waits; }
 
-  // The hold of a frame with this fence, null for none, that comes now.
+  // The Hold of a frame that arrives now with this fence; null: the frame has no fence.
   [[nodiscard]] Hold hold(const SharedFence &fence, std::int64_t now_ns) const;
-  // Asks the fence where the hold is not open yet, and opens it where the fence has signalled.
+  // Checks the fence of a Hold that is not open, and opens the Hold where the fence has signalled.
   Verdict look(const SharedFence &fence, Hold &hold, std::int64_t now_ns) const;
-  // The kernel refused a commit with a fence: it gets none from now on. Each frame that is held
-  // needs rehold().
+  // The kernel refused a commit with a fence, so no later commit has one. Call rehold() for each
+  // frame in the queue.
   void refuse_kernel_waits() noexcept { rules_.kernel_waits = false; }
   void rehold(const SharedFence &fence, Hold &hold, std::int64_t now_ns) const;
-  // What became of a frame: TimedOut or Broken, in words.
+  // The text for a frame that was lost: `verdict` is TimedOut or Broken.
   [[nodiscard]] Error explain(Verdict verdict) const;
 
-  // A wait for one fence by a thread that sleeps meanwhile; one at a time.
-  // Open, Broken: there is nothing to wait for. Shut: the wait has begun; end_wait() ends it.
+  // Begins the wait of a thread that blocks until one fence has signalled. One wait at a time.
+  // Returns Open or Broken where there is nothing to wait for; Shut: the wait has begun, and
+  // end_wait() ends it.
   Verdict begin_wait(const SharedFence &fence, std::int64_t now_ns);
-  // Asks the fence. true: the wait's verdict has just been found.
+  // Checks the fence of the wait. true: this call has found the verdict.
   bool check_wait(std::int64_t now_ns);
   // The fence and the time limit of a wait that has no verdict yet; null: there is no such wait.
   [[nodiscard]] SharedFence awaited() const { return verdict_ ? nullptr : awaited_; }

@@ -6,7 +6,8 @@
 
 namespace gstdrm::kms {
 
-// Whether a plain commit of this driver waits for the writers that a framebuffer's dma-bufs name.
+// Whether a commit without IN_FENCE_FD makes this driver wait for the write fences of a
+// framebuffer's dma-bufs.
 bool waits_for_implicit_fences(std::string_view driver);
 
 } // namespace gstdrm::kms

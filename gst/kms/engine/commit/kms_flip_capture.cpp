@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// FlipQueue's commits without a new frame, for a picture to write back or a changed cursor. They
-// wait one frame time for a frame that they can go with. All functions but the public ones are
-// called with the lock held.
+// FlipQueue's commits without a new frame, for a picture to write back or a changed cursor. Such a
+// change first waits one frame time for the commit of a frame, which it becomes a part of. All
+// functions but the public ones are called with the lock held.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -14,12 +14,13 @@ namespace gstdrm::kms {
 
 namespace {
 
-// A stream of one picture a minute still gets its snapshot soon.
+// The longest time that a change waits for a frame, so that a stream of one picture a minute does
+// not delay a snapshot by a minute.
 constexpr std::int64_t kLongestCaptureWait_ns = 250'000'000;
 
 } // namespace
 
-// The time until which the next frame of the stream comes, unless the stream has ended or paused.
+// The time by which the next frame arrives, unless the stream has ended or is paused.
 std::int64_t FlipQueue::own_commit_in_time() const
 {
   return clock_() + std::min(frame_ns_ + refresh_ns_ / 2, kLongestCaptureWait_ns);
@@ -53,7 +54,7 @@ void FlipQueue::refresh()
   wake_();
 }
 
-// When the picture on screen is committed once more, since no frame has come.
+// When the picture on screen is committed again, because no frame has arrived.
 std::int64_t FlipQueue::own_commit_at() const
 {
   if (!on_screen_)
@@ -83,7 +84,7 @@ void FlipQueue::pump_capture()
   if (ret == -EBUSY) {
     retry_later();
   } else if (ret != 0) {
-    refresh_at_ = kNever; // the next frame takes the change along
+    refresh_at_ = kNever; // the change becomes part of the next frame's commit
     if (job)
       fail_job("the display refused it: " + errno_text(-ret));
   } else {

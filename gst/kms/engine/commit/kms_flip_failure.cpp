@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// FlipQueue's part about failure: a commit that the kernel refused, a device that is gone, and the
-// end of memory.
+// FlipQueue's handling of failures: a commit that the kernel refused, a device that is gone, and a
+// lack of memory.
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -51,7 +51,7 @@ void FlipQueue::abort(const Error &error)
 
 void FlipQueue::give_up() noexcept
 {
-  const Error error{ErrorCode::Device, "out of memory", ENOMEM}; // short enough to need none
+  const Error error{ErrorCode::Device, "out of memory", ENOMEM}; // short: allocates nothing
   {
     const std::lock_guard guard(lock_);
     if (!failure_)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// FlipQueue's part about fences: acquire fences, for which frames wait in the queue, and the fence
-// with which a replaced frame is given back. All functions but the public ones are called with the
+// FlipQueue's handling of fences: acquire fences, for which frames wait in the queue, and the
+// release fence of a frame that is replaced. All functions but the public ones are called with the
 // lock held.
 #include <optional>
 #include <utility>
@@ -75,9 +75,9 @@ bool FlipQueue::front_is_ready(Deferred &deferred)
   return false;
 }
 
-// Driver workaround: a plane that lists IN_FENCE_FD and refuses a commit with one (EINVAL), as
-// drivers that do not use the atomic helpers may. From now on frames are held until their fences
-// have signalled, by the event thread, for as long as fence-timeout says, and committed without.
+// Driver workaround: a plane that lists IN_FENCE_FD and refuses a commit with a fence (EINVAL), as
+// drivers that do not use the atomic helpers may. From then on each frame waits in the queue until
+// its fence has signalled, at most as long as fence-timeout says, and is committed without a fence.
 void FlipQueue::fences_refused()
 {
   gate_.refuse_kernel_waits();
@@ -128,8 +128,8 @@ FlipQueue::Awaited FlipQueue::await_fence(Frame &frame)
   return Awaited::Lost;
 }
 
-// One commit of the frame that waits longest. The frame it replaces is given back at once where its
-// owner wants that, with the fence of this commit.
+// Commits the frame that has waited longest. The frame that this commit replaces is given back at
+// once, with the fence of the commit, where its owner wants release fences.
 int FlipQueue::flip_front(WritebackJob *job, Deferred &deferred)
 {
   const bool early = on_screen_ && on_screen_->owner && on_screen_->replaced;
@@ -139,7 +139,7 @@ int FlipQueue::flip_front(WritebackJob *job, Deferred &deferred)
   UniqueFd fence(out_fence); // ours (drm_atomic_uapi.c)
   if (ret == 0 && fence) {
     counters_.release_fences++;
-    Frame given_back; // the framebuffer stays until the flip
+    Frame given_back; // its framebuffer is kept until the flip
     given_back.owner = std::move(on_screen_->owner);
     given_back.replaced = on_screen_->replaced;
     deferred.replaced.emplace(std::move(given_back), std::move(fence));

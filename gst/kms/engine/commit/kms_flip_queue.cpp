@@ -17,12 +17,13 @@ namespace gstdrm::kms {
 
 namespace {
 
-// After EBUSY the queue tries again this part of a refresh later.
+// After EBUSY the queue tries again after this fraction of a refresh.
 constexpr std::int64_t kBusyRetriesPerRefresh = 8;
-// A second frame may wait when the flip is nearer than this part of a refresh, or overdue.
+// A second frame may wait when the flip is due within this fraction of a refresh, or is overdue.
 constexpr std::int64_t kNearPartOfRefresh = 4;
-// A frame that becomes due with less than this part of a refresh left cannot make that vblank:
-// hardware latches its registers some lines before it. Missing it is not late yet.
+// A frame that becomes due within this fraction of a refresh before a vblank cannot be shown at
+// that vblank, because hardware latches its registers some lines earlier. Such a frame does not
+// count as late when it is shown one vblank later.
 constexpr std::int64_t kLatchPartOfRefresh = 8;
 
 } // namespace
@@ -57,7 +58,7 @@ FlipQueue::Outcome FlipQueue::submit(Frame &frame, Overflow overflow)
   const SharedFence to_watch = fence_to_watch();
   const bool needs_wake = retry_at_ != kNever || (to_watch && to_watch != watched_);
   const bool failed = failure_.has_value();
-  if (failed) // the caller is told of this frame, and counts it
+  if (failed) // the caller gets the error of this frame, and counts the frame
     counters_.dropped--;
   guard.unlock();
   finish(deferred, needs_wake);
@@ -84,14 +85,14 @@ void FlipQueue::push(Frame &frame, Overflow overflow, Deferred &deferred)
   waiting_.push_back(std::move(waiting));
 }
 
-// Frames that may wait now.
+// The number of frames that may wait at this moment.
 std::size_t FlipQueue::room() const
 {
   if (!busy() && !waiting_.empty() && !waiting_.front().hold.open)
-    return 2; // the front is as good as in flight
+    return 2; // the front frame is about to be committed
   if (!in_flight_ || counters_.last_flip_ns < 0)
     return 1;
-  // the vblank that the commit in flight makes
+  // the vblank at which the commit in flight completes
   const std::int64_t periods = (committed_at_ - counters_.last_flip_ns) / refresh_ns_ + 1;
   const std::int64_t flip_at = counters_.last_flip_ns + periods * refresh_ns_;
   return flip_at - clock_() <= refresh_ns_ / kNearPartOfRefresh ? 2 : 1;
@@ -143,7 +144,7 @@ void FlipQueue::clear()
   waiting_.clear();
   late_.reset();
   repeat_in_flight_ = false;
-  serial_++; // the event of a commit still in flight is nobody's
+  serial_++; // so that the event of a commit still in flight is ignored
   retry_at_ = kNever;
   refresh_at_ = kNever;
   failure_.reset();
@@ -171,7 +172,8 @@ bool FlipQueue::flushing() const
   return flushing_;
 }
 
-// A commit of what waits, else of a snapshot whose time has come. Called with the lock held.
+// Commits the frame that waits, or else the snapshot or cursor change whose time has come. Called
+// with the lock held.
 void FlipQueue::pump(Deferred &deferred)
 {
   if (busy() || failure_)
@@ -183,7 +185,7 @@ void FlipQueue::pump(Deferred &deferred)
     pump_capture();
 }
 
-// A commit of another client's on the same device is in the way.
+// The kernel answered EBUSY: an earlier commit, perhaps of another client, is not complete.
 void FlipQueue::retry_later()
 {
   counters_.busy++;
@@ -214,7 +216,7 @@ void FlipQueue::pump_waiting(Deferred &deferred)
   }
   if (ret == -EINVAL && waiting_.front().frame.acquire_fence && gate_.kernel_waits()) {
     fences_refused();
-    pump(deferred); // without
+    pump(deferred); // commits the frame again, without a fence
     return;
   }
   if (ret == -EBUSY) {
@@ -231,7 +233,7 @@ void FlipQueue::pump_waiting(Deferred &deferred)
   commit_done(job);
 }
 
-// Called without the lock, which a thread that is woken here takes at once.
+// Called without the lock, because a thread that is woken here takes the lock at once.
 void FlipQueue::finish(Deferred &deferred, bool wake)
 {
   changed_.notify_all();
@@ -279,7 +281,7 @@ void FlipQueue::on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64
   }
 }
 
-// What was in flight is on screen.
+// The frame that was in flight is on screen now.
 void FlipQueue::flipped(std::int64_t time_ns)
 {
   on_screen_ = std::move(*in_flight_);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which frame is on screen, which is on its way there, and which comes next. One commit is in
-// flight at a time and one frame waits; a second one may for as long as the flip is about to come,
-// so that a stream of the display's own rate loses nothing to a little jitter. Knows nothing of
-// threads but the lock, nor of libdrm: commits go through FlipTarget, events come in through
-// on_flip(). Any thread.
+// Keeps the frame that is on screen, the frame in flight (committed, its flip not complete), and
+// the frame that waits for its commit. One commit is in flight at a time, and one frame waits. A
+// second frame may wait while the flip is about to complete, so that a stream at the display's rate
+// loses no frame to a little jitter. The queue starts no thread and calls no libdrm: it commits
+// through FlipTarget, and its owner passes flip events to on_flip(). Any thread.
 //
-// A frame whose acquire fence is pending waits here, where the event thread watches the fence, for
-// as long as the FenceGate says; kms_flip_fences.cpp has that part. Commits for want of a new frame,
-// for a CaptureJob or a changed cursor, are in kms_flip_capture.cpp.
+// A frame whose acquire fence is pending waits in the queue for as long as the FenceGate says,
+// while the event thread polls the fence (kms_flip_fences.cpp). Commits without a new frame, for a
+// CaptureJob or a changed cursor, are in kms_flip_capture.cpp.
 #pragma once
 
 #include <atomic>
@@ -38,13 +38,13 @@ struct Frame {
   std::int64_t due_ns = kNever; // CLOCK_MONOTONIC; kNever: as soon as possible, never late
   std::uint64_t stamp = 0;      // the stream's own time of the frame, for reports
   std::shared_ptr<void> owner;  // released when the flip that replaced the frame has completed
-  // Not null: the owner is released as soon as the commit that replaces the frame was made, after
-  // this was called with the fence that signals when its flip has completed. Without the lock, on
-  // any thread.
+  // Where this is set, the owner is released as soon as the commit that replaces the frame was
+  // made. Before that, this function is called with the fence that signals when the flip of that
+  // commit has completed. Called without the lock, on any thread.
   void (*replaced)(void *owner, UniqueFd fence) noexcept = nullptr;
 };
 
-// A frame that came too late to the screen.
+// A frame that was shown later than it was due.
 struct LateFrame {
   std::uint64_t stamp = 0;
   std::int64_t late_ns = 0; // flip - due
@@ -95,8 +95,9 @@ public:
   // called once until clear(), without the lock.
   FlipQueue(FlipTarget &target, Clock clock, std::function<void()> wake,
             std::function<void(const Error &)> failed);
-  // What a fence is asked with (a test's own, where there are no fences), and who hears of frames
-  // lost to one: without the lock, on any thread. Before the first frame.
+  // The function that reads the state of a fence (tests set their own), and the function that is
+  // called for each frame that is dropped because of its fence: without the lock, on any thread.
+  // Set them before the first frame.
   void set_fence_probe(FenceGate::Probe probe) { gate_.set_probe(std::move(probe)); }
   void set_fence_lost(std::function<void(const Error &)> lost) { fence_lost_ = std::move(lost); }
 
@@ -118,12 +119,12 @@ public:
   }
   // Sleeps until nothing is in flight or waiting. false: flushing, failed or out of time.
   bool drain(std::int64_t timeout_ns);
-  // Drops what is not committed yet.
+  // Drops the frames that are not committed yet.
   void drop_waiting();
-  // While set, nobody sleeps in submit() or drain().
+  // While this is set, submit() and drain() do not block.
   void set_flushing(bool flushing);
-  // Drops every frame, forgets the failure. After it events of old commits are
-  // ignored. The counters stay until reset_counters().
+  // Drops every frame and forgets the failure. Events of earlier commits are ignored from then on.
+  // The counters stay until reset_counters().
   void clear();
   void reset_counters();
   // Forgets the failure alone: what is on screen stays, and frames are taken again.
@@ -136,20 +137,20 @@ public:
   // Commits pending cursor changes with the next frame, or alone after one frame time.
   void refresh();
 
-  // Makes a capture() that waits for its commit fail.
+  // Ends a capture() that waits for its commit with an error.
   void cancel_capture();
 
   void on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64_t time_ns);
   void on_timer();
   // The display is lost: every later submit() fails.
   void abort(const Error &error);
-  // abort() for threads that no exception may leave, out of memory: allocates nothing. Frames that
-  // wait are released by clear().
+  // The same as abort(), for a thread that is out of memory and that no exception may leave. It
+  // allocates nothing. clear() releases the frames that wait.
   void give_up() noexcept;
   [[nodiscard]] std::int64_t next_deadline() const;
-  // on_timer() is to be called when this signals; null: none.
+  // The fence whose signal the event thread has to report with on_timer(); null: none.
   [[nodiscard]] SharedFence watched_fence();
-  // The last late frame, once.
+  // The last frame that was late. Each is returned once.
   [[nodiscard]] std::optional<LateFrame> take_late();
   [[nodiscard]] Counters counters() const;
   [[nodiscard]] std::optional<Error> failure() const;
@@ -161,7 +162,7 @@ private:
     bool may_be_dropped = true; // Overflow::Replace
     FenceGate::Hold hold;
   };
-  // What a function that holds the lock leaves for finish(), which does it without the lock.
+  // Work that a function finds while it holds the lock, and that finish() does without the lock.
   struct Deferred {
     std::vector<Frame> released;
     std::vector<Error> lost; // frames

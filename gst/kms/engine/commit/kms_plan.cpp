@@ -10,7 +10,8 @@ namespace gstdrm::kms {
 
 namespace {
 
-// The fourccs; "implicit modifier" stands for a whole set, since planes have either kind.
+// Text of a set of pairs: its fourccs, and whether the modifiers are implicit. The first pair tells
+// that, because the pairs of a plane are either all implicit or all explicit.
 std::string list_formats(const FormatSet &set)
 {
   std::string text;
@@ -27,7 +28,7 @@ std::string list_formats(const FormatSet &set)
                           : " (" + std::to_string(set.size()) + " pairs with modifiers)");
 }
 
-// What comes nearest to a format that is not in the set.
+// A sentence that says what to use in place of a format that is not in the set.
 std::string nearest_fix(const FormatSet &set, Format format)
 {
   const auto same = set.of_fourcc(format.fourcc);
@@ -44,12 +45,12 @@ bool is_turned(std::uint32_t rotation)
   return (rotation & (DRM_MODE_ROTATE_90 | DRM_MODE_ROTATE_270)) != 0;
 }
 
-// As the view wants it, and not scaled.
+// The placement that the view asks for, and the one without scaling.
 std::vector<Placement> placements(const View &view, const Picture &picture,
                                   const drmModeModeInfo &mode)
 {
   const Rectangle screen{0, 0, mode.hdisplay, mode.vdisplay};
-  // an area that lies outside counts as none
+  // an area outside the mode is treated like no area
   const Rectangle area = intersect(view.area.value_or(screen), screen).value_or(screen);
   const Shape shape{picture.width, picture.height, picture.par_n, picture.par_d,
                     is_turned(view.rotation)};
@@ -59,8 +60,8 @@ std::vector<Placement> placements(const View &view, const Picture &picture,
   return list;
 }
 
-// HDR goes with the frames it belongs to: a driver that needs a mode set for it says so in the test
-// commit.
+// HDR metadata is set by the commit of the first frame that it belongs to. A driver that needs a
+// mode set for HDR metadata refuses a test commit without one.
 void set_connector(Request &request, const Output &output, const Plan &plan, const Plan *shown,
                    const PlanObjects &objects, bool with_mode_set)
 {
@@ -180,7 +181,7 @@ std::vector<Plan> candidate_plans(const Output &output, const View &view, const 
           if (why_unfit(view, plane, picture.format).empty())
             add(plane, placement, background, writeback);
     }
-  // what is set up now goes first: a change of format alone then keeps plane and mode
+  // the plane that is in use comes first, so that a change of format alone keeps plane and mode
   const bool scaled = !list.empty() && list.front().scaled;
   if (shown)
     std::stable_partition(list.begin(), list.end(), [shown, scaled](const Plan &s) {

@@ -62,7 +62,7 @@ int Scanout::prepare_background(const Plan &plan)
   return 0;
 }
 
-// Test, then the real thing. 0 or a negative errno.
+// Makes a test commit, and where that succeeds the same commit for real. 0 or a negative errno.
 int Scanout::show(const Plan &plan, const Frame &frame, std::uint64_t serial, bool with_mode_set)
 {
   if (const int ret = prepare_background(plan); ret != 0)
@@ -120,7 +120,7 @@ int Scanout::flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence
   else if (!is_refusal(-ret))
     cursor_.postponed();
   else {
-    // the frame is worth more than its cursor
+    // the commit is tried again without the cursor, so that the frame is shown
     cursor_.refused();
     return flip(frame, job, out_fence, serial);
   }
@@ -138,14 +138,14 @@ const Plane *Scanout::cursor_plane() const
 
 void Scanout::set_output(Output output)
 {
-  plan_.reset(); // points into the old one
+  plan_.reset(); // points into the old output
   output_ = std::move(output);
 }
 
 void Scanout::turn_off()
 {
   plan_.reset();
-  // a driver that does not even do this has nothing on screen to turn off
+  // a driver that refuses this too is taken to have nothing on screen
   (void)SavedState::turn_off(*device_, output_);
   cursor_.forget();
 }

@@ -33,7 +33,8 @@ public:
   {
   }
 
-  // The view of the candidates from now on. What is on screen stays until the next show_first().
+  // Sets the view that the next show_first() uses. The picture on screen does not change until
+  // then.
   void set_view(const View &view) { view_ = view; }
   [[nodiscard]] const View &view() const noexcept { return view_; }
   // Error: no candidate plane has the format, or no mode holds the size. Touches nothing.
@@ -62,15 +63,15 @@ public:
 
   // The same output with what is connected to it now. Nothing may be on screen: turn_off() first.
   void set_output(Output output);
-  // Nothing is scanned out until the next show_first(). What was there before is still known.
+  // Turns the output off until the next show_first(). The saved state for restore() is kept.
   void turn_off();
   // Puts the output back into the state that it had before the first show_first().
   Result<void> restore();
 
   [[nodiscard]] const Output &output() const noexcept { return output_; }
-  // Goes into the next commit of a frame.
+  // Its changes become part of the next commit of a frame.
   [[nodiscard]] Cursor &cursor() noexcept { return cursor_; }
-  // null: the hardware has none, or the picture is on it
+  // null: the hardware has no cursor plane, or the picture is shown on it
   [[nodiscard]] const Plane *cursor_plane() const;
   [[nodiscard]] bool is_set() const noexcept { return plan_.has_value(); }
   [[nodiscard]] std::uint32_t plane_id() const { return plan_->plane->id; }
@@ -83,7 +84,7 @@ public:
   [[nodiscard]] std::string describe_placement() const;
 
 private:
-  // What became of a plane's attempts: 0, untried, or the errno of the last one.
+  // The result of a plane's test commits: 0, "untried", or the errno of the last one.
   struct Attempts {
     int scaled = 0;
     int unscaled = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which plan a picture gets: tries the candidates in test commits, and says what became of them.
+// Chooses the plan for a picture: tries the candidates in test commits, and reports the result of
+// each.
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -123,7 +124,7 @@ void Scanout::probe_downscaling()
   const drmModeModeInfo &mode = modes[*index];
   Picture picture;
   picture.format = *format;
-  // a quarter more each way: enough to tell, and not much memory
+  // a quarter larger in width and height: enough to find out, and little memory
   picture.width = (mode.hdisplay + mode.hdisplay / 4U) & ~1U;
   picture.height = (mode.vdisplay + mode.vdisplay / 4U) & ~1U;
   const std::unique_ptr<ScratchBuffer> scratch = ScratchBuffer::create(
@@ -138,14 +139,14 @@ void Scanout::probe_downscaling()
            commit(plan, framebuffer->id(),
                   DRM_MODE_ATOMIC_ALLOW_MODESET | DRM_MODE_ATOMIC_TEST_ONLY, 0) == 0;
   });
-  saved_.reset(); // what is there when the first frame comes is what will be put back
+  saved_.reset(); // the state to restore is read when the first frame comes
 }
 
 // 0 when some plane would show the framebuffer; else the errno of the last that would not.
 int Scanout::test(const Picture &picture, const drmModeModeInfo &mode,
                   std::uint32_t framebuffer_id) const
 {
-  // in the place of what is on screen
+  // the framebuffer would replace the one on screen
   if (plan_ && !needs_mode_set({mode, plan_->plane, nullptr, plan_->writeback}, shown()) &&
       plan_->width == picture.width && plan_->height == picture.height)
     return commit(*plan_, framebuffer_id, DRM_MODE_ATOMIC_TEST_ONLY, 0);

@@ -114,7 +114,7 @@ std::string Display::describe() const
   return description_;
 }
 
-// Why a commit failed: the error itself, unless the lease of the objects was revoked.
+// The reason why a commit failed: a revoked lease where there is one, else the commit's own error.
 Error Display::explain(const Error &error) const
 {
   if (device_->lease_holds())
@@ -137,7 +137,7 @@ void Display::set_view(const View &view)
   view_ = view;
 }
 
-// Whether there is another view than the one on screen.
+// Whether the application wants another view than the one on screen.
 bool Display::take_view()
 {
   const std::lock_guard guard(view_lock_);
@@ -162,7 +162,7 @@ Result<void> Display::start()
     loop_.reset();
     return hotplug.error();
   }
-  on_hotplug(); // what happened before there was somebody to listen
+  on_hotplug(); // for changes that happened before the hotplug thread ran
   hotplug_ = std::move(*hotplug);
   snapshots_.start();
   return {};
@@ -182,7 +182,7 @@ Result<void> Display::stop()
   hotplug_.reset();
   snapshots_.stop(); // one that is in progress may wake the loop
   loop_.reset();
-  // what was there before cannot come back on a device that is gone
+  // a device that is gone cannot be restored
   Result<void> restored = scanout_.restore();
   if (plug_.device_lost())
     restored = {};
@@ -196,7 +196,7 @@ Result<void> Display::stop()
   return restored;
 }
 
-// For other threads to read.
+// Updates the description of what is shown, which other threads read.
 void Display::publish_nothing_shown()
 {
   snapshots_.set_nothing_shown();

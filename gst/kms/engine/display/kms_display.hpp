@@ -47,8 +47,8 @@ public:
   // A frame was refused or the device was lost, on any thread; once until the next start(), and
   // perhaps after show() has returned Failed on another thread.
   virtual void display_failed(const Error &error) noexcept = 0;
-  // formats() answers something else than before: upstream may have to choose again. On any thread,
-  // without a lock of the engine's.
+  // formats() has changed, so upstream may have to choose again. On any thread, without a lock of
+  // the engine.
   virtual void formats_changed() noexcept = 0;
   // A frame was left out since its acquire fence failed or did not signal, on any thread.
   virtual void frame_lost(const Error &error) noexcept { (void)error; }
@@ -97,10 +97,11 @@ public:
   // back.
   Result<void> stop();
 
-  // How the viewer wants the picture: from the next frame on, without a mode set. Any thread.
+  // Sets how the viewer wants the picture, from the next frame on and without a mode set. Any
+  // thread.
   void set_view(const View &view);
 
-  // What comes next. Touches no hardware: the first frame does.
+  // Sets the format and size of the next frames. The hardware is set up with the first frame.
   Result<void> configure(const Picture &picture);
   // Before the first frame. IN_FENCE_FD is used where the plane has it and the rules want it.
   void set_fence_rules(const FenceRules &rules) { fence_rules_ = rules; }
@@ -140,7 +141,7 @@ private:
     FirstFrame,  // the next frame is tested before it is committed, with a mode set where needed
     Showing,     // frames are committed by the queue
   };
-  // What the pairs of formats() were test-committed for.
+  // The conditions under which the pairs of formats() were test-committed.
   struct Proved {
     std::uint32_t plane_id = 0;
     drmModeModeInfo mode{};
@@ -152,8 +153,8 @@ private:
              a.height == b.height;
     }
   };
-  // A flip takes one refresh; after this time something is stuck, and a mode set is tried all the
-  // same, or the output is turned off.
+  // How long to wait for a flip, which normally takes one refresh. After this time a mode set is
+  // tried, or the output turned off, although the flip has not completed.
   static constexpr std::int64_t kDrainTimeout_ns = 2'000'000'000;
   Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
           DisplayListener &listener);
@@ -198,12 +199,12 @@ private:
   FlipQueue queue_;
   Snapshots snapshots_;
 
-  // Of the streaming thread.
+  // Used by the streaming thread only.
   MasterState master_;
   FramebufferCache cache_;
   Phase phase_ = Phase::ModeUnknown;
   Picture picture_;
-  drmModeModeInfo mode_{};       // for picture_, unless the phase is ModeUnknown
+  drmModeModeInfo mode_{};       // of picture_; not valid in the phase ModeUnknown
   std::optional<Proved> proved_; // nothing: not tested with what is connected
   FenceRules fence_rules_;
   View shown_view_; // what is on screen

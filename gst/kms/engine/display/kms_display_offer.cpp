@@ -6,7 +6,8 @@
 
 namespace gstdrm::kms {
 
-// The offer of what is set up now: its plane's pairs, proved at this size. Whether it changed.
+// Updates the offer for the present picture: the pairs of its plane that test commits accept at
+// this size. Returns whether the offer has changed.
 bool Display::narrow_offer()
 {
   const FormatSet before = offer_.formats();
@@ -28,7 +29,7 @@ void Display::refuse(const Error &why)
   const FormatSet before = offer_.formats();
   offer_.resize(picture_.width, picture_.height);
   offer_.refuse({picture_.format, picture_.width, picture_.height, why.message});
-  // upstream's next choice had better be one that works
+  // test the pairs first, so that upstream's next choice is one that works
   for (Refusal &refusal : scanout_.disprove(picture_, mode_, offer_.formats()))
     offer_.refuse(std::move(refusal));
   if (offer_.formats() != before)

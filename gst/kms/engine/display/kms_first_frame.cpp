@@ -72,7 +72,7 @@ Result<Display::Shown> Display::show_first(Frame &frame)
   return Shown::Yes;
 }
 
-// The picture is on screen, or on its way there, with a mode and a plane that are known.
+// The first frame is committed, so the picture's mode and plane are known.
 void Display::first_frame_shown()
 {
   if (master_.regain()) {
@@ -95,7 +95,7 @@ void Display::first_frame_shown()
     snapshots_.set_nothing_shown();
   shown_view_ = scanout_.view();
   listener_.picture_placed(description + ", " + scanout_.describe_placement());
-  if (scanout_.cursor().changed()) // a mode set leaves it out
+  if (scanout_.cursor().changed()) // a mode set does not contain the cursor
     queue_.refresh();
   if (narrow_offer())
     listener_.formats_changed();

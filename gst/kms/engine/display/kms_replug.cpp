@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Display: what happens when the cable is pulled or put back, when the device goes away and when
-// the display is lent to somebody else. The streaming thread does what touches the output; other
-// threads only tell it.
+// Display: handles a display that is unplugged or plugged in, a device that is removed, and the
+// loss of master to another program. Only the streaming thread changes the output; the other
+// threads only record what has happened.
 #include <cerrno>
 #include <utility>
 
@@ -38,7 +38,7 @@ try {
   }
   Result<OutputChoice> choice = read_output_again(*device_, reservation_, output_request_);
   if (!choice)
-    return; // gone again: another event follows
+    return; // unplugged again: another event follows
   offer_.forget_refusals();
   offer_.list(choice->output.formats());
   const SizeLimits limits = size_limits(choice->output.connector);
@@ -85,7 +85,7 @@ bool Display::take_up_plug_change()
   return change.connected;
 }
 
-// Nothing is scanned out any more, every frame is given back, and the next one sets the mode.
+// Turns the output off and gives every frame back. The next frame sets the mode.
 void Display::turn_off()
 {
   if (!scanout_.is_set())
@@ -98,11 +98,12 @@ void Display::turn_off()
   publish_nothing_shown();
 }
 
-// Frames are dropped until this process is master again, and each tries.
+// Drops the frame, because another process is master. Each later frame is tried with a mode set,
+// until this process is master again.
 Display::Shown Display::drop_without_master(const Error &error)
 {
   queue_.forgive();
-  require_first_frame(); // whoever had the display may have set another mode
+  require_first_frame(); // the other master may have set another mode
   frames_without_output_++;
   if (!master_.lose())
     return Shown::Dropped;

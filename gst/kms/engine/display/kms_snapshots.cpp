@@ -111,7 +111,7 @@ Result<Snapshot> Snapshots::take(const std::string &description)
   Result<Snapshot> snapshot = write_back(*format, *mode);
   if (snapshot)
     return snapshot;
-  // a mode set between refuses a buffer of the old size
+  // after a mode set in the meantime, the kernel refuses a buffer of the old size
   const std::optional<drmModeModeInfo> now = shown_mode();
   if (!now || same_mode(*now, *mode))
     return snapshot;

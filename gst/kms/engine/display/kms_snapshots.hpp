@@ -34,7 +34,7 @@ public:
   // `queue` outlives this.
   Snapshots(std::shared_ptr<Device> device, FlipQueue &queue, const Output &output);
 
-  // From here on the queue makes commits.
+  // The queue makes commits from now on, so snapshots can be taken.
   void start();
   // Waits for a snapshot in progress; the next ones are refused until start(). Let the queue cancel its capture first.
   void stop();
@@ -43,7 +43,7 @@ public:
   void set_output(const Output &output);
   // A picture is on screen in that mode, and the writeback connector is attached to its CRTC.
   void set_shown(const drmModeModeInfo &mode);
-  // Nothing can be written back.
+  // No picture is on screen, so nothing can be written back.
   void set_nothing_shown();
 
   // Sleeps until the picture is written. `description` is the display's, for the error.

@@ -64,8 +64,9 @@ Result<void> check_request(const Resources &all, const OutputRequest &request,
   return {};
 }
 
-// A plane that several CRTCs could take belongs to whoever comes first; of primary planes each
-// output needs one and gets no more. Where the user named the plane, the others stay free.
+// A plane that several CRTCs could use belongs to the sink that reserves it first. Each output
+// needs one primary plane and gets no more. Where the user named the plane, the other planes stay
+// free.
 void keep_own_planes(Output &output, const OutputRequest &request)
 {
   bool has_primary =

@@ -11,16 +11,16 @@ namespace gstdrm::kms {
 
 struct OutputChoice {
   Output output;
-  Resources resources; // without what others have
+  Resources resources; // without the objects of other sinks
   Reservation reservation;
 };
 
-// Reads the device and reserves the output that fits the request and nobody has. Error: what is
-// asked for by name is another sink's, or nothing is left. Any thread.
+// Reads the device and reserves an output that fits the request and that no other sink has. Error:
+// another sink has an object that the request names, or no output is left. Any thread.
 Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request);
 
-// The output of that reservation as it is now: its connector may have another display. `request`
-// names the connector. The choice has no reservation of its own.
+// Reads the reserved output again, since another display may be connected to it. `request` names
+// the connector. The returned choice has no reservation of its own.
 Result<OutputChoice> read_output_again(const Device &device, const Reservation &reservation,
                                        const OutputRequest &request);
 

@@ -11,7 +11,8 @@ namespace gstdrm::kms {
 
 namespace {
 
-// mismatches below this are one: clocks are given in kHz, so refreshes are never exact
+// Mismatches that differ by less than this count as equal: clocks are given in kHz, so that refresh
+// rates are never exact.
 constexpr double kSameMismatch = 0.0005;
 
 struct Score {

@@ -21,7 +21,7 @@ struct Rate {
   std::uint32_t denominator = 1;
 };
 
-// Whether two modes are one in every field.
+// Whether two modes are equal in every field.
 inline bool same_mode(const drmModeModeInfo &a, const drmModeModeInfo &b) noexcept
 {
   return std::memcmp(&a, &b, sizeof(a)) == 0;
@@ -44,7 +44,8 @@ double refresh_mismatch(const drmModeModeInfo &mode, Rate video);
 std::optional<std::size_t> choose_mode(std::span<const drmModeModeInfo> modes, std::uint32_t width,
                                        std::uint32_t height, Rate video);
 
-// Index of the one with the most pixels, chosen by choose_mode() where several have as many.
+// Index of the mode with the most pixels. Where several modes have that number of pixels,
+// choose_mode() chooses among them.
 std::optional<std::size_t> largest_mode(std::span<const drmModeModeInfo> modes, Rate video);
 
 // Which mode the user asks for.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The mode that the user asks for, from its text to one of the connector's.
+// Parses the mode that the user asks for, and finds it among the modes of the connector.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -13,8 +13,8 @@ namespace gstdrm::kms {
 
 namespace {
 
-// Clocks are given in kHz: 59.94 is 59.9401 in one table and 59.9406 in the next. 60 is farther
-// away.
+// Clocks are given in kHz, so that 59.94 Hz is 59.9401 Hz in one table of modes and 59.9406 Hz in
+// another. 60 Hz is farther away than this tolerance.
 constexpr double kDecimalTolerance_hz = 0.03;
 constexpr double kWholeTolerance_hz = 0.5;
 constexpr double kLargestRefresh_hz = 1000;
@@ -28,7 +28,7 @@ Error not_understood(const std::string &text)
                0};
 }
 
-// Takes a number off the front. 0: there is none, or it is out of range.
+// Removes a number from the front of the text. 0: there is no number, or it is out of range.
 std::uint32_t take_size(std::string_view &text)
 {
   std::uint32_t value = 0;

@@ -149,7 +149,7 @@ bool crtc_is_taken(const Resources &resources, std::uint32_t crtc_id, std::uint3
                      });
 }
 
-// The CRTC that drives the connector already, else a free one.
+// The CRTC that drives the connector at present, else a free one.
 const Crtc *find_crtc(const Resources &resources, const Connector &connector)
 {
   const std::uint64_t current = property_value(connector.properties, "CRTC_ID");
@@ -174,7 +174,7 @@ std::vector<Plane> planes_of(const Resources &resources, const Crtc &crtc)
   return planes;
 }
 
-// A plane of another CRTC's that this one could borrow stays out of the choice while it is in use.
+// A plane that another CRTC uses at present is left out, although this CRTC could take it.
 bool is_candidate(const Plane &plane, const Crtc &crtc)
 {
   const std::uint64_t user = property_value(plane.properties, "CRTC_ID");

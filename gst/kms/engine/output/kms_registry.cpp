@@ -74,7 +74,8 @@ Registry &Registry::get()
   return registry;
 }
 
-// Waits for a device whose last user is gone but whose descriptor is not closed yet: it is still master.
+// Waits until the descriptor of a device without users is closed, because that descriptor is still
+// master.
 template <typename Matches>
 Registry::DevicePtr Registry::find(Opening &opening, Matches matches)
 {
