@@ -31,6 +31,8 @@ struct Model {
   std::string path;                       // the file, as the user named it
   std::string name;                       // for messages and results: the group of its tensors
   std::optional<std::uint32_t> device_id; // number of a model that the device has already (axl)
+  std::string
+      decoder; // which decoder understands the outputs, such as "blazeface"; empty: not said
   ImageInput image;
   TensorInfo input;                // the back end completes what the description leaves out
   std::vector<TensorInfo> outputs; // likewise

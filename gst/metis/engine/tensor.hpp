@@ -34,10 +34,12 @@ struct Padding {
 };
 
 struct TensorInfo {
-  std::string name;
+  std::string name; // in the model
+  std::string id;   // by which a decoder knows the tensor (`id` of a modelinfo file); empty: none
   TensorType type = TensorType::Float32;
   std::vector<std::size_t>
-      dims; // outermost first (row-major), with the padding: what lies in memory
+      dims; // outermost first (row-major), with the padding: what lies in memory. In a
+            // description, 0: not said, and empty: none said; the back end completes both
   std::vector<Padding> padding; // one per dimension; empty: none
   std::optional<Quantisation> quantisation;
 
