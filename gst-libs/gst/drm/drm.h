@@ -11,5 +11,6 @@
 #include <gst/drm/gstdrmformatset.h>
 #include <gst/drm/gstdrmframe.h>
 #include <gst/drm/gstdrmsync.h>
+#include <gst/drm/gstdrmtensormeta.h>
 #include <gst/drm/gstdrmvideoinfo.h>
 #include <gst/drm/gstdrmzerocopy.h>

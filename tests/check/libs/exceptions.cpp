@@ -45,6 +45,11 @@ struct World {
     gst_drm_video_info_from_video_info(&info, &vinfo, kLinear);
     caps = gst_drm_video_info_to_caps(&info);
     gst_buffer_add_drm_sync_meta(frame);
+    GstDrmTensor tensor;
+    gst_drm_tensor_init(&tensor);
+    tensor.memory = gst_buffer_peek_memory(frame, 0);
+    tensor.size = 64;
+    gst_drm_tensor_meta_add_tensor(gst_buffer_add_drm_tensor_meta(frame, "model"), &tensor, nullptr);
   }
   World(const World &) = delete;
   World &operator=(const World &) = delete;
@@ -141,12 +146,31 @@ const Row kRows[] = {
        GstDrmSyncMeta *meta = gst_buffer_add_drm_sync_meta(w.fresh);
        return meta && gst_buffer_remove_meta(w.fresh, &meta->meta);
      }},
-    {"buffer_copy with a meta", Says::Nothing, [](World &w, GError **) {
+    {"buffer_copy with metas", Says::Nothing, [](World &w, GError **) {
        GstBuffer *copy = gst_buffer_copy(w.frame);
-       const bool has_meta = gst_buffer_get_drm_sync_meta(copy) != nullptr;
+       const bool has_metas = gst_buffer_get_drm_sync_meta(copy) && gst_buffer_get_drm_tensor_meta(copy, "model");
        gst_buffer_unref(copy);
-       return has_meta;
+       return has_metas;
      }},
+    {"buffer_add_drm_tensor_meta", Says::Nothing, [](World &w, GError **) {
+       GstDrmTensorMeta *meta = gst_buffer_add_drm_tensor_meta(w.fresh, "model");
+       return meta && gst_buffer_remove_meta(w.fresh, &meta->meta);
+     }},
+    {"tensor_meta_add_tensor", Says::Error, [](World &w, GError **e) {
+       GstDrmTensor tensor;
+       gst_drm_tensor_init(&tensor);
+       tensor.memory = gst_buffer_peek_memory(w.frame, 0);
+       tensor.size = 64;
+       return gst_drm_tensor_meta_add_tensor(gst_buffer_get_drm_tensor_meta(w.frame, nullptr), &tensor, e);
+     }},
+    {"tensor_meta_add_tensor, refused", Says::Error, [](World &w, GError **e) {
+       GstDrmTensor tensor;
+       gst_drm_tensor_init(&tensor);
+       tensor.n_dims = 77;
+       return gst_drm_tensor_meta_add_tensor(gst_buffer_get_drm_tensor_meta(w.frame, nullptr), &tensor, e);
+     }},
+    {"tensor_meta_add_acquire_fence, refused", Says::Error, [](World &w, GError **e) { return gst_drm_tensor_meta_add_acquire_fence(gst_buffer_get_drm_tensor_meta(w.frame, nullptr), memfd_create("no fence", MFD_CLOEXEC), e); }},
+    {"tensor_meta_dup_float32, refused", Says::Error, [](World &w, GError **e) { return gst_drm_tensor_meta_dup_float32(gst_buffer_get_drm_tensor_meta(w.frame, nullptr), 77, 0, nullptr, e) != nullptr; }},
     {"sync_meta_add_acquire_fence, refused", Says::Error, [](World &w, GError **e) { return gst_drm_sync_meta_add_acquire_fence(gst_buffer_get_drm_sync_meta(w.frame), memfd_create("no fence", MFD_CLOEXEC), e); }},
     {"fence_get_state, refused", Says::Error, [](World &, GError **e) { return gst_drm_fence_get_state(-1, nullptr, e); }},
     {"fence_wait, refused", Says::Error, [](World &, GError **e) { return gst_drm_fence_wait(-1, 0, nullptr, e); }},

@@ -3,7 +3,6 @@
 // were never filled, metas that lie, descriptors that are none. Pointers are good, for a bad one is nobody's to check.
 // Nothing may end the process or be said as CRITICAL (fatal here), and an error has a message.
 // tests/tree/hostile-rows.py fails where a public function has no row.
-#include <algorithm>
 #include "hostile_values.hpp"
 
 namespace {
@@ -14,7 +13,7 @@ const hostile::Rows &all_rows()
 {
   static const hostile::Rows all = [] {
     hostile::Rows joined;
-    for (auto *rows : {hostile::allocation_rows, hostile::format_rows, hostile::frame_rows, hostile::video_info_rows})
+    for (auto *rows : {hostile::allocation_rows, hostile::format_rows, hostile::frame_rows, hostile::tensor_rows, hostile::video_info_rows})
       joined.insert(joined.end(), rows().begin(), rows().end());
     return joined;
   }();

@@ -12,8 +12,6 @@
 
 namespace gstdrm::test::hostile {
 
-namespace {
-
 GstBuffer *buffer_of(gsize size)
 {
   static GstAllocator *const allocator = [] {
@@ -28,7 +26,6 @@ GstBuffer *buffer_of(gsize size)
   return buffer;
 }
 
-// One field of a good meta, replaced by each hostile value in turn.
 void for_each_hostile_buffer(const std::function<void(GstBuffer *)> &call)
 {
   GstBuffer *buffer = gst_buffer_new();
@@ -65,6 +62,8 @@ void for_each_hostile_buffer(const std::function<void(GstBuffer *)> &call)
   }
   gst_buffer_unref(buffer);
 }
+
+namespace {
 
 void with_meta(const std::function<void(GstDrmSyncMeta *)> &call)
 {

@@ -58,6 +58,12 @@ void infos(const std::function<void(GstDrmVideoInfo *)> &call);
 // Descriptors that are none, or of the wrong kind.
 void for_each_hostile_fd(const std::function<void(int)> &call);
 
+// Memory that counts as a dma-buf: a memfd of this size.
+GstBuffer *buffer_of(gsize size);
+
+// Buffers without memory, with too little of it, and with a GstVideoMeta that lies.
+void for_each_hostile_buffer(const std::function<void(GstBuffer *)> &call);
+
 // Allocation queries for each of the caps, with metas of the library whose parameters are nonsense.
 void with_query(const std::function<void(GstQuery *)> &call);
 
@@ -81,6 +87,7 @@ const Rows &allocation_rows();
 const Rows &format_rows();
 // frames, their fences, and what announces fences
 const Rows &frame_rows();
+const Rows &tensor_rows();
 const Rows &video_info_rows();
 
 } // namespace gstdrm::test::hostile
