@@ -29,16 +29,24 @@ struct BackendOptions {
   std::chrono::milliseconds timeout{1000}; // of one request on the device
 };
 
-// One inference. Everything is borrowed until finish().
+// One inference. Everything is borrowed until finish(), except where the request was not done in
+// time (ETIMEDOUT): a device or a runtime that has not answered may still use the tensors' memory.
 struct Request {
   const FrameLayout *frame = nullptr;  // Takes::Frames; has passed check_layout()
   TensorView input;                    // Takes::Tensors
   std::span<const TensorView> outputs; // one per output of the model, in that order
+  // Owner of the memory and the descriptors of `input` and `outputs`. The back end lets go of it on
+  // any thread, before `done` is readable, or, after ETIMEDOUT, when nothing uses the memory any
+  // more, which may be after the back end's own end. The caller does not use this memory for
+  // another request before that. Empty: the memory lasts as long as the process.
+  std::shared_ptr<const void> keeper;
 };
 
 struct Submitted {
   std::uint64_t id = 0;
-  UniqueFd done; // readable (POLLIN) when the request is done: a sync_file, or an eventfd
+  // Readable (POLLIN) when the request is done, or its time is over: a sync_file, an eventfd or a
+  // timerfd, so nothing but poll(2) is of use.
+  UniqueFd done;
   // Takes::Frames: whoever holds the frame's memory holds this token; the import is released after
   // it. Empty: nothing is kept.
   std::shared_ptr<const void> liveness;
@@ -52,9 +60,9 @@ struct Finished {
 
 // One model on one device. One thread, except where a function says otherwise. The destructor waits
 // for what is submitted, or cancels it, within the timeout; after it no memory of a request is
-// touched. Errors: ErrorCode::Device with sys_errno ENODEV: the device is gone, and every later
-// call fails with the same; ErrorCode::Sync with ETIMEDOUT: this request was not done in time,
-// later ones may be; any other: this request failed.
+// touched, except what the request's keeper keeps. Errors: ErrorCode::Device with sys_errno ENODEV:
+// the device is gone, and every later call fails with the same; ErrorCode::Sync with ETIMEDOUT:
+// this request was not done in time, later ones may be; any other: this request failed.
 class Backend {
 public:
   enum class Takes {
