@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <array>
+
+#include "decode_parts.hpp"
+
+namespace gstdrm::metis {
+
+namespace {
+
+constexpr std::size_t kKeyPoints = 6;
+constexpr std::size_t kNumbers = 4 + 2 * kKeyPoints; // per anchor
+constexpr const char *kName = "blazeface";
+
+struct Grid {
+  std::size_t cell;    // pixels
+  std::size_t anchors; // per cell
+};
+constexpr std::array<Grid, 2> kGrids{{{8, 2}, {16, 6}}};
+
+std::size_t anchors_of(std::size_t width, std::size_t height)
+{
+  std::size_t count = 0;
+  for (const Grid &grid : kGrids)
+    count += (width / grid.cell) * (height / grid.cell) * grid.anchors;
+  return count;
+}
+
+// The centres, in input pixels, in the order of the tensors' rows.
+std::vector<KeyPoint> anchor_centres(std::size_t width, std::size_t height)
+{
+  std::vector<KeyPoint> centres;
+  centres.reserve(anchors_of(width, height));
+  for (const Grid &grid : kGrids)
+    for (std::size_t y = 0; y < height / grid.cell; y++)
+      for (std::size_t x = 0; x < width / grid.cell; x++)
+        for (std::size_t i = 0; i < grid.anchors; i++)
+          centres.push_back({(static_cast<float>(x) + 0.5F) * static_cast<float>(grid.cell),
+                             (static_cast<float>(y) + 0.5F) * static_cast<float>(grid.cell)});
+  return centres;
+}
+
+Detection face_at(std::span<const float> row, KeyPoint anchor, float score)
+{
+  Detection face;
+  face.width = row[2];
+  face.height = row[3];
+  face.x = anchor.x + row[0] - face.width / 2;
+  face.y = anchor.y + row[1] - face.height / 2;
+  face.score = score;
+  for (std::size_t i = 0; i < kKeyPoints; i++)
+    face.key_points.push_back({anchor.x + row[4 + 2 * i], anchor.y + row[5 + 2 * i]});
+  return face;
+}
+
+bool are_regressors(const TensorValues &tensor)
+{
+  return is_whole(tensor) && !tensor.dims.empty() && tensor.dims.back() == kNumbers;
+}
+
+} // namespace
+
+Result<std::vector<Detection>> decode_blazeface(Tensors tensors, const DecodeOptions &options)
+{
+  if (tensors.size() != 2 || are_regressors(tensors[0]) == are_regressors(tensors[1]))
+    return unusable(kName, tensors, "it needs a tensor of rows of 16 numbers and one of logits");
+  const std::size_t first = are_regressors(tensors[0]) ? 0 : 1;
+  const std::span<const float> rows = tensors[first].values;
+  const TensorValues &logits = tensors[1 - first];
+  const std::size_t count = rows.size() / kNumbers;
+  if (!is_whole(logits) || logits.values.size() != count)
+    return unusable(kName, tensors,
+                    "there are " + std::to_string(count) + " rows and " +
+                        std::to_string(logits.values.size()) + " logits");
+  const std::size_t width = options.input_width, height = options.input_height;
+  if (anchors_of(width, height) != count)
+    return unusable(kName, tensors,
+                    "an input of " + std::to_string(width) + "x" + std::to_string(height) +
+                        " has " + std::to_string(anchors_of(width, height)) + " anchors");
+  const std::vector<KeyPoint> anchors = anchor_centres(width, height);
+  std::vector<Detection> found;
+  for (std::size_t i = 0; i < count; i++) {
+    const float score = sigmoid(logits.values[i]);
+    if (!(score >= options.threshold))
+      continue;
+    Detection face = face_at(rows.subspan(i * kNumbers, kNumbers), anchors[i], score);
+    if (is_real(face))
+      found.push_back(std::move(face));
+  }
+  return best_of(std::move(found), options.iou_threshold, options.max_detections);
+}
+
+} // namespace gstdrm::metis

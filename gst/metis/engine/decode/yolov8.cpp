@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "decode_parts.hpp"
+#include "yolov8_layout.hpp"
+
+namespace gstdrm::metis {
+
+namespace {
+
+constexpr const char *kName = "yolov8";
+
+// Each class is a row of Grid::at(), or a column: one function for all layouts.
+struct BestClass {
+  std::uint32_t label = 0;
+  float value = 0;
+};
+
+template <typename At> std::optional<BestClass> best_class(std::size_t classes, At &&at)
+{
+  std::optional<BestClass> best;
+  for (std::size_t i = 0; i < classes; i++) {
+    const float value = at(i);
+    if (std::isfinite(value) && (!best || value > best->value))
+      best = BestClass{static_cast<std::uint32_t>(i), value};
+  }
+  return best;
+}
+
+Result<std::vector<Detection>> decode_one(const TensorValues &tensor, const DecodeOptions &options)
+{
+  const auto dims = trimmed(tensor.dims, 2);
+  const bool channels_first = dims[0] <= dims[1];
+  const std::size_t channels = channels_first ? dims[0] : dims[1];
+  const std::size_t boxes = channels_first ? dims[1] : dims[0];
+  const auto at = [&](std::size_t box, std::size_t channel) {
+    return tensor.values[channels_first ? channel * boxes + box : box * channels + channel];
+  };
+  std::vector<Detection> found;
+  for (std::size_t i = 0; i < boxes; i++) {
+    const auto best = best_class(channels - 4, [&](std::size_t c) { return at(i, 4 + c); });
+    if (!best || !(best->value >= options.threshold))
+      continue;
+    const float width = at(i, 2), height = at(i, 3);
+    Detection object{at(i, 0) - width / 2,        at(i, 1) - height / 2, width, height,
+                     std::min(best->value, 1.0F), best->label,           {}};
+    if (is_real(object))
+      found.push_back(std::move(object));
+  }
+  return best_of(std::move(found), options.iou_threshold, options.max_detections);
+}
+
+// The mean of the bins' numbers, weighted by softmax: a distance in cells.
+float distance(const GridTensor &boxes, std::size_t x, std::size_t y, std::size_t side)
+{
+  std::array<float, kBins> bins{};
+  for (std::size_t i = 0; i < kBins; i++)
+    bins[i] = boxes.at(x, y, side * kBins + i);
+  const float largest = *std::max_element(bins.begin(), bins.end());
+  float sum = 0, weighted = 0;
+  for (std::size_t i = 0; i < kBins; i++) {
+    const float weight = std::exp(bins[i] - largest);
+    sum += weight;
+    weighted += weight * static_cast<float>(i);
+  }
+  return weighted / sum; // NaN where a bin is
+}
+
+void decode_grid(const YoloGrid &grid, bool logits, const DecodeOptions &options,
+                 std::vector<Detection> &found)
+{
+  const float cell_x =
+      static_cast<float>(options.input_width) / static_cast<float>(grid.boxes.width);
+  const float cell_y =
+      static_cast<float>(options.input_height) / static_cast<float>(grid.boxes.height);
+  for (std::size_t y = 0; y < grid.boxes.height; y++) {
+    for (std::size_t x = 0; x < grid.boxes.width; x++) {
+      const auto best = best_class(grid.classes.channels,
+                                   [&](std::size_t c) { return grid.classes.at(x, y, c); });
+      const float score = !best ? 0 : logits ? sigmoid(best->value) : best->value;
+      if (!best || !(score >= options.threshold))
+        continue;
+      const float left = distance(grid.boxes, x, y, 0), up = distance(grid.boxes, x, y, 1);
+      const float right = distance(grid.boxes, x, y, 2), down = distance(grid.boxes, x, y, 3);
+      Detection object{(static_cast<float>(x) + 0.5F - left) * cell_x,
+                       (static_cast<float>(y) + 0.5F - up) * cell_y,
+                       (left + right) * cell_x,
+                       (up + down) * cell_y,
+                       score,
+                       best->label,
+                       {}};
+      if (is_real(object))
+        found.push_back(std::move(object));
+    }
+  }
+}
+
+// The sigmoid may be a part of the model. Then no value is outside of 0 to 1; of logits most are,
+// since most cells have no object.
+bool are_logits(const std::vector<YoloGrid> &grids)
+{
+  return std::any_of(grids.begin(), grids.end(), [](const YoloGrid &grid) {
+    return std::any_of(grid.classes.values.begin(), grid.classes.values.end(),
+                       [](float value) { return value < 0 || value > 1; });
+  });
+}
+
+} // namespace
+
+Result<std::vector<Detection>> decode_yolov8(Tensors tensors, const DecodeOptions &options)
+{
+  for (const TensorValues &tensor : tensors)
+    if (!is_whole(tensor))
+      return unusable(kName, tensors, "the values are not as many as the dimensions say");
+  if (tensors.size() == 1) {
+    const auto dims = trimmed(tensors[0].dims, 2);
+    if (dims.size() != 2 || std::min(dims[0], dims[1]) < 5)
+      return unusable(kName, tensors, "one tensor has to be (4 + classes) x boxes");
+    return decode_one(tensors[0], options);
+  }
+  const Result<std::vector<YoloGrid>> grids = find_grids(tensors);
+  if (!grids)
+    return grids.error();
+  if (options.input_width == 0 || options.input_height == 0)
+    return unusable(kName, tensors, "the size of the model's input is not known");
+  const bool logits = are_logits(*grids);
+  std::vector<Detection> found;
+  for (const YoloGrid &grid : *grids)
+    decode_grid(grid, logits, options, found);
+  return best_of(std::move(found), options.iou_threshold, options.max_detections);
+}
+
+} // namespace gstdrm::metis
