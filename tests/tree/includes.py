@@ -15,7 +15,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.M)
 
 GLIB = r'(glib|gio|gobject|gmodule)(/|\.h|-)|glib\.h'
 GST = r'gst/'
-DEVICE = r'(xf86drm|gbm\.h|EGL/|GLES|va/|axruntime)'
+DEVICE = r'(xf86drm|gbm\.h|EGL/|GLES|va/|axruntime|opencv2/)'
 DRM_HEADERS = r'drm_fourcc\.h'
 ELEMENTS = r'gst/(gst|base/|video/gstvideosink|gstelement|gstpad)'
 
@@ -139,6 +139,8 @@ SAMPLES = [
     ('gst/kms/engine/commit/kms_scanout.cpp', 'engine/display/kms_display.hpp', False, None),
     ('gst/kms/engine/display/kms_display.cpp', 'engine/commit/kms_scanout.hpp', True, None),
     ('gst/va/engine/va_display.cpp', 'gst/base/gstbasesrc.h', False, None),
+    ('gst/metis/engine/cpu/cpu_backend.cpp', 'opencv2/dnn.hpp', True, None),
+    ('gst/metis/element/gstmetisdmabufinfer.cpp', 'opencv2/dnn.hpp', False, None),
     ('gst/kms/kms_stray.cpp', 'string', False, None),
 ]
 

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "onnx_header.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace gstdrm::metis {
+
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+// protobuf.dev/programming-guides/encoding: the low three bits of a field's tag
+enum class Wire : std::uint8_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
+
+struct Field {
+  std::uint64_t number = 0;
+  Wire wire = Wire::Varint;
+  std::uint64_t value = 0; // Wire::Varint
+  Bytes bytes;             // Wire::Bytes
+};
+
+std::optional<std::uint64_t> take_varint(Bytes &rest)
+{
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    if (rest.empty())
+      return std::nullopt;
+    const auto byte = std::to_integer<std::uint64_t>(rest.front());
+    rest = rest.subspan(1);
+    value |= (byte & 0x7f) << shift;
+    if (byte < 0x80)
+      return value;
+  }
+  return std::nullopt;
+}
+
+std::optional<Bytes> take_bytes(Bytes &rest, std::uint64_t count)
+{
+  if (count > rest.size())
+    return std::nullopt;
+  const Bytes taken = rest.first(static_cast<std::size_t>(count));
+  rest = rest.subspan(static_cast<std::size_t>(count));
+  return taken;
+}
+
+std::optional<Field> take_field(Bytes &rest)
+{
+  const auto tag = take_varint(rest);
+  if (!tag || *tag >> 3 == 0)
+    return std::nullopt;
+  Field field{*tag >> 3, static_cast<Wire>(*tag & 7), 0, {}};
+  std::optional<std::uint64_t> number;
+  std::optional<Bytes> bytes;
+  switch (field.wire) {
+  case Wire::Varint:
+    number = take_varint(rest);
+    if (!number)
+      return std::nullopt;
+    field.value = *number;
+    return field;
+  case Wire::Bytes:
+    number = take_varint(rest);
+    bytes = number ? take_bytes(rest, *number) : std::nullopt;
+    break;
+  case Wire::Fixed64:
+    bytes = take_bytes(rest, 8);
+    break;
+  case Wire::Fixed32:
+    bytes = take_bytes(rest, 4);
+    break;
+  }
+  if (!bytes)
+    return std::nullopt;
+  field.bytes = *bytes;
+  return field;
+}
+
+// Calls visit(field) for each field; false: the message is cut off or is none, or a visit said so.
+template <typename Visit> bool each_field(Bytes message, Visit visit)
+{
+  while (!message.empty()) {
+    const auto field = take_field(message);
+    if (!field || !visit(*field))
+      return false;
+  }
+  return true;
+}
+
+bool is_message(const Field &field, std::uint64_t number)
+{
+  return field.number == number && field.wire == Wire::Bytes;
+}
+
+std::string text(Bytes bytes)
+{
+  std::string made(bytes.size(), '\0');
+  std::transform(bytes.begin(), bytes.end(), made.begin(),
+                 [](std::byte byte) { return std::to_integer<char>(byte); });
+  return made;
+}
+
+// TensorShapeProto.Dimension: dim_value 1, or the name of a variable one
+bool read_dim(Bytes message, std::int64_t &dim)
+{
+  return each_field(message, [&](const Field &field) {
+    if (field.number == 1 && field.wire == Wire::Varint)
+      dim = std::max<std::int64_t>(static_cast<std::int64_t>(field.value), -1);
+    return true;
+  });
+}
+
+// TypeProto.Tensor: elem_type 1, shape 2, which has dim 1
+bool read_tensor_type(Bytes message, OnnxTensor &tensor)
+{
+  return each_field(message, [&](const Field &field) {
+    if (field.number == 1 && field.wire == Wire::Varint)
+      tensor.type = static_cast<std::int64_t>(field.value);
+    if (!is_message(field, 2))
+      return true;
+    return each_field(field.bytes, [&](const Field &dim) {
+      return !is_message(dim, 1) || read_dim(dim.bytes, tensor.dims.emplace_back(-1));
+    });
+  });
+}
+
+// ValueInfoProto: name 1, type 2, which has tensor_type 1
+bool read_value_info(Bytes message, OnnxTensor &tensor)
+{
+  return each_field(message, [&](const Field &field) {
+    if (is_message(field, 1))
+      tensor.name = text(field.bytes);
+    if (!is_message(field, 2))
+      return true;
+    return each_field(field.bytes, [&](const Field &type) {
+      return !is_message(type, 1) || read_tensor_type(type.bytes, tensor);
+    });
+  });
+}
+
+bool contains(const std::vector<std::string> &names, const std::string &name)
+{
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Collects the texts of field `number`.
+bool read_names(Bytes message, std::uint64_t number, std::vector<std::string> &names)
+{
+  return each_field(message, [&](const Field &field) {
+    if (is_message(field, number))
+      names.push_back(text(field.bytes));
+    return true;
+  });
+}
+
+// GraphProto: node 1 (NodeProto, output 2), initializer 5 (TensorProto, name 8), input 11, output
+// 12
+bool read_graph(Bytes message, OnnxHeader &header)
+{
+  std::vector<std::string> weights;
+  const bool whole = each_field(message, [&](const Field &field) {
+    if (is_message(field, 1))
+      return read_names(field.bytes, 2, header.computed);
+    if (is_message(field, 5))
+      return read_names(field.bytes, 8, weights);
+    if (is_message(field, 11))
+      return read_value_info(field.bytes, header.inputs.emplace_back());
+    if (is_message(field, 12))
+      return read_value_info(field.bytes, header.outputs.emplace_back());
+    return true;
+  });
+  std::erase_if(header.inputs,
+                [&](const OnnxTensor &input) { return contains(weights, input.name); });
+  return whole;
+}
+
+// OperatorSetIdProto: domain 1 (empty or "ai.onnx": the standard operators), version 2
+bool read_opset(Bytes message, OnnxHeader &header)
+{
+  std::string domain;
+  std::int64_t version = 0;
+  const bool whole = each_field(message, [&](const Field &field) {
+    if (is_message(field, 1))
+      domain = text(field.bytes);
+    if (field.number == 2 && field.wire == Wire::Varint)
+      version = static_cast<std::int64_t>(field.value);
+    return true;
+  });
+  if (domain.empty() || domain == "ai.onnx")
+    header.opset = version;
+  return whole;
+}
+
+} // namespace
+
+Result<OnnxHeader> read_onnx_header(Bytes file, const std::string &path)
+{
+  OnnxHeader header;
+  bool has_graph = false;
+  // ModelProto: graph 7, opset_import 8
+  const bool whole = each_field(file, [&](const Field &field) {
+    if (is_message(field, 7)) {
+      has_graph = true;
+      return read_graph(field.bytes, header);
+    }
+    return !is_message(field, 8) || read_opset(field.bytes, header);
+  });
+  const auto bad = [&](const std::string &why) {
+    return Error{ErrorCode::Unsupported,
+                 "The model " + path + " (" + std::to_string(file.size()) + " bytes) " + why +
+                     " Use an ONNX file that is whole.",
+                 0};
+  };
+  if (!whole)
+    return bad("is cut off or is no ONNX file.");
+  if (!has_graph)
+    return bad("has no network in it.");
+  if (header.opset <= 0)
+    return bad("does not say which version of ONNX's operators it wants.");
+  // OpenCV would give the result of another node
+  for (const OnnxTensor &output : header.outputs)
+    if (!contains(header.computed, output.name))
+      return bad("promises an output " + output.name + ", which nothing in it computes.");
+  return header;
+}
+
+} // namespace gstdrm::metis

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Small ONNX files, as wrong as a test wants them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gstdrm::test {
+
+inline std::string varint(std::uint64_t value)
+{
+  std::string made;
+  for (; value >= 0x80; value >>= 7)
+    made += static_cast<char>(0x80 | (value & 0x7f));
+  return made + static_cast<char>(value);
+}
+
+inline std::string onnx_number(unsigned field, std::uint64_t value)
+{
+  return varint(field << 3) + varint(value);
+}
+
+inline std::string onnx_bytes(unsigned field, const std::string &content)
+{
+  return varint(field << 3 | 2) + varint(content.size()) + content;
+}
+
+struct OnnxValue {
+  std::string name;
+  std::vector<std::int64_t> dims; // 0: a name instead, "n"
+  int type = 1;                   // TensorProto.DataType: float
+};
+
+struct OnnxNode {
+  std::string op;
+  std::vector<std::string> inputs, outputs;
+  std::string attributes{}; // whole AttributeProto fields
+};
+
+// An AttributeProto of whole numbers (type INTS is 7), as a field of a node.
+inline std::string onnx_ints(const std::string &name, const std::vector<std::int64_t> &values)
+{
+  std::string content = onnx_bytes(1, name);
+  for (const std::int64_t value : values)
+    content += onnx_number(8, static_cast<std::uint64_t>(value));
+  return onnx_bytes(5, content + onnx_number(20, 7));
+}
+
+struct OnnxModel {
+  std::vector<OnnxNode> nodes;
+  std::vector<OnnxValue> inputs, outputs;
+  unsigned opset = 10;
+
+  [[nodiscard]] std::string file() const
+  {
+    std::string graph;
+    for (const OnnxNode &node : nodes) {
+      std::string content;
+      for (const std::string &input : node.inputs)
+        content += onnx_bytes(1, input);
+      for (const std::string &output : node.outputs)
+        content += onnx_bytes(2, output);
+      graph += onnx_bytes(1, content + onnx_bytes(3, "node_" + node.outputs.at(0)) +
+                                 onnx_bytes(4, node.op) + node.attributes);
+    }
+    graph += onnx_bytes(2, "graph");
+    for (const OnnxValue &input : inputs)
+      graph += onnx_bytes(11, value(input));
+    for (const OnnxValue &output : outputs)
+      graph += onnx_bytes(12, value(output));
+    return onnx_number(1, 5) + onnx_bytes(7, graph) + onnx_bytes(8, onnx_number(2, opset));
+  }
+
+private:
+  static std::string value(const OnnxValue &given)
+  {
+    std::string shape;
+    for (const std::int64_t dim : given.dims)
+      shape += onnx_bytes(1, dim != 0 ? onnx_number(1, static_cast<std::uint64_t>(dim))
+                                      : onnx_bytes(2, "n"));
+    const std::string tensor =
+        onnx_number(1, static_cast<std::uint64_t>(given.type)) + onnx_bytes(2, shape);
+    return onnx_bytes(1, given.name) + onnx_bytes(2, onnx_bytes(1, tensor));
+  }
+};
+
+} // namespace gstdrm::test
