@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What the CPU back end refuses: files, networks, parts. Each row is an Error that says what is wrong.
+#include <filesystem>
 #include <ostream>
 
 #include <dlfcn.h>
@@ -226,6 +227,22 @@ TEST(CpuPart, missing)
   const auto backend = gstdrm::metis::open_cpu_part("/nonexistent/part.so.1", {});
   ASSERT_FALSE(backend);
   expect_words(backend.error().message, {"/nonexistent/part.so.1 cannot be loaded", "libopencv-dnn"});
+}
+
+// In the folder gst-drm where both are installed, and beside the plugin in a build folder.
+TEST(CpuPart, found)
+{
+  namespace fs = std::filesystem;
+  const fs::path folder = testing::TempDir() + "/gst-drm-part-" + std::to_string(::getpid());
+  fs::create_directories(folder / "gst-drm");
+  EXPECT_FALSE(gstdrm::metis::find_cpu_part(folder));
+  for (const char *name : {"libgstmetiscpu.so.1", "gst-drm/libgstmetiscpu.so.1"}) {
+    fs::create_symlink(GST_DRM_METIS_CPU_PART, folder / name);
+    const auto part = gstdrm::metis::find_cpu_part(folder);
+    ASSERT_TRUE(part) << part.error().message;
+    EXPECT_EQ(*part, folder / name);
+  }
+  fs::remove_all(folder);
 }
 
 TEST(CpuPart, not_beside_this_program)

@@ -40,12 +40,19 @@ std::string dl_error()
 
 Result<std::unique_ptr<Backend>> open_cpu(const BackendOptions &options)
 {
-  const std::string folder = own_folder();
+  const auto part = find_cpu_part(own_folder());
+  if (!part)
+    return part.error();
+  return open_cpu_part(*part, options);
+}
+
+Result<std::string> find_cpu_part(const std::string &folder)
+{
   const std::string installed = folder + "/gst-drm/" + kFile;
   const std::string beside = folder + "/" + kFile; // in a build folder
   for (const std::string &part : {installed, beside})
     if (::access(part.c_str(), F_OK) == 0)
-      return open_cpu_part(part, options);
+      return part;
   return Error{ErrorCode::Unsupported,
                "There is no CPU back end: neither " + installed + " nor " + beside +
                    " exists. Install the whole of gst-drm, built with -Dmetis-cpu=enabled. " +

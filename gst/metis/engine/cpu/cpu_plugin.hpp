@@ -15,7 +15,10 @@ namespace gstdrm::metis {
 // the object that has this function, and in the folder gst-drm there. Any thread.
 Result<std::unique_ptr<Backend>> open_cpu(const BackendOptions &options);
 
-// Likewise, with the part's path.
+// The part's path, for a plugin that lies in `folder`. Error: there is none.
+Result<std::string> find_cpu_part(const std::string &folder);
+
+// As open_cpu(), with the part's path.
 Result<std::unique_ptr<Backend>> open_cpu_part(const std::string &part,
                                                const BackendOptions &options);
 
