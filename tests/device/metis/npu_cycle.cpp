@@ -2,7 +2,6 @@
 // The axl back end on the box's test NPU: import, submit, fence, release; results against the
 // network computed here.
 #include <deque>
-#include <map>
 #include <vector>
 
 #include <drm.h>
@@ -36,25 +35,12 @@ constexpr SizeRow kSizes[] = {
     {1280, 720, 4096, DmaBytes::From::Udmabuf},
 };
 
-void setup()
-{
-  Npu::reset();
-}
-
 std::vector<NpuFrame> make_pool(const SizeRow &row, std::size_t n = kPool)
 {
   std::vector<NpuFrame> pool;
   for (std::size_t i = 0; i < n; i++)
     pool.emplace_back(row.from, row.width, row.height, row.stride_align);
   return pool;
-}
-
-gstdrm::metis::Finished finish(Backend &backend, const Submitted &submitted)
-{
-  wait_done(submitted);
-  const auto finished = backend.finish(submitted.id);
-  fail_unless(static_cast<bool>(finished), "%s", finished ? "" : finished.error().message.c_str());
-  return *finished;
 }
 
 GST_START_TEST(test_every_frame)
@@ -71,14 +57,12 @@ GST_START_TEST(test_every_frame)
     Submitted submitted = submit(*backend, frame, result);
     imports += submitted.imported;
     fail_unless_equals_int(submitted.imported, i < kPool);
-    finish(*backend, submitted);
+    finish_well(*backend, submitted);
     fail_unless(result_of(result) == expected, "frame %u", i);
     alive.push_back(std::move(submitted));
   }
   fail_unless_equals_int(imports, kPool);
   fail_unless_equals_uint64(Npu::count("imports"), kPool);
-  backend.reset();
-  wait_idle();
 }
 GST_END_TEST
 
@@ -101,7 +85,7 @@ GST_START_TEST(test_overlap)
   auto backend = open_npu(options);
   const auto retire = [&] {
     const Flight &oldest = flights.front();
-    finish(*backend, oldest.submitted);
+    finish_well(*backend, oldest.submitted);
     fail_unless(result_of(*results[oldest.slot]) == oldest.expected);
     flights.pop_front();
   };
@@ -153,7 +137,7 @@ GST_START_TEST(test_tracepoints)
     const Submitted submitted = submit(*backend, pool[0], result);
     fail_unless(submitted.imported);
     fail_unless(submitted.liveness == nullptr);
-    finish(*backend, submitted);
+    finish_well(*backend, submitted);
     fail_unless_equals_uint64(Npu::count("imports"), 0);
   }
   std::ofstream("/sys/kernel/tracing/events/axl/enable") << "0";
@@ -208,7 +192,7 @@ GST_START_TEST(test_two_attachments)
   fail_unless(static_cast<bool>(card), "no card imports the frame");
   auto backend = open_npu(npu_options());
   const Submitted submitted = submit(*backend, pool[0], result);
-  finish(*backend, submitted);
+  finish_well(*backend, submitted);
   const auto devices = attached_to(pool[0].layout.planes[0].object.identity.inode);
   fail_unless_equals_int(devices.size(), 2);
   fail_unless(devices[0] == "metis.0" || devices[1] == "metis.0");
@@ -235,7 +219,7 @@ GST_START_TEST(test_no_cpu_mapping)
   for (int i = 0; i < 3; i++) {
     const Submitted submitted = submit(*backend, pool[0], result);
     fail_if(mapped());
-    finish(*backend, submitted);
+    finish_well(*backend, submitted);
     fail_if(mapped());
   }
 }
@@ -249,12 +233,12 @@ GST_START_TEST(test_release_with_the_memory)
   auto backend = open_npu(npu_options());
   {
     const Submitted dies = submit(*backend, pool[0], result);
-    finish(*backend, dies);
+    finish_well(*backend, dies);
   }
   Submitted stays;
   for (int i = 0; i < 40; i++) {
     Submitted submitted = submit(*backend, pool[1], result);
-    finish(*backend, submitted);
+    finish_well(*backend, submitted);
     if (submitted.liveness)
       stays = std::move(submitted);
     if (i == 0)
@@ -283,7 +267,7 @@ GST_START_TEST(test_device_names)
   const DmaBytes result(DmaBytes::From::Heap, 32);
   const std::uint64_t before = Npu::count("submissions", row.counts_at);
   auto backend = open_npu(npu_options(row.device));
-  finish(*backend, submit(*backend, pool[0], result));
+  finish_well(*backend, submit(*backend, pool[0], result));
   fail_unless(result_of(result) == pool[0].expected());
   fail_unless_equals_uint64(Npu::count("submissions", row.counts_at), before + 1);
 }
@@ -308,7 +292,7 @@ Suite *npu_cycle_suite()
   Suite *suite = suite_create("npu_cycle");
   TCase *tcase = tcase_create("npu_cycle");
   suite_add_tcase(suite, tcase);
-  tcase_add_checked_fixture(tcase, setup, nullptr);
+  tcase_add_checked_fixture(tcase, npu_setup, npu_teardown);
   tcase_add_loop_test(tcase, test_every_frame, 0, G_N_ELEMENTS(kSizes));
   tcase_add_test(tcase, test_overlap);
   tcase_add_test(tcase, test_tracepoints);

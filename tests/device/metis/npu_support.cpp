@@ -18,6 +18,7 @@
 
 #include "engine/axl/axl_backend.hpp"
 #include "support/check_main.hpp"
+#include "support/frames.hpp"
 
 namespace gstdrm::test {
 
@@ -26,6 +27,8 @@ namespace {
 constexpr const char *kModule = "axl_npu";
 constexpr const char *kCountdowns[] = {"fail_nth", "lose_nth", "hang_nth", "missing_irq_nth"};
 constexpr const char *kSwitches[] = {"short_result", "busy"};
+
+std::size_t open_files = 0; // when the test began
 
 void write_file(const std::string &path, const std::string &text)
 {
@@ -161,6 +164,22 @@ void NpuFrame::fill(std::uint32_t seed)
   }
 }
 
+void npu_setup()
+{
+  Npu::reset();
+  open_files = count_fds();
+}
+
+// The device gives its buffers back shortly after the fence.
+void npu_teardown()
+{
+  for (int i = 0; i < 100 && Npu::count("in_flight") != 0; i++)
+    g_usleep(10000);
+  for (const char *what : {"in_flight", "imports", "results"})
+    fail_unless_equals_uint64(Npu::count(what), 0);
+  fail_unless_equals_int(count_fds(), open_files);
+}
+
 metis::BackendOptions npu_options(const std::string &device)
 {
   metis::BackendOptions options;
@@ -177,23 +196,37 @@ std::unique_ptr<metis::Backend> open_npu(const metis::BackendOptions &options)
   return std::move(*backend);
 }
 
-metis::Submitted submit(metis::Backend &backend, const NpuFrame &frame, const DmaBytes &result)
+Result<metis::Submitted> try_submit(metis::Backend &backend, const NpuFrame &frame,
+                                    const DmaBytes &result)
 {
   metis::Request request;
   request.frame = &frame.layout;
   const metis::TensorView output{result.fd(), nullptr, result.size_bytes()};
   request.outputs = {&output, 1};
-  auto submitted = backend.submit(request);
+  return backend.submit(request);
+}
+
+metis::Submitted submit(metis::Backend &backend, const NpuFrame &frame, const DmaBytes &result)
+{
+  auto submitted = try_submit(backend, frame, result);
   fail_unless(static_cast<bool>(submitted), "%s",
               submitted ? "" : submitted.error().message.c_str());
   return std::move(*submitted);
 }
 
-void wait_done(const metis::Submitted &submitted)
+Result<metis::Finished> finish(metis::Backend &backend, const metis::Submitted &submitted)
 {
   const auto end = poll_readable(submitted.done.get(), deadline_after(std::chrono::seconds(10)));
   fail_unless(end.end == PollEnd::Ready, "the fence of request %u has not signalled",
               static_cast<unsigned>(submitted.id));
+  return backend.finish(submitted.id);
+}
+
+metis::Finished finish_well(metis::Backend &backend, const metis::Submitted &submitted)
+{
+  const auto finished = finish(backend, submitted);
+  fail_unless(static_cast<bool>(finished), "%s", finished ? "" : finished.error().message.c_str());
+  return *finished;
 }
 
 NpuResult result_of(const DmaBytes &memory)
@@ -201,18 +234,6 @@ NpuResult result_of(const DmaBytes &memory)
   NpuResult result;
   std::memcpy(result.data(), memory.bytes(), result.size());
   return result;
-}
-
-void wait_idle()
-{
-  for (int i = 0; i < 1000; i++) {
-    if (Npu::count("in_flight") == 0)
-      break;
-    g_usleep(10000);
-  }
-  fail_unless_equals_uint64(Npu::count("in_flight"), 0);
-  fail_unless_equals_uint64(Npu::count("imports"), 0);
-  fail_unless_equals_uint64(Npu::count("results"), 0);
 }
 
 } // namespace gstdrm::test

@@ -61,15 +61,21 @@ public:
   std::unique_ptr<DmaBytes> memory;
 };
 
+// A checked fixture: Npu::reset(), and nothing in flight, attached or open when the test ends.
+void npu_setup();
+void npu_teardown();
+
 metis::BackendOptions npu_options(const std::string &device = {});
 std::unique_ptr<metis::Backend> open_npu(const metis::BackendOptions &options);
 
-// Submits; fails the test where the back end does not.
+Result<metis::Submitted> try_submit(metis::Backend &backend, const NpuFrame &frame,
+                                    const DmaBytes &result);
+// Likewise; fails the test where the back end does not submit.
 metis::Submitted submit(metis::Backend &backend, const NpuFrame &frame, const DmaBytes &result);
-// Waits for the fence, at most 10 s.
-void wait_done(const metis::Submitted &submitted);
+// Waits for the fence, at most 10 s, and finishes the request.
+Result<metis::Finished> finish(metis::Backend &backend, const metis::Submitted &submitted);
+// Likewise; fails the test where the request failed.
+metis::Finished finish_well(metis::Backend &backend, const metis::Submitted &submitted);
 NpuResult result_of(const DmaBytes &memory);
-// Polls debugfs until nothing is in flight or attached; fails the test after 10 s.
-void wait_idle();
 
 } // namespace gstdrm::test
