@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "inference_worker.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include <poll.h>
+
+#include <gst/drm/core/errno_text.hpp>
+#include <gst/drm/core/log.hpp>
+#include <gst/drm/core/poll_wait.hpp>
+#include <gst/drm/core/sync_file.hpp>
+
+namespace gstdrm::metis {
+
+namespace {
+
+using std::chrono::nanoseconds;
+
+// A back end that keeps the time itself knows better what happened, so it goes first.
+constexpr std::chrono::milliseconds kGrace{20};
+
+std::uint64_t count_ns(std::chrono::steady_clock::duration time)
+{
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<nanoseconds>(time).count());
+}
+
+bool is_ready_now(int fd)
+{
+  return poll_readable(fd, std::chrono::steady_clock::time_point{}).end != PollEnd::TimeIsOver;
+}
+
+timespec time_left(std::chrono::steady_clock::time_point deadline)
+{
+  constexpr long kNanoseconds = 1'000'000'000;
+  const auto left = std::max(nanoseconds(0), std::chrono::duration_cast<nanoseconds>(
+                                                 deadline - std::chrono::steady_clock::now()));
+  return {static_cast<time_t>(left.count() / kNanoseconds),
+          static_cast<long>(left.count() % kNanoseconds)};
+}
+
+Error late_error(const char *what, std::chrono::milliseconds timeout)
+{
+  return Error{ErrorCode::Sync, what + std::to_string(timeout.count()) + " ms.", ETIMEDOUT};
+}
+
+} // namespace
+
+InferenceWorker::InferenceWorker(InferenceSetup setup, ItemLine &line, InferenceCounters &counters)
+    : line_(line), counters_(counters), backend_(std::move(setup.backend)),
+      inputs_(std::move(setup.inputs)), outputs_(std::move(setup.outputs)),
+      max_in_flight_(std::clamp(setup.max_in_flight, 1U, InferenceSetup::kMostInFlight)),
+      timeout_(setup.timeout), cache_maps_(setup.cache_maps), thread_(&InferenceWorker::work, this)
+{
+}
+
+InferenceWorker::~InferenceWorker()
+{
+  quit_ = true;
+  line_.wake().wake();
+  thread_.join();
+  counters_.in_flight = 0;
+}
+
+// The text of an error that says that memory ended is short enough to need none.
+void InferenceWorker::work() noexcept
+{
+  while (!quit_) {
+    try {
+      while (advance_head())
+        ;
+      sleep();
+      expire();
+    } catch (...) {
+      lost_ = Error{ErrorCode::Device, "out of memory", ENOMEM};
+    }
+  }
+}
+
+// --- requests ------------------------------------------------------------------------------------
+
+InferenceWorker::Request *InferenceWorker::oldest_in_time() noexcept
+{
+  const auto found = std::find_if(requests_.begin(), requests_.end(),
+                                  [](const Request &request) { return !request.late; });
+  return found == requests_.end() ? nullptr : &*found;
+}
+
+std::size_t InferenceWorker::n_late() const noexcept
+{
+  return static_cast<std::size_t>(std::count_if(
+      requests_.begin(), requests_.end(), [](const Request &request) { return request.late; }));
+}
+
+// The device works on one request after the other, so the time of a request runs from the end of
+// the one before.
+InferenceWorker::Clock::time_point InferenceWorker::deadline_of(const Request &request) const
+{
+  if (lost_)
+    return {};
+  return std::max(request.submitted, last_done_) + timeout_ + kGrace;
+}
+
+// Polls the wake descriptor, the fences of the head, the request that is the next to be done, and
+// those that are late.
+void InferenceWorker::sleep()
+{
+  constexpr std::size_t kMost = 1 + 1 + kMaxPlanes + InferenceSetup::kMostInFlight;
+  std::array<pollfd, kMost> polled{};
+  std::array<std::size_t, kMost> request_of{};
+  std::size_t n = 0;
+  polled[n++] = {line_.wake().get(), POLLIN, 0};
+  std::optional<Clock::time_point> deadline;
+  if (head_ && head_->waited) {
+    deadline = head_->deadline;
+    for (const int fence : head_->fences)
+      polled[n++] = {fence, POLLIN, 0};
+  }
+  const std::size_t first_request = n;
+  const Request *next = oldest_in_time();
+  for (std::size_t i = 0; i < requests_.size(); i++)
+    if (requests_[i].late || &requests_[i] == next) {
+      request_of[n] = i;
+      polled[n++] = {requests_[i].done.get(), POLLIN, 0};
+    }
+  if (next)
+    deadline = std::min(deadline.value_or(Clock::time_point::max()), deadline_of(*next));
+  const timespec left = deadline ? time_left(*deadline) : timespec{};
+  const int ready = ::ppoll(polled.data(), n, deadline ? &left : nullptr, nullptr);
+  if (ready <= 0)
+    return;
+  if (polled[0].revents != 0)
+    line_.wake().drain();
+  for (std::size_t i = n; i-- > first_request;) // from the back: collect() erases
+    if (polled[i].revents != 0)
+      collect(request_of[i]);
+}
+
+// A late request that ends, or the oldest that is in time.
+void InferenceWorker::collect(std::size_t index)
+{
+  Request request = std::move(requests_[index]);
+  requests_.erase(requests_.begin() + static_cast<std::ptrdiff_t>(index));
+  counters_.in_flight = requests_.size();
+  last_done_ = Clock::now();
+  const Result<Finished> finished = backend_->finish(request.id);
+  request.cpu_outputs.clear();
+  if (!finished)
+    note_loss(finished.error());
+  if (request.late)
+    return;
+  if (!finished)
+    return settle(*request.entry, finished.error());
+  counters_.device_ns += count_ns(finished->on_device);
+  counters_.inferences++;
+  request.entry->outcome.outputs = request.memory->outputs;
+  settle(*request.entry, std::nullopt);
+}
+
+// Frames whose request is late go on without a result.
+void InferenceWorker::expire()
+{
+  while (Request *request = oldest_in_time()) {
+    if (Clock::now() < deadline_of(*request))
+      return;
+    if (is_ready_now(request->done.get())) {
+      const auto same = [request](const Request &other) { return &other == request; };
+      collect(static_cast<std::size_t>(std::find_if(requests_.begin(), requests_.end(), same) -
+                                       requests_.begin()));
+      continue;
+    }
+    request->late = true;
+    last_done_ = Clock::now();
+    settle(*request->entry,
+           lost_ ? *lost_ : late_error("The device did not answer within ", timeout_));
+  }
+}
+
+void InferenceWorker::settle(Entry &entry, std::optional<Error> error)
+{
+  if (error)
+    GSTDRM_DEBUG("a frame goes on without a result: %s", error->message.c_str());
+  entry.outcome.error = std::move(error);
+  if (entry.item.frame)
+    entry.outcome.format = entry.item.frame->format;
+  line_.settle(entry);
+}
+
+void InferenceWorker::note_loss(const Error &error)
+{
+  if (error.code == ErrorCode::Device && error.sys_errno == ENODEV && !lost_)
+    lost_ = error;
+}
+
+// --- the next frame ------------------------------------------------------------------------------
+
+// True: something was done, so that more may be possible.
+bool InferenceWorker::advance_head()
+{
+  if (head_ && line_.is_dropped(*head_->entry)) {
+    head_.reset();
+    return true;
+  }
+  if (!head_) {
+    std::shared_ptr<Entry> entry = line_.take();
+    if (!entry)
+      return false;
+    head_ = Head{std::move(entry), {}, Clock::now() + timeout_, false};
+    const FrameItem &frame = *head_->entry->item.frame;
+    head_->fences.fill(-1);
+    head_->fences[0] = frame.acquire.get();
+    for (std::size_t i = 0; i < frame.layout.n_planes; i++) {
+      const auto &planes = frame.layout.planes; // one dma-buf for all planes is polled once
+      if (i == 0 || !(planes[i].object.identity == planes[i - 1].object.identity))
+        head_->fences[1 + i] = planes[i].fd;
+    }
+  }
+  const auto fail_head = [this](const Error &error) {
+    const std::shared_ptr<Entry> entry = std::move(head_->entry);
+    head_.reset();
+    settle(*entry, error);
+    return true;
+  };
+  if (!is_head_ready()) { // of a lost device too: whoever gets the frame need not wait
+    if (Clock::now() < head_->deadline)
+      return false;
+    return fail_head(late_error("The frame's fence did not signal within ", timeout_));
+  }
+  if (const Result<void> acquired = check_acquire(); !acquired)
+    return fail_head(acquired.error());
+  if (lost_)
+    return fail_head(*lost_);
+  if (n_late() >= max_in_flight_)
+    return fail_head(late_error("Every request at the device has been late for ", timeout_));
+  if (requests_.size() >= max_in_flight_)
+    return false;
+  begin_head();
+  return true;
+}
+
+// Without a fence that is pending this costs one system call, and none for a frame without fences.
+bool InferenceWorker::is_head_ready()
+{
+  std::array<pollfd, 1 + kMaxPlanes> polled{};
+  bool any = false;
+  for (std::size_t i = 0; i < polled.size(); i++) {
+    polled[i] = {head_->fences[i], POLLIN, 0};
+    any |= head_->fences[i] >= 0;
+  }
+  head_->waited &= any;
+  if (!any)
+    return true;
+  const bool interrupted = ::poll(polled.data(), polled.size(), 0) < 0;
+  bool pending = false;
+  for (std::size_t i = 0; i < polled.size(); i++) {
+    if (!interrupted && polled[i].revents != 0)
+      head_->fences[i] = -1;
+    pending |= head_->fences[i] >= 0;
+  }
+  if (pending && !head_->waited)
+    counters_.waits++;
+  head_->waited = pending;
+  return !pending;
+}
+
+// A fence that is a sync_file can signal an error: the work it stands for was not done.
+Result<void> InferenceWorker::check_acquire() const
+{
+  const UniqueFd &acquire = head_->entry->item.frame->acquire;
+  if (!acquire)
+    return {};
+  const Result<FenceState> state = fence_state(acquire.get());
+  if (state && *state == FenceState::Failed)
+    return Error{ErrorCode::Sync,
+                 "The frame's acquire fence signalled an error: its producer did not draw it.", 0};
+  return {};
+}
+
+void InferenceWorker::begin_head()
+{
+  const std::shared_ptr<Entry> entry = std::move(head_->entry);
+  head_.reset();
+  counters_.waiting_ns += count_ns(Clock::now() - entry->pushed);
+  requests_.emplace_back(); // first: the memory of what was submitted must not be lost
+  Request &request = requests_.back();
+  request.entry = entry;
+  request.memory = std::make_shared<Memory>();
+  Result<void> begun =
+      backend_->takes() == Backend::Takes::Tensors ? prepare(*entry, request) : Result<void>();
+  if (begun)
+    begun = take_outputs(request);
+  if (begun && line_.is_dropped(*entry)) { // nobody waits for the result
+    requests_.pop_back();
+    return;
+  }
+  if (begun)
+    begun = submit(request);
+  if (begun)
+    return;
+  requests_.pop_back();
+  note_loss(begun.error());
+  settle(*entry, begun.error());
+}
+
+Result<void> InferenceWorker::prepare(Entry &entry, Request &request)
+{
+  const Clock::time_point start = Clock::now();
+  const FrameItem &frame = *entry.item.frame;
+  auto input = inputs_->take(backend_->model().input.size_bytes());
+  if (!input)
+    return input.error();
+  request.memory->input = std::move(*input);
+  PictureView picture = frame.picture;
+  FrameMaps::View view;
+  if (frame.layout.n_planes > 0) {
+    auto mapped = maps_.map(frame.layout);
+    if (!mapped)
+      return mapped.error();
+    view = std::move(*mapped);
+    (view.hit ? counters_.import_hits : counters_.imports)++;
+    picture = PictureView{
+        frame.layout.format.fourcc, frame.layout.width,      frame.layout.height, {}, {},
+        frame.format->matrix,       frame.format->full_range};
+    std::copy_n(view.planes.begin(), picture.planes.size(), picture.planes.begin());
+    std::copy_n(view.strides.begin(), picture.strides.size(), picture.strides.begin());
+    entry.outcome.liveness.push_back(view.liveness);
+  }
+  {
+    const auto access = request.memory->input->begin_access(DmaBufAccess::Write);
+    if (!access)
+      return access.error();
+    frame.format->prepare(picture, request.memory->input->data());
+  }
+  counters_.preprocessing_ns += count_ns(Clock::now() - start);
+  maps_.advance();
+  if (!cache_maps_)
+    maps_.clear();
+  return {};
+}
+
+Result<void> InferenceWorker::take_outputs(Request &request)
+{
+  const std::vector<TensorInfo> &infos = backend_->model().outputs;
+  request.memory->outputs.reserve(infos.size());
+  request.views.reserve(infos.size());
+  for (const TensorInfo &info : infos) {
+    auto block = outputs_->take(info.size_bytes());
+    if (!block)
+      return block.error();
+    request.views.push_back((*block)->view(info.size_bytes()));
+    if (!backend_->takes_dmabuf_output()) {
+      auto access = (*block)->begin_access(DmaBufAccess::Write);
+      if (!access)
+        return access.error();
+      if (*access)
+        request.cpu_outputs.push_back(std::move(**access));
+    }
+    request.memory->outputs.push_back(std::move(*block));
+  }
+  return {};
+}
+
+Result<void> InferenceWorker::submit(Request &request)
+{
+  Entry &entry = *request.entry;
+  metis::Request asked;
+  const bool takes_frames = backend_->takes() == Backend::Takes::Frames;
+  if (takes_frames)
+    asked.frame = &entry.item.frame->layout;
+  else
+    asked.input = request.memory->input->view(backend_->model().input.size_bytes());
+  asked.outputs = request.views;
+  asked.keeper = request.memory;
+  request.submitted = Clock::now();
+  Result<Submitted> submitted = backend_->submit(asked);
+  if (!submitted)
+    return submitted.error();
+  request.id = submitted->id;
+  request.done = std::move(submitted->done);
+  if (submitted->liveness)
+    entry.outcome.liveness.push_back(std::move(submitted->liveness));
+  if (takes_frames)
+    (submitted->imported ? counters_.imports : counters_.import_hits)++;
+  counters_.in_flight = requests_.size();
+  return {};
+}
+
+} // namespace gstdrm::metis

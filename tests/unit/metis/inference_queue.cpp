@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The queue of metisdmabufinfer with a device whose answers each test decides.
+#include "engine/inference_queue.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <drm_fourcc.h>
+#include <gtest/gtest.h>
+
+#include <gst/drm/alloc/sealed_memfd.hpp>
+
+#include "scripted_backend.hpp"
+
+namespace {
+
+using namespace gstdrm;
+using namespace gstdrm::metis;
+using namespace std::chrono_literals;
+using gstdrm::metis::test::Device;
+using gstdrm::metis::test::ScriptedBackend;
+using Passage = InferenceQueue::Passage;
+using Takes = Backend::Takes;
+
+std::atomic<int> payloads_alive{0};
+
+Payload number(int value)
+{
+  payloads_alive++;
+  return {new int(value), [](void *data) {
+            delete static_cast<int *>(data);
+            payloads_alive--;
+          }};
+}
+int number_in(const Outcome &outcome)
+{
+  return *static_cast<const int *>(outcome.payload.get());
+}
+
+// A frame of 4x4 pixels of XR24 in a memfd, which is the kit's dma-buf where there is none.
+class Frame {
+public:
+  explicit Frame(std::uint8_t value) : fd_(std::move(create_sealed_memfd(4096)).value())
+  {
+    const std::vector<std::uint8_t> bytes(64, value);
+    EXPECT_EQ(::pwrite(fd_.get(), bytes.data(), bytes.size(), 0), 64);
+    layout_.format = {DRM_FORMAT_XRGB8888, kModLinear};
+    layout_.width = layout_.height = 4;
+    layout_.n_planes = 1;
+    layout_.planes[0] = {fd_.get(), 0, 16, *query_object(fd_.get())};
+  }
+  [[nodiscard]] const FrameLayout &layout() const { return layout_; }
+
+private:
+  UniqueFd fd_;
+  FrameLayout layout_;
+};
+
+struct Options {
+  unsigned max_in_flight = 1;
+  unsigned places = 8;
+  std::chrono::milliseconds timeout = 1h;
+  Takes takes = Takes::Frames;
+  bool cache_maps = true;
+};
+
+// A queue on a scripted device, and frames for it.
+class Fixture {
+public:
+  explicit Fixture(const std::string &script, const Options &options = {})
+      : device(std::make_shared<Device>(script))
+  {
+    InferenceSetup setup;
+    setup.backend = std::make_unique<ScriptedBackend>(device, options.takes);
+    setup.inputs = *TensorPool::open(TensorMemory::System);
+    outputs = *TensorPool::open(TensorMemory::System);
+    setup.outputs = outputs;
+    setup.max_in_flight = options.max_in_flight;
+    setup.places = options.places;
+    setup.timeout = options.timeout;
+    setup.cache_maps = options.cache_maps;
+    queue = std::move(*InferenceQueue::start(std::move(setup), counters));
+    auto prepared = std::make_shared<FrameFormat>();
+    prepared->prepare = [](const PictureView &picture, std::byte *tensor) {
+      std::memset(tensor, picture.planes[0][picture.strides[0] * 3 + 15],
+                  ScriptedBackend::kInputBytes);
+    };
+    format = prepared;
+  }
+
+  Item frame(int value, UniqueFd acquire = {})
+  {
+    Item item;
+    item.payload = number(value);
+    item.frame = FrameItem{frame_.layout(), {}, std::move(acquire), format};
+    return item;
+  }
+  static Item passive(int value, bool takes_place = true)
+  {
+    Item item;
+    item.payload = number(value);
+    item.takes_place = takes_place;
+    return item;
+  }
+
+  std::shared_ptr<Device> device;
+  std::shared_ptr<TensorPool> outputs;
+  InferenceCounters counters;
+  std::shared_ptr<const FrameFormat> format;
+  std::unique_ptr<InferenceQueue> queue;
+
+private:
+  Frame frame_{77};
+};
+
+// r: a result; t: not in time; l: no device; e: another error; p: passive.
+char letter_of(const Outcome &outcome)
+{
+  if (!outcome.was_frame)
+    return 'p';
+  if (!outcome.error)
+    return outcome.outputs.size() == 1 ? 'r' : '?';
+  if (outcome.error->sys_errno == ENODEV)
+    return 'l';
+  return outcome.error->sys_errno == ETIMEDOUT ? 't' : 'e';
+}
+
+struct ScriptRow {
+  const char *name;
+  const char *items;  // f: a frame, p: a passive item
+  const char *script; // what the device does, see Device
+  unsigned max_in_flight;
+  bool short_timeout;
+  const char *outcomes;
+};
+
+const ScriptRow kScripts[] = {
+    {"every_frame_is_answered", "ffff", "....", 2, false, "rrrr"},
+    {"passive_items_keep_their_turn", "fpfpp", "..", 2, false, "rprpp"},
+    {"passive_items_alone", "ppp", "", 1, false, "ppp"},
+    {"the_second_fails", "ffff", ".f..", 1, false, "rerr"},
+    {"the_second_is_refused", "ffff", ".x..", 1, false, "rerr"},
+    {"every_one_fails", "fff", "fff", 2, false, "eee"},
+    {"done_before_it_is_done", "fff", ".r.", 1, false, "rer"},
+    {"lost_at_the_submission", "ffff", ".L..", 1, false, "rlll"},
+    {"lost_at_the_end", "ffff", ".D..", 1, false, "rlll"},
+    {"lost_with_passive_items", "fpfp", "L", 1, false, "lplp"},
+    {"the_first_is_never_done_and_fills_the_device", "fff", "n..", 1, true, "ttt"},
+    {"the_second_is_never_done_and_another_has_room", "ffff", ".n..", 2, true, "rtrr"},
+    {"none_is_ever_done", "ffff", "nnnn", 2, true, "tttt"},
+};
+
+class Scripts : public testing::TestWithParam<ScriptRow> {};
+
+TEST_P(Scripts, OutcomesInOrder)
+{
+  const ScriptRow &row = GetParam();
+  Options options{row.max_in_flight};
+  if (row.short_timeout)
+    options.timeout = 5ms;
+  const std::string items = row.items;
+  {
+    Fixture f(row.script, options);
+    for (std::size_t i = 0; i < items.size(); i++)
+      ASSERT_EQ(f.queue->push(items[i] == 'f' ? f.frame(static_cast<int>(i))
+                                              : Fixture::passive(static_cast<int>(i))),
+                Passage::Done);
+    std::string got;
+    for (std::size_t i = 0; i < items.size(); i++) {
+      const auto outcome = f.queue->pop();
+      ASSERT_TRUE(outcome);
+      EXPECT_EQ(number_in(*outcome), static_cast<int>(i));
+      got += letter_of(*outcome);
+    }
+    EXPECT_EQ(got, row.outcomes);
+    EXPECT_LE(f.device->most_inside(), row.max_in_flight);
+  }
+  EXPECT_EQ(payloads_alive, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(InferenceQueue, Scripts, testing::ValuesIn(kScripts),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+// The result is that of the frame's own request: the device writes the request's number.
+TEST(InferenceQueue, ResultsBelongToTheirFrames)
+{
+  Fixture f("", {3, 4});
+  std::thread pusher([&] {
+    for (int i = 0; i < 200; i++)
+      EXPECT_EQ(f.queue->push(i % 7 == 3 ? Fixture::passive(i, i % 2 == 0) : f.frame(i)),
+                Passage::Done);
+  });
+  int request = 0;
+  for (int i = 0; i < 200; i++) {
+    const auto outcome = f.queue->pop();
+    ASSERT_TRUE(outcome);
+    ASSERT_EQ(number_in(*outcome), i);
+    if (i % 7 != 3) {
+      ASSERT_EQ(letter_of(*outcome), 'r');
+      EXPECT_EQ(static_cast<int>(outcome->outputs[0]->data()[0]), request++ & 0xff);
+    }
+  }
+  pusher.join();
+  EXPECT_EQ(f.counters.inferences, static_cast<std::uint64_t>(request));
+  EXPECT_EQ(f.counters.in_flight, 0U);
+  EXPECT_EQ(f.counters.device_ns, 100'000U * static_cast<unsigned>(request));
+  EXPECT_EQ(f.counters.imports, 1U); // one memory
+  EXPECT_EQ(f.counters.import_hits, static_cast<std::uint64_t>(request) - 1);
+  EXPECT_LE(f.outputs->n_unused(), 5U); // blocks go round
+}
+
+TEST(InferenceQueue, SubmissionsOverlap)
+{
+  Fixture f("hhhhhh", {3});
+  for (int i = 0; i < 6; i++)
+    ASSERT_EQ(f.queue->push(f.frame(i)), Passage::Done);
+  f.device->wait_for_submissions(3);
+  for (std::size_t i = 0; i < 6; i++) {
+    f.device->answer(i);
+    const auto outcome = f.queue->pop();
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(letter_of(*outcome), 'r');
+  }
+  EXPECT_EQ(f.device->most_inside(), 3U);
+}
+
+// With all places taken a push sleeps until an item leaves or a flush begins.
+TEST(InferenceQueue, FullQueueHoldsThePusher)
+{
+  Fixture f("hhhh", {2, 2});
+  ASSERT_EQ(f.queue->push(f.frame(0)), Passage::Done);
+  ASSERT_EQ(f.queue->push(f.frame(1)), Passage::Done);
+  ASSERT_EQ(f.queue->push(Fixture::passive(2, false)), Passage::Done); // an event has no place
+  std::atomic<bool> third_is_in{false};
+  Passage fourth = Passage::Done;
+  std::thread pusher([&] {
+    EXPECT_EQ(f.queue->push(f.frame(3)), Passage::Done);
+    third_is_in = true;
+    fourth = f.queue->push(f.frame(4));
+  });
+  f.device->wait_for_submissions(2);
+  EXPECT_FALSE(third_is_in);
+  f.device->answer(0);
+  ASSERT_TRUE(f.queue->pop());
+  f.device->wait_for_submissions(3); // the third has come in
+  f.queue->set_flushing(true);
+  pusher.join();
+  EXPECT_TRUE(third_is_in);
+  EXPECT_EQ(fourth, Passage::Flushing);
+  EXPECT_FALSE(f.queue->pop());
+}
+
+TEST(InferenceQueue, FlushDropsAllAndTheQueueGoesOn)
+{
+  {
+    Fixture f("hhhh", {2});
+    for (int i = 0; i < 4; i++)
+      ASSERT_EQ(f.queue->push(f.frame(i)), Passage::Done);
+    f.device->wait_for_submissions(2);
+    f.queue->set_flushing(true);
+    EXPECT_EQ(f.queue->push(f.frame(9)), Passage::Flushing);
+    EXPECT_EQ(f.queue->drain(), Passage::Flushing);
+    EXPECT_FALSE(f.queue->pop());
+    f.queue->set_flushing(false);
+    ASSERT_EQ(f.queue->push(f.frame(10)), Passage::Done);
+    EXPECT_EQ(f.outputs->n_unused(), 0U); // the device still has the memory of both
+    for (std::size_t i = 0; i < 3; i++)
+      f.device->answer(i);
+    const auto outcome = f.queue->pop();
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(number_in(*outcome), 10);
+    EXPECT_EQ(static_cast<int>(outcome->outputs[0]->data()[0]), 2); // the third request
+  }
+  EXPECT_EQ(payloads_alive, 0);
+}
+
+// What came too late is not taken for the answer to another frame, and frees its place.
+TEST(InferenceQueue, LateAnswerFreesThePlace)
+{
+  Fixture f("h", {1, 8, 5ms});
+  ASSERT_EQ(f.queue->push(f.frame(0)), Passage::Done);
+  auto outcome = f.queue->pop();
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(letter_of(*outcome), 't');
+  EXPECT_EQ(f.outputs->n_unused(), 0U);
+  f.device->answer(0);
+  while (f.counters.in_flight != 0) // the worker takes notice
+    std::this_thread::yield();
+  ASSERT_EQ(f.queue->push(f.frame(1)), Passage::Done);
+  outcome = f.queue->pop();
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(letter_of(*outcome), 'r');
+  EXPECT_EQ(static_cast<int>(outcome->outputs[0]->data()[0]), 1);
+}
+
+TEST(InferenceQueue, FrameWaitsForItsFence)
+{
+  Fixture f("", {4});
+  auto fence = std::move(*WakeFd::create());
+  ASSERT_EQ(f.queue->push(f.frame(0, UniqueFd::dup(fence.get()))), Passage::Done);
+  ASSERT_EQ(f.queue->push(f.frame(1)), Passage::Done);
+  while (f.counters.waits == 0)
+    std::this_thread::yield();
+  EXPECT_EQ(f.device->n_submitted(), 0U); // neither it nor the one behind
+  fence.wake();
+  for (int i = 0; i < 2; i++) {
+    const auto outcome = f.queue->pop();
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(number_in(*outcome), i);
+    EXPECT_EQ(letter_of(*outcome), 'r');
+  }
+}
+
+TEST(InferenceQueue, FenceThatNeverSignals)
+{
+  Fixture f("", {4, 8, 5ms});
+  auto fence = std::move(*WakeFd::create());
+  ASSERT_EQ(f.queue->push(f.frame(0, UniqueFd::dup(fence.get()))), Passage::Done);
+  ASSERT_EQ(f.queue->push(f.frame(1)), Passage::Done);
+  auto outcome = f.queue->pop();
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(letter_of(*outcome), 't');
+  EXPECT_NE(outcome->error->message.find("fence"), std::string::npos) << outcome->error->message;
+  outcome = f.queue->pop();
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(letter_of(*outcome), 'r');
+  EXPECT_EQ(f.device->n_submitted(), 1U);
+}
+
+TEST(InferenceQueue, FlushEndsTheWaitForAFence)
+{
+  {
+    Fixture f("", {1});
+    auto fence = std::move(*WakeFd::create());
+    ASSERT_EQ(f.queue->push(f.frame(0, UniqueFd::dup(fence.get()))), Passage::Done);
+    while (f.counters.waits == 0)
+      std::this_thread::yield();
+    f.queue->set_flushing(true);
+    f.queue->set_flushing(false);
+    ASSERT_EQ(f.queue->push(f.frame(1)), Passage::Done);
+    const auto outcome = f.queue->pop();
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(number_in(*outcome), 1);
+  }
+  EXPECT_EQ(payloads_alive, 0);
+}
+
+TEST(InferenceQueue, DrainWaitsUntilTheLastItemIsHandedOn)
+{
+  Fixture f("h", {1});
+  ASSERT_EQ(f.queue->push(f.frame(0)), Passage::Done);
+  ASSERT_EQ(f.queue->push(Fixture::passive(1)), Passage::Done);
+  std::atomic<int> handed_on{0};
+  std::thread popper([&] {
+    while (f.queue->pop())
+      handed_on++;
+  });
+  f.device->answer(0);
+  EXPECT_EQ(f.queue->drain(), Passage::Done);
+  EXPECT_EQ(handed_on, 2);
+  f.queue->set_flushing(true);
+  popper.join();
+}
+
+// The destructor of the queue closes the device first, and the memory goes after it.
+TEST(InferenceQueue, StopsWithRequestsUnderWay)
+{
+  {
+    Fixture f("nnn", {2});
+    for (int i = 0; i < 3; i++)
+      ASSERT_EQ(f.queue->push(f.frame(i)), Passage::Done);
+    f.device->wait_for_submissions(2);
+    EXPECT_EQ(f.outputs->n_unused(), 0U);
+    f.queue.reset();
+    EXPECT_TRUE(f.device->is_closed());
+    EXPECT_EQ(f.outputs->n_unused(), 2U);
+    EXPECT_EQ(f.counters.in_flight, 0U);
+  }
+  EXPECT_EQ(payloads_alive, 0);
+}
+
+struct MapRow {
+  const char *name;
+  bool cache_maps;
+  unsigned imports;
+};
+
+class Maps : public testing::TestWithParam<MapRow> {};
+
+TEST_P(Maps, TensorsAreMadeOfTheFramesPixels)
+{
+  Options options;
+  options.takes = Takes::Tensors;
+  options.cache_maps = GetParam().cache_maps;
+  Fixture f("", options);
+  for (int i = 0; i < 5; i++)
+    ASSERT_EQ(f.queue->push(f.frame(i)), Passage::Done);
+  for (int i = 0; i < 5; i++) {
+    const auto outcome = f.queue->pop();
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(letter_of(*outcome), 'r');
+  }
+  EXPECT_EQ(f.device->inputs(), std::vector<std::uint8_t>(5, 77));
+  EXPECT_EQ(f.counters.imports, GetParam().imports);
+  EXPECT_EQ(f.counters.import_hits, 5 - GetParam().imports);
+}
+
+INSTANTIATE_TEST_SUITE_P(InferenceQueue, Maps,
+                         testing::Values(MapRow{"mappings_are_kept", true, 1},
+                                         MapRow{"each_frame_is_mapped", false, 5}),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+// A frame in no dma-buf is read where it lies.
+TEST(InferenceQueue, SystemMemory)
+{
+  Options options;
+  options.takes = Takes::Tensors;
+  Fixture f("", options);
+  const std::vector<std::uint8_t> pixels(64, 33);
+  Item item = f.frame(0);
+  item.frame->layout = {};
+  item.frame->picture = {DRM_FORMAT_XRGB8888, 4, 4, {pixels.data()}, {16}};
+  ASSERT_EQ(f.queue->push(std::move(item)), Passage::Done);
+  ASSERT_TRUE(f.queue->pop());
+  EXPECT_EQ(f.device->inputs(), std::vector<std::uint8_t>{33});
+}
+
+} // namespace
