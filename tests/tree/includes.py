@@ -89,6 +89,8 @@ def violations(tree, path):
         for header, way in tree.reached(path):
             if way and not follows:
                 break
+            if way and header.startswith('../'):  # checked where it is written
+                continue
             if re.match(forbidden, header) and not re.match(allowed, header):
                 yield header + (f' (through {", ".join(way)})' if way else '')
 
@@ -131,6 +133,7 @@ SAMPLES = [
     ('gst/kms/engine/card/kms_device.cpp', 'element/gstkmsdmabufsink.hpp', False, None),
     ('gst/kms/engine/card/kms_device.cpp', 'gst/drm/element/stats.hpp', False, None),
     ('gst/kms/engine/card/kms_device.cpp', '../dmabuf/uploader.hpp', False, None),
+    ('gst/kms/engine/card/kms_device.cpp', '../core/result.hpp', True, 'gst-libs/gst/drm/alloc/planted.hpp'),
     ('gst/kms/engine/card/kms_device.cpp', 'gst/va/engine/va_display.hpp', False, None),
     ('gst/kms/engine/card/kms_device.cpp', 'engine/output/kms_output.hpp', False, None),
     ('gst/kms/engine/card/kms_device.cpp', 'engine/display/kms_display.hpp', False, 'gst/kms/engine/card/planted.hpp'),
