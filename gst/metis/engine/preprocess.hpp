@@ -1,6 +1,38 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // From a frame's planes to a model's input tensor in one pass: resize, colour conversion,
 // normalisation, quantisation and layout.
+//
+// The arithmetic, exactly; all divisions and shifts round towards minus infinity. A row of a plane
+// has S samples, the content (the tensor's pixels without padding and letterbox bars) O pixels for
+// a picture of P pixels:
+//
+// 1. Position of pixel x, in 1/128 of a sample, limited to 0 .. 128 * (S - 1):
+//      luma and RGB, both directions   ((2x + 1) * P * 64 * 2 + O) / (2 * O) - 64
+//      chroma of NV12, horizontally    ((2x + 1) * P * 32 * 2 + O) / (2 * O) - 32
+//      chroma of NV12, vertically      ((2x + 1) * P * 32 * 2 + O) / (2 * O) - 64
+//    that is: pixel centres map to pixel centres, rounded to the nearest; chroma samples lie on the
+//    left luma sample of a pair, and half-way between two rows (what H.264 and H.265 assume).
+// 2. Bilinear value, with sample i = position / 128, the next sample, and w = position % 128 in
+//    each direction: S = sum of sample * weight * weight, weights w and 128 - w. Exact, 22 bits.
+// 3. NV12: Y, Cb and Cr are (S + 64) / 128 each, 128 units a level. With Y' = Y - 16 * 128 (limited
+//    range) or Y, Cb' = Cb - 128 * 128, Cr' likewise, and M(a, b) = (a * b + 2^14) / 2^15:
+//      R = (M(Y', ky) + M(Cr', krv) + 16) / 32
+//      G = (M(Y', ky) - M(Cb', kgu) - M(Cr', kgv) + 16) / 32
+//      B = (M(Y', ky) + M(Cb', kbu) + 16) / 32, each limited to 0 .. 255.
+//    The factors are 2^13 times those of the matrix, rounded to the nearest: with Kg = 1 - Kr - Kb,
+//    l = 255/219 and c = 255/224 (limited range) or both 1: ky = l, krv = 2 (1 - Kr) c,
+//    kbu = 2 (1 - Kb) c, kgu = 2 Kb (1 - Kb) / Kg c, kgv = 2 Kr (1 - Kr) / Kg c. Kr and Kb are
+//    0.299 and 0.114 (BT.601), 0.2126 and 0.0722 (BT.709), 0.2627 and 0.0593 (BT.2020).
+//    RGB: a channel is (S + 2^13) / 2^14. Alpha is not looked at.
+// 4. Mean and scale are listed in the order of the tensor (of BGR, B has the first).
+//    Float tensors: (channel - mean) * scale, two operations of binary32; a quantisation of such
+//    a tensor is not applied. Integer tensors:
+//    floor((channel - mean) * scale / quantisation.scale + zero_point + 0.5)
+//    in binary64, from left to right, limited to the type's range; without a quantisation its scale
+//    is 1 and its zero point 0.
+//
+// Padding is filled with the zero point (0 in float tensors), letterbox bars with black: channels
+// of 0 after step 4.
 #pragma once
 
 #include <array>
@@ -28,10 +60,39 @@ struct PictureView {
 };
 
 // Where the picture lies in the input tensor's pixels, for boxes on their way back: x_tensor =
-// x_picture * scale_x + offset_x.
+// x_picture * scale_x + offset_x. The pixels are counted without the tensor's padding.
 struct Placement {
   float scale_x = 1, scale_y = 1;
   float offset_x = 0, offset_y = 0;
+};
+
+// Makes input tensors of pictures of one format and size. Has all tables and rows that it needs
+// after create(): run() allocates nothing and makes no system call. One thread at a time.
+class Preprocessor {
+public:
+  // `fourcc` is NV12, XR24, AR24, XB24, AB24, RG24 or BG24. Of the model, image and input are read;
+  // input.dims has four dimensions, of which N is 1 and C without padding 3.
+  static Result<Preprocessor> create(const Model &model, std::uint32_t fourcc, std::uint32_t width,
+                                     std::uint32_t height, ColorMatrix matrix, bool full_range);
+  Preprocessor(Preprocessor &&other) noexcept;
+  Preprocessor &operator=(Preprocessor &&other) noexcept;
+  ~Preprocessor();
+
+  // Whether run() takes that picture: its format, size and colours are those of create(), no plane
+  // is missing, and no stride is shorter than a row.
+  [[nodiscard]] Result<void> check(const PictureView &picture) const;
+  // Writes all tensor_bytes() of `tensor`, which is aligned for the tensor's type, and reads it
+  // nowhere. Reads the planes' pixels row by row and no byte beyond them. A picture that check()
+  // refuses is logged and gives a black tensor.
+  void run(const PictureView &picture, std::byte *tensor) noexcept;
+
+  [[nodiscard]] Placement placement() const noexcept;
+  [[nodiscard]] std::size_t tensor_bytes() const noexcept;
+
+private:
+  struct State;
+  explicit Preprocessor(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 } // namespace gstdrm::metis

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "picture_reader.hpp"
+
+#include <algorithm>
+
+#include <drm_fourcc.h>
+
+#include <gst/drm/core/format.hpp>
+
+#include "colour.hpp"
+
+namespace gstdrm::metis {
+
+namespace {
+
+struct FormatRow {
+  std::uint32_t fourcc;
+  std::uint32_t pixel_bytes; // of the first plane
+  bool blue_first;           // in memory
+};
+
+// drm_fourcc.h names the parts of a little-endian word from its highest: XR24 is B, G, R, X in
+// memory.
+constexpr FormatRow kFormats[] = {
+    {DRM_FORMAT_NV12, 1, false},     {DRM_FORMAT_XRGB8888, 4, true},
+    {DRM_FORMAT_ARGB8888, 4, true},  {DRM_FORMAT_XBGR8888, 4, false},
+    {DRM_FORMAT_ABGR8888, 4, false}, {DRM_FORMAT_RGB888, 3, true},
+    {DRM_FORMAT_BGR888, 3, false},
+};
+
+struct Source {
+  const std::uint8_t *upper;
+  const std::uint8_t *lower;
+  int weight;
+};
+
+// The two rows of a plane that a row of the output lies between. Below the last row there is none,
+// and its weight would be 0.
+Source rows_at(const PictureView &picture, std::size_t plane, const Axis &rows, std::uint32_t y,
+               std::uint32_t n_rows) noexcept
+{
+  const std::uint32_t first = rows.first[y];
+  const std::uint32_t second = std::min(first + 1, n_rows - 1);
+  const std::uint8_t *base = picture.planes[plane];
+  const std::size_t stride = picture.strides[plane];
+  return {base + stride * first, base + stride * second, rows.weight[y]};
+}
+
+std::string text_of(const PictureFormat &format)
+{
+  return fourcc_to_string(format.fourcc) + " " + std::to_string(format.width) + "x" +
+         std::to_string(format.height);
+}
+
+} // namespace
+
+Result<PictureReader> PictureReader::create(const PictureFormat &format, std::uint32_t out_width,
+                                            std::uint32_t out_height, const RowLoops &loops)
+{
+  const auto *found =
+      std::find_if(std::begin(kFormats), std::end(kFormats),
+                   [&](const FormatRow &row) { return row.fourcc == format.fourcc; });
+  if (found == std::end(kFormats))
+    return Error{ErrorCode::Format,
+                 "No tensor can be made of " + fourcc_to_string(format.fourcc) +
+                     " frames: only NV12, XR24, AR24, XB24, AB24, RG24 and BG24 are read. Convert "
+                     "the frames before."};
+  PictureReader reader(format, out_width, out_height, loops);
+  reader.pixel_bytes_ = found->pixel_bytes;
+  reader.blue_first_ = found->blue_first;
+  return reader;
+}
+
+PictureReader::PictureReader(const PictureFormat &format, std::uint32_t out_width,
+                             std::uint32_t out_height, const RowLoops &loops)
+    : format_(format), loops_(&loops), factors_(colour_factors(format.matrix, format.full_range)),
+      columns_(make_axis(format.width, out_width, format.width, Siting::Pixel)),
+      rows_(make_axis(format.height, out_height, format.height, Siting::Pixel)), pairs_(out_width)
+{
+  if (format.fourcc == DRM_FORMAT_NV12) {
+    chroma_width_ = (format.width + 1) / 2;
+    chroma_height_ = (format.height + 1) / 2;
+    chroma_columns_ = make_axis(format.width, out_width, chroma_width_, Siting::HalfOnFirst);
+    chroma_rows_ = make_axis(format.height, out_height, chroma_height_, Siting::HalfBetween);
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    // one more than is ever written: a pair at the end of a row has it, with weight 0
+    source_[i].resize(std::size_t{format.width} + 1);
+    scaled_[i].resize(out_width);
+    levels_[i].resize(out_width);
+  }
+}
+
+std::uint32_t PictureReader::plane_row_bytes(std::size_t plane) const noexcept
+{
+  return plane == 0 ? format_.width * pixel_bytes_ : chroma_width_ * 2;
+}
+
+bool PictureReader::accepts(const PictureView &picture) const noexcept
+{
+  const std::size_t n_planes = chroma_width_ ? 2 : 1;
+  for (std::size_t plane = 0; plane < n_planes; ++plane)
+    if (!picture.planes[plane] || picture.strides[plane] < plane_row_bytes(plane))
+      return false;
+  const bool colours_fit = !chroma_width_ || (picture.matrix == format_.matrix &&
+                                              picture.full_range == format_.full_range);
+  return picture.fourcc == format_.fourcc && picture.width == format_.width &&
+         picture.height == format_.height && colours_fit;
+}
+
+Result<void> PictureReader::check(const PictureView &picture) const
+{
+  if (accepts(picture))
+    return {};
+  const PictureFormat given{picture.fourcc, picture.width, picture.height, picture.matrix,
+                            picture.full_range};
+  std::string why = "was promised with other colours (matrix or range)";
+  if (given.fourcc != format_.fourcc || given.width != format_.width ||
+      given.height != format_.height)
+    why = "was promised as " + text_of(format_);
+  for (std::size_t plane = 0; plane < (chroma_width_ ? 2U : 1U); ++plane) {
+    if (!picture.planes[plane])
+      why = "has no plane " + std::to_string(plane);
+    else if (picture.strides[plane] < plane_row_bytes(plane))
+      why = "has a stride of " + std::to_string(picture.strides[plane]) + " bytes in plane " +
+            std::to_string(plane) + ", where a row has " + std::to_string(plane_row_bytes(plane));
+  }
+  return Error{ErrorCode::Layout, "No tensor was made of a frame, " + text_of(given) + ": it " +
+                                      why + ". Negotiate the caps again."};
+}
+
+void PictureReader::read_nv12(const PictureView &picture, std::uint32_t y)
+{
+  const std::size_t n = pairs_.size();
+  const Source luma = rows_at(picture, 0, rows_, y, format_.height);
+  const Source chroma = rows_at(picture, 1, chroma_rows_, y, chroma_height_);
+  Blended *const chroma_rows[2] = {source_[1].data(), source_[2].data()};
+  loops_->blend(luma.upper, luma.lower, luma.weight, source_[0].data(), format_.width);
+  loops_->blend_2(chroma.upper, chroma.lower, chroma.weight, chroma_rows, chroma_width_);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Axis &axis = i == 0 ? columns_ : chroma_columns_;
+    loops_->gather(source_[i].data(), axis.first.data(), pairs_.data(), n);
+    loops_->lerp(pairs_.data(), axis.weight.data(), scaled_[i].data(), n);
+  }
+  const Blended *const scaled[3] = {scaled_[0].data(), scaled_[1].data(), scaled_[2].data()};
+  std::uint8_t *const rgb[3] = {levels_[0].data(), levels_[1].data(), levels_[2].data()};
+  loops_->to_rgb(scaled, factors_, rgb, n);
+}
+
+void PictureReader::read_rgb(const PictureView &picture, std::uint32_t y)
+{
+  const Source pixels = rows_at(picture, 0, rows_, y, format_.height);
+  const auto blend = pixel_bytes_ == 3 ? loops_->blend_3 : loops_->blend_4;
+  Blended *const channels[3] = {source_[0].data(), source_[1].data(), source_[2].data()};
+  blend(pixels.upper, pixels.lower, pixels.weight, channels, format_.width);
+  for (std::size_t i = 0; i < 3; ++i) {
+    loops_->gather(source_[i].data(), columns_.first.data(), pairs_.data(), pairs_.size());
+    loops_->lerp_to_level(pairs_.data(), columns_.weight.data(),
+                          levels_[blue_first_ ? 2 - i : i].data(), pairs_.size());
+  }
+}
+
+std::array<const std::uint8_t *, 3> PictureReader::read_row(const PictureView &picture,
+                                                            std::uint32_t y) noexcept
+{
+  if (chroma_width_)
+    read_nv12(picture, y);
+  else
+    read_rgb(picture, y);
+  return {levels_[0].data(), levels_[1].data(), levels_[2].data()};
+}
+
+} // namespace gstdrm::metis

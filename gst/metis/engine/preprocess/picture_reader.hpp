@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads a picture at the tensor's size, one row of R, G and B at a time (preprocess.hpp, steps 1 to
+// 3).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include <gst/drm/core/result.hpp>
+
+#include "axis.hpp"
+#include "engine/preprocess.hpp"
+#include "rows.hpp"
+
+namespace gstdrm::metis {
+
+struct PictureFormat {
+  std::uint32_t fourcc = 0;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  ColorMatrix matrix = ColorMatrix::Bt601;
+  bool full_range = false;
+};
+
+class PictureReader {
+public:
+  static Result<PictureReader> create(const PictureFormat &format, std::uint32_t out_width,
+                                      std::uint32_t out_height, const RowLoops &loops);
+
+  // The Error says why accepts() is false.
+  [[nodiscard]] Result<void> check(const PictureView &picture) const;
+  [[nodiscard]] bool accepts(const PictureView &picture) const noexcept;
+
+  [[nodiscard]] std::uint32_t n_rows() const noexcept
+  {
+    return static_cast<std::uint32_t>(rows_.first.size());
+  }
+  // R, G and B of one row of the output, until the next call. The picture is one that accepts()
+  // takes.
+  std::array<const std::uint8_t *, 3> read_row(const PictureView &picture,
+                                               std::uint32_t y) noexcept;
+
+private:
+  using BlendedRow = std::vector<Blended>;
+
+  PictureReader(const PictureFormat &format, std::uint32_t out_width, std::uint32_t out_height,
+                const RowLoops &loops);
+  void read_nv12(const PictureView &picture, std::uint32_t y);
+  void read_rgb(const PictureView &picture, std::uint32_t y);
+  [[nodiscard]] std::uint32_t plane_row_bytes(std::size_t plane) const noexcept;
+
+  PictureFormat format_;
+  const RowLoops *loops_;
+  ColourFactors factors_;
+  std::uint32_t chroma_width_ = 0; // 0: RGB
+  std::uint32_t chroma_height_ = 0;
+  std::uint32_t pixel_bytes_ = 1;
+  bool blue_first_ = false; // in the picture
+  Axis columns_, rows_;
+  Axis chroma_columns_, chroma_rows_;
+  std::array<BlendedRow, 3> source_; // Y, Cb, Cr or three channels, at the picture's width
+  std::vector<Pair> pairs_;
+  std::array<BlendedRow, 3> scaled_; // at the tensor's width
+  std::array<std::vector<std::uint8_t>, 3> levels_;
+};
+
+} // namespace gstdrm::metis

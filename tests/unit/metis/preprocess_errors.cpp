@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What create() and check() refuse and why, where boxes go back, and that all instruction sets give the same bytes.
+#include <array>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <drm_fourcc.h>
+#include <gtest/gtest.h>
+
+#include "engine/preprocess.hpp"
+#include "engine/preprocess/rows.hpp"
+
+using namespace gstdrm;
+using namespace gstdrm::metis;
+
+namespace {
+
+constexpr std::size_t kHuge = std::numeric_limits<std::size_t>::max();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+struct Refused {
+  const char *name;
+  void (*change)(Model &model);
+  std::uint32_t fourcc;
+  std::uint32_t width, height;
+  ErrorCode code;
+  const char *says; // part of the message
+};
+
+void nothing(Model &) {}
+
+const Refused kRefused[] = {
+    {"width_0", nothing, DRM_FORMAT_NV12, 0, 16, ErrorCode::Layout, "0x16"},
+    {"height_0", nothing, DRM_FORMAT_NV12, 16, 0, ErrorCode::Layout, "16x0"},
+    {"huge_frame", nothing, DRM_FORMAT_XRGB8888, 0xffffffff, 0xffffffff, ErrorCode::Layout, "4294967295x4294967295"},
+    {"P010", nothing, DRM_FORMAT_P010, 16, 16, ErrorCode::Format, "P010"},
+    {"no_format", nothing, 0, 16, 16, ErrorCode::Format, "0x00000000"},
+    {"no_dims", [](Model &m) { m.input.dims.clear(); }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "dimensions none"},
+    {"three_dims", [](Model &m) { m.input.dims = {20, 30, 3}; }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "20x30x3"},
+    {"batch_of_2", [](Model &m) { m.input.dims[0] = 2; }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "N has to be 1"},
+    {"one_channel", [](Model &m) { m.input.dims[3] = 1; }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "C without padding is 1"},
+    {"four_channels", [](Model &m) { m.input.dims[3] = 4; }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "C without padding is 4"},
+    {"other_layout", [](Model &m) { m.image.layout = TensorLayout::Nchw; }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "C without padding is 20"},
+    {"no_rows", [](Model &m) { m.input.dims[1] = 0; }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "H has to be 1 to"},
+    {"product_overflows", [](Model &m) { m.input.dims = {1, kHuge / 2, kHuge / 2, 3}; }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "H has to be 1 to"},
+    {"padding_of_two_dims", [](Model &m) { m.input.padding.resize(2); }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "padding is given for 2"},
+    {"nothing_but_padding", [](Model &m) { m.input.padding = {{}, {}, {10, 20}, {}}; }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "leaves nothing of 30"},
+    {"padding_overflows", [](Model &m) { m.input.padding = {{}, {kHuge, 2}, {}, {}}; }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "leaves nothing of 20"},
+    {"scale_0", [](Model &m) { m.input.quantisation->scale = 0; }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "scale 0.0"},
+    {"scale_not_a_number", [](Model &m) { m.input.quantisation->scale = static_cast<double>(kNan); }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "scale nan"},
+    {"zero_point_outside", [](Model &m) { m.input.quantisation->zero_point = 128; }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "zero point 128"},
+    {"mean_not_a_number", [](Model &m) { m.image.mean[1] = kNan; }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "channel 1"},
+};
+
+Model small_model()
+{
+  Model model;
+  model.name = "small";
+  model.image.layout = TensorLayout::Nhwc;
+  model.input.type = TensorType::Int8;
+  model.input.dims = {1, 20, 30, 3};
+  model.input.quantisation = Quantisation{1.0 / 255, -128};
+  return model;
+}
+
+class Refusals : public testing::TestWithParam<Refused> {};
+
+TEST_P(Refusals, SayWhy)
+{
+  const Refused &row = GetParam();
+  Model model = small_model();
+  row.change(model);
+  const auto made = Preprocessor::create(model, row.fourcc, row.width, row.height, ColorMatrix::Bt601, false);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, row.code);
+  EXPECT_NE(made.error().message.find(row.says), std::string::npos) << made.error().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(Create, Refusals, testing::ValuesIn(kRefused),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+struct ViewRow {
+  const char *name;
+  void (*change)(PictureView &view);
+  const char *says;
+};
+
+constexpr ViewRow kViews[] = {
+    {"stride_of_luma", [](PictureView &v) { v.strides[0] = 16; }, "stride of 16 bytes in plane 0, where a row has 17"},
+    {"stride_of_chroma", [](PictureView &v) { v.strides[1] = 17; }, "stride of 17 bytes in plane 1, where a row has 18"},
+    {"no_chroma", [](PictureView &v) { v.planes[1] = nullptr; }, "no plane 1"},
+    {"wider", [](PictureView &v) { v.width = 18; }, "promised as NV12 17x9"},
+    {"other_format", [](PictureView &v) { v.fourcc = DRM_FORMAT_XRGB8888; }, "promised as NV12 17x9"},
+    {"other_matrix", [](PictureView &v) { v.matrix = ColorMatrix::Bt709; }, "other colours"},
+    {"other_range", [](PictureView &v) { v.full_range = true; }, "other colours"},
+};
+
+class Views : public testing::TestWithParam<ViewRow> {};
+
+TEST_P(Views, ThatDoNotFitAreRefused)
+{
+  const auto made = Preprocessor::create(small_model(), DRM_FORMAT_NV12, 17, 9, ColorMatrix::Bt601, false);
+  ASSERT_TRUE(made);
+  static constexpr std::array<std::uint8_t, 200> pixels{};
+  PictureView view{DRM_FORMAT_NV12, 17, 9, {pixels.data(), pixels.data()}, {17, 18}, ColorMatrix::Bt601, false};
+  ASSERT_TRUE(made->check(view));
+  GetParam().change(view);
+  const auto checked = made->check(view);
+  ASSERT_FALSE(checked);
+  EXPECT_NE(checked.error().message.find(GetParam().says), std::string::npos) << checked.error().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(Check, Views, testing::ValuesIn(kViews),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+struct PlacementRow {
+  const char *name;
+  std::uint32_t width, height;
+  Fit fit;
+  Placement placement; // in 640x640
+};
+
+constexpr PlacementRow kPlacements[] = {
+    {"stretch", 1920, 1080, Fit::Stretch, {1.0F / 3, 640.0F / 1080, 0, 0}},
+    {"wide", 1920, 1080, Fit::Letterbox, {1.0F / 3, 1.0F / 3, 0, 140}},
+    {"high", 360, 720, Fit::Letterbox, {640.0F / 720, 640.0F / 720, 160, 0}},
+    {"square", 64, 64, Fit::Letterbox, {10, 10, 0, 0}},
+    {"a_line", 16384, 1, Fit::Letterbox, {640.0F / 16384, 1, 0, 319}},
+};
+
+class Placements : public testing::TestWithParam<PlacementRow> {};
+
+TEST_P(Placements, AreThoseOfThePicture)
+{
+  const PlacementRow &row = GetParam();
+  Model model = small_model();
+  model.image.fit = row.fit;
+  // padding does not count
+  model.input.dims = {1, 650, 643, 3};
+  model.input.padding = {{}, {4, 6}, {1, 2}, {}};
+  const auto made = Preprocessor::create(model, DRM_FORMAT_XRGB8888, row.width, row.height, ColorMatrix::Bt601, false);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_FLOAT_EQ(made->placement().scale_x, row.placement.scale_x);
+  EXPECT_FLOAT_EQ(made->placement().scale_y, row.placement.scale_y);
+  EXPECT_FLOAT_EQ(made->placement().offset_x, row.placement.offset_x);
+  EXPECT_FLOAT_EQ(made->placement().offset_y, row.placement.offset_y);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fits, Placements, testing::ValuesIn(kPlacements),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+// What a set of loops makes of one input: the bytes of all its outputs.
+std::vector<std::uint8_t> outputs_of(const RowLoops &loops, std::size_t n)
+{
+  std::minstd_rand random(static_cast<unsigned>(n) + 1);
+  const auto bytes = [&](std::size_t size) {
+    std::vector<std::uint8_t> made(size);
+    for (auto &byte : made)
+      byte = static_cast<std::uint8_t>(random() >> 8);
+    return made;
+  };
+  const auto upper = bytes(4 * n);
+  const auto lower = bytes(4 * n);
+  std::vector<std::uint8_t> all;
+  const auto keep = [&](const auto &row) {
+    const auto *start = reinterpret_cast<const std::uint8_t *>(row.data());
+    all.insert(all.end(), start, start + row.size() * sizeof(row[0]));
+  };
+  std::array<std::vector<Blended>, 3> rows;
+  for (auto &row : rows)
+    row.resize(n + 1);
+  Blended *const to[3] = {rows[0].data(), rows[1].data(), rows[2].data()};
+  const auto keep_rows = [&] { for (const auto &row : rows) keep(row); };
+  for (const int weight : {0, 1, 77, 127}) {
+    loops.blend(upper.data(), lower.data(), weight, to[0], n);
+    keep_rows();
+    loops.blend_2(upper.data(), lower.data(), weight, to, n);
+    keep_rows();
+    loops.blend_3(upper.data(), lower.data(), weight, to, n);
+    keep_rows();
+    loops.blend_4(upper.data(), lower.data(), weight, to, n);
+    keep_rows();
+  }
+  std::vector<std::uint32_t> first(n);
+  std::vector<std::int32_t> weights(n);
+  std::vector<Pair> pairs(n);
+  std::array<std::vector<Blended>, 3> scaled;
+  std::array<std::vector<std::uint8_t>, 3> levels;
+  for (std::size_t i = 0; i < n; ++i) {
+    first[i] = static_cast<std::uint32_t>(random() % n);
+    weights[i] = static_cast<std::int32_t>(random() % 128);
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    scaled[i].resize(n);
+    levels[i].resize(n);
+    loops.gather(to[i], first.data(), pairs.data(), n);
+    loops.lerp(pairs.data(), weights.data(), scaled[i].data(), n);
+    loops.lerp_to_level(pairs.data(), weights.data(), levels[i].data(), n);
+    keep(scaled[i]);
+    keep(levels[i]);
+  }
+  const Blended *const in[3] = {scaled[0].data(), scaled[1].data(), scaled[2].data()};
+  std::uint8_t *const rgb[3] = {levels[0].data(), levels[1].data(), levels[2].data()};
+  loops.to_rgb(in, {2048, 9539, 17545, 1535, 5328, 17305}, rgb, n);
+  std::vector<std::uint8_t> out(4 * n);
+  for (const auto &row : levels)
+    keep(row);
+  loops.shift(rgb[0], {1 << AffineMap::kBits, -200 * (1 << AffineMap::kBits), -128, 127}, out.data(), n);
+  keep(out);
+  loops.scale(rgb[1], {-3456789, 345678901, 0, 255}, out.data(), n);
+  keep(out);
+  const std::uint8_t *const channels[3] = {rgb[0], rgb[1], rgb[2]};
+  loops.interleave_3(channels, out.data(), n);
+  keep(out);
+  loops.interleave_4(channels, 0x80, out.data(), n);
+  keep(out);
+  std::vector<float> floats(n);
+  loops.to_float(rgb[2], 103.53F, 1 / 57.375F, floats.data(), n);
+  keep(floats);
+  return all;
+}
+
+TEST(RowLoopsTest, GiveTheSameBytesOnEveryInstructionSet)
+{
+  std::size_t n_sets = 0;
+  while (row_loops_at(n_sets))
+    ++n_sets;
+  ASSERT_GE(n_sets, 1U);
+  EXPECT_EQ(&row_loops(), row_loops_at(n_sets - 1));
+  for (std::size_t n = 1; n < 140; ++n) {
+    const auto want = outputs_of(*row_loops_at(0), n);
+    for (std::size_t set = 1; set < n_sets; ++set)
+      ASSERT_EQ(outputs_of(*row_loops_at(set), n), want) << row_loops_at(set)->name << ", rows of " << n;
+  }
+}
+
+} // namespace

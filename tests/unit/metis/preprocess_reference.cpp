@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "preprocess_reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <drm_fourcc.h>
+
+namespace gstdrm::metis::reference {
+
+namespace {
+
+// A plane's samples of one kind.
+struct Samples {
+  const std::uint8_t *base;
+  std::int64_t stride, step, width, height;
+  [[nodiscard]] double at(std::int64_t x, std::int64_t y) const
+  {
+    return base[std::min(y, height - 1) * stride + std::min(x, width - 1) * step];
+  }
+};
+
+double position(std::int64_t x, std::int64_t picture, std::int64_t content, double half,
+                double shift, std::int64_t samples)
+{
+  const double exact =
+      static_cast<double>((2 * x + 1) * picture) * half / static_cast<double>(content);
+  return std::clamp(std::floor(exact + 0.5) - shift, 0.0, 128.0 * static_cast<double>(samples - 1));
+}
+
+double bilinear(const Samples &from, double px, double py)
+{
+  const auto x = static_cast<std::int64_t>(px / 128);
+  const auto y = static_cast<std::int64_t>(py / 128);
+  const double wx = px - 128.0 * static_cast<double>(x);
+  const double wy = py - 128.0 * static_cast<double>(y);
+  return (from.at(x, y) * (128 - wx) + from.at(x + 1, y) * wx) * (128 - wy) +
+         (from.at(x, y + 1) * (128 - wx) + from.at(x + 1, y + 1) * wx) * wy;
+}
+
+double product(double a, double factor)
+{
+  return std::floor((a * std::floor(factor * 8192 + 0.5) + 16384) / 32768);
+}
+
+double limited_level(double value)
+{
+  return std::clamp(value, 0.0, 255.0);
+}
+
+double nv12_channel(const PictureView &picture, const Box &box, std::int64_t x, std::int64_t y,
+                    int colour)
+{
+  const std::int64_t w = picture.width;
+  const std::int64_t h = picture.height;
+  const std::int64_t cw = (w + 1) / 2;
+  const std::int64_t ch = (h + 1) / 2;
+  const double luma_y = position(y, h, box.height, 64, 64, h);
+  const double luma = bilinear({picture.planes[0], picture.strides[0], 1, w, h},
+                               position(x, w, box.width, 64, 64, w), luma_y);
+  const double cx = position(x, w, box.width, 32, 32, cw);
+  const double cy = position(y, h, box.height, 32, 64, ch);
+  const double cb =
+      std::floor((bilinear({picture.planes[1], picture.strides[1], 2, cw, ch}, cx, cy) + 64) /
+                 128) -
+      16384;
+  const double cr =
+      std::floor((bilinear({picture.planes[1] + 1, picture.strides[1], 2, cw, ch}, cx, cy) + 64) /
+                 128) -
+      16384;
+  const double black = picture.full_range ? 0 : 2048;
+  const double kr = picture.matrix == ColorMatrix::Bt601   ? 0.299
+                    : picture.matrix == ColorMatrix::Bt709 ? 0.2126
+                                                           : 0.2627;
+  const double kb = picture.matrix == ColorMatrix::Bt601   ? 0.114
+                    : picture.matrix == ColorMatrix::Bt709 ? 0.0722
+                                                           : 0.0593;
+  const double kg = 1 - kr - kb;
+  const double c = picture.full_range ? 1 : 255.0 / 224;
+  double sum = product(std::floor((luma + 64) / 128) - black, picture.full_range ? 1 : 255.0 / 219);
+  if (colour == 0)
+    sum += product(cr, 2 * (1 - kr) * c);
+  else if (colour == 1)
+    sum -= product(cb, 2 * kb * (1 - kb) / kg * c) + product(cr, 2 * kr * (1 - kr) / kg * c);
+  else
+    sum += product(cb, 2 * (1 - kb) * c);
+  return limited_level(std::floor((sum + 16) / 32));
+}
+
+double rgb_channel(const PictureView &picture, const Box &box, std::int64_t x, std::int64_t y,
+                   int colour)
+{
+  const std::uint32_t fourcc = picture.fourcc;
+  const bool red_first =
+      fourcc == DRM_FORMAT_XBGR8888 || fourcc == DRM_FORMAT_ABGR8888 || fourcc == DRM_FORMAT_BGR888;
+  const std::int64_t step = fourcc == DRM_FORMAT_RGB888 || fourcc == DRM_FORMAT_BGR888 ? 3 : 4;
+  const Samples from{picture.planes[0] + (red_first ? colour : 2 - colour), picture.strides[0],
+                     step, picture.width, picture.height};
+  const double value = bilinear(from, position(x, picture.width, box.width, 64, 64, picture.width),
+                                position(y, picture.height, box.height, 64, 64, picture.height));
+  return std::floor((value + 8192) / 16384);
+}
+
+} // namespace
+
+Box content_box(Fit fit, std::int64_t picture_width, std::int64_t picture_height,
+                std::int64_t width, std::int64_t height)
+{
+  Box box{0, 0, width, height};
+  if (fit == Fit::Stretch)
+    return box;
+  const double scale_x = static_cast<double>(width) / static_cast<double>(picture_width);
+  const double scale_y = static_cast<double>(height) / static_cast<double>(picture_height);
+  const auto shrunk = [](double size) {
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(size + 0.5)));
+  };
+  if (scale_x < scale_y)
+    box.height = std::min(height, shrunk(static_cast<double>(picture_height * width) /
+                                         static_cast<double>(picture_width)));
+  else if (scale_y < scale_x)
+    box.width = std::min(width, shrunk(static_cast<double>(picture_width * height) /
+                                       static_cast<double>(picture_height)));
+  box.x = (width - box.width) / 2;
+  box.y = (height - box.height) / 2;
+  return box;
+}
+
+double channel_at(const PictureView &picture, const Box &box, std::int64_t x, std::int64_t y,
+                  int colour)
+{
+  return picture.fourcc == DRM_FORMAT_NV12 ? nv12_channel(picture, box, x, y, colour)
+                                           : rgb_channel(picture, box, x, y, colour);
+}
+
+double tensor_value(const Model &model, int channel, double level)
+{
+  const auto index = static_cast<std::size_t>(channel);
+  const double value = (level - static_cast<double>(model.image.mean[index])) *
+                       static_cast<double>(model.image.scale[index]);
+  if (model.input.type == TensorType::Float32)
+    return value;
+  const Quantisation quantisation = model.input.quantisation.value_or(Quantisation{});
+  const bool is_signed = model.input.type == TensorType::Int8;
+  return std::clamp(std::floor(value / quantisation.scale + quantisation.zero_point + 0.5),
+                    is_signed ? -128.0 : 0.0, is_signed ? 127.0 : 255.0);
+}
+
+} // namespace gstdrm::metis::reference
