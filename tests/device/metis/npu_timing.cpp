@@ -3,7 +3,9 @@
 #include <cerrno>
 #include <chrono>
 #include <deque>
+#include <vector>
 
+#include "core/sync_file.hpp"
 #include "npu_support.hpp"
 #include "support/check_main.hpp"
 
@@ -11,6 +13,7 @@ namespace {
 
 using namespace gstdrm::test;
 using namespace std::chrono_literals;
+using gstdrm::FenceState;
 using gstdrm::metis::Submitted;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
@@ -111,19 +114,29 @@ GST_START_TEST(test_limits)
 }
 GST_END_TEST
 
-// The destructor waits for the timeout altogether, not for each request.
-GST_START_TEST(test_destructor_is_bounded)
+// The back end goes while requests are on the device. The destructor waits for the timeout
+// altogether, not for each request; what is not done then is cancelled, and the memory is free.
+GST_START_TEST(test_destroyed_in_flight)
 {
+  constexpr int kDone = 3; // of 80 ms each, within 300 ms
   Rig rig;
-  Npu::set("latency_us", 250000);
+  Npu::set("latency_us", 80000);
   auto options = npu_options();
   options.timeout = 300ms;
   auto backend = open_npu(options);
+  std::vector<Submitted> submitted;
   for (int i = 0; i < 8; i++)
-    submit(*backend, rig.frame, rig.result);
+    submitted.push_back(submit(*backend, rig.frame, rig.result));
   const auto start = steady_clock::now();
   backend.reset();
   check_span(steady_clock::now() - start, 300ms);
+  for (const char *what : {"in_flight", "imports", "results"})
+    fail_unless_equals_uint64(Npu::count(what), 0);
+  for (int i = 0; i < 8; i++) {
+    const auto state = gstdrm::fence_state(submitted[i].done.get());
+    fail_unless(state && *state == (i < kDone ? FenceState::Signalled : FenceState::Failed),
+                "request %d", i);
+  }
 }
 GST_END_TEST
 
@@ -135,7 +148,7 @@ Suite *npu_timing_suite()
   tcase_add_checked_fixture(tcase, npu_setup, npu_teardown);
   tcase_add_loop_test(tcase, test_rate, 0, G_N_ELEMENTS(kRates));
   tcase_add_loop_test(tcase, test_limits, 0, G_N_ELEMENTS(kLimits));
-  tcase_add_test(tcase, test_destructor_is_bounded);
+  tcase_add_test(tcase, test_destroyed_in_flight);
   return suite;
 }
 
