@@ -208,7 +208,7 @@ std::vector<std::uint8_t> outputs_of(const RowLoops &loops, std::size_t n)
   std::vector<std::uint8_t> out(4 * n);
   for (const auto &row : levels)
     keep(row);
-  loops.shift(rgb[0], {1 << AffineMap::kBits, -200 * (1 << AffineMap::kBits), -128, 127}, out.data(), n);
+  loops.shift(rgb[0], 0x80, out.data(), n);
   keep(out);
   loops.scale(rgb[1], {-3456789, 345678901, 0, 255}, out.data(), n);
   keep(out);
