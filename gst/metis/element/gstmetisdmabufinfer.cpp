@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-metisdmabufinfer
+ * @title: metisdmabufinfer
+ *
+ * Runs a model on each frame, on an Axelera Metis or on the CPU, and attaches the result tensors to
+ * the frame's buffer. The frame passes through untouched.
+ *
+ * ## Example
+ * |[
+ * gst-launch-1.0 videotestsrc ! dmabufupload ! metisdmabufinfer model=blazeface.onnx backend=cpu !
+ * drmtensordecode ! fakesink
+ * ]|
+ */
+#include "gstmetisdmabufinfer.hpp"
+
+#include <string>
+#include <utility>
+
+#include <gst/drm/gstdrm-guard-private.hpp>
+#include <gst/drm/gstdrm-log-private.hpp>
+
+#include "gstmetisinferer.hpp"
+#include "gstmetisinferproperties.hpp"
+
+GST_DEBUG_CATEGORY(gst_metis_dmabuf_infer_debug);
+#define GST_CAT_DEFAULT gst_metis_dmabuf_infer_debug
+
+using namespace gstdrm;
+using namespace gstdrm::metis;
+
+struct _GstMetisDmabufInfer {
+  GstElement parent;
+  GstPad *sink, *src;      // the element's own
+  InferSettings *settings; // guarded by the object's lock
+  Inferer *inferer;        // both made in init, deleted in finalize
+};
+
+G_DEFINE_TYPE(GstMetisDmabufInfer, gst_metis_dmabuf_infer, GST_TYPE_ELEMENT)
+GST_ELEMENT_REGISTER_DEFINE(metisdmabufinfer, "metisdmabufinfer", GST_RANK_NONE,
+                            gst_metis_dmabuf_infer_get_type())
+
+namespace {
+
+GstMetisDmabufInfer *self_of(gpointer object)
+{
+  return GST_METIS_DMABUF_INFER(object);
+}
+
+Inferer &inferer_of(gpointer object)
+{
+  return *self_of(object)->inferer;
+}
+
+InferSettings copy_settings(GstMetisDmabufInfer *self)
+{
+  GST_OBJECT_LOCK(self);
+  InferSettings copy = *self->settings;
+  GST_OBJECT_UNLOCK(self);
+  return copy;
+}
+
+} // namespace
+
+static void gst_metis_dmabuf_infer_set_property(GObject *object, guint id, const GValue *value,
+                                                GParamSpec *spec) noexcept
+try {
+  std::string text = text_from(value); // made before the lock is held
+  GST_OBJECT_LOCK(object);
+  const bool known = set_infer_property(*self_of(object)->settings, id, value, std::move(text));
+  GST_OBJECT_UNLOCK(object);
+  if (!known)
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+} catch (...) {
+  caught(__func__);
+}
+
+static void gst_metis_dmabuf_infer_get_property(GObject *object, guint id, GValue *value,
+                                                GParamSpec *spec) noexcept
+try {
+  if (id == kInferStatsProperty)
+    g_value_take_boxed(value, inferer_of(object).stats());
+  else if (!get_infer_property(copy_settings(self_of(object)), id, value))
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+} catch (...) {
+  caught(__func__);
+}
+
+static GstFlowReturn gst_metis_dmabuf_infer_chain(GstPad *, GstObject *parent,
+                                                  GstBuffer *buffer) noexcept
+try {
+  return inferer_of(parent).chain(GstPtr<GstBuffer>::adopt(buffer));
+} catch (...) {
+  return caught_in(parent, GST_FLOW_ERROR, __func__);
+}
+
+static gboolean gst_metis_dmabuf_infer_sink_event(GstPad *, GstObject *parent,
+                                                  GstEvent *event) noexcept
+try {
+  return inferer_of(parent).sink_event(event);
+} catch (...) {
+  return caught_in(parent, FALSE, __func__);
+}
+
+static gboolean gst_metis_dmabuf_infer_sink_query(GstPad *, GstObject *parent,
+                                                  GstQuery *query) noexcept
+try {
+  return inferer_of(parent).sink_query(query);
+} catch (...) {
+  return caught(FALSE, __func__);
+}
+
+static gboolean gst_metis_dmabuf_infer_src_query(GstPad *, GstObject *parent,
+                                                 GstQuery *query) noexcept
+try {
+  return inferer_of(parent).src_query(query);
+} catch (...) {
+  return caught(FALSE, __func__);
+}
+
+static void gst_metis_dmabuf_infer_loop(gpointer element) noexcept
+try {
+  inferer_of(element).loop();
+} catch (...) {
+  (void)caught_in(element, FALSE, __func__);
+  gst_pad_pause_task(self_of(element)->src);
+}
+
+static gboolean gst_metis_dmabuf_infer_activate_src(GstPad *, GstObject *parent, GstPadMode mode,
+                                                    gboolean active) noexcept
+try {
+  if (mode != GST_PAD_MODE_PUSH)
+    return FALSE;
+  return inferer_of(parent).activate(active, gst_metis_dmabuf_infer_loop, parent);
+} catch (...) {
+  return caught(FALSE, __func__);
+}
+
+// A streaming thread that sleeps in chain() wakes when its pad is closed.
+static gboolean gst_metis_dmabuf_infer_activate_sink(GstPad *, GstObject *parent, GstPadMode mode,
+                                                     gboolean active) noexcept
+try {
+  if (mode != GST_PAD_MODE_PUSH)
+    return FALSE;
+  if (!active)
+    inferer_of(parent).set_flushing(true);
+  return TRUE;
+} catch (...) {
+  return caught(FALSE, __func__);
+}
+
+static GstStateChangeReturn gst_metis_dmabuf_infer_change_state(GstElement *element,
+                                                                GstStateChange transition) noexcept
+try {
+  Inferer &inferer = inferer_of(element);
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED &&
+      !inferer.start(copy_settings(self_of(element))))
+    return GST_STATE_CHANGE_FAILURE;
+  const GstStateChangeReturn result =
+      GST_ELEMENT_CLASS(gst_metis_dmabuf_infer_parent_class)->change_state(element, transition);
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY ||
+      (transition == GST_STATE_CHANGE_READY_TO_PAUSED && result == GST_STATE_CHANGE_FAILURE))
+    inferer.stop(); // the pads are closed, and nobody is in them
+  return result;
+} catch (...) {
+  return caught_in(element, GST_STATE_CHANGE_FAILURE, __func__);
+}
+
+static void gst_metis_dmabuf_infer_finalize(GObject *object) noexcept
+{
+  delete self_of(object)->inferer;
+  delete self_of(object)->settings;
+  G_OBJECT_CLASS(gst_metis_dmabuf_infer_parent_class)->finalize(object);
+}
+
+static GstDebugCategory *debug_category() noexcept
+{
+  return gst_metis_dmabuf_infer_debug;
+}
+
+static void gst_metis_dmabuf_infer_class_init(GstMetisDmabufInferClass *klass)
+{
+  GST_DEBUG_CATEGORY_INIT(gst_metis_dmabuf_infer_debug, "metisdmabufinfer", 0,
+                          "Inference on DMA buffers");
+  connect_log<debug_category>(); // of the engine
+  GObjectClass *object_class = G_OBJECT_CLASS(klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
+  object_class->set_property = gst_metis_dmabuf_infer_set_property;
+  object_class->get_property = gst_metis_dmabuf_infer_get_property;
+  object_class->finalize = gst_metis_dmabuf_infer_finalize;
+  install_infer_properties(object_class);
+  gst_element_class_set_static_metadata(
+      element_class, "Inference on DMA buffers", "Filter/Analyzer/Video/Hardware",
+      "Runs a model on frames in DMA buffers and attaches the result tensors", "gst-drm");
+  const GstPtr<GstCaps> caps = infer_template();
+  for (const auto &[name, direction] : {std::pair("sink", GST_PAD_SINK), {"src", GST_PAD_SRC}})
+    gst_element_class_add_pad_template(
+        element_class, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
+  element_class->change_state = gst_metis_dmabuf_infer_change_state;
+}
+
+static GstPad *add_pad(GstMetisDmabufInfer *self, const char *name)
+{
+  GstPad *pad = gst_pad_new_from_template(
+      gst_element_class_get_pad_template(GST_ELEMENT_GET_CLASS(self), name), name);
+  gst_element_add_pad(GST_ELEMENT(self), pad);
+  return pad;
+}
+
+static void gst_metis_dmabuf_infer_init(GstMetisDmabufInfer *self)
+{
+  self->sink = add_pad(self, "sink");
+  self->src = add_pad(self, "src");
+  gst_pad_set_chain_function(self->sink, gst_metis_dmabuf_infer_chain);
+  gst_pad_set_event_function(self->sink, gst_metis_dmabuf_infer_sink_event);
+  gst_pad_set_query_function(self->sink, gst_metis_dmabuf_infer_sink_query);
+  gst_pad_set_activatemode_function(self->sink, gst_metis_dmabuf_infer_activate_sink);
+  gst_pad_set_query_function(self->src, gst_metis_dmabuf_infer_src_query);
+  gst_pad_set_activatemode_function(self->src, gst_metis_dmabuf_infer_activate_src);
+  self->settings = new InferSettings;
+  self->inferer = new Inferer(GST_ELEMENT(self), self->sink, self->src);
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstmetisinferer.hpp"
+
+#include <string>
+#include <utility>
+
+#include <gst/drm/element/memory_token.hpp>
+
+#include "engine/model_file.hpp"
+#include "gstmetisinferresults.hpp"
+
+GST_DEBUG_CATEGORY_EXTERN(gst_metis_dmabuf_infer_debug);
+#define GST_CAT_DEFAULT gst_metis_dmabuf_infer_debug
+
+namespace gstdrm::metis {
+
+namespace {
+
+// GST_EVENT_IS_SERIALIZED() combines two enumerations, which C++20 frowns upon.
+bool is_serialized(GstEvent *event)
+{
+  return (static_cast<guint>(GST_EVENT_TYPE(event)) &
+          static_cast<guint>(GST_EVENT_TYPE_SERIALIZED)) != 0;
+}
+
+} // namespace
+
+Inferer::Inferer(GstElement *element, GstPad *sink, GstPad *src)
+    : element_(element), sink_(sink), src_(src), frames_(element)
+{
+}
+
+// --- start and stop ------------------------------------------------------------------------------
+
+Result<void> Inferer::open(const InferSettings &settings)
+{
+  if (settings.model.empty())
+    return Error{ErrorCode::Device,
+                 "No model is set. Set the property model to the path of a model file.", ENOENT};
+  Result<Model> model = read_model(settings.model);
+  if (!model)
+    return model.error();
+  BackendOptions options;
+  options.device = settings.device;
+  options.model = std::move(*model);
+  options.cpu_threads = settings.cpu_threads;
+  options.max_in_flight = settings.max_in_flight;
+  options.dmabuf_input = settings.import_mode == ImportMode::DmaBuf;
+  options.dmabuf_output = settings.output_mode == OutputMode::DmaBuf;
+  options.cache_imports = settings.cache_imports;
+  options.timeout = std::chrono::milliseconds(settings.timeout_ms);
+  auto backend = open_backend(settings.backend, options);
+  if (!backend)
+    return backend.error();
+  const bool copies =
+      (*backend)->takes() == Backend::Takes::Frames && settings.import_mode == ImportMode::Copy;
+  if (copies && settings.zero_copy == ZeroCopy::Require)
+    return Error{ErrorCode::Unsupported,
+                 "zero-copy=require and import-mode=copy contradict each other; set "
+                 "import-mode=dmabuf.",
+                 0};
+  InferenceSetup setup;
+  auto inputs = TensorPool::open((*backend)->takes_dmabuf_input() ? TensorMemory::DmaBuf
+                                                                  : TensorMemory::System);
+  auto outputs = TensorPool::open(
+      settings.output_mode == OutputMode::DmaBuf ? TensorMemory::DmaBuf : TensorMemory::System);
+  if (!inputs || !outputs)
+    return inputs ? outputs.error() : inputs.error();
+  setup.inputs = std::move(*inputs);
+  setup.outputs = std::move(*outputs);
+  setup.max_in_flight = settings.max_in_flight;
+  setup.places = settings.max_in_flight * settings.interval;
+  setup.timeout = options.timeout;
+  setup.cache_maps = settings.cache_imports;
+  setup.backend = std::move(*backend);
+  auto queue = InferenceQueue::start(std::move(setup), counters_);
+  if (!queue)
+    return queue.error();
+  queue_ = std::move(*queue);
+  return {};
+}
+
+bool Inferer::start(const InferSettings &settings)
+{
+  settings_ = settings;
+  places_ = settings.max_in_flight * settings.interval;
+  stats_.reset();
+  counters_.reset();
+  negotiation_.reset();
+  latency_.reset();
+  passed_through_ = 0;
+  frame_number_ = 0;
+  eos_ = warned_ = has_format_ = false;
+  if (Result<void> opened = open(settings); !opened) {
+    post_error(element_, opened.error());
+    return false;
+  }
+  GstPtr<GstCaps> caps = infer_caps(queue_->backend(), settings.import_mode);
+  GST_OBJECT_LOCK(element_);
+  caps_ = std::move(caps);
+  GST_OBJECT_UNLOCK(element_);
+  GST_INFO_OBJECT(element_, "model %s on back end %s", settings.model.c_str(),
+                  queue_->backend().name());
+  return true;
+}
+
+void Inferer::stop()
+{
+  queue_.reset();
+  frames_.reset();
+  GstPtr<GstCaps> last; // freed without the lock
+  GST_OBJECT_LOCK(element_);
+  last = std::move(caps_);
+  GST_OBJECT_UNLOCK(element_);
+}
+
+void Inferer::set_flushing(bool flushing)
+{
+  flow_ = flushing ? GST_FLOW_FLUSHING : GST_FLOW_OK;
+  if (queue_)
+    queue_->set_flushing(flushing);
+}
+
+bool Inferer::activate(bool active, GstTaskFunction loop, gpointer user_data)
+{
+  set_flushing(!active);
+  if (active)
+    return gst_pad_start_task(src_, loop, user_data, nullptr) != FALSE;
+  return gst_pad_stop_task(src_) != FALSE;
+}
+
+GstStructure *Inferer::stats() const
+{
+  GstStructure *stats = stats_.to_structure();
+  gst_structure_set(
+      stats, "imports", G_TYPE_UINT64, counters_.imports.load(), "import-hits", G_TYPE_UINT64,
+      counters_.import_hits.load(), "waits", G_TYPE_UINT64, counters_.waits.load(), "waiting-ns",
+      G_TYPE_UINT64, counters_.waiting_ns.load(), "preprocessing-ns", G_TYPE_UINT64,
+      counters_.preprocessing_ns.load(), "device-ns", G_TYPE_UINT64, counters_.device_ns.load(),
+      "inferences", G_TYPE_UINT64, counters_.inferences.load(), "passed-through", G_TYPE_UINT64,
+      passed_through_.load(), "in-flight", G_TYPE_UINT64, counters_.in_flight.load(), nullptr);
+  return stats;
+}
+
+GstFlowReturn Inferer::fail(const Error &error)
+{
+  post_error(element_, error);
+  return GST_FLOW_ERROR;
+}
+
+// --- sink pad ------------------------------------------------------------------------------------
+
+GstFlowReturn Inferer::chain(GstPtr<GstBuffer> buffer)
+{
+  if (const GstFlowReturn flow = flow_; flow != GST_FLOW_OK)
+    return flow;
+  if (!has_format_) {
+    negotiation_.post(element_, Error{ErrorCode::Caps, "A buffer came before its caps.", 0});
+    return GST_FLOW_NOT_NEGOTIATED;
+  }
+  Item item;
+  if (frame_number_++ % settings_.interval == 0) {
+    auto made = frames_.item_of(std::move(buffer), stats_);
+    if (!made)
+      return fail(made.error());
+    item = std::move(*made);
+  } else {
+    item.payload = payload_of(std::make_unique<Carried>(std::move(buffer)));
+  }
+  if (queue_->push(std::move(item)) == InferenceQueue::Passage::Done)
+    return GST_FLOW_OK;
+  const GstFlowReturn flow = flow_; // why the queue refuses
+  return flow == GST_FLOW_OK ? GST_FLOW_FLUSHING : flow;
+}
+
+bool Inferer::sink_event(GstEvent *event)
+{
+  switch (GST_EVENT_TYPE(event)) {
+  case GST_EVENT_FLUSH_START:
+    return flush_start(event);
+  case GST_EVENT_FLUSH_STOP:
+    return flush_stop(event);
+  case GST_EVENT_CAPS:
+    return negotiation_.take(
+        element_, event, [this](GstEvent *caps) { return take_caps(caps); },
+        [this](const GstCaps *caps) { return explain(caps); });
+  case GST_EVENT_STREAM_START:
+    eos_ = false;
+    return queue_event(event);
+  case GST_EVENT_EOS:
+    eos_ = true;
+    return queue_event(event);
+  default:
+    return is_serialized(event) ? queue_event(event) : gst_pad_push_event(src_, event) != FALSE;
+  }
+}
+
+bool Inferer::queue_event(GstEvent *event)
+{
+  auto owned = GstPtr<GstEvent>::adopt(event);
+  if (!queue_)
+    return false;
+  Item item;
+  item.takes_place = false;
+  item.payload = payload_of(std::make_unique<Carried>(std::move(owned)));
+  return queue_->push(std::move(item)) == InferenceQueue::Passage::Done;
+}
+
+bool Inferer::flush_start(GstEvent *event)
+{
+  const bool passed = gst_pad_push_event(src_, event) != FALSE;
+  set_flushing(true);
+  gst_pad_pause_task(src_); // until the task sleeps
+  return passed;
+}
+
+bool Inferer::flush_stop(GstEvent *event)
+{
+  const bool passed = gst_pad_push_event(src_, event) != FALSE;
+  frame_number_ = 0;
+  eos_ = false;
+  if (GST_PAD_MODE(src_) != GST_PAD_MODE_PUSH)
+    return passed;
+  set_flushing(false);
+  GstTask *task = GST_PAD_TASK(src_);
+  return passed && task && gst_task_start(task);
+}
+
+// The element's own caps come first: the back end may be the one that refuses.
+Mismatch Inferer::explain(const GstCaps *caps) const
+{
+  gchar *name = gst_object_get_name(GST_OBJECT(element_));
+  std::vector<Restriction> receivers = restrictions_after(src_);
+  receivers.insert(receivers.begin(),
+                   {std::string(name) + " (metisdmabufinfer)", "takes", own_caps(), false});
+  g_free(name);
+  return describe_mismatch(
+      {nothing_in_common(element_), {origin_name(sink_), "has", caps}, std::move(receivers)},
+      suggest_for_infer);
+}
+
+// The caps go downstream on the streaming thread, after everything that came before them, so that
+// upstream learns whether they are taken.
+bool Inferer::take_caps(GstEvent *event)
+{
+  auto owned = GstPtr<GstEvent>::adopt(event);
+  if (!queue_ || queue_->drain() == InferenceQueue::Passage::Flushing)
+    return false;
+  GstCaps *caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  const auto refuse = [this](const Error &error) {
+    negotiation_.post(element_, error);
+    has_format_ = false;
+    return false;
+  };
+  if (!gst_caps_can_intersect(own_caps().get(), caps)) {
+    has_format_ = false;
+    return false;
+  }
+  auto format = format_of_caps(caps, queue_->backend());
+  if (!format)
+    return refuse(format.error());
+  const auto taken = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(src_, nullptr));
+  if (!gst_caps_can_intersect(taken.get(), caps))
+    return false;
+  const GstVideoInfo &info = format->info.vinfo;
+  latency_.set_frame_duration(
+      info.fps_n > 0 ? gst_util_uint64_scale_int(GST_SECOND, info.fps_d, info.fps_n) : 0);
+  const bool copies = queue_->backend().takes() == Backend::Takes::Frames &&
+                      settings_.import_mode == ImportMode::Copy;
+  frames_.set_format(std::move(*format), copies);
+  has_format_ = true;
+  return gst_pad_push_event(src_, owned.release()) != FALSE;
+}
+
+// --- source pad ----------------------------------------------------------------------------------
+
+void Inferer::loop()
+{
+  std::optional<Outcome> outcome = queue_->pop();
+  if (!outcome) {
+    gst_pad_pause_task(src_);
+    return;
+  }
+  Carried &carried = carried_in(outcome->payload);
+  const GstFlowReturn flow = carried.event ? push_event(carried) : push_frame(std::move(*outcome));
+  if (flow != GST_FLOW_OK)
+    end_task(flow);
+}
+
+GstFlowReturn Inferer::push_event(Carried &carried)
+{
+  // A refused event is no end: the buffers after it say what is wrong.
+  gst_pad_push_event(src_, carried.event.release());
+  return GST_FLOW_OK;
+}
+
+GstFlowReturn Inferer::push_frame(Outcome outcome)
+{
+  Carried &carried = carried_in(outcome.payload);
+  // The frame leaves when the device has read it, so no release fence is needed: whoever writes
+  // into its memory next has the buffer back from downstream.
+  carried.unmap();
+  GstBuffer *read = carried.copy ? carried.copy.get() : carried.buffer.get();
+  for (const auto &token : outcome.liveness)
+    for (guint i = 0; i < gst_buffer_n_memory(read); i++)
+      hold_while_alive(gst_buffer_peek_memory(read, i), token);
+  carried.copy.reset();
+  stats_.frames++;
+  GstPtr<GstBuffer> buffer = std::move(carried.buffer);
+  if (outcome.error) {
+    if (const GstFlowReturn flow = fail_frame(*outcome.error); flow != GST_FLOW_OK)
+      return flow;
+  } else if (outcome.was_frame) {
+    if (Result<void> attached = attach_tensors(buffer, queue_->backend().model(), outcome);
+        !attached)
+      return fail(attached.error());
+    if (latency_.note(outcome.inside))
+      gst_element_post_message(element_, gst_message_new_latency(GST_OBJECT(element_)));
+  }
+  if (outcome.error || !outcome.was_frame)
+    passed_through_++;
+  return gst_pad_push(src_, buffer.release());
+}
+
+// A frame without its result goes on where the user wants that, and the first one with a warning.
+GstFlowReturn Inferer::fail_frame(const Error &error)
+{
+  if (settings_.on_device_lost == OnDeviceLost::Error)
+    return fail(error);
+  if (!std::exchange(warned_, true))
+    GST_ELEMENT_WARNING(element_, RESOURCE, FAILED,
+                        ("Frames pass without results: %s", error.message.c_str()), (nullptr));
+  return GST_FLOW_OK;
+}
+
+// Upstream learns the reason with its next buffer; after EOS there is none, so the element says it.
+void Inferer::end_task(GstFlowReturn flow)
+{
+  GST_DEBUG_OBJECT(element_, "the task ends: %s", gst_flow_get_name(flow));
+  flow_ = flow;
+  queue_->set_flushing(true);
+  gst_pad_pause_task(src_);
+  if (eos_ && (flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS)) {
+    GST_ELEMENT_FLOW_ERROR(element_, flow);
+    gst_pad_push_event(src_, gst_event_new_eos());
+  }
+}
+
+} // namespace gstdrm::metis

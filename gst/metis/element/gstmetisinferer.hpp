@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What metisdmabufinfer does, without its GObject.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/failed_negotiation.hpp>
+#include <gst/drm/element/stats.hpp>
+#include <gst/drm/gstdrm-private.hpp>
+
+#include "engine/inference_queue.hpp"
+#include "gstmetisinferframes.hpp"
+#include "gstmetisinferlatency.hpp"
+#include "gstmetisinfersettings.hpp"
+
+namespace gstdrm::metis {
+
+// One per element. start() and stop() run while the pads are inactive. The streaming thread calls
+// chain() and sink_event() with serialized events, the source pad's task calls loop(); any thread
+// calls the rest. Frames, events and queries leave in the order in which they came.
+class Inferer {
+public:
+  Inferer(GstElement *element, GstPad *sink, GstPad *src);
+
+  bool start(const InferSettings &settings);
+  void stop();
+  // The source pad begins or ends to push.
+  bool activate(bool active, GstTaskFunction loop, gpointer user_data);
+  void set_flushing(bool flushing);
+
+  GstFlowReturn chain(GstPtr<GstBuffer> buffer);
+  bool sink_event(GstEvent *event);
+  bool sink_query(GstQuery *query);
+  bool src_query(GstQuery *query);
+  void loop();
+
+  [[nodiscard]] GstStructure *stats() const;
+
+private:
+  bool flush_start(GstEvent *event);
+  bool flush_stop(GstEvent *event);
+  bool take_caps(GstEvent *event);
+  [[nodiscard]] Mismatch explain(const GstCaps *caps) const;
+  bool queue_event(GstEvent *event);
+  bool answer_caps(GstPad *pad, GstQuery *query);
+  bool answer_accept_caps(GstQuery *query);
+  bool answer_allocation(GstQuery *query);
+  [[nodiscard]] GstPtr<GstCaps> own_caps() const;
+  Result<void> open(const InferSettings &settings);
+  GstFlowReturn push_event(Carried &carried);
+  GstFlowReturn push_frame(Outcome outcome);
+  GstFlowReturn fail_frame(const Error &error);
+  void end_task(GstFlowReturn flow);
+  GstFlowReturn fail(const Error &error);
+
+  GstElement *const element_;
+  GstPad *const sink_, *const src_;
+  InferSettings settings_;          // of the start
+  std::atomic<unsigned> places_{1}; // frames inside, at most
+  std::unique_ptr<InferenceQueue> queue_;
+  GstPtr<GstCaps> caps_; // what the back end takes; guarded by the object's lock
+  InferFrames frames_;
+  FailedNegotiation negotiation_;
+  InferLatency latency_;
+  Stats stats_;
+  InferenceCounters counters_;
+  std::atomic<std::uint64_t> passed_through_{0};
+  std::atomic<GstFlowReturn> flow_{GST_FLOW_FLUSHING}; // of the last push downstream
+  std::atomic<bool> eos_{false};                       // upstream has ended
+  bool has_format_ = false;                            // streaming thread
+  std::uint64_t frame_number_ = 0;                     // streaming thread, for `interval`
+  bool warned_ = false;                                // task: of frames without a result
+};
+
+} // namespace gstdrm::metis

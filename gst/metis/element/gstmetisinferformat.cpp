@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstmetisinferformat.hpp"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include <drm_fourcc.h>
+
+#include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/core/limits.hpp>
+#include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/format_sets.hpp>
+
+namespace gstdrm::metis {
+
+namespace {
+
+constexpr const char *kNvmm = "memory:NVMM";
+
+// Linear formats that the preprocessing reads.
+constexpr std::array kReadable{DRM_FORMAT_NV12,     DRM_FORMAT_XRGB8888, DRM_FORMAT_ARGB8888,
+                               DRM_FORMAT_XBGR8888, DRM_FORMAT_ABGR8888, DRM_FORMAT_RGB888,
+                               DRM_FORMAT_BGR888};
+
+FormatSetPtr linear_set(bool nv12_alone)
+{
+  FormatSetPtr set(gst_drm_format_set_new());
+  for (const std::uint32_t fourcc : kReadable)
+    if (!nv12_alone || fourcc == DRM_FORMAT_NV12)
+      gst_drm_format_set_add(set.get(), fourcc, GST_DRM_MODIFIER_LINEAR);
+  return set;
+}
+
+void append_with_feature(GstCaps *caps, GstCaps *part, const char *feature)
+{
+  if (feature)
+    gst_caps_set_features_simple(part, gst_caps_features_new_single(feature));
+  gst_caps_append(caps, part);
+}
+
+// DMA_DRM, memory:DMABuf without a modifier, which is linear in practice, NVMM and plain.
+GstPtr<GstCaps> caps_of_set(const GstDrmFormatSet *set, bool system_memory)
+{
+  auto caps = GstPtr<GstCaps>::adopt(gst_drm_format_set_to_caps(set));
+  append_with_feature(caps.get(), gst_drm_format_set_to_raw_caps(set),
+                      GST_CAPS_FEATURE_MEMORY_DMABUF);
+  append_with_feature(caps.get(),
+                      gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "NV12", nullptr),
+                      kNvmm);
+  if (system_memory)
+    append_with_feature(caps.get(), gst_drm_format_set_to_raw_caps(set), nullptr);
+  constexpr auto kMost = static_cast<gint>(kMaxFrameSize);
+  gst_caps_set_simple(caps.get(), "width", GST_TYPE_INT_RANGE, 1, kMost, "height",
+                      GST_TYPE_INT_RANGE, 1, kMost, nullptr);
+  return caps;
+}
+
+FrameMemory memory_of(const GstCaps *caps)
+{
+  GstCapsFeatures *features = gst_caps_get_features(caps, 0);
+  if (gst_caps_features_contains(features, kNvmm))
+    return FrameMemory::Nvmm;
+  if (gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_DMABUF))
+    return FrameMemory::DmaBuf;
+  return FrameMemory::System;
+}
+
+ColorMatrix matrix_of(const GstVideoInfo &info)
+{
+  switch (info.colorimetry.matrix) {
+  case GST_VIDEO_COLOR_MATRIX_BT709:
+    return ColorMatrix::Bt709;
+  case GST_VIDEO_COLOR_MATRIX_BT2020:
+    return ColorMatrix::Bt2020;
+  default:
+    return ColorMatrix::Bt601;
+  }
+}
+
+Result<GstDrmVideoInfo> info_of_caps(GstCaps *caps, FrameMemory memory)
+{
+  auto readable = GstPtr<GstCaps>::share(caps);
+  if (memory == FrameMemory::Nvmm) { // the same frame, but for where the pixels are
+    readable.reset(gst_caps_copy(caps));
+    gst_caps_set_features_simple(
+        readable.get(), gst_caps_features_new_single(GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY));
+  }
+  GstDrmVideoInfo info;
+  GError *error = nullptr;
+  if (!gst_drm_video_info_from_caps_full(&info, readable.get(), &error))
+    return take_error(error);
+  info.drm_modifier = GST_DRM_MODIFIER_LINEAR;
+  return info;
+}
+
+Result<void> prepare_with(FrameFormat &frames, const GstDrmVideoInfo &info, const Model &model)
+{
+  auto made = Preprocessor::create(
+      model, info.drm_fourcc, static_cast<std::uint32_t>(info.vinfo.width),
+      static_cast<std::uint32_t>(info.vinfo.height), frames.matrix, frames.full_range);
+  if (!made)
+    return made.error();
+  frames.placement = made->placement();
+  frames.prepare = [preprocessor = std::make_shared<Preprocessor>(std::move(*made))](
+                       const PictureView &picture, std::byte *tensor) {
+    preprocessor->run(picture, tensor);
+  };
+  return {};
+}
+
+// Of a device that reads frames itself: it sees the whole frame, in the size of its input.
+Placement stretched(const GstDrmVideoInfo &info, const Model &model)
+{
+  const std::vector<std::size_t> &dims = model.input.dims;
+  Placement placement;
+  if (dims.size() != 4)
+    return placement;
+  const std::size_t first = model.image.layout == TensorLayout::Nchw ? 2 : 1;
+  if (dims[first] == 0 || dims[first + 1] == 0)
+    return placement;
+  placement.scale_y = static_cast<float>(dims[first]) / static_cast<float>(info.vinfo.height);
+  placement.scale_x = static_cast<float>(dims[first + 1]) / static_cast<float>(info.vinfo.width);
+  return placement;
+}
+
+} // namespace
+
+GstPtr<GstCaps> infer_template()
+{
+  return caps_of_set(linear_set(false).get(), true);
+}
+
+GstPtr<GstCaps> infer_caps(const Backend &backend, ImportMode import_mode)
+{
+  const bool imports = backend.takes() == Backend::Takes::Frames;
+  return caps_of_set(linear_set(imports).get(), !imports || import_mode == ImportMode::Copy);
+}
+
+Result<InferFormat> format_of_caps(GstCaps *caps, const Backend &backend)
+{
+  InferFormat format;
+  format.memory = memory_of(caps);
+  format.caps = GstPtr<GstCaps>::share(caps);
+  auto info = info_of_caps(caps, format.memory);
+  if (!info)
+    return info.error();
+  format.info = *info;
+  auto frames = std::make_shared<FrameFormat>();
+  frames->matrix = matrix_of(info->vinfo);
+  frames->full_range = info->vinfo.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255;
+  if (backend.takes() == Backend::Takes::Tensors) {
+    if (Result<void> prepared = prepare_with(*frames, *info, backend.model()); !prepared)
+      return prepared.error();
+  } else {
+    frames->placement = stretched(*info, backend.model());
+  }
+  format.frames = std::move(frames);
+  return format;
+}
+
+std::string suggest_for_infer(const GstCaps *upstream, const GstCaps *)
+{
+  if (upstream && !gst_caps_is_any(upstream) && !gst_caps_is_empty(upstream) &&
+      memory_of(upstream) == FrameMemory::System)
+    return "Put dmabufupload before it, or set import-mode=copy.";
+  return "Put a converter before it that makes linear NV12.";
+}
+
+} // namespace gstdrm::metis

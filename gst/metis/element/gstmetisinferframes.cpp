@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstmetisinferframes.hpp"
+
+#include <string>
+#include <utility>
+
+#include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/frame_import.hpp>
+#include <gst/drm/element/pool.hpp>
+
+#include "engine/nv_surface.hpp"
+
+namespace gstdrm::metis {
+
+namespace {
+
+// How long a copy waits for the frame that it copies.
+constexpr GstClockTime kFenceLimit = GST_SECOND;
+
+UniqueFd acquire_fence_of(GstBuffer *buffer)
+{
+  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
+  return UniqueFd(meta ? gst_drm_sync_meta_dup_acquire_fence(meta) : -1);
+}
+
+// A copy reads the frame on the streaming thread.
+Result<void> wait_for_frame(GstBuffer *buffer)
+{
+  const UniqueFd fence = acquire_fence_of(buffer);
+  if (!fence)
+    return {};
+  auto state = GST_DRM_FENCE_STATE_SIGNALLED;
+  GError *error = nullptr;
+  if (!gst_drm_fence_wait(fence.get(), kFenceLimit, &state, &error))
+    return take_error(error);
+  if (state == GST_DRM_FENCE_STATE_SIGNALLED)
+    return {};
+  return Error{ErrorCode::Sync,
+               state == GST_DRM_FENCE_STATE_PENDING
+                   ? "The frame's acquire fence did not signal within 1000 ms."
+                   : "The frame's acquire fence signalled an error.",
+               0};
+}
+
+} // namespace
+
+bool Carried::map(const GstVideoInfo &info)
+{
+  is_mapped_ = gst_video_frame_map(&frame_, &info, buffer.get(), GST_MAP_READ) != FALSE;
+  return is_mapped_;
+}
+
+void Carried::unmap() noexcept
+{
+  if (std::exchange(is_mapped_, false))
+    gst_video_frame_unmap(&frame_);
+}
+
+Payload payload_of(std::unique_ptr<Carried> carried)
+{
+  return {carried.release(), [](void *data) { delete static_cast<Carried *>(data); }};
+}
+
+Carried &carried_in(const Payload &payload)
+{
+  return *static_cast<Carried *>(payload.get());
+}
+
+void InferFrames::set_format(InferFormat format, bool copies)
+{
+  format_ = std::move(format);
+  copies_ = copies;
+  pool_.reset();
+}
+
+void InferFrames::reset()
+{
+  set_format({}, false);
+}
+
+Result<Item> InferFrames::item_of(GstPtr<GstBuffer> buffer, Stats &stats)
+{
+  auto carried = std::make_unique<Carried>(std::move(buffer));
+  FrameItem frame;
+  frame.format = format_.frames;
+  GstBuffer *read = carried->buffer.get();
+  Result<void> filled;
+  if (copies_)
+    filled = fill_from_copy(*carried, frame, stats);
+  else if (format_.memory == FrameMemory::System)
+    filled = fill_from_system(*carried, frame);
+  else if (format_.memory == FrameMemory::Nvmm)
+    filled = fill_from_surface(read, frame);
+  else
+    filled = fill_from_dmabufs(read, frame);
+  if (!filled)
+    return filled.error();
+  if (!copies_) // a copy has waited
+    frame.acquire = acquire_fence_of(read);
+  Item item;
+  item.payload = payload_of(std::move(carried));
+  item.frame = std::move(frame);
+  return item;
+}
+
+Result<void> InferFrames::fill_from_dmabufs(GstBuffer *buffer, FrameItem &frame) const
+{
+  if (memory_kind(buffer) != MemoryKind::DmaBuf)
+    return Error{ErrorCode::Import,
+                 "A buffer under memory:DMABuf caps has memory that is no dma-buf. Put "
+                 "dmabufupload before the element.",
+                 0};
+  auto layout = frame_layout_of(buffer, format_.info);
+  if (!layout)
+    return layout.error();
+  frame.layout = *layout;
+  return {};
+}
+
+Result<void> InferFrames::fill_from_surface(GstBuffer *buffer, FrameItem &frame) const
+{
+  GstMapInfo map;
+  if (!gst_buffer_map(buffer, &map, GST_MAP_READ))
+    return Error{ErrorCode::Layout, "A buffer under memory:NVMM caps cannot be mapped.", 0};
+  auto layout =
+      layout_of_nv_surface(map.data, map.size, static_cast<std::uint32_t>(format_.info.vinfo.width),
+                           static_cast<std::uint32_t>(format_.info.vinfo.height));
+  gst_buffer_unmap(buffer, &map);
+  if (!layout)
+    return layout.error();
+  frame.layout = *layout;
+  return check_layout(frame.layout);
+}
+
+Result<void> InferFrames::fill_from_system(Carried &carried, FrameItem &frame) const
+{
+  const GstVideoInfo &info = format_.info.vinfo;
+  if (!carried.map(info))
+    return Error{ErrorCode::Layout,
+                 "A buffer of " + std::to_string(gst_buffer_get_size(carried.buffer.get())) +
+                     " bytes cannot be mapped as " + GST_VIDEO_INFO_NAME(&info) + " of " +
+                     std::to_string(info.width) + "x" + std::to_string(info.height) + " pixels.",
+                 0};
+  PictureView &picture = frame.picture;
+  picture.fourcc = format_.info.drm_fourcc;
+  picture.width = static_cast<std::uint32_t>(info.width);
+  picture.height = static_cast<std::uint32_t>(info.height);
+  picture.matrix = format_.frames->matrix;
+  picture.full_range = format_.frames->full_range;
+  for (guint i = 0; i < GST_VIDEO_INFO_N_PLANES(&info) && i < picture.planes.size(); i++) {
+    picture.planes[i] =
+        static_cast<const std::uint8_t *>(GST_VIDEO_FRAME_PLANE_DATA(&carried.frame(), i));
+    picture.strides[i] =
+        static_cast<std::uint32_t>(GST_VIDEO_FRAME_PLANE_STRIDE(&carried.frame(), i));
+  }
+  return {};
+}
+
+Result<void> InferFrames::open_pool()
+{
+  GError *error = nullptr;
+  const auto allocator = GstPtr<GstDrmAllocator>::adopt(
+      gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_AUTO, nullptr, &error));
+  if (!allocator)
+    return take_error(error);
+  const auto caps = GstPtr<GstCaps>::adopt(gst_drm_video_info_to_caps(&format_.info));
+  auto made = configure_pool(allocator.get(), {caps.get()});
+  if (!made)
+    return made.error();
+  if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
+    return Error{ErrorCode::Allocation, "No DMA buffer for a copy.", 0};
+  pool_ = std::move(made->pool);
+  return {};
+}
+
+Result<void> InferFrames::fill_from_copy(Carried &carried, FrameItem &frame, Stats &stats)
+{
+  if (format_.memory == FrameMemory::Nvmm)
+    return Error{ErrorCode::Unsupported,
+                 "import-mode=copy cannot copy memory:NVMM; set import-mode=dmabuf.", 0};
+  if (Result<void> waited = wait_for_frame(carried.buffer.get()); !waited)
+    return waited;
+  if (!pool_)
+    if (Result<void> opened = open_pool(); !opened)
+      return opened;
+  GstBuffer *acquired = nullptr;
+  if (gst_buffer_pool_acquire_buffer(pool_.get(), &acquired, nullptr) != GST_FLOW_OK)
+    return Error{ErrorCode::Allocation, "No DMA buffer for a copy.", 0};
+  carried.copy = GstPtr<GstBuffer>::adopt(acquired);
+  GstVideoFrame to;
+  if (!carried.map(format_.info.vinfo) ||
+      !gst_video_frame_map(&to, &format_.info.vinfo, acquired, GST_MAP_WRITE))
+    return Error{ErrorCode::Import, "The CPU cannot map the frame for a copy.", 0};
+  const bool copied = gst_video_frame_copy(&to, &carried.frame()) != FALSE;
+  gst_video_frame_unmap(&to);
+  carried.unmap();
+  if (!copied)
+    return Error{ErrorCode::Layout, "The frame and its copy differ in their layouts.", 0};
+  stats.count_copy(element_, GST_VIDEO_INFO_SIZE(&format_.info.vinfo), "import-mode=copy");
+  auto layout = frame_layout_of(acquired, format_.info);
+  if (!layout)
+    return layout.error();
+  frame.layout = *layout;
+  return {};
+}
+
+} // namespace gstdrm::metis

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Buffers on their way into the queue of metisdmabufinfer, and out of it with results.
+#pragma once
+
+#include <memory>
+
+#include <gst/drm/element/stats.hpp>
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/video/video.h>
+
+#include "engine/inference_item.hpp"
+#include "gstmetisinferformat.hpp"
+
+namespace gstdrm::metis {
+
+// What the queue carries: one event, or one buffer with what keeps its pixels readable.
+class Carried {
+public:
+  explicit Carried(GstPtr<GstEvent> carried) : event(std::move(carried)) {}
+  explicit Carried(GstPtr<GstBuffer> carried) : buffer(std::move(carried)) {}
+  Carried(const Carried &) = delete;
+  Carried &operator=(const Carried &) = delete;
+  ~Carried() { unmap(); }
+
+  // For frames in system memory.
+  bool map(const GstVideoInfo &info);
+  void unmap() noexcept;
+  [[nodiscard]] const GstVideoFrame &frame() const noexcept { return frame_; }
+
+  GstPtr<GstEvent> event;
+  GstPtr<GstBuffer> buffer;
+  GstPtr<GstBuffer> copy; // import-mode=copy: what the device reads
+
+private:
+  GstVideoFrame frame_{};
+  bool is_mapped_ = false;
+};
+
+// Takes ownership.
+Payload payload_of(std::unique_ptr<Carried> carried);
+Carried &carried_in(const Payload &payload);
+
+// Makes items of buffers. The streaming thread's.
+class InferFrames {
+public:
+  explicit InferFrames(GstElement *element) : element_(element) {}
+
+  // New caps. `copies`: the back end reads frames that are copied first.
+  void set_format(InferFormat format, bool copies);
+  void reset();
+
+  // A frame to infer. Error: the buffer is not what the caps say.
+  Result<Item> item_of(GstPtr<GstBuffer> buffer, Stats &stats);
+
+private:
+  Result<void> fill_from_dmabufs(GstBuffer *buffer, FrameItem &frame) const;
+  Result<void> fill_from_surface(GstBuffer *buffer, FrameItem &frame) const;
+  Result<void> fill_from_system(Carried &carried, FrameItem &frame) const;
+  Result<void> fill_from_copy(Carried &carried, FrameItem &frame, Stats &stats);
+  Result<void> open_pool();
+
+  GstElement *const element_;
+  InferFormat format_;
+  bool copies_ = false;
+  GstPtr<GstBufferPool> pool_; // for copies; made for the first one
+};
+
+} // namespace gstdrm::metis

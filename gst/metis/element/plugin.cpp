@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <gst/gst.h>
+
+#include "config.h"
+#include "gstmetisdmabufinfer.hpp"
+
+static gboolean plugin_init(GstPlugin *plugin) noexcept
+{
+  const gboolean infer = GST_ELEMENT_REGISTER(metisdmabufinfer, plugin);
+  return infer;
+}
+
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, metisdmabuf,
+                  "Inference on frames in DMA buffers", plugin_init, VERSION, GST_LICENSE,
+                  GST_PACKAGE_NAME, GST_PACKAGE_ORIGIN)
