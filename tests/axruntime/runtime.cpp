@@ -42,6 +42,8 @@ void spoil(axrTensorInfo &info, const std::string &fault)
     info.type = 9;
   else if (fault == "padding")
     info.padding[1][0] = info.dims[1];
+  else if (fault == "padding-all")
+    info.padding[1][0] = info.dims[1] - info.padding[1][1];
   else if (fault == "padding-huge")
     info.padding[1][1] = std::numeric_limits<std::size_t>::max();
   else if (fault == "name")
