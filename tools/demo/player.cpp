@@ -2,22 +2,27 @@
 // The player of `./run demo`: a clip through a real decoder, dmabufupload and kmsdmabufsink, a
 // picture of what the display scanned out, and what each step cost.
 
+#include <atomic>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
-#include <gst/drm/drm.h>
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
+#include "links.hpp"
+
 namespace {
+
+using demo::take;
 
 struct Options {
   gchar *png = nullptr;
   gchar *sink_properties = nullptr;
   gchar *upload_properties = nullptr;
+  gchar *infer_properties = nullptr;
   gint snapshot_ms = 2500;
   gint limit_s = 240;
   gchar **clip = nullptr;
@@ -28,7 +33,11 @@ struct Player {
   GMainLoop *loop = nullptr;
   GstElement *pipeline = nullptr;
   GstElement *upload = nullptr;
+  GstElement *infer = nullptr;   // nullptr: nothing is looked for
+  GstElement *overlay = nullptr; // likewise
   GstElement *sink = nullptr;
+  std::atomic<guint64> frames_with_boxes{0}; // written by the streaming thread
+  std::atomic<guint64> boxes{0};
   std::vector<std::string> links; // one row per link, taken while playing
   std::string picture;            // what became of the snapshot
   bool snapshot_taken = false;
@@ -38,84 +47,12 @@ struct Player {
   bool is_display(const GstObject *object) const { return object == GST_OBJECT_CAST(sink); }
 };
 
-std::string take(gchar *text)
-{
-  std::string result = text ? text : "";
-  g_free(text);
-  return result;
-}
-
 guint64 stat_of(const GstStructure *stats, const char *name)
 {
   guint64 value = 0;
   if (stats)
     gst_structure_get_uint64(stats, name, &value);
   return value;
-}
-
-// "DMA_DRM YU12 320x240", "system memory I420 320x240"
-std::string describe_caps(GstCaps *caps)
-{
-  GstDrmVideoInfo info;
-  gst_drm_video_info_init(&info);
-  g_autoptr(GError) error = nullptr;
-  if (!gst_drm_video_info_from_caps_full(&info, caps, &error))
-    return take(gst_caps_to_string(caps));
-  const std::string size =
-      std::to_string(info.vinfo.width) + "x" + std::to_string(info.vinfo.height) + " at " +
-      std::to_string(info.vinfo.fps_n) + "/" + std::to_string(info.vinfo.fps_d);
-  if (gst_drm_is_dma_drm_caps(caps))
-    return "drm-format=" + take(gst_drm_format_to_string(info.drm_fourcc, info.drm_modifier)) +
-           " " + take(gst_drm_modifier_describe(info.drm_modifier)) + ", " + size;
-  return "format=" + std::string(gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info.vinfo))) +
-         ", " + size;
-}
-
-// The pad that really gives or takes the buffers, behind the ghost pads of bins. Takes and gives a
-// reference.
-GstPad *behind_ghosts(GstPad *pad)
-{
-  while (pad && GST_IS_PROXY_PAD(pad)) {
-    g_autoptr(GstProxyPad) internal = gst_proxy_pad_get_internal(GST_PROXY_PAD(pad));
-    gst_object_unref(pad);
-    pad = internal ? gst_pad_get_peer(GST_PAD(internal)) : nullptr;
-  }
-  return pad;
-}
-
-// The sink pad whose buffers leave the element by this source pad, or the other way round.
-GstPad *other_side(GstPad *pad)
-{
-  g_autoptr(GstIterator) linked = gst_pad_iterate_internal_links(pad);
-  GValue value = G_VALUE_INIT;
-  GstPad *found = nullptr;
-  if (linked && gst_iterator_next(linked, &value) == GST_ITERATOR_OK)
-    found = GST_PAD(g_value_dup_object(&value));
-  if (G_IS_VALUE(&value))
-    g_value_unset(&value);
-  return found;
-}
-
-// Walks upstream from the display, as far as the video is raw; source first in the list.
-void collect_links(Player &player)
-{
-  player.links.clear();
-  g_autoptr(GstPad) to = gst_element_get_static_pad(player.sink, "sink");
-  while (to) {
-    g_autoptr(GstPad) from = behind_ghosts(gst_pad_get_peer(to));
-    g_autoptr(GstCaps) caps = from ? gst_pad_get_current_caps(from) : nullptr;
-    if (!caps ||
-        !g_str_has_prefix(gst_structure_get_name(gst_caps_get_structure(caps, 0)), "video/x-raw"))
-      return;
-    g_autoptr(GstElement) source = gst_pad_get_parent_element(from);
-    g_autoptr(GstElement) target = gst_pad_get_parent_element(to);
-    player.links.insert(player.links.begin(),
-                        take(g_strdup_printf(
-                            "  %-16s -> %-16s %s", source ? GST_ELEMENT_NAME(source) : "?",
-                            target ? GST_ELEMENT_NAME(target) : "?", describe_caps(caps).c_str())));
-    gst_object_unref(to);
-    to = other_side(from);
-  }
 }
 
 std::string save_png(GstSample *sample, const char *path)
@@ -137,7 +74,7 @@ std::string save_png(GstSample *sample, const char *path)
 gboolean take_snapshot(gpointer user_data)
 {
   auto &player = *static_cast<Player *>(user_data);
-  collect_links(player);
+  player.links = demo::links_before(player.sink);
   GstSample *sample = nullptr;
   g_signal_emit_by_name(player.sink, "snapshot", &sample);
   player.snapshot_taken = sample != nullptr;
@@ -238,12 +175,31 @@ gboolean on_message(GstBus *, GstMessage *message, gpointer user_data)
   return G_SOURCE_CONTINUE;
 }
 
+GstPadProbeReturn count_boxes(GstPad *, GstPadProbeInfo *info, gpointer user_data) noexcept
+{
+  auto &player = *static_cast<Player *>(user_data);
+  const guint boxes = gst_buffer_get_n_meta(GST_PAD_PROBE_INFO_BUFFER(info),
+                                            GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+  player.boxes += boxes;
+  player.frames_with_boxes += boxes > 0;
+  return GST_PAD_PROBE_OK;
+}
+
+// The counters of an element; nullptr where there is none.
+GstStructure *stats_of(GstElement *element)
+{
+  GstStructure *stats = nullptr;
+  if (element)
+    g_object_get(element, "drm-stats", &stats, nullptr);
+  return stats;
+}
+
 void print_table(Player &player)
 {
-  g_autoptr(GstStructure) shown = nullptr;
-  g_autoptr(GstStructure) uploaded = nullptr;
-  g_object_get(player.sink, "drm-stats", &shown, nullptr);
-  g_object_get(player.upload, "drm-stats", &uploaded, nullptr);
+  g_autoptr(GstStructure) shown = stats_of(player.sink);
+  g_autoptr(GstStructure) uploaded = stats_of(player.upload);
+  g_autoptr(GstStructure) inferred = stats_of(player.infer);
+  g_autoptr(GstStructure) drawn = stats_of(player.overlay);
   const guint64 frames = stat_of(shown, "frames");
   const double per_frame = frames ? 1.0 / static_cast<double>(frames) : 0.0;
   const auto row = [&](const char *name, guint64 value, const char *note) {
@@ -259,14 +215,29 @@ void print_table(Player &player)
   row("shown", stat_of(shown, "shown"), "flips that completed");
   row("dropped", stat_of(shown, "dropped"), "");
   row("late", stat_of(shown, "late"), "more than one refresh after their time");
+  if (player.infer) {
+    std::printf("\nwhat the network found\n");
+    row("inferences", stat_of(inferred, "inferences"), "");
+    row("frames with a box", player.frames_with_boxes, "");
+    row("boxes", player.boxes, "");
+  }
   std::printf("\nwhat it cost\n");
   row("copies by dmabufupload", stat_of(uploaded, "copies"),
       take(g_strdup(gst_structure_get_string(uploaded, "last-copy-reason"))).c_str());
-  row("copies after the upload", stat_of(shown, "copies"), "");
+  if (player.infer) {
+    row("copies by metisdmabufinfer", stat_of(inferred, "copies"), "");
+    row("copies by drmoverlay", stat_of(drawn, "copies"),
+        take(g_strdup(gst_structure_get_string(drawn, "last-copy-reason"))).c_str());
+  }
+  row("copies by kmsdmabufsink", stat_of(shown, "copies"), "");
   row("imports", stat_of(shown, "imports"), "once per dma-buf");
   row("atomic commits", stat_of(shown, "commits"), "");
   row("fence waits", stat_of(shown, "waits") + stat_of(uploaded, "waits"), "");
   std::printf("\nwhat the display scanned out: %s\n", player.picture.c_str());
+  if (player.infer && player.status == EXIT_SUCCESS && stat_of(inferred, "inferences") == 0) {
+    std::fprintf(stderr, "demo: no frame went through the network\n");
+    player.status = EXIT_FAILURE;
+  }
   if (player.status == EXIT_SUCCESS && stat_of(shown, "shown") == 0) {
     std::fprintf(stderr, "demo: no frame was shown\n");
     player.status = EXIT_FAILURE;
@@ -276,12 +247,14 @@ void print_table(Player &player)
 bool build_pipeline(Player &player)
 {
   const Options &options = player.options;
-  g_autofree gchar *line =
-      g_strdup_printf("filesrc name=file ! decodebin name=decode ! videoconvertscale name=convert "
-                      "! dmabufupload name=upload %s ! "
-                      "kmsdmabufsink name=display %s",
-                      options.upload_properties ? options.upload_properties : "",
-                      options.sink_properties ? options.sink_properties : "");
+  g_autofree gchar *line = g_strdup_printf(
+      "filesrc name=file ! decodebin name=decode ! videoconvertscale name=convert "
+      "! dmabufupload name=upload %s %s %s %s ! kmsdmabufsink name=display %s",
+      options.upload_properties ? options.upload_properties : "",
+      options.infer_properties ? "! metisdmabufinfer name=infer" : "",
+      options.infer_properties ? options.infer_properties : "",
+      options.infer_properties ? "! drmtensordecode name=tensors ! drmoverlay name=overlay" : "",
+      options.sink_properties ? options.sink_properties : "");
   g_autoptr(GError) error = nullptr;
   player.pipeline = gst_parse_launch(line, &error);
   if (!player.pipeline || error) {
@@ -292,6 +265,12 @@ bool build_pipeline(Player &player)
   g_object_set(file, "location", options.clip[0], nullptr);
   player.upload = gst_bin_get_by_name(GST_BIN(player.pipeline), "upload");
   player.sink = gst_bin_get_by_name(GST_BIN(player.pipeline), "display");
+  player.infer = gst_bin_get_by_name(GST_BIN(player.pipeline), "infer");
+  player.overlay = gst_bin_get_by_name(GST_BIN(player.pipeline), "overlay");
+  if (player.overlay) {
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(player.overlay, "sink");
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, count_boxes, &player, nullptr);
+  }
   return true;
 }
 
@@ -328,6 +307,8 @@ int main(int argc, char **argv)
        "TEXT"},
       {"upload", 0, 0, G_OPTION_ARG_STRING, &options.upload_properties,
        "Properties of dmabufupload", "TEXT"},
+      {"infer", 0, 0, G_OPTION_ARG_STRING, &options.infer_properties,
+       "Properties of metisdmabufinfer; without it nothing is looked for", "TEXT"},
       {"snapshot-ms", 0, 0, G_OPTION_ARG_INT, &options.snapshot_ms, "When to take the picture",
        "MS"},
       {"limit", 0, 0, G_OPTION_ARG_INT, &options.limit_s, "Give up after so many seconds", "S"},
@@ -348,11 +329,14 @@ int main(int argc, char **argv)
   else
     player.status = EXIT_FAILURE;
   g_clear_object(&player.upload);
+  g_clear_object(&player.infer);
+  g_clear_object(&player.overlay);
   g_clear_object(&player.sink);
   g_clear_object(&player.pipeline);
   g_free(options.png);
   g_free(options.sink_properties);
   g_free(options.upload_properties);
+  g_free(options.infer_properties);
   g_strfreev(options.clip);
   return player.status;
 }
