@@ -55,7 +55,7 @@ try {
   caught(__func__);
 }
 
-gboolean sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
+gboolean filter_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
 try {
   return frames_of(trans).sink_event(event, [trans](GstEvent *passed) {
     return base_class<GstBaseTransformClass>()->sink_event(trans, passed) != FALSE;
@@ -64,14 +64,14 @@ try {
   return caught_in(trans, FALSE, __func__);
 }
 
-gboolean set_caps(GstBaseTransform *trans, GstCaps *incaps, GstCaps *) noexcept
+gboolean filter_set_caps(GstBaseTransform *trans, GstCaps *incaps, GstCaps *) noexcept
 try {
   return frames_of(trans).set_caps(incaps);
 } catch (...) {
   return caught_in(trans, FALSE, __func__);
 }
 
-gboolean start(GstBaseTransform *trans) noexcept
+gboolean filter_start(GstBaseTransform *trans) noexcept
 try {
   frames_of(trans).start();
   return TRUE;
@@ -144,9 +144,9 @@ void class_init(gpointer klass, gpointer class_data) noexcept
   describe(element_class, what);
 
   auto *transform_class = static_cast<GstBaseTransformClass *>(klass);
-  transform_class->sink_event = sink_event;
-  transform_class->set_caps = set_caps;
-  transform_class->start = start;
+  transform_class->sink_event = filter_sink_event;
+  transform_class->set_caps = filter_set_caps;
+  transform_class->start = filter_start;
   transform_class->prepare_output_buffer = prepare_output_buffer;
   transform_class->transform_ip = transform_ip;
 }
