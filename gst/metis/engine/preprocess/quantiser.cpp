@@ -41,16 +41,14 @@ void find_faster_way(ChannelMap &map, double slope, double offset, Range range)
   if (!gives(map))
     return;
   map.way = ChannelMap::Way::Affine;
-  const AffineMap shifted = {1 << AffineMap::kBits,
-                             static_cast<std::int32_t>(std::floor(offset + 0.5)) *
-                                 (1 << AffineMap::kBits),
-                             range.low, range.high};
-  ChannelMap sum = map;
-  sum.affine = shifted;
-  if (!gives(sum))
-    return;
-  map.way = ChannelMap::Way::Offset;
-  map.affine = shifted;
+  const auto is_offset = [&](std::size_t channel) {
+    return map.table[channel] == static_cast<std::uint8_t>(map.table[0] + channel);
+  };
+  std::size_t channel = 0;
+  while (channel < map.table.size() && is_offset(channel))
+    ++channel;
+  if (channel == map.table.size())
+    map.way = ChannelMap::Way::Offset;
 }
 
 ChannelMap make_map(double mean, double scale, const Quantisation &quantisation, Range range)

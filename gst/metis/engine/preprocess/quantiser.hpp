@@ -17,7 +17,7 @@ namespace gstdrm::metis {
 struct ChannelMap {
   enum class Way { Offset, Affine, Table };
   Way way = Way::Table;
-  AffineMap affine{};                    // Way::Offset: its offset alone
+  AffineMap affine{};                    // Way::Affine
   std::array<std::uint8_t, 256> table{}; // the bytes of uint8 or int8
   float mean = 0;
   float scale = 1;

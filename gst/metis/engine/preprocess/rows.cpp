@@ -47,17 +47,23 @@ void blend_2(const uint8_t *__restrict upper, const uint8_t *__restrict lower, i
 }
 
 template <size_t bytes>
-void blend_pixels(const uint8_t *__restrict upper, const uint8_t *__restrict lower, int weight,
-                  Blended *const rows[3], size_t n)
+[[gnu::noinline]] void blend_channels(const uint8_t *__restrict upper,
+                                      const uint8_t *__restrict lower, int weight,
+                                      Blended *__restrict first, Blended *__restrict second,
+                                      Blended *__restrict third, size_t n)
 {
-  Blended *__restrict first = rows[0];
-  Blended *__restrict second = rows[1];
-  Blended *__restrict third = rows[2];
   for (size_t i = 0; i < n; ++i) {
     first[i] = between_rows(upper[bytes * i], lower[bytes * i], weight);
     second[i] = between_rows(upper[bytes * i + 1], lower[bytes * i + 1], weight);
     third[i] = between_rows(upper[bytes * i + 2], lower[bytes * i + 2], weight);
   }
+}
+
+template <size_t bytes>
+void blend_pixels(const uint8_t *upper, const uint8_t *lower, int weight, Blended *const rows[3],
+                  size_t n)
+{
+  blend_channels<bytes>(upper, lower, weight, rows[0], rows[1], rows[2], n);
 }
 
 void gather(const Blended *__restrict row, const uint32_t *__restrict first, Pair *__restrict out,
@@ -83,11 +89,21 @@ int32_t between(Pair pair, int32_t weight)
   return first_of(pair) * 128 + (second_of(pair) - first_of(pair)) * weight;
 }
 
+// (a * b + 2^14) / 2^15, in the form that compilers know as one instruction (pmulhrsw)
+int16_t multiplied(int16_t a, int16_t b)
+{
+  return static_cast<int16_t>(((a * b >> 14) + 1) >> 1);
+}
+
+// The same as (between() + 64) / 128, with numbers of 16 bits.
 void lerp(const Pair *__restrict pairs, const int32_t *__restrict weights, Blended *__restrict out,
           size_t n)
 {
-  for (size_t i = 0; i < n; ++i)
-    out[i] = static_cast<Blended>((between(pairs[i], weights[i]) + 64) >> 7);
+  for (size_t i = 0; i < n; ++i) {
+    const auto first = static_cast<int16_t>(first_of(pairs[i]));
+    const auto step = static_cast<int16_t>(second_of(pairs[i]) - first);
+    out[i] = static_cast<Blended>(first + multiplied(step, static_cast<int16_t>(weights[i] << 8)));
+  }
 }
 
 void lerp_to_level(const Pair *__restrict pairs, const int32_t *__restrict weights,
@@ -97,12 +113,6 @@ void lerp_to_level(const Pair *__restrict pairs, const int32_t *__restrict weigh
     out[i] = static_cast<uint8_t>((between(pairs[i], weights[i]) + (1 << 13)) >> 14);
 }
 
-// (a * b + 2^14) / 2^15, in the form that compilers know as one instruction (pmulhrsw)
-int16_t multiplied(int16_t a, int16_t b)
-{
-  return static_cast<int16_t>(((a * b >> 14) + 1) >> 1);
-}
-
 uint8_t level(int sum)
 {
   const auto rounded = static_cast<int16_t>(static_cast<int16_t>(sum + 16) >> 5);
@@ -110,15 +120,14 @@ uint8_t level(int sum)
   return static_cast<uint8_t>(low > 255 ? int16_t{255} : low);
 }
 
-void to_rgb(const Blended *const in[3], const ColourFactors &factors, uint8_t *const out[3],
-            size_t n)
+// Six rows: too many for a check at run time, so that compilers need __restrict on parameters of a
+// function that they do not inline.
+[[gnu::noinline]] void to_rgb_rows(const Blended *__restrict luma,
+                                   const Blended *__restrict blue_difference,
+                                   const Blended *__restrict red_difference,
+                                   const ColourFactors &factors, uint8_t *__restrict red,
+                                   uint8_t *__restrict green, uint8_t *__restrict blue, size_t n)
 {
-  const Blended *__restrict luma = in[0];
-  const Blended *__restrict blue_difference = in[1];
-  const Blended *__restrict red_difference = in[2];
-  uint8_t *__restrict red = out[0];
-  uint8_t *__restrict green = out[1];
-  uint8_t *__restrict blue = out[2];
   const ColourFactors k = factors;
   for (size_t i = 0; i < n; ++i) {
     const int16_t y = multiplied(static_cast<int16_t>(luma[i] - k.black), k.ky);
@@ -130,16 +139,16 @@ void to_rgb(const Blended *const in[3], const ColourFactors &factors, uint8_t *c
   }
 }
 
-void shift(const uint8_t *__restrict in, const AffineMap &map, uint8_t *__restrict out, size_t n)
+void to_rgb(const Blended *const in[3], const ColourFactors &factors, uint8_t *const out[3],
+            size_t n)
 {
-  const auto offset = static_cast<int16_t>(map.offset >> AffineMap::kBits);
-  const auto low = static_cast<int16_t>(map.low);
-  const auto high = static_cast<int16_t>(map.high);
-  for (size_t i = 0; i < n; ++i) {
-    const auto sum = static_cast<int16_t>(in[i] + offset);
-    const int16_t raised = sum < low ? low : sum;
-    out[i] = static_cast<uint8_t>(raised > high ? high : raised);
-  }
+  to_rgb_rows(in[0], in[1], in[2], factors, out[0], out[1], out[2], n);
+}
+
+void shift(const uint8_t *__restrict in, uint8_t offset, uint8_t *__restrict out, size_t n)
+{
+  for (size_t i = 0; i < n; ++i)
+    out[i] = static_cast<uint8_t>(in[i] + offset);
 }
 
 void scale(const uint8_t *__restrict in, const AffineMap &map, uint8_t *__restrict out, size_t n)
@@ -161,17 +170,22 @@ void interleave_3(const uint8_t *const in[3], uint8_t *__restrict out, size_t n)
   }
 }
 
-void interleave_4(const uint8_t *const in[3], uint8_t fourth, uint8_t *__restrict out, size_t n)
+[[gnu::noinline]] void interleave_rows_4(const uint8_t *__restrict first,
+                                         const uint8_t *__restrict second,
+                                         const uint8_t *__restrict third, uint32_t fourth,
+                                         uint8_t *__restrict out, size_t n)
 {
-  const uint8_t *__restrict first = in[0];
-  const uint8_t *__restrict second = in[1];
-  const uint8_t *__restrict third = in[2];
   for (size_t i = 0; i < n; ++i) {
-    out[4 * i] = first[i];
-    out[4 * i + 1] = second[i];
-    out[4 * i + 2] = third[i];
-    out[4 * i + 3] = fourth;
+    const uint32_t little =
+        first[i] | uint32_t{second[i]} << 8 | uint32_t{third[i]} << 16 | fourth << 24;
+    const uint32_t pixel = kLittleEndian ? little : __builtin_bswap32(little);
+    __builtin_memcpy(out + 4 * i, &pixel, sizeof pixel);
   }
+}
+
+void interleave_4(const uint8_t *const in[3], uint8_t fourth, uint8_t *out, size_t n)
+{
+  interleave_rows_4(in[0], in[1], in[2], fourth, out, n);
 }
 
 void to_float(const uint8_t *__restrict in, float mean, float scale_by, float *__restrict out,

@@ -60,8 +60,8 @@ struct RowLoops {
   // Y, Cb and Cr in; R, G and B out
   void (*to_rgb)(const Blended *const in[3], const ColourFactors &factors,
                  std::uint8_t *const out[3], std::size_t n);
-  // out[i] = in[i] + offset, limited; out[i] = apply(map, in[i])
-  void (*shift)(const std::uint8_t *in, const AffineMap &map, std::uint8_t *out, std::size_t n);
+  // out[i] = in[i] + offset, modulo 256; out[i] = apply(map, in[i])
+  void (*shift)(const std::uint8_t *in, std::uint8_t offset, std::uint8_t *out, std::size_t n);
   void (*scale)(const std::uint8_t *in, const AffineMap &map, std::uint8_t *out, std::size_t n);
   // three rows to n pixels of 3 bytes, or of 4 with `fourth`
   void (*interleave_3)(const std::uint8_t *const in[3], std::uint8_t *out, std::size_t n);

@@ -81,7 +81,7 @@ void TensorWriter::quantise(const std::uint8_t *in, std::size_t channel, std::ui
   const ChannelMap &map = quantiser_.channels[channel];
   switch (map.way) {
   case ChannelMap::Way::Offset:
-    return loops_->shift(in, map.affine, out, x_.size);
+    return loops_->shift(in, map.table[0], out, x_.size); // 0 + offset
   case ChannelMap::Way::Affine:
     return loops_->scale(in, map.affine, out, x_.size);
   case ChannelMap::Way::Table:

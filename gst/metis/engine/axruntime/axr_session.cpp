@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "axr_session.hpp"
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include <gst/drm/core/log.hpp>
+
+#include "axr_describe.hpp"
+#include "axr_device.hpp"
+#include "axr_model_json.hpp"
+#include "axr_tensor.hpp"
+
+namespace gstdrm::metis::axr {
+
+namespace {
+
+constexpr std::size_t kMaxOutputs = 256; // more is not a model's
+
+// The runtime's loading of models is said not to bear several threads.
+std::mutex &loading()
+{
+  static std::mutex one;
+  return one;
+}
+
+// input_dmabuf and output_dmabuf: what the arguments are. num_sub_devices and aipu_cores: the
+// model's batch size, which is 1. double_buffer: a call would return the results of an earlier one.
+std::string instance_properties(DmaBufs dmabufs)
+{
+  return std::string("input_dmabuf=") + (dmabufs.input ? "1" : "0") +
+         "\noutput_dmabuf=" + (dmabufs.output ? "1" : "0") +
+         "\nnum_sub_devices=1\naipu_cores=1\ndouble_buffer=0";
+}
+
+Argument argument_of(const TensorView &view, const TensorInfo &info, bool as_dmabuf)
+{
+  if (as_dmabuf)
+    return {nullptr, view.fd, 0, info.size_bytes()};
+  return {view.data, -1, 0, info.size_bytes()};
+}
+
+} // namespace
+
+Session::Session(Library library, Model model)
+    : library_(std::move(library)), model_(std::move(model)),
+      context_(owned(library_.api, library_.api.create_context()))
+{
+}
+
+Result<std::shared_ptr<Session>> Session::open(const BackendOptions &options)
+{
+  if (Result<void> readable = check_model_json(options.model.path); !readable)
+    return readable.error();
+  Result<Library> library = open_library();
+  if (!library)
+    return library.error();
+  const std::lock_guard guard(loading());
+  // the constructor is private
+  struct Made : Session {
+    Made(Library its_library, Model its_model)
+        : Session(std::move(its_library), std::move(its_model))
+    {
+    }
+  };
+  std::shared_ptr<Session> session = std::make_shared<Made>(std::move(*library), options.model);
+  if (!session->context_)
+    return Error{ErrorCode::Device,
+                 "\"" + session->library_.path + "\" gives no context (axr_create_context).", EIO};
+  if (Result<void> loaded = session->load_model(); !loaded)
+    return loaded.error();
+  if (Result<void> read = session->read_tensors(); !read)
+    return read.error();
+  if (Result<void> connected = session->connect(options.device); !connected)
+    return connected.error();
+  if (Result<void> ready = session->load_instance({options.dmabuf_input, options.dmabuf_output});
+      !ready)
+    return ready.error();
+  return session;
+}
+
+std::string Session::device_name() const
+{
+  return device_.empty() ? "the first device" : "device \"" + device_ + "\"";
+}
+
+Result<void> Session::load_model()
+{
+  const Api &api = library_.api;
+  compiled_ = owned(api, api.load_model(context_.get(), model_.path.c_str()));
+  if (!compiled_)
+    return failed(api, context_.get(), "Loading the model \"" + model_.path + "\"",
+                  "It must be compiled for the runtime that is used, \"" + library_.path +
+                      "\": runtimes take no models of other versions.");
+  return {};
+}
+
+Result<void> Session::read_tensors()
+{
+  const Api &api = library_.api;
+  const std::size_t n_inputs = api.num_model_inputs(compiled_.get());
+  const std::size_t n_outputs = api.num_model_outputs(compiled_.get());
+  if (n_inputs != 1 || n_outputs == 0 || n_outputs > kMaxOutputs)
+    return Error{ErrorCode::Unsupported,
+                 "The model \"" + model_.path + "\" has " + std::to_string(n_inputs) +
+                     " inputs and " + std::to_string(n_outputs) +
+                     " outputs; one input and 1 to 256 outputs can be used.",
+                 ENOTSUP};
+  Result<TensorInfo> input = read_tensor(api, api.get_model_input(compiled_.get(), 0), "input 0");
+  if (!input)
+    return input.error();
+  std::vector<TensorInfo> outputs;
+  for (std::size_t n = 0; n < n_outputs; n++) {
+    Result<TensorInfo> output =
+        read_tensor(api, api.get_model_output(compiled_.get(), n), "output " + std::to_string(n));
+    if (!output)
+      return output.error();
+    outputs.push_back(std::move(*output));
+  }
+  return complete(model_, *input, outputs);
+}
+
+Result<void> Session::connect(const std::string &device)
+{
+  const Api &api = library_.api;
+  device_ = device;
+  Result<const Device *> found = find_device(api, context_.get(), device);
+  if (!found)
+    return found.error();
+  connection_ =
+      owned(api, api.device_connect(context_.get(), *found, model_.input.dims[0], nullptr));
+  if (!connection_)
+    return failed(api, context_.get(), "Connecting to " + device_name(),
+                  "Look whether another process uses it, and whether its driver is loaded.");
+  return {};
+}
+
+Owned<Instance> Session::make_instance(DmaBufs wanted)
+{
+  const Api &api = library_.api;
+  const auto properties =
+      owned(api, api.create_properties(context_.get(), instance_properties(wanted).c_str()));
+  if (!properties)
+    return owned<Instance>(api, nullptr);
+  return owned(api, api.load_model_instance(connection_.get(), compiled_.get(), properties.get()));
+}
+
+Result<void> Session::load_instance(DmaBufs wanted)
+{
+  struct Attempt {
+    DmaBufs dmabufs;
+    const char *without; // compared with the attempt before
+  };
+  std::vector<Attempt> attempts{{wanted, nullptr}};
+  if (wanted.output)
+    attempts.push_back({{wanted.input, false}, "output_dmabuf"});
+  if (wanted.input)
+    attempts.push_back({{false, false}, "input_dmabuf"});
+  std::vector<std::string> refusals;
+  for (const Attempt &attempt : attempts) {
+    instance_ = make_instance(attempt.dmabufs);
+    if (!instance_) {
+      refusals.push_back(last_error(library_.api, as_object(context_.get())));
+      continue;
+    }
+    dmabufs_ = attempt.dmabufs;
+    // only now: where no attempt works, the properties are not to blame
+    for (std::size_t n = 0; n < refusals.size(); n++)
+      GSTDRM_WARNING("axruntime: The runtime takes the model \"%s\" without %s=1 only (%s): these "
+                     "tensors go through host memory.",
+                     model_.path.c_str(), attempts[n + 1].without, refusals[n].c_str());
+    return {};
+  }
+  return failed(library_.api, context_.get(),
+                "Loading the model \"" + model_.path + "\" onto " + device_name(),
+                "Look whether other models fill the device.");
+}
+
+std::optional<Error> Session::lost() const
+{
+  const std::lock_guard guard(lock_);
+  return lost_;
+}
+
+Result<void> Session::run(const BlockingRuns::Call &call)
+{
+  if (std::optional<Error> gone = lost())
+    return *gone;
+  const Api &api = library_.api;
+  Argument input = argument_of(call.input, model_.input, dmabufs_.input);
+  std::vector<Argument> outputs;
+  for (std::size_t n = 0; n < call.outputs.size(); n++)
+    outputs.push_back(argument_of(call.outputs[n], model_.outputs[n], dmabufs_.output));
+  const int code =
+      api.run_model_instance(instance_.get(), &input, 1, outputs.data(), outputs.size());
+  if (static_cast<Code>(code) == Code::Success)
+    return {};
+  const std::string why = last_error(api, as_object(instance_.get()));
+  Error error{ErrorCode::Device,
+              "Inference on " + device_name() + " failed: " + why + " (axrResult " +
+                  std::to_string(code) + ").",
+              errno_of(code)};
+  if (error.sys_errno == ENODEV) {
+    error.message += " The device is lost: look at the kernel's log, and restart the stream.";
+    const std::lock_guard guard(lock_);
+    lost_ = error;
+  } else if (dmabufs_.output) {
+    error.message +=
+        " If no inference works, the runtime may not bear outputs in dma-bufs, although "
+        "it took the model so: set output-buffer-mode=system.";
+  }
+  return error;
+}
+
+} // namespace gstdrm::metis::axr
