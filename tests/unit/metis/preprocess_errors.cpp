@@ -186,7 +186,6 @@ std::vector<std::uint8_t> outputs_of(const RowLoops &loops, std::size_t n)
   }
   std::vector<std::uint32_t> first(n);
   std::vector<std::int32_t> weights(n);
-  std::vector<Pair> pairs(n);
   std::array<std::vector<Blended>, 3> scaled;
   std::array<std::vector<std::uint8_t>, 3> levels;
   for (std::size_t i = 0; i < n; ++i) {
@@ -196,9 +195,8 @@ std::vector<std::uint8_t> outputs_of(const RowLoops &loops, std::size_t n)
   for (std::size_t i = 0; i < 3; ++i) {
     scaled[i].resize(n);
     levels[i].resize(n);
-    loops.gather(to[i], first.data(), pairs.data(), n);
-    loops.lerp(pairs.data(), weights.data(), scaled[i].data(), n);
-    loops.lerp_to_level(pairs.data(), weights.data(), levels[i].data(), n);
+    loops.lerp(to[i], first.data(), weights.data(), scaled[i].data(), n);
+    loops.lerp_to_level(to[i], first.data(), weights.data(), levels[i].data(), n);
     keep(scaled[i]);
     keep(levels[i]);
   }

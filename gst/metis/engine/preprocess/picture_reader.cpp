@@ -75,7 +75,7 @@ PictureReader::PictureReader(const PictureFormat &format, std::uint32_t out_widt
                              std::uint32_t out_height, const RowLoops &loops)
     : format_(format), loops_(&loops), factors_(colour_factors(format.matrix, format.full_range)),
       columns_(make_axis(format.width, out_width, format.width, Siting::Pixel)),
-      rows_(make_axis(format.height, out_height, format.height, Siting::Pixel)), pairs_(out_width)
+      rows_(make_axis(format.height, out_height, format.height, Siting::Pixel))
 {
   if (format.fourcc == DRM_FORMAT_NV12) {
     chroma_width_ = (format.width + 1) / 2;
@@ -131,7 +131,7 @@ Result<void> PictureReader::check(const PictureView &picture) const
 
 void PictureReader::read_nv12(const PictureView &picture, std::uint32_t y)
 {
-  const std::size_t n = pairs_.size();
+  const std::size_t n = columns_.first.size();
   const Source luma = rows_at(picture, 0, rows_, y, format_.height);
   const Source chroma = rows_at(picture, 1, chroma_rows_, y, chroma_height_);
   Blended *const chroma_rows[2] = {source_[1].data(), source_[2].data()};
@@ -139,8 +139,7 @@ void PictureReader::read_nv12(const PictureView &picture, std::uint32_t y)
   loops_->blend_2(chroma.upper, chroma.lower, chroma.weight, chroma_rows, chroma_width_);
   for (std::size_t i = 0; i < 3; ++i) {
     const Axis &axis = i == 0 ? columns_ : chroma_columns_;
-    loops_->gather(source_[i].data(), axis.first.data(), pairs_.data(), n);
-    loops_->lerp(pairs_.data(), axis.weight.data(), scaled_[i].data(), n);
+    loops_->lerp(source_[i].data(), axis.first.data(), axis.weight.data(), scaled_[i].data(), n);
   }
   const Blended *const scaled[3] = {scaled_[0].data(), scaled_[1].data(), scaled_[2].data()};
   std::uint8_t *const rgb[3] = {levels_[0].data(), levels_[1].data(), levels_[2].data()};
@@ -154,9 +153,8 @@ void PictureReader::read_rgb(const PictureView &picture, std::uint32_t y)
   Blended *const channels[3] = {source_[0].data(), source_[1].data(), source_[2].data()};
   blend(pixels.upper, pixels.lower, pixels.weight, channels, format_.width);
   for (std::size_t i = 0; i < 3; ++i) {
-    loops_->gather(source_[i].data(), columns_.first.data(), pairs_.data(), pairs_.size());
-    loops_->lerp_to_level(pairs_.data(), columns_.weight.data(),
-                          levels_[blue_first_ ? 2 - i : i].data(), pairs_.size());
+    loops_->lerp_to_level(source_[i].data(), columns_.first.data(), columns_.weight.data(),
+                          levels_[blue_first_ ? 2 - i : i].data(), columns_.first.size());
   }
 }
 

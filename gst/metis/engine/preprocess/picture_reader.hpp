@@ -60,7 +60,6 @@ private:
   Axis columns_, rows_;
   Axis chroma_columns_, chroma_rows_;
   std::array<BlendedRow, 3> source_; // Y, Cb, Cr or three channels, at the picture's width
-  std::vector<Pair> pairs_;
   std::array<BlendedRow, 3> scaled_; // at the tensor's width
   std::array<std::vector<std::uint8_t>, 3> levels_;
 };

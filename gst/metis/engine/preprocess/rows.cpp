@@ -66,13 +66,6 @@ void blend_pixels(const uint8_t *upper, const uint8_t *lower, int weight, Blende
   blend_channels<bytes>(upper, lower, weight, rows[0], rows[1], rows[2], n);
 }
 
-void gather(const Blended *__restrict row, const uint32_t *__restrict first, Pair *__restrict out,
-            size_t n)
-{
-  for (size_t i = 0; i < n; ++i)
-    __builtin_memcpy(out + i, row + first[i], sizeof *out);
-}
-
 // All samples of a row are 0 or more, so both halves are.
 int32_t first_of(Pair pair)
 {
@@ -96,21 +89,45 @@ int16_t multiplied(int16_t a, int16_t b)
 }
 
 // The same as (between() + 64) / 128, with numbers of 16 bits.
-void lerp(const Pair *__restrict pairs, const int32_t *__restrict weights, Blended *__restrict out,
-          size_t n)
+Blended between_blended(Pair pair, int32_t weight)
 {
-  for (size_t i = 0; i < n; ++i) {
-    const auto first = static_cast<int16_t>(first_of(pairs[i]));
-    const auto step = static_cast<int16_t>(second_of(pairs[i]) - first);
-    out[i] = static_cast<Blended>(first + multiplied(step, static_cast<int16_t>(weights[i] << 8)));
-  }
+  const auto first = static_cast<int16_t>(first_of(pair));
+  const auto step = static_cast<int16_t>(second_of(pair) - first);
+  return static_cast<Blended>(first + multiplied(step, static_cast<int16_t>(weight << 8)));
 }
 
-void lerp_to_level(const Pair *__restrict pairs, const int32_t *__restrict weights,
-                   uint8_t *__restrict out, size_t n)
+uint8_t between_levels(Pair pair, int32_t weight)
 {
+  return static_cast<uint8_t>((between(pair, weight) + (1 << 13)) >> 14);
+}
+
+Pair pair_at(const Blended *place)
+{
+  Pair pair = 0;
+  __builtin_memcpy(&pair, place, sizeof pair);
+  return pair;
+}
+
+// With AVX2 one instruction takes eight pairs from anywhere. Without it, pairs are taken one by one
+// to where the calculation can be vectorised.
+template <typename Out, Out (*between_pair)(Pair, int32_t)>
+void lerp(const Blended *__restrict row, const uint32_t *__restrict first,
+          const int32_t *__restrict weights, Out *__restrict out, size_t n)
+{
+#ifdef __AVX2__
   for (size_t i = 0; i < n; ++i)
-    out[i] = static_cast<uint8_t>((between(pairs[i], weights[i]) + (1 << 13)) >> 14);
+    out[i] = between_pair(pair_at(row + first[i]), weights[i]);
+#else
+  constexpr size_t kChunk = 128;
+  Pair pairs[kChunk];
+  for (size_t start = 0; start < n; start += kChunk) {
+    const size_t in_chunk = n - start < kChunk ? n - start : kChunk;
+    for (size_t i = 0; i < in_chunk; ++i)
+      pairs[i] = pair_at(row + first[start + i]);
+    for (size_t i = 0; i < in_chunk; ++i)
+      out[start + i] = between_pair(pairs[i], weights[start + i]);
+  }
+#endif
 }
 
 uint8_t level(int sum)
@@ -198,8 +215,19 @@ void to_float(const uint8_t *__restrict in, float mean, float scale_by, float *_
 } // namespace
 
 constinit const RowLoops GSTDRM_ROWS = {
-    GSTDRM_ROWS_NAME, blend,  blend_2, blend_pixels<3>, blend_pixels<4>, gather,       lerp,
-    lerp_to_level,    to_rgb, shift,   scale,           interleave_3,    interleave_4, to_float,
+    GSTDRM_ROWS_NAME,
+    blend,
+    blend_2,
+    blend_pixels<3>,
+    blend_pixels<4>,
+    lerp<Blended, between_blended>,
+    lerp<uint8_t, between_levels>,
+    to_rgb,
+    shift,
+    scale,
+    interleave_3,
+    interleave_4,
+    to_float,
 };
 
 } // namespace gstdrm::metis

@@ -50,13 +50,12 @@ struct RowLoops {
                   Blended *const out[3], std::size_t n);
   void (*blend_4)(const std::uint8_t *upper, const std::uint8_t *lower, int weight,
                   Blended *const out[3], std::size_t n);
-  // out[i] = row[first[i]] and the sample after it
-  void (*gather)(const Blended *row, const std::uint32_t *first, Pair *out, std::size_t n);
-  // between the samples of each pair, to 1/128 of a level
-  void (*lerp)(const Pair *pairs, const std::int32_t *weights, Blended *out, std::size_t n);
+  // between row[first[i]] and the sample after it, to 1/128 of a level ...
+  void (*lerp)(const Blended *row, const std::uint32_t *first, const std::int32_t *weights,
+               Blended *out, std::size_t n);
   // ... and to whole levels
-  void (*lerp_to_level)(const Pair *pairs, const std::int32_t *weights, std::uint8_t *out,
-                        std::size_t n);
+  void (*lerp_to_level)(const Blended *row, const std::uint32_t *first, const std::int32_t *weights,
+                        std::uint8_t *out, std::size_t n);
   // Y, Cb and Cr in; R, G and B out
   void (*to_rgb)(const Blended *const in[3], const ColourFactors &factors,
                  std::uint8_t *const out[3], std::size_t n);
