@@ -38,9 +38,6 @@ TEST_P(Accepted, ReadsAndWritesBack)
   ASSERT_TRUE(format) << row.text << ": " << format.error().message;
   EXPECT_EQ(format->fourcc, row.format.fourcc) << row.text;
   EXPECT_EQ(format->modifier, row.format.modifier) << row.text;
-  const Result<std::string> text = format_to_string(*format);
-  ASSERT_TRUE(text);
-  EXPECT_EQ(*text, row.canonical);
   EXPECT_EQ(format_to_text(*format).view(), row.canonical);
 }
 
@@ -183,9 +180,6 @@ class NoText : public testing::TestWithParam<NoTextRow> {};
 TEST_P(NoText, HasNoString)
 {
   EXPECT_EQ(format_to_text(GetParam().format).length, 0);
-  const Result<std::string> text = format_to_string(GetParam().format);
-  ASSERT_FALSE(text) << *text;
-  EXPECT_EQ(text.error().code, ErrorCode::Format);
   EXPECT_FALSE(describe_format(GetParam().format).empty());
 }
 
@@ -209,12 +203,12 @@ TEST_P(RealTable, EveryPairRoundTrips)
   ASSERT_FALSE(pairs.empty());
   std::set<std::string> texts;
   for (const Format &pair : pairs) {
-    const Result<std::string> text = format_to_string(pair);
-    ASSERT_TRUE(text) << describe_format(pair);
-    const Result<Format> again = parse_format(*text);
-    ASSERT_TRUE(again) << *text;
-    EXPECT_EQ(*again, pair) << *text;
-    texts.insert(*text);
+    const std::string text(format_to_text(pair).view());
+    ASSERT_FALSE(text.empty()) << describe_format(pair);
+    const Result<Format> again = parse_format(text);
+    ASSERT_TRUE(again) << text;
+    EXPECT_EQ(*again, pair) << text;
+    texts.insert(text);
   }
   EXPECT_EQ(texts.size(), pairs.size());
 }

@@ -183,19 +183,6 @@ Result<Format> parse_format(std::string_view text)
   return parse_any(text);
 }
 
-Result<std::string> format_to_string(Format format)
-{
-  const FormatText text = format_to_text(format);
-  if (text.length > 0)
-    return std::string(text.view());
-  const bool valid = fourcc_is_valid(format.fourcc);
-  return Error{ErrorCode::Format,
-               fourcc_to_string(format.fourcc) +
-                   (valid ? " with an implicit modifier has no drm-format"
-                          : " is no fourcc: it has to be 4 printable ASCII characters"),
-               0};
-}
-
 FormatText format_to_text(Format format) noexcept
 {
   FormatText text;

@@ -29,8 +29,6 @@ struct Format {
 // "NV12", "NV12:0x0100000000000002", "R8  ", "XR24_BE"; see docs/caps.md for what is refused and
 // why.
 Result<Format> parse_format(std::string_view text);
-// Canonical text; Error for an implicit or invalid pair, which has no string form.
-Result<std::string> format_to_string(Format format);
 // Fixed-size canonical text for hot paths: length 0 when there is none.
 struct FormatText {
   std::array<char, 32> chars{}; // longer than any text, so that a NUL ends it
