@@ -15,7 +15,7 @@ import pathlib
 import re
 import sys
 
-ROOMS = ('gst-libs/gst/drm', 'gst-libs/gst/drm/element', 'gst/dmabuf', 'gst/kms', 'gst/va')
+ROOMS = ('gst-libs/gst/drm', 'gst-libs/gst/drm/element', 'gst/dmabuf', 'gst/kms', 'gst/va', 'gst/metis')
 
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*', re.S)
 PUBLIC = re.compile(r'^GST_DRM_API\s+(?!G_DECLARE)([^;]*);', re.M)
