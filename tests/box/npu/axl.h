@@ -16,8 +16,8 @@
 
 #include "axl_uapi.h"
 
-#define AXL_MODEL_CHECK 1
-#define AXL_RESULT_MAX 32
+#define AXL_CHECK_VALUES 32  /* of the result of model 1 */
+#define AXL_SKIN_BOXES 7170 /* of model 2, 5 values each */
 #define AXL_QUEUE_MAX 64
 #define AXL_MIN_SIDE 16
 #define AXL_MAX_SIDE 16384
@@ -87,6 +87,14 @@ struct axl_faults {
 	bool short_result;
 };
 
+struct axl_job;
+
+struct axl_model {
+	struct axl_model_info info;
+	void (*run)(struct axl_job *job);
+	size_t (*scratch)(void); /* bytes; NULL: none */
+};
+
 struct axl_job {
 	struct list_head node;
 	struct axl_file *file;
@@ -98,9 +106,11 @@ struct axl_job {
 	ktime_t submitted;
 	ktime_t limit; /* when the watchdog looks */
 	u32 timeout_us;
-	u32 result_bytes;
-	u8 *picture; /* the device's own memory: luma, chroma, tightly packed */
-	s8 output[AXL_RESULT_MAX];
+	const struct axl_model *model;
+	/* the device's own memory */
+	u8 *picture; /* luma, chroma, tightly packed */
+	void *scratch;
+	void *output;
 };
 
 /* axl_dmabuf.c */
@@ -118,10 +128,14 @@ int axl_submit(struct axl_file *file, struct axl_submit __user *user);
 int axl_worker(void *axl);
 void axl_lose(struct axl_device *axl);
 
-/* axl_network.c */
-int axl_model(struct axl_model_info *info);
+/* axl_models.c */
+const struct axl_model *axl_find_model(u32 id);
 void axl_read_picture(struct axl_job *job);
-void axl_run_network(struct axl_job *job);
+
+/* axl_check.c, axl_skin.c */
+void axl_run_check(struct axl_job *job);
+void axl_run_skin(struct axl_job *job);
+size_t axl_skin_scratch(void);
 
 /* axl_faults.c */
 bool axl_is_busy(void);

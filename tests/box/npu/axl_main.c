@@ -61,15 +61,15 @@ static int axl_layout_ioctl(struct axl_file *file, void __user *user)
 
 static int axl_model_ioctl(void __user *user)
 {
+	const struct axl_model *model;
 	struct axl_model_info info;
-	int ret;
 
 	if (copy_from_user(&info, user, sizeof(info)))
 		return -EFAULT;
-	ret = axl_model(&info);
-	if (!ret && copy_to_user(user, &info, sizeof(info)))
-		return -EFAULT;
-	return ret;
+	model = axl_find_model(info.model_id);
+	if (!model)
+		return -ENOENT;
+	return copy_to_user(user, &model->info, sizeof(model->info)) ? -EFAULT : 0;
 }
 
 static long axl_ioctl(struct file *filp, unsigned int request, unsigned long argument)

@@ -40,6 +40,8 @@ static void axl_free_job(struct axl_job *job)
 	axl_buf_put(job->result);
 	dma_fence_put(job->fence);
 	kvfree(job->picture);
+	kvfree(job->scratch);
+	kvfree(job->output);
 	kfree(job);
 }
 
@@ -82,14 +84,14 @@ static void axl_pass_time(struct axl_device *axl, const struct axl_job *job, kti
 
 static int axl_write_result(struct axl_job *job)
 {
-	u32 bytes = job->result_bytes;
+	u32 bytes = job->model->info.result_size;
 
 	if (job->faults.fail)
 		return -EINVAL;
 	if (job->faults.short_result)
 		bytes /= 2;
 	axl_dma(job->result, 0, job->output, bytes, DMA_FROM_DEVICE);
-	return bytes < job->result_bytes ? -ENODATA : 0;
+	return job->faults.short_result ? -ENODATA : 0;
 }
 
 /* One job on the device. The device takes latency_us from the end of the job before, or from the submission. */
@@ -108,7 +110,7 @@ static int axl_do(struct axl_device *axl, struct axl_job *job)
 	if (error)
 		return error;
 	axl_read_picture(job);
-	axl_run_network(job);
+	job->model->run(job);
 	axl->free_at = late ? job->limit : done;
 	axl_pass_time(axl, job, axl->free_at);
 	error = axl_interruption(job);
@@ -187,43 +189,53 @@ static int axl_new_fence(struct axl_device *axl, struct axl_job *job)
 	return 0;
 }
 
+/* The device's memory for a job. */
+static int axl_alloc_memory(struct axl_job *job)
+{
+	const struct axl_model *model = job->model;
+
+	job->picture = kvmalloc((size_t)job->input->width * job->input->height * 3 / 2, GFP_KERNEL);
+	job->output = kvzalloc(model->info.result_size, GFP_KERNEL);
+	if (model->scratch)
+		job->scratch = kvmalloc(model->scratch(), GFP_KERNEL);
+	return job->picture && job->output && (job->scratch || !model->scratch) ? 0 : -ENOMEM;
+}
+
+static int axl_fill_job(struct axl_file *file, const struct axl_submit *args, struct axl_job *job)
+{
+	struct axl_buf *result;
+
+	job->file = file;
+	job->timeout_us = args->timeout_us ? args->timeout_us : AXL_DEFAULT_TIMEOUT_US;
+	job->model = axl_find_model(args->model_id);
+	if (!job->model)
+		return -ENOENT;
+	job->input = axl_find_import(file, args->input_handle);
+	if (!job->input)
+		return -ENOENT;
+	job->layout = job->input->layout;
+	result = axl_attach(file->axl, args->result_fd, DMA_FROM_DEVICE, &file->axl->results);
+	if (IS_ERR(result))
+		return PTR_ERR(result);
+	job->result = result;
+	if (result->dmabuf->size < job->model->info.result_size)
+		return -ENOSPC;
+	return axl_alloc_memory(job);
+}
+
 static struct axl_job *axl_new_job(struct axl_file *file, const struct axl_submit *args)
 {
-	struct axl_model_info model = { .model_id = args->model_id };
 	struct axl_job *job = kzalloc(sizeof(*job), GFP_KERNEL);
 	int ret;
 
 	if (!job)
 		return ERR_PTR(-ENOMEM);
-	ret = axl_model(&model);
-	if (ret)
-		goto free;
-	ret = -ENOENT;
-	job->input = axl_find_import(file, args->input_handle);
-	if (!job->input)
-		goto free;
-	job->result = axl_attach(file->axl, args->result_fd, DMA_FROM_DEVICE, &file->axl->results);
-	if (IS_ERR(job->result)) {
-		ret = PTR_ERR(job->result);
-		job->result = NULL;
-		goto free;
+	ret = axl_fill_job(file, args, job);
+	if (ret) {
+		axl_free_job(job);
+		return ERR_PTR(ret);
 	}
-	ret = -ENOSPC;
-	if (job->result->dmabuf->size < model.result_size)
-		goto free;
-	ret = -ENOMEM;
-	job->picture = kvmalloc((size_t)job->input->width * job->input->height * 3 / 2, GFP_KERNEL);
-	if (!job->picture)
-		goto free;
-	job->file = file;
-	job->layout = job->input->layout;
-	job->result_bytes = model.result_size;
-	job->timeout_us = args->timeout_us ? args->timeout_us : AXL_DEFAULT_TIMEOUT_US;
 	return job;
-
-free:
-	axl_free_job(job);
-	return ERR_PTR(ret);
 }
 
 /* From here on the fence signals. */

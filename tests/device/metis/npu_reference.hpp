@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The network of the test NPU (tests/box/npu/README.md, model 1), computed from a frame's bytes.
+// The networks of the test NPU (tests/box/npu/README.md), computed from a frame's bytes.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include <gst/drm/core/frame_layout.hpp>
 
@@ -14,5 +15,10 @@ using NpuResult = std::array<std::int8_t, 32>;
 
 // `bytes` is where the frame's one object is mapped.
 NpuResult npu_reference(const FrameLayout &frame, const std::uint8_t *bytes);
+
+inline constexpr std::uint32_t kSkinModel = 2;
+inline constexpr std::size_t kSkinBoxes = 7170;
+// 5 x kSkinBoxes
+std::vector<float> npu_skin_reference(const FrameLayout &frame, const std::uint8_t *bytes);
 
 } // namespace gstdrm::test
