@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tests/box/kernel makes the kernels that are asked for and no other, each named by its own inputs. Works on a
-# copy of the scripts, whose build-kernel only writes down what it was to build. TAP.
+# tests/box/kernel makes the kernels that are asked for and no other, each named by its own inputs, and tests/box/module
+# likewise a module. Works on a copy of the scripts, whose build-kernel and build-module only write down what they were to
+# build. TAP.
 # Usage: box-kernels.sh SOURCE_ROOT
 set -uo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/tests" "$work/home"
+mkdir -p "$work/tests" "$work/home" "$work/gst/metis/engine"
+cp -r "$1/gst/metis/engine/axl" "$work/gst/metis/engine/"
 cp -r "$1/scripts" "$work/"
 cp -r "$1/tests/box" "$work/tests/"
 cd "$work" || exit
@@ -23,6 +25,14 @@ for kind in "$@"; do
   printf '#!/bin/bash\nexit 9\n' >"$into/out/$kind/linux"
   chmod +x "$into/out/$kind/linux"
 done
+END
+
+cat >tests/box/build-module <<'END'
+#!/bin/bash
+echo "module $1" >>built
+mkdir -p "$3"
+echo "$1" >"$3/some.ko"
+[[ ! -e broken ]]
 END
 
 count=0 failed=0
@@ -59,7 +69,14 @@ after() {
 kernel() { tests/box/kernel "$@" && tells "$@"; }
 skipped() { GST_DRM_BOX_NO_BUILD=1 tests/box/kernel "$@"; }
 
-echo 1..13
+# The last command printed the path of a module for that kernel.
+module() { tests/box/module "$@" && [[ $(<"$(<out)") == "$1" ]]; }
+no_tools() { PATH=$work/bin GST_DRM_BOX_NO_BUILD=1 tests/box/module "$@"; }
+broken() { touch broken; tests/box/module "$@"; local status=$?; rm broken; return $status; }
+mkdir bin
+for tool in bash dirname readlink cat sha256sum cut basename flock mkdir uname id; do ln -s "$(command -v "$tool")" bin/; done
+
+echo 1..21
 check "nothing there, none may be built: 77" "status 77" skipped virtual
 check "virtual alone" "virtual" kernel virtual
 check "there already" "" kernel virtual
@@ -72,6 +89,14 @@ check "another kernel.config: both, from one source" "smp virtual" after tests/b
 check "another patch: both" "smp virtual" after tests/box/patches/0001-vkms-plane-buffers.patch kernel smp virtual
 check "init has a name of its own" "" after tests/box/init.c kernel smp virtual
 check "no such kind" "status 2" kernel nonsense
+check "a module" "module smp" module smp npu
+check "the module is there already" "" module smp npu
+check "the module for the other kernel" "module virtual" module virtual npu
+check "another source of the module" "module smp" after tests/box/npu/axl_main.c module smp npu
+check "another header of the module" "module smp" after gst/metis/engine/axl/axl_uapi.h module smp npu
+check "a module that does not build" $'module virtual\nstatus 1' broken virtual npu
+check "nothing to build a module with: 77" "status 77" no_tools virtual npu
+check "no such module" "status 1" tests/box/module smp nonsense
 rm -r cache
 # the stub is no kernel, so the box fails: 125
 check "./run box --virtual-time, from nothing" $'virtual\nstatus 125' scripts/box --virtual-time -- true
