@@ -4,6 +4,9 @@
 #include <array>
 
 #include "axl/axl_backend.hpp"
+#ifdef HAVE_AXRUNTIME
+#include "axruntime/axruntime_backend.hpp"
+#endif
 #include "cpu/cpu_plugin.hpp"
 #include "open_backend.hpp"
 
@@ -13,6 +16,9 @@ std::span<const BackendWay> backend_ways() noexcept
 {
   static constexpr std::array ways{
       BackendWay{BackendKind::Axl, "axl", open_axl},
+#ifdef HAVE_AXRUNTIME
+      BackendWay{BackendKind::AxRuntime, "axruntime", open_axruntime},
+#endif
       BackendWay{BackendKind::Cpu, "cpu", open_cpu},
   };
   return ways;
