@@ -2,12 +2,16 @@
 #include <gst/gst.h>
 
 #include "config.h"
+#include "gstdrmoverlay.hpp"
+#include "gstdrmtensordecode.hpp"
 #include "gstmetisdmabufinfer.hpp"
 
 static gboolean plugin_init(GstPlugin *plugin) noexcept
 {
   const gboolean infer = GST_ELEMENT_REGISTER(metisdmabufinfer, plugin);
-  return infer;
+  const gboolean decode = GST_ELEMENT_REGISTER(drmtensordecode, plugin);
+  const gboolean overlay = GST_ELEMENT_REGISTER(drmoverlay, plugin);
+  return infer && decode && overlay;
 }
 
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, metisdmabuf,

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstdrmdetections.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <gst/video/gstvideometa.h>
+
+#include "gstdrmanalytics.hpp"
+
+namespace gstdrm {
+
+namespace {
+
+// One axis: input pixels to frame pixels.
+struct Axis {
+  gdouble scale, offset;
+  gint extent; // of the frame; 0: not known
+
+  [[nodiscard]] bool is_valid() const
+  {
+    return std::isfinite(scale) && scale > 0 && std::isfinite(offset);
+  }
+  [[nodiscard]] gdouble exact(gdouble at) const { return (at - offset) / scale; }
+  [[nodiscard]] gint inside(gdouble at) const
+  {
+    const gdouble most = extent > 0 ? extent : G_MAXINT / 2;
+    return static_cast<gint>(std::lround(std::clamp(exact(at), 0.0, most)));
+  }
+};
+
+std::optional<FrameObject> placed(const metis::Detection &found, const Axis &x, const Axis &y)
+{
+  const gint left = x.inside(found.x), top = y.inside(found.y);
+  const gint right = x.inside(static_cast<gdouble>(found.x) + found.width);
+  const gint bottom = y.inside(static_cast<gdouble>(found.y) + found.height);
+  if (right <= left || bottom <= top)
+    return std::nullopt;
+  FrameObject object{left, top, right - left, bottom - top, found.score, found.label, {}, {}};
+  for (const metis::KeyPoint &point : found.key_points)
+    object.key_points.push_back(
+        {static_cast<float>(x.exact(point.x)), static_cast<float>(y.exact(point.y))});
+  return object;
+}
+
+// An array of numbers, as a field of a structure.
+void set_numbers(GstStructure *structure, const char *field, const FrameObject &object,
+                 float metis::KeyPoint::*which)
+{
+  GValue array = G_VALUE_INIT;
+  gst_value_array_init(&array, static_cast<guint>(object.key_points.size()));
+  for (const metis::KeyPoint &point : object.key_points) {
+    GValue number = G_VALUE_INIT;
+    g_value_init(&number, G_TYPE_DOUBLE);
+    g_value_set_double(&number, static_cast<gdouble>(point.*which));
+    gst_value_array_append_and_take_value(&array, &number);
+  }
+  gst_structure_take_value(structure, field, &array);
+}
+
+GstStructure *structure_of(const FrameObject &object)
+{
+  GstStructure *structure =
+      gst_structure_new("detection", "label", G_TYPE_STRING, object.name.c_str(), "label-id",
+                        G_TYPE_UINT, object.label, "confidence", G_TYPE_DOUBLE, object.score, "x",
+                        G_TYPE_INT, object.x, "y", G_TYPE_INT, object.y, "width", G_TYPE_INT,
+                        object.width, "height", G_TYPE_INT, object.height, nullptr);
+  if (!object.key_points.empty()) {
+    set_numbers(structure, "key-points-x", object, &metis::KeyPoint::x);
+    set_numbers(structure, "key-points-y", object, &metis::KeyPoint::y);
+  }
+  return structure;
+}
+
+} // namespace
+
+Result<std::vector<FrameObject>> to_frame(const std::vector<metis::Detection> &found,
+                                          const GstDrmTensorPlacement &placement, FrameSize frame)
+{
+  const Axis x{placement.scale_x, placement.offset_x, frame.width};
+  const Axis y{placement.scale_y, placement.offset_y, frame.height};
+  if (!x.is_valid() || !y.is_valid())
+    return Error{ErrorCode::Layout,
+                 "The frame lies nowhere in the model's input: the placement of its tensors has "
+                 "scales of " +
+                     std::to_string(placement.scale_x) + " and " +
+                     std::to_string(placement.scale_y) + ".",
+                 0};
+  std::vector<FrameObject> objects;
+  for (const metis::Detection &detection : found)
+    if (auto object = placed(detection, x, y))
+      objects.push_back(std::move(*object));
+  return objects;
+}
+
+void attach(GstBuffer *buffer, const std::vector<FrameObject> &objects)
+{
+  gint id = 0;
+  for (const FrameObject &object : objects) {
+    GstVideoRegionOfInterestMeta *meta = gst_buffer_add_video_region_of_interest_meta(
+        buffer, object.name.c_str(), static_cast<guint>(object.x), static_cast<guint>(object.y),
+        static_cast<guint>(object.width), static_cast<guint>(object.height));
+    meta->id = id++;
+    meta->parent_id = -1;
+    gst_video_region_of_interest_meta_add_param(meta, structure_of(object));
+  }
+  if (!objects.empty())
+    attach_analytics(buffer, objects);
+}
+
+GstStructure *message_of(GstBuffer *buffer, const std::vector<FrameObject> &objects)
+{
+  GstStructure *message =
+      gst_structure_new("drm-detections", "pts", G_TYPE_UINT64, GST_BUFFER_PTS(buffer), nullptr);
+  GValue array = G_VALUE_INIT;
+  gst_value_array_init(&array, static_cast<guint>(objects.size()));
+  for (const FrameObject &object : objects) {
+    GValue one = G_VALUE_INIT;
+    g_value_init(&one, GST_TYPE_STRUCTURE);
+    g_value_take_boxed(&one, structure_of(object));
+    gst_value_array_append_and_take_value(&array, &one);
+  }
+  gst_structure_take_value(message, "detections", &array);
+  return message;
+}
+
+} // namespace gstdrm

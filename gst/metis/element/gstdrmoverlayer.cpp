@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstdrmoverlayer.hpp"
+
+#include <drm_fourcc.h>
+
+#include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/core/unique_fd.hpp>
+#include <gst/drm/drm.h>
+#include <gst/drm/element/caps_text.hpp>
+#include <gst/drm/element/pool.hpp>
+
+#include "gstdrmwritable.hpp"
+
+GST_DEBUG_CATEGORY_EXTERN(gst_drm_overlay_debug);
+#define GST_CAT_DEFAULT gst_drm_overlay_debug
+
+namespace gstdrm {
+
+namespace {
+
+// A composition that another element attached stays below.
+void attach(GstBuffer *buffer, GstVideoOverlayComposition *composition)
+{
+  GstVideoOverlayCompositionMeta *there = gst_buffer_get_video_overlay_composition_meta(buffer);
+  if (!there) {
+    gst_buffer_add_video_overlay_composition_meta(buffer, composition);
+    return;
+  }
+  const Composition joined(gst_video_overlay_composition_copy(there->overlay));
+  for (guint i = 0; i < gst_video_overlay_composition_n_rectangles(composition); i++)
+    gst_video_overlay_composition_add_rectangle(
+        joined.get(), gst_video_overlay_composition_get_rectangle(composition, i));
+  gst_buffer_remove_meta(buffer, &there->meta);
+  gst_buffer_add_video_overlay_composition_meta(buffer, joined.get());
+}
+
+// Metas of the memory, as layout and fences, stay with the memory.
+gboolean copy_meta(GstBuffer *from, GstMeta **meta, gpointer to) noexcept
+{
+  const GstMetaInfo *info = (*meta)->info;
+  const bool of_memory =
+      gst_meta_api_type_has_tag(info->api, g_quark_from_static_string(GST_META_TAG_MEMORY_STR)) ||
+      gst_meta_api_type_has_tag(info->api,
+                                g_quark_from_static_string(GST_META_TAG_MEMORY_REFERENCE_STR));
+  if (!of_memory && info->transform_func) {
+    GstMetaTransformCopy whole{FALSE, 0, static_cast<gsize>(-1)};
+    info->transform_func(static_cast<GstBuffer *>(to), *meta, from, _gst_meta_transform_copy,
+                         &whole);
+  }
+  return TRUE;
+}
+
+bool copy_pixels(const GstVideoInfo &info, GstBuffer *from, GstBuffer *to)
+{
+  GstVideoFrame source, copy;
+  if (!gst_video_frame_map(&source, &info, from, GST_MAP_READ))
+    return false;
+  const bool mapped = gst_video_frame_map(&copy, &info, to, GST_MAP_WRITE);
+  const bool copied = mapped && gst_video_frame_copy(&copy, &source);
+  if (mapped)
+    gst_video_frame_unmap(&copy);
+  gst_video_frame_unmap(&source);
+  return copied;
+}
+
+bool is_all_dmabuf(GstBuffer *buffer)
+{
+  for (guint i = 0; i < gst_buffer_n_memory(buffer); i++)
+    if (!gst_is_fd_memory(gst_buffer_peek_memory(buffer, i)))
+      return false;
+  return gst_buffer_n_memory(buffer) > 0;
+}
+
+} // namespace
+
+GstStructure *Overlayer::stats() const
+{
+  GstStructure *stats = stats_.to_structure();
+  gst_structure_set(stats, "objects", G_TYPE_UINT64, objects_.load(), "compositions", G_TYPE_UINT64,
+                    compositions_.load(), "drawn", G_TYPE_UINT64, drawn_.load(), nullptr);
+  return stats;
+}
+
+GstFlowReturn Overlayer::fail(const Error &error)
+{
+  failure_.post(GST_ELEMENT(element_), error);
+  return GST_FLOW_ERROR;
+}
+
+bool Overlayer::start()
+{
+  stats_.reset();
+  objects_ = compositions_ = drawn_ = 0;
+  failure_.reset();
+  ask_ = true;
+  const Result<void> opened = waits.open();
+  if (!opened)
+    (void)fail(opened.error());
+  return static_cast<bool>(opened);
+}
+
+void Overlayer::stop()
+{
+  scene_.forget();
+  pool_.reset();
+  caps_.reset();
+}
+
+bool Overlayer::take_caps(GstCaps *caps)
+{
+  scene_.forget();
+  pool_.reset();
+  ask_ = true;
+  caps_ = GstPtr<GstCaps>::share(caps);
+  const GstCapsFeatures *features = gst_caps_get_features(caps, 0);
+  is_dmabuf_ = gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_DMABUF);
+  GError *error = nullptr;
+  if (gst_drm_video_info_from_caps_full(&info_, caps, &error))
+    return true;
+  // memory of another kind: not for the CPU, but a composition needs the size alone
+  info_ = {};
+  info_.drm_modifier = DRM_FORMAT_MOD_INVALID;
+  if (gst_video_info_from_caps(&info_.vinfo, caps)) {
+    g_clear_error(&error);
+    return true;
+  }
+  (void)fail(take_error(error));
+  return false;
+}
+
+bool Overlayer::takes_composition()
+{
+  if (!ask_.exchange(false))
+    return takes_composition_;
+  const auto query = GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps_.get(), FALSE));
+  takes_composition_ = gst_pad_peer_query(element_->srcpad, query.get()) &&
+                       gst_query_find_allocation_meta(
+                           query.get(), GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, nullptr);
+  GST_INFO_OBJECT(element_, "downstream %s", takes_composition_ ? "composes" : "does not compose");
+  return takes_composition_;
+}
+
+bool Overlayer::is_blendable() const
+{
+  const GstVideoFormat format = GST_VIDEO_INFO_FORMAT(&info_.vinfo);
+  return info_.drm_modifier == DRM_FORMAT_MOD_LINEAR && format != GST_VIDEO_FORMAT_UNKNOWN &&
+         format != GST_VIDEO_FORMAT_ENCODED;
+}
+
+GstFlowReturn Overlayer::process(GstPtr<GstBuffer> &buffer)
+{
+  stats_.frames++;
+  if (!caps_)
+    return GST_FLOW_NOT_NEGOTIATED;
+  std::vector<Marked> objects = marked_objects(buffer.get(), info_.vinfo, labels);
+  if (objects.empty())
+    return GST_FLOW_OK;
+  objects_ += objects.size();
+  GstVideoOverlayComposition *composition = scene_.draw(std::move(objects), info_.vinfo);
+  drawn_ = scene_.drawn();
+  if (!takes_composition())
+    return blend(buffer, composition);
+  buffer = writable(std::move(buffer));
+  attach(buffer.get(), composition);
+  compositions_++;
+  return GST_FLOW_OK;
+}
+
+GstFlowReturn Overlayer::blend(GstPtr<GstBuffer> &buffer, GstVideoOverlayComposition *composition)
+{
+  if (!is_blendable())
+    return fail(
+        {ErrorCode::Unsupported,
+         "There is no way to draw on " + describe_caps(caps_.get()) +
+             ": downstream shows no GstVideoOverlayComposition, and the CPU draws on linear "
+             "frames alone. Ask upstream for a linear format with a capsfilter.",
+         0});
+  auto drawn = copy(buffer.get());
+  if (!drawn)
+    return fail(drawn.error());
+  if (!*drawn)
+    return GST_FLOW_FLUSHING;
+  GstVideoFrame frame;
+  if (!gst_video_frame_map(&frame, &info_.vinfo, drawn->get(), GST_MAP_READWRITE))
+    return fail({ErrorCode::Import, "The CPU cannot map the copy of a frame for drawing.", 0});
+  const bool blended = gst_video_overlay_composition_blend(composition, &frame);
+  gst_video_frame_unmap(&frame);
+  if (!blended)
+    return fail({ErrorCode::Unsupported,
+                 std::string("GStreamer blends no overlay on ") +
+                     GST_VIDEO_INFO_NAME(&info_.vinfo) + " frames.",
+                 0});
+  buffer = std::move(*drawn);
+  return GST_FLOW_OK;
+}
+
+// Empty where the wait for the frame was ended.
+Result<GstPtr<GstBuffer>> Overlayer::copy(GstBuffer *input)
+{
+  if (zero_copy == ZeroCopy::Require)
+    return Error{ErrorCode::Unsupported,
+                 "zero-copy=require forbids to copy the frame that boxes are drawn on, and "
+                 "downstream shows no GstVideoOverlayComposition. Set zero-copy=prefer, or use a "
+                 "sink that shows overlays.",
+                 0};
+  GstDrmSyncMeta *sync = gst_buffer_get_drm_sync_meta(input);
+  const UniqueFd fence(sync ? gst_drm_sync_meta_dup_acquire_fence(sync) : -1);
+  const Result<FenceEnd> ready = waits.wait(fence.get(), "a frame", stats_);
+  if (!ready)
+    return ready.error();
+  if (*ready == FenceEnd::Interrupted)
+    return GstPtr<GstBuffer>();
+  stats_.count_copy(GST_ELEMENT(element_), info_.vinfo.size,
+                    "downstream shows no GstVideoOverlayComposition");
+  if (!is_dmabuf_ && !is_all_dmabuf(input))
+    return GstPtr<GstBuffer>::adopt(gst_buffer_copy_deep(input));
+  GstDrmFrame frame; // the layout comes from elsewhere: it is checked before a pixel is touched
+  GError *error = nullptr;
+  if (!gst_drm_frame_from_buffer(&frame, input, &info_, &error))
+    return take_error(error);
+  auto made = new_frame();
+  if (!made)
+    return made.error();
+  if (!copy_pixels(info_.vinfo, input, made->get()))
+    return Error{ErrorCode::Import, "The CPU cannot map a DMA buffer to copy it.", 0};
+  gst_buffer_copy_into(
+      made->get(), input,
+      static_cast<GstBufferCopyFlags>(GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS), 0,
+      static_cast<gsize>(-1));
+  gst_buffer_foreach_meta(input, copy_meta, made->get());
+  return made;
+}
+
+Result<GstPtr<GstBuffer>> Overlayer::new_frame()
+{
+  if (!pool_) {
+    GError *error = nullptr;
+    const auto allocator = GstPtr<GstDrmAllocator>::adopt(
+        gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_AUTO, nullptr, &error));
+    if (!allocator)
+      return take_error(error);
+    auto made = configure_pool(allocator.get(), {caps_.get()});
+    if (!made)
+      return made.error();
+    if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
+      return Error{ErrorCode::Allocation, "There is no DMA buffer for a copy.", 0};
+    pool_ = std::move(made->pool);
+  }
+  GstBuffer *buffer = nullptr;
+  if (gst_buffer_pool_acquire_buffer(pool_.get(), &buffer, nullptr) != GST_FLOW_OK)
+    return Error{ErrorCode::Allocation, "There is no DMA buffer for the copy of a frame.", 0};
+  return GstPtr<GstBuffer>::adopt(buffer);
+}
+
+} // namespace gstdrm

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What drmoverlay does with a frame.
+#pragma once
+
+#include <atomic>
+
+#include <gst/base/gstbasetransform.h>
+#include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/properties.hpp>
+#include <gst/drm/element/stats.hpp>
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmvideoinfo.h>
+
+#include "gstdrmfencewait.hpp"
+#include "gstdrmoverlayscene.hpp"
+
+namespace gstdrm {
+
+// One object per element. Any thread uses zero_copy, labels, stats(), ask_again(), waits.end() and
+// waits.allow(); the streaming thread, or a state change without one, all the rest.
+class Overlayer {
+public:
+  explicit Overlayer(GstBaseTransform *element) : element_(element) {}
+
+  std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer};
+  std::atomic<bool> labels{true};
+  FenceWait waits;
+  [[nodiscard]] GstStructure *stats() const;
+
+  bool start();
+  void stop();
+  bool take_caps(GstCaps *caps);
+  // Downstream changed: what it takes is asked for again before the next frame.
+  void ask_again() { ask_ = true; }
+  GstFlowReturn process(GstPtr<GstBuffer> &buffer);
+
+private:
+  GstFlowReturn fail(const Error &error);
+  [[nodiscard]] bool takes_composition();
+  [[nodiscard]] bool is_blendable() const;
+  GstFlowReturn blend(GstPtr<GstBuffer> &buffer, GstVideoOverlayComposition *composition);
+  Result<GstPtr<GstBuffer>> copy(GstBuffer *input);
+  Result<GstPtr<GstBuffer>> new_frame();
+
+  GstBaseTransform *const element_;
+  OncePerFailure failure_;
+  std::atomic<bool> ask_{true};
+  bool takes_composition_ = false;
+  bool is_dmabuf_ = false; // by the caps
+  GstDrmVideoInfo info_{};
+  GstPtr<GstCaps> caps_;
+  GstPtr<GstBufferPool> pool_; // for copies; made for the first one
+  Scene scene_;
+  Stats stats_;
+  std::atomic<guint64> objects_{0};
+  std::atomic<guint64> compositions_{0};
+  std::atomic<guint64> drawn_{0};
+};
+
+} // namespace gstdrm

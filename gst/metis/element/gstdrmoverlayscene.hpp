@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The objects of a frame as an overlay composition.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gst/video/video-overlay-composition.h>
+#include <gst/video/video.h>
+
+#include "engine/overlay/drawing.hpp"
+
+namespace gstdrm {
+
+struct CompositionUnref {
+  void operator()(GstVideoOverlayComposition *composition) const noexcept
+  {
+    gst_video_overlay_composition_unref(composition);
+  }
+};
+using Composition = std::unique_ptr<GstVideoOverlayComposition, CompositionUnref>;
+
+// One box with its label, within the frame.
+struct Marked {
+  metis::Area box;
+  std::string name; // what gives the colour
+  std::string text; // empty: no label
+  friend bool operator==(const Marked &, const Marked &) = default;
+};
+
+// The regions of interest of the buffer; those that lie outside of the frame are left out.
+std::vector<Marked> marked_objects(GstBuffer *buffer, const GstVideoInfo &info, bool labels);
+
+// Draws, and keeps what it drew last: objects that stay where they are are drawn once. Streaming
+// thread.
+class Scene {
+public:
+  // (transfer none) Valid until the next call; there is at least one object.
+  GstVideoOverlayComposition *draw(std::vector<Marked> objects, const GstVideoInfo &info);
+  void forget();
+  [[nodiscard]] guint64 drawn() const noexcept { return drawn_; }
+
+private:
+  std::vector<Marked> objects_;
+  Composition composition_;
+  guint64 drawn_ = 0;
+};
+
+} // namespace gstdrm

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What drmtensordecode does with a frame.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/properties.hpp>
+#include <gst/drm/element/stats.hpp>
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmtensormeta.h>
+
+#include "engine/decode/decoders.hpp"
+#include "gstdrmdetections.hpp"
+#include "gstdrmfencewait.hpp"
+#include "gstdrmlabels.hpp"
+
+namespace gstdrm {
+
+// The properties; the object lock of the element guards them.
+struct DecodeSettings {
+  std::optional<metis::DecoderKind> decoder; // none: by the tensors
+  std::string labels_file;
+  gfloat threshold = 0.5F;
+  gfloat iou_threshold = 0.45F;
+  guint max_detections = 100;
+  bool post_messages = false;
+};
+
+// One object per element. Any thread uses settings, zero_copy, stats(), waits.end() and
+// waits.allow(); the streaming thread, or a state change without one, all the rest.
+class TensorDecoder {
+public:
+  explicit TensorDecoder(GstElement *element) : element_(element) {}
+
+  DecodeSettings settings;
+  std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer}; // no frame is ever copied
+  [[nodiscard]] GstStructure *stats() const;
+
+  bool start();
+  FenceWait waits;
+
+  void take_caps(const GstCaps *caps);
+  // Adds what the buffer's tensors say to `buffer`, which is made writable for that.
+  GstFlowReturn process(GstPtr<GstBuffer> &buffer);
+
+private:
+  [[nodiscard]] DecodeSettings current_settings() const;
+  Result<std::vector<FrameObject>> objects_of(GstDrmTensorMeta *meta, FrameSize frame,
+                                              const DecodeSettings &now) const;
+  Result<FenceEnd> process_meta(GstBuffer *buffer, GstDrmTensorMeta *meta,
+                                const DecodeSettings &now, std::vector<FrameObject> &objects);
+  [[nodiscard]] FrameSize size_of(GstBuffer *buffer) const;
+
+  GstElement *const element_;
+  Labels labels_;
+  FrameSize caps_size_;
+  OncePerFailure device_failed_;
+  Stats stats_;
+  std::atomic<guint64> detections_{0};
+};
+
+} // namespace gstdrm

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// drmtensordecode: from tensors on a buffer to regions of interest, in the frame's own pixels.
+#include "support/dmabuf_elements.hpp"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace {
+
+using gstdrm::GstPtr;
+using gstdrm::test::caps_of;
+using gstdrm::test::Harness;
+
+constexpr const char *kFrames = "video/x-raw, format=(string)NV12, width=(int)200, height=(int)100, framerate=(fraction)30/1";
+constexpr GstDrmTensorPlacement kWhole{400, 400, 2, 2, 0, 100}; // letterboxed: the frame is the middle of 400x400
+
+void add_tensor(GstDrmTensorMeta *meta, const char *name, const std::vector<gsize> &dims, const std::vector<gfloat> &values)
+{
+  const gsize bytes = values.size() * sizeof(gfloat);
+  GstMemory *memory = gst_allocator_alloc(nullptr, bytes, nullptr);
+  GstMapInfo map;
+  fail_unless(gst_memory_map(memory, &map, GST_MAP_WRITE));
+  memcpy(map.data, values.data(), bytes);
+  gst_memory_unmap(memory, &map);
+  GstDrmTensor tensor;
+  gst_drm_tensor_init(&tensor);
+  tensor.name = name;
+  tensor.type = GST_DRM_TENSOR_TYPE_FLOAT32;
+  tensor.n_dims = static_cast<guint>(dims.size());
+  for (std::size_t i = 0; i < dims.size(); i++)
+    tensor.dims[i].size = dims[i];
+  tensor.memory = memory;
+  tensor.size = bytes;
+  GError *error = nullptr;
+  fail_unless(gst_drm_tensor_meta_add_tensor(meta, &tensor, &error), "%s", error ? error->message : "");
+  gst_memory_unref(memory);
+}
+
+// Two objects: class 1 in the middle of the input, class 0 in its lower part, beyond the frame's edge.
+void add_ssd(GstBuffer *buffer, const GstDrmTensorPlacement &placement = kWhole, const char *group = "objects")
+{
+  GstDrmTensorMeta *meta = gst_buffer_add_drm_tensor_meta(buffer, group);
+  meta->placement = placement;
+  add_tensor(meta, "boxes", {1, 2, 4}, {0.4F, 0.25F, 0.6F, 0.5F, 0.7F, 0.5F, 0.9F, 1.25F});
+  add_tensor(meta, "scores", {1, 2}, {0.9F, 0.6F});
+  add_tensor(meta, "classes", {1, 2}, {1, 0});
+  add_tensor(meta, "count", {1}, {2});
+}
+
+GstBuffer *new_frame()
+{
+  return gst_buffer_new_allocate(nullptr, 200 * 100 * 3 / 2, nullptr);
+}
+
+// A temporary text would be gone before a macro of GstCheck prints it.
+void check_text(const std::string &text, const char *expected)
+{
+  fail_unless(text == expected, "'%s' where '%s' was expected", text.c_str(), expected);
+}
+
+// "label confidence% x y width height", one region after the other.
+std::string regions_of(GstBuffer *buffer)
+{
+  std::string text;
+  gpointer state = nullptr;
+  while (GstMeta *found = gst_buffer_iterate_meta_filtered(buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    auto *meta = reinterpret_cast<GstVideoRegionOfInterestMeta *>(found);
+    const GstStructure *detection = gst_video_region_of_interest_meta_get_param(meta, "detection");
+    gdouble confidence = 0;
+    fail_unless(detection && gst_structure_get_double(detection, "confidence", &confidence));
+    text += text.empty() ? "" : "; ";
+    text += g_quark_to_string(meta->roi_type);
+    text += " " + std::to_string(std::lround(confidence * 100)) + "%";
+    for (const guint number : {meta->x, meta->y, meta->w, meta->h})
+      text += " " + std::to_string(number);
+  }
+  return text;
+}
+
+std::string write_labels(const std::string &text)
+{
+  gchar *name = nullptr;
+  const int fd = g_file_open_tmp("labels-XXXXXX", &name, nullptr);
+  fail_unless(fd >= 0);
+  fail_unless_equals_int(write(fd, text.data(), text.size()), static_cast<int>(text.size()));
+  close(fd);
+  std::string path = name;
+  g_free(name);
+  return path;
+}
+
+struct Row {
+  const char *name;
+  const char *element;
+  const char *labels; // contents of the file; nullptr: none
+  const char *caps;
+  GstDrmTensorPlacement placement;
+  const char *expected;
+};
+
+const Row kRows[] = {
+    {"back into the frame, cut at its edge", "drmtensordecode", nullptr, kFrames, kWhole, "class 1 90% 50 30 50 40; class 0 60% 100 90 100 10"},
+    {"the decoder by name", "drmtensordecode decoder=ssd", nullptr, kFrames, kWhole, "class 1 90% 50 30 50 40; class 0 60% 100 90 100 10"},
+    {"labels", "drmtensordecode", "cat\ndog\n", kFrames, kWhole, "dog 90% 50 30 50 40; cat 60% 100 90 100 10"},
+    {"labels of another system, too few", "drmtensordecode", "cat\r\n", kFrames, kWhole, "class 1 90% 50 30 50 40; cat 60% 100 90 100 10"},
+    {"labels that are no UTF-8", "drmtensordecode", "\xff\nd\xc3\xb6g", kFrames, kWhole, "d\xc3\xb6g 90% 50 30 50 40; \xef\xbf\xbd 60% 100 90 100 10"},
+    {"threshold", "drmtensordecode threshold=0.7", nullptr, kFrames, kWhole, "class 1 90% 50 30 50 40"},
+    {"at most one", "drmtensordecode max-detections=1", nullptr, kFrames, kWhole, "class 1 90% 50 30 50 40"},
+    {"nothing of the frame is there", "drmtensordecode", nullptr, kFrames, {400, 400, 2, 2, 400, 400}, ""},
+    {"caps without a size", "drmtensordecode", nullptr, "application/x-frames", kWhole, "class 1 90% 50 30 50 40; class 0 60% 100 90 150 40"},
+    {"DMA buffers", "drmtensordecode", nullptr, "video/x-raw(memory:DMABuf), format=(string)DMA_DRM, drm-format=(string)NV12:0x0100000000000002, width=(int)200, height=(int)100", kWhole, "class 1 90% 50 30 50 40; class 0 60% 100 90 100 10"},
+};
+
+GST_START_TEST(test_regions)
+{
+  const Row &row = kRows[__i__];
+  gstdrm::test::say(row.name);
+  std::string element = row.element;
+  const std::string path = row.labels ? write_labels(row.labels) : "";
+  if (row.labels)
+    element += " labels-file=" + path;
+  const Harness harness(element);
+  fail_unless(harness.negotiate(row.caps));
+  GstBuffer *input = new_frame();
+  const GstMemory *memory = gst_buffer_peek_memory(input, 0);
+  add_ssd(input, row.placement);
+  const auto output = harness.push(input);
+  fail_unless(gst_buffer_peek_memory(output.get(), 0) == memory, "the frame is as it was");
+  check_text(regions_of(output.get()), row.expected);
+  fail_unless(gst_buffer_get_drm_tensor_meta(output.get(), "objects") != nullptr, "the tensors stay");
+  if (row.labels)
+    unlink(path.c_str());
+}
+GST_END_TEST
+
+// Somebody else holds the buffer: its copy gets the metas, and the memory is the same.
+GST_START_TEST(test_shared)
+{
+  const Harness harness("drmtensordecode");
+  fail_unless(harness.negotiate(kFrames));
+  const auto kept = GstPtr<GstBuffer>::adopt(new_frame());
+  add_ssd(kept.get());
+  const auto output = harness.push(gst_buffer_ref(kept.get()));
+  fail_unless(output.get() != kept.get());
+  fail_unless(gst_buffer_peek_memory(output.get(), 0) == gst_buffer_peek_memory(kept.get(), 0));
+  fail_unless(regions_of(kept.get()).empty() && !regions_of(output.get()).empty());
+}
+GST_END_TEST
+
+GST_START_TEST(test_without_tensors)
+{
+  const Harness harness("drmtensordecode");
+  fail_unless(harness.negotiate(kFrames));
+  GstBuffer *input = new_frame();
+  fail_unless(harness.push(input).get() == input);
+  fail_unless_equals_int(harness.stat("frames"), 1);
+  fail_unless_equals_int(harness.stat("detections"), 0);
+}
+GST_END_TEST
+
+GST_START_TEST(test_two_models)
+{
+  const Harness harness("drmtensordecode threshold=0.7");
+  fail_unless(harness.negotiate(kFrames));
+  GstBuffer *input = new_frame();
+  add_ssd(input);
+  add_ssd(input, {400, 400, 4, 4, 0, 0}, "others");
+  const auto output = harness.push(input);
+  check_text(regions_of(output.get()), "class 1 90% 50 30 50 40; class 1 90% 25 40 25 20");
+  fail_unless_equals_int(harness.stat("detections"), 2);
+}
+GST_END_TEST
+
+GST_START_TEST(test_messages)
+{
+  for (const bool wanted : {false, true}) {
+    const Harness harness(wanted ? "drmtensordecode post-messages=true" : "drmtensordecode");
+    fail_unless(harness.negotiate(kFrames));
+    GstBus *bus = gst_element_get_bus(harness.element());
+    GstBuffer *input = new_frame();
+    GST_BUFFER_PTS(input) = 7;
+    add_ssd(input);
+    (void)harness.push(input);
+    GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ELEMENT);
+    gst_object_unref(bus);
+    fail_unless((message != nullptr) == wanted);
+    if (!message)
+      continue;
+    const GstStructure *structure = gst_message_get_structure(message);
+    fail_unless(gst_structure_has_name(structure, "drm-detections"));
+    guint64 pts = 0;
+    fail_unless(gst_structure_get_uint64(structure, "pts", &pts) && pts == 7);
+    const GValue *list = gst_structure_get_value(structure, "detections");
+    fail_unless_equals_int(gst_value_array_get_size(list), 2);
+    const GstStructure *object = gst_value_get_structure(gst_value_array_get_value(list, 0));
+    gint x = 0;
+    fail_unless(gst_structure_get_int(object, "x", &x) && x == 50);
+    fail_unless_equals_string(gst_structure_get_string(object, "label"), "class 1");
+    gst_message_unref(message);
+  }
+}
+GST_END_TEST
+
+// The face's key points travel with its region.
+GST_START_TEST(test_key_points)
+{
+  const Harness harness("drmtensordecode");
+  fail_unless(harness.negotiate(kFrames));
+  GstBuffer *input = new_frame();
+  GstDrmTensorMeta *meta = gst_buffer_add_drm_tensor_meta(input, "faces");
+  meta->placement = {16, 16, 0.5, 0.5, 0, 0};
+  std::vector<gfloat> rows(14 * 16, 0.0F), logits(14, -20.0F);
+  rows[2] = rows[3] = 4; // the anchor is at 4, 4
+  logits[0] = 20;
+  add_tensor(meta, "regressors", {1, 14, 16}, rows);
+  add_tensor(meta, "classificators", {1, 14, 1}, logits);
+  const auto output = harness.push(input);
+  check_text(regions_of(output.get()), "face 100% 4 4 8 8");
+  auto *roi = gst_buffer_get_video_region_of_interest_meta_id(output.get(), 0);
+  const GValue *points = gst_structure_get_value(gst_video_region_of_interest_meta_get_param(roi, "detection"), "key-points-x");
+  fail_unless_equals_int(gst_value_array_get_size(points), 6);
+  fail_unless(g_value_get_double(gst_value_array_get_value(points, 5)) == 8);
+}
+GST_END_TEST
+
+struct RefusedRow {
+  const char *element;
+  GstDrmTensorPlacement placement;
+  std::vector<gsize> dims; // of the one tensor
+  const char *says;
+};
+
+const RefusedRow kRefused[] = {
+    {"drmtensordecode", kWhole, {3}, "the model gave tensor probabilities 3"},
+    {"drmtensordecode decoder=blazeface", kWhole, {3}, "decoder blazeface cannot read"},
+    {"drmtensordecode decoder=ssd", kWhole, {3}, "boxes, scores, classes"},
+    {"drmtensordecode decoder=yolov8", kWhole, {3}, "one tensor has to be"},
+    {"drmtensordecode", {400, 400, 0, 2, 0, 0}, {1, 5, 6}, "scales of 0"},
+    {"drmtensordecode", {400, 400, -1, 2, 0, 0}, {1, 5, 6}, "scales of -1"},
+    {"drmtensordecode", {400, 400, NAN, 2, 0, 0}, {1, 5, 6}, "scales of nan"},
+    {"drmtensordecode", {400, 400, 1, 2, INFINITY, 0}, {1, 5, 6}, "lies nowhere"},
+};
+
+GST_START_TEST(test_refused)
+{
+  const RefusedRow &row = kRefused[__i__];
+  gstdrm::test::say(row.says);
+  const Harness harness(row.element);
+  fail_unless(harness.negotiate(kFrames));
+  GstBuffer *input = new_frame();
+  GstDrmTensorMeta *meta = gst_buffer_add_drm_tensor_meta(input, nullptr);
+  meta->placement = row.placement;
+  gsize count = 1;
+  for (const gsize dim : row.dims)
+    count *= dim;
+  add_tensor(meta, "probabilities", row.dims, std::vector<gfloat>(count, 0.9F));
+  fail_unless_equals_int(gst_harness_push(harness.get(), input), GST_FLOW_ERROR);
+  std::string said = harness.last_error();
+  gstdrm::test::say(said);
+  std::transform(said.begin(), said.end(), said.begin(), [](unsigned char c) { return static_cast<char>(g_ascii_tolower(static_cast<gchar>(c))); });
+  fail_unless(said.find(row.says) != std::string::npos, "%s", said.c_str());
+}
+GST_END_TEST
+
+GST_START_TEST(test_no_labels_file)
+{
+  GstElement *element = gstdrm::test::make_element("drmtensordecode labels-file=/nowhere/labels");
+  GstBus *bus = gst_bus_new();
+  gst_element_set_bus(element, bus);
+  fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+  fail_unless(message != nullptr);
+  GError *error = nullptr;
+  gst_message_parse_error(message, &error, nullptr);
+  gstdrm::test::say(error->message);
+  fail_unless(strstr(error->message, "/nowhere/labels") != nullptr, "%s", error->message);
+  g_clear_error(&error);
+  gst_message_unref(message);
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_element_set_bus(element, nullptr);
+  gst_object_unref(bus);
+  gst_object_unref(element);
+}
+GST_END_TEST
+
+// Downstream's answer to an allocation query reaches upstream as it is.
+GST_START_TEST(test_allocation_passes)
+{
+  const Harness harness("drmtensordecode");
+  gst_harness_add_propose_allocation_meta(harness.get(), GST_VIDEO_META_API_TYPE, nullptr);
+  fail_unless(harness.negotiate(kFrames));
+  const auto query = harness.ask_allocation(kFrames);
+  fail_unless(query && gst_query_find_allocation_meta(query.get(), GST_VIDEO_META_API_TYPE, nullptr));
+}
+GST_END_TEST
+
+Suite *drmtensordecode_suite()
+{
+  Suite *suite = suite_create("drmtensordecode");
+  TCase *tcase = tcase_create("general");
+  suite_add_tcase(suite, tcase);
+  tcase_add_loop_test(tcase, test_regions, 0, G_N_ELEMENTS(kRows));
+  tcase_add_loop_test(tcase, test_refused, 0, G_N_ELEMENTS(kRefused));
+  tcase_add_test(tcase, test_shared);
+  tcase_add_test(tcase, test_without_tensors);
+  tcase_add_test(tcase, test_two_models);
+  tcase_add_test(tcase, test_messages);
+  tcase_add_test(tcase, test_key_points);
+  tcase_add_test(tcase, test_no_labels_file);
+  tcase_add_test(tcase, test_allocation_passes);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(drmtensordecode)
