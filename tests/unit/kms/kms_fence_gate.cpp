@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include "fake_fences.hpp"
 #include "gst/kms/engine/commit/kms_capture_job.hpp"
 #include "gst/kms/engine/commit/kms_fence_gate.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 using namespace gstdrm::kms;
 using gstdrm::FenceState;
 using gstdrm::UniqueFd;
+using gstdrm::test::FakeFences;
 using Verdict = FenceGate::Verdict;
 
 UniqueFd open_null()
@@ -51,7 +53,7 @@ TEST_P(Gate, verdict)
   const Row &row = GetParam();
   FenceGate gate;
   gate.set_rules(row.rules);
-  gate.set_probe([&row](int) { return row.state; });
+  const FakeFences fences([&row](int) { return row.state; });
   const SharedFence fence = row.has_fence ? std::make_shared<UniqueFd>(open_null()) : nullptr;
   FenceGate::Hold hold = gate.hold(fence, kNow);
   EXPECT_EQ(gate.look(fence, hold, row.looked_at), row.expected);
@@ -66,7 +68,7 @@ TEST(FenceGateTest, a_wait_has_one_verdict)
   FenceGate gate;
   FenceState state = FenceState::Pending;
   gate.set_rules({true, kLimit});
-  gate.set_probe([&state](int) { return state; });
+  const FakeFences fences([&state](int) { return state; });
   const auto fence = std::make_shared<UniqueFd>(open_null());
   EXPECT_EQ(gate.begin_wait(fence, kNow), Verdict::Shut);
   EXPECT_EQ(gate.awaited(), fence);
@@ -86,7 +88,7 @@ TEST(FenceGateTest, a_wait_has_one_verdict)
 TEST(FenceGateTest, a_kernel_that_refuses_fences_waits_for_none)
 {
   FenceGate gate;
-  gate.set_probe([](int) { return FenceState::Pending; });
+  const FakeFences fences([](int) { return FenceState::Pending; });
   const auto fence = std::make_shared<UniqueFd>(open_null());
   FenceGate::Hold hold = gate.hold(fence, kNow);
   EXPECT_TRUE(hold.open);

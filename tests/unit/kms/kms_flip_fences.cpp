@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "fake_fences.hpp"
 #include "gst/kms/engine/commit/kms_flip_queue.hpp"
 
 namespace {
@@ -66,7 +67,6 @@ protected:
   {
     queue.set_timing(kRefresh, kRefresh);
     queue.set_fence_rules({true, kTimeout});
-    queue.set_fence_probe([this](int fd) { return states[fd]; });
     queue.set_fence_lost([this](const gstdrm::Error &error) { lost.push_back(error.sys_errno); });
   }
 
@@ -100,6 +100,7 @@ protected:
   }
 
   std::map<int, FenceState> states;
+  gstdrm::test::FakeFences fences{[this](int fd) { return states[fd]; }};
   std::vector<int> lost;
   FakeTarget target;
   std::int64_t now = 1'000'000'000;

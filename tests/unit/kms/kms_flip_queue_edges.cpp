@@ -11,6 +11,7 @@
 #include <future>
 #include <gtest/gtest.h>
 
+#include "fake_fences.hpp"
 #include "gst/kms/engine/commit/kms_flip_queue.hpp"
 
 namespace {
@@ -51,7 +52,6 @@ protected:
   {
     queue.set_timing(kRefresh, kRefresh);
     queue.set_fence_rules({true, kTimeout});
-    queue.set_fence_probe([this](int) { return probe(); });
   }
   static Frame frame(bool fence = false, std::int64_t due = kNever)
   {
@@ -78,6 +78,7 @@ protected:
   std::int64_t now = 1'000'000'000;
   std::uint32_t sequence = 0;
   std::function<FenceState()> probe = [] { return FenceState::Pending; };
+  gstdrm::test::FakeFences fences{[this](int) { return probe(); }};
   std::vector<gstdrm::Error> errors;
   FlipQueue queue{target, [this] { return now; }, [] {},
                   [this](const gstdrm::Error &error) { errors.push_back(error); }};

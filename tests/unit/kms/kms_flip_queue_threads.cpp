@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include "fake_fences.hpp"
 #include "gst/kms/engine/commit/kms_flip_queue.hpp"
 #include "support/threads.hpp"
 
@@ -167,7 +168,7 @@ TEST_P(FlipQueueThreads, fences)
 {
   Counter asked{0};
   queue.set_fence_rules({true, 5 * kRefresh});
-  queue.set_fence_probe([&asked](int) {
+  const gstdrm::test::FakeFences fences([&asked](int) {
     add(asked); // every third time it has signalled
     return read(asked) % 3 ? FenceState::Pending : FenceState::Signalled;
   });

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string>
 
+#include "kms_fence_state.hpp"
+
 namespace gstdrm::kms {
 
 namespace {
@@ -18,14 +20,6 @@ std::string seconds(std::int64_t ns)
 
 } // namespace
 
-FenceGate::FenceGate()
-    : probe_([](int fd) {
-        const Result<FenceState> state = fence_state(fd);
-        return state ? *state : FenceState::Failed; // what is no fence never signals
-      })
-{
-}
-
 FenceGate::Hold FenceGate::hold(const SharedFence &fence, std::int64_t now_ns) const
 {
   if (!fence || !holds_fences())
@@ -37,7 +31,7 @@ FenceGate::Verdict FenceGate::look(const SharedFence &fence, Hold &hold, std::in
 {
   if (hold.open)
     return Verdict::Open;
-  switch (fence ? probe_(fence->get()) : FenceState::Signalled) {
+  switch (fence ? ask_fence(fence->get()) : FenceState::Signalled) {
   case FenceState::Signalled:
     hold.open = true;
     return Verdict::Open;

@@ -7,13 +7,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include <gst/drm/core/result.hpp>
-#include <gst/drm/core/sync_file.hpp>
 #include <gst/drm/core/unique_fd.hpp>
 
 namespace gstdrm::kms {
@@ -31,7 +28,6 @@ struct FenceRules {
 
 class FenceGate {
 public:
-  using Probe = std::function<FenceState(int fence_fd)>;
   enum class Verdict {
     Open,     // the fence has signalled, or the kernel waits for it
     Shut,     // it is pending
@@ -44,8 +40,6 @@ public:
     std::int64_t give_up_at = kNever; // CLOCK_MONOTONIC, while it is not open
   };
 
-  FenceGate();
-  void set_probe(Probe probe) { probe_ = std::move(probe); }
   void set_rules(const FenceRules &rules) { rules_ = rules; }
   [[nodiscard]] bool kernel_waits() const noexcept { return rules_.kernel_waits; }
 
@@ -86,7 +80,6 @@ private:
     return rules_.timeout_ns == kNever ? kNever : now_ns + rules_.timeout_ns;
   }
 
-  Probe probe_;
   FenceRules rules_;
   SharedFence awaited_;
   Hold wait_;

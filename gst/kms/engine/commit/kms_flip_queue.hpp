@@ -95,10 +95,8 @@ public:
   // called once until clear(), without the lock.
   FlipQueue(FlipTarget &target, Clock clock, std::function<void()> wake,
             std::function<void(const Error &)> failed);
-  // The function that reads the state of a fence (tests set their own), and the function that is
-  // called for each frame that is dropped because of its fence: without the lock, on any thread.
-  // Set them before the first frame.
-  void set_fence_probe(FenceGate::Probe probe) { gate_.set_probe(std::move(probe)); }
+  // The function that is called for each frame that is dropped because of its fence: without the
+  // lock, on any thread. Set it before the first frame.
   void set_fence_lost(std::function<void(const Error &)> lost) { fence_lost_ = std::move(lost); }
 
   void set_timing(std::int64_t refresh_ns, std::int64_t frame_ns);

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Fences that have the state a test gives them: put in at link time for kms_fence_state.
+#pragma once
+
+#include <functional>
+
+#include "gst/kms/engine/commit/kms_fence_state.hpp"
+
+namespace gstdrm::test {
+
+// Answers for every fence as long as it lives; one at a time, made before the threads that ask. Without one, nothing
+// is a fence.
+class FakeFences {
+public:
+  using Answer = std::function<FenceState(int fence_fd)>;
+  explicit FakeFences(Answer answer);
+  FakeFences(const FakeFences &) = delete;
+  FakeFences &operator=(const FakeFences &) = delete;
+  ~FakeFences();
+};
+
+} // namespace gstdrm::test
