@@ -71,6 +71,9 @@ TEST_P(NoFence, IsNoDmaBuf)
   const Result<void> imported = dmabuf_import_fence(fd, fd, DmaBufAccess::Write);
   ASSERT_FALSE(imported);
   EXPECT_EQ(imported.error().code, code);
+  const Result<CpuAccess> access = CpuAccess::begin(fd, DmaBufAccess::ReadWrite);
+  ASSERT_FALSE(access);
+  EXPECT_EQ(access.error().code, code);
 }
 
 constexpr Row kRows[] = {{"Memfd", false, ENOTTY}, {"DeadDescriptor", true, EBADF}};

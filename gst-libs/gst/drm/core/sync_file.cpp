@@ -8,6 +8,7 @@
 #include <ctime>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <linux/dma-buf.h>
 #include <linux/sync_file.h>
@@ -144,6 +145,43 @@ Result<void> dmabuf_import_fence(int dmabuf_fd, int fence_fd, DmaBufAccess acces
     return dmabuf_failed("DMA_BUF_IOCTL_IMPORT_SYNC_FILE", dmabuf_fd, error);
   }
   return {};
+}
+
+Result<CpuAccess> CpuAccess::begin(int dmabuf_fd, DmaBufAccess access)
+{
+  dma_buf_sync request{};
+  request.flags = DMA_BUF_SYNC_START | static_cast<std::uint64_t>(access);
+  if (retried_ioctl(dmabuf_fd, DMA_BUF_IOCTL_SYNC, &request) != 0) {
+    const int error = errno;
+    Error result = failed("DMA_BUF_IOCTL_SYNC", dmabuf_fd, error);
+    if (error == ENOTTY) {
+      result.code = ErrorCode::Unsupported;
+      result.message += "; it is no dma-buf";
+    }
+    return result;
+  }
+  return CpuAccess(dmabuf_fd, access);
+}
+
+CpuAccess::CpuAccess(CpuAccess &&other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), access_(other.access_)
+{
+}
+
+CpuAccess &CpuAccess::operator=(CpuAccess &&other) noexcept
+{
+  std::swap(fd_, other.fd_);
+  std::swap(access_, other.access_);
+  return *this;
+}
+
+CpuAccess::~CpuAccess()
+{
+  if (fd_ < 0)
+    return;
+  dma_buf_sync request{};
+  request.flags = DMA_BUF_SYNC_END | static_cast<std::uint64_t>(access_);
+  retried_ioctl(fd_, DMA_BUF_IOCTL_SYNC, &request);
 }
 
 } // namespace gstdrm

@@ -35,4 +35,21 @@ Result<UniqueFd> dmabuf_export_fence(int dmabuf_fd, DmaBufAccess access);
 // DMA_BUF_IOCTL_IMPORT_SYNC_FILE
 Result<void> dmabuf_import_fence(int dmabuf_fd, int fence_fd, DmaBufAccess access);
 
+// DMA_BUF_IOCTL_SYNC around CPU access: begins in the constructor's factory, ends in the
+// destructor.
+class CpuAccess {
+public:
+  static Result<CpuAccess> begin(int dmabuf_fd, DmaBufAccess access);
+  CpuAccess(CpuAccess &&other) noexcept;
+  CpuAccess &operator=(CpuAccess &&other) noexcept;
+  CpuAccess(const CpuAccess &) = delete;
+  CpuAccess &operator=(const CpuAccess &) = delete;
+  ~CpuAccess();
+
+private:
+  CpuAccess(int fd, DmaBufAccess access) noexcept : fd_(fd), access_(access) {}
+  int fd_ = -1; // borrowed
+  DmaBufAccess access_ = DmaBufAccess::Read;
+};
+
 } // namespace gstdrm
