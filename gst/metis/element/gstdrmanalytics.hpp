@@ -15,13 +15,13 @@ namespace gstdrm {
 
 // Adds the objects as detections to the buffer's relations; does nothing where there are none.
 inline void attach_analytics([[maybe_unused]] GstBuffer *buffer,
-                             [[maybe_unused]] const std::vector<FrameObject> &objects)
+                             [[maybe_unused]] const std::vector<FoundObject> &objects)
 {
 #ifdef HAVE_GST_ANALYTICS
   GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta(buffer);
   if (!relations)
     relations = gst_buffer_add_analytics_relation_meta(buffer);
-  for (const FrameObject &object : objects) {
+  for (const FoundObject &object : objects) {
     GstAnalyticsODMtd detection;
     gst_analytics_relation_meta_add_od_mtd(relations, g_quark_from_string(object.name.c_str()),
                                            object.x, object.y, object.width, object.height,

@@ -30,14 +30,14 @@ struct Axis {
   }
 };
 
-std::optional<FrameObject> placed(const metis::Detection &found, const Axis &x, const Axis &y)
+std::optional<FoundObject> placed(const metis::Detection &found, const Axis &x, const Axis &y)
 {
   const gint left = x.inside(found.x), top = y.inside(found.y);
   const gint right = x.inside(static_cast<gdouble>(found.x) + found.width);
   const gint bottom = y.inside(static_cast<gdouble>(found.y) + found.height);
   if (right <= left || bottom <= top)
     return std::nullopt;
-  FrameObject object{left, top, right - left, bottom - top, found.score, found.label, {}, {}};
+  FoundObject object{left, top, right - left, bottom - top, found.score, found.label, {}, {}};
   for (const metis::KeyPoint &point : found.key_points)
     object.key_points.push_back(
         {static_cast<float>(x.exact(point.x)), static_cast<float>(y.exact(point.y))});
@@ -45,7 +45,7 @@ std::optional<FrameObject> placed(const metis::Detection &found, const Axis &x, 
 }
 
 // An array of numbers, as a field of a structure.
-void set_numbers(GstStructure *structure, const char *field, const FrameObject &object,
+void set_numbers(GstStructure *structure, const char *field, const FoundObject &object,
                  float metis::KeyPoint::*which)
 {
   GValue array = G_VALUE_INIT;
@@ -59,7 +59,7 @@ void set_numbers(GstStructure *structure, const char *field, const FrameObject &
   gst_structure_take_value(structure, field, &array);
 }
 
-GstStructure *structure_of(const FrameObject &object)
+GstStructure *structure_of(const FoundObject &object)
 {
   GstStructure *structure =
       gst_structure_new("detection", "label", G_TYPE_STRING, object.name.c_str(), "label-id",
@@ -75,7 +75,7 @@ GstStructure *structure_of(const FrameObject &object)
 
 } // namespace
 
-Result<std::vector<FrameObject>> to_frame(const std::vector<metis::Detection> &found,
+Result<std::vector<FoundObject>> to_frame(const std::vector<metis::Detection> &found,
                                           const GstDrmTensorPlacement &placement, FrameSize frame)
 {
   const Axis x{placement.scale_x, placement.offset_x, frame.width};
@@ -87,17 +87,17 @@ Result<std::vector<FrameObject>> to_frame(const std::vector<metis::Detection> &f
                      std::to_string(placement.scale_x) + " and " +
                      std::to_string(placement.scale_y) + ".",
                  0};
-  std::vector<FrameObject> objects;
+  std::vector<FoundObject> objects;
   for (const metis::Detection &detection : found)
     if (auto object = placed(detection, x, y))
       objects.push_back(std::move(*object));
   return objects;
 }
 
-void attach(GstBuffer *buffer, const std::vector<FrameObject> &objects)
+void attach(GstBuffer *buffer, const std::vector<FoundObject> &objects)
 {
   gint id = 0;
-  for (const FrameObject &object : objects) {
+  for (const FoundObject &object : objects) {
     GstVideoRegionOfInterestMeta *meta = gst_buffer_add_video_region_of_interest_meta(
         buffer, object.name.c_str(), static_cast<guint>(object.x), static_cast<guint>(object.y),
         static_cast<guint>(object.width), static_cast<guint>(object.height));
@@ -109,13 +109,13 @@ void attach(GstBuffer *buffer, const std::vector<FrameObject> &objects)
     attach_analytics(buffer, objects);
 }
 
-GstStructure *message_of(GstBuffer *buffer, const std::vector<FrameObject> &objects)
+GstStructure *message_of(GstBuffer *buffer, const std::vector<FoundObject> &objects)
 {
   GstStructure *message =
       gst_structure_new("drm-detections", "pts", G_TYPE_UINT64, GST_BUFFER_PTS(buffer), nullptr);
   GValue array = G_VALUE_INIT;
   gst_value_array_init(&array, static_cast<guint>(objects.size()));
-  for (const FrameObject &object : objects) {
+  for (const FoundObject &object : objects) {
     GValue one = G_VALUE_INIT;
     g_value_init(&one, GST_TYPE_STRUCTURE);
     g_value_take_boxed(&one, structure_of(object));

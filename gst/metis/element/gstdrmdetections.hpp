@@ -18,7 +18,7 @@ struct FrameSize {
 };
 
 // An object in pixels of the frame, inside of it.
-struct FrameObject {
+struct FoundObject {
   gint x, y, width, height;
   gdouble score;
   guint label;
@@ -28,14 +28,14 @@ struct FrameObject {
 
 // Turns the placement around and cuts the box at the frame's edges; none where nothing is left.
 // Error of code Layout: the placement is none that can be turned around.
-Result<std::vector<FrameObject>> to_frame(const std::vector<metis::Detection> &found,
+Result<std::vector<FoundObject>> to_frame(const std::vector<metis::Detection> &found,
                                           const GstDrmTensorPlacement &placement, FrameSize frame);
 
 // Adds a GstVideoRegionOfInterestMeta for each object and, where this GStreamer has them, an object
 // of a GstAnalyticsRelationMeta.
-void attach(GstBuffer *buffer, const std::vector<FrameObject> &objects);
+void attach(GstBuffer *buffer, const std::vector<FoundObject> &objects);
 
 // (transfer full) "drm-detections", for an element message.
-GstStructure *message_of(GstBuffer *buffer, const std::vector<FrameObject> &objects);
+GstStructure *message_of(GstBuffer *buffer, const std::vector<FoundObject> &objects);
 
 } // namespace gstdrm

@@ -115,7 +115,7 @@ FrameSize TensorDecoder::size_of(GstBuffer *buffer) const
               : FrameSize{};
 }
 
-Result<std::vector<FrameObject>> TensorDecoder::objects_of(GstDrmTensorMeta *meta, FrameSize frame,
+Result<std::vector<FoundObject>> TensorDecoder::objects_of(GstDrmTensorMeta *meta, FrameSize frame,
                                                            const DecodeSettings &now) const
 {
   const Result<Numbers> numbers = numbers_of(meta);
@@ -136,7 +136,7 @@ Result<std::vector<FrameObject>> TensorDecoder::objects_of(GstDrmTensorMeta *met
   auto objects = to_frame(*found, meta->placement, frame);
   if (!objects)
     return objects.error();
-  for (FrameObject &object : *objects) {
+  for (FoundObject &object : *objects) {
     object.name = labels_.name_of(object.label);
     if (object.name.empty())
       object.name =
@@ -147,7 +147,7 @@ Result<std::vector<FrameObject>> TensorDecoder::objects_of(GstDrmTensorMeta *met
 
 Result<FenceEnd> TensorDecoder::process_meta(GstBuffer *buffer, GstDrmTensorMeta *meta,
                                              const DecodeSettings &now,
-                                             std::vector<FrameObject> &objects)
+                                             std::vector<FoundObject> &objects)
 {
   const UniqueFd fence(gst_drm_tensor_meta_dup_acquire_fence(meta));
   const Result<FenceEnd> ready = waits.wait(fence.get(), "the tensors of a model", stats_);
@@ -168,7 +168,7 @@ GstFlowReturn TensorDecoder::process(GstPtr<GstBuffer> &buffer)
     return GST_FLOW_OK;
   buffer = writable(std::move(buffer));
   const DecodeSettings now = current_settings();
-  std::vector<FrameObject> objects;
+  std::vector<FoundObject> objects;
   for (GstDrmTensorMeta *meta : metas_of(buffer.get())) {
     const auto ready = process_meta(buffer.get(), meta, now, objects);
     if (!ready) {

@@ -49,10 +49,10 @@ public:
 
 private:
   [[nodiscard]] DecodeSettings current_settings() const;
-  Result<std::vector<FrameObject>> objects_of(GstDrmTensorMeta *meta, FrameSize frame,
+  Result<std::vector<FoundObject>> objects_of(GstDrmTensorMeta *meta, FrameSize frame,
                                               const DecodeSettings &now) const;
   Result<FenceEnd> process_meta(GstBuffer *buffer, GstDrmTensorMeta *meta,
-                                const DecodeSettings &now, std::vector<FrameObject> &objects);
+                                const DecodeSettings &now, std::vector<FoundObject> &objects);
   [[nodiscard]] FrameSize size_of(GstBuffer *buffer) const;
 
   GstElement *const element_;
