@@ -6,6 +6,8 @@
 #include "config.h"
 
 #ifdef HAVE_GST_ANALYTICS
+// it warns otherwise that its API is not stable
+#define GST_USE_UNSTABLE_API
 #include <gst/analytics/analytics.h>
 #endif
 
