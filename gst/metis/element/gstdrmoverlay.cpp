@@ -70,7 +70,8 @@ static void gst_drm_overlay_get_property(GObject *object, guint id, GValue *valu
 
 static gboolean gst_drm_overlay_start(GstBaseTransform *trans) noexcept
 try {
-  return overlayer_of(trans).start();
+  overlayer_of(trans).start();
+  return TRUE;
 } catch (...) {
   return gstdrm::caught_in(trans, FALSE, __func__);
 }
@@ -91,9 +92,9 @@ try {
 static gboolean gst_drm_overlay_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
 {
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
-    overlayer_of(trans).waits.end();
+    overlayer_of(trans).waits.raise();
   else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
-    overlayer_of(trans).waits.allow();
+    overlayer_of(trans).waits.clear();
   return GST_BASE_TRANSFORM_CLASS(gst_drm_overlay_parent_class)->sink_event(trans, event);
 }
 
@@ -108,7 +109,7 @@ static GstStateChangeReturn gst_drm_overlay_change_state(GstElement *element,
                                                          GstStateChange transition) noexcept
 {
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    overlayer_of(element).waits.end();
+    overlayer_of(element).waits.raise();
   return GST_ELEMENT_CLASS(gst_drm_overlay_parent_class)->change_state(element, transition);
 }
 

@@ -4,10 +4,9 @@
 #include <drm_fourcc.h>
 
 #include <gst/allocators/gstdmabuf.h>
-#include <gst/drm/core/unique_fd.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/element/caps_text.hpp>
-#include <gst/drm/element/pool.hpp>
+#include <gst/drm/element/frame_import.hpp>
 
 #include "gstdrmwritable.hpp"
 
@@ -50,19 +49,6 @@ gboolean copy_meta(GstBuffer *from, GstMeta **meta, gpointer to) noexcept
   return TRUE;
 }
 
-bool copy_pixels(const GstVideoInfo &info, GstBuffer *from, GstBuffer *to)
-{
-  GstVideoFrame source, copy;
-  if (!gst_video_frame_map(&source, &info, from, GST_MAP_READ))
-    return false;
-  const bool mapped = gst_video_frame_map(&copy, &info, to, GST_MAP_WRITE);
-  const bool copied = mapped && gst_video_frame_copy(&copy, &source);
-  if (mapped)
-    gst_video_frame_unmap(&copy);
-  gst_video_frame_unmap(&source);
-  return copied;
-}
-
 bool is_all_dmabuf(GstBuffer *buffer)
 {
   for (guint i = 0; i < gst_buffer_n_memory(buffer); i++)
@@ -87,29 +73,26 @@ GstFlowReturn Overlayer::fail(const Error &error)
   return GST_FLOW_ERROR;
 }
 
-bool Overlayer::start()
+void Overlayer::start()
 {
   stats_.reset();
   objects_ = compositions_ = drawn_ = 0;
   failure_.reset();
   ask_ = true;
-  const Result<void> opened = waits.open();
-  if (!opened)
-    (void)fail(opened.error());
-  return static_cast<bool>(opened);
+  waits.clear();
 }
 
 void Overlayer::stop()
 {
   scene_.forget();
-  pool_.reset();
+  copier_.set_caps(nullptr);
   caps_.reset();
 }
 
 bool Overlayer::take_caps(GstCaps *caps)
 {
   scene_.forget();
-  pool_.reset();
+  copier_.set_caps(caps);
   ask_ = true;
   caps_ = GstPtr<GstCaps>::share(caps);
   const GstCapsFeatures *features = gst_caps_get_features(caps, 0);
@@ -194,6 +177,12 @@ GstFlowReturn Overlayer::blend(GstPtr<GstBuffer> &buffer, GstVideoOverlayComposi
   return GST_FLOW_OK;
 }
 
+void Overlayer::count_copy()
+{
+  stats_.count_copy(GST_ELEMENT(element_), info_.vinfo.size,
+                    "downstream shows no GstVideoOverlayComposition");
+}
+
 // Empty where the wait for the frame was ended.
 Result<GstPtr<GstBuffer>> Overlayer::copy(GstBuffer *input)
 {
@@ -203,53 +192,28 @@ Result<GstPtr<GstBuffer>> Overlayer::copy(GstBuffer *input)
                  "downstream shows no GstVideoOverlayComposition. Set zero-copy=prefer, or use a "
                  "sink that shows overlays.",
                  0};
-  GstDrmSyncMeta *sync = gst_buffer_get_drm_sync_meta(input);
-  const UniqueFd fence(sync ? gst_drm_sync_meta_dup_acquire_fence(sync) : -1);
-  const Result<FenceEnd> ready = waits.wait(fence.get(), "a frame", stats_);
+  const Result<Waited> ready = wait_for_device(GST_ELEMENT(element_), input, stats_, waits);
   if (!ready)
     return ready.error();
-  if (*ready == FenceEnd::Interrupted)
+  if (*ready == Waited::Interrupted)
     return GstPtr<GstBuffer>();
-  stats_.count_copy(GST_ELEMENT(element_), info_.vinfo.size,
-                    "downstream shows no GstVideoOverlayComposition");
-  if (!is_dmabuf_ && !is_all_dmabuf(input))
+  if (!is_dmabuf_ && !is_all_dmabuf(input)) {
+    count_copy();
     return GstPtr<GstBuffer>::adopt(gst_buffer_copy_deep(input));
-  GstDrmFrame frame; // the layout comes from elsewhere: it is checked before a pixel is touched
-  GError *error = nullptr;
-  if (!gst_drm_frame_from_buffer(&frame, input, &info_, &error))
-    return take_error(error);
-  auto made = new_frame();
+  }
+  // The layout comes from another element: it is checked before a pixel is touched.
+  if (const auto layout = frame_layout_of(input, info_); !layout)
+    return layout.error();
+  auto made = copier_.copy(input, info_.vinfo);
   if (!made)
     return made.error();
-  if (!copy_pixels(info_.vinfo, input, made->get()))
-    return Error{ErrorCode::Import, "The CPU cannot map a DMA buffer to copy it.", 0};
+  count_copy();
   gst_buffer_copy_into(
       made->get(), input,
       static_cast<GstBufferCopyFlags>(GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS), 0,
       static_cast<gsize>(-1));
   gst_buffer_foreach_meta(input, copy_meta, made->get());
   return made;
-}
-
-Result<GstPtr<GstBuffer>> Overlayer::new_frame()
-{
-  if (!pool_) {
-    GError *error = nullptr;
-    const auto allocator = GstPtr<GstDrmAllocator>::adopt(
-        gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_AUTO, nullptr, &error));
-    if (!allocator)
-      return take_error(error);
-    auto made = configure_pool(allocator.get(), {caps_.get()});
-    if (!made)
-      return made.error();
-    if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
-      return Error{ErrorCode::Allocation, "There is no DMA buffer for a copy.", 0};
-    pool_ = std::move(made->pool);
-  }
-  GstBuffer *buffer = nullptr;
-  if (gst_buffer_pool_acquire_buffer(pool_.get(), &buffer, nullptr) != GST_FLOW_OK)
-    return Error{ErrorCode::Allocation, "There is no DMA buffer for the copy of a frame.", 0};
-  return GstPtr<GstBuffer>::adopt(buffer);
 }
 
 } // namespace gstdrm

@@ -6,28 +6,29 @@
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/frame_copy.hpp>
+#include <gst/drm/element/frame_wait.hpp>
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmvideoinfo.h>
 
-#include "gstdrmfencewait.hpp"
 #include "gstdrmoverlayscene.hpp"
 
 namespace gstdrm {
 
-// One object per element. Any thread uses zero_copy, labels, stats(), ask_again(), waits.end() and
-// waits.allow(); the streaming thread, or a state change without one, all the rest.
+// One object per element. Any thread uses zero_copy, labels, stats(), ask_again(), waits.raise()
+// and waits.clear(); the streaming thread, or a state change without one, all the rest.
 class Overlayer {
 public:
   explicit Overlayer(GstBaseTransform *element) : element_(element) {}
 
   std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer};
   std::atomic<bool> labels{true};
-  FenceWait waits;
+  Interrupt waits;
   [[nodiscard]] GstStructure *stats() const;
 
-  bool start();
+  void start();
   void stop();
   bool take_caps(GstCaps *caps);
   // Downstream changed: what it takes is asked for again before the next frame.
@@ -39,8 +40,8 @@ private:
   [[nodiscard]] bool takes_composition();
   [[nodiscard]] bool is_blendable() const;
   GstFlowReturn blend(GstPtr<GstBuffer> &buffer, GstVideoOverlayComposition *composition);
+  void count_copy();
   Result<GstPtr<GstBuffer>> copy(GstBuffer *input);
-  Result<GstPtr<GstBuffer>> new_frame();
 
   GstBaseTransform *const element_;
   OncePerFailure failure_;
@@ -49,7 +50,7 @@ private:
   bool is_dmabuf_ = false; // by the caps
   GstDrmVideoInfo info_{};
   GstPtr<GstCaps> caps_;
-  GstPtr<GstBufferPool> pool_; // for copies; made for the first one
+  FrameCopier copier_;
   Scene scene_;
   Stats stats_;
   std::atomic<guint64> objects_{0};

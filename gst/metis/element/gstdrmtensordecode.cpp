@@ -182,9 +182,9 @@ static gboolean gst_drm_tensor_decode_set_caps(GstBaseTransform *trans, GstCaps 
 static gboolean gst_drm_tensor_decode_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
 {
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
-    decoder_of(trans).waits.end();
+    decoder_of(trans).waits.raise();
   else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
-    decoder_of(trans).waits.allow();
+    decoder_of(trans).waits.clear();
   return GST_BASE_TRANSFORM_CLASS(gst_drm_tensor_decode_parent_class)->sink_event(trans, event);
 }
 
@@ -192,7 +192,7 @@ static GstStateChangeReturn gst_drm_tensor_decode_change_state(GstElement *eleme
                                                                GstStateChange transition) noexcept
 {
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    decoder_of(element).waits.end();
+    decoder_of(element).waits.raise();
   return GST_ELEMENT_CLASS(gst_drm_tensor_decode_parent_class)->change_state(element, transition);
 }
 

@@ -87,9 +87,9 @@ bool TensorDecoder::start()
   device_failed_.reset();
   caps_size_ = {};
   Result<Labels> labels = Labels::read(current_settings().labels_file);
-  const Result<void> opened = waits.open();
-  if (!labels || !opened) {
-    post_error(element_, labels ? opened.error() : labels.error());
+  waits.clear();
+  if (!labels) {
+    post_error(element_, labels.error());
     return false;
   }
   labels_ = std::move(*labels);
@@ -150,7 +150,7 @@ Result<FenceEnd> TensorDecoder::process_meta(GstBuffer *buffer, GstDrmTensorMeta
                                              std::vector<FoundObject> &objects)
 {
   const UniqueFd fence(gst_drm_tensor_meta_dup_acquire_fence(meta));
-  const Result<FenceEnd> ready = waits.wait(fence.get(), "the tensors of a model", stats_);
+  const Result<FenceEnd> ready = wait_for_producer(fence.get(), stats_, waits);
   if (!ready || *ready != FenceEnd::Signalled)
     return ready;
   auto found = objects_of(meta, size_of(buffer), now);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/frame_wait.hpp>
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-private.hpp>
@@ -15,7 +16,6 @@
 
 #include "engine/decode/decoders.hpp"
 #include "gstdrmdetections.hpp"
-#include "gstdrmfencewait.hpp"
 #include "gstdrmlabels.hpp"
 
 namespace gstdrm {
@@ -30,8 +30,8 @@ struct DecodeSettings {
   bool post_messages = false;
 };
 
-// One object per element. Any thread uses settings, zero_copy, stats(), waits.end() and
-// waits.allow(); the streaming thread, or a state change without one, all the rest.
+// One object per element. Any thread uses settings, zero_copy, stats(), waits.raise() and
+// waits.clear(); the streaming thread, or a state change without one, all the rest.
 class TensorDecoder {
 public:
   explicit TensorDecoder(GstElement *element) : element_(element) {}
@@ -41,7 +41,7 @@ public:
   [[nodiscard]] GstStructure *stats() const;
 
   bool start();
-  FenceWait waits;
+  Interrupt waits;
 
   void take_caps(const GstCaps *caps);
   // Adds what the buffer's tensors say to `buffer`, which is made writable for that.

@@ -39,7 +39,8 @@ private:
 void FrameCopier::set_caps(GstCaps *caps)
 {
   if (pool_)
-    gst_buffer_pool_set_active(pool_.get(), FALSE); // buffers that are out go back to nobody
+    gst_buffer_pool_set_active(pool_.get(),
+                               FALSE); // buffers that are out are freed when they come back
   pool_.reset();
   caps_ = GstPtr<GstCaps>::share(caps);
 }

@@ -13,7 +13,7 @@ namespace gstdrm {
 // thread.
 class FrameCopier {
 public:
-  // The frames that follow have these caps, with linear planes.
+  // The frames that follow have these caps, with linear planes; nullptr: there are none.
   void set_caps(GstCaps *caps);
   // The pixels of a checked frame; the caller copies metas, flags and times. Code Allocation where
   // there is no memory, Import where the CPU cannot map one of the two buffers.

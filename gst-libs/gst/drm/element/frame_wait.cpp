@@ -4,10 +4,9 @@
 #include <chrono>
 
 #include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/core/sync_file.hpp>
 #include <gst/drm/core/unique_fd.hpp>
 #include <gst/drm/gstdrmsync.h>
-
-#include "errors.hpp"
 
 namespace gstdrm {
 namespace {
@@ -16,38 +15,40 @@ namespace {
 // lost for the viewer.
 constexpr std::chrono::milliseconds kFenceLimit{5000};
 
-Result<Waited> wait_for_acquire_fence(GstElement *element, GstBuffer *buffer,
-                                      const Interrupt &interrupt)
-{
-  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
-  const UniqueFd fence(meta ? gst_drm_sync_meta_dup_acquire_fence(meta) : -1);
-  if (!fence)
-    return Waited::No;
-  const Result<Waited> waited = wait_for_fence(fence.get(), kFenceLimit, interrupt);
-  if (!waited || *waited == Waited::Interrupted)
-    return waited;
-  GError *error = nullptr;
-  GstDrmFenceState state = GST_DRM_FENCE_STATE_PENDING;
-  if (!gst_drm_fence_get_state(fence.get(), &state, &error))
-    return take_error(error);
-  if (state == GST_DRM_FENCE_STATE_FAILED)
-    GST_WARNING_OBJECT(element,
-                       "%" GST_PTR_FORMAT
-                       ": the acquire fence signalled an error, the picture may be incomplete",
-                       buffer);
-  return waited;
-}
-
 } // namespace
+
+Result<FenceEnd> wait_for_producer(int fence_fd, Stats &stats, const Interrupt &interrupt)
+{
+  if (fence_fd < 0)
+    return FenceEnd::Signalled;
+  const Result<Waited> waited = wait_for_fence(fence_fd, kFenceLimit, interrupt);
+  if (!waited)
+    return waited.error();
+  if (*waited == Waited::Interrupted)
+    return FenceEnd::Interrupted;
+  if (*waited == Waited::Yes)
+    stats.waits++;
+  const Result<FenceState> state = fence_state(fence_fd);
+  if (!state)
+    return state.error();
+  return *state == FenceState::Failed ? FenceEnd::Failed : FenceEnd::Signalled;
+}
 
 Result<Waited> wait_for_device(GstElement *element, GstBuffer *buffer, Stats &stats,
                                const Interrupt &interrupt)
 {
-  const Result<Waited> acquired = wait_for_acquire_fence(element, buffer, interrupt);
-  if (!acquired || *acquired == Waited::Interrupted)
-    return acquired;
-  if (*acquired == Waited::Yes)
-    stats.waits++;
+  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
+  const UniqueFd fence(meta ? gst_drm_sync_meta_dup_acquire_fence(meta) : -1);
+  const Result<FenceEnd> acquired = wait_for_producer(fence.get(), stats, interrupt);
+  if (!acquired)
+    return acquired.error();
+  if (*acquired == FenceEnd::Interrupted)
+    return Waited::Interrupted;
+  if (*acquired == FenceEnd::Failed)
+    GST_WARNING_OBJECT(element,
+                       "%" GST_PTR_FORMAT
+                       ": the acquire fence signalled an error, the picture may be incomplete",
+                       buffer);
   for (guint i = 0; i < gst_buffer_n_memory(buffer); i++) {
     GstMemory *memory = gst_buffer_peek_memory(buffer, i);
     if (!gst_is_dmabuf_memory(memory))

@@ -9,6 +9,13 @@
 
 namespace gstdrm {
 
+enum class FenceEnd { Signalled, Failed, Interrupted };
+
+// Waits, within a limit, for a fence of the device that produces what the element wants to read; -1
+// is no fence. A wait that was not over at once is counted in `stats`. Failed: the device did not
+// finish. Error of code Sync where the limit is over.
+Result<FenceEnd> wait_for_producer(int fence_fd, Stats &stats, const Interrupt &interrupt);
+
 // Waits, within a limit, for the acquire fence and the implicit fences of the buffer; a wait that
 // was not over at once is counted in `stats`. A fence that signalled an error is logged for the
 // element, and the frame is shown as it is. GstDmaBufAllocator does the rest of what coherence
