@@ -102,6 +102,17 @@ try {
   return caught_in(parent, FALSE, __func__);
 }
 
+static GstPadProbeReturn gst_metis_dmabuf_infer_look_at_caps(GstPad *, GstPadProbeInfo *info,
+                                                             gpointer self) noexcept
+try {
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_CAPS)
+    inferer_of(self).explain_refused_caps(event);
+  return GST_PAD_PROBE_OK;
+} catch (...) {
+  return caught(GST_PAD_PROBE_OK, __func__);
+}
+
 static gboolean gst_metis_dmabuf_infer_sink_query(GstPad *, GstObject *parent,
                                                   GstQuery *query) noexcept
 try {
@@ -213,6 +224,8 @@ static void gst_metis_dmabuf_infer_init(GstMetisDmabufInfer *self)
   self->src = add_pad(self, "src");
   gst_pad_set_chain_function(self->sink, gst_metis_dmabuf_infer_chain);
   gst_pad_set_event_function(self->sink, gst_metis_dmabuf_infer_sink_event);
+  gst_pad_add_probe(self->sink, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+                    gst_metis_dmabuf_infer_look_at_caps, self, nullptr);
   gst_pad_set_query_function(self->sink, gst_metis_dmabuf_infer_sink_query);
   gst_pad_set_activatemode_function(self->sink, gst_metis_dmabuf_infer_activate_sink);
   gst_pad_set_query_function(self->src, gst_metis_dmabuf_infer_src_query);

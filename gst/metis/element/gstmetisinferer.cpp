@@ -226,6 +226,18 @@ bool Inferer::flush_stop(GstEvent *event)
   return passed && task && gst_task_start(task);
 }
 
+void Inferer::explain_refused_caps(GstEvent *event)
+{
+  GstCaps *caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  if (gst_caps_can_intersect(own_caps().get(), caps))
+    return;
+  has_format_ = false;
+  negotiation_.begin(caps);
+  if (negotiation_.claim())
+    post_mismatch(element_, explain(caps));
+}
+
 // The element's own caps come first: the back end may be the one that refuses.
 Mismatch Inferer::explain(const GstCaps *caps) const
 {
@@ -253,10 +265,6 @@ bool Inferer::take_caps(GstEvent *event)
     has_format_ = false;
     return false;
   };
-  if (!gst_caps_can_intersect(own_caps().get(), caps)) {
-    has_format_ = false;
-    return false;
-  }
   auto format = format_of_caps(caps, queue_->backend());
   if (!format)
     return refuse(format.error());
@@ -268,7 +276,7 @@ bool Inferer::take_caps(GstEvent *event)
       info.fps_n > 0 ? gst_util_uint64_scale_int(GST_SECOND, info.fps_d, info.fps_n) : 0);
   const bool copies = queue_->backend().takes() == Backend::Takes::Frames &&
                       settings_.import_mode == ImportMode::Copy;
-  frames_.set_format(std::move(*format), copies);
+  frames_.set_format(std::move(*format), copies, std::chrono::milliseconds(settings_.timeout_ms));
   has_format_ = true;
   return gst_pad_push_event(src_, owned.release()) != FALSE;
 }

@@ -33,6 +33,8 @@ public:
 
   GstFlowReturn chain(GstPtr<GstBuffer> buffer);
   bool sink_event(GstEvent *event);
+  // GStreamer itself refuses caps that the element does not take, so a probe looks at them before.
+  void explain_refused_caps(GstEvent *caps);
   bool sink_query(GstQuery *query);
   bool src_query(GstQuery *query);
   void loop();

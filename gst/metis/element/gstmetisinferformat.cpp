@@ -124,6 +124,17 @@ Placement stretched(const GstDrmVideoInfo &info, const Model &model)
   return placement;
 }
 
+bool takes_plain(const GstCaps *caps)
+{
+  if (!caps || gst_caps_is_any(caps))
+    return false;
+  for (guint i = 0; i < gst_caps_get_size(caps); i++)
+    if (gst_caps_features_is_equal(gst_caps_get_features(caps, i),
+                                   GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY))
+      return true;
+  return false;
+}
+
 } // namespace
 
 GstPtr<GstCaps> infer_template()
@@ -159,12 +170,13 @@ Result<InferFormat> format_of_caps(GstCaps *caps, const Backend &backend)
   return format;
 }
 
-std::string suggest_for_infer(const GstCaps *upstream, const GstCaps *)
+std::string suggest_for_infer(const GstCaps *upstream, const GstCaps *refusing)
 {
-  if (upstream && !gst_caps_is_any(upstream) && !gst_caps_is_empty(upstream) &&
-      memory_of(upstream) == FrameMemory::System)
-    return "Put dmabufupload before it, or set import-mode=copy.";
-  return "Put a converter before it that makes linear NV12.";
+  if (!takes_plain(upstream))
+    return "Put a converter before it that makes linear NV12.";
+  if (takes_plain(refusing))
+    return "Put videoconvert before it.";
+  return "Put dmabufupload before it, or set import-mode=copy.";
 }
 
 } // namespace gstdrm::metis

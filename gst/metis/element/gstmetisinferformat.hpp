@@ -32,6 +32,6 @@ GstPtr<GstCaps> infer_caps(const Backend &backend, ImportMode import_mode);
 Result<InferFormat> format_of_caps(GstCaps *caps, const Backend &backend);
 
 // A sentence for a message about refused caps: what to put before the element.
-std::string suggest_for_infer(const GstCaps *upstream, const GstCaps *downstream);
+std::string suggest_for_infer(const GstCaps *upstream, const GstCaps *refusing);
 
 } // namespace gstdrm::metis

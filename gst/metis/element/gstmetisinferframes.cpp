@@ -14,9 +14,6 @@ namespace gstdrm::metis {
 
 namespace {
 
-// How long a copy waits for the frame that it copies.
-constexpr GstClockTime kFenceLimit = GST_SECOND;
-
 UniqueFd acquire_fence_of(GstBuffer *buffer)
 {
   GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
@@ -24,21 +21,23 @@ UniqueFd acquire_fence_of(GstBuffer *buffer)
 }
 
 // A copy reads the frame on the streaming thread.
-Result<void> wait_for_frame(GstBuffer *buffer)
+Result<void> wait_for_frame(GstBuffer *buffer, std::chrono::milliseconds limit)
 {
   const UniqueFd fence = acquire_fence_of(buffer);
   if (!fence)
     return {};
   auto state = GST_DRM_FENCE_STATE_SIGNALLED;
   GError *error = nullptr;
-  if (!gst_drm_fence_wait(fence.get(), kFenceLimit, &state, &error))
+  if (!gst_drm_fence_wait(fence.get(), static_cast<GstClockTime>(limit.count()) * GST_MSECOND,
+                          &state, &error))
     return take_error(error);
   if (state == GST_DRM_FENCE_STATE_SIGNALLED)
     return {};
   return Error{ErrorCode::Sync,
                state == GST_DRM_FENCE_STATE_PENDING
-                   ? "The frame's acquire fence did not signal within 1000 ms."
-                   : "The frame's acquire fence signalled an error.",
+                   ? "The frame's acquire fence did not signal within " +
+                         std::to_string(limit.count()) + " ms."
+                   : std::string("The frame's acquire fence signalled an error."),
                0};
 }
 
@@ -66,8 +65,9 @@ Carried &carried_in(const Payload &payload)
   return *static_cast<Carried *>(payload.get());
 }
 
-void InferFrames::set_format(InferFormat format, bool copies)
+void InferFrames::set_format(InferFormat format, bool copies, std::chrono::milliseconds limit)
 {
+  fence_limit_ = limit;
   format_ = std::move(format);
   copies_ = copies;
   pool_.reset();
@@ -75,7 +75,7 @@ void InferFrames::set_format(InferFormat format, bool copies)
 
 void InferFrames::reset()
 {
-  set_format({}, false);
+  set_format({}, false, {});
 }
 
 Result<Item> InferFrames::item_of(GstPtr<GstBuffer> buffer, Stats &stats)
@@ -178,7 +178,7 @@ Result<void> InferFrames::fill_from_copy(Carried &carried, FrameItem &frame, Sta
   if (format_.memory == FrameMemory::Nvmm)
     return Error{ErrorCode::Unsupported,
                  "import-mode=copy cannot copy memory:NVMM; set import-mode=dmabuf.", 0};
-  if (Result<void> waited = wait_for_frame(carried.buffer.get()); !waited)
+  if (Result<void> waited = wait_for_frame(carried.buffer.get(), fence_limit_); !waited)
     return waited;
   if (!pool_)
     if (Result<void> opened = open_pool(); !opened)

@@ -2,6 +2,7 @@
 // Buffers on their way into the queue of metisdmabufinfer, and out of it with results.
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include <gst/drm/element/stats.hpp>
@@ -45,8 +46,9 @@ class InferFrames {
 public:
   explicit InferFrames(GstElement *element) : element_(element) {}
 
-  // New caps. `copies`: the back end reads frames that are copied first.
-  void set_format(InferFormat format, bool copies);
+  // New caps. `copies`: the back end reads frames that are copied first, and a copy waits for its
+  // frame's fence as long as `limit`.
+  void set_format(InferFormat format, bool copies, std::chrono::milliseconds limit);
   void reset();
 
   // A frame to infer. Error: the buffer is not what the caps say.
@@ -62,6 +64,7 @@ private:
   GstElement *const element_;
   InferFormat format_;
   bool copies_ = false;
+  std::chrono::milliseconds fence_limit_{0};
   GstPtr<GstBufferPool> pool_; // for copies; made for the first one
 };
 

@@ -31,8 +31,8 @@ GType backend_type()
   static const GEnumValue values[] = {
       {static_cast<gint>(BackendKind::Auto), "The first of axl, axruntime and cpu that works",
        "auto"},
-      {static_cast<gint>(BackendKind::Axl), "A driver with the kernel interface of docs/axl.md",
-       "axl"},
+      {static_cast<gint>(BackendKind::Axl),
+       "A driver with the kernel interface of the zero-copy document", "axl"},
       {static_cast<gint>(BackendKind::AxRuntime), "Axelera's libaxruntime.so", "axruntime"},
       {static_cast<gint>(BackendKind::Cpu), "OpenCV's dnn on the CPU", "cpu"},
       {0, nullptr, nullptr}};
@@ -225,10 +225,12 @@ bool get_infer_property(const InferSettings &settings, guint id, GValue *value)
 
 void install_infer_properties(GObjectClass *klass)
 {
-  g_object_class_install_property(klass, PROP_MODEL,
-                                  g_param_spec_string("model", "Model",
-                                                      "Path of the model file; see docs/elements",
-                                                      nullptr, kReadyFlags));
+  g_object_class_install_property(
+      klass, PROP_MODEL,
+      g_param_spec_string(
+          "model", "Model",
+          "Path of the model's file; its description, a modelinfo file, lies beside it", nullptr,
+          kReadyFlags));
   g_object_class_install_property(
       klass, PROP_DEVICE,
       g_param_spec_string("device", "Device",

@@ -6,7 +6,7 @@
 
 namespace {
 
-constexpr const char *kElements[] = {"dmabufupload", "dmabufdownload", "kmsdmabufsink", "vadmabufsrc", "drmtensordecode", "drmoverlay"};
+constexpr const char *kElements[] = {"dmabufupload", "dmabufdownload", "kmsdmabufsink", "metisdmabufinfer", "vadmabufsrc", "drmtensordecode", "drmoverlay"};
 
 // An element of a plugin that this build does not have is left out.
 GstElement *make(int row)

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// metisdmabufinfer with BlazeFace on the CPU: frames pass untouched and in order with their tensors,
+// and what is wrong is said.
+#include <string>
+#include <vector>
+
+#include <gst/drm/gstdrmtensormeta.h>
+
+#include "support/dmabuf_elements.hpp"
+#include "support/templates.hpp"
+
+namespace {
+
+using gstdrm::GstPtr;
+using gstdrm::test::dmabuf_caps;
+using gstdrm::test::Harness;
+using gstdrm::test::new_dmabuf_frame;
+using gstdrm::test::new_frame;
+using gstdrm::test::plain_caps;
+using gstdrm::test::test_kinds;
+
+constexpr int kWidth = 64;
+constexpr int kHeight = 48;
+constexpr const char *kGroup = "blazeface-short-range-128";
+
+std::string model_path()
+{
+  return std::string(g_getenv("GST_DRM_TEST_DATA")) + "/models/blazeface-short-128.onnx";
+}
+
+std::string element_with(const std::string &properties)
+{
+  return "metisdmabufinfer backend=cpu cpu-threads=1 model=" + model_path() + " " + properties;
+}
+
+GstPtr<GstBuffer> pull(const Harness &harness)
+{
+  GstBuffer *buffer = gst_harness_pull(harness.get());
+  fail_unless(buffer != nullptr, "no buffer: %s", harness.last_error().c_str());
+  return GstPtr<GstBuffer>::adopt(buffer);
+}
+
+void push(const Harness &harness, GstBuffer *buffer)
+{
+  const GstFlowReturn flow = gst_harness_push(harness.get(), buffer);
+  fail_unless(flow == GST_FLOW_OK, "%s: %s", gst_flow_get_name(flow), harness.last_error().c_str());
+}
+
+void check_tensors(GstBuffer *buffer, bool dmabuf)
+{
+  GstDrmTensorMeta *meta = gst_buffer_get_drm_tensor_meta(buffer, kGroup);
+  fail_unless(meta != nullptr, "no tensors");
+  fail_unless_equals_int(gst_drm_tensor_meta_get_n_tensors(meta), 2);
+  fail_unless_equals_int(meta->placement.input_width, 128);
+  fail_unless_equals_int(meta->placement.input_height, 128);
+  fail_unless_equals_float(meta->placement.scale_x, 128.0 / kWidth);
+  const GstDrmTensor *scores = gst_drm_tensor_meta_get_tensor(meta, 1);
+  fail_unless_equals_string(scores->name, "blazeface-short-range-128-scores");
+  fail_unless_equals_int(scores->n_dims, 3);
+  fail_unless_equals_int(static_cast<int>(scores->dims[1].size), 896);
+  fail_unless(gst_is_dmabuf_memory(scores->memory) == dmabuf);
+  gsize n_values = 0;
+  GError *error = nullptr;
+  gfloat *values = gst_drm_tensor_meta_dup_float32(meta, 1, GST_SECOND, &n_values, &error);
+  fail_unless(values != nullptr, "%s", error ? error->message : "");
+  fail_unless_equals_int(static_cast<int>(n_values), 896);
+  bool differ = false;
+  for (gsize i = 1; i < n_values; i++)
+    differ |= values[i] != values[0];
+  fail_unless(differ, "all scores are %f", values[0]);
+  g_free(values);
+}
+
+// --- frames --------------------------------------------------------------------------------------
+
+struct FormatRow {
+  const char *name;
+  std::string caps;
+  const char *format; // of the pixels
+  bool dmabuf;
+  const char *properties;
+  bool dmabuf_results;
+};
+
+const FormatRow kFormats[] = {
+    {"DMA_DRM NV12", dmabuf_caps("NV12", kWidth, kHeight), "NV12", true, "", true},
+    {"DMA_DRM XR24", dmabuf_caps("XR24", kWidth, kHeight), "BGRx", true, "", true},
+    {"DMA_DRM BG24", dmabuf_caps("BG24", kWidth, kHeight), "RGB", true, "", true},
+    {"memory:DMABuf without a modifier",
+     "video/x-raw(memory:DMABuf), format=(string)NV12, width=(int)64, height=(int)48, "
+     "framerate=(fraction)30/1",
+     "NV12", true, "", true},
+    {"plain NV12", plain_caps("NV12", kWidth, kHeight), "NV12", false, "", true},
+    {"plain RGBA", plain_caps("RGBA", kWidth, kHeight), "RGBA", false, "", true},
+    {"results in system memory", dmabuf_caps("NV12", kWidth, kHeight), "NV12", true,
+     "output-buffer-mode=system", false},
+    {"frames are mapped anew", dmabuf_caps("NV12", kWidth, kHeight), "NV12", true,
+     "cache-imports=false", true},
+    {"one in flight", dmabuf_caps("NV12", kWidth, kHeight), "NV12", true, "max-in-flight=1", true},
+};
+
+GST_START_TEST(test_frames)
+{
+  const FormatRow &row = kFormats[__i__];
+  const Harness harness(element_with(row.properties));
+  fail_unless(harness.negotiate(row.caps), "%s: %s", row.name, harness.last_error().c_str());
+  const std::string pixels = plain_caps(row.format, kWidth, kHeight);
+  std::vector<GstBuffer *> inputs;
+  std::vector<GstMemory *> memories;
+  for (guint i = 0; i < 3; i++) {
+    GstBuffer *input = row.dmabuf ? new_dmabuf_frame(test_kinds().front(), pixels, i) : new_frame(pixels, i);
+    GST_BUFFER_PTS(input) = i * GST_SECOND;
+    inputs.push_back(input);
+    memories.push_back(gst_buffer_peek_memory(input, 0));
+    push(harness, input);
+  }
+  for (guint i = 0; i < 3; i++) {
+    const auto output = pull(harness);
+    fail_unless(output.get() == inputs[i], "%s: another buffer", row.name);
+    fail_unless(gst_buffer_peek_memory(output.get(), 0) == memories[i]);
+    fail_unless(GST_BUFFER_PTS(output.get()) == i * GST_SECOND);
+    gstdrm::test::check_drawn(output.get(), gstdrm::test::video_info(pixels), i);
+    check_tensors(output.get(), row.dmabuf_results);
+  }
+  fail_unless(gst_caps_is_equal(harness.output_caps().get(), gstdrm::test::caps_of(row.caps).get()));
+  fail_unless_equals_uint64(harness.stat("frames"), 3);
+  fail_unless_equals_uint64(harness.stat("inferences"), 3);
+  fail_unless_equals_uint64(harness.stat("copies"), 0);
+  fail_unless_equals_uint64(harness.stat("passed-through"), 0);
+  fail_unless(harness.stat("preprocessing-ns") > 0 && harness.stat("device-ns") > 0);
+}
+GST_END_TEST
+
+// Another element holds the buffer: it gets no meta, and the frame's memory is shared.
+GST_START_TEST(test_shared_buffer)
+{
+  const Harness harness(element_with(""));
+  fail_unless(harness.negotiate(dmabuf_caps("NV12", kWidth, kHeight)));
+  const auto kept = GstPtr<GstBuffer>::adopt(
+      new_dmabuf_frame(test_kinds().front(), plain_caps("NV12", kWidth, kHeight)));
+  push(harness, gst_buffer_ref(kept.get()));
+  const auto output = pull(harness);
+  fail_unless(output.get() != kept.get());
+  fail_unless(gst_buffer_peek_memory(output.get(), 0) == gst_buffer_peek_memory(kept.get(), 0));
+  check_tensors(output.get(), true);
+  fail_unless(gst_buffer_get_drm_tensor_meta(kept.get(), nullptr) == nullptr);
+  fail_unless_equals_uint64(harness.stat("copies"), 0);
+}
+GST_END_TEST
+
+// A frame that comes round again is mapped once.
+GST_START_TEST(test_imports)
+{
+  const Harness harness(element_with(""));
+  fail_unless(harness.negotiate(dmabuf_caps("NV12", kWidth, kHeight)));
+  const auto frame = GstPtr<GstBuffer>::adopt(
+      new_dmabuf_frame(test_kinds().front(), plain_caps("NV12", kWidth, kHeight)));
+  for (int i = 0; i < 4; i++) {
+    push(harness, gst_buffer_ref(frame.get()));
+    pull(harness);
+  }
+  fail_unless_equals_uint64(harness.stat("imports"), 1);
+  fail_unless_equals_uint64(harness.stat("import-hits"), 3);
+}
+GST_END_TEST
+
+GST_START_TEST(test_interval)
+{
+  const Harness harness(element_with("interval=3"));
+  fail_unless(harness.negotiate(plain_caps("NV12", kWidth, kHeight)));
+  for (guint i = 0; i < 7; i++)
+    push(harness, new_frame(plain_caps("NV12", kWidth, kHeight), i));
+  for (guint i = 0; i < 7; i++) {
+    const auto output = pull(harness);
+    fail_unless(GST_BUFFER_PTS(output.get()) == i * 33 * GST_MSECOND);
+    const bool inferred = gst_buffer_get_drm_tensor_meta(output.get(), nullptr) != nullptr;
+    fail_unless(inferred == (i % 3 == 0), "frame %u", i);
+  }
+  fail_unless_equals_uint64(harness.stat("inferences"), 3);
+  fail_unless_equals_uint64(harness.stat("passed-through"), 4);
+}
+GST_END_TEST
+
+// --- events, queries, states ---------------------------------------------------------------------
+
+// Buffers and events leave as they came; EOS is last.
+GST_START_TEST(test_order)
+{
+  const Harness harness(element_with("max-in-flight=4"));
+  fail_unless(harness.negotiate(plain_caps("NV12", kWidth, kHeight)));
+  for (GstEventType type = GST_EVENT_UNKNOWN; type != GST_EVENT_SEGMENT;) {
+    GstEvent *event = gst_harness_pull_event(harness.get());
+    fail_unless(event != nullptr);
+    type = GST_EVENT_TYPE(event);
+    gst_event_unref(event);
+  }
+  for (guint i = 0; i < 4; i++) {
+    push(harness, new_frame(plain_caps("NV12", kWidth, kHeight), i));
+    fail_unless(gst_harness_push_event(harness.get(), gst_event_new_gap(i * GST_SECOND, GST_SECOND)));
+  }
+  fail_unless(gst_harness_push_event(harness.get(), gst_event_new_eos()));
+  for (guint i = 0; i < 5; i++) {
+    GstEvent *event = gst_harness_pull_event(harness.get());
+    fail_unless(event != nullptr);
+    if (i < 4) {
+      GstClockTime at = 0;
+      fail_unless_equals_int(GST_EVENT_TYPE(event), GST_EVENT_GAP);
+      gst_event_parse_gap(event, &at, nullptr);
+      fail_unless_equals_uint64(at, i * GST_SECOND);
+      fail_unless(gst_harness_buffers_in_queue(harness.get()) >= i + 1); // those before the event
+    } else {
+      fail_unless_equals_int(GST_EVENT_TYPE(event), GST_EVENT_EOS);
+    }
+    gst_event_unref(event);
+  }
+  fail_unless_equals_int(static_cast<int>(gst_harness_buffers_in_queue(harness.get())), 4);
+}
+GST_END_TEST
+
+GST_START_TEST(test_flush)
+{
+  const Harness harness(element_with(""));
+  const std::string plain = plain_caps("NV12", kWidth, kHeight);
+  fail_unless(harness.negotiate(plain));
+  push(harness, new_frame(plain, 1));
+  pull(harness);
+  push(harness, new_frame(plain, 2));
+  fail_unless(gst_harness_push_event(harness.get(), gst_event_new_flush_start()));
+  fail_unless_equals_int(gst_harness_push(harness.get(), new_frame(plain, 3)), GST_FLOW_FLUSHING);
+  fail_unless(gst_harness_push_event(harness.get(), gst_event_new_flush_stop(TRUE)));
+  while (GstBuffer *stale = gst_harness_try_pull(harness.get()))
+    gst_buffer_unref(stale);
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  fail_unless(gst_harness_push_event(harness.get(), gst_event_new_segment(&segment)));
+  push(harness, new_frame(plain, 4));
+  const auto output = pull(harness);
+  fail_unless(GST_BUFFER_PTS(output.get()) == 4 * 33 * GST_MSECOND);
+  check_tensors(output.get(), true);
+}
+GST_END_TEST
+
+// All frames of the old caps leave before the new ones.
+GST_START_TEST(test_new_caps)
+{
+  const Harness harness(element_with("max-in-flight=4"));
+  fail_unless(harness.negotiate(plain_caps("NV12", kWidth, kHeight)));
+  for (guint i = 0; i < 3; i++)
+    push(harness, new_frame(plain_caps("NV12", kWidth, kHeight), i));
+  fail_unless(harness.negotiate(plain_caps("BGRx", 100, 80)));
+  fail_unless_equals_int(static_cast<int>(gst_harness_buffers_in_queue(harness.get())), 3);
+  push(harness, new_frame(plain_caps("BGRx", 100, 80), 3));
+  for (guint i = 0; i < 4; i++) {
+    const auto output = pull(harness);
+    GstDrmTensorMeta *meta = gst_buffer_get_drm_tensor_meta(output.get(), kGroup);
+    fail_unless(meta != nullptr);
+    fail_unless_equals_float(meta->placement.scale_x, i < 3 ? 128.0 / kWidth : 1.28f);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(test_restart)
+{
+  const Harness harness(element_with(""));
+  const std::string plain = plain_caps("NV12", kWidth, kHeight);
+  std::size_t descriptors = 0;
+  for (int i = 0; i < 3; i++) {
+    fail_unless_equals_int(gst_element_set_state(harness.element(), GST_STATE_PLAYING), GST_STATE_CHANGE_SUCCESS);
+    gst_pad_push_event(harness.get()->srcpad, gst_event_new_stream_start("again"));
+    gst_pad_push_event(harness.get()->srcpad, gst_event_new_caps(gstdrm::test::caps_of(plain).get()));
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    gst_pad_push_event(harness.get()->srcpad, gst_event_new_segment(&segment));
+    push(harness, new_frame(plain, 1));
+    push(harness, new_frame(plain, 2)); // under way when the element stops, or not
+    pull(harness);
+    fail_unless_equals_int(gst_element_set_state(harness.element(), GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
+    while (GstBuffer *rest = gst_harness_try_pull(harness.get()))
+      gst_buffer_unref(rest);
+    if (i == 1)
+      descriptors = gstdrm::test::open_descriptors();
+  }
+  fail_unless_equals_int(static_cast<int>(gstdrm::test::open_descriptors()), static_cast<int>(descriptors));
+}
+GST_END_TEST
+
+// What the element takes and holds goes into the answers of queries.
+GST_START_TEST(test_queries)
+{
+  const Harness harness(element_with(""));
+  const std::string caps = dmabuf_caps("NV12", kWidth, kHeight);
+  fail_unless(harness.negotiate(caps));
+  push(harness, new_dmabuf_frame(test_kinds().front(), plain_caps("NV12", kWidth, kHeight)));
+  pull(harness);
+  gst_harness_set_upstream_latency(harness.get(), 40 * GST_MSECOND);
+  fail_unless(gst_harness_query_latency(harness.get()) > 40 * GST_MSECOND);
+
+  gst_harness_add_propose_allocation_meta(harness.get(), GST_VIDEO_META_API_TYPE, nullptr);
+  const auto query = harness.ask_allocation(caps);
+  fail_unless(static_cast<bool>(query));
+  fail_unless(gst_query_find_allocation_meta(query.get(), GST_VIDEO_META_API_TYPE, nullptr));
+  fail_unless(gst_query_find_allocation_meta(query.get(), GST_DRM_SYNC_META_API_TYPE, nullptr));
+
+  gst_harness_set_sink_caps_str(harness.get(), "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, P010}");
+  const auto taken = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(harness.get()->srcpad, nullptr));
+  const std::string text = gstdrm::test::text_of(taken.get());
+  fail_unless(text.find("NV12") != std::string::npos && text.find("P010") == std::string::npos, "%s", text.c_str());
+}
+GST_END_TEST
+
+// --- what is wrong -------------------------------------------------------------------------------
+
+struct StartRow {
+  const char *name;
+  std::string properties;
+  std::vector<const char *> says;
+};
+
+const std::vector<StartRow> &start_rows()
+{
+  static const std::vector<StartRow> rows{
+      {"no model", "backend=cpu", {"No model is set", "property model"}},
+      {"no such file", "backend=cpu model=/nonexistent/face.onnx", {"/nonexistent/face.onnx"}},
+      {"a folder", "backend=cpu model=/", {"/"}},
+      {"no network", "backend=cpu model=" + model_path() + ".modelinfo", {"modelinfo"}},
+      {"no device for axl", "backend=axl device=metis-7:7:7 model=" + model_path(), {"metis-7:7:7"}},
+      {"no back end at all", "device=metis-7:7:7 model=" + model_path() + ".modelinfo",
+       {"No back end", "axl:", "cpu:"}},
+  };
+  return rows;
+}
+
+GST_START_TEST(test_start)
+{
+  const StartRow &row = start_rows()[static_cast<std::size_t>(__i__)];
+  GstElement *element = gstdrm::test::make_element("metisdmabufinfer " + row.properties);
+  GstBus *bus = gst_bus_new();
+  gst_element_set_bus(element, bus);
+  for (int i = 0; i < 2; i++) { // another try is another message
+    fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+    GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+    fail_unless(message != nullptr, "%s: no message", row.name);
+    GError *error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    gstdrm::test::say(error->message);
+    for (const char *part : row.says)
+      fail_unless(strstr(error->message, part) != nullptr, "%s: '%s' does not say '%s'", row.name,
+                  error->message, part);
+    g_error_free(error);
+    gst_message_unref(message);
+    fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR) == nullptr, "%s: two messages", row.name);
+    gst_element_set_state(element, GST_STATE_NULL);
+  }
+  gst_element_set_bus(element, nullptr);
+  gst_object_unref(bus);
+  gst_object_unref(element);
+}
+GST_END_TEST
+
+struct CapsRow {
+  const char *name;
+  std::string caps;
+  const char *downstream; // nullptr: anything
+  std::vector<const char *> says;
+};
+
+const CapsRow kRefused[] = {
+    {"tiled", dmabuf_caps("NV12:0x0100000000000002", kWidth, kHeight), nullptr, {"nothing in common", "INTEL_Y_TILED"}},
+    {"another format", dmabuf_caps("P010", kWidth, kHeight), nullptr, {"nothing in common", "P010"}},
+    {"downstream takes another", plain_caps("NV12", kWidth, kHeight), "video/x-raw, format=RGBA",
+     {"nothing in common", "NV12", "RGBA"}},
+};
+
+GST_START_TEST(test_caps)
+{
+  const CapsRow &row = kRefused[__i__];
+  const Harness harness(element_with(""));
+  if (row.downstream)
+    gst_harness_set_sink_caps_str(harness.get(), row.downstream);
+  fail_if(harness.negotiate(row.caps), "%s", row.name);
+  const std::vector<std::string> texts = harness.messages(GST_MESSAGE_ERROR);
+  fail_unless_equals_int(static_cast<int>(texts.size()), 1);
+  gstdrm::test::say(texts.front());
+  for (const char *part : row.says)
+    fail_unless(texts.front().find(part) != std::string::npos, "'%s' does not say '%s'", texts.front().c_str(), part);
+}
+GST_END_TEST
+
+GST_START_TEST(test_wrong_memory)
+{
+  const Harness harness(element_with(""));
+  fail_unless(harness.negotiate(dmabuf_caps("NV12", kWidth, kHeight)));
+  fail_unless_equals_int(gst_harness_push(harness.get(), new_frame(plain_caps("NV12", kWidth, kHeight))), GST_FLOW_ERROR);
+  CHECK_ONE_MESSAGE(harness.messages(GST_MESSAGE_ERROR), "no dma-buf", "dmabufupload");
+}
+GST_END_TEST
+
+GST_START_TEST(test_short_frame)
+{
+  const Harness harness(element_with(""));
+  fail_unless(harness.negotiate(dmabuf_caps("NV12", 8 * kWidth, kHeight)));
+  GstBuffer *frame = new_dmabuf_frame(test_kinds().front(), plain_caps("NV12", kWidth, kHeight));
+  fail_unless_equals_int(gst_harness_push(harness.get(), frame), GST_FLOW_ERROR);
+  CHECK_ONE_MESSAGE(harness.messages(GST_MESSAGE_ERROR), "512x48");
+}
+GST_END_TEST
+
+GST_START_TEST(test_buffer_before_caps)
+{
+  const Harness harness(element_with(""));
+  gst_harness_play(harness.get());
+  gst_pad_push_event(harness.get()->srcpad, gst_event_new_stream_start("test"));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_pad_push_event(harness.get()->srcpad, gst_event_new_segment(&segment));
+  const GstFlowReturn flow = gst_harness_push(harness.get(), new_frame(plain_caps("NV12", kWidth, kHeight)));
+  fail_unless_equals_int(flow, GST_FLOW_NOT_NEGOTIATED);
+}
+GST_END_TEST
+
+GST_START_TEST(test_template)
+{
+  gstdrm::test::check_template_sizes("metisdmabufinfer");
+}
+GST_END_TEST
+
+// The flow of a buffer that downstream refuses reaches upstream.
+GST_START_TEST(test_downstream_ends)
+{
+  const Harness harness(element_with(""));
+  const std::string plain = plain_caps("NV12", kWidth, kHeight);
+  fail_unless(harness.negotiate(plain));
+  push(harness, new_frame(plain, 1));
+  pull(harness);
+  gst_pad_push_event(harness.get()->sinkpad, gst_event_new_reconfigure()); // passes upstream
+  gst_pad_set_active(harness.get()->sinkpad, FALSE);
+  GstFlowReturn flow = GST_FLOW_OK;
+  for (int i = 0; i < 100 && flow == GST_FLOW_OK; i++) // more than there are places
+    flow = gst_harness_push(harness.get(), new_frame(plain, 2));
+  fail_unless_equals_int(flow, GST_FLOW_FLUSHING);
+}
+GST_END_TEST
+
+Suite *metisdmabufinfer_suite()
+{
+  Suite *suite = suite_create("metisdmabufinfer");
+  TCase *tc = tcase_create("metisdmabufinfer");
+  tcase_add_loop_test(tc, test_frames, 0, G_N_ELEMENTS(kFormats));
+  tcase_add_test(tc, test_shared_buffer);
+  tcase_add_test(tc, test_imports);
+  tcase_add_test(tc, test_interval);
+  tcase_add_test(tc, test_order);
+  tcase_add_test(tc, test_flush);
+  tcase_add_test(tc, test_new_caps);
+  tcase_add_test(tc, test_restart);
+  tcase_add_test(tc, test_queries);
+  tcase_add_loop_test(tc, test_start, 0, static_cast<int>(start_rows().size()));
+  tcase_add_loop_test(tc, test_caps, 0, G_N_ELEMENTS(kRefused));
+  tcase_add_test(tc, test_wrong_memory);
+  tcase_add_test(tc, test_short_frame);
+  tcase_add_test(tc, test_buffer_before_caps);
+  tcase_add_test(tc, test_template);
+  tcase_add_test(tc, test_downstream_ends);
+  suite_add_tcase(suite, tc);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(metisdmabufinfer)
