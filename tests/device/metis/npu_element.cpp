@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// metisdmabufinfer on the box's test NPU: the tensor of every frame against the network computed
+// here, and what the element says of each failure.
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gst/drm/gstdrmframe-private.hpp>
+#include <gst/drm/gstdrmtensormeta.h>
+
+#include "npu_support.hpp"
+#include "support/dmabuf_elements.hpp"
+
+namespace {
+
+using namespace gstdrm::test;
+using gstdrm::GstPtr;
+
+std::string element_with(const std::string &properties)
+{
+  return "metisdmabufinfer backend=axl model=" + std::string(g_getenv("GST_DRM_TEST_DATA")) +
+         "/../box/npu/models/check.npu " + properties;
+}
+
+NpuResult expected_of(GstBuffer *buffer, int width, int height)
+{
+  GstDrmVideoInfo info;
+  fail_unless(gst_drm_video_info_from_caps(&info, caps_of(dmabuf_caps("NV12", width, height)).get()));
+  const auto layout = gstdrm::frame_layout_of(buffer, info);
+  fail_unless(static_cast<bool>(layout));
+  GstMapInfo map;
+  fail_unless(gst_memory_map(gst_buffer_peek_memory(buffer, 0), &map, GST_MAP_READ));
+  const NpuResult result = npu_reference(*layout, map.data);
+  gst_memory_unmap(gst_buffer_peek_memory(buffer, 0), &map);
+  return result;
+}
+
+bool has_tensor(GstBuffer *buffer)
+{
+  return gst_buffer_get_drm_tensor_meta(buffer, nullptr) != nullptr;
+}
+
+void check_tensor(GstBuffer *buffer, const NpuResult &expected)
+{
+  GstDrmTensorMeta *meta = gst_buffer_get_drm_tensor_meta(buffer, nullptr);
+  fail_unless(meta != nullptr, "no tensor");
+  const GstDrmTensor *tensor = gst_drm_tensor_meta_get_tensor(meta, 0);
+  fail_unless(gst_is_dmabuf_memory(tensor->memory));
+  fail_unless_equals_int(static_cast<int>(tensor->size), static_cast<int>(expected.size()));
+  GstMapInfo map;
+  fail_unless(gst_memory_map(tensor->memory, &map, GST_MAP_READ));
+  fail_unless(memcmp(map.data, expected.data(), expected.size()) == 0, "another result");
+  gst_memory_unmap(tensor->memory, &map);
+}
+
+GstPtr<GstBuffer> pull(const Harness &harness)
+{
+  GstBuffer *buffer = gst_harness_pull(harness.get());
+  fail_unless(buffer != nullptr, "no buffer: %s", harness.last_error().c_str());
+  return GstPtr<GstBuffer>::adopt(buffer);
+}
+
+struct StreamRow {
+  const char *name;
+  int width;
+  int height;
+  const char *properties;
+  guint imports; // of 60 frames in 4 memories
+};
+
+constexpr guint kFrames = 60;
+constexpr guint kMemories = 4;
+const StreamRow kStreams[] = {
+    {"64x48", 64, 48, "max-in-flight=1", kMemories},
+    {"322x242", 322, 242, "max-in-flight=2", kMemories},
+    {"640x480", 640, 480, "max-in-flight=4", kMemories},
+    {"1280x720", 1280, 720, "max-in-flight=4", kMemories},
+    {"each frame is imported", 322, 242, "cache-imports=false", kFrames},
+};
+
+GST_START_TEST(test_stream)
+{
+  const StreamRow &row = kStreams[__i__];
+  Npu::reset();
+  {
+    const Harness harness(element_with(row.properties));
+    const std::string plain = plain_caps("NV12", row.width, row.height);
+    fail_unless(harness.negotiate(dmabuf_caps("NV12", row.width, row.height)), "%s", harness.last_error().c_str());
+    std::vector<GstPtr<GstBuffer>> frames;
+    std::vector<NpuResult> expected;
+    for (guint i = 0; i < kMemories; i++) {
+      frames.push_back(GstPtr<GstBuffer>::adopt(new_dmabuf_frame("udmabuf", plain, i)));
+      expected.push_back(expected_of(frames.back().get(), row.width, row.height));
+    }
+    guint pulled = 0;
+    const auto check_next = [&] {
+      const auto output = pull(harness);
+      fail_unless(GST_BUFFER_PTS(output.get()) == pulled * GST_MSECOND, "frame %u", pulled);
+      check_tensor(output.get(), expected[pulled % kMemories]);
+      pulled++;
+    };
+    for (guint i = 0; i < kFrames; i++) {
+      GstBuffer *buffer = gst_buffer_copy(frames[i % kMemories].get()); // shares the memory
+      GST_BUFFER_PTS(buffer) = i * GST_MSECOND;
+      fail_unless_equals_int(gst_harness_push(harness.get(), buffer), GST_FLOW_OK);
+      if (i >= kMemories)
+        check_next();
+    }
+    while (pulled < kFrames)
+      check_next();
+    fail_unless_equals_uint64(harness.stat("imports"), row.imports);
+    fail_unless_equals_uint64(harness.stat("inferences"), kFrames);
+    fail_unless_equals_uint64(harness.stat("copies"), 0);
+    fail_unless_equals_uint64(harness.stat("preprocessing-ns"), 0);
+    fail_unless(harness.stat("device-ns") >= kFrames * 1000 * 1000); // latency_us
+    if (row.imports == kMemories)
+      fail_unless_equals_uint64(Npu::count("imports"), kMemories);
+  }
+  fail_unless_equals_uint64(Npu::count("imports"), 0); // gone with their memory
+  fail_unless_equals_uint64(Npu::count("in_flight"), 0);
+}
+GST_END_TEST
+
+struct FailureRow {
+  const char *name;
+  const char *parameter;
+  unsigned value;
+  const char *properties;
+  const char *tensors; // of 4 frames: r has one, - has none; x: the stream ends there
+  std::vector<const char *> says;
+};
+
+const FailureRow kFailures[] = {
+    {"the second fails", "fail_nth", 2, "on-device-lost=passthrough", "r-rr", {"without results"}},
+    {"the second fails, error", "fail_nth", 2, "", "rx", {"EINVAL"}},
+    {"the second hangs", "hang_nth", 2, "on-device-lost=passthrough timeout=50", "r-rr", {"without results"}},
+    {"lost", "lose_nth", 2, "on-device-lost=passthrough", "r---", {"without results", "ENODEV"}},
+    {"lost, error", "lose_nth", 2, "", "rx", {"ENODEV"}},
+    {"half a result", "short_result", 1, "on-device-lost=passthrough", "----", {"without results"}},
+};
+
+GST_START_TEST(test_failure)
+{
+  const FailureRow &row = kFailures[__i__];
+  Npu::reset();
+  {
+    const Harness harness(element_with(std::string("max-in-flight=1 ") + row.properties));
+    fail_unless(harness.negotiate(dmabuf_caps("NV12", 64, 48)), "%s", harness.last_error().c_str());
+    Npu::set(row.parameter, row.value);
+    std::string got;
+    bool ended = false;
+    for (guint i = 0; i < 4 && !ended; i++) {
+      GstBuffer *frame = new_dmabuf_frame("udmabuf", plain_caps("NV12", 64, 48), i);
+      ended = gst_harness_push(harness.get(), frame) != GST_FLOW_OK;
+      while (!ended && gst_harness_buffers_received(harness.get()) <= i) {
+        ended = gst_harness_push_event(harness.get(), gst_event_new_gap(0, 0)) == FALSE;
+        g_usleep(1000);
+      }
+      if (ended)
+        got += 'x';
+      else
+        got += has_tensor(pull(harness).get()) ? 'r' : '-';
+    }
+    fail_unless_equals_string(got.c_str(), row.tensors);
+    const bool error = got.back() == 'x';
+    const std::vector<std::string> texts = harness.messages(error ? GST_MESSAGE_ERROR : GST_MESSAGE_WARNING);
+    fail_unless_equals_int(static_cast<int>(texts.size()), 1);
+    say(texts.front());
+    for (const char *part : row.says)
+      fail_unless(texts.front().find(part) != std::string::npos, "'%s' does not say '%s'", texts.front().c_str(), part);
+    // what was wrong is over: the element starts anew
+    Npu::reset();
+    fail_unless_equals_int(gst_element_set_state(harness.element(), GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
+    fail_unless_equals_int(gst_element_set_state(harness.element(), GST_STATE_PLAYING), GST_STATE_CHANGE_SUCCESS);
+  }
+  fail_unless_equals_uint64(Npu::count("imports"), 0);
+}
+GST_END_TEST
+
+// A frame in system memory: refused with advice, or copied where the user wants that.
+GST_START_TEST(test_system_memory)
+{
+  Npu::reset();
+  const std::string plain = plain_caps("NV12", 64, 48);
+  const Harness refusing(element_with(""));
+  fail_if(refusing.negotiate(plain));
+  CHECK_ONE_MESSAGE(refusing.messages(GST_MESSAGE_ERROR), "nothing in common", "dmabufupload", "import-mode=copy");
+
+  const Harness copying(element_with("import-mode=copy"));
+  fail_unless(copying.negotiate(plain), "%s", copying.last_error().c_str());
+  const auto same = GstPtr<GstBuffer>::adopt(new_dmabuf_frame("udmabuf", plain, 3));
+  for (guint i = 0; i < 3; i++) {
+    fail_unless_equals_int(gst_harness_push(copying.get(), new_frame(plain, 3)), GST_FLOW_OK);
+    check_tensor(pull(copying).get(), expected_of(same.get(), 64, 48));
+  }
+  fail_unless_equals_uint64(copying.stat("copies"), 3);
+  CHECK_ONE_MESSAGE(copying.messages(GST_MESSAGE_INFO), "import-mode=copy");
+}
+GST_END_TEST
+
+GST_START_TEST(test_start)
+{
+  Npu::reset();
+  const auto refused = [](const std::string &properties, const char *says) {
+    GstElement *element = make_element(element_with(properties));
+    GstBus *bus = gst_bus_new();
+    gst_element_set_bus(element, bus);
+    fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+    GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+    fail_unless(message != nullptr);
+    GError *error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    say(error->message);
+    fail_unless(strstr(error->message, says) != nullptr, "'%s' does not say '%s'", error->message, says);
+    g_error_free(error);
+    gst_message_unref(message);
+    gst_element_set_state(element, GST_STATE_NULL);
+    gst_element_set_bus(element, nullptr);
+    gst_object_unref(bus);
+    gst_object_unref(element);
+  };
+  refused("device=metis-9:9:9", "metis-9:9:9");
+  refused("import-mode=copy zero-copy=require", "contradict");
+  Npu::set("busy", 1);
+  refused("", "EBUSY");
+}
+GST_END_TEST
+
+Suite *npu_element_suite()
+{
+  Suite *suite = suite_create("npu_element");
+  TCase *tc = tcase_create("npu_element");
+  tcase_add_loop_test(tc, test_stream, 0, G_N_ELEMENTS(kStreams));
+  tcase_add_loop_test(tc, test_failure, 0, G_N_ELEMENTS(kFailures));
+  tcase_add_test(tc, test_system_memory);
+  tcase_add_test(tc, test_start);
+  suite_add_tcase(suite, tc);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(npu_element)
