@@ -7,6 +7,7 @@
 #include <gst/drm/gstdrmtensormeta.h>
 
 #include "support/dmabuf_elements.hpp"
+#include "support/open_fds.hpp"
 #include "support/templates.hpp"
 
 namespace {
@@ -278,9 +279,9 @@ GST_START_TEST(test_restart)
     while (GstBuffer *rest = gst_harness_try_pull(harness.get()))
       gst_buffer_unref(rest);
     if (i == 1)
-      descriptors = gstdrm::test::open_descriptors();
+      descriptors = gstdrm::test::count_fds();
   }
-  fail_unless_equals_int(static_cast<int>(gstdrm::test::open_descriptors()), static_cast<int>(descriptors));
+  fail_unless_equals_int(static_cast<int>(gstdrm::test::count_fds()), static_cast<int>(descriptors));
 }
 GST_END_TEST
 

@@ -89,8 +89,9 @@ TEST_P(Choices, OpensOrSaysWhy)
   const ChoiceRow &row = GetParam();
   const auto opened = open_backend(row.asked, {}, row.ways);
   EXPECT_EQ(static_cast<bool>(opened), row.says == nullptr);
-  if (row.says && !opened)
+  if (row.says && !opened) {
     EXPECT_EQ(opened.error().message, row.says);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
