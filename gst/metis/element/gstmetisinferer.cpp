@@ -202,7 +202,7 @@ bool Inferer::queue_event(GstEvent *event)
     return false;
   Item item;
   item.takes_place = false;
-  item.payload = payload_of(std::make_unique<Carried>(std::move(owned)));
+  item.payload = payload_of(std::make_unique<Carried>(std::move(owned), src_));
   return queue_->push(std::move(item)) == InferenceQueue::Passage::Done;
 }
 
@@ -256,8 +256,10 @@ Mismatch Inferer::explain(const GstCaps *caps) const
 bool Inferer::take_caps(GstEvent *event)
 {
   auto owned = GstPtr<GstEvent>::adopt(event);
-  if (!queue_ || queue_->drain() == InferenceQueue::Passage::Flushing)
+  if (!queue_ || queue_->drain() == InferenceQueue::Passage::Flushing) {
+    negotiation_.interrupt();
     return false;
+  }
   GstCaps *caps = nullptr;
   gst_event_parse_caps(event, &caps);
   const auto refuse = [this](const Error &error) {

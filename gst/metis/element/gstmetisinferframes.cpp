@@ -43,6 +43,17 @@ Result<void> wait_for_frame(GstBuffer *buffer, std::chrono::milliseconds limit)
 
 } // namespace
 
+// GStreamer itself leaves out SEGMENT and EOS of a flushing pad, and stores nothing on an inactive
+// one.
+Carried::~Carried()
+{
+  unmap();
+  // GST_EVENT_IS_STICKY() combines two enumerations, which C++20 frowns upon.
+  if (event && (static_cast<guint>(GST_EVENT_TYPE(event.get())) &
+                static_cast<guint>(GST_EVENT_TYPE_STICKY)) != 0)
+    gst_pad_store_sticky_event(src_.get(), event.get());
+}
+
 bool Carried::map(const GstVideoInfo &info)
 {
   is_mapped_ = gst_video_frame_map(&frame_, &info, buffer.get(), GST_MAP_READ) != FALSE;

@@ -14,14 +14,19 @@
 
 namespace gstdrm::metis {
 
-// What the queue carries: one event, or one buffer with what keeps its pixels readable.
+// What the queue carries: one event, or one buffer with what keeps its pixels readable. A sticky
+// event that a flush drops is stored on `src`, for upstream sends it once only: the next buffer
+// brings it downstream.
 class Carried {
 public:
-  explicit Carried(GstPtr<GstEvent> carried) : event(std::move(carried)) {}
+  Carried(GstPtr<GstEvent> carried, GstPad *src)
+      : event(std::move(carried)), src_(GstPtr<GstPad>::share(src))
+  {
+  }
   explicit Carried(GstPtr<GstBuffer> carried) : buffer(std::move(carried)) {}
   Carried(const Carried &) = delete;
   Carried &operator=(const Carried &) = delete;
-  ~Carried() { unmap(); }
+  ~Carried();
 
   // For frames in system memory.
   bool map(const GstVideoInfo &info);
@@ -33,6 +38,7 @@ public:
   GstPtr<GstBuffer> copy; // import-mode=copy: what the device reads
 
 private:
+  GstPtr<GstPad> src_; // of an event
   GstVideoFrame frame_{};
   bool is_mapped_ = false;
 };

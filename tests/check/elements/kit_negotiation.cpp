@@ -10,12 +10,16 @@ using gstdrm::FailedNegotiation;
 using gstdrm::GstPtr;
 using gstdrm::Mismatch;
 
+// What ends the first attempt, so that it says nothing of its caps.
+enum class Ended { No, BySelf, ByFlush, ByPeersFlush };
+
 struct Row {
   const char *name;
   const char *caps[3]; // of three CAPS events, one after the other
   bool taken[3];
   bool posts_itself; // the element has posted its own reason when the event is refused
   unsigned explained;
+  Ended ended = Ended::No;
 };
 
 constexpr Row kRows[] = {
@@ -24,6 +28,10 @@ constexpr Row kRows[] = {
     {"other caps", {"a/a", "a/b", "a/b"}, {false, false, false}, false, 2},
     {"taken in between", {"a/a", "a/b", "a/a"}, {false, true, false}, false, 2},
     {"the element's own reason", {"a/a", "a/a", "a/b"}, {false, false, false}, true, 0},
+    {"a flush that the element saw", {"a/a", "a/a", "a/a"}, {false, true, true}, false, 0, Ended::BySelf},
+    {"a flush of the element's pads", {"a/a", "a/a", "a/a"}, {false, true, true}, false, 0, Ended::ByFlush},
+    {"a flush of the peer", {"a/a", "a/a", "a/a"}, {false, true, true}, false, 0, Ended::ByPeersFlush},
+    {"refused after a flush", {"a/a", "a/a", "a/a"}, {false, false, false}, false, 1, Ended::ByFlush},
 };
 
 GST_START_TEST(test_row)
@@ -31,13 +39,26 @@ GST_START_TEST(test_row)
   const Row &row = kRows[__i__];
   gstdrm::test::say(row.name);
   GstElement *element = gst_element_factory_make("identity", nullptr);
+  GstElement *sink = gst_element_factory_make("fakesink", nullptr);
+  fail_unless(gst_element_link(element, sink));
   GstBus *bus = gst_bus_new();
   gst_element_set_bus(element, bus);
+  gst_element_set_state(element, GST_STATE_PAUSED); // pads of a stopped element count as flushing
+  gst_element_set_state(sink, GST_STATE_PAUSED);
+  const auto own = GstPtr<GstPad>::adopt(gst_element_get_static_pad(element, "sink"));
+  const auto peer = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink, "sink"));
+  GstPad *flushing = row.ended == Ended::ByFlush ? own.get() : row.ended == Ended::ByPeersFlush ? peer.get() : nullptr;
   FailedNegotiation negotiation;
   for (int i = 0; i < 3; i++) {
+    if (flushing && i == 0)
+      GST_PAD_SET_FLUSHING(flushing);
+    else if (flushing)
+      GST_PAD_UNSET_FLUSHING(flushing);
     const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(row.caps[i]));
     const auto pass_on = [&](GstEvent *event) {
       gst_event_unref(event);
+      if (row.ended == Ended::BySelf && i == 0)
+        negotiation.interrupt();
       if (!row.taken[i] && row.posts_itself)
         negotiation.post(element, gstdrm::Error{gstdrm::ErrorCode::Caps, "own", 0});
       return row.taken[i];
@@ -60,6 +81,9 @@ GST_START_TEST(test_row)
   fail_unless_equals_int(explained, row.explained);
   gst_element_set_bus(element, nullptr);
   gst_object_unref(bus);
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_element_set_state(sink, GST_STATE_NULL);
+  gst_object_unref(sink);
   gst_object_unref(element);
 }
 GST_END_TEST

@@ -241,6 +241,36 @@ GST_START_TEST(test_flush)
 }
 GST_END_TEST
 
+// A sticky event that a flush meets inside the element is sent once only by upstream: it reaches downstream all the same.
+GST_START_TEST(test_flush_keeps_sticky_events)
+{
+  const Harness harness(element_with(""));
+  const std::string plain = plain_caps("NV12", kWidth, kHeight);
+  fail_unless(harness.negotiate(plain));
+  push(harness, new_frame(plain, 1));
+  pull(harness);
+  // the task sleeps with a first event, so that the second one stays inside
+  const auto src = GstPtr<GstPad>::adopt(gst_element_get_static_pad(harness.element(), "src"));
+  const auto block = [](GstPad *, GstPadProbeInfo *, gpointer) { return GST_PAD_PROBE_OK; };
+  const gulong probe = gst_pad_add_probe(src.get(), GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM, block, nullptr, nullptr);
+  gst_harness_push_event(harness.get(), gst_event_new_gap(0, GST_SECOND));
+  while (!gst_pad_is_blocking(src.get()))
+    g_usleep(1000);
+  fail_unless(gst_harness_push_event(harness.get(), gst_event_new_tag(gst_tag_list_new(GST_TAG_TITLE, "kept", nullptr))));
+  fail_unless(gst_harness_push_event(harness.get(), gst_event_new_flush_start()));
+  gst_pad_remove_probe(src.get(), probe);
+  fail_unless(gst_harness_push_event(harness.get(), gst_event_new_flush_stop(TRUE)));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  fail_unless(gst_harness_push_event(harness.get(), gst_event_new_segment(&segment)));
+  push(harness, new_frame(plain, 2));
+  pull(harness);
+  GstEvent *tags = gst_pad_get_sticky_event(harness.get()->sinkpad, GST_EVENT_TAG, 0);
+  fail_unless(tags != nullptr);
+  gst_event_unref(tags);
+}
+GST_END_TEST
+
 // All frames of the old caps leave before the new ones.
 GST_START_TEST(test_new_caps)
 {
@@ -452,6 +482,7 @@ Suite *metisdmabufinfer_suite()
   tcase_add_test(tc, test_interval);
   tcase_add_test(tc, test_order);
   tcase_add_test(tc, test_flush);
+  tcase_add_test(tc, test_flush_keeps_sticky_events);
   tcase_add_test(tc, test_new_caps);
   tcase_add_test(tc, test_restart);
   tcase_add_test(tc, test_queries);

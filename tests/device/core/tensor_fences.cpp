@@ -7,6 +7,7 @@
 
 #include <gst/drm/core/unique_fd.hpp>
 
+#include "support/held_frames.hpp"
 #include "support/sw_sync.hpp"
 
 namespace {
@@ -14,6 +15,7 @@ namespace {
 using gstdrm::GstPtr;
 using gstdrm::UniqueFd;
 using gstdrm::test::Harness;
+using gstdrm::test::Pusher;
 using gstdrm::test::Timeline;
 
 // One tensor of an SSD's scores, classes and boxes each, and a fence.
@@ -141,15 +143,10 @@ GST_START_TEST(test_flush_ends_the_wait)
   fail_unless(harness.negotiate("video/x-raw, format=(string)GRAY8, width=(int)100, height=(int)100"));
   Timeline timeline;
   GstBuffer *frame = frame_with(timeline.fence(1));
-  GThread *thread = g_thread_new("flush", [](gpointer data) -> gpointer {
-    const auto *h = static_cast<const Harness *>(data);
-    while (h->stat("waits") == 0)
-      g_usleep(1000);
-    gst_harness_push_event(h->get(), gst_event_new_flush_start());
-    return nullptr;
-  }, const_cast<Harness *>(&harness));
-  fail_unless_equals_int(gst_harness_push(harness.get(), frame), GST_FLOW_FLUSHING);
-  g_thread_join(thread);
+  Pusher pusher(harness, frame);
+  pusher.wait_until_stuck();
+  fail_unless(gst_harness_push_event(harness.get(), gst_event_new_flush_start()));
+  fail_unless_equals_int(pusher.join(), GST_FLOW_FLUSHING);
   fail_unless(harness.messages(GST_MESSAGE_ERROR).empty());
 }
 GST_END_TEST

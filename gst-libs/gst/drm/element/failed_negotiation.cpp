@@ -1,7 +1,28 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "failed_negotiation.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace gstdrm {
+namespace {
+
+// Whether a flush or a state change has reached the element or one of its neighbours: every event
+// fails then, whatever it says.
+bool is_flushing(GstElement *element)
+{
+  std::vector<GstPtr<GstPad>> pads;
+  GST_OBJECT_LOCK(element);
+  for (const GList *item = element->pads; item; item = item->next)
+    pads.push_back(GstPtr<GstPad>::share(GST_PAD_CAST(item->data)));
+  GST_OBJECT_UNLOCK(element);
+  return std::any_of(pads.begin(), pads.end(), [](const GstPtr<GstPad> &pad) {
+    const auto peer = GstPtr<GstPad>::adopt(gst_pad_get_peer(pad.get()));
+    return GST_PAD_IS_FLUSHING(pad.get()) || (peer && GST_PAD_IS_FLUSHING(peer.get()));
+  });
+}
+
+} // namespace
 
 void post_mismatch(GstElement *element, const Mismatch &mismatch)
 {
@@ -36,9 +57,14 @@ bool FailedNegotiation::take(GstElement *element, GstEvent *event,
   gst_event_parse_caps(event, &parsed);
   const auto caps = GstPtr<GstCaps>::share(parsed);
   begin(caps.get());
+  interrupted_ = false;
   if (pass_on(event)) {
     succeed();
     return true;
+  }
+  if (interrupted_ || is_flushing(element)) {
+    refused_.reset();
+    return false;
   }
   if (claim())
     post_mismatch(element, explain(caps.get()));

@@ -34,13 +34,19 @@ public:
   void post(GstElement *element, const Error &error) { posted_.post(element, error); }
 
   // Gives a CAPS event to `pass_on`, mostly the handler of the base class, and returns its result.
-  // `event` is consumed. Where the caps are refused, the text of `explain` is posted.
+  // `event` is consumed. Where the caps are refused, the text of `explain` is posted. Nothing is
+  // posted where a flush or a state change ended the attempt: a pad of the element or its peer is
+  // flushing, or `pass_on` called interrupt().
   bool take(GstElement *element, GstEvent *event, const std::function<bool(GstEvent *)> &pass_on,
             const std::function<Mismatch(const GstCaps *)> &explain);
 
+  // For `pass_on`: the caps are not refused, but the attempt was ended.
+  void interrupt() noexcept { interrupted_ = true; }
+
 private:
   OncePerFailure posted_;
-  GstPtr<GstCaps> refused_; // streaming thread: the caps that failed last
+  bool interrupted_ = false; // streaming thread: the attempt under way was ended
+  GstPtr<GstCaps> refused_;  // streaming thread: the caps that failed last
 };
 
 } // namespace gstdrm
