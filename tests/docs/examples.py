@@ -109,9 +109,10 @@ def make_clips(cwd):
             sys.exit(f'cannot make {name}: {output}')
 
 
-def in_box(tap, found):
+def in_box(tap, found, source):
     with tempfile.TemporaryDirectory() as cwd:
         make_clips(cwd)
+        (pathlib.Path(cwd) / 'tests').symlink_to(source / 'tests')  # the pages name models there
         for block in found:
             if block.language == 'sh':
                 for line, command in block.commands():
@@ -186,7 +187,7 @@ def main():
     mode, source, build = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
     tap, found = Tap(), list(blocks(source))
     if mode == 'box':
-        in_box(tap, found)
+        in_box(tap, found, source)
     else:
         here(tap, found, source, build)
     tap.end()
