@@ -9,6 +9,7 @@
 
 #include <gst/drm/core/import_cache.hpp>
 #include <gst/drm/core/log.hpp>
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/poll_wait.hpp>
 
 #include "axl_device.hpp"
@@ -53,9 +54,9 @@ private:
   const AxlModel model_;
   const std::chrono::milliseconds timeout_;
   const bool cache_imports_;
-  ImportCache<Import> imports_; // submit() alone
-  std::uint64_t last_id_ = 0;   // likewise
-  std::mutex lock_;             // guards what follows
+  ImportCache<Import> imports_;                           // submit() alone
+  std::uint64_t last_id_ = 0;                             // likewise
+  OrderedMutex lock_{kLeafLockRank, "AxlBackend::lock_"}; // guards what follows
   std::map<std::uint64_t, Flight> flights_;
   std::chrono::nanoseconds last_signalled_{0};
 };

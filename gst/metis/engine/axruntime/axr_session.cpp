@@ -19,9 +19,9 @@ namespace {
 constexpr std::size_t kMaxOutputs = 256; // more is not a model's
 
 // The runtime's loading of models is said not to bear several threads.
-std::mutex &loading()
+OrderedMutex &loading()
 {
-  static std::mutex one;
+  static OrderedMutex one(30, "axr::loading()");
   return one;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/result.hpp>
 
 #include "axr_library.hpp"
@@ -59,7 +60,7 @@ private:
   Owned<Connection> connection_;
   Owned<Instance> instance_;
 
-  mutable std::mutex lock_; // guards lost_
+  mutable OrderedMutex lock_{kLeafLockRank, "axr::Session::lock_"}; // guards lost_
   std::optional<Error> lost_;
 };
 
