@@ -87,14 +87,22 @@ Result<GstDrmTensor> describe(const TensorInfo &info)
   return tensor;
 }
 
-// Width and height of the model's input; 0 where its layout does not say.
+// Elements along a dimension that carry values.
+guint values_along(const TensorInfo &info, std::size_t dimension)
+{
+  std::size_t values = info.dims[dimension];
+  if (dimension < info.padding.size())
+    values -= info.padding[dimension].before + info.padding[dimension].after;
+  return static_cast<guint>(values);
+}
+
+// Width and height of the model's input, without its padding; 0 where its layout does not say.
 void set_placement(GstDrmTensorPlacement &placement, const Model &model, const Placement &frame)
 {
-  const std::vector<std::size_t> &dims = model.input.dims;
-  if (dims.size() == 4) {
+  if (model.input.dims.size() == 4) {
     const bool nchw = model.image.layout == TensorLayout::Nchw;
-    placement.input_height = static_cast<guint>(dims[nchw ? 2 : 1]);
-    placement.input_width = static_cast<guint>(dims[nchw ? 3 : 2]);
+    placement.input_height = values_along(model.input, nchw ? 2 : 1);
+    placement.input_width = values_along(model.input, nchw ? 3 : 2);
   }
   placement.scale_x = frame.scale_x;
   placement.scale_y = frame.scale_y;
