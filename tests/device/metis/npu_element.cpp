@@ -65,10 +65,10 @@ struct StreamRow {
   int width;
   int height;
   const char *properties;
-  guint imports; // of 60 frames in 4 memories
+  guint imports; // of 250 frames in 4 memories
 };
 
-constexpr guint kFrames = 60;
+constexpr guint kFrames = 250;
 constexpr guint kMemories = 4;
 const StreamRow kStreams[] = {
     {"64x48", 64, 48, "max-in-flight=1", kMemories},
