@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -82,11 +83,14 @@ public:
     h_ = gst_harness_new_with_element(element, "sink", "src");
     gst_object_unref(element);
     gst_element_set_bus(h_->element, bus_);
+    gst_pad_add_probe(h_->sinkpad, GST_PAD_PROBE_TYPE_BUFFER, hand_over, this, nullptr);
   }
   Harness(const Harness &) = delete;
   Harness &operator=(const Harness &) = delete;
   ~Harness()
   {
+    gst_element_set_state(h_->element, GST_STATE_NULL);
+    take_over(); // what nobody has pulled
     gst_element_set_bus(h_->element, nullptr);
     gst_bus_set_flushing(bus_, TRUE);
     gst_object_unref(bus_);
@@ -129,6 +133,10 @@ public:
     fail_unless(out != nullptr);
     return GstPtr<GstBuffer>::adopt(out);
   }
+
+  // A buffer that comes from another thread: the next one, or one that is there.
+  [[nodiscard]] GstPtr<GstBuffer> pull() const { return taken_over(gst_harness_pull(h_)); }
+  [[nodiscard]] GstPtr<GstBuffer> try_pull() const { return taken_over(gst_harness_try_pull(h_)); }
 
   [[nodiscard]] guint64 stat(const char *field) const
   {
@@ -184,6 +192,20 @@ public:
   }
 
 private:
+  // The element's thread hands a buffer over, and the test's takes it, under a lock that TSan knows: the queue between
+  // them is GStreamer's and has a lock of GLib's.
+  static GstPadProbeReturn hand_over(GstPad *, GstPadProbeInfo *, gpointer self) noexcept
+  {
+    static_cast<Harness *>(self)->take_over();
+    return GST_PAD_PROBE_OK;
+  }
+  void take_over() const { const std::lock_guard guard(handover_); }
+  GstPtr<GstBuffer> taken_over(GstBuffer *buffer) const
+  {
+    take_over();
+    return GstPtr<GstBuffer>::adopt(buffer);
+  }
+  mutable std::mutex handover_;
   GstHarness *h_ = nullptr;
   GstBus *bus_;
   mutable bool started_ = false;

@@ -129,12 +129,11 @@ try {
   return caught(FALSE, __func__);
 }
 
-static void gst_metis_dmabuf_infer_loop(gpointer element) noexcept
+static void gst_metis_dmabuf_infer_loop(gpointer inferer) noexcept
 try {
-  inferer_of(element).loop();
+  static_cast<Inferer *>(inferer)->loop();
 } catch (...) {
-  (void)caught_in(element, FALSE, __func__);
-  gst_pad_pause_task(self_of(element)->src);
+  static_cast<Inferer *>(inferer)->abort_task(__func__);
 }
 
 static gboolean gst_metis_dmabuf_infer_activate_src(GstPad *, GstObject *parent, GstPadMode mode,
@@ -142,7 +141,7 @@ static gboolean gst_metis_dmabuf_infer_activate_src(GstPad *, GstObject *parent,
 try {
   if (mode != GST_PAD_MODE_PUSH)
     return FALSE;
-  return inferer_of(parent).activate(active, gst_metis_dmabuf_infer_loop, parent);
+  return inferer_of(parent).activate(active, gst_metis_dmabuf_infer_loop);
 } catch (...) {
   return caught(FALSE, __func__);
 }

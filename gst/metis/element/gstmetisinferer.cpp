@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <gst/drm/element/memory_token.hpp>
+#include <gst/drm/gstdrm-guard-private.hpp>
 
 #include "engine/model_file.hpp"
 #include "gstmetisinferresults.hpp"
@@ -121,11 +122,11 @@ void Inferer::set_flushing(bool flushing)
     queue_->set_flushing(flushing);
 }
 
-bool Inferer::activate(bool active, GstTaskFunction loop, gpointer user_data)
+bool Inferer::activate(bool active, GstTaskFunction loop)
 {
   set_flushing(!active);
   if (active)
-    return gst_pad_start_task(src_, loop, user_data, nullptr) != FALSE;
+    return gst_pad_start_task(src_, loop, this, nullptr) != FALSE;
   return gst_pad_stop_task(src_) != FALSE;
 }
 
@@ -285,8 +286,20 @@ bool Inferer::take_caps(GstEvent *event)
 
 // --- source pad ----------------------------------------------------------------------------------
 
+void Inferer::abort_task(const char *function) noexcept
+{
+  (void)caught_in(element_, FALSE, function);
+  gst_pad_pause_task(src_);
+}
+
 void Inferer::loop()
 {
+  // GStreamer takes the thread out of a pool. Reading what activate() wrote last makes all that
+  // start() wrote visible to it, without relying on the locks of that pool.
+  if (flow_ == GST_FLOW_FLUSHING) {
+    gst_pad_pause_task(src_);
+    return;
+  }
   std::optional<Outcome> outcome = queue_->pop();
   if (!outcome) {
     gst_pad_pause_task(src_);

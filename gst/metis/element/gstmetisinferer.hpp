@@ -28,7 +28,7 @@ public:
   bool start(const InferSettings &settings);
   void stop();
   // The source pad begins or ends to push.
-  bool activate(bool active, GstTaskFunction loop, gpointer user_data);
+  bool activate(bool active, GstTaskFunction loop);
   void set_flushing(bool flushing);
 
   GstFlowReturn chain(GstPtr<GstBuffer> buffer);
@@ -37,7 +37,9 @@ public:
   void explain_refused_caps(GstEvent *caps);
   bool sink_query(GstQuery *query);
   bool src_query(GstQuery *query);
+  // The task's function, called with the Inferer. In a handler of any exception: abort_task().
   void loop();
+  void abort_task(const char *function) noexcept;
 
   [[nodiscard]] GstStructure *stats() const;
 

@@ -275,7 +275,7 @@ Values elements_of(const GstDrmTensor &tensor)
 
 void check_next(const Harness &harness, const Network &network, const SizeRow &size, guint frame)
 {
-  const auto buffer = GstPtr<GstBuffer>::adopt(gst_harness_pull(harness.get()));
+  const auto buffer = harness.pull();
   fail_unless(static_cast<bool>(buffer), "no frame %u: %s", frame, harness.last_error().c_str());
   fail_unless_equals_uint64(GST_BUFFER_PTS(buffer.get()), frame * GST_MSECOND);
   GstDrmTensorMeta *meta = gst_buffer_get_drm_tensor_meta(buffer.get(), nullptr);

@@ -36,9 +36,9 @@ std::string element_with(const std::string &properties)
 
 GstPtr<GstBuffer> pull(const Harness &harness)
 {
-  GstBuffer *buffer = gst_harness_pull(harness.get());
-  fail_unless(buffer != nullptr, "no buffer: %s", harness.last_error().c_str());
-  return GstPtr<GstBuffer>::adopt(buffer);
+  GstPtr<GstBuffer> buffer = harness.pull();
+  fail_unless(static_cast<bool>(buffer), "no buffer: %s", harness.last_error().c_str());
+  return buffer;
 }
 
 void push(const Harness &harness, GstBuffer *buffer)
@@ -229,8 +229,8 @@ GST_START_TEST(test_flush)
   fail_unless(gst_harness_push_event(harness.get(), gst_event_new_flush_start()));
   fail_unless_equals_int(gst_harness_push(harness.get(), new_frame(plain, 3)), GST_FLOW_FLUSHING);
   fail_unless(gst_harness_push_event(harness.get(), gst_event_new_flush_stop(TRUE)));
-  while (GstBuffer *stale = gst_harness_try_pull(harness.get()))
-    gst_buffer_unref(stale);
+  while (harness.try_pull())
+    ;
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);
   fail_unless(gst_harness_push_event(harness.get(), gst_event_new_segment(&segment)));
@@ -306,8 +306,8 @@ GST_START_TEST(test_restart)
     push(harness, new_frame(plain, 2)); // under way when the element stops, or not
     pull(harness);
     fail_unless_equals_int(gst_element_set_state(harness.element(), GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
-    while (GstBuffer *rest = gst_harness_try_pull(harness.get()))
-      gst_buffer_unref(rest);
+    while (harness.try_pull())
+      ;
     if (i == 1)
       descriptors = gstdrm::test::count_fds();
   }

@@ -55,9 +55,9 @@ void check_tensor(GstBuffer *buffer, const NpuResult &expected)
 
 GstPtr<GstBuffer> pull(const Harness &harness)
 {
-  GstBuffer *buffer = gst_harness_pull(harness.get());
-  fail_unless(buffer != nullptr, "no buffer: %s", harness.last_error().c_str());
-  return GstPtr<GstBuffer>::adopt(buffer);
+  GstPtr<GstBuffer> buffer = harness.pull();
+  fail_unless(static_cast<bool>(buffer), "no buffer: %s", harness.last_error().c_str());
+  return buffer;
 }
 
 struct StreamRow {
