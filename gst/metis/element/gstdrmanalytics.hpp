@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// GstAnalyticsRelationMeta, which GStreamer has since 1.24: the one place of this plugin that knows
-// the version.
+// What GStreamer has of its own for results of models: GstAnalyticsRelationMeta since 1.24,
+// GstTensorMeta since 1.26. The one place of this plugin that knows the version.
 #pragma once
 
 #include "config.h"
@@ -11,11 +11,15 @@
 #include <gst/analytics/analytics.h>
 #endif
 
+#include <gst/drm/gstdrmtensormeta.h>
+
 #include "gstdrmdetections.hpp"
 
 namespace gstdrm {
 
-// Adds the objects as detections to the buffer's relations; does nothing where there are none.
+// Adds the objects as detections to the buffer's relations; does nothing before 1.24. The relations
+// are there without objects too: objectdetectionoverlay draws its last boxes again where they are
+// missing.
 inline void attach_analytics([[maybe_unused]] GstBuffer *buffer,
                              [[maybe_unused]] const std::vector<FoundObject> &objects)
 {
@@ -29,6 +33,59 @@ inline void attach_analytics([[maybe_unused]] GstBuffer *buffer,
                                            object.x, object.y, object.width, object.height,
                                            static_cast<gfloat>(object.score), &detection);
   }
+#endif
+}
+
+#ifdef HAVE_GST_TENSORS
+// GstTensor has neither quantisation, nor padding, nor a tensor without dimensions.
+inline bool is_plain(const GstDrmTensor &tensor)
+{
+  if (!tensor.memory || tensor.quantised || tensor.type != GST_DRM_TENSOR_TYPE_FLOAT32 ||
+      tensor.n_dims == 0)
+    return false;
+  for (guint i = 0; i < tensor.n_dims; i++)
+    if (tensor.dims[i].padding_before != 0 || tensor.dims[i].padding_after != 0)
+      return false;
+  return tensor.size == gst_drm_tensor_get_n_values(&tensor) * sizeof(gfloat);
+}
+
+// (transfer full) A GstTensor of the same memory.
+inline GstTensor *share_tensor(const GstDrmTensor &tensor)
+{
+  const bool whole =
+      tensor.offset == 0 && tensor.size == gst_memory_get_sizes(tensor.memory, nullptr, nullptr);
+  GstBuffer *data = gst_buffer_new();
+  gst_buffer_append_memory(data, whole ? gst_memory_ref(tensor.memory)
+                                       : gst_memory_share(tensor.memory,
+                                                          static_cast<gssize>(tensor.offset),
+                                                          static_cast<gssize>(tensor.size)));
+  gsize dims[GST_DRM_TENSOR_MAX_DIMS];
+  for (guint i = 0; i < tensor.n_dims; i++)
+    dims[i] = tensor.dims[i].size;
+  return gst_tensor_new_simple(tensor.name ? g_quark_from_string(tensor.name) : 0,
+                               GST_TENSOR_DATA_TYPE_FLOAT32, data, GST_TENSOR_DIM_ORDER_ROW_MAJOR,
+                               tensor.n_dims, dims);
+}
+#endif
+
+// Adds the tensors that GStreamer can describe once more as a GstTensorMeta, without a copy; does
+// nothing where there are none, nor before 1.26. A meta for each model: decoders count its tensors.
+inline void attach_gst_tensors([[maybe_unused]] GstBuffer *buffer,
+                               [[maybe_unused]] GstDrmTensorMeta *from)
+{
+#ifdef HAVE_GST_TENSORS
+  std::vector<const GstDrmTensor *> plain;
+  for (guint i = 0; i < gst_drm_tensor_meta_get_n_tensors(from); i++)
+    if (const GstDrmTensor *tensor = gst_drm_tensor_meta_get_tensor(from, i); is_plain(*tensor))
+      plain.push_back(tensor);
+  if (plain.empty())
+    return;
+  auto *meta = reinterpret_cast<GstTensorMeta *>(
+      gst_buffer_add_meta(buffer, gst_tensor_meta_get_info(), nullptr));
+  GstTensor **tensors = g_new(GstTensor *, plain.size());
+  for (std::size_t i = 0; i < plain.size(); i++)
+    tensors[i] = share_tensor(*plain[i]);
+  gst_tensor_meta_set(meta, static_cast<guint>(plain.size()), tensors);
 #endif
 }
 

@@ -105,8 +105,7 @@ void attach(GstBuffer *buffer, const std::vector<FoundObject> &objects)
     meta->parent_id = -1;
     gst_video_region_of_interest_meta_add_param(meta, structure_of(object));
   }
-  if (!objects.empty())
-    attach_analytics(buffer, objects);
+  attach_analytics(buffer, objects);
 }
 
 GstStructure *message_of(GstBuffer *buffer, const std::vector<FoundObject> &objects)

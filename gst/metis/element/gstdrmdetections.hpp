@@ -32,7 +32,7 @@ Result<std::vector<FoundObject>> to_frame(const std::vector<metis::Detection> &f
                                           const GstDrmTensorPlacement &placement, FrameSize frame);
 
 // Adds a GstVideoRegionOfInterestMeta for each object and, where this GStreamer has them, an object
-// of a GstAnalyticsRelationMeta.
+// of a GstAnalyticsRelationMeta, which is there without objects too.
 void attach(GstBuffer *buffer, const std::vector<FoundObject> &objects);
 
 // (transfer full) "drm-detections", for an element message.

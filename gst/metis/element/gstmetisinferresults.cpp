@@ -9,6 +9,8 @@
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/gstdrmtensormeta.h>
 
+#include "gstdrmanalytics.hpp"
+
 namespace gstdrm::metis {
 
 namespace {
@@ -152,6 +154,7 @@ Result<void> attach_tensors(GstPtr<GstBuffer> &buffer, const Model &model, const
     if (!gst_drm_tensor_meta_add_tensor(meta, &*tensor, &error))
       return take_error(error);
   }
+  attach_gst_tensors(buffer.get(), meta);
   return {};
 }
 

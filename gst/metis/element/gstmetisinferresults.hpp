@@ -9,8 +9,8 @@
 
 namespace gstdrm::metis {
 
-// Adds a GstDrmTensorMeta with the outcome's tensors. The buffer is replaced by a shallow copy
-// where others hold it too; its memory is not touched.
+// Adds a GstDrmTensorMeta with the outcome's tensors, and GStreamer's own of the same memory. The
+// buffer is replaced by a shallow copy where others hold it too; its memory is not touched.
 Result<void> attach_tensors(GstPtr<GstBuffer> &buffer, const Model &model, const Outcome &outcome);
 
 } // namespace gstdrm::metis

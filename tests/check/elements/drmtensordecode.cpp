@@ -6,6 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "config.h"
+#ifdef HAVE_GST_ANALYTICS
+#include "support/analytics.hpp"
+#endif
+
 namespace {
 
 using gstdrm::GstPtr;
@@ -128,6 +133,9 @@ GST_START_TEST(test_regions)
   const auto output = harness.push(input);
   fail_unless(gst_buffer_peek_memory(output.get(), 0) == memory, "the frame is as it was");
   check_text(regions_of(output.get()), row.expected);
+#ifdef HAVE_GST_ANALYTICS
+  check_text(gstdrm::test::detections_of(output.get()), row.expected);
+#endif
   fail_unless(gst_buffer_get_drm_tensor_meta(output.get(), "objects") != nullptr, "the tensors stay");
   if (row.labels)
     unlink(path.c_str());
@@ -168,6 +176,9 @@ GST_START_TEST(test_two_models)
   add_ssd(input, {400, 400, 4, 4, 0, 0}, "others");
   const auto output = harness.push(input);
   check_text(regions_of(output.get()), "class 1 90% 50 30 50 40; class 1 90% 25 40 25 20");
+#ifdef HAVE_GST_ANALYTICS
+  check_text(gstdrm::test::detections_of(output.get()), "class 1 90% 50 30 50 40; class 1 90% 25 40 25 20");
+#endif
   fail_unless_equals_int(harness.stat("detections"), 2);
 }
 GST_END_TEST

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace gstdrm::test {
@@ -47,10 +49,26 @@ inline std::string onnx_ints(const std::string &name, const std::vector<std::int
   return onnx_bytes(5, content + onnx_number(20, 7));
 }
 
+// A TensorProto of floats (data type 1) or of 64 bit numbers (7), in the byte order of this machine.
+template <typename Element>
+std::string onnx_weights(const std::string &name, const std::vector<std::int64_t> &dims,
+                         const std::vector<Element> &values)
+{
+  static_assert(std::is_same_v<Element, float> || std::is_same_v<Element, std::int64_t>);
+  std::string content;
+  for (const std::int64_t dim : dims)
+    content += onnx_number(1, static_cast<std::uint64_t>(dim));
+  std::string raw(values.size() * sizeof(Element), '\0');
+  std::memcpy(raw.data(), values.data(), raw.size());
+  return content + onnx_number(2, std::is_same_v<Element, float> ? 1 : 7) + onnx_bytes(8, name) +
+         onnx_bytes(9, raw);
+}
+
 struct OnnxModel {
   std::vector<OnnxNode> nodes;
   std::vector<OnnxValue> inputs, outputs;
   unsigned opset = 10;
+  std::vector<std::string> weights{}; // onnx_weights()
 
   [[nodiscard]] std::string file() const
   {
@@ -65,6 +83,8 @@ struct OnnxModel {
                                  onnx_bytes(4, node.op) + node.attributes);
     }
     graph += onnx_bytes(2, "graph");
+    for (const std::string &tensor : weights)
+      graph += onnx_bytes(5, tensor);
     for (const OnnxValue &input : inputs)
       graph += onnx_bytes(11, value(input));
     for (const OnnxValue &output : outputs)
