@@ -7,8 +7,9 @@
 #include <span>
 #include <vector>
 
+#include <gst/drm/element/video_planes.hpp>
+
 #include "gstdmabufcrop.hpp"
-#include "gstdmabufplanes.hpp"
 
 namespace gstdrm {
 

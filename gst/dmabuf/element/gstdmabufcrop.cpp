@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "gstdmabufplanes.hpp"
+#include <gst/drm/element/video_planes.hpp>
 
 namespace gstdrm {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstdmabufframe.hpp"
 
-#include <cstring>
 #include <string>
 
+#include <gst/drm/element/mappable_frame.hpp>
+#include <gst/drm/element/video_planes.hpp>
 
 #include "gstdmabufcrop.hpp"
-#include "gstdmabufplanes.hpp"
 
 namespace gstdrm {
 
@@ -15,31 +15,6 @@ namespace {
 Error layout_error(std::string message)
 {
   return Error{ErrorCode::Layout, std::move(message), 0};
-}
-
-gint highest_format_number()
-{
-  guint n_formats = 0;
-  const GstVideoFormat *formats = gst_video_formats_raw(&n_formats);
-  gint highest = static_cast<gint>(GST_DRM_VIDEO_FORMAT_DMA_DRM);
-  for (guint i = 0; i < n_formats; i++)
-    highest = MAX(highest, static_cast<gint>(formats[i]));
-  return highest;
-}
-
-// Before anything asks GStreamer about the meta's format: a number that is none has no name, and
-// gst_video_format_to_string() reads beside its table for a negative one. A value outside of the
-// enumeration must not even be read as one.
-Result<void> check_format_number(const GstVideoMeta &meta)
-{
-  static const gint highest = highest_format_number();
-  gint number = 0;
-  static_assert(sizeof number == sizeof meta.format);
-  std::memcpy(&number, &meta.format, sizeof number);
-  if (number > 0 && number <= highest)
-    return {};
-  return layout_error("The GstVideoMeta says format number " + std::to_string(number) +
-                      ", which is no GstVideoFormat");
 }
 
 std::string size_text(guint64 width, guint64 height)
@@ -54,38 +29,6 @@ Result<void> check_sides(const GstVideoMeta &meta)
     return {};
   return layout_error("The GstVideoMeta describes " + size_text(meta.width, meta.height) +
                       " pixels, more than " + std::to_string(kMaxSide) + " in a direction");
-}
-
-std::string plane_text(guint plane, const GstVideoMeta &meta, gsize end, gsize size)
-{
-  return "Plane " + std::to_string(plane) + " (offset " + std::to_string(meta.offset[plane]) +
-         ", stride " + std::to_string(meta.stride[plane]) + ") ends at byte " +
-         std::to_string(end) + ", its memory at byte " + std::to_string(size);
-}
-
-Result<void> check_plane(GstBuffer *buffer, const GstVideoInfo &info, const GstVideoMeta &meta,
-                         guint plane)
-{
-  const gint stride = meta.stride[plane];
-  const gsize row = row_bytes(info, plane, static_cast<gsize>(MAX(stride, 0)));
-  const guint rows = rows_of_plane(info, plane);
-  if (stride <= 0 || static_cast<gsize>(stride) < row)
-    return layout_error("Plane " + std::to_string(plane) + " has a stride of " +
-                        std::to_string(stride) + " bytes for rows of " + std::to_string(row));
-  const gsize needed = static_cast<gsize>(stride) * (rows - 1) + row;
-  const gsize total = gst_buffer_get_size(buffer);
-  if (meta.offset[plane] > total || needed > total - meta.offset[plane])
-    return layout_error(plane_text(plane, meta, meta.offset[plane] + needed, total));
-  guint index = 0;
-  guint length = 0;
-  gsize skip = 0;
-  if (!gst_buffer_find_memory(buffer, meta.offset[plane], needed, &index, &length, &skip) ||
-      length != 1) {
-    return layout_error(
-        plane_text(plane, meta, skip + needed, gst_buffer_peek_memory(buffer, index)->size) +
-        ": a plane has to lie in one memory");
-  }
-  return {};
 }
 
 } // namespace

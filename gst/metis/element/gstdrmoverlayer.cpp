@@ -7,6 +7,7 @@
 #include <gst/drm/drm.h>
 #include <gst/drm/element/caps_text.hpp>
 #include <gst/drm/element/frame_import.hpp>
+#include <gst/drm/element/mappable_frame.hpp>
 
 #include "gstdrmwritable.hpp"
 
@@ -143,7 +144,8 @@ GstFlowReturn Overlayer::process(GstPtr<GstBuffer> &buffer)
   drawn_ = scene_.drawn();
   if (!takes_composition())
     return blend(buffer, composition);
-  buffer = writable(std::move(buffer));
+  if (const Result<void> made = make_writable(buffer); !made)
+    return fail(made.error());
   attach(buffer.get(), composition);
   compositions_++;
   return GST_FLOW_OK;
@@ -198,6 +200,8 @@ Result<GstPtr<GstBuffer>> Overlayer::copy(GstBuffer *input)
   if (*ready == Waited::Interrupted)
     return GstPtr<GstBuffer>();
   if (!is_dmabuf_ && !is_all_dmabuf(input)) {
+    if (const auto checked = check_mappable_frame(input, info_.vinfo); !checked)
+      return checked.error();
     count_copy();
     return GstPtr<GstBuffer>::adopt(gst_buffer_copy_deep(input));
   }

@@ -166,7 +166,10 @@ GstFlowReturn TensorDecoder::process(GstPtr<GstBuffer> &buffer)
   stats_.frames++;
   if (!gst_buffer_get_drm_tensor_meta(buffer.get(), nullptr))
     return GST_FLOW_OK;
-  buffer = writable(std::move(buffer));
+  if (const Result<void> made = make_writable(buffer); !made) {
+    post_error(element_, made.error());
+    return GST_FLOW_ERROR;
+  }
   const DecodeSettings now = current_settings();
   std::vector<FoundObject> objects;
   for (GstDrmTensorMeta *meta : metas_of(buffer.get())) {

@@ -118,6 +118,10 @@ void Inferer::stop()
 void Inferer::set_flushing(bool flushing)
 {
   flow_ = flushing ? GST_FLOW_FLUSHING : GST_FLOW_OK;
+  if (flushing)
+    frames_.waits.raise();
+  else
+    frames_.waits.clear();
   if (queue_)
     queue_->set_flushing(flushing);
 }
@@ -163,7 +167,7 @@ GstFlowReturn Inferer::chain(GstPtr<GstBuffer> buffer)
   if (frame_number_++ % settings_.interval == 0) {
     auto made = frames_.item_of(std::move(buffer), stats_);
     if (!made)
-      return fail(made.error());
+      return flow_ == GST_FLOW_FLUSHING ? GST_FLOW_FLUSHING : fail(made.error());
     item = std::move(*made);
   } else {
     item.payload = payload_of(std::make_unique<Carried>(std::move(buffer)));

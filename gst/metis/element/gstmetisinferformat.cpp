@@ -112,15 +112,17 @@ Result<void> prepare_with(FrameFormat &frames, const GstDrmVideoInfo &info, cons
 // Of a device that reads frames itself: it sees the whole frame, in the size of its input.
 Placement stretched(const GstDrmVideoInfo &info, const Model &model)
 {
-  const std::vector<std::size_t> &dims = model.input.dims;
+  const TensorInfo &input = model.input;
   Placement placement;
-  if (dims.size() != 4)
+  if (input.dims.size() != 4)
     return placement;
   const std::size_t first = model.image.layout == TensorLayout::Nchw ? 2 : 1;
-  if (dims[first] == 0 || dims[first + 1] == 0)
+  if (input.values_along(first) == 0 || input.values_along(first + 1) == 0)
     return placement;
-  placement.scale_y = static_cast<float>(dims[first]) / static_cast<float>(info.vinfo.height);
-  placement.scale_x = static_cast<float>(dims[first + 1]) / static_cast<float>(info.vinfo.width);
+  placement.scale_y =
+      static_cast<float>(input.values_along(first)) / static_cast<float>(info.vinfo.height);
+  placement.scale_x =
+      static_cast<float>(input.values_along(first + 1)) / static_cast<float>(info.vinfo.width);
   return placement;
 }
 

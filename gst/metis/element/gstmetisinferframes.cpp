@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include <gst/drm/element/errors.hpp>
+#include <gst/drm/core/sync_file.hpp>
 #include <gst/drm/element/frame_import.hpp>
-#include <gst/drm/element/pool.hpp>
+#include <gst/drm/element/mappable_frame.hpp>
 
 #include "engine/nv_surface.hpp"
 
@@ -21,24 +21,21 @@ UniqueFd acquire_fence_of(GstBuffer *buffer)
 }
 
 // A copy reads the frame on the streaming thread.
-Result<void> wait_for_frame(GstBuffer *buffer, std::chrono::milliseconds limit)
+Result<void> wait_for_frame(GstBuffer *buffer, std::chrono::milliseconds limit,
+                            const Interrupt &interrupt)
 {
   const UniqueFd fence = acquire_fence_of(buffer);
   if (!fence)
     return {};
-  auto state = GST_DRM_FENCE_STATE_SIGNALLED;
-  GError *error = nullptr;
-  if (!gst_drm_fence_wait(fence.get(), static_cast<GstClockTime>(limit.count()) * GST_MSECOND,
-                          &state, &error))
-    return take_error(error);
-  if (state == GST_DRM_FENCE_STATE_SIGNALLED)
-    return {};
-  return Error{ErrorCode::Sync,
-               state == GST_DRM_FENCE_STATE_PENDING
-                   ? "The frame's acquire fence did not signal within " +
-                         std::to_string(limit.count()) + " ms."
-                   : std::string("The frame's acquire fence signalled an error."),
-               0};
+  const Result<Waited> waited = wait_for_fence(fence.get(), limit, interrupt);
+  if (!waited)
+    return waited.error();
+  if (*waited == Waited::Interrupted)
+    return Error{ErrorCode::Sync, "The wait for the frame was ended.", 0};
+  const Result<FenceState> state = fence_state(fence.get());
+  if (state && *state == FenceState::Failed)
+    return Error{ErrorCode::Sync, "The frame's acquire fence signalled an error.", 0};
+  return {};
 }
 
 } // namespace
@@ -81,7 +78,10 @@ void InferFrames::set_format(InferFormat format, bool copies, std::chrono::milli
   fence_limit_ = limit;
   format_ = std::move(format);
   copies_ = copies;
-  pool_.reset();
+  const auto linear = copies && format_.caps
+                          ? GstPtr<GstCaps>::adopt(gst_drm_video_info_to_caps(&format_.info))
+                          : GstPtr<GstCaps>();
+  copier_.set_caps(linear.get());
 }
 
 void InferFrames::reset()
@@ -146,6 +146,8 @@ Result<void> InferFrames::fill_from_surface(GstBuffer *buffer, FrameItem &frame)
 Result<void> InferFrames::fill_from_system(Carried &carried, FrameItem &frame) const
 {
   const GstVideoInfo &info = format_.info.vinfo;
+  if (Result<void> checked = check_mappable_frame(carried.buffer.get(), info); !checked)
+    return checked;
   if (!carried.map(info))
     return Error{ErrorCode::Layout,
                  "A buffer of " + std::to_string(gst_buffer_get_size(carried.buffer.get())) +
@@ -167,21 +169,13 @@ Result<void> InferFrames::fill_from_system(Carried &carried, FrameItem &frame) c
   return {};
 }
 
-Result<void> InferFrames::open_pool()
+// No pixel is read before.
+Result<void> InferFrames::check_readable(GstBuffer *buffer) const
 {
-  GError *error = nullptr;
-  const auto allocator = GstPtr<GstDrmAllocator>::adopt(
-      gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_AUTO, nullptr, &error));
-  if (!allocator)
-    return take_error(error);
-  const auto caps = GstPtr<GstCaps>::adopt(gst_drm_video_info_to_caps(&format_.info));
-  auto made = configure_pool(allocator.get(), {caps.get()});
-  if (!made)
-    return made.error();
-  if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
-    return Error{ErrorCode::Allocation, "No DMA buffer for a copy.", 0};
-  pool_ = std::move(made->pool);
-  return {};
+  if (memory_kind(buffer) != MemoryKind::DmaBuf)
+    return check_mappable_frame(buffer, format_.info.vinfo);
+  const auto layout = frame_layout_of(buffer, format_.info);
+  return layout ? Result<void>() : layout.error();
 }
 
 Result<void> InferFrames::fill_from_copy(Carried &carried, FrameItem &frame, Stats &stats)
@@ -189,26 +183,16 @@ Result<void> InferFrames::fill_from_copy(Carried &carried, FrameItem &frame, Sta
   if (format_.memory == FrameMemory::Nvmm)
     return Error{ErrorCode::Unsupported,
                  "import-mode=copy cannot copy memory:NVMM; set import-mode=dmabuf.", 0};
-  if (Result<void> waited = wait_for_frame(carried.buffer.get(), fence_limit_); !waited)
+  if (Result<void> waited = wait_for_frame(carried.buffer.get(), fence_limit_, waits); !waited)
     return waited;
-  if (!pool_)
-    if (Result<void> opened = open_pool(); !opened)
-      return opened;
-  GstBuffer *acquired = nullptr;
-  if (gst_buffer_pool_acquire_buffer(pool_.get(), &acquired, nullptr) != GST_FLOW_OK)
-    return Error{ErrorCode::Allocation, "No DMA buffer for a copy.", 0};
-  carried.copy = GstPtr<GstBuffer>::adopt(acquired);
-  GstVideoFrame to;
-  if (!carried.map(format_.info.vinfo) ||
-      !gst_video_frame_map(&to, &format_.info.vinfo, acquired, GST_MAP_WRITE))
-    return Error{ErrorCode::Import, "The CPU cannot map the frame for a copy.", 0};
-  const bool copied = gst_video_frame_copy(&to, &carried.frame()) != FALSE;
-  gst_video_frame_unmap(&to);
-  carried.unmap();
+  if (Result<void> checked = check_readable(carried.buffer.get()); !checked)
+    return checked;
+  auto copied = copier_.copy(carried.buffer.get(), format_.info.vinfo);
   if (!copied)
-    return Error{ErrorCode::Layout, "The frame and its copy differ in their layouts.", 0};
+    return copied.error();
+  carried.copy = std::move(*copied);
   stats.count_copy(element_, GST_VIDEO_INFO_SIZE(&format_.info.vinfo), "import-mode=copy");
-  auto layout = frame_layout_of(acquired, format_.info);
+  auto layout = frame_layout_of(carried.copy.get(), format_.info);
   if (!layout)
     return layout.error();
   frame.layout = *layout;

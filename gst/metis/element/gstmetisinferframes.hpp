@@ -5,6 +5,8 @@
 #include <chrono>
 #include <memory>
 
+#include <gst/drm/core/device_wait.hpp>
+#include <gst/drm/element/frame_copy.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/video/video.h>
@@ -52,6 +54,9 @@ class InferFrames {
 public:
   explicit InferFrames(GstElement *element) : element_(element) {}
 
+  // Any thread: raised, the streaming thread waits for no fence.
+  Interrupt waits;
+
   // New caps. `copies`: the back end reads frames that are copied first, and a copy waits for its
   // frame's fence as long as `limit`.
   void set_format(InferFormat format, bool copies, std::chrono::milliseconds limit);
@@ -65,13 +70,13 @@ private:
   Result<void> fill_from_surface(GstBuffer *buffer, FrameItem &frame) const;
   Result<void> fill_from_system(Carried &carried, FrameItem &frame) const;
   Result<void> fill_from_copy(Carried &carried, FrameItem &frame, Stats &stats);
-  Result<void> open_pool();
+  [[nodiscard]] Result<void> check_readable(GstBuffer *buffer) const;
 
   GstElement *const element_;
   InferFormat format_;
   bool copies_ = false;
   std::chrono::milliseconds fence_limit_{0};
-  GstPtr<GstBufferPool> pool_; // for copies; made for the first one
+  FrameCopier copier_;
 };
 
 } // namespace gstdrm::metis

@@ -10,6 +10,7 @@
 #include <gst/drm/gstdrmtensormeta.h>
 
 #include "gstdrmanalytics.hpp"
+#include "gstdrmwritable.hpp"
 
 namespace gstdrm::metis {
 
@@ -89,49 +90,18 @@ Result<GstDrmTensor> describe(const TensorInfo &info)
   return tensor;
 }
 
-// Elements along a dimension that carry values.
-guint values_along(const TensorInfo &info, std::size_t dimension)
-{
-  std::size_t values = info.dims[dimension];
-  if (dimension < info.padding.size())
-    values -= info.padding[dimension].before + info.padding[dimension].after;
-  return static_cast<guint>(values);
-}
-
 // Width and height of the model's input, without its padding; 0 where its layout does not say.
 void set_placement(GstDrmTensorPlacement &placement, const Model &model, const Placement &frame)
 {
   if (model.input.dims.size() == 4) {
     const bool nchw = model.image.layout == TensorLayout::Nchw;
-    placement.input_height = values_along(model.input, nchw ? 2 : 1);
-    placement.input_width = values_along(model.input, nchw ? 3 : 2);
+    placement.input_height = static_cast<guint>(model.input.values_along(nchw ? 2 : 1));
+    placement.input_width = static_cast<guint>(model.input.values_along(nchw ? 3 : 2));
   }
   placement.scale_x = frame.scale_x;
   placement.scale_y = frame.scale_y;
   placement.offset_x = frame.offset_x;
   placement.offset_y = frame.offset_y;
-}
-
-// The buffer itself where nobody else holds it, else a copy with the same memory that keeps the
-// buffer, and with it the buffer's place in its pool, alive.
-Result<void> make_writable(GstPtr<GstBuffer> &buffer)
-{
-  if (gst_buffer_is_writable(buffer.get()))
-    return {};
-  auto copy = GstPtr<GstBuffer>::adopt(gst_buffer_copy(buffer.get()));
-  const guint n_memories = gst_buffer_n_memory(buffer.get());
-  bool shared = copy && gst_buffer_n_memory(copy.get()) == n_memories;
-  for (guint i = 0; shared && i < n_memories; i++)
-    shared = gst_buffer_peek_memory(copy.get(), i) == gst_buffer_peek_memory(buffer.get(), i);
-  if (!shared)
-    return Error{
-        ErrorCode::Unsupported,
-        "Another element holds the frame, and its memory cannot be shared. Put the element "
-        "before the tee.",
-        0};
-  gst_buffer_add_parent_buffer_meta(copy.get(), buffer.get());
-  buffer = std::move(copy);
-  return {};
 }
 
 } // namespace

@@ -47,6 +47,12 @@ struct TensorInfo {
   {
     return std::accumulate(dims.begin(), dims.end(), std::size_t{1}, std::multiplies<>());
   }
+  // Elements along a dimension that carry values.
+  [[nodiscard]] std::size_t values_along(std::size_t dimension) const
+  {
+    const Padding around = dimension < padding.size() ? padding[dimension] : Padding{};
+    return dims[dimension] - around.before - around.after;
+  }
   [[nodiscard]] std::size_t size_bytes() const { return n_elements() * bytes_of(type); }
 };
 

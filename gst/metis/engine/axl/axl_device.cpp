@@ -199,6 +199,7 @@ Result<AxlSubmission> AxlDevice::submit(std::uint32_t handle, int result_fd, std
   axl_submit args = {};
   args.input_handle = handle;
   args.result_fd = result_fd;
+  args.fence_fd = -1; // never descriptor 0 where a driver fills in none
   args.model_id = model_id;
   args.timeout_us = static_cast<std::uint32_t>(
       std::clamp<std::int64_t>(timeout.count(), 1, std::numeric_limits<std::uint32_t>::max()));

@@ -9,7 +9,7 @@
 
 namespace gstdrm {
 
-// nullptr for a format that no linear fourcc names; no caps of the two elements have one.
+// nullptr for a format that no linear fourcc names.
 const FourccInfo *linear_fourcc(GstVideoFormat format) noexcept;
 
 // The number of bytes that the pixels of one row take, in a plane whose rows are `stride` bytes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "gstdmabufplanes.hpp"
+#include "video_planes.hpp"
 
 #include <algorithm>
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the CPU must know of a frame in system memory, or of any linear frame, before it follows a
+// GstVideoMeta: GStreamer maps a frame without asking whether its planes end inside the memory.
+#pragma once
+
+#include <gst/drm/core/result.hpp>
+#include <gst/video/video.h>
+
+namespace gstdrm {
+
+// Before anything asks GStreamer about the meta's format: a number that is none has no name, and
+// gst_video_format_to_string() reads beside its table for a negative one. A value outside of the
+// enumeration must not even be read as one.
+Result<void> check_format_number(const GstVideoMeta &meta);
+
+// The rows of the plane lie in one memory of the buffer. `info` has the format and size of the
+// meta.
+Result<void> check_plane(GstBuffer *buffer, const GstVideoInfo &info, const GstVideoMeta &meta,
+                         guint plane);
+
+// A frame of the caps' own size, padded or not, whose planes lie inside the buffer's memory. Error
+// of code Layout with the numbers.
+Result<void> check_mappable_frame(GstBuffer *buffer, const GstVideoInfo &info);
+
+} // namespace gstdrm
