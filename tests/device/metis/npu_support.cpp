@@ -101,6 +101,13 @@ void Npu::set(const std::string &parameter, unsigned value)
   write_file("/sys/module/axl_npu/parameters/" + parameter, std::to_string(value));
 }
 
+void Npu::expect(const std::string &what, std::uint64_t number)
+{
+  for (int i = 0; i < 100 && count(what) != number; i++)
+    g_usleep(10000);
+  fail_unless_equals_uint64(count(what), number);
+}
+
 std::uint64_t Npu::count(const std::string &what, const char *device)
 {
   const std::string path = std::string("/sys/kernel/debug/axl/") + device + "/" + what;
@@ -170,13 +177,10 @@ void npu_setup()
   open_files = count_fds();
 }
 
-// The device gives its buffers back shortly after the fence.
 void npu_teardown()
 {
-  for (int i = 0; i < 100 && Npu::count("in_flight") != 0; i++)
-    g_usleep(10000);
   for (const char *what : {"in_flight", "imports", "results"})
-    fail_unless_equals_uint64(Npu::count(what), 0);
+    Npu::expect(what, 0);
   fail_unless_equals_int(count_fds(), open_files);
 }
 
