@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// One EGLDisplay with a GL context: what it can do, and what must not be asked of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <gst/drm/core/frame_layout.hpp>
+
+#include "egl_calls.hpp"
+#include "egl_formats.hpp"
+
+namespace gstdrm::egl {
+
+// Who draws, as its strings say.
+struct Driver {
+  std::string egl_vendor;  // EGL_VENDOR: "Mesa Project"
+  std::string egl_version; // EGL_VERSION: "1.5"
+  std::string gl_renderer; // GL_RENDERER: "llvmpipe (LLVM 15.0.6, 256 bits)"
+  std::string gl_version;  // GL_VERSION: "OpenGL ES 3.2 Mesa 22.3.6"
+  std::string node; // path of the render node, else of the card; empty: not known, or no device
+  std::uint64_t device = 0; // st_rdev of that node; 0: not known
+  bool is_gles = false;     // else desktop GL
+  bool is_software = false; // llvmpipe, softpipe, swrast
+  unsigned mesa_major = 0;  // 0: not Mesa
+  unsigned mesa_minor = 0;
+  // "llvmpipe (LLVM 15.0.6, 256 bits), Mesa 22.3.6", for messages
+  [[nodiscard]] std::string describe() const;
+};
+
+// Mesa's version in a GL_VERSION string, and whether the renderer is one of Mesa's software ones.
+void read_driver_strings(Driver &driver);
+
+// Shared by all that use one GL context. Except where a function says otherwise, everything is for
+// the thread on which that context is current.
+class Device {
+public:
+  // The context is current on `display`. Error of code Unsupported where no GL can be used at all;
+  // a display that cannot import dma-bufs is a device all the same, see import_refusal().
+  static Result<std::shared_ptr<Device>> open(const Calls &calls, EGLDisplay display);
+
+  // These do not change. Any thread.
+  [[nodiscard]] const Calls &calls() const noexcept { return calls_; }
+  [[nodiscard]] EGLDisplay display() const noexcept { return display_; }
+  [[nodiscard]] const Driver &driver() const noexcept { return driver_; }
+  // Empty where the device imports nothing.
+  [[nodiscard]] const DisplayFormats &formats() const noexcept { return formats_; }
+  [[nodiscard]] bool has_external_textures() const noexcept { return has_external_textures_; }
+  // EGL_ANDROID_native_fence_sync, with EGL_KHR_wait_sync for the way in
+  [[nodiscard]] bool has_native_fences() const noexcept { return has_native_fences_; }
+  [[nodiscard]] std::uint32_t max_texture_size() const noexcept { return max_texture_size_; }
+  // Why the device imports no dma-buf at all, in a sentence: no extension, or a driver that is
+  // known to crash on it (the software renderer of Mesa before 26 maps a foreign buffer with
+  // DRM_IOCTL_MODE_MAP_DUMB and follows the null pointer that it gets; measured on 22.3 and 25.0
+  // with GBM, see docs/drivers.md). Empty: it imports.
+  [[nodiscard]] const std::string &import_refusal() const noexcept { return import_refusal_; }
+
+  // Why this frame must not be given to the driver, though check_layout() has passed it: sizes
+  // above the limits of GL, a pair that the display does not list, descriptors too small for stride
+  // x rows (26.1 crashes when it draws).
+  [[nodiscard]] Result<void> check_frame(const FrameLayout &layout) const;
+
+private:
+  Device(const Calls &calls, EGLDisplay display) : calls_(calls), display_(display) {}
+
+  Calls calls_;
+  EGLDisplay display_;
+  Driver driver_;
+  DisplayFormats formats_;
+  std::string import_refusal_;
+  std::uint32_t max_texture_size_ = 0;
+  bool has_external_textures_ = false;
+  bool has_native_fences_ = false;
+};
+
+} // namespace gstdrm::egl
