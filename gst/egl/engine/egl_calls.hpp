@@ -7,7 +7,8 @@
 
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
-#include <GLES2/gl2ext.h> // after gl3.h, whose types it uses
+#include <GLES2/gl2.h> // has what gl2ext.h needs
+#include <GLES2/gl2ext.h>
 #include <GLES3/gl3.h>
 
 #include <gst/drm/core/result.hpp>
@@ -44,6 +45,7 @@ struct EglCalls {
 struct GlCalls {
   PFNGLGETERRORPROC get_error = nullptr;
   PFNGLGETSTRINGPROC get_string = nullptr;
+  PFNGLGETSTRINGIPROC get_stringi = nullptr; // GL 3.0, GL ES 3.0
   PFNGLGETINTEGERVPROC get_integerv = nullptr;
   PFNGLISENABLEDPROC is_enabled = nullptr;
   PFNGLENABLEPROC enable = nullptr;
@@ -99,10 +101,19 @@ struct Calls {
 };
 
 // Error of code Unsupported, with the name, where a function is missing that every driver has.
-// `egl` and `gl` are called before the function returns, and not kept.
+// `egl` and `gl` are called before the function returns, and not kept. A function that is found
+// here may still be one that the driver has not: libglvnd makes a stub for every name.
+// Device::open() takes out those whose extension is missing.
 Result<Calls> load_calls(const Loader &egl, const Loader &gl);
 
-// Whether a list of extensions, separated by spaces, has the one of that name.
+// The functions of the libEGL.so.1 of this process, which is the one that GStreamer's GL uses, and
+// the GL functions of its drivers. Core functions come from the library itself: before EGL 1.5 and
+// without EGL_KHR_get_all_proc_addresses, eglGetProcAddress() knows extensions alone. The library
+// stays loaded. Error of code Unsupported where there is none.
+Result<Loader> library_loader();
+
+// Whether a list of extensions, separated by spaces, has the one of that name. Null is an empty
+// list.
 bool has_extension(const char *list, const char *name) noexcept;
 
 } // namespace gstdrm::egl

@@ -36,6 +36,8 @@ void read_driver_strings(Driver &driver);
 // Shared by all that use one GL context. Except where a function says otherwise, everything is for
 // the thread on which that context is current.
 class Device {
+  struct Key {};
+
 public:
   // The context is current on `display`. Error of code Unsupported where no GL can be used at all;
   // a display that cannot import dma-bufs is a device all the same, see import_refusal().
@@ -62,8 +64,12 @@ public:
   // x rows (26.1 crashes when it draws).
   [[nodiscard]] Result<void> check_frame(const FrameLayout &layout) const;
 
+  // For open().
+  Device(Key, const Calls &calls, EGLDisplay display) : calls_(calls), display_(display) {}
+
 private:
-  Device(const Calls &calls, EGLDisplay display) : calls_(calls), display_(display) {}
+  Result<void> read_driver();
+  void read_formats();
 
   Calls calls_;
   EGLDisplay display_;

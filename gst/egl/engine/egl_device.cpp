@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "egl_device.hpp"
+
+#include <charconv>
+#include <limits>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include <gst/drm/core/log.hpp>
+
+#include "egl_error.hpp"
+
+namespace gstdrm::egl {
+namespace {
+
+// The first Mesa whose software renderers map the buffers of others as dma-bufs (docs/drivers.md).
+constexpr unsigned kSafeSoftwareMesa = 26;
+// EGL hands attributes over as EGLint.
+constexpr std::uint64_t kMaxAttribute = std::numeric_limits<EGLint>::max();
+
+constexpr std::string_view kGlesPrefix = "OpenGL ES ";
+
+std::string to_string(const char *text)
+{
+  return text ? text : "";
+}
+
+std::string gl_string(const GlCalls &gl, GLenum name)
+{
+  return to_string(reinterpret_cast<const char *>(gl.get_string(name)));
+}
+
+// Reads one number off the front of `text`; 0 where there is none.
+unsigned take_number(std::string_view &text) noexcept
+{
+  unsigned number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return error == std::errc{} ? number : 0;
+}
+
+bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> starts) noexcept
+{
+  for (const std::string_view start : starts)
+    if (text.starts_with(start))
+      return true;
+  return false;
+}
+
+// By their start alone: "virgl (LLVMPIPE …)" draws on the host's, and names it. Zink draws with
+// Vulkan, whose device it names.
+bool is_software_renderer(std::string_view renderer) noexcept
+{
+  if (starts_with_any(renderer, {"llvmpipe", "softpipe", "swrast", "Software Rasterizer", "SWR "}))
+    return true;
+  return renderer.starts_with("zink") && (renderer.find("llvmpipe") != std::string_view::npos ||
+                                          renderer.find("lavapipe") != std::string_view::npos);
+}
+
+std::set<std::string, std::less<>> gl_extensions(const GlCalls &gl, const Driver &driver)
+{
+  std::set<std::string, std::less<>> names;
+  std::string_view version = driver.gl_version;
+  if (driver.is_gles)
+    version.remove_prefix(kGlesPrefix.size());
+  if (gl.get_stringi && take_number(version) >= 3) {
+    GLint count = 0; // the list as one string is an error in core profiles
+    gl.get_integerv(GL_NUM_EXTENSIONS, &count);
+    for (GLint i = 0; i < count; ++i)
+      if (const GLubyte *const name = gl.get_stringi(GL_EXTENSIONS, static_cast<GLuint>(i)))
+        names.insert(reinterpret_cast<const char *>(name));
+    return names;
+  }
+  const std::string list = gl_string(gl, GL_EXTENSIONS);
+  std::string_view rest = list;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find(' ');
+    names.emplace(rest.substr(0, end));
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+  return names;
+}
+
+// Takes out the functions whose extension the driver has not: what a loader finds may be a stub.
+void keep_what_is_there(EglCalls &egl, EGLDisplay display)
+{
+  const std::string list = to_string(egl.query_string(display, EGL_EXTENSIONS));
+  const std::string client = to_string(egl.query_string(EGL_NO_DISPLAY, EGL_EXTENSIONS));
+  const auto has = [](const std::string &of, const char *name) {
+    return has_extension(of.c_str(), name);
+  };
+  if (!has(list, "EGL_KHR_image_base") && !has(list, "EGL_KHR_image")) {
+    egl.create_image = nullptr;
+    egl.destroy_image = nullptr;
+  }
+  if (!has(list, "EGL_EXT_image_dma_buf_import_modifiers")) {
+    egl.query_formats = nullptr;
+    egl.query_modifiers = nullptr;
+  }
+  if (!has(list, "EGL_KHR_fence_sync")) {
+    egl.create_sync = nullptr;
+    egl.destroy_sync = nullptr;
+    egl.client_wait_sync = nullptr;
+  }
+  if (!has(list, "EGL_KHR_wait_sync"))
+    egl.wait_sync = nullptr;
+  if (!has(list, "EGL_ANDROID_native_fence_sync"))
+    egl.dup_native_fence_fd = nullptr;
+  if (!has(client, "EGL_EXT_device_query") && !has(client, "EGL_EXT_device_base")) {
+    egl.query_display_attrib = nullptr;
+    egl.query_device_string = nullptr;
+  }
+}
+
+// The node of the display's device: the one that draws, else the card. Empty where the display has
+// no device, or one without a node (EGL_MESA_device_software).
+std::string find_node(const EglCalls &egl, EGLDisplay display)
+{
+  if (!egl.query_display_attrib || !egl.query_device_string)
+    return {};
+  EGLAttrib attribute = 0;
+  if (!egl.query_display_attrib(display, EGL_DEVICE_EXT, &attribute) || attribute == 0)
+    return {};
+  const auto device = reinterpret_cast<EGLDeviceEXT>(attribute);
+  const std::string list = to_string(egl.query_device_string(device, EGL_EXTENSIONS));
+  std::string node;
+  if (has_extension(list.c_str(), "EGL_EXT_device_drm_render_node"))
+    node = to_string(egl.query_device_string(device, EGL_DRM_RENDER_NODE_FILE_EXT));
+  if (node.empty() && has_extension(list.c_str(), "EGL_EXT_device_drm"))
+    node = to_string(egl.query_device_string(device, EGL_DRM_DEVICE_FILE_EXT));
+  return node;
+}
+
+std::uint64_t node_number(const std::string &node)
+{
+  struct stat facts {};
+  if (node.empty() || ::stat(node.c_str(), &facts) != 0 || !S_ISCHR(facts.st_mode))
+    return 0;
+  return facts.st_rdev;
+}
+
+// See docs/drivers.md. Nothing that the driver says tells a display that maps foreign buffers with
+// dumb buffers' ioctl from one that does not, so all of them are refused.
+std::string refuse_driver(const Driver &driver)
+{
+  if (!driver.is_software || driver.mesa_major >= kSafeSoftwareMesa)
+    return {};
+  return driver.describe() + ", imports no dma-buf: software rendering of Mesa before " +
+         std::to_string(kSafeSoftwareMesa) +
+         " crashes when it draws a buffer that another device made; update Mesa, or use a GPU";
+}
+
+Error refuse(const FrameLayout &layout, ErrorCode code, const std::string &why)
+{
+  return Error{code, describe_layout(layout) + ": " + why, 0};
+}
+
+// A live descriptor of a dma-buf or memfd that is large enough, and numbers that EGL can take.
+Result<void> check_plane(const FrameLayout &layout, std::size_t i)
+{
+  const PlaneLayout &plane = layout.planes[i];
+  const std::string name = "plane " + std::to_string(i);
+  if (plane.offset_bytes > kMaxAttribute || plane.stride_bytes > kMaxAttribute)
+    return refuse(layout, ErrorCode::Layout,
+                  name + " has an offset or a stride of more than the 31 bits that EGL takes");
+  // asked anew: the descriptor may have been closed since the layout was made
+  const Result<ObjectInfo> object = query_object(plane.fd);
+  if (!object)
+    return Error{ErrorCode::Layout,
+                 describe_layout(layout) + ": " + name + ": " + object.error().message,
+                 object.error().sys_errno};
+  if (plane.offset_bytes >= object->size_bytes)
+    return refuse(layout, ErrorCode::Layout, name + " begins outside of its buffer");
+  if (layout.format.modifier != kModLinear)
+    return {};
+
+  const FourccInfo *const info = fourcc_info(layout.format.fourcc);
+  if (!info || i >= info->n_planes)
+    return refuse(layout, ErrorCode::Layout, "the linear layout of this fourcc is not known");
+  // 32 bits times 32 bits, and an offset of 31
+  const std::uint64_t end = plane.offset_bytes + std::uint64_t{plane.stride_bytes} *
+                                                     plane_rows(info->planes[i], layout.height);
+  if (end > object->size_bytes)
+    return refuse(
+        layout, ErrorCode::Layout,
+        name + " needs " + std::to_string(end) + " bytes with whole rows, its buffer has " +
+            std::to_string(object->size_bytes) + "; allocate the last row with its padding");
+  return {};
+}
+
+} // namespace
+
+std::string Driver::describe() const
+{
+  std::string text = gl_renderer.empty() ? "unknown renderer" : gl_renderer;
+  if (mesa_major > 0)
+    return text + ", Mesa " + std::to_string(mesa_major) + "." + std::to_string(mesa_minor);
+  return gl_version.empty() ? text : text + ", " + gl_version;
+}
+
+void read_driver_strings(Driver &driver)
+{
+  driver.is_gles = driver.gl_version.starts_with(kGlesPrefix);
+  driver.is_software = is_software_renderer(driver.gl_renderer);
+  driver.mesa_major = 0;
+  driver.mesa_minor = 0;
+  constexpr std::string_view kMesa = "Mesa ";
+  const std::size_t at = driver.gl_version.find(kMesa);
+  if (at == std::string::npos)
+    return;
+  std::string_view rest = std::string_view(driver.gl_version).substr(at + kMesa.size());
+  driver.mesa_major = take_number(rest);
+  if (!rest.starts_with('.'))
+    return;
+  rest.remove_prefix(1);
+  driver.mesa_minor = take_number(rest);
+}
+
+Result<std::shared_ptr<Device>> Device::open(const Calls &calls, EGLDisplay display)
+{
+  auto device = std::make_shared<Device>(Key{}, calls, display);
+  if (Result<void> read = device->read_driver(); !read)
+    return read.error();
+  device->read_formats();
+  GSTDRM_INFO("%s, %s%s: %zu pairs, %zu of them as external textures alone%s%s",
+              device->driver_.describe().c_str(), device->driver_.is_gles ? "GL ES" : "desktop GL",
+              device->has_native_fences_ ? ", native fences" : "",
+              device->formats_.texture_2d.size() + device->formats_.external_only.size(),
+              device->formats_.external_only.size(), device->import_refusal_.empty() ? "" : "; ",
+              device->import_refusal_.c_str());
+  return device;
+}
+
+Result<void> Device::read_driver()
+{
+  const GlCalls &gl = calls_.gl;
+  driver_.egl_vendor = to_string(calls_.egl.query_string(display_, EGL_VENDOR));
+  driver_.egl_version = to_string(calls_.egl.query_string(display_, EGL_VERSION));
+  driver_.gl_renderer = gl_string(gl, GL_RENDERER);
+  driver_.gl_version = gl_string(gl, GL_VERSION);
+  if (driver_.gl_version.empty())
+    return Error{ErrorCode::Unsupported,
+                 "GL cannot be used: glGetString(GL_VERSION) answers nothing, so no context is "
+                 "current or it is lost",
+                 0};
+  read_driver_strings(driver_);
+  keep_what_is_there(calls_.egl, display_);
+  driver_.node = find_node(calls_.egl, display_);
+  driver_.device = node_number(driver_.node);
+
+  GLint size = 0;
+  gl.get_integerv(GL_MAX_TEXTURE_SIZE, &size);
+  if (size <= 0)
+    return Error{ErrorCode::Unsupported,
+                 "GL cannot be used: " + driver_.describe() + " has no GL_MAX_TEXTURE_SIZE", 0};
+  max_texture_size_ = static_cast<std::uint32_t>(size);
+
+  const auto extensions = gl_extensions(gl, driver_);
+  has_external_textures_ = extensions.contains("GL_OES_EGL_image_external");
+  if (!extensions.contains("GL_OES_EGL_image") && !has_external_textures_)
+    calls_.gl.image_target_texture_2d = nullptr;
+  const EglCalls &egl = calls_.egl;
+  has_native_fences_ = egl.create_sync && egl.destroy_sync && egl.client_wait_sync &&
+                       egl.wait_sync && egl.dup_native_fence_fd;
+  return {};
+}
+
+void Device::read_formats()
+{
+  if (!calls_.egl.create_image || !calls_.egl.destroy_image) {
+    import_refusal_ = driver_.describe() + ", imports no dma-buf: it has no EGL_KHR_image_base";
+    return;
+  }
+  if (!calls_.gl.image_target_texture_2d) {
+    import_refusal_ = driver_.describe() + ", imports no dma-buf: it has no GL_OES_EGL_image";
+    return;
+  }
+  // before anything is asked of such a driver
+  import_refusal_ = refuse_driver(driver_);
+  if (!import_refusal_.empty())
+    return;
+  Result<DisplayFormats> formats = query_formats(calls_.egl, display_);
+  if (!formats) {
+    import_refusal_ = formats.error().message;
+    return;
+  }
+  formats_ = *std::move(formats);
+  if (formats_.texture_2d.empty() && formats_.external_only.empty())
+    import_refusal_ = driver_.describe() + ", imports no dma-buf: its EGL display lists no format";
+}
+
+Result<void> Device::check_frame(const FrameLayout &layout) const
+{
+  if (!import_refusal_.empty())
+    return Error{ErrorCode::Unsupported, import_refusal_, 0};
+  if (layout.n_planes < 1 || layout.n_planes > kMaxPlanes || layout.width == 0 ||
+      layout.height == 0)
+    return refuse(layout, ErrorCode::Layout, "an empty picture");
+  if (layout.width > max_texture_size_ || layout.height > max_texture_size_)
+    return refuse(layout, ErrorCode::Unsupported,
+                  "larger than the " + std::to_string(max_texture_size_) +
+                      " pixels that textures of " + driver_.describe() + ", have at most");
+  if (!formats_.texture_2d.contains(layout.format) &&
+      !formats_.external_only.contains(layout.format))
+    return refuse(layout, ErrorCode::Unsupported,
+                  "not among the pairs that the EGL display of " + driver_.describe() + ", lists");
+  for (std::size_t i = 0; i < layout.n_planes; ++i)
+    if (Result<void> plane = check_plane(layout, i); !plane)
+      return plane;
+  return {};
+}
+
+} // namespace gstdrm::egl
