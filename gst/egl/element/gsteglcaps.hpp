@@ -10,7 +10,7 @@
 #include <gst/drm/gstdrmvideoinfo.h>
 #include <gst/gl/gl.h>
 
-#include "../engine/egl_image.hpp"
+#include "engine/egl_image.hpp"
 
 namespace gstdrm {
 

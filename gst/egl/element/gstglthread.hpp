@@ -10,7 +10,7 @@
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/gl/gl.h>
 
-#include "../engine/egl_device.hpp"
+#include "engine/egl_device.hpp"
 
 namespace gstdrm {
 
