@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "egl_image.hpp"
+
+#include <string>
+#include <utility>
+
+#include <drm_fourcc.h>
+
+#include <gst/drm/core/log.hpp>
+
+#include "egl_error.hpp"
+
+namespace gstdrm::egl {
+namespace {
+
+// EGL_DMA_BUF_PLANEi_*. The first three planes are of EGL_EXT_image_dma_buf_import, the fourth and
+// the modifiers of EGL_EXT_image_dma_buf_import_modifiers.
+struct PlaneNames {
+  EGLint fd, offset, pitch, modifier_low, modifier_high;
+};
+constexpr std::array<PlaneNames, kMaxPlanes> kPlaneNames = {{
+    {EGL_DMA_BUF_PLANE0_FD_EXT, EGL_DMA_BUF_PLANE0_OFFSET_EXT, EGL_DMA_BUF_PLANE0_PITCH_EXT,
+     EGL_DMA_BUF_PLANE0_MODIFIER_LO_EXT, EGL_DMA_BUF_PLANE0_MODIFIER_HI_EXT},
+    {EGL_DMA_BUF_PLANE1_FD_EXT, EGL_DMA_BUF_PLANE1_OFFSET_EXT, EGL_DMA_BUF_PLANE1_PITCH_EXT,
+     EGL_DMA_BUF_PLANE1_MODIFIER_LO_EXT, EGL_DMA_BUF_PLANE1_MODIFIER_HI_EXT},
+    {EGL_DMA_BUF_PLANE2_FD_EXT, EGL_DMA_BUF_PLANE2_OFFSET_EXT, EGL_DMA_BUF_PLANE2_PITCH_EXT,
+     EGL_DMA_BUF_PLANE2_MODIFIER_LO_EXT, EGL_DMA_BUF_PLANE2_MODIFIER_HI_EXT},
+    {EGL_DMA_BUF_PLANE3_FD_EXT, EGL_DMA_BUF_PLANE3_OFFSET_EXT, EGL_DMA_BUF_PLANE3_PITCH_EXT,
+     EGL_DMA_BUF_PLANE3_MODIFIER_LO_EXT, EGL_DMA_BUF_PLANE3_MODIFIER_HI_EXT},
+}};
+
+// The attribute list of eglCreateImageKHR(), on the stack.
+class Attributes {
+public:
+  void add(EGLint name, EGLint value)
+  {
+    list_[size_++] = name;
+    list_[size_++] = value;
+  }
+  // of ColorHints, where 0 is not given
+  void add_hint(EGLint name, EGLint value)
+  {
+    if (value != 0)
+      add(name, value);
+  }
+  [[nodiscard]] const EGLint *list()
+  {
+    list_[size_] = EGL_NONE;
+    return list_.data();
+  }
+
+private:
+  // width, height and fourcc, five of each plane, four hints, EGL_NONE
+  std::array<EGLint, (3 + 5 * kMaxPlanes + 4) * 2 + 1> list_;
+  std::size_t size_ = 0;
+};
+
+Attributes attributes_of(const FrameLayout &layout, const ColorHints &hints)
+{
+  Attributes attributes;
+  attributes.add(EGL_WIDTH, static_cast<EGLint>(layout.width));
+  attributes.add(EGL_HEIGHT, static_cast<EGLint>(layout.height));
+  attributes.add(EGL_LINUX_DRM_FOURCC_EXT, static_cast<EGLint>(layout.format.fourcc));
+  const std::uint64_t modifier = layout.format.modifier;
+  for (std::size_t i = 0; i < layout.n_planes; ++i) {
+    const PlaneNames &names = kPlaneNames[i];
+    const PlaneLayout &plane = layout.planes[i];
+    attributes.add(names.fd, plane.fd);
+    attributes.add(names.offset, static_cast<EGLint>(plane.offset_bytes));
+    attributes.add(names.pitch, static_cast<EGLint>(plane.stride_bytes));
+    if (modifier == kModImplicit)
+      continue;
+    attributes.add(names.modifier_low, static_cast<EGLint>(modifier & 0xffffffff));
+    attributes.add(names.modifier_high, static_cast<EGLint>(modifier >> 32));
+  }
+  if (!fourcc_is_yuv(layout.format.fourcc))
+    return attributes;
+  attributes.add_hint(EGL_YUV_COLOR_SPACE_HINT_EXT, hints.space);
+  attributes.add_hint(EGL_SAMPLE_RANGE_HINT_EXT, hints.range);
+  attributes.add_hint(EGL_YUV_CHROMA_HORIZONTAL_SITING_HINT_EXT, hints.siting_horizontal);
+  attributes.add_hint(EGL_YUV_CHROMA_VERTICAL_SITING_HINT_EXT, hints.siting_vertical);
+  return attributes;
+}
+
+Error failed(const Device &device, const FrameLayout &layout, const std::string &why)
+{
+  Error error{
+      ErrorCode::Import,
+      device.driver().describe() + ", does not import " + describe_layout(layout) + ": " + why, 0};
+  GSTDRM_DEBUG("%s", error.message.c_str());
+  return error;
+}
+
+std::string egl_words(const char *call, EGLint error)
+{
+  const char *meaning = import_error_meaning(error);
+  return std::string(call) + "() says " + egl_error_name(error) +
+         (*meaning ? std::string(", ") + meaning : "");
+}
+
+std::string gl_words(const char *call, GLenum error)
+{
+  return std::string(call) + "() says " + gl_error_name(error);
+}
+
+// Errors that somebody else left behind must not count as ours. There is at most one of each kind;
+// a context that is lost may repeat its own for ever (GL_KHR_robustness).
+void drop_gl_errors(const GlCalls &gl)
+{
+  for (int i = 0; i < 8 && gl.get_error() != GL_NO_ERROR; ++i) {
+  }
+}
+
+GLenum binding_of(Target target) noexcept
+{
+  return target == Target::External ? GL_TEXTURE_BINDING_EXTERNAL_OES : GL_TEXTURE_BINDING_2D;
+}
+
+// Binds a texture to the unit that is active, and what was bound there again in the destructor.
+class BoundTexture {
+public:
+  BoundTexture(const GlCalls &gl, Target target, GLuint id) : gl_(gl), target_(target)
+  {
+    gl_.get_integerv(binding_of(target_), &before_);
+    gl_.bind_texture(gl_target(target_), id);
+  }
+  BoundTexture(const BoundTexture &) = delete;
+  BoundTexture &operator=(const BoundTexture &) = delete;
+  ~BoundTexture() { gl_.bind_texture(gl_target(target_), static_cast<GLuint>(before_)); }
+
+private:
+  const GlCalls &gl_;
+  Target target_;
+  GLint before_ = 0;
+};
+
+// The image becomes the texture's. Empty, or which call failed and how.
+std::string give_image(const GlCalls &gl, Target target, GLuint id, EGLImageKHR image)
+{
+  const GLenum name = gl_target(target);
+  drop_gl_errors(gl);
+  const BoundTexture bound(gl, target, id);
+  gl.image_target_texture_2d(name, image);
+  if (const GLenum error = gl.get_error(); error != GL_NO_ERROR)
+    return gl_words("glEGLImageTargetTexture2DOES", error);
+  // An external texture has no others (GL_OES_EGL_image_external), a 2D one would want mipmaps.
+  gl.tex_parameteri(name, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
+  gl.tex_parameteri(name, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
+  gl.tex_parameteri(name, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+  gl.tex_parameteri(name, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
+  if (const GLenum error = gl.get_error(); error != GL_NO_ERROR)
+    return gl_words("glTexParameteri", error);
+  return {};
+}
+
+Result<Texture> import_checked(const Device &device, const FrameLayout &layout,
+                               const ColorHints &hints)
+{
+  if (Result<void> frame = device.check_frame(layout); !frame)
+    return frame.error();
+  const std::optional<Target> target = target_of(device, layout.format);
+  if (!target)
+    return Error{ErrorCode::Unsupported,
+                 device.driver().describe() + ", takes " + describe_format(layout.format) +
+                     " as an external texture alone, which its version of GL does not have",
+                 0};
+  return Texture::import(device, layout, *target, hints);
+}
+
+} // namespace
+
+GLenum gl_target(Target target) noexcept
+{
+  return target == Target::External ? GL_TEXTURE_EXTERNAL_OES : GL_TEXTURE_2D;
+}
+
+std::optional<Format> plane_format(Format format, std::size_t index) noexcept
+{
+  const FourccInfo *info = fourcc_info(format.fourcc);
+  if (!info || (format.fourcc & kFourccBigEndian) != 0 || index >= info->n_planes)
+    return {};
+  const bool is_plain = format.fourcc == DRM_FORMAT_R8 || format.fourcc == DRM_FORMAT_GR88 ||
+                        format.fourcc == DRM_FORMAT_R16 || format.fourcc == DRM_FORMAT_GR1616;
+  if (is_plain)
+    return format;
+  if (!info->is_yuv || info->n_planes < 2)
+    return {};
+  const PlaneInfo &plane = info->planes[index];
+  if (plane.block_width != 1 || plane.block_height != 1)
+    return {};
+  // the only plane of chroma has both samples of a pixel side by side
+  const unsigned samples = info->n_planes == 2 && index == 1 ? 2 : 1;
+  const unsigned sample_bytes = plane.block_bytes / samples;
+  if (sample_bytes * samples != plane.block_bytes || sample_bytes < 1 || sample_bytes > 2)
+    return {};
+  const bool is_wide = sample_bytes == 2;
+  if (samples == 2)
+    return Format{is_wide ? DRM_FORMAT_GR1616 : DRM_FORMAT_GR88, format.modifier};
+  return Format{is_wide ? DRM_FORMAT_R16 : DRM_FORMAT_R8, format.modifier};
+}
+
+Result<std::array<FrameLayout, kMaxPlanes>> split_planes(const FrameLayout &layout)
+{
+  const FourccInfo *info = fourcc_info(layout.format.fourcc);
+  // A modifier that adds planes compresses, and its planes are no images on their own.
+  if (info && layout.n_planes != info->n_planes)
+    return Error{ErrorCode::Unsupported,
+                 describe_format(layout.format) + " has " + std::to_string(layout.n_planes) +
+                     " planes instead of " + std::to_string(info->n_planes) +
+                     ", and cannot be imported plane by plane",
+                 0};
+  std::array<FrameLayout, kMaxPlanes> planes{};
+  for (std::size_t i = 0; i < layout.n_planes; ++i) {
+    const std::optional<Format> format = plane_format(layout.format, i);
+    if (!format)
+      return Error{ErrorCode::Unsupported,
+                   describe_format(layout.format) +
+                       " cannot be imported plane by plane: the samples of plane " +
+                       std::to_string(i) + " are neither R8, GR88, R16 nor GR1616",
+                   0};
+    const PlaneInfo &plane = info->planes[i];
+    planes[i].format = *format;
+    planes[i].width = (layout.width + plane.hsub - 1) / plane.hsub;
+    planes[i].height = (layout.height + plane.vsub - 1) / plane.vsub;
+    planes[i].n_planes = 1;
+    planes[i].planes[0] = layout.planes[i];
+  }
+  return planes;
+}
+
+std::optional<Target> target_of(const Device &device, Format format) noexcept
+{
+  if (device.formats().texture_2d.contains(format))
+    return Target::Texture2D;
+  if (device.has_external_textures() && device.formats().external_only.contains(format))
+    return Target::External;
+  return {};
+}
+
+Result<Texture> Texture::import(const Device &device, const FrameLayout &layout, Target target,
+                                const ColorHints &hints)
+{
+  const auto &[egl, gl] = device.calls();
+  if (target == Target::External && !device.has_external_textures())
+    return Error{ErrorCode::Unsupported,
+                 device.driver().describe() + ", has no GL_OES_EGL_image_external", 0};
+  EGLImageKHR image = egl.create_image(device.display(), EGL_NO_CONTEXT, EGL_LINUX_DMA_BUF_EXT,
+                                       nullptr, attributes_of(layout, hints).list());
+  if (image == EGL_NO_IMAGE_KHR)
+    return failed(device, layout, egl_words("eglCreateImageKHR", egl.get_error()));
+  Texture texture(device, image, target); // destroys the image on every way out
+  texture.width_ = layout.width;
+  texture.height_ = layout.height;
+  gl.gen_textures(1, &texture.id_);
+  if (texture.id_ == 0)
+    return failed(device, layout, gl_words("glGenTextures", gl.get_error()));
+  if (const std::string words = give_image(gl, target, texture.id_, image); !words.empty())
+    return failed(device, layout, words);
+  GSTDRM_LOG("texture %u is %s", texture.id_, describe_layout(layout).c_str());
+  return texture;
+}
+
+Texture::Texture(Texture &&other) noexcept
+    : device_(other.device_), image_(std::exchange(other.image_, EGL_NO_IMAGE_KHR)),
+      target_(other.target_), id_(std::exchange(other.id_, 0)), width_(other.width_),
+      height_(other.height_)
+{
+}
+
+Texture::~Texture()
+{
+  const Calls &calls = device_.calls();
+  if (id_ != 0)
+    calls.gl.delete_textures(1, &id_);
+  if (image_ != EGL_NO_IMAGE_KHR)
+    calls.egl.destroy_image(device_.display(), image_);
+}
+
+Result<std::shared_ptr<const ImportedFrame>> import_frame(const std::shared_ptr<Device> &device,
+                                                          const FrameLayout &layout, Shape shape,
+                                                          const ColorHints &hints)
+{
+  if (Result<void> checked = check_layout(layout); !checked)
+    return checked.error();
+  auto frame = std::make_shared<ImportedFrame>();
+  frame->device = device;
+  if (shape == Shape::OneImage) {
+    Result<Texture> texture = import_checked(*device, layout, hints);
+    if (!texture)
+      return texture.error();
+    frame->textures.push_back(std::move(*texture));
+    return std::shared_ptr<const ImportedFrame>(std::move(frame));
+  }
+  Result<std::array<FrameLayout, kMaxPlanes>> planes = split_planes(layout);
+  if (!planes)
+    return planes.error();
+  frame->textures.reserve(layout.n_planes);
+  for (std::size_t i = 0; i < layout.n_planes; ++i) {
+    Result<Texture> texture = import_checked(*device, (*planes)[i], {});
+    if (!texture)
+      return Error{texture.error().code,
+                   "Plane " + std::to_string(i) + " of " + describe_format(layout.format) + ": " +
+                       texture.error().message,
+                   texture.error().sys_errno};
+    frame->textures.push_back(std::move(*texture));
+  }
+  return std::shared_ptr<const ImportedFrame>(std::move(frame));
+}
+
+} // namespace gstdrm::egl

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "egl_probe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <gst/drm/core/log.hpp>
+
+namespace gstdrm::egl {
+namespace {
+
+// Bytes. 64: what Intel's and VC4's display want; 256: radeonsi; 4096: a page.
+constexpr std::array<std::uint32_t, 7> kAlignments = {1, 16, 64, 128, 256, 512, 4096};
+
+// What was learnt so far.
+struct Attempts {
+  std::optional<FrameLayout> last; // refused
+  std::string refusal;             // the driver's first
+  std::string no_memory;           // the first frame that could not be made
+
+  // Whether every row of the last frame is a multiple of it already.
+  [[nodiscard]] bool covers(std::uint32_t stride_align) const
+  {
+    if (!last)
+      return false;
+    const auto begin = last->planes.begin();
+    return std::all_of(
+        begin, begin + static_cast<std::ptrdiff_t>(last->n_planes),
+        [=](const PlaneLayout &plane) { return plane.stride_bytes % stride_align == 0; });
+  }
+};
+
+Probe outcome_of(const Attempts &attempts)
+{
+  Probe probe;
+  if (!attempts.last) {
+    probe.outcome = Probe::Outcome::NotTried;
+    probe.reason = attempts.no_memory;
+    return probe;
+  }
+  probe.outcome = Probe::Outcome::Refused;
+  probe.reason = attempts.refusal;
+  if (!attempts.no_memory.empty())
+    probe.reason += "; not every alignment could be tried: " + attempts.no_memory;
+  return probe;
+}
+
+} // namespace
+
+Probe probe_import(const std::shared_ptr<Device> &device, Format format, std::uint32_t width,
+                   std::uint32_t height, Shape shape, const MakeScratch &make_scratch)
+{
+  Attempts attempts;
+  for (const std::uint32_t stride_align : kAlignments) {
+    if (attempts.covers(stride_align))
+      continue;
+    const Result<ScratchFrame> scratch = make_scratch(format, width, height, stride_align);
+    if (!scratch) {
+      if (attempts.no_memory.empty())
+        attempts.no_memory = scratch.error().message;
+    } else if (const auto frame = import_frame(device, scratch->layout, shape, {}); frame) {
+      GSTDRM_DEBUG("%s, %ux%u: imported with rows that are multiples of %u bytes",
+                   describe_format(format).c_str(), width, height, stride_align);
+      return Probe{Probe::Outcome::Taken, stride_align, {}};
+    } else {
+      attempts.last = scratch->layout;
+      if (attempts.refusal.empty())
+        attempts.refusal = frame.error().message;
+    }
+    if (format.modifier != kModLinear)
+      break;
+  }
+  return outcome_of(attempts);
+}
+
+} // namespace gstdrm::egl
