@@ -97,6 +97,9 @@ void load_gl_drawing(Filler &filler, GlCalls &gl)
       .take(gl.enable_vertex_attrib_array, "glEnableVertexAttribArray")
       .take(gl.disable_vertex_attrib_array, "glDisableVertexAttribArray")
       .take(gl.draw_arrays, "glDrawArrays")
+      .take(gl.gen_vertex_arrays, "glGenVertexArrays", Need::Extension)
+      .take(gl.bind_vertex_array, "glBindVertexArray", Need::Extension)
+      .take(gl.delete_vertex_arrays, "glDeleteVertexArrays", Need::Extension)
       .take(gl.read_pixels, "glReadPixels")
       .take(gl.pixel_storei, "glPixelStorei");
 }

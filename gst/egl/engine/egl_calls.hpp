@@ -89,6 +89,10 @@ struct GlCalls {
   PFNGLENABLEVERTEXATTRIBARRAYPROC enable_vertex_attrib_array = nullptr;
   PFNGLDISABLEVERTEXATTRIBARRAYPROC disable_vertex_attrib_array = nullptr;
   PFNGLDRAWARRAYSPROC draw_arrays = nullptr;
+  // OpenGL 3.0, where a core profile draws nothing without one
+  PFNGLGENVERTEXARRAYSPROC gen_vertex_arrays = nullptr;
+  PFNGLBINDVERTEXARRAYPROC bind_vertex_array = nullptr;
+  PFNGLDELETEVERTEXARRAYSPROC delete_vertex_arrays = nullptr;
   PFNGLREADPIXELSPROC read_pixels = nullptr;
   PFNGLPIXELSTOREIPROC pixel_storei = nullptr;
   // GL_OES_EGL_image

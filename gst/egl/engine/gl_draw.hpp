@@ -4,19 +4,18 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "egl_image.hpp"
+#include "rgb_to_yuv.hpp"
 
 namespace gstdrm::egl {
 
-// The nine factors and the three offsets from R'G'B' (0 to 1) to Y'CbCr (0 to 1 as the samples of
-// the plane are stored).
-struct RgbToYuv {
-  std::array<float, 9> factors{};
-  std::array<float, 3> offsets{};
-};
+// The pairs that the device may draw into: listed, not external-only, and for YUV with planes that
+// can be images of their own. What an import and the framebuffer then say decides. Any thread.
+FormatSet drawable_formats(const DisplayFormats &formats);
 
 // A frame in dma-bufs that GL draws into: a texture and a framebuffer object for each plane.
 class DrawTarget {
@@ -31,15 +30,34 @@ public:
 
 private:
   friend class Painter;
-  DrawTarget() = default;
+  DrawTarget(std::shared_ptr<Device> device, const FrameLayout &layout)
+      : device_(std::move(device)), format_(layout.format), width_(layout.width),
+        height_(layout.height)
+  {
+  }
+  Result<void> add_plane(const FrameLayout &layout);
+
   std::shared_ptr<Device> device_;
   Format format_;
+  std::uint32_t width_;
+  std::uint32_t height_;
   std::vector<Texture> planes_;
   std::array<GLuint, kMaxPlanes> framebuffers_{};
 };
 
-// The programs and the vertices. The GL state that a draw changes is put back to what GStreamer's
-// own elements expect: the defaults of GL.
+// What is drawn.
+struct Picture {
+  GLuint texture = 0;
+  Target target = Target::Texture2D;
+  // Which component of the texture holds R, G, B and A; kOpaque: none, A is 1.
+  static constexpr std::uint8_t kOpaque = 4;
+  std::array<std::uint8_t, 4> order = {0, 1, 2, 3};
+  bool flip = false; // the last row of the texture is the top of the picture
+};
+
+// The programs and the vertices. The GL state that a draw changes is put back: framebuffer and
+// viewport to what they were, and all else to what GStreamer's own elements expect, the defaults of
+// GL. Parameters of the texture are not touched, as another context may sample it meanwhile.
 class Painter {
 public:
   static Result<std::unique_ptr<Painter>> make(const std::shared_ptr<Device> &device);
@@ -47,11 +65,10 @@ public:
   Painter &operator=(const Painter &) = delete;
   ~Painter();
 
-  // The whole texture into the whole frame, sampled at the centres of the pixels where the sizes
-  // are the same. `matrix` is used for YUV alone; chroma of a subsampled plane is the mean of the
-  // pixels that it stands for. `flip` turns the picture upside down.
-  Result<void> draw(GLuint texture, Target target, const DrawTarget &into, const RgbToYuv &matrix,
-                    bool flip = false);
+  // The whole texture, which has the size of the frame, into the whole frame, with one draw call
+  // for each plane. `conversion` is used for YUV alone. Error of code Device with GL's words.
+  Result<void> draw(const Picture &picture, const DrawTarget &into,
+                    const YuvConversion &conversion);
 
 private:
   struct Programs;

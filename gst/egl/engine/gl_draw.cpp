@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gl_draw.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <drm_fourcc.h>
+
+#include "egl_error.hpp"
+#include "gl_program.hpp"
+#include "gl_state.hpp"
+
+namespace gstdrm::egl {
+namespace {
+
+// What a component of a plane's samples is.
+enum class Component : std::uint8_t { None, Y, Cb, Cr };
+
+struct YuvPlane {
+  Component first = Component::None;
+  Component second = Component::None;
+};
+
+struct YuvFormat {
+  std::uint32_t fourcc = 0;
+  SampleDepth depth;
+  std::array<YuvPlane, 3> planes;
+};
+
+constexpr YuvPlane kY{Component::Y, Component::None};
+constexpr YuvPlane kCb{Component::Cb, Component::None};
+constexpr YuvPlane kCr{Component::Cr, Component::None};
+constexpr YuvPlane kCbCr{Component::Cb, Component::Cr};
+constexpr YuvPlane kCrCb{Component::Cr, Component::Cb};
+constexpr SampleDepth k8{8, 8};
+
+// The order of the planes and of the bytes in them (drm_fourcc.h).
+constexpr std::array<YuvFormat, 14> kYuvFormats{{
+    {DRM_FORMAT_NV12, k8, {kY, kCbCr}},
+    {DRM_FORMAT_NV21, k8, {kY, kCrCb}},
+    {DRM_FORMAT_NV16, k8, {kY, kCbCr}},
+    {DRM_FORMAT_NV61, k8, {kY, kCrCb}},
+    {DRM_FORMAT_NV24, k8, {kY, kCbCr}},
+    {DRM_FORMAT_NV42, k8, {kY, kCrCb}},
+    {DRM_FORMAT_P010, {10, 16}, {kY, kCbCr}},
+    {DRM_FORMAT_P012, {12, 16}, {kY, kCbCr}},
+    {DRM_FORMAT_P016, {16, 16}, {kY, kCbCr}},
+    {DRM_FORMAT_YUV420, k8, {kY, kCb, kCr}},
+    {DRM_FORMAT_YVU420, k8, {kY, kCr, kCb}},
+    {DRM_FORMAT_YUV422, k8, {kY, kCb, kCr}},
+    {DRM_FORMAT_YUV444, k8, {kY, kCb, kCr}},
+    {DRM_FORMAT_YVU444, k8, {kY, kCr, kCb}},
+}};
+
+// Colours whose components GL renders as they are.
+constexpr std::array<std::uint32_t, 13> kRgbFourccs{
+    DRM_FORMAT_XRGB8888,    DRM_FORMAT_ARGB8888,    DRM_FORMAT_XBGR8888,    DRM_FORMAT_ABGR8888,
+    DRM_FORMAT_RGBX8888,    DRM_FORMAT_RGBA8888,    DRM_FORMAT_BGRX8888,    DRM_FORMAT_BGRA8888,
+    DRM_FORMAT_RGB565,      DRM_FORMAT_XRGB2101010, DRM_FORMAT_ARGB2101010, DRM_FORMAT_XBGR2101010,
+    DRM_FORMAT_ABGR2101010,
+};
+
+const YuvFormat *yuv_format(std::uint32_t fourcc) noexcept
+{
+  const auto *found = std::find_if(kYuvFormats.begin(), kYuvFormats.end(),
+                                   [=](const YuvFormat &known) { return known.fourcc == fourcc; });
+  return found == kYuvFormats.end() ? nullptr : found;
+}
+
+bool is_rgb(std::uint32_t fourcc) noexcept
+{
+  return std::find(kRgbFourccs.begin(), kRgbFourccs.end(), fourcc) != kRgbFourccs.end();
+}
+
+// Every plane is listed as an image of its own. A modifier with auxiliary planes (compression)
+// describes the frame as a whole, and its planes alone mean nothing.
+bool has_drawable_planes(const FormatSet &images, Format format)
+{
+  const FourccInfo *info = fourcc_info(format.fourcc);
+  if (!info || memory_plane_count(format) != info->n_planes)
+    return false;
+  for (std::size_t i = 0; i < info->n_planes; i++) {
+    const auto plane = plane_format(format, i);
+    if (!plane || !images.contains(*plane))
+      return false;
+  }
+  return true;
+}
+
+std::string framebuffer_status(GLenum status)
+{
+  switch (status) {
+  case GL_FRAMEBUFFER_INCOMPLETE_ATTACHMENT:
+    return "GL_FRAMEBUFFER_INCOMPLETE_ATTACHMENT: it cannot be rendered into";
+  case GL_FRAMEBUFFER_UNSUPPORTED:
+    return "GL_FRAMEBUFFER_UNSUPPORTED: the driver renders into no such image";
+  case 0:
+    return "glCheckFramebufferStatus() failed";
+  default:
+    return "framebuffer status " + std::to_string(status);
+  }
+}
+
+// --- uniforms ------------------------------------------------------------------------------------
+
+using Row = std::array<float, 4>;
+
+void fill_rgb(PlaneUniforms &uniforms, const Picture &picture)
+{
+  for (std::size_t i = 0; i < 4; i++) {
+    const std::uint8_t from = picture.order[i];
+    if (from < 4)
+      uniforms.rows[i][from] = 1;
+    else
+      uniforms.offset[i] = 1;
+  }
+}
+
+void fill_component(PlaneUniforms &uniforms, std::size_t index, Component component,
+                    const YuvRows &rows, const Picture &picture)
+{
+  if (component == Component::None)
+    return;
+  const YuvRow &row = component == Component::Y    ? rows.y
+                      : component == Component::Cb ? rows.cb
+                                                   : rows.cr;
+  for (std::size_t i = 0; i < 3; i++)
+    if (picture.order[i] < 4)
+      uniforms.rows[index][picture.order[i]] = row[i];
+  uniforms.offset[index] = row[3];
+}
+
+void fill_yuv(PlaneUniforms &uniforms, const YuvFormat &format, std::size_t plane,
+              const YuvConversion &conversion, const Picture &picture)
+{
+  const YuvRows rows = yuv_rows(conversion.matrix, conversion.range, format.depth);
+  fill_component(uniforms, 0, format.planes[plane].first, rows, picture);
+  fill_component(uniforms, 1, format.planes[plane].second, rows, picture);
+  uniforms.step = rows.step;
+  const PlaneInfo &info = fourcc_info(format.fourcc)->planes[plane];
+  uniforms.subsampling = {static_cast<float>(info.hsub), static_cast<float>(info.vsub)};
+  uniforms.across = chroma_weights(conversion.horizontal, info.hsub);
+  uniforms.down = chroma_weights(conversion.vertical, info.vsub);
+}
+
+} // namespace
+
+FormatSet drawable_formats(const DisplayFormats &formats)
+{
+  const FormatSet &images = formats.texture_2d;
+  std::vector<Format> drawable;
+  for (const Format format : images.pairs())
+    if (is_rgb(format.fourcc))
+      drawable.push_back(format);
+  // A YUV pair need not be listed itself, as only its planes are imported.
+  for (const YuvFormat &yuv : kYuvFormats)
+    for (const Format plane : images.pairs())
+      if (const Format format{yuv.fourcc, plane.modifier};
+          plane.fourcc == DRM_FORMAT_R8 || plane.fourcc == DRM_FORMAT_R16)
+        if (has_drawable_planes(images, format))
+          drawable.push_back(format);
+  return FormatSet::from_pairs(std::move(drawable));
+}
+
+// --- DrawTarget ----------------------------------------------------------------------------------
+
+Result<std::shared_ptr<DrawTarget>> DrawTarget::import(const std::shared_ptr<Device> &device,
+                                                       const FrameLayout &layout)
+{
+  const YuvFormat *yuv = yuv_format(layout.format.fourcc);
+  if (!yuv && !is_rgb(layout.format.fourcc))
+    return Error{ErrorCode::Unsupported,
+                 describe_format(layout.format) + " is no format that GL draws into here"};
+  std::shared_ptr<DrawTarget> target(new DrawTarget(device, layout));
+  target->planes_.reserve(kMaxPlanes);
+  const StateKeeper state(device->calls().gl);
+  if (!yuv) {
+    if (auto checked = device->check_frame(layout); !checked)
+      return checked.error();
+    if (auto added = target->add_plane(layout); !added)
+      return added.error();
+    return target;
+  }
+  auto planes = split_planes(layout);
+  if (!planes)
+    return planes.error();
+  for (std::size_t i = 0; i < layout.n_planes; i++) {
+    if (auto checked = device->check_frame((*planes)[i]); !checked)
+      return checked.error();
+    if (auto added = target->add_plane((*planes)[i]); !added)
+      return added.error();
+  }
+  return target;
+}
+
+Result<void> DrawTarget::add_plane(const FrameLayout &layout)
+{
+  auto texture = Texture::import(*device_, layout, Target::Texture2D, {});
+  if (!texture)
+    return texture.error();
+  const GlCalls &gl = device_->calls().gl;
+  GLuint &framebuffer = framebuffers_[planes_.size()];
+  planes_.push_back(std::move(*texture));
+  gl.gen_framebuffers(1, &framebuffer);
+  gl.bind_framebuffer(GL_FRAMEBUFFER, framebuffer);
+  gl.framebuffer_texture_2d(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D,
+                            planes_.back().id(), 0);
+  const GLenum status = gl.check_framebuffer_status(GL_FRAMEBUFFER);
+  if (status == GL_FRAMEBUFFER_COMPLETE)
+    return {};
+  return Error{ErrorCode::Unsupported, device_->driver().describe() + " cannot draw into " +
+                                           describe_layout(layout) + ": " +
+                                           framebuffer_status(status)};
+}
+
+DrawTarget::~DrawTarget()
+{
+  const auto count = static_cast<GLsizei>(planes_.size());
+  if (count > 0)
+    device_->calls().gl.delete_framebuffers(count, framebuffers_.data());
+}
+
+// --- Painter -------------------------------------------------------------------------------------
+
+struct Painter::Programs {
+  // One triangle that covers the plane, and where the context has them its array object.
+  GLuint vertices = 0;
+  GLuint array = 0;
+  std::array<std::array<std::unique_ptr<Program>, 2>, 2> made; // by Target and Taps, on demand
+};
+
+Painter::Painter(std::shared_ptr<Device> device)
+    : device_(std::move(device)), programs_(std::make_unique<Programs>())
+{
+}
+
+Painter::~Painter()
+{
+  const GlCalls &gl = device_->calls().gl;
+  if (programs_->array)
+    gl.delete_vertex_arrays(1, &programs_->array);
+  if (programs_->vertices)
+    gl.delete_buffers(1, &programs_->vertices);
+}
+
+Result<std::unique_ptr<Painter>> Painter::make(const std::shared_ptr<Device> &device)
+{
+  std::unique_ptr<Painter> painter(new Painter(device));
+  const GlCalls &gl = device->calls().gl;
+  drain_errors(gl);
+  constexpr std::array<GLfloat, 6> corners{-1, -1, 3, -1, -1, 3};
+  Programs &programs = *painter->programs_;
+  gl.gen_buffers(1, &programs.vertices);
+  if (!device->driver().is_gles && gl.gen_vertex_arrays && gl.bind_vertex_array &&
+      gl.delete_vertex_arrays) {
+    gl.gen_vertex_arrays(1, &programs.array);
+    drain_errors(gl); // of a version that has none
+  }
+  gl.bind_buffer(GL_ARRAY_BUFFER, programs.vertices);
+  gl.buffer_data(GL_ARRAY_BUFFER, sizeof(corners), corners.data(), GL_STATIC_DRAW);
+  gl.bind_buffer(GL_ARRAY_BUFFER, 0);
+  if (const GLenum error = gl.get_error(); error != GL_NO_ERROR)
+    return Error{ErrorCode::Device,
+                 device->driver().describe() + " makes no vertex buffer: " + gl_error_name(error)};
+  return painter;
+}
+
+Result<void> Painter::draw(const Picture &picture, const DrawTarget &into,
+                           const YuvConversion &conversion)
+{
+  const GlCalls &gl = device_->calls().gl;
+  const YuvFormat *yuv = yuv_format(into.format_.fourcc);
+  const GLenum target = gl_target(picture.target);
+  drain_errors(gl); // those of whoever used the context before
+  DrawState state(gl, programs_->array, programs_->vertices, Program::kPosition);
+  gl.active_texture(GL_TEXTURE0);
+  gl.bind_texture(target, picture.texture);
+  Result<void> drawn;
+  for (std::size_t i = 0; i < into.planes_.size() && drawn; i++) {
+    const Texture &plane = into.planes_[i];
+    PlaneUniforms uniforms;
+    uniforms.plane_size = {static_cast<float>(plane.width()), static_cast<float>(plane.height())};
+    uniforms.picture_size = {static_cast<float>(into.width_), static_cast<float>(into.height_)};
+    uniforms.flip = picture.flip;
+    if (yuv)
+      fill_yuv(uniforms, *yuv, i, conversion, picture);
+    else
+      fill_rgb(uniforms, picture);
+    const bool subsampled = uniforms.subsampling[0] > 1 || uniforms.subsampling[1] > 1;
+    auto &program = programs_->made[picture.target == Target::External][subsampled];
+    if (!program) {
+      auto made = Program::make(device_, picture.target, subsampled ? Taps::Nine : Taps::One);
+      if (!made) {
+        drawn = made.error();
+        break;
+      }
+      program = std::move(*made);
+    }
+    gl.bind_framebuffer(GL_FRAMEBUFFER, into.framebuffers_[i]);
+    gl.viewport(0, 0, static_cast<GLsizei>(plane.width()), static_cast<GLsizei>(plane.height()));
+    program->use(uniforms);
+    gl.draw_arrays(GL_TRIANGLES, 0, 3);
+  }
+  gl.bind_texture(target, 0);
+  if (!drawn)
+    return drawn;
+  if (const GLenum error = gl.get_error(); error != GL_NO_ERROR)
+    return Error{ErrorCode::Device, device_->driver().describe() + " did not draw into " +
+                                        describe_format(into.format_) + ": " +
+                                        gl_error_name(error)};
+  return {};
+}
+
+} // namespace gstdrm::egl

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// GL state that is put back at the end of a scope. For the thread on which the context is current.
+#pragma once
+
+#include <array>
+
+#include "egl_calls.hpp"
+
+namespace gstdrm::egl {
+
+// Forgets the errors that earlier calls left. A lost context reports one for ever.
+void drain_errors(const GlCalls &gl) noexcept;
+
+// The framebuffer.
+class StateKeeper {
+public:
+  explicit StateKeeper(const GlCalls &gl) noexcept;
+  StateKeeper(const StateKeeper &) = delete;
+  StateKeeper &operator=(const StateKeeper &) = delete;
+  ~StateKeeper();
+
+private:
+  const GlCalls &gl_;
+  GLint framebuffer_ = 0;
+};
+
+// All that a draw needs: vertices bound, and every test and operation off that would change a
+// sample. Framebuffer, viewport and these switches are put back as they were; the program, the
+// vertices and the texture unit to GL's defaults, as GStreamer's elements leave them.
+class DrawState {
+public:
+  // `array` is 0 where the context has no array objects.
+  DrawState(const GlCalls &gl, GLuint array, GLuint vertices, GLuint position) noexcept;
+  DrawState(const DrawState &) = delete;
+  DrawState &operator=(const DrawState &) = delete;
+  ~DrawState();
+
+private:
+  static constexpr std::array<GLenum, 6> kSwitches{GL_BLEND,  GL_CULL_FACE,    GL_DEPTH_TEST,
+                                                   GL_DITHER, GL_SCISSOR_TEST, GL_STENCIL_TEST};
+  const GlCalls &gl_;
+  const StateKeeper framebuffer_;
+  const GLuint array_;
+  const GLuint position_;
+  std::array<GLint, 4> viewport_{};
+  std::array<bool, kSwitches.size()> was_on_{};
+};
+
+} // namespace gstdrm::egl
