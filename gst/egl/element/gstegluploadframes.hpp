@@ -3,16 +3,21 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include <gst/drm/core/device_wait.hpp>
 #include <gst/drm/core/import_cache.hpp>
+#include <gst/drm/core/ordered_mutex.hpp>
+#include <gst/drm/core/unique_fd.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmvideoinfo.h>
 #include <gst/gl/gl.h>
 
 #include "gsteglcaps.hpp"
+#include "gsteglcopy.hpp"
+#include "gsteglrelease.hpp"
 #include "gstglthread.hpp"
 
 namespace gstdrm {
@@ -27,10 +32,16 @@ struct UploadStream {
   bool takes_release_fences = false; // upstream announced that it waits for them
 };
 
+// The order of a lock under which FrameReleases takes its own.
+inline constexpr int kReleasesRank = 90;
+
 // The streaming thread, except where a function says otherwise.
 class UploadFrames {
 public:
   UploadFrames(GstElement *element, Stats &stats) : element_(element), stats_(stats) {}
+  UploadFrames(const UploadFrames &) = delete;
+  UploadFrames &operator=(const UploadFrames &) = delete;
+  ~UploadFrames() { end(); }
 
   // The frames that follow are of this stream, on this GL thread. Imports of another stream or of
   // another context are let go.
@@ -40,8 +51,8 @@ public:
 
   // A new buffer of GL memory with the metas of `in` that hold for it, which keeps `in` until GL
   // has read it. In the steady state: no hop to the GL thread, no EGL or GL call; with an acquire
-  // fence one hop. ErrorCode::Import: the driver refuses this frame, so that the pair should leave
-  // the offer.
+  // fence one hop. Empty where a flush ended a wait. ErrorCode::Import: the driver refuses this
+  // frame, so that the pair should leave the offer.
   Result<GstPtr<GstBuffer>> upload(GstBuffer *in);
 
   // Any thread: ends waits, and those that begin later, until it is cleared.
@@ -51,13 +62,27 @@ private:
   // The GL memory of one imported frame, one for each texture. Shared by all buffers that show it.
   struct Imported;
   using Cache = ImportCache<std::shared_ptr<const Imported>>;
+  struct Hop;
+
+  Result<GstPtr<GstBuffer>> import(GstBuffer *in, const FrameLayout &layout);
+  Result<GstPtr<GstBuffer>> copy(GstBuffer *in, const char *reason);
+  Result<Waited> acquire(GstBuffer *in, Hop &hop);
+  Result<std::shared_ptr<const Imported>> make_imported(const FrameLayout &layout);
+  void fill(GstBuffer *out, const Imported &imported) const;
 
   GstElement *const element_; // borrowed: the element owns this
   Stats &stats_;
   Interrupt interrupt_;
   std::shared_ptr<GlThread> thread_;
   UploadStream stream_;
+  GstVideoInfo out_{};
   std::optional<Cache> cache_;
+  CopyToGl copier_;
+  bool imports_refused_ = false; // by the driver, since begin(): the rest of the stream is copied
+  // guards releases_, which set_flushing() reads; the streaming thread alone writes it
+  OrderedMutex releases_lock_{kReleasesRank, "UploadFrames::releases_lock_"};
+  std::shared_ptr<FrameReleases> releases_;
+  Hop *hop_ = nullptr; // of the frame that is being imported
 };
 
 } // namespace gstdrm

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gsteglcopy.hpp"
+
+#include <string>
+#include <utility>
+
+#include <gst/drm/core/format.hpp>
+#include <gst/drm/element/mappable_frame.hpp>
+
+namespace gstdrm {
+
+namespace {
+
+// A frame in CPU memory for as long as this lives; empty where the CPU cannot map the buffer. A
+// dma-buf is bracketed with DMA_BUF_IOCTL_SYNC by its allocator.
+class MappedFrame {
+public:
+  MappedFrame(GstBuffer *buffer, const GstVideoInfo &info, GstMapFlags access)
+      : mapped_(gst_video_frame_map(&frame_, &info, buffer, access) != FALSE)
+  {
+  }
+  MappedFrame(const MappedFrame &) = delete;
+  MappedFrame &operator=(const MappedFrame &) = delete;
+  ~MappedFrame()
+  {
+    if (mapped_)
+      gst_video_frame_unmap(&frame_);
+  }
+  explicit operator bool() const noexcept { return mapped_; }
+  GstVideoFrame *get() noexcept { return &frame_; }
+
+private:
+  GstVideoFrame frame_{};
+  bool mapped_;
+};
+
+} // namespace
+
+void CopyToGl::begin(GstGLContext *context, const GstDrmVideoInfo &in, GstCaps *out_caps)
+{
+  close();
+  context_ = GstPtr<GstGLContext>::share(context);
+  out_caps_ = GstPtr<GstCaps>::share(out_caps);
+  copies_ = can_copy(in) && gst_drm_video_info_to_video_info(&in, &in_) &&
+            gst_video_info_from_caps(&out_, out_caps);
+}
+
+void CopyToGl::close()
+{
+  if (pool_)
+    gst_buffer_pool_set_active(pool_.get(), FALSE); // what is out is freed when it comes back
+  pool_.reset();
+  converter_.reset();
+  context_.reset();
+  copies_ = false;
+}
+
+bool CopyToGl::can_copy(const GstDrmVideoInfo &in)
+{
+  GstVideoInfo info;
+  return (in.drm_modifier == kModLinear || in.drm_modifier == kModImplicit) &&
+         gst_drm_video_info_to_video_info(&in, &info) &&
+         GST_VIDEO_INFO_FORMAT(&info) != GST_VIDEO_FORMAT_UNKNOWN &&
+         GST_VIDEO_INFO_FORMAT(&info) != GST_DRM_VIDEO_FORMAT_DMA_DRM &&
+         GST_VIDEO_INFO_N_PLANES(&info) > 0;
+}
+
+Result<void> CopyToGl::open()
+{
+  if (GST_VIDEO_INFO_FORMAT(&in_) != GST_VIDEO_INFO_FORMAT(&out_)) {
+    out_.fps_n = in_.fps_n; // the converter asks for the same
+    out_.fps_d = in_.fps_d;
+    out_.interlace_mode = in_.interlace_mode;
+    converter_.reset(gst_video_converter_new(&in_, &out_, nullptr));
+    if (!converter_)
+      return Error{ErrorCode::Unsupported,
+                   std::string("The CPU cannot convert ") + GST_VIDEO_INFO_NAME(&in_) + " to " +
+                       GST_VIDEO_INFO_NAME(&out_) + ". Ask for another format downstream",
+                   0};
+  }
+  auto pool = GstPtr<GstBufferPool>::adopt(gst_gl_buffer_pool_new(context_.get()));
+  GstStructure *config = gst_buffer_pool_get_config(pool.get());
+  gst_buffer_pool_config_set_params(config, out_caps_.get(),
+                                    static_cast<guint>(GST_VIDEO_INFO_SIZE(&out_)), 0, 0);
+  gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_GL_TEXTURE_TARGET_2D);
+  if (!gst_buffer_pool_set_config(pool.get(), config) ||
+      !gst_buffer_pool_set_active(pool.get(), TRUE))
+    return Error{ErrorCode::Allocation,
+                 std::string("GL has no memory for copies of ") + GST_VIDEO_INFO_NAME(&out_) +
+                     ", " + std::to_string(GST_VIDEO_INFO_WIDTH(&out_)) + "x" +
+                     std::to_string(GST_VIDEO_INFO_HEIGHT(&out_)),
+                 0};
+  pool_ = std::move(pool);
+  return {};
+}
+
+Result<GstPtr<GstBuffer>> CopyToGl::copy(GstBuffer *in)
+{
+  if (!copies_)
+    return Error{
+        ErrorCode::Unsupported,
+        "The CPU can copy linear frames of a GstVideoFormat alone. Ask upstream for linear "
+        "frames",
+        0};
+  if (Result<void> checked = check_mappable_frame(in, in_); !checked)
+    return checked.error();
+  if (!pool_)
+    if (Result<void> opened = open(); !opened)
+      return opened.error();
+  GstBuffer *acquired = nullptr;
+  if (gst_buffer_pool_acquire_buffer(pool_.get(), &acquired, nullptr) != GST_FLOW_OK)
+    return Error{ErrorCode::Allocation, "There is no GL memory for a copy of the frame", 0};
+  auto made = GstPtr<GstBuffer>::adopt(acquired);
+  MappedFrame from(in, in_, GST_MAP_READ);
+  MappedFrame to(made.get(), out_, GST_MAP_WRITE);
+  if (!from || !to)
+    return Error{ErrorCode::Import,
+                 from ? "The CPU cannot map the GL memory of a copy for writing"
+                      : "The CPU cannot map the frame for reading. Have upstream allocate memory "
+                        "that the CPU can map, such as a udmabuf",
+                 0};
+  if (converter_)
+    gst_video_converter_frame(converter_.get(), from.get(), to.get());
+  else if (!gst_video_frame_copy(to.get(), from.get()))
+    return Error{ErrorCode::Layout, "The CPU cannot copy the frame into GL memory", 0};
+  return made;
+}
+
+} // namespace gstdrm

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames that GL cannot import, copied by the CPU.
+#pragma once
+
+#include <memory>
+
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmvideoinfo.h>
+#include <gst/gl/gl.h>
+
+namespace gstdrm {
+
+// Copies linear frames into GL memory of a pool of its own, which grows as downstream keeps
+// buffers. The textures are filled when somebody maps them for GL. Belongs to the streaming thread.
+class CopyToGl {
+public:
+  CopyToGl() = default;
+  CopyToGl(const CopyToGl &) = delete;
+  CopyToGl &operator=(const CopyToGl &) = delete;
+  ~CopyToGl() { close(); }
+
+  // The frames that follow are of these caps; `out_caps` are those of the GL memory, 2D. Nothing is
+  // allocated before the first copy.
+  void begin(GstGLContext *context, const GstDrmVideoInfo &in, GstCaps *out_caps);
+  void close();
+  // Whether frames of this stream can be copied at all: linear ones, of a GstVideoFormat.
+  [[nodiscard]] static bool can_copy(const GstDrmVideoInfo &in);
+  // The pixels alone, once no device writes them any more. Error of code Layout where the frame's
+  // rows lie outside of its memory, Import where the CPU cannot map it, Allocation, Unsupported.
+  Result<GstPtr<GstBuffer>> copy(GstBuffer *in);
+  // What copy() copies, for the counters.
+  [[nodiscard]] gsize bytes_of_frame() const noexcept { return GST_VIDEO_INFO_SIZE(&in_); }
+
+private:
+  Result<void> open();
+
+  struct FreeConverter {
+    void operator()(GstVideoConverter *converter) const noexcept
+    {
+      gst_video_converter_free(converter);
+    }
+  };
+  GstPtr<GstGLContext> context_;
+  GstPtr<GstCaps> out_caps_;
+  bool copies_ = false; // see can_copy()
+  GstVideoInfo in_{};
+  GstVideoInfo out_{};
+  GstPtr<GstBufferPool> pool_; // active
+  // where the format downstream is not that of the frame: RGBA of other RGB formats
+  std::unique_ptr<GstVideoConverter, FreeConverter> converter_;
+};
+
+} // namespace gstdrm

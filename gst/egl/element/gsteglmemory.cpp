@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gsteglmemory.hpp"
+
+#include <string>
+#include <utility>
+
+#include <gst/drm/gstdrm-guard-private.hpp>
+
+namespace gstdrm {
+
+namespace {
+
+// What a memory needs to end: its textures, and the thread to end on. Owned by the memory.
+struct Backing {
+  std::shared_ptr<GlThread> thread;
+  std::shared_ptr<const egl::ImportedFrame> frame;
+  bool handed_over = false; // to the GL thread
+};
+
+GQuark backing_quark()
+{
+  static const GQuark quark = g_quark_from_static_string("gst-drm-egl-backing");
+  return quark;
+}
+
+// Instead of the memory's end on a thread of somebody else, which GstGLBaseMemory would let sleep
+// until the GL thread has been there. FALSE: the memory lives on, see GstMiniObject.
+gboolean hand_over(GstMiniObject *object) noexcept
+try {
+  auto *backing = static_cast<Backing *>(gst_mini_object_get_qdata(object, backing_quark()));
+  if (!backing || backing->handed_over)
+    return TRUE;
+  const std::shared_ptr<GlThread> thread = backing->thread;
+  const auto job = [object](bool /*has_context*/) { gst_mini_object_unref(object); };
+  backing->handed_over = true;
+  gst_mini_object_ref(object);
+  thread->run_later(job);
+  return FALSE;
+} catch (...) {
+  return caught(TRUE, __func__);
+}
+
+void end_backing(gpointer data) noexcept
+{
+  const std::unique_ptr<Backing> backing(static_cast<Backing *>(data));
+}
+
+// The format in which GL elements expect the plane; 0: none that an image can have. LUMINANCE and
+// LUMINANCE_ALPHA come up where GL has no R8 and RG8. Shaders read the second sample of the latter
+// as alpha, and that of an image of GR88 is green.
+GstGLFormat plane_format_of(GstGLContext *context, const GstVideoInfo &info, guint plane)
+{
+  GstVideoInfo copy = info; // GStreamer 1.22 does not say const
+  const GstGLFormat format = gst_gl_format_from_video_info(context, &copy, plane);
+  if (format == GST_GL_LUMINANCE || format == GST_GL_LUMINANCE_ALPHA)
+    return static_cast<GstGLFormat>(0);
+  return format;
+}
+
+GstPtr<GstMemory> wrap(const std::shared_ptr<GlThread> &thread,
+                       const std::shared_ptr<const egl::ImportedFrame> &frame, guint index,
+                       const TextureForm &form, const GstVideoInfo &info, GstGLFormat format)
+{
+  const egl::Texture &texture = frame->textures[index];
+  const auto target = form.target == egl::Target::External ? GST_GL_TEXTURE_TARGET_EXTERNAL_OES
+                                                           : GST_GL_TEXTURE_TARGET_2D;
+  // not the kind with a pixel buffer object, which would be one more frame of memory for each
+  // import
+  const auto allocator =
+      GstPtr<GstAllocator>::adopt(gst_allocator_find(GST_GL_MEMORY_ALLOCATOR_NAME));
+  auto backing = std::make_unique<Backing>(Backing{thread, frame});
+  Backing *const borrowed = backing.get();
+  GstGLVideoAllocationParams *params = gst_gl_video_allocation_params_new_wrapped_texture(
+      thread->context(), nullptr, const_cast<GstVideoInfo *>(&info), index, nullptr, target, format,
+      texture.id(), backing.get(), end_backing);
+  GstGLBaseMemory *made =
+      gst_gl_base_memory_alloc(GST_GL_BASE_MEMORY_ALLOCATOR(allocator.get()),
+                               reinterpret_cast<GstGLAllocationParams *>(params));
+  gst_gl_allocation_params_free(reinterpret_cast<GstGLAllocationParams *>(params));
+  if (!made)
+    return {};
+  (void)backing.release(); // the memory's
+  GstMiniObject *object = GST_MINI_OBJECT_CAST(made);
+  gst_mini_object_set_qdata(object, backing_quark(), borrowed, nullptr);
+  object->dispose = hand_over;
+  GST_MINI_OBJECT_FLAG_SET(object, GST_MEMORY_FLAG_READONLY);
+  return GstPtr<GstMemory>::adopt(GST_MEMORY_CAST(made));
+}
+
+} // namespace
+
+Result<GlMemories> wrap_textures(const std::shared_ptr<GlThread> &thread,
+                                 const std::shared_ptr<const egl::ImportedFrame> &frame,
+                                 const TextureForm &form, const GstVideoInfo &info)
+{
+  gst_gl_memory_init_once();
+  const auto n_textures = static_cast<guint>(frame->textures.size());
+  if (n_textures != GST_VIDEO_INFO_N_PLANES(&info))
+    return Error{ErrorCode::Unsupported,
+                 "A frame became " + std::to_string(n_textures) + " textures, and " +
+                     GST_VIDEO_INFO_NAME(&info) + " downstream has " +
+                     std::to_string(GST_VIDEO_INFO_N_PLANES(&info)) + " planes",
+                 0};
+  GlMemories memories;
+  for (guint i = 0; i < n_textures; i++) {
+    if (frame->textures[i].target() != form.target)
+      return Error{ErrorCode::Unsupported,
+                   frame->device->driver().describe() +
+                       ", makes another kind of texture of the frame than the caps downstream say",
+                   0};
+    const GstGLFormat format = plane_format_of(thread->context(), info, i);
+    if (format == 0)
+      return Error{ErrorCode::Unsupported,
+                   frame->device->driver().describe() + " has no texture format for plane " +
+                       std::to_string(i) + " of " + GST_VIDEO_INFO_NAME(&info) +
+                       ", as it lacks GL_EXT_texture_rg. Ask for RGBA downstream",
+                   0};
+    GstPtr<GstMemory> memory = wrap(thread, frame, i, form, info, format);
+    if (!memory)
+      return Error{ErrorCode::Allocation, "GStreamer wraps no texture as GstGLMemory", 0};
+    memories.push_back(std::move(memory));
+  }
+  return memories;
+}
+
+// GstGLBaseMemory keeps what a map of the CPU has read until GL writes the texture, which nobody
+// does here. Its flags belong to its lock.
+void expect_new_pixels(GstMemory *memory)
+{
+  GstGLBaseMemory *base = GST_GL_BASE_MEMORY_CAST(memory);
+  g_mutex_lock(&base->lock);
+  GST_MINI_OBJECT_FLAG_SET(memory, GST_GL_BASE_MEMORY_TRANSFER_NEED_DOWNLOAD);
+  g_mutex_unlock(&base->lock);
+}
+
+} // namespace gstdrm

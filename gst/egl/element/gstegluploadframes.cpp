@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstegluploadframes.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include <gst/drm/core/sync_file.hpp>
+#include <gst/drm/element/frame_import.hpp>
+#include <gst/drm/element/frame_wait.hpp>
+#include <gst/drm/element/memory_token.hpp>
+#include <gst/drm/gstdrmsync.h>
+
+#include "../engine/egl_fences.hpp"
+#include "gsteglmemory.hpp"
+
+GST_DEBUG_CATEGORY_EXTERN(gst_egl_dmabuf_upload_debug);
+#define GST_CAT_DEFAULT gst_egl_dmabuf_upload_debug
+
+namespace gstdrm {
+
+namespace {
+
+// A GPU that hangs is reset by its driver within about ten seconds; the wait for a producer ends
+// after the same time (frame_wait.cpp).
+constexpr std::chrono::milliseconds kGlLimit{5000};
+
+constexpr const char *kRefused = "the EGL driver does not import upstream's DMA buffers";
+
+// Metas of other memory, and of how it is held, are not those of a texture.
+bool holds_for_textures(const GstMetaInfo *info)
+{
+  return info->api != GST_VIDEO_META_API_TYPE && info->api != GST_PARENT_BUFFER_META_API_TYPE &&
+         !gst_meta_api_type_has_tag(info->api, _gst_meta_tag_memory) &&
+         !gst_meta_api_type_has_tag(info->api, _gst_meta_tag_memory_reference);
+}
+
+gboolean copy_meta(GstBuffer *in, GstMeta **meta, gpointer data) noexcept
+{
+  const GstMetaInfo *info = (*meta)->info;
+  if (!info->transform_func || !holds_for_textures(info))
+    return TRUE;
+  GstMetaTransformCopy whole = {FALSE, 0, G_MAXSIZE};
+  info->transform_func(static_cast<GstBuffer *>(data), *meta, in, _gst_meta_transform_copy, &whole);
+  return TRUE;
+}
+
+void copy_metadata(GstBuffer *out, GstBuffer *in)
+{
+  gst_buffer_copy_into(
+      out, in, static_cast<GstBufferCopyFlags>(GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS),
+      0, G_MAXSIZE);
+  gst_buffer_foreach_meta(in, copy_meta, out);
+}
+
+Error not_dmabuf()
+{
+  return Error{ErrorCode::Layout,
+               "The caps say memory:DMABuf, but a buffer has other memory. Upstream must send DMA "
+               "buffers, or plain video/x-raw caps",
+               0};
+}
+
+} // namespace
+
+struct UploadFrames::Imported {
+  GlMemories memories;
+
+  // Shares are counted, so that GStreamer does not take a memory for one that has one owner.
+  explicit Imported(GlMemories made) : memories(std::move(made))
+  {
+    for (const GstPtr<GstMemory> &memory : memories)
+      (void)gst_memory_lock(memory.get(), GST_LOCK_FLAG_EXCLUSIVE);
+  }
+  Imported(const Imported &) = delete;
+  Imported &operator=(const Imported &) = delete;
+  ~Imported()
+  {
+    for (const GstPtr<GstMemory> &memory : memories)
+      gst_memory_unlock(memory.get(), GST_LOCK_FLAG_EXCLUSIVE);
+  }
+};
+
+// What the GL thread does for one frame, in one hop.
+struct UploadFrames::Hop {
+  GstBuffer *out = nullptr; // borrowed: gets a GstGLSyncMeta behind all that was done
+  UniqueFd fence;           // GL waits for it; none: GL can read the frame now
+  bool fence_refused = false;
+
+  // On the streaming thread, before run(): a meta is added where nobody else has the buffer.
+  GstGLSyncMeta *add_sync_point(GstGLContext *context)
+  {
+    return gst_buffer_add_gl_sync_meta(context, out);
+  }
+  // On the GL thread. Other contexts that share textures with this one see an import, and wait for
+  // the fence, behind a sync point alone.
+  void finish(egl::Device &device, GstGLSyncMeta *sync_point, GstGLContext *context)
+  {
+    if (fence) {
+      const Result<void> waits = egl::wait_on_gpu(device, std::move(fence));
+      fence_refused = !waits;
+      if (!waits)
+        GST_WARNING("the CPU waits for an acquire fence: %s", waits.error().message.c_str());
+    }
+    gst_gl_sync_meta_set_sync_point(sync_point, context);
+  }
+};
+
+// --- stream --------------------------------------------------------------------------------------
+
+Result<void> UploadFrames::begin(std::shared_ptr<GlThread> thread, UploadStream stream)
+{
+  end();
+  if (!gst_video_info_from_caps(&out_, stream.out_caps.get()))
+    return Error{ErrorCode::Caps, "Downstream's caps are no video of GL memory", 0};
+  thread_ = std::move(thread);
+  stream_ = std::move(stream);
+  const auto need = FrameReleases::need_of(*thread_->device(), stream_.takes_release_fences);
+  {
+    const std::lock_guard guard(releases_lock_);
+    releases_ = std::make_shared<FrameReleases>(thread_, need);
+  }
+  cache_.emplace([this](const FrameLayout &layout) { return make_imported(layout); });
+  copier_.begin(thread_->context(), stream_.in, stream_.out_caps.get());
+  return {};
+}
+
+void UploadFrames::end()
+{
+  cache_.reset();
+  copier_.close();
+  imports_refused_ = false;
+  {
+    const std::lock_guard guard(releases_lock_);
+    releases_.reset();
+  }
+  thread_.reset();
+}
+
+void UploadFrames::set_flushing(bool flushing)
+{
+  if (!flushing) {
+    interrupt_.clear();
+    return;
+  }
+  interrupt_.raise();
+  const std::lock_guard guard(releases_lock_);
+  if (releases_)
+    releases_->wake();
+}
+
+// --- frames --------------------------------------------------------------------------------------
+
+Result<GstPtr<GstBuffer>> UploadFrames::upload(GstBuffer *in)
+{
+  stats_.frames++;
+  cache_->advance();
+  const MemoryKind kind = memory_kind(in);
+  if (kind != MemoryKind::DmaBuf)
+    return stream_.form ? Result<GstPtr<GstBuffer>>(not_dmabuf()) : copy(in, "system memory");
+  const Result<FrameLayout> layout = frame_layout_of(in, stream_.in);
+  if (!layout)
+    return layout.error();
+  if (!stream_.form)
+    return copy(in, stream_.copy_reason);
+  if (imports_refused_)
+    return copy(in, kRefused);
+  Result<GstPtr<GstBuffer>> imported = import(in, *layout);
+  if (imported || imported.error().code != ErrorCode::Import || !stream_.may_copy ||
+      !CopyToGl::can_copy(stream_.in))
+    return imported;
+  GST_WARNING_OBJECT(element_, "copying from now on: %s", imported.error().message.c_str());
+  imports_refused_ = true;
+  return copy(in, kRefused);
+}
+
+// Finds out what the frame has to wait for: on the GPU by hop.fence, or here.
+Result<Waited> UploadFrames::acquire(GstBuffer *in, Hop &hop)
+{
+  const egl::Device &device = *thread_->device();
+  // A software renderer reads with the CPU whenever it comes to it, and knows no implicit fence.
+  // A fence would stop its thread, which serves the whole pipeline, and nothing ends that wait.
+  if (device.driver().is_software)
+    return wait_for_device(element_, in, stats_, interrupt_);
+  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(in);
+  UniqueFd fence(meta ? gst_drm_sync_meta_dup_acquire_fence(meta) : -1);
+  if (!fence)
+    return Waited::No;
+  const Result<FenceState> state = fence_state(fence.get());
+  if (state && *state == FenceState::Pending && device.has_native_fences()) {
+    hop.fence = std::move(fence);
+    return Waited::No;
+  }
+  const Result<FenceEnd> end = wait_for_producer(fence.get(), stats_, interrupt_);
+  if (!end)
+    return end.error();
+  if (*end == FenceEnd::Failed)
+    GST_WARNING_OBJECT(element_, "the acquire fence of a frame signalled an error, the picture may "
+                                 "be incomplete");
+  return *end == FenceEnd::Interrupted ? Waited::Interrupted : Waited::No;
+}
+
+Result<std::shared_ptr<const UploadFrames::Imported>>
+UploadFrames::make_imported(const FrameLayout &layout)
+{
+  GstGLContext *context = thread_->context();
+  GstGLSyncMeta *sync_point = hop_->add_sync_point(context);
+  std::shared_ptr<const Imported> imported;
+  const Result<void> done = thread_->run([&](egl::Device &device) -> Result<void> {
+    const TextureForm &form = *stream_.form;
+    auto frame = egl::import_frame(thread_->device(), layout, form.shape, stream_.hints);
+    if (!frame)
+      return frame.error();
+    Result<GlMemories> memories = wrap_textures(thread_, *frame, form, out_);
+    if (!memories)
+      return memories.error();
+    imported = std::make_shared<Imported>(std::move(*memories));
+    hop_->finish(device, sync_point, context);
+    return {};
+  });
+  if (!done)
+    return done.error();
+  return imported;
+}
+
+// A new buffer around the memories that all buffers of this import share.
+void UploadFrames::fill(GstBuffer *out, const Imported &imported) const
+{
+  for (const GstPtr<GstMemory> &memory : imported.memories) {
+    expect_new_pixels(memory.get());
+    gst_buffer_append_memory(out, gst_memory_ref(memory.get()));
+  }
+  GstVideoInfo info = out_; // GStreamer does not say const
+  gst_buffer_add_video_meta_full(out, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info),
+                                 static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info)),
+                                 static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info)),
+                                 GST_VIDEO_INFO_N_PLANES(&info), info.offset, info.stride);
+}
+
+Result<GstPtr<GstBuffer>> UploadFrames::import(GstBuffer *in, const FrameLayout &layout)
+{
+  const Result<Waited> room = releases_->wait_for_room(kGlLimit, interrupt_);
+  if (!room)
+    return room.error();
+  auto out = GstPtr<GstBuffer>::adopt(gst_buffer_new());
+  Hop hop{out.get(), {}};
+  const Result<Waited> acquired = acquire(in, hop);
+  if (!acquired)
+    return acquired.error();
+  if (*room == Waited::Interrupted || *acquired == Waited::Interrupted)
+    return GstPtr<GstBuffer>();
+
+  hop_ = &hop;
+  const Result<Cache::Import> import = cache_->import(layout);
+  hop_ = nullptr;
+  if (!import)
+    return import.error();
+  (import->hit ? stats_.import_hits : stats_.imports)++;
+  if (hop.fence) { // of a frame that was imported before
+    GstGLSyncMeta *sync_point = hop.add_sync_point(thread_->context());
+    const Result<void> done = thread_->run([&](egl::Device &device) -> Result<void> {
+      hop.finish(device, sync_point, thread_->context());
+      return {};
+    });
+    if (!done)
+      return done.error();
+  }
+  if (hop.fence_refused) {
+    const Result<Waited> waited = wait_for_device(element_, in, stats_, interrupt_);
+    if (!waited)
+      return waited.error();
+    if (*waited == Waited::Interrupted)
+      return GstPtr<GstBuffer>();
+  }
+  for (guint i = 0; i < gst_buffer_n_memory(in); i++)
+    hold_while_alive(gst_buffer_peek_memory(in, i), import->liveness);
+  fill(out.get(), *import->imported);
+  copy_metadata(out.get(), in);
+  releases_->hold(out.get(), in);
+  return out;
+}
+
+Result<GstPtr<GstBuffer>> UploadFrames::copy(GstBuffer *in, const char *reason)
+{
+  const Result<Waited> waited = wait_for_device(element_, in, stats_, interrupt_);
+  if (!waited)
+    return waited.error();
+  if (*waited == Waited::Interrupted)
+    return GstPtr<GstBuffer>();
+  Result<GstPtr<GstBuffer>> copied = copier_.copy(in);
+  if (!copied)
+    return copied;
+  copy_metadata(copied->get(), in);
+  stats_.count_copy(element_, copier_.bytes_of_frame(), reason);
+  return copied;
+}
+
+} // namespace gstdrm
