@@ -11,7 +11,7 @@ Result<ConfiguredPool> make_scanout_pool(const kms::Display &display, GstCaps *c
 {
   GError *error = nullptr;
   GstDrmAllocator *allocator =
-      gst_drm_allocator_new_for_fd(GST_DRM_ALLOCATOR_KIND_DUMB, display.device().fd(), &error);
+      gst_drm_allocator_new_for_fd(GST_DRM_ALLOCATOR_KIND_DUMB, display.device().memory_fd(), &error);
   if (!allocator)
     return take_error(error, ErrorCode::Allocation);
   const auto owned = GstPtr<GstDrmAllocator>::adopt(allocator);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -49,14 +50,15 @@ void read_object(int fd, std::uint32_t id, std::uint32_t type, State &state)
   for (std::uint32_t i = 0; list && i < list->count_props; i++) {
     drmModePropertyRes *property = drmModeGetProperty(fd, list->props[i]);
     const std::string name = property->name;
-    // the blob of a mode has another number each time; its contents are compared below
-    if (!(property->flags & DRM_MODE_PROP_IMMUTABLE) && name != "MODE_ID")
+    // these blobs have another number each time; their contents are compared below
+    const bool by_contents = name == "MODE_ID" || name == "GAMMA_LUT";
+    if (!(property->flags & DRM_MODE_PROP_IMMUTABLE) && !by_contents)
       state[std::to_string(id) + ":" + name] = list->prop_values[i];
-    if (name == "MODE_ID") {
+    if (by_contents) {
       drmModePropertyBlobRes *blob =
           drmModeGetPropertyBlob(fd, static_cast<std::uint32_t>(list->prop_values[i]));
       for (std::uint32_t b = 0; blob && b < blob->length; b++)
-        state[std::to_string(id) + ":mode" + std::to_string(b)] = static_cast<std::uint8_t *>(blob->data)[b];
+        state[std::to_string(id) + ":" + name + std::to_string(b)] = static_cast<std::uint8_t *>(blob->data)[b];
       drmModeFreePropertyBlob(blob);
     }
     drmModeFreeProperty(property);
@@ -78,6 +80,21 @@ State read_state(int fd)
   drmModeFreePlaneResources(planes);
   drmModeFreeResources(resources);
   return state;
+}
+
+std::uint32_t property_of(int fd, std::uint32_t crtc, const std::string &name)
+{
+  drmModeObjectProperties *list = drmModeObjectGetProperties(fd, crtc, DRM_MODE_OBJECT_CRTC);
+  std::uint32_t id = 0;
+  for (std::uint32_t i = 0; i < list->count_props; i++) {
+    drmModePropertyRes *property = drmModeGetProperty(fd, list->props[i]);
+    if (property->name == name)
+      id = list->props[i];
+    drmModeFreeProperty(property);
+  }
+  drmModeFreeObjectProperties(list);
+  ck_assert_msg(id, "no %s", name.c_str());
+  return id;
 }
 
 // Another program's picture: the first connector's second mode, a dumb buffer on the primary plane.
@@ -242,6 +259,108 @@ GST_START_TEST(test_old_picture_is_gone)
 }
 GST_END_TEST
 
+// Buffers of the sink's pool and samples outlive it. They do not keep the display: another program,
+// or the next sink, becomes master at once.
+GST_START_TEST(test_held_buffers_leave_the_display)
+{
+  const GstVideoInfo info = video_info(plain_caps("NV12", 640, 480));
+  GstPtr<GstBuffer> held;
+  GstPtr<GstSample> sample;
+  {
+    Sink sink("enable-last-sample=true");
+    ck_assert(sink.set_state(GST_STATE_PLAYING));
+    ck_assert(sink.set_caps(plain_caps("NV12", 640, 480)));
+    const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.element(), "sink"));
+    const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(pad.get()));
+    const auto query = GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps.get(), TRUE));
+    ck_assert(gst_pad_query(pad.get(), query.get()));
+    GstBufferPool *pool = nullptr;
+    gst_query_parse_nth_allocation_pool(query.get(), 0, &pool, nullptr, nullptr, nullptr);
+    const auto owned = GstPtr<GstBufferPool>::adopt(pool);
+    ck_assert(gst_buffer_pool_set_active(pool, TRUE));
+    GstBuffer *buffer = nullptr;
+    ck_assert_int_eq(gst_buffer_pool_acquire_buffer(pool, &buffer, nullptr), GST_FLOW_OK);
+    held = GstPtr<GstBuffer>::adopt(buffer);
+    ck_assert_int_eq(sink.push(make_noise(info, 1).release()), GST_FLOW_OK);
+    GstSample *last = nullptr;
+    g_object_get(sink.element(), "last-sample", &last, nullptr);
+    sample = GstPtr<GstSample>::adopt(last);
+    ck_assert(sample);
+  }
+  const int fd = open_vkms();
+  ck_assert_msg(drmIsMaster(fd), "the buffers keep the display");
+  close(fd);
+  Sink next;
+  play_one_frame(next, info);
+}
+GST_END_TEST
+
+// The application lends its open file and pushes a buffer that it made there. After the sink has
+// shown it and gone, the application's handle is as good as before.
+GST_START_TEST(test_handles_of_the_application_stay)
+{
+  const int fd = open_vkms();
+  std::uint32_t handle = 0, pitch = 0;
+  std::uint64_t size = 0, offset = 0;
+  ck_assert_int_eq(drmModeCreateDumbBuffer(fd, 640, 480, 32, 0, &handle, &pitch, &size), 0);
+  int dmabuf = -1;
+  ck_assert_int_eq(drmPrimeHandleToFD(fd, handle, DRM_CLOEXEC | DRM_RDWR, &dmabuf), 0);
+  const auto allocator = GstPtr<GstAllocator>::adopt(gst_dmabuf_allocator_new());
+  auto buffer = GstPtr<GstBuffer>::adopt(gst_buffer_new());
+  gst_buffer_append_memory(buffer.get(), gst_dmabuf_allocator_alloc(allocator.get(), dmabuf, size));
+  gsize offsets[GST_VIDEO_MAX_PLANES] = {};
+  gint strides[GST_VIDEO_MAX_PLANES] = {static_cast<gint>(pitch)};
+  gst_buffer_add_video_meta_full(buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_BGRx, 640,
+                                 480, 1, offsets, strides);
+  {
+    Sink sink(("driver-name=\"\" fd=" + std::to_string(fd)).c_str());
+    ck_assert(sink.set_state(GST_STATE_PLAYING));
+    ck_assert(sink.set_caps(dma_drm_caps("XR24", 640, 480)));
+    ck_assert_int_eq(sink.push(buffer.release()), GST_FLOW_OK);
+  }
+  ck_assert_int_eq(drmModeMapDumbBuffer(fd, handle, &offset), 0);
+  ck_assert_int_eq(drmModeDestroyDumbBuffer(fd, handle), 0);
+  close(fd);
+}
+GST_END_TEST
+
+// Another program turned the colours upside down, as a night light bends them. The video has its
+// own colours, and the other program gets its curve back.
+GST_START_TEST(test_gamma_left_behind)
+{
+  const int fd = open_vkms();
+  ck_assert_int_eq(drmSetClientCap(fd, DRM_CLIENT_CAP_ATOMIC, 1), 0);
+  ck_assert_int_eq(drmSetClientCap(fd, DRM_CLIENT_CAP_WRITEBACK_CONNECTORS, 1), 0);
+  show_something(fd);
+  std::vector<drm_color_lut> curve(256);
+  for (std::size_t i = 0; i < curve.size(); i++)
+    curve[i].red = curve[i].green = curve[i].blue = static_cast<std::uint16_t>(65535 - 257 * i);
+  std::uint32_t blob = 0;
+  ck_assert_int_eq(
+      drmModeCreatePropertyBlob(fd, curve.data(), curve.size() * sizeof(drm_color_lut), &blob), 0);
+  drmModeRes *resources = drmModeGetResources(fd);
+  const std::uint32_t crtc = resources->crtcs[0];
+  drmModeFreeResources(resources);
+  ck_assert_int_eq(drmModeObjectSetProperty(fd, crtc, DRM_MODE_OBJECT_CRTC,
+                                            property_of(fd, crtc, "GAMMA_LUT"), blob),
+                   0);
+  ck_assert_int_eq(drmModeDestroyPropertyBlob(fd, blob), 0); // the CRTC alone has it now
+  const State before = read_state(fd);
+  const GstVideoInfo info = video_info(plain_caps("BGRx", 640, 480));
+  {
+    Sink sink(("driver-name=\"\" fd=" + std::to_string(fd)).c_str());
+    const auto frame = make_noise(info, 1);
+    ck_assert(sink.set_caps(plain_caps("BGRx", 640, 480)));
+    ck_assert_int_eq(sink.push(gst_buffer_ref(frame.get())), GST_FLOW_OK);
+    const auto snapshot = sink.snapshot();
+    ck_assert(snapshot);
+    ck_assert_int_eq(largest_difference(snapshot.get(), reference(info, frame.get(), 640, 480)), 0);
+  }
+  expect_same(before, read_state(fd));
+  close(fd);
+}
+GST_END_TEST
+
 static Suite *kms_lifecycle_suite(void)
 {
   Suite *s = suite_create("kms-lifecycle");
@@ -253,6 +372,9 @@ static Suite *kms_lifecycle_suite(void)
   tcase_add_loop_test(tc, test_display_is_put_back, 0, 2);
   tcase_add_test(tc, test_first_frame_fails);
   tcase_add_test(tc, test_old_picture_is_gone);
+  tcase_add_test(tc, test_held_buffers_leave_the_display);
+  tcase_add_test(tc, test_gamma_left_behind);
+  tcase_add_test(tc, test_handles_of_the_application_stay);
   return s;
 }
 

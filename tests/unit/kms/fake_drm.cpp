@@ -11,7 +11,6 @@
 
 #include <drm_fourcc.h>
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xf86drm.h>
@@ -60,7 +59,7 @@ int fakedrm::plug()
   if (event_source >= 0)
     close(event_source);
   int ends[2] = {-1, -1};
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+  if (pipe2(ends, O_CLOEXEC) != 0) // which can be opened once more, as a card can
     std::abort();
   event_source = ends[1];
   return ends[0];
@@ -115,6 +114,17 @@ int drmIsMaster(int)
   return device().master;
 }
 
+int drmDropMaster(int)
+{
+  return 0;
+}
+
+char *drmGetDeviceNameFromFd2(int fd)
+{
+  const Guard guard(device().lock);
+  return device().opens_again ? strdup(("/proc/self/fd/" + std::to_string(fd)).c_str()) : nullptr;
+}
+
 int drmSetMaster(int)
 {
   errno = EBUSY;
@@ -136,9 +146,10 @@ void drmFreeBusid(const char *id)
   std::free(const_cast<char *>(id));
 }
 
-int drmPrimeFDToHandle(int, int fd, std::uint32_t *handle)
+int drmPrimeFDToHandle(int drm_fd, int fd, std::uint32_t *handle)
 {
   const Guard guard(device().lock);
+  device().memory_fds.insert(drm_fd);
   if (fails("drmPrimeFDToHandle"))
     return -1;
   struct stat status {};
@@ -229,6 +240,7 @@ int drmModeCreatePropertyBlob(int, const void *data, std::size_t size, std::uint
   *id = next_id++;
   const auto *bytes = static_cast<const std::uint8_t *>(data);
   device().blobs[*id].assign(bytes, bytes + size);
+  device().old_blobs[*id] = device().blobs[*id];
   return 0;
 }
 
@@ -340,6 +352,9 @@ int check(const Commit &commit)
   if (d.hdr_needs_mode_set && !(commit.flags & DRM_MODE_ATOMIC_ALLOW_MODESET) &&
       commit.values.count({kConnector, "HDR_OUTPUT_METADATA"}))
     return -EINVAL;
+  for (const std::uint32_t plane : {kPrimary, kOverlay})
+    if (d.fixed_zpos && commit.values.count({plane, "zpos"}))
+      return -EINVAL;
   for (const std::uint32_t plane : {kPrimary, kOverlay})
     if (!d.scales && is_scaled(commit, plane))
       return -ERANGE;

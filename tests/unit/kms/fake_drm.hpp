@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,7 @@ struct Device {
   int fail_at = 0; // 1: the first call from now on; 0: none
   int error = 12;  // ENOMEM
   bool master = true;
+  bool opens_again = true; // its node can be opened a second time
   bool connected = true;
   bool modifiers = true;
   bool primary_centres = true; // else the primary plane has to cover the CRTC
@@ -47,17 +49,23 @@ struct Device {
   bool send_events = true;
   bool needs_primary = false; // no CRTC is on without its primary plane
   bool has_zpos = false;      // of planes
+  bool fixed_zpos = false;    // and nobody can set it
   std::string fail_call;      // every call of this name fails
   std::map<std::uint32_t, std::uint64_t> plane_users; // CRTC_ID of planes as it is found
+  // object and property name to the value that another program left there
+  std::map<std::pair<std::uint32_t, std::string>, std::uint64_t> found;
+  std::map<std::uint32_t, std::vector<std::uint8_t>> foreign_blobs;
 
   // what tests read
   int calls = 0;
+  std::set<int> memory_fds; // where dma-bufs were imported
   std::string failed_call;
   int versions = 0, resources = 0, requests = 0; // other things libdrm hands out
   std::map<std::uint32_t, int> handles;          // GEM handle to the times it was imported or made
   std::map<std::uint32_t, std::uint32_t> framebuffers; // to the first handle
   std::map<std::uint32_t, std::uint32_t> fourccs;      // of framebuffers, also of those that are gone
   std::map<std::uint32_t, std::vector<std::uint8_t>> blobs; // made by the client
+  std::map<std::uint32_t, std::vector<std::uint8_t>> old_blobs; // also those that are gone
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> imported; // dma-buf to handle
   std::vector<std::uint64_t> plane_modifiers; // of the planes that the last AddFB2 named
   std::uint32_t framebuffer_flags = 0;        // of the last AddFB2

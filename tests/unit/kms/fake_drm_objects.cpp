@@ -55,9 +55,18 @@ const std::vector<std::pair<std::uint32_t, std::vector<PropertySpec>>> &fakedrm:
     overlay[0].value = DRM_PLANE_TYPE_OVERLAY;
     overlay[12].value = kOverlayInFormatsBlob;
     return std::vector<std::pair<std::uint32_t, std::vector<PropertySpec>>>{
-        {kCrtc, {{"ACTIVE", 0, 0}, {"MODE_ID", DRM_MODE_PROP_BLOB, 0}}},
+        {kCrtc,
+         {{"ACTIVE", 0, 0},
+          {"MODE_ID", DRM_MODE_PROP_BLOB, 0},
+          {"GAMMA_LUT", DRM_MODE_PROP_BLOB, 0},
+          {"DEGAMMA_LUT", DRM_MODE_PROP_BLOB, 0},
+          {"CTM", DRM_MODE_PROP_BLOB, 0},
+          {"VRR_ENABLED", DRM_MODE_PROP_RANGE, 0}}},
         {kConnector,
-         {{"CRTC_ID", 0, 0}, {"HDR_OUTPUT_METADATA", DRM_MODE_PROP_BLOB, 0}, {"Colorspace", DRM_MODE_PROP_ENUM, 0}}},
+         {{"CRTC_ID", 0, 0},
+          {"HDR_OUTPUT_METADATA", DRM_MODE_PROP_BLOB, 0},
+          {"Colorspace", DRM_MODE_PROP_ENUM, 0},
+          {"Broadcast RGB", DRM_MODE_PROP_ENUM, 0}}},
         {kWriteback,
          {{"CRTC_ID", 0, 0},
           {"WRITEBACK_FB_ID", 0, 0},
@@ -218,6 +227,8 @@ drmModeObjectPropertiesPtr drmModeObjectGetProperties(int, std::uint32_t id, std
       list->prop_values[i] = specs[i].value;
       if (device().plane_users.count(id) && std::strcmp(specs[i].name, "CRTC_ID") == 0)
         list->prop_values[i] = device().plane_users.at(id);
+      if (const auto found = device().found.find({id, specs[i].name}); found != device().found.end())
+        list->prop_values[i] = found->second;
     }
     return list;
   }
@@ -245,6 +256,8 @@ std::vector<EnumValue> enum_values(const char *property)
 {
   if (std::strcmp(property, "Colorspace") == 0)
     return {{"Default", 0}, {"BT2020_RGB", kBt2020Rgb}};
+  if (std::strcmp(property, "Broadcast RGB") == 0)
+    return {{"Automatic", 0}, {"Limited 16:235", 2}};
   if (std::strcmp(property, "COLOR_ENCODING") == 0)
     return {{"ITU-R BT.601 YCbCr", kBt601}, {"ITU-R BT.709 YCbCr", kBt709}, {"ITU-R BT.2020 YCbCr", kBt2020}};
   if (std::strcmp(property, "COLOR_RANGE") == 0)
@@ -263,6 +276,8 @@ drmModePropertyPtr drmModeGetProperty(int, std::uint32_t id)
   auto *raw = allocate<drmModePropertyRes>(device().resources);
   raw->prop_id = id;
   raw->flags = spec->flags;
+  if (device().fixed_zpos && std::strcmp(spec->name, "zpos") == 0)
+    raw->flags |= DRM_MODE_PROP_IMMUTABLE;
   std::strncpy(raw->name, spec->name, sizeof(raw->name) - 1);
   const std::vector<EnumValue> values = enum_values(spec->name);
   raw->count_enums = static_cast<int>(values.size());
@@ -324,7 +339,9 @@ drmModePropertyBlobPtr drmModeGetPropertyBlob(int, std::uint32_t id)
   const Guard guard(device().lock);
   if (fails("drmModeGetPropertyBlob"))
     return nullptr;
-  const std::vector<std::uint8_t> bytes = fixed_blob(id);
+  const auto foreign = device().foreign_blobs.find(id);
+  const std::vector<std::uint8_t> bytes =
+      foreign != device().foreign_blobs.end() ? foreign->second : fixed_blob(id);
   auto *blob = allocate<drmModePropertyBlobRes>(device().resources);
   blob->id = id;
   blob->length = static_cast<std::uint32_t>(bytes.size());

@@ -261,6 +261,19 @@ TEST_F(DisplayTest, stop_restores_what_was)
   EXPECT_TRUE(fakedrm::device().handles.empty());
 }
 
+TEST_F(DisplayTest, a_mode_set_begins_with_colours_of_its_own)
+{
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  for (int i = 0; i < 2; i++)
+    ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)) && (*display)->drain(kLong_ns));
+  for (const char *name : {"GAMMA_LUT", "DEGAMMA_LUT", "CTM", "VRR_ENABLED"}) {
+    EXPECT_EQ(value(commit(0), fakedrm::kCrtc, name), 0U) << name;
+    EXPECT_EQ(value(commit(1), fakedrm::kCrtc, name), ~std::uint64_t{0}) << name;
+  }
+  EXPECT_EQ(value(commit(0), fakedrm::kConnector, "Broadcast RGB"), 0U);
+}
+
 TEST_F(DisplayTest, a_driver_without_modifiers_is_implicit)
 {
   fakedrm::device().modifiers = false;

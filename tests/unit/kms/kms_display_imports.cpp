@@ -2,6 +2,10 @@
 // The engine against a fake libdrm: what it imports, and for how long.
 #include <vector>
 
+#include <linux/kcmp.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "kms_display_fixture.hpp"
 
 namespace {
@@ -23,6 +27,34 @@ TEST_F(DisplayTest, both_planes_in_one_dmabuf_share_one_handle)
   ASSERT_TRUE(two);
   EXPECT_FALSE(two->hit);
   EXPECT_EQ(fakedrm::device().handles.size(), 2U);
+}
+
+// On the application's open file the kernel could answer with a handle of the application's.
+TEST_F(DisplayTest, memory_is_on_an_open_file_of_its_own)
+{
+  auto display = open();
+  ASSERT_TRUE(display);
+  auto import = (*display)->import(xrgb(memory, 640, 480));
+  ASSERT_TRUE(import);
+  ASSERT_EQ(fakedrm::device().memory_fds.size(), 1U);
+  const int file = *fakedrm::device().memory_fds.begin();
+  EXPECT_NE(file, (*display)->device().fd());
+  EXPECT_EQ(file, (*display)->device().memory_fd());
+}
+
+TEST_F(DisplayTest, handles_on_a_borrowed_file_are_left_open)
+{
+  fakedrm::device().opens_again = false;
+  {
+    auto display = open();
+    ASSERT_TRUE(display);
+    EXPECT_EQ((*display)->device().memory_fd(), (*display)->device().fd());
+    auto import = (*display)->import(xrgb(memory, 640, 480));
+    ASSERT_TRUE(import);
+  }
+  EXPECT_EQ(fakedrm::device().framebuffers.size(), 0U);
+  EXPECT_EQ(fakedrm::device().handles.size(), 1U);
+  fakedrm::device().handles.clear(); // the end of every test asks for none
 }
 
 // A compressed layout has more planes than its format: they go to the kernel as they came.

@@ -69,6 +69,41 @@ TEST_F(SavedStateTest, puts_back_what_every_object_had)
   EXPECT_EQ(value(fakedrm::kOverlay, "rotation"), DRM_MODE_ROTATE_0);
 }
 
+// The normal case on Intel: a commit that names the property is refused as a whole.
+TEST_F(SavedStateTest, leaves_out_what_cannot_be_set)
+{
+  fakedrm::device().has_zpos = fakedrm::device().fixed_zpos = true;
+  fakedrm::device().plane_users[fakedrm::kOverlay] = fakedrm::kCrtc;
+  const Output own = output();
+  const auto saved = SavedState::capture(*device, own);
+  ASSERT_TRUE(saved && saved->restore(*device, own));
+  ASSERT_EQ(fakedrm::device().commits.size(), 1U);
+  EXPECT_EQ(value(fakedrm::kOverlay, "CRTC_ID"), fakedrm::kCrtc); // put back, not turned off
+  EXPECT_EQ(value(fakedrm::kOverlay, "zpos"), ~std::uint64_t{0});
+}
+
+// A blob ends with the last state that uses it, so that its contents are what is put back.
+TEST_F(SavedStateTest, puts_back_colour_and_rate)
+{
+  const std::vector<std::uint8_t> lut = {1, 2, 3, 4}, matrix = {5, 6};
+  fakedrm::device().foreign_blobs = {{900, lut}, {901, matrix}};
+  fakedrm::device().found = {{{fakedrm::kCrtc, "GAMMA_LUT"}, 900},
+                             {{fakedrm::kCrtc, "CTM"}, 901},
+                             {{fakedrm::kCrtc, "VRR_ENABLED"}, 1},
+                             {{fakedrm::kConnector, "Broadcast RGB"}, 2}};
+  const Output own = output();
+  const auto saved = SavedState::capture(*device, own);
+  ASSERT_TRUE(saved && saved->restore(*device, own));
+  EXPECT_EQ(value(fakedrm::kCrtc, "VRR_ENABLED"), 1U);
+  EXPECT_EQ(value(fakedrm::kConnector, "Broadcast RGB"), 2U);
+  EXPECT_EQ(value(fakedrm::kCrtc, "DEGAMMA_LUT"), 0U);
+  const auto contents = [](const char *name) {
+    return fakedrm::device().old_blobs.at(static_cast<std::uint32_t>(value(fakedrm::kCrtc, name)));
+  };
+  EXPECT_EQ(contents("GAMMA_LUT"), lut);
+  EXPECT_EQ(contents("CTM"), matrix);
+}
+
 TEST_F(SavedStateTest, leaves_the_planes_of_other_outputs_alone)
 {
   const Output own = output();

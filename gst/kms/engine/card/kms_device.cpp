@@ -8,6 +8,7 @@
 #include <xf86drm.h>
 #include <xf86drmMode.h>
 
+#include <gst/drm/core/drm_node.hpp>
 #include <gst/drm/core/log.hpp>
 
 #include "kms_objects.hpp"
@@ -41,6 +42,29 @@ std::string read_bus_id(int fd)
   return text;
 }
 
+// Another open file of the device behind `fd`, which is not master; none where the node cannot be
+// opened: it is not in this mount namespace, or this user may not.
+UniqueFd open_memory_file(int fd)
+{
+  struct stat status {};
+  if (fstat(fd, &status) != 0)
+    return {};
+  const std::unique_ptr<char, DrmDeleter<drmFree>> name(drmGetDeviceNameFromFd2(fd));
+  // libdrm asks sysfs, which a container may lack
+  const std::string path = name ? name.get() : drm_node_path(status.st_rdev);
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  struct stat other {};
+  if (!file || fstat(file.get(), &other) != 0 || other.st_rdev != status.st_rdev ||
+      (other.st_mode & S_IFMT) != (status.st_mode & S_IFMT)) {
+    GSTDRM_DEBUG("%s cannot be opened a second time: memory is on fd %d too", path.c_str(), fd);
+    return {};
+  }
+  // whoever opens a card that has no master becomes it (drm_auth.c, drm_master_open())
+  if (drmIsMaster(file.get()))
+    drmDropMaster(file.get());
+  return file;
+}
+
 } // namespace
 
 Result<std::uint32_t> HandleTable::acquire(const BufferIdentity &identity, int dmabuf_fd)
@@ -69,12 +93,14 @@ void HandleTable::release(const BufferIdentity &identity) noexcept
   const auto it = entries_.find(identity);
   if (it == entries_.end() || --it->second.users > 0)
     return;
-  drmCloseBufferHandle(drm_fd_, it->second.handle);
+  if (closes_handles_)
+    drmCloseBufferHandle(drm_fd_, it->second.handle);
   entries_.erase(it);
 }
 
-Device::Device(UniqueFd fd, std::string path, std::string driver)
-    : fd_(std::move(fd)), path_(std::move(path)), driver_(std::move(driver)), handles_(fd_.get()),
+Device::Device(UniqueFd fd, UniqueFd memory_fd, std::string path, std::string driver)
+    : fd_(std::move(fd)), memory_fd_(std::move(memory_fd)), path_(std::move(path)),
+      driver_(std::move(driver)), handles_(this->memory_fd(), memory_fd_ || !path_.empty()),
       events_(fd_.get())
 {
   struct stat status {};
@@ -130,7 +156,9 @@ Result<std::shared_ptr<Device>> Device::adopt(UniqueFd fd, const std::string &pa
                         error);
   }
   const std::string driver(version->name, static_cast<std::size_t>(version->name_len));
-  std::shared_ptr<Device> device(new Device(std::move(fd), path, driver));
+  // first, while this open file is the master: else the other one would become it for a moment
+  UniqueFd memory_fd = open_memory_file(fd.get());
+  std::shared_ptr<Device> device(new Device(std::move(fd), std::move(memory_fd), path, driver));
   if (Result<void> caps = device->set_client_caps(); !caps)
     return caps.error();
   return device;

@@ -45,7 +45,12 @@ class Device;
 // imported on one open device (drm_prime.c), so handles are counted here and closed once.
 class HandleTable {
 public:
-  explicit HandleTable(int drm_fd) noexcept : drm_fd_(drm_fd) {}
+  // `closes_handles`: nobody else has handles on this open file. On an application's open file an
+  // import may return a handle of the application's, which is not ours to close.
+  HandleTable(int drm_fd, bool closes_handles) noexcept
+      : drm_fd_(drm_fd), closes_handles_(closes_handles)
+  {
+  }
   HandleTable(const HandleTable &) = delete;
   HandleTable &operator=(const HandleTable &) = delete;
 
@@ -58,7 +63,8 @@ private:
     std::uint32_t handle = 0;
     unsigned users = 0;
   };
-  int drm_fd_;      // borrowed from the Device that owns this table
+  int drm_fd_; // borrowed from the Device that owns this table
+  bool closes_handles_;
   // Guards entries_, and keeps import and close of one handle in order.
   OrderedMutex lock_{kHandleTableLockRank, "HandleTable::lock_"};
   std::map<BufferIdentity, Entry> entries_;
@@ -79,7 +85,13 @@ public:
   Device &operator=(const Device &) = delete;
   ~Device();
 
+  // For modes, commits and events: this open file is master, or was asked to become it.
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+  // For memory: GEM handles, dumb buffers and framebuffers. An open file of our own that is never
+  // master, so that whoever duplicates it does not keep the display, and so that no handle on it is
+  // anybody else's (handles belong to the open file, drm_gem.c; framebuffers are found by every
+  // master of the device, drm_mode_object.c). The same as fd() where the node cannot be opened.
+  [[nodiscard]] int memory_fd() const noexcept { return memory_fd_ ? memory_fd_.get() : fd_.get(); }
   // "/dev/dri/card0 (vkms)"
   [[nodiscard]] const std::string &name() const noexcept { return name_; }
   [[nodiscard]] const std::string &driver() const noexcept { return driver_; }
@@ -97,7 +109,7 @@ public:
 
 private:
   friend class Registry;
-  Device(UniqueFd fd, std::string path, std::string driver);
+  Device(UniqueFd fd, UniqueFd memory_fd, std::string path, std::string driver);
   static Result<std::shared_ptr<Device>> adopt(UniqueFd fd, const std::string &path);
   static Result<std::shared_ptr<Device>> open_path(const std::string &path);
   Result<void> set_client_caps();
@@ -105,6 +117,7 @@ private:
 
   std::unique_ptr<Lease> lease_; // goes after fd_: closing that ends the lease
   UniqueFd fd_;
+  UniqueFd memory_fd_;
   dev_t node_ = 0; // of the device node: st_rdev
   std::function<void(const Device &)> on_closed_; // set by the registry; the descriptor is closed by then
   std::string path_; // empty: opened by descriptor

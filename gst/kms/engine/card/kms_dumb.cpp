@@ -13,21 +13,21 @@ namespace gstdrm::kms {
 DumbBuffer::~DumbBuffer()
 {
   if (framebuffer_id_)
-    drmModeRmFB(device_->fd(), framebuffer_id_);
+    drmModeRmFB(device_->memory_fd(), framebuffer_id_);
   if (handle_)
-    drmModeDestroyDumbBuffer(device_->fd(), handle_);
+    drmModeDestroyDumbBuffer(device_->memory_fd(), handle_);
 }
 
 int DumbBuffer::make(std::uint32_t fourcc, std::uint32_t width, std::uint32_t height)
 {
-  if (const int ret = drmModeCreateDumbBuffer(device_->fd(), width, height, 32, 0, &handle_,
+  if (const int ret = drmModeCreateDumbBuffer(device_->memory_fd(), width, height, 32, 0, &handle_,
                                               &stride_bytes_, &size_bytes_);
       ret != 0)
     return ret;
   width_ = width;
   height_ = height;
   const std::uint32_t handles[4] = {handle_}, strides[4] = {stride_bytes_}, offsets[4] = {};
-  return drmModeAddFB2WithModifiers(device_->fd(), width, height, fourcc, handles, strides, offsets,
+  return drmModeAddFB2WithModifiers(device_->memory_fd(), width, height, fourcc, handles, strides, offsets,
                                     nullptr, &framebuffer_id_, 0);
 }
 
@@ -49,9 +49,9 @@ Result<std::unique_ptr<DumbBuffer>> DumbBuffer::create(const std::shared_ptr<Dev
 Result<std::uint8_t *> DumbBuffer::map(int protection) const
 {
   std::uint64_t offset = 0; // that stands for the buffer in mmap()
-  if (const int ret = drmModeMapDumbBuffer(device_->fd(), handle_, &offset); ret != 0)
+  if (const int ret = drmModeMapDumbBuffer(device_->memory_fd(), handle_, &offset); ret != 0)
     return Error{ErrorCode::Allocation, "MODE_MAP_DUMB: " + errno_text(-ret) + ".", -ret};
-  void *data = mmap(nullptr, size_bytes_, protection, MAP_SHARED, device_->fd(),
+  void *data = mmap(nullptr, size_bytes_, protection, MAP_SHARED, device_->memory_fd(),
                     static_cast<off_t>(offset));
   if (data == MAP_FAILED) {
     const int error = errno;

@@ -12,7 +12,7 @@ namespace gstdrm::kms {
 Framebuffer::~Framebuffer()
 {
   if (id_)
-    drmModeRmFB(device_->fd(), id_);
+    drmModeRmFB(device_->memory_fd(), id_);
   for (std::size_t i = 0; i < n_handles_; i++)
     device_->handles().release(identities_[i]);
 }
@@ -34,7 +34,7 @@ Result<void> Framebuffer::add(const FrameLayout &layout)
   }
   const bool with_modifiers = device_->takes_modifiers() && layout.format.modifier != kModImplicit;
   const int ret = drmModeAddFB2WithModifiers(
-      device_->fd(), layout.width, layout.height, layout.format.fourcc, handles.data(),
+      device_->memory_fd(), layout.width, layout.height, layout.format.fourcc, handles.data(),
       strides.data(), offsets.data(), with_modifiers ? modifiers.data() : nullptr, &id_,
       with_modifiers ? DRM_MODE_FB_MODIFIERS : 0);
   if (ret == 0)

@@ -76,7 +76,7 @@ std::unique_ptr<ScratchBuffer> ScratchBuffer::create(const std::shared_ptr<Devic
   const auto rows = static_cast<std::uint32_t>((largest + kRowBytes - 1) / kRowBytes);
   std::uint32_t stride_bytes = 0;
   std::uint64_t size_bytes = 0;
-  if (drmModeCreateDumbBuffer(device->fd(), kRowPixels, rows, 32, 0, &scratch->handle_,
+  if (drmModeCreateDumbBuffer(device->memory_fd(), kRowPixels, rows, 32, 0, &scratch->handle_,
                               &stride_bytes, &size_bytes) != 0)
     return nullptr;
   return scratch;
@@ -85,7 +85,7 @@ std::unique_ptr<ScratchBuffer> ScratchBuffer::create(const std::shared_ptr<Devic
 ScratchBuffer::~ScratchBuffer()
 {
   if (handle_)
-    drmModeDestroyDumbBuffer(device_->fd(), handle_);
+    drmModeDestroyDumbBuffer(device_->memory_fd(), handle_);
 }
 
 std::optional<ScratchFramebuffer> ScratchBuffer::framebuffer(Format format) const
@@ -104,12 +104,12 @@ std::optional<ScratchFramebuffer> ScratchBuffer::framebuffer(Format format) cons
   }
   const bool with_modifiers = device_->takes_modifiers() && format.modifier != kModImplicit;
   std::uint32_t id = 0;
-  if (drmModeAddFB2WithModifiers(device_->fd(), width_, height_, format.fourcc, handles.data(),
+  if (drmModeAddFB2WithModifiers(device_->memory_fd(), width_, height_, format.fourcc, handles.data(),
                                  strides.data(), offsets.data(),
                                  with_modifiers ? modifiers.data() : nullptr, &id,
                                  with_modifiers ? DRM_MODE_FB_MODIFIERS : 0) != 0)
     return std::nullopt;
-  return ScratchFramebuffer(device_->fd(), id);
+  return ScratchFramebuffer(device_->memory_fd(), id);
 }
 
 } // namespace gstdrm::kms

@@ -85,6 +85,18 @@ void set_connector(Request &request, const Output &output, const Plan &plan, con
       request.set(connector.id, colorspace->id, "Colorspace", *value);
 }
 
+// What another program may have left on the way from the planes to the display.
+void set_neutral_colour(Request &request, const Output &output)
+{
+  for (const char *name : {"GAMMA_LUT", "DEGAMMA_LUT", "CTM", "VRR_ENABLED"})
+    if (const Property *property = find(output.crtc.properties, name))
+      request.set(output.crtc.id, property->id, name, 0);
+  // name and value of drm_connector.c; the driver then goes by what the mode and the display say
+  if (const Property *range = find(output.connector.properties, "Broadcast RGB"))
+    if (const auto value = range->enum_value("Automatic"))
+      request.set(output.connector.id, range->id, "Broadcast RGB", *value);
+}
+
 // Whether the commit turns a plane off that the plan does not need.
 bool turns_off(const Output &output, const Plane &plane, const Plan *shown, bool with_mode_set)
 {
@@ -201,6 +213,8 @@ Request plan_commit(const Output &output, const Plan &plan, const Plan *shown,
 {
   Request request;
   set_connector(request, output, plan, shown, objects, with_mode_set);
+  if (with_mode_set)
+    set_neutral_colour(request, output);
   for (const Plane &plane : output.crtc_planes) {
     const bool needed = plane.id == plan.plane->id || &plane == plan.background;
     if (!needed && turns_off(output, plane, shown, with_mode_set))

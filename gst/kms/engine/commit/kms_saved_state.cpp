@@ -9,9 +9,16 @@ namespace gstdrm::kms {
 
 namespace {
 
+// What each object shows, by its properties: those that a mode set of ours changes.
+constexpr std::array kCrtcProperties = {"ACTIVE", "MODE_ID", "GAMMA_LUT", "DEGAMMA_LUT", "CTM",
+                                        "VRR_ENABLED"};
+constexpr std::array kConnectorProperties = {"CRTC_ID", "HDR_OUTPUT_METADATA", "Colorspace",
+                                             "Broadcast RGB"};
+constexpr std::array kWritebackProperties = {"CRTC_ID"};
 constexpr std::array kPlaneProperties = {
-    "FB_ID",  "CRTC_ID", "SRC_X",  "SRC_Y",    "SRC_W", "SRC_H",          "CRTC_X",
-    "CRTC_Y", "CRTC_W",  "CRTC_H", "rotation", "zpos",  "COLOR_ENCODING", "COLOR_RANGE"};
+    "FB_ID",  "CRTC_ID",        "SRC_X",       "SRC_Y",  "SRC_W",           "SRC_H",
+    "CRTC_X", "CRTC_Y",         "CRTC_W",      "CRTC_H", "rotation",        "zpos",
+    "alpha",  "COLOR_ENCODING", "COLOR_RANGE", "pixel blend mode"};
 
 // A plane that serves another CRTC is not ours to touch.
 bool is_ours(std::uint64_t user_crtc, const Output &output)
@@ -21,81 +28,68 @@ bool is_ours(std::uint64_t user_crtc, const Output &output)
 
 } // namespace
 
+// What cannot be set is left out: a commit that names an immutable property is refused as a whole
+// (drm_property_change_valid_get()), and zpos is one on many drivers.
+Result<void> SavedState::save(const Device &device, std::uint32_t object_id,
+                              const PropertySet &properties, std::span<const char *const> names)
+{
+  for (const char *name : names) {
+    const Property *property = find(properties, name);
+    if (!property || (property->flags & DRM_MODE_PROP_IMMUTABLE))
+      continue;
+    Value value{object_id, property->id, name, property->value, {}};
+    if ((property->flags & DRM_MODE_PROP_BLOB) && property->value != 0) {
+      auto blob = read_blob(device.fd(), static_cast<std::uint32_t>(property->value));
+      if (!blob)
+        return blob.error();
+      value.blob = std::move(*blob);
+    }
+    values_.push_back(std::move(value));
+  }
+  return {};
+}
+
 Result<SavedState> SavedState::capture(const Device &device, const Output &output)
 {
   PropertyReader reader(device.fd());
   SavedState state;
-  Result<PropertySet> crtc = reader.read(output.crtc.id, DRM_MODE_OBJECT_CRTC);
-  if (!crtc)
-    return crtc.error();
-  state.crtc_active_ = property_value(*crtc, "ACTIVE") != 0;
-  if (const auto blob_id = static_cast<std::uint32_t>(property_value(*crtc, "MODE_ID"))) {
-    Result<std::vector<std::uint8_t>> mode = read_blob(device.fd(), blob_id);
-    if (!mode)
-      return mode.error();
-    state.mode_ = std::move(*mode);
-  }
-  Result<PropertySet> connector = reader.read(output.connector.id, DRM_MODE_OBJECT_CONNECTOR);
-  if (!connector)
-    return connector.error();
-  state.connector_crtc_ = property_value(*connector, "CRTC_ID");
-  state.colorspace_ = property_value(*connector, "Colorspace");
-  if (const auto blob_id =
-          static_cast<std::uint32_t>(property_value(*connector, "HDR_OUTPUT_METADATA"))) {
-    Result<std::vector<std::uint8_t>> hdr = read_blob(device.fd(), blob_id);
-    if (!hdr)
-      return hdr.error();
-    state.hdr_ = std::move(*hdr);
-  }
-  if (output.writeback) {
-    Result<PropertySet> writeback = reader.read(output.writeback->id, DRM_MODE_OBJECT_CONNECTOR);
-    if (!writeback)
-      return writeback.error();
-    state.writeback_crtc_ = property_value(*writeback, "CRTC_ID");
-  }
-  for (const Plane &plane : output.crtc_planes) {
-    Result<PropertySet> properties = reader.read(plane.id, DRM_MODE_OBJECT_PLANE);
+  const auto save = [&](std::uint32_t id, std::uint32_t type,
+                        std::span<const char *const> names) -> Result<void> {
+    Result<PropertySet> properties = reader.read(id, type);
     if (!properties)
       return properties.error();
-    SavedPlane saved{plane.id, property_value(*properties, "CRTC_ID"), {}};
-    for (const char *name : kPlaneProperties)
-      if (const Property *property = find(*properties, name))
-        saved.values.push_back({property->id, name, property->value});
-    if (is_ours(saved.crtc_id, output))
-      state.planes_.push_back(std::move(saved));
-  }
+    if (type == DRM_MODE_OBJECT_PLANE && !is_ours(property_value(*properties, "CRTC_ID"), output))
+      return {};
+    return state.save(device, id, *properties, names);
+  };
+  Result<void> saved = save(output.crtc.id, DRM_MODE_OBJECT_CRTC, kCrtcProperties);
+  if (saved)
+    saved = save(output.connector.id, DRM_MODE_OBJECT_CONNECTOR, kConnectorProperties);
+  if (saved && output.writeback)
+    saved = save(output.writeback->id, DRM_MODE_OBJECT_CONNECTOR, kWritebackProperties);
+  for (const Plane &plane : output.crtc_planes)
+    if (saved)
+      saved = save(plane.id, DRM_MODE_OBJECT_PLANE, kPlaneProperties);
+  if (!saved)
+    return saved.error();
   return state;
 }
 
-int SavedState::restore_old(const Device &device, const Output &output) const
+int SavedState::restore_old(const Device &device) const
 {
   Request request;
-  PropertyBlob mode;
-  if (!mode_.empty()) {
-    Result<PropertyBlob> blob = PropertyBlob::create(device.fd(), mode_.data(), mode_.size());
-    if (!blob)
-      return -blob.error().sys_errno;
-    mode = std::move(*blob);
+  std::vector<PropertyBlob> blobs; // until the commit is made
+  for (const Value &value : values_) {
+    std::uint64_t number = value.value;
+    if (!value.blob.empty()) {
+      auto blob = PropertyBlob::create(device.fd(), value.blob.data(), value.blob.size());
+      if (!blob)
+        return -blob.error().sys_errno;
+      number = blob->id();
+      blobs.push_back(std::move(*blob));
+    }
+    request.set(value.object_id, value.property_id, value.name, number);
   }
-  PropertyBlob hdr;
-  if (!hdr_.empty()) {
-    Result<PropertyBlob> blob = PropertyBlob::create(device.fd(), hdr_.data(), hdr_.size());
-    if (!blob)
-      return -blob.error().sys_errno;
-    hdr = std::move(*blob);
-  }
-  if (const Property *property = find(output.connector.properties, "HDR_OUTPUT_METADATA"))
-    request.set(output.connector.id, property->id, "HDR_OUTPUT_METADATA", hdr.id());
-  if (const Property *property = find(output.connector.properties, "Colorspace"))
-    request.set(output.connector.id, property->id, "Colorspace", colorspace_);
-  request.set(output.crtc.id, output.crtc.properties, "MODE_ID", mode.id());
-  request.set(output.crtc.id, output.crtc.properties, "ACTIVE", crtc_active_ ? 1 : 0);
-  request.set(output.connector.id, output.connector.properties, "CRTC_ID", connector_crtc_);
-  if (output.writeback)
-    request.set(output.writeback->id, output.writeback->properties, "CRTC_ID", writeback_crtc_);
-  for (const SavedPlane &plane : planes_)
-    for (const Value &value : plane.values)
-      request.set(plane.plane_id, value.property_id, value.name, value.value);
   return commit_request(device.fd(), request, DRM_MODE_ATOMIC_ALLOW_MODESET, 0);
 }
 
@@ -115,7 +109,7 @@ int SavedState::turn_off(const Device &device, const Output &output)
 
 Result<void> SavedState::restore(const Device &device, const Output &output) const
 {
-  if (restore_old(device, output) == 0)
+  if (restore_old(device) == 0)
     return {};
   const int ret = turn_off(device, output);
   if (ret != 0)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <span>
 #include <vector>
 
 #include <gst/drm/core/result.hpp>
@@ -26,26 +26,20 @@ public:
   static int turn_off(const Device &device, const Output &output);
 
 private:
+  // A property that can be set, as it was.
   struct Value {
+    std::uint32_t object_id = 0;
     std::uint32_t property_id = 0;
     const char *name = nullptr; // a literal
     std::uint64_t value = 0;
+    // of a blob that was there: its contents, since the blob itself dies with the old state
+    std::vector<std::uint8_t> blob;
   };
-  struct SavedPlane {
-    std::uint32_t plane_id = 0;
-    std::uint64_t crtc_id = 0;
-    std::vector<Value> values; // of every property that says what the plane shows
-  };
-  int restore_old(const Device &device, const Output &output) const;
+  Result<void> save(const Device &device, std::uint32_t object_id, const PropertySet &properties,
+                    std::span<const char *const> names);
+  int restore_old(const Device &device) const;
 
-  bool crtc_active_ = false;
-  std::vector<std::uint8_t>
-      mode_; // contents of the MODE_ID blob: the blob itself dies with the old state
-  std::uint64_t connector_crtc_ = 0;
-  std::vector<std::uint8_t> hdr_; // contents of the HDR_OUTPUT_METADATA blob
-  std::uint64_t colorspace_ = 0;
-  std::uint64_t writeback_crtc_ = 0;
-  std::vector<SavedPlane> planes_;
+  std::vector<Value> values_;
 };
 
 } // namespace gstdrm::kms
