@@ -10,7 +10,6 @@
 
 #include <gst/drm/core/frame_layout.hpp>
 #include <gst/drm/core/result.hpp>
-#include <gst/drm/core/unique_fd.hpp>
 
 #include "model.hpp"
 
@@ -45,8 +44,9 @@ struct Request {
 struct Submitted {
   std::uint64_t id = 0;
   // Readable (POLLIN) when the request is done, or its time is over: a sync_file, an eventfd or a
-  // timerfd, so nothing but poll(2) is of use.
-  UniqueFd done;
+  // timerfd, so nothing but poll(2) is of use. The back end owns it and closes it in finish(), so
+  // that no frame costs a dup(2).
+  int done = -1;
   // Takes::Frames: whoever holds the frame's memory holds this token; the import is released after
   // it. Empty: nothing is kept.
   std::shared_ptr<const void> liveness;
@@ -87,7 +87,8 @@ public:
   // Returns at once. At most BackendOptions::max_in_flight requests at a time; they are done in
   // order.
   virtual Result<Submitted> submit(const Request &request) = 0;
-  // After `done` is readable, once per submitted request. Any thread.
+  // After `done` is readable, once per submitted request; `done` is closed when a request has ended,
+  // whether it went well or not. Any thread.
   virtual Result<Finished> finish(std::uint64_t id) = 0;
 };
 

@@ -73,10 +73,7 @@ public:
     if (!done)
       return done.error();
     Submitted submitted;
-    submitted.done = done->dup();
-    const int error = errno;
-    if (!submitted.done)
-      return Error{ErrorCode::Device, "No descriptor (" + errno_text(error) + ").", error};
+    submitted.done = done->get();
     Job job;
     job.call = {request.input, {request.outputs.begin(), request.outputs.end()}, request.keeper};
     job.done = std::make_shared<const DoneTimer>(std::move(*done));
@@ -119,6 +116,7 @@ private:
     std::deque<Job> queued;
     std::optional<Running> running;
     std::map<std::uint64_t, Result<Finished>> outcomes;
+    std::map<std::uint64_t, std::shared_ptr<const DoneTimer>> timers; // of what is not finished
     std::uint64_t last_id = 0;
     unsigned in_flight = 0; // submitted and not finished
     bool quit = false;
@@ -147,6 +145,7 @@ private:
       job.id = ++last_id;
       set_deadline(job);
       const std::uint64_t id = job.id;
+      timers.emplace(id, job.done);
       queued.push_back(std::move(job));
       ++in_flight;
       changed.notify_all();
@@ -211,17 +210,23 @@ private:
       if (const auto found = outcomes.find(id); found != outcomes.end()) {
         Result<Finished> outcome = std::move(found->second);
         outcomes.erase(found);
-        --in_flight;
+        end(id);
         return outcome;
       }
       if (stuck() && running->job.id == id && !running->given_up) {
         running->given_up = true;
-        --in_flight;
+        end(id);
         return timed_out("Inference " + std::to_string(id) + " was not done");
       }
       return Error{ErrorCode::Sync,
                    std::string(limits.name) + ": Inference " + std::to_string(id) + " is not done.",
                    0};
+    }
+
+    void end(std::uint64_t id)
+    {
+      timers.erase(id);
+      --in_flight;
     }
 
     // Nothing runs what is behind a call that does not come back, nor what is late itself.

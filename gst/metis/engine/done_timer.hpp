@@ -30,8 +30,6 @@ public:
   }
 
   [[nodiscard]] int get() const noexcept { return fd_.get(); }
-  // For the caller: a second descriptor of the same timer. Empty with errno set on failure.
-  [[nodiscard]] UniqueFd dup() const noexcept { return fd_.dup(); }
 
   // Readable from that moment on, unless it is set anew before.
   void expire_at(Clock::time_point deadline) const noexcept

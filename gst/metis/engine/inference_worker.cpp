@@ -123,7 +123,7 @@ void InferenceWorker::sleep()
   for (std::size_t i = 0; i < requests_.size(); i++)
     if (requests_[i].late || &requests_[i] == next) {
       request_of[n] = i;
-      polled[n++] = {requests_[i].done.get(), POLLIN, 0};
+      polled[n++] = {requests_[i].done, POLLIN, 0};
     }
   if (next)
     deadline = std::min(deadline.value_or(Clock::time_point::max()), deadline_of(*next));
@@ -165,7 +165,7 @@ void InferenceWorker::expire()
   while (Request *request = oldest_in_time()) {
     if (Clock::now() < deadline_of(*request))
       return;
-    if (is_ready_now(request->done.get())) {
+    if (is_ready_now(request->done)) {
       const auto same = [request](const Request &other) { return &other == request; };
       collect(static_cast<std::size_t>(std::find_if(requests_.begin(), requests_.end(), same) -
                                        requests_.begin()));
@@ -378,7 +378,7 @@ Result<void> InferenceWorker::submit(Request &request)
   if (!submitted)
     return submitted.error();
   request.id = submitted->id;
-  request.done = std::move(submitted->done);
+  request.done = submitted->done;
   if (submitted->liveness)
     entry.outcome.liveness.push_back(std::move(submitted->liveness));
   if (takes_frames)

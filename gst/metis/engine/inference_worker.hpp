@@ -61,7 +61,7 @@ private:
     std::shared_ptr<Memory> memory;
     std::vector<TensorView> views;      // of the outputs
     std::vector<CpuAccess> cpu_outputs; // of outputs that the CPU writes
-    UniqueFd done;
+    int done = -1; // the back end's, until finish()
     std::uint64_t id = 0;
     Clock::time_point submitted;
     bool late = false;

@@ -14,6 +14,7 @@ using namespace gstdrm::test;
 using gstdrm::Error;
 using gstdrm::ErrorCode;
 using gstdrm::FenceState;
+using gstdrm::UniqueFd;
 using gstdrm::metis::Backend;
 using gstdrm::metis::Submitted;
 
@@ -161,14 +162,15 @@ GST_END_TEST
 GST_START_TEST(test_fence_without_module)
 {
   Rig rig;
-  Submitted submitted;
+  UniqueFd fence;
   {
     auto backend = open_npu(npu_options());
-    submitted = submit(*backend, rig.frame, rig.result);
+    const Submitted submitted = submit(*backend, rig.frame, rig.result);
+    fence = UniqueFd::dup(submitted.done);
     finish_well(*backend, submitted);
   }
   fail_unless_equals_int(Npu::unload(), 0);
-  const auto state = gstdrm::fence_state(submitted.done.get());
+  const auto state = gstdrm::fence_state(fence.get());
   fail_unless(state && *state == FenceState::Signalled);
   Npu::load();
 }

@@ -220,7 +220,7 @@ metis::Submitted submit(metis::Backend &backend, const NpuFrame &frame, const Dm
 
 Result<metis::Finished> finish(metis::Backend &backend, const metis::Submitted &submitted)
 {
-  const auto end = poll_readable(submitted.done.get(), deadline_after(std::chrono::seconds(10)));
+  const auto end = poll_readable(submitted.done, deadline_after(std::chrono::seconds(10)));
   fail_unless(end.end == PollEnd::Ready, "the fence of request %u has not signalled",
               static_cast<unsigned>(submitted.id));
   return backend.finish(submitted.id);

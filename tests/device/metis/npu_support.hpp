@@ -25,8 +25,8 @@ public:
   static void reset();
   static void set(const std::string &parameter, unsigned value);
   // In debugfs: imports, results, in_flight, submissions, lost.
-  // Fails where the count is not that within a second: the device gives its buffers back shortly after
-  // the fence.
+  // Fails where the count is not that within a second: the device gives its buffers back shortly
+  // after the fence.
   static void expect(const std::string &what, std::uint64_t number);
   static std::uint64_t count(const std::string &what, const char *device = "metis-0:1:0");
   static void set_lost(bool lost);

@@ -116,7 +116,7 @@ Result<Submitted> submit(Backend &backend, const std::shared_ptr<Tensors> &tenso
 
 Result<Finished> wait_and_finish(Backend &backend, const Submitted &submitted)
 {
-  poll_readable(submitted.done.get(), std::nullopt);
+  poll_readable(submitted.done, std::nullopt);
   return backend.finish(submitted.id);
 }
 

@@ -83,7 +83,7 @@ Request request_of(const std::shared_ptr<Memory> &memory)
 
 PollEnd wait_for(const Submitted &submitted)
 {
-  return poll_readable(submitted.done.get(), std::nullopt).end;
+  return poll_readable(submitted.done, std::nullopt).end;
 }
 
 void expect_timed_out(const Result<Finished> &finished)
@@ -136,7 +136,7 @@ TEST(BlockingRuns, sixteen_are_on_their_way_without_a_sleep)
   ASSERT_FALSE(one_more);
   EXPECT_EQ(one_more.error().code, ErrorCode::Conflict);
   EXPECT_EQ(one_more.error().sys_errno, EBUSY);
-  EXPECT_EQ(poll_readable(submitted[0].done.get(), deadline_after(0ns)).end, PollEnd::TimeIsOver);
+  EXPECT_EQ(poll_readable(submitted[0].done, deadline_after(0ns)).end, PollEnd::TimeIsOver);
   const Result<Finished> early = runs.finish(submitted[0].id);
   ASSERT_FALSE(early);
   EXPECT_EQ(early.error().sys_errno, 0);

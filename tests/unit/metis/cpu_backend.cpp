@@ -192,7 +192,7 @@ TEST_F(CpuBackend, keeps_requests_apart)
     submitted.push_back(std::move(*made));
   }
   for (const auto &request : submitted) {
-    pollfd done{request.done.get(), POLLIN, 0};
+    pollfd done{request.done, POLLIN, 0};
     ASSERT_EQ(::poll(&done, 1, 60000), 1);
     const auto finished = backend->finish(request.id);
     ASSERT_TRUE(finished) << finished.error().message;

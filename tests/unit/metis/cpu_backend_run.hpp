@@ -78,7 +78,7 @@ inline Result<Values> run(metis::Backend &backend, std::vector<float> input)
   const auto submitted = backend.submit(request);
   if (!submitted)
     return submitted.error();
-  pollfd done{submitted->done.get(), POLLIN, 0};
+  pollfd done{submitted->done, POLLIN, 0};
   EXPECT_EQ(::poll(&done, 1, 60000), 1) << "the request was not done";
   const auto finished = backend.finish(submitted->id);
   if (!finished)

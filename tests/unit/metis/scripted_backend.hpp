@@ -68,7 +68,7 @@ public:
     auto done = WakeFd::create();
     Submitted submitted;
     submitted.id = requests_.size();
-    submitted.done = UniqueFd::dup(done->get());
+    submitted.done = done->get();
     requests_.push_back({act, std::move(*done), request.outputs[0], request.keeper, false});
     changed_.notify_all();
     if (act == 'L')
