@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <gst/video/video.h> // first: gstvideodmabufpool.h of 1.28 uses types that it does not include
 #include <gst/video/gstvideopool.h>
 
 #include "gstdrm-private.hpp"
