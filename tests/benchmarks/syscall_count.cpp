@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include <xf86drm.h>
 
+#include "gst/metis/engine/axl/axl_uapi.h"
+
 namespace gstdrm::bench {
 
 namespace {
@@ -84,6 +86,10 @@ constexpr Name kIoctls[] = {
     {DMA_BUF_IOCTL_IMPORT_SYNC_FILE, "DMA_BUF_IMPORT_SYNC_FILE"},
     {SYNC_IOC_FILE_INFO, "SYNC_FILE_INFO"},
     {SYNC_IOC_MERGE, "SYNC_MERGE"},
+    {AXL_IOCTL_IMPORT_FD, "AXL_IMPORT_FD"},
+    {AXL_IOCTL_SUBMIT, "AXL_SUBMIT"},
+    {AXL_IOCTL_RELEASE_IMPORT, "AXL_RELEASE_IMPORT"},
+    {AXL_IOCTL_SET_LAYOUT, "AXL_SET_LAYOUT"},
 };
 
 template <std::size_t N> std::string name_of(const Name (&table)[N], std::uint64_t number)

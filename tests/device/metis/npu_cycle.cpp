@@ -4,17 +4,13 @@
 #include <deque>
 #include <vector>
 
-#include <drm.h>
-#include <fcntl.h>
-#include <sys/ioctl.h>
-
 #include "npu_support.hpp"
+#include "npu_trace.hpp"
 #include "support/check_main.hpp"
 
 namespace {
 
 using namespace gstdrm::test;
-using gstdrm::UniqueFd;
 using gstdrm::metis::Backend;
 using gstdrm::metis::Submitted;
 
@@ -102,25 +98,6 @@ GST_START_TEST(test_overlap)
 }
 GST_END_TEST
 
-// Lines of the trace buffer that name the event.
-std::vector<std::string> traced(const std::string &event)
-{
-  std::ifstream trace("/sys/kernel/tracing/trace");
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(trace, line);)
-    if (line.find(" " + event + ": ") != std::string::npos)
-      lines.push_back(line.substr(line.find(event + ": ")));
-  return lines;
-}
-
-std::string field_of(const std::string &line, const std::string &name)
-{
-  const auto at = line.find(" " + name + "=");
-  fail_unless(at != std::string::npos, "%s in %s", name.c_str(), line.c_str());
-  const auto from = at + name.size() + 2;
-  return line.substr(from, line.find(' ', from) - from);
-}
-
 // The document's way: each frame is imported and released, which its tracepoints show.
 GST_START_TEST(test_tracepoints)
 {
@@ -128,8 +105,7 @@ GST_START_TEST(test_tracepoints)
   auto pool = make_pool(kSizes[2], 1);
   pool[0].fill(1);
   const DmaBytes result(DmaBytes::From::Heap, 32);
-  std::ofstream("/sys/kernel/tracing/trace").close(); // truncating the file empties the buffer
-  std::ofstream("/sys/kernel/tracing/events/axl/enable") << "1";
+  Trace trace({"axl"});
   auto options = npu_options();
   options.cache_imports = false;
   auto backend = open_npu(options);
@@ -140,9 +116,9 @@ GST_START_TEST(test_tracepoints)
     finish_well(*backend, submitted);
     Npu::expect("imports", 0);
   }
-  std::ofstream("/sys/kernel/tracing/events/axl/enable") << "0";
-  const auto imports = traced("axl_dmabuf_import");
-  const auto releases = traced("axl_dmabuf_release");
+  std::vector<std::string> imports, releases;
+  for (const std::string &line : trace.stop())
+    (is_event(line, "axl_dmabuf_import") ? imports : releases).push_back(line);
   fail_unless_equals_int(imports.size(), kTraced);
   fail_unless_equals_int(releases.size(), kTraced);
   const auto &object = pool[0].layout.planes[0].object;
@@ -153,74 +129,6 @@ GST_START_TEST(test_tracepoints)
     fail_unless(field_of(imports[i], "iova") != "0x0");
     fail_unless(field_of(releases[i], "handle") == field_of(imports[i], "handle"));
     fail_unless(field_of(releases[i], "inode") == field_of(imports[i], "inode"));
-  }
-}
-GST_END_TEST
-
-// The names of the devices that the dma-buf is attached to, as bufinfo has them.
-std::vector<std::string> attached_to(std::uint64_t inode)
-{
-  std::ifstream bufinfo("/sys/kernel/debug/dma_buf/bufinfo");
-  std::vector<std::string> devices;
-  bool of_ours = false;
-  const std::string number = std::to_string(inode);
-  for (std::string line; std::getline(bufinfo, line);) {
-    if (line.empty() || g_ascii_isdigit(line[0]))
-      of_ours = line.find(number) != std::string::npos;
-    else if (of_ours && line[0] == '\t' && line.find("Attached") == std::string::npos &&
-             line.find("Total") == std::string::npos)
-      devices.push_back(line.substr(1));
-  }
-  return devices;
-}
-
-// I1 of the document: the frame's dma-buf is attached to two devices, here a display card and the
-// NPU.
-GST_START_TEST(test_two_attachments)
-{
-  auto pool = make_pool(kSizes[1], 1);
-  const DmaBytes result(DmaBytes::From::Heap, 32);
-  drm_prime_handle prime = {};
-  prime.fd = pool[0].memory->fd();
-  UniqueFd card;
-  for (const char *path : {"/dev/dri/card0", "/dev/dri/card1"}) {
-    card.reset(open(path, O_RDWR | O_CLOEXEC));
-    if (card && ioctl(card.get(), DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime) == 0)
-      break;
-    card.reset();
-  }
-  fail_unless(static_cast<bool>(card), "no card imports the frame");
-  auto backend = open_npu(npu_options());
-  const Submitted submitted = submit(*backend, pool[0], result);
-  finish_well(*backend, submitted);
-  const auto devices = attached_to(pool[0].layout.planes[0].object.identity.inode);
-  fail_unless_equals_int(devices.size(), 2);
-  fail_unless(devices[0] == "metis.0" || devices[1] == "metis.0");
-  fail_unless(devices[0] != devices[1]);
-}
-GST_END_TEST
-
-// I4 of the document: nobody maps a frame or a result for the CPU.
-GST_START_TEST(test_no_cpu_mapping)
-{
-  const auto mapped = [] {
-    std::ifstream maps("/proc/self/maps");
-    const std::string text{std::istreambuf_iterator<char>(maps), {}};
-    return text.find("/dmabuf:") != std::string::npos;
-  };
-  auto pool = make_pool(kSizes[1], 1);
-  pool[0].fill(7);
-  DmaBytes result(DmaBytes::From::Heap, 32);
-  fail_unless(mapped(), "the test does not see its own mappings");
-  pool[0].memory->unmap();
-  result.unmap();
-  fail_if(mapped());
-  auto backend = open_npu(npu_options());
-  for (int i = 0; i < 3; i++) {
-    const Submitted submitted = submit(*backend, pool[0], result);
-    fail_if(mapped());
-    finish_well(*backend, submitted);
-    fail_if(mapped());
   }
 }
 GST_END_TEST
@@ -296,8 +204,6 @@ Suite *npu_cycle_suite()
   tcase_add_loop_test(tcase, test_every_frame, 0, G_N_ELEMENTS(kSizes));
   tcase_add_test(tcase, test_overlap);
   tcase_add_test(tcase, test_tracepoints);
-  tcase_add_test(tcase, test_two_attachments);
-  tcase_add_test(tcase, test_no_cpu_mapping);
   tcase_add_test(tcase, test_release_with_the_memory);
   tcase_add_loop_test(tcase, test_device_names, 0, G_N_ELEMENTS(kNames));
   tcase_add_test(tcase, test_model);

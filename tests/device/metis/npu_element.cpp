@@ -8,6 +8,7 @@
 #include <gst/drm/gstdrmframe-private.hpp>
 #include <gst/drm/gstdrmtensormeta.h>
 
+#include "npu_document.hpp"
 #include "npu_support.hpp"
 #include "support/dmabuf_elements.hpp"
 
@@ -235,6 +236,8 @@ Suite *npu_element_suite()
   tcase_add_test(tc, test_system_memory);
   tcase_add_test(tc, test_start);
   suite_add_tcase(suite, tc);
+  suite_add_tcase(suite, npu_document_cases());
+  suite_add_tcase(suite, npu_syscall_cases());
   return suite;
 }
 
