@@ -36,7 +36,13 @@ inline std::uint32_t fourcc_of(const std::string &text)
   return static_cast<std::uint32_t>(std::stoul(text, nullptr, 16));
 }
 
-inline std::vector<Format> load_gpu_table(const std::string &name)
+struct GpuRow {
+  Format format;
+  bool external_only = false;
+};
+
+// A format that the driver lists without modifiers is a row with the implicit modifier, at the end.
+inline std::vector<GpuRow> load_gpu_rows(const std::string &name)
 {
   const char *data = std::getenv("GST_DRM_TEST_DATA");
 #ifdef GST_DRM_TEST_DATA_DIR
@@ -48,17 +54,38 @@ inline std::vector<Format> load_gpu_table(const std::string &name)
   std::ifstream file(path);
   if (!file)
     throw std::runtime_error("cannot read " + path + "; set GST_DRM_TEST_DATA to tests/data");
-  std::vector<Format> pairs;
+  const std::string implicit_line =
+      "# formats advertised with no explicit modifier (implicit only): ";
+  std::vector<GpuRow> rows;
+  std::vector<GpuRow> implicit;
   std::string line;
   while (std::getline(file, line)) {
+    if (line.rfind(implicit_line, 0) == 0) {
+      std::istringstream words(line.substr(implicit_line.size()));
+      for (std::string fourcc; words >> fourcc && fourcc != "-";)
+        implicit.push_back({{fourcc_of(fourcc), kModImplicit}, false});
+    }
     if (line.empty() || line.front() == '#')
       continue;
     std::istringstream words(line);
     std::string fourcc;
     std::string modifier;
-    words >> fourcc >> modifier;
-    pairs.push_back({fourcc_of(fourcc), std::stoull(modifier, nullptr, 16)});
+    int external_only = 0;
+    if (!(words >> fourcc >> modifier >> external_only))
+      throw std::runtime_error("cannot read this line of " + path + ": " + line);
+    rows.push_back({{fourcc_of(fourcc), std::stoull(modifier, nullptr, 16)}, external_only != 0});
   }
+  rows.insert(rows.end(), implicit.begin(), implicit.end());
+  return rows;
+}
+
+// The explicit pairs.
+inline std::vector<Format> load_gpu_table(const std::string &name)
+{
+  std::vector<Format> pairs;
+  for (const GpuRow &row : load_gpu_rows(name))
+    if (row.format.modifier != kModImplicit)
+      pairs.push_back(row.format);
   return pairs;
 }
 

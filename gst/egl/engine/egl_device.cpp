@@ -60,13 +60,20 @@ bool is_software_renderer(std::string_view renderer) noexcept
                                           renderer.find("lavapipe") != std::string_view::npos);
 }
 
-std::set<std::string, std::less<>> gl_extensions(const GlCalls &gl, const Driver &driver)
+bool is_gl_3(const Driver &driver) noexcept
 {
-  std::set<std::string, std::less<>> names;
   std::string_view version = driver.gl_version;
   if (driver.is_gles)
     version.remove_prefix(kGlesPrefix.size());
-  if (gl.get_stringi && take_number(version) >= 3) {
+  return take_number(version) >= 3;
+}
+
+using Names = std::set<std::string, std::less<>>;
+
+Names gl_extensions(const GlCalls &gl, const Driver &driver)
+{
+  Names names;
+  if (gl.get_stringi && is_gl_3(driver)) {
     GLint count = 0; // the list as one string is an error in core profiles
     gl.get_integerv(GL_NUM_EXTENSIONS, &count);
     for (GLint i = 0; i < count; ++i)
@@ -112,6 +119,20 @@ void keep_what_is_there(EglCalls &egl, EGLDisplay display)
   if (!has(client, "EGL_EXT_device_query") && !has(client, "EGL_EXT_device_base")) {
     egl.query_display_attrib = nullptr;
     egl.query_device_string = nullptr;
+  }
+}
+
+void keep_what_is_there(GlCalls &gl, const Driver &driver, const Names &extensions)
+{
+  if (!extensions.contains("GL_OES_EGL_image") && !extensions.contains("GL_OES_EGL_image_external"))
+    gl.image_target_texture_2d = nullptr;
+  if (is_gl_3(driver))
+    return;
+  gl.get_stringi = nullptr;
+  if (!extensions.contains("GL_ARB_vertex_array_object")) {
+    gl.gen_vertex_arrays = nullptr;
+    gl.bind_vertex_array = nullptr;
+    gl.delete_vertex_arrays = nullptr;
   }
 }
 
@@ -258,10 +279,9 @@ Result<void> Device::read_driver()
                  "GL cannot be used: " + driver_.describe() + " has no GL_MAX_TEXTURE_SIZE", 0};
   max_texture_size_ = static_cast<std::uint32_t>(size);
 
-  const auto extensions = gl_extensions(gl, driver_);
+  const Names extensions = gl_extensions(gl, driver_);
   has_external_textures_ = extensions.contains("GL_OES_EGL_image_external");
-  if (!extensions.contains("GL_OES_EGL_image") && !has_external_textures_)
-    calls_.gl.image_target_texture_2d = nullptr;
+  keep_what_is_there(calls_.gl, driver_, extensions);
   const EglCalls &egl = calls_.egl;
   has_native_fences_ = egl.create_sync && egl.destroy_sync && egl.client_wait_sync &&
                        egl.wait_sync && egl.dup_native_fence_fd;

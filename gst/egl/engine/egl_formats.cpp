@@ -18,7 +18,9 @@ namespace {
 // Far above what drivers list (Mesa 26.1: 72 formats, 11 modifiers): a count beyond is a mistake of
 // the driver's, and not memory to ask for.
 constexpr EGLint kMaxListed = 4096;
-// A count may change between two calls where a device goes away or comes.
+// A list may change between two calls, and a driver says no more than it was given room for: a list
+// that fills the room may go on.
+constexpr EGLint kSpareRoom = 8;
 constexpr int kTries = 3;
 
 // Both pieces of one list; the two have the same length.
@@ -27,9 +29,13 @@ struct Modifiers {
   std::vector<EGLBoolean> external_only;
 };
 
-EGLint clamp_count(EGLint count) noexcept
+// Whether a list of so many entries is complete; else `capacity` becomes the next to try.
+bool is_complete(EGLint count, EGLint &capacity) noexcept
 {
-  return std::clamp(count, 0, kMaxListed);
+  if (count < capacity || count == 0 || capacity == kMaxListed)
+    return true;
+  capacity = std::min(count, kMaxListed - kSpareRoom) + kSpareRoom;
+  return false;
 }
 
 Result<std::vector<EGLint>> list_formats(const EglCalls &egl, EGLDisplay display)
@@ -46,12 +52,11 @@ Result<std::vector<EGLint>> list_formats(const EglCalls &egl, EGLDisplay display
                    "eglQueryDmaBufFormatsEXT() failed with " +
                        egl_error_name(egl.get_error()) + "; update the GPU's driver",
                    0};
-    count = clamp_count(count);
-    if (count <= capacity) {
+    count = std::clamp(count, 0, kMaxListed);
+    if (is_complete(count, capacity)) {
       formats.resize(static_cast<std::size_t>(count));
       break;
     }
-    capacity = count;
   }
   return formats;
 }
@@ -72,13 +77,12 @@ Result<Modifiers> list_modifiers(const EglCalls &egl, EGLDisplay display, EGLint
       return Error{ErrorCode::Device,
                    "eglQueryDmaBufModifiersEXT() failed with " + egl_error_name(egl.get_error()),
                    0};
-    count = clamp_count(count);
-    if (count <= capacity) {
+    count = std::clamp(count, 0, kMaxListed);
+    if (is_complete(count, capacity)) {
       list.modifiers.resize(static_cast<std::size_t>(count));
       list.external_only.resize(static_cast<std::size_t>(count));
       break;
     }
-    capacity = count;
   }
   return list;
 }

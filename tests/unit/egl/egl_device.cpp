@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a device says of itself, which drivers import nothing, and which frames they never see.
+#include "engine/egl_device.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/drm_facts.hpp"
+#include "core/unique_fd.hpp"
+#include "fake_egl.hpp"
+
+namespace gstdrm::egl {
+namespace {
+
+using test::FakeEgl;
+
+struct StringsRow {
+  const char *renderer;
+  const char *version;
+  bool is_gles;
+  bool is_software;
+  unsigned major;
+  unsigned minor;
+};
+
+// As drivers print them.
+const StringsRow kStrings[] = {
+    {"llvmpipe (LLVM 15.0.6, 256 bits)", "OpenGL ES 3.2 Mesa 22.3.6", true, true, 22, 3},
+    {"llvmpipe (LLVM 19.1.7, 256 bits)", "4.5 (Compatibility Profile) Mesa 25.0.7-2", false, true,
+     25, 0},
+    {"llvmpipe (LLVM 21.1.8, 256 bits)", "OpenGL ES 3.2 Mesa 26.1.6-1~bpo13+1", true, true, 26, 1},
+    {"softpipe", "OpenGL ES 3.1 Mesa 23.0.0-devel (git-0123456789)", true, true, 23, 0},
+    {"Software Rasterizer", "2.1 Mesa 20.3.5", false, true, 20, 3},
+    {"zink Vulkan 1.3(llvmpipe (LLVM 15.0.6, 256 bits) (MESA_LLVMPIPE))",
+     "OpenGL ES 3.2 Mesa 24.1.0", true, true, 24, 1},
+    {"zink Vulkan 1.4(AMD Radeon RX 7900 XTX (RADV NAVI31) (MESA_RADV))",
+     "OpenGL ES 3.2 Mesa 25.2.0", true, false, 25, 2},
+    {"virgl (LLVMPIPE (LLVM 15.0.6, 256 bits))", "OpenGL ES 3.2 Mesa 22.3.6", true, false, 22, 3},
+    {"AMD Radeon RX 7900 XTX (radeonsi, navi31, ACO)", "OpenGL ES 3.2 Mesa 26.1.6", true, false, 26,
+     1},
+    {"NVIDIA H200/PCIe/SSE2", "OpenGL ES 3.2 NVIDIA 570.86.15", true, false, 0, 0},
+    {"Mali-G52", "OpenGL ES 3.2 v1.g13p0-01eac0.0fd2effaec483a5f4c440d2ffa25eb7a", true, false, 0,
+     0},
+    {"llvmpipe (LLVM 15.0.6, 256 bits)", "OpenGL ES 3.2 Mesa", true, true, 0, 0},
+    {"llvmpipe (LLVM 15.0.6, 256 bits)", "OpenGL ES 3.2 Mesa x.y", true, true, 0, 0},
+    {"llvmpipe (LLVM 15.0.6, 256 bits)", "OpenGL ES 3.2 Mesa 99999999999.1", true, true, 0, 1},
+    {"llvmpipe (LLVM 15.0.6, 256 bits)", "OpenGL ES 3.2 Mesa 26", true, true, 26, 0},
+    {"", "", false, false, 0, 0},
+};
+
+TEST(DriverStrings, AsDriversPrintThem)
+{
+  for (const StringsRow &row : kStrings) {
+    Driver driver;
+    driver.gl_renderer = row.renderer;
+    driver.gl_version = row.version;
+    driver.mesa_major = 7; // of another driver's strings
+    read_driver_strings(driver);
+    const std::string name = std::string(row.renderer) + ", " + row.version;
+    EXPECT_EQ(driver.is_gles, row.is_gles) << name;
+    EXPECT_EQ(driver.is_software, row.is_software) << name;
+    EXPECT_EQ(driver.mesa_major, row.major) << name;
+    EXPECT_EQ(driver.mesa_minor, row.minor) << name;
+  }
+}
+
+TEST(DriverStrings, ForPeople)
+{
+  Driver driver;
+  EXPECT_EQ(driver.describe(), "unknown renderer");
+  driver.gl_renderer = "Mali-G52";
+  driver.gl_version = "OpenGL ES 3.2 v1";
+  EXPECT_EQ(driver.describe(), "Mali-G52, OpenGL ES 3.2 v1");
+  driver.mesa_major = 22;
+  driver.mesa_minor = 3;
+  EXPECT_EQ(driver.describe(), "Mali-G52, Mesa 22.3");
+}
+
+std::shared_ptr<Device> open_device(const FakeEgl &driver)
+{
+  Result<std::shared_ptr<Device>> device = Device::open(driver.calls(), driver.display());
+  if (!device)
+    ADD_FAILURE() << device.error().message;
+  return device ? *device : nullptr;
+}
+
+struct RefusalRow {
+  const char *name;
+  void (*change)(FakeEgl &driver);
+  const char *reason; // nullptr: it imports
+};
+
+void PrintTo(const RefusalRow &row, std::ostream *out)
+{
+  *out << row.name;
+}
+
+void be_llvmpipe(FakeEgl &driver, const char *version)
+{
+  driver.gl_renderer = "llvmpipe (LLVM 19.1.7, 256 bits)";
+  driver.gl_version = version;
+}
+
+const RefusalRow kRefusals[] = {
+    {"gpu", [](FakeEgl &) {}, nullptr},
+    {"gpu_of_old_mesa", [](FakeEgl &driver) { driver.gl_version = "OpenGL ES 3.2 Mesa 18.0.0"; },
+     nullptr},
+    {"gpu_without_mesa", [](FakeEgl &driver) { driver.gl_version = "OpenGL ES 3.2 NVIDIA 570"; },
+     nullptr},
+    {"llvmpipe_26", [](FakeEgl &driver) { be_llvmpipe(driver, "OpenGL ES 3.2 Mesa 26.1.6"); },
+     nullptr},
+    {"llvmpipe_22", [](FakeEgl &driver) { be_llvmpipe(driver, "OpenGL ES 3.2 Mesa 22.3.6"); },
+     "Mesa 22.3, imports no dma-buf: software rendering of Mesa before 26"},
+    {"llvmpipe_25", [](FakeEgl &driver) { be_llvmpipe(driver, "OpenGL ES 3.2 Mesa 25.0.7"); },
+     "crashes"},
+    // a display of its own device, as without a surface: refused as well
+    {"llvmpipe_25_without_a_node",
+     [](FakeEgl &driver) {
+       be_llvmpipe(driver, "OpenGL ES 3.2 Mesa 25.0.7");
+       driver.device_extensions = "EGL_MESA_device_software";
+     },
+     "crashes"},
+    {"llvmpipe_of_unknown_version", [](FakeEgl &driver) { be_llvmpipe(driver, "OpenGL ES 3.2"); },
+     "crashes"},
+    {"no_import_extension", [](FakeEgl &driver) { driver.egl_extensions = "EGL_KHR_image_base"; },
+     "EGL_EXT_image_dma_buf_import"},
+    {"no_images",
+     [](FakeEgl &driver) {
+       driver.egl_extensions =
+           "EGL_EXT_image_dma_buf_import EGL_EXT_image_dma_buf_import_modifiers";
+     },
+     "EGL_KHR_image_base"},
+    {"no_image_function", [](FakeEgl &driver) { driver.missing = {"eglDestroyImageKHR"}; },
+     "EGL_KHR_image_base"},
+    {"no_images_as_textures", [](FakeEgl &driver) { driver.gl_extensions = "GL_OES_depth24"; },
+     "GL_OES_EGL_image"},
+    {"no_formats", [](FakeEgl &driver) { driver.formats.clear(); }, "lists no format"},
+    {"formats_refused",
+     [](FakeEgl &driver) { driver.fail("eglQueryDmaBufFormatsEXT", 1, EGL_NOT_INITIALIZED); },
+     "EGL_NOT_INITIALIZED"},
+};
+
+class Refusal : public testing::TestWithParam<RefusalRow> {};
+
+TEST_P(Refusal, InWords)
+{
+  const RefusalRow &row = GetParam();
+  FakeEgl driver;
+  driver.load_table("amd-navi31");
+  row.change(driver);
+  const auto device = open_device(driver);
+  ASSERT_TRUE(device);
+  const std::string &refusal = device->import_refusal();
+  if (!row.reason) {
+    EXPECT_EQ(refusal, "");
+    EXPECT_GT(device->formats().all().size(), 0U);
+    return;
+  }
+  EXPECT_NE(refusal.find(row.reason), std::string::npos) << refusal;
+  EXPECT_TRUE(device->formats().all().empty());
+  // whatever somebody asks of it, the driver is never reached
+  const unsigned calls = driver.all_calls();
+  FrameLayout layout;
+  layout.format = {DRM_FORMAT_XRGB8888, kModLinear};
+  layout.width = layout.height = 16;
+  layout.n_planes = 1;
+  const Result<void> checked = device->check_frame(layout);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code, ErrorCode::Unsupported);
+  EXPECT_EQ(checked.error().message, refusal);
+  EXPECT_EQ(driver.all_calls(), calls);
+  EXPECT_EQ(driver.calls_of("eglCreateImageKHR"), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, Refusal, testing::ValuesIn(kRefusals),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+TEST(Device, Facts)
+{
+  FakeEgl driver;
+  driver.load_table("amd-navi31");
+  const auto device = open_device(driver);
+  ASSERT_TRUE(device);
+  EXPECT_EQ(device->display(), driver.display());
+  EXPECT_EQ(device->driver().egl_vendor, "Fake");
+  EXPECT_EQ(device->driver().egl_version, "1.5");
+  EXPECT_EQ(device->driver().describe(), "Fake GPU, Mesa 26.1");
+  EXPECT_EQ(device->max_texture_size(), 16384U);
+  EXPECT_TRUE(device->has_external_textures());
+  EXPECT_TRUE(device->has_native_fences());
+  EXPECT_EQ(driver.alive(), 0U);
+}
+
+struct NodeRow {
+  const char *name;
+  void (*change)(FakeEgl &driver);
+  const char *node;
+  bool has_number;
+};
+
+// /dev/null and /dev/zero stand for nodes, as every machine has them.
+TEST(Device, Node)
+{
+  const NodeRow rows[] = {
+      {"render node first", [](FakeEgl &driver) { driver.render_node = "/dev/zero"; }, "/dev/zero",
+       true},
+      {"card alone", [](FakeEgl &) {}, "/dev/null", true},
+      {"render node without its extension",
+       [](FakeEgl &driver) {
+         driver.render_node = "/dev/zero";
+         driver.device_extensions = "EGL_EXT_device_drm";
+       },
+       "/dev/null", true},
+      {"software device",
+       [](FakeEgl &driver) { driver.device_extensions = "EGL_MESA_device_software"; }, "", false},
+      {"no device", [](FakeEgl &driver) { driver.has_device = false; }, "", false},
+      {"no query", [](FakeEgl &driver) { driver.client_extensions = "EGL_EXT_client_extensions"; },
+       "", false},
+      {"a query that fails",
+       [](FakeEgl &driver) { driver.fail("eglQueryDisplayAttribEXT", 1, EGL_BAD_DISPLAY); }, "",
+       false},
+      {"device without extensions",
+       [](FakeEgl &driver) { driver.fail("eglQueryDeviceStringEXT", 1, EGL_BAD_DEVICE_EXT); }, "",
+       false},
+      {"no such node", [](FakeEgl &driver) { driver.card_node = "/dev/dri/nowhere"; },
+       "/dev/dri/nowhere", false},
+      {"not a node", [](FakeEgl &driver) { driver.card_node = "/"; }, "/", false},
+  };
+  for (const NodeRow &row : rows) {
+    FakeEgl driver;
+    driver.load_table("llvmpipe");
+    row.change(driver);
+    const auto device = open_device(driver);
+    ASSERT_TRUE(device);
+    EXPECT_EQ(device->driver().node, row.node) << row.name;
+    struct stat facts {};
+    const std::uint64_t number =
+        row.has_number && ::stat(row.node, &facts) == 0 ? facts.st_rdev : 0;
+    EXPECT_EQ(device->driver().device, number) << row.name;
+    EXPECT_EQ(device->import_refusal(), "") << row.name;
+  }
+}
+
+TEST(Device, NoContext)
+{
+  FakeEgl driver;
+  driver.has_context = false;
+  const auto device = Device::open(driver.calls(), driver.display());
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().code, ErrorCode::Unsupported);
+  EXPECT_EQ(driver.calls_of("eglQueryDmaBufFormatsEXT"), 0U);
+}
+
+TEST(Device, NoTextureSize)
+{
+  for (const GLint size : {0, -1}) {
+    FakeEgl driver;
+    driver.max_texture_size = size;
+    EXPECT_FALSE(Device::open(driver.calls(), driver.display())) << size;
+  }
+}
+
+// A loader finds a function for every name (libglvnd): the extension has the last word.
+TEST(Device, FunctionsWithoutTheirExtension)
+{
+  FakeEgl driver;
+  driver.load_table("llvmpipe");
+  driver.egl_extensions = "EGL_KHR_image EGL_EXT_image_dma_buf_import";
+  driver.client_extensions = "";
+  driver.gl_extensions = "GL_OES_EGL_image";
+  const auto device = open_device(driver);
+  ASSERT_TRUE(device);
+  EXPECT_NE(device->calls().egl.create_image, nullptr); // EGL_KHR_image is image_base and more
+  EXPECT_EQ(device->calls().egl.query_formats, nullptr);
+  EXPECT_EQ(device->calls().egl.query_modifiers, nullptr);
+  EXPECT_EQ(device->calls().egl.create_sync, nullptr);
+  EXPECT_EQ(device->calls().egl.wait_sync, nullptr);
+  EXPECT_EQ(device->calls().egl.dup_native_fence_fd, nullptr);
+  EXPECT_EQ(device->calls().egl.query_display_attrib, nullptr);
+  EXPECT_FALSE(device->has_native_fences());
+  EXPECT_FALSE(device->has_external_textures());
+  EXPECT_EQ(device->formats().all().size(), 9U);
+  EXPECT_EQ(device->import_refusal(), "");
+}
+
+// Each of the three makes the fences usable, and no two of them do.
+TEST(Device, FencesNeedAllOfTheirExtensions)
+{
+  const std::string images = "EGL_KHR_image_base EGL_EXT_image_dma_buf_import ";
+  for (const char *fences :
+       {"EGL_KHR_fence_sync EGL_KHR_wait_sync", "EGL_KHR_fence_sync EGL_ANDROID_native_fence_sync",
+        "EGL_KHR_wait_sync EGL_ANDROID_native_fence_sync"}) {
+    FakeEgl driver;
+    driver.egl_extensions = images + fences;
+    const auto device = open_device(driver);
+    ASSERT_TRUE(device);
+    EXPECT_FALSE(device->has_native_fences()) << fences;
+  }
+}
+
+// The list as one string is an error in core profiles, and the error would be somebody else's.
+TEST(Device, ExtensionsOneByOne)
+{
+  FakeEgl driver;
+  driver.load_table("llvmpipe");
+  driver.gl_version = "4.5 (Core Profile) Mesa 26.1.6";
+  const auto device = open_device(driver);
+  ASSERT_TRUE(device);
+  EXPECT_TRUE(device->has_external_textures());
+  EXPECT_FALSE(device->driver().is_gles);
+  EXPECT_EQ(driver.take_gl_error(), static_cast<unsigned>(GL_NO_ERROR));
+}
+
+TEST(Device, ExtensionsAsOneString)
+{
+  FakeEgl driver;
+  driver.load_table("llvmpipe");
+  driver.gl_version = "OpenGL ES 2.0 Mesa 26.1.6";
+  driver.gl_extensions = "GL_OES_EGL_image GL_OES_EGL_image_external";
+  const auto device = open_device(driver);
+  ASSERT_TRUE(device);
+  EXPECT_TRUE(device->has_external_textures());
+  EXPECT_EQ(driver.calls_of("glGetStringi"), 0U);
+  // functions of GL 3.0, which the loader found
+  EXPECT_EQ(device->calls().gl.get_stringi, nullptr);
+  EXPECT_EQ(device->calls().gl.bind_vertex_array, nullptr);
+}
+
+TEST(Device, VertexArraysBeforeGl3)
+{
+  FakeEgl driver;
+  driver.load_table("llvmpipe");
+  driver.gl_version = "2.1 Mesa 26.1.6";
+  driver.gl_extensions += " GL_ARB_vertex_array_object";
+  const auto device = open_device(driver);
+  ASSERT_TRUE(device);
+  EXPECT_NE(device->calls().gl.bind_vertex_array, nullptr);
+}
+
+// A frame of 64x48 in memfds, as check_layout() would pass it.
+class Frame : public testing::Test {
+protected:
+  void SetUp() override
+  {
+    driver_.load_table("amd-navi31");
+    device_ = open_device(driver_);
+    ASSERT_TRUE(device_);
+    std::uint64_t size = 0;
+    nv12_ = *make_linear_layout(DRM_FORMAT_NV12, 64, 48, 1, 1, size);
+    ASSERT_EQ(size, kSize);
+    put_into(nv12_, kSize);
+  }
+
+  void put_into(FrameLayout &layout, std::uint64_t size)
+  {
+    memory_ = UniqueFd(::memfd_create("frame", MFD_CLOEXEC));
+    ASSERT_TRUE(memory_);
+    ASSERT_EQ(::ftruncate(memory_.get(), static_cast<off_t>(size)), 0);
+    const Result<ObjectInfo> object = query_object(memory_.get());
+    for (std::size_t i = 0; i < layout.n_planes; ++i) {
+      layout.planes[i].fd = memory_.get();
+      layout.planes[i].object = object ? *object : ObjectInfo{};
+    }
+  }
+
+  void expect_refused(const FrameLayout &layout, ErrorCode code, const std::string &why)
+  {
+    const unsigned calls = driver_.all_calls();
+    const Result<void> checked = device_->check_frame(layout);
+    ASSERT_FALSE(checked) << why;
+    EXPECT_EQ(checked.error().code, code) << checked.error().message;
+    EXPECT_NE(checked.error().message.find(why), std::string::npos) << checked.error().message;
+    EXPECT_NE(checked.error().message.find(describe_format(layout.format)), std::string::npos)
+        << checked.error().message;
+    EXPECT_EQ(driver_.all_calls(), calls) << "the driver noticed";
+  }
+
+  static constexpr std::uint64_t kSize = 64 * 48 * 3 / 2;
+  FakeEgl driver_;
+  std::shared_ptr<Device> device_;
+  UniqueFd memory_;
+  FrameLayout nv12_;
+};
+
+TEST_F(Frame, Taken)
+{
+  const Result<void> checked = device_->check_frame(nv12_);
+  EXPECT_TRUE(checked) << checked.error().message;
+}
+
+TEST_F(Frame, LargerThanTextures)
+{
+  for (const auto &[width, height] :
+       {std::pair{16385U, 16U}, std::pair{16U, 16385U}, std::pair{0xffffffffU, 0xffffffffU}}) {
+    nv12_.width = width;
+    nv12_.height = height;
+    expect_refused(nv12_, ErrorCode::Unsupported, "16384 pixels");
+  }
+}
+
+TEST_F(Frame, PairThatIsNotListed)
+{
+  nv12_.format.modifier = I915_FORMAT_MOD_Y_TILED;
+  expect_refused(nv12_, ErrorCode::Unsupported, "not among the pairs");
+  // implicit is a pair of its own: never instead of one that is listed
+  nv12_.format.modifier = kModImplicit;
+  expect_refused(nv12_, ErrorCode::Unsupported, "not among the pairs");
+  nv12_.format = {make_fourcc('Z', 'Z', 'Z', 'Z'), kModLinear};
+  expect_refused(nv12_, ErrorCode::Unsupported, "not among the pairs");
+}
+
+TEST_F(Frame, NoPictureAtAll)
+{
+  FrameLayout layout = nv12_;
+  layout.n_planes = 0;
+  expect_refused(layout, ErrorCode::Layout, "empty picture");
+  layout.n_planes = kMaxPlanes + 1;
+  expect_refused(layout, ErrorCode::Layout, "empty picture");
+  layout = nv12_;
+  layout.width = 0;
+  expect_refused(layout, ErrorCode::Layout, "empty picture");
+  layout = nv12_;
+  layout.n_planes = 3; // NV12 has two: the third has no layout
+  layout.planes[2] = layout.planes[1];
+  expect_refused(layout, ErrorCode::Layout, "not known");
+}
+
+TEST_F(Frame, DeadDescriptor)
+{
+  memory_.reset();
+  expect_refused(nv12_, ErrorCode::Layout, "cannot be used");
+  nv12_.planes[0].fd = -1;
+  expect_refused(nv12_, ErrorCode::Layout, "cannot be used");
+}
+
+TEST_F(Frame, DescriptorOfSomethingElse)
+{
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd reader(ends[0]);
+  const UniqueFd writer(ends[1]);
+  nv12_.planes[1].fd = reader.get();
+  expect_refused(nv12_, ErrorCode::Layout, "neither a dma-buf nor a memfd");
+}
+
+// The size is asked again: what the layout carries may be of a buffer that is gone.
+TEST_F(Frame, TooSmall)
+{
+  for (const std::uint64_t size : {kSize - 1, std::uint64_t{64 * 48}, std::uint64_t{1}}) {
+    ASSERT_EQ(::ftruncate(memory_.get(), static_cast<off_t>(size)), 0);
+    expect_refused(nv12_, ErrorCode::Layout,
+                   size < 64 * 48    ? "3072 bytes with whole rows"
+                   : size == 64 * 48 ? "begins outside"
+                                     : "4608 bytes with whole rows");
+  }
+}
+
+// The last row counts with its padding: a driver maps stride x rows, whatever the width.
+TEST_F(Frame, LastRowWithoutItsPadding)
+{
+  std::uint64_t size = 0;
+  FrameLayout layout = *make_linear_layout(DRM_FORMAT_XRGB8888, 60, 48, 256, 1, size);
+  put_into(layout, 256 * 47 + 240);
+  ASSERT_TRUE(check_layout(layout)) << "else this shows nothing";
+  expect_refused(layout, ErrorCode::Layout, "padding");
+  put_into(layout, 256 * 48);
+  EXPECT_TRUE(device_->check_frame(layout));
+}
+
+TEST_F(Frame, NumbersThatEglCannotTake)
+{
+  nv12_.planes[1].offset_bytes = 0x80000000ULL;
+  expect_refused(nv12_, ErrorCode::Layout, "31 bits");
+  nv12_.planes[1].offset_bytes = 64 * 48;
+  nv12_.planes[0].stride_bytes = 0x80000000U;
+  expect_refused(nv12_, ErrorCode::Layout, "31 bits");
+  nv12_.planes[0].stride_bytes = 0x7fffffffU;
+  expect_refused(nv12_, ErrorCode::Layout, "with whole rows");
+}
+
+// Rows of other modifiers are the driver's: only the offset is looked at.
+TEST_F(Frame, OpaqueRows)
+{
+  FrameLayout layout = nv12_;
+  layout.format = {DRM_FORMAT_XRGB8888, 0};
+  layout.n_planes = 1;
+  for (const Format format : device_->formats().texture_2d.of_fourcc(DRM_FORMAT_XRGB8888))
+    if (format.modifier != kModLinear)
+      layout.format = format;
+  ASSERT_NE(layout.format.modifier, kModLinear);
+  layout.planes[0].stride_bytes = 1 << 20;
+  EXPECT_TRUE(device_->check_frame(layout));
+  layout.planes[0].offset_bytes = kSize;
+  expect_refused(layout, ErrorCode::Layout, "begins outside");
+}
+
+} // namespace
+} // namespace gstdrm::egl

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <sstream>
+
+#include "fake_egl.hpp"
+
+namespace gstdrm::test {
+namespace {
+
+GLenum GL_APIENTRY get_error()
+{
+  return FakeEgl::now().take_gl_error();
+}
+
+const GLubyte *text(const std::string &value)
+{
+  return reinterpret_cast<const GLubyte *>(value.c_str());
+}
+
+bool is_core_profile(const FakeEgl &driver)
+{
+  return driver.gl_version.find("Core Profile") != std::string::npos;
+}
+
+const GLubyte *GL_APIENTRY get_string(GLenum name)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glGetString") || !driver.has_context)
+    return nullptr;
+  switch (name) {
+  case GL_RENDERER:
+    return text(driver.gl_renderer);
+  case GL_VERSION:
+    return text(driver.gl_version);
+  case GL_EXTENSIONS:
+    if (!is_core_profile(driver))
+      return text(driver.gl_extensions);
+    [[fallthrough]];
+  default:
+    driver.set_gl_error(GL_INVALID_ENUM);
+    return nullptr;
+  }
+}
+
+std::vector<std::string> words(const std::string &list)
+{
+  std::istringstream stream(list);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+const GLubyte *GL_APIENTRY get_stringi(GLenum, GLuint index)
+{
+  static thread_local std::string name;
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glGetStringi"))
+    return nullptr;
+  const std::vector<std::string> names = words(driver.gl_extensions);
+  if (index >= names.size()) {
+    driver.set_gl_error(GL_INVALID_VALUE);
+    return nullptr;
+  }
+  name = names[index];
+  return text(name);
+}
+
+void GL_APIENTRY get_integerv(GLenum name, GLint *value)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glGetIntegerv"))
+    return;
+  switch (name) {
+  case GL_MAX_TEXTURE_SIZE:
+    *value = driver.max_texture_size;
+    break;
+  case GL_NUM_EXTENSIONS:
+    *value = static_cast<GLint>(words(driver.gl_extensions).size());
+    break;
+  case GL_TEXTURE_BINDING_2D:
+    *value = static_cast<GLint>(driver.bound[GL_TEXTURE_2D]);
+    break;
+  case GL_TEXTURE_BINDING_EXTERNAL_OES:
+    *value = static_cast<GLint>(driver.bound[GL_TEXTURE_EXTERNAL_OES]);
+    break;
+  case GL_FRAMEBUFFER_BINDING:
+    *value = static_cast<GLint>(driver.bound[GL_FRAMEBUFFER]);
+    break;
+  case GL_ARRAY_BUFFER_BINDING:
+    *value = static_cast<GLint>(driver.bound[GL_ARRAY_BUFFER]);
+    break;
+  case GL_CURRENT_PROGRAM:
+    *value = static_cast<GLint>(driver.program);
+    break;
+  case GL_ACTIVE_TEXTURE:
+    *value = static_cast<GLint>(driver.active_texture);
+    break;
+  default:
+    *value = 0;
+  }
+}
+
+GLboolean GL_APIENTRY is_enabled(GLenum what)
+{
+  FakeEgl &driver = FakeEgl::now();
+  return driver.enter_gl("glIsEnabled") && driver.enabled[what];
+}
+
+void GL_APIENTRY enable(GLenum what)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl("glEnable"))
+    driver.enabled[what] = true;
+}
+
+void GL_APIENTRY disable(GLenum what)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl("glDisable"))
+    driver.enabled[what] = false;
+}
+
+void GL_APIENTRY flush()
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl("glFlush"))
+    driver.flushes++;
+}
+
+void GL_APIENTRY finish()
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl("glFinish"))
+    driver.flushes++;
+}
+
+void GL_APIENTRY gen_textures(GLsizei count, GLuint *names)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glGenTextures"))
+    return;
+  for (GLsizei i = 0; i < count; ++i)
+    driver.textures[names[i] = driver.next_number()] = {};
+}
+
+// Names that are not there are passed over (GL ES 3.2, 8.1).
+template <typename Objects>
+void erase_names(FakeEgl &driver, Objects &objects, GLsizei count, const GLuint *names)
+{
+  for (GLsizei i = 0; i < count; ++i)
+    if (names[i] != 0 && objects.erase(names[i]) == 0)
+      driver.double_frees++;
+}
+
+void unbind(FakeEgl &driver, GLsizei count, const GLuint *names)
+{
+  for (auto &[target, name] : driver.bound)
+    if (std::find(names, names + count, name) != names + count)
+      name = 0;
+}
+
+void GL_APIENTRY delete_textures(GLsizei count, const GLuint *names)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glDeleteTextures"))
+    return;
+  unbind(driver, count, names);
+  erase_names(driver, driver.textures, count, names);
+}
+
+void GL_APIENTRY active_texture(GLenum unit)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl("glActiveTexture"))
+    driver.active_texture = unit;
+}
+
+void GL_APIENTRY bind_texture(GLenum target, GLuint name)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glBindTexture"))
+    return;
+  const auto texture = driver.textures.find(name);
+  if (name != 0 && texture == driver.textures.end())
+    return driver.set_gl_error(GL_INVALID_OPERATION);
+  if (name != 0 && texture->second.target != 0 && texture->second.target != target)
+    return driver.set_gl_error(GL_INVALID_OPERATION);
+  if (name != 0)
+    texture->second.target = target;
+  driver.bound[target] = name;
+}
+
+void GL_APIENTRY tex_parameteri(GLenum target, GLenum name, GLint value)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glTexParameteri"))
+    return;
+  const auto texture = driver.textures.find(driver.bound[target]);
+  if (texture != driver.textures.end())
+    texture->second.parameters[name] = value;
+}
+
+void GL_APIENTRY image_target_texture_2d(GLenum target, GLeglImageOES image)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glEGLImageTargetTexture2DOES"))
+    return;
+  if (target != GL_TEXTURE_2D && target != GL_TEXTURE_EXTERNAL_OES)
+    return driver.set_gl_error(GL_INVALID_ENUM);
+  const auto found = driver.images.find(reinterpret_cast<std::uintptr_t>(image));
+  if (found == driver.images.end())
+    return driver.set_gl_error(GL_INVALID_VALUE);
+  const auto texture = driver.textures.find(driver.bound[target]);
+  if (texture == driver.textures.end() || (target == GL_TEXTURE_2D && found->second.external_only))
+    return driver.set_gl_error(GL_INVALID_OPERATION);
+  texture->second.image = found->second;
+}
+
+void GL_APIENTRY gen_framebuffers(GLsizei count, GLuint *names)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glGenFramebuffers"))
+    return;
+  for (GLsizei i = 0; i < count; ++i)
+    driver.framebuffers[names[i] = driver.next_number()] = 0;
+}
+
+void GL_APIENTRY delete_framebuffers(GLsizei count, const GLuint *names)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glDeleteFramebuffers"))
+    return;
+  unbind(driver, count, names);
+  erase_names(driver, driver.framebuffers, count, names);
+}
+
+void GL_APIENTRY bind_framebuffer(GLenum target, GLuint name)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl("glBindFramebuffer"))
+    driver.bound[target] = name;
+}
+
+void GL_APIENTRY framebuffer_texture_2d(GLenum target, GLenum, GLenum, GLuint texture, GLint)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl("glFramebufferTexture2D"))
+    driver.framebuffers[driver.bound[target]] = texture;
+}
+
+GLenum GL_APIENTRY check_framebuffer_status(GLenum target)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glCheckFramebufferStatus"))
+    return 0;
+  const GLuint texture = driver.framebuffers[driver.bound[target]];
+  return driver.framebuffers_complete && driver.textures.contains(texture)
+             ? GL_FRAMEBUFFER_COMPLETE
+             : GL_FRAMEBUFFER_UNSUPPORTED;
+}
+
+GLuint add_object(const char *function, std::set<GLuint> &objects)
+{
+  FakeEgl &driver = FakeEgl::now();
+  return driver.enter_gl(function) ? *objects.insert(driver.next_number()).first : 0;
+}
+
+void remove_object(const char *function, std::set<GLuint> &objects, GLuint name)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl(function))
+    erase_names(driver, objects, 1, &name);
+}
+
+GLuint GL_APIENTRY create_shader(GLenum)
+{
+  return add_object("glCreateShader", FakeEgl::now().shaders);
+}
+
+void GL_APIENTRY delete_shader(GLuint name)
+{
+  remove_object("glDeleteShader", FakeEgl::now().shaders, name);
+}
+
+GLuint GL_APIENTRY create_program()
+{
+  return add_object("glCreateProgram", FakeEgl::now().programs);
+}
+
+void GL_APIENTRY delete_program(GLuint name)
+{
+  remove_object("glDeleteProgram", FakeEgl::now().programs, name);
+}
+
+// Every status is success; a failing call says that it is not.
+void GL_APIENTRY get_shaderiv(GLuint, GLenum, GLint *value)
+{
+  *value = FakeEgl::now().enter_gl("glGetShaderiv") ? GL_TRUE : GL_FALSE;
+}
+
+void GL_APIENTRY get_programiv(GLuint, GLenum, GLint *value)
+{
+  *value = FakeEgl::now().enter_gl("glGetProgramiv") ? GL_TRUE : GL_FALSE;
+}
+
+void give_log(GLsizei size, GLsizei *length, GLchar *log)
+{
+  const std::string message = "refused by the fake driver";
+  const GLsizei used = std::min<GLsizei>(size - 1, static_cast<GLsizei>(message.size()));
+  if (size <= 0)
+    return;
+  std::memcpy(log, message.data(), static_cast<std::size_t>(used));
+  log[used] = '\0';
+  if (length)
+    *length = used;
+}
+
+void GL_APIENTRY get_shader_info_log(GLuint, GLsizei size, GLsizei *length, GLchar *log)
+{
+  if (FakeEgl::now().enter_gl("glGetShaderInfoLog"))
+    give_log(size, length, log);
+}
+
+void GL_APIENTRY get_program_info_log(GLuint, GLsizei size, GLsizei *length, GLchar *log)
+{
+  if (FakeEgl::now().enter_gl("glGetProgramInfoLog"))
+    give_log(size, length, log);
+}
+
+void GL_APIENTRY use_program(GLuint name)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl("glUseProgram"))
+    driver.program = name;
+}
+
+GLint GL_APIENTRY get_uniform_location(GLuint, const GLchar *)
+{
+  return FakeEgl::now().enter_gl("glGetUniformLocation") ? 0 : -1;
+}
+
+void GL_APIENTRY gen_buffers(GLsizei count, GLuint *names)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glGenBuffers"))
+    return;
+  for (GLsizei i = 0; i < count; ++i)
+    driver.buffers.insert(names[i] = driver.next_number());
+}
+
+void GL_APIENTRY delete_buffers(GLsizei count, const GLuint *names)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glDeleteBuffers"))
+    return;
+  unbind(driver, count, names);
+  erase_names(driver, driver.buffers, count, names);
+}
+
+void GL_APIENTRY bind_buffer(GLenum target, GLuint name)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl("glBindBuffer"))
+    driver.bound[target] = name;
+}
+
+void GL_APIENTRY gen_vertex_arrays(GLsizei count, GLuint *names)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glGenVertexArrays"))
+    return;
+  for (GLsizei i = 0; i < count; ++i)
+    driver.vertex_arrays.insert(names[i] = driver.next_number());
+}
+
+void GL_APIENTRY delete_vertex_arrays(GLsizei count, const GLuint *names)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl("glDeleteVertexArrays"))
+    erase_names(driver, driver.vertex_arrays, count, names);
+}
+
+template <typename Function> void *address(Function function)
+{
+  return reinterpret_cast<void *>(function);
+}
+
+const std::map<std::string, void *> &object_functions()
+{
+  static const std::map<std::string, void *> functions = {
+      {"glGetError", address(get_error)},
+      {"glGetString", address(get_string)},
+      {"glGetStringi", address(get_stringi)},
+      {"glGetIntegerv", address(get_integerv)},
+      {"glIsEnabled", address(is_enabled)},
+      {"glEnable", address(enable)},
+      {"glDisable", address(disable)},
+      {"glFlush", address(flush)},
+      {"glFinish", address(finish)},
+      {"glGenTextures", address(gen_textures)},
+      {"glDeleteTextures", address(delete_textures)},
+      {"glActiveTexture", address(active_texture)},
+      {"glBindTexture", address(bind_texture)},
+      {"glTexParameteri", address(tex_parameteri)},
+      {"glEGLImageTargetTexture2DOES", address(image_target_texture_2d)},
+      {"glGenFramebuffers", address(gen_framebuffers)},
+      {"glDeleteFramebuffers", address(delete_framebuffers)},
+      {"glBindFramebuffer", address(bind_framebuffer)},
+      {"glFramebufferTexture2D", address(framebuffer_texture_2d)},
+      {"glCheckFramebufferStatus", address(check_framebuffer_status)},
+      {"glCreateShader", address(create_shader)},
+      {"glDeleteShader", address(delete_shader)},
+      {"glCreateProgram", address(create_program)},
+      {"glDeleteProgram", address(delete_program)},
+      {"glGetShaderiv", address(get_shaderiv)},
+      {"glGetProgramiv", address(get_programiv)},
+      {"glGetShaderInfoLog", address(get_shader_info_log)},
+      {"glGetProgramInfoLog", address(get_program_info_log)},
+      {"glUseProgram", address(use_program)},
+      {"glGetUniformLocation", address(get_uniform_location)},
+      {"glGenBuffers", address(gen_buffers)},
+      {"glDeleteBuffers", address(delete_buffers)},
+      {"glBindBuffer", address(bind_buffer)},
+      {"glGenVertexArrays", address(gen_vertex_arrays)},
+      {"glDeleteVertexArrays", address(delete_vertex_arrays)},
+  };
+  return functions;
+}
+
+} // namespace
+
+void *fake_gl_function(const std::string &name)
+{
+  const auto found = object_functions().find(name);
+  return found == object_functions().end() ? fake_gl_drawing_function(name) : found->second;
+}
+
+} // namespace gstdrm::test
