@@ -11,6 +11,8 @@
 
 #include <drm_fourcc.h>
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xf86drm.h>
@@ -27,6 +29,8 @@ namespace {
 
 std::unique_ptr<fakedrm::Device> current;
 int event_source = -1; // the kernel's end of the descriptor
+int memory = -1;       // what dumb buffers are mapped from
+constexpr off_t kMemoryBytes = 64 << 20; // sparse
 struct Event {
   std::uint64_t serial;
 };
@@ -59,9 +63,13 @@ int fakedrm::plug()
   if (event_source >= 0)
     close(event_source);
   int ends[2] = {-1, -1};
-  if (pipe2(ends, O_CLOEXEC) != 0) // which can be opened once more, as a card can
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     std::abort();
   event_source = ends[1];
+  if (memory < 0)
+    memory = memfd_create("dumb buffers", MFD_CLOEXEC);
+  if (memory < 0 || ftruncate(memory, kMemoryBytes) != 0)
+    std::abort();
   return ends[0];
 }
 
@@ -104,7 +112,17 @@ int drmGetCap(int, std::uint64_t capability, std::uint64_t *value)
   const Guard guard(device().lock);
   if (fails("drmGetCap"))
     return -1;
-  *value = capability == DRM_CAP_PRIME ? DRM_PRIME_CAP_IMPORT | DRM_PRIME_CAP_EXPORT : device().modifiers;
+  switch (capability) {
+  case DRM_CAP_PRIME:
+    *value = DRM_PRIME_CAP_IMPORT | DRM_PRIME_CAP_EXPORT;
+    break;
+  case DRM_CAP_CURSOR_WIDTH:
+  case DRM_CAP_CURSOR_HEIGHT:
+    *value = 64;
+    break;
+  default:
+    *value = device().modifiers;
+  }
   return 0;
 }
 
@@ -119,10 +137,11 @@ int drmDropMaster(int)
   return 0;
 }
 
-char *drmGetDeviceNameFromFd2(int fd)
+// Where memory can be mapped, unlike the descriptor of the events.
+char *drmGetDeviceNameFromFd2(int)
 {
   const Guard guard(device().lock);
-  return device().opens_again ? strdup(("/proc/self/fd/" + std::to_string(fd)).c_str()) : nullptr;
+  return device().opens_again ? strdup(("/proc/self/fd/" + std::to_string(memory)).c_str()) : nullptr;
 }
 
 int drmSetMaster(int)
@@ -227,9 +246,14 @@ int drmModeDestroyDumbBuffer(int, std::uint32_t handle)
   return close_handle(handle) == 0 ? 0 : -EINVAL;
 }
 
-int drmModeMapDumbBuffer(int, std::uint32_t, std::uint64_t *)
+// Its place in the memory, which is the same one for every buffer: nobody looks at the pixels of two.
+int drmModeMapDumbBuffer(int, std::uint32_t, std::uint64_t *offset)
 {
-  return -EINVAL; // there is no memory behind it
+  const Guard guard(device().lock);
+  if (fails("drmModeMapDumbBuffer"))
+    return -device().error;
+  *offset = 0;
+  return 0;
 }
 
 int drmModeCreatePropertyBlob(int, const void *data, std::size_t size, std::uint32_t *id)

@@ -54,8 +54,7 @@ UniqueFd open_memory_file(int fd)
   const std::string path = name ? name.get() : drm_node_path(status.st_rdev);
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   struct stat other {};
-  if (!file || fstat(file.get(), &other) != 0 || other.st_rdev != status.st_rdev ||
-      (other.st_mode & S_IFMT) != (status.st_mode & S_IFMT)) {
+  if (!file || fstat(file.get(), &other) != 0 || other.st_rdev != status.st_rdev) {
     GSTDRM_DEBUG("%s cannot be opened a second time: memory is on fd %d too", path.c_str(), fd);
     return {};
   }

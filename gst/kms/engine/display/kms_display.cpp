@@ -61,11 +61,7 @@ Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const Outp
       framebuffers_(framebuffer_limits(choice.resources)), offer_(choice.output.formats()),
       plug_(choice.output.connector.modes), scanout_(device_, std::move(choice.output)),
       queue_(
-          scanout_, monotonic_now_ns,
-          [this] {
-            if (loop_)
-              loop_->wake();
-          },
+          scanout_, monotonic_now_ns, [this] { wake_loop(); },
           [this](const Error &error) {
             const Error why = explain(error);
             // show() returns a refusal with the next frame, so that upstream can choose another
@@ -147,6 +143,20 @@ bool Display::take_view()
   return true;
 }
 
+void Display::wake_loop()
+{
+  const std::lock_guard guard(loop_lock_);
+  if (loop_)
+    loop_->wake();
+}
+
+// The old subscription ends without the lock: it waits for handlers that may wake the loop.
+void Display::set_loop(std::unique_ptr<EventHub::Subscription> loop)
+{
+  const std::lock_guard guard(loop_lock_);
+  loop_.swap(loop);
+}
+
 Result<void> Display::start()
 {
   queue_.set_flushing(false);
@@ -155,11 +165,11 @@ Result<void> Display::start()
       device_->events().subscribe(scanout_.output().crtc.id, *this);
   if (!loop)
     return loop.error();
-  loop_ = std::move(*loop);
+  set_loop(std::move(*loop));
   frames_without_output_ = 0;
   Result<std::unique_ptr<HotplugMonitor>> hotplug = HotplugMonitor::start(device_->node(), *this);
   if (!hotplug) {
-    loop_.reset();
+    set_loop(nullptr);
     return hotplug.error();
   }
   on_hotplug(); // for changes that happened before the hotplug thread ran
@@ -180,8 +190,8 @@ Result<void> Display::stop()
   queue_.set_flushing(true);
   queue_.cancel_capture();
   hotplug_.reset();
-  snapshots_.stop(); // one that is in progress may wake the loop
-  loop_.reset();
+  snapshots_.stop();
+  set_loop(nullptr);
   // a device that is gone cannot be restored
   Result<void> restored = scanout_.restore();
   if (plug_.device_lost())

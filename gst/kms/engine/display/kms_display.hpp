@@ -161,6 +161,8 @@ private:
   [[nodiscard]] SizeLimits size_limits(const Connector &connector) const;
   bool narrow_offer();
   bool take_view();
+  void wake_loop();
+  void set_loop(std::unique_ptr<EventHub::Subscription> loop);
   void publish_nothing_shown();
   void require_first_frame() noexcept;
   // kms_first_frame.cpp
@@ -216,6 +218,9 @@ private:
   mutable OrderedMutex shown_lock_{kLeafLockRank, "Display::shown_lock_"}; // guards the one below
   std::string description_;
 
+  // Guards the change of loop_, which any thread wakes that moves the cursor, and its use by those.
+  // A leaf: wake() is one write(2).
+  OrderedMutex loop_lock_{kLeafLockRank, "Display::loop_lock_"};
   // Declared last, so released first: their threads use all the rest.
   std::unique_ptr<EventHub::Subscription> loop_;
   std::unique_ptr<HotplugMonitor> hotplug_;
