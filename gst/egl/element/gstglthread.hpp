@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/gl/gl.h>
@@ -14,12 +15,16 @@
 
 namespace gstdrm {
 
-// One for each GstGLContext and element. Any thread, except where a function says otherwise.
+// One for each GstGLContext and element. Any thread, except where a function says otherwise. The
+// last owner may let go of it on the GL thread, too.
 class GlThread : public std::enable_shared_from_this<GlThread> {
 public:
   // Sleeps for one hop to the GL thread. Error of code Unsupported where the context is not of EGL
   // (GLX, CGL), with what to do: GST_GL_PLATFORM=egl.
   static Result<std::shared_ptr<GlThread>> open(GstGLContext *context);
+  GlThread(const GlThread &) = delete;
+  GlThread &operator=(const GlThread &) = delete;
+  ~GlThread();
 
   [[nodiscard]] GstGLContext *context() const noexcept { return context_.get(); }
   [[nodiscard]] const std::shared_ptr<egl::Device> &device() const noexcept { return device_; }
@@ -27,9 +32,10 @@ public:
   // Runs `job` on the GL thread and sleeps until it is done; runs it here where this is that
   // thread. An exception becomes an Error of code Device.
   Result<void> run(const std::function<Result<void>(egl::Device &device)> &job);
-  // Runs `job` later on the GL thread, after what was given to that thread before. Nothing sleeps.
-  // `job` owns what it needs; where the GL thread has ended before the job ran, the job is
-  // destroyed without a context (`job` is told: has_context).
+  // Runs `job` later on the GL thread, after what was given to that thread before; at once where
+  // this is that thread. Nothing sleeps. The GL thread lives until the job has run, and `job` owns
+  // all else that it needs. `has_context` is false where GStreamer threw the job away, which it
+  // does with a window that was closed; then `job` runs on any thread.
   void run_later(std::function<void(bool has_context)> job);
 
   // Hops that somebody slept for.
@@ -37,6 +43,8 @@ public:
 
 private:
   GlThread() = default;
+  [[nodiscard]] bool is_current() const noexcept;
+
   GstPtr<GstGLContext> context_;
   std::shared_ptr<egl::Device> device_;
   std::atomic<std::uint64_t> hops_{0};
@@ -45,6 +53,13 @@ private:
 // Holds a value that has to be destroyed on the GL thread: textures, images. The last owner, on
 // whatever thread, hands it over and does not wait.
 template <typename T>
-std::shared_ptr<T> destroy_on(const std::shared_ptr<GlThread> &thread, std::shared_ptr<T> value);
+std::shared_ptr<T> destroy_on(const std::shared_ptr<GlThread> &thread, std::shared_ptr<T> value)
+{
+  T *const pointer = value.get();
+  return std::shared_ptr<T>(pointer, [thread, value = std::move(value)](T *) mutable {
+    // without a context GL ignores what it is asked
+    thread->run_later([value = std::move(value)](bool /*has_context*/) mutable { value.reset(); });
+  });
+}
 
 } // namespace gstdrm

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstglfilterthread.hpp"
+
+#include <mutex>
+#include <utility>
+
+namespace gstdrm {
+
+namespace {
+
+GstPtr<GstGLContext> context_of(GstGLBaseFilter *element)
+{
+  return GstPtr<GstGLContext>::adopt(gst_gl_base_filter_get_gl_context(element));
+}
+
+} // namespace
+
+// GstGLBaseFilter posts the error of a context that it cannot make, each time that it is asked.
+Result<GstPtr<GstGLContext>> FilterGlThread::present_context()
+{
+  GstPtr<GstGLContext> context = context_of(element_);
+  if (context)
+    return context;
+  const Error none{ErrorCode::Device, "The pipeline has no OpenGL context", 0};
+  {
+    const std::lock_guard guard(lock_);
+    if (gave_up_)
+      return none;
+  }
+  if (gst_gl_base_filter_find_gl_context(element_))
+    context = context_of(element_);
+  if (context)
+    return context;
+  const std::lock_guard guard(lock_);
+  gave_up_ = true;
+  return none;
+}
+
+Result<std::shared_ptr<GlThread>> FilterGlThread::find()
+{
+  if (!element_->display)
+    return std::shared_ptr<GlThread>();
+  const Result<GstPtr<GstGLContext>> context = present_context();
+  if (!context)
+    return context.error();
+  {
+    const std::lock_guard guard(lock_);
+    if (thread_ && thread_->context() == context->get())
+      return thread_;
+  }
+  return open(context->get());
+}
+
+// Two threads may come here with one context; the first one's thread is kept.
+Result<std::shared_ptr<GlThread>> FilterGlThread::open(GstGLContext *context)
+{
+  Result<std::shared_ptr<GlThread>> opened = GlThread::open(context);
+  if (!opened) {
+    posted_.post(GST_ELEMENT(element_), opened.error());
+    return opened;
+  }
+  std::shared_ptr<GlThread> old; // let go of without the lock
+  const std::lock_guard guard(lock_);
+  if (!thread_ || thread_->context() != context)
+    old = std::exchange(thread_, *opened);
+  return thread_;
+}
+
+void FilterGlThread::forget()
+{
+  std::shared_ptr<GlThread> thread;
+  {
+    const std::lock_guard guard(lock_);
+    thread = std::exchange(thread_, nullptr);
+    gave_up_ = false;
+  }
+  posted_.reset();
+  if (thread) // an error says that the thread has ended, and with it all that it was given
+    (void)static_cast<bool>(thread->run([](egl::Device &) { return Result<void>(); }));
+}
+
+} // namespace gstdrm

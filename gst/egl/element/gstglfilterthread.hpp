@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The GL thread of an element on GstGLBaseFilter, whichever context the pipeline has at the moment.
+#pragma once
+
+#include <memory>
+
+#include <gst/drm/core/ordered_mutex.hpp>
+#include <gst/drm/element/errors.hpp>
+#include <gst/gl/gl.h>
+
+#include "gstglthread.hpp"
+
+namespace gstdrm {
+
+// Any thread. What cannot be used is said on the bus once.
+class FilterGlThread {
+public:
+  explicit FilterGlThread(GstGLBaseFilter *element) noexcept : element_(element) {}
+
+  // The thread of the pipeline's present context, which is looked for and, where nobody has one,
+  // made the first time. nullptr where the element has no display yet (state NULL). An Error has
+  // its message on the bus already. Asks the neighbours: call it without a lock.
+  Result<std::shared_ptr<GlThread>> find();
+  // Lets go of the thread and of the reasons not to have one. Waits until the GL thread has done
+  // what it was given, so that nothing of this element is left there.
+  void forget();
+
+private:
+  Result<GstPtr<GstGLContext>> present_context();
+  Result<std::shared_ptr<GlThread>> open(GstGLContext *context);
+
+  GstGLBaseFilter *const element_; // borrowed: the element owns this
+  OncePerFailure posted_;
+  // Guards the two below; nothing is called under it.
+  mutable OrderedMutex lock_{kLeafLockRank, "FilterGlThread::lock_"};
+  std::shared_ptr<GlThread> thread_;
+  bool gave_up_ = false; // no context was found, and GStreamer has said so
+};
+
+} // namespace gstdrm

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstglthread.hpp"
+
+#include <exception>
+#include <optional>
+#include <string>
+
+#include <gst/drm/gstdrm-guard-private.hpp>
+
+namespace gstdrm {
+
+namespace {
+
+std::string platform_name(GstGLPlatform platform)
+{
+  gchar *text = gst_gl_platform_to_string(platform);
+  std::string name = text && *text ? text : "an unknown platform";
+  g_free(text);
+  return name;
+}
+
+egl::Loader loader_of(GstGLContext *context)
+{
+  return [context](const char *name) { return gst_gl_context_get_proc_address(context, name); };
+}
+
+Result<std::shared_ptr<egl::Device>> open_device(GstGLContext *context)
+{
+  // one loader for both: GStreamer asks the libraries of GL first, then eglGetProcAddress(), which
+  // knows the functions of EGL itself (EGL 1.5, section 3.12)
+  const egl::Loader loader = loader_of(context);
+  Result<egl::Calls> calls = egl::load_calls(loader, loader);
+  if (!calls)
+    return calls.error();
+  const EGLDisplay display = calls->egl.get_current_display();
+  if (display == EGL_NO_DISPLAY)
+    return Error{ErrorCode::Device,
+                 "The pipeline's OpenGL context is not current on any EGL display, so nothing can "
+                 "be imported with it. Another context that the application shares with the "
+                 "pipeline has to be one of EGL",
+                 0};
+  return egl::Device::open(*calls, display);
+}
+
+// A job of run() or open() on its way to the GL thread.
+struct Hop {
+  const std::function<Result<void>()> &job;
+  std::optional<Result<void>> done;
+};
+
+void take_hop(GstGLContext *, gpointer data) noexcept
+{
+  auto &hop = *static_cast<Hop *>(data);
+  try {
+    hop.done = hop.job();
+  } catch (const std::exception &exception) {
+    hop.done =
+        Error{ErrorCode::Device, std::string("The GL thread failed: ") + exception.what(), 0};
+  }
+}
+
+Result<void> run_on(GstGLContext *context, const std::function<Result<void>()> &job)
+{
+  Hop hop{job, std::nullopt};
+  gst_gl_context_thread_add(context, take_hop, &hop);
+  if (!hop.done)
+    return Error{ErrorCode::Device,
+                 "The thread of the pipeline's OpenGL context does not run. Its window was closed, "
+                 "or the context was never made",
+                 0};
+  return *hop.done;
+}
+
+// A job of run_later(). It keeps the thread, so that the job has a context.
+struct Later {
+  std::shared_ptr<GlThread> thread;
+  std::function<void(bool)> job;
+  void run(bool has_context) noexcept
+  try {
+    if (std::function<void(bool)> once = std::exchange(job, nullptr))
+      once(has_context);
+  } catch (...) {
+    caught(__func__);
+  }
+};
+
+void run_job(gpointer data) noexcept
+{
+  static_cast<Later *>(data)->run(true);
+}
+
+void free_later(gpointer data) noexcept
+{
+  const std::unique_ptr<Later> later(static_cast<Later *>(data));
+  later->run(false); // nothing is left of a job that was run
+}
+
+gpointer unref_context(gpointer context) noexcept
+{
+  gst_object_unref(context);
+  return nullptr;
+}
+
+} // namespace
+
+Result<std::shared_ptr<GlThread>> GlThread::open(GstGLContext *context)
+{
+  const GstGLPlatform platform = gst_gl_context_get_gl_platform(context);
+  if ((platform & GST_GL_PLATFORM_EGL) == 0)
+    return Error{ErrorCode::Unsupported,
+                 "The pipeline's OpenGL context is one of " + platform_name(platform) +
+                     ", and DMA buffers need EGL. Set GST_GL_PLATFORM=egl in the environment, or "
+                     "share a context of EGL",
+                 0};
+  struct Made : GlThread {}; // make_shared() cannot call the private constructor
+  const auto thread = std::make_shared<Made>();
+  thread->context_ = GstPtr<GstGLContext>::share(context);
+  const Result<void> opened = run_on(context, [&]() -> Result<void> {
+    Result<std::shared_ptr<egl::Device>> device = open_device(context);
+    if (!device)
+      return device.error();
+    thread->device_ = std::move(*device);
+    return {};
+  });
+  if (!opened)
+    return opened.error();
+  thread->hops_ = thread->is_current() ? 0 : 1;
+  return std::shared_ptr<GlThread>(thread);
+}
+
+// GStreamer ends a context with a wait for its thread, which would last for ever on that thread.
+GlThread::~GlThread()
+{
+  if (context_ && is_current())
+    g_thread_unref(g_thread_new("gl-context-end", unref_context, context_.release()));
+}
+
+bool GlThread::is_current() const noexcept
+{
+  GThread *thread = gst_gl_context_get_thread(context_.get());
+  const bool current = thread == g_thread_self();
+  if (thread)
+    g_thread_unref(thread);
+  return current;
+}
+
+Result<void> GlThread::run(const std::function<Result<void>(egl::Device &device)> &job)
+{
+  if (!is_current())
+    hops_.fetch_add(1, std::memory_order_relaxed);
+  return run_on(context_.get(), [&] { return job(*device_); });
+}
+
+void GlThread::run_later(std::function<void(bool has_context)> job)
+{
+  auto later = std::make_unique<Later>(Later{shared_from_this(), std::move(job)});
+  if (is_current()) {
+    later->run(true);
+    return;
+  }
+  GstGLWindow *window = gst_gl_context_get_window(context_.get());
+  if (!window) {
+    later->run(false);
+    return;
+  }
+  gst_gl_window_send_message_async(window, run_job, later.release(), free_later);
+  gst_object_unref(window);
+}
+
+} // namespace gstdrm
