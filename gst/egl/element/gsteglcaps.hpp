@@ -3,10 +3,14 @@
 // Any thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include <gst/drm/core/format_set.hpp>
+#include <gst/drm/core/limits.hpp>
 #include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmcaps-parts.hpp>
 #include <gst/drm/gstdrmvideoinfo.h>
 #include <gst/gl/gl.h>
 
@@ -22,12 +26,51 @@ struct TextureForm {
       GST_VIDEO_FORMAT_RGBA; // of the GL memory: RGBA, or the frame's own for one texture per plane
 };
 
-// What an uploader knows of its device. Without formats (no context yet) everything that the
-// template has is possible.
-struct UploadFormats {
-  const egl::DisplayFormats *import = nullptr; // nullptr: no context yet. Less what was refused.
+// What an uploader's device and its settings allow.
+struct UploadDevice {
+  // the pairs that it imports as one image, and those whose planes it imports one by one; less what
+  // was refused
+  egl::DisplayFormats images;
+  FormatSet planes;
   bool has_external_textures = true;
-  bool can_copy = true; // linear frames of formats that GstGLMemory knows, by the CPU
+  bool has_rg_textures = true; // without them GStreamer's shaders read other channels
+  bool can_copy = true;        // linear frames of formats that GstGLMemory knows, by the CPU
+  bool takes_plain = true;     // caps that do not promise DMA buffers
+  std::uint32_t max_size = kMaxFrameSize; // of a texture, in pixels
+};
+
+// The same, sorted by what becomes of a pair, so that a query does no more than intersect sets.
+// Immutable.
+class UploadFormats {
+public:
+  // No device yet: everything that the templates have is possible.
+  UploadFormats() = default;
+  explicit UploadFormats(const UploadDevice &device);
+
+  // Pairs of one way into GL.
+  struct Way {
+    TextureForm form;
+    bool is_copy = false;
+    bool keeps_colours = false; // the GL memory has the frame's colorimetry
+    FormatSet pairs;            // that go this way
+  };
+  [[nodiscard]] bool is_known() const noexcept { return is_known_; }
+  [[nodiscard]] bool takes_plain() const noexcept { return takes_plain_; }
+  [[nodiscard]] std::uint32_t max_size() const noexcept { return max_size_; }
+  // In order of preference: import before copy, 2D before external-oes, RGBA before planes.
+  [[nodiscard]] const std::vector<Way> &ways() const noexcept { return ways_; }
+  // Every pair that goes any way.
+  [[nodiscard]] const FormatSet &all() const noexcept { return all_; }
+  friend bool operator==(const UploadFormats &a, const UploadFormats &b);
+
+private:
+  void add(const TextureForm &form, bool keeps_colours, FormatSet pairs, bool is_copy = false);
+
+  bool is_known_ = false;
+  bool takes_plain_ = true;
+  std::uint32_t max_size_ = kMaxFrameSize;
+  std::vector<Way> ways_;
+  FormatSet all_;
 };
 
 // The template of the sink pad: DMA_DRM of every pair, linear frames in plain caps with
@@ -37,9 +80,10 @@ GstPtr<GstCaps> upload_sink_template();
 // 2D and external-oes.
 GstPtr<GstCaps> upload_src_template();
 
-// What the other pad can have for caps of one pad, in order of preference: import before copy, 2D
-// before external-oes, RGBA before planes. A list of pairs is intersected as a set: 110 pairs in
-// less than 100 us.
+// What the other pad can have for caps of the pad in `direction`, in order of preference. A list of
+// pairs is intersected as a set: 110 pairs in less than 100 us.
+CapsParts upload_parts(GstPadDirection direction, const GstCaps *caps,
+                       const UploadFormats &formats);
 GstPtr<GstCaps> upload_transform(GstPadDirection direction, const GstCaps *caps,
                                  const UploadFormats &formats);
 
@@ -47,9 +91,17 @@ GstPtr<GstCaps> upload_transform(GstPadDirection direction, const GstCaps *caps,
 // does that.
 std::optional<TextureForm> texture_form(const GstDrmVideoInfo &in, const GstCaps *out,
                                         const UploadFormats &formats);
+// Whether a copy by the CPU does that.
+bool is_copy_form(const GstDrmVideoInfo &in, const GstCaps *out, const UploadFormats &formats);
+
+// Whether caps of the sink pad promise DMA buffers.
+bool promises_dmabuf(const GstCaps *caps);
 
 // The colour hints of a YUV frame; empty for RGB.
 egl::ColorHints color_hints(const GstVideoColorimetry &colorimetry,
                             GstVideoChromaSite chroma_site) noexcept;
+// The colorimetry of RGB that such a frame was converted to: the same primaries and transfer
+// function, in full range.
+GstVideoColorimetry rgb_colorimetry(const GstVideoColorimetry &colorimetry) noexcept;
 
 } // namespace gstdrm

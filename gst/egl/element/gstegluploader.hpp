@@ -3,55 +3,115 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
 
-#include <gst/drm/core/format_offer.hpp>
-#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/element/failed_negotiation.hpp>
-#include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/refusals.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/gl/gl.h>
 
+#include "engine/egl_probe.hpp"
 #include "gstegluploadframes.hpp"
+#include "gstegluploadoffer.hpp"
+#include "gstglfilterthread.hpp"
 
 namespace gstdrm {
 
-enum class UploadMode { Auto, Import, Copy }; // the property `mode`
-
-struct UploadSettings {
-  UploadMode mode = UploadMode::Auto;
-  ZeroCopy zero_copy = ZeroCopy::Prefer;
-  bool prove = true;
-};
-
-// The methods stand behind the virtual functions of GstGLBaseFilter and GstBaseTransform.
+// The methods stand behind the virtual functions of GstGLBaseFilter and GstBaseTransform, and go on
+// with those of the parent class. Locks: only leaves, none of which is held while another element
+// is called or a message is posted.
 class EglUploader {
 public:
-  explicit EglUploader(GstGLBaseFilter *element);
+  EglUploader(GstGLBaseFilter *element, GstBaseTransformClass *base);
   EglUploader(const EglUploader &) = delete;
   EglUploader &operator=(const EglUploader &) = delete;
-  ~EglUploader();
 
   // Any thread.
-  void set_settings(const UploadSettings &settings);
-  [[nodiscard]] UploadSettings settings() const;
+  void change_settings(const std::function<void(UploadSettings &)> &change);
+  [[nodiscard]] UploadSettings settings() const { return offer_.settings(); }
   [[nodiscard]] GstStructure *stats() const; // (transfer full)
+  bool query(GstPadDirection direction, GstQuery *query);
   GstCaps *transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter);
-  void set_flushing(bool flushing);
+  // Before a state change, and after it: waits of the streaming thread end, the context is let go.
+  void leave(GstStateChange transition);
+  void settle(GstStateChange transition);
 
   bool start();
   bool stop();
-  // The pipeline has another GL context than before: called on the streaming thread, or while
-  // there is none.
-  void take_context(GstGLContext *context);
 
+  // The streaming thread; a flush comes from any thread.
+  bool sink_event(GstEvent *event);
+  // GstPad refuses caps that the element does not accept before the element sees their event. The
+  // refusal is right; the message only says why.
+  void explain_refused_caps(GstEvent *event);
+  GstCaps *fixate_caps(GstPadDirection direction, GstCaps *caps, GstCaps *othercaps);
   bool set_caps(GstCaps *in_caps, GstCaps *out_caps);
-  bool sink_event(GstEvent *event); // takes the event
   bool propose_allocation(GstQuery *decide_query, GstQuery *query);
   bool decide_allocation(GstQuery *query);
-  GstFlowReturn prepare_output(GstBuffer *in, GstBuffer **out);
+  GstFlowReturn submit_input_buffer(bool discont, GstBuffer *buffer);
+  GstFlowReturn generate_output(GstBuffer **out);
+
+private:
+  // What test imports have shown of one device: by pair, size and shape.
+  using ProofKey = std::tuple<Format, std::uint32_t, std::uint32_t, egl::Shape>;
+  using Proofs = std::map<ProofKey, egl::Probe>;
+
+  // --- context and offer
+  std::shared_ptr<GlThread> find_device();
+  void offer_changed();
+
+  // --- negotiation
+  GstPtr<GstCaps> answer_caps(GstPadDirection direction, GstCaps *filter);
+  [[nodiscard]] bool accepts(GstPadDirection direction, const GstCaps *caps);
+  std::optional<TextureForm> choose_form(const GstDrmVideoInfo &in, const GstCaps *in_caps,
+                                         const GstCaps *out_caps) const;
+  bool take_caps(GstEvent *event);
+  bool ends_in_refusal(const GstCaps *caps);
+  [[nodiscard]] Mismatch mismatch(const GstCaps *upstream);
+  [[nodiscard]] bool upstream_may_choose_again();
+  [[nodiscard]] const char *copy_reason(const GstDrmVideoInfo &in, const GstCaps *in_caps) const;
+
+  // --- proof
+  bool prove(const GstDrmVideoInfo &in, const TextureForm &form);
+  egl::Probe probe(const std::shared_ptr<GlThread> &thread, const ProofKey &key);
+
+  // --- frames
+  void notice_memory(GstBuffer *buffer);
+  Result<void> begin_stream(std::shared_ptr<GlThread> thread);
+  GstFlowReturn fail(const Error &error);
+  GstFlowReturn give_up_import(const Error &error);
+
+  GstGLBaseFilter *const element_; // owns this
+  GstBaseTransformClass *const base_;
+  Stats stats_;
+  std::atomic<std::uint64_t> fallbacks_{0};
+  std::atomic<std::uint64_t> past_hops_{0}; // of threads before the present one
+  FilterGlThread gl_;
+  UploadOffer offer_;
+  std::atomic<bool> answered_{false}; // upstream knows an answer that may have changed since
+  FailedNegotiation failed_;
+  Refusals refusals_;
+  std::atomic<bool> takes_release_fences_{false};
+  std::atomic<std::uint32_t> stride_align_{1}; // of the present caps' rows, in bytes
+
+  // The streaming thread's alone.
+  GstDrmVideoInfo info_{};
+  GstPtr<GstCaps> in_caps_, out_caps_;
+  std::optional<TextureForm> form_;
+  std::string refusal_; // of the test import that the negotiation under way ended with
+  bool refusal_is_new_ = false;
+  bool plain_is_dmabuf_ = false;     // what buffers of plain caps were last
+  bool stream_is_old_ = true;        // frames_ knows nothing of the present caps
+  std::shared_ptr<GlThread> thread_; // of frames_
+  std::shared_ptr<GlThread> proved_thread_;
+  Proofs proofs_;
+  UploadFrames frames_;
 };
 
 } // namespace gstdrm

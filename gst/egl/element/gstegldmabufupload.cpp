@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-egldmabufupload
+ * @title: egldmabufupload
+ * @short_description: DMA buffers as OpenGL textures, by EGL
+ *
+ * Takes DMA buffers of every pair of format and modifier that the EGL display lists, and sends them
+ * as `memory:GLMemory`: RGBA that the driver converts to, or one texture for each plane. Each
+ * buffer is imported once. Acquire fences are waited for on the GPU, and release fences go back.
+ * Where the driver imports nothing, linear frames are copied by the CPU, counted in `drm-stats` and
+ * announced on the bus.
+ *
+ * ## Example
+ * |[
+ * gst-launch-1.0 videotestsrc ! dmabufupload ! egldmabufupload ! glimagesink
+ * ]|
+ *
+ * Since: 0.1
+ */
+#include "gstegldmabufupload.hpp"
+
+#include <gst/drm/gstdrm-guard-private.hpp>
+#include <gst/drm/gstdrm-log-private.hpp>
+
+#include "gsteglcaps.hpp"
+#include "gstegluploader.hpp"
+
+using gstdrm::EglUploader;
+using gstdrm::UploadMode;
+using gstdrm::UploadSettings;
+
+GST_DEBUG_CATEGORY(gst_egl_dmabuf_upload_debug);
+#define GST_CAT_DEFAULT gst_egl_dmabuf_upload_debug
+
+enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS, PROP_MODE, PROP_PROVE };
+
+G_DEFINE_TYPE(GstEglDmaBufUpload, gst_egl_dmabuf_upload, GST_TYPE_GL_BASE_FILTER)
+GST_ELEMENT_REGISTER_DEFINE(egldmabufupload, "egldmabufupload", GST_RANK_NONE,
+                            GST_TYPE_EGL_DMABUF_UPLOAD)
+
+#define GST_TYPE_EGL_DMABUF_UPLOAD_MODE (gst_egl_dmabuf_upload_mode_get_type())
+static GType gst_egl_dmabuf_upload_mode_get_type(void)
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(UploadMode::Auto), "Import, and copy what the driver does not import",
+       "auto"},
+      {static_cast<gint>(UploadMode::Import), "Import alone: an error in place of a copy",
+       "import"},
+      {static_cast<gint>(UploadMode::Copy), "Copy every frame by the CPU", "copy"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstEglDmaBufUploadMode", values);
+  return type;
+}
+
+static EglUploader &uploader_of(gpointer object) noexcept
+{
+  return *GST_EGL_DMABUF_UPLOAD(object)->uploader;
+}
+
+// --- caps ----------------------------------------------------------------------------------------
+
+static gboolean gst_egl_dmabuf_upload_query(GstBaseTransform *trans, GstPadDirection direction,
+                                            GstQuery *query) noexcept
+try {
+  return uploader_of(trans).query(direction, query);
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
+}
+
+static GstCaps *gst_egl_dmabuf_upload_transform_caps(GstBaseTransform *trans,
+                                                     GstPadDirection direction, GstCaps *caps,
+                                                     GstCaps *filter) noexcept
+try {
+  return uploader_of(trans).transform_caps(direction, caps, filter);
+} catch (...) {
+  return gstdrm::caught_in(trans, gst_caps_new_empty(), __func__);
+}
+
+static GstCaps *gst_egl_dmabuf_upload_fixate_caps(GstBaseTransform *trans,
+                                                  GstPadDirection direction, GstCaps *caps,
+                                                  GstCaps *othercaps) noexcept
+try {
+  return uploader_of(trans).fixate_caps(direction, caps, othercaps);
+} catch (...) {
+  return gstdrm::caught_in(trans, gst_caps_new_empty(), __func__);
+}
+
+static gboolean gst_egl_dmabuf_upload_set_caps(GstBaseTransform *trans, GstCaps *incaps,
+                                               GstCaps *outcaps) noexcept
+try {
+  return uploader_of(trans).set_caps(incaps, outcaps);
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
+}
+
+static GstPadProbeReturn explain_refused_caps(GstPad *, GstPadProbeInfo *info,
+                                              gpointer user_data) noexcept
+try {
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_CAPS)
+    uploader_of(user_data).explain_refused_caps(event);
+  return GST_PAD_PROBE_OK;
+} catch (...) {
+  return gstdrm::caught(GST_PAD_PROBE_OK, __func__);
+}
+
+// --- buffers -------------------------------------------------------------------------------------
+
+static gboolean gst_egl_dmabuf_upload_decide_allocation(GstBaseTransform *trans,
+                                                        GstQuery *query) noexcept
+try {
+  return uploader_of(trans).decide_allocation(query);
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
+}
+
+static gboolean gst_egl_dmabuf_upload_propose_allocation(GstBaseTransform *trans,
+                                                         GstQuery *decide_query,
+                                                         GstQuery *query) noexcept
+try {
+  return uploader_of(trans).propose_allocation(decide_query, query);
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
+}
+
+static GstFlowReturn gst_egl_dmabuf_upload_submit_input_buffer(GstBaseTransform *trans,
+                                                               gboolean discont,
+                                                               GstBuffer *buffer) noexcept
+try {
+  return uploader_of(trans).submit_input_buffer(discont != FALSE, buffer);
+} catch (...) {
+  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
+}
+
+static GstFlowReturn gst_egl_dmabuf_upload_generate_output(GstBaseTransform *trans,
+                                                           GstBuffer **outbuf) noexcept
+try {
+  return uploader_of(trans).generate_output(outbuf);
+} catch (...) {
+  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
+}
+
+// Without this function GstBaseTransform would take the element for one that works in place, and
+// ask downstream nothing about buffers. generate_output() does all.
+static GstFlowReturn gst_egl_dmabuf_upload_transform(GstBaseTransform *, GstBuffer *,
+                                                     GstBuffer *) noexcept
+{
+  return GST_FLOW_OK;
+}
+
+// --- events and states ---------------------------------------------------------------------------
+
+static gboolean gst_egl_dmabuf_upload_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
+try {
+  return uploader_of(trans).sink_event(event);
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
+}
+
+static gboolean gst_egl_dmabuf_upload_start(GstBaseTransform *trans) noexcept
+try {
+  return uploader_of(trans).start();
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
+}
+
+static gboolean gst_egl_dmabuf_upload_stop(GstBaseTransform *trans) noexcept
+try {
+  return uploader_of(trans).stop();
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
+}
+
+static GstStateChangeReturn gst_egl_dmabuf_upload_change_state(GstElement *element,
+                                                               GstStateChange transition) noexcept
+try {
+  EglUploader &uploader = uploader_of(element);
+  uploader.leave(transition);
+  const GstStateChangeReturn ret =
+      GST_ELEMENT_CLASS(gst_egl_dmabuf_upload_parent_class)->change_state(element, transition);
+  uploader.settle(transition);
+  return ret;
+} catch (...) {
+  return gstdrm::caught_in(element, GST_STATE_CHANGE_FAILURE, __func__);
+}
+
+// --- GObject -------------------------------------------------------------------------------------
+
+static void gst_egl_dmabuf_upload_set_property(GObject *object, guint id, const GValue *value,
+                                               GParamSpec *pspec) noexcept
+try {
+  uploader_of(object).change_settings([&](UploadSettings &settings) {
+    if (id == PROP_ZERO_COPY)
+      settings.zero_copy = gstdrm::zero_copy_from(value);
+    else if (id == PROP_MODE)
+      settings.mode = static_cast<UploadMode>(g_value_get_enum(value));
+    else if (id == PROP_PROVE)
+      settings.prove = g_value_get_boolean(value) != FALSE;
+    else
+      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  });
+} catch (...) {
+  gstdrm::caught(__func__);
+}
+
+static void gst_egl_dmabuf_upload_get_property(GObject *object, guint id, GValue *value,
+                                               GParamSpec *pspec) noexcept
+try {
+  const EglUploader &uploader = uploader_of(object);
+  const UploadSettings settings = uploader.settings();
+  if (id == PROP_ZERO_COPY)
+    gstdrm::set_zero_copy(value, settings.zero_copy);
+  else if (id == PROP_DRM_STATS)
+    g_value_take_boxed(value, uploader.stats());
+  else if (id == PROP_MODE)
+    g_value_set_enum(value, static_cast<gint>(settings.mode));
+  else if (id == PROP_PROVE)
+    g_value_set_boolean(value, settings.prove);
+  else
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+} catch (...) {
+  gstdrm::caught(__func__);
+}
+
+static void install_properties(GObjectClass *object_class)
+{
+  gstdrm::install_common_properties(
+      object_class, {PROP_ZERO_COPY, "Whether frames may be copied by the CPU", PROP_DRM_STATS,
+                     "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
+                     "last-copy-reason, waits, hops, fallbacks"});
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_MUTABLE_READY);
+  g_object_class_install_property(object_class, PROP_MODE,
+                                  g_param_spec_enum("mode", "Mode", "How frames become textures",
+                                                    GST_TYPE_EGL_DMABUF_UPLOAD_MODE,
+                                                    static_cast<gint>(UploadMode::Auto), flags));
+  g_object_class_install_property(
+      object_class, PROP_PROVE,
+      g_param_spec_boolean("prove", "Prove",
+                           "Import a frame of the negotiated format and size before the stream "
+                           "begins, and offer what the driver refuses no more",
+                           TRUE, flags));
+}
+
+static void gst_egl_dmabuf_upload_finalize(GObject *object) noexcept
+{
+  delete GST_EGL_DMABUF_UPLOAD(object)->uploader;
+  G_OBJECT_CLASS(gst_egl_dmabuf_upload_parent_class)->finalize(object);
+}
+
+static GstDebugCategory *debug_category() noexcept
+{
+  return gst_egl_dmabuf_upload_debug;
+}
+
+static void add_pad_template(GstElementClass *klass, const char *name, GstPadDirection direction,
+                             const gstdrm::GstPtr<GstCaps> &caps)
+{
+  gst_element_class_add_pad_template(
+      klass, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
+}
+
+static void set_functions(GstBaseTransformClass *klass)
+{
+  klass->query = gst_egl_dmabuf_upload_query;
+  klass->transform_caps = gst_egl_dmabuf_upload_transform_caps;
+  klass->fixate_caps = gst_egl_dmabuf_upload_fixate_caps;
+  klass->set_caps = gst_egl_dmabuf_upload_set_caps;
+  klass->decide_allocation = gst_egl_dmabuf_upload_decide_allocation;
+  klass->propose_allocation = gst_egl_dmabuf_upload_propose_allocation;
+  klass->submit_input_buffer = gst_egl_dmabuf_upload_submit_input_buffer;
+  klass->generate_output = gst_egl_dmabuf_upload_generate_output;
+  klass->transform = gst_egl_dmabuf_upload_transform;
+  klass->sink_event = gst_egl_dmabuf_upload_sink_event;
+  klass->start = gst_egl_dmabuf_upload_start;
+  klass->stop = gst_egl_dmabuf_upload_stop;
+}
+
+static void gst_egl_dmabuf_upload_class_init(GstEglDmaBufUploadClass *klass)
+{
+  GST_DEBUG_CATEGORY_INIT(gst_egl_dmabuf_upload_debug, "egldmabufupload", 0,
+                          "DMA buffers as OpenGL textures, by EGL");
+  gstdrm::connect_log<debug_category>(); // of the core and the engine
+  GObjectClass *object_class = G_OBJECT_CLASS(klass);
+  object_class->set_property = gst_egl_dmabuf_upload_set_property;
+  object_class->get_property = gst_egl_dmabuf_upload_get_property;
+  object_class->finalize = gst_egl_dmabuf_upload_finalize;
+  install_properties(object_class);
+
+  GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
+  gst_element_class_set_static_metadata(
+      element_class, "DMA buffer to OpenGL uploader", "Filter/Video",
+      "Makes OpenGL textures of DMA buffers without a copy, by EGL", "gst-drm contributors");
+  add_pad_template(element_class, "sink", GST_PAD_SINK, gstdrm::upload_sink_template());
+  add_pad_template(element_class, "src", GST_PAD_SRC, gstdrm::upload_src_template());
+  element_class->change_state = gst_egl_dmabuf_upload_change_state;
+  set_functions(GST_BASE_TRANSFORM_CLASS(klass));
+  GST_GL_BASE_FILTER_CLASS(klass)->supported_gl_api =
+      static_cast<GstGLAPI>(GST_GL_API_OPENGL | GST_GL_API_OPENGL3 | GST_GL_API_GLES2);
+  gst_type_mark_as_plugin_api(GST_TYPE_EGL_DMABUF_UPLOAD_MODE, static_cast<GstPluginAPIFlags>(0));
+}
+
+static void gst_egl_dmabuf_upload_init(GstEglDmaBufUpload *self)
+{
+  self->uploader = new EglUploader(GST_GL_BASE_FILTER(self),
+                                   GST_BASE_TRANSFORM_CLASS(gst_egl_dmabuf_upload_parent_class));
+  gst_pad_add_probe(GST_BASE_TRANSFORM_SINK_PAD(self), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+                    explain_refused_caps, self, nullptr);
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gsteglformats.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include <drm_fourcc.h>
+
+#include <gst/drm/drm.h>
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmcaps-strings.hpp>
+#include <gst/gl/gl.h>
+
+#include "engine/egl_image.hpp"
+#include "gsteglcaps.hpp"
+
+namespace gstdrm {
+
+namespace {
+
+struct Names {
+  std::vector<std::pair<std::uint32_t, GstVideoFormat>> by_fourcc; // sorted
+  std::vector<GstVideoFormat> frames, textures;
+};
+
+std::vector<GstVideoFormat> gl_memory_formats()
+{
+  std::vector<GstVideoFormat> formats;
+  const auto caps = GstPtr<GstCaps>::adopt(
+      gst_caps_from_string("video/x-raw, format=" GST_GL_MEMORY_VIDEO_FORMATS_STR));
+  for_each_string(gst_structure_get_value(gst_caps_get_structure(caps.get(), 0), "format"),
+                  [&](const char *text) { formats.push_back(gst_video_format_from_string(text)); });
+  return formats;
+}
+
+Names find_names()
+{
+  Names names;
+  const std::vector<GstVideoFormat> gl = gl_memory_formats();
+  guint n_formats = 0;
+  const GstVideoFormat *formats = gst_video_formats_raw(&n_formats);
+  for (guint i = 0; i < n_formats; i++) {
+    guint64 modifier = kModImplicit;
+    const guint32 fourcc = gst_drm_format_from_video_format(formats[i], &modifier);
+    // a palette is not part of a DRM framebuffer
+    if (fourcc == 0 || modifier != kModLinear ||
+        GST_VIDEO_FORMAT_INFO_HAS_PALETTE(gst_video_format_get_info(formats[i])) ||
+        gst_drm_format_to_video_format(fourcc, modifier) != formats[i])
+      continue;
+    names.by_fourcc.emplace_back(fourcc, formats[i]);
+    names.frames.push_back(formats[i]);
+    if (std::find(gl.begin(), gl.end(), formats[i]) != gl.end())
+      names.textures.push_back(formats[i]);
+  }
+  std::sort(names.by_fourcc.begin(), names.by_fourcc.end());
+  return names;
+}
+
+const Names &names()
+{
+  static const Names found = find_names();
+  return found;
+}
+
+bool has_all_planes(const FormatSet &listed, Format pair)
+{
+  const FourccInfo *info = fourcc_info(pair.fourcc);
+  for (std::size_t i = 0; i < info->n_planes; i++) {
+    const std::optional<Format> plane = egl::plane_format(pair, i);
+    if (!plane || !listed.contains(*plane))
+      return false;
+  }
+  return info->n_planes > 0;
+}
+
+EGLint siting(bool cosited) noexcept
+{
+  return cosited ? EGL_YUV_CHROMA_SITING_0_EXT : EGL_YUV_CHROMA_SITING_0_5_EXT;
+}
+
+EGLint colour_space(GstVideoColorMatrix matrix) noexcept
+{
+  switch (matrix) {
+  case GST_VIDEO_COLOR_MATRIX_BT601:
+    return EGL_ITU_REC601_EXT;
+  case GST_VIDEO_COLOR_MATRIX_BT709:
+    return EGL_ITU_REC709_EXT;
+  case GST_VIDEO_COLOR_MATRIX_BT2020:
+    return EGL_ITU_REC2020_EXT;
+  default: // the extension has no other
+    return 0;
+  }
+}
+
+EGLint sample_range(GstVideoColorRange range) noexcept
+{
+  if (range == GST_VIDEO_COLOR_RANGE_0_255)
+    return EGL_YUV_FULL_RANGE_EXT;
+  return range == GST_VIDEO_COLOR_RANGE_16_235 ? EGL_YUV_NARROW_RANGE_EXT : 0;
+}
+
+// The pairs of one kind of colours.
+FormatSet of_colours(const FormatSet &formats, Colours colours)
+{
+  std::vector<Format> pairs;
+  for (const Format &pair : formats.pairs())
+    if (colours_of(pair.fourcc) == colours)
+      pairs.push_back(pair);
+  return FormatSet::from_pairs(std::move(pairs));
+}
+
+// The pairs whose GL memory has the frame's own format.
+FormatSet with_texture_names(const FormatSet &formats)
+{
+  const std::vector<GstVideoFormat> &known = texture_names();
+  std::vector<Format> pairs;
+  for (const Format &pair : formats.pairs())
+    if (std::find(known.begin(), known.end(), name_of(pair.fourcc)) != known.end())
+      pairs.push_back(pair);
+  return FormatSet::from_pairs(std::move(pairs));
+}
+
+FormatSet linear_pairs(const std::vector<GstVideoFormat> &formats)
+{
+  std::vector<Format> pairs;
+  for (const GstVideoFormat name : formats)
+    pairs.push_back({fourcc_of(name), kModLinear});
+  return FormatSet::from_pairs(std::move(pairs));
+}
+
+} // namespace
+
+GstVideoFormat name_of(std::uint32_t fourcc) noexcept
+{
+  const auto &known = names().by_fourcc;
+  const auto found =
+      std::lower_bound(known.begin(), known.end(), fourcc,
+                       [](const auto &each, std::uint32_t wanted) { return each.first < wanted; });
+  return found != known.end() && found->first == fourcc ? found->second : GST_VIDEO_FORMAT_UNKNOWN;
+}
+
+std::uint32_t fourcc_of(GstVideoFormat name) noexcept
+{
+  guint64 modifier = kModImplicit;
+  const guint32 fourcc = gst_drm_format_from_video_format(name, &modifier);
+  return modifier == kModLinear ? fourcc : 0;
+}
+
+const std::vector<GstVideoFormat> &frame_names()
+{
+  return names().frames;
+}
+
+const std::vector<GstVideoFormat> &texture_names()
+{
+  return names().textures;
+}
+
+Colours colours_of(std::uint32_t fourcc) noexcept
+{
+  static const std::array<std::uint32_t, 9> parts = {
+      DRM_FORMAT_C8,   DRM_FORMAT_R8,   DRM_FORMAT_R10,    DRM_FORMAT_R12,   DRM_FORMAT_R16,
+      DRM_FORMAT_RG88, DRM_FORMAT_GR88, DRM_FORMAT_RG1616, DRM_FORMAT_GR1616};
+  if (std::find(parts.begin(), parts.end(), fourcc & ~kFourccBigEndian) != parts.end())
+    return Colours::Other;
+  return fourcc_is_yuv(fourcc) ? Colours::Yuv : Colours::Rgb;
+}
+
+FormatSet plane_pairs(const egl::DisplayFormats &listed)
+{
+  std::vector<std::uint64_t> modifiers;
+  for (const std::uint32_t fourcc : {DRM_FORMAT_R8, DRM_FORMAT_R16})
+    for (const Format &pair : listed.texture_2d.of_fourcc(fourcc))
+      modifiers.push_back(pair.modifier);
+  std::vector<Format> pairs;
+  for (const FourccInfo &info : known_fourccs()) {
+    for (const std::uint64_t modifier : modifiers) {
+      const Format pair{info.fourcc, modifier};
+      const bool opaque = modifier != kModLinear && modifier != kModImplicit;
+      if ((!opaque || listed.texture_2d.contains(pair) || listed.external_only.contains(pair)) &&
+          has_all_planes(listed.texture_2d, pair))
+        pairs.push_back(pair);
+    }
+  }
+  return FormatSet::from_pairs(std::move(pairs));
+}
+
+UploadFormats::UploadFormats(const UploadDevice &device)
+    : is_known_(true), takes_plain_(device.takes_plain),
+      max_size_(std::min(device.max_size, kMaxFrameSize))
+{
+  using egl::Shape;
+  using egl::Target;
+  const FormatSet images = device.images.all();
+  add({Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, true,
+      of_colours(device.images.texture_2d, Colours::Rgb));
+  add({Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, false,
+      of_colours(device.images.texture_2d, Colours::Yuv));
+  if (device.has_rg_textures)
+    add({Shape::PerPlane, Target::Texture2D, GST_VIDEO_FORMAT_UNKNOWN}, true,
+        with_texture_names(device.planes));
+  if (device.has_external_textures) {
+    add({Shape::OneImage, Target::External, GST_VIDEO_FORMAT_RGBA}, true,
+        of_colours(images, Colours::Rgb));
+    add({Shape::OneImage, Target::External, GST_VIDEO_FORMAT_RGBA}, false,
+        of_colours(images, Colours::Yuv));
+  }
+  if (!device.can_copy)
+    return;
+  // what downstream cannot take as it is is converted on the way, by the CPU
+  add({Shape::PerPlane, Target::Texture2D, GST_VIDEO_FORMAT_UNKNOWN}, true,
+      linear_pairs(texture_names()), true);
+  const FormatSet linear = linear_pairs(frame_names());
+  add({Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, true,
+      of_colours(linear, Colours::Rgb), true);
+  add({Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, false,
+      FormatSet::subtract(linear, of_colours(linear, Colours::Rgb)), true);
+}
+
+void UploadFormats::add(const TextureForm &form, bool keeps_colours, FormatSet pairs, bool is_copy)
+{
+  if (pairs.empty())
+    return;
+  all_ = FormatSet::unite(all_, pairs);
+  ways_.push_back({form, is_copy, keeps_colours, std::move(pairs)});
+}
+
+bool operator==(const UploadFormats &a, const UploadFormats &b)
+{
+  const auto same = [](const UploadFormats::Way &one, const UploadFormats::Way &other) {
+    return one.form.shape == other.form.shape && one.form.target == other.form.target &&
+           one.form.format == other.form.format && one.is_copy == other.is_copy &&
+           one.pairs == other.pairs;
+  };
+  return a.is_known_ == b.is_known_ && a.takes_plain_ == b.takes_plain_ &&
+         a.max_size_ == b.max_size_ && a.ways_.size() == b.ways_.size() &&
+         std::equal(a.ways_.begin(), a.ways_.end(), b.ways_.begin(), same);
+}
+
+egl::ColorHints color_hints(const GstVideoColorimetry &colorimetry,
+                            GstVideoChromaSite chroma_site) noexcept
+{
+  egl::ColorHints hints;
+  if (colorimetry.matrix == GST_VIDEO_COLOR_MATRIX_RGB)
+    return hints;
+  hints.space = colour_space(colorimetry.matrix);
+  hints.range = sample_range(colorimetry.range);
+  if (chroma_site != GST_VIDEO_CHROMA_SITE_UNKNOWN) {
+    hints.siting_horizontal = siting((chroma_site & GST_VIDEO_CHROMA_SITE_H_COSITED) != 0);
+    hints.siting_vertical = siting((chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED) != 0);
+  }
+  return hints;
+}
+
+GstVideoColorimetry rgb_colorimetry(const GstVideoColorimetry &colorimetry) noexcept
+{
+  GstVideoColorimetry rgb = colorimetry;
+  rgb.matrix = GST_VIDEO_COLOR_MATRIX_RGB;
+  rgb.range = GST_VIDEO_COLOR_RANGE_0_255;
+  return rgb;
+}
+
+} // namespace gstdrm

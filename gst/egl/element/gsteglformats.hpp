@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Formats of frames and of textures: names, kinds, planes. Plain functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <gst/drm/core/format_set.hpp>
+#include <gst/video/video.h>
+
+#include "engine/egl_formats.hpp"
+
+namespace gstdrm {
+
+// The GstVideoFormat of a fourcc's linear frames, GST_VIDEO_FORMAT_UNKNOWN where it has no name;
+// and back, 0 where the format is no fourcc's.
+GstVideoFormat name_of(std::uint32_t fourcc) noexcept;
+std::uint32_t fourcc_of(GstVideoFormat name) noexcept;
+
+// Every GstVideoFormat that name_of() returns.
+const std::vector<GstVideoFormat> &frame_names();
+// Those of them that GstGLMemory knows.
+const std::vector<GstVideoFormat> &texture_names();
+
+// What a texture of the fourcc shows when a shader reads it: R, G, B and A. Others than these and
+// YUV, such as R8 and GR88, show a part of a picture.
+enum class Colours { Rgb, Yuv, Other };
+Colours colours_of(std::uint32_t fourcc) noexcept;
+
+// The pairs whose planes are listed as 2D textures of their own. A tiled pair is one of them only
+// where the display lists it as a whole, too: what its planes are is for the driver to know.
+FormatSet plane_pairs(const egl::DisplayFormats &listed);
+
+} // namespace gstdrm

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Start, stop, the context, and what the properties show.
+#include "gstegluploader.hpp"
+
+#include <utility>
+
+#include "gstegldmabufupload.hpp"
+
+#define GST_CAT_DEFAULT gst_egl_dmabuf_upload_debug
+
+namespace gstdrm {
+
+EglUploader::EglUploader(GstGLBaseFilter *element, GstBaseTransformClass *base)
+    : element_(element), base_(base), gl_(element), failed_(),
+      refusals_(GST_ELEMENT(element), GST_BASE_TRANSFORM_SINK_PAD(element), GST_CAT_DEFAULT,
+                {"The OpenGL driver",
+                 "Choose a size or format that both can do, or set mode=auto and "
+                 "zero-copy=prefer, so that linear frames are copied."}),
+      frames_(GST_ELEMENT(element), stats_)
+{
+}
+
+// --- properties ----------------------------------------------------------------------------------
+
+void EglUploader::change_settings(const std::function<void(UploadSettings &)> &change)
+{
+  if (offer_.change_settings(change))
+    offer_changed();
+}
+
+GstStructure *EglUploader::stats() const
+{
+  GstStructure *structure = stats_.to_structure();
+  const std::shared_ptr<GlThread> thread = offer_.thread();
+  gst_structure_set(structure, "hops", G_TYPE_UINT64, past_hops_ + (thread ? thread->hops() : 0),
+                    "fallbacks", G_TYPE_UINT64, fallbacks_.load(), nullptr);
+  return structure;
+}
+
+// --- context -------------------------------------------------------------------------------------
+
+// nullptr: there is no context yet, or none that can be used, which has its message.
+std::shared_ptr<GlThread> EglUploader::find_device()
+{
+  const Result<std::shared_ptr<GlThread>> found = gl_.find();
+  if (!found || !*found)
+    return nullptr;
+  const std::shared_ptr<GlThread> before = offer_.thread();
+  if (before == *found)
+    return before;
+  if (before)
+    past_hops_ += before->hops();
+  const bool changed = offer_.take(*found);
+  const egl::Device &device = *(*found)->device();
+  GST_INFO_OBJECT(element_, "%" GST_PTR_FORMAT " is %s%s%s", (*found)->context(),
+                  device.driver().describe().c_str(), device.import_refusal().empty() ? "" : ": ",
+                  device.import_refusal().c_str());
+  if (changed)
+    offer_changed();
+  return *found;
+}
+
+// Upstream that has asked before chooses again.
+void EglUploader::offer_changed()
+{
+  if (answered_.exchange(false))
+    refusals_.request_choice();
+}
+
+// --- states --------------------------------------------------------------------------------------
+
+bool EglUploader::start()
+{
+  stats_.reset();
+  fallbacks_ = past_hops_ = 0;
+  failed_.reset();
+  refusals_.restart();
+  refusal_.clear();
+  plain_is_dmabuf_ = false;
+  stride_align_ = 1;
+  takes_release_fences_ = false;
+  return base_->start(GST_BASE_TRANSFORM(element_)) != FALSE;
+}
+
+bool EglUploader::stop()
+{
+  frames_.end();
+  form_.reset();
+  in_caps_.reset();
+  out_caps_.reset();
+  stream_is_old_ = true;
+  proofs_.clear();
+  proved_thread_.reset();
+  thread_.reset();
+  if (const std::shared_ptr<GlThread> thread = offer_.thread())
+    past_hops_ += thread->hops();
+  offer_.take(nullptr);
+  answered_ = false;
+  gl_.forget();
+  return base_->stop(GST_BASE_TRANSFORM(element_)) != FALSE;
+}
+
+// A wait of the streaming thread ends before the pads are deactivated, as that waits for the
+// thread.
+void EglUploader::leave(GstStateChange transition)
+{
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    frames_.set_flushing(true);
+  else if (transition == GST_STATE_CHANGE_READY_TO_PAUSED)
+    frames_.set_flushing(false);
+}
+
+// A caps query in READY may have found a context, and no stop() comes then.
+void EglUploader::settle(GstStateChange transition)
+{
+  if (transition != GST_STATE_CHANGE_READY_TO_NULL)
+    return;
+  offer_.take(nullptr);
+  gl_.forget();
+}
+
+} // namespace gstdrm

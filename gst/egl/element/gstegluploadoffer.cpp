@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstegluploadoffer.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include "gsteglformats.hpp"
+
+namespace gstdrm {
+
+namespace {
+
+// Whether GStreamer's shaders read the second plane of NV12 as R and G, which is what an import of
+// GR88 gives; without GL_EXT_texture_rg they read luminance and alpha.
+bool reads_rg(GstGLContext *context)
+{
+  GstVideoInfo info;
+  return gst_video_info_set_format(&info, GST_VIDEO_FORMAT_NV12, 16, 16) &&
+         gst_gl_format_from_video_info(context, &info, 1) == GST_GL_RG;
+}
+
+} // namespace
+
+UploadOffer::Device::Device(std::shared_ptr<GlThread> gl_thread)
+    : thread(std::move(gl_thread)), has_rg_textures(reads_rg(thread->context())),
+      images(thread->device()->import_refusal().empty() ? thread->device()->formats().all()
+                                                        : FormatSet()),
+      planes(thread->device()->import_refusal().empty() ? plane_pairs(thread->device()->formats())
+                                                        : FormatSet())
+{
+}
+
+std::shared_ptr<const UploadFormats> UploadOffer::formats() const
+{
+  const std::lock_guard guard(lock_);
+  return formats_;
+}
+
+UploadSettings UploadOffer::settings() const
+{
+  const std::lock_guard guard(lock_);
+  return settings_;
+}
+
+std::shared_ptr<GlThread> UploadOffer::thread() const
+{
+  const std::lock_guard guard(lock_);
+  return device_ ? device_->thread : nullptr;
+}
+
+std::optional<Refusal> UploadOffer::refusal(egl::Shape shape, Format format, std::uint32_t width,
+                                            std::uint32_t height) const
+{
+  std::shared_ptr<Device> device;
+  {
+    const std::lock_guard guard(lock_);
+    device = device_;
+  }
+  if (!device)
+    return std::nullopt;
+  const FormatOffer &offer = shape == egl::Shape::OneImage ? device->images : device->planes;
+  return offer.refusal(format, width, height);
+}
+
+UploadFormats UploadOffer::work_out(const UploadSettings &settings, const Device *device) const
+{
+  if (!device)
+    return {};
+  const egl::Device &gl = *device->thread->device();
+  UploadDevice what;
+  what.can_copy = settings.may_copy();
+  what.takes_plain = settings.zero_copy == ZeroCopy::Prefer;
+  what.has_external_textures = gl.has_external_textures();
+  what.has_rg_textures = device->has_rg_textures;
+  what.max_size = gl.max_texture_size();
+  if (settings.mode != UploadMode::Copy) {
+    const FormatSet images = device->images.formats();
+    what.images.texture_2d = FormatSet::intersect(gl.formats().texture_2d, images);
+    what.images.external_only = FormatSet::intersect(gl.formats().external_only, images);
+    what.planes = device->planes.formats();
+  }
+  return UploadFormats(what);
+}
+
+// Works without the lock, and once more where somebody else was faster.
+bool UploadOffer::update()
+{
+  for (;;) {
+    UploadSettings settings;
+    std::shared_ptr<Device> device;
+    std::shared_ptr<const UploadFormats> before;
+    {
+      const std::lock_guard guard(lock_);
+      settings = settings_;
+      device = device_;
+      before = formats_;
+    }
+    auto formats = std::make_shared<const UploadFormats>(work_out(settings, device.get()));
+    const bool changed = !(*formats == *before);
+    const std::lock_guard guard(lock_);
+    if (device_ != device || formats_ != before)
+      continue;
+    if (changed)
+      formats_ = std::move(formats);
+    return changed;
+  }
+}
+
+bool UploadOffer::change_settings(const std::function<void(UploadSettings &)> &change)
+{
+  {
+    const std::lock_guard guard(lock_);
+    change(settings_);
+  }
+  return update();
+}
+
+bool UploadOffer::take(std::shared_ptr<GlThread> thread)
+{
+  {
+    const std::lock_guard guard(lock_);
+    if ((device_ ? device_->thread : nullptr) == thread)
+      return false;
+  }
+  std::shared_ptr<Device> device;
+  if (thread)
+    device = std::make_shared<Device>(std::move(thread));
+  {
+    const std::lock_guard guard(lock_);
+    std::swap(device_, device);
+  }
+  return update();
+}
+
+bool UploadOffer::resize(std::uint32_t width, std::uint32_t height)
+{
+  std::shared_ptr<Device> device;
+  {
+    const std::lock_guard guard(lock_);
+    device = device_;
+  }
+  if (!device)
+    return false;
+  const bool images = device->images.resize(width, height);
+  const bool planes = device->planes.resize(width, height);
+  return (images || planes) && update();
+}
+
+bool UploadOffer::refuse(egl::Shape shape, Refusal refusal)
+{
+  std::shared_ptr<Device> device;
+  {
+    const std::lock_guard guard(lock_);
+    device = device_;
+  }
+  if (!device)
+    return false;
+  FormatOffer &offer = shape == egl::Shape::OneImage ? device->images : device->planes;
+  return offer.refuse(std::move(refusal)) && update();
+}
+
+} // namespace gstdrm

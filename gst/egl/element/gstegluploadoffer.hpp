@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What egldmabufupload offers upstream: the pairs of its device, less what was refused, as the
+// settings allow. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <gst/drm/core/format_offer.hpp>
+#include <gst/drm/core/ordered_mutex.hpp>
+#include <gst/drm/element/properties.hpp>
+
+#include "gsteglcaps.hpp"
+#include "gstglthread.hpp"
+
+namespace gstdrm {
+
+enum class UploadMode { Auto, Import, Copy }; // the property `mode`
+
+struct UploadSettings {
+  UploadMode mode = UploadMode::Auto;
+  ZeroCopy zero_copy = ZeroCopy::Prefer;
+  bool prove = true;
+  [[nodiscard]] bool may_copy() const noexcept
+  {
+    return mode != UploadMode::Import && zero_copy == ZeroCopy::Prefer;
+  }
+};
+
+class UploadOffer {
+public:
+  // What caps queries are answered with. It does not change; another one takes its place.
+  [[nodiscard]] std::shared_ptr<const UploadFormats> formats() const;
+  [[nodiscard]] UploadSettings settings() const;
+  // The thread whose device is offered; nullptr: none yet.
+  [[nodiscard]] std::shared_ptr<GlThread> thread() const;
+  [[nodiscard]] std::optional<Refusal> refusal(egl::Shape shape, Format format, std::uint32_t width,
+                                               std::uint32_t height) const;
+
+  // Each of these returns whether formats() allows something else than before.
+  bool change_settings(const std::function<void(UploadSettings &)> &change);
+  // Another device, or none; the refusals of the last one are forgotten.
+  bool take(std::shared_ptr<GlThread> thread);
+  // Forgets the refusals of other sizes.
+  bool resize(std::uint32_t width, std::uint32_t height);
+  bool refuse(egl::Shape shape, Refusal refusal);
+
+private:
+  struct Device { // of one GlThread
+    explicit Device(std::shared_ptr<GlThread> gl_thread);
+    std::shared_ptr<GlThread> thread;
+    bool has_rg_textures;
+    FormatOffer images, planes;
+  };
+  [[nodiscard]] UploadFormats work_out(const UploadSettings &settings, const Device *device) const;
+  bool update();
+
+  // Guards all below; FormatOffer's own lock is not taken under it.
+  mutable OrderedMutex lock_{kLeafLockRank, "UploadOffer::lock_"};
+  UploadSettings settings_;
+  std::shared_ptr<Device> device_;
+  std::shared_ptr<const UploadFormats> formats_ = std::make_shared<const UploadFormats>();
+};
+
+} // namespace gstdrm

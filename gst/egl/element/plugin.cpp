@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <gst/gst.h>
+
+#include "config.h"
+#include "gstegldmabufupload.hpp"
+
+static gboolean plugin_init(GstPlugin *plugin) noexcept
+{
+  return GST_ELEMENT_REGISTER(egldmabufupload, plugin);
+}
+
+// the plugin's name must be that of its file without "libgst"
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, egldmabuf,
+                  "DMA buffers as OpenGL textures, and back, by EGL", plugin_init, VERSION,
+                  GST_LICENSE, GST_PACKAGE_NAME, GST_PACKAGE_ORIGIN)
