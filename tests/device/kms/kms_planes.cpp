@@ -50,6 +50,8 @@ const Row kRows[] = {
      [](const Image &p) { return p; }},
     {"rotate-90", "mode=640x480 rotation=rotate-90", 320, 240,
      [](const Image &p) { return on_black(640, 480, turned(p, 1), 200, 80); }},
+    {"match: the mode of the turned picture", "rotation=rotate-90", 600, 800,
+     [](const Image &p) { return turned(p, 1); }},
     {"rotate-180", "rotation=rotate-180", 640, 480, [](const Image &p) { return turned(p, 2); }},
     {"rotate-270", "mode=640x480 rotation=rotate-270", 320, 240,
      [](const Image &p) { return on_black(640, 480, turned(p, 3), 200, 80); }},

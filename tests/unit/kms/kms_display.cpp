@@ -261,6 +261,23 @@ TEST_F(DisplayTest, stop_restores_what_was)
   EXPECT_TRUE(fakedrm::device().handles.empty());
 }
 
+TEST_F(DisplayTest, a_turned_picture_gets_a_mode_that_holds_it_turned)
+{
+  auto display = open();
+  ASSERT_TRUE(display);
+  View view;
+  view.rotation = DRM_MODE_ROTATE_90;
+  (*display)->set_view(view);
+  EXPECT_EQ((*display)->limits().max_width, 768U);
+  EXPECT_EQ((*display)->limits().max_height, 1024U);
+  ASSERT_TRUE((*display)->start() && (*display)->configure(picture(480, 640)));
+  const Result<Display::Shown> shown = show(**display, xrgb(memory, 480, 640));
+  ASSERT_TRUE(shown) << shown.error().message;
+  EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "CRTC_W"), 640U);
+  EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "CRTC_X"), 0U); // the mode is 640x480
+  EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "rotation"), DRM_MODE_ROTATE_90);
+}
+
 TEST_F(DisplayTest, a_mode_set_begins_with_colours_of_its_own)
 {
   auto display = open();

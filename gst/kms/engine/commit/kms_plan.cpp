@@ -40,11 +40,6 @@ std::string nearest_fix(const FormatSet &set, Format format)
   return "Choose another plane with plane-id, or convert upstream.";
 }
 
-bool is_turned(std::uint32_t rotation)
-{
-  return (rotation & (DRM_MODE_ROTATE_90 | DRM_MODE_ROTATE_270)) != 0;
-}
-
 // The placement that the view asks for, and the one without scaling.
 std::vector<Placement> placements(const View &view, const Picture &picture,
                                   const drmModeModeInfo &mode)
@@ -53,7 +48,7 @@ std::vector<Placement> placements(const View &view, const Picture &picture,
   // an area outside the mode is treated like no area
   const Rectangle area = intersect(view.area.value_or(screen), screen).value_or(screen);
   const Shape shape{picture.width, picture.height, picture.par_n, picture.par_d,
-                    is_turned(view.rotation)};
+                    view.is_turned()};
   std::vector<Placement> list = {place(shape, area, view.fit)};
   if (list.front().scaled)
     list.push_back(place(shape, area, Fit::None));

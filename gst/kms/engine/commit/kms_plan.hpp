@@ -40,6 +40,12 @@ struct View {
   int zpos = -1;                 // of the plane; -1: what the driver has
   std::optional<Rectangle> area; // of the mode, in its pixels; nothing: all of it
   friend bool operator==(const View &, const View &) = default;
+
+  // Whether the picture's width lies along the screen's height.
+  [[nodiscard]] bool is_turned() const noexcept
+  {
+    return (rotation & (DRM_MODE_ROTATE_90 | DRM_MODE_ROTATE_270)) != 0;
+  }
 };
 
 // One way to use the hardware for a picture. The planes are those of the Output that the plan was made for, which

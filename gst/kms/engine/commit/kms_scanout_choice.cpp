@@ -43,7 +43,10 @@ std::optional<Format> scratch_format(const FormatSet &formats)
 
 Result<drmModeModeInfo> Scanout::check(const Picture &picture) const
 {
-  return mode_for(output_, picture, scales_down_, device_->name());
+  Picture on_screen = picture;
+  if (view_.is_turned())
+    std::swap(on_screen.width, on_screen.height);
+  return mode_for(output_, on_screen, scales_down_, device_->name());
 }
 
 // One line per plane.

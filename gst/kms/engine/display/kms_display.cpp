@@ -30,6 +30,20 @@ SizeLimits Display::size_limits(const Connector &connector) const
   return limits;
 }
 
+SizeLimits Display::limits() const
+{
+  SizeLimits limits = plug_.limits();
+  const bool by_modes =
+      limits.max_width != framebuffers_.max_width || limits.max_height != framebuffers_.max_height;
+  const std::lock_guard guard(view_lock_);
+  if (by_modes && view_.is_turned()) { // what a framebuffer can be is no matter of its turn
+    std::swap(limits.max_width, limits.max_height);
+    limits.max_width = std::min(limits.max_width, framebuffers_.max_width);
+    limits.max_height = std::min(limits.max_height, framebuffers_.max_height);
+  }
+  return limits;
+}
+
 namespace {
 
 // The request with the connector that was chosen, which the sink keeps.
@@ -225,6 +239,7 @@ Result<void> Display::configure(const Picture &picture)
 {
   if (plug_.changed()) // the picture may be meant for the new display
     (void)take_up_plug_change();
+  (void)take_view(); // the mode has to hold the picture as it is turned
   Result<drmModeModeInfo> mode = scanout_.check(picture);
   if (!mode)
     return mode.error();

@@ -89,7 +89,8 @@ public:
   // What is offered now: the union over the usable planes until one is chosen, then that plane's
   // pairs; without those that were refused.
   [[nodiscard]] FormatSet formats() const { return offer_.formats(); }
-  [[nodiscard]] SizeLimits limits() const { return plug_.limits(); }
+  // Of pictures, as they are before the view turns them.
+  [[nodiscard]] SizeLimits limits() const;
   [[nodiscard]] std::string describe() const;
 
   Result<void> start();
@@ -211,7 +212,7 @@ private:
   FenceRules fence_rules_;
   View shown_view_; // what is on screen
 
-  OrderedMutex view_lock_{kLeafLockRank, "Display::view_lock_"}; // guards the two below
+  mutable OrderedMutex view_lock_{kLeafLockRank, "Display::view_lock_"}; // guards the two below
   View view_;
   bool view_changed_ = false;
 
