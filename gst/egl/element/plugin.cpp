@@ -2,11 +2,14 @@
 #include <gst/gst.h>
 
 #include "config.h"
+#include "gstegldmabufdownload.hpp"
 #include "gstegldmabufupload.hpp"
 
 static gboolean plugin_init(GstPlugin *plugin) noexcept
 {
-  return GST_ELEMENT_REGISTER(egldmabufupload, plugin);
+  const gboolean upload = GST_ELEMENT_REGISTER(egldmabufupload, plugin);
+  const gboolean download = GST_ELEMENT_REGISTER(egldmabufdownload, plugin);
+  return upload || download;
 }
 
 // the plugin's name must be that of its file without "libgst"

@@ -203,16 +203,20 @@ Result<void> DrawTarget::add_plane(const FrameLayout &layout)
   const GlCalls &gl = device_->calls().gl;
   GLuint &framebuffer = framebuffers_[planes_.size()];
   planes_.push_back(std::move(*texture));
+  drain_errors(gl);
   gl.gen_framebuffers(1, &framebuffer);
   gl.bind_framebuffer(GL_FRAMEBUFFER, framebuffer);
   gl.framebuffer_texture_2d(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D,
                             planes_.back().id(), 0);
+  const GLenum error = gl.get_error();
   const GLenum status = gl.check_framebuffer_status(GL_FRAMEBUFFER);
-  if (status == GL_FRAMEBUFFER_COMPLETE)
+  if (framebuffer != 0 && error == GL_NO_ERROR && status == GL_FRAMEBUFFER_COMPLETE)
     return {};
-  return Error{ErrorCode::Unsupported, device_->driver().describe() + " cannot draw into " +
-                                           describe_layout(layout) + ": " +
-                                           framebuffer_status(status)};
+  return Error{ErrorCode::Unsupported,
+               device_->driver().describe() + " cannot draw into " + describe_layout(layout) +
+                   ": " +
+                   (error != GL_NO_ERROR ? gl_error_name(error) : framebuffer_status(status)),
+               0};
 }
 
 DrawTarget::~DrawTarget()

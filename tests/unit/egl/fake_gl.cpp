@@ -244,8 +244,12 @@ void GL_APIENTRY bind_framebuffer(GLenum target, GLuint name)
 void GL_APIENTRY framebuffer_texture_2d(GLenum target, GLenum, GLenum, GLuint texture, GLint)
 {
   FakeEgl &driver = FakeEgl::now();
-  if (driver.enter_gl("glFramebufferTexture2D"))
+  if (!driver.enter_gl("glFramebufferTexture2D"))
+    return;
+  if (driver.framebuffers.contains(driver.bound[target]))
     driver.framebuffers[driver.bound[target]] = texture;
+  else // the one that comes with the context has no attachments to change
+    driver.set_gl_error(GL_INVALID_OPERATION);
 }
 
 GLenum GL_APIENTRY check_framebuffer_status(GLenum target)
@@ -253,8 +257,10 @@ GLenum GL_APIENTRY check_framebuffer_status(GLenum target)
   FakeEgl &driver = FakeEgl::now();
   if (!driver.enter_gl("glCheckFramebufferStatus"))
     return 0;
-  const GLuint texture = driver.framebuffers[driver.bound[target]];
-  return driver.framebuffers_complete && driver.textures.contains(texture)
+  const auto bound = driver.framebuffers.find(driver.bound[target]);
+  if (bound == driver.framebuffers.end())
+    return GL_FRAMEBUFFER_COMPLETE; // the one that comes with the context
+  return driver.framebuffers_complete && driver.textures.contains(bound->second)
              ? GL_FRAMEBUFFER_COMPLETE
              : GL_FRAMEBUFFER_UNSUPPORTED;
 }

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstegldownloadcaps.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gst/drm/drm.h>
+#include <gst/drm/element/producer.hpp>
+
+namespace gstdrm {
+namespace {
+
+constexpr std::array<GstVideoFormat, 8> kTextureFormats{
+    GST_VIDEO_FORMAT_RGBA, GST_VIDEO_FORMAT_RGBx, GST_VIDEO_FORMAT_BGRA, GST_VIDEO_FORMAT_BGRx,
+    GST_VIDEO_FORMAT_ARGB, GST_VIDEO_FORMAT_xRGB, GST_VIDEO_FORMAT_ABGR, GST_VIDEO_FORMAT_xBGR,
+};
+
+constexpr std::array<GstVideoFormat, 18> kCopyFormats{
+    GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_BGRA,      GST_VIDEO_FORMAT_RGBx,
+    GST_VIDEO_FORMAT_RGBA, GST_VIDEO_FORMAT_RGB16,     GST_VIDEO_FORMAT_BGR,
+    GST_VIDEO_FORMAT_RGB,  GST_VIDEO_FORMAT_NV12,      GST_VIDEO_FORMAT_NV21,
+    GST_VIDEO_FORMAT_NV16, GST_VIDEO_FORMAT_NV24,      GST_VIDEO_FORMAT_I420,
+    GST_VIDEO_FORMAT_YV12, GST_VIDEO_FORMAT_P010_10LE, GST_VIDEO_FORMAT_YUY2,
+    GST_VIDEO_FORMAT_UYVY, GST_VIDEO_FORMAT_Y42B,      GST_VIDEO_FORMAT_Y444,
+};
+
+constexpr const char *kGlFeature = GST_CAPS_FEATURE_MEMORY_GL_MEMORY;
+
+GValue string_list(const std::vector<const char *> &texts)
+{
+  GValue list = G_VALUE_INIT;
+  g_value_init(&list, GST_TYPE_LIST);
+  for (const char *text : texts) {
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, G_TYPE_STRING);
+    g_value_set_static_string(&value, text);
+    gst_value_list_append_and_take_value(&list, &value);
+  }
+  return list;
+}
+
+// Fields that describe the pixels in memory, which change on the way; all others stay.
+bool stays(std::string_view field)
+{
+  constexpr std::array<std::string_view, 5> kChanged{"format", "drm-format", "texture-target",
+                                                     "colorimetry", "chroma-site"};
+  return std::find(kChanged.begin(), kChanged.end(), field) == kChanged.end();
+}
+
+gboolean copy_field(GQuark field, const GValue *value, gpointer to) noexcept
+{
+  if (stays(g_quark_to_string(field)))
+    gst_structure_id_set_value(static_cast<GstStructure *>(to), field, value);
+  return TRUE;
+}
+
+void copy_fields(const GstStructure *from, GstStructure *to)
+{
+  gst_structure_foreach(from, copy_field, to);
+}
+
+bool is_gl(const GstCaps *caps, guint index)
+{
+  GstCapsFeatures *features = gst_caps_get_features(caps, index);
+  return gst_caps_features_is_any(features) || gst_caps_features_contains(features, kGlFeature);
+}
+
+void append_outputs(GstCaps *result, const GstStructure *in, const FormatSet *formats)
+{
+  const auto made = producer_caps(formats, {});
+  for (guint i = 0; i < gst_caps_get_size(made.get()); i++) {
+    copy_fields(in, gst_caps_get_structure(made.get(), i));
+    gst_caps_append(result, gst_caps_copy_nth(made.get(), i));
+  }
+}
+
+GstPtr<GstCaps> outputs_of(const GstCaps *caps, const DownloadFormats &formats)
+{
+  auto result = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
+  for (guint i = 0; i < gst_caps_get_size(caps); i++) {
+    if (!is_gl(caps, i))
+      continue;
+    const GstStructure *in = gst_caps_get_structure(caps, i);
+    if (!formats.drawn && !formats.copied)
+      append_outputs(result.get(), in, nullptr);
+    if (formats.drawn && !formats.drawn->empty())
+      append_outputs(result.get(), in, formats.drawn);
+    if (formats.copied && !formats.copied->empty())
+      append_outputs(result.get(), in, formats.copied);
+  }
+  return result;
+}
+
+GstPtr<GstCaps> inputs_of(const GstCaps *caps, const DownloadFormats &formats)
+{
+  auto own = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
+  if (!formats.drawn && !formats.copied)
+    gst_caps_append(own.get(), producer_caps(nullptr, {}).release());
+  for (const FormatSet *set : {formats.drawn, formats.copied})
+    if (set && !set->empty())
+      gst_caps_append(own.get(), producer_caps(set, {}).release());
+  const auto possible =
+      GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(const_cast<GstCaps *>(caps), own.get()));
+  auto result = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
+  for (guint i = 0; i < gst_caps_get_size(possible.get()); i++) {
+    auto gl = download_sink_template();
+    copy_fields(gst_caps_get_structure(possible.get(), i), gst_caps_get_structure(gl.get(), 0));
+    gst_caps_append(result.get(), gl.release());
+  }
+  return GstPtr<GstCaps>::adopt(gst_caps_simplify(result.release()));
+}
+
+} // namespace
+
+GstPtr<GstCaps> download_sink_template()
+{
+  auto caps = GstPtr<GstCaps>::adopt(gst_caps_new_simple(
+      "video/x-raw", "width", GST_TYPE_INT_RANGE, 1, G_MAXINT, "height", GST_TYPE_INT_RANGE, 1,
+      G_MAXINT, "framerate", GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, nullptr));
+  gst_caps_set_features(caps.get(), 0, gst_caps_features_new(kGlFeature, nullptr));
+  std::vector<const char *> names;
+  for (const GstVideoFormat format : kTextureFormats)
+    names.push_back(gst_video_format_to_string(format));
+  GValue formats = string_list(names);
+  GValue targets =
+      string_list({GST_GL_TEXTURE_TARGET_2D_STR, GST_GL_TEXTURE_TARGET_EXTERNAL_OES_STR});
+  GstStructure *structure = gst_caps_get_structure(caps.get(), 0);
+  gst_structure_take_value(structure, "format", &formats);
+  gst_structure_take_value(structure, "texture-target", &targets);
+  return caps;
+}
+
+GstPtr<GstCaps> download_src_template()
+{
+  return producer_caps(nullptr, {});
+}
+
+const FormatSet &copy_formats()
+{
+  static const FormatSet formats = [] {
+    std::vector<Format> pairs;
+    for (const GstVideoFormat format : kCopyFormats) {
+      Format pair;
+      pair.fourcc = gst_drm_format_from_video_format(format, &pair.modifier);
+      if (pair.fourcc != 0 && pair.modifier == kModLinear)
+        pairs.push_back(pair);
+    }
+    return FormatSet::from_pairs(std::move(pairs));
+  }();
+  return formats;
+}
+
+GstPtr<GstCaps> download_transform(GstPadDirection direction, const GstCaps *caps,
+                                   const DownloadFormats &formats)
+{
+  if (gst_caps_is_any(caps))
+    return direction == GST_PAD_SINK ? outputs_of(download_sink_template().get(), formats)
+                                     : inputs_of(download_src_template().get(), formats);
+  return direction == GST_PAD_SINK ? outputs_of(caps, formats) : inputs_of(caps, formats);
+}
+
+GstPtr<GstCaps> sendable_caps(const GstCaps *in_caps, const FormatSet &formats)
+{
+  return outputs_of(in_caps, {&formats, nullptr});
+}
+
+// --- colours -------------------------------------------------------------------------------------
+
+namespace {
+
+struct CapsFormat {
+  GstVideoFormat format = GST_VIDEO_FORMAT_UNKNOWN; // the linear one of the fourcc
+  gint width = 0;
+  gint height = 0;
+};
+
+CapsFormat format_of(const GstCaps *caps)
+{
+  CapsFormat found;
+  const GstStructure *structure = gst_caps_get_structure(caps, 0);
+  gst_structure_get_int(structure, "width", &found.width);
+  gst_structure_get_int(structure, "height", &found.height);
+  guint32 fourcc = 0;
+  const gchar *text = gst_structure_get_string(structure, "drm-format");
+  if (text && gst_drm_format_parse(text, &fourcc, nullptr, nullptr))
+    found.format = gst_drm_format_to_video_format(fourcc, kModLinear);
+  else if ((text = gst_structure_get_string(structure, "format")))
+    found.format = gst_video_format_from_string(text);
+  return found;
+}
+
+bool is_yuv(GstVideoFormat format)
+{
+  const GstVideoFormatInfo *info =
+      format == GST_VIDEO_FORMAT_UNKNOWN ? nullptr : gst_video_format_get_info(format);
+  return info && GST_VIDEO_FORMAT_INFO_IS_YUV(info);
+}
+
+} // namespace
+
+GstPtr<GstCaps> with_colours(const GstCaps *caps)
+{
+  auto complete = GstPtr<GstCaps>::adopt(gst_caps_copy(caps));
+  const CapsFormat named = format_of(caps);
+  GstVideoInfo info;
+  if (!is_yuv(named.format) ||
+      !gst_video_info_set_format(&info, named.format, static_cast<guint>(named.width),
+                                 static_cast<guint>(named.height)))
+    return complete;
+  GstStructure *structure = gst_caps_get_structure(complete.get(), 0);
+  if (!gst_structure_has_field(structure, "colorimetry")) {
+    g_autofree gchar *text = gst_video_colorimetry_to_string(&info.colorimetry);
+    gst_structure_set(structure, "colorimetry", G_TYPE_STRING, text, nullptr);
+  }
+  if (!gst_structure_has_field(structure, "chroma-site") &&
+      GST_VIDEO_FORMAT_INFO_W_SUB(info.finfo, 1) > 0)
+    gst_structure_set(structure, "chroma-site", G_TYPE_STRING, "mpeg2", nullptr);
+  return complete;
+}
+
+egl::YuvConversion conversion_of(const GstCaps *caps)
+{
+  const GstStructure *structure = gst_caps_get_structure(caps, 0);
+  egl::YuvConversion conversion;
+  GstVideoColorimetry colorimetry{};
+  const gchar *text = gst_structure_get_string(structure, "colorimetry");
+  if (text && gst_video_colorimetry_from_string(&colorimetry, text)) {
+    if (colorimetry.matrix == GST_VIDEO_COLOR_MATRIX_BT601)
+      conversion.matrix = egl::YuvMatrix::Bt601;
+    else if (colorimetry.matrix == GST_VIDEO_COLOR_MATRIX_BT2020)
+      conversion.matrix = egl::YuvMatrix::Bt2020;
+    if (colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255)
+      conversion.range = egl::YuvRange::Full;
+  }
+  const gchar *site = gst_structure_get_string(structure, "chroma-site");
+  const GstVideoChromaSite siting =
+      site ? gst_video_chroma_site_from_string(site) : GST_VIDEO_CHROMA_SITE_MPEG2;
+  if (siting != GST_VIDEO_CHROMA_SITE_UNKNOWN) {
+    conversion.horizontal =
+        siting & GST_VIDEO_CHROMA_SITE_H_COSITED ? egl::Siting::Cosited : egl::Siting::Centred;
+    conversion.vertical =
+        siting & GST_VIDEO_CHROMA_SITE_V_COSITED ? egl::Siting::Cosited : egl::Siting::Centred;
+  }
+  return conversion;
+}
+
+egl::Picture picture_of(GstVideoFormat format, egl::Target target) noexcept
+{
+  constexpr std::uint8_t kOpaque = egl::Picture::kOpaque;
+  egl::Picture picture;
+  picture.target = target;
+  switch (format) {
+  case GST_VIDEO_FORMAT_RGBx:
+    picture.order = {0, 1, 2, kOpaque};
+    break;
+  case GST_VIDEO_FORMAT_BGRA:
+    picture.order = {2, 1, 0, 3};
+    break;
+  case GST_VIDEO_FORMAT_BGRx:
+    picture.order = {2, 1, 0, kOpaque};
+    break;
+  case GST_VIDEO_FORMAT_ARGB:
+    picture.order = {1, 2, 3, 0};
+    break;
+  case GST_VIDEO_FORMAT_xRGB:
+    picture.order = {1, 2, 3, kOpaque};
+    break;
+  case GST_VIDEO_FORMAT_ABGR:
+    picture.order = {3, 2, 1, 0};
+    break;
+  case GST_VIDEO_FORMAT_xBGR:
+    picture.order = {3, 2, 1, kOpaque};
+    break;
+  default: // RGBA
+    break;
+  }
+  return picture;
+}
+
+} // namespace gstdrm

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Where the buffers of egldmabufdownload come from, and what becomes of each frame.
+#include <algorithm>
+#include <utility>
+
+#include <gst/drm/core/drm_node.hpp>
+#include <gst/drm/drm.h>
+#include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/format_sets.hpp>
+
+#include "gstegldownloadcaps.hpp"
+#include "gstegldownloader.hpp"
+
+GST_DEBUG_CATEGORY_EXTERN(egl_dmabuf_download_debug);
+#define GST_CAT_DEFAULT egl_dmabuf_download_debug
+
+namespace gstdrm {
+namespace {
+
+constexpr const char *kNoImport = "OpenGL here imports no dma-bufs, or none of the agreed format";
+
+// The base class would activate a pool that is left in the answer.
+void remove_offers(GstQuery *query)
+{
+  while (gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_remove_nth_allocation_pool(query, 0);
+  while (gst_query_get_n_allocation_params(query) > 0)
+    gst_query_remove_nth_allocation_param(query, 0);
+}
+
+guint buffers_kept(GstQuery *query)
+{
+  guint most = 0;
+  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
+    guint min = 0;
+    gst_query_parse_nth_allocation_pool(query, i, nullptr, nullptr, &min, nullptr);
+    most = std::max(most, min);
+  }
+  return most;
+}
+
+bool can_make(GstDrmAllocator *allocator, Format format)
+{
+  if (gst_drm_allocator_get_kind(allocator) == GST_DRM_ALLOCATOR_KIND_MEMFD)
+    return false;
+  const FormatSetPtr set(gst_drm_allocator_get_formats(allocator));
+  return set && gst_drm_format_set_contains(set.get(), format.fourcc, format.modifier);
+}
+
+// Downstream's own allocators, those of its pools included: they know best where its device can
+// read.
+std::vector<GstPtr<GstDrmAllocator>> downstream_allocators(GstQuery *query, Format format)
+{
+  std::vector<GstPtr<GstDrmAllocator>> found;
+  const auto add = [&](GstAllocator *allocator) {
+    if (allocator && GST_IS_DRM_ALLOCATOR(allocator) &&
+        can_make(GST_DRM_ALLOCATOR(allocator), format))
+      found.push_back(GstPtr<GstDrmAllocator>::share(GST_DRM_ALLOCATOR(allocator)));
+  };
+  for (guint i = 0; i < gst_query_get_n_allocation_params(query); i++) {
+    GstAllocator *param = nullptr;
+    gst_query_parse_nth_allocation_param(query, i, &param, nullptr);
+    const auto owned = GstPtr<GstAllocator>::adopt(param);
+    add(param);
+  }
+  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
+    GstBufferPool *pool = nullptr;
+    gst_query_parse_nth_allocation_pool(query, i, &pool, nullptr, nullptr, nullptr);
+    const auto owned = GstPtr<GstBufferPool>::adopt(pool);
+    if (!pool)
+      continue;
+    GstStructure *config = gst_buffer_pool_get_config(pool);
+    GstAllocator *borrowed = nullptr;
+    gst_buffer_pool_config_get_allocator(config, &borrowed, nullptr);
+    add(borrowed);
+    gst_structure_free(config);
+  }
+  return found;
+}
+
+} // namespace
+
+// --- allocation ----------------------------------------------------------------------------------
+
+void EglDownloader::compare_devices(GstQuery *query)
+{
+  guint64 other = 0;
+  if (warned_of_device_ || !thread_ || !gst_drm_query_get_device(query, &other))
+    return;
+  const egl::Driver &driver = thread_->device()->driver();
+  if (driver.device == 0 || driver.is_software)
+    return; // not known, or the CPU draws
+  g_autoptr(GError) unknown = nullptr;
+  if (gst_drm_device_is_same(other, driver.device, &unknown))
+    return;
+  if (unknown)
+    GST_DEBUG_OBJECT(element_, "taken for another device: %s", unknown->message);
+  warned_of_device_ = true;
+  GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS,
+                      ("OpenGL draws on %s, downstream imports frames on %s, another device: each "
+                       "frame crosses the bus, or the import fails. Choose that device for OpenGL "
+                       "(DRI_PRIME, GST_GL_WINDOW), or another one downstream.",
+                       driver.node.c_str(), drm_node_path(other).c_str()),
+                      ("drm-device %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT,
+                       static_cast<guint64>(driver.device), other));
+}
+
+DownloadStream EglDownloader::stream_of(Way way) const
+{
+  DownloadStream stream;
+  stream.in = in_info_;
+  stream.out = out_info_;
+  stream.conversion = conversion_of(colours_.get());
+  stream.colorimetry = out_info_.vinfo.colorimetry;
+  const GstStructure *structure = gst_caps_get_structure(colours_.get(), 0);
+  if (const gchar *text = gst_structure_get_string(structure, "colorimetry"))
+    gst_video_colorimetry_from_string(&stream.colorimetry, text);
+  stream.copy_reason = way == Way::Copy ? kNoImport : nullptr;
+  stream.takes_fences = takes_fences_;
+  return stream;
+}
+
+// Tries downstream's allocators, then those of this element, until GL draws into a buffer of the
+// pool that was made.
+Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
+{
+  if (auto begun = frames_.begin(way == Way::Draw ? thread_ : nullptr, stream_of(way)); !begun)
+    return begun;
+  const Format format{out_info_.drm_fourcc, out_info_.drm_modifier};
+  auto allocators = downstream_allocators(query, format);
+  allocators.insert(allocators.end(), allocators_.begin(), allocators_.end());
+  const bool plain = !gst_caps_features_contains(gst_caps_get_features(out_caps_.get(), 0),
+                                                 GST_CAPS_FEATURE_MEMORY_DMABUF);
+  const bool video_meta =
+      !plain || gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  std::string refusals;
+  for (const auto &allocator : allocators) {
+    auto opened = pool_.open(allocator.get(), {out_caps_.get(), buffers_kept(query), video_meta});
+    if (opened) {
+      GstPtr<GstBuffer> first;
+      const GstFlowReturn flow = pool_.acquire(first);
+      if (flow == GST_FLOW_FLUSHING)
+        return Error{ErrorCode::Allocation, "The stream is flushing", 0};
+      opened = flow == GST_FLOW_OK
+                   ? frames_.prove(first.get())
+                   : Result<void>(Error{ErrorCode::Allocation, "The pool gives no buffer", 0});
+    }
+    if (opened) {
+      GST_INFO_OBJECT(element_, "buffers come from %" GST_PTR_FORMAT, allocator.get());
+      return {};
+    }
+    GST_DEBUG_OBJECT(element_, "%" GST_PTR_FORMAT ": %s", allocator.get(),
+                     opened.error().message.c_str());
+    refusals += (refusals.empty() ? "" : ". ") + opened.error().message;
+  }
+  pool_.drop();
+  return Error{ErrorCode::Allocation, refusals.empty() ? no_memory_ : refusals, 0};
+}
+
+bool EglDownloader::decide_allocation(GstQuery *query)
+{
+  frames_.end();
+  pool_.drop();
+  if (!out_caps_ || !take_context())
+    return false;
+  compare_devices(query);
+  takes_fences_ =
+      gst_query_find_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr) != FALSE;
+  if (!thread_)
+    way_ = Way::Copy;
+  auto opened = open_pool(way_, query);
+  if (!opened && way_ == Way::Draw && out_info_.drm_modifier == kModLinear &&
+      zero_copy() != ZeroCopy::Require) {
+    GST_INFO_OBJECT(element_, "no draw: %s", opened.error().message.c_str());
+    opened = open_pool(Way::Copy, query);
+  }
+  remove_offers(query);
+  if (opened)
+    return true;
+  if (!GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(element_)) && failure_.claim())
+    GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
+                      ("%s has no buffers of %dx%d %s that it can fill. %s. Try another size, or "
+                       "another format with a capsfilter.",
+                       GST_OBJECT_NAME(element_), out_info_.vinfo.width, out_info_.vinfo.height,
+                       describe_format({out_info_.drm_fourcc, out_info_.drm_modifier}).c_str(),
+                       opened.error().message.c_str()),
+                      ("caps %" GST_PTR_FORMAT, out_caps_.get()));
+  return false;
+}
+
+// No pool: upstream renders into textures of its own.
+bool EglDownloader::propose_allocation(GstQuery *decide_query, GstQuery *query)
+{
+  if (!base_->propose_allocation(GST_BASE_TRANSFORM(element_), decide_query, query))
+    return false;
+  for (const GType api : {GST_VIDEO_META_API_TYPE, GST_GL_SYNC_META_API_TYPE})
+    if (!gst_query_find_allocation_meta(query, api, nullptr))
+      gst_query_add_allocation_meta(query, api, nullptr);
+  return true;
+}
+
+// --- frames --------------------------------------------------------------------------------------
+
+GstFlowReturn EglDownloader::fail(const Error &error)
+{
+  failure_.post(GST_ELEMENT(element_), error);
+  return GST_FLOW_ERROR;
+}
+
+// After a RECONFIGURE the caps are chosen again here, without an event that sink_event() would see.
+GstFlowReturn EglDownloader::submit_input_buffer(bool discont, GstBuffer *buffer)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM(element_);
+  const GstFlowReturn flow = base_->submit_input_buffer(trans, discont, buffer);
+  if (flow == GST_FLOW_NOT_NEGOTIATED && !GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(trans))) {
+    const auto caps =
+        GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(trans)));
+    if (caps)
+      explain(caps.get(), {});
+  }
+  return flow;
+}
+
+GstFlowReturn EglDownloader::prepare_output(GstBuffer *in, GstBuffer **out)
+{
+  GstPtr<GstBuffer> buffer;
+  if (const GstFlowReturn flow = pool_.acquire(buffer); flow != GST_FLOW_OK)
+    return flow;
+  GstBaseTransform *trans = GST_BASE_TRANSFORM(element_);
+  GST_BASE_TRANSFORM_GET_CLASS(trans)->copy_metadata(trans, in, buffer.get());
+  *out = buffer.release();
+  return GST_FLOW_OK;
+}
+
+GstFlowReturn EglDownloader::transform(GstBuffer *in, GstBuffer *out)
+{
+  const auto made = frames_.make(in, out);
+  if (!made)
+    return fail(made.error());
+  return *made ? GST_FLOW_OK : GST_FLOW_FLUSHING;
+}
+
+} // namespace gstdrm

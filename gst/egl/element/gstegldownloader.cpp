@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How egldmabufdownload and its neighbours agree: context, format, modifier.
+#include "gstegldownloader.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include <gst/drm/drm.h>
+#include <gst/drm/element/chain.hpp>
+#include <gst/drm/element/errors.hpp>
+
+#include "gstegldownloadcaps.hpp"
+
+GST_DEBUG_CATEGORY_EXTERN(egl_dmabuf_download_debug);
+#define GST_CAT_DEFAULT egl_dmabuf_download_debug
+
+namespace gstdrm {
+
+EglDownloader::EglDownloader(GstGLBaseFilter *element, GstBaseTransformClass *klass)
+    : element_(element), base_(klass), pool_(GST_ELEMENT(element)),
+      draw_producer_(GST_ELEMENT(element), egl_dmabuf_download_debug),
+      copy_producer_(GST_ELEMENT(element), egl_dmabuf_download_debug),
+      frames_(GST_ELEMENT(element), stats_)
+{
+}
+
+GstStructure *EglDownloader::stats() const
+{
+  GstStructure *structure = stats_.to_structure();
+  gst_structure_set(structure, "draws", G_TYPE_UINT64, frames_.draws(), "hops", G_TYPE_UINT64,
+                    frames_.hops(), nullptr);
+  return structure;
+}
+
+void EglDownloader::set_flushing(bool flushing)
+{
+  frames_.set_flushing(flushing);
+  pool_.set_flushing(flushing);
+}
+
+// --- start and stop ------------------------------------------------------------------------------
+
+bool EglDownloader::start()
+{
+  stats_.reset();
+  frames_.reset_counters();
+  failure_.reset();
+  warned_of_device_ = false;
+  set_flushing(false);
+  return base_->start(GST_BASE_TRANSFORM(element_)) != FALSE;
+}
+
+bool EglDownloader::stop()
+{
+  frames_.end();
+  pool_.drop();
+  draw_allocator_.reset();
+  copy_allocator_.reset();
+  draw_producer_.forget();
+  copy_producer_.forget();
+  allocators_.clear();
+  thread_.reset();
+  context_.reset();
+  out_caps_.reset();
+  colours_.reset();
+  {
+    const std::lock_guard lock(formats_lock_);
+    knows_formats_ = false;
+    drawn_ = {};
+    copied_ = {};
+  }
+  return base_->stop(GST_BASE_TRANSFORM(element_)) != FALSE;
+}
+
+// --- the device ----------------------------------------------------------------------------------
+
+void EglDownloader::learn_device(GstGLContext *context)
+{
+  frames_.end();
+  thread_.reset();
+  why_copy_.clear();
+  no_memory_.clear();
+  draw_producer_.forget();
+  copy_producer_.forget();
+  context_ = GstPtr<GstGLContext>::share(context);
+  if (auto opened = GlThread::open(context); !opened)
+    why_copy_ = opened.error().message;
+  else if (const auto &refusal = (*opened)->device()->import_refusal(); !refusal.empty())
+    why_copy_ = refusal;
+  else
+    thread_ = std::move(*opened);
+  allocators_ = own_allocators(thread_ ? thread_->device().get() : nullptr, no_memory_);
+  FormatSet drawn;
+  if (thread_) {
+    drawn = makeable_formats(egl::drawable_formats(thread_->device()->formats()), allocators_);
+    if (drawn.empty())
+      why_copy_ = thread_->device()->driver().describe() +
+                  " draws into no format that can be allocated here";
+    draw_allocator_ = proving_allocator(allocators_, thread_);
+  }
+  copy_allocator_ = proving_allocator(allocators_, nullptr);
+  FormatSet copied = FormatSet::subtract(makeable_formats(copy_formats(), allocators_), drawn);
+  GST_INFO_OBJECT(element_, "%zu pairs can be drawn, %zu more copied; %s", drawn.size(),
+                  copied.size(), why_copy_.empty() ? "GL imports" : why_copy_.c_str());
+  const std::lock_guard lock(formats_lock_);
+  drawn_ = std::move(drawn);
+  copied_ = std::move(copied);
+  knows_formats_ = true;
+}
+
+// The GL context of the pipeline, which may be another one than before.
+bool EglDownloader::take_context()
+{
+  if (!gst_gl_base_filter_find_gl_context(element_))
+    return false; // GstGLBaseFilter has posted why
+  const auto context = GstPtr<GstGLContext>::adopt(gst_gl_base_filter_get_gl_context(element_));
+  if (!context)
+    return false;
+  if (context.get() != context_.get())
+    learn_device(context.get());
+  return true;
+}
+
+// --- caps ----------------------------------------------------------------------------------------
+
+DownloadFormats EglDownloader::known_formats() const
+{
+  if (!knows_formats_)
+    return {};
+  return {&drawn_, zero_copy_ == ZeroCopy::Require ? nullptr : &copied_};
+}
+
+GstCaps *EglDownloader::transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  GstPtr<GstCaps> other;
+  {
+    const std::lock_guard lock(formats_lock_);
+    other = download_transform(direction, caps, known_formats());
+  }
+  GST_DEBUG_OBJECT(element_, "%" GST_PTR_FORMAT " becomes %" GST_PTR_FORMAT, caps, other.get());
+  return filter ? gst_drm_caps_intersect(filter, other.get()) : other.release();
+}
+
+Mismatch EglDownloader::mismatch(const GstCaps *in_caps) const
+{
+  const GstPtr<GstCaps> any = download_sink_template();
+  const GstCaps *sent = in_caps ? in_caps : any.get();
+  GstPtr<GstCaps> sendable;
+  {
+    const std::lock_guard lock(formats_lock_);
+    sendable = download_transform(GST_PAD_SINK, sent, known_formats());
+  }
+  return describe_mismatch(
+      {nothing_in_common(GST_ELEMENT(element_)),
+       {origin_name(GST_BASE_TRANSFORM_SINK_PAD(element_)), "has", sent, sendable.get()},
+       restrictions_after(GST_BASE_TRANSFORM_SRC_PAD(element_))},
+      [](const GstCaps *, const GstCaps *) {
+        return "Put an element after it that converts dma-bufs, or let more "
+               "formats through the capsfilters.";
+      });
+}
+
+void EglDownloader::explain(const GstCaps *in_caps, const std::string &refusals)
+{
+  if (!failure_.claim())
+    return;
+  if (refusals.empty() && zero_copy() == ZeroCopy::Require && !why_copy_.empty()) {
+    GST_ELEMENT_ERROR(element_, CORE, NEGOTIATION,
+                      ("%s cannot draw into dma-bufs, and zero-copy=require forbids the copy. %s. "
+                       "Use a driver that imports dma-bufs, or zero-copy=prefer.",
+                       GST_OBJECT_NAME(element_), why_copy_.c_str()),
+                      (nullptr));
+    return;
+  }
+  if (allocators_.empty() || !refusals.empty()) {
+    GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
+                      ("%s has no memory that it could fill in a format that downstream takes. %s. "
+                       "Try another size, or limit the formats with a capsfilter.",
+                       GST_OBJECT_NAME(element_),
+                       refusals.empty() ? no_memory_.c_str() : refusals.c_str()),
+                      ("caps %" GST_PTR_FORMAT, in_caps));
+    return;
+  }
+  post_mismatch(GST_ELEMENT(element_), mismatch(in_caps));
+}
+
+GstPtr<GstCaps> EglDownloader::agree_on(Way way, GstCaps *in_caps, std::string &refusals)
+{
+  const bool draws = way == Way::Draw;
+  const FormatSet formats = draws ? drawn_ : FormatSet::unite(drawn_, copied_);
+  const FormatSet &makes =
+      draws ? formats
+            : makeable_formats(FormatSet::intersect(formats, copy_formats()), allocators_);
+  if (makes.empty())
+    return {};
+  Producer &producer = draws ? draw_producer_ : copy_producer_;
+  auto agreement =
+      producer.agree(GST_BASE_TRANSFORM_SRC_PAD(element_), sendable_caps(in_caps, makes).get(),
+                     makes, draws ? draw_allocator_.get() : copy_allocator_.get());
+  if (agreement.outcome == Producer::Outcome::NotAllocated)
+    refusals += (refusals.empty() ? "" : ". ") + agreement.refusals;
+  if (agreement.outcome != Producer::Outcome::Agreed)
+    return {};
+  way_ = way;
+  return std::move(agreement.caps);
+}
+
+GstPtr<GstCaps> EglDownloader::agree(GstCaps *in_caps)
+{
+  std::string refusals;
+  if (auto caps = agree_on(Way::Draw, in_caps, refusals))
+    return caps;
+  if (!refusals.empty())
+    GST_INFO_OBJECT(element_, "no draw: %s", refusals.c_str());
+  if (zero_copy() != ZeroCopy::Require) {
+    std::string no_copy;
+    if (auto caps = agree_on(Way::Copy, in_caps, no_copy))
+      return caps;
+    refusals += (refusals.empty() ? "" : ". ") + no_copy;
+  }
+  if (!GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(element_)))
+    explain(in_caps, refusals);
+  return {};
+}
+
+GstPtr<GstCaps> EglDownloader::choose_caps(GstCaps *in_caps)
+{
+  auto none = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
+  if (!gst_caps_is_fixed(in_caps) || !take_context())
+    return none;
+  auto caps = agree(in_caps);
+  if (!caps)
+    return none;
+  auto complete = with_colours(caps.get());
+  if (!gst_caps_is_equal(complete.get(), caps.get()) &&
+      gst_pad_peer_query_accept_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), complete.get()))
+    return complete;
+  return caps;
+}
+
+bool EglDownloader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
+{
+  GError *error = nullptr;
+  gst_drm_video_info_init(&out_info_);
+  if (!gst_drm_video_info_from_caps_full(&out_info_, out_caps, &error)) {
+    failure_.post(GST_ELEMENT(element_), take_error(error, ErrorCode::Caps));
+    return false;
+  }
+  if (!gst_video_info_from_caps(&in_info_, in_caps)) {
+    failure_.post(GST_ELEMENT(element_),
+                  Error{ErrorCode::Caps, "The caps describe no video: " + text_of(in_caps), 0});
+    return false;
+  }
+  out_caps_ = GstPtr<GstCaps>::share(out_caps);
+  colours_ = with_colours(out_caps);
+  GST_INFO_OBJECT(element_, "%s %" GST_PTR_FORMAT, way_ == Way::Draw ? "drawing" : "copying to",
+                  out_caps);
+  return base_->set_caps(GST_BASE_TRANSFORM(element_), in_caps, out_caps) != FALSE;
+}
+
+// --- events --------------------------------------------------------------------------------------
+
+bool EglDownloader::sink_event(GstEvent *event)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM(element_);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
+    set_flushing(true);
+  else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
+    set_flushing(false);
+  if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
+    return base_->sink_event(trans, event) != FALSE;
+  return failure_.take(
+      GST_ELEMENT(element_), event,
+      [&](GstEvent *passed) { return base_->sink_event(trans, passed) != FALSE; },
+      [this](const GstCaps *caps) { return mismatch(caps); });
+}
+
+} // namespace gstdrm

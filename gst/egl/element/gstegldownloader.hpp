@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// egldmabufdownload behind its GObject shell: GL context, caps, allocation, failures.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gst/drm/core/ordered_mutex.hpp>
+#include <gst/drm/element/failed_negotiation.hpp>
+#include <gst/drm/element/producer.hpp>
+#include <gst/drm/element/properties.hpp>
+#include <gst/drm/element/stats.hpp>
+#include <gst/gl/gl.h>
+
+#include "gstegldownloadallocator.hpp"
+#include "gstegldownloadcaps.hpp"
+#include "gstegldownloadframes.hpp"
+#include "gstegldownloadpool.hpp"
+
+namespace gstdrm {
+
+// The methods stand behind the virtual functions of GstGLBaseFilter and GstBaseTransform. The
+// streaming thread's, except where a comment says otherwise.
+class EglDownloader {
+public:
+  // `klass` is that of GstGLBaseFilter, for methods that go on where it does.
+  EglDownloader(GstGLBaseFilter *element, GstBaseTransformClass *klass);
+  EglDownloader(const EglDownloader &) = delete;
+  EglDownloader &operator=(const EglDownloader &) = delete;
+
+  // Any thread.
+  void set_zero_copy(ZeroCopy zero_copy) noexcept { zero_copy_ = zero_copy; }
+  [[nodiscard]] ZeroCopy zero_copy() const noexcept { return zero_copy_; }
+  [[nodiscard]] GstStructure *stats() const; // (transfer full)
+  GstCaps *transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter);
+  void set_flushing(bool flushing);
+
+  // The application's thread, while the streaming thread does not run.
+  bool start();
+  bool stop();
+
+  bool sink_event(GstEvent *event); // takes the event. FLUSH_START: any thread
+  // The caps that leave: the pair is agreed on here, by making one frame of it. Empty where that
+  // failed; the reason is on the bus.
+  GstPtr<GstCaps> choose_caps(GstCaps *in_caps);
+  bool set_caps(GstCaps *in_caps, GstCaps *out_caps);
+  bool decide_allocation(GstQuery *query);
+  bool propose_allocation(GstQuery *decide_query, GstQuery *query);
+  GstFlowReturn submit_input_buffer(bool discont, GstBuffer *buffer);
+  GstFlowReturn prepare_output(GstBuffer *in, GstBuffer **out);
+  GstFlowReturn transform(GstBuffer *in, GstBuffer *out);
+
+private:
+  enum class Way { Draw, Copy };
+
+  bool take_context();
+  void learn_device(GstGLContext *context);
+  [[nodiscard]] DownloadFormats known_formats() const; // under formats_lock_
+  GstPtr<GstCaps> agree(GstCaps *in_caps);
+  GstPtr<GstCaps> agree_on(Way way, GstCaps *in_caps, std::string &refusals);
+  [[nodiscard]] Mismatch mismatch(const GstCaps *in_caps) const;
+  void explain(const GstCaps *in_caps, const std::string &refusals);
+  void compare_devices(GstQuery *query);
+  [[nodiscard]] DownloadStream stream_of(Way way) const;
+  Result<void> open_pool(Way way, GstQuery *query);
+  GstFlowReturn fail(const Error &error);
+
+  GstGLBaseFilter *const element_; // owns this
+  GstBaseTransformClass *const base_;
+  std::atomic<ZeroCopy> zero_copy_{ZeroCopy::Prefer};
+  Stats stats_;
+  FailedNegotiation failure_;
+  DownloadPool pool_;
+
+  // The device and what it draws into; made again with every new GL context.
+  std::shared_ptr<GlThread> thread_; // none: GL imports nothing, and why_copy_ says why
+  GstPtr<GstGLContext> context_;
+  std::string why_copy_;
+  std::string no_memory_; // what the allocators said that cannot be opened
+  std::vector<GstPtr<GstDrmAllocator>> allocators_;
+  Producer draw_producer_;
+  Producer copy_producer_;
+  GstPtr<GstDrmAllocator> draw_allocator_;
+  GstPtr<GstDrmAllocator> copy_allocator_;
+
+  mutable OrderedMutex formats_lock_{kLeafLockRank, "the formats of egldmabufdownload"};
+  bool knows_formats_ = false; // under formats_lock_, with the next two
+  FormatSet drawn_;
+  FormatSet copied_;
+
+  // The stream.
+  Way way_ = Way::Draw;
+  GstVideoInfo in_info_{};
+  GstDrmVideoInfo out_info_{};
+  GstPtr<GstCaps> out_caps_;
+  GstPtr<GstCaps> colours_; // out_caps_ with colorimetry
+  bool takes_fences_ = false;
+  bool warned_of_device_ = false;
+  DownloadFrames frames_;
+};
+
+} // namespace gstdrm
