@@ -24,3 +24,8 @@
 #else
 #define GST_DRM_ROWS_SINCE_1_28(...)
 #endif
+
+/* GstUniqueList, and with it decoders that say in their caps which tensors they take. */
+#if GST_CHECK_VERSION(1, 28, 0)
+#define GST_DRM_HAS_TENSOR_CAPS 1
+#endif

@@ -50,7 +50,7 @@ inline bool is_plain(const GstDrmTensor &tensor)
 }
 
 // (transfer full) A GstTensor of the same memory.
-inline GstTensor *share_tensor(const GstDrmTensor &tensor)
+inline GstTensor *share_tensor(const GstDrmTensor &tensor, bool column_major)
 {
   const bool whole =
       tensor.offset == 0 && tensor.size == gst_memory_get_sizes(tensor.memory, nullptr, nullptr);
@@ -62,29 +62,33 @@ inline GstTensor *share_tensor(const GstDrmTensor &tensor)
   gsize dims[GST_DRM_TENSOR_MAX_DIMS];
   for (guint i = 0; i < tensor.n_dims; i++)
     dims[i] = tensor.dims[i].size;
-  return gst_tensor_new_simple(tensor.name ? g_quark_from_string(tensor.name) : 0,
-                               GST_TENSOR_DATA_TYPE_FLOAT32, data, GST_TENSOR_DIM_ORDER_ROW_MAJOR,
-                               tensor.n_dims, dims);
+  return gst_tensor_new_simple(
+      tensor.name ? g_quark_from_string(tensor.name) : 0, GST_TENSOR_DATA_TYPE_FLOAT32, data,
+      column_major ? GST_TENSOR_DIM_ORDER_COL_MAJOR : GST_TENSOR_DIM_ORDER_ROW_MAJOR, tensor.n_dims,
+      dims);
 }
 #endif
 
 // Adds the tensors that GStreamer can describe once more as a GstTensorMeta, without a copy; does
 // nothing where there are none, nor before 1.26. A meta for each model: decoders count its tensors.
+// `column_major`: which of the meta's tensors are called so.
 inline void attach_gst_tensors([[maybe_unused]] GstBuffer *buffer,
-                               [[maybe_unused]] GstDrmTensorMeta *from)
+                               [[maybe_unused]] GstDrmTensorMeta *from,
+                               [[maybe_unused]] const std::vector<bool> &column_major = {})
 {
 #ifdef HAVE_GST_TENSORS
-  std::vector<const GstDrmTensor *> plain;
+  std::vector<guint> plain;
   for (guint i = 0; i < gst_drm_tensor_meta_get_n_tensors(from); i++)
-    if (const GstDrmTensor *tensor = gst_drm_tensor_meta_get_tensor(from, i); is_plain(*tensor))
-      plain.push_back(tensor);
+    if (is_plain(*gst_drm_tensor_meta_get_tensor(from, i)))
+      plain.push_back(i);
   if (plain.empty())
     return;
   auto *meta = reinterpret_cast<GstTensorMeta *>(
       gst_buffer_add_meta(buffer, gst_tensor_meta_get_info(), nullptr));
   GstTensor **tensors = g_new(GstTensor *, plain.size());
   for (std::size_t i = 0; i < plain.size(); i++)
-    tensors[i] = share_tensor(*plain[i]);
+    tensors[i] = share_tensor(*gst_drm_tensor_meta_get_tensor(from, plain[i]),
+                              plain[i] < column_major.size() && column_major[plain[i]]);
   gst_tensor_meta_set(meta, static_cast<guint>(plain.size()), tensors);
 #endif
 }

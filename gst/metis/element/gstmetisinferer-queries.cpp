@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // metisdmabufinfer: queries of both sides.
 #include "gstmetisinferer.hpp"
+#include "gstmetistensorcaps.hpp"
 
 namespace gstdrm::metis {
 
@@ -29,7 +30,8 @@ bool Inferer::answer_caps(GstPad *pad, GstQuery *query)
   GstCaps *filter = nullptr;
   gst_query_parse_caps(query, &filter);
   GstPad *other = pad == sink_ ? src_ : sink_;
-  const auto peer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(other, nullptr));
+  const auto peer =
+      without_tensors(GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(other, nullptr)));
   auto answer = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(peer.get(), own_caps().get()));
   if (filter)
     answer.reset(gst_drm_caps_intersect(filter, answer.get()));

@@ -9,6 +9,7 @@
 
 #include "engine/model_file.hpp"
 #include "gstmetisinferresults.hpp"
+#include "gstmetistensorcaps.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_metis_dmabuf_infer_debug);
 #define GST_CAT_DEFAULT gst_metis_dmabuf_infer_debug
@@ -278,6 +279,14 @@ bool Inferer::take_caps(GstEvent *event)
   const auto taken = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(src_, nullptr));
   if (!gst_caps_can_intersect(taken.get(), caps))
     return false;
+  auto sent = with_tensors(format->caps, taken.get(), queue_->backend().model());
+  if (!sent)
+    return refuse(sent.error());
+  if (sent->get() != caps) {
+    const guint32 seqnum = gst_event_get_seqnum(owned.get());
+    owned.reset(gst_event_new_caps(sent->get()));
+    gst_event_set_seqnum(owned.get(), seqnum);
+  }
   const GstVideoInfo &info = format->info.vinfo;
   latency_.set_frame_duration(
       info.fps_n > 0 ? gst_util_uint64_scale_int(GST_SECOND, info.fps_d, info.fps_n) : 0);

@@ -124,7 +124,10 @@ Result<void> attach_tensors(GstPtr<GstBuffer> &buffer, const Model &model, const
     if (!gst_drm_tensor_meta_add_tensor(meta, &*tensor, &error))
       return take_error(error);
   }
-  attach_gst_tensors(buffer.get(), meta);
+  std::vector<bool> column_major;
+  for (const TensorInfo &output : model.outputs)
+    column_major.push_back(output.column_major);
+  attach_gst_tensors(buffer.get(), meta, column_major);
   return {};
 }
 

@@ -203,9 +203,12 @@ Result<Direction> read_tensor(const KeyFile &keys, TensorInfo &tensor)
     return type.error();
   if (*type)
     tensor.type = static_cast<TensorType>(**type);
-  const auto order = keys.choice(section, "dims-order", {"row-major"});
+  const auto order = keys.choice(section, "dims-order", {"row-major", "col-major"});
   if (!order)
     return order.error();
+  tensor.column_major = *order && **order == 1;
+  if (tensor.column_major && **direction == 0)
+    return keys.error(section, "dims-order", "that of an input is row-major.");
   const auto id = keys.text(section, "id");
   if (!id)
     return id.error();

@@ -42,6 +42,9 @@ struct TensorInfo {
             // description, 0: not said, and empty: none said; the back end completes both
   std::vector<Padding> padding; // one per dimension; empty: none
   std::optional<Quantisation> quantisation;
+  // `dims-order` of the description: how GStreamer's decoders call the order of dimensions, which
+  // changes nothing in memory.
+  bool column_major = false;
 
   [[nodiscard]] std::size_t n_elements() const
   {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What GStreamer's own elements see of metisdmabufinfer's results since 1.26: a GstTensorMeta, which
-// ssdobjectdetector decodes.
+// ssdobjectdetector decodes, and since 1.28 tensors in the caps, which the decoders ask for.
 #include <array>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -111,9 +112,35 @@ GST_START_TEST(test_blazeface)
 }
 GST_END_TEST
 
-// --- ssdobjectdetector ---------------------------------------------------------------------------
+// --- decoders ------------------------------------------------------------------------------------
+
+// A network that gives the same values for every picture: convolutions with weights of 0, and a bias.
+class ConstantNetwork {
+public:
+  explicit ConstantNetwork(std::int64_t height = 8, std::int64_t width = 8)
+  {
+    model_.inputs = {{"in", {1, 3, height, width}}};
+    model_.nodes = {{"GlobalAveragePool", {"in"}, {"mean"}}};
+  }
+  void give(const std::string &name, const std::vector<std::int64_t> &dims, const std::vector<float> &values)
+  {
+    const auto count = static_cast<std::int64_t>(values.size());
+    const auto rank = static_cast<std::int64_t>(dims.size());
+    model_.weights.push_back(onnx_weights(name + "_weights", {count, 3, 1, 1}, std::vector<float>(values.size() * 3)));
+    model_.weights.push_back(onnx_weights(name + "_bias", {count}, values));
+    model_.weights.push_back(onnx_weights(name + "_shape", {rank}, dims));
+    model_.nodes.push_back({"Conv", {"mean", name + "_weights", name + "_bias"}, {name + "_flat"}, onnx_ints("kernel_shape", {1, 1})});
+    model_.nodes.push_back({"Reshape", {name + "_flat", name + "_shape"}, {name}});
+    model_.outputs.push_back({name, dims});
+  }
+  [[nodiscard]] std::string file() const { return model_.file(); }
+
+private:
+  OnnxModel model_;
+};
+
 // GStreamer 1.28 has ssdtensordec in its place, which wants the tensors in the caps.
-#if !GST_CHECK_VERSION(1, 27, 0)
+#if !GST_CHECK_VERSION(1, 28, 0)
 
 constexpr const char *kSsdInfo = R"([modelinfo]
 version=1.0
@@ -147,31 +174,6 @@ dims=1
 [gst-drm]
 layout=nchw
 )";
-
-// A network that gives the same values for every picture: convolutions with weights of 0, and a bias.
-class ConstantNetwork {
-public:
-  ConstantNetwork()
-  {
-    model_.inputs = {{"in", {1, 3, 8, 8}}};
-    model_.nodes = {{"GlobalAveragePool", {"in"}, {"mean"}}};
-  }
-  void give(const std::string &name, const std::vector<std::int64_t> &dims, const std::vector<float> &values)
-  {
-    const auto count = static_cast<std::int64_t>(values.size());
-    const auto rank = static_cast<std::int64_t>(dims.size());
-    model_.weights.push_back(onnx_weights(name + "_weights", {count, 3, 1, 1}, std::vector<float>(values.size() * 3)));
-    model_.weights.push_back(onnx_weights(name + "_bias", {count}, values));
-    model_.weights.push_back(onnx_weights(name + "_shape", {rank}, dims));
-    model_.nodes.push_back({"Conv", {"mean", name + "_weights", name + "_bias"}, {name + "_flat"}, onnx_ints("kernel_shape", {1, 1})});
-    model_.nodes.push_back({"Reshape", {name + "_flat", name + "_shape"}, {name}});
-    model_.outputs.push_back({name, dims});
-  }
-  [[nodiscard]] std::string file() const { return model_.file(); }
-
-private:
-  OnnxModel model_;
-};
 
 // Two objects, and a third one that the count leaves out.
 std::string ssd_network()
@@ -217,6 +219,164 @@ GST_START_TEST(test_ssd)
 }
 GST_END_TEST
 
+#else
+
+constexpr const char *kHead = "[modelinfo]\nversion=1.0\n";
+constexpr const char *kTail = "[in]\ndir=input\ntype=float32\ndims=1,3,48,64\n[gst-drm]\nlayout=nchw\n";
+
+std::string output(const char *name, const char *id, const char *more = "")
+{
+  return std::string("[") + name + "]\nid=" + id + "\ndir=output\n" + more;
+}
+
+// A model, what it puts out, and how it is described.
+struct Described {
+  ConstantNetwork network{48, 64};
+  std::string info = kHead;
+};
+
+// Two objects, and a third one that the count leaves out.
+Described ssd(const char *group = "ssd-mobilenet-v1-variant-1-out")
+{
+  Described model;
+  const std::string ids = "ssd-mobilenet-v1-variant-1-out-";
+  model.network.give("boxes", {1, 3, 4}, {0.25F, 0.125F, 0.75F, 0.5F, 0, 0.5F, 0.25F, 0.75F, 0, 0, 0.5F, 0.5F});
+  model.network.give("scores", {1, 3}, {0.875F, 0.5F, 0.75F});
+  model.network.give("classes", {1, 3}, {2, 1, 1});
+  model.network.give("count", {1}, {2});
+  model.info += std::string("group-id=") + group + "\n" + output("boxes", (ids + "boxes").c_str()) +
+                output("scores", (ids + "scores").c_str()) + output("classes", (ids + "classes").c_str()) +
+                output("count", "generic-variant-1-out-count") + kTail;
+  return model;
+}
+
+// Three candidates of two classes, in planes of x, y, width, height and the classes' scores; the third one's are low.
+Described yolov8(const char *order = "dims-order=col-major\n")
+{
+  Described model;
+  model.network.give("out", {1, 6, 3}, {20, 50, 20, 24, 12, 24, 12, 24, 12, 24, 8, 24, 0.875F, 0.25F, 0.125F, 0.125F, 0.5F, 0.25F});
+  model.info += "group-id=yolo-v8-out\n" + output("out", "yolo-v8-out", order) + kTail;
+  return model;
+}
+
+// Two candidates, the second of which is background.
+Described ultralight()
+{
+  Described model;
+  model.network.give("boxes", {1, 2, 4}, {0.25F, 0.25F, 0.75F, 0.5F, 0, 0, 0.5F, 0.5F});
+  model.network.give("scores", {1, 2, 2}, {0.125F, 0.875F, 0.875F, 0.125F});
+  model.info += "group-id=ultra-lightweight-face-detection-rfb-320-v1-variant-1-out\n" +
+                output("boxes", "ssd-mobilenet-v1-variant-1-out-boxes") +
+                output("scores", "ultra-lightweight-face-detection-rfb-320-v1-variant-1-out-scores") + kTail;
+  return model;
+}
+
+struct DecoderRow {
+  const char *name;
+  Described (*model)();
+  const char *line; // behind metisdmabufinfer; %L: a file of labels
+  const char *expected;
+};
+
+const DecoderRow kDecoders[] = {
+    {"SSD without labels", [] { return ssd(); }, "ssdtensordec", "- 88% 8 12 24 24; - 50% 32 0 16 12"},
+    {"SSD with labels", [] { return ssd(); }, "ssdtensordec label-file=%L", "dog 88% 8 12 24 24; cat 50% 32 0 16 12"},
+    {"SSD behind a queue", [] { return ssd(); }, "queue ! ssdtensordec", "- 88% 8 12 24 24; - 50% 32 0 16 12"},
+    {"YOLOv8", [] { return yolov8(); }, "yolov8tensordec label-file=%L", "cat 88% 14 12 12 24; dog 50% 38 8 24 8"},
+    {"ultra light faces", [] { return ultralight(); }, "ultralightfacedetectortensordec", "face 88% 16 12 32 12"},
+    {"nobody asks for tensors", [] { return ssd(); }, "identity", ""},
+    {"caps of anything", [] { return ssd(); }, "capsfilter caps=video/x-raw", ""},
+    {"drawn", [] { return ssd(); }, "ssdtensordec ! objectdetectionoverlay", "- 88% 8 12 24 24; - 50% 32 0 16 12"},
+};
+
+std::string infer_with(const ScratchFile &network)
+{
+  return "metisdmabufinfer backend=cpu cpu-threads=1 model=" + network.path() + " ! ";
+}
+
+GST_START_TEST(test_decoders)
+{
+  const DecoderRow &row = kDecoders[__i__];
+  gstdrm::test::say(row.name);
+  const Described model = row.model();
+  const ScratchFile network(".onnx", model.network.file());
+  const ScratchFile info(".onnx.modelinfo", model.info);
+  const ScratchFile labels(".txt", "cat\ndog\n");
+  std::string line = row.line;
+  if (const auto at = line.find("%L"); at != std::string::npos)
+    line.replace(at, 2, labels.path());
+  const std::string caps = plain_caps("RGBx", kWidth, kHeight);
+  const Line elements(infer_with(network) + line, caps);
+  for (guint i = 0; i < 3; i++)
+  {
+    const auto output = elements.push(new_frame(caps, i));
+    check_text(detections_of(output.get()), row.expected);
+    const auto same = GstPtr<GstBuffer>::adopt(new_frame(caps, i));
+    GstMapInfo pixels;
+    fail_unless(gst_buffer_map(same.get(), &pixels, GST_MAP_READ));
+    const bool untouched = gst_buffer_memcmp(output.get(), 0, pixels.data, pixels.size) == 0;
+    gst_buffer_unmap(same.get(), &pixels);
+    fail_unless(untouched == (strstr(row.line, "objectdetectionoverlay") == nullptr));
+  }
+}
+GST_END_TEST
+
+struct RefusalRow {
+  const char *name;
+  Described (*model)();
+  const char *decoder;
+  std::vector<const char *> says;
+};
+
+const RefusalRow kRefusals[] = {
+    {"another model's decoder", [] { return ssd(); }, "yolov8tensordec", {"yolo-v8-out", "ssd-mobilenet-v1-variant-1-out", "drmtensordecode"}},
+    {"another group", [] { return ssd("street"); }, "ssdtensordec", {"gives street"}},
+    {"another order", [] { return yolov8(""); }, "yolov8tensordec", {"yolo-v8-out", "description"}},
+};
+
+GST_START_TEST(test_refused)
+{
+  const RefusalRow &row = kRefusals[__i__];
+  gstdrm::test::say(row.name);
+  const Described model = row.model();
+  const ScratchFile network(".onnx", model.network.file());
+  const ScratchFile info(".onnx.modelinfo", model.info);
+  const std::string description = "videotestsrc num-buffers=3 ! " + plain_caps("RGBx", kWidth, kHeight) + " ! " +
+                                  infer_with(network) + row.decoder + " ! fakesink";
+  GstElement *pipeline = gst_parse_launch(description.c_str(), nullptr);
+  GstBus *bus = gst_element_get_bus(pipeline);
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  GstMessage *message = gst_bus_timed_pop_filtered(bus, 30 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  fail_unless(message && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR);
+  GError *error = nullptr;
+  gst_message_parse_error(message, &error, nullptr);
+  gstdrm::test::say(error->message);
+  for (const char *part : row.says)
+    fail_unless(strstr(error->message, part) != nullptr, "'%s' does not say '%s'", error->message, part);
+  g_error_free(error);
+  gst_message_unref(message);
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(bus);
+  gst_object_unref(pipeline);
+}
+GST_END_TEST
+
+// What is in front of the element hears nothing of tensors.
+GST_START_TEST(test_upstream_of_tensors)
+{
+  const Described model = ssd();
+  const ScratchFile network(".onnx", model.network.file());
+  const ScratchFile info(".onnx.modelinfo", model.info);
+  GstHarness *h = gst_harness_new_parse((infer_with(network) + "ssdtensordec").c_str());
+  gst_harness_play(h);
+  const auto caps = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(h->srcpad, nullptr));
+  fail_if(gst_caps_is_empty(caps.get()) || gst_caps_is_any(caps.get()));
+  for (guint i = 0; i < gst_caps_get_size(caps.get()); i++)
+    fail_if(gst_structure_has_field(gst_caps_get_structure(caps.get(), i), "tensors"));
+  gst_harness_teardown(h);
+}
+GST_END_TEST
+
 #endif
 
 Suite *metis_upstream_suite()
@@ -225,7 +385,11 @@ Suite *metis_upstream_suite()
   TCase *tcase = tcase_create("general");
   suite_add_tcase(suite, tcase);
   tcase_add_loop_test(tcase, test_blazeface, 0, G_N_ELEMENTS(kModes));
-#if !GST_CHECK_VERSION(1, 27, 0)
+#if GST_CHECK_VERSION(1, 28, 0)
+  tcase_add_loop_test(tcase, test_decoders, 0, G_N_ELEMENTS(kDecoders));
+  tcase_add_loop_test(tcase, test_refused, 0, G_N_ELEMENTS(kRefusals));
+  tcase_add_test(tcase, test_upstream_of_tensors);
+#else
   tcase_add_loop_test(tcase, test_ssd, 0, G_N_ELEMENTS(kSsd));
 #endif
   return suite;

@@ -146,7 +146,7 @@ const BadRow kBadRows[] = {
     {"direction_of_no_kind", head("[in]\ndir=inputs\n"), "in", "dir", "\"inputs\" is not supported; it may be one of input, output."},
     {"type_of_no_kind", head("[in]\ndir=input\ntype=float\n"), "in", "type", "one of uint8, int8, float32"},
     {"type_not_supported", head("[in]\ndir=input\ntype=float16\n"), "in", "type", "\"float16\" is not supported"},
-    {"column_major", in("dims-order=col-major\n"), "in", "dims-order", "\"col-major\" is not supported"},
+    {"column_major", in("dims-order=col-major\n"), "in", "dims-order", "row-major"},
     {"empty_dims", head("[in]\ndir=input\ndims=\n"), "in", "dims", "the value is empty."},
     {"dims_of_letters", head("[in]\ndir=input\ndims=1,x,4\n"), "in", "dims", "\"x\" is no whole number"},
     {"dims_with_a_hole", head("[in]\ndir=input\ndims=1,,4\n"), "in", "dims", "\"\" is no whole number"},

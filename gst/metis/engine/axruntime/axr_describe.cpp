@@ -48,6 +48,7 @@ Result<TensorInfo> merged(const Model &model, const TensorInfo &described, const
                  EINVAL};
   TensorInfo all = real;
   all.id = described.id;
+  all.column_major = described.column_major;
   if (all.name.empty())
     all.name = described.name;
   return all;
