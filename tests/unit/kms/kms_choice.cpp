@@ -89,6 +89,43 @@ TEST(ChooseOutput, leaves_the_crtc_of_another_connector_alone)
   EXPECT_EQ(choose_output(resources, {}, "card").error().sys_errno, EBUSY);
 }
 
+// The first connector could take either CRTC, the second only the first.
+TEST(ChooseOutput, leaves_a_crtc_for_the_display_that_has_no_other)
+{
+  Resources resources = two_outputs();
+  resources.connectors = {values::connector(20, "DP-1", DRM_MODE_CONNECTED, 3),
+                          values::connector(21, "DSI-1", DRM_MODE_CONNECTED, 1)};
+  EXPECT_EQ(choose_output(resources, {"DP-1", 0, {}}, "card")->crtc.id, 11U);
+  EXPECT_EQ(choose_output(resources, {"DSI-1", 0, {}}, "card")->crtc.id, 10U);
+  // three displays, of which each one's first choice is another one's only one
+  resources.crtcs.push_back(values::crtc(12, 2));
+  resources.planes.push_back(values::plane(34, PlaneType::Primary, 4));
+  resources.connectors = {values::connector(20, "DP-1", DRM_MODE_CONNECTED, 7),
+                          values::connector(21, "DP-2", DRM_MODE_CONNECTED, 3),
+                          values::connector(22, "DP-3", DRM_MODE_CONNECTED, 1)};
+  EXPECT_EQ(choose_output(resources, {"DP-1", 0, {}}, "card")->crtc.id, 12U);
+  EXPECT_EQ(choose_output(resources, {"DP-2", 0, {}}, "card")->crtc.id, 11U);
+  // one that shows something already has its CRTC, and one that is not connected needs none
+  resources.connectors[1] = values::connector(21, "DP-2", DRM_MODE_CONNECTED, 3, 12);
+  EXPECT_EQ(choose_output(resources, {"DP-1", 0, {}}, "card")->crtc.id, 11U);
+  resources.connectors[2] = values::connector(22, "DP-3", DRM_MODE_DISCONNECTED, 1);
+  EXPECT_EQ(choose_output(resources, {"DP-1", 0, {}}, "card")->crtc.id, 10U);
+}
+
+TEST(ChooseOutput, shows_nothing_on_a_headset_that_is_not_named)
+{
+  Resources resources = two_outputs();
+  Connector &headset = resources.connectors[2];
+  headset.properties["non-desktop"].value = 1;
+  EXPECT_EQ(choose_output(resources, {}, "card")->connector.name, "VGA-1");
+  EXPECT_EQ(choose_output(resources, {"HDMI-A-1", 0, {}}, "card")->connector.name, "HDMI-A-1");
+  resources.connectors.erase(resources.connectors.begin(), resources.connectors.begin() + 2);
+  const auto none = choose_output(resources, {}, "card");
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message.find("HDMI-A-1 (22, no desktop: name it)"), std::string::npos)
+      << none.error().message;
+}
+
 TEST(ChooseOutput, does_not_take_a_plane_that_another_crtc_uses)
 {
   Resources resources = two_outputs();

@@ -112,14 +112,16 @@ std::string list_connectors(const Resources &resources)
       continue;
     text += text.empty() ? "" : ", ";
     text += connector.name + " (" + std::to_string(connector.id) +
-            (connector.connection == DRM_MODE_CONNECTED      ? ", connected)"
+            (connector.is_non_desktop()                      ? ", no desktop: name it)"
+             : connector.connection == DRM_MODE_CONNECTED    ? ", connected)"
              : connector.connection == DRM_MODE_DISCONNECTED ? ", disconnected)"
                                                              : ", unknown)");
   }
   return text.empty() ? "none" : text;
 }
 
-// Connected outputs first, then those whose state the driver cannot tell.
+// Connected outputs first, then those whose state the driver cannot tell. A headset (drm_connector.c,
+// "non-desktop") shows a picture only where it is named.
 const Connector *find_connector(const Resources &resources, const std::string &wanted)
 {
   const Connector *best = nullptr;
@@ -131,7 +133,8 @@ const Connector *find_connector(const Resources &resources, const std::string &w
         return &connector;
       continue;
     }
-    if (connector.modes.empty() || connector.connection == DRM_MODE_DISCONNECTED)
+    if (connector.modes.empty() || connector.connection == DRM_MODE_DISCONNECTED ||
+        connector.is_non_desktop())
       continue;
     if (!best ||
         (best->connection != DRM_MODE_CONNECTED && connector.connection == DRM_MODE_CONNECTED))
@@ -149,18 +152,73 @@ bool crtc_is_taken(const Resources &resources, std::uint32_t crtc_id, std::uint3
                      });
 }
 
-// The CRTC that drives the connector at present, else a free one.
+using Crtcs = std::vector<const Crtc *>;
+
+bool can_drive(const Crtc &crtc, const Connector &connector)
+{
+  return (connector.possible_crtcs >> crtc.index & 1) != 0;
+}
+
+// Finds a CRTC for `connector`, moving connectors that have one already to others of theirs (Kuhn's
+// algorithm). `user` has the connector of each CRTC, or null.
+bool assign(const Connector &connector, const Crtcs &crtcs, std::vector<const Connector *> &user,
+            std::vector<bool> &tried)
+{
+  for (std::size_t i = 0; i < crtcs.size(); i++) {
+    if (tried[i] || !can_drive(*crtcs[i], connector))
+      continue;
+    tried[i] = true;
+    if (!user[i] || assign(*user[i], crtcs, user, tried)) {
+      user[i] = &connector;
+      return true;
+    }
+  }
+  return false;
+}
+
+// How many of the connectors can be lit at once with these CRTCs.
+std::size_t count_lit(const std::vector<const Connector *> &connectors, const Crtcs &crtcs)
+{
+  std::vector<const Connector *> user(crtcs.size());
+  std::size_t lit = 0;
+  for (const Connector *connector : connectors) {
+    std::vector<bool> tried(crtcs.size());
+    lit += assign(*connector, crtcs, user, tried);
+  }
+  return lit;
+}
+
+// The CRTC that drives the connector at present, else a free one: the one that leaves CRTCs for most of the other
+// displays that wait for one, such as those of the sinks that start next.
 const Crtc *find_crtc(const Resources &resources, const Connector &connector)
 {
   const std::uint64_t current = property_value(connector.properties, "CRTC_ID");
-  for (const Crtc &crtc : resources.crtcs)
+  Crtcs free;
+  for (const Crtc &crtc : resources.crtcs) {
     if (current != 0 && crtc.id == current)
       return &crtc;
-  for (const Crtc &crtc : resources.crtcs)
-    if ((connector.possible_crtcs >> crtc.index & 1) &&
-        !crtc_is_taken(resources, crtc.id, connector.id))
-      return &crtc;
-  return nullptr;
+    if (!crtc_is_taken(resources, crtc.id, connector.id))
+      free.push_back(&crtc);
+  }
+  std::vector<const Connector *> waiting;
+  for (const Connector &other : resources.connectors)
+    if (other.id != connector.id && !other.writeback && !other.modes.empty() &&
+        other.connection == DRM_MODE_CONNECTED && property_value(other.properties, "CRTC_ID") == 0)
+      waiting.push_back(&other);
+  const Crtc *best = nullptr;
+  std::size_t best_lit = 0;
+  for (const Crtc *crtc : free) {
+    if (!can_drive(*crtc, connector))
+      continue;
+    Crtcs rest = free;
+    std::erase(rest, crtc);
+    const std::size_t lit = count_lit(waiting, rest);
+    if (!best || lit > best_lit) {
+      best = crtc;
+      best_lit = lit;
+    }
+  }
+  return best;
 }
 
 std::vector<Plane> planes_of(const Resources &resources, const Crtc &crtc)

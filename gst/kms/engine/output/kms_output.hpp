@@ -43,6 +43,9 @@ struct Connector {
   std::uint32_t possible_crtcs = 0;
   std::vector<drmModeModeInfo> modes;
   PropertySet properties;
+
+  // A headset, or a display that is no part of the desktop for another reason (drm_connector.c).
+  [[nodiscard]] bool is_non_desktop() const { return property_value(properties, "non-desktop") != 0; }
 };
 
 struct Resources {
