@@ -90,9 +90,9 @@ private:
   std::string wrong_;
 };
 
-std::mutex hang_lock; // guards released
+std::mutex hang_lock; // guards releases
 std::condition_variable hang_changed;
-bool released = false;
+unsigned releases = 0;
 
 // The fault that is set for this run, if there is one.
 std::optional<axrResult> fault(axrContext &context)
@@ -119,13 +119,13 @@ std::optional<axrResult> fault(axrContext &context)
 void hang()
 {
   std::unique_lock guard(hang_lock);
-  hang_changed.wait(guard, [] { return released; });
+  hang_changed.wait(guard, [before = releases] { return releases != before; });
 }
 
 void release()
 {
   const std::lock_guard guard(hang_lock);
-  released = true;
+  releases++;
   hang_changed.notify_all();
 }
 
@@ -142,6 +142,8 @@ axrResult run(axrModelInstance &instance, const axrArgument *inputs, std::size_t
     return refuse("wrong number of arguments");
   if (const std::optional<axrResult> failed = fault(context))
     return *failed;
+  if (instance.output_dmabuf && context.settings.has("fail-output-dmabuf"))
+    return refuse("outputs in dma-bufs are not implemented");
   std::this_thread::sleep_for(std::chrono::microseconds(context.settings.number("latency-us", 0)));
   const NetworkTensor &input = model.inputs[0];
   const Access in(inputs[0], input.size(), instance.input_dmabuf, false);

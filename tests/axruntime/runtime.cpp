@@ -168,6 +168,8 @@ axrConnection *axr_device_connect(axrContext *context, axrDeviceInfo *device,
 
 axrModel *axr_load_model(axrContext *context, const char *path)
 {
+  if (context->settings.has("hang-load"))
+    gstdrm::test::hang();
   axrModel *model = context->make<axrModel>();
   const std::string wrong = gstdrm::test::read_model(path, *model);
   if (wrong.empty())

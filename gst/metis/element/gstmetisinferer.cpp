@@ -51,6 +51,7 @@ Result<void> Inferer::open(const InferSettings &settings)
   options.dmabuf_output = settings.output_mode == OutputMode::DmaBuf;
   options.cache_imports = settings.cache_imports;
   options.timeout = std::chrono::milliseconds(settings.timeout_ms);
+  options.open_timeout = std::chrono::milliseconds(settings.open_timeout_ms);
   auto backend = open_backend(settings.backend, options);
   if (!backend)
     return backend.error();
@@ -344,6 +345,8 @@ GstFlowReturn Inferer::push_frame(Outcome outcome)
   carried.copy.reset();
   stats_.frames++;
   GstPtr<GstBuffer> buffer = std::move(carried.buffer);
+  if (!outcome.notice.empty())
+    GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS, ("%s", outcome.notice.c_str()), (nullptr));
   if (outcome.error) {
     if (const GstFlowReturn flow = fail_frame(*outcome.error); flow != GST_FLOW_OK)
       return flow;

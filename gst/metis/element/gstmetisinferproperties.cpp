@@ -18,6 +18,7 @@ enum Property {
   PROP_OUTPUT_BUFFER_MODE,
   PROP_MAX_IN_FLIGHT,
   PROP_TIMEOUT,
+  PROP_OPEN_TIMEOUT,
   PROP_ON_DEVICE_LOST,
   PROP_INTERVAL,
   PROP_CPU_THREADS,
@@ -117,6 +118,11 @@ void install_numbers(GObjectClass *klass)
                         "Milliseconds that one inference, or the fence of one frame, may take", 1,
                         60000, defaults.timeout_ms, kReadyFlags));
   g_object_class_install_property(
+      klass, PROP_OPEN_TIMEOUT,
+      g_param_spec_uint("open-timeout", "Timeout of opening",
+                        "Milliseconds that a runtime may take to open the model on its device", 1,
+                        3600000, defaults.open_timeout_ms, kReadyFlags));
+  g_object_class_install_property(
       klass, PROP_INTERVAL,
       g_param_spec_uint("interval", "Interval", "Infer every n-th frame, and pass the others on", 1,
                         1000, defaults.interval, kReadyFlags));
@@ -158,6 +164,9 @@ bool set_infer_property(InferSettings &settings, guint id, const GValue *value, 
     return true;
   case PROP_TIMEOUT:
     settings.timeout_ms = g_value_get_uint(value);
+    return true;
+  case PROP_OPEN_TIMEOUT:
+    settings.open_timeout_ms = g_value_get_uint(value);
     return true;
   case PROP_ON_DEVICE_LOST:
     settings.on_device_lost = static_cast<OnDeviceLost>(g_value_get_enum(value));
@@ -202,6 +211,9 @@ bool get_infer_property(const InferSettings &settings, guint id, GValue *value)
     return true;
   case PROP_TIMEOUT:
     g_value_set_uint(value, settings.timeout_ms);
+    return true;
+  case PROP_OPEN_TIMEOUT:
+    g_value_set_uint(value, settings.open_timeout_ms);
     return true;
   case PROP_ON_DEVICE_LOST:
     g_value_set_enum(value, static_cast<gint>(settings.on_device_lost));

@@ -23,6 +23,7 @@ struct InferSettings {
   OutputMode output_mode = OutputMode::DmaBuf;
   unsigned max_in_flight = 2;
   unsigned timeout_ms = 1000;
+  unsigned open_timeout_ms = 60000;
   OnDeviceLost on_device_lost = OnDeviceLost::Error;
   unsigned interval = 1;
   unsigned cpu_threads = 0;

@@ -25,7 +25,8 @@ struct BackendOptions {
   bool dmabuf_output = true;  // likewise the outputs
   bool cache_imports =
       true; // keep imported frames until their memory dies; false: import each frame
-  std::chrono::milliseconds timeout{1000}; // of one request on the device
+  std::chrono::milliseconds timeout{1000};       // of one request on the device
+  std::chrono::milliseconds open_timeout{60000}; // of all that opening a runtime takes
 };
 
 // One inference. Everything is borrowed until finish(), except where the request was not done in
@@ -80,16 +81,19 @@ public:
   [[nodiscard]] virtual const Model &model() const noexcept = 0;
   [[nodiscard]] virtual Takes takes() const noexcept = 0;
   // Whether input and outputs of a request may be (or have to be, for Takes::Frames) dma-bufs.
-  // False for outputs: the back end wants TensorView::data.
+  // False for outputs: the back end wants TensorView::data, from this request on.
   [[nodiscard]] virtual bool takes_dmabuf_input() const noexcept = 0;
   [[nodiscard]] virtual bool takes_dmabuf_output() const noexcept = 0;
 
   // Returns at once. At most BackendOptions::max_in_flight requests at a time; they are done in
   // order.
   virtual Result<Submitted> submit(const Request &request) = 0;
-  // After `done` is readable, once per submitted request; `done` is closed when a request has ended,
-  // whether it went well or not. Any thread.
+  // After `done` is readable, once per submitted request; `done` is closed when a request has
+  // ended, whether it went well or not. Any thread.
   virtual Result<Finished> finish(std::uint64_t id) = 0;
+  // A sentence for the user about something that works, and worse than it was asked for. Given
+  // once, then empty. Any thread.
+  virtual std::string take_notice() { return {}; }
 };
 
 } // namespace gstdrm::metis

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <gst/drm/core/frame_layout.hpp>
@@ -53,8 +54,9 @@ struct Item {
 // An item that is done.
 struct Outcome {
   Payload payload = no_payload();
-  bool was_frame = false;                                  // an inference was asked for
-  std::optional<Error> error;                              // of this frame's inference
+  bool was_frame = false;     // an inference was asked for
+  std::optional<Error> error; // of this frame's inference
+  std::string notice;         // the back end's, for the user; mostly empty
   std::vector<std::shared_ptr<const TensorBlock>> outputs; // one per output of the model
   std::shared_ptr<const FrameFormat> format;
   // The owner of the frame's memory holds these as long as the memory lives.

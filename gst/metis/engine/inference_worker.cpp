@@ -156,6 +156,7 @@ void InferenceWorker::collect(std::size_t index)
   counters_.device_ns += count_ns(finished->on_device);
   counters_.inferences++;
   request.entry->outcome.outputs = request.memory->outputs;
+  request.entry->outcome.notice = backend_->take_notice();
   settle(*request.entry, std::nullopt);
 }
 

@@ -295,7 +295,7 @@ void check_next(const Harness &harness, const Network &network, const SizeRow &s
   }
 }
 
-void run_stream(const Network &network, const SizeRow &size)
+void run_stream(const Network &network, const SizeRow &size, const char *warning = nullptr)
 {
   constexpr guint kAhead = 8; // frames that are pushed before the first is pulled: more than fly
   std::optional<ModelFiles> files(network);
@@ -312,11 +312,26 @@ void run_stream(const Network &network, const SizeRow &size)
   }
   fail_unless_equals_uint64(harness.stat("inferences"), kFrames);
   fail_unless_equals_uint64(harness.stat("copies"), 0);
+  const std::vector<std::string> warnings = harness.messages(GST_MESSAGE_WARNING);
+  fail_unless_equals_int(static_cast<int>(warnings.size()), warning ? 1 : 0);
+  if (warning)
+    fail_unless(warnings[0].find(warning) != std::string::npos, "%s", warnings[0].c_str());
 }
 
 GST_START_TEST(test_cpu)
 {
   run_stream(cpu_network(), kSizes[__i__]);
+}
+GST_END_TEST
+
+// The runtime takes the model with outputs in dma-bufs, and no inference: said once on the bus, and
+// each tensor is right.
+GST_START_TEST(test_axruntime_fallback)
+{
+  g_setenv("GST_DRM_AXRUNTIME", GST_DRM_TEST_AXRUNTIME, TRUE);
+  g_setenv("GST_DRM_AXRUNTIME_TEST", "fail-output-dmabuf", TRUE);
+  run_stream(axruntime_network(), kSizes[0], "output-buffer-mode=system");
+  g_unsetenv("GST_DRM_AXRUNTIME_TEST");
 }
 GST_END_TEST
 
@@ -334,7 +349,10 @@ Suite *metis_reference_suite()
   if (GST_DRM_TEST_CPU)
     tcase_add_loop_test(tc, test_cpu, 0, G_N_ELEMENTS(kSizes));
   if (*GST_DRM_TEST_AXRUNTIME != '\0')
+  {
     tcase_add_loop_test(tc, test_axruntime, 0, G_N_ELEMENTS(kSizes));
+    tcase_add_test(tc, test_axruntime_fallback);
+  }
   suite_add_tcase(suite, tc);
   return suite;
 }

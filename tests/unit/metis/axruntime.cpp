@@ -310,6 +310,61 @@ TEST_F(Axruntime, what_is_queued_behind_a_lost_device_fails_as_it_does)
   }
 }
 
+struct LateFallbackRow {
+  const char *name;
+  const char *faults;
+  std::string outcomes; // of three inferences: . well, x failed
+  bool falls_back;
+};
+class LateFallbacks : public Axruntime, public testing::WithParamInterface<LateFallbackRow> {};
+
+// Outputs that have both a descriptor and a mapping, as those of the element.
+TEST_P(LateFallbacks, are_said_once)
+{
+  faults(GetParam().faults);
+  BackendOptions options = options_of("small");
+  options.dmabuf_input = options.dmabuf_output = true;
+  auto backend = open_axruntime(options);
+  ASSERT_TRUE(backend) << backend.error().message;
+  EXPECT_TRUE((*backend)->takes_dmabuf_output());
+  const auto tensors = tensors_of(kSmall, Kind::Shared);
+  std::string outcomes, notices;
+  for (int n = 0; n < 3; n++) {
+    std::vector<TensorView> views;
+    for (const auto &output : tensors->outputs) {
+      views.push_back(output->view());
+      views.back().data = reinterpret_cast<std::byte *>(output->values().data());
+      std::memset(output->values().data(), 0x55, output->values().size());
+    }
+    Request request;
+    request.input = tensors->input->view();
+    request.outputs = views;
+    request.keeper = tensors;
+    const auto submitted = (*backend)->submit(request);
+    if (!submitted)
+      break;
+    const auto finished = wait_and_finish(**backend, *submitted);
+    outcomes += finished ? '.' : 'x';
+    const auto expected = network_output(kSmall.input, tensors->input->values(), kSmall.outputs[0], 0);
+    EXPECT_EQ(static_cast<bool>(finished), std::equal(expected.begin(), expected.end(), tensors->outputs[0]->values().begin()));
+    const std::string notice = (*backend)->take_notice();
+    notices += notice.empty() ? "" : std::to_string(n);
+    EXPECT_TRUE(notice.empty() || notice.find("not implemented") != std::string::npos) << notice;
+  }
+  EXPECT_EQ(outcomes, GetParam().outcomes);
+  EXPECT_EQ(notices, GetParam().falls_back ? "0" : "");
+  EXPECT_EQ((*backend)->takes_dmabuf_output(), !GetParam().falls_back);
+}
+
+const LateFallbackRow kLateFallbacks[] = {
+    {"none_is_needed", "", "...", false},
+    {"no_inference_works_so", "fail-output-dmabuf", "...", true},
+    {"the_first_and_its_repetition_fail", "fail-output-dmabuf,fail-run=2", "xxx", false},
+    {"a_later_one_fails", "fail-run=2", ".x.", false},
+    {"the_device_is_lost", "lose-device=1", "x", false},
+};
+INSTANTIATE_TEST_SUITE_P(, LateFallbacks, testing::ValuesIn(kLateFallbacks), [](const auto &row) { return row.param.name; });
+
 // Last in this file: hangs are let go for good.
 TEST_F(Axruntime, the_runtime_never_answers)
 {

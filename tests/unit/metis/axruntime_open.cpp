@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <stdlib.h>
 
@@ -316,5 +317,26 @@ const FallbackRow kFallbacks[] = {
     {"both_refused", "refuse-input-dmabuf,refuse-output-dmabuf", true, true, false, false, {"without output_dmabuf=1", "without input_dmabuf=1"}},
 };
 INSTANTIATE_TEST_SUITE_P(, Fallbacks, testing::ValuesIn(kFallbacks), [](const auto &row) { return row.param.name; });
+
+// The call keeps its thread; another opening waits for it as long as its own limit.
+TEST_F(Axruntime, opening_has_a_limit)
+{
+  BackendOptions options = options_of("small");
+  ASSERT_TRUE(open_axruntime(options)) << "the library has to be there for the release";
+  faults("hang-load");
+  options.open_timeout = std::chrono::milliseconds(200);
+  const auto late = open_axruntime(options);
+  ASSERT_FALSE(late);
+  expect_error(late.error(), ErrorCode::Sync, ETIMEDOUT, {"took longer than 200 ms", "open-timeout"});
+  faults("");
+  const auto behind = open_axruntime(options);
+  ASSERT_FALSE(behind);
+  expect_error(behind.error(), ErrorCode::Sync, ETIMEDOUT, {"took longer"});
+  test_function<void()>("axr_test_release")();
+  options.open_timeout = std::chrono::minutes(1);
+  EXPECT_TRUE(open_axruntime(options)) << "all openings go on";
+  while (test_function<int()>("axr_test_alive")() > 0)
+    std::this_thread::yield();
+}
 
 } // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <gst/drm/core/log.hpp>
+#include <gst/drm/core/sync_file.hpp>
 
 #include "axr_describe.hpp"
 #include "axr_device.hpp"
@@ -164,7 +165,8 @@ Result<void> Session::load_instance(DmaBufs wanted)
       refusals.push_back(last_error(library_.api, as_object(context_.get())));
       continue;
     }
-    dmabufs_ = attempt.dmabufs;
+    input_dmabuf_ = attempt.dmabufs.input;
+    output_dmabuf_ = attempt.dmabufs.output;
     // only now: where no attempt works, the properties are not to blame
     for (std::size_t n = 0; n < refusals.size(); n++)
       GSTDRM_WARNING("axruntime: The runtime takes the model \"%s\" without %s=1 only (%s): these "
@@ -183,15 +185,67 @@ std::optional<Error> Session::lost() const
   return lost_;
 }
 
+std::string Session::take_notice()
+{
+  const std::lock_guard guard(lock_);
+  return std::exchange(notice_, {});
+}
+
 Result<void> Session::run(const BlockingRuns::Call &call)
 {
   if (std::optional<Error> gone = lost())
     return *gone;
+  Result<void> inferred = infer(call);
+  if (!inferred && inferred.error().sys_errno != ENODEV && output_dmabuf_ &&
+      std::exchange(may_fall_back_, false) && fall_back(call, inferred.error().message))
+    return {};
+  may_fall_back_ = false;
+  return inferred;
+}
+
+// Runtime 1.6 is said to refuse outputs in dma-bufs. One that takes the model so, and no inference,
+// has to be shown by its first one.
+bool Session::fall_back(const BlockingRuns::Call &call, const std::string &why)
+{
+  for (const TensorView &output : call.outputs)
+    if (!output.data)
+      return false;
+  const auto load_again = [this](bool output) {
+    const std::lock_guard guard(loading());
+    instance_.reset(); // first: the device may have room for one
+    instance_ = make_instance({input_dmabuf_, output});
+    output_dmabuf_ = output;
+  };
+  load_again(false);
+  if (!instance_ || !infer(call)) { // so the dma-bufs are not to blame
+    load_again(true);
+    return false;
+  }
+  const std::lock_guard guard(lock_);
+  notice_ = "The runtime takes no outputs in dma-bufs, although it loaded the model so: results go "
+            "through host memory. Set output-buffer-mode=system to ask for that. (" +
+            why + ")";
+  return true;
+}
+
+Result<void> Session::infer(const BlockingRuns::Call &call)
+{
   const Api &api = library_.api;
-  Argument input = argument_of(call.input, model_.input, dmabufs_.input);
+  if (!instance_)
+    return Error{ErrorCode::Device,
+                 "The runtime does not load the model \"" + model_.path + "\" onto " +
+                     device_name() + " again. Restart the stream.",
+                 EIO};
+  Argument input = argument_of(call.input, model_.input, input_dmabuf_);
   std::vector<Argument> outputs;
-  for (std::size_t n = 0; n < call.outputs.size(); n++)
-    outputs.push_back(argument_of(call.outputs[n], model_.outputs[n], dmabufs_.output));
+  std::vector<CpuAccess> writing; // of dma-bufs that the runtime writes as host memory
+  for (std::size_t n = 0; n < call.outputs.size(); n++) {
+    outputs.push_back(argument_of(call.outputs[n], model_.outputs[n], output_dmabuf_));
+    if (output_dmabuf_ || call.outputs[n].fd < 0)
+      continue;
+    if (auto access = CpuAccess::begin(call.outputs[n].fd, DmaBufAccess::Write)) // not of a memfd
+      writing.push_back(std::move(*access));
+  }
   const int code =
       api.run_model_instance(instance_.get(), &input, 1, outputs.data(), outputs.size());
   if (static_cast<Code>(code) == Code::Success)
@@ -205,7 +259,7 @@ Result<void> Session::run(const BlockingRuns::Call &call)
     error.message += " The device is lost: look at the kernel's log, and restart the stream.";
     const std::lock_guard guard(lock_);
     lost_ = error;
-  } else if (dmabufs_.output) {
+  } else if (output_dmabuf_) {
     error.message +=
         " If no inference works, the runtime may not bear outputs in dma-bufs, although "
         "it took the model so: set output-buffer-mode=system.";

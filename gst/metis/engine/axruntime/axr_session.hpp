@@ -2,6 +2,7 @@
 // A model that is loaded onto a device, through libaxruntime.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,13 +34,18 @@ public:
   static Result<std::shared_ptr<Session>> open(const BackendOptions &options);
 
   [[nodiscard]] const Model &model() const noexcept { return model_; }
-  [[nodiscard]] DmaBufs dmabufs() const noexcept { return dmabufs_; }
+  // Any thread; outputs change to host memory once at most, see run().
+  [[nodiscard]] DmaBufs dmabufs() const noexcept { return {input_dmabuf_, output_dmabuf_}; }
 
   // Blocks for as long as the runtime likes. On one thread at a time. ErrorCode::Device with
-  // ENODEV: the device is lost, now or earlier.
+  // ENODEV: the device is lost, now or earlier. Where the very first inference fails with outputs
+  // in dma-bufs, the model is loaded once more for outputs in host memory, and the inference
+  // repeated.
   Result<void> run(const BlockingRuns::Call &call);
   // The Error of the call that lost the device. Any thread.
   [[nodiscard]] std::optional<Error> lost() const;
+  // As Backend::take_notice().
+  std::string take_notice();
 
 private:
   Session(Library library, Model model);
@@ -48,20 +54,25 @@ private:
   Result<void> connect(const std::string &device);
   Result<void> load_instance(DmaBufs wanted);
   Owned<Instance> make_instance(DmaBufs wanted);
+  Result<void> infer(const BlockingRuns::Call &call);
+  bool fall_back(const BlockingRuns::Call &call, const std::string &why);
   [[nodiscard]] std::string device_name() const;
 
   const Library library_;
   Model model_;
   std::string device_; // as the `device` property has it
-  DmaBufs dmabufs_;
+  std::atomic<bool> input_dmabuf_{false};
+  std::atomic<bool> output_dmabuf_{false};
+  bool may_fall_back_ = true; // no inference has ended; run() alone
   // in this order: what is made of another object goes first
   Owned<Context> context_;
   Owned<CompiledModel> compiled_;
   Owned<Connection> connection_;
   Owned<Instance> instance_;
 
-  mutable OrderedMutex lock_{kLeafLockRank, "axr::Session::lock_"}; // guards lost_
+  mutable OrderedMutex lock_{kLeafLockRank, "axr::Session::lock_"}; // guards what follows
   std::optional<Error> lost_;
+  std::string notice_;
 };
 
 } // namespace gstdrm::metis::axr

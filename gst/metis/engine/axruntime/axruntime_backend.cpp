@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "axr_session.hpp"
+#include "axr_opening.hpp"
 #include "engine/blocking_backend.hpp"
 
 namespace gstdrm::metis {
@@ -43,6 +43,7 @@ public:
     return runs_.submit(request);
   }
   Result<Finished> finish(std::uint64_t id) override { return runs_.finish(id); }
+  std::string take_notice() override { return session_->take_notice(); }
 
 private:
   [[nodiscard]] Result<void> check(const Request &request) const;
@@ -94,7 +95,7 @@ Result<void> AxruntimeBackend::check(const Request &request) const
 
 Result<std::unique_ptr<Backend>> open_axruntime(const BackendOptions &options) noexcept
 try {
-  Result<std::shared_ptr<axr::Session>> session = axr::Session::open(options);
+  Result<std::shared_ptr<axr::Session>> session = axr::open_session(options);
   if (!session)
     return session.error();
   return std::unique_ptr<Backend>(std::make_unique<AxruntimeBackend>(std::move(*session), options));
