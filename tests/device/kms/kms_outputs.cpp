@@ -12,6 +12,9 @@
 #include <xf86drm.h>
 #include <xf86drmMode.h>
 
+#include <gst/drm/core/drm_node.hpp>
+#include <gst/drm/core/unique_fd.hpp>
+
 #include "configfs_support.hpp"
 #include "kms_support.hpp"
 
@@ -126,6 +129,27 @@ GST_START_TEST(test_two_devices)
   Sink third("driver-name=\"\""); // the box's own vkms
   start(third);
   show_and_check(third, 7);
+}
+GST_END_TEST
+
+// Left to choose, a sink goes on to the next card where another program is master of the first.
+GST_START_TEST(test_other_programs_keep_their_cards)
+{
+  const ConfigfsDevice device("one", {{0, false, true}});
+  std::vector<gstdrm::UniqueFd> masters; // of every other card
+  for (const std::string &path : gstdrm::list_drm_nodes(gstdrm::DrmNodeType::Card)) {
+    gstdrm::UniqueFd fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
+    ck_assert_msg(drmIsMaster(fd.get()), "%s has a master", path.c_str());
+    if (path != device.path())
+      masters.push_back(std::move(fd));
+  }
+  {
+    Sink sink("driver-name=\"\"");
+    start(sink);
+    show_and_check(sink, 1);
+  }
+  masters.emplace_back(open(device.path().c_str(), O_RDWR | O_CLOEXEC));
+  expect_refused("driver-name=\"\"", {"Another program holds the display", "SET_MASTER"});
 }
 GST_END_TEST
 
@@ -249,6 +273,7 @@ static Suite *kms_outputs_suite(void)
   tcase_add_test(tc, test_each_its_own);
   tcase_add_test(tc, test_taken_by_name);
   tcase_add_test(tc, test_two_devices);
+  tcase_add_test(tc, test_other_programs_keep_their_cards);
   tcase_add_test(tc, test_shared_descriptor);
   tcase_add_test(tc, test_descriptor_without_master);
   tcase_add_test(tc, test_lease);

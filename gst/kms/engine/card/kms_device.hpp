@@ -30,7 +30,7 @@ inline constexpr const char *kNoDeviceHint =
     "driver-name, bus-id, device or fd.";
 
 // Which device to open. A device has to match every field that is not empty. Where all are empty,
-// the first device with a connected output is opened.
+// the first device with a connected output is opened of which no other program is master.
 struct DeviceRequest {
   std::string driver_name; // as drmGetVersion() says: "vkms", "i915"
   std::string bus_id;      // "pci:0000:00:02.0"; "0000:00:02.0" is read too

@@ -139,7 +139,7 @@ Result<Registry::DevicePtr> Registry::open_path(const std::string &path, Opening
 Result<Registry::DevicePtr> Registry::search(const DeviceRequest &request, Opening &opening)
 {
   const std::vector<std::string> cards = list_drm_nodes(DrmNodeType::Card);
-  DevicePtr fallback;
+  DevicePtr fallback, mastered;
   std::string looked_at;
   bool denied = false;
   for (const std::string &path : cards) {
@@ -155,9 +155,15 @@ Result<Registry::DevicePtr> Registry::search(const DeviceRequest &request, Openi
     }
     if (!fallback)
       fallback = *device;
-    if (has_free_output(**device))
+    if (!has_free_output(**device))
+      continue;
+    if ((*device)->require_master())
       return std::move(*device);
+    if (!mastered)
+      mastered = *device;
   }
+  if (mastered) // another program's: the caller says whose master is missing
+    return mastered;
   if (fallback)
     return fallback;
   if (cards.empty())
