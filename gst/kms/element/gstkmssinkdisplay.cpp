@@ -93,8 +93,13 @@ Result<void> SinkDisplay::open(kms::DisplayListener &listener)
 void SinkDisplay::close()
 {
   std::shared_ptr<kms::Display> last; // closed without the lock
-  const std::lock_guard guard(lock_);
-  last = std::move(display_);
+  {
+    const std::lock_guard guard(lock_);
+    last = std::move(display_);
+  }
+  // another thread may be inside a snapshot or a property and hold it a moment longer
+  if (last)
+    last->give_up_output();
 }
 
 std::shared_ptr<kms::Display> SinkDisplay::get() const

@@ -278,6 +278,25 @@ TEST_F(DisplayTest, a_turned_picture_gets_a_mode_that_holds_it_turned)
   EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "rotation"), DRM_MODE_ROTATE_90);
 }
 
+// A thread that is inside a call holds the display a moment longer than the sink does.
+TEST_F(DisplayTest, an_output_is_free_while_somebody_still_holds_the_display)
+{
+  auto held = open();
+  ASSERT_TRUE(held && (*held)->start() && (*held)->configure(picture(640, 480)));
+  ASSERT_TRUE(show(**held, xrgb(memory, 640, 480)));
+  EXPECT_EQ(open().error().sys_errno, EBUSY);
+  (*held)->give_up_output();
+  auto next = open();
+  ASSERT_TRUE(next) << next.error().message;
+  ASSERT_TRUE((*next)->start() && (*next)->configure(picture(640, 480)));
+  ASSERT_TRUE(show(**next, xrgb(memory, 640, 480)) && (*next)->drain(kLong_ns));
+  const std::size_t commits = fakedrm::device().commits.size();
+  (*held)->move_cursor(1, 1);
+  EXPECT_FALSE((*held)->snapshot());
+  held = Error{};
+  EXPECT_EQ(fakedrm::device().commits.size(), commits); // the end of the first touches nothing
+}
+
 TEST_F(DisplayTest, a_mode_set_begins_with_colours_of_its_own)
 {
   auto display = open();

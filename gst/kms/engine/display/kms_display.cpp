@@ -220,6 +220,12 @@ Result<void> Display::stop()
   return restored;
 }
 
+void Display::give_up_output()
+{
+  (void)stop(); // nothing where it has stopped
+  reservation_ = Reservation();
+}
+
 // Updates the description of what is shown, which other threads read.
 void Display::publish_nothing_shown()
 {

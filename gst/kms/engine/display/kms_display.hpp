@@ -97,6 +97,9 @@ public:
   // Puts the display back as it was and releases every frame. Error: the display could not be put
   // back.
   Result<void> stop();
+  // Gives the output to whoever asks for it next, although other threads may still hold this
+  // display: after stop() none of them can change anything. Not started again.
+  void give_up_output();
 
   // Sets how the viewer wants the picture, from the next frame on and without a mode set. Any
   // thread.
