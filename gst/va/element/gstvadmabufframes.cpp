@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstvadmabufframes.hpp"
 
+#include <optional>
+
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/core/unique_fd.hpp>
 #include <gst/drm/gstdrmsync.h>
@@ -32,8 +34,8 @@ Result<std::unique_ptr<FrameSource>> FrameSource::create(GstElement *element, co
       new FrameSource(element, std::move(renderer).value(), stats, worker));
 }
 
-// Attaches the fences of the drawing to the buffer. Returns false where the driver leaves no fence in
-// its DMA buffers: then a thread has to wait in vaSyncSurface.
+// Attaches the fences of the drawing to the buffer. Returns false where the driver leaves no fence
+// in its DMA buffers: then a thread has to wait in vaSyncSurface.
 bool FrameSource::attach_fences(GstBuffer *buffer, const Surface &surface)
 {
   GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
@@ -83,8 +85,12 @@ Result<FrameSource::Begun> FrameSource::begin(GstBufferPool *pool, std::uint64_t
     stats_.count_copy(element_, *written, "the VA driver has no video processing");
   else if (leaves_fences_)
     leaves_fences_ = attach_fences(acquired, **surface);
-  if (*written == 0 && !leaves_fences_)
-    begun.drawn.ticket = worker_.submit(*surface);
+  if (*written > 0 || leaves_fences_)
+    return begun;
+  const std::optional<std::uint64_t> ticket = worker_.submit(*surface);
+  if (!ticket)
+    return Begun{GST_FLOW_FLUSHING, {}};
+  begun.drawn.ticket = *ticket;
   return begun;
 }
 

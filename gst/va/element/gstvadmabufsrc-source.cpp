@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // vadmabufsrc: opening and closing the device, and pushing frames.
+#include "gstvadmabufsrc-source.hpp"
+
 #include <gst/drm/gstdrmformatset.h>
 
 #include "gstvadmabufallocator.hpp"
-#include "gstvadmabufsrc-source.hpp"
 
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
 
@@ -61,32 +62,40 @@ bool Source::start()
                   device->capabilities.formats.size(), device->capabilities.has_vpp);
   auto shared = std::make_shared<const Device>(std::move(device).value());
   allocator_ = GstPtr<GstDrmAllocator>::adopt(new_allocator(shared));
-  worker_ = std::make_unique<SyncWorker>();
+  auto worker = std::make_shared<SyncWorker>();
   stats.reset();
   timeline_ = {};
   next_frame_ = 0;
   warned_of_device_ = false;
   const ObjectLock lock(element_);
   device_ = std::move(shared);
+  worker_ = std::move(worker);
   return true;
 }
 
 void Source::stop()
 {
   frames_.reset();
-  worker_.reset();
   producer_.forget();
   pool_caps_ = {};
   allocator_ = {};
-  std::shared_ptr<const Device> last; // closed without the lock
+  // Both end without the lock: the worker's thread may sleep in the driver.
+  std::shared_ptr<const Device> last;
+  std::shared_ptr<SyncWorker> idle;
   const ObjectLock lock(element_);
   last = std::move(device_);
+  idle = std::move(worker_);
 }
 
 void Source::set_cancelled(bool cancelled)
 {
-  if (worker_)
-    worker_->set_cancelled(cancelled);
+  std::shared_ptr<SyncWorker> worker;
+  {
+    const ObjectLock lock(element_);
+    worker = worker_;
+  }
+  if (worker)
+    worker->set_cancelled(cancelled);
 }
 
 GstCaps *Source::query_caps(GstCaps *filter)

@@ -31,8 +31,8 @@ struct Properties {
   ZeroCopy zero_copy = ZeroCopy::Prefer;
 };
 
-// The properties and the device are guarded by the object lock; everything else is used by the
-// streaming thread alone.
+// The properties, the device and the worker are guarded by the object lock; everything else is used
+// by the streaming thread alone.
 class Source {
 public:
   explicit Source(GstBaseSrc *element)
@@ -66,7 +66,8 @@ private:
   GstBaseSrc *element_;
   std::shared_ptr<const Device> device_; // under the object lock
   GstPtr<GstDrmAllocator> allocator_;
-  std::unique_ptr<SyncWorker> worker_;
+  // Set under the object lock; an event of any thread may cancel its waits.
+  std::shared_ptr<SyncWorker> worker_;
   Producer producer_;
   GstPtr<GstCaps> pool_caps_;
   GstDrmVideoInfo info_{};

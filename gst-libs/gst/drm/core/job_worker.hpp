@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -39,11 +40,14 @@ public:
     thread_.join();
   }
 
-  // Jobs are done in the order in which they come; the ticket says which. Sleeps while kDepth are on their way.
-  std::uint64_t submit(Job job)
+  // Jobs are done in the order in which they come; the ticket says which. Sleeps while kDepth are on their way; none,
+  // and the job is dropped, where set_cancelled(true) ends that.
+  std::optional<std::uint64_t> submit(Job job)
   {
     std::unique_lock guard(lock_);
-    changed_.wait(guard, [this] { return submitted_ - done_ < kDepth; });
+    changed_.wait(guard, [this] { return cancelled_ || submitted_ - done_ < kDepth; });
+    if (submitted_ - done_ >= kDepth)
+      return std::nullopt;
     ring_[submitted_ % kDepth] = std::move(job);
     const std::uint64_t ticket = ++submitted_;
     guard.unlock();
@@ -62,7 +66,7 @@ public:
     return done_ >= ticket ? Outcome::Done : Outcome::Cancelled;
   }
 
-  // While it is cancelled no wait() sleeps. Jobs go on.
+  // While it is cancelled neither wait() nor submit() sleeps. Jobs go on.
   void set_cancelled(bool cancelled)
   {
     {
