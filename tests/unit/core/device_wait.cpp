@@ -124,6 +124,27 @@ TEST_P(Wait, gives)
 INSTANTIATE_TEST_SUITE_P(Rows, Wait, testing::ValuesIn(kRows),
                          [](const auto &info) { return std::string(info.param.name); });
 
+// After a flush the next wait lasts again.
+TEST(Interrupt, ends_when_it_is_cleared)
+{
+  gstdrm::Interrupt of_the_test;
+  const auto readable = [&of_the_test] {
+    pollfd polled{of_the_test.fd(), POLLIN, 0};
+    return ::poll(&polled, 1, 0) == 1;
+  };
+  for (int i = 0; i < 2; i++) {
+    EXPECT_FALSE(of_the_test.raised());
+    EXPECT_FALSE(readable());
+    of_the_test.raise();
+    of_the_test.raise();
+    EXPECT_TRUE(of_the_test.raised());
+    EXPECT_TRUE(readable());
+    of_the_test.clear();
+  }
+  EXPECT_FALSE(of_the_test.raised());
+  EXPECT_FALSE(readable());
+}
+
 // The limit is what it says, however long it is: this one no machine uses up on the way.
 TEST(WaitLimit, is_what_poll_is_asked_for)
 {

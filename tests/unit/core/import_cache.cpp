@@ -81,6 +81,18 @@ TEST_F(Imports, whatever_the_import_is_made_of_is_the_key)
   EXPECT_EQ(cache_.size(), 9U);
 }
 
+// Somebody else's memory, which can hold no token: what comes round is kept by coming.
+TEST_F(Imports, a_hit_counts_as_alive)
+{
+  EXPECT_FALSE(hits(frame(7)));
+  for (int i = 0; i < 10; i++) {
+    for (std::uint64_t k = 0; k < kBounds.keep_frames; k++)
+      cache_.advance();
+    EXPECT_TRUE(hits(frame(7)));
+  }
+  EXPECT_EQ(calls_, 1);
+}
+
 TEST_F(Imports, a_failure_is_handed_on_and_not_kept)
 {
   fail_ = true;
