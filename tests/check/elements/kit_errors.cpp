@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What an application sees of an Error: domain, code and text of the message, once for one failure.
+#include <atomic>
 #include <cerrno>
 #include <string>
 
 #include "support/check_main.hpp"
+#include "support/threads.hpp"
 
 #include <gst/drm/drm.h>
 #include <gst/drm/element/errors.hpp>
@@ -90,6 +92,58 @@ GST_START_TEST(test_once_per_failure)
 }
 GST_END_TEST
 
+struct Reentry {
+  gstdrm::OncePerFailure *once;
+  GstElement *element;
+  int calls;
+};
+
+// A handler of the message that has the element fail again, and start again.
+GstBusSyncReply fail_again(GstBus *, GstMessage *message, gpointer data) noexcept
+{
+  auto *reentry = static_cast<Reentry *>(data);
+  if (GST_MESSAGE_TYPE(message) != GST_MESSAGE_ERROR || reentry->calls++ > 0)
+    return GST_BUS_PASS;
+  const Error error{ErrorCode::Device, "It failed.", 0};
+  reentry->once->post(reentry->element, error); // the same failure
+  (void)reentry->once->claim();
+  reentry->once->reset();
+  reentry->once->post(reentry->element, error); // the next one
+  return GST_BUS_PASS;
+}
+
+GST_START_TEST(test_handler_of_the_message)
+{
+  Posting posting;
+  gstdrm::OncePerFailure once;
+  Reentry reentry{&once, posting.element, 0};
+  gst_bus_set_sync_handler(posting.bus, fail_again, &reentry, nullptr);
+  once.post(posting.element, Error{ErrorCode::Device, "It failed.", 0});
+  gst_bus_set_sync_handler(posting.bus, nullptr, nullptr, nullptr);
+  fail_unless_equals_int(reentry.calls, 2);
+  fail_if(once.claim());
+  once.reset();
+  fail_unless(once.claim());
+}
+GST_END_TEST
+
+// The message is on the bus when any of the threads that notice a failure goes on.
+GST_START_TEST(test_threads)
+{
+  Posting posting;
+  gstdrm::OncePerFailure once;
+  std::atomic<int> heard{0};
+  const auto notice = [&] {
+    once.post(posting.element, Error{ErrorCode::Device, "It failed.", 0});
+    heard += gst_bus_have_pending(posting.bus);
+  };
+  gstdrm::test::at_once({notice, notice, notice, notice});
+  fail_unless_equals_int(heard, 4);
+  fail_if(posting.next(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED).empty());
+  fail_unless(posting.next(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED).empty());
+}
+GST_END_TEST
+
 GST_START_TEST(test_take_error)
 {
   const Error taken = gstdrm::take_error(g_error_new_literal(GST_DRM_ERROR, GST_DRM_ERROR_IMPORT, "why"));
@@ -108,6 +162,8 @@ Suite *kit_errors_suite()
   suite_add_tcase(suite, tcase);
   tcase_add_loop_test(tcase, test_domain_and_code, 0, G_N_ELEMENTS(kRows));
   tcase_add_test(tcase, test_once_per_failure);
+  tcase_add_test(tcase, test_handler_of_the_message);
+  tcase_add_test(tcase, test_threads);
   tcase_add_test(tcase, test_take_error);
   return suite;
 }

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <string>
+#include <thread>
 
 namespace gstdrm {
 
@@ -44,6 +45,29 @@ Error take_error(GError *error, std::optional<ErrorCode> code)
   taken.code = code.value_or(taken.code);
   g_clear_error(&error);
   return taken;
+}
+
+void OncePerFailure::post(GstElement *element, const Error &error)
+{
+  std::unique_lock guard(lock_);
+  const std::thread::id self = std::this_thread::get_id();
+  posting_ended_.wait(guard, [&] { return poster_ == std::thread::id() || poster_ == self; });
+  if (std::exchange(posted_, true))
+    return;
+  // A handler of the message may make the element fail once more, after a reset().
+  const std::thread::id outer = std::exchange(poster_, self);
+  guard.unlock();
+  struct End {
+    OncePerFailure &failure;
+    std::thread::id outer;
+    ~End()
+    {
+      const std::lock_guard guard(failure.lock_);
+      failure.poster_ = outer;
+      failure.posting_ended_.notify_all();
+    }
+  } const end{*this, outer};
+  post_error(element, error);
 }
 
 } // namespace gstdrm

@@ -2,10 +2,13 @@
 // How an Error of an engine or of the library gets on the bus.
 #pragma once
 
+#include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/gst.h>
 
@@ -26,7 +29,8 @@ void post_error(GstElement *element, const Error &error, const char *what = null
 // caller knows better what failed than the call does.
 [[nodiscard]] Error take_error(GError *error, std::optional<ErrorCode> code = std::nullopt);
 
-// One message for one failure, whichever thread notices the failure first. Any thread.
+// One message for one failure, whichever thread notices the failure first. Any thread, a
+// synchronous bus handler of that message included.
 class OncePerFailure {
 public:
   // The next failure is another one.
@@ -41,17 +45,15 @@ public:
     const std::lock_guard guard(lock_);
     return !std::exchange(posted_, true);
   }
-  // Posts for the first caller since reset(). The message is on the bus when any caller returns.
-  void post(GstElement *element, const Error &error)
-  {
-    const std::lock_guard guard(lock_);
-    if (!std::exchange(posted_, true))
-      post_error(element, error);
-  }
+  // Posts for the first caller since reset(). The message is on the bus when any caller returns;
+  // a handler of the message that calls this returns at once.
+  void post(GstElement *element, const Error &error);
 
 private:
-  std::mutex lock_; // held until the message is posted
+  OrderedMutex lock_{kLeafLockRank, "OncePerFailure::lock_"}; // guards all below
+  std::condition_variable_any posting_ended_;
   bool posted_ = false;
+  std::thread::id poster_; // the thread that posts now; none: nobody does
 };
 
 } // namespace gstdrm
