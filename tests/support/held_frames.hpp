@@ -25,10 +25,13 @@ public:
   }
   [[nodiscard]] GstBuffer *frame(const std::string &plain) const
   {
+    return hold(gst_buffer_new(), video_info(plain).size);
+  }
+  // Appends such memory to a buffer, whose planes lie before it.
+  GstBuffer *hold(GstBuffer *buffer, gsize bytes) const
+  {
     GstAllocator *allocator = gst_dmabuf_allocator_new();
-    GstBuffer *buffer = gst_buffer_new();
-    gst_buffer_append_memory(
-        buffer, gst_dmabuf_allocator_alloc(allocator, ::dup(ends_[0]), video_info(plain).size));
+    gst_buffer_append_memory(buffer, gst_dmabuf_allocator_alloc(allocator, ::dup(ends_[0]), bytes));
     gst_object_unref(allocator);
     return buffer;
   }

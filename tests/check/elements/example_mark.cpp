@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <string>
 
-#include "support/dmabuf_elements.hpp"
+#include <sys/resource.h>
+
+#include "support/crops.hpp"
+#include "support/held_frames.hpp"
 #include "support/mark.hpp"
 
 namespace {
@@ -122,6 +125,174 @@ GST_START_TEST(test_bad_frame)
 }
 GST_END_TEST
 
+void send_segment(const Harness &harness)
+{
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_pad_push_event(harness.get()->srcpad, gst_event_new_segment(&segment));
+}
+
+// Another buffer holds the same memory: a shallow copy, as of a buffer that was made writable.
+GST_START_TEST(test_shared_memory)
+{
+  const Harness harness("drmmark");
+  fail_unless(harness.negotiate(kCaps));
+  const auto kept = GstPtr<GstBuffer>::adopt(new_dmabuf_frame("memfd", kPlain));
+  const auto output = harness.push(gst_buffer_copy(kept.get()));
+  check_marked(output.get());
+  gstdrm::test::check_drawn(kept.get(), video_info(kPlain));
+  fail_unless_equals_int(harness.stat("copies"), 1);
+}
+GST_END_TEST
+
+// A producer may name the pseudo-format in its GstVideoMeta (GStreamer 1.24), of a frame that nobody
+// else holds, and of one that another element holds.
+GST_START_TEST(test_pseudo_format)
+{
+  const Harness harness("drmmark");
+  fail_unless(harness.negotiate(kCaps));
+  auto frame = GstPtr<GstBuffer>::adopt(new_dmabuf_frame("memfd", kPlain));
+  gst_buffer_get_video_meta(frame.get())->format = GST_DRM_VIDEO_FORMAT_DMA_DRM;
+  const bool shared = __i__ == 1;
+  GstBuffer *input = frame.get();
+  const auto output = harness.push(shared ? gst_buffer_ref(input) : frame.release());
+  fail_unless((output.get() == input) != shared);
+  // drmmark leaves upstream's meta as it found it
+  fail_unless_equals_int(gst_buffer_get_video_meta(input)->format, GST_DRM_VIDEO_FORMAT_DMA_DRM);
+  fail_unless_equals_int(harness.stat("copies"), shared);
+  gst_buffer_get_video_meta(output.get())->format = GST_VIDEO_FORMAT_BGRx; // to read it here
+  check_marked(output.get());
+}
+GST_END_TEST
+
+// A copy is the same picture: what is known of it goes along.
+GST_START_TEST(test_metas)
+{
+  const Harness harness("drmmark");
+  fail_unless(harness.negotiate(kCaps));
+  auto frame = GstPtr<GstBuffer>::adopt(new_dmabuf_frame("memfd", kPlain));
+  gst_buffer_add_video_region_of_interest_meta(frame.get(), "face", 1, 2, 3, 4);
+  gstdrm::test::add_crop(frame.get(), {8, 4, 16, 12});
+  const bool shared = __i__ == 1;
+  GstBuffer *input = frame.get();
+  const auto output = harness.push(shared ? gst_buffer_ref(input) : frame.release());
+  const auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *>(
+      gst_buffer_get_meta(output.get(), GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
+  fail_unless(roi && roi->w == 3 && roi->h == 4);
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(output.get());
+  fail_unless(crop && crop->x == 8 && crop->height == 12);
+}
+GST_END_TEST
+
+// Each failure has its message: one after a frame that was fine, and one after a flush.
+GST_START_TEST(test_every_failure_is_told)
+{
+  const Harness harness("drmmark");
+  fail_unless(harness.negotiate(kCaps));
+  const auto push_bad = [&harness] {
+    return gst_harness_push(harness.get(), new_dmabuf_frame("memfd", plain_caps("BGRx", 32, 32)));
+  };
+  for (int i = 0; i < 2; i++) {
+    (void)harness.push(new_dmabuf_frame("memfd", kPlain));
+    fail_unless_equals_int(push_bad(), GST_FLOW_ERROR);
+    CHECK_ONE_MESSAGE(harness.messages(GST_MESSAGE_ERROR), "cannot take a frame of", "64x48");
+  }
+  fail_unless_equals_int(push_bad(), GST_FLOW_ERROR);
+  fail_unless(harness.messages(GST_MESSAGE_ERROR).empty(), "the same failure again");
+  gst_harness_push_event(harness.get(), gst_event_new_flush_start());
+  gst_harness_push_event(harness.get(), gst_event_new_flush_stop(FALSE));
+  send_segment(harness);
+  fail_unless_equals_int(push_bad(), GST_FLOW_ERROR);
+  CHECK_ONE_MESSAGE(harness.messages(GST_MESSAGE_ERROR), "cannot take a frame of", "64x48");
+}
+GST_END_TEST
+
+// NULL gives the memory of the copies back, and of those that an application keeps when it
+// has let them go. The next run counts from zero, and announces its first copy.
+GST_START_TEST(test_stop)
+{
+  const Harness harness("drmmark");
+  const auto source = GstPtr<GstBuffer>::adopt(new_dmabuf_frame("memfd", kPlain));
+  unsigned before = 0;
+  for (int i = 0; i < 3; i++) {
+    fail_unless(harness.negotiate(kCaps));
+    if (i > 0) {
+      gst_pad_push_event(harness.get()->srcpad, gst_event_new_stream_start("again"));
+      fail_unless(harness.negotiate(kCaps));
+      send_segment(harness);
+    }
+    fail_unless(harness.copy_reason().empty());
+    auto kept = harness.push(gst_buffer_ref(source.get()));
+    auto longer = harness.push(gst_buffer_ref(source.get()));
+    fail_unless_equals_int(harness.stat("copies"), 2);
+    fail_unless_equals_int(harness.stat("frames"), 2);
+    CHECK_ONE_MESSAGE(harness.messages(GST_MESSAGE_INFO), "another element holds the frame");
+    gst_element_set_state(harness.element(), GST_STATE_NULL);
+    check_marked(kept.get());
+    kept.reset();
+    check_marked(longer.get());
+    longer.reset();
+    if (i == 0)
+      before = gstdrm::test::count_fds();
+    fail_unless_equals_int(gstdrm::test::count_fds(), before);
+  }
+}
+GST_END_TEST
+
+// Whoever keeps every copy uses the process's descriptors up: that is said, with what helps.
+GST_START_TEST(test_descriptors_end)
+{
+  const Harness harness("drmmark");
+  fail_unless(harness.negotiate(kCaps));
+  const auto source = GstPtr<GstBuffer>::adopt(new_dmabuf_frame("memfd", kPlain));
+  std::vector<GstPtr<GstBuffer>> kept;
+  kept.push_back(harness.push(gst_buffer_ref(source.get())));
+  struct rlimit limit {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlim_t before = std::exchange(limit.rlim_cur, gstdrm::test::count_fds() + 6);
+  setrlimit(RLIMIT_NOFILE, &limit);
+  GstFlowReturn flow = GST_FLOW_OK;
+  for (int i = 0; i < 100 && flow == GST_FLOW_OK; i++)
+    flow = gst_harness_push(harness.get(), gst_buffer_ref(source.get()));
+  limit.rlim_cur = before;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  fail_unless_equals_int(flow, GST_FLOW_ERROR);
+  CHECK_ONE_MESSAGE(harness.messages(GST_MESSAGE_ERROR), "copy of the frame", "Too many open files", "ulimit -n");
+}
+GST_END_TEST
+
+// The wait for a producer ends with a flush and with a way out of the stream, without a message, and a later stream
+// waits again. Without a fence of a kernel, an unwritten pipe stands for a dma-buf of the frame.
+GST_START_TEST(test_wait_ends)
+{
+  const bool flush = __i__ == 0;
+  const Harness harness("drmmark");
+  fail_unless(harness.negotiate(kCaps));
+  const gstdrm::test::NeverDone device;
+  for (int i = 0; i < 2; i++) {
+    {
+      gstdrm::test::Pusher pusher(harness, device.hold(new_dmabuf_frame("memfd", kPlain), 1));
+      pusher.wait_until_stuck();
+      if (flush)
+        gst_harness_push_event(harness.get(), gst_event_new_flush_start());
+      else
+        gst_element_set_state(harness.element(), GST_STATE_READY);
+      fail_unless_equals_int(pusher.join(), GST_FLOW_FLUSHING);
+    }
+    fail_unless(harness.messages(GST_MESSAGE_ERROR).empty());
+    if (flush) {
+      gst_harness_push_event(harness.get(), gst_event_new_flush_stop(FALSE));
+    } else {
+      gst_element_set_state(harness.element(), GST_STATE_PLAYING);
+      gst_pad_push_event(harness.get()->srcpad, gst_event_new_stream_start("again"));
+      fail_unless(harness.negotiate(kCaps));
+    }
+    send_segment(harness);
+    check_marked(harness.push(new_dmabuf_frame("memfd", kPlain)).get());
+  }
+}
+GST_END_TEST
+
 GST_START_TEST(test_explains)
 {
   const Harness harness("drmmark");
@@ -140,8 +311,15 @@ Suite *example_mark_suite()
   tcase_add_test(tc, test_size);
   tcase_add_test(tc, test_other_caps);
   tcase_add_test(tc, test_shared);
+  tcase_add_test(tc, test_shared_memory);
   tcase_add_test(tc, test_require);
   tcase_add_test(tc, test_bad_frame);
+  tcase_add_loop_test(tc, test_pseudo_format, 0, 2);
+  tcase_add_loop_test(tc, test_metas, 0, 2);
+  tcase_add_test(tc, test_every_failure_is_told);
+  tcase_add_test(tc, test_stop);
+  tcase_add_test(tc, test_descriptors_end);
+  tcase_add_loop_test(tc, test_wait_ends, 0, 2);
   tcase_add_test(tc, test_explains);
   suite_add_tcase(suite, tc);
   return suite;

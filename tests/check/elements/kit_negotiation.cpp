@@ -31,6 +31,7 @@ constexpr Row kRows[] = {
     {"a flush that the element saw", {"a/a", "a/a", "a/a"}, {false, true, true}, false, 0, Ended::BySelf},
     {"a flush of the element's pads", {"a/a", "a/a", "a/a"}, {false, true, true}, false, 0, Ended::ByFlush},
     {"a flush of the peer", {"a/a", "a/a", "a/a"}, {false, true, true}, false, 0, Ended::ByPeersFlush},
+    {"refused after a flush that the element saw", {"a/a", "a/a", "a/a"}, {false, false, false}, false, 1, Ended::BySelf},
     {"refused after a flush", {"a/a", "a/a", "a/a"}, {false, false, false}, false, 1, Ended::ByFlush},
 };
 
@@ -68,6 +69,8 @@ GST_START_TEST(test_row)
       return Mismatch{"explained", "debug"};
     };
     fail_unless(negotiation.take(element, gst_event_new_caps(caps.get()), pass_on, explain) == row.taken[i]);
+    const bool refused = !row.taken[i] && (row.ended == Ended::No || i > 0);
+    fail_unless(negotiation.has_refused(caps.get()) == refused, "attempt %d", i);
   }
   unsigned explained = 0;
   while (GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR)) {
@@ -107,6 +110,7 @@ GST_START_TEST(test_has_refused)
   fail_if(negotiation.has_refused(caps.get()));
   negotiation.succeed();
   fail_if(negotiation.has_refused(other.get()));
+  fail_unless(negotiation.claim(), "what fails after a success is another failure");
   negotiation.begin(caps.get());
   negotiation.reset();
   fail_if(negotiation.has_refused(caps.get()));

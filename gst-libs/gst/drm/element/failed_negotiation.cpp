@@ -44,6 +44,12 @@ void FailedNegotiation::begin(const GstCaps *caps)
   posted_.reset();
 }
 
+void FailedNegotiation::succeed()
+{
+  refused_.reset();
+  posted_.reset();
+}
+
 bool FailedNegotiation::has_refused(const GstCaps *caps) const
 {
   return refused_ && gst_caps_is_equal(refused_.get(), caps);

@@ -22,8 +22,8 @@ public:
   // Upstream sends caps. GStreamer sends sticky events again before each buffer, so caps that
   // failed last are not another failure.
   void begin(const GstCaps *caps);
-  // The caps were taken.
-  void succeed() { refused_.reset(); }
+  // The caps were taken, or a frame of theirs was: the next failure is another one.
+  void succeed();
   // Whether `caps` equal those of the last begin(), and no succeed() or reset() has followed. An
   // element that refuses them again needs no new reason.
   [[nodiscard]] bool has_refused(const GstCaps *caps) const;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmallocator.h>
 #include <gst/drm/gstdrmvideoinfo.h>
 
 namespace gstdrm {
@@ -15,15 +16,18 @@ class FrameCopier {
 public:
   // The frames that follow have these caps, with linear planes; nullptr: there are none.
   void set_caps(GstCaps *caps);
-  // The pixels of a checked frame; the caller copies metas, flags and times. Code Allocation where
-  // there is no memory, Import where the CPU cannot map one of the two buffers.
+  // The pixels of a checked frame, whose GstVideoMeta may name the pseudo-format of DMA_DRM; the
+  // caller copies metas, flags and times. Code Allocation where there is no memory, Import where
+  // the CPU cannot map one of the two buffers.
   Result<GstPtr<GstBuffer>> copy(GstBuffer *frame, const GstVideoInfo &info);
 
 private:
   Result<void> open_pool();
+  [[nodiscard]] Error no_memory() const;
 
   GstPtr<GstCaps> caps_;
-  GstPtr<GstBufferPool> pool_; // active
+  GstPtr<GstDrmAllocator> allocator_; // of the pool
+  GstPtr<GstBufferPool> pool_;        // active
 };
 
 } // namespace gstdrm

@@ -79,6 +79,21 @@ try {
   return caught_in(trans, FALSE, __func__);
 }
 
+gboolean filter_stop(GstBaseTransform *trans) noexcept
+try {
+  frames_of(trans).stop();
+  return TRUE;
+} catch (...) {
+  return caught(FALSE, __func__);
+}
+
+// Metas that describe memory never get here; all others stay true of a copy, which is the same
+// picture.
+gboolean transform_meta(GstBaseTransform *, GstBuffer *, GstMeta *, GstBuffer *) noexcept
+{
+  return TRUE;
+}
+
 GstFlowReturn prepare_output_buffer(GstBaseTransform *trans, GstBuffer *input,
                                     GstBuffer **output) noexcept
 try {
@@ -135,7 +150,7 @@ void class_init(gpointer klass, gpointer class_data) noexcept
   object_class->finalize = finalize;
   install_common_properties(
       object_class, {PROP_ZERO_COPY, "Whether a frame that another element holds may be copied",
-                     PROP_DRM_STATS, "Counters since the element was made"});
+                     PROP_DRM_STATS, "Counters since start"});
   if (what.install_properties)
     what.install_properties(object_class, PROP_FIRST_OWN);
 
@@ -147,6 +162,8 @@ void class_init(gpointer klass, gpointer class_data) noexcept
   transform_class->sink_event = filter_sink_event;
   transform_class->set_caps = filter_set_caps;
   transform_class->start = filter_start;
+  transform_class->stop = filter_stop;
+  transform_class->transform_meta = transform_meta;
   transform_class->prepare_output_buffer = prepare_output_buffer;
   transform_class->transform_ip = transform_ip;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "in_place_frames.hpp"
 
+#include <string>
 #include <utility>
 
 #include "errors.hpp"
@@ -9,6 +10,35 @@
 #include "frame_wait.hpp"
 
 namespace gstdrm {
+namespace {
+
+// gst_video_frame_map() refuses a frame whose GstVideoMeta names the pseudo-format of DMA_DRM, as
+// producers of GStreamer 1.24 do. While this lives, the meta names the real format. Nobody else
+// holds the buffer.
+class NamedFormat {
+public:
+  NamedFormat(GstBuffer *frame, const GstVideoInfo &info)
+      : meta_(gst_buffer_get_video_meta(frame)),
+        before_(meta_ ? meta_->format : GST_VIDEO_FORMAT_UNKNOWN)
+  {
+    if (meta_)
+      meta_->format = GST_VIDEO_INFO_FORMAT(&info);
+  }
+  NamedFormat(const NamedFormat &) = delete;
+  NamedFormat &operator=(const NamedFormat &) = delete;
+  ~NamedFormat()
+  {
+    if (meta_)
+      meta_->format = before_;
+  }
+
+private:
+  GstVideoMeta *const meta_;
+  const GstVideoFormat before_;
+};
+
+} // namespace
+
 InPlaceFrames::InPlaceFrames(GstBaseTransform *element, std::unique_ptr<InPlaceFilter> filter,
                              const char *suggestion)
     : element_(element), filter_(std::move(filter)), suggestion_(suggestion)
@@ -17,16 +47,24 @@ InPlaceFrames::InPlaceFrames(GstBaseTransform *element, std::unique_ptr<InPlaceF
 
 void InPlaceFrames::start()
 {
+  stats_.reset();
   failure_.reset();
   interrupt_.clear();
+}
+
+void InPlaceFrames::stop()
+{
+  copier_.set_caps(nullptr);
 }
 
 bool InPlaceFrames::sink_event(GstEvent *event, const std::function<bool(GstEvent *)> &pass_on)
 {
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
     end_waits();
-  else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
+  else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
     interrupt_.clear();
+    failure_.reset(); // the application tries again
+  }
   if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
     return pass_on(event);
   return failure_.take(GST_ELEMENT(element_), event, pass_on, [this](const GstCaps *caps) {
@@ -52,10 +90,10 @@ GstFlowReturn InPlaceFrames::make_writable(GstBuffer *input, GstBuffer **output)
   // The layout comes from another element: it is checked before a pixel is touched.
   const auto layout = frame_layout_of(input, info_);
   if (!layout)
-    return fail(layout.error());
+    return fail_frame(layout.error(), "Upstream breaks its own caps.");
   const Result<Waited> waited = wait_for_device(GST_ELEMENT(element_), input, stats_, interrupt_);
   if (!waited)
-    return fail(waited.error());
+    return fail_frame(waited.error(), "The device may hang; see the kernel log.");
   if (*waited == Waited::Interrupted)
     return GST_FLOW_FLUSHING;
   if (!gst_buffer_is_writable(input) || !gst_buffer_is_all_memory_writable(input))
@@ -66,9 +104,13 @@ GstFlowReturn InPlaceFrames::make_writable(GstBuffer *input, GstBuffer **output)
 
 GstFlowReturn InPlaceFrames::process(GstBuffer *frame)
 {
-  const Result<void> processed = filter_->process(frame, info_);
+  const Result<void> processed = [&] {
+    const NamedFormat named(frame, info_.vinfo);
+    return filter_->process(frame, info_);
+  }();
   if (!processed)
     return fail(processed.error());
+  failure_.succeed();
   stats_.frames++;
   return GST_FLOW_OK;
 }
@@ -77,6 +119,14 @@ GstFlowReturn InPlaceFrames::fail(const Error &error)
 {
   failure_.post(GST_ELEMENT(element_), error);
   return GST_FLOW_ERROR;
+}
+
+GstFlowReturn InPlaceFrames::fail_frame(const Error &error, const char *advice)
+{
+  return fail({error.code,
+               std::string(GST_OBJECT_NAME(element_)) + " cannot take a frame of " +
+                   peer_name(element_->sinkpad) + ". " + error.message + ". " + advice,
+               error.sys_errno});
 }
 
 GstFlowReturn InPlaceFrames::copy(GstBuffer *input, GstBuffer **output)

@@ -37,6 +37,7 @@ public:
 
   // The application's thread, while the streaming thread does not run.
   void start();
+  void stop();
   // A flush comes from any thread. `pass_on` is the handler of GstBaseTransform.
   bool sink_event(GstEvent *event, const std::function<bool(GstEvent *)> &pass_on);
   bool set_caps(GstCaps *caps);
@@ -46,6 +47,7 @@ public:
 
 private:
   GstFlowReturn fail(const Error &error);
+  GstFlowReturn fail_frame(const Error &error, const char *advice);
   GstFlowReturn copy(GstBuffer *input, GstBuffer **output);
 
   GstBaseTransform *const element_; // owns this
