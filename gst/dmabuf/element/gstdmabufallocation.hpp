@@ -55,6 +55,8 @@ public:
 
   // Ends every wait for a buffer, upstream's as well.
   void set_flushing(bool flushing) { pools_.set_flushing(flushing); }
+  // A frame has left the element.
+  void end_failure() noexcept { pools_.end_failure(); }
   // Upstream goes on without this element, or has stopped.
   void leave_upstream() { pools_.leave_offered(); }
 

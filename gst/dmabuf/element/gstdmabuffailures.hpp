@@ -27,7 +27,7 @@ public:
   void reset();
   // Upstream sends caps. Other caps than those that failed last are worth a message of their own.
   void begin(const GstCaps *caps) { negotiation_.begin(caps); }
-  // The caps were taken.
+  // The caps were taken, or a frame of theirs was.
   void succeed() { negotiation_.succeed(); }
 
   // True for the first failure of the negotiation under way, whose caller posts the message.

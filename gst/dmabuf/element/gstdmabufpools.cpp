@@ -216,6 +216,8 @@ void UploadPools::set_flushing(bool flushing)
   if (flushing_ == flushing)
     return;
   flushing_ = flushing;
+  if (!flushing)
+    end_failure(); // the application tries again
   flush(copy_.get(), flushing);
   flush(offered_.get(), flushing);
 }
@@ -224,6 +226,11 @@ void UploadPools::reset_messages() noexcept
 {
   messages_->told_exhausted = false;
   messages_->told_notice = false;
+  messages_->failed = false;
+}
+
+void UploadPools::end_failure() noexcept
+{
   messages_->failed = false;
 }
 

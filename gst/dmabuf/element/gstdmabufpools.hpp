@@ -42,6 +42,8 @@ public:
 
   // A start: every message may be posted again.
   void reset_messages() noexcept;
+  // A frame has left: memory that ends after it is another failure.
+  void end_failure() noexcept;
   // The allocator's notice as an info message, once.
   void tell_notice(GstDrmAllocator *allocator);
 

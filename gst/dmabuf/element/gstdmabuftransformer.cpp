@@ -229,6 +229,7 @@ GstFlowReturn Transformer::generate_output(GstBuffer **outbuf)
   const GstFlowReturn ret = process(frame);
   if (ret != GST_FLOW_OK)
     return ret;
+  failures_.succeed();
   *outbuf = frame.release();
   stats_.frames++;
   return GST_FLOW_OK;

@@ -163,7 +163,10 @@ GstFlowReturn Uploader::process(GstPtr<GstBuffer> &frame)
   if (gst_base_transform_is_passthrough(element()))
     return pass_through(frame);
   const char *reason = reason_to_copy(frame);
-  return reason ? copy(frame, reason) : GST_FLOW_OK;
+  const GstFlowReturn flow = reason ? copy(frame, reason) : GST_FLOW_OK;
+  if (flow == GST_FLOW_OK)
+    allocation_.end_failure();
+  return flow;
 }
 
 // --- waits and states ----------------------------------------------------------------------------

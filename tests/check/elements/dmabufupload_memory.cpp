@@ -204,19 +204,74 @@ GST_START_TEST(test_auto)
   fail_unless(std::strcmp(test_kinds().front(), "udmabuf") != 0 ||
               exporter == GST_DRM_ALLOCATOR_KIND_UDMABUF);
   const Harness h("dmabufupload");
-  for (int width : {64, 128}) {
-    const std::string caps = plain_caps("NV12", width, 64);
-    fail_unless(h.negotiate(caps), "%s", h.last_error().c_str());
-    const auto out = h.push(new_frame(caps));
-    const GstAllocator *used = gst_buffer_peek_memory(out.get(), 0)->allocator;
-    fail_unless(GST_IS_DRM_ALLOCATOR(used));
-    fail_unless_equals_int(gst_drm_allocator_get_kind(GST_DRM_ALLOCATOR(used)), exporter);
+  for (int run = 0; run < 2; run++) { // the second one says the same
+    if (run > 0) {
+      gst_element_set_state(h.element(), GST_STATE_NULL);
+      gst_harness_play(h.get());
+      gst_pad_push_event(h.get()->srcpad, gst_event_new_stream_start("again"));
+      fail_unless(h.negotiate(plain_caps("NV12", 64, 64)));
+      GstSegment segment;
+      gst_segment_init(&segment, GST_FORMAT_TIME);
+      gst_pad_push_event(h.get()->srcpad, gst_event_new_segment(&segment));
+    }
+    for (int width : {64, 128}) {
+      const std::string caps = plain_caps("NV12", width, 64);
+      fail_unless(h.negotiate(caps), "%s", h.last_error().c_str());
+      const auto out = h.push(new_frame(caps));
+      const GstAllocator *used = gst_buffer_peek_memory(out.get(), 0)->allocator;
+      fail_unless(GST_IS_DRM_ALLOCATOR(used));
+      fail_unless_equals_int(gst_drm_allocator_get_kind(GST_DRM_ALLOCATOR(used)), exporter);
+    }
+    const std::vector<std::string> warnings = h.messages(GST_MESSAGE_WARNING);
+    if (exporter == GST_DRM_ALLOCATOR_KIND_MEMFD)
+      CHECK_ONE_MESSAGE(warnings, "memfd", "udmabuf");
+    else
+      fail_unless(warnings.empty(), "%s", warnings.empty() ? "" : warnings.front().c_str());
   }
-  const std::vector<std::string> warnings = h.messages(GST_MESSAGE_WARNING);
-  if (exporter == GST_DRM_ALLOCATOR_KIND_MEMFD)
-    CHECK_ONE_MESSAGE(warnings, "memfd", "udmabuf");
-  else
-    fail_unless(warnings.empty(), "%s", warnings.empty() ? "" : warnings.front().c_str());
+}
+GST_END_TEST
+
+// NULL lets the allocator and its device go.
+GST_START_TEST(test_null_lets_the_allocator_go)
+{
+  const Harness h(upload());
+  fail_unless(h.negotiate(kNv12));
+  gpointer allocator = nullptr;
+  {
+    const auto out = h.push(new_frame(kNv12));
+    allocator = gst_buffer_peek_memory(out.get(), 0)->allocator;
+    g_object_add_weak_pointer(G_OBJECT(allocator), &allocator);
+  }
+  fail_unless(allocator != nullptr);
+  gst_element_set_state(h.element(), GST_STATE_NULL);
+  fail_unless(allocator == nullptr);
+}
+GST_END_TEST
+
+GstBufferPool *left_alone = nullptr;
+
+gboolean offer_pool(GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+    return gst_pad_query_default(pad, parent, query);
+  gst_query_add_allocation_pool(query, left_alone, 4096, 1, 1);
+  return TRUE;
+}
+
+// Downstream's pool is neither used nor kept.
+GST_START_TEST(test_downstream_pool_is_left_alone)
+{
+  left_alone = gst_video_buffer_pool_new();
+  {
+    const Harness h(upload());
+    gst_pad_set_query_function(h.get()->sinkpad, offer_pool);
+    fail_unless(h.negotiate(kNv12));
+    const auto out = h.push(new_frame(kNv12));
+    fail_unless(out->pool != left_alone);
+    fail_if(gst_buffer_pool_is_active(left_alone));
+    ASSERT_OBJECT_REFCOUNT(left_alone, "downstream's pool", 1);
+  }
+  gst_object_unref(left_alone);
 }
 GST_END_TEST
 
@@ -255,6 +310,8 @@ Suite *dmabufupload_memory_suite()
   tcase_add_loop_test(tcase, test_downstream_allocator, 0, 2);
   tcase_add_test(tcase, test_no_allocator);
   tcase_add_test(tcase, test_auto);
+  tcase_add_test(tcase, test_null_lets_the_allocator_go);
+  tcase_add_test(tcase, test_downstream_pool_is_left_alone);
   tcase_add_test(tcase, test_start_stop);
   return suite;
 }

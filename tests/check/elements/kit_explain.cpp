@@ -209,6 +209,22 @@ GST_START_TEST(test_names)
 }
 GST_END_TEST
 
+// Elements that feed themselves: the way through them ends all the same.
+GST_START_TEST(test_loop)
+{
+  GError *error = nullptr;
+  const auto pipeline = GstPtr<GstElement>::adopt(GST_ELEMENT(gst_object_ref_sink(gst_parse_launch(
+      "videoconvert name=me ! funnel name=f ! tee name=t t. ! queue ! f. t. ! queue ! fakesink", &error))));
+  fail_unless(error == nullptr, "%s", error ? error->message : "");
+  const auto me = GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(pipeline.get()), "me"));
+  const auto tee = GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(pipeline.get()), "t"));
+  const auto src = GstPtr<GstPad>::adopt(gst_element_get_static_pad(me.get(), "src"));
+  const auto sink = GstPtr<GstPad>::adopt(gst_element_get_static_pad(tee.get(), "sink"));
+  fail_unless(gstdrm::restrictions_after(src.get()).size() < 64);
+  fail_if(gstdrm::origin_name(sink.get()).empty());
+}
+GST_END_TEST
+
 Suite *kit_explain_suite()
 {
   Suite *suite = suite_create("kit explain");
@@ -221,6 +237,7 @@ Suite *kit_explain_suite()
   tcase_add_loop_test(tcase, test_mismatch, 0, static_cast<int>(mismatch_rows().size()));
   tcase_add_test(tcase, test_sendable);
   tcase_add_test(tcase, test_names);
+  tcase_add_test(tcase, test_loop);
   return suite;
 }
 

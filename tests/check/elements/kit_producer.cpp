@@ -59,6 +59,11 @@ public:
     return producer_.agree(src_, own.get(), set, allocator_);
   }
   void forget() { producer_.forget(); }
+  void answer_with(const char *peer)
+  {
+    peer_ = caps_of(peer);
+    sink_->querydata = peer_.get();
+  }
 
 private:
   static gboolean answer(GstPad *pad, GstObject *, GstQuery *query)
@@ -140,6 +145,19 @@ GST_START_TEST(test_other_modifiers_are_another_choice)
 }
 GST_END_TEST
 
+// The same formats in another size are another choice: the frames have the new size.
+GST_START_TEST(test_other_size_is_another_choice)
+{
+  World world(DMA_DRM "NV12, width=64, height=48");
+  (void)world.agree();
+  world.answer_with(DMA_DRM "NV12, width=32, height=16");
+  const auto made = memfds_made();
+  const auto second = world.agree();
+  fail_unless_equals_uint64(memfds_made(), made + 1);
+  fail_unless(gst_caps_is_subset(second.caps.get(), caps_of(DMA_DRM "NV12, width=32, height=16").get()));
+}
+GST_END_TEST
+
 struct CapsRow {
   FormatSet formats;
   FrameSizes sizes;
@@ -178,6 +196,7 @@ Suite *kit_producer_suite()
   tcase_add_loop_test(tcase, test_agree, 0, G_N_ELEMENTS(kAgreements));
   tcase_add_test(tcase, test_same_choice_allocates_once);
   tcase_add_test(tcase, test_other_modifiers_are_another_choice);
+  tcase_add_test(tcase, test_other_size_is_another_choice);
   tcase_add_loop_test(tcase, test_caps, 0, G_N_ELEMENTS(kCaps));
   tcase_add_test(tcase, test_open_caps);
   return suite;

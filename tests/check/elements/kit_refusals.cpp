@@ -128,6 +128,18 @@ GST_START_TEST(test_upstream_does_not_choose)
 }
 GST_END_TEST
 
+// Other caps are another choice: where they are refused too, that is said as well.
+GST_START_TEST(test_gives_up_twice)
+{
+  Stream stream("video/x-raw, format=NV12", "video/x-raw, format=BGRx");
+  for (const char *reason : {"Too wide.", "Too high."}) {
+    stream.refusals.begin("");
+    fail_unless_equals_int(stream.refusals.refuse(reason), GST_FLOW_NOT_NEGOTIATED);
+    contains(stream.next_error(), reason);
+  }
+}
+GST_END_TEST
+
 // Caps that are refused as well give upstream no more time.
 GST_START_TEST(test_one_refused_pair_after_the_other)
 {
@@ -159,6 +171,7 @@ Suite *kit_refusals_suite()
   suite_add_tcase(suite, tcase);
   tcase_add_test(tcase, test_until_upstream_chooses);
   tcase_add_test(tcase, test_nothing_is_left);
+  tcase_add_test(tcase, test_gives_up_twice);
   tcase_add_test(tcase, test_upstream_does_not_choose);
   tcase_add_test(tcase, test_one_refused_pair_after_the_other);
   tcase_add_test(tcase, test_request_choice);
