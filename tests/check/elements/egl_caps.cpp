@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The rules of egldmabufupload's caps: text to text for a small device, pair by pair for the lists
+// of real vendors' drivers.
+#include <algorithm>
+#include <array>
+
+#include "support/dmabuf_elements.hpp"
+#include "support/gpu_table.hpp"
+#include "support/odd_queries.hpp"
+
+#include "element/gsteglcaps.hpp"
+#include "element/gsteglformats.hpp"
+
+namespace {
+
+using namespace gstdrm::test;
+using gstdrm::Format;
+using gstdrm::FormatSet;
+using gstdrm::GstPtr;
+using gstdrm::kModImplicit;
+using gstdrm::UploadDevice;
+using gstdrm::UploadFormats;
+using gstdrm::egl::Shape;
+using gstdrm::egl::Target;
+
+#define GL "video/x-raw(memory:GLMemory), texture-target="
+#define DRM "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format="
+#define X_TILED ":0x0100000000000001"
+
+Format pair(const char *text)
+{
+  const auto parsed = gstdrm::parse_format(text);
+  fail_unless(parsed ? true : false, "%s", text);
+  return *parsed;
+}
+
+FormatSet set_of(std::initializer_list<const char *> texts)
+{
+  std::vector<Format> pairs;
+  for (const char *text : texts)
+    pairs.push_back(pair(text));
+  return FormatSet::from_pairs(std::move(pairs));
+}
+
+UploadFormats formats_of(UploadDevice device)
+{
+  device.planes = gstdrm::plane_pairs(device.images);
+  return UploadFormats(device);
+}
+
+// XR24 and its X-tiled form and the parts of NV12 as 2D, NV12 as an external image alone.
+UploadDevice small_device()
+{
+  UploadDevice device;
+  device.images.texture_2d = set_of({"XR24", "XR24" X_TILED, "R8  ", "GR88"});
+  device.images.external_only = set_of({"NV12", "NV12" X_TILED, "YUYV"});
+  device.can_copy = false;
+  return device;
+}
+
+UploadDevice copying_device()
+{
+  UploadDevice device;
+  device.has_external_textures = false;
+  return device;
+}
+
+UploadDevice device_without_modifiers()
+{
+  UploadDevice device;
+  device.images.texture_2d = FormatSet::from_pairs(
+      {{pair("XR24").fourcc, kModImplicit}, {pair("NV12").fourcc, kModImplicit}});
+  device.can_copy = false;
+  return device;
+}
+
+UploadDevice device_without_rg()
+{
+  UploadDevice device = small_device();
+  device.has_rg_textures = false;
+  return device;
+}
+
+UploadDevice strict_device()
+{
+  UploadDevice device = small_device();
+  device.takes_plain = false;
+  return device;
+}
+
+UploadDevice device_of_2048()
+{
+  UploadDevice device = small_device();
+  device.max_size = 2048;
+  return device;
+}
+
+struct Row {
+  const char *name;
+  UploadDevice (*device)();
+  GstPadDirection direction; // of the pad that `caps` are on
+  const char *caps;
+  const char *expected; // without the sizes of the templates
+};
+
+const Row kRows[] = {
+    {"RGB becomes a 2D texture, or an external one", small_device, GST_PAD_SINK, DRM "XR24" X_TILED,
+     GL "2D, format=RGBA; " GL "external-oes, format=RGBA"},
+    {"NV12: planes before the external image", small_device, GST_PAD_SINK, DRM "NV12",
+     GL "2D, format=NV12; " GL "external-oes, format=RGBA"},
+    {"tiled NV12 whose planes are not listed so", small_device, GST_PAD_SINK, DRM "NV12" X_TILED,
+     GL "external-oes, format=RGBA"},
+    {"planes without texture_rg", device_without_rg, GST_PAD_SINK, DRM "NV12", GL "external-oes, format=RGBA"},
+    {"the colours of YUV end where the driver converts", small_device, GST_PAD_SINK,
+     DRM "NV12, colorimetry=bt709, chroma-site=mpeg2",
+     GL "2D, format=NV12, colorimetry=bt709, chroma-site=mpeg2; " GL "external-oes, format=RGBA"},
+    {"those of RGB stay", small_device, GST_PAD_SINK, DRM "XR24, colorimetry=sRGB",
+     GL "2D, format=RGBA, colorimetry=sRGB; " GL "external-oes, format=RGBA, colorimetry=sRGB"},
+    {"one channel is no RGBA", small_device, GST_PAD_SINK, DRM "\"R8  \"", GL "2D, format=GRAY8"},
+    {"two channels are no picture", small_device, GST_PAD_SINK, DRM "GR88", "EMPTY"},
+    {"not listed", small_device, GST_PAD_SINK, DRM "AR24", "EMPTY"},
+    {"plain video is linear", small_device, GST_PAD_SINK, "video/x-raw, format=BGRx",
+     GL "2D, format=RGBA; " GL "external-oes, format=RGBA"},
+    {"plain video is no promise of DMA buffers", strict_device, GST_PAD_SINK, "video/x-raw, format=BGRx", "EMPTY"},
+    {"the implicit modifier where explicit ones are listed", small_device, GST_PAD_SINK,
+     "video/x-raw(memory:DMABuf), format=NV12", "EMPTY"},
+    {"the implicit modifier where there is no other", device_without_modifiers, GST_PAD_SINK,
+     "video/x-raw(memory:DMABuf), format=BGRx", GL "2D, format=RGBA; " GL "external-oes, format=RGBA"},
+    {"linear is not implicit", device_without_modifiers, GST_PAD_SINK, DRM "XR24", "EMPTY"},
+    {"other fields stay", small_device, GST_PAD_SINK, DRM "XR24, width=[1,640], framerate=25/1, nobody-knows=this",
+     GL "2D, format=RGBA, width=[1,640], framerate=25/1, nobody-knows=this; " GL
+        "external-oes, format=RGBA, width=[1,640], framerate=25/1, nobody-knows=this"},
+    {"a feature that nobody knows", small_device, GST_PAD_SINK,
+     "video/x-raw(memory:DMABuf, meta:Nothing), format=DMA_DRM, drm-format=XR24", "EMPTY"},
+    {"drm-format in plain video", small_device, GST_PAD_SINK, "video/x-raw, format=BGRx, drm-format=XR24", "EMPTY"},
+    {"drm-format without DMA_DRM", small_device, GST_PAD_SINK, "video/x-raw(memory:DMABuf), format=NV12, drm-format=NV12",
+     "EMPTY"},
+    {"larger than a texture", device_of_2048, GST_PAD_SINK, DRM "XR24, width=2049", "EMPTY"},
+    {"as large as a texture", device_of_2048, GST_PAD_SINK, DRM "XR24, width=2048, height=16",
+     GL "2D, format=RGBA, width=2048, height=16; " GL "external-oes, format=RGBA, width=2048, height=16"},
+    {"a copy keeps the format, and converts last", copying_device, GST_PAD_SINK, DRM "NV12",
+     GL "2D, format=NV12; " GL "2D, format=RGBA"},
+    {"a copy of a tiled frame", copying_device, GST_PAD_SINK, DRM "NV12" X_TILED, "EMPTY"},
+    {"other media", small_device, GST_PAD_SINK, "audio/x-raw", "EMPTY"},
+    {"nothing", small_device, GST_PAD_SINK, "EMPTY", "EMPTY"},
+
+    {"RGBA 2D comes of RGB", small_device, GST_PAD_SRC, GL "2D, format=RGBA",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={XR24, XR24" X_TILED "}; video/x-raw, format=BGRx"},
+    {"RGBA external comes of all", small_device, GST_PAD_SRC, GL "external-oes, format=RGBA",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, NV12" X_TILED ", XR24, XR24" X_TILED
+     ", YUYV}; video/x-raw, format={NV12, BGRx, YUY2}"},
+    {"NV12 comes of its planes", small_device, GST_PAD_SRC, GL "2D, format=NV12",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12; video/x-raw, format=NV12"},
+    {"any target is both", small_device, GST_PAD_SRC, "video/x-raw(memory:GLMemory), format=NV12",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12; video/x-raw, format=NV12"},
+    {"a rectangle", small_device, GST_PAD_SRC, GL "rectangle, format=RGBA", "EMPTY"},
+    {"colours of the texture are not those of YUV", small_device, GST_PAD_SRC,
+     GL "external-oes, format=RGBA, colorimetry=sRGB",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={XR24, XR24" X_TILED "}, colorimetry=sRGB; "
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, NV12" X_TILED ", YUYV}; "
+     "video/x-raw, format=BGRx, colorimetry=sRGB; video/x-raw, format={NV12, YUY2}"},
+    {"implicit pairs in the old dialect", device_without_modifiers, GST_PAD_SRC, GL "2D, format=RGBA",
+     "video/x-raw(memory:DMABuf), format={NV12, BGRx}"},
+    {"a copy of NV12: plain first, dmabufs after", copying_device, GST_PAD_SRC, GL "2D, format=NV12",
+     "video/x-raw, format=NV12; video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12"},
+    {"GL memory with a feature that nobody knows", small_device, GST_PAD_SRC,
+     "video/x-raw(memory:GLMemory, meta:Nothing), format=RGBA", "EMPTY"},
+    {"system memory", small_device, GST_PAD_SRC, "video/x-raw, format=RGBA", "EMPTY"},
+    {"nothing downstream", small_device, GST_PAD_SRC, "EMPTY", "EMPTY"},
+};
+
+GstPtr<GstCaps> within_sizes(const char *caps)
+{
+  const auto limits = caps_of("video/x-raw(ANY), width=[1,16384], height=[1,16384]");
+  return GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(caps_of(caps).get(), limits.get()));
+}
+
+GST_START_TEST(test_rows)
+{
+  const Row &row = kRows[__i__];
+  say(row.name);
+  UploadDevice device = row.device();
+  const auto max = static_cast<gint>(device.max_size);
+  const UploadFormats formats = formats_of(std::move(device));
+  auto got = gstdrm::upload_transform(row.direction, caps_of(row.caps).get(), formats);
+  const auto expected = within_sizes(row.expected);
+  fail_unless(max < 16384 || gst_caps_is_strictly_equal(got.get(), expected.get()) ||
+                  gst_caps_is_equal(got.get(), expected.get()),
+              "got %s, expected %s", text_of(got.get()).c_str(), text_of(expected.get()).c_str());
+  fail_unless_equals_int(gst_caps_get_size(got.get()), gst_caps_get_size(expected.get()));
+  for (guint i = 0; i < gst_caps_get_size(got.get()); i++) { // the order is that of preference
+    const auto one = GstPtr<GstCaps>::adopt(gst_caps_copy_nth(got.get(), i));
+    const auto other = GstPtr<GstCaps>::adopt(gst_caps_copy_nth(expected.get(), i));
+    fail_unless(gst_caps_is_subset(one.get(), other.get()), "%u: got %s, expected %s", i,
+                text_of(got.get()).c_str(), text_of(expected.get()).c_str());
+  }
+}
+GST_END_TEST
+
+// --- vendors' tables -----------------------------------------------------------------------------
+
+UploadDevice vendor(const std::string &name)
+{
+  UploadDevice device;
+  device.can_copy = false;
+  std::vector<Format> both;
+  std::vector<Format> external;
+  for (const GpuRow &row : load_gpu_rows(name))
+    (row.external_only ? external : both).push_back(row.format);
+  device.images = {FormatSet::from_pairs(both), FormatSet::from_pairs(external)};
+  return device;
+}
+
+GstPtr<GstCaps> caps_of_pair(Format format)
+{
+  if (format.modifier != kModImplicit)
+    return caps_of(dmabuf_caps(('"' + std::string(gstdrm::format_to_text(format).view()) + '"').c_str(), 64, 48));
+  const GstVideoFormat name = gstdrm::name_of(format.fourcc);
+  return caps_of(std::string("video/x-raw(memory:DMABuf), width=64, height=48, framerate=30/1, format=") +
+                 (name == GST_VIDEO_FORMAT_UNKNOWN ? "none" : gst_video_format_to_string(name)));
+}
+
+bool meets(const GstPtr<GstCaps> &caps, const std::string &other)
+{
+  return gst_caps_can_intersect(caps.get(), caps_of(other).get()) != FALSE;
+}
+
+// Every pair that the driver lists as the texture that it lists it as, and no other one; the same
+// from the other pad.
+GST_START_TEST(test_vendor)
+{
+  const std::string &name = gpu_table_names()[static_cast<std::size_t>(__i__)];
+  const UploadFormats formats = formats_of(vendor(name));
+  const auto from_2d = gstdrm::upload_transform(GST_PAD_SRC, caps_of(GL "2D, format=RGBA").get(), formats);
+  const auto from_external =
+      gstdrm::upload_transform(GST_PAD_SRC, caps_of(GL "external-oes, format=RGBA").get(), formats);
+  std::size_t pictures = 0;
+  for (const GpuRow &row : load_gpu_rows(name)) {
+    const std::string text = gstdrm::describe_format(row.format);
+    if (row.format.modifier == kModImplicit && gstdrm::name_of(row.format.fourcc) == GST_VIDEO_FORMAT_UNKNOWN)
+      continue;
+    const auto in = caps_of_pair(row.format);
+    const auto out = gstdrm::upload_transform(GST_PAD_SINK, in.get(), formats);
+    const bool picture = gstdrm::colours_of(row.format.fourcc) != gstdrm::Colours::Other;
+    const bool as_2d = picture && !row.external_only;
+    pictures += picture ? 1 : 0;
+    fail_unless_equals_int(meets(out, GL "2D, format=RGBA"), as_2d);
+    fail_unless_equals_int(meets(out, GL "external-oes, format=RGBA"), picture);
+    fail_unless_equals_int(gst_caps_can_intersect(from_2d.get(), in.get()), as_2d);
+    fail_unless_equals_int(gst_caps_can_intersect(from_external.get(), in.get()), picture);
+    // a pair with another modifier is another pair
+    Format other = row.format;
+    other.modifier = 0x0a00000000000123;
+    const auto none = gstdrm::upload_transform(GST_PAD_SINK, caps_of_pair(other).get(), formats);
+    fail_unless(gst_caps_is_empty(none.get()), "%s: %s", text.c_str(), text_of(none.get()).c_str());
+  }
+  fail_unless(pictures > 30);
+}
+GST_END_TEST
+
+// Planes are offered where each plane's own pair is listed as 2D, as a second reading of the table
+// says.
+GST_START_TEST(test_vendor_planes)
+{
+  const std::string &name = gpu_table_names()[static_cast<std::size_t>(__i__)];
+  const UploadDevice device = vendor(name);
+  const FormatSet planes = gstdrm::plane_pairs(device.images);
+  const FormatSet listed = device.images.all();
+  const std::uint32_t nv12 = pair("NV12").fourcc;
+  std::vector<std::uint64_t> modifiers = {gstdrm::kModLinear, kModImplicit};
+  for (const Format &format : listed.pairs())
+    modifiers.push_back(format.modifier);
+  for (const std::uint64_t modifier : modifiers) {
+    const bool has_planes = device.images.texture_2d.contains({pair("R8  ").fourcc, modifier}) &&
+                            device.images.texture_2d.contains({pair("GR88").fourcc, modifier});
+    const bool tiled = modifier != gstdrm::kModLinear && modifier != kModImplicit;
+    fail_unless_equals_int(planes.contains({nv12, modifier}),
+                           has_planes && (!tiled || listed.contains({nv12, modifier})));
+    fail_unless(!planes.contains({pair("XR24").fourcc, modifier}), "RGB has no planes");
+  }
+}
+GST_END_TEST
+
+// A filter with a list keeps exactly the pairs that both sides have.
+GST_START_TEST(test_lists)
+{
+  const std::string &name = gpu_table_names()[static_cast<std::size_t>(__i__)];
+  const std::string &other = gpu_table_names()[(static_cast<std::size_t>(__i__) + 1) % gpu_table_names().size()];
+  const UploadFormats formats = formats_of(vendor(name));
+  const FormatSet theirs = FormatSet::from_pairs(load_gpu_table(other));
+  g_autoptr(GstDrmFormatSet) filter_set = gst_drm_format_set_new();
+  std::vector<Format> both;
+  for (const Format &format : theirs.pairs()) {
+    gst_drm_format_set_add(filter_set, format.fourcc, format.modifier);
+    const bool listed = formats.all().contains(format);
+    if (listed)
+      both.push_back(format);
+  }
+  const auto filter = GstPtr<GstCaps>::adopt(gst_drm_format_set_to_caps(filter_set));
+  const auto common = GstPtr<GstCaps>::adopt(gstdrm::put_together(gstdrm::intersect_parts(
+      gstdrm::take_apart(filter.get()),
+      gstdrm::upload_parts(GST_PAD_SRC, caps_of("ANY").get(), formats))));
+  std::vector<Format> got;
+  g_autoptr(GstDrmFormatSet) set = gst_drm_format_set_new_from_caps(common.get());
+  for (guint i = 0; set && i < gst_drm_format_set_get_size(set); i++) {
+    Format format;
+    gst_drm_format_set_get(set, i, &format.fourcc, &format.modifier);
+    got.push_back(format);
+  }
+  fail_unless(FormatSet::from_pairs(got) == FormatSet::from_pairs(both), "%zu pairs instead of %zu",
+              got.size(), both.size());
+}
+GST_END_TEST
+
+// --- forms ---------------------------------------------------------------------------------------
+
+struct FormRow {
+  const char *in;
+  const char *out;
+  bool imported;
+  Shape shape;
+  Target target;
+  GstVideoFormat format;
+};
+
+const FormRow kForms[] = {
+    {"XR24", GL "2D, format=RGBA", true, Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA},
+    {"XR24", GL "external-oes, format=RGBA", true, Shape::OneImage, Target::External, GST_VIDEO_FORMAT_RGBA},
+    {"XR24", GL "2D, format=BGRx", false, Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA},
+    {"NV12", GL "2D, format=NV12", true, Shape::PerPlane, Target::Texture2D, GST_VIDEO_FORMAT_NV12},
+    {"NV12", GL "external-oes, format=RGBA", true, Shape::OneImage, Target::External, GST_VIDEO_FORMAT_RGBA},
+    {"NV12", GL "2D, format=RGBA", false, Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA},
+    {"NV12" X_TILED, GL "2D, format=NV12", false, Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA},
+    {"R8  ", GL "2D, format=GRAY8", true, Shape::PerPlane, Target::Texture2D, GST_VIDEO_FORMAT_GRAY8},
+};
+
+GST_START_TEST(test_forms)
+{
+  const FormRow &row = kForms[__i__];
+  UploadDevice device = small_device();
+  device.can_copy = true;
+  const UploadFormats formats = formats_of(std::move(device));
+  GstDrmVideoInfo info;
+  fail_unless(gst_drm_video_info_set_format(&info, pair(row.in).fourcc, pair(row.in).modifier, 64, 48, nullptr));
+  const auto out = caps_of(row.out);
+  const auto form = gstdrm::texture_form(info, out.get(), formats);
+  fail_unless_equals_int(form.has_value(), row.imported);
+  if (form) {
+    fail_unless(form->shape == row.shape && form->target == row.target);
+    fail_unless_equals_int(form->format, row.format);
+  } else { // linear frames are copied to it
+    fail_unless_equals_int(gstdrm::is_copy_form(info, out.get(), formats),
+                           info.drm_modifier == gstdrm::kModLinear);
+  }
+  fail_unless(!gstdrm::texture_form(info, caps_of("ANY").get(), formats));
+  fail_unless(!gstdrm::texture_form(info, caps_of("EMPTY").get(), formats));
+}
+GST_END_TEST
+
+// --- before there is a device --------------------------------------------------------------------
+
+GST_START_TEST(test_superset)
+{
+  const UploadFormats unknown;
+  const auto sink = gstdrm::upload_sink_template();
+  const auto src = gstdrm::upload_src_template();
+  const auto any = caps_of("ANY");
+  fail_unless(gst_caps_is_equal(gstdrm::upload_transform(GST_PAD_SRC, any.get(), unknown).get(), sink.get()));
+  fail_unless(gst_caps_is_equal(gstdrm::upload_transform(GST_PAD_SINK, any.get(), unknown).get(), src.get()));
+  // whatever a device answers is within it
+  for (const auto &device : {small_device(), copying_device(), device_without_modifiers(), device_of_2048()}) {
+    const UploadFormats known = formats_of(device);
+    for (const char *text : {"ANY", GL "2D", GL "external-oes, format=RGBA, width=64"}) {
+      const auto got = gstdrm::upload_transform(GST_PAD_SRC, caps_of(text).get(), known);
+      const auto super = gstdrm::upload_transform(GST_PAD_SRC, caps_of(text).get(), unknown);
+      fail_unless(gst_caps_is_subset(got.get(), super.get()), "%s: %s is not within %s", text,
+                  text_of(got.get()).c_str(), text_of(super.get()).c_str());
+    }
+    const auto out = gstdrm::upload_transform(GST_PAD_SINK, any.get(), known);
+    fail_unless(gst_caps_is_subset(out.get(), src.get()), "%s", text_of(out.get()).c_str());
+  }
+}
+GST_END_TEST
+
+GST_START_TEST(test_odd_caps)
+{
+  const auto caps = odd_caps(kOddCaps[__i__]);
+  if (!caps)
+    return;
+  for (const auto &formats : {UploadFormats(), formats_of(small_device()), formats_of(copying_device())}) {
+    const auto out = gstdrm::upload_transform(GST_PAD_SINK, caps.get(), formats);
+    const auto in = gstdrm::upload_transform(GST_PAD_SRC, caps.get(), formats);
+    fail_unless(gst_caps_is_subset(out.get(), gstdrm::upload_src_template().get()), "%s",
+                text_of(out.get()).c_str());
+    fail_unless(gst_caps_is_subset(in.get(), gstdrm::upload_sink_template().get()), "%s",
+                text_of(in.get()).c_str());
+  }
+}
+GST_END_TEST
+
+// --- colours -------------------------------------------------------------------------------------
+
+struct HintRow {
+  const char *colorimetry;
+  GstVideoChromaSite site;
+  gstdrm::egl::ColorHints expected;
+};
+
+const HintRow kHints[] = {
+    {"bt601", GST_VIDEO_CHROMA_SITE_MPEG2,
+     {EGL_ITU_REC601_EXT, EGL_YUV_NARROW_RANGE_EXT, EGL_YUV_CHROMA_SITING_0_EXT, EGL_YUV_CHROMA_SITING_0_5_EXT}},
+    {"bt709", GST_VIDEO_CHROMA_SITE_JPEG,
+     {EGL_ITU_REC709_EXT, EGL_YUV_NARROW_RANGE_EXT, EGL_YUV_CHROMA_SITING_0_5_EXT, EGL_YUV_CHROMA_SITING_0_5_EXT}},
+    {"bt2020", GST_VIDEO_CHROMA_SITE_COSITED,
+     {EGL_ITU_REC2020_EXT, EGL_YUV_NARROW_RANGE_EXT, EGL_YUV_CHROMA_SITING_0_EXT, EGL_YUV_CHROMA_SITING_0_EXT}},
+    {"1:4:0:0", GST_VIDEO_CHROMA_SITE_UNKNOWN, {EGL_ITU_REC601_EXT, EGL_YUV_FULL_RANGE_EXT, 0, 0}},
+    {"smpte240m", GST_VIDEO_CHROMA_SITE_UNKNOWN, {0, EGL_YUV_NARROW_RANGE_EXT, 0, 0}},
+    {"0:0:0:0", GST_VIDEO_CHROMA_SITE_UNKNOWN, {}},
+    {"sRGB", GST_VIDEO_CHROMA_SITE_MPEG2, {}},
+};
+
+GST_START_TEST(test_hints)
+{
+  const HintRow &row = kHints[__i__];
+  GstVideoColorimetry colorimetry;
+  fail_unless(gst_video_colorimetry_from_string(&colorimetry, row.colorimetry), "%s", row.colorimetry);
+  const auto got = gstdrm::color_hints(colorimetry, row.site);
+  fail_unless(got == row.expected, "%s: 0x%x 0x%x 0x%x 0x%x", row.colorimetry, got.space, got.range,
+              got.siting_horizontal, got.siting_vertical);
+  const GstVideoColorimetry rgb = gstdrm::rgb_colorimetry(colorimetry);
+  fail_unless(rgb.matrix == GST_VIDEO_COLOR_MATRIX_RGB && rgb.range == GST_VIDEO_COLOR_RANGE_0_255);
+  fail_unless(rgb.transfer == colorimetry.transfer && rgb.primaries == colorimetry.primaries);
+}
+GST_END_TEST
+
+Suite *egl_caps_suite()
+{
+  Suite *suite = suite_create("egl-caps");
+  TCase *tcase = tcase_create("caps");
+  suite_add_tcase(suite, tcase);
+  const auto tables = static_cast<int>(gpu_table_names().size());
+  tcase_add_loop_test(tcase, test_rows, 0, G_N_ELEMENTS(kRows));
+  tcase_add_loop_test(tcase, test_vendor, 0, tables);
+  tcase_add_loop_test(tcase, test_vendor_planes, 0, tables);
+  tcase_add_loop_test(tcase, test_lists, 0, tables);
+  tcase_add_loop_test(tcase, test_forms, 0, G_N_ELEMENTS(kForms));
+  tcase_add_test(tcase, test_superset);
+  tcase_add_loop_test(tcase, test_odd_caps, 0, kOddCapsCount);
+  tcase_add_loop_test(tcase, test_hints, 0, G_N_ELEMENTS(kHints));
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(egl_caps)
