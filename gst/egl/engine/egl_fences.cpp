@@ -75,7 +75,8 @@ Result<void> wait_on_gpu(const Device &device, UniqueFd fence)
     return failed(device, "eglCreateSyncKHR");
   // The descriptor belongs to EGL from here on, and only because the call succeeded
   // (EGL_ANDROID_native_fence_sync, section 3.8.1.1).
-  GSTDRM_TRACE("GL waits for fence %d", fence.release());
+  const int given = fence.release();
+  GSTDRM_TRACE("GL waits for fence %d", given);
   if (!sync.wait())
     return failed(device, "eglWaitSyncKHR");
   return {};

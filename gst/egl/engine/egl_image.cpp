@@ -253,7 +253,8 @@ Result<Texture> Texture::import(const Device &device, const FrameLayout &layout,
   texture.height_ = layout.height;
   gl.gen_textures(1, &texture.id_);
   if (texture.id_ == 0)
-    return failed(device, layout, gl_words("glGenTextures", gl.get_error()));
+    return failed(device, layout,
+                  gl_words("glGenTextures", gl.get_error()) + ", as without a current context");
   if (const std::string words = give_image(gl, target, texture.id_, image); !words.empty())
     return failed(device, layout, words);
   GSTDRM_LOG("texture %u is %s", texture.id_, describe_layout(layout).c_str());

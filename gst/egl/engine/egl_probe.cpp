@@ -13,22 +13,32 @@ namespace {
 // Bytes. 64: what Intel's and VC4's display want; 256: radeonsi; 4096: a page.
 constexpr std::array<std::uint32_t, 7> kAlignments = {1, 16, 64, 128, 256, 512, 4096};
 
+bool is_aligned(const FrameLayout &layout, std::uint32_t stride_align)
+{
+  const auto begin = layout.planes.begin();
+  return std::all_of(
+      begin, begin + static_cast<std::ptrdiff_t>(layout.n_planes),
+      [=](const PlaneLayout &plane) { return plane.stride_bytes % stride_align == 0; });
+}
+
+// The most that rows which were taken are multiples of, from the alignment on that made them: with
+// 768 bytes for 642 pixels, 128 and 256 make the same rows, and one of them is not enough at
+// another width or with padding.
+std::uint32_t alignment_of(const FrameLayout &taken, std::uint32_t stride_align)
+{
+  if (stride_align == 1)
+    return 1;
+  for (const std::uint32_t larger : kAlignments)
+    if (larger > stride_align && is_aligned(taken, larger))
+      stride_align = larger;
+  return stride_align;
+}
+
 // What was learnt so far.
 struct Attempts {
   std::optional<FrameLayout> last; // refused
   std::string refusal;             // the driver's first
   std::string no_memory;           // the first frame that could not be made
-
-  // Whether every row of the last frame is a multiple of it already.
-  [[nodiscard]] bool covers(std::uint32_t stride_align) const
-  {
-    if (!last)
-      return false;
-    const auto begin = last->planes.begin();
-    return std::all_of(
-        begin, begin + static_cast<std::ptrdiff_t>(last->n_planes),
-        [=](const PlaneLayout &plane) { return plane.stride_bytes % stride_align == 0; });
-  }
 };
 
 Probe outcome_of(const Attempts &attempts)
@@ -53,16 +63,17 @@ Probe probe_import(const std::shared_ptr<Device> &device, Format format, std::ui
 {
   Attempts attempts;
   for (const std::uint32_t stride_align : kAlignments) {
-    if (attempts.covers(stride_align))
+    if (attempts.last && is_aligned(*attempts.last, stride_align))
       continue;
     const Result<ScratchFrame> scratch = make_scratch(format, width, height, stride_align);
     if (!scratch) {
       if (attempts.no_memory.empty())
         attempts.no_memory = scratch.error().message;
     } else if (const auto frame = import_frame(device, scratch->layout, shape, {}); frame) {
+      const std::uint32_t taken = alignment_of(scratch->layout, stride_align);
       GSTDRM_DEBUG("%s, %ux%u: imported with rows that are multiples of %u bytes",
-                   describe_format(format).c_str(), width, height, stride_align);
-      return Probe{Probe::Outcome::Taken, stride_align, {}};
+                   describe_format(format).c_str(), width, height, taken);
+      return Probe{Probe::Outcome::Taken, taken, {}};
     } else {
       attempts.last = scratch->layout;
       if (attempts.refusal.empty())
