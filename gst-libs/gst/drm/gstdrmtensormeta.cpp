@@ -43,7 +43,8 @@ struct OwnedTensor {
 
 // What one meta has. Copies of a buffer share tensors and fence, neither of which ever changes.
 struct Tensors {
-  const gchar *group = nullptr; // interned
+  const gchar *group = nullptr;   // interned
+  const gchar *decoder = nullptr; // likewise
   std::vector<std::shared_ptr<const OwnedTensor>> tensors;
   std::shared_ptr<const UniqueFd> acquire;
 };
@@ -119,17 +120,6 @@ std::shared_ptr<const OwnedTensor> own(const GstDrmTensor &tensor)
 }
 
 } // namespace
-
-GType gst_drm_tensor_type_get_type(void) noexcept
-{
-  static const GEnumValue values[] = {
-      {GST_DRM_TENSOR_TYPE_UINT8, "GST_DRM_TENSOR_TYPE_UINT8", "uint8"},
-      {GST_DRM_TENSOR_TYPE_INT8, "GST_DRM_TENSOR_TYPE_INT8", "int8"},
-      {GST_DRM_TENSOR_TYPE_FLOAT32, "GST_DRM_TENSOR_TYPE_FLOAT32", "float32"},
-      {0, nullptr, nullptr}};
-  static const GType type = g_enum_register_static("GstDrmTensorType", values);
-  return type;
-}
 
 GType gst_drm_tensor_meta_api_get_type(void) noexcept
 {
@@ -224,6 +214,39 @@ const gchar *gst_drm_tensor_meta_get_group(GstDrmTensorMeta *meta) noexcept
 }
 
 /**
+ * gst_drm_tensor_meta_set_decoder:
+ * @meta: a #GstDrmTensorMeta of a writable buffer
+ * @decoder: (nullable): a kind of decoder, as "blazeface", "ssd" or "yolov8", which is never freed
+ *
+ * Says how the tensors are to be understood.
+ *
+ * Since: 0.1
+ */
+void gst_drm_tensor_meta_set_decoder(GstDrmTensorMeta *meta, const gchar *decoder) noexcept
+{
+  g_return_if_fail(meta != nullptr);
+
+  tensors_of(meta).decoder = g_intern_string(decoder);
+}
+
+/**
+ * gst_drm_tensor_meta_get_decoder:
+ * @meta: a #GstDrmTensorMeta
+ *
+ * Tells how the tensors are to be understood.
+ *
+ * Returns: (transfer none) (nullable): the kind of decoder; %NULL where nobody said
+ *
+ * Since: 0.1
+ */
+const gchar *gst_drm_tensor_meta_get_decoder(GstDrmTensorMeta *meta) noexcept
+{
+  g_return_val_if_fail(meta != nullptr, nullptr);
+
+  return tensors_of(meta).decoder;
+}
+
+/**
  * gst_drm_tensor_meta_add_tensor:
  * @meta: a #GstDrmTensorMeta of a writable buffer
  * @tensor: (transfer none): a description, which is copied, names included
@@ -277,8 +300,7 @@ guint gst_drm_tensor_meta_get_n_tensors(GstDrmTensorMeta *meta) noexcept
  *
  * Finds a tensor by its place.
  *
- * Returns: (transfer none) (nullable): the description, which lives as long as @meta; %NULL where
- *   there are no more than @index tensors
+ * Returns: (transfer none) (nullable): the description, which lives as long as @meta, or %NULL
  *
  * Since: 0.1
  */
@@ -298,8 +320,7 @@ const GstDrmTensor *gst_drm_tensor_meta_get_tensor(GstDrmTensorMeta *meta, guint
  *
  * Finds the first tensor of a name.
  *
- * Returns: (transfer none) (nullable): the description, which lives as long as @meta; %NULL where
- *   no tensor has that name
+ * Returns: (transfer none) (nullable): the description, which lives as long as @meta, or %NULL
  *
  * Since: 0.1
  */

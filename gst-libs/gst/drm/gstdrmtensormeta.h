@@ -156,6 +156,14 @@ GstDrmTensorMeta *gst_buffer_get_drm_tensor_meta(GstBuffer *buffer,
 GST_DRM_API
 const gchar *gst_drm_tensor_meta_get_group(GstDrmTensorMeta *meta) GST_DRM_NOEXCEPT;
 
+/* For a producer: the kind of decoder that understands the tensors, such as "ssd". */
+GST_DRM_API
+void gst_drm_tensor_meta_set_decoder(GstDrmTensorMeta *meta, const gchar *decoder) GST_DRM_NOEXCEPT;
+
+/* The kind of decoder that understands the tensors; NULL where nobody said. */
+GST_DRM_API
+const gchar *gst_drm_tensor_meta_get_decoder(GstDrmTensorMeta *meta) GST_DRM_NOEXCEPT;
+
 /* An unnamed tensor without dimensions and memory, to be filled in. */
 GST_DRM_API
 void gst_drm_tensor_init(GstDrmTensor *tensor) GST_DRM_NOEXCEPT;

@@ -58,7 +58,8 @@ enum DecoderProperty { DECODER_AUTO, DECODER_BLAZEFACE, DECODER_SSD, DECODER_YOL
 GType decoder_type() noexcept
 {
   static const GEnumValue values[] = {
-      {DECODER_AUTO, "By the names and dimensions of the tensors", "auto"},
+      {DECODER_AUTO,
+       "As the model's description says, else by the names and dimensions of the tensors", "auto"},
       {DECODER_BLAZEFACE, "BlazeFace: faces with key points", "blazeface"},
       {DECODER_SSD, "SSD with its boxes already selected", "ssd"},
       {DECODER_YOLOV8, "YOLOv8", "yolov8"},

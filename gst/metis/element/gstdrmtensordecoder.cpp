@@ -122,8 +122,11 @@ Result<std::vector<FoundObject>> TensorDecoder::objects_of(GstDrmTensorMeta *met
   if (!numbers)
     return numbers.error();
   Result<metis::DecoderKind> kind = metis::DecoderKind::BlazeFace;
+  const gchar *said = gst_drm_tensor_meta_get_decoder(meta); // by the model's description
   if (now.decoder)
     kind = *now.decoder;
+  else if (const auto named = metis::decoder_named(said ? said : ""))
+    kind = *named;
   else
     kind = metis::recognise(numbers->tensors);
   if (!kind)

@@ -146,14 +146,16 @@ try {
   return caught(FALSE, __func__);
 }
 
-// A streaming thread that sleeps in chain() wakes when its pad is closed.
+// A streaming thread that sleeps in chain() wakes when its pad is closed; a pad that is opened again
+// alone goes on.
 static gboolean gst_metis_dmabuf_infer_activate_sink(GstPad *, GstObject *parent, GstPadMode mode,
                                                      gboolean active) noexcept
 try {
   if (mode != GST_PAD_MODE_PUSH)
     return FALSE;
-  if (!active)
-    inferer_of(parent).set_flushing(true);
+  if (active)
+    return inferer_of(parent).resume();
+  inferer_of(parent).set_flushing(true);
   return TRUE;
 } catch (...) {
   return caught(FALSE, __func__);

@@ -117,25 +117,6 @@ void Inferer::stop()
   GST_OBJECT_UNLOCK(element_);
 }
 
-void Inferer::set_flushing(bool flushing)
-{
-  flow_ = flushing ? GST_FLOW_FLUSHING : GST_FLOW_OK;
-  if (flushing)
-    frames_.waits.raise();
-  else
-    frames_.waits.clear();
-  if (queue_)
-    queue_->set_flushing(flushing);
-}
-
-bool Inferer::activate(bool active, GstTaskFunction loop)
-{
-  set_flushing(!active);
-  if (active)
-    return gst_pad_start_task(src_, loop, this, nullptr) != FALSE;
-  return gst_pad_stop_task(src_) != FALSE;
-}
-
 GstStructure *Inferer::stats() const
 {
   GstStructure *stats = stats_.to_structure();
@@ -213,26 +194,6 @@ bool Inferer::queue_event(GstEvent *event)
   return queue_->push(std::move(item)) == InferenceQueue::Passage::Done;
 }
 
-bool Inferer::flush_start(GstEvent *event)
-{
-  const bool passed = gst_pad_push_event(src_, event) != FALSE;
-  set_flushing(true);
-  gst_pad_pause_task(src_); // until the task sleeps
-  return passed;
-}
-
-bool Inferer::flush_stop(GstEvent *event)
-{
-  const bool passed = gst_pad_push_event(src_, event) != FALSE;
-  frame_number_ = 0;
-  eos_ = false;
-  if (GST_PAD_MODE(src_) != GST_PAD_MODE_PUSH)
-    return passed;
-  set_flushing(false);
-  GstTask *task = GST_PAD_TASK(src_);
-  return passed && task && gst_task_start(task);
-}
-
 void Inferer::explain_refused_caps(GstEvent *event)
 {
   GstCaps *caps = nullptr;
@@ -300,25 +261,15 @@ bool Inferer::take_caps(GstEvent *event)
 
 // --- source pad ----------------------------------------------------------------------------------
 
-void Inferer::abort_task(const char *function) noexcept
-{
-  (void)caught_in(element_, FALSE, function);
-  gst_pad_pause_task(src_);
-}
-
 void Inferer::loop()
 {
   // GStreamer takes the thread out of a pool. Reading what activate() wrote last makes all that
   // start() wrote visible to it, without relying on the locks of that pool.
-  if (flow_ == GST_FLOW_FLUSHING) {
-    gst_pad_pause_task(src_);
-    return;
-  }
+  if (flow_ == GST_FLOW_FLUSHING)
+    return pause_task();
   std::optional<Outcome> outcome = queue_->pop();
-  if (!outcome) {
-    gst_pad_pause_task(src_);
-    return;
-  }
+  if (!outcome)
+    return pause_task();
   Carried &carried = carried_in(outcome->payload);
   const GstFlowReturn flow = carried.event ? push_event(carried) : push_frame(std::move(*outcome));
   if (flow != GST_FLOW_OK)

@@ -30,6 +30,8 @@ public:
   // The source pad begins or ends to push.
   bool activate(bool active, GstTaskFunction loop);
   void set_flushing(bool flushing);
+  // The sink pad takes buffers again; does nothing while the source pad is inactive.
+  bool resume();
 
   GstFlowReturn chain(GstPtr<GstBuffer> buffer);
   bool sink_event(GstEvent *event);
@@ -46,6 +48,8 @@ public:
 private:
   bool flush_start(GstEvent *event);
   bool flush_stop(GstEvent *event);
+  bool start_task_again();
+  void pause_task();
   bool take_caps(GstEvent *event);
   [[nodiscard]] Mismatch explain(const GstCaps *caps) const;
   bool queue_event(GstEvent *event);

@@ -112,6 +112,8 @@ Result<void> attach_tensors(GstPtr<GstBuffer> &buffer, const Model &model, const
     return writable;
   GstDrmTensorMeta *meta = gst_buffer_add_drm_tensor_meta(
       buffer.get(), model.name.empty() ? nullptr : model.name.c_str());
+  if (!model.decoder.empty())
+    gst_drm_tensor_meta_set_decoder(meta, model.decoder.c_str());
   if (outcome.format)
     set_placement(meta->placement, model, outcome.format->placement);
   for (std::size_t i = 0; i < outcome.outputs.size(); i++) {

@@ -142,6 +142,43 @@ GST_START_TEST(test_regions)
 }
 GST_END_TEST
 
+struct SaidRow {
+  const char *name;
+  const char *element;
+  const char *said; // with the tensors, by the model's description
+  const char *expected;
+};
+
+constexpr const char *kTwo = "class 1 90% 50 30 50 40; class 0 60% 100 90 100 10";
+// nullptr: an error
+const SaidRow kSaid[] = {
+    {"nobody said", "drmtensordecode", nullptr, kTwo},
+    {"what it is", "drmtensordecode", "ssd", kTwo},
+    {"what it is not", "drmtensordecode", "yolov8", nullptr},
+    {"a word of others", "drmtensordecode", "masks", kTwo},
+    {"the property is stronger", "drmtensordecode decoder=ssd", "yolov8", kTwo},
+};
+
+GST_START_TEST(test_decoder_that_the_model_names)
+{
+  const SaidRow &row = kSaid[__i__];
+  gstdrm::test::say(row.name);
+  const Harness harness(row.element);
+  fail_unless(harness.negotiate(kFrames));
+  const auto first = GstPtr<GstBuffer>::adopt(new_frame());
+  add_ssd(first.get());
+  gst_drm_tensor_meta_set_decoder(gst_buffer_get_drm_tensor_meta(first.get(), nullptr), row.said);
+  GstBuffer *input = gst_buffer_copy(first.get()); // a copy has the word too
+  if (row.expected) {
+    check_text(regions_of(harness.push(input).get()), row.expected);
+    return;
+  }
+  fail_unless_equals_int(gst_harness_push(harness.get(), input), GST_FLOW_ERROR);
+  const std::string said = harness.last_error();
+  fail_unless(said.find("decoder yolov8 cannot read") != std::string::npos, "%s", said.c_str());
+}
+GST_END_TEST
+
 // Somebody else holds the buffer: its copy gets the metas, and the memory is the same.
 GST_START_TEST(test_shared)
 {
@@ -312,6 +349,7 @@ Suite *drmtensordecode_suite()
   TCase *tcase = tcase_create("general");
   suite_add_tcase(suite, tcase);
   tcase_add_loop_test(tcase, test_regions, 0, G_N_ELEMENTS(kRows));
+  tcase_add_loop_test(tcase, test_decoder_that_the_model_names, 0, G_N_ELEMENTS(kSaid));
   tcase_add_loop_test(tcase, test_refused, 0, G_N_ELEMENTS(kRefused));
   tcase_add_test(tcase, test_shared);
   tcase_add_test(tcase, test_without_tensors);

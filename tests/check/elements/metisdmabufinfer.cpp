@@ -1,76 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // metisdmabufinfer with BlazeFace on the CPU: frames pass untouched and in order with their tensors,
 // and what is wrong is said.
-#include <string>
-#include <vector>
-
-#include <gst/drm/gstdrmtensormeta.h>
-
-#include "support/dmabuf_elements.hpp"
-#include "support/open_fds.hpp"
-#include "support/templates.hpp"
+#include "metisdmabufinfer.hpp"
 
 namespace {
 
-using gstdrm::GstPtr;
-using gstdrm::test::dmabuf_caps;
-using gstdrm::test::Harness;
-using gstdrm::test::new_dmabuf_frame;
-using gstdrm::test::new_frame;
-using gstdrm::test::plain_caps;
-using gstdrm::test::test_kinds;
-
-constexpr int kWidth = 64;
-constexpr int kHeight = 48;
-constexpr const char *kGroup = "blazeface-short-range-128";
-
-std::string model_path()
-{
-  return std::string(g_getenv("GST_DRM_TEST_DATA")) + "/models/blazeface-short-128.onnx";
-}
-
-std::string element_with(const std::string &properties)
-{
-  return "metisdmabufinfer backend=cpu cpu-threads=1 model=" + model_path() + " " + properties;
-}
-
-GstPtr<GstBuffer> pull(const Harness &harness)
-{
-  GstPtr<GstBuffer> buffer = harness.pull();
-  fail_unless(static_cast<bool>(buffer), "no buffer: %s", harness.last_error().c_str());
-  return buffer;
-}
-
-void push(const Harness &harness, GstBuffer *buffer)
-{
-  const GstFlowReturn flow = gst_harness_push(harness.get(), buffer);
-  fail_unless(flow == GST_FLOW_OK, "%s: %s", gst_flow_get_name(flow), harness.last_error().c_str());
-}
-
-void check_tensors(GstBuffer *buffer, bool dmabuf)
-{
-  GstDrmTensorMeta *meta = gst_buffer_get_drm_tensor_meta(buffer, kGroup);
-  fail_unless(meta != nullptr, "no tensors");
-  fail_unless_equals_int(gst_drm_tensor_meta_get_n_tensors(meta), 2);
-  fail_unless_equals_int(meta->placement.input_width, 128);
-  fail_unless_equals_int(meta->placement.input_height, 128);
-  fail_unless_equals_float(meta->placement.scale_x, 128.0 / kWidth);
-  const GstDrmTensor *scores = gst_drm_tensor_meta_get_tensor(meta, 1);
-  fail_unless_equals_string(scores->name, "blazeface-short-range-128-scores");
-  fail_unless_equals_int(scores->n_dims, 3);
-  fail_unless_equals_int(static_cast<int>(scores->dims[1].size), 896);
-  fail_unless(gst_is_dmabuf_memory(scores->memory) == dmabuf);
-  gsize n_values = 0;
-  GError *error = nullptr;
-  gfloat *values = gst_drm_tensor_meta_dup_float32(meta, 1, GST_SECOND, &n_values, &error);
-  fail_unless(values != nullptr, "%s", error ? error->message : "");
-  fail_unless_equals_int(static_cast<int>(n_values), 896);
-  bool differ = false;
-  for (gsize i = 1; i < n_values; i++)
-    differ |= values[i] != values[0];
-  fail_unless(differ, "all scores are %f", values[0]);
-  g_free(values);
-}
+using namespace gstdrm::test::infer;
 
 // --- frames --------------------------------------------------------------------------------------
 
@@ -218,59 +153,6 @@ GST_START_TEST(test_order)
 }
 GST_END_TEST
 
-GST_START_TEST(test_flush)
-{
-  const Harness harness(element_with(""));
-  const std::string plain = plain_caps("NV12", kWidth, kHeight);
-  fail_unless(harness.negotiate(plain));
-  push(harness, new_frame(plain, 1));
-  pull(harness);
-  push(harness, new_frame(plain, 2));
-  fail_unless(gst_harness_push_event(harness.get(), gst_event_new_flush_start()));
-  fail_unless_equals_int(gst_harness_push(harness.get(), new_frame(plain, 3)), GST_FLOW_FLUSHING);
-  fail_unless(gst_harness_push_event(harness.get(), gst_event_new_flush_stop(TRUE)));
-  while (harness.try_pull())
-    ;
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  fail_unless(gst_harness_push_event(harness.get(), gst_event_new_segment(&segment)));
-  push(harness, new_frame(plain, 4));
-  const auto output = pull(harness);
-  fail_unless(GST_BUFFER_PTS(output.get()) == 4 * 33 * GST_MSECOND);
-  check_tensors(output.get(), true);
-}
-GST_END_TEST
-
-// A sticky event that a flush meets inside the element is sent once only by upstream: it reaches downstream all the same.
-GST_START_TEST(test_flush_keeps_sticky_events)
-{
-  const Harness harness(element_with(""));
-  const std::string plain = plain_caps("NV12", kWidth, kHeight);
-  fail_unless(harness.negotiate(plain));
-  push(harness, new_frame(plain, 1));
-  pull(harness);
-  // the task sleeps with a first event, so that the second one stays inside
-  const auto src = GstPtr<GstPad>::adopt(gst_element_get_static_pad(harness.element(), "src"));
-  const auto block = [](GstPad *, GstPadProbeInfo *, gpointer) { return GST_PAD_PROBE_OK; };
-  const gulong probe = gst_pad_add_probe(src.get(), GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM, block, nullptr, nullptr);
-  gst_harness_push_event(harness.get(), gst_event_new_gap(0, GST_SECOND));
-  while (!gst_pad_is_blocking(src.get()))
-    g_usleep(1000);
-  fail_unless(gst_harness_push_event(harness.get(), gst_event_new_tag(gst_tag_list_new(GST_TAG_TITLE, "kept", nullptr))));
-  fail_unless(gst_harness_push_event(harness.get(), gst_event_new_flush_start()));
-  gst_pad_remove_probe(src.get(), probe);
-  fail_unless(gst_harness_push_event(harness.get(), gst_event_new_flush_stop(TRUE)));
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  fail_unless(gst_harness_push_event(harness.get(), gst_event_new_segment(&segment)));
-  push(harness, new_frame(plain, 2));
-  pull(harness);
-  GstEvent *tags = gst_pad_get_sticky_event(harness.get()->sinkpad, GST_EVENT_TAG, 0);
-  fail_unless(tags != nullptr);
-  gst_event_unref(tags);
-}
-GST_END_TEST
-
 // A GstVideoMeta whose rows leave the memory: GStreamer would map it all the same.
 GST_START_TEST(test_hostile_meta)
 {
@@ -284,50 +166,6 @@ GST_START_TEST(test_hostile_meta)
   gst_buffer_add_video_meta_full(frame, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_NV12, 64, 48, 2, offsets, strides);
   fail_unless_equals_int(gst_harness_push(harness.get(), frame), GST_FLOW_ERROR);
   CHECK_ONE_MESSAGE(harness.messages(GST_MESSAGE_ERROR), "stride 4096", "byte 4608");
-}
-GST_END_TEST
-
-// All frames of the old caps leave before the new ones.
-GST_START_TEST(test_new_caps)
-{
-  const Harness harness(element_with("max-in-flight=4"));
-  fail_unless(harness.negotiate(plain_caps("NV12", kWidth, kHeight)));
-  for (guint i = 0; i < 3; i++)
-    push(harness, new_frame(plain_caps("NV12", kWidth, kHeight), i));
-  fail_unless(harness.negotiate(plain_caps("BGRx", 100, 80)));
-  fail_unless_equals_int(static_cast<int>(gst_harness_buffers_in_queue(harness.get())), 3);
-  push(harness, new_frame(plain_caps("BGRx", 100, 80), 3));
-  for (guint i = 0; i < 4; i++) {
-    const auto output = pull(harness);
-    GstDrmTensorMeta *meta = gst_buffer_get_drm_tensor_meta(output.get(), kGroup);
-    fail_unless(meta != nullptr);
-    fail_unless_equals_float(meta->placement.scale_x, i < 3 ? 128.0 / kWidth : 1.28f);
-  }
-}
-GST_END_TEST
-
-GST_START_TEST(test_restart)
-{
-  const Harness harness(element_with(""));
-  const std::string plain = plain_caps("NV12", kWidth, kHeight);
-  std::size_t descriptors = 0;
-  for (int i = 0; i < 3; i++) {
-    fail_unless_equals_int(gst_element_set_state(harness.element(), GST_STATE_PLAYING), GST_STATE_CHANGE_SUCCESS);
-    gst_pad_push_event(harness.get()->srcpad, gst_event_new_stream_start("again"));
-    gst_pad_push_event(harness.get()->srcpad, gst_event_new_caps(gstdrm::test::caps_of(plain).get()));
-    GstSegment segment;
-    gst_segment_init(&segment, GST_FORMAT_TIME);
-    gst_pad_push_event(harness.get()->srcpad, gst_event_new_segment(&segment));
-    push(harness, new_frame(plain, 1));
-    push(harness, new_frame(plain, 2)); // under way when the element stops, or not
-    pull(harness);
-    fail_unless_equals_int(gst_element_set_state(harness.element(), GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
-    while (harness.try_pull())
-      ;
-    if (i == 1)
-      descriptors = gstdrm::test::count_fds();
-  }
-  fail_unless_equals_int(static_cast<int>(gstdrm::test::count_fds()), static_cast<int>(descriptors));
 }
 GST_END_TEST
 
@@ -498,10 +336,6 @@ Suite *metisdmabufinfer_suite()
   tcase_add_test(tc, test_interval);
   tcase_add_test(tc, test_order);
   tcase_add_loop_test(tc, test_hostile_meta, 0, 2);
-  tcase_add_test(tc, test_flush);
-  tcase_add_test(tc, test_flush_keeps_sticky_events);
-  tcase_add_test(tc, test_new_caps);
-  tcase_add_test(tc, test_restart);
   tcase_add_test(tc, test_queries);
   tcase_add_loop_test(tc, test_start, 0, static_cast<int>(start_rows().size()));
   tcase_add_loop_test(tc, test_caps, 0, G_N_ELEMENTS(kRefused));
@@ -511,6 +345,7 @@ Suite *metisdmabufinfer_suite()
   tcase_add_test(tc, test_template);
   tcase_add_test(tc, test_downstream_ends);
   suite_add_tcase(suite, tc);
+  suite_add_tcase(suite, change_cases());
   return suite;
 }
 

@@ -69,6 +69,8 @@ const Rows kRows = {
        else
          (void)gst_drm_tensor_get_n_values(t);
      }); }},
+    {"gst_drm_tensor_meta_set_decoder", [] { for_each_hostile_tensor([](GstDrmTensorMeta *m, GstDrmTensor *) { gst_drm_tensor_meta_set_decoder(m, "\xff"); gst_drm_tensor_meta_set_decoder(m, nullptr); }); }},
+    {"gst_drm_tensor_meta_get_decoder", [] { for_each_hostile_tensor([](GstDrmTensorMeta *m, GstDrmTensor *) { fail_unless(gst_drm_tensor_meta_get_decoder(m) == nullptr); gst_drm_tensor_meta_set_decoder(m, "\xff"); fail_unless_equals_string(gst_drm_tensor_meta_get_decoder(m), "\xff"); }); }},
     {"gst_drm_tensor_meta_add_tensor", read_hostile_tensors},
     {"gst_drm_tensor_meta_get_n_tensors", [] { for_each_hostile_tensor([](GstDrmTensorMeta *m, GstDrmTensor *) { fail_unless_equals_int(gst_drm_tensor_meta_get_n_tensors(m), 0); }); }},
     {"gst_drm_tensor_meta_get_tensor", [] { for_each_hostile_tensor([](GstDrmTensorMeta *m, GstDrmTensor *) { fail_unless(gst_drm_tensor_meta_get_tensor(m, G_MAXUINT) == nullptr); }); }},

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gst/drm/core/result.hpp>
@@ -35,6 +36,9 @@ Result<std::vector<Detection>> decode_ssd(Tensors tensors, const DecodeOptions &
 // for each stride a tensor of 64 channels (four distances in 16 bins each) and one of a channel per
 // class, both N x H x W x C or both N x C x H x W.
 Result<std::vector<Detection>> decode_yolov8(Tensors tensors, const DecodeOptions &options);
+
+// "blazeface", "ssd" or "yolov8", as a model's description has it; none: another word.
+std::optional<DecoderKind> decoder_named(std::string_view name);
 
 // The decoder whose tensors these look like; Error: none does, or more than one.
 Result<DecoderKind> recognise(Tensors tensors);

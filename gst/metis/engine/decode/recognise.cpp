@@ -42,6 +42,17 @@ bool looks_like_ssd(Tensors tensors)
 
 } // namespace
 
+std::optional<DecoderKind> decoder_named(std::string_view name)
+{
+  if (name == "blazeface")
+    return DecoderKind::BlazeFace;
+  if (name == "ssd")
+    return DecoderKind::Ssd;
+  if (name == "yolov8")
+    return DecoderKind::YoloV8;
+  return std::nullopt;
+}
+
 Result<DecoderKind> recognise(Tensors tensors)
 {
   if (looks_like_blazeface(tensors))
