@@ -3,10 +3,8 @@
 
 #include <atomic>
 #include <cerrno>
-#include <condition_variable>
 #include <fstream>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -17,31 +15,13 @@
 
 #include <gtest/gtest.h>
 
+#include "support/gate.hpp"
+
 namespace {
 
 using namespace gstdrm;
+using gstdrm::test::Gate;
 using Worker = JobWorker<int>;
-
-// Jobs wait here until they are let through.
-class Gate {
-public:
-  void open()
-  {
-    const std::lock_guard guard(lock_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  void pass()
-  {
-    std::unique_lock guard(lock_);
-    changed_.wait(guard, [this] { return open_; });
-  }
-
-private:
-  std::mutex lock_; // guards open_
-  std::condition_variable changed_;
-  bool open_ = false;
-};
 
 TEST(JobWorker, does_jobs_in_order)
 {

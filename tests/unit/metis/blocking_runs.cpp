@@ -4,11 +4,9 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -18,37 +16,18 @@
 #include <gst/drm/core/log.hpp>
 #include <gst/drm/core/poll_wait.hpp>
 
+#include "support/gate.hpp"
 #include "support/threads.hpp"
 
 namespace {
 
 using namespace gstdrm;
 using namespace gstdrm::metis;
+using gstdrm::test::Gate;
 using namespace std::chrono_literals;
 
 constexpr BlockingLimits kPatient{1h, 16, "test"};
 constexpr BlockingLimits kShort{300ms, 16, "test"};
-
-// Calls wait here until they are let through.
-class Gate {
-public:
-  void open()
-  {
-    const std::lock_guard guard(lock_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  void pass()
-  {
-    std::unique_lock guard(lock_);
-    changed_.wait(guard, [this] { return open_; });
-  }
-
-private:
-  std::mutex lock_; // guards open_
-  std::condition_variable changed_;
-  bool open_ = false;
-};
 
 // A tensor on the heap, and word of when its last owner let go.
 struct Memory {
