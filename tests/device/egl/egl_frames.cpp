@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "egl_frames.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <drm_fourcc.h>
+#include <sys/mman.h>
+
+#include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/core/sync_file.hpp>
+
+#include "support/check_main.hpp"
+
+namespace gstdrm::test {
+namespace {
+
+constexpr std::uint32_t kBlock = 16; // pixels of flat chroma in each direction
+constexpr std::uint32_t kMargin = 3; // pixels that the widest filter reaches
+
+bool is_rgb(std::uint32_t fourcc)
+{
+  return !fourcc_is_yuv(fourcc);
+}
+
+unsigned component_bytes(std::uint32_t fourcc)
+{
+  return fourcc == DRM_FORMAT_P010 ? 2 : 1;
+}
+
+// The bytes of a plane from its offset to its end.
+std::uint64_t plane_bytes(const FrameLayout &layout, std::size_t plane)
+{
+  const FourccInfo *info = fourcc_info(layout.format.fourcc);
+  return std::uint64_t{layout.planes[plane].stride_bytes} *
+         plane_rows(info->planes[plane], layout.height);
+}
+
+} // namespace
+
+PatternFrame::PatternFrame(GstDrmAllocatorKind kind, std::uint32_t fourcc, std::uint32_t width,
+                           std::uint32_t height, const Placement &placement)
+{
+  GError *error = nullptr;
+  allocator_ = GST_ALLOCATOR(gst_drm_allocator_new(kind, nullptr, &error));
+  fail_unless(allocator_ != nullptr, "%s", error ? error->message : "no error");
+  std::uint64_t size = 0;
+  const auto linear = make_linear_layout(fourcc, width, height, placement.stride_align,
+                                         placement.offset_align, size);
+  fail_unless(static_cast<bool>(linear));
+  layout_ = *linear;
+  const auto add_memory = [this](std::uint64_t bytes) {
+    memories_.push_back(gst_allocator_alloc(allocator_, bytes, nullptr));
+    fail_unless(memories_.back() != nullptr);
+    const int fd = gst_dmabuf_memory_get_fd(memories_.back());
+    const auto object = query_object(fd);
+    fail_unless(static_cast<bool>(object));
+    return std::pair{fd, *object};
+  };
+  if (!placement.own_buffers) {
+    const auto [fd, object] = add_memory(size + placement.lead_bytes);
+    for (std::size_t i = 0; i < layout_.n_planes; i++) {
+      layout_.planes[i].offset_bytes += placement.lead_bytes;
+      layout_.planes[i].fd = fd;
+      layout_.planes[i].object = object;
+    }
+  } else {
+    for (std::size_t i = 0; i < layout_.n_planes; i++) {
+      const auto [fd, object] = add_memory(plane_bytes(layout_, i) + placement.lead_bytes);
+      layout_.planes[i] = {fd, placement.lead_bytes, layout_.planes[i].stride_bytes, object};
+    }
+  }
+  const auto checked = check_layout(layout_);
+  fail_unless(static_cast<bool>(checked), "%s", checked ? "" : checked.error().message.c_str());
+}
+
+PatternFrame::~PatternFrame()
+{
+  for (GstMemory *memory : memories_)
+    gst_memory_unref(memory);
+  gst_object_unref(allocator_);
+}
+
+bool PatternFrame::is_wide() const
+{
+  return component_bytes(layout_.format.fourcc) == 2;
+}
+
+unsigned PatternFrame::stored(std::size_t plane, std::uint32_t x, std::uint32_t y,
+                              unsigned component) const
+{
+  const PlaneInfo &info = fourcc_info(layout_.format.fourcc)->planes[plane];
+  unsigned value = 0;
+  if (is_rgb(layout_.format.fourcc) || plane == 0) {
+    value = 7 * x + 13 * y + 61 * component + 29 * seed_;
+  } else {
+    const unsigned block_x = x * info.hsub / kBlock;
+    const unsigned block_y = y * info.vsub / kBlock;
+    value = 90 + 37 * block_x + 23 * block_y + 71 * component + 53 * unsigned(plane) + 41 * seed_;
+  }
+  // The samples of P010 are the upper 10 bits.
+  return is_wide() ? (value * 11 % 1024) << 6 : value % 256;
+}
+
+void PatternFrame::fill(unsigned seed)
+{
+  seed_ = seed;
+  const FourccInfo *info = fourcc_info(layout_.format.fourcc);
+  const unsigned bytes = component_bytes(layout_.format.fourcc);
+  for (std::size_t p = 0; p < layout_.n_planes; p++) {
+    const PlaneLayout &plane = layout_.planes[p];
+    const auto access = CpuAccess::begin(plane.fd, DmaBufAccess::Write);
+    fail_unless(static_cast<bool>(access));
+    void *map =
+        mmap(nullptr, plane.object.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, plane.fd, 0);
+    fail_unless(map != MAP_FAILED, "%s", g_strerror(errno));
+    auto *begin = static_cast<std::uint8_t *>(map) + plane.offset_bytes;
+    const unsigned components = info->planes[p].block_bytes / bytes;
+    const std::uint32_t columns =
+        plane_row_bytes(info->planes[p], layout_.width) / info->planes[p].block_bytes;
+    for (std::uint32_t y = 0; y < plane_rows(info->planes[p], layout_.height); y++) {
+      std::uint8_t *out = begin + std::size_t{y} * plane.stride_bytes;
+      for (std::uint32_t x = 0; x < columns; x++) {
+        for (unsigned c = 0; c < components; c++, out += bytes) {
+          const auto value = static_cast<std::uint16_t>(stored(p, x, y, c));
+          std::memcpy(out, &value, bytes);
+        }
+      }
+    }
+    munmap(map, plane.object.size_bytes);
+  }
+}
+
+bool PatternFrame::is_flat(std::uint32_t x, std::uint32_t y) const
+{
+  if (is_rgb(layout_.format.fourcc))
+    return true;
+  const auto inside = [](std::uint32_t at, std::uint32_t end) {
+    const std::uint32_t first = at / kBlock * kBlock;
+    const bool after = first == 0 || at >= first + kMargin;
+    return after && (first + kBlock >= end ? true : at + kMargin < first + kBlock);
+  };
+  return inside(x, layout_.width) && inside(y, layout_.height);
+}
+
+Rgba PatternFrame::expected(std::uint32_t x, std::uint32_t y, const YuvMatrix &matrix) const
+{
+  const auto byte = [&](unsigned component) {
+    return static_cast<double>(stored(0, x, y, component));
+  };
+  switch (layout_.format.fourcc) { // the bytes in memory: drm_fourcc.h is little-endian
+  case DRM_FORMAT_XRGB8888:
+    return {byte(2), byte(1), byte(0), 255};
+  case DRM_FORMAT_ARGB8888:
+    return {byte(2), byte(1), byte(0), byte(3)};
+  case DRM_FORMAT_ABGR8888:
+    return {byte(0), byte(1), byte(2), byte(3)};
+  default:
+    break;
+  }
+  // in steps of 8 bits, with the fraction that 10 bits have
+  const double maximum = matrix.full_range ? 1023 : 1020;
+  const double step = is_wide() ? 64 * maximum / 255 : 1;
+  const double middle = is_wide() ? 512 * 255 / maximum : 128;
+  const double luma = stored(0, x, y, 0) / step;
+  const double blue = stored(1, x / 2, y / 2, 0) / step - middle;
+  const bool is_planar = layout_.n_planes == 3;
+  const double red = stored(is_planar ? 2 : 1, x / 2, y / 2, is_planar ? 0 : 1) / step - middle;
+  // ITU-R BT.601 and BT.709, "quantization levels"; full range as in JFIF
+  const double scaled_luma = matrix.full_range ? luma : (luma - 16) * 255 / 219;
+  const double chroma = matrix.full_range ? 1 : 255.0 / 224;
+  const double r = scaled_luma + 2 * (1 - matrix.red) * red * chroma;
+  const double b = scaled_luma + 2 * (1 - matrix.blue) * blue * chroma;
+  const double green = 1 - matrix.red - matrix.blue;
+  const double g = (scaled_luma - matrix.red * r - matrix.blue * b) / green;
+  return {std::clamp(r, 0.0, 255.0), std::clamp(g, 0.0, 255.0), std::clamp(b, 0.0, 255.0), 255};
+}
+
+} // namespace gstdrm::test
