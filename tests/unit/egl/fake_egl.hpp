@@ -71,7 +71,8 @@ public:
   // One of the tables of tests/data/egl-formats.
   void load_table(const std::string &name);
   // The n-th call of a function from now on fails, with an error of EGL or GL; 1 is the next.
-  void fail(const std::string &function, unsigned nth, unsigned error = EGL_BAD_ALLOC);
+  // In brackets, as gstcheck.h has a macro of that name.
+  void(fail)(const std::string &function, unsigned nth, unsigned error = EGL_BAD_ALLOC);
 
   // What tests set.
   std::set<std::string> missing;
