@@ -6,6 +6,7 @@
 
 #include <sys/resource.h>
 
+#include "support/bus_handler.hpp"
 #include "support/crops.hpp"
 #include "support/held_frames.hpp"
 #include "support/mark.hpp"
@@ -293,6 +294,39 @@ GST_START_TEST(test_wait_ends)
 }
 GST_END_TEST
 
+// A synchronous bus handler calls the element from within its messages: of a copy, of a bad frame,
+// and of caps that downstream refuses.
+GST_START_TEST(test_bus_handler)
+{
+  const Harness harness("drmmark");
+  if (__i__ == 2)
+    gst_harness_set_sink_caps_str(harness.get(), dmabuf_caps("NV12", kWidth, kHeight).c_str());
+  const gstdrm::test::CallsBack handler(harness);
+  const auto kept = GstPtr<GstBuffer>::adopt(
+      new_dmabuf_frame("memfd", __i__ == 0 ? kPlain : plain_caps("BGRx", 32, 32)));
+  if (harness.negotiate(kCaps))
+    gst_harness_push(harness.get(), gst_buffer_ref(kept.get()));
+  fail_unless(handler.calls() > 0);
+}
+GST_END_TEST
+
+// Queries and events that nobody should send, before and after caps.
+GST_START_TEST(test_odd_queries)
+{
+  const Harness harness("drmmark");
+  if (__i__ == 1)
+    fail_unless(harness.negotiate(kCaps));
+  for (const char *name : {"sink", "src"}) {
+    const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(harness.element(), name));
+    gstdrm::test::ask_everything(pad.get());
+    gstdrm::test::send_odd_events(pad.get());
+    for (const auto &row : gstdrm::test::kOddCaps)
+      if (GST_PAD_IS_SINK(pad.get()))
+        gstdrm::test::send_odd_caps(pad.get(), row);
+  }
+}
+GST_END_TEST
+
 GST_START_TEST(test_explains)
 {
   const Harness harness("drmmark");
@@ -320,6 +354,8 @@ Suite *example_mark_suite()
   tcase_add_test(tc, test_stop);
   tcase_add_test(tc, test_descriptors_end);
   tcase_add_loop_test(tc, test_wait_ends, 0, 2);
+  tcase_add_loop_test(tc, test_bus_handler, 0, 3);
+  tcase_add_loop_test(tc, test_odd_queries, 0, 2);
   tcase_add_test(tc, test_explains);
   suite_add_tcase(suite, tc);
   return suite;

@@ -55,6 +55,32 @@ try {
   caught(__func__);
 }
 
+// Caps that a CAPS event could bring: fixed, and with all that a frame's layout needs.
+bool can_be_set(GstCaps *caps) noexcept
+{
+  GstDrmVideoInfo info;
+  return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps) &&
+         gst_drm_video_info_from_caps(&info, caps);
+}
+
+// GstBaseTransform would work with caps that nobody can send, such as none.
+gboolean filter_query(GstBaseTransform *trans, GstPadDirection direction, GstQuery *query) noexcept
+{
+  GstCaps *caps = nullptr;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_ACCEPT_CAPS) {
+    gst_query_parse_accept_caps(query, &caps);
+    if (!can_be_set(caps)) {
+      gst_query_set_accept_caps_result(query, FALSE);
+      return TRUE;
+    }
+  } else if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) {
+    gst_query_parse_allocation(query, &caps, nullptr);
+    if (!can_be_set(caps))
+      return FALSE;
+  }
+  return base_class<GstBaseTransformClass>()->query(trans, direction, query);
+}
+
 gboolean filter_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
 try {
   return frames_of(trans).sink_event(event, [trans](GstEvent *passed) {
@@ -159,6 +185,7 @@ void class_init(gpointer klass, gpointer class_data) noexcept
   describe(element_class, what);
 
   auto *transform_class = static_cast<GstBaseTransformClass *>(klass);
+  transform_class->query = filter_query;
   transform_class->sink_event = filter_sink_event;
   transform_class->set_caps = filter_set_caps;
   transform_class->start = filter_start;
