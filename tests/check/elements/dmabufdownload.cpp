@@ -297,6 +297,9 @@ GST_END_TEST
 GST_START_TEST(test_unmappable)
 {
   const Download h(true);
+  // memory of another kind may come with other caps
+  fail_unless(h.negotiate(dmabuf_caps("NV12", 66, 64)));
+  (void)h.push(new_dmabuf_frame("memfd", plain_caps("NV12", 66, 64)));
   fail_unless(h.negotiate(kDmaBuf));
   // a write-only description of a memfd cannot be mapped for reading; dma-bufs cannot be opened
   // anew
@@ -396,9 +399,28 @@ GST_START_TEST(test_start_stop)
     gst_segment_init(&segment, GST_FORMAT_TIME);
     gst_pad_push_event(h.get()->srcpad, gst_event_new_segment(&segment));
     (void)h.push(new_dmabuf_frame(test_kinds().front(), plain_caps("NV12", 66, 64)));
+    fail_unless_equals_uint64(h.stat("frames"), 1); // since start
     gst_element_set_state(h.element(), GST_STATE_NULL);
   }
   fail_unless_equals_int(count_fds(), before);
+}
+GST_END_TEST
+
+// Upstream hears how many buffers downstream keeps.
+GST_START_TEST(test_minimum)
+{
+  const Download h(true);
+  gst_pad_set_query_function(h.get()->sinkpad, [](GstPad *pad, GstObject *parent, GstQuery *query) -> gboolean {
+    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+      return gst_pad_query_default(pad, parent, query);
+    gst_query_add_allocation_pool(query, nullptr, 0, 5, 0);
+    return TRUE;
+  });
+  fail_unless(h.negotiate(kDmaBuf));
+  const GstPtr<GstQuery> query = h.ask_allocation(kDmaBuf);
+  guint min = 0;
+  gst_query_parse_nth_allocation_pool(query.get(), 0, nullptr, nullptr, &min, nullptr);
+  fail_unless_equals_int(min, 5);
 }
 GST_END_TEST
 
@@ -418,6 +440,7 @@ Suite *dmabufdownload_suite()
   tcase_add_test(tcase, test_plain);
   tcase_add_loop_test(tcase, test_bad_frame, 0, 6);
   tcase_add_test(tcase, test_unmappable);
+  tcase_add_test(tcase, test_minimum);
   tcase_add_loop_test(tcase, test_metadata, 0, 3);
   tcase_add_loop_test(tcase, test_round_trip, 0, 10);
   tcase_add_test(tcase, test_flush_and_eos);

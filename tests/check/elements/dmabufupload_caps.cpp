@@ -289,6 +289,36 @@ GST_START_TEST(test_error)
 }
 GST_END_TEST
 
+// Another run, and a stream that was taken in between, make the same refusal another failure.
+GST_START_TEST(test_error_again)
+{
+  const Harness h("dmabufupload allocator=memfd");
+  const auto refuse = [&h] {
+    gst_harness_set_sink_caps(h.get(), caps_of("video/x-raw, format=BGRx").release());
+    gst_harness_push_upstream_event(h.get(), gst_event_new_reconfigure());
+    fail_if(h.negotiate(plain_caps("NV12", 66, 64)));
+    CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), "nothing in common");
+  };
+  refuse();
+  gst_element_set_state(h.element(), GST_STATE_NULL);
+  gst_harness_play(h.get());
+  gst_pad_push_event(h.get()->srcpad, gst_event_new_stream_start("again"));
+  refuse();
+  gst_harness_set_sink_caps(h.get(), caps_of("video/x-raw, format=NV12").release());
+  gst_harness_push_upstream_event(h.get(), gst_event_new_reconfigure());
+  const std::string caps = plain_caps("NV12", 66, 64);
+  fail_unless(h.negotiate(caps));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_pad_push_event(h.get()->srcpad, gst_event_new_segment(&segment));
+  (void)h.push(new_frame(caps));
+  gst_harness_set_sink_caps(h.get(), caps_of("video/x-raw, format=BGRx").release());
+  gst_harness_push_upstream_event(h.get(), gst_event_new_reconfigure());
+  fail_unless_equals_int(gst_harness_push(h.get(), new_frame(caps)), GST_FLOW_NOT_NEGOTIATED);
+  CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), "nothing in common");
+}
+GST_END_TEST
+
 // Upstream only asks, and its own error will say no more than "not negotiated".
 GST_START_TEST(test_empty_query_warns_once)
 {
@@ -296,13 +326,16 @@ GST_START_TEST(test_empty_query_warns_once)
   gst_harness_set_sink_caps(
       h.get(), caps_of("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=XR24").release());
   const auto filter = caps_of("video/x-raw, format={NV12, I420}");
-  gst_harness_play(h.get());
-  for (int i = 0; i < 3; i++) {
-    const auto answer =
-        GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(h.get()->srcpad, filter.get()));
-    fail_unless(gst_caps_is_empty(answer.get()));
+  for (int run = 0; run < 2; run++) {
+    gst_harness_play(h.get());
+    for (int i = 0; i < 3; i++) {
+      const auto answer =
+          GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(h.get()->srcpad, filter.get()));
+      fail_unless(gst_caps_is_empty(answer.get()));
+    }
+    CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_WARNING), "NV12", "XR24", "videoconvert");
+    gst_element_set_state(h.element(), GST_STATE_NULL);
   }
-  CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_WARNING), "NV12", "XR24", "videoconvert");
 }
 GST_END_TEST
 
@@ -361,6 +394,7 @@ Suite *dmabufupload_caps_suite()
   tcase_add_loop_test(tcase, test_gpu_table, 0, n_tables);
   tcase_add_loop_test(tcase, test_gpu_table_filter, 0, n_tables);
   tcase_add_loop_test(tcase, test_error, 0, static_cast<int>(error_rows().size()));
+  tcase_add_test(tcase, test_error_again);
   tcase_add_test(tcase, test_empty_query_warns_once);
   tcase_add_test(tcase, test_reconfigure);
   tcase_add_loop_test(tcase, test_fields, 0, 4);

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "support/bus_handler.hpp"
 #include "support/dmabuf_elements.hpp"
 
 namespace {
@@ -118,6 +119,39 @@ GST_START_TEST(test_peer_with_null_string)
 }
 GST_END_TEST
 
+struct MessageRow {
+  const char *element;
+  const char *downstream; // takes these
+  const char *caps;
+  bool bad_frame;
+};
+
+// A message of each kind: a copy, a bad frame, caps that are refused, an allocator that is not there.
+const MessageRow kMessages[] = {
+    {"dmabufupload allocator=memfd", "ANY", "NV12", false},
+    {"dmabufupload allocator=memfd", "ANY", "NV12", true},
+    {"dmabufupload allocator=memfd zero-copy=require", "ANY", "NV12", false},
+    {"dmabufupload", "ANY", "NV12", false},
+    {"dmabufupload allocator=dumb device=/dev/null", "ANY", "NV12", false},
+    {"dmabufupload allocator=memfd", "audio/x-raw", "NV12", false},
+    {"dmabufdownload", "ANY", "NV12", true},
+    {"dmabufdownload", "audio/x-raw", "NV12", false},
+};
+
+// The handler is called on the streaming thread, within the element, and calls the element.
+GST_START_TEST(test_bus_handler)
+{
+  const MessageRow &row = kMessages[__i__];
+  const Harness h(row.element);
+  gst_harness_set_sink_caps(h.get(), caps_of(row.downstream).release());
+  const CallsBack handler(h);
+  const std::string caps = plain_caps(row.caps, 64, 48);
+  if (h.negotiate(caps))
+    gst_harness_push(h.get(), new_frame(row.bad_frame ? plain_caps(row.caps, 32, 32) : caps));
+  fail_unless(handler.calls() > 0);
+}
+GST_END_TEST
+
 Suite *odd_queries_suite()
 {
   Suite *suite = suite_create("odd-queries");
@@ -126,6 +160,7 @@ Suite *odd_queries_suite()
   const int n_pads = static_cast<int>(G_N_ELEMENTS(kPads));
   tcase_add_loop_test(tcase, test_queries, 0, n_pads);
   tcase_add_loop_test(tcase, test_events, 0, n_pads);
+  tcase_add_loop_test(tcase, test_bus_handler, 0, static_cast<int>(G_N_ELEMENTS(kMessages)));
   tcase_add_loop_test(tcase, test_odd_peer, 0, kOddCapsCount);
   tcase_add_loop_test(tcase, test_peer_with_null_string, 0, 2);
   return suite;
