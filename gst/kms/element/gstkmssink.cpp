@@ -64,6 +64,7 @@ bool KmsSink::start()
   stats_.reset();
   negotiation_.restart();
   reports_.restart();
+  frames_.restart();
   prerolled_ = nullptr;
   const SinkSettings settings = display_.settings();
   fences_.start(settings.sync_mode, settings.fence_timeout);
@@ -87,7 +88,7 @@ void KmsSink::stop()
     const std::lock_guard repeats(repeat_lock_);
     started_ = false;
     stopped = display_.get()->stop();
-    frames_.release_pool();
+    frames_.stop();
   }
   if (!stopped)
     GST_ELEMENT_WARNING(element_, RESOURCE, FAILED, ("%s", stopped.error().message.c_str()),
@@ -102,6 +103,7 @@ bool KmsSink::is_started()
 
 void KmsSink::set_flushing(bool flushing)
 {
+  frames_.set_flushing(flushing);
   if (const std::shared_ptr<kms::Display> display = display_.get())
     display->set_flushing(flushing);
 }
@@ -144,8 +146,11 @@ GstStructure *KmsSink::stats_structure() const
 {
   GstStructure *stats = stats_.to_structure();
   kms::FlipQueue::Counters counters;
-  if (const std::shared_ptr<kms::Display> display = display_.get())
+  kms::Display::OverlayCounters overlays;
+  if (const std::shared_ptr<kms::Display> display = display_.get()) {
     counters = display->counters();
+    overlays = display->overlay_counters();
+  }
   gst_structure_set(
       stats, "waits", G_TYPE_UINT64, stats_.waits.load() + counters.waits, "shown", G_TYPE_UINT64,
       counters.shown, "dropped", G_TYPE_UINT64,
@@ -156,7 +161,9 @@ GstStructure *KmsSink::stats_structure() const
       counters.release_fences, "last-flip-sequence", G_TYPE_UINT, counters.last_sequence,
       "last-flip-time", G_TYPE_UINT64,
       counters.last_flip_ns < 0 ? GST_CLOCK_TIME_NONE : static_cast<guint64>(counters.last_flip_ns),
-      nullptr);
+      "overlays", G_TYPE_UINT64, overlays.shown, "overlays-blended", G_TYPE_UINT64,
+      frames_.overlays_blended(), "overlays-left-out", G_TYPE_UINT64, overlays.left_out,
+      "overlay-refusals", G_TYPE_UINT64, overlays.refusals, nullptr);
   return stats;
 }
 

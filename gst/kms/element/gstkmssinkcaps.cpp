@@ -61,6 +61,19 @@ void append_plain(GstCaps *caps, const std::vector<GstVideoFormat> &formats, con
                                  feature ? gst_caps_features_new_single(feature) : nullptr);
 }
 
+// The same caps with overlays beside the frames, after those without: elements that attach a
+// composition look for the feature (GstBaseTextOverlay).
+void append_with_overlays(GstCaps *caps)
+{
+  const guint n = gst_caps_get_size(caps);
+  for (guint i = 0; i < n; i++) {
+    GstCapsFeatures *features = gst_caps_features_copy(gst_caps_get_features(caps, i));
+    gst_caps_features_add(features, GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION);
+    gst_caps_append_structure_full(caps, gst_structure_copy(gst_caps_get_structure(caps, i)),
+                                   features);
+  }
+}
+
 GstCaps *make_template_caps()
 {
   GstCaps *caps = gst_caps_new_empty();
@@ -71,6 +84,7 @@ GstCaps *make_template_caps()
   // the implicit modifier: answered only where the driver enumerates no explicit ones
   append_plain(caps, known_formats(false), GST_CAPS_FEATURE_MEMORY_DMABUF);
   set_sizes(caps, {1, 1, kMaxFrameSize, kMaxFrameSize});
+  append_with_overlays(caps);
   return caps;
 }
 
@@ -124,6 +138,8 @@ GstPtr<GstCaps> display_caps(const kms::Display &display, ZeroCopy zero_copy)
   if (zero_copy == ZeroCopy::Prefer)
     gst_caps_append(caps.get(), raw_caps(linear_of(formats).get()));
   set_sizes(caps.get(), display.limits());
+  if (display.can_overlay())
+    append_with_overlays(caps.get());
   return caps;
 }
 

@@ -9,6 +9,7 @@
 #include <gst/drm/drm.h>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/frame_import.hpp>
+#include <gst/drm/element/frame_wait.hpp>
 #include <gst/drm/element/memory_token.hpp>
 #include <gst/video/video.h>
 
@@ -40,6 +41,19 @@ void SinkFrames::begin(const SinkStream &stream)
   release_pool();
 }
 
+void SinkFrames::restart()
+{
+  interrupt_.clear();
+  overlays_blended_ = 0;
+  left_out_announced_ = false;
+}
+
+void SinkFrames::stop()
+{
+  compositions_.forget();
+  release_pool();
+}
+
 void SinkFrames::release_pool()
 {
   if (pool_)
@@ -48,6 +62,48 @@ void SinkFrames::release_pool()
 }
 
 Result<kms::Frame> SinkFrames::make(kms::Display &display, GstBuffer *buffer)
+{
+  const std::vector<GstVideoOverlayComposition *> compositions = compositions_of(buffer);
+  if (compositions.empty())
+    return make_plain(display, buffer);
+  const bool by_plane = display.can_overlay();
+  if (!by_plane && may_copy())
+    return blend(display, buffer, compositions);
+  if (!by_plane && !left_out_announced_.exchange(true))
+    GST_ELEMENT_WARNING(element_, STREAM, FORMAT,
+                        ("Frames are shown without their overlay: no plane shows it, and the CPU "
+                         "may not draw on a copy of %s.",
+                         describe_format(stream_.format).c_str()),
+                        ("zero-copy and modifier decide; drm-stats counts them"));
+  Result<kms::Frame> frame = make_plain(display, buffer);
+  if (frame)
+    frame->overlay = compositions_.overlay_of(compositions);
+  return frame;
+}
+
+// A copy of the frame with its overlay drawn on it.
+Result<kms::Frame> SinkFrames::blend(kms::Display &display, GstBuffer *buffer,
+                                     const std::vector<GstVideoOverlayComposition *> &compositions)
+{
+  const Result<Waited> ready = wait_for_device(element_, buffer, stats_, interrupt_);
+  if (!ready)
+    return ready.error();
+  if (*ready == Waited::Interrupted)
+    return make_plain(display, buffer); // for a flush or a stop: the device may still write
+  Result<GstPtr<GstBuffer>> copied =
+      copy(display, buffer, "no plane shows the overlay over the frame");
+  if (!copied)
+    return copied.error();
+  const bool blended = blend_compositions(copied->get(), video_info(), compositions);
+  Result<kms::Frame> frame = import(display, copied->get());
+  if (blended)
+    overlays_blended_++;
+  else if (frame) // counted as left out
+    frame->overlay = compositions_.overlay_of(compositions);
+  return frame;
+}
+
+Result<kms::Frame> SinkFrames::make_plain(kms::Display &display, GstBuffer *buffer)
 {
   const char *reason = "system memory";
   if (memory_kind(buffer) == MemoryKind::DmaBuf) {

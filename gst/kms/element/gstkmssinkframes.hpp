@@ -3,9 +3,15 @@
 // memory. By the streaming thread, or under a lock that keeps it away.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include <gst/drm/core/device_wait.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/gst.h>
 
+#include "gstkmssinkcomposition.hpp"
 #include "gstkmssinkdisplay.hpp"
 #include "gstkmssinkfences.hpp"
 #include "gstkmssinkpicture.hpp"
@@ -16,20 +22,30 @@ class SinkFrames {
 public:
   SinkFrames(GstElement *element, const SinkDisplay &display, SinkFences &fences, Stats &stats);
 
+  // The display starts.
+  void restart();
+  // The display has stopped. Gives back its memory.
+  void stop();
   // New caps.
   void begin(const SinkStream &stream);
-  // The display has stopped. Gives back the memory that frames were copied into.
-  void release_pool();
   // Of the present caps.
   [[nodiscard]] const GstVideoInfo &video_info() const noexcept { return stream_.info.vinfo; }
 
   Result<kms::Frame> make(kms::Display &display, GstBuffer *buffer);
+  // Ends a wait for a frame's fence. Any thread.
+  void set_flushing(bool flushing) { flushing ? interrupt_.raise() : interrupt_.clear(); }
+  // Frames whose overlay was drawn on a copy, since restart(). Any thread.
+  [[nodiscard]] std::uint64_t overlays_blended() const noexcept { return overlays_blended_; }
 
 private:
   [[nodiscard]] bool may_copy() const;
+  Result<kms::Frame> make_plain(kms::Display &display, GstBuffer *buffer);
+  Result<kms::Frame> blend(kms::Display &display, GstBuffer *buffer,
+                           const std::vector<GstVideoOverlayComposition *> &compositions);
   Result<kms::Frame> import(kms::Display &display, GstBuffer *buffer);
   Result<GstPtr<GstBuffer>> copy(const kms::Display &display, GstBuffer *buffer,
                                  const char *reason);
+  void release_pool();
   Result<void> activate_pool(const kms::Display &display);
   Result<void> copy_pixels(GstBuffer *to, GstBuffer *from) const;
 
@@ -39,7 +55,11 @@ private:
   Stats &stats_;
   SinkStream stream_{};
   bool imports_refused_ = false; // the driver took none of upstream's dma-bufs: copy
-  GstPtr<GstBufferPool> pool_;   // what system memory is copied into; null: not needed so far
+  SinkCompositions compositions_;
+  std::atomic<std::uint64_t> overlays_blended_{0};
+  std::atomic<bool> left_out_announced_{false}; // a warning is on the bus
+  Interrupt interrupt_;
+  GstPtr<GstBufferPool> pool_; // what system memory is copied into; null: not needed so far
 };
 
 } // namespace gstdrm

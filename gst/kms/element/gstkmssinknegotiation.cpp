@@ -147,6 +147,8 @@ bool SinkNegotiation::propose_allocation(GstQuery *query) const
     return false;
   gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr);
+  if (display->can_overlay())
+    gst_query_add_allocation_meta(query, GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, nullptr);
   gst_drm_query_add_device(query, display->device().fd());
   GstPtr<GstBufferPool> pool;
   guint size = buffer_size(info);

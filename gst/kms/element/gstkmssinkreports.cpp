@@ -67,6 +67,13 @@ void SinkReports::picture_placed(const std::string &where) noexcept
   GST_INFO_OBJECT(element_, "showing on %s", where.c_str());
 }
 
+// Upstream is asked to blend by itself: the display calls formats_changed() too.
+void SinkReports::overlay_refused(const Error &error) noexcept
+{
+  GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS, ("%s", error.message.c_str()),
+                      ("errno %d; drm-stats counts refusals and copies", error.sys_errno));
+}
+
 void SinkReports::view_refused(const Error &error) noexcept
 {
   GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS,

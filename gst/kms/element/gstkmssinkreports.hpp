@@ -31,6 +31,7 @@ public:
   void connector_changed(const std::string &connector, bool connected) noexcept override;
   void master_changed(const Error &error, bool master) noexcept override;
   void picture_placed(const std::string &where) noexcept override;
+  void overlay_refused(const Error &error) noexcept override;
   void view_refused(const Error &error) noexcept override;
 
 private:

@@ -30,7 +30,12 @@ namespace {
 std::unique_ptr<fakedrm::Device> current;
 int event_source = -1; // the kernel's end of the descriptor
 int memory = -1;       // what dumb buffers are mapped from
-constexpr off_t kMemoryBytes = 64 << 20; // sparse
+constexpr off_t kBufferBytes = 64 << 20; // of each, sparse
+off_t memory_bytes = 0;
+off_t place_of(std::uint32_t handle)
+{
+  return kBufferBytes * static_cast<off_t>(handle);
+}
 struct Event {
   std::uint64_t serial;
 };
@@ -68,7 +73,8 @@ int fakedrm::plug()
   event_source = ends[1];
   if (memory < 0)
     memory = memfd_create("dumb buffers", MFD_CLOEXEC);
-  if (memory < 0 || ftruncate(memory, kMemoryBytes) != 0)
+  memory_bytes = 0;
+  if (memory < 0 || ftruncate(memory, 0) != 0)
     std::abort();
   return ends[0];
 }
@@ -243,17 +249,33 @@ int drmModeCreateDumbBuffer(int, std::uint32_t width, std::uint32_t height, std:
 int drmModeDestroyDumbBuffer(int, std::uint32_t handle)
 {
   const Guard guard(device().lock);
+  if (place_of(handle) < memory_bytes) // its memory is free
+    (void)fallocate(memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, place_of(handle), kBufferBytes);
   return close_handle(handle) == 0 ? 0 : -EINVAL;
 }
 
-// Its place in the memory, which is the same one for every buffer: nobody looks at the pixels of two.
-int drmModeMapDumbBuffer(int, std::uint32_t, std::uint64_t *offset)
+// Its place in the memory.
+int drmModeMapDumbBuffer(int, std::uint32_t handle, std::uint64_t *offset)
 {
   const Guard guard(device().lock);
   if (fails("drmModeMapDumbBuffer"))
     return -device().error;
-  *offset = 0;
+  memory_bytes = std::max(memory_bytes, place_of(handle + 1));
+  if (ftruncate(memory, memory_bytes) != 0)
+    std::abort();
+  *offset = static_cast<std::uint64_t>(place_of(handle));
   return 0;
+}
+
+std::vector<std::uint32_t> fakedrm::pixels_of(std::uint32_t framebuffer)
+{
+  const Guard guard(device().lock);
+  const auto [width, height] = device().sizes.at(framebuffer);
+  std::vector<std::uint32_t> pixels(std::size_t{width} * height);
+  const auto bytes = static_cast<ssize_t>(pixels.size() * 4);
+  if (pread(memory, pixels.data(), pixels.size() * 4, place_of(device().framebuffers.at(framebuffer))) != bytes)
+    std::abort();
+  return pixels;
 }
 
 int drmModeCreatePropertyBlob(int, const void *data, std::size_t size, std::uint32_t *id)

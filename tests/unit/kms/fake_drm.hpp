@@ -81,5 +81,7 @@ Device &device();
 int plug();
 // Everything the client had to give back.
 int alive();
+// What is in the dumb buffer of a framebuffer.
+std::vector<std::uint32_t> pixels_of(std::uint32_t framebuffer);
 
 } // namespace gstdrm::test::fakedrm

@@ -48,6 +48,8 @@ const std::vector<std::pair<std::uint32_t, std::vector<PropertySpec>>> &fakedrm:
       {"COLOR_ENCODING", DRM_MODE_PROP_ENUM, 0},
       {"COLOR_RANGE", DRM_MODE_PROP_ENUM, 0},
       {"rotation", DRM_MODE_PROP_BITMASK, DRM_MODE_ROTATE_0},
+      {"pixel blend mode", DRM_MODE_PROP_ENUM, 1},
+      {"alpha", 0, 0x8000},
       {"zpos", DRM_MODE_PROP_RANGE, 0}, // last: left out where Device says so
   };
   static const auto list = [] {
@@ -260,6 +262,8 @@ std::vector<EnumValue> enum_values(const char *property)
     return {{"Automatic", 0}, {"Limited 16:235", 2}};
   if (std::strcmp(property, "COLOR_ENCODING") == 0)
     return {{"ITU-R BT.601 YCbCr", kBt601}, {"ITU-R BT.709 YCbCr", kBt709}, {"ITU-R BT.2020 YCbCr", kBt2020}};
+  if (std::strcmp(property, "pixel blend mode") == 0)
+    return {{"None", 2}, {"Pre-multiplied", 0}, {"Coverage", 1}};
   if (std::strcmp(property, "COLOR_RANGE") == 0)
     return {{"YCbCr limited range", kLimitedRange}, {"YCbCr full range", kFullRange}};
   return {};

@@ -12,6 +12,8 @@ namespace gstdrm::kms {
 
 DumbBuffer::~DumbBuffer()
 {
+  if (mapped_)
+    munmap(mapped_, size_bytes_);
   if (framebuffer_id_)
     drmModeRmFB(device_->memory_fd(), framebuffer_id_);
   if (handle_)
@@ -39,8 +41,8 @@ Result<std::unique_ptr<DumbBuffer>> DumbBuffer::create(const std::shared_ptr<Dev
   if (const int ret = buffer->make(fourcc, width, height); ret != 0)
     return Error{ErrorCode::Allocation,
                  device->name() + " makes no " + std::to_string(width) + "x" +
-                     std::to_string(height) + " " + fourcc_to_string(fourcc) + " buffer: " +
-                     errno_text(-ret) + ".",
+                     std::to_string(height) + " " + fourcc_to_string(fourcc) +
+                     " buffer: " + errno_text(-ret) + ".",
                  -ret};
   return buffer;
 }
@@ -58,6 +60,16 @@ Result<std::uint8_t *> DumbBuffer::map(int protection) const
     return Error{ErrorCode::Allocation, "Mapping a dumb buffer: " + errno_text(error) + ".", error};
   }
   return static_cast<std::uint8_t *>(data);
+}
+
+Result<std::uint8_t *> DumbBuffer::keep_mapped()
+{
+  if (mapped_)
+    return mapped_;
+  Result<std::uint8_t *> data = map(PROT_READ | PROT_WRITE);
+  if (data)
+    mapped_ = *data;
+  return data;
 }
 
 Result<std::vector<std::uint8_t>> DumbBuffer::read() const

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A dumb buffer with its framebuffer, for pictures that are not frames of the stream: the black
-// background, the cursor, and the buffer that writeback fills.
+// background, the cursor, overlays, and the buffer that writeback fills.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,11 @@ public:
   // Reads the picture: rows without padding, 4 bytes per pixel.
   [[nodiscard]] Result<std::vector<std::uint8_t>> read() const;
 
+  // The memory, mapped for writing until the buffer is destroyed. Rows are stride_bytes() apart. By
+  // one thread.
+  Result<std::uint8_t *> keep_mapped();
+  [[nodiscard]] std::uint32_t stride_bytes() const noexcept { return stride_bytes_; }
+
   // Writes a picture into the top left corner. `pixels` are rows without padding, 4 bytes per
   // pixel.
   Result<void> write(const std::vector<std::uint8_t> &pixels, std::uint32_t width,
@@ -47,6 +52,7 @@ private:
   std::uint32_t height_ = 0;
   std::uint32_t stride_bytes_ = 0;
   std::uint64_t size_bytes_ = 0;
+  std::uint8_t *mapped_ = nullptr; // by keep_mapped()
 };
 
 } // namespace gstdrm::kms

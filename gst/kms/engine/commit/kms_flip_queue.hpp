@@ -29,6 +29,7 @@
 #include "engine/card/kms_lock_ranks.hpp"
 #include "kms_capture_job.hpp"
 #include "kms_fence_gate.hpp"
+#include "kms_overlay.hpp"
 
 namespace gstdrm::kms {
 
@@ -36,8 +37,11 @@ struct Frame {
   std::shared_ptr<Framebuffer> framebuffer;
   SharedFence acquire_fence;    // what the display waits for; null: nothing, or implicit fences
   std::int64_t due_ns = kNever; // CLOCK_MONOTONIC; kNever: as soon as possible, never late
-  std::uint64_t stamp = 0;      // the stream's own time of the frame, for reports
-  std::shared_ptr<void> owner;  // released when the flip that replaced the frame has completed
+  std::shared_ptr<const Overlay> overlay; // what lies over the picture; null: nothing
+  // The overlay as the plane shows it; the display draws it. null: no plane shows it.
+  std::shared_ptr<const OverlayRaster> raster;
+  std::uint64_t stamp = 0;     // the stream's own time of the frame, for reports
+  std::shared_ptr<void> owner; // released when the flip that replaced the frame has completed
   // Where this is set, the owner is released as soon as the commit that replaces the frame was
   // made. Before that, this function is called with the fence that signals when the flip of that
   // commit has completed. Called without the lock, on any thread.

@@ -96,7 +96,8 @@ void set_neutral_colour(Request &request, const Output &output)
 bool turns_off(const Output &output, const Plane &plane, const Plan *shown, bool with_mode_set)
 {
   if (!with_mode_set)
-    return shown && (plane.id == shown->plane->id || &plane == shown->background);
+    return shown && (plane.id == shown->plane->id || &plane == shown->background ||
+                     &plane == shown->overlay);
   const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
   return user == 0 || user == output.crtc.id;
 }
@@ -211,7 +212,8 @@ Request plan_commit(const Output &output, const Plan &plan, const Plan *shown,
   if (with_mode_set)
     set_neutral_colour(request, output);
   for (const Plane &plane : output.crtc_planes) {
-    const bool needed = plane.id == plan.plane->id || &plane == plan.background;
+    const bool needed = plane.id == plan.plane->id || &plane == plan.background ||
+                        (&plane == plan.overlay && objects.overlay);
     if (!needed && turns_off(output, plane, shown, with_mode_set))
       request.disable_plane(plane);
   }
@@ -224,7 +226,25 @@ Request plan_commit(const Output &output, const Plan &plan, const Plan *shown,
   PlaneSetup rectangle = plan.rectangle;
   rectangle.framebuffer_id = objects.framebuffer;
   request.set_plane(*plan.plane, output.crtc.id, rectangle);
+  if (plan.overlay && objects.overlay)
+    set_overlay(request, output, plan, objects.overlay);
   return request;
+}
+
+void set_overlay(Request &request, const Output &output, const Plan &plan,
+                 const OverlayRaster *raster)
+{
+  if (!raster) {
+    request.disable_plane(*plan.overlay);
+    return;
+  }
+  PlaneSetup setup;
+  setup.framebuffer_id = raster->buffer->framebuffer_id();
+  setup.source = raster->source;
+  setup.destination = raster->destination;
+  setup.zpos = plan.overlay_zpos;
+  setup.premultiplied = true;
+  request.set_plane(*plan.overlay, output.crtc.id, setup);
 }
 
 FlipProperties flip_properties(const Output &output, const Plan &plan)

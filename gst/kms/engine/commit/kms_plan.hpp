@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Plans of how a picture is shown on an output, and what the commits of a plan say. Pure functions of values: nothing
-// here asks the kernel anything.
+// Plans of how a picture is shown on an output, and what the commits of a plan say. Pure functions
+// of values: nothing here asks the kernel anything.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "engine/output/kms_output.hpp"
 #include "kms_geometry.hpp"
 #include "kms_hdr.hpp"
+#include "kms_overlay.hpp"
 #include "kms_request.hpp"
 
 namespace gstdrm::kms {
@@ -48,8 +49,8 @@ struct View {
   }
 };
 
-// One way to use the hardware for a picture. The planes are those of the Output that the plan was made for, which
-// outlives it.
+// One way to use the hardware for a picture. The planes are those of the Output that the plan was
+// made for, which outlives it.
 struct Plan {
   drmModeModeInfo mode{};
   const Plane *plane = nullptr;      // in Output::planes
@@ -60,18 +61,21 @@ struct Plan {
   std::uint32_t height = 0;
   bool scaled = false;
   std::optional<HdrMetadata> hdr;
+  const Plane *overlay = nullptr; // in Output::crtc_planes: for overlays over the picture
+  int overlay_zpos = -1;          // -1: what the driver has
 };
 
-// The mode that the picture gets. Error: no candidate plane has the format, or no mode holds the size.
-// `scales_down`: a picture may be larger than the mode.
+// The mode that the picture gets. Error: no candidate plane has the format, or no mode holds the
+// size. `scales_down`: a picture may be larger than the mode.
 Result<drmModeModeInfo> mode_for(const Output &output, const Picture &picture, bool scales_down,
                                  const std::string &device_name);
 
 // Why the plane is no candidate; empty: it is one.
 std::string why_unfit(const View &view, const Plane &plane, Format format);
 
-// Every plan that is worth a test commit, best first: as the view wants it, and not scaled where the hardware does not
-// scale. `shown` is the plan of what is on screen, or null; one that changes the format alone comes first.
+// Every plan that is worth a test commit, best first: as the view wants it, and not scaled where
+// the hardware does not scale. `shown` is the plan of what is on screen, or null; one that changes
+// the format alone comes first.
 std::vector<Plan> candidate_plans(const Output &output, const View &view, const Picture &picture,
                                   const drmModeModeInfo &mode, const Plan *shown);
 
@@ -84,16 +88,22 @@ struct PlanObjects {
   std::uint32_t hdr_blob = 0;               // unless the plan has no HDR metadata
   std::uint32_t framebuffer = 0;            // of the picture
   std::uint32_t background_framebuffer = 0; // unless the plan has no background
+  const OverlayRaster *overlay = nullptr;   // null: the plane for overlays is off
 };
 
-// What the commit says that puts the plan on screen in the place of `shown` (null: nothing). With a mode set it begins
-// with a clean slate: every plane that the plan does not need and no other CRTC uses is turned off. Without, it turns
-// off only what `shown` needed: another plane may be the application's.
+// What the commit says that puts the plan on screen in the place of `shown` (null: nothing). With a
+// mode set it begins with a clean slate: every plane that the plan does not need and no other CRTC
+// uses is turned off. Without, it turns off only what `shown` needed: another plane may be the
+// application's.
 Request plan_commit(const Output &output, const Plan &plan, const Plan *shown,
                     const PlanObjects &objects, bool with_mode_set);
 
-// The ids of the properties that a flip sets, looked up once per plan and not per frame. 0: the object has no property
-// of that name.
+// Has the plan's plane for overlays show the raster; null: nothing.
+void set_overlay(Request &request, const Output &output, const Plan &plan,
+                 const OverlayRaster *raster);
+
+// The ids of the properties that a flip sets, looked up once per plan and not per frame. 0: the
+// object has no property of that name.
 struct FlipProperties {
   std::uint32_t framebuffer = 0; // of the plane, as is in_fence
   std::uint32_t in_fence = 0;

@@ -53,6 +53,19 @@ void Request::set_plane(const Plane &plane, std::uint32_t crtc_id, const PlaneSe
   if (const Property *range = find(p, "COLOR_RANGE"))
     if (const auto value = range->enum_value(range_name(setup.range)))
       set(plane.id, range->id, "COLOR_RANGE", *value);
+  if (setup.premultiplied)
+    set_blending(plane);
+}
+
+// Another program may have left another blending. Without the properties a plane blends so
+// (drm_blend.c).
+void Request::set_blending(const Plane &plane)
+{
+  if (const Property *mode = find(plane.properties, "pixel blend mode"))
+    if (const auto value = mode->enum_value("Pre-multiplied"))
+      set(plane.id, mode->id, "pixel blend mode", *value);
+  if (const Property *alpha = find(plane.properties, "alpha"))
+    set(plane.id, alpha->id, "alpha", alpha->range ? alpha->range->second : 0xffff); // opaque
 }
 
 void Request::disable_plane(const Plane &plane)

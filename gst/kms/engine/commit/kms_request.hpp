@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What one atomic commit says, as a value. Nothing is asked of the kernel before commit_request(). One thread.
+// What one atomic commit says, as a value. Nothing is asked of the kernel before commit_request().
+// One thread.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@ struct PlaneSetup {
   int zpos = -1;                                 // -1: what the driver has
   ColorEncoding encoding = ColorEncoding::Bt601; // for YCbCr formats
   ColorRange range = ColorRange::Limited;
+  bool premultiplied = false; // blended by an alpha that the colours are multiplied with
 };
 
 class Request {
@@ -35,7 +37,8 @@ public:
   };
 
   // `name` is a literal.
-  void set(std::uint32_t object_id, std::uint32_t property_id, const char *name, std::uint64_t value)
+  void set(std::uint32_t object_id, std::uint32_t property_id, const char *name,
+           std::uint64_t value)
   {
     assignments_.push_back({object_id, property_id, name, value});
   }
@@ -53,12 +56,14 @@ public:
   [[nodiscard]] const std::vector<Assignment> &assignments() const noexcept { return assignments_; }
 
 private:
+  void set_blending(const Plane &plane);
+
   std::vector<Assignment> assignments_;
 };
 
-// One DRM_IOCTL_MODE_ATOMIC. 0, or a negative errno: -ENOENT where an object lacks a property. `flags`
-// are DRM_MODE_ATOMIC_* and DRM_MODE_PAGE_FLIP_EVENT; `serial` comes back with the event. With
-// GST_DEBUG at LOG the commit is logged with all of its properties.
+// One DRM_IOCTL_MODE_ATOMIC. 0, or a negative errno: -ENOENT where an object lacks a property.
+// `flags` are DRM_MODE_ATOMIC_* and DRM_MODE_PAGE_FLIP_EVENT; `serial` comes back with the event.
+// With GST_DEBUG at LOG the commit is logged with all of its properties.
 int commit_request(int drm_fd, const Request &request, std::uint32_t flags, std::uint64_t serial);
 
 } // namespace gstdrm::kms

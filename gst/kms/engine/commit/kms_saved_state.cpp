@@ -113,8 +113,8 @@ Result<void> SavedState::restore(const Device &device, const Output &output) con
     return {};
   const int ret = turn_off(device, output);
   if (ret != 0)
-    return device_error("The display of " + device.name() + " could not be put back: " +
-                            errno_text(-ret) + ".",
+    return device_error("The display of " + device.name() +
+                            " could not be put back: " + errno_text(-ret) + ".",
                         -ret);
   return {};
 }

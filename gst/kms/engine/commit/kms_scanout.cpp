@@ -39,10 +39,10 @@ Result<void> Scanout::prepare(const Picture &picture, const drmModeModeInfo &mod
 }
 
 int Scanout::commit(const Plan &plan, std::uint32_t framebuffer_id, std::uint32_t flags,
-                    std::uint64_t serial) const
+                    std::uint64_t serial, const OverlayRaster *overlay) const
 {
   const PlanObjects objects{mode_blob_.id(), hdr_blob_.id(), framebuffer_id,
-                            background_ ? background_->framebuffer_id() : 0};
+                            background_ ? background_->framebuffer_id() : 0, overlay};
   const bool with_mode_set = (flags & DRM_MODE_ATOMIC_ALLOW_MODESET) != 0;
   return commit_request(device_->fd(), plan_commit(output_, plan, shown(), objects, with_mode_set),
                         flags, serial);
@@ -63,7 +63,7 @@ int Scanout::prepare_background(const Plan &plan)
 }
 
 // Makes a test commit, and where that succeeds the same commit for real. 0 or a negative errno.
-int Scanout::show(const Plan &plan, const Frame &frame, std::uint64_t serial, bool with_mode_set)
+int Scanout::show(Plan plan, Frame &frame, std::uint64_t serial, bool with_mode_set)
 {
   if (const int ret = prepare_background(plan); ret != 0)
     return ret;
@@ -72,12 +72,15 @@ int Scanout::show(const Plan &plan, const Frame &frame, std::uint64_t serial, bo
   if (const int ret = commit(plan, framebuffer_id, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
       ret != 0)
     return ret;
+  choose_overlay(plan, frame, mode_set | DRM_MODE_ATOMIC_TEST_ONLY);
   // a mode set blocks: the kernel then waits for commits of whoever had the display before
   const int ret = commit(plan, framebuffer_id,
                          DRM_MODE_PAGE_FLIP_EVENT |
                              (with_mode_set ? mode_set : std::uint32_t{DRM_MODE_ATOMIC_NONBLOCK}),
-                         serial);
+                         serial, frame.raster.get());
   if (ret == 0) {
+    overlay_untried_ = plan.overlay && !frame.raster;
+    overlay_.committed(frame.raster);
     plan_ = plan;
     flip_properties_ = flip_properties(output_, plan);
     if (with_mode_set)
@@ -91,6 +94,35 @@ int Scanout::flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence
 {
   if (!plan_)
     return -EINVAL; // turned off
+  const bool may_overlay = plan_->overlay && !overlay_refused();
+  const auto raster = may_overlay ? frame.raster : nullptr;
+  bool moved = false;
+  const int ret = flip_with(frame, job, out_fence, serial, raster, moved);
+  if (ret == 0 || !is_refusal(-ret))
+    return ret;
+  if (raster) { // it may be to blame, also where it is not new
+    if (moved)
+      cursor_.postponed();
+    const int without = flip_with(frame, job, out_fence, serial, nullptr, moved);
+    if (without == 0)
+      refuse_overlay(-ret);
+    if (without == 0 || !is_refusal(-without))
+      return without;
+  }
+  if (!moved)
+    return ret;
+  // the commit is tried again without the cursor, so that the frame is shown
+  cursor_.refused();
+  return flip(frame, job, out_fence, serial);
+}
+
+// One commit. `moved` tells whether it contains a change of the cursor. Where the kernel refuses
+// the commit, that change is neither made nor put off.
+
+int Scanout::flip_with(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
+                       std::uint64_t serial, const std::shared_ptr<const OverlayRaster> &raster,
+                       bool &moved)
+{
   Request &request = flip_request_;
   request.clear();
   const FlipProperties &ids = flip_properties_;
@@ -109,21 +141,18 @@ int Scanout::flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence
     request.set(writeback_id, ids.writeback_fence, "WRITEBACK_OUT_FENCE_PTR",
                 reinterpret_cast<std::uintptr_t>(&job->out_fence));
   }
+  if (plan_->overlay && !overlay_.shows(raster))
+    set_overlay(request, output_, *plan_, raster.get());
   const Plane *cursor = cursor_plane();
-  const bool moved = cursor && cursor_.apply(request, *cursor, output_.crtc.id);
+  moved = cursor && cursor_.apply(request, *cursor, output_.crtc.id);
   const int ret = commit_request(device_->fd(), request,
                                  DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT, serial);
-  if (!moved)
-    return ret;
   if (ret == 0)
+    overlay_.committed(raster);
+  if (moved && ret == 0)
     cursor_.committed();
-  else if (!is_refusal(-ret))
+  else if (moved && !is_refusal(-ret))
     cursor_.postponed();
-  else {
-    // the commit is tried again without the cursor, so that the frame is shown
-    cursor_.refused();
-    return flip(frame, job, out_fence, serial);
-  }
   return ret;
 }
 
@@ -131,8 +160,7 @@ const Plane *Scanout::cursor_plane() const
 {
   const auto it = std::find_if(output_.crtc_planes.begin(), output_.crtc_planes.end(),
                                [](const Plane &plane) { return plane.type == PlaneType::Cursor; });
-  const bool shows_picture =
-      it != output_.crtc_planes.end() && plan_ && plan_->plane->id == it->id;
+  const bool shows_picture = it != output_.crtc_planes.end() && plan_ && plan_->plane->id == it->id;
   return it == output_.crtc_planes.end() || shows_picture ? nullptr : &*it;
 }
 
@@ -140,6 +168,7 @@ void Scanout::set_output(Output output)
 {
   plan_.reset(); // points into the old output
   output_ = std::move(output);
+  overlay_errno_ = 0;
 }
 
 void Scanout::turn_off()
@@ -148,6 +177,7 @@ void Scanout::turn_off()
   // a driver that refuses this too is taken to have nothing on screen
   (void)SavedState::turn_off(*device_, output_);
   cursor_.forget();
+  forget_overlay();
 }
 
 Result<void> Scanout::restore()
@@ -157,6 +187,8 @@ Result<void> Scanout::restore()
     return {};
   Result<void> restored = saved_->restore(*device_, output_);
   cursor_.forget();
+  forget_overlay();
+  overlay_errno_ = 0;
   saved_.reset();
   mode_blob_ = PropertyBlob();
   hdr_blob_ = PropertyBlob();

@@ -9,8 +9,8 @@
 
 #include "engine/card/kms_objects.hpp"
 #include "engine/card/kms_refusal.hpp"
-#include "kms_scanout.hpp"
 #include "engine/card/kms_scratch.hpp"
+#include "kms_scanout.hpp"
 
 namespace gstdrm::kms {
 
@@ -80,8 +80,8 @@ std::string Scanout::explain(Format format, const std::map<std::uint32_t, Attemp
   return text;
 }
 
-Result<void> Scanout::show_first(const Picture &picture, const drmModeModeInfo &mode,
-                                 const Frame &frame, std::uint64_t serial)
+Result<void> Scanout::show_first(const Picture &picture, const drmModeModeInfo &mode, Frame &frame,
+                                 std::uint64_t serial)
 {
   if (Result<void> ready = prepare(picture, mode); !ready)
     return ready;
@@ -160,7 +160,8 @@ int Scanout::test(const Picture &picture, const drmModeModeInfo &mode,
     // the writeback connector is for looking on; the black plane stands for one in any layout
     if (plan.writeback != (plan_ && plan_->writeback) || (plan.background && !background_))
       continue;
-    const std::uint32_t mode_set = needs_mode_set(plan, shown()) ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
+    const std::uint32_t mode_set =
+        needs_mode_set(plan, shown()) ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
     ret = commit(plan, framebuffer_id, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
     if (!is_refusal(-ret))
       return ret;

@@ -83,7 +83,8 @@ Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const Outp
             if (!is_refusal(why.sys_errno) && !MasterState::is_loss(why))
               listener_.display_failed(why);
           }),
-      snapshots_(device_, queue_, scanout_.output()), cache_(device_), description_(scanout_.describe())
+      snapshots_(device_, queue_, scanout_.output()), cache_(device_),
+      description_(scanout_.describe())
 {
   queue_.set_fence_lost([this](const Error &error) { listener_.frame_lost(error); });
 }
@@ -109,6 +110,7 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
   const std::shared_ptr<Display> display(
       new Display(std::move(*device), std::move(*choice), output_request, listener));
   display->scanout_.probe_downscaling();
+  display->can_overlay_ = display->scanout_.can_overlay();
   display->plug_.set_limits(display->size_limits(display->scanout_.output().connector));
   return display;
 }
@@ -173,6 +175,10 @@ void Display::set_loop(std::unique_ptr<EventHub::Subscription> loop)
 
 Result<void> Display::start()
 {
+  overlays_shown_ = overlays_left_out_ = 0;
+  overlay_refusal_told_ = false;
+  can_overlay_ = scanout_.can_overlay();
+  overlay_announced_ = can_overlay();
   queue_.set_flushing(false);
   queue_.reset_counters();
   Result<std::unique_ptr<EventHub::Subscription>> loop =
@@ -214,6 +220,7 @@ Result<void> Display::stop()
   cache_.clear();
   require_first_frame();
   proved_.reset();
+  can_overlay_ = scanout_.can_overlay();
   offer_.forget_refusals();
   offer_.list(scanout_.output().formats()); // upstream asks again when the sink starts
   publish_nothing_shown();
@@ -280,6 +287,7 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
     return show_first(frame);
   if (other_view)
     return show_view(frame);
+  draw_overlay(frame);
   switch (queue_.submit(frame, overflow)) {
   case FlipQueue::Outcome::Queued:
     return Shown::Yes;

@@ -3,7 +3,8 @@
 // snapshots.
 //
 // Threads:
-// - One streaming thread at a time calls configure(), import(), show(), drain(), refuse(), refusal()
+// - One streaming thread at a time calls configure(), import(), show(), drain(), refuse(),
+// refusal()
 //   and failure(). Another thread may take its place while it is in none of them (a frame that is
 //   repeated).
 // - start() and stop() are called while no thread is in one of those. They may be called by another
@@ -28,13 +29,13 @@
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/result.hpp>
 
-#include "engine/output/kms_choice.hpp"
 #include "engine/card/kms_device.hpp"
 #include "engine/card/kms_event_loop.hpp"
-#include "engine/commit/kms_flip_queue.hpp"
 #include "engine/card/kms_framebuffer.hpp"
 #include "engine/card/kms_hotplug.hpp"
+#include "engine/commit/kms_flip_queue.hpp"
 #include "engine/commit/kms_scanout.hpp"
+#include "engine/output/kms_choice.hpp"
 #include "kms_master_state.hpp"
 #include "kms_plug_state.hpp"
 #include "kms_snapshots.hpp"
@@ -66,6 +67,9 @@ public:
   }
   // By the thread that calls show(): where the picture is now, and why it is not scaled.
   virtual void picture_placed(const std::string & /*where*/) noexcept {}
+  // No plane takes the overlay of the frames, which can_overlay() tells from now on. By the thread
+  // that calls show().
+  virtual void overlay_refused(const Error & /*error*/) noexcept {}
   // A new view cannot be had; the old one stays. By the thread that calls show().
   virtual void view_refused(const Error & /*error*/) noexcept {}
 };
@@ -118,6 +122,15 @@ public:
     Flushing,
     Failed,
   };
+  // Whether a plane over the picture shows the overlays of frames. Any thread; formats_changed() is
+  // called where the answer changes. A frame with an overlay is shown without it where it is false.
+  [[nodiscard]] bool can_overlay() const;
+  struct OverlayCounters {
+    std::uint64_t shown = 0;    // frames handed to the display with an overlay on a plane
+    std::uint64_t left_out = 0; // frames that had one, and no plane for it
+    std::uint64_t refusals = 0; // commits that the device refused because of one
+  };
+  [[nodiscard]] OverlayCounters overlay_counters() const;
   // Takes the frame only when it returns Yes. Failed: display_failed() was called; a failed mode
   // set returns Error instead.
   Result<Shown> show(Frame &frame, FlipQueue::Overflow overflow);
@@ -138,8 +151,8 @@ public:
   [[nodiscard]] std::optional<LateFrame> take_late() { return queue_.take_late(); }
 
 private:
-  // How far the picture of the last configure() is. A view that changes, a loss of master, a display
-  // that is plugged in, and a frame that is refused bring back an earlier phase.
+  // How far the picture of the last configure() is. A view that changes, a loss of master, a
+  // display that is plugged in, and a frame that is refused bring back an earlier phase.
   enum class Phase {
     ModeUnknown, // which mode fits the picture has to be found first: another display is connected
     FirstFrame,  // the next frame is tested before it is committed, with a mode set where needed
@@ -169,6 +182,10 @@ private:
   void set_loop(std::unique_ptr<EventHub::Subscription> loop);
   void publish_nothing_shown();
   void require_first_frame() noexcept;
+  // kms_display_overlays.cpp
+  void draw_overlay(Frame &frame);
+  void count_overlay(const Frame &frame);
+  void publish_overlays();
   // kms_first_frame.cpp
   std::optional<Shown> wait_before_mode_set(Frame &frame);
   Result<Shown> show_first(Frame &frame);
@@ -201,6 +218,10 @@ private:
   // Frames that were dropped since nothing is connected or another process is master.
   std::atomic<std::uint64_t> frames_without_output_{0};
 
+  std::atomic<bool> can_overlay_{false}; // unless the view turns the picture
+  std::atomic<std::uint64_t> overlays_shown_{0};
+  std::atomic<std::uint64_t> overlays_left_out_{0};
+
   Scanout scanout_; // by the streaming thread and, under the queue's lock, by whoever commits
   FlipQueue queue_;
   Snapshots snapshots_;
@@ -213,7 +234,9 @@ private:
   drmModeModeInfo mode_{};       // of picture_; not valid in the phase ModeUnknown
   std::optional<Proved> proved_; // nothing: not tested with what is connected
   FenceRules fence_rules_;
-  View shown_view_; // what is on screen
+  View shown_view_;                // what is on screen
+  bool overlay_announced_ = false; // what can_overlay() was when formats_changed() was called last
+  bool overlay_refusal_told_ = false;
 
   mutable OrderedMutex view_lock_{kLeafLockRank, "Display::view_lock_"}; // guards the two below
   View view_;

@@ -6,8 +6,8 @@
 
 #include <gst/drm/core/log.hpp>
 
-#include "kms_display.hpp"
 #include "engine/card/kms_objects.hpp"
+#include "kms_display.hpp"
 
 namespace gstdrm::kms {
 
@@ -24,8 +24,9 @@ std::int64_t frame_duration_ns(Rate rate)
 } // namespace
 
 // Waits until no commit is in flight and the frame's fence has signalled: the kernel would wait for
-// both in the mode set, without a limit. This is the one place where the streaming thread sleeps on a
-// fence; a flush or a stop ends the wait. Returns what became of the frame, or nothing: it can be shown.
+// both in the mode set, without a limit. This is the one place where the streaming thread sleeps on
+// a fence; a flush or a stop ends the wait. Returns what became of the frame, or nothing: it can be
+// shown.
 std::optional<Display::Shown> Display::wait_before_mode_set(Frame &frame)
 {
   if (scanout_.is_set() && !queue_.drain(kDrainTimeout_ns)) {
@@ -60,6 +61,8 @@ Result<Display::Shown> Display::show_first(Frame &frame)
     Result<void> shown = scanout_.show_first(picture_, mode_, frame, serial);
     if (!shown)
       error = shown.error();
+    else
+      count_overlay(frame);
     return shown ? 0 : -EIO;
   });
   if (ret != 0) {
@@ -97,6 +100,7 @@ void Display::first_frame_shown()
   listener_.picture_placed(description + ", " + scanout_.describe_placement());
   if (scanout_.cursor().changed()) // a mode set does not contain the cursor
     queue_.refresh();
+  publish_overlays();
   if (narrow_offer())
     listener_.formats_changed();
 }

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "kms_formats.hpp"
 #include "engine/card/kms_objects.hpp"
+#include "kms_formats.hpp"
 
 namespace gstdrm::kms {
 
@@ -25,8 +25,8 @@ Result<Connector> read_connector(int fd, std::uint32_t id, PropertyReader &reade
   const ConnectorPtr raw(drmModeGetConnector(fd, id));
   const int error = errno;
   if (!raw)
-    return device_error("Connector " + std::to_string(id) + " cannot be read: " +
-                            errno_text(error) + ". Was the device removed?",
+    return device_error("Connector " + std::to_string(id) +
+                            " cannot be read: " + errno_text(error) + ". Was the device removed?",
                         error);
   Connector connector;
   connector.id = id;
@@ -305,7 +305,9 @@ Result<Output> choose_output(const Resources &resources, const OutputRequest &re
                             ". Turn another output off, or choose another connector.",
                         EBUSY);
 
-  Output output{*connector, *crtc, {}, planes_of(resources, *crtc), std::nullopt, request.mode};
+  Output output{
+      *connector,           *crtc, {}, planes_of(resources, *crtc), std::nullopt, request.mode,
+      request.plane_id != 0};
   for (const Plane &plane : output.crtc_planes)
     if (request.plane_id ? plane.id == request.plane_id : is_candidate(plane, *crtc))
       output.planes.push_back(plane);

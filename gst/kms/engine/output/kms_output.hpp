@@ -14,8 +14,8 @@
 #include <gst/drm/core/result.hpp>
 
 #include "engine/card/kms_device.hpp"
-#include "kms_mode.hpp"
 #include "engine/card/kms_properties.hpp"
+#include "kms_mode.hpp"
 
 namespace gstdrm::kms {
 
@@ -73,6 +73,7 @@ struct Output {
   std::vector<Plane> crtc_planes; // every plane that this CRTC can take: turned off where not used
   std::optional<Connector> writeback; // shows what the CRTC scanned out
   ModeRequest mode_request;
+  bool plane_named = false; // by the request: planes that it does not name are the application's
 
   // Union over the candidates.
   [[nodiscard]] FormatSet formats() const;
