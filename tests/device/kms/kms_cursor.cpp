@@ -9,6 +9,7 @@
 
 #include "configfs_support.hpp"
 #include "kms_ioctls.hpp"
+#include "kms_overlays.hpp"
 #include "kms_support.hpp"
 
 using namespace gstdrm::test;
@@ -265,12 +266,14 @@ static Suite *kms_cursor_suite(void)
   tcase_set_timeout(tc, 60);
   if (on_virtual_time()) {
     tcase_add_test(tc, test_no_commit_of_its_own);
+    add_overlay_cases_on_virtual_time(tc);
     return s;
   }
   tcase_add_loop_test(tc, test_places_and_shapes, 0, G_N_ELEMENTS(kRows));
   tcase_add_test(tc, test_moves);
   tcase_add_test(tc, test_another_mode);
   tcase_add_test(tc, test_refusals);
+  add_overlay_cases(tc);
   return s;
 }
 
