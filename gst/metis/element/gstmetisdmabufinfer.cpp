@@ -94,12 +94,20 @@ try {
   return caught_in(parent, GST_FLOW_ERROR, __func__);
 }
 
-static gboolean gst_metis_dmabuf_infer_sink_event(GstPad *, GstObject *parent,
-                                                  GstEvent *event) noexcept
+// With the reason of a refusal: GStreamer takes a plain FALSE for an error of the stream, also
+// where downstream only flushes.
+static GstFlowReturn gst_metis_dmabuf_infer_sink_event(GstPad *, GstObject *parent,
+                                                       GstEvent *event) noexcept
 try {
-  return inferer_of(parent).sink_event(event);
+  const bool is_caps = GST_EVENT_TYPE(event) == GST_EVENT_CAPS;
+  Inferer &inferer = inferer_of(parent);
+  if (inferer.sink_event(event))
+    return GST_FLOW_OK;
+  if (const GstFlowReturn flow = inferer.flow(); flow != GST_FLOW_OK)
+    return flow;
+  return is_caps ? GST_FLOW_NOT_NEGOTIATED : GST_FLOW_ERROR;
 } catch (...) {
-  return caught_in(parent, FALSE, __func__);
+  return caught_in(parent, GST_FLOW_ERROR, __func__);
 }
 
 static GstPadProbeReturn gst_metis_dmabuf_infer_look_at_caps(GstPad *, GstPadProbeInfo *info,
@@ -146,8 +154,8 @@ try {
   return caught(FALSE, __func__);
 }
 
-// A streaming thread that sleeps in chain() wakes when its pad is closed; a pad that is opened again
-// alone goes on.
+// A streaming thread that sleeps in chain() wakes when its pad is closed; a pad that is opened
+// again alone goes on.
 static gboolean gst_metis_dmabuf_infer_activate_sink(GstPad *, GstObject *parent, GstPadMode mode,
                                                      gboolean active) noexcept
 try {
@@ -224,7 +232,7 @@ static void gst_metis_dmabuf_infer_init(GstMetisDmabufInfer *self)
   self->sink = add_pad(self, "sink");
   self->src = add_pad(self, "src");
   gst_pad_set_chain_function(self->sink, gst_metis_dmabuf_infer_chain);
-  gst_pad_set_event_function(self->sink, gst_metis_dmabuf_infer_sink_event);
+  gst_pad_set_event_full_function(self->sink, gst_metis_dmabuf_infer_sink_event);
   gst_pad_add_probe(self->sink, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
                     gst_metis_dmabuf_infer_look_at_caps, self, nullptr);
   gst_pad_set_query_function(self->sink, gst_metis_dmabuf_infer_sink_query);

@@ -35,6 +35,8 @@ public:
 
   GstFlowReturn chain(GstPtr<GstBuffer> buffer);
   bool sink_event(GstEvent *event);
+  // Of the last push downstream.
+  [[nodiscard]] GstFlowReturn flow() const { return flow_; }
   // GStreamer itself refuses caps that the element does not take, so a probe looks at them before.
   void explain_refused_caps(GstEvent *caps);
   bool sink_query(GstQuery *query);

@@ -133,6 +133,23 @@ GST_START_TEST(test_sink_pad_alone)
 }
 GST_END_TEST
 
+// Downstream goes down first, while upstream still sends: a sticky event in between is no error of the stream.
+GST_START_TEST(test_downstream_goes_down_first)
+{
+  const Harness harness(element_with(""));
+  const std::string plain = plain_caps("NV12", kWidth, kHeight);
+  fail_unless(harness.negotiate(plain));
+  push(harness, new_frame(plain, 1));
+  pull(harness);
+  fail_unless(gst_pad_set_active(harness.get()->sinkpad, FALSE));
+  while (gst_harness_push(harness.get(), new_frame(plain, 2)) == GST_FLOW_OK)
+    g_usleep(1000);
+  gst_harness_push_event(harness.get(), gst_event_new_tag(gst_tag_list_new(GST_TAG_TITLE, "late", nullptr)));
+  fail_unless_equals_int(gst_harness_push(harness.get(), new_frame(plain, 3)), GST_FLOW_FLUSHING);
+  fail_unless(harness.messages(GST_MESSAGE_ERROR).empty());
+}
+GST_END_TEST
+
 } // namespace
 
 TCase *gstdrm::test::infer::change_cases()
@@ -143,5 +160,6 @@ TCase *gstdrm::test::infer::change_cases()
   tcase_add_test(tc, test_new_caps);
   tcase_add_test(tc, test_restart);
   tcase_add_test(tc, test_sink_pad_alone);
+  tcase_add_test(tc, test_downstream_goes_down_first);
   return tc;
 }
