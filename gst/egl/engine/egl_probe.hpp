@@ -28,8 +28,8 @@ struct Probe {
     NotTried, // no scratch memory; `reason`
   };
   Outcome outcome = Outcome::NotTried;
-  // 1 where the driver takes rows as they come. Else the first of 16, 64, 128, 256, 512 and 4096 that
-  // it takes, or a later one that makes the same rows: radeonsi wants 256.
+  // 1 where the driver takes rows as they come. Else the first of 16, 64, 128, 256, 512 and 4096
+  // that it takes, or a later one that makes the same rows: radeonsi wants 256.
   std::uint32_t stride_align = 1;
   std::string reason;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Many imports, bad input, fences and the probe, on the machine's own driver.
 #include <atomic>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <thread>
@@ -117,6 +118,38 @@ GST_START_TEST(test_bad_input)
   layout = frame.layout();
   layout.planes[1].fd = small.layout().planes[1].fd;
   expect_refusal(layout, "plane 1");
+}
+GST_END_TEST
+
+// EGL borrows the descriptors for the call (EGL_EXT_image_dma_buf_import): the texture stays, and
+// its end closes nothing, when their numbers are somebody else's files by then.
+GST_START_TEST(test_descriptors_are_borrowed)
+{
+  PatternFrame frame(kUdmabuf, DRM_FORMAT_NV12, 64, 48, {});
+  if (!imports(frame.layout()))
+    return;
+  for (const Shape shape : {Shape::OneImage, Shape::PerPlane}) {
+    FrameLayout layout = frame.layout();
+    UniqueFd copies[2] = {UniqueFd::dup(layout.planes[0].fd), UniqueFd::dup(layout.planes[1].fd)};
+    layout.planes[0].fd = copies[0].get();
+    layout.planes[1].fd = copies[1].get();
+    auto imported = import(layout, shape);
+    for (UniqueFd &copy : copies) {
+      const int number = copy.get();
+      copy.reset();
+      copy.reset(open("/dev/null", O_RDWR | O_CLOEXEC));
+      fail_unless_equals_int(copy.get(), number);
+    }
+    frame.fill(4);
+    const std::vector<float> seen = setup.sampler->read(imported->textures[0]);
+    if (shape == Shape::OneImage)
+      fail_unless(difference(seen, frame, {}).largest <= 1.0);
+    else
+      fail_unless_equals_int(std::lround(255 * seen[4 * 65]), frame.stored(0, 1, 1, 0));
+    imported.reset();
+    for (const UniqueFd &copy : copies)
+      fail_unless(fcntl(copy.get(), F_GETFD) >= 0);
+  }
 }
 GST_END_TEST
 
@@ -282,6 +315,7 @@ void add_import_edges(TCase *tcase)
 {
   tcase_add_test(tcase, test_a_thousand);
   tcase_add_test(tcase, test_bad_input);
+  tcase_add_test(tcase, test_descriptors_are_borrowed);
   tcase_add_test(tcase, test_words);
   tcase_add_test(tcase, test_fence_in);
   tcase_add_test(tcase, test_fence_refusals);
