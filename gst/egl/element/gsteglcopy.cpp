@@ -34,6 +34,17 @@ private:
   bool mapped_;
 };
 
+// GstVideoConverter hands the byte that means nothing in BGRx on as the alpha of RGBA.
+void make_opaque(GstVideoFrame *frame)
+{
+  const auto stride = static_cast<gsize>(GST_VIDEO_FRAME_COMP_STRIDE(frame, GST_VIDEO_COMP_A));
+  const auto step = static_cast<gsize>(GST_VIDEO_FRAME_COMP_PSTRIDE(frame, GST_VIDEO_COMP_A));
+  auto *row = static_cast<guint8 *>(GST_VIDEO_FRAME_COMP_DATA(frame, GST_VIDEO_COMP_A));
+  for (gint y = 0; y < GST_VIDEO_FRAME_HEIGHT(frame); y++, row += stride)
+    for (gint x = 0; x < GST_VIDEO_FRAME_WIDTH(frame); x++)
+      row[static_cast<gsize>(x) * step] = 255;
+}
+
 } // namespace
 
 void CopyToGl::begin(GstGLContext *context, const GstDrmVideoInfo &in, GstCaps *out_caps)
@@ -120,9 +131,11 @@ Result<GstPtr<GstBuffer>> CopyToGl::copy(GstBuffer *in)
                       : "The CPU cannot map the frame for reading. Have upstream allocate memory "
                         "that the CPU can map, such as a udmabuf",
                  0};
-  if (converter_)
+  if (converter_) {
     gst_video_converter_frame(converter_.get(), from.get(), to.get());
-  else if (!gst_video_frame_copy(to.get(), from.get()))
+    if (!GST_VIDEO_INFO_HAS_ALPHA(&in_) && GST_VIDEO_INFO_FORMAT(&out_) == GST_VIDEO_FORMAT_RGBA)
+      make_opaque(to.get());
+  } else if (!gst_video_frame_copy(to.get(), from.get()))
     return Error{ErrorCode::Layout, "The CPU cannot copy the frame into GL memory", 0};
   return made;
 }

@@ -10,7 +10,7 @@
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrmsync.h>
 
-#include "../engine/egl_fences.hpp"
+#include "engine/egl_fences.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_egl_dmabuf_upload_debug);
 #define GST_CAT_DEFAULT gst_egl_dmabuf_upload_debug

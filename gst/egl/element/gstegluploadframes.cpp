@@ -11,7 +11,7 @@
 #include <gst/drm/element/memory_token.hpp>
 #include <gst/drm/gstdrmsync.h>
 
-#include "../engine/egl_fences.hpp"
+#include "engine/egl_fences.hpp"
 #include "gsteglmemory.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_egl_dmabuf_upload_debug);
@@ -134,6 +134,10 @@ void UploadFrames::end()
     const std::lock_guard guard(releases_lock_);
     releases_.reset();
   }
+  // What was handed to the GL thread is done, so that the context does not end at a time of its
+  // own, which may be after main().
+  if (thread_)
+    (void)thread_->run([](egl::Device &) { return Result<void>(); });
   thread_.reset();
 }
 
