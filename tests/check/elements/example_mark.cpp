@@ -10,6 +10,7 @@
 #include "support/crops.hpp"
 #include "support/held_frames.hpp"
 #include "support/mark.hpp"
+#include "support/threads.hpp"
 
 namespace {
 
@@ -327,6 +328,46 @@ GST_START_TEST(test_odd_queries)
 }
 GST_END_TEST
 
+// Other threads read and set properties, ask, and flush, while the element starts, streams and
+// stops.
+GST_START_TEST(test_threads)
+{
+  const Harness harness("drmmark");
+  const auto source = GstPtr<GstBuffer>::adopt(new_dmabuf_frame("memfd", kPlain));
+  GstElement *element = harness.element();
+  std::atomic<bool> over{false};
+  const auto stream = [&] {
+    for (int i = 0; i < 30; i++) {
+      gst_element_set_state(element, GST_STATE_PLAYING);
+      (void)harness.negotiate(kCaps); // a flush may come before
+      send_segment(harness);
+      for (int frame = 0; frame < 3; frame++)
+        gst_harness_push(harness.get(), gst_buffer_ref(source.get()));
+      gst_element_set_state(element, GST_STATE_NULL);
+    }
+    over = true;
+  };
+  const auto touch = [&] {
+    while (!over) {
+      GstStructure *stats = nullptr;
+      g_object_get(element, "drm-stats", &stats, nullptr);
+      gst_structure_free(stats);
+      g_object_set(element, "zero-copy", 0, "size", 8, nullptr);
+    }
+  };
+  const auto flush = [&] {
+    const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(element, "sink"));
+    while (!over) {
+      gst_pad_send_event(pad.get(), gst_event_new_flush_start());
+      const auto caps = GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), nullptr));
+      std::this_thread::yield();
+    }
+  };
+  gstdrm::test::at_once({stream, touch, flush});
+  fail_unless(harness.messages(GST_MESSAGE_ERROR).empty());
+}
+GST_END_TEST
+
 GST_START_TEST(test_explains)
 {
   const Harness harness("drmmark");
@@ -356,6 +397,7 @@ Suite *example_mark_suite()
   tcase_add_loop_test(tc, test_wait_ends, 0, 2);
   tcase_add_loop_test(tc, test_bus_handler, 0, 3);
   tcase_add_loop_test(tc, test_odd_queries, 0, 2);
+  tcase_add_test(tc, test_threads);
   tcase_add_test(tc, test_explains);
   suite_add_tcase(suite, tc);
   return suite;
