@@ -90,10 +90,12 @@ GstPtr<GstCaps> EglUploader::answer_caps(GstPadDirection direction, GstCaps *fil
       gst_pad_peer_query_caps(pad_of(element_, opposite(direction)), nullptr));
   if (direction == GST_PAD_SINK)
     answered_ = true;
-  CapsParts parts = upload_parts(opposite(direction), peer.get(), *offer_.formats());
-  if (filter && !gst_caps_is_any(filter))
-    parts = intersect_parts(take_apart(filter), parts);
-  auto answer = GstPtr<GstCaps>::adopt(put_together(std::move(parts)));
+  const std::shared_ptr<const CapsParts> allowed =
+      answers_.allowed(direction, peer.get(), offer_.formats());
+  const auto answer =
+      GstPtr<GstCaps>::adopt(filter && !gst_caps_is_any(filter)
+                                 ? put_together(intersect_parts(take_apart(filter), *allowed))
+                                 : put_together(*allowed));
   GST_LOG_OBJECT(element_, "%s: filter %" GST_PTR_FORMAT ", answer %" GST_PTR_FORMAT,
                  direction == GST_PAD_SINK ? "sink" : "src", filter, answer.get());
   return answer;

@@ -95,6 +95,7 @@ bool EglUploader::stop()
   if (const std::shared_ptr<GlThread> thread = offer_.thread())
     past_hops_ += thread->hops();
   offer_.take(nullptr);
+  answers_.forget();
   answered_ = false;
   gl_.forget();
   return base_->stop(GST_BASE_TRANSFORM(element_)) != FALSE;
@@ -116,6 +117,7 @@ void EglUploader::settle(GstStateChange transition)
   if (transition != GST_STATE_CHANGE_READY_TO_NULL)
     return;
   offer_.take(nullptr);
+  answers_.forget();
   gl_.forget();
 }
 

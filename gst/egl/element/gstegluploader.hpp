@@ -17,6 +17,7 @@
 #include <gst/gl/gl.h>
 
 #include "engine/egl_probe.hpp"
+#include "gstegluploadanswers.hpp"
 #include "gstegluploadframes.hpp"
 #include "gstegluploadoffer.hpp"
 #include "gstglfilterthread.hpp"
@@ -94,6 +95,7 @@ private:
   std::atomic<std::uint64_t> past_hops_{0}; // of threads before the present one
   FilterGlThread gl_;
   UploadOffer offer_;
+  UploadAnswers answers_;
   std::atomic<bool> answered_{false}; // upstream knows an answer that may have changed since
   FailedNegotiation failed_;
   Refusals refusals_;
