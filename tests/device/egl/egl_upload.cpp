@@ -6,6 +6,7 @@
 
 #include "gl_frames.hpp"
 #include "support/held_frames.hpp"
+#include "support/unfinished_frames.hpp"
 
 GST_DEBUG_CATEGORY(gst_egl_dmabuf_upload_debug); // of the plugin
 
@@ -302,6 +303,54 @@ GST_START_TEST(test_metas)
 }
 GST_END_TEST
 
+// --- fences, where the kernel makes them to order ------------------------------------------------
+
+// A software renderer would read at any time, so the frame goes on when its device is done.
+GST_START_TEST(test_acquire)
+{
+  Frames frames(*gl, {.plain = kXrgb, .imports = __i__ < 2});
+  Timeline timeline;
+  const auto frame = GstPtr<GstBuffer>::adopt(
+      unfinished_frame(timeline, kXrgb, __i__ % 2 ? Kind::Implicit : Kind::Acquire));
+  const Device device(timeline);
+  const auto out = frames.upload(frame);
+  fail_unless(out && device.done(), "the frame went on before its device was done");
+  fail_unless_equals_uint64(frames.stats.waits, 1);
+  (void)frames.upload(frame);
+  fail_unless_equals_uint64(frames.stats.waits, 1); // what is over costs none
+}
+GST_END_TEST
+
+// A device that never ends its frame: the wait ends with a flush.
+GST_START_TEST(test_flush_ends_wait)
+{
+  Frames frames(*gl, {.plain = kXrgb, .imports = __i__ < 2});
+  Timeline timeline;
+  const auto frame = GstPtr<GstBuffer>::adopt(
+      unfinished_frame(timeline, kXrgb, __i__ % 2 ? Kind::Implicit : Kind::Acquire));
+  std::thread flush([&] { frames.frames.set_flushing(true); });
+  const auto out = frames.upload(frame);
+  flush.join();
+  fail_if(out);
+}
+GST_END_TEST
+
+// A producer that waits for release fences gets one with its frame; another one gets the frame when
+// GL is done.
+GST_START_TEST(test_release_fence)
+{
+  const bool takes = __i__ == 0;
+  Frames frames(*gl, {.plain = kXrgb, .takes_release_fences = takes});
+  const auto frame = dmabuf(kXrgb, 1);
+  GstDrmSyncMeta *meta = gst_buffer_add_drm_sync_meta(frame.get());
+  (void)frames.upload(frame);
+  gl->settle();
+  fail_unless(gst_buffer_is_writable(frame.get()));
+  const UniqueFd fence(gst_drm_sync_meta_dup_release_fence(meta));
+  fail_unless(static_cast<bool>(fence) == (takes && gl->thread->device()->has_native_fences()));
+}
+GST_END_TEST
+
 struct Copied {
   const char *format;
   const char *gl_format;
@@ -357,6 +406,11 @@ Suite *egl_upload_suite()
   tcase_add_test(imports, test_many);
   tcase_add_test(imports, test_kept);
   tcase_add_test(imports, test_metas);
+  if (::access("/sys/kernel/debug/sync/sw_sync", W_OK) == 0) {
+    tcase_add_loop_test(imports, test_acquire, 0, 4);
+    tcase_add_loop_test(imports, test_flush_ends_wait, 0, 4);
+    tcase_add_loop_test(imports, test_release_fence, 0, 2);
+  }
   suite_add_tcase(suite, imports);
   return suite;
 }
