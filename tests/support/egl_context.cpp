@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <config.h>
+#include <dlfcn.h>
 #include <drm.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -35,6 +36,27 @@ std::string driver_of(int fd)
 }
 
 } // namespace
+
+Result<egl::Loader> library_loader()
+{
+  // Never closed: drivers leave threads and exit handlers behind.
+  void *const library = dlopen("libEGL.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (!library) {
+    const char *const why = dlerror();
+    return Error{ErrorCode::Unsupported,
+                 std::string("libEGL.so.1 cannot be loaded (") + (why ? why : "no reason given") +
+                     "); install the EGL library of the GPU's driver or of Mesa",
+                 0};
+  }
+  using GetProcAddress = void (*(*)(const char *))();
+  const auto get_proc_address =
+      reinterpret_cast<GetProcAddress>(dlsym(library, "eglGetProcAddress"));
+  return egl::Loader([library, get_proc_address](const char *name) -> void * {
+    if (void *const exported = dlsym(library, name))
+      return exported;
+    return get_proc_address ? reinterpret_cast<void *>(get_proc_address(name)) : nullptr;
+  });
+}
 
 std::string card_of_driver(const char *driver)
 {
@@ -108,7 +130,7 @@ std::unique_ptr<EglContext> EglContext::make(const EglWish &wish, std::string &w
   // tests make contexts on one thread at a time
   static std::map<std::pair<EglPlatform, std::string>, std::weak_ptr<Display>> displays;
 
-  const Result<egl::Loader> loader = egl::library_loader();
+  const Result<egl::Loader> loader = library_loader();
   if (!loader) {
     why_not = loader.error().message;
     return nullptr;

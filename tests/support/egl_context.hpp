@@ -18,6 +18,10 @@ struct EglWish {
   std::string node = {}; // for GBM; empty: the first card of driver vkms
 };
 
+// The functions of libEGL.so.1, and the GL functions of its drivers, as GStreamer's contexts look
+// them up. The library stays loaded. Error of code Unsupported where there is none.
+Result<egl::Loader> library_loader();
+
 // The node of the first card whose driver has that name, such as "/dev/dri/card1"; empty: none.
 std::string card_of_driver(const char *driver);
 

@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include <dlfcn.h>
-
 namespace gstdrm::egl {
 namespace {
 
@@ -140,27 +138,6 @@ Result<Calls> load_calls(const Loader &egl, const Loader &gl)
   if (Result<void> loaded = filler.outcome("GL driver"); !loaded)
     return loaded.error();
   return calls;
-}
-
-Result<Loader> library_loader()
-{
-  // Never closed: drivers leave threads and exit handlers behind.
-  void *const library = dlopen("libEGL.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (!library) {
-    const char *const why = dlerror();
-    return Error{ErrorCode::Unsupported,
-                 std::string("libEGL.so.1 cannot be loaded (") + (why ? why : "no reason given") +
-                     "); install the EGL library of the GPU's driver or of Mesa",
-                 0};
-  }
-  using GetProcAddress = void (*(*)(const char *))();
-  const auto get_proc_address =
-      reinterpret_cast<GetProcAddress>(dlsym(library, "eglGetProcAddress"));
-  return Loader([library, get_proc_address](const char *name) -> void * {
-    if (void *const exported = dlsym(library, name))
-      return exported;
-    return get_proc_address ? reinterpret_cast<void *>(get_proc_address(name)) : nullptr;
-  });
 }
 
 bool has_extension(const char *list, const char *name) noexcept

@@ -110,12 +110,6 @@ struct Calls {
 // Device::open() takes out those whose extension is missing.
 Result<Calls> load_calls(const Loader &egl, const Loader &gl);
 
-// The functions of the libEGL.so.1 of this process, which is the one that GStreamer's GL uses, and
-// the GL functions of its drivers. Core functions come from the library itself: before EGL 1.5 and
-// without EGL_KHR_get_all_proc_addresses, eglGetProcAddress() knows extensions alone. The library
-// stays loaded. Error of code Unsupported where there is none.
-Result<Loader> library_loader();
-
 // Whether a list of extensions, separated by spaces, has the one of that name. Null is an empty
 // list.
 bool has_extension(const char *list, const char *name) noexcept;

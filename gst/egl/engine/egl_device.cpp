@@ -76,9 +76,12 @@ Names gl_extensions(const GlCalls &gl, const Driver &driver)
   if (gl.get_stringi && is_gl_3(driver)) {
     GLint count = 0; // the list as one string is an error in core profiles
     gl.get_integerv(GL_NUM_EXTENSIONS, &count);
-    for (GLint i = 0; i < count; ++i)
-      if (const GLubyte *const name = gl.get_stringi(GL_EXTENSIONS, static_cast<GLuint>(i)))
-        names.insert(reinterpret_cast<const char *>(name));
+    for (GLint i = 0; i < count; ++i) {
+      const GLubyte *const name = gl.get_stringi(GL_EXTENSIONS, static_cast<GLuint>(i));
+      if (!name) // a lost context, or fewer than were counted
+        break;
+      names.insert(reinterpret_cast<const char *>(name));
+    }
     return names;
   }
   const std::string list = gl_string(gl, GL_EXTENSIONS);

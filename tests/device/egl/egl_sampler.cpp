@@ -4,6 +4,7 @@
 #include <array>
 
 #include "support/check_main.hpp"
+#include "support/egl_context.hpp"
 
 namespace gstdrm::test {
 namespace {
@@ -38,7 +39,7 @@ void main() { color = texture(picture, at); }
 
 PFNGLTEXIMAGE2DPROC find_tex_image()
 {
-  const auto loader = egl::library_loader();
+  const auto loader = gstdrm::test::library_loader();
   fail_unless(static_cast<bool>(loader));
   return reinterpret_cast<PFNGLTEXIMAGE2DPROC>((*loader)("glTexImage2D"));
 }

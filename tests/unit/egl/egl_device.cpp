@@ -313,6 +313,20 @@ TEST(Device, ExtensionsOneByOne)
   EXPECT_EQ(driver.take_gl_error(), static_cast<unsigned>(GL_NO_ERROR));
 }
 
+// A driver that counts more than it has is not asked two thousand million times.
+TEST(Device, FewerExtensionsThanCounted)
+{
+  for (const GLint error : {2147483000, -1000}) {
+    FakeEgl driver;
+    driver.load_table("llvmpipe");
+    driver.extension_count_error = error;
+    const auto device = open_device(driver);
+    ASSERT_TRUE(device);
+    EXPECT_EQ(device->has_external_textures(), error > 0);
+    EXPECT_EQ(driver.calls_of("glGetStringi"), error > 0 ? 3U : 0U);
+  }
+}
+
 TEST(Device, ExtensionsAsOneString)
 {
   FakeEgl driver;

@@ -98,6 +98,7 @@ public:
   // Added to the counts of the queries, one value for each call; 0 after the last.
   std::vector<EGLint> format_count_errors;
   std::vector<EGLint> modifier_count_errors;
+  GLint extension_count_error = 0;
   // Refuses an image with the error that it returns; EGL_SUCCESS: takes it.
   std::function<EGLint(const FakeImage &)> refuse_image;
   // A descriptor for each native fence; a memfd where it is empty.

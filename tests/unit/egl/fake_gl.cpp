@@ -75,7 +75,7 @@ void GL_APIENTRY get_integerv(GLenum name, GLint *value)
     *value = driver.max_texture_size;
     break;
   case GL_NUM_EXTENSIONS:
-    *value = static_cast<GLint>(words(driver.gl_extensions).size());
+    *value = static_cast<GLint>(words(driver.gl_extensions).size()) + driver.extension_count_error;
     break;
   case GL_TEXTURE_BINDING_2D:
     *value = static_cast<GLint>(driver.bound[GL_TEXTURE_2D]);
