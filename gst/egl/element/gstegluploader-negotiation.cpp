@@ -10,6 +10,7 @@
 #include <gst/drm/element/chain.hpp>
 
 #include "gstegldmabufupload.hpp"
+#include "gsteglformats.hpp"
 #include "gstegluploader.hpp"
 
 #define GST_CAT_DEFAULT gst_egl_dmabuf_upload_debug
@@ -51,6 +52,13 @@ void set_rgb_colorimetry(GstCaps *out, const GstDrmVideoInfo &in, const TextureF
   const GstVideoColorimetry rgb = rgb_colorimetry(in.vinfo.colorimetry);
   if (g_autofree gchar *text = gst_video_colorimetry_to_string(&rgb))
     gst_caps_set_simple(out, "colorimetry", G_TYPE_STRING, text, nullptr);
+}
+
+// Whether GL memory of these caps has the frame's own format.
+bool has_format(const GstCaps *out, const GstDrmVideoInfo &in)
+{
+  const char *format = gst_structure_get_string(gst_caps_get_structure(out, 0), "format");
+  return g_strcmp0(format, gst_video_format_to_string(name_of(in.drm_fourcc))) == 0;
 }
 
 // The rows that the driver wants, in the fields that GStreamer has for a GstVideoAlignment.
@@ -196,6 +204,18 @@ GstCaps *EglUploader::fixate_caps(GstPadDirection direction, GstCaps *caps, GstC
   std::vector<GstPtr<GstCaps>> structures;
   for (guint i = 0; i < gst_caps_get_size(others.get()); i++)
     structures.push_back(fixed_structure(others.get(), i));
+  // frames that will be copied anyhow keep their format, where downstream takes it
+  const auto copy = [&]() -> GstCaps * {
+    for (const bool keeps_format : {true, false})
+      for (const GstPtr<GstCaps> &out : structures)
+        if (is_copy_form(in, out.get(), *offer_.formats()) &&
+            (!keeps_format || has_format(out.get(), in)))
+          return gst_caps_ref(out.get());
+    return nullptr;
+  };
+  if (!promises_dmabuf(caps) && !plain_is_dmabuf_)
+    if (GstCaps *out = copy())
+      return out;
   for (const GstPtr<GstCaps> &out : structures) {
     const std::optional<TextureForm> form = choose_form(in, caps, out.get());
     if (form && prove(in, *form)) {
@@ -203,11 +223,8 @@ GstCaps *EglUploader::fixate_caps(GstPadDirection direction, GstCaps *caps, GstC
       return gst_caps_ref(out.get());
     }
   }
-  for (const GstPtr<GstCaps> &out : structures) {
-    if (is_copy_form(in, out.get(), *offer_.formats()))
-      return gst_caps_ref(out.get());
-  }
-  return gst_caps_new_empty();
+  GstCaps *out = copy();
+  return out ? out : gst_caps_new_empty();
 }
 
 bool EglUploader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
