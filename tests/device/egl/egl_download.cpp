@@ -265,10 +265,11 @@ GST_END_TEST
 // Downstream chooses again in mid-stream: another format, then another size.
 GST_START_TEST(test_renegotiation)
 {
-  Download download("gltestsrc pattern=snow ! capsfilter name=in caps-change-mode=delayed "
-                    "caps=video/x-raw(memory:GLMemory),format=RGBA,width=64,height=48 ! "
-                    "egldmabufdownload name=d ! capsfilter name=filter caps-change-mode=delayed caps=" +
-                    dma_drm("XR24") + " ! appsink name=out sync=false max-buffers=1");
+  Download download(
+      "gltestsrc pattern=snow ! capsfilter name=in caps-change-mode=delayed "
+      "caps=video/x-raw(memory:GLMemory),format=RGBA,width=64,height=48 ! "
+      "egldmabufdownload name=d ! capsfilter name=filter caps-change-mode=delayed caps=" +
+      dma_drm("XR24") + " ! appsink name=out sync=false max-buffers=1");
   const auto set_caps = [&](const char *name, const std::string &text) {
     const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(text.c_str()));
     g_object_set(download.element(name).get(), "caps", caps.get(), nullptr);

@@ -91,16 +91,16 @@ void wait_for_fence(GstBuffer *buffer)
   ::close(fence);
 }
 
-// The sample of a component at (x, y) of its plane. GStreamer's table puts the second component of a
-// pair one byte after the first, whatever the depth.
+// The sample of a component at (x, y) of its plane. GStreamer's table puts the second component of
+// a pair one byte after the first, whatever the depth.
 double stored(const GstVideoFrame &frame, guint component, int x, int y, int bits)
 {
   const gint offset = GST_VIDEO_FRAME_COMP_POFFSET(&frame, component) * (bits > 8 ? 2 : 1);
-  const auto *row = static_cast<const std::uint8_t *>(GST_VIDEO_FRAME_PLANE_DATA(
-                        &frame, GST_VIDEO_FRAME_COMP_PLANE(&frame, component))) +
-                    static_cast<std::ptrdiff_t>(y) * GST_VIDEO_FRAME_COMP_STRIDE(&frame, component) +
-                    static_cast<std::ptrdiff_t>(x) * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, component) +
-                    offset;
+  const auto *row =
+      static_cast<const std::uint8_t *>(
+          GST_VIDEO_FRAME_PLANE_DATA(&frame, GST_VIDEO_FRAME_COMP_PLANE(&frame, component))) +
+      static_cast<std::ptrdiff_t>(y) * GST_VIDEO_FRAME_COMP_STRIDE(&frame, component) +
+      static_cast<std::ptrdiff_t>(x) * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, component) + offset;
   return bits == 8 ? row[0] : ((row[0] | row[1] << 8) >> (16 - bits));
 }
 
