@@ -171,8 +171,8 @@ Result<GstPtr<GstBuffer>> UploadFrames::upload(GstBuffer *in)
     return copy(in, kRefused);
   Result<GstPtr<GstBuffer>> imported = import(in, *layout);
   if (imported || imported.error().code != ErrorCode::Import || !stream_.may_copy ||
-      !CopyToGl::can_copy(stream_.in))
-    return imported;
+      !CopyToGl::can_copy(stream_.in) || stream_.form->target == egl::Target::External)
+    return imported; // copies are 2D textures: the caps have to change first
   GST_WARNING_OBJECT(element_, "copying from now on: %s", imported.error().message.c_str());
   imports_refused_ = true;
   return copy(in, kRefused);
