@@ -6,7 +6,7 @@ Installs the build into a temporary directory and works with it from there alone
 application, a filter, gst-inspect-1.0, the Python of docs/library.md.
 
 usage: installed.py SOURCE BUILD PREFIX MESON C-COMPILER [FEATURE...]
-FEATUREs that were built: gir, dmabuf, kmsdmabuf, metis, va
+FEATUREs that were built: gir, dmabuf, egldmabuf, kmsdmabuf, metis, va
 """
 
 import os
@@ -18,7 +18,8 @@ import tempfile
 
 from blocks import Tap, blocks
 
-ELEMENTS = {'dmabuf': ('dmabufupload', 'dmabufdownload'), 'kmsdmabuf': ('kmsdmabufsink',), 'va': ('vadmabufsrc',),
+ELEMENTS = {'dmabuf': ('dmabufupload', 'dmabufdownload'), 'egldmabuf': ('egldmabufupload', 'egldmabufdownload'),
+            'kmsdmabuf': ('kmsdmabufsink',), 'va': ('vadmabufsrc',),
             'metis': ('metisdmabufinfer', 'drmtensordecode', 'drmoverlay')}
 WARNINGS = ['-std=gnu11', '-Wall', '-Wextra', '-Wno-unused-parameter', '-Werror']
 PICTURE = 'videotestsrc num-buffers=1 pattern=smpte ! video/x-raw,format={},width={},height={}'

@@ -27,13 +27,18 @@ struct FrameReleases::Lease {
   }
   Lease(const Lease &) = delete;
   Lease &operator=(const Lease &) = delete;
-  ~Lease() { releases->give_back(std::move(in)); }
+  ~Lease()
+  {
+    try {
+      releases->give_back(std::move(in));
+    } catch (...) { // no memory: the frame is given back at once
+      caught(__func__);
+    }
+  }
 
   static void end(gpointer data) noexcept
-  try {
+  {
     const std::unique_ptr<Lease> lease(static_cast<Lease *>(data));
-  } catch (...) {
-    caught(__func__);
   }
 };
 
