@@ -75,7 +75,11 @@ GST_START_TEST(test_template_order)
   GstElement *sink = make_sink();
   GstPad *pad = gst_element_get_static_pad(sink, "sink");
   GstCaps *caps = gst_pad_query_caps(pad, nullptr);
-  ck_assert_uint_eq(gst_caps_get_size(caps), 3);
+  ck_assert_uint_eq(gst_caps_get_size(caps), 6);
+  // the same once more with overlays beside the frames, so that nobody gets the feature unasked
+  for (guint i = 0; i < 6; i++)
+    ck_assert_int_eq(gst_caps_features_contains(gst_caps_get_features(caps, i), "meta:GstVideoOverlayComposition"),
+                     i >= 3);
   const GstStructure *first = gst_caps_get_structure(caps, 0);
   ck_assert_str_eq(gst_structure_get_string(first, "format"), "DMA_DRM");
   ck_assert(!gst_structure_has_field(first, "drm-format"));
