@@ -224,6 +224,8 @@ GST_START_TEST(test_stop)
       send_segment(harness);
     }
     fail_unless(harness.copy_reason().empty());
+    if (i == 1) // GStreamer opens some descriptors once
+      before = gstdrm::test::count_fds();
     auto kept = harness.push(gst_buffer_ref(source.get()));
     auto longer = harness.push(gst_buffer_ref(source.get()));
     fail_unless_equals_int(harness.stat("copies"), 2);
@@ -234,9 +236,8 @@ GST_START_TEST(test_stop)
     kept.reset();
     check_marked(longer.get());
     longer.reset();
-    if (i == 0)
-      before = gstdrm::test::count_fds();
-    fail_unless_equals_int(gstdrm::test::count_fds(), before);
+    if (i > 0)
+      fail_unless_equals_int(gstdrm::test::count_fds(), before);
   }
 }
 GST_END_TEST
