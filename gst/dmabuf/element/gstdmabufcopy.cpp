@@ -9,7 +9,7 @@
 
 #include <gst/drm/element/video_planes.hpp>
 
-#include "gstdmabufcrop.hpp"
+#include <gst/drm/element/crop.hpp>
 
 namespace gstdrm {
 

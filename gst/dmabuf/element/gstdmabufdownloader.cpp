@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "gstdmabufcrop.hpp"
+#include <gst/drm/element/crop.hpp>
 #include "gstdmabufframe.hpp"
 #include "gstdmabufsuggest.hpp"
 #include "gstdmabuftransform.hpp"

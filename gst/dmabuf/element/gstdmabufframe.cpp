@@ -6,7 +6,7 @@
 #include <gst/drm/element/mappable_frame.hpp>
 #include <gst/drm/element/video_planes.hpp>
 
-#include "gstdmabufcrop.hpp"
+#include <gst/drm/element/crop.hpp>
 
 namespace gstdrm {
 

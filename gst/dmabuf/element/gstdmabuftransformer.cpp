@@ -6,7 +6,7 @@
 #include <gst/drm/drm.h>
 
 #include "gstdmabufcopy.hpp"
-#include "gstdmabufcrop.hpp"
+#include <gst/drm/element/crop.hpp>
 #include "gstdmabuftransform.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(dmabuf_transform_debug);

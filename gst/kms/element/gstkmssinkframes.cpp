@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <gst/drm/drm.h>
+#include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/frame_wait.hpp>
@@ -61,7 +62,31 @@ void SinkFrames::release_pool()
   pool_.reset();
 }
 
+// A decoder's frames are larger than the picture: 1088 lines for 1080. The framebuffer is of the
+// picture alone.
+Result<void> SinkFrames::crop(GstPtr<GstBuffer> &frame) const
+{
+  if (!is_padded_frame(frame.get(), video_info()))
+    return {};
+  if (const Result<Corner> corner = visible_corner(frame.get(), video_info()); !corner)
+    return corner.error();
+  if (crop_in_place(frame, video_info(), 1))
+    return {};
+  return Error{ErrorCode::Layout,
+               "The picture of a frame begins among pixels that share chroma, or not at the first "
+               "pixel of a tiled frame. Crop at even pixels, or upstream in the decoder.",
+               0};
+}
+
 Result<kms::Frame> SinkFrames::make(kms::Display &display, GstBuffer *buffer)
+{
+  auto visible = GstPtr<GstBuffer>::share(buffer);
+  if (const Result<void> cropped = crop(visible); !cropped)
+    return cropped.error();
+  return make_visible(display, visible.get());
+}
+
+Result<kms::Frame> SinkFrames::make_visible(kms::Display &display, GstBuffer *buffer)
 {
   const std::vector<GstVideoOverlayComposition *> compositions = compositions_of(buffer);
   if (compositions.empty())

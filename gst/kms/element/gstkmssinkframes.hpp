@@ -39,6 +39,8 @@ public:
 
 private:
   [[nodiscard]] bool may_copy() const;
+  Result<void> crop(GstPtr<GstBuffer> &frame) const;
+  Result<kms::Frame> make_visible(kms::Display &display, GstBuffer *buffer);
   Result<kms::Frame> make_plain(kms::Display &display, GstBuffer *buffer);
   Result<kms::Frame> blend(kms::Display &display, GstBuffer *buffer,
                            const std::vector<GstVideoOverlayComposition *> &compositions);

@@ -146,6 +146,7 @@ bool SinkNegotiation::propose_allocation(GstQuery *query) const
   if (!display || !caps || !gst_drm_video_info_from_caps(&info, caps))
     return false;
   gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  gst_query_add_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr);
   gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr);
   if (display->can_overlay())
     gst_query_add_allocation_meta(query, GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, nullptr);

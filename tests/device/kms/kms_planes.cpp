@@ -76,6 +76,78 @@ GST_START_TEST(test_pixels)
 }
 GST_END_TEST
 
+struct CropRow {
+  const char *name;
+  const char *format;
+  bool dmabuf;
+  bool has_crop;
+  guint x, y; // of the visible 640x480 in a frame of 704x544
+};
+
+const CropRow kCropRows[] = {
+    {"a decoder's padding", "NV12", true, true, 0, 0},
+    {"padding without a GstVideoCropMeta", "NV12", true, false, 0, 0},
+    {"the middle of NV12", "NV12", true, true, 32, 30},
+    {"the middle of RGB, at an odd pixel", "BGRx", true, true, 31, 33},
+    {"in system memory", "BGRx", false, true, 31, 33},
+};
+
+// The frame is larger than the caps: GstVideoMeta has its size, GstVideoCropMeta the visible part.
+GST_START_TEST(test_crop)
+{
+  const CropRow &row = kCropRows[__i__];
+  constexpr int kWidth = 640, kHeight = 480, kWholeWidth = 704, kWholeHeight = 544;
+  const GstVideoInfo whole = video_info(plain_caps(row.format, kWholeWidth, kWholeHeight));
+  const auto noise = make_noise(whole, 5);
+  auto frame = row.dmabuf ? to_dmabuf(whole, noise.get(), Shape::PaddedStrides)
+                          : GstPtr<GstBuffer>::adopt(gst_buffer_copy_deep(noise.get()));
+  if (!gst_buffer_get_video_meta(frame.get()))
+    gst_buffer_add_video_meta(frame.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&whole),
+                              kWholeWidth, kWholeHeight);
+  if (row.has_crop) {
+    GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta(frame.get());
+    crop->x = row.x;
+    crop->y = row.y;
+    crop->width = kWidth;
+    crop->height = kHeight;
+  }
+  const std::vector<std::uint8_t> all = reference(whole, noise.get(), kWholeWidth, kWholeHeight);
+  std::vector<std::uint8_t> expected;
+  for (guint y = 0; y < kHeight; y++) {
+    const auto from = all.begin() + 4 * ((row.y + y) * kWholeWidth + row.x);
+    expected.insert(expected.end(), from, from + 4 * kWidth);
+  }
+  Sink sink(row.dmabuf ? "zero-copy=require" : "");
+  ck_assert(sink.set_caps(row.dmabuf ? dma_drm_caps(row.format[0] == 'N' ? "NV12" : "XR24", kWidth, kHeight)
+                                     : plain_caps(row.format, kWidth, kHeight)));
+  for (int i = 0; i < 2; i++)
+    ck_assert_int_eq(sink.push(gst_buffer_ref(frame.get())), GST_FLOW_OK);
+  const auto snapshot = sink.snapshot();
+  ck_assert(snapshot);
+  const int difference = largest_difference(snapshot.get(), expected);
+  ck_assert_msg(difference >= 0 && difference <= 1, "%s: %d", row.name, difference);
+  ck_assert_uint_eq(sink.stat("imports"), row.dmabuf ? 1 : 2);
+  ck_assert_uint_eq(sink.stat("copies"), row.dmabuf ? 0 : 2);
+}
+GST_END_TEST
+
+// NV12 shares chroma between pixels: a picture cannot begin in the middle of them.
+GST_START_TEST(test_crop_refused)
+{
+  const GstVideoInfo whole = video_info(plain_caps("NV12", 704, 544));
+  auto frame = to_dmabuf(whole, make_noise(whole, 5).get(), Shape::Tight);
+  GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta(frame.get());
+  crop->x = 1;
+  crop->width = 640;
+  crop->height = 480;
+  Sink sink;
+  ck_assert(sink.set_caps(dma_drm_caps("NV12", 640, 480)));
+  ck_assert_int_eq(sink.push(frame.release()), GST_FLOW_ERROR);
+  const std::string error = sink.next_message(GST_MESSAGE_ERROR);
+  ck_assert_msg(error.find("Crop at even pixels") != std::string::npos, "%s", error.c_str());
+}
+GST_END_TEST
+
 // Everything that may change while frames are shown: from the next one on, with no mode set. A mode set would turn the
 // writeback connector off and on, and start the vblank counter anew.
 GST_START_TEST(test_changes_while_playing)
@@ -272,6 +344,8 @@ static Suite *kms_planes_suite(void)
   suite_add_tcase(s, tc);
   tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, test_pixels, 0, G_N_ELEMENTS(kRows));
+  tcase_add_loop_test(tc, test_crop, 0, G_N_ELEMENTS(kCropRows));
+  tcase_add_test(tc, test_crop_refused);
   tcase_add_test(tc, test_changes_while_playing);
   tcase_add_test(tc, test_expose);
   tcase_add_test(tc, test_refused_change);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "gstdmabufcrop.hpp"
+#include "crop.hpp"
 
 #include <array>
 #include <optional>
 #include <string>
 
-#include <gst/drm/element/video_planes.hpp>
+#include "video_planes.hpp"
 
 namespace gstdrm {
 
