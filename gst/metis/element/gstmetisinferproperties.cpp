@@ -11,6 +11,7 @@ namespace {
 
 enum Property {
   PROP_0,
+  PROP_DRM_STATS = kInferStatsProperty, // the first, so that no other one gets its number
   PROP_MODEL,
   PROP_DEVICE,
   PROP_BACKEND,
@@ -24,7 +25,6 @@ enum Property {
   PROP_CPU_THREADS,
   PROP_CACHE_IMPORTS,
   PROP_ZERO_COPY,
-  PROP_DRM_STATS = kInferStatsProperty,
 };
 
 GType backend_type()

@@ -11,7 +11,7 @@
 namespace gstdrm::metis {
 
 // The id of drm-stats, which is no setting.
-inline constexpr guint kInferStatsProperty = 13;
+inline constexpr guint kInferStatsProperty = 1;
 
 void install_infer_properties(GObjectClass *klass);
 

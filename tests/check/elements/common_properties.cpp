@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The properties that every element has: one type of `zero-copy`, one name and one set of counters in `drm-stats`.
-#include "support/check_main.hpp"
-
+// The properties that every element has: one type of `zero-copy`, one name and one set of counters
+// in `drm-stats`.
 #include <gst/drm/drm.h>
+
+#include "support/check_main.hpp"
 
 namespace {
 
-constexpr const char *kElements[] = {"dmabufupload", "dmabufdownload", "kmsdmabufsink", "metisdmabufinfer", "vadmabufsrc", "drmtensordecode", "drmoverlay"};
+constexpr const char *kElements[] = {"dmabufupload",      "dmabufdownload",  "egldmabufupload",
+                                     "egldmabufdownload", "kmsdmabufsink",   "metisdmabufinfer",
+                                     "vadmabufsrc",       "drmtensordecode", "drmoverlay"};
 
 // An element of a plugin that this build does not have is left out.
 GstElement *make(int row)
@@ -21,7 +24,8 @@ GST_START_TEST(test_zero_copy)
   if (!element)
     return;
   const GParamSpec *spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), "zero-copy");
-  fail_unless(spec && spec->value_type == GST_TYPE_DRM_ZERO_COPY, "%s", spec ? g_type_name(spec->value_type) : "none");
+  fail_unless(spec && spec->value_type == GST_TYPE_DRM_ZERO_COPY, "%s",
+              spec ? g_type_name(spec->value_type) : "none");
   fail_unless((spec->flags & GST_PARAM_MUTABLE_READY) != 0);
   gint value = -1;
   g_object_get(element, "zero-copy", &value, nullptr);
@@ -41,7 +45,8 @@ GST_START_TEST(test_drm_stats)
   GstStructure *stats = nullptr;
   g_object_get(element, "drm-stats", &stats, nullptr);
   fail_unless(gst_structure_has_name(stats, "drm-stats"), "%s", gst_structure_get_name(stats));
-  for (const char *field : {"frames", "imports", "import-hits", "copies", "bytes-copied", "waits"}) {
+  for (const char *field :
+       {"frames", "imports", "import-hits", "copies", "bytes-copied", "waits"}) {
     guint64 number = 7;
     fail_unless(gst_structure_get_uint64(stats, field, &number), "no %s", field);
     fail_unless_equals_uint64(number, 0);
