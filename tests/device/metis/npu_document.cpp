@@ -34,7 +34,7 @@ constexpr bool kCounts = false;
 constexpr bool kCounts = true;
 #endif
 
-void count_copy(std::size_t n) noexcept
+[[maybe_unused]] void count_copy(std::size_t n) noexcept
 {
   if (counting.load(std::memory_order_relaxed))
     copied_bytes.fetch_add(n, std::memory_order_relaxed);
