@@ -17,6 +17,8 @@
  */
 #include "gstegldmabufdownload.hpp"
 
+#include <atomic>
+
 #include <gst/drm/element/release_fences.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
@@ -33,7 +35,9 @@ enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS };
 
 struct GstEglDmaBufDownload {
   GstGLBaseFilter parent;
-  EglDownloader *downloader; // made in init, deleted in finalize
+  // Made in init, deleted in finalize. Atomic for TSan alone, which does not know GLib's locks by
+  // which GStreamer hands an element from thread to thread.
+  std::atomic<EglDownloader *> downloader;
 };
 
 struct GstEglDmaBufDownloadClass {
@@ -46,7 +50,8 @@ GST_ELEMENT_REGISTER_DEFINE(egldmabufdownload, "egldmabufdownload", GST_RANK_NON
 
 static EglDownloader &downloader_of(gpointer object) noexcept
 {
-  return *reinterpret_cast<GstEglDmaBufDownload *>(object)->downloader;
+  return *reinterpret_cast<GstEglDmaBufDownload *>(object)->downloader.load(
+      std::memory_order_acquire);
 }
 
 // --- caps ----------------------------------------------------------------------------------------
@@ -148,7 +153,10 @@ try {
 
 static gboolean gst_egl_dmabuf_download_start(GstBaseTransform *trans) noexcept
 try {
-  return downloader_of(trans).start();
+  EglDownloader &downloader = downloader_of(trans);
+  const bool started = downloader.start();
+  reinterpret_cast<GstEglDmaBufDownload *>(trans)->downloader = &downloader; // what start() wrote
+  return started;
 } catch (...) {
   return gstdrm::caught_in(trans, FALSE, __func__);
 }
@@ -198,7 +206,7 @@ try {
 
 static void gst_egl_dmabuf_download_finalize(GObject *object) noexcept
 {
-  delete reinterpret_cast<GstEglDmaBufDownload *>(object)->downloader;
+  delete reinterpret_cast<GstEglDmaBufDownload *>(object)->downloader.load();
   G_OBJECT_CLASS(gst_egl_dmabuf_download_parent_class)->finalize(object);
 }
 

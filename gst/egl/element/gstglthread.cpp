@@ -2,6 +2,7 @@
 #include "gstglthread.hpp"
 
 #include <exception>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -42,15 +43,18 @@ Result<std::shared_ptr<egl::Device>> open_device(GstGLContext *context)
   return egl::Device::open(*calls, display);
 }
 
-// A job of run() or open() on its way to the GL thread.
+// A job of run() or open() on its way to the GL thread. GLib's locks hand it over; the one here tells
+// TSan so, which does not know them.
 struct Hop {
   const std::function<Result<void>()> &job;
+  std::mutex handed_over; // held while either thread uses the rest
   std::optional<Result<void>> done;
 };
 
 void take_hop(GstGLContext *, gpointer data) noexcept
 {
   auto &hop = *static_cast<Hop *>(data);
+  const std::lock_guard guard(hop.handed_over);
   try {
     hop.done = hop.job();
   } catch (const std::exception &exception) {
@@ -61,8 +65,12 @@ void take_hop(GstGLContext *, gpointer data) noexcept
 
 Result<void> run_on(GstGLContext *context, const std::function<Result<void>()> &job)
 {
-  Hop hop{job, std::nullopt};
+  Hop hop{job, {}, std::nullopt};
+  { // what this thread has written is there for the other one
+    const std::lock_guard guard(hop.handed_over);
+  }
   gst_gl_context_thread_add(context, take_hop, &hop);
+  const std::lock_guard guard(hop.handed_over);
   if (!hop.done)
     return Error{ErrorCode::Device,
                  "The thread of the pipeline's OpenGL context does not run. Its window was closed, "
@@ -73,10 +81,17 @@ Result<void> run_on(GstGLContext *context, const std::function<Result<void>()> &
 
 // A job of run_later(). It keeps the thread, so that the job has a context.
 struct Later {
+  Later(std::shared_ptr<GlThread> on, std::function<void(bool)> what) : thread(std::move(on))
+  {
+    const std::lock_guard guard(handed_over);
+    job = std::move(what);
+  }
   std::shared_ptr<GlThread> thread;
+  std::mutex handed_over; // as in Hop
   std::function<void(bool)> job;
   void run(bool has_context) noexcept
   try {
+    const std::lock_guard guard(handed_over);
     if (std::function<void(bool)> once = std::exchange(job, nullptr))
       once(has_context);
   } catch (...) {
@@ -153,7 +168,7 @@ Result<void> GlThread::run(const std::function<Result<void>(egl::Device &device)
 
 void GlThread::run_later(std::function<void(bool has_context)> job)
 {
-  auto later = std::make_unique<Later>(Later{shared_from_this(), std::move(job)});
+  auto later = std::make_unique<Later>(shared_from_this(), std::move(job));
   if (is_current()) {
     later->run(true);
     return;
