@@ -121,6 +121,13 @@ GST_END_TEST
 
 // Every pair of the display with its flag, asked for here in EGL's own words. Mesa 22.3 lists no
 // modifier for any format, and imports nothing on a display without a card.
+// fail_unless_equals_string() would outlive a temporary text.
+static void expect_same(const FormatSet &got, const FormatSet &expected)
+{
+  const std::string got_text = text(got), expected_text = text(expected);
+  fail_unless_equals_string(got_text.c_str(), expected_text.c_str());
+}
+
 GST_START_TEST(test_formats_are_those_of_egl)
 {
   const Opened &opened = *opened_now;
@@ -152,10 +159,8 @@ GST_START_TEST(test_formats_are_those_of_egl)
           .push_back({fourcc, gstdrm::kModImplicit});
   }
   fail_unless(!!formats, "%s", formats ? "" : formats.error().message.c_str());
-  fail_unless_equals_string(text(formats->texture_2d).c_str(),
-                            text(FormatSet::from_pairs(texture_2d)).c_str());
-  fail_unless_equals_string(text(formats->external_only).c_str(),
-                            text(FormatSet::from_pairs(external_only)).c_str());
+  expect_same(formats->texture_2d, FormatSet::from_pairs(texture_2d));
+  expect_same(formats->external_only, FormatSet::from_pairs(external_only));
   if (opened.is_old())
     return; // test_refusal
   fail_unless(opened.device->formats().texture_2d == formats->texture_2d);
@@ -176,10 +181,8 @@ GST_START_TEST(test_formats_are_those_of_the_table)
   FormatSet external_only;
   for (const auto &row : gstdrm::test::load_gpu_rows("llvmpipe"))
     (row.external_only ? external_only : texture_2d).add(row.format);
-  fail_unless_equals_string(text(opened.device->formats().texture_2d).c_str(),
-                            text(texture_2d).c_str());
-  fail_unless_equals_string(text(opened.device->formats().external_only).c_str(),
-                            text(external_only).c_str());
+  expect_same(opened.device->formats().texture_2d, texture_2d);
+  expect_same(opened.device->formats().external_only, external_only);
 }
 GST_END_TEST
 

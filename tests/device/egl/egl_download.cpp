@@ -181,6 +181,13 @@ GstPadProbeReturn count_buffer(GstPad *, GstPadProbeInfo *, gpointer data)
 
 } // namespace
 
+// llvmpipe has native fences where the kernel makes a sync_file for it, by udmabuf (Mesa 26.1): in
+// the box, where they have to be there.
+static bool gl_has_fences()
+{
+  return g_getenv("GST_DRM_IN_BOX") || ::access("/dev/udmabuf", R_OK | W_OK) == 0;
+}
+
 GST_START_TEST(test_steady_state)
 {
   Download download(source(64, 48, 300) + " ! egldmabufdownload name=d ! " + dma_drm("NV12") +
@@ -205,14 +212,14 @@ GST_START_TEST(test_steady_state)
               static_cast<unsigned>(counted.imports));
   fail_unless_equals_uint64(download.stat("draws"), 300);
   fail_unless_equals_uint64(download.stat("hops"), 300);
-  fail_unless_equals_uint64(download.stat("waits"), 0);
+  fail_unless_equals_uint64(download.stat("waits"), gl_has_fences() ? 0 : 300);
   fail_unless(download.stat("import-hits") >= 296);
 }
 GST_END_TEST
 
 GST_START_TEST(test_fence)
 {
-  if (!gl_draws())
+  if (!gl_draws() || !gl_has_fences())
     return;
   Download download(source(64, 48, 2) + " ! egldmabufdownload name=d ! " + dma_drm("XR24") +
                     " ! appsink name=out sync=false");
@@ -450,12 +457,15 @@ static Suite *egl_download_suite()
 }
 
 // 0 where a pipeline has OpenGL. In a process of its own: a driver that ends the process ends that
-// one.
+// one. Before GStreamer begins here, since a fork has none of the threads that GLib believes in.
 static int find_gl()
 {
   const pid_t child = ::fork();
   if (child == 0) {
+    gst_init(nullptr, nullptr);
     GstElement *pipeline = gst_parse_launch("gltestsrc num-buffers=1 ! fakesink", nullptr);
+    if (!pipeline)
+      ::_exit(77);
     gst_element_set_state(pipeline, GST_STATE_PLAYING);
     GstMessage *message = gst_bus_timed_pop_filtered(
         GST_ELEMENT_BUS(pipeline), 60 * GST_SECOND,
@@ -478,6 +488,7 @@ int main(int argc, char **argv)
   g_setenv("GST_GL_PLATFORM", "egl", TRUE);
   g_setenv("CK_FORK", "no", TRUE); // as in an application: drivers keep threads between streams
   g_setenv("GST_GL_WINDOW", "egl-device", FALSE);
+  const int without_gl = find_gl();
   gst_check_init(&argc, &argv);
   for (const char *name : {"gltestsrc", "gldownload", "egldmabufdownload"}) {
     GstElementFactory *factory = gst_element_factory_find(name);
@@ -487,7 +498,7 @@ int main(int argc, char **argv)
     }
     gst_object_unref(factory);
   }
-  if (const int status = find_gl(); status != 0)
-    return status;
+  if (without_gl != 0)
+    return without_gl;
   return run_suite(egl_download_suite());
 }

@@ -321,7 +321,8 @@ GST_START_TEST(test_invariants)
     fail_unless(devices.size() >= 2 && devices.count("metis.0") == 1, "I1: inode %s: %s",
                 inode.c_str(), joined(devices).c_str());
   // I2: a known exporter
-  fail_unless_equals_string(joined(seen.exporters).c_str(), "system");
+  const std::string exporters = joined(seen.exporters); // the macro outlives no temporary
+  fail_unless_equals_string(exporters.c_str(), "system");
   // I3: the tracepoints fire
   fail_unless_equals_int(seen.imports, row.imports);
   fail_unless_equals_int(seen.releases, row.imports);
@@ -431,7 +432,8 @@ GST_START_TEST(test_row_exporter)
   options.n_frames = 8;
   const Observed seen = run(options);
   say(seen.error);
-  fail_unless_equals_string(joined(seen.exporters).c_str(), row.exporter);
+  const std::string exporters = joined(seen.exporters);
+  fail_unless_equals_string(exporters.c_str(), row.exporter);
   fail_unless(row.error[0] ? seen.error.find(row.error) != std::string::npos : seen.error.empty(),
               "%s", seen.error.c_str());
 }
