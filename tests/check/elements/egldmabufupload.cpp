@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "support/dmabuf_elements.hpp"
-#include "support/egl_context.hpp"
 #include "support/odd_queries.hpp"
 
 #include <gst/gl/gl.h>
@@ -377,12 +376,6 @@ int main(int argc, char **argv)
   g_setenv("GST_GL_API", "gles2", FALSE);
   g_setenv("GST_GL_WINDOW", GST_CHECK_VERSION(1, 24, 0) ? "surfaceless" : "egl-device", FALSE);
   gst_check_init(&argc, &argv);
-  // A display of the test's own keeps the driver loaded: what Mesa allocates once would be lost each
-  // time that the last display of an element ends and takes the driver along.
-  std::string why_not;
-  static const EglContext *const driver = EglContext::make({}, why_not).release();
-  if (!driver)
-    g_printerr("the driver comes and goes: %s\n", why_not.c_str());
   if (!has_egl()) {
     g_printerr("GStreamer finds no OpenGL by EGL on this machine\n");
     return 77;
