@@ -5,8 +5,11 @@
 #include <gst/drm/drm-prelude.h>
 #include <gst/drm/gstdrmallocator.h>
 #include <gst/drm/gstdrmbufferpool.h>
+#include <gst/drm/gstdrmconstraints.h>
 #include <gst/drm/gstdrmdevicequery.h>
+#include <gst/drm/gstdrmenumerate.h>
 #include <gst/drm/gstdrmerror.h>
+#include <gst/drm/gstdrmexplain.h>
 #include <gst/drm/gstdrmformat.h>
 #include <gst/drm/gstdrmformatset.h>
 #include <gst/drm/gstdrmframe.h>

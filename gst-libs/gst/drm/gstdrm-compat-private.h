@@ -29,3 +29,13 @@
 #if GST_CHECK_VERSION(1, 28, 0)
 #define GST_DRM_HAS_TENSOR_CAPS 1
 #endif
+
+/* Calls func(element, NULL) on a thread of GStreamer's, which holds a reference meanwhile. The first
+ * parameter of `func` is a GstObject or a GstElement. */
+#if GST_CHECK_VERSION(1, 28, 0)
+#define GST_DRM_ELEMENT_CALL_ASYNC(element, func)                                                  \
+  gst_object_call_async(GST_OBJECT(element), func, NULL)
+#else
+#define GST_DRM_ELEMENT_CALL_ASYNC(element, func)                                                  \
+  gst_element_call_async(GST_ELEMENT(element), func, NULL, NULL)
+#endif

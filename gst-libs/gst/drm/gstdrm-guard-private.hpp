@@ -16,8 +16,8 @@
 namespace gstdrm {
 
 // Turns the exception that is being handled into a GError, unless `error` has one already.
-// std::bad_alloc and std::length_error come of a size that no memory has room for; any other
-// exception is a fault of this library, and the message says so.
+// std::bad_alloc and std::length_error mean that memory ran out; any other exception is a fault of
+// this library, and the message says so.
 inline void describe_exception(const char *function, GError **error) noexcept
 {
   // the category of the library; the name finds it, from a plugin as well

@@ -20,7 +20,7 @@ template <typename T> struct GstTraits {
     if constexpr (std::is_same_v<T, GstCaps> || std::is_same_v<T, GstBuffer> ||
                   std::is_same_v<T, GstSample> || std::is_same_v<T, GstMemory> ||
                   std::is_same_v<T, GstQuery> || std::is_same_v<T, GstEvent> ||
-                  std::is_same_v<T, GstMessage>)
+                  std::is_same_v<T, GstMessage> || std::is_same_v<T, GstContext>)
       gst_mini_object_ref(GST_MINI_OBJECT_CAST(p));
     else
       g_object_ref(p);
@@ -30,7 +30,7 @@ template <typename T> struct GstTraits {
     if constexpr (std::is_same_v<T, GstCaps> || std::is_same_v<T, GstBuffer> ||
                   std::is_same_v<T, GstSample> || std::is_same_v<T, GstMemory> ||
                   std::is_same_v<T, GstQuery> || std::is_same_v<T, GstEvent> ||
-                  std::is_same_v<T, GstMessage>)
+                  std::is_same_v<T, GstMessage> || std::is_same_v<T, GstContext>)
       gst_mini_object_unref(GST_MINI_OBJECT_CAST(p));
     else
       g_object_unref(p);

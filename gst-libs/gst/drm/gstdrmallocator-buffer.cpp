@@ -51,7 +51,7 @@ MetaLayout meta_layout(const AllocatedFrame &frame)
   layout.format = named;
   const GstVideoFormatInfo *finfo = gst_video_format_get_info(named);
   if (GST_VIDEO_FORMAT_INFO_N_PLANES(finfo) != frame.n_planes)
-    return opaque; // the driver keeps more beside the picture
+    return opaque; // the driver has further planes, such as compression data
   for (guint i = 0; GST_VIDEO_FORMAT_INFO_IS_TILED(finfo) && i < frame.n_planes; ++i) {
     layout.strides[i] = tiled_stride(finfo, i, frame.planes[i].stride_bytes, frame.height);
     if (layout.strides[i] == 0)
@@ -60,9 +60,8 @@ MetaLayout meta_layout(const AllocatedFrame &frame)
   return layout;
 }
 
-// Tells the meta what lies around the picture, where GstVideoAlignment can say it: it derives
-// strides from a padded width by GstVideoInfo's rules, and what comes out must be the strides that
-// are there.
+// Sets the meta's alignment only if gst_video_info_align() reproduces the frame's real strides and
+// padding from it.
 void set_alignment(GstVideoMeta *meta, const AllocatedFrame &frame)
 {
   if (frame.format.modifier != kModLinear || meta->format == GST_DRM_VIDEO_FORMAT_DMA_DRM)

@@ -343,8 +343,9 @@ try {
  * Returns: (transfer full) (nullable): a new buffer, or %NULL. Errors:
  *   %GST_DRM_ERROR_ALLOCATION: no such frame can be made, by its size, fourcc, @modifiers or @align,
  *   or there is no memory for it; %GST_DRM_ERROR_LAYOUT: the driver's description of what it made
- *   is not sound; %GST_DRM_ERROR_FORMAT: the device has no name for @fourcc;
- *   %GST_DRM_ERROR_UNSUPPORTED: the allocator makes no frames, or none with what @align asks for
+ *   is not sound, or a frame with the padding of @align has planes beyond 4 GiB;
+ *   %GST_DRM_ERROR_UNSUPPORTED: the allocator makes no frames. A subclass from elsewhere may fail
+ *   with other codes, such as %GST_DRM_ERROR_FORMAT where its device has no name for @fourcc
  *
  * Since: 0.1
  */

@@ -67,7 +67,7 @@ struct _GstDrmAllocator {
  * @parent_class: parent
  * @get_formats: (transfer full) (nullable): the pairs it can allocate, in a set that may be shared;
  *   %NULL: LINEAR of every fourcc whose linear layout is known. Called from any thread. An
- * allocator that can make nothing at the moment gives an empty set. Callers use
+ *   allocator that can make nothing at the moment gives an empty set. Callers use
  *   gst_drm_allocator_get_formats(), which turns %NULL into that linear set.
  * @alloc_frame: (transfer full): see gst_drm_allocator_alloc_frame()
  *
@@ -94,28 +94,28 @@ GST_DRM_API
 GstDrmAllocator *gst_drm_allocator_new(GstDrmAllocatorKind kind, const gchar *device,
                                        GError **error) GST_DRM_NOEXCEPT;
 
-/* The same on an open DRM device, for dumb and GBM buffers; duplicates the descriptor. */
+/* Makes an allocator of dumb or GBM buffers on an open DRM device, which stays the caller's. */
 GST_DRM_API
 GstDrmAllocator *gst_drm_allocator_new_for_fd(GstDrmAllocatorKind kind, gint drm_fd,
                                               GError **error) GST_DRM_NOEXCEPT;
 
-/* What it allocates from. */
+/* The kind of memory that the allocator allocates. */
 GST_DRM_API
 GstDrmAllocatorKind gst_drm_allocator_get_kind(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
-/* The path of its node, or the name of its heap. */
+/* The path of the allocator's device node, or the name of its heap; NULL where it has neither. */
 GST_DRM_API
 const gchar *gst_drm_allocator_get_device(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
-/* What a user should know about how it works here, for a message; NULL where there is nothing. */
+/* A notice for the user, such as a limit that was reached; NULL where there is none. */
 GST_DRM_API
 gchar *gst_drm_allocator_get_notice(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
-/* The pairs it can make, as far as that can be found out. */
+/* The pairs that the allocator can make, as far as that can be found out. */
 GST_DRM_API
 GstDrmFormatSet *gst_drm_allocator_get_formats(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
-/* Makes one frame, with the modifier that the driver likes best among those given. */
+/* Allocates one frame; the driver chooses among the modifiers that are given. */
 GST_DRM_API
 GstBuffer *gst_drm_allocator_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width,
                                          guint height, const guint64 *modifiers, guint n_modifiers,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How a pool gets memory back that somebody else holds longer than the buffer: a shallow copy, a
+// How a pool gets memory back that is referenced longer than the buffer, by a shallow copy, a
 // sub-buffer, a buffer that was made of it. GstBufferPool frees such a buffer, and with it the
 // dma-buf that every device has imported; the next frame would be allocated and imported anew.
 //
 // The buffer is emptied, and the memory's dispose function, which GstMiniObject calls when the last
-// reference goes, brings the memory home (GStreamer's V4L2 and VA allocators recycle in the same
-// way). So nobody has to look whether it is free yet, and a thread that waits for a buffer is woken
-// whoever held it last.
+// reference is dropped, returns the memory to the pool (GStreamer's V4L2 and VA allocators recycle
+// in the same way). So the pool never has to poll whether the memory is free, and a thread that
+// waits for a buffer is woken whoever drops the last reference.
 #include <cstddef>
 
 #include "gstdrmbufferpool-private.hpp"

@@ -93,7 +93,8 @@ public:
     return out_ + awaited_.size();
   }
 
-  // What a thread without a buffer waits for: something came back, or a flush, however short.
+  // What a thread without a buffer waits for: a buffer that came back, or a flush, also a short
+  // one.
   struct Seen {
     guint64 changes = 0;
     guint64 flushes = 0;

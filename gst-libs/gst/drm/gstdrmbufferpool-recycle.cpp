@@ -5,7 +5,7 @@
 #include "gstdrm-guard-private.hpp"
 #include "gstdrmallocator-private.hpp"
 #include "gstdrmbufferpool-private.hpp"
-#include "gstdrmsync.h"
+#include "gstdrmsync-private.hpp"
 
 #define GST_CAT_DEFAULT gstdrm::allocator_debug_category()
 
@@ -22,26 +22,21 @@ constexpr std::size_t kMostPending = 8;
 // A longer wait is no longer normal back pressure: some element keeps the buffers.
 constexpr std::chrono::seconds kTellAfter{1};
 
-// Into the queue, where another thread may wait for it.
+// Puts the buffer into the base class's queue, and wakes threads that wait for one.
 void give_back(GstBufferPool *pool, GstBuffer *buffer)
 {
   base_pool_class()->release_buffer(pool, buffer);
   state_of(pool).wake();
 }
 
-// -1: none, or none that is still pending
-UniqueFd pending_fence(GstBuffer *buffer)
+bool is_pending(GstBuffer *buffer)
 {
   GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
-  UniqueFd fence(meta ? gst_drm_sync_meta_dup_release_fence(meta) : -1);
-  GstDrmFenceState fence_state = GST_DRM_FENCE_STATE_SIGNALLED;
-  if (fence && gst_drm_fence_get_state(fence.get(), &fence_state, nullptr) &&
-      fence_state == GST_DRM_FENCE_STATE_PENDING)
-    return fence;
-  return {};
+  return meta && awaits_release(meta);
 }
 
-// Buffers taken off the queue while their readers are not done; the rest goes back at the end.
+// Buffers that were taken from the queue while their release fences are pending. Those that are not
+// taken by take_ready() go back into the queue at the end.
 class Pending {
 public:
   explicit Pending(GstBufferPool *pool) : pool_(pool) {}
@@ -62,7 +57,7 @@ public:
   {
     for (auto it = buffers_.begin(); it != buffers_.end(); ++it) {
       GstBuffer *buffer = *it;
-      if (pending_fence(buffer))
+      if (is_pending(buffer))
         continue;
       buffers_.erase(it);
       return buffer;
@@ -73,11 +68,13 @@ public:
   // Sleeps until the oldest fence signals, one step long at most.
   void sleep() const
   {
-    if (const UniqueFd fence = pending_fence(buffers_.front()))
+    GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffers_.front());
+    const UniqueFd fence(meta ? gst_drm_sync_meta_dup_release_fence(meta) : -1);
+    if (fence)
       gst_drm_fence_wait(fence.get(), kWaitStep, nullptr, nullptr);
   }
 
-  // A device hangs on these: the pool gives them up and may make new ones.
+  // The readers' device hangs: GstBufferPool frees these buffers, and the pool may make new ones.
   void discard()
   {
     for (GstBuffer *buffer : buffers_)
@@ -126,7 +123,7 @@ GstFlowReturn acquire_ready(GstBufferPool *pool, GstBuffer **buffer,
     flow = base_pool_class()->acquire_buffer(pool, &candidate, &no_wait);
     if (flow != GST_FLOW_OK)
       break;
-    if (!pending_fence(candidate)) {
+    if (!is_pending(candidate)) {
       *buffer = candidate;
       return GST_FLOW_OK;
     }
@@ -180,7 +177,7 @@ try {
     if (GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(*buffer))
       gst_drm_sync_meta_clear(meta);
   } else if (flow == GST_FLOW_ERROR) {
-    state.wake(); // the place that was kept for it may be another's now
+    state.wake(); // another thread may now make the buffer that could not be made here
     if (const auto error = state.take_error())
       emit_allocation_failed(pool, error.get());
   }
@@ -189,8 +186,8 @@ try {
   return caught(GST_FLOW_ERROR, __func__);
 }
 
-// What producers and consumers left on the buffer goes; the release fence stays until it is
-// acquired.
+// Removes what producers and consumers left on the buffer, except for the release fence, which
+// stays until the buffer is acquired.
 void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer) noexcept
 try {
   const bool intact = !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_TAG_MEMORY);
@@ -202,12 +199,8 @@ try {
   base_pool_class()->reset_buffer(pool, buffer);
   if (hide)
     GST_BUFFER_FLAG_UNSET(buffer, GST_BUFFER_FLAG_TAG_MEMORY);
-  if (GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer)) {
-    UniqueFd release(gst_drm_sync_meta_dup_release_fence(meta));
-    gst_drm_sync_meta_clear(meta);
-    if (release)
-      gst_drm_sync_meta_add_release_fence(meta, release.release(), nullptr);
-  }
+  if (GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer))
+    drop_acquire_fences(meta);
   state_of(pool).note_released();
 } catch (...) {
   caught(__func__);

@@ -4,22 +4,23 @@
  * @title: GstDrmBufferPool
  * @short_description: recycled frames of a #GstDrmAllocator
  *
- * Configured with DMA_DRM caps it makes frames of that very pair; with plain `video/x-raw` caps
- * linear frames, for elements that know nothing of DMA_DRM, such as a decoder that is handed this
- * pool and writes into DMA buffers without knowing.
+ * A pool that is configured with DMA_DRM caps makes frames of the pair in the caps; with plain
+ * `video/x-raw` caps it makes linear frames, for elements that know nothing of DMA_DRM, such as a
+ * decoder that writes into the pool it is offered.
  *
- * Setting the configuration allocates the first frame, to learn what the allocator makes of it: the
- * size and, with %GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT, the alignment in the configuration are
- * what came out. With plain caps and without %GST_BUFFER_POOL_OPTION_VIDEO_META frames have
- * GStreamer's default layout: such a user does not look at the meta.
+ * Setting the configuration allocates the first frame, to learn its layout: the size and, with
+ * %GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT, the alignment in the configuration are then those of
+ * that frame. With plain caps and without %GST_BUFFER_POOL_OPTION_VIDEO_META frames have
+ * GStreamer's default layout, because such a user does not read the meta.
  *
  * Every buffer carries a #GstVideoMeta and a #GstDrmSyncMeta. A buffer whose release fence has not
- * signalled is not handed out: another one is, or one is waited for. Acquire fences are dropped
- * when a buffer comes back. Fences are waited for a second at most: then the buffers are given up
- * and new ones made.
+ * signalled is not handed out: the pool hands out another buffer, or waits for a fence. Acquire
+ * fences are dropped when a buffer comes back. The pool waits for fences for one second at most;
+ * after that it frees the buffers whose fences are pending, and allocates new ones.
  *
- * A buffer whose memory somebody still holds when it comes back (a shallow copy, a sub-buffer) is handed out again
- * when the last of them lets go, and counts until then: a maximum in the configuration bounds the memory.
+ * A buffer whose memory is still referenced elsewhere when it comes back (a shallow copy, a
+ * sub-buffer) is handed out again when the last of these references is dropped. Until then the
+ * buffer counts as in use, so a maximum in the configuration bounds the memory.
  */
 #include "gstdrmbufferpool.h"
 
@@ -136,8 +137,8 @@ GstBuffer *alloc_with_spare_rows(const FrameSpec &spec, GstBuffer *adopted)
   return larger;
 }
 
-// One with the allocator's own rows; nullptr without an error where GStreamer's default layout is
-// wanted, and is another.
+// A buffer with the allocator's own rows; nullptr without an error where GStreamer's default layout
+// is wanted and differs from it.
 GstBuffer *alloc_own_layout(const FrameSpec &spec, GError **error)
 {
   const GstDrmVideoInfo &info = spec.info;
@@ -288,10 +289,10 @@ static void install_signals(GstDrmBufferPoolClass *klass)
    * GstDrmBufferPool::exhausted:
    * @pool: the pool
    *
-   * As many buffers as the configuration allows are out, and none came back for a second while
-   * somebody waits for one. The wait goes on after this; flushing or deactivating the pool ends it.
-   * gst_drm_buffer_pool_get_stats() has the numbers. Emitted once per wait, by the thread that
-   * waits.
+   * As many buffers as the configuration allows are in use, and none came back while a thread
+   * waited for one second. The wait goes on until a buffer comes back, or the pool is flushed or
+   * deactivated. gst_drm_buffer_pool_get_stats() has the numbers. Emitted once per wait, by the
+   * thread that waits.
    *
    * Since: 0.1
    */
@@ -375,11 +376,10 @@ guint64 gst_drm_buffer_pool_get_waits(GstDrmBufferPool *pool) noexcept
  * gst_drm_buffer_pool_get_stats:
  * @pool: a #GstDrmBufferPool
  *
- * What the pool did and who holds what, as a structure `drm-buffer-pool` with the #guint64 fields
- * `allocations` (frames made since the pool is there), `frames` and `bytes` (frames whose memory
- * exists, also those that others keep after the pool has stopped), `out` (those that are not in the
- * pool: acquired, or given back while a copy of them lives) and `waits` (see
- * gst_drm_buffer_pool_get_waits()).
+ * Gets the pool's counters as a structure `drm-buffer-pool` with the #guint64 fields `allocations`
+ * (frames made since the pool was created), `frames` and `bytes` (frames whose memory exists, also
+ * those that are referenced elsewhere after the pool has stopped), `out` (frames in use: acquired,
+ * or given back while a copy of them lives) and `waits` (see gst_drm_buffer_pool_get_waits()).
  *
  * Returns: (transfer full): a new structure
  *

@@ -18,15 +18,16 @@ G_BEGIN_DECLS
 
 /**
  * GstDrmError:
- * @GST_DRM_ERROR_FORMAT: a string is no drm-format, or a pair has no string
+ * @GST_DRM_ERROR_FORMAT: a string is no drm-format, a fourcc is not valid, or an interface has no
+ *   name for a pair
  * @GST_DRM_ERROR_CAPS: caps do not describe a video format of DMA buffers
  * @GST_DRM_ERROR_LAYOUT: the planes of a buffer do not fit its format, its size or its memory
  * @GST_DRM_ERROR_DEVICE: a device cannot be opened, found or used
- * @GST_DRM_ERROR_ALLOCATION: no buffer could be had
- * @GST_DRM_ERROR_IMPORT: a device refused a buffer
+ * @GST_DRM_ERROR_ALLOCATION: a buffer cannot be allocated, or the process is out of memory
+ * @GST_DRM_ERROR_IMPORT: a device refused a buffer, or the CPU cannot map one
  * @GST_DRM_ERROR_SYNC: a fence could not be read, merged, waited for or converted
- * @GST_DRM_ERROR_CONFLICT: the users of a buffer ask for what cannot be had together
- * @GST_DRM_ERROR_UNSUPPORTED: the kernel or the build lacks what is needed
+ * @GST_DRM_ERROR_CONFLICT: the users of a buffer ask for what contradicts each other
+ * @GST_DRM_ERROR_UNSUPPORTED: the kernel, the build or the driver lacks what is needed
  *
  * Codes of %GST_DRM_ERROR.
  *

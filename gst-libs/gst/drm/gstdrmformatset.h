@@ -82,7 +82,7 @@ GST_DRM_API
 GstDrmFormatSet *gst_drm_format_set_intersect(const GstDrmFormatSet *a,
                                               const GstDrmFormatSet *b) GST_DRM_NOEXCEPT;
 
-/* The same, with a choice of what the implicit modifier meets. */
+/* Intersects two sets, with a choice of what the implicit modifier meets. */
 GST_DRM_API
 GstDrmFormatSet *gst_drm_format_set_intersect_full(const GstDrmFormatSet *a,
                                                    const GstDrmFormatSet *b,

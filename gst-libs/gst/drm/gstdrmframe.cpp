@@ -11,9 +11,11 @@
  */
 #include "gstdrmframe.h"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <gst/allocators/gstfdmemory.h>
@@ -143,7 +145,18 @@ Result<Location> locate(GstBuffer *buffer, gsize offset)
                 " bytes");
 }
 
-Result<PlaneLayout> plane_at(GstBuffer *buffer, gsize offset, guint32 stride)
+// Planes mostly share a dma-buf: what is known of one descriptor holds for the next plane, too.
+Result<ObjectInfo> object_of_plane(GstMemory *memory, std::span<const PlaneLayout> before)
+{
+  const gint fd = gst_fd_memory_get_fd(memory);
+  const auto same = std::find_if(before.begin(), before.end(),
+                                 [fd](const PlaneLayout &plane) { return plane.fd == fd; });
+  return same == before.end() ? object_of(memory) : same->object;
+}
+
+// `before` are the planes of the same buffer that are known already.
+Result<PlaneLayout> plane_at(GstBuffer *buffer, gsize offset, guint32 stride,
+                             std::span<const PlaneLayout> before)
 {
   const Result<Location> place = locate(buffer, offset);
   if (!place)
@@ -152,7 +165,7 @@ Result<PlaneLayout> plane_at(GstBuffer *buffer, gsize offset, guint32 stride)
     return refuse(std::string("offset ") + number(offset) + " lies in memory of type " +
                   (place->memory->allocator ? place->memory->allocator->mem_type : "?") +
                   ", which has no file descriptor");
-  const Result<ObjectInfo> object = object_of(place->memory);
+  const Result<ObjectInfo> object = object_of_plane(place->memory, before);
   if (!object)
     return object.error();
 
@@ -202,7 +215,8 @@ bool may_describe(gint format, const GstDrmVideoInfo &info)
 guint rows_of(const GstDrmVideoInfo &info)
 {
   const auto height = static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo));
-  const bool is_field = gstdrm::number_in(info.vinfo.interlace_mode) == GST_VIDEO_INTERLACE_MODE_ALTERNATE;
+  const bool is_field =
+      gstdrm::number_in(info.vinfo.interlace_mode) == GST_VIDEO_INTERLACE_MODE_ALTERNATE;
   return is_field ? (height + 1) / 2 : height;
 }
 
@@ -257,7 +271,8 @@ Result<FrameLayout> layout_of(GstBuffer *buffer, const GstDrmVideoInfo &info)
     const Result<guint32> stride = stride_bytes(finfo, planes->stride[i], i);
     if (!stride)
       return refuse("plane " + number(i) + ": " + stride.error().message);
-    const Result<PlaneLayout> plane = plane_at(buffer, planes->offset[i], *stride);
+    const Result<PlaneLayout> plane =
+        plane_at(buffer, planes->offset[i], *stride, std::span(layout.planes).first(i));
     if (!plane)
       return refuse("plane " + number(i) + ": " + plane.error().message);
     layout.planes[i] = *plane;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A pad that announces release fences, whatever pushes through it and whenever that queries
-// allocation.
+// Announces release fences on a pad, in every allocation query that leaves it.
 #include <atomic>
 #include <memory>
 
@@ -14,8 +13,8 @@ using gstdrm::GstPtr;
 
 namespace {
 
-// Of one probe. `stale`: downstream may have no announcement for the caps in force. Set in the
-// streaming thread, and in the thread of an upstream event; read in the streaming thread.
+// The state of one probe. `stale`: downstream may have no announcement for the current caps. Set in
+// the streaming thread, and in the thread of an upstream event; read in the streaming thread.
 struct Announcer {
   std::atomic<bool> stale{true};
 };
@@ -25,7 +24,8 @@ GstPtr<GstCaps> current_caps(GstPad *pad)
   return GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(pad));
 }
 
-// Every allocation query gets the announcement; one with the caps in force settles them.
+// Every allocation query gets the announcement. After a query with the current caps, downstream has
+// the announcement for these caps.
 void on_query(GstPad *pad, Announcer &announcer, GstQuery *query)
 {
   if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
@@ -38,16 +38,17 @@ void on_query(GstPad *pad, Announcer &announcer, GstQuery *query)
     announcer.stale = false;
 }
 
-// New caps, also those that are sent again to a new peer, and a wish to negotiate anew put an end
-// to what was announced.
+// A CAPS event, also one that is sent again to a new peer, and a RECONFIGURE event end the
+// announcement.
 void on_event(Announcer &announcer, const GstEvent *event)
 {
   if (GST_EVENT_TYPE(event) == GST_EVENT_CAPS || GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
     announcer.stale = true;
 }
 
-// Before a buffer that downstream would take for one of a producer that announced nothing: asks,
-// and leaves the answer, for the producer has its own buffers. The query goes through on_query().
+// Where downstream has no announcement for the current caps, makes an allocation query before the
+// buffer; on_query() adds the announcement. The answer is not used: the producer has its own
+// buffers.
 void on_buffer(GstPad *pad, Announcer &announcer)
 {
   if (!announcer.stale.exchange(false))
@@ -91,11 +92,11 @@ try {
  * last CAPS event or the last RECONFIGURE event, the next buffer is preceded by one; its answer is
  * not used. Call this at any time from any thread; buffers that are pushed afterwards are covered.
  *
- * An announcement holds downstream until the next CAPS event or the next allocation query of the
- * stream. Of buffers that were pushed before the probe was removed, release fences still have to be
- * waited for. The announcement is for buffers with a #GstDrmSyncMeta: the producer adds it
- * (gst_buffer_add_drm_sync_meta()) before it pushes a buffer, or takes its buffers from a
- * #GstDrmBufferPool, which adds it and waits.
+ * An announcement holds downstream until the next STREAM_START or CAPS event, or the next
+ * allocation query of the stream. Of buffers that were pushed before the probe was removed, release
+ * fences still have to be waited for. The announcement is for buffers with a #GstDrmSyncMeta: the
+ * producer adds it (gst_buffer_add_drm_sync_meta()) before it pushes a buffer, or takes its buffers
+ * from a #GstDrmBufferPool, which adds it and waits.
  *
  * Returns: the id of a pad probe, for gst_pad_remove_probe()
  *

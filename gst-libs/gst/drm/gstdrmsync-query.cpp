@@ -26,10 +26,11 @@ bool is_announcement(const GstStructure *params)
  * such a buffer back while its device still reads, with a fence for that.
  *
  * Adds an entry for #GST_DRM_SYNC_META_API_TYPE with the parameters `GstDrmSyncMeta,
- * release-fences=(boolean)true`, where there is none yet. It holds until the next CAPS event or the
- * next allocation query of the stream. For a pad whose base class makes the query, and for appsrc,
- * which makes it before it has caps, there is gst_drm_pad_announce_release_fences(). An element
- * that passes other elements' buffers on must not add it.
+ * release-fences=(boolean)true`, where there is none yet. The announcement holds until the next
+ * STREAM_START or CAPS event, or the next allocation query of the stream. For a pad whose base
+ * class makes the query, and for appsrc, which makes it before it has caps, there is
+ * gst_drm_pad_announce_release_fences(). An element that passes other elements' buffers on must not
+ * add the entry.
  *
  * Since: 0.1
  */

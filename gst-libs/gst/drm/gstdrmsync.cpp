@@ -26,6 +26,7 @@
 #include "core/sync_file.hpp"
 #include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
+#include "gstdrmsync-private.hpp"
 
 #define GST_CAT_DEFAULT gstdrm::library_debug_category()
 
@@ -51,14 +52,18 @@ public:
       std::default_delete<SharedFences>()(this);
   }
 
-  // Both then have to signal.
-  Result<void> add(Which which, const UniqueFd &fence)
+  // Merges `fence` with the fences that are there: all of them have to signal.
+  Result<void> add(Which which, UniqueFd fence)
   {
-    // Tells a sync_file from anything else before it is stored.
+    // Anything but a sync_file is refused here, before it is stored.
     if (const Result<FenceState> state = gstdrm::fence_state(fence.get()); !state)
       return state.error();
     const std::lock_guard lock(fences_lock_);
     UniqueFd &slot = slot_of(which);
+    if (!slot) {
+      slot = std::move(fence);
+      return {};
+    }
     Result<UniqueFd> merged = gstdrm::fence_merge(slot.get(), fence.get());
     if (!merged)
       return merged.error();
@@ -75,6 +80,23 @@ public:
     const std::lock_guard lock(fences_lock_);
     acquire_.reset();
     release_.reset();
+  }
+  void clear_acquire()
+  {
+    const std::lock_guard lock(fences_lock_);
+    acquire_.reset();
+  }
+  // Forgets a release fence that has signalled: every later one would be merged with it.
+  [[nodiscard]] bool awaits_release()
+  {
+    const std::lock_guard lock(fences_lock_);
+    if (!release_)
+      return false;
+    const Result<FenceState> state = gstdrm::fence_state(release_.get());
+    if (state && *state == FenceState::Pending)
+      return true;
+    release_.reset();
+    return false;
   }
 
 private:
@@ -138,7 +160,7 @@ gboolean sync_meta_transform(GstBuffer *dest, GstMeta *meta, GstBuffer *source, 
 
 gboolean add_fence(GstDrmSyncMeta *meta, SharedFences::Which which, UniqueFd fence, GError **error)
 {
-  const Result<void> added = fences_of(meta)->add(which, fence);
+  const Result<void> added = fences_of(meta)->add(which, std::move(fence));
   if (!added) {
     gstdrm::propagate(error, added.error());
     return FALSE;
@@ -147,6 +169,20 @@ gboolean add_fence(GstDrmSyncMeta *meta, SharedFences::Which which, UniqueFd fen
 }
 
 } // namespace
+
+namespace gstdrm {
+
+void drop_acquire_fences(GstDrmSyncMeta *meta)
+{
+  fences_of(meta)->clear_acquire();
+}
+
+bool awaits_release(GstDrmSyncMeta *meta)
+{
+  return fences_of(meta)->awaits_release();
+}
+
+} // namespace gstdrm
 
 GType gst_drm_sync_meta_api_get_type(void) noexcept
 {
@@ -271,7 +307,7 @@ try {
  * Hands out what has to be waited for before the buffer is used.
  *
  * Returns: a sync_file of all acquire fences, which the caller closes; -1 where there is none to
- * wait for
+ * wait for, and where the process has no file descriptor left
  *
  * Since: 0.1
  */
@@ -291,7 +327,7 @@ try {
  * Hands out what has to be waited for before the memory is written again.
  *
  * Returns: a sync_file of all release fences, which the caller closes; -1 where there is none to
- * wait for
+ * wait for, and where the process has no file descriptor left
  *
  * Since: 0.1
  */

@@ -107,7 +107,7 @@ void gst_drm_sync_meta_clear(GstDrmSyncMeta *meta) GST_DRM_NOEXCEPT;
 GST_DRM_API
 void gst_drm_query_announce_release_fences(GstQuery *query) GST_DRM_NOEXCEPT;
 
-/* For a consumer: whether the producer announced that. */
+/* For a consumer: whether the producer announced that it waits for release fences. */
 GST_DRM_API
 gboolean gst_drm_query_has_release_fences(GstQuery *query) GST_DRM_NOEXCEPT;
 
@@ -131,7 +131,7 @@ GST_DRM_API
 gboolean gst_drm_dmabuf_import_fence(gint dmabuf_fd, gint fence_fd, GstDrmAccess access,
                                      GError **error) GST_DRM_NOEXCEPT;
 
-/* For a producer that makes no such query, as appsrc: announces it for all buffers of a pad. */
+/* Announces for all buffers of a pad, such as appsrc's, that release fences are waited for. */
 GST_DRM_API
 gulong gst_drm_pad_announce_release_fences(GstPad *pad) GST_DRM_NOEXCEPT;
 

@@ -271,9 +271,9 @@ try {
  * ones as (element - zero point) * scale, and without the padding.
  *
  * Returns: (transfer full) (array length=n_values) (nullable): the values, freed by g_free(); %NULL
- *   with %GST_DRM_ERROR_LAYOUT where there is no such tensor, %GST_DRM_ERROR_SYNC where the fence
- *   signalled an error or did not signal in time, %GST_DRM_ERROR_IMPORT where the CPU cannot map
- *   the memory
+ *   with %GST_DRM_ERROR_LAYOUT where there is no such tensor or its memory was made smaller,
+ *   %GST_DRM_ERROR_SYNC where the fence signalled an error or did not signal in time,
+ *   %GST_DRM_ERROR_IMPORT where the CPU cannot map the memory
  *
  * Since: 0.1
  */

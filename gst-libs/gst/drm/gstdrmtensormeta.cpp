@@ -254,8 +254,8 @@ const gchar *gst_drm_tensor_meta_get_decoder(GstDrmTensorMeta *meta) noexcept
  *
  * Adds a tensor. The meta takes a reference to its memory.
  *
- * Returns: %FALSE with %GST_DRM_ERROR_LAYOUT where the dimensions, the padding or the quantisation
- *   are none, or need more bytes than @tensor or its memory has
+ * Returns: %FALSE with %GST_DRM_ERROR_LAYOUT where the type, the dimensions, the padding or the
+ *   quantisation are not valid, or the elements need more bytes than @tensor or its memory has
  *
  * Since: 0.1
  */
@@ -364,7 +364,7 @@ try {
   g_return_val_if_fail(error == nullptr || *error == nullptr, FALSE);
 
   std::shared_ptr<const UniqueFd> &acquire = tensors_of(meta).acquire;
-  // Tells a sync_file from anything else before it is stored.
+  // Anything but a sync_file is refused here, before it is stored.
   if (const auto state = gstdrm::fence_state(fence.get()); !state) {
     gstdrm::propagate(error, state.error());
     return FALSE;
@@ -387,7 +387,7 @@ try {
  * Hands out what has to be waited for before a tensor is read.
  *
  * Returns: a sync_file of all acquire fences, which the caller closes; -1 where there is none to
- * wait for
+ * wait for, and where the process has no file descriptor left
  *
  * Since: 0.1
  */

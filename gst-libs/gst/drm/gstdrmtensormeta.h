@@ -152,7 +152,7 @@ GST_DRM_API
 GstDrmTensorMeta *gst_buffer_get_drm_tensor_meta(GstBuffer *buffer,
                                                  const gchar *group) GST_DRM_NOEXCEPT;
 
-/* The name of the model, as the meta was added with. */
+/* The name of the model that the meta was added with. */
 GST_DRM_API
 const gchar *gst_drm_tensor_meta_get_group(GstDrmTensorMeta *meta) GST_DRM_NOEXCEPT;
 

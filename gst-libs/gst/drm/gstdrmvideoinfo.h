@@ -38,8 +38,8 @@ struct _GstDrmVideoInfo {
   GstVideoInfo vinfo;
 
   /*< private >*/
-  /* public in C; bindings would look in the wrong place, for they take GstVideoInfo for smaller
-   * than it is */
+  /* Public in C. Hidden from language bindings, which would read a wrong place, because they take
+   * GstVideoInfo for smaller than it is. */
   guint32 drm_fourcc;
   guint64 drm_modifier;
 
@@ -52,7 +52,7 @@ struct _GstDrmVideoInfo {
 GST_DRM_API
 GType gst_drm_video_info_get_type(void) GST_DRM_NOEXCEPT;
 
-/* Sets a structure of the caller's to no format. */
+/* Sets a structure that the caller owns to no format. */
 GST_DRM_API
 void gst_drm_video_info_init(GstDrmVideoInfo *info) GST_DRM_NOEXCEPT;
 
@@ -84,7 +84,7 @@ void gst_drm_video_info_free(GstDrmVideoInfo *info) GST_DRM_NOEXCEPT;
 GST_DRM_API
 gboolean gst_drm_video_info_from_caps(GstDrmVideoInfo *info, const GstCaps *caps) GST_DRM_NOEXCEPT;
 
-/* The same, and says what is wrong with the caps. */
+/* Reads fixed caps; where they are no format of DMA buffers, the error says why. */
 GST_DRM_API
 gboolean gst_drm_video_info_from_caps_full(GstDrmVideoInfo *info, const GstCaps *caps,
                                            GError **error) GST_DRM_NOEXCEPT;
@@ -93,12 +93,12 @@ gboolean gst_drm_video_info_from_caps_full(GstDrmVideoInfo *info, const GstCaps 
 GST_DRM_API
 GstCaps *gst_drm_video_info_to_caps(const GstDrmVideoInfo *info) GST_DRM_NOEXCEPT;
 
-/* The same video format, laid out as the modifier says. */
+/* Makes an info of a GstVideoInfo whose frames are laid out as the modifier says. */
 GST_DRM_API
 gboolean gst_drm_video_info_from_video_info(GstDrmVideoInfo *info, const GstVideoInfo *vinfo,
                                             guint64 modifier) GST_DRM_NOEXCEPT;
 
-/* The same video format without DMA buffers. */
+/* The GstVideoInfo of the same format in plain memory. */
 GST_DRM_API
 gboolean gst_drm_video_info_to_video_info(const GstDrmVideoInfo *info,
                                           GstVideoInfo *vinfo) GST_DRM_NOEXCEPT;
@@ -114,12 +114,12 @@ gboolean gst_drm_is_dma_drm_caps(const GstCaps *caps) GST_DRM_NOEXCEPT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstDrmVideoInfo, gst_drm_video_info_free)
 
-/* A structure on the heap, made of a pair and a size; NULL and why where they are none. */
+/* A structure on the heap, made of a pair and a size; NULL with an error where they are invalid. */
 GST_DRM_API
 GstDrmVideoInfo *gst_drm_video_info_new_from_format(guint32 fourcc, guint64 modifier, guint width,
                                                     guint height, GError **error) GST_DRM_NOEXCEPT;
 
-/* The same in a structure of the caller's. */
+/* Fills a structure of the caller from a pair and a size; FALSE with an error where invalid. */
 GST_DRM_API
 gboolean gst_drm_video_info_set_format(GstDrmVideoInfo *info, guint32 fourcc, guint64 modifier,
                                        guint width, guint height, GError **error) GST_DRM_NOEXCEPT;

@@ -63,7 +63,7 @@ public:
   [[nodiscard]] const std::string &device() const noexcept { return device_; }
 
 protected:
-  // "dumb buffers of /dev/dri/card0 are LINEAR only, and of NV12 only … was offered; …"
+  // "dumb (/dev/dri/card0) can allocate NV12 as LINEAR only, and the consumer takes …; offer …"
   [[nodiscard]] Error refuse_modifiers(const FrameRequest &request, const char *can_do) const;
   // "udmabuf", "dumb (/dev/dri/card0)"
   [[nodiscard]] std::string label() const;

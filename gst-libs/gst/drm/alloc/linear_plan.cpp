@@ -42,18 +42,6 @@ Result<void> check_request(const FrameRequest &request)
   return {};
 }
 
-// The smallest number of pixels whose rows take a multiple of `align` bytes in every plane.
-std::uint64_t width_step(const FourccInfo &info, std::uint64_t align) noexcept
-{
-  std::uint64_t step = 1;
-  for (std::size_t i = 0; i < info.n_planes; ++i) {
-    const PlaneInfo &plane = info.planes[i];
-    const std::uint64_t blocks = align / std::gcd(align, std::uint64_t{plane.block_bytes});
-    step = std::lcm(step, blocks * plane.block_width * plane.hsub);
-  }
-  return step;
-}
-
 // The smallest number of lines that are whole blocks in every plane.
 std::uint64_t block_rows(const FourccInfo &info) noexcept
 {
@@ -97,7 +85,7 @@ Result<LinearPlan> make_linear_plan(const FrameRequest &request)
   // the rows, which GPUs require of an offset as well, and the top padding is whole blocks of every
   // plane.
   const Padding &asked = request.padding;
-  const std::uint64_t step = width_step(*info, plan.stride_align);
+  const std::uint64_t step = linear_width_step(*info, plan.stride_align);
   const std::uint64_t grain = block_rows(*info);
   const std::uint64_t left = round_up(asked.left, step);
   const std::uint64_t top = round_up(asked.top, grain);

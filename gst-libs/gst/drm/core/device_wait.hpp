@@ -22,7 +22,7 @@ public:
   [[nodiscard]] int fd() const noexcept { return event_.get(); }
 
 private:
-  OrderedMutex lock_{100, "an interrupt"}; // descriptor and flag change together
+  OrderedMutex lock_{100, "Interrupt::lock_"}; // descriptor and flag change together
   WakeFd event_; // readable while raised; none where there are no more descriptors
   std::atomic<bool> raised_{false};
 };

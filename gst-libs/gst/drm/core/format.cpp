@@ -109,8 +109,8 @@ bool fourcc_is_valid(std::uint32_t fourcc) noexcept
 
 namespace {
 
-// The two forms that nearly all strings have, "NV12" and "NV12:0x0100000000000002", without a
-// thought of what to say of any other.
+// Reads the two forms that nearly all strings have, "NV12" and "NV12:0x0100000000000002". false:
+// another form, which parse_any() reads or refuses.
 bool parse_canonical(std::string_view text, Format &format) noexcept
 {
   constexpr std::size_t kWithModifier = kFourccLength + 3 + kMaxHexDigits;
@@ -126,7 +126,7 @@ bool parse_canonical(std::string_view text, Format &format) noexcept
     return true;
 
   std::uint64_t modifier = 0;
-  int invalid = 0; // negative once any digit is none
+  int invalid = 0; // negative after a character that is no digit
   for (std::size_t i = kWithModifier - kMaxHexDigits; i < kWithModifier; ++i) {
     const int digit = hex_digit(text[i]);
     invalid |= digit;
@@ -137,7 +137,7 @@ bool parse_canonical(std::string_view text, Format &format) noexcept
          modifier != kModLinear && modifier != kModImplicit;
 }
 
-// Any other form, and the reason of every refusal.
+// Reads any other form, and gives the reason of every refusal.
 Result<Format> parse_any(std::string_view text)
 {
   if (text.size() < kFourccLength)

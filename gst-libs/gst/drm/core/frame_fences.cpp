@@ -47,11 +47,4 @@ Result<UniqueFd> export_writers(const FrameLayout &layout)
   return all;
 }
 
-Result<void> import_writer(const FrameLayout &layout, int fence_fd)
-{
-  return for_each_dmabuf(layout, [fence_fd](int fd) {
-    return dmabuf_import_fence(fd, fence_fd, DmaBufAccess::Write);
-  });
-}
-
 } // namespace gstdrm

@@ -13,8 +13,4 @@ namespace gstdrm {
 // Empty for a frame without planes. ErrorCode::Unsupported before Linux 6.0.
 Result<UniqueFd> export_writers(const FrameLayout &layout);
 
-// Makes the fence one of the writers' of each dma-buf, so that whoever reads them waits for it. Of
-// several dma-bufs the first may have the fence when the next one refuses it.
-Result<void> import_writer(const FrameLayout &layout, int fence_fd);
-
 } // namespace gstdrm

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cerrno>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 
@@ -169,6 +170,17 @@ Result<void> check_layout(const FrameLayout &layout)
       return known;
   }
   return {};
+}
+
+std::uint64_t linear_width_step(const FourccInfo &info, std::uint64_t align) noexcept
+{
+  std::uint64_t step = 1;
+  for (std::size_t i = 0; i < info.n_planes; ++i) {
+    const PlaneInfo &plane = info.planes[i];
+    const std::uint64_t blocks = align / std::gcd(align, std::uint64_t{plane.block_bytes});
+    step = std::lcm(step, blocks * plane.block_width * plane.hsub);
+  }
+  return step;
 }
 
 Result<FrameLayout> make_linear_layout(std::uint32_t fourcc, std::uint32_t width,

@@ -49,6 +49,10 @@ struct FrameLayout {
 // is asked. Messages carry the numbers.
 Result<void> check_layout(const FrameLayout &layout);
 
+// The smallest number of pixels whose rows take a multiple of `align` bytes in every plane of a
+// linear layout. `align` is at most 2^31.
+std::uint64_t linear_width_step(const FourccInfo &info, std::uint64_t align) noexcept;
+
 // Linear layout of a fourcc with each stride rounded up to stride_align (a power of two) and each
 // plane's offset to offset_align. `size_bytes` gets the total. Object and fd are left empty.
 Result<FrameLayout> make_linear_layout(std::uint32_t fourcc, std::uint32_t width,

@@ -18,7 +18,7 @@
 
 namespace gstdrm {
 
-// How long an ImportCache keeps an entry that nobody's memory stands behind any more.
+// How long an ImportCache keeps an entry whose memory is no longer in use.
 struct ImportBounds {
   std::uint64_t keep_frames = 32;
   std::uint64_t keep_bytes = 128U << 20; // of the memory that all such entries hold

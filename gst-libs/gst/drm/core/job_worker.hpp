@@ -21,7 +21,7 @@ namespace gstdrm {
 // drops those behind it.
 template <typename Job> class JobWorker {
 public:
-  // How many jobs can be on their way.
+  // The largest number of jobs that are queued or running.
   static constexpr std::size_t kDepth = 4;
   enum class Outcome { Done, Cancelled };
   // Called on the worker's thread. An exception counts as an Error.
@@ -40,8 +40,8 @@ public:
     thread_.join();
   }
 
-  // Jobs are done in the order in which they come; the ticket says which. Sleeps while kDepth are on their way; none,
-  // and the job is dropped, where set_cancelled(true) ends that.
+  // Queues a job and returns its ticket, for wait(). Jobs run in the order in which they were queued. Sleeps while kDepth
+  // jobs are queued or running; where set_cancelled(true) ends that sleep, the job is dropped and there is no ticket.
   std::optional<std::uint64_t> submit(Job job)
   {
     std::unique_lock guard(lock_);
@@ -66,7 +66,7 @@ public:
     return done_ >= ticket ? Outcome::Done : Outcome::Cancelled;
   }
 
-  // While it is cancelled neither wait() nor submit() sleeps. Jobs go on.
+  // While `cancelled` is true, neither wait() nor submit() sleeps. Jobs that are queued still run.
   void set_cancelled(bool cancelled)
   {
     {
@@ -77,7 +77,7 @@ public:
   }
 
 private:
-  // No exception leaves the thread; one of an error's text is an error too.
+  // No exception leaves the thread: an exception becomes an Error, also one that the Error's text throws.
   Result<void> run_here(const Job &job) noexcept
   try {
     return run_(job);

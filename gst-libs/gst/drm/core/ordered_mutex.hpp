@@ -4,9 +4,16 @@
 // thread is in the way, and end the process with both names; with NDEBUG it is a std::mutex. The
 // check sees the mutexes of one module, which is where the ranks are given
 // (docs/architecture.md). Any thread.
+//
+// OrderedCondition is the condition variable of such a mutex. std::condition_variable_any is not:
+// it has a second mutex inside, which a thread that notifies still holds when the thread that waits
+// wakes up, so that each wake-up costs up to two more futex calls.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
+#include <utility>
 
 #ifndef NDEBUG
 #include <array>
@@ -17,7 +24,7 @@
 
 namespace gstdrm {
 
-// Of a mutex under which no other mutex of the table is taken.
+// The rank of a leaf: a mutex under which no other mutex of the table is taken.
 inline constexpr int kLeafLockRank = 100;
 
 #ifdef NDEBUG
@@ -26,6 +33,10 @@ class OrderedMutex : public std::mutex {
 public:
   static constexpr bool kChecks = false;
   constexpr OrderedMutex(int /*rank*/, const char * /*name*/) noexcept {}
+
+private:
+  friend class OrderedCondition;
+  std::mutex &native() noexcept { return *this; }
 };
 
 #else
@@ -33,7 +44,7 @@ public:
 class OrderedMutex {
 public:
   static constexpr bool kChecks = true;
-  // `name` is a literal: what the mutex guards.
+  // `name` is a literal: the mutex as the table in docs/architecture.md calls it.
   OrderedMutex(int rank, const char *name) noexcept : rank_(rank), name_(name) {}
 
   void lock()
@@ -57,6 +68,9 @@ public:
   }
 
 private:
+  friend class OrderedCondition;
+  std::mutex &native() noexcept { return mutex_; }
+
   // What this thread holds, in the order in which it was taken.
   struct Held {
     std::array<const OrderedMutex *, 16> mutexes;
@@ -106,5 +120,46 @@ private:
 };
 
 #endif
+
+// A thread that waits keeps the mutex in its list of what it holds: it takes no other meanwhile.
+class OrderedCondition {
+public:
+  void notify_all() noexcept { changed_.notify_all(); }
+
+  void wait(std::unique_lock<OrderedMutex> &guard)
+  {
+    const Native native(guard);
+    changed_.wait(native.lock);
+  }
+  template <typename Predicate>
+  void wait(std::unique_lock<OrderedMutex> &guard, Predicate predicate)
+  {
+    const Native native(guard);
+    changed_.wait(native.lock, std::move(predicate));
+  }
+  // false: `limit` has passed, and the predicate is still false.
+  template <typename Rep, typename Period, typename Predicate>
+  bool wait_for(std::unique_lock<OrderedMutex> &guard,
+                const std::chrono::duration<Rep, Period> &limit, Predicate predicate)
+  {
+    const Native native(guard);
+    return changed_.wait_for(native.lock, limit, std::move(predicate));
+  }
+
+private:
+  // The std::mutex inside the one that `guard` holds, and goes on holding.
+  struct Native {
+    explicit Native(const std::unique_lock<OrderedMutex> &guard)
+        : lock(guard.mutex()->native(), std::adopt_lock)
+    {
+    }
+    ~Native() { static_cast<void>(lock.release()); }
+    Native(const Native &) = delete;
+    Native &operator=(const Native &) = delete;
+    mutable std::unique_lock<std::mutex> lock;
+  };
+
+  std::condition_variable changed_;
+};
 
 } // namespace gstdrm

@@ -21,8 +21,8 @@ enum class ErrorCode {
   Unsupported,
 };
 
-// What failed, why, and what to try, in one sentence for a person; sys_errno is 0 where no system
-// call was involved.
+// What failed, why, and what to try, in words for a person; sys_errno is 0 where no system call was
+// involved.
 struct Error {
   ErrorCode code{};
   std::string message;

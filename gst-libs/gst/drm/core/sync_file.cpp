@@ -92,6 +92,23 @@ Result<FenceState> fence_state(int fence_fd)
   return info.status > 0 ? FenceState::Signalled : FenceState::Failed;
 }
 
+Result<FenceTime> fence_time(int fence_fd)
+{
+  pollfd polled{fence_fd, POLLIN, 0};
+  const timespec at_once{};
+  if (fence_fd >= 0 && ::ppoll(&polled, 1, &at_once, nullptr) == 0)
+    return FenceTime();
+  sync_fence_info fence{};
+  sync_file_info info{};
+  info.num_fences = 1;
+  info.sync_fence_info = reinterpret_cast<std::uintptr_t>(&fence);
+  if (retried_ioctl(fence_fd, SYNC_IOC_FILE_INFO, &info) != 0) {
+    const int error = errno;
+    return failed("SYNC_IOC_FILE_INFO", fence_fd, error);
+  }
+  return fence.status == 0 ? FenceTime() : FenceTime(static_cast<std::int64_t>(fence.timestamp_ns));
+}
+
 Result<FenceState> fence_wait(int fence_fd, std::chrono::nanoseconds timeout)
 {
   const Result<FenceState> first = fence_state(fence_fd);

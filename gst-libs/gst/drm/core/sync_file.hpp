@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "result.hpp"
@@ -17,6 +18,11 @@ enum class FenceState { Pending, Signalled, Failed };
 
 // poll(), and SYNC_IOC_FILE_INFO once it has signalled; Error when fd is no sync_file.
 Result<FenceState> fence_state(int fence_fd);
+// When the fence of a sync_file with one fence has signalled, with an error or without, on
+// CLOCK_MONOTONIC in ns; nothing: it is pending. poll(), and SYNC_IOC_FILE_INFO once it has
+// signalled.
+using FenceTime = std::optional<std::int64_t>;
+Result<FenceTime> fence_time(int fence_fd);
 // Waits with poll(2), as sync_file.rst allows. Failed: signalled with an error; Pending: time is
 // over. Negative timeout: no limit.
 Result<FenceState> fence_wait(int fence_fd, std::chrono::nanoseconds timeout);

@@ -90,6 +90,21 @@ void add_restrictions(GstPad *src, std::size_t &left, std::vector<Restriction> &
     add_restrictions(next.get(), left, found);
 }
 
+bool flushes_after(GstPad *src, std::size_t &left)
+{
+  const GstPtr<GstPad> pad = linked_pad(src);
+  const GstPtr<GstElement> element = element_of(pad);
+  if (!pad || GST_PAD_IS_FLUSHING(pad.get()))
+    return static_cast<bool>(pad);
+  if (!element || left == 0)
+    return false;
+  left--;
+  const auto sources = pads_of(element.get(), GST_PAD_SRC);
+  return std::any_of(sources.begin(), sources.end(), [&](const GstPtr<GstPad> &next) {
+    return GST_PAD_IS_FLUSHING(next.get()) || flushes_after(next.get(), left);
+  });
+}
+
 } // namespace
 
 GstPtr<GstPad> linked_pad(GstPad *pad)
@@ -143,6 +158,21 @@ std::vector<Restriction> restrictions_after(GstPad *src)
   std::size_t left = kMostElements;
   add_restrictions(src, left, found);
   return found;
+}
+
+bool is_flushing(GstElement *element)
+{
+  const auto sinks = pads_of(element, GST_PAD_SINK);
+  const auto sources = pads_of(element, GST_PAD_SRC);
+  const auto at_sink = [](const GstPtr<GstPad> &pad) {
+    const auto peer = GstPtr<GstPad>::adopt(gst_pad_get_peer(pad.get()));
+    return GST_PAD_IS_FLUSHING(pad.get()) || (peer && GST_PAD_IS_FLUSHING(peer.get()));
+  };
+  std::size_t left = kMostElements;
+  return std::any_of(sinks.begin(), sinks.end(), at_sink) ||
+         std::any_of(sources.begin(), sources.end(), [&](const GstPtr<GstPad> &pad) {
+           return GST_PAD_IS_FLUSHING(pad.get()) || flushes_after(pad.get(), left);
+         });
 }
 
 } // namespace gstdrm

@@ -33,4 +33,8 @@ struct Restriction {
 // tee.
 std::vector<Restriction> restrictions_after(GstPad *src);
 
+// Whether a flush or a state change has reached the element, its neighbour upstream, or anything
+// downstream: every event fails then, whatever it says.
+bool is_flushing(GstElement *element);
+
 } // namespace gstdrm

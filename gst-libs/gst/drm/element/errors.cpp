@@ -33,8 +33,15 @@ void post_error(GstElement *element, const Error &error, const char *what)
   const BusError on_bus = bus_error_of(error);
   gchar *debug =
       g_strdup_printf("code %d, errno %d", static_cast<int>(error.code), error.sys_errno);
-  gst_element_message_full(element, GST_MESSAGE_ERROR, on_bus.domain, on_bus.code,
-                           g_strdup(text.c_str()), debug, __FILE__, GST_FUNCTION, __LINE__);
+  // A path or a driver's name may be no UTF-8, which a structure does not take.
+  gchar *valid = g_utf8_make_valid(text.c_str(), -1);
+  // code is a GstDrmError
+  GstStructure *details =
+      gst_structure_new("details", "code", G_TYPE_INT, static_cast<int>(error.code), "errno",
+                        G_TYPE_INT, error.sys_errno, "text", G_TYPE_STRING, valid, nullptr);
+  gst_element_message_full_with_details(element, GST_MESSAGE_ERROR, on_bus.domain, on_bus.code,
+                                        valid, debug, __FILE__, GST_FUNCTION,
+                                        __LINE__, details);
 }
 
 Error take_error(GError *error, std::optional<ErrorCode> code)

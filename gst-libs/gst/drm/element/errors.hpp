@@ -2,7 +2,6 @@
 // How an Error of an engine or of the library gets on the bus.
 #pragma once
 
-#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -51,7 +50,7 @@ public:
 
 private:
   OrderedMutex lock_{kLeafLockRank, "OncePerFailure::lock_"}; // guards all below
-  std::condition_variable_any posting_ended_;
+  OrderedCondition posting_ended_;
   bool posted_ = false;
   std::thread::id poster_; // the thread that posts now; none: nobody does
 };

@@ -6,6 +6,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/core/limits.hpp>
+#include <gst/drm/gstdrmexplain.h>
 
 namespace gstdrm {
 
@@ -96,6 +97,42 @@ std::string describe_conflict(const std::vector<Restriction> &receivers)
   return "";
 }
 
+// Who refuses: the receiver whose caps leave nothing of what can be sent, else the last one.
+const Restriction *refusing_receiver(const Negotiation &negotiation)
+{
+  const std::vector<Restriction> &receivers = negotiation.receivers;
+  const GstCaps *sent = sendable(negotiation.sender);
+  for (const Restriction &one : receivers)
+    if (gst_caps_is_empty(one.caps.get()) ||
+        (sent && !gst_caps_can_intersect(sent, one.caps.get())))
+      return &one;
+  return receivers.empty() ? nullptr : &receivers.back();
+}
+
+std::shared_ptr<const GstStructure> details_of(const Negotiation &negotiation)
+{
+  const Restriction *receiver = refusing_receiver(negotiation);
+  if (!receiver || !negotiation.sender.caps)
+    return {};
+  GValue sent = G_VALUE_INIT;
+  GValue taken = G_VALUE_INIT;
+  g_value_init(&sent, GST_TYPE_CAPS);
+  g_value_init(&taken, GST_TYPE_CAPS);
+  const GstCaps *sendable_caps = sendable(negotiation.sender);
+  gst_value_set_caps(&sent,
+                     gst_caps_is_empty(sendable_caps) ? negotiation.sender.caps : sendable_caps);
+  gst_value_set_caps(&taken, receiver->caps.get());
+  GstStructure *details = nullptr;
+  g_free(gst_drm_explain_mismatch(negotiation.sender.name.c_str(), &sent, receiver->name.c_str(),
+                                  &taken, &details));
+  g_value_unset(&sent);
+  g_value_unset(&taken);
+  return std::shared_ptr<const GstStructure>(details, [](const GstStructure *structure) {
+    if (structure)
+      gst_structure_free(const_cast<GstStructure *>(structure));
+  });
+}
+
 std::string describe_refusal(const Negotiation &negotiation, const Suggest &suggest)
 {
   const Sender &sender = negotiation.sender;
@@ -133,6 +170,7 @@ Mismatch describe_mismatch(const Negotiation &negotiation, const Suggest &sugges
   result.debug = "upstream " + sender.name + ": " + text_of(sender.caps);
   for (const Restriction &each : negotiation.receivers)
     result.debug += "\ndownstream " + each.name + ": " + text_of(each.caps.get());
+  result.details = details_of(negotiation);
   return result;
 }
 

@@ -4,10 +4,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "caps_text.hpp"
+#include <gst/drm/gstdrmcaps-words.hpp>
+
 #include "chain.hpp"
 
 namespace gstdrm {
@@ -24,6 +27,13 @@ struct Sender {
 
 // A failed negotiation, as the element sees it that explains it.
 struct Negotiation {
+  // For gcc 12 at -O3: it takes the destruction of an aggregate that an exception left half made
+  // for a use of what was not made (-Wmaybe-uninitialized). These members are moved, which cannot
+  // throw.
+  Negotiation(std::string failed, Sender from, std::vector<Restriction> to)
+      : headline(std::move(failed)), sender(std::move(from)), receivers(std::move(to))
+  {
+  }
   std::string headline; // a whole sentence: what failed, and with which device
   Sender sender;
   std::vector<Restriction> receivers; // in the order of the stream, see restrictions_after()
@@ -36,6 +46,8 @@ using Suggest = std::function<std::string(const GstCaps *sent, const GstCaps *re
 struct Mismatch {
   std::string text;  // for a person; long lists of formats are cut
   std::string debug; // the caps of all sides in full
+  // gst_drm_explain_mismatch() of the sender and the receiver that refuses
+  std::shared_ptr<const GstStructure> details;
 };
 
 // Names the receiver that refuses: two receivers that contradict each other, or the first one whose

@@ -1,33 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "failed_negotiation.hpp"
 
-#include <algorithm>
-#include <vector>
+#include "chain.hpp"
 
 namespace gstdrm {
-namespace {
-
-// Whether a flush or a state change has reached the element or one of its neighbours: every event
-// fails then, whatever it says.
-bool is_flushing(GstElement *element)
-{
-  std::vector<GstPtr<GstPad>> pads;
-  GST_OBJECT_LOCK(element);
-  for (const GList *item = element->pads; item; item = item->next)
-    pads.push_back(GstPtr<GstPad>::share(GST_PAD_CAST(item->data)));
-  GST_OBJECT_UNLOCK(element);
-  return std::any_of(pads.begin(), pads.end(), [](const GstPtr<GstPad> &pad) {
-    const auto peer = GstPtr<GstPad>::adopt(gst_pad_get_peer(pad.get()));
-    return GST_PAD_IS_FLUSHING(pad.get()) || (peer && GST_PAD_IS_FLUSHING(peer.get()));
-  });
-}
-
-} // namespace
-
 void post_mismatch(GstElement *element, const Mismatch &mismatch)
 {
-  GST_ELEMENT_ERROR(element, CORE, NEGOTIATION, ("%s", mismatch.text.c_str()),
-                    ("%s", mismatch.debug.c_str()));
+  // the structure of gst_drm_explain_mismatch(), with the text of this message
+  GstStructure *details = mismatch.details ? gst_structure_copy(mismatch.details.get())
+                                           : gst_structure_new_empty("GstDrmMismatch");
+  gst_structure_set(details, "text", G_TYPE_STRING, mismatch.text.c_str(), nullptr);
+  gst_element_message_full_with_details(element, GST_MESSAGE_ERROR, GST_CORE_ERROR,
+                                        GST_CORE_ERROR_NEGOTIATION, g_strdup(mismatch.text.c_str()),
+                                        g_strdup(mismatch.debug.c_str()), __FILE__, GST_FUNCTION,
+                                        __LINE__, details);
 }
 
 void FailedNegotiation::reset()

@@ -35,8 +35,8 @@ public:
 
   // Gives a CAPS event to `pass_on`, mostly the handler of the base class, and returns its result.
   // `event` is consumed. Where the caps are refused, the text of `explain` is posted. Nothing is
-  // posted where a flush or a state change ended the attempt: a pad of the element or its peer is
-  // flushing, or `pass_on` called interrupt().
+  // posted where a flush or a state change ended the attempt: see is_flushing() (chain.hpp), or
+  // `pass_on` called interrupt().
   bool take(GstElement *element, GstEvent *event, const std::function<bool(GstEvent *)> &pass_on,
             const std::function<Mismatch(const GstCaps *)> &explain);
 

@@ -5,53 +5,10 @@
 #include <utility>
 
 #include "errors.hpp"
+#include "pixel_copy.hpp"
 #include "pool.hpp"
 
 namespace gstdrm {
-namespace {
-
-// A frame in CPU memory, for as long as this lives. Empty where the CPU cannot map the buffer. A
-// dma-buf is bracketed with DMA_BUF_IOCTL_SYNC by its allocator.
-class MappedFrame {
-public:
-  MappedFrame(GstBuffer *buffer, const GstVideoInfo &info, GstMapFlags access)
-      : mapped_(gst_video_frame_map(&frame_, &info, buffer, access) != FALSE)
-  {
-  }
-  MappedFrame(const MappedFrame &) = delete;
-  MappedFrame &operator=(const MappedFrame &) = delete;
-  ~MappedFrame()
-  {
-    if (mapped_)
-      gst_video_frame_unmap(&frame_);
-  }
-  explicit operator bool() const noexcept { return mapped_; }
-  GstVideoFrame *get() noexcept { return &frame_; }
-
-private:
-  GstVideoFrame frame_{};
-  bool mapped_;
-};
-
-// The frame with a GstVideoMeta that gst_video_frame_map() takes, for reading: the frame itself
-// where its meta names the real format. The memory is the frame's; others may read its meta
-// meanwhile, so that is not changed.
-GstPtr<GstBuffer> with_named_format(GstBuffer *frame, const GstVideoInfo &info)
-{
-  GstVideoMeta *meta = gst_buffer_get_video_meta(frame);
-  if (!meta || meta->format == GST_VIDEO_INFO_FORMAT(&info))
-    return GstPtr<GstBuffer>::share(frame);
-  auto named = GstPtr<GstBuffer>::adopt(gst_buffer_new());
-  for (guint i = 0; i < gst_buffer_n_memory(frame); i++)
-    gst_buffer_append_memory(named.get(), gst_buffer_get_memory(frame, i));
-  gst_buffer_add_video_meta_full(named.get(), meta->flags, GST_VIDEO_INFO_FORMAT(&info),
-                                 meta->width, meta->height, meta->n_planes, meta->offset,
-                                 meta->stride);
-  return named;
-}
-
-} // namespace
-
 void FrameCopier::set_caps(GstCaps *caps)
 {
   if (pool_)
@@ -105,14 +62,8 @@ Result<GstPtr<GstBuffer>> FrameCopier::copy(GstBuffer *frame, const GstVideoInfo
     return no_memory();
   auto made = GstPtr<GstBuffer>::adopt(acquired);
   const auto named = with_named_format(frame, info);
-  MappedFrame from(named.get(), info, GST_MAP_READ);
-  MappedFrame to(made.get(), info, GST_MAP_WRITE);
-  if (!from || !to || !gst_video_frame_copy(to.get(), from.get()))
-    return Error{ErrorCode::Import,
-                 from ? "The CPU cannot map the DMA buffer of a copy for writing."
-                      : "The CPU cannot map the frame for reading. Have upstream allocate memory "
-                        "that the CPU can map, such as a udmabuf.",
-                 0};
+  if (const Result<std::uint64_t> copied = copy_frame(made.get(), named.get(), info); !copied)
+    return Error{copied.error().code, copied.error().message + ".", 0};
   return made;
 }
 

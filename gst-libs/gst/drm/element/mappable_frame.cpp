@@ -73,16 +73,28 @@ Result<void> check_plane(GstBuffer *buffer, const GstVideoInfo &info, const GstV
   return {};
 }
 
+Result<void> check_default_size(GstBuffer *buffer, const GstVideoInfo &info)
+{
+  if (gst_buffer_get_size(buffer) >= GST_VIDEO_INFO_SIZE(&info))
+    return {};
+  return layout_error("A frame has " + std::to_string(gst_buffer_get_size(buffer)) +
+                      " bytes and no GstVideoMeta. The caps need " +
+                      std::to_string(GST_VIDEO_INFO_SIZE(&info)));
+}
+
+Result<void> check_planes(GstBuffer *buffer, const GstVideoInfo &info, const GstVideoMeta &meta)
+{
+  for (guint plane = 0; plane < meta.n_planes; plane++)
+    if (Result<void> checked = check_plane(buffer, info, meta, plane); !checked)
+      return checked;
+  return {};
+}
+
 Result<void> check_mappable_frame(GstBuffer *buffer, const GstVideoInfo &info)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
-  if (!meta) {
-    if (gst_buffer_get_size(buffer) >= GST_VIDEO_INFO_SIZE(&info))
-      return {};
-    return layout_error("A frame has " + std::to_string(gst_buffer_get_size(buffer)) +
-                        " bytes and no GstVideoMeta. The caps need " +
-                        std::to_string(GST_VIDEO_INFO_SIZE(&info)));
-  }
+  if (!meta)
+    return check_default_size(buffer, info);
   if (auto checked = check_format_number(*meta); !checked)
     return checked;
   if (meta->format != GST_VIDEO_INFO_FORMAT(&info) ||
@@ -95,10 +107,7 @@ Result<void> check_mappable_frame(GstBuffer *buffer, const GstVideoInfo &info)
         std::to_string(meta->n_planes) + " planes, the caps " + GST_VIDEO_INFO_NAME(&info) +
         " of " + std::to_string(info.width) + "x" + std::to_string(info.height) + " in " +
         std::to_string(GST_VIDEO_INFO_N_PLANES(&info)));
-  for (guint plane = 0; plane < meta->n_planes; plane++)
-    if (Result<void> checked = check_plane(buffer, info, *meta, plane); !checked)
-      return checked;
-  return {};
+  return check_planes(buffer, info, *meta);
 }
 
 } // namespace gstdrm

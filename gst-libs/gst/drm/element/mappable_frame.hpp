@@ -18,6 +18,13 @@ Result<void> check_format_number(const GstVideoMeta &meta);
 Result<void> check_plane(GstBuffer *buffer, const GstVideoInfo &info, const GstVideoMeta &meta,
                          guint plane);
 
+// Of a frame without a GstVideoMeta: the buffer is as large as the caps' own layout. Error of code
+// Layout with the numbers.
+Result<void> check_default_size(GstBuffer *buffer, const GstVideoInfo &info);
+
+// Every plane of the meta, by check_plane().
+Result<void> check_planes(GstBuffer *buffer, const GstVideoInfo &info, const GstVideoMeta &meta);
+
 // A frame of the caps' own size, padded or not, whose planes lie inside the buffer's memory. Error
 // of code Layout with the numbers.
 Result<void> check_mappable_frame(GstBuffer *buffer, const GstVideoInfo &info);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "pool.hpp"
 
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include <gst/drm/gstdrmbufferpool.h>
-
-#include "caps_text.hpp"
+#include <gst/drm/gstdrmcaps-words.hpp>
+#include <gst/video/video.h>
 
 namespace gstdrm {
 
@@ -17,12 +19,31 @@ Result<ConfiguredPool> configure_pool(GstDrmAllocator *allocator, const PoolSetu
                                     setup.max_buffers);
   if (setup.video_meta)
     gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (setup.video_meta && setup.stride_align > 1) {
+    GstVideoAlignment align;
+    gst_video_alignment_reset(&align);
+    for (guint &plane : align.stride_align)
+      plane = setup.stride_align - 1; // a mask
+    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
+    gst_buffer_pool_config_set_video_alignment(config, &align);
+  }
   if (!gst_buffer_pool_set_config(made.pool.get(), config))
     return Error{ErrorCode::Allocation, "There are no buffers for " + text_of(setup.caps) + ".", 0};
   config = gst_buffer_pool_get_config(made.pool.get());
   gst_buffer_pool_config_get_params(config, nullptr, &made.size, nullptr, nullptr);
   gst_structure_free(config);
   return made;
+}
+
+void drop_pool(OrderedMutex &lock, GstPtr<GstBufferPool> &kept)
+{
+  GstPtr<GstBufferPool> pool;
+  {
+    const std::lock_guard guard(lock);
+    pool = std::move(kept);
+  }
+  if (pool)
+    gst_buffer_pool_set_active(pool.get(), FALSE);
 }
 
 } // namespace gstdrm

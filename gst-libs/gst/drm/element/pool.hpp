@@ -2,6 +2,7 @@
 // How an element sets up a GstDrmBufferPool.
 #pragma once
 
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmallocator.h>
 
@@ -13,6 +14,7 @@ struct PoolSetup {
   guint max_buffers = 0;  // 0: no limit
   bool video_meta = true; // whoever reads the buffers knows GstVideoMeta, so rows may be padded
   guint least_size = 0;   // bytes; buffers that are smaller are refused
+  guint stride_align = 0; // bytes, a power of two; 0: as the allocator likes
 };
 
 struct ConfiguredPool {
@@ -22,5 +24,9 @@ struct ConfiguredPool {
 
 // Error of code Allocation where the allocator makes no such buffers; the pool logs the reason.
 Result<ConfiguredPool> configure_pool(GstDrmAllocator *allocator, const PoolSetup &setup);
+
+// Deactivates the pool, without the lock that guards `kept`: threads that wait for a buffer may
+// need that lock.
+void drop_pool(OrderedMutex &lock, GstPtr<GstBufferPool> &kept);
 
 } // namespace gstdrm

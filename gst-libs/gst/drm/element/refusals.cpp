@@ -3,8 +3,8 @@
 
 #include <gst/drm/drm.h>
 
-#include "errors.hpp"
 #include "explain.hpp"
+#include "failed_negotiation.hpp"
 
 namespace gstdrm {
 
@@ -71,7 +71,7 @@ GstFlowReturn Refusals::give_up(const std::string &what)
                          {{words_.side, "offers", sides.ours, false}}},
                         [this](const GstCaps *, const GstCaps *) { return words_.suggestion; });
   GST_CAT_DEBUG_OBJECT(category_, element_, "%s", mismatch.debug.c_str());
-  post_error(element_, Error{ErrorCode::Unsupported, mismatch.text, 0});
+  post_mismatch(element_, mismatch);
   return GST_FLOW_NOT_NEGOTIATED;
 }
 

@@ -21,7 +21,8 @@ const PlaneInfo &plane_info(const GstVideoInfo &info, guint plane)
 const FourccInfo *linear_fourcc(GstVideoFormat format) noexcept
 {
   guint64 modifier = 0;
-  return fourcc_info(gst_drm_format_from_video_format(format, &modifier));
+  const std::uint32_t fourcc = gst_drm_format_from_video_format(format, &modifier);
+  return modifier == kModLinear ? fourcc_info(fourcc) : nullptr;
 }
 
 gsize row_bytes(const GstVideoInfo &info, guint plane, gsize stride)

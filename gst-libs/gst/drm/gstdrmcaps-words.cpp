@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "caps_text.hpp"
+#include "gstdrmcaps-words.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,9 @@
 #include <utility>
 
 #include <gst/allocators/gstdmabuf.h>
-#include <gst/drm/gstdrmformat.h>
-#include <gst/drm/gstdrmformatset.h>
+
+#include "gstdrmformat.h"
+#include "gstdrmformatset.h"
 
 namespace gstdrm {
 

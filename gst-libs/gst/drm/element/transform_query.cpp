@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "transform_query.hpp"
+
+#include <gst/drm/drm.h>
+#include <gst/drm/gstdrm-private.hpp>
+
+namespace gstdrm {
+namespace {
+
+bool answer_caps(GstBaseTransform *element, const GstBaseTransformClass *base,
+                 GstPadDirection direction, GstQuery *query)
+{
+  const auto whole = GstPtr<GstQuery>::adopt(gst_query_new_caps(nullptr));
+  if (!base->query(element, direction, whole.get()))
+    return false;
+  GstCaps *filter = nullptr;
+  GstCaps *answer = nullptr;
+  gst_query_parse_caps(query, &filter);
+  gst_query_parse_caps_result(whole.get(), &answer);
+  const auto allowed = filter ? GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(filter, answer))
+                              : GstPtr<GstCaps>::share(answer);
+  gst_query_set_caps_result(query, allowed.get());
+  return true;
+}
+
+} // namespace
+
+bool query_transform(GstBaseTransform *element, const GstBaseTransformClass *base,
+                     GstPadDirection direction, GstQuery *query,
+                     const std::function<bool(const GstCaps *caps)> &can_be_set)
+{
+  GstCaps *caps = nullptr;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS)
+    return answer_caps(element, base, direction, query);
+  if (GST_QUERY_TYPE(query) == GST_QUERY_ACCEPT_CAPS) {
+    gst_query_parse_accept_caps(query, &caps);
+    if (!can_be_set(caps)) {
+      gst_query_set_accept_caps_result(query, FALSE);
+      return true;
+    }
+  } else if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) {
+    gst_query_parse_allocation(query, &caps, nullptr);
+    if (!can_be_set(caps))
+      return false;
+  }
+  return base->query(element, direction, query) != FALSE;
+}
+
+} // namespace gstdrm

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What GstBaseTransform's handler of queries leaves to elements with lists of formats.
+#pragma once
+
+#include <functional>
+
+#include <gst/base/gstbasetransform.h>
+
+namespace gstdrm {
+
+// The base class's answer to a query, except where that would be wrong: it warns of an answer to a
+// CAPS query that it does not find in the filter, which may be the fault of the filter (a list in a
+// list is not found in itself), and passes on caps that no CAPS event could bring, NULL among them.
+// `can_be_set` says whether one could bring them.
+bool query_transform(GstBaseTransform *element, const GstBaseTransformClass *base,
+                     GstPadDirection direction, GstQuery *query,
+                     const std::function<bool(const GstCaps *caps)> &can_be_set);
+
+} // namespace gstdrm

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The queues of every /dev/videoN, by the kernel's own ioctls: no library is needed.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <dirent.h>
+#include <drm_fourcc.h>
+#include <fcntl.h>
+#include <linux/videodev2.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "../core/errno_text.hpp"
+#include "../core/log.hpp"
+#include "../core/unique_fd.hpp"
+#include "source.hpp"
+#include "v4l2_formats.hpp"
+
+namespace gstdrm {
+
+namespace {
+
+constexpr char kDirectory[] = "/dev";
+constexpr unsigned kVideoMajor = 81; // Documentation/admin-guide/devices.txt
+// Far above what drivers list; a driver that never ends its list is a fault of the driver's.
+constexpr std::uint32_t kMaxListed = 4096;
+
+struct Name {
+  std::uint32_t v4l2;
+  Format format;
+};
+
+// By the bytes in memory (Documentation/userspace-api/media/v4l/pixfmt-*.rst, and drm_fourcc.h).
+// The M variants have one memory plane per colour plane and the same pixels.
+constexpr std::array kNames = {
+    Name{V4L2_PIX_FMT_NV12, {DRM_FORMAT_NV12, 0}},
+    Name{V4L2_PIX_FMT_NV12M, {DRM_FORMAT_NV12, 0}},
+    Name{V4L2_PIX_FMT_NV21, {DRM_FORMAT_NV21, 0}},
+    Name{V4L2_PIX_FMT_NV21M, {DRM_FORMAT_NV21, 0}},
+    Name{V4L2_PIX_FMT_NV16, {DRM_FORMAT_NV16, 0}},
+    Name{V4L2_PIX_FMT_NV16M, {DRM_FORMAT_NV16, 0}},
+    Name{V4L2_PIX_FMT_NV61, {DRM_FORMAT_NV61, 0}},
+    Name{V4L2_PIX_FMT_NV61M, {DRM_FORMAT_NV61, 0}},
+    Name{V4L2_PIX_FMT_NV24, {DRM_FORMAT_NV24, 0}},
+    Name{V4L2_PIX_FMT_NV42, {DRM_FORMAT_NV42, 0}},
+    Name{V4L2_PIX_FMT_P010, {DRM_FORMAT_P010, 0}},
+    Name{V4L2_PIX_FMT_YUV420, {DRM_FORMAT_YUV420, 0}},
+    Name{V4L2_PIX_FMT_YUV420M, {DRM_FORMAT_YUV420, 0}},
+    Name{V4L2_PIX_FMT_YVU420, {DRM_FORMAT_YVU420, 0}},
+    Name{V4L2_PIX_FMT_YVU420M, {DRM_FORMAT_YVU420, 0}},
+    Name{V4L2_PIX_FMT_YUV422P, {DRM_FORMAT_YUV422, 0}},
+    Name{V4L2_PIX_FMT_YUV422M, {DRM_FORMAT_YUV422, 0}},
+    Name{V4L2_PIX_FMT_YUV444M, {DRM_FORMAT_YUV444, 0}},
+    Name{V4L2_PIX_FMT_YUYV, {DRM_FORMAT_YUYV, 0}},
+    Name{V4L2_PIX_FMT_YVYU, {DRM_FORMAT_YVYU, 0}},
+    Name{V4L2_PIX_FMT_UYVY, {DRM_FORMAT_UYVY, 0}},
+    Name{V4L2_PIX_FMT_VYUY, {DRM_FORMAT_VYUY, 0}},
+    Name{V4L2_PIX_FMT_GREY, {DRM_FORMAT_R8, 0}},
+    Name{V4L2_PIX_FMT_RGB565, {DRM_FORMAT_RGB565, 0}},
+    // V4L2 names the bytes in memory, DRM the bits of a little-endian word
+    Name{V4L2_PIX_FMT_RGB24, {DRM_FORMAT_BGR888, 0}},
+    Name{V4L2_PIX_FMT_BGR24, {DRM_FORMAT_RGB888, 0}},
+    Name{V4L2_PIX_FMT_XBGR32, {DRM_FORMAT_XRGB8888, 0}},
+    Name{V4L2_PIX_FMT_ABGR32, {DRM_FORMAT_ARGB8888, 0}},
+    Name{V4L2_PIX_FMT_RGBX32, {DRM_FORMAT_XBGR8888, 0}},
+    Name{V4L2_PIX_FMT_RGBA32, {DRM_FORMAT_ABGR8888, 0}},
+    Name{V4L2_PIX_FMT_XRGB32, {DRM_FORMAT_BGRX8888, 0}},
+    Name{V4L2_PIX_FMT_ARGB32, {DRM_FORMAT_BGRA8888, 0}},
+    Name{V4L2_PIX_FMT_BGRX32, {DRM_FORMAT_RGBX8888, 0}},
+    Name{V4L2_PIX_FMT_BGRA32, {DRM_FORMAT_RGBA8888, 0}},
+    // tiles that both sides have a name for
+    Name{V4L2_PIX_FMT_NV12MT, {DRM_FORMAT_NV12, DRM_FORMAT_MOD_SAMSUNG_64_32_TILE}},
+    Name{V4L2_PIX_FMT_NV12MT_16X16, {DRM_FORMAT_NV12, DRM_FORMAT_MOD_SAMSUNG_16_16_TILE}},
+};
+
+struct Queue {
+  v4l2_buf_type type;
+  std::uint32_t capability; // any of these bits
+  const char *name;
+  const char *description;
+};
+constexpr std::array kQueues = {
+    Queue{V4L2_BUF_TYPE_VIDEO_CAPTURE, V4L2_CAP_VIDEO_CAPTURE | V4L2_CAP_VIDEO_M2M, "capture",
+          "capture queue"},
+    Queue{V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE,
+          V4L2_CAP_VIDEO_CAPTURE_MPLANE | V4L2_CAP_VIDEO_M2M_MPLANE, "capture",
+          "capture queue, several memory planes"},
+    Queue{V4L2_BUF_TYPE_VIDEO_OUTPUT, V4L2_CAP_VIDEO_OUTPUT | V4L2_CAP_VIDEO_M2M, "output",
+          "output queue"},
+    Queue{V4L2_BUF_TYPE_VIDEO_OUTPUT_MPLANE,
+          V4L2_CAP_VIDEO_OUTPUT_MPLANE | V4L2_CAP_VIDEO_M2M_MPLANE, "output",
+          "output queue, several memory planes"},
+};
+
+int call(int fd, unsigned long request, void *argument)
+{
+  int result = 0;
+  do {
+    result = ::ioctl(fd, request, argument);
+  } while (result != 0 && errno == EINTR);
+  return result;
+}
+
+struct CloseDirectory {
+  void operator()(DIR *directory) const noexcept { ::closedir(directory); }
+};
+
+// Paths of /dev/videoN in the order of their numbers.
+std::vector<std::string> list_video_nodes()
+{
+  constexpr std::string_view kPrefix = "video";
+  std::vector<std::pair<unsigned, std::string>> found;
+  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(kDirectory));
+  while (const dirent *entry = directory ? ::readdir(directory.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    unsigned number = 0;
+    if (!name.starts_with(kPrefix))
+      continue;
+    const char *last = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + kPrefix.size(), last, number);
+    if (parsed.ec == std::errc{} && parsed.ptr == last)
+      found.emplace_back(number, std::string(kDirectory) + "/" + std::string(name));
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> paths;
+  for (auto &[number, path] : found)
+    paths.push_back(std::move(path));
+  return paths;
+}
+
+FormatSet list_formats(int fd, v4l2_buf_type type)
+{
+  FormatSet formats;
+  for (std::uint32_t index = 0; index < kMaxListed; index++) {
+    v4l2_fmtdesc entry{};
+    entry.index = index;
+    entry.type = type;
+    if (call(fd, VIDIOC_ENUM_FMT, &entry) != 0)
+      break;
+    if (const auto format = format_of_v4l2(entry.pixelformat))
+      formats.add(*format);
+    else
+      GSTDRM_LOG("left out: %s (V4L2) has no DRM name here",
+                 fourcc_to_string(entry.pixelformat).c_str());
+  }
+  return formats;
+}
+
+void add_node(Sources &sources, const std::string &path)
+{
+  struct stat status {};
+  // open(2) of a FIFO of that name would block
+  if (::stat(path.c_str(), &status) != 0 || !S_ISCHR(status.st_mode) ||
+      major(status.st_rdev) != kVideoMajor)
+    return;
+  Source node{.kind = SourceKind::V4l2, .name = "v4l2:" + node_name(path), .device = path};
+  const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  v4l2_capability capability{};
+  if (!fd || call(fd.get(), VIDIOC_QUERYCAP, &capability) != 0) {
+    const int error = errno;
+    node.problem = "Cannot ask " + path + ": " + errno_text(error) +
+                   (error == EACCES ? "; add this user to the group video." : ".");
+    sources.push_back(std::move(node));
+    return;
+  }
+  const auto *driver = reinterpret_cast<const char *>(capability.driver);
+  node.driver.assign(driver, ::strnlen(driver, sizeof(capability.driver)));
+  const std::uint32_t can = capability.capabilities & V4L2_CAP_DEVICE_CAPS
+                                ? capability.device_caps
+                                : capability.capabilities;
+  for (const Queue &queue : kQueues) {
+    if (!(can & queue.capability))
+      continue;
+    Source source = node;
+    source.name += std::string(":") + queue.name;
+    source.description = queue.description;
+    source.formats = list_formats(fd.get(), queue.type);
+    sources.push_back(std::move(source));
+  }
+}
+
+} // namespace
+
+std::optional<Format> format_of_v4l2(std::uint32_t pixelformat) noexcept
+{
+  const auto *it = std::find_if(kNames.begin(), kNames.end(), [pixelformat](const Name &name) {
+    return name.v4l2 == pixelformat;
+  });
+  if (it == kNames.end())
+    return std::nullopt;
+  return it->format;
+}
+
+Sources enumerate_v4l2()
+{
+  Sources sources;
+  for (const std::string &path : list_video_nodes())
+    add_node(sources, path);
+  return sources;
+}
+
+} // namespace gstdrm

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The constraints behind their C names, for this library's own sources. Never installed.
+#pragma once
+
+#include <optional>
+
+#include "core/reconcile.hpp"
+#include "gstdrmconstraints.h"
+
+struct _GstDrmConstraints {
+  gstdrm::Constraints values;
+  // of a reconciliation
+  std::optional<gstdrm::HeapChoice> heap;
+  std::optional<gstdrm::BufferLayout> layout;
+};
+
+struct _GstDrmConflict {
+  gstdrm::Conflict conflict;
+};
+
+namespace gstdrm {
+
+// Whether `key`, which may come from C as any number, is one.
+inline bool is_constraint_key(GstDrmConstraintKey key) noexcept
+{
+  return static_cast<unsigned>(key) < kConstraintKeys;
+}
+
+inline gchar *dup_text(const std::string &text)
+{
+  return g_utf8_make_valid(text.c_str(), static_cast<gssize>(text.size()));
+}
+
+} // namespace gstdrm

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Carries the constraints of consumers to their producer, as entries in the answer to the
+// allocation query.
+//
+// A tee makes a query of its own for each branch, with the same caps, and drops entries whose
+// parameters differ (gsttee.c). So a producer that gathers constraints attaches a list to the caps
+// of its query, a GstMiniObject that every branch sees. Consumers add their constraints to the
+// list, and the probe adds the list to the answer.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "core/ordered_mutex.hpp"
+#include "gstdrm-guard-private.hpp"
+#include "gstdrm-private.hpp"
+#include "gstdrmconstraints-private.hpp"
+
+#define GST_CAT_DEFAULT gstdrm::library_debug_category()
+
+namespace {
+
+// Name and field of the parameters (docs/buffers.md).
+constexpr const char *kStructure = "GstDrmConstraints";
+constexpr const char *kField = "constraints";
+
+struct Freed {
+  void operator()(GstDrmConstraints *constraints) const { gst_drm_constraints_free(constraints); }
+};
+using ConstraintsPtr = std::unique_ptr<GstDrmConstraints, Freed>;
+
+// The constraints that one producer's query has gathered. The pad only tells producers apart.
+struct Gathering {
+  const GstPad *pad;
+  std::vector<ConstraintsPtr> found;
+};
+using Gatherings = std::vector<Gathering>;
+
+// Guards the lists on all caps. One lock suffices, because the lists are few and short.
+gstdrm::OrderedMutex &gatherings_lock()
+{
+  static gstdrm::OrderedMutex lock(gstdrm::kLeafLockRank, "gatherings_lock()");
+  return lock;
+}
+
+GQuark gatherings_quark() noexcept
+{
+  static const GQuark quark = g_quark_from_static_string("GstDrmConstraintsGatherings");
+  return quark;
+}
+
+Gatherings *gatherings_of(GstCaps *caps)
+{
+  return static_cast<Gatherings *>(
+      gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(caps), gatherings_quark()));
+}
+
+GstCaps *caps_of(GstQuery *query)
+{
+  GstCaps *caps = nullptr;
+  gst_query_parse_allocation(query, &caps, nullptr);
+  return caps;
+}
+
+bool is_same(const GstDrmConstraints *a, const GstDrmConstraints *b)
+{
+  return !a->values.name.empty() && a->values == b->values;
+}
+
+void add_entry(GstQuery *query, const GstDrmConstraints *constraints)
+{
+  GstStructure *params =
+      gst_structure_new(kStructure, kField, GST_TYPE_DRM_CONSTRAINTS, constraints, nullptr);
+  gst_query_add_allocation_meta(query, gst_drm_constraints_api_get_type(), params);
+  gst_structure_free(params);
+}
+
+const GstDrmConstraints *entry_at(GstQuery *query, guint index)
+{
+  const GstStructure *params = nullptr;
+  if (gst_query_parse_nth_allocation_meta(query, index, &params) !=
+          gst_drm_constraints_api_get_type() ||
+      !params)
+    return nullptr;
+  const GValue *value = gst_structure_get_value(params, kField);
+  return value && G_VALUE_HOLDS(value, GST_TYPE_DRM_CONSTRAINTS)
+             ? static_cast<const GstDrmConstraints *>(g_value_get_boxed(value))
+             : nullptr;
+}
+
+bool has_entry(GstQuery *query, const GstDrmConstraints *constraints)
+{
+  for (guint i = 0; i < gst_query_get_n_allocation_metas(query); ++i)
+    if (const GstDrmConstraints *entry = entry_at(query, i); entry && is_same(entry, constraints))
+      return true;
+  return false;
+}
+
+// Adds to the lists of every producer whose query has these caps.
+void leave_on(GstCaps *caps, const GstDrmConstraints *constraints)
+{
+  const std::lock_guard guard(gatherings_lock());
+  Gatherings *all = gatherings_of(caps);
+  if (!all)
+    return;
+  for (Gathering &one : *all) {
+    const auto known =
+        std::any_of(one.found.begin(), one.found.end(),
+                    [&](const ConstraintsPtr &other) { return is_same(other.get(), constraints); });
+    if (!known && one.found.size() < gstdrm::kMaxAccessors)
+      one.found.emplace_back(std::make_unique<GstDrmConstraints>(*constraints).release());
+  }
+}
+
+// Begins a new list for the pad, and drops the list of a query that was never answered.
+void begin_gathering(GstPad *pad, GstCaps *caps)
+{
+  const std::lock_guard guard(gatherings_lock());
+  Gatherings *all = gatherings_of(caps);
+  if (!all) {
+    all = std::make_unique<Gatherings>().release();
+    gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(caps), gatherings_quark(), all,
+                              [](gpointer data) noexcept {
+                                std::default_delete<Gatherings>()(static_cast<Gatherings *>(data));
+                              });
+  }
+  std::erase_if(*all, [pad](const Gathering &one) { return one.pad == pad; });
+  all->push_back({pad, {}});
+}
+
+std::vector<ConstraintsPtr> end_gathering(GstPad *pad, GstCaps *caps)
+{
+  const std::lock_guard guard(gatherings_lock());
+  Gatherings *all = gatherings_of(caps);
+  if (!all)
+    return {};
+  std::vector<ConstraintsPtr> found;
+  for (Gathering &one : *all)
+    if (one.pad == pad)
+      found = std::move(one.found);
+  std::erase_if(*all, [pad](const Gathering &one) { return one.pad == pad; });
+  return found;
+}
+
+// What a producer adds to its own allocation queries. Any thread that sends a query calls it.
+struct BeforeQuery {
+  GstDrmQueryFunc call;
+  gpointer user_data;
+  GDestroyNotify notify;
+};
+
+void free_before_query(gpointer data) noexcept
+{
+  const std::unique_ptr<BeforeQuery> before(static_cast<BeforeQuery *>(data));
+  if (before->notify)
+    before->notify(before->user_data);
+}
+
+// Before the query leaves the pad, and after its answer is back. Every query of the pad gets here,
+// most of them caps queries, so this is the pad's only probe.
+GstPadProbeReturn on_query(GstPad *pad, GstPadProbeInfo *info, gpointer data) noexcept
+try {
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
+  if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  const bool leaves = (info->type & GST_PAD_PROBE_TYPE_PUSH) != 0;
+  if (const auto *before = static_cast<const BeforeQuery *>(data); leaves && before)
+    before->call(query, before->user_data);
+  GstCaps *caps = caps_of(query);
+  if (!caps)
+    return GST_PAD_PROBE_OK;
+  if (leaves) {
+    begin_gathering(pad, caps);
+    return GST_PAD_PROBE_OK;
+  }
+  for (const ConstraintsPtr &one : end_gathering(pad, caps))
+    if (gst_query_is_writable(query) && !has_entry(query, one.get()))
+      add_entry(query, one.get());
+  return GST_PAD_PROBE_OK;
+} catch (...) {
+  return gstdrm::caught(GST_PAD_PROBE_OK, __func__);
+}
+
+gulong add_probe(GstPad *pad, std::unique_ptr<BeforeQuery> before)
+{
+  const auto mask = static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM |
+                                                 GST_PAD_PROBE_TYPE_PUSH | GST_PAD_PROBE_TYPE_PULL);
+  const GDestroyNotify notify = before ? free_before_query : nullptr;
+  return gst_pad_add_probe(pad, mask, on_query, before.release(), notify);
+}
+
+} // namespace
+
+GType gst_drm_constraints_api_get_type(void) noexcept
+{
+  static const gchar *tags[] = {nullptr};
+  static const GType type = gst_meta_api_type_register("GstDrmConstraintsAPI", tags);
+  return type;
+}
+
+/**
+ * gst_query_add_drm_constraints:
+ * @query: (transfer none): a writable allocation query, in a consumer's answer to it
+ * @constraints: (transfer none): what the consumer asks of the buffers; copied
+ *
+ * A consumer says what it asks of buffers beyond their caps. Give each consumer a name of its own:
+ * the same constraints under the same name count once.
+ *
+ * Adds an entry of the type gst_drm_constraints_api_get_type() with the parameters
+ * `GstDrmConstraints, constraints=…`. Elements that know nothing of it pass it on or leave it out;
+ * it asks for no meta on buffers. A tee leaves it out, but a producer that gathers constraints has
+ * it all the same, see gst_drm_pad_gather_constraints().
+ *
+ * Since: 0.1
+ */
+void gst_query_add_drm_constraints(GstQuery *query, const GstDrmConstraints *constraints) noexcept
+try {
+  g_return_if_fail(GST_IS_QUERY(query));
+  g_return_if_fail(GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION);
+  g_return_if_fail(constraints != nullptr);
+
+  if (!has_entry(query, constraints))
+    add_entry(query, constraints);
+  if (GstCaps *caps = caps_of(query))
+    leave_on(caps, constraints);
+} catch (...) {
+  gstdrm::caught(__func__);
+}
+
+/**
+ * gst_query_get_drm_constraints:
+ * @query: (transfer none): an answered allocation query
+ *
+ * Reads what gst_query_add_drm_constraints() added. A producer adds its own to the array and calls
+ * gst_drm_constraints_reconcile().
+ *
+ * Returns: (transfer full) (element-type GstDrmConstraints): the constraints of every consumer that
+ * stated any; empty where none did
+ *
+ * Since: 0.1
+ */
+GPtrArray *gst_query_get_drm_constraints(GstQuery *query) noexcept
+{
+  g_return_val_if_fail(GST_IS_QUERY(query), nullptr);
+  g_return_val_if_fail(GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION, nullptr);
+
+  GPtrArray *all =
+      g_ptr_array_new_with_free_func(reinterpret_cast<GDestroyNotify>(gst_drm_constraints_free));
+  for (guint i = 0; i < gst_query_get_n_allocation_metas(query); ++i)
+    if (const GstDrmConstraints *entry = entry_at(query, i))
+      if (GstDrmConstraints *copy = gst_drm_constraints_copy(entry))
+        g_ptr_array_add(all, copy);
+  return all;
+}
+
+/**
+ * gst_drm_pad_gather_constraints:
+ * @pad: the source #GstPad of a producer
+ *
+ * Has the answers to allocation queries that leave @pad hold the constraints of all consumers, also
+ * of those behind a tee, which leaves out what its branches say differently. Call it once for a
+ * pad, before its first query.
+ *
+ * Returns: the id of a pad probe, for gst_pad_remove_probe()
+ *
+ * Since: 0.1
+ */
+gulong gst_drm_pad_gather_constraints(GstPad *pad) noexcept
+{
+  g_return_val_if_fail(GST_IS_PAD(pad), 0);
+  g_return_val_if_fail(GST_PAD_IS_SRC(pad), 0);
+
+  return add_probe(pad, nullptr);
+}
+
+/**
+ * gst_drm_pad_gather_constraints_full:
+ * @pad: the source #GstPad of a producer
+ * @before: (scope notified) (closure user_data) (destroy notify): called with each allocation query
+ *   before it leaves @pad
+ * @user_data: for @before
+ * @notify: (nullable): frees @user_data with the probe; not called where 0 is returned
+ *
+ * Does what gst_drm_pad_gather_constraints() does, and lets the producer add to its allocation
+ * queries, by gst_drm_query_announce_release_fences() for instance. One probe for both costs the
+ * caps queries that pass @pad less than two probes.
+ *
+ * Returns: the id of a pad probe, for gst_pad_remove_probe(); 0 where memory is exhausted
+ *
+ * Since: 0.1
+ */
+gulong gst_drm_pad_gather_constraints_full(GstPad *pad, GstDrmQueryFunc before, gpointer user_data,
+                                           GDestroyNotify notify) noexcept
+try {
+  g_return_val_if_fail(GST_IS_PAD(pad), 0);
+  g_return_val_if_fail(GST_PAD_IS_SRC(pad), 0);
+  g_return_val_if_fail(before != nullptr, 0);
+
+  return add_probe(pad, std::make_unique<BeforeQuery>(BeforeQuery{before, user_data, notify}));
+} catch (...) {
+  return gstdrm::caught(gulong{0}, __func__);
+}
