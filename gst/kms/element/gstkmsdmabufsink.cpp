@@ -6,7 +6,8 @@
  * Shows video on a display of this machine through atomic KMS, without a compositor and, for DMA
  * buffers, without a copy. A mode that fits the video is set; a picture of another size is scaled
  * by the display hardware where it can, and centred where it cannot (#GstKmsDmabufSink:fit). What
- * was on the display before comes back when the sink leaves PAUSED.
+ * was on the display before comes back when the sink leaves PAUSED, unless the last frame shall stay
+ * (#GstKmsDmabufSink:restore).
  *
  * Memory: DMA buffers are imported once each and shown as they are. A buffer is given back when the
  * flip that replaced it has completed; the sink holds up to four. System memory is copied into
@@ -25,9 +26,13 @@
 
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
+#include <gst/video/colorbalance.h>
+#include <gst/video/video.h>
+#include <gst/video/videodirection.h>
 #include <gst/video/videooverlay.h>
 
 #include "gstkmssink.hpp"
+#include "gstkmssinkbalance.hpp"
 #include "gstkmssinkcaps.hpp"
 #include "gstkmssinkoverlay.hpp"
 #include "gstkmssinkproperties.hpp"
@@ -45,11 +50,19 @@ static void gst_kms_dmabuf_sink_overlay_init(GstVideoOverlayInterface *iface) no
   gstdrm::sink_overlay_init(iface);
 }
 
+static void gst_kms_dmabuf_sink_balance_init(GstColorBalanceInterface *iface) noexcept
+{
+  gstdrm::sink_balance_init(iface);
+}
+
 G_DEFINE_TYPE_WITH_CODE(GstKmsDmabufSink, gst_kms_dmabuf_sink, GST_TYPE_VIDEO_SINK,
-                        G_IMPLEMENT_INTERFACE(GST_TYPE_VIDEO_OVERLAY,
-                                              gst_kms_dmabuf_sink_overlay_init)
-                            GST_DEBUG_CATEGORY_INIT(gst_kms_dmabuf_sink_debug, "kmsdmabufsink", 0,
-                                                    "Atomic KMS video sink"))
+                        G_IMPLEMENT_INTERFACE(GST_TYPE_VIDEO_DIRECTION, nullptr)
+                            G_IMPLEMENT_INTERFACE(GST_TYPE_VIDEO_OVERLAY,
+                                                  gst_kms_dmabuf_sink_overlay_init)
+                                G_IMPLEMENT_INTERFACE(GST_TYPE_COLOR_BALANCE,
+                                                      gst_kms_dmabuf_sink_balance_init)
+                                GST_DEBUG_CATEGORY_INIT(gst_kms_dmabuf_sink_debug, "kmsdmabufsink",
+                                                        0, "Atomic KMS video sink"))
 #define parent_class gst_kms_dmabuf_sink_parent_class
 
 // Late by up to two frames at 50 Hz is still worth showing; the base class's default of 5 ms drops
@@ -94,6 +107,16 @@ try {
   return gstdrm::caught_in(element, GST_STATE_CHANGE_FAILURE, __func__);
 }
 
+// The messages of the helpers and of the base class come here too.
+static gboolean gst_kms_dmabuf_sink_post_message(GstElement *element, GstMessage *message) noexcept
+try {
+  if (sink_of(element).keep_message(message))
+    return TRUE;
+  return GST_ELEMENT_CLASS(parent_class)->post_message(element, message);
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
+}
+
 static GstCaps *gst_kms_dmabuf_sink_get_caps(GstBaseSink *sink, GstCaps *filter) noexcept
 try {
   return sink_of(sink).query_caps(filter);
@@ -136,6 +159,8 @@ try {
 // query is exact.
 static gboolean gst_kms_dmabuf_sink_query(GstBaseSink *sink, GstQuery *query) noexcept
 try {
+  if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN)
+    sink_of(sink).give_back(); // the base class gives back the last sample
   if (GST_QUERY_TYPE(query) != GST_QUERY_ACCEPT_CAPS)
     return GST_BASE_SINK_CLASS(parent_class)->query(sink, query);
   GstCaps *caps = nullptr;
@@ -150,12 +175,26 @@ try {
   return gstdrm::caught(FALSE, __func__);
 }
 
+// Takes the image-orientation tag of the stream, for video-direction=auto.
+static void take_orientation(GstBaseSink *sink, GstEvent *event)
+{
+  GstTagList *tags = nullptr;
+  gst_event_parse_tag(event, &tags);
+  GstVideoOrientationMethod method = GST_VIDEO_ORIENTATION_IDENTITY;
+  if (gst_video_orientation_from_tag(tags, &method))
+    sink_of(sink).display().set_tag_direction(method);
+}
+
 static gboolean gst_kms_dmabuf_sink_event(GstBaseSink *sink, GstEvent *event) noexcept
 try {
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
     sink_of(sink).forget_prerolled();
+  else if (GST_EVENT_TYPE(event) == GST_EVENT_STREAM_START)
+    sink_of(sink).begin_stream();
+  else if (GST_EVENT_TYPE(event) == GST_EVENT_TAG)
+    take_orientation(sink, event);
   else if (GST_EVENT_TYPE(event) == GST_EVENT_EOS)
-    sink_of(sink).drain(); // EOS means that all was shown; the last frame may still be on its way
+    sink_of(sink).drain(); // EOS is posted when the last frame, which may be in flight, is shown
   return GST_BASE_SINK_CLASS(parent_class)->event(sink, event);
 } catch (...) {
   return gstdrm::caught_in(sink, FALSE, __func__);
@@ -220,9 +259,10 @@ static void install_signals(GstKmsDmabufSinkClass *klass)
    * GstKmsDmabufSink::snapshot:
    * @sink: the sink
    *
-   * Captures what the display scans out with its next commit, or with a commit made for it when no
-   * frame comes within a frame time (paused, for instance). Frames are neither dropped nor
-   * reordered. Needs a writeback connector. Sleeps for about one refresh.
+   * Captures what the display scans out with its next commit, or with a commit made for the
+   * snapshot when no frame comes within a frame time and half a refresh (for instance while
+   * paused). Frames are neither dropped nor reordered. Needs a writeback connector. Sleeps for
+   * about one refresh, where the display does not compose in software.
    *
    * Returns: (transfer full) (nullable): a sample of caps video/x-raw, format=BGRx, of the mode's
    *   size; %NULL with a warning message on the bus that says why
@@ -247,10 +287,11 @@ static void gst_kms_dmabuf_sink_class_init(GstKmsDmabufSinkClass *klass)
 
   gst_element_class_set_static_metadata(
       element_class, "KMS DMA buffer sink", "Sink/Video/Hardware",
-      "Shows DMA buffers on a display through atomic KMS without a copy", "gst-drm maintainers");
+      "Shows DMA buffers on a display through atomic KMS without a copy", "gst-drm contributors");
   gst_element_class_add_pad_template(element_class, gstdrm::sink_pad_template());
 
   element_class->change_state = gst_kms_dmabuf_sink_change_state;
+  element_class->post_message = gst_kms_dmabuf_sink_post_message;
   base_class->get_caps = gst_kms_dmabuf_sink_get_caps;
   base_class->set_caps = gst_kms_dmabuf_sink_set_caps;
   base_class->propose_allocation = gst_kms_dmabuf_sink_propose_allocation;

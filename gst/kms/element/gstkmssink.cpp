@@ -87,6 +87,7 @@ void KmsSink::stop()
   {
     const std::lock_guard repeats(repeat_lock_);
     started_ = false;
+    kept_.reset();
     stopped = display_.get()->stop();
     frames_.stop();
   }
@@ -134,12 +135,17 @@ bool KmsSink::set_caps(GstCaps *caps)
   return static_cast<bool>(stream);
 }
 
+void KmsSink::begin_stream()
+{
+  if (fences_.set_release_fences(false))
+    request_choice(); // the same producer asks again, and says again that it waits
+}
+
 bool KmsSink::propose_allocation(GstQuery *query)
 {
-  if (!negotiation_.propose_allocation(query))
-    return false;
-  fences_.set_release_fences(gst_drm_query_has_release_fences(query));
-  return true;
+  const bool answered = negotiation_.propose_allocation(query);
+  fences_.set_release_fences(answered && gst_drm_query_has_release_fences(query));
+  return answered;
 }
 
 GstStructure *KmsSink::stats_structure() const

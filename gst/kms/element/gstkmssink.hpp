@@ -7,14 +7,18 @@
 // the engine's (docs/architecture.md).
 #pragma once
 
+#include <atomic>
+
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/gst.h>
 #include <gst/video/gstvideosink.h>
 
+#include "gstkmssinkbalance.hpp"
 #include "gstkmssinkdisplay.hpp"
 #include "gstkmssinkfences.hpp"
 #include "gstkmssinkframes.hpp"
+#include "gstkmssinkmessages.hpp"
 #include "gstkmssinknegotiation.hpp"
 #include "gstkmssinkreports.hpp"
 
@@ -33,6 +37,13 @@ public:
   // (transfer full) The value of `drm-stats`. Any thread.
   [[nodiscard]] GstStructure *stats_structure() const;
 
+  // Its GstColorBalance. Any thread.
+  [[nodiscard]] SinkBalance &balance() noexcept { return balance_; }
+
+  // (transfer full) Takes a message of the element that may not be posted now, and posts it later.
+  // false: it is to be posted now. Any thread.
+  bool keep_message(GstMessage *message) { return messages_.keep(message); }
+
   // Changes of state. false: the reason is on the bus.
   bool open();
   void close() { display_.close(); }
@@ -49,6 +60,8 @@ public:
   void request_choice() { negotiation_.request_choice(); }
 
   // The functions from here to with_flip_time() are called by the streaming thread.
+  // Another producer may have taken the place of the one before.
+  void begin_stream();
   bool set_caps(GstCaps *caps);
   bool propose_allocation(GstQuery *query);
   // When the buffer is shown, without parsing the caps once more.
@@ -61,29 +74,43 @@ public:
   void forget_prerolled() noexcept { prerolled_ = nullptr; }
   // Sleeps until the last frame is on screen.
   void drain();
+  // Gives every buffer of upstream's back, as a DRAIN query asks: the picture stays, in a copy of
+  // the sink's own, or the screen is dark where the CPU cannot copy it.
+  void give_back();
   // (transfer full) The QoS event of the base class with what the display saw, where that is worse;
   // nullptr: it is not.
   GstEvent *with_flip_time(GstEvent *event);
 
   // Shows the last frame once more, where and how the properties say now, if there is one and
-  // neither the caps nor the state change at the moment. Any thread but the streaming one.
+  // neither the caps nor the state change at the moment. Never sleeps for a lock: another thread
+  // does it later where this one would have to, so a bus handler may call it for any message.
+  // Any thread.
   void repeat_frame();
   // (transfer full) (nullable) What the display scans out. Sleeps. Any thread.
   GstSample *snapshot();
 
 private:
   static constexpr int kRepeatLockRank = 10; // before every other lock of the sink
+  class MessagesKept;
 
+  bool post_kept() noexcept;
+  GstFlowReturn wait_preroll();
+  GstFlowReturn show_now(GstBuffer *buffer);
+  void repeat_later() noexcept;
+  void repeat_now();
   GstFlowReturn show(kms::Display &display, kms::Frame &frame, kms::FlipQueue::Overflow overflow);
   GstFlowReturn fail(const Error &error);
   void set_due_time(GstBuffer *buffer, kms::Frame &frame);
   void warn_of_cursor(const Result<void> &set);
   [[nodiscard]] bool can_repeat(const GstCaps *last) const;
 
-  GstVideoSink *element_; // borrowed: it owns this
-  SinkReports reports_;   // before the display, which reports until it is closed
+  GstVideoSink *element_;                 // borrowed: it owns this
+  HeldMessages messages_;                 // of whoever has the preroll lock
+  std::atomic<bool> repeat_asked_{false}; // of repeat_later(), which has not begun
+  SinkReports reports_;                   // before the display, which reports until it is closed
   Stats stats_;
   SinkDisplay display_;
+  SinkBalance balance_{display_};
   SinkFences fences_;
   SinkNegotiation negotiation_;
   SinkFrames frames_;
@@ -94,6 +121,7 @@ private:
 
   // Of the streaming thread:
   bool in_preroll_ = false;
+  GstPtr<GstBuffer> kept_; // on screen in place of upstream's last buffer; under the preroll lock
   const GstBuffer *prerolled_ = nullptr; // only compared: rendered next, and on screen already
 };
 

@@ -29,6 +29,23 @@ void set_sizes(GstCaps *caps, const kms::SizeLimits &limits)
   gst_caps_set_simple(caps, "framerate", GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, nullptr);
 }
 
+// Each structure once per size, the best size first: a converter takes the first that it can make.
+GstPtr<GstCaps> with_only_sizes(GstPtr<GstCaps> caps, const kms::SizeLimits &limits)
+{
+  if (limits.only.empty())
+    return caps;
+  auto expanded = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
+  for (guint i = 0; i < gst_caps_get_size(caps.get()); i++)
+    for (const auto &[width, height] : limits.only) {
+      GstStructure *structure = gst_structure_copy(gst_caps_get_structure(caps.get(), i));
+      gst_structure_set(structure, "width", G_TYPE_INT, static_cast<gint>(width), "height",
+                        G_TYPE_INT, static_cast<gint>(height), nullptr);
+      gst_caps_append_structure_full(expanded.get(), structure,
+                                     gst_caps_features_copy(gst_caps_get_features(caps.get(), i)));
+    }
+  return expanded;
+}
+
 // Every GstVideoFormat that has a fourcc: a plane may list any of them.
 std::vector<GstVideoFormat> known_formats(bool linear_only)
 {
@@ -83,7 +100,7 @@ GstCaps *make_template_caps()
   append_plain(caps, known_formats(true), nullptr);
   // the implicit modifier: answered only where the driver enumerates no explicit ones
   append_plain(caps, known_formats(false), GST_CAPS_FEATURE_MEMORY_DMABUF);
-  set_sizes(caps, {1, 1, kMaxFrameSize, kMaxFrameSize});
+  set_sizes(caps, {1, 1, kMaxFrameSize, kMaxFrameSize, {}});
   append_with_overlays(caps);
   return caps;
 }
@@ -137,7 +154,9 @@ GstPtr<GstCaps> display_caps(const kms::Display &display, ZeroCopy zero_copy)
   auto caps = GstPtr<GstCaps>::adopt(gst_drm_format_set_to_caps(to_public(formats).get()));
   if (zero_copy == ZeroCopy::Prefer)
     gst_caps_append(caps.get(), raw_caps(linear_of(formats).get()));
-  set_sizes(caps.get(), display.limits());
+  const kms::SizeLimits limits = display.limits();
+  set_sizes(caps.get(), limits);
+  caps = with_only_sizes(std::move(caps), limits);
   if (display.can_overlay())
     append_with_overlays(caps.get());
   return caps;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstkmssinkdisplay.hpp"
 
+#include <cerrno>
 #include <mutex>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "gstkmssinkcursor.hpp"
 
@@ -14,6 +18,65 @@ Result<void> show_cursor(kms::Display &display, GstSample *sample)
 {
   const Result<std::optional<kms::CursorImage>> image = read_cursor_image(sample);
   return image ? display.set_cursor(*image) : Result<void>(image.error());
+}
+
+// GStreamer turns clockwise, KMS counter-clockwise after it has reflected.
+std::uint32_t rotation_of(GstVideoOrientationMethod direction)
+{
+  switch (direction) {
+  case GST_VIDEO_ORIENTATION_90R:
+    return DRM_MODE_ROTATE_270;
+  case GST_VIDEO_ORIENTATION_180:
+    return DRM_MODE_ROTATE_180;
+  case GST_VIDEO_ORIENTATION_90L:
+    return DRM_MODE_ROTATE_90;
+  case GST_VIDEO_ORIENTATION_HORIZ:
+    return DRM_MODE_ROTATE_0 | DRM_MODE_REFLECT_X;
+  case GST_VIDEO_ORIENTATION_VERT:
+    return DRM_MODE_ROTATE_0 | DRM_MODE_REFLECT_Y;
+  case GST_VIDEO_ORIENTATION_UL_LR:
+    return DRM_MODE_ROTATE_90 | DRM_MODE_REFLECT_X;
+  case GST_VIDEO_ORIENTATION_UR_LL:
+    return DRM_MODE_ROTATE_90 | DRM_MODE_REFLECT_Y;
+  default:
+    return DRM_MODE_ROTATE_0;
+  }
+}
+
+// Nothing: the value is of a type that no KMS property has.
+std::optional<kms::PropertyWish> read_wish(const std::string &name, const GValue *value)
+{
+  if (G_VALUE_HOLDS_STRING(value) && g_value_get_string(value))
+    return kms::PropertyWish{name, std::string(g_value_get_string(value))};
+  if (G_VALUE_HOLDS_BOOLEAN(value))
+    return kms::PropertyWish{name, std::int64_t{g_value_get_boolean(value) ? 1 : 0}};
+  if (G_VALUE_HOLDS_INT(value))
+    return kms::PropertyWish{name, std::int64_t{g_value_get_int(value)}};
+  if (G_VALUE_HOLDS_INT64(value))
+    return kms::PropertyWish{name, std::int64_t{g_value_get_int64(value)}};
+  if (G_VALUE_HOLDS_UINT(value))
+    return kms::PropertyWish{name, std::uint64_t{g_value_get_uint(value)}};
+  if (G_VALUE_HOLDS_UINT64(value))
+    return kms::PropertyWish{name, std::uint64_t{g_value_get_uint64(value)}};
+  return std::nullopt;
+}
+
+Result<std::vector<kms::PropertyWish>> read_wishes(const char *property,
+                                                   const GstStructure *structure)
+{
+  std::vector<kms::PropertyWish> wishes;
+  for (gint i = 0; structure && i < gst_structure_n_fields(structure); i++) {
+    const std::string name = gst_structure_nth_field_name(structure, static_cast<guint>(i));
+    const GValue *value = gst_structure_get_value(structure, name.c_str());
+    const std::optional<kms::PropertyWish> wish = read_wish(name, value);
+    if (!wish)
+      return Error{ErrorCode::Device,
+                   std::string(property) + ": " + name + " is a " + G_VALUE_TYPE_NAME(value) +
+                       ". Give an integer, a boolean, or a string with the name of a value.",
+                   EINVAL};
+    wishes.push_back(*wish);
+  }
+  return wishes;
 }
 
 } // namespace
@@ -40,6 +103,53 @@ void SinkDisplay::change_view(const std::function<void(kms::View &)> &change)
 {
   const std::lock_guard guard(lock_);
   change(settings_.view);
+  if (display_)
+    display_->set_view(settings_.view);
+}
+
+void SinkDisplay::set_restore(bool restore)
+{
+  const std::lock_guard guard(lock_);
+  settings_.restore = restore;
+  if (display_)
+    display_->set_restore(restore);
+}
+
+void SinkDisplay::set_rotation(std::uint32_t rotation)
+{
+  const std::lock_guard guard(lock_);
+  settings_.direction = GST_VIDEO_ORIENTATION_CUSTOM;
+  settings_.view.rotation = rotation;
+  settings_.view.turn_is_wish = false;
+  if (display_)
+    display_->set_view(settings_.view);
+}
+
+void SinkDisplay::set_direction(GstVideoOrientationMethod direction)
+{
+  const std::lock_guard guard(lock_);
+  settings_.direction = direction;
+  follow_direction();
+}
+
+void SinkDisplay::set_tag_direction(GstVideoOrientationMethod direction)
+{
+  const std::lock_guard guard(lock_);
+  settings_.tag_direction = direction;
+  if (settings_.direction == GST_VIDEO_ORIENTATION_AUTO)
+    follow_direction();
+}
+
+// With the lock held.
+void SinkDisplay::follow_direction()
+{
+  const GstVideoOrientationMethod direction = settings_.direction == GST_VIDEO_ORIENTATION_AUTO
+                                                  ? settings_.tag_direction
+                                                  : settings_.direction;
+  if (direction == GST_VIDEO_ORIENTATION_CUSTOM)
+    return;
+  settings_.view.rotation = rotation_of(direction);
+  settings_.view.turn_is_wish = settings_.direction == GST_VIDEO_ORIENTATION_AUTO;
   if (display_)
     display_->set_view(settings_.view);
 }
@@ -80,6 +190,16 @@ Result<void> SinkDisplay::open(kms::DisplayListener &listener)
   if (!mode)
     return mode.error();
   wanted.output.mode = *mode;
+  for (const auto &[property, from, to] :
+       {std::tuple("connector-properties", wanted.connector_properties.get(),
+                   &wanted.output.connector_properties),
+        std::tuple("plane-properties", wanted.plane_properties.get(),
+                   &wanted.output.plane_properties)}) {
+    Result<std::vector<kms::PropertyWish>> wishes = read_wishes(property, from);
+    if (!wishes)
+      return wishes.error();
+    *to = std::move(*wishes);
+  }
   Result<std::shared_ptr<kms::Display>> opened =
       kms::Display::open(wanted.device, wanted.output, listener);
   if (!opened)
@@ -87,6 +207,7 @@ Result<void> SinkDisplay::open(kms::DisplayListener &listener)
   const std::lock_guard guard(lock_);
   display_ = std::move(*opened);
   display_->set_view(settings_.view);
+  display_->set_restore(settings_.restore);
   return {};
 }
 

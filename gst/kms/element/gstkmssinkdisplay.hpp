@@ -22,6 +22,14 @@ public:
   // Where and how the picture is shown: holds from the next frame on.
   void change_view(const std::function<void(kms::View &)> &change);
 
+  // What the display shows when the sink stops.
+  void set_restore(bool restore);
+  // How the picture is turned: by the property rotation, by video-direction, or, where that is
+  // auto, by the tag of the stream. The property that is set last holds.
+  void set_rotation(std::uint32_t rotation);
+  void set_direction(GstVideoOrientationMethod direction);
+  void set_tag_direction(GstVideoOrientationMethod direction);
+
   // The cursor moves at once where a display is open. A missing coordinate stays as it is.
   void move_cursor(std::optional<gint> x, std::optional<gint> y);
   // nullptr: no cursor. The image is kept for the next display, also where this one refuses it.
@@ -37,6 +45,8 @@ public:
   [[nodiscard]] std::shared_ptr<kms::Display> get() const;
 
 private:
+  void follow_direction();
+
   static constexpr int kLockRank = 20; // above the repeat lock, below the engine's
 
   mutable OrderedMutex lock_{kLockRank, "SinkDisplay::lock_"}; // guards the two below

@@ -46,7 +46,7 @@ void SinkFences::start(SyncMode mode, guint64 timeout_ns) noexcept
 kms::FenceRules SinkFences::rules() const noexcept
 {
   kms::FenceRules rules;
-  rules.kernel_waits = mode_ != SyncMode::Implicit;
+  rules.kernel_gets_fences = mode_ != SyncMode::Implicit;
   rules.timeout_ns = timeout_ns_ == 0 || timeout_ns_ > G_MAXINT64
                          ? kms::kNever
                          : static_cast<std::int64_t>(timeout_ns_);
@@ -60,30 +60,12 @@ bool SinkFences::exports_implicit_fences(const kms::Display &display) const
   return mode_ == SyncMode::Explicit || !kms::waits_for_implicit_fences(display.device().driver());
 }
 
-// Puts the frame's fence into the dma-bufs, where the driver looks for it. Only without a time
-// limit: with one, the frame is committed after its fence has signalled, and there is nothing to
-// look for.
-bool SinkFences::leave_to_the_driver(const FrameLayout &layout, int fence_fd)
-{
-  if (mode_ != SyncMode::Implicit || timeout_ns_ != 0 || exports_refused_)
-    return false;
-  const Result<void> imported = import_writer(layout, fence_fd);
-  if (!imported) {
-    GST_INFO_OBJECT(element_, "frames are held for their fences: %s",
-                    imported.error().message.c_str());
-    exports_refused_ = true;
-  }
-  return static_cast<bool>(imported);
-}
-
 void SinkFences::attach(const kms::Display &display, GstBuffer *buffer, const FrameLayout &layout,
                         kms::Frame &frame)
 {
   GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
   UniqueFd fence(meta ? gst_drm_sync_meta_dup_acquire_fence(meta) : -1);
-  if (fence && leave_to_the_driver(layout, fence.get())) {
-    fence.reset();
-  } else if (!fence && exports_implicit_fences(display)) {
+  if (!fence && exports_implicit_fences(display)) {
     Result<UniqueFd> exported = export_writers(layout);
     if (exported) {
       fence = std::move(*exported);

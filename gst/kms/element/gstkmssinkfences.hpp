@@ -3,6 +3,8 @@
 // streaming thread, and while none runs.
 #pragma once
 
+#include <utility>
+
 #include <gst/gst.h>
 
 #include "engine/display/kms_display.hpp"
@@ -18,8 +20,12 @@ public:
   void start(SyncMode mode, guint64 timeout_ns) noexcept;
   // How the display treats the fences, since start().
   [[nodiscard]] kms::FenceRules rules() const noexcept;
-  // Whether the producer of the stream waits for the release fences of buffers.
-  void set_release_fences(bool honoured) noexcept { release_fences_ = honoured; }
+  // Whether the producer of the stream waits for the release fences of buffers. Returns what held
+  // so far.
+  bool set_release_fences(bool honoured) noexcept
+  {
+    return std::exchange(release_fences_, honoured);
+  }
 
   // Gives the frame what it has to wait for, and what happens to its buffer when it is replaced.
   void attach(const kms::Display &display, GstBuffer *buffer, const FrameLayout &layout,
@@ -27,7 +33,6 @@ public:
 
 private:
   [[nodiscard]] bool exports_implicit_fences(const kms::Display &display) const;
-  bool leave_to_the_driver(const FrameLayout &layout, int fence_fd);
 
   GstElement *element_; // borrowed, for the log
   SyncMode mode_ = SyncMode::Auto;

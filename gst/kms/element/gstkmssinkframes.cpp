@@ -11,7 +11,9 @@
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/frame_wait.hpp>
+#include <gst/drm/element/mappable_frame.hpp>
 #include <gst/drm/element/memory_token.hpp>
+#include <gst/drm/element/pixel_copy.hpp>
 #include <gst/video/video.h>
 
 #include "gstkmsdmabufsink.hpp"
@@ -39,6 +41,7 @@ void SinkFrames::begin(const SinkStream &stream)
 {
   stream_ = stream;
   imports_refused_ = false;
+  is_between_caps_ = true;
   release_pool();
 }
 
@@ -57,9 +60,11 @@ void SinkFrames::stop()
 
 void SinkFrames::release_pool()
 {
-  if (pool_)
-    gst_buffer_pool_set_active(pool_.get(), FALSE);
-  pool_.reset();
+  for (GstPtr<GstBufferPool> *pool : {&pool_, &kept_pool_})
+    if (*pool) {
+      gst_buffer_pool_set_active(pool->get(), FALSE);
+      pool->reset();
+    }
 }
 
 // A decoder's frames are larger than the picture: 1088 lines for 1080. The framebuffer is of the
@@ -180,33 +185,69 @@ Result<kms::Frame> SinkFrames::import(kms::Display &display, GstBuffer *buffer)
   fences_.attach(display, buffer, *layout, frame);
   frame.owner = std::shared_ptr<GstBuffer>(gst_buffer_ref(buffer),
                                            [](GstBuffer *held) { gst_buffer_unref(held); });
+  is_between_caps_ = false;
   return frame;
 }
 
-Result<void> SinkFrames::activate_pool(const kms::Display &display)
+Result<GstPtr<GstBufferPool>> SinkFrames::make_pool(const kms::Display &display,
+                                                    guint buffers) const
 {
-  if (pool_)
-    return {};
   const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_SINK_PAD(element_)));
   const auto least_size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&video_info()));
-  Result<ConfiguredPool> made = make_scanout_pool(display, caps.get(), least_size, kCopyBuffers);
+  Result<ConfiguredPool> made = make_scanout_pool(display, caps.get(), least_size, buffers);
   if (!made)
     return made.error();
   if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
     return Error{ErrorCode::Allocation,
-                 display.device().name() + " has no memory for " + std::to_string(kCopyBuffers) +
+                 display.device().name() + " has no memory for " + std::to_string(buffers) +
                      " scanout buffers of " + std::to_string(made->size) + " bytes.",
                  ENOMEM};
-  pool_ = std::move(made->pool);
-  return {};
+  return std::move(made->pool);
+}
+
+bool SinkFrames::is_own(const GstBuffer *buffer) const noexcept
+{
+  return buffer->pool && (buffer->pool == pool_.get() || buffer->pool == kept_pool_.get());
+}
+
+Result<GstPtr<GstBuffer>> SinkFrames::keep(const kms::Display &display, GstBuffer *shown)
+{
+  if (is_between_caps_ || !may_copy())
+    return Error{ErrorCode::Unsupported, "The CPU may not copy the frame on screen.", 0};
+  const Result<Waited> ready = wait_for_device(element_, shown, stats_, interrupt_);
+  if (!ready)
+    return ready.error();
+  if (!kept_pool_) {
+    Result<GstPtr<GstBufferPool>> made = make_pool(display, 1);
+    if (!made)
+      return made.error();
+    kept_pool_ = std::move(*made);
+  }
+  GstBuffer *acquired = nullptr;
+  if (gst_buffer_pool_acquire_buffer(kept_pool_.get(), &acquired, nullptr) != GST_FLOW_OK)
+    return Error{ErrorCode::Allocation,
+                 "No scanout buffer of " + display.device().name() + " is free.", ENOMEM};
+  auto copied = GstPtr<GstBuffer>::adopt(acquired);
+  auto visible = GstPtr<GstBuffer>::share(shown);
+  if (const Result<void> cropped = crop(visible); !cropped)
+    return cropped.error();
+  if (const Result<void> done = copy_pixels(copied.get(), visible.get()); !done)
+    return done.error();
+  stats_.count_copy(element_, GST_VIDEO_INFO_SIZE(&video_info()),
+                    "upstream takes its buffers back and the picture stays");
+  return copied;
 }
 
 // A copy of the buffer in scanout memory.
 Result<GstPtr<GstBuffer>> SinkFrames::copy(const kms::Display &display, GstBuffer *buffer,
                                            const char *reason)
 {
-  if (Result<void> active = activate_pool(display); !active)
-    return active.error();
+  if (!pool_) {
+    Result<GstPtr<GstBufferPool>> made = make_pool(display, kCopyBuffers);
+    if (!made)
+      return made.error();
+    pool_ = std::move(*made);
+  }
   GstBuffer *acquired = nullptr;
   if (gst_buffer_pool_acquire_buffer(pool_.get(), &acquired, nullptr) != GST_FLOW_OK)
     return Error{ErrorCode::Allocation,
@@ -221,25 +262,12 @@ Result<GstPtr<GstBuffer>> SinkFrames::copy(const kms::Display &display, GstBuffe
 Result<void> SinkFrames::copy_pixels(GstBuffer *to, GstBuffer *from) const
 {
   const GstVideoInfo &vinfo = video_info();
-  GstVideoFrame source, target;
-  if (!gst_video_frame_map(&source, &vinfo, from, GST_MAP_READ))
-    return Error{ErrorCode::Layout,
-                 "A buffer of " + std::to_string(gst_buffer_get_size(from)) +
-                     " bytes cannot be read as " + describe_format(stream_.format) + ", " +
-                     std::to_string(GST_VIDEO_INFO_WIDTH(&vinfo)) + "x" +
-                     std::to_string(GST_VIDEO_INFO_HEIGHT(&vinfo)) + " (" +
-                     std::to_string(GST_VIDEO_INFO_SIZE(&vinfo)) +
-                     " bytes). Does upstream send what its caps say?",
-                 0};
-  if (!gst_video_frame_map(&target, &vinfo, to, GST_MAP_WRITE)) {
-    gst_video_frame_unmap(&source);
-    return Error{ErrorCode::Allocation, "A scanout buffer cannot be mapped.", 0};
-  }
-  const gboolean copied = gst_video_frame_copy(&target, &source);
-  gst_video_frame_unmap(&target);
-  gst_video_frame_unmap(&source);
-  if (!copied)
-    return Error{ErrorCode::Layout, "A frame cannot be copied into scanout memory.", 0};
+  const auto named = with_named_format(from, vinfo);
+  if (const Result<void> checked = check_mappable_frame(named.get(), vinfo); !checked)
+    return Error{checked.error().code,
+                 checked.error().message + ". Does upstream send what its caps say?", 0};
+  if (const Result<std::uint64_t> copied = copy_frame(to, named.get(), vinfo); !copied)
+    return Error{copied.error().code, copied.error().message + ".", 0};
   return {};
 }
 

@@ -32,6 +32,15 @@ public:
   [[nodiscard]] const GstVideoInfo &video_info() const noexcept { return stream_.info.vinfo; }
 
   Result<kms::Frame> make(kms::Display &display, GstBuffer *buffer);
+  // The frame on screen in memory of the sink's own, where the CPU can copy it. Between two caps
+  // there is none.
+  Result<GstPtr<GstBuffer>> keep(const kms::Display &display, GstBuffer *shown);
+  [[nodiscard]] bool is_own(const GstBuffer *buffer) const noexcept;
+  // A frame of such a buffer.
+  Result<kms::Frame> show_again(kms::Display &display, GstBuffer *own)
+  {
+    return import(display, own);
+  }
   // Ends a wait for a frame's fence. Any thread.
   void set_flushing(bool flushing) { flushing ? interrupt_.raise() : interrupt_.clear(); }
   // Frames whose overlay was drawn on a copy, since restart(). Any thread.
@@ -48,7 +57,7 @@ private:
   Result<GstPtr<GstBuffer>> copy(const kms::Display &display, GstBuffer *buffer,
                                  const char *reason);
   void release_pool();
-  Result<void> activate_pool(const kms::Display &display);
+  Result<GstPtr<GstBufferPool>> make_pool(const kms::Display &display, guint buffers) const;
   Result<void> copy_pixels(GstBuffer *to, GstBuffer *from) const;
 
   GstElement *element_;        // borrowed: it owns this
@@ -61,7 +70,9 @@ private:
   std::atomic<std::uint64_t> overlays_blended_{0};
   std::atomic<bool> left_out_announced_{false}; // a warning is on the bus
   Interrupt interrupt_;
-  GstPtr<GstBufferPool> pool_; // what system memory is copied into; null: not needed so far
+  bool is_between_caps_ = true;     // no frame of the present caps was made yet
+  GstPtr<GstBufferPool> kept_pool_; // of one buffer, for keep(); null: not needed so far
+  GstPtr<GstBufferPool> pool_;      // what system memory is copied into; null: not needed so far
 };
 
 } // namespace gstdrm

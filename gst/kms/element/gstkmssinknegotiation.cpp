@@ -7,6 +7,7 @@
 
 #include <gst/drm/drm.h>
 #include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/needs.hpp>
 
 #include "gstkmsdmabufsink.hpp"
 #include "gstkmssinkcaps.hpp"
@@ -26,6 +27,25 @@ std::string size_text(std::uint32_t width, std::uint32_t height)
   return std::to_string(width) + "x" + std::to_string(height);
 }
 
+// Where pictures have to cover the screen; empty otherwise.
+std::string describe_only_sizes(const kms::SizeLimits &limits, gint width, gint height)
+{
+  constexpr std::size_t kMost = 6;
+  std::string list;
+  for (std::size_t i = 0; i < limits.only.size(); i++) {
+    const auto &[w, h] = limits.only[i];
+    if (static_cast<gint>(w) == width && static_cast<gint>(h) == height)
+      return "";
+    if (i < kMost)
+      list += (i > 0 ? ", " : "") + size_text(w, h);
+  }
+  if (limits.only.size() > kMost)
+    list += " and " + std::to_string(limits.only.size() - kMost) + " more";
+  return list.empty() ? ""
+                      : "The display takes pictures that cover the screen alone: " + list +
+                            ". Put videoscale before the sink.";
+}
+
 // Which sizes the display takes, where the size is what it does not take; empty otherwise.
 std::string describe_size_refusal(const kms::SizeLimits &limits, const GstCaps *caps)
 {
@@ -35,6 +55,8 @@ std::string describe_size_refusal(const kms::SizeLimits &limits, const GstCaps *
   if (!gst_structure_get_int(structure, "width", &width) ||
       !gst_structure_get_int(structure, "height", &height))
     return "";
+  if (std::string only = describe_only_sizes(limits, width, height); !only.empty())
+    return only;
   const auto between = [](gint value, std::uint32_t low, std::uint32_t high) {
     return value > 0 && static_cast<std::uint32_t>(value) >= low &&
            static_cast<std::uint32_t>(value) <= high;
@@ -151,6 +173,7 @@ bool SinkNegotiation::propose_allocation(GstQuery *query) const
   if (display->can_overlay())
     gst_query_add_allocation_meta(query, GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, nullptr);
   gst_drm_query_add_device(query, display->device().fd());
+  add_needs(element_, query, {display->device().name(), 0, kHeldBuffers, 0, GST_DRM_ACCESS_READ});
   GstPtr<GstBufferPool> pool;
   guint size = buffer_size(info);
   const bool linear = info.drm_modifier == kModLinear || info.drm_modifier == kModImplicit;

@@ -100,6 +100,8 @@ kms::Picture picture_of(const SinkStream &stream, const GstCaps *caps)
     picture.par_d = static_cast<std::uint32_t>(GST_VIDEO_INFO_PAR_D(&vinfo));
   }
   picture.hdr = hdr_of(vinfo, caps);
+  if (GST_VIDEO_INFO_FLAG_IS_SET(&vinfo, GST_VIDEO_FLAG_PREMULTIPLIED_ALPHA))
+    picture.alpha = kms::Alpha::Premultiplied;
   return picture;
 }
 

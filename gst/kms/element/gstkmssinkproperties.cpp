@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -27,6 +28,24 @@ void copy_string(std::string &to, const GValue *value)
   to = text ? text : "";
 }
 
+void copy_structure(std::shared_ptr<const GstStructure> &to, const GValue *value)
+{
+  const GstStructure *from = gst_value_get_structure(value);
+  to = from ? std::shared_ptr<const GstStructure>(gst_structure_copy(from),
+                                                  [](const GstStructure *own) {
+                                                    gst_structure_free(
+                                                        const_cast<GstStructure *>(own));
+                                                  })
+            : nullptr;
+}
+
+// In pixels; 0: no display is open.
+kms::Display::Size display_size(GObject *object)
+{
+  const std::shared_ptr<kms::Display> display = sink_of(object).display().get();
+  return display ? display->display_size() : kms::Display::Size{};
+}
+
 constexpr std::uint32_t kRotations =
     DRM_MODE_ROTATE_0 | DRM_MODE_ROTATE_90 | DRM_MODE_ROTATE_180 | DRM_MODE_ROTATE_270;
 
@@ -40,8 +59,8 @@ std::optional<std::uint32_t> rotation_of(GObject *object, std::uint32_t value)
     return value;
   GST_ELEMENT_WARNING(
       object, RESOURCE, SETTINGS,
-      ("rotation: a picture is turned once. Give one of rotate-0, rotate-90, rotate-180 "
-       "and rotate-270."),
+      ("rotation has more than one turn. Give only one of rotate-0, rotate-90, rotate-180 and "
+       "rotate-270."),
       ("value 0x%x", value));
   return std::nullopt;
 }
@@ -58,9 +77,18 @@ bool set_view_property(GObject *object, guint id, const GValue *value)
   case PROP_ZPOS:
     display.change_view([=](kms::View &view) { view.zpos = g_value_get_int(value); });
     return true;
+  case PROP_RESTORE:
+    display.set_restore(g_value_get_boolean(value) != FALSE);
+    return true;
   case PROP_ROTATION:
     if (const auto rotation = rotation_of(object, g_value_get_flags(value)))
-      display.change_view([=](kms::View &view) { view.rotation = *rotation; });
+      display.set_rotation(*rotation);
+    return true;
+  case PROP_VIDEO_DIRECTION:
+    display.set_direction(static_cast<GstVideoOrientationMethod>(g_value_get_enum(value)));
+    return true;
+  case PROP_UPRIGHT:
+    display.change_view([=](kms::View &view) { view.upright = g_value_get_boolean(value); });
     return true;
   default:
     return gst_video_overlay_set_property(object, PROP_RENDER_RECTANGLE, id, value) != FALSE;
@@ -79,6 +107,26 @@ bool set_cursor_property(GObject *object, guint id, const GValue *value)
     return true;
   case PROP_CURSOR_IMAGE:
     sink_of(object).set_cursor_image(gst_value_get_sample(value));
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool set_driver_setting(SinkSettings &settings, guint id, const GValue *value)
+{
+  switch (id) {
+  case PROP_CONNECTOR_PROPERTIES:
+    copy_structure(settings.connector_properties, value);
+    return true;
+  case PROP_PLANE_PROPERTIES:
+    copy_structure(settings.plane_properties, value);
+    return true;
+  case PROP_VRR:
+    settings.output.vrr = g_value_get_boolean(value) != FALSE;
+    return true;
+  case PROP_TEARING:
+    settings.output.tearing = g_value_get_boolean(value) != FALSE;
     return true;
   default:
     return false;
@@ -113,6 +161,9 @@ bool set_setting(SinkSettings &settings, guint id, const GValue *value)
   case PROP_MODE:
     copy_string(settings.mode, value);
     return true;
+  case PROP_MODE_CHANGES:
+    settings.output.mode_changes = static_cast<kms::ModeChanges>(g_value_get_enum(value));
+    return true;
   case PROP_ZERO_COPY:
     settings.zero_copy = zero_copy_from(value);
     return true;
@@ -121,6 +172,49 @@ bool set_setting(SinkSettings &settings, guint id, const GValue *value)
     return true;
   case PROP_FENCE_TIMEOUT:
     settings.fence_timeout = g_value_get_uint64(value);
+    return true;
+  default:
+    return set_driver_setting(settings, id, value);
+  }
+}
+
+bool get_driver_setting(const SinkSettings &settings, guint id, GValue *value)
+{
+  switch (id) {
+  case PROP_CONNECTOR_PROPERTIES:
+    gst_value_set_structure(value, settings.connector_properties.get());
+    return true;
+  case PROP_PLANE_PROPERTIES:
+    gst_value_set_structure(value, settings.plane_properties.get());
+    return true;
+  case PROP_RESTORE:
+    g_value_set_boolean(value, settings.restore);
+    return true;
+  case PROP_VRR:
+    g_value_set_boolean(value, settings.output.vrr);
+    return true;
+  case PROP_TEARING:
+    g_value_set_boolean(value, settings.output.tearing);
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool get_view(const kms::View &view, guint id, GValue *value)
+{
+  switch (id) {
+  case PROP_FIT:
+    g_value_set_enum(value, static_cast<gint>(view.fit));
+    return true;
+  case PROP_ZPOS:
+    g_value_set_int(value, view.zpos);
+    return true;
+  case PROP_ROTATION:
+    g_value_set_flags(value, view.rotation);
+    return true;
+  case PROP_UPRIGHT:
+    g_value_set_boolean(value, view.upright);
     return true;
   default:
     return false;
@@ -155,14 +249,11 @@ bool get_setting(const SinkSettings &settings, guint id, GValue *value)
   case PROP_MODE:
     g_value_set_string(value, settings.mode.c_str());
     return true;
-  case PROP_FIT:
-    g_value_set_enum(value, static_cast<gint>(settings.view.fit));
+  case PROP_MODE_CHANGES:
+    g_value_set_enum(value, static_cast<gint>(settings.output.mode_changes));
     return true;
-  case PROP_ZPOS:
-    g_value_set_int(value, settings.view.zpos);
-    return true;
-  case PROP_ROTATION:
-    g_value_set_flags(value, settings.view.rotation);
+  case PROP_VIDEO_DIRECTION:
+    g_value_set_enum(value, settings.direction);
     return true;
   case PROP_ZERO_COPY:
     set_zero_copy(value, settings.zero_copy);
@@ -183,7 +274,7 @@ bool get_setting(const SinkSettings &settings, guint id, GValue *value)
     gst_value_set_sample(value, settings.cursor_image.get());
     return true;
   default:
-    return false;
+    return get_driver_setting(settings, id, value) || get_view(settings.view, id, value);
   }
 }
 
@@ -206,6 +297,10 @@ void get_sink_property(GObject *object, guint id, GValue *value, GParamSpec *spe
 try {
   if (id == PROP_DRM_STATS)
     g_value_take_boxed(value, sink_of(object).stats_structure());
+  else if (id == PROP_DISPLAY_WIDTH)
+    g_value_set_int(value, static_cast<gint>(display_size(object).width));
+  else if (id == PROP_DISPLAY_HEIGHT)
+    g_value_set_int(value, static_cast<gint>(display_size(object).height));
   else if (!get_setting(sink_of(object).display().settings(), id, value))
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
 } catch (...) {

@@ -43,8 +43,8 @@ void install_sync_properties(GObjectClass *klass)
       g_param_spec_uint64(
           "fence-timeout", "Fence timeout",
           "Nanoseconds after which a frame is left out whose acquire fence has not signalled; "
-          "until it has, the frame waits in the sink and not in the kernel (0: no limit, and "
-          "the kernel waits). Read when the sink goes to PAUSED",
+          "until it has, the frame waits in the sink and not in the kernel (0: no limit). Read "
+          "when the sink goes to PAUSED",
           0, G_MAXUINT64, kDefaultFenceTimeout, flags));
 }
 
@@ -55,14 +55,38 @@ GType fit_type()
        "As large as fits, the whole picture; pixel for pixel where the hardware does not scale",
        "contain"},
       {static_cast<gint>(kms::Fit::Cover),
-       "Fills the whole area, and crops what hangs over; pixel for pixel where the hardware does "
-       "not scale",
+       "Fills the whole area, and crops the picture; pixel for pixel where the hardware does not "
+       "scale",
        "cover"},
-      {static_cast<gint>(kms::Fit::None), "Pixel for pixel, centred; what hangs over is cropped",
+      {static_cast<gint>(kms::Fit::None), "Pixel for pixel, centred, and cropped where too large",
        "none"},
+      {static_cast<gint>(kms::Fit::Fill),
+       "The whole picture fills the whole area, in the area's aspect ratio; pixel for pixel where "
+       "the hardware does not scale",
+       "fill"},
       {0, nullptr, nullptr},
   };
   static const GType type = g_enum_register_static("GstKmsDmabufSinkFit", values);
+  return type;
+}
+
+GType mode_changes_type()
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(kms::ModeChanges::Auto),
+       "With the first picture; then only where no plane scales the picture to the mode on screen, "
+       "or another mode suits its rate better",
+       "auto"},
+      {static_cast<gint>(kms::ModeChanges::Always),
+       "With each picture that another mode fits better", "always"},
+      {static_cast<gint>(kms::ModeChanges::Start), "With the first picture alone", "start"},
+      {static_cast<gint>(kms::ModeChanges::Never),
+       "Never: the display keeps the mode that it has; one that is dark gets one with the first "
+       "picture",
+       "never"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstKmsDmabufSinkModeChanges", values);
   return type;
 }
 
@@ -90,11 +114,21 @@ void install_view_properties(GObjectClass *klass)
       g_param_spec_string(
           "mode", "Mode",
           "Display mode: match (the mode that fits the video's size and rate), preferred (the "
-          "display's own choice), or one of the connector's in pixels and Hz, such as 1920x1080, "
-          "1920x1080@60, 1920x1080@59.94 or 1920x1080i@50 (fields)",
-          "match",
+          "display's own choice), current (no mode set: the picture is shown on a plane beside "
+          "what another program shows), auto (current where fd or plane-id is given, the display "
+          "is on and a plane is free, else match), or one of the connector's in pixels and Hz, "
+          "such as "
+          "1920x1080, 1920x1080@60, 1920x1080@59.94 or 1920x1080i@50 (fields)",
+          "auto",
           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                    GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property(
+      klass, PROP_MODE_CHANGES,
+      g_param_spec_enum("mode-changes", "Mode changes",
+                        "When mode=match sets a mode, which leaves most displays dark for seconds",
+                        mode_changes_type(), static_cast<gint>(kms::ModeChanges::Auto),
+                        static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                 GST_PARAM_MUTABLE_READY)));
   g_object_class_install_property(
       klass, PROP_FIT,
       g_param_spec_enum(
@@ -106,15 +140,29 @@ void install_view_properties(GObjectClass *klass)
       g_param_spec_int(
           "zpos", "Z position",
           "Place of the plane in the stack, larger is nearer to the viewer; planes that cannot "
-          "have it are not used (-1: the driver's)",
+          "have this value are not used (-1: the driver's value)",
           -1, G_MAXINT, -1, flags));
   g_object_class_install_property(
       klass, PROP_ROTATION,
       g_param_spec_flags(
           "rotation", "Rotation",
           "How the display turns the picture, counter-clockwise in degrees, after reflecting it; "
-          "planes that cannot are not used",
+          "planes that cannot turn it so are not used",
           rotation_type(), DRM_MODE_ROTATE_0, flags));
+  g_object_class_override_property(klass, PROP_VIDEO_DIRECTION, "video-direction");
+  g_object_class_install_property(
+      klass, PROP_RESTORE,
+      g_param_spec_boolean("restore", "Restore",
+                           "When the sink leaves PAUSED, show again what the display showed "
+                           "before; otherwise the last frame stays on screen",
+                           TRUE, flags));
+  g_object_class_install_property(
+      klass, PROP_UPRIGHT,
+      g_param_spec_boolean(
+          "upright", "Upright",
+          "Turn the picture so that it is upright on a panel that is mounted rotated (the "
+          "connector's panel orientation), where a plane can; rotation is applied in addition",
+          TRUE, flags));
   gst_video_overlay_install_properties(klass, PROP_RENDER_RECTANGLE);
 }
 
@@ -143,8 +191,8 @@ void install_device_properties(GObjectClass *klass)
       g_param_spec_int(
           "fd", "File descriptor",
           "Open KMS device to use in place of opening one; duplicated, so it stays the "
-          "application's, which must leave its events unread while the sink is in PAUSED or "
-          "PLAYING; any number of sinks may be given the same one (-1: none)",
+          "application's, as do its events, none of which the sink asks for or reads; any number "
+          "of sinks may be given the same one (-1: none)",
           -1, G_MAXINT, -1, flags));
   g_object_class_install_property(
       klass, PROP_LEASE,
@@ -167,6 +215,51 @@ void install_device_properties(GObjectClass *klass)
           "plane-id", "Plane ID",
           "KMS plane to show on (0: the first that takes the picture, primary before overlay)", 0,
           G_MAXUINT, 0, flags));
+}
+
+// Properties about the driver's own properties and features.
+void install_driver_properties(GObjectClass *klass)
+{
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_MUTABLE_READY);
+  g_object_class_install_property(
+      klass, PROP_CONNECTOR_PROPERTIES,
+      g_param_spec_boxed(
+          "connector-properties", "Connector properties",
+          "KMS properties of the connector and their values, such as "
+          "\"properties,max-bpc=8,Broadcast-RGB=Full\": integers, or names of values; "
+          "they come back when the sink stops",
+          GST_TYPE_STRUCTURE, flags));
+  g_object_class_install_property(
+      klass, PROP_PLANE_PROPERTIES,
+      g_param_spec_boxed("plane-properties", "Plane properties",
+                         "KMS properties of the plane that shows the picture, and their values; "
+                         "planes that cannot have them are not used",
+                         GST_TYPE_STRUCTURE, flags));
+  g_object_class_install_property(
+      klass, PROP_VRR,
+      g_param_spec_boolean("vrr", "Variable refresh rate",
+                           "The display refreshes when a frame comes; refused where it cannot",
+                           FALSE, flags));
+  g_object_class_install_property(
+      klass, PROP_TEARING,
+      g_param_spec_boolean(
+          "tearing", "Tearing",
+          "Frames are shown at once, without waiting for the vertical blank; refused where the "
+          "driver cannot",
+          FALSE, flags));
+  const auto read_only = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  g_object_class_install_property(
+      klass, PROP_DISPLAY_WIDTH,
+      g_param_spec_int("display-width", "Display width",
+                       "Width of the display's mode in pixels; before the first frame, of the mode "
+                       "that another program has set, with mode=current, else of the one that the "
+                       "display prefers (0: no display is open)",
+                       0, G_MAXINT, 0, read_only));
+  g_object_class_install_property(klass, PROP_DISPLAY_HEIGHT,
+                                  g_param_spec_int("display-height", "Display height",
+                                                   "Height of the mode that display-width is of", 0,
+                                                   G_MAXINT, 0, read_only));
 }
 
 void install_cursor_properties(GObjectClass *klass)
@@ -201,6 +294,7 @@ void install_sink_properties(GObjectClass *klass)
   install_device_properties(klass);
   install_sync_properties(klass);
   install_view_properties(klass);
+  install_driver_properties(klass);
   install_cursor_properties(klass);
   install_common_properties(
       klass,
@@ -212,10 +306,12 @@ void install_sink_properties(GObjectClass *klass)
        "bytes-copied, last-copy-reason, waits (times the streaming thread slept), shown (flips "
        "completed), dropped (replaced before they were shown, too late, or refused before upstream "
        "chose another format), late (shown more than a refresh and an eighth after they were due), "
-       "commits, held (buffers held now), fence-timeouts and fence-errors (frames left out since "
+       "commits, held (buffers held now), fence-timeouts and fence-errors (frames left out because "
        "their fence did not signal, or with an error), release-fences (buffers given back with "
-       "one), last-flip-sequence (vblank counter), last-flip-time (CLOCK_MONOTONIC, ns)"});
-  for (const GType type : {sync_mode_type(), fit_type(), rotation_type()})
+       "one), overlays (frames with an overlay on a plane), overlays-blended, overlays-left-out, "
+       "overlay-refusals (commits refused because of one), last-flip-sequence (vblank counter), "
+       "last-flip-time (CLOCK_MONOTONIC, ns)"});
+  for (const GType type : {sync_mode_type(), fit_type(), mode_changes_type(), rotation_type()})
     gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
 }
 

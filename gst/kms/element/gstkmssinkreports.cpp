@@ -39,6 +39,7 @@ void SinkReports::frame_lost(const Error &error) noexcept
 
 void SinkReports::connector_changed(const std::string &connector, bool connected) noexcept
 try {
+  const auto alive = GstPtr<GstElement>::share(element_); // the handler may let it go
   GST_INFO_OBJECT(element_, "%s was %s", connector.c_str(), connected ? "plugged in" : "unplugged");
   GstStructure *structure =
       gst_structure_new("kms-hotplug", "connector", G_TYPE_STRING, connector.c_str(), "connected",
@@ -47,6 +48,14 @@ try {
   // In PAUSED, or between the slides of a show, the next frame may be far away.
   if (connected)
     sink_.repeat_frame();
+} catch (...) {
+  (void)caught_in(element_, FALSE, __func__);
+}
+
+// While no frames come; one that comes later finds everything shown.
+void SinkReports::repaint_wanted() noexcept
+try {
+  sink_.repeat_frame();
 } catch (...) {
   (void)caught_in(element_, FALSE, __func__);
 }
@@ -60,6 +69,15 @@ void SinkReports::master_changed(const Error &error, bool master) noexcept
         element_, RESOURCE, NOT_AUTHORIZED,
         ("Frames are dropped until the display is this program's again. %s", error.message.c_str()),
         ("errno %d", error.sys_errno));
+}
+
+void SinkReports::joined_output_changed(const Error &error, bool lit) noexcept
+{
+  if (lit)
+    GST_INFO_OBJECT(element_, "the display is on again");
+  else
+    GST_ELEMENT_WARNING(element_, RESOURCE, NOT_FOUND, ("%s", error.message.c_str()),
+                        ("errno %d", error.sys_errno));
 }
 
 void SinkReports::picture_placed(const std::string &where) noexcept
@@ -79,6 +97,14 @@ void SinkReports::view_refused(const Error &error) noexcept
   GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS,
                       ("The picture stays as it was. %s", error.message.c_str()),
                       ("errno %d", error.sys_errno));
+}
+
+void SinkReports::turn_left_out(const Error &error) noexcept
+{
+  GST_ELEMENT_WARNING(
+      element_, RESOURCE, SETTINGS,
+      ("The picture is shown without the turn that its stream asks for. %s", error.message.c_str()),
+      ("errno %d", error.sys_errno));
 }
 
 } // namespace gstdrm

@@ -29,10 +29,13 @@ public:
   void formats_changed() noexcept override;
   void frame_lost(const Error &error) noexcept override;
   void connector_changed(const std::string &connector, bool connected) noexcept override;
+  void repaint_wanted() noexcept override;
   void master_changed(const Error &error, bool master) noexcept override;
+  void joined_output_changed(const Error &error, bool lit) noexcept override;
   void picture_placed(const std::string &where) noexcept override;
   void overlay_refused(const Error &error) noexcept override;
   void view_refused(const Error &error) noexcept override;
+  void turn_left_out(const Error &error) noexcept override;
 
 private:
   KmsSink &sink_;       // owns this

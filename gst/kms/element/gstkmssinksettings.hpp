@@ -2,11 +2,13 @@
 // What the properties of kmsdmabufsink say, as a plain value.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/gst.h>
+#include <gst/video/video.h>
 
 #include "engine/display/kms_display.hpp"
 
@@ -20,9 +22,15 @@ inline constexpr guint64 kDefaultFenceTimeout = 1 * GST_SECOND;
 
 struct SinkSettings {
   kms::DeviceRequest device;
-  kms::OutputRequest output;  // its mode is not used: `mode` is what the property says
-  std::string mode = "match"; // text of the property
+  kms::OutputRequest output; // its mode is not used: `mode` is what the property says
+  std::string mode = "auto"; // text of the property
+  std::shared_ptr<const GstStructure> connector_properties; // null: none
+  std::shared_ptr<const GstStructure> plane_properties;
   kms::View view;
+  bool restore = true;
+  // what the view's rotation follows; custom: the property rotation
+  GstVideoOrientationMethod direction = GST_VIDEO_ORIENTATION_IDENTITY;
+  GstVideoOrientationMethod tag_direction = GST_VIDEO_ORIENTATION_IDENTITY; // of the stream
   ZeroCopy zero_copy = ZeroCopy::Prefer;
   SyncMode sync_mode = SyncMode::Auto;
   guint64 fence_timeout = kDefaultFenceTimeout; // ns; 0: none

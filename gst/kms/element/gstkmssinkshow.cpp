@@ -2,8 +2,12 @@
 // KmsSink: frames, from the base class to the display.
 #include <mutex>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <gst/drm/element/errors.hpp>
+#include <gst/drm/gstdrm-compat-private.h>
+#include <gst/drm/gstdrm-guard-private.hpp>
 
 #include "engine/card/kms_event_loop.hpp"
 #include "gstkmsdmabufsink.hpp"
@@ -15,22 +19,74 @@ namespace gstdrm {
 
 namespace {
 
+// A flip takes one refresh: after this time something is stuck.
+constexpr std::int64_t kGiveBackTimeout_ns = 2'000'000'000;
+
 // Held by the streaming thread while it shows a frame, and let go while it waits.
 class PrerollLock {
 public:
-  explicit PrerollLock(GstBaseSink *sink) noexcept : sink_(sink)
+  explicit PrerollLock(GstBaseSink *sink) : mutex_(GST_BASE_SINK_GET_PREROLL_LOCK(sink)) {}
+  ~PrerollLock()
   {
-    GST_BASE_SINK_PREROLL_LOCK(sink);
+    if (held_)
+      g_mutex_unlock(mutex_);
   }
-  ~PrerollLock() { GST_BASE_SINK_PREROLL_UNLOCK(sink_); }
   PrerollLock(const PrerollLock &) = delete;
   PrerollLock &operator=(const PrerollLock &) = delete;
+  void lock() noexcept
+  {
+    g_mutex_lock(mutex_);
+    held_ = true;
+  }
+  bool try_lock() noexcept { return held_ = g_mutex_trylock(mutex_) != FALSE; }
 
 private:
-  GstBaseSink *sink_;
+  GMutex *mutex_;
+  bool held_ = false;
 };
 
 } // namespace
+
+// Keeps the messages of what is done under the preroll lock, and posts them without it.
+class KmsSink::MessagesKept {
+public:
+  explicit MessagesKept(KmsSink &sink) noexcept : sink_(sink) { sink_.messages_.begin(); }
+  ~MessagesKept() { sink_.post_kept(); }
+  MessagesKept(const MessagesKept &) = delete;
+  MessagesKept &operator=(const MessagesKept &) = delete;
+
+private:
+  KmsSink &sink_;
+};
+
+// With the preroll lock held, which is let go meanwhile; true: it was.
+bool KmsSink::post_kept() noexcept
+{
+  std::vector<GstPtr<GstMessage>> kept = messages_.end();
+  if (kept.empty())
+    return false;
+  GstBaseSink *sink = GST_BASE_SINK(element_);
+  GST_BASE_SINK_PREROLL_UNLOCK(sink);
+  for (GstPtr<GstMessage> &message : kept)
+    gst_element_post_message(GST_ELEMENT(element_), message.release());
+  GST_BASE_SINK_PREROLL_LOCK(sink);
+  return true;
+}
+
+// While messages are kept. The base class signals only who waits already: what has changed while
+// the lock was let go is looked at here.
+GstFlowReturn KmsSink::wait_preroll()
+{
+  GstBaseSink *sink = GST_BASE_SINK(element_);
+  const bool let_go = post_kept();
+  GstFlowReturn ret = GST_FLOW_OK;
+  if (let_go && sink->flushing)
+    ret = GST_FLOW_FLUSHING;
+  else if (!let_go || sink->need_preroll)
+    ret = gst_base_sink_wait_preroll(sink);
+  messages_.begin();
+  return ret;
+}
 
 void KmsSink::get_times(GstBuffer *buffer, GstClockTime *start, GstClockTime *end) const
 {
@@ -94,13 +150,23 @@ GstFlowReturn KmsSink::show(kms::Display &display, kms::Frame &frame,
         reports_.post_failure(*failure);
       return GST_FLOW_ERROR;
     }
-    const GstFlowReturn ret = gst_base_sink_wait_preroll(GST_BASE_SINK(element_));
-    if (ret != GST_FLOW_OK)
+    if (const GstFlowReturn ret = wait_preroll(); ret != GST_FLOW_OK)
       return ret;
   }
 }
 
 GstFlowReturn KmsSink::show_frame(GstBuffer *buffer)
+{
+  GstFlowReturn ret = GST_FLOW_ERROR;
+  {
+    const MessagesKept kept(*this);
+    ret = show_now(buffer);
+  }
+  // A flush may have come while a message was posted; the base class does not look again.
+  return ret == GST_FLOW_OK && GST_BASE_SINK(element_)->flushing ? GST_FLOW_FLUSHING : ret;
+}
+
+GstFlowReturn KmsSink::show_now(GstBuffer *buffer)
 {
   const std::shared_ptr<kms::Display> display = display_.get();
   if (!display)
@@ -109,6 +175,7 @@ GstFlowReturn KmsSink::show_frame(GstBuffer *buffer)
     prerolled_ = nullptr; // on screen since preroll
     return GST_FLOW_OK;
   }
+  kept_.reset();
   stats_.frames++;
   if (negotiation_.refuses())
     return negotiation_.drop();
@@ -136,7 +203,35 @@ bool KmsSink::can_repeat(const GstCaps *last) const
 
 void KmsSink::repeat_frame()
 {
-  const PrerollLock preroll(GST_BASE_SINK(element_));
+  const std::shared_ptr<kms::Display> open = display_.get();
+  if (!open)
+    return;
+  // The streaming thread may hold the preroll lock and post the message that the caller handles,
+  // or wait for a flip, which the event thread reports.
+  PrerollLock preroll(GST_BASE_SINK(element_));
+  if (!open->on_event_thread() && preroll.try_lock())
+    repeat_now();
+  else if (!repeat_asked_.exchange(true))
+    GST_DRM_ELEMENT_CALL_ASYNC(element_, [](auto *element, gpointer) {
+      GST_KMS_DMABUF_SINK(element)->sink->repeat_later();
+    });
+}
+
+// On a thread of GStreamer's, which nobody waits for.
+void KmsSink::repeat_later() noexcept
+try {
+  PrerollLock preroll(GST_BASE_SINK(element_));
+  preroll.lock();
+  repeat_asked_ = false; // what is asked for from now on has not been shown
+  repeat_now();
+} catch (...) {
+  (void)caught_in(element_, FALSE, __func__);
+}
+
+// With the preroll lock held.
+void KmsSink::repeat_now()
+{
+  const MessagesKept kept(*this); // until the next lock is let go as well
   // A thread that changes the caps or stops the display holds this lock, and may wait for the
   // present thread.
   const std::unique_lock repeats(repeat_lock_, std::try_to_lock);
@@ -147,12 +242,43 @@ void KmsSink::repeat_frame()
       GstPtr<GstSample>::adopt(gst_base_sink_get_last_sample(GST_BASE_SINK(element_)));
   if (!display || !last || !can_repeat(gst_sample_get_caps(last.get())))
     return;
-  Result<kms::Frame> frame = frames_.make(*display, gst_sample_get_buffer(last.get()));
+  Result<kms::Frame> frame = kept_ ? frames_.show_again(*display, kept_.get())
+                                   : frames_.make(*display, gst_sample_get_buffer(last.get()));
   const Result<kms::Display::Shown> shown =
       frame ? display->show(*frame, kms::FlipQueue::Overflow::Replace)
             : Result<kms::Display::Shown>(frame.error());
   if (!shown)
     GST_WARNING_OBJECT(element_, "not repeated: %s", shown.error().message.c_str());
+}
+
+void KmsSink::give_back()
+{
+  PrerollLock preroll(GST_BASE_SINK(element_)); // keeps whoever repeats a frame away
+  preroll.lock();
+  const MessagesKept kept_messages(*this);
+  const std::shared_ptr<kms::Display> display = display_.get();
+  if (!display || !is_started())
+    return;
+  display->drain(kGiveBackTimeout_ns);
+  const std::shared_ptr<void> owner = display->shown_owner();
+  auto *shown = static_cast<GstBuffer *>(owner.get());
+  if (shown && !frames_.is_own(shown)) {
+    Result<GstPtr<GstBuffer>> copied = frames_.keep(*display, shown);
+    Result<kms::Frame> frame =
+        copied ? frames_.show_again(*display, copied->get()) : Result<kms::Frame>(copied.error());
+    const Result<kms::Display::Shown> kept =
+        frame ? display->show(*frame, kms::FlipQueue::Overflow::Wait)
+              : Result<kms::Display::Shown>(frame.error());
+    if (kept && *kept == kms::Display::Shown::Yes) {
+      kept_ = std::move(*copied);
+      display->drain(kGiveBackTimeout_ns);
+    } else {
+      GST_INFO_OBJECT(element_, "dark until the next frame: %s",
+                      kept ? "the copy was not shown" : kept.error().message.c_str());
+      display->blank();
+    }
+  }
+  display->forget_imports();
 }
 
 } // namespace gstdrm

@@ -5,9 +5,13 @@
 
 #include "gstkmsdmabufsink.hpp"
 
+// Before glimagesink and kmssink, which would take a free display.
+// Where a compositor runs or somebody else has the display, READY fails, and autovideosink goes on.
+static constexpr guint kRank = GST_RANK_SECONDARY + 10;
+
 static gboolean plugin_init(GstPlugin *plugin) noexcept
 {
-  return gst_element_register(plugin, "kmsdmabufsink", GST_RANK_NONE, GST_TYPE_KMS_DMABUF_SINK);
+  return gst_element_register(plugin, "kmsdmabufsink", kRank, GST_TYPE_KMS_DMABUF_SINK);
 }
 
 // the plugin's name must be that of its file without "libgst"

@@ -5,12 +5,14 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <xf86drm.h>
 #include <xf86drmMode.h>
 
 #include <gst/drm/core/drm_node.hpp>
 #include <gst/drm/core/log.hpp>
 
+#include "kms_holders.hpp"
 #include "kms_objects.hpp"
 
 namespace gstdrm::kms {
@@ -64,6 +66,18 @@ UniqueFd open_memory_file(int fd)
   return file;
 }
 
+// The name of the render node that is open; empty: it is none. Their minor numbers begin at 128
+// (Documentation/admin-guide/devices.txt).
+std::string render_node(int fd)
+{
+  constexpr unsigned kFirstRender = 128, kPerType = 64;
+  struct stat status {};
+  if (fstat(fd, &status) != 0 || major(status.st_rdev) != kDrmMajor)
+    return {};
+  return minor(status.st_rdev) / kPerType == kFirstRender / kPerType ? drm_node_path(status.st_rdev)
+                                                                     : std::string();
+}
+
 } // namespace
 
 Result<std::uint32_t> HandleTable::acquire(const BufferIdentity &identity, int dmabuf_fd)
@@ -97,14 +111,43 @@ void HandleTable::release(const BufferIdentity &identity) noexcept
   entries_.erase(it);
 }
 
-Device::Device(UniqueFd fd, UniqueFd memory_fd, std::string path, std::string driver)
-    : fd_(std::move(fd)), memory_fd_(std::move(memory_fd)), path_(std::move(path)),
-      driver_(std::move(driver)), handles_(this->memory_fd(), memory_fd_ || !path_.empty()),
-      events_(fd_.get())
+std::uint64_t ProbeLog::events()
+{
+  const std::lock_guard guard(lock_);
+  if (uevents_.read() != Uevent::Other)
+    events_++;
+  return events_;
+}
+
+bool ProbeLog::was_probed(std::uint32_t connector_id, std::uint64_t events) const
+{
+  const std::lock_guard guard(lock_);
+  const auto it = probed_.find(connector_id);
+  return it != probed_.end() && it->second == events;
+}
+
+void ProbeLog::probed(std::uint32_t connector_id, std::uint64_t events)
+{
+  const std::lock_guard guard(lock_);
+  probed_[connector_id] = events;
+}
+
+namespace {
+
+// The number of the device node that was opened; 0: none.
+dev_t node_of(int fd)
 {
   struct stat status {};
-  if (fstat(fd_.get(), &status) == 0)
-    node_ = status.st_rdev;
+  return fstat(fd, &status) == 0 ? status.st_rdev : 0;
+}
+
+} // namespace
+
+Device::Device(UniqueFd fd, UniqueFd memory_fd, std::string path, std::string driver)
+    : fd_(std::move(fd)), memory_fd_(std::move(memory_fd)), node_(node_of(fd_.get())),
+      probes_(node_), path_(std::move(path)), driver_(std::move(driver)),
+      handles_(this->memory_fd(), memory_fd_ || !path_.empty()), events_(fd_.get())
+{
   name_ = (path_.empty() ? "fd " + std::to_string(fd_.get()) : path_) + " (" + driver_ + ")";
 }
 
@@ -120,8 +163,8 @@ Result<void> Device::set_client_caps()
 {
   if (drmSetClientCap(fd(), DRM_CLIENT_CAP_UNIVERSAL_PLANES, 1) != 0) {
     const int error = errno;
-    return device_error(name_ + " sets no modes: DRM_CLIENT_CAP_UNIVERSAL_PLANES: " + errno_text(error) +
-                            ". Choose a card with a display output.",
+    return device_error(name_ + " sets no modes: DRM_CLIENT_CAP_UNIVERSAL_PLANES: " +
+                            errno_text(error) + ". Choose a card with a display output.",
                         error);
   }
   if (drmSetClientCap(fd(), DRM_CLIENT_CAP_ATOMIC, 1) != 0) {
@@ -150,10 +193,15 @@ Result<std::shared_ptr<Device>> Device::adopt(UniqueFd fd, const std::string &pa
   if (!version) {
     const int error = errno;
     return device_error((path.empty() ? "The given fd" : path) +
-                            " is not a DRM device: DRM_IOCTL_VERSION: " + errno_text(error) +
-                            ". " + kNoDeviceHint,
+                            " is not a DRM device: DRM_IOCTL_VERSION: " + errno_text(error) + ". " +
+                            kNoDeviceHint,
                         error);
   }
+  if (const std::string node = render_node(fd.get()); !node.empty())
+    return device_error((path.empty() ? "The given fd (" + node + ")" : path) +
+                            " is a render node, which draws and shows nothing. Name the card of the "
+                            "same device, such as /dev/dri/card0.",
+                        EACCES);
   const std::string driver(version->name, static_cast<std::size_t>(version->name_len));
   // first, while this open file is the master: else the other one would become it for a moment
   UniqueFd memory_fd = open_memory_file(fd.get());
@@ -182,11 +230,16 @@ bool Device::matches(const DeviceRequest &request) const
   return id == request.bus_id || id == "pci:" + request.bus_id;
 }
 
+int Device::become_master() const
+{
+  return drmIsMaster(fd()) || drmSetMaster(fd()) == 0 ? 0 : errno;
+}
+
 Result<void> Device::require_master() const
 {
-  if (drmIsMaster(fd()) || drmSetMaster(fd()) == 0)
+  const int error = become_master();
+  if (error == 0)
     return {};
-  const int error = errno;
   if (path_.empty())
     return device_error(
         "The descriptor given in fd is not master of " + driver_ +
@@ -194,19 +247,25 @@ Result<void> Device::require_master() const
             ". Another program holds the display: take the descriptor from the session's "
             "owner (logind's TakeDevice while the session is active, or a DRM lease).",
         error);
-  return device_error("Another program holds the display of " + name_ +
-                          ": SET_MASTER: " + errno_text(error) +
-                          ". Stop the compositor or other sink that uses it (or switch to a free "
-                          "virtual terminal), or pass a descriptor that is master in fd.",
+  return device_error("Another program holds the display of " + name_ + ": SET_MASTER: " +
+                          errno_text(error) + ". " + describe_holders(find_holders(node_)),
                       error);
 }
 
 bool Device::lease_holds() const
 {
-  if (!lease_)
+  if (!lease_ && !file_is_lent())
     return true;
+  // of a file that is no lease, the list has every object (drm_lease.c, drm_mode_get_lease_ioctl())
   const std::unique_ptr<drmModeObjectListRes, DrmDeleter<drmFree>> objects(drmModeGetLease(fd()));
-  return objects && objects->count > 0;
+  return objects ? objects->count > 0 : !lease_;
+}
+
+Error Device::revoked() const
+{
+  return device_error("The " + std::string(lease_ ? "" : "lease in ") + name_ +
+                          " was revoked by its owner. Ask for another lease, and start again.",
+                      ENODEV);
 }
 
 } // namespace gstdrm::kms

@@ -20,6 +20,7 @@
 #include <gst/drm/core/unique_fd.hpp>
 
 #include "kms_event_loop.hpp"
+#include "kms_hotplug.hpp"
 #include "kms_lock_ranks.hpp"
 #include "kms_reservation.hpp"
 
@@ -40,6 +41,24 @@ struct DeviceRequest {
 };
 
 class Device;
+
+// Which connectors were probed since the last hotplug event of their device: what the kernel knows
+// of those still holds. A probe asks the display over the cable, which takes tenths of a second.
+// Any thread.
+class ProbeLog {
+public:
+  explicit ProbeLog(dev_t node) : uevents_(node) {}
+  // The number of hotplug events so far, for the two below. Asked before a probe.
+  [[nodiscard]] std::uint64_t events();
+  [[nodiscard]] bool was_probed(std::uint32_t connector_id, std::uint64_t events) const;
+  void probed(std::uint32_t connector_id, std::uint64_t events);
+
+private:
+  mutable OrderedMutex lock_{kLeafLockRank, "ProbeLog::lock_"}; // guards everything below
+  UeventSocket uevents_;
+  std::uint64_t events_ = 1;
+  std::map<std::uint32_t, std::uint64_t> probed_; // connector to the number of events by then
+};
 
 // GEM handles of imported dma-bufs. The kernel gives the same handle each time the same dma-buf is
 // imported on one open device (drm_prime.c), so handles are counted here and closed once.
@@ -87,25 +106,34 @@ public:
 
   // For modes, commits and events: this open file is master, or was asked to become it.
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-  // For memory: GEM handles, dumb buffers and framebuffers. An open file of our own that is never
-  // master, so that whoever duplicates it does not keep the display, and so that no handle on it is
-  // anybody else's (handles belong to the open file, drm_gem.c; framebuffers are found by every
-  // master of the device, drm_mode_object.c). The same as fd() where the node cannot be opened.
+  // For memory: GEM handles, dumb buffers and framebuffers. An open file of this process that is
+  // never master, so that whoever duplicates it does not keep the display, and so that no handle on
+  // it is anybody else's (handles belong to the open file, drm_gem.c; framebuffers are found by
+  // every master of the device, drm_mode_object.c). The same as fd() where the node cannot be
+  // opened.
   [[nodiscard]] int memory_fd() const noexcept { return memory_fd_ ? memory_fd_.get() : fd_.get(); }
   // "/dev/dri/card0 (vkms)"
   [[nodiscard]] const std::string &name() const noexcept { return name_; }
   [[nodiscard]] const std::string &driver() const noexcept { return driver_; }
+  // The application has this open file too, and reads the events of its own commits from it: a
+  // reader of ours would take them.
+  [[nodiscard]] bool file_is_lent() const noexcept { return path_.empty() && !lease_; }
   // false: AddFB2 takes no modifiers, every framebuffer is implicit
   [[nodiscard]] bool takes_modifiers() const noexcept { return takes_modifiers_; }
   [[nodiscard]] HandleTable &handles() noexcept { return handles_; }
   [[nodiscard]] EventHub &events() noexcept { return events_; }
   [[nodiscard]] ReservationTable &reservations() noexcept { return reservations_; }
   [[nodiscard]] dev_t node() const noexcept { return node_; }
+  [[nodiscard]] ProbeLog &probes() noexcept { return probes_; }
 
-  // Error unless this descriptor may set modes now: it names who else could be in the way.
+  // Asks for the right to set modes. 0: this descriptor has it; else an errno.
+  [[nodiscard]] int become_master() const;
+  // Error unless this descriptor may set modes now: it names who else is in the way.
   Result<void> require_master() const;
-  // false: the device is a lease that its lessor has revoked.
+  // false: the device is a lease that its lessor has revoked, one of ours or the application's.
   [[nodiscard]] bool lease_holds() const;
+  // The error where lease_holds() is false.
+  [[nodiscard]] Error revoked() const;
 
 private:
   friend class Registry;
@@ -119,7 +147,9 @@ private:
   UniqueFd fd_;
   UniqueFd memory_fd_;
   dev_t node_ = 0; // of the device node: st_rdev
-  std::function<void(const Device &)> on_closed_; // set by the registry; the descriptor is closed by then
+  ProbeLog probes_;
+  std::function<void(const Device &)>
+      on_closed_;    // set by the registry; the descriptor is closed by then
   std::string path_; // empty: opened by descriptor
   std::string driver_;
   std::string name_;

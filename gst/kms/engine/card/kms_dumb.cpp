@@ -6,6 +6,7 @@
 
 #include <sys/mman.h>
 
+#include "kms_kept_files.hpp"
 #include "kms_objects.hpp"
 
 namespace gstdrm::kms {
@@ -18,6 +19,15 @@ DumbBuffer::~DumbBuffer()
     drmModeRmFB(device_->memory_fd(), framebuffer_id_);
   if (handle_)
     drmModeDestroyDumbBuffer(device_->memory_fd(), handle_);
+}
+
+bool DumbBuffer::leave_on_screen(bool file_stays)
+{
+  if (framebuffer_id_ && close_framebuffer(device_->memory_fd(), framebuffer_id_) != 0 &&
+      !file_stays)
+    return false;
+  framebuffer_id_ = 0;
+  return true;
 }
 
 int DumbBuffer::make(std::uint32_t fourcc, std::uint32_t width, std::uint32_t height)

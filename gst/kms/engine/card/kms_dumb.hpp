@@ -27,6 +27,8 @@ public:
   [[nodiscard]] std::uint32_t framebuffer_id() const noexcept { return framebuffer_id_; }
   [[nodiscard]] std::uint32_t width() const noexcept { return width_; }
   [[nodiscard]] std::uint32_t height() const noexcept { return height_; }
+  // As Framebuffer::leave_on_screen(). The kernel's framebuffer keeps the memory.
+  bool leave_on_screen(bool file_stays);
   // Reads the picture: rows without padding, 4 bytes per pixel.
   [[nodiscard]] Result<std::vector<std::uint8_t>> read() const;
 

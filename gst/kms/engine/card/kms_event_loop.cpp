@@ -28,14 +28,14 @@ std::int64_t monotonic_now_ns() noexcept
   return std::int64_t{now.tv_sec} * kNanosecond + now.tv_nsec;
 }
 
-Result<std::unique_ptr<EventLoop>> EventLoop::start(int drm_fd)
+Result<std::shared_ptr<EventLoop>> EventLoop::start(int drm_fd)
 {
   Result<WakeFd> wake = WakeFd::create();
   if (!wake)
     return wake.error();
-  std::unique_ptr<EventLoop> loop(new EventLoop(drm_fd, std::move(*wake)));
+  const std::shared_ptr<EventLoop> loop(new EventLoop(drm_fd, std::move(*wake)));
   try {
-    loop->thread_ = std::thread([raw = loop.get()] { raw->run(); });
+    loop->thread_ = std::thread([loop] { loop->run(); }); // which may outlive the hub
   } catch (const std::system_error &failure) {
     return device_error(std::string("No event thread (") + failure.what() + ").",
                         failure.code().value());
@@ -43,13 +43,14 @@ Result<std::unique_ptr<EventLoop>> EventLoop::start(int drm_fd)
   return loop;
 }
 
-EventLoop::~EventLoop()
+void EventLoop::stop()
 {
-  if (!thread_.joinable())
-    return;
   quit_ = true;
   wake_.wake();
-  thread_.join();
+  if (is_current())
+    thread_.detach();
+  else
+    thread_.join();
 }
 
 void EventLoop::wake() noexcept
@@ -57,19 +58,28 @@ void EventLoop::wake() noexcept
   wake_.wake();
 }
 
+bool EventLoop::is_current() const noexcept
+{
+  return current_loop == this;
+}
+
 void EventLoop::add(std::uint32_t crtc_id, EventHandler &handler)
 {
   {
     const std::lock_guard guard(lock_);
-    entries_.push_back({crtc_id, &handler, INT64_MAX, 0});
+    entries_.push_back(std::make_shared<Entry>(++last_id_, crtc_id, handler));
   }
   wake();
 }
 
 void EventLoop::remove(EventHandler &handler)
 {
-  const std::lock_guard guard(lock_);
-  std::erase_if(entries_, [&](const Entry &entry) { return entry.handler == &handler; });
+  std::unique_lock guard(lock_);
+  std::erase_if(entries_, [&](const auto &entry) { return &entry->handler == &handler; });
+  // Whoever removes the last entry stops the loop, which may still be in the call of a handler that
+  // removed itself.
+  if (!is_current())
+    returned_.wait(guard, [&] { return called_ != &handler && (!entries_.empty() || !called_); });
 }
 
 bool EventLoop::empty() const
@@ -84,15 +94,51 @@ bool EventLoop::dead() const
   return dead_;
 }
 
+// The first entry with an id above `after`, which is called now; null: none is left.
+std::shared_ptr<EventLoop::Entry> EventLoop::begin_call(std::uint64_t after)
+{
+  const std::lock_guard guard(lock_);
+  const auto next = std::find_if(entries_.begin(), entries_.end(),
+                                 [after](const auto &entry) { return entry->id > after; });
+  if (next == entries_.end())
+    return nullptr;
+  called_ = &(*next)->handler;
+  return *next;
+}
+
+void EventLoop::end_call() noexcept
+{
+  {
+    const std::lock_guard guard(lock_);
+    called_ = nullptr;
+  }
+  returned_.notify_all();
+}
+
+// Hands `call` one entry after another, without the lock. Handlers may come and go meanwhile.
+template <typename Call> void EventLoop::call_each(const Call &call)
+{
+  for (std::uint64_t last = 0; const std::shared_ptr<Entry> entry = begin_call(last);) {
+    last = entry->id;
+    try {
+      call(*entry);
+    } catch (...) {
+      end_call();
+      throw;
+    }
+    end_call();
+  }
+}
+
 void EventLoop::page_flip(int, unsigned sequence, unsigned sec, unsigned usec, unsigned crtc_id,
                           void *user_data) noexcept
 {
   const std::int64_t time_ns = std::int64_t{sec} * kNanosecond + std::int64_t{usec} * 1000;
-  const std::lock_guard guard(current_loop->lock_);
-  for (const Entry &entry : current_loop->entries_)
+  current_loop->call_each([&](const Entry &entry) {
     if (entry.crtc_id == crtc_id)
-      entry.handler->on_flip(crtc_id, reinterpret_cast<std::uintptr_t>(user_data), sequence,
-                             time_ns);
+      entry.handler.on_flip(crtc_id, reinterpret_cast<std::uintptr_t>(user_data), sequence,
+                            time_ns);
+  });
 }
 
 // Asks every handler for the fence and the deadline to wait for. Returns the nearest deadline.
@@ -100,37 +146,41 @@ std::int64_t EventLoop::prepare_sleep()
 {
   fds_.assign({{drm_fd_, POLLIN, 0}, {wake_.get(), POLLIN, 0}});
   fences_.clear();
-  const std::lock_guard guard(lock_);
   std::int64_t nearest = INT64_MAX;
-  for (Entry &entry : entries_) {
-    entry.deadline = entry.handler->next_deadline();
+  bool reads_events = false;
+  call_each([&](Entry &entry) {
+    reads_events |= entry.handler.reads_events();
+    entry.deadline = entry.handler.next_deadline();
     nearest = std::min(nearest, entry.deadline);
     entry.fence = 0;
-    if (std::shared_ptr<const UniqueFd> fence = entry.handler->watched_fence()) {
+    if (std::shared_ptr<const UniqueFd> fence = entry.handler.watched_fence()) {
       entry.fence = fds_.size();
       fds_.push_back({fence->get(), POLLIN, 0});
       fences_.push_back(std::move(fence));
     }
-  }
+  });
+  if (!reads_events) // errors are reported all the same (poll(2))
+    fds_.front().events = 0;
   return nearest;
 }
 
 // Calls on_timer() of every handler whose deadline has passed or whose fence has signalled.
 void EventLoop::call_timers()
 {
-  const std::lock_guard guard(lock_);
-  for (const Entry &entry : entries_)
+  call_each([this](const Entry &entry) {
     if ((entry.fence != 0 && fds_[entry.fence].revents != 0) ||
         (entry.deadline != INT64_MAX && monotonic_now_ns() >= entry.deadline))
-      entry.handler->on_timer();
+      entry.handler.on_timer();
+  });
 }
 
 void EventLoop::lose(int error) noexcept
 {
-  const std::lock_guard guard(lock_);
-  dead_ = true;
-  for (const Entry &entry : entries_)
-    entry.handler->on_device_lost(error);
+  {
+    const std::lock_guard guard(lock_);
+    dead_ = true;
+  }
+  call_each([error](const Entry &entry) { entry.handler.on_device_lost(error); });
 }
 
 // No exception may leave the thread. After an exception, handlers are called as for a lost device.
@@ -151,7 +201,7 @@ void EventLoop::read_events()
   context.version = 3; // the first with page_flip_handler2
   context.page_flip_handler2 = page_flip;
 
-  while (true) {
+  while (!quit_) { // the descriptor is not used after stop()
     const std::int64_t deadline = prepare_sleep();
     timespec timeout{};
     if (deadline != INT64_MAX) {
@@ -186,21 +236,25 @@ Result<std::unique_ptr<EventHub::Subscription>> EventHub::subscribe(std::uint32_
   if (loop_ && loop_->dead())
     return device_error("The device was lost: no more events come from it.", ENODEV);
   if (!loop_) {
-    Result<std::unique_ptr<EventLoop>> loop = EventLoop::start(drm_fd_);
+    Result<std::shared_ptr<EventLoop>> loop = EventLoop::start(drm_fd_);
     if (!loop)
       return loop.error();
     loop_ = std::move(*loop);
   }
   loop_->add(crtc_id, handler);
-  return std::make_unique<Subscription>(*this, *loop_, handler);
+  return std::make_unique<Subscription>(*this, loop_, handler);
 }
 
-void EventHub::unsubscribe(EventHandler &handler)
+// Waits for the handler without the hub's lock, which the handler may want for another sink. Where
+// the loop is empty afterwards, its thread is in no handler, or the present thread is that thread.
+void EventHub::unsubscribe(EventLoop &loop, EventHandler &handler)
 {
+  loop.remove(handler);
   const std::lock_guard guard(lock_);
-  loop_->remove(handler);
-  if (loop_->empty())
-    loop_.reset();
+  if (loop_.get() != &loop || !loop.empty())
+    return;
+  loop.stop();
+  loop_.reset();
 }
 
 } // namespace gstdrm::kms

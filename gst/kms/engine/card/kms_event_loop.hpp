@@ -31,6 +31,8 @@ public:
   virtual void on_timer() noexcept = 0;
   // CLOCK_MONOTONIC in ns; INT64_MAX for none. Asked before each sleep.
   virtual std::int64_t next_deadline() noexcept = 0;
+  // Whether its flips are told by events of the descriptor, which nobody reads else. Constant.
+  [[nodiscard]] virtual bool reads_events() const noexcept { return true; }
   // A sync_file to watch, or null. Asked before each sleep.
   virtual std::shared_ptr<const UniqueFd> watched_fence() noexcept { return nullptr; }
   // The device is gone or its descriptor is dead; the thread ends.
@@ -44,26 +46,38 @@ std::int64_t monotonic_now_ns() noexcept;
 // number of CRTCs. Two readers of one descriptor would take each other's events.
 class EventLoop {
 public:
-  // `drm_fd` is borrowed and outlives the loop.
-  static Result<std::unique_ptr<EventLoop>> start(int drm_fd);
+  // `drm_fd` is borrowed until stop().
+  static Result<std::shared_ptr<EventLoop>> start(int drm_fd);
   EventLoop(const EventLoop &) = delete;
   EventLoop &operator=(const EventLoop &) = delete;
-  ~EventLoop(); // joins; never from the thread itself
+  ~EventLoop() = default; // after stop()
+  // Ends the thread and waits for its end. The thread itself does not wait: it ends as soon as the
+  // handler that it is in has returned, and calls no other.
+  void stop();
 
-  // `handler` is borrowed until it is removed. One per CRTC.
+  // `handler` is borrowed until it is removed. One per CRTC that reads events.
   void add(std::uint32_t crtc_id, EventHandler &handler);
-  // When this returns the handler is called no more; never from the thread itself.
+  // When this returns the handler is called no more, and no call of it is running on another
+  // thread. A call on the present thread goes on.
   void remove(EventHandler &handler);
   [[nodiscard]] bool empty() const;
   // The thread has ended since the device is gone.
   [[nodiscard]] bool dead() const;
   // Makes the thread ask next_deadline() and watched_fence() again. Any thread.
   void wake() noexcept;
+  // The present thread is the loop's own: it reads no event before its handler returns.
+  [[nodiscard]] bool is_current() const noexcept;
 
 private:
   struct Entry {
-    std::uint32_t crtc_id = 0;
-    EventHandler *handler = nullptr;
+    Entry(std::uint64_t own_id, std::uint32_t crtc, EventHandler &to_call)
+        : id(own_id), crtc_id(crtc), handler(to_call)
+    {
+    }
+    const std::uint64_t id; // rising, from 1
+    const std::uint32_t crtc_id;
+    EventHandler &handler;
+    // Used by the event thread alone:
     std::int64_t deadline = INT64_MAX; // of the sleep that comes or has ended
     std::size_t fence = 0;             // its place in fds_; 0: none
   };
@@ -73,17 +87,22 @@ private:
   std::int64_t prepare_sleep();
   void call_timers();
   void lose(int error) noexcept;
+  std::shared_ptr<Entry> begin_call(std::uint64_t after);
+  void end_call() noexcept;
+  template <typename Call> void call_each(const Call &call);
   static void page_flip(int fd, unsigned sequence, unsigned sec, unsigned usec, unsigned crtc_id,
                         void *user_data) noexcept;
 
   int drm_fd_;
   WakeFd wake_;
   std::atomic<bool> quit_{false}; // set before the last wake()
-  // Guards the two below. Held while handlers are called, which take locks of their own; wake()
-  // takes none. A handler may post a message, and the application's synchronous bus handler may then
-  // ask for properties, whose locks have lower ranks: the order of this lock is not checked.
-  mutable std::mutex lock_;
-  std::vector<Entry> entries_;
+  // Guards the four below. Not held while a handler is called: a handler may post a message, and
+  // the application's synchronous bus handler calls back into the sink.
+  mutable OrderedMutex lock_{kEventLoopLockRank, "EventLoop::lock_"};
+  OrderedCondition returned_;                   // called_ has changed
+  std::vector<std::shared_ptr<Entry>> entries_; // by rising id
+  std::uint64_t last_id_ = 0;
+  const EventHandler *called_ = nullptr; // runs at the moment; only compared
   bool dead_ = false;
   // Used by the event thread alone: the descriptors that it polls, and references to the fences,
   // which keep the fences' descriptors open.
@@ -95,21 +114,23 @@ private:
 // Starts a device's event loop with the first handler, and ends it with the last. One per device.
 class EventHub {
 public:
-  // A handler's place in the loop, given up when destroyed; never on the loop's own thread.
+  // A handler's place in the loop, given up when destroyed (EventLoop::remove()). Any thread.
   class Subscription {
   public:
-    Subscription(EventHub &hub, EventLoop &loop, EventHandler &handler) noexcept
-        : hub_(hub), loop_(loop), handler_(handler)
+    Subscription(EventHub &hub, std::shared_ptr<EventLoop> loop, EventHandler &handler) noexcept
+        : hub_(hub), loop_(std::move(loop)), handler_(handler)
     {
     }
     Subscription(const Subscription &) = delete;
     Subscription &operator=(const Subscription &) = delete;
-    ~Subscription() { hub_.unsubscribe(handler_); }
-    void wake() noexcept { loop_.wake(); }
+    ~Subscription() { hub_.unsubscribe(*loop_, handler_); }
+    void wake() noexcept { loop_->wake(); }
+    [[nodiscard]] bool is_current() const noexcept { return loop_->is_current(); }
 
   private:
     EventHub &hub_;
-    EventLoop &loop_; // lives as long as somebody is subscribed
+    // Another thread may end the loop while this one waits in remove(), and the hub lets go of it then.
+    std::shared_ptr<EventLoop> loop_;
     EventHandler &handler_;
   };
 
@@ -120,11 +141,11 @@ public:
   Result<std::unique_ptr<Subscription>> subscribe(std::uint32_t crtc_id, EventHandler &handler);
 
 private:
-  void unsubscribe(EventHandler &handler);
+  void unsubscribe(EventLoop &loop, EventHandler &handler);
 
   int drm_fd_; // borrowed from the Device that owns this
   OrderedMutex lock_{kEventHubLockRank, "EventHub::lock_"}; // guards loop_
-  std::unique_ptr<EventLoop> loop_;
+  std::shared_ptr<EventLoop> loop_;
 };
 
 } // namespace gstdrm::kms

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "kms_kept_files.hpp"
 #include "kms_objects.hpp"
 #include "kms_refusal.hpp"
 
@@ -15,6 +16,14 @@ Framebuffer::~Framebuffer()
     drmModeRmFB(device_->memory_fd(), id_);
   for (std::size_t i = 0; i < n_handles_; i++)
     device_->handles().release(identities_[i]);
+}
+
+bool Framebuffer::leave_on_screen(bool file_stays)
+{
+  if (id_ && close_framebuffer(device_->memory_fd(), id_) != 0 && !file_stays)
+    return false;
+  id_ = 0;
+  return true;
 }
 
 Result<void> Framebuffer::add(const FrameLayout &layout)
@@ -32,6 +41,7 @@ Result<void> Framebuffer::add(const FrameLayout &layout)
     offsets[i] = static_cast<std::uint32_t>(plane.offset_bytes); // check_layout(): fits 32 bits
     modifiers[i] = layout.format.modifier;
   }
+  rows_ = {strides, offsets};
   const bool with_modifiers = device_->takes_modifiers() && layout.format.modifier != kModImplicit;
   const int ret = drmModeAddFB2WithModifiers(
       device_->memory_fd(), layout.width, layout.height, layout.format.fourcc, handles.data(),
@@ -67,7 +77,9 @@ Result<std::shared_ptr<Framebuffer>> Framebuffer::import(const std::shared_ptr<D
 
 FramebufferCache::FramebufferCache(std::shared_ptr<Device> device)
     : gstdrm::ImportCache<std::shared_ptr<Framebuffer>>(
-          [device = std::move(device)](const FrameLayout &layout) { return Framebuffer::import(device, layout); })
+          [device = std::move(device)](const FrameLayout &layout) {
+            return Framebuffer::import(device, layout);
+          })
 {
 }
 

@@ -14,6 +14,13 @@
 
 namespace gstdrm::kms {
 
+// Where the rows of a framebuffer's planes begin. Some drivers change these in a mode set alone.
+struct FramebufferRows {
+  std::array<std::uint32_t, kMaxPlanes> strides_bytes{};
+  std::array<std::uint32_t, kMaxPlanes> offsets_bytes{};
+  friend bool operator==(const FramebufferRows &, const FramebufferRows &) = default;
+};
+
 // One KMS framebuffer. The kernel's framebuffer holds the dma-bufs (through its GEM objects) until
 // RMFB. RMFB of a framebuffer that is on screen turns its plane off, so the code that shows a
 // framebuffer keeps a reference to it. Any thread may destroy a framebuffer.
@@ -26,9 +33,14 @@ public:
   Framebuffer &operator=(const Framebuffer &) = delete;
   ~Framebuffer();
 
+  // Lets the kernel's framebuffer go without taking it off the screen (kms_kept_files.hpp); there
+  // is none from then on. `file_stays`: its open file is kept. false: neither can be.
+  bool leave_on_screen(bool file_stays);
+
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
   [[nodiscard]] std::uint32_t width() const noexcept { return width_; }
   [[nodiscard]] std::uint32_t height() const noexcept { return height_; }
+  [[nodiscard]] const FramebufferRows &rows() const noexcept { return rows_; }
 
 private:
   explicit Framebuffer(std::shared_ptr<Device> device) : device_(std::move(device)) {}
@@ -40,6 +52,7 @@ private:
   std::uint32_t id_ = 0;
   std::uint32_t width_ = 0;
   std::uint32_t height_ = 0;
+  FramebufferRows rows_;
 };
 
 // Framebuffers of one device, looked up by the dma-bufs and the layout that they were made from.

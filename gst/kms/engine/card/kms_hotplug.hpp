@@ -7,6 +7,7 @@
 // connector every kPollInterval.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -26,6 +27,8 @@ public:
   virtual void on_hotplug() noexcept = 0;
   // The device node is gone; the thread ends.
   virtual void on_device_removed() noexcept = 0;
+  // Time has passed, for what nobody is told of.
+  virtual void on_tick() noexcept {}
 };
 
 // The meaning of one uevent for a device.
@@ -33,31 +36,40 @@ enum class Uevent { Other, Changed, Removed };
 // `text` is "ACTION@DEVPATH", a zero and "KEY=VALUE" strings, each with its zero.
 Uevent read_uevent(const char *text, std::size_t size, dev_t node);
 
+// The uevents of one device, read by one thread at a time.
+class UeventSocket {
+public:
+  explicit UeventSocket(dev_t node);
+  // -1: uevents do not come here.
+  [[nodiscard]] int fd() const noexcept { return fd_ ? fd_.get() : -1; }
+  // What the events say that have arrived since the last call, without sleeping. Changed where some
+  // were lost, and where none come here.
+  Uevent read();
+
+private:
+  dev_t node_;
+  UniqueFd fd_; // empty: none come
+};
+
 class HotplugMonitor {
 public:
+  // How often on_tick() is called.
+  static constexpr std::chrono::seconds kTick{1};
   static constexpr std::chrono::seconds kPollInterval{2};
 
   // `node` is the device node's st_rdev; `handler` is borrowed and outlives the monitor.
   static Result<std::unique_ptr<HotplugMonitor>> start(dev_t node, HotplugHandler &handler);
   HotplugMonitor(const HotplugMonitor &) = delete;
   HotplugMonitor &operator=(const HotplugMonitor &) = delete;
-  ~HotplugMonitor(); // joins; never from the thread itself
+  // Waits for the end of the thread. The thread itself does not wait: it ends as soon as the
+  // handler that it is in has returned, and calls it no more.
+  ~HotplugMonitor();
 
 private:
-  HotplugMonitor(dev_t node, HotplugHandler &handler, WakeFd quit, UniqueFd uevent_fd)
-      : node_(node), handler_(handler), quit_(std::move(quit)),
-        uevent_fd_(std::move(uevent_fd))
-  {
-  }
-  void run() noexcept;
-  bool look() noexcept;
-  bool read_events();
-  bool poll_device();
+  class Watch; // what the thread uses, which may outlive the monitor
+  explicit HotplugMonitor(std::shared_ptr<Watch> watch);
 
-  dev_t node_;
-  HotplugHandler &handler_;
-  WakeFd quit_; // readable: end
-  UniqueFd uevent_fd_; // empty: poll
+  std::shared_ptr<Watch> watch_;
   std::thread thread_;
 };
 

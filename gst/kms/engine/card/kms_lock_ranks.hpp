@@ -9,6 +9,7 @@ inline constexpr int kSnapshotLockRank = 30;
 inline constexpr int kRegistryLockRank = 32;
 inline constexpr int kChoiceLockRank = 34;
 inline constexpr int kEventHubLockRank = 40;
+inline constexpr int kEventLoopLockRank = 50;
 inline constexpr int kFlipQueueLockRank = 60;
 inline constexpr int kCursorLockRank = 80;
 inline constexpr int kHandleTableLockRank = 90;

@@ -33,10 +33,12 @@ Result<PropertySet> PropertyReader::read(std::uint32_t object_id, std::uint32_t 
                                 errno_text(error) + ". Was the device removed?",
                             error);
       Description description{raw->name, Property{raw->prop_id, raw->flags, 0, {}, {}}};
-      if (raw->flags & DRM_MODE_PROP_ENUM)
+      if (raw->flags & (DRM_MODE_PROP_ENUM | DRM_MODE_PROP_BITMASK))
         for (int e = 0; e < raw->count_enums; e++)
           description.property.enums.emplace_back(raw->enums[e].name, raw->enums[e].value);
-      if ((raw->flags & DRM_MODE_PROP_RANGE) && raw->count_values == 2)
+      const bool is_signed =
+          (raw->flags & DRM_MODE_PROP_EXTENDED_TYPE) == DRM_MODE_PROP_SIGNED_RANGE;
+      if (((raw->flags & DRM_MODE_PROP_RANGE) || is_signed) && raw->count_values == 2)
         description.property.range = {raw->values[0], raw->values[1]};
       it = known_.emplace(list->props[i], std::move(description)).first;
     }
@@ -52,8 +54,8 @@ Result<std::vector<std::uint8_t>> read_blob(int drm_fd, std::uint32_t blob_id)
   const BlobPtr blob(drmModeGetPropertyBlob(drm_fd, blob_id));
   const int error = errno;
   if (!blob)
-    return device_error("Property blob " + std::to_string(blob_id) + " cannot be read: " +
-                            errno_text(error) + ".",
+    return device_error("Property blob " + std::to_string(blob_id) +
+                            " cannot be read: " + errno_text(error) + ".",
                         error);
   const auto *bytes = static_cast<const std::uint8_t *>(blob->data);
   return std::vector<std::uint8_t>(bytes, bytes + blob->length);

@@ -18,8 +18,9 @@ struct Property {
   std::uint32_t id = 0;
   std::uint32_t flags = 0; // DRM_MODE_PROP_* of drm_mode.h
   std::uint64_t value = 0;
+  // the names of the values; of DRM_MODE_PROP_BITMASK the numbers of the bits
   std::vector<std::pair<std::string, std::uint64_t>> enums;
-  // the limits of the value, for DRM_MODE_PROP_RANGE
+  // the limits of the value, for DRM_MODE_PROP_RANGE and, signed, DRM_MODE_PROP_SIGNED_RANGE
   std::optional<std::pair<std::uint64_t, std::uint64_t>> range;
 
   [[nodiscard]] std::optional<std::uint64_t> enum_value(std::string_view name) const;

@@ -18,11 +18,12 @@ namespace {
 // "ALLOW_MODESET TEST_ONLY"
 std::string describe_flags(std::uint32_t flags)
 {
-  constexpr std::array<std::pair<std::uint32_t, const char *>, 4> kNames = {
+  constexpr std::array<std::pair<std::uint32_t, const char *>, 5> kNames = {
       {{DRM_MODE_ATOMIC_TEST_ONLY, "TEST_ONLY"},
        {DRM_MODE_ATOMIC_NONBLOCK, "NONBLOCK"},
        {DRM_MODE_ATOMIC_ALLOW_MODESET, "ALLOW_MODESET"},
-       {DRM_MODE_PAGE_FLIP_EVENT, "PAGE_FLIP_EVENT"}}};
+       {DRM_MODE_PAGE_FLIP_EVENT, "PAGE_FLIP_EVENT"},
+       {DRM_MODE_PAGE_FLIP_ASYNC, "PAGE_FLIP_ASYNC"}}};
   std::string text;
   for (const auto &[flag, name] : kNames)
     if (flags & flag)

@@ -62,6 +62,12 @@ bool Cursor::changed() const
   return changed_;
 }
 
+bool Cursor::is_shown() const
+{
+  const std::lock_guard guard(lock_);
+  return shown_.buffer != nullptr;
+}
+
 bool Cursor::apply(Request &request, const Plane &plane, std::uint32_t crtc_id)
 {
   const std::lock_guard guard(lock_);

@@ -40,6 +40,8 @@ public:
   // Whether the next commit would change the cursor.
   [[nodiscard]] bool changed() const;
 
+  // Whether the last commit shows a cursor.
+  [[nodiscard]] bool is_shown() const;
   // Adds the changes since the last commit to a request. Returns whether there were any.
   bool apply(Request &request, const Plane &plane, std::uint32_t crtc_id);
   // The commit with the changes that apply() added was made.

@@ -22,9 +22,7 @@ std::string seconds(std::int64_t ns)
 
 FenceGate::Hold FenceGate::hold(const SharedFence &fence, std::int64_t now_ns) const
 {
-  if (!fence || !holds_fences())
-    return {};
-  return {false, time_limit(now_ns)};
+  return fence ? Hold{false, time_limit(now_ns)} : Hold{};
 }
 
 FenceGate::Verdict FenceGate::look(const SharedFence &fence, Hold &hold, std::int64_t now_ns) const
@@ -41,13 +39,6 @@ FenceGate::Verdict FenceGate::look(const SharedFence &fence, Hold &hold, std::in
     break;
   }
   return Verdict::Broken;
-}
-
-void FenceGate::rehold(const SharedFence &fence, Hold &hold, std::int64_t now_ns) const
-{
-  hold.open = !fence;
-  if (!hold.open && hold.give_up_at == kNever)
-    hold.give_up_at = time_limit(now_ns);
 }
 
 Error FenceGate::explain(Verdict verdict) const

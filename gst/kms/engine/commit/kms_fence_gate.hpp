@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Decides for how long a frame waits in the queue for its acquire fence. A commit cannot be
-// cancelled, and a commit whose fence never signals blocks the display for ever. So a frame whose
-// fence is pending waits in the queue for a limited time; it goes to the kernel at once only where
-// FenceRules set no limit. A FenceGate holds no frame and has no lock: FlipQueue calls it under its
+// cancelled, and one whose fence never signals blocks the display, each later commit and the way
+// back for ever. So a frame whose fence is pending waits in the queue, with or without a time limit,
+// and never in the kernel. A FenceGate holds no frame and has no lock: FlipQueue calls it under its
 // own lock.
 #pragma once
 
@@ -22,14 +22,14 @@ using SharedFence = std::shared_ptr<const UniqueFd>;
 
 // How acquire fences are waited for.
 struct FenceRules {
-  bool kernel_waits = true;         // IN_FENCE_FD is there and wanted
-  std::int64_t timeout_ns = kNever; // kNever: no limit, and the kernel gets pending fences
+  bool kernel_gets_fences = true;   // IN_FENCE_FD is there and wanted
+  std::int64_t timeout_ns = kNever; // kNever: no limit
 };
 
 class FenceGate {
 public:
   enum class Verdict {
-    Open,     // the fence has signalled, or the kernel waits for it
+    Open,     // there is no fence, or it has signalled
     Shut,     // it is pending
     TimedOut, // it did not signal in time
     Broken,   // it signalled with an error, or is no fence
@@ -41,16 +41,14 @@ public:
   };
 
   void set_rules(const FenceRules &rules) { rules_ = rules; }
-  [[nodiscard]] bool kernel_waits() const noexcept { return rules_.kernel_waits; }
+  [[nodiscard]] bool kernel_gets_fences() const noexcept { return rules_.kernel_gets_fences; }
 
   // The Hold of a frame that arrives now with this fence; null: the frame has no fence.
   [[nodiscard]] Hold hold(const SharedFence &fence, std::int64_t now_ns) const;
   // Checks the fence of a Hold that is not open, and opens the Hold where the fence has signalled.
   Verdict look(const SharedFence &fence, Hold &hold, std::int64_t now_ns) const;
-  // The kernel refused a commit with a fence, so no later commit has one. Call rehold() for each
-  // frame in the queue.
-  void refuse_kernel_waits() noexcept { rules_.kernel_waits = false; }
-  void rehold(const SharedFence &fence, Hold &hold, std::int64_t now_ns) const;
+  // The kernel refused a commit with a fence, so no later commit has one.
+  void keep_fences_from_kernel() noexcept { rules_.kernel_gets_fences = false; }
   // The text for a frame that was lost: `verdict` is TimedOut or Broken.
   [[nodiscard]] Error explain(Verdict verdict) const;
 
@@ -71,10 +69,6 @@ public:
   }
 
 private:
-  [[nodiscard]] bool holds_fences() const
-  {
-    return !rules_.kernel_waits || rules_.timeout_ns != kNever;
-  }
   [[nodiscard]] std::int64_t time_limit(std::int64_t now_ns) const
   {
     return rules_.timeout_ns == kNever ? kNever : now_ns + rules_.timeout_ns;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // FlipQueue's commits without a new frame, for a picture to write back or a changed cursor. Such a
-// change first waits one frame time for the commit of a frame, which it becomes a part of. All
-// functions but the public ones are called with the lock held.
+// change first waits for a time (own_commit_in_time()) for the commit of a frame, which it becomes
+// a part of. All functions but the public ones are called with the lock held.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -33,6 +33,8 @@ Result<UniqueFd> FlipQueue::capture(std::uint32_t framebuffer_id, std::int64_t t
     return device_error("Another snapshot is being taken.", EBUSY);
   if (failure_) // no commit will come
     return *failure_;
+  if (captures_end_)
+    return device_error("The sink was stopped.", ECANCELED);
   if (!on_screen_ && idle())
     return device_error("No picture is on screen.", ENODATA);
   capture_.start(framebuffer_id, own_commit_in_time());
@@ -65,8 +67,15 @@ std::int64_t FlipQueue::own_commit_at() const
 void FlipQueue::cancel_capture()
 {
   const std::lock_guard guard(lock_);
+  captures_end_ = true;
   if (capture_.pending())
     fail_job("the sink was stopped");
+}
+
+void FlipQueue::accept_captures()
+{
+  const std::lock_guard guard(lock_);
+  captures_end_ = false;
 }
 
 void FlipQueue::fail_job(std::string why)

@@ -76,19 +76,19 @@ bool FlipQueue::front_is_ready(Deferred &deferred)
 }
 
 // Driver workaround: a plane that lists IN_FENCE_FD and refuses a commit with a fence (EINVAL), as
-// drivers that do not use the atomic helpers may. From then on each frame waits in the queue until
-// its fence has signalled, at most as long as fence-timeout says, and is committed without a fence.
+// drivers that do not use the atomic helpers may. From then on frames are committed without their
+// fences, which have signalled by then.
 void FlipQueue::fences_refused()
 {
-  gate_.refuse_kernel_waits();
-  for (Waiting &waiting : waiting_)
-    gate_.rehold(waiting.frame.acquire_fence, waiting.hold, clock_());
+  gate_.keep_fences_from_kernel();
 }
 
 SharedFence FlipQueue::fence_to_watch() const
 {
   if (SharedFence awaited = gate_.awaited())
     return awaited;
+  if (busy() && flip_fence_)
+    return flip_fence_;
   if (busy() || failure_ || waiting_.empty() || waiting_.front().hold.open)
     return nullptr;
   return waiting_.front().frame.acquire_fence;

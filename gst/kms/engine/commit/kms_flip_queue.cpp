@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
 #include <chrono>
+#include <cinttypes>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -12,6 +12,7 @@
 #include <gst/drm/core/log.hpp>
 
 #include "engine/card/kms_objects.hpp"
+#include "kms_fence_state.hpp"
 
 namespace gstdrm::kms {
 
@@ -39,6 +40,12 @@ void FlipQueue::set_timing(std::int64_t refresh_ns, std::int64_t frame_ns)
   const std::lock_guard guard(lock_);
   refresh_ns_ = refresh_ns;
   frame_ns_ = std::max(frame_ns, refresh_ns);
+}
+
+void FlipQueue::set_shared(bool shared)
+{
+  const std::lock_guard guard(lock_);
+  shared_ = shared;
 }
 
 FlipQueue::Outcome FlipQueue::submit(Frame &frame, Overflow overflow)
@@ -69,8 +76,8 @@ void FlipQueue::push(Frame &frame, Overflow overflow, Deferred &deferred)
 {
   while (waiting_.size() >= room()) {
     // While the display is idle, keep the front frame, or a slow producer's frames are all replaced
-    // before their fences signal.
-    const bool keep_front = !busy() && !waiting_.front().hold.open && waiting_.size() > 1;
+    // before their fences signal. Two frames wait then (room()).
+    const bool keep_front = !busy() && !waiting_.front().hold.open;
     const auto victim = waiting_.begin() + (keep_front ? 1 : 0);
     counters_.dropped++;
     GSTDRM_LOG("dropped the frame of %" PRIu64 ": a newer one came before its commit",
@@ -96,21 +103,6 @@ std::size_t FlipQueue::room() const
   const std::int64_t periods = (committed_at_ - counters_.last_flip_ns) / refresh_ns_ + 1;
   const std::int64_t flip_at = counters_.last_flip_ns + periods * refresh_ns_;
   return flip_at - clock_() <= refresh_ns_ / kNearPartOfRefresh ? 2 : 1;
-}
-
-int FlipQueue::submit_with(Frame &frame, const std::function<int(std::uint64_t serial)> &commit)
-{
-  const std::lock_guard guard(lock_);
-  const int ret = commit(serial_ + 1);
-  if (ret != 0)
-    return ret;
-  serial_++;
-  frame.acquire_fence.reset();
-  in_flight_ = std::move(frame);
-  repeat_in_flight_ = false;
-  committed_at_ = clock_();
-  counters_.commits++;
-  return 0;
 }
 
 bool FlipQueue::drain(std::int64_t timeout_ns)
@@ -142,7 +134,10 @@ void FlipQueue::clear()
   for (Waiting &waiting : waiting_)
     deferred.released.push_back(std::move(waiting.frame));
   waiting_.clear();
+  std::move(superseded_.begin(), superseded_.end(), std::back_inserter(deferred.released));
+  superseded_.clear();
   late_.reset();
+  flip_fence_.reset();
   repeat_in_flight_ = false;
   serial_++; // so that the event of a commit still in flight is ignored
   retry_at_ = kNever;
@@ -158,6 +153,12 @@ void FlipQueue::drop_waiting()
   while (!waiting_.empty())
     drop_front(deferred);
   changed_.notify_all();
+}
+
+std::shared_ptr<void> FlipQueue::shown_owner() const
+{
+  const std::lock_guard guard(lock_);
+  return on_screen_ ? on_screen_->owner : nullptr;
 }
 
 void FlipQueue::reset_counters()
@@ -189,13 +190,20 @@ void FlipQueue::pump(Deferred &deferred)
 void FlipQueue::retry_later()
 {
   counters_.busy++;
-  retry_at_ = clock_() + refresh_ns_ / kBusyRetriesPerRefresh;
+  const std::int64_t now = clock_();
+  retry_at_ = now + refresh_ns_ / kBusyRetriesPerRefresh;
+  if (!shared_ || counters_.last_flip_ns < 0)
+    return;
+  const std::int64_t since_vblank = (now - counters_.last_flip_ns) % refresh_ns_;
+  if (since_vblank > refresh_ns_ / kBusyRetriesPerRefresh)
+    retry_at_ += refresh_ns_ - since_vblank;
 }
 
 void FlipQueue::commit_done(WritebackJob *job)
 {
   serial_++;
   committed_at_ = clock_();
+  flip_fence_ = target_.take_flip_fence();
   counters_.commits++;
   refresh_at_ = kNever;
   if (job)
@@ -204,7 +212,7 @@ void FlipQueue::commit_done(WritebackJob *job)
 
 void FlipQueue::pump_waiting(Deferred &deferred)
 {
-  if (!gate_.kernel_waits())
+  if (!gate_.kernel_gets_fences())
     waiting_.front().frame.acquire_fence.reset(); // it has signalled
   WritebackJob *job = capture_.writeback();
   int ret = flip_front(job, deferred);
@@ -214,7 +222,7 @@ void FlipQueue::pump_waiting(Deferred &deferred)
     job = nullptr;
     ret = flip_front(nullptr, deferred);
   }
-  if (ret == -EINVAL && waiting_.front().frame.acquire_fence && gate_.kernel_waits()) {
+  if (ret == -EINVAL && waiting_.front().frame.acquire_fence) {
     fences_refused();
     pump(deferred); // commits the frame again, without a fence
     return;
@@ -257,6 +265,8 @@ void FlipQueue::on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64
   Deferred deferred;
   {
     const std::lock_guard guard(lock_);
+    if (claimed_ && serial == serial_ + 1)
+      early_ = {serial, sequence, time_ns}; // before the mode set has returned
     if (serial != serial_ || (!in_flight_ && !repeat_in_flight_))
       return; // of a commit made before clear()
     if (repeat_in_flight_) {
@@ -264,6 +274,8 @@ void FlipQueue::on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64
     } else {
       if (on_screen_)
         deferred.released.push_back(std::move(*on_screen_));
+      std::move(superseded_.begin(), superseded_.end(), std::back_inserter(deferred.released));
+      superseded_.clear();
       flipped(time_ns);
     }
     GSTDRM_LOG("flip %" PRIu64 " completed at %" PRId64 " ns, vblank %" PRIu32, serial, time_ns,
@@ -302,13 +314,30 @@ std::optional<LateFrame> FlipQueue::take_late()
   return std::exchange(late_, std::nullopt);
 }
 
+// When the flip in flight has completed, where a fence tells; with the lock held.
+std::optional<std::int64_t> FlipQueue::flip_completed()
+{
+  if (!busy() || !flip_fence_)
+    return std::nullopt;
+  const std::optional<std::int64_t> time_ns = fence_signalled_at(flip_fence_->get());
+  if (time_ns)
+    flip_fence_.reset();
+  return time_ns;
+}
+
 void FlipQueue::on_timer()
 {
   Deferred deferred;
   {
-    const std::lock_guard guard(lock_);
+    std::unique_lock guard(lock_);
     if (gate_.check_wait(clock_()))
       changed_.notify_all();
+    if (const std::optional<std::int64_t> flip_ns = flip_completed()) {
+      const std::uint64_t serial = serial_;
+      guard.unlock();
+      on_flip(serial, 0, *flip_ns);
+      return;
+    }
     pump(deferred);
   }
   finish(deferred, false);
@@ -334,7 +363,7 @@ FlipQueue::Counters FlipQueue::counters() const
   Counters counters = counters_;
   // what is on screen may have been given back already
   counters.held = (on_screen_ && on_screen_->owner ? 1U : 0U) + (in_flight_ ? 1U : 0U) +
-                  static_cast<unsigned>(waiting_.size());
+                  static_cast<unsigned>(waiting_.size() + superseded_.size());
   return counters;
 }
 

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -34,14 +33,17 @@
 namespace gstdrm::kms {
 
 struct Frame {
+  // Released when the flip that replaced the frame has completed. Declared first, so released last:
+  // a framebuffer that goes while it is on screen is taken off it by the kernel (drm_framebuffer.c,
+  // drm_framebuffer_remove()).
+  std::shared_ptr<void> owner;
   std::shared_ptr<Framebuffer> framebuffer;
   SharedFence acquire_fence;    // what the display waits for; null: nothing, or implicit fences
   std::int64_t due_ns = kNever; // CLOCK_MONOTONIC; kNever: as soon as possible, never late
   std::shared_ptr<const Overlay> overlay; // what lies over the picture; null: nothing
   // The overlay as the plane shows it; the display draws it. null: no plane shows it.
   std::shared_ptr<const OverlayRaster> raster;
-  std::uint64_t stamp = 0;     // the stream's own time of the frame, for reports
-  std::shared_ptr<void> owner; // released when the flip that replaced the frame has completed
+  std::uint64_t stamp = 0; // the stream's own time of the frame, for reports
   // Where this is set, the owner is released as soon as the commit that replaces the frame was
   // made. Before that, this function is called with the fence that signals when the flip of that
   // commit has completed. Called without the lock, on any thread.
@@ -62,6 +64,9 @@ public:
   // negative errno.
   virtual int flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
                    std::uint64_t serial) = 0;
+  // The fence that signals when the flip of the last commit completes, in place of an event; null:
+  // an event tells. Once per commit that succeeded.
+  virtual SharedFence take_flip_fence() { return nullptr; }
 };
 
 class FlipQueue {
@@ -104,23 +109,25 @@ public:
   void set_fence_lost(std::function<void(const Error &)> lost) { fence_lost_ = std::move(lost); }
 
   void set_timing(std::int64_t refresh_ns, std::int64_t frame_ns);
+  // Others commit on the same CRTC, which takes one commit per refresh: after EBUSY the next try is
+  // made when theirs has completed.
+  void set_shared(bool shared);
   void set_fence_rules(const FenceRules &rules);
   // Takes the frame only when it returns Queued.
   Outcome submit(Frame &frame, Overflow overflow);
-  // For a mode set: `commit` (0 or -errno) makes `frame` the one in flight. Nothing may be in
-  // flight or waiting: drain() first.
+  // For a mode set: `commit` (0 or -errno) makes `frame` the one in flight. drain() first: a frame
+  // that is in flight nevertheless is kept until the flip of `commit`. As exclusively().
   int submit_with(Frame &frame, const std::function<int(std::uint64_t serial)> &commit);
   // For a mode set, which blocks in the kernel: blocks until the frame's fence signals or
   // FenceRules::timeout_ns passes. The frame has no fence afterwards. Counted in Counters::waits.
   Awaited await_fence(Frame &frame);
-  // Runs `change` while no thread commits.
-  void exclusively(const std::function<void()> &change)
-  {
-    const std::lock_guard guard(lock_);
-    change();
-  }
+  // Runs `change` while no thread commits. Without the lock, since a mode set sleeps for as long as
+  // a display takes: no other function waits for that, and the event thread goes on.
+  void exclusively(const std::function<void()> &change);
   // Sleeps until nothing is in flight or waiting. false: flushing, failed or out of time.
   bool drain(std::int64_t timeout_ns);
+  // The frame that the last commit showed, taken out; nothing: none. While nothing commits.
+  std::optional<Frame> take_last();
   // Drops the frames that are not committed yet.
   void drop_waiting();
   // While this is set, submit() and drain() do not block.
@@ -133,14 +140,17 @@ public:
   void forgive();
 
   // Has the framebuffer filled by the next commit, or by a commit for it alone when no frame comes
-  // within a frame time. Returns the writeback's out fence.
+  // within a frame time and half a refresh. Returns the writeback's out fence.
   Result<UniqueFd> capture(std::uint32_t framebuffer_id, std::int64_t timeout_ns);
 
-  // Commits pending cursor changes with the next frame, or alone after one frame time.
+  // Commits pending cursor changes with the next frame, or alone after a frame time and half a
+  // refresh.
   void refresh();
 
-  // Ends a capture() that waits for its commit with an error.
+  // Ends a capture() that waits for its commit with an error, and so each that comes before
+  // accept_captures(): whoever stops the display does not wait for one.
   void cancel_capture();
+  void accept_captures();
 
   void on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64_t time_ns);
   void on_timer();
@@ -157,6 +167,8 @@ public:
   [[nodiscard]] Counters counters() const;
   [[nodiscard]] std::optional<Error> failure() const;
   [[nodiscard]] bool flushing() const;
+  // The owner of the frame on screen; null: there is none, or it was released.
+  [[nodiscard]] std::shared_ptr<void> shown_owner() const;
 
 private:
   struct Waiting {
@@ -172,13 +184,21 @@ private:
     std::optional<Error> failure;
   };
   [[nodiscard]] std::size_t room() const;
-  [[nodiscard]] bool busy() const { return in_flight_ || repeat_in_flight_; }
+  class Claim;
+  // A flip event.
+  struct Flip {
+    std::uint64_t serial = 0;
+    std::uint32_t sequence = 0;
+    std::int64_t time_ns = 0;
+  };
+  [[nodiscard]] bool busy() const { return claimed_ || in_flight_ || repeat_in_flight_; }
   [[nodiscard]] bool idle() const { return !busy() && waiting_.empty() && !releasing_; }
   void push(Frame &frame, Overflow overflow, Deferred &deferred);
   void pump(Deferred &deferred);
   void pump_waiting(Deferred &deferred);
   void flipped(std::int64_t time_ns);
   void retry_later();
+  [[nodiscard]] std::optional<std::int64_t> flip_completed();
   void commit_done(WritebackJob *job);
   void finish(Deferred &deferred, bool wake);
   // kms_flip_failure.cpp
@@ -211,14 +231,18 @@ private:
   std::function<void(const Error &)> fence_lost_;
 
   mutable OrderedMutex lock_{kFlipQueueLockRank, "FlipQueue::lock_"}; // guards everything below
-  std::condition_variable_any changed_;
+  OrderedCondition changed_;
   std::atomic<bool> releasing_{false}; // on_flip() gives back what was replaced, without the lock
   std::atomic<int> draining_{0};       // threads in drain()
   std::optional<Frame> on_screen_;
   std::optional<Frame> in_flight_;
-  std::deque<Waiting> waiting_; // oldest first
+  std::vector<Frame> superseded_; // by a mode set, in flight: perhaps on screen until its flip
+  bool claimed_ = false;          // by exclusively() or submit_with()
+  std::optional<Flip> early_;     // of the commit that submit_with() is in
+  std::deque<Waiting> waiting_;   // oldest first
   FenceGate gate_;
-  SharedFence watched_; // by the event thread, as far as is known
+  SharedFence flip_fence_; // of what is in flight; null: an event tells
+  SharedFence watched_;    // by the event thread, as far as is known
   std::optional<LateFrame> late_;
   std::int64_t committed_at_ = 0; // what is in flight
   bool repeat_in_flight_ = false; // a commit of the frame that is on screen already
@@ -226,9 +250,11 @@ private:
   std::int64_t refresh_ns_ = 16'666'667;
   std::int64_t frame_ns_ = 16'666'667;
   std::int64_t retry_at_ = kNever; // after EBUSY
+  bool shared_ = false;            // the CRTC
   bool flushing_ = false;
   std::optional<Error> failure_;
   CaptureJob capture_;
+  bool captures_end_ = false;        // at once
   std::int64_t refresh_at_ = kNever; // own commit then, for refresh()
   Counters counters_;
 };

@@ -96,6 +96,8 @@ Placement place(const Shape &shape, const Rectangle &area, Fit fit)
     else
       part.height = rounded(seen.height * aspect / area_aspect, seen.height);
     break;
+  case Fit::Fill:
+    break;
   case Fit::None:
     part = {std::min(seen.width, area.width), std::min(seen.height, area.height)};
     break;

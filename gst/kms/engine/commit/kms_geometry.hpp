@@ -23,8 +23,9 @@ std::optional<Rectangle> intersect(const Rectangle &a, const Rectangle &b);
 
 enum class Fit {
   Contain, // as large as fits, the whole picture, in its aspect ratio
-  Cover,   // the whole area, in its aspect ratio; what hangs over is cropped
-  None,    // pixel for pixel, centred; what hangs over is cropped
+  Cover,   // the whole area, in the picture's aspect ratio, cropped
+  None,    // pixel for pixel, centred, and cropped where too large
+  Fill,    // the whole picture in the whole area, in the area's aspect ratio
 };
 
 struct Shape {

@@ -37,6 +37,11 @@ public:
     if (raster != shown_)
       replaced_ = std::exchange(shown_, std::move(raster));
   }
+  // Of the last commit; null: the plane is off.
+  [[nodiscard]] const std::shared_ptr<const OverlayRaster> &shown() const noexcept
+  {
+    return shown_;
+  }
   // The plane was turned off by a commit that has completed.
   void forget()
   {

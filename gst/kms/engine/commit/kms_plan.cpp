@@ -2,9 +2,13 @@
 #include "kms_plan.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include <drm_fourcc.h>
+
+#include "engine/output/kms_formats.hpp"
+#include "kms_stacking.hpp"
 
 namespace gstdrm::kms {
 
@@ -47,12 +51,23 @@ std::vector<Placement> placements(const View &view, const Picture &picture,
   const Rectangle screen{0, 0, mode.hdisplay, mode.vdisplay};
   // an area outside the mode is treated like no area
   const Rectangle area = intersect(view.area.value_or(screen), screen).value_or(screen);
-  const Shape shape{picture.width, picture.height, picture.par_n, picture.par_d,
-                    view.is_turned()};
+  const Shape shape{picture.width, picture.height, picture.par_n, picture.par_d, view.is_turned()};
   std::vector<Placement> list = {place(shape, area, view.fit)};
   if (list.front().scaled)
     list.push_back(place(shape, area, Fit::None));
   return list;
+}
+
+// What the cable has to carry: the connector's "max bpc" as it was found, or more where the picture
+// needs it. Nothing: the connector has no such property.
+std::optional<std::uint64_t> wanted_bpc(const Connector &connector, const Plan &plan)
+{
+  constexpr std::uint64_t kHdrBits = 10; // CTA-861-G: PQ and HLG show steps with less
+  const Property *bpc = find(connector.properties, "max bpc");
+  if (!bpc || !bpc->range || (bpc->flags & DRM_MODE_PROP_IMMUTABLE))
+    return std::nullopt;
+  const std::uint64_t needed = std::max<std::uint64_t>(plan.bits, plan.hdr ? kHdrBits : 0);
+  return std::max(bpc->value, std::min(needed, bpc->range->second));
 }
 
 // HDR metadata is set by the commit of the first frame that it belongs to. A driver that needs a
@@ -66,10 +81,18 @@ void set_connector(Request &request, const Output &output, const Plan &plan, con
     request.set(connector.id, connector.properties, "CRTC_ID", crtc_id);
     request.set(crtc_id, output.crtc.properties, "MODE_ID", objects.mode_blob);
     request.set(crtc_id, output.crtc.properties, "ACTIVE", 1);
+    // a link that was lost is trained again; the kernel ignores it on a good one
+    if (const Property *link = find(connector.properties, "link-status"))
+      request.set(connector.id, link->id, "link-status", DRM_MODE_LINK_STATUS_GOOD);
     if (output.writeback)
       request.set(output.writeback->id, output.writeback->properties, "CRTC_ID",
-                  plan.writeback ? crtc_id : 0);
+                  objects.writeback ? crtc_id : 0);
   }
+  if (output.joined)
+    return; // the connector is the other program's
+  if (const auto bpc = wanted_bpc(connector, plan);
+      bpc && (with_mode_set || !shown || bpc != wanted_bpc(connector, *shown)))
+    request.set(connector.id, connector.properties, "max bpc", *bpc);
   const Property *hdr = find(connector.properties, "HDR_OUTPUT_METADATA");
   if (!hdr || (!with_mode_set && shown && plan.hdr == shown->hdr))
     return;
@@ -83,13 +106,24 @@ void set_connector(Request &request, const Output &output, const Plan &plan, con
 // What another program may have left on the way from the planes to the display.
 void set_neutral_colour(Request &request, const Output &output)
 {
-  for (const char *name : {"GAMMA_LUT", "DEGAMMA_LUT", "CTM", "VRR_ENABLED"})
+  for (const char *name : {"GAMMA_LUT", "DEGAMMA_LUT", "CTM"})
     if (const Property *property = find(output.crtc.properties, name))
       request.set(output.crtc.id, property->id, name, 0);
+  if (const Property *vrr = find(output.crtc.properties, "VRR_ENABLED"))
+    request.set(output.crtc.id, vrr->id, "VRR_ENABLED", output.vrr ? 1 : 0);
   // name and value of drm_connector.c; the driver then goes by what the mode and the display say
   if (const Property *range = find(output.connector.properties, "Broadcast RGB"))
     if (const auto value = range->enum_value("Automatic"))
       request.set(output.connector.id, range->id, "Broadcast RGB", *value);
+}
+
+// What the application wants. It comes last, so that it stands in the place of a value of the
+// sink's.
+void set_wishes(Request &request, std::uint32_t object_id,
+                const std::vector<PropertySetting> &settings)
+{
+  for (const PropertySetting &setting : settings)
+    request.set(object_id, setting.id, setting.name.c_str(), setting.value);
 }
 
 // Whether the commit turns a plane off that the plan does not need.
@@ -105,7 +139,7 @@ bool turns_off(const Output &output, const Plane &plane, const Plan *shown, bool
 } // namespace
 
 Result<drmModeModeInfo> mode_for(const Output &output, const Picture &picture, bool scales_down,
-                                 const std::string &device_name)
+                                 const std::string &device_name, const drmModeModeInfo *only)
 {
   const FormatSet offered = output.formats();
   if (!offered.contains(picture.format)) {
@@ -117,7 +151,10 @@ Result<drmModeModeInfo> mode_for(const Output &output, const Picture &picture, b
                      " shows " + describe_format(picture.format) + ". Planes " + ids + " show " +
                      list_formats(offered) + ". " + nearest_fix(offered, picture.format)};
   }
-  const std::vector<drmModeModeInfo> &modes = output.connector.modes;
+  if (output.joined)
+    return *output.joined;
+  const std::span<const drmModeModeInfo> modes =
+      only ? std::span(only, 1) : std::span<const drmModeModeInfo>(output.connector.modes);
   Result<std::size_t> index =
       select_mode(modes, output.mode_request, picture.width, picture.height, picture.rate);
   if (!index && scales_down && output.mode_request.kind == ModeRequest::Kind::Match)
@@ -126,9 +163,43 @@ Result<drmModeModeInfo> mode_for(const Output &output, const Picture &picture, b
   if (!index)
     return Error{ErrorCode::Caps, // of another size, perhaps
                  "Connector " + output.connector.name + " of " + device_name +
-                     " has no mode for the stream. " + index.error().message,
+                     " has no mode for the stream. " + index.error().message +
+                     (only ? " Or let the mode change, with mode-changes=auto." : ""),
                  0};
   return modes[*index];
+}
+
+std::uint32_t panel_rotation(const Output &output)
+{
+  const Property *orientation = find(output.connector.properties, "panel orientation");
+  if (!orientation)
+    return DRM_MODE_ROTATE_0;
+  // as the kernel turns its console (drm_client_modeset.c, drm_client_rotation())
+  const std::pair<const char *, std::uint32_t> turns[] = {{"Upside Down", DRM_MODE_ROTATE_180},
+                                                          {"Left Side Up", DRM_MODE_ROTATE_90},
+                                                          {"Right Side Up", DRM_MODE_ROTATE_270}};
+  for (const auto &[name, rotation] : turns)
+    if (orientation->enum_value(name) == orientation->value &&
+        std::any_of(output.planes.begin(), output.planes.end(),
+                    [turn = rotation](const Plane &plane) {
+                      return plane_rotation(plane, turn).has_value();
+                    }))
+      return rotation;
+  return DRM_MODE_ROTATE_0;
+}
+
+// A picture is reflected first, then turned (drm_rect.c, drm_rect_rotate()), so that the turns add
+// up.
+View on_panel(View view, std::uint32_t panel_rotation)
+{
+  constexpr std::uint32_t kTurns =
+      DRM_MODE_ROTATE_0 | DRM_MODE_ROTATE_90 | DRM_MODE_ROTATE_180 | DRM_MODE_ROTATE_270;
+  if (!view.upright)
+    return view;
+  const auto quarters = [](std::uint32_t rotation) { return std::countr_zero(rotation & kTurns); };
+  const int sum = (quarters(view.rotation) + quarters(panel_rotation)) % 4;
+  view.rotation = (view.rotation & ~kTurns) | std::uint32_t{1} << sum;
+  return view;
 }
 
 std::string why_unfit(const View &view, const Plane &plane, Format format)
@@ -137,6 +208,8 @@ std::string why_unfit(const View &view, const Plane &plane, Format format)
     return "does not list " + describe_format(format);
   if (view.rotation != DRM_MODE_ROTATE_0 && !find(plane.properties, "rotation"))
     return "cannot turn or reflect a picture";
+  if (!plane_rotation(plane, view.rotation))
+    return "cannot turn or reflect a picture so";
   if (view.zpos >= 0) {
     const Property *zpos = find(plane.properties, "zpos");
     if (!zpos)
@@ -151,57 +224,89 @@ std::string why_unfit(const View &view, const Plane &plane, Format format)
   return {};
 }
 
+namespace {
+
+// Planes that blend the picture's alpha come before the others, over a black plane too: on amdgpu
+// overlays blend, the primary plane does not, and no CRTC is on without its primary plane. Returns
+// the end of those that come first.
+std::vector<const Plane *>::iterator blending_first(std::vector<const Plane *> &planes,
+                                                    const Picture &picture)
+{
+  if (!has_alpha(picture.format.fourcc) || picture.alpha != Alpha::Straight)
+    return planes.end();
+  return std::stable_partition(planes.begin(), planes.end(), [](const Plane *plane) {
+    const Property *blending = find(plane->properties, "pixel blend mode");
+    return blending && blending->enum_value("Coverage");
+  });
+}
+
+} // namespace
+
 std::vector<Plan> candidate_plans(const Output &output, const View &view, const Picture &picture,
                                   const drmModeModeInfo &mode, const Plan *shown)
 {
   const auto primary = std::find_if(output.crtc_planes.begin(), output.crtc_planes.end(),
                                     [](const Plane &p) { return p.type == PlaneType::Primary; });
-  const bool tells_hdr = property_id(output.connector.properties, "HDR_OUTPUT_METADATA") != 0;
+  std::vector<const Plane *> fit;
+  for (const Plane &plane : output.planes)
+    if (why_unfit(view, plane, picture.format).empty())
+      fit.push_back(&plane);
+  const auto blending = blending_first(fit, picture);
+  const bool tells_hdr =
+      !output.joined && property_id(output.connector.properties, "HDR_OUTPUT_METADATA") != 0;
   std::vector<Plan> list;
-  const auto add = [&](const Plane &plane, const Placement &placement, bool background,
-                       bool writeback) {
-    if (background && (plane.type == PlaneType::Primary || primary == output.crtc_planes.end()))
+  const auto add = [&](const Plane &plane, const Placement &placement, bool background) {
+    if (background &&
+        (plane.type == PlaneType::Primary || primary == output.crtc_planes.end() || output.joined))
       return;
     Plan plan;
     plan.mode = mode;
     plan.plane = &plane;
     plan.background = background ? &*primary : nullptr;
-    plan.writeback = writeback;
     plan.rectangle.source = placement.source;
     plan.rectangle.destination = placement.destination;
-    plan.rectangle.rotation = view.rotation;
+    plan.rectangle.rotation = *plane_rotation(plane, view.rotation);
     plan.rectangle.zpos = view.zpos;
+    if (background && view.zpos < 0) { // another program may have left the plane under the primary
+      const std::optional<int> zpos = zpos_over(plane, *primary, -1);
+      if (!zpos)
+        return;
+      plan.rectangle.zpos = *zpos;
+    }
     plan.rectangle.encoding = picture.encoding;
     plan.rectangle.range = picture.range;
+    if (has_alpha(picture.format.fourcc))
+      plan.rectangle.alpha = picture.alpha;
+    plan.balance = view.balance;
     plan.width = picture.width;
     plan.height = picture.height;
     plan.scaled = placement.scaled;
+    plan.bits = bits_per_component(picture.format.fourcc);
     if (tells_hdr)
       plan.hdr = picture.hdr;
     list.push_back(std::move(plan));
   };
   for (const Placement &placement : placements(view, picture, mode))
-    for (const bool writeback : {true, false}) {
-      if (writeback && !output.writeback)
-        continue;
+    for (const auto &[first, last] : {std::pair(fit.begin(), blending), {blending, fit.end()}})
       for (const bool background : {false, true})
-        for (const Plane &plane : output.planes)
-          if (why_unfit(view, plane, picture.format).empty())
-            add(plane, placement, background, writeback);
-    }
+        for (auto plane = first; plane != last; ++plane)
+          add(**plane, placement, background);
   // the plane that is in use comes first, so that a change of format alone keeps plane and mode
   const bool scaled = !list.empty() && list.front().scaled;
-  if (shown)
+  const bool blends = blending == fit.begin() ||
+                      (shown && std::find(fit.begin(), blending, shown->plane) != blending);
+  if (shown && blends)
     std::stable_partition(list.begin(), list.end(), [shown, scaled](const Plan &s) {
-      return s.scaled == scaled && s.plane == shown->plane && s.background == shown->background &&
-             s.writeback == shown->writeback;
+      return s.scaled == scaled && s.plane == shown->plane && s.background == shown->background;
     });
   return list;
 }
 
-bool needs_mode_set(const Plan &plan, const Plan *shown)
+bool needs_mode_set(const Output &output, const Plan &plan, const Plan *shown)
 {
-  return !shown || !same_mode(plan.mode, shown->mode) || plan.writeback != shown->writeback;
+  if (output.joined)
+    return false;
+  return !shown || !same_mode(plan.mode, shown->mode);
 }
 
 Request plan_commit(const Output &output, const Plan &plan, const Plan *shown,
@@ -228,6 +333,10 @@ Request plan_commit(const Output &output, const Plan &plan, const Plan *shown,
   request.set_plane(*plan.plane, output.crtc.id, rectangle);
   if (plan.overlay && objects.overlay)
     set_overlay(request, output, plan, objects.overlay);
+  set_balance(request, output, *plan.plane, plan.balance);
+  set_wishes(request, plan.plane->id, plan.plane->settings);
+  if (with_mode_set)
+    set_wishes(request, output.connector.id, output.connector.settings);
   return request;
 }
 
@@ -243,7 +352,7 @@ void set_overlay(Request &request, const Output &output, const Plan &plan,
   setup.source = raster->source;
   setup.destination = raster->destination;
   setup.zpos = plan.overlay_zpos;
-  setup.premultiplied = true;
+  setup.alpha = Alpha::Premultiplied;
   request.set_plane(*plan.overlay, output.crtc.id, setup);
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 
 #include "engine/output/kms_mode.hpp"
 #include "engine/output/kms_output.hpp"
+#include "kms_balance.hpp"
 #include "kms_geometry.hpp"
 #include "kms_hdr.hpp"
 #include "kms_overlay.hpp"
@@ -31,6 +33,7 @@ struct Picture {
   std::uint32_t par_n = 1; // pixel aspect ratio, width to height
   std::uint32_t par_d = 1;
   std::optional<HdrMetadata> hdr; // told to the display, where the connector can
+  Alpha alpha = Alpha::Straight;  // where the format has alpha
 };
 
 // How the viewer wants it.
@@ -40,6 +43,9 @@ struct View {
       DRM_MODE_ROTATE_0;         // DRM_MODE_ROTATE_* and DRM_MODE_REFLECT_*, counter-clockwise
   int zpos = -1;                 // of the plane; -1: what the driver has
   std::optional<Rectangle> area; // of the mode, in its pixels; nothing: all of it
+  Balance balance{};
+  bool upright = true;           // on a panel that is mounted rotated
+  bool turn_is_wish = false;     // without rotation, rather than not at all
   friend bool operator==(const View &, const View &) = default;
 
   // Whether the picture's width lies along the screen's height.
@@ -49,26 +55,35 @@ struct View {
   }
 };
 
+// How far a picture has to be turned to be upright on the output's panel: DRM_MODE_ROTATE_*. A
+// panel that no plane can turn a picture for counts as upright.
+std::uint32_t panel_rotation(const Output &output);
+// The view of a person in front of the panel, as the planes have to turn it.
+View on_panel(View view, std::uint32_t panel_rotation);
+
 // One way to use the hardware for a picture. The planes are those of the Output that the plan was
 // made for, which outlives it.
 struct Plan {
   drmModeModeInfo mode{};
   const Plane *plane = nullptr;      // in Output::planes
   const Plane *background = nullptr; // a black primary plane under an overlay
-  bool writeback = false;            // the writeback connector is attached
   PlaneSetup rectangle;
   std::uint32_t width = 0; // of the picture
   std::uint32_t height = 0;
   bool scaled = false;
+  Balance balance{};
   std::optional<HdrMetadata> hdr;
+  unsigned bits = 8;              // of a component of the picture's
   const Plane *overlay = nullptr; // in Output::crtc_planes: for overlays over the picture
   int overlay_zpos = -1;          // -1: what the driver has
 };
 
-// The mode that the picture gets. Error: no candidate plane has the format, or no mode holds the
-// size. `scales_down`: a picture may be larger than the mode.
+// The mode that the picture gets: `only`, where it is not null, else one of the connector's. Error:
+// no candidate plane has the format, or no mode holds the size. `scales_down`: a picture may be
+// larger than the mode.
 Result<drmModeModeInfo> mode_for(const Output &output, const Picture &picture, bool scales_down,
-                                 const std::string &device_name);
+                                 const std::string &device_name,
+                                 const drmModeModeInfo *only = nullptr);
 
 // Why the plane is no candidate; empty: it is one.
 std::string why_unfit(const View &view, const Plane &plane, Format format);
@@ -79,8 +94,9 @@ std::string why_unfit(const View &view, const Plane &plane, Format format);
 std::vector<Plan> candidate_plans(const Output &output, const View &view, const Picture &picture,
                                   const drmModeModeInfo &mode, const Plan *shown);
 
-// Whether the plan differs from what is on screen in something that a flip may not change.
-bool needs_mode_set(const Plan &plan, const Plan *shown);
+// Whether the plan differs from what is on screen in something that a flip may not change. Never on
+// an output that is joined.
+bool needs_mode_set(const Output &output, const Plan &plan, const Plan *shown);
 
 // Ids of the kernel objects that a commit of a plan names.
 struct PlanObjects {
@@ -89,6 +105,7 @@ struct PlanObjects {
   std::uint32_t framebuffer = 0;            // of the picture
   std::uint32_t background_framebuffer = 0; // unless the plan has no background
   const OverlayRaster *overlay = nullptr;   // null: the plane for overlays is off
+  bool writeback = false;                   // a mode set leaves the writeback connector attached
 };
 
 // What the commit says that puts the plan on screen in the place of `shown` (null: nothing). With a

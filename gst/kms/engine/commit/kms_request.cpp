@@ -53,19 +53,23 @@ void Request::set_plane(const Plane &plane, std::uint32_t crtc_id, const PlaneSe
   if (const Property *range = find(p, "COLOR_RANGE"))
     if (const auto value = range->enum_value(range_name(setup.range)))
       set(plane.id, range->id, "COLOR_RANGE", *value);
-  if (setup.premultiplied)
-    set_blending(plane);
+  set_blending(plane, setup.alpha);
 }
 
-// Another program may have left another blending. Without the properties a plane blends so
-// (drm_blend.c).
-void Request::set_blending(const Plane &plane)
+// Another program may have left another blending. Without the properties a plane blends opaquely,
+// and alpha as premultiplied (drm_blend.c). A plane with the property that lacks "Coverage" shows
+// straight colours without their alpha ("None"): premultiplied, they would be too bright.
+void Request::set_blending(const Plane &plane, std::optional<Alpha> alpha)
 {
-  if (const Property *mode = find(plane.properties, "pixel blend mode"))
-    if (const auto value = mode->enum_value("Pre-multiplied"))
+  if (const Property *mode = find(plane.properties, "pixel blend mode"); mode && alpha) {
+    auto value = mode->enum_value(*alpha == Alpha::Straight ? "Coverage" : "Pre-multiplied");
+    if (!value)
+      value = mode->enum_value("None");
+    if (value)
       set(plane.id, mode->id, "pixel blend mode", *value);
-  if (const Property *alpha = find(plane.properties, "alpha"))
-    set(plane.id, alpha->id, "alpha", alpha->range ? alpha->range->second : 0xffff); // opaque
+  }
+  if (const Property *opacity = find(plane.properties, "alpha"))
+    set(plane.id, opacity->id, "alpha", opacity->range ? opacity->range->second : 0xffff);
 }
 
 void Request::disable_plane(const Plane &plane)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/output/kms_output.hpp"
@@ -13,6 +14,11 @@ namespace gstdrm::kms {
 
 enum class ColorEncoding { Bt601, Bt709, Bt2020 };
 enum class ColorRange { Limited, Full };
+// How the colours of a picture with alpha are to be blended.
+enum class Alpha {
+  Straight,      // multiplied by alpha on their way to the screen, as GStreamer's formats are
+  Premultiplied, // multiplied by alpha already
+};
 
 // A rectangle of a framebuffer and where it goes. SRC_* of the kernel are 16.16 fixed point, CRTC_*
 // pixels.
@@ -24,7 +30,7 @@ struct PlaneSetup {
   int zpos = -1;                                 // -1: what the driver has
   ColorEncoding encoding = ColorEncoding::Bt601; // for YCbCr formats
   ColorRange range = ColorRange::Limited;
-  bool premultiplied = false; // blended by an alpha that the colours are multiplied with
+  std::optional<Alpha> alpha; // nothing: the format has none
 };
 
 class Request {
@@ -32,11 +38,11 @@ public:
   struct Assignment {
     std::uint32_t object_id = 0;
     std::uint32_t property_id = 0; // 0: the object has no property of that name
-    const char *name = nullptr;    // a literal, for the log
+    const char *name = nullptr;    // borrowed, for the log
     std::uint64_t value = 0;
   };
 
-  // `name` is a literal.
+  // `name` outlives the request.
   void set(std::uint32_t object_id, std::uint32_t property_id, const char *name,
            std::uint64_t value)
   {
@@ -56,7 +62,7 @@ public:
   [[nodiscard]] const std::vector<Assignment> &assignments() const noexcept { return assignments_; }
 
 private:
-  void set_blending(const Plane &plane);
+  void set_blending(const Plane &plane, std::optional<Alpha> alpha);
 
   std::vector<Assignment> assignments_;
 };

@@ -10,15 +10,18 @@ namespace gstdrm::kms {
 namespace {
 
 // What each object shows, by its properties: those that a mode set of ours changes.
-constexpr std::array kCrtcProperties = {"ACTIVE", "MODE_ID", "GAMMA_LUT", "DEGAMMA_LUT", "CTM",
-                                        "VRR_ENABLED"};
+constexpr std::array kCrtcProperties = {"ACTIVE",     "MODE_ID",     "GAMMA_LUT",  "DEGAMMA_LUT",
+                                        "CTM",        "VRR_ENABLED", "brightness", "contrast",
+                                        "saturation", "hue"};
 constexpr std::array kConnectorProperties = {"CRTC_ID", "HDR_OUTPUT_METADATA", "Colorspace",
-                                             "Broadcast RGB"};
+                                             "Broadcast RGB", "max bpc"};
 constexpr std::array kWritebackProperties = {"CRTC_ID"};
 constexpr std::array kPlaneProperties = {
-    "FB_ID",  "CRTC_ID",        "SRC_X",       "SRC_Y",  "SRC_W",           "SRC_H",
-    "CRTC_X", "CRTC_Y",         "CRTC_W",      "CRTC_H", "rotation",        "zpos",
-    "alpha",  "COLOR_ENCODING", "COLOR_RANGE", "pixel blend mode"};
+    "FB_ID",      "CRTC_ID",        "SRC_X",       "SRC_Y",
+    "SRC_W",      "SRC_H",          "CRTC_X",      "CRTC_Y",
+    "CRTC_W",     "CRTC_H",         "rotation",    "zpos",
+    "alpha",      "COLOR_ENCODING", "COLOR_RANGE", "pixel blend mode",
+    "brightness", "contrast",       "saturation",  "hue"};
 
 // A plane that serves another CRTC is not ours to touch.
 bool is_ours(std::uint64_t user_crtc, const Output &output)
@@ -26,7 +29,21 @@ bool is_ours(std::uint64_t user_crtc, const Output &output)
   return user_crtc == 0 || user_crtc == output.crtc.id;
 }
 
+// Of a candidate for the picture.
+std::vector<PropertySetting> settings_of(const Output &output, std::uint32_t plane_id)
+{
+  for (const Plane &plane : output.planes)
+    if (plane.id == plane_id)
+      return plane.settings;
+  return {};
+}
+
 } // namespace
+
+std::span<const char *const> plane_state_names()
+{
+  return kPlaneProperties;
+}
 
 // What cannot be set is left out: a commit that names an immutable property is refused as a whole
 // (drm_property_change_valid_get()), and zpos is one on many drivers.
@@ -53,8 +70,11 @@ Result<SavedState> SavedState::capture(const Device &device, const Output &outpu
 {
   PropertyReader reader(device.fd());
   SavedState state;
-  const auto save = [&](std::uint32_t id, std::uint32_t type,
-                        std::span<const char *const> names) -> Result<void> {
+  const auto save = [&](std::uint32_t id, std::uint32_t type, std::span<const char *const> own,
+                        const std::vector<PropertySetting> &settings) -> Result<void> {
+    std::vector<const char *> names(own.begin(), own.end());
+    for (const PropertySetting &setting : settings)
+      names.push_back(setting.name.c_str());
     Result<PropertySet> properties = reader.read(id, type);
     if (!properties)
       return properties.error();
@@ -62,20 +82,24 @@ Result<SavedState> SavedState::capture(const Device &device, const Output &outpu
       return {};
     return state.save(device, id, *properties, names);
   };
-  Result<void> saved = save(output.crtc.id, DRM_MODE_OBJECT_CRTC, kCrtcProperties);
-  if (saved)
-    saved = save(output.connector.id, DRM_MODE_OBJECT_CONNECTOR, kConnectorProperties);
+  Result<void> saved;
+  if (!output.joined)
+    saved = save(output.crtc.id, DRM_MODE_OBJECT_CRTC, kCrtcProperties, {});
+  if (saved && !output.joined)
+    saved = save(output.connector.id, DRM_MODE_OBJECT_CONNECTOR, kConnectorProperties,
+                 output.connector.settings);
   if (saved && output.writeback)
-    saved = save(output.writeback->id, DRM_MODE_OBJECT_CONNECTOR, kWritebackProperties);
+    saved = save(output.writeback->id, DRM_MODE_OBJECT_CONNECTOR, kWritebackProperties, {});
   for (const Plane &plane : output.crtc_planes)
     if (saved)
-      saved = save(plane.id, DRM_MODE_OBJECT_PLANE, kPlaneProperties);
+      saved =
+          save(plane.id, DRM_MODE_OBJECT_PLANE, kPlaneProperties, settings_of(output, plane.id));
   if (!saved)
     return saved.error();
   return state;
 }
 
-int SavedState::restore_old(const Device &device) const
+int SavedState::restore_old(const Device &device, std::uint32_t flags) const
 {
   Request request;
   std::vector<PropertyBlob> blobs; // until the commit is made
@@ -88,14 +112,18 @@ int SavedState::restore_old(const Device &device) const
       number = blob->id();
       blobs.push_back(std::move(*blob));
     }
-    request.set(value.object_id, value.property_id, value.name, number);
+    request.set(value.object_id, value.property_id, value.name.c_str(), number);
   }
-  return commit_request(device.fd(), request, DRM_MODE_ATOMIC_ALLOW_MODESET, 0);
+  return commit_request(device.fd(), request, flags, 0);
 }
 
 int SavedState::turn_off(const Device &device, const Output &output)
 {
   Request request;
+  if (output.joined) {
+    request.disable_plane(output.planes.front());
+    return commit_request(device.fd(), request, 0, 0);
+  }
   request.set(output.crtc.id, output.crtc.properties, "MODE_ID", 0);
   request.set(output.crtc.id, output.crtc.properties, "ACTIVE", 0);
   request.set(output.connector.id, output.connector.properties, "CRTC_ID", 0);
@@ -109,7 +137,7 @@ int SavedState::turn_off(const Device &device, const Output &output)
 
 Result<void> SavedState::restore(const Device &device, const Output &output) const
 {
-  if (restore_old(device) == 0)
+  if (restore_old(device, output.joined ? 0 : DRM_MODE_ATOMIC_ALLOW_MODESET) == 0)
     return {};
   const int ret = turn_off(device, output);
   if (ret != 0)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include <drm_fourcc.h>
 
@@ -10,6 +11,30 @@
 #include "engine/card/kms_refusal.hpp"
 
 namespace gstdrm::kms {
+
+namespace {
+
+// What a plane makes of straight alpha that it cannot blend (Request::set_plane()).
+const char *missing_blending(const Plane &plane)
+{
+  const Property *mode = find(plane.properties, "pixel blend mode");
+  if (!mode)
+    return ", its alpha taken for premultiplied: the plane has no pixel blend mode";
+  return mode->enum_value("Coverage") ? "" : ", without its alpha: the plane has no Coverage";
+}
+
+// Whether the request shows another framebuffer and does nothing else.
+bool is_bare(const Request &request)
+{
+  return std::all_of(request.assignments().begin(), request.assignments().end(),
+                     [](const Request::Assignment &set) {
+                       return std::strcmp(set.name, "FB_ID") == 0 ||
+                              std::strcmp(set.name, "IN_FENCE_FD") == 0;
+                     }) &&
+         request.assignments().size() <= 2;
+}
+
+} // namespace
 
 Result<void> Scanout::prepare(const Picture &picture, const drmModeModeInfo &mode)
 {
@@ -19,6 +44,8 @@ Result<void> Scanout::prepare(const Picture &picture, const drmModeModeInfo &mod
       return saved.error();
     saved_ = std::move(*saved);
   }
+  if (output_.joined)
+    return {}; // mode and metadata are the other program's
   if (picture.hdr && picture.hdr != blob_hdr_ &&
       property_id(output_.connector.properties, "HDR_OUTPUT_METADATA")) {
     const hdr_output_metadata metadata = to_blob(*picture.hdr);
@@ -39,13 +66,18 @@ Result<void> Scanout::prepare(const Picture &picture, const drmModeModeInfo &mod
 }
 
 int Scanout::commit(const Plan &plan, std::uint32_t framebuffer_id, std::uint32_t flags,
-                    std::uint64_t serial, const OverlayRaster *overlay) const
+                    std::uint64_t serial, const OverlayRaster *overlay,
+                    std::int32_t *out_fence) const
 {
   const PlanObjects objects{mode_blob_.id(), hdr_blob_.id(), framebuffer_id,
-                            background_ ? background_->framebuffer_id() : 0, overlay};
+                            background_ ? background_->framebuffer_id() : 0, overlay,
+                            writeback_attached_};
   const bool with_mode_set = (flags & DRM_MODE_ATOMIC_ALLOW_MODESET) != 0;
-  return commit_request(device_->fd(), plan_commit(output_, plan, shown(), objects, with_mode_set),
-                        flags, serial);
+  Request request = plan_commit(output_, plan, shown(), objects, with_mode_set);
+  if (out_fence)
+    request.set(output_.crtc.id, output_.crtc.properties, "OUT_FENCE_PTR",
+                reinterpret_cast<std::uintptr_t>(out_fence));
+  return commit_request(device_->fd(), request, flags, serial);
 }
 
 // The black buffer that the plan needs. 0 or a negative errno.
@@ -73,24 +105,56 @@ int Scanout::show(Plan plan, Frame &frame, std::uint64_t serial, bool with_mode_
       ret != 0)
     return ret;
   choose_overlay(plan, frame, mode_set | DRM_MODE_ATOMIC_TEST_ONLY);
-  // a mode set blocks: the kernel then waits for commits of whoever had the display before
-  const int ret = commit(plan, framebuffer_id,
-                         DRM_MODE_PAGE_FLIP_EVENT |
-                             (with_mode_set ? mode_set : std::uint32_t{DRM_MODE_ATOMIC_NONBLOCK}),
-                         serial, frame.raster.get());
+  // A mode set blocks: the kernel then waits for commits of whoever had the display before. So does
+  // the first commit beside another program, whose commit may be in flight.
+  const std::uint32_t blocking =
+      with_mode_set || output_.joined ? mode_set : std::uint32_t{DRM_MODE_ATOMIC_NONBLOCK};
+  std::int32_t out_fence = -1;
+  const int ret =
+      commit(plan, framebuffer_id,
+             blocking | (flips_by_fence_ ? 0U : std::uint32_t{DRM_MODE_PAGE_FLIP_EVENT}), serial,
+             frame.raster.get(), flips_by_fence_ ? &out_fence : nullptr);
+  flip_fence_ = UniqueFd(out_fence);
   if (ret == 0) {
+    has_set_mode_ = with_mode_set;
     overlay_untried_ = plan.overlay && !frame.raster;
+    overlay_resizes_ = false;
+    tried_overlay_ = frame.raster ? frame.raster->destination : Rectangle{};
     overlay_.committed(frame.raster);
     plan_ = plan;
+    kept_files_->forget(*device_, output_.crtc.id);
+    if (!first_mode_)
+      first_mode_ = plan.mode;
     flip_properties_ = flip_properties(output_, plan);
+    tears_ = true;
+    if (output_.tearing)
+      flip_properties_.out_fence = 0; // which is more than a framebuffer
     if (with_mode_set)
       cursor_.forget();
   }
   return ret;
 }
 
+SharedFence Scanout::take_flip_fence()
+{
+  return flip_fence_ ? std::make_shared<const UniqueFd>(std::move(flip_fence_)) : nullptr;
+}
+
 int Scanout::flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
                   std::uint64_t serial)
+{
+  if (!flips_by_fence_)
+    return try_flip(frame, job, out_fence, serial);
+  std::int32_t fence = -1;
+  const int ret = try_flip(frame, job, &fence, serial);
+  flip_fence_ = UniqueFd(fence);
+  if (ret == 0 && out_fence)
+    *out_fence = UniqueFd::dup(fence).release();
+  return ret;
+}
+
+int Scanout::try_flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
+                      std::uint64_t serial)
 {
   if (!plan_)
     return -EINVAL; // turned off
@@ -113,7 +177,7 @@ int Scanout::flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence
     return ret;
   // the commit is tried again without the cursor, so that the frame is shown
   cursor_.refused();
-  return flip(frame, job, out_fence, serial);
+  return try_flip(frame, job, out_fence, serial);
 }
 
 // One commit. `moved` tells whether it contains a change of the cursor. Where the kernel refuses
@@ -145,8 +209,17 @@ int Scanout::flip_with(const Frame &frame, WritebackJob *job, std::int32_t *out_
     set_overlay(request, output_, *plan_, raster.get());
   const Plane *cursor = cursor_plane();
   moved = cursor && cursor_.apply(request, *cursor, output_.crtc.id);
-  const int ret = commit_request(device_->fd(), request,
-                                 DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT, serial);
+  const std::uint32_t flags =
+      DRM_MODE_ATOMIC_NONBLOCK | (flips_by_fence_ ? 0U : std::uint32_t{DRM_MODE_PAGE_FLIP_EVENT});
+  // an asynchronous flip changes nothing but the framebuffer (drm_atomic_uapi.c,
+  // drm_atomic_set_property()), and not every driver makes one of every format
+  const bool tears = output_.tearing && tears_ && is_bare(request);
+  int ret = commit_request(device_->fd(), request, tears ? flags | DRM_MODE_PAGE_FLIP_ASYNC : flags,
+                           serial);
+  if (tears && is_refusal(-ret)) {
+    tears_ = false;
+    ret = commit_request(device_->fd(), request, flags, serial);
+  }
   if (ret == 0)
     overlay_.committed(raster);
   if (moved && ret == 0)
@@ -168,16 +241,41 @@ void Scanout::set_output(Output output)
 {
   plan_.reset(); // points into the old output
   output_ = std::move(output);
+  panel_rotation_ = panel_rotation(output_);
+  set_view(wanted_view_);
   overlay_errno_ = 0;
 }
 
-void Scanout::turn_off()
+void Scanout::forget_shown()
 {
   plan_.reset();
-  // a driver that refuses this too is taken to have nothing on screen
-  (void)SavedState::turn_off(*device_, output_);
   cursor_.forget();
   forget_overlay();
+}
+
+int Scanout::attach_writeback(bool attached)
+{
+  writeback_attached_ = false;
+  if (!plan_ || !output_.writeback)
+    return -ENODATA; // turned off meanwhile, and the connector with it
+  Request request;
+  request.set(output_.writeback->id, output_.writeback->properties, "CRTC_ID",
+              attached ? output_.crtc.id : 0);
+  constexpr std::uint32_t kModeSet = DRM_MODE_ATOMIC_ALLOW_MODESET;
+  int ret = commit_request(device_->fd(), request, kModeSet | DRM_MODE_ATOMIC_TEST_ONLY, 0);
+  if (ret == 0)
+    ret = commit_request(device_->fd(), request, kModeSet, 0);
+  writeback_attached_ = attached && ret == 0;
+  return ret;
+}
+
+bool Scanout::turn_off()
+{
+  plan_.reset();
+  const bool is_off = SavedState::turn_off(*device_, output_) == 0;
+  cursor_.forget();
+  forget_overlay();
+  return is_off;
 }
 
 Result<void> Scanout::restore()
@@ -186,16 +284,25 @@ Result<void> Scanout::restore()
   if (!saved_)
     return {};
   Result<void> restored = saved_->restore(*device_, output_);
+  saved_.reset();
+  kept_files_->forget(*device_, output_.crtc.id);
+  forget_picture();
+  return restored;
+}
+
+// The sink shows nothing of its own from now on.
+void Scanout::forget_picture()
+{
+  plan_.reset();
   cursor_.forget();
   forget_overlay();
   overlay_errno_ = 0;
-  saved_.reset();
   mode_blob_ = PropertyBlob();
   hdr_blob_ = PropertyBlob();
   blob_hdr_.reset();
   scaling_refused_ = 0;
+  first_mode_.reset();
   background_.reset();
-  return restored;
 }
 
 bool Scanout::waits_for_fences() const
@@ -220,6 +327,8 @@ std::string Scanout::describe_placement() const
     text += ", scaled from " + describe_rectangle(plan_->rectangle.source);
   else if (scaling_refused_)
     text += ", not scaled: " + errno_text(scaling_refused_);
+  if (plan_->rectangle.alpha == Alpha::Straight)
+    text += missing_blending(*plan_->plane);
   return text;
 }
 

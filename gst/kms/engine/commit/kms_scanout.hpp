@@ -18,6 +18,7 @@
 #include <gst/drm/core/result.hpp>
 
 #include "engine/card/kms_dumb.hpp"
+#include "engine/card/kms_kept_files.hpp"
 #include "engine/output/kms_output.hpp"
 #include "kms_cursor.hpp"
 #include "kms_flip_queue.hpp"
@@ -29,18 +30,43 @@
 
 namespace gstdrm::kms {
 
+// Whether flips are told by the fences of commits, and not by events: these come to the open file
+// of the commit, where another program, or another sink on the CRTC, waits for its own.
+[[nodiscard]] inline bool flips_by_fence(const Device &device, const Output &output)
+{
+  return (output.joined || device.file_is_lent()) &&
+         property_id(output.crtc.properties, "OUT_FENCE_PTR") != 0;
+}
+
 class Scanout : public FlipTarget {
 public:
   Scanout(std::shared_ptr<Device> device, Output output)
-      : device_(std::move(device)), output_(std::move(output)), cursor_(device_), rasters_(device_)
+      : device_(std::move(device)), output_(std::move(output)), cursor_(device_), rasters_(device_),
+        view_(on_panel({}, panel_rotation(output_))), panel_rotation_(panel_rotation(output_)),
+        flips_by_fence_(kms::flips_by_fence(*device_, output_))
   {
   }
 
   // Sets the view that the next show_first() uses. The picture on screen does not change until
   // then.
-  void set_view(const View &view) { view_ = view; }
-  [[nodiscard]] const View &view() const noexcept { return view_; }
+  void set_view(const View &view)
+  {
+    wanted_view_ = view;
+    view_ = on_panel(view, panel_rotation_);
+  }
+  [[nodiscard]] const View &view() const noexcept { return wanted_view_; }
+  // Leaves out the rotation of a view that only wishes for it. false: there is none.
+  bool leave_wished_turn()
+  {
+    if (!wanted_view_.turn_is_wish || wanted_view_.rotation == DRM_MODE_ROTATE_0)
+      return false;
+    View view = wanted_view_;
+    view.rotation = DRM_MODE_ROTATE_0;
+    set_view(view);
+    return true;
+  }
   // Error: no candidate plane has the format, or no mode holds the size. Touches nothing.
+  // Returns the mode that the picture gets where show_first() does not keep the one on screen.
   [[nodiscard]] Result<drmModeModeInfo> check(const Picture &picture) const;
 
   // Finds out by test commits whether some plane shows pictures that are larger than the mode,
@@ -48,16 +74,30 @@ public:
   // thread uses the scanout.
   void probe_downscaling();
   [[nodiscard]] bool scales_down() const noexcept { return scales_down_; }
+  // Finds out by test commits whether every plane has to cover the CRTC, so that only pictures of a
+  // mode's size can be shown. Called like probe_downscaling().
+  void probe_covering();
+  [[nodiscard]] bool covers_only() const noexcept { return covers_only_; }
+  // Whether a picture's width lies along the mode's height in this view, on this panel. Any thread.
+  [[nodiscard]] bool turns(const View &view) const noexcept
+  {
+    return on_panel(view, panel_rotation_).is_turned();
+  }
 
   // Looks for a plane that takes the picture in a test commit, then commits for real, with a mode
   // set where one is needed. Returns the error with one line per plane; `sys_errno` is the last
   // attempt's. ErrorCode::Unsupported: the device does not do this, so another format, size or
   // plane may do.
-  // A frame's overlay becomes part of the commit where a plane takes it.
+  // A frame's overlay becomes part of the commit where a plane takes it. With Patience::Wait, a
+  // commit without a mode set that the device can do nothing about at the moment (EBUSY, ENOMEM)
+  // ends the search: was_put_off() is true, and the same call is worth another try.
+  enum class Patience { Wait, SetMode };
   Result<void> show_first(const Picture &picture, const drmModeModeInfo &mode, Frame &frame,
-                          std::uint64_t serial);
+                          std::uint64_t serial, Patience patience = Patience::SetMode);
+  [[nodiscard]] bool was_put_off() const noexcept { return was_put_off_; }
   int flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
            std::uint64_t serial) override;
+  SharedFence take_flip_fence() override;
   // Those of `pairs` that cannot be shown as the picture is, in its size and mode: test commits
   // with scratch framebuffers refused them, on the plane that shows it, or on every plane when none
   // does. A pair that no framebuffer can be made of here is not among them: its first frame is the
@@ -67,8 +107,18 @@ public:
 
   // The same output with what is connected to it now. Nothing may be on screen: turn_off() first.
   void set_output(Output output);
-  // Turns the output off until the next show_first(). The saved state for restore() is kept.
-  void turn_off();
+  // The other program has set another mode on the output that is joined. The next frame is placed
+  // anew.
+  void set_joined_mode(const drmModeModeInfo &mode) { output_.joined = mode; }
+  // Another program has set the display: the next show_first() sets everything, mode included.
+  void forget_shown();
+  // Turns the output off until the next show_first(). The saved state for restore() is kept. false:
+  // the device refused, so the last frame may be on screen yet.
+  bool turn_off();
+  // Leaves the last frame on screen, where nothing of it is needed any more
+  // (kms_scanout_leave.cpp). What the output showed before is still known to restore(). Error: it
+  // cannot stay there when its owner goes.
+  Result<void> leave(Frame &last);
   // Puts the output back into the state that it had before the first show_first().
   Result<void> restore();
 
@@ -78,8 +128,14 @@ public:
   // Draws the overlay of a frame that flip() shows next, for the place that the picture has now. By
   // the streaming thread. Error: the frame has no raster.
   Result<void> draw_overlay(Frame &frame);
-  // Whether try_overlay() has to be called before the frame is committed.
-  [[nodiscard]] bool overlay_is_untried() const noexcept { return overlay_untried_; }
+  // Whether try_overlay() has to be called before a frame with the raster is committed. By the
+  // streaming thread.
+  [[nodiscard]] bool overlay_is_untried(const OverlayRaster &raster) const noexcept
+  {
+    const Rectangle &now = raster.destination, &before = tried_overlay_;
+    const bool other_size = now.width != before.width || now.height != before.height;
+    return overlay_untried_ || (other_size && !overlay_resizes_);
+  }
   // Finds a plane that takes the raster, by test commits, while nobody commits.
   void try_overlay(const std::shared_ptr<const OverlayRaster> &raster);
   // The device has refused an overlay, so no frame gets one until another display is connected or
@@ -92,13 +148,20 @@ public:
   [[nodiscard]] const Output &output() const noexcept { return output_; }
   // Its changes become part of the next commit of a frame.
   [[nodiscard]] Cursor &cursor() noexcept { return cursor_; }
+  // Whether the last show_first() has set the mode.
+  [[nodiscard]] bool has_set_mode() const noexcept { return has_set_mode_; }
   // null: the hardware has no cursor plane, or the picture is shown on it
   [[nodiscard]] const Plane *cursor_plane() const;
   [[nodiscard]] bool is_set() const noexcept { return plan_.has_value(); }
+  // Where is_set(): what the last mode set has set.
+  [[nodiscard]] const drmModeModeInfo &shown_mode() const { return plan_->mode; }
   [[nodiscard]] std::uint32_t plane_id() const { return plan_->plane->id; }
   [[nodiscard]] const FormatSet &plane_formats() const { return plan_->plane->formats; }
   [[nodiscard]] bool waits_for_fences() const;
-  [[nodiscard]] bool can_write_back() const noexcept { return plan_ && plan_->writeback; }
+  [[nodiscard]] bool can_write_back() const noexcept { return plan_ && output_.writeback; }
+  // Attaches the writeback connector to the CRTC, or detaches it: a mode set each, which changes
+  // nothing else, so only for a snapshot. While nobody else commits. 0 or a negative errno.
+  int attach_writeback(bool attached);
   // "plane 31 of /dev/dri/card0 (vkms), Virtual-1, 640x480@59.940"
   [[nodiscard]] std::string describe() const;
   // "320x240 at 160,120, not scaled: EINVAL"
@@ -113,11 +176,19 @@ private:
   [[nodiscard]] std::string explain(Format format,
                                     const std::map<std::uint32_t, Attempts> &attempts) const;
   [[nodiscard]] const Plan *shown() const noexcept { return plan_ ? &*plan_ : nullptr; }
+  [[nodiscard]] const drmModeModeInfo *fixed_mode() const;
+  bool show_in_mode_on_screen(const Picture &picture, const drmModeModeInfo &mode, Frame &frame,
+                              std::uint64_t serial);
   Result<void> prepare(const Picture &picture, const drmModeModeInfo &mode);
   int prepare_background(const Plan &plan);
+  bool takes(const Picture &picture, const drmModeModeInfo &mode);
+  [[nodiscard]] std::string advice(const drmModeModeInfo &mode, Format format, bool tried) const;
   int test(const Picture &picture, const drmModeModeInfo &mode, std::uint32_t framebuffer_id) const;
   int commit(const Plan &plan, std::uint32_t framebuffer_id, std::uint32_t flags,
-             std::uint64_t serial, const OverlayRaster *overlay = nullptr) const;
+             std::uint64_t serial, const OverlayRaster *overlay = nullptr,
+             std::int32_t *out_fence = nullptr) const;
+  int try_flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
+               std::uint64_t serial);
   int show(Plan plan, Frame &frame, std::uint64_t serial, bool with_mode_set);
   int flip_with(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
                 std::uint64_t serial, const std::shared_ptr<const OverlayRaster> &raster,
@@ -125,8 +196,10 @@ private:
   // kms_scanout_overlay.cpp
   [[nodiscard]] OverlayPlacement overlay_placement(const Plan &plan) const;
   void choose_overlay(Plan &plan, Frame &frame, std::uint32_t flags);
+  void try_other_size(const OverlayRaster &raster);
   void refuse_overlay(int error);
   void forget_overlay();
+  void forget_picture();
 
   std::shared_ptr<Device> device_;
   Output output_;
@@ -135,19 +208,32 @@ private:
   std::optional<Plan> plan_;       // of what is on screen
   FlipProperties flip_properties_; // of plan_
   Request flip_request_;           // of the last flip, kept for its memory
+  UniqueFd flip_fence_;            // of the last commit
   OverlayRasters rasters_;
   OverlayPlane overlay_;         // on plan_->overlay
+  bool tears_ = true;            // no asynchronous flip of plan_ was refused
   bool overlay_untried_ = false; // plan_->overlay was chosen without a test commit
+  Rectangle tried_overlay_;      // what plan_->overlay has taken
+  bool overlay_resizes_ = false; // and in another size, while it was on
   std::atomic<int> overlay_errno_{0};
   std::atomic<std::uint64_t> overlay_refusals_{0};
-  View view_;
+  View wanted_view_;
+  View view_;                                 // the same on the panel, which may be mounted rotated
+  std::atomic<std::uint32_t> panel_rotation_; // DRM_MODE_ROTATE_*, of output_
   bool scales_down_ = false;
+  bool covers_only_ = false;
+  bool was_put_off_ = false;
+  bool has_set_mode_ = false;
+  std::atomic<bool> writeback_attached_{false};
   int scaling_refused_ = 0; // why plan_ is not scaled, although it should be; an errno
+  std::optional<drmModeModeInfo> first_mode_; // of the first picture since the last restore()
   PropertyBlob mode_blob_;
   drmModeModeInfo blob_mode_{}; // what it holds
   PropertyBlob hdr_blob_;
   std::optional<HdrMetadata> blob_hdr_;    // what it holds
   std::unique_ptr<DumbBuffer> background_; // of the mode's size
+  const bool flips_by_fence_;
+  const KeptFiles::Ptr kept_files_ = KeptFiles::get();
 };
 
 } // namespace gstdrm::kms

@@ -29,6 +29,12 @@ const char *type_name(PlaneType type)
   return "overlay";
 }
 
+// The device can do nothing about the commit now, and may a few refreshes later.
+bool is_put_off(int ret)
+{
+  return ret == -EBUSY || ret == -ENOMEM;
+}
+
 // One that any memory can have and most planes scale.
 std::optional<Format> scratch_format(const FormatSet &formats)
 {
@@ -46,14 +52,63 @@ Result<drmModeModeInfo> Scanout::check(const Picture &picture) const
   Picture on_screen = picture;
   if (view_.is_turned())
     std::swap(on_screen.width, on_screen.height);
-  return mode_for(output_, on_screen, scales_down_, device_->name());
+  return mode_for(output_, on_screen, scales_down_, device_->name(), fixed_mode());
 }
 
-// One line per plane.
+// The mode that the user wants no other one than; null: there is none.
+const drmModeModeInfo *Scanout::fixed_mode() const
+{
+  const ModeChanges changes = output_.mode_changes;
+  if (output_.mode_request.kind != ModeRequest::Kind::Match || changes == ModeChanges::Auto ||
+      changes == ModeChanges::Always)
+    return nullptr;
+  if (changes == ModeChanges::Never && output_.found_mode)
+    return &*output_.found_mode;
+  const std::vector<drmModeModeInfo> &modes = output_.connector.modes;
+  const bool listed =
+      first_mode_ && std::any_of(modes.begin(), modes.end(), [this](const auto &mode) {
+        return same_mode(mode, *first_mode_);
+      }); // another display may be connected by now
+  return listed ? &*first_mode_ : nullptr;
+}
+
+// A mode set leaves most displays dark for seconds, and an adaptive stream changes its size every
+// few seconds: where a plane scales the picture as the view wants it, the mode on screen stays, if
+// it suits the picture's rate as well as `mode` does.
+bool Scanout::show_in_mode_on_screen(const Picture &picture, const drmModeModeInfo &mode,
+                                     Frame &frame, std::uint64_t serial)
+{
+  if (!plan_ || output_.mode_changes != ModeChanges::Auto ||
+      output_.mode_request.kind != ModeRequest::Kind::Match || view_.fit == Fit::None ||
+      same_mode(plan_->mode, mode) || !suits_rate(plan_->mode, mode, picture.rate))
+    return false;
+  const drmModeModeInfo kept = plan_->mode;
+  if (!prepare(picture, kept))
+    return false;
+  const std::vector<Plan> plans = candidate_plans(output_, view_, picture, kept, shown());
+  const bool shows = std::any_of(plans.begin(), plans.end(), [&](const Plan &plan) {
+    if (plan.scaled != plans.front().scaled || needs_mode_set(output_, plan, shown()))
+      return false;
+    const int ret = show(plan, frame, serial, false);
+    was_put_off_ |= is_put_off(ret);
+    return ret == 0;
+  });
+  if (!shows && !plan_->background)
+    background_.reset(); // made for an attempt
+  return shows;
+}
+
+// One line per plane, as many as a screen holds.
 std::string Scanout::explain(Format format, const std::map<std::uint32_t, Attempts> &attempts) const
 {
+  constexpr std::size_t kMostLines = 12;
   std::string text;
   for (const Plane &plane : output_.crtc_planes) {
+    if (&plane == output_.crtc_planes.data() + kMostLines) {
+      text += "\nAnd " + std::to_string(output_.crtc_planes.size() - kMostLines) +
+              " more planes. GST_DEBUG=kmsdmabufsink:5 tells of each.";
+      break;
+    }
     text += "\nPlane " + std::to_string(plane.id) + " (" + type_name(plane.type) + "): ";
     const bool chosen = std::any_of(output_.planes.begin(), output_.planes.end(),
                                     [&plane](const Plane &p) { return p.id == plane.id; });
@@ -80,9 +135,37 @@ std::string Scanout::explain(Format format, const std::map<std::uint32_t, Attemp
   return text;
 }
 
-Result<void> Scanout::show_first(const Picture &picture, const drmModeModeInfo &mode, Frame &frame,
-                                 std::uint64_t serial)
+// What to try in place of a picture that no plane shows. `tried`: some plane fits the view.
+std::string Scanout::advice(const drmModeModeInfo &mode, Format format, bool tried) const
 {
+  View unturned = view_;
+  unturned.rotation = DRM_MODE_ROTATE_0;
+  if (!tried && std::any_of(output_.planes.begin(), output_.planes.end(), [&](const Plane &plane) {
+        return why_unfit(unturned, plane, format).empty();
+      }))
+    return " Turn the picture before the sink, for instance with videoflip, and leave rotation "
+           "out.";
+  if (!covers_only_)
+    return " Try another size or format, or another plane with plane-id" +
+           std::string(view_.rotation == DRM_MODE_ROTATE_0 ? "." : ", or leave rotation out.");
+  return " Its planes have to cover the screen: send pictures of the mode's size, " +
+         std::to_string(mode.hdisplay) + "x" + std::to_string(mode.vdisplay) +
+         ", for instance with videoscale before the sink.";
+}
+
+Result<void> Scanout::show_first(const Picture &picture, const drmModeModeInfo &mode, Frame &frame,
+                                 std::uint64_t serial, Patience patience)
+{
+  was_put_off_ = false;
+  if (show_in_mode_on_screen(picture, mode, frame, serial)) {
+    scaling_refused_ = 0;
+    was_put_off_ = false;
+    return {};
+  }
+  const auto busy = [this] { return device_error(device_->name() + " is busy.", EBUSY); };
+  if (was_put_off_ && patience == Patience::Wait)
+    return busy();
+  was_put_off_ = false;
   if (Result<void> ready = prepare(picture, mode); !ready)
     return ready;
   std::map<std::uint32_t, Attempts> attempts;
@@ -90,24 +173,28 @@ Result<void> Scanout::show_first(const Picture &picture, const drmModeModeInfo &
   int scaling_refused = 0;
   for (const Plan &plan : candidate_plans(output_, view_, picture, mode, shown())) {
     for (const bool with_mode_set : {false, true}) {
-      if (!with_mode_set && needs_mode_set(plan, shown()))
+      if (with_mode_set ? output_.joined.has_value() : needs_mode_set(output_, plan, shown()))
         continue;
       ret = show(plan, frame, serial, with_mode_set);
       if (ret == 0) {
         scaling_refused_ = plan.scaled ? 0 : scaling_refused;
         return {};
       }
+      was_put_off_ = !with_mode_set && patience == Patience::Wait && is_put_off(ret);
+      if (was_put_off_)
+        return busy();
     }
     Attempts &plane = attempts[plan.plane->id];
     (plan.scaled ? plane.scaled : plane.unscaled) = -ret;
     if (plan.scaled)
       scaling_refused = -ret;
-    if (ret == -EACCES || ret == -EPERM || ret == -ENODEV || ret == -ENOMEM)
+    if (ret == -EACCES || (ret == -EBUSY && output_.joined) || ret == -EPERM || ret == -ENODEV ||
+        ret == -ENOMEM)
       break; // no other plane would do better
   }
   const std::string hint = ret == -EACCES || ret == -EPERM
                                ? " Another program took the display over; stop it."
-                               : " Try another size or format, or another plane with plane-id.";
+                               : advice(mode, picture.format, !attempts.empty());
   return Error{is_refusal(-ret) ? ErrorCode::Unsupported : ErrorCode::Device,
                device_->name() + " does not show " + describe_format(picture.format) + " of " +
                    std::to_string(picture.width) + "x" + std::to_string(picture.height) +
@@ -124,7 +211,7 @@ void Scanout::probe_downscaling()
   const std::optional<Format> format = scratch_format(output_.formats());
   if (!index || !format)
     return;
-  const drmModeModeInfo &mode = modes[*index];
+  const drmModeModeInfo mode = output_.joined.value_or(modes[*index]);
   Picture picture;
   picture.format = *format;
   // a quarter larger in width and height: enough to find out, and little memory
@@ -136,13 +223,63 @@ void Scanout::probe_downscaling()
       scratch ? scratch->framebuffer(*format) : std::nullopt;
   if (!framebuffer || !prepare(picture, mode))
     return;
-  const std::vector<Plan> plans = candidate_plans(output_, View{}, picture, mode, shown());
+  const std::vector<Plan> plans =
+      candidate_plans(output_, on_panel({}, panel_rotation_), picture, mode, shown());
   scales_down_ = std::any_of(plans.begin(), plans.end(), [&](const Plan &plan) {
-    return plan.scaled && !plan.background && !plan.writeback &&
+    return plan.scaled && !plan.background &&
            commit(plan, framebuffer->id(),
-                  DRM_MODE_ATOMIC_ALLOW_MODESET | DRM_MODE_ATOMIC_TEST_ONLY, 0) == 0;
+                  DRM_MODE_ATOMIC_TEST_ONLY |
+                      (output_.joined ? 0U : std::uint32_t{DRM_MODE_ATOMIC_ALLOW_MODESET}),
+                  0) == 0;
   });
   saved_.reset(); // the state to restore is read when the first frame comes
+}
+
+// Whether some plan of the picture passes a test commit, or fails for a reason that says nothing.
+bool Scanout::takes(const Picture &picture, const drmModeModeInfo &mode)
+{
+  const std::unique_ptr<ScratchBuffer> scratch = ScratchBuffer::create(
+      device_, FormatSet::from_pairs({picture.format}), picture.width, picture.height);
+  const std::optional<ScratchFramebuffer> framebuffer =
+      scratch ? scratch->framebuffer(picture.format) : std::nullopt;
+  if (!framebuffer || !prepare(picture, mode))
+    return true;
+  for (const Plan &plan :
+       candidate_plans(output_, on_panel({}, panel_rotation_), picture, mode, shown())) {
+    if (prepare_background(plan) != 0)
+      continue;
+    const std::uint32_t mode_set =
+        output_.joined ? 0U : std::uint32_t{DRM_MODE_ATOMIC_ALLOW_MODESET};
+    const int ret = commit(plan, framebuffer->id(), mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
+    if (!is_refusal(-ret))
+      return true;
+  }
+  return false;
+}
+
+void Scanout::probe_covering()
+{
+  const std::vector<drmModeModeInfo> &modes = output_.connector.modes;
+  ModeRequest request = output_.mode_request;
+  if (request.kind == ModeRequest::Kind::Match)
+    request.kind = ModeRequest::Kind::Preferred;
+  const Result<std::size_t> index = select_mode(modes, request, 0, 0, {});
+  const std::optional<Format> format = scratch_format(output_.formats());
+  if (!index || !format)
+    return;
+  const drmModeModeInfo mode = output_.joined.value_or(modes[*index]);
+  Picture full;
+  full.format = *format;
+  full.width = mode.hdisplay;
+  full.height = mode.vdisplay;
+  if (on_panel({}, panel_rotation_).is_turned())
+    std::swap(full.width, full.height);
+  Picture part = full; // of another shape, so that no scaling makes it cover the mode
+  part.width = (full.width / 2U) & ~1U;
+  part.height = (full.height / 4U) & ~1U;
+  covers_only_ = !takes(part, mode) && takes(full, mode);
+  saved_.reset(); // the state to restore is read when the first frame comes
+  background_.reset();
 }
 
 // 0 when some plane would show the framebuffer; else the errno of the last that would not.
@@ -150,18 +287,18 @@ int Scanout::test(const Picture &picture, const drmModeModeInfo &mode,
                   std::uint32_t framebuffer_id) const
 {
   // the framebuffer would replace the one on screen
-  if (plan_ && !needs_mode_set({mode, plan_->plane, nullptr, plan_->writeback}, shown()) &&
+  if (plan_ && !needs_mode_set(output_, {mode, plan_->plane}, shown()) &&
       plan_->width == picture.width && plan_->height == picture.height)
     return commit(*plan_, framebuffer_id, DRM_MODE_ATOMIC_TEST_ONLY, 0);
   int ret = -EINVAL;
   for (const Plan &plan : candidate_plans(output_, view_, picture, mode, shown())) {
     if (plan_ && plan.plane != plan_->plane)
       continue;
-    // the writeback connector is for looking on; the black plane stands for one in any layout
-    if (plan.writeback != (plan_ && plan_->writeback) || (plan.background && !background_))
+    // the black plane stands for one in any layout
+    if (plan.background && !background_)
       continue;
     const std::uint32_t mode_set =
-        needs_mode_set(plan, shown()) ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
+        needs_mode_set(output_, plan, shown()) ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
     ret = commit(plan, framebuffer_id, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
     if (!is_refusal(-ret))
       return ret;

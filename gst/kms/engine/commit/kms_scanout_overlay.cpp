@@ -86,8 +86,12 @@ void Scanout::choose_overlay(Plan &plan, Frame &frame, std::uint32_t flags)
 
 void Scanout::try_overlay(const std::shared_ptr<const OverlayRaster> &raster)
 {
-  if (!plan_ || !plan_->overlay || !std::exchange(overlay_untried_, false))
+  if (!plan_ || !plan_->overlay)
     return;
+  if (!std::exchange(overlay_untried_, false)) {
+    try_other_size(*raster);
+    return;
+  }
   int ret = 0;
   for (const OverlaySlot &slot : overlay_slots(output_, *plan_)) {
     plan_->overlay = slot.plane;
@@ -95,14 +99,30 @@ void Scanout::try_overlay(const std::shared_ptr<const OverlayRaster> &raster)
     Request request;
     set_overlay(request, output_, *plan_, raster.get());
     ret = commit_request(device_->fd(), request, DRM_MODE_ATOMIC_TEST_ONLY, 0);
-    if (ret == 0)
+    if (ret == 0) {
+      tried_overlay_ = raster->destination;
       return;
+    }
     if (!is_refusal(-ret)) { // says nothing of this plane: the commit of the frame tells
       overlay_untried_ = true;
       return;
     }
   }
   refuse_overlay(-ret);
+}
+
+// imx-drm changes the size of a plane that is on in a mode set alone.
+void Scanout::try_other_size(const OverlayRaster &raster)
+{
+  Request request;
+  set_overlay(request, output_, *plan_, &raster);
+  const int ret = commit_request(device_->fd(), request, DRM_MODE_ATOMIC_TEST_ONLY, 0);
+  if (ret == 0) {
+    overlay_resizes_ = true;
+    return;
+  }
+  if (is_refusal(-ret))
+    refuse_overlay(-ret);
 }
 
 void Scanout::refuse_overlay(int error)

@@ -7,42 +7,12 @@
 
 #include <gst/drm/core/log.hpp>
 
+#include "engine/card/kms_compositor.hpp"
 #include "engine/card/kms_objects.hpp"
 #include "engine/card/kms_refusal.hpp"
 #include "engine/output/kms_registry.hpp"
 
 namespace gstdrm::kms {
-
-// Pictures may be larger than every mode where planes scale.
-SizeLimits Display::size_limits(const Connector &connector) const
-{
-  if (scanout_.scales_down())
-    return framebuffers_;
-  SizeLimits limits{framebuffers_.min_width, framebuffers_.min_height, 0, 0};
-  for (const drmModeModeInfo &mode : connector.modes) {
-    limits.max_width = std::max<std::uint32_t>(limits.max_width, mode.hdisplay);
-    limits.max_height = std::max<std::uint32_t>(limits.max_height, mode.vdisplay);
-  }
-  limits.max_width =
-      std::max(std::min(limits.max_width, framebuffers_.max_width), limits.min_width);
-  limits.max_height =
-      std::max(std::min(limits.max_height, framebuffers_.max_height), limits.min_height);
-  return limits;
-}
-
-SizeLimits Display::limits() const
-{
-  SizeLimits limits = plug_.limits();
-  const bool by_modes =
-      limits.max_width != framebuffers_.max_width || limits.max_height != framebuffers_.max_height;
-  const std::lock_guard guard(view_lock_);
-  if (by_modes && view_.is_turned()) { // what a framebuffer can be is no matter of its turn
-    std::swap(limits.max_width, limits.max_height);
-    limits.max_width = std::min(limits.max_width, framebuffers_.max_width);
-    limits.max_height = std::min(limits.max_height, framebuffers_.max_height);
-  }
-  return limits;
-}
 
 namespace {
 
@@ -50,13 +20,35 @@ namespace {
 OutputRequest request_of(OutputRequest request, const Output &output)
 {
   request.connector = output.connector.name;
+  request.mode = output.mode_request;
   return request;
 }
 
 SizeLimits framebuffer_limits(const Resources &resources)
 {
-  return {std::max(resources.min_width, 1U), std::max(resources.min_height, 1U),
-          resources.max_width, resources.max_height};
+  return {std::max(resources.min_width, 1U),
+          std::max(resources.min_height, 1U),
+          resources.max_width,
+          resources.max_height,
+          {}};
+}
+
+// Pictures belong in a window where a compositor runs, also where it leaves another card alone: a
+// program that names no display is not asking for that one.
+Result<void> check_compositor(const DeviceRequest &device, const OutputRequest &output)
+{
+  if (device.fd >= 0 || output.plane_id != 0 ||
+      !(device.path + device.driver_name + device.bus_id + device.lease + output.connector).empty())
+    return {};
+  const std::string compositor = find_compositor(CompositorHints::of_this_process());
+  if (compositor.empty())
+    return {};
+  return device_error(
+      "The sink chooses no display by itself, because " + compositor +
+          " shows this program's pictures: waylandsink, glimagesink or xvimagesink show in a "
+          "window. To show on a display that the session leaves alone, name it with "
+          "device, driver-name, connector or fd.",
+      EBUSY);
 }
 
 bool has_cursor_plane(const Output &output)
@@ -72,8 +64,12 @@ Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const Outp
     : listener_(listener), device_(std::move(device)), reservation_(std::move(choice.reservation)),
       output_request_(request_of(request, choice.output)),
       connector_id_(choice.output.connector.id), has_cursor_(has_cursor_plane(choice.output)),
+      joined_(choice.output.joined ? std::optional(choice.output) : std::nullopt),
+      flips_by_fence_(flips_by_fence(*device_, choice.output)),
+      balance_channels_(kms::balance_channels(choice.output)),
       framebuffers_(framebuffer_limits(choice.resources)), offer_(choice.output.formats()),
-      plug_(choice.output.connector.modes), scanout_(device_, std::move(choice.output)),
+      plug_(Monitor{choice.output.connector.modes, choice.output.connector.edid}),
+      scanout_(device_, std::move(choice.output)),
       queue_(
           scanout_, monotonic_now_ns, [this] { wake_loop(); },
           [this](const Error &error) {
@@ -83,9 +79,12 @@ Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const Outp
             if (!is_refusal(why.sys_errno) && !MasterState::is_loss(why))
               listener_.display_failed(why);
           }),
-      snapshots_(device_, queue_, scanout_.output()), cache_(device_),
+      snapshots_(device_, queue_, scanout_.output(),
+                 [this](bool attached) { return attach_writeback(attached); }),
+      cache_(device_),
       description_(scanout_.describe())
 {
+  queue_.set_shared(joined_.has_value());
   queue_.set_fence_lost([this](const Error &error) { listener_.frame_lost(error); });
 }
 
@@ -93,12 +92,24 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
                                                const OutputRequest &output_request,
                                                DisplayListener &listener)
 {
+  if (Result<void> free = check_compositor(device_request, output_request); !free)
+    return free.error();
   Result<std::shared_ptr<Device>> device = Registry::get().open(device_request);
   if (!device)
     return device.error();
   if (Result<void> master = (*device)->require_master(); !master)
     return master.error();
-  Result<OutputChoice> choice = reserve_output(**device, output_request);
+  if (!(*device)->lease_holds())
+    return (*device)->revoked();
+  OutputRequest wanted = output_request;
+  // an application that names its descriptor or a plane shows something of its own there
+  wanted.may_join =
+      wanted.plane_id != 0 || (device_request.fd >= 0 && device_request.lease.empty());
+  MovedDisplays moved(*device);
+  Result<OutputChoice> choice = reserve_output(
+      **device, wanted, [&moved](const Resources &free, const CrtcMove &move) {
+        return moved.move(free, move);
+      });
   if (!choice)
     return choice.error();
   const Connector &connector = choice->output.connector;
@@ -109,9 +120,12 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
                           EINVAL);
   const std::shared_ptr<Display> display(
       new Display(std::move(*device), std::move(*choice), output_request, listener));
+  display->moved_.emplace(std::move(moved));
   display->scanout_.probe_downscaling();
+  display->scanout_.probe_covering();
   display->can_overlay_ = display->scanout_.can_overlay();
-  display->plug_.set_limits(display->size_limits(display->scanout_.output().connector));
+  display->expect_size();
+  display->plug_.set_limits(display->size_limits(display->scanout_.output()));
   return display;
 }
 
@@ -120,20 +134,10 @@ Display::~Display()
   (void)stop(); // nobody is left to hear of an error
 }
 
-std::string Display::describe() const
-{
-  const std::lock_guard guard(shown_lock_);
-  return description_;
-}
-
 // The reason why a commit failed: a revoked lease where there is one, else the commit's own error.
 Error Display::explain(const Error &error) const
 {
-  if (device_->lease_holds())
-    return error;
-  return device_error("The " + device_->name() +
-                          " was revoked by its owner. Ask for another lease, and start again.",
-                      ENODEV);
+  return device_->lease_holds() ? error : device_->revoked();
 }
 
 std::optional<Error> Display::failure() const
@@ -181,18 +185,22 @@ Result<void> Display::start()
   overlay_announced_ = can_overlay();
   queue_.set_flushing(false);
   queue_.reset_counters();
+  queue_.accept_captures();
   Result<std::unique_ptr<EventHub::Subscription>> loop =
       device_->events().subscribe(scanout_.output().crtc.id, *this);
   if (!loop)
     return loop.error();
   set_loop(std::move(*loop));
   frames_without_output_ = 0;
+  state_is_foreign_ = false;
+  was_master_ = true;
   Result<std::unique_ptr<HotplugMonitor>> hotplug = HotplugMonitor::start(device_->node(), *this);
   if (!hotplug) {
     set_loop(nullptr);
     return hotplug.error();
   }
-  on_hotplug(); // for changes that happened before the hotplug thread ran
+  // for changes that happened before the hotplug thread ran
+  look_at_connector(Probe::IfNeeded);
   hotplug_ = std::move(*hotplug);
   snapshots_.start();
   return {};
@@ -213,11 +221,11 @@ Result<void> Display::stop()
   snapshots_.stop();
   set_loop(nullptr);
   // a device that is gone cannot be restored
-  Result<void> restored = scanout_.restore();
-  if (plug_.device_lost())
-    restored = {};
+  Result<void> restored = put_back();
+  if (plug_.device_lost() || !device_->lease_holds())
+    restored = {}; // nor can what is somebody else's again
+  cache_.clear(); // before the buffers go: what could not be put back may be on screen
   queue_.clear();
-  cache_.clear();
   require_first_frame();
   proved_.reset();
   can_overlay_ = scanout_.can_overlay();
@@ -231,6 +239,7 @@ void Display::give_up_output()
 {
   (void)stop(); // nothing where it has stopped
   reservation_ = Reservation();
+  moved_.reset();
 }
 
 // Updates the description of what is shown, which other threads read.
@@ -253,7 +262,7 @@ Result<void> Display::configure(const Picture &picture)
   if (plug_.changed()) // the picture may be meant for the new display
     (void)take_up_plug_change();
   (void)take_view(); // the mode has to hold the picture as it is turned
-  Result<drmModeModeInfo> mode = scanout_.check(picture);
+  Result<drmModeModeInfo> mode = choose_mode(picture);
   if (!mode)
     return mode.error();
   picture_ = picture;
@@ -271,20 +280,35 @@ Result<FramebufferCache::Import> Display::import(const FrameLayout &layout)
 
 Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
 {
+  frame_came_ = true;
   if (plug_.changed() && !take_up_plug_change()) {
     frames_without_output_++;
     return Shown::Dropped;
   }
+  if (state_is_foreign_.exchange(false))
+    forget_what_is_shown();
+  if (joined_ && !look_at_joined_output()) {
+    if (queue_.failure())
+      return Shown::Failed;
+    frames_without_output_++;
+    return Shown::Dropped;
+  }
   if (phase_ == Phase::ModeUnknown) {
-    Result<drmModeModeInfo> mode = scanout_.check(picture_);
+    Result<drmModeModeInfo> mode = choose_mode(picture_);
     if (!mode)
       return mode.error();
     mode_ = *mode;
     phase_ = Phase::FirstFrame;
   }
   const bool other_view = take_view();
+  // turned between the caps and the first frame, as tags of a stream do it: another mode may fit
+  if (other_view && phase_ == Phase::FirstFrame && !scanout_.is_set())
+    if (const Result<drmModeModeInfo> mode = choose_mode(picture_); mode)
+      mode_ = *mode;
+  if (rows_are_untried(frame))
+    require_first_frame();
   if (phase_ == Phase::FirstFrame)
-    return show_first(frame);
+    return show_wished(frame);
   if (other_view)
     return show_view(frame);
   draw_overlay(frame);
@@ -301,6 +325,10 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
     return drop_without_master(*failure);
   if (failure && is_refusal(failure->sys_errno)) {
     queue_.forgive();
+    if (joined_output_differs()) {
+      frames_without_output_++;
+      return Shown::Dropped; // the next frame looks at the output first
+    }
     require_first_frame();
     return Error{ErrorCode::Unsupported, failure->message, failure->sys_errno};
   }
@@ -328,20 +356,44 @@ void Display::move_cursor(std::int32_t x, std::int32_t y)
     queue_.refresh();
 }
 
-void Display::on_flip(std::uint32_t crtc_id, std::uint64_t serial, std::uint32_t sequence,
+bool Display::on_event_thread() const
+{
+  const std::lock_guard guard(loop_lock_);
+  return loop_ && loop_->is_current();
+}
+
+int Display::attach_writeback(bool attached)
+{
+  int ret = 0;
+  queue_.exclusively([&] { ret = scanout_.attach_writeback(attached); });
+  return ret;
+}
+
+Result<Snapshot> Display::snapshot()
+{
+  if (on_event_thread())
+    return device_error("This thread reads the display's events, which a snapshot waits for. Take "
+                        "it in another thread than the one that was handed the message.",
+                        EDEADLK);
+  return snapshots_.take(describe());
+}
+
+// The loop has compared the CRTC: the scanout is the streaming thread's to read.
+void Display::on_flip(std::uint32_t /*crtc_id*/, std::uint64_t serial, std::uint32_t sequence,
                       std::int64_t time_ns) noexcept
-try {
-  if (crtc_id == scanout_.output().crtc.id)
-    queue_.on_flip(serial, sequence, time_ns);
-} catch (...) {
-  queue_.give_up();
+{
+  if (!flips_by_fence_) // else the event is of another sink on the CRTC
+    handle([&] { queue_.on_flip(serial, sequence, time_ns); });
 }
 
 void Display::on_timer() noexcept
-try {
-  queue_.on_timer();
-} catch (...) {
-  queue_.give_up();
+{
+  handle([this] { queue_.on_timer(); });
+}
+
+void Display::on_device_lost(int error) noexcept
+{
+  handle([this, error] { lose_device(error); });
 }
 
 } // namespace gstdrm::kms

@@ -14,6 +14,9 @@
 //   on_device_lost(); the hotplug thread calls on_hotplug() and on_device_removed(). They run from
 //   start() to stop(). What they share with the streaming thread is in the classes PlugState and
 //   FlipQueue; all that this class keeps itself without a lock is the streaming thread's.
+// - Listeners are called without a lock, so they may call back. On the event thread and on the
+//   hotplug thread they may also call stop() and let the display go; what would wait for an event
+//   on the event thread is refused or fails.
 #pragma once
 
 #include <atomic>
@@ -34,6 +37,7 @@
 #include "engine/card/kms_framebuffer.hpp"
 #include "engine/card/kms_hotplug.hpp"
 #include "engine/commit/kms_flip_queue.hpp"
+#include "engine/commit/kms_moved_displays.hpp"
 #include "engine/commit/kms_scanout.hpp"
 #include "engine/output/kms_choice.hpp"
 #include "kms_master_state.hpp"
@@ -59,11 +63,20 @@ public:
   {
     (void)connector, (void)connected;
   }
+  // The picture has to be shown once more, because no frame may come soon: the link of the display
+  // was lost, or this program is master again. On any thread, without a lock of the engine's.
+  virtual void repaint_wanted() noexcept {}
   // Another program is master, so that frames are dropped (`error` says which call told), or this
   // one is again. By the streaming thread.
   virtual void master_changed(const Error &error, bool master) noexcept
   {
     (void)error, (void)master;
+  }
+  // The program that sets the mode has turned the output off that the sink has joined, so that
+  // frames are dropped (`error` says so), or on again. By the thread that calls show().
+  virtual void joined_output_changed(const Error &error, bool lit) noexcept
+  {
+    (void)error, (void)lit;
   }
   // By the thread that calls show(): where the picture is now, and why it is not scaled.
   virtual void picture_placed(const std::string & /*where*/) noexcept {}
@@ -72,9 +85,13 @@ public:
   virtual void overlay_refused(const Error & /*error*/) noexcept {}
   // A new view cannot be had; the old one stays. By the thread that calls show().
   virtual void view_refused(const Error & /*error*/) noexcept {}
+  // The picture is shown without the turn that its view only wishes for. By the same thread.
+  virtual void turn_left_out(const Error & /*error*/) noexcept {}
 };
 
-class Display final : private EventHandler, private HotplugHandler {
+class Display final : private EventHandler,
+                      private HotplugHandler,
+                      public std::enable_shared_from_this<Display> {
 public:
   // `listener` outlives the display.
   static Result<std::shared_ptr<Display>>
@@ -96,11 +113,27 @@ public:
   // Of pictures, as they are before the view turns them.
   [[nodiscard]] SizeLimits limits() const;
   [[nodiscard]] std::string describe() const;
+  // Pixels of the mode on screen; before the first frame, of the one that another program has set,
+  // or else of the display's own choice.
+  struct Size {
+    std::uint32_t width = 0;
+    std::uint32_t height = 0;
+  };
+  [[nodiscard]] Size display_size() const;
+
+  // What a View can balance. Any thread; the same until the display is closed.
+  [[nodiscard]] const std::vector<BalanceChannel> &balance_channels() const noexcept
+  {
+    return balance_channels_;
+  }
 
   Result<void> start();
   // Puts the display back as it was and releases every frame. Error: the display could not be put
   // back.
   Result<void> stop();
+  // Whether stop() puts the display back; else the last frame stays on screen, its buffer in use
+  // until another is shown or the display is closed. Any thread; true at first.
+  void set_restore(bool restore);
   // Gives the output to whoever asks for it next, although other threads may still hold this
   // display: after stop() none of them can change anything. Not started again.
   void give_up_output();
@@ -136,6 +169,13 @@ public:
   Result<Shown> show(Frame &frame, FlipQueue::Overflow overflow);
   // Why show() returned Failed; nothing: it did not.
   [[nodiscard]] std::optional<Error> failure() const;
+  // The owner of the frame on screen; null: there is none, or it was released.
+  [[nodiscard]] std::shared_ptr<void> shown_owner() const { return queue_.shown_owner(); }
+  // Gives back every frame and every dma-buf: the display shows nothing until the next frame, which
+  // sets the mode. By the streaming thread.
+  void blank();
+  // Forgets the imported dma-bufs of frames that are not shown. By the streaming thread.
+  void forget_imports() { cache_.clear(); }
   // Sleeps until the last frame is on screen.
   bool drain(std::int64_t timeout_ns) { return queue_.drain(timeout_ns); }
   void set_flushing(bool flushing) { queue_.set_flushing(flushing); }
@@ -145,8 +185,12 @@ public:
   // for it.
   Result<void> set_cursor(const std::optional<CursorImage> &image);
   void move_cursor(std::int32_t x, std::int32_t y);
-  // What the display scans out next, through the writeback connector. Sleeps.
-  Result<Snapshot> snapshot() { return snapshots_.take(describe()); }
+  // What the display scans out next, through the writeback connector. Sleeps. An error (EDEADLK) on
+  // the event thread, which makes the commit.
+  Result<Snapshot> snapshot();
+  // The present thread is the one that reads this display's events: a listener was called on it,
+  // and no flip completes before it returns.
+  [[nodiscard]] bool on_event_thread() const;
   [[nodiscard]] FlipQueue::Counters counters() const;
   [[nodiscard]] std::optional<LateFrame> take_late() { return queue_.take_late(); }
 
@@ -175,10 +219,23 @@ private:
   static constexpr std::int64_t kDrainTimeout_ns = 2'000'000'000;
   Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
           DisplayListener &listener);
-  [[nodiscard]] SizeLimits size_limits(const Connector &connector) const;
+  [[nodiscard]] SizeLimits size_limits(const Output &output) const;
+  void expect_size();
+  [[nodiscard]] View view() const;
   bool narrow_offer();
   bool take_view();
   void wake_loop();
+  int attach_writeback(bool attached);
+  // Runs an event. The listener may let this display go meanwhile.
+  template <typename Call> void handle(const Call &call) noexcept
+  {
+    const std::shared_ptr<Display> alive = weak_from_this().lock();
+    try {
+      call();
+    } catch (...) {
+      queue_.give_up();
+    }
+  }
   void set_loop(std::unique_ptr<EventHub::Subscription> loop);
   void publish_nothing_shown();
   void require_first_frame() noexcept;
@@ -190,34 +247,57 @@ private:
   std::optional<Shown> wait_before_mode_set(Frame &frame);
   Result<Shown> show_first(Frame &frame);
   void first_frame_shown();
+  bool rows_are_untried(const Frame &frame);
   Result<Shown> show_view(Frame &frame);
+  Result<Shown> show_wished(Frame &frame);
+  Result<drmModeModeInfo> choose_mode(const Picture &picture);
   [[nodiscard]] Error explain(const Error &error) const;
+  // kms_joined.cpp
+  bool look_at_joined_output();
+  void joined_output_went_dark();
+  [[nodiscard]] bool joined_output_differs();
+  // kms_put_back.cpp
+  Result<void> put_back();
   // kms_replug.cpp
   bool take_up_plug_change();
   void turn_off();
+  void lose_device(int error);
   Shown drop_without_master(const Error &error);
+  void look_at_connector(Probe probe);
+  void look_for_master();
+  void forget_what_is_shown();
   void on_hotplug() noexcept override;
+  void on_tick() noexcept override;
   void on_device_removed() noexcept override;
 
   void on_flip(std::uint32_t crtc_id, std::uint64_t serial, std::uint32_t sequence,
                std::int64_t time_ns) noexcept override;
   void on_timer() noexcept override;
   std::int64_t next_deadline() noexcept override { return queue_.next_deadline(); }
+  bool reads_events() const noexcept override { return !flips_by_fence_; }
   SharedFence watched_fence() noexcept override { return queue_.watched_fence(); }
   void on_device_lost(int error) noexcept override;
 
   DisplayListener &listener_;
   std::shared_ptr<Device> device_;
-  Reservation reservation_;            // declared early, so released last
+  std::optional<MovedDisplays> moved_; // declared early, so put back last
+  Reservation reservation_;            // likewise released after what uses it
   const OutputRequest output_request_; // names the connector
   const std::uint32_t connector_id_;
   const bool has_cursor_;
+  const std::optional<Output> joined_; // as it was found; nothing: the sink sets the mode
+  const bool flips_by_fence_;
+  const std::vector<BalanceChannel> balance_channels_;
   const SizeLimits framebuffers_; // what the driver makes framebuffers of
   FormatOffer offer_;
   PlugState plug_;
+  std::atomic<bool> state_is_foreign_{false}; // another program may have set the display
+  std::atomic<bool> was_master_{true};        // at the last look, or at the last frame
+  std::atomic<bool> frame_came_{false};       // since the last look
   // Frames that were dropped since nothing is connected or another process is master.
   std::atomic<std::uint64_t> frames_without_output_{0};
 
+  std::atomic<bool> restore_{true};
   std::atomic<bool> can_overlay_{false}; // unless the view turns the picture
   std::atomic<std::uint64_t> overlays_shown_{0};
   std::atomic<std::uint64_t> overlays_left_out_{0};
@@ -228,13 +308,20 @@ private:
 
   // Used by the streaming thread only.
   MasterState master_;
+  bool joined_is_lit_ = true;
+  std::int64_t look_at_joined_at_ = 0; // CLOCK_MONOTONIC
   FramebufferCache cache_;
+  std::optional<Frame> last_; // left on screen by stop()
   Phase phase_ = Phase::ModeUnknown;
   Picture picture_;
   drmModeModeInfo mode_{};       // of picture_; not valid in the phase ModeUnknown
   std::optional<Proved> proved_; // nothing: not tested with what is connected
+  std::optional<FramebufferRows> rows_; // of the last frame
+  bool rows_retried_ = false;           // the frame is tested because its rows are other ones
+  bool rows_may_change_ = false;        // without a mode set, as a test commit has shown
   FenceRules fence_rules_;
-  View shown_view_;                // what is on screen
+  View shown_view_;                    // what is on screen
+  std::optional<Error> turn_left_out_; // why a wished turn was; to be told with the next frame
   bool overlay_announced_ = false; // what can_overlay() was when formats_changed() was called last
   bool overlay_refusal_told_ = false;
 
@@ -242,12 +329,13 @@ private:
   View view_;
   bool view_changed_ = false;
 
-  mutable OrderedMutex shown_lock_{kLeafLockRank, "Display::shown_lock_"}; // guards the one below
+  mutable OrderedMutex shown_lock_{kLeafLockRank, "Display::shown_lock_"}; // guards the two below
   std::string description_;
+  Size display_size_;
 
   // Guards the change of loop_, which any thread wakes that moves the cursor, and its use by those.
   // A leaf: wake() is one write(2).
-  OrderedMutex loop_lock_{kLeafLockRank, "Display::loop_lock_"};
+  mutable OrderedMutex loop_lock_{kLeafLockRank, "Display::loop_lock_"};
   // Declared last, so released first: their threads use all the rest.
   std::unique_ptr<EventHub::Subscription> loop_;
   std::unique_ptr<HotplugMonitor> hotplug_;

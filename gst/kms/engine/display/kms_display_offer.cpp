@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Display: which pairs it offers to upstream, as planes are chosen and pairs refused.
+// Display: which pairs it offers to upstream, as planes are chosen and pairs refused, and what it
+// says of itself.
+#include <algorithm>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "kms_display.hpp"
 
@@ -39,6 +43,79 @@ void Display::refuse(const Error &why)
 std::optional<Refusal> Display::refusal(const Picture &picture) const
 {
   return offer_.refusal(picture.format, picture.width, picture.height);
+}
+
+// Before the first frame.
+void Display::expect_size()
+{
+  const Output &output = scanout_.output();
+  const std::vector<drmModeModeInfo> &modes = output.connector.modes;
+  ModeRequest own;
+  own.kind = ModeRequest::Kind::Preferred;
+  std::optional<drmModeModeInfo> mode = output.joined;
+  if (const auto index = select_mode(modes, own, 0, 0, {}); index && !mode)
+    mode = modes[*index];
+  const std::lock_guard guard(shown_lock_);
+  display_size_ = mode ? Size{mode->hdisplay, mode->vdisplay} : Size{};
+}
+
+Display::Size Display::display_size() const
+{
+  const std::lock_guard guard(shown_lock_);
+  return display_size_;
+}
+
+std::string Display::describe() const
+{
+  const std::lock_guard guard(shown_lock_);
+  return description_;
+}
+
+// Pictures may be larger than every mode where planes scale. Where the only plane has to cover the
+// CRTC, they are of a mode's size.
+SizeLimits Display::size_limits(const Output &output) const
+{
+  if (scanout_.scales_down() && !scanout_.covers_only())
+    return framebuffers_;
+  SizeLimits limits{framebuffers_.min_width, framebuffers_.min_height, 0, 0};
+  const std::optional<drmModeModeInfo> &only = output.joined ? output.joined : output.found_mode;
+  const std::vector<drmModeModeInfo> modes = only ? std::vector{*only} : output.connector.modes;
+  for (const drmModeModeInfo &mode : modes) {
+    limits.max_width = std::max<std::uint32_t>(limits.max_width, mode.hdisplay);
+    limits.max_height = std::max<std::uint32_t>(limits.max_height, mode.vdisplay);
+  }
+  limits.max_width =
+      std::max(std::min(limits.max_width, framebuffers_.max_width), limits.min_width);
+  limits.max_height =
+      std::max(std::min(limits.max_height, framebuffers_.max_height), limits.min_height);
+  if (scanout_.covers_only())
+    limits.only = mode_sizes(modes, output_request_.mode);
+  return limits;
+}
+
+SizeLimits Display::limits() const
+{
+  SizeLimits limits = plug_.limits();
+  const bool by_modes =
+      limits.max_width != framebuffers_.max_width || limits.max_height != framebuffers_.max_height;
+  const View wanted = view();
+  if (by_modes && wanted.turn_is_wish) { // as it comes, or turned
+    limits.max_width = limits.max_height = std::max(limits.max_width, limits.max_height);
+  } else if (by_modes &&
+             scanout_.turns(wanted)) { // what a framebuffer can be is no matter of its turn
+    std::swap(limits.max_width, limits.max_height);
+    limits.max_width = std::min(limits.max_width, framebuffers_.max_width);
+    limits.max_height = std::min(limits.max_height, framebuffers_.max_height);
+    for (auto &[width, height] : limits.only)
+      std::swap(width, height);
+  }
+  return limits;
+}
+
+View Display::view() const
+{
+  const std::lock_guard guard(view_lock_);
+  return view_;
 }
 
 } // namespace gstdrm::kms

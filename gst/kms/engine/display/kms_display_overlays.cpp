@@ -27,7 +27,7 @@ void Display::draw_overlay(Frame &frame)
   publish_overlays(); // flip() may have refused the overlay of an earlier frame
   if (const Result<void> drawn = scanout_.draw_overlay(frame); !drawn)
     GSTDRM_DEBUG("a frame has no overlay: %s", drawn.error().message.c_str());
-  if (frame.raster && scanout_.overlay_is_untried()) {
+  if (frame.raster && scanout_.overlay_is_untried(*frame.raster)) {
     queue_.exclusively([&] { scanout_.try_overlay(frame.raster); });
     if (scanout_.overlay_refused())
       frame.raster.reset();

@@ -2,6 +2,8 @@
 // Display: the first frame of a picture, of a view or on a display, which is tested before it is
 // committed, and may need a mode set.
 #include <cerrno>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include <gst/drm/core/log.hpp>
@@ -12,6 +14,11 @@
 namespace gstdrm::kms {
 
 namespace {
+
+// A commit of another CRTC's client, or memory that a worker is about to free, are gone after a few
+// refreshes: the mode is not set for them, which would blank the display.
+constexpr std::chrono::milliseconds kBusyPause{4};
+constexpr int kBusyTries = 25;
 
 std::int64_t frame_duration_ns(Rate rate)
 {
@@ -57,40 +64,69 @@ Result<Display::Shown> Display::show_first(Frame &frame)
   if (const std::optional<Shown> ended = wait_before_mode_set(frame))
     return *ended;
   std::optional<Error> error;
-  const int ret = queue_.submit_with(frame, [&](std::uint64_t serial) {
-    Result<void> shown = scanout_.show_first(picture_, mode_, frame, serial);
-    if (!shown)
-      error = shown.error();
-    else
-      count_overlay(frame);
-    return shown ? 0 : -EIO;
-  });
+  int ret = -EAGAIN;
+  for (int left = kBusyTries; ret == -EAGAIN; left--) {
+    if (left < kBusyTries)
+      std::this_thread::sleep_for(kBusyPause);
+    if (queue_.flushing())
+      return Shown::Flushing;
+    const auto patience = left > 0 ? Scanout::Patience::Wait : Scanout::Patience::SetMode;
+    ret = queue_.submit_with(frame, [&](std::uint64_t serial) {
+      Result<void> shown = scanout_.show_first(picture_, mode_, frame, serial, patience);
+      if (!shown)
+        error = shown.error();
+      else
+        count_overlay(frame);
+      return shown ? 0 : scanout_.was_put_off() ? -EAGAIN : -EIO;
+    });
+  }
   if (ret != 0) {
     const Error why = explain(*error);
     if (MasterState::is_loss(why))
       return drop_without_master(why);
+    if (joined_output_differs()) {
+      frames_without_output_++;
+      return Shown::Dropped;
+    }
     return why;
   }
   first_frame_shown();
   return Shown::Yes;
 }
 
+// Whether the frame's rows lie otherwise than those of the frame before, and no test commit has
+// shown that the driver takes that in a flip: imx-drm changes pitches in a mode set alone.
+bool Display::rows_are_untried(const Frame &frame)
+{
+  const FramebufferRows &rows = frame.framebuffer->rows();
+  const bool differ = rows_ && *rows_ != rows;
+  rows_ = rows;
+  rows_retried_ |= differ && phase_ == Phase::Showing && !rows_may_change_;
+  return rows_retried_;
+}
+
 // The first frame is committed, so the picture's mode and plane are known.
 void Display::first_frame_shown()
 {
+  was_master_ = true;
   if (master_.regain()) {
     GSTDRM_DEBUG("this process is master of %s again", device_->name().c_str());
     listener_.master_changed({}, true);
   }
+  rows_may_change_ |= rows_retried_ && !scanout_.has_set_mode();
+  rows_retried_ = false;
+  last_.reset(); // the commit of a first frame blocks until that is off the screen
   phase_ = Phase::Showing;
+  mode_ = scanout_.shown_mode(); // perhaps the one before
   FenceRules rules = fence_rules_;
-  rules.kernel_waits = rules.kernel_waits && scanout_.waits_for_fences();
+  rules.kernel_gets_fences = rules.kernel_gets_fences && scanout_.waits_for_fences();
   queue_.set_fence_rules(rules);
   queue_.set_timing(refresh_period_ns(mode_), frame_duration_ns(picture_.rate));
   const std::string description = scanout_.describe();
   {
     const std::lock_guard guard(shown_lock_);
     description_ = description;
+    display_size_ = {mode_.hdisplay, mode_.vdisplay};
   }
   if (scanout_.can_write_back())
     snapshots_.set_shown(mode_);
@@ -103,6 +139,37 @@ void Display::first_frame_shown()
   publish_overlays();
   if (narrow_offer())
     listener_.formats_changed();
+}
+
+// The mode of the picture in the view that the scanout has, or without a turn that the view only
+// wishes for.
+Result<drmModeModeInfo> Display::choose_mode(const Picture &picture)
+{
+  Result<drmModeModeInfo> mode = scanout_.check(picture);
+  if (mode || !scanout_.leave_wished_turn())
+    return mode;
+  Result<drmModeModeInfo> unturned = scanout_.check(picture);
+  if (unturned)
+    turn_left_out_ = mode.error();
+  return unturned ? unturned : mode;
+}
+
+// A turn that the view only wishes for is left out, with one warning, where the display refuses it.
+Result<Display::Shown> Display::show_wished(Frame &frame)
+{
+  Result<Shown> shown = show_first(frame);
+  if (!shown && shown.error().code == ErrorCode::Unsupported && scanout_.leave_wished_turn()) {
+    const Result<drmModeModeInfo> mode = scanout_.check(picture_);
+    if (!mode)
+      return shown;
+    mode_ = *mode;
+    turn_left_out_ = shown.error();
+    shown = show_first(frame);
+  }
+  if (shown && *shown == Shown::Yes)
+    if (const auto left_out = std::exchange(turn_left_out_, std::nullopt))
+      listener_.turn_left_out(*left_out);
+  return shown;
 }
 
 // If the hardware rejects the new view, the sink warns and keeps the old one.

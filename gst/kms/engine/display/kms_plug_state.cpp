@@ -6,12 +6,14 @@
 
 namespace gstdrm::kms {
 
-bool PlugState::differs(const std::vector<drmModeModeInfo> &modes) const
+bool PlugState::differs(const Monitor &monitor) const
 {
   const std::lock_guard guard(lock_);
-  if (modes.empty())
+  if (monitor.modes.empty())
     return connected_;
-  return !connected_ || !std::equal(modes.begin(), modes.end(), modes_.begin(), modes_.end(), same_mode);
+  return !connected_ || monitor.edid != monitor_.edid ||
+         !std::equal(monitor.modes.begin(), monitor.modes.end(), monitor_.modes.begin(),
+                     monitor_.modes.end(), same_mode);
 }
 
 void PlugState::unplug()
@@ -29,7 +31,7 @@ void PlugState::plug(Output output, const SizeLimits &limits)
   {
     const std::lock_guard guard(lock_);
     connected_ = true;
-    modes_ = output.connector.modes;
+    monitor_ = {output.connector.modes, output.connector.edid};
     limits_ = limits;
     output_ = std::move(output);
   }

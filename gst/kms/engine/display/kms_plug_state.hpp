@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is connected to a sink's connector, and what the streaming thread has not taken up of it yet. The hotplug
-// thread writes, the streaming thread takes up, any thread reads.
+// What is connected to a sink's connector, and what the streaming thread has not taken up of it
+// yet. The hotplug thread writes, the streaming thread takes up, any thread reads.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <xf86drmMode.h>
@@ -22,6 +23,14 @@ namespace gstdrm::kms {
 struct SizeLimits {
   std::uint32_t min_width = 1, min_height = 1;
   std::uint32_t max_width = 0, max_height = 0;
+  // Width and height; the best first. Empty: any within the limits.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> only = {};
+};
+
+// What tells one display from another.
+struct Monitor {
+  std::vector<drmModeModeInfo> modes; // none: nothing is connected
+  std::vector<std::uint8_t> edid;     // empty: it has none
 };
 
 class PlugState {
@@ -32,19 +41,19 @@ public:
     std::optional<Output> output; // read anew, since a display was plugged in
   };
 
-  // The modes of what is connected when the display is opened.
-  explicit PlugState(std::vector<drmModeModeInfo> modes) : modes_(std::move(modes)) {}
+  // What is connected when the display is opened.
+  explicit PlugState(Monitor monitor) : monitor_(std::move(monitor)) {}
 
-  // Whether the modes are not those that are known. No modes: nothing is connected.
-  [[nodiscard]] bool differs(const std::vector<drmModeModeInfo> &modes) const;
+  // Whether this is not the display that is known.
+  [[nodiscard]] bool differs(const Monitor &monitor) const;
   void unplug();
   void plug(Output output, const SizeLimits &limits);
   // The device has gone for good, whatever is connected.
   void lose_device() noexcept { device_lost_ = true; }
   [[nodiscard]] bool device_lost() const noexcept { return device_lost_; }
 
-  // Whether the streaming thread has to call take(): after a change, and for as long as nothing is connected. One
-  // atomic load.
+  // Whether the streaming thread has to call take(): after a change, and for as long as nothing is
+  // connected. One atomic load.
   [[nodiscard]] bool changed() const noexcept { return changed_; }
   Change take();
 
@@ -56,7 +65,7 @@ private:
   std::atomic<bool> device_lost_{false};
   mutable OrderedMutex lock_{kLeafLockRank, "PlugState::lock_"}; // guards everything below
   bool connected_ = true;
-  std::vector<drmModeModeInfo> modes_; // of what is connected, or was connected last
+  Monitor monitor_; // what is connected, or was connected last
   SizeLimits limits_;
   std::optional<Output> output_; // for the streaming thread to take
 };

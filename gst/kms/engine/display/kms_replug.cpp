@@ -7,29 +7,50 @@
 
 #include <gst/drm/core/log.hpp>
 
-#include "kms_display.hpp"
 #include "engine/card/kms_objects.hpp"
+#include "kms_display.hpp"
 
 namespace gstdrm::kms {
 
-// On the hotplug thread, or called by start(). Probing may take some tenths of a second with a real
-// display.
+namespace {
+
+// The driver could not keep the cable's rate up and waits for a mode set (drm_connector.c,
+// "link-status").
+bool has_bad_link(const Connector &connector)
+{
+  const Property *status = find(connector.properties, "link-status");
+  return status && status->value == DRM_MODE_LINK_STATUS_BAD;
+}
+
+} // namespace
+
 void Display::on_hotplug() noexcept
-try {
+{
+  handle([this] { look_at_connector(Probe::Always); });
+}
+
+// On the hotplug thread, or called by start(). Probing may take some tenths of a second with a real
+// display. The listener may end this display, so it is told last.
+void Display::look_at_connector(Probe probe)
+{
   if (!device_->lease_holds()) {
     queue_.abort(explain(device_error("")));
     return;
   }
-  const ConnectorPtr connector(drmModeGetConnector(device_->fd(), connector_id_));
-  const int error = errno;
-  if (!connector && error != ENOENT) // a connector of a chain of displays goes with its cable
+  PropertyReader reader(device_->fd());
+  Result<Connector> connector = read_connector(*device_, connector_id_, reader, probe);
+  // a connector of a chain of displays goes with its cable
+  if (!connector && connector.error().sys_errno != ENOENT)
     return;
-  std::vector<drmModeModeInfo> modes;
+  Monitor monitor;
   if (connector && connector->connection != DRM_MODE_DISCONNECTED)
-    modes.assign(connector->modes, connector->modes + connector->count_modes);
-  if (!plug_.differs(modes))
+    monitor = {connector->modes, connector->edid};
+  // the mode set that trains the link of a joined output is the other program's
+  const bool link_is_bad = !joined_ && connector && has_bad_link(*connector);
+  const bool differs = plug_.differs(monitor);
+  if (!differs && !(link_is_bad && !monitor.modes.empty()))
     return;
-  if (modes.empty()) {
+  if (monitor.modes.empty()) {
     plug_.unplug();
     GSTDRM_DEBUG("hotplug: nothing is connected to %s of %s", output_request_.connector.c_str(),
                  device_->name().c_str());
@@ -37,18 +58,48 @@ try {
     return;
   }
   Result<OutputChoice> choice = read_output_again(*device_, reservation_, output_request_);
-  if (!choice)
+  if (!choice && !joined_)
     return; // unplugged again: another event follows
-  offer_.forget_refusals();
-  offer_.list(choice->output.formats());
-  const SizeLimits limits = size_limits(choice->output.connector);
-  plug_.plug(std::move(choice->output), limits);
-  GSTDRM_DEBUG("hotplug: a display with %zu modes is connected to %s of %s", modes.size(),
+  // the program whose output is joined may light it later
+  Output output = choice ? std::move(choice->output) : *joined_;
+  output.connector.modes = monitor.modes;
+  output.connector.edid = monitor.edid;
+  if (differs)
+    offer_.forget_refusals();
+  offer_.list(output.formats());
+  const SizeLimits limits = size_limits(output);
+  plug_.plug(std::move(output), limits);
+  if (!differs) {
+    GSTDRM_DEBUG("%s of %s asks for a mode set: its link is bad", output_request_.connector.c_str(),
+                 device_->name().c_str());
+    listener_.repaint_wanted();
+    return;
+  }
+  GSTDRM_DEBUG("hotplug: a display with %zu modes is connected to %s of %s", monitor.modes.size(),
                output_request_.connector.c_str(), device_->name().c_str());
-  listener_.connector_changed(output_request_.connector, true);
   listener_.formats_changed();
-} catch (...) {
-  queue_.give_up();
+  listener_.connector_changed(output_request_.connector, true);
+}
+
+// On the hotplug thread.
+void Display::on_tick() noexcept
+{
+  handle([this] { look_for_master(); });
+}
+
+// The kernel tells nobody that this process is master again. A frame finds it out by its commit;
+// only while none comes an ioctl has to. The listener may end this display, so it is told last.
+void Display::look_for_master()
+{
+  if (frame_came_.exchange(false))
+    return;
+  const bool is_master = drmIsMaster(device_->fd()) != 0;
+  if (was_master_.exchange(is_master) || !is_master)
+    return;
+  GSTDRM_DEBUG("this process is master of %s again: the picture has to be painted again",
+               device_->name().c_str());
+  state_is_foreign_ = true;
+  listener_.repaint_wanted();
 }
 
 void Display::on_device_removed() noexcept
@@ -56,8 +107,8 @@ void Display::on_device_removed() noexcept
   on_device_lost(ENODEV);
 }
 
-void Display::on_device_lost(int error) noexcept
-try {
+void Display::lose_device(int error)
+{
   plug_.lose_device();
   GSTDRM_DEBUG("%s was lost: %s", device_->name().c_str(), errno_text(error).c_str());
   queue_.abort(
@@ -65,8 +116,15 @@ try {
                        ". The device was removed or its driver unloaded. Plug it in again and "
                        "restart the pipeline.",
                    error));
-} catch (...) {
-  queue_.give_up();
+}
+
+// By the streaming thread. Another program has set the display: nothing is left of what this one
+// showed, and the next frame sets everything.
+void Display::forget_what_is_shown()
+{
+  queue_.drain(kDrainTimeout_ns);
+  queue_.exclusively([this] { scanout_.forget_shown(); });
+  require_first_frame();
 }
 
 // By the streaming thread, before a frame or a change of picture. false: nothing is connected.
@@ -92,10 +150,19 @@ void Display::turn_off()
     return;
   queue_.drain(kDrainTimeout_ns);
   GSTDRM_DEBUG("turning off %s", scanout_.describe().c_str());
-  queue_.exclusively([this] { scanout_.turn_off(); });
+  bool is_off = false;
+  queue_.exclusively([&] { is_off = scanout_.turn_off(); });
+  if (!is_off) // a framebuffer that goes takes the buffer off the screen, before upstream has it
+    cache_.clear();
   queue_.clear();
   require_first_frame();
   publish_nothing_shown();
+}
+
+void Display::blank()
+{
+  turn_off();
+  cache_.clear();
 }
 
 // Drops the frame, because another process is master. Each later frame is tried with a mode set,
@@ -103,8 +170,10 @@ void Display::turn_off()
 Display::Shown Display::drop_without_master(const Error &error)
 {
   queue_.forgive();
-  require_first_frame(); // the other master may have set another mode
+  require_first_frame();
+  state_is_foreign_ = true; // the other master may have set another mode
   frames_without_output_++;
+  was_master_ = false;
   if (!master_.lose())
     return Shown::Dropped;
   GSTDRM_DEBUG("%s has another master: %s", device_->name().c_str(),

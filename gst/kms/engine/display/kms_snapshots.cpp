@@ -31,8 +31,10 @@ std::optional<std::uint32_t> formats_blob(const Output &output)
 
 } // namespace
 
-Snapshots::Snapshots(std::shared_ptr<Device> device, FlipQueue &queue, const Output &output)
-    : device_(std::move(device)), queue_(queue), formats_blob_(formats_blob(output))
+Snapshots::Snapshots(std::shared_ptr<Device> device, FlipQueue &queue, const Output &output,
+                     Attach attach)
+    : device_(std::move(device)), queue_(queue), attach_(std::move(attach)),
+      formats_blob_(formats_blob(output))
 {
 }
 
@@ -105,9 +107,7 @@ Result<Snapshot> Snapshots::take(const std::string &description)
     return format.error();
   const std::optional<drmModeModeInfo> mode = shown_mode();
   if (!mode)
-    return device_error(description + ": no picture is shown yet, or the driver refused to attach "
-                                      "its writeback connector.",
-                        ENODATA);
+    return device_error(description + ": no picture is shown yet.", ENODATA);
   Result<Snapshot> snapshot = write_back(*format, *mode);
   if (snapshot)
     return snapshot;
@@ -118,14 +118,10 @@ Result<Snapshot> Snapshots::take(const std::string &description)
   return write_back(*format, *now);
 }
 
-// Into a buffer of the mode's size.
-Result<Snapshot> Snapshots::write_back(std::uint32_t fourcc, const drmModeModeInfo &mode)
+// Returns when the picture is in the framebuffer.
+Result<void> Snapshots::write_attached(std::uint32_t framebuffer_id)
 {
-  Result<std::unique_ptr<DumbBuffer>> buffer =
-      DumbBuffer::create(device_, fourcc, mode.hdisplay, mode.vdisplay);
-  if (!buffer)
-    return buffer.error();
-  Result<UniqueFd> fence = queue_.capture((*buffer)->framebuffer_id(), kCommitTimeout_ns);
+  Result<UniqueFd> fence = queue_.capture(framebuffer_id, kCommitTimeout_ns);
   if (!fence)
     return fence.error();
   Result<FenceState> written = fence_wait(fence->get(), kWritebackTimeout);
@@ -135,6 +131,26 @@ Result<Snapshot> Snapshots::write_back(std::uint32_t fourcc, const drmModeModeIn
     return device_error(*written == FenceState::Failed ? "The driver reports a failed writeback."
                                                        : "The writeback did not end in time.",
                         EIO);
+  return {};
+}
+
+// Into a buffer of the mode's size. The connector is attached for this picture alone: it takes
+// bandwidth, keeps some devices from modes and planes that they have without it, and wakes them for
+// nothing.
+Result<Snapshot> Snapshots::write_back(std::uint32_t fourcc, const drmModeModeInfo &mode)
+{
+  Result<std::unique_ptr<DumbBuffer>> buffer =
+      DumbBuffer::create(device_, fourcc, mode.hdisplay, mode.vdisplay);
+  if (!buffer)
+    return buffer.error();
+  if (const int ret = attach_(true); ret != 0)
+    return device_error("The driver refused to attach the writeback connector of " +
+                            device_->name() + ": " + errno_text(-ret) + ".",
+                        -ret);
+  const Result<void> written = write_attached((*buffer)->framebuffer_id());
+  (void)attach_(false); // where that fails, the next mode set does it
+  if (!written)
+    return written.error();
   Result<std::vector<std::uint8_t>> pixels = (*buffer)->read();
   if (!pixels)
     return pixels.error();

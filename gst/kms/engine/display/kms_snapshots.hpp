@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,8 +32,11 @@ struct Snapshot {
 
 class Snapshots {
 public:
+  // Attaches the writeback connector to the CRTC that shows the picture, or detaches it. 0 or a
+  // negative errno.
+  using Attach = std::function<int(bool attached)>;
   // `queue` outlives this.
-  Snapshots(std::shared_ptr<Device> device, FlipQueue &queue, const Output &output);
+  Snapshots(std::shared_ptr<Device> device, FlipQueue &queue, const Output &output, Attach attach);
 
   // The queue makes commits from now on, so snapshots can be taken.
   void start();
@@ -41,7 +45,7 @@ public:
 
   // The output was read anew: it may have another writeback connector.
   void set_output(const Output &output);
-  // A picture is on screen in that mode, and the writeback connector is attached to its CRTC.
+  // A picture is on screen in that mode, and a writeback connector can be attached to its CRTC.
   void set_shown(const drmModeModeInfo &mode);
   // No picture is on screen, so nothing can be written back.
   void set_nothing_shown();
@@ -53,9 +57,11 @@ private:
   [[nodiscard]] Result<std::uint32_t> fourcc() const;
   [[nodiscard]] std::optional<drmModeModeInfo> shown_mode() const;
   Result<Snapshot> write_back(std::uint32_t fourcc, const drmModeModeInfo &mode);
+  Result<void> write_attached(std::uint32_t framebuffer_id);
 
   const std::shared_ptr<Device> device_;
   FlipQueue &queue_;
+  const Attach attach_;
   // One snapshot at a time; taken before any other.
   OrderedMutex lock_{kSnapshotLockRank, "Snapshots::lock_"};
   bool started_ = false; // guarded by lock_

@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cstring>
 #include <functional>
 #include <utility>
+
+#include <xf86drm.h>
 
 #include <gst/drm/core/log.hpp>
 
 #include "engine/card/kms_objects.hpp"
+#include "kms_join.hpp"
 
 namespace gstdrm::kms {
 
@@ -24,11 +28,6 @@ void leave_out(Resources &resources, const IsFree &is_free)
   std::erase_if(resources.planes, taken);
   // a writeback connector goes with whichever CRTC it serves
   std::erase_if(resources.connectors, taken);
-}
-
-bool is_named(const Connector &connector, const std::string &name)
-{
-  return connector.name == name || std::to_string(connector.id) == name;
 }
 
 // Error where another sink has what the request asks for by name.
@@ -84,6 +83,12 @@ void keep_own_planes(Output &output, const OutputRequest &request)
       return std::exchange(has_primary, true);
     return request.plane_id != 0;
   };
+  // Beside the plane that the user named, a sink with mode=current may have a plane that is unused.
+  const auto leave_to_joiners = [&](const Plane &plane) {
+    return request.plane_id != 0 && plane.id != request.plane_id &&
+           plane.type == PlaneType::Overlay && property_value(plane.properties, "CRTC_ID") == 0;
+  };
+  std::erase_if(output.crtc_planes, leave_to_joiners);
   std::erase_if(output.crtc_planes, leave);
   std::erase_if(output.planes, [&](const Plane &plane) {
     return std::none_of(output.crtc_planes.begin(), output.crtc_planes.end(),
@@ -101,22 +106,188 @@ std::vector<std::uint32_t> ids_of(const Output &output)
   return ids;
 }
 
+// The mode on the display, where the sink shall not set another; nothing: the display is dark.
+std::optional<drmModeModeInfo> read_found_mode(const Device &device, const Output &output)
+{
+  if (output.mode_request.kind != ModeRequest::Kind::Match ||
+      output.mode_changes != ModeChanges::Never ||
+      property_value(output.connector.properties, "CRTC_ID") != output.crtc.id)
+    return std::nullopt;
+  return lit_mode(device.fd(), output.crtc.properties);
+}
+
+// DRM_CAP_ATOMIC_ASYNC_PAGE_FLIP, which libdrm 2.4.114 does not know (drm.h, Linux 6.8).
+constexpr std::uint64_t kCapAtomicAsyncFlips = 0x15;
+
+Result<void> check_timing(const Device &device, const Output &output)
+{
+  const Connector &connector = output.connector;
+  const std::string where = " on connector " + connector.name + " of " + device.name() + ": ";
+  if (output.vrr && property_value(connector.properties, "vrr_capable") == 0)
+    return device_error("vrr=true cannot be used" + where +
+                            "its display, or the driver, has no variable refresh (vrr_capable). "
+                            "Leave vrr out, or choose another connector.",
+                        ENOTSUP);
+  if (output.vrr && !find(output.crtc.properties, "VRR_ENABLED"))
+    return device_error("vrr=true cannot be used" + where + "CRTC " +
+                            std::to_string(output.crtc.id) + " has no VRR_ENABLED. Leave vrr out.",
+                        ENOTSUP);
+  std::uint64_t flips = 0;
+  if (output.tearing && (drmGetCap(device.fd(), kCapAtomicAsyncFlips, &flips) != 0 || flips == 0))
+    return device_error("tearing=true cannot be used" + where +
+                            "the driver makes no asynchronous atomic flips "
+                            "(DRM_CAP_ATOMIC_ASYNC_PAGE_FLIP; Linux 6.8). Leave tearing out.",
+                        ENOTSUP);
+  return {};
+}
+
+// Puts the application's wishes for KMS properties into the output. A plane that cannot have them
+// is no candidate. Error: no plane can have them, or the connector cannot.
+Result<void> take_wishes(Output &output, const OutputRequest &request)
+{
+  Connector &connector = output.connector;
+  auto settings = check_wishes(request.connector_properties, WishTarget::Connector,
+                               connector.properties, "connector " + connector.name);
+  if (!settings)
+    return settings.error();
+  connector.settings = std::move(*settings);
+  std::optional<Error> error;
+  std::vector<Plane> able;
+  for (Plane &plane : output.planes) {
+    settings = check_wishes(request.plane_properties, WishTarget::Plane, plane.properties,
+                            "plane " + std::to_string(plane.id));
+    if (settings) {
+      plane.settings = std::move(*settings);
+      able.push_back(plane);
+    } else if (!error) {
+      error = settings.error();
+    }
+  }
+  if (able.empty() && error)
+    return *error;
+  output.planes = std::move(able);
+  return {};
+}
+
+// On an output that another program has lit, all but the plane is that program's to set.
+Result<void> take_joined_wishes(Output &output, const OutputRequest &request)
+{
+  const auto refuse = [&](const char *what, const char *why) {
+    return device_error(std::string(what) + " cannot be used on connector " +
+                            output.connector.name + ", where another program shows its picture: " +
+                            why + ". Leave it out, or take the display with mode=match.",
+                        ENOTSUP);
+  };
+  if (!request.connector_properties.empty())
+    return refuse("connector-properties", "the connector is that program's");
+  if (request.vrr)
+    return refuse("vrr=true", "the time of a refresh is that program's");
+  if (request.tearing)
+    return refuse("tearing=true",
+                  "flips are told of by fences there, and an asynchronous one has none");
+  return take_wishes(output, request);
+}
+
+// With a plane that can have the properties that the application wants, if there is one.
+Result<Output> find_joined_output(const Device &device, const Resources &resources,
+                                  const OutputRequest &request, const IsFree &is_free)
+{
+  const auto is_able = [&](std::uint32_t id) {
+    return is_free(id) &&
+           std::any_of(resources.planes.begin(), resources.planes.end(), [&](const Plane &plane) {
+             return plane.id == id && check_wishes(request.plane_properties, WishTarget::Plane,
+                                                   plane.properties, "plane");
+           });
+  };
+  Result<Output> output = join_output(resources, request, is_able, device.name());
+  // the error then is about the wish
+  return output ? std::move(output) : join_output(resources, request, is_free, device.name());
+}
+
+// Beside what another program shows: only the plane is reserved, so that any number of sinks join.
+OutputChoice reserve_plane(const Device &device, ReservationTable &table, Resources resources,
+                           Output output)
+{
+  GSTDRM_DEBUG("joins CRTC %u of connector %s of %s in mode %s, on plane %u", output.crtc.id,
+               output.connector.name.c_str(), device.name().c_str(),
+               describe_mode(*output.joined).c_str(), output.planes.front().id);
+  Reservation reservation(table, {output.planes.front().id});
+  return OutputChoice{std::move(output), std::move(resources), std::move(reservation)};
+}
+
+Result<void> check_meaning(const OutputRequest &output)
+{
+  const ModeRequest::Kind kind = output.mode.kind;
+  if (output.mode_changes != ModeChanges::Never ||
+      (kind != ModeRequest::Kind::Exact && kind != ModeRequest::Kind::Preferred))
+    return {};
+  return device_error("mode names a mode to set, and mode-changes=never forbids to set one. Leave "
+                      "one of the two out.",
+                      EINVAL);
+}
+
+// Error: the device can be read no more.
+Result<void> make_room(Device &device, const OutputRequest &request, const MoveDisplay &move,
+                       Resources &free)
+{
+  for (const CrtcMove &wanted : moves_for(free, request)) {
+    if (!move(free, wanted))
+      return {}; // choose_output() says what there is
+    Result<Resources> moved = read_free_resources(device, request.connector);
+    if (!moved)
+      return moved.error();
+    free = std::move(*moved);
+  }
+  return {};
+}
+
 } // namespace
 
-Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request)
+Result<Resources> read_free_resources(Device &device, const std::string &connector)
 {
+  Result<Resources> resources = read_resources(device, connector);
+  if (resources)
+    leave_out(*resources, [&](std::uint32_t id) { return !device.reservations().contains(id); });
+  return resources;
+}
+
+Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request,
+                                    const MoveDisplay &move)
+{
+  if (Result<void> meant = check_meaning(request); !meant)
+    return meant.error();
   ReservationTable &table = device.reservations();
   const std::lock_guard choice(table.choice_lock());
-  Result<Resources> resources = read_resources(device);
+  Result<Resources> resources = read_resources(device, request.connector);
   if (!resources)
     return resources.error();
+  if (wants_join(request)) {
+    Result<Output> joined = find_joined_output(
+        device, *resources, request, [&table](std::uint32_t id) { return !table.contains(id); });
+    if (joined) {
+      if (Result<void> taken = take_joined_wishes(*joined, request); !taken)
+        return taken.error();
+      return reserve_plane(device, table, std::move(*resources), std::move(*joined));
+    }
+    if (request.mode.kind == ModeRequest::Kind::Current)
+      return joined.error();
+    GSTDRM_DEBUG("not joined: %s", joined.error().message.c_str());
+  }
   if (Result<void> free = check_request(*resources, request, table, device.name()); !free)
     return free.error();
   leave_out(*resources, [&](std::uint32_t id) { return !table.contains(id); });
+  if (move)
+    if (Result<void> room = make_room(device, request, move, *resources); !room)
+      return room.error();
   Result<Output> output = choose_output(*resources, request, device.name());
   if (!output)
     return output.error();
   keep_own_planes(*output, request);
+  if (Result<void> timing = check_timing(device, *output); !timing)
+    return timing.error();
+  if (Result<void> taken = take_wishes(*output, request); !taken)
+    return taken.error();
+  output->found_mode = read_found_mode(device, *output);
   if (output->planes.empty())
     return device_error("No plane of " + device.name() + " is left for connector " +
                             output->connector.name + ": other sinks of this process use them.",
@@ -129,16 +300,29 @@ Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request
   return OutputChoice{std::move(*output), std::move(*resources), std::move(reservation)};
 }
 
-Result<OutputChoice> read_output_again(const Device &device, const Reservation &reservation,
+Result<OutputChoice> read_output_again(Device &device, const Reservation &reservation,
                                        const OutputRequest &request)
 {
-  Result<Resources> resources = read_resources(device);
+  Result<Resources> resources = read_resources(device, request.connector);
   if (!resources)
     return resources.error();
-  leave_out(*resources, [&](std::uint32_t id) { return reservation.owns(id); });
+  const auto owns = [&](std::uint32_t id) { return reservation.owns(id); };
+  if (request.mode.kind == ModeRequest::Kind::Current) {
+    Result<Output> joined = join_output(*resources, request, owns, device.name());
+    if (!joined)
+      return joined.error();
+    if (Result<void> taken = take_joined_wishes(*joined, request); !taken)
+      GSTDRM_DEBUG("%s", taken.error().message.c_str());
+    return OutputChoice{std::move(*joined), std::move(*resources), {}};
+  }
+  leave_out(*resources, owns);
   Result<Output> output = choose_output(*resources, request, device.name());
   if (!output)
     return output.error();
+  // another display may do less, and is shown on all the same
+  output->vrr = output->vrr && check_timing(device, *output);
+  if (Result<void> taken = take_wishes(*output, request); !taken)
+    GSTDRM_DEBUG("%s", taken.error().message.c_str());
   return OutputChoice{std::move(*output), std::move(*resources), {}};
 }
 

@@ -1,73 +1,93 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kms_formats.hpp"
 
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include <drm_mode.h>
+#include <drm_fourcc.h>
 
 namespace gstdrm::kms {
 
-namespace {
-
-Error malformed(const std::string &what)
+bool has_alpha(std::uint32_t fourcc)
 {
-  return Error{ErrorCode::Device, "The driver's IN_FORMATS blob is malformed: " + what + "."};
-}
-
-// `count` items of `item_bytes` at `offset` lie inside `size` bytes
-bool fits(std::uint64_t offset, std::uint64_t count, std::uint64_t item_bytes, std::uint64_t size)
-{
-  return offset <= size && count <= (size - offset) / item_bytes;
-}
-
-} // namespace
-
-Result<FormatSet> parse_in_formats(std::span<const std::uint8_t> blob)
-{
-  drm_format_modifier_blob header{};
-  if (blob.size() < sizeof(header))
-    return malformed(std::to_string(blob.size()) + " bytes are too few for its header");
-  std::memcpy(&header, blob.data(), sizeof(header));
-  if (header.version != FORMAT_BLOB_CURRENT)
-    return malformed("version " + std::to_string(header.version) + " is not known");
-  if (!fits(header.formats_offset, header.count_formats, sizeof(std::uint32_t), blob.size()))
-    return malformed(std::to_string(header.count_formats) + " formats at byte " +
-                     std::to_string(header.formats_offset) + " of " + std::to_string(blob.size()));
-  if (!fits(header.modifiers_offset, header.count_modifiers, sizeof(drm_format_modifier),
-            blob.size()))
-    return malformed(std::to_string(header.count_modifiers) + " modifiers at byte " +
-                     std::to_string(header.modifiers_offset) + " of " +
-                     std::to_string(blob.size()));
-
-  std::vector<Format> pairs;
-  for (std::uint32_t m = 0; m < header.count_modifiers; m++) {
-    drm_format_modifier entry{};
-    std::memcpy(&entry, blob.data() + header.modifiers_offset + std::size_t{m} * sizeof(entry),
-                sizeof(entry));
-    for (unsigned bit = 0; bit < 64; bit++) {
-      const std::uint64_t index = std::uint64_t{entry.offset} + bit;
-      if (!(entry.formats >> bit & 1) || index >= header.count_formats)
-        continue;
-      Format format;
-      std::memcpy(&format.fourcc,
-                  blob.data() + header.formats_offset + index * sizeof(std::uint32_t),
-                  sizeof(format.fourcc));
-      format.modifier = entry.modifier;
-      pairs.push_back(format);
-    }
+  switch (fourcc) {
+  case DRM_FORMAT_ARGB4444:
+  case DRM_FORMAT_ABGR4444:
+  case DRM_FORMAT_RGBA4444:
+  case DRM_FORMAT_BGRA4444:
+  case DRM_FORMAT_ARGB1555:
+  case DRM_FORMAT_ABGR1555:
+  case DRM_FORMAT_RGBA5551:
+  case DRM_FORMAT_BGRA5551:
+  case DRM_FORMAT_ARGB8888:
+  case DRM_FORMAT_ABGR8888:
+  case DRM_FORMAT_RGBA8888:
+  case DRM_FORMAT_BGRA8888:
+  case DRM_FORMAT_ARGB2101010:
+  case DRM_FORMAT_ABGR2101010:
+  case DRM_FORMAT_RGBA1010102:
+  case DRM_FORMAT_BGRA1010102:
+  case DRM_FORMAT_ARGB16161616:
+  case DRM_FORMAT_ABGR16161616:
+  case DRM_FORMAT_ARGB16161616F:
+  case DRM_FORMAT_ABGR16161616F:
+  case DRM_FORMAT_AYUV:
+  case DRM_FORMAT_Y410:
+  case DRM_FORMAT_Y412:
+  case DRM_FORMAT_Y416:
+  case DRM_FORMAT_XRGB8888_A8:
+  case DRM_FORMAT_XBGR8888_A8:
+  case DRM_FORMAT_RGBX8888_A8:
+  case DRM_FORMAT_BGRX8888_A8:
+  case DRM_FORMAT_RGB888_A8:
+  case DRM_FORMAT_BGR888_A8:
+  case DRM_FORMAT_RGB565_A8:
+  case DRM_FORMAT_BGR565_A8:
+    return true;
+  default:
+    return false;
   }
-  return FormatSet::from_pairs(std::move(pairs));
 }
 
-FormatSet implicit_formats(std::span<const std::uint32_t> fourccs)
+unsigned bits_per_component(std::uint32_t fourcc)
 {
-  std::vector<Format> pairs;
-  pairs.reserve(fourccs.size());
-  for (const std::uint32_t fourcc : fourccs)
-    pairs.push_back(Format{fourcc, kModImplicit});
-  return FormatSet::from_pairs(std::move(pairs));
+  switch (fourcc) {
+  case DRM_FORMAT_XRGB2101010:
+  case DRM_FORMAT_XBGR2101010:
+  case DRM_FORMAT_RGBX1010102:
+  case DRM_FORMAT_BGRX1010102:
+  case DRM_FORMAT_ARGB2101010:
+  case DRM_FORMAT_ABGR2101010:
+  case DRM_FORMAT_RGBA1010102:
+  case DRM_FORMAT_BGRA1010102:
+  case DRM_FORMAT_VUY101010:
+  case DRM_FORMAT_XVYU2101010:
+  case DRM_FORMAT_Y210:
+  case DRM_FORMAT_Y410:
+  case DRM_FORMAT_NV15:
+  case DRM_FORMAT_P010:
+  case DRM_FORMAT_P030:
+  case DRM_FORMAT_P210:
+  case DRM_FORMAT_Q410:
+    return 10;
+  case DRM_FORMAT_XVYU12_16161616:
+  case DRM_FORMAT_Y212:
+  case DRM_FORMAT_Y412:
+  case DRM_FORMAT_P012:
+    return 12;
+  case DRM_FORMAT_XRGB16161616:
+  case DRM_FORMAT_XBGR16161616:
+  case DRM_FORMAT_ARGB16161616:
+  case DRM_FORMAT_ABGR16161616:
+  case DRM_FORMAT_XRGB16161616F:
+  case DRM_FORMAT_XBGR16161616F:
+  case DRM_FORMAT_ARGB16161616F:
+  case DRM_FORMAT_ABGR16161616F:
+  case DRM_FORMAT_XVYU16161616:
+  case DRM_FORMAT_Y216:
+  case DRM_FORMAT_Y416:
+  case DRM_FORMAT_P016:
+    return 16;
+  default:
+    return 8;
+  }
 }
 
 } // namespace gstdrm::kms

@@ -3,19 +3,17 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
-#include <gst/drm/core/format_set.hpp>
-#include <gst/drm/core/result.hpp>
+#include <gst/drm/core/in_formats.hpp>
 
 namespace gstdrm::kms {
 
-// Pairs of an IN_FORMATS blob (struct drm_format_modifier_blob, drm_mode.h). Drivers list pairs
-// twice, and fourccs that are no text: both are tolerated. A blob that points outside itself is an
-// Error.
-Result<FormatSet> parse_in_formats(std::span<const std::uint8_t> blob);
+using gstdrm::implicit_formats;
+using gstdrm::parse_in_formats;
 
-// A plane without IN_FORMATS: its fourccs, each with the implicit modifier.
-FormatSet implicit_formats(std::span<const std::uint32_t> fourccs);
+// Whether pixels of the fourcc have an alpha of their own.
+bool has_alpha(std::uint32_t fourcc);
+// Bits of the largest component of a pixel: 8 for fourccs that are not known to have more.
+unsigned bits_per_component(std::uint32_t fourcc);
 
 } // namespace gstdrm::kms

@@ -8,6 +8,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <xf86drmMode.h>
 
@@ -37,6 +39,9 @@ std::string describe_mode(const drmModeModeInfo &mode);
 // 0 for 60 Hz and 30 fps. 0 for a variable rate.
 double refresh_mismatch(const drmModeModeInfo &mode, Rate video);
 
+// Whether the refresh of `kept` is about as near to a multiple of the video's rate as that of `best`.
+bool suits_rate(const drmModeModeInfo &kept, const drmModeModeInfo &best, Rate video);
+
 // Index of the mode that fits: the video's exact size if there is one, else the smallest that
 // contains it; among these progressive before interlaced, then the refresh nearest a multiple of
 // the video's rate, then the display's preferred mode, then the lower refresh. Nothing when the
@@ -48,11 +53,22 @@ std::optional<std::size_t> choose_mode(std::span<const drmModeModeInfo> modes, s
 // choose_mode() chooses among them.
 std::optional<std::size_t> largest_mode(std::span<const drmModeModeInfo> modes, Rate video);
 
+// When a mode that the user does not name may be set.
+enum class ModeChanges {
+  Auto,   // with the first picture, then where no plane scales a picture to the mode on screen, or its
+          // refresh suits the picture's rate less than another's
+  Always, // with each picture that another mode fits better
+  Start,  // with the first picture since start()
+  Never,  // with none: the display keeps the mode that it has; one that is dark gets one as with Start
+};
+
 // Which mode the user asks for.
 struct ModeRequest {
   enum class Kind {
+    Auto,      // Current beside another program's picture where the sink is asked to, else Match
     Match,     // choose_mode()
     Preferred, // the display's own choice
+    Current,   // no mode set: the one that another program has set
     Exact,     // the fields below
   };
   Kind kind = Kind::Match;
@@ -63,9 +79,14 @@ struct ModeRequest {
   double refresh_tolerance = 0; // in Hz
 };
 
-// "match" (and ""), "preferred", "1920x1080", "1920x1080@60", "1920x1080@59.94", "1920x1080i@50":
+// "auto" (and ""), "match", "preferred", "current", "1920x1080", "1920x1080@60", "1920x1080@59.94", "1920x1080i@50":
 // pictures per second, fields where interlaced. A whole number stands for what rounds to it.
 Result<ModeRequest> parse_mode_request(const std::string &text);
+
+// Width and height of the modes that a request allows, each once: first the preferred one's, then
+// in the order of the list.
+std::vector<std::pair<std::uint32_t, std::uint32_t>>
+mode_sizes(std::span<const drmModeModeInfo> modes, const ModeRequest &request);
 
 // Index of the mode asked for; Exact: of that size and kind the one nearest to the refresh, else to
 // the video's rate. Error: there is none, and which there are.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Parses the mode that the user asks for, and finds it among the modes of the connector.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kms_mode.hpp"
@@ -23,7 +25,7 @@ Error not_understood(const std::string &text)
 {
   return Error{ErrorCode::Unsupported,
                "mode=" + text +
-                   " is not understood. Write match, preferred, 1920x1080, 1920x1080@60, "
+                   " is not understood. Write auto, match, preferred, current, 1920x1080, 1920x1080@60, "
                    "1920x1080@59.94, or 1920x1080i@50 for fields.",
                0};
 }
@@ -142,12 +144,15 @@ Result<std::size_t> select_exact(std::span<const drmModeModeInfo> modes, const M
 Result<ModeRequest> parse_mode_request(const std::string &text)
 {
   ModeRequest request;
-  if (text.empty() || text == "match")
-    return request;
-  if (text == "preferred") {
-    request.kind = ModeRequest::Kind::Preferred;
-    return request;
-  }
+  using Kind = ModeRequest::Kind;
+  constexpr std::array<std::pair<std::string_view, Kind>, 5> kNames = {
+      {{"", Kind::Auto}, {"auto", Kind::Auto}, {"match", Kind::Match},
+       {"preferred", Kind::Preferred}, {"current", Kind::Current}}};
+  for (const auto &[name, kind] : kNames)
+    if (text == name) {
+      request.kind = kind;
+      return request;
+    }
   std::string_view rest = text;
   request.kind = ModeRequest::Kind::Exact;
   request.width = take_size(rest);
@@ -179,6 +184,8 @@ Result<std::size_t> select_mode(std::span<const drmModeModeInfo> modes, const Mo
     return preferred == modes.end() ? std::size_t{0}
                                     : static_cast<std::size_t>(preferred - modes.begin());
   }
+  case ModeRequest::Kind::Auto:
+  case ModeRequest::Kind::Current: // of an output that is not joined
   case ModeRequest::Kind::Match:
     break;
   }
@@ -190,6 +197,27 @@ Result<std::size_t> select_mode(std::span<const drmModeModeInfo> modes, const Mo
                    describe_mode(modes[*largest_mode(modes, video)]) +
                    "), and the display hardware does not scale it. Put videoscale before the sink.",
                0};
+}
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>>
+mode_sizes(std::span<const drmModeModeInfo> modes, const ModeRequest &request)
+{
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> sizes;
+  const auto add = [&](const drmModeModeInfo &mode) {
+    const std::pair<std::uint32_t, std::uint32_t> size(mode.hdisplay, mode.vdisplay);
+    if (std::find(sizes.begin(), sizes.end(), size) == sizes.end())
+      sizes.push_back(size);
+  };
+  const bool any = request.kind == ModeRequest::Kind::Match;
+  ModeRequest first = request;
+  if (any)
+    first.kind = ModeRequest::Kind::Preferred;
+  if (const Result<std::size_t> index = select_mode(modes, first, 0, 0, {}))
+    add(modes[*index]);
+  for (const drmModeModeInfo &mode : modes)
+    if (any)
+      add(mode);
+  return sizes;
 }
 
 } // namespace gstdrm::kms

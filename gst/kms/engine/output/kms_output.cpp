@@ -6,6 +6,8 @@
 
 #include "engine/card/kms_objects.hpp"
 #include "kms_formats.hpp"
+#include "kms_join.hpp"
+#include "kms_matching.hpp"
 
 namespace gstdrm::kms {
 
@@ -20,19 +22,51 @@ std::uint32_t connector_crtcs(int fd, const drmModeConnector &connector)
   return mask;
 }
 
-Result<Connector> read_connector(int fd, std::uint32_t id, PropertyReader &reader)
+std::vector<std::uint8_t> read_edid(int fd, const PropertySet &properties)
 {
-  const ConnectorPtr raw(drmModeGetConnector(fd, id));
-  const int error = errno;
+  const auto id = static_cast<std::uint32_t>(property_value(properties, "EDID"));
+  if (id == 0)
+    return {};
+  Result<std::vector<std::uint8_t>> blob = read_blob(fd, id);
+  return blob ? std::move(*blob) : std::vector<std::uint8_t>();
+}
+
+std::string name_of(const drmModeConnector &raw)
+{
+  const char *type = drmModeGetConnectorTypeName(raw.connector_type);
+  return std::string(type ? type : "Unknown") + "-" + std::to_string(raw.connector_type_id);
+}
+
+// What the kernel knows, of a connector that need not be probed.
+ConnectorPtr known_connector(Device &device, std::uint32_t id, const std::string &wanted,
+                             std::uint64_t events)
+{
+  ConnectorPtr known(drmModeGetConnectorCurrent(device.fd(), id));
+  if (!known || known->connector_type == DRM_MODE_CONNECTOR_WRITEBACK)
+    return known;
+  const bool is_wanted =
+      wanted.empty() || name_of(*known) == wanted || std::to_string(id) == wanted;
+  return is_wanted && !device.probes().was_probed(id, events) ? nullptr : std::move(known);
+}
+
+ConnectorPtr probed_connector(Device &device, std::uint32_t id, std::uint64_t events)
+{
+  ConnectorPtr probed(drmModeGetConnector(device.fd(), id));
+  if (probed)
+    device.probes().probed(id, events);
+  return probed;
+}
+
+Result<Connector> make_connector(int fd, const ConnectorPtr &raw, int error, std::uint32_t id,
+                                 PropertyReader &reader)
+{
   if (!raw)
     return device_error("Connector " + std::to_string(id) +
                             " cannot be read: " + errno_text(error) + ". Was the device removed?",
                         error);
   Connector connector;
   connector.id = id;
-  const char *type = drmModeGetConnectorTypeName(raw->connector_type);
-  connector.name =
-      std::string(type ? type : "Unknown") + "-" + std::to_string(raw->connector_type_id);
+  connector.name = name_of(*raw);
   connector.writeback = raw->connector_type == DRM_MODE_CONNECTOR_WRITEBACK;
   connector.connection = raw->connection;
   connector.possible_crtcs = connector_crtcs(fd, *raw);
@@ -41,6 +75,7 @@ Result<Connector> read_connector(int fd, std::uint32_t id, PropertyReader &reade
   if (!properties)
     return properties.error();
   connector.properties = std::move(*properties);
+  connector.edid = read_edid(fd, connector.properties);
   return connector;
 }
 
@@ -120,8 +155,8 @@ std::string list_connectors(const Resources &resources)
   return text.empty() ? "none" : text;
 }
 
-// Connected outputs first, then those whose state the driver cannot tell. A headset (drm_connector.c,
-// "non-desktop") shows a picture only where it is named.
+// Connected outputs first, then those whose state the driver cannot tell. A headset
+// (drm_connector.c, "non-desktop") shows a picture only where it is named.
 const Connector *find_connector(const Resources &resources, const std::string &wanted)
 {
   const Connector *best = nullptr;
@@ -139,84 +174,6 @@ const Connector *find_connector(const Resources &resources, const std::string &w
     if (!best ||
         (best->connection != DRM_MODE_CONNECTED && connector.connection == DRM_MODE_CONNECTED))
       best = &connector;
-  }
-  return best;
-}
-
-bool crtc_is_taken(const Resources &resources, std::uint32_t crtc_id, std::uint32_t by_other_than)
-{
-  return std::any_of(resources.connectors.begin(), resources.connectors.end(),
-                     [&](const Connector &connector) {
-                       return connector.id != by_other_than && !connector.writeback &&
-                              property_value(connector.properties, "CRTC_ID") == crtc_id;
-                     });
-}
-
-using Crtcs = std::vector<const Crtc *>;
-
-bool can_drive(const Crtc &crtc, const Connector &connector)
-{
-  return (connector.possible_crtcs >> crtc.index & 1) != 0;
-}
-
-// Finds a CRTC for `connector`, moving connectors that have one already to others of theirs (Kuhn's
-// algorithm). `user` has the connector of each CRTC, or null.
-bool assign(const Connector &connector, const Crtcs &crtcs, std::vector<const Connector *> &user,
-            std::vector<bool> &tried)
-{
-  for (std::size_t i = 0; i < crtcs.size(); i++) {
-    if (tried[i] || !can_drive(*crtcs[i], connector))
-      continue;
-    tried[i] = true;
-    if (!user[i] || assign(*user[i], crtcs, user, tried)) {
-      user[i] = &connector;
-      return true;
-    }
-  }
-  return false;
-}
-
-// How many of the connectors can be lit at once with these CRTCs.
-std::size_t count_lit(const std::vector<const Connector *> &connectors, const Crtcs &crtcs)
-{
-  std::vector<const Connector *> user(crtcs.size());
-  std::size_t lit = 0;
-  for (const Connector *connector : connectors) {
-    std::vector<bool> tried(crtcs.size());
-    lit += assign(*connector, crtcs, user, tried);
-  }
-  return lit;
-}
-
-// The CRTC that drives the connector at present, else a free one: the one that leaves CRTCs for most of the other
-// displays that wait for one, such as those of the sinks that start next.
-const Crtc *find_crtc(const Resources &resources, const Connector &connector)
-{
-  const std::uint64_t current = property_value(connector.properties, "CRTC_ID");
-  Crtcs free;
-  for (const Crtc &crtc : resources.crtcs) {
-    if (current != 0 && crtc.id == current)
-      return &crtc;
-    if (!crtc_is_taken(resources, crtc.id, connector.id))
-      free.push_back(&crtc);
-  }
-  std::vector<const Connector *> waiting;
-  for (const Connector &other : resources.connectors)
-    if (other.id != connector.id && !other.writeback && !other.modes.empty() &&
-        other.connection == DRM_MODE_CONNECTED && property_value(other.properties, "CRTC_ID") == 0)
-      waiting.push_back(&other);
-  const Crtc *best = nullptr;
-  std::size_t best_lit = 0;
-  for (const Crtc *crtc : free) {
-    if (!can_drive(*crtc, connector))
-      continue;
-    Crtcs rest = free;
-    std::erase(rest, crtc);
-    const std::size_t lit = count_lit(waiting, rest);
-    if (!best || lit > best_lit) {
-      best = crtc;
-      best_lit = lit;
-    }
   }
   return best;
 }
@@ -241,6 +198,24 @@ bool is_candidate(const Plane &plane, const Crtc &crtc)
 
 } // namespace
 
+bool is_named(const Connector &connector, const std::string &name)
+{
+  return connector.name == name || std::to_string(connector.id) == name;
+}
+
+Result<Connector> read_connector(Device &device, std::uint32_t id, PropertyReader &reader,
+                                 Probe probe)
+{
+  const std::uint64_t events = device.probes().events();
+  ConnectorPtr raw;
+  if (probe == Probe::IfNeeded)
+    raw = known_connector(device, id, "", events);
+  if (!raw)
+    raw = probed_connector(device, id, events);
+  const int error = errno;
+  return make_connector(device.fd(), raw, error, id, reader);
+}
+
 FormatSet Output::formats() const
 {
   FormatSet all;
@@ -249,7 +224,7 @@ FormatSet Output::formats() const
   return all;
 }
 
-Result<Resources> read_resources(const Device &device)
+Result<Resources> read_resources(Device &device, const std::string &wanted)
 {
   const ResPtr raw(drmModeGetResources(device.fd()));
   const int error = errno;
@@ -267,11 +242,18 @@ Result<Resources> read_resources(const Device &device)
     Result<PropertySet> properties = reader.read(raw->crtcs[i], DRM_MODE_OBJECT_CRTC);
     if (!properties)
       return properties.error();
+    std::optional<drmModeModeInfo> mode = lit_mode(device.fd(), *properties);
     resources.crtcs.push_back(
-        Crtc{raw->crtcs[i], static_cast<unsigned>(i), std::move(*properties)});
+        Crtc{raw->crtcs[i], static_cast<unsigned>(i), std::move(*properties), mode});
   }
+  const std::uint64_t events = device.probes().events();
   for (int i = 0; i < raw->count_connectors; i++) {
-    Result<Connector> connector = read_connector(device.fd(), raw->connectors[i], reader);
+    const std::uint32_t id = raw->connectors[i];
+    ConnectorPtr known = known_connector(device, id, wanted, events);
+    if (!known)
+      known = probed_connector(device, id, events);
+    const int unreadable = errno;
+    Result<Connector> connector = make_connector(device.fd(), known, unreadable, id, reader);
     if (!connector)
       return connector.error();
     resources.connectors.push_back(std::move(*connector));
@@ -279,6 +261,13 @@ Result<Resources> read_resources(const Device &device)
   if (Result<void> planes = read_planes(device, reader, resources); !planes)
     return planes.error();
   return resources;
+}
+
+std::vector<CrtcMove> moves_for(const Resources &resources, const OutputRequest &request)
+{
+  const Connector *connector = find_connector(resources, request.connector);
+  return connector && !connector->modes.empty() ? find_moves(resources, *connector)
+                                                : std::vector<CrtcMove>();
 }
 
 Result<Output> choose_output(const Resources &resources, const OutputRequest &request,
@@ -305,9 +294,17 @@ Result<Output> choose_output(const Resources &resources, const OutputRequest &re
                             ". Turn another output off, or choose another connector.",
                         EBUSY);
 
-  Output output{
-      *connector,           *crtc, {}, planes_of(resources, *crtc), std::nullopt, request.mode,
-      request.plane_id != 0};
+  Output output;
+  output.connector = *connector;
+  output.crtc = *crtc;
+  output.crtc_planes = planes_of(resources, *crtc);
+  output.mode_request = request.mode;
+  if (request.mode.kind == ModeRequest::Kind::Auto) // and there is nothing to join
+    output.mode_request.kind = ModeRequest::Kind::Match;
+  output.mode_changes = request.mode_changes;
+  output.vrr = request.vrr;
+  output.tearing = request.tearing;
+  output.plane_named = request.plane_id != 0;
   for (const Plane &plane : output.crtc_planes)
     if (request.plane_id ? plane.id == request.plane_id : is_candidate(plane, *crtc))
       output.planes.push_back(plane);

@@ -16,6 +16,7 @@
 #include "engine/card/kms_device.hpp"
 #include "engine/card/kms_properties.hpp"
 #include "kms_mode.hpp"
+#include "kms_wishes.hpp"
 
 namespace gstdrm::kms {
 
@@ -27,12 +28,14 @@ struct Plane {
   std::uint32_t possible_crtcs = 0; // bit n: the CRTC with index n
   FormatSet formats;
   PropertySet properties;
+  std::vector<PropertySetting> settings; // the application's, where the picture is on this plane
 };
 
 struct Crtc {
   std::uint32_t id = 0;
   unsigned index = 0; // place in the kernel's list: the bit in possible_crtcs
   PropertySet properties;
+  std::optional<drmModeModeInfo> mode; // what it shows pictures in; nothing: it is dark
 };
 
 struct Connector {
@@ -42,11 +45,26 @@ struct Connector {
   drmModeConnection connection = DRM_MODE_UNKNOWNCONNECTION;
   std::uint32_t possible_crtcs = 0;
   std::vector<drmModeModeInfo> modes;
+  std::vector<std::uint8_t> edid; // what the display says of itself; empty: nothing
   PropertySet properties;
+  std::vector<PropertySetting> settings; // the application's
 
   // A headset, or a display that is no part of the desktop for another reason (drm_connector.c).
-  [[nodiscard]] bool is_non_desktop() const { return property_value(properties, "non-desktop") != 0; }
+  [[nodiscard]] bool is_non_desktop() const
+  {
+    return property_value(properties, "non-desktop") != 0;
+  }
 };
+
+enum class Probe {
+  IfNeeded, // where a hotplug event has come since the last probe
+  Always,
+};
+Result<Connector> read_connector(Device &device, std::uint32_t id, PropertyReader &reader,
+                                 Probe probe);
+
+// Whether text of a person's names the connector.
+bool is_named(const Connector &connector, const std::string &name);
 
 struct Resources {
   std::vector<Connector> connectors;
@@ -56,13 +74,21 @@ struct Resources {
   std::uint32_t max_width = 0, max_height = 0;
 };
 
-// Probes the connectors: with a real display this may take some tenths of a second.
-Result<Resources> read_resources(const Device &device);
+// `connector` is what the request names: only that one is probed, where it has to be. Empty: each
+// of them, which with real displays may take some tenths of a second.
+Result<Resources> read_resources(Device &device, const std::string &connector);
 
 struct OutputRequest {
   std::string connector;      // name or number; empty: the first that is connected
   std::uint32_t plane_id = 0; // 0: any
   ModeRequest mode;
+  ModeChanges mode_changes = ModeChanges::Auto; // for a mode that is not named
+  // With ModeRequest::Kind::Auto: join a CRTC that another program has lit, where a plane is left.
+  bool may_join = false;
+  std::vector<PropertyWish> connector_properties;
+  std::vector<PropertyWish> plane_properties;
+  bool vrr = false;     // the display refreshes when a frame comes
+  bool tearing = false; // flips do not wait for the vertical blank
 };
 
 // What one sink drives.
@@ -73,11 +99,31 @@ struct Output {
   std::vector<Plane> crtc_planes; // every plane that this CRTC can take: turned off where not used
   std::optional<Connector> writeback; // shows what the CRTC scanned out
   ModeRequest mode_request;
+  ModeChanges mode_changes = ModeChanges::Auto;
+  std::optional<drmModeModeInfo> found_mode; // what the display showed when the output was read
+  bool vrr = false;
+  bool tearing = false;
   bool plane_named = false; // by the request: planes that it does not name are the application's
+  // The mode that another program has set on the CRTC, in which the picture is shown beside that
+  // program's planes (kms_join.hpp). All but the one plane is the other program's. Nothing: the
+  // output is the sink's own, mode sets included.
+  std::optional<drmModeModeInfo> joined;
 
   // Union over the candidates.
   [[nodiscard]] FormatSet formats() const;
 };
+
+// A display that is lit, and another CRTC that could light it.
+struct CrtcMove {
+  std::uint32_t connector = 0;
+  std::uint32_t from = 0; // CRTCs
+  std::uint32_t to = 0;
+};
+
+// The displays that have to change their CRTCs, one after the other in this order, before
+// choose_output() finds one for the request, or before it leaves one for each other display that
+// waits. Empty: there is nothing to gain.
+std::vector<CrtcMove> moves_for(const Resources &resources, const OutputRequest &request);
 
 Result<Output> choose_output(const Resources &resources, const OutputRequest &request,
                              const std::string &device_name);

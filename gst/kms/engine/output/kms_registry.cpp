@@ -16,8 +16,8 @@
 
 #include <gst/drm/core/drm_node.hpp>
 
-#include "kms_choice.hpp"
 #include "engine/card/kms_objects.hpp"
+#include "kms_choice.hpp"
 
 namespace gstdrm::kms {
 
@@ -70,14 +70,13 @@ std::vector<std::string> split(const std::string &list)
 
 Registry &Registry::get()
 {
-  static Registry registry;
-  return registry;
+  static const auto registry = std::make_shared<Registry>();
+  return *registry;
 }
 
 // Waits until the descriptor of a device without users is closed, because that descriptor is still
 // master.
-template <typename Matches>
-Registry::DevicePtr Registry::find(Opening &opening, Matches matches)
+template <typename Matches> Registry::DevicePtr Registry::find(Opening &opening, Matches matches)
 {
   while (true) {
     const auto it = std::find_if(entries_.begin(), entries_.end(), matches);
@@ -93,7 +92,9 @@ Registry::DevicePtr Registry::find(Opening &opening, Matches matches)
 
 void Registry::add(const DevicePtr &device)
 {
-  device->on_closed_ = [this](const Device &closed) { forget(closed); };
+  device->on_closed_ = [registry = shared_from_this()](const Device &closed) {
+    registry->forget(closed);
+  };
   Entry entry{device.get(), device, device->fd(), device->node(), "", nullptr};
   if (device->lease_) {
     entry.lease = device->lease_->connectors;
@@ -157,7 +158,7 @@ Result<Registry::DevicePtr> Registry::search(const DeviceRequest &request, Openi
       fallback = *device;
     if (!has_free_output(**device))
       continue;
-    if ((*device)->require_master())
+    if ((*device)->become_master() == 0)
       return std::move(*device);
     if (!mastered)
       mastered = *device;

@@ -3,7 +3,6 @@
 // can be master. Any thread.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,7 +16,7 @@
 
 namespace gstdrm::kms {
 
-class Registry {
+class Registry : public std::enable_shared_from_this<Registry> {
 public:
   using DevicePtr = std::shared_ptr<Device>;
 
@@ -26,8 +25,9 @@ public:
   Result<DevicePtr> open(const DeviceRequest &request);
 
 private:
-  // One call of open(). It may hold the last share of a device that it looked at and did not choose; a device that
-  // goes takes the registry's lock, so these shares are dropped after the lock.
+  // One call of open(). It may hold the last share of a device that it looked at and did not
+  // choose; a device that goes takes the registry's lock, so these shares are dropped after the
+  // lock.
   struct Opening {
     explicit Opening(OrderedMutex &lock) : guard(lock) {}
     std::vector<DevicePtr> looked_at;
@@ -45,14 +45,17 @@ private:
   Result<DevicePtr> open_fd(int fd, Opening &opening);
   Result<DevicePtr> open_path(const std::string &path, Opening &opening);
   Result<DevicePtr> search(const DeviceRequest &request, Opening &opening);
-  Result<DevicePtr> open_lease(const DevicePtr &lessor, const std::string &connectors, Opening &opening);
+  Result<DevicePtr> open_lease(const DevicePtr &lessor, const std::string &connectors,
+                               Opening &opening);
   void add(const DevicePtr &device);
   void forget(const Device &device) noexcept;
 
   // Guards entries_. Held while a device is opened.
   OrderedMutex lock_{kRegistryLockRank, "Registry::lock_"};
-  std::condition_variable_any forgotten_;
-  std::vector<Entry> entries_; // weak: a device lives as long as its users
+  OrderedCondition forgotten_;
+  // Weak: a device lives as long as its users. Each keeps the registry in turn, since a thread that
+  // nobody waits for may close the last one while the process ends.
+  std::vector<Entry> entries_;
 };
 
 } // namespace gstdrm::kms

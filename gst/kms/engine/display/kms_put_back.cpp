@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Display: what is on screen when the sink stops.
+#include <optional>
+#include <utility>
+
+#include <gst/drm/core/log.hpp>
+
+#include "kms_display.hpp"
+
+namespace gstdrm::kms {
+
+// After stop() it holds for the stop() that comes before the output goes.
+void Display::set_restore(bool restore)
+{
+  restore_ = restore;
+}
+
+// The picture from before, or the last frame. While no other thread commits. Error: neither could
+// be had.
+Result<void> Display::put_back()
+{
+  if (!restore_ && !plug_.device_lost()) {
+    std::optional<Frame> last = queue_.take_last();
+    if (!last)
+      return {}; // nothing of this display's, or the frame that an earlier call has left there
+    const Result<void> left = scanout_.leave(*last);
+    if (left) {
+      GSTDRM_DEBUG("the last frame stays on %s", scanout_.describe().c_str());
+      last_ = std::move(last);
+      return {};
+    }
+    Result<void> restored = scanout_.restore();
+    return restored ? left : restored;
+  }
+  Result<void> restored = scanout_.restore();
+  last_.reset();
+  return restored;
+}
+
+} // namespace gstdrm::kms

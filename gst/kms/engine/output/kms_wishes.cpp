@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kms_wishes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <string_view>
+
+#include <drm_mode.h>
+
+#include "engine/card/kms_objects.hpp"
+
+namespace gstdrm::kms {
+
+namespace {
+
+// A property that the sink sets, and what the application has in its place.
+struct Owned {
+  std::string_view name;
+  const char *instead;
+};
+
+constexpr std::array<Owned, 7> kOfConnector = {{
+    {"CRTC_ID", "choose the connector with connector"},
+    {"HDR_OUTPUT_METADATA", "it follows the caps"},
+    {"Colorspace", "it follows the colorimetry of the caps"},
+    {"link-status", "the sink mends a link with a mode set"},
+    {"WRITEBACK_FB_ID", "call snapshot"},
+    {"WRITEBACK_OUT_FENCE_PTR", "call snapshot"},
+    {"WRITEBACK_PIXEL_FORMATS", "call snapshot"},
+}};
+
+constexpr std::array<Owned, 16> kOfPlane = {{
+    {"FB_ID", "it is the frame"},
+    {"CRTC_ID", "choose the connector with connector"},
+    {"IN_FENCE_FD", "use sync-mode"},
+    {"SRC_X", "use fit"},
+    {"SRC_Y", "use fit"},
+    {"SRC_W", "use fit"},
+    {"SRC_H", "use fit"},
+    {"CRTC_X", "use render-rectangle"},
+    {"CRTC_Y", "use render-rectangle"},
+    {"CRTC_W", "use render-rectangle"},
+    {"CRTC_H", "use render-rectangle"},
+    {"rotation", "use rotation"},
+    {"zpos", "use zpos"},
+    {"COLOR_ENCODING", "it follows the colorimetry of the caps"},
+    {"COLOR_RANGE", "it follows the colorimetry of the caps"},
+    {"FB_DAMAGE_CLIPS", "each frame is a new picture"},
+}};
+
+const char *property_of(WishTarget target)
+{
+  return target == WishTarget::Connector ? "connector-properties" : "plane-properties";
+}
+
+const char *who_sets(WishTarget target, std::string_view name)
+{
+  const auto look = [name](const auto &owned) -> const char * {
+    const auto it = std::find_if(owned.begin(), owned.end(),
+                                 [name](const Owned &entry) { return entry.name == name; });
+    return it == owned.end() ? nullptr : it->instead;
+  };
+  return target == WishTarget::Connector ? look(kOfConnector) : look(kOfPlane);
+}
+
+// "max bpc", "max-bpc" and "max_bpc" are one name: a structure's text has no blanks in names.
+bool same_name(std::string_view a, std::string_view b)
+{
+  const auto plain = [](char c) { return c == ' ' || c == '-' ? '_' : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [plain](char x, char y) { return plain(x) == plain(y); });
+}
+
+PropertySet::const_iterator find_named(const PropertySet &properties, const std::string &name)
+{
+  const auto exact = properties.find(name);
+  return exact != properties.end()
+             ? exact
+             : std::find_if(properties.begin(), properties.end(),
+                            [&](const auto &entry) { return same_name(entry.first, name); });
+}
+
+bool is_signed(const Property &property)
+{
+  return (property.flags & DRM_MODE_PROP_EXTENDED_TYPE) == DRM_MODE_PROP_SIGNED_RANGE;
+}
+
+// What an application can give a value.
+bool is_plain(const Property &property)
+{
+  return (property.flags & (DRM_MODE_PROP_RANGE | DRM_MODE_PROP_ENUM | DRM_MODE_PROP_BITMASK)) !=
+             0 ||
+         is_signed(property);
+}
+
+std::string list_settable(const PropertySet &properties, WishTarget target)
+{
+  std::string text;
+  for (const auto &[name, property] : properties)
+    if (is_plain(property) && !(property.flags & DRM_MODE_PROP_IMMUTABLE) &&
+        !who_sets(target, name))
+      text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+std::string list_values(const Property &property)
+{
+  if (property.range) {
+    const auto [low, high] = *property.range;
+    if (is_signed(property))
+      return std::to_string(static_cast<std::int64_t>(low)) + " to " +
+             std::to_string(static_cast<std::int64_t>(high));
+    return std::to_string(low) + " to " + std::to_string(high);
+  }
+  std::string text;
+  for (const auto &[name, number] : property.enums)
+    text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+// The kernel has numbers of 64 bits without a sign, and reads them as signed where the range is.
+std::optional<std::uint64_t> in_range(const Property &property, const PropertyWish &wish)
+{
+  const auto [low, high] = *property.range;
+  if (is_signed(property)) {
+    std::int64_t value = 0;
+    if (const auto *number = std::get_if<std::int64_t>(&wish.value))
+      value = *number;
+    else if (const auto *large = std::get_if<std::uint64_t>(&wish.value);
+             large && *large <= INT64_MAX)
+      value = static_cast<std::int64_t>(*large);
+    else
+      return std::nullopt;
+    const bool inside =
+        value >= static_cast<std::int64_t>(low) && value <= static_cast<std::int64_t>(high);
+    return inside ? std::optional(static_cast<std::uint64_t>(value)) : std::nullopt;
+  }
+  std::uint64_t value = 0;
+  if (const auto *number = std::get_if<std::uint64_t>(&wish.value))
+    value = *number;
+  else if (const auto *small = std::get_if<std::int64_t>(&wish.value); small && *small >= 0)
+    value = static_cast<std::uint64_t>(*small);
+  else
+    return std::nullopt;
+  return value >= low && value <= high ? std::optional(value) : std::nullopt;
+}
+
+// One of the names, or the number of one of them.
+std::optional<std::uint64_t> of_enum(const Property &property, const PropertyWish &wish)
+{
+  if (const auto *name = std::get_if<std::string>(&wish.value))
+    return property.enum_value(*name);
+  const auto *small = std::get_if<std::int64_t>(&wish.value);
+  const auto *large = std::get_if<std::uint64_t>(&wish.value);
+  if (small && *small < 0)
+    return std::nullopt;
+  const std::uint64_t number = small ? static_cast<std::uint64_t>(*small) : *large;
+  const bool known = std::any_of(property.enums.begin(), property.enums.end(),
+                                 [number](const auto &entry) { return entry.second == number; });
+  return known ? std::optional(number) : std::nullopt;
+}
+
+// Names with + between them. The kernel lists the number of each bit (drm_property_add_enum()).
+std::optional<std::uint64_t> of_bits(const Property &property, const PropertyWish &wish)
+{
+  const auto *names = std::get_if<std::string>(&wish.value);
+  if (!names)
+    return std::nullopt;
+  std::uint64_t bits = 0;
+  for (std::size_t at = 0; at <= names->size();) {
+    const std::size_t end = std::min(names->find('+', at), names->size());
+    const auto bit = property.enum_value(std::string_view(*names).substr(at, end - at));
+    if (!bit || *bit >= 64)
+      return std::nullopt;
+    bits |= std::uint64_t{1} << *bit;
+    at = end + 1;
+  }
+  return bits;
+}
+
+std::optional<std::uint64_t> value_of(const Property &property, const PropertyWish &wish)
+{
+  if (property.range)
+    return in_range(property, wish);
+  if (property.flags & DRM_MODE_PROP_BITMASK)
+    return of_bits(property, wish);
+  return of_enum(property, wish);
+}
+
+std::string text_of(const PropertyWish &wish)
+{
+  if (const auto *text = std::get_if<std::string>(&wish.value))
+    return *text;
+  if (const auto *number = std::get_if<std::int64_t>(&wish.value))
+    return std::to_string(*number);
+  return std::to_string(std::get<std::uint64_t>(wish.value));
+}
+
+Result<PropertySetting> check_wish(const PropertyWish &wish, WishTarget target,
+                                   const PropertySet &properties, const std::string &object)
+{
+  const std::string begin = std::string(property_of(target)) + ": ";
+  const auto it = find_named(properties, wish.name);
+  const char *instead = who_sets(target, it == properties.end() ? wish.name : it->first);
+  if (instead)
+    return device_error(begin + wish.name + " is set by the sink itself: " + instead + ".", EINVAL);
+  if (it == properties.end())
+    return device_error(begin + object + " has no property " + wish.name +
+                            ". It has: " + list_settable(properties, target) + ".",
+                        EINVAL);
+  const auto &[name, property] = *it;
+  if (property.flags & DRM_MODE_PROP_IMMUTABLE)
+    return device_error(begin + name + " of " + object + " can be read only.", EINVAL);
+  if (!is_plain(property))
+    return device_error(begin + name + " of " + object +
+                            " takes no number and no name, but a blob or an object.",
+                        EINVAL);
+  const std::optional<std::uint64_t> value = value_of(property, wish);
+  if (!value)
+    return device_error(begin + name + " of " + object + " cannot be " + text_of(wish) +
+                            ". Its values: " + list_values(property) + ".",
+                        EINVAL);
+  return PropertySetting{property.id, name, *value};
+}
+
+} // namespace
+
+Result<std::vector<PropertySetting>> check_wishes(const std::vector<PropertyWish> &wishes,
+                                                  WishTarget target, const PropertySet &properties,
+                                                  const std::string &object)
+{
+  std::vector<PropertySetting> settings;
+  for (const PropertyWish &wish : wishes) {
+    Result<PropertySetting> setting = check_wish(wish, target, properties, object);
+    if (!setting)
+      return setting.error();
+    settings.push_back(std::move(*setting));
+  }
+  return settings;
+}
+
+} // namespace gstdrm::kms
