@@ -63,7 +63,7 @@ void append_any_texture(CapsParts &result, const CapsPart &frame)
                                 "chroma-site", nullptr);
     gst_structure_foreach(
         part.rest.get(),
-        [](GQuark field, const GValue *value, gpointer into) -> gboolean {
+        [](GQuark field, const GValue *value, gpointer into) noexcept -> gboolean {
           const char *name = g_quark_to_string(field);
           if (!g_str_equal(name, "width") && !g_str_equal(name, "height"))
             gst_structure_id_set_value(static_cast<GstStructure *>(into), field, value);

@@ -6,37 +6,17 @@
 
 #include <gst/drm/core/format.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
+#include <gst/drm/element/mapped_frame.hpp>
+#include <gst/drm/element/pixel_copy.hpp>
 
 namespace gstdrm {
 
-namespace {
-
-// A frame in CPU memory for as long as this lives; empty where the CPU cannot map the buffer. A
-// dma-buf is bracketed with DMA_BUF_IOCTL_SYNC by its allocator.
-class MappedFrame {
-public:
-  MappedFrame(GstBuffer *buffer, const GstVideoInfo &info, GstMapFlags access)
-      : mapped_(gst_video_frame_map(&frame_, &info, buffer, access) != FALSE)
-  {
-  }
-  MappedFrame(const MappedFrame &) = delete;
-  MappedFrame &operator=(const MappedFrame &) = delete;
-  ~MappedFrame()
-  {
-    if (mapped_)
-      gst_video_frame_unmap(&frame_);
-  }
-  explicit operator bool() const noexcept { return mapped_; }
-  GstVideoFrame *get() noexcept { return &frame_; }
-
-private:
-  GstVideoFrame frame_{};
-  bool mapped_;
-};
-
-// GstVideoConverter hands the byte that means nothing in BGRx on as the alpha of RGBA.
-void make_opaque(GstVideoFrame *frame)
+void make_opaque(const GstVideoInfo &from, GstVideoFrame *frame)
 {
+  const GstVideoFormatInfo *made = frame->info.finfo;
+  if (GST_VIDEO_INFO_HAS_ALPHA(&from) || !GST_VIDEO_FORMAT_INFO_HAS_ALPHA(made) ||
+      GST_VIDEO_FORMAT_INFO_DEPTH(made, GST_VIDEO_COMP_A) != 8)
+    return;
   const auto stride = static_cast<gsize>(GST_VIDEO_FRAME_COMP_STRIDE(frame, GST_VIDEO_COMP_A));
   const auto step = static_cast<gsize>(GST_VIDEO_FRAME_COMP_PSTRIDE(frame, GST_VIDEO_COMP_A));
   auto *row = static_cast<guint8 *>(GST_VIDEO_FRAME_COMP_DATA(frame, GST_VIDEO_COMP_A));
@@ -44,8 +24,6 @@ void make_opaque(GstVideoFrame *frame)
     for (gint x = 0; x < GST_VIDEO_FRAME_WIDTH(frame); x++)
       row[static_cast<gsize>(x) * step] = 255;
 }
-
-} // namespace
 
 void CopyToGl::begin(GstGLContext *context, const GstDrmVideoInfo &in, GstCaps *out_caps)
 {
@@ -61,6 +39,7 @@ void CopyToGl::close()
   if (pool_)
     gst_buffer_pool_set_active(pool_.get(), FALSE); // what is out is freed when it comes back
   pool_.reset();
+  yuv_.reset();
   converter_.reset();
   context_.reset();
   copies_ = false;
@@ -82,8 +61,10 @@ Result<void> CopyToGl::open()
     out_.fps_n = in_.fps_n; // the converter asks for the same
     out_.fps_d = in_.fps_d;
     out_.interlace_mode = in_.interlace_mode;
-    converter_.reset(gst_video_converter_new(&in_, &out_, nullptr));
-    if (!converter_)
+    yuv_ = YuvToRgba::create(in_, out_);
+    if (!yuv_)
+      converter_.reset(gst_video_converter_new(&in_, &out_, nullptr));
+    if (!yuv_ && !converter_)
       return Error{ErrorCode::Unsupported,
                    std::string("The CPU cannot convert ") + GST_VIDEO_INFO_NAME(&in_) + " to " +
                        GST_VIDEO_INFO_NAME(&out_) + ". Ask for another format downstream",
@@ -106,6 +87,29 @@ Result<void> CopyToGl::open()
   return {};
 }
 
+Result<void> CopyToGl::fill(GstBuffer *made, GstBuffer *in)
+{
+  if (!converter_ && !yuv_) {
+    const Result<std::uint64_t> copied = copy_frame(made, in, out_);
+    return copied ? Result<void>{} : copied.error();
+  }
+  MappedFrame from(in, in_, GST_MAP_READ);
+  MappedFrame to(made, out_, GST_MAP_WRITE);
+  if (!from || !to)
+    return Error{ErrorCode::Import,
+                 from ? "The CPU cannot map the GL memory of a copy for writing"
+                      : "The CPU cannot map the frame for reading. Have upstream allocate memory "
+                        "that the CPU can map, such as a udmabuf",
+                 0};
+  if (yuv_) {
+    yuv_->convert(from.get(), to.get());
+    return {};
+  }
+  gst_video_converter_frame(converter_.get(), from.get(), to.get());
+  make_opaque(in_, to.get());
+  return {};
+}
+
 Result<GstPtr<GstBuffer>> CopyToGl::copy(GstBuffer *in)
 {
   if (!copies_)
@@ -123,20 +127,8 @@ Result<GstPtr<GstBuffer>> CopyToGl::copy(GstBuffer *in)
   if (gst_buffer_pool_acquire_buffer(pool_.get(), &acquired, nullptr) != GST_FLOW_OK)
     return Error{ErrorCode::Allocation, "There is no GL memory for a copy of the frame", 0};
   auto made = GstPtr<GstBuffer>::adopt(acquired);
-  MappedFrame from(in, in_, GST_MAP_READ);
-  MappedFrame to(made.get(), out_, GST_MAP_WRITE);
-  if (!from || !to)
-    return Error{ErrorCode::Import,
-                 from ? "The CPU cannot map the GL memory of a copy for writing"
-                      : "The CPU cannot map the frame for reading. Have upstream allocate memory "
-                        "that the CPU can map, such as a udmabuf",
-                 0};
-  if (converter_) {
-    gst_video_converter_frame(converter_.get(), from.get(), to.get());
-    if (!GST_VIDEO_INFO_HAS_ALPHA(&in_) && GST_VIDEO_INFO_FORMAT(&out_) == GST_VIDEO_FORMAT_RGBA)
-      make_opaque(to.get());
-  } else if (!gst_video_frame_copy(to.get(), from.get()))
-    return Error{ErrorCode::Layout, "The CPU cannot copy the frame into GL memory", 0};
+  if (const Result<void> filled = fill(made.get(), in); !filled)
+    return filled.error();
   return made;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames that GL cannot import, copied by the CPU.
+// Frames that GL cannot import or draw, copied by the CPU.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,14 @@
 #include <gst/drm/gstdrmvideoinfo.h>
 #include <gst/gl/gl.h>
 
+#include "gsteglyuv.hpp"
+
 namespace gstdrm {
+
+// After GstVideoConverter has made `frame` of a picture without alpha: the converter hands the byte
+// that means nothing in RGBx and BGRx on as the alpha of RGBA, and between these no option of its
+// own (alpha-mode) helps. Does nothing where the picture has alpha, or the frame none of 8 bits.
+void make_opaque(const GstVideoInfo &from, GstVideoFrame *frame);
 
 // Copies linear frames into GL memory of a pool of its own, which grows as downstream keeps
 // buffers. The textures are filled when somebody maps them for GL. Belongs to the streaming thread.
@@ -33,6 +40,7 @@ public:
 
 private:
   Result<void> open();
+  Result<void> fill(GstBuffer *made, GstBuffer *in);
 
   struct FreeConverter {
     void operator()(GstVideoConverter *converter) const noexcept
@@ -46,7 +54,8 @@ private:
   GstVideoInfo in_{};
   GstVideoInfo out_{};
   GstPtr<GstBufferPool> pool_; // active
-  // where the format downstream is not that of the frame: RGBA of other RGB formats
+  // where the format downstream is not that of the frame: RGBA of YUV, or of whatever else
+  std::unique_ptr<YuvToRgba> yuv_;
   std::unique_ptr<GstVideoConverter, FreeConverter> converter_;
 };
 

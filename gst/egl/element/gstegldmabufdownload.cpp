@@ -19,7 +19,7 @@
 
 #include <atomic>
 
-#include <gst/drm/element/release_fences.hpp>
+#include <gst/drm/element/producer_pad.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
 
@@ -55,6 +55,14 @@ static EglDownloader &downloader_of(gpointer object) noexcept
 }
 
 // --- caps ----------------------------------------------------------------------------------------
+
+static gboolean gst_egl_dmabuf_download_query(GstBaseTransform *trans, GstPadDirection direction,
+                                              GstQuery *query) noexcept
+try {
+  return downloader_of(trans).query(direction, query);
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
+}
 
 static GstCaps *gst_egl_dmabuf_download_transform_caps(GstBaseTransform *trans,
                                                        GstPadDirection direction, GstCaps *caps,
@@ -130,8 +138,8 @@ try {
   return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
 }
 
-// The picture stays as it is, and so does all that is said of it. What is said of the texture ends
-// here, and a flip has been carried out.
+// Metas that describe the picture are copied. Metas of the texture are not, and neither is a flip,
+// which the draw has carried out.
 static gboolean gst_egl_dmabuf_download_transform_meta(GstBaseTransform *, GstBuffer *,
                                                        GstMeta *meta, GstBuffer *) noexcept
 {
@@ -246,6 +254,7 @@ static void gst_egl_dmabuf_download_class_init(GstEglDmaBufDownloadClass *klass)
   element_class->change_state = gst_egl_dmabuf_download_change_state;
 
   GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS(klass);
+  trans_class->query = gst_egl_dmabuf_download_query;
   trans_class->transform_caps = gst_egl_dmabuf_download_transform_caps;
   trans_class->fixate_caps = gst_egl_dmabuf_download_fixate_caps;
   trans_class->set_caps = gst_egl_dmabuf_download_set_caps;
@@ -263,7 +272,7 @@ static void gst_egl_dmabuf_download_class_init(GstEglDmaBufDownloadClass *klass)
 static void gst_egl_dmabuf_download_init(GstEglDmaBufDownload *self)
 {
   // The pool waits for the release fences of a frame before it hands it out again.
-  gstdrm::announce_release_fences_on(GST_BASE_TRANSFORM_SRC_PAD(self));
+  gstdrm::set_up_producer_pad(GST_BASE_TRANSFORM_SRC_PAD(self));
   self->downloader = new EglDownloader(
       GST_GL_BASE_FILTER(self), GST_BASE_TRANSFORM_CLASS(gst_egl_dmabuf_download_parent_class));
 }

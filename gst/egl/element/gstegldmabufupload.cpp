@@ -239,7 +239,7 @@ static void install_properties(GObjectClass *object_class)
       object_class, PROP_PROVE,
       g_param_spec_boolean("prove", "Prove",
                            "Import a frame of the negotiated format and size before the stream "
-                           "begins, and offer what the driver refuses no more",
+                           "begins, and stop offering what the driver refuses",
                            TRUE, flags));
 }
 

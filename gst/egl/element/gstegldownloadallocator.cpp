@@ -61,8 +61,8 @@ Result<void> prove(GlThread &thread, GstBuffer *buffer, const GstDrmVideoInfo &i
   });
 }
 
-// Rows of linear frames are multiples of 256 bytes as they come, which suffices for every driver
-// that is known (core/limits, docs/library.md); the others are for those that are not.
+// Alignments of linear rows to try, in bytes. 0 asks for nothing: the allocators then give rows of
+// a multiple of 256 bytes (kDefaultStrideAlign), which suffices for every driver that is known.
 constexpr std::array<guint, 3> kRowAlignments{0, 512, 4096};
 
 Result<Made> try_allocator(const Proving &proving, GstDrmAllocator *allocator,

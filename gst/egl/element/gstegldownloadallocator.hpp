@@ -26,9 +26,9 @@ FormatSet makeable_formats(const FormatSet &wanted,
                            const std::vector<GstPtr<GstDrmAllocator>> &allocators);
 
 // A GstDrmAllocator that asks `allocators` in turn, and hands out only frames that `thread`'s
-// device has taken as render targets. What it refuses is tried again without that modifier, and a
-// linear frame with longer rows. Without `thread` nothing is proved. For Producer::agree(); streams
-// allocate from the allocators themselves.
+// device has taken as render targets. Where the device refuses a frame, the next one is allocated
+// without that modifier, or a linear one with longer rows. Without `thread` no frame is tried on a
+// device. For Producer::agree(); streams allocate from the allocators themselves.
 GstPtr<GstDrmAllocator> proving_allocator(std::vector<GstPtr<GstDrmAllocator>> allocators,
                                           std::shared_ptr<GlThread> thread);
 

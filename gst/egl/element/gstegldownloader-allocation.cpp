@@ -5,6 +5,8 @@
 
 #include <gst/drm/core/drm_node.hpp>
 #include <gst/drm/drm.h>
+#include <gst/drm/element/allocation_query.hpp>
+#include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/format_sets.hpp>
 
@@ -19,26 +21,6 @@ namespace {
 
 constexpr const char *kNoImport = "OpenGL here imports no dma-bufs, or none of the agreed format";
 
-// The base class would activate a pool that is left in the answer.
-void remove_offers(GstQuery *query)
-{
-  while (gst_query_get_n_allocation_pools(query) > 0)
-    gst_query_remove_nth_allocation_pool(query, 0);
-  while (gst_query_get_n_allocation_params(query) > 0)
-    gst_query_remove_nth_allocation_param(query, 0);
-}
-
-guint buffers_kept(GstQuery *query)
-{
-  guint most = 0;
-  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
-    guint min = 0;
-    gst_query_parse_nth_allocation_pool(query, i, nullptr, nullptr, &min, nullptr);
-    most = std::max(most, min);
-  }
-  return most;
-}
-
 bool can_make(GstDrmAllocator *allocator, Format format)
 {
   if (gst_drm_allocator_get_kind(allocator) == GST_DRM_ALLOCATOR_KIND_MEMFD)
@@ -47,34 +29,11 @@ bool can_make(GstDrmAllocator *allocator, Format format)
   return set && gst_drm_format_set_contains(set.get(), format.fourcc, format.modifier);
 }
 
-// Downstream's own allocators, those of its pools included: they know best where its device can
-// read.
+// Downstream's own allocators that can make such frames.
 std::vector<GstPtr<GstDrmAllocator>> downstream_allocators(GstQuery *query, Format format)
 {
-  std::vector<GstPtr<GstDrmAllocator>> found;
-  const auto add = [&](GstAllocator *allocator) {
-    if (allocator && GST_IS_DRM_ALLOCATOR(allocator) &&
-        can_make(GST_DRM_ALLOCATOR(allocator), format))
-      found.push_back(GstPtr<GstDrmAllocator>::share(GST_DRM_ALLOCATOR(allocator)));
-  };
-  for (guint i = 0; i < gst_query_get_n_allocation_params(query); i++) {
-    GstAllocator *param = nullptr;
-    gst_query_parse_nth_allocation_param(query, i, &param, nullptr);
-    const auto owned = GstPtr<GstAllocator>::adopt(param);
-    add(param);
-  }
-  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
-    GstBufferPool *pool = nullptr;
-    gst_query_parse_nth_allocation_pool(query, i, &pool, nullptr, nullptr, nullptr);
-    const auto owned = GstPtr<GstBufferPool>::adopt(pool);
-    if (!pool)
-      continue;
-    GstStructure *config = gst_buffer_pool_get_config(pool);
-    GstAllocator *borrowed = nullptr;
-    gst_buffer_pool_config_get_allocator(config, &borrowed, nullptr);
-    add(borrowed);
-    gst_structure_free(config);
-  }
+  std::vector<GstPtr<GstDrmAllocator>> found = allocators_offered(query);
+  std::erase_if(found, [&](const auto &allocator) { return !can_make(allocator.get(), format); });
   return found;
 }
 
@@ -105,6 +64,19 @@ void EglDownloader::compare_devices(GstQuery *query)
                        static_cast<guint64>(driver.device), other));
 }
 
+// Either OpenGL writes the frames or the CPU.
+Needs EglDownloader::own_needs() const
+{
+  Needs needs;
+  if (thread_)
+    needs.device = thread_->device()->driver().node;
+  if (thread_ && way_ == Way::Draw)
+    needs.permissions = GST_DRM_ACCESS_WRITE;
+  else
+    needs.cpu_access = GST_DRM_ACCESS_WRITE;
+  return needs;
+}
+
 DownloadStream EglDownloader::stream_of(Way way) const
 {
   DownloadStream stream;
@@ -133,17 +105,25 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
                                                  GST_CAPS_FEATURE_MEMORY_DMABUF);
   const bool video_meta =
       !plain || gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  // A driver lays its tiles out as it likes; GBM takes no alignment for them.
+  const guint stride_align = format.modifier == kModLinear ? needs_.stride_align : 0;
+  const DownloadPool::Setup setup = {out_caps_.get(), MAX(buffers_kept(query), needs_.buffers_held),
+                                     video_meta, stride_align, video_meta ? needs_.least_size : 0};
   std::string refusals;
   for (const auto &allocator : allocators) {
-    auto opened = pool_.open(allocator.get(), {out_caps_.get(), buffers_kept(query), video_meta});
+    auto opened = pool_.open(allocator.get(), setup);
     if (opened) {
       GstPtr<GstBuffer> first;
       const GstFlowReturn flow = pool_.acquire(first);
       if (flow == GST_FLOW_FLUSHING)
         return Error{ErrorCode::Allocation, "The stream is flushing", 0};
-      opened = flow == GST_FLOW_OK
-                   ? frames_.prove(first.get())
-                   : Result<void>(Error{ErrorCode::Allocation, "The pool gives no buffer", 0});
+      if (flow != GST_FLOW_OK)
+        opened = Error{ErrorCode::Allocation, "The pool gives no buffer", 0};
+      else if (auto unmet = unmet_need(needs_, first.get(), GST_OBJECT_NAME(allocator.get()));
+               !unmet.empty())
+        opened = Error{ErrorCode::Allocation, std::move(unmet), 0};
+      else
+        opened = frames_.prove(first.get());
     }
     if (opened) {
       GST_INFO_OBJECT(element_, "buffers come from %" GST_PTR_FORMAT, allocator.get());
@@ -164,6 +144,10 @@ bool EglDownloader::decide_allocation(GstQuery *query)
   if (!out_caps_ || !take_context())
     return false;
   compare_devices(query);
+  if (!agree_on_needs(
+          GST_ELEMENT(element_), query, out_info_, own_needs(), [this] { return failure_.claim(); },
+          needs_))
+    return false;
   takes_fences_ =
       gst_query_find_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr) != FALSE;
   if (!thread_)
@@ -177,7 +161,7 @@ bool EglDownloader::decide_allocation(GstQuery *query)
   remove_offers(query);
   if (opened)
     return true;
-  if (!GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(element_)) && failure_.claim())
+  if (!is_flushing(GST_ELEMENT(element_)) && failure_.claim())
     GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
                       ("%s has no buffers of %dx%d %s that it can fill. %s. Try another size, or "
                        "another format with a capsfilter.",
@@ -203,6 +187,10 @@ bool EglDownloader::propose_allocation(GstQuery *decide_query, GstQuery *query)
 
 GstFlowReturn EglDownloader::fail(const Error &error)
 {
+  if (thread_ && thread_->device()->is_lost()) { // with all that was imported into the context
+    frames_.end();
+    gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(element_));
+  }
   failure_.post(GST_ELEMENT(element_), error);
   return GST_FLOW_ERROR;
 }
@@ -211,8 +199,12 @@ GstFlowReturn EglDownloader::fail(const Error &error)
 GstFlowReturn EglDownloader::submit_input_buffer(bool discont, GstBuffer *buffer)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM(element_);
+  // a context that took the place of another one draws into buffers that it imported itself
+  const auto context = GstPtr<GstGLContext>::adopt(gst_gl_base_filter_get_gl_context(element_));
+  if (context && context_ && context.get() != context_.get())
+    gst_base_transform_reconfigure_src(trans);
   const GstFlowReturn flow = base_->submit_input_buffer(trans, discont, buffer);
-  if (flow == GST_FLOW_NOT_NEGOTIATED && !GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(trans))) {
+  if (flow == GST_FLOW_NOT_NEGOTIATED && !is_flushing(GST_ELEMENT(element_))) {
     const auto caps =
         GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(trans)));
     if (caps)

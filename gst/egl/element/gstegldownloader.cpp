@@ -8,6 +8,7 @@
 #include <gst/drm/drm.h>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/transform_query.hpp>
 
 #include "gstegldownloadcaps.hpp"
 
@@ -15,6 +16,17 @@ GST_DEBUG_CATEGORY_EXTERN(egl_dmabuf_download_debug);
 #define GST_CAT_DEFAULT egl_dmabuf_download_debug
 
 namespace gstdrm {
+namespace {
+
+// Whether a CAPS event could have them at that pad.
+bool can_be_set(GstPadDirection direction, const GstCaps *caps)
+{
+  GstDrmVideoInfo made;
+  return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps) &&
+         (direction == GST_PAD_SINK || gst_drm_video_info_from_caps(&made, caps));
+}
+
+} // namespace
 
 EglDownloader::EglDownloader(GstGLBaseFilter *element, GstBaseTransformClass *klass)
     : element_(element), base_(klass), pool_(GST_ELEMENT(element)),
@@ -59,6 +71,8 @@ bool EglDownloader::stop()
   draw_producer_.forget();
   copy_producer_.forget();
   allocators_.clear();
+  if (thread_)
+    thread_->finish();
   thread_.reset();
   context_.reset();
   out_caps_.reset();
@@ -77,6 +91,8 @@ bool EglDownloader::stop()
 void EglDownloader::learn_device(GstGLContext *context)
 {
   frames_.end();
+  if (thread_)
+    thread_->finish();
   thread_.reset();
   why_copy_.clear();
   no_memory_.clear();
@@ -128,6 +144,12 @@ DownloadFormats EglDownloader::known_formats() const
   if (!knows_formats_)
     return {};
   return {&drawn_, zero_copy_ == ZeroCopy::Require ? nullptr : &copied_};
+}
+
+bool EglDownloader::query(GstPadDirection direction, GstQuery *query)
+{
+  return query_transform(GST_BASE_TRANSFORM(element_), base_, direction, query,
+                         [direction](const GstCaps *caps) { return can_be_set(direction, caps); });
 }
 
 GstCaps *EglDownloader::transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter)
@@ -218,7 +240,7 @@ GstPtr<GstCaps> EglDownloader::agree(GstCaps *in_caps)
       return caps;
     refusals += (refusals.empty() ? "" : ". ") + no_copy;
   }
-  if (!GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(element_)))
+  if (!is_flushing(GST_ELEMENT(element_)))
     explain(in_caps, refusals);
   return {};
 }

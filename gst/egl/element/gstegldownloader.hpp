@@ -10,6 +10,7 @@
 
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/element/failed_negotiation.hpp>
+#include <gst/drm/element/needs.hpp>
 #include <gst/drm/element/producer.hpp>
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/stats.hpp>
@@ -35,6 +36,7 @@ public:
   void set_zero_copy(ZeroCopy zero_copy) noexcept { zero_copy_ = zero_copy; }
   [[nodiscard]] ZeroCopy zero_copy() const noexcept { return zero_copy_; }
   [[nodiscard]] GstStructure *stats() const; // (transfer full)
+  bool query(GstPadDirection direction, GstQuery *query);
   GstCaps *transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter);
   void set_flushing(bool flushing);
 
@@ -64,6 +66,7 @@ private:
   [[nodiscard]] Mismatch mismatch(const GstCaps *in_caps) const;
   void explain(const GstCaps *in_caps, const std::string &refusals);
   void compare_devices(GstQuery *query);
+  [[nodiscard]] Needs own_needs() const;
   [[nodiscard]] DownloadStream stream_of(Way way) const;
   Result<void> open_pool(Way way, GstQuery *query);
   GstFlowReturn fail(const Error &error);
@@ -86,7 +89,7 @@ private:
   GstPtr<GstDrmAllocator> draw_allocator_;
   GstPtr<GstDrmAllocator> copy_allocator_;
 
-  mutable OrderedMutex formats_lock_{kLeafLockRank, "the formats of egldmabufdownload"};
+  mutable OrderedMutex formats_lock_{kLeafLockRank, "EglDownloader::formats_lock_"};
   bool knows_formats_ = false; // under formats_lock_, with the next two
   FormatSet drawn_;
   FormatSet copied_;
@@ -98,6 +101,7 @@ private:
   GstPtr<GstCaps> out_caps_;
   GstPtr<GstCaps> colours_; // out_caps_ with colorimetry
   bool takes_fences_ = false;
+  AgreedNeeds needs_; // what downstream asks for beyond its caps
   bool warned_of_device_ = false;
   DownloadFrames frames_;
 };

@@ -10,10 +10,12 @@
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/frame_wait.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
+#include <gst/drm/element/mapped_frame.hpp>
 #include <gst/drm/element/memory_token.hpp>
 
 #include "engine/egl_fences.hpp"
 #include "gstegldownloadcaps.hpp"
+#include "gsteglcopy.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(egl_dmabuf_download_debug);
 #define GST_CAT_DEFAULT egl_dmabuf_download_debug
@@ -94,28 +96,6 @@ GstGLContext *context_of(const std::shared_ptr<GlThread> &thread, GstBuffer *in)
              : nullptr;
 }
 
-// A frame that the CPU maps.
-class MappedFrame {
-public:
-  MappedFrame(GstBuffer *buffer, const GstVideoInfo &info, GstMapFlags flags)
-      : mapped_(gst_video_frame_map(&frame_, &info, buffer, flags) != FALSE)
-  {
-  }
-  MappedFrame(const MappedFrame &) = delete;
-  MappedFrame &operator=(const MappedFrame &) = delete;
-  ~MappedFrame()
-  {
-    if (mapped_)
-      gst_video_frame_unmap(&frame_);
-  }
-  explicit operator bool() const noexcept { return mapped_; }
-  [[nodiscard]] GstVideoFrame *get() noexcept { return &frame_; }
-
-private:
-  GstVideoFrame frame_{};
-  bool mapped_;
-};
-
 } // namespace
 
 void DownloadFrames::reset_counters() noexcept
@@ -160,6 +140,8 @@ void DownloadFrames::end()
   cache_.reset();
   painter_.reset();
   converter_.reset();
+  if (thread_)
+    thread_->finish();
   thread_.reset();
 }
 
@@ -301,6 +283,7 @@ Result<bool> DownloadFrames::copy(GstBuffer *in, GstBuffer *out)
   if (!to)
     return Error{ErrorCode::Import, "The CPU cannot write to a buffer of the pool", 0};
   gst_video_converter_frame(converter_.get(), from.get(), to.get());
+  make_opaque(stream_.in, to.get());
   stats_.count_copy(element_, GST_VIDEO_INFO_SIZE(&copied_), stream_.copy_reason);
   return true;
 }

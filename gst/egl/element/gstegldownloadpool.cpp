@@ -110,8 +110,8 @@ GstPtr<GstBufferPool> DownloadPool::pool()
 Result<void> DownloadPool::open(GstDrmAllocator *allocator, const Setup &setup)
 {
   drop();
-  auto made = configure_pool(
-      allocator, {setup.caps, 0, most_buffers(setup.kept_downstream), setup.video_meta});
+  auto made = configure_pool(allocator, {setup.caps, 0, most_buffers(setup.kept_downstream),
+                                         setup.video_meta, setup.least_size, setup.stride_align});
   if (!made)
     return made.error();
   watch(made->pool.get(), element_);
@@ -126,13 +126,7 @@ Result<void> DownloadPool::open(GstDrmAllocator *allocator, const Setup &setup)
 
 void DownloadPool::drop()
 {
-  GstPtr<GstBufferPool> pool;
-  {
-    const std::lock_guard lock(lock_);
-    pool = std::move(pool_);
-  }
-  if (pool)
-    gst_buffer_pool_set_active(pool.get(), FALSE);
+  drop_pool(lock_, pool_);
 }
 
 GstFlowReturn DownloadPool::acquire(GstPtr<GstBuffer> &buffer)

@@ -22,10 +22,12 @@ public:
     GstCaps *caps;
     guint kept_downstream; // buffers
     bool video_meta;       // downstream reads GstVideoMeta, so rows may be padded
+    guint stride_align;    // bytes, 0: as the allocator likes; only together with video_meta
+    guint least_size;      // bytes of a buffer
   };
   // A pool of this allocator takes the place of the last one.
   Result<void> open(GstDrmAllocator *allocator, const Setup &setup);
-  // Buffers that are out stay valid.
+  // Buffers that are in use stay valid.
   void drop();
   GstFlowReturn acquire(GstPtr<GstBuffer> &buffer);
 
@@ -37,7 +39,7 @@ private:
 
   GstElement *const element_; // borrowed: the element owns this
   // GstBufferPool's own locks are taken under it.
-  OrderedMutex lock_{10, "the pool of egldmabufdownload"};
+  OrderedMutex lock_{10, "DownloadPool::lock_"};
   GstPtr<GstBufferPool> pool_; // active
   bool flushing_ = false;
 };

@@ -6,11 +6,67 @@
 
 #include <gst/drm/gstdrm-guard-private.hpp>
 
+// --- maps ----------------------------------------------------------------------------------------
+
+struct GstDrmEglTextureAllocator {
+  GstGLMemoryAllocator parent;
+  GstMemoryMapFullFunction map; // of the parent class
+  GstMemoryUnmapFullFunction unmap;
+};
+
+struct GstDrmEglTextureAllocatorClass {
+  GstGLMemoryAllocatorClass parent_class;
+};
+
+static GType gst_drm_egl_texture_allocator_get_type(void);
+G_DEFINE_TYPE(GstDrmEglTextureAllocator, gst_drm_egl_texture_allocator,
+              GST_TYPE_GL_MEMORY_ALLOCATOR)
+
+static GstDrmEglTextureAllocator *as_texture_allocator(gpointer allocator) noexcept
+{
+  return G_TYPE_CHECK_INSTANCE_CAST(allocator, gst_drm_egl_texture_allocator_get_type(),
+                                    GstDrmEglTextureAllocator);
+}
+
+// An imported texture is complete before its memory exists, and nobody writes it, so a map for
+// reading by GL is the texture's name and needs no GL thread. GstGLBaseMemory would let the reader
+// sleep until that thread has come to it, once for the map and once for the unmap. A copy of the
+// memory is not read-only, and has everything that GStreamer does for its own textures.
+static bool only_reads_texture(const GstMemory *memory, const GstMapInfo *info) noexcept
+{
+  const auto ways = static_cast<guint>(GST_MAP_READ | GST_MAP_WRITE | GST_MAP_GL);
+  return GST_MEMORY_IS_READONLY(memory) && (info->flags & ways) == (GST_MAP_READ | GST_MAP_GL);
+}
+
+static gpointer map_texture(GstMemory *memory, GstMapInfo *info, gsize size) noexcept
+{
+  if (only_reads_texture(memory, info))
+    return &reinterpret_cast<GstGLMemory *>(memory)->tex_id;
+  return as_texture_allocator(memory->allocator)->map(memory, info, size);
+}
+
+static void unmap_texture(GstMemory *memory, GstMapInfo *info) noexcept
+{
+  if (!only_reads_texture(memory, info))
+    as_texture_allocator(memory->allocator)->unmap(memory, info);
+}
+
+static void gst_drm_egl_texture_allocator_class_init(GstDrmEglTextureAllocatorClass *) {}
+
+static void gst_drm_egl_texture_allocator_init(GstDrmEglTextureAllocator *self)
+{
+  GstAllocator *allocator = GST_ALLOCATOR_CAST(self);
+  self->map = std::exchange(allocator->mem_map_full, map_texture);
+  self->unmap = std::exchange(allocator->mem_unmap_full, unmap_texture);
+}
+
 namespace gstdrm {
+
+// --- memories ------------------------------------------------------------------------------------
 
 namespace {
 
-// What a memory needs to end: its textures, and the thread to end on. Owned by the memory.
+// What is needed to free a memory: its textures, and the thread to free it on. Owned by the memory.
 struct Backing {
   std::shared_ptr<GlThread> thread;
   std::shared_ptr<const egl::ImportedFrame> frame;
@@ -23,8 +79,9 @@ GQuark backing_quark()
   return quark;
 }
 
-// Instead of the memory's end on a thread of somebody else, which GstGLBaseMemory would let sleep
-// until the GL thread has been there. FALSE: the memory lives on, see GstMiniObject.
+// The memory's dispose function: hands the memory over to the GL thread, to be freed there.
+// GstGLBaseMemory would let the thread that drops the last reference sleep until the GL thread has
+// run. FALSE: the memory lives on, see GstMiniObject.
 gboolean hand_over(GstMiniObject *object) noexcept
 try {
   auto *backing = static_cast<Backing *>(gst_mini_object_get_qdata(object, backing_quark()));
@@ -57,25 +114,27 @@ GstGLFormat plane_format_of(GstGLContext *context, const GstVideoInfo &info, gui
   return format;
 }
 
-GstPtr<GstMemory> wrap(const std::shared_ptr<GlThread> &thread,
+// Not the kind with a pixel buffer object, which would be one more frame of memory for each import.
+GstPtr<GstAllocator> new_allocator()
+{
+  gpointer made = g_object_new(gst_drm_egl_texture_allocator_get_type(), nullptr);
+  return GstPtr<GstAllocator>::adopt(GST_ALLOCATOR(gst_object_ref_sink(made)));
+}
+
+GstPtr<GstMemory> wrap(GstAllocator *allocator, const std::shared_ptr<GlThread> &thread,
                        const std::shared_ptr<const egl::ImportedFrame> &frame, guint index,
                        const TextureForm &form, const GstVideoInfo &info, GstGLFormat format)
 {
   const egl::Texture &texture = frame->textures[index];
   const auto target = form.target == egl::Target::External ? GST_GL_TEXTURE_TARGET_EXTERNAL_OES
                                                            : GST_GL_TEXTURE_TARGET_2D;
-  // not the kind with a pixel buffer object, which would be one more frame of memory for each
-  // import
-  const auto allocator =
-      GstPtr<GstAllocator>::adopt(gst_allocator_find(GST_GL_MEMORY_ALLOCATOR_NAME));
   auto backing = std::make_unique<Backing>(Backing{thread, frame});
   Backing *const borrowed = backing.get();
   GstGLVideoAllocationParams *params = gst_gl_video_allocation_params_new_wrapped_texture(
       thread->context(), nullptr, const_cast<GstVideoInfo *>(&info), index, nullptr, target, format,
       texture.id(), backing.get(), end_backing);
-  GstGLBaseMemory *made =
-      gst_gl_base_memory_alloc(GST_GL_BASE_MEMORY_ALLOCATOR(allocator.get()),
-                               reinterpret_cast<GstGLAllocationParams *>(params));
+  GstGLBaseMemory *made = gst_gl_base_memory_alloc(
+      GST_GL_BASE_MEMORY_ALLOCATOR(allocator), reinterpret_cast<GstGLAllocationParams *>(params));
   gst_gl_allocation_params_free(reinterpret_cast<GstGLAllocationParams *>(params));
   if (!made)
     return {};
@@ -101,6 +160,7 @@ Result<GlMemories> wrap_textures(const std::shared_ptr<GlThread> &thread,
                      GST_VIDEO_INFO_NAME(&info) + " downstream has " +
                      std::to_string(GST_VIDEO_INFO_N_PLANES(&info)) + " planes",
                  0};
+  const GstPtr<GstAllocator> allocator = new_allocator();
   GlMemories memories;
   for (guint i = 0; i < n_textures; i++) {
     if (frame->textures[i].target() != form.target)
@@ -115,7 +175,7 @@ Result<GlMemories> wrap_textures(const std::shared_ptr<GlThread> &thread,
                        std::to_string(i) + " of " + GST_VIDEO_INFO_NAME(&info) +
                        ", as it lacks GL_EXT_texture_rg. Ask for RGBA downstream",
                    0};
-    GstPtr<GstMemory> memory = wrap(thread, frame, i, form, info, format);
+    GstPtr<GstMemory> memory = wrap(allocator.get(), thread, frame, i, form, info, format);
     if (!memory)
       return Error{ErrorCode::Allocation, "GStreamer wraps no texture as GstGLMemory", 0};
     memories.push_back(std::move(memory));

@@ -13,7 +13,8 @@
 
 namespace gstdrm {
 
-// Memories that elements downstream may read, and never write: the memory is upstream's.
+// Memories that elements downstream may read, and never write: the memory is upstream's. A map for
+// reading by GL does not wait for the GL thread.
 using GlMemories = std::vector<GstPtr<GstMemory>>;
 
 // One memory for each texture, `info` being what the caps downstream say. On the GL thread. The

@@ -20,9 +20,10 @@ namespace gstdrm {
 struct FrameReleases::Lease {
   std::shared_ptr<FrameReleases> releases;
   GstPtr<GstBuffer> in;
+  const std::uint64_t sleep; // of the GL thread, when the frame was handed out
 
   Lease(std::shared_ptr<FrameReleases> to, GstPtr<GstBuffer> frame)
-      : releases(std::move(to)), in(std::move(frame))
+      : releases(std::move(to)), in(std::move(frame)), sleep(releases->thread_->sleep())
   {
   }
   Lease(const Lease &) = delete;
@@ -30,7 +31,8 @@ struct FrameReleases::Lease {
   ~Lease()
   {
     try {
-      releases->give_back(std::move(in));
+      if (!releases->is_unread(sleep))
+        releases->give_back(std::move(in));
     } catch (...) { // no memory: the frame is given back at once
       caught(__func__);
     }
@@ -101,6 +103,14 @@ void FrameReleases::hold(GstBuffer *out, GstBuffer *in)
   gst_buffer_add_parent_buffer_meta(out, holder.get());
 }
 
+// The GL thread has slept ever since the frame was handed out, and nobody shares its textures: no GL
+// command can have read the frame, and there is nothing to finish. That a frame was not mapped
+// would say less, as textures are drawn without a map, too (gst_gl_memory_get_texture_id()).
+bool FrameReleases::is_unread(std::uint64_t sleep) const noexcept
+{
+  return need_ == Need::Finished && sleep != 0 && thread_->sleep() == sleep;
+}
+
 void FrameReleases::give_back(GstPtr<GstBuffer> in)
 {
   {
@@ -110,7 +120,7 @@ void FrameReleases::give_back(GstPtr<GstBuffer> in)
       return; // the job that is on its way takes this one along
   }
   try {
-    thread_->run_later(
+    thread_->run_soon(
         [self = shared_from_this()](bool has_context) { self->release_waiting(has_context); });
   } catch (...) { // no memory for the job: nobody would ever take them
     release_waiting(false);
@@ -118,7 +128,7 @@ void FrameReleases::give_back(GstPtr<GstBuffer> in)
   }
 }
 
-// One fence stands for everything that GL was told before.
+// One fence serves all frames, because it signals after all earlier commands of GL.
 bool FrameReleases::add_fences(const std::vector<GstPtr<GstBuffer>> &frames)
 {
   const Result<UniqueFd> fence = egl::fence_of_commands(*thread_->device());

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -53,6 +53,8 @@ public:
 
 private:
   struct Lease; // of one frame: gives it back when it is destroyed
+  // `sleep` is that of the GL thread when the frame was handed out.
+  [[nodiscard]] bool is_unread(std::uint64_t sleep) const noexcept;
   void give_back(GstPtr<GstBuffer> in);
   void release_waiting(bool has_context);
   bool add_fences(const std::vector<GstPtr<GstBuffer>> &frames);
@@ -60,7 +62,7 @@ private:
   const std::shared_ptr<GlThread> thread_;
   const Need need_;
   OrderedMutex lock_{kLeafLockRank, "FrameReleases::lock_"};
-  std::condition_variable_any changed_;
+  OrderedCondition changed_;
   std::vector<GstPtr<GstBuffer>> waiting_; // for a job that is on its way
 };
 

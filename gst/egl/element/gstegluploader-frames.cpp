@@ -36,8 +36,7 @@ GstFlowReturn EglUploader::submit_input_buffer(bool discont, GstBuffer *buffer)
   // a context that took the place of another one has formats of its own
   if (const auto thread = find_device(); thread && thread_ && thread != thread_)
     gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(element_));
-  const GstFlowReturn ret =
-      base_->submit_input_buffer(GST_BASE_TRANSFORM(element_), discont, buffer);
+  const GstFlowReturn ret = submit(discont, buffer);
   if (ret != GST_FLOW_NOT_NEGOTIATED)
     return ret;
   const auto caps =
@@ -49,7 +48,7 @@ GstFlowReturn EglUploader::submit_input_buffer(bool discont, GstBuffer *buffer)
   // downstream changed its mind; a source that has other caps chooses anew when it is told so
   if (caps && upstream_may_choose_again())
     GST_INFO_OBJECT(element_, "no longer taken: %" GST_PTR_FORMAT, caps.get());
-  else if (caps && failed_.claim())
+  else if (caps && find_device() && !is_flushing(GST_ELEMENT(element_)) && failed_.claim())
     post_mismatch(GST_ELEMENT(element_), mismatch(caps.get()));
   return ret;
 }
@@ -96,6 +95,11 @@ GstFlowReturn EglUploader::generate_output(GstBuffer **out)
 
 GstFlowReturn EglUploader::fail(const Error &error)
 {
+  if (thread_ && thread_->device()->is_lost()) { // its textures and what was learnt of it are gone
+    frames_.end();
+    proofs_.clear();
+    stream_is_old_ = true;
+  }
   const std::string what = std::string(GST_OBJECT_NAME(element_)) + " cannot take a frame of " +
                            peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
   post_error(GST_ELEMENT(element_), error, what.c_str());
@@ -120,7 +124,7 @@ GstFlowReturn EglUploader::give_up_import(const Error &error)
   const auto taken = GstPtr<GstCaps>::adopt(
       gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), left.get()));
   if (gst_caps_is_empty(taken.get()))
-    return refusals_.refuse(error.message);
+    return refusals_.refuse(error.message + ".");
   GST_WARNING_OBJECT(element_, "another way into OpenGL is taken: %s", error.message.c_str());
   gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(element_));
   return GST_FLOW_OK;

@@ -8,6 +8,7 @@
 #include <gst/drm/core/unique_fd.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/element/chain.hpp>
+#include <gst/drm/element/needs.hpp>
 
 #include "gstegldmabufupload.hpp"
 #include "gsteglformats.hpp"
@@ -30,12 +31,17 @@ GstPad *pad_of(GstGLBaseFilter *element, GstPadDirection direction) noexcept
                                    : GST_BASE_TRANSFORM_SRC_PAD(element);
 }
 
+// Caps that a CAPS event could have. Those of any features are not fixed.
+bool can_be_sent(const GstCaps *caps)
+{
+  return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps);
+}
+
 // Caps that a CAPS event could bring to the sink pad.
 bool can_be_set(const GstCaps *caps)
 {
   GstDrmVideoInfo info;
-  return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps) &&
-         gst_drm_video_info_from_caps(&info, caps);
+  return can_be_sent(caps) && gst_drm_video_info_from_caps(&info, caps);
 }
 
 GstPtr<GstCaps> fixed_structure(const GstCaps *caps, guint index)
@@ -111,7 +117,7 @@ GstPtr<GstCaps> EglUploader::answer_caps(GstPadDirection direction, GstCaps *fil
 
 bool EglUploader::accepts(GstPadDirection direction, const GstCaps *caps)
 {
-  if (direction == GST_PAD_SINK ? !can_be_set(caps) : !caps || gst_caps_is_any(caps))
+  if (direction == GST_PAD_SINK ? !can_be_set(caps) : !can_be_sent(caps))
     return false;
   find_device();
   return !upload_parts(direction, caps, *offer_.formats()).empty();
@@ -166,6 +172,7 @@ bool EglUploader::propose_allocation(GstQuery *decide_query, GstQuery *query)
   // O_PATH: the node's number is all that is said
   if (const UniqueFd fd(node.empty() ? -1 : ::open(node.c_str(), O_PATH | O_CLOEXEC)); fd)
     gst_drm_query_add_device(query, fd.get());
+  add_needs(GST_ELEMENT(element_), query, {node, stride_align, 0, 0, GST_DRM_ACCESS_READ});
   return true;
 }
 
@@ -219,6 +226,8 @@ GstCaps *EglUploader::fixate_caps(GstPadDirection direction, GstCaps *caps, GstC
   for (const GstPtr<GstCaps> &out : structures) {
     const std::optional<TextureForm> form = choose_form(in, caps, out.get());
     if (form && prove(in, *form)) {
+      if (!std::exchange(refusal_, {}).empty()) // of another form, and this one takes its place
+        fallbacks_++;
       set_rgb_colorimetry(out.get(), in, *form);
       return gst_caps_ref(out.get());
     }
@@ -273,9 +282,24 @@ bool EglUploader::sink_event(GstEvent *event)
     return take_caps(event);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
     frames_.set_flushing(true);
-  else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
+  else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
     frames_.set_flushing(false);
+    held_segment_.reset();
+  } else if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT && lacks_output_caps()) {
+    held_segment_.reset(event);
+    return true;
+  }
   return base_->sink_event(GST_BASE_TRANSFORM(element_), event) != FALSE;
+}
+
+// Whether upstream's caps were refused and no others have gone downstream, where a segment must not
+// come before caps.
+bool EglUploader::lacks_output_caps() const
+{
+  if (!refusals_.refuses())
+    return false;
+  GstPad *src = GST_BASE_TRANSFORM_SRC_PAD(element_);
+  return !GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(src));
 }
 
 bool EglUploader::take_caps(GstEvent *event)
@@ -290,13 +314,13 @@ bool EglUploader::take_caps(GstEvent *event)
     offer_changed();
   refusal_.clear();
   refusals_.begin("");
-  return failed_.take(
+  const bool taken = failed_.take(
       GST_ELEMENT(element_), event,
-      [&](GstEvent *passed) {
-        return base_->sink_event(GST_BASE_TRANSFORM(element_), passed) ||
-               ends_in_refusal(caps.get());
-      },
+      [&](GstEvent *passed) { return negotiate(passed) || ends_in_refusal(caps.get()); },
       [this](const GstCaps *refused) { return mismatch(refused); });
+  if (taken && held_segment_ && !refusals_.refuses())
+    base_->sink_event(GST_BASE_TRANSFORM(element_), held_segment_.release());
+  return taken;
 }
 
 // Whether the negotiation failed for the driver's refusal of a test import. The stream goes on

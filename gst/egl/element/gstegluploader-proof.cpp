@@ -117,8 +117,10 @@ egl::Probe EglUploader::probe(const std::shared_ptr<GlThread> &thread, const Pro
     probe = egl::probe_import(thread->device(), format, width, height, shape, make);
     return {};
   });
-  if (!ran)
+  if (!ran) { // what was tried on a context that is lost says nothing of the format
+    probe = {};
     probe.reason = ran.error().message;
+  }
   // that a device refuses shared memory says nothing of its formats
   if (probe.outcome == egl::Probe::Outcome::Refused &&
       gst_drm_allocator_get_kind(allocator->get()) == GST_DRM_ALLOCATOR_KIND_MEMFD)

@@ -88,6 +88,7 @@ bool EglUploader::stop()
   form_.reset();
   in_caps_.reset();
   out_caps_.reset();
+  held_segment_.reset();
   stream_is_old_ = true;
   proofs_.clear();
   proved_thread_.reset();

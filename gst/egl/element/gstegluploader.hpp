@@ -73,6 +73,11 @@ private:
   std::optional<TextureForm> choose_form(const GstDrmVideoInfo &in, const GstCaps *in_caps,
                                          const GstCaps *out_caps) const;
   bool take_caps(GstEvent *event);
+  // --- attempts, repeated where the offer changed meanwhile
+  [[nodiscard]] bool is_spoiled(const std::shared_ptr<const UploadFormats> &before) const;
+  bool negotiate(GstEvent *event);
+  GstFlowReturn submit(bool discont, GstBuffer *buffer);
+  [[nodiscard]] bool lacks_output_caps() const;
   bool ends_in_refusal(const GstCaps *caps);
   [[nodiscard]] Mismatch mismatch(const GstCaps *upstream);
   [[nodiscard]] bool upstream_may_choose_again();
@@ -105,6 +110,7 @@ private:
   // The streaming thread's alone.
   GstDrmVideoInfo info_{};
   GstPtr<GstCaps> in_caps_, out_caps_;
+  GstPtr<GstEvent> held_segment_; // goes downstream behind the first caps that are taken
   std::optional<TextureForm> form_;
   std::string refusal_; // of the test import that the negotiation under way ended with
   bool refusal_is_new_ = false;

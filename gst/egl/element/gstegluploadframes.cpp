@@ -25,6 +25,9 @@ namespace {
 // after the same time (frame_wait.cpp).
 constexpr std::chrono::milliseconds kGlLimit{5000};
 
+// Frames after which a robust context is asked whether it is lost.
+constexpr unsigned kWatchInterval = 16;
+
 constexpr const char *kRefused = "the EGL driver does not import upstream's DMA buffers";
 
 // Metas of other memory, and of how it is held, are not those of a texture.
@@ -134,10 +137,8 @@ void UploadFrames::end()
     const std::lock_guard guard(releases_lock_);
     releases_.reset();
   }
-  // What was handed to the GL thread is done, so that the context does not end at a time of its
-  // own, which may be after main().
   if (thread_)
-    (void)thread_->run([](egl::Device &) { return Result<void>(); });
+    thread_->finish();
   thread_.reset();
 }
 
@@ -155,9 +156,25 @@ void UploadFrames::set_flushing(bool flushing)
 
 // --- frames --------------------------------------------------------------------------------------
 
+// A context that is lost takes all that it is given and shows nothing. In the steady state nobody
+// asks it for anything, so it is asked now and then, on its own thread, for which nobody waits.
+void UploadFrames::watch_context()
+{
+  if (!thread_->device()->reports_resets() || ++unwatched_ < kWatchInterval)
+    return;
+  unwatched_ = 0;
+  thread_->run_later([device = thread_->device()](bool has_context) {
+    if (has_context)
+      device->look_for_reset();
+  });
+}
+
 Result<GstPtr<GstBuffer>> UploadFrames::upload(GstBuffer *in)
 {
   stats_.frames++;
+  watch_context();
+  if (thread_->device()->is_lost())
+    return thread_->device()->loss();
   cache_->advance();
   const MemoryKind kind = memory_kind(in);
   if (kind != MemoryKind::DmaBuf)
@@ -212,7 +229,8 @@ UploadFrames::make_imported(const FrameLayout &layout)
   std::shared_ptr<const Imported> imported;
   const Result<void> done = thread_->run([&](egl::Device &device) -> Result<void> {
     const TextureForm &form = *stream_.form;
-    auto frame = egl::import_frame(thread_->device(), layout, form.shape, stream_.hints);
+    auto frame =
+        egl::import_frame(thread_->device(), layout, form.shape, stream_.hints, form.target);
     if (!frame)
       return frame.error();
     Result<GlMemories> memories = wrap_textures(thread_, *frame, form, out_);

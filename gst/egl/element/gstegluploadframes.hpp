@@ -64,6 +64,7 @@ private:
   using Cache = ImportCache<std::shared_ptr<const Imported>>;
   struct Hop;
 
+  void watch_context();
   Result<GstPtr<GstBuffer>> import(GstBuffer *in, const FrameLayout &layout);
   Result<GstPtr<GstBuffer>> copy(GstBuffer *in, const char *reason);
   Result<Waited> acquire(GstBuffer *in, Hop &hop);
@@ -78,6 +79,7 @@ private:
   GstVideoInfo out_{};
   std::optional<Cache> cache_;
   CopyToGl copier_;
+  unsigned unwatched_ = 0;       // frames since the context was asked whether it is lost
   bool imports_refused_ = false; // by the driver, since begin(): the rest of the stream is copied
   // guards releases_, which set_flushing() reads; the streaming thread alone writes it
   OrderedMutex releases_lock_{kReleasesRank, "UploadFrames::releases_lock_"};

@@ -82,24 +82,31 @@ UploadFormats UploadOffer::work_out(const UploadSettings &settings, const Device
   return UploadFormats(what);
 }
 
-// Works without the lock, and once more where somebody else was faster.
-bool UploadOffer::update()
+// Works without the lock, and once more where somebody else was faster. Whoever sees a new device
+// sees its formats too: a negotiation that begins with one offer must not end with another.
+bool UploadOffer::update(const std::shared_ptr<Device> *taken)
 {
   for (;;) {
     UploadSettings settings;
     std::shared_ptr<Device> device;
     std::shared_ptr<const UploadFormats> before;
+    std::uint64_t changes = 0;
     {
       const std::lock_guard guard(lock_);
       settings = settings_;
-      device = device_;
+      device = taken ? *taken : device_;
       before = formats_;
+      changes = changes_;
     }
     auto formats = std::make_shared<const UploadFormats>(work_out(settings, device.get()));
     const bool changed = !(*formats == *before);
     const std::lock_guard guard(lock_);
-    if (device_ != device || formats_ != before)
+    if (changes != changes_)
       continue;
+    if (taken && device_ && device && device_->thread == device->thread)
+      return false; // another thread took it meanwhile, and may have refusals of it already
+    changes_++;
+    std::swap(device_, device); // the old one is freed without the lock
     if (changed)
       formats_ = std::move(formats);
     return changed;
@@ -111,6 +118,7 @@ bool UploadOffer::change_settings(const std::function<void(UploadSettings &)> &c
   {
     const std::lock_guard guard(lock_);
     change(settings_);
+    changes_++;
   }
   return update();
 }
@@ -125,11 +133,7 @@ bool UploadOffer::take(std::shared_ptr<GlThread> thread)
   std::shared_ptr<Device> device;
   if (thread)
     device = std::make_shared<Device>(std::move(thread));
-  {
-    const std::lock_guard guard(lock_);
-    std::swap(device_, device);
-  }
-  return update();
+  return update(&device);
 }
 
 bool UploadOffer::resize(std::uint32_t width, std::uint32_t height)

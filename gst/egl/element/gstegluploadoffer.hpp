@@ -56,10 +56,11 @@ private:
     FormatOffer images, planes;
   };
   [[nodiscard]] UploadFormats work_out(const UploadSettings &settings, const Device *device) const;
-  bool update();
+  bool update(const std::shared_ptr<Device> *taken = nullptr);
 
   // Guards all below; FormatOffer's own lock is not taken under it.
   mutable OrderedMutex lock_{kLeafLockRank, "UploadOffer::lock_"};
+  std::uint64_t changes_ = 0; // of what formats_ is worked out from
   UploadSettings settings_;
   std::shared_ptr<Device> device_;
   std::shared_ptr<const UploadFormats> formats_ = std::make_shared<const UploadFormats>();

@@ -15,24 +15,29 @@ GstPtr<GstGLContext> context_of(GstGLBaseFilter *element)
 
 } // namespace
 
-// GstGLBaseFilter posts the error of a context that it cannot make, each time that it is asked.
+// GstGLBaseFilter posts the error of a context that it cannot make, each time that it is asked. A
+// context that was found and is gone again was taken away by a stop: whoever asks was a query of
+// another thread, and the next start looks anew.
 Result<GstPtr<GstGLContext>> FilterGlThread::present_context()
 {
   GstPtr<GstGLContext> context = context_of(element_);
   if (context)
     return context;
   const Error none{ErrorCode::Device, "The pipeline has no OpenGL context", 0};
+  std::uint64_t stops = 0;
   {
     const std::lock_guard guard(lock_);
     if (gave_up_)
       return none;
+    stops = stops_;
   }
-  if (gst_gl_base_filter_find_gl_context(element_))
+  if (gst_gl_base_filter_find_gl_context(element_)) {
     context = context_of(element_);
-  if (context)
-    return context;
+    return context ? Result<GstPtr<GstGLContext>>(std::move(context)) : none;
+  }
   const std::lock_guard guard(lock_);
-  gave_up_ = true;
+  if (stops == stops_)
+    gave_up_ = true;
   return none;
 }
 
@@ -60,10 +65,16 @@ Result<std::shared_ptr<GlThread>> FilterGlThread::open(GstGLContext *context)
     return opened;
   }
   std::shared_ptr<GlThread> old; // let go of without the lock
-  const std::lock_guard guard(lock_);
-  if (!thread_ || thread_->context() != context)
-    old = std::exchange(thread_, *opened);
-  return thread_;
+  std::shared_ptr<GlThread> kept;
+  {
+    const std::lock_guard guard(lock_);
+    if (!thread_ || thread_->context() != context)
+      old = std::exchange(thread_, *opened);
+    kept = thread_;
+  }
+  if (old)
+    old->finish();
+  return kept;
 }
 
 void FilterGlThread::forget()
@@ -73,10 +84,11 @@ void FilterGlThread::forget()
     const std::lock_guard guard(lock_);
     thread = std::exchange(thread_, nullptr);
     gave_up_ = false;
+    stops_++;
   }
   posted_.reset();
-  if (thread) // an error says that the thread has ended, and with it all that it was given
-    (void)static_cast<bool>(thread->run([](egl::Device &) { return Result<void>(); }));
+  if (thread)
+    thread->finish();
 }
 
 } // namespace gstdrm

@@ -2,6 +2,7 @@
 // The GL thread of an element on GstGLBaseFilter, whichever context the pipeline has at the moment.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include <gst/drm/core/ordered_mutex.hpp>
@@ -31,10 +32,11 @@ private:
 
   GstGLBaseFilter *const element_; // borrowed: the element owns this
   OncePerFailure posted_;
-  // Guards the two below; nothing is called under it.
+  // Guards all below; nothing is called under it.
   mutable OrderedMutex lock_{kLeafLockRank, "FilterGlThread::lock_"};
   std::shared_ptr<GlThread> thread_;
-  bool gave_up_ = false; // no context was found, and GStreamer has said so
+  bool gave_up_ = false;    // no context was found, and GStreamer has said so
+  std::uint64_t stops_ = 0; // calls of forget()
 };
 
 } // namespace gstdrm

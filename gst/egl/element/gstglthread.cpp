@@ -135,6 +135,7 @@ Result<std::shared_ptr<GlThread>> GlThread::open(GstGLContext *context)
     if (!device)
       return device.error();
     thread->device_ = std::move(*device);
+    thread->loop_.watch();
     return {};
   });
   if (!opened)
@@ -150,6 +151,13 @@ GlThread::~GlThread()
     g_thread_unref(g_thread_new("gl-context-end", unref_context, context_.release()));
 }
 
+// Other contexts draw on threads of their own. Those that GStreamer does not know of cannot be seen
+// here: gst_gl_context_set_shared_with() makes one known.
+std::uint64_t GlThread::sleep() const noexcept
+{
+  return gst_gl_context_is_shared(context_.get()) ? 0 : loop_.sleep();
+}
+
 bool GlThread::is_current() const noexcept
 {
   GThread *thread = gst_gl_context_get_thread(context_.get());
@@ -163,7 +171,11 @@ Result<void> GlThread::run(const std::function<Result<void>(egl::Device &device)
 {
   if (!is_current())
     hops_.fetch_add(1, std::memory_order_relaxed);
-  return run_on(context_.get(), [&] { return job(*device_); });
+  return run_on(context_.get(), [&]() -> Result<void> {
+    Result<void> done = job(*device_);
+    device_->look_for_reset();
+    return device_->is_lost() ? Result<void>(device_->loss()) : done;
+  });
 }
 
 void GlThread::run_later(std::function<void(bool has_context)> job)
@@ -180,6 +192,21 @@ void GlThread::run_later(std::function<void(bool has_context)> job)
   }
   gst_gl_window_send_message_async(window, run_job, later.release(), free_later);
   gst_object_unref(window);
+}
+
+void GlThread::run_soon(std::function<void(bool has_context)> job)
+{
+  if (!loop_.wake_for(job))
+    run_later(std::move(job));
+}
+
+void GlThread::finish() noexcept
+try {
+  // an error says that the thread has ended, and with it all that it was given
+  (void)run([](egl::Device &) { return Result<void>(); });
+  loop_.drop_jobs();
+} catch (...) {
+  caught(__func__);
 }
 
 } // namespace gstdrm

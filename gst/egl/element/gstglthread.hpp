@@ -12,6 +12,7 @@
 #include <gst/gl/gl.h>
 
 #include "engine/egl_device.hpp"
+#include "gstglloop.hpp"
 
 namespace gstdrm {
 
@@ -30,13 +31,28 @@ public:
   [[nodiscard]] const std::shared_ptr<egl::Device> &device() const noexcept { return device_; }
 
   // Runs `job` on the GL thread and sleeps until it is done; runs it here where this is that
-  // thread. An exception becomes an Error of code Device.
+  // thread. An exception becomes an Error of code Device, and so does a context that is lost: what
+  // `job` returned says nothing then.
   Result<void> run(const std::function<Result<void>(egl::Device &device)> &job);
   // Runs `job` later on the GL thread, after what was given to that thread before; at once where
   // this is that thread. Nothing sleeps. The GL thread lives until the job has run, and `job` owns
   // all else that it needs. `has_context` is false where GStreamer threw the job away, which it
   // does with a window that was closed; then `job` runs on any thread.
   void run_later(std::function<void(bool has_context)> job);
+
+  // The same for a job that reads no texture and need not wait for what was given to that thread
+  // before. It costs less where the GL thread sleeps, and leaves sleep() as it is.
+  void run_soon(std::function<void(bool has_context)> job);
+
+  // Sleeps until the GL thread has done all that it was given. Who lets go of a thread calls this
+  // first: else the last job may own the context, which then ends at a time of its own, maybe after
+  // main(), and takes the EGL display away from the next pipeline (GstGLDisplayEGL terminates it).
+  void finish() noexcept;
+
+  // Which sleep of the GL thread it is that lasts now; 0 where that thread is awake, or another
+  // context shares textures with this one. The same number twice, and not 0: in between, nobody
+  // drew with a texture of this context.
+  [[nodiscard]] std::uint64_t sleep() const noexcept;
 
   // Hops that somebody slept for.
   [[nodiscard]] std::uint64_t hops() const noexcept { return hops_; }
@@ -47,6 +63,7 @@ private:
 
   GstPtr<GstGLContext> context_;
   std::shared_ptr<egl::Device> device_;
+  GlLoop loop_;
   std::atomic<std::uint64_t> hops_{0};
 };
 

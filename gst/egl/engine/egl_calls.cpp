@@ -76,7 +76,11 @@ void load_gl_state(Filler &filler, GlCalls &gl)
       .take(gl.active_texture, "glActiveTexture")
       .take(gl.bind_texture, "glBindTexture")
       .take(gl.tex_parameteri, "glTexParameteri")
-      .take(gl.image_target_texture_2d, "glEGLImageTargetTexture2DOES", Need::Extension);
+      .take(gl.image_target_texture_2d, "glEGLImageTargetTexture2DOES", Need::Extension)
+      .take(gl.get_reset_status, "glGetGraphicsResetStatus", Need::Extension)
+      .take(gl.get_reset_status_khr, "glGetGraphicsResetStatusKHR", Need::Extension)
+      .take(gl.get_reset_status_ext, "glGetGraphicsResetStatusEXT", Need::Extension)
+      .take(gl.get_reset_status_arb, "glGetGraphicsResetStatusARB", Need::Extension);
 }
 
 void load_gl_drawing(Filler &filler, GlCalls &gl)
@@ -98,6 +102,7 @@ void load_gl_drawing(Filler &filler, GlCalls &gl)
       .take(gl.gen_vertex_arrays, "glGenVertexArrays", Need::Extension)
       .take(gl.bind_vertex_array, "glBindVertexArray", Need::Extension)
       .take(gl.delete_vertex_arrays, "glDeleteVertexArrays", Need::Extension)
+      .take(gl.blit_framebuffer, "glBlitFramebuffer", Need::Extension)
       .take(gl.read_pixels, "glReadPixels")
       .take(gl.pixel_storei, "glPixelStorei");
 }

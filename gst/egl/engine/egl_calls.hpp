@@ -93,10 +93,17 @@ struct GlCalls {
   PFNGLGENVERTEXARRAYSPROC gen_vertex_arrays = nullptr;
   PFNGLBINDVERTEXARRAYPROC bind_vertex_array = nullptr;
   PFNGLDELETEVERTEXARRAYSPROC delete_vertex_arrays = nullptr;
+  // OpenGL 3.0 and OpenGL ES 3.0
+  PFNGLBLITFRAMEBUFFERPROC blit_framebuffer = nullptr;
   PFNGLREADPIXELSPROC read_pixels = nullptr;
   PFNGLPIXELSTOREIPROC pixel_storei = nullptr;
   // GL_OES_EGL_image
   PFNGLEGLIMAGETARGETTEXTURE2DOESPROC image_target_texture_2d = nullptr;
+  // one function under the names of several versions and extensions, see reset_status_function()
+  PFNGLGETGRAPHICSRESETSTATUSKHRPROC get_reset_status = nullptr;
+  PFNGLGETGRAPHICSRESETSTATUSKHRPROC get_reset_status_khr = nullptr;
+  PFNGLGETGRAPHICSRESETSTATUSKHRPROC get_reset_status_ext = nullptr;
+  PFNGLGETGRAPHICSRESETSTATUSKHRPROC get_reset_status_arb = nullptr;
 };
 
 struct Calls {

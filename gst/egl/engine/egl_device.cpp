@@ -3,7 +3,6 @@
 
 #include <charconv>
 #include <limits>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include <gst/drm/core/log.hpp>
 
 #include "egl_error.hpp"
+#include "egl_reset.hpp"
 
 namespace gstdrm::egl {
 namespace {
@@ -50,8 +50,8 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
   return false;
 }
 
-// By their start alone: "virgl (LLVMPIPE …)" draws on the host's, and names it. Zink draws with
-// Vulkan, whose device it names.
+// Only the start of the name counts: virgl draws on the host, whose renderer it names in brackets
+// ("virgl (LLVMPIPE …)"). Zink draws with Vulkan, whose device it names.
 bool is_software_renderer(std::string_view renderer) noexcept
 {
   if (starts_with_any(renderer, {"llvmpipe", "softpipe", "swrast", "Software Rasterizer", "SWR "}))
@@ -67,8 +67,6 @@ bool is_gl_3(const Driver &driver) noexcept
     version.remove_prefix(kGlesPrefix.size());
   return take_number(version) >= 3;
 }
-
-using Names = std::set<std::string, std::less<>>;
 
 Names gl_extensions(const GlCalls &gl, const Driver &driver)
 {
@@ -132,6 +130,7 @@ void keep_what_is_there(GlCalls &gl, const Driver &driver, const Names &extensio
   if (is_gl_3(driver))
     return;
   gl.get_stringi = nullptr;
+  gl.blit_framebuffer = nullptr;
   if (!extensions.contains("GL_ARB_vertex_array_object")) {
     gl.gen_vertex_arrays = nullptr;
     gl.bind_vertex_array = nullptr;
@@ -285,6 +284,9 @@ Result<void> Device::read_driver()
   const Names extensions = gl_extensions(gl, driver_);
   has_external_textures_ = extensions.contains("GL_OES_EGL_image_external");
   keep_what_is_there(calls_.gl, driver_, extensions);
+  if (const auto function = reset_status_function(gl, driver_, extensions);
+      function && is_told_of_resets(gl))
+    get_reset_status_ = function;
   const EglCalls &egl = calls_.egl;
   has_native_fences_ = egl.create_sync && egl.destroy_sync && egl.client_wait_sync &&
                        egl.wait_sync && egl.dup_native_fence_fd;
@@ -313,6 +315,33 @@ void Device::read_formats()
   formats_ = *std::move(formats);
   if (formats_.texture_2d.empty() && formats_.external_only.empty())
     import_refusal_ = driver_.describe() + ", imports no dma-buf: its EGL display lists no format";
+}
+
+// GL_NO_ERROR again after a loss says that the reset is over; the context stays lost.
+void Device::look_for_reset() const
+{
+  if (!get_reset_status_ || is_lost())
+    return;
+  if (const GLenum status = get_reset_status_(); status != GL_NO_ERROR)
+    loss_ = status;
+}
+
+void Device::note_error(unsigned error) const noexcept
+{
+  unsigned none = 0;
+  if (is_loss(error))
+    loss_.compare_exchange_strong(none, error); // the first says most
+}
+
+Error Device::loss() const
+{
+  return Error{ErrorCode::Device,
+               "The OpenGL context of " + driver_.describe() + ", is lost: it says " +
+                   describe_loss(loss_) +
+                   ". Set the pipeline to NULL and play it again, so that it gets a new context; "
+                   "an application that shares a context of its own has to give the pipeline "
+                   "another one",
+               0};
 }
 
 Result<void> Device::check_frame(const FrameLayout &layout) const

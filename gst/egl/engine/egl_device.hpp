@@ -2,6 +2,7 @@
 // One EGLDisplay with a GL context: what it can do, and what must not be asked of it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -64,6 +65,20 @@ public:
   // x rows (26.1 crashes when it draws).
   [[nodiscard]] Result<void> check_frame(const FrameLayout &layout) const;
 
+  // Whether the driver tells when it has reset the GPU: the context was made robust, which
+  // GStreamer's own are not. Does not change. Any thread.
+  [[nodiscard]] bool reports_resets() const noexcept { return get_reset_status_ != nullptr; }
+  // Asks it. Nothing is asked of a context that is told nothing.
+  void look_for_reset() const;
+  // What EGL or GL said of a call that failed: a context that is lost says so here, also one that
+  // is not robust. Any thread.
+  void note_error(unsigned error) const noexcept;
+  // Whether the context is lost, from that moment on for ever: nothing that it holds can be used.
+  // Any thread.
+  [[nodiscard]] bool is_lost() const noexcept { return loss_ != 0; }
+  // Of code Device: what the driver said, and what to do. Any thread.
+  [[nodiscard]] Error loss() const;
+
   // For open().
   Device(Key, const Calls &calls, EGLDisplay display) : calls_(calls), display_(display) {}
 
@@ -79,6 +94,8 @@ private:
   std::uint32_t max_texture_size_ = 0;
   bool has_external_textures_ = false;
   bool has_native_fences_ = false;
+  PFNGLGETGRAPHICSRESETSTATUSKHRPROC get_reset_status_ = nullptr; // of a robust context alone
+  mutable std::atomic<unsigned> loss_{0}; // the reset status or the error that told; 0: none
 };
 
 } // namespace gstdrm::egl

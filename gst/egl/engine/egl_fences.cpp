@@ -21,6 +21,7 @@ Error without_fences(const Device &device)
 Error failed(const Device &device, const char *call)
 {
   const EGLint error = device.calls().egl.get_error();
+  device.note_error(static_cast<unsigned>(error));
   return Error{ErrorCode::Sync,
                std::string(call) + "() of " + device.driver().describe() + ", says " +
                    egl_error_name(error),

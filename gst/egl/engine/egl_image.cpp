@@ -91,15 +91,17 @@ Error failed(const Device &device, const FrameLayout &layout, const std::string 
   return error;
 }
 
-std::string egl_words(const char *call, EGLint error)
+std::string egl_words(const Device &device, const char *call, EGLint error)
 {
+  device.note_error(static_cast<unsigned>(error));
   const char *meaning = import_error_meaning(error);
   return std::string(call) + "() says " + egl_error_name(error) +
          (*meaning ? std::string(", ") + meaning : "");
 }
 
-std::string gl_words(const char *call, GLenum error)
+std::string gl_words(const Device &device, const char *call, GLenum error)
 {
+  device.note_error(error);
   return std::string(call) + "() says " + gl_error_name(error);
 }
 
@@ -135,26 +137,27 @@ private:
 };
 
 // The image becomes the texture's. Empty, or which call failed and how.
-std::string give_image(const GlCalls &gl, Target target, GLuint id, EGLImageKHR image)
+std::string give_image(const Device &device, Target target, GLuint id, EGLImageKHR image)
 {
+  const GlCalls &gl = device.calls().gl;
   const GLenum name = gl_target(target);
   drop_gl_errors(gl);
   const BoundTexture bound(gl, target, id);
   gl.image_target_texture_2d(name, image);
   if (const GLenum error = gl.get_error(); error != GL_NO_ERROR)
-    return gl_words("glEGLImageTargetTexture2DOES", error);
+    return gl_words(device, "glEGLImageTargetTexture2DOES", error);
   // An external texture has no others (GL_OES_EGL_image_external), a 2D one would want mipmaps.
   gl.tex_parameteri(name, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
   gl.tex_parameteri(name, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
   gl.tex_parameteri(name, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
   gl.tex_parameteri(name, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
   if (const GLenum error = gl.get_error(); error != GL_NO_ERROR)
-    return gl_words("glTexParameteri", error);
+    return gl_words(device, "glTexParameteri", error);
   return {};
 }
 
 Result<Texture> import_checked(const Device &device, const FrameLayout &layout,
-                               const ColorHints &hints)
+                               const ColorHints &hints, Target wanted)
 {
   if (Result<void> frame = device.check_frame(layout); !frame)
     return frame.error();
@@ -164,7 +167,7 @@ Result<Texture> import_checked(const Device &device, const FrameLayout &layout,
                  device.driver().describe() + ", takes " + describe_format(layout.format) +
                      " as an external texture alone, which its version of GL does not have",
                  0};
-  return Texture::import(device, layout, *target, hints);
+  return Texture::import(device, layout, wanted == Target::External ? wanted : *target, hints);
 }
 
 } // namespace
@@ -247,15 +250,16 @@ Result<Texture> Texture::import(const Device &device, const FrameLayout &layout,
   EGLImageKHR image = egl.create_image(device.display(), EGL_NO_CONTEXT, EGL_LINUX_DMA_BUF_EXT,
                                        nullptr, attributes_of(layout, hints).list());
   if (image == EGL_NO_IMAGE_KHR)
-    return failed(device, layout, egl_words("eglCreateImageKHR", egl.get_error()));
+    return failed(device, layout, egl_words(device, "eglCreateImageKHR", egl.get_error()));
   Texture texture(device, image, target); // destroys the image on every way out
   texture.width_ = layout.width;
   texture.height_ = layout.height;
   gl.gen_textures(1, &texture.id_);
   if (texture.id_ == 0)
     return failed(device, layout,
-                  gl_words("glGenTextures", gl.get_error()) + ", as without a current context");
-  if (const std::string words = give_image(gl, target, texture.id_, image); !words.empty())
+                  gl_words(device, "glGenTextures", gl.get_error()) +
+                      ", as without a current context");
+  if (const std::string words = give_image(device, target, texture.id_, image); !words.empty())
     return failed(device, layout, words);
   GSTDRM_LOG("texture %u is %s", texture.id_, describe_layout(layout).c_str());
   return texture;
@@ -279,14 +283,14 @@ Texture::~Texture()
 
 Result<std::shared_ptr<const ImportedFrame>> import_frame(const std::shared_ptr<Device> &device,
                                                           const FrameLayout &layout, Shape shape,
-                                                          const ColorHints &hints)
+                                                          const ColorHints &hints, Target wanted)
 {
   if (Result<void> checked = check_layout(layout); !checked)
     return checked.error();
   auto frame = std::make_shared<ImportedFrame>();
   frame->device = device;
   if (shape == Shape::OneImage) {
-    Result<Texture> texture = import_checked(*device, layout, hints);
+    Result<Texture> texture = import_checked(*device, layout, hints, wanted);
     if (!texture)
       return texture.error();
     frame->textures.push_back(std::move(*texture));
@@ -297,7 +301,7 @@ Result<std::shared_ptr<const ImportedFrame>> import_frame(const std::shared_ptr<
     return planes.error();
   frame->textures.reserve(layout.n_planes);
   for (std::size_t i = 0; i < layout.n_planes; ++i) {
-    Result<Texture> texture = import_checked(*device, (*planes)[i], {});
+    Result<Texture> texture = import_checked(*device, (*planes)[i], {}, Target::Texture2D);
     if (!texture)
       return Error{texture.error().code,
                    "Plane " + std::to_string(i) + " of " + describe_format(layout.format) + ": " +

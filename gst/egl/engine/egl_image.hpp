@@ -81,9 +81,12 @@ struct ImportedFrame {
   std::vector<Texture> textures; // one, or one for each plane
 };
 
-// check_frame(), and the import in that shape. Error of code Import, Layout or Unsupported.
+// check_frame(), and the import in that shape. One image becomes an external texture where that is
+// wanted, though the driver would make a 2D one of the pair. Error of code Import, Layout or
+// Unsupported.
 Result<std::shared_ptr<const ImportedFrame>> import_frame(const std::shared_ptr<Device> &device,
                                                           const FrameLayout &layout, Shape shape,
-                                                          const ColorHints &hints);
+                                                          const ColorHints &hints,
+                                                          Target wanted = Target::Texture2D);
 
 } // namespace gstdrm::egl

@@ -9,6 +9,7 @@
 #include <drm_fourcc.h>
 
 #include "egl_error.hpp"
+#include "gl_blit.hpp"
 #include "gl_program.hpp"
 #include "gl_state.hpp"
 
@@ -166,6 +167,40 @@ FormatSet drawable_formats(const DisplayFormats &formats)
 
 // --- DrawTarget ----------------------------------------------------------------------------------
 
+namespace {
+
+// llvmpipe reads and writes its targets in blocks of 4x4 pixels, those at the edges too, and takes
+// the rows of pixels of 4 bytes and more to begin at multiples of 16 bytes. It asks nobody: Mesa
+// 26.1 ends the process with SIGSEGV where rows of 264 bytes are drawn.
+Result<void> check_blocks(const Driver &driver, const FrameLayout &layout)
+{
+  constexpr std::uint64_t kBlock = 4;
+  constexpr std::uint64_t kRowAlign = 16;
+  if (!driver.is_software)
+    return {};
+  const PlaneLayout &plane = layout.planes[0];
+  const std::uint64_t pixel = fourcc_info(layout.format.fourcc)->planes[0].block_bytes;
+  const bool is_aligned =
+      plane.stride_bytes % kRowAlign == 0 && plane.offset_bytes % kRowAlign == 0;
+  if (pixel >= 4 && !is_aligned)
+    return Error{ErrorCode::Unsupported,
+                 driver.describe() + " cannot draw into " + describe_layout(layout) +
+                     ": its rows do not begin at multiples of 16 bytes",
+                 0};
+  const std::uint64_t rows = (layout.height + kBlock - 1) / kBlock * kBlock;
+  const std::uint64_t columns = (layout.width + kBlock - 1) / kBlock * kBlock;
+  const std::uint64_t end = plane.offset_bytes + (rows - 1) * plane.stride_bytes + columns * pixel;
+  if (end > plane.object.size_bytes)
+    return Error{ErrorCode::Unsupported,
+                 driver.describe() + " cannot draw into " + describe_layout(layout) +
+                     ": it writes blocks of 4x4 pixels, and " + std::to_string(end) +
+                     " bytes are more than there are",
+                 0};
+  return {};
+}
+
+} // namespace
+
 Result<std::shared_ptr<DrawTarget>> DrawTarget::import(const std::shared_ptr<Device> &device,
                                                        const FrameLayout &layout)
 {
@@ -197,6 +232,8 @@ Result<std::shared_ptr<DrawTarget>> DrawTarget::import(const std::shared_ptr<Dev
 
 Result<void> DrawTarget::add_plane(const FrameLayout &layout)
 {
+  if (auto checked = check_blocks(device_->driver(), layout); !checked)
+    return checked;
   auto texture = Texture::import(*device_, layout, Target::Texture2D, {});
   if (!texture)
     return texture.error();
@@ -209,6 +246,7 @@ Result<void> DrawTarget::add_plane(const FrameLayout &layout)
   gl.framebuffer_texture_2d(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D,
                             planes_.back().id(), 0);
   const GLenum error = gl.get_error();
+  device_->note_error(error);
   const GLenum status = gl.check_framebuffer_status(GL_FRAMEBUFFER);
   if (framebuffer != 0 && error == GL_NO_ERROR && status == GL_FRAMEBUFFER_COMPLETE)
     return {};
@@ -229,6 +267,8 @@ DrawTarget::~DrawTarget()
 // --- Painter -------------------------------------------------------------------------------------
 
 struct Painter::Programs {
+  explicit Programs(const std::shared_ptr<Device> &device) : blitter(device) {}
+  Blitter blitter;
   // One triangle that covers the plane, and where the context has them its array object.
   GLuint vertices = 0;
   GLuint array = 0;
@@ -236,7 +276,7 @@ struct Painter::Programs {
 };
 
 Painter::Painter(std::shared_ptr<Device> device)
-    : device_(std::move(device)), programs_(std::make_unique<Programs>())
+    : device_(std::move(device)), programs_(std::make_unique<Programs>(device_))
 {
 }
 
@@ -265,9 +305,11 @@ Result<std::unique_ptr<Painter>> Painter::make(const std::shared_ptr<Device> &de
   gl.bind_buffer(GL_ARRAY_BUFFER, programs.vertices);
   gl.buffer_data(GL_ARRAY_BUFFER, sizeof(corners), corners.data(), GL_STATIC_DRAW);
   gl.bind_buffer(GL_ARRAY_BUFFER, 0);
-  if (const GLenum error = gl.get_error(); error != GL_NO_ERROR)
+  if (const GLenum error = gl.get_error(); error != GL_NO_ERROR) {
+    device->note_error(error);
     return Error{ErrorCode::Device,
                  device->driver().describe() + " makes no vertex buffer: " + gl_error_name(error)};
+  }
   return painter;
 }
 
@@ -278,6 +320,11 @@ Result<void> Painter::draw(const Picture &picture, const DrawTarget &into,
   const YuvFormat *yuv = yuv_format(into.format_.fourcc);
   const GLenum target = gl_target(picture.target);
   drain_errors(gl); // those of whoever used the context before
+  const bool is_as_it_is = !yuv && !picture.flip && picture.target == Target::Texture2D &&
+                           picture.order == Picture().order;
+  if (is_as_it_is && programs_->blitter.copy(picture.texture, into.framebuffers_[0], into.width_,
+                                             into.height_))
+    return {};
   DrawState state(gl, programs_->array, programs_->vertices, Program::kPosition);
   gl.active_texture(GL_TEXTURE0);
   gl.bind_texture(target, picture.texture);
@@ -310,10 +357,12 @@ Result<void> Painter::draw(const Picture &picture, const DrawTarget &into,
   gl.bind_texture(target, 0);
   if (!drawn)
     return drawn;
-  if (const GLenum error = gl.get_error(); error != GL_NO_ERROR)
+  if (const GLenum error = gl.get_error(); error != GL_NO_ERROR) {
+    device_->note_error(error);
     return Error{ErrorCode::Device, device_->driver().describe() + " did not draw into " +
                                         describe_format(into.format_) + ": " +
                                         gl_error_name(error)};
+  }
   return {};
 }
 

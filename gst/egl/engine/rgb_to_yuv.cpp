@@ -4,24 +4,6 @@
 namespace gstdrm::egl {
 namespace {
 
-struct Luma {
-  double red;
-  double blue;
-};
-
-Luma luma_of(YuvMatrix matrix) noexcept
-{
-  switch (matrix) {
-  case YuvMatrix::Bt601:
-    return {0.299, 0.114};
-  case YuvMatrix::Bt2020:
-    return {0.2627, 0.0593};
-  case YuvMatrix::Bt709:
-    break;
-  }
-  return {0.2126, 0.0722};
-}
-
 YuvRow scaled(double red, double green, double blue, double scale, double offset) noexcept
 {
   return {static_cast<float>(red * scale), static_cast<float>(green * scale),
@@ -32,7 +14,7 @@ YuvRow scaled(double red, double green, double blue, double scale, double offset
 
 YuvRows yuv_rows(YuvMatrix matrix, YuvRange range, SampleDepth depth) noexcept
 {
-  const Luma luma = luma_of(matrix);
+  const LumaWeights luma = luma_of(matrix);
   const double green = 1 - luma.red - luma.blue;
   const auto eighth = static_cast<double>(1U << (depth.bits - 8)); // one step of 8 bits
   const auto most = static_cast<double>((1U << depth.bits) - 1);

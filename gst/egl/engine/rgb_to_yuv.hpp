@@ -4,9 +4,11 @@
 
 #include <array>
 
+#include <gst/drm/core/luma_weights.hpp>
+
 namespace gstdrm::egl {
 
-enum class YuvMatrix { Bt601, Bt709, Bt2020 }; // non-constant luminance
+using YuvMatrix = LumaMatrix;
 enum class YuvRange { Limited, Full };
 // Where a chroma sample lies among the pixels that it stands for, in one direction.
 enum class Siting { Cosited, Centred };
