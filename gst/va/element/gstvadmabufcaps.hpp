@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// vadmabufsrc's caps: what the device can do.
+// Caps: what the device can do.
 #pragma once
 
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/gst.h>
 
-#include "engine/va_formats.hpp"
+#include "engine/va_probe.hpp"
 
 namespace gstdrm::va {
 
-// Caps of the device's formats and sizes. Without a device the caps allow every format.
-GstPtr<GstCaps> device_caps(const Capabilities *capabilities);
+// Caps of these formats, in the device's sizes.
+GstPtr<GstCaps> device_caps(const Capabilities &capabilities, const FormatSet &formats);
+// The pairs of downstream's caps whose fourcc the device makes, and whose modifier is not in
+// `known` and not in `tried`.
+FormatSet untried_pairs(const GstCaps *downstream, const Capabilities &capabilities,
+                        const FormatSet &known, const FormatSet &tried);
 
 } // namespace gstdrm::va

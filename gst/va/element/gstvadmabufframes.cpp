@@ -2,10 +2,7 @@
 #include "gstvadmabufframes.hpp"
 
 #include <optional>
-
-#include <gst/allocators/gstdmabuf.h>
-#include <gst/drm/core/unique_fd.hpp>
-#include <gst/drm/gstdrmsync.h>
+#include <string>
 
 #include "gstvadmabufallocator.hpp"
 
@@ -13,6 +10,55 @@ GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
 
 namespace gstdrm::va {
+namespace {
+
+Matrix matrix_of(const GstDrmVideoInfo &info)
+{
+  switch (info.vinfo.colorimetry.matrix) {
+  case GST_VIDEO_COLOR_MATRIX_BT709:
+    return Matrix::Bt709;
+  case GST_VIDEO_COLOR_MATRIX_BT2020:
+    return Matrix::Bt2020;
+  default:
+    return Matrix::Bt601;
+  }
+}
+
+// What caps may say of the picture and the patterns are not drawn with; empty: nothing.
+std::string not_drawn(const GstDrmVideoInfo &info)
+{
+  const GstVideoInfo &video = info.vinfo;
+  if (GST_VIDEO_INFO_INTERLACE_MODE(&video) != GST_VIDEO_INTERLACE_MODE_PROGRESSIVE)
+    return "interlaced frames; the patterns are progressive";
+  if (GST_VIDEO_INFO_VIEWS(&video) > 1)
+    return "frames of several views; the patterns have one";
+  const GstVideoColorimetry &colours = video.colorimetry;
+  const auto *format = format_by_drm(info.drm_fourcc);
+  const bool yuv = format && format->model == Model::Yuv;
+  const auto other = yuv ? GST_VIDEO_COLOR_RANGE_0_255 : GST_VIDEO_COLOR_RANGE_16_235;
+  if (colours.range == other)
+    return yuv ? "YUV of full range; the patterns have narrow range"
+               : "RGB of narrow range; the patterns have full range";
+  if (colours.transfer == GST_VIDEO_TRANSFER_SMPTE2084 ||
+      colours.transfer == GST_VIDEO_TRANSFER_ARIB_STD_B67)
+    return "PQ and HLG; the patterns have a standard dynamic range";
+  if (yuv && (colours.matrix == GST_VIDEO_COLOR_MATRIX_FCC ||
+              colours.matrix == GST_VIDEO_COLOR_MATRIX_SMPTE240M))
+    return "the colour matrices of FCC and SMPTE 240M; the patterns have those of BT.601, BT.709 "
+           "and BT.2020";
+  return {};
+}
+
+Result<void> check_video(const GstDrmVideoInfo &info)
+{
+  const auto what = not_drawn(info);
+  if (what.empty())
+    return {};
+  return Error{ErrorCode::Layout,
+               "Downstream asks for " + what + ". Put an element between them that converts"};
+}
+
+} // namespace
 
 Result<std::unique_ptr<FrameSource>> FrameSource::create(GstElement *element, const Device &device,
                                                          const GstDrmVideoInfo &info,
@@ -25,8 +71,9 @@ Result<std::unique_ptr<FrameSource>> FrameSource::create(GstElement *element, co
   request.width = static_cast<std::uint32_t>(GST_VIDEO_INFO_WIDTH(&info.vinfo));
   request.height = static_cast<std::uint32_t>(GST_VIDEO_INFO_HEIGHT(&info.vinfo));
   request.argb = argb;
-  request.matrix =
-      info.vinfo.colorimetry.matrix == GST_VIDEO_COLOR_MATRIX_BT709 ? Matrix::Bt709 : Matrix::Bt601;
+  if (auto can = check_video(info); !can)
+    return can.error();
+  request.matrix = matrix_of(info);
   auto renderer = Renderer::create(device, request);
   if (!renderer)
     return renderer.error();
@@ -34,32 +81,17 @@ Result<std::unique_ptr<FrameSource>> FrameSource::create(GstElement *element, co
       new FrameSource(element, std::move(renderer).value(), stats, worker));
 }
 
-// Attaches the fences of the drawing to the buffer. Returns false where the driver leaves no fence
-// in its DMA buffers: then a thread has to wait in vaSyncSurface.
-bool FrameSource::attach_fences(GstBuffer *buffer, const Surface &surface)
+Result<void> FrameSource::try_draw(const Device &device, const GstDrmVideoInfo &info)
 {
-  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
-  if (!meta)
-    meta = gst_buffer_add_drm_sync_meta(buffer);
-  for (guint i = 0; i < gst_buffer_n_memory(buffer); ++i) {
-    const int fd = gst_dmabuf_memory_get_fd(gst_buffer_peek_memory(buffer, i));
-    UniqueFd fence(gst_drm_dmabuf_export_fence(fd, GST_DRM_ACCESS_READ, nullptr));
-    if (!fence)
-      return false;
-    GstDrmFenceState state = GST_DRM_FENCE_STATE_SIGNALLED;
-    (void)gst_drm_fence_get_state(fence.get(), &state, nullptr);
-    if (state == GST_DRM_FENCE_STATE_SIGNALLED)
-      continue;
-    seen_pending_ = true;
-    if (!gst_drm_sync_meta_add_acquire_fence(meta, fence.release(), nullptr))
-      return false;
-  }
-  if (seen_pending_)
-    return true;
-  // A signalled fence means that the drawing is done, or that the driver leaves no fence. In the
-  // second case the surface is still busy.
-  const auto busy = is_rendering(surface);
-  return busy && !*busy;
+  const std::uint64_t modifier = info.drm_modifier;
+  auto frame = allocate_frame(
+      device, info.drm_fourcc, static_cast<std::uint32_t>(GST_VIDEO_INFO_WIDTH(&info.vinfo)),
+      static_cast<std::uint32_t>(GST_VIDEO_INFO_HEIGHT(&info.vinfo)), {&modifier, 1});
+  if (!frame)
+    return frame.error();
+  if (auto drawn = renderer_->render(*frame->surface, 0, 0); !drawn)
+    return drawn.error();
+  return {};
 }
 
 Result<FrameSource::Begun> FrameSource::begin(GstBufferPool *pool, std::uint64_t frame,
@@ -83,9 +115,7 @@ Result<FrameSource::Begun> FrameSource::begin(GstBufferPool *pool, std::uint64_t
     return written.error();
   if (*written > 0)
     stats_.count_copy(element_, *written, "the VA driver has no video processing");
-  else if (leaves_fences_)
-    leaves_fences_ = attach_fences(acquired, **surface);
-  if (*written > 0 || leaves_fences_)
+  if (*written > 0 || fences_.attach(acquired, **surface))
     return begun;
   const std::optional<std::uint64_t> ticket = worker_.submit(*surface);
   if (!ticket)

@@ -14,6 +14,7 @@
 #include "engine/va_device.hpp"
 #include "engine/va_renderer.hpp"
 #include "engine/va_sync_worker.hpp"
+#include "gstvadmabuffences.hpp"
 
 namespace gstdrm::va {
 
@@ -46,6 +47,9 @@ public:
     GstPtr<GstBuffer> buffer;
   };
   Result<Produced> produce(GstBufferPool *pool, std::uint64_t frame, const Timeline &timeline);
+  // Draws a frame into a surface that nobody else sees: some drivers allocate what they cannot
+  // draw.
+  Result<void> try_draw(const Device &device, const GstDrmVideoInfo &info);
   [[nodiscard]] bool uses_cpu() const { return renderer_->uses_cpu(); }
   // Drops the frame that was drawn ahead; produce() draws it again.
   void drop_ahead() { ahead_ = {}; }
@@ -67,14 +71,12 @@ private:
   };
   Result<Begun> begin(GstBufferPool *pool, std::uint64_t frame, GstClockTime timestamp,
                       bool may_wait);
-  bool attach_fences(GstBuffer *buffer, const Surface &surface);
 
-  GstElement *element_; // borrowed: it owns us
+  GstElement *element_; // borrowed: it owns this object
   std::unique_ptr<Renderer> renderer_;
   Stats &stats_;
   SyncWorker &worker_;
-  bool leaves_fences_ = true; // until the driver was seen not to
-  bool seen_pending_ = false; // a fence that had not signalled: the driver does leave them
+  DrawFences fences_;
   Drawn ahead_;
 };
 

@@ -1,38 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // How vadmabufsrc and downstream agree: format, modifier, device, pool.
 #include <algorithm>
+#include <utility>
 
-#include <gst/drm/core/drm_node.hpp>
 #include <gst/drm/element/failed_negotiation.hpp>
-#include <gst/drm/element/pool.hpp>
 #include <gst/drm/gstdrmbufferpool.h>
-#include <gst/drm/gstdrmdevicequery.h>
 
 #include "gstvadmabufallocator.hpp"
+#include "gstvadmabufpool.hpp"
 #include "gstvadmabufsrc-source.hpp"
 
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
 
 namespace gstdrm::va {
-namespace {
-
-constexpr guint kFewestSurfaces = 2; // one is shown while the next is drawn
-
-// Makes the pool allocate `count` buffers; returns how many it could allocate.
-guint fill_pool(GstBufferPool *pool, guint count)
-{
-  GstBufferPoolAcquireParams params = {};
-  params.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT;
-  std::vector<GstPtr<GstBuffer>> buffers;
-  GstBuffer *buffer = nullptr;
-  while (buffers.size() < count &&
-         gst_buffer_pool_acquire_buffer(pool, &buffer, &params) == GST_FLOW_OK)
-    buffers.push_back(GstPtr<GstBuffer>::adopt(buffer));
-  return static_cast<guint>(buffers.size());
-}
-
-} // namespace
-
 void Source::post_nothing_common(const GstCaps *own)
 {
   const Display &display = *device()->display;
@@ -41,53 +21,97 @@ void Source::post_nothing_common(const GstCaps *own)
        {"The device", "makes", own},
        restrictions_after(GST_BASE_SRC_PAD(element_))},
       [](const GstCaps *, const GstCaps *) {
-        return "Put an element between them that converts, such as vapostproc, or choose another "
+        return "Put an element between them that converts, such as vadmabufconvert, or choose "
+               "another "
                "device.";
       });
   post_mismatch(GST_ELEMENT(element_), mismatch);
 }
 
+// Prepares the pattern for these caps and draws it once, at their size. ErrorCode::Layout: no other
+// format will do.
+Result<void> Source::prepare(const Device &device, GstCaps *caps)
+{
+  g_autoptr(GError) error = nullptr;
+  prepared_ = {};
+  gst_drm_video_info_init(&prepared_.info);
+  if (!gst_drm_video_info_from_caps_full(&prepared_.info, caps, &error))
+    return Error{ErrorCode::Layout, error->message};
+  const auto wanted = copy_properties();
+  auto frames = FrameSource::create(GST_ELEMENT(element_), device, prepared_.info, wanted.pattern,
+                                    wanted.argb, stats, *worker_);
+  if (!frames)
+    return frames.error();
+  if (auto drawn = (*frames)->try_draw(device, prepared_.info); !drawn)
+    return Error{ErrorCode::Allocation, drawn.error().message};
+  prepared_.frames = std::move(frames).value();
+  prepared_.pattern = wanted.pattern;
+  prepared_.argb = wanted.argb;
+  prepared_.caps = GstPtr<GstCaps>::share(caps);
+  return {};
+}
+
 bool Source::negotiate()
 {
   const auto device = this->device();
-  const auto own = device_caps(&device->capabilities);
-  const auto agreement = producer_.agree(GST_BASE_SRC_PAD(element_), own.get(),
-                                         device->capabilities.formats, allocator_.get());
-  switch (agreement.outcome) {
-  case Producer::Outcome::Agreed:
-    return gst_base_src_set_caps(element_, agreement.caps.get()) != FALSE;
-  case Producer::Outcome::NothingInCommon:
-    post_nothing_common(own.get());
+  learner_.learn(GST_ELEMENT(element_), GST_BASE_SRC_PAD(element_), *device);
+  auto formats = learner_.known(*device);
+  Error refused{ErrorCode::Unsupported, {}}; // of the first pair that was agreed on and not drawn
+  while (true) {
+    const auto own = device_caps(device->capabilities, formats);
+    const auto agreement =
+        producer_.agree(GST_BASE_SRC_PAD(element_), own.get(), formats, allocator_.get());
+    if (agreement.outcome == Producer::Outcome::Agreed) {
+      const auto current =
+          GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_SRC_PAD(element_)));
+      if (frames_ && current && gst_caps_is_equal(current.get(), agreement.caps.get()))
+        return true;
+      auto prepared = prepare(*device, agreement.caps.get());
+      if (prepared)
+        return gst_base_src_set_caps(element_, agreement.caps.get()) != FALSE;
+      GST_DEBUG_OBJECT(element_, "%" GST_PTR_FORMAT " is not drawn: %s", agreement.caps.get(),
+                       prepared.error().message.c_str());
+      if (refused.message.empty())
+        refused = prepared.error();
+      const Format pair{prepared_.info.drm_fourcc, prepared_.info.drm_modifier};
+      const auto rest = FormatSet::subtract(formats, FormatSet::from_pairs({pair}));
+      producer_.forget();
+      // A pattern that does not fit the size fits it in no format.
+      const bool hopeless =
+          prepared.error().code == ErrorCode::Layout || rest.size() == formats.size();
+      formats = rest;
+      if (!hopeless && !formats.empty())
+        continue;
+    }
+    if (!refused.message.empty())
+      post("The pattern cannot be prepared", refused);
+    else if (agreement.outcome == Producer::Outcome::NothingInCommon)
+      post_nothing_common(own.get());
+    else
+      post_not_allocated(agreement);
     return false;
-  case Producer::Outcome::NotAllocated:
-    break;
   }
+}
+
+void Source::post_not_allocated(const Producer::Agreement &agreement)
+{
   GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
                     ("No surface could be allocated in any format that downstream takes. %s. Try "
                      "another size, or limit the formats with a capsfilter.",
                      agreement.refusals.c_str()),
                     ("common %" GST_PTR_FORMAT, agreement.common.get()));
-  return false;
 }
 
 bool Source::set_caps(GstCaps *caps)
 {
-  g_autoptr(GError) error = nullptr;
-  GstDrmVideoInfo info;
-  gst_drm_video_info_init(&info);
-  if (!gst_drm_video_info_from_caps_full(&info, caps, &error)) {
-    GST_ELEMENT_ERROR(element_, CORE, CAPS, ("%s", error->message),
-                      ("caps %" GST_PTR_FORMAT, caps));
-    return false;
+  if (!prepared_.frames || !gst_caps_is_equal(caps, prepared_.caps.get())) {
+    if (auto prepared = prepare(*device(), caps); !prepared) {
+      post("The pattern cannot be prepared", prepared.error());
+      return false;
+    }
   }
-  const auto wanted = copy_properties();
-  auto frames = FrameSource::create(GST_ELEMENT(element_), *device(), info, wanted.pattern,
-                                    wanted.argb, stats, *worker_);
-  if (!frames) {
-    post("The pattern cannot be prepared", frames.error());
-    return false;
-  }
-  if ((*frames)->uses_cpu() && wanted.zero_copy == ZeroCopy::Require) {
+  auto prepared = std::exchange(prepared_, {});
+  if (prepared.frames->uses_cpu() && copy_properties().zero_copy == ZeroCopy::Require) {
     GST_ELEMENT_ERROR(element_, CORE, NEGOTIATION,
                       ("%s (%s) has no video processing, so the CPU would write every frame, and "
                        "zero-copy=require forbids "
@@ -97,60 +121,13 @@ bool Source::set_caps(GstCaps *caps)
     return false;
   }
   // Timestamps continue from the first frame of the new caps.
-  timeline_ = {next_frame_, timeline_.at(next_frame_), GST_VIDEO_INFO_FPS_N(&info.vinfo),
-               GST_VIDEO_INFO_FPS_D(&info.vinfo)};
-  info_ = info;
-  frames_ = std::move(frames).value();
+  timeline_ = {next_frame_, timeline_.at(next_frame_), GST_VIDEO_INFO_FPS_N(&prepared.info.vinfo),
+               GST_VIDEO_INFO_FPS_D(&prepared.info.vinfo)};
+  info_ = prepared.info;
+  frames_ = std::move(prepared.frames);
+  drawn_pattern_ = prepared.pattern;
+  drawn_argb_ = prepared.argb;
   return true;
-}
-
-void Source::compare_devices(GstQuery *query)
-{
-  guint64 other = 0;
-  if (warned_of_device_ || !gst_drm_query_get_device(query, &other))
-    return;
-  const auto &display = *device()->display;
-  g_autoptr(GError) unknown = nullptr;
-  if (gst_drm_device_is_same(other, display.device_number(), &unknown))
-    return;
-  if (unknown)
-    GST_DEBUG_OBJECT(element_, "taken for another device: %s", unknown->message);
-  warned_of_device_ = true;
-  GST_ELEMENT_WARNING(
-      element_, RESOURCE, SETTINGS,
-      ("Frames come from %s, downstream imports them on %s, another device: each frame crosses the "
-       "bus, "
-       "or the import fails. Set the device property to a render node of that device if it has "
-       "one.",
-       display.node().c_str(), drm_node_path(other).c_str()),
-      ("drm-device %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT, display.device_number(), other));
-}
-
-GstPtr<GstBufferPool> Source::make_pool(GstCaps *caps, guint surfaces, bool with_meta)
-{
-  // No minimum: a GstBufferPool that cannot allocate its minimum frees the buffers that it has.
-  auto made = configure_pool(allocator_.get(), {caps, 0, surfaces, with_meta});
-  if (!made || !gst_buffer_pool_set_active(made->pool.get(), TRUE))
-    return {};
-  return std::move(made->pool);
-}
-
-// Allocates all surfaces at once, so that none is allocated while the stream runs. If the driver runs
-// out, the pool is made again with as many as there are.
-GstPtr<GstBufferPool> Source::make_largest_pool(GstCaps *caps, guint wanted, bool with_meta)
-{
-  for (guint surfaces = wanted; surfaces >= kFewestSurfaces;) {
-    auto pool = make_pool(caps, surfaces, with_meta);
-    const auto made = pool ? fill_pool(pool.get(), surfaces) : 0;
-    if (made == surfaces)
-      return pool;
-    if (pool)
-      gst_buffer_pool_set_active(pool.get(), FALSE);
-    GST_WARNING_OBJECT(element_, "the driver has surfaces for %u frames only, not for %u", made,
-                       surfaces);
-    surfaces = made;
-  }
-  return {};
 }
 
 // The pool only logs its error; allocating once more gives a GError for the message.
@@ -178,28 +155,40 @@ void Source::post_no_pool(GstCaps *caps)
                     ("caps %" GST_PTR_FORMAT, caps));
 }
 
+GstPtr<GstBufferPool> Source::pool_for(GstQuery *query, GstCaps *caps)
+{
+  const auto wanted = std::max(copy_properties().num_surfaces, frames_kept(query, needs_) + 1);
+  auto pool = GstPtr<GstBufferPool>::adopt(gst_base_src_get_buffer_pool(element_));
+  if (pool && pool_caps_ && gst_caps_is_equal(caps, pool_caps_.get()))
+    return pool;
+  const bool with_meta =
+      gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr) ||
+      gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:DMABuf");
+  if (frames_)
+    frames_->drop_ahead();
+  pool = make_largest_pool(GST_ELEMENT(element_), allocator_.get(), caps, wanted, with_meta);
+  pool_caps_ = pool ? GstPtr<GstCaps>::share(caps) : GstPtr<GstCaps>();
+  return pool;
+}
+
 bool Source::decide_allocation(GstQuery *query)
 {
-  compare_devices(query);
+  compare_devices(GST_ELEMENT(element_), *device()->display, query, warned_of_device_);
   GstCaps *caps = nullptr;
   gst_query_parse_allocation(query, &caps, nullptr);
-  guint least = 0; // buffers that downstream keeps
-  if (gst_query_get_n_allocation_pools(query) > 0)
-    gst_query_parse_nth_allocation_pool(query, 0, nullptr, nullptr, &least, nullptr);
-  const auto wanted = std::max(copy_properties().num_surfaces, std::min(least, 64U) + 1);
-  auto pool = GstPtr<GstBufferPool>::adopt(gst_base_src_get_buffer_pool(element_));
-  if (!pool || !pool_caps_ || !gst_caps_is_equal(caps, pool_caps_.get())) {
-    const bool with_meta =
-        gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr) ||
-        gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:DMABuf");
-    if (frames_)
-      frames_->drop_ahead();
-    pool = make_largest_pool(caps, wanted, with_meta);
-    pool_caps_ = GstPtr<GstCaps>::share(caps);
-  }
+  Needs own;
+  own.device = device()->display->node();
+  (frames_ && frames_->uses_cpu() ? own.cpu_access : own.permissions) = GST_DRM_ACCESS_WRITE;
+  if (!agree_on_needs(
+          GST_ELEMENT(element_), query, info_, own, [] { return true; }, needs_))
+    return false;
+  const auto pool = pool_for(query, caps);
   if (!pool) {
-    pool_caps_ = {};
     post_no_pool(caps);
+    return false;
+  }
+  if (const auto unmet = unmet_by(pool.get(), needs_, *device()->display); !unmet.empty()) {
+    GST_ELEMENT_ERROR(element_, CORE, NEGOTIATION, ("%s", unmet.c_str()), (nullptr));
     return false;
   }
   GstStructure *config = gst_buffer_pool_get_config(pool.get());

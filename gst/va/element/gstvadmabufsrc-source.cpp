@@ -5,6 +5,8 @@
 #include <gst/drm/gstdrmformatset.h>
 
 #include "gstvadmabufallocator.hpp"
+#include "gstvadmabufpool.hpp"
+#include "gstvamachine.hpp"
 
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
 
@@ -45,7 +47,7 @@ void Source::post(const char *what, const Error &error)
 bool Source::start()
 {
   const auto wanted = copy_properties();
-  auto device = wanted.device.empty() ? open_first_device() : open_device(wanted.device);
+  auto device = context_.open(wanted.device);
   if (!device) {
     GST_ELEMENT_ERROR(element_, RESOURCE, OPEN_READ_WRITE,
                       ("%s. Install the VA-API driver of the GPU, name it with LIBVA_DRIVER_NAME, "
@@ -67,6 +69,7 @@ bool Source::start()
   timeline_ = {};
   next_frame_ = 0;
   warned_of_device_ = false;
+  learner_.reset();
   const ObjectLock lock(element_);
   device_ = std::move(shared);
   worker_ = std::move(worker);
@@ -75,6 +78,7 @@ bool Source::start()
 
 void Source::stop()
 {
+  prepared_ = {};
   frames_.reset();
   producer_.forget();
   pool_caps_ = {};
@@ -101,12 +105,32 @@ void Source::set_cancelled(bool cancelled)
 GstCaps *Source::query_caps(GstCaps *filter)
 {
   const auto device = this->device();
-  auto caps =
-      device ? device_caps(&device->capabilities)
-             : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(GST_BASE_SRC_PAD(element_)));
+  auto caps = device ? device_caps(device->capabilities, learner_.known(*device))
+                     : idle_caps(copy_properties().device);
   if (filter)
     caps.reset(gst_drm_caps_intersect(filter, caps.get()));
   return caps.release();
+}
+
+// The pattern and its colour may change between two frames.
+bool Source::follow_pattern()
+{
+  {
+    const ObjectLock lock(element_);
+    if (properties.pattern == drawn_pattern_ && properties.argb == drawn_argb_)
+      return true;
+  }
+  const auto wanted = copy_properties();
+  auto frames = FrameSource::create(GST_ELEMENT(element_), *device(), info_, wanted.pattern,
+                                    wanted.argb, stats, *worker_);
+  if (!frames) {
+    post("The pattern cannot be prepared", frames.error());
+    return false;
+  }
+  frames_ = std::move(frames).value();
+  drawn_pattern_ = wanted.pattern;
+  drawn_argb_ = wanted.argb;
+  return true;
 }
 
 GstFlowReturn Source::create(GstBuffer **buffer)
@@ -114,6 +138,10 @@ GstFlowReturn Source::create(GstBuffer **buffer)
   const auto pool = GstPtr<GstBufferPool>::adopt(gst_base_src_get_buffer_pool(element_));
   if (!frames_ || !pool)
     return GST_FLOW_NOT_NEGOTIATED;
+  if (timeline_.rate_n == 0 && next_frame_ > timeline_.first_frame)
+    return GST_FLOW_EOS; // a still picture is one frame
+  if (!follow_pattern())
+    return GST_FLOW_ERROR;
   auto produced = frames_->produce(pool.get(), next_frame_, timeline_);
   if (!produced) {
     post("A frame could not be drawn", produced.error());
@@ -134,15 +162,45 @@ GstFlowReturn Source::create(GstBuffer **buffer)
   return GST_FLOW_OK;
 }
 
+bool Source::answer(GstQuery *query)
+{
+  if (context_.answer(query, device()))
+    return true;
+  const bool latency = GST_QUERY_TYPE(query) == GST_QUERY_LATENCY;
+  if (!latency && GST_QUERY_TYPE(query) != GST_QUERY_DURATION)
+    return false;
+  const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_SRC_PAD(element_)));
+  gint rate_n = 0;
+  gint rate_d = 1;
+  if (!caps ||
+      !gst_structure_get_fraction(gst_caps_get_structure(caps.get(), 0), "framerate", &rate_n,
+                                  &rate_d) ||
+      rate_n <= 0)
+    return false;
+  const auto frames_last = [rate_n, rate_d](guint64 frames) {
+    return gst_util_uint64_scale(frames, GST_SECOND * static_cast<guint64>(rate_d),
+                                 static_cast<guint64>(rate_n));
+  };
+  if (latency) {
+    gst_query_set_latency(query, gst_base_src_is_live(element_), frames_last(1),
+                          GST_CLOCK_TIME_NONE);
+    return true;
+  }
+  GstFormat format = GST_FORMAT_UNDEFINED;
+  gint buffers = -1;
+  gst_query_parse_duration(query, &format, nullptr);
+  g_object_get(element_, "num-buffers", &buffers, nullptr);
+  if (format != GST_FORMAT_TIME || buffers < 0)
+    return false;
+  gst_query_set_duration(query, format,
+                         static_cast<gint64>(frames_last(static_cast<guint64>(buffers))));
+  return true;
+}
+
 GstStructure *Source::stats_structure()
 {
-  GstStructure *structure = stats.to_structure();
   const auto device = this->device();
-  gst_structure_set(
-      structure, "surfaces", G_TYPE_UINT64, device ? device->display->surfaces.load() : guint64{0},
-      "exports", G_TYPE_UINT64, device ? device->display->exports.load() : guint64{0}, "va-calls",
-      G_TYPE_UINT64, device ? device->display->calls() : guint64{0}, nullptr);
-  return structure;
+  return display_stats(stats, device ? device->display.get() : nullptr);
 }
 
 } // namespace gstdrm::va

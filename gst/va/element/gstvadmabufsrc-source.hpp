@@ -9,6 +9,7 @@
 
 #include <gst/base/gstpushsrc.h>
 #include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/needs.hpp>
 #include <gst/drm/element/producer.hpp>
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/stats.hpp>
@@ -16,8 +17,10 @@
 #include <gst/drm/gstdrmallocator.h>
 #include <gst/drm/gstdrmvideoinfo.h>
 
+#include "gstvadisplaycontext.hpp"
 #include "gstvadmabufcaps.hpp"
 #include "gstvadmabufframes.hpp"
+#include "gstvalearner.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
 
@@ -31,12 +34,13 @@ struct Properties {
   ZeroCopy zero_copy = ZeroCopy::Prefer;
 };
 
-// The properties, the device and the worker are guarded by the object lock; everything else is used
-// by the streaming thread alone.
+// The properties, the device, what was learned of it and the worker are guarded by the object lock;
+// everything else is used by the streaming thread alone.
 class Source {
 public:
   explicit Source(GstBaseSrc *element)
-      : element_(element), producer_(GST_ELEMENT(element), gst_va_dmabuf_src_debug)
+      : element_(element), context_(GST_ELEMENT(element), gst_va_dmabuf_src_debug),
+        producer_(GST_ELEMENT(element), gst_va_dmabuf_src_debug)
   {
   }
 
@@ -52,26 +56,43 @@ public:
   bool decide_allocation(GstQuery *query);
   GstFlowReturn create(GstBuffer **buffer);
   GstStructure *stats_structure();
+  // Latency and duration, where both are known, and the display; any thread.
+  bool answer(GstQuery *query);
 
 private:
   std::shared_ptr<const Device> device(); // any thread
+  bool follow_pattern();
   Properties copy_properties();
+  Result<void> prepare(const Device &device, GstCaps *caps);
   void post_nothing_common(const GstCaps *own);
+  void post_not_allocated(const Producer::Agreement &agreement);
   void post_no_pool(GstCaps *caps);
-  void compare_devices(GstQuery *query);
-  GstPtr<GstBufferPool> make_pool(GstCaps *caps, guint surfaces, bool with_meta);
-  GstPtr<GstBufferPool> make_largest_pool(GstCaps *caps, guint wanted, bool with_meta);
+  GstPtr<GstBufferPool> pool_for(GstQuery *query, GstCaps *caps);
   void post(const char *what, const Error &error);
 
   GstBaseSrc *element_;
+  DisplayContext context_;
   std::shared_ptr<const Device> device_; // under the object lock
+  Learner learner_;
   GstPtr<GstDrmAllocator> allocator_;
   // Set under the object lock; an event of any thread may cancel its waits.
   std::shared_ptr<SyncWorker> worker_;
   Producer producer_;
   GstPtr<GstCaps> pool_caps_;
+  AgreedNeeds needs_; // what downstream asks for beyond its caps
   GstDrmVideoInfo info_{};
+  // Made for caps that are tried; set_caps() takes it.
+  struct Prepared {
+    GstPtr<GstCaps> caps;
+    GstDrmVideoInfo info{};
+    std::unique_ptr<FrameSource> frames;
+    Pattern pattern{};
+    std::uint32_t argb = 0;
+  };
+  Prepared prepared_;
   std::unique_ptr<FrameSource> frames_;
+  Pattern drawn_pattern_{}; // of frames_
+  std::uint32_t drawn_argb_ = 0;
   Timeline timeline_;
   std::uint64_t next_frame_ = 0;
   bool warned_of_device_ = false;

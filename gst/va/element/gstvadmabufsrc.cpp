@@ -18,11 +18,11 @@
 #include <string>
 #include <utility>
 
-#include <gst/drm/element/release_fences.hpp>
+#include <gst/drm/element/producer_pad.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
-#include <gst/drm/gstdrm-log-private.hpp>
 
 #include "gstvadmabufsrc-source.hpp"
+#include "gstvamachine.hpp"
 
 GST_DEBUG_CATEGORY(gst_va_dmabuf_src_debug);
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
@@ -189,7 +189,7 @@ try {
 
 // Answers accept-caps queries: caps that are missing, ANY or not fixed cannot be sent.
 static gboolean gst_va_dmabuf_src_query(GstBaseSrc *src, GstQuery *query) noexcept
-{
+try {
   if (GST_QUERY_TYPE(query) == GST_QUERY_ACCEPT_CAPS) {
     GstCaps *caps = nullptr;
     gst_query_parse_accept_caps(query, &caps);
@@ -198,7 +198,11 @@ static gboolean gst_va_dmabuf_src_query(GstBaseSrc *src, GstQuery *query) noexce
       return TRUE;
     }
   }
+  if (source_of(src).answer(query))
+    return TRUE;
   return GST_BASE_SRC_CLASS(gst_va_dmabuf_src_parent_class)->query(src, query);
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
 }
 
 static gboolean gst_va_dmabuf_src_negotiate(GstBaseSrc *src) noexcept
@@ -249,6 +253,7 @@ static void gst_va_dmabuf_src_finalize(GObject *object) noexcept
 static void install_properties(GObjectClass *klass)
 {
   constexpr auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
+  constexpr auto playing = static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_PLAYING);
   constexpr auto ready = static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_READY);
   g_object_class_install_property(
       klass, PROP_DEVICE,
@@ -258,11 +263,11 @@ static void install_properties(GObjectClass *klass)
                           nullptr, ready));
   g_object_class_install_property(
       klass, PROP_PATTERN,
-      g_param_spec_enum("pattern", "Pattern", "What is drawn", pattern_type(), 0, ready));
+      g_param_spec_enum("pattern", "Pattern", "What is drawn", pattern_type(), 0, playing));
   g_object_class_install_property(klass, PROP_COLOR,
                                   g_param_spec_uint("color", "Colour",
-                                                    "Of pattern=solid, 0xAARRGGBB", 0, G_MAXUINT32,
-                                                    0xff0000ff, ready));
+                                                    "Colour of pattern=solid, 0xAARRGGBB", 0,
+                                                    G_MAXUINT32, 0xff0000ff, playing));
   g_object_class_install_property(
       klass, PROP_NUM_SURFACES,
       g_param_spec_uint("num-surfaces", "Number of surfaces",
@@ -279,29 +284,15 @@ static void install_properties(GObjectClass *klass)
               "surfaces, exports, va-calls"});
 }
 
-// The template lists the formats of this machine's first device. Without a device it has no
-// drm-format field, which allows every format.
 static void add_template(GstElementClass *klass)
 {
-  auto device = gstdrm::va::open_first_device();
-  if (!device)
-    GST_INFO("the template is open: %s", device.error().message.c_str());
-  for (const auto &refused : device ? device->capabilities.refused : std::vector<std::string>())
-    GST_DEBUG("not in the template: %s", refused.c_str());
-  const auto caps = gstdrm::va::device_caps(device ? &device->capabilities : nullptr);
+  const auto caps = gstdrm::va::machine_caps();
   gst_element_class_add_pad_template(
       klass, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps.get()));
 }
 
-static GstDebugCategory *debug_category() noexcept
-{
-  return gst_va_dmabuf_src_debug;
-}
-
 static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
 {
-  GST_DEBUG_CATEGORY_INIT(gst_va_dmabuf_src_debug, "vadmabufsrc", 0, "VA-API DMA buffer source");
-  gstdrm::connect_log<debug_category>(); // of the engine
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
   GstBaseSrcClass *base_class = GST_BASE_SRC_CLASS(klass);
@@ -311,7 +302,7 @@ static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
   install_properties(object_class);
   gst_element_class_set_static_metadata(
       element_class, "VA-API DMA buffer source", "Source/Video/Hardware",
-      "Draws test patterns on the GPU into DMA buffers", "gst-drm");
+      "Draws test patterns on the GPU into DMA buffers", "gst-drm contributors");
   add_template(element_class);
   gst_type_mark_as_plugin_api(pattern_type(), static_cast<GstPluginAPIFlags>(0));
   base_class->start = gst_va_dmabuf_src_start;
@@ -330,7 +321,7 @@ static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
 static void gst_va_dmabuf_src_init(GstVaDmabufSrc *self)
 {
   // The pool waits for the release fences of a frame before it hands it out again.
-  gstdrm::announce_release_fences_on(GST_BASE_SRC_PAD(self));
+  gstdrm::set_up_producer_pad(GST_BASE_SRC_PAD(self));
   self->source = new Source(GST_BASE_SRC(self));
   gst_base_src_set_format(GST_BASE_SRC(self), GST_FORMAT_TIME);
 }

@@ -23,17 +23,53 @@ Result<void> check_size(const Device &device, std::uint32_t width, std::uint32_t
                    std::to_string(c.max_height)};
 }
 
+struct Attempt {
+  std::span<const std::uint64_t> asked; // a list for the driver; empty: none
+  Tiling tiling = Tiling::Any;
+};
+
+// How one of the explicit modifiers is got, best first. A driver that takes no list makes what it
+// makes by itself, which has to be in the list, or linear frames.
+std::vector<Attempt> attempts(const Capabilities &capabilities,
+                              std::span<const std::uint64_t> modifiers)
+{
+  if (capabilities.takes_modifiers)
+    return {{modifiers, Tiling::Any}};
+  if (std::find(modifiers.begin(), modifiers.end(), kModLinear) == modifiers.end())
+    return {{{}, Tiling::Any}};
+  if (modifiers.size() == 1)
+    return {{{}, Tiling::None}, {{}, Tiling::Any}};
+  return {{{}, Tiling::Any}, {{}, Tiling::None}};
+}
+
 Result<Frame> allocate(const Device &device, const PixelFormat &format, std::uint32_t width,
-                       std::uint32_t height, std::span<const std::uint64_t> requested,
+                       std::uint32_t height, const Attempt &attempt,
                        std::span<const std::uint64_t> accepted)
 {
-  auto surface = create_surface(device.display, format, width, height, requested);
+  auto surface =
+      create_surface(device.display, format, width, height, attempt.asked, attempt.tiling);
   if (!surface)
     return surface.error();
   auto exported = export_surface(*surface, format, width, height, accepted);
   if (!exported)
     return exported.error();
   return Frame{std::make_shared<Surface>(std::move(surface).value()), std::move(exported).value()};
+}
+
+// With one of these modifiers; the error is that of the first attempt.
+Result<Frame> allocate_explicit(const Device &device, const PixelFormat &format,
+                                std::uint32_t width, std::uint32_t height,
+                                std::span<const std::uint64_t> modifiers)
+{
+  Error failed{ErrorCode::Allocation, {}};
+  for (const auto &attempt : attempts(device.capabilities, modifiers)) {
+    auto frame = allocate(device, format, width, height, attempt, modifiers);
+    if (frame)
+      return frame;
+    if (failed.message.empty())
+      failed = frame.error();
+  }
+  return failed;
 }
 
 } // namespace
@@ -47,6 +83,22 @@ Result<Device> open_device(const std::string &node)
   if (!capabilities)
     return capabilities.error();
   return Device{std::move(display).value(), std::move(capabilities).value()};
+}
+
+Result<Device> adopt_device(VADisplay foreign, const std::string &node, std::shared_ptr<void> owner)
+{
+  auto display = Display::adopt(foreign, node, std::move(owner));
+  if (!display)
+    return display.error();
+  auto capabilities = query_capabilities(*display);
+  if (!capabilities)
+    return capabilities.error();
+  return Device{std::move(display).value(), std::move(capabilities).value()};
+}
+
+Device share_device(const Device &device)
+{
+  return Device{device.display->share(), device.capabilities};
 }
 
 Result<Device> open_first_device()
@@ -80,11 +132,8 @@ Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::ui
                  "No modifier to allocate " + fourcc_to_string(fourcc) + " with"};
   Error failed{ErrorCode::Allocation, {}};
   if (!explicit_ones.empty()) {
-    // A driver that takes no list allocates its default modifier; that has to be in the list.
     const std::span<const std::uint64_t> list(explicit_ones);
-    const auto requested =
-        device.capabilities.takes_modifiers ? list : std::span<const std::uint64_t>();
-    auto frame = allocate(device, *format, width, height, requested, list);
+    auto frame = allocate_explicit(device, *format, width, height, list);
     if (frame || !may_be_implicit)
       return frame;
     failed = frame.error();
@@ -92,7 +141,7 @@ Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::ui
         "%s of %ux%u: none of %zu explicit modifiers, so the driver's implicit layout is tried",
         fourcc_to_string(fourcc).c_str(), width, height, list.size());
   }
-  auto frame = allocate(device, *format, width, height, {}, {});
+  auto frame = allocate(device, *format, width, height, Attempt{}, {});
   if (!frame && !failed.message.empty())
     return failed;
   return frame;

@@ -9,7 +9,7 @@
 #include <gst/drm/core/result.hpp>
 
 #include "va_display.hpp"
-#include "va_formats.hpp"
+#include "va_probe.hpp"
 #include "va_surface.hpp"
 
 namespace gstdrm::va {
@@ -20,8 +20,13 @@ struct Device {
 };
 
 Result<Device> open_device(const std::string &node);
-// The first render node whose driver exports something; the error names every node that was tried
-// and what libva answered.
+// On a display of somebody else (Display::adopt()).
+Result<Device> adopt_device(VADisplay display, const std::string &node,
+                            std::shared_ptr<void> owner);
+// The same device for another user, without another probe.
+Device share_device(const Device &device);
+// The first render node whose driver exports something that it can draw into; the error names every
+// node that was tried and what libva answered.
 Result<Device> open_first_device();
 
 struct Frame {
@@ -29,8 +34,8 @@ struct Frame {
   AllocatedFrame exported;
 };
 
-// `modifiers` are all that the consumers take, including kModImplicit where they take it; the driver
-// chooses one. The implicit modifier is used only where no explicit one can be allocated.
+// `modifiers` are all that the consumers take, including kModImplicit where they take it; the
+// driver chooses one. The implicit modifier is used only where no explicit one can be allocated.
 Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::uint32_t width,
                              std::uint32_t height, std::span<const std::uint64_t> modifiers);
 

@@ -6,11 +6,15 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <va/va_backend.h>
 #include <va/va_drm.h>
+#include <va/va_drmcommon.h>
 #include <va/va_str.h>
 
+#include <gst/drm/core/drm_node.hpp>
 #include <gst/drm/core/errno_text.hpp>
 #include <gst/drm/core/log.hpp>
+#include <gst/drm/core/unique_fd.hpp>
 
 namespace gstdrm::va {
 namespace {
@@ -32,13 +36,48 @@ void collect_message(void *user, const char *message)
 
 void drop_message(void * /*user*/, const char * /*message*/) {}
 
+// A VADisplay that was opened here, and the descriptor that it uses.
+struct Opened {
+  Opened() = default;
+  Opened(const Opened &) = delete;
+  Opened &operator=(const Opened &) = delete;
+  ~Opened()
+  {
+    // vaTerminate() also frees the VADisplay of a driver that could not be initialised.
+    if (display)
+      (void)vaTerminate(display);
+  }
+
+  UniqueFd fd;
+  VADisplay display = nullptr;
+};
+
+// The descriptor of the DRM node that a display was made with, borrowed; -1: none. Displays of DRM,
+// X11 and Wayland keep it in the driver's context (va_drmcommon.h, struct drm_state).
+int drm_fd_of(VADisplay display)
+{
+  const auto *context = static_cast<VADisplayContextP>(display)->pDriverContext;
+  const auto *state = context ? static_cast<const drm_state *>(context->drm_state) : nullptr;
+  return state ? state->fd : -1;
+}
+
+Result<std::uint64_t> number_of_node(const std::string &node)
+{
+  struct stat status {};
+  if (::stat(node.c_str(), &status) == 0)
+    return std::uint64_t{status.st_rdev};
+  const int reason = errno;
+  return Error{ErrorCode::Device, node + " is not there: " + errno_text(reason), reason};
+}
+
 } // namespace
 
 Result<std::shared_ptr<Display>> Display::open(const std::string &node)
 {
   std::shared_ptr<Display> display(new Display(node));
-  display->fd_ = UniqueFd(::open(node.c_str(), O_RDWR | O_CLOEXEC));
-  if (!display->fd_) {
+  const auto opened = std::make_shared<Opened>();
+  opened->fd = UniqueFd(::open(node.c_str(), O_RDWR | O_CLOEXEC));
+  if (!opened->fd) {
     const int reason = errno;
     const char *hint = reason == EACCES ? "; its group may, often that is render" : "";
     GSTDRM_DEBUG("%s cannot be opened: %s", node.c_str(), errno_text(reason).c_str());
@@ -46,16 +85,62 @@ Result<std::shared_ptr<Display>> Display::open(const std::string &node)
                  reason};
   }
   struct stat status {};
-  if (::fstat(display->fd_.get(), &status) == 0)
+  if (::fstat(opened->fd.get(), &status) == 0)
     display->device_number_ = status.st_rdev;
-  if (auto initialised = display->initialise(); !initialised)
+  auto initialised = display->initialise(opened->fd.get());
+  opened->display = display->display_;
+  display->owner_ = opened;
+  if (!initialised)
     return initialised.error();
   return display;
 }
 
-Result<void> Display::initialise()
+Result<std::shared_ptr<Display>> Display::adopt(VADisplay foreign, const std::string &node,
+                                                std::shared_ptr<void> owner)
 {
-  display_ = vaGetDisplayDRM(fd_.get());
+  if (!foreign || vaDisplayIsValid(foreign) == 0)
+    return Error{ErrorCode::Device, "the VADisplay is NULL, or none that libva has open"};
+  const auto number = number_of_node(node);
+  if (!number)
+    return number.error();
+  struct stat status {};
+  if (::fstat(drm_fd_of(foreign), &status) != 0)
+    return Error{ErrorCode::Device, "the VADisplay does not say of which DRM device it is"};
+  const std::uint64_t theirs = status.st_rdev;
+  const auto same = is_same_drm_device(*number, theirs);
+  if (!same || !*same)
+    return Error{ErrorCode::Device,
+                 "the VADisplay is of " + drm_node_path(theirs) + ", not of " + node};
+  if (!vaQueryVendorString(foreign))
+    return Error{ErrorCode::Device, "the VADisplay was not initialised with vaInitialize()"};
+  std::shared_ptr<Display> display(new Display(node));
+  display->display_ = foreign;
+  display->owner_ = std::move(owner);
+  display->device_number_ = *number;
+  display->read_vendor();
+  GSTDRM_INFO("shares a display of %s: %s", node.c_str(), display->vendor_.c_str());
+  return display;
+}
+
+std::shared_ptr<Display> Display::share() const
+{
+  std::shared_ptr<Display> display(new Display(node_));
+  display->vendor_ = vendor_;
+  display->owner_ = owner_;
+  display->display_ = display_;
+  display->device_number_ = device_number_;
+  return display;
+}
+
+void Display::read_vendor()
+{
+  const char *vendor = vaQueryVendorString(display_);
+  vendor_ = vendor ? vendor : "unnamed driver";
+}
+
+Result<void> Display::initialise(int fd)
+{
+  display_ = vaGetDisplayDRM(fd);
   if (!display_)
     return Error{ErrorCode::Device, node_ + " is no DRM device to libva (vaGetDisplayDRM)"};
   // By default libva writes its messages to stderr; here they become part of the Error.
@@ -71,17 +156,9 @@ Result<void> Display::initialise()
       failed.message += ": " + messages_;
     return failed;
   }
-  const char *vendor = vaQueryVendorString(display_);
-  vendor_ = vendor ? vendor : "unnamed driver";
+  read_vendor();
   GSTDRM_INFO("opened %s with VA-API %d.%d: %s", node_.c_str(), major, minor, vendor_.c_str());
   return {};
-}
-
-Display::~Display()
-{
-  // vaTerminate() also frees the VADisplay of a driver that could not be initialised.
-  if (display_)
-    (void)vaTerminate(display_);
 }
 
 Error Display::error(ErrorCode code, const char *call, VAStatus status) const

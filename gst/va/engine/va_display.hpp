@@ -10,17 +10,22 @@
 #include <va/va.h>
 
 #include <gst/drm/core/result.hpp>
-#include <gst/drm/core/unique_fd.hpp>
 
 namespace gstdrm::va {
 
-// Owns the descriptor and the VADisplay on it. Any thread.
+// One user's view of an initialised VADisplay, with counters of its own. Any thread.
 class Display {
 public:
   static Result<std::shared_ptr<Display>> open(const std::string &node);
+  // A display that somebody else has initialised and keeps so for as long as `owner` lives. It is
+  // never terminated here. ErrorCode::Device where it is invalid, or of another device than `node`.
+  static Result<std::shared_ptr<Display>> adopt(VADisplay display, const std::string &node,
+                                                std::shared_ptr<void> owner);
+  // The same VADisplay for another user, with counters that begin at 0.
+  [[nodiscard]] std::shared_ptr<Display> share() const;
   Display(const Display &) = delete;
   Display &operator=(const Display &) = delete;
-  ~Display();
+  ~Display() = default;
 
   [[nodiscard]] VADisplay get() const noexcept { return display_; }
   // As get(), and counts the libva call for which the display is passed.
@@ -46,12 +51,13 @@ public:
 
 private:
   explicit Display(std::string node) : node_(std::move(node)) {}
-  Result<void> initialise();
+  Result<void> initialise(int fd);
+  void read_vendor();
 
   std::string node_;
   std::string vendor_;
-  std::string messages_; // what libva said, until it is initialised
-  UniqueFd fd_;
+  std::string messages_;        // what libva said, until it is initialised
+  std::shared_ptr<void> owner_; // keeps the VADisplay initialised
   VADisplay display_ = nullptr;
   std::uint64_t device_number_ = 0;
   std::atomic<std::uint64_t> calls_{0};

@@ -7,12 +7,14 @@
 
 #include <va/va_str.h>
 
+#include <gst/drm/core/format.hpp>
 #include <gst/drm/core/log.hpp>
 
 namespace gstdrm::va {
 namespace {
 
-enum class Packing { Rgb32, Rgb10, SemiPlanar8, SemiPlanar10, Planar, Packed422 };
+// SemiPlanar16: 10 or 12 bits in the high bits of 16.
+enum class Packing { Rgb32, Rgb10, SemiPlanar8, SemiPlanar16, Planar, Packed422 };
 
 struct Shape {
   std::uint32_t va_fourcc;
@@ -24,8 +26,8 @@ struct Shape {
 constexpr std::array kShapes = {
     Shape{VA_FOURCC_NV12, Packing::SemiPlanar8, {0, 1, 0, 0}},
     Shape{VA_FOURCC_NV21, Packing::SemiPlanar8, {1, 0, 0, 0}},
-    Shape{VA_FOURCC_P010, Packing::SemiPlanar10, {0, 1, 0, 0}},
-    Shape{VA_FOURCC_P012, Packing::SemiPlanar10, {0, 1, 0, 0}},
+    Shape{VA_FOURCC_P010, Packing::SemiPlanar16, {0, 1, 0, 0}},
+    Shape{VA_FOURCC_P012, Packing::SemiPlanar16, {0, 1, 0, 0}},
     Shape{VA_FOURCC_I420, Packing::Planar, {0, 1, 2, 0}},
     Shape{VA_FOURCC_YV12, Packing::Planar, {0, 2, 1, 0}},
     Shape{VA_FOURCC_YUY2, Packing::Packed422, {0, 1, 2, 3}},
@@ -49,36 +51,63 @@ const Shape *find_shape(std::uint32_t va_fourcc)
 }
 
 struct Yuv {
-  std::uint8_t y;
-  std::uint8_t u;
-  std::uint8_t v;
+  std::uint16_t y;
+  std::uint16_t u;
+  std::uint16_t v;
 };
 
-// Limited range of ITU-R BT.601 or BT.709, with 16 fractional bits.
-Yuv to_yuv(std::uint32_t argb, Matrix matrix)
+struct Weights {
+  std::int64_t y[3];
+  std::int64_t u[3];
+  std::int64_t v[3];
+};
+
+// Of R, G, B with 16 fractional bits, for narrow range, from Kr and Kb of ITU-R BT.601, BT.709 and
+// BT.2020 (non-constant luminance).
+const Weights &weights_of(Matrix matrix)
 {
-  struct Weights {
-    std::int64_t y[3];
-    std::int64_t u[3];
-    std::int64_t v[3];
-  };
-  constexpr Weights bt601 = {{16829, 33039, 6416}, {-9714, -19071, 28784}, {28784, -24103, -4681}};
-  constexpr Weights bt709 = {{11966, 40254, 4064}, {-6596, -22189, 28784}, {28784, -26145, -2639}};
-  const auto &w = matrix == Matrix::Bt709 ? bt709 : bt601;
+  static constexpr Weights bt601 = {
+      {16829, 33039, 6416}, {-9714, -19071, 28784}, {28784, -24103, -4681}};
+  static constexpr Weights bt709 = {
+      {11966, 40254, 4064}, {-6596, -22189, 28784}, {28784, -26145, -2639}};
+  static constexpr Weights bt2020 = {
+      {14786, 38160, 3338}, {-8038, -20746, 28784}, {28784, -26469, -2315}};
+  return matrix == Matrix::Bt2020 ? bt2020 : matrix == Matrix::Bt709 ? bt709 : bt601;
+}
+
+// `bits` of a sample, 8 to 12.
+Yuv to_yuv(std::uint32_t argb, Matrix matrix, unsigned bits)
+{
+  const Weights &w = weights_of(matrix);
   const std::int64_t r = argb >> 16 & 0xff;
   const std::int64_t g = argb >> 8 & 0xff;
   const std::int64_t b = argb & 0xff;
-  const auto component = [r, g, b](const std::int64_t(&weight)[3], std::int64_t base) {
-    const auto sum = weight[0] * r + weight[1] * g + weight[2] * b + (base << 16) + (1 << 15);
-    return static_cast<std::uint8_t>(std::clamp<std::int64_t>(sum >> 16, 0, 255));
+  const unsigned fraction = 16 - (bits - 8);
+  const auto component = [=](const std::int64_t(&weight)[3], std::int64_t base) {
+    const auto sum =
+        weight[0] * r + weight[1] * g + weight[2] * b + (base << 16) + (1LL << (fraction - 1));
+    return static_cast<std::uint16_t>(
+        std::clamp<std::int64_t>(sum >> fraction, 0, (1LL << bits) - 1));
   };
   return {component(w.y, 16), component(w.u, 128), component(w.v, 128)};
 }
 
-void store16(std::uint8_t *p, std::uint8_t high)
+void store(std::uint8_t *p, std::uint16_t sample, unsigned bits)
 {
-  p[0] = 0; // the 10 or 12 bits of a sample are the high bits of 16
-  p[1] = high;
+  if (bits == 8) {
+    *p = static_cast<std::uint8_t>(sample);
+    return;
+  }
+  const auto word = static_cast<std::uint16_t>(sample << (16 - bits)); // little endian
+  p[0] = static_cast<std::uint8_t>(word);
+  p[1] = static_cast<std::uint8_t>(word >> 8);
+}
+
+unsigned bits_of(const Shape &shape)
+{
+  if (shape.packing != Packing::SemiPlanar16)
+    return 8;
+  return shape.va_fourcc == VA_FOURCC_P012 ? 12 : 10;
 }
 
 struct Target {
@@ -115,32 +144,31 @@ void write_yuv(const Target &target, std::uint32_t y, const std::uint32_t *argb,
                std::uint32_t width, Matrix matrix)
 {
   const auto &order = target.shape.order;
-  const bool wide = target.shape.packing == Packing::SemiPlanar10;
-  const unsigned step = wide ? 2 : 1;
+  const unsigned bits = bits_of(target.shape);
+  const unsigned step = bits > 8 ? 2 : 1;
   for (std::uint32_t x = 0; x < width; ++x) {
-    const auto yuv = to_yuv(argb[x], matrix);
+    const auto yuv = to_yuv(argb[x], matrix, bits);
     const bool chroma = x % 2 == 0 && y % 2 == 0;
     if (target.shape.packing == Packing::Packed422) {
       auto *out = target.row(0, y) + static_cast<std::size_t>(x) / 2 * 4;
-      out[order[x % 2 ? 2 : 0]] = yuv.y;
+      store(out + order[x % 2 ? 2 : 0], yuv.y, bits);
       if (x % 2 == 0) {
-        out[order[1]] = yuv.u;
-        out[order[3]] = yuv.v;
+        store(out + order[1], yuv.u, bits);
+        store(out + order[3], yuv.v, bits);
       }
     } else if (target.shape.packing == Packing::Planar) {
-      target.row(order[0], y)[x] = yuv.y;
+      store(target.row(order[0], y) + x, yuv.y, bits);
       if (chroma) {
-        target.row(order[1], y / 2)[x / 2] = yuv.u;
-        target.row(order[2], y / 2)[x / 2] = yuv.v;
+        store(target.row(order[1], y / 2) + x / 2, yuv.u, bits);
+        store(target.row(order[2], y / 2) + x / 2, yuv.v, bits);
       }
     } else {
-      auto *luma = target.row(0, y) + static_cast<std::size_t>(x) * step;
-      wide ? store16(luma, yuv.y) : static_cast<void>(*luma = yuv.y);
+      store(target.row(0, y) + static_cast<std::size_t>(x) * step, yuv.y, bits);
       if (!chroma)
         continue;
       auto *uv = target.row(1, y / 2) + static_cast<std::size_t>(x) * step;
-      wide ? store16(uv + 2 * order[0], yuv.u) : static_cast<void>(uv[order[0]] = yuv.u);
-      wide ? store16(uv + 2 * order[1], yuv.v) : static_cast<void>(uv[order[1]] = yuv.v);
+      store(uv + step * order[0], yuv.u, bits);
+      store(uv + step * order[1], yuv.v, bits);
     }
   }
 }
@@ -169,7 +197,7 @@ Extent extent(Packing packing, unsigned plane, std::uint64_t width, std::uint64_
     return plane == 0 ? Extent{width, height} : Extent{half_width, half_height};
   case Packing::SemiPlanar8:
     return plane == 0 ? Extent{width, height} : Extent{half_width * 2, half_height};
-  case Packing::SemiPlanar10:
+  case Packing::SemiPlanar16:
     break;
   }
   return plane == 0 ? Extent{width * 2, height} : Extent{half_width * 4, half_height};
@@ -179,7 +207,7 @@ unsigned plane_count(Packing packing)
 {
   if (packing == Packing::Planar)
     return 3;
-  return packing == Packing::SemiPlanar8 || packing == Packing::SemiPlanar10 ? 2 : 1;
+  return packing == Packing::SemiPlanar8 || packing == Packing::SemiPlanar16 ? 2 : 1;
 }
 
 // Whether the image that the driver made is large enough for the picture.

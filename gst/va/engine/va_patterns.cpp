@@ -71,10 +71,12 @@ void add_whole(Plan &plan, Picture picture)
   plan.pieces.push_back({plan.pictures.size() - 1, from, whole(plan.width, plan.height)});
 }
 
-// Rounded to an even number, so that the ball covers whole chroma samples.
+// Rounded to an even number, so that the ball covers whole chroma samples; 1 where the frame is 1
+// pixel wide or high.
 std::uint32_t ball_size(const Plan &plan)
 {
-  return std::max(2U, std::min(plan.width, plan.height) / 4 & ~1U);
+  const auto side = std::min(plan.width, plan.height);
+  return std::min(side, std::max(2U, side / 4 & ~1U));
 }
 
 void add_ball(Plan &plan)
@@ -90,12 +92,17 @@ void add_ball(Plan &plan)
   plan.pieces.push_back({plan.pictures.size() - 1, whole(size, size), whole(size, size)});
 }
 
-// A picture with one row of cells for each of the 256 values of a byte. Each byte of the counter is
-// drawn as a piece of this picture.
+// A picture with the cells of each of the 256 values of a byte, in columns that are filled one row
+// after the other. Each byte of the counter is drawn as a piece of this picture. At most 512 pixels
+// high, because drivers have limits.
+constexpr std::uint32_t kAtlasColumns = 4;
+
 Picture counter_atlas(std::uint32_t cell)
 {
-  return paint(kCellBits * cell, 256 * cell, [cell](std::uint32_t x, std::uint32_t y) {
-    return (y / cell >> (kCellBits - 1 - x / cell) & 1U) != 0 ? kWhite : kBlack;
+  const auto column = kCellBits * cell;
+  return paint(kAtlasColumns * column, 256 / kAtlasColumns * cell, [=](auto x, auto y) {
+    const auto value = y / cell * kAtlasColumns + x / column;
+    return (value >> (kCellBits - 1 - x % column / cell) & 1U) != 0 ? kWhite : kBlack;
   });
 }
 
@@ -200,8 +207,11 @@ void move_pieces(Plan &plan, std::uint64_t frame, std::uint64_t timestamp_ns)
     plan.pieces[1].to.y = bounce(frame, 6, plan.height - size);
   } else if (plan.pattern == Pattern::FrameCounter) {
     const auto bytes = counter_bytes(frame, timestamp_ns);
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-      plan.pieces[1 + i].from.y = bytes[i] * plan.pieces[1 + i].from.height;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      Rect &from = plan.pieces[1 + i].from;
+      from.x = bytes[i] % kAtlasColumns * from.width;
+      from.y = bytes[i] / kAtlasColumns * from.height;
+    }
   }
 }
 

@@ -15,7 +15,7 @@ namespace gstdrm::va {
 // Same order as the element's enum.
 enum class Pattern { Smpte, Checkers, Gradient, Ball, Solid, FrameCounter };
 
-enum class Matrix { Bt601, Bt709 };
+enum class Matrix { Bt601, Bt709, Bt2020 };
 
 struct Rect {
   std::uint32_t x = 0;

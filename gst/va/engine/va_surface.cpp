@@ -9,28 +9,10 @@
 #include <gst/drm/core/frame_layout.hpp>
 #include <gst/drm/core/log.hpp>
 
+#include "va_attributes.hpp"
+
 namespace gstdrm::va {
 namespace {
-
-VASurfaceAttrib integer(VASurfaceAttribType type, std::uint32_t value)
-{
-  VASurfaceAttrib attribute{};
-  attribute.type = type;
-  attribute.flags = VA_SURFACE_ATTRIB_SETTABLE;
-  attribute.value.type = VAGenericValueTypeInteger;
-  attribute.value.value.i = static_cast<int>(value);
-  return attribute;
-}
-
-VASurfaceAttrib pointer(VASurfaceAttribType type, void *value)
-{
-  VASurfaceAttrib attribute{};
-  attribute.type = type;
-  attribute.flags = VA_SURFACE_ATTRIB_SETTABLE;
-  attribute.value.type = VAGenericValueTypePointer;
-  attribute.value.value.p = value;
-  return attribute;
-}
 
 std::string size_text(std::uint32_t width, std::uint32_t height)
 {
@@ -94,9 +76,12 @@ private:
       return refuse(std::to_string(d_.num_objects) + " objects, there are 1 to 4");
     if (repeated_)
       return refuse("two objects with the same descriptor");
-    if (d_.fourcc != format_.va_fourcc)
+    if (!is_name_of(format_, d_.fourcc))
       return refuse("it says " + fourcc_to_string(d_.fourcc) + ", " +
                     fourcc_to_string(format_.va_fourcc) + " (VA) was asked for");
+    if (d_.fourcc != format_.va_fourcc)
+      GSTDRM_LOG("the driver's name for %s (VA) is %s", fourcc_to_string(format_.va_fourcc).c_str(),
+                 fourcc_to_string(d_.fourcc).c_str());
     // A size larger than asked is allowed: it includes the driver's padding.
     if (d_.width < frame_.width || d_.height < frame_.height)
       return refuse("it says " + size_text(d_.width, d_.height));
@@ -145,7 +130,7 @@ private:
   {
     if (d_.num_layers < 1 || d_.num_layers > kMaxPlanes)
       return refuse(std::to_string(d_.num_layers) + " layers, there are 1 to 4");
-    if (d_.num_layers == 1 && d_.layers[0].drm_format != format_.drm_fourcc)
+    if (d_.num_layers == 1 && !is_layer_of(format_, d_.fourcc, d_.layers[0].drm_format))
       return refuse("its layer is " + fourcc_to_string(d_.layers[0].drm_format));
     for (std::size_t i = 0; i < d_.num_layers; ++i) {
       const auto &layer = d_.layers[i];
@@ -209,20 +194,30 @@ void log_export(const Surface &surface, const char *layers, const AllocatedFrame
 
 Result<Surface> create_surface(const std::shared_ptr<Display> &display, const PixelFormat &format,
                                std::uint32_t width, std::uint32_t height,
-                               std::span<const std::uint64_t> modifiers)
+                               std::span<const std::uint64_t> modifiers, Tiling tiling)
 {
   std::vector<std::uint64_t> copy(modifiers.begin(), modifiers.end()); // libva wants it mutable
   VADRMFormatModifierList list{static_cast<std::uint32_t>(copy.size()), copy.data()};
-  std::array<VASurfaceAttrib, 3> attributes = {
+  VASurfaceAttribExternalBuffers untiled{};
+  untiled.pixel_format = format.va_fourcc;
+  untiled.width = width;
+  untiled.height = height;
+  std::vector<VASurfaceAttrib> attributes = {
       integer(VASurfaceAttribPixelFormat, format.va_fourcc),
       integer(VASurfaceAttribUsageHint,
               VA_SURFACE_ATTRIB_USAGE_HINT_EXPORT | VA_SURFACE_ATTRIB_USAGE_HINT_VPP_WRITE),
-      pointer(VASurfaceAttribDRMFormatModifiers, &list),
   };
-  const unsigned count = copy.empty() ? 2 : 3;
+  if (!copy.empty()) {
+    attributes.push_back(pointer(VASurfaceAttribDRMFormatModifiers, &list));
+  } else if (tiling == Tiling::None) {
+    // The type first: drivers read the descriptor by the type that they have seen until then.
+    attributes.push_back(integer(VASurfaceAttribMemoryType, VA_SURFACE_ATTRIB_MEM_TYPE_VA));
+    attributes.push_back(pointer(VASurfaceAttribExternalBufferDescriptor, &untiled));
+  }
   VASurfaceID id = VA_INVALID_SURFACE;
-  const VAStatus status = vaCreateSurfaces(display->count(), format.rt_format, width, height, &id,
-                                           1, attributes.data(), count);
+  const VAStatus status =
+      vaCreateSurfaces(display->count(), format.rt_format, width, height, &id, 1, attributes.data(),
+                       static_cast<unsigned>(attributes.size()));
   if (status != VA_STATUS_SUCCESS) {
     auto failed = display->error(ErrorCode::Allocation, "vaCreateSurfaces", status);
     failed.message +=
@@ -234,8 +229,9 @@ Result<Surface> create_surface(const std::shared_ptr<Display> &display, const Pi
     return failed;
   }
   display->surfaces.fetch_add(1, std::memory_order_relaxed);
-  GSTDRM_LOG("surface 0x%x is made: %s of %ux%u, %zu modifiers allowed", id,
-             fourcc_to_string(format.drm_fourcc).c_str(), width, height, copy.size());
+  GSTDRM_LOG("surface 0x%x is made: %s of %ux%u, %zu modifiers allowed%s", id,
+             fourcc_to_string(format.drm_fourcc).c_str(), width, height, copy.size(),
+             copy.empty() && tiling == Tiling::None ? ", untiled" : "");
   return Surface(display, id);
 }
 

@@ -17,24 +17,29 @@
 
 namespace gstdrm::va {
 
+// What is asked of drivers that take no list of modifiers.
+enum class Tiling { Any, None };
+
 // `modifiers` are all that the consumers take; the driver chooses one. An empty list leaves the
-// modifier to the driver.
+// modifier to the driver, which is asked for a linear layout with Tiling::None: va.h's external
+// buffer descriptor, without tiling.
 Result<Surface> create_surface(const std::shared_ptr<Display> &display, const PixelFormat &format,
                                std::uint32_t width, std::uint32_t height,
-                               std::span<const std::uint64_t> modifiers);
+                               std::span<const std::uint64_t> modifiers,
+                               Tiling tiling = Tiling::Any);
 
 // Exports as one composed layer, or as separate layers where the driver cannot do that.
 Result<AllocatedFrame> export_surface(const Surface &surface, const PixelFormat &format,
-                                     std::uint32_t width, std::uint32_t height,
-                                     std::span<const std::uint64_t> modifiers);
+                                      std::uint32_t width, std::uint32_t height,
+                                      std::span<const std::uint64_t> modifiers);
 
 // Checks the driver's answer, `descriptor`, against the other arguments, which say what was asked
 // for. Takes ownership of the file descriptors in `descriptor`, on failure too, and closes each
 // once.
 Result<AllocatedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descriptor,
-                                      const PixelFormat &format, std::uint32_t width,
-                                      std::uint32_t height,
-                                      std::span<const std::uint64_t> modifiers);
+                                       const PixelFormat &format, std::uint32_t width,
+                                       std::uint32_t height,
+                                       std::span<const std::uint64_t> modifiers);
 
 // vaSyncSurface: blocks until the device has finished drawing into the surface.
 Result<void> sync_surface(const Surface &surface);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Video processing: composes a picture from prepared surfaces. All VA objects are made once. A
 // picture takes three calls (vaBeginPicture, vaRenderPicture, vaEndPicture), however many pieces it
-// has.
+// has; on a driver that keeps one parameter buffer a picture, three calls a piece.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,19 @@
 
 namespace gstdrm::va {
 
+// A configuration of video processing and a context of it.
+struct VideoContext {
+  Config config;
+  Context context; // destroyed before its configuration
+};
+Result<VideoContext> open_video_processing(const std::shared_ptr<Display> &display);
+
+// One picture of these parameter buffers.
+Result<void> draw_picture(const Context &context, const Surface &target, std::span<VABufferID> ids);
+
+VARectangle rectangle(const Rect &rect);
+VAProcColorStandardType standard_of(Matrix matrix);
+
 class Compositor {
 public:
   // Makes one parameter buffer per piece. The caller owns the source surfaces, which outlive this
@@ -31,21 +44,18 @@ public:
   Result<void> compose(const Surface &target, std::span<const Piece> pieces);
 
 private:
-  Compositor(Context context, Config config)
-      : config_(std::move(config)), context_(std::move(context))
-  {
-  }
+  explicit Compositor(VideoContext context) : context_(std::move(context)) {}
   Result<void> add_piece(const std::shared_ptr<Display> &display, VASurfaceID source, Matrix matrix,
                          std::size_t index);
 
-  Config config_;
-  Context context_; // destroyed before its configuration
+  VideoContext context_;
   // The rectangles that the parameter buffers point to, so these vectors are never reallocated.
   // Drivers read the rectangles in vaRenderPicture.
   std::vector<VARectangle> from_;
   std::vector<VARectangle> to_;
   std::vector<Buffer> buffers_;
   std::vector<VABufferID> ids_;
+  std::size_t at_once_ = 0; // parameter buffers of one picture
 };
 
 } // namespace gstdrm::va

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstvaconvertcaps.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <gst/drm/core/limits.hpp>
+#include <gst/drm/drm.h>
+#include <gst/drm/element/producer.hpp>
+
+#include "engine/va_formats.hpp"
+#include "gstvadmabufcaps.hpp"
+
+namespace gstdrm::va {
+namespace {
+
+// Fields that a conversion changes, and those that producer_caps() has.
+bool changes(std::string_view field)
+{
+  constexpr std::array<std::string_view, 7> kChanged{
+      "format",      "drm-format", "width", "height", "pixel-aspect-ratio",
+      "colorimetry", "chroma-site"};
+  return std::find(kChanged.begin(), kChanged.end(), field) != kChanged.end();
+}
+
+gboolean copy_field(GQuark field, const GValue *value, gpointer to) noexcept
+{
+  if (!changes(g_quark_to_string(field)))
+    gst_structure_id_set_value(static_cast<GstStructure *>(to), field, value);
+  return TRUE;
+}
+
+// The two fields of a frame in one buffer; alternate has one in each.
+constexpr std::array<const char *, 3> kModes{"progressive", "interleaved", "mixed"};
+
+void set_modes(GValue *list, std::size_t count)
+{
+  g_value_init(list, GST_TYPE_LIST);
+  for (std::size_t i = 0; i < count; ++i) {
+    g_auto(GValue) mode = G_VALUE_INIT;
+    g_value_init(&mode, G_TYPE_STRING);
+    g_value_set_static_string(&mode, kModes[i]);
+    gst_value_list_append_value(list, &mode);
+  }
+}
+
+// The structure with every field that stays; false where a field asks for what is not converted.
+bool copy_fields(const GstStructure *from, GstStructure *to, Interlacing interlacing)
+{
+  gst_structure_foreach(from, copy_field, to);
+  const GValue *mode = gst_structure_get_value(from, "interlace-mode");
+  if (!mode)
+    return true;
+  // those that `from` may have, and those that `to` then has
+  g_auto(GValue) taken = G_VALUE_INIT;
+  g_auto(GValue) made = G_VALUE_INIT;
+  set_modes(&taken, interlacing == Interlacing::Removed ? kModes.size() : 1);
+  set_modes(&made, interlacing == Interlacing::Added ? kModes.size() : 1);
+  if (!gst_value_intersect(nullptr, mode, &taken)) // can_intersect() says yes to any strings
+    return false;
+  if (interlacing != Interlacing::Kept)
+    gst_structure_remove_field(to, "field-order");
+  if (interlacing == Interlacing::Added)
+    gst_structure_set_value(to, "interlace-mode", &made);
+  else
+    gst_structure_set(to, "interlace-mode", G_TYPE_STRING, kModes[0], nullptr);
+  return true;
+}
+
+void append_all(GstCaps *result, const GstStructure *from, const GstCaps *made,
+                Interlacing interlacing)
+{
+  for (guint i = 0; i < gst_caps_get_size(made); ++i) {
+    auto one = GstPtr<GstCaps>::adopt(gst_caps_copy_nth(made, i));
+    if (copy_fields(from, gst_caps_get_structure(one.get(), 0), interlacing))
+      gst_caps_append(result, one.release());
+  }
+}
+
+} // namespace
+
+GstPtr<GstCaps> convertible_caps(const GstCaps *caps, GstPtr<GstCaps> same, GstPtr<GstCaps> other,
+                                 Interlacing interlacing)
+{
+  if (gst_caps_is_any(caps))
+    return other;
+  const auto possible =
+      GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(const_cast<GstCaps *>(caps), same.get()));
+  auto result = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
+  for (guint i = 0; i < gst_caps_get_size(possible.get()); ++i)
+    append_all(result.get(), gst_caps_get_structure(possible.get(), i), other.get(), interlacing);
+  return GstPtr<GstCaps>::adopt(gst_caps_simplify(result.release()));
+}
+
+GstPtr<GstCaps> output_caps(const GstCaps *in_caps, const Capabilities &capabilities,
+                            const FormatSet &formats)
+{
+  auto result = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
+  const auto made = device_caps(capabilities, formats);
+  const GstStructure *in = gst_caps_get_structure(in_caps, 0);
+  // a stream without a framerate stays one
+  if (!gst_structure_has_field(in, "framerate"))
+    for (guint i = 0; i < gst_caps_get_size(made.get()); ++i)
+      gst_structure_remove_field(gst_caps_get_structure(made.get(), i), "framerate");
+  append_all(result.get(), in, made.get(), Interlacing::Removed);
+  return result;
+}
+
+bool is_interlaced(const GstCaps *caps)
+{
+  const auto *mode = gst_structure_get_string(gst_caps_get_structure(caps, 0), "interlace-mode");
+  return mode && std::string_view(mode) != kModes[0];
+}
+
+// --- size ----------------------------------------------------------------------------------------
+
+PictureSize picture_of(const GstVideoInfo &info, Orientation orientation)
+{
+  PictureSize picture{GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info),
+                      std::max(1, GST_VIDEO_INFO_PAR_N(&info)),
+                      std::max(1, GST_VIDEO_INFO_PAR_D(&info))};
+  if (swaps_sides(orientation)) {
+    std::swap(picture.width, picture.height);
+    std::swap(picture.par_n, picture.par_d);
+  }
+  return picture;
+}
+
+namespace {
+
+// Width over height on the screen.
+double shape_of(const PictureSize &picture)
+{
+  return static_cast<double>(picture.width) * picture.par_n /
+         (static_cast<double>(picture.height) * picture.par_d);
+}
+
+int rounded(double value)
+{
+  return static_cast<int>(std::clamp(value + 0.5, 1.0, static_cast<double>(kMaxFrameSize)));
+}
+
+bool is_fixed(const GstStructure *structure, const char *field)
+{
+  const GValue *value = gst_structure_get_value(structure, field);
+  return value && gst_value_is_fixed(value);
+}
+
+int number(const GstStructure *structure, const char *field)
+{
+  gint value = 0;
+  gst_structure_get_int(structure, field, &value);
+  return value;
+}
+
+} // namespace
+
+void fix_size(GstStructure *structure, const PictureSize &picture)
+{
+  const double shape = shape_of(picture);
+  const double par = static_cast<double>(picture.par_n) / picture.par_d;
+  const bool only_height = is_fixed(structure, "height") && !is_fixed(structure, "width");
+  if (only_height)
+    gst_structure_fixate_field_nearest_int(structure, "width",
+                                           rounded(number(structure, "height") * shape / par));
+  else
+    gst_structure_fixate_field_nearest_int(structure, "width", picture.width);
+  const int width = number(structure, "width");
+  gst_structure_fixate_field_nearest_int(
+      structure, "height", width == picture.width ? picture.height : rounded(width * par / shape));
+  const int height = number(structure, "height");
+  int par_n = picture.par_n;
+  int par_d = picture.par_d;
+  if (width != picture.width || height != picture.height) {
+    // the shape of a pixel that keeps the picture's shape
+    int scale_n = 0;
+    int scale_d = 0;
+    if (!gst_util_fraction_multiply(picture.width, picture.height, height, width, &scale_n,
+                                    &scale_d) ||
+        !gst_util_fraction_multiply(scale_n, scale_d, picture.par_n, picture.par_d, &par_n, &par_d))
+      par_n = par_d = 1;
+  }
+  if (gst_structure_has_field(structure, "pixel-aspect-ratio"))
+    gst_structure_fixate_field_nearest_fraction(structure, "pixel-aspect-ratio", par_n, par_d);
+  else
+    gst_structure_set(structure, "pixel-aspect-ratio", GST_TYPE_FRACTION, par_n, par_d, nullptr);
+}
+
+Rect picture_area(const PictureSize &picture, const PictureSize &frame, bool add_borders)
+{
+  Rect area{0, 0, static_cast<std::uint32_t>(frame.width),
+            static_cast<std::uint32_t>(frame.height)};
+  const double wanted = shape_of(picture);
+  const double have = shape_of(frame);
+  if (!add_borders || std::max(wanted, have) / std::min(wanted, have) < 1.001)
+    return area;
+  const auto even = [](double value, int most) {
+    return static_cast<std::uint32_t>(std::clamp(static_cast<int>(value / 2 + 0.5) * 2, 1, most));
+  };
+  if (wanted > have)
+    area.height = even(frame.height * have / wanted, frame.height);
+  else
+    area.width = even(frame.width * wanted / have, frame.width);
+  area.x = (static_cast<std::uint32_t>(frame.width) - area.width) / 4 * 2;
+  area.y = (static_cast<std::uint32_t>(frame.height) - area.height) / 4 * 2;
+  return area;
+}
+
+// --- colours -------------------------------------------------------------------------------------
+
+namespace {
+
+Model model_of(const GstDrmVideoInfo &info)
+{
+  const auto *format = format_by_drm(info.drm_fourcc);
+  return format ? format->model : Model::Rgb;
+}
+
+Result<Matrix> matrix_of(const GstVideoColorimetry &colorimetry)
+{
+  switch (colorimetry.matrix) {
+  case GST_VIDEO_COLOR_MATRIX_BT709:
+    return Matrix::Bt709;
+  case GST_VIDEO_COLOR_MATRIX_BT2020:
+    return Matrix::Bt2020;
+  case GST_VIDEO_COLOR_MATRIX_FCC:
+  case GST_VIDEO_COLOR_MATRIX_SMPTE240M:
+    return Error{ErrorCode::Unsupported,
+                 "The colour matrices of FCC and SMPTE 240M have no name in "
+                 "VA-API"};
+  default:
+    return Matrix::Bt601;
+  }
+}
+
+// Of the caps that leave, whose fields say nothing yet of colours.
+GstVideoColorimetry colours_after(const GstDrmVideoInfo &in, const GstDrmVideoInfo &out)
+{
+  const GstVideoColorimetry &before = in.vinfo.colorimetry;
+  if (model_of(in) == model_of(out))
+    return before;
+  GstVideoColorimetry after = out.vinfo.colorimetry; // the default of the model and the size
+  if (model_of(out) == Model::Rgb) {
+    after.primaries = before.primaries;
+    after.transfer = before.transfer;
+  }
+  return after;
+}
+
+} // namespace
+
+GstPtr<GstCaps> with_colours(const GstCaps *caps, const GstDrmVideoInfo &in)
+{
+  auto complete = GstPtr<GstCaps>::adopt(gst_caps_copy(caps));
+  GstStructure *structure = gst_caps_get_structure(complete.get(), 0);
+  GstDrmVideoInfo out;
+  gst_drm_video_info_init(&out);
+  if (gst_structure_has_field(structure, "colorimetry") ||
+      !gst_drm_video_info_from_caps(&out, complete.get()))
+    return complete;
+  const GstVideoColorimetry colours = colours_after(in, out);
+  if (g_autofree gchar *text = gst_video_colorimetry_to_string(&colours))
+    gst_structure_set(structure, "colorimetry", G_TYPE_STRING, text, nullptr);
+  return complete;
+}
+
+Result<void> read_colours(const GstDrmVideoInfo &in, const GstDrmVideoInfo &out,
+                          Conversion &conversion)
+{
+  const GstVideoColorimetry &before = in.vinfo.colorimetry;
+  const GstVideoColorimetry &after = out.vinfo.colorimetry;
+  const bool yuv_in = model_of(in) == Model::Yuv;
+  const bool yuv_out = model_of(out) == Model::Yuv;
+  if (yuv_in == yuv_out && before.transfer != after.transfer &&
+      (before.transfer == GST_VIDEO_TRANSFER_SMPTE2084 ||
+       before.transfer == GST_VIDEO_TRANSFER_ARIB_STD_B67 ||
+       after.transfer == GST_VIDEO_TRANSFER_SMPTE2084 ||
+       after.transfer == GST_VIDEO_TRANSFER_ARIB_STD_B67))
+    return Error{ErrorCode::Unsupported,
+                 "PQ and HLG are not converted to other transfer functions. Put an element between "
+                 "that maps tones, or ask for the colorimetry of upstream"};
+  const auto from = matrix_of(yuv_in ? before : after);
+  const auto to = matrix_of(yuv_out ? after : before);
+  if (!from)
+    return from.error();
+  if (!to)
+    return to.error();
+  conversion.from = {*from, yuv_in ? before.range == GST_VIDEO_COLOR_RANGE_0_255 : true};
+  conversion.to = {*to, yuv_out ? after.range == GST_VIDEO_COLOR_RANGE_0_255 : true};
+  return {};
+}
+
+} // namespace gstdrm::va

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// vadmabufconvert's caps: what can become of frames, and which size and colours they get.
+#pragma once
+
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmvideoinfo.h>
+
+#include "engine/va_converter.hpp"
+#include "engine/va_probe.hpp"
+
+namespace gstdrm::va {
+
+// What becomes of the fields of interlaced frames between two sides.
+enum class Interlacing {
+  Kept,    // nothing is deinterlaced: progressive frames only
+  Removed, // `caps` come in, the result goes out
+  Added,   // the other way round
+};
+
+// What frames of `caps` can be made into, or out of: every format and size of the `other` side,
+// with the fields that a conversion does not touch. `same` is what the side of `caps` can be at
+// all; both are device_caps() or idle_caps(). Structures that ask for what is not converted
+// (interlaced frames, with Interlacing::Kept) are left out.
+GstPtr<GstCaps> convertible_caps(const GstCaps *caps, GstPtr<GstCaps> same, GstPtr<GstCaps> other,
+                                 Interlacing interlacing);
+
+// What leaves for frames of the fixed `in_caps`, in these formats, the size still open.
+GstPtr<GstCaps> output_caps(const GstCaps *in_caps, const Capabilities &capabilities,
+                            const FormatSet &formats);
+// Whether frames of these fixed caps may have fields.
+bool is_interlaced(const GstCaps *caps);
+
+// A picture on the screen: pixels, and the shape of one.
+struct PictureSize {
+  int width = 0;
+  int height = 0;
+  int par_n = 1;
+  int par_d = 1;
+};
+// The picture of the caps, turned.
+PictureSize picture_of(const GstVideoInfo &info, Orientation orientation);
+
+// Fixes width, height and pixel-aspect-ratio of one structure: those of the picture where they are
+// allowed, else the nearest that keep its shape on the screen.
+void fix_size(GstStructure *structure, const PictureSize &picture);
+
+// Where the picture lies in a frame of that size: all of it, or, with borders, the largest area of
+// the picture's shape in the middle, at even pixels.
+Rect picture_area(const PictureSize &picture, const PictureSize &frame, bool add_borders);
+
+// Caps with the colorimetry that a conversion from `in` gives, where they do not say any.
+GstPtr<GstCaps> with_colours(const GstCaps *caps, const GstDrmVideoInfo &in);
+
+// The colours of both sides, for the driver. Error of code Unsupported for a conversion of
+// primaries or of transfer functions, and for a matrix that VA-API has no name for.
+Result<void> read_colours(const GstDrmVideoInfo &in, const GstDrmVideoInfo &out,
+                          Conversion &conversion);
+
+} // namespace gstdrm::va

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstvaconvertframes.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include <gst/drm/core/sync_file.hpp>
+#include <gst/drm/element/crop.hpp>
+#include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/frame_import.hpp>
+#include <gst/drm/element/frame_wait.hpp>
+#include <gst/drm/element/mappable_frame.hpp>
+#include <gst/drm/element/memory_token.hpp>
+#include <gst/drm/gstdrmsync.h>
+
+#include "engine/va_import.hpp"
+#include "engine/va_surface.hpp"
+#include "gstvadmabufallocator.hpp"
+
+namespace gstdrm::va {
+namespace {
+
+// Frames that the device may read while the producer does not know of it.
+constexpr std::size_t kMostHeld = 2;
+constexpr std::chrono::milliseconds kDeviceLimit{5000}; // as frame_wait.cpp
+constexpr const char *kInSystemMemory = "upstream sends system memory";
+
+Rect whole_of(const GstVideoInfo &info)
+{
+  return {0, 0, static_cast<std::uint32_t>(GST_VIDEO_INFO_WIDTH(&info)),
+          static_cast<std::uint32_t>(GST_VIDEO_INFO_HEIGHT(&info))};
+}
+
+Result<Frame> allocate_like(const Device &device, const GstDrmVideoInfo &info)
+{
+  const std::uint64_t modifier = info.drm_modifier;
+  const Rect whole = whole_of(info.vinfo);
+  return allocate_frame(device, info.drm_fourcc, whole.width, whole.height, {&modifier, 1});
+}
+
+Fields fields_of(GstBuffer *buffer, const GstVideoInfo &info)
+{
+  const auto mode = GST_VIDEO_INFO_INTERLACE_MODE(&info);
+  if (mode == GST_VIDEO_INTERLACE_MODE_PROGRESSIVE ||
+      (mode == GST_VIDEO_INTERLACE_MODE_MIXED &&
+       !GST_BUFFER_FLAG_IS_SET(buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED)))
+    return Fields::Progressive;
+  const auto order = GST_VIDEO_INFO_FIELD_ORDER(&info);
+  const bool top =
+      mode == GST_VIDEO_INTERLACE_MODE_INTERLEAVED && order != GST_VIDEO_FIELD_ORDER_UNKNOWN
+          ? order == GST_VIDEO_FIELD_ORDER_TOP_FIELD_FIRST
+          : GST_BUFFER_FLAG_IS_SET(buffer, GST_VIDEO_BUFFER_FLAG_TFF) != FALSE;
+  return top ? Fields::TopFirst : Fields::BottomFirst;
+}
+
+UniqueFd acquire_fence_of(GstBuffer *buffer)
+{
+  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
+  return UniqueFd(meta ? gst_drm_sync_meta_dup_acquire_fence(meta) : -1);
+}
+
+} // namespace
+
+Result<void> ConvertFrames::begin(const Device &device, GstCaps *in_caps,
+                                  const ConvertStream &stream)
+{
+  end();
+  auto converter = Converter::create(device, stream.conversion);
+  if (!converter)
+    return converter.error();
+  converter_ = std::move(converter).value();
+  stream_ = stream;
+  cache_.emplace([this](const FrameLayout &layout) { return converter_->import(layout); });
+  copier_.set_caps(in_caps);
+  fences_ = {};
+  return {};
+}
+
+void ConvertFrames::end()
+{
+  for (const Held &held : std::exchange(held_, {}))
+    (void)fence_wait(held.fence.get(), kDeviceLimit);
+  wait_for_unfinished();
+  cache_.reset();
+  converter_.reset();
+  copier_.set_caps(nullptr);
+}
+
+// Its producer must not get a frame back that the device reads.
+void ConvertFrames::wait_for_unfinished()
+{
+  if (const auto last = std::exchange(unfinished_, std::nullopt))
+    (void)sync_surface(*last->target);
+}
+
+Result<void> ConvertFrames::try_draw(const Device &device)
+{
+  const auto from = allocate_like(device, stream_.in);
+  if (!from)
+    return {}; // no frame of this device's own comes in
+  const auto layout = layout_of(from->exported);
+  if (!layout)
+    return layout.error();
+  auto source = converter_->import(*layout);
+  if (!source && source.error().code == ErrorCode::Import)
+    return {}; // upstream's first frame shows whether the same is true of its frames
+  if (!source)
+    return source.error();
+  const auto to = allocate_like(device, stream_.out);
+  if (!to)
+    return to.error();
+  return converter_->draw(**source, whole_of(stream_.in.vinfo), *to->surface);
+}
+
+// --- one frame -----------------------------------------------------------------------------------
+
+// Plain caps allow both kinds of memory.
+Result<GstPtr<GstBuffer>> ConvertFrames::in_dma_bufs(GstBuffer *in, ZeroCopy zero_copy)
+{
+  if (memory_kind(in) == MemoryKind::DmaBuf)
+    return GstPtr<GstBuffer>::share(in);
+  if (stream_.in.drm_modifier != kModLinear)
+    return Error{ErrorCode::Layout, "The caps say memory:DMABuf, and a buffer has other memory"};
+  if (zero_copy == ZeroCopy::Require)
+    return Error{ErrorCode::Unsupported,
+                 "Frames come in system memory, and zero-copy=require forbids to copy them. Put "
+                 "dmabufupload before this element, or set zero-copy=prefer"};
+  if (auto checked = check_mappable_frame(in, stream_.in.vinfo); !checked)
+    return checked.error();
+  auto copied = copier_.copy(in, stream_.in.vinfo);
+  if (copied)
+    stats_.count_copy(element_, GST_VIDEO_INFO_SIZE(&stream_.in.vinfo), kInSystemMemory);
+  return copied;
+}
+
+// The visible part of a frame, in the picture that `described` then has: a decoder's frames are
+// larger than the caps.
+Result<Rect> ConvertFrames::part_of(GstBuffer *in, GstDrmVideoInfo &described) const
+{
+  Rect part = whole_of(stream_.in.vinfo);
+  if (is_padded_frame(in, stream_.in.vinfo)) {
+    const auto corner = visible_corner(in, stream_.in.vinfo);
+    if (!corner)
+      return corner.error();
+    const GstVideoMeta *meta = gst_buffer_get_video_meta(in);
+    described.vinfo.width = static_cast<gint>(meta->width);
+    described.vinfo.height = static_cast<gint>(meta->height);
+    part.x = corner->x;
+    part.y = corner->y;
+    return part;
+  }
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(in);
+  if (!crop)
+    return part;
+  if (crop->width == 0 || crop->height == 0 || crop->x > part.width || crop->y > part.height ||
+      crop->width > part.width - crop->x || crop->height > part.height - crop->y)
+    return Error{ErrorCode::Layout, "GstVideoCropMeta says " + std::to_string(crop->width) + "x" +
+                                        std::to_string(crop->height) + " at " +
+                                        std::to_string(crop->x) + "," + std::to_string(crop->y) +
+                                        ", the frame has " + std::to_string(part.width) + "x" +
+                                        std::to_string(part.height)};
+  return Rect{crop->x, crop->y, crop->width, crop->height};
+}
+
+Result<bool> ConvertFrames::convert(GstBuffer *in, GstBuffer *out, ZeroCopy zero_copy,
+                                    SyncWorker &worker, const Interrupt &interrupt)
+{
+  wait_for_unfinished();
+  auto frame = in_dma_bufs(in, zero_copy);
+  if (!frame)
+    return frame.error();
+  GstDrmVideoInfo described = stream_.in;
+  const auto part = part_of(frame->get(), described);
+  if (!part)
+    return part.error();
+  const auto layout = frame_layout_of(frame->get(), described);
+  if (!layout)
+    return layout.error();
+  const auto waited = wait_for_device(element_, frame->get(), stats_, interrupt);
+  if (!waited)
+    return waited.error();
+  if (*waited == Waited::Interrupted)
+    return false;
+  cache_->advance();
+  auto import = cache_->import(*layout);
+  if (!import)
+    return import.error();
+  (import->hit ? stats_.import_hits : stats_.imports).fetch_add(1, std::memory_order_relaxed);
+  for (guint i = 0; i < gst_buffer_n_memory(frame->get()); ++i)
+    hold_while_alive(gst_buffer_peek_memory(frame->get(), i), import->liveness);
+  const auto *target = surface_of(out);
+  if (!target)
+    return Error{ErrorCode::Allocation, "A buffer of the pool is no VA surface"};
+  if (auto drawn =
+          converter_->draw(*import->imported, *part, **target, fields_of(in, stream_.in.vinfo));
+      !drawn)
+    return drawn.error();
+  return finish(std::move(frame).value(), out, *target, worker, interrupt);
+}
+
+// The device draws. Readers of `out` wait for it by a fence, or it is waited for here.
+Result<bool> ConvertFrames::finish(GstPtr<GstBuffer> in, GstBuffer *out,
+                                   const std::shared_ptr<Surface> &target, SyncWorker &worker,
+                                   const Interrupt &interrupt)
+{
+  if (!fences_.attach(out, *target)) {
+    stats_.waits.fetch_add(1, std::memory_order_relaxed);
+    const auto ticket = worker.submit(target);
+    const auto outcome =
+        ticket ? worker.wait(*ticket) : Result<SyncWorker::Outcome>(SyncWorker::Outcome::Cancelled);
+    if (!outcome)
+      return outcome.error();
+    if (*outcome == SyncWorker::Outcome::Cancelled) {
+      unfinished_ = {std::move(in), target};
+      return false;
+    }
+  } else if (auto released = release(std::move(in), out, interrupt); !released || !*released) {
+    return released;
+  }
+  stats_.frames.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+// The producer may write into `in` when the device has drawn `out`: it waits for that where it
+// announced so, and else gets the buffer later.
+Result<bool> ConvertFrames::release(GstPtr<GstBuffer> in, GstBuffer *out,
+                                    const Interrupt &interrupt)
+{
+  UniqueFd fence = acquire_fence_of(out);
+  if (!fence)
+    return true; // the device is done
+  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(in.get());
+  if (meta && stream_.takes_release_fences) {
+    GError *error = nullptr;
+    if (!gst_drm_sync_meta_add_release_fence(meta, fence.release(), &error))
+      return take_error(error);
+    return true;
+  }
+  held_.push_back({std::move(in), std::move(fence)});
+  while (!held_.empty()) {
+    const auto state = fence_state(held_.front().fence.get());
+    if (state && *state == FenceState::Pending) {
+      if (held_.size() <= kMostHeld)
+        break;
+      stats_.waits.fetch_add(1, std::memory_order_relaxed);
+      const auto waited = wait_for_fence(held_.front().fence.get(), kDeviceLimit, interrupt);
+      if (!waited)
+        return waited.error();
+      if (*waited == Waited::Interrupted)
+        return false;
+    }
+    held_.pop_front();
+  }
+  return true;
+}
+
+} // namespace gstdrm::va

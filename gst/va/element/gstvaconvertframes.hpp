@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What vadmabufconvert does with each frame: import once, wait for the producer, draw, fences.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include <gst/drm/core/device_wait.hpp>
+#include <gst/drm/core/import_cache.hpp>
+#include <gst/drm/core/unique_fd.hpp>
+#include <gst/drm/element/frame_copy.hpp>
+#include <gst/drm/element/properties.hpp>
+#include <gst/drm/element/stats.hpp>
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmvideoinfo.h>
+
+#include "engine/va_converter.hpp"
+#include "engine/va_sync_worker.hpp"
+#include "gstvadmabuffences.hpp"
+
+namespace gstdrm::va {
+
+struct ConvertStream {
+  GstDrmVideoInfo in{};
+  GstDrmVideoInfo out{};
+  Conversion conversion;
+  bool takes_release_fences = false; // upstream announced that it waits for them
+};
+
+// Belongs to the streaming thread.
+class ConvertFrames {
+public:
+  ConvertFrames(GstElement *element, Stats &stats) : element_(element), stats_(stats) {}
+  ConvertFrames(const ConvertFrames &) = delete;
+  ConvertFrames &operator=(const ConvertFrames &) = delete;
+  ~ConvertFrames() { end(); }
+
+  // The frames that follow are of this stream. Imports of another stream are let go.
+  Result<void> begin(const Device &device, GstCaps *in_caps, const ConvertStream &stream);
+  // Lets go of everything, after the device has read what it was given.
+  void end();
+  // Upstream's answer may come after begin().
+  void take_release_fences(bool takes) { stream_.takes_release_fences = takes; }
+
+  // Draws a frame of the device's own into another one of this stream: some drivers allocate what
+  // they cannot draw. Frames that the device cannot allocate are not tried.
+  Result<void> try_draw(const Device &device);
+
+  // False where a flush ended a wait.
+  Result<bool> convert(GstBuffer *in, GstBuffer *out, ZeroCopy zero_copy, SyncWorker &worker,
+                       const Interrupt &interrupt);
+
+private:
+  using Source = std::shared_ptr<Converter::Source>;
+  using Cache = ImportCache<Source>;
+  // A buffer that the device still reads.
+  struct Held {
+    GstPtr<GstBuffer> buffer;
+    UniqueFd fence;
+  };
+
+  Result<GstPtr<GstBuffer>> in_dma_bufs(GstBuffer *in, ZeroCopy zero_copy);
+  Result<Rect> part_of(GstBuffer *in, GstDrmVideoInfo &described) const;
+  Result<bool> finish(GstPtr<GstBuffer> in, GstBuffer *out, const std::shared_ptr<Surface> &target,
+                      SyncWorker &worker, const Interrupt &interrupt);
+  void wait_for_unfinished();
+  Result<bool> release(GstPtr<GstBuffer> in, GstBuffer *out, const Interrupt &interrupt);
+
+  GstElement *const element_; // borrowed: the element owns this
+  Stats &stats_;
+  ConvertStream stream_;
+  std::unique_ptr<Converter> converter_;
+  std::optional<Cache> cache_; // let go of before the converter
+  FrameCopier copier_;
+  DrawFences fences_;
+  std::deque<Held> held_; // oldest first
+  // The last frame, where a flush ended the wait for a device that leaves no fences.
+  struct Unfinished {
+    GstPtr<GstBuffer> buffer;
+    std::shared_ptr<Surface> target;
+  };
+  std::optional<Unfinished> unfinished_;
+};
+
+} // namespace gstdrm::va

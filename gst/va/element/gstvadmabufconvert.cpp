@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-vadmabufconvert
+ * @title: vadmabufconvert
+ *
+ * Scales, converts, turns and retiles DMA buffers of other elements on a GPU, by VA-API's video
+ * processing. Each buffer is imported once; frames leave in the format and modifier that downstream
+ * takes and the driver chose.
+ *
+ * ## Example
+ * |[
+ * gst-launch-1.0 vadmabufsrc ! vadmabufconvert video-direction=90r ! kmsdmabufsink
+ * ]|
+ */
+#include "gstvadmabufconvert.hpp"
+
+#include <string>
+
+#include <gst/drm/element/producer_pad.hpp>
+#include <gst/drm/gstdrm-guard-private.hpp>
+
+#include "gstvadmabufconverter.hpp"
+#include "gstvamachine.hpp"
+
+GST_DEBUG_CATEGORY(gst_va_dmabuf_convert_debug);
+#define GST_CAT_DEFAULT gst_va_dmabuf_convert_debug
+
+using gstdrm::va::Deinterlace;
+using gstdrm::va::DmabufConverter;
+
+struct _GstVaDmabufConvert {
+  GstBaseTransform parent;
+  DmabufConverter *converter; // made in init, deleted in finalize
+};
+
+G_DEFINE_TYPE_WITH_CODE(GstVaDmabufConvert, gst_va_dmabuf_convert, GST_TYPE_BASE_TRANSFORM,
+                        G_IMPLEMENT_INTERFACE(GST_TYPE_VIDEO_DIRECTION, nullptr))
+
+namespace {
+
+enum Property {
+  PROP_0,
+  PROP_DEVICE,
+  PROP_VIDEO_DIRECTION,
+  PROP_ADD_BORDERS,
+  PROP_DEINTERLACE,
+  PROP_NUM_SURFACES,
+  PROP_ZERO_COPY,
+  PROP_DRM_STATS,
+};
+
+GType deinterlace_type()
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(Deinterlace::Off), "Interlaced frames are not accepted", "off"},
+      {static_cast<gint>(Deinterlace::Auto),
+       "The driver's best algorithm, where downstream takes progressive frames only", "auto"},
+      {static_cast<gint>(Deinterlace::Weave), "Both fields as they are", "weave"},
+      {static_cast<gint>(Deinterlace::Bob), "The lines of one field, interpolated", "bob"},
+      {static_cast<gint>(Deinterlace::Adaptive), "Motion adaptive", "adaptive"},
+      {static_cast<gint>(Deinterlace::Compensated), "Motion compensated", "compensated"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("GstVaDmabufConvertDeinterlace", values);
+  return type;
+}
+
+DmabufConverter &converter_of(gpointer object)
+{
+  return *GST_VA_DMABUF_CONVERT(object)->converter;
+}
+
+} // namespace
+
+// --- properties ----------------------------------------------------------------------------------
+
+static void gst_va_dmabuf_convert_set_property(GObject *object, guint id, const GValue *value,
+                                               GParamSpec *spec) noexcept
+try {
+  auto &converter = converter_of(object);
+  auto settings = converter.settings();
+  switch (id) {
+  case PROP_DEVICE:
+    settings.device = g_value_get_string(value) ? g_value_get_string(value) : "";
+    break;
+  case PROP_VIDEO_DIRECTION:
+    settings.direction = static_cast<GstVideoOrientationMethod>(g_value_get_enum(value));
+    break;
+  case PROP_ADD_BORDERS:
+    settings.add_borders = g_value_get_boolean(value) != FALSE;
+    break;
+  case PROP_DEINTERLACE:
+    settings.deinterlace = static_cast<Deinterlace>(g_value_get_enum(value));
+    break;
+  case PROP_NUM_SURFACES:
+    settings.num_surfaces = g_value_get_uint(value);
+    break;
+  case PROP_ZERO_COPY:
+    settings.zero_copy = gstdrm::zero_copy_from(value);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    return;
+  }
+  converter.set_settings(settings);
+  if (id == PROP_VIDEO_DIRECTION || id == PROP_ADD_BORDERS || id == PROP_DEINTERLACE)
+    gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(object));
+} catch (...) {
+  gstdrm::caught(__func__);
+}
+
+static void gst_va_dmabuf_convert_get_property(GObject *object, guint id, GValue *value,
+                                               GParamSpec *spec) noexcept
+try {
+  const auto &converter = converter_of(object);
+  const auto settings = converter.settings();
+  switch (id) {
+  case PROP_DEVICE:
+    g_value_set_string(value, settings.device.empty() ? nullptr : settings.device.c_str());
+    break;
+  case PROP_VIDEO_DIRECTION:
+    g_value_set_enum(value, settings.direction);
+    break;
+  case PROP_ADD_BORDERS:
+    g_value_set_boolean(value, settings.add_borders);
+    break;
+  case PROP_DEINTERLACE:
+    g_value_set_enum(value, static_cast<gint>(settings.deinterlace));
+    break;
+  case PROP_NUM_SURFACES:
+    g_value_set_uint(value, settings.num_surfaces);
+    break;
+  case PROP_ZERO_COPY:
+    gstdrm::set_zero_copy(value, settings.zero_copy);
+    break;
+  case PROP_DRM_STATS:
+    g_value_take_boxed(value, converter.stats_structure());
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    break;
+  }
+} catch (...) {
+  gstdrm::caught(__func__);
+}
+
+// --- caps ----------------------------------------------------------------------------------------
+
+static gboolean gst_va_dmabuf_convert_query(GstBaseTransform *trans, GstPadDirection direction,
+                                            GstQuery *query) noexcept
+try {
+  return converter_of(trans).query(direction, query);
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
+}
+
+static GstCaps *gst_va_dmabuf_convert_transform_caps(GstBaseTransform *trans,
+                                                     GstPadDirection direction, GstCaps *caps,
+                                                     GstCaps *filter) noexcept
+try {
+  return converter_of(trans).transform_caps(direction, caps, filter);
+} catch (...) {
+  return gstdrm::caught_in(trans, gst_caps_new_empty(), __func__);
+}
+
+static GstCaps *gst_va_dmabuf_convert_fixate_caps(GstBaseTransform *trans,
+                                                  GstPadDirection direction, GstCaps *caps,
+                                                  GstCaps *othercaps) noexcept
+try {
+  const auto offered = gstdrm::GstPtr<GstCaps>::adopt(othercaps);
+  if (direction == GST_PAD_SRC)
+    return gst_caps_fixate(gst_caps_copy(offered.get()));
+  return converter_of(trans).choose_caps(caps).release();
+} catch (...) {
+  return gstdrm::caught_in(trans, gst_caps_new_empty(), __func__);
+}
+
+static gboolean gst_va_dmabuf_convert_set_caps(GstBaseTransform *trans, GstCaps *in_caps,
+                                               GstCaps *out_caps) noexcept
+try {
+  return converter_of(trans).set_caps(in_caps, out_caps);
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
+}
+
+// --- buffers -------------------------------------------------------------------------------------
+
+static gboolean gst_va_dmabuf_convert_decide_allocation(GstBaseTransform *trans,
+                                                        GstQuery *query) noexcept
+try {
+  return converter_of(trans).decide_allocation(query);
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
+}
+
+static gboolean gst_va_dmabuf_convert_propose_allocation(GstBaseTransform *trans,
+                                                         GstQuery *decide_query,
+                                                         GstQuery *query) noexcept
+try {
+  return converter_of(trans).propose_allocation(decide_query, query);
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
+}
+
+static GstFlowReturn gst_va_dmabuf_convert_submit_input_buffer(GstBaseTransform *trans,
+                                                               gboolean discont,
+                                                               GstBuffer *buffer) noexcept
+try {
+  return converter_of(trans).submit_input_buffer(discont != FALSE, buffer);
+} catch (...) {
+  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
+}
+
+static GstFlowReturn gst_va_dmabuf_convert_prepare_output_buffer(GstBaseTransform *trans,
+                                                                 GstBuffer *in,
+                                                                 GstBuffer **out) noexcept
+try {
+  return converter_of(trans).prepare_output(in, out);
+} catch (...) {
+  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
+}
+
+static GstFlowReturn gst_va_dmabuf_convert_transform(GstBaseTransform *trans, GstBuffer *in,
+                                                     GstBuffer *out) noexcept
+try {
+  return converter_of(trans).transform(in, out);
+} catch (...) {
+  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
+}
+
+static gboolean gst_va_dmabuf_convert_transform_meta(GstBaseTransform *trans, GstBuffer *out,
+                                                     GstMeta *meta, GstBuffer *in) noexcept
+try {
+  return converter_of(trans).keeps_meta(meta, in, out);
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
+}
+
+// --- events and states ---------------------------------------------------------------------------
+
+static gboolean gst_va_dmabuf_convert_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
+try {
+  return converter_of(trans).sink_event(event);
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
+}
+
+static gboolean gst_va_dmabuf_convert_start(GstBaseTransform *trans) noexcept
+try {
+  return converter_of(trans).start();
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
+}
+
+static gboolean gst_va_dmabuf_convert_stop(GstBaseTransform *trans) noexcept
+try {
+  converter_of(trans).stop();
+  return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
+}
+
+// A wait of the streaming thread must not outlast the way to READY.
+static GstStateChangeReturn gst_va_dmabuf_convert_change_state(GstElement *element,
+                                                               GstStateChange transition) noexcept
+try {
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    converter_of(element).set_flushing(true);
+  return GST_ELEMENT_CLASS(gst_va_dmabuf_convert_parent_class)->change_state(element, transition);
+} catch (...) {
+  return gstdrm::caught_in(element, GST_STATE_CHANGE_FAILURE, __func__);
+}
+
+// --- GObject -------------------------------------------------------------------------------------
+
+static void gst_va_dmabuf_convert_finalize(GObject *object) noexcept
+{
+  delete GST_VA_DMABUF_CONVERT(object)->converter;
+  G_OBJECT_CLASS(gst_va_dmabuf_convert_parent_class)->finalize(object);
+}
+
+static void install_properties(GObjectClass *klass)
+{
+  constexpr auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
+  constexpr auto playing = static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_PLAYING);
+  constexpr auto ready = static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_READY);
+  g_object_class_install_property(
+      klass, PROP_DEVICE,
+      g_param_spec_string("device", "Device",
+                          "Render node, such as /dev/dri/renderD128; none: the first whose VA-API "
+                          "driver exports DMA buffers",
+                          nullptr, ready));
+  g_object_class_override_property(klass, PROP_VIDEO_DIRECTION, "video-direction");
+  g_object_class_install_property(
+      klass, PROP_ADD_BORDERS,
+      g_param_spec_boolean("add-borders", "Add borders",
+                           "Black borders where downstream's size has another shape than the "
+                           "picture; off: the picture is stretched",
+                           TRUE, playing));
+  g_object_class_install_property(
+      klass, PROP_DEINTERLACE,
+      g_param_spec_enum(
+          "deinterlace", "Deinterlace",
+          "How a progressive frame is made of the two fields of an interlaced one; an "
+          "algorithm that the driver does not have, or has with several frames only, "
+          "is off",
+          deinterlace_type(), static_cast<gint>(Deinterlace::Auto), playing));
+  g_object_class_install_property(
+      klass, PROP_NUM_SURFACES,
+      g_param_spec_uint("num-surfaces", "Number of surfaces",
+                        "Frames that may be drawn, on their way or held at once; all are allocated "
+                        "when the format is agreed on",
+                        2, 64, 6, ready));
+  gstdrm::install_common_properties(
+      klass, {PROP_ZERO_COPY, "What to do where frames come in system memory", PROP_DRM_STATS,
+              "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
+              "last-copy-reason, waits, surfaces, exports, va-calls"});
+}
+
+static void add_template(GstElementClass *klass, const char *name, GstPadDirection direction)
+{
+  const auto caps = gstdrm::va::machine_caps();
+  gst_element_class_add_pad_template(
+      klass, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
+}
+
+static void set_functions(GstBaseTransformClass *klass)
+{
+  klass->query = gst_va_dmabuf_convert_query;
+  klass->transform_caps = gst_va_dmabuf_convert_transform_caps;
+  klass->fixate_caps = gst_va_dmabuf_convert_fixate_caps;
+  klass->set_caps = gst_va_dmabuf_convert_set_caps;
+  klass->decide_allocation = gst_va_dmabuf_convert_decide_allocation;
+  klass->propose_allocation = gst_va_dmabuf_convert_propose_allocation;
+  klass->submit_input_buffer = gst_va_dmabuf_convert_submit_input_buffer;
+  klass->prepare_output_buffer = gst_va_dmabuf_convert_prepare_output_buffer;
+  klass->transform = gst_va_dmabuf_convert_transform;
+  klass->transform_meta = gst_va_dmabuf_convert_transform_meta;
+  klass->sink_event = gst_va_dmabuf_convert_sink_event;
+  klass->start = gst_va_dmabuf_convert_start;
+  klass->stop = gst_va_dmabuf_convert_stop;
+}
+
+static void gst_va_dmabuf_convert_class_init(GstVaDmabufConvertClass *klass)
+{
+  GST_DEBUG_CATEGORY_INIT(gst_va_dmabuf_convert_debug, "vadmabufconvert", 0,
+                          "VA-API DMA buffer converter");
+  GObjectClass *object_class = G_OBJECT_CLASS(klass);
+  object_class->set_property = gst_va_dmabuf_convert_set_property;
+  object_class->get_property = gst_va_dmabuf_convert_get_property;
+  object_class->finalize = gst_va_dmabuf_convert_finalize;
+  install_properties(object_class);
+  GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
+  gst_element_class_set_static_metadata(
+      element_class, "VA-API DMA buffer converter", "Filter/Converter/Video/Scaler/Hardware",
+      "Scales, converts, turns and retiles DMA buffers on the GPU", "gst-drm");
+  gst_type_mark_as_plugin_api(deinterlace_type(), static_cast<GstPluginAPIFlags>(0));
+  element_class->change_state = gst_va_dmabuf_convert_change_state;
+  add_template(element_class, "sink", GST_PAD_SINK);
+  add_template(element_class, "src", GST_PAD_SRC);
+  set_functions(GST_BASE_TRANSFORM_CLASS(klass));
+}
+
+static void gst_va_dmabuf_convert_init(GstVaDmabufConvert *self)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
+  // The pool waits for the release fences of a frame before it hands it out again.
+  gstdrm::set_up_producer_pad(GST_BASE_TRANSFORM_SRC_PAD(trans), [trans] {
+    return gst_base_transform_is_passthrough(trans) == FALSE;
+  });
+  self->converter =
+      new DmabufConverter(trans, GST_BASE_TRANSFORM_CLASS(gst_va_dmabuf_convert_parent_class));
+}

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How vadmabufconvert and its neighbours agree: size, format, modifier, colours, pool.
+#include <algorithm>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+
+#include <gst/drm/core/unique_fd.hpp>
+#include <gst/drm/drm.h>
+#include <gst/drm/element/allocation_query.hpp>
+#include <gst/drm/element/chain.hpp>
+#include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/needs.hpp>
+#include <gst/drm/gstdrmdevicequery.h>
+
+#include "gstvaconvertcaps.hpp"
+#include "gstvadmabufcaps.hpp"
+#include "gstvadmabufconverter.hpp"
+#include "gstvadmabufpool.hpp"
+#include "gstvamachine.hpp"
+
+#define GST_CAT_DEFAULT gst_va_dmabuf_convert_debug
+
+namespace gstdrm::va {
+namespace {
+
+// Frames that are read while upstream makes the next one (ConvertFrames::kMostHeld, and the one at
+// hand).
+constexpr guint kBuffersHeld = 3;
+
+Result<GstDrmVideoInfo> info_of(GstCaps *caps)
+{
+  GstDrmVideoInfo info;
+  gst_drm_video_info_init(&info);
+  GError *error = nullptr;
+  if (!gst_drm_video_info_from_caps_full(&info, caps, &error))
+    return take_error(error, ErrorCode::Caps);
+  return info;
+}
+
+std::optional<Orientation> orientation_of(GstVideoOrientationMethod method)
+{
+  switch (method) {
+  case GST_VIDEO_ORIENTATION_IDENTITY:
+    return Orientation::Identity;
+  case GST_VIDEO_ORIENTATION_90R:
+    return Orientation::Right90;
+  case GST_VIDEO_ORIENTATION_180:
+    return Orientation::Half;
+  case GST_VIDEO_ORIENTATION_90L:
+    return Orientation::Left90;
+  case GST_VIDEO_ORIENTATION_HORIZ:
+    return Orientation::FlipHorizontal;
+  case GST_VIDEO_ORIENTATION_VERT:
+    return Orientation::FlipVertical;
+  default:
+    return std::nullopt;
+  }
+}
+
+bool is_same_size(const PictureSize &a, const PictureSize &b)
+{
+  return a.width == b.width && a.height == b.height && a.par_n == b.par_n && a.par_d == b.par_d;
+}
+
+PictureSize size_in(const GstStructure *structure)
+{
+  PictureSize size;
+  gst_structure_get_int(structure, "width", &size.width);
+  gst_structure_get_int(structure, "height", &size.height);
+  gst_structure_get_fraction(structure, "pixel-aspect-ratio", &size.par_n, &size.par_d);
+  return size;
+}
+
+// The sizes that downstream leaves for the picture, in downstream's order, each once.
+std::vector<PictureSize> sizes_for(const PictureSize &picture, const GstCaps *common)
+{
+  std::vector<PictureSize> sizes;
+  for (guint i = 0; i < gst_caps_get_size(common); ++i) {
+    const auto one = GstPtr<GstCaps>::adopt(gst_caps_copy_nth(common, i));
+    GstStructure *structure = gst_caps_get_structure(one.get(), 0);
+    fix_size(structure, picture);
+    const PictureSize size = size_in(structure);
+    if (std::none_of(sizes.begin(), sizes.end(),
+                     [&](const PictureSize &other) { return is_same_size(size, other); }))
+      sizes.push_back(size);
+  }
+  return sizes;
+}
+
+GstPtr<GstCaps> with_size(GstPtr<GstCaps> caps, const PictureSize &size)
+{
+  gst_caps_set_simple(caps.get(), "width", G_TYPE_INT, size.width, "height", G_TYPE_INT,
+                      size.height, "pixel-aspect-ratio", GST_TYPE_FRACTION, size.par_n, size.par_d,
+                      nullptr);
+  return caps;
+}
+
+} // namespace
+
+std::optional<Orientation> DmabufConverter::orientation() const
+{
+  const auto wanted = settings().direction;
+  return orientation_of(wanted == GST_VIDEO_ORIENTATION_AUTO ? tagged_ : wanted);
+}
+
+// The best of the driver's algorithms, or the one that is asked for. Weaving keeps the combs of
+// moving things, so it is never chosen by itself.
+std::optional<Deinterlacing> DmabufConverter::deinterlacing() const
+{
+  const auto wanted = settings().deinterlace;
+  const auto device = this->device();
+  const auto *node = device ? nullptr : find_machine_node(settings().device);
+  const Capabilities *capabilities = device ? &device->capabilities
+                                     : node ? &node->capabilities
+                                            : nullptr;
+  if (!capabilities || wanted == Deinterlace::Off)
+    return std::nullopt;
+  const auto &list = capabilities->deinterlacing;
+  if (wanted == Deinterlace::Auto)
+    return list.empty() || list.back() == Deinterlacing::Weave ? std::nullopt
+                                                               : std::optional(list.back());
+  const auto algorithm =
+      static_cast<Deinterlacing>(static_cast<int>(wanted) - static_cast<int>(Deinterlace::Weave));
+  return std::find(list.begin(), list.end(), algorithm) != list.end() ? std::optional(algorithm)
+                                                                      : std::nullopt;
+}
+
+// Frames that downstream takes as they are stay so, but those with fields where an algorithm is
+// asked for.
+bool DmabufConverter::passes(GstCaps *in_caps) const
+{
+  const auto wanted = settings().deinterlace;
+  const bool asked = wanted != Deinterlace::Off && wanted != Deinterlace::Auto && deinterlacing();
+  return orientation() == Orientation::Identity && !(asked && is_interlaced(in_caps)) &&
+         gst_pad_peer_query_accept_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), in_caps);
+}
+
+Result<ConvertStream> DmabufConverter::stream_of(GstCaps *in_caps, GstCaps *out_caps) const
+{
+  const auto in = info_of(in_caps);
+  const auto out = info_of(out_caps);
+  if (!in || !out)
+    return in ? out.error() : in.error();
+  const auto turned = orientation();
+  if (!turned)
+    return Error{ErrorCode::Unsupported,
+                 "Pictures are not flipped at a diagonal, and not turned freely. Choose another "
+                 "video-direction"};
+  ConvertStream stream;
+  stream.in = *in;
+  stream.out = *out;
+  stream.conversion.orientation = *turned;
+  const PictureSize frame = picture_of(out->vinfo, Orientation::Identity);
+  const Rect area = picture_area(picture_of(in->vinfo, *turned), frame, settings().add_borders);
+  stream.conversion.area = area;
+  stream.conversion.borders = area.width != static_cast<std::uint32_t>(frame.width) ||
+                              area.height != static_cast<std::uint32_t>(frame.height);
+  if (is_interlaced(in_caps))
+    stream.conversion.deinterlacing = deinterlacing();
+  if (auto read = read_colours(*in, *out, stream.conversion); !read)
+    return read.error();
+  return stream;
+}
+
+// Draws a frame once, at the size and in the pair that were agreed on.
+Result<void> DmabufConverter::try_caps(const Device &device, GstCaps *in_caps, GstCaps *out_caps)
+{
+  const auto stream = stream_of(in_caps, out_caps);
+  if (!stream)
+    return stream.error();
+  if (auto begun = frames_.begin(device, in_caps, *stream); !begun)
+    return begun;
+  auto drawn = frames_.try_draw(device);
+  if (!drawn)
+    return Error{ErrorCode::Allocation, drawn.error().message, drawn.error().sys_errno};
+  return {};
+}
+
+// The pair of the formats that downstream takes at this size and the device draws.
+GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in_caps,
+                                               const PictureSize &size, std::string &refusals)
+{
+  const auto in = info_of(in_caps);
+  auto formats = learner_.known(device);
+  while (in && !formats.empty()) {
+    const auto own = with_size(output_caps(in_caps, device.capabilities, formats), size);
+    auto agreement =
+        producer_.agree(GST_BASE_TRANSFORM_SRC_PAD(element_), own.get(), formats, allocator_.get());
+    const auto add = [&](const std::string &why) {
+      refusals += (refusals.empty() ? "" : ". ") + why;
+    };
+    if (agreement.outcome == Producer::Outcome::NotAllocated)
+      add(agreement.refusals);
+    if (agreement.outcome != Producer::Outcome::Agreed)
+      return {};
+    auto complete = with_colours(agreement.caps.get(), *in);
+    if (!gst_pad_peer_query_accept_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), complete.get()))
+      complete = std::move(agreement.caps);
+    const auto tried = try_caps(device, in_caps, complete.get());
+    if (tried)
+      return complete;
+    GST_DEBUG_OBJECT(element_, "%" GST_PTR_FORMAT " is not drawn: %s", complete.get(),
+                     tried.error().message.c_str());
+    add(tried.error().message);
+    const auto out = info_of(complete.get());
+    producer_.forget();
+    const auto rest =
+        out ? FormatSet::subtract(
+                  formats, FormatSet::from_pairs({Format{out->drm_fourcc, out->drm_modifier}}))
+            : FormatSet();
+    // what no other format changes
+    if (tried.error().code == ErrorCode::Unsupported || rest.size() == formats.size())
+      return {};
+    formats = rest;
+  }
+  return {};
+}
+
+GstPtr<GstCaps> DmabufConverter::agree(const Device &device, GstCaps *in_caps)
+{
+  const auto in = info_of(in_caps);
+  const auto turned = orientation();
+  std::string refusals;
+  if (in) {
+    learner_.learn(GST_ELEMENT(element_), GST_BASE_TRANSFORM_SRC_PAD(element_), device);
+    const auto own = output_caps(in_caps, device.capabilities, learner_.known(device));
+    const auto peer = GstPtr<GstCaps>::adopt(
+        gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), own.get()));
+    const auto common = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(peer.get(), own.get()));
+    for (const PictureSize &size :
+         sizes_for(picture_of(in->vinfo, turned.value_or(Orientation::Identity)), common.get()))
+      if (auto caps = agree_on_size(device, in_caps, size, refusals))
+        return caps;
+  }
+  if (is_flushing(GST_ELEMENT(element_)) || !failure_.claim())
+    return {};
+  if (refusals.empty())
+    post_mismatch(GST_ELEMENT(element_), mismatch(in_caps));
+  else
+    GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
+                      ("%s cannot make any format that downstream takes. %s. Try another size, or "
+                       "limit the formats with a capsfilter.",
+                       GST_OBJECT_NAME(element_), refusals.c_str()),
+                      ("caps %" GST_PTR_FORMAT, in_caps));
+  return {};
+}
+
+GstPtr<GstCaps> DmabufConverter::choose_caps(GstCaps *in_caps)
+{
+  const auto device = this->device();
+  if (device && gst_caps_is_fixed(in_caps)) {
+    if (passes(in_caps))
+      return GstPtr<GstCaps>::share(in_caps);
+    if (auto caps = agree(*device, in_caps))
+      return caps;
+  }
+  return GstPtr<GstCaps>::adopt(gst_caps_new_empty());
+}
+
+bool DmabufConverter::set_caps(GstCaps *in_caps, GstCaps *out_caps)
+{
+  const auto device = this->device();
+  if (!device)
+    return false;
+  const bool unchanged =
+      orientation() == Orientation::Identity && gst_caps_is_equal(in_caps, out_caps);
+  gst_base_transform_set_passthrough(element_, unchanged);
+  drop_pool();
+  if (unchanged) {
+    frames_.end();
+    refusals_.begin("");
+    return true;
+  }
+  const auto stream = stream_of(in_caps, out_caps);
+  const auto begun =
+      stream ? frames_.begin(*device, in_caps, *stream) : Result<void>(stream.error());
+  if (!begun) {
+    failure_.post(GST_ELEMENT(element_), begun.error());
+    return false;
+  }
+  stream_ = *stream;
+  refusals_.begin("");
+  return true;
+}
+
+// --- allocation ----------------------------------------------------------------------------------
+
+void DmabufConverter::drop_pool()
+{
+  GstPtr<GstBufferPool> pool;
+  {
+    const std::lock_guard lock(lock_);
+    pool = std::move(pool_);
+  }
+  if (pool)
+    gst_buffer_pool_set_active(pool.get(), FALSE);
+}
+
+bool DmabufConverter::open_pool(GstQuery *query, GstCaps *caps)
+{
+  const bool with_meta =
+      gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr) ||
+      gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:DMABuf");
+  const guint wanted = std::max(settings().num_surfaces, frames_kept(query, needs_) + 1);
+  auto pool = make_largest_pool(GST_ELEMENT(element_), allocator_.get(), caps, wanted, with_meta);
+  if (!pool)
+    return false;
+  const std::lock_guard lock(lock_);
+  pool_ = std::move(pool);
+  if (flushing_)
+    gst_buffer_pool_set_flushing(pool_.get(), TRUE);
+  return true;
+}
+
+bool DmabufConverter::decide_allocation(GstQuery *query)
+{
+  const auto device = this->device();
+  GstCaps *caps = nullptr;
+  gst_query_parse_allocation(query, &caps, nullptr);
+  if (!device || !caps)
+    return false;
+  compare_devices(GST_ELEMENT(element_), *device->display, query, warned_of_device_);
+  drop_pool();
+  Needs own;
+  own.device = device->display->node();
+  own.permissions = GST_DRM_ACCESS_WRITE;
+  if (!agree_on_needs(
+          GST_ELEMENT(element_), query, stream_.out, own, [this] { return failure_.claim(); },
+          needs_))
+    return false;
+  const bool opened = open_pool(query, caps);
+  remove_offers(query); // the base class would activate a pool that is left
+  if (opened)
+    return check_pool(*device);
+  if (failure_.claim())
+    GST_ELEMENT_ERROR(
+        element_, RESOURCE, NO_SPACE_LEFT,
+        ("%s has no surfaces for %u frames of %dx%d, and at least %u are needed; or downstream "
+         "takes no GstVideoMeta, and the driver's strides are not GStreamer's defaults. Lower the "
+         "size, close what else uses the device, or ask for memory:DMABuf.",
+         device->display->node().c_str(), kFewestSurfaces, stream_.out.vinfo.width,
+         stream_.out.vinfo.height, kFewestSurfaces),
+        ("caps %" GST_PTR_FORMAT, caps));
+  return false;
+}
+
+bool DmabufConverter::check_pool(const Device &device)
+{
+  const auto unmet = unmet_by(pool_.get(), needs_, *device.display);
+  if (unmet.empty())
+    return true;
+  if (failure_.claim())
+    GST_ELEMENT_ERROR(element_, CORE, NEGOTIATION, ("%s", unmet.c_str()), (nullptr));
+  return false;
+}
+
+bool DmabufConverter::propose_allocation(GstQuery *decide_query, GstQuery *query)
+{
+  const auto device = this->device();
+  if (!base_->propose_allocation(element_, decide_query, query))
+    return false;
+  if (!decide_query || !device) // downstream has answered
+    return true;
+  frames_.take_release_fences(gst_drm_query_has_release_fences(query) != FALSE);
+  for (const GType api :
+       {GST_VIDEO_META_API_TYPE, GST_VIDEO_CROP_META_API_TYPE, GST_DRM_SYNC_META_API_TYPE})
+    if (!gst_query_find_allocation_meta(query, api, nullptr))
+      gst_query_add_allocation_meta(query, api, nullptr);
+  const UniqueFd node(::open(device->display->node().c_str(), O_RDWR | O_CLOEXEC));
+  if (node)
+    (void)gst_drm_query_add_device(query, node.get());
+  gst_query_add_allocation_pool(
+      query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&stream_.in.vinfo)), kBuffersHeld, 0);
+  Needs needs;
+  needs.device = device->display->node();
+  needs.buffers_held = kBuffersHeld;
+  add_needs(GST_ELEMENT(element_), query, needs);
+  return true;
+}
+
+} // namespace gstdrm::va

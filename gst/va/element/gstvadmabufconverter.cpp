@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// vadmabufconvert: opening and closing the device, queries, events, frames.
+#include "gstvadmabufconverter.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include <gst/drm/drm.h>
+#include <gst/drm/element/chain.hpp>
+#include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/transform_query.hpp>
+
+#include "gstvaconvertcaps.hpp"
+#include "gstvadmabufallocator.hpp"
+#include "gstvadmabufcaps.hpp"
+#include "gstvadmabufpool.hpp"
+#include "gstvamachine.hpp"
+
+#define GST_CAT_DEFAULT gst_va_dmabuf_convert_debug
+
+namespace gstdrm::va {
+namespace {
+
+// Whether a CAPS event could have them.
+bool can_be_set(const GstCaps *caps)
+{
+  GstDrmVideoInfo info;
+  return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps) &&
+         gst_drm_video_info_from_caps(&info, caps);
+}
+
+// The pictures that leave are upright: nobody downstream turns them again. Takes the event.
+GstEvent *without_orientation(GstEvent *event)
+{
+  GstTagList *tags = nullptr;
+  gst_event_parse_tag(event, &tags);
+  if (gst_tag_list_get_tag_size(tags, GST_TAG_IMAGE_ORIENTATION) == 0)
+    return event;
+  GstTagList *rest = gst_tag_list_copy(tags);
+  gst_tag_list_remove_tag(rest, GST_TAG_IMAGE_ORIENTATION);
+  GstEvent *passed = gst_event_new_tag(rest);
+  gst_event_set_seqnum(passed, gst_event_get_seqnum(event));
+  gst_event_unref(event);
+  return passed;
+}
+
+// GStreamer 1.22 scales a region of interest and leaves its parameters, such as a detector's
+// confidence, behind (gstvideometa.c, gst_video_region_of_interest_meta_transform()).
+void copy_parameters(const GstMeta *meta, GstBuffer *out)
+{
+  // GstMeta is the first member
+  const auto *from =
+      static_cast<const GstVideoRegionOfInterestMeta *>(static_cast<const void *>(meta));
+  gpointer state = nullptr;
+  GstVideoRegionOfInterestMeta *last = nullptr;
+  while (GstMeta *other = gst_buffer_iterate_meta_filtered(
+             out, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    auto *region = static_cast<GstVideoRegionOfInterestMeta *>(static_cast<void *>(other));
+    if (region->id == from->id && region->roi_type == from->roi_type && !region->params)
+      last = region;
+  }
+  for (const GList *at = last ? from->params : nullptr; at; at = at->next)
+    gst_video_region_of_interest_meta_add_param(
+        last, gst_structure_copy(static_cast<const GstStructure *>(at->data)));
+}
+
+} // namespace
+
+DmabufConverter::DmabufConverter(GstBaseTransform *element, GstBaseTransformClass *klass)
+    : element_(element), base_(klass), context_(GST_ELEMENT(element), gst_va_dmabuf_convert_debug),
+      producer_(GST_ELEMENT(element), gst_va_dmabuf_convert_debug),
+      refusals_(GST_ELEMENT(element), GST_BASE_TRANSFORM_SINK_PAD(element), GST_CAT_DEFAULT,
+                {"The VA-API driver",
+                 "Put an element between that converts, such as dmabufdownload, or choose another "
+                 "device."}),
+      frames_(GST_ELEMENT(element), stats_)
+{
+}
+
+ConvertSettings DmabufConverter::settings() const
+{
+  const std::lock_guard lock(lock_);
+  return settings_;
+}
+
+void DmabufConverter::set_settings(const ConvertSettings &settings)
+{
+  const std::lock_guard lock(lock_);
+  settings_ = settings;
+}
+
+std::shared_ptr<const Device> DmabufConverter::device() const
+{
+  const std::lock_guard lock(lock_);
+  return device_;
+}
+
+GstStructure *DmabufConverter::stats_structure() const
+{
+  const auto device = this->device();
+  return display_stats(stats_, device ? device->display.get() : nullptr);
+}
+
+void DmabufConverter::set_flushing(bool flushing)
+{
+  flushing ? interrupt_.raise() : interrupt_.clear();
+  const std::lock_guard lock(lock_);
+  if (worker_)
+    worker_->set_cancelled(flushing);
+  if (flushing_ != flushing && pool_)
+    gst_buffer_pool_set_flushing(pool_.get(), flushing);
+  flushing_ = flushing;
+}
+
+// --- start and stop ------------------------------------------------------------------------------
+
+bool DmabufConverter::start()
+{
+  const auto wanted = settings();
+  auto device = context_.open(wanted.device);
+  if (device && !device->capabilities.has_vpp)
+    device = Error{ErrorCode::Device, device->display->node() + " (" + device->display->vendor() +
+                                          ") has no video processing"};
+  if (!device) {
+    GST_ELEMENT_ERROR(element_, RESOURCE, OPEN_READ_WRITE,
+                      ("%s. Install the VA-API driver of the GPU, name it with LIBVA_DRIVER_NAME, "
+                       "or set the device property to a render node that has one.",
+                       device.error().message.c_str()),
+                      (nullptr));
+    return false;
+  }
+  GST_INFO_OBJECT(element_, "%s (%s), %zu formats", device->display->node().c_str(),
+                  device->display->vendor().c_str(), device->capabilities.formats.size());
+  auto shared = std::make_shared<const Device>(std::move(device).value());
+  allocator_ = GstPtr<GstDrmAllocator>::adopt(new_allocator(shared));
+  auto worker = std::make_shared<SyncWorker>();
+  stats_.reset();
+  failure_.reset();
+  refusals_.restart();
+  learner_.reset();
+  warned_of_device_ = false;
+  tagged_ = GST_VIDEO_ORIENTATION_IDENTITY;
+  {
+    const std::lock_guard lock(lock_);
+    device_ = std::move(shared);
+    refused_ = {};
+    worker_ = std::move(worker);
+  }
+  set_flushing(false);
+  return true;
+}
+
+void DmabufConverter::stop()
+{
+  frames_.end();
+  drop_pool();
+  producer_.forget();
+  allocator_.reset();
+  // Both end without the lock: the worker's thread may sleep in the driver.
+  std::shared_ptr<const Device> last;
+  std::shared_ptr<SyncWorker> idle;
+  const std::lock_guard lock(lock_);
+  last = std::move(device_);
+  idle = std::move(worker_);
+}
+
+// --- queries -------------------------------------------------------------------------------------
+
+bool DmabufConverter::query(GstPadDirection direction, GstQuery *query)
+{
+  if (context_.answer(query, device()))
+    return true;
+  return query_transform(element_, base_, direction, query, can_be_set);
+}
+
+// Of the open device; before there is one, of the node that the element is set to.
+GstPtr<GstCaps> DmabufConverter::whole_caps() const
+{
+  const auto device = this->device();
+  return device ? device_caps(device->capabilities, learner_.known(*device))
+                : idle_caps(settings().device);
+}
+
+GstPtr<GstCaps> DmabufConverter::input_caps() const
+{
+  const auto device = this->device();
+  if (!device)
+    return idle_caps(settings().device);
+  const auto known = learner_.known(*device);
+  const std::lock_guard lock(lock_);
+  return device_caps(device->capabilities, FormatSet::subtract(known, refused_));
+}
+
+// A driver that takes a list of modifiers and shows none may make pairs that nobody has tried yet:
+// whatever downstream lists, of the formats that it makes.
+GstPtr<GstCaps> DmabufConverter::possible_caps(const GstCaps *downstream) const
+{
+  const auto device = this->device();
+  auto caps = whole_caps();
+  if (!device || !device->capabilities.takes_modifiers || device->capabilities.lists_modifiers)
+    return caps;
+  if (downstream) {
+    const auto known = learner_.known(*device);
+    const auto untried = untried_pairs(downstream, device->capabilities, known, {});
+    return device_caps(device->capabilities, FormatSet::unite(known, untried));
+  }
+  for (guint i = 0; i < gst_caps_get_size(caps.get()); ++i)
+    gst_structure_remove_field(gst_caps_get_structure(caps.get(), i), "drm-format");
+  return caps;
+}
+
+GstCaps *DmabufConverter::transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  auto other = direction == GST_PAD_SINK
+                   ? convertible_caps(caps, input_caps(), possible_caps(nullptr),
+                                      deinterlacing() ? Interlacing::Removed : Interlacing::Kept)
+                   : convertible_caps(caps, possible_caps(caps), input_caps(),
+                                      deinterlacing() ? Interlacing::Added : Interlacing::Kept);
+  GST_LOG_OBJECT(element_, "%s %" GST_PTR_FORMAT " becomes %" GST_PTR_FORMAT,
+                 direction == GST_PAD_SINK ? "sink" : "src", caps, other.get());
+  return filter ? gst_drm_caps_intersect(filter, other.get()) : other.release();
+}
+
+// --- events --------------------------------------------------------------------------------------
+
+Mismatch DmabufConverter::mismatch(const GstCaps *in_caps) const
+{
+  const auto sendable =
+      convertible_caps(in_caps, input_caps(), whole_caps(),
+                       deinterlacing() ? Interlacing::Removed : Interlacing::Kept);
+  return describe_mismatch(
+      {nothing_in_common(GST_ELEMENT(element_)),
+       {origin_name(GST_BASE_TRANSFORM_SINK_PAD(element_)), "has", in_caps, sendable.get()},
+       restrictions_after(GST_BASE_TRANSFORM_SRC_PAD(element_))},
+      [](const GstCaps *, const GstCaps *) {
+        return "Let more formats through the capsfilters, or choose another device.";
+      });
+}
+
+bool DmabufConverter::sink_event(GstEvent *event)
+{
+  switch (GST_EVENT_TYPE(event)) {
+  case GST_EVENT_FLUSH_START:
+    set_flushing(true);
+    break;
+  case GST_EVENT_FLUSH_STOP:
+    set_flushing(false);
+    failure_.reset(); // the application tries again
+    break;
+  case GST_EVENT_TAG: {
+    GstTagList *tags = nullptr;
+    gst_event_parse_tag(event, &tags);
+    GstVideoOrientationMethod tagged = GST_VIDEO_ORIENTATION_IDENTITY;
+    if (gst_video_orientation_from_tag(tags, &tagged) && tagged != tagged_) {
+      tagged_ = tagged;
+      if (settings().direction == GST_VIDEO_ORIENTATION_AUTO)
+        gst_base_transform_reconfigure_src(element_);
+    }
+    if (settings().direction == GST_VIDEO_ORIENTATION_AUTO)
+      event = without_orientation(event);
+    break;
+  }
+  default:
+    break;
+  }
+  if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
+    return base_->sink_event(element_, event) != FALSE;
+  return failure_.take(
+      GST_ELEMENT(element_), event,
+      [&](GstEvent *passed) { return base_->sink_event(element_, passed) != FALSE; },
+      [this](const GstCaps *caps) { return mismatch(caps); });
+}
+
+// --- frames --------------------------------------------------------------------------------------
+
+GstFlowReturn DmabufConverter::fail(const Error &error)
+{
+  failure_.post(GST_ELEMENT(element_),
+                {error.code,
+                 std::string(GST_OBJECT_NAME(element_)) + " cannot convert a frame of " +
+                     peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_)) + ". " + error.message + ".",
+                 error.sys_errno});
+  return GST_FLOW_ERROR;
+}
+
+// The driver does not import what its probe or upstream let expect. The pair leaves the offer, the
+// frame is lost, and upstream chooses again; where it has no other, the stream ends.
+GstFlowReturn DmabufConverter::refuse_pair(const Error &error)
+{
+  const Format pair{stream_.in.drm_fourcc, stream_.in.drm_modifier};
+  {
+    const std::lock_guard lock(lock_);
+    refused_ = FormatSet::unite(refused_, FormatSet::from_pairs({pair}));
+  }
+  const GstFlowReturn flow = refusals_.refuse(
+      std::string(GST_OBJECT_NAME(element_)) + " cannot convert a frame of " +
+      peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_)) + ". " + error.message + ".");
+  if (flow != GST_FLOW_OK)
+    return flow;
+  refusals_.request_choice();
+  return GST_BASE_TRANSFORM_FLOW_DROPPED;
+}
+
+// After a RECONFIGURE the caps are chosen again here, without an event that sink_event() would see.
+GstFlowReturn DmabufConverter::submit_input_buffer(bool discont, GstBuffer *buffer)
+{
+  if (refusals_.refuses()) {
+    gst_buffer_unref(buffer);
+    return refusals_.drop();
+  }
+  const GstFlowReturn flow = base_->submit_input_buffer(element_, discont, buffer);
+  if (flow != GST_FLOW_NOT_NEGOTIATED || is_flushing(GST_ELEMENT(element_)) || !failure_.claim())
+    return flow;
+  const auto caps =
+      GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(element_)));
+  if (caps)
+    post_mismatch(GST_ELEMENT(element_), mismatch(caps.get()));
+  return flow;
+}
+
+GstFlowReturn DmabufConverter::prepare_output(GstBuffer *in, GstBuffer **out)
+{
+  if (gst_base_transform_is_passthrough(element_)) {
+    stats_.frames.fetch_add(1, std::memory_order_relaxed);
+    *out = in;
+    return GST_FLOW_OK;
+  }
+  GstPtr<GstBufferPool> pool;
+  {
+    const std::lock_guard lock(lock_);
+    pool = pool_;
+  }
+  if (!pool)
+    return GST_FLOW_FLUSHING;
+  const GstFlowReturn flow = gst_buffer_pool_acquire_buffer(pool.get(), out, nullptr);
+  if (flow != GST_FLOW_OK)
+    return flow;
+  GST_BASE_TRANSFORM_GET_CLASS(element_)->copy_metadata(element_, in, *out);
+  GST_BUFFER_FLAG_UNSET(*out, GST_VIDEO_BUFFER_FLAG_INTERLACED | GST_VIDEO_BUFFER_FLAG_TFF |
+                                  GST_VIDEO_BUFFER_FLAG_RFF | GST_VIDEO_BUFFER_FLAG_ONEFIELD);
+  return flow;
+}
+
+GstFlowReturn DmabufConverter::transform(GstBuffer *in, GstBuffer *out)
+{
+  std::shared_ptr<SyncWorker> worker;
+  {
+    const std::lock_guard lock(lock_);
+    worker = worker_;
+  }
+  const auto done = frames_.convert(in, out, settings().zero_copy, *worker, interrupt_);
+  if (!done)
+    return done.error().code == ErrorCode::Import ? refuse_pair(done.error()) : fail(done.error());
+  if (!*done)
+    return GST_FLOW_FLUSHING;
+  failure_.succeed();
+  return GST_FLOW_OK;
+}
+
+// What is said of memory ends here; what is said of places in the picture is scaled with it.
+bool DmabufConverter::keeps_meta(const GstMeta *meta, GstBuffer *in, GstBuffer *out) const
+{
+  const GType api = meta->info->api;
+  if (api == GST_VIDEO_META_API_TYPE || api == GST_VIDEO_CROP_META_API_TYPE ||
+      api == GST_PARENT_BUFFER_META_API_TYPE ||
+      gst_meta_api_type_has_tag(api, _gst_meta_tag_memory))
+    return false;
+  static const GQuark size_tag = g_quark_from_static_string(GST_META_TAG_VIDEO_SIZE_STR);
+  if (!gst_meta_api_type_has_tag(api, size_tag))
+    return true;
+  const Conversion &conversion = stream_.conversion;
+  if (conversion.orientation != Orientation::Identity || conversion.borders ||
+      gst_buffer_get_video_crop_meta(in) || !meta->info->transform_func)
+    return false;
+  GstVideoInfo from = stream_.in.vinfo; // GStreamer does not say const
+  GstVideoInfo to = stream_.out.vinfo;
+  GstVideoMetaTransform scale = {&from, &to};
+  if (meta->info->transform_func(out, const_cast<GstMeta *>(meta), in,
+                                 gst_video_meta_transform_scale_get_quark(), &scale) &&
+      api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)
+    copy_parameters(meta, out);
+  return false;
+}
+
+} // namespace gstdrm::va

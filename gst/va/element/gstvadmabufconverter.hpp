@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// vadmabufconvert behind its GObject shell: device, caps, allocation, failures. Negotiation is in
+// gstvadmabufconverter-negotiation.cpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <gst/base/gstbasetransform.h>
+#include <gst/drm/core/device_wait.hpp>
+#include <gst/drm/core/ordered_mutex.hpp>
+#include <gst/drm/element/failed_negotiation.hpp>
+#include <gst/drm/element/needs.hpp>
+#include <gst/drm/element/producer.hpp>
+#include <gst/drm/element/properties.hpp>
+#include <gst/drm/element/refusals.hpp>
+#include <gst/drm/element/stats.hpp>
+#include <gst/drm/gstdrmallocator.h>
+#include <gst/video/video.h>
+
+#include "engine/va_device.hpp"
+#include "gstvaconvertcaps.hpp"
+#include "gstvaconvertframes.hpp"
+#include "gstvadisplaycontext.hpp"
+#include "gstvalearner.hpp"
+
+GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_convert_debug);
+
+namespace gstdrm::va {
+
+// The values of the property, of which the last four are algorithms.
+enum class Deinterlace { Off, Auto, Weave, Bob, Adaptive, Compensated };
+
+struct ConvertSettings {
+  std::string device; // empty: the first that exports
+  GstVideoOrientationMethod direction = GST_VIDEO_ORIENTATION_IDENTITY;
+  bool add_borders = true;
+  Deinterlace deinterlace = Deinterlace::Auto;
+  guint num_surfaces = 6;
+  ZeroCopy zero_copy = ZeroCopy::Prefer;
+};
+
+// The methods stand behind the virtual functions of GstBaseTransform. The streaming thread's,
+// except where a comment says otherwise.
+class DmabufConverter {
+public:
+  // `klass` is that of GstBaseTransform, for methods that go on where it does.
+  DmabufConverter(GstBaseTransform *element, GstBaseTransformClass *klass);
+  DmabufConverter(const DmabufConverter &) = delete;
+  DmabufConverter &operator=(const DmabufConverter &) = delete;
+
+  // Any thread.
+  [[nodiscard]] ConvertSettings settings() const;
+  void set_settings(const ConvertSettings &settings);
+  [[nodiscard]] GstStructure *stats_structure() const; // (transfer full)
+  bool query(GstPadDirection direction, GstQuery *query);
+  GstCaps *transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter);
+  void set_flushing(bool flushing);
+
+  // The application's thread, while the streaming thread does not run.
+  bool start();
+  void stop();
+
+  bool sink_event(GstEvent *event); // takes the event. FLUSH_START: any thread
+  // The caps that leave: the pair is agreed on here, by making one frame of it. Empty where that
+  // failed; the reason is on the bus.
+  GstPtr<GstCaps> choose_caps(GstCaps *in_caps);
+  bool set_caps(GstCaps *in_caps, GstCaps *out_caps);
+  bool decide_allocation(GstQuery *query);
+  bool propose_allocation(GstQuery *decide_query, GstQuery *query);
+  GstFlowReturn submit_input_buffer(bool discont, GstBuffer *buffer);
+  GstFlowReturn prepare_output(GstBuffer *in, GstBuffer **out);
+  GstFlowReturn transform(GstBuffer *in, GstBuffer *out);
+  [[nodiscard]] bool keeps_meta(const GstMeta *meta, GstBuffer *in, GstBuffer *out) const;
+
+private:
+  [[nodiscard]] std::shared_ptr<const Device> device() const; // any thread
+  [[nodiscard]] std::optional<Orientation> orientation() const;
+  // Empty where nothing is deinterlaced; any thread.
+  [[nodiscard]] std::optional<Deinterlacing> deinterlacing() const;
+  [[nodiscard]] bool passes(GstCaps *in_caps) const;
+  Result<ConvertStream> stream_of(GstCaps *in_caps, GstCaps *out_caps) const;
+  GstPtr<GstCaps> agree(const Device &device, GstCaps *in_caps);
+  GstPtr<GstCaps> agree_on_size(const Device &device, GstCaps *in_caps, const PictureSize &size,
+                                std::string &refusals);
+  Result<void> try_caps(const Device &device, GstCaps *in_caps, GstCaps *out_caps);
+  // What frames may come in, and go out, as; any thread.
+  [[nodiscard]] GstPtr<GstCaps> input_caps() const;
+  [[nodiscard]] GstPtr<GstCaps> whole_caps() const;
+  // nullptr: without knowing what downstream lists
+  [[nodiscard]] GstPtr<GstCaps> possible_caps(const GstCaps *downstream) const;
+  [[nodiscard]] Mismatch mismatch(const GstCaps *in_caps) const;
+  bool open_pool(GstQuery *query, GstCaps *caps);
+  bool check_pool(const Device &device);
+  void drop_pool();
+  GstFlowReturn fail(const Error &error);
+  GstFlowReturn refuse_pair(const Error &error);
+
+  GstBaseTransform *const element_; // owns this
+  GstBaseTransformClass *const base_;
+  DisplayContext context_;
+  Stats stats_;
+  FailedNegotiation failure_;
+  Interrupt interrupt_;
+  Producer producer_;
+  Refusals refusals_;
+  Learner learner_; // has a lock of its own
+  GstPtr<GstDrmAllocator> allocator_;
+  ConvertFrames frames_;
+  ConvertStream stream_;
+  AgreedNeeds needs_; // what downstream asks for beyond its caps
+  bool warned_of_device_ = false;
+  GstVideoOrientationMethod tagged_ = GST_VIDEO_ORIENTATION_IDENTITY; // what upstream's tags say
+
+  // Guards all below. GstBufferPool's own locks are taken under it.
+  mutable OrderedMutex lock_{10, "DmabufConverter::lock_"};
+  ConvertSettings settings_;
+  std::shared_ptr<const Device> device_;
+  FormatSet refused_; // pairs of upstream that the driver does not import
+  std::shared_ptr<SyncWorker> worker_;
+  GstPtr<GstBufferPool> pool_; // active
+  bool flushing_ = false;
+};
+
+} // namespace gstdrm::va

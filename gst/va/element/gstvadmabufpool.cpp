@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstvadmabufpool.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <gst/drm/core/drm_node.hpp>
+#include <gst/drm/element/allocation_query.hpp>
+#include <gst/drm/element/pool.hpp>
+#include <gst/drm/gstdrmbufferpool.h>
+#include <gst/drm/gstdrmdevicequery.h>
+
+GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
+#define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
+
+namespace gstdrm::va {
+namespace {
+
+// Makes the pool allocate `count` buffers; returns how many it could allocate.
+guint fill_pool(GstBufferPool *pool, guint count)
+{
+  GstBufferPoolAcquireParams params = {};
+  params.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT;
+  std::vector<GstPtr<GstBuffer>> buffers;
+  GstBuffer *buffer = nullptr;
+  while (buffers.size() < count &&
+         gst_buffer_pool_acquire_buffer(pool, &buffer, &params) == GST_FLOW_OK)
+    buffers.push_back(GstPtr<GstBuffer>::adopt(buffer));
+  return static_cast<guint>(buffers.size());
+}
+
+GstPtr<GstBufferPool> make_pool(GstDrmAllocator *allocator, GstCaps *caps, guint surfaces,
+                                bool with_meta)
+{
+  // No minimum: a GstBufferPool that cannot allocate its minimum frees the buffers that it has.
+  auto made = configure_pool(allocator, {caps, 0, surfaces, with_meta});
+  if (!made || !gst_buffer_pool_set_active(made->pool.get(), TRUE))
+    return {};
+  return std::move(made->pool);
+}
+
+} // namespace
+
+// Where the driver runs out, the pool is made again with as many as there are.
+GstPtr<GstBufferPool> make_largest_pool(GstElement *element, GstDrmAllocator *allocator,
+                                        GstCaps *caps, guint wanted, bool with_meta)
+{
+  for (guint surfaces = wanted; surfaces >= kFewestSurfaces;) {
+    auto pool = make_pool(allocator, caps, surfaces, with_meta);
+    const auto made = pool ? fill_pool(pool.get(), surfaces) : 0;
+    if (made == surfaces)
+      return pool;
+    if (pool)
+      gst_buffer_pool_set_active(pool.get(), FALSE);
+    GST_WARNING_OBJECT(element, "the driver has surfaces for %u frames only, not for %u", made,
+                       surfaces);
+    surfaces = made;
+  }
+  return {};
+}
+
+guint frames_kept(GstQuery *query, const AgreedNeeds &needs)
+{
+  constexpr guint kMostKept = 64;
+  return std::min(std::max(buffers_kept(query), needs.buffers_held), kMostKept);
+}
+
+std::string unmet_by(GstBufferPool *pool, const AgreedNeeds &needs, const Display &display)
+{
+  GstBuffer *acquired = nullptr;
+  GstBufferPoolAcquireParams params = {};
+  params.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT;
+  if (gst_buffer_pool_acquire_buffer(pool, &acquired, &params) != GST_FLOW_OK)
+    return {}; // all are in use: they were looked at before
+  const auto frame = GstPtr<GstBuffer>::adopt(acquired);
+  const std::string unmet = unmet_need(needs, frame.get(), display.node());
+  return unmet.empty() ? unmet
+                       : unmet + ". Choose another width or format, or put an element between that "
+                                 "copies into buffers which both accept, such as dmabufdownload ! "
+                                 "dmabufupload.";
+}
+
+GstStructure *display_stats(const Stats &stats, const Display *display)
+{
+  GstStructure *structure = stats.to_structure();
+  gst_structure_set(structure, "surfaces", G_TYPE_UINT64,
+                    display ? display->surfaces.load() : guint64{0}, "exports", G_TYPE_UINT64,
+                    display ? display->exports.load() : guint64{0}, "va-calls", G_TYPE_UINT64,
+                    display ? display->calls() : guint64{0}, nullptr);
+  return structure;
+}
+
+void compare_devices(GstElement *element, const Display &display, GstQuery *query, bool &warned)
+{
+  guint64 other = 0;
+  if (warned || !gst_drm_query_get_device(query, &other))
+    return;
+  g_autoptr(GError) unknown = nullptr;
+  if (gst_drm_device_is_same(other, display.device_number(), &unknown))
+    return;
+  if (unknown)
+    GST_DEBUG_OBJECT(element, "taken for another device: %s", unknown->message);
+  warned = true;
+  GST_ELEMENT_WARNING(
+      element, RESOURCE, SETTINGS,
+      ("Frames come from %s, downstream imports them on %s, another device: each frame crosses the "
+       "bus, "
+       "or the import fails. Set the device property to a render node of that device if it has "
+       "one.",
+       display.node().c_str(), drm_node_path(other).c_str()),
+      ("drm-device %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT, display.device_number(), other));
+}
+
+} // namespace gstdrm::va

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The render nodes of this machine whose VA-API driver exports DMA buffers, and caps of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/gst.h>
+
+#include "engine/va_probe.hpp"
+
+namespace gstdrm::va {
+
+struct MachineNode {
+  std::string path; // /dev/dri/renderD128
+  std::string vendor;
+  Capabilities capabilities;
+};
+
+// For plugin_init(), before anything else here: takes what an earlier process has found from the
+// plugin's cache in GStreamer's registry, or probes and puts it there. The registry drops the cache
+// when a file changes that the plugin depends on.
+void load_machine(GstPlugin *plugin);
+// In the order of their numbers, the first of which is the default device. Any thread.
+const std::vector<MachineNode> &machine_nodes();
+// The node of that path or of a link to it; nullptr where there is none. An empty path: the first.
+const MachineNode *find_machine_node(const std::string &path);
+
+// Caps of a node, for pad templates: drm-format, which then allows every format, is left out with a
+// driver that may make whatever modifier downstream lists.
+GstPtr<GstCaps> node_caps(const MachineNode &node);
+// Of every node, for elements that may be set to each; without drm-format where there is no node.
+GstPtr<GstCaps> machine_caps();
+// Of an element whose device is not open: those of the node that it is set to.
+GstPtr<GstCaps> idle_caps(const std::string &path);
+
+} // namespace gstdrm::va

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the probe found, as the plugin's data in GStreamer's registry.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gstvamachine.hpp"
+
+namespace gstdrm::va {
+
+// Differs where the probe may find something else although no file has changed: the plugin's
+// version, and the environment that drivers read.
+std::string cache_key();
+
+// (transfer full)
+GstStructure *nodes_to_cache(const std::vector<MachineNode> &nodes, const std::string &key);
+// Empty where there is nothing in the cache, where it has another key, and where it cannot be read.
+std::optional<std::vector<MachineNode>> nodes_from_cache(const GstStructure *cache,
+                                                         const std::string &key);
+
+} // namespace gstdrm::va

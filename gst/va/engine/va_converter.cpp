@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "va_converter.hpp"
+
+#include <array>
+#include <string>
+
+#include <gst/drm/core/log.hpp>
+
+#include "va_import.hpp"
+
+namespace gstdrm::va {
+namespace {
+
+constexpr std::uint32_t kBlack = 0xff000000; // opaque: a transparent background is not drawn
+
+struct State {
+  std::uint32_t rotation;
+  std::uint32_t mirror;
+  const char *text;
+};
+State state_of(Orientation orientation)
+{
+  switch (orientation) {
+  case Orientation::Right90:
+    return {VA_ROTATION_90, VA_MIRROR_NONE, "by 90 degrees"};
+  case Orientation::Half:
+    return {VA_ROTATION_180, VA_MIRROR_NONE, "by 180 degrees"};
+  case Orientation::Left90:
+    return {VA_ROTATION_270, VA_MIRROR_NONE, "by 270 degrees"};
+  case Orientation::FlipHorizontal:
+    return {VA_ROTATION_NONE, VA_MIRROR_HORIZONTAL, "left to right"};
+  case Orientation::FlipVertical:
+    return {VA_ROTATION_NONE, VA_MIRROR_VERTICAL, "upside down"};
+  case Orientation::Identity:
+    break;
+  }
+  return {VA_ROTATION_NONE, VA_MIRROR_NONE, "not at all"};
+}
+
+std::uint8_t range_of(const Colours &colours)
+{
+  return colours.full_range ? VA_SOURCE_RANGE_FULL : VA_SOURCE_RANGE_REDUCED;
+}
+
+} // namespace
+
+class Converter::Source {
+public:
+  Source(Surface made) : surface(std::move(made)) {}
+
+  Surface surface;
+  VARectangle part{}; // the parameter buffers point to it; drivers read it in vaRenderPicture
+  std::array<Buffer, 3> parameters; // by Fields, made when the first such frame comes
+};
+
+Result<std::unique_ptr<Converter>> Converter::create(const Device &device,
+                                                     const Conversion &conversion)
+{
+  auto context = open_video_processing(device.display);
+  if (!context)
+    return context.error();
+  std::unique_ptr<Converter> converter(
+      new Converter(device.display, device.capabilities.imports, conversion));
+  converter->context_ = std::move(context).value();
+  converter->to_ = rectangle(conversion.area);
+  if (auto turns = converter->check_orientation(); !turns)
+    return turns.error();
+  if (conversion.deinterlacing) {
+    auto made = Deinterlacer::create(device.display, converter->context_.context,
+                                     *conversion.deinterlacing);
+    if (!made)
+      return made.error();
+    converter->deinterlacer_ = std::move(made).value();
+  }
+  return converter;
+}
+
+// va_vpp.h: hardware ignores a rotation that it does not know.
+Result<void> Converter::check_orientation()
+{
+  const State state = state_of(conversion_.orientation);
+  if (conversion_.orientation == Orientation::Identity)
+    return {};
+  VAProcPipelineCaps caps{};
+  const VAStatus status =
+      vaQueryVideoProcPipelineCaps(display_->count(), context_.context.id(), nullptr, 0, &caps);
+  if (status != VA_STATUS_SUCCESS)
+    return display_->error(ErrorCode::Unsupported, "vaQueryVideoProcPipelineCaps", status);
+  const bool rotates = (caps.rotation_flags & 1U << state.rotation) != 0;
+  const bool mirrors = (caps.mirror_flags & state.mirror) == state.mirror;
+  if (state.mirror == VA_MIRROR_NONE ? rotates : mirrors)
+    return {};
+  return Error{ErrorCode::Unsupported, display_->node() + " (" + display_->vendor() +
+                                           ") does not turn pictures " + state.text};
+}
+
+Result<std::shared_ptr<Converter::Source>> Converter::import(const FrameLayout &layout)
+{
+  auto surface = import_surface(display_, imports_, layout);
+  if (!surface)
+    return surface.error();
+  auto source = std::make_shared<Source>(std::move(surface).value());
+  if (auto prepared = prepare(*source, Fields::Progressive); !prepared)
+    return prepared.error();
+  return source;
+}
+
+Result<void> Converter::prepare(Source &source, Fields fields)
+{
+  Buffer &buffer = source.parameters[static_cast<std::size_t>(fields)];
+  if (buffer)
+    return {};
+  const State state = state_of(conversion_.orientation);
+  VAProcPipelineParameterBuffer parameters{};
+  parameters.surface = source.surface.id();
+  parameters.surface_region = &source.part;
+  parameters.output_region = &to_;
+  parameters.surface_color_standard = standard_of(conversion_.from.matrix);
+  parameters.output_color_standard = standard_of(conversion_.to.matrix);
+  parameters.input_color_properties.color_range = range_of(conversion_.from);
+  parameters.output_color_properties.color_range = range_of(conversion_.to);
+  parameters.output_background_color = conversion_.borders ? kBlack : 0;
+  parameters.rotation_state = state.rotation;
+  parameters.mirror_state = state.mirror;
+  parameters.filters = deinterlacer_.filter(fields);
+  parameters.num_filters = parameters.filters ? 1 : 0;
+  VABufferID id = VA_INVALID_ID;
+  const VAStatus status =
+      vaCreateBuffer(display_->count(), context_.context.id(), VAProcPipelineParameterBufferType,
+                     sizeof parameters, 1, &parameters, &id);
+  if (status != VA_STATUS_SUCCESS)
+    return display_->error(ErrorCode::Allocation, "vaCreateBuffer", status);
+  buffer = Buffer(display_, id);
+  return {};
+}
+
+Result<void> Converter::draw(Source &source, const Rect &part, const Surface &target, Fields fields)
+{
+  if (!conversion_.deinterlacing)
+    fields = Fields::Progressive;
+  if (auto prepared = prepare(source, fields); !prepared)
+    return prepared;
+  source.part = rectangle(part);
+  VABufferID id = source.parameters[static_cast<std::size_t>(fields)].id();
+  GSTDRM_TRACE("surface 0x%x is drawn into surface 0x%x", source.surface.id(), target.id());
+  return draw_picture(context_.context, target, {&id, 1});
+}
+
+} // namespace gstdrm::va

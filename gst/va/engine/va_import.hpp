@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// DMA buffers of other devices as VA surfaces.
+#pragma once
+
+#include <memory>
+
+#include <gst/drm/core/allocated_frame.hpp>
+#include <gst/drm/core/frame_layout.hpp>
+#include <gst/drm/core/result.hpp>
+
+#include "va_objects.hpp"
+#include "va_probe.hpp"
+
+namespace gstdrm::va {
+
+// A surface in the memory of a frame whose layout has passed check_layout(). Drivers duplicate the
+// descriptors, or take a handle of their own, so the caller keeps its own. ErrorCode::Import where
+// the driver refuses the frame.
+Result<Surface> import_surface(const std::shared_ptr<Display> &display, ImportBy way,
+                               const FrameLayout &layout);
+
+// The layout of a frame that was exported, with borrowed descriptors.
+Result<FrameLayout> layout_of(const AllocatedFrame &frame);
+
+} // namespace gstdrm::va

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which pairs of format and modifier a device really allocates, exports and draws.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gst/drm/core/format_set.hpp>
+#include <gst/drm/core/limits.hpp>
+#include <gst/drm/core/result.hpp>
+
+#include "va_deinterlace.hpp"
+#include "va_display.hpp"
+
+namespace gstdrm::va {
+
+// How a driver takes DMA buffers of others: as VADRMPRIMESurfaceDescriptor, with a modifier, or as
+// VASurfaceAttribExternalBuffers, the older description without one.
+enum class ImportBy { Prime2, Prime };
+
+struct Capabilities {
+  FormatSet formats; // each pair was allocated, exported and drawn into once
+  bool has_vpp = false;
+  // VASurfaceAttribDRMFormatModifiers may be set: the driver says so, or it was tried
+  bool takes_modifiers = false;
+  bool lists_modifiers = false; // the driver says which modifiers it supports
+  ImportBy imports = ImportBy::Prime2;
+  std::vector<Deinterlacing> deinterlacing; // best last
+  std::uint32_t min_width = 1;
+  std::uint32_t min_height = 1;
+  std::uint32_t max_width = kMaxFrameSize;
+  std::uint32_t max_height = kMaxFrameSize;
+  std::vector<std::string> refused; // errors of the pairs that failed, for the log
+};
+
+// Allocates, exports and draws into a surface for each pair that the driver may support. Error
+// where no pair is left.
+Result<Capabilities> query_capabilities(const std::shared_ptr<Display> &display);
+
+} // namespace gstdrm::va
