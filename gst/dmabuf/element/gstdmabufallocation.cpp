@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include <gst/drm/element/allocation_query.hpp>
 #include <gst/drm/element/pool.hpp>
 #include <gst/video/video.h>
 
@@ -16,26 +17,6 @@ GST_DEBUG_CATEGORY_EXTERN(dmabuf_upload_debug);
 namespace gstdrm {
 
 namespace {
-
-// The base class would activate a pool that is left in the answer.
-void remove_offers(GstQuery *query)
-{
-  while (gst_query_get_n_allocation_pools(query) > 0)
-    gst_query_remove_nth_allocation_pool(query, 0);
-  while (gst_query_get_n_allocation_params(query) > 0)
-    gst_query_remove_nth_allocation_param(query, 0);
-}
-
-guint buffers_kept(GstQuery *query)
-{
-  guint most = 0;
-  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
-    guint min = 0;
-    gst_query_parse_nth_allocation_pool(query, i, nullptr, nullptr, &min, nullptr);
-    most = MAX(most, min);
-  }
-  return most;
-}
 
 // Dumb and GBM buffers come in whole frames.
 bool makes_whole_frames(const GstPtr<GstDrmAllocator> &allocator)
@@ -125,12 +106,25 @@ bool UploadAllocation::choose_allocator(GstQuery *query)
   return true;
 }
 
+// The CPU writes the copies; whoever else writes has its own say in its own queries.
+Needs UploadAllocation::own_needs() const
+{
+  Needs needs;
+  needs.stride_align = static_cast<guint>(alignment());
+  needs.cpu_access = GST_DRM_ACCESS_WRITE;
+  return needs;
+}
+
 bool UploadAllocation::decide(GstQuery *query)
 {
   pools_.drop_copy_pool();
   takes_video_meta_ = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   takes_crop_meta_ = gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr);
-  held_downstream_ = buffers_kept(query);
+  if (!agree_on_needs(
+          GST_ELEMENT(element_), query, info_, own_needs(), [this] { return failures_.claim(); },
+          needs_))
+    return false;
+  held_downstream_ = MAX(buffers_kept(query), needs_.buffers_held);
   if (!choose_allocator(query))
     return false;
   remove_offers(query);
@@ -161,7 +155,7 @@ bool UploadAllocation::propose(GstQuery *query)
     // Whoever can read a GstVideoMeta adds the option; others keep GStreamer's default layout.
     auto made = configure_pool(allocator_.get(), {caps, min, max, false});
     if (!made && may_pad_rows()) // dumb and GBM buffers have the rows that their device wants
-      made = configure_pool(allocator_.get(), {caps, min, max, true});
+      made = configure_pool(allocator_.get(), {caps, min, max, true, 0, needs_.stride_align});
     if (!made)
       return false;
     pool = std::move(made->pool);
@@ -188,7 +182,7 @@ bool UploadAllocation::propose(GstQuery *query)
 gsize UploadAllocation::alignment() const noexcept
 {
   constexpr gsize kDeviceAlign = 256;
-  return plain_output_ ? 1 : kDeviceAlign;
+  return MAX(plain_output_ ? 1 : kDeviceAlign, gsize{needs_.stride_align});
 }
 
 bool UploadAllocation::made_as_bytes(const GstMemory *memory) const
@@ -201,7 +195,8 @@ bool UploadAllocation::made_as_bytes(const GstMemory *memory) const
 GstPtr<GstBufferPool> UploadAllocation::make_copy_pool()
 {
   auto made = configure_pool(allocator_.get(),
-                             {plain_caps_.get(), fewest_buffers(), most_buffers(), may_pad_rows()});
+                             {plain_caps_.get(), fewest_buffers(), most_buffers(), may_pad_rows(),
+                              may_pad_rows() ? needs_.least_size : 0, needs_.stride_align});
   if (!made || !pools_.adopt_copy_pool(made->pool))
     return {};
   pools_.tell_notice(allocator_.get());

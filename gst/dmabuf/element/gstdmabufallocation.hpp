@@ -9,6 +9,7 @@
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/drm.h>
+#include <gst/drm/element/needs.hpp>
 
 #include "gstdmabuffailures.hpp"
 #include "gstdmabufpools.hpp"
@@ -76,6 +77,7 @@ private:
   enum class Offer { NotAsked, Declined, Made }; // what upstream did about the pool
 
   bool choose_allocator(GstQuery *query);
+  [[nodiscard]] Needs own_needs() const;
   void announce_memfd();
   GstPtr<GstBufferPool> make_copy_pool();
   [[nodiscard]] std::string reason_without_pool() const;
@@ -87,7 +89,7 @@ private:
 
   GstBaseTransform *const element_;
   Failures &failures_;
-  mutable OrderedMutex settings_lock_{100, "where dmabufupload allocates"};
+  mutable OrderedMutex settings_lock_{100, "UploadAllocation::settings_lock_"};
   AllocationSettings settings_; // under settings_lock_
   UploadPools pools_;
   GstDrmVideoInfo info_{}; // of the linear layout of the plain input
@@ -96,6 +98,7 @@ private:
   bool takes_video_meta_ = false; // downstream reads GstVideoMeta
   bool takes_crop_meta_ = false;  // downstream crops
   guint held_downstream_ = 0;     // buffers that downstream keeps
+  AgreedNeeds needs_;             // what downstream asks for beyond its caps
   GstPtr<GstDrmAllocator> allocator_;
   Offer offer_ = Offer::NotAsked;
   bool memfd_announced_ = false;

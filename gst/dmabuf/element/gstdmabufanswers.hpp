@@ -54,7 +54,7 @@ private:
   Known &known(GstPadDirection direction) { return known_[direction == GST_PAD_SINK ? 1 : 0]; }
 
   // Guards known_; nothing is called out of the element under it.
-  OrderedMutex lock_{100, "answers to caps queries"};
+  OrderedMutex lock_{100, "CapsAnswers::lock_"};
   std::array<Known, 2> known_;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <gst/drm/element/crop.hpp>
+#include <gst/drm/element/needs.hpp>
 #include "gstdmabufframe.hpp"
 #include "gstdmabufsuggest.hpp"
 #include "gstdmabuftransform.hpp"
@@ -83,6 +84,10 @@ bool Downloader::propose_allocation(GstQuery *decide_query, GstQuery *query)
     gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   gst_query_add_allocation_pool(
       query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info_.vinfo)), min_buffers_, 0);
+  Needs needs;
+  needs.buffers_held = min_buffers_;
+  needs.cpu_access = GST_DRM_ACCESS_READ;
+  add_needs(GST_ELEMENT(element()), query, needs);
   return true;
 }
 

@@ -52,13 +52,8 @@ bool has_default_layout(GstBuffer *buffer, const GstVideoInfo &info)
 Result<void> check_mappable_layout(GstBuffer *buffer, const GstVideoInfo &info)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
-  if (!meta) {
-    if (gst_buffer_get_size(buffer) >= GST_VIDEO_INFO_SIZE(&info))
-      return {};
-    return layout_error("A frame of " + std::to_string(gst_buffer_get_size(buffer)) +
-                        " bytes came where " + std::to_string(GST_VIDEO_INFO_SIZE(&info)) +
-                        " are needed, without a GstVideoMeta");
-  }
+  if (!meta)
+    return check_default_size(buffer, info);
   if (auto checked = check_format_number(*meta); !checked)
     return checked;
   if (meta->format != GST_VIDEO_INFO_FORMAT(&info))
@@ -82,10 +77,7 @@ Result<void> check_mappable_layout(GstBuffer *buffer, const GstVideoInfo &info)
       !gst_video_info_set_format(&whole, meta->format, meta->width, meta->height))
     return layout_error("GStreamer has no layout for " + size_text(meta->width, meta->height) +
                         " pixels");
-  for (guint plane = 0; plane < meta->n_planes; plane++)
-    if (Result<void> checked = check_plane(buffer, whole, *meta, plane); !checked)
-      return checked;
-  return {};
+  return check_planes(buffer, whole, *meta);
 }
 
 Result<FrameLayout> importable_layout(GstBuffer *buffer, const GstDrmVideoInfo &info)

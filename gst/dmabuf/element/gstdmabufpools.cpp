@@ -11,6 +11,7 @@
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/element/chain.hpp>
+#include <gst/drm/element/pool.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 
 namespace gstdrm {
@@ -99,8 +100,8 @@ try {
   GST_ELEMENT_WARNING(element.get(), RESOURCE, NO_SPACE_LEFT,
                       ("%s waits for a free buffer: it made %" G_GUINT64_FORMAT
                        " (%s), as many as it may, %" G_GUINT64_FORMAT
-                       " are out, and none came back for a second. They are held by %s. Let go of "
-                       "frames sooner there (drop old samples, shorten queues), or raise "
+                       " are in use, and none came back for a second. They are held by %s. Let go "
+                       "of frames sooner there (drop old samples, shorten queues), or raise "
                        "max-buffers.",
                        GST_OBJECT_NAME(element.get()), numbers.frames,
                        mebibytes(numbers.bytes).c_str(), numbers.out, who.c_str()),
@@ -120,8 +121,8 @@ try {
   GST_ELEMENT_ERROR(element.get(), RESOURCE, NO_SPACE_LEFT,
                     ("%s cannot make another buffer. %s. It has made %" G_GUINT64_FORMAT
                      " (%s), %" G_GUINT64_FORMAT
-                     " are out, held by %s. Let go of frames sooner there, set max-buffers to what "
-                     "there is room for, or raise the limit (ulimit -n for descriptors).",
+                     " are in use, held by %s. Let go of frames sooner there, set max-buffers to "
+                     "what there is room for, or raise the limit (ulimit -n for descriptors).",
                      GST_OBJECT_NAME(element.get()), error->message, numbers.frames,
                      mebibytes(numbers.bytes).c_str(), numbers.out, who.c_str()),
                     ("pool %s", GST_OBJECT_NAME(pool)));
@@ -193,13 +194,7 @@ GstPtr<GstBufferPool> UploadPools::copy_pool()
 
 void UploadPools::drop_copy_pool()
 {
-  GstPtr<GstBufferPool> pool;
-  {
-    const std::lock_guard lock(lock_);
-    pool = std::move(copy_);
-  }
-  if (pool)
-    gst_buffer_pool_set_active(pool.get(), FALSE);
+  drop_pool(lock_, copy_);
 }
 
 void UploadPools::leave_offered()

@@ -50,7 +50,7 @@ public:
 private:
   const std::shared_ptr<PoolMessages> messages_; // pools may outlive the element
   // Guards all below. GstBufferPool's own locks are taken under it.
-  OrderedMutex lock_{10, "the pools of dmabufupload"};
+  OrderedMutex lock_{10, "UploadPools::lock_"};
   GstPtr<GstBufferPool> copy_;
   GstPtr<GstBufferPool> offered_;
   bool flushing_ = false;

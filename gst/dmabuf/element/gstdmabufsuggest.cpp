@@ -5,7 +5,8 @@
 #include <vector>
 
 #include <gst/drm/core/format.hpp>
-#include <gst/drm/element/caps_text.hpp>
+#include <gst/drm/element/caps_features.hpp>
+#include <gst/drm/gstdrmcaps-words.hpp>
 #include <gst/drm/gstdrmformat.h>
 
 #include "gstdmabufcaps.hpp"
@@ -18,13 +19,9 @@ namespace {
 // downstream that takes DMA buffers could tell them from frames of half the height.
 bool sends_fields(const GstCaps *caps)
 {
-  if (!caps || gst_caps_is_any(caps))
-    return false;
-  for (guint i = 0; i < gst_caps_get_size(caps); i++)
-    if (gst_caps_features_contains(gst_caps_get_features(caps, i),
-                                   GST_CAPS_FEATURE_FORMAT_INTERLACED))
-      return true;
-  return false;
+  return any_features(caps, [](const GstCapsFeatures *features) {
+    return gst_caps_features_contains(features, GST_CAPS_FEATURE_FORMAT_INTERLACED);
+  });
 }
 
 constexpr const char *kWeaveFields =

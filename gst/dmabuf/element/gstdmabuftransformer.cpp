@@ -4,9 +4,10 @@
 #include <utility>
 
 #include <gst/drm/drm.h>
-
-#include "gstdmabufcopy.hpp"
+#include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/crop.hpp>
+#include <gst/drm/element/pixel_copy.hpp>
+
 #include "gstdmabuftransform.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(dmabuf_transform_debug);
@@ -164,7 +165,7 @@ bool Transformer::sink_event(GstEvent *event)
   const bool accepted = base->sink_event(element_, event) != FALSE;
   if (accepted)
     failures_.succeed();
-  else if (!GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(element_)))
+  else if (!is_flushing(GST_ELEMENT(element_)))
     failures_.explain(kept.get());
   return accepted;
 }
@@ -214,7 +215,7 @@ GstFlowReturn Transformer::submit_input_buffer(bool discont, GstBuffer *buffer)
         GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(element_)));
     if (caps && upstream_may_choose_again())
       GST_INFO_OBJECT(element_, "no longer taken: %" GST_PTR_FORMAT, caps.get());
-    else if (caps)
+    else if (caps && !is_flushing(GST_ELEMENT(element_)))
       failures_.explain(caps.get());
   }
   return ret;

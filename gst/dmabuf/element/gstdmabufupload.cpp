@@ -23,7 +23,7 @@
 #include <utility>
 
 #include <gst/drm/drm.h>
-#include <gst/drm/element/release_fences.hpp>
+#include <gst/drm/element/producer_pad.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 
 #include "gstdmabufuploader.hpp"
@@ -110,8 +110,8 @@ static void install_properties(GObjectClass *object_class)
   g_object_class_install_property(
       object_class, PROP_MAX_BUFFERS,
       g_param_spec_uint("max-buffers", "Most buffers",
-                        "Buffers that a pool may make before it waits until one comes back; 0: "
-                        "what half of the descriptors and of the memory here hold",
+                        "Buffers that a pool may make before it waits until one comes back; 0: as "
+                        "many as half of the file descriptors and half of the memory allow",
                         0, G_MAXINT, 0, flags));
 }
 
@@ -141,7 +141,7 @@ static void gst_dmabuf_upload_init(GstDmaBufUpload *self)
                           std::make_unique<Uploader>(GST_BASE_TRANSFORM(self)));
   // Frames that are made here come from pools that wait for release fences; in passthrough the
   // query and the frames are upstream's.
-  gstdrm::announce_release_fences_on(GST_BASE_TRANSFORM_SRC_PAD(self), [self] {
+  gstdrm::set_up_producer_pad(GST_BASE_TRANSFORM_SRC_PAD(self), [self] {
     return gst_base_transform_is_passthrough(GST_BASE_TRANSFORM(self)) == FALSE;
   });
 }

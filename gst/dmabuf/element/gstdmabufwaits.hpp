@@ -31,7 +31,7 @@ public:
 private:
   Interrupt interrupt_;
   // Guards the two below. GstBufferPool's own locks are taken under it.
-  OrderedMutex lock_{10, "the pool in which the streaming thread sleeps"};
+  OrderedMutex lock_{10, "StreamWaits::lock_"};
   GstPtr<GstBufferPool> awaited_; // the streaming thread sleeps in it
   bool woken_ = false;            // by a flush of that pool, which the streaming thread has to end
 };

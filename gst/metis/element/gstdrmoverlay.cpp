@@ -23,6 +23,7 @@
 #include <gst/drm/gstdrm-guard-private.hpp>
 
 #include "gstdrmoverlayer.hpp"
+#include "gstdrmpassquery.hpp"
 
 using gstdrm::GstPtr;
 using gstdrm::Overlayer;
@@ -89,6 +90,15 @@ try {
   return gstdrm::caught_in(trans, FALSE, __func__);
 }
 
+static gboolean gst_drm_overlay_query(GstBaseTransform *trans, GstPadDirection direction,
+                                      GstQuery *query) noexcept
+{
+  const auto passed = gstdrm::pass_query(trans, direction, query);
+  return passed ? *passed
+                : GST_BASE_TRANSFORM_CLASS(gst_drm_overlay_parent_class)
+                      ->query(trans, direction, query);
+}
+
 static gboolean gst_drm_overlay_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
 {
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
@@ -148,7 +158,9 @@ static void gst_drm_overlay_class_init(GstDrmOverlayClass *klass)
   gstdrm::install_common_properties(
       object_class,
       {PROP_ZERO_COPY, "What to do where boxes have to be drawn on a copy of the frame",
-       PROP_DRM_STATS, "frames, objects, compositions, drawn and copies since start"});
+       PROP_DRM_STATS,
+       "Counters since start: frames, objects, compositions, drawn, copies, bytes-copied, "
+       "last-copy-reason, waits"});
 
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
   const auto video = GstPtr<GstCaps>::adopt(gst_caps_from_string("video/x-raw(ANY)"));
@@ -156,15 +168,16 @@ static void gst_drm_overlay_class_init(GstDrmOverlayClass *klass)
       element_class, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, video.get()));
   gst_element_class_add_pad_template(
       element_class, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, video.get()));
-  gst_element_class_set_static_metadata(element_class, "Overlay of detections", "Filter/Video",
-                                        "Draws boxes and labels beside the frame or on a copy",
-                                        "gst-drm contributors");
+  gst_element_class_set_static_metadata(
+      element_class, "Overlay of detections", "Filter/Editor/Video",
+      "Draws boxes and labels beside the frame or on a copy", "gst-drm contributors");
   element_class->change_state = gst_drm_overlay_change_state;
 
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS(klass);
   transform_class->start = gst_drm_overlay_start;
   transform_class->stop = gst_drm_overlay_stop;
   transform_class->set_caps = gst_drm_overlay_set_caps;
+  transform_class->query = gst_drm_overlay_query;
   transform_class->sink_event = gst_drm_overlay_sink_event;
   transform_class->src_event = gst_drm_overlay_src_event;
   transform_class->submit_input_buffer = gst_drm_overlay_submit;

@@ -5,9 +5,9 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/drm.h>
-#include <gst/drm/element/caps_text.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
+#include <gst/drm/gstdrmcaps-words.hpp>
 
 #include "gstdrmwritable.hpp"
 

@@ -22,6 +22,7 @@
 
 #include <gst/drm/gstdrm-guard-private.hpp>
 
+#include "gstdrmpassquery.hpp"
 #include "gstdrmtensordecoder.hpp"
 
 using gstdrm::GstPtr;
@@ -99,15 +100,17 @@ TensorDecoder &decoder_of(gpointer element) noexcept
 
 static void gst_drm_tensor_decode_set_property(GObject *object, guint id, const GValue *value,
                                                GParamSpec *spec) noexcept
-{
+try {
   TensorDecoder &decoder = decoder_of(object);
+  const gchar *given = id == PROP_LABELS_FILE ? g_value_get_string(value) : nullptr;
+  std::string text = given ? given : ""; // made before the lock is held
   GST_OBJECT_LOCK(object);
   switch (id) {
   case PROP_DECODER:
     decoder.settings.decoder = kind_of(g_value_get_enum(value));
     break;
   case PROP_LABELS_FILE:
-    decoder.settings.labels_file = g_value_get_string(value) ? g_value_get_string(value) : "";
+    decoder.settings.labels_file.swap(text);
     break;
   case PROP_THRESHOLD:
     decoder.settings.threshold = g_value_get_float(value);
@@ -128,6 +131,8 @@ static void gst_drm_tensor_decode_set_property(GObject *object, guint id, const 
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
   }
   GST_OBJECT_UNLOCK(object);
+} catch (...) {
+  gstdrm::caught(__func__);
 }
 
 static void gst_drm_tensor_decode_get_property(GObject *object, guint id, GValue *value,
@@ -140,7 +145,8 @@ static void gst_drm_tensor_decode_get_property(GObject *object, guint id, GValue
     g_value_set_enum(value, property_of(decoder.settings.decoder));
     break;
   case PROP_LABELS_FILE:
-    g_value_set_string(value, decoder.settings.labels_file.c_str());
+    if (const std::string &file = decoder.settings.labels_file; !file.empty())
+      g_value_set_string(value, file.c_str()); // else NULL, which is the default
     break;
   case PROP_THRESHOLD:
     g_value_set_float(value, decoder.settings.threshold);
@@ -178,6 +184,15 @@ static gboolean gst_drm_tensor_decode_set_caps(GstBaseTransform *trans, GstCaps 
 {
   decoder_of(trans).take_caps(caps);
   return TRUE;
+}
+
+static gboolean gst_drm_tensor_decode_query(GstBaseTransform *trans, GstPadDirection direction,
+                                            GstQuery *query) noexcept
+{
+  const auto passed = gstdrm::pass_query(trans, direction, query);
+  return passed ? *passed
+                : GST_BASE_TRANSFORM_CLASS(gst_drm_tensor_decode_parent_class)
+                      ->query(trans, direction, query);
 }
 
 static gboolean gst_drm_tensor_decode_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
@@ -229,7 +244,8 @@ static void install_properties(GObjectClass *klass)
   g_object_class_install_property(
       klass, PROP_LABELS_FILE,
       g_param_spec_string("labels-file", "Labels file",
-                          "The names of the classes, one per line, from class 0 on", "", ready));
+                          "The names of the classes, one per line, from class 0 on", nullptr,
+                          ready));
   g_object_class_install_property(klass, PROP_THRESHOLD,
                                   g_param_spec_float("threshold", "Threshold",
                                                      "The least score of an object", 0, 1, 0.5F,
@@ -249,9 +265,9 @@ static void install_properties(GObjectClass *klass)
       g_param_spec_boolean("post-messages", "Post messages",
                            "Post an element message drm-detections for each frame with tensors",
                            FALSE, live));
-  gstdrm::install_common_properties(klass,
-                                    {PROP_ZERO_COPY, "Of no effect: frames are never copied",
-                                     PROP_DRM_STATS, "frames, detections and waits since start"});
+  gstdrm::install_common_properties(
+      klass, {PROP_ZERO_COPY, "Of no effect: frames are never copied", PROP_DRM_STATS,
+              "Counters since start: frames, detections, waits, decoding-ns"});
 }
 
 static void gst_drm_tensor_decode_class_init(GstDrmTensorDecodeClass *klass)
@@ -278,6 +294,7 @@ static void gst_drm_tensor_decode_class_init(GstDrmTensorDecodeClass *klass)
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS(klass);
   transform_class->start = gst_drm_tensor_decode_start;
   transform_class->set_caps = gst_drm_tensor_decode_set_caps;
+  transform_class->query = gst_drm_tensor_decode_query;
   transform_class->sink_event = gst_drm_tensor_decode_sink_event;
   transform_class->submit_input_buffer = gst_drm_tensor_decode_submit;
 }

@@ -44,11 +44,13 @@ Result<Numbers> numbers_of(GstDrmTensorMeta *meta)
     const GstDrmTensor *tensor = gst_drm_tensor_meta_get_tensor(meta, i);
     gsize count = 0;
     GError *error = nullptr;
-    numbers.owned.emplace_back(gst_drm_tensor_meta_dup_float32(meta, i, 0, &count, &error));
-    if (!numbers.owned.back())
+    std::unique_ptr<gfloat, Freed> values(
+        gst_drm_tensor_meta_dup_float32(meta, i, 0, &count, &error));
+    if (!values)
       return take_error(error);
     numbers.tensors.push_back({tensor->name ? tensor->name : "", dims_of(*tensor),
-                               std::span<const float>(numbers.owned.back().get(), count)});
+                               std::span<const float>(values.get(), count)});
+    numbers.owned.push_back(std::move(values));
   }
   return numbers;
 }
@@ -68,7 +70,8 @@ std::vector<GstDrmTensorMeta *> metas_of(GstBuffer *buffer)
 GstStructure *TensorDecoder::stats() const
 {
   GstStructure *stats = stats_.to_structure();
-  gst_structure_set(stats, "detections", G_TYPE_UINT64, detections_.load(), nullptr);
+  gst_structure_set(stats, "detections", G_TYPE_UINT64, detections_.load(), "decoding-ns",
+                    G_TYPE_UINT64, decoding_ns_.load(), nullptr);
   return stats;
 }
 
@@ -84,6 +87,7 @@ bool TensorDecoder::start()
 {
   stats_.reset();
   detections_ = 0;
+  decoding_ns_ = 0;
   device_failed_.reset();
   caps_size_ = {};
   Result<Labels> labels = Labels::read(current_settings().labels_file);
@@ -156,7 +160,9 @@ Result<FenceEnd> TensorDecoder::process_meta(GstBuffer *buffer, GstDrmTensorMeta
   const Result<FenceEnd> ready = wait_for_producer(fence.get(), stats_, waits);
   if (!ready || *ready != FenceEnd::Signalled)
     return ready;
+  const GstClockTime start = gst_util_get_timestamp();
   auto found = objects_of(meta, size_of(buffer), now);
+  decoding_ns_ += gst_util_get_timestamp() - start;
   if (!found)
     return found.error();
   objects.insert(objects.end(), std::make_move_iterator(found->begin()),

@@ -61,6 +61,7 @@ private:
   OncePerFailure device_failed_;
   Stats stats_;
   std::atomic<guint64> detections_{0};
+  std::atomic<guint64> decoding_ns_{0}; // without the wait for the tensors
 };
 
 } // namespace gstdrm

@@ -211,7 +211,8 @@ static void gst_metis_dmabuf_infer_class_init(GstMetisDmabufInferClass *klass)
   install_infer_properties(object_class);
   gst_element_class_set_static_metadata(
       element_class, "Inference on DMA buffers", "Filter/Analyzer/Video/Hardware",
-      "Runs a model on frames in DMA buffers and attaches the result tensors", "gst-drm");
+      "Runs a model on frames in DMA buffers and attaches the result tensors",
+      "gst-drm contributors");
   const GstPtr<GstCaps> caps = infer_template();
   for (const auto &[name, direction] : {std::pair("sink", GST_PAD_SINK), {"src", GST_PAD_SRC}})
     gst_element_class_add_pad_template(

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // metisdmabufinfer: queries of both sides.
+#include <gst/drm/element/needs.hpp>
+
 #include "gstmetisinferer.hpp"
 #include "gstmetistensorcaps.hpp"
 
@@ -44,7 +46,7 @@ bool Inferer::answer_accept_caps(GstQuery *query)
   GstCaps *caps = nullptr;
   gst_query_parse_accept_caps(query, &caps);
   const bool accepted = caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps) &&
-                        gst_caps_can_intersect(own_caps().get(), caps);
+                        gst_caps_can_intersect(own_caps().get(), caps) && check_frame_caps(caps);
   gst_query_set_accept_caps_result(query, accepted);
   return true;
 }
@@ -77,6 +79,7 @@ bool Inferer::answer_allocation(GstQuery *query)
   if (settings_.interval == 1 &&
       !gst_query_find_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr))
     gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr);
+  add_needs(element_, query, {"", 0, held, 0, GST_DRM_ACCESS_READ});
   return true;
 }
 

@@ -13,8 +13,8 @@ void Inferer::set_flushing(bool flushing)
     frames_.waits.raise();
   else
     frames_.waits.clear();
-  if (queue_)
-    queue_->set_flushing(flushing);
+  if (const auto queue = queue_of_any_thread())
+    queue->set_flushing(flushing);
 }
 
 bool Inferer::activate(bool active, GstTaskFunction loop)
@@ -67,9 +67,12 @@ void Inferer::pause_task()
     start_task_again();
 }
 
+// Nothing is popped any more, so upstream must not wait for a place.
 void Inferer::abort_task(const char *function) noexcept
 {
   (void)caught_in(element_, FALSE, function);
+  flow_ = GST_FLOW_ERROR;
+  queue_->set_flushing(true);
   gst_pad_pause_task(src_);
 }
 

@@ -25,6 +25,17 @@ bool is_serialized(GstEvent *event)
           static_cast<guint>(GST_EVENT_TYPE_SERIALIZED)) != 0;
 }
 
+class StreamLock {
+public:
+  explicit StreamLock(GstPad *pad) : pad_(pad) { GST_PAD_STREAM_LOCK(pad_); }
+  ~StreamLock() { GST_PAD_STREAM_UNLOCK(pad_); }
+  StreamLock(const StreamLock &) = delete;
+  StreamLock &operator=(const StreamLock &) = delete;
+
+private:
+  GstPad *const pad_;
+};
+
 } // namespace
 
 Inferer::Inferer(GstElement *element, GstPad *sink, GstPad *src)
@@ -34,7 +45,7 @@ Inferer::Inferer(GstElement *element, GstPad *sink, GstPad *src)
 
 // --- start and stop ------------------------------------------------------------------------------
 
-Result<void> Inferer::open(const InferSettings &settings)
+Result<std::unique_ptr<InferenceQueue>> Inferer::open(const InferSettings &settings)
 {
   if (settings.model.empty())
     return Error{ErrorCode::Device,
@@ -76,45 +87,57 @@ Result<void> Inferer::open(const InferSettings &settings)
   setup.timeout = options.timeout;
   setup.cache_maps = settings.cache_imports;
   setup.backend = std::move(*backend);
-  auto queue = InferenceQueue::start(std::move(setup), counters_);
-  if (!queue)
-    return queue.error();
-  queue_ = std::move(*queue);
-  return {};
+  return InferenceQueue::start(std::move(setup), counters_);
+}
+
+// The queue before ends without the object's lock: its worker may be waited for.
+void Inferer::set_queue(std::shared_ptr<InferenceQueue> queue, GstPtr<GstCaps> caps)
+{
+  GST_OBJECT_LOCK(element_);
+  std::swap(queue_, queue);
+  std::swap(caps_, caps);
+  GST_OBJECT_UNLOCK(element_);
+}
+
+std::shared_ptr<InferenceQueue> Inferer::queue_of_any_thread() const
+{
+  GST_OBJECT_LOCK(element_);
+  auto queue = queue_;
+  GST_OBJECT_UNLOCK(element_);
+  return queue;
 }
 
 bool Inferer::start(const InferSettings &settings)
 {
-  settings_ = settings;
-  places_ = settings.max_in_flight * settings.interval;
   stats_.reset();
   counters_.reset();
-  negotiation_.reset();
-  latency_.reset();
   passed_through_ = 0;
-  frame_number_ = 0;
-  eos_ = warned_ = has_format_ = false;
-  if (Result<void> opened = open(settings); !opened) {
-    post_error(element_, opened.error());
+  eos_ = false;
+  warned_ = false;
+  auto queue = open(settings);
+  if (!queue) {
+    post_error(element_, queue.error());
     return false;
   }
-  GstPtr<GstCaps> caps = infer_caps(queue_->backend(), settings.import_mode);
-  GST_OBJECT_LOCK(element_);
-  caps_ = std::move(caps);
-  GST_OBJECT_UNLOCK(element_);
+  GstPtr<GstCaps> caps = infer_caps((*queue)->backend(), settings.import_mode);
   GST_INFO_OBJECT(element_, "model %s on back end %s", settings.model.c_str(),
-                  queue_->backend().name());
+                  (*queue)->backend().name());
+  const StreamLock lock(sink_);
+  settings_ = settings;
+  places_ = settings.max_in_flight * settings.interval;
+  negotiation_.reset();
+  latency_.reset();
+  frame_number_ = 0;
+  has_format_ = false;
+  set_queue(std::move(*queue), std::move(caps));
   return true;
 }
 
 void Inferer::stop()
 {
-  queue_.reset();
+  const StreamLock lock(sink_);
+  set_queue(nullptr, {});
   frames_.reset();
-  GstPtr<GstCaps> last; // freed without the lock
-  GST_OBJECT_LOCK(element_);
-  last = std::move(caps_);
-  GST_OBJECT_UNLOCK(element_);
 }
 
 GstStructure *Inferer::stats() const
@@ -147,7 +170,17 @@ GstFlowReturn Inferer::chain(GstPtr<GstBuffer> buffer)
     return GST_FLOW_NOT_NEGOTIATED;
   }
   Item item;
-  if (frame_number_++ % settings_.interval == 0) {
+  bool wanted = frame_number_++ % settings_.interval == 0;
+  if (wanted) {
+    if (const auto waited = frames_.wait_before_copy(buffer.get()); !waited) {
+      if (flow_ == GST_FLOW_FLUSHING)
+        return GST_FLOW_FLUSHING;
+      if (const GstFlowReturn flow = fail_frame(waited.error()); flow != GST_FLOW_OK)
+        return flow;
+      wanted = false;
+    }
+  }
+  if (wanted) {
     auto made = frames_.item_of(std::move(buffer), stats_);
     if (!made)
       return flow_ == GST_FLOW_FLUSHING ? GST_FLOW_FLUSHING : fail(made.error());
@@ -198,11 +231,15 @@ void Inferer::explain_refused_caps(GstEvent *event)
 {
   GstCaps *caps = nullptr;
   gst_event_parse_caps(event, &caps);
-  if (gst_caps_can_intersect(own_caps().get(), caps))
+  const bool intersect = gst_caps_can_intersect(own_caps().get(), caps);
+  const Result<void> checked = intersect ? check_frame_caps(caps) : Result<void>();
+  if (intersect && checked)
     return;
   has_format_ = false;
   negotiation_.begin(caps);
-  if (negotiation_.claim())
+  if (!checked)
+    negotiation_.post(element_, checked.error());
+  else if (negotiation_.claim())
     post_mismatch(element_, explain(caps));
 }
 
@@ -318,7 +355,7 @@ GstFlowReturn Inferer::fail_frame(const Error &error)
 {
   if (settings_.on_device_lost == OnDeviceLost::Error)
     return fail(error);
-  if (!std::exchange(warned_, true))
+  if (!warned_.exchange(true))
     GST_ELEMENT_WARNING(element_, RESOURCE, FAILED,
                         ("Frames pass without results: %s", error.message.c_str()), (nullptr));
   return GST_FLOW_OK;

@@ -59,7 +59,9 @@ private:
   bool answer_accept_caps(GstQuery *query);
   bool answer_allocation(GstQuery *query);
   [[nodiscard]] GstPtr<GstCaps> own_caps() const;
-  Result<void> open(const InferSettings &settings);
+  Result<std::unique_ptr<InferenceQueue>> open(const InferSettings &settings);
+  void set_queue(std::shared_ptr<InferenceQueue> queue, GstPtr<GstCaps> caps);
+  [[nodiscard]] std::shared_ptr<InferenceQueue> queue_of_any_thread() const;
   GstFlowReturn push_event(Carried &carried);
   GstFlowReturn push_frame(Outcome outcome);
   GstFlowReturn fail_frame(const Error &error);
@@ -68,9 +70,12 @@ private:
 
   GstElement *const element_;
   GstPad *const sink_, *const src_;
-  InferSettings settings_;          // of the start
+  // Both are of the start, and change under the sink pad's stream lock: GStreamer asks serialized
+  // queries of an inactive pad, too. The queue changes under the object's lock besides, for threads
+  // without the stream lock.
+  InferSettings settings_;
+  std::shared_ptr<InferenceQueue> queue_;
   std::atomic<unsigned> places_{1}; // frames inside, at most
-  std::unique_ptr<InferenceQueue> queue_;
   GstPtr<GstCaps> caps_; // what the back end takes; guarded by the object's lock
   InferFrames frames_;
   FailedNegotiation negotiation_;
@@ -82,7 +87,7 @@ private:
   std::atomic<bool> eos_{false};                       // upstream has ended
   bool has_format_ = false;                            // streaming thread
   std::uint64_t frame_number_ = 0;                     // streaming thread, for `interval`
-  bool warned_ = false;                                // task: of frames without a result
+  std::atomic<bool> warned_{false};                    // of frames without a result
 };
 
 } // namespace gstdrm::metis

@@ -9,6 +9,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/core/limits.hpp>
+#include <gst/drm/element/caps_features.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/format_sets.hpp>
 
@@ -128,13 +129,9 @@ Placement stretched(const GstDrmVideoInfo &info, const Model &model)
 
 bool takes_plain(const GstCaps *caps)
 {
-  if (!caps || gst_caps_is_any(caps))
-    return false;
-  for (guint i = 0; i < gst_caps_get_size(caps); i++)
-    if (gst_caps_features_is_equal(gst_caps_get_features(caps, i),
-                                   GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY))
-      return true;
-  return false;
+  return any_features(caps, [](const GstCapsFeatures *features) {
+    return gst_caps_features_is_equal(features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY);
+  });
 }
 
 } // namespace
@@ -148,6 +145,12 @@ GstPtr<GstCaps> infer_caps(const Backend &backend, ImportMode import_mode)
 {
   const bool imports = backend.takes() == Backend::Takes::Frames;
   return caps_of_set(linear_set(imports).get(), !imports || import_mode == ImportMode::Copy);
+}
+
+Result<void> check_frame_caps(GstCaps *caps)
+{
+  const auto info = info_of_caps(caps, memory_of(caps));
+  return info ? Result<void>() : info.error();
 }
 
 Result<InferFormat> format_of_caps(GstCaps *caps, const Backend &backend)

@@ -28,6 +28,8 @@ GstPtr<GstCaps> infer_template();
 // What they take with this back end.
 GstPtr<GstCaps> infer_caps(const Backend &backend, ImportMode import_mode);
 
+// Error: the caps are no frames of one size and format. Fixed caps, not ANY.
+Result<void> check_frame_caps(GstCaps *caps);
 // Error: the caps are no format that can be read, or the model's input cannot be made of it.
 Result<InferFormat> format_of_caps(GstCaps *caps, const Backend &backend);
 

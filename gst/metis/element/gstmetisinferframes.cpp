@@ -89,6 +89,11 @@ void InferFrames::reset()
   set_format({}, false, {});
 }
 
+Result<void> InferFrames::wait_before_copy(GstBuffer *buffer) const
+{
+  return copies_ ? wait_for_frame(buffer, fence_limit_, waits) : Result<void>();
+}
+
 Result<Item> InferFrames::item_of(GstPtr<GstBuffer> buffer, Stats &stats)
 {
   auto carried = std::make_unique<Carried>(std::move(buffer));
@@ -140,7 +145,7 @@ Result<void> InferFrames::fill_from_surface(GstBuffer *buffer, FrameItem &frame)
   if (!layout)
     return layout.error();
   frame.layout = *layout;
-  return check_layout(frame.layout);
+  return {};
 }
 
 Result<void> InferFrames::fill_from_system(Carried &carried, FrameItem &frame) const
@@ -183,8 +188,6 @@ Result<void> InferFrames::fill_from_copy(Carried &carried, FrameItem &frame, Sta
   if (format_.memory == FrameMemory::Nvmm)
     return Error{ErrorCode::Unsupported,
                  "import-mode=copy cannot copy memory:NVMM; set import-mode=dmabuf.", 0};
-  if (Result<void> waited = wait_for_frame(carried.buffer.get(), fence_limit_, waits); !waited)
-    return waited;
   if (Result<void> checked = check_readable(carried.buffer.get()); !checked)
     return checked;
   auto copied = copier_.copy(carried.buffer.get(), format_.info.vinfo);

@@ -62,6 +62,9 @@ public:
   void set_format(InferFormat format, bool copies, std::chrono::milliseconds limit);
   void reset();
 
+  // Before a copy, which reads the frame on the streaming thread. Error: the frame is not drawn.
+  Result<void> wait_before_copy(GstBuffer *buffer) const;
+
   // A frame to infer. Error: the buffer is not what the caps say.
   Result<Item> item_of(GstPtr<GstBuffer> buffer, Stats &stats);
 

@@ -32,8 +32,8 @@ GType backend_type()
   static const GEnumValue values[] = {
       {static_cast<gint>(BackendKind::Auto), "The first of axl, axruntime and cpu that works",
        "auto"},
-      {static_cast<gint>(BackendKind::Axl),
-       "A driver with the kernel interface of the zero-copy document", "axl"},
+      {static_cast<gint>(BackendKind::Axl), "A driver with the kernel interface of docs/axl.md",
+       "axl"},
       {static_cast<gint>(BackendKind::AxRuntime), "Axelera's libaxruntime.so", "axruntime"},
       {static_cast<gint>(BackendKind::Cpu), "OpenCV's dnn on the CPU", "cpu"},
       {0, nullptr, nullptr}};
@@ -115,7 +115,7 @@ void install_numbers(GObjectClass *klass)
   g_object_class_install_property(
       klass, PROP_TIMEOUT,
       g_param_spec_uint("timeout", "Timeout",
-                        "Milliseconds that one inference, or the fence of one frame, may take", 1,
+                        "Milliseconds that one inference, or the fences of one frame, may take", 1,
                         60000, defaults.timeout_ms, kReadyFlags));
   g_object_class_install_property(
       klass, PROP_OPEN_TIMEOUT,

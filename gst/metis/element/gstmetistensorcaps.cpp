@@ -123,10 +123,10 @@ Result<GstPtr<GstCaps>> with_tensors(GstPtr<GstCaps> caps, const GstCaps *downst
   if (gst_caps_is_subset(caps.get(), downstream))
     return caps;
   return Error{ErrorCode::Caps,
-               "What follows wants tensors of " + groups_in(downstream) + ", and the model gives " +
+               "Downstream takes tensors of " + groups_in(downstream) + ", and the model gives " +
                    (model.name.empty() ? "a group without a name" : model.name) +
-                   ", perhaps with other ids, types or dimensions. Name its outputs for that "
-                   "decoder in the model's description, or take drmtensordecode.",
+                   ", perhaps with other ids, types or dimensions. Give the model and its outputs "
+                   "the names of that decoder in the model's description, or use drmtensordecode.",
                0};
 }
 

@@ -10,7 +10,7 @@
 
 namespace gstdrm::metis {
 
-// The caps without the field, which is no matter of who is in front of an inference.
+// The caps without the field, for elements before the inference, which have no tensors.
 GstPtr<GstCaps> without_tensors(GstPtr<GstCaps> caps);
 
 // Fixed caps, with the model's tensors where `downstream` asks for tensors and takes these. Error

@@ -25,7 +25,10 @@ public:
     UniqueFd fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     const int error = errno;
     if (!fd)
-      return Error{ErrorCode::Device, "No timer descriptor (" + errno_text(error) + ").", error};
+      return Error{ErrorCode::Device,
+                   "No descriptor can be had for the timer of an inference: " + errno_text(error) +
+                       ". Raise the limit of open files (ulimit -n), or close some.",
+                   error};
     return DoneTimer(std::move(fd));
   }
 

@@ -64,7 +64,9 @@ InferenceWorker::~InferenceWorker()
   counters_.in_flight = 0;
 }
 
-// The text of an error that says that memory ended is short enough to need none.
+// An exception may have lost the frame that was worked on, so all that were taken end with an
+// error; their requests keep their memory until the device is done. The text of an error that says
+// that memory ended is short enough to need none.
 void InferenceWorker::work() noexcept
 {
   while (!quit_) {
@@ -75,6 +77,10 @@ void InferenceWorker::work() noexcept
       expire();
     } catch (...) {
       lost_ = Error{ErrorCode::Device, "out of memory", ENOMEM};
+      head_.reset();
+      for (Request &request : requests_)
+        request.late = true;
+      line_.settle_taken(*lost_);
     }
   }
 }

@@ -18,7 +18,7 @@ ItemLine::Passage ItemLine::push(Item item)
   {
     std::unique_lock guard(lock_);
     const unsigned place = entry->item.takes_place ? 1 : 0;
-    changed_.wait(guard, [&] { return flushing_ || places_taken_ + place <= places_; });
+    left_.wait(guard, [&] { return flushing_ || places_taken_ + place <= places_; });
     if (flushing_) {
       guard.unlock(); // the payload's deleter runs without the lock
       return Passage::Flushing;
@@ -26,9 +26,10 @@ ItemLine::Passage ItemLine::push(Item item)
     places_taken_ += place;
     entries_.push_back(std::move(entry));
   }
-  changed_.notify_all();
   if (for_worker)
     wake_.wake();
+  else
+    done_.notify_all();
   return Passage::Done;
 }
 
@@ -38,9 +39,10 @@ std::optional<Outcome> ItemLine::pop()
   {
     std::unique_lock guard(lock_);
     outside_ = false;
-    changed_.notify_all(); // drain()
-    changed_.wait(guard,
-                  [this] { return flushing_ || (!entries_.empty() && entries_.front()->done); });
+    if (entries_.empty())
+      left_.notify_all(); // drain()
+    done_.wait(guard,
+               [this] { return flushing_ || (!entries_.empty() && entries_.front()->done); });
     if (flushing_)
       return std::nullopt;
     entry = std::move(entries_.front());
@@ -48,7 +50,7 @@ std::optional<Outcome> ItemLine::pop()
     places_taken_ -= entry->item.takes_place ? 1 : 0;
     outside_ = true;
   }
-  changed_.notify_all(); // push()
+  left_.notify_all(); // push()
   Outcome outcome = std::move(entry->outcome);
   outcome.payload = std::move(entry->item.payload);
   return outcome;
@@ -57,7 +59,7 @@ std::optional<Outcome> ItemLine::pop()
 ItemLine::Passage ItemLine::drain()
 {
   std::unique_lock guard(lock_);
-  changed_.wait(guard, [this] { return flushing_ || (entries_.empty() && !outside_); });
+  left_.wait(guard, [this] { return flushing_ || (entries_.empty() && !outside_); });
   return flushing_ ? Passage::Flushing : Passage::Done;
 }
 
@@ -72,7 +74,8 @@ void ItemLine::set_flushing(bool flushing)
     dropped.swap(entries_);
     places_taken_ = 0;
   }
-  changed_.notify_all();
+  left_.notify_all();
+  done_.notify_all();
   wake_.wake();
 }
 
@@ -93,6 +96,19 @@ bool ItemLine::is_dropped(const Entry &entry)
   return entry.dropped;
 }
 
+void ItemLine::settle_taken(const Error &why)
+{
+  {
+    const std::lock_guard guard(lock_);
+    for (const auto &entry : entries_)
+      if (entry->taken && !entry->done) {
+        entry->outcome.error = why;
+        entry->done = true;
+      }
+  }
+  done_.notify_all();
+}
+
 void ItemLine::settle(Entry &entry)
 {
   entry.outcome.inside = std::chrono::steady_clock::now() - entry.pushed;
@@ -100,7 +116,7 @@ void ItemLine::settle(Entry &entry)
     const std::lock_guard guard(lock_);
     entry.done = true;
   }
-  changed_.notify_all();
+  done_.notify_all();
 }
 
 } // namespace gstdrm::metis

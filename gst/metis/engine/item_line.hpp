@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -54,6 +53,8 @@ public:
   [[nodiscard]] bool is_dropped(const Entry &entry);
   // The entry is done, with what stands in its outcome.
   void settle(Entry &entry);
+  // All that the worker took and did not settle end with this error.
+  void settle_taken(const Error &why);
   [[nodiscard]] const WakeFd &wake() const noexcept { return wake_; }
 
 private:
@@ -61,7 +62,10 @@ private:
   const WakeFd wake_;
 
   OrderedMutex lock_{kLeafLockRank, "ItemLine::lock_"}; // guards all below
-  std::condition_variable_any changed_;
+  // Two, so that no thread wakes for what another one waits for: a wake-up in vain is two system
+  // calls of each frame.
+  OrderedCondition done_;                      // an item is done, for pop()
+  OrderedCondition left_;                      // an item has left, for push() and drain()
   std::deque<std::shared_ptr<Entry>> entries_; // oldest first
   unsigned places_taken_ = 0;
   bool outside_ = false; // the thread that pops has an item that it has not handed on

@@ -50,6 +50,22 @@ bool is_nv12(std::uint32_t color_format) noexcept
          color_format == 36;
 }
 
+// NVBUF_COLOR_FORMAT_*, of those that cameras, decoders and converters of a Jetson give.
+const char *name_of(std::uint32_t color_format) noexcept
+{
+  struct Name {
+    std::uint32_t value;
+    const char *name;
+  };
+  static constexpr Name kNames[] = {{2, "YUV420"}, {6, "NV12"},       {7, "NV12_ER"},
+                                    {8, "NV21"},   {14, "YUYV"},      {19, "RGBA"},
+                                    {20, "BGRA"},  {29, "NV12_10LE"}, {33, "NV12_709"}};
+  for (const Name &known : kNames)
+    if (known.value == color_format)
+      return known.name;
+  return "another one";
+}
+
 Error refuse(const std::string &why)
 {
   return Error{ErrorCode::Layout, "A frame of memory:NVMM cannot be used: " + why, 0};
@@ -57,7 +73,9 @@ Error refuse(const std::string &why)
 
 Result<void> check_surface(const NvSurface &surface)
 {
-  if (surface.batch_size != 1 || !surface.surfaces)
+  if (!surface.surfaces)
+    return refuse("its NvBufSurface names no frame. The element before it has to fill it.");
+  if (surface.batch_size != 1)
     return refuse("it holds a batch of " + std::to_string(surface.batch_size) +
                   " frames, and one is needed. Take the frames before nvstreammux.");
   if (surface.memory_type != kSurfaceArray && surface.memory_type != kHandle &&
@@ -70,16 +88,21 @@ Result<void> check_surface(const NvSurface &surface)
 Result<void> check_params(const NvParams &params, std::uint32_t width, std::uint32_t height)
 {
   if (!is_nv12(params.color_format) || params.planes.n_planes != 2)
-    return refuse("its colour format is " + std::to_string(params.color_format) + " with " +
-                  std::to_string(params.planes.n_planes) + " planes, and NV12 has 2.");
+    return refuse("its colour format is " + std::to_string(params.color_format) + " (" +
+                  name_of(params.color_format) + "), with " +
+                  std::to_string(params.planes.n_planes) +
+                  (params.planes.n_planes == 1 ? " plane" : " planes") +
+                  ", and NV12 with 2 is needed. Put nvvidconv ! "
+                  "video/x-raw(memory:NVMM),format=NV12 before it.");
   if (params.layout != kPitchLinear)
     return refuse("its layout is block linear. Put nvvidconv with bl-output=false before it.");
   if (params.width != width || params.height != height)
     return refuse("it has " + std::to_string(params.width) + "x" + std::to_string(params.height) +
                   " pixels, the caps say " + std::to_string(width) + "x" + std::to_string(height) +
-                  ".");
+                  ". The element before it has to send new caps when the size changes.");
   if (params.dmabuf_fd > std::numeric_limits<int>::max())
-    return refuse("its descriptor is " + std::to_string(params.dmabuf_fd) + ".");
+    return refuse("its descriptor is " + std::to_string(params.dmabuf_fd) +
+                  ", which no dma-buf has. The element before it has to fill bufferDesc.");
   return {};
 }
 
@@ -100,7 +123,8 @@ Result<FrameLayout> layout_of_nv_surface(const void *memory, std::size_t size_by
     return checked.error();
   Result<ObjectInfo> object = query_object(static_cast<int>(params.dmabuf_fd));
   if (!object)
-    return object.error();
+    return refuse(object.error().message +
+                  ". The element before it has to keep the dma-buf open for as long as the frame.");
   FrameLayout layout;
   layout.format = {DRM_FORMAT_NV12, kModLinear};
   layout.width = width;
@@ -109,6 +133,9 @@ Result<FrameLayout> layout_of_nv_surface(const void *memory, std::size_t size_by
   for (std::size_t i = 0; i < layout.n_planes; i++)
     layout.planes[i] = {static_cast<int>(params.dmabuf_fd), params.planes.offset[i],
                         params.planes.pitch[i], *object};
+  if (Result<void> checked = check_layout(layout); !checked)
+    return refuse(checked.error().message +
+                  ". The element before it has to describe the dma-buf as it is.");
   return layout;
 }
 

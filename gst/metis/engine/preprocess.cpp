@@ -90,6 +90,7 @@ void Preprocessor::run(const PictureView &picture, std::byte *tensor) noexcept
     return;
   }
   state.writer.write_outside(tensor);
+  state.reader.start_picture();
   for (std::uint32_t y = 0; y < state.reader.n_rows(); ++y) {
     const auto rgb = state.reader.read_row(picture, y);
     const std::uint8_t *const channels[3] = {rgb[state.blue_first ? 2 : 0], rgb[1],

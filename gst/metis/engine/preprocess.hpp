@@ -40,13 +40,14 @@
 #include <cstdint>
 #include <memory>
 
+#include <gst/drm/core/luma_weights.hpp>
 #include <gst/drm/core/result.hpp>
 
 #include "model.hpp"
 
 namespace gstdrm::metis {
 
-enum class ColorMatrix { Bt601, Bt709, Bt2020 };
+using ColorMatrix = LumaMatrix;
 
 // A frame in CPU memory: linear planes of NV12, or one plane of RGB.
 struct PictureView {

@@ -33,6 +33,18 @@ struct Padding {
   friend bool operator==(const Padding &, const Padding &) = default;
 };
 
+// "1x640x640x3", with ? for a dimension that is not known; "no" where there are none.
+inline std::string dims_text(const std::vector<std::size_t> &dims)
+{
+  std::string text;
+  for (const std::size_t dim : dims) {
+    if (!text.empty())
+      text += 'x';
+    text += dim == 0 ? std::string("?") : std::to_string(dim);
+  }
+  return text.empty() ? "no" : text;
+}
+
 struct TensorInfo {
   std::string name; // in the model
   std::string id;   // by which a decoder knows the tensor (`id` of a modelinfo file); empty: none

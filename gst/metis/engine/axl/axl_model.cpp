@@ -13,14 +13,6 @@ namespace gstdrm::metis {
 
 namespace {
 
-std::string describe_dims(const std::vector<std::size_t> &dims)
-{
-  std::string text;
-  for (const std::size_t dim : dims)
-    text += (text.empty() ? "" : "x") + std::to_string(dim);
-  return text;
-}
-
 // A dimension of 0, and no dimensions at all, say nothing.
 bool agree(const std::vector<std::size_t> &described, const std::vector<std::size_t> &real)
 {
@@ -59,15 +51,15 @@ Result<void> complete(TensorInfo &output, const axl_model_info &info, const Mode
   const std::vector<std::size_t> dims(info.result_dims, info.result_dims + info.result_ndims);
   if (!agree(output.dims, dims))
     return contradiction(model, device,
-                         "the output has the dimensions " + describe_dims(dims) + ", not " +
-                             describe_dims(output.dims));
+                         "the output has the dimensions " + dims_text(dims) + ", not " +
+                             dims_text(output.dims));
   output.dims = dims;
   output.type = kTypes[info.result_type];
   if (info.scale_1e9 != 0)
     output.quantisation = Quantisation{static_cast<double>(info.scale_1e9) * 1e-9, info.zero_point};
   if (!is_complete(output) || output.size_bytes() != info.result_size)
     return contradiction(model, device,
-                         "an output of " + describe_dims(dims) + " does not have " +
+                         "an output of " + dims_text(dims) + " does not have " +
                              std::to_string(info.result_size) + " bytes");
   return {};
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The kernel interface of the zero-copy document "ZED X to ISP to CMA to Metis": a frame's dma-buf
- * is imported once, an inference is submitted with a result dma-buf, and a sync_file says when the
- * result is there.
+ * The axl kernel interface (docs/axl.md): a frame's dma-buf is imported once, an inference is
+ * submitted with a result dma-buf, and a sync_file says when the result is there.
  *
- * No public driver has this interface. The document gives the names of structs, fields and flags
- * and no numbers: types, the order of fields, the ioctl magic and the ioctl numbers are this
- * project's. The public driver of the card (ioctl magic 'U') answers each of these requests with
- * ENOTTY.
+ * No public driver has this interface. It comes from a design document, which gives the names of
+ * structs, fields and flags and no numbers: types, the order of fields, the ioctl magic and the
+ * ioctl numbers are this project's. The public driver of the card (ioctl magic 'U') answers each of
+ * these requests with ENOTTY.
  *
  * Plain C for a kernel module and for C++. Every struct has the same layout for 32-bit and 64-bit
  * programs.

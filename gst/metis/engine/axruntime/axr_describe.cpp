@@ -8,14 +8,6 @@ namespace gstdrm::metis::axr {
 
 namespace {
 
-std::string text_of(const std::vector<std::size_t> &dims)
-{
-  std::string text;
-  for (const std::size_t size : dims)
-    text += (text.empty() ? "" : "x") + std::to_string(size);
-  return text;
-}
-
 std::vector<std::size_t> without_padding(const TensorInfo &info)
 {
   std::vector<std::size_t> dims = info.dims;
@@ -42,8 +34,8 @@ Result<TensorInfo> merged(const Model &model, const TensorInfo &described, const
       !agree(described.dims, without_padding(real)))
     return Error{ErrorCode::Conflict,
                  "The tensor \"" + real.name + "\" of the model \"" + model.path + "\" has " +
-                     text_of(real.dims) + " elements, and its description says " +
-                     text_of(described.dims) +
+                     dims_text(real.dims) + " elements, and its description says " +
+                     dims_text(described.dims) +
                      ". Describe the model that is compiled, or leave the dimensions out.",
                  EINVAL};
   TensorInfo all = real;
@@ -69,7 +61,7 @@ TensorInfo description_of(const std::vector<TensorInfo> &described, const Tensor
 Result<void> check_input(const Model &model, const TensorInfo &input)
 {
   const std::string which = "The input of the model \"" + model.path + "\" has " +
-                            text_of(input.dims) + " elements (N, height, width, channels)";
+                            dims_text(input.dims) + " elements (N, height, width, channels)";
   if (input.dims.size() != 4)
     return Error{ErrorCode::Unsupported, which + "; four dimensions can be used.", ENOTSUP};
   if (input.dims[0] != 1)

@@ -142,14 +142,6 @@ Result<void> complete_outputs(Model &model, const OnnxHeader &header)
 
 } // namespace
 
-std::string dims_text(const std::vector<std::size_t> &dims)
-{
-  std::string text;
-  for (const std::size_t dim : dims)
-    text += (text.empty() ? "" : "x") + (dim == 0 ? std::string("?") : std::to_string(dim));
-  return text.empty() ? "no" : text;
-}
-
 Result<Model> complete_model(Model described, const OnnxHeader &header)
 {
   if (const auto done = complete_input(described, header); !done)

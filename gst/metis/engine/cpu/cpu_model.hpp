@@ -13,7 +13,4 @@ namespace gstdrm::metis {
 // or where the input is none that the CPU back end can make.
 Result<Model> complete_model(Model described, const OnnxHeader &header);
 
-// "1x3x128x128", with ? for a dimension that is not known.
-std::string dims_text(const std::vector<std::size_t> &dims);
-
 } // namespace gstdrm::metis

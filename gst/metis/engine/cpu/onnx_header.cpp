@@ -153,14 +153,32 @@ bool read_names(Bytes message, std::uint64_t number, std::vector<std::string> &n
   });
 }
 
-// GraphProto: node 1 (NodeProto, output 2), initializer 5 (TensorProto, name 8), input 11, output
-// 12
+// The first name that a node wants and nothing gives; empty: none. An optional input that is left
+// out has no name.
+std::string first_missing(const std::vector<std::string> &wanted, const OnnxHeader &header,
+                          const std::vector<std::string> &weights)
+{
+  const auto is_missing = [&](const std::string &name) {
+    const bool is_input = std::any_of(header.inputs.begin(), header.inputs.end(),
+                                      [&](const OnnxTensor &input) { return input.name == name; });
+    return !name.empty() && !is_input && !contains(header.computed, name) &&
+           !contains(weights, name);
+  };
+  const auto found = std::find_if(wanted.begin(), wanted.end(), is_missing);
+  return found == wanted.end() ? std::string() : *found;
+}
+
+// GraphProto: node 1 (NodeProto, input 1, output 2), initializer 5 (TensorProto, name 8), input 11,
+// output 12, sparse_initializer 15 (its names are not looked for)
 bool read_graph(Bytes message, OnnxHeader &header)
 {
   std::vector<std::string> weights;
+  std::vector<std::string> wanted;
+  bool has_sparse = false;
   const bool whole = each_field(message, [&](const Field &field) {
     if (is_message(field, 1))
-      return read_names(field.bytes, 2, header.computed);
+      return read_names(field.bytes, 1, wanted) && read_names(field.bytes, 2, header.computed);
+    has_sparse |= is_message(field, 15);
     if (is_message(field, 5))
       return read_names(field.bytes, 8, weights);
     if (is_message(field, 11))
@@ -169,6 +187,8 @@ bool read_graph(Bytes message, OnnxHeader &header)
       return read_value_info(field.bytes, header.outputs.emplace_back());
     return true;
   });
+  if (!has_sparse)
+    header.missing = first_missing(wanted, header, weights);
   std::erase_if(header.inputs,
                 [&](const OnnxTensor &input) { return contains(weights, input.name); });
   return whole;
@@ -217,6 +237,9 @@ Result<OnnxHeader> read_onnx_header(Bytes file, const std::string &path)
     return bad("has no network in it.");
   if (header.opset <= 0)
     return bad("does not say which version of ONNX's operators it wants.");
+  // OpenCV would read where nothing is. A network without any input is refused for that.
+  if (!header.inputs.empty() && !header.missing.empty())
+    return bad("has an operator that wants " + header.missing + ", which nothing in it gives.");
   // OpenCV would give the result of another node
   for (const OnnxTensor &output : header.outputs)
     if (!contains(header.computed, output.name))

@@ -27,6 +27,7 @@ struct OnnxHeader {
   std::vector<OnnxTensor> inputs; // without those that have an initial value: weights
   std::vector<OnnxTensor> outputs;
   std::vector<std::string> computed; // what the nodes give
+  std::string missing;               // the first that a node wants and nothing gives
 };
 
 // `path` is for messages. A file that is cut off, or is no ONNX, is an Error.

@@ -3,28 +3,11 @@
 
 #include <cmath>
 
+#include <gst/drm/core/luma_weights.hpp>
+
 namespace gstdrm::metis {
 
 namespace {
-
-struct Weights {
-  double red;
-  double blue;
-};
-
-// Rec. ITU-R BT.601-7 2.5.1, BT.709-6 3.2, BT.2020-2 table 4 (non-constant luminance)
-Weights weights_of(ColorMatrix matrix) noexcept
-{
-  switch (matrix) {
-  case ColorMatrix::Bt709:
-    return {0.2126, 0.0722};
-  case ColorMatrix::Bt2020:
-    return {0.2627, 0.0593};
-  case ColorMatrix::Bt601:
-    break;
-  }
-  return {0.299, 0.114};
-}
 
 std::int16_t factor(double value) noexcept
 {
@@ -35,7 +18,7 @@ std::int16_t factor(double value) noexcept
 
 ColourFactors colour_factors(ColorMatrix matrix, bool full_range) noexcept
 {
-  const auto [kr, kb] = weights_of(matrix);
+  const auto [kr, kb] = luma_of(matrix);
   const double kg = 1 - kr - kb;
   const double luma = full_range ? 1 : 255.0 / 219;
   const double chroma = full_range ? 1 : 255.0 / 224;

@@ -77,18 +77,38 @@ PictureReader::PictureReader(const PictureFormat &format, std::uint32_t out_widt
       columns_(make_axis(format.width, out_width, format.width, Siting::Pixel)),
       rows_(make_axis(format.height, out_height, format.height, Siting::Pixel))
 {
+  for (auto &row : levels_)
+    row.resize(out_width);
   if (format.fourcc == DRM_FORMAT_NV12) {
-    chroma_width_ = (format.width + 1) / 2;
-    chroma_height_ = (format.height + 1) / 2;
-    chroma_columns_ = make_axis(format.width, out_width, chroma_width_, Siting::HalfOnFirst);
-    chroma_rows_ = make_axis(format.height, out_height, chroma_height_, Siting::HalfBetween);
+    make_chroma();
+    return;
   }
-  for (std::size_t i = 0; i < 3; ++i) {
-    // one more than is ever written: a pair at the end of a row has it, with weight 0
-    source_[i].resize(std::size_t{format.width} + 1);
-    scaled_[i].resize(out_width);
-    levels_[i].resize(out_width);
-  }
+  for (auto &row :
+       source_) // one more than is ever written: a pair at the end has it, with weight 0
+    row.resize(std::size_t{format.width} + 1);
+}
+
+void PictureReader::make_chroma()
+{
+  const auto out_width = static_cast<std::uint32_t>(columns_.first.size());
+  const auto out_height = static_cast<std::uint32_t>(rows_.first.size());
+  chroma_width_ = (format_.width + 1) / 2;
+  chroma_height_ = (format_.height + 1) / 2;
+  chroma_rows_ = make_axis(format_.height, out_height, chroma_height_, Siting::HalfBetween);
+  const Axis chroma_columns =
+      make_axis(format_.width, out_width, chroma_width_, Siting::HalfOnFirst);
+  make_scaled(0, columns_, format_.width, 1);
+  make_scaled(1, chroma_columns, chroma_width_, 2);
+}
+
+void PictureReader::make_scaled(std::size_t plane, const Axis &columns, std::uint32_t samples,
+                                std::uint32_t parts)
+{
+  ScaledPlane &scaled = scaled_[plane];
+  scaled.picks = RowPicks(columns, samples, parts);
+  for (std::size_t part = 0; part < parts; ++part)
+    for (auto &row : scaled.rows[part])
+      row.resize(padded_to_block(columns.first.size()));
 }
 
 std::uint32_t PictureReader::plane_row_bytes(std::size_t plane) const noexcept
@@ -129,21 +149,52 @@ Result<void> PictureReader::check(const PictureView &picture) const
                                       why + ". Negotiate the caps again."};
 }
 
+void PictureReader::start_picture() noexcept
+{
+  for (ScaledPlane &scaled : scaled_)
+    scaled.kept = {-1, -1};
+}
+
+void PictureReader::scale_row(std::size_t plane, const PictureView &picture, std::uint32_t row)
+{
+  ScaledPlane &scaled = scaled_[plane];
+  const std::size_t place = row % 2;
+  if (scaled.kept[place] == row)
+    return;
+  scaled.kept[place] = row;
+  const std::uint8_t *from = picture.planes[plane] + std::size_t{picture.strides[plane]} * row;
+  Centred *const out[2] = {scaled.rows[0][place].data(), scaled.rows[1][place].data()};
+  if (plane == 0)
+    loops_->pick(from, scaled.picks.table(), out[0]);
+  else
+    loops_->pick_2(from, scaled.picks.table(), out);
+}
+
+// A row with weight 0 is not needed; below the last one there is none.
+void PictureReader::scale_rows(std::size_t plane, const PictureView &picture, std::uint32_t y)
+{
+  const Axis &rows = plane == 0 ? rows_ : chroma_rows_;
+  scale_row(plane, picture, rows.first[y]);
+  if (rows.weight[y] != 0)
+    scale_row(plane, picture, rows.first[y] + 1);
+}
+
+CentredRows PictureReader::scaled_rows(std::size_t plane, std::size_t part, std::uint32_t y) const
+{
+  const Axis &rows = plane == 0 ? rows_ : chroma_rows_;
+  const auto &scaled = scaled_[plane].rows[part];
+  const std::size_t upper = rows.first[y] % 2;
+  const int weight = rows.weight[y];
+  return {scaled[upper].data(), scaled[weight == 0 ? upper : 1 - upper].data(), weight};
+}
+
 void PictureReader::read_nv12(const PictureView &picture, std::uint32_t y)
 {
-  const std::size_t n = columns_.first.size();
-  const Source luma = rows_at(picture, 0, rows_, y, format_.height);
-  const Source chroma = rows_at(picture, 1, chroma_rows_, y, chroma_height_);
-  Blended *const chroma_rows[2] = {source_[1].data(), source_[2].data()};
-  loops_->blend(luma.upper, luma.lower, luma.weight, source_[0].data(), format_.width);
-  loops_->blend_2(chroma.upper, chroma.lower, chroma.weight, chroma_rows, chroma_width_);
-  for (std::size_t i = 0; i < 3; ++i) {
-    const Axis &axis = i == 0 ? columns_ : chroma_columns_;
-    loops_->lerp(source_[i].data(), axis.first.data(), axis.weight.data(), scaled_[i].data(), n);
-  }
-  const Blended *const scaled[3] = {scaled_[0].data(), scaled_[1].data(), scaled_[2].data()};
+  scale_rows(0, picture, y);
+  scale_rows(1, picture, y);
+  const CentredRows chroma[2] = {scaled_rows(1, 0, y), scaled_rows(1, 1, y)};
   std::uint8_t *const rgb[3] = {levels_[0].data(), levels_[1].data(), levels_[2].data()};
-  loops_->to_rgb(scaled, factors_, rgb, n);
+  loops_->to_rgb(scaled_rows(0, 0, y), chroma, factors_, rgb, columns_.first.size());
 }
 
 void PictureReader::read_rgb(const PictureView &picture, std::uint32_t y)

@@ -11,6 +11,7 @@
 
 #include "axis.hpp"
 #include "engine/preprocess.hpp"
+#include "row_picks.hpp"
 #include "rows.hpp"
 
 namespace gstdrm::metis {
@@ -36,16 +37,30 @@ public:
   {
     return static_cast<std::uint32_t>(rows_.first.size());
   }
+  // Before the first row of each picture: forgets what is kept of the one before.
+  void start_picture() noexcept;
   // R, G and B of one row of the output, until the next call. The picture is one that accepts()
   // takes.
   std::array<const std::uint8_t *, 3> read_row(const PictureView &picture,
                                                std::uint32_t y) noexcept;
 
 private:
-  using BlendedRow = std::vector<Blended>;
+  // Rows of a plane at the tensor's width. Two neighbours are kept, since the next row of the
+  // output often lies between the same ones, or takes one of them.
+  struct ScaledPlane {
+    RowPicks picks;
+    std::array<std::array<std::vector<Centred>, 2>, 2> rows; // of each part of a sample
+    std::array<std::int64_t, 2> kept{-1, -1};                // which row it is; -1: none
+  };
 
   PictureReader(const PictureFormat &format, std::uint32_t out_width, std::uint32_t out_height,
                 const RowLoops &loops);
+  void make_chroma();
+  void make_scaled(std::size_t plane, const Axis &columns, std::uint32_t samples,
+                   std::uint32_t parts);
+  void scale_row(std::size_t plane, const PictureView &picture, std::uint32_t row);
+  void scale_rows(std::size_t plane, const PictureView &picture, std::uint32_t y);
+  [[nodiscard]] CentredRows scaled_rows(std::size_t plane, std::size_t part, std::uint32_t y) const;
   void read_nv12(const PictureView &picture, std::uint32_t y);
   void read_rgb(const PictureView &picture, std::uint32_t y);
   [[nodiscard]] std::uint32_t plane_row_bytes(std::size_t plane) const noexcept;
@@ -58,9 +73,9 @@ private:
   std::uint32_t pixel_bytes_ = 1;
   bool blue_first_ = false; // in the picture
   Axis columns_, rows_;
-  Axis chroma_columns_, chroma_rows_;
-  std::array<BlendedRow, 3> source_; // Y, Cb, Cr or three channels, at the picture's width
-  std::array<BlendedRow, 3> scaled_; // at the tensor's width
+  Axis chroma_rows_;
+  std::array<ScaledPlane, 2> scaled_;          // Y; Cb and Cr
+  std::array<std::vector<Blended>, 3> source_; // three channels, at the picture's width
   std::array<std::vector<std::uint8_t>, 3> levels_;
 };
 

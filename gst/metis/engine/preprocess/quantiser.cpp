@@ -18,27 +18,53 @@ Range range_of(TensorType type)
   return type == TensorType::Int8 ? Range{-128, 127} : Range{0, 255};
 }
 
-// The fixed point of AffineMap holds slopes below 4 and offsets below 512 in 32 bits.
-constexpr double kMaxSlope = 4;
-constexpr double kMaxOffset = 512;
+// With these, no sum of an AffineMap leaves 16 bits.
+constexpr double kMaxSlope = 64;
+constexpr double kMaxOffset = 16000;
 
-bool gives(const ChannelMap &map)
+// Whether some number of 2^-16 gives all values of the table with this slope, and which: each
+// channel says from where to where the number may lie. One that is at a limit of the type says it
+// from one side alone. Slopes have 2^-16 too, so the nearest one is not always one that does it.
+bool find_offset(ChannelMap &map, Range range)
 {
-  for (int channel = 0; channel < 256; ++channel)
-    if (apply(map.affine, channel) != map.table[static_cast<std::size_t>(channel)])
-      return false;
+  const bool is_signed = range.low < 0;
+  constexpr std::int64_t kOne = 1 << 16;
+  std::int64_t least = -static_cast<std::int64_t>(kMaxOffset) * kOne;
+  std::int64_t most = -least;
+  for (std::int64_t channel = 0; channel < 256; ++channel) {
+    const std::uint8_t byte = map.table[static_cast<std::size_t>(channel)];
+    const std::int64_t want = is_signed ? static_cast<std::int8_t>(byte) : byte;
+    const std::int64_t product = channel * (map.affine.whole * kOne + map.affine.slope);
+    if (want > range.low)
+      least = std::max(least, want * kOne - product);
+    if (want < range.high)
+      most = std::min(most, want * kOne + kOne - 1 - product);
+  }
+  if (least > most)
+    return false;
+  const std::int64_t offset = least + (most - least) / 2;
+  map.affine.base = static_cast<std::int16_t>(offset >> 16);
+  map.affine.fraction = static_cast<std::uint16_t>(offset & 0xffff);
+  map.affine.is_signed = is_signed;
   return true;
 }
 
-void find_faster_way(ChannelMap &map, double slope, double offset, Range range)
+bool find_affine(ChannelMap &map, double slope, Range range)
 {
-  if (!(std::abs(slope) < kMaxSlope) || !(std::abs(offset) < kMaxOffset))
-    return;
-  const double one = 1 << AffineMap::kBits;
-  map.affine = {static_cast<std::int32_t>(std::lround(slope * one)),
-                static_cast<std::int32_t>(std::lround((offset + 0.5) * one)), range.low,
-                range.high};
-  if (!gives(map))
+  const auto nearest = std::lround(slope * (1 << 16));
+  for (const long step : {0L, 1L, -1L}) {
+    const long fixed = nearest + step;
+    map.affine.whole = static_cast<std::int16_t>(fixed >> 16);
+    map.affine.slope = static_cast<std::uint16_t>(fixed & 0xffff);
+    if (find_offset(map, range))
+      return true;
+  }
+  return false;
+}
+
+void find_faster_way(ChannelMap &map, double slope, Range range)
+{
+  if (!(std::abs(slope) < kMaxSlope) || !find_affine(map, slope, range))
     return;
   map.way = ChannelMap::Way::Affine;
   const auto is_offset = [&](std::size_t channel) {
@@ -60,8 +86,7 @@ ChannelMap make_map(double mean, double scale, const Quantisation &quantisation,
     map.table[static_cast<std::size_t>(channel)] =
         static_cast<std::uint8_t>(static_cast<int>(rounded));
   }
-  const double slope = scale / quantisation.scale;
-  find_faster_way(map, slope, quantisation.zero_point - mean * slope, range);
+  find_faster_way(map, scale / quantisation.scale, range);
   return map;
 }
 

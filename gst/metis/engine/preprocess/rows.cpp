@@ -4,6 +4,10 @@
 // copies of an inline function, and one with AVX2 instructions must not run elsewhere.
 #include "rows.hpp"
 
+#ifdef __AVX2__
+#include <immintrin.h> // its functions are inlined wherever they are called
+#endif
+
 #ifndef GSTDRM_ROWS
 #define GSTDRM_ROWS baseline_row_loops
 #define GSTDRM_ROWS_NAME "baseline"
@@ -28,22 +32,83 @@ Blended between_rows(uint8_t upper, uint8_t lower, int weight)
   return static_cast<Blended>(upper * (128 - weight) + lower * weight);
 }
 
-void blend(const uint8_t *__restrict upper, const uint8_t *__restrict lower, int weight,
-           Blended *__restrict out, size_t n)
+// (a * b + 2^14) / 2^15, in the form that compilers know as one instruction (pmulhrsw)
+int16_t multiplied(int16_t a, int16_t b)
 {
-  for (size_t i = 0; i < n; ++i)
-    out[i] = between_rows(upper[i], lower[i], weight);
+  return static_cast<int16_t>(((a * b >> 14) + 1) >> 1);
 }
 
-void blend_2(const uint8_t *__restrict upper, const uint8_t *__restrict lower, int weight,
-             Blended *const rows[2], size_t n)
+// Samples are taken one by one to where the calculation can be vectorised.
+void pick_one_by_one(const uint8_t *__restrict row, const PickTable &table, Centred *__restrict out)
 {
-  Blended *__restrict first = rows[0];
-  Blended *__restrict second = rows[1];
-  for (size_t i = 0; i < n; ++i) {
-    first[i] = between_rows(upper[2 * i], lower[2 * i], weight);
-    second[i] = between_rows(upper[2 * i + 1], lower[2 * i + 1], weight);
+  constexpr size_t kChunk = 8 * PickTable::kBlock;
+  uint8_t first[kChunk];
+  uint8_t second[kChunk];
+  for (size_t start = 0; start < table.n; start += kChunk) {
+    const size_t n = table.n - start < kChunk ? table.n - start : kChunk;
+    for (size_t i = 0; i < n; ++i) {
+      first[i] = row[table.first[start + i]];
+      second[i] = row[table.second[start + i]];
+    }
+    const uint8_t *weights = table.weights + 2 * start;
+    for (size_t i = 0; i < n; ++i)
+      out[start + i] =
+          static_cast<Centred>(first[i] * weights[2 * i] + second[i] * weights[2 * i + 1] - 16384);
   }
+}
+
+#ifdef __AVX2__
+__m256i two_windows(const uint8_t *row, uint32_t low, uint32_t high)
+{
+  return _mm256_loadu2_m128i(reinterpret_cast<const __m128i *>(row + high),
+                             reinterpret_cast<const __m128i *>(row + low));
+}
+
+// A block of pixels at a time. The multiplication wants one factor with a sign, so 128 is taken off
+// each sample. The second part of a sample is the byte after the first one.
+template <size_t parts>
+void pick_by_shuffles(const uint8_t *row, const PickTable &table, Centred *const out[parts])
+{
+  const __m256i half = _mm256_set1_epi8(-128);
+  const __m256i one = _mm256_set1_epi8(1);
+  const auto *shuffles = reinterpret_cast<const __m256i *>(table.shuffles);
+  const auto *weights = reinterpret_cast<const __m256i *>(table.weights);
+  const uint32_t *windows = table.windows;
+  for (size_t i = 0; i < table.n; i += PickTable::kBlock, windows += 4, shuffles += 2) {
+    const __m256i even = two_windows(row, windows[0], windows[2]);
+    const __m256i odd = two_windows(row, windows[1], windows[3]);
+    __m256i from_even = _mm256_loadu_si256(shuffles);
+    __m256i from_odd = _mm256_loadu_si256(shuffles + 1);
+    const __m256i weight = _mm256_loadu_si256(weights++);
+    for (size_t part = 0; part < parts; ++part) {
+      const __m256i samples =
+          _mm256_or_si256(_mm256_shuffle_epi8(even, from_even), _mm256_shuffle_epi8(odd, from_odd));
+      const __m256i sums = _mm256_maddubs_epi16(weight, _mm256_xor_si256(samples, half));
+      _mm256_storeu_si256(reinterpret_cast<__m256i *>(out[part] + i), sums);
+      from_even = _mm256_add_epi8(from_even, one);
+      from_odd = _mm256_add_epi8(from_odd, one);
+    }
+  }
+}
+#endif
+
+void pick(const uint8_t *row, const PickTable &table, Centred *out)
+{
+#ifdef __AVX2__
+  if (table.windows)
+    return pick_by_shuffles<1>(row, table, &out);
+#endif
+  pick_one_by_one(row, table, out);
+}
+
+void pick_2(const uint8_t *row, const PickTable &table, Centred *const out[2])
+{
+#ifdef __AVX2__
+  if (table.windows)
+    return pick_by_shuffles<2>(row, table, out);
+#endif
+  pick_one_by_one(row, table, out[0]);
+  pick_one_by_one(row + 1, table, out[1]);
 }
 
 template <size_t bytes>
@@ -82,20 +147,6 @@ int32_t between(Pair pair, int32_t weight)
   return first_of(pair) * 128 + (second_of(pair) - first_of(pair)) * weight;
 }
 
-// (a * b + 2^14) / 2^15, in the form that compilers know as one instruction (pmulhrsw)
-int16_t multiplied(int16_t a, int16_t b)
-{
-  return static_cast<int16_t>(((a * b >> 14) + 1) >> 1);
-}
-
-// The same as (between() + 64) / 128, with numbers of 16 bits.
-Blended between_blended(Pair pair, int32_t weight)
-{
-  const auto first = static_cast<int16_t>(first_of(pair));
-  const auto step = static_cast<int16_t>(second_of(pair) - first);
-  return static_cast<Blended>(first + multiplied(step, static_cast<int16_t>(weight << 8)));
-}
-
 uint8_t between_levels(Pair pair, int32_t weight)
 {
   return static_cast<uint8_t>((between(pair, weight) + (1 << 13)) >> 14);
@@ -110,13 +161,12 @@ Pair pair_at(const Blended *place)
 
 // With AVX2 one instruction takes eight pairs from anywhere. Without it, pairs are taken one by one
 // to where the calculation can be vectorised.
-template <typename Out, Out (*between_pair)(Pair, int32_t)>
-void lerp(const Blended *__restrict row, const uint32_t *__restrict first,
-          const int32_t *__restrict weights, Out *__restrict out, size_t n)
+void lerp_to_level(const Blended *__restrict row, const uint32_t *__restrict first,
+                   const int32_t *__restrict weights, uint8_t *__restrict out, size_t n)
 {
 #ifdef __AVX2__
   for (size_t i = 0; i < n; ++i)
-    out[i] = between_pair(pair_at(row + first[i]), weights[i]);
+    out[i] = between_levels(pair_at(row + first[i]), weights[i]);
 #else
   constexpr size_t kChunk = 128;
   Pair pairs[kChunk];
@@ -125,7 +175,7 @@ void lerp(const Blended *__restrict row, const uint32_t *__restrict first,
     for (size_t i = 0; i < in_chunk; ++i)
       pairs[i] = pair_at(row + first[start + i]);
     for (size_t i = 0; i < in_chunk; ++i)
-      out[start + i] = between_pair(pairs[i], weights[start + i]);
+      out[start + i] = between_levels(pairs[i], weights[start + i]);
   }
 #endif
 }
@@ -137,29 +187,43 @@ uint8_t level(int sum)
   return static_cast<uint8_t>(low > 255 ? int16_t{255} : low);
 }
 
-// Six rows: too many for a check at run time, so that compilers need __restrict on parameters of a
-// function that they do not inline.
-[[gnu::noinline]] void to_rgb_rows(const Blended *__restrict luma,
-                                   const Blended *__restrict blue_difference,
-                                   const Blended *__restrict red_difference,
-                                   const ColourFactors &factors, uint8_t *__restrict red,
-                                   uint8_t *__restrict green, uint8_t *__restrict blue, size_t n)
+// The same as (upper * (128 - weight) + lower * weight + 64) / 128, with numbers of 16 bits.
+// `weight` is in 1/2^15.
+int16_t between_centred(Centred upper, Centred lower, int16_t weight)
+{
+  return static_cast<int16_t>(upper + multiplied(static_cast<int16_t>(lower - upper), weight));
+}
+
+// Nine rows: too many for a check at run time, so that compilers need __restrict on parameters of a
+// function that they do not inline. What is read only may overlap.
+[[gnu::noinline]] void to_rgb_rows(const CentredRows &luma, const CentredRows &blue_difference,
+                                   const CentredRows &red_difference, const ColourFactors &factors,
+                                   uint8_t *__restrict red, uint8_t *__restrict green,
+                                   uint8_t *__restrict blue, size_t n)
 {
   const ColourFactors k = factors;
+  const CentredRows y_rows = luma;
+  const CentredRows u_rows = blue_difference;
+  const CentredRows v_rows = red_difference;
+  const auto y_weight = static_cast<int16_t>(y_rows.weight << 8);
+  const auto u_weight = static_cast<int16_t>(u_rows.weight << 8);
+  const auto v_weight = static_cast<int16_t>(v_rows.weight << 8);
+  const auto above_black = static_cast<int16_t>(128 * 128 - k.black);
   for (size_t i = 0; i < n; ++i) {
-    const int16_t y = multiplied(static_cast<int16_t>(luma[i] - k.black), k.ky);
-    const auto u = static_cast<int16_t>(blue_difference[i] - 128 * 128);
-    const auto v = static_cast<int16_t>(red_difference[i] - 128 * 128);
+    const int16_t centred = between_centred(y_rows.upper[i], y_rows.lower[i], y_weight);
+    const int16_t y = multiplied(static_cast<int16_t>(centred + above_black), k.ky);
+    const int16_t u = between_centred(u_rows.upper[i], u_rows.lower[i], u_weight);
+    const int16_t v = between_centred(v_rows.upper[i], v_rows.lower[i], v_weight);
     red[i] = level(y + multiplied(v, k.krv));
     green[i] = level(y - multiplied(u, k.kgu) - multiplied(v, k.kgv));
     blue[i] = level(y + multiplied(u, k.kbu));
   }
 }
 
-void to_rgb(const Blended *const in[3], const ColourFactors &factors, uint8_t *const out[3],
-            size_t n)
+void to_rgb(const CentredRows &luma, const CentredRows chroma[2], const ColourFactors &factors,
+            uint8_t *const out[3], size_t n)
 {
-  to_rgb_rows(in[0], in[1], in[2], factors, out[0], out[1], out[2], n);
+  to_rgb_rows(luma, chroma[0], chroma[1], factors, out[0], out[1], out[2], n);
 }
 
 void shift(const uint8_t *__restrict in, uint8_t offset, uint8_t *__restrict out, size_t n)
@@ -168,19 +232,118 @@ void shift(const uint8_t *__restrict in, uint8_t offset, uint8_t *__restrict out
     out[i] = static_cast<uint8_t>(in[i] + offset);
 }
 
+#ifdef __AVX2__
+// apply() on 16 channels. A sum has a carry where the low half of the product is above all that
+// the fraction leaves of 16 bits.
+class AffineVector {
+public:
+  explicit AffineVector(const AffineMap &map)
+      : whole_(_mm256_set1_epi16(map.whole)), slope_(words(map.slope)),
+        room_(words(0xffff - map.fraction)), base_(_mm256_set1_epi16(map.base))
+  {
+  }
+  [[nodiscard]] __m256i operator()(__m256i channels) const
+  {
+    const __m256i low = _mm256_mullo_epi16(channels, slope_);
+    const __m256i carry = _mm256_min_epu16(_mm256_subs_epu16(low, room_), _mm256_set1_epi16(1));
+    const __m256i high = _mm256_add_epi16(_mm256_mulhi_epu16(channels, slope_), carry);
+    const __m256i whole = _mm256_add_epi16(_mm256_mullo_epi16(channels, whole_), base_);
+    return _mm256_add_epi16(high, whole);
+  }
+
+private:
+  static __m256i words(int value) { return _mm256_set1_epi16(static_cast<int16_t>(value)); }
+
+  __m256i whole_, slope_, room_, base_;
+};
+
+// 32 channels at a time; packing limits them. Gives the number that it did.
+template <bool is_signed>
+size_t scale_by_32(const uint8_t *in, const AffineMap &map, uint8_t *out, size_t n)
+{
+  const AffineVector applied(map);
+  const __m256i zero = _mm256_setzero_si256();
+  size_t i = 0;
+  for (; i + 32 <= n; i += 32) {
+    const __m256i channels = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(in + i));
+    const __m256i low = applied(_mm256_unpacklo_epi8(channels, zero));
+    const __m256i high = applied(_mm256_unpackhi_epi8(channels, zero));
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + i),
+                        is_signed ? _mm256_packs_epi16(low, high) : _mm256_packus_epi16(low, high));
+  }
+  return i;
+}
+#endif
+
 void scale(const uint8_t *__restrict in, const AffineMap &map, uint8_t *__restrict out, size_t n)
 {
   const AffineMap m = map;
-  for (size_t i = 0; i < n; ++i)
+  size_t i = 0;
+#ifdef __AVX2__
+  i = m.is_signed ? scale_by_32<true>(in, m, out, n) : scale_by_32<false>(in, m, out, n);
+#endif
+  for (; i < n; ++i)
     out[i] = apply(m, in[i]);
 }
+
+#ifdef __AVX2__
+// Where byte k of a vector of the output comes from, when all bytes of the channel are in it once:
+// in three vectors on end the pixels of one channel have three different remainders of k / 3.
+__m256i spread(const uint8_t *channel, int shift)
+{
+  alignas(16) uint8_t from[16];
+  for (int i = 0; i < 16; ++i)
+    from[(3 * i + shift) % 16] = static_cast<uint8_t>(i);
+  const __m128i shuffle = _mm_load_si128(reinterpret_cast<const __m128i *>(from));
+  return _mm256_shuffle_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(channel)),
+                             _mm256_broadcastsi128_si256(shuffle));
+}
+
+// Bytes whose place k has k % 3 == remainder.
+__m256i every_third(int remainder)
+{
+  alignas(16) uint8_t mask[16];
+  for (int k = 0; k < 16; ++k)
+    mask[k] = k % 3 == remainder ? 0xff : 0;
+  return _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i *>(mask)));
+}
+
+// 32 pixels at a time, 16 in each half of a vector. Gives the number that it did.
+size_t interleave_by_32(const uint8_t *const in[3], uint8_t *out, size_t n)
+{
+  const __m256i third[3] = {every_third(0), every_third(1), every_third(2)};
+  size_t i = 0;
+  for (; i + 32 <= n; i += 32) {
+    const __m256i a = spread(in[0] + i, 0);
+    const __m256i b = spread(in[1] + i, 1);
+    const __m256i c = spread(in[2] + i, 2);
+    // vector j has byte 16 j + k, of channel (j + k) % 3
+    const auto mix = [&](int j) {
+      const __m256i with_b = _mm256_blendv_epi8(a, b, third[(4 - j) % 3]);
+      return _mm256_blendv_epi8(with_b, c, third[(5 - j) % 3]);
+    };
+    const __m256i first = mix(0);
+    const __m256i second = mix(1);
+    const __m256i last = mix(2);
+    auto *to = reinterpret_cast<__m256i *>(out + 3 * i);
+    _mm256_storeu_si256(to, _mm256_permute2x128_si256(first, second, 0x20));
+    _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(last, first, 0x30));
+    _mm256_storeu_si256(to + 2, _mm256_permute2x128_si256(second, last, 0x31));
+  }
+  return i;
+}
+#endif
 
 void interleave_3(const uint8_t *const in[3], uint8_t *__restrict out, size_t n)
 {
   const uint8_t *__restrict first = in[0];
   const uint8_t *__restrict second = in[1];
   const uint8_t *__restrict third = in[2];
-  for (size_t i = 0; i < n; ++i) {
+  size_t i = 0;
+#ifdef __AVX2__
+  i = interleave_by_32(in, out, n);
+#endif
+  for (; i < n; ++i) {
     out[3 * i] = first[i];
     out[3 * i + 1] = second[i];
     out[3 * i + 2] = third[i];
@@ -215,19 +378,8 @@ void to_float(const uint8_t *__restrict in, float mean, float scale_by, float *_
 } // namespace
 
 constinit const RowLoops GSTDRM_ROWS = {
-    GSTDRM_ROWS_NAME,
-    blend,
-    blend_2,
-    blend_pixels<3>,
-    blend_pixels<4>,
-    lerp<Blended, between_blended>,
-    lerp<uint8_t, between_levels>,
-    to_rgb,
-    shift,
-    scale,
-    interleave_3,
-    interleave_4,
-    to_float,
+    GSTDRM_ROWS_NAME, pick,  pick_2, blend_pixels<3>, blend_pixels<4>, lerp_to_level,
+    to_rgb,           shift, scale,  interleave_3,    interleave_4,    to_float,
 };
 
 } // namespace gstdrm::metis

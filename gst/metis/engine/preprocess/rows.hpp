@@ -14,21 +14,25 @@ struct ColourFactors {
   std::int16_t ky = 0, krv = 0, kgu = 0, kgv = 0, kbu = 0;
 };
 
-// q = (channel * slope + offset) / 2^kBits, limited to low .. high. apply() has internal linkage
-// since rows.cpp needs it so.
+// q = channel * whole + base + (channel * slope + fraction) / 2^16, limited to what int8 or uint8
+// holds: numbers of 16 bits, of which a vector has twice as many as of 32. apply() has internal
+// linkage since rows.cpp needs it so.
 struct AffineMap {
-  static constexpr int kBits = 20;
-  std::int32_t slope = 0;
-  std::int32_t offset = 0;
-  std::int32_t low = 0;
-  std::int32_t high = 255;
+  std::int16_t whole = 0;
+  std::int16_t base = 0;
+  std::uint16_t slope = 0;
+  std::uint16_t fraction = 0;
+  bool is_signed = false;
 };
 
-static inline constexpr std::uint8_t apply(const AffineMap &map, std::int32_t channel)
+static inline constexpr std::uint8_t apply(const AffineMap &map, std::uint8_t channel)
 {
-  const std::int32_t q = (channel * map.slope + map.offset) >> AffineMap::kBits;
-  const std::int32_t low = q < map.low ? map.low : q;
-  return static_cast<std::uint8_t>(low > map.high ? map.high : low);
+  const auto carried =
+      static_cast<std::int32_t>((std::uint32_t{channel} * map.slope + map.fraction) >> 16);
+  const std::int32_t q = channel * map.whole + map.base + carried;
+  const std::int32_t least = map.is_signed ? -128 : 0;
+  const std::int32_t low = q < least ? least : q;
+  return static_cast<std::uint8_t>(low > least + 255 ? least + 255 : low);
 }
 
 // Rows in which a sample has 1/128 of a level; two neighbours side by side, as one gather takes
@@ -36,28 +40,52 @@ static inline constexpr std::uint8_t apply(const AffineMap &map, std::int32_t ch
 using Blended = std::int16_t;
 using Pair = std::uint32_t;
 
-// Arrays do not overlap, except that a blended row's two sources may be one.
+// Values between two samples of a row of bytes, less 128 levels, in 1/128 of a level: -16384 ..
+// 16256.
+using Centred = std::int16_t;
+
+// For each pixel of a row its two samples, and their weights. What RowPicks makes.
+struct PickTable {
+  static constexpr std::size_t kBlock = 16;    // pixels that one vector takes
+  static constexpr std::size_t kPerWindow = 4; // pixels
+  static constexpr std::uint32_t kWindowBytes = 16;
+
+  const std::uint32_t *first; // of each sample its first byte, from the start of the row
+  const std::uint32_t *second;
+  const std::uint8_t *weights; // of first and second, which make 128
+  // Where the samples of every four pixels lie within 16 bytes, as they do when a picture is
+  // scaled down by up to 4: the start of these bytes, and vectors that pick the samples. Else null.
+  const std::uint32_t *windows;
+  const std::uint8_t *shuffles;
+  std::size_t n; // a multiple of kBlock
+};
+
+// Two rows between which a row of the output lies, and the weight of the lower one.
+struct CentredRows {
+  const Centred *upper;
+  const Centred *lower;
+  int weight;
+};
+
+// Arrays do not overlap, except that a blended row's two sources, and a pair of centred rows, may
+// be one.
 struct RowLoops {
   const char *name;
-  // out[i] = upper[i] * (128 - weight) + lower[i] * weight
-  void (*blend)(const std::uint8_t *upper, const std::uint8_t *lower, int weight, Blended *out,
-                std::size_t n);
-  // The same of interleaved samples, whose parts go to one row each: n Cb and Cr ...
-  void (*blend_2)(const std::uint8_t *upper, const std::uint8_t *lower, int weight,
-                  Blended *const out[2], std::size_t n);
-  // ... and the first three channels of n pixels of 3 or 4 bytes.
+  // out[i] = row[first[i]] * weight of first + row[second[i]] * weight of second - 128 * 128
+  void (*pick)(const std::uint8_t *row, const PickTable &table, Centred *out);
+  // The same of samples of two bytes, whose parts go to one row each.
+  void (*pick_2)(const std::uint8_t *row, const PickTable &table, Centred *const out[2]);
+  // out[channel][i] = upper[i] * (128 - weight) + lower[i] * weight, of the first three channels of
+  // n pixels of 3 or 4 bytes
   void (*blend_3)(const std::uint8_t *upper, const std::uint8_t *lower, int weight,
                   Blended *const out[3], std::size_t n);
   void (*blend_4)(const std::uint8_t *upper, const std::uint8_t *lower, int weight,
                   Blended *const out[3], std::size_t n);
-  // between row[first[i]] and the sample after it, to 1/128 of a level ...
-  void (*lerp)(const Blended *row, const std::uint32_t *first, const std::int32_t *weights,
-               Blended *out, std::size_t n);
-  // ... and to whole levels
+  // between row[first[i]] and the sample after it, to whole levels
   void (*lerp_to_level)(const Blended *row, const std::uint32_t *first, const std::int32_t *weights,
                         std::uint8_t *out, std::size_t n);
-  // Y, Cb and Cr in; R, G and B out
-  void (*to_rgb)(const Blended *const in[3], const ColourFactors &factors,
+  // Y, Cb and Cr in; R, G and B of n pixels out
+  void (*to_rgb)(const CentredRows &luma, const CentredRows chroma[2], const ColourFactors &factors,
                  std::uint8_t *const out[3], std::size_t n);
   // out[i] = in[i] + offset, modulo 256; out[i] = apply(map, in[i])
   void (*shift)(const std::uint8_t *in, std::uint8_t offset, std::uint8_t *out, std::size_t n);

@@ -12,22 +12,11 @@ namespace {
 // Channels with padding: hardware pads to what one of its vectors holds.
 constexpr std::size_t kMaxChannels = 1024;
 
-std::string dims_text(const TensorInfo &info)
-{
-  std::string text;
-  for (const std::size_t dim : info.dims) {
-    if (!text.empty())
-      text += 'x';
-    text += std::to_string(dim);
-  }
-  return text.empty() ? "none" : text;
-}
-
 Error refused(const Model &model, const std::string &why)
 {
   return {ErrorCode::Unsupported,
           "No picture can be made the input of model \"" + model.name + "\", dimensions " +
-              dims_text(model.input) + ": " + why +
+              (model.input.dims.empty() ? "none" : dims_text(model.input.dims)) + ": " + why +
               ". Correct the model's description, or choose another model."};
 }
 
