@@ -23,6 +23,7 @@ struct Options {
   gchar *sink_properties = nullptr;
   gchar *upload_properties = nullptr;
   gchar *infer_properties = nullptr;
+  gchar *decode_properties = nullptr;
   gint snapshot_ms = 2500;
   gint limit_s = 240;
   gchar **clip = nullptr;
@@ -249,11 +250,13 @@ bool build_pipeline(Player &player)
   const Options &options = player.options;
   g_autofree gchar *line = g_strdup_printf(
       "filesrc name=file ! decodebin name=decode ! videoconvertscale name=convert "
-      "! dmabufupload name=upload %s %s %s %s ! kmsdmabufsink name=display %s",
+      "! dmabufupload name=upload %s %s %s %s %s %s ! kmsdmabufsink name=display %s",
       options.upload_properties ? options.upload_properties : "",
       options.infer_properties ? "! metisdmabufinfer name=infer" : "",
       options.infer_properties ? options.infer_properties : "",
-      options.infer_properties ? "! drmtensordecode name=tensors ! drmoverlay name=overlay" : "",
+      options.infer_properties ? "! drmtensordecode name=tensors" : "",
+      options.infer_properties && options.decode_properties ? options.decode_properties : "",
+      options.infer_properties ? "! drmoverlay name=overlay" : "",
       options.sink_properties ? options.sink_properties : "");
   g_autoptr(GError) error = nullptr;
   player.pipeline = gst_parse_launch(line, &error);
@@ -309,6 +312,8 @@ int main(int argc, char **argv)
        "Properties of dmabufupload", "TEXT"},
       {"infer", 0, 0, G_OPTION_ARG_STRING, &options.infer_properties,
        "Properties of metisdmabufinfer; without it nothing is looked for", "TEXT"},
+      {"decode", 0, 0, G_OPTION_ARG_STRING, &options.decode_properties,
+       "Properties of drmtensordecode", "TEXT"},
       {"snapshot-ms", 0, 0, G_OPTION_ARG_INT, &options.snapshot_ms, "When to take the picture",
        "MS"},
       {"limit", 0, 0, G_OPTION_ARG_INT, &options.limit_s, "Give up after so many seconds", "S"},
@@ -337,6 +342,7 @@ int main(int argc, char **argv)
   g_free(options.sink_properties);
   g_free(options.upload_properties);
   g_free(options.infer_properties);
+  g_free(options.decode_properties);
   g_strfreev(options.clip);
   return player.status;
 }

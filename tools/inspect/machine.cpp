@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "machine.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <set>
+#include <sstream>
+#include <tuple>
+
+#include <sys/utsname.h>
+
+namespace inspect {
+
+namespace {
+
+// Far above every real table; a file beyond is a mistake, and not memory to ask for.
+constexpr std::size_t kMaxPairs = 65536;
+
+std::string text_of(const gchar *text)
+{
+  return text ? text : "";
+}
+
+const char *kind_name(GstDrmSourceKind kind)
+{
+  switch (kind) {
+  case GST_DRM_SOURCE_KIND_KMS:
+    return "kms";
+  case GST_DRM_SOURCE_KIND_GBM:
+    return "gbm";
+  case GST_DRM_SOURCE_KIND_EGL:
+    return "egl";
+  case GST_DRM_SOURCE_KIND_VA:
+    return "va";
+  case GST_DRM_SOURCE_KIND_V4L2:
+    return "v4l2";
+  case GST_DRM_SOURCE_KIND_VULKAN:
+    return "vulkan";
+  case GST_DRM_SOURCE_KIND_WAYLAND:
+    return "wayland";
+  }
+  return "unknown";
+}
+
+Source read_source(const GstDrmSource *raw)
+{
+  Source source;
+  source.kind = kind_name(gst_drm_source_get_kind(raw));
+  source.name = text_of(gst_drm_source_get_name(raw));
+  source.device = text_of(gst_drm_source_get_device(raw));
+  source.driver = text_of(gst_drm_source_get_driver(raw));
+  source.description = text_of(gst_drm_source_get_description(raw));
+  source.problem = text_of(gst_drm_source_get_problem(raw));
+  const Set formats(gst_drm_source_get_formats(raw));
+  const Set external(gst_drm_source_get_external_only(raw));
+  Pair pair;
+  for (guint i = 0; gst_drm_format_set_get(formats.get(), i, &pair.fourcc, &pair.modifier); i++) {
+    pair.external_only =
+        gst_drm_format_set_contains(external.get(), pair.fourcc, pair.modifier) != FALSE;
+    pair.planes = gst_drm_source_get_n_planes(raw, pair.fourcc, pair.modifier);
+    source.pairs.push_back(pair);
+  }
+  return source;
+}
+
+// Four characters, or 0x and the eight digits of a fourcc with spaces.
+std::uint32_t parse_fourcc(const std::string &word)
+{
+  if (word.size() == 10 && word.starts_with("0x")) {
+    guint64 number = 0;
+    if (g_ascii_string_to_unsigned(word.c_str() + 2, 16, 1, G_MAXUINT32, &number, nullptr))
+      return static_cast<std::uint32_t>(number);
+    return 0;
+  }
+  std::uint32_t fourcc = 0;
+  std::uint64_t modifier = 0;
+  if (!gst_drm_format_parse(word.c_str(), &fourcc, &modifier, nullptr) || modifier != 0)
+    return 0;
+  return fourcc;
+}
+
+bool parse_line(const std::string &line, Pair &pair)
+{
+  std::istringstream words(line);
+  std::string fourcc;
+  std::string modifier;
+  std::string external;
+  std::string more;
+  if (!(words >> fourcc >> modifier >> external) || words >> more ||
+      (external != "0" && external != "1") || !modifier.starts_with("0x"))
+    return false;
+  guint64 number = 0;
+  if (!g_ascii_string_to_unsigned(modifier.c_str() + 2, 16, 0, G_MAXUINT64, &number, nullptr))
+    return false;
+  pair = {parse_fourcc(fourcc), number, external == "1", 0};
+  return pair.fourcc != 0;
+}
+
+// The line of such a table that names the fourccs without modifiers.
+constexpr std::string_view kImplicitLine =
+    "# formats advertised with no explicit modifier (implicit only): ";
+
+// false: a word that is no fourcc
+bool parse_implicit(const std::string &list, std::vector<Pair> &pairs)
+{
+  std::istringstream words(list);
+  for (std::string word; words >> word && word != "-";) {
+    const std::uint32_t fourcc = parse_fourcc(word);
+    if (fourcc == 0)
+      return false;
+    pairs.push_back({fourcc, GST_DRM_MODIFIER_IMPLICIT, false, 0});
+  }
+  return true;
+}
+
+} // namespace
+
+Machine read_machine()
+{
+  Machine machine;
+  machine.is_live = true;
+  utsname system{};
+  if (::uname(&system) == 0)
+    machine.kernel = std::string(system.sysname) + " " + system.release;
+  const Text version(gst_version_string());
+  machine.gstreamer = version.get();
+  GPtrArray *list = gst_drm_enumerate_all();
+  for (guint i = 0; i < list->len; i++)
+    machine.sources.push_back(read_source(static_cast<GstDrmSource *>(g_ptr_array_index(list, i))));
+  g_ptr_array_unref(list);
+  return machine;
+}
+
+Outcome<Source> parse_table(std::string_view text, const std::string &name)
+{
+  Source source;
+  source.kind = "table";
+  source.name = name;
+  std::istringstream lines{std::string(text)};
+  std::size_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    number++;
+    bool good = true;
+    Pair pair;
+    if (line.starts_with(kImplicitLine)) {
+      good = parse_implicit(line.substr(kImplicitLine.size()), source.pairs);
+    } else if (line.starts_with("# gl renderer: ")) {
+      source.driver = printable(line.substr(15));
+    } else if (!line.empty() && line.front() != '#') {
+      good = parse_line(line, pair);
+      source.pairs.push_back(pair);
+    }
+    if (!good || source.pairs.size() > kMaxPairs)
+      return Failure{"line " + std::to_string(number) + " of " + printable(name) +
+                     " is no `FOURCC 0xMODIFIER EXTERNAL_ONLY`, or one too many"};
+  }
+  if (source.pairs.empty())
+    return Failure{printable(name) + " has no line `FOURCC 0xMODIFIER EXTERNAL_ONLY`"};
+  tidy(source.pairs);
+  return source;
+}
+
+void tidy(std::vector<Pair> &pairs)
+{
+  const auto key = [](const Pair &pair) { return std::tie(pair.fourcc, pair.modifier); };
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [&](const Pair &a, const Pair &b) { return key(a) < key(b); });
+  const auto last = std::unique(pairs.begin(), pairs.end(),
+                                [&](const Pair &a, const Pair &b) { return key(a) == key(b); });
+  pairs.erase(last, pairs.end());
+}
+
+Set to_set(const Source &source)
+{
+  Set set(gst_drm_format_set_new());
+  for (const Pair &pair : source.pairs)
+    gst_drm_format_set_add(set.get(), pair.fourcc, pair.modifier);
+  return set;
+}
+
+std::string fourcc_name(std::uint32_t fourcc)
+{
+  const Text text(gst_drm_format_to_string(fourcc, GST_DRM_MODIFIER_LINEAR));
+  return text ? text.get() : "????";
+}
+
+std::string modifier_name(std::uint64_t modifier)
+{
+  if (modifier == GST_DRM_MODIFIER_IMPLICIT)
+    return "implicit";
+  const Text text(gst_drm_modifier_describe(modifier));
+  return text.get();
+}
+
+std::string hex(std::uint64_t modifier)
+{
+  char text[24];
+  std::snprintf(text, sizeof(text), "0x%016" PRIx64, modifier);
+  return text;
+}
+
+std::string printable(std::string_view text)
+{
+  std::string safe(text);
+  std::replace_if(
+      safe.begin(), safe.end(), [](unsigned char byte) { return byte < 0x20 || byte == 0x7f; },
+      '?');
+  const Text valid(g_utf8_make_valid(safe.c_str(), static_cast<gssize>(safe.size())));
+  return valid.get();
+}
+
+std::string quote(const std::string &text)
+{
+  std::string quoted = "\"";
+  for (const char c : printable(text)) {
+    if (c == '"' || c == '\\')
+      quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::string describe(const Source &source)
+{
+  std::string text = source.description;
+  if (!source.driver.empty())
+    text += (text.empty() ? "" : " of ") + source.driver;
+  if (!source.device.empty())
+    text += (text.empty() ? "" : ", ") + source.device;
+  return printable(text);
+}
+
+std::string count(std::size_t n, const char *singular, const char *plural)
+{
+  return std::to_string(n) + " " + (n == 1 ? singular : plural);
+}
+
+std::size_t count_fourccs(const std::vector<Pair> &pairs)
+{
+  std::set<std::uint32_t> fourccs;
+  for (const Pair &pair : pairs)
+    fourccs.insert(pair.fourcc);
+  return fourccs.size();
+}
+
+std::vector<std::string> wrap(const std::vector<std::string> &names, std::size_t width)
+{
+  std::vector<std::string> lines(1);
+  for (const std::string &padded : names) {
+    // "R8  " is R8 to a person
+    const std::string name = padded.substr(0, padded.find_last_not_of(' ') + 1);
+    if (!lines.back().empty() && lines.back().size() + 1 + name.size() > width)
+      lines.emplace_back();
+    lines.back() += (lines.back().empty() ? "" : " ") + name;
+  }
+  return lines;
+}
+
+} // namespace inspect

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "snapshot.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <initializer_list>
+#include <set>
+#include <utility>
+
+#include <json-c/json.h>
+
+namespace inspect {
+
+namespace {
+
+constexpr const char *kSchema = "gst-drm-machine";
+constexpr int kVersion = 1;
+constexpr std::size_t kMaxBytes = 16U << 20;
+constexpr std::size_t kMaxSources = 4096;
+constexpr std::size_t kMaxPairs = 65536; // of one source
+constexpr int kMaxDepth = 8;             // of objects in each other; the schema has 6
+constexpr const char *kKinds[] = {"kms", "gbm", "egl", "va", "v4l2", "vulkan", "wayland",
+                                    "table"};
+
+struct PutJson {
+  void operator()(json_object *object) const noexcept { json_object_put(object); }
+};
+using Json = std::unique_ptr<json_object, PutJson>;
+struct FreeTokener {
+  void operator()(json_tokener *tokener) const noexcept { json_tokener_free(tokener); }
+};
+using Tokener = std::unique_ptr<json_tokener, FreeTokener>;
+
+// Not by json-c, whose white space differs between versions: a machine is saved the same
+// everywhere.
+std::string to_json(const Pair &pair)
+{
+  return "{ \"format\": " + quote(fourcc_name(pair.fourcc)) +
+         ", \"modifier\": " + quote(hex(pair.modifier)) +
+         ", \"modifier-name\": " + quote(modifier_name(pair.modifier)) +
+         ", \"external-only\": " + (pair.external_only ? "true" : "false") +
+         ", \"planes\": " + std::to_string(pair.planes) + " }";
+}
+
+std::string to_json(const Source &source)
+{
+  const std::pair<const char *, const std::string &> texts[] = {{"kind", source.kind},
+                                                                {"name", source.name},
+                                                                {"device", source.device},
+                                                                {"driver", source.driver},
+                                                                {"description", source.description},
+                                                                {"problem", source.problem}};
+  std::string text = "    {\n";
+  for (const auto &[key, value] : texts)
+    text += std::string("      \"") + key + "\": " + quote(value) + ",\n";
+  text += "      \"formats\": [";
+  const char *separator = "\n        ";
+  for (const Pair &pair : source.pairs) {
+    text += separator + to_json(pair);
+    separator = ",\n        ";
+  }
+  return text + (source.pairs.empty() ? "]" : "\n      ]") + "\n    }";
+}
+
+// Reads one object of a snapshot; keeps the first thing that is wrong with it.
+class Reader {
+public:
+  Reader(json_object *object, std::string place) : object_(object), place_(std::move(place))
+  {
+    if (!json_object_is_type(object, json_type_object))
+      fail("is no object");
+  }
+
+  void fail(const std::string &what)
+  {
+    if (problem_.empty())
+      problem_ = place_ + " " + what;
+  }
+  [[nodiscard]] const std::string &problem() const { return problem_; }
+
+  json_object *get(const char *key, json_type type)
+  {
+    json_object *value = nullptr;
+    if (!problem_.empty())
+      return nullptr;
+    if (!json_object_object_get_ex(object_, key, &value) || !json_object_is_type(value, type)) {
+      fail(std::string("has no ") + json_type_to_name(type) + " \"" + key + "\"");
+      return nullptr;
+    }
+    return value;
+  }
+
+  // Text that is valid, without control characters.
+  std::string text(const char *key)
+  {
+    json_object *value = get(key, json_type_string);
+    if (!value)
+      return {};
+    std::string text(json_object_get_string(value),
+                     static_cast<std::size_t>(json_object_get_string_len(value)));
+    if (printable(text) != text)
+      fail(std::string("has a \"") + key + "\" that is no plain text");
+    return text;
+  }
+
+  json_object *list(const char *key, std::size_t most)
+  {
+    json_object *value = get(key, json_type_array);
+    if (value && json_object_array_length(value) > most) {
+      fail(std::string("has more than ") + std::to_string(most) + " members in \"" + key + "\"");
+      return nullptr;
+    }
+    return value;
+  }
+
+private:
+  json_object *object_;
+  std::string place_;
+  std::string problem_;
+};
+
+bool parse_hex(const std::string &text, std::uint64_t &number)
+{
+  guint64 value = 0;
+  if (!text.starts_with("0x") || text.size() > 18 ||
+      !g_ascii_string_to_unsigned(text.c_str() + 2, 16, 0, G_MAXUINT64, &value, nullptr))
+    return false;
+  number = value;
+  return true;
+}
+
+Pair read_pair(Reader &reader)
+{
+  Pair pair;
+  const std::string format = reader.text("format");
+  const std::string modifier = reader.text("modifier");
+  json_object *external = reader.get("external-only", json_type_boolean);
+  json_object *planes = reader.get("planes", json_type_int);
+  if (!reader.problem().empty())
+    return pair;
+  std::uint64_t of_format = 0;
+  if (!gst_drm_format_parse(format.c_str(), &pair.fourcc, &of_format, nullptr) || of_format != 0)
+    reader.fail("has the \"format\" `" + format + "`, which is no fourcc");
+  if (!parse_hex(modifier, pair.modifier))
+    reader.fail("has the \"modifier\" `" + modifier + "`, which is no 0x and 16 digits");
+  const std::int64_t n_planes = json_object_get_int64(planes);
+  if (n_planes < 0 || n_planes > 4)
+    reader.fail("has " + std::to_string(n_planes) + " \"planes\"; 0 to 4 are possible");
+  pair.planes = static_cast<unsigned>(std::clamp<std::int64_t>(n_planes, 0, 4));
+  pair.external_only = json_object_get_boolean(external) != 0;
+  return pair;
+}
+
+Source read_source(Reader &reader, const std::string &place)
+{
+  Source source;
+  source.kind = reader.text("kind");
+  source.name = reader.text("name");
+  source.device = reader.text("device");
+  source.driver = reader.text("driver");
+  source.description = reader.text("description");
+  source.problem = reader.text("problem");
+  if (reader.problem().empty() && source.name.empty())
+    reader.fail("has an empty \"name\"");
+  if (reader.problem().empty() && std::none_of(std::begin(kKinds), std::end(kKinds),
+                                               [&](const char *k) { return source.kind == k; }))
+    reader.fail("is of the kind `" + source.kind + "`, which is not known");
+  json_object *formats = reader.list("formats", kMaxPairs);
+  const std::size_t size = formats ? json_object_array_length(formats) : 0;
+  for (std::size_t i = 0; i < size; i++) {
+    Reader entry(json_object_array_get_idx(formats, i), place + ", format " + std::to_string(i));
+    source.pairs.push_back(read_pair(entry));
+    if (!entry.problem().empty()) {
+      reader = entry;
+      return source;
+    }
+  }
+  tidy(source.pairs);
+  return source;
+}
+
+// The same JSON with \u escapes (RFC 8259, section 7) in the place of characters beyond ASCII, which
+// json-c 0.18 takes for control characters in its strict mode. The text is valid UTF-8.
+std::string in_ascii(std::string_view text)
+{
+  std::string ascii;
+  ascii.reserve(text.size());
+  const auto escape = [&ascii](unsigned unit) {
+    char written[16];
+    std::snprintf(written, sizeof(written), "\\u%04x", unit);
+    ascii += written;
+  };
+  for (const char *at = text.data(); at < text.data() + text.size(); at = g_utf8_next_char(at)) {
+    const gunichar character = g_utf8_get_char(at);
+    if (character < 0x80) {
+      ascii += *at;
+    } else if (character < 0x10000) {
+      escape(character);
+    } else { // a surrogate pair
+      escape(0xd800 + ((character - 0x10000) >> 10));
+      escape(0xdc00 + ((character - 0x10000) & 0x3ff));
+    }
+  }
+  return ascii;
+}
+
+// What is wrong with the text as JSON; empty where nothing is.
+std::string parse(std::string_view text, Json &root)
+{
+  const char *end = nullptr;
+  if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), &end))
+    return "is no JSON: no UTF-8, at byte " + std::to_string(end - text.data());
+  const Tokener tokener(json_tokener_new_ex(kMaxDepth));
+  if (!tokener)
+    return "cannot be read: out of memory";
+  // strict: nothing but white space behind the end
+  json_tokener_set_flags(tokener.get(), JSON_TOKENER_STRICT);
+  const std::string ascii = in_ascii(text);
+  root.reset(json_tokener_parse_ex(tokener.get(), ascii.data(), static_cast<int>(ascii.size())));
+  const json_tokener_error error = json_tokener_get_error(tokener.get());
+  if (error == json_tokener_continue)
+    return "ends in the middle: it was truncated";
+  if (error != json_tokener_success)
+    return std::string("is no JSON: ") + json_tokener_error_desc(error) + ", at byte " +
+           std::to_string(json_tokener_get_parse_end(tokener.get()));
+  return {};
+}
+
+void read_sources(Reader &top, Machine &machine)
+{
+  json_object *list = top.list("sources", kMaxSources);
+  const std::size_t size = list ? json_object_array_length(list) : 0;
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < size; i++) {
+    const std::string place = "source " + std::to_string(i);
+    Reader reader(json_object_array_get_idx(list, i), place);
+    Source source = read_source(reader, place);
+    if (reader.problem().empty() && !names.insert(source.name).second)
+      reader.fail("has the name `" + source.name + "`, which another one has");
+    if (!reader.problem().empty()) {
+      top = reader;
+      return;
+    }
+    machine.sources.push_back(std::move(source));
+  }
+}
+
+} // namespace
+
+std::string write_snapshot(const Machine &machine)
+{
+  std::string text = std::string("{\n  \"schema\": \"") + kSchema +
+                     "\",\n  \"version\": " + std::to_string(kVersion) +
+                     ",\n  \"kernel\": " + quote(machine.kernel) +
+                     ",\n  \"gstreamer\": " + quote(machine.gstreamer) + ",\n  \"sources\": [";
+  const char *separator = "\n";
+  for (const Source &source : machine.sources) {
+    text += separator + to_json(source);
+    separator = ",\n";
+  }
+  return text + (machine.sources.empty() ? "]" : "\n  ]") + "\n}\n";
+}
+
+Outcome<Machine> parse_snapshot(std::string_view text, const std::string &name)
+{
+  const std::string file = printable(name);
+  Json root;
+  if (const std::string problem = parse(text, root); !problem.empty())
+    return Failure{file + " " + problem};
+  Reader top(root.get(), "it");
+  const std::string schema = top.text("schema");
+  if (!top.problem().empty() || schema != kSchema)
+    return Failure{file + " is no saved machine: it has no \"schema\": \"" + kSchema + "\""};
+  json_object *version = top.get("version", json_type_int);
+  if (version && json_object_get_int64(version) != kVersion)
+    return Failure{file + " is of version " + json_object_get_string(version) +
+                   "; this program reads version " + std::to_string(kVersion)};
+  Machine machine;
+  machine.kernel = top.text("kernel");
+  machine.gstreamer = top.text("gstreamer");
+  read_sources(top, machine);
+  if (!top.problem().empty())
+    return Failure{file + " is no good saved machine: " + printable(top.problem())};
+  return machine;
+}
+
+Outcome<std::string> read_file(const std::string &path)
+{
+  std::string text(kMaxBytes + 1, '\0');
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file || !file.read(text.data(), static_cast<std::streamsize>(text.size())).eof()) {
+    const int error = errno;
+    if (file)
+      return Failure{printable(path) + " has more than 16 MiB: it is no saved machine"};
+    return Failure{"cannot read " + printable(path) + ": " + g_strerror(error ? error : EIO)};
+  }
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+} // namespace inspect

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "why.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <tuple>
+
+#include <sys/stat.h>
+
+namespace inspect {
+
+namespace {
+
+constexpr std::size_t kLineColumns = 74; // of a list of fourccs
+
+bool before(const Pair &a, const Pair &b)
+{
+  return std::tie(a.fourcc, a.modifier) < std::tie(b.fourcc, b.modifier);
+}
+
+std::vector<Pair> intersect(const Side &a, const Side &b)
+{
+  if (a.any_format)
+    return b.pairs;
+  if (b.any_format)
+    return a.pairs;
+  std::vector<Pair> common;
+  std::set_intersection(a.pairs.begin(), a.pairs.end(), b.pairs.begin(), b.pairs.end(),
+                        std::back_inserter(common), before);
+  const std::vector<Pair> *other = &b.pairs;
+  for (Pair &pair : common) { // external-only on either side counts
+    const auto it = std::lower_bound(other->begin(), other->end(), pair, before);
+    pair.external_only |= it->external_only;
+  }
+  return common;
+}
+
+std::string summary(const Side &side, const char *verb)
+{
+  std::string text = side.label + " " + verb + " ";
+  if (side.any_format)
+    return text + "dmabufs of any format\n";
+  if (!side.pairs.empty())
+    return text + count(side.pairs.size(), "pair", "pairs") + " of " +
+           count(count_fourccs(side.pairs), "format", "formats") + "\n";
+  text += "no dmabuf with a format";
+  if (side.caps) {
+    const Text caps(gst_caps_to_string(side.caps.get()));
+    constexpr std::size_t kMost = 300; // characters
+    std::string all = caps.get();
+    if (all.size() > kMost)
+      all = all.substr(0, kMost) + "...";
+    text += ", but " + printable(all);
+  }
+  return text + "\n";
+}
+
+std::vector<Pair> of_fourcc(const std::vector<Pair> &pairs, std::uint32_t fourcc)
+{
+  std::vector<Pair> found;
+  std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(found),
+               [fourcc](const Pair &pair) { return pair.fourcc == fourcc; });
+  return found;
+}
+
+bool has(const std::vector<Pair> &pairs, std::uint64_t modifier)
+{
+  return std::any_of(pairs.begin(), pairs.end(),
+                     [modifier](const Pair &pair) { return pair.modifier == modifier; });
+}
+
+std::string modifiers(const std::vector<Pair> &pairs)
+{
+  std::string text;
+  for (const Pair &pair : pairs)
+    text += (text.empty() ? "" : ", ") + modifier_name(pair.modifier) +
+            (pair.external_only ? " (external only)" : "");
+  return text;
+}
+
+// A fourcc that both sides know, with what keeps them apart; the first one that has a better fix
+// than another: LINEAR on one side, then an implicit side, then any.
+struct Miss {
+  std::uint32_t fourcc = 0;
+  std::vector<Pair> source;
+  std::vector<Pair> sink;
+  int rank = 0; // larger: a smaller change helps
+};
+
+int rank(const std::vector<Pair> &a, const std::vector<Pair> &b)
+{
+  const bool linear = has(a, GST_DRM_MODIFIER_LINEAR) || has(b, GST_DRM_MODIFIER_LINEAR);
+  const bool implicit = has(a, GST_DRM_MODIFIER_IMPLICIT) || has(b, GST_DRM_MODIFIER_IMPLICIT);
+  return (linear ? 2 : 1) + (implicit && linear ? 1 : 0);
+}
+
+Miss nearest_miss(const Side &source, const Side &sink)
+{
+  Miss nearest;
+  for (const Pair &pair : source.pairs) {
+    if (pair.fourcc == nearest.fourcc)
+      continue;
+    Miss miss{pair.fourcc, of_fourcc(source.pairs, pair.fourcc),
+              of_fourcc(sink.pairs, pair.fourcc)};
+    miss.rank = miss.sink.empty() ? 0 : rank(miss.source, miss.sink);
+    if (miss.rank > nearest.rank)
+      nearest = std::move(miss);
+  }
+  return nearest;
+}
+
+std::string advice_for(const Miss &miss, const Side &source, const Side &sink)
+{
+  const std::string name = fourcc_name(miss.fourcc);
+  const bool source_linear = has(miss.source, GST_DRM_MODIFIER_LINEAR);
+  const bool sink_linear = has(miss.sink, GST_DRM_MODIFIER_LINEAR);
+  const bool implicit =
+      has(miss.source, GST_DRM_MODIFIER_IMPLICIT) || has(miss.sink, GST_DRM_MODIFIER_IMPLICIT);
+  if (implicit && (source_linear || sink_linear))
+    return "One side names no modifiers for " + name +
+           ". Its driver is old, or not asked; frames that are really linear may be sent to it "
+           "where the user allows it (GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT).";
+  if (sink_linear)
+    return "Let " + source.label + " allocate " + name +
+           " linear, or copy once into linear memory (dmabufdownload ! dmabufupload).";
+  if (source_linear)
+    return "No side does the other's tiling. " + sink.label + " takes no linear " + name +
+           ": convert on the GPU that owns the tiling.";
+  return "Both tile " + name +
+         ", each in a way of its own vendor or generation; neither does LINEAR here. Convert on "
+         "the "
+         "GPU that makes the frames, or copy once (dmabufdownload ! dmabufupload).";
+}
+
+std::string list_fourccs(const std::vector<Pair> &pairs)
+{
+  constexpr std::size_t kMost = 12;
+  std::string text;
+  std::size_t n = 0;
+  std::uint32_t last = 0;
+  for (const Pair &pair : pairs) {
+    if (pair.fourcc == last)
+      continue;
+    last = pair.fourcc;
+    if (n++ < kMost)
+      text += (text.empty() ? "" : " ") + fourcc_name(pair.fourcc);
+  }
+  return n > kMost ? text + " and " + std::to_string(n - kMost) + " more" : text;
+}
+
+std::string media_of(const Side &side)
+{
+  const GstCaps *caps = side.caps.get();
+  if (gst_caps_is_any(caps) || gst_caps_is_empty(caps))
+    return gst_caps_is_any(caps) ? "anything" : "nothing";
+  return printable(gst_structure_get_name(gst_caps_get_structure(caps, 0)));
+}
+
+// Two elements without dmabufs whose caps do not meet.
+std::string explain_without_dmabufs(const Side &source, const Side &sink)
+{
+  const std::string first = media_of(source);
+  const std::string second = media_of(sink);
+  if (first != second)
+    return "In common: nothing: the first has " + first + ", the second " + second +
+           ".\nWhat to do: put what makes the one of the other between them (a decoder, an "
+           "encoder), or link to another pad.\n";
+  return "In common: nothing; neither side shares dmabufs.\nWhat to do: put videoconvert or "
+         "videoscale between them.\n";
+}
+
+std::string explain_nothing(const Side &source, const Side &sink)
+{
+  if (source.caps && sink.caps && gst_caps_can_intersect(source.caps.get(), sink.caps.get()))
+    return "In common: nothing as dmabufs; both link with system memory, and each frame is copied "
+           "by the CPU wherever a device is involved.\nWhat to do: put dmabufupload between them, "
+           "or an element that makes dmabufs in the place of the first.\n";
+  if (source.caps && sink.caps && source.pairs.empty() && sink.pairs.empty())
+    return explain_without_dmabufs(source, sink);
+  if (source.pairs.empty() || sink.pairs.empty())
+    return std::string("In common: nothing. The ") + (source.pairs.empty() ? "first" : "second") +
+           " side shares no dmabufs with a format.\nWhat to do: put " +
+           (source.pairs.empty() ? "dmabufupload behind the first.\n"
+                                 : "dmabufdownload before the second.\n");
+  const Miss miss = nearest_miss(source, sink);
+  if (miss.fourcc == 0)
+    return "In common: nothing, not even a format.\n  the first:  " + list_fourccs(source.pairs) +
+           "\n  the second: " + list_fourccs(sink.pairs) +
+           "\nWhat to do: convert the format between them, on a GPU where there is one.\n";
+  return "In common: nothing.\nNearest miss: " + fourcc_name(miss.fourcc) +
+         "\n  the first:  " + modifiers(miss.source) + "\n  the second: " + modifiers(miss.sink) +
+         "\nWhat to do: " + advice_for(miss, source, sink) + "\n";
+}
+
+// Whether both paths are nodes of one device; true where it cannot be told.
+bool same_device(const std::string &a, const std::string &b)
+{
+  struct stat first {};
+  struct stat second {};
+  if (a.empty() || b.empty() || a == b || ::stat(a.c_str(), &first) != 0 ||
+      ::stat(b.c_str(), &second) != 0)
+    return true;
+  GError *error = nullptr;
+  const bool same = gst_drm_device_is_same(first.st_rdev, second.st_rdev, &error) != FALSE;
+  if (!error)
+    return same;
+  g_error_free(error);
+  return true;
+}
+
+} // namespace
+
+std::string list_pairs(const std::vector<Pair> &pairs)
+{
+  // fourccs with the same modifiers share a paragraph
+  std::map<std::string, std::vector<std::string>> groups;
+  std::vector<std::string> order;
+  for (auto it = pairs.begin(); it != pairs.end();) {
+    const std::vector<Pair> run = of_fourcc(pairs, it->fourcc);
+    it += static_cast<std::ptrdiff_t>(run.size());
+    const std::string key = modifiers(run);
+    if (!groups.contains(key))
+      order.push_back(key);
+    groups[key].push_back(fourcc_name(run.front().fourcc));
+  }
+  std::string text;
+  for (const std::string &key : order) {
+    for (const std::string &line : wrap(groups[key], kLineColumns))
+      text += "  " + line + "\n";
+    text += "      " + key + "\n";
+  }
+  return text;
+}
+
+Answer explain(const Side &source, const Side &sink)
+{
+  Answer answer;
+  answer.text = summary(source, "offers") + summary(sink, "takes");
+  if (source.any_format && sink.any_format) {
+    answer.common = true;
+    answer.text += "In common: any format.\n";
+    return answer;
+  }
+  const std::vector<Pair> common = intersect(source, sink);
+  answer.common = !common.empty();
+  if (common.empty()) {
+    answer.text += explain_nothing(source, sink);
+    return answer;
+  }
+  answer.text += "In common: " + count(common.size(), "pair", "pairs") + " of " +
+                 count(count_fourccs(common), "format", "formats") + "\n" + list_pairs(common);
+  if (!has(common, GST_DRM_MODIFIER_LINEAR) && has(common, GST_DRM_MODIFIER_IMPLICIT))
+    answer.text += "Note: the implicit modifier holds only between drivers that know each other's "
+                   "layout.\n";
+  if (!same_device(source.node, sink.node))
+    answer.text +=
+        "Note: these are two devices. A common pair says nothing of placement; an import "
+        "may still be refused.\n";
+  return answer;
+}
+
+} // namespace inspect

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What two sides have in common, and what would help where it is nothing.
+#pragma once
+
+#include <string>
+
+#include "side.hpp"
+
+namespace inspect {
+
+struct Answer {
+  bool common = false; // they can share dmabufs
+  std::string text;    // several lines
+};
+
+Answer explain(const Side &source, const Side &sink);
+
+// "NV12  LINEAR, INTEL_Y_TILED", a line for each fourcc; "  " before each.
+std::string list_pairs(const std::vector<Pair> &pairs);
+
+} // namespace inspect
