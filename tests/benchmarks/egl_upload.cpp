@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // egldmabufupload beside upstream's glupload, both fed with the same dma-bufs, in turn in one run:
-// CPU time of the process per frame, over that of a pipeline without either. No test: it takes some
-// minutes, and needs a driver that imports (docs/benchmarks.md).
+// calls per frame, and CPU time of the process per frame over that of a pipeline without either. No
+// test: it takes some minutes, and needs a driver that imports (docs/benchmarks.md).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -9,16 +9,21 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/app/gstappsrc.h>
+#include <gst/gl/gl.h>
 #include <gst/video/video.h>
+
+#include "support/gl_count.hpp"
 
 namespace {
 
@@ -27,14 +32,45 @@ constexpr int kHeight = 720;
 constexpr int kBuffers = 4;
 
 struct Stream {
+  const char *name;
   const char *drm_format;
   GstVideoFormat format;
   gsize size;
+  const char *gl_caps; // what downstream takes, the same of both elements
 };
+constexpr gsize kPixels = gsize{kWidth} * kHeight;
+#define GL_CAPS "video/x-raw(memory:GLMemory), "
 const Stream kStreams[] = {
-    {"XR24", GST_VIDEO_FORMAT_BGRx, gsize{kWidth} * kHeight * 4},
-    {"NV12", GST_VIDEO_FORMAT_NV12, gsize{kWidth} * kHeight * 3 / 2},
+    {"XR24", "XR24", GST_VIDEO_FORMAT_BGRx, kPixels * 4, GL_CAPS "format=RGBA, texture-target=2D"},
+    {"NV12-planes", "NV12", GST_VIDEO_FORMAT_NV12, kPixels * 3 / 2,
+     GL_CAPS "format=NV12, texture-target=2D"},
+    {"NV12-image", "NV12", GST_VIDEO_FORMAT_NV12, kPixels * 3 / 2,
+     GL_CAPS "format=RGBA, texture-target=external-oes"},
+    {"P010-image", "P010", GST_VIDEO_FORMAT_P010_10LE, kPixels * 3,
+     GL_CAPS "format=RGBA, texture-target=external-oes"},
 };
+
+// Read: pooled, and each frame is mapped for GL downstream, as every element does that draws it.
+// System: linear frames in system memory, which both upload, and mapped as well.
+enum class Memory { Pooled, Fresh, Dup, Read, System };
+constexpr Memory kMemories[] = {Memory::Pooled, Memory::Fresh, Memory::Dup, Memory::Read,
+                                Memory::System};
+const char *name_of(Memory memory)
+{
+  switch (memory) {
+  case Memory::Pooled:
+    return "pooled";
+  case Memory::Fresh:
+    return "fresh";
+  case Memory::Dup:
+    return "dup";
+  case Memory::Read:
+    return "read";
+  case Memory::System:
+    break;
+  }
+  return "system";
+}
 
 double cpu_us()
 {
@@ -53,8 +89,10 @@ public:
       if (fd < 0 || ftruncate(fd, static_cast<off_t>(stream.size)) != 0)
         std::abort();
     }
-    for (int i = 0; i < kBuffers; i++)
+    for (int i = 0; i < kBuffers; i++) {
       pooled_[i] = wrap(i);
+      system_[i] = gst_allocator_alloc(nullptr, stream.size, nullptr);
+    }
   }
   Memories(const Memories &) = delete;
   Memories &operator=(const Memories &) = delete;
@@ -62,16 +100,20 @@ public:
   {
     for (int i = 0; i < kBuffers; i++) {
       gst_memory_unref(pooled_[i]);
+      gst_memory_unref(system_[i]);
       close(fds_[i]);
     }
     gst_object_unref(allocator_);
   }
-  // The memory of a pool, or a new one around the same descriptor.
-  GstBuffer *frame(int index, bool fresh)
+  // The memory of a pool, or a new one around the same descriptor, or around a dup of it.
+  GstBuffer *frame(int index, Memory memory)
   {
     GstBuffer *buffer = gst_buffer_new();
     const int i = index % kBuffers;
-    gst_buffer_append_memory(buffer, fresh ? wrap(i) : gst_memory_ref(pooled_[i]));
+    gst_buffer_append_memory(buffer, memory == Memory::System  ? gst_memory_ref(system_[i])
+                                     : memory == Memory::Fresh ? wrap(i)
+                                     : memory == Memory::Dup   ? dup_of(i)
+                                                               : gst_memory_ref(pooled_[i]));
     GstVideoInfo info;
     gst_video_info_set_format(&info, stream_.format, kWidth, kHeight);
     gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, stream_.format, kWidth,
@@ -84,23 +126,57 @@ private:
   {
     return gst_fd_allocator_alloc(allocator_, fds_[i], stream_.size, GST_FD_MEMORY_FLAG_DONT_CLOSE);
   }
+  GstMemory *dup_of(int i)
+  {
+    return gst_dmabuf_allocator_alloc(allocator_, fcntl(fds_[i], F_DUPFD_CLOEXEC, 3), stream_.size);
+  }
   const Stream &stream_;
   GstAllocator *allocator_;
   int fds_[kBuffers];
   GstMemory *pooled_[kBuffers];
+  GstMemory *system_[kBuffers];
 };
+
+GstPadProbeReturn read_by_gl(GstPad *, GstPadProbeInfo *info, gpointer)
+{
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
+  for (guint i = 0; i < gst_buffer_n_memory(buffer); i++) {
+    GstMemory *memory = gst_buffer_peek_memory(buffer, i);
+    GstMapInfo map;
+    if (gst_is_gl_memory(memory) &&
+        gst_memory_map(memory, &map, static_cast<GstMapFlags>(GST_MAP_READ | GST_MAP_GL)))
+      gst_memory_unmap(memory, &map);
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+// How many textures a frame has, which its caps alone do not say.
+GstPadProbeReturn note_textures(GstPad *, GstPadProbeInfo *info, gpointer textures)
+{
+  *static_cast<guint *>(textures) = gst_buffer_n_memory(GST_PAD_PROBE_INFO_BUFFER(info));
+  return GST_PAD_PROBE_REMOVE;
+}
 
 // A pipeline that stays for all rounds, so that contexts and first imports are not timed.
 class Run {
 public:
-  Run(const std::string &element, const Stream &stream)
+  Run(const char *factory, const Stream &stream, Memory memory)
   {
+    const bool is_system = memory == Memory::System;
+    const bool is_ours = std::string_view(factory) == "egldmabufupload";
+    const std::string element =
+        *factory ? std::string(factory) + (is_system && is_ours ? " mode=copy ! " : " ! ") +
+                       (is_system ? GL_CAPS "texture-target=2D" : stream.gl_caps) + " ! "
+                 : "";
+    const std::string format =
+        is_system ? std::string("video/x-raw, format=") + gst_video_format_to_string(stream.format)
+                  : std::string("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=") +
+                        stream.drm_format;
     const std::string text =
         "appsrc name=src format=time block=true max-buffers=2 max-bytes=0 is-live=false "
-        "caps=\"video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=" +
-        std::string(stream.drm_format) + ", width=" + std::to_string(kWidth) +
-        ", height=" + std::to_string(kHeight) + ", framerate=30/1\" ! " + element +
-        "fakesink name=sink sync=false async=false";
+        "caps=\"" +
+        format + ", width=" + std::to_string(kWidth) + ", height=" + std::to_string(kHeight) +
+        ", framerate=30/1\" ! " + element + "fakesink name=sink sync=false async=false";
     GError *error = nullptr;
     pipeline_ = gst_parse_launch(text.c_str(), &error);
     if (!pipeline_ || error) {
@@ -109,6 +185,11 @@ public:
     }
     src_ = gst_bin_get_by_name(GST_BIN(pipeline_), "src");
     sink_ = gst_bin_get_by_name(GST_BIN(pipeline_), "sink");
+    GstPad *pad = gst_element_get_static_pad(sink_, "sink");
+    if (memory == Memory::Read || is_system)
+      gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, read_by_gl, nullptr, nullptr);
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, note_textures, &textures_, nullptr);
+    gst_object_unref(pad);
     gst_element_set_state(pipeline_, GST_STATE_PLAYING);
   }
   Run(const Run &) = delete;
@@ -121,13 +202,13 @@ public:
     gst_object_unref(pipeline_);
   }
 
-  double us_per_frame(Memories &memories, int frames, bool fresh)
+  // Until the last one has come.
+  void play(Memories &memories, int frames, Memory memory)
   {
-    const double begin = cpu_us();
     for (int i = 0; i < frames; i++)
-      if (gst_app_src_push_buffer(GST_APP_SRC(src_), memories.frame(i, fresh)) != GST_FLOW_OK)
+      if (gst_app_src_push_buffer(GST_APP_SRC(src_), memories.frame(i, memory)) != GST_FLOW_OK)
         fail();
-    while (true) { // the last one has come
+    while (true) {
       GstStructure *stats = nullptr;
       guint64 rendered = 0;
       g_object_get(sink_, "stats", &stats, nullptr);
@@ -138,6 +219,13 @@ public:
       g_usleep(1000);
     }
     sent_ += static_cast<guint64>(frames);
+  }
+
+  [[nodiscard]] guint textures() const { return textures_; }
+  double us_per_frame(Memories &memories, int frames, Memory memory)
+  {
+    const double begin = cpu_us();
+    play(memories, frames, memory);
     return (cpu_us() - begin) / frames;
   }
 
@@ -156,6 +244,7 @@ private:
   GstElement *src_;
   GstElement *sink_;
   guint64 sent_ = 0;
+  guint textures_ = 0; // written before the first frame has come
 };
 
 double median(std::vector<double> values)
@@ -164,50 +253,93 @@ double median(std::vector<double> values)
   return values[values.size() / 2];
 }
 
-struct Rival {
-  const char *name;
-  const char *element;
-};
-const Rival kRivals[] = {
-    {"baseline", ""},
-    {"glupload", "glupload ! video/x-raw(memory:GLMemory) ! "},
-    {"egldmabufupload", "egldmabufupload ! video/x-raw(memory:GLMemory) ! "},
-};
+constexpr const char *kRivals[] = {"", "glupload", "egldmabufupload"};
+const char *name_of_rival(const char *rival)
+{
+  return *rival ? rival : "baseline";
+}
+
+constexpr int kWarmUp = 100; // frames; imports and negotiation are over then
+
+void compare_time(const Stream &stream, Memory memory, int frames, int rounds)
+{
+  Memories memories(stream);
+  std::map<std::string, std::vector<double>> measured;
+  {
+    std::vector<std::unique_ptr<Run>> runs;
+    for (const char *rival : kRivals) {
+      runs.push_back(std::make_unique<Run>(rival, stream, memory));
+      runs.back()->play(memories, kWarmUp, memory);
+    }
+    for (int round = 0; round < rounds; round++)
+      for (std::size_t i = 0; i < std::size(kRivals); i++)
+        measured[kRivals[i]].push_back(runs[i]->us_per_frame(memories, frames, memory));
+  }
+  for (const char *rival : kRivals) {
+    const auto &values = measured[rival];
+    std::printf("%-12s %-7s %-16s %8.1f %8.1f %8.1f\n", stream.name, name_of(memory),
+                name_of_rival(rival), median(values),
+                *std::min_element(values.begin(), values.end()),
+                *std::max_element(values.begin(), values.end()));
+  }
+  const auto least = [&](const char *rival) {
+    return *std::min_element(measured[rival].begin(), measured[rival].end());
+  };
+  const double base = least("");
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::printf("# over the baseline %.2f of glupload, by the least; largest resident size so far: "
+              "%ld KiB\n",
+              (least("egldmabufupload") - base) / (least("glupload") - base), usage.ru_maxrss);
+}
+
+// One pipeline, so that `strace -c -f` counts nothing else: the calls of two lengths apart are
+// those of the frames between.
+void count_calls(const Stream &stream, Memory memory, int frames, const char *rival)
+{
+  Memories memories(stream);
+  Run run(rival, stream, memory);
+  run.play(memories, kWarmUp, memory);
+  const gstdrm::test::GlCalls before = gstdrm::test::gl_calls();
+  run.play(memories, frames, memory);
+  g_usleep(10000); // what nobody waits for is done too
+  std::printf("%-12s %-7s %-16s textures in a frame %u;", stream.name, name_of(memory),
+              name_of_rival(rival), run.textures());
+  for (const auto &[call, count] : gstdrm::test::gl_calls())
+    if (const auto made = count - before.at(call))
+      std::printf(" %s %.2f", call.c_str(), static_cast<double>(made) / frames);
+  std::printf("\n");
+}
 
 } // namespace
 
-// [FRAMES PER ROUND [ROUNDS]]
+// [FRAMES PER ROUND [ROUNDS [STREAM MEMORY]]], or: counts FRAMES [STREAM MEMORY ELEMENT]
 int main(int argc, char **argv)
 {
   gst_init(nullptr, nullptr);
-  const int frames = argc > 1 ? std::atoi(argv[1]) : 2000;
-  const int rounds = argc > 2 ? std::atoi(argv[2]) : 7;
-  std::printf("%-6s %-7s %-16s %8s %8s %8s\n", "format", "memory", "element", "median", "min",
-              "max");
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  const bool counts = !args.empty() && args[0] == "counts";
+  const auto number = [&](std::size_t i, int otherwise) {
+    return args.size() > i ? std::atoi(args[i].c_str()) : otherwise;
+  };
+  const auto takes = [&](std::size_t i, const char *name) {
+    return args.size() <= i || args[i] == name;
+  };
+  if (counts && !gstdrm::test::count_gl())
+    return 77;
+  if (!counts)
+    std::printf("%-12s %-7s %-16s %8s %8s %8s\n", "stream", "memory", "element", "median", "min",
+                "max");
   for (const Stream &stream : kStreams)
-    for (const bool fresh : {false, true}) {
-      Memories memories(stream);
-      std::map<std::string, std::vector<double>> measured;
-      {
-        std::vector<std::unique_ptr<Run>> runs;
-        for (const Rival &rival : kRivals) {
-          runs.push_back(std::make_unique<Run>(rival.element, stream));
-          (void)runs.back()->us_per_frame(memories, 100, fresh);
-        }
-        for (int round = 0; round < rounds; round++)
-          for (std::size_t i = 0; i < std::size(kRivals); i++)
-            measured[kRivals[i].name].push_back(runs[i]->us_per_frame(memories, frames, fresh));
+    for (const Memory memory : kMemories) {
+      if (!counts) {
+        if (takes(2, stream.name) && takes(3, name_of(memory)))
+          compare_time(stream, memory, number(0, 2000), number(1, 7));
+        continue;
       }
-      for (const Rival &rival : kRivals) {
-        const auto &values = measured[rival.name];
-        std::printf("%-6s %-7s %-16s %8.1f %8.1f %8.1f\n", stream.drm_format,
-                    fresh ? "fresh" : "pooled", rival.name, median(values),
-                    *std::min_element(values.begin(), values.end()),
-                    *std::max_element(values.begin(), values.end()));
-      }
-      rusage usage{};
-      getrusage(RUSAGE_SELF, &usage);
-      std::printf("# largest resident size so far: %ld KiB\n", usage.ru_maxrss);
+      for (const char *rival : kRivals)
+        if (takes(2, stream.name) && takes(3, name_of(memory)) && takes(4, name_of_rival(rival)))
+          count_calls(stream, memory, number(1, 400), rival);
     }
   return 0;
 }

@@ -9,6 +9,7 @@
 #include <benchmark/benchmark.h>
 
 #include "bench.hpp"
+#include "core/reconcile.hpp"
 
 namespace {
 
@@ -79,6 +80,32 @@ void union_gst(State &state, const Inputs *in)
     GstCaps *all = gst_caps_merge(gst_caps_ref(in->caps_a.get()), gst_caps_ref(in->caps_b.get()));
     gst_caps_unref(gst_caps_simplify(all));
   }
+}
+
+// Eight accessors of one buffer, with both lists in turn and alignments of their own.
+std::vector<gstdrm::Constraints> eight_accessors(const Inputs &in)
+{
+  std::vector<gstdrm::Constraints> all(8);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].name = "accessor " + std::to_string(i);
+    all[i].formats = gstdrm::FormatSet::from_pairs(i % 2 == 0 ? in.a : in.b);
+    all[i].set(gstdrm::ConstraintKey::StrideAlign, std::uint64_t{16} << i);
+    all[i].set(gstdrm::ConstraintKey::Planes, 1, 4);
+    all[i].set(gstdrm::ConstraintKey::Width, 1920);
+    all[i].set(gstdrm::ConstraintKey::Height, 1080);
+    all[i].set(gstdrm::ConstraintKey::BuffersHeld, 2);
+  }
+  return all;
+}
+
+void reconcile_ours(State &state, const Inputs *in)
+{
+  const auto all = eight_accessors(*in);
+  std::vector<const gstdrm::Constraints *> pointers;
+  for (const auto &one : all)
+    pointers.push_back(&one);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(gstdrm::reconcile(pointers));
 }
 
 void subset_ours(State &state, const Inputs *in)
@@ -218,6 +245,7 @@ void register_all()
     if (!huge)
       RegisterBenchmark(name("intersect/gst_caps_intersect").c_str(), intersect_gst, &in);
     RegisterBenchmark(name("intersect-caps/ours").c_str(), intersect_caps_ours, &in);
+    RegisterBenchmark(name("reconcile/ours").c_str(), reconcile_ours, &in);
     RegisterBenchmark(name("union/ours").c_str(), union_ours, &in);
     RegisterBenchmark(name("union/floor").c_str(), union_floor, &in);
     RegisterBenchmark(name("subset/ours").c_str(), subset_ours, &in);

@@ -5,18 +5,11 @@
 // is no cheap frame. Runs in the box, on virtual time, where two runs give the same.
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cinttypes>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <string>
 #include <vector>
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "kms_player.hpp"
 #include "syscall_count.hpp"
@@ -49,69 +42,19 @@ constexpr std::size_t kFirstPeer = 1, kLastPeer = 2;
 constexpr std::array<std::pair<const char *, Wrap>, 3> kWraps = {
     {{"same", Wrap::Same}, {"fresh", Wrap::Fresh}, {"dup", Wrap::Dup}}};
 
-struct Run {
-  Calls calls;
-  std::string stats; // what the player printed
+using gstdrm::bench::CountedRun;
+using gstdrm::bench::is_call_elsewhere;
+using gstdrm::bench::PerFrame;
 
-  [[nodiscard]] double rendered() const
-  {
-    return std::strtod(stats.c_str() + std::strlen("rendered="), nullptr);
-  }
-};
-
-std::string read_all(int fd)
+CountedRun run(const Play &request)
 {
-  std::string text;
-  char part[256];
-  ssize_t got = 0;
-  while ((got = read(fd, part, sizeof(part))) > 0)
-    text.append(part, static_cast<std::size_t>(got));
-  return text;
+  return gstdrm::bench::run_counted(request.sink, kPatience_s,
+                                    [&] { return gstdrm::bench::play(request); });
 }
 
-// The player in a process of its own, which starts once it is being counted.
-Run run(const Play &request)
+double rendered(const CountedRun &run)
 {
-  int go[2] = {-1, -1}, out[2] = {-1, -1};
-  if (pipe(go) != 0 || pipe(out) != 0)
-    std::exit(1);
-  std::fflush(stdout); // the child's copy
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(out[1], STDOUT_FILENO);
-    char byte = 0;
-    if (read(go[0], &byte, 1) != 1)
-      std::_Exit(1);
-    alarm(kPatience_s);
-    const int status = gstdrm::bench::play(request);
-    std::fflush(stdout);
-    std::_Exit(status);
-  }
-  Run result;
-  close(out[1]);
-  const gstdrm::bench::SyscallCount count(child);
-  if (write(go[1], "g", 1) != 1)
-    std::exit(1);
-  result.stats = read_all(out[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  for (const int fd : {go[0], go[1], out[0]})
-    close(fd);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    std::fprintf(stderr, "%s: the player ended with status %#x\n", request.sink,
-                 static_cast<unsigned>(status));
-    std::exit(1);
-  }
-  result.calls = count.read();
-  return result;
-}
-
-using PerFrame = std::map<std::string, double>;
-
-// System calls in user-mode Linux alone: elsewhere the vDSO answers them.
-bool counts(const std::string &name)
-{
-  return name != "clock_gettime" && name != "gettimeofday";
+  return std::strtod(run.output.c_str() + std::strlen("rendered="), nullptr);
 }
 
 bool is_drm(const std::string &name)
@@ -123,7 +66,7 @@ double sum(const PerFrame &calls, bool drm_only)
 {
   double total = 0;
   for (const auto &[name, value] : calls)
-    if (counts(name) && (!drm_only || is_drm(name)))
+    if (is_call_elsewhere(name) && (!drm_only || is_drm(name)))
       total += value;
   return total;
 }
@@ -132,20 +75,12 @@ PerFrame per_frame(const Play &request, std::string &stats)
 {
   Play once = request;
   once.frames = kShort;
-  const Run shorter = run(once);
+  const CountedRun shorter = run(once);
   once.frames = kLong;
-  const Run longer = run(once);
-  stats = longer.stats;
-  PerFrame result;
-  for (const auto &[name, value] : longer.calls) {
-    const auto before = shorter.calls.find(name);
-    const double extra =
-        static_cast<double>(value) -
-        (before == shorter.calls.end() ? 0.0 : static_cast<double>(before->second));
-    if (const double each = extra / (longer.rendered() - shorter.rendered()); each >= 0.01)
-      result[name] = each;
-  }
-  return result;
+  const CountedRun longer = run(once);
+  stats = longer.output;
+  return gstdrm::bench::per_frame(shorter.calls, longer.calls,
+                                  rendered(longer) - rendered(shorter));
 }
 
 void print(const Sink &sink, const PerFrame &calls, const std::string &stats)
@@ -153,7 +88,7 @@ void print(const Sink &sink, const PerFrame &calls, const std::string &stats)
   std::printf("  %-30s %5.2f DRM ioctls, %5.2f calls:", sink.name, sum(calls, true),
               sum(calls, false));
   for (const auto &[name, value] : calls)
-    if (counts(name))
+    if (is_call_elsewhere(name))
       std::printf(" %s %.2f,", name.c_str(), value);
   std::printf("\n  %-30s %s", "", stats.c_str());
 }

@@ -9,7 +9,6 @@
 //   back           the sink let the buffer go
 #include <array>
 #include <cinttypes>
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -30,6 +29,8 @@
 #include <gst/drm/drm.h>
 #include <gst/gst.h>
 #include <gst/video/video.h>
+
+#include "support/replace_ioctl.hpp"
 
 namespace {
 
@@ -86,13 +87,8 @@ void record_commit(const drm_mode_atomic &atomic)
 } // namespace
 
 // Stands before the C library's, for libdrm too.
-extern "C" __attribute__((visibility("default"))) int ioctl(int fd, unsigned long request,
-                                                            ...) noexcept
+int gstdrm::test::replaced_ioctl(int fd, unsigned long request, void *argument) noexcept
 {
-  va_list list;
-  va_start(list, request);
-  void *argument = va_arg(list, void *);
-  va_end(list);
   if (request == DRM_IOCTL_MODE_ATOMIC)
     record_commit(*static_cast<const drm_mode_atomic *>(argument));
   const int ret = static_cast<int>(syscall(SYS_ioctl, fd, request, argument));

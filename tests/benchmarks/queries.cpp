@@ -2,6 +2,8 @@
 // What a caps query costs on its way through one element to real peers: a capsfilter with the table
 // of a real GPU, and a fakesink. The same query through dmabufupload, identity, videoconvert and a
 // capsfilter without caps, in the same run; then a stream of one frame from NULL to EOS and back.
+// `bench-queries count N ELEMENT TABLE [FILTER]` asks N times and ends, for valgrind
+// (docs/benchmarks.md).
 // The uploaders into OpenGL beside each other: glupload and egldmabufupload, on this machine's EGL.
 #include <algorithm>
 #include <chrono>
@@ -18,6 +20,7 @@
 
 #include "bench.hpp"
 #include "support/gpu_table.hpp"
+#include "support/no_display_server.hpp"
 
 namespace {
 
@@ -288,15 +291,28 @@ private:
   std::map<std::string, std::map<std::string, double>> least_; // name, element: seconds
 };
 
+// `count N ELEMENT TABLE [FILTER]`: nothing else, so that a tool can count instructions.
+int ask_often(int argc, char **argv)
+{
+  if (argc < 5) {
+    std::fprintf(stderr, "usage: %s count N ELEMENT TABLE [FILTER]\n", argv[0]);
+    return 1;
+  }
+  const Chain chain(argv[3], table_caps(argv[4]).get());
+  const CapsPtr filter = argc > 5 ? table_caps(argv[5]) : nullptr;
+  for (long left = std::strtol(argv[2], nullptr, 10); left > 0; left--)
+    benchmark::DoNotOptimize(chain.ask(filter.get()));
+  return 0;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
-  // no display server: Mesa's software renderer, which GStreamer 1.22 reaches by a device alone
-  g_setenv("GST_GL_PLATFORM", "egl", FALSE);
-  g_setenv("GST_GL_API", "gles2", FALSE);
-  g_setenv("GST_GL_WINDOW", GST_CHECK_VERSION(1, 24, 0) ? "surfaceless" : "egl-device", FALSE);
+  gstdrm::test::use_no_display_server();
   gst_init(nullptr, nullptr);
+  if (argc > 1 && std::string(argv[1]) == "count")
+    return ask_often(argc, argv);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv))
     return 1;

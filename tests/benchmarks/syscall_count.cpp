@@ -11,6 +11,7 @@
 #include <linux/dma-buf.h>
 #include <linux/sync_file.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <xf86drm.h>
 
@@ -149,6 +150,78 @@ Calls SyscallCount::read() const
   if (file)
     std::fclose(file);
   return calls;
+}
+
+namespace {
+
+std::string read_all(int fd)
+{
+  std::string text;
+  char part[256];
+  ssize_t got = 0;
+  while ((got = ::read(fd, part, sizeof(part))) > 0)
+    text.append(part, static_cast<std::size_t>(got));
+  return text;
+}
+
+[[noreturn]] void run_job(int go, int out, unsigned patience_s, const std::function<int()> &job)
+{
+  dup2(out, STDOUT_FILENO);
+  char byte = 0;
+  if (::read(go, &byte, 1) != 1)
+    std::_Exit(1);
+  alarm(patience_s);
+  const int status = job();
+  std::fflush(stdout);
+  std::_Exit(status);
+}
+
+} // namespace
+
+CountedRun run_counted(const char *name, unsigned patience_s, const std::function<int()> &job)
+{
+  int go[2] = {-1, -1}, out[2] = {-1, -1};
+  if (pipe(go) != 0 || pipe(out) != 0)
+    std::exit(1);
+  std::fflush(stdout); // the child's copy
+  const pid_t child = fork();
+  if (child == 0)
+    run_job(go[0], out[1], patience_s, job);
+  CountedRun result;
+  close(out[1]);
+  const SyscallCount count(child);
+  if (write(go[1], "g", 1) != 1)
+    std::exit(1);
+  result.output = read_all(out[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  for (const int fd : {go[0], go[1], out[0]})
+    close(fd);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    std::fprintf(stderr, "%s: the process ended with status %#x\n", name,
+                 static_cast<unsigned>(status));
+    std::exit(1);
+  }
+  result.calls = count.read();
+  return result;
+}
+
+PerFrame per_frame(const Calls &shorter, const Calls &longer, double frames)
+{
+  PerFrame result;
+  for (const auto &[name, value] : longer) {
+    const auto before = shorter.find(name);
+    const double extra = static_cast<double>(value) -
+                         (before == shorter.end() ? 0.0 : static_cast<double>(before->second));
+    if (const double each = extra / frames; each >= 0.01)
+      result[name] = each;
+  }
+  return result;
+}
+
+bool is_call_elsewhere(const std::string &name)
+{
+  return name != "clock_gettime" && name != "gettimeofday";
 }
 
 } // namespace gstdrm::bench

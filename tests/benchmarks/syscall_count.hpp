@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -26,5 +27,22 @@ public:
   // Once the process has ended.
   [[nodiscard]] Calls read() const;
 };
+
+struct CountedRun {
+  Calls calls;
+  std::string output; // what the job printed
+};
+
+// Runs the job in a process of its own, which starts once it is being counted, and ends the program
+// where the job returns anything but 0 or takes longer than that. `name` is for the message.
+CountedRun run_counted(const char *name, unsigned patience_s, const std::function<int()> &job);
+
+// (calls of the longer run - calls of the shorter one) / frames, by name; what starting costs is
+// left out.
+using PerFrame = std::map<std::string, double>;
+PerFrame per_frame(const Calls &shorter, const Calls &longer, double frames);
+
+// False for calls that reach the kernel in user-mode Linux alone: elsewhere the vDSO answers them.
+bool is_call_elsewhere(const std::string &name);
 
 } // namespace gstdrm::bench

@@ -6,25 +6,8 @@ top=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd -P)
 box() { "$top/scripts/box" "$@"; }
 
 "$top/tests/box/kernel" smp virtual >/dev/null || exit
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+source "$top/tests/support/tap.sh"
 cd "$work"
-
-count=0
-# check NAME COMMAND...: one test, passed when the command succeeds.
-check() {
-  local name=$1 verdict=ok
-  shift
-  count=$((count + 1))
-  "$@" >"$work/log" 2>&1 || verdict='not ok'
-  echo "$verdict $count - $name"
-  [[ $verdict == ok ]] || sed 's/^/# /' "$work/log"
-}
-
-skip() {
-  count=$((count + 1))
-  echo "ok $count - $1 # SKIP $2"
-}
 
 # gives STATUS COMMAND...
 gives() {
@@ -54,7 +37,8 @@ survives_reopened_stdout() {
 
 stops_in_time() {
   local start=$SECONDS
-  gives 124 box --timeout 2 -- bash -c 'echo begun; sleep 60' && ((SECONDS - start < 20))
+  gives 124 box --timeout 2 -- bash -c 'echo begun; sleep 60' 2>why && ((SECONDS - start < 20)) &&
+    grep -q ' sleep .*, S: .*nanosleep' why
 }
 
 # Both must be alive at once: each waits until the other has written.
@@ -161,3 +145,4 @@ if [[ ! -e /etc/gst-drm-world ]]; then
     skip "world debian13, in the box" "the world is not made (./run world debian13)"
   fi
 fi
+exit "$failed"

@@ -29,6 +29,7 @@ NOT_RUN = (
     (r'meson (setup|test|install|devenv)\b', 'the build that this test belongs to; tests/docs/installed.py installs it'),
     (r'ninja -C\b', 'the build that this test belongs to'),
     (r'GST_DRM_BOX_KEEP=1|GST_DRM_BOX_KERNEL=|make -s', 'builds a kernel'),
+    (r'VK_ICD_FILENAMES=', 'a build directory of that name; tests/check/libs/vulkan.cpp loads the driver'),
     (r'\w+=\S+$|export ', 'sets a variable; tests/docs/installed.py works with it'),
     (r'ldconfig\b', 'changes the machine; tests/docs/installed.py names the directory instead'),
     (r'cc ', 'tests/docs/installed.py compiles it'),

@@ -19,7 +19,7 @@ import tempfile
 from blocks import Tap, blocks
 
 ELEMENTS = {'dmabuf': ('dmabufupload', 'dmabufdownload'), 'egldmabuf': ('egldmabufupload', 'egldmabufdownload'),
-            'kmsdmabuf': ('kmsdmabufsink',), 'va': ('vadmabufsrc',),
+            'kmsdmabuf': ('kmsdmabufsink',), 'va': ('vadmabufsrc', 'vadmabufconvert'),
             'metis': ('metisdmabufinfer', 'drmtensordecode', 'drmoverlay')}
 WARNINGS = ['-std=gnu11', '-Wall', '-Wextra', '-Wno-unused-parameter', '-Werror']
 PICTURE = 'videotestsrc num-buffers=1 pattern=smpte ! video/x-raw,format={},width={},height={}'

@@ -22,7 +22,7 @@ XR24 = 0x34325258
 Y_TILED = 0x0100000000000002
 
 # What a binding must not call, for it counts references by itself.
-FOR_C_ALONE = {'gst_drm_format_set_ref', 'gst_drm_format_set_unref'}
+FOR_C_ALONE = {'gst_drm_format_set_ref', 'gst_drm_format_set_unref', 'gst_drm_source_ref', 'gst_drm_source_unref'}
 
 GIR_NAMESPACES = {
     'core': 'http://www.gtk.org/introspection/core/1.0',

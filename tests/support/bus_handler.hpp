@@ -12,7 +12,9 @@ namespace gstdrm::test {
 
 class CallsBack {
 public:
-  explicit CallsBack(const Harness &h) : h_(h), bus_(gst_element_get_bus(h.element()))
+  // `may_have_buffers`: the caps whose allocation queries may be answered.
+  explicit CallsBack(const Harness &h, bool (*may_have_buffers)(const GstCaps *) = can_be_honoured)
+      : h_(h), may_have_buffers_(may_have_buffers), bus_(gst_element_get_bus(h.element()))
   {
     gst_bus_set_sync_handler(bus_, on_message, this, nullptr);
   }
@@ -40,10 +42,10 @@ private:
       return; // what is done below posts messages as well
     inside_ = true;
     calls_++;
-    touch_properties();
+    touch_properties(G_OBJECT(h_.element()));
     for (const char *name : {"sink", "src"}) {
       const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(h_.element(), name));
-      ask_everything(pad.get(), could_be_sent);
+      ask_everything(pad.get(), could_be_sent, may_have_buffers_);
     }
     gst_harness_push_upstream_event(h_.get(), gst_event_new_reconfigure());
     gst_element_set_state(other_.get(), GST_STATE_PAUSED);
@@ -53,31 +55,44 @@ private:
     }
     inside_ = false;
   }
-  // Reads all, and writes the same values back.
-  void touch_properties() const
-  {
-    guint n = 0;
-    const std::unique_ptr<GParamSpec *, decltype(&g_free)> specs(
-        g_object_class_list_properties(G_OBJECT_GET_CLASS(h_.element()), &n), g_free);
-    for (guint i = 0; i < n; i++) {
-      const GParamSpec *spec = specs.get()[i];
-      if ((spec->flags & G_PARAM_READABLE) == 0 || spec->owner_type == GST_TYPE_OBJECT)
-        continue;
-      GValue value = G_VALUE_INIT;
-      g_value_init(&value, spec->value_type);
-      g_object_get_property(G_OBJECT(h_.element()), spec->name, &value);
-      if (spec->flags & G_PARAM_WRITABLE)
-        g_object_set_property(G_OBJECT(h_.element()), spec->name, &value);
-      g_value_unset(&value);
-    }
-  }
-
   const Harness &h_;
+  bool (*const may_have_buffers_)(const GstCaps *);
   GstBus *bus_;
   const GstPtr<GstElement> other_ = GstPtr<GstElement>::adopt(
       GST_ELEMENT(gst_object_ref_sink(gst_element_factory_make("fakesink", nullptr))));
   int calls_ = 0;
   bool inside_ = false;
 };
+
+// What makes an element post a message.
+struct MessageRow {
+  const char *element;
+  const char *downstream;                           // takes these
+  const char *format;                               // of plain caps
+  GstBuffer *(*change)(GstBuffer *frame) = nullptr; // before it is pushed
+};
+
+// A frame that is too small for its caps.
+inline GstBuffer *cut(GstBuffer *frame)
+{
+  gst_buffer_set_size(frame, 100);
+  return frame;
+}
+
+// Pushes one frame of the row. The handler is called on the streaming thread, within the element,
+// and calls the element. `launched` is the row's element as gst_parse_launch() makes it.
+inline void call_back_within(const MessageRow &row, const std::string &launched,
+                             bool (*may_have_buffers)(const GstCaps *) = can_be_honoured)
+{
+  const Harness h(launched);
+  gst_harness_set_sink_caps(h.get(), caps_of(row.downstream).release());
+  const CallsBack handler(h, may_have_buffers);
+  const std::string caps = plain_caps(row.format, 64, 48);
+  if (h.negotiate(caps)) {
+    GstBuffer *frame = new_frame(caps);
+    gst_harness_push(h.get(), row.change ? row.change(frame) : frame);
+  }
+  fail_unless(handler.calls() > 0);
+}
 
 } // namespace gstdrm::test

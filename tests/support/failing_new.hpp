@@ -32,6 +32,15 @@ void *operator new[](std::size_t size)
 {
   return gstdrm::test::allocate(size);
 }
+// std::stable_sort() asks with this one.
+void *operator new(std::size_t size, const std::nothrow_t &) noexcept
+{
+  try {
+    return gstdrm::test::allocate(size);
+  } catch (const std::bad_alloc &) {
+    return nullptr;
+  }
+}
 void operator delete(void *memory) noexcept
 {
   std::free(memory);

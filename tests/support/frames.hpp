@@ -152,6 +152,16 @@ inline void check_linear_meta(GstBuffer *buffer, const FrameRow &row)
     fail_unless(gst_is_dmabuf_memory(gst_buffer_peek_memory(buffer, i)));
 }
 
+// One frame of the row, written through GStreamer and read without it.
+inline void check_linear_frame(GstDrmAllocator *allocator, const FrameRow &row)
+{
+  GstBuffer *buffer = alloc_linear(allocator, row);
+  check_linear_meta(buffer, row);
+  write_frame(buffer, row);
+  check_frame(buffer, row);
+  gst_buffer_unref(buffer);
+}
+
 // A request that has to be refused, and what the message has to say.
 struct RefusedFrame {
   const char *name;

@@ -3,7 +3,14 @@
 // long as the process are marked GST_OBJECT_FLAG_MAY_BE_LEAKED and not listed.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <string_view>
+#include <thread>
 
 #include <gst/gst.h>
 
@@ -23,7 +30,34 @@ inline GstTracer *leaks_tracer()
   return found;
 }
 
+// Whether a thread still runs that holds a GL context or display and that nobody joins: GStreamer's
+// own two, and the one on which the last owner on the GL thread ends its context
+// (gst/egl/element/gstglthread.cpp). Thread names: proc(5), /proc/PID/task/TID/comm.
+inline bool ends_gl_context()
+{
+  constexpr std::array<std::string_view, 3> kNames = {"gstglcontext", "gldisplay-event",
+                                                      "gl-context-end"};
+  std::error_code gone; // a thread may end while this looks
+  for (const auto &task : std::filesystem::directory_iterator("/proc/self/task", gone)) {
+    std::ifstream file(task.path() / "comm");
+    std::string name;
+    std::getline(file, name);
+    if (std::find(kNames.begin(), kNames.end(), name) != kNames.end())
+      return true;
+  }
+  return false;
+}
+
 } // namespace detail
+
+// A GL context that is on its way to its end is not leaked. One that is leaked keeps its threads:
+// then this gives up, and the context is listed.
+inline void wait_for_gl_contexts()
+{
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (detail::ends_gl_context() && std::chrono::steady_clock::now() < give_up)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
 
 // Says each on stderr. How many: none where the tracer is not there.
 inline unsigned report_live_objects()
@@ -31,6 +65,7 @@ inline unsigned report_live_objects()
   GstTracer *tracer = detail::leaks_tracer();
   if (!tracer)
     return 0;
+  wait_for_gl_contexts();
   GstStructure *live = nullptr;
   g_signal_emit_by_name(tracer, "get-live-objects", &live);
   gst_object_unref(tracer);

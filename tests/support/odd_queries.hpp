@@ -4,6 +4,7 @@
 // CRITICAL ends the test; what is accepted has to be something that the element could honour.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -147,14 +148,15 @@ inline void ask_whether_accepted(GstPad *pad, GstCaps *caps, const char *name,
   fail_if(accepted && !may_be(caps), "%s is accepted by %s", name, GST_PAD_NAME(pad));
 }
 
-inline void ask_allocation_of(GstPad *pad, GstCaps *caps, const char *name)
+inline void ask_allocation_of(GstPad *pad, GstCaps *caps, const char *name,
+                              bool (*may_be)(const GstCaps *))
 {
   if (!GST_PAD_IS_SINK(pad))
     return; // GstPad knows the direction of this query
   for (const bool need_pool : {false, true}) {
     const auto query = GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps, need_pool));
     const bool answered = gst_pad_query(pad, query.get());
-    fail_if(answered && !can_be_honoured(caps), "%s: an allocation query is answered by %s", name,
+    fail_if(answered && !may_be(caps), "%s: an allocation query is answered by %s", name,
             GST_PAD_NAME(pad));
   }
 }
@@ -183,17 +185,37 @@ inline void ask_everything_else(GstPad *pad)
 }
 
 // Every query that is here, at one pad.
-inline void ask_everything(GstPad *pad, bool (*may_be_accepted)(const GstCaps *) = can_be_honoured)
+inline void ask_everything(GstPad *pad, bool (*may_be_accepted)(const GstCaps *) = can_be_honoured,
+                           bool (*may_have_buffers)(const GstCaps *) = can_be_honoured)
 {
   for (const OddCaps &row : kOddCaps) {
     const auto caps = odd_caps(row);
     ask_caps(pad, caps.get(), row.name);
     ask_whether_accepted(pad, caps.get(), row.name, may_be_accepted);
-    ask_allocation_of(pad, caps.get(), row.name);
+    ask_allocation_of(pad, caps.get(), row.name, may_have_buffers);
   }
   for (const char *field : {"format", "drm-format"})
     ask_caps(pad, caps_with_null_string(field).get(), "a NULL in a list");
   ask_everything_else(pad);
+}
+
+// Reads every property of the element's own, and writes the same values back.
+inline void touch_properties(GObject *object)
+{
+  guint n = 0;
+  const std::unique_ptr<GParamSpec *, decltype(&g_free)> specs(
+      g_object_class_list_properties(G_OBJECT_GET_CLASS(object), &n), g_free);
+  for (guint i = 0; i < n; i++) {
+    const GParamSpec *spec = specs.get()[i];
+    if ((spec->flags & G_PARAM_READABLE) == 0 || spec->owner_type == GST_TYPE_OBJECT)
+      continue;
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, spec->value_type);
+    g_object_get_property(object, spec->name, &value);
+    if (spec->flags & G_PARAM_WRITABLE)
+      g_object_set_property(object, spec->name, &value);
+    g_value_unset(&value);
+  }
 }
 
 // Events of every direction; those of the wrong one are refused by GstPad. A CAPS event that no

@@ -4,9 +4,13 @@
 // between them.
 #pragma once
 
+#include <fstream>
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace gstdrm::test {
 
@@ -20,6 +24,17 @@ inline void at_once(const std::vector<std::function<void()>> &jobs)
     threads.emplace_back(job);
   for (std::thread &thread : threads)
     thread.join();
+}
+
+// 'S' while it sleeps: the third field of /proc/self/task/TID/stat (proc(5)), behind the name in
+// brackets.
+inline char state_of_thread(pid_t tid)
+{
+  std::ifstream file("/proc/self/task/" + std::to_string(tid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const std::size_t end = line.rfind(')');
+  return end == std::string::npos ? '?' : line.at(end + 2);
 }
 
 } // namespace gstdrm::test

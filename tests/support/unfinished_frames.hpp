@@ -59,4 +59,32 @@ private:
   GThread *thread_;
 };
 
+// How a device ends.
+enum class End { Done, Failed };
+
+// What is over already, well or badly, costs no wait.
+inline void check_finished(const Harness &h, const std::string &plain, Kind kind, End end)
+{
+  Timeline timeline;
+  GstBuffer *buffer = unfinished_frame(timeline, plain, kind);
+  if (end == End::Done)
+    timeline.advance();
+  else
+    timeline.destroy(); // signals with an error
+  (void)h.push(buffer);
+  fail_unless_equals_uint64(h.stat("waits"), 0);
+}
+
+// The element waits until the device is done.
+inline GstPtr<GstBuffer> check_waits(const Harness &h, const std::string &plain, Kind kind)
+{
+  Timeline timeline;
+  GstBuffer *buffer = unfinished_frame(timeline, plain, kind);
+  const Device device(timeline);
+  auto out = h.push(buffer);
+  fail_unless(device.done());
+  fail_unless_equals_uint64(h.stat("waits"), 1);
+  return out;
+}
+
 } // namespace gstdrm::test

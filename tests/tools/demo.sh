@@ -2,25 +2,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The player of ./run demo: what it plays, what it prints, and what it says of a file without video. Runs in
 # the box, on virtual time. TAP.
-# Usage: demo.sh PLAYER [CLIP-MAKER PHOTOGRAPH MODEL]
-# With the last three the clip of ./run demo is made and a face looked for.
+# Usage: demo.sh PLAYER [CLIP-MAKER PHOTOGRAPH MODEL [NPU-MODELS]]
+# With the last ones the clip of ./run demo is made and a face looked for, by the CPU and by the box's test NPU.
 set -uo pipefail
-player=$1 clip_maker=${2:-} photograph=${3:-} model=${4:-}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+player=$1 clip_maker=${2:-} photograph=${3:-} model=${4:-} npu_models=${5:-}
+source "$(dirname "$(readlink -f "$0")")/../support/tap.sh"
 cd "$work" || exit
 export GST_REGISTRY_FORK=no
-
-count=0 failed=0
-# check NAME COMMAND...
-check() {
-  local name=$1 verdict=ok
-  shift
-  count=$((count + 1))
-  "$@" >"$work/log" 2>&1 || { verdict='not ok' failed=1; }
-  echo "$verdict $count - $name"
-  [[ $verdict == ok ]] || sed 's/^/# /' "$work/log"
-}
 
 # play FILE ARGUMENT...: into the files out and err; on the box's display
 play() {
@@ -77,11 +65,20 @@ copies_nothing() {
   [[ $(awk '/copies by (metisdmabufinfer|drmoverlay|kmsdmabufsink)/ { print $4 }' out | tr '\n' ' ') == "0 0 0 " ]]
 }
 
+# finds_the_face ARGUMENT...: of the player
 finds_the_face() {
-  "$clip_maker" "$photograph" face.webm && play face.webm --infer "backend=cpu model=$model" || { cat out err; return 1; }
+  [[ -f face.webm ]] || "$clip_maker" "$photograph" face.webm || return
+  play face.webm "$@" || { cat out err; return 1; }
   cat out err
   awk '/reached the sink/ { frames = $4 } /frames with a box/ { found = $5 }
     END { exit !(frames == 150 && found >= 0.95 * frames) }' out && boxed && copies_nothing
+}
+
+# with the arguments of ./run demo --npu
+npu_finds_the_face() {
+  insmod "$GST_DRM_BOX_MODULE" || return
+  finds_the_face --infer "backend=axl model=$npu_models/skin.npu" \
+    --decode "threshold=0.55 labels-file=$npu_models/skin.labels"
 }
 
 gst-launch-1.0 -q videotestsrc num-buffers=30 ! video/x-raw,format=I420,width=320,height=240,framerate=30/1 ! \
@@ -93,7 +90,8 @@ echo 'a text, and no clip' >text.mp4
 python3 -c 'import random, sys; sys.stdout.buffer.write(random.Random(1).randbytes(100000))' >noise.mp4
 : >empty.mp4
 
-if [[ $clip_maker ]]; then echo 1..9; else echo 1..8; fi
+faces=${clip_maker:+x}${npu_models:+x}
+echo "1..$((8 + ${#faces}))"
 check "plays a clip" plays
 check "prints the links from source to sink" in_order
 check "sound alone: wav" has_none "what it has: audio/x-raw" sound.wav
@@ -102,5 +100,7 @@ check "a text" has_none "nothing in it is known" text.mp4
 check "noise" has_none "nothing in it is known" noise.mp4
 check "an empty file" has_none "nothing in it is known" empty.mp4
 check "no decoder for it" without_decoder
-[[ ! $clip_maker ]] || check "finds the face and draws a box around it, without a copy" finds_the_face
+[[ ! $clip_maker ]] || check "finds the face and draws a box around it, without a copy" \
+  finds_the_face --infer "backend=cpu model=$model"
+[[ ! $npu_models ]] || check "the test NPU finds it, too" npu_finds_the_face
 exit "$failed"

@@ -5,8 +5,7 @@
 # build. TAP.
 # Usage: box-kernels.sh SOURCE_ROOT
 set -uo pipefail
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+source "$(dirname "$(readlink -f "$0")")/../support/tap.sh"
 mkdir -p "$work/tests" "$work/home" "$work/gst/metis/engine"
 cp -r "$1/gst/metis/engine/axl" "$work/gst/metis/engine/"
 cp -r "$1/scripts" "$work/"
@@ -35,17 +34,13 @@ echo "$1" >"$3/some.ko"
 [[ ! -e broken ]]
 END
 
-count=0 failed=0
-# check NAME EXPECTED COMMAND...: what the command had built, in one line per call of build-kernel
-check() {
-  local name=$1 expected=$2 verdict=ok
-  shift 2
-  count=$((count + 1))
+# builds EXPECTED COMMAND...: what the command had built, in one line per call of build-kernel
+builds() {
+  local expected=$1
+  shift
   : >built
   "$@" >out 2>err || echo "status $?" >>built
-  [[ $(<built) == "$expected" ]] || { verdict='not ok' failed=1; }
-  echo "$verdict $count - $name"
-  [[ $verdict == ok ]] || { echo "# built: $(<built); expected: $expected"; sed 's/^/# /' out err; }
+  [[ $(<built) == "$expected" ]] || { echo "built: $(<built); expected: $expected"; cat out err; return 1; }
 }
 
 # tells KIND...: the last command printed an existing directory for each, named by its kind, then init
@@ -77,27 +72,27 @@ mkdir bin
 for tool in bash dirname readlink cat sha256sum cut basename flock mkdir uname id; do ln -s "$(command -v "$tool")" bin/; done
 
 echo 1..21
-check "nothing there, none may be built: 77" "status 77" skipped virtual
-check "virtual alone" "virtual" kernel virtual
-check "there already" "" kernel virtual
-check "no build needed, none allowed" "" skipped virtual
-check "only what is missing" "smp" kernel smp virtual
-check "both, in the order asked for" "" kernel virtual smp
-check "another smp.config: that one" "smp" after tests/box/kernel-smp.config kernel smp virtual
-check "another virtual.config does not concern smp" "" after tests/box/kernel-virtual.config kernel smp
-check "another kernel.config: both, from one source" "smp virtual" after tests/box/kernel.config kernel smp virtual
-check "another patch: both" "smp virtual" after tests/box/patches/0001-vkms-plane-buffers.patch kernel smp virtual
-check "init has a name of its own" "" after tests/box/init.c kernel smp virtual
-check "no such kind" "status 2" kernel nonsense
-check "a module" "module smp" module smp npu
-check "the module is there already" "" module smp npu
-check "the module for the other kernel" "module virtual" module virtual npu
-check "another source of the module" "module smp" after tests/box/npu/axl_main.c module smp npu
-check "another header of the module" "module smp" after gst/metis/engine/axl/axl_uapi.h module smp npu
-check "a module that does not build" $'module virtual\nstatus 1' broken virtual npu
-check "nothing to build a module with: 77" "status 77" no_tools virtual npu
-check "no such module" "status 1" tests/box/module smp nonsense
+check "nothing there, none may be built: 77" builds "status 77" skipped virtual
+check "virtual alone" builds "virtual" kernel virtual
+check "there already" builds "" kernel virtual
+check "no build needed, none allowed" builds "" skipped virtual
+check "only what is missing" builds "smp" kernel smp virtual
+check "both, in the order asked for" builds "" kernel virtual smp
+check "another smp.config: that one" builds "smp" after tests/box/kernel-smp.config kernel smp virtual
+check "another virtual.config does not concern smp" builds "" after tests/box/kernel-virtual.config kernel smp
+check "another kernel.config: both, from one source" builds "smp virtual" after tests/box/kernel.config kernel smp virtual
+check "another patch: both" builds "smp virtual" after tests/box/patches/0001-vkms-plane-buffers.patch kernel smp virtual
+check "init has a name of its own" builds "" after tests/box/init.c kernel smp virtual
+check "no such kind" builds "status 2" kernel nonsense
+check "a module" builds "module smp" module smp npu
+check "the module is there already" builds "" module smp npu
+check "the module for the other kernel" builds "module virtual" module virtual npu
+check "another source of the module" builds "module smp" after tests/box/npu/axl_main.c module smp npu
+check "another header of the module" builds "module smp" after gst/metis/engine/axl/axl_uapi.h module smp npu
+check "a module that does not build" builds $'module virtual\nstatus 1' broken virtual npu
+check "nothing to build a module with: 77" builds "status 77" no_tools virtual npu
+check "no such module" builds "status 1" tests/box/module smp nonsense
 rm -r cache
 # the stub is no kernel, so the box fails: 125
-check "./run box --virtual-time, from nothing" $'virtual\nstatus 125' scripts/box --virtual-time -- true
+check "./run box --virtual-time, from nothing" builds $'virtual\nstatus 125' scripts/box --virtual-time -- true
 exit "$failed"

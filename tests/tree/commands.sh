@@ -4,20 +4,8 @@
 # Usage: commands.sh SOURCE_ROOT
 set -uo pipefail
 top=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+source "$(dirname "$(readlink -f "$0")")/../support/tap.sh"
 cd "$work" || exit
-
-number=0 failed=0
-# check NAME COMMAND...
-check() {
-  local name=$1 verdict=ok
-  shift
-  number=$((number + 1))
-  "$@" >"$work/log" 2>&1 || { verdict='not ok' failed=1; }
-  echo "$verdict $number - $name"
-  [[ $verdict == ok ]] || sed 's/^/# /' "$work/log"
-}
 
 # explains COMMAND OPTION: status 0, the usage on stdout, nothing on stderr. PATH has no compiler, no
 # meson and no apt, so that a command that begins its work fails.

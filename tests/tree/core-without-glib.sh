@@ -13,23 +13,7 @@ export CCACHE_DISABLE=1
 
 flags=$(pkg-config --cflags libdrm) || { echo '1..0 # SKIP no pkg-config for libdrm'; exit 77; }
 read -ra flags <<<"$flags"
-work=$(mktemp -d)
-trap 'rm -rf -- "$work"' EXIT
-
-number=0 failed=0
-# check NAME COMMAND...: one case.
-check() {
-  local name=$1
-  shift
-  number=$((number + 1))
-  if "$@" >"$work/log" 2>&1; then
-    echo "ok $number - $name"
-  else
-    echo "not ok $number - $name"
-    sed 's/^/# /' "$work/log"
-    failed=1
-  fi
-}
+source "$(dirname "$(readlink -f "$0")")/../support/tap.sh"
 
 compile() {
   "${compiler[@]}" -std=c++20 -D_GNU_SOURCE -fPIC -Wall -Wextra -Werror "${flags[@]}" -MD -MF "$work/$1.d" \
@@ -60,5 +44,5 @@ check 'no header of GLib or GStreamer was read' no_glib_header
 check 'all of it links' link_all
 check 'no symbol of GLib or GStreamer is undefined' no_glib_symbol
 check 'no library of GLib, GStreamer or libdrm is needed' needs_no_glib
-echo "1..$number"
+echo "1..$count"
 exit "$failed"

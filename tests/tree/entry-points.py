@@ -15,7 +15,7 @@ import pathlib
 import re
 import sys
 
-ROOMS = ('gst-libs/gst/drm', 'gst-libs/gst/drm/element', 'gst/dmabuf', 'gst/kms', 'gst/va', 'gst/metis')
+ROOMS = ('gst-libs/gst/drm', 'gst-libs/gst/drm/element', 'gst/dmabuf', 'gst/kms', 'gst/va', 'gst/egl', 'gst/metis')
 
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*', re.S)
 PUBLIC = re.compile(r'^GST_DRM_API\s+(?!G_DECLARE)([^;]*);', re.M)
@@ -25,12 +25,15 @@ DEFINITION = re.compile(r'^(?!return|else)(?:[A-Za-z_][\w:<>,]*[\s*&]+)*\*?([\w:
 # klass->slot = name;  GST_X_CLASS(klass)->slot = ns::name;  memory->mem_map = name;  context.handler = name;
 SLOT = re.compile(r'(?:->|\bcontext\.)(?!suggest\b)\s*[\w.]+\s*=\s*(?:[a-z]\w*::)*([a-z]\w*)\s*;')
 # functions of GLib and GStreamer that take a function
-TAKERS = (r'g_signal_connect\w*|g_once|gst_pad_add_probe|gst_pad_set_\w+_function|gst_meta_register|g_idle_add\w*|'
+TAKERS = (r'g_once|gst_pad_add_probe|gst_pad_set_\w+_function|gst_meta_register|g_idle_add\w*|'
           r'gst_mini_object_set_qdata|g_object_set_(?:q?data)_full|g_boxed_type_register_static|g_thread_new|'
           r'gst_buffer_foreach_meta|gst_caps_(?:foreach|filter_and_map_in_place|map_in_place)|'
           r'gst_structure_(?:foreach|map_in_place|filter_and_map_in_place)|gst_mini_object_weak_ref|g_timeout_add\w*|'
           r'gst_clock_id_wait_async|g_destroy_notify|g_signal_new_class_handler|gst_element_foreach_\w*pad')
-TAKER = re.compile(rf'\b(?:{TAKERS})\s*\(([^;]*);')
+# whose first argument is an object
+CONNECT = r'g_signal_connect\w*\s*\([^,;]*,'
+TAKER = re.compile(rf'\b(?:{CONNECT}|(?:{TAKERS})\s*\()([^;]*);')
+INTERFACE = re.compile(r'\bG_IMPLEMENT_INTERFACE\(\s*\w+,\s*(?:\w+::)*(\w+)')
 LAMBDA = re.compile(r'\[[^\]\[]*\]\s*\([^()]*\)\s*((?:noexcept)?)\s*(?:->\s*[\w\s*&:]+)?\{')
 CHECK = re.compile(r'\bg_return_(?:val_)?if_fail\s*\([^;]*;')
 MACRO = re.compile(r'^G_DEFINE_\w*TYPE\w*\(\s*\w+,\s*(\w+)', re.M)
@@ -53,7 +56,7 @@ def entry_points(texts):
         defined = {}
         for match in DEFINITION.finditer(text):
             defined.setdefault(match[1].split('::')[-1], 'noexcept' in match[3])
-        given = set(SLOT.findall(text))
+        given = set(SLOT.findall(text)) | set(INTERFACE.findall(text))
         for arguments in TAKER.findall(text):
             given |= set(re.findall(r'\b(\w+)\b(?!\s*[(:])', arguments))
             for number, match in enumerate(LAMBDA.finditer(arguments), 1):
@@ -95,6 +98,9 @@ SAMPLES = [
      ['function 1 without a name'], ['function 1 without a name']),
     ('static void f(int) noexcept\n{\n}\nvoid g()\n{\n  context.page_flip = f;\n}\n', ['f'], []),
     ('static void f(int)\n{\n}\nvoid g(K *klass)\n{\n  klass->suggest = f;\n}\n', [], []),
+    ('void f(int)\n{\n}\nP *C::p()\n{\n}\nvoid g()\n{\n  g_signal_connect(p, "a", F(f), p2);\n}\n', ['f'], ['f']),
+    ('static void f(I *i)\n{\n}\nG_DEFINE_TYPE_WITH_CODE(A, a, B, G_IMPLEMENT_INTERFACE(C, f))\n', ['f'], ['f']),
+    ('static void f(I *i) noexcept\n{\n}\nG_DEFINE_TYPE_WITH_CODE(A, a, B, G_IMPLEMENT_INTERFACE(C, n::f))\n', ['f'], []),
     ('static S *f(T *t)\n{\n}\nvoid g()\n{\n  g_signal_new_class_handler("a", F(f), 0);\n}\n', ['f'], ['f']),
     ('G_DEFINE_TYPE(A, a, B)\nstatic void a_init(A *a)\n{\n}\nvoid g(K *klass)\n{\n  klass->slot = a_init;\n}\n', [], []),
     ('static int a_init(A *a)\n{\n}\nvoid g()\n{\n  gst_meta_register(a_init);\n}\n', ['a_init'], ['a_init']),

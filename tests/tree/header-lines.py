@@ -14,24 +14,45 @@ FUNCTION = re.compile(r'^(.*)\nGST_DRM_API\n[^;(]*?\b(\w+)\(', re.M)
 LINE = re.compile(r'/\* [A-Z].*\. \*/')
 
 
+def judged(text):
+    """(name, the line above, is it good) of each declaration of a header."""
+    # Every use of the macro is a function that the pattern above finds.
+    found = FUNCTION.findall(text)
+    uses = len(re.findall(r'^GST_DRM_API$', text, re.M))
+    for above, name in [*found, *[('', 'a declaration of another form')] * (uses - len(found))]:
+        yield name, above, bool(LINE.fullmatch(above)) and len(above) <= COLUMNS
+
+
+# (text, is it good)
+SAMPLES = [
+    ('/* Makes a set. */\nGST_DRM_API\nint gst_a(int b);\n', True),
+    ('\nGST_DRM_API\nint gst_a(int b);\n', False),
+    ('/* makes a set. */\nGST_DRM_API\nint gst_a(int b);\n', False),
+    ('/* Makes a set */\nGST_DRM_API\nint gst_a(int b);\n', False),
+    ('/* ' + 'M' * COLUMNS + '. */\nGST_DRM_API\nint gst_a(int b);\n', False),
+    ('/* Makes a set. */\nGST_DRM_API\nint gst_a;\n', False),
+]
+
+
 def main():
     number = failures = 0
+    for text, right in SAMPLES:
+        number += 1
+        judgement = all(good for _, _, good in judged(text))
+        failures += judgement != right
+        print(f'{"" if judgement == right else "not "}ok {number} - sample: {text!r}')
     for header in sorted(pathlib.Path(sys.argv[1]).glob('*.h')):
         text = header.read_text(encoding='utf-8')
         if header.name.endswith('-private.h'):
             continue
-        # Every use of the macro is a function that the pattern above finds.
-        found = FUNCTION.findall(text)
-        uses = len(re.findall(r'^GST_DRM_API$', text, re.M))
-        for above, name in [*found, *[('', f'{header.name} has a declaration of another form')] * (uses - len(found))]:
+        for name, above, good in judged(text):
             number += 1
-            good = LINE.fullmatch(above) and len(above) <= COLUMNS
             failures += not good
-            print(f'{"" if good else "not "}ok {number} - {name}')
+            print(f'{"" if good else "not "}ok {number} - {header.name}: {name}')
             if not good:
                 print(f'# above it: "{above}"')
     print(f'1..{number}')
-    return 1 if failures or not number else 0
+    return 1 if failures or number == len(SAMPLES) else 0
 
 
 if __name__ == '__main__':

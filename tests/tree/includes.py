@@ -81,8 +81,8 @@ class Tree:
                     queue.append((found, way + (found,)))
 
 
-def violations(tree, path):
-    for pattern, forbidden, allowed in RULES:
+def violations(tree, path, rules=None):
+    for pattern, forbidden, allowed in rules or RULES:
         if not re.fullmatch(pattern, path):
             continue
         follows = any(re.match(start, path) for start in TRANSITIVE)
@@ -167,11 +167,15 @@ def main():
         failed |= not right
         print(f'{"ok" if right else "not ok"} {number} - rule: {path} {"may" if may else "must not"} include {header}'
               + (f' through {way}' if way else ''))
-    for number, path in enumerate(tree.texts, len(SAMPLES) + 1):
+    for number, rule in enumerate(RULES, len(SAMPLES) + 1):
+        right = any(not may and list(violations(sample(path, header, way), path, [rule])) for path, header, may, way in SAMPLES)
+        failed |= not right
+        print(f'{"ok" if right else "not ok"} {number} - a violation is planted for {rule[0]}')
+    for number, path in enumerate(tree.texts, len(SAMPLES) + len(RULES) + 1):
         bad = list(violations(tree, path))
         failed |= bool(bad)
         print(f'{"not ok" if bad else "ok"} {number} - {path}' + (f' must not include {", ".join(bad)}' if bad else ''))
-    print(f'1..{len(SAMPLES) + len(files)}')
+    print(f'1..{len(SAMPLES) + len(RULES) + len(files)}')
     return 1 if failed else 0
 
 

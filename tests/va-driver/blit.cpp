@@ -229,26 +229,63 @@ void copy(const Surface &from, const Rect &source, const Surface &to, const Rect
   }
 }
 
+// The pixel of the source that a pixel of the target shows.
+struct Point {
+  std::uint32_t x;
+  std::uint32_t y;
+};
+Point source_of(const Point &target, const Rect &source, const Rect &area, Turn turn)
+{
+  const auto scale = [](std::uint32_t at, std::uint32_t from, std::uint32_t to) {
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(at) * from / to);
+  };
+  const bool swaps = turn == Turn::Right90 || turn == Turn::Left90;
+  const auto u = scale(target.x, swaps ? source.height : source.width, area.width);
+  const auto v = scale(target.y, swaps ? source.width : source.height, area.height);
+  const auto right = source.width - 1;
+  const auto bottom = source.height - 1;
+  Point point{u, v};
+  switch (turn) {
+  case Turn::Right90:
+    point = {v, bottom - u};
+    break;
+  case Turn::Half:
+    point = {right - u, bottom - v};
+    break;
+  case Turn::Left90:
+    point = {right - v, u};
+    break;
+  case Turn::MirrorX:
+    point.x = right - u;
+    break;
+  case Turn::MirrorY:
+    point.y = bottom - v;
+    break;
+  case Turn::None:
+    break;
+  }
+  return {static_cast<std::uint32_t>(source.x) + point.x,
+          static_cast<std::uint32_t>(source.y) + point.y};
+}
+
 } // namespace
 
 void blit(const Surface &from, const Rect &source, const Surface &to, const Rect &target,
-          Matrix matrix)
+          Matrix matrix, Turn turn, Field field)
 {
-  if (from.format == to.format && source.width == target.width && source.height == target.height &&
-      even(source) && even(target)) {
+  if (turn == Turn::None && field == Field::Both && from.format == to.format &&
+      source.width == target.width && source.height == target.height && even(source) &&
+      even(target)) {
     copy(from, source, to, target);
     return;
   }
   for (std::uint32_t y = 0; y < target.height; ++y) {
-    const auto from_y =
-        static_cast<std::uint32_t>(source.y) +
-        static_cast<std::uint32_t>(static_cast<std::uint64_t>(y) * source.height / target.height);
     for (std::uint32_t x = 0; x < target.width; ++x) {
-      const auto from_x =
-          static_cast<std::uint32_t>(source.x) +
-          static_cast<std::uint32_t>(static_cast<std::uint64_t>(x) * source.width / target.width);
+      Point at = source_of({x, y}, source, target, turn);
+      if (field != Field::Both)
+        at.y = std::min((at.y & ~1U) | (field == Field::Bottom ? 1U : 0U), from.height - 1);
       const auto pixel =
-          convert(read_pixel(from, from_x, from_y), from.format->model, to.format->model, matrix);
+          convert(read_pixel(from, at.x, at.y), from.format->model, to.format->model, matrix);
       write_pixel(to, static_cast<std::uint32_t>(target.x) + x,
                   static_cast<std::uint32_t>(target.y) + y, pixel);
     }

@@ -22,9 +22,16 @@ enum class Matrix { Bt601, Bt709 };
 // R, G, B, A or Y, U, V, A with 16 bits each; YUV in limited range, scaled by 256.
 using Pixel = std::array<std::uint16_t, 4>;
 
-// Rectangles are clipped by the caller. Same format, same size: bits are kept as they are.
+// First turned clockwise, or mirrored, then scaled (va_vpp.h, rotation_state).
+enum class Turn { None, Right90, Half, Left90, MirrorX, MirrorY };
+
+// Which lines of the source are shown: all, or one field's, each of them twice.
+enum class Field { Both, Top, Bottom };
+
+// Rectangles are clipped by the caller. Same format, same size, not turned: bits are kept as they
+// are.
 void blit(const Surface &from, const Rect &source, const Surface &to, const Rect &target,
-          Matrix matrix);
+          Matrix matrix, Turn turn = Turn::None, Field field = Field::Both);
 // `argb`: 0xAARRGGBB, 8 bits each.
 void fill(const Surface &to, const Rect &target, std::uint32_t argb, Matrix matrix);
 

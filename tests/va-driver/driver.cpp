@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <string_view>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -33,8 +35,19 @@ void render(const Picture &picture)
     if (one.background >> 24 != 0)
       fill_around(*picture.target, one.target_rect, one.background, one.matrix);
     if (one.source)
-      blit(*one.source, one.source_rect, *picture.target, one.target_rect, one.matrix);
+      blit(*one.source, one.source_rect, *picture.target, one.target_rect, one.matrix, one.turn,
+           one.field);
   }
+}
+
+// "renderD128"; empty where the descriptor is no open file.
+std::string node_name(int fd)
+{
+  char path[256];
+  const auto length =
+      ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path, sizeof path);
+  const std::string_view whole(path, length > 0 ? static_cast<std::size_t>(length) : 0);
+  return std::string(whole.substr(whole.rfind('/') + 1));
 }
 
 Mapping map_counters(const std::string &path)
@@ -48,12 +61,13 @@ Mapping map_counters(const std::string &path)
 
 } // namespace
 
-std::unique_ptr<Driver> Driver::create(int /*drm_fd*/)
+std::unique_ptr<Driver> Driver::create(int drm_fd)
 {
   std::unique_ptr<Driver> driver(new Driver);
   const char *text = std::getenv("GST_DRM_VA_TEST");
   std::string error;
-  if (!parse_settings(text ? text : "", driver->settings, error)) {
+  if (!parse_settings(settings_of_node(text ? text : "", node_name(drm_fd)), driver->settings,
+                      error)) {
     std::fprintf(stderr, "%s\n", error.c_str());
     return nullptr;
   }

@@ -43,6 +43,8 @@ struct Blit {
   Rect source_rect;
   Rect target_rect;
   Matrix matrix{};
+  Turn turn{};
+  Field field{};
   std::uint32_t background = 0; // ARGB; filled around target_rect where its alpha is not 0
 };
 

@@ -169,7 +169,8 @@ VAStatus init(VADriverContextP context)
   context->max_image_formats = static_cast<int>(all_formats().size());
   context->max_subpic_formats = 1;
   context->max_display_attributes = 1;
-  context->str_vendor = kVendor;
+  // The string lives as long as the driver, which is as long as the context.
+  context->str_vendor = driver->settings.vendor.empty() ? kVendor : driver->settings.vendor.c_str();
   install_rest(*context->vtable);
   install_surfaces(*context->vtable);
   install_images(*context->vtable);

@@ -55,10 +55,52 @@ Rect region(const VARectangle *rect, const Surface &surface)
   return {rect->x, rect->y, rect->width, rect->height};
 }
 
+// False for one that this driver does not do, which a real one would pass over in silence.
+bool read_turn(const Settings &settings, const VAProcPipelineParameterBuffer &parameters,
+               Turn &turn)
+{
+  constexpr Turn kTurns[] = {Turn::None, Turn::Right90, Turn::Half, Turn::Left90};
+  if (parameters.rotation_state > VA_ROTATION_270 ||
+      (parameters.rotation_state != VA_ROTATION_NONE && parameters.mirror_state != VA_MIRROR_NONE))
+    return false;
+  turn = kTurns[parameters.rotation_state];
+  if (parameters.mirror_state == VA_MIRROR_HORIZONTAL)
+    turn = Turn::MirrorX;
+  else if (parameters.mirror_state == VA_MIRROR_VERTICAL)
+    turn = Turn::MirrorY;
+  return turn == Turn::None || settings.rotates;
+}
+
+// The one filter that this driver knows, where the parameters have it.
+VAStatus read_filter(const Driver &driver, const VAProcPipelineParameterBuffer &parameters,
+                     Field &field)
+{
+  if (parameters.num_filters == 0)
+    return VA_STATUS_SUCCESS;
+  const auto found = driver.buffers.find(parameters.filters[0]);
+  if (parameters.num_filters != 1 || found == driver.buffers.end() ||
+      found->second.type != VAProcFilterParameterBufferType ||
+      found->second.data.size() < sizeof(VAProcFilterParameterBufferDeinterlacing))
+    return VA_STATUS_ERROR_INVALID_BUFFER;
+  VAProcFilterParameterBufferDeinterlacing filter;
+  std::copy_n(found->second.data.data(), sizeof filter,
+              static_cast<std::uint8_t *>(static_cast<void *>(&filter)));
+  const auto &known = driver.settings.deinterlacing;
+  if (filter.type != VAProcFilterDeinterlacing ||
+      std::find(known.begin(), known.end(), filter.algorithm) == known.end())
+    return VA_STATUS_ERROR_UNSUPPORTED_FILTER;
+  if (filter.algorithm != VAProcDeinterlacingWeave)
+    field = (filter.flags & VA_DEINTERLACING_BOTTOM_FIELD) != 0 ? Field::Bottom : Field::Top;
+  return VA_STATUS_SUCCESS;
+}
+
 VAStatus add_blit(Driver &driver, Picture &picture, const VAProcPipelineParameterBuffer &parameters)
 {
   if (const auto status = driver.count(Counter::Blit); status != VA_STATUS_SUCCESS)
     return status;
+  if (picture.target->height > driver.settings.vpp_refused_above &&
+      contains(driver.settings.vpp_refused, picture.target->format->va_fourcc))
+    return VA_STATUS_ERROR_UNIMPLEMENTED;
   Blit blit;
   blit.target_rect = region(parameters.output_region, *picture.target);
   if (!fits(blit.target_rect, *picture.target))
@@ -77,6 +119,13 @@ VAStatus add_blit(Driver &driver, Picture &picture, const VAProcPipelineParamete
                             : parameters.surface_color_standard;
   blit.matrix = standard == VAProcColorStandardBT709 ? Matrix::Bt709 : Matrix::Bt601;
   blit.background = parameters.output_background_color;
+  if (!read_turn(driver.settings, parameters, blit.turn))
+    return VA_STATUS_ERROR_UNSUPPORTED_FILTER;
+  if (const auto status = read_filter(driver, parameters, blit.field); status != VA_STATUS_SUCCESS)
+    return status;
+  const auto kept = driver.settings.pipelines;
+  if (kept > 0 && picture.blits.size() == kept)
+    picture.blits.erase(picture.blits.begin());
   picture.blits.push_back(std::move(blit));
   return VA_STATUS_SUCCESS;
 }
@@ -121,32 +170,61 @@ VAStatus end_picture(VADriverContextP context, VAContextID id)
   return VA_STATUS_SUCCESS;
 }
 
-VAStatus query_filters(VADriverContextP /*context*/, VAContextID /*id*/,
-                       VAProcFilterType * /*filters*/, unsigned *count)
+VAStatus query_filters(VADriverContextP context, VAContextID /*id*/, VAProcFilterType *filters,
+                       unsigned *count)
 {
-  *count = 0;
+  const unsigned room = *count;
+  *count = Driver::of(context).settings.deinterlacing.empty() ? 0 : 1;
+  if (room < *count)
+    return VA_STATUS_ERROR_MAX_NUM_EXCEEDED;
+  if (*count > 0)
+    filters[0] = VAProcFilterDeinterlacing;
   return VA_STATUS_SUCCESS;
 }
 
-VAStatus query_filter_caps(VADriverContextP /*context*/, VAContextID /*id*/,
-                           VAProcFilterType /*type*/, void * /*caps*/, unsigned *count)
+VAStatus query_filter_caps(VADriverContextP context, VAContextID /*id*/, VAProcFilterType type,
+                           void *caps, unsigned *count)
 {
-  *count = 0;
-  return VA_STATUS_ERROR_UNSUPPORTED_FILTER;
+  const auto &known = Driver::of(context).settings.deinterlacing;
+  const unsigned room = *count;
+  *count = type == VAProcFilterDeinterlacing ? static_cast<unsigned>(known.size()) : 0;
+  if (*count == 0)
+    return VA_STATUS_ERROR_UNSUPPORTED_FILTER;
+  if (room < *count)
+    return VA_STATUS_ERROR_MAX_NUM_EXCEEDED;
+  for (unsigned i = 0; i < *count; ++i)
+    static_cast<VAProcFilterCapDeinterlacing *>(caps)[i].type = known[i];
+  return VA_STATUS_SUCCESS;
 }
 
-VAStatus query_pipeline_caps(VADriverContextP context, VAContextID /*id*/, VABufferID * /*filters*/,
-                             unsigned /*n_filters*/, VAProcPipelineCaps *caps)
+// Motion is seen beside the frame before.
+bool needs_a_reference(Driver &driver, const VABufferID *filters, unsigned n_filters)
+{
+  const std::lock_guard guard(driver.lock);
+  const auto found = n_filters == 1 ? driver.buffers.find(filters[0]) : driver.buffers.end();
+  if (found == driver.buffers.end() ||
+      found->second.data.size() < sizeof(VAProcFilterParameterBufferDeinterlacing))
+    return false;
+  VAProcFilterParameterBufferDeinterlacing filter;
+  std::copy_n(found->second.data.data(), sizeof filter,
+              static_cast<std::uint8_t *>(static_cast<void *>(&filter)));
+  return filter.algorithm == VAProcDeinterlacingMotionAdaptive ||
+         filter.algorithm == VAProcDeinterlacingMotionCompensated;
+}
+
+VAStatus query_pipeline_caps(VADriverContextP context, VAContextID /*id*/, VABufferID *filters,
+                             unsigned n_filters, VAProcPipelineCaps *caps)
 {
   static VAProcColorStandardType standards[] = {VAProcColorStandardBT601, VAProcColorStandardBT709};
   thread_local std::vector<std::uint32_t> fourccs;
-  const auto &driver = Driver::of(context);
+  auto &driver = Driver::of(context);
   fourccs.clear();
   for (const auto &format : all_formats()) {
     if (driver.has_format(format))
       fourccs.push_back(format.va_fourcc);
   }
   *caps = {};
+  caps->num_forward_references = needs_a_reference(driver, filters, n_filters) ? 1 : 0;
   caps->input_color_standards = caps->output_color_standards = standards;
   caps->num_input_color_standards = caps->num_output_color_standards = 2;
   caps->input_pixel_format = caps->output_pixel_format = fourccs.data();
@@ -156,8 +234,9 @@ VAStatus query_pipeline_caps(VADriverContextP context, VAContextID /*id*/, VABuf
   caps->max_input_height = caps->max_output_height = driver.settings.max_size;
   caps->min_input_width = caps->min_output_width = 1;
   caps->min_input_height = caps->min_output_height = 1;
-  caps->rotation_flags = 1U << VA_ROTATION_NONE;
-  caps->mirror_flags = VA_MIRROR_NONE;
+  caps->rotation_flags = driver.settings.rotates ? 0xfU : 1U << VA_ROTATION_NONE;
+  caps->mirror_flags =
+      driver.settings.rotates ? VA_MIRROR_HORIZONTAL | VA_MIRROR_VERTICAL : VA_MIRROR_NONE;
   return VA_STATUS_SUCCESS;
 }
 

@@ -7,8 +7,11 @@
 #include <utility>
 
 #include <drm_fourcc.h>
+#include <va/va.h>
 
 #include "counters.hpp"
+#include "machine.hpp"
+#include "profiles.hpp"
 
 namespace gstdrm::test::vadriver {
 namespace {
@@ -20,11 +23,13 @@ struct NamedModifier {
 constexpr std::array kModifiers = {
     NamedModifier{"linear", DRM_FORMAT_MOD_LINEAR},
     NamedModifier{"x-tiled", I915_FORMAT_MOD_X_TILED},
+    NamedModifier{"y-tiled", I915_FORMAT_MOD_Y_TILED},
     NamedModifier{"vivante", DRM_FORMAT_MOD_VIVANTE_TILED},
     NamedModifier{"samsung", DRM_FORMAT_MOD_SAMSUNG_64_32_TILE},
 };
 
-constexpr std::array<std::pair<std::string_view, Lie>, 18> kLies = {{
+constexpr std::array<std::pair<std::string_view, Lie>, 19> kLies = {{
+    {"none", Lie::None},
     {"zero-objects", Lie::ZeroObjects},
     {"many-objects", Lie::ManyObjects},
     {"object-index", Lie::ObjectIndex},
@@ -91,6 +96,7 @@ bool each(std::string_view list, const std::function<bool(std::string_view)> &on
 
 bool parse_modifiers(std::string_view list, std::vector<std::uint64_t> &modifiers)
 {
+  modifiers.clear();
   return each(list, [&](std::string_view name) {
     for (const auto &known : kModifiers) {
       if (known.name == name) {
@@ -106,16 +112,75 @@ bool parse_modifiers(std::string_view list, std::vector<std::uint64_t> &modifier
   });
 }
 
+// A list replaces what a profile or an earlier setting said.
 bool parse_formats(std::string_view list, std::vector<std::uint32_t> &formats)
 {
+  formats.clear();
   return each(list, [&](std::string_view name) {
-    if (name.size() != 4)
+    // VA_FOURCC_X2R10G10B10 and VA_FOURCC_A2R10G10B10 have unprintable letters
+    if (name == "X2R10")
+      formats.push_back(VA_FOURCC_X2R10G10B10);
+    else if (name == "A2R10")
+      formats.push_back(VA_FOURCC_A2R10G10B10);
+    else if (name.size() == 4)
+      formats.push_back(
+          fourcc_code(static_cast<unsigned char>(name[0]), static_cast<unsigned char>(name[1]),
+                      static_cast<unsigned char>(name[2]), static_cast<unsigned char>(name[3])));
+    else
       return false;
-    formats.push_back(
-        fourcc_code(static_cast<unsigned char>(name[0]), static_cast<unsigned char>(name[1]),
-                    static_cast<unsigned char>(name[2]), static_cast<unsigned char>(name[3])));
     return true;
   });
+}
+
+bool parse_alias(std::string_view value, std::vector<Alias> &aliases)
+{
+  std::vector<std::uint32_t> names;
+  if (!parse_formats(value, names) || names.size() != 3)
+    return false;
+  aliases.push_back({names[0], names[1], names[2]});
+  return true;
+}
+
+bool parse_deinterlacing(std::string_view list, std::vector<VAProcDeinterlacingType> &types)
+{
+  constexpr std::array<std::pair<std::string_view, VAProcDeinterlacingType>, 4> kNames{
+      {{"bob", VAProcDeinterlacingBob},
+       {"weave", VAProcDeinterlacingWeave},
+       {"adaptive", VAProcDeinterlacingMotionAdaptive},
+       {"compensated", VAProcDeinterlacingMotionCompensated}}};
+  types.clear();
+  return each(list, [&](std::string_view name) {
+    for (const auto &[known, type] : kNames) {
+      if (known == name) {
+        types.push_back(type);
+        return true;
+      }
+    }
+    return name == "none";
+  });
+}
+
+bool parse_tall(std::string_view value, Settings &settings)
+{
+  const auto [modifier, rows] = split(value, ':');
+  return parse_number(modifier, settings.tall_modifier) && parse_number(rows, settings.tall_rows);
+}
+
+bool parse_one(std::string_view key, std::string_view value, Settings &s);
+
+// The profile is nothing but settings; what stands after it replaces them.
+bool parse_profile(std::string_view name, Settings &settings)
+{
+  const auto *profile = find_profile(name);
+  if (!profile)
+    return false;
+  settings.profile = name;
+  for (const auto &fact : profile->facts) {
+    const auto [key, value] = split(fact.setting, '=');
+    if (!parse_one(key, value, settings))
+      return false;
+  }
+  return true;
 }
 
 bool parse_layers(std::string_view list, Settings &settings)
@@ -168,7 +233,7 @@ bool parse_memory(std::string_view value, Settings &settings)
 
 bool parse_one(std::string_view key, std::string_view value, Settings &s)
 {
-  const std::array<std::pair<std::string_view, std::function<bool()>>, 21> keys = {{
+  const std::array<std::pair<std::string_view, std::function<bool()>>, 41> keys = {{
       {"objects", [&] { return parse_number(value, s.objects) && s.objects >= 1; }},
       {"stride-align", [&] { return parse_number(value, s.stride_align) && s.stride_align >= 1; }},
       {"stride-extra", [&] { return parse_number(value, s.stride_extra); }},
@@ -178,6 +243,30 @@ bool parse_one(std::string_view key, std::string_view value, Settings &s)
       {"accept-modifiers", [&] { return parse_bool(value, s.accept_modifiers); }},
       {"list-modifiers", [&] { return parse_bool(value, s.list_modifiers); }},
       {"report-modifier", [&] { return parse_bool(value, s.report_modifier); }},
+      {"ignore-modifiers", [&] { return parse_bool(value, s.ignore_modifiers); }},
+      {"implicit-unless-listed", [&] { return parse_bool(value, s.implicit_unless_listed); }},
+      {"linear-by-descriptor", [&] { return parse_bool(value, s.linear_by_descriptor); }},
+      {"linear-formats", [&] { return parse_formats(value, s.linear_formats); }},
+      {"tall", [&] { return parse_tall(value, s); }},
+      {"alias", [&] { return parse_alias(value, s.aliases); }},
+      {"export-refused", [&] { return parse_formats(value, s.export_refused); }},
+      {"composed-refused", [&] { return parse_formats(value, s.composed_refused); }},
+      {"vpp-refused", [&] { return parse_formats(value, s.vpp_refused); }},
+      {"vpp-refused-above", [&] { return parse_number(value, s.vpp_refused_above); }},
+      {"pipelines", [&] { return parse_number(value, s.pipelines); }},
+      {"deinterlace", [&] { return parse_deinterlacing(value, s.deinterlacing); }},
+      {"rotate", [&] { return parse_bool(value, s.rotates); }},
+      {"import-prime2", [&] { return parse_bool(value, s.import_prime2); }},
+      {"import-refused", [&] { return parse_modifiers(value, s.import_refused); }},
+      {"status-ready", [&] { return parse_bool(value, s.status_ready); }},
+      {"vendor",
+       [&] {
+         s.vendor = value;
+         return !value.empty();
+       }},
+      {"profile", [&] { return parse_profile(value, s); }},
+      {"machine", [&] { return play_machine(std::string(value), s); }},
+      {"min-size", [&] { return parse_number(value, s.min_size) && s.min_size >= 1; }},
       {"layers", [&] { return parse_layers(value, s); }},
       {"vpp", [&] { return parse_bool(value, s.vpp); }},
       {"derive", [&] { return parse_bool(value, s.derive); }},
@@ -203,6 +292,20 @@ bool parse_one(std::string_view key, std::string_view value, Settings &s)
 }
 
 } // namespace
+
+std::string settings_of_node(std::string_view text, std::string_view node)
+{
+  auto [chosen, sections] = split(text, '@');
+  std::string result(chosen);
+  while (!sections.empty()) {
+    const auto [section, others] = split(sections, '@');
+    const auto [name, own] = split(section, ',');
+    if (name == node && !own.empty())
+      result += (result.empty() ? "" : ",") + std::string(own);
+    sections = others;
+  }
+  return result;
+}
 
 bool parse_settings(std::string_view text, Settings &settings, std::string &error)
 {

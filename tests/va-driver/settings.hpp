@@ -3,10 +3,14 @@
 // keys.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <va/va.h>
+#include <va/va_vpp.h>
 
 namespace gstdrm::test::vadriver {
 
@@ -40,31 +44,84 @@ struct Failure {
   std::uint64_t nth = 0; // counted from 1; 0: every call
 };
 
+// Another name in what vaExportSurfaceHandle says of a surface of the format `asked` (VA): its VA
+// fourcc, and the DRM fourcc of its one layer.
+struct Alias {
+  std::uint32_t asked = 0;
+  std::uint32_t fourcc = 0;
+  std::uint32_t layer = 0;
+};
+
+// What a format of a saved machine has.
+struct FormatModifiers {
+  std::uint32_t format = 0; // VA
+  std::vector<std::uint64_t> modifiers;
+};
+
 struct Settings {
+  std::string profile;  // name of a driver that is played; empty: none
+  std::string vendor;   // what vaQueryVendorString answers
   unsigned objects = 1; // dma-bufs per surface; at most one per plane
   std::uint32_t stride_align = 64;
   std::uint32_t stride_extra = 0;       // bytes, on top of the alignment; linear surfaces only
   std::uint32_t height_pad = 0;         // rows (of the first plane) under the picture
   std::vector<std::uint32_t> formats;   // VA fourccs; empty: all that the driver knows
   std::vector<std::uint64_t> modifiers; // what it can allocate, best first
+  std::vector<FormatModifiers> machine; // of a saved machine: instead of `modifiers`, by format
   bool accept_modifiers = true;         // VASurfaceAttribDRMFormatModifiers is taken
   bool list_modifiers = false;          // and vaQuerySurfaceAttributes lists them
   bool report_modifier = true;          // false: exports say DRM_FORMAT_MOD_INVALID
+  bool ignore_modifiers = false;        // the list is taken and not looked at
+  bool implicit_unless_listed = false;  // exports say INVALID of surfaces made without a list
+  bool linear_by_descriptor = true;     // an external buffer descriptor without tiling makes linear
+  std::vector<std::uint32_t> linear_formats; // VA fourccs that are linear where no list is given
+  std::uint64_t tall_modifier = 0;           // of pictures of more than tall_rows; 0: no other
+  std::uint32_t tall_rows = 0;
+  std::vector<Alias> aliases;
+  std::vector<std::uint32_t> export_refused;   // VA fourccs that cannot be exported
+  std::vector<std::uint32_t> composed_refused; // VA fourccs with separate layers only
+  std::vector<std::uint32_t> vpp_refused;      // VA fourccs that video processing cannot write
+  std::uint32_t vpp_refused_above = 0;         // rows: only surfaces of more; 0: all
+  unsigned pipelines = 0;    // parameter buffers that a picture keeps, the last ones; 0: all
+  bool status_ready = false; // vaQuerySurfaceStatus says ready, always
   bool composed = true;
   bool separate = true;
   bool vpp = true;
+  std::vector<VAProcDeinterlacingType> deinterlacing; // algorithms of the filter
+  bool rotates = true;                                // video processing turns and mirrors
+  bool import_prime2 = true; // foreign dma-bufs are taken as VADRMPRIMESurfaceDescriptor
+  std::vector<std::uint64_t> import_refused; // modifiers of foreign dma-bufs that are refused
   bool derive = true;
   bool put = true;
   Memory memory = Memory::Auto;
   unsigned async_ms = 0; // time one picture takes on the "GPU"; 0: done when vaEndPicture returns
   bool fences = true;    // asynchronous work leaves implicit fences in the dma-bufs (sw_sync)
   unsigned max_surfaces = 0; // alive at once; 0: no limit
+  std::uint32_t min_size = 1;
   std::uint32_t max_size = 8192;
   Lie lie = Lie::None;
   std::uint64_t lie_from = 1; // the export from which on it lies, counted from 1
   std::vector<Failure> failures;
   std::string counters_path;
 };
+
+// What surfaces of the format can be allocated with, best first.
+inline const std::vector<std::uint64_t> &modifiers_of(const Settings &settings,
+                                                      std::uint32_t va_fourcc)
+{
+  const auto it = std::find_if(settings.machine.begin(), settings.machine.end(),
+                               [=](const FormatModifiers &m) { return m.format == va_fourcc; });
+  return it == settings.machine.end() ? settings.modifiers : it->modifiers;
+}
+
+inline bool contains(const std::vector<std::uint32_t> &fourccs, std::uint32_t fourcc)
+{
+  return std::find(fourccs.begin(), fourccs.end(), fourcc) != fourccs.end();
+}
+
+// The settings for displays of one node, such as "renderD129": what stands before the first '@',
+// and behind that what "@renderD129," begins.
+std::string settings_of_node(std::string_view text, std::string_view node);
 
 // A misspelled key or value is an error: a test must not pass because its knob was ignored.
 bool parse_settings(std::string_view text, Settings &settings, std::string &error);

@@ -13,9 +13,18 @@ std::uint32_t round_up(std::uint32_t value, std::uint32_t multiple)
   return (value + multiple - 1) / multiple * multiple;
 }
 
-TiledPlane lay_out_plane(const Settings &settings, const PlaneShape &shape, Tiling tiling,
+// NVIDIA's block-linear layouts are labels here, but have whole blocks of 8 rows << the number in
+// the lowest 4 bits (drm_fourcc.h, DRM_FORMAT_MOD_NVIDIA_BLOCK_LINEAR_2D).
+std::uint32_t label_rows(std::uint64_t modifier)
+{
+  const bool blocks = modifier >> 56 == DRM_FORMAT_MOD_VENDOR_NVIDIA && (modifier & 0x10) != 0;
+  return blocks ? 8U << (modifier & 0xf) : 1;
+}
+
+TiledPlane lay_out_plane(const Settings &settings, const PlaneShape &shape, std::uint64_t modifier,
                          std::uint32_t width, std::uint32_t height)
 {
+  const Tiling tiling = tiling_of(modifier);
   const auto align = tile_align(tiling, shape.bytes);
   TiledPlane plane;
   plane.tiling = tiling;
@@ -26,7 +35,8 @@ TiledPlane lay_out_plane(const Settings &settings, const PlaneShape &shape, Tili
   if (tiling == Tiling::Linear)
     plane.stride_bytes += settings.stride_extra;
   const auto padded = height + settings.height_pad;
-  plane.rows = round_up((padded + shape.vsub - 1) / shape.vsub, align.rows);
+  plane.rows =
+      round_up((padded + shape.vsub - 1) / shape.vsub, std::max(align.rows, label_rows(modifier)));
   return plane;
 }
 
@@ -43,6 +53,7 @@ bool can_lay_out(const PixelFormat &format, std::uint64_t modifier)
   case Tiling::Vivante:
     return format.packing == Packing::Rgb32;
   case Tiling::X:
+  case Tiling::Y:
     return format.packing != Packing::Planar;
   case Tiling::Linear:
     break;
@@ -51,9 +62,14 @@ bool can_lay_out(const PixelFormat &format, std::uint64_t modifier)
 }
 
 std::optional<std::uint64_t> choose_modifier(const Settings &settings, const PixelFormat &format,
+                                             std::uint32_t height,
                                              std::span<const std::uint64_t> allowed)
 {
-  for (const auto modifier : settings.modifiers) {
+  if (allowed.empty() && contains(settings.linear_formats, format.va_fourcc))
+    return DRM_FORMAT_MOD_LINEAR;
+  if (allowed.empty() && settings.tall_modifier != 0 && height > settings.tall_rows)
+    return settings.tall_modifier;
+  for (const auto modifier : modifiers_of(settings, format.va_fourcc)) {
     if (!can_lay_out(format, modifier))
       continue;
     if (allowed.empty() || std::find(allowed.begin(), allowed.end(), modifier) != allowed.end())
@@ -76,7 +92,7 @@ std::shared_ptr<Surface> allocate_surface(const Settings &settings, const PixelF
   for (unsigned i = 0; i < format.n_planes; ++i) {
     auto &plane = surface->planes[i];
     plane.object = std::min(i, n_objects - 1);
-    plane.layout = lay_out_plane(settings, format.planes[i], tiling_of(modifier), width, height);
+    plane.layout = lay_out_plane(settings, format.planes[i], modifier, width, height);
     auto &size = sizes[plane.object];
     plane.offset_bytes = (size + kPlaneAlign - 1) / kPlaneAlign * kPlaneAlign;
     size = plane.offset_bytes +
@@ -184,6 +200,21 @@ VAStatus export_surface(const Surface &surface, bool composed,
     layer.pitch[slot] = surface.planes[i].layout.stride_bytes;
   }
   return VA_STATUS_SUCCESS;
+}
+
+void rename_export(const Settings &settings, const Surface &surface,
+                   VADRMPRIMESurfaceDescriptor &descriptor)
+{
+  for (const auto &alias : settings.aliases) {
+    if (alias.asked != surface.format->va_fourcc)
+      continue;
+    descriptor.fourcc = alias.fourcc;
+    descriptor.layers[0].drm_format = alias.layer;
+  }
+  if (settings.report_modifier && (surface.listed || !settings.implicit_unless_listed))
+    return;
+  for (unsigned i = 0; i < descriptor.num_objects; ++i)
+    descriptor.objects[i].drm_format_modifier = DRM_FORMAT_MOD_INVALID;
 }
 
 } // namespace gstdrm::test::vadriver

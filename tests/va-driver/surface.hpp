@@ -33,6 +33,7 @@ struct Surface {
   std::uint64_t modifier = 0;
   std::vector<Object> objects;
   std::array<Plane, 3> planes{};
+  bool listed = false;              // made with a list of modifiers
   std::atomic<unsigned> pending{0}; // pictures that are not done
 
   // Address of byte `x_bytes` of row `y` of a plane; `run_bytes` gets how many bytes follow it.
@@ -47,9 +48,10 @@ struct Surface {
   }
 };
 
-// The first of the driver's preferences that is in `allowed` (all, where that is empty) and that
-// this format can have.
+// The first of the driver's preferences that is in `allowed` and that this format can have. Where
+// `allowed` is empty, what the driver makes by itself of that many rows.
 std::optional<std::uint64_t> choose_modifier(const Settings &settings, const PixelFormat &format,
+                                             std::uint32_t height,
                                              std::span<const std::uint64_t> allowed);
 bool can_lay_out(const PixelFormat &format, std::uint64_t modifier);
 
@@ -62,6 +64,9 @@ std::shared_ptr<Surface> import_surface(const VADRMPRIMESurfaceDescriptor &descr
 // What vaExportSurfaceHandle answers, true to the surface; the descriptors belong to the caller.
 VAStatus export_surface(const Surface &surface, bool composed,
                         VADRMPRIMESurfaceDescriptor &descriptor);
+// Then the names that the settings have for the format, and the modifier where that is not told.
+void rename_export(const Settings &settings, const Surface &surface,
+                   VADRMPRIMESurfaceDescriptor &descriptor);
 // Then the lie that the settings ask for, if any.
 void tell_lie(Lie lie, VADRMPRIMESurfaceDescriptor &descriptor);
 

@@ -53,18 +53,23 @@ std::vector<VASurfaceAttrib> surface_attributes(const Driver &driver)
     if (driver.has_format(format))
       all.push_back(integer(VASurfaceAttribPixelFormat, both, format.va_fourcc));
   }
-  all.push_back(integer(VASurfaceAttribMinWidth, VA_SURFACE_ATTRIB_GETTABLE, 1));
-  all.push_back(integer(VASurfaceAttribMinHeight, VA_SURFACE_ATTRIB_GETTABLE, 1));
+  all.push_back(
+      integer(VASurfaceAttribMinWidth, VA_SURFACE_ATTRIB_GETTABLE, driver.settings.min_size));
+  all.push_back(
+      integer(VASurfaceAttribMinHeight, VA_SURFACE_ATTRIB_GETTABLE, driver.settings.min_size));
   all.push_back(
       integer(VASurfaceAttribMaxWidth, VA_SURFACE_ATTRIB_GETTABLE, driver.settings.max_size));
   all.push_back(
       integer(VASurfaceAttribMaxHeight, VA_SURFACE_ATTRIB_GETTABLE, driver.settings.max_size));
-  all.push_back(integer(VASurfaceAttribMemoryType, both, kMemoryTypes));
+  all.push_back(integer(VASurfaceAttribMemoryType, both,
+                        driver.settings.import_prime2
+                            ? kMemoryTypes
+                            : kMemoryTypes & ~VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2));
   all.push_back(
       pointer(VASurfaceAttribExternalBufferDescriptor, VA_SURFACE_ATTRIB_SETTABLE, nullptr));
   if (driver.settings.list_modifiers)
     all.push_back(pointer(VASurfaceAttribDRMFormatModifiers, both, modifier_list(driver)));
-  else if (driver.settings.accept_modifiers)
+  else if (driver.settings.accept_modifiers && !driver.settings.ignore_modifiers)
     all.push_back(pointer(VASurfaceAttribDRMFormatModifiers, VA_SURFACE_ATTRIB_SETTABLE, nullptr));
   return all;
 }
@@ -118,6 +123,10 @@ VAStatus read_request(const Driver &driver, unsigned rt_format, const VASurfaceA
       break;
     case VASurfaceAttribMemoryType:
       request.memory_type = static_cast<std::uint32_t>(value.i);
+      // taken for memory of the driver's own, as i965 does
+      if (request.memory_type == VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2 &&
+          !driver.settings.import_prime2)
+        request.memory_type = VA_SURFACE_ATTRIB_MEM_TYPE_VA;
       break;
     case VASurfaceAttribExternalBufferDescriptor:
       request.external = value.p;
@@ -127,7 +136,8 @@ VAStatus read_request(const Driver &driver, unsigned rt_format, const VASurfaceA
     case VASurfaceAttribDRMFormatModifiers:
       if (!driver.settings.accept_modifiers)
         return VA_STATUS_ERROR_ATTR_NOT_SUPPORTED;
-      request.modifiers = static_cast<const VADRMFormatModifierList *>(value.p);
+      if (!driver.settings.ignore_modifiers)
+        request.modifiers = static_cast<const VADRMFormatModifierList *>(value.p);
       break;
     default:
       return VA_STATUS_ERROR_ATTR_NOT_SUPPORTED;
@@ -140,8 +150,10 @@ VAStatus read_request(const Driver &driver, unsigned rt_format, const VASurfaceA
   return VA_STATUS_SUCCESS;
 }
 
-// The older way to import, from before modifiers: one linear dma-buf per surface.
-VADRMPRIMESurfaceDescriptor to_descriptor(const VASurfaceAttribExternalBuffers &external,
+// The older way to import, from before modifiers: one dma-buf per surface. A real kernel knows how
+// a buffer object of its driver is tiled; here a tiled one has the driver's best tiling.
+VADRMPRIMESurfaceDescriptor to_descriptor(const Driver &driver,
+                                          const VASurfaceAttribExternalBuffers &external,
                                           unsigned index, const PixelFormat &format)
 {
   VADRMPRIMESurfaceDescriptor descriptor{};
@@ -150,9 +162,13 @@ VADRMPRIMESurfaceDescriptor to_descriptor(const VASurfaceAttribExternalBuffers &
   descriptor.height = external.height;
   if (index >= external.num_buffers || external.num_planes != format.n_planes)
     return descriptor; // has no object, and is refused
+  std::uint64_t modifier = DRM_FORMAT_MOD_LINEAR;
+  if ((external.flags & VA_SURFACE_EXTBUF_DESC_ENABLE_TILING) != 0)
+    modifier = choose_modifier(driver.settings, format, external.height,
+                               modifiers_of(driver.settings, format.va_fourcc))
+                   .value_or(DRM_FORMAT_MOD_LINEAR);
   descriptor.num_objects = 1;
-  descriptor.objects[0] = {static_cast<int>(external.buffers[index]), external.data_size,
-                           DRM_FORMAT_MOD_LINEAR};
+  descriptor.objects[0] = {static_cast<int>(external.buffers[index]), external.data_size, modifier};
   descriptor.num_layers = 1;
   descriptor.layers[0].drm_format = format.drm_fourcc;
   descriptor.layers[0].num_planes = external.num_planes;
@@ -168,11 +184,26 @@ std::shared_ptr<Surface> import_one(Driver &driver, const Request &request, unsi
 {
   if (driver.count(Counter::Import) != VA_STATUS_SUCCESS || !request.external)
     return nullptr;
-  if (request.memory_type == VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2)
-    return import_surface(static_cast<const VADRMPRIMESurfaceDescriptor *>(request.external)[index],
-                          width, height);
+  if (request.memory_type == VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2) {
+    const auto &described =
+        static_cast<const VADRMPRIMESurfaceDescriptor *>(request.external)[index];
+    const auto &refused = driver.settings.import_refused;
+    if (std::find(refused.begin(), refused.end(), described.objects[0].drm_format_modifier) !=
+        refused.end())
+      return nullptr;
+    return import_surface(described, width, height);
+  }
   const auto &external = *static_cast<const VASurfaceAttribExternalBuffers *>(request.external);
-  return import_surface(to_descriptor(external, index, *request.format), width, height);
+  return import_surface(to_descriptor(driver, external, index, *request.format), width, height);
+}
+
+// VASurfaceAttribExternalBuffers for memory of the driver's own says whether it is tiled.
+bool wants_linear(const Driver &driver, const Request &request)
+{
+  if (!driver.settings.linear_by_descriptor || !request.external)
+    return false;
+  const auto &external = *static_cast<const VASurfaceAttribExternalBuffers *>(request.external);
+  return (external.flags & VA_SURFACE_EXTBUF_DESC_ENABLE_TILING) == 0;
 }
 
 std::shared_ptr<Surface> make_surface(Driver &driver, const Request &request, unsigned index,
@@ -183,10 +214,15 @@ std::shared_ptr<Surface> make_surface(Driver &driver, const Request &request, un
   std::span<const std::uint64_t> allowed;
   if (request.modifiers)
     allowed = {request.modifiers->modifiers, request.modifiers->num_modifiers};
-  const auto modifier = choose_modifier(driver.settings, *request.format, allowed);
+  auto modifier = choose_modifier(driver.settings, *request.format, height, allowed);
+  if (!request.modifiers && wants_linear(driver, request))
+    modifier = DRM_FORMAT_MOD_LINEAR;
   if (!modifier)
     return nullptr;
-  return allocate_surface(driver.settings, *request.format, width, height, *modifier);
+  auto surface = allocate_surface(driver.settings, *request.format, width, height, *modifier);
+  if (surface)
+    surface->listed = request.modifiers != nullptr;
+  return surface;
 }
 
 VAStatus create_surfaces(VADriverContextP context, unsigned rt_format, unsigned width,
@@ -194,7 +230,8 @@ VAStatus create_surfaces(VADriverContextP context, unsigned rt_format, unsigned 
                          VASurfaceAttrib *attributes, unsigned n_attributes)
 {
   auto &driver = Driver::of(context);
-  if (width < 1 || height < 1 || width > driver.settings.max_size ||
+  const auto least = driver.settings.min_size;
+  if (width < least || height < least || width > driver.settings.max_size ||
       height > driver.settings.max_size)
     return VA_STATUS_ERROR_RESOLUTION_NOT_SUPPORTED;
   Request request;
@@ -257,14 +294,15 @@ VAStatus export_handle(VADriverContextP context, VASurfaceID id, std::uint32_t m
   const bool composed = (flags & VA_EXPORT_SURFACE_COMPOSED_LAYERS) != 0;
   if (composed ? !driver.settings.composed : !driver.settings.separate)
     return VA_STATUS_ERROR_INVALID_PARAMETER;
+  const auto fourcc = surface->format->va_fourcc;
+  if (contains(driver.settings.export_refused, fourcc) ||
+      (composed && contains(driver.settings.composed_refused, fourcc)))
+    return VA_STATUS_ERROR_UNSUPPORTED_MEMORY_TYPE;
   auto &out = *static_cast<VADRMPRIMESurfaceDescriptor *>(descriptor);
   const auto status = export_surface(*surface, composed, out);
   if (status != VA_STATUS_SUCCESS)
     return status;
-  if (!driver.settings.report_modifier) {
-    for (unsigned i = 0; i < out.num_objects; ++i)
-      out.objects[i].drm_format_modifier = DRM_FORMAT_MOD_INVALID;
-  }
+  rename_export(driver.settings, *surface, out);
   if (++driver.exports >= driver.settings.lie_from)
     tell_lie(driver.settings.lie, out);
   return VA_STATUS_SUCCESS;
@@ -298,7 +336,8 @@ VAStatus query_status(VADriverContextP context, VASurfaceID id, VASurfaceStatus 
   const auto surface = driver.surface(id);
   if (!surface)
     return VA_STATUS_ERROR_INVALID_SURFACE;
-  *status = surface->pending > 0 ? VASurfaceRendering : VASurfaceReady;
+  *status =
+      surface->pending > 0 && !driver.settings.status_ready ? VASurfaceRendering : VASurfaceReady;
   return VA_STATUS_SUCCESS;
 }
 

@@ -8,6 +8,9 @@ namespace {
 
 constexpr std::uint32_t kXTileBytes = 512;
 constexpr std::uint32_t kXTileRows = 8;
+constexpr std::uint32_t kYTileBytes = 128;
+constexpr std::uint32_t kYTileRows = 32;
+constexpr std::uint32_t kYColumnBytes = 16;
 constexpr std::uint32_t kVivanteTile = 4; // pixels, both ways
 constexpr std::uint32_t kSamsungBytes = 64;
 constexpr std::uint32_t kSamsungRows = 32;
@@ -22,6 +25,8 @@ Tile tile_of(Tiling tiling, std::uint32_t pixel_bytes)
   switch (tiling) {
   case Tiling::X:
     return {kXTileBytes, kXTileRows};
+  case Tiling::Y:
+    return {kYTileBytes, kYTileRows};
   case Tiling::Vivante:
     return {kVivanteTile * pixel_bytes, kVivanteTile};
   case Tiling::Samsung:
@@ -50,6 +55,8 @@ Tiling tiling_of(std::uint64_t modifier)
   switch (modifier) {
   case I915_FORMAT_MOD_X_TILED:
     return Tiling::X;
+  case I915_FORMAT_MOD_Y_TILED:
+    return Tiling::Y;
   case DRM_FORMAT_MOD_VIVANTE_TILED:
     return Tiling::Vivante;
   case DRM_FORMAT_MOD_SAMSUNG_64_32_TILE:
@@ -79,6 +86,13 @@ TiledRun tiled_run(const TiledPlane &plane, std::uint32_t x_bytes, std::uint32_t
                          ? samsung_index(column, row, columns, plane.rows / tile.rows)
                          : static_cast<std::uint64_t>(row) * columns + column;
   const auto inside_x = x_bytes % tile.width_bytes;
+  if (plane.tiling == Tiling::Y) {
+    const auto inside_column = inside_x % kYColumnBytes;
+    return {index * kYTileBytes * kYTileRows +
+                inside_x / kYColumnBytes * kYColumnBytes * kYTileRows +
+                y % kYTileRows * kYColumnBytes + inside_column,
+            kYColumnBytes - inside_column};
+  }
   const auto offset =
       index * tile.width_bytes * tile.rows + (y % tile.rows) * tile.width_bytes + inside_x;
   return {offset, tile.width_bytes - inside_x};

@@ -7,6 +7,8 @@
 //   x-tiled   I915_FORMAT_MOD_X_TILED: tiles of 512 bytes x 8 rows (4 KiB), tiles in row-major
 //   order, bytes in
 //             a tile row-major; no bit-6 swizzling (gen 8 and later)
+//   y-tiled   I915_FORMAT_MOD_Y_TILED: tiles of 128 bytes x 32 rows (4 KiB), tiles in row-major
+//             order; a tile is 8 columns of 16 bytes x 32 rows, one column after the other
 //   vivante   DRM_FORMAT_MOD_VIVANTE_TILED: tiles of 4 x 4 pixels, both in row-major order
 //   samsung   DRM_FORMAT_MOD_SAMSUNG_64_32_TILE: macroblocks of 64 bytes x 32 rows (2 KiB),
 //   row-major inside;
@@ -20,7 +22,7 @@
 
 namespace gstdrm::test::vadriver {
 
-enum class Tiling { Linear, X, Vivante, Samsung };
+enum class Tiling { Linear, X, Y, Vivante, Samsung };
 
 // A modifier that is none of the above is a label only: its pixels lie linear.
 Tiling tiling_of(std::uint64_t modifier);

@@ -17,7 +17,7 @@
 #include "axl_uapi.h"
 
 #define AXL_CHECK_VALUES 32  /* of the result of model 1 */
-#define AXL_SKIN_BOXES 7170 /* of model 2, 5 values each */
+#define AXL_SKIN_BOXES 8132 /* of model 2, 5 values each */
 #define AXL_QUEUE_MAX 64
 #define AXL_MIN_SIDE 16
 #define AXL_MAX_SIDE 16384

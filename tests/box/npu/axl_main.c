@@ -213,6 +213,6 @@ static int __init axl_init(void)
 
 module_init(axl_init);
 module_exit(axl_exit);
-MODULE_DESCRIPTION("Test NPU with the kernel interface of the zero-copy document");
+MODULE_DESCRIPTION("Test NPU with the axl kernel interface");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS("DMA_BUF");

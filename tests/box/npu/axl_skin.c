@@ -18,6 +18,7 @@
 
 static const u8 axl_windows[][2] = {
 	{ 4, 4 }, { 4, 8 }, { 6, 6 }, { 6, 10 }, { 8, 8 }, { 8, 14 }, { 12, 12 }, { 12, 20 }, { 16, 16 },
+	{ 16, 24 }, { 20, 28 },
 };
 
 /* sum[y][x]: all cells above row y and left of column x */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* axl:axl_dmabuf_import and axl:axl_dmabuf_release, with the fields that the zero-copy document gives them. */
+/* axl:axl_dmabuf_import and axl:axl_dmabuf_release, with the fields that the design document gives them (docs/axl.md). */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM axl
 

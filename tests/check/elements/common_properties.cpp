@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The properties that every element has: one type of `zero-copy`, one name and one set of counters
-// in `drm-stats`.
+// What every element has: one type of `zero-copy`, one name and one set of counters in `drm-stats`,
+// and no more than one probe on a source pad.
 #include <gst/drm/drm.h>
 
 #include "support/check_main.hpp"
@@ -9,7 +9,8 @@ namespace {
 
 constexpr const char *kElements[] = {"dmabufupload",      "dmabufdownload",  "egldmabufupload",
                                      "egldmabufdownload", "kmsdmabufsink",   "metisdmabufinfer",
-                                     "vadmabufsrc",       "drmtensordecode", "drmoverlay"};
+                                     "vadmabufsrc",       "vadmabufconvert", "drmtensordecode",
+                                     "drmoverlay"};
 
 // An element of a plugin that this build does not have is left out.
 GstElement *make(int row)
@@ -57,6 +58,41 @@ GST_START_TEST(test_drm_stats)
 }
 GST_END_TEST
 
+// What gst-inspect-1.0 says of a property is what a new element has.
+GST_START_TEST(test_defaults)
+{
+  GstElement *element = make(__i__);
+  if (!element)
+    return;
+  guint n = 0;
+  GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &n);
+  for (guint i = 0; i < n; i++) {
+    if (specs[i]->owner_type != G_OBJECT_TYPE(element) ||
+        (specs[i]->flags & G_PARAM_READWRITE) != G_PARAM_READWRITE)
+      continue;
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, specs[i]->value_type);
+    g_object_get_property(G_OBJECT(element), specs[i]->name, &value);
+    fail_unless(g_param_value_defaults(specs[i], &value), "%s", specs[i]->name);
+    g_value_unset(&value);
+  }
+  g_free(specs);
+  gst_object_unref(element);
+}
+GST_END_TEST
+
+// Each probe costs every caps query that passes the pad.
+GST_START_TEST(test_probes)
+{
+  GstElement *element = make(__i__);
+  if (!element)
+    return;
+  for (GList *pad = element->srcpads; pad; pad = pad->next)
+    fail_unless(GST_PAD_CAST(pad->data)->num_probes <= 1);
+  gst_object_unref(element);
+}
+GST_END_TEST
+
 Suite *common_properties_suite()
 {
   Suite *suite = suite_create("common properties");
@@ -64,6 +100,8 @@ Suite *common_properties_suite()
   suite_add_tcase(suite, tcase);
   tcase_add_loop_test(tcase, test_zero_copy, 0, G_N_ELEMENTS(kElements));
   tcase_add_loop_test(tcase, test_drm_stats, 0, G_N_ELEMENTS(kElements));
+  tcase_add_loop_test(tcase, test_defaults, 0, G_N_ELEMENTS(kElements));
+  tcase_add_loop_test(tcase, test_probes, 0, G_N_ELEMENTS(kElements));
   return suite;
 }
 

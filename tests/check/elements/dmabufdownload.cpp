@@ -293,7 +293,8 @@ GST_START_TEST(test_bad_frame)
 }
 GST_END_TEST
 
-// An exporter that lets nobody map: said at the first frame, and not by whoever reads it.
+// An exporter that lets nobody map, of all memory or of the second one: said at the first frame, and not by whoever reads
+// it.
 GST_START_TEST(test_unmappable)
 {
   const Download h(true);
@@ -310,7 +311,11 @@ GST_START_TEST(test_unmappable)
   fail_unless(fd >= 0, "%s: %s", path, g_strerror(errno));
   GstAllocator *allocator = gst_dmabuf_allocator_new();
   const gsize size = gst_buffer_get_size(buffer);
-  gst_buffer_replace_all_memory(buffer, gst_dmabuf_allocator_alloc(allocator, fd, size));
+  GstMemory *memory = gst_dmabuf_allocator_alloc(allocator, fd, size);
+  if (__i__ == 0)
+    gst_buffer_replace_all_memory(buffer, memory);
+  else
+    gst_buffer_append_memory(buffer, memory);
   gst_object_unref(allocator);
   fail_unless_equals_int(gst_harness_push(h.get(), buffer), GST_FLOW_ERROR);
   CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), "cannot be mapped by the CPU", "gldownload");
@@ -421,6 +426,11 @@ GST_START_TEST(test_minimum)
   guint min = 0;
   gst_query_parse_nth_allocation_pool(query.get(), 0, nullptr, nullptr, &min, nullptr);
   fail_unless_equals_int(min, 5);
+  g_autoptr(GPtrArray) all = gst_query_get_drm_constraints(query.get());
+  fail_unless_equals_int(all->len, 1);
+  guint64 held = 0;
+  fail_unless(gst_drm_constraints_get_range(static_cast<GstDrmConstraints *>(all->pdata[0]), GST_DRM_CONSTRAINT_BUFFERS_HELD, &held, nullptr));
+  fail_unless_equals_uint64(held, 5);
 }
 GST_END_TEST
 
@@ -439,7 +449,7 @@ Suite *dmabufdownload_suite()
   tcase_add_test(tcase, test_pseudo_format);
   tcase_add_test(tcase, test_plain);
   tcase_add_loop_test(tcase, test_bad_frame, 0, 6);
-  tcase_add_test(tcase, test_unmappable);
+  tcase_add_loop_test(tcase, test_unmappable, 0, 2);
   tcase_add_test(tcase, test_minimum);
   tcase_add_loop_test(tcase, test_metadata, 0, 3);
   tcase_add_loop_test(tcase, test_round_trip, 0, 10);

@@ -265,6 +265,16 @@ GST_START_TEST(test_plain_output)
 }
 GST_END_TEST
 
+// Whoever asks for DMA_DRM has its frames already: no pool of linear ones is offered in their place.
+GST_START_TEST(test_query_of_dmabufs)
+{
+  const Harness h(upload());
+  fail_unless(h.negotiate(kNv12));
+  fail_unless(h.ask_allocation(kNv12));
+  fail_if(h.ask_allocation(dmabuf_caps("NV12", 320, 240)));
+}
+GST_END_TEST
+
 GST_START_TEST(test_require)
 {
   const Harness h(upload("zero-copy=require"));
@@ -447,6 +457,7 @@ Suite *dmabufupload_suite()
   tcase_add_test(tcase, test_crop);
   tcase_add_loop_test(tcase, test_metadata, 0, 4);
   tcase_add_loop_test(tcase, test_plain_output, 0, 2);
+  tcase_add_test(tcase, test_query_of_dmabufs);
   tcase_add_test(tcase, test_require);
   tcase_add_loop_test(tcase, test_bad_frame, 0, G_N_ELEMENTS(kBad));
   tcase_add_test(tcase, test_passthrough);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
+#include "support/consumer.hpp"
 #include "support/dmabuf_elements.hpp"
 
 namespace {
@@ -175,6 +176,42 @@ GST_START_TEST(test_new_answer)
 }
 GST_END_TEST
 
+// ---- what a consumer asks for beyond its caps
+
+GST_START_TEST(test_constraints_are_honoured)
+{
+  const Consumer consumer = {"display", 4096, 3};
+  const Harness h(std::string("dmabufupload allocator=") + test_kinds().front());
+  answer_as(h.get()->sinkpad, consumer);
+  fail_unless(h.negotiate(kNv12), "%s", h.last_error().c_str());
+  const auto out = h.push(new_frame(kNv12, 5));
+  check_drawn(out.get(), video_info(kNv12), 5);
+  const GstVideoMeta *meta = gst_buffer_get_video_meta(out.get());
+  fail_unless_equals_int(meta->stride[0], 4096);
+  fail_unless_equals_int(meta->stride[1], 4096);
+  guint kept = 0;
+  GstStructure *config = gst_buffer_pool_get_config(out.get()->pool);
+  gst_buffer_pool_config_get_params(config, nullptr, nullptr, &kept, nullptr);
+  gst_structure_free(config);
+  fail_unless_equals_int(kept, 4); // three, and the one that is being written
+}
+GST_END_TEST
+
+GST_START_TEST(test_conflict_is_posted)
+{
+  const Consumer consumer = {"display", 48, 3};
+  const Harness h("dmabufupload name=up");
+  answer_as(h.get()->sinkpad, consumer);
+  h.negotiate(kNv12);
+  gst_harness_push(h.get(), new_frame(kNv12, 5));
+  const std::string text = h.last_error();
+  say(text);
+  for (const char *part : {"up cannot allocate what its consumers ask for", "stride-align: 48 is not a power of two", "display on /dev/dri/card7: 48 bytes",
+                           "Smallest change: Let display on /dev/dri/card7 ask for 64 bytes as stride-align."})
+    fail_unless(text.find(part) != std::string::npos, "'%s' does not say '%s'", text.c_str(), part);
+}
+GST_END_TEST
+
 // The process has no descriptor left for a frame: an error that is said, and no frame. Once there
 // are some again the stream goes on.
 GST_START_TEST(test_out_of_descriptors)
@@ -213,6 +250,8 @@ Suite *dmabufupload_downstream_suite()
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, test_answers, 0, static_cast<int>(rows().size()));
   tcase_add_test(tcase, test_new_answer);
+  tcase_add_test(tcase, test_constraints_are_honoured);
+  tcase_add_test(tcase, test_conflict_is_posted);
   tcase_add_test(tcase, test_out_of_descriptors);
   return suite;
 }

@@ -117,7 +117,7 @@ GST_START_TEST(test_bound)
   GstFlowReturn flow = GST_FLOW_ERROR;
   std::thread producer([&] { flow = stream.produce(); });
   const std::string text = wait_for_message(h, GST_MESSAGE_WARNING);
-  check_says(text, {"waits for a free buffer", "it made 2 (", "MiB", "2 are out", "held by", "max-buffers"});
+  check_says(text, {"waits for a free buffer", "it made 2 (", "MiB", "2 are in use", "held by", "max-buffers"});
   kept.erase(kept.begin());
   producer.join();
   fail_unless_equals_int(flow, GST_FLOW_OK);
@@ -219,7 +219,7 @@ GST_START_TEST(test_descriptors_end)
     fail_unless_equals_int(flow, GST_FLOW_ERROR);
     const std::vector<std::string> errors = h.messages(GST_MESSAGE_ERROR);
     fail_unless_equals_int(errors.size(), 1);
-    check_says(errors.front(), {"cannot make another buffer", "Too many open files", "It has made", "MiB", "are out",
+    check_says(errors.front(), {"cannot make another buffer", "Too many open files", "It has made", "MiB", "are in use",
                                 "held by", "max-buffers", "ulimit -n"});
     if (failure == 0) { // the application lets go, frames flow, and it keeps everything once more
       while (GstBuffer *kept = gst_harness_try_pull(h.get()))

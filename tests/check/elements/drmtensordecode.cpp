@@ -201,6 +201,7 @@ GST_START_TEST(test_without_tensors)
   fail_unless(harness.push(input).get() == input);
   fail_unless_equals_int(harness.stat("frames"), 1);
   fail_unless_equals_int(harness.stat("detections"), 0);
+  fail_unless_equals_int(harness.stat("decoding-ns"), 0);
 }
 GST_END_TEST
 
@@ -217,6 +218,7 @@ GST_START_TEST(test_two_models)
   check_text(gstdrm::test::detections_of(output.get()), "class 1 90% 50 30 50 40; class 1 90% 25 40 25 20");
 #endif
   fail_unless_equals_int(harness.stat("detections"), 2);
+  fail_unless(harness.stat("decoding-ns") > 0);
 }
 GST_END_TEST
 

@@ -55,6 +55,11 @@ struct Posting {
       return "";
     GError *error = nullptr;
     gst_message_parse_error(message, &error, nullptr);
+    const GstStructure *details = nullptr;
+    gst_message_parse_error_details(message, &details);
+    fail_unless(details && g_str_equal(gst_structure_get_string(details, "text"), error->message));
+    fail_unless(gst_structure_has_field_typed(details, "errno", G_TYPE_INT) &&
+                gst_structure_has_field_typed(details, "code", G_TYPE_INT));
     fail_unless(g_error_matches(error, domain, code), "%s %d", g_quark_to_string(error->domain), error->code);
     std::string text = error->message;
     g_error_free(error);
@@ -71,6 +76,17 @@ GST_START_TEST(test_domain_and_code)
   gstdrm::post_error(posting.element, Error{row.code, "It failed.", row.sys_errno}, __i__ % 2 ? "Doing it" : nullptr);
   const std::string text = posting.next(row.domain(), row.bus_code);
   fail_unless_equals_string(text.c_str(), __i__ % 2 ? "Doing it: It failed." : "It failed.");
+}
+GST_END_TEST
+
+// A path, or what a driver says of itself.
+GST_START_TEST(test_any_bytes)
+{
+  Posting posting;
+  gstdrm::post_error(posting.element, Error{ErrorCode::Device, "No /tmp/\xff\xc3.", 0});
+  const std::string text = posting.next(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED);
+  fail_unless(g_utf8_validate(text.c_str(), -1, nullptr), "%s", text.c_str());
+  fail_unless(text.starts_with("No /tmp/") && text.ends_with("."), "%s", text.c_str());
 }
 GST_END_TEST
 
@@ -161,6 +177,7 @@ Suite *kit_errors_suite()
   TCase *tcase = tcase_create("errors on the bus");
   suite_add_tcase(suite, tcase);
   tcase_add_loop_test(tcase, test_domain_and_code, 0, G_N_ELEMENTS(kRows));
+  tcase_add_test(tcase, test_any_bytes);
   tcase_add_test(tcase, test_once_per_failure);
   tcase_add_test(tcase, test_handler_of_the_message);
   tcase_add_test(tcase, test_threads);

@@ -2,6 +2,7 @@
 // What the kit sees of a buffer before a device gets it: its memory, and the layout that the C API finds as well.
 #include <string>
 
+#include "kit_frame_copy.hpp"
 #include "support/dmabuf_elements.hpp"
 
 #include <gst/allocators/gstdmabuf.h>
@@ -99,6 +100,7 @@ Suite *kit_frame_import_suite()
   tcase_add_loop_test(tcase, test_the_same_as_the_c_api, 0, G_N_ELEMENTS(kRows));
   tcase_add_test(tcase, test_refused);
   tcase_add_test(tcase, test_memory_kind);
+  suite_add_tcase(suite, frame_copy_tcase());
   return suite;
 }
 

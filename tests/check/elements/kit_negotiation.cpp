@@ -11,7 +11,7 @@ using gstdrm::GstPtr;
 using gstdrm::Mismatch;
 
 // What ends the first attempt, so that it says nothing of its caps.
-enum class Ended { No, BySelf, ByFlush, ByPeersFlush };
+enum class Ended { No, BySelf, ByFlush, ByPeersFlush, BySinksFlush };
 
 struct Row {
   const char *name;
@@ -31,6 +31,7 @@ constexpr Row kRows[] = {
     {"a flush that the element saw", {"a/a", "a/a", "a/a"}, {false, true, true}, false, 0, Ended::BySelf},
     {"a flush of the element's pads", {"a/a", "a/a", "a/a"}, {false, true, true}, false, 0, Ended::ByFlush},
     {"a flush of the peer", {"a/a", "a/a", "a/a"}, {false, true, true}, false, 0, Ended::ByPeersFlush},
+    {"a flush of the sink behind the peer", {"a/a", "a/a", "a/a"}, {false, true, true}, false, 0, Ended::BySinksFlush},
     {"refused after a flush that the element saw", {"a/a", "a/a", "a/a"}, {false, false, false}, false, 1, Ended::BySelf},
     {"refused after a flush", {"a/a", "a/a", "a/a"}, {false, false, false}, false, 1, Ended::ByFlush},
 };
@@ -40,15 +41,21 @@ GST_START_TEST(test_row)
   const Row &row = kRows[__i__];
   gstdrm::test::say(row.name);
   GstElement *element = gst_element_factory_make("identity", nullptr);
+  GstElement *next = gst_element_factory_make("identity", nullptr);
   GstElement *sink = gst_element_factory_make("fakesink", nullptr);
-  fail_unless(gst_element_link(element, sink));
+  fail_unless(gst_element_link_many(element, next, sink, nullptr));
   GstBus *bus = gst_bus_new();
   gst_element_set_bus(element, bus);
   gst_element_set_state(element, GST_STATE_PAUSED); // pads of a stopped element count as flushing
+  gst_element_set_state(next, GST_STATE_PAUSED);
   gst_element_set_state(sink, GST_STATE_PAUSED);
   const auto own = GstPtr<GstPad>::adopt(gst_element_get_static_pad(element, "sink"));
-  const auto peer = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink, "sink"));
-  GstPad *flushing = row.ended == Ended::ByFlush ? own.get() : row.ended == Ended::ByPeersFlush ? peer.get() : nullptr;
+  const auto peer = GstPtr<GstPad>::adopt(gst_element_get_static_pad(next, "sink"));
+  const auto last = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink, "sink"));
+  GstPad *flushing = row.ended == Ended::ByFlush        ? own.get()
+                     : row.ended == Ended::ByPeersFlush ? peer.get()
+                     : row.ended == Ended::BySinksFlush ? last.get()
+                                                        : nullptr;
   FailedNegotiation negotiation;
   for (int i = 0; i < 3; i++) {
     if (flushing && i == 0)
@@ -85,8 +92,10 @@ GST_START_TEST(test_row)
   gst_element_set_bus(element, nullptr);
   gst_object_unref(bus);
   gst_element_set_state(element, GST_STATE_NULL);
+  gst_element_set_state(next, GST_STATE_NULL);
   gst_element_set_state(sink, GST_STATE_NULL);
   gst_object_unref(sink);
+  gst_object_unref(next);
   gst_object_unref(element);
 }
 GST_END_TEST

@@ -67,6 +67,9 @@ struct Stream {
     if (!message)
       return "";
     GError *error = nullptr;
+    const GstStructure *details = nullptr;
+    gst_message_parse_error_details(message, &details);
+    fail_unless(details && gst_structure_has_field(details, "text")); // both sides, for applications
     gst_message_parse_error(message, &error, nullptr);
     fail_unless(g_error_matches(error, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION));
     std::string text = error->message;

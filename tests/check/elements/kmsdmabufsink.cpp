@@ -9,6 +9,7 @@
 #include "support/odd_queries.hpp"
 #include <gst/drm/drm.h>
 #include <gst/gst.h>
+#include <gst/video/colorbalance.h>
 
 namespace {
 
@@ -99,6 +100,51 @@ GST_END_TEST
 
 namespace {
 
+struct DirectionRow {
+  const char *direction;
+  const char *rotation; // the same for KMS, which turns counter-clockwise
+};
+
+const DirectionRow kDirectionRows[] = {
+    {"identity", "rotate-0"},           {"90r", "rotate-270"},
+    {"180", "rotate-180"},              {"90l", "rotate-90"},
+    {"horiz", "rotate-0+reflect-x"},    {"vert", "rotate-0+reflect-y"},
+    {"ul-lr", "rotate-90+reflect-x"},   {"ur-ll", "rotate-90+reflect-y"},
+    {"auto", "rotate-0"}, // the stream has said nothing yet
+};
+
+guint rotation_of(GstElement *sink)
+{
+  guint rotation = 0;
+  g_object_get(sink, "rotation", &rotation, nullptr);
+  return rotation;
+}
+
+} // namespace
+
+// One turn, set by either property.
+GST_START_TEST(test_directions)
+{
+  GstElement *sink = make_sink(), *expected = make_sink();
+  for (const DirectionRow &row : kDirectionRows) {
+    gst_util_set_object_arg(G_OBJECT(sink), "video-direction", row.direction);
+    gst_util_set_object_arg(G_OBJECT(expected), "rotation", row.rotation);
+    ck_assert_msg(rotation_of(sink) == rotation_of(expected), "%s: 0x%x", row.direction,
+                  rotation_of(sink));
+  }
+  gst_util_set_object_arg(G_OBJECT(sink), "rotation", "rotate-180");
+  gst_util_set_object_arg(G_OBJECT(expected), "video-direction", "180");
+  ck_assert_uint_eq(rotation_of(sink), rotation_of(expected));
+  gint direction = 0;
+  g_object_get(sink, "video-direction", &direction, nullptr);
+  ck_assert_int_eq(direction, GST_VIDEO_ORIENTATION_CUSTOM);
+  gst_object_unref(expected);
+  gst_object_unref(sink);
+}
+GST_END_TEST
+
+namespace {
+
 struct ErrorRow {
   const char *name;
   const char *property;
@@ -182,6 +228,30 @@ GST_START_TEST(test_properties)
 }
 GST_END_TEST
 
+// Channels are those of the display that is open.
+GST_START_TEST(test_color_balance_before_start)
+{
+  GstElement *sink = gst_element_factory_make("kmsdmabufsink", nullptr);
+  ck_assert(GST_IS_COLOR_BALANCE(sink));
+  ck_assert(!gst_color_balance_list_channels(GST_COLOR_BALANCE(sink)));
+  ck_assert_int_eq(gst_color_balance_get_balance_type(GST_COLOR_BALANCE(sink)),
+                   GST_COLOR_BALANCE_HARDWARE);
+  // a channel of another element's
+  auto *channel =
+      GST_COLOR_BALANCE_CHANNEL(g_object_new(GST_TYPE_COLOR_BALANCE_CHANNEL, nullptr));
+  channel->label = g_strdup("GAMMA");
+  channel->max_value = 10;
+  gst_color_balance_set_value(GST_COLOR_BALANCE(sink), channel, 5);
+  ck_assert_int_eq(gst_color_balance_get_value(GST_COLOR_BALANCE(sink), channel), 0);
+  g_free(channel->label);
+  channel->label = g_strdup("HUE"); // what is set before the display is open is kept for it
+  gst_color_balance_set_value(GST_COLOR_BALANCE(sink), channel, 50);
+  ck_assert_int_eq(gst_color_balance_get_value(GST_COLOR_BALANCE(sink), channel), 10);
+  g_object_unref(channel);
+  gst_object_unref(sink);
+}
+GST_END_TEST
+
 GST_START_TEST(test_statistics_before_start)
 {
   const char *counters[] = {"frames", "imports", "import-hits", "copies", "bytes-copied", "waits",
@@ -242,9 +312,11 @@ static Suite *kmsdmabufsink_suite(void)
   suite_add_tcase(s, tc);
   tcase_add_loop_test(tc, test_template, 0, G_N_ELEMENTS(kTemplateRows));
   tcase_add_test(tc, test_template_order);
+  tcase_add_test(tc, test_directions);
   tcase_add_loop_test(tc, test_open_errors, 0, G_N_ELEMENTS(kErrorRows));
   tcase_add_test(tc, test_descriptor_stays_the_applications);
   tcase_add_test(tc, test_properties);
+  tcase_add_test(tc, test_color_balance_before_start);
   tcase_add_test(tc, test_statistics_before_start);
   tcase_add_test(tc, test_snapshot_before_start);
   tcase_add_test(tc, test_odd_queries);

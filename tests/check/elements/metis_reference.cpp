@@ -19,6 +19,7 @@
 
 #include "axruntime/network.hpp"
 #include "support/dmabuf_elements.hpp"
+#include "support/nvmm.hpp"
 #include "unit/metis/onnx_writer.hpp"
 #include "unit/metis/preprocess_reference.hpp"
 
@@ -84,6 +85,33 @@ GstBuffer *frame_of(const SizeRow &size, guint frame)
                });
   GST_BUFFER_PTS(buffer) = frame * GST_MSECOND;
   return buffer;
+}
+
+GstBuffer *surface_of(const SizeRow &size, guint frame)
+{
+  NvBufSurface *surface = new_surface(size.width, size.height);
+  const Picture picture(size, frame);
+  write_surface(surface, [&](guint plane, guint row, std::uint8_t *data, std::size_t bytes) {
+    std::memcpy(data, picture.planes[plane].data() + row * bytes, bytes);
+  });
+  GstBuffer *buffer = nvmm_buffer(surface);
+  GST_BUFFER_PTS(buffer) = frame * GST_MSECOND;
+  return buffer;
+}
+
+struct Stream {
+  std::string caps;
+  GstBuffer *(*frame_of)(const SizeRow &size, guint frame);
+};
+
+Stream dmabufs(const SizeRow &size)
+{
+  return {dmabuf_caps("NV12", size.width, size.height), frame_of};
+}
+
+Stream surfaces(const SizeRow &size)
+{
+  return {nvmm_caps(size.width, size.height), surface_of};
 }
 
 // --- networks ------------------------------------------------------------------------------------
@@ -295,18 +323,19 @@ void check_next(const Harness &harness, const Network &network, const SizeRow &s
   }
 }
 
-void run_stream(const Network &network, const SizeRow &size, const char *warning = nullptr)
+void run_stream(const Network &network, const SizeRow &size, const Stream &stream,
+                const char *warning = nullptr)
 {
   constexpr guint kAhead = 8; // frames that are pushed before the first is pulled: more than fly
   std::optional<ModelFiles> files(network);
   const Harness harness("metisdmabufinfer max-in-flight=4 timeout=60000 model=" + files->path() +
                         " " + network.properties);
-  const bool taken = harness.negotiate(dmabuf_caps("NV12", size.width, size.height));
+  const bool taken = harness.negotiate(stream.caps);
   files.reset(); // read by now; a check that fails would leave them behind
   fail_unless(taken, "%s: %s", size.name, harness.last_error().c_str());
   for (guint frame = 0; frame < kFrames + kAhead; frame++) {
     if (frame < kFrames)
-      fail_unless_equals_int(gst_harness_push(harness.get(), frame_of(size, frame)), GST_FLOW_OK);
+      fail_unless_equals_int(gst_harness_push(harness.get(), stream.frame_of(size, frame)), GST_FLOW_OK);
     if (frame >= kAhead)
       check_next(harness, network, size, frame - kAhead);
   }
@@ -320,7 +349,7 @@ void run_stream(const Network &network, const SizeRow &size, const char *warning
 
 GST_START_TEST(test_cpu)
 {
-  run_stream(cpu_network(), kSizes[__i__]);
+  run_stream(cpu_network(), kSizes[__i__], dmabufs(kSizes[__i__]));
 }
 GST_END_TEST
 
@@ -330,7 +359,7 @@ GST_START_TEST(test_axruntime_fallback)
 {
   g_setenv("GST_DRM_AXRUNTIME", GST_DRM_TEST_AXRUNTIME, TRUE);
   g_setenv("GST_DRM_AXRUNTIME_TEST", "fail-output-dmabuf", TRUE);
-  run_stream(axruntime_network(), kSizes[0], "output-buffer-mode=system");
+  run_stream(axruntime_network(), kSizes[0], dmabufs(kSizes[0]), "output-buffer-mode=system");
   g_unsetenv("GST_DRM_AXRUNTIME_TEST");
 }
 GST_END_TEST
@@ -338,7 +367,14 @@ GST_END_TEST
 GST_START_TEST(test_axruntime)
 {
   g_setenv("GST_DRM_AXRUNTIME", GST_DRM_TEST_AXRUNTIME, TRUE);
-  run_stream(axruntime_network(), kSizes[__i__]);
+  run_stream(axruntime_network(), kSizes[__i__], dmabufs(kSizes[__i__]));
+}
+GST_END_TEST
+
+// memory:NVMM
+GST_START_TEST(test_surfaces)
+{
+  run_stream(cpu_network(), kSizes[__i__], surfaces(kSizes[__i__]));
 }
 GST_END_TEST
 
@@ -354,6 +390,10 @@ Suite *metis_reference_suite()
     tcase_add_test(tc, test_axruntime_fallback);
   }
   suite_add_tcase(suite, tc);
+  TCase *nvmm = tcase_create("nvmm");
+  if (GST_DRM_TEST_CPU)
+    tcase_add_loop_test(nvmm, test_surfaces, 0, G_N_ELEMENTS(kSizes));
+  suite_add_tcase(suite, nvmm);
   return suite;
 }
 

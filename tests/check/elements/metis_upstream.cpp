@@ -3,27 +3,23 @@
 // ssdobjectdetector decodes, and since 1.28 tensors in the caps, which the decoders ask for.
 #include <array>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <vector>
-
-#include <unistd.h>
 
 #include <gst/drm/gstdrmtensormeta.h>
 
 #include "support/analytics.hpp"
+#include "support/constant_network.hpp"
 #include "support/dmabuf_elements.hpp"
-#include "unit/metis/onnx_writer.hpp"
 
 namespace {
 
 using gstdrm::GstPtr;
+using gstdrm::test::ConstantNetwork;
 using gstdrm::test::detections_of;
 using gstdrm::test::new_frame;
-using gstdrm::test::onnx_ints;
-using gstdrm::test::onnx_weights;
-using gstdrm::test::OnnxModel;
 using gstdrm::test::plain_caps;
+using gstdrm::test::ScratchFile;
 
 constexpr int kWidth = 64;
 constexpr int kHeight = 48;
@@ -51,23 +47,6 @@ public:
 
 private:
   GstHarness *h_;
-};
-
-// A file that goes with the test.
-class ScratchFile {
-public:
-  ScratchFile(const std::string &ending, const std::string &content)
-      : path_(std::string(g_get_tmp_dir()) + "/gst-drm-upstream-" + std::to_string(getpid()) + ending)
-  {
-    std::ofstream(path_, std::ios::binary) << content;
-  }
-  ScratchFile(const ScratchFile &) = delete;
-  ScratchFile &operator=(const ScratchFile &) = delete;
-  ~ScratchFile() { unlink(path_.c_str()); }
-  [[nodiscard]] const std::string &path() const { return path_; }
-
-private:
-  std::string path_;
 };
 
 void check_text(const std::string &text, const char *expected)
@@ -113,31 +92,6 @@ GST_START_TEST(test_blazeface)
 GST_END_TEST
 
 // --- decoders ------------------------------------------------------------------------------------
-
-// A network that gives the same values for every picture: convolutions with weights of 0, and a bias.
-class ConstantNetwork {
-public:
-  explicit ConstantNetwork(std::int64_t height = 8, std::int64_t width = 8)
-  {
-    model_.inputs = {{"in", {1, 3, height, width}}};
-    model_.nodes = {{"GlobalAveragePool", {"in"}, {"mean"}}};
-  }
-  void give(const std::string &name, const std::vector<std::int64_t> &dims, const std::vector<float> &values)
-  {
-    const auto count = static_cast<std::int64_t>(values.size());
-    const auto rank = static_cast<std::int64_t>(dims.size());
-    model_.weights.push_back(onnx_weights(name + "_weights", {count, 3, 1, 1}, std::vector<float>(values.size() * 3)));
-    model_.weights.push_back(onnx_weights(name + "_bias", {count}, values));
-    model_.weights.push_back(onnx_weights(name + "_shape", {rank}, dims));
-    model_.nodes.push_back({"Conv", {"mean", name + "_weights", name + "_bias"}, {name + "_flat"}, onnx_ints("kernel_shape", {1, 1})});
-    model_.nodes.push_back({"Reshape", {name + "_flat", name + "_shape"}, {name}});
-    model_.outputs.push_back({name, dims});
-  }
-  [[nodiscard]] std::string file() const { return model_.file(); }
-
-private:
-  OnnxModel model_;
-};
 
 // GStreamer 1.28 has ssdtensordec in its place, which wants the tensors in the caps.
 #if !GST_CHECK_VERSION(1, 28, 0)

@@ -346,6 +346,7 @@ Suite *metisdmabufinfer_suite()
   tcase_add_test(tc, test_downstream_ends);
   suite_add_tcase(suite, tc);
   suite_add_tcase(suite, change_cases());
+  suite_add_tcase(suite, nvmm_cases());
   return suite;
 }
 

@@ -75,5 +75,6 @@ inline void check_tensors(GstBuffer *buffer, bool dmabuf)
 }
 
 TCase *change_cases(); // flushes, new caps, pads and states
+TCase *nvmm_cases();   // memory:NVMM
 
 } // namespace gstdrm::test::infer

@@ -33,13 +33,27 @@ struct World {
   GstBufferPool *pool = gst_drm_buffer_pool_new(allocator);
   GstPad *pad = gst_pad_new("src", GST_PAD_SRC);
   GstDrmVideoInfo info;
+  GPtrArray *accessors = g_ptr_array_new_with_free_func(reinterpret_cast<GDestroyNotify>(gst_drm_constraints_free));
+  GPtrArray *clashing = g_ptr_array_new(); // of `accessors`
+  GstDrmConflict *conflict = nullptr;
 
   World()
   {
+    for (const guint64 align : {64, 48}) {
+      GstDrmConstraints *one = gst_drm_constraints_new("an accessor whose name no short string holds", "/dev/dri/renderD128");
+      gst_drm_constraints_set_number(one, GST_DRM_CONSTRAINT_STRIDE_ALIGN, align);
+      gst_drm_constraints_set_number(one, GST_DRM_CONSTRAINT_WIDTH, 640);
+      gst_drm_constraints_set_number(one, GST_DRM_CONSTRAINT_HEIGHT, 480);
+      g_ptr_array_add(clashing, one);
+      if (align == 64)
+        g_ptr_array_add(accessors, one);
+    }
+    gst_drm_constraints_reconcile(clashing, &conflict);
     for (const guint32 fourcc : {kNv12, 0x34325258U, 0x20203852U})
       for (const guint64 modifier : {kLinear, kTiled, GST_DRM_MODIFIER_IMPLICIT})
         gst_drm_format_set_add(set, fourcc, modifier);
     gst_drm_format_set_ref(set);
+    gst_drm_constraints_set_formats(static_cast<GstDrmConstraints *>(g_ptr_array_index(accessors, 0)), set);
     GstVideoInfo vinfo;
     gst_video_info_set_format(&vinfo, GST_VIDEO_FORMAT_NV12, 64, 64);
     gst_drm_video_info_from_video_info(&info, &vinfo, kLinear);
@@ -55,6 +69,10 @@ struct World {
   World &operator=(const World &) = delete;
   ~World()
   {
+    gst_drm_conflict_free(conflict);
+    gst_drm_constraints_free(static_cast<GstDrmConstraints *>(g_ptr_array_index(clashing, 1)));
+    g_ptr_array_unref(clashing);
+    g_ptr_array_unref(accessors);
     gst_object_unref(pad);
     gst_object_unref(pool);
     gst_buffer_unref(fresh);
@@ -78,6 +96,14 @@ void release(GstDrmVideoInfo *info)
 void release(GstStructure *structure)
 {
   gst_structure_free(structure);
+}
+void release(GstDrmConstraints *constraints)
+{
+  gst_drm_constraints_free(constraints);
+}
+void release(GstDrmConflict *conflict)
+{
+  gst_drm_conflict_free(conflict);
 }
 void release(gchar *text)
 {
@@ -134,6 +160,19 @@ const Row kRows[] = {
     {"format_set_to_raw_caps", Says::Nothing, [](World &w, GError **) { return took(gst_drm_format_set_to_raw_caps(w.set)); }},
     {"format_set_to_string", Says::Nothing, [](World &w, GError **) { return took(gst_drm_format_set_to_string(w.set)); }},
     {"caps_intersect", Says::Nothing, [](World &w, GError **) { return took(gst_drm_caps_intersect(w.caps, w.caps)); }},
+    {"constraints_new", Says::Nothing, [](World &, GError **) { return took(gst_drm_constraints_new("an accessor whose name no short string holds", nullptr)); }},
+    {"constraints_copy", Says::Nothing, [](World &w, GError **) { return took(gst_drm_constraints_copy(static_cast<GstDrmConstraints *>(g_ptr_array_index(w.accessors, 0)))); }},
+    {"constraints_to_string", Says::Nothing, [](World &w, GError **) { return took(gst_drm_constraints_to_string(static_cast<GstDrmConstraints *>(g_ptr_array_index(w.accessors, 0)))); }},
+    {"constraints_reconcile", Says::Nothing, [](World &w, GError **) { return took(gst_drm_constraints_reconcile(w.accessors, nullptr)); }},
+    {"constraints_reconcile, conflict", Says::Nothing, [](World &w, GError **) {
+       GstDrmConflict *conflict = nullptr;
+       gst_drm_constraints_reconcile(w.clashing, &conflict);
+       return took(conflict);
+     }},
+    {"conflict_copy", Says::Nothing, [](World &w, GError **) { return took(gst_drm_conflict_copy(w.conflict)); }},
+    {"conflict_to_string", Says::Nothing, [](World &w, GError **) { return took(gst_drm_conflict_to_string(w.conflict)); }},
+    {"conflict_to_json", Says::Nothing, [](World &w, GError **) { return took(gst_drm_conflict_to_json(w.conflict)); }},
+    {"conflict_to_structure", Says::Nothing, [](World &w, GError **) { return took(gst_drm_conflict_to_structure(w.conflict)); }},
     {"video_info_from_caps", Says::Error, [](World &w, GError **e) { GstDrmVideoInfo info; return gst_drm_video_info_from_caps_full(&info, w.caps, e); }},
     {"video_info_from_caps, refused", Says::Error, [](World &w, GError **e) { GstDrmVideoInfo info; return gst_drm_video_info_from_caps_full(&info, w.bad_caps, e); }},
     {"video_info_to_caps", Says::Nothing, [](World &w, GError **) { return took(gst_drm_video_info_to_caps(&w.info)); }},
@@ -200,6 +239,12 @@ const Row kRows[] = {
      }},
     {"pad_announce_release_fences", Says::Nothing, [](World &w, GError **) {
        const gulong probe = gst_drm_pad_announce_release_fences(w.pad);
+       if (probe != 0)
+         gst_pad_remove_probe(w.pad, probe);
+       return probe != 0;
+     }},
+    {"pad_gather_constraints_full", Says::Nothing, [](World &w, GError **) {
+       const gulong probe = gst_drm_pad_gather_constraints_full(w.pad, [](GstQuery *, gpointer) {}, nullptr, nullptr);
        if (probe != 0)
          gst_pad_remove_probe(w.pad, probe);
        return probe != 0;

@@ -13,7 +13,7 @@ const hostile::Rows &all_rows()
 {
   static const hostile::Rows all = [] {
     hostile::Rows joined;
-    for (auto *rows : {hostile::allocation_rows, hostile::format_rows, hostile::frame_rows, hostile::tensor_rows, hostile::video_info_rows})
+    for (auto *rows : {hostile::allocation_rows, hostile::constraint_rows, hostile::format_rows, hostile::frame_rows, hostile::source_rows, hostile::tensor_rows, hostile::video_info_rows})
       joined.insert(joined.end(), rows().begin(), rows().end());
     return joined;
   }();

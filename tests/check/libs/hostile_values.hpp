@@ -83,10 +83,13 @@ template <GType (*get)(void) noexcept> void type_row()
 using Rows = std::vector<Row>;
 // allocators, pools and the devices that allocation queries name
 const Rows &allocation_rows();
+// constraints and their conflicts
+const Rows &constraint_rows();
 // formats, sets of them, and caps
 const Rows &format_rows();
 // frames, their fences, and what announces fences
 const Rows &frame_rows();
+const Rows &source_rows();
 const Rows &tensor_rows();
 const Rows &video_info_rows();
 

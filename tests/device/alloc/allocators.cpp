@@ -3,14 +3,16 @@
 #include <string>
 #include <vector>
 
-#include <cstdarg>
 #include <fcntl.h>
 #include <linux/dma-buf.h>
+#include <linux/dma-heap.h>
+#include <linux/udmabuf.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <xf86drm.h>
 
 #include "allocator_kinds.hpp"
+#include "support/replace_ioctl.hpp"
 
 namespace {
 
@@ -19,14 +21,31 @@ namespace {
 bool watch_sync = false;
 std::vector<std::uint64_t> sync_flags;
 
+// What a driver answers in place of this kernel's: an errno, or that it lacks a capability.
+struct Refusal {
+  unsigned long request;
+  std::uint64_t capability; // of DRM_IOCTL_GET_CAP
+  int sys_errno;
+  int times;
+} refusal = {};
+
+bool refuses(unsigned long request, const void *argument) noexcept
+{
+  return refusal.times > 0 && request == refusal.request &&
+         (request != DRM_IOCTL_GET_CAP || static_cast<const drm_get_cap *>(argument)->capability == refusal.capability);
+}
+
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) int ioctl(int fd, unsigned long request, ...) noexcept
+int gstdrm::test::replaced_ioctl(int fd, unsigned long request, void *argument) noexcept
 {
-  va_list list;
-  va_start(list, request);
-  void *argument = va_arg(list, void *);
-  va_end(list);
+  if (refuses(request, argument)) {
+    refusal.times--;
+    errno = refusal.sys_errno;
+    if (request == DRM_IOCTL_GET_CAP)
+      static_cast<drm_get_cap *>(argument)->value = 0;
+    return request == DRM_IOCTL_GET_CAP ? 0 : -1;
+  }
   if (watch_sync && request == DMA_BUF_IOCTL_SYNC)
     sync_flags.push_back(static_cast<const dma_buf_sync *>(argument)->flags);
   return static_cast<int>(::syscall(SYS_ioctl, fd, request, argument));
@@ -198,6 +217,43 @@ GST_START_TEST(test_every_failure_is_clean)
   fail_unless(refused > 3, "only %d of %d points refused", refused, n);
   gst_buffer_unref(alloc_linear(allocator, {"NV12", 64, 64}));
   gst_object_unref(allocator);
+}
+GST_END_TEST
+
+struct AnswerRow {
+  const char *name;
+  GstDrmAllocatorKind kind;
+  Refusal refusal;
+  const char *said;   // part of the error; nullptr: the allocator opens
+  const char *unsaid; // no part of it
+};
+
+constexpr AnswerRow kAnswers[] = {
+    {"no dumb buffers", GST_DRM_ALLOCATOR_KIND_DUMB, {DRM_IOCTL_GET_CAP, DRM_CAP_DUMB_BUFFER, 0, G_MAXINT}, "makes no dumb buffers", "PRIME"},
+    {"no PRIME", GST_DRM_ALLOCATOR_KIND_DUMB, {DRM_IOCTL_GET_CAP, DRM_CAP_PRIME, 0, G_MAXINT}, "cannot export dma-bufs (no PRIME)", "dumb buffers"},
+    {"no dumb memory", GST_DRM_ALLOCATOR_KIND_DUMB, {DRM_IOCTL_MODE_CREATE_DUMB, 0, ENOSPC, G_MAXINT}, "bytes: ENOSPC", "PRIME"},
+    {"a heap is interrupted", GST_DRM_ALLOCATOR_KIND_DMA_HEAP, {DMA_HEAP_IOCTL_ALLOC, 0, EINTR, 2}, nullptr, nullptr},
+    {"a heap without memory", GST_DRM_ALLOCATOR_KIND_DMA_HEAP, {DMA_HEAP_IOCTL_ALLOC, 0, ENOMEM, G_MAXINT}, "it is out of memory", "EINVAL"},
+    {"a heap that refuses", GST_DRM_ALLOCATOR_KIND_DMA_HEAP, {DMA_HEAP_IOCTL_ALLOC, 0, EINVAL, G_MAXINT}, "EINVAL", "out of memory"},
+    {"udmabuf is forbidden", GST_DRM_ALLOCATOR_KIND_UDMABUF, {UDMABUF_CREATE, 0, EPERM, G_MAXINT}, "bytes: EPERM", "raise that"},
+};
+
+// Refused while it is opened, by one frame for a trial; nothing is left open.
+GST_START_TEST(test_answers)
+{
+  const AnswerRow &row = kAnswers[__i__];
+  const std::string node = vkms_node();
+  const std::size_t fds = count_fds();
+  GError *error = nullptr;
+  refusal = row.refusal;
+  GstDrmAllocator *allocator = gst_drm_allocator_new(row.kind, row.kind == GST_DRM_ALLOCATOR_KIND_DUMB ? node.c_str() : nullptr, &error);
+  fail_unless(refusal.times < row.refusal.times, "%s: nothing was asked", row.name);
+  refusal = {};
+  fail_unless((allocator == nullptr) == (row.said != nullptr), "%s: %s", row.name, error ? error->message : "no error");
+  fail_unless(!error || (std::strstr(error->message, row.said) && !std::strstr(error->message, row.unsaid)), "%s: %s", row.name, error ? error->message : "");
+  g_clear_error(&error);
+  g_clear_object(&allocator);
+  fail_unless_equals_int(count_fds(), fds);
 }
 GST_END_TEST
 
@@ -423,6 +479,7 @@ Suite *allocators_suite()
   tcase_add_loop_test(tcase, test_alignment, 0, kKindCount);
   tcase_add_loop_test(tcase, test_no_descriptor_is_left, 0, kKindCount);
   tcase_add_loop_test(tcase, test_every_failure_is_clean, 0, G_N_ELEMENTS(kInjected));
+  tcase_add_loop_test(tcase, test_answers, 0, G_N_ELEMENTS(kAnswers));
   tcase_add_test(tcase, test_udmabuf_limit);
   tcase_add_loop_test(tcase, test_auto_with_device, 0, G_N_ELEMENTS(kNames));
   tcase_add_test(tcase, test_card_without_dumb_buffers);

@@ -21,30 +21,18 @@ GST_START_TEST(test_download_waits)
   if (__i__ < 2) // passed on, else copied
     gst_harness_add_propose_allocation_meta(h.get(), GST_VIDEO_META_API_TYPE, nullptr);
   fail_unless(h.negotiate(kDmaBuf));
-  Timeline timeline;
-  GstBuffer *buffer = unfinished_frame(timeline, kPlain, kind);
-  const Device device(timeline);
-  const auto out = h.push(buffer);
-  fail_unless(device.done());
-  fail_unless_equals_uint64(h.stat("waits"), 1);
+  const auto out = check_waits(h, kPlain, kind);
   fail_unless_equals_uint64(h.stat("copies"), __i__ < 2 ? 0 : 1);
   check_drawn(out.get(), video_info(kPlain), 1);
 }
 GST_END_TEST
 
-// What is over already, well or badly, costs no wait.
 GST_START_TEST(test_finished)
 {
   const Harness h("dmabufdownload");
   fail_unless(h.negotiate(kDmaBuf));
-  Timeline timeline;
-  GstBuffer *buffer = unfinished_frame(timeline, kPlain, __i__ % 2 ? Kind::Implicit : Kind::Acquire);
-  if (__i__ < 2)
-    timeline.advance();
-  else
-    timeline.destroy(); // signals with an error
-  (void)h.push(buffer);
-  fail_unless_equals_uint64(h.stat("waits"), 0);
+  check_finished(h, kPlain, __i__ % 2 ? Kind::Implicit : Kind::Acquire,
+                 __i__ < 2 ? End::Done : End::Failed);
 }
 GST_END_TEST
 
@@ -84,12 +72,7 @@ GST_START_TEST(test_upload_waits_to_copy)
   const Harness h("dmabufupload allocator=udmabuf");
   gst_harness_set_sink_caps(h.get(), caps_of("video/x-raw").release());
   fail_unless(h.negotiate(kPlain));
-  Timeline timeline;
-  GstBuffer *buffer = unfinished_frame(timeline, kPlain, __i__ ? Kind::Implicit : Kind::Acquire);
-  const Device device(timeline);
-  const auto out = h.push(buffer);
-  fail_unless(device.done());
-  fail_unless_equals_uint64(h.stat("waits"), 1);
+  const auto out = check_waits(h, kPlain, __i__ ? Kind::Implicit : Kind::Acquire);
   fail_unless_equals_uint64(h.stat("copies"), 1);
   fail_unless(gst_buffer_get_drm_sync_meta(out.get()) == nullptr ||
               gst_drm_sync_meta_dup_acquire_fence(gst_buffer_get_drm_sync_meta(out.get())) == -1);

@@ -1,167 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// egldmabufdownload on a real GL: pixels, counters, fences, what it refuses. Where GL imports no
+// egldmabufdownload on a real GL: counters, fences, what it refuses. Where GL imports no
 // dma-bufs, the same cases pass through the copy.
+#include <algorithm>
 #include <array>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <gst/allocators/gstdmabuf.h>
-#include <gst/app/gstappsink.h>
 
+#include "egl_download_pixels.hpp"
 #include "egl_download_support.hpp"
 #include "support/open_fds.hpp"
 
 using namespace gstdrm::test;
 using gstdrm::GstPtr;
-
-namespace {
-
-// Found out in a case, as libcheck's assertions work there alone.
-bool gl_draws()
-{
-  static const bool known = draws();
-  return known;
-}
-
-std::string dma_drm(const char *drm_format)
-{
-  return std::string("video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=(string)") + drm_format;
-}
-
-std::string source(int width, int height, int frames, const char *pattern = "snow")
-{
-  return "gltestsrc num-buffers=" + std::to_string(frames) + " pattern=" + pattern +
-         " ! video/x-raw(memory:GLMemory),format=RGBA,width=" + std::to_string(width) +
-         ",height=" + std::to_string(height);
-}
-
-bool contains(const std::string &text, const char *part)
-{
-  return text.find(part) != std::string::npos;
-}
-
-// Two frames of the largest row, the same in every run.
-std::string noise_file()
-{
-  static const std::string path =
-      std::string(g_get_tmp_dir()) + "/gst-drm-noise-" + std::to_string(::getpid()) + ".rgba";
-  std::string bytes(321 * 241 * 4 * 2, '\0');
-  std::uint32_t state = 1;
-  for (char &byte : bytes) {
-    state = state * 1664525U + 1013904223U; // Numerical Recipes, 7.1
-    byte = static_cast<char>(state >> 24);
-  }
-  fail_unless(
-      g_file_set_contents(path.c_str(), bytes.data(), static_cast<gssize>(bytes.size()), nullptr));
-  return path;
-}
-
-struct PixelsRow {
-  const char *caps; // drm-format, or caps where there is a comma
-  int width, height;
-  int steps; // that a sample may differ by
-};
-
-// P010 through the copy: GStreamer's converter works with 8 bits from RGBA, 4 steps of 10.
-const PixelsRow kPixels[] = {
-    {"XR24", 320, 240, 0},
-    {"AR24", 320, 240, 0},
-    {"XB24", 61, 33, 0},
-    {"AB24", 1, 1, 0},
-    {"NV12", 320, 240, 1},
-    {"NV12", 321, 241, 1},
-    {"NV12", 1, 1, 1},
-    {"NV12,colorimetry=(string)bt709", 64, 48, 1},
-    {"NV12,colorimetry=(string)1:4:0:0", 64, 48, 1},
-    {"NV12,colorimetry=(string)1:3:0:0", 64, 48, 1},
-    {"NV21", 63, 47, 1},
-    {"P010,colorimetry=(string)bt2020", 320, 240, 1},
-    {"P010", 63, 47, 1},
-    {"YU12", 320, 240, 1},
-    {"YU12,colorimetry=(string)bt709", 63, 47, 1},
-    {"YV12", 64, 48, 1},
-    {"plain NV12", 321, 241, 1},
-    {"plain RGBx", 64, 48, 0},
-};
-
-std::string caps_of(const PixelsRow &row)
-{
-  const std::string text = row.caps;
-  return text.rfind("plain ", 0) == 0 ? "video/x-raw,format=" + text.substr(6) : dma_drm(row.caps);
-}
-
-} // namespace
-
-// Against what upstream's own gldownload reads of the same textures.
-GST_START_TEST(test_pixels)
-{
-  const PixelsRow &row = kPixels[__i__];
-  const std::string noise = "filesrc location=" + noise_file() +
-                            " ! rawvideoparse format=rgba width=" + std::to_string(row.width) +
-                            " height=" + std::to_string(row.height) + " framerate=30/1 ! glupload";
-  Download download(noise +
-                    " ! tee name=t t. ! queue ! gldownload ! video/x-raw,format=RGBA ! appsink "
-                    "name=rgba sync=false t. ! queue ! egldmabufdownload name=d ! " +
-                    caps_of(row) + " ! appsink name=out sync=false");
-  download.play();
-  for (int frame = 0; frame < 2; frame++) {
-    const auto reference = download.pull("rgba");
-    const auto made = download.pull("out");
-    fail_unless(reference && made, "%s: %s", row.caps, download.outcome().c_str());
-    const Difference found = difference(made.get(), rgba_of(reference.get()));
-    g_print("# %s %dx%d: at most %g steps, %g on average\n", row.caps, row.width, row.height,
-            found.most, found.mean);
-    // GStreamer's converter takes chroma at the edges from other pixels, and makes 10 bits of 8
-    const bool exact = gl_draws() || row.steps == 0;
-    const double mean = row.width == 1 ? 32 : contains(row.caps, "P0") ? 8 : 2;
-    fail_unless(exact ? found.most <= row.steps : found.mean <= mean,
-                "%s %dx%d: at most %g steps, %g on average", row.caps, row.width, row.height,
-                found.most, found.mean);
-  }
-  fail_unless_equals_uint64(download.stat(gl_draws() ? "copies" : "draws"), 0);
-  ::unlink(noise_file().c_str());
-}
-GST_END_TEST
-
-namespace {
-
-GstPadProbeReturn add_flip(GstPad *, GstPadProbeInfo *info, gpointer)
-{
-  GstBuffer *buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(info));
-  auto *meta = gst_buffer_add_video_affine_transformation_meta(buffer);
-  meta->matrix[5] = -1;
-  meta->matrix[13] = 1;
-  GST_PAD_PROBE_INFO_DATA(info) = buffer;
-  return GST_PAD_PROBE_OK;
-}
-
-} // namespace
-
-// A picture whose halves differ, so that one that is mirrored or on its head is noticed.
-GST_START_TEST(test_flip)
-{
-  if (!gl_draws()) // the copy reads the texture as it is, as gldownload does
-    return;
-  Download download(source(64, 48, 1, "smpte") +
-                    " ! tee name=t t. ! queue ! gldownload ! video/x-raw,format=RGBA ! appsink "
-                    "name=rgba sync=false t. ! queue ! egldmabufdownload name=d ! " +
-                    dma_drm("XR24") + " ! appsink name=out sync=false");
-  const auto element = download.element("d");
-  GstPad *pad = gst_element_get_static_pad(element.get(), "sink");
-  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, add_flip, nullptr, nullptr);
-  gst_object_unref(pad);
-  download.play();
-  const auto reference = download.pull("rgba");
-  const auto made = download.pull("out");
-  fail_unless(reference && made);
-  const Rgba picture = rgba_of(reference.get());
-  fail_unless(difference(made.get(), picture.upside_down()).most == 0);
-  fail_unless(difference(made.get(), picture).most > 0);
-  fail_if(gst_buffer_get_video_affine_transformation_meta(gst_sample_get_buffer(made.get())),
-          "a flip that was carried out is said again");
-}
-GST_END_TEST
 
 namespace {
 
@@ -198,7 +51,7 @@ GST_START_TEST(test_steady_state)
   gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, count_buffer, &counted, nullptr);
   gst_object_unref(pad);
   download.play();
-  fail_unless_equals_string(download.outcome().c_str(), "end of stream");
+  download.check_end();
   fail_unless_equals_int(counted.buffers, 300);
   fail_unless_equals_uint64(download.stat("frames"), 300);
   if (!gl_draws()) {
@@ -397,7 +250,23 @@ GST_START_TEST(test_downstream_pool)
 }
 GST_END_TEST
 
-// Nothing is left of a stream but the GL context, whose display GStreamer keeps.
+namespace {
+
+// What the GL thread gives back of a stream, it gives back when it comes to it.
+unsigned fds_once_at_most(unsigned limit)
+{
+  const gint64 end = g_get_monotonic_time() + 20 * G_TIME_SPAN_SECOND;
+  unsigned fds = count_fds();
+  while (fds > limit && g_get_monotonic_time() < end) {
+    g_usleep(1000);
+    fds = count_fds();
+  }
+  return fds;
+}
+
+} // namespace
+
+// Nothing is left of a stream but the display.
 GST_START_TEST(test_restarts)
 {
   Download download(source(64, 48, 3) + " ! egldmabufdownload name=d ! " + dma_drm("NV12") +
@@ -405,13 +274,14 @@ GST_START_TEST(test_restarts)
   unsigned fds = 0;
   for (int i = 0; i < 10; i++) {
     download.play();
-    fail_unless_equals_string(download.outcome().c_str(), "end of stream");
+    download.check_end();
     fail_unless_equals_uint64(download.stat("frames"), 3);
     download.stop();
-    if (i == 2)
-      fds = count_fds();
+    if (i < 3) // threads that GLib keeps have descriptors as well
+      fds = std::max(fds, count_fds());
   }
-  fail_unless(count_fds() <= fds, "%u descriptors, %u after the third", count_fds(), fds);
+  const unsigned left = fds_once_at_most(fds);
+  fail_unless(left <= fds, "%u descriptors, %u after three streams", left, fds);
 }
 GST_END_TEST
 
@@ -442,9 +312,10 @@ static Suite *egl_download_suite()
   Suite *suite = suite_create("egl_download");
   TCase *tcase = tcase_create("gl");
   tcase_set_timeout(tcase, 120);
+  tcase_add_unchecked_fixture(tcase, Download::open_display, Download::close_display);
+  tcase_add_checked_fixture(tcase, nullptr, Download::end_forgotten);
   suite_add_tcase(suite, tcase);
-  tcase_add_loop_test(tcase, test_pixels, 0, G_N_ELEMENTS(kPixels));
-  tcase_add_test(tcase, test_flip);
+  add_download_pixel_cases(tcase);
   tcase_add_test(tcase, test_steady_state);
   tcase_add_test(tcase, test_fence);
   tcase_add_loop_test(tcase, test_refusals, 0, G_N_ELEMENTS(kRefusals));

@@ -32,6 +32,15 @@ public:
   Download(const Download &) = delete;
   Download &operator=(const Download &) = delete;
 
+  // One display for all pipelines, as in an application: GStreamer ends EGL's display, of which a
+  // device has one, with any of its own displays.
+  static void open_display();
+  static void close_display();
+  // At the end of each case. libcheck leaves a case that failed by a jump, past the destructors,
+  // and the end of the next case would wait for the streaming threads of those pipelines for ever
+  // (gst_task_cleanup_all()).
+  static void end_forgotten();
+
   [[nodiscard]] GstPtr<GstElement> element(const char *name) const;
   void play();
   void stop(); // to NULL
@@ -39,6 +48,7 @@ public:
   [[nodiscard]] GstPtr<GstSample> pull(const char *appsink);
   // The text of the first error; "end of stream" where there is none.
   [[nodiscard]] std::string outcome();
+  void check_end(); // that it is the end of the stream
   [[nodiscard]] std::uint64_t stat(const char *name, const char *element = "d") const;
 
 private:
@@ -47,6 +57,14 @@ private:
 
 // Whether GL draws into dma-bufs here, as the element itself finds out; else it copies.
 bool draws();
+// The same, found out once. In a case, as libcheck's assertions work there alone.
+bool gl_draws();
+
+// Caps of DMA buffers.
+std::string dma_drm(const char *drm_format);
+// gltestsrc and a capsfilter behind it.
+std::string source(int width, int height, int frames, const char *pattern = "snow");
+bool contains(const std::string &text, const char *part);
 
 // Waits for the acquire fence, and reads a linear frame of RGBA.
 Rgba rgba_of(GstSample *sample);

@@ -81,6 +81,31 @@ PatternFrame::~PatternFrame()
   gst_object_unref(allocator_);
 }
 
+GstPtr<GstBuffer> PatternFrame::buffer() const
+{
+  auto buffer = GstPtr<GstBuffer>::adopt(gst_buffer_new());
+  std::array<gsize, GST_VIDEO_MAX_PLANES> offsets{};
+  std::array<gint, GST_VIDEO_MAX_PLANES> strides{};
+  gsize before = 0; // of the memories that are in the buffer
+  for (std::size_t i = 0; i < layout_.n_planes; i++) {
+    if (i < memories_.size()) {
+      before = gst_buffer_get_size(buffer.get());
+      gst_buffer_append_memory(buffer.get(), gst_memory_ref(memories_[i]));
+    }
+    offsets[i] = before + layout_.planes[i].offset_bytes;
+    strides[i] = static_cast<gint>(layout_.planes[i].stride_bytes);
+  }
+  GstDrmVideoInfo info;
+  GstVideoInfo plain;
+  fail_unless(gst_drm_video_info_set_format(&info, layout_.format.fourcc, GST_DRM_MODIFIER_LINEAR,
+                                            layout_.width, layout_.height, nullptr) &&
+              gst_drm_video_info_to_video_info(&info, &plain));
+  gst_buffer_add_video_meta_full(
+      buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&plain), layout_.width,
+      layout_.height, static_cast<guint>(layout_.n_planes), offsets.data(), strides.data());
+  return buffer;
+}
+
 bool PatternFrame::is_wide() const
 {
   return component_bytes(layout_.format.fourcc) == 2;
@@ -153,6 +178,16 @@ Rgba PatternFrame::expected(std::uint32_t x, std::uint32_t y, const YuvMatrix &m
     return {byte(2), byte(1), byte(0), 255};
   case DRM_FORMAT_ARGB8888:
     return {byte(2), byte(1), byte(0), byte(3)};
+  case DRM_FORMAT_XBGR8888:
+    return {byte(0), byte(1), byte(2), 255};
+  case DRM_FORMAT_BGRA8888:
+    return {byte(1), byte(2), byte(3), byte(0)};
+  case DRM_FORMAT_BGRX8888:
+    return {byte(1), byte(2), byte(3), 255};
+  case DRM_FORMAT_RGBA8888:
+    return {byte(3), byte(2), byte(1), byte(0)};
+  case DRM_FORMAT_RGBX8888:
+    return {byte(3), byte(2), byte(1), 255};
   case DRM_FORMAT_ABGR8888:
     return {byte(0), byte(1), byte(2), byte(3)};
   default:

@@ -10,6 +10,7 @@
 
 #include <gst/drm/core/frame_layout.hpp>
 #include <gst/drm/drm.h>
+#include <gst/drm/gstdrm-private.hpp>
 
 namespace gstdrm::test {
 
@@ -42,6 +43,8 @@ public:
   ~PatternFrame();
 
   [[nodiscard]] const FrameLayout &layout() const { return layout_; }
+  // A new buffer around the frame's memory, as a producer with a pool of its own sends it.
+  [[nodiscard]] GstPtr<GstBuffer> buffer() const;
   // Writes the pattern; another `seed` gives another one.
   void fill(unsigned seed);
   // Of the pattern; nothing is read back.

@@ -20,12 +20,7 @@ GST_START_TEST(test_waits)
 {
   const Harness h("drmmark");
   fail_unless(h.negotiate(kCaps));
-  Timeline timeline;
-  GstBuffer *buffer = unfinished_frame(timeline, kPlain, kKinds[__i__]);
-  const Device device(timeline);
-  (void)h.push(buffer);
-  fail_unless(device.done());
-  fail_unless_equals_uint64(h.stat("waits"), 1);
+  (void)check_waits(h, kPlain, kKinds[__i__]);
 }
 GST_END_TEST
 
@@ -34,14 +29,7 @@ GST_START_TEST(test_finished)
 {
   const Harness h("drmmark");
   fail_unless(h.negotiate(kCaps));
-  Timeline timeline;
-  GstBuffer *buffer = unfinished_frame(timeline, kPlain, kKinds[__i__ % 2]);
-  if (__i__ < 2)
-    timeline.advance();
-  else
-    timeline.destroy(); // signals with an error
-  (void)h.push(buffer);
-  fail_unless_equals_uint64(h.stat("waits"), 0);
+  check_finished(h, kPlain, kKinds[__i__ % 2], __i__ < 2 ? End::Done : End::Failed);
 }
 GST_END_TEST
 

@@ -158,6 +158,12 @@ ConfigfsDevice::ConfigfsDevice(const std::string &name, const std::vector<Output
   make_directory(root_);
   for (unsigned i = 0; i < outputs.size(); i++)
     make_output(i, outputs[i]);
+  for (unsigned i = 0; i < outputs.size(); i++)
+    for (const unsigned other : outputs[i].other_crtcs) {
+      const std::string crtc = "crtc" + std::to_string(other);
+      link(root_ + "/encoders/encoder" + std::to_string(i) + "/possible_crtcs/" + crtc,
+           root_ + "/crtcs/" + crtc);
+    }
   write_file(root_ + "/enabled", "1");
   for (const std::string &card : list_cards())
     if (!before.count(card))

@@ -14,6 +14,7 @@ struct OutputSpec {
   unsigned overlays = 0;
   bool cursor = false;
   bool connected = true;
+  std::vector<unsigned> other_crtcs = {}; // of other outputs, which can light this one as well
 };
 
 // One mode of a display: active pixels, front porch, sync and the whole of a line and of a picture.

@@ -71,6 +71,78 @@ GST_START_TEST(test_what_is_offered)
 }
 GST_END_TEST
 
+namespace {
+
+struct DrainRow {
+  const char *name;
+  const char *properties;
+  std::string caps;
+  bool stays; // the picture
+};
+
+const DrainRow kDrainRows[] = {
+    {"DMA_DRM NV12", "", dma_drm_caps("NV12", 640, 480), true},
+    {"plain BGRx in dma-bufs", "", plain_caps("BGRx", 640, 480), true},
+    {"no copy is allowed", "zero-copy=require", dma_drm_caps("XR24", 640, 480), false},
+};
+
+void count_end(gpointer count, GstMiniObject *)
+{
+  (*static_cast<guint *>(count))++;
+}
+
+} // namespace
+
+// A DRAIN query: every buffer is back before the answer, and the picture stays where it can be
+// copied; then frames go on as before.
+GST_START_TEST(test_drain_gives_everything_back)
+{
+  const DrainRow &row = kDrainRows[__i__];
+  g_print("# %s\n", row.name);
+  const bool nv12 = row.caps.find("NV12") != std::string::npos;
+  const GstVideoInfo info = video_info(plain_caps(nv12 ? "NV12" : "BGRx", 640, 480));
+  const GstPtr<GstBuffer> picture = make_noise(info, 7);
+  Sink sink(row.properties);
+  ck_assert(sink.set_caps(row.caps));
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.element(), "sink"));
+  guint ended = 0, pushed = 0;
+  const auto push = [&] {
+    GstBuffer *buffer = to_dmabuf(info, picture.get(), Shape::Tight).release();
+    gst_mini_object_weak_ref(GST_MINI_OBJECT(buffer), count_end, &ended);
+    ck_assert_int_eq(sink.push(buffer), GST_FLOW_OK);
+    pushed++;
+  };
+  const auto drain = [&pad] {
+    GstQuery *query = gst_query_new_drain();
+    ck_assert(gst_pad_query(pad.get(), query));
+    gst_query_unref(query);
+  };
+  drain(); // nothing to give back
+  for (int round = 0; round < 2; round++) {
+    for (guint i = 0; i < 3; i++)
+      push();
+    ck_assert_uint_lt(ended, pushed);
+    for (int again = 0; again < 2; again++) { // the second finds nothing of upstream's
+      drain();
+      ck_assert_uint_eq(ended, pushed);
+      const GstPtr<GstSample> sample = sink.snapshot();
+      ck_assert_int_eq(static_cast<bool>(sample), row.stays);
+      if (sample)
+        ck_assert_int_le(largest_difference(sample.get(), reference(info, picture.get(), 640, 480)),
+                         2);
+    }
+    ck_assert_uint_eq(sink.stat("copies"), row.stays ? static_cast<unsigned>(round) + 1 : 0);
+  }
+  push();
+  sink.eos();
+  ck_assert_uint_ge(sink.stat("shown"), pushed - 2);
+  const GstPtr<GstSample> sample = sink.snapshot();
+  ck_assert(sample);
+  ck_assert_int_le(largest_difference(sample.get(), reference(info, picture.get(), 640, 480)), 2);
+  ck_assert(sink.next_message(GST_MESSAGE_ERROR).empty());
+}
+GST_END_TEST
+
 static Suite *kms_allocation_suite(void)
 {
   Suite *s = suite_create("kms-allocation");
@@ -78,6 +150,7 @@ static Suite *kms_allocation_suite(void)
   suite_add_tcase(s, tc);
   tcase_set_timeout(tc, 100);
   tcase_add_loop_test(tc, test_what_is_offered, 0, G_N_ELEMENTS(kRows));
+  tcase_add_loop_test(tc, test_drain_gives_everything_back, 0, G_N_ELEMENTS(kDrainRows));
   return s;
 }
 

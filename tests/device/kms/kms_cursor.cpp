@@ -267,6 +267,7 @@ static Suite *kms_cursor_suite(void)
   if (on_virtual_time()) {
     tcase_add_test(tc, test_no_commit_of_its_own);
     add_overlay_cases_on_virtual_time(tc);
+    add_plane_choice_cases(s);
     return s;
   }
   tcase_add_loop_test(tc, test_places_and_shapes, 0, G_N_ELEMENTS(kRows));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Every DRM ioctl from opening the device to closing it fails once, one after the other: the sink
-// says so or gets over it, nothing of its making stays in the kernel, and the display is as it was.
+// DRM ioctls from opening the device to closing it fail once, one after the other: all that set or
+// make something, and a sample of the hundreds that read objects and properties, all of which a
+// unit test has without a kernel (EveryFailure). The sink says so or gets over it, nothing of its
+// making stays in the kernel, and the display is as it was.
 #include <cstring>
 #include <string>
 
@@ -102,8 +104,7 @@ bool live(Sink &sink)
   return true;
 }
 
-// The first error at every ioctl, the others at some, which a unit test without a kernel has at
-// every one (EveryFailure).
+// The first error at every ioctl of the sample, the others at some.
 struct Row {
   int error;
   unsigned stride;

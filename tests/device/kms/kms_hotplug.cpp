@@ -41,8 +41,7 @@ void show_and_check(Sink &sink, unsigned seed)
   ck_assert_int_eq(push(sink, seed), GST_FLOW_OK);
   const GstVideoInfo info = video_info(plain_caps("BGRx", kWidth, kHeight));
   const GstPtr<GstSample> sample = sink.snapshot();
-  ck_assert_msg(sample, "no snapshot: %s",
-                sink.next_message(GST_MESSAGE_WARNING).c_str());
+  ck_assert_msg(sample, "no snapshot: %s", sink.next_message(GST_MESSAGE_WARNING).c_str());
   const GstPtr<GstBuffer> picture = make_noise(info, seed);
   ck_assert_int_eq(
       largest_difference(sample.get(), reference(info, picture.get(), kWidth, kHeight)), 0);
@@ -271,6 +270,59 @@ GST_START_TEST(test_master_lost_for_a_while)
 }
 GST_END_TEST
 
+// Two programs take the display from each other while the sink is paused: no frame comes that would
+// find it out, and the picture is back each time.
+GST_START_TEST(test_painted_again_while_paused)
+{
+  const ConfigfsDevice device("two", kTwo);
+  const int fd = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
+  const int other = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
+  const auto pipeline = GstPtr<GstElement>::adopt(gst_parse_launch(
+      ("videotestsrc pattern=smpte ! video/x-raw,width=640,height=480 ! kmsdmabufsink name=sink "
+       "connector=" +
+       device.connectors()[0] + " fd=" + std::to_string(fd))
+          .c_str(),
+      nullptr));
+  gst_element_set_state(pipeline.get(), GST_STATE_PAUSED);
+  ck_assert_int_eq(gst_element_get_state(pipeline.get(), nullptr, nullptr, GST_CLOCK_TIME_NONE),
+                   GST_STATE_CHANGE_SUCCESS);
+  for (int round = 0; round < 2; round++) {
+    ck_assert_uint_eq(active_crtcs(device.path()), 1);
+    ck_assert_int_eq(drmDropMaster(fd), 0);
+    ck_assert_int_eq(drmSetMaster(other), 0);
+    drmModeRes *resources = drmModeGetResources(other);
+    for (int i = 0; i < resources->count_crtcs; i++)
+      drmModeSetCrtc(other, resources->crtcs[i], 0, 0, 0, nullptr, 0, nullptr);
+    drmModeFreeResources(resources);
+    ck_assert_uint_eq(active_crtcs(device.path()), 0);
+    g_usleep(2'500'000); // the sink looks once a second
+    ck_assert_int_eq(drmDropMaster(other), 0);
+    ck_assert_int_eq(drmSetMaster(fd), 0);
+    for (int i = 0; i < 2000 && active_crtcs(device.path()) == 0; i++)
+      g_usleep(10'000);
+  }
+  ck_assert_uint_eq(active_crtcs(device.path()), 1);
+  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+  close(other);
+  close(fd);
+}
+GST_END_TEST
+
+// The program that held the display for the sink, and is its master, ends: its descriptor stays the
+// sink's, and with it the display.
+GST_START_TEST(test_master_closes_its_descriptor)
+{
+  const ConfigfsDevice device("two", kTwo);
+  const int fd = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
+  Sink sink(("fd=" + std::to_string(fd)).c_str());
+  start(sink);
+  show_and_check(sink, 1);
+  close(fd);
+  show_and_check(sink, 2);
+  ck_assert(sink.next_message(GST_MESSAGE_ERROR).empty());
+}
+GST_END_TEST
+
 static Suite *kms_hotplug_suite(void)
 {
   Suite *s = suite_create("kms-hotplug");
@@ -283,6 +335,8 @@ static Suite *kms_hotplug_suite(void)
   tcase_add_test(tc, test_replugged_while_paused);
   tcase_add_loop_test(tc, test_device_vanishes, 0, 2);
   tcase_add_test(tc, test_master_lost_for_a_while);
+  tcase_add_test(tc, test_painted_again_while_paused);
+  tcase_add_test(tc, test_master_closes_its_descriptor);
   return s;
 }
 

@@ -33,7 +33,7 @@ public:
   Reconfigures(const Reconfigures &) = delete;
   Reconfigures &operator=(const Reconfigures &) = delete;
   ~Reconfigures() { gst_pad_remove_probe(peer_.get(), probe_); }
-  // The event follows the message that the connector has changed.
+  // The event comes with the message that the connector has changed.
   void expect_more_than(int before) const
   {
     for (int i = 0; i < 2000 && count() <= before; i++)

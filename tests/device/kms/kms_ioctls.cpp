@@ -3,13 +3,15 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
+#include <cstdint>
 #include <numeric>
 
-#include <cerrno>
-#include <cstdarg>
 #include <linux/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "support/replace_ioctl.hpp"
 
 namespace {
 
@@ -24,26 +26,68 @@ bool gives_back(unsigned number)
   return number == 0x09 || number == 0xaf || number == 0xb4 || number == 0xbe || number == 0xd0;
 }
 
+// MODE_GETENCODER, MODE_GETPROPERTY, MODE_GETPROPBLOB, MODE_GETPLANE, MODE_OBJ_GETPROPERTIES
+bool reads_objects(unsigned number)
+{
+  return number == 0xa6 || number == 0xaa || number == 0xac || number == 0xb6 || number == 0xb9;
+}
+
+std::array<std::atomic<unsigned>, 256> reads; // by number, since the last fail_drm_ioctl()
+
+// A sink reads hundreds of objects and properties, in a few loops.
+bool is_sample(unsigned number)
+{
+  constexpr unsigned kFirst = 8, kLaterOnes = 8;
+  if (!reads_objects(number))
+    return true;
+  const unsigned before = reads[number]++;
+  return before < kFirst || before % kLaterOnes == 0;
+}
+
 bool is_to_fail(unsigned number)
 {
-  if (gives_back(number) || countdown.load() <= 0 || --countdown != 0)
+  if (gives_back(number) || countdown.load() <= 0 || !is_sample(number) || --countdown != 0)
     return false;
   failed_number = static_cast<int>(number);
   return true;
 }
 
+std::array<std::atomic<unsigned>, 2> must_be_zero; // ids of properties
+
+// struct drm_mode_atomic of drm_mode.h; not every program with this file has libdrm's headers
+struct AtomicCommit {
+  std::uint32_t flags, count_objs;
+  std::uint64_t objs_ptr, count_props_ptr, props_ptr, prop_values_ptr, reserved, user_data;
+};
+
+// Whether an atomic commit sets one of these properties to something.
+bool sets_forbidden(unsigned number, const void *argument)
+{
+  if (number != gstdrm::test::kAtomic || must_be_zero[0] == 0)
+    return false;
+  const auto *atomic = static_cast<const AtomicCommit *>(argument);
+  const auto *counts = reinterpret_cast<const std::uint32_t *>(atomic->count_props_ptr);
+  const auto *ids = reinterpret_cast<const std::uint32_t *>(atomic->props_ptr);
+  const auto *values = reinterpret_cast<const std::uint64_t *>(atomic->prop_values_ptr);
+  const std::uint32_t total = std::accumulate(counts, counts + atomic->count_objs, 0U);
+  for (std::uint32_t i = 0; i < total; i++)
+    if (values[i] != 0 && (ids[i] == must_be_zero[0] || ids[i] == must_be_zero[1]))
+      return true;
+  return false;
+}
+
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) int ioctl(int fd, unsigned long request, ...) noexcept
+int gstdrm::test::replaced_ioctl(int fd, unsigned long request, void *argument) noexcept
 {
-  va_list list;
-  va_start(list, request);
-  void *argument = va_arg(list, void *);
-  va_end(list);
   if (_IOC_TYPE(request) == kDrmType) {
     drm_ioctls[_IOC_NR(request)]++;
     if (is_to_fail(_IOC_NR(request))) {
       errno = failing_error;
+      return -1;
+    }
+    if (sets_forbidden(_IOC_NR(request), argument)) {
+      errno = EINVAL;
       return -1;
     }
   }
@@ -67,7 +111,15 @@ void fail_drm_ioctl(int nth, int error)
 {
   failed_number = -1;
   failing_error = error;
+  for (std::atomic<unsigned> &count : reads)
+    count = 0;
   countdown = nth;
+}
+
+void refuse_commits_that_set(unsigned first, unsigned second)
+{
+  must_be_zero[1] = second;
+  must_be_zero[0] = first;
 }
 
 int failed_drm_ioctl()

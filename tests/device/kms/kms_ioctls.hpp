@@ -17,8 +17,11 @@ unsigned count_drm_ioctls(unsigned number);
 
 // The `nth` DRM ioctl from now on (1: the next) fails with `error` and does not reach the kernel;
 // 0: none. Those that only give something back are not counted: nobody can do anything about their
-// failing.
+// failing. Of each kind that reads objects the first eight are counted, and each eighth after that.
 void fail_drm_ioctl(int nth, int error);
+// Atomic commits that set one of these two properties to anything but 0 are refused with EINVAL,
+// test commits too. 0: none are.
+void refuse_commits_that_set(unsigned first_property, unsigned second_property);
 // Number of the one that has failed; -1: none yet.
 int failed_drm_ioctl();
 

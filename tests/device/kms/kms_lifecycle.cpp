@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Starting and stopping: nothing is left behind, and the display is as it was.
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include <xf86drm.h>
 #include <xf86drmMode.h>
 
+#include "kms_leave.hpp"
+#include "kms_restarts.hpp"
+#include "kms_state.hpp"
 #include "kms_support.hpp"
 
 using namespace gstdrm::test;
@@ -24,63 +25,6 @@ constexpr unsigned kPlayCycles = 20;
 constexpr unsigned kOpenCycles = 1000;
 constexpr unsigned kPlayCycles = 100;
 #endif
-
-int open_vkms()
-{
-  for (int n = 0; n < 16; n++) {
-    const int fd = open(("/dev/dri/card" + std::to_string(n)).c_str(), O_RDWR | O_CLOEXEC);
-    drmVersion *version = fd >= 0 ? drmGetVersion(fd) : nullptr;
-    const bool found = version && std::string(version->name) == "vkms";
-    drmFreeVersion(version);
-    if (found)
-      return fd;
-    if (fd >= 0)
-      close(fd);
-  }
-  ck_abort_msg("no vkms");
-  return -1;
-}
-
-// "object id:property" to value, of everything that a commit can change
-using State = std::map<std::string, std::uint64_t>;
-
-void read_object(int fd, std::uint32_t id, std::uint32_t type, State &state)
-{
-  drmModeObjectProperties *list = drmModeObjectGetProperties(fd, id, type);
-  for (std::uint32_t i = 0; list && i < list->count_props; i++) {
-    drmModePropertyRes *property = drmModeGetProperty(fd, list->props[i]);
-    const std::string name = property->name;
-    // these blobs have another number each time; their contents are compared below
-    const bool by_contents = name == "MODE_ID" || name == "GAMMA_LUT";
-    if (!(property->flags & DRM_MODE_PROP_IMMUTABLE) && !by_contents)
-      state[std::to_string(id) + ":" + name] = list->prop_values[i];
-    if (by_contents) {
-      drmModePropertyBlobRes *blob =
-          drmModeGetPropertyBlob(fd, static_cast<std::uint32_t>(list->prop_values[i]));
-      for (std::uint32_t b = 0; blob && b < blob->length; b++)
-        state[std::to_string(id) + ":" + name + std::to_string(b)] = static_cast<std::uint8_t *>(blob->data)[b];
-      drmModeFreePropertyBlob(blob);
-    }
-    drmModeFreeProperty(property);
-  }
-  drmModeFreeObjectProperties(list);
-}
-
-State read_state(int fd)
-{
-  State state;
-  drmModeRes *resources = drmModeGetResources(fd);
-  for (int i = 0; i < resources->count_crtcs; i++)
-    read_object(fd, resources->crtcs[i], DRM_MODE_OBJECT_CRTC, state);
-  for (int i = 0; i < resources->count_connectors; i++)
-    read_object(fd, resources->connectors[i], DRM_MODE_OBJECT_CONNECTOR, state);
-  drmModePlaneRes *planes = drmModeGetPlaneResources(fd);
-  for (std::uint32_t i = 0; i < planes->count_planes; i++)
-    read_object(fd, planes->planes[i], DRM_MODE_OBJECT_PLANE, state);
-  drmModeFreePlaneResources(planes);
-  drmModeFreeResources(resources);
-  return state;
-}
 
 std::uint32_t property_of(int fd, std::uint32_t crtc, const std::string &name)
 {
@@ -97,51 +41,12 @@ std::uint32_t property_of(int fd, std::uint32_t crtc, const std::string &name)
   return id;
 }
 
-// Another program's picture: the first connector's second mode, a dumb buffer on the primary plane.
-std::uint32_t show_something(int fd)
-{
-  drmModeRes *resources = drmModeGetResources(fd);
-  std::uint32_t connector_id = resources->connectors[0];
-  drmModeConnector *connector = drmModeGetConnector(fd, connector_id);
-  ck_assert_int_ge(connector->count_modes, 2);
-  drmModeModeInfo mode = connector->modes[1];
-  drm_mode_create_dumb create{};
-  create.width = mode.hdisplay;
-  create.height = mode.vdisplay;
-  create.bpp = 32;
-  ck_assert_int_eq(drmIoctl(fd, DRM_IOCTL_MODE_CREATE_DUMB, &create), 0);
-  std::uint32_t framebuffer = 0;
-  ck_assert_int_eq(drmModeAddFB(fd, mode.hdisplay, mode.vdisplay, 24, 32, create.pitch, create.handle,
-                                &framebuffer),
-                   0);
-  ck_assert_int_eq(drmModeSetCrtc(fd, resources->crtcs[0], framebuffer, 0, 0, &connector_id, 1, &mode), 0);
-  drmModeFreeConnector(connector);
-  drmModeFreeResources(resources);
-  return framebuffer;
-}
-
 void play_one_frame(Sink &sink, const GstVideoInfo &info)
 {
   ck_assert(sink.set_caps(dma_drm_caps("NV12", 640, 480)));
   ck_assert_int_eq(sink.push(to_dmabuf(info, make_noise(info, 1).get(), Shape::Tight).release()), GST_FLOW_OK);
   sink.eos();
   ck_assert_uint_eq(sink.stat("shown"), 1);
-}
-
-// The first property that differs; empty: none.
-std::string difference(const State &before, const State &after)
-{
-  for (const auto &[name, value] : before)
-    if (!after.count(name) || after.at(name) != value)
-      return name + ": " + std::to_string(value) + " became " +
-             (after.count(name) ? std::to_string(after.at(name)) : "nothing");
-  return before.size() == after.size() ? "" : "another set of properties";
-}
-
-void expect_same(const State &before, const State &after)
-{
-  const std::string text = difference(before, after);
-  ck_assert_msg(text.empty(), "%s", text.c_str());
 }
 
 } // namespace
@@ -187,7 +92,7 @@ GST_START_TEST(test_display_is_put_back)
   const State before = read_state(fd);
   const GstVideoInfo info = video_info(plain_caps("NV12", 640, 480));
   {
-    Sink sink(("driver-name=\"\" fd=" + std::to_string(fd)).c_str());
+    Sink sink(("driver-name=\"\" mode=match fd=" + std::to_string(fd)).c_str());
     play_one_frame(sink, info);
     ck_assert(!difference(before, read_state(fd)).empty());
     ck_assert(sink.set_state(GST_STATE_READY));
@@ -213,7 +118,7 @@ GST_START_TEST(test_first_frame_fails)
   const GstVideoInfo info = video_info(plain_caps("NV12", 640, 480));
   int live_caps = 0;
   for (const GstState state : {GST_STATE_READY, GST_STATE_NULL}) {
-    Sink sink(("driver-name=\"\" fd=" + std::to_string(fd)).c_str());
+    Sink sink(("driver-name=\"\" mode=match fd=" + std::to_string(fd)).c_str());
     ck_assert(sink.set_caps(dma_drm_caps("NV12", 640, 480)));
     const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.element(), "sink"));
     const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(pad.get()));
@@ -226,7 +131,7 @@ GST_START_TEST(test_first_frame_fails)
   }
   ck_assert_int_eq(live_caps, 0);
   {
-    Sink sink(("driver-name=\"\" fd=" + std::to_string(fd)).c_str());
+    Sink sink(("driver-name=\"\" mode=match fd=" + std::to_string(fd)).c_str());
     ck_assert(sink.set_caps(dma_drm_caps("NV12", 640, 480)));
     ck_assert_int_eq(sink.push(make_noise(info, 1).release()), GST_FLOW_ERROR);
     play_one_frame(sink, info);
@@ -245,7 +150,7 @@ GST_START_TEST(test_old_picture_is_gone)
   const std::uint32_t framebuffer = show_something(fd);
   const GstVideoInfo info = video_info(plain_caps("NV12", 640, 480));
   {
-    Sink sink(("driver-name=\"\" fd=" + std::to_string(fd)).c_str());
+    Sink sink(("driver-name=\"\" mode=match fd=" + std::to_string(fd)).c_str());
     play_one_frame(sink, info);
     ck_assert_int_eq(drmModeRmFB(fd, framebuffer), 0);
     ck_assert(sink.set_state(GST_STATE_NULL));
@@ -313,7 +218,7 @@ GST_START_TEST(test_handles_of_the_application_stay)
   gst_buffer_add_video_meta_full(buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_BGRx, 640,
                                  480, 1, offsets, strides);
   {
-    Sink sink(("driver-name=\"\" fd=" + std::to_string(fd)).c_str());
+    Sink sink(("driver-name=\"\" mode=match fd=" + std::to_string(fd)).c_str());
     ck_assert(sink.set_state(GST_STATE_PLAYING));
     ck_assert(sink.set_caps(dma_drm_caps("XR24", 640, 480)));
     ck_assert_int_eq(sink.push(buffer.release()), GST_FLOW_OK);
@@ -348,7 +253,7 @@ GST_START_TEST(test_gamma_left_behind)
   const State before = read_state(fd);
   const GstVideoInfo info = video_info(plain_caps("BGRx", 640, 480));
   {
-    Sink sink(("driver-name=\"\" fd=" + std::to_string(fd)).c_str());
+    Sink sink(("driver-name=\"\" mode=match fd=" + std::to_string(fd)).c_str());
     const auto frame = make_noise(info, 1);
     ck_assert(sink.set_caps(plain_caps("BGRx", 640, 480)));
     ck_assert_int_eq(sink.push(gst_buffer_ref(frame.get())), GST_FLOW_OK);
@@ -369,12 +274,14 @@ static Suite *kms_lifecycle_suite(void)
   tcase_set_timeout(tc, 200);
   tcase_add_test(tc, test_open_cycles_leave_nothing);
   tcase_add_test(tc, test_play_cycles_leave_nothing);
+  add_restart_case(tc);
   tcase_add_loop_test(tc, test_display_is_put_back, 0, 2);
   tcase_add_test(tc, test_first_frame_fails);
   tcase_add_test(tc, test_old_picture_is_gone);
   tcase_add_test(tc, test_held_buffers_leave_the_display);
   tcase_add_test(tc, test_gamma_left_behind);
   tcase_add_test(tc, test_handles_of_the_application_stay);
+  add_leave_cases(s);
   return s;
 }
 

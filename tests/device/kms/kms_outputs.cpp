@@ -264,6 +264,84 @@ GST_START_TEST(test_lease_revoked)
 }
 GST_END_TEST
 
+namespace {
+
+// What a program that is master no more has left on: a picture of its own on one display.
+class LeftOn {
+public:
+  LeftOn(const std::string &path, const std::string &connector, unsigned crtc)
+      : fd_(open(path.c_str(), O_RDWR | O_CLOEXEC))
+  {
+    drmModeRes *resources = drmModeGetResources(fd_.get());
+    crtcs_.assign(resources->crtcs, resources->crtcs + resources->count_crtcs);
+    drmModeModeInfo mode{};
+    for (int i = 0; i < resources->count_connectors; i++) {
+      drmModeConnector *found = drmModeGetConnector(fd_.get(), resources->connectors[i]);
+      if (std::string(drmModeGetConnectorTypeName(found->connector_type)) + "-" +
+              std::to_string(found->connector_type_id) ==
+          connector) {
+        connector_ = found->connector_id;
+        mode = found->modes[0];
+      }
+      drmModeFreeConnector(found);
+    }
+    drmModeFreeResources(resources);
+    std::uint32_t handle = 0, pitch = 0;
+    std::uint64_t size = 0;
+    ck_assert_int_eq(drmModeCreateDumbBuffer(fd_.get(), mode.hdisplay, mode.vdisplay, 32, 0,
+                                             &handle, &pitch, &size),
+                     0);
+    ck_assert_int_eq(drmModeAddFB(fd_.get(), mode.hdisplay, mode.vdisplay, 24, 32, pitch, handle,
+                                  &framebuffer_),
+                     0);
+    ck_assert_int_eq(drmModeSetCrtc(fd_.get(), crtcs_.at(crtc), framebuffer_, 0, 0, &connector_, 1,
+                                    &mode),
+                     0);
+    ck_assert_int_eq(drmDropMaster(fd_.get()), 0);
+  }
+  // Its picture is on that CRTC and on no other, and its display too.
+  void expect_on(unsigned crtc) const
+  {
+    for (unsigned i = 0; i < crtcs_.size(); i++) {
+      drmModeCrtc *now = drmModeGetCrtc(fd_.get(), crtcs_[i]);
+      ck_assert_msg((now->buffer_id == framebuffer_) == (i == crtc), "CRTC %u: framebuffer %u", i,
+                    now->buffer_id);
+      drmModeFreeCrtc(now);
+    }
+    drmModeConnector *connector = drmModeGetConnectorCurrent(fd_.get(), connector_);
+    drmModeEncoder *encoder = drmModeGetEncoder(fd_.get(), connector->encoder_id);
+    ck_assert_uint_eq(encoder->crtc_id, crtcs_.at(crtc));
+    drmModeFreeEncoder(encoder);
+    drmModeFreeConnector(connector);
+  }
+
+private:
+  gstdrm::UniqueFd fd_;
+  std::vector<std::uint32_t> crtcs_;
+  std::uint32_t connector_ = 0, framebuffer_ = 0;
+};
+
+} // namespace
+
+// The second display could have either CRTC, and has the only one of the first: its picture moves,
+// and comes back.
+GST_START_TEST(test_a_lit_display_makes_room)
+{
+  const ConfigfsDevice device("two", {{0, false, true}, {0, false, true, {0}}});
+  const LeftOn console(device.path(), device.connectors()[1], 0);
+  console.expect_on(0);
+  for (int round = 0; round < 2; round++) {
+    Sink sink(("device=" + device.path() + " connector=" + device.connectors()[0]).c_str());
+    start(sink);
+    console.expect_on(1);
+    show_and_check(sink, 1);
+    console.expect_on(1);
+    ck_assert(sink.set_state(GST_STATE_NULL));
+    console.expect_on(0);
+  }
+}
+GST_END_TEST
+
 static Suite *kms_outputs_suite(void)
 {
   Suite *s = suite_create("kms-outputs");
@@ -274,6 +352,7 @@ static Suite *kms_outputs_suite(void)
   tcase_add_test(tc, test_taken_by_name);
   tcase_add_test(tc, test_two_devices);
   tcase_add_test(tc, test_other_programs_keep_their_cards);
+  tcase_add_test(tc, test_a_lit_display_makes_room);
   tcase_add_test(tc, test_shared_descriptor);
   tcase_add_test(tc, test_descriptor_without_master);
   tcase_add_test(tc, test_lease);

@@ -321,7 +321,7 @@ GST_START_TEST(test_properties)
   gint fit = -1, zpos = 0;
   guint rotation = 0;
   g_object_get(object, "mode", &mode, "fit", &fit, "zpos", &zpos, "rotation", &rotation, nullptr);
-  ck_assert_str_eq(mode, "match");
+  ck_assert_str_eq(mode, "auto");
   ck_assert_int_eq(fit, 0);
   ck_assert_int_eq(zpos, -1);
   ck_assert_uint_eq(rotation, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What the tests of the box's own vkms share: a display through libdrm alone, mapped dma-bufs and
-// noise, without any of our code between.
+// noise, without any code of this project between.
 #pragma once
 
 #include <array>

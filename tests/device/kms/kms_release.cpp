@@ -73,10 +73,9 @@ bool release_fence(GstBuffer *buffer, Fence &fence)
   return true;
 }
 
-// As a producer that honours release fences asks, or one that does not.
-void negotiate(Sink &sink, bool announce)
+// An allocation query of a producer, that honours release fences or does not.
+void ask(Sink &sink, bool announce)
 {
-  ck_assert(sink.set_caps(kCaps));
   const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(kCaps.c_str()));
   GstQuery *query = gst_query_new_allocation(caps.get(), FALSE);
   if (announce)
@@ -84,6 +83,13 @@ void negotiate(Sink &sink, bool announce)
   const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.element(), "sink"));
   ck_assert(gst_pad_query(pad.get(), query));
   gst_query_unref(query);
+}
+
+// As a producer that honours release fences asks, or one that does not.
+void negotiate(Sink &sink, bool announce)
+{
+  ck_assert(sink.set_caps(kCaps));
+  ask(sink, announce);
 }
 
 GstPtr<GstBuffer> picture(bool with_meta)
@@ -325,6 +331,46 @@ const Line kLines[] = {
 
 } // namespace
 
+namespace {
+
+// What ends an agreement, although caps and state stay.
+struct Ending {
+  const char *name;
+  void (*happens)(Sink &sink);
+  bool ends;
+};
+
+const Ending kEndings[] = {
+    {"the same producer asks once more", [](Sink &sink) { ask(sink, true); }, false},
+    {"an allocation query without the announcement", [](Sink &sink) { ask(sink, false); }, true},
+    {"another producer, which asks nothing: its STREAM_START", [](Sink &sink) { sink.set_caps(kCaps); },
+     true},
+};
+
+} // namespace
+
+// The agreement is the producer's that made it.
+GST_START_TEST(test_an_agreement_ends_with_its_producer)
+{
+  const Ending &ending = kEndings[__i__];
+  g_print("# %s\n", ending.name);
+  Sink sink("enable-last-sample=false");
+  negotiate(sink, true);
+  for (guint i = 1; i <= 2; i++) {
+    ck_assert_int_eq(sink.push(picture(true).release()), GST_FLOW_OK);
+    wait_until(sink, "shown", i);
+  }
+  ck_assert_uint_eq(sink.stat("release-fences"), 1);
+  ending.happens(sink);
+  for (guint i = 3; i <= 5; i++) {
+    ck_assert_int_eq(sink.push(picture(true).release()), GST_FLOW_OK);
+    wait_until(sink, "shown", i);
+  }
+  // the last frame under the agreement is given back under it
+  ck_assert_uint_eq(sink.stat("release-fences"), ending.ends ? 2 : 4);
+}
+GST_END_TEST
+
 GST_START_TEST(test_elements_announce_it)
 {
   const Line &row = kLines[__i__];
@@ -366,6 +412,7 @@ static Suite *kms_release_suite(void)
   tcase_set_timeout(tc, 100);
   tcase_add_loop_test(tc, test_when_a_buffer_goes_back, 0, G_N_ELEMENTS(kRows));
   tcase_add_loop_test(tc, test_nobody_writes_what_is_scanned_out, 0, G_N_ELEMENTS(kStreams));
+  tcase_add_loop_test(tc, test_an_agreement_ends_with_its_producer, 0, G_N_ELEMENTS(kEndings));
   tcase_add_loop_test(tc, test_elements_announce_it, 0, G_N_ELEMENTS(kLines));
   return s;
 }

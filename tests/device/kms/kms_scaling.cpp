@@ -42,6 +42,8 @@ const Row kRows[] = {
      [](const Image &p) { return on_black(640, 480, scaled(p, 400, 480), 120, 0); }},
     {"cover", "mode=640x480 fit=cover", 400, 200, "",
      [](const Image &p) { return scaled(cut(p, 66, 0, 266, 200), 640, 480); }},
+    {"fill", "mode=640x480 fit=fill", 400, 200, "",
+     [](const Image &p) { return scaled(p, 640, 480); }},
     {"none", "mode=640x480 fit=none", 320, 240, "",
      [](const Image &p) { return on_black(640, 480, p, 160, 120); }},
     {"pixels twice as wide as high", "mode=640x480", 320, 480, ", pixel-aspect-ratio=(fraction)2/1",
@@ -344,6 +346,65 @@ GST_START_TEST(test_larger_than_every_mode)
 }
 GST_END_TEST
 
+namespace {
+
+struct AdaptiveRow {
+  const char *properties;
+  int widths[4]; // of the display's mode, with each picture
+};
+
+const AdaptiveRow kAdaptiveRows[] = {
+    {"mode-changes=auto", {640, 640, 640, 640}},
+    {"mode-changes=always", {640, 800, 640, 640}},
+    {"mode-changes=start", {640, 640, 640, 640}},
+    {"mode=800x600", {800, 800, 800, 800}},
+};
+
+} // namespace
+
+// A stream that changes its size: the plane scales it, and the display keeps its mode.
+GST_START_TEST(test_adaptive_stream)
+{
+  const AdaptiveRow &row = kAdaptiveRows[__i__];
+  g_print("# %s\n", row.properties);
+  Sink sink(row.properties);
+  const int sizes[4][2] = {{640, 480}, {800, 600}, {320, 240}, {640, 480}};
+  for (int i = 0; i < 4; i++) {
+    const auto [width, height] = sizes[i];
+    const GstVideoInfo info = video_info(plain_caps("BGRx", width, height));
+    const auto noise = make_noise(info, static_cast<unsigned>(i));
+    ck_assert(sink.set_caps(dma_drm_caps("XR24", width, height)));
+    for (int frame = 0; frame < 2; frame++)
+      ck_assert_int_eq(sink.push(to_dmabuf(info, noise.get(), Shape::Tight).release()),
+                       GST_FLOW_OK);
+    const auto sample = sink.snapshot();
+    ck_assert_msg(sample, "%s", sink.next_message(GST_MESSAGE_WARNING).c_str());
+    const Image screen = screen_of(sample.get());
+    ck_assert_int_eq(screen.width, row.widths[i]);
+    compare(row.properties, screen,
+            scaled(image_of(info, noise.get()), screen.width, screen.height));
+  }
+  ck_assert(sink.next_message(kComplaints).empty());
+}
+GST_END_TEST
+
+// What a camera wrote into its file: the picture has to be turned clockwise by 90 degrees.
+GST_START_TEST(test_direction_of_the_stream)
+{
+  Show show("mode=640x480 video-direction=auto", 320, 240);
+  show.start();
+  compare("as it is", show.screen("as it is"), scaled(show.picture, 640, 480));
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(show.sink.element(), "sink"));
+  const auto peer = GstPtr<GstPad>::adopt(gst_pad_get_peer(pad.get()));
+  ck_assert(gst_pad_push_event(
+      peer.get(),
+      gst_event_new_tag(gst_tag_list_new(GST_TAG_IMAGE_ORIENTATION, "rotate-90", nullptr))));
+  show.push();
+  compare("turned", show.screen("turned"), on_black(640, 480, turned(show.picture, 3), 200, 80));
+  ck_assert(show.sink.next_message(kComplaints).empty());
+}
+GST_END_TEST
+
 static Suite *kms_scaling_suite(void)
 {
   Suite *s = suite_create("kms-scaling");
@@ -355,6 +416,8 @@ static Suite *kms_scaling_suite(void)
   tcase_add_test(tc, test_zpos_chooses);
   tcase_add_test(tc, test_hdr);
   tcase_add_test(tc, test_larger_than_every_mode);
+  tcase_add_test(tc, test_direction_of_the_stream);
+  tcase_add_loop_test(tc, test_adaptive_stream, 0, G_N_ELEMENTS(kAdaptiveRows));
   return s;
 }
 

@@ -2,9 +2,14 @@
 // Two pipelines at once at different rates on one device, each with a clock of its own, on virtual
 // time: every frame of each is shown once, and neither waits for the other.
 #include <string>
+#include <thread>
+
+#include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/core/unique_fd.hpp>
 
 #include "configfs_support.hpp"
 #include "kms_support.hpp"
+#include "support/sw_sync.hpp"
 
 using namespace gstdrm::test;
 
@@ -109,6 +114,52 @@ GST_START_TEST(test_two_rates)
 }
 GST_END_TEST
 
+namespace {
+
+constexpr gulong kModeSet_us = 500'000;
+constexpr int kModeSets = 8;
+
+// Sets a mode: the kernel waits inside for a device that draws the frame for half a second.
+void set_mode_slowly(Sink &sink, GstBuffer *picture)
+{
+  Timeline timeline;
+  const gstdrm::UniqueFd fence(timeline.fence(1));
+  ck_assert(
+      gst_drm_dmabuf_import_fence(gst_dmabuf_memory_get_fd(gst_buffer_peek_memory(picture, 0)),
+                                  fence.get(), GST_DRM_ACCESS_WRITE, nullptr));
+  ck_assert(sink.set_caps(dma_drm_caps("XR24", 640, 480)));
+  std::thread device([&timeline] {
+    g_usleep(kModeSet_us);
+    timeline.advance();
+  });
+  const gint64 begin = g_get_monotonic_time();
+  ck_assert_int_eq(sink.push(gst_buffer_ref(picture)), GST_FLOW_OK);
+  const gint64 slept = g_get_monotonic_time() - begin;
+  device.join();
+  ck_assert_int_ge(slept, static_cast<gint64>(kModeSet_us)); // else nothing is shown here
+  ck_assert(sink.set_state(GST_STATE_READY));
+}
+
+} // namespace
+
+// One thread reads the events of both.
+GST_START_TEST(test_mode_sets_of_the_other)
+{
+  const ConfigfsDevice device("rates", {{0, false, true}, {0, false, true}});
+  Player player(device.path(), 60000);
+  player.set_state(GST_STATE_PAUSED);
+  g_usleep(600'000);
+  Sink other(("device=" + device.path()).c_str());
+  const GstVideoInfo info = video_info(plain_caps("BGRx", 640, 480));
+  const GstPtr<GstBuffer> picture = to_dmabuf(info, make_noise(info, 1).get(), Shape::Tight);
+  player.set_state(GST_STATE_PLAYING);
+  for (int i = 0; i < kModeSets; i++)
+    set_mode_slowly(other, picture.get());
+  player.wait_for_end();
+  player.expect_all_shown("beside mode sets of half a second");
+}
+GST_END_TEST
+
 static Suite *kms_two_rates_suite(void)
 {
   Suite *s = suite_create("kms-two-rates");
@@ -116,6 +167,7 @@ static Suite *kms_two_rates_suite(void)
   suite_add_tcase(s, tc);
   tcase_set_timeout(tc, 200);
   tcase_add_loop_test(tc, test_two_rates, 0, G_N_ELEMENTS(kRows));
+  tcase_add_test(tc, test_mode_sets_of_the_other);
   return s;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The zero-copy document's verification of its own pipeline: invariants I1 to I4 by the means of
-// its script (tracefs, /proc, the dma-buf's attachments), and its failure table, row by row.
+// How the design document behind docs/axl.md verifies its own pipeline: invariants I1 to I4 by the
+// means of its script (tracefs, /proc, the dma-buf's attachments), and its failure table, row by
+// row.
 #include "npu_document.hpp"
 
 #include <atomic>

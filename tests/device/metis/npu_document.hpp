@@ -6,7 +6,7 @@
 
 namespace gstdrm::test {
 
-TCase *npu_document_cases(); // the zero-copy document's invariants and failure table
+TCase *npu_document_cases(); // the invariants and the failure table of docs/axl.md
 TCase *npu_syscall_cases();  // what a frame costs
 
 } // namespace gstdrm::test

@@ -17,7 +17,7 @@ using NpuResult = std::array<std::int8_t, 32>;
 NpuResult npu_reference(const FrameLayout &frame, const std::uint8_t *bytes);
 
 inline constexpr std::uint32_t kSkinModel = 2;
-inline constexpr std::size_t kSkinBoxes = 7170;
+inline constexpr std::size_t kSkinBoxes = 8132;
 // 5 x kSkinBoxes
 std::vector<float> npu_skin_reference(const FrameLayout &frame, const std::uint8_t *bytes);
 

@@ -29,6 +29,7 @@ constexpr SkinRow kRows[] = {
     {320, 240, 256, 128, 64, 24, 40},
     {640, 480, 64, 8, 184, 48, 48},
     {1280, 720, 4096, 160, 80, 32, 56},
+    {640, 480, 64, 96, 120, 80, 112},
 };
 
 void paint(NpuFrame &frame, const SkinRow &row)

@@ -63,8 +63,9 @@ int sum_of(const Cells &cells, int left, int top, int right, int bottom)
 
 std::vector<float> npu_skin_reference(const FrameLayout &frame, const std::uint8_t *bytes)
 {
-  constexpr std::pair<int, int> kWindows[] = {{4, 4},  {4, 8},   {6, 6},   {6, 10}, {8, 8},
-                                              {8, 14}, {12, 12}, {12, 20}, {16, 16}};
+  constexpr std::pair<int, int> kWindows[] = {{4, 4},   {4, 8},   {6, 6},   {6, 10},
+                                              {8, 8},   {8, 14},  {12, 12}, {12, 20},
+                                              {16, 16}, {16, 24}, {20, 28}};
   const Cells cells = likeness(frame, bytes);
   std::array<std::vector<float>, 5> rows;
   for (const auto &[w, h] : kWindows) {

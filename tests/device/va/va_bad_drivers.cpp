@@ -32,6 +32,8 @@ const BadRow kBad[] = {
     {"lie=zero-layers", "0 layers"},
     {"lie=many-planes", "9 planes"},
     {"lie=fourcc", "was asked for"},
+    {"lie=fourcc:2", "was asked for"}, // another answer the second time
+    {"profile=ihd,lie=fourcc:4", "was asked for"},
     {"lie=size", "it says"},
     {"lie=dead-fd", "object 0"},
     {"layers=none", "vaExportSurfaceHandle"},
@@ -43,11 +45,14 @@ const BadRow kBad[] = {
     {"fail=begin:5", "vaBeginPicture"},
     {"fail=render:5", "vaRenderPicture"},
     {"fail=end:5", "vaEndPicture"},
-    {"fail=buffer:1", "vaCreateBuffer"},
+    {"fail=buffer:2", "vaCreateBuffer"},
     {"derive=0,put=0", "vaPutImage"},
     {"derive=0", ""},
     {"async=5,fences=0,fail=sync:3", "vaSyncSurface"},
     {"misspelt=1", "vaInitialize"},
+    {"profile=there-is-none", "vaInitialize"},
+    {"vpp-refused=NV12", "vaRenderPicture"}, // exports what it cannot draw
+    {"vpp-refused=NV12,vpp-refused-above=100", "vaRenderPicture"}, // at this size
 };
 
 GST_START_TEST(test_bad_driver)
@@ -62,7 +67,7 @@ GST_START_TEST(test_bad_driver)
   }
   const auto fds = settled_fds();
   // Nothing in the way between lie and use: the driver offers nothing but NV12.
-  set_driver(std::string("formats=NV12,") + row.driver);
+  set_driver(std::string(row.driver) + ",formats=NV12");
   {
     Pipeline pipeline(source("pattern=frame-counter num-buffers=20", dma_caps("NV12", 320, 240)));
     const bool started = pipeline.play();

@@ -37,6 +37,25 @@ const LayoutRow kLayouts[] = {
     {"modifiers=vivante", "XR24:0x0600000000000001"},
     {"modifiers=samsung", "NV12:0x0400000000000001"},
     {"modifiers=samsung,objects=2,memory=dma-heap", "NV12:0x0400000000000001"},
+    // real drivers (va-driver/profiles.cpp): names of their own, linear by descriptor, own tilings
+    {"profile=ihd", "XR24"},
+    {"profile=ihd", "AR24"},
+    {"profile=ihd", "XB24"},
+    {"profile=ihd", "AB24"},
+    {"profile=ihd", "NV12"},
+    {"profile=ihd", "YUYV"},
+    {"profile=ihd", "NV12:0x0100000000000002"},
+    {"profile=i965", "NV12"},
+    {"profile=i965", "XR24"},
+    {"profile=i965", "NV12:0x0100000000000002"},
+    {"profile=i965,async=1", "XB24:0x0100000000000002"},
+    {"profile=radeonsi", "NV12"},
+    {"profile=radeonsi", "NV12:0x0200000018801b03"},
+    {"profile=radeonsi", "YU12"},
+    {"profile=radeonsi,async=1", "XR24:0x0200000018801b03"},
+    {"profile=nouveau", "XR24"},
+    {"profile=nouveau", "P010:0x03000000004fe014"},
+    {"profile=nouveau", "XB24:0x03000000004fe014"},
 };
 
 GST_START_TEST(test_layout)

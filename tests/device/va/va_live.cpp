@@ -76,9 +76,18 @@ GST_START_TEST(test_frames_leave_in_time)
   GstQuery *query = gst_query_new_latency();
   fail_unless_equals_int(gst_element_query(pipeline.get("src"), query), TRUE);
   gboolean live = FALSE;
-  gst_query_parse_latency(query, &live, nullptr, nullptr);
+  GstClockTime latency = 0;
+  gst_query_parse_latency(query, &live, &latency, nullptr);
   gst_query_unref(query);
   fail_unless_equals_int(live, row.live);
+  const auto one_frame =
+      gst_util_uint64_scale(1, GST_SECOND * static_cast<guint64>(d), static_cast<guint64>(n));
+  fail_unless_equals_uint64(latency, one_frame);
+  gint64 duration = 0;
+  fail_unless(gst_element_query_duration(pipeline.get("src"), GST_FORMAT_TIME, &duration));
+  fail_unless_equals_uint64(static_cast<guint64>(duration),
+                            gst_util_uint64_scale(kFrames, GST_SECOND * static_cast<guint64>(d),
+                                                  static_cast<guint64>(n)));
 }
 GST_END_TEST
 
@@ -105,6 +114,31 @@ GST_START_TEST(test_acquire_fence_is_pending)
 }
 GST_END_TEST
 
+// A pause ends the wait for the device, when the frame behind is drawn already. The stream then goes on with
+// the frame that nobody has got, in order.
+GST_START_TEST(test_paused_while_it_waits)
+{
+  set_driver("formats=NV12,async=1000,fences=0");
+  Pipeline pipeline(source("num-buffers=4 is-live=true pattern=frame-counter",
+                           dma_caps("NV12", 64, 64) + ",framerate=1/5"));
+  fail_unless(pipeline.play());
+  while (pipeline.stat("waits") == 0) // then both frames are begun
+    g_thread_yield();
+  GstElement *top = GST_ELEMENT(gst_element_get_parent(pipeline.get("src")));
+  gst_element_set_state(top, GST_STATE_PAUSED);
+  gst_element_set_state(top, GST_STATE_PLAYING);
+  gst_object_unref(top);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr);
+    const auto counter = read_counter(read_frame(sample));
+    fail_unless(counter.valid);
+    fail_unless_equals_uint64(counter.frame, GST_BUFFER_OFFSET(gst_sample_get_buffer(sample)));
+    fail_unless_equals_uint64(counter.frame, i);
+  }
+}
+GST_END_TEST
+
 Suite *va_live_suite()
 {
   Suite *suite = suite_create("vadmabufsrc live");
@@ -113,6 +147,7 @@ Suite *va_live_suite()
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, test_frames_leave_in_time, 0, G_N_ELEMENTS(kRows));
   tcase_add_test(tcase, test_acquire_fence_is_pending);
+  tcase_add_test(tcase, test_paused_while_it_waits);
   return suite;
 }
 

@@ -2,6 +2,7 @@
 // What vadmabufsrc and downstream agree on, in pipelines: driver x downstream's list -> format and
 // modifier, or an error that names both; and what is registered.
 #include <cstdio>
+#include <cstring>
 
 #include <gst/allocators/gstdmabuf.h>
 
@@ -18,6 +19,9 @@ using namespace gstdrm::test;
 // GstVideoMeta
 #define PLAIN(format) "video/x-raw,width=128,height=128,format=" format
 #define X_TILED "0x0100000000000001"
+#define Y_TILED "0x0100000000000002"
+#define RADEON "0x0200000018801b03"
+#define BLOCKS_16 "0x03000000004fe014"
 #define VIVANTE "0x0600000000000001"
 #define SAMSUNG "0x0400000000000001"
 
@@ -44,15 +48,16 @@ const Row kRows[] = {
      "NV12:" X_TILED},
     {"modifiers=x-tiled:linear,list-modifiers=1",
      "video/x-raw(memory:DMABuf),format=DMA_DRM,width=128,height=104", "NV12:" X_TILED},
-    // of a driver that lists none, its own choice and linear are known: all that probing can find
-    {"modifiers=samsung:x-tiled:linear", DMA_DRM("{NV12,NV12:" X_TILED "}"), "NV12"},
+    // of a driver that lists none, what downstream lists is tried
+    {"modifiers=samsung:x-tiled:linear", DMA_DRM("{NV12,NV12:" X_TILED "}"), "NV12:" X_TILED},
     // a modifier that nobody here knows the layout of
     {"modifiers=0x0100000000000004:linear,list-modifiers=1",
      DMA_DRM("{NV12,NV12:0x0100000000000004}"), "NV12:0x0100000000000004"},
     // a driver that takes no list makes what it always makes
     {"modifiers=x-tiled:linear,accept-modifiers=0", DMA_DRM("{NV12,NV12:" X_TILED "}"),
      "NV12:" X_TILED},
-    {"modifiers=x-tiled:linear,accept-modifiers=0", DMA_DRM("NV12"), ""},
+    {"modifiers=x-tiled:linear,accept-modifiers=0", DMA_DRM("NV12"), "NV12"},
+    {"modifiers=x-tiled:linear,accept-modifiers=0,linear-by-descriptor=0", DMA_DRM("NV12"), ""},
     // one that does not say what it made: implicit meets implicit only
     {"report-modifier=0,accept-modifiers=0", IMPLICIT("NV12"), "NV12", false},
     {"report-modifier=0,accept-modifiers=0", DMA_DRM("NV12"), ""},
@@ -67,6 +72,42 @@ const Row kRows[] = {
     {"formats=NV12", DMA_DRM("AR24") ";" PLAIN("NV12"), "NV12", false},
     {"formats=NV12", PLAIN("NV12") ";" DMA_DRM("NV12"), "NV12"},
     {"modifiers=x-tiled", PLAIN("NV12") ";" DMA_DRM("NV12:" X_TILED), "NV12:" X_TILED},
+    // Intel's iHD: other names for RGB, linear by descriptor, a tiling of its own for YUV
+    {"profile=ihd", DMA_DRM("XR24"), "XR24"},
+    {"profile=ihd", DMA_DRM("{AB24,BX24}"), "AB24"},
+    {"profile=ihd", DMA_DRM("BX24"), ""}, // its XRGB is XR24
+    {"profile=ihd", DMA_DRM("NV12"), "NV12"},
+    {"profile=ihd", DMA_DRM("{NV12,NV12:" Y_TILED "}"), "NV12:" Y_TILED},
+    {"profile=ihd", PLAIN("NV12"), "NV12", false},
+    {"profile=ihd", PLAIN("BGRx"), "BGRx", false},
+    {"profile=ihd", DMA_DRM("NV12:" X_TILED), ""},
+    {"profile=ihd,linear-by-descriptor=0", PLAIN("NV12"), ""},
+    // Intel's i965: takes a list and does not look at it
+    {"profile=i965", DMA_DRM("NV12"), "NV12"},
+    {"profile=i965", DMA_DRM("{XR24,XR24:" X_TILED "}"), "XR24"},
+    {"profile=i965", DMA_DRM("{NV12:" X_TILED ",NV12:" Y_TILED "}"), "NV12:" Y_TILED},
+    {"profile=i965", PLAIN("YUY2"), "YUY2", false},
+    // radeonsi: no modifier without a list, so downstream's list is tried; no drawing into 4:2:2
+    {"profile=radeonsi", DMA_DRM("{NV12,NV12:" RADEON "}"), "NV12:" RADEON},
+    {"profile=radeonsi", DMA_DRM("{NV12:" X_TILED ",NV12:" RADEON "}"), "NV12:" RADEON},
+    {"profile=radeonsi", DMA_DRM("NV12:" X_TILED), ""},
+    {"profile=radeonsi,stride-align=64", PLAIN("NV12"), "NV12", false},
+    {"profile=radeonsi", IMPLICIT("NV12"), ""},
+    {"profile=radeonsi", DMA_DRM("{YUYV,UYVY}"), ""},
+    {"profile=radeonsi,vpp-refused=UYVY", DMA_DRM("YUYV"), "YUYV"},
+    {"profile=radeonsi,stride-align=64", PLAIN("{YUY2,I420}"), "I420", false},
+    // radeonsi before GFX9, which takes no list
+    {"profile=radeonsi,accept-modifiers=0,modifiers=linear", IMPLICIT("NV12"), "NV12", false},
+    // nouveau: takes no list, and the height decides
+    {"profile=nouveau", DMA_DRM("XR24:" BLOCKS_16), "XR24:" BLOCKS_16},
+    {"profile=nouveau", DMA_DRM("XR24"), "XR24"},
+    {"profile=nouveau", PLAIN("BGRx"), "BGRx", false},
+    {"profile=nouveau", DMA_DRM("YUYV"), ""},
+    // drawn at 64 rows, when probed, and not at 104: the next pair
+    {"formats=NV12:BGRX,vpp-refused=NV12,vpp-refused-above=100", DMA_DRM("{NV12,XR24}"), "XR24"},
+    {"formats=NV12:BGRX,modifiers=x-tiled:linear,list-modifiers=1,vpp-refused=NV12,"
+     "vpp-refused-above=100",
+     DMA_DRM("{NV12,NV12:" X_TILED ",XR24:" X_TILED "}"), "XR24:" X_TILED},
     // nothing
     {"formats=NV12", DMA_DRM("{XR24,AR24}"), ""},
     {"modifiers=samsung", DMA_DRM("{NV12,NV12:" X_TILED "}"), ""},
@@ -119,7 +160,7 @@ struct InspectRow {
   const char *absent;   // "": nothing
 };
 const InspectRow kInspect[] = {
-    {"modifiers=x-tiled:linear,formats=NV12:BGRX",
+    {"modifiers=x-tiled:linear,formats=NV12:BGRX,accept-modifiers=0",
      "drm-format: { (string)NV12, (string)NV12:" X_TILED ", (string)XR24, (string)XR24:" X_TILED
      " }",
      ""},
@@ -127,7 +168,10 @@ const InspectRow kInspect[] = {
      "drm-format: { (string)NV12, (string)NV12:" X_TILED ", (string)XR24, (string)XR24:" X_TILED
      " }",
      ""},
-    {"modifiers=x-tiled,formats=BGRX", "drm-format: XR24:" X_TILED, "video/x-raw\n"},
+    {"modifiers=x-tiled,formats=BGRX,accept-modifiers=0,linear-by-descriptor=0",
+     "drm-format: XR24:" X_TILED, "video/x-raw\n"},
+    // whatever downstream lists may be taken
+    {"modifiers=x-tiled:linear,formats=NV12", "format: DMA_DRM", "drm-format: "},
     {"formats=NV12,max-size=4096", "width: [ 1, 4096 ]", ""},
     {"formats=NV12,fail=export", "format: DMA_DRM", "drm-format: "}, // as good as none
     {"fail=init", "format: DMA_DRM", "drm-format: "},
@@ -160,6 +204,47 @@ GST_END_TEST
 
 #endif
 
+// ---- what the library lists
+
+struct SourceRow {
+  const char *driver;
+  const char *pair;    // one of those listed; "": none is
+  const char *problem; // part of it; "": there is none
+};
+const SourceRow kSources[] = {
+    {"formats=NV12", "NV12", ""},
+    {"formats=NV12,modifiers=samsung", "NV12:" SAMSUNG, ""},
+    {"profile=radeonsi", "NV12", ""},
+    {"fail=init", "", "vaInitialize"},
+    {"fail=export", "", "vaExportSurfaceHandle"},
+};
+
+GST_START_TEST(test_sources)
+{
+  const auto &row = kSources[__i__];
+  set_driver(row.driver);
+  g_autoptr(GPtrArray) list = gst_drm_enumerate_va();
+  fail_unless_equals_int(static_cast<int>(list->len), 1); // vgem's render node; vkms has none
+  const auto *source = static_cast<const GstDrmSource *>(g_ptr_array_index(list, 0));
+  fail_unless_equals_int(gst_drm_source_get_kind(source), GST_DRM_SOURCE_KIND_VA);
+  fail_unless_equals_string(gst_drm_source_get_name(source), "va:renderD128");
+  fail_unless_equals_string(gst_drm_source_get_device(source), "/dev/dri/renderD128");
+  fail_unless_equals_string(gst_drm_source_get_driver(source), "vgem");
+  g_autoptr(GstDrmFormatSet) formats = gst_drm_source_get_formats(source);
+  const gchar *problem = gst_drm_source_get_problem(source);
+  fail_unless((problem != nullptr) == (*row.problem != '\0'), "'%s'", problem);
+  fail_unless(!problem || std::strstr(problem, row.problem), "'%s'", problem);
+  if (*row.pair == '\0') {
+    fail_unless_equals_int(static_cast<int>(gst_drm_format_set_get_size(formats)), 0);
+    return;
+  }
+  guint32 fourcc = 0;
+  guint64 modifier = 0;
+  fail_unless(gst_drm_format_parse(row.pair, &fourcc, &modifier, nullptr));
+  fail_unless(gst_drm_format_set_contains(formats, fourcc, modifier));
+}
+GST_END_TEST
+
 Suite *va_negotiation_suite()
 {
   Suite *suite = suite_create("vadmabufsrc negotiation");
@@ -167,6 +252,7 @@ Suite *va_negotiation_suite()
   suite_add_tcase(suite, tcase);
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, test_agreement, 0, G_N_ELEMENTS(kRows));
+  tcase_add_loop_test(tcase, test_sources, 0, G_N_ELEMENTS(kSources));
 #if !defined(__SANITIZE_ADDRESS__)
   tcase_add_loop_test(tcase, test_inspect, 0, G_N_ELEMENTS(kInspect));
 #endif

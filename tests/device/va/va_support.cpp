@@ -2,6 +2,7 @@
 #include "va_support.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -47,7 +48,7 @@ Pipeline::Pipeline(const std::string &launch)
   pipeline_ = gst_parse_launch(launch.c_str(), &error);
   fail_unless(pipeline_ != nullptr && error == nullptr, "%s: %s", launch.c_str(), error ? error->message : "");
   GstBus *bus = gst_element_get_bus(pipeline_);
-  gst_bus_set_sync_handler(bus, keep_warning, this, nullptr);
+  gst_bus_set_sync_handler(bus, see_message, this, nullptr);
   gst_object_unref(bus);
 }
 
@@ -80,29 +81,34 @@ GstElement *Pipeline::get(const char *name) const
 
 GstSample *Pipeline::pull()
 {
-  GstBus *bus = gst_element_get_bus(pipeline_);
   GstSample *sample = nullptr;
   // In steps, because an error does not end an appsink's wait.
   for (int i = 0; i < 300 && !sample; ++i) {
     sample = gst_app_sink_try_pull_sample(GST_APP_SINK(get("sink")), 100 * GST_MSECOND);
     if (!sample && gst_app_sink_is_eos(GST_APP_SINK(get("sink"))))
       break;
-    GstMessage *error = sample ? nullptr : gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
-    if (error) {
-      gst_bus_post(bus, error);
+    if (!sample && failed_) // the message stays on the bus, with those before it
       break;
-    }
   }
-  gst_object_unref(bus);
   return sample;
 }
 
-GstBusSyncReply Pipeline::keep_warning(GstBus * /*bus*/, GstMessage *message, gpointer self)
+GstMessage *Pipeline::pop(GstClockTime timeout, GstMessageType types)
 {
+  GstBus *bus = gst_element_get_bus(pipeline_);
+  GstMessage *message = gst_bus_timed_pop_filtered(bus, timeout, types);
+  gst_object_unref(bus);
+  return message;
+}
+
+GstBusSyncReply Pipeline::see_message(GstBus * /*bus*/, GstMessage *message, gpointer self)
+{
+  auto &pipeline = *static_cast<Pipeline *>(self);
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
+    pipeline.failed_ = true;
   if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_WARNING) {
     g_autoptr(GError) error = nullptr;
     gst_message_parse_warning(message, &error, nullptr);
-    auto &pipeline = *static_cast<Pipeline *>(self);
     const std::lock_guard lock(pipeline.warnings_lock_);
     pipeline.warnings_.emplace_back(error->message);
   }
@@ -117,10 +123,8 @@ std::vector<std::string> Pipeline::warnings()
 
 std::string Pipeline::wait_for_end()
 {
-  GstBus *bus = gst_element_get_bus(pipeline_);
-  GstMessage *end = gst_bus_timed_pop_filtered(
-      bus, 200 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
-  gst_object_unref(bus);
+  GstMessage *end =
+      pop(200 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
   if (!end)
     return {};
   g_autoptr(GError) error = nullptr;
@@ -132,9 +136,7 @@ std::string Pipeline::wait_for_end()
 
 std::string Pipeline::message(GstMessageType type)
 {
-  GstBus *bus = gst_element_get_bus(pipeline_);
-  GstMessage *message = gst_bus_timed_pop_filtered(bus, 5 * GST_SECOND, type);
-  gst_object_unref(bus);
+  GstMessage *message = pop(5 * GST_SECOND, type);
   if (!message)
     return {};
   GError *error = nullptr;

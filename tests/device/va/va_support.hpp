@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -24,8 +25,8 @@ namespace gstdrm::test {
 void set_driver(const std::string &settings);
 
 // The element's template is that of the driver it was registered with, and a sanitized program registers by itself, before
-// any test tells the driver what to do: with one that has everything.
-inline constexpr char kRichestDriver[] = "list-modifiers=1,modifiers=linear:x-tiled:vivante:samsung";
+// any test tells the driver what to do: with one that tries whatever downstream lists.
+inline constexpr char kRichestDriver[] = "modifiers=linear:x-tiled:vivante:samsung";
 
 // The driver's counters, shared through a file.
 class Counters {
@@ -64,9 +65,11 @@ public:
   [[nodiscard]] std::uint64_t stat(const char *field) const;
 
 private:
-  static GstBusSyncReply keep_warning(GstBus *bus, GstMessage *message, gpointer self);
+  static GstBusSyncReply see_message(GstBus *bus, GstMessage *message, gpointer self);
+  GstMessage *pop(GstClockTime timeout, GstMessageType types); // (transfer full)
 
   GstElement *pipeline_ = nullptr;
+  std::atomic<bool> failed_{false}; // an error was posted
   std::mutex warnings_lock_; // guards warnings_, which streaming threads post
   std::vector<std::string> warnings_;
 };

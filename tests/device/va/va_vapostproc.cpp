@@ -3,6 +3,7 @@
 // and scales them.
 #include "va_support.hpp"
 
+#include <array>
 #include <cstdlib>
 
 namespace {
@@ -68,6 +69,14 @@ GstPadProbeReturn take_video_meta(GstPad *, GstPadProbeInfo *info, gpointer)
   return GST_PAD_PROBE_HANDLED;
 }
 
+void promise_video_meta(const Pipeline &pipeline)
+{
+  GstPad *pad = gst_element_get_static_pad(pipeline.get("sink"), "sink");
+  gst_pad_add_probe(pad, static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH),
+                    take_video_meta, nullptr, nullptr);
+  gst_object_unref(pad);
+}
+
 GST_START_TEST(test_exchange)
 {
   const auto &row = kRows[__i__];
@@ -77,10 +86,7 @@ GST_START_TEST(test_exchange)
   Pipeline pipeline(source("pattern=frame-counter num-buffers=5", in_caps(row),
                            std::string("vapostproc disable-passthrough=true ! video/x-raw,width=160,height=120,format=") + row.out +
                                " ! appsink name=sink sync=false"));
-  GstPad *pad = gst_element_get_static_pad(pipeline.get("sink"), "sink");
-  gst_pad_add_probe(pad, static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH),
-                    take_video_meta, nullptr, nullptr);
-  gst_object_unref(pad);
+  promise_video_meta(pipeline);
   fail_unless(pipeline.play(), "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
   for (std::uint64_t i = 0; i < 5; ++i) {
     g_autoptr(GstSample) sample = pipeline.pull();
@@ -101,12 +107,83 @@ GST_START_TEST(test_exchange)
 }
 GST_END_TEST
 
+// ---- what a frame costs: calls that reach the driver, beside vadmabufconvert
+
+struct CostRow {
+  const char *name;
+  std::string (*rest)(); // behind the source
+};
+
+std::string nothing()
+{
+  return "fakesink name=sink sync=false";
+}
+std::string upstream()
+{
+  const std::string out = speaks_dma_drm() ? dma_caps("XR24", 640, 480) : "video/x-raw(memory:DMABuf),format=BGRx,width=640,height=480";
+  return "vapostproc disable-passthrough=true ! " + out + " ! " + nothing();
+}
+std::string ours()
+{
+  return "vadmabufconvert ! " + dma_caps("XR24", 640, 480) + " ! " + nothing();
+}
+const CostRow kCosts[] = {{"the source alone", nothing}, {"vapostproc", upstream}, {"vadmabufconvert", ours}};
+
+using Counts = std::array<std::uint64_t, vadriver::kCounters>;
+
+Counts calls_of(const CostRow &row, int frames)
+{
+  const Counters counters;
+  set_driver("formats=NV12:BGRX,derive=0,async=1," + counters.setting());
+  const bool plain = row.rest == upstream && !speaks_dma_drm();
+  Pipeline pipeline(source("pattern=checkers num-buffers=" + std::to_string(frames),
+                           plain ? "video/x-raw,format=NV12,width=320,height=240" : dma_caps("NV12", 320, 240), row.rest()));
+  promise_video_meta(pipeline);
+  fail_unless(pipeline.play(), "%s: %s", row.name, pipeline.message(GST_MESSAGE_ERROR).c_str());
+  const auto end = pipeline.wait_for_end();
+  fail_unless(end == "eos", "%s: '%s'", row.name, end.c_str());
+  Counts counts{};
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    counts[i] = counters[static_cast<C>(i)];
+  return counts;
+}
+
+GST_START_TEST(test_calls_per_frame)
+{
+  constexpr int kFew = 40; // every buffer of the pools has come
+  constexpr int kFrames = 200;
+  std::array<double, G_N_ELEMENTS(kCosts)> sums{};
+  set_driver(kRichestDriver);
+  for (const char *name : {"vadmabufsrc", "vadmabufconvert", "vapostproc"}) // whose classes are probed once
+    gst_object_unref(gst_object_ref_sink(gst_element_factory_make(name, nullptr)));
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const Counts few = calls_of(kCosts[i], kFew);
+    const Counts all = calls_of(kCosts[i], kFew + kFrames);
+    std::string text;
+    for (std::size_t call = 0; call < few.size(); ++call) {
+      const double each = (static_cast<double>(all[call]) - static_cast<double>(few[call])) / kFrames;
+      // a blit is a part of a render, an import a way to create
+      if (static_cast<C>(call) == C::Blit || static_cast<C>(call) == C::Import || each < 0.005)
+        continue;
+      sums[i] += each;
+      text += " " + std::string(vadriver::kCounterNames[call]) + " " + std::to_string(each).substr(0, 4);
+    }
+    g_print("# %s, calls per frame:%s; together %.2f\n", kCosts[i].name, text.c_str(), sums[i]);
+  }
+  // vaBeginPicture, vaRenderPicture and vaEndPicture, and at most one more
+  fail_unless(sums[2] - sums[0] <= 4.05, "%.2f", sums[2] - sums[0]);
+  fail_unless(sums[2] <= sums[1] + 2.05, "%.2f beside %.2f", sums[2] - sums[0], sums[1] - sums[0]);
+}
+GST_END_TEST
+
 Suite *va_vapostproc_suite()
 {
   Suite *suite = suite_create("vapostproc");
   TCase *tcase = tcase_create("general");
   suite_add_tcase(suite, tcase);
+  tcase_set_timeout(tcase, 200);
   tcase_add_loop_test(tcase, test_exchange, 0, G_N_ELEMENTS(kRows));
+  tcase_add_test(tcase, test_calls_per_frame);
   return suite;
 }
 

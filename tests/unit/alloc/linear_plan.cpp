@@ -74,6 +74,15 @@ TEST_P(Plans, LayOutAsExpected)
   EXPECT_GE(plan->padding.bottom, row.padding.bottom);
   EXPECT_EQ(plan->padding.left + row.width + plan->padding.right, plan->padded_width);
   EXPECT_EQ(plan->padding.top + row.height + plan->padding.bottom, plan->padded_height);
+
+  const AllocatedFrame frame = frame_from_plan(*plan, FrameObject{});
+  EXPECT_EQ(frame.padding.left, plan->padding.left);
+  EXPECT_EQ(frame.padding.right, plan->padding.right);
+  EXPECT_EQ(frame.padding.top, plan->padding.top);
+  EXPECT_EQ(frame.padding.bottom, plan->padding.bottom);
+  ASSERT_EQ(frame.n_planes, row.n_planes);
+  for (std::size_t i = 0; i < row.n_planes; ++i)
+    EXPECT_EQ(frame.planes[i].offset_bytes, row.offsets[i]) << "plane " << i;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -106,6 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
                 {0, 4096 * 1080}, 4096 * 1620},
         PlanRow{"decoder_padding_right_and_bottom", DRM_FORMAT_NV12, 1920, 1080, {0, 32, 0, 8}, 1, 2048,
                 1088, 2, {2048, 2048}, {0, 2048 * 1088}, 2048 * 1632},
+        PlanRow{"padding_on_the_right_widens", DRM_FORMAT_NV12, 64, 64, {0, 256, 0, 0}, 1, 512, 64, 2, {512, 512},
+                {0, 512 * 64}, 512 * 96},
         PlanRow{"edges_move_the_picture", DRM_FORMAT_YUV420, 320, 240, {32, 32, 32, 32}, 1, 1024, 304, 3,
                 {1024, 512, 512},
                 {32 * 1024 + 512, 1024 * 304 + 16 * 512 + 256, 1024 * 304 + 512 * 152 + 16 * 512 + 256},
@@ -241,6 +252,16 @@ TEST(Pitch, TooSmallIsRefused)
                              });
   ASSERT_FALSE(fit);
   EXPECT_NE(fit.error().message.find("1024"), std::string::npos) << fit.error().message;
+}
+
+// The planes of a frame need not be whole rows of the first plane together.
+TEST(Pitch, LastRowMayBeInPart)
+{
+  FakeDevice device{64};
+  const auto fit = fit_pitch(request_for(DRM_FORMAT_YUV410, 64, 4), std::ref(device));
+  ASSERT_TRUE(fit) << fit.error().message;
+  EXPECT_NE(fit->plan.size_bytes % fit->plan.stride_bytes[0], 0U);
+  EXPECT_GE(fit->surface.size_bytes, fit->plan.size_bytes);
 }
 
 TEST(Pitch, OfNoPowerOfTwoIsRefused)

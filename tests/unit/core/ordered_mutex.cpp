@@ -2,6 +2,7 @@
 // Mutexes with ranks: the right order works, a wrong one ends the process and names both.
 #include "core/ordered_mutex.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -10,6 +11,7 @@
 
 namespace {
 
+using gstdrm::OrderedCondition;
 using gstdrm::OrderedMutex;
 
 struct Locks {
@@ -48,7 +50,7 @@ TEST(OrderedMutexTest, a_try_may_go_against_the_order)
 TEST(OrderedMutexTest, a_condition_lets_go_of_it)
 {
   Locks locks;
-  std::condition_variable_any changed;
+  OrderedCondition changed;
   bool ready = false;
   std::thread other([&] {
     const std::lock_guard guard(locks.inner);
@@ -61,6 +63,21 @@ TEST(OrderedMutexTest, a_condition_lets_go_of_it)
   }
   other.join();
   const std::lock_guard outer(locks.outer); // the inner one is not in the list any more
+}
+
+// A second mutex, as in std::condition_variable_any, costs futex calls for each wake-up.
+static_assert(sizeof(OrderedCondition) == sizeof(std::condition_variable));
+
+TEST(OrderedMutexTest, a_wait_with_a_limit_ends_and_keeps_the_mutex)
+{
+  Locks locks;
+  OrderedCondition changed;
+  std::unique_lock guard(locks.inner);
+  EXPECT_FALSE(changed.wait_for(guard, std::chrono::nanoseconds(1), [] { return false; }));
+  EXPECT_TRUE(guard.owns_lock());
+  std::thread([&locks] { EXPECT_FALSE(locks.inner.try_lock()); }).join();
+  guard.unlock();
+  std::thread([&locks] { const std::lock_guard other(locks.inner); }).join();
 }
 
 #ifndef NDEBUG

@@ -91,6 +91,8 @@ public:
   std::string gl_extensions = "GL_OES_EGL_image GL_OES_EGL_image_external";
   bool has_context = true; // else every glGetString() answers nothing
   GLint max_texture_size = 16384;
+  GLint reset_strategy = GL_NO_RESET_NOTIFICATION_KHR;
+  GLenum reset_status = GL_NO_ERROR;
   std::vector<FakeFormat> formats;
   EGLint pitch_alignment = 1;  // eglCreateImageKHR() refuses others with EGL_BAD_ALLOC
   bool takes_dead_fds = false; // as Mesa 25.0 without a surface does

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <iterator>
 #include <sstream>
@@ -73,6 +74,9 @@ void GL_APIENTRY get_integerv(GLenum name, GLint *value)
   switch (name) {
   case GL_MAX_TEXTURE_SIZE:
     *value = driver.max_texture_size;
+    break;
+  case GL_RESET_NOTIFICATION_STRATEGY_KHR:
+    *value = driver.reset_strategy;
     break;
   case GL_NUM_EXTENSIONS:
     *value = static_cast<GLint>(words(driver.gl_extensions).size()) + driver.extension_count_error;
@@ -237,8 +241,13 @@ void GL_APIENTRY delete_framebuffers(GLsizei count, const GLuint *names)
 void GL_APIENTRY bind_framebuffer(GLenum target, GLuint name)
 {
   FakeEgl &driver = FakeEgl::now();
-  if (driver.enter_gl("glBindFramebuffer"))
-    driver.bound[target] = name;
+  if (!driver.enter_gl("glBindFramebuffer"))
+    return;
+  driver.bound[target] = name;
+  if (target == GL_FRAMEBUFFER)
+    driver.bound[GL_DRAW_FRAMEBUFFER] = driver.bound[GL_READ_FRAMEBUFFER] = name;
+  else if (target == GL_DRAW_FRAMEBUFFER)
+    driver.bound[GL_FRAMEBUFFER] = name;
 }
 
 void GL_APIENTRY framebuffer_texture_2d(GLenum target, GLenum, GLenum, GLuint texture, GLint)
@@ -386,6 +395,17 @@ void GL_APIENTRY delete_vertex_arrays(GLsizei count, const GLuint *names)
     erase_names(driver, driver.vertex_arrays, count, names);
 }
 
+// The names of core, GL_KHR_robustness, GL_EXT_robustness and GL_ARB_robustness.
+constexpr std::array<const char *, 4> kResetStatus = {
+    "glGetGraphicsResetStatus", "glGetGraphicsResetStatusKHR", "glGetGraphicsResetStatusEXT",
+    "glGetGraphicsResetStatusARB"};
+
+template <std::size_t I> GLenum GL_APIENTRY get_reset_status()
+{
+  FakeEgl &driver = FakeEgl::now();
+  return driver.enter_gl(kResetStatus[I]) ? driver.reset_status : GL_NO_ERROR;
+}
+
 template <typename Function> void *address(Function function)
 {
   return reinterpret_cast<void *>(function);
@@ -399,6 +419,10 @@ const std::map<std::string, void *> &object_functions()
       {"glGetStringi", address(get_stringi)},
       {"glGetIntegerv", address(get_integerv)},
       {"glIsEnabled", address(is_enabled)},
+      {kResetStatus[0], address(get_reset_status<0>)},
+      {kResetStatus[1], address(get_reset_status<1>)},
+      {kResetStatus[2], address(get_reset_status<2>)},
+      {kResetStatus[3], address(get_reset_status<3>)},
       {"glEnable", address(enable)},
       {"glDisable", address(disable)},
       {"glFlush", address(flush)},

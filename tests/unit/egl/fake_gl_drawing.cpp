@@ -69,6 +69,10 @@ const char *draw_arrays()
 {
   return "glDrawArrays";
 }
+const char *blit_framebuffer()
+{
+  return "glBlitFramebuffer";
+}
 const char *read_pixels()
 {
   return "glReadPixels";
@@ -108,6 +112,8 @@ const std::map<std::string, void *> &functions_by_name()
       {"glEnableVertexAttribArray", address(Ignore<GLuint>::call<enable_vertex_attrib_array>)},
       {"glDisableVertexAttribArray", address(Ignore<GLuint>::call<disable_vertex_attrib_array>)},
       {"glDrawArrays", address(Ignore<GLenum, GLint, GLsizei>::call<draw_arrays>)},
+      {"glBlitFramebuffer", address(Ignore<GLint, GLint, GLint, GLint, GLint, GLint, GLint, GLint,
+                                           GLbitfield, GLenum>::call<blit_framebuffer>)},
       {"glReadPixels",
        address(Ignore<GLint, GLint, GLsizei, GLsizei, GLenum, GLenum, void *>::call<read_pixels>)},
       {"glBindVertexArray", address(Ignore<GLuint>::call<bind_vertex_array>)},

@@ -207,10 +207,11 @@ protected:
       ADD_FAILURE() << device.error().message;
     return device ? *device : nullptr;
   }
-  // What GStreamer would draw from.
+  // What GStreamer would draw from, and what a copy is not enough for.
   Picture picture()
   {
     Picture made;
+    made.flip = true;
     driver_.calls().gl.gen_textures(1, &made.texture);
     driver_.calls().gl.bind_texture(GL_TEXTURE_2D, made.texture);
     driver_.calls().gl.bind_texture(GL_TEXTURE_2D, 0);
@@ -267,6 +268,75 @@ TEST_F(Draw, OnceForEachPlane)
     EXPECT_EQ(alive(), 0U) << name;
   }
   EXPECT_EQ(driver_.double_frees, 0U);
+}
+
+struct CopiedRow {
+  const char *name;
+  std::uint32_t fourcc;
+  Picture picture;
+  bool copied;
+};
+
+const CopiedRow kCopied[] = {
+    {"as it is", DRM_FORMAT_XRGB8888, {}, true},
+    {"upside down", DRM_FORMAT_XRGB8888, {.flip = true}, false},
+    {"other order", DRM_FORMAT_XRGB8888, {.order = {2, 1, 0, 3}}, false},
+    {"no alpha", DRM_FORMAT_XRGB8888, {.order = {0, 1, 2, Picture::kOpaque}}, false},
+    {"converted", DRM_FORMAT_NV12, {}, false},
+};
+
+TEST_F(Draw, CopiesWhatStaysAsItIs)
+{
+  const auto device = open();
+  Picture source = picture();
+  for (const CopiedRow &row : kCopied) {
+    auto painter = Painter::make(device);
+    ASSERT_TRUE(painter) << painter.error().message;
+    const Frame frame(row.fourcc, 64, 48);
+    auto target = DrawTarget::import(device, frame.layout);
+    ASSERT_TRUE(target) << row.name << ": " << target.error().message;
+    Picture given = row.picture;
+    given.texture = source.texture;
+    driver_.bound[GL_FRAMEBUFFER] = 77;
+    driver_.enabled[GL_SCISSOR_TEST] = true;
+    driver_.forget_calls();
+    for (int i = 0; i < 3; i++)
+      EXPECT_TRUE((*painter)->draw(given, **target, {})) << row.name;
+    EXPECT_EQ(driver_.calls_of("glBlitFramebuffer"), row.copied ? 3U : 0U) << row.name;
+    EXPECT_EQ(driver_.calls_of("glDrawArrays") == 0, row.copied) << row.name;
+    EXPECT_LE(driver_.calls_of("glGenFramebuffers"), 1U) << row.name;
+    EXPECT_EQ(driver_.bound[GL_FRAMEBUFFER], 77U) << row.name;
+    EXPECT_TRUE(driver_.enabled[GL_SCISSOR_TEST]) << row.name;
+    for (const auto &[name, texture] : driver_.framebuffers)
+      EXPECT_NE(texture, source.texture) << row.name << ": the texture is held";
+    target->reset();
+    painter->reset();
+    EXPECT_EQ(alive(), 0U) << row.name;
+  }
+}
+
+// A driver that refuses the copy draws, and is not asked again. GL of version 2 has no copy.
+TEST_F(Draw, DrawsWhatIsNotCopied)
+{
+  for (const char *call : {"glBlitFramebuffer", "glFramebufferTexture2D", "glGenFramebuffers"}) {
+    const auto device = open();
+    Picture source = picture();
+    source.flip = false;
+    auto painter = Painter::make(device);
+    const Frame frame(DRM_FORMAT_XRGB8888, 64, 64);
+    auto target = DrawTarget::import(device, frame.layout);
+    ASSERT_TRUE(painter && target);
+    driver_.forget_calls();
+    driver_.fail(call, 1, GL_INVALID_OPERATION);
+    for (int i = 0; i < 2; i++)
+      EXPECT_TRUE((*painter)->draw(source, **target, {})) << call;
+    EXPECT_EQ(driver_.calls_of("glDrawArrays"), 2U) << call;
+    EXPECT_LE(driver_.calls_of("glBlitFramebuffer"), 1U) << call;
+    driver_.fail(call, 0);
+    driver_.calls().gl.delete_textures(1, &source.texture);
+  }
+  driver_.gl_version = "OpenGL ES 2.0 Mesa 26.1.6";
+  EXPECT_EQ(open()->calls().gl.blit_framebuffer, nullptr);
 }
 
 TEST_F(Draw, PutsStateBack)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The fake libdrm: what changes the device, from its descriptor to commits.
+// The fake libdrm: the descriptor, memory and framebuffers of the device.
 #include "fake_drm_internal.hpp"
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include <drm_fourcc.h>
 #include <fcntl.h>
@@ -21,13 +22,12 @@
 using namespace gstdrm::test;
 using namespace gstdrm::test::fakedrm;
 
-struct _drmModeAtomicReq {
-  std::vector<std::array<std::uint64_t, 3>> entries;
-};
-
 namespace {
 
-std::unique_ptr<fakedrm::Device> current;
+// A thread that lets go of a display, which nobody waits for, may still look at the device of the
+// case before.
+std::vector<std::unique_ptr<fakedrm::Device>> devices;
+std::atomic<fakedrm::Device *> current{nullptr};
 int event_source = -1; // the kernel's end of the descriptor
 int memory = -1;       // what dumb buffers are mapped from
 constexpr off_t kBufferBytes = 64 << 20; // of each, sparse
@@ -36,10 +36,7 @@ off_t place_of(std::uint32_t handle)
 {
   return kBufferBytes * static_cast<off_t>(handle);
 }
-struct Event {
-  std::uint64_t serial;
-};
-std::vector<Event> events;
+std::vector<Event> events, held_events;
 std::uint32_t next_id = 1000;
 std::uint32_t sequence = 0;
 
@@ -58,13 +55,14 @@ bool fakedrm::fails(const char *name)
 
 fakedrm::Device &fakedrm::device()
 {
-  return *current;
+  return *current.load();
 }
 
 int fakedrm::plug()
 {
-  current = std::make_unique<Device>();
+  current = devices.emplace_back(std::make_unique<Device>()).get();
   events.clear();
+  held_events.clear();
   if (event_source >= 0)
     close(event_source);
   int ends[2] = {-1, -1};
@@ -79,6 +77,32 @@ int fakedrm::plug()
   return ends[0];
 }
 
+void fakedrm::send_foreign_event()
+{
+  if (write(event_source, "f", 1) != 1)
+    std::abort();
+}
+
+void fakedrm::send_event(Event event)
+{
+  events.push_back(event);
+  if (write(event_source, "e", 1) != 1)
+    std::abort();
+}
+
+void fakedrm::hold_event(Event event)
+{
+  held_events.push_back(event);
+}
+
+void fakedrm::send_held_events()
+{
+  const Guard guard(device().lock);
+  for (const Event &event : held_events)
+    send_event(event);
+  held_events.clear();
+}
+
 int fakedrm::alive()
 {
   const Device &d = device();
@@ -87,25 +111,6 @@ int fakedrm::alive()
 }
 
 // --- xf86drm.h
-
-drmVersionPtr drmGetVersion(int)
-{
-  const Guard guard(device().lock);
-  if (fails("drmGetVersion"))
-    return nullptr;
-  auto *version = allocate<drmVersion>(device().versions);
-  version->name = strdup("fake");
-  version->name_len = 4;
-  return version;
-}
-
-void drmFreeVersion(drmVersionPtr version)
-{
-  if (!version)
-    return;
-  const Guard guard(device().lock);
-  release(device().versions, version->name, version);
-}
 
 int drmSetClientCap(int, std::uint64_t, std::uint64_t)
 {
@@ -124,10 +129,13 @@ int drmGetCap(int, std::uint64_t capability, std::uint64_t *value)
     break;
   case DRM_CAP_CURSOR_WIDTH:
   case DRM_CAP_CURSOR_HEIGHT:
-    *value = 64;
+    *value = device().model ? device().model->cursor : 64;
+    break;
+  case 0x15: // DRM_CAP_ATOMIC_ASYNC_PAGE_FLIP
+    *value = device().model ? device().model->async : device().asynchronous;
     break;
   default:
-    *value = device().modifiers;
+    *value = device().model ? device().model->modifiers : device().modifiers;
   }
   return 0;
 }
@@ -135,6 +143,7 @@ int drmGetCap(int, std::uint64_t capability, std::uint64_t *value)
 int drmIsMaster(int)
 {
   const Guard guard(device().lock);
+  device().master_questions++;
   return device().master;
 }
 
@@ -224,6 +233,7 @@ int drmHandleEvent(int fd, drmEventContextPtr context)
     return 0;
   const Event event = events.front();
   events.erase(events.begin());
+  device().in_flight = false;
   const std::uint32_t at = ++sequence;
   guard.unlock();
   context->page_flip_handler2(fd, at, at / 60, at % 60 * 16667, kCrtc,
@@ -241,6 +251,9 @@ int drmModeCreateDumbBuffer(int, std::uint32_t width, std::uint32_t height, std:
     return -device().error;
   *handle = next_id++;
   *stride = width * bits_per_pixel / 8;
+  if (const auto &model = device().model) // as its driver makes them
+    for (const std::uint32_t step : {model->row_pixels * bits_per_pixel / 8, model->pitch})
+      *stride = (*stride + step - 1) / step * step;
   *size = std::uint64_t{*stride} * height;
   device().handles[*handle] = 1;
   return 0;
@@ -308,6 +321,10 @@ int drmModeAddFB2WithModifiers(int, std::uint32_t width, std::uint32_t height, s
     return -device().error;
   if (!device().handles.count(handles[0]))
     return -ENOENT;
+  const std::uint64_t modifier = modifiers ? modifiers[0] : std::uint64_t{DRM_FORMAT_MOD_LINEAR};
+  for (int i = 0; device().model && i < 4 && handles[i] != 0; i++)
+    if (!device().model->why_no_framebuffer(fourcc, modifier, strides[i]).empty())
+      return -EINVAL;
   device().plane_modifiers.clear();
   for (int i = 0; modifiers && i < 4 && handles[i] != 0; i++)
     device().plane_modifiers.push_back(modifiers[i]);
@@ -320,6 +337,25 @@ int drmModeAddFB2WithModifiers(int, std::uint32_t width, std::uint32_t height, s
   device().framebuffers[*id] = handles[0];
   device().fourccs[*id] = fourcc;
   device().sizes[*id] = {width, height};
+  device().modifiers_of[*id] = modifier;
+  device().pitches[*id] = strides[0];
+  return 0;
+}
+
+// CLOSEFB
+int drmIoctl(int, unsigned long request, void *argument)
+{
+  const Guard guard(device().lock);
+  const std::uint32_t id = *static_cast<const std::uint32_t *>(argument);
+  if ((request & 0xff) != 0xd0 || !device().closes_framebuffers) {
+    errno = EINVAL;
+    return -1;
+  }
+  if (!device().framebuffers.erase(id)) {
+    errno = ENOENT;
+    return -1;
+  }
+  device().left.push_back(id);
   return 0;
 }
 
@@ -329,132 +365,4 @@ int drmModeRmFB(int, std::uint32_t id)
   if (!device().framebuffers.erase(id))
     device().double_closes++;
   return 0;
-}
-
-drmModeAtomicReqPtr drmModeAtomicAlloc()
-{
-  const Guard guard(device().lock);
-  if (fails("drmModeAtomicAlloc"))
-    return nullptr;
-  device().requests++;
-  return new _drmModeAtomicReq;
-}
-
-void drmModeAtomicFree(drmModeAtomicReqPtr request)
-{
-  if (!request)
-    return;
-  const Guard guard(device().lock);
-  device().requests--;
-  delete request;
-}
-
-int drmModeAtomicAddProperty(drmModeAtomicReqPtr request, std::uint32_t object, std::uint32_t id,
-                             std::uint64_t value)
-{
-  const Guard guard(device().lock);
-  if (fails("drmModeAtomicAddProperty"))
-    return -device().error;
-  request->entries.push_back({object, id, value});
-  return static_cast<int>(request->entries.size());
-}
-
-namespace {
-
-Commit read_request(const _drmModeAtomicReq &request, std::uint32_t flags)
-{
-  Commit commit{flags, {}};
-  for (const auto &[object, id, value] : request.entries)
-    commit.values[{static_cast<std::uint32_t>(object), property(static_cast<std::uint32_t>(id))->name}] = value;
-  return commit;
-}
-
-std::uint64_t value_of(const Commit &commit, std::uint32_t object, const char *name)
-{
-  const auto it = commit.values.find({object, name});
-  return it == commit.values.end() ? 0 : it->second;
-}
-
-bool is_scaled(const Commit &commit, std::uint32_t plane)
-{
-  std::uint64_t width = value_of(commit, plane, "CRTC_W"), height = value_of(commit, plane, "CRTC_H");
-  if (value_of(commit, plane, "rotation") & (DRM_MODE_ROTATE_90 | DRM_MODE_ROTATE_270))
-    std::swap(width, height);
-  return value_of(commit, plane, "SRC_W") >> 16 != width || value_of(commit, plane, "SRC_H") >> 16 != height;
-}
-
-// What this device's driver refuses.
-int check(const Commit &commit)
-{
-  const Device &d = device();
-  if (!d.takes_writeback && value_of(commit, kWriteback, "CRTC_ID"))
-    return -EINVAL;
-  if (!d.primary_centres && value_of(commit, kPrimary, "CRTC_W") &&
-      (value_of(commit, kPrimary, "CRTC_X") || value_of(commit, kPrimary, "CRTC_Y")))
-    return -EINVAL;
-  const bool on = !commit.values.count({kCrtc, "ACTIVE"}) || value_of(commit, kCrtc, "ACTIVE") != 0;
-  if (d.needs_primary && on && commit.values.count({kPrimary, "FB_ID"}) && value_of(commit, kPrimary, "FB_ID") == 0)
-    return -EINVAL;
-  if (d.hdr_needs_mode_set && !(commit.flags & DRM_MODE_ATOMIC_ALLOW_MODESET) &&
-      commit.values.count({kConnector, "HDR_OUTPUT_METADATA"}))
-    return -EINVAL;
-  for (const std::uint32_t plane : {kPrimary, kOverlay})
-    if (d.fixed_zpos && commit.values.count({plane, "zpos"}))
-      return -EINVAL;
-  for (const std::uint32_t plane : {kPrimary, kOverlay})
-    if (!d.scales && is_scaled(commit, plane))
-      return -ERANGE;
-  for (const std::uint32_t plane : {kPrimary, kOverlay})
-    if (const auto fb = static_cast<std::uint32_t>(value_of(commit, plane, "FB_ID"))) {
-      if (!d.framebuffers.count(fb))
-        return -ENOENT;
-      if (d.refused_fourcc && d.fourccs.at(fb) == d.refused_fourcc)
-        return -EINVAL;
-    }
-  return 0;
-}
-
-} // namespace
-
-int drmModeAtomicCommit(int, drmModeAtomicReqPtr request, std::uint32_t flags, void *user_data)
-{
-  const Guard guard(device().lock);
-  Device &d = device();
-  if (fails("drmModeAtomicCommit"))
-    return -d.error;
-  if ((flags & DRM_MODE_ATOMIC_NONBLOCK) && d.busy_commits > 0) {
-    d.busy_commits--;
-    return -EBUSY;
-  }
-  const Commit commit = read_request(*request, flags);
-  if (const int ret = check(commit); ret != 0 || (flags & DRM_MODE_ATOMIC_TEST_ONLY))
-    return ret;
-  d.commits.push_back(commit);
-  if (const std::uint64_t fence = value_of(commit, kWriteback, "WRITEBACK_OUT_FENCE_PTR"))
-    *reinterpret_cast<std::int32_t *>(static_cast<std::uintptr_t>(fence)) =
-        open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if ((flags & DRM_MODE_PAGE_FLIP_EVENT) && d.send_events) {
-    events.push_back({reinterpret_cast<std::uintptr_t>(user_data)});
-    if (write(event_source, "e", 1) != 1)
-      std::abort();
-  }
-  return 0;
-}
-
-// --- leases: this device has one owner only
-
-int drmModeCreateLease(int, const std::uint32_t *, int, int, std::uint32_t *)
-{
-  return -EOPNOTSUPP;
-}
-
-drmModeObjectListPtr drmModeGetLease(int)
-{
-  errno = EOPNOTSUPP;
-  return nullptr;
-}
-
-void drmFree(void *pointer)
-{
-  std::free(pointer);
 }

@@ -8,19 +8,21 @@
 #include <vector>
 
 #include "fake_drm.hpp"
+#include "fake_model.hpp"
 
 namespace gstdrm::test::fakedrm {
 
-struct PropertySpec {
-  const char *name;
-  std::uint32_t flags;
-  std::uint64_t value;
-};
-
 // Ids of properties are 100 * position in this list of objects + position in its properties.
-const std::vector<std::pair<std::uint32_t, std::vector<PropertySpec>>> &objects();
+const ObjectList &objects();
 // null: there is none of that id
 const PropertySpec *property(std::uint32_t id);
+
+// Of the kernel's end of the descriptor.
+struct Event {
+  std::uint64_t serial;
+};
+void send_event(Event event);
+void hold_event(Event event);
 
 // true: this call is the one that fails; errno is set
 bool fails(const char *name);

@@ -30,4 +30,10 @@ FenceState kms::ask_fence(int fence_fd)
   return answer_of_test() ? answer_of_test()(fence_fd) : FenceState::Failed;
 }
 
+std::optional<std::int64_t> kms::fence_signalled_at(int fence_fd)
+{
+  return ask_fence(fence_fd) == FenceState::Pending ? std::nullopt
+                                                    : std::optional(test::FakeFences::kTime_ns);
+}
+
 } // namespace gstdrm

@@ -13,6 +13,7 @@ namespace gstdrm::test {
 class FakeFences {
 public:
   using Answer = std::function<FenceState(int fence_fd)>;
+  static constexpr std::int64_t kTime_ns = 5'000'000; // of fences that have signalled
   explicit FakeFences(Answer answer);
   FakeFences(const FakeFences &) = delete;
   FakeFences &operator=(const FakeFences &) = delete;

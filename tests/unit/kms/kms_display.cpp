@@ -29,7 +29,7 @@ TEST_F(DisplayTest, first_frame_sets_the_mode_that_fits_and_centres)
   EXPECT_EQ(value(c, fakedrm::kPrimary, "CRTC_Y"), 34U);
   EXPECT_EQ(value(c, fakedrm::kPrimary, "SRC_W"), std::uint64_t{1000} << 16);
   EXPECT_EQ(value(c, fakedrm::kOverlay, "FB_ID"), 0U); // off
-  EXPECT_EQ(value(c, fakedrm::kWriteback, "CRTC_ID"), fakedrm::kCrtc);
+  EXPECT_EQ(value(c, fakedrm::kWriteback, "CRTC_ID"), 0U);
 }
 
 TEST_F(DisplayTest, the_offer_narrows_to_the_chosen_plane)
@@ -244,7 +244,29 @@ TEST_F(DisplayTest, without_writeback_where_the_driver_refuses_it)
   ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
   ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)));
   EXPECT_EQ(value(commit(0), fakedrm::kWriteback, "CRTC_ID"), 0U);
-  EXPECT_FALSE((*display)->snapshot());
+  const Result<Snapshot> refused = (*display)->snapshot();
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("refused to attach"), std::string::npos);
+  EXPECT_EQ(fakedrm::device().commits.size(), 1U);
+}
+
+// It costs bandwidth, and some devices modes and planes.
+TEST_F(DisplayTest, writeback_is_attached_for_a_snapshot_alone)
+{
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)) && (*display)->drain(kLong_ns));
+  EXPECT_EQ(value(commit(0), fakedrm::kWriteback, "CRTC_ID"), 0U);
+  (void)(*display)->snapshot(); // the fake writes nothing
+  ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)) && (*display)->drain(kLong_ns));
+  ASSERT_EQ(fakedrm::device().commits.size(), 5U);
+  for (const auto &[index, crtc] : {std::pair(1U, fakedrm::kCrtc), std::pair(3U, 0U)}) {
+    EXPECT_EQ(value(commit(index), fakedrm::kWriteback, "CRTC_ID"), crtc);
+    EXPECT_EQ(commit(index).values.size(), 1U);
+    EXPECT_TRUE(commit(index).flags & DRM_MODE_ATOMIC_ALLOW_MODESET);
+  }
+  EXPECT_NE(value(commit(2), fakedrm::kWriteback, "WRITEBACK_FB_ID"), ~std::uint64_t{0});
+  EXPECT_EQ(commit(4).values.size(), 1U); // a frame
 }
 
 TEST_F(DisplayTest, stop_restores_what_was)

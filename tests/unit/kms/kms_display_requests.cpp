@@ -74,7 +74,6 @@ TEST_F(DisplayTest, planes_of_others_are_named_as_such)
   };
   const Row rows[] = {
       {kOtherCrtc, 0, "Plane 31 (overlay): used by CRTC 11."},
-      {0, fakedrm::kPrimary, "Plane 31 (overlay): not the one of plane-id."},
       {fakedrm::kCrtc, fakedrm::kPrimary, "Plane 31 (overlay): not the one of plane-id."},
       {0, 0, "Plane 31 (overlay): test commit: EINVAL"},
   };

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A display that starts, shows and stops while other threads move the cursor, change the view, take
-// snapshots and ask: with threads that really run in parallel, which the box's never do (TSan, ASan).
+// snapshots and ask: with threads that really run in parallel, which the box's never do (TSan,
+// ASan).
 #include <atomic>
+#include <cerrno>
+#include <cstdlib>
 #include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
 
 #include "kms_display_fixture.hpp"
 #include "support/threads.hpp"
@@ -13,20 +20,27 @@ using namespace gstdrm;
 using namespace gstdrm::kms;
 using namespace gstdrm::test;
 
-constexpr int kRounds = 60;
+// GST_DRM_TEST_ROUNDS sets another number: 10000 for a long look under TSan.
+int rounds()
+{
+  const char *text = std::getenv("GST_DRM_TEST_ROUNDS");
+  return text ? std::atoi(text) : 200;
+}
 
 CursorImage cursor()
 {
   return {64, 64, std::vector<std::uint8_t>(64 * 64 * 4, 0x80)};
 }
 
-// Starts, shows two frames, stops; every fourth time something else is plugged in.
+// Starts, shows two frames, stops; every fourth time something else is plugged in, and after every
+// third the last frame stays on screen.
 bool play(Display &display, const Memory &memory, int round)
 {
   {
     const std::lock_guard guard(fakedrm::device().lock);
     fakedrm::device().connected = round % 4 != 3;
   }
+  display.set_restore(round % 3 != 2);
   if (!display.start() || !display.configure(picture(640, 480)))
     return false;
   for (int i = 0; i < 2; i++) {
@@ -48,16 +62,22 @@ TEST_F(DisplayTest, every_thread_may_call_while_it_starts_and_stops)
   ASSERT_TRUE(display) << display.error().message;
   const Result<void> set = (*display)->set_cursor(cursor());
   ASSERT_TRUE(set) << set.error().message;
+  const int wanted = rounds();
   std::atomic<bool> done{false};
   std::atomic<int> played{0};
-  const auto until_done = [&done](const std::function<void(int)> &what) {
-    return [&done, what] {
-      for (int i = 0; !done; i++)
-        what(i);
+  // So many calls a round and no more, so that the round has the processor too.
+  constexpr int kCallsPerRound = 16;
+  const auto until_done = [&done, &played](const std::function<void(int)> &what) {
+    return [&done, &played, what] {
+      for (int i = 0; !done;)
+        if (i < (played + 1) * kCallsPerRound)
+          what(i++);
+        else
+          std::this_thread::yield();
     };
   };
   at_once({[&] {
-             for (int round = 0; round < kRounds; round++)
+             for (int round = 0; round < wanted; round++)
                played += play(**display, memory, round);
              done = true;
            },
@@ -77,9 +97,101 @@ TEST_F(DisplayTest, every_thread_may_call_while_it_starts_and_stops)
              (void)(*display)->formats();
              (void)(*display)->limits();
            })});
-  EXPECT_EQ(played, kRounds);
+  EXPECT_EQ(played, wanted);
   EXPECT_FALSE((*display)->snapshot()); // it has stopped
   display = Error{};
+}
+
+// A buffer that calls the function when the display gives it back.
+struct OnRelease {
+  explicit OnRelease(std::function<void()> what) : call(std::move(what)) {}
+  OnRelease(const OnRelease &) = delete;
+  OnRelease &operator=(const OnRelease &) = delete;
+  ~OnRelease() { call(); }
+  const std::function<void()> call;
+};
+
+// Shows two frames, so that the event thread gives the first one back: `call` runs there, with the
+// display in use.
+void show_and_give_back(Display &display, const Memory &memory, std::function<void()> call)
+{
+  for (int i = 0; i < 2; i++) {
+    Result<FramebufferCache::Import> import = display.import(xrgb(memory, 640, 480));
+    ASSERT_TRUE(import);
+    Frame frame;
+    frame.framebuffer = import->imported;
+    if (i == 0)
+      frame.owner = std::make_shared<OnRelease>(std::move(call));
+    const auto shown = display.show(frame, FlipQueue::Overflow::Wait);
+    ASSERT_TRUE(shown) << shown.error().message;
+  }
+}
+
+TEST_F(DisplayTest, the_event_thread_may_call_back)
+{
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  std::atomic<bool> called{false};
+  show_and_give_back(**display, memory, [&] {
+    EXPECT_TRUE((*display)->on_event_thread());
+    const Result<Snapshot> snapshot = (*display)->snapshot(); // would wait for this thread
+    EXPECT_FALSE(snapshot);
+    EXPECT_EQ(snapshot.error().sys_errno, EDEADLK);
+    EXPECT_NE(snapshot.error().message.find("another thread"), std::string::npos);
+    EXPECT_EQ((*display)->counters().shown, 2U);
+    EXPECT_FALSE((*display)->describe().empty());
+    EXPECT_FALSE((*display)->failure());
+    (*display)->set_view({});
+    (*display)->move_cursor(1, 2);
+    called = true;
+  });
+  while (!called)
+    std::this_thread::yield();
+  EXPECT_FALSE((*display)->on_event_thread());
+  const Result<Snapshot> here = (*display)->snapshot(); // the fake writes nothing
+  EXPECT_TRUE(here || here.error().sys_errno != EDEADLK);
+  EXPECT_TRUE((*display)->stop());
+}
+
+// As a bus handler does that ends the pipeline.
+TEST_F(DisplayTest, the_event_thread_may_let_the_display_go)
+{
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  std::atomic<bool> ready{false}, called{false};
+  std::shared_ptr<Display> last;
+  show_and_give_back(**display, memory, [&] {
+    while (!ready) // the streaming thread is out of the display
+      std::this_thread::yield();
+    EXPECT_TRUE(last->stop());
+    last->give_up_output();
+    last.reset();
+    called = true;
+  });
+  last = std::move(*display);
+  display = Error{};
+  ready = true;
+  while (!called)
+    std::this_thread::yield();
+  const auto left = [] {
+    const std::lock_guard guard(fakedrm::device().lock);
+    return fakedrm::alive();
+  };
+  while (left() != 0) // the thread leaves the display
+    std::this_thread::yield();
+}
+
+// As a thread that nobody waits for does, where it lets the display go while the process ends.
+TEST_F(DisplayTest, a_display_may_outlive_the_registry_at_exit)
+{
+  GTEST_FLAG_SET(death_test_style, "threadsafe"); // a process that has made no registry so far
+  EXPECT_EXIT(
+      {
+        static std::shared_ptr<Display> last; // goes after every static that is made from now on
+        last = *open();
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 } // namespace

@@ -37,7 +37,7 @@ struct Row {
 
 const Row kRows[] = {
     {"no_fence", false, {true, kLimit}, FenceState::Failed, kNow, Verdict::Open},
-    {"the_kernel_waits", true, {true, kNever}, FenceState::Pending, kNow, Verdict::Open},
+    {"the_kernel_never_waits", true, {true, kNever}, FenceState::Pending, kNever - 1, Verdict::Shut},
     {"signalled", true, {true, kLimit}, FenceState::Signalled, kNow, Verdict::Open},
     {"signalled_after_the_limit", true, {true, kLimit}, FenceState::Signalled, kNow + kLimit, Verdict::Open},
     {"pending", true, {true, kLimit}, FenceState::Pending, kNow + kLimit - 1, Verdict::Shut},
@@ -85,16 +85,14 @@ TEST(FenceGateTest, a_wait_has_one_verdict)
   EXPECT_EQ(gate.awaited(), nullptr);
 }
 
-TEST(FenceGateTest, a_kernel_that_refuses_fences_waits_for_none)
+TEST(FenceGateTest, a_kernel_that_refuses_fences_gets_none)
 {
   FenceGate gate;
-  const FakeFences fences([](int) { return FenceState::Pending; });
-  const auto fence = std::make_shared<UniqueFd>(open_null());
-  FenceGate::Hold hold = gate.hold(fence, kNow);
-  EXPECT_TRUE(hold.open);
-  gate.refuse_kernel_waits();
-  gate.rehold(fence, hold, kNow);
-  EXPECT_EQ(gate.look(fence, hold, kNow), Verdict::Shut);
+  EXPECT_TRUE(gate.kernel_gets_fences());
+  gate.keep_fences_from_kernel();
+  EXPECT_FALSE(gate.kernel_gets_fences());
+  gate.set_rules({true, kLimit}); // another plane
+  EXPECT_TRUE(gate.kernel_gets_fences());
 }
 
 TEST(CaptureJobTest, ends_with_a_fence_or_a_reason)

@@ -140,11 +140,18 @@ TEST_F(FlipFencesTest, nobody_is_woken_for_a_frame_that_waits_for_a_flip)
   EXPECT_EQ(queue.watched_fence(), nullptr); // the flip comes first
 }
 
-TEST_F(FlipFencesTest, without_a_limit_the_kernel_waits)
+// A commit that waits for ever would keep the display, and the change to NULL, for ever.
+TEST_F(FlipFencesTest, without_a_limit_the_kernel_gets_no_pending_fence)
 {
   queue.set_fence_rules({true, kNever});
   settle();
-  submit(frame(a, fence(FenceState::Pending)));
+  const SharedFence pending = fence(FenceState::Pending);
+  submit(frame(a, pending));
+  EXPECT_EQ(target.calls.size(), 1U);
+  EXPECT_EQ(queue.watched_fence(), pending);
+  EXPECT_EQ(queue.next_deadline(), kNever);
+  states[pending->get()] = FenceState::Signalled;
+  queue.on_timer();
   ASSERT_EQ(target.calls.size(), 2U);
   EXPECT_TRUE(target.calls.back().in_fence);
 }
@@ -231,18 +238,28 @@ TEST_F(FlipFencesTest, nothing_overtakes_where_every_frame_is_shown)
   EXPECT_EQ(queue.counters().dropped, 0U);
 }
 
+// Not even a frame that may itself be dropped.
+TEST_F(FlipFencesTest, a_frame_that_has_to_be_shown_is_not_overtaken)
+{
+  settle();
+  const SharedFence pending = fence(FenceState::Pending);
+  submit(frame(a, pending), FlipQueue::Overflow::Wait);
+  submit(frame(b));
+  EXPECT_EQ(target.calls.size(), 1U);
+  states[pending->get()] = FenceState::Signalled;
+  queue.on_timer();
+  EXPECT_EQ(target.calls.back().owner, a.get());
+  EXPECT_EQ(queue.counters().dropped, 0U);
+}
+
 TEST_F(FlipFencesTest, a_driver_that_refuses_fences_gets_none)
 {
   queue.set_fence_rules({true, kNever});
   settle();
   target.results = {-EINVAL};
-  const SharedFence pending = fence(FenceState::Pending);
-  submit(frame(a, pending));
-  EXPECT_EQ(target.calls.size(), 2U); // refused; held now
-  EXPECT_EQ(queue.watched_fence(), pending);
-  states[pending->get()] = FenceState::Signalled;
-  queue.on_timer();
-  ASSERT_EQ(target.calls.size(), 3U);
+  submit(frame(a, fence(FenceState::Signalled)));
+  ASSERT_EQ(target.calls.size(), 3U); // refused, and made without
+  EXPECT_TRUE(target.calls[1].in_fence);
   EXPECT_FALSE(target.calls.back().in_fence);
   vblank();
   submit(frame(b, fence(FenceState::Signalled)));
@@ -307,6 +324,8 @@ TEST_F(FlipFencesTest, a_flush_ends_the_wait_before_a_mode_set)
   queue.set_flushing(true);
   EXPECT_EQ(awaited.get(), FlipQueue::Awaited::Flushing);
   EXPECT_NE(first.acquire_fence, nullptr); // for another try
+  EXPECT_EQ(queue.watched_fence(), nullptr); // nobody waits for it now
+  EXPECT_EQ(queue.next_deadline(), kNever);
 }
 
 TEST_F(FlipFencesTest, a_buffer_goes_back_with_the_fence_of_the_commit_that_replaces_it)

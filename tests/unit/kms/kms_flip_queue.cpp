@@ -5,12 +5,14 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <future>
 #include <thread>
 #include <vector>
 
 #include <fcntl.h>
+#include <future>
 #include <gtest/gtest.h>
+
+#include "fake_fences.hpp"
 
 namespace {
 
@@ -18,7 +20,7 @@ using namespace gstdrm::kms;
 using gstdrm::UniqueFd;
 
 constexpr std::int64_t kRefresh = 16'000'000;
-constexpr std::int64_t kLong_ns = 5'000'000'000;
+constexpr std::int64_t kLong_ns = 60'000'000'000;
 
 struct FakeTarget : FlipTarget {
   struct Call {
@@ -113,7 +115,7 @@ TEST_F(FlipQueueTest, the_newest_frame_replaces_the_one_that_waits)
   vblank();
   submit(buffer());
   submit(b);
-  submit(c); // the flip is a whole refresh away
+  submit(c);                   // the flip is a whole refresh away
   EXPECT_EQ(b.use_count(), 1); // given back at once
   EXPECT_EQ(queue.counters().dropped, 1U);
   vblank();
@@ -234,9 +236,8 @@ TEST_F(FlipQueueTest, waiting_submission_sleeps_until_the_slot_is_free)
 {
   submit(buffer());
   submit(buffer());
-  auto waiting = std::async(std::launch::async, [this] {
-    return submit(buffer(), FlipQueue::Overflow::Wait);
-  });
+  auto waiting = std::async(std::launch::async,
+                            [this] { return submit(buffer(), FlipQueue::Overflow::Wait); });
   while (queue.counters().waits == 0)
     std::this_thread::yield();
   EXPECT_EQ(queue.counters().dropped, 0U);
@@ -252,8 +253,8 @@ TEST_F(FlipQueueTest, flushing_wakes_it_and_leaves_the_frame_alone)
   auto owner = buffer();
   Frame frame;
   frame.owner = owner;
-  auto waiting =
-      std::async(std::launch::async, [&] { return queue.submit(frame, FlipQueue::Overflow::Wait); });
+  auto waiting = std::async(std::launch::async,
+                            [&] { return queue.submit(frame, FlipQueue::Overflow::Wait); });
   while (queue.counters().waits == 0)
     std::this_thread::yield();
   queue.set_flushing(true);
@@ -278,13 +279,15 @@ TEST_F(FlipQueueTest, drain_waits_for_the_last_flip)
 
 TEST_F(FlipQueueTest, acquire_fence_goes_with_its_own_commit_alone)
 {
+  const gstdrm::test::FakeFences fences([](int) { return gstdrm::FenceState::Signalled; });
   Frame frame;
   frame.owner = buffer();
   frame.acquire_fence = std::make_shared<UniqueFd>(open("/dev/null", O_RDONLY | O_CLOEXEC));
   queue.submit(frame, FlipQueue::Overflow::Replace);
   EXPECT_TRUE(target.calls.back().fence);
   vblank();
-  auto capture = std::async(std::launch::async, [this] { return static_cast<bool>(queue.capture(7, kLong_ns)); });
+  auto capture = std::async(std::launch::async,
+                            [this] { return static_cast<bool>(queue.capture(7, kLong_ns)); });
   while (queue.next_deadline() == kNever)
     std::this_thread::yield();
   now = queue.next_deadline();
@@ -304,7 +307,8 @@ TEST_F(FlipQueueTest, capture_rides_on_the_next_frame)
 {
   submit(buffer());
   vblank();
-  auto capture = std::async(std::launch::async, [this] { return static_cast<bool>(queue.capture(7, kLong_ns)); });
+  auto capture = std::async(std::launch::async,
+                            [this] { return static_cast<bool>(queue.capture(7, kLong_ns)); });
   while (queue.next_deadline() == kNever)
     std::this_thread::yield();
   submit(buffer());
@@ -318,7 +322,8 @@ TEST_F(FlipQueueTest, capture_commits_for_itself_when_no_frame_comes)
   auto a = buffer();
   submit(a);
   vblank();
-  auto capture = std::async(std::launch::async, [this] { return static_cast<bool>(queue.capture(7, kLong_ns)); });
+  auto capture = std::async(std::launch::async,
+                            [this] { return static_cast<bool>(queue.capture(7, kLong_ns)); });
   while (queue.next_deadline() == kNever)
     std::this_thread::yield();
   now = queue.next_deadline() - 1;
@@ -363,6 +368,10 @@ TEST_F(FlipQueueTest, capture_is_cancelled_by_a_stop)
     std::this_thread::yield();
   queue.cancel_capture();
   EXPECT_FALSE(capture.get());
+  // and none is begun that the stop would wait for
+  EXPECT_EQ(queue.capture(7, kLong_ns).error().sys_errno, ECANCELED);
+  queue.accept_captures();
+  EXPECT_EQ(queue.capture(7, 0).error().sys_errno, ETIMEDOUT);
 }
 
 } // namespace

@@ -126,6 +126,101 @@ TEST_F(Edges, a_refused_mode_set_changes_nothing)
   EXPECT_EQ(queue.counters().held, 0U);
 }
 
+// A mode set sleeps for as long as a display takes. Whatever the event thread and the application
+// call meanwhile returns at once, and commits nothing.
+TEST_F(Edges, nobody_waits_for_a_mode_set)
+{
+  settle();
+  queue.refresh();
+  Frame first = frame();
+  const std::size_t before = target.fences.size();
+  std::int64_t deadline = 0;
+  const int ret = queue.submit_with(first, [&](std::uint64_t serial) {
+    now += 60 * kRefresh;
+    deadline = queue.next_deadline();
+    queue.on_timer();
+    EXPECT_EQ(queue.watched_fence(), nullptr);
+    EXPECT_EQ(queue.counters().shown, 1U);
+    EXPECT_FALSE(queue.drain(0));
+    EXPECT_EQ(target.fences.size(), before);
+    queue.on_flip(serial, 7, now); // the event comes before the call returns
+    EXPECT_EQ(queue.counters().shown, 1U);
+    return 0;
+  });
+  EXPECT_EQ(ret, 0);
+  EXPECT_EQ(deadline, kNever);
+  EXPECT_EQ(queue.counters().shown, 2U);
+  EXPECT_EQ(queue.counters().last_sequence, 7U);
+  EXPECT_EQ(queue.counters().held, 1U);
+  EXPECT_EQ(target.fences.size(), before + 1); // the cursor, which has waited
+}
+
+// The event of a refused commit is nobody's, whatever serial the next commit has.
+// As a snapshot has it, whose mode sets are another thread's than the frames.
+TEST_F(Edges, a_frame_whose_turn_comes_during_a_claim_is_committed_after_it)
+{
+  settle();
+  queue.exclusively([this] { submit(frame()); });
+  EXPECT_EQ(target.fences.size(), 1U);
+  EXPECT_LE(queue.next_deadline(), now); // the event thread is woken for it
+  queue.on_timer();
+  EXPECT_EQ(target.fences.size(), 2U);
+  submit(frame());
+  queue.exclusively([this] { vblank(); });
+  EXPECT_EQ(target.fences.size(), 2U);
+  EXPECT_LE(queue.next_deadline(), now);
+  queue.on_timer();
+  EXPECT_EQ(target.fences.size(), 3U);
+}
+
+TEST_F(Edges, an_early_flip_is_of_its_own_mode_set)
+{
+  Frame first = frame();
+  EXPECT_NE(queue.submit_with(first,
+                              [&](std::uint64_t serial) {
+                                queue.on_flip(serial, 7, now);
+                                return -EINVAL;
+                              }),
+            0);
+  EXPECT_EQ(queue.submit_with(first, [](std::uint64_t) { return 0; }), 0);
+  EXPECT_EQ(queue.counters().shown, 0U);
+}
+
+// The wait for a flip that does not come ends before a mode set. Its frame may be on screen until
+// the flip of the mode set.
+TEST_F(Edges, a_frame_that_a_mode_set_supersedes_is_kept_until_its_flip)
+{
+  Frame first = frame(), second = frame(), third = frame();
+  const std::weak_ptr<void> buffers[] = {first.owner, second.owner, third.owner};
+  submit(std::move(first));
+  vblank();
+  submit(std::move(second));
+  EXPECT_FALSE(queue.drain(0));
+  EXPECT_EQ(queue.submit_with(third, [](std::uint64_t) { return 0; }), 0);
+  EXPECT_FALSE(buffers[0].expired());
+  EXPECT_FALSE(buffers[1].expired());
+  EXPECT_EQ(queue.counters().held, 3U);
+  queue.on_flip(2, ++sequence, now); // late, and not what is on screen now
+  EXPECT_FALSE(buffers[1].expired());
+  vblank();
+  EXPECT_TRUE(buffers[0].expired());
+  EXPECT_TRUE(buffers[1].expired());
+  EXPECT_FALSE(buffers[2].expired());
+}
+
+// A commit for the cursor is in flight, and its flip does not come.
+TEST_F(Edges, the_flip_of_a_mode_set_is_no_repeat)
+{
+  settle();
+  queue.refresh();
+  now = queue.next_deadline();
+  queue.on_timer();
+  Frame first = frame();
+  EXPECT_EQ(queue.submit_with(first, [](std::uint64_t) { return 0; }), 0);
+  vblank();
+  EXPECT_EQ(queue.counters().shown, 2U);
+}
+
 TEST_F(Edges, a_failure_drops_and_counts_what_waits)
 {
   settle();
@@ -259,23 +354,84 @@ TEST_F(Edges, a_ready_frame_that_is_put_off_is_not_watched)
 
 // A driver refuses its fence, and then the fence is not there any more: the frame has as long as any, from when
 // it came.
-TEST_F(Edges, a_frame_whose_fence_was_refused_keeps_its_limit)
+// After the limit as well: the fence has signalled once.
+TEST_F(Edges, a_frame_whose_fence_was_refused_is_committed_at_once_without)
 {
   settle();
   FenceState state = FenceState::Pending;
-  probe = [&state] { return std::exchange(state, FenceState::Pending); };
+  probe = [&state] { return state; };
   submit(frame(true));
-  const std::int64_t limit = now + kTimeout;
-  EXPECT_EQ(queue.next_deadline(), limit);
-  now += kRefresh;
+  EXPECT_EQ(queue.next_deadline(), now + kTimeout);
+  now += kTimeout + kRefresh;
   state = FenceState::Signalled;
   target.results = {-EINVAL};
   queue.on_timer();
-  EXPECT_EQ(target.fences.size(), 2U);
-  EXPECT_EQ(queue.next_deadline(), limit);
-  now = limit;
+  ASSERT_EQ(target.fences.size(), 3U);
+  EXPECT_TRUE(target.fences[1]);
+  EXPECT_FALSE(target.fences[2]);
+  EXPECT_EQ(queue.counters().fence_timeouts, 0U);
+}
+
+TEST_F(Edges, a_second_frame_may_wait_from_the_last_quarter_of_a_refresh_on)
+{
+  settle();
+  submit(frame());
+  now += kRefresh - kRefresh / 4 - 1;
+  submit(frame());
+  submit(frame());
+  EXPECT_EQ(queue.counters().dropped, 1U);
+  now++;
+  submit(frame());
+  EXPECT_EQ(queue.counters().dropped, 1U);
+}
+
+// The front frame is kept while the display is idle. In flight there is a frame to show.
+TEST_F(Edges, while_a_frame_is_in_flight_the_oldest_that_waits_is_dropped)
+{
+  settle();
+  submit(frame());
+  now += kRefresh - kRefresh / 8;
+  Frame first = frame(true), second = frame(true);
+  const std::weak_ptr<void> buffers[] = {first.owner, second.owner};
+  submit(std::move(first));
+  submit(std::move(second));
+  submit(frame(true));
+  EXPECT_EQ(queue.counters().dropped, 1U);
+  EXPECT_TRUE(buffers[0].expired());
+  EXPECT_FALSE(buffers[1].expired());
+}
+
+TEST_F(Edges, late_is_more_than_an_eighth_beyond_a_refresh)
+{
+  submit(frame(false, now - kRefresh / 8));
+  vblank();
+  EXPECT_EQ(queue.counters().late, 0U);
+  submit(frame(false, now - kRefresh / 8 - 1));
+  vblank();
+  EXPECT_EQ(queue.counters().late, 1U);
+}
+
+// Another program's commit is in flight until the next vblank, unless the vblank is just over.
+TEST_F(Edges, on_a_shared_crtc_a_commit_that_was_put_off_waits_for_the_next_vblank)
+{
+  settle();
+  queue.set_shared(true);
+  const std::int64_t vblank_at = now + kRefresh;
+  target.results = {-EBUSY, -EBUSY};
+  now += kRefresh / 2;
+  submit(frame());
+  EXPECT_EQ(queue.next_deadline(), vblank_at + kRefresh / 8);
+  now = vblank_at + kRefresh / 8;
   queue.on_timer();
-  EXPECT_EQ(queue.counters().fence_timeouts, 1U);
+  EXPECT_EQ(queue.next_deadline(), now + kRefresh / 8);
+}
+
+TEST_F(Edges, a_flip_of_no_commit_is_nobodys)
+{
+  queue.on_flip(1, 7, now);
+  Frame first = frame();
+  EXPECT_EQ(queue.submit_with(first, [](std::uint64_t) { return 0; }), 0);
+  EXPECT_EQ(queue.counters().shown, 0U);
 }
 
 // Whoever drains finds every buffer given back: not while the last is on its way.

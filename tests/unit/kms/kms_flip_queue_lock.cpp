@@ -2,21 +2,30 @@
 // Every function of the queue that any thread may call waits for the lock: each is called by a
 // thread of its own while another holds it.
 #include <atomic>
-#include <fstream>
+#include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "gst/kms/engine/commit/kms_flip_queue.hpp"
+#include "support/threads.hpp"
 
 namespace {
 
 using namespace gstdrm::kms;
 
-struct NoTarget : FlipTarget {
-  int flip(const Frame &, WritebackJob *, std::int32_t *, std::uint64_t) override { return 0; }
+// flip() is called with the lock held.
+struct HoldingTarget : FlipTarget {
+  std::function<void()> held;
+  int flip(const Frame &, WritebackJob *, std::int32_t *, std::uint64_t) override
+  {
+    if (held)
+      std::exchange(held, nullptr)();
+    return 0;
+  }
 };
 
 struct Row {
@@ -52,38 +61,29 @@ const Row kRows[] = {
     {"flushing", [](FlipQueue &q) { (void)q.flushing(); }},
 };
 
-// 'S' and the like: the third field of /proc/self/task/TID/stat (proc(5)), behind the name in
-// brackets.
-char state_of_thread(pid_t tid)
-{
-  std::ifstream file("/proc/self/task/" + std::to_string(tid) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  const std::size_t end = line.rfind(')');
-  return end == std::string::npos ? '?' : line.at(end + 2);
-}
-
 class Lock : public testing::TestWithParam<Row> {};
 
 TEST_P(Lock, is_waited_for)
 {
-  NoTarget target;
+  HoldingTarget target;
   FlipQueue queue(target, [] { return std::int64_t{1}; }, [] {}, [](const gstdrm::Error &) {});
   std::atomic<pid_t> tid{0};
   std::atomic<bool> done{false};
   std::thread caller;
   bool slept = false;
-  queue.exclusively([&] {
+  target.held = [&] {
     caller = std::thread([&] {
       tid = gettid();
       GetParam().call(queue);
       done = true;
     });
     while (!done && !slept) { // it does the one or the other, whenever the machine lets it
-      slept = tid != 0 && state_of_thread(tid) == 'S';
+      slept = tid != 0 && gstdrm::test::state_of_thread(tid) == 'S';
       std::this_thread::yield();
     }
-  });
+  };
+  Frame frame;
+  queue.submit(frame, FlipQueue::Overflow::Replace);
   caller.join();
   EXPECT_TRUE(slept) << "done while another thread held the lock";
 }

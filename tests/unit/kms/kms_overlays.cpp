@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Overlays over frames on the fake libdrm: what the commits say, how often, and what a refusal does.
+// Overlays over frames on the fake libdrm: what the commits say, how often, and what a refusal
+// does.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -35,10 +36,18 @@ protected:
     EXPECT_TRUE(opened) << opened.error().message;
     display = *opened;
   }
+  ~Overlays() override { let_go(); }
+  void let_go()
+  {
+    (void)display->stop(); // the event thread calls `heard` no more
+    display.reset();
+    EXPECT_EQ(left_over(), 0);
+  }
   void begin() { ASSERT_TRUE(display->start() && display->configure(picture(1024, 768))); }
 
   // Of one colour.
-  static std::shared_ptr<const Overlay> box(const Rectangle &place, std::uint32_t colour = 0xff112233)
+  static std::shared_ptr<const Overlay> box(const Rectangle &place,
+                                            std::uint32_t colour = 0xff112233)
   {
     auto pixels = std::make_shared<std::vector<std::uint32_t>>(place.width * place.height, colour);
     OverlayImage image;
@@ -66,7 +75,10 @@ protected:
     EXPECT_TRUE(display->drain(kLong_ns));
     return fakedrm::device().commits.back();
   }
-  static bool names_overlay(const fakedrm::Commit &c) { return value(c, kOverlay, "FB_ID") != ~std::uint64_t{0}; }
+  static bool names_overlay(const fakedrm::Commit &c)
+  {
+    return value(c, kOverlay, "FB_ID") != ~std::uint64_t{0};
+  }
   static std::uint32_t framebuffer(const fakedrm::Commit &c)
   {
     return static_cast<std::uint32_t>(value(c, kOverlay, "FB_ID"));
@@ -134,7 +146,8 @@ TEST_F(Overlays, have_a_least_size)
   EXPECT_EQ(value(c, kOverlay, "CRTC_W"), 16U);
   EXPECT_EQ(value(c, kOverlay, "CRTC_Y"), 752U);
   const auto pixels = fakedrm::pixels_of(framebuffer(c));
-  EXPECT_EQ(std::count(pixels.begin(), pixels.end(), 0U), static_cast<std::ptrdiff_t>(pixels.size()) - 1);
+  EXPECT_EQ(std::count(pixels.begin(), pixels.end(), 0U),
+            static_cast<std::ptrdiff_t>(pixels.size()) - 1);
 }
 
 // However often it changes: a few buffers, none that is on screen, and nothing left of what was
@@ -151,7 +164,9 @@ TEST_F(Overlays, change_with_a_few_buffers)
     on_screen = framebuffer(c);
     used.insert(on_screen);
     const auto pixels = fakedrm::pixels_of(on_screen);
-    EXPECT_EQ(std::count_if(pixels.begin(), pixels.end(), [](auto pixel) { return pixel != 0; }), 600) << i;
+    EXPECT_EQ(std::count_if(pixels.begin(), pixels.end(), [](auto pixel) { return pixel != 0; }),
+              600)
+        << i;
   }
   EXPECT_LE(used.size(), OverlayRasters::kMostBuffers);
 }
@@ -234,7 +249,7 @@ TEST_F(Overlays, are_not_blamed_for_the_frame)
 
 TEST_F(Overlays, need_a_plane_that_nobody_else_has)
 {
-  display.reset();
+  let_go();
   drm_fd.reset(fakedrm::plug());
   fakedrm::device().overlay_extra = DRM_FORMAT_ARGB8888;
   fakedrm::device().plane_users[kOverlay] = 77;
@@ -245,7 +260,7 @@ TEST_F(Overlays, need_a_plane_that_nobody_else_has)
   EXPECT_FALSE(display->can_overlay());
   EXPECT_FALSE(names_overlay(push(box({100, 50, 30, 20}))));
   EXPECT_EQ(display->overlay_counters().left_out, 1U);
-  display.reset();
+  let_go();
   drm_fd.reset(fakedrm::plug());
   fakedrm::device().overlay_extra = DRM_FORMAT_ARGB8888;
   request.fd = drm_fd.get();
@@ -318,6 +333,18 @@ TEST_F(Overlays, are_for_every_thread)
   for (std::thread &thread : others)
     thread.join();
   EXPECT_EQ(heard.failures, 0);
+}
+
+// With restore=false: what the screen shows is the picture and what lies over it.
+TEST_F(Overlays, stay_with_a_last_frame_that_stays)
+{
+  display->set_restore(false);
+  begin();
+  const auto c = push(box({100, 50, 30, 20}));
+  const auto picture = static_cast<std::uint32_t>(value(c, fakedrm::kPrimary, "FB_ID"));
+  ASSERT_TRUE(display->stop());
+  EXPECT_EQ(fakedrm::device().left, (std::vector<std::uint32_t>{picture, framebuffer(c)}));
+  EXPECT_EQ(commits(), 1U);
 }
 
 } // namespace

@@ -52,14 +52,14 @@ Values values_of(const Request &request)
 
 struct Shape {
   std::uint32_t plane_id;
-  bool background, writeback, scaled;
+  bool background, scaled;
   friend bool operator==(const Shape &, const Shape &) = default;
 };
 std::vector<Shape> shapes(const std::vector<Plan> &plans)
 {
   std::vector<Shape> list;
   for (const Plan &plan : plans)
-    list.push_back({plan.plane->id, plan.background != nullptr, plan.writeback, plan.scaled});
+    list.push_back({plan.plane->id, plan.background != nullptr, plan.scaled});
   return list;
 }
 
@@ -67,18 +67,72 @@ TEST(Plan, prefers_the_primary_plane_and_no_background)
 {
   const Output output = an_output();
   const auto plans = candidate_plans(output, {}, a_picture(1024, 768), values::mode(1024, 768), nullptr);
-  EXPECT_EQ(shapes(plans), (std::vector<Shape>{{30, false, false, false}, {31, false, false, false},
-                                               {31, true, false, false}}));
+  EXPECT_EQ(shapes(plans), (std::vector<Shape>{{30, false, false}, {31, false, false}, {31, true, false}}));
 }
 
-TEST(Plan, tries_scaled_before_unscaled_and_with_writeback_before_without)
+TEST(Plan, tries_scaled_before_unscaled)
 {
   Output output = an_output();
-  output.writeback = values::writeback(21);
   output.planes.pop_back();
   const auto plans = candidate_plans(output, {}, a_picture(640, 480), values::mode(1024, 768), nullptr);
-  EXPECT_EQ(shapes(plans), (std::vector<Shape>{{30, false, true, true}, {30, false, false, true},
-                                               {30, false, true, false}, {30, false, false, false}}));
+  EXPECT_EQ(shapes(plans), (std::vector<Shape>{{30, false, true}, {30, false, false}}));
+}
+
+TEST(Plan, fills_the_mode_where_the_area_is_outside)
+{
+  View view;
+  view.area = Rectangle{5000, 0, 10, 10};
+  const Output output = an_output();
+  const auto plans = candidate_plans(output, view, a_picture(1024, 768), values::mode(1024, 768), nullptr);
+  ASSERT_FALSE(plans.empty());
+  EXPECT_EQ(plans.front().rectangle.destination.width, 1024U);
+  EXPECT_EQ(plans.front().rectangle.destination.height, 768U);
+}
+
+TEST(Plan, keeps_to_the_plane_in_use_but_does_not_scale_less_for_it)
+{
+  const Output output = an_output();
+  const drmModeModeInfo mode = values::mode(1024, 768);
+  const Plan shown = candidate_plans(output, {}, a_picture(1024, 768), mode, nullptr)[1];
+  const auto plans = shapes(candidate_plans(output, {}, a_picture(640, 480), mode, &shown));
+  ASSERT_GE(plans.size(), 2U);
+  EXPECT_EQ(plans[0], (Shape{31, false, true}));
+  EXPECT_EQ(plans[1], (Shape{30, false, true}));
+}
+
+TEST(Plan, prefers_a_plane_that_blends_straight_alpha)
+{
+  constexpr Format kArgb{DRM_FORMAT_ARGB8888, kModLinear};
+  Output output = an_output();
+  for (Plane &plane : output.planes)
+    plane.formats = FormatSet::from_pairs({kArgb});
+  Property blending;
+  blending.enums = {{"Pre-multiplied", 0}, {"Coverage", 1}};
+  output.planes[1].properties.emplace("pixel blend mode", blending);
+  Picture picture = a_picture(1024, 768);
+  picture.format = kArgb;
+  for (const auto &[alpha, plane_id] : {std::pair(Alpha::Straight, 31U), std::pair(Alpha::Premultiplied, 30U)}) {
+    picture.alpha = alpha;
+    const auto plans = candidate_plans(output, {}, picture, values::mode(1024, 768), nullptr);
+    EXPECT_EQ(plans.front().plane->id, plane_id);
+  }
+}
+
+TEST(Plan, takes_every_zpos_of_the_range)
+{
+  Output output = an_output();
+  Property zpos;
+  zpos.range = {1, 7};
+  output.planes[0].properties.emplace("zpos", zpos);
+  View view;
+  for (const int fit : {1, 7}) {
+    view.zpos = fit;
+    EXPECT_EQ(why_unfit(view, output.planes[0], kXrgb), "") << fit;
+  }
+  for (const int unfit : {0, 8}) {
+    view.zpos = unfit;
+    EXPECT_EQ(why_unfit(view, output.planes[0], kXrgb), "takes zpos 1 to 7") << unfit;
+  }
 }
 
 TEST(Plan, begins_with_what_is_on_screen)
@@ -89,8 +143,8 @@ TEST(Plan, begins_with_what_is_on_screen)
   Picture other = a_picture(1024, 768);
   other.format.fourcc = DRM_FORMAT_NV12;
   const auto plans = candidate_plans(output, {}, other, mode, &shown);
-  EXPECT_EQ(shapes(plans).front(), (Shape{31, true, false, false}));
-  EXPECT_FALSE(needs_mode_set(plans.front(), &shown));
+  EXPECT_EQ(shapes(plans).front(), (Shape{31, true, false}));
+  EXPECT_FALSE(needs_mode_set(output, plans.front(), &shown));
 }
 
 TEST(Plan, leaves_out_planes_that_cannot)
@@ -109,21 +163,18 @@ TEST(Plan, leaves_out_planes_that_cannot)
   EXPECT_EQ(why_unfit(raised, output.planes[1], kXrgb), "has no zpos");
 }
 
-TEST(Plan, needs_a_mode_set_for_another_mode_or_writeback)
+TEST(Plan, needs_a_mode_set_for_another_mode)
 {
   const Output output = an_output();
   const Plan shown = candidate_plans(output, {}, a_picture(640, 480), values::mode(640, 480), nullptr).front();
-  EXPECT_TRUE(needs_mode_set(shown, nullptr));
-  EXPECT_FALSE(needs_mode_set(shown, &shown));
+  EXPECT_TRUE(needs_mode_set(output, shown, nullptr));
+  EXPECT_FALSE(needs_mode_set(output, shown, &shown));
   Plan other = shown;
   other.mode = values::mode(1024, 768);
-  EXPECT_TRUE(needs_mode_set(other, &shown));
-  other = shown;
-  other.writeback = true;
-  EXPECT_TRUE(needs_mode_set(other, &shown));
+  EXPECT_TRUE(needs_mode_set(output, other, &shown));
   other = shown;
   other.plane = &output.planes[1];
-  EXPECT_FALSE(needs_mode_set(other, &shown));
+  EXPECT_FALSE(needs_mode_set(output, other, &shown));
 }
 
 TEST(PlanCommit, of_a_mode_set_says_everything)
@@ -197,6 +248,15 @@ TEST(PlanCommit, names_the_hdr_blob_where_it_changes)
   Plan plain = plan;
   plain.hdr.reset();
   EXPECT_EQ(values_of(plan_commit(output, plain, &plan, kObjects, false)).at({20, "HDR_OUTPUT_METADATA"}), 0U);
+}
+
+TEST(PlanCommit, leaves_no_fewer_bits_than_it_found)
+{
+  Output output = an_output();
+  output.connector.properties = values::properties(20, {{"CRTC_ID", 0}, {"max bpc", 12}});
+  output.connector.properties.at("max bpc").range = {8, 16};
+  const Plan plan = candidate_plans(output, {}, a_picture(1024, 768), values::mode(1024, 768), nullptr).front();
+  EXPECT_EQ(values_of(plan_commit(output, plan, nullptr, kObjects, true)).at({20, "max bpc"}), 12U);
 }
 
 TEST(PlanCommit, knows_the_properties_of_a_flip)

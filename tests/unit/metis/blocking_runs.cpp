@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <gst/drm/core/log.hpp>
 #include <gst/drm/core/poll_wait.hpp>
@@ -128,6 +129,22 @@ TEST(BlockingRuns, sixteen_are_on_their_way_without_a_sleep)
   EXPECT_TRUE(runs.submit({})) << "a finished request still counts";
 }
 
+TEST(BlockingRuns, no_descriptor_is_left)
+{
+  BlockingRuns runs([](const BlockingRuns::Call &) -> Result<void> { return {}; }, kPatient);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const Result<Submitted> refused = runs.submit({});
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().sys_errno, EMFILE);
+  EXPECT_NE(refused.error().message.find("ulimit -n"), std::string::npos);
+  EXPECT_TRUE(runs.submit({}));
+}
+
 struct OutcomeRow {
   const char *name;
   std::function<Result<void>()> call;
@@ -216,6 +233,8 @@ TEST(BlockingRuns, a_call_that_comes_back_late)
     next = runs.submit({});
   }
   EXPECT_EQ(wait_for(*next), PollEnd::Ready);
+  EXPECT_TRUE(runs.finish(next->id));
+  EXPECT_FALSE(runs.finish(hanging->id)) << "its time was over";
 }
 
 int most_detailed = static_cast<int>(LogLevel::Warning);

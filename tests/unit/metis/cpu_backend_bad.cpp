@@ -86,6 +86,7 @@ const Row kRows[] = {
     {"no_input", OnnxModel{{{"Relu", {"in"}, {"out"}}}, {}, {kOut}}.file(), {"has 0 inputs (none)"}},
     {"two_inputs", two_inputs(), {"has 2 inputs (in, more)"}},
     {"no_outputs", OnnxModel{{{"Relu", {"in"}, {"out"}}}, {kIn}, {}}.file(), {"has no outputs"}},
+    {"input_that_nothing_gives", OnnxModel{{{"Add", {"in", "lost"}, {"out"}}}, {kIn}, {kOut}}.file(), {"an operator that wants lost", "nothing in it gives"}},
     {"output_that_no_node_gives", OnnxModel{{{"Relu", {"in"}, {"out"}}}, {kIn}, {{"other", {1}}}}.file(), {"promises an output other", "nothing in it computes"}},
     {"input_of_uint8", onnx({"in", {1, 3, 4, 4}, 2}, kOut), {"tensor in of ONNX type 2", "float32"}},
     {"output_of_int64", onnx(kIn, {"out", {1, 3, 4, 4}, 7}), {"tensor out of ONNX type 7"}},

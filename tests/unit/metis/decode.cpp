@@ -273,6 +273,72 @@ TEST(Decode, ManyCandidates)
   EXPECT_EQ(found->size(), kWide.max_detections);
 }
 
+// The 2000 best are compared; here they are one object, and the next one is left out.
+TEST(Decode, MostCandidates)
+{
+  const std::size_t boxes = 2001;
+  Owned tensor{"output0", {1, 5, boxes}, std::vector<float>(5 * boxes, 0.9F)};
+  std::fill_n(tensor.values.begin(), 4 * boxes, 10.0F);
+  tensor.values[boxes - 1] = 100; // of another place
+  tensor.values[5 * boxes - 1] = 0.6F;
+  const auto found = decode_yolov8(views({tensor}), kWide);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(text_of(*found), "0 90% 5 5 10 10");
+}
+
+// A score above 1, as quantised models give, is 1.
+TEST(Decode, ScoreAboveOne)
+{
+  const Owned tensor{"output0", {1, 5, 6}, std::vector<float>(30, 1.5F)};
+  const auto found = decode_yolov8(views({tensor}), kWide);
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->size(), 1U);
+  EXPECT_EQ(found->front().score, 1.0F);
+}
+
+// The threshold is the least score of an object: one that has just this score is one.
+struct ThresholdRow {
+  const char *name;
+  DecoderKind kind;
+  DecodeOptions options;
+  std::function<std::vector<Owned>()> tensors;
+};
+
+std::ostream &operator<<(std::ostream &out, const ThresholdRow &row)
+{
+  return out << row.name;
+}
+
+std::vector<Owned> grids_of(float score)
+{
+  Owned boxes{"b", {1, 1, 1, 64}, std::vector<float>(64, 0)};
+  return {boxes, {"c", {1, 1, 1, 1}, {score}}};
+}
+
+const ThresholdRow kThresholds[] = {
+    {"BlazeFace", DecoderKind::BlazeFace, kSmall, [] { auto t = no_faces(); put_face(t, 0, 0.5F, {0, 0, 10, 10}); t[1].values[0] = 0; return t; }},
+    {"SSD", DecoderKind::Ssd, kWide, [] { return std::vector<Owned>{{"boxes", {1, 1, 4}, {0, 0, 1, 1}}, {"classes", {1, 1}, {0}}, {"scores", {1, 1}, {0.5F}}}; }},
+    {"YOLOv8, one tensor", DecoderKind::YoloV8, kWide, [] { return std::vector<Owned>{{"o", {1, 5, 6}, std::vector<float>(30, 0.5F)}}; }},
+    {"YOLOv8, grids", DecoderKind::YoloV8, kWide, [] { return grids_of(0.5F); }},
+};
+
+class Threshold : public testing::TestWithParam<ThresholdRow> {};
+TEST_P(Threshold, IsIncluded)
+{
+  const ThresholdRow &row = GetParam();
+  const std::vector<Owned> owned = row.tensors();
+  DecodeOptions options = row.options;
+  options.threshold = 0.5F;
+  const auto found = decode(row.kind, views(owned), options);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->size(), 1U);
+  options.threshold = std::nextafter(0.5F, 1.0F);
+  const auto none = decode(row.kind, views(owned), options);
+  ASSERT_TRUE(none) << none.error().message;
+  EXPECT_TRUE(none->empty());
+}
+INSTANTIATE_TEST_SUITE_P(Decode, Threshold, testing::ValuesIn(kThresholds));
+
 struct RefusedRow {
   const char *name;
   DecoderKind kind;

@@ -49,6 +49,17 @@ TEST_P(TensorMemories, BlocksAreUsedAgain)
   EXPECT_EQ(same->data()[0], std::byte{7});
 }
 
+// What downstream held once and will not hold again goes back to the system.
+TEST(TensorMemory, KeepsSoManyBlocksOnly)
+{
+  const auto pool = *TensorPool::open(TensorMemory::System);
+  std::vector<std::shared_ptr<const TensorBlock>> blocks;
+  for (int i = 0; i < 40; i++)
+    blocks.push_back(*pool->take(100));
+  blocks.clear();
+  EXPECT_EQ(pool->n_unused(), 32U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, TensorMemories,
                          testing::Values(TensorMemory::DmaBuf, TensorMemory::System),
                          [](const auto &info) {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/preprocess.hpp"
+#include "engine/preprocess/row_picks.hpp"
 #include "engine/preprocess/rows.hpp"
 
 using namespace gstdrm;
@@ -152,73 +153,120 @@ TEST_P(Placements, AreThoseOfThePicture)
 INSTANTIATE_TEST_SUITE_P(Fits, Placements, testing::ValuesIn(kPlacements),
                          [](const auto &info) { return std::string(info.param.name); });
 
-// What a set of loops makes of one input: the bytes of all its outputs.
-std::vector<std::uint8_t> outputs_of(const RowLoops &loops, std::size_t n)
-{
-  std::minstd_rand random(static_cast<unsigned>(n) + 1);
-  const auto bytes = [&](std::size_t size) {
+// Bytes in no order, and what loops made of them.
+class LoopRun {
+public:
+  LoopRun(const RowLoops &loops, std::size_t n) : loops_(loops), n_(n), random_(static_cast<unsigned>(n) + 1) {}
+
+  std::vector<std::uint8_t> outputs()
+  {
+    run_rgb();
+    run_nv12();
+    run_writers();
+    return all_;
+  }
+
+private:
+  std::vector<std::uint8_t> bytes(std::size_t size)
+  {
     std::vector<std::uint8_t> made(size);
     for (auto &byte : made)
-      byte = static_cast<std::uint8_t>(random() >> 8);
+      byte = static_cast<std::uint8_t>(random_() >> 8);
     return made;
-  };
-  const auto upper = bytes(4 * n);
-  const auto lower = bytes(4 * n);
-  std::vector<std::uint8_t> all;
-  const auto keep = [&](const auto &row) {
+  }
+  template <typename T> void keep(const std::vector<T> &row)
+  {
     const auto *start = reinterpret_cast<const std::uint8_t *>(row.data());
-    all.insert(all.end(), start, start + row.size() * sizeof(row[0]));
-  };
-  std::array<std::vector<Blended>, 3> rows;
-  for (auto &row : rows)
-    row.resize(n + 1);
-  Blended *const to[3] = {rows[0].data(), rows[1].data(), rows[2].data()};
-  const auto keep_rows = [&] { for (const auto &row : rows) keep(row); };
-  for (const int weight : {0, 1, 77, 127}) {
-    loops.blend(upper.data(), lower.data(), weight, to[0], n);
-    keep_rows();
-    loops.blend_2(upper.data(), lower.data(), weight, to, n);
-    keep_rows();
-    loops.blend_3(upper.data(), lower.data(), weight, to, n);
-    keep_rows();
-    loops.blend_4(upper.data(), lower.data(), weight, to, n);
-    keep_rows();
+    all_.insert(all_.end(), start, start + n_ * sizeof(T));
   }
-  std::vector<std::uint32_t> first(n);
-  std::vector<std::int32_t> weights(n);
-  std::array<std::vector<Blended>, 3> scaled;
-  std::array<std::vector<std::uint8_t>, 3> levels;
-  for (std::size_t i = 0; i < n; ++i) {
-    first[i] = static_cast<std::uint32_t>(random() % n);
-    weights[i] = static_cast<std::int32_t>(random() % 128);
+  void run_rgb()
+  {
+    const auto upper = bytes(4 * n_);
+    const auto lower = bytes(4 * n_);
+    std::array<std::vector<Blended>, 3> rows;
+    for (auto &row : rows)
+      row.resize(n_ + 1);
+    Blended *const to[3] = {rows[0].data(), rows[1].data(), rows[2].data()};
+    for (const int weight : {0, 1, 77, 127})
+      for (const auto blend : {loops_.blend_3, loops_.blend_4}) {
+        blend(upper.data(), lower.data(), weight, to, n_);
+        for (const auto &row : rows)
+          keep(row);
+      }
+    std::vector<std::uint32_t> first(n_);
+    std::vector<std::int32_t> weights(n_);
+    for (std::size_t i = 0; i < n_; ++i) {
+      first[i] = static_cast<std::uint32_t>(random_() % n_);
+      weights[i] = static_cast<std::int32_t>(random_() % 128);
+    }
+    std::vector<std::uint8_t> levels(n_);
+    loops_.lerp_to_level(to[0], first.data(), weights.data(), levels.data(), n_);
+    keep(levels);
   }
-  for (std::size_t i = 0; i < 3; ++i) {
-    scaled[i].resize(n);
-    levels[i].resize(n);
-    loops.lerp(to[i], first.data(), weights.data(), scaled[i].data(), n);
-    loops.lerp_to_level(to[i], first.data(), weights.data(), levels[i].data(), n);
-    keep(scaled[i]);
-    keep(levels[i]);
+  // From a row of quarters / 4 samples per pixel: those of four pixels lie within 16 bytes or not.
+  std::array<std::vector<Centred>, 2> picked(std::uint32_t quarters, std::uint32_t parts)
+  {
+    const auto samples = static_cast<std::uint32_t>(n_ * quarters / 4 + 1);
+    const RowPicks picks(make_axis(samples, static_cast<std::uint32_t>(n_), samples, Siting::Pixel), samples, parts);
+    std::array<std::vector<Centred>, 2> rows;
+    for (auto &row : rows)
+      row.resize(padded_to_block(n_));
+    Centred *const out[2] = {rows[0].data(), rows[1].data()};
+    const auto from = bytes(std::size_t{samples} * parts);
+    if (parts == 1)
+      loops_.pick(from.data(), picks.table(), out[0]);
+    else
+      loops_.pick_2(from.data(), picks.table(), out);
+    for (const auto &row : rows)
+      keep(row);
+    return rows;
   }
-  const Blended *const in[3] = {scaled[0].data(), scaled[1].data(), scaled[2].data()};
-  std::uint8_t *const rgb[3] = {levels[0].data(), levels[1].data(), levels[2].data()};
-  loops.to_rgb(in, {2048, 9539, 17545, 1535, 5328, 17305}, rgb, n);
-  std::vector<std::uint8_t> out(4 * n);
-  for (const auto &row : levels)
-    keep(row);
-  loops.shift(rgb[0], 0x80, out.data(), n);
-  keep(out);
-  loops.scale(rgb[1], {-3456789, 345678901, 0, 255}, out.data(), n);
-  keep(out);
-  const std::uint8_t *const channels[3] = {rgb[0], rgb[1], rgb[2]};
-  loops.interleave_3(channels, out.data(), n);
-  keep(out);
-  loops.interleave_4(channels, 0x80, out.data(), n);
-  keep(out);
-  std::vector<float> floats(n);
-  loops.to_float(rgb[2], 103.53F, 1 / 57.375F, floats.data(), n);
-  keep(floats);
-  return all;
+  void run_nv12()
+  {
+    picked(33, 1); // far from each other
+    picked(25, 2);
+    const std::array luma_rows{picked(15, 1), picked(4, 1)};
+    const std::array chroma_rows{picked(7, 2), picked(2, 2)};
+    for (auto &row : levels_)
+      row.resize(n_);
+    const CentredRows luma{luma_rows[0][0].data(), luma_rows[1][0].data(), 127};
+    const CentredRows chroma[2] = {{chroma_rows[0][0].data(), chroma_rows[0][0].data(), 0},
+                                   {chroma_rows[0][1].data(), chroma_rows[1][1].data(), 77}};
+    std::uint8_t *const rgb[3] = {levels_[0].data(), levels_[1].data(), levels_[2].data()};
+    loops_.to_rgb(luma, chroma, {2048, 9539, 17545, 1535, 5328, 17305}, rgb, n_);
+    for (const auto &row : levels_)
+      keep(row);
+  }
+  void run_writers()
+  {
+    std::vector<std::uint8_t> out(4 * n_);
+    const auto keep_all = [&] { all_.insert(all_.end(), out.begin(), out.end()); };
+    loops_.shift(levels_[0].data(), 0x80, out.data(), n_);
+    keep_all();
+    for (const bool is_signed : {false, true}) {
+      loops_.scale(levels_[1].data(), {-4, 300, 46077, 65535, is_signed}, out.data(), n_);
+      keep_all();
+    }
+    const std::uint8_t *const channels[3] = {levels_[0].data(), levels_[1].data(), levels_[2].data()};
+    loops_.interleave_3(channels, out.data(), n_);
+    keep_all();
+    loops_.interleave_4(channels, 0x80, out.data(), n_);
+    keep_all();
+    std::vector<float> floats(n_);
+    loops_.to_float(levels_[2].data(), 103.53F, 1 / 57.375F, floats.data(), n_);
+    keep(floats);
+  }
+
+  const RowLoops &loops_;
+  const std::size_t n_;
+  std::minstd_rand random_;
+  std::array<std::vector<std::uint8_t>, 3> levels_;
+  std::vector<std::uint8_t> all_;
+};
+
+std::vector<std::uint8_t> outputs_of(const RowLoops &loops, std::size_t n)
+{
+  return LoopRun(loops, n).outputs();
 }
 
 TEST(RowLoopsTest, GiveTheSameBytesOnEveryInstructionSet)

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@ namespace gstdrm::metis::test {
 //   .  answers at once    h  answers when the test says    n  never answers
 //   f  fails              x  refuses the request           L  is lost at the submission
 //   D  is lost at the end of the request                   r  says that it is done, and is not
+//   m  finds no memory at the submission                   M  finds none at the end
 class Device {
 public:
   explicit Device(std::string script) : script_(std::move(script)) {}
@@ -71,6 +73,8 @@ public:
     submitted.done = done->get();
     requests_.push_back({act, std::move(*done), request.outputs[0], request.keeper, false});
     changed_.notify_all();
+    if (act == 'm')
+      throw std::bad_alloc();
     if (act == 'L')
       return Error{ErrorCode::Device, "The device is gone.", ENODEV};
     if (act == 'x')
@@ -98,6 +102,8 @@ public:
       return Error{ErrorCode::Device, "The firmware says error 7.", EIO};
     case 'D':
       return Error{ErrorCode::Device, "The device is gone.", ENODEV};
+    case 'M':
+      throw std::bad_alloc();
     case 'r':
       return Error{ErrorCode::Sync, "The request is not done.", 0};
     default:

@@ -67,6 +67,19 @@ const Row kRows[] = {
     {"more_planes_than_four", "lie=many-planes", VA_FOURCC_NV12, true, "9 planes"},
     {"another_fourcc", "lie=fourcc", VA_FOURCC_NV12, true, "was asked for"},
     {"smaller_than_asked", "lie=size", VA_FOURCC_NV12, true, "it says 304x240"},
+    // names of real drivers for the same bytes, and names of other bytes
+    {"ihd_bgrx", "profile=ihd", VA_FOURCC_BGRX, true, ""},
+    {"ihd_bgra", "profile=ihd", VA_FOURCC_BGRA, true, ""},
+    {"ihd_rgbx", "profile=ihd", VA_FOURCC_RGBX, true, ""},
+    {"ihd_rgba", "profile=ihd", VA_FOURCC_RGBA, true, ""},
+    {"ihd_xrgb_is_bgrx", "profile=ihd", VA_FOURCC_XRGB, true, "its layer is"},
+    {"ihd_argb_is_bgra", "profile=ihd", VA_FOURCC_ARGB, true, "its layer is"},
+    {"radeonsi_yuy2", "profile=radeonsi", VA_FOURCC_YUY2, true, ""},
+    {"red_and_blue_changed_places", "alias=BGRX:RGBX:XB24", VA_FOURCC_BGRX, true, "was asked for"},
+    {"bytes_of_the_other_order", "alias=BGRX:XRGB:BX24", VA_FOURCC_BGRX, true, "its layer is"},
+    {"layer_of_other_bytes", "alias=BGRA:BGRA:AB24", VA_FOURCC_BGRA, true, "its layer is"},
+    {"alpha_came", "alias=BGRX:BGRA:AR24", VA_FOURCC_BGRX, true, "was asked for"},
+    {"uyvy_for_yuy2", "alias=YUY2:UYVY:UYVY", VA_FOURCC_YUY2, true, "was asked for"},
     {"dead_descriptor", "lie=dead-fd", VA_FOURCC_NV12, true, "object 0"},
     {"two_objects_one_dead", "objects=2,lie=dead-fd", VA_FOURCC_NV12, true, "object 0"},
 };
@@ -83,10 +96,12 @@ TEST_P(Descriptor, TakenOrRefused)
   const auto modifier = settings.modifiers.front();
   const auto surface = vadriver::allocate_surface(settings, *driver_format, 320, 240, modifier);
   ASSERT_TRUE(surface);
+  surface->listed = true; // radeonsi names the modifier of such surfaces only
   const auto before = count_fds();
   {
     VADRMPRIMESurfaceDescriptor descriptor{};
     ASSERT_EQ(vadriver::export_surface(*surface, row.composed, descriptor), VA_STATUS_SUCCESS);
+    vadriver::rename_export(settings, *surface, descriptor);
     vadriver::tell_lie(settings.lie, descriptor);
     const auto frame = va::read_descriptor(descriptor, *format, 320, 240, {&modifier, 1});
     if (*row.refusal != '\0') {
@@ -153,6 +168,23 @@ TEST(Descriptor, OneDescriptorTwice)
         d.objects[1].fd = d.objects[0].fd;
       },
       "two objects with the same descriptor");
+}
+
+// Of entries that may be garbage, none that could be a standard stream is closed.
+TEST(Descriptor, TooManyObjectsAmongThemStandardStreams)
+{
+  expect_refusal(
+      [](VADRMPRIMESurfaceDescriptor &d) {
+        d.num_objects = 9;
+        d.objects[2].fd = STDOUT_FILENO;
+        d.objects[3].fd = STDERR_FILENO;
+      },
+      "9 objects");
+}
+
+TEST(Descriptor, OneLineTooFew)
+{
+  expect_refusal([](VADRMPRIMESurfaceDescriptor &d) { d.height--; }, "it says 320x239");
 }
 
 TEST(Descriptor, ModifiersThatDiffer)

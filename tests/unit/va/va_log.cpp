@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gst/va/engine/va_display.hpp"
-#include "gst/va/engine/va_formats.hpp"
+#include "gst/va/engine/va_probe.hpp"
 #include "gst/va/engine/va_surface.hpp"
 #include "support/log_lines.hpp"
 

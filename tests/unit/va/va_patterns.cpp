@@ -93,6 +93,30 @@ TEST(Plan, SolidIsOneColour)
     ASSERT_EQ(pixel, 0xff112233U);
 }
 
+// Without a heap overflow, which the sanitizers see, and in the bounds of the frame, which the device needs.
+TEST(Plan, BallFitsFramesOfOnePixel)
+{
+  for (const auto &[width, height] : {std::pair{1U, 1U}, {1U, 64U}, {64U, 1U}, {2U, 1U}, {3U, 2U}}) {
+    auto plan = make_plan(Pattern::Ball, width, height, 0);
+    ASSERT_TRUE(plan);
+    for (std::uint64_t frame = 0; frame < 50; ++frame) {
+      move_pieces(*plan, frame, 0);
+      for (const auto &piece : plan->pieces) {
+        EXPECT_LE(piece.to.x + piece.to.width, width) << width << "x" << height;
+        EXPECT_LE(piece.to.y + piece.to.height, height) << width << "x" << height;
+      }
+    }
+  }
+}
+
+TEST(Plan, NoPictureOfTheCounterIsHigherThanSmallDriversTake)
+{
+  const auto plan = make_plan(Pattern::FrameCounter, 640, 480, 0);
+  ASSERT_TRUE(plan);
+  for (const auto &picture : plan->pictures)
+    EXPECT_LE(picture.height, 512U);
+}
+
 TEST(Plan, BallStaysInsideAndMoves)
 {
   auto plan = make_plan(Pattern::Ball, 320, 240, 0);

@@ -31,6 +31,12 @@ const Row kRows[] = {
     {"x_second_tile", {Tiling::X, 1024, 16, 4}, 512, 0, 4096, 512},
     {"x_inside_second_tile", {Tiling::X, 1024, 16, 4}, 515, 7, 4096 + 7 * 512 + 3, 509},
     {"x_second_row_of_tiles", {Tiling::X, 1024, 16, 4}, 0, 8, 8192, 512},
+    {"y_origin", {Tiling::Y, 256, 64, 4}, 0, 0, 0, 16},
+    {"y_second_row_of_tile", {Tiling::Y, 256, 64, 4}, 0, 1, 16, 16},
+    {"y_second_column", {Tiling::Y, 256, 64, 4}, 16, 0, 512, 16},
+    {"y_inside_second_column", {Tiling::Y, 256, 64, 4}, 19, 2, 512 + 2 * 16 + 3, 13},
+    {"y_second_tile", {Tiling::Y, 256, 64, 4}, 128, 0, 4096, 16},
+    {"y_second_row_of_tiles", {Tiling::Y, 256, 64, 4}, 0, 32, 8192, 16},
     {"vivante_second_pixel", {Tiling::Vivante, 64, 8, 4}, 4, 0, 4, 12},
     {"vivante_second_row", {Tiling::Vivante, 64, 8, 4}, 0, 1, 16, 16},
     {"vivante_second_tile", {Tiling::Vivante, 64, 8, 4}, 16, 0, 64, 16},
@@ -76,7 +82,7 @@ TEST_P(Bijection, EveryByteOnce)
   }
 }
 INSTANTIATE_TEST_SUITE_P(Layouts, Bijection,
-                         testing::Values(DRM_FORMAT_MOD_LINEAR, I915_FORMAT_MOD_X_TILED, DRM_FORMAT_MOD_VIVANTE_TILED,
+                         testing::Values(DRM_FORMAT_MOD_LINEAR, I915_FORMAT_MOD_X_TILED, I915_FORMAT_MOD_Y_TILED, DRM_FORMAT_MOD_VIVANTE_TILED,
                                          DRM_FORMAT_MOD_SAMSUNG_64_32_TILE));
 
 } // namespace

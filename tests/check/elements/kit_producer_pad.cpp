@@ -1,25 +1,35 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A producer announces release fences in its allocation queries, when it may.
+// A producer's source pad announces release fences in allocation queries, when it may, and gathers the constraints of all
+// consumers.
 #include <memory>
 #include <new>
 
 #include "support/check_main.hpp"
 
 #include <gst/drm/drm.h>
-#include <gst/drm/element/release_fences.hpp>
+#include <gst/drm/element/producer_pad.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 
 namespace {
 
 using gstdrm::GstPtr;
 
-// Answers allocation and latency queries, and says in an object's data whether the query has the announcement.
+// Answers allocation and latency queries, and says in an object's data whether the query has the announcement. States
+// constraints as a consumer behind a tee does: in another query with the same caps.
 gboolean answer(GstPad *pad, GstObject *parent, GstQuery *query) noexcept
 {
   if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION && GST_QUERY_TYPE(query) != GST_QUERY_LATENCY)
     return gst_pad_query_default(pad, parent, query);
   const bool announced = GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION && gst_drm_query_has_release_fences(query);
   g_object_set_data(G_OBJECT(pad), "announced", GINT_TO_POINTER(announced));
+  GstCaps *caps = nullptr;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION)
+    gst_query_parse_allocation(query, &caps, nullptr);
+  if (caps) {
+    const auto branch = GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps, FALSE));
+    g_autoptr(GstDrmConstraints) asked = gst_drm_constraints_new("consumer", nullptr);
+    gst_query_add_drm_constraints(branch.get(), asked);
+  }
   return TRUE;
 }
 
@@ -68,7 +78,7 @@ GST_START_TEST(test_always)
 {
   Link link;
   fail_if(link.announces(allocation()));
-  gstdrm::announce_release_fences_on(link.src());
+  gstdrm::set_up_producer_pad(link.src());
   fail_unless(link.announces(allocation()));
   fail_if(link.announces(gst_query_new_latency()));
 }
@@ -80,7 +90,7 @@ GST_START_TEST(test_when)
   const auto kept = std::make_shared<bool>(false);
   {
     Link link;
-    gstdrm::announce_release_fences_on(link.src(), [kept] { return *kept; });
+    gstdrm::set_up_producer_pad(link.src(), [kept] { return *kept; });
     fail_if(link.announces(allocation()));
     *kept = true;
     fail_unless(link.announces(allocation()));
@@ -90,25 +100,60 @@ GST_START_TEST(test_when)
 }
 GST_END_TEST
 
-GST_START_TEST(test_exception)
+// How many constraints the answer has.
+guint gathered(Link &link)
 {
-  Link link;
-  gstdrm::announce_release_fences_on(link.src(), []() -> bool { throw std::bad_alloc(); });
-  fail_if(link.announces(allocation()));
+  const auto query = GstPtr<GstQuery>::adopt(allocation());
+  fail_unless(gst_pad_peer_query(link.src(), query.get()));
+  g_autoptr(GPtrArray) all = gst_query_get_drm_constraints(query.get());
+  return all->len;
+}
+
+// Also where release fences are not announced, and in a query without caps, which no consumer answers.
+GST_START_TEST(test_constraints)
+{
+  for (const bool waits : {true, false}) {
+    Link link;
+    fail_unless_equals_int(gathered(link), 0);
+    gstdrm::set_up_producer_pad(link.src(), [waits] { return waits; });
+    fail_unless_equals_int(gathered(link), 1);
+    fail_unless_equals_int(gathered(link), 1);
+    fail_unless(link.announces(gst_query_new_allocation(nullptr, FALSE)) == waits);
+  }
 }
 GST_END_TEST
 
-Suite *kit_release_fences_suite()
+// Each probe costs every caps query that passes the pad.
+GST_START_TEST(test_one_probe)
 {
-  Suite *suite = suite_create("kit release fences");
-  TCase *tcase = tcase_create("announce");
+  Link link;
+  gstdrm::set_up_producer_pad(link.src());
+  fail_unless_equals_int(link.src()->num_probes, 1);
+}
+GST_END_TEST
+
+GST_START_TEST(test_exception)
+{
+  Link link;
+  gstdrm::set_up_producer_pad(link.src(), []() -> bool { throw std::bad_alloc(); });
+  fail_if(link.announces(allocation()));
+  fail_unless_equals_int(gathered(link), 1);
+}
+GST_END_TEST
+
+Suite *kit_producer_pad_suite()
+{
+  Suite *suite = suite_create("kit producer pad");
+  TCase *tcase = tcase_create("producer pad");
   suite_add_tcase(suite, tcase);
   tcase_add_test(tcase, test_always);
   tcase_add_test(tcase, test_when);
+  tcase_add_test(tcase, test_constraints);
+  tcase_add_test(tcase, test_one_probe);
   tcase_add_test(tcase, test_exception);
   return suite;
 }
 
 } // namespace
 
-GST_DRM_CHECK_MAIN(kit_release_fences)
+GST_DRM_CHECK_MAIN(kit_producer_pad)

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Constraints whose keys and values are any numbers, and what is made of them.
+#include "hostile_values.hpp"
+
+namespace gstdrm::test::hostile {
+
+namespace {
+
+const guint64 kValues[] = {0, 1, 2, 3, 48, 4096, 16385, G_MAXUINT32, G_GUINT64_CONSTANT(1) << 47, G_MAXINT64, G_MAXUINT64 - 1, G_MAXUINT64};
+const gchar *const kHeaps[] = {"", "\xff\xfe", "a\nb", "system", "system", nullptr};
+const gchar *const kNoHeaps[] = {nullptr};
+
+GstDrmConstraintKey key_of(gint number)
+{
+  return enum_of<GstDrmConstraintKey>(number);
+}
+
+void fill(GstDrmConstraints *constraints, gint key, guint64 value)
+{
+  gst_drm_constraints_set_number(constraints, key_of(key), value);
+  gst_drm_constraints_set_range(constraints, key_of(key + 1), value, ~value);
+  gst_drm_constraints_set_range(constraints, key_of(key + 2), ~value, value);
+  gst_drm_constraints_set_placement(constraints, enum_of<GstDrmPlacement>(key), value % 2 ? kHeaps : value % 3 ? kNoHeaps : nullptr);
+  if (value % 5 == 0)
+    gst_drm_constraints_set_dims(constraints, kValues, static_cast<guint>(key) % G_N_ELEMENTS(kValues));
+}
+
+// Every key, and numbers that are none, with every value.
+void for_each(const std::function<void(GstDrmConstraints *)> &call)
+{
+  GstDrmFormatSet *formats = gst_drm_format_set_new();
+  for (gint key = -3; key < 27; ++key) {
+    for (const guint64 value : kValues) {
+      GstDrmConstraints *constraints = gst_drm_constraints_new(value % 2 ? "\xff\"\\\n" : nullptr, key % 2 ? "\xc0" : nullptr);
+      if (value % 7 == 0)
+        gst_drm_constraints_set_formats(constraints, formats);
+      fill(constraints, key, value);
+      call(constraints);
+      gst_drm_constraints_free(constraints);
+    }
+  }
+  gst_drm_format_set_unref(formats);
+}
+
+// Two of them at a time: what is reconciled, or the conflict.
+void for_each_outcome(const std::function<void(GstDrmConstraints *, GstDrmConflict *)> &call)
+{
+  for_each([&](GstDrmConstraints *constraints) {
+    GPtrArray *accessors = g_ptr_array_new();
+    g_ptr_array_add(accessors, constraints);
+    g_ptr_array_add(accessors, nullptr);
+    g_ptr_array_add(accessors, constraints);
+    GstDrmConflict *conflict = nullptr;
+    GstDrmConstraints *done = gst_drm_constraints_reconcile(accessors, &conflict);
+    fail_unless((done != nullptr) != (conflict != nullptr), "a failure has a conflict");
+    call(done, conflict);
+    gst_drm_constraints_free(done);
+    gst_drm_conflict_free(conflict);
+    g_ptr_array_unref(accessors);
+  });
+}
+
+void check_text(gchar *text)
+{
+  fail_unless(text && g_utf8_validate(text, -1, nullptr), "%s", text);
+  g_free(text);
+}
+
+void read_conflict(const std::function<void(GstDrmConflict *)> &read)
+{
+  int conflicts = 0;
+  for_each_outcome([&](GstDrmConstraints *, GstDrmConflict *conflict) {
+    if (conflict) {
+      ++conflicts;
+      read(conflict);
+    }
+  });
+  fail_unless(conflicts > 10);
+}
+
+void read_layout(const std::function<void(GstDrmConstraints *)> &read)
+{
+  int done = 0;
+  for_each_outcome([&](GstDrmConstraints *constraints, GstDrmConflict *) {
+    if (constraints) {
+      ++done;
+      read(constraints);
+    }
+  });
+  for_each([&](GstDrmConstraints *constraints) { read(constraints); });
+  fail_unless(done > 0);
+}
+
+// Caps against themselves and others, and against values of types that are no side at all.
+void for_each_side(GstCaps *caps, const std::function<void(const GValue *, const GValue *)> &call)
+{
+  GValue sides[5] = {};
+  g_value_init(&sides[0], GST_TYPE_CAPS);
+  gst_value_set_caps(&sides[0], caps);
+  g_value_init(&sides[1], GST_TYPE_CAPS);
+  g_value_init(&sides[2], GST_TYPE_DRM_FORMAT_SET);
+  g_value_take_boxed(&sides[2], gst_drm_format_set_new());
+  g_value_init(&sides[3], GST_TYPE_DRM_CONSTRAINTS);
+  g_value_take_boxed(&sides[3], gst_drm_constraints_new("\xfe", nullptr));
+  g_value_init(&sides[4], G_TYPE_INT);
+  for (GValue &a : sides)
+    for (GValue &b : sides)
+      call(&a, &b);
+  for (GValue &side : sides)
+    g_value_unset(&side);
+}
+
+const Rows kRows = {
+    {"gst_drm_buffer_type_get_type", type_row<gst_drm_buffer_type_get_type>},
+    {"gst_drm_placement_get_type", type_row<gst_drm_placement_get_type>},
+    {"gst_drm_constraint_key_get_type", type_row<gst_drm_constraint_key_get_type>},
+    {"gst_drm_constraints_get_type", type_row<gst_drm_constraints_get_type>},
+    {"gst_drm_conflict_get_type", type_row<gst_drm_conflict_get_type>},
+    {"gst_drm_constraints_new", [] { for (const char *text : kStrings) gst_drm_constraints_free(gst_drm_constraints_new(text, text)); }},
+    {"gst_drm_constraints_copy", [] { for_each([](GstDrmConstraints *c) { gst_drm_constraints_free(gst_drm_constraints_copy(c)); }); }},
+    {"gst_drm_constraints_free", [] { gst_drm_constraints_free(nullptr); }},
+    {"gst_drm_constraints_get_name", [] { for_each([](GstDrmConstraints *c) { fail_unless(gst_drm_constraints_get_name(c) != nullptr); }); }},
+    {"gst_drm_constraints_get_device", [] { for_each([](GstDrmConstraints *c) { fail_unless(gst_drm_constraints_get_device(c) != nullptr); }); }},
+    {"gst_drm_constraints_set_number", [] { for_each([](GstDrmConstraints *c) { for (const gint n : kNumbers) gst_drm_constraints_set_number(c, key_of(n), static_cast<guint64>(n)); }); }},
+    {"gst_drm_constraints_set_range", [] { for_each([](GstDrmConstraints *c) { for (const gint n : kNumbers) gst_drm_constraints_set_range(c, key_of(n), static_cast<guint64>(n), 0); }); }},
+    {"gst_drm_constraints_get_range", [] { for_each([](GstDrmConstraints *c) { for (const gint n : kNumbers) gst_drm_constraints_get_range(c, key_of(n), nullptr, nullptr); }); }},
+    {"gst_drm_constraints_set_formats", [] { for_each([](GstDrmConstraints *c) { gst_drm_constraints_set_formats(c, nullptr); }); }},
+    {"gst_drm_constraints_get_formats", [] { for_each([](GstDrmConstraints *c) { if (GstDrmFormatSet *set = gst_drm_constraints_get_formats(c)) gst_drm_format_set_unref(set); }); }},
+    {"gst_drm_constraints_set_placement", [] { for_each([](GstDrmConstraints *c) { for (const gint n : kNumbers) gst_drm_constraints_set_placement(c, enum_of<GstDrmPlacement>(n), kHeaps); }); }},
+    {"gst_drm_constraints_get_placement", [] { for_each([](GstDrmConstraints *c) {
+       gchar **heaps = nullptr;
+       fail_unless(gst_drm_constraints_get_placement(c, nullptr, &heaps) && heaps);
+       g_strfreev(heaps);
+     }); }},
+    {"gst_drm_constraints_set_dims", [] { for_each([](GstDrmConstraints *c) { gst_drm_constraints_set_dims(c, nullptr, 0); gst_drm_constraints_set_dims(c, kValues, G_N_ELEMENTS(kValues)); }); }},
+    {"gst_drm_constraints_get_dims", [] { for_each([](GstDrmConstraints *c) { guint n = 0; g_free(gst_drm_constraints_get_dims(c, &n)); fail_unless(n < G_N_ELEMENTS(kValues)); }); }},
+    {"gst_drm_constraints_unset", [] { for_each([](GstDrmConstraints *c) { for (gint key = -3; key < 27; ++key) gst_drm_constraints_unset(c, key_of(key)); fail_unless(!gst_drm_constraints_get_placement(c, nullptr, nullptr)); }); }},
+    {"gst_drm_constraints_to_string", [] { for_each([](GstDrmConstraints *c) { check_text(gst_drm_constraints_to_string(c)); }); }},
+    {"gst_drm_constraints_reconcile", [] { for_each_outcome([](GstDrmConstraints *, GstDrmConflict *) {}); }},
+    {"gst_drm_constraints_get_size", [] { read_layout([](GstDrmConstraints *c) { fail_unless(gst_drm_constraints_get_size(c) <= G_GUINT64_CONSTANT(1) << 48); }); }},
+    {"gst_drm_constraints_get_n_planes", [] { read_layout([](GstDrmConstraints *c) { fail_unless(gst_drm_constraints_get_n_planes(c) <= 60); }); }},
+    {"gst_drm_constraints_get_plane", [] { read_layout([](GstDrmConstraints *c) { fail_unless(!gst_drm_constraints_get_plane(c, G_MAXUINT, nullptr, nullptr)); }); }},
+    {"gst_drm_constraints_get_heap", [] { read_layout([](GstDrmConstraints *c) { g_free(gst_drm_constraints_get_heap(c, nullptr)); }); }},
+    {"gst_drm_constraints_api_get_type", type_row<gst_drm_constraints_api_get_type>},
+    {"gst_query_add_drm_constraints", [] { for_each([](GstDrmConstraints *c) {
+       GstQuery *query = gst_query_new_allocation(nullptr, TRUE);
+       gst_query_add_drm_constraints(query, c);
+       gst_query_unref(query);
+     }); with_query([](GstQuery *q) {
+       GstDrmConstraints *c = gst_drm_constraints_new("\xff", nullptr);
+       gst_query_add_drm_constraints(q, c);
+       gst_drm_constraints_free(c);
+     }); }},
+    {"gst_query_get_drm_constraints", [] { with_query([](GstQuery *q) {
+       GstStructure *odd = gst_structure_new("GstDrmConstraints", "constraints", G_TYPE_INT, 7, nullptr);
+       gst_query_add_allocation_meta(q, gst_drm_constraints_api_get_type(), odd);
+       gst_structure_set(odd, "constraints", GST_TYPE_DRM_CONSTRAINTS, nullptr, nullptr);
+       gst_query_add_allocation_meta(q, gst_drm_constraints_api_get_type(), odd);
+       gst_query_add_allocation_meta(q, gst_drm_constraints_api_get_type(), nullptr);
+       gst_structure_free(odd);
+       GPtrArray *all = gst_query_get_drm_constraints(q);
+       fail_unless_equals_int(all->len, 0);
+       g_ptr_array_unref(all);
+     }); }},
+    {"gst_drm_pad_gather_constraints", [] {
+       GstPad *pad = gst_pad_new("src", GST_PAD_SRC);
+       fail_unless(gst_drm_pad_gather_constraints(pad) != 0);
+       with_query([pad](GstQuery *q) { gst_pad_peer_query(pad, q); });
+       gst_object_unref(pad);
+     }},
+    {"gst_drm_pad_gather_constraints_full", [] {
+       GstPad *pad = gst_pad_new("src", GST_PAD_SRC);
+       int calls = 0;
+       const GstDrmQueryFunc count = [](GstQuery *, gpointer data) { ++*static_cast<int *>(data); };
+       const GDestroyNotify end = [](gpointer data) { *static_cast<int *>(data) += 100; };
+       fail_unless(gst_drm_pad_gather_constraints_full(pad, count, &calls, end) != 0);
+       fail_unless(gst_drm_pad_gather_constraints_full(pad, count, &calls, nullptr) != 0); // a second one on one pad
+       with_query([pad](GstQuery *q) { gst_pad_peer_query(pad, q); });
+       gst_object_unref(pad);
+       fail_unless(calls >= 102);
+     }},
+    {"gst_drm_explain_mismatch", [] { for (auto &caps : hostile_caps()) for_each_side(caps.get(), [](const GValue *sent, const GValue *taken) {
+       GstStructure *details = nullptr;
+       gchar *text = gst_drm_explain_mismatch("\xff", sent, nullptr, taken, &details);
+       fail_unless((text != nullptr) == (details != nullptr));
+       if (text)
+         check_text(text);
+       if (details)
+         gst_structure_free(details);
+     }); }},
+    {"gst_drm_conflict_copy", [] { read_conflict([](GstDrmConflict *c) { gst_drm_conflict_free(gst_drm_conflict_copy(c)); }); }},
+    {"gst_drm_conflict_free", [] { gst_drm_conflict_free(nullptr); }},
+    {"gst_drm_conflict_to_string", [] { read_conflict([](GstDrmConflict *c) { check_text(gst_drm_conflict_to_string(c)); }); }},
+    {"gst_drm_conflict_to_json", [] { read_conflict([](GstDrmConflict *c) { check_text(gst_drm_conflict_to_json(c)); }); }},
+    {"gst_drm_conflict_to_structure", [] { read_conflict([](GstDrmConflict *c) {
+       GstStructure *structure = gst_drm_conflict_to_structure(c);
+       check_text(gst_structure_to_string(structure));
+       gst_structure_free(structure);
+     }); }},
+};
+
+} // namespace
+
+const Rows &constraint_rows()
+{
+  return kRows;
+}
+
+} // namespace gstdrm::test::hostile

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "egl_refusing.hpp"
+
+#include <cstring>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <EGL/egl.h>
+#include <EGL/eglext.h>
+#include <dlfcn.h>
+
+namespace gstdrm::test {
+namespace {
+
+struct Rule {
+  std::mutex lock; // set by the test's thread, read by the GL thread
+  std::function<bool(const ImageRequest &)> refuses;
+  int error = 0;                        // of a refusal; 0: the driver's own
+  std::vector<std::uint64_t> modifiers; // listed beside the driver's
+  unsigned requests = 0;
+  int images = 0;
+};
+Rule rule;
+// What eglGetError() says next on this thread; 0: what the driver says.
+thread_local int next_error = 0;
+
+using GetProcAddress = __eglMustCastToProperFunctionPointerType (*)(const char *);
+
+GetProcAddress library_function()
+{
+  // GStreamer has loaded it, and a driver is never unloaded
+  static const auto found = reinterpret_cast<GetProcAddress>(
+      dlsym(dlopen("libEGL.so.1", RTLD_LAZY | RTLD_LOCAL), "eglGetProcAddress"));
+  return found;
+}
+
+void read_attribute(ImageRequest &request, EGLint name, EGLint value)
+{
+  switch (name) {
+  case EGL_LINUX_DRM_FOURCC_EXT:
+    request.fourcc = static_cast<std::uint32_t>(value);
+    break;
+  case EGL_WIDTH:
+    request.width = value;
+    break;
+  case EGL_HEIGHT:
+    request.height = value;
+    break;
+  case EGL_DMA_BUF_PLANE0_PITCH_EXT:
+    request.pitches[0] = value;
+    break;
+  case EGL_DMA_BUF_PLANE0_MODIFIER_LO_EXT:
+    request.modifier |= static_cast<std::uint32_t>(value);
+    break;
+  case EGL_DMA_BUF_PLANE0_MODIFIER_HI_EXT:
+    request.modifier |= std::uint64_t{static_cast<std::uint32_t>(value)} << 32;
+    break;
+  case EGL_DMA_BUF_PLANE1_PITCH_EXT:
+    request.pitches[1] = value;
+    break;
+  case EGL_DMA_BUF_PLANE2_PITCH_EXT:
+    request.pitches[2] = value;
+    break;
+  default:
+    break;
+  }
+}
+
+EGLImageKHR counted(EGLImageKHR image)
+{
+  const std::lock_guard guard(rule.lock);
+  rule.images += image != EGL_NO_IMAGE_KHR ? 1 : 0;
+  return image;
+}
+
+EGLImageKHR create_image(EGLDisplay display, EGLContext context, EGLenum target,
+                         EGLClientBuffer buffer, const EGLint *attributes) noexcept
+{
+  static const auto driver_function =
+      reinterpret_cast<PFNEGLCREATEIMAGEKHRPROC>(library_function()("eglCreateImageKHR"));
+  if (target != EGL_LINUX_DMA_BUF_EXT)
+    return counted(driver_function(display, context, target, buffer, attributes));
+  ImageRequest request;
+  std::vector<EGLint> passed;
+  for (const EGLint *at = attributes; at && *at != EGL_NONE; at += 2) {
+    read_attribute(request, at[0], at[1]);
+    passed.insert(passed.end(), {at[0], at[1]});
+  }
+  passed.push_back(EGL_NONE);
+  bool refused = false;
+  {
+    const std::lock_guard guard(rule.lock);
+    request.number = ++rule.requests;
+    refused = rule.refuses && rule.refuses(request);
+    next_error = refused ? rule.error : 0;
+  }
+  for (std::size_t i = 0; refused && i + 1 < passed.size(); i += 2)
+    if (passed[i] == EGL_LINUX_DRM_FOURCC_EXT)
+      passed[i + 1] = 0x3f3f3f3f; // "????"
+  return counted(driver_function(display, context, target, buffer, passed.data()));
+}
+
+EGLint error_of_thread() noexcept
+{
+  static const auto driver_function =
+      reinterpret_cast<PFNEGLGETERRORPROC>(library_function()("eglGetError"));
+  const EGLint said = driver_function();
+  const int told = std::exchange(next_error, 0);
+  return told ? told : said;
+}
+
+// The driver's own and the test's, of a format that has any.
+EGLBoolean query_modifiers(EGLDisplay display, EGLint format, EGLint most, EGLuint64KHR *modifiers,
+                           EGLBoolean *external_only, EGLint *count) noexcept
+{
+  static const auto driver_function = reinterpret_cast<PFNEGLQUERYDMABUFMODIFIERSEXTPROC>(
+      library_function()("eglQueryDmaBufModifiersEXT"));
+  if (!driver_function(display, format, most, modifiers, external_only, count))
+    return EGL_FALSE;
+  const std::lock_guard guard(rule.lock);
+  for (const std::uint64_t modifier : rule.modifiers) {
+    if (*count == 0 || (most > 0 && *count >= most))
+      break;
+    if (most > 0) {
+      modifiers[*count] = modifier;
+      if (external_only)
+        external_only[*count] = external_only[0];
+    }
+    ++*count;
+  }
+  return EGL_TRUE;
+}
+
+EGLBoolean destroy_image(EGLDisplay display, EGLImageKHR image) noexcept
+{
+  static const auto driver_function =
+      reinterpret_cast<PFNEGLDESTROYIMAGEKHRPROC>(library_function()("eglDestroyImageKHR"));
+  const EGLBoolean ended = driver_function(display, image);
+  const std::lock_guard guard(rule.lock);
+  rule.images -= ended ? 1 : 0;
+  return ended;
+}
+
+} // namespace
+
+void refuse_images(std::function<bool(const ImageRequest &)> refuses, int error)
+{
+  const std::lock_guard guard(rule.lock);
+  rule.refuses = std::move(refuses);
+  rule.error = error;
+  rule.requests = 0;
+}
+
+void list_modifiers(std::vector<std::uint64_t> more)
+{
+  const std::lock_guard guard(rule.lock);
+  rule.modifiers = std::move(more);
+}
+
+unsigned image_requests()
+{
+  const std::lock_guard guard(rule.lock);
+  return rule.requests;
+}
+
+int live_images()
+{
+  const std::lock_guard guard(rule.lock);
+  return rule.images;
+}
+
+} // namespace gstdrm::test
+
+extern "C" __attribute__((visibility("default"))) __eglMustCastToProperFunctionPointerType
+eglGetProcAddress(const char *name)
+{
+  using namespace gstdrm::test;
+  using Function = __eglMustCastToProperFunctionPointerType;
+  const std::pair<const char *, Function> own[] = {
+      {"eglCreateImageKHR", reinterpret_cast<Function>(create_image)},
+      {"eglDestroyImageKHR", reinterpret_cast<Function>(destroy_image)},
+      {"eglGetError", reinterpret_cast<Function>(error_of_thread)},
+      {"eglQueryDmaBufModifiersEXT", reinterpret_cast<Function>(query_modifiers)},
+  };
+  for (const auto &[known, function] : own)
+    if (name && std::strcmp(name, known) == 0)
+      return function;
+  return library_function()(name);
+}
+
+// GStreamer finds what libEGL exports by the names of the whole program.
+extern "C" __attribute__((visibility("default"))) EGLint eglGetError()
+{
+  return gstdrm::test::error_of_thread();
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The machine's own driver, which refuses images of dma-bufs by a rule of the test's: the program's
+// eglGetProcAddress() and eglGetError() stand before the library's. A refused request goes to the
+// driver with a fourcc that no driver has, so that the error is the driver's own, unless the test
+// names another. The driver also lists modifiers that the test adds, and none of those does it
+// import.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace gstdrm::test {
+
+struct ImageRequest {
+  std::uint32_t fourcc = 0;
+  int width = 0, height = 0;
+  std::array<int, 3> pitches{}; // bytes; 0: there is no such plane
+  std::uint64_t modifier = 0;   // of the first plane
+  unsigned number = 0;          // of the requests since refuse_images(), from 1
+};
+
+// From now on; an empty rule refuses nothing. `error`: what eglGetError() says of it, in place of
+// the driver's own where it is not 0. Any thread.
+void refuse_images(std::function<bool(const ImageRequest &)> rule, int error = 0);
+// The driver's lists have these modifiers of each format that has any, from now on.
+void list_modifiers(std::vector<std::uint64_t> more);
+// Requests since refuse_images().
+unsigned image_requests();
+// Images of whatever kind that were made and not ended yet, since the program began.
+int live_images();
+
+// For as long as this lives.
+class Refusing {
+public:
+  explicit Refusing(std::function<bool(const ImageRequest &)> rule, int error = 0)
+  {
+    refuse_images(std::move(rule), error);
+  }
+  Refusing(const Refusing &) = delete;
+  Refusing &operator=(const Refusing &) = delete;
+  ~Refusing() { refuse_images({}); }
+};
+
+} // namespace gstdrm::test

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// vadmabufconvert on the test driver in the box: pixels of every profile against a reference, what a
+// frame costs, fences, bad input.
+#include <set>
+
+#include "support/consumer.hpp"
+#include "va_convert_pixels.hpp"
+
+namespace {
+
+using namespace gstdrm::test;
+using C = vadriver::Counter;
+
+std::string convert(const std::string &source_properties, const std::string &in,
+                    const std::string &properties, const std::string &out)
+{
+  return "vadmabufsrc name=src " + source_properties + " ! " + in +
+         " ! vadmabufconvert name=convert " + properties + " ! " + out +
+         " ! appsink name=sink sync=false";
+}
+
+std::uint64_t convert_stat(const Pipeline &pipeline, const char *field)
+{
+  GstStructure *stats = nullptr;
+  g_object_get(pipeline.get("convert"), "drm-stats", &stats, nullptr);
+  guint64 value = 0;
+  fail_unless(gst_structure_get_uint64(stats, field, &value), "no %s in drm-stats", field);
+  gst_structure_free(stats);
+  return value;
+}
+
+Frame first_frame(const std::string &launch)
+{
+  Pipeline pipeline(launch);
+  fail_unless(pipeline.play(), "%s: %s", launch.c_str(), pipeline.message(GST_MESSAGE_ERROR).c_str());
+  g_autoptr(GstSample) sample = pipeline.pull();
+  fail_unless(sample != nullptr, "%s: %s", launch.c_str(), pipeline.message(GST_MESSAGE_ERROR).c_str());
+  return read_frame(sample);
+}
+
+// ---- what a consumer asks for beyond its caps
+
+struct NeedRow {
+  const char *driver;
+  Consumer consumer;
+  const char *error; // part of it; "": the stream runs
+};
+const NeedRow kNeeds[] = {
+    {"formats=NV12:BGRX,stride-align=512", {"display", 512, 0}, ""},
+    {"formats=NV12:BGRX,stride-align=64", {"display", 4096, 0}, "and display asks for a multiple of 4096"},
+    {"formats=NV12:BGRX", {"display", 48, 0}, "Let display on /dev/dri/card7 ask for 64 bytes as stride-align"},
+    {"formats=NV12:BGRX", {"recorder", 0, 9}, ""},
+};
+
+GST_START_TEST(test_needs_of_a_consumer)
+{
+  const auto &row = kNeeds[__i__];
+  set_driver(row.driver);
+  Pipeline pipeline(convert("", dma_caps("NV12", 64, 64), "num-surfaces=2", dma_caps("XR24", 128, 128)));
+  g_autoptr(GstSample) sample = first_frame_for(row.consumer, pipeline, "convert", row.error);
+  if (sample)
+    fail_unless_equals_int(static_cast<int>(most_of_pool(gst_sample_get_buffer(sample))), row.consumer.buffers_held > 0 ? 10 : 2);
+}
+GST_END_TEST
+
+// ---- pixels
+
+struct PixelRow {
+  const char *driver;
+  const char *in;
+  const char *out;
+  int out_width;
+  int out_height;
+  const char *properties;
+  Expected expected;
+};
+constexpr int kWidth = 320;
+constexpr int kHeight = 240;
+const PixelRow kPixels[] = {
+    {"formats=NV12:BGRX", "NV12", "XR24", 640, 480, "", {}},
+    {"formats=NV12:BGRX", "NV12", "XR24", 160, 120, "", {}},
+    {"formats=NV12:BGRX", "XR24", "NV12", 320, 240, "", {}},
+    {"formats=NV12:BGRX,objects=2", "NV12", "XR24", 640, 480, "", {}},
+    {"formats=BGRX:RGBA", "XR24", "AB24", 480, 360, "", {}},
+    {"formats=NV12:P010", "NV12", "P010", 640, 480, "", {}},
+    {"formats=I420:BGRX", "YU12", "XR24", 640, 480, "", {}},
+    {"formats=YUY2:BGRX", "YUYV", "XR24", 640, 480, "", {}},
+    // turned
+    {"formats=BGRX", "XR24", "XR24", 240, 320, "video-direction=90r", {.quarter_turns = 1}},
+    {"formats=BGRX", "XR24", "XR24", 320, 240, "video-direction=180", {.quarter_turns = 2}},
+    {"formats=BGRX", "XR24", "XR24", 240, 320, "video-direction=90l", {.quarter_turns = 3}},
+    {"formats=BGRX", "XR24", "XR24", 320, 240, "video-direction=horiz", {.mirror_x = true}},
+    {"formats=BGRX", "XR24", "XR24", 320, 240, "video-direction=vert", {.mirror_y = true}},
+    {"formats=NV12:BGRX", "NV12", "XR24", 480, 640, "video-direction=90r", {.quarter_turns = 1}},
+    // another shape
+    {"formats=BGRX", "XR24", "XR24", 640, 240, "add-borders=false", {}},
+    {"formats=BGRX", "XR24", "XR24", 640, 240, "", {.x = 160, .width = 320, .height = 240}},
+    {"formats=BGRX", "XR24", "XR24", 320, 480, "", {.y = 120, .width = 320, .height = 240}},
+    // tilings
+    {"formats=NV12:BGRX,modifiers=x-tiled:linear", "XR24:0x0100000000000001", "XR24", 320, 240, "", {}},
+    {"formats=NV12:BGRX,modifiers=x-tiled:linear", "XR24", "XR24:0x0100000000000001", 640, 480, "", {}},
+    {"formats=NV12:BGRX,modifiers=samsung:linear", "NV12:0x0400000000000001", "XR24", 640, 480, "", {}},
+    // drivers
+    {"profile=ihd", "NV12:0x0100000000000002", "XR24", 640, 480, "", {}},
+    {"profile=ihd", "NV12:0x0100000000000002", "NV12", 640, 480, "", {}},
+    {"profile=ihd", "XR24", "NV12:0x0100000000000002", 240, 320, "video-direction=90r", {.quarter_turns = 1}},
+    {"profile=ihd", "YUYV", "XR24", 640, 480, "", {}},
+    {"profile=i965", "NV12:0x0100000000000002", "XR24", 640, 480, "", {}},
+    {"profile=i965", "NV12", "XR24:0x0100000000000002", 640, 480, "", {}},
+    {"profile=i965", "XR24:0x0100000000000002", "NV12", 320, 240, "", {}},
+    {"profile=radeonsi", "NV12", "XR24", 640, 480, "", {}},
+    {"profile=radeonsi", "XR24", "P010", 640, 480, "", {}},
+    {"profile=nouveau", "P010", "XR24", 640, 480, "", {}},
+    {"profile=nouveau", "XR24:0x03000000004fe014", "AB24", 640, 480, "", {}},
+};
+
+GST_START_TEST(test_pixels)
+{
+  const auto &row = kPixels[__i__];
+  const std::string name = std::string(row.driver) + " " + row.in + " to " + row.out + " " + row.properties;
+  set_driver(row.driver);
+  const auto in = dma_caps(row.in, kWidth, kHeight) + ",colorimetry=" + (row.in[0] == 'X' ? "sRGB" : "bt601");
+  const auto from = first_frame(source("num-buffers=1 pattern=frame-counter", in));
+  auto out = dma_caps(row.out, row.out_width, row.out_height) + ",pixel-aspect-ratio=1/1";
+  if (row.out[0] == 'N' || row.out[0] == 'P')
+    out += ",colorimetry=bt601";
+  const auto got = first_frame(convert("num-buffers=1 pattern=frame-counter", in, row.properties, out));
+  fail_unless_equals_int(static_cast<int>(got.layout.width), row.out_width);
+  fail_unless_equals_int(static_cast<int>(got.layout.height), row.out_height);
+  // rounded to 8 bits of YUV, which is 2.02 of blue at the most, and back
+  compare_pixels(name, from, got, row.expected, row.in[0] == row.out[0] && row.in[0] == 'X' ? 0 : 3.5);
+}
+GST_END_TEST
+
+// ---- what a frame costs
+
+struct CostRow {
+  const char *driver;
+  const char *in;
+  const char *out;
+  std::uint64_t calls; // VA calls a frame of vadmabufconvert, at most
+};
+const CostRow kCosts[] = {
+    {"formats=NV12:BGRX", "NV12", "XR24", 4},
+    {"formats=NV12:BGRX,async=1", "NV12", "XR24", 3},
+    {"formats=NV12:BGRX,async=1,fences=0", "NV12", "XR24", 4},
+    {"profile=ihd", "NV12:0x0100000000000002", "XR24", 4},
+    {"profile=i965", "NV12:0x0100000000000002", "XR24", 4},
+    {"profile=radeonsi", "NV12", "XR24", 4},
+    {"profile=nouveau", "P010", "XR24", 4},
+};
+
+// The test driver converts with the CPU, many times slower under ASan.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t kFrames = 100;
+#else
+constexpr std::uint64_t kFrames = 600;
+#endif
+
+GST_START_TEST(test_many_frames)
+{
+  const auto &row = kCosts[__i__];
+  const Counters counters;
+  set_driver(std::string(row.driver) + "," + counters.setting());
+  Pipeline pipeline(convert("num-buffers=" + std::to_string(kFrames) + " pattern=frame-counter", dma_caps(row.in, 96, 112), "",
+                            dma_caps(row.out, 192, 224)));
+  g_object_set(pipeline.get("sink"), "max-buffers", 2, nullptr);
+  fail_unless(pipeline.play());
+  std::uint64_t made[4] = {};
+  std::uint64_t calls = 0;
+  std::set<GstMemory *> memories;
+  for (std::uint64_t i = 0; i < kFrames; ++i) {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr, "frame %d: %s", static_cast<int>(i), pipeline.message(GST_MESSAGE_ERROR).c_str());
+    // twice the size: the counter's cells are 16 pixels
+    const auto frame = read_frame(sample);
+    std::uint64_t number = 0;
+    for (std::uint32_t bit = 0; bit < 32; ++bit)
+      number = number << 1 | (rgb_at(frame, bit % 8 * 16 + 8, bit / 8 * 16 + 8)[1] > 127 ? 1 : 0);
+    fail_unless_equals_uint64(number, i);
+    const std::uint64_t now[4] = {counters[C::Create], counters[C::Export], counters[C::Import], counters[C::Buffer]};
+    if (i == 20) { // warm: every buffer of the source's pool has come once
+      std::copy(std::begin(now), std::end(now), std::begin(made));
+      calls = convert_stat(pipeline, "va-calls");
+    } else if (i > 20) {
+      for (int k = 0; k < 4; ++k)
+        fail_unless(now[k] == made[k], "frame %d: counter %d went from %d to %d", static_cast<int>(i), k,
+                    static_cast<int>(made[k]), static_cast<int>(now[k]));
+    }
+  }
+  fail_unless(pipeline.pull() == nullptr);
+  fail_unless_equals_uint64(convert_stat(pipeline, "frames"), kFrames);
+  fail_unless_equals_uint64(convert_stat(pipeline, "copies"), 0);
+  const auto imports = convert_stat(pipeline, "imports");
+  fail_unless(imports <= 8, "%d imports", static_cast<int>(imports));
+  fail_unless_equals_uint64(convert_stat(pipeline, "import-hits"), kFrames - imports);
+  const auto later = convert_stat(pipeline, "va-calls") - calls;
+  fail_unless(later <= row.calls * (kFrames - 20), "%d VA calls behind frame 20", static_cast<int>(later));
+}
+GST_END_TEST
+
+// ---- nothing to do, refusals
+
+GST_START_TEST(test_passes_through)
+{
+  const Counters counters;
+  set_driver("formats=NV12," + counters.setting());
+  Pipeline pipeline(convert("num-buffers=20 pattern=frame-counter", dma_caps("NV12", 96, 112), "", "identity"));
+  fail_unless(pipeline.play());
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr, "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+    fail_unless_equals_uint64(read_counter(read_frame(sample)).frame, i);
+  }
+  fail_unless_equals_uint64(counters[C::Import], 0);
+  fail_unless_equals_uint64(convert_stat(pipeline, "frames"), 20);
+}
+GST_END_TEST
+
+struct RefusalRow {
+  const char *driver;
+  const char *source; // the pipeline before the converter
+  const char *properties;
+  const char *out;
+  const char *error; // part of the message
+};
+const char kSource[] = "vadmabufsrc name=src num-buffers=3 ! "
+                       "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12,width=64,height=48";
+const RefusalRow kRefusals[] = {
+    {"vpp=0,formats=NV12:BGRX", kSource, "", "XR24", "no video processing"},
+    {"formats=NV12:BGRX,rotate=0", kSource, "video-direction=90r", "XR24", "does not turn pictures"},
+    {"formats=NV12:BGRX", kSource, "video-direction=ul-lr", "XR24", "diagonal"},
+    {"formats=NV12:BGRX,fail=import", kSource, "", "XR24", "cannot become a VA surface"},
+    {"formats=NV12:BGRX,fail=end:40", "vadmabufsrc name=src num-buffers=40 ! video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12,width=64,height=48", "", "XR24", "vaEndPicture"},
+    {"formats=NV12:BGRX", kSource, "", "AR24", "no format in common"},
+    {"formats=NV12:BGRX", "videotestsrc num-buffers=3 ! video/x-raw,format=NV12,width=64,height=48", "zero-copy=require", "XR24", "zero-copy=require"},
+};
+
+GST_START_TEST(test_refusals)
+{
+  const auto &row = kRefusals[__i__];
+  set_driver(kRichestDriver); // for the templates
+  gst_object_unref(gst_object_ref_sink(gst_element_factory_make("vadmabufconvert", nullptr)));
+  set_driver(row.driver);
+  Pipeline pipeline(std::string(row.source) + " ! vadmabufconvert name=convert " + row.properties + " ! " +
+                    dma_caps(row.out, 128, 96) + " ! fakesink name=sink");
+  pipeline.play();
+  // vadmabufsrc may be the one that fails to draw its 40th picture
+  const auto error = pipeline.wait_for_end();
+  fail_unless(error.find(row.error) != std::string::npos, "%s: '%s'", row.driver, error.c_str());
+}
+GST_END_TEST
+
+// System memory under plain caps is copied, counted, announced.
+GST_START_TEST(test_system_memory)
+{
+  set_driver("formats=NV12:BGRX");
+  Pipeline pipeline("videotestsrc num-buffers=5 pattern=red ! video/x-raw,format=NV12,width=64,height=48,colorimetry=bt601 ! "
+                    "vadmabufconvert name=convert ! " + dma_caps("XR24", 128, 96) + " ! appsink name=sink sync=false");
+  fail_unless(pipeline.play());
+  for (int i = 0; i < 5; ++i) {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr, "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+    const auto red = rgb_at(read_frame(sample), 50, 50);
+    fail_unless(red[0] > 250 && red[1] < 5 && red[2] < 5, "%.0f %.0f %.0f", red[0], red[1], red[2]);
+  }
+  fail_unless_equals_uint64(convert_stat(pipeline, "copies"), 5);
+  fail_unless(pipeline.message(GST_MESSAGE_INFO).find("system memory") != std::string::npos);
+}
+GST_END_TEST
+
+// video-direction is followed while the stream plays.
+GST_START_TEST(test_direction_changes)
+{
+  set_driver("formats=BGRX");
+  Pipeline pipeline(convert("pattern=solid", dma_caps("XR24", 64, 48), "", "video/x-raw(memory:DMABuf)"));
+  g_object_set(pipeline.get("sink"), "max-buffers", 1, nullptr);
+  fail_unless(pipeline.play());
+  bool turned = false;
+  for (int i = 0; i < 60 && !turned; ++i) {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr, "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+    turned = read_frame(sample).layout.width == 48;
+    if (i == 5)
+      gst_util_set_object_arg(G_OBJECT(pipeline.get("convert")), "video-direction", "90r");
+  }
+  fail_unless(turned);
+}
+GST_END_TEST
+
+// Every descriptor comes back, also when downstream keeps all frames while it is stopped.
+GST_START_TEST(test_nothing_is_left)
+{
+  set_driver(__i__ == 0 ? "formats=NV12:BGRX" : __i__ == 1 ? "formats=NV12:BGRX,async=2" : "formats=NV12:BGRX,async=2,fences=0");
+  unsigned before = 0;
+  for (int round = 0; round < 3; ++round) {
+    {
+      Pipeline pipeline(convert("pattern=frame-counter", dma_caps("NV12", 96, 112), "num-surfaces=2", dma_caps("XR24", 192, 224)));
+      fail_unless(pipeline.play());
+      g_autoptr(GstSample) kept = pipeline.pull();
+      g_autoptr(GstSample) also_kept = pipeline.pull(); // the pool is empty: the streaming thread waits
+      fail_unless(kept != nullptr && also_kept != nullptr, "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+      pipeline.stop();
+    }
+    const auto now = settled_fds();
+    if (round == 0)
+      before = now;
+    fail_unless_equals_int(static_cast<int>(now), static_cast<int>(before));
+  }
+}
+GST_END_TEST
+
+Suite *va_convert_suite()
+{
+  Suite *suite = suite_create("vadmabufconvert");
+  TCase *tcase = tcase_create("general");
+  suite_add_tcase(suite, tcase);
+  tcase_set_timeout(tcase, 200);
+  tcase_add_loop_test(tcase, test_needs_of_a_consumer, 0, G_N_ELEMENTS(kNeeds));
+  tcase_add_loop_test(tcase, test_pixels, 0, G_N_ELEMENTS(kPixels));
+  tcase_add_loop_test(tcase, test_many_frames, 0, G_N_ELEMENTS(kCosts));
+  tcase_add_test(tcase, test_passes_through);
+  tcase_add_loop_test(tcase, test_refusals, 0, G_N_ELEMENTS(kRefusals));
+  tcase_add_test(tcase, test_system_memory);
+  tcase_add_test(tcase, test_direction_changes);
+  tcase_add_loop_test(tcase, test_nothing_is_left, 0, 3);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_VA_CHECK_MAIN(va_convert)

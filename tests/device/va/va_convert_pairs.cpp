@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Pairs that vadmabufconvert cannot know before it tries: modifiers of a driver that lists none, and
+// frames that the driver does not import.
+#include "va_convert_pixels.hpp"
+
+namespace {
+
+using namespace gstdrm::test;
+
+
+std::string in_caps(const char *format)
+{
+  return dma_caps(format, 96, 112) + ",colorimetry=" + (format[0] == 'X' ? "sRGB" : "bt601");
+}
+
+// ---- modifiers that downstream lists and the driver takes
+
+struct LearnRow {
+  const char *driver;
+  const char *in;
+  const char *out; // a list, or one pair
+  std::uint64_t modifier;
+};
+const LearnRow kLearned[] = {
+    {"profile=radeonsi", "NV12", "XR24:0x0200000018801b03", 0x0200000018801b03},
+    {"profile=radeonsi", "XR24", "XR24:0x0200000018801b03", 0x0200000018801b03},
+    {"profile=radeonsi", "XR24", "NV12:0x0200000018801b03", 0x0200000018801b03},
+    // the driver chooses of a list, and takes the one that it likes best
+    {"profile=radeonsi", "NV12", "{XR24,XR24:0x0200000018801b03}", 0x0200000018801b03},
+    {"profile=radeonsi", "NV12", "{XR24,XR24:0x0100000000000002}", 0},
+    {"formats=NV12:BGRX,modifiers=x-tiled:linear", "NV12", "XR24:0x0100000000000001", 0x0100000000000001},
+};
+
+GST_START_TEST(test_learned)
+{
+  const auto &row = kLearned[__i__];
+  const std::string name = std::string(row.driver) + " " + row.out;
+  set_driver(row.driver);
+  const auto take = [&](const std::string &launch) {
+    Pipeline pipeline(launch);
+    fail_unless(pipeline.play(), "%s: %s", name.c_str(), pipeline.message(GST_MESSAGE_ERROR).c_str());
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr, "%s: %s", name.c_str(), pipeline.message(GST_MESSAGE_ERROR).c_str());
+    return read_frame(sample);
+  };
+  const auto from = take(source("num-buffers=1 pattern=frame-counter", in_caps(row.in)));
+  auto out = dma_caps(row.out, 192, 224);
+  if (out.find("=NV12") != std::string::npos)
+    out += ",colorimetry=bt601";
+  const auto got = take("vadmabufsrc num-buffers=1 pattern=frame-counter ! " + in_caps(row.in) +
+                        " ! vadmabufconvert ! " + out + " ! appsink name=sink sync=false");
+  fail_unless_equals_uint64(got.layout.drm_modifier, row.modifier);
+  compare_pixels(name, from, got, {}, 3.5);
+}
+GST_END_TEST
+
+// ---- frames that the driver does not import
+
+struct RefusedRow {
+  const char *driver;
+  const char *between; // caps between the source and the converter
+  const char *error;   // part of it; nullptr: the stream goes on with another pair
+};
+const char kAny[] = "video/x-raw(memory:DMABuf),format=DMA_DRM,width=96,height=112,framerate=30/1";
+const RefusedRow kRefused[] = {
+    {"formats=NV12:BGRX,modifiers=x-tiled:linear,list-modifiers=1,import-refused=x-tiled", kAny, nullptr},
+    {"formats=BGRX,modifiers=x-tiled:y-tiled:linear,list-modifiers=1,import-refused=x-tiled:y-tiled", kAny, nullptr},
+    {"profile=ihd,import-refused=y-tiled", kAny, nullptr},
+    {"formats=NV12:BGRX,import-refused=linear", kAny, "No format is left."},
+    {"formats=NV12:BGRX,modifiers=x-tiled:linear,list-modifiers=1,import-refused=x-tiled",
+     "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=XR24:0x0100000000000001,width=96,height=112,framerate=30/1",
+     "No format is left."},
+};
+
+GST_START_TEST(test_refused_imports)
+{
+  const auto &row = kRefused[__i__];
+  set_driver(row.driver);
+  Pipeline pipeline(std::string("vadmabufsrc name=src pattern=frame-counter num-buffers=40 ! ") + row.between +
+                    " ! vadmabufconvert name=convert ! " + dma_caps("{XR24,AR24,NV12}", 192, 224) +
+                    " ! appsink name=sink sync=false max-buffers=2");
+  pipeline.play();
+  int frames = 0;
+  while (GstSample *sample = pipeline.pull()) {
+    (void)read_frame(sample);
+    gst_sample_unref(sample);
+    ++frames;
+  }
+  const auto end = pipeline.wait_for_end();
+  if (row.error) {
+    fail_unless(end.find(row.error) != std::string::npos && end.find("cannot become a VA surface") != std::string::npos, "%s: '%s'",
+                row.driver, end.c_str());
+    fail_unless_equals_int(frames, 0);
+    return;
+  }
+  fail_unless_equals_string(end.c_str(), "eos");
+  // one is lost for each pair that was tried, and those that were on their way
+  fail_unless(frames >= 30, "%s: %d frames", row.driver, frames);
+}
+GST_END_TEST
+
+Suite *va_convert_pairs_suite()
+{
+  Suite *suite = suite_create("va_convert_pairs");
+  TCase *tcase = tcase_create("general");
+  suite_add_tcase(suite, tcase);
+  tcase_set_timeout(tcase, 200);
+  tcase_add_loop_test(tcase, test_learned, 0, G_N_ELEMENTS(kLearned));
+  tcase_add_loop_test(tcase, test_refused_imports, 0, G_N_ELEMENTS(kRefused));
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_VA_CHECK_MAIN(va_convert_pairs)

@@ -1,0 +1,221 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# gst-drm-inspect-1.0: natively with saved tables and machines; in the box also with devices. TAP.
+# Usage: inspect.sh TOOL TESTS-DATA GOLDEN-TEXTS COMPLETION
+# UPDATE=1 writes the golden texts anew.
+set -uo pipefail
+tool=$1 data=$2 golden=$3 completion=$4
+source "$(dirname "$(readlink -f "$0")")/../support/tap.sh"
+# no GPU of the machine that builds this: what is native here is the same everywhere
+export __EGL_VENDOR_LIBRARY_FILENAMES=/dev/null VK_ICD_FILENAMES=/dev/null VK_DRIVER_FILES=/dev/null
+unset WAYLAND_DISPLAY XDG_RUNTIME_DIR
+
+# the plugins are scanned here, where a warning of the scanner is in nobody's output
+"$tool" --why fakesrc fakesink >/dev/null 2>&1
+
+# gives STATUS ARGUMENT...: the tool's output is in $work/out and $work/err; a crash has another status
+gives() {
+  local status=0 wanted=$1
+  shift
+  "$tool" "$@" >"$work/out" 2>"$work/err" || status=$?
+  cat "$work/out" "$work/err"
+  echo "status $status"
+  [[ $status == "$wanted" ]]
+}
+
+# the output is the golden text of that name
+is_golden() {
+  [[ -z ${UPDATE:-} ]] || cp "$work/out" "$golden/$1"
+  diff -u "$golden/$1" "$work/out"
+}
+
+# GOLDEN STATUS ARGUMENT...
+same_text() {
+  local name=$1
+  shift
+  gives "$@" && is_golden "$name"
+}
+
+# TEXT ARGUMENT...: status 2, nothing on stdout, and one line with the text on stderr
+refuses() {
+  local text=$1
+  shift
+  gives 2 "$@" && [[ ! -s $work/out && $(wc -l <"$work/err") == 1 ]] && grep -qF -- "$text" "$work/err"
+}
+
+table() { echo "$data/egl-formats/$1.txt"; }
+
+# NAME TEXT: a file of that content is refused with the text, by every command that reads it
+bad_machine() {
+  printf '%b' "$2" >"$work/bad.json"
+  refuses "$1" --load "$work/bad.json" && refuses "$1" --matrix "$work/bad.json" &&
+    refuses "$1" --why "$work/bad.json" "$(table llvmpipe)"
+}
+
+# CONTENT TEXT: a file of that content is read, and the text is in the list
+reads_machine() {
+  printf '%s' "$1" >"$work/good.json"
+  gives 0 --load "$work/good.json" && grep -qF -- "$2" "$work/out"
+}
+
+machine() { printf '{"schema": "gst-drm-machine", "version": %s, "kernel": "k", "gstreamer": "g", "sources": [%s]}' "$1" "$2"; }
+source_with() { printf '{"kind": "%s", "name": "%s", "device": "", "driver": "d", "description": "", "problem": "", "formats": [%s]}' "$@"; }
+pair() { printf '{"format": "%s", "modifier": "%s", "external-only": false, "planes": %s}' "$@"; }
+
+# Every command gives the same for a machine and for what was saved of it.
+round_trip() {
+  gives 0 --load "$golden/machine.json" --matrix && cp "$work/out" "$work/matrix" &&
+    gives 0 --load "$golden/machine.json" && cp "$work/out" "$work/list" &&
+    gives 0 --load "$golden/machine.json" --save "$work/again.json" && cmp "$golden/machine.json" "$work/again.json" &&
+    gives 0 --load "$work/again.json" && cmp "$work/list" "$work/out" &&
+    gives 0 --matrix "$work/again.json" && cmp "$work/matrix" "$work/out"
+}
+
+# Each prefix of a saved machine is refused in one line.
+every_truncation() {
+  local size at
+  size=$(wc -c <"$golden/machine.json")
+  for ((at = 0; at < size - 2; at += 97)); do
+    head -c "$at" "$golden/machine.json" >"$work/cut.json"
+    refuses "$work/cut.json" --load "$work/cut.json" || return 1
+  done
+}
+
+svg_is_xml() {
+  gives 0 --matrix --format svg "$(table amd-navi31)" "$(table asahi-g13g)" "$(table nouveau-nv106)" &&
+    python3 -c 'import sys, xml.dom.minidom as m; d = m.parse(sys.argv[1]); n = len(d.getElementsByTagName("rect")); print(n); sys.exit(n < 400)' "$work/out"
+}
+
+# One entry for each line of the table.
+json_has_every_pair() {
+  gives 0 --matrix --format json "$(table amd-navi31)" && python3 - "$work/out" "$(table amd-navi31)" <<'END'
+import json, sys
+pairs = {(p['format'].strip(), p['modifier']): p['sources'][0]['external-only'] for p in json.load(open(sys.argv[1]))['pairs']}
+rows = [line.split() for line in open(sys.argv[2]) if not line.startswith('#')]
+def name(word):
+    return word if len(word) == 4 else int(word, 16).to_bytes(4, 'little').decode().strip()
+wanted = {(name(f), m): e == '1' for f, m, e in rows}
+print(len(wanted), len(pairs), set(wanted) ^ set(pairs))
+sys.exit(wanted != pairs)
+END
+}
+
+# MANIFEST TABLE: Vulkan's devices, live and saved; against another GPU
+lists_vulkan() {
+  export VK_ICD_FILENAMES=$1 VK_DRIVER_FILES=$1 GST_DRM_VULKAN_TEST=table=$2,node=226:250,name=GPU
+  local status=0
+  gives 0 && grep -q '^vulkan:226:250:sampled  sampled images of GPU' "$work/out" && cp "$work/out" "$work/live" &&
+    gives 0 --save "$work/vulkan.json" && gives 0 --load "$work/vulkan.json" && cmp "$work/live" "$work/out" &&
+    gives 0 --matrix && grep -q 'vulkan:226:250:drawn  colour attachments of GPU' "$work/out" && cp "$work/out" "$work/live" &&
+    gives 0 --load "$work/vulkan.json" --matrix && cmp "$work/live" "$work/out" &&
+    gives 0 --why vulkan:226:250:drawn "$(table amd-navi31)" && gives 2 --why vulkan:226:250 "$(table amd-navi31)" || status=1
+  export VK_ICD_FILENAMES=/dev/null VK_DRIVER_FILES=/dev/null
+  return $status
+}
+
+# PROGRAM TABLE: a compositor of the tests' own with that table, live and saved
+lists_wayland() {
+  "$1" "$2" "$tool" >"$work/live" && grep -q '^wayland:wayland-0:0  textures of the compositor' "$work/live" &&
+    "$1" "$2" "$tool" --save "$work/wayland.json" && gives 0 --load "$work/wayland.json" && cmp "$work/live" "$work/out" &&
+    "$1" "$2" "$tool" --why "$(table amd-vangogh)" wayland:wayland-0
+}
+
+completes() {
+  # shellcheck disable=SC1090
+  (source "$completion" && COMP_WORDS=(gst-drm-inspect-1.0 --m) COMP_CWORD=1 && _gst_drm_inspect && [[ ${COMPREPLY[*]} == --matrix ]] &&
+    COMP_WORDS=(gst-drm-inspect-1.0 --format s) COMP_CWORD=2 && _gst_drm_inspect && [[ ${COMPREPLY[*]} == svg ]])
+}
+
+# Each option of --help is completed, and the other way round.
+completes_every_option() {
+  gives 0 --help
+  diff <(grep -oE '^  (-h, )?--[a-z]+' "$work/out" | grep -oE -- '--[a-z]+' | grep -v -- '--help-\|--gst' | sort -u) \
+    <(grep -oE "W '--[^']*" "$completion" | grep -oE -- '--[a-z]+' | sort -u)
+}
+
+native() {
+  if [[ ! -e /dev/dri ]] && ! compgen -G '/dev/video*' >/dev/null; then
+    check 'a machine without devices says so' same_text no-device.txt 1
+    check 'the matrix of a machine without devices' same_text no-device.txt 1 --matrix
+    check 'what is saved of it can be loaded' eval 'gives 0 --save "$work/none.json" && same_text no-device.txt 1 --load "$work/none.json"'
+  fi
+  check 'two GPUs with LINEAR in common' same_text why-navi31-nv106.txt 0 --why "$(table amd-navi31)" "$(table nouveau-nv106)"
+  check 'a GPU and a display without a common modifier' same_text why-tiled-only.txt 1 --load "$golden/machine.json" --why egl:renderD128 kms:card0:31
+  check 'a display that names no modifiers' same_text why-implicit.txt 1 --load "$golden/machine.json" --why egl:renderD128 kms:card1
+  check 'no format in common' same_text why-no-format.txt 1 --load "$golden/machine.json" --why v4l2:video0:capture kms:card1:40
+  check 'one source of a file' same_text why-tiled-only.txt 1 --why "$golden/machine.json#egl:renderD128" "$golden/machine.json#kms:card0:31"
+  check 'two elements that share system memory' same_text why-elements.txt 1 --why 'capsfilter caps=video/x-raw,format={NV12,I420}' 'capsfilter caps=video/x-raw,format=NV12'
+  check 'a source of dmabufs and an element of system memory' same_text why-download.txt 1 --load "$golden/machine.json" --why kms:card0:31 'capsfilter caps=video/x-raw,format=NV12'
+  check 'the matrix of three GPUs' same_text matrix.txt 0 --matrix "$(table freedreno-a660)" "$(table asahi-g13g)" "$(table nouveau-nv106)"
+  check 'as SVG' svg_is_xml
+  check 'as JSON' json_has_every_pair
+  check 'as HTML' eval 'gives 0 --matrix --format html "$(table llvmpipe)" && grep -q "</svg>" "$work/out"'
+  check 'a saved machine is what Python reads' python3 -m json.tool "$golden/machine.json"
+  check 'a saved machine stays the same' round_trip
+  check 'each truncation is refused' every_truncation
+  check 'a pipeline that works' eval 'gives 0 --pipeline "videotestsrc num-buffers=1 ! video/x-raw,format=NV12,width=64 ! fakesink" && grep -q "chosen: .*NV12" "$work/out" && grep -q "^result: frames reach every sink" "$work/out"'
+  check 'a pipeline that does not link for what stands between' eval 'gives 1 --pipeline "videotestsrc ! video/x-raw,format=NV12 ! capsfilter caps=video/x-raw,format=I420 ! fakesink" && grep -q "^videotestsrc0.src and capsfilter0.sink have caps in common" "$work/out"'
+  check 'a pipeline that does not link at all' same_text pipeline-no-link.txt 1 --pipeline 'capsfilter name=a caps=video/x-raw,format=NV12 ! capsfilter name=b caps=video/x-raw,format=I420 ! fakesink'
+  check 'a pipeline of two kinds of streams' same_text pipeline-media.txt 1 --pipeline 'capsfilter name=a caps=video/x-raw,format=NV12 ! capsfilter name=b caps=audio/x-raw ! fakesink'
+  check 'a pipeline without a frame' eval 'gives 1 --timeout 1 --pipeline "videotestsrc ! valve drop=true ! fakesink" && grep -q "^result: failed: no frame reached every sink within 1000 ms" "$work/out"'
+  check 'a pipeline of an unknown element' eval 'gives 1 --pipeline "nosuchelement ! fakesink" && grep -q "nosuchelement" "$work/out"'
+  check 'a side that is nothing' refuses 'is no source of this machine' --why nosuchthing nosuchthing
+  check 'a source that has a problem' refuses 'add this user to the group video' --load "$golden/machine.json" --why kms:card9 kms:card1:40
+  check 'a name that several have' refuses 'is no source of this machine' --load "$golden/machine.json" --why kms:card0 kms:card1:40
+  check '--pipeline with a saved machine' refuses 'has no devices' --load "$golden/machine.json" --pipeline 'fakesrc ! fakesink'
+  check 'two commands' refuses 'give one of' --matrix --save "$work/x"
+  check 'an unknown form' refuses 'text, svg, html or json' --matrix --format png
+  check 'one side only' refuses '--why needs' --why a
+  check 'an unknown option' refuses 'see --help' --nosuch
+  check 'a file that is not there' refuses 'No such file' --load "$work/none/none.json"
+  check 'a directory' refuses 'cannot read' --load "$work"
+  check 'a file that cannot be written' refuses 'cannot write' --save "$work/none/none.json"
+  check 'an endless file' refuses 'more than 16 MiB' --load /dev/zero
+  check 'an empty file' bad_machine 'is empty' ''
+  check 'binary' bad_machine 'is no `FOURCC 0xMODIFIER' '\x7fELF\x01\x00\xff'
+  check 'no JSON' bad_machine 'is no JSON' '{"schema" "gst-drm-machine"}'
+  check 'text beyond ASCII' reads_machine "$(machine 1 "$(source_with kms 'für die Anzeige' "$(pair NV12 0x0 1)")")" 'für die Anzeige'
+  check 'no UTF-8' bad_machine 'is no JSON' '{"schema": "\xff\xfe"}'
+  check 'deep' bad_machine 'is no JSON' "{\"a\": $(printf '[%.0s' {1..2000})"
+  check 'text behind the end' bad_machine 'is no JSON' "$(machine 1 '') x"
+  check 'another schema' bad_machine 'is no saved machine' '{"schema": "other", "version": 1}'
+  check 'another version' bad_machine 'is of version 2; this program reads version 1' "$(machine 2 '')"
+  check 'a version that is no number' bad_machine 'has no int "version"' "$(machine '"1"' '')"
+  check 'sources of another type' bad_machine 'is no object' "$(machine 1 '7')"
+  check 'an unknown kind' bad_machine 'which is not known' "$(machine 1 "$(source_with tv a '')")"
+  check 'no name' bad_machine 'empty "name"' "$(machine 1 "$(source_with kms '' '')")"
+  check 'a name with an escape' bad_machine 'no plain text' "$(machine 1 "$(source_with kms '\\u001b[2J' '')")"
+  check 'a name with a NUL' bad_machine 'no plain text' "$(machine 1 "$(source_with kms 'a\\u0000b' '')")"
+  check 'the same name twice' bad_machine 'which another one has' "$(machine 1 "$(source_with kms a ''), $(source_with kms a '')")"
+  check 'no fourcc' bad_machine 'which is no fourcc' "$(machine 1 "$(source_with kms a "$(pair NV 0x0 1)")")"
+  check 'no modifier' bad_machine 'which is no 0x' "$(machine 1 "$(source_with kms a "$(pair NV12 0xg 1)")")"
+  check 'a modifier of 17 digits' bad_machine 'which is no 0x' "$(machine 1 "$(source_with kms a "$(pair NV12 0x00000000000000001 1)")")"
+  check 'negative planes' bad_machine '0 to 4 are possible' "$(machine 1 "$(source_with kms a "$(pair NV12 0x0 -1)")")"
+  check 'planes beyond 64 bits' bad_machine 'bad.json is no ' "$(machine 1 "$(source_with kms a "$(pair NV12 0x0 99999999999999999999)")")"
+  check 'a table with a bad line' bad_machine 'line 2' 'NV12 0x0 0\nNV12 0x0 2\n'
+  [[ -z ${GST_DRM_TEST_VULKAN_MANIFEST:-} ]] || check 'the devices of Vulkan' lists_vulkan "$GST_DRM_TEST_VULKAN_MANIFEST" "$(table freedreno-a660)"
+  [[ -z ${GST_DRM_TEST_COMPOSITOR:-} ]] || check 'a Wayland compositor' lists_wayland "$GST_DRM_TEST_COMPOSITOR" "$(table amd-navi31)"
+  check 'the completion' completes
+  check 'the completion has every option' completes_every_option
+}
+
+# Every plane of vkms with its formats; saved and loaded, the list is the same.
+lists_the_box() {
+  gives 0 && grep -q '^kms:card1:[0-9]*  primary plane of vkms' "$work/out" && grep -q '^v4l2:video[0-9]*:capture .* of vivid' "$work/out" &&
+    cp "$work/out" "$work/live" && gives 0 --save "$work/box.json" && gives 0 --load "$work/box.json" && cmp "$work/live" "$work/out"
+}
+
+primary() { "$tool" | sed -n 's/^\(kms:card1:[0-9]*\)  primary.*/\1/p' | head -1; }
+
+in_box() {
+  check 'the devices of the box, live and saved' lists_the_box
+  check 'a camera and a display' eval 'gives 0 --why "$("$tool" | sed -n "s/^\(v4l2:video[0-9]*:capture\) .*vivid.*/\1/p" | head -1)" "$(primary)" && grep -q "these are two devices" "$work/out"'
+  if gst-inspect-1.0 kmsdmabufsink >"$work/log" 2>&1 && gst-inspect-1.0 dmabufupload >"$work/log" 2>&1; then
+    check 'an element and a plane' eval 'gives 0 --why dmabufupload "$(primary)"'
+    check 'dmabufupload to the display' eval 'gives 0 --pipeline "videotestsrc num-buffers=2 ! video/x-raw,format=BGRx,width=640,height=480 ! dmabufupload name=up ! kmsdmabufsink name=show driver-name=vkms" && grep -q "chosen: .*DMABuf.*XR24" "$work/out" && grep -q "^copies: up: 0 in [12] frame" "$work/out" && grep -q "^copies: show: 0 in" "$work/out"'
+  fi
+}
+
+if [[ -n ${GST_DRM_IN_BOX:-} ]]; then in_box; else native; fi
+echo "1..$count"
+exit $failed

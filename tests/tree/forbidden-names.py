@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Names of the standard library that the library and the plugins must not use, each with what to use in its place.
+TAP, a case per planted sample and per file. Comments may name them.
+usage: forbidden-names.py SOURCE_ROOT
+"""
+
+import pathlib
+import re
+import sys
+
+# name, files that may use it all the same, what to use in its place
+RULES = (
+    # It has a mutex of its own, so that each wake-up costs up to two more futex calls.
+    (r'\bcondition_variable_any\b', r'gst-libs/gst/drm/core/ordered_mutex\.hpp',
+     'std::condition_variable_any: use OrderedCondition (core/ordered_mutex.hpp) or std::condition_variable'),
+)
+
+# Literals are matched so that the slashes within them begin no comment.
+COMMENT_OR_LITERAL = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
+
+
+def violations(path, text):
+    code = COMMENT_OR_LITERAL.sub(lambda match: match[0] if match[0].startswith('"') else ' ', text)
+    for name, allowed, instead in RULES:
+        if re.search(name, code) and not re.fullmatch(allowed, path):
+            yield instead
+
+
+# name, path, text, whether it is forbidden
+SAMPLES = (
+    ('a member', 'gst/kms/engine/commit/planted.hpp', 'std::condition_variable_any changed_;', True),
+    ('a using-declaration', 'gst-libs/gst/drm/core/planted.hpp', 'using std::condition_variable_any;', True),
+    ('a use behind a literal with slashes', 'gst/va/engine/planted.cpp',
+     'open("//dev"); std::condition_variable_any changed;', True),
+    ('a use between comments', 'gst/va/engine/planted.cpp', '/* a */ std::condition_variable_any changed; // b', True),
+    ('the condition of a std::mutex', 'gst/va/engine/planted.cpp', 'std::condition_variable changed;', False),
+    ('the condition of an OrderedMutex', 'gst/va/engine/planted.cpp', 'gstdrm::OrderedCondition changed;', False),
+    ('a comment to the end of the line', 'gst/va/engine/planted.cpp', '// no std::condition_variable_any\nint i;', False),
+    ('a comment of two lines', 'gst/va/engine/planted.cpp', '/* no\n std::condition_variable_any */ int i;', False),
+    ('the file of OrderedCondition', 'gst-libs/gst/drm/core/ordered_mutex.hpp', 'std::condition_variable_any changed_;',
+     False),
+)
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    files = sorted(f for top in ('gst-libs', 'gst') for f in (root / top).rglob('*') if f.suffix in ('.c', '.h', '.cpp', '.hpp'))
+    failed = not files
+    for number, (name, path, text, forbidden) in enumerate(SAMPLES, 1):
+        right = bool(list(violations(path, text))) == forbidden
+        failed |= not right
+        print(f'{"ok" if right else "not ok"} {number} - sample: {name}')
+    for number, file in enumerate(files, len(SAMPLES) + 1):
+        path = file.relative_to(root).as_posix()
+        bad = list(violations(path, file.read_text(encoding='utf-8')))
+        failed |= bool(bad)
+        print(f'{"not ok" if bad else "ok"} {number} - {path}' + ''.join(f': {b}' for b in bad))
+    print(f'1..{len(SAMPLES) + len(files)}')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// When a stream that changes its size gets another mode.
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kms_display_fixture.hpp"
+
+namespace {
+
+using namespace gstdrm;
+using namespace gstdrm::kms;
+using namespace gstdrm::test;
+
+using Size = std::pair<std::uint32_t, std::uint32_t>;
+
+struct ModeRow {
+  const char *name;
+  ModeChanges changes;
+  bool scales;
+  Fit fit;
+  std::vector<Size> modes; // after each picture of kSteps
+  std::size_t mode_sets;
+};
+
+const std::vector<Size> kSteps = {{640, 480}, {1024, 768}, {320, 240}, {640, 480}};
+constexpr Size kSmall{640, 480}, kLarge{1024, 768}; // the fake display's
+
+const ModeRow kModeRows[] = {
+    {"auto_scaled", ModeChanges::Auto, true, Fit::Contain, {kSmall, kSmall, kSmall, kSmall}, 1},
+    {"auto_filled", ModeChanges::Auto, true, Fit::Fill, {kSmall, kSmall, kSmall, kSmall}, 1},
+    {"auto_not_scaled",
+     ModeChanges::Auto,
+     false,
+     Fit::Contain,
+     {kSmall, kLarge, kSmall, kSmall},
+     3},
+    {"auto_pixel_for_pixel",
+     ModeChanges::Auto,
+     true,
+     Fit::None,
+     {kSmall, kLarge, kSmall, kSmall},
+     3},
+    {"always", ModeChanges::Always, true, Fit::Contain, {kSmall, kLarge, kSmall, kSmall}, 3},
+    {"start", ModeChanges::Start, true, Fit::Contain, {kSmall, kSmall, kSmall, kSmall}, 1},
+    {"never_on_a_dark_display",
+     ModeChanges::Never,
+     true,
+     Fit::Contain,
+     {kSmall, kSmall, kSmall, kSmall},
+     1},
+};
+
+class ModeTest : public DisplayTest {
+protected:
+  Result<std::shared_ptr<Display>> open_with(ModeChanges changes)
+  {
+    DeviceRequest device;
+    device.fd = drm_fd.get();
+    OutputRequest output;
+    output.mode_changes = changes;
+    return Display::open(device, output, listener);
+  }
+  static Size mode_set_last()
+  {
+    const auto &commits = fakedrm::device().commits;
+    const auto last = std::find_if(commits.rbegin(), commits.rend(), [](const fakedrm::Commit &c) {
+      return (c.flags & DRM_MODE_ATOMIC_ALLOW_MODESET) != 0;
+    });
+    const auto id = static_cast<std::uint32_t>(last->values.at({fakedrm::kCrtc, "MODE_ID"}));
+    drmModeModeInfo mode{};
+    std::memcpy(&mode, fakedrm::device().old_blobs.at(id).data(), sizeof(mode));
+    return {mode.hdisplay, mode.vdisplay};
+  }
+  static std::size_t mode_sets()
+  {
+    const auto &commits = fakedrm::device().commits;
+    return static_cast<std::size_t>(
+        std::count_if(commits.begin(), commits.end(), [](const fakedrm::Commit &c) {
+          return (c.flags & DRM_MODE_ATOMIC_ALLOW_MODESET) != 0;
+        }));
+  }
+};
+
+class ModeRows : public ModeTest, public testing::WithParamInterface<ModeRow> {};
+
+TEST_P(ModeRows, of_an_adaptive_stream)
+{
+  const ModeRow &row = GetParam();
+  fakedrm::device().scales = row.scales;
+  const auto display = open_with(row.changes);
+  ASSERT_TRUE(display && (*display)->start());
+  View view;
+  view.fit = row.fit;
+  (*display)->set_view(view);
+  for (std::size_t i = 0; i < kSteps.size(); i++) {
+    const auto [width, height] = kSteps[i];
+    ASSERT_TRUE((*display)->configure(picture(width, height))) << i;
+    const auto shown = show(**display, xrgb(memory, width, height));
+    ASSERT_TRUE(shown && *shown == Display::Shown::Yes) << i;
+    ASSERT_TRUE((*display)->drain(kLong_ns));
+    EXPECT_EQ(mode_set_last(), row.modes[i]) << i;
+  }
+  EXPECT_EQ(mode_sets(), row.mode_sets);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, ModeRows, testing::ValuesIn(kModeRows),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+TEST_F(ModeTest, the_first_one_alone_refuses_what_it_cannot_hold)
+{
+  const auto display = open_with(ModeChanges::Start);
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)) && (*display)->drain(kLong_ns));
+  const Result<void> larger = (*display)->configure(picture(1024, 768));
+  ASSERT_FALSE(larger);
+  EXPECT_EQ(larger.error().code, ErrorCode::Caps);
+  EXPECT_NE(larger.error().message.find("mode-changes=auto"), std::string::npos)
+      << larger.error().message;
+  // after a stop, the next picture is the first one again
+  ASSERT_TRUE((*display)->stop() && (*display)->start() &&
+              (*display)->configure(picture(1024, 768)));
+}
+
+// The mode that another program set stays, also for a picture that another mode fits.
+TEST_F(ModeTest, never_keeps_what_the_display_has)
+{
+  drmModeModeInfo found{65000, 1024, 1048, 1184, 1344, 0, 768, 771, 777, 806, 0, 60, 0, 0, "found"};
+  std::vector<std::uint8_t> bytes(sizeof(found));
+  std::memcpy(bytes.data(), &found, sizeof(found));
+  fakedrm::device().foreign_blobs = {{900, bytes}};
+  fakedrm::device().found = {{{fakedrm::kCrtc, "ACTIVE"}, 1},
+                             {{fakedrm::kCrtc, "MODE_ID"}, 900},
+                             {{fakedrm::kConnector, "CRTC_ID"}, fakedrm::kCrtc}};
+  const auto display = open_with(ModeChanges::Never);
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  EXPECT_EQ((*display)->limits().max_width, 1024U);
+  ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)) && (*display)->drain(kLong_ns));
+  EXPECT_EQ(mode_set_last(), kLarge);
+  EXPECT_EQ(value(commit(0), fakedrm::kPrimary, "CRTC_X"), 192U); // in the middle, not scaled
+}
+
+} // namespace

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// An output that another program has lit: what the sink asks of the kernel beside it, and what it
+// leaves alone. On the fake libdrm.
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+#include <xf86drmMode.h>
+
+#include "kms_display_fixture.hpp"
+
+namespace {
+
+using namespace gstdrm;
+using namespace gstdrm::kms;
+using namespace gstdrm::test;
+
+constexpr std::uint32_t kModeBlob = 600, kOtherModeBlob = 601, kForeignFramebuffer = 77;
+
+struct JoinListener : Listener {
+  int dark = 0, lit = 0;
+  void joined_output_changed(const Error &, bool on) noexcept override { (on ? lit : dark)++; }
+};
+
+// Another program shows 640x480 on the primary plane.
+class Joined : public DisplayTest {
+protected:
+  Joined()
+  {
+    fakedrm::Device &d = fakedrm::device();
+    d.found[{fakedrm::kCrtc, "ACTIVE"}] = 1;
+    d.found[{fakedrm::kCrtc, "MODE_ID"}] = kModeBlob;
+    d.found[{fakedrm::kConnector, "CRTC_ID"}] = fakedrm::kCrtc;
+    d.found[{fakedrm::kPrimary, "FB_ID"}] = kForeignFramebuffer;
+    d.plane_users[fakedrm::kPrimary] = fakedrm::kCrtc;
+    drmModeModeInfo mode{25175, 640, 656, 752, 800, 0, 480, 490, 492, 525, 0, 60, 0, 0, "b"};
+    add_mode(kModeBlob, mode);
+    mode.hdisplay = 800;
+    add_mode(kOtherModeBlob, mode);
+  }
+  static void add_mode(std::uint32_t id, const drmModeModeInfo &mode)
+  {
+    const auto *bytes = reinterpret_cast<const std::uint8_t *>(&mode);
+    fakedrm::device().foreign_blobs[id].assign(bytes, bytes + sizeof(mode));
+  }
+  Result<std::shared_ptr<Display>> join(ModeRequest::Kind kind = ModeRequest::Kind::Auto,
+                                        std::uint32_t plane_id = 0, OutputRequest output = {})
+  {
+    DeviceRequest request;
+    request.fd = drm_fd.get();
+    output.mode.kind = kind;
+    output.plane_id = plane_id;
+    return Display::open(request, output, heard);
+  }
+  static std::vector<std::uint32_t> objects(const fakedrm::Commit &commit)
+  {
+    std::vector<std::uint32_t> ids;
+    for (const auto &[key, value] : commit.values)
+      if (ids.empty() || ids.back() != key.first)
+        ids.push_back(key.first);
+    return ids;
+  }
+  // Starts, and shows so many frames of 320x240.
+  void play(Display &display, int frames)
+  {
+    ASSERT_TRUE(display.start());
+    ASSERT_TRUE(display.configure(picture(320, 240)));
+    for (int i = 0; i < frames; i++) {
+      const auto shown = show(display, xrgb(memory, 320, 240));
+      ASSERT_TRUE(shown) << shown.error().message;
+      ASSERT_EQ(*shown, Display::Shown::Yes);
+    }
+    ASSERT_TRUE(display.drain(kLong_ns));
+  }
+
+  JoinListener heard;
+};
+
+TEST_F(Joined, each_commit_names_its_plane_alone)
+{
+  auto display = join();
+  ASSERT_TRUE(display) << display.error().message;
+  play(**display, 3);
+  ASSERT_TRUE((*display)->stop());
+  ASSERT_EQ(fakedrm::device().commits.size(), 4U);
+  for (const fakedrm::Commit &made : fakedrm::device().commits) {
+    EXPECT_EQ(objects(made), std::vector<std::uint32_t>{fakedrm::kOverlay});
+    EXPECT_EQ(made.flags & DRM_MODE_ATOMIC_ALLOW_MODESET, 0U);
+  }
+  // in the middle of the other program's mode, not of the largest
+  EXPECT_EQ(value(commit(0), fakedrm::kOverlay, "CRTC_X"), 160U);
+  EXPECT_EQ(value(commit(0), fakedrm::kOverlay, "CRTC_Y"), 120U);
+  EXPECT_EQ(value(commit(3), fakedrm::kOverlay, "FB_ID"), 0U); // as it was
+  EXPECT_EQ(value(commit(3), fakedrm::kOverlay, "CRTC_ID"), 0U);
+}
+
+TEST_F(Joined, a_plane_that_is_named_is_given_back_with_its_picture)
+{
+  fakedrm::device().framebuffers[kForeignFramebuffer] = 1;
+  auto display = join(ModeRequest::Kind::Auto, fakedrm::kPrimary);
+  ASSERT_TRUE(display) << display.error().message;
+  play(**display, 2);
+  ASSERT_TRUE((*display)->stop());
+  EXPECT_NE(value(commit(1), fakedrm::kPrimary, "FB_ID"), kForeignFramebuffer);
+  EXPECT_EQ(value(fakedrm::device().commits.back(), fakedrm::kPrimary, "FB_ID"),
+            kForeignFramebuffer);
+  fakedrm::device().framebuffers.erase(kForeignFramebuffer);
+}
+
+TEST_F(Joined, two_sinks_take_a_plane_each_and_a_third_none)
+{
+  fakedrm::device().plane_users.clear(); // the other program shows its background colour
+  auto first = join(), second = join();
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(second) << second.error().message;
+  auto third = join(ModeRequest::Kind::Current);
+  ASSERT_FALSE(third);
+  EXPECT_NE(third.error().message.find("No plane"), std::string::npos) << third.error().message;
+  play(**first, 1);
+  ASSERT_TRUE((*second)->start());
+  ASSERT_TRUE((*second)->configure(picture(64, 48)));
+  ASSERT_TRUE(show(**second, xrgb(memory, 64, 48)));
+  EXPECT_EQ(objects(commit(0)), std::vector<std::uint32_t>{fakedrm::kOverlay});
+  EXPECT_EQ(objects(commit(1)), std::vector<std::uint32_t>{fakedrm::kPrimary});
+}
+
+TEST_F(Joined, properties_of_the_plane_are_set_and_come_back)
+{
+  fakedrm::device().found[{fakedrm::kOverlay, "pixel blend mode"}] = 2;
+  OutputRequest wanted;
+  wanted.plane_properties = {{"pixel-blend-mode", std::string("Coverage")}};
+  wanted.mode_changes = ModeChanges::Never; // which says nothing against a mode of another program
+  auto display = join(ModeRequest::Kind::Auto, 0, wanted);
+  ASSERT_TRUE(display) << display.error().message;
+  EXPECT_EQ((*display)->display_size().width, 640U); // of the other program's mode
+  play(**display, 2);
+  EXPECT_EQ(value(commit(0), fakedrm::kOverlay, "pixel blend mode"), 1U);
+  EXPECT_EQ(commit(1).values.size(), 1U); // a flip is a flip
+  ASSERT_TRUE((*display)->stop());
+  const fakedrm::Commit &last = fakedrm::device().commits.back();
+  EXPECT_EQ(value(last, fakedrm::kOverlay, "pixel blend mode"), 2U);
+  for (const fakedrm::Commit &made : fakedrm::device().commits)
+    EXPECT_EQ(objects(made), std::vector<std::uint32_t>{fakedrm::kOverlay});
+}
+
+struct RefusedRow {
+  const char *name;
+  void (*change)(OutputRequest &);
+  std::vector<const char *> words;
+};
+
+const RefusedRow kRefused[] = {
+    {"connector",
+     [](OutputRequest &r) {
+       r.connector_properties = {{"max bpc", std::int64_t{8}}};
+     },
+     {"connector-properties", "Virtual-1", "another program", "mode=match"}},
+    {"vrr", [](OutputRequest &r) { r.vrr = true; }, {"vrr=true", "another program"}},
+    {"tearing", [](OutputRequest &r) { r.tearing = true; }, {"tearing=true", "another program"}},
+    {"plane",
+     [](OutputRequest &r) {
+       r.plane_properties = {{"no such", std::int64_t{1}}};
+     },
+     {"plane-properties", "no property no such"}},
+};
+
+// Nor is the display taken away from the other program for the sake of it.
+TEST_F(Joined, what_is_the_other_programs_is_refused)
+{
+  for (const RefusedRow &row : kRefused)
+    for (const auto kind : {ModeRequest::Kind::Auto, ModeRequest::Kind::Current}) {
+      OutputRequest wanted;
+      row.change(wanted);
+      const auto display = join(kind, 0, wanted);
+      ASSERT_FALSE(display) << row.name;
+      for (const char *word : row.words)
+        EXPECT_NE(display.error().message.find(word), std::string::npos)
+            << row.name << ": " << display.error().message;
+      EXPECT_TRUE(fakedrm::device().commits.empty());
+    }
+}
+
+struct KindRow {
+  const char *name;
+  ModeRequest::Kind kind;
+  bool lit, spare;
+  bool opens, joins;
+};
+
+const KindRow kKindRows[] = {
+    {"auto_beside_a_picture", ModeRequest::Kind::Auto, true, true, true, true},
+    {"auto_where_it_is_dark", ModeRequest::Kind::Auto, false, true, true, false},
+    {"auto_where_no_plane_is_left", ModeRequest::Kind::Auto, true, false, true, false},
+    {"match_beside_a_picture", ModeRequest::Kind::Match, true, true, true, false},
+    {"current_where_it_is_dark", ModeRequest::Kind::Current, false, true, false, false},
+    {"current_where_no_plane_is_left", ModeRequest::Kind::Current, true, false, false, false},
+};
+
+class JoinedKinds : public Joined, public testing::WithParamInterface<KindRow> {};
+
+TEST_P(JoinedKinds, join_or_set_a_mode)
+{
+  fakedrm::device().found[{fakedrm::kCrtc, "ACTIVE"}] = GetParam().lit;
+  if (!GetParam().spare)
+    fakedrm::device().plane_users[fakedrm::kOverlay] = fakedrm::kCrtc;
+  auto display = join(GetParam().kind);
+  ASSERT_EQ(static_cast<bool>(display), GetParam().opens);
+  if (!display)
+    return;
+  play(**display, 1);
+  EXPECT_EQ((commit(0).flags & DRM_MODE_ATOMIC_ALLOW_MODESET) == 0, GetParam().joins);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, JoinedKinds, testing::ValuesIn(kKindRows),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+// The application waits for events of its own on the descriptor that it lends.
+TEST_F(Joined, events_of_the_application_are_left_to_it)
+{
+  fakedrm::device().out_fences = true;
+  fakedrm::send_foreign_event();
+  auto display = join();
+  ASSERT_TRUE(display);
+  play(**display, 3);
+  for (const fakedrm::Commit &made : fakedrm::device().commits)
+    EXPECT_EQ(made.flags & DRM_MODE_PAGE_FLIP_EVENT, 0U);
+  EXPECT_EQ((*display)->counters().shown, 3U);
+  ASSERT_TRUE((*display)->stop());
+  char byte = 0;
+  EXPECT_EQ(read(drm_fd.get(), &byte, 1), 1); // it is still there
+}
+
+// The CRTC refuses commits while it is dark.
+TEST_F(Joined, frames_are_dropped_while_the_output_is_dark)
+{
+  auto display = join();
+  ASSERT_TRUE(display);
+  play(**display, 2);
+  fakedrm::device().found[{fakedrm::kCrtc, "ACTIVE"}] = 0;
+  fakedrm::device().fail_call = "drmModeAtomicCommit";
+  fakedrm::device().error = EINVAL;
+  for (int i = 0; i < 3; i++) {
+    const auto shown = show(**display, xrgb(memory, 320, 240));
+    ASSERT_TRUE(shown) << shown.error().message;
+    EXPECT_EQ(*shown, Display::Shown::Dropped);
+  }
+  EXPECT_EQ(heard.dark, 1);
+  EXPECT_EQ((*display)->counters().held, 0U);
+  EXPECT_EQ((*display)->counters().dropped, 3U);
+  fakedrm::device().found[{fakedrm::kCrtc, "ACTIVE"}] = 1;
+  fakedrm::device().found[{fakedrm::kCrtc, "MODE_ID"}] = kOtherModeBlob;
+  fakedrm::device().fail_call.clear();
+  const auto shown = show(**display, xrgb(memory, 320, 240));
+  ASSERT_TRUE(shown);
+  EXPECT_EQ(*shown, Display::Shown::Yes);
+  EXPECT_EQ(heard.lit, 1);
+  EXPECT_EQ(value(fakedrm::device().commits.back(), fakedrm::kOverlay, "CRTC_X"), 240U);
+  EXPECT_EQ(heard.failures, 0);
+}
+
+// The descriptor is that of a lease, and its owner takes the objects back: no dark output, which
+// would be waited for.
+TEST_F(Joined, a_lease_that_is_revoked_is_an_error)
+{
+  fakedrm::Device &d = fakedrm::device();
+  {
+    auto display = join(ModeRequest::Kind::Current);
+    ASSERT_TRUE(display) << display.error().message;
+    play(**display, 2);
+    d.lease_revoked = true;
+    d.found[{fakedrm::kCrtc, "ACTIVE"}] = 0; // as good as gone
+    d.fail_call = "drmModeAtomicCommit";
+    d.error = ENOENT;
+    bool failed = false;
+    for (int i = 0; i < 3 && !failed; i++) {
+      const auto shown = show(**display, xrgb(memory, 320, 240));
+      failed = !shown || *shown == Display::Shown::Failed;
+    }
+    EXPECT_TRUE(failed);
+    EXPECT_EQ(heard.dark, 0);
+    EXPECT_EQ(heard.failures, 1);
+    const std::optional<Error> why = (*display)->failure();
+    ASSERT_TRUE(why);
+    EXPECT_NE(why->message.find("lease in fd"), std::string::npos) << why->message;
+    EXPECT_NE(why->message.find("revoked"), std::string::npos) << why->message;
+    EXPECT_TRUE((*display)->stop()); // there is nothing to put back
+  }
+  const auto again = join(ModeRequest::Kind::Current);
+  ASSERT_FALSE(again);
+  EXPECT_NE(again.error().message.find("revoked"), std::string::npos) << again.error().message;
+}
+
+// The other program's planes are where they were, and the sink's keeps its picture.
+TEST_F(Joined, the_last_frame_stays_where_that_is_asked_for)
+{
+  auto display = join();
+  ASSERT_TRUE(display) << display.error().message;
+  (*display)->set_restore(false);
+  play(**display, 2);
+  const auto framebuffer = static_cast<std::uint32_t>(
+      value(fakedrm::device().commits.back(), fakedrm::kOverlay, "FB_ID"));
+  ASSERT_TRUE((*display)->stop());
+  EXPECT_EQ(fakedrm::device().commits.size(), 2U);
+  EXPECT_EQ(fakedrm::device().left, std::vector<std::uint32_t>{framebuffer});
+}
+
+} // namespace

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A display with the model of a real driver behind it, and another program's picture on it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <drm_fourcc.h>
+
+#include "display_profiles.hpp"
+#include "fake_model.hpp"
+#include "kms_display_fixture.hpp"
+
+namespace gstdrm::test {
+
+inline constexpr std::uint32_t kFoundFramebuffer = 90; // another program's, of the whole mode
+inline constexpr std::uint32_t kFoundMode = 91;        // a blob
+
+struct ProfileListener : Listener {
+  std::vector<std::string> losses;
+  std::vector<std::string> view_errors;
+  void frame_lost(const Error &error) noexcept override { losses.push_back(error.message); }
+  void view_refused(const Error &error) noexcept override { view_errors.push_back(error.message); }
+};
+
+class ProfileTest : public testing::TestWithParam<std::string> {
+protected:
+  void SetUp() override { plug(GetParam()); }
+  void TearDown() override
+  {
+    display.reset();
+    EXPECT_EQ(left_over(), 0);
+    EXPECT_EQ(fakedrm::device().double_closes, 0U);
+    expect_no_refusals();
+  }
+
+  void plug(const std::string &profile);
+  // Another program's picture on the primary plane, in the preferred mode.
+  void light();
+  void open();
+  // Every commit that the driver has refused was a test.
+  static void expect_no_refusals();
+  // All values of all objects, as another program would read them.
+  static std::vector<std::string> state();
+
+  // Frames as decoders and renderers make them: pitches are multiples of 512 bytes.
+  [[nodiscard]] static FrameLayout frame(const Memory &memory, Format format, std::uint32_t width, std::uint32_t height,
+                                         std::uint32_t more_stride_bytes = 0);
+  Result<kms::Display::Shown> show(const FrameLayout &layout, int frames = 1,
+                                   std::shared_ptr<const kms::Overlay> overlay = nullptr);
+  [[nodiscard]] static kms::Picture picture_of(const FrameLayout &layout);
+  // How the picture is shown, or why not. `view` comes first.
+  std::string outcome(const FrameLayout &layout, const kms::View &view = {}, int frames = 3);
+  [[nodiscard]] static const fakedrm::Model &model() { return *fakedrm::device().model; }
+  // What the last commits have left.
+  static std::uint64_t now(std::uint32_t object, const std::string &name);
+
+  UniqueFd drm_fd;
+  ProfileListener heard;
+  std::shared_ptr<kms::Display> display;
+  Memory memory{64 << 20};
+};
+
+// For INSTANTIATE_TEST_SUITE_P(): every profile, and what a test of one is called.
+std::vector<std::string> profile_names();
+std::string name_of(const testing::TestParamInfo<std::string> &info);
+
+} // namespace gstdrm::test
