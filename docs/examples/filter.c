@@ -108,8 +108,9 @@ static gboolean drm_flip_decide_allocation(GstBaseTransform *trans, GstQuery *qu
   return TRUE;
 }
 
-/* The base class makes the allocation query itself. Before it leaves it is told that our pool waits
- * for release fences, so that a display may give buffers back before it is done with them. */
+/* The base class makes the allocation query itself. Before the query is sent, this probe adds that
+ * the pool of the filter waits for release fences, so that a display may give buffers back before
+ * it has finished with them. */
 static GstPadProbeReturn announce_release_fences(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
