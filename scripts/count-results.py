@@ -13,7 +13,9 @@ build directory. These are failures, each counted as one:
   - a program of the build that did not run
   - fewer cases in a suite than --expected FILE asks for
 
-Prints failures and skips with their reasons, then 'tests: P passed, F failed, S skipped'.
+Prints failures and skips with their reasons, below a program that failed the end of what it wrote to
+stderr (of meson's own report the beginning of a long log may be lost), then
+'tests: P passed, F failed, S skipped'.
 Exits 1 where something failed, nothing ran, or (with --no-skips) a case was skipped.
 """
 
@@ -37,6 +39,7 @@ GTEST_TOTAL = re.compile(r'^\[\s+(PASSED|FAILED|SKIPPED)\s*\] (\d+) tests?[.,]')
 GOOD, SKIPPED, BAD = 'passed', 'skipped', 'failed'
 SKIP_STATUS = 77
 DONE = ('OK', 'SKIP', 'EXPECTEDFAIL')
+LAST_WORDS = 30
 
 
 class Program:
@@ -46,6 +49,7 @@ class Program:
         self.cases = []        # (kind, name), as the runner printed them
         self.troubles = []     # each is one failure more
         self.skipped = None    # the reason, where the whole program was
+        self.last_words = []   # of a program that failed
 
     def skip(self, reason):
         if reason:
@@ -117,6 +121,8 @@ def read_program(row, protocol):
         {'tap': read_tap, 'gtest': read_gtest}[protocol](text, program)
     elif result in DONE:
         program.cases.append((GOOD, ''))
+    if result not in DONE:
+        program.last_words = (row.get('stderr') or '').splitlines()[-LAST_WORDS:]
     if result not in DONE and not program.troubles and all(kind != BAD for kind, _ in program.cases):
         program.troubles.append(f'{result}, exit status {row.get("returncode")}')
     return program
@@ -172,6 +178,8 @@ class Report:
                 self.line(kind, build.name, suite, name, case)
             for trouble in program.troubles:
                 self.line(BAD, build.name, suite, name, trouble)
+            for line in program.last_words:
+                print(f'  | {line}')
             if program.skipped:
                 self.line(SKIPPED, build.name, suite, name, program.skipped)
         for in_log in [] if partial else sorted(set(build.tests) - seen):
