@@ -15,37 +15,41 @@ GstPtr<GstGLContext> context_of(GstGLBaseFilter *element)
 
 } // namespace
 
+FilterGlThread::Search FilterGlThread::begin_search() const
+{
+  const std::lock_guard guard(lock_);
+  return {stops_, gave_up_};
+}
+
 // GstGLBaseFilter posts the error of a context that it cannot make, each time that it is asked. A
 // context that was found and is gone again was taken away by a stop: whoever asks was a query of
 // another thread, and the next start looks anew.
-Result<GstPtr<GstGLContext>> FilterGlThread::present_context()
+Result<GstPtr<GstGLContext>> FilterGlThread::present_context(const Search &search)
 {
   GstPtr<GstGLContext> context = context_of(element_);
   if (context)
     return context;
   const Error none{ErrorCode::Device, "The pipeline has no OpenGL context", 0};
-  std::uint64_t stops = 0;
-  {
-    const std::lock_guard guard(lock_);
-    if (gave_up_)
-      return none;
-    stops = stops_;
-  }
+  if (search.gave_up)
+    return none;
   if (gst_gl_base_filter_find_gl_context(element_)) {
     context = context_of(element_);
     return context ? Result<GstPtr<GstGLContext>>(std::move(context)) : none;
   }
   const std::lock_guard guard(lock_);
-  if (stops == stops_)
+  if (search.stops == stops_)
     gave_up_ = true;
   return none;
 }
 
 Result<std::shared_ptr<GlThread>> FilterGlThread::find()
 {
+  // Before the display is looked at: a stop takes the display away first and is counted afterwards,
+  // so that a search without a display is never taken for one of the next start.
+  const Search search = begin_search();
   if (!element_->display)
     return std::shared_ptr<GlThread>();
-  const Result<GstPtr<GstGLContext>> context = present_context();
+  const Result<GstPtr<GstGLContext>> context = present_context(search);
   if (!context)
     return context.error();
   {

@@ -27,7 +27,14 @@ public:
   void forget();
 
 private:
-  Result<GstPtr<GstGLContext>> present_context();
+  // What was known when a thread began to look for a context.
+  struct Search {
+    std::uint64_t stops;
+    bool gave_up;
+  };
+
+  [[nodiscard]] Search begin_search() const;
+  Result<GstPtr<GstGLContext>> present_context(const Search &search);
   Result<std::shared_ptr<GlThread>> open(GstGLContext *context);
 
   GstGLBaseFilter *const element_; // borrowed: the element owns this
