@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A display server for one test program: Xvfb, or weston without a screen. It ends with the program, however that ends.
+#pragma once
+
+#include <string>
+
+#include <sys/types.h>
+
+namespace gstdrm::test {
+
+class DisplayServer {
+public:
+  enum class Kind { X11, Wayland };
+
+  // Waits until the server takes clients, which find it by the environment from then on (DISPLAY; XDG_RUNTIME_DIR and WAYLAND_DISPLAY).
+  explicit DisplayServer(Kind kind);
+  DisplayServer(const DisplayServer &) = delete;
+  DisplayServer &operator=(const DisplayServer &) = delete;
+  ~DisplayServer();
+
+  // Whether its program is on this machine.
+  [[nodiscard]] static bool is_installed(Kind kind);
+  [[nodiscard]] static const char *program(Kind kind) { return kind == Kind::X11 ? "Xvfb" : "weston"; }
+  // Why it takes no clients; empty: it does.
+  [[nodiscard]] const std::string &failure() const { return failure_; }
+
+private:
+  void start_xvfb();
+  void start_weston();
+  [[nodiscard]] bool has_ended();
+
+  std::string directory_; // of its sockets and its log
+  std::string failure_;
+  pid_t pid_ = -1;
+};
+
+} // namespace gstdrm::test
