@@ -3,7 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include <gst/gst.h>
 
@@ -17,7 +19,13 @@ struct _GstDrmFormatSet {
 
 namespace gstdrm {
 
-GstDrmFormatSet *wrap_format_set(FormatSet &&set);
+// Inline, because every result of the set operations is made by it.
+inline GstDrmFormatSet *wrap_format_set(FormatSet &&set)
+{
+  auto wrapped = std::make_unique<GstDrmFormatSet>();
+  wrapped->set = std::move(set);
+  return wrapped.release();
+}
 
 // The strings of a `drm-format` field: one, or a list, nested ones included. Adds to `pairs`; what
 // is no drm-format is logged and left out, and values of other types are.

@@ -28,13 +28,6 @@
 using gstdrm::Format;
 using gstdrm::FormatSet;
 
-GstDrmFormatSet *gstdrm::wrap_format_set(FormatSet &&set)
-{
-  auto wrapped = std::make_unique<GstDrmFormatSet>();
-  wrapped->set = std::move(set);
-  return wrapped.release();
-}
-
 GType gst_drm_format_set_get_type(void) noexcept
 {
   static const GType type = g_boxed_type_register_static(
