@@ -28,9 +28,11 @@ GstPadDirection opposite(GstPadDirection direction) noexcept
   return direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK;
 }
 
-GstPtr<GstCaps> pad_template(GstBaseTransform *trans, GstPadDirection direction)
+// Borrowed from the template of the class, which lives as long as the pad: every caps query gets
+// here, and gst_pad_get_pad_template_caps() would take and give back two references for each pad.
+const GstCaps *pad_template(GstBaseTransform *trans, GstPadDirection direction) noexcept
 {
-  return GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad_of(trans, direction)));
+  return GST_PAD_TEMPLATE_CAPS(GST_PAD_PAD_TEMPLATE(pad_of(trans, direction)));
 }
 
 // Caps that a CAPS event could bring: fixed, and with all that a frame's layout needs.
@@ -65,10 +67,8 @@ GstPtr<GstCaps> Transformer::answer_caps(GstPadDirection direction, GstCaps *fil
   const GstPadDirection other = opposite(direction);
   const auto peer =
       GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad_of(element_, other), nullptr));
-  const GstPtr<GstCaps> own_template = pad_template(element_, direction);
-  const GstPtr<GstCaps> other_template = pad_template(element_, other);
-  GstPtr<GstCaps> answer = answers_.answer(
-      {rules_, direction, own_template.get(), other_template.get(), peer.get(), filter});
+  GstPtr<GstCaps> answer = answers_.answer({rules_, direction, pad_template(element_, direction),
+                                            pad_template(element_, other), peer.get(), filter});
   GST_DEBUG_OBJECT(
       element_, "%s filter %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", answer %" GST_PTR_FORMAT,
       direction == GST_PAD_SINK ? "sink" : "src", filter, peer.get(), answer.get());
