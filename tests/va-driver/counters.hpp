@@ -28,13 +28,14 @@ enum class Counter : std::size_t {
   End,     // vaEndPicture
   Sync,    // vaSyncSurface and vaSyncSurface2
   Status,  // vaQuerySurfaceStatus
+  Query,   // vaQuerySurfaceAttributes
   Count,
 };
 inline constexpr std::size_t kCounters = static_cast<std::size_t>(Counter::Count);
 
 inline constexpr std::array<std::string_view, kCounters> kCounterNames = {
-    "init", "create", "import", "destroy", "export", "derive", "put",  "get",
-    "map",  "buffer", "begin",  "render",  "blit",   "end",    "sync", "status"};
+    "init",   "create", "import", "destroy", "export", "derive", "put",    "get",  "map",
+    "buffer", "begin",  "render", "blit",    "end",    "sync",   "status", "query"};
 
 struct CounterPage {
   std::array<std::atomic<std::uint64_t>, kCounters> values;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -50,6 +51,32 @@ std::string node_name(int fd)
   return std::string(whole.substr(whole.rfind('/') + 1));
 }
 
+// The process of whoever calls the driver, where a real one takes it down.
+void end_process(Mishap mishap)
+{
+  switch (mishap) {
+  case Mishap::Crash:
+    std::signal(SIGSEGV, SIG_DFL); // a sanitizer would turn it into an exit
+    std::raise(SIGSEGV);
+    break;
+  case Mishap::Hang:
+    while (true)
+      ::pause();
+  case Mishap::Exit:
+    ::_exit(3);
+  case Mishap::Error:
+    break;
+  }
+}
+
+// Lines that are no answer to anybody.
+void print_something(int fd)
+{
+  constexpr std::string_view kLines =
+      "none the driver says so\nend\n\xff\xfe garbage without an end of its line";
+  (void)!::write(fd, kLines.data(), kLines.size());
+}
+
 Mapping map_counters(const std::string &path)
 {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -71,6 +98,9 @@ std::unique_ptr<Driver> Driver::create(int drm_fd)
     std::fprintf(stderr, "%s\n", error.c_str());
     return nullptr;
   }
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO})
+    if (driver->settings.prints)
+      print_something(fd);
   driver->counters_ = &driver->local_;
   if (!driver->settings.counters_path.empty()) {
     driver->counters_file_ = map_counters(driver->settings.counters_path);
@@ -104,8 +134,10 @@ VAStatus Driver::count(Counter counter, VAStatus failure)
   const auto nth = ++(*counters_)[counter];
   const auto name = kCounterNames[static_cast<std::size_t>(counter)];
   for (const auto &planned : settings.failures) {
-    if (planned.call == name && (planned.nth == 0 || planned.nth == nth))
-      return failure;
+    if (planned.call != name || (planned.nth != 0 && planned.nth != nth))
+      continue;
+    end_process(planned.mishap);
+    return failure;
   }
   return VA_STATUS_SUCCESS;
 }

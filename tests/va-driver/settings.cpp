@@ -193,10 +193,10 @@ bool parse_layers(std::string_view list, Settings &settings)
   });
 }
 
-bool parse_failure(std::string_view value, Settings &settings)
+bool parse_failure(std::string_view value, Mishap mishap, Settings &settings)
 {
   const auto [call, nth] = split(value, ':');
-  Failure failure{std::string(call), 0};
+  Failure failure{mishap, std::string(call), 0};
   if (!nth.empty() && !parse_number(nth, failure.nth))
     return false;
   bool known = false;
@@ -233,7 +233,7 @@ bool parse_memory(std::string_view value, Settings &settings)
 
 bool parse_one(std::string_view key, std::string_view value, Settings &s)
 {
-  const std::array<std::pair<std::string_view, std::function<bool()>>, 41> keys = {{
+  const std::array<std::pair<std::string_view, std::function<bool()>>, 45> keys = {{
       {"objects", [&] { return parse_number(value, s.objects) && s.objects >= 1; }},
       {"stride-align", [&] { return parse_number(value, s.stride_align) && s.stride_align >= 1; }},
       {"stride-extra", [&] { return parse_number(value, s.stride_extra); }},
@@ -277,7 +277,11 @@ bool parse_one(std::string_view key, std::string_view value, Settings &s)
       {"surfaces", [&] { return parse_number(value, s.max_surfaces); }},
       {"max-size", [&] { return parse_number(value, s.max_size); }},
       {"lie", [&] { return parse_lie(value, s); }},
-      {"fail", [&] { return parse_failure(value, s); }},
+      {"fail", [&] { return parse_failure(value, Mishap::Error, s); }},
+      {"crash", [&] { return parse_failure(value, Mishap::Crash, s); }},
+      {"hang", [&] { return parse_failure(value, Mishap::Hang, s); }},
+      {"exit", [&] { return parse_failure(value, Mishap::Exit, s); }},
+      {"prints", [&] { return parse_bool(value, s.prints); }},
       {"counters",
        [&] {
          s.counters_path = value;

@@ -39,7 +39,11 @@ enum class Lie {
   Unsized,
 };
 
+// What happens in a call in place of its work.
+enum class Mishap { Error, Crash, Hang, Exit };
+
 struct Failure {
+  Mishap mishap = Mishap::Error;
   std::string call;      // name of a counter
   std::uint64_t nth = 0; // counted from 1; 0: every call
 };
@@ -102,6 +106,7 @@ struct Settings {
   Lie lie = Lie::None;
   std::uint64_t lie_from = 1; // the export from which on it lies, counted from 1
   std::vector<Failure> failures;
+  bool prints = false; // what looks like a probe's answer, to standard output and standard error
   std::string counters_path;
 };
 

@@ -77,7 +77,10 @@ std::vector<VASurfaceAttrib> surface_attributes(const Driver &driver)
 VAStatus query_attributes(VADriverContextP context, VAConfigID /*config*/,
                           VASurfaceAttrib *attributes, unsigned *count)
 {
-  const auto all = surface_attributes(Driver::of(context));
+  auto &driver = Driver::of(context);
+  if (const auto status = driver.count(Counter::Query); status != VA_STATUS_SUCCESS)
+    return status;
+  const auto all = surface_attributes(driver);
   const auto room = *count;
   *count = static_cast<unsigned>(all.size());
   if (!attributes)
