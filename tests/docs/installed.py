@@ -81,6 +81,12 @@ class Installed:
             if not (self.variable(name) / file).is_file():
                 raise RuntimeError(f'{name} is {self.variable(name)}, and {file} is not there')
 
+    def probe(self):
+        """The program that the plugin starts for each render node."""
+        lines = self.run(self.variable('pluginsdir') / 'gst-drm' / 'gst-drm-va-probe', '/dev/dri/there-is-none').splitlines()
+        if not lines[0].startswith('gst-drm-va-probe ') or not lines[-2].startswith('none ') or lines[-1] != 'end':
+            raise RuntimeError('\n'.join(lines))
+
     def headers(self):
         """Those that are included by name, and no private one."""
         found = {path.name for path in self.prefix.glob('include/**/*.h')}
@@ -175,6 +181,8 @@ def main():
         installed = Installed(sys.argv[1:], pathlib.Path(work))
         cases = [('installs', installed.install), ('pkg-config knows where things are', installed.variables),
                  ('the headers are there', installed.headers), ('the commands of the C examples', installed.compiles_as_printed)]
+        if 'va' in installed.features:
+            cases.append(('the program that probes VA-API drivers', installed.probe))
         if 'dmabuf' in installed.features:
             cases += [('gst-inspect-1.0 finds the elements', installed.elements),
                       ('the application in C', installed.application),

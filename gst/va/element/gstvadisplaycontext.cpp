@@ -154,7 +154,12 @@ Result<Device> DisplayContext::open(const std::string &wanted)
         "the display of a context of type %s is not used, and %s is opened instead: %s",
         kContextType, node.c_str(), shared.error().message.c_str());
   }
-  auto device = wanted.empty() ? open_first_device() : open_device(wanted);
+  // What the probe ran into, this process would run into as well.
+  if (const auto *failed = wanted.empty() ? nullptr : find_failed_node(wanted))
+    return Error{ErrorCode::Device,
+                 failed->reason +
+                     ", so it is not opened; GST_DRM_VA_PROBE=no opens it all the same"};
+  auto device = wanted.empty() ? open_first_device(failed_nodes()) : open_device(wanted);
   if (!device)
     return device;
   const auto offered = std::make_shared<const Device>(share_device(*device));

@@ -8,9 +8,9 @@
 #include <gst/drm/core/drm_node.hpp>
 #include <gst/drm/element/producer.hpp>
 
-#include "engine/va_device.hpp"
 #include "gstvadmabufcaps.hpp"
 #include "gstvamachinecache.hpp"
+#include "gstvamachineprobe.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
@@ -18,48 +18,66 @@ GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
 namespace gstdrm::va {
 namespace {
 
-std::vector<MachineNode> probe_machine()
+// Written by load_machine() alone, in the thread that loads the plugin, before any class exists.
+Machine &loaded_machine()
 {
-  std::vector<MachineNode> nodes;
-  for (const auto &path : list_drm_nodes(DrmNodeType::Render)) {
-    auto device = open_device(path);
-    if (!device) {
-      GST_INFO("not in the templates: %s", device.error().message.c_str());
-      continue;
-    }
-    for (const auto &refused : device->capabilities.refused)
-      GST_DEBUG("not in the templates: %s", refused.c_str());
-    nodes.push_back({path, device->display->vendor(), std::move(device->capabilities)});
-  }
-  return nodes;
+  static Machine machine;
+  return machine;
 }
 
-// Written by load_machine() alone, in the thread that loads the plugin, before any class exists.
-std::vector<MachineNode> &loaded_nodes()
+std::string &loaded_folder()
 {
-  static std::vector<MachineNode> nodes;
-  return nodes;
+  static std::string folder;
+  return folder;
+}
+
+std::string folder_of(GstPlugin *plugin)
+{
+  const gchar *file = gst_plugin_get_filename(plugin);
+  return file ? std::filesystem::path(file).parent_path().string() : std::string(".");
+}
+
+// The node of that path, or that a link of that path leads to.
+template <typename Node>
+const Node *find_node(const std::vector<Node> &nodes, const std::string &path)
+{
+  std::error_code failed;
+  const auto target = std::filesystem::canonical(path, failed);
+  for (const Node &node : nodes)
+    if (node.path == path || (!failed && target == node.path))
+      return &node;
+  return nullptr;
 }
 
 } // namespace
 
 void load_machine(GstPlugin *plugin)
 {
+  loaded_folder() = folder_of(plugin);
   const auto key = cache_key();
-  if (auto cached = nodes_from_cache(gst_plugin_get_cache_data(plugin), key)) {
-    GST_DEBUG("%zu render nodes are known from the registry", cached->size());
-    loaded_nodes() = std::move(*cached);
+  Machine &machine = loaded_machine();
+  if (auto cached = machine_from_cache(gst_plugin_get_cache_data(plugin), key)) {
+    GST_DEBUG("%zu render nodes are known from the registry", cached->nodes.size());
+    for (const FailedNode &node : cached->failed)
+      GST_WARNING("%s. Known from the registry; it is asked again when its file changes",
+                  node.reason.c_str());
+    machine = std::move(*cached);
     return;
   }
-  loaded_nodes() = probe_machine();
+  machine = probe_nodes(list_drm_nodes(DrmNodeType::Render), plugin_folder());
   // Nothing found may be a matter of rights, which no file tells of.
-  if (!loaded_nodes().empty())
-    gst_plugin_set_cache_data(plugin, nodes_to_cache(loaded_nodes(), key));
+  if (!machine.nodes.empty() || !machine.failed.empty())
+    gst_plugin_set_cache_data(plugin, machine_to_cache(machine, key));
+}
+
+const std::string &plugin_folder()
+{
+  return loaded_folder();
 }
 
 const std::vector<MachineNode> &machine_nodes()
 {
-  return loaded_nodes();
+  return loaded_machine().nodes;
 }
 
 const MachineNode *find_machine_node(const std::string &path)
@@ -67,12 +85,17 @@ const MachineNode *find_machine_node(const std::string &path)
   const auto &nodes = machine_nodes();
   if (path.empty())
     return nodes.empty() ? nullptr : &nodes.front();
-  std::error_code failed;
-  const auto target = std::filesystem::canonical(path, failed);
-  for (const MachineNode &node : nodes)
-    if (node.path == path || (!failed && target == node.path))
-      return &node;
-  return nullptr;
+  return find_node(nodes, path);
+}
+
+const std::vector<FailedNode> &failed_nodes()
+{
+  return loaded_machine().failed;
+}
+
+const FailedNode *find_failed_node(const std::string &path)
+{
+  return find_node(failed_nodes(), path);
 }
 
 GstPtr<GstCaps> node_caps(const MachineNode &node)

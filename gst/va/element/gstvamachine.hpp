@@ -8,24 +8,23 @@
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/gst.h>
 
-#include "engine/va_probe.hpp"
+#include "engine/va_machine.hpp"
 
 namespace gstdrm::va {
-
-struct MachineNode {
-  std::string path; // /dev/dri/renderD128
-  std::string vendor;
-  Capabilities capabilities;
-};
 
 // For plugin_init(), before anything else here: takes what an earlier process has found from the
 // plugin's cache in GStreamer's registry, or probes and puts it there. The registry drops the cache
 // when a file changes that the plugin depends on.
 void load_machine(GstPlugin *plugin);
+// Where the plugin's file is. Any thread.
+const std::string &plugin_folder();
 // In the order of their numbers, the first of which is the default device. Any thread.
 const std::vector<MachineNode> &machine_nodes();
 // The node of that path or of a link to it; nullptr where there is none. An empty path: the first.
 const MachineNode *find_machine_node(const std::string &path);
+// Nodes whose driver crashed or hung when it was probed: it would do so here.
+const std::vector<FailedNode> &failed_nodes();
+const FailedNode *find_failed_node(const std::string &path);
 
 // Caps of a node, for pad templates: drm-format, which then allows every format, is left out with a
 // driver that may make whatever modifier downstream lists.

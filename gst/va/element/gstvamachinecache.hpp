@@ -4,9 +4,10 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "gstvamachine.hpp"
+#include <gst/gst.h>
+
+#include "engine/va_machine.hpp"
 
 namespace gstdrm::va {
 
@@ -15,9 +16,8 @@ namespace gstdrm::va {
 std::string cache_key();
 
 // (transfer full)
-GstStructure *nodes_to_cache(const std::vector<MachineNode> &nodes, const std::string &key);
+GstStructure *machine_to_cache(const Machine &machine, const std::string &key);
 // Empty where there is nothing in the cache, where it has another key, and where it cannot be read.
-std::optional<std::vector<MachineNode>> nodes_from_cache(const GstStructure *cache,
-                                                         const std::string &key);
+std::optional<Machine> machine_from_cache(const GstStructure *cache, const std::string &key);
 
 } // namespace gstdrm::va

@@ -101,11 +101,13 @@ Device share_device(const Device &device)
   return Device{device.display->share(), device.capabilities};
 }
 
-Result<Device> open_first_device()
+Result<Device> open_first_device(const std::vector<FailedNode> &failed)
 {
   std::string tried;
   for (const auto &node : list_drm_nodes(DrmNodeType::Render)) {
-    auto device = open_device(node);
+    const auto skip = std::find_if(failed.begin(), failed.end(),
+                                   [&node](const FailedNode &one) { return one.path == node; });
+    auto device = skip == failed.end() ? open_device(node) : Error{ErrorCode::Device, skip->reason};
     if (device)
       return device;
     GSTDRM_DEBUG("%s is not used: %s", node.c_str(), device.error().message.c_str());

@@ -5,10 +5,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <gst/drm/core/result.hpp>
 
 #include "va_display.hpp"
+#include "va_machine.hpp"
 #include "va_probe.hpp"
 #include "va_surface.hpp"
 
@@ -25,9 +27,9 @@ Result<Device> adopt_device(VADisplay display, const std::string &node,
                             std::shared_ptr<void> owner);
 // The same device for another user, without another probe.
 Device share_device(const Device &device);
-// The first render node whose driver exports something that it can draw into; the error names every
-// node that was tried and what libva answered.
-Result<Device> open_first_device();
+// The first render node whose driver exports something that it can draw into, without those that
+// failed a probe; the error names every node and what libva answered, or how it failed.
+Result<Device> open_first_device(const std::vector<FailedNode> &failed);
 
 struct Frame {
   std::shared_ptr<Surface> surface;

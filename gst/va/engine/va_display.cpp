@@ -16,6 +16,8 @@
 #include <gst/drm/core/log.hpp>
 #include <gst/drm/core/unique_fd.hpp>
 
+#include "va_text.hpp"
+
 namespace gstdrm::va {
 namespace {
 
@@ -35,6 +37,12 @@ void collect_message(void *user, const char *message)
 }
 
 void drop_message(void * /*user*/, const char * /*message*/) {}
+
+// Which driver's file libva loads, and where it looks for it.
+void log_message(void * /*user*/, const char *message)
+{
+  GSTDRM_DEBUG("%s%s", kLibvaSays, trim(message).c_str());
+}
 
 // A VADisplay that was opened here, and the descriptor that it uses.
 struct Opened {
@@ -135,7 +143,7 @@ std::shared_ptr<Display> Display::share() const
 void Display::read_vendor()
 {
   const char *vendor = vaQueryVendorString(display_);
-  vendor_ = vendor ? vendor : "unnamed driver";
+  vendor_ = vendor ? one_line(vendor) : "unnamed driver";
 }
 
 Result<void> Display::initialise(int fd)
@@ -145,11 +153,12 @@ Result<void> Display::initialise(int fd)
     return Error{ErrorCode::Device, node_ + " is no DRM device to libva (vaGetDisplayDRM)"};
   // By default libva writes its messages to stderr; here they become part of the Error.
   (void)vaSetErrorCallback(display_, collect_message, &messages_);
-  (void)vaSetInfoCallback(display_, drop_message, nullptr);
+  (void)vaSetInfoCallback(display_, log_message, nullptr);
   int major = 0;
   int minor = 0;
   const VAStatus status = vaInitialize(display_, &major, &minor);
   (void)vaSetErrorCallback(display_, drop_message, nullptr);
+  (void)vaSetInfoCallback(display_, drop_message, nullptr);
   if (status != VA_STATUS_SUCCESS) {
     auto failed = error(ErrorCode::Device, "vaInitialize", status);
     if (!messages_.empty())

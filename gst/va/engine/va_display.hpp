@@ -13,6 +13,9 @@
 
 namespace gstdrm::va {
 
+// Begins the lines of the log, at DEBUG, in which libva says which driver's file it loads.
+inline constexpr char kLibvaSays[] = "libva: ";
+
 // One user's view of an initialised VADisplay, with counters of its own. Any thread.
 class Display {
 public:

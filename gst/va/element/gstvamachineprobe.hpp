@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Asks every VA-API driver of the machine what it makes, each in a process of its own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/va_machine.hpp"
+
+namespace gstdrm::va {
+
+// A driver that crashes, or does not answer in time, costs its own node. Where the program that
+// probes cannot be used, the drivers are asked in this process, and the log says so. `folder`:
+// where the plugin's file is. `wake_fd` ends the probe early: nodes that were not probed are left
+// out.
+Machine probe_nodes(const std::vector<std::string> &paths, const std::string &folder,
+                    int wake_fd = -1);
+
+} // namespace gstdrm::va

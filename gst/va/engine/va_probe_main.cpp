@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// gst-drm-va-probe: probes the VA-API driver of one render node in a process of its own, and says
+// on its standard output what it found (va_probe_report.hpp). The plugin starts it; by hand, it
+// shows what a driver does.
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <gst/drm/core/log.hpp>
+
+#include "va_display.hpp"
+#include "va_probe.hpp"
+#include "va_probe_report.hpp"
+
+namespace gstdrm::va {
+namespace {
+
+constexpr char kUsage[] =
+    "usage: gst-drm-va-probe NODE [LEVEL [PARENT]]\n"
+    "  NODE    a render node, such as /dev/dri/renderD128\n"
+    "  LEVEL   of the log, 5 to 7 as in GST_DEBUG (5)\n"
+    "  PARENT  number of the process that waits for the answer; the program ends with it\n";
+
+constexpr std::string_view kOpening = "libva: Trying to open ";
+
+int answer_fd = STDOUT_FILENO;
+int most_detailed = static_cast<int>(LogLevel::Debug);
+
+// Whoever reads has gone where it cannot be written to: then nobody needs the rest.
+void say(std::string_view text) noexcept
+{
+  while (!text.empty()) {
+    const auto written = ::write(answer_fd, text.data(), text.size());
+    if (written < 0 && errno != EINTR)
+      ::_exit(EXIT_FAILURE);
+    text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(0, written)));
+  }
+}
+
+std::string &driver_file()
+{
+  static std::string file;
+  return file;
+}
+
+bool reads(LogLevel level) noexcept
+{
+  return static_cast<int>(level) <= most_detailed;
+}
+
+void write_log(LogLevel level, const char * /*file*/, const char * /*function*/, int /*line*/,
+               const char *text) noexcept
+{
+  const std::string_view line(text);
+  if (line.starts_with(kOpening)) {
+    driver_file() = line.substr(kOpening.size());
+    say(report::driver(driver_file()));
+  }
+  say(report::log(level, line));
+}
+
+constexpr LogSink kSink{&most_detailed, reads, write_log};
+
+// The answer has a descriptor of its own, which no library knows: what a driver prints to its
+// standard output goes to the standard error.
+void keep_answer_apart()
+{
+  answer_fd = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (answer_fd < 0)
+    ::_exit(EXIT_FAILURE);
+  if (::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+    (void)::close(STDOUT_FILENO);
+}
+
+// Descriptors that the parent left open are none of a driver's.
+void close_inherited()
+{
+  (void)::syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
+}
+
+// False: the parent has gone already.
+bool end_with(pid_t parent)
+{
+  return ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == parent;
+}
+
+std::string answer(const std::string &path)
+{
+  auto display = Display::open(path);
+  if (!display)
+    return report::none(display.error().message);
+  say(report::driver((*display)->vendor() + ", " + driver_file()));
+  auto capabilities = query_capabilities(*display);
+  if (!capabilities)
+    return report::none(capabilities.error().message);
+  for (const auto &refused : capabilities->refused)
+    GSTDRM_DEBUG("not in the templates: %s", refused.c_str());
+  MachineNode node{path, (*display)->vendor(), std::move(*capabilities)};
+  // The driver's end is part of the probe, so the answer is sent behind it.
+  GSTDRM_DEBUG("vaTerminate on %s", path.c_str());
+  *display = nullptr;
+  return report::node(node);
+}
+
+int main(int argc, char **argv)
+{
+  if (argc < 2 || argc > 4) {
+    (void)std::fputs(kUsage, stderr);
+    return EXIT_FAILURE;
+  }
+  close_inherited();
+  if (argc > 3 && !end_with(static_cast<pid_t>(std::atol(argv[3]))))
+    return EXIT_FAILURE;
+  if (argc > 2)
+    most_detailed = std::max(most_detailed, std::atoi(argv[2]));
+  keep_answer_apart();
+  set_log_sink(&kSink);
+  say(report::greeting());
+  say(answer(argv[1]));
+  say(report::end());
+  return EXIT_SUCCESS;
+}
+
+} // namespace
+} // namespace gstdrm::va
+
+// Exit handlers and destructors of drivers are not run: they crash in some, and the answer is out.
+int main(int argc, char **argv)
+{
+  int status = EXIT_FAILURE;
+  try {
+    status = gstdrm::va::main(argc, argv);
+  } catch (const std::exception &problem) {
+    (void)std::fprintf(stderr, "gst-drm-va-probe: %s\n", problem.what());
+  }
+  ::_exit(status);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What gst-drm-va-probe says of one render node: lines of text that it writes as it goes on, so
+// that the last line of one that ended early tells what the driver was asked.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gst/drm/core/log.hpp>
+
+#include "va_machine.hpp"
+
+namespace gstdrm::va {
+
+inline constexpr std::size_t kMaxReport = std::size_t{4} << 20; // bytes
+
+// Each is one line with its line feed, in this order: the greeting, log and driver lines, the node
+// or why there is none, the end.
+namespace report {
+std::string greeting(); // of this version of the plugin
+std::string log(LogLevel level, std::string_view text);
+std::string driver(std::string_view name);
+std::string node(const MachineNode &found);
+std::string none(std::string_view reason);
+std::string end();
+} // namespace report
+
+struct ProbeReport {
+  struct Line {
+    LogLevel level;
+    std::string text;
+  };
+  bool greeted = false;  // the text is of the program of this version
+  std::string fault;     // what is wrong with the text; empty: it is whole
+  std::vector<Line> log; // up to the fault
+  std::string driver;    // its name, and its file where libva has said it
+  std::string reason;    // why the driver has nothing that can be used
+  std::optional<MachineNode> node;
+};
+
+// `path`: the node that was asked for.
+ProbeReport read_report(std::string_view text, std::string_view path);
+
+} // namespace gstdrm::va
