@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // vadmabufdeviceprovider: the render nodes whose VA-API driver exports DMA buffers, as GstDevices.
+#include <memory>
 #include <string>
 
 #include <gst/drm/gstdrm-guard-private.hpp>
@@ -8,6 +9,7 @@
 #include "gstvadmabufsrc.hpp"
 #include "gstvamachine.hpp"
 #include "gstvanodefeatures.hpp"
+#include "gstvanodewatcher.hpp"
 
 // The plugin's, with a name that upstream's GstVa... types do not have.
 struct GstDrmVaDevice {
@@ -21,6 +23,7 @@ G_DEFINE_TYPE(GstDrmVaDevice, gst_drm_va_device, GST_TYPE_DEVICE)
 
 struct GstDrmVaDeviceProvider {
   GstDeviceProvider parent;
+  gstdrm::va::NodeWatcher *watcher; // between start and stop
 };
 struct GstDrmVaDeviceProviderClass {
   GstDeviceProviderClass parent_class;
@@ -76,19 +79,39 @@ static GstDevice *make_device(const gstdrm::va::MachineNode &node)
 
 // --- the provider --------------------------------------------------------------------------------
 
+// Without a watcher: what the plugin found when it was loaded, as far as it is still there.
 static GList *gst_drm_va_device_provider_probe(GstDeviceProvider * /*provider*/) noexcept
 try {
   GList *devices = nullptr;
   for (const auto &node : gstdrm::va::machine_nodes())
-    devices = g_list_append(devices, make_device(node));
+    if (g_file_test(node.path.c_str(), G_FILE_TEST_EXISTS))
+      devices = g_list_append(devices, make_device(node));
   return devices;
 } catch (...) {
   return gstdrm::caught(static_cast<GList *>(nullptr), __func__);
 }
 
+static gboolean gst_drm_va_device_provider_start(GstDeviceProvider *provider) noexcept
+try {
+  reinterpret_cast<GstDrmVaDeviceProvider *>(provider)->watcher =
+      gstdrm::va::NodeWatcher::start(provider, make_device).release();
+  return TRUE;
+} catch (...) {
+  return gstdrm::caught(FALSE, __func__);
+}
+
+static void gst_drm_va_device_provider_stop(GstDeviceProvider *provider) noexcept
+{
+  auto *self = reinterpret_cast<GstDrmVaDeviceProvider *>(provider);
+  const std::unique_ptr<gstdrm::va::NodeWatcher> watcher(self->watcher);
+  self->watcher = nullptr;
+}
+
 static void gst_drm_va_device_provider_class_init(GstDrmVaDeviceProviderClass *klass)
 {
   klass->parent_class.probe = gst_drm_va_device_provider_probe;
+  klass->parent_class.start = gst_drm_va_device_provider_start;
+  klass->parent_class.stop = gst_drm_va_device_provider_stop;
   gst_device_provider_class_set_static_metadata(
       &klass->parent_class, "VA-API render nodes", "Video/GPU",
       "Lists the render nodes whose VA-API driver exports DMA buffers", "gst-drm contributors");
