@@ -3,6 +3,7 @@
 // and what helps.
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -77,8 +78,13 @@ const std::vector<ChainRow> &chain_rows()
   return rows;
 }
 
-// The text of the first error that the element called up posts.
-std::string error_of(GstElement *pipeline)
+struct FreeStructure {
+  void operator()(GstStructure *structure) const { gst_structure_free(structure); }
+};
+using Details = std::unique_ptr<GstStructure, FreeStructure>;
+
+// The text of the first error or warning that the element called up posts, and the details of an error.
+std::string error_of(GstElement *pipeline, Details &kept)
 {
   const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline));
   std::string text;
@@ -96,6 +102,7 @@ std::string error_of(GstElement *pipeline)
       gst_message_parse_error_details(message.get(), &details);
       fail_unless(details && gst_structure_has_name(details, "GstDrmMismatch"), "%s", error->message);
       fail_unless_equals_string(gst_structure_get_string(details, "text"), error->message);
+      kept.reset(gst_structure_copy(details));
     } else {
       gst_message_parse_warning(message.get(), &error, nullptr);
     }
@@ -110,6 +117,7 @@ struct FixedRow {
   const char *name; // of the failing row
   const char *text;
   const char *launch;
+  const char *miss; // the field `nearest-miss` of the details
 };
 
 const std::vector<FixedRow> &fixed_rows()
@@ -117,34 +125,34 @@ const std::vector<FixedRow> &fixed_rows()
   static const std::vector<FixedRow> rows = {
       {"a capsfilter of another format",
        "up finds nothing in common. appsrc (appsrc) has plain NV12 in 64x48. f (capsfilter) allows plain I420 (no format in common). Put videoconvert before it, for one of I420. Or change the caps of f (capsfilter).",
-       "videoconvert ! dmabufupload ! video/x-raw,format=I420 ! fakesink"},
+       "videoconvert ! dmabufupload ! video/x-raw,format=I420 ! fakesink", "no format in common"},
       {"a capsfilter against its sink",
        "up finds nothing in common. appsrc (appsrc) has plain NV12 in 64x48. f (capsfilter) allows plain NV12 and s (appsink) takes plain I420, which have nothing in common. Change the caps of f (capsfilter), or put a converter (videoconvert) before s (appsink).",
-       "dmabufupload ! video/x-raw,format=NV12 ! appsink wait-on-eos=false caps=video/x-raw,format=NV12"},
+       "dmabufupload ! video/x-raw,format=NV12 ! appsink wait-on-eos=false caps=video/x-raw,format=NV12", "no format in common"},
       {"a size, behind a queue and identity",
        "up finds nothing in common. appsrc (appsrc) has plain NV12 in 64x48. f (capsfilter) allows plain video in any format (width 64 against 640). Put videoscale before it, or choose another size. Or change the caps of f (capsfilter).",
-       "videoscale ! dmabufupload ! queue ! identity ! video/x-raw,width=640 ! fakesink"},
+       "videoscale ! dmabufupload ! queue ! identity ! video/x-raw,width=640 ! fakesink", "width 64 against 640"},
       {"the old dialect",
        "up finds nothing in common. appsrc (appsrc) has plain NV12 in 64x48. f (capsfilter) allows memory:DMABuf NV12 (no format in common). With memory:DMABuf, format=NV12 stands for a layout that only a driver knows: write format=DMA_DRM and drm-format in f (capsfilter).",
-       "dmabufupload ! video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12 ! fakesink"},
+       "dmabufupload ! video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12 ! fakesink", "no format in common"},
       {"tiled only",
        "up finds nothing in common. appsrc (appsrc) has plain NV12 in 64x48. f (capsfilter) allows DMA_DRM NV12:0x0100000000000002 (INTEL_Y_TILED) (NV12 with other modifiers). A CPU can write linear layouts only, and downstream takes none: upload with the device that reads the frames (glupload for OpenGL), or choose a downstream element that takes linear. Or change the caps of f (capsfilter).",
-       "dmabufupload ! video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format={NV12,NV12:0x0100000000000002} ! fakesink"},
+       "dmabufupload ! video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format={NV12,NV12:0x0100000000000002} ! fakesink", "NV12 with other modifiers"},
       {"EMPTY caps",
        "up finds nothing in common. appsrc (appsrc) has plain NV12 in 64x48. f (capsfilter) allows nothing. Its caps are EMPTY: write those that the stream may have.",
-       "dmabufupload ! video/x-raw ! fakesink"},
+       "dmabufupload ! video/x-raw ! fakesink", ""},
       {"one branch of a tee",
        "up finds nothing in common. appsrc (appsrc) has plain NV12 in 64x48. s (appsink) takes plain I420 (no format in common). Put videoconvert before it, for one of I420.",
-       "dmabufupload ! tee name=t t. ! queue ! fakesink t. ! queue ! videoconvert ! appsink wait-on-eos=false caps=video/x-raw,format=I420"},
+       "dmabufupload ! tee name=t t. ! queue ! fakesink t. ! queue ! videoconvert ! appsink wait-on-eos=false caps=video/x-raw,format=I420", "no format in common"},
       {"two branches of a tee",
        "up finds nothing in common. appsrc (appsrc) has plain NV12 in 64x48. r (appsink) takes plain NV12 and s (appsink) takes plain NV12 (framerate 30/1 against 25/1), which have nothing in common. Let both take one format, or put a converter (videoconvert) before s (appsink).",
-       "dmabufupload ! tee name=t t. ! queue ! appsink wait-on-eos=false caps=video/x-raw,format=NV12,framerate=30/1 t. ! queue ! fakesink"},
+       "dmabufupload ! tee name=t t. ! queue ! appsink wait-on-eos=false caps=video/x-raw,format=NV12,framerate=30/1 t. ! queue ! fakesink", "framerate 30/1 against 25/1"},
       {"in a bin",
        "up finds nothing in common. appsrc (appsrc) has plain NV12 in 64x48. f (capsfilter) allows plain I420 (no format in common). Put videoconvert before it, for one of I420. Or change the caps of f (capsfilter).",
-       "videoconvert ! dmabufupload ! ( capsfilter caps=video/x-raw,format=I420 ! queue ) ! fakesink"},
+       "videoconvert ! dmabufupload ! ( capsfilter caps=video/x-raw,format=I420 ! queue ) ! fakesink", "no format in common"},
       {"a capsfilter upstream",
        "up finds nothing in common. appsrc (appsrc), through b (capsfilter) has plain NV12 in 64x48. s (appsink) takes plain I420 (no format in common). Put videoconvert before it, for one of I420.",
-       "capsfilter caps=video/x-raw,width=64 ! queue ! videoconvert ! dmabufupload ! appsink wait-on-eos=false caps=video/x-raw,format=I420"},
+       "capsfilter caps=video/x-raw,width=64 ! queue ! videoconvert ! dmabufupload ! appsink wait-on-eos=false caps=video/x-raw,format=I420", "no format in common"},
   };
   return rows;
 }
@@ -171,7 +179,7 @@ void push_frame(GstElement *pipeline, const char *caps)
   g_signal_emit_by_name(source.get(), "end-of-stream", &flow);
 }
 
-std::string failing_text(const ChainRow &row)
+std::string failing_text(const ChainRow &row, Details &details)
 {
   const auto pipeline = parse(row.launch);
   for (const auto &later : row.later)
@@ -181,9 +189,27 @@ std::string failing_text(const ChainRow &row)
       g_object_set(element.get(), "caps", caps_of(later.caps).get(), nullptr);
     }
   push_frame(pipeline.get(), row.upstream);
-  std::string text = error_of(pipeline.get());
+  std::string text = error_of(pipeline.get(), details);
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
   return text;
+}
+
+// An application gets the same, part by part: who refuses, why, and the advice with which the text ends.
+void check_golden_details(const std::string &text, const GstStructure *details, const char *miss)
+{
+  fail_unless(details != nullptr, "a warning came before the error: %s", text.c_str());
+  for (const char *field : {"sender", "receiver", "taken", "advice"}) {
+    const gchar *value = gst_structure_get_string(details, field);
+    say(std::string(field) + ": " + (value ? value : "none"));
+    fail_unless(value && *value && text.find(value) != std::string::npos, "%s '%s' is not in '%s'", field, value, text.c_str());
+  }
+  fail_unless_equals_string(gst_structure_get_string(details, "nearest-miss"), miss);
+  fail_unless(text.ends_with(gst_structure_get_string(details, "advice")), "%s", text.c_str());
+  gint code = -1;
+  fail_unless(gst_structure_get_int(details, "code", &code));
+  fail_unless_equals_int(code, GST_DRM_ERROR_CONFLICT);
+  for (const char *field : {"sent-caps", "taken-caps"})
+    fail_unless(gst_structure_has_field_typed(details, field, GST_TYPE_CAPS), "%s", field);
 }
 
 // What is said, word for word; with the advice followed the frame gets through.
@@ -192,8 +218,10 @@ GST_START_TEST(test_advice_helps)
   const FixedRow &row = fixed_rows()[static_cast<std::size_t>(__i__)];
   const auto failing = std::find_if(chain_rows().begin(), chain_rows().end(), [&](const ChainRow &one) { return std::strcmp(one.name, row.name) == 0; });
   fail_unless(failing != chain_rows().end(), "%s", row.name);
-  const std::string text = failing_text(*failing);
+  Details details;
+  const std::string text = failing_text(*failing, details);
   fail_unless_equals_string(text.c_str(), row.text);
+  check_golden_details(text, details.get(), row.miss);
   const auto pipeline = parse(row.launch);
   push_frame(pipeline.get(), failing->upstream);
   const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline.get()));
@@ -207,7 +235,8 @@ GST_END_TEST
 GST_START_TEST(test_chain)
 {
   const ChainRow &row = chain_rows()[static_cast<std::size_t>(__i__)];
-  const std::string text = failing_text(row);
+  Details details;
+  const std::string text = failing_text(row, details);
   say(text);
   for (const char *part : row.says)
     fail_unless(text.find(part) != std::string::npos, "%s: '%s' does not say '%s'", row.name, text.c_str(), part);

@@ -8,6 +8,7 @@
 #include "support/threads.hpp"
 
 #include <gst/drm/drm.h>
+#include <gst/drm/element/base_errors.hpp>
 #include <gst/drm/element/errors.hpp>
 
 namespace {
@@ -171,6 +172,66 @@ GST_START_TEST(test_take_error)
 }
 GST_END_TEST
 
+// Each part of a failure is in the text and in the details (docs/errors.md).
+GST_START_TEST(test_parts)
+{
+  Posting posting;
+  GstCaps *caps = gst_caps_new_empty_simple("video/x-raw");
+  gstdrm::Failure failure({GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT}, "a \xff fails", Error{ErrorCode::Layout, "It is odd", EINVAL});
+  failure.advise("Make it even.").add_property("zero-copy", "require").add("buffers", 7).add("sender", "s \xff").add("caps", caps);
+  failure.add("device", "").add("taken-caps", static_cast<GstCaps *>(nullptr)); // no value, no field
+  gstdrm::post_failure(posting.element, failure);
+  gst_caps_unref(caps);
+  GstMessage *message = gst_bus_pop_filtered(posting.bus, GST_MESSAGE_ERROR);
+  const GstStructure *details = nullptr;
+  gst_message_parse_error_details(message, &details);
+  fail_unless_equals_string(gst_structure_get_name(details), "GstDrmFailure");
+  fail_unless_equals_string(gst_structure_get_string(details, "text"), "a \uFFFD fails: It is odd. Make it even.");
+  fail_unless_equals_string(gst_structure_get_string(details, "reason"), "It is odd");
+  fail_unless_equals_string(gst_structure_get_string(details, "advice"), "Make it even.");
+  fail_unless_equals_string(gst_structure_get_string(details, "property"), "zero-copy");
+  fail_unless_equals_string(gst_structure_get_string(details, "value"), "require");
+  fail_unless_equals_string(gst_structure_get_string(details, "sender"), "s \uFFFD");
+  gint code = 0;
+  gint number = 0;
+  guint64 buffers = 0;
+  fail_unless(gst_structure_get(details, "code", G_TYPE_INT, &code, "errno", G_TYPE_INT, &number, "buffers", G_TYPE_UINT64, &buffers, nullptr));
+  fail_unless(code == GST_DRM_ERROR_LAYOUT && number == EINVAL && buffers == 7);
+  fail_unless(gst_structure_has_field_typed(details, "caps", GST_TYPE_CAPS));
+  fail_unless_equals_int(gst_structure_n_fields(details), 10);
+  gst_message_unref(message);
+}
+GST_END_TEST
+
+// What a base class of GStreamer says, and what the element says in its place.
+GST_START_TEST(test_base_class)
+{
+  Posting posting;
+  GstMessage *messages[3];
+  GST_ELEMENT_ERROR(posting.element, RESOURCE, FAILED, ("No context"), ("why"));
+  GST_ELEMENT_FLOW_ERROR(posting.element, GST_FLOW_NOT_LINKED);
+  gstdrm::post_error(posting.element, Error{ErrorCode::Device, "It failed.", 0});
+  for (GstMessage *&message : messages)
+    message = gst_bus_pop_filtered(posting.bus, GST_MESSAGE_ERROR);
+  const auto plain = gstdrm::base_error_in(posting.element, messages[0]);
+  fail_unless(plain && plain->text == "No context" && plain->flow == GST_FLOW_OK);
+  fail_unless(plain->on_bus.domain == GST_RESOURCE_ERROR && plain->on_bus.code == GST_RESOURCE_ERROR_FAILED);
+  const auto flow = gstdrm::base_error_in(posting.element, messages[1]);
+  fail_unless(flow && flow->flow == GST_FLOW_NOT_LINKED);
+  fail_unless(!gstdrm::base_error_in(posting.element, messages[2]) && gstdrm::is_own_error(posting.element, messages[2]));
+  GstElement *other = gst_element_factory_make("identity", nullptr);
+  for (GstMessage *message : messages) {
+    fail_unless(!gstdrm::base_error_in(other, message) && !gstdrm::is_own_error(other, message)); // passed on by a bin
+    gst_message_unref(message);
+  }
+  gst_object_unref(other);
+  GstPad *src = gst_element_get_static_pad(posting.element, "src");
+  gstdrm::post_failure(posting.element, gstdrm::stopped_stream(posting.element, src, GST_FLOW_NOT_LINKED));
+  fail_unless(posting.next(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED).ends_with("Link its source pad to an element that takes video."));
+  gst_object_unref(src);
+}
+GST_END_TEST
+
 Suite *kit_errors_suite()
 {
   Suite *suite = suite_create("kit errors");
@@ -182,6 +243,8 @@ Suite *kit_errors_suite()
   tcase_add_test(tcase, test_handler_of_the_message);
   tcase_add_test(tcase, test_threads);
   tcase_add_test(tcase, test_take_error);
+  tcase_add_test(tcase, test_parts);
+  tcase_add_test(tcase, test_base_class);
   return suite;
 }
 

@@ -144,7 +144,7 @@ const std::vector<MismatchRow> &mismatch_rows()
        "It failed. src has plain NV12. f allows plain I420 and sink takes plain YUY2, which have nothing in common. Change the "
        "caps of f, or put a converter (videoconvert) before sink."},
       {"too large", "video/x-raw, format=NV12, width=20000, height=10", {{"sink", "ANY", false}},
-       "It failed. src has plain NV12 in 20000x10. No frame here has more than 16384 pixels in a direction: put videoscale before it."},
+       "It failed. src has plain NV12 in 20000x10. No frame here has more than 16384 pixels in a direction. Put videoscale before it."},
   };
   return rows;
 }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace gstdrm {
 
@@ -27,21 +28,99 @@ BusError bus_error_of(const Error &error) noexcept
   }
 }
 
+namespace {
+
+// "It failed" or "It failed.": the end of a sentence that another one follows.
+std::string ended(const std::string &text)
+{
+  return text.empty() || text.ends_with('.') ? text : text + ".";
+}
+
+} // namespace
+
+void set_text(GstStructure *details, const char *field, const std::string &text)
+{
+  const g_autofree gchar *valid = g_utf8_make_valid(text.c_str(), -1);
+  gst_structure_set(details, field, G_TYPE_STRING, valid, nullptr);
+}
+
+Failure::Failure(BusError on_bus, std::string what, Error why)
+    : on_bus_(on_bus), what_(std::move(what)), why_(std::move(why)),
+      facts_(gst_structure_new_empty("GstDrmFailure"))
+{
+}
+
+Failure::Failure(std::string what, const Error &why)
+    : Failure(bus_error_of(why), std::move(what), why)
+{
+}
+
+Failure &Failure::advise(std::string advice)
+{
+  advice_ = std::move(advice);
+  return *this;
+}
+
+Failure &Failure::add(const char *field, const std::string &value)
+{
+  if (!value.empty())
+    set_text(facts_.get(), field, value);
+  return *this;
+}
+
+Failure &Failure::add(const char *field, std::uint64_t value)
+{
+  gst_structure_set(facts_.get(), field, G_TYPE_UINT64, guint64{value}, nullptr);
+  return *this;
+}
+
+Failure &Failure::add(const char *field, const GstCaps *caps)
+{
+  if (caps)
+    gst_structure_set(facts_.get(), field, GST_TYPE_CAPS, caps, nullptr);
+  return *this;
+}
+
+Failure &Failure::add_property(const char *name, const std::string &value)
+{
+  return add("property", name).add("value", value);
+}
+
+void post_failure(GstElement *element, const Failure &failure)
+{
+  const Error &why = failure.why_;
+  const std::string said =
+      ended(failure.what_.empty() ? why.message : failure.what_ + ": " + why.message);
+  const std::string &advice = failure.advice_;
+  const g_autofree gchar *facts = gst_structure_to_string(failure.facts_.get());
+  gchar *debug =
+      g_strdup_printf("code %d, errno %d, %s", static_cast<int>(why.code), why.sys_errno, facts);
+  GstStructure *details = gst_structure_copy(failure.facts_.get());
+  set_text(details, "reason", why.message);
+  if (!advice.empty())
+    set_text(details, "advice", advice);
+  post_with_details(element, failure.on_bus_,
+                    Error{why.code, advice.empty() ? said : said + " " + advice, why.sys_errno},
+                    details, debug);
+}
+
 void post_error(GstElement *element, const Error &error, const char *what)
 {
-  const std::string text = what ? std::string(what) + ": " + error.message : error.message;
-  const BusError on_bus = bus_error_of(error);
-  gchar *debug =
-      g_strdup_printf("code %d, errno %d", static_cast<int>(error.code), error.sys_errno);
-  // A path or a driver's name may be no UTF-8, which a structure does not take.
-  gchar *valid = g_utf8_make_valid(text.c_str(), -1);
+  post_failure(element, Failure(what ? what : "", error));
+}
+
+void post_with_details(GstElement *element, BusError on_bus, const Error &error,
+                       GstStructure *details, gchar *debug)
+{
+  set_text(details, "text", error.message);
   // code is a GstDrmError
-  GstStructure *details =
-      gst_structure_new("details", "code", G_TYPE_INT, static_cast<int>(error.code), "errno",
-                        G_TYPE_INT, error.sys_errno, "text", G_TYPE_STRING, valid, nullptr);
+  gst_structure_set(details, "code", G_TYPE_INT, static_cast<int>(error.code), "errno", G_TYPE_INT,
+                    error.sys_errno, nullptr);
+  gchar *valid_debug = g_utf8_make_valid(debug ? debug : "", -1);
+  g_free(debug);
   gst_element_message_full_with_details(element, GST_MESSAGE_ERROR, on_bus.domain, on_bus.code,
-                                        valid, debug, __FILE__, GST_FUNCTION,
-                                        __LINE__, details);
+                                        g_strdup(gst_structure_get_string(details, "text")),
+                                        valid_debug, __FILE__, GST_FUNCTION, __LINE__, details);
 }
 
 Error take_error(GError *error, std::optional<ErrorCode> code)
@@ -54,7 +133,7 @@ Error take_error(GError *error, std::optional<ErrorCode> code)
   return taken;
 }
 
-void OncePerFailure::post(GstElement *element, const Error &error)
+void OncePerFailure::post(GstElement *element, const Failure &failure)
 {
   std::unique_lock guard(lock_);
   const std::thread::id self = std::this_thread::get_id();
@@ -74,7 +153,7 @@ void OncePerFailure::post(GstElement *element, const Error &error)
       failure.posting_ended_.notify_all();
     }
   } const end{*this, outer};
-  post_error(element, error);
+  post_failure(element, failure);
 }
 
 } // namespace gstdrm

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How an Error of an engine or of the library gets on the bus.
+// How a failure gets on the bus: one error message, with details for applications (docs/errors.md).
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -20,9 +23,49 @@ struct BusError {
 };
 [[nodiscard]] BusError bus_error_of(const Error &error) noexcept;
 
-// Posts an error message. `what` says what could not be done, where the error's own sentence does
-// not; it comes first.
+// A failure in parts, for an element that knows more than an Error says. The text of the message is
+// "WHAT: REASON. ADVICE", and each part is a field of the details.
+class Failure {
+public:
+  // `what` could not be done; empty where the error's own sentence says it. `why` is the reason.
+  Failure(BusError on_bus, std::string what, Error why);
+  // The same with the domain and code that GStreamer has for the Error.
+  Failure(std::string what, const Error &why);
+
+  // What to do, in whole sentences.
+  Failure &advise(std::string advice);
+  // A field of the details (docs/errors.md has their names); none where there is no value.
+  Failure &add(const char *field, const std::string &value);
+  Failure &add(const char *field, std::uint64_t value);
+  Failure &add(const char *field, const GstCaps *caps);
+  // Which property decides about the failure, and its value.
+  Failure &add_property(const char *name, const std::string &value);
+
+private:
+  friend void post_failure(GstElement *element, const Failure &failure);
+  struct Free {
+    void operator()(GstStructure *structure) const { gst_structure_free(structure); }
+  };
+  BusError on_bus_;
+  std::string what_;
+  Error why_;
+  std::string advice_;
+  std::unique_ptr<GstStructure, Free> facts_;
+};
+void post_failure(GstElement *element, const Failure &failure);
+
+// Posts an Error about which the element knows no more. `what` says what could not be done, where
+// the error's own sentence does not; it comes first.
 void post_error(GstElement *element, const Error &error, const char *what = nullptr);
+
+// Sets a field of details; a path or a driver's name may be no UTF-8, which a structure does not
+// take.
+void set_text(GstStructure *details, const char *field, const std::string &text);
+
+// Posts an error message whose details are made elsewhere: `text` is their field `text`, too, and
+// they get the fields that the details of every error have. `details` and `debug` are consumed.
+void post_with_details(GstElement *element, BusError on_bus, const Error &error,
+                       GstStructure *details, gchar *debug);
 
 // The error of a C call of the library as a value; frees `error`. Its code is `code` where the
 // caller knows better what failed than the call does.
@@ -46,7 +89,8 @@ public:
   }
   // Posts for the first caller since reset(). The message is on the bus when any caller returns;
   // a handler of the message that calls this returns at once.
-  void post(GstElement *element, const Error &error);
+  void post(GstElement *element, const Error &error) { post(element, Failure({}, error)); }
+  void post(GstElement *element, const Failure &failure);
 
 private:
   OrderedMutex lock_{kLeafLockRank, "OncePerFailure::lock_"}; // guards all below

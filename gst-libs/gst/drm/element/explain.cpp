@@ -60,26 +60,32 @@ std::string miss(const Sender &sender, const GstCaps *taken)
   return nearest_miss(sent && !gst_caps_is_empty(sent) ? sent : sender.caps, taken);
 }
 
-// "sink0 (fakesink) takes DMA_DRM NV12 (width 641 against 640). Put …"
-std::string describe_one(const Sender &sender, const Restriction &one, const Suggest &suggest)
+// What is wrong, and what to do about it, each in whole sentences.
+struct Refused {
+  std::string facts;
+  std::string advice;
+};
+
+// "sink0 (fakesink) takes DMA_DRM NV12 (width 641 against 640)." "Put …"
+Refused describe_one(const Sender &sender, const Restriction &one, const Suggest &suggest)
 {
   const GstCaps *caps = one.caps.get();
   const std::string implicit = implicit_format(caps);
-  const std::string text = wants(one) + in_parentheses(miss(sender, caps)) + ". ";
+  const std::string facts = wants(one) + in_parentheses(miss(sender, caps)) + ".";
   if (one.is_filter && gst_caps_is_empty(caps))
-    return text + "Its caps are EMPTY: write those that the stream may have.";
+    return {facts, "Its caps are EMPTY: write those that the stream may have."};
   if (one.is_filter && !implicit.empty())
-    return text + "With memory:DMABuf, format=" + implicit +
-           " stands for a layout that only a driver knows: write format=DMA_DRM and drm-format "
-           "in " +
-           one.name + ".";
+    return {facts, "With memory:DMABuf, format=" + implicit +
+                       " stands for a layout that only a driver knows: write format=DMA_DRM and "
+                       "drm-format in " +
+                       one.name + "."};
   const std::string fix = suggest(sender.caps, caps);
-  return text + fix + (one.is_filter ? " Or change the caps of " + one.name + "." : "");
+  return {facts, fix + (one.is_filter ? " Or change the caps of " + one.name + "." : "")};
 }
 
 // Two receivers that nothing can please, whatever comes: a capsfilter and its sink, or two branches
 // of a tee. Empty where there are none.
-std::string describe_conflict(const std::vector<Restriction> &receivers)
+Refused describe_conflict(const std::vector<Restriction> &receivers)
 {
   for (const Restriction &later : receivers) {
     for (const Restriction &one : receivers) {
@@ -87,14 +93,14 @@ std::string describe_conflict(const std::vector<Restriction> &receivers)
         break;
       if (gst_caps_can_intersect(one.caps.get(), later.caps.get()))
         continue;
-      return wants(one) + " and " + wants(later) +
-             in_parentheses(differing_field(one.caps.get(), later.caps.get())) +
-             ", which have nothing in common. " +
-             (one.is_filter ? "Change the caps of " + one.name : "Let both take one format") +
-             ", or put a converter (videoconvert) before " + later.name + ".";
+      return {wants(one) + " and " + wants(later) +
+                  in_parentheses(differing_field(one.caps.get(), later.caps.get())) +
+                  ", which have nothing in common.",
+              (one.is_filter ? "Change the caps of " + one.name : "Let both take one format") +
+                  ", or put a converter (videoconvert) before " + later.name + "."};
     }
   }
-  return "";
+  return {};
 }
 
 // Who refuses: the receiver whose caps leave nothing of what can be sent, else the last one.
@@ -133,21 +139,22 @@ std::shared_ptr<const GstStructure> details_of(const Negotiation &negotiation)
   });
 }
 
-std::string describe_refusal(const Negotiation &negotiation, const Suggest &suggest)
+Refused describe_refusal(const Negotiation &negotiation, const Suggest &suggest)
 {
   const Sender &sender = negotiation.sender;
   const std::vector<Restriction> &receivers = negotiation.receivers;
   if (is_too_large(sender.caps))
-    return "No frame here has more than " + std::to_string(kMaxFrameSize) +
-           " pixels in a direction: put videoscale before it.";
+    return {"No frame here has more than " + std::to_string(kMaxFrameSize) +
+                " pixels in a direction.",
+            "Put videoscale before it."};
   if (receivers.empty())
-    return "Nothing that handles frames is linked after it. Link its source pad to a sink or a "
-           "converter.";
+    return {"Nothing that handles frames is linked after it.",
+            "Link its source pad to a sink or a converter."};
   const auto is_empty = [](const Restriction &one) { return gst_caps_is_empty(one.caps.get()); };
   const auto nothing = std::find_if(receivers.begin(), receivers.end(), is_empty);
   if (nothing != receivers.end())
     return describe_one(sender, *nothing, suggest);
-  if (std::string conflict = describe_conflict(receivers); !conflict.empty())
+  if (Refused conflict = describe_conflict(receivers); !conflict.facts.empty())
     return conflict;
   const GstCaps *sent = sendable(sender);
   const auto refuses = [&](const Restriction &one) {
@@ -163,10 +170,12 @@ Mismatch describe_mismatch(const Negotiation &negotiation, const Suggest &sugges
 {
   const Sender &sender = negotiation.sender;
   const std::string size = size_of(sender.caps);
+  const Refused refused = describe_refusal(negotiation, suggest);
   Mismatch result;
+  result.advice = refused.advice;
   result.text = negotiation.headline + " " + sender.name + " " + sender.verb + " " +
                 describe_caps(sender.caps) + (size.empty() ? "" : " in " + size) + ". " +
-                describe_refusal(negotiation, suggest);
+                refused.facts + " " + refused.advice;
   result.debug = "upstream " + sender.name + ": " + text_of(sender.caps);
   for (const Restriction &each : negotiation.receivers)
     result.debug += "\ndownstream " + each.name + ": " + text_of(each.caps.get());

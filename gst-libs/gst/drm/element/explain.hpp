@@ -44,8 +44,9 @@ struct Negotiation {
 using Suggest = std::function<std::string(const GstCaps *sent, const GstCaps *refusing)>;
 
 struct Mismatch {
-  std::string text;  // for a person; long lists of formats are cut
-  std::string debug; // the caps of all sides in full
+  std::string text;   // for a person; long lists of formats are cut
+  std::string advice; // the end of the text: what would help
+  std::string debug;  // the caps of all sides in full
   // gst_drm_explain_mismatch() of the sender and the receiver that refuses
   std::shared_ptr<const GstStructure> details;
 };

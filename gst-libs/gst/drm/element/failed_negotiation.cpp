@@ -9,11 +9,12 @@ void post_mismatch(GstElement *element, const Mismatch &mismatch)
   // the structure of gst_drm_explain_mismatch(), with the text of this message
   GstStructure *details = mismatch.details ? gst_structure_copy(mismatch.details.get())
                                            : gst_structure_new_empty("GstDrmMismatch");
-  gst_structure_set(details, "text", G_TYPE_STRING, mismatch.text.c_str(), nullptr);
-  gst_element_message_full_with_details(element, GST_MESSAGE_ERROR, GST_CORE_ERROR,
-                                        GST_CORE_ERROR_NEGOTIATION, g_strdup(mismatch.text.c_str()),
-                                        g_strdup(mismatch.debug.c_str()), __FILE__, GST_FUNCTION,
-                                        __LINE__, details);
+  // The element knows its own neighbours and what it can convert; the library knows two caps.
+  if (!mismatch.advice.empty())
+    set_text(details, "advice", mismatch.advice);
+  post_with_details(element, {GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION},
+                    Error{ErrorCode::Conflict, mismatch.text, 0}, details,
+                    g_strdup(mismatch.debug.c_str()));
 }
 
 void FailedNegotiation::reset()

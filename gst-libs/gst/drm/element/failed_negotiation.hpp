@@ -32,6 +32,7 @@ public:
   [[nodiscard]] bool claim() { return posted_.claim(); }
   // Posts, unless the negotiation has its message.
   void post(GstElement *element, const Error &error) { posted_.post(element, error); }
+  void post(GstElement *element, const Failure &failure) { posted_.post(element, failure); }
 
   // Gives a CAPS event to `pass_on`, mostly the handler of the base class, and returns its result.
   // `event` is consumed. Where the caps are refused, the text of `explain` is posted. Nothing is

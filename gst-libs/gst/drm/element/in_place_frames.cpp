@@ -123,10 +123,13 @@ GstFlowReturn InPlaceFrames::fail(const Error &error)
 
 GstFlowReturn InPlaceFrames::fail_frame(const Error &error, const char *advice)
 {
-  return fail({error.code,
-               std::string(GST_OBJECT_NAME(element_)) + " cannot take a frame of " +
-                   peer_name(element_->sinkpad) + ". " + error.message + ". " + advice,
-               error.sys_errno});
+  const std::string sender = peer_name(element_->sinkpad);
+  const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(element_->sinkpad));
+  Failure failure(std::string(GST_OBJECT_NAME(element_)) + " cannot take a frame of " + sender,
+                  error);
+  failure_.post(GST_ELEMENT(element_),
+                failure.advise(advice).add("sender", sender).add("caps", caps.get()));
+  return GST_FLOW_ERROR;
 }
 
 GstFlowReturn InPlaceFrames::copy(GstBuffer *input, GstBuffer **output)

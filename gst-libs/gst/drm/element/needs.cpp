@@ -52,13 +52,12 @@ void state_frame(GstDrmConstraints *constraints, const GstDrmVideoInfo &info)
 
 void post_conflict(GstElement *element, const GstDrmConflict *conflict)
 {
-  const g_autofree gchar *text = gst_drm_conflict_to_string(conflict);
-  GstStructure *details = gst_drm_conflict_to_structure(conflict);
-  gst_element_message_full_with_details(
-      element, GST_MESSAGE_ERROR, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION,
-      g_strdup_printf("%s cannot allocate what its consumers ask for. %s", GST_OBJECT_NAME(element),
-                      text),
-      gst_drm_conflict_to_json(conflict), __FILE__, GST_FUNCTION, __LINE__, details);
+  const g_autofree gchar *conflict_text = gst_drm_conflict_to_string(conflict);
+  const std::string text = std::string(GST_OBJECT_NAME(element)) +
+                           " cannot allocate what its consumers ask for. " + conflict_text;
+  post_with_details(element, {GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION},
+                    Error{ErrorCode::Conflict, text, 0}, gst_drm_conflict_to_structure(conflict),
+                    gst_drm_conflict_to_json(conflict));
 }
 
 guint number_of(const GstDrmConstraints *constraints, GstDrmConstraintKey key)
