@@ -24,6 +24,16 @@ bool makes_whole_frames(const GstPtr<GstDrmAllocator> &allocator)
   return GST_OBJECT_FLAG_IS_SET(allocator.get(), GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
 }
 
+// The value of the property allocator: "dma-heap".
+std::string name_of(GstDrmAllocatorKind kind)
+{
+  auto *const values = static_cast<GEnumClass *>(g_type_class_ref(GST_TYPE_DRM_ALLOCATOR_KIND));
+  const GEnumValue *const value = g_enum_get_value(values, kind);
+  const std::string name = value ? value->value_nick : "";
+  g_type_class_unref(values);
+  return name;
+}
+
 } // namespace
 
 AllocationSettings UploadAllocation::settings() const
@@ -91,12 +101,15 @@ bool UploadAllocation::choose_allocator(GstQuery *query)
   g_autoptr(GError) error = nullptr;
   allocator_ = GstPtr<GstDrmAllocator>::adopt(gst_drm_allocator_new(wanted.kind, device, &error));
   if (!allocator_) {
-    if (failures_.claim())
-      GST_ELEMENT_ERROR(element_, RESOURCE, OPEN_READ_WRITE,
-                        ("%s has nothing to allocate dma-bufs from. %s. Choose another one with "
-                         "the property allocator.",
-                         GST_OBJECT_NAME(element_), error->message),
-                        ("allocator kind %d, device '%s'", wanted.kind, wanted.device.c_str()));
+    if (failures_.claim()) {
+      Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ_WRITE},
+                      std::string(GST_OBJECT_NAME(element_)) +
+                          " has nothing to allocate dma-bufs from",
+                      take_error(g_steal_pointer(&error)));
+      failure.advise("Choose another one with the property allocator.");
+      failure.add_property("allocator", name_of(wanted.kind)).add("device", wanted.device);
+      post_failure(GST_ELEMENT(element_), failure);
+    }
     return false;
   }
   if (wanted.kind == GST_DRM_ALLOCATOR_KIND_AUTO &&
@@ -219,14 +232,17 @@ std::string UploadAllocation::reason_without_pool() const
 
 GstFlowReturn UploadAllocation::fail_without_pool()
 {
-  const std::string reason = reason_without_pool();
-  GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
-                    ("%s cannot allocate dma-bufs of %dx%d %s: %s. Choose another allocator with "
-                     "the property allocator, or see the log (GST_DEBUG=drmallocator:5).",
-                     GST_OBJECT_NAME(element_), info_.vinfo.width, info_.vinfo.height,
-                     gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info_.vinfo)),
-                     reason.c_str()),
-                    ("allocator %" GST_PTR_FORMAT, allocator_.get()));
+  const std::string format = gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info_.vinfo));
+  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
+                  std::string(GST_OBJECT_NAME(element_)) + " cannot allocate dma-bufs of " +
+                      std::to_string(info_.vinfo.width) + "x" + std::to_string(info_.vinfo.height) +
+                      " " + format,
+                  Error{ErrorCode::Allocation, reason_without_pool(), 0});
+  failure.advise("Choose another allocator with the property allocator, or see the log "
+                 "(GST_DEBUG=drmallocator:5).");
+  failure.add_property("allocator", name_of(gst_drm_allocator_get_kind(allocator_.get())));
+  failure.add("device", settings().device).add("caps", plain_caps_.get());
+  post_failure(GST_ELEMENT(element_), failure);
   return GST_FLOW_ERROR;
 }
 

@@ -48,7 +48,7 @@ bool Downloader::set_caps(GstCaps *incaps, GstCaps *outcaps)
   proved_mappable_ = false;
   g_autoptr(GError) error = nullptr;
   if (!gst_drm_video_info_from_caps_full(&info_, incaps, &error)) {
-    failures().post(error->message);
+    failures().post(error, incaps);
     return false;
   }
   dmabuf_input_ = gst_drm_is_dma_drm_caps(incaps);
@@ -93,18 +93,16 @@ bool Downloader::propose_allocation(GstQuery *decide_query, GstQuery *query)
 
 // --- frames --------------------------------------------------------------------------------------
 
-GstFlowReturn Downloader::fail(const std::string &why, const char *advice)
+GstFlowReturn Downloader::fail(const Error &error, const char *advice)
 {
-  GST_ELEMENT_ERROR(element(), RESOURCE, FAILED,
-                    ("%s cannot read a frame of %s. %s. %s", GST_OBJECT_NAME(element()),
-                     upstream_name().c_str(), why.c_str(), advice),
-                    (nullptr));
+  post_frame_failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED}, "cannot read a frame of",
+                     error, advice);
   return GST_FLOW_ERROR;
 }
 
 GstFlowReturn Downloader::fail(const Error &error)
 {
-  return fail(error.message, "");
+  return fail(error, "");
 }
 
 // The frame is what the caps say, and its device is done with it.
@@ -112,16 +110,16 @@ GstFlowReturn Downloader::check_input(GstPtr<GstBuffer> &frame)
 {
   if (dmabuf_input_) {
     if (const auto layout = importable_layout(frame.get(), info_); !layout)
-      return fail(layout.error().message, kBreaksCaps);
+      return fail(layout.error(), kBreaksCaps);
     // Nobody who reads plain video knows the pseudo-format that a GstVideoMeta may name.
     share_frame(frame, info_.vinfo);
   }
   if (const auto checked = check_mappable_layout(frame.get(), info_.vinfo); !checked)
-    return fail(checked.error().message, kBreaksCaps);
+    return fail(checked.error(), kBreaksCaps);
   const auto waited =
       wait_for_device(GST_ELEMENT(element()), frame.get(), stats(), waits().interrupt());
   if (!waited)
-    return fail(waited.error().message, "The device may hang; see the kernel log.");
+    return fail(waited.error(), "The device may hang; see the kernel log.");
   return *waited == Waited::Interrupted ? GST_FLOW_FLUSHING : GST_FLOW_OK;
 }
 
@@ -134,7 +132,8 @@ GstFlowReturn Downloader::prove_mappable(GstBuffer *frame)
   for (guint i = 0; i < gst_buffer_n_memory(frame); i++) {
     GstMapInfo map;
     if (!gst_memory_map(gst_buffer_peek_memory(frame, i), &map, GST_MAP_READ))
-      return fail("Its memory " + std::to_string(i) + " cannot be mapped by the CPU",
+      return fail(Error{ErrorCode::Import,
+                        "Its memory " + std::to_string(i) + " cannot be mapped by the CPU", 0},
                   "Download with the device that wrote it (glupload ! gldownload for OpenGL).");
     gst_memory_unmap(gst_buffer_peek_memory(frame, i), &map);
   }
@@ -161,7 +160,8 @@ GstFlowReturn Downloader::acquire(GstPtr<GstBuffer> &buffer)
       pool.reset(gst_video_buffer_pool_new());
       max_buffers_ = 0;
       if (!configure_pool(pool.get()))
-        return fail("No memory for the copy", "");
+        return fail(Error{ErrorCode::Allocation, "There is no memory for the copy", 0},
+                    "Close what else uses memory, or choose a smaller size.");
     }
     copy_pool_ = std::move(pool);
   }
@@ -173,17 +173,31 @@ Transformer::CopyRules Downloader::copy_rules() const
   return {info_.vinfo, takes_crop_meta_};
 }
 
+GstFlowReturn Downloader::refuse_copy(const char *reason)
+{
+  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS},
+                  std::string(GST_OBJECT_NAME(element())) +
+                      " may not copy (zero-copy=require), but frames of " + upstream_name() +
+                      " would have to be",
+                  Error{ErrorCode::Unsupported, reason, 0});
+  failure.advise("Put an element that reads GstVideoMeta after it (videoconvert), or set "
+                 "zero-copy=prefer.");
+  failure.add_property("zero-copy", "require").add("sender", upstream_name());
+  post_failure(GST_ELEMENT(element()), failure.add("caps", plain_caps_.get()));
+  return GST_FLOW_ERROR;
+}
+
 GstFlowReturn Downloader::copy(GstPtr<GstBuffer> &frame, const char *reason)
 {
   if (zero_copy() == ZeroCopy::Require)
-    return fail(
-        std::string("zero-copy=require forbids the copy it needs: ") + reason,
-        "Put an element that reads GstVideoMeta after it (videoconvert), or set zero-copy=prefer.");
+    return refuse_copy(reason);
   GstPtr<GstBuffer> output;
   if (const GstFlowReturn ret = acquire(output); ret != GST_FLOW_OK)
     return ret;
   if (const auto checked = check_mappable_layout(output.get(), info_.vinfo); !checked)
-    return fail("Downstream's pool: " + checked.error().message, "");
+    return fail(Error{checked.error().code, "Downstream's pool: " + checked.error().message,
+                      checked.error().sys_errno},
+                "Put an element that brings buffers of its own after it (videoconvert).");
   set_copy_reason(reason);
   const GstFlowReturn ret = transform(frame.get(), output.get());
   frame = std::move(output);

@@ -26,7 +26,8 @@ protected:
   GstFlowReturn fail(const Error &error) override;
 
 private:
-  GstFlowReturn fail(const std::string &why, const char *advice);
+  GstFlowReturn fail(const Error &error, const char *advice);
+  GstFlowReturn refuse_copy(const char *reason);
   GstFlowReturn check_input(GstPtr<GstBuffer> &frame);
   GstFlowReturn prove_mappable(GstBuffer *frame);
   const char *reason_to_copy(GstPtr<GstBuffer> &frame) const;

@@ -12,10 +12,16 @@ void Failures::reset()
   warned_ = false;
 }
 
-void Failures::post(const char *text)
+void Failures::post(const GError *error, const GstCaps *caps)
 {
-  if (claim())
-    GST_ELEMENT_ERROR(element_, STREAM, FORMAT, ("%s", text), (nullptr));
+  if (!claim())
+    return;
+  Failure failure({GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT},
+                  std::string(GST_OBJECT_NAME(element_)) + " cannot use the caps of " +
+                      peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_)),
+                  Error{ErrorCode::Caps, error->message, 0});
+  failure.add("sender", peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_))).add("caps", caps);
+  post_failure(GST_ELEMENT(element_), failure);
 }
 
 void Failures::explain(const GstCaps *upstream)

@@ -32,8 +32,8 @@ public:
 
   // True for the first failure of the negotiation under way, whose caller posts the message.
   [[nodiscard]] bool claim() { return negotiation_.claim(); }
-  // Posts an error with `text` alone, unless the negotiation has a message.
-  void post(const char *text);
+  // Posts what is wrong with `caps` of upstream's, unless the negotiation has a message.
+  void post(const GError *error, const GstCaps *caps);
   // Posts an error that names both sides and what helps, unless the negotiation has a message.
   void explain(const GstCaps *upstream);
   // A caps query that meets nothing is no failure yet, as upstream may be probing. Upstream's own

@@ -11,6 +11,7 @@
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/element/chain.hpp>
+#include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/pool.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 
@@ -118,14 +119,16 @@ try {
     return;
   const PoolNumbers numbers = numbers_of(pool);
   const std::string who = holders(element.get(), watch->use);
-  GST_ELEMENT_ERROR(element.get(), RESOURCE, NO_SPACE_LEFT,
-                    ("%s cannot make another buffer. %s. It has made %" G_GUINT64_FORMAT
-                     " (%s), %" G_GUINT64_FORMAT
-                     " are in use, held by %s. Let go of frames sooner there, set max-buffers to "
-                     "what there is room for, or raise the limit (ulimit -n for descriptors).",
-                     GST_OBJECT_NAME(element.get()), error->message, numbers.frames,
-                     mebibytes(numbers.bytes).c_str(), numbers.out, who.c_str()),
-                    ("pool %s", GST_OBJECT_NAME(pool)));
+  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
+                  std::string(GST_OBJECT_NAME(element.get())) + " cannot make another buffer",
+                  take_error(g_error_copy(error)));
+  failure.advise("It has made " + std::to_string(numbers.frames) + " (" + mebibytes(numbers.bytes) +
+                 "), " + std::to_string(numbers.out) + " are in use, held by " + who +
+                 ". Let go of frames sooner there, set max-buffers to what there is room for, or "
+                 "raise the limit (ulimit -n for descriptors).");
+  failure.add("buffers", numbers.frames).add("bytes", numbers.bytes).add("in-use", numbers.out);
+  failure.add("holders", who).add("pool", GST_OBJECT_NAME(pool));
+  post_failure(element.get(), failure);
 } catch (...) {
   caught(__func__);
 }

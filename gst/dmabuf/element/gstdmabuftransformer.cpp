@@ -57,6 +57,18 @@ std::string Transformer::upstream_name() const
   return peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
 }
 
+void Transformer::post_frame_failure(BusError on_bus, const char *what, const Error &error,
+                                     const char *advice)
+{
+  const std::string sender = upstream_name();
+  const auto caps =
+      GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(element_)));
+  Failure failure(on_bus, std::string(GST_OBJECT_NAME(element_)) + " " + what + " " + sender,
+                  error);
+  post_failure(GST_ELEMENT(element_),
+               failure.advise(advice).add("sender", sender).add("caps", caps.get()));
+}
+
 // --- caps ----------------------------------------------------------------------------------------
 
 // The caps that the pad can take or send now, in the order of the filter. The peer is asked without
@@ -143,7 +155,7 @@ void Transformer::explain_refused_caps(GstPad *pad, GstEvent *event)
   } else if (gst_caps_is_fixed(caps) &&
              !gst_drm_video_info_from_caps_full(&ignored, caps, &error)) {
     failures_.begin(caps);
-    failures_.post(error->message);
+    failures_.post(error, caps);
   }
 }
 

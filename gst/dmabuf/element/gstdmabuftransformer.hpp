@@ -77,6 +77,9 @@ protected:
   void set_copy_reason(const char *reason) noexcept { copy_reason_ = reason; }
   [[nodiscard]] GstBaseTransform *element() const noexcept { return element_; }
   [[nodiscard]] std::string upstream_name() const;
+  // Posts that the element `what` ("cannot take a frame of") upstream, with its caps.
+  void post_frame_failure(BusError on_bus, const char *what, const Error &error,
+                          const char *advice);
   Stats &stats() noexcept { return stats_; }
   StreamWaits &waits() noexcept { return waits_; }
   Failures &failures() noexcept { return failures_; }

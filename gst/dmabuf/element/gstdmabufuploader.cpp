@@ -25,7 +25,7 @@ bool Uploader::set_caps(GstCaps *incaps, GstCaps *outcaps)
   allocation_.forget_copies();
   g_autoptr(GError) error = nullptr;
   if (!gst_drm_video_info_from_caps_full(&info_, incaps, &error)) {
-    failures().post(error->message);
+    failures().post(error, incaps);
     return false;
   }
   gst_base_transform_set_passthrough(element(), is_dmabuf_caps(incaps));
@@ -98,22 +98,22 @@ const char *Uploader::reason_to_copy(GstPtr<GstBuffer> &frame)
 
 GstFlowReturn Uploader::refuse_copy(const char *reason)
 {
-  GST_ELEMENT_ERROR(element(), RESOURCE, SETTINGS,
-                    ("%s may not copy (zero-copy=require), but frames of %s would have to be: %s. "
-                     "Use an upstream element "
-                     "that writes into the pool it is offered (a decoder with direct rendering), "
-                     "or zero-copy=prefer.",
-                     GST_OBJECT_NAME(element()), upstream_name().c_str(), reason),
-                    (nullptr));
+  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS},
+                  std::string(GST_OBJECT_NAME(element())) +
+                      " may not copy (zero-copy=require), but frames of " + upstream_name() +
+                      " would have to be",
+                  Error{ErrorCode::Unsupported, reason, 0});
+  failure.advise("Use an upstream element that writes into the pool it is offered (a decoder with "
+                 "direct rendering), or zero-copy=prefer.");
+  failure.add_property("zero-copy", "require").add("sender", upstream_name());
+  post_failure(GST_ELEMENT(element()), failure);
   return GST_FLOW_ERROR;
 }
 
 GstFlowReturn Uploader::fail(const Error &error)
 {
-  GST_ELEMENT_ERROR(element(), RESOURCE, FAILED,
-                    ("%s cannot take a frame of %s. %s.", GST_OBJECT_NAME(element()),
-                     upstream_name().c_str(), error.message.c_str()),
-                    (nullptr));
+  post_frame_failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED}, "cannot take a frame of",
+                     error, "");
   return GST_FLOW_ERROR;
 }
 

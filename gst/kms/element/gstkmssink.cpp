@@ -40,7 +40,8 @@ KmsSink::KmsSink(GstVideoSink *element)
 bool KmsSink::open()
 {
   if (Result<void> opened = display_.open(reports_); !opened) {
-    post_error(GST_ELEMENT(element_), opened.error());
+    post_failure(GST_ELEMENT(element_),
+                 Failure({}, opened.error()).add("device", display_.settings().device.path));
     return false;
   }
   GST_INFO_OBJECT(element_, "opened %s", display_.get()->describe().c_str());

@@ -147,7 +147,7 @@ void SinkNegotiation::settle(const kms::Display &display, GstCaps *caps,
   Error error = accepted.error();
   error.message += (sizes.empty() ? "" : " ") + sizes;
   if (failed_.claim())
-    post_error(element_, error);
+    post_failure(element_, Failure({}, error).add("caps", caps));
 }
 
 GstFlowReturn SinkNegotiation::refuse(kms::Display &display, const Error &why)

@@ -19,6 +19,7 @@
 #include "gstvadmabufcaps.hpp"
 #include "gstvadmabufconverter.hpp"
 #include "gstvadmabufpool.hpp"
+#include "gstvafailures.hpp"
 #include "gstvamachine.hpp"
 
 #define GST_CAT_DEFAULT gst_va_dmabuf_convert_debug
@@ -240,11 +241,7 @@ GstPtr<GstCaps> DmabufConverter::agree(const Device &device, GstCaps *in_caps)
   if (refusals.empty())
     post_mismatch(GST_ELEMENT(element_), mismatch(in_caps));
   else
-    GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
-                      ("%s cannot make any format that downstream takes. %s. Try another size, or "
-                       "limit the formats with a capsfilter.",
-                       GST_OBJECT_NAME(element_), refusals.c_str()),
-                      ("caps %" GST_PTR_FORMAT, in_caps));
+    post_not_allocated(GST_ELEMENT(element_), *device.display, refusals, in_caps);
   return {};
 }
 
@@ -336,14 +333,7 @@ bool DmabufConverter::decide_allocation(GstQuery *query)
   if (opened)
     return check_pool(*device);
   if (failure_.claim())
-    GST_ELEMENT_ERROR(
-        element_, RESOURCE, NO_SPACE_LEFT,
-        ("%s has no surfaces for %u frames of %dx%d, and at least %u are needed; or downstream "
-         "takes no GstVideoMeta, and the driver's strides are not GStreamer's defaults. Lower the "
-         "size, close what else uses the device, or ask for memory:DMABuf.",
-         device->display->node().c_str(), kFewestSurfaces, stream_.out.vinfo.width,
-         stream_.out.vinfo.height, kFewestSurfaces),
-        ("caps %" GST_PTR_FORMAT, caps));
+    post_no_pool(GST_ELEMENT(element_), allocator_.get(), *device->display, stream_.out, caps);
   return false;
 }
 
@@ -353,7 +343,7 @@ bool DmabufConverter::check_pool(const Device &device)
   if (unmet.empty())
     return true;
   if (failure_.claim())
-    GST_ELEMENT_ERROR(element_, CORE, NEGOTIATION, ("%s", unmet.c_str()), (nullptr));
+    post_unmet(GST_ELEMENT(element_), *device.display, unmet, needs_);
   return false;
 }
 

@@ -14,6 +14,7 @@
 #include "gstvadmabufallocator.hpp"
 #include "gstvadmabufcaps.hpp"
 #include "gstvadmabufpool.hpp"
+#include "gstvafailures.hpp"
 #include "gstvamachine.hpp"
 
 #define GST_CAT_DEFAULT gst_va_dmabuf_convert_debug
@@ -122,11 +123,7 @@ bool DmabufConverter::start()
     device = Error{ErrorCode::Device, device->display->node() + " (" + device->display->vendor() +
                                           ") has no video processing"};
   if (!device) {
-    GST_ELEMENT_ERROR(element_, RESOURCE, OPEN_READ_WRITE,
-                      ("%s. Install the VA-API driver of the GPU, name it with LIBVA_DRIVER_NAME, "
-                       "or set the device property to a render node that has one.",
-                       device.error().message.c_str()),
-                      (nullptr));
+    post_no_device(GST_ELEMENT(element_), device.error(), wanted.device);
     return false;
   }
   GST_INFO_OBJECT(element_, "%s (%s), %zu formats", device->display->node().c_str(),
@@ -275,11 +272,10 @@ bool DmabufConverter::sink_event(GstEvent *event)
 
 GstFlowReturn DmabufConverter::fail(const Error &error)
 {
-  failure_.post(GST_ELEMENT(element_),
-                {error.code,
-                 std::string(GST_OBJECT_NAME(element_)) + " cannot convert a frame of " +
-                     peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_)) + ". " + error.message + ".",
-                 error.sys_errno});
+  const std::string sender = peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
+  Failure failure(std::string(GST_OBJECT_NAME(element_)) + " cannot convert a frame of " + sender,
+                  error);
+  failure_.post(GST_ELEMENT(element_), failure.add("sender", sender));
   return GST_FLOW_ERROR;
 }
 

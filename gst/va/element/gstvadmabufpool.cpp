@@ -73,11 +73,7 @@ std::string unmet_by(GstBufferPool *pool, const AgreedNeeds &needs, const Displa
   if (gst_buffer_pool_acquire_buffer(pool, &acquired, &params) != GST_FLOW_OK)
     return {}; // all are in use: they were looked at before
   const auto frame = GstPtr<GstBuffer>::adopt(acquired);
-  const std::string unmet = unmet_need(needs, frame.get(), display.node());
-  return unmet.empty() ? unmet
-                       : unmet + ". Choose another width or format, or put an element between that "
-                                 "copies into buffers which both accept, such as dmabufdownload ! "
-                                 "dmabufupload.";
+  return unmet_need(needs, frame.get(), display.node());
 }
 
 GstStructure *display_stats(const Stats &stats, const Display *display)

@@ -25,7 +25,7 @@ GstPtr<GstBufferPool> make_largest_pool(GstElement *element, GstDrmAllocator *al
 guint frames_kept(GstQuery *query, const AgreedNeeds &needs);
 
 // The driver lays surfaces out: what it gives either meets what downstream asks for or does not.
-// Why not, and what to do; empty where it does.
+// Why not; empty where it does.
 std::string unmet_by(GstBufferPool *pool, const AgreedNeeds &needs, const Display &display);
 
 // drm-stats, with what the display counts; 0 without one. (transfer full)

@@ -9,6 +9,7 @@
 #include "gstvadmabufallocator.hpp"
 #include "gstvadmabufpool.hpp"
 #include "gstvadmabufsrc-source.hpp"
+#include "gstvafailures.hpp"
 
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
 
@@ -88,18 +89,10 @@ bool Source::negotiate()
     else if (agreement.outcome == Producer::Outcome::NothingInCommon)
       post_nothing_common(own.get());
     else
-      post_not_allocated(agreement);
+      post_not_allocated(GST_ELEMENT(element_), *device->display, agreement.refusals,
+                         agreement.common.get());
     return false;
   }
-}
-
-void Source::post_not_allocated(const Producer::Agreement &agreement)
-{
-  GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
-                    ("No surface could be allocated in any format that downstream takes. %s. Try "
-                     "another size, or limit the formats with a capsfilter.",
-                     agreement.refusals.c_str()),
-                    ("common %" GST_PTR_FORMAT, agreement.common.get()));
 }
 
 bool Source::set_caps(GstCaps *caps)
@@ -112,12 +105,16 @@ bool Source::set_caps(GstCaps *caps)
   }
   auto prepared = std::exchange(prepared_, {});
   if (prepared.frames->uses_cpu() && copy_properties().zero_copy == ZeroCopy::Require) {
-    GST_ELEMENT_ERROR(element_, CORE, NEGOTIATION,
-                      ("%s (%s) has no video processing, so the CPU would write every frame, and "
-                       "zero-copy=require forbids "
-                       "that. Use zero-copy=prefer, or another device.",
-                       device()->display->node().c_str(), device()->display->vendor().c_str()),
-                      (nullptr));
+    const Display &display = *device()->display;
+    Failure failure({GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION},
+                    std::string(GST_OBJECT_NAME(element_)) +
+                        " may not let the CPU write frames (zero-copy=require)",
+                    Error{ErrorCode::Unsupported,
+                          display.node() + " (" + display.vendor() + ") has no video processing",
+                          0});
+    failure.advise("Use zero-copy=prefer, or another device.");
+    failure.add_property("zero-copy", "require").add("device", display.node()).add("caps", caps);
+    post_failure(GST_ELEMENT(element_), failure);
     return false;
   }
   // Timestamps continue from the first frame of the new caps.
@@ -128,31 +125,6 @@ bool Source::set_caps(GstCaps *caps)
   drawn_pattern_ = prepared.pattern;
   drawn_argb_ = prepared.argb;
   return true;
-}
-
-// The pool only logs its error; allocating once more gives a GError for the message.
-void Source::post_no_pool(GstCaps *caps)
-{
-  const auto width = static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info_.vinfo));
-  const auto height = static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info_.vinfo));
-  g_autoptr(GError) error = nullptr;
-  const auto frame = GstPtr<GstBuffer>::adopt(
-      gst_drm_allocator_alloc_frame(allocator_.get(), info_.drm_fourcc, width, height,
-                                    &info_.drm_modifier, 1, nullptr, nullptr, &error));
-  const bool plain = !gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:DMABuf");
-  const char *why =
-      error ? error->message
-      : plain
-          ? "the driver's strides or offsets are not GStreamer's defaults, and downstream does not "
-            "take GstVideoMeta, which says where the planes are"
-          : "it gives one, but not two at once";
-  GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
-                    ("%s has no surfaces for %u frames of %ux%u, and at least %u are needed: %s. "
-                     "Lower the size, close what "
-                     "else uses the device, or put an element between that converts.",
-                     device()->display->node().c_str(), kFewestSurfaces, width, height,
-                     kFewestSurfaces, why),
-                    ("caps %" GST_PTR_FORMAT, caps));
 }
 
 GstPtr<GstBufferPool> Source::pool_for(GstQuery *query, GstCaps *caps)
@@ -184,11 +156,11 @@ bool Source::decide_allocation(GstQuery *query)
     return false;
   const auto pool = pool_for(query, caps);
   if (!pool) {
-    post_no_pool(caps);
+    post_no_pool(GST_ELEMENT(element_), allocator_.get(), *device()->display, info_, caps);
     return false;
   }
   if (const auto unmet = unmet_by(pool.get(), needs_, *device()->display); !unmet.empty()) {
-    GST_ELEMENT_ERROR(element_, CORE, NEGOTIATION, ("%s", unmet.c_str()), (nullptr));
+    post_unmet(GST_ELEMENT(element_), *device()->display, unmet, needs_);
     return false;
   }
   GstStructure *config = gst_buffer_pool_get_config(pool.get());

@@ -2,10 +2,12 @@
 // vadmabufsrc: opening and closing the device, and pushing frames.
 #include "gstvadmabufsrc-source.hpp"
 
+#include <gst/drm/element/base_errors.hpp>
 #include <gst/drm/gstdrmformatset.h>
 
 #include "gstvadmabufallocator.hpp"
 #include "gstvadmabufpool.hpp"
+#include "gstvafailures.hpp"
 #include "gstvamachine.hpp"
 
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
@@ -44,17 +46,33 @@ void Source::post(const char *what, const Error &error)
   post_error(GST_ELEMENT(element_), error, what);
 }
 
+// GstBaseSrc posts an error of its own for each failure, which says no more than that there is one.
+bool Source::replace(GstMessage *message)
+{
+  GstElement *element = GST_ELEMENT(element_);
+  const auto base = base_error_in(element, message);
+  if (!base) {
+    if (is_own_error(element, message))
+      failed_ = true;
+    return false;
+  }
+  if (failed_)
+    return true;
+  Failure failure = base->flow != GST_FLOW_OK
+                        ? stopped_stream(element, GST_BASE_SRC_PAD(element_), base->flow)
+                        : Failure(base->on_bus, std::string(GST_OBJECT_NAME(element)) + " failed",
+                                  Error{ErrorCode::Device, base->text, 0});
+  post_failure(element, failure.add("base-class", base->debug));
+  return true;
+}
+
 bool Source::start()
 {
+  failed_ = false;
   const auto wanted = copy_properties();
   auto device = context_.open(wanted.device);
   if (!device) {
-    GST_ELEMENT_ERROR(element_, RESOURCE, OPEN_READ_WRITE,
-                      ("%s. Install the VA-API driver of the GPU, name it with LIBVA_DRIVER_NAME, "
-                       "or set the device property "
-                       "to a render node that has one.",
-                       device.error().message.c_str()),
-                      (nullptr));
+    post_no_device(GST_ELEMENT(element_), device.error(), wanted.device);
     return false;
   }
   for (const auto &refused : device->capabilities.refused)
@@ -149,6 +167,7 @@ GstFlowReturn Source::create(GstBuffer **buffer)
   }
   if (produced->flow != GST_FLOW_OK)
     return produced->flow;
+  failed_ = false;
   GstBuffer *frame = produced->buffer.release();
   GST_BUFFER_PTS(frame) = timeline_.at(next_frame_);
   GST_BUFFER_DTS(frame) = GST_CLOCK_TIME_NONE;

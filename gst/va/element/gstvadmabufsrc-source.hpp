@@ -3,6 +3,7 @@
 // gstvadmabufsrc-negotiation.cpp, the GObject in gstvadmabufsrc.cpp.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -58,6 +59,9 @@ public:
   GstStructure *stats_structure();
   // Latency and duration, where both are known, and the display; any thread.
   bool answer(GstQuery *query);
+  // Whether the message is one of the base class's that is not to be posted: it is left out where
+  // the element has said what failed, or replaced by a message that explains itself. Any thread.
+  bool replace(GstMessage *message);
 
 private:
   std::shared_ptr<const Device> device(); // any thread
@@ -65,8 +69,6 @@ private:
   Properties copy_properties();
   Result<void> prepare(const Device &device, GstCaps *caps);
   void post_nothing_common(const GstCaps *own);
-  void post_not_allocated(const Producer::Agreement &agreement);
-  void post_no_pool(GstCaps *caps);
   GstPtr<GstBufferPool> pool_for(GstQuery *query, GstCaps *caps);
   void post(const char *what, const Error &error);
 
@@ -96,6 +98,7 @@ private:
   Timeline timeline_;
   std::uint64_t next_frame_ = 0;
   bool warned_of_device_ = false;
+  std::atomic<bool> failed_{false}; // and said so; until a start, or a frame that was drawn
 };
 
 } // namespace gstdrm::va

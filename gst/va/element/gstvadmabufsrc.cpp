@@ -149,6 +149,19 @@ try {
   gstdrm::caught(__func__);
 }
 
+// The messages of the base class come here too.
+static gboolean gst_va_dmabuf_src_post_message(GstElement *element, GstMessage *message) noexcept
+try {
+  if (source_of(element).replace(message)) {
+    gst_message_unref(message);
+    return TRUE;
+  }
+  return GST_ELEMENT_CLASS(gst_va_dmabuf_src_parent_class)->post_message(element, message);
+} catch (...) {
+  gst_message_unref(message);
+  return gstdrm::caught(FALSE, __func__);
+}
+
 static gboolean gst_va_dmabuf_src_start(GstBaseSrc *src) noexcept
 try {
   return source_of(src).start();
@@ -305,6 +318,7 @@ static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
       "Draws test patterns on the GPU into DMA buffers", "gst-drm contributors");
   add_template(element_class);
   gst_type_mark_as_plugin_api(pattern_type(), static_cast<GstPluginAPIFlags>(0));
+  element_class->post_message = gst_va_dmabuf_src_post_message;
   base_class->start = gst_va_dmabuf_src_start;
   base_class->stop = gst_va_dmabuf_src_stop;
   base_class->unlock = gst_va_dmabuf_src_unlock;

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstvafailures.hpp"
+
+#include "gstvadmabufpool.hpp"
+
+namespace gstdrm::va {
+
+void post_no_device(GstElement *element, const Error &error, const std::string &node)
+{
+  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ_WRITE},
+                  std::string(GST_OBJECT_NAME(element)) + " has no VA-API device", error);
+  failure.advise("Install the VA-API driver of the GPU, name it with LIBVA_DRIVER_NAME, or set the "
+                 "device property to a render node that has one.");
+  if (!node.empty())
+    failure.add_property("device", node).add("device", node);
+  post_failure(element, failure);
+}
+
+void post_not_allocated(GstElement *element, const Display &display, const std::string &refusals,
+                        const GstCaps *caps)
+{
+  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
+                  std::string(GST_OBJECT_NAME(element)) +
+                      " could allocate no surface in any format that downstream takes",
+                  Error{ErrorCode::Allocation, refusals, 0});
+  failure.advise("Try another size, or limit the formats with a capsfilter.");
+  post_failure(element, failure.add("device", display.node()).add("caps", caps));
+}
+
+void post_no_pool(GstElement *element, GstDrmAllocator *allocator, const Display &display,
+                  const GstDrmVideoInfo &info, const GstCaps *caps)
+{
+  const auto width = static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo));
+  const auto height = static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo));
+  // The pool only logs its error; allocating once more gives a GError for the message.
+  GError *error = nullptr;
+  const auto frame = GstPtr<GstBuffer>::adopt(gst_drm_allocator_alloc_frame(
+      allocator, info.drm_fourcc, width, height, &info.drm_modifier, 1, nullptr, nullptr, &error));
+  Error why{ErrorCode::Allocation, "the driver gives one, but not two at once", 0};
+  if (error)
+    why = take_error(error);
+  else if (!gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:DMABuf"))
+    why.message =
+        "the driver's strides or offsets are not GStreamer's defaults, and downstream does not "
+        "take GstVideoMeta, which says where the planes are";
+  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
+                  std::string(GST_OBJECT_NAME(element)) + " has no surfaces on " + display.node() +
+                      " for frames of " + std::to_string(width) + "x" + std::to_string(height) +
+                      " (at least " + std::to_string(kFewestSurfaces) + " are needed)",
+                  why);
+  failure.advise("Lower the size, close what else uses the device, or put an element between that "
+                 "converts.");
+  post_failure(element, failure.add("device", display.node()).add("caps", caps));
+}
+
+void post_unmet(GstElement *element, const Display &display, const std::string &unmet,
+                const AgreedNeeds &needs)
+{
+  Failure failure({GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION},
+                  std::string(GST_OBJECT_NAME(element)) +
+                      " makes no frames as its consumers ask for them",
+                  Error{ErrorCode::Conflict, unmet, 0});
+  failure.advise("Choose another width or format, or put an element between that copies into "
+                 "buffers which both accept, such as dmabufdownload ! dmabufupload.");
+  failure.add("device", display.node()).add("receiver", needs.asked_by);
+  post_failure(element, failure);
+}
+
+} // namespace gstdrm::va

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Error messages that vadmabufsrc and vadmabufconvert have in common. They are posted without a
+// lock, by the streaming thread or by the thread that starts the element.
+#pragma once
+
+#include <string>
+
+#include <gst/drm/element/needs.hpp>
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmallocator.h>
+#include <gst/drm/gstdrmvideoinfo.h>
+
+#include "engine/va_display.hpp"
+
+namespace gstdrm::va {
+
+// The element cannot start. `node` is the property `device`, empty where it is not set.
+void post_no_device(GstElement *element, const Error &error, const std::string &node);
+
+// `refusals` is what the driver said of each format that downstream takes too.
+void post_not_allocated(GstElement *element, const Display &display, const std::string &refusals,
+                        const GstCaps *caps);
+
+// There are no kFewestSurfaces for a pool of frames of `info`.
+void post_no_pool(GstElement *element, GstDrmAllocator *allocator, const Display &display,
+                  const GstDrmVideoInfo &info, const GstCaps *caps);
+
+// The driver's layout is not what downstream asks for; `unmet` is what unmet_by() said.
+void post_unmet(GstElement *element, const Display &display, const std::string &unmet,
+                const AgreedNeeds &needs);
+
+} // namespace gstdrm::va
