@@ -25,6 +25,7 @@
 
 #include "gstegldownloadcaps.hpp"
 #include "gstegldownloader.hpp"
+#include "gstglfilterthread.hpp"
 
 using gstdrm::EglDownloader;
 
@@ -187,6 +188,20 @@ try {
   return gstdrm::caught_in(element, GST_STATE_CHANGE_FAILURE, __func__);
 }
 
+// The messages of GstGLBaseFilter come here too.
+static gboolean gst_egl_dmabuf_download_post_message(GstElement *element,
+                                                     GstMessage *message) noexcept
+try {
+  if (gstdrm::replace_gl_error(element, message)) {
+    gst_message_unref(message);
+    return TRUE;
+  }
+  return GST_ELEMENT_CLASS(gst_egl_dmabuf_download_parent_class)->post_message(element, message);
+} catch (...) {
+  gst_message_unref(message);
+  return gstdrm::caught(FALSE, __func__);
+}
+
 // --- GObject -------------------------------------------------------------------------------------
 
 static void gst_egl_dmabuf_download_set_property(GObject *object, guint id, const GValue *value,
@@ -252,6 +267,7 @@ static void gst_egl_dmabuf_download_class_init(GstEglDmaBufDownloadClass *klass)
   add_template(element_class, "sink", GST_PAD_SINK, gstdrm::download_sink_template());
   add_template(element_class, "src", GST_PAD_SRC, gstdrm::download_src_template());
   element_class->change_state = gst_egl_dmabuf_download_change_state;
+  element_class->post_message = gst_egl_dmabuf_download_post_message;
 
   GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   trans_class->query = gst_egl_dmabuf_download_query;

@@ -24,6 +24,7 @@
 
 #include "gsteglcaps.hpp"
 #include "gstegluploader.hpp"
+#include "gstglfilterthread.hpp"
 
 using gstdrm::EglUploader;
 using gstdrm::UploadMode;
@@ -185,6 +186,20 @@ try {
   return gstdrm::caught_in(element, GST_STATE_CHANGE_FAILURE, __func__);
 }
 
+// The messages of GstGLBaseFilter come here too.
+static gboolean gst_egl_dmabuf_upload_post_message(GstElement *element,
+                                                   GstMessage *message) noexcept
+try {
+  if (gstdrm::replace_gl_error(element, message)) {
+    gst_message_unref(message);
+    return TRUE;
+  }
+  return GST_ELEMENT_CLASS(gst_egl_dmabuf_upload_parent_class)->post_message(element, message);
+} catch (...) {
+  gst_message_unref(message);
+  return gstdrm::caught(FALSE, __func__);
+}
+
 // --- GObject -------------------------------------------------------------------------------------
 
 static void gst_egl_dmabuf_upload_set_property(GObject *object, guint id, const GValue *value,
@@ -295,6 +310,7 @@ static void gst_egl_dmabuf_upload_class_init(GstEglDmaBufUploadClass *klass)
   add_pad_template(element_class, "sink", GST_PAD_SINK, gstdrm::upload_sink_template());
   add_pad_template(element_class, "src", GST_PAD_SRC, gstdrm::upload_src_template());
   element_class->change_state = gst_egl_dmabuf_upload_change_state;
+  element_class->post_message = gst_egl_dmabuf_upload_post_message;
   set_functions(GST_BASE_TRANSFORM_CLASS(klass));
   GST_GL_BASE_FILTER_CLASS(klass)->supported_gl_api =
       static_cast<GstGLAPI>(GST_GL_API_OPENGL | GST_GL_API_OPENGL3 | GST_GL_API_GLES2);

@@ -161,14 +161,17 @@ bool EglDownloader::decide_allocation(GstQuery *query)
   remove_offers(query);
   if (opened)
     return true;
-  if (!is_flushing(GST_ELEMENT(element_)) && failure_.claim())
-    GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
-                      ("%s has no buffers of %dx%d %s that it can fill. %s. Try another size, or "
-                       "another format with a capsfilter.",
-                       GST_OBJECT_NAME(element_), out_info_.vinfo.width, out_info_.vinfo.height,
-                       describe_format({out_info_.drm_fourcc, out_info_.drm_modifier}).c_str(),
-                       opened.error().message.c_str()),
-                      ("caps %" GST_PTR_FORMAT, out_caps_.get()));
+  if (!is_flushing(GST_ELEMENT(element_)) && failure_.claim()) {
+    Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
+                    std::string(GST_OBJECT_NAME(element_)) + " has no buffers of " +
+                        std::to_string(out_info_.vinfo.width) + "x" +
+                        std::to_string(out_info_.vinfo.height) + " " +
+                        describe_format({out_info_.drm_fourcc, out_info_.drm_modifier}) +
+                        " that it can fill",
+                    opened.error());
+    failure.advise("Try another size, or another format with a capsfilter.");
+    post_failure(GST_ELEMENT(element_), failure.add("caps", out_caps_.get()));
+  }
   return false;
 }
 
@@ -191,7 +194,11 @@ GstFlowReturn EglDownloader::fail(const Error &error)
     frames_.end();
     gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(element_));
   }
-  failure_.post(GST_ELEMENT(element_), error);
+  const std::string sender = peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
+  Failure failure(std::string(GST_OBJECT_NAME(element_)) + " cannot turn a frame of " + sender +
+                      " into DMA buffers",
+                  error);
+  failure_.post(GST_ELEMENT(element_), failure.add("sender", sender).add("caps", out_caps_.get()));
   return GST_FLOW_ERROR;
 }
 

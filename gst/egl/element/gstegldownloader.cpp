@@ -11,6 +11,7 @@
 #include <gst/drm/element/transform_query.hpp>
 
 #include "gstegldownloadcaps.hpp"
+#include "gstglfilterthread.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(egl_dmabuf_download_debug);
 #define GST_CAT_DEFAULT egl_dmabuf_download_debug
@@ -127,8 +128,11 @@ void EglDownloader::learn_device(GstGLContext *context)
 // The GL context of the pipeline, which may be another one than before.
 bool EglDownloader::take_context()
 {
-  if (!gst_gl_base_filter_find_gl_context(element_))
-    return false; // GstGLBaseFilter has posted why
+  if (const GlSearch search = find_gl_context(element_); !search.found) {
+    if (search.failure)
+      failure_.post(GST_ELEMENT(element_), *search.failure);
+    return false;
+  }
   const auto context = GstPtr<GstGLContext>::adopt(gst_gl_base_filter_get_gl_context(element_));
   if (!context)
     return false;
@@ -186,21 +190,22 @@ void EglDownloader::explain(const GstCaps *in_caps, const std::string &refusals)
 {
   if (!failure_.claim())
     return;
+  const std::string name = GST_OBJECT_NAME(element_);
   if (refusals.empty() && zero_copy() == ZeroCopy::Require && !why_copy_.empty()) {
-    GST_ELEMENT_ERROR(element_, CORE, NEGOTIATION,
-                      ("%s cannot draw into dma-bufs, and zero-copy=require forbids the copy. %s. "
-                       "Use a driver that imports dma-bufs, or zero-copy=prefer.",
-                       GST_OBJECT_NAME(element_), why_copy_.c_str()),
-                      (nullptr));
+    Failure failure({GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION},
+                    name + " cannot draw into dma-bufs, and zero-copy=require forbids the copy",
+                    Error{ErrorCode::Unsupported, why_copy_, 0});
+    failure.advise("Use a driver that imports dma-bufs, or zero-copy=prefer.");
+    failure.add_property("zero-copy", "require").add("caps", in_caps);
+    post_failure(GST_ELEMENT(element_), failure);
     return;
   }
   if (allocators_.empty() || !refusals.empty()) {
-    GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
-                      ("%s has no memory that it could fill in a format that downstream takes. %s. "
-                       "Try another size, or limit the formats with a capsfilter.",
-                       GST_OBJECT_NAME(element_),
-                       refusals.empty() ? no_memory_.c_str() : refusals.c_str()),
-                      ("caps %" GST_PTR_FORMAT, in_caps));
+    Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
+                    name + " has no memory that it could fill in a format that downstream takes",
+                    Error{ErrorCode::Allocation, refusals.empty() ? no_memory_ : refusals, 0});
+    failure.advise("Try another size, or limit the formats with a capsfilter.");
+    post_failure(GST_ELEMENT(element_), failure.add("caps", in_caps));
     return;
   }
   post_mismatch(GST_ELEMENT(element_), mismatch(in_caps));
@@ -265,12 +270,13 @@ bool EglDownloader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
   GError *error = nullptr;
   gst_drm_video_info_init(&out_info_);
   if (!gst_drm_video_info_from_caps_full(&out_info_, out_caps, &error)) {
-    failure_.post(GST_ELEMENT(element_), take_error(error, ErrorCode::Caps));
+    failure_.post(GST_ELEMENT(element_),
+                  Failure({}, take_error(error, ErrorCode::Caps)).add("caps", out_caps));
     return false;
   }
   if (!gst_video_info_from_caps(&in_info_, in_caps)) {
-    failure_.post(GST_ELEMENT(element_),
-                  Error{ErrorCode::Caps, "The caps describe no video: " + text_of(in_caps), 0});
+    const Error no_video{ErrorCode::Caps, "The caps describe no video: " + text_of(in_caps), 0};
+    failure_.post(GST_ELEMENT(element_), Failure({}, no_video).add("caps", in_caps));
     return false;
   }
   out_caps_ = GstPtr<GstCaps>::share(out_caps);

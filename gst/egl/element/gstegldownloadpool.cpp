@@ -10,6 +10,7 @@
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/element/chain.hpp>
+#include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/pool.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrmbufferpool.h>
@@ -75,17 +76,20 @@ try {
   caught(__func__);
 }
 
-void on_failed(GstBufferPool *, const GError *error, gpointer data) noexcept
+void on_failed(GstBufferPool *pool, const GError *error, gpointer data) noexcept
 try {
   const auto element = static_cast<Watch *>(data)->once();
   if (!element)
     return;
-  GST_ELEMENT_ERROR(element.get(), RESOURCE, NO_SPACE_LEFT,
-                    ("%s cannot make another buffer. %s. Those that there are, are held by %s. Let "
-                     "go of frames sooner there, or raise the limit (ulimit -n for descriptors).",
-                     GST_OBJECT_NAME(element.get()), error->message,
-                     holders(element.get()).c_str()),
-                    (nullptr));
+  const std::string who = holders(element.get());
+  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
+                  std::string(GST_OBJECT_NAME(element.get())) + " cannot make another buffer",
+                  take_error(g_error_copy(error)));
+  failure.advise(
+      "Those that there are, are held by " + who +
+      ". Let go of frames sooner there, or raise the limit (ulimit -n for descriptors).");
+  failure.add("holders", who).add("pool", GST_OBJECT_NAME(pool));
+  post_failure(element.get(), failure);
 } catch (...) {
   caught(__func__);
 }

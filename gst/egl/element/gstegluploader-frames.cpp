@@ -100,9 +100,10 @@ GstFlowReturn EglUploader::fail(const Error &error)
     proofs_.clear();
     stream_is_old_ = true;
   }
-  const std::string what = std::string(GST_OBJECT_NAME(element_)) + " cannot take a frame of " +
-                           peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
-  post_error(GST_ELEMENT(element_), error, what.c_str());
+  const std::string sender = peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
+  Failure failure(std::string(GST_OBJECT_NAME(element_)) + " cannot take a frame of " + sender,
+                  error);
+  post_failure(GST_ELEMENT(element_), failure.add("sender", sender).add("caps", in_caps_.get()));
   return GST_FLOW_ERROR;
 }
 

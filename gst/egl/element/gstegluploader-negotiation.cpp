@@ -240,7 +240,8 @@ bool EglUploader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
 {
   GError *error = nullptr;
   if (!gst_drm_video_info_from_caps_full(&info_, in_caps, &error)) {
-    failed_.post(GST_ELEMENT(element_), take_error(error, ErrorCode::Caps));
+    failed_.post(GST_ELEMENT(element_),
+                 Failure({}, take_error(error, ErrorCode::Caps)).add("caps", in_caps));
     return false;
   }
   in_caps_ = GstPtr<GstCaps>::share(in_caps);
@@ -384,7 +385,8 @@ void EglUploader::explain_refused_caps(GstEvent *event)
   GstDrmVideoInfo info;
   GError *error = nullptr;
   if (!gst_drm_video_info_from_caps_full(&info, caps, &error))
-    failed_.post(GST_ELEMENT(element_), take_error(error, ErrorCode::Caps));
+    failed_.post(GST_ELEMENT(element_),
+                 Failure({}, take_error(error, ErrorCode::Caps)).add("caps", caps));
   else if (failed_.claim())
     post_mismatch(GST_ELEMENT(element_), mismatch(caps));
 }

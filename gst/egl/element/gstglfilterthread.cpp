@@ -2,11 +2,45 @@
 #include "gstglfilterthread.hpp"
 
 #include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
+
+#include <gst/drm/element/base_errors.hpp>
 
 namespace gstdrm {
 
 namespace {
+
+// A search for a context that goes on in this thread. GstGLBaseFilter posts its error under a lock
+// of its own, within the search: a handler that asks the element for caps would search again,
+// without end.
+struct Lookup {
+  explicit Lookup(GstGLBaseFilter *searching) : element(searching), outer(present)
+  {
+    present = this;
+  }
+  Lookup(const Lookup &) = delete;
+  Lookup &operator=(const Lookup &) = delete;
+  ~Lookup() { present = outer; }
+
+  GstGLBaseFilter *element;
+  std::optional<BaseError> error;
+  Lookup *outer; // of another element, whose neighbour this one is
+  static thread_local Lookup *present;
+};
+thread_local Lookup *Lookup::present = nullptr;
+
+Failure gl_failure(GstGLBaseFilter *element, const BaseError &base)
+{
+  Failure failure(base.on_bus, std::string(GST_OBJECT_NAME(element)) + " cannot use OpenGL",
+                  Error{ErrorCode::Device, base.text, 0});
+  failure.advise(
+      "Install an EGL driver (Mesa), let the process open the GPU's node in /dev/dri, or choose "
+      "another platform with GST_GL_PLATFORM=egl and GST_GL_WINDOW.");
+  failure.add("base-class", base.debug);
+  return failure;
+}
 
 GstPtr<GstGLContext> context_of(GstGLBaseFilter *element)
 {
@@ -21,7 +55,16 @@ FilterGlThread::Search FilterGlThread::begin_search() const
   return {stops_, gave_up_};
 }
 
-// GstGLBaseFilter posts the error of a context that it cannot make, each time that it is asked. A
+GlSearch find_gl_context(GstGLBaseFilter *element)
+{
+  Lookup search(element);
+  GlSearch result{gst_gl_base_filter_find_gl_context(element) != FALSE, {}};
+  if (!result.found && search.error)
+    result.failure = gl_failure(element, *search.error);
+  return result;
+}
+
+// GstGLBaseFilter has an error for a context that it cannot make, each time that it is asked. A
 // context that was found and is gone again was taken away by a stop: whoever asks was a query of
 // another thread, and the next start looks anew.
 Result<GstPtr<GstGLContext>> FilterGlThread::present_context(const Search &search)
@@ -32,14 +75,21 @@ Result<GstPtr<GstGLContext>> FilterGlThread::present_context(const Search &searc
   const Error none{ErrorCode::Device, "The pipeline has no OpenGL context", 0};
   if (search.gave_up)
     return none;
-  if (gst_gl_base_filter_find_gl_context(element_)) {
+  const GlSearch found = find_gl_context(element_);
+  if (found.found) {
     context = context_of(element_);
     return context ? Result<GstPtr<GstGLContext>>(std::move(context)) : none;
   }
-  const std::lock_guard guard(lock_);
-  if (search.stops == stops_)
-    gave_up_ = true;
+  if (give_up(search) && found.failure)
+    post_failure(GST_ELEMENT(element_), *found.failure);
   return none;
+}
+
+// false where another thread was first, or a stop came between.
+bool FilterGlThread::give_up(const Search &search)
+{
+  const std::lock_guard guard(lock_);
+  return search.stops == stops_ && !std::exchange(gave_up_, true);
 }
 
 Result<std::shared_ptr<GlThread>> FilterGlThread::find()
@@ -93,6 +143,18 @@ void FilterGlThread::forget()
   posted_.reset();
   if (thread)
     thread->finish();
+}
+
+bool replace_gl_error(GstElement *element, GstMessage *message)
+{
+  const auto base = base_error_in(element, message);
+  if (!base)
+    return false;
+  if (Lookup *search = Lookup::present; search && GST_ELEMENT_CAST(search->element) == element)
+    search->error = *base;
+  else
+    post_failure(element, gl_failure(GST_GL_BASE_FILTER(element), *base));
+  return true;
 }
 
 } // namespace gstdrm

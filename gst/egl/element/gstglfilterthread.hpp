@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/element/errors.hpp>
@@ -35,6 +36,7 @@ private:
 
   [[nodiscard]] Search begin_search() const;
   Result<GstPtr<GstGLContext>> present_context(const Search &search);
+  [[nodiscard]] bool give_up(const Search &search);
   Result<std::shared_ptr<GlThread>> open(GstGLContext *context);
 
   GstGLBaseFilter *const element_; // borrowed: the element owns this
@@ -45,5 +47,18 @@ private:
   bool gave_up_ = false;    // no context was found, and GStreamer has said so
   std::uint64_t stops_ = 0; // calls of forget()
 };
+
+// What gst_gl_base_filter_find_gl_context() found, and the message for the bus where it found
+// nothing and GStreamer says why. The caller posts it: GStreamer would post it under a lock.
+struct GlSearch {
+  bool found = false;
+  std::optional<Failure> failure;
+};
+GlSearch find_gl_context(GstGLBaseFilter *element);
+
+// For the post_message() of such an element: where the message is one that GstGLBaseFilter posts,
+// an error that explains itself is posted in its place, or kept for find_gl_context() where that
+// goes on, and true is returned. Takes no reference.
+bool replace_gl_error(GstElement *element, GstMessage *message);
 
 } // namespace gstdrm
