@@ -100,12 +100,16 @@ static gboolean gst_drm_overlay_query(GstBaseTransform *trans, GstPadDirection d
 }
 
 static gboolean gst_drm_overlay_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
-{
+try {
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
     overlayer_of(trans).waits.raise();
   else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
     overlayer_of(trans).waits.clear();
-  return GST_BASE_TRANSFORM_CLASS(gst_drm_overlay_parent_class)->sink_event(trans, event);
+  GstBaseTransformClass *base = GST_BASE_TRANSFORM_CLASS(gst_drm_overlay_parent_class);
+  return GST_EVENT_TYPE(event) == GST_EVENT_CAPS ? overlayer_of(trans).caps.take(event, base)
+                                                 : base->sink_event(trans, event);
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
 }
 
 static gboolean gst_drm_overlay_src_event(GstBaseTransform *trans, GstEvent *event) noexcept
@@ -187,4 +191,5 @@ static void gst_drm_overlay_init(GstDrmOverlay *self)
 {
   self->overlayer = std::make_unique<Overlayer>(GST_BASE_TRANSFORM(self)).release();
   gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(self), TRUE);
+  self->overlayer->caps.watch();
 }

@@ -5,6 +5,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/drm.h>
+#include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
 #include <gst/drm/gstdrmcaps-words.hpp>
@@ -70,7 +71,10 @@ GstStructure *Overlayer::stats() const
 
 GstFlowReturn Overlayer::fail(const Error &error)
 {
-  failure_.post(GST_ELEMENT(element_), error);
+  const std::string sender = peer_name(element_->sinkpad);
+  Failure failure(std::string(GST_OBJECT_NAME(element_)) + " cannot draw on a frame of " + sender,
+                  error);
+  failure_.post(GST_ELEMENT(element_), failure.add("sender", sender).add("caps", caps_.get()));
   return GST_FLOW_ERROR;
 }
 
@@ -79,6 +83,7 @@ void Overlayer::start()
   stats_.reset();
   objects_ = compositions_ = drawn_ = 0;
   failure_.reset();
+  caps.start();
   ask_ = true;
   waits.clear();
 }
@@ -90,25 +95,25 @@ void Overlayer::stop()
   caps_.reset();
 }
 
-bool Overlayer::take_caps(GstCaps *caps)
+bool Overlayer::take_caps(GstCaps *new_caps)
 {
   scene_.forget();
-  copier_.set_caps(caps);
+  copier_.set_caps(new_caps);
   ask_ = true;
-  caps_ = GstPtr<GstCaps>::share(caps);
-  const GstCapsFeatures *features = gst_caps_get_features(caps, 0);
+  caps_ = GstPtr<GstCaps>::share(new_caps);
+  const GstCapsFeatures *features = gst_caps_get_features(new_caps, 0);
   is_dmabuf_ = gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_DMABUF);
   GError *error = nullptr;
-  if (gst_drm_video_info_from_caps_full(&info_, caps, &error))
+  if (gst_drm_video_info_from_caps_full(&info_, new_caps, &error))
     return true;
   // memory of another kind: not for the CPU, but a composition needs the size alone
   info_ = {};
   info_.drm_modifier = DRM_FORMAT_MOD_INVALID;
-  if (gst_video_info_from_caps(&info_.vinfo, caps)) {
+  if (gst_video_info_from_caps(&info_.vinfo, new_caps)) {
     g_clear_error(&error);
     return true;
   }
-  (void)fail(take_error(error));
+  caps.post(Failure({}, take_error(error)).add("caps", new_caps));
   return false;
 }
 

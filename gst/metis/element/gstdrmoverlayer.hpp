@@ -14,6 +14,7 @@
 #include <gst/drm/gstdrmvideoinfo.h>
 
 #include "gstdrmoverlayscene.hpp"
+#include "gstdrmpasscaps.hpp"
 
 namespace gstdrm {
 
@@ -21,16 +22,17 @@ namespace gstdrm {
 // and waits.clear(); the streaming thread, or a state change without one, all the rest.
 class Overlayer {
 public:
-  explicit Overlayer(GstBaseTransform *element) : element_(element) {}
+  explicit Overlayer(GstBaseTransform *element) : caps(element), element_(element) {}
 
   std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer};
   std::atomic<bool> labels{true};
   Interrupt waits;
+  PassedCaps caps;
   [[nodiscard]] GstStructure *stats() const;
 
   void start();
   void stop();
-  bool take_caps(GstCaps *caps);
+  bool take_caps(GstCaps *new_caps);
   // Downstream changed: what it takes is asked for again before the next frame.
   void ask_again() { ask_ = true; }
   GstFlowReturn process(GstPtr<GstBuffer> &buffer);

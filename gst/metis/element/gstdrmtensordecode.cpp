@@ -196,12 +196,16 @@ static gboolean gst_drm_tensor_decode_query(GstBaseTransform *trans, GstPadDirec
 }
 
 static gboolean gst_drm_tensor_decode_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
-{
+try {
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
     decoder_of(trans).waits.raise();
   else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
     decoder_of(trans).waits.clear();
-  return GST_BASE_TRANSFORM_CLASS(gst_drm_tensor_decode_parent_class)->sink_event(trans, event);
+  GstBaseTransformClass *base = GST_BASE_TRANSFORM_CLASS(gst_drm_tensor_decode_parent_class);
+  return GST_EVENT_TYPE(event) == GST_EVENT_CAPS ? decoder_of(trans).caps.take(event, base)
+                                                 : base->sink_event(trans, event);
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
 }
 
 static GstStateChangeReturn gst_drm_tensor_decode_change_state(GstElement *element,
@@ -303,4 +307,5 @@ static void gst_drm_tensor_decode_init(GstDrmTensorDecode *self)
 {
   self->decoder = std::make_unique<TensorDecoder>(GST_ELEMENT(self)).release();
   gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(self), TRUE);
+  self->decoder->caps.watch();
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <gst/drm/core/unique_fd.hpp>
+#include <gst/drm/element/chain.hpp>
 #include <gst/video/gstvideometa.h>
 
 #include "gstdrmwritable.hpp"
@@ -89,23 +90,28 @@ bool TensorDecoder::start()
   detections_ = 0;
   decoding_ns_ = 0;
   device_failed_.reset();
+  caps.start();
   caps_size_ = {};
-  Result<Labels> labels = Labels::read(current_settings().labels_file);
+  const std::string file = current_settings().labels_file;
+  Result<Labels> labels = Labels::read(file);
   waits.clear();
   if (!labels) {
-    post_error(element_, labels.error());
+    post_failure(element_, Failure({}, labels.error())
+                               .advise("Set labels-file to a text file with one label a line, or "
+                                       "leave it unset.")
+                               .add_property("labels-file", file));
     return false;
   }
   labels_ = std::move(*labels);
   return true;
 }
 
-void TensorDecoder::take_caps(const GstCaps *caps)
+void TensorDecoder::take_caps(const GstCaps *new_caps)
 {
   caps_size_ = {};
-  if (gst_caps_is_any(caps) || gst_caps_is_empty(caps))
+  if (gst_caps_is_any(new_caps) || gst_caps_is_empty(new_caps))
     return;
-  const GstStructure *structure = gst_caps_get_structure(caps, 0);
+  const GstStructure *structure = gst_caps_get_structure(new_caps, 0);
   gst_structure_get_int(structure, "width", &caps_size_.width);
   gst_structure_get_int(structure, "height", &caps_size_.height);
 }
@@ -170,23 +176,29 @@ Result<FenceEnd> TensorDecoder::process_meta(GstBuffer *buffer, GstDrmTensorMeta
   return ready;
 }
 
+GstFlowReturn TensorDecoder::fail(const Error &error)
+{
+  const std::string sender = peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
+  Failure failure(std::string(GST_OBJECT_NAME(element_)) +
+                      " cannot decode the tensors of a frame of " + sender,
+                  error);
+  post_failure(element_, failure.add("sender", sender));
+  return GST_FLOW_ERROR;
+}
+
 GstFlowReturn TensorDecoder::process(GstPtr<GstBuffer> &buffer)
 {
   stats_.frames++;
   if (!gst_buffer_get_drm_tensor_meta(buffer.get(), nullptr))
     return GST_FLOW_OK;
-  if (const Result<void> made = make_writable(buffer); !made) {
-    post_error(element_, made.error());
-    return GST_FLOW_ERROR;
-  }
+  if (const Result<void> made = make_writable(buffer); !made)
+    return fail(made.error());
   const DecodeSettings now = current_settings();
   std::vector<FoundObject> objects;
   for (GstDrmTensorMeta *meta : metas_of(buffer.get())) {
     const auto ready = process_meta(buffer.get(), meta, now, objects);
-    if (!ready) {
-      post_error(element_, ready.error());
-      return GST_FLOW_ERROR;
-    }
+    if (!ready)
+      return fail(ready.error());
     if (*ready == FenceEnd::Interrupted)
       return GST_FLOW_FLUSHING;
     if (*ready == FenceEnd::Failed && device_failed_.claim())

@@ -17,6 +17,7 @@
 #include "engine/decode/decoders.hpp"
 #include "gstdrmdetections.hpp"
 #include "gstdrmlabels.hpp"
+#include "gstdrmpasscaps.hpp"
 
 namespace gstdrm {
 
@@ -34,7 +35,9 @@ struct DecodeSettings {
 // waits.clear(); the streaming thread, or a state change without one, all the rest.
 class TensorDecoder {
 public:
-  explicit TensorDecoder(GstElement *element) : element_(element) {}
+  explicit TensorDecoder(GstElement *element) : caps(GST_BASE_TRANSFORM(element)), element_(element)
+  {
+  }
 
   DecodeSettings settings;
   std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer}; // no frame is ever copied
@@ -42,8 +45,9 @@ public:
 
   bool start();
   Interrupt waits;
+  PassedCaps caps;
 
-  void take_caps(const GstCaps *caps);
+  void take_caps(const GstCaps *new_caps);
   // Adds what the buffer's tensors say to `buffer`, which is made writable for that.
   GstFlowReturn process(GstPtr<GstBuffer> &buffer);
 
@@ -53,6 +57,7 @@ private:
                                               const DecodeSettings &now) const;
   Result<FenceEnd> process_meta(GstBuffer *buffer, GstDrmTensorMeta *meta,
                                 const DecodeSettings &now, std::vector<FoundObject> &objects);
+  GstFlowReturn fail(const Error &error);
   [[nodiscard]] FrameSize size_of(GstBuffer *buffer) const;
 
   GstElement *const element_;

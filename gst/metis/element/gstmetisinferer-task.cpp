@@ -9,6 +9,7 @@ namespace gstdrm::metis {
 void Inferer::set_flushing(bool flushing)
 {
   flow_ = flushing ? GST_FLOW_FLUSHING : GST_FLOW_OK;
+  failed_ = false;
   if (flushing)
     frames_.waits.raise();
   else

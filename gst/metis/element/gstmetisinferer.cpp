@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include <gst/drm/element/base_errors.hpp>
 #include <gst/drm/element/memory_token.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 
@@ -116,7 +117,9 @@ bool Inferer::start(const InferSettings &settings)
   warned_ = false;
   auto queue = open(settings);
   if (!queue) {
-    post_error(element_, queue.error());
+    post_failure(element_, Failure({}, queue.error())
+                               .add_property("model", settings.model)
+                               .add("device", settings.device));
     return false;
   }
   GstPtr<GstCaps> caps = infer_caps((*queue)->backend(), settings.import_mode);
@@ -155,7 +158,11 @@ GstStructure *Inferer::stats() const
 
 GstFlowReturn Inferer::fail(const Error &error)
 {
-  post_error(element_, error);
+  failed_ = true;
+  const std::string sender = peer_name(sink_);
+  Failure failure(
+      std::string(GST_OBJECT_NAME(element_)) + " cannot infer from a frame of " + sender, error);
+  post_failure(element_, failure.add("sender", sender).add("device", settings_.device));
   return GST_FLOW_ERROR;
 }
 
@@ -166,7 +173,9 @@ GstFlowReturn Inferer::chain(GstPtr<GstBuffer> buffer)
   if (const GstFlowReturn flow = flow_; flow != GST_FLOW_OK)
     return flow;
   if (!has_format_) {
-    negotiation_.post(element_, Error{ErrorCode::Caps, "A buffer came before its caps.", 0});
+    negotiation_.post(element_,
+                      Error{ErrorCode::Caps,
+                            "A buffer came before its caps. Upstream has to send caps first.", 0});
     return GST_FLOW_NOT_NEGOTIATED;
   }
   Item item;
@@ -238,7 +247,7 @@ void Inferer::explain_refused_caps(GstEvent *event)
   has_format_ = false;
   negotiation_.begin(caps);
   if (!checked)
-    negotiation_.post(element_, checked.error());
+    negotiation_.post(element_, Failure({}, checked.error()).add("caps", caps));
   else if (negotiation_.claim())
     post_mismatch(element_, explain(caps));
 }
@@ -267,8 +276,8 @@ bool Inferer::take_caps(GstEvent *event)
   }
   GstCaps *caps = nullptr;
   gst_event_parse_caps(event, &caps);
-  const auto refuse = [this](const Error &error) {
-    negotiation_.post(element_, error);
+  const auto refuse = [this, caps](const Error &error) {
+    negotiation_.post(element_, Failure({}, error).add("caps", caps));
     has_format_ = false;
     return false;
   };
@@ -369,7 +378,8 @@ void Inferer::end_task(GstFlowReturn flow)
   queue_->set_flushing(true);
   gst_pad_pause_task(src_);
   if (eos_ && (flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS)) {
-    GST_ELEMENT_FLOW_ERROR(element_, flow);
+    if (!failed_)
+      post_failure(element_, stopped_stream(element_, src_, flow));
     gst_pad_push_event(src_, gst_event_new_eos());
   }
 }

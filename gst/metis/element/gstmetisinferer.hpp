@@ -76,7 +76,7 @@ private:
   InferSettings settings_;
   std::shared_ptr<InferenceQueue> queue_;
   std::atomic<unsigned> places_{1}; // frames inside, at most
-  GstPtr<GstCaps> caps_; // what the back end takes; guarded by the object's lock
+  GstPtr<GstCaps> caps_;            // what the back end takes; guarded by the object's lock
   InferFrames frames_;
   FailedNegotiation negotiation_;
   InferLatency latency_;
@@ -84,6 +84,7 @@ private:
   InferenceCounters counters_;
   std::atomic<std::uint64_t> passed_through_{0};
   std::atomic<GstFlowReturn> flow_{GST_FLOW_FLUSHING}; // of the last push downstream
+  std::atomic<bool> failed_{false};                    // and said so, since the last flush
   std::atomic<bool> eos_{false};                       // upstream has ended
   bool has_format_ = false;                            // streaming thread
   std::uint64_t frame_number_ = 0;                     // streaming thread, for `interval`
