@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Names of the standard library that the library and the plugins must not use, each with what to use in its place.
+"""Names of the standard library and of GStreamer that the library and the plugins must not use, each with what to use in its place.
 TAP, a case per planted sample and per file. Comments may name them.
 usage: forbidden-names.py SOURCE_ROOT
 """
@@ -14,6 +14,10 @@ RULES = (
     # It has a mutex of its own, so that each wake-up costs up to two more futex calls.
     (r'\bcondition_variable_any\b', r'gst-libs/gst/drm/core/ordered_mutex\.hpp',
      'std::condition_variable_any: use OrderedCondition (core/ordered_mutex.hpp) or std::condition_variable'),
+    # Each of them posts an error without the details that every error of these elements has (docs/errors.md).
+    (r'\b(?:GST_ELEMENT_(?:FLOW_)?ERROR(?:_WITH_DETAILS)?|gst_element_message_full\w*|gst_message_new_error\w*)\b',
+     r'gst-libs/gst/drm/(?:element/errors\.cpp|gstdrm-guard-private\.hpp)',
+     'an error without details: use post_failure() or post_error() (element/errors.hpp)'),
 )
 
 # Literals are matched so that the slashes within them begin no comment.
@@ -38,6 +42,16 @@ SAMPLES = (
     ('the condition of an OrderedMutex', 'gst/va/engine/planted.cpp', 'gstdrm::OrderedCondition changed;', False),
     ('a comment to the end of the line', 'gst/va/engine/planted.cpp', '// no std::condition_variable_any\nint i;', False),
     ('a comment of two lines', 'gst/va/engine/planted.cpp', '/* no\n std::condition_variable_any */ int i;', False),
+    ('an error without details', 'gst/va/element/planted.cpp', 'GST_ELEMENT_ERROR(e, STREAM, FORMAT, ("a"), (nullptr));', True),
+    ('an error with details of its own', 'gst/va/element/planted.cpp',
+     'GST_ELEMENT_ERROR_WITH_DETAILS(e, STREAM, FORMAT, ("a"), (nullptr), ("b", G_TYPE_INT, 1, nullptr));', True),
+    ('an error by the function behind the macro', 'gst-libs/gst/drm/element/planted.cpp',
+     'gst_element_message_full(e, GST_MESSAGE_ERROR, d, 1, a, b, f, g, 2);', True),
+    ('an error as a message', 'gst/kms/element/planted.cpp', 'post(gst_message_new_error(o, error, nullptr));', True),
+    ('a warning', 'gst/va/element/planted.cpp', 'GST_ELEMENT_WARNING(e, STREAM, FORMAT, ("a"), (nullptr));', False),
+    ('an error of the kit', 'gst/va/element/planted.cpp', 'post_failure(element, failure);', False),
+    ('the macro in a comment', 'gst/va/element/planted.cpp', '// GST_ELEMENT_ERROR() of gstelement.h', False),
+    ('the kit', 'gst-libs/gst/drm/element/errors.cpp', 'gst_element_message_full_with_details(e);', False),
     ('the file of OrderedCondition', 'gst-libs/gst/drm/core/ordered_mutex.hpp', 'std::condition_variable_any changed_;',
      False),
 )
