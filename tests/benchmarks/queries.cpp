@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What a caps query costs on its way through one element to real peers: a capsfilter with the table
 // of a real GPU, and a fakesink. The same query through dmabufupload, identity, videoconvert and a
-// capsfilter without caps, in the same run; then a stream of one frame from NULL to EOS and back.
-// `bench-queries count N ELEMENT TABLE [FILTER]` asks N times and ends, for valgrind
+// capsfilter without caps, in the same run; then a stream without a frame from NULL to EOS and
+// back. `bench-queries count N ELEMENT TABLE [FILTER]` asks N times and ends, for valgrind
 // (docs/benchmarks.md).
 // The uploaders into OpenGL beside each other: glupload and egldmabufupload, on this machine's EGL.
 #include <algorithm>
@@ -145,15 +145,26 @@ void query_first(State &state, const char *element, const std::string &table,
   }
 }
 
-// A source that has a table, the element, a capsfilter with another table: one frame, NULL to EOS
-// and back.
+// Whether the pad had caps, which outlive EOS.
+bool was_negotiated(GstElement *sink)
+{
+  GstPad *pad = gst_element_get_static_pad(sink, "sink");
+  GstCaps *caps = gst_pad_get_current_caps(pad);
+  gst_object_unref(pad);
+  if (caps)
+    gst_caps_unref(caps);
+  return caps != nullptr;
+}
+
+// A source that has a table, the element, a capsfilter with another table: NULL to EOS and back.
+// The source negotiates and ends without a frame: dmabufupload refuses one without memory.
 void null_to_eos(State &state, const char *element, const std::string &table)
 {
   const CapsPtr downstream = table_caps(table);
   for (auto _ : state) {
     GstElement *pipeline = gst_pipeline_new(nullptr);
     auto *source =
-        static_cast<GstElement *>(g_object_new(table_src_get_type(), "num-buffers", 1, nullptr));
+        static_cast<GstElement *>(g_object_new(table_src_get_type(), "num-buffers", 0, nullptr));
     GstElement *tested = make(element);
     GstElement *after = make("capsfilter");
     GstElement *sink = make("fakesink");
@@ -164,15 +175,15 @@ void null_to_eos(State &state, const char *element, const std::string &table)
     GstBus *bus = gst_element_get_bus(pipeline);
     GstMessage *end = gst_bus_timed_pop_filtered(
         bus, 100 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
-    const bool ended = end && GST_MESSAGE_TYPE(end) == GST_MESSAGE_EOS;
+    const bool ended = end && GST_MESSAGE_TYPE(end) == GST_MESSAGE_EOS && was_negotiated(sink);
     if (end)
       gst_message_unref(end);
     gst_object_unref(bus);
     gst_element_set_state(pipeline, GST_STATE_NULL);
     gst_object_unref(pipeline);
     if (!ended) {
-      state.SkipWithError("no end of stream");
-      break;
+      std::fprintf(stderr, "%s: no caps, or no end of stream\n", element);
+      std::abort(); // the test of this program would not see a row that is skipped
     }
   }
 }
