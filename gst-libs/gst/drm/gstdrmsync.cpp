@@ -56,8 +56,8 @@ public:
   Result<void> add(Which which, UniqueFd fence)
   {
     // Anything but a sync_file is refused here, before it is stored.
-    if (const Result<FenceState> state = gstdrm::fence_state(fence.get()); !state)
-      return state.error();
+    if (const Result<void> checked = gstdrm::check_sync_file(fence.get()); !checked)
+      return checked.error();
     const std::lock_guard lock(fences_lock_);
     UniqueFd &slot = slot_of(which);
     if (!slot) {
@@ -92,8 +92,7 @@ public:
     const std::lock_guard lock(fences_lock_);
     if (!release_)
       return false;
-    const Result<FenceState> state = gstdrm::fence_state(release_.get());
-    if (state && *state == FenceState::Pending)
+    if (gstdrm::fence_is_pending(release_.get()))
       return true;
     release_.reset();
     return false;

@@ -365,8 +365,8 @@ try {
 
   std::shared_ptr<const UniqueFd> &acquire = tensors_of(meta).acquire;
   // Anything but a sync_file is refused here, before it is stored.
-  if (const auto state = gstdrm::fence_state(fence.get()); !state) {
-    gstdrm::propagate(error, state.error());
+  if (const auto checked = gstdrm::check_sync_file(fence.get()); !checked) {
+    gstdrm::propagate(error, checked.error());
     return FALSE;
   }
   Result<UniqueFd> merged = gstdrm::fence_merge(acquire ? acquire->get() : -1, fence.get());

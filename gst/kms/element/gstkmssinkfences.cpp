@@ -20,12 +20,13 @@ namespace {
 constexpr GstClockTime kLastResort = 1 * GST_SECOND;
 
 // The commit that replaces this buffer was made: the buffer may be given back, with the fence of
-// that commit.
+// that commit. The kernel's fence is refused only where it cannot be merged with another reader's.
 void on_replaced(void *owner, UniqueFd fence) noexcept
 {
   auto *buffer = static_cast<GstBuffer *>(owner);
-  const UniqueFd spare = fence.dup();
   GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
+  const UniqueFd others(gst_drm_sync_meta_dup_release_fence(meta));
+  const UniqueFd spare = others ? fence.dup() : UniqueFd();
   GError *error = nullptr;
   if (gst_drm_sync_meta_add_release_fence(meta, fence.release(), &error))
     return;

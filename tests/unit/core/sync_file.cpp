@@ -44,6 +44,15 @@ TEST_P(NoFence, HasNoState)
   EXPECT_NE(state.error().message.find(std::to_string(fd)), std::string::npos) << state.error().message;
 }
 
+TEST_P(NoFence, IsRefusedAsOne)
+{
+  const Result<void> checked = check_sync_file(fd);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code, ErrorCode::Sync);
+  EXPECT_EQ(checked.error().sys_errno, sys_errno);
+  EXPECT_FALSE(fence_is_pending(fd));
+}
+
 TEST_P(NoFence, CannotBeWaitedFor)
 {
   // a memfd is always readable: poll(2) alone would call it signalled

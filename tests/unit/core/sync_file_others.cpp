@@ -26,6 +26,9 @@ TEST(NoSyncFile, NotReadyIsNoPendingFence)
     ASSERT_FALSE(state);
     EXPECT_EQ(state.error().sys_errno, ENOTTY);
     EXPECT_EQ(state.error().code, ErrorCode::Sync);
+    const Result<void> checked = check_sync_file(fd);
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(checked.error().sys_errno, ENOTTY);
     for (const auto limit :
          {std::chrono::nanoseconds(0), std::chrono::nanoseconds(1h), std::chrono::nanoseconds(-1)})
       EXPECT_FALSE(fence_wait(fd, limit)); // and does not wait

@@ -55,32 +55,24 @@ Error dmabuf_failed(const std::string &what, int fd, int error)
   return result;
 }
 
+enum class Kind { SyncFile, Other, Unknown };
+
 // By the name that sync_file.c gives its files; where /proc is missing nobody can tell.
-bool is_sync_file(int fd)
+Kind kind_of(int fd)
 {
   std::array<char, 32> link{};
   std::array<char, 64> target{};
   std::snprintf(link.data(), link.size(), "/proc/self/fd/%d", fd);
   const ssize_t length = ::readlink(link.data(), target.data(), target.size());
-  return length < 0 ||
-         std::string_view(target.data(), static_cast<std::size_t>(length)).find("sync_file") !=
-             std::string_view::npos;
+  if (length < 0)
+    return Kind::Unknown;
+  const std::string_view name(target.data(), static_cast<std::size_t>(length));
+  return name.find("sync_file") == std::string_view::npos ? Kind::Other : Kind::SyncFile;
 }
 
-} // namespace
-
-// SYNC_IOC_FILE_INFO asks the driver of a pending fence for its name (sync_file_get_name()), and
-// Linux 7.2 stops in drm_crtc.c (the BUG_ON() of fence_to_crtc()) when a flip signals its out-fence
-// at that moment. So a fence that is still pending is only polled.
-Result<FenceState> fence_state(int fence_fd)
+// Of a fence that is no longer pending, or of what is none.
+Result<FenceState> final_state(int fence_fd)
 {
-  pollfd polled{fence_fd, POLLIN, 0};
-  const timespec at_once{};
-  if (fence_fd >= 0 && ::ppoll(&polled, 1, &at_once, nullptr) == 0) {
-    if (!is_sync_file(fence_fd))
-      return failed("SYNC_IOC_FILE_INFO", fence_fd, ENOTTY);
-    return FenceState::Pending;
-  }
   sync_file_info info{}; // num_fences of 0: the summary alone
   if (retried_ioctl(fence_fd, SYNC_IOC_FILE_INFO, &info) != 0) {
     const int error = errno;
@@ -92,11 +84,44 @@ Result<FenceState> fence_state(int fence_fd)
   return info.status > 0 ? FenceState::Signalled : FenceState::Failed;
 }
 
-Result<FenceTime> fence_time(int fence_fd)
+} // namespace
+
+bool fence_is_pending(int fence_fd)
 {
   pollfd polled{fence_fd, POLLIN, 0};
   const timespec at_once{};
-  if (fence_fd >= 0 && ::ppoll(&polled, 1, &at_once, nullptr) == 0)
+  return fence_fd >= 0 && ::ppoll(&polled, 1, &at_once, nullptr) == 0;
+}
+
+// SYNC_IOC_FILE_INFO asks the driver of a pending fence for its name (sync_file_get_name()), and
+// Linux 7.2 stops in drm_crtc.c (the BUG_ON() of fence_to_crtc()) when a flip signals its out-fence
+// at that moment. So a fence that is still pending is only polled.
+Result<FenceState> fence_state(int fence_fd)
+{
+  if (!fence_is_pending(fence_fd))
+    return final_state(fence_fd);
+  if (kind_of(fence_fd) == Kind::Other)
+    return failed("SYNC_IOC_FILE_INFO", fence_fd, ENOTTY);
+  return FenceState::Pending;
+}
+
+Result<FenceState> checked_fence_state(int fence_fd)
+{
+  return fence_is_pending(fence_fd) ? Result<FenceState>(FenceState::Pending)
+                                    : final_state(fence_fd);
+}
+
+Result<void> check_sync_file(int fd)
+{
+  if (kind_of(fd) == Kind::SyncFile)
+    return {};
+  const Result<FenceState> state = fence_state(fd);
+  return state ? Result<void>() : state.error();
+}
+
+Result<FenceTime> fence_time(int fence_fd)
+{
+  if (fence_is_pending(fence_fd))
     return FenceTime();
   sync_fence_info fence{};
   sync_file_info info{};

@@ -18,6 +18,13 @@ enum class FenceState { Pending, Signalled, Failed };
 
 // poll(), and SYNC_IOC_FILE_INFO once it has signalled; Error when fd is no sync_file.
 Result<FenceState> fence_state(int fence_fd);
+// The same of a descriptor that is known to be a sync_file: a pending one costs poll() alone.
+Result<FenceState> checked_fence_state(int fence_fd);
+// Whether poll() finds a fence pending; false for what is no descriptor.
+bool fence_is_pending(int fence_fd);
+// Whether it is a sync_file, in any state: readlink() of /proc/self/fd; what that does not show is
+// asked as fence_state() does, with the same errors.
+Result<void> check_sync_file(int fd);
 // When the fence of a sync_file with one fence has signalled, with an error or without, on
 // CLOCK_MONOTONIC in ns; nothing: it is pending. poll(), and SYNC_IOC_FILE_INFO once it has
 // signalled.

@@ -7,7 +7,7 @@ namespace gstdrm::kms {
 
 FenceState ask_fence(int fence_fd)
 {
-  const Result<FenceState> state = fence_state(fence_fd);
+  const Result<FenceState> state = checked_fence_state(fence_fd);
   return state ? *state : FenceState::Failed;
 }
 
