@@ -217,6 +217,7 @@ public:
   {
     gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
     gst_bus_set_sync_handler(bus_.get(), nullptr, nullptr, nullptr);
+    gst_bus_set_flushing(bus_.get(), TRUE); // messages hold the pipeline, which holds the bus
   }
 
   // Plays until something fails, and stops.
