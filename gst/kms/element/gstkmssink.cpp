@@ -123,6 +123,7 @@ bool KmsSink::set_caps(GstCaps *caps)
     return false; // the sink is being shut down
   if (negotiation_.has_refused(caps))
     return false;
+  const MessagesKept kept(*this); // the base class holds the preroll lock around each CAPS event
   Result<SinkStream> stream = Error{ErrorCode::Caps, "", 0};
   {
     const std::lock_guard repeats(repeat_lock_); // no frame of the old caps meanwhile

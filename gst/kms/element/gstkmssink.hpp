@@ -125,4 +125,16 @@ private:
   const GstBuffer *prerolled_ = nullptr; // only compared: rendered next, and on screen already
 };
 
+// Keeps the messages of what is done under the preroll lock, and posts them without it.
+class KmsSink::MessagesKept {
+public:
+  explicit MessagesKept(KmsSink &sink) noexcept : sink_(sink) { sink_.messages_.begin(); }
+  ~MessagesKept() { sink_.post_kept(); }
+  MessagesKept(const MessagesKept &) = delete;
+  MessagesKept &operator=(const MessagesKept &) = delete;
+
+private:
+  KmsSink &sink_;
+};
+
 } // namespace gstdrm

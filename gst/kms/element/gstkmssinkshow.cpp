@@ -47,18 +47,6 @@ private:
 
 } // namespace
 
-// Keeps the messages of what is done under the preroll lock, and posts them without it.
-class KmsSink::MessagesKept {
-public:
-  explicit MessagesKept(KmsSink &sink) noexcept : sink_(sink) { sink_.messages_.begin(); }
-  ~MessagesKept() { sink_.post_kept(); }
-  MessagesKept(const MessagesKept &) = delete;
-  MessagesKept &operator=(const MessagesKept &) = delete;
-
-private:
-  KmsSink &sink_;
-};
-
 // With the preroll lock held, which is let go meanwhile; true: it was.
 bool KmsSink::post_kept() noexcept
 {

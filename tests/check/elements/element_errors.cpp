@@ -285,9 +285,6 @@ private:
       const std::lock_guard guard(lock_);
       errors_.push_back(GstPtr<GstMessage>::share(message));
     }
-    const GstElementFactory *factory = gst_element_get_factory(element_.get());
-    if (g_str_equal(GST_OBJECT_NAME(factory), "kmsdmabufsink"))
-      return; // tests/device/kms/kms_bus_handler.cpp calls the sink
     touch_properties(G_OBJECT(element_.get()));
     for (const char *name : {"sink", "src"})
       if (const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(element_.get(), name)))

@@ -170,6 +170,11 @@ void other_view(Context &c)
   c.sink.push(picture().release());
 }
 
+void other_caps(Context &c)
+{
+  ck_assert(!c.sink.set_caps(dma_drm_caps("NV12:0x0100000000000001", kWidth, kHeight))); // vkms lists linear alone
+}
+
 void lose_master(Context &c)
 {
   ck_assert_int_eq(drmDropMaster(c.fd), 0);
@@ -193,6 +198,7 @@ void remove_device(Context &c)
 const Row kRows[] = {
     {"the first copy, by the streaming thread", End::Elsewhere, copy},
     {"a view that is refused, by the streaming thread", End::Elsewhere, other_view},
+    {"caps that are refused, by the streaming thread", End::Elsewhere, other_caps},
     {"the loss of master, by the streaming thread", End::Elsewhere, lose_master},
     {"a frame that is lost, by the event thread", End::Here, hang},
     {"a cable, by the hotplug thread", End::Here, unplug},
