@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include <drm_fourcc.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -58,8 +60,24 @@ fakedrm::Device &fakedrm::device()
   return *current.load();
 }
 
+// The other end hangs up with the last copy of the descriptor (af_unix.c, unix_release_sock()).
+bool fakedrm::await_closed()
+{
+  constexpr int kLimit_ms = 10000;
+  pollfd end{event_source, 0, 0};
+  int ready = 0;
+  do
+    ready = poll(&end, 1, kLimit_ms);
+  while (ready < 0 && errno == EINTR);
+  return ready > 0 && (end.revents & POLLHUP) != 0;
+}
+
+// What a display that is still open closes from now on would count as closed twice: the objects are
+// those of the device before.
 int fakedrm::plug()
 {
+  if (event_source >= 0 && !await_closed())
+    std::fprintf(stderr, "the fake device of before is still open\n");
   current = devices.emplace_back(std::make_unique<Device>()).get();
   events.clear();
   held_events.clear();

@@ -119,8 +119,11 @@ struct Device {
 };
 
 Device &device();
-// A new device, and a descriptor to open it with; the one before is gone.
+// A new device, and a descriptor to open it with; the one before is gone, and has to be closed.
 int plug();
+// Waits until nobody has the device open, neither the test nor a display that another thread lets
+// go of: nothing is asked of the device afterwards. false: somebody has it after 10 s.
+bool await_closed();
 // An event of another reader of the descriptor.
 void send_foreign_event();
 // The flips that commits have not told of complete now.

@@ -169,7 +169,7 @@ TEST_F(DisplayTest, a_view_that_is_refused_leaves_the_picture)
 TEST_F(DisplayTest, hdr_is_told_and_taken_back)
 {
   for (const bool needs_mode_set : {false, true}) {
-    drm_fd.reset(fakedrm::plug());
+    replug();
     fakedrm::device().hdr_needs_mode_set = needs_mode_set;
     auto display = open();
     Picture sdr = picture(1024, 768), hdr = sdr;
@@ -358,7 +358,7 @@ TEST_F(DisplayTest, no_master_no_connection)
 TEST_F(DisplayTest, a_picture_larger_than_every_mode)
 {
   for (const bool scales : {false, true}) {
-    drm_fd.reset(fakedrm::plug());
+    replug();
     fakedrm::device().scales = scales;
     auto display = open();
     ASSERT_TRUE(display);

@@ -102,8 +102,17 @@ protected:
   DisplayTest() : drm_fd(fakedrm::plug()) {}
   ~DisplayTest() override
   {
+    drm_fd.reset();
+    EXPECT_TRUE(fakedrm::await_closed());
     EXPECT_EQ(left_over(), 0);
     EXPECT_EQ(fakedrm::device().double_closes, 0U);
+  }
+
+  // Another device in the place of the one so far, whose displays were let go.
+  void replug()
+  {
+    drm_fd.reset(); // plug() waits until nobody has it open
+    drm_fd.reset(fakedrm::plug());
   }
 
   Result<std::shared_ptr<kms::Display>> open()

@@ -131,7 +131,7 @@ TEST_F(Showing, nobody_asks_for_master_while_frames_come)
 TEST_F(Showing, a_busy_device_is_waited_for_before_a_mode_set)
 {
   for (const int error : {EBUSY, ENOMEM}) {
-    drm_fd.reset(fakedrm::plug());
+    replug();
     start();
     Picture other = picture(1024, 768);
     other.format.fourcc = DRM_FORMAT_NV12;
@@ -151,7 +151,7 @@ TEST_F(Showing, a_busy_device_is_waited_for_before_a_mode_set)
 TEST_F(Showing, a_busy_device_is_waited_for_before_another_mode)
 {
   for (const int times : {0, 3, 1000}) {
-    drm_fd.reset(fakedrm::plug());
+    replug();
     fakedrm::device().scales = true;
     start();
     ASSERT_TRUE((*display)->configure(picture(640, 480)));

@@ -79,7 +79,7 @@ TEST_F(DisplayTest, planes_of_others_are_named_as_such)
   };
   for (const Row &row : rows) {
     SCOPED_TRACE(row.why);
-    drm_fd.reset(fakedrm::plug());
+    replug();
     fakedrm::device().plane_users[fakedrm::kOverlay] = row.user;
     fakedrm::device().refused_fourcc = DRM_FORMAT_XRGB8888;
     DeviceRequest device;
@@ -164,7 +164,7 @@ TEST_F(DisplayTest, no_framebuffer_has_modifiers_where_none_are_taken)
 TEST_F(DisplayTest, zpos_0_is_one_as_well)
 {
   for (const int zpos : {-1, 0, 3}) {
-    drm_fd.reset(fakedrm::plug());
+    replug();
     fakedrm::device().has_zpos = true;
     auto display = open();
     ASSERT_TRUE(display);

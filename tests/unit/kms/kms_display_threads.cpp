@@ -181,6 +181,32 @@ TEST_F(DisplayTest, the_event_thread_may_let_the_display_go)
     std::this_thread::yield();
 }
 
+// The event thread is in a call when the display is let go, and is the last to let go: what it
+// closes then is the device's of that display.
+TEST_F(DisplayTest, another_device_comes_when_the_event_thread_is_done)
+{
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  const pid_t own = gettid();
+  std::atomic<bool> inside{false}, let_go{false}, plugged{false}, called{false};
+  show_and_give_back(**display, memory, [&, own] {
+    inside = true;
+    while (!let_go || !(plugged || state_of_thread(own) == 'S'))
+      std::this_thread::yield();
+    called = true;
+  });
+  while (!inside)
+    std::this_thread::yield();
+  const std::weak_ptr<Display> seen = *display;
+  display = Error{};
+  let_go = true;
+  replug();
+  EXPECT_TRUE(seen.expired());
+  plugged = true;
+  while (!called)
+    std::this_thread::yield();
+}
+
 // As a thread that nobody waits for does, where it lets the display go while the process ends.
 TEST_F(DisplayTest, a_display_may_outlive_the_registry_at_exit)
 {

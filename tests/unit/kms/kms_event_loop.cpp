@@ -210,9 +210,10 @@ TEST_F(EventLoopTest, two_last_handlers_may_end_at_once)
     std::atomic<bool> inside{false};
     std::atomic<pid_t> first{0}, second{0};
     const auto sleeps = [](pid_t tid) { return tid != 0 && test::state_of_thread(tid) == 'S'; };
+    std::atomic<bool> ended{false}; // the second, where the first had slept on something else
     Bell bell([&](Bell &) {
       inside = true;
-      while (!sleeps(second))
+      while (!ended && !sleeps(second))
         std::this_thread::yield();
     });
     Bell other;
@@ -230,6 +231,7 @@ TEST_F(EventLoopTest, two_last_handlers_may_end_at_once)
         std::this_thread::yield();
       second = gettid();
       other.subscription.reset();
+      ended = true;
     };
     test::at_once({end_first, end_second});
     EXPECT_EQ(bell.handler.calls, 1);

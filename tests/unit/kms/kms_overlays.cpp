@@ -250,7 +250,7 @@ TEST_F(Overlays, are_not_blamed_for_the_frame)
 TEST_F(Overlays, need_a_plane_that_nobody_else_has)
 {
   let_go();
-  drm_fd.reset(fakedrm::plug());
+  replug();
   fakedrm::device().overlay_extra = DRM_FORMAT_ARGB8888;
   fakedrm::device().plane_users[kOverlay] = 77;
   DeviceRequest request;
@@ -261,7 +261,7 @@ TEST_F(Overlays, need_a_plane_that_nobody_else_has)
   EXPECT_FALSE(names_overlay(push(box({100, 50, 30, 20}))));
   EXPECT_EQ(display->overlay_counters().left_out, 1U);
   let_go();
-  drm_fd.reset(fakedrm::plug());
+  replug();
   fakedrm::device().overlay_extra = DRM_FORMAT_ARGB8888;
   request.fd = drm_fd.get();
   OutputRequest named;

@@ -16,6 +16,7 @@ using fakedrm::kPrimary;
 void ProfileTest::plug(const std::string &profile)
 {
   display.reset();
+  drm_fd.reset(); // plug() waits until nobody has it open
   drm_fd.reset(fakedrm::plug());
   std::string error;
   fakedrm::device().model = fakedrm::make_model(profile, error);
