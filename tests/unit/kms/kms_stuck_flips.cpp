@@ -106,6 +106,30 @@ TEST_F(StuckFlips, a_stop_takes_what_it_cannot_put_back_off_the_screen_first)
   fakedrm::device().fail_call.clear();
 }
 
+// The last frame was to stay, and cannot.
+TEST_F(StuckFlips, nor_does_a_last_frame_go_back_before_its_framebuffer)
+{
+  display.reset();
+  replug();
+  fakedrm::device().closes_framebuffers = false;
+  fakedrm::device().opens_again = false;
+  auto opened = open();
+  ASSERT_TRUE(opened) << opened.error().message;
+  display = *opened;
+  display->set_restore(false);
+  ASSERT_TRUE(display->start() && display->configure(picture(640, 480)));
+  fakedrm::device().send_events = false;
+  const std::weak_ptr<int> in_flight = push(memory, 640, 480);
+  must_be_off = true;
+  fakedrm::device().error = EINVAL;
+  fakedrm::device().fail_call = "drmModeAtomicCommit";
+  EXPECT_FALSE(display->stop());
+  EXPECT_TRUE(in_flight.expired());
+  EXPECT_EQ(given_back_while_shown, 0);
+  fakedrm::device().fail_call.clear();
+  fakedrm::device().handles.clear(); // on the application's open file the engine closes none
+}
+
 // A DRAIN query: nothing is forced.
 TEST_F(StuckFlips, a_drain_that_runs_out_of_time_keeps_the_buffers)
 {

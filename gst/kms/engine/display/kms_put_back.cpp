@@ -30,6 +30,8 @@ Result<void> Display::put_back()
       return {};
     }
     Result<void> restored = scanout_.restore();
+    if (!restored) // the frame may be on screen, and goes after its framebuffer
+      cache_.clear();
     return restored ? left : restored;
   }
   Result<void> restored = scanout_.restore();
