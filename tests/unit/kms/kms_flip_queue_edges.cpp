@@ -451,4 +451,23 @@ TEST_F(Edges, is_not_drained_while_it_gives_back)
   EXPECT_TRUE(queue.drain(0));
 }
 
+// A mode set that returns late and the event thread may both be at it.
+TEST_F(Edges, is_not_drained_while_another_flip_has_given_back)
+{
+  bool drained = true;
+  Frame first;
+  first.owner = std::shared_ptr<int>(new int(0), [&](int *owner) {
+    vblank(); // gives the second one back, wholly
+    drained = queue.drain(0);
+    delete owner;
+  });
+  submit(std::move(first));
+  vblank();
+  submit(frame());
+  submit(frame());
+  vblank(); // gives the first one back
+  EXPECT_FALSE(drained);
+  EXPECT_TRUE(queue.drain(0));
+}
+
 } // namespace

@@ -283,10 +283,10 @@ void FlipQueue::on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64
     counters_.last_sequence = sequence;
     counters_.last_flip_ns = time_ns;
     pump(deferred);
-    releasing_ = true;
+    releasing_++;
   }
   finish(deferred, false); // the event thread itself is here
-  releasing_ = false;
+  releasing_--;
   if (draining_ > 0) { // finds every buffer given back
     const std::lock_guard guard(lock_);
     changed_.notify_all();

@@ -192,7 +192,7 @@ private:
     std::int64_t time_ns = 0;
   };
   [[nodiscard]] bool busy() const { return claimed_ || in_flight_ || repeat_in_flight_; }
-  [[nodiscard]] bool idle() const { return !busy() && waiting_.empty() && !releasing_; }
+  [[nodiscard]] bool idle() const { return !busy() && waiting_.empty() && releasing_ == 0; }
   void push(Frame &frame, Overflow overflow, Deferred &deferred);
   void pump(Deferred &deferred);
   void pump_waiting(Deferred &deferred);
@@ -232,7 +232,7 @@ private:
 
   mutable OrderedMutex lock_{kFlipQueueLockRank, "FlipQueue::lock_"}; // guards everything below
   OrderedCondition changed_;
-  std::atomic<bool> releasing_{false}; // on_flip() gives back what was replaced, without the lock
+  std::atomic<int> releasing_{0}; // calls of on_flip() that give back buffers, without the lock
   std::atomic<int> draining_{0};       // threads in drain()
   std::optional<Frame> on_screen_;
   std::optional<Frame> in_flight_;
