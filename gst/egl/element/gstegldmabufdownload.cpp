@@ -192,7 +192,7 @@ try {
 static gboolean gst_egl_dmabuf_download_post_message(GstElement *element,
                                                      GstMessage *message) noexcept
 try {
-  if (gstdrm::replace_gl_error(element, message)) {
+  if (gstdrm::replace_gl_error(element, message, downloader_of(element).no_context())) {
     gst_message_unref(message);
     return TRUE;
   }

@@ -190,7 +190,7 @@ try {
 static gboolean gst_egl_dmabuf_upload_post_message(GstElement *element,
                                                    GstMessage *message) noexcept
 try {
-  if (gstdrm::replace_gl_error(element, message)) {
+  if (gstdrm::replace_gl_error(element, message, uploader_of(element).no_context())) {
     gst_message_unref(message);
     return TRUE;
   }

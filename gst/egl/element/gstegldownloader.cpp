@@ -58,6 +58,7 @@ bool EglDownloader::start()
   stats_.reset();
   frames_.reset_counters();
   failure_.reset();
+  no_context_.reset();
   warned_of_device_ = false;
   set_flushing(false);
   return base_->start(GST_BASE_TRANSFORM(element_)) != FALSE;
@@ -129,8 +130,10 @@ void EglDownloader::learn_device(GstGLContext *context)
 bool EglDownloader::take_context()
 {
   if (const GlSearch search = find_gl_context(element_); !search.found) {
-    if (search.failure)
+    if (search.failure && no_context_.claim())
       failure_.post(GST_ELEMENT(element_), *search.failure);
+    else
+      (void)failure_.claim(); // caps that are refused for it are no failure of their own
     return false;
   }
   const auto context = GstPtr<GstGLContext>::adopt(gst_gl_base_filter_get_gl_context(element_));

@@ -39,6 +39,8 @@ public:
   bool query(GstPadDirection direction, GstQuery *query);
   GstCaps *transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter);
   void set_flushing(bool flushing);
+  // The message about a missing context, from start to start.
+  [[nodiscard]] OncePerFailure &no_context() noexcept { return no_context_; }
 
   // The application's thread, while the streaming thread does not run.
   bool start();
@@ -76,6 +78,7 @@ private:
   std::atomic<ZeroCopy> zero_copy_{ZeroCopy::Prefer};
   Stats stats_;
   FailedNegotiation failure_;
+  OncePerFailure no_context_;
   DownloadPool pool_;
 
   // The device and what it draws into; made again with every new GL context.

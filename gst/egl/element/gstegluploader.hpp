@@ -39,6 +39,7 @@ public:
   [[nodiscard]] GstStructure *stats() const; // (transfer full)
   bool query(GstPadDirection direction, GstQuery *query);
   GstCaps *transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter);
+  [[nodiscard]] OncePerFailure &no_context() noexcept { return gl_.no_context(); }
   // Before a state change, and after it: waits of the streaming thread end, the context is let go.
   void leave(GstStateChange transition);
   void settle(GstStateChange transition);

@@ -80,7 +80,7 @@ Result<GstPtr<GstGLContext>> FilterGlThread::present_context(const Search &searc
     context = context_of(element_);
     return context ? Result<GstPtr<GstGLContext>>(std::move(context)) : none;
   }
-  if (give_up(search) && found.failure)
+  if (give_up(search) && found.failure && no_context_.claim())
     post_failure(GST_ELEMENT(element_), *found.failure);
   return none;
 }
@@ -141,18 +141,19 @@ void FilterGlThread::forget()
     stops_++;
   }
   posted_.reset();
+  no_context_.reset();
   if (thread)
     thread->finish();
 }
 
-bool replace_gl_error(GstElement *element, GstMessage *message)
+bool replace_gl_error(GstElement *element, GstMessage *message, OncePerFailure &told)
 {
   const auto base = base_error_in(element, message);
   if (!base)
     return false;
   if (Lookup *search = Lookup::present; search && GST_ELEMENT_CAST(search->element) == element)
     search->error = *base;
-  else
+  else if (told.claim())
     post_failure(element, gl_failure(GST_GL_BASE_FILTER(element), *base));
   return true;
 }

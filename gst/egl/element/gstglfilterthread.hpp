@@ -26,6 +26,8 @@ public:
   // Lets go of the thread and of the reasons not to have one. Waits until the GL thread has done
   // what it was given, so that nothing of this element is left there.
   void forget();
+  // The message about a missing context, which GStreamer may look for by itself. Until forget().
+  [[nodiscard]] OncePerFailure &no_context() noexcept { return no_context_; }
 
 private:
   // What was known when a thread began to look for a context.
@@ -41,6 +43,7 @@ private:
 
   GstGLBaseFilter *const element_; // borrowed: the element owns this
   OncePerFailure posted_;
+  OncePerFailure no_context_;
   // Guards all below; nothing is called under it.
   mutable OrderedMutex lock_{kLeafLockRank, "FilterGlThread::lock_"};
   std::shared_ptr<GlThread> thread_;
@@ -57,8 +60,8 @@ struct GlSearch {
 GlSearch find_gl_context(GstGLBaseFilter *element);
 
 // For the post_message() of such an element: where the message is one that GstGLBaseFilter posts,
-// an error that explains itself is posted in its place, or kept for find_gl_context() where that
-// goes on, and true is returned. Takes no reference.
-bool replace_gl_error(GstElement *element, GstMessage *message);
+// an error that explains itself is kept for find_gl_context() where that goes on, or else posted in
+// its place, unless `told` is claimed, and true is returned. Takes no reference.
+bool replace_gl_error(GstElement *element, GstMessage *message, OncePerFailure &told);
 
 } // namespace gstdrm

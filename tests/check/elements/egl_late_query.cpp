@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A caps query of another thread that comes while egldmabufupload is being stopped: what it finds then is no reason for the next
-// start to have no OpenGL context. The stop takes place where it harms: behind the query's look at the element's display.
+// What a search for a context leaves behind. A caps query of another thread that comes while egldmabufupload is being stopped:
+// what it finds then is no reason for the next start to have no OpenGL context. The stop takes place where it harms: behind the
+// query's look at the element's display.
 #include <string>
 
 #include <dlfcn.h>
@@ -60,12 +61,38 @@ GST_START_TEST(test_stopped_in_a_query)
 }
 GST_END_TEST
 
+// GStreamer's base class looks for a context by itself as well, and has an error for each time that it finds none.
+GST_START_TEST(test_no_context_is_one_error)
+{
+  const char *name = __i__ == 0 ? "egldmabufupload" : "egldmabufdownload";
+  const auto element = GstPtr<GstElement>::adopt(GST_ELEMENT(gst_object_ref_sink(make_element(name))));
+  const auto bus = GstPtr<GstBus>::adopt(gst_bus_new());
+  gst_element_set_bus(element.get(), bus.get());
+  g_setenv("GST_GL_PLATFORM", "none", TRUE);
+  for (int start = 0; start < 2; start++) { // another start is another failure
+    gst_element_set_state(element.get(), GST_STATE_PAUSED);
+    for (int search = 0; search < 2; search++) {
+      fail_unless(!gst_gl_base_filter_find_gl_context(GST_GL_BASE_FILTER(element.get())));
+      (void)ask(element.get(), "sink");
+    }
+    int errors = 0;
+    while (const auto message = GstPtr<GstMessage>::adopt(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_ERROR)))
+      errors++;
+    fail_unless_equals_int(errors, 1);
+    gst_element_set_state(element.get(), GST_STATE_NULL);
+  }
+  g_unsetenv("GST_GL_PLATFORM");
+  gst_element_set_bus(element.get(), nullptr);
+}
+GST_END_TEST
+
 Suite *egl_late_query_suite()
 {
   Suite *suite = suite_create("egl-late-query");
   TCase *tcase = tcase_create("late-query");
   suite_add_tcase(suite, tcase);
   tcase_add_test(tcase, test_stopped_in_a_query);
+  tcase_add_loop_test(tcase, test_no_context_is_one_error, 0, 2);
   return suite;
 }
 

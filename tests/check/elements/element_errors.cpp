@@ -308,6 +308,14 @@ gboolean check_field(GQuark field, const GValue *value, gpointer row) noexcept
   return TRUE;
 }
 
+std::string error_text(GstMessage *message)
+{
+  g_autoptr(GError) error = nullptr;
+  g_autofree gchar *debug = nullptr;
+  gst_message_parse_error(message, &error, &debug);
+  return std::string(error->message) + " (" + (debug ? debug : "") + ")";
+}
+
 void check_details(const Row &row, GstMessage *message)
 {
   g_autoptr(GError) error = nullptr;
@@ -342,7 +350,10 @@ GST_START_TEST(test_failure)
   for (int attempt = 0; attempt < 2; attempt++) { // another start is another failure
     line.play(row);
     const auto errors = line.take_errors();
-    fail_unless_equals_int(static_cast<int>(errors.size()), 1);
+    std::string texts;
+    for (const auto &message : errors)
+      texts += "\n" + error_text(message.get());
+    fail_unless(errors.size() == 1, "%s, start %d:%s", row.name, attempt + 1, texts.c_str());
     check_details(row, errors.front().get());
   }
 }

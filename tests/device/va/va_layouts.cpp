@@ -63,7 +63,7 @@ GST_START_TEST(test_layout)
   const auto &row = kLayouts[__i__];
   set_driver(row.driver);
   Pipeline pipeline(source("pattern=frame-counter num-buffers=8", dma_caps(row.drm_format, 300, 212)));
-  fail_unless(pipeline.play());
+  fail_unless(pipeline.play(), "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
   for (std::uint64_t i = 0; i < 8; ++i) {
     g_autoptr(GstSample) sample = pipeline.pull();
     fail_unless(sample != nullptr, "%s: %s", row.driver, pipeline.message(GST_MESSAGE_ERROR).c_str());
