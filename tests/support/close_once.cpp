@@ -47,7 +47,8 @@ Stack this_stack()
   inside = true;
   stack.depth = backtrace(stack.calls.data(), static_cast<int>(stack.calls.size()));
   inside = false;
-  stack.thread = gettid();
+  thread_local const pid_t thread = gettid(); // once: tests count system calls
+  stack.thread = thread;
   return stack;
 }
 
