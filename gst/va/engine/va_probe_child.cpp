@@ -164,6 +164,19 @@ bool poll_all(std::span<pollfd> polled, const Deadline &deadline)
   }
 }
 
+// Reads what is there. False: the child has closed its end.
+bool read_some(int pipe, std::string &output)
+{
+  std::array<char, 4096> bytes;
+  ssize_t got = 0;
+  do
+    got = ::read(pipe, bytes.data(), bytes.size());
+  while (got < 0 && errno == EINTR);
+  if (got > 0)
+    output.append(bytes.data(), static_cast<std::size_t>(got));
+  return got > 0 || (got < 0 && errno == EAGAIN);
+}
+
 // Reads until the child is at its end (Exited), or must not go on.
 ChildRun::End read_output(int pipe, int pidfd, const Deadline &deadline, const ChildLimits &limits,
                           std::string &output)
@@ -175,16 +188,16 @@ ChildRun::End read_output(int pipe, int pidfd, const Deadline &deadline, const C
       return ChildRun::End::TimeLimit;
     if (polled[2].revents != 0)
       return ChildRun::End::Interrupted;
-    if (polled[0].revents == 0)
-      return ChildRun::End::Exited; // and there is nothing left to read
-    std::array<char, 4096> bytes;
-    const auto got = ::read(pipe, bytes.data(), bytes.size());
-    if (got > 0)
-      output.append(bytes.data(), static_cast<std::size_t>(got));
-    else if (got == 0 || (errno != EINTR && errno != EAGAIN))
+    // poll() looks at one descriptor after another: a child that writes and ends in between is seen
+    // to have ended, and not to have written.
+    const bool ended = polled[1].revents != 0;
+    const auto before = output.size();
+    if (polled[0].fd >= 0 && (ended || polled[0].revents != 0) && !read_some(pipe, output))
       polled[0].fd = -1; // the child has closed it, and goes on
     if (output.size() > limits.most_output)
       return ChildRun::End::TooMuch;
+    if (ended && output.size() == before)
+      return ChildRun::End::Exited; // and there is nothing left to read
   }
 }
 

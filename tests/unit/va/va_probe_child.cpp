@@ -6,6 +6,8 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +15,26 @@
 #include "gst/drm/core/wake_fd.hpp"
 #include "gst/va/engine/va_probe_child.hpp"
 #include "support/open_fds.hpp"
+
+namespace {
+
+bool ends_within_poll = false;
+
+} // namespace
+
+// Stands before the C library's. On request it answers as the kernel does where a child writes and ends while its pipe has
+// been looked at, and its end has not.
+extern "C" int ppoll(pollfd *fds, nfds_t n, const timespec *limit, const sigset_t *mask)
+{
+  if (ends_within_poll && n > 1) {
+    ends_within_poll = false;
+    for (nfds_t i = 0; i < n; i++)
+      fds[i].revents = 0;
+    return ::poll(&fds[1], 1, -1);
+  }
+  timespec left = limit ? *limit : timespec{}; // the kernel writes into it
+  return static_cast<int>(::syscall(SYS_ppoll, fds, n, limit ? &left : nullptr, mask, _NSIG / 8));
+}
 
 namespace {
 
@@ -77,6 +99,17 @@ TEST_F(VaProbeChild, ends)
 }
 
 // The descriptors that watch the process are none of the program's.
+// poll(2) looks at one descriptor after another.
+TEST_F(VaProbeChild, that_writes_and_ends_within_a_poll_has_said_all)
+{
+  ends_within_poll = true;
+  const auto run = shell("printf begun; printf ended");
+  ASSERT_TRUE(run);
+  EXPECT_FALSE(ends_within_poll);
+  EXPECT_EQ(run->end, End::Exited);
+  EXPECT_EQ(run->output, "begunended");
+}
+
 TEST_F(VaProbeChild, has_nothing_to_read_and_a_pipe_to_write_to)
 {
   const auto run = shell("readlink /proc/$$/fd/0; readlink /proc/$$/fd/1; readlink /proc/$$/fd/* | grep -c pidfd");
