@@ -64,11 +64,13 @@ GST_START_TEST(test_restless)
       while (!done);
     };
   };
+  // GStreamer 1.22 ends EGL with each GstGLDisplay that goes in NULL, under those that messages and
+  // queries still hold: Mesa crashes at their end (support/keep_egl.cpp, which 1.22 cannot have).
+  const GstState lowest = of_gl && !GST_CHECK_VERSION(1, 24, 0) ? GST_STATE_READY : GST_STATE_NULL;
   const auto change_states = [&] {
-    static constexpr GstState kStates[] = {GST_STATE_PAUSED, GST_STATE_READY, GST_STATE_PLAYING,
-                                           GST_STATE_NULL};
+    const GstState states[] = {GST_STATE_PAUSED, GST_STATE_READY, GST_STATE_PLAYING, lowest};
     for (int i = 0; i < 80; i++)
-      gst_element_set_state(element, kStates[i % 4]);
+      gst_element_set_state(element, states[i % 4]);
     done = true;
   };
   at_once({change_states, until_done([&] { ask(sink.get()); }), until_done([&] { ask(src.get()); }),
