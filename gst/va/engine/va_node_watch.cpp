@@ -19,7 +19,6 @@ namespace {
 
 constexpr char kDevices[] = "/dev";
 constexpr char kNodes[] = "/dev/dri";
-constexpr std::chrono::seconds kLookAgain{2};
 
 } // namespace
 
@@ -50,18 +49,15 @@ void NodeWatch::watch_nodes() const noexcept
 
 bool NodeWatch::wait(int wake_fd)
 {
-  if (poll_readable(wake_fd, deadline_after(std::chrono::nanoseconds(0))).end == PollEnd::Ready)
+  if (poll_readable(wake_fd, deadline_after(std::chrono::nanoseconds(0))).end == PollEnd::Ready ||
+      poll_readable(fd_.get(), std::nullopt, wake_fd).end != PollEnd::Ready)
     return false;
-  // Whether an event came or not: a folder of nodes that is made and filled at once may be filled
-  // before it is watched.
-  if (poll_readable(fd_.get(), deadline_after(kLookAgain), wake_fd).end == PollEnd::Ready) {
-    alignas(inotify_event) std::array<char, 4096> events;
-    while (::read(fd_.get(), events.data(), events.size()) > 0) {
-      // Which file it was does not matter: all are looked at.
-    }
+  alignas(inotify_event) std::array<char, 4096> events;
+  while (::read(fd_.get(), events.data(), events.size()) > 0) {
+    // Which file it was does not matter: all are looked at.
   }
   watch_nodes();
-  return poll_readable(wake_fd, deadline_after(std::chrono::nanoseconds(0))).end != PollEnd::Ready;
+  return true;
 }
 
 } // namespace gstdrm::va
