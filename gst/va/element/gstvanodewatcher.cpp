@@ -31,9 +31,18 @@ struct Identity {
   friend bool operator==(const Identity &, const Identity &) = default;
 };
 
+// What decides who may open it. The time alone does not tell: the kernel's clock for files stands
+// still for a tick, 1 to 10 ms, in which udev may be done.
+struct Rights {
+  mode_t mode = 0;
+  uid_t user = 0;
+  gid_t group = 0;
+  timespec changed{};
+};
+
 struct Looked {
   Identity identity;
-  timespec changed{}; // its rights, too
+  Rights rights;
 };
 
 std::optional<Looked> look_at(const std::string &path)
@@ -41,12 +50,14 @@ std::optional<Looked> look_at(const std::string &path)
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0)
     return std::nullopt;
-  return Looked{{status.st_ino, status.st_rdev}, status.st_ctim};
+  return Looked{{status.st_ino, status.st_rdev},
+                {status.st_mode, status.st_uid, status.st_gid, status.st_ctim}};
 }
 
-bool same_time(const timespec &a, const timespec &b)
+bool same_rights(const Rights &a, const Rights &b)
 {
-  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+  return a.mode == b.mode && a.user == b.user && a.group == b.group &&
+         a.changed.tv_sec == b.changed.tv_sec && a.changed.tv_nsec == b.changed.tv_nsec;
 }
 
 } // namespace
@@ -132,7 +143,7 @@ bool NodeWatcher::Watch::is_to_be_probed(const std::string &path, const Looked &
 {
   const auto at = seen_.find(path);
   return at == seen_.end() ||
-         (!at->second.device && !same_time(at->second.looked.changed, looked.changed));
+         (!at->second.device && !same_rights(at->second.looked.rights, looked.rights));
 }
 
 void NodeWatcher::Watch::probe(const std::string &path, const Looked &looked)

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Render nodes that come and go while a GstDeviceMonitor watches. The nodes are names of the first one, and the test
 // driver plays another driver on each.
+#include <filesystem>
+#include <fstream>
+#include <string>
+
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -265,6 +269,17 @@ GstBusSyncReply stop_monitor(GstBus * /*bus*/, GstMessage *message, gpointer mon
   return GST_BUS_PASS;
 }
 
+bool watcher_runs()
+{
+  for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(task.path() / "comm");
+    std::string name;
+    if (std::getline(file, name) && name == "va-nodes")
+      return true;
+  }
+  return false;
+}
+
 // By the thread that announces the node.
 GST_START_TEST(test_stops_in_a_handler)
 {
@@ -277,6 +292,8 @@ GST_START_TEST(test_stops_in_a_handler)
   gst_bus_set_sync_handler(bus.get(), stop_monitor, monitor.get(), nullptr);
   plug(kSecond);
   while (!gst_bus_have_pending(bus.get()))
+    g_usleep(1000);
+  while (watcher_runs()) // it is still in the monitor, which must not go before
     g_usleep(1000);
   gst_bus_set_sync_handler(bus.get(), nullptr, nullptr, nullptr);
 }
