@@ -268,12 +268,17 @@ Point source_of(const Point &target, const Rect &source, const Rect &area, Turn 
           static_cast<std::uint32_t>(source.y) + point.y};
 }
 
+bool moves(const Surface &from, const Surface *before, const Point &at)
+{
+  return !before || read_pixel(from, at.x, at.y) != read_pixel(*before, at.x, at.y);
+}
+
 } // namespace
 
 void blit(const Surface &from, const Rect &source, const Surface &to, const Rect &target,
-          Matrix matrix, Turn turn, Field field)
+          Matrix matrix, Turn turn, const Lines &lines)
 {
-  if (turn == Turn::None && field == Field::Both && from.format == to.format &&
+  if (turn == Turn::None && lines.field == Field::Both && from.format == to.format &&
       source.width == target.width && source.height == target.height && even(source) &&
       even(target)) {
     copy(from, source, to, target);
@@ -282,8 +287,8 @@ void blit(const Surface &from, const Rect &source, const Surface &to, const Rect
   for (std::uint32_t y = 0; y < target.height; ++y) {
     for (std::uint32_t x = 0; x < target.width; ++x) {
       Point at = source_of({x, y}, source, target, turn);
-      if (field != Field::Both)
-        at.y = std::min((at.y & ~1U) | (field == Field::Bottom ? 1U : 0U), from.height - 1);
+      if (lines.field != Field::Both && moves(from, lines.before, at))
+        at.y = std::min((at.y & ~1U) | (lines.field == Field::Bottom ? 1U : 0U), from.height - 1);
       const auto pixel =
           convert(read_pixel(from, at.x, at.y), from.format->model, to.format->model, matrix);
       write_pixel(to, static_cast<std::uint32_t>(target.x) + x,

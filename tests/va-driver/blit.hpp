@@ -28,10 +28,15 @@ enum class Turn { None, Right90, Half, Left90, MirrorX, MirrorY };
 // Which lines of the source are shown: all, or one field's, each of them twice.
 enum class Field { Both, Top, Bottom };
 
+struct Lines {
+  Field field = Field::Both;
+  const Surface *before = nullptr; // pixels that are as in this one are shown from both fields
+};
+
 // Rectangles are clipped by the caller. Same format, same size, not turned: bits are kept as they
 // are.
 void blit(const Surface &from, const Rect &source, const Surface &to, const Rect &target,
-          Matrix matrix, Turn turn = Turn::None, Field field = Field::Both);
+          Matrix matrix, Turn turn = Turn::None, const Lines &lines = {});
 // `argb`: 0xAARRGGBB, 8 bits each.
 void fill(const Surface &to, const Rect &target, std::uint32_t argb, Matrix matrix);
 

@@ -37,7 +37,7 @@ void render(const Picture &picture)
       fill_around(*picture.target, one.target_rect, one.background, one.matrix);
     if (one.source)
       blit(*one.source, one.source_rect, *picture.target, one.target_rect, one.matrix, one.turn,
-           one.field);
+           {one.field, one.before.get()});
   }
 }
 

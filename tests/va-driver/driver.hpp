@@ -45,7 +45,8 @@ struct Blit {
   Matrix matrix{};
   Turn turn{};
   Field field{};
-  std::uint32_t background = 0; // ARGB; filled around target_rect where its alpha is not 0
+  std::shared_ptr<Surface> before; // the frame before, where motion is looked for
+  std::uint32_t background = 0;    // ARGB; filled around target_rect where its alpha is not 0
 };
 
 struct Picture {

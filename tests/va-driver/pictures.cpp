@@ -71,9 +71,15 @@ bool read_turn(const Settings &settings, const VAProcPipelineParameterBuffer &pa
   return turn == Turn::None || settings.rotates;
 }
 
+bool looks_back(VAProcDeinterlacingType algorithm)
+{
+  return algorithm == VAProcDeinterlacingMotionAdaptive ||
+         algorithm == VAProcDeinterlacingMotionCompensated;
+}
+
 // The one filter that this driver knows, where the parameters have it.
 VAStatus read_filter(const Driver &driver, const VAProcPipelineParameterBuffer &parameters,
-                     Field &field)
+                     Blit &blit)
 {
   if (parameters.num_filters == 0)
     return VA_STATUS_SUCCESS;
@@ -90,8 +96,16 @@ VAStatus read_filter(const Driver &driver, const VAProcPipelineParameterBuffer &
       std::find(known.begin(), known.end(), filter.algorithm) == known.end())
     return VA_STATUS_ERROR_UNSUPPORTED_FILTER;
   if (filter.algorithm != VAProcDeinterlacingWeave)
-    field = (filter.flags & VA_DEINTERLACING_BOTTOM_FIELD) != 0 ? Field::Bottom : Field::Top;
-  return VA_STATUS_SUCCESS;
+    blit.field = (filter.flags & VA_DEINTERLACING_BOTTOM_FIELD) != 0 ? Field::Bottom : Field::Top;
+  if (!looks_back(filter.algorithm))
+    return VA_STATUS_SUCCESS;
+  if (parameters.num_forward_references != driver.settings.frames_before ||
+      parameters.num_backward_references != driver.settings.frames_behind)
+    return VA_STATUS_ERROR_INVALID_PARAMETER;
+  blit.before = driver.surface(parameters.forward_references[0]);
+  const bool same_size = blit.before && blit.before->width == blit.source->width &&
+                         blit.before->height == blit.source->height;
+  return same_size ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_INVALID_SURFACE;
 }
 
 VAStatus add_blit(Driver &driver, Picture &picture, const VAProcPipelineParameterBuffer &parameters)
@@ -121,7 +135,7 @@ VAStatus add_blit(Driver &driver, Picture &picture, const VAProcPipelineParamete
   blit.background = parameters.output_background_color;
   if (!read_turn(driver.settings, parameters, blit.turn))
     return VA_STATUS_ERROR_UNSUPPORTED_FILTER;
-  if (const auto status = read_filter(driver, parameters, blit.field); status != VA_STATUS_SUCCESS)
+  if (const auto status = read_filter(driver, parameters, blit); status != VA_STATUS_SUCCESS)
     return status;
   const auto kept = driver.settings.pipelines;
   if (kept > 0 && picture.blits.size() == kept)
@@ -197,8 +211,7 @@ VAStatus query_filter_caps(VADriverContextP context, VAContextID /*id*/, VAProcF
   return VA_STATUS_SUCCESS;
 }
 
-// Motion is seen beside the frame before.
-bool needs_a_reference(Driver &driver, const VABufferID *filters, unsigned n_filters)
+bool needs_references(Driver &driver, const VABufferID *filters, unsigned n_filters)
 {
   const std::lock_guard guard(driver.lock);
   const auto found = n_filters == 1 ? driver.buffers.find(filters[0]) : driver.buffers.end();
@@ -208,8 +221,7 @@ bool needs_a_reference(Driver &driver, const VABufferID *filters, unsigned n_fil
   VAProcFilterParameterBufferDeinterlacing filter;
   std::copy_n(found->second.data.data(), sizeof filter,
               static_cast<std::uint8_t *>(static_cast<void *>(&filter)));
-  return filter.algorithm == VAProcDeinterlacingMotionAdaptive ||
-         filter.algorithm == VAProcDeinterlacingMotionCompensated;
+  return looks_back(filter.algorithm);
 }
 
 VAStatus query_pipeline_caps(VADriverContextP context, VAContextID /*id*/, VABufferID *filters,
@@ -224,7 +236,10 @@ VAStatus query_pipeline_caps(VADriverContextP context, VAContextID /*id*/, VABuf
       fourccs.push_back(format.va_fourcc);
   }
   *caps = {};
-  caps->num_forward_references = needs_a_reference(driver, filters, n_filters) ? 1 : 0;
+  if (needs_references(driver, filters, n_filters)) {
+    caps->num_forward_references = driver.settings.frames_before;
+    caps->num_backward_references = driver.settings.frames_behind;
+  }
   caps->input_color_standards = caps->output_color_standards = standards;
   caps->num_input_color_standards = caps->num_output_color_standards = 2;
   caps->input_pixel_format = caps->output_pixel_format = fourccs.data();

@@ -37,6 +37,10 @@ constexpr std::array kIhd = {
     Fact{"alias=RGBA:RGBA:RA24", "RGBA is exported with a layer named RGBA8888",
          "media_libva.cpp, DdiMedia_GetDrmFormatOfCompositeObject"},
     Fact{"min-size=16", "smallest width and height", "media_libva_caps.cpp"},
+    Fact{"deinterlace=bob:adaptive",
+         "deinterlacing; the motion-adaptive algorithm needs the frame before",
+         "../vp/ddi/media_libva_vp.c, DdiVp_QueryVideoProcFilterCaps; media_libva.cpp, "
+         "DdiMedia_QueryVideoProcPipelineCaps"},
 };
 
 constexpr std::array kI965 = {
@@ -61,6 +65,10 @@ constexpr std::array kI965 = {
     Fact{"pipelines=1",
          "a picture keeps one pipeline parameter, the last; vaEndPicture draws that one",
          "i965_drv_video.c, i965_proc_render_picture"},
+    Fact{"deinterlace=bob:adaptive:compensated",
+         "deinterlacing, from Ivy Bridge on; the last two algorithms need the frame before",
+         "i965_drv_video.c, i965_QueryVideoProcFilterCaps, i965_QueryVideoProcPipelineCaps; "
+         "i965_device_info.c"},
 };
 
 constexpr std::array kRadeonsi = {
@@ -89,9 +97,11 @@ constexpr std::array kRadeonsi = {
     Fact{"status-ready=1",
          "vaQuerySurfaceStatus says ready while the compositor still draws, until Mesa 23",
          "surface.c, vlVaQuerySurfaceStatus"},
-    Fact{"deinterlace=bob:weave:adaptive",
-         "deinterlacing; the motion-adaptive algorithm needs other frames",
-         "surface.c, vlVaQueryVideoProcFilterCaps, vlVaQueryVideoProcPipelineCaps"},
+    Fact{"deinterlace=bob:weave:adaptive", "deinterlacing",
+         "surface.c, vlVaQueryVideoProcFilterCaps"},
+    Fact{"deinterlace-needs=2:1",
+         "the motion-adaptive algorithm needs two frames before and one behind",
+         "surface.c, vlVaQueryVideoProcPipelineCaps"},
 };
 
 constexpr std::array kNouveau = {
@@ -115,9 +125,11 @@ constexpr std::array kNouveau = {
     Fact{"vpp-refused=YUY2:UYVY", "the compositor draws into no 4:2:2 surface (UNIMPLEMENTED)",
          "postproc.c"},
     Fact{"derive=0", "vaDeriveImage fails for what is tiled, so images are put", "image.c"},
-    Fact{"deinterlace=bob:weave:adaptive",
-         "deinterlacing; the motion-adaptive algorithm needs other frames",
-         "surface.c, vlVaQueryVideoProcFilterCaps, vlVaQueryVideoProcPipelineCaps"},
+    Fact{"deinterlace=bob:weave:adaptive", "deinterlacing",
+         "surface.c, vlVaQueryVideoProcFilterCaps"},
+    Fact{"deinterlace-needs=2:1",
+         "the motion-adaptive algorithm needs two frames before and one behind",
+         "surface.c, vlVaQueryVideoProcPipelineCaps"},
 };
 
 constexpr std::array kProfiles = {

@@ -160,6 +160,13 @@ bool parse_deinterlacing(std::string_view list, std::vector<VAProcDeinterlacingT
   });
 }
 
+bool parse_needs(std::string_view value, Settings &settings)
+{
+  const auto [before, behind] = split(value, ':');
+  return parse_number(before, settings.frames_before) && settings.frames_before >= 1 &&
+         parse_number(behind, settings.frames_behind);
+}
+
 bool parse_tall(std::string_view value, Settings &settings)
 {
   const auto [modifier, rows] = split(value, ':');
@@ -233,7 +240,7 @@ bool parse_memory(std::string_view value, Settings &settings)
 
 bool parse_one(std::string_view key, std::string_view value, Settings &s)
 {
-  const std::array<std::pair<std::string_view, std::function<bool()>>, 45> keys = {{
+  const std::array<std::pair<std::string_view, std::function<bool()>>, 46> keys = {{
       {"objects", [&] { return parse_number(value, s.objects) && s.objects >= 1; }},
       {"stride-align", [&] { return parse_number(value, s.stride_align) && s.stride_align >= 1; }},
       {"stride-extra", [&] { return parse_number(value, s.stride_extra); }},
@@ -255,6 +262,7 @@ bool parse_one(std::string_view key, std::string_view value, Settings &s)
       {"vpp-refused-above", [&] { return parse_number(value, s.vpp_refused_above); }},
       {"pipelines", [&] { return parse_number(value, s.pipelines); }},
       {"deinterlace", [&] { return parse_deinterlacing(value, s.deinterlacing); }},
+      {"deinterlace-needs", [&] { return parse_needs(value, s); }},
       {"rotate", [&] { return parse_bool(value, s.rotates); }},
       {"import-prime2", [&] { return parse_bool(value, s.import_prime2); }},
       {"import-refused", [&] { return parse_modifiers(value, s.import_refused); }},

@@ -92,6 +92,8 @@ struct Settings {
   bool separate = true;
   bool vpp = true;
   std::vector<VAProcDeinterlacingType> deinterlacing; // algorithms of the filter
+  unsigned frames_before = 1;                         // that the two motion algorithms need
+  unsigned frames_behind = 0;                         // likewise
   bool rotates = true;                                // video processing turns and mirrors
   bool import_prime2 = true; // foreign dma-bufs are taken as VADRMPRIMESurfaceDescriptor
   std::vector<std::uint64_t> import_refused; // modifiers of foreign dma-bufs that are refused

@@ -82,6 +82,7 @@ void ConvertFrames::end()
   for (const Held &held : std::exchange(held_, {}))
     (void)fence_wait(held.fence.get(), kDeviceLimit);
   wait_for_unfinished();
+  forget_before();
   cache_.reset();
   converter_.reset();
   copier_.set_caps(nullptr);
@@ -192,15 +193,36 @@ Result<bool> ConvertFrames::convert(GstBuffer *in, GstBuffer *out, ZeroCopy zero
   const auto *target = surface_of(out);
   if (!target)
     return Error{ErrorCode::Allocation, "A buffer of the pool is no VA surface"};
-  if (auto drawn =
-          converter_->draw(*import->imported, *part, **target, fields_of(in, stream_.in.vinfo));
+  if (GST_BUFFER_FLAG_IS_SET(in, GST_BUFFER_FLAG_DISCONT))
+    forget_before();
+  if (auto drawn = converter_->draw(*import->imported, *part, **target,
+                                    fields_of(in, stream_.in.vinfo), sources_before());
       !drawn)
     return drawn.error();
-  return finish(std::move(frame).value(), out, *target, worker, interrupt);
+  Read read{std::move(frame).value(), before_};
+  remember(read.frame, std::move(import->imported));
+  return finish(std::move(read), out, *target, worker, interrupt);
+}
+
+Converter::Before ConvertFrames::sources_before() const
+{
+  std::size_t count = 0;
+  while (count < sources_before_.size() && sources_before_[count])
+    ++count;
+  return {sources_before_.data(), count};
+}
+
+void ConvertFrames::remember(GstPtr<GstBuffer> frame, Source source)
+{
+  const auto &method = stream_.conversion.deinterlacing;
+  for (std::size_t i = 0; method && i < method->before; ++i) {
+    std::swap(before_[i], frame);
+    std::swap(sources_before_[i], source);
+  }
 }
 
 // The device draws. Readers of `out` wait for it by a fence, or it is waited for here.
-Result<bool> ConvertFrames::finish(GstPtr<GstBuffer> in, GstBuffer *out,
+Result<bool> ConvertFrames::finish(Read read, GstBuffer *out,
                                    const std::shared_ptr<Surface> &target, SyncWorker &worker,
                                    const Interrupt &interrupt)
 {
@@ -212,32 +234,46 @@ Result<bool> ConvertFrames::finish(GstPtr<GstBuffer> in, GstBuffer *out,
     if (!outcome)
       return outcome.error();
     if (*outcome == SyncWorker::Outcome::Cancelled) {
-      unfinished_ = {std::move(in), target};
+      unfinished_ = {std::move(read), target};
       return false;
     }
-  } else if (auto released = release(std::move(in), out, interrupt); !released || !*released) {
+  } else if (auto released = release(std::move(read), out, interrupt); !released || !*released) {
     return released;
   }
   stats_.frames.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
-// The producer may write into `in` when the device has drawn `out`: it waits for that where it
-// announced so, and else gets the buffer later.
-Result<bool> ConvertFrames::release(GstPtr<GstBuffer> in, GstBuffer *out,
-                                    const Interrupt &interrupt)
+// False where one of the buffers has no place for a fence; they have to be held then.
+Result<bool> ConvertFrames::announce_release(const Read &read, UniqueFd &fence)
+{
+  GError *error = nullptr;
+  for (const GstPtr<GstBuffer> &before : read.before) {
+    GstDrmSyncMeta *meta = before ? gst_buffer_get_drm_sync_meta(before.get()) : nullptr;
+    if (before && !meta)
+      return false;
+    if (meta && !gst_drm_sync_meta_add_release_fence(meta, fence.dup().release(), &error))
+      return take_error(error);
+  }
+  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(read.frame.get());
+  if (meta && !gst_drm_sync_meta_add_release_fence(meta, fence.release(), &error))
+    return take_error(error);
+  return meta != nullptr;
+}
+
+// The producer may write into what was read when the device has drawn `out`: it waits for that
+// where it announced so, and else gets the buffers later.
+Result<bool> ConvertFrames::release(Read read, GstBuffer *out, const Interrupt &interrupt)
 {
   UniqueFd fence = acquire_fence_of(out);
   if (!fence)
     return true; // the device is done
-  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(in.get());
-  if (meta && stream_.takes_release_fences) {
-    GError *error = nullptr;
-    if (!gst_drm_sync_meta_add_release_fence(meta, fence.release(), &error))
-      return take_error(error);
-    return true;
+  if (stream_.takes_release_fences) {
+    const auto announced = announce_release(read, fence);
+    if (!announced || *announced)
+      return announced;
   }
-  held_.push_back({std::move(in), std::move(fence)});
+  held_.push_back({std::move(read), std::move(fence)});
   while (!held_.empty()) {
     const auto state = fence_state(held_.front().fence.get());
     if (state && *state == FenceState::Pending) {

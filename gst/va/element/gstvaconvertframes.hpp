@@ -2,6 +2,7 @@
 // What vadmabufconvert does with each frame: import once, wait for the producer, draw, fences.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -40,6 +41,12 @@ public:
   Result<void> begin(const Device &device, GstCaps *in_caps, const ConvertStream &stream);
   // Lets go of everything, after the device has read what it was given.
   void end();
+  // The next frame is not compared with those before it.
+  void forget_before()
+  {
+    before_ = {};
+    sources_before_ = {};
+  }
   // Upstream's answer may come after begin().
   void take_release_fences(bool takes) { stream_.takes_release_fences = takes; }
 
@@ -54,18 +61,27 @@ public:
 private:
   using Source = std::shared_ptr<Converter::Source>;
   using Cache = ImportCache<Source>;
-  // A buffer that the device still reads.
+  using Before = std::array<GstPtr<GstBuffer>, kMostBefore>; // newest first
+  // What the device reads for one frame: that frame, and those it is compared with.
+  struct Read {
+    GstPtr<GstBuffer> frame;
+    Before before;
+  };
+  // Buffers that the device still reads.
   struct Held {
-    GstPtr<GstBuffer> buffer;
+    Read read;
     UniqueFd fence;
   };
 
   Result<GstPtr<GstBuffer>> in_dma_bufs(GstBuffer *in, ZeroCopy zero_copy);
   Result<Rect> part_of(GstBuffer *in, GstDrmVideoInfo &described) const;
-  Result<bool> finish(GstPtr<GstBuffer> in, GstBuffer *out, const std::shared_ptr<Surface> &target,
+  Result<bool> finish(Read read, GstBuffer *out, const std::shared_ptr<Surface> &target,
                       SyncWorker &worker, const Interrupt &interrupt);
   void wait_for_unfinished();
-  Result<bool> release(GstPtr<GstBuffer> in, GstBuffer *out, const Interrupt &interrupt);
+  Result<bool> release(Read read, GstBuffer *out, const Interrupt &interrupt);
+  static Result<bool> announce_release(const Read &read, UniqueFd &fence);
+  [[nodiscard]] Converter::Before sources_before() const;
+  void remember(GstPtr<GstBuffer> frame, Source source);
 
   GstElement *const element_; // borrowed: the element owns this
   Stats &stats_;
@@ -77,10 +93,13 @@ private:
   std::deque<Held> held_; // oldest first
   // The last frame, where a flush ended the wait for a device that leaves no fences.
   struct Unfinished {
-    GstPtr<GstBuffer> buffer;
+    Read read;
     std::shared_ptr<Surface> target;
   };
   std::optional<Unfinished> unfinished_;
+  // Frames that the next one is compared with.
+  Before before_;
+  std::array<Source, kMostBefore> sources_before_; // let go of before the converter
 };
 
 } // namespace gstdrm::va

@@ -54,11 +54,15 @@ GType deinterlace_type()
   static const GEnumValue values[] = {
       {static_cast<gint>(Deinterlace::Off), "Interlaced frames are not accepted", "off"},
       {static_cast<gint>(Deinterlace::Auto),
-       "The driver's best algorithm, where downstream takes progressive frames only", "auto"},
+       "The driver's best algorithm that needs one frame alone, where downstream takes progressive "
+       "frames only",
+       "auto"},
       {static_cast<gint>(Deinterlace::Weave), "Both fields as they are", "weave"},
       {static_cast<gint>(Deinterlace::Bob), "The lines of one field, interpolated", "bob"},
-      {static_cast<gint>(Deinterlace::Adaptive), "Motion adaptive", "adaptive"},
-      {static_cast<gint>(Deinterlace::Compensated), "Motion compensated", "compensated"},
+      {static_cast<gint>(Deinterlace::Adaptive), "Motion adaptive, with the frames before",
+       "adaptive"},
+      {static_cast<gint>(Deinterlace::Compensated), "Motion compensated, with the frames before",
+       "compensated"},
       {0, nullptr, nullptr}};
   static const GType type = g_enum_register_static("GstVaDmabufConvertDeinterlace", values);
   return type;
@@ -301,7 +305,7 @@ static void install_properties(GObjectClass *klass)
       g_param_spec_enum(
           "deinterlace", "Deinterlace",
           "How a progressive frame is made of the two fields of an interlaced one; an "
-          "algorithm that the driver does not have, or has with several frames only, "
+          "algorithm that the driver does not have, or has with later frames only, "
           "is off",
           deinterlace_type(), static_cast<gint>(Deinterlace::Auto), playing));
   g_object_class_install_property(

@@ -107,9 +107,10 @@ std::optional<Orientation> DmabufConverter::orientation() const
   return orientation_of(wanted == GST_VIDEO_ORIENTATION_AUTO ? tagged_ : wanted);
 }
 
-// The best of the driver's algorithms, or the one that is asked for. Weaving keeps the combs of
-// moving things, so it is never chosen by itself.
-std::optional<Deinterlacing> DmabufConverter::deinterlacing() const
+// The best of the driver's algorithms that need one frame alone, or the one that is asked for.
+// Weaving keeps the combs of moving things, so it is never chosen by itself; and neither is what
+// looks back, for a producer with few buffers would wait for ever for those that are kept.
+std::optional<DeinterlaceMethod> DmabufConverter::deinterlacing() const
 {
   const auto wanted = settings().deinterlace;
   const auto device = this->device();
@@ -119,14 +120,16 @@ std::optional<Deinterlacing> DmabufConverter::deinterlacing() const
                                             : nullptr;
   if (!capabilities || wanted == Deinterlace::Off)
     return std::nullopt;
-  const auto &list = capabilities->deinterlacing;
-  if (wanted == Deinterlace::Auto)
-    return list.empty() || list.back() == Deinterlacing::Weave ? std::nullopt
-                                                               : std::optional(list.back());
   const auto algorithm =
       static_cast<Deinterlacing>(static_cast<int>(wanted) - static_cast<int>(Deinterlace::Weave));
-  return std::find(list.begin(), list.end(), algorithm) != list.end() ? std::optional(algorithm)
-                                                                      : std::nullopt;
+  const auto is_meant = [&](const DeinterlaceMethod &method) {
+    return wanted == Deinterlace::Auto
+               ? method.before == 0 && method.algorithm != Deinterlacing::Weave
+               : method.algorithm == algorithm;
+  };
+  const auto &list = capabilities->deinterlacing; // best last
+  const auto found = std::find_if(list.rbegin(), list.rend(), is_meant);
+  return found != list.rend() ? std::optional(*found) : std::nullopt;
 }
 
 // Frames that downstream takes as they are stay so, but those with fields where an algorithm is
@@ -362,11 +365,13 @@ bool DmabufConverter::propose_allocation(GstQuery *decide_query, GstQuery *query
   const UniqueFd node(::open(device->display->node().c_str(), O_RDWR | O_CLOEXEC));
   if (node)
     (void)gst_drm_query_add_device(query, node.get());
+  const auto &method = stream_.conversion.deinterlacing;
+  const guint held = kBuffersHeld + (method ? method->before : 0);
   gst_query_add_allocation_pool(
-      query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&stream_.in.vinfo)), kBuffersHeld, 0);
+      query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&stream_.in.vinfo)), held, 0);
   Needs needs;
   needs.device = device->display->node();
-  needs.buffers_held = kBuffersHeld;
+  needs.buffers_held = held;
   add_needs(GST_ELEMENT(element_), query, needs);
   return true;
 }

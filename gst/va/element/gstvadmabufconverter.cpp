@@ -242,6 +242,7 @@ bool DmabufConverter::sink_event(GstEvent *event)
     break;
   case GST_EVENT_FLUSH_STOP:
     set_flushing(false);
+    frames_.forget_before();
     failure_.reset(); // the application tries again
     break;
   case GST_EVENT_TAG: {

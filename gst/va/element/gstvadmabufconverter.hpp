@@ -78,7 +78,7 @@ private:
   [[nodiscard]] std::shared_ptr<const Device> device() const; // any thread
   [[nodiscard]] std::optional<Orientation> orientation() const;
   // Empty where nothing is deinterlaced; any thread.
-  [[nodiscard]] std::optional<Deinterlacing> deinterlacing() const;
+  [[nodiscard]] std::optional<DeinterlaceMethod> deinterlacing() const;
   [[nodiscard]] bool passes(GstCaps *in_caps) const;
   Result<ConvertStream> stream_of(GstCaps *in_caps, GstCaps *out_caps) const;
   GstPtr<GstCaps> agree(const Device &device, GstCaps *in_caps);

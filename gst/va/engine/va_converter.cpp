@@ -48,9 +48,19 @@ class Converter::Source {
 public:
   Source(Surface made) : surface(std::move(made)) {}
 
+  // Made when the first such frame comes.
+  [[nodiscard]] Buffer &parameters(Fields fields, bool alone)
+  {
+    return parameters_[alone ? 1 : 0][static_cast<std::size_t>(fields)];
+  }
+
   Surface surface;
-  VARectangle part{}; // the parameter buffers point to it; drivers read it in vaRenderPicture
-  std::array<Buffer, 3> parameters; // by Fields, made when the first such frame comes
+  // The parameter buffers point to these; drivers read them in vaRenderPicture.
+  VARectangle part{};
+  std::array<VASurfaceID, kMostBefore> before{VA_INVALID_ID, VA_INVALID_ID};
+
+private:
+  std::array<std::array<Buffer, 3>, 2> parameters_;
 };
 
 Result<std::unique_ptr<Converter>> Converter::create(const Device &device,
@@ -100,14 +110,14 @@ Result<std::shared_ptr<Converter::Source>> Converter::import(const FrameLayout &
   if (!surface)
     return surface.error();
   auto source = std::make_shared<Source>(std::move(surface).value());
-  if (auto prepared = prepare(*source, Fields::Progressive); !prepared)
+  if (auto prepared = prepare(*source, Fields::Progressive, true); !prepared)
     return prepared.error();
   return source;
 }
 
-Result<void> Converter::prepare(Source &source, Fields fields)
+Result<void> Converter::prepare(Source &source, Fields fields, bool alone)
 {
-  Buffer &buffer = source.parameters[static_cast<std::size_t>(fields)];
+  Buffer &buffer = source.parameters(fields, alone);
   if (buffer)
     return {};
   const State state = state_of(conversion_.orientation);
@@ -122,8 +132,12 @@ Result<void> Converter::prepare(Source &source, Fields fields)
   parameters.output_background_color = conversion_.borders ? kBlack : 0;
   parameters.rotation_state = state.rotation;
   parameters.mirror_state = state.mirror;
-  parameters.filters = deinterlacer_.filter(fields);
+  parameters.filters = deinterlacer_.filter(fields, alone);
   parameters.num_filters = parameters.filters ? 1 : 0;
+  if (!alone) {
+    parameters.forward_references = source.before.data();
+    parameters.num_forward_references = conversion_.deinterlacing->before;
+  }
   VABufferID id = VA_INVALID_ID;
   const VAStatus status =
       vaCreateBuffer(display_->count(), context_.context.id(), VAProcPipelineParameterBufferType,
@@ -134,14 +148,19 @@ Result<void> Converter::prepare(Source &source, Fields fields)
   return {};
 }
 
-Result<void> Converter::draw(Source &source, const Rect &part, const Surface &target, Fields fields)
+Result<void> Converter::draw(Source &source, const Rect &part, const Surface &target, Fields fields,
+                             Before before)
 {
   if (!conversion_.deinterlacing)
     fields = Fields::Progressive;
-  if (auto prepared = prepare(source, fields); !prepared)
+  const bool alone = fields == Fields::Progressive || conversion_.deinterlacing->before == 0 ||
+                     before.size() < conversion_.deinterlacing->before;
+  if (auto prepared = prepare(source, fields, alone); !prepared)
     return prepared;
   source.part = rectangle(part);
-  VABufferID id = source.parameters[static_cast<std::size_t>(fields)].id();
+  for (std::size_t i = 0; !alone && i < conversion_.deinterlacing->before; ++i)
+    source.before[i] = before[i]->surface.id();
+  VABufferID id = source.parameters(fields, alone).id();
   GSTDRM_TRACE("surface 0x%x is drawn into surface 0x%x", source.surface.id(), target.id());
   return draw_picture(context_.context, target, {&id, 1});
 }

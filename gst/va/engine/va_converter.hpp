@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include <va/va.h>
 #include <va/va_vpp.h>
@@ -44,7 +45,7 @@ struct Conversion {
   Rect area;            // of the target; the rest is black
   bool borders = false; // there is a rest
   // of frames with fields; empty: they stay as they are
-  std::optional<Deinterlacing> deinterlacing;
+  std::optional<DeinterlaceMethod> deinterlacing;
 };
 
 // Belongs to one thread.
@@ -57,10 +58,13 @@ public:
   // An imported frame, ready to be read from. Outlives no Converter.
   class Source;
   Result<std::shared_ptr<Source>> import(const FrameLayout &layout);
-  // Draws this part of the source. Returns at once, while the device still draws; the source may be
-  // destroyed then, its memory may not be written.
+  // Frames before the one at hand, the nearest first.
+  using Before = std::span<const std::shared_ptr<Source>>;
+  // Draws this part of the source. Returns at once, while the device still draws; source and frames
+  // before may be destroyed then, their memory may not be written. With fewer frames before than
+  // the method needs, a frame is deinterlaced alone.
   Result<void> draw(Source &source, const Rect &part, const Surface &target,
-                    Fields fields = Fields::Progressive);
+                    Fields fields = Fields::Progressive, Before before = {});
 
 private:
   Converter(std::shared_ptr<Display> display, ImportBy imports, const Conversion &conversion)
@@ -68,7 +72,7 @@ private:
   {
   }
   Result<void> check_orientation();
-  Result<void> prepare(Source &source, Fields fields);
+  Result<void> prepare(Source &source, Fields fields, bool alone);
 
   std::shared_ptr<Display> display_;
   ImportBy imports_;

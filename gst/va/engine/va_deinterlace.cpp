@@ -2,7 +2,9 @@
 #include "va_deinterlace.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <gst/drm/core/log.hpp>
 
@@ -42,23 +44,25 @@ Result<Buffer> make_filter(const std::shared_ptr<Display> &display, const Contex
   return Buffer(display, id);
 }
 
-// Whether the driver makes a frame of one frame alone.
-bool needs_one_frame(const std::shared_ptr<Display> &display, const Context &context,
-                     Deinterlacing algorithm)
+// How many frames before the one at hand the driver needs. Empty: more than there can be, or frames
+// behind it, which would delay the stream.
+std::optional<std::uint32_t> frames_before(const std::shared_ptr<Display> &display,
+                                           const Context &context, Deinterlacing algorithm)
 {
   const auto filter = make_filter(display, context, algorithm, 0);
   if (!filter)
-    return false;
+    return std::nullopt;
   VABufferID id = filter->id();
   VAProcPipelineCaps caps{};
   const VAStatus status =
       vaQueryVideoProcPipelineCaps(display->count(), context.id(), &id, 1, &caps);
   if (status != VA_STATUS_SUCCESS)
-    return false;
-  const bool alone = caps.num_forward_references == 0 && caps.num_backward_references == 0;
+    return std::nullopt;
   GSTDRM_DEBUG("%s: deinterlacing %s needs %u frames before and %u behind", display->node().c_str(),
                name_of(algorithm), caps.num_forward_references, caps.num_backward_references);
-  return alone;
+  if (caps.num_backward_references > 0 || caps.num_forward_references > kMostBefore)
+    return std::nullopt;
+  return caps.num_forward_references; // va_vpp.h calls the frames before "forward"
 }
 
 bool has_filter(Display &display, const Context &context)
@@ -70,6 +74,11 @@ bool has_filter(Display &display, const Context &context)
     return false;
   const auto end = filters.begin() + std::min<unsigned>(count, filters.size());
   return std::find(filters.begin(), end, VAProcFilterDeinterlacing) != end;
+}
+
+bool contains(const std::vector<DeinterlaceMethod> &list, const DeinterlaceMethod &one)
+{
+  return std::find(list.begin(), list.end(), one) != list.end();
 }
 
 } // namespace
@@ -89,9 +98,9 @@ const char *name_of(Deinterlacing algorithm)
   return "weave";
 }
 
-std::vector<Deinterlacing> query_deinterlacing(const std::shared_ptr<Display> &display)
+std::vector<DeinterlaceMethod> query_deinterlacing(const std::shared_ptr<Display> &display)
 {
-  std::vector<Deinterlacing> found;
+  std::vector<DeinterlaceMethod> found;
   const auto made = open_video_processing(display);
   if (!made || !has_filter(*display, made->context))
     return found;
@@ -105,25 +114,46 @@ std::vector<Deinterlacing> query_deinterlacing(const std::shared_ptr<Display> &d
                                         Deinterlacing::Adaptive, Deinterlacing::Compensated}) {
     const bool listed = std::any_of(
         caps.begin(), end, [algorithm](const auto &one) { return one.type == type_of(algorithm); });
-    if (listed && needs_one_frame(display, made->context, algorithm))
-      found.push_back(algorithm);
+    const auto before =
+        listed ? frames_before(display, made->context, algorithm) : std::optional<std::uint32_t>();
+    const bool begins = before == 0U || contains(found, {Deinterlacing::Bob, 0});
+    if (before && begins)
+      found.push_back({algorithm, *before});
   }
   return found;
 }
 
-Result<Deinterlacer> Deinterlacer::create(const std::shared_ptr<Display> &display,
-                                          const Context &context, Deinterlacing algorithm)
+Result<Deinterlacer::Pair> Deinterlacer::make_pair(const std::shared_ptr<Display> &display,
+                                                   const Context &context, Deinterlacing algorithm)
 {
-  Deinterlacer made;
+  Pair made;
   const std::uint32_t flags[] = {0, VA_DEINTERLACING_BOTTOM_FIELD_FIRST |
                                         VA_DEINTERLACING_BOTTOM_FIELD};
-  for (std::size_t i = 0; i < made.buffers_.size(); ++i) {
+  for (std::size_t i = 0; i < made.buffers.size(); ++i) {
     auto filter = make_filter(display, context, algorithm, flags[i]);
     if (!filter)
       return filter.error();
-    made.buffers_[i] = std::move(filter).value();
-    made.ids_[i] = made.buffers_[i].id();
+    made.buffers[i] = std::move(filter).value();
+    made.ids[i] = made.buffers[i].id();
   }
+  return made;
+}
+
+Result<Deinterlacer> Deinterlacer::create(const std::shared_ptr<Display> &display,
+                                          const Context &context, const DeinterlaceMethod &how)
+{
+  Deinterlacer made;
+  made.before_ = how.before;
+  auto filters = make_pair(display, context, how.algorithm);
+  if (!filters)
+    return filters.error();
+  made.filters_ = std::move(filters).value();
+  if (how.before == 0)
+    return made;
+  auto alone = make_pair(display, context, Deinterlacing::Bob);
+  if (!alone)
+    return alone.error();
+  made.alone_ = std::move(alone).value();
   return made;
 }
 

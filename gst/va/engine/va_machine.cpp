@@ -53,7 +53,7 @@ private:
   std::string_view rest_;
 };
 
-bool read_deinterlacing(Words &words, std::vector<Deinterlacing> &list)
+bool read_deinterlacing(Words &words, std::vector<DeinterlaceMethod> &list)
 {
   constexpr auto kLast = static_cast<std::uint32_t>(Deinterlacing::Compensated);
   std::uint32_t count = 0;
@@ -61,9 +61,11 @@ bool read_deinterlacing(Words &words, std::vector<Deinterlacing> &list)
     return false;
   for (std::uint32_t i = 0; i < count; ++i) {
     std::uint32_t algorithm = 0;
-    if (!words.number<std::uint32_t>(algorithm, 0, kLast))
+    std::uint32_t before = 0;
+    if (!words.number<std::uint32_t>(algorithm, 0, kLast) ||
+        !words.number<std::uint32_t>(before, 0, kMostBefore))
       return false;
-    list.push_back(static_cast<Deinterlacing>(algorithm));
+    list.push_back({static_cast<Deinterlacing>(algorithm), before});
   }
   return true;
 }
@@ -121,8 +123,10 @@ std::string write_node(const MachineNode &node)
   for (const std::uint32_t side : {c.min_width, c.min_height, c.max_width, c.max_height})
     add(side);
   add(c.deinterlacing.size());
-  for (const Deinterlacing algorithm : c.deinterlacing)
-    add(static_cast<std::uint64_t>(algorithm));
+  for (const DeinterlaceMethod &method : c.deinterlacing) {
+    add(static_cast<std::uint64_t>(method.algorithm));
+    add(method.before);
+  }
   add(c.formats.size());
   for (const Format &pair : c.formats.pairs()) {
     add(pair.fourcc);

@@ -27,7 +27,7 @@ struct Capabilities {
   bool takes_modifiers = false;
   bool lists_modifiers = false; // the driver says which modifiers it supports
   ImportBy imports = ImportBy::Prime2;
-  std::vector<Deinterlacing> deinterlacing; // best last
+  std::vector<DeinterlaceMethod> deinterlacing; // best last
   std::uint32_t min_width = 1;
   std::uint32_t min_height = 1;
   std::uint32_t max_width = kMaxFrameSize;

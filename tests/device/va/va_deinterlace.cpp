@@ -20,9 +20,12 @@ constexpr int kHeight = 48;
 
 constexpr char kSize[] = "width=64,height=48,framerate=25/1";
 
+enum class Comb { WhiteFirst, BlackFirst };
+
 // BGRx or NV12, in system memory; vadmabufconvert copies it into DMA buffers.
-GstPtr<GstBuffer> combed(const std::string &format, GstVideoBufferFlags flags)
+GstPtr<GstBuffer> combed(const std::string &format, GstVideoBufferFlags flags, Comb comb = Comb::WhiteFirst)
 {
+  const int white = comb == Comb::WhiteFirst ? 0 : 1;
   const bool yuv = format == "NV12";
   const gsize size = static_cast<gsize>(kWidth) * kHeight * (yuv ? 3 : 8) / 2;
   auto buffer = GstPtr<GstBuffer>::adopt(gst_buffer_new_allocate(nullptr, size, nullptr));
@@ -31,7 +34,7 @@ GstPtr<GstBuffer> combed(const std::string &format, GstVideoBufferFlags flags)
   std::memset(map.data, 128, map.size);
   const gsize row = static_cast<gsize>(kWidth) * (yuv ? 1 : 4);
   for (int y = 0; y < kHeight; ++y)
-    std::memset(map.data + row * static_cast<gsize>(y), y % 2 == 0 ? (yuv ? 235 : 255) : (yuv ? 16 : 0), row);
+    std::memset(map.data + row * static_cast<gsize>(y), y % 2 == white ? (yuv ? 235 : 255) : (yuv ? 16 : 0), row);
   gst_buffer_unmap(buffer.get(), &map);
   GST_BUFFER_FLAG_SET(buffer.get(), flags);
   return buffer;
@@ -71,8 +74,12 @@ const Row kRows[] = {
     {"formats=NV12:BGRX,deinterlace=bob", "BGRx", "mixed", "", kNoFlags, Shown::Both}, // a progressive frame
     {"formats=NV12:BGRX,deinterlace=bob:weave", "BGRx", "interleaved", "deinterlace=weave", kTop, Shown::Both},
     {"formats=NV12:BGRX,deinterlace=bob:weave", "BGRx", "interleaved", "deinterlace=bob", kTop, Shown::White},
-    // motion needs other frames
+    // motion needs other frames, so it is not chosen by itself
     {"formats=NV12:BGRX,deinterlace=bob:adaptive:compensated", "BGRx", "interleaved", "", kTop, Shown::White},
+    {"profile=ihd", "BGRx", "interleaved", "", kTop, Shown::White},
+    {"profile=ihd", "NV12", "interleaved", "", kFields, Shown::Black},
+    {"profile=i965", "BGRx", "interleaved", "", kTop, Shown::White},
+    {"profile=i965", "NV12", "interleaved", "", kFields, Shown::Black},
     {"profile=radeonsi", "BGRx", "interleaved", "", kTop, Shown::White},
     {"profile=radeonsi", "NV12", "interleaved", "", kTop, Shown::White},
     {"profile=nouveau", "BGRx", "interleaved", "", kFields, Shown::Black},
@@ -111,6 +118,7 @@ const OffRow kOff[] = {
     {"formats=NV12:BGRX,deinterlace=bob", "deinterlace=off", "video/x-raw(memory:DMABuf),format=DMA_DRM,interlace-mode=progressive", false},
     {"formats=NV12:BGRX,deinterlace=weave", "", "video/x-raw(memory:DMABuf),format=DMA_DRM,interlace-mode=progressive", false},
     {"formats=NV12:BGRX,deinterlace=adaptive", "deinterlace=adaptive", "video/x-raw(memory:DMABuf),format=DMA_DRM,interlace-mode=progressive", false},
+    {"profile=radeonsi", "deinterlace=adaptive", "video/x-raw(memory:DMABuf),format=DMA_DRM,interlace-mode=progressive", false}, // needs the next frame
     {"formats=NV12:BGRX,deinterlace=bob", "", "video/x-raw(memory:DMABuf),format=DMA_DRM,interlace-mode=progressive", true},
 };
 
@@ -147,6 +155,112 @@ GST_START_TEST(test_passes_through)
 }
 GST_END_TEST
 
+// What has not moved since the frame before is shown from both fields. The first frame has none
+// before it, nor has the first after a gap in the stream.
+constexpr auto kGap = static_cast<GstVideoBufferFlags>(int{GST_BUFFER_FLAG_DISCONT} | int{kTop});
+struct Step {
+  GstVideoBufferFlags flags;
+  Comb comb;
+  Shown shown;
+};
+const Step kSteps[] = {
+    {kTop, Comb::WhiteFirst, Shown::White}, {kTop, Comb::WhiteFirst, Shown::Both},
+    {kTop, Comb::BlackFirst, Shown::Black}, {kTop, Comb::BlackFirst, Shown::Both},
+    {kTop, Comb::WhiteFirst, Shown::White}, {kGap, Comb::WhiteFirst, Shown::White},
+    {kTop, Comb::WhiteFirst, Shown::Both},  {kNoFlags, Comb::BlackFirst, Shown::Both},
+    {kTop, Comb::BlackFirst, Shown::Both},  {kTop, Comb::WhiteFirst, Shown::White},
+};
+
+struct MotionRow {
+  const char *driver;
+  const char *format;
+  const char *method;
+};
+const MotionRow kMotion[] = {
+    {"formats=NV12:BGRX,deinterlace=bob:adaptive", "BGRx", "adaptive"},
+    {"formats=NV12:BGRX,deinterlace=bob:adaptive", "NV12", "adaptive"},
+    {"formats=NV12:BGRX,deinterlace=bob:compensated", "BGRx", "compensated"},
+    {"formats=NV12:BGRX,deinterlace=bob:adaptive,async=20", "BGRx", "adaptive"},
+    {"formats=NV12:BGRX,deinterlace=bob:adaptive,async=20,fences=0", "BGRx", "adaptive"},
+    {"profile=ihd", "NV12", "adaptive"},
+    {"profile=i965", "NV12", "adaptive"},
+    {"profile=i965", "BGRx", "compensated"},
+};
+
+// All frames are pushed at once, so that the device still compares one while the next ones come.
+GST_START_TEST(test_motion)
+{
+  const MotionRow &row = kMotion[__i__];
+  set_driver(row.driver);
+  Pipeline pipeline(
+      std::string("appsrc name=src format=time caps=\"video/x-raw,format=") + row.format + "," +
+      kSize + ",interlace-mode=mixed\" ! vadmabufconvert name=convert deinterlace=" + row.method +
+      " ! " + dma_caps("XR24", kWidth, kHeight) +
+      ",interlace-mode=progressive ! appsink name=sink sync=false");
+  fail_unless(pipeline.play(), "%s: %s", row.driver, pipeline.message(GST_MESSAGE_ERROR).c_str());
+  for (const Step &step : kSteps)
+    gst_app_src_push_buffer(GST_APP_SRC(pipeline.get("src")),
+                            combed(row.format, step.flags, step.comb).release());
+  for (const Step &step : kSteps) {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    const auto number = static_cast<int>(&step - kSteps);
+    fail_unless(sample != nullptr, "%s, frame %d: %s", row.driver, number,
+                pipeline.message(GST_MESSAGE_ERROR).c_str());
+    fail_unless(shown_in(read_frame(sample)) == step.shown, "%s, frame %d", row.driver, number);
+  }
+}
+GST_END_TEST
+
+// After a seek the frame before is another part of the stream.
+GST_START_TEST(test_motion_ends_at_a_flush)
+{
+  set_driver("formats=NV12:BGRX,deinterlace=bob:adaptive");
+  Pipeline pipeline(
+      std::string("appsrc name=src format=time caps=\"video/x-raw,format=BGRx,") + kSize +
+      ",interlace-mode=interleaved\" ! vadmabufconvert name=convert deinterlace=adaptive ! " +
+      dma_caps("XR24", kWidth, kHeight) +
+      ",interlace-mode=progressive ! appsink name=sink sync=false");
+  fail_unless(pipeline.play());
+  const auto next = [&] {
+    gst_app_src_push_buffer(GST_APP_SRC(pipeline.get("src")), combed("BGRx", kTop).release());
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr, "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+    return shown_in(read_frame(sample));
+  };
+  fail_unless(next() == Shown::White);
+  fail_unless(next() == Shown::Both);
+  fail_unless(gst_element_send_event(pipeline.get("src"), gst_event_new_flush_start()));
+  fail_unless(gst_element_send_event(pipeline.get("src"), gst_event_new_flush_stop(TRUE)));
+  fail_unless(next() == Shown::White);
+  fail_unless(next() == Shown::Both);
+}
+GST_END_TEST
+
+// The frames that are kept are asked for in the allocation query.
+GST_START_TEST(test_asks_for_the_frames_that_it_keeps)
+{
+  set_driver("formats=NV12:BGRX,deinterlace=bob:adaptive");
+  guint held[2] = {};
+  for (guint i = 0; i < 2; ++i) {
+    Pipeline pipeline(std::string("appsrc name=src format=time caps=\"video/x-raw,format=BGRx,") +
+                      kSize +
+                      ",interlace-mode=interleaved\" ! vadmabufconvert name=convert deinterlace=" +
+                      (i == 0 ? "bob" : "adaptive") + " ! " + dma_caps("XR24", kWidth, kHeight) +
+                      ",interlace-mode=progressive ! appsink name=sink sync=false");
+    fail_unless(pipeline.play());
+    gst_app_src_push_buffer(GST_APP_SRC(pipeline.get("src")), combed("BGRx", kTop).release());
+    g_autoptr(GstSample) sample = pipeline.pull();
+    const auto pad =
+        GstPtr<GstPad>::adopt(gst_element_get_static_pad(pipeline.get("convert"), "sink"));
+    const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(pad.get()));
+    const auto query = GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps.get(), TRUE));
+    fail_unless(gst_pad_query(pad.get(), query.get()));
+    gst_query_parse_nth_allocation_pool(query.get(), 0, nullptr, nullptr, &held[i], nullptr);
+  }
+  fail_unless_equals_int(held[1], held[0] + 1);
+}
+GST_END_TEST
+
 Suite *va_deinterlace_suite()
 {
   Suite *suite = suite_create("va_deinterlace");
@@ -156,6 +270,9 @@ Suite *va_deinterlace_suite()
   tcase_add_loop_test(tcase, test_fields, 0, G_N_ELEMENTS(kRows));
   tcase_add_loop_test(tcase, test_off, 0, G_N_ELEMENTS(kOff));
   tcase_add_loop_test(tcase, test_passes_through, 0, 2);
+  tcase_add_loop_test(tcase, test_motion, 0, G_N_ELEMENTS(kMotion));
+  tcase_add_test(tcase, test_motion_ends_at_a_flush);
+  tcase_add_test(tcase, test_asks_for_the_frames_that_it_keeps);
   return suite;
 }
 

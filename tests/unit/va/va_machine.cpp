@@ -19,7 +19,7 @@ MachineNode some_node()
   c.has_vpp = true;
   c.lists_modifiers = true;
   c.imports = ImportBy::Prime;
-  c.deinterlacing = {Deinterlacing::Weave, Deinterlacing::Compensated};
+  c.deinterlacing = {{Deinterlacing::Weave, 0}, {Deinterlacing::Compensated, 2}};
   c.min_width = 16;
   c.max_height = 4096;
   c.formats.add({DRM_FORMAT_NV12, DRM_FORMAT_MOD_LINEAR});
@@ -96,8 +96,9 @@ INSTANTIATE_TEST_SUITE_P(Rows, RefusedNode,
                              LineRow{"a number with a letter", "/d 1 1 1 0 1 1 64 64 0 1 842094158 0x1 x"},
                              LineRow{"a flag of 2", "/d 2 1 1 0 1 1 64 64 0 1 842094158 0 x"},
                              LineRow{"an unknown way to import", "/d 1 1 1 2 1 1 64 64 0 1 842094158 0 x"},
-                             LineRow{"an unknown deinterlacing", "/d 1 1 1 0 1 1 64 64 1 4 1 842094158 0 x"},
-                             LineRow{"five deinterlacings", "/d 1 1 1 0 1 1 64 64 5 0 0 0 0 0 1 842094158 0 x"},
+                             LineRow{"an unknown deinterlacing", "/d 1 1 1 0 1 1 64 64 1 4 0 1 842094158 0 x"},
+                             LineRow{"a deinterlacing that looks too far back", "/d 1 1 1 0 1 1 64 64 1 1 3 1 842094158 0 x"},
+                             LineRow{"five deinterlacings", "/d 1 1 1 0 1 1 64 64 5 0 0 0 0 0 0 0 0 0 0 1 842094158 0 x"},
                              LineRow{"a size of 0", "/d 1 1 1 0 0 1 64 64 0 1 842094158 0 x"},
                              LineRow{"a least size above the largest", "/d 1 1 1 0 65 1 64 64 0 1 842094158 0 x"},
                              LineRow{"a size that no frame has", "/d 1 1 1 0 1 1 64 16385 0 1 842094158 0 x"},
