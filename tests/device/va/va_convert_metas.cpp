@@ -271,6 +271,40 @@ GST_START_TEST(test_release_fence)
 }
 GST_END_TEST
 
+// A frame that the next one is compared with is read until that one is drawn.
+GST_START_TEST(test_release_fence_of_the_frame_before)
+{
+  set_driver("formats=NV12:BGRX,async=40,deinterlace=bob:adaptive");
+  const auto sample = make_frame("XR24");
+  Pipeline pipeline(feeding("deinterlace=adaptive", dma_caps("XR24", 192, 224) + ",interlace-mode=progressive"));
+  fail_unless(gst_drm_pad_announce_release_fences(pad_of(pipeline, "src", "src").get()) != 0);
+  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_copy(gst_sample_get_caps(sample.get())));
+  gst_caps_set_simple(caps.get(), "interlace-mode", G_TYPE_STRING, "interleaved", nullptr);
+  g_object_set(pipeline.get("src"), "caps", caps.get(), nullptr);
+  fail_unless(pipeline.play(), "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+  GstPtr<GstBuffer> frames[2];
+  GstPtr<GstSample> made[2];
+  for (int i = 0; i < 2; ++i) {
+    frames[i] = copy_of(make_frame("XR24"));
+    GST_BUFFER_FLAG_UNSET(frames[i].get(), GST_BUFFER_FLAG_DISCONT);
+    if (!gst_buffer_get_drm_sync_meta(frames[i].get()))
+      gst_buffer_add_drm_sync_meta(frames[i].get());
+    made[i] = convert(pipeline, GstPtr<GstBuffer>::share(frames[i].get()));
+  }
+  const int fence = gst_drm_sync_meta_dup_release_fence(gst_buffer_get_drm_sync_meta(frames[0].get()));
+  fail_unless(fence >= 0);
+  GstDrmFenceState state{};
+  fail_unless(gst_drm_fence_wait(fence, 5 * GST_SECOND, &state, nullptr));
+  ::close(fence);
+  const int drawn = gst_drm_sync_meta_dup_acquire_fence(gst_buffer_get_drm_sync_meta(gst_sample_get_buffer(made[1].get())));
+  if (drawn < 0) // done, and forgotten
+    return;
+  fail_unless(gst_drm_fence_get_state(drawn, &state, nullptr));
+  fail_unless_equals_int(state, GST_DRM_FENCE_STATE_SIGNALLED);
+  ::close(drawn);
+}
+GST_END_TEST
+
 // A producer that writes with the CPU, into two buffers, one frame black and one white.
 const char *const kSlow[] = {"formats=BGRX,async=15", "formats=BGRX,async=15,fences=0", "profile=ihd,async=15", "formats=BGRX"};
 
@@ -305,6 +339,7 @@ Suite *va_convert_metas_suite()
   tcase_add_loop_test(tcase, test_regions, 0, G_N_ELEMENTS(kRegions));
   tcase_add_loop_test(tcase, test_orientation_tags, 0, 2 * G_N_ELEMENTS(kTags));
   tcase_add_loop_test(tcase, test_release_fence, 0, G_N_ELEMENTS(kFences));
+  tcase_add_test(tcase, test_release_fence_of_the_frame_before);
   tcase_add_loop_test(tcase, test_writes_after_the_read, 0, G_N_ELEMENTS(kSlow));
   return suite;
 }
