@@ -10,6 +10,7 @@
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/format_sets.hpp>
 
+#include "gstegladvice.hpp"
 #include "gstegldownloadcaps.hpp"
 #include "gstegldownloader.hpp"
 
@@ -198,7 +199,8 @@ GstFlowReturn EglDownloader::fail(const Error &error)
   Failure failure(std::string(GST_OBJECT_NAME(element_)) + " cannot turn a frame of " + sender +
                       " into DMA buffers",
                   error);
-  failure_.post(GST_ELEMENT(element_), failure.add("sender", sender).add("caps", out_caps_.get()));
+  failure.advise(advice_on(error, sender)).add("sender", sender).add("caps", out_caps_.get());
+  failure_.post(GST_ELEMENT(element_), failure);
   return GST_FLOW_ERROR;
 }
 

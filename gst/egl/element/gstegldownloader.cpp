@@ -10,6 +10,7 @@
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/transform_query.hpp>
 
+#include "gstegladvice.hpp"
 #include "gstegldownloadcaps.hpp"
 #include "gstglfilterthread.hpp"
 
@@ -273,13 +274,15 @@ bool EglDownloader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
   GError *error = nullptr;
   gst_drm_video_info_init(&out_info_);
   if (!gst_drm_video_info_from_caps_full(&out_info_, out_caps, &error)) {
-    failure_.post(GST_ELEMENT(element_),
-                  Failure({}, take_error(error, ErrorCode::Caps)).add("caps", out_caps));
+    Failure failure({}, take_error(error, ErrorCode::Caps));
+    failure.advise("Mend the capsfilters after " + std::string(GST_OBJECT_NAME(element_)) + ".");
+    failure_.post(GST_ELEMENT(element_), failure.add("caps", out_caps));
     return false;
   }
   if (!gst_video_info_from_caps(&in_info_, in_caps)) {
     const Error no_video{ErrorCode::Caps, "The caps describe no video: " + text_of(in_caps), 0};
-    failure_.post(GST_ELEMENT(element_), Failure({}, no_video).add("caps", in_caps));
+    failure_.post(GST_ELEMENT(element_),
+                  unreadable_caps(GST_BASE_TRANSFORM_SINK_PAD(element_), no_video, in_caps));
     return false;
   }
   out_caps_ = GstPtr<GstCaps>::share(out_caps);

@@ -103,8 +103,8 @@ void FrameReleases::hold(GstBuffer *out, GstBuffer *in)
   gst_buffer_add_parent_buffer_meta(out, holder.get());
 }
 
-// The GL thread has slept ever since the frame was handed out, and nobody shares its textures: no GL
-// command can have read the frame, and there is nothing to finish. That a frame was not mapped
+// The GL thread has slept ever since the frame was handed out, and nobody shares its textures: no
+// GL command can have read the frame, and there is nothing to finish. That a frame was not mapped
 // would say less, as textures are drawn without a map, too (gst_gl_memory_get_texture_id()).
 bool FrameReleases::is_unread(std::uint64_t sleep) const noexcept
 {
@@ -176,7 +176,8 @@ Result<Waited> FrameReleases::wait_for_room(std::chrono::milliseconds limit,
     return Error{ErrorCode::Device,
                  "The GL thread has done nothing for " + std::to_string(limit.count()) +
                      " ms, and " + std::to_string(kMaxWaiting) +
-                     " frames wait for it. Is an element or the application stuck in OpenGL?",
+                     " frames wait for it. Look for the element, or the application's code, that "
+                     "blocks on OpenGL's thread",
                  0};
   return has_room() ? Waited::Yes : Waited::Interrupted;
 }

@@ -7,6 +7,7 @@
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/frame_import.hpp>
 
+#include "gstegladvice.hpp"
 #include "gstegldmabufupload.hpp"
 #include "gstegluploader.hpp"
 
@@ -103,7 +104,8 @@ GstFlowReturn EglUploader::fail(const Error &error)
   const std::string sender = peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
   Failure failure(std::string(GST_OBJECT_NAME(element_)) + " cannot take a frame of " + sender,
                   error);
-  post_failure(GST_ELEMENT(element_), failure.add("sender", sender).add("caps", in_caps_.get()));
+  failure.advise(advice_on(error, sender)).add("sender", sender).add("caps", in_caps_.get());
+  post_failure(GST_ELEMENT(element_), failure);
   return GST_FLOW_ERROR;
 }
 

@@ -10,6 +10,7 @@
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/needs.hpp>
 
+#include "gstegladvice.hpp"
 #include "gstegldmabufupload.hpp"
 #include "gsteglformats.hpp"
 #include "gstegluploader.hpp"
@@ -241,7 +242,8 @@ bool EglUploader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
   GError *error = nullptr;
   if (!gst_drm_video_info_from_caps_full(&info_, in_caps, &error)) {
     failed_.post(GST_ELEMENT(element_),
-                 Failure({}, take_error(error, ErrorCode::Caps)).add("caps", in_caps));
+                 unreadable_caps(GST_BASE_TRANSFORM_SINK_PAD(element_),
+                                 take_error(error, ErrorCode::Caps), in_caps));
     return false;
   }
   in_caps_ = GstPtr<GstCaps>::share(in_caps);
@@ -385,8 +387,8 @@ void EglUploader::explain_refused_caps(GstEvent *event)
   GstDrmVideoInfo info;
   GError *error = nullptr;
   if (!gst_drm_video_info_from_caps_full(&info, caps, &error))
-    failed_.post(GST_ELEMENT(element_),
-                 Failure({}, take_error(error, ErrorCode::Caps)).add("caps", caps));
+    failed_.post(GST_ELEMENT(element_), unreadable_caps(GST_BASE_TRANSFORM_SINK_PAD(element_),
+                                                        take_error(error, ErrorCode::Caps), caps));
   else if (failed_.claim())
     post_mismatch(GST_ELEMENT(element_), mismatch(caps));
 }

@@ -43,8 +43,8 @@ Result<std::shared_ptr<egl::Device>> open_device(GstGLContext *context)
   return egl::Device::open(*calls, display);
 }
 
-// A job of run() or open() on its way to the GL thread. GLib's locks hand it over; the one here tells
-// TSan so, which does not know them.
+// A job of run() or open() on its way to the GL thread. GLib's locks hand it over; the one here
+// tells TSan so, which does not know them.
 struct Hop {
   const std::function<Result<void>()> &job;
   std::mutex handed_over; // held while either thread uses the rest
@@ -58,8 +58,10 @@ void take_hop(GstGLContext *, gpointer data) noexcept
   try {
     hop.done = hop.job();
   } catch (const std::exception &exception) {
-    hop.done =
-        Error{ErrorCode::Device, std::string("The GL thread failed: ") + exception.what(), 0};
+    hop.done = Error{ErrorCode::Device,
+                     std::string("The GL thread failed: ") + exception.what() +
+                         ". Set the pipeline to NULL and play it again",
+                     0};
   }
 }
 
@@ -74,7 +76,7 @@ Result<void> run_on(GstGLContext *context, const std::function<Result<void>()> &
   if (!hop.done)
     return Error{ErrorCode::Device,
                  "The thread of the pipeline's OpenGL context does not run. Its window was closed, "
-                 "or the context was never made",
+                 "or the context was never made: set the pipeline to NULL and play it again",
                  0};
   return *hop.done;
 }

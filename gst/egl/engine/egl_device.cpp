@@ -267,7 +267,7 @@ Result<void> Device::read_driver()
   if (driver_.gl_version.empty())
     return Error{ErrorCode::Unsupported,
                  "GL cannot be used: glGetString(GL_VERSION) answers nothing, so no context is "
-                 "current or it is lost",
+                 "current or it is lost. Set the pipeline to NULL and play it again",
                  0};
   read_driver_strings(driver_);
   keep_what_is_there(calls_.egl, display_);
@@ -278,7 +278,9 @@ Result<void> Device::read_driver()
   gl.get_integerv(GL_MAX_TEXTURE_SIZE, &size);
   if (size <= 0)
     return Error{ErrorCode::Unsupported,
-                 "GL cannot be used: " + driver_.describe() + " has no GL_MAX_TEXTURE_SIZE", 0};
+                 "GL cannot be used: " + driver_.describe() +
+                     " has no GL_MAX_TEXTURE_SIZE; update the GPU's driver",
+                 0};
   max_texture_size_ = static_cast<std::uint32_t>(size);
 
   const Names extensions = gl_extensions(gl, driver_);

@@ -18,6 +18,9 @@ const char *import_error_meaning(EGLint error) noexcept;
 // "GL_INVALID_OPERATION (0x0502)"
 std::string gl_error_name(GLenum error);
 
+// The end of a sentence about a driver that fails in what each driver does.
+constexpr const char *kUpdateDriver = "; update the GPU's driver";
+
 // All that was asked for: "NV12:0x… (…), 640x480; plane 0: fd 7, offset 0, stride 640, in 460800
 // bytes; plane 1: …".
 std::string describe_layout(const FrameLayout &layout);

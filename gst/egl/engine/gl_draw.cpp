@@ -307,8 +307,8 @@ Result<std::unique_ptr<Painter>> Painter::make(const std::shared_ptr<Device> &de
   gl.bind_buffer(GL_ARRAY_BUFFER, 0);
   if (const GLenum error = gl.get_error(); error != GL_NO_ERROR) {
     device->note_error(error);
-    return Error{ErrorCode::Device,
-                 device->driver().describe() + " makes no vertex buffer: " + gl_error_name(error)};
+    return Error{ErrorCode::Device, device->driver().describe() + " makes no vertex buffer: " +
+                                        gl_error_name(error) + kUpdateDriver};
   }
   return painter;
 }
@@ -361,7 +361,7 @@ Result<void> Painter::draw(const Picture &picture, const DrawTarget &into,
     device_->note_error(error);
     return Error{ErrorCode::Device, device_->driver().describe() + " did not draw into " +
                                         describe_format(into.format_) + ": " +
-                                        gl_error_name(error)};
+                                        gl_error_name(error) + kUpdateDriver};
   }
   return {};
 }

@@ -130,8 +130,8 @@ public:
   Result<void> compile(const std::string &text, const Driver &driver, const char *kind) const
   {
     if (id_ == 0)
-      return Error{ErrorCode::Device, driver.describe() + " makes no " + kind +
-                                          " shader: " + gl_error_name(gl_.get_error())};
+      return Error{ErrorCode::Device, driver.describe() + " makes no " + kind + " shader: " +
+                                          gl_error_name(gl_.get_error()) + kUpdateDriver};
     const GLchar *lines = text.c_str();
     gl_.shader_source(id_, 1, &lines, nullptr);
     gl_.compile_shader(id_);
@@ -141,8 +141,8 @@ public:
       return {};
     std::array<GLchar, 512> log{};
     gl_.get_shader_info_log(id_, static_cast<GLsizei>(log.size()) - 1, nullptr, log.data());
-    return Error{ErrorCode::Device,
-                 driver.describe() + " does not compile the " + kind + " shader: " + log.data()};
+    return Error{ErrorCode::Device, driver.describe() + " does not compile the " + kind +
+                                        " shader: " + log.data() + kUpdateDriver};
   }
 
 private:
@@ -167,8 +167,8 @@ Result<std::unique_ptr<Program>> Program::make(const std::shared_ptr<Device> &de
   std::unique_ptr<Program> program(new Program(device));
   program->id_ = gl.create_program();
   if (program->id_ == 0)
-    return Error{ErrorCode::Device,
-                 driver.describe() + " makes no program: " + gl_error_name(gl.get_error())};
+    return Error{ErrorCode::Device, driver.describe() + " makes no program: " +
+                                        gl_error_name(gl.get_error()) + kUpdateDriver};
   gl.attach_shader(program->id_, vertex.id());
   gl.attach_shader(program->id_, fragment.id());
   gl.bind_attrib_location(program->id_, kPosition, "position");
@@ -180,7 +180,7 @@ Result<std::unique_ptr<Program>> Program::make(const std::shared_ptr<Device> &de
     gl.get_program_info_log(program->id_, static_cast<GLsizei>(log.size()) - 1, nullptr,
                             log.data());
     return Error{ErrorCode::Device,
-                 driver.describe() + " does not link the program: " + log.data()};
+                 driver.describe() + " does not link the program: " + log.data() + kUpdateDriver};
   }
   program->find_uniforms();
   return program;

@@ -95,11 +95,17 @@ const std::vector<Row> &rows()
 
       {"egldmabufupload", Negotiation, "downstream takes no textures", "", plain_caps("BGRx", 64, 48), kI420, "GstDrmMismatch",
        kBothSides, "nothing in common"},
+      {"egldmabufupload", Device, "a frame of 100 bytes", "", plain_caps("BGRx", 64, 48), "", "GstDrmFailure", {"reason", "advice", "sender", "caps"},
+       "cannot take a frame of", cut_frame},
+      {"egldmabufupload", Device, "a written linear modifier", "", dmabuf_caps("NV12:0x0000000000000000", 64, 48), "", "GstDrmFailure",
+       {"reason", "advice", "sender", "caps"}, "NV12:0x0000000000000000", nullptr, nullptr, Where::Here, true},
       {"egldmabufupload", Device, "no OpenGL", "", plain_caps("BGRx", 64, 48), "", "GstDrmFailure", {"reason", "advice"}, "OpenGL", nullptr,
        "GST_GL_PLATFORM=none"},
 
       {"egldmabufdownload", Negotiation, "a format that nobody draws", "", kGl, "video/x-raw, format=GRAY10_LE32", "GstDrmMismatch",
        kBothSides, "nothing in common"},
+      {"egldmabufdownload", Device, "a frame that is no texture", "", kGl, "", "GstDrmFailure", {"reason", "advice", "sender", "caps"},
+       "into DMA buffers"},
       {"egldmabufdownload", Device, "no OpenGL", "", kGl, "", "GstDrmFailure", {"reason", "advice"}, "OpenGL", nullptr,
        "GST_GL_PLATFORM=none"},
 

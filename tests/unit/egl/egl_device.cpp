@@ -240,6 +240,8 @@ TEST(Device, NoContext)
   const auto device = Device::open(driver.calls(), driver.display());
   ASSERT_FALSE(device);
   EXPECT_EQ(device.error().code, ErrorCode::Unsupported);
+  EXPECT_NE(device.error().message.find("play it again"), std::string::npos)
+      << device.error().message;
   EXPECT_EQ(driver.calls_of("eglQueryDmaBufFormatsEXT"), 0U);
 }
 
@@ -248,7 +250,10 @@ TEST(Device, NoTextureSize)
   for (const GLint size : {0, -1}) {
     FakeEgl driver;
     driver.max_texture_size = size;
-    EXPECT_FALSE(Device::open(driver.calls(), driver.display())) << size;
+    const auto device = Device::open(driver.calls(), driver.display());
+    ASSERT_FALSE(device) << size;
+    EXPECT_NE(device.error().message.find("update the GPU's driver"), std::string::npos)
+        << device.error().message;
   }
 }
 
