@@ -13,6 +13,7 @@
 #include "gstegladvice.hpp"
 #include "gstegldownloadcaps.hpp"
 #include "gstegldownloader.hpp"
+#include "gstegldownloadpool.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(egl_dmabuf_download_debug);
 #define GST_CAT_DEFAULT egl_dmabuf_download_debug
@@ -108,12 +109,14 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
       !plain || gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   // A driver lays its tiles out as it likes; GBM takes no alignment for them.
   const guint stride_align = format.modifier == kModLinear ? needs_.stride_align : 0;
-  const DownloadPool::Setup setup = {out_caps_.get(), MAX(buffers_kept(query), needs_.buffers_held),
-                                     video_meta, stride_align, video_meta ? needs_.least_size : 0};
+  const DownloadPoolSetup setup = {out_caps_.get(), MAX(buffers_kept(query), needs_.buffers_held),
+                                   video_meta, stride_align, video_meta ? needs_.least_size : 0};
   std::string refusals;
   for (const auto &allocator : allocators) {
-    auto opened = pool_.open(allocator.get(), setup);
-    if (opened) {
+    auto made = open_download_pool(GST_ELEMENT(element_), allocator.get(), setup);
+    auto opened = made ? Result<void>() : Result<void>(made.error());
+    if (made) {
+      pool_.keep(std::move(*made));
       GstPtr<GstBuffer> first;
       const GstFlowReturn flow = pool_.acquire(first);
       if (flow == GST_FLOW_FLUSHING)
@@ -133,8 +136,8 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
     GST_DEBUG_OBJECT(element_, "%" GST_PTR_FORMAT ": %s", allocator.get(),
                      opened.error().message.c_str());
     refusals += (refusals.empty() ? "" : ". ") + opened.error().message;
+    pool_.drop();
   }
-  pool_.drop();
   return Error{ErrorCode::Allocation, refusals.empty() ? no_memory_ : refusals, 0};
 }
 

@@ -31,7 +31,7 @@ bool can_be_set(GstPadDirection direction, const GstCaps *caps)
 } // namespace
 
 EglDownloader::EglDownloader(GstGLBaseFilter *element, GstBaseTransformClass *klass)
-    : element_(element), base_(klass), pool_(GST_ELEMENT(element)),
+    : element_(element), base_(klass),
       draw_producer_(GST_ELEMENT(element), egl_dmabuf_download_debug),
       copy_producer_(GST_ELEMENT(element), egl_dmabuf_download_debug),
       frames_(GST_ELEMENT(element), stats_)

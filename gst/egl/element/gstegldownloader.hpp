@@ -11,6 +11,7 @@
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/element/failed_negotiation.hpp>
 #include <gst/drm/element/needs.hpp>
+#include <gst/drm/element/pool.hpp>
 #include <gst/drm/element/producer.hpp>
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/stats.hpp>
@@ -19,7 +20,6 @@
 #include "gstegldownloadallocator.hpp"
 #include "gstegldownloadcaps.hpp"
 #include "gstegldownloadframes.hpp"
-#include "gstegldownloadpool.hpp"
 
 namespace gstdrm {
 
@@ -79,7 +79,7 @@ private:
   Stats stats_;
   FailedNegotiation failure_;
   OncePerFailure no_context_;
-  DownloadPool pool_;
+  ActivePool pool_;
 
   // The device and what it draws into; made again with every new GL context.
   std::shared_ptr<GlThread> thread_; // none: GL imports nothing, and why_copy_ says why

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <sys/resource.h>
 
@@ -105,53 +106,17 @@ void watch(GstBufferPool *pool, GstElement *element)
 
 } // namespace
 
-GstPtr<GstBufferPool> DownloadPool::pool()
+Result<GstPtr<GstBufferPool>> open_download_pool(GstElement *element, GstDrmAllocator *allocator,
+                                                 const DownloadPoolSetup &setup)
 {
-  const std::lock_guard lock(lock_);
-  return pool_;
-}
-
-Result<void> DownloadPool::open(GstDrmAllocator *allocator, const Setup &setup)
-{
-  drop();
   auto made = configure_pool(allocator, {setup.caps, 0, most_buffers(setup.kept_downstream),
                                          setup.video_meta, setup.least_size, setup.stride_align});
   if (!made)
     return made.error();
-  watch(made->pool.get(), element_);
+  watch(made->pool.get(), element);
   if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
     return Error{ErrorCode::Allocation, "The pool cannot be activated", 0};
-  const std::lock_guard lock(lock_);
-  pool_ = std::move(made->pool);
-  if (flushing_)
-    gst_buffer_pool_set_flushing(pool_.get(), TRUE);
-  return {};
-}
-
-void DownloadPool::drop()
-{
-  drop_pool(lock_, pool_);
-}
-
-GstFlowReturn DownloadPool::acquire(GstPtr<GstBuffer> &buffer)
-{
-  const auto pool = this->pool();
-  if (!pool)
-    return GST_FLOW_FLUSHING;
-  GstBuffer *acquired = nullptr;
-  const GstFlowReturn flow = gst_buffer_pool_acquire_buffer(pool.get(), &acquired, nullptr);
-  buffer.reset(acquired);
-  return flow;
-}
-
-void DownloadPool::set_flushing(bool flushing)
-{
-  const std::lock_guard lock(lock_);
-  if (flushing_ == flushing)
-    return;
-  flushing_ = flushing;
-  if (pool_)
-    gst_buffer_pool_set_flushing(pool_.get(), flushing);
+  return std::move(made->pool);
 }
 
 } // namespace gstdrm

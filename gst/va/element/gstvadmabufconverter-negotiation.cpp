@@ -268,7 +268,7 @@ bool DmabufConverter::set_caps(GstCaps *in_caps, GstCaps *out_caps)
   const bool unchanged =
       orientation() == Orientation::Identity && gst_caps_is_equal(in_caps, out_caps);
   gst_base_transform_set_passthrough(element_, unchanged);
-  drop_pool();
+  pool_.drop();
   if (unchanged) {
     frames_.end();
     refusals_.begin("");
@@ -288,17 +288,6 @@ bool DmabufConverter::set_caps(GstCaps *in_caps, GstCaps *out_caps)
 
 // --- allocation ----------------------------------------------------------------------------------
 
-void DmabufConverter::drop_pool()
-{
-  GstPtr<GstBufferPool> pool;
-  {
-    const std::lock_guard lock(lock_);
-    pool = std::move(pool_);
-  }
-  if (pool)
-    gst_buffer_pool_set_active(pool.get(), FALSE);
-}
-
 bool DmabufConverter::open_pool(GstQuery *query, GstCaps *caps)
 {
   const bool with_meta =
@@ -308,10 +297,7 @@ bool DmabufConverter::open_pool(GstQuery *query, GstCaps *caps)
   auto pool = make_largest_pool(GST_ELEMENT(element_), allocator_.get(), caps, wanted, with_meta);
   if (!pool)
     return false;
-  const std::lock_guard lock(lock_);
-  pool_ = std::move(pool);
-  if (flushing_)
-    gst_buffer_pool_set_flushing(pool_.get(), TRUE);
+  pool_.keep(std::move(pool));
   return true;
 }
 
@@ -323,7 +309,7 @@ bool DmabufConverter::decide_allocation(GstQuery *query)
   if (!device || !caps)
     return false;
   compare_devices(GST_ELEMENT(element_), *device->display, query, warned_of_device_);
-  drop_pool();
+  pool_.drop();
   Needs own;
   own.device = device->display->node();
   own.permissions = GST_DRM_ACCESS_WRITE;
@@ -342,7 +328,7 @@ bool DmabufConverter::decide_allocation(GstQuery *query)
 
 bool DmabufConverter::check_pool(const Device &device)
 {
-  const auto unmet = unmet_by(pool_.get(), needs_, *device.display);
+  const auto unmet = unmet_by(pool_.get().get(), needs_, *device.display);
   if (unmet.empty())
     return true;
   if (failure_.claim())

@@ -105,12 +105,10 @@ GstStructure *DmabufConverter::stats_structure() const
 void DmabufConverter::set_flushing(bool flushing)
 {
   flushing ? interrupt_.raise() : interrupt_.clear();
+  pool_.set_flushing(flushing);
   const std::lock_guard lock(lock_);
   if (worker_)
     worker_->set_cancelled(flushing);
-  if (flushing_ != flushing && pool_)
-    gst_buffer_pool_set_flushing(pool_.get(), flushing);
-  flushing_ = flushing;
 }
 
 // --- start and stop ------------------------------------------------------------------------------
@@ -150,7 +148,7 @@ bool DmabufConverter::start()
 void DmabufConverter::stop()
 {
   frames_.end();
-  drop_pool();
+  pool_.drop();
   producer_.forget();
   allocator_.reset();
   // Both end without the lock: the worker's thread may sleep in the driver.
@@ -322,16 +320,11 @@ GstFlowReturn DmabufConverter::prepare_output(GstBuffer *in, GstBuffer **out)
     *out = in;
     return GST_FLOW_OK;
   }
-  GstPtr<GstBufferPool> pool;
-  {
-    const std::lock_guard lock(lock_);
-    pool = pool_;
-  }
-  if (!pool)
-    return GST_FLOW_FLUSHING;
-  const GstFlowReturn flow = gst_buffer_pool_acquire_buffer(pool.get(), out, nullptr);
+  GstPtr<GstBuffer> buffer;
+  const GstFlowReturn flow = pool_.acquire(buffer);
   if (flow != GST_FLOW_OK)
     return flow;
+  *out = buffer.release();
   GST_BASE_TRANSFORM_GET_CLASS(element_)->copy_metadata(element_, in, *out);
   GST_BUFFER_FLAG_UNSET(*out, GST_VIDEO_BUFFER_FLAG_INTERLACED | GST_VIDEO_BUFFER_FLAG_TFF |
                                   GST_VIDEO_BUFFER_FLAG_RFF | GST_VIDEO_BUFFER_FLAG_ONEFIELD);

@@ -12,6 +12,7 @@
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/element/failed_negotiation.hpp>
 #include <gst/drm/element/needs.hpp>
+#include <gst/drm/element/pool.hpp>
 #include <gst/drm/element/producer.hpp>
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/refusals.hpp>
@@ -93,7 +94,6 @@ private:
   [[nodiscard]] Mismatch mismatch(const GstCaps *in_caps) const;
   bool open_pool(GstQuery *query, GstCaps *caps);
   bool check_pool(const Device &device);
-  void drop_pool();
   GstFlowReturn fail(const Error &error);
   GstFlowReturn refuse_pair(const Error &error);
 
@@ -109,18 +109,17 @@ private:
   GstPtr<GstDrmAllocator> allocator_;
   ConvertFrames frames_;
   ConvertStream stream_;
+  ActivePool pool_;
   AgreedNeeds needs_; // what downstream asks for beyond its caps
   bool warned_of_device_ = false;
   GstVideoOrientationMethod tagged_ = GST_VIDEO_ORIENTATION_IDENTITY; // what upstream's tags say
 
-  // Guards all below. GstBufferPool's own locks are taken under it.
+  // Guards all below.
   mutable OrderedMutex lock_{10, "DmabufConverter::lock_"};
   ConvertSettings settings_;
   std::shared_ptr<const Device> device_;
   FormatSet refused_; // pairs of upstream that the driver does not import
   std::shared_ptr<SyncWorker> worker_;
-  GstPtr<GstBufferPool> pool_; // active
-  bool flushing_ = false;
 };
 
 } // namespace gstdrm::va

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The set-up of a pool: what was asked for is what the pool has, and a refusal says for which caps.
+// The set-up of a pool: what was asked for is what the pool has, and a refusal says for which caps. The pool that an element keeps.
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include <unistd.h>
+
 #include "support/dmabuf_elements.hpp"
+#include "support/threads.hpp"
 
 #include <gst/drm/element/pool.hpp>
 
@@ -58,12 +65,68 @@ GST_START_TEST(test_row)
 }
 GST_END_TEST
 
+// Active, of one buffer.
+GstPtr<GstBufferPool> pool_of_one()
+{
+  const auto allocator = GstPtr<GstDrmAllocator>::adopt(gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_MEMFD, nullptr, nullptr));
+  const auto caps = gstdrm::test::caps_of(kRows[0].caps);
+  auto made = gstdrm::configure_pool(allocator.get(), {caps.get(), 0, 1});
+  fail_unless(made && gst_buffer_pool_set_active(made->pool.get(), TRUE));
+  return std::move(made->pool);
+}
+
+GST_START_TEST(test_kept)
+{
+  gstdrm::ActivePool kept;
+  GstPtr<GstBuffer> buffer;
+  fail_unless_equals_int(kept.acquire(buffer), GST_FLOW_FLUSHING); // there is none
+  kept.set_flushing(true);
+  kept.keep(pool_of_one());
+  fail_unless_equals_int(kept.acquire(buffer), GST_FLOW_FLUSHING); // of a flush that began before
+  fail_if(buffer);
+  kept.set_flushing(false);
+  fail_unless_equals_int(kept.acquire(buffer), GST_FLOW_OK);
+  const GstPtr<GstBufferPool> first = kept.get();
+  kept.keep(pool_of_one());
+  fail_if(gst_buffer_pool_is_active(first.get()));
+  fail_unless_equals_int(gst_buffer_get_size(buffer.get()), kRows[0].size); // stays valid
+  const GstPtr<GstBufferPool> second = kept.get();
+  kept.drop();
+  fail_if(kept.get() || gst_buffer_pool_is_active(second.get()));
+}
+GST_END_TEST
+
+GST_START_TEST(test_flush_ends_a_wait)
+{
+  gstdrm::ActivePool kept;
+  kept.keep(pool_of_one());
+  GstPtr<GstBuffer> only;
+  fail_unless_equals_int(kept.acquire(only), GST_FLOW_OK);
+  std::atomic<pid_t> tid{0};
+  GstFlowReturn flow = GST_FLOW_OK;
+  std::thread streaming([&] {
+    tid = ::gettid();
+    GstPtr<GstBuffer> buffer;
+    flow = kept.acquire(buffer);
+  });
+  while (tid == 0 || gstdrm::test::state_of_thread(tid) != 'S')
+    g_usleep(100);
+  kept.set_flushing(true);
+  streaming.join();
+  fail_unless_equals_int(flow, GST_FLOW_FLUSHING);
+}
+GST_END_TEST
+
 Suite *kit_pool_suite()
 {
   Suite *suite = suite_create("kit-pool");
   TCase *tc = tcase_create("configure");
   tcase_add_loop_test(tc, test_row, 0, G_N_ELEMENTS(kRows));
   suite_add_tcase(suite, tc);
+  TCase *active = tcase_create("active");
+  tcase_add_test(active, test_kept);
+  tcase_add_test(active, test_flush_ends_a_wait);
+  suite_add_tcase(suite, active);
   return suite;
 }
 

@@ -357,13 +357,16 @@ Suite *egl_upload_suite()
   tcase_add_test(imports, test_many);
   tcase_add_test(imports, test_kept);
   tcase_add_test(imports, test_metas);
-  if (::access("/sys/kernel/debug/sync/sw_sync", W_OK) == 0) {
+  const bool has_fences = ::access("/sys/kernel/debug/sync/sw_sync", W_OK) == 0;
+  if (has_fences) {
     tcase_add_loop_test(imports, test_acquire, 0, 4);
     tcase_add_loop_test(imports, test_flush_ends_wait, 0, 4);
     tcase_add_loop_test(imports, test_release_fence, 0, 2);
   }
   add_cost_tests(imports);
   suite_add_tcase(suite, imports);
+  if (has_fences)
+    add_gpu_tests(suite);
   return suite;
 }
 

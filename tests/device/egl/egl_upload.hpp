@@ -13,5 +13,7 @@ inline Gl *gl; // of the present case
 
 // egl_upload_costs.cpp
 void add_cost_tests(TCase *imports);
+// egl_upload_gpu.cpp
+void add_gpu_tests(Suite *suite);
 
 } // namespace gstdrm::test

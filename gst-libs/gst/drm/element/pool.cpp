@@ -46,4 +46,45 @@ void drop_pool(OrderedMutex &lock, GstPtr<GstBufferPool> &kept)
     gst_buffer_pool_set_active(pool.get(), FALSE);
 }
 
+void ActivePool::keep(GstPtr<GstBufferPool> active)
+{
+  drop();
+  const std::lock_guard guard(lock_);
+  pool_ = std::move(active);
+  if (flushing_ && pool_)
+    gst_buffer_pool_set_flushing(pool_.get(), TRUE);
+}
+
+void ActivePool::drop()
+{
+  drop_pool(lock_, pool_);
+}
+
+GstPtr<GstBufferPool> ActivePool::get() const
+{
+  const std::lock_guard guard(lock_);
+  return pool_;
+}
+
+GstFlowReturn ActivePool::acquire(GstPtr<GstBuffer> &buffer)
+{
+  const auto pool = get();
+  if (!pool)
+    return GST_FLOW_FLUSHING;
+  GstBuffer *acquired = nullptr;
+  const GstFlowReturn flow = gst_buffer_pool_acquire_buffer(pool.get(), &acquired, nullptr);
+  buffer.reset(acquired);
+  return flow;
+}
+
+void ActivePool::set_flushing(bool flushing)
+{
+  const std::lock_guard guard(lock_);
+  if (flushing_ == flushing)
+    return;
+  flushing_ = flushing;
+  if (pool_)
+    gst_buffer_pool_set_flushing(pool_.get(), flushing);
+}
+
 } // namespace gstdrm

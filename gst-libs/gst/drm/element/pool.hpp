@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How an element sets up a GstDrmBufferPool.
+// How an element sets up a GstDrmBufferPool, waits for its buffers, and lets go of it.
 #pragma once
 
 #include <gst/drm/core/ordered_mutex.hpp>
@@ -28,5 +28,32 @@ Result<ConfiguredPool> configure_pool(GstDrmAllocator *allocator, const PoolSetu
 // Deactivates the pool, without the lock that guards `kept`: threads that wait for a buffer may
 // need that lock.
 void drop_pool(OrderedMutex &lock, GstPtr<GstBufferPool> &kept);
+
+// The active pool of an element. keep(), drop() and acquire() are the streaming thread's, the rest
+// is any thread's.
+class ActivePool {
+public:
+  ActivePool() = default;
+  ActivePool(const ActivePool &) = delete;
+  ActivePool &operator=(const ActivePool &) = delete;
+  ~ActivePool() { drop(); }
+
+  // Takes the place of the last one.
+  void keep(GstPtr<GstBufferPool> active);
+  // Buffers that are in use stay valid.
+  void drop();
+  // GST_FLOW_FLUSHING without a pool.
+  GstFlowReturn acquire(GstPtr<GstBuffer> &buffer);
+
+  [[nodiscard]] GstPtr<GstBufferPool> get() const;
+  // Ends a wait for a buffer, and refuses those that begin later, until it is cleared.
+  void set_flushing(bool flushing);
+
+private:
+  // GstBufferPool's own locks are taken under it.
+  mutable OrderedMutex lock_{10, "ActivePool::lock_"};
+  GstPtr<GstBufferPool> pool_;
+  bool flushing_ = false;
+};
 
 } // namespace gstdrm
