@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -178,7 +179,19 @@ Error Display::error(ErrorCode code, const char *call, VAStatus status) const
   if (!vendor_.empty())
     where += " (" + vendor_ + ")";
   GSTDRM_DEBUG("refused: %s: %s%s", where.c_str(), vaStatusStr(status), number);
-  return Error{code, where + ": " + vaErrorStr(status) + number};
+  std::string text = where + ": " + vaErrorStr(status) + number;
+  if (has_gone())
+    text += ". " + node_ +
+            " has gone: its GPU was unplugged, or its driver was unloaded. Stop the "
+            "pipeline, and set another device";
+  return Error{code, std::move(text)};
+}
+
+// Drivers have no status of their own for it.
+bool Display::has_gone() const
+{
+  const auto number = number_of_node(node_);
+  return device_number_ != 0 && (!number || *number != device_number_);
 }
 
 } // namespace gstdrm::va

@@ -49,13 +49,15 @@ public:
   [[nodiscard]] std::uint64_t device_number() const noexcept { return device_number_; }
 
   // "vaCreateSurfaces on /dev/dri/renderD128 (Mesa Gallium …): resource allocation failed (0x2)".
-  // Logs the call with the status's name (VA_STATUS_ERROR_ALLOCATION_FAILED).
+  // Logs the call with the status's name (VA_STATUS_ERROR_ALLOCATION_FAILED). The text also says
+  // where the node has gone in the meantime.
   [[nodiscard]] Error error(ErrorCode code, const char *call, VAStatus status) const;
 
 private:
   explicit Display(std::string node) : node_(std::move(node)) {}
   Result<void> initialise(int fd);
   void read_vendor();
+  [[nodiscard]] bool has_gone() const;
 
   std::string node_;
   std::string vendor_;

@@ -299,6 +299,34 @@ GST_START_TEST(test_stops_in_a_handler)
 }
 GST_END_TEST
 
+// ---- a GPU that is unplugged while it plays: its driver's calls fail, and the error says why
+
+const char *const kPlaying[] = {
+    "vadmabufsrc device=/dev/dri/renderD129 ! appsink name=sink sync=false max-buffers=1",
+    "vadmabufsrc ! vadmabufconvert device=/dev/dri/renderD129 video-direction=180 ! appsink name=sink sync=false max-buffers=1",
+};
+
+GST_START_TEST(test_unplugged_while_it_plays)
+{
+  const bool gone = __i__ % 2 == 0; // else the driver fails, and the node stays
+  plug(kSecond);
+  set_driver("formats=NV12@renderD129,formats=NV12,fail=begin:30");
+  Pipeline pipeline(kPlaying[__i__ / 2]);
+  fail_unless(pipeline.play(), "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+  for (int i = 0;; ++i) {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    if (!sample)
+      break;
+    fail_unless(i < 100);
+    if (i == 0 && gone)
+      unplug(kSecond);
+  }
+  const auto message = pipeline.message(GST_MESSAGE_ERROR);
+  fail_unless(message.find("vaBeginPicture on /dev/dri/renderD129") != std::string::npos, "%s", message.c_str());
+  fail_unless((message.find("/dev/dri/renderD129 has gone: its GPU was unplugged") != std::string::npos) == gone, "%s", message.c_str());
+}
+GST_END_TEST
+
 Suite *va_hotplug_suite()
 {
   Suite *suite = suite_create("va_hotplug");
@@ -314,6 +342,7 @@ Suite *va_hotplug_suite()
   tcase_add_test(tcase, test_stops_in_a_probe);
   tcase_add_test(tcase, test_starts_again);
   tcase_add_test(tcase, test_stops_in_a_handler);
+  tcase_add_loop_test(tcase, test_unplugged_while_it_plays, 0, 2 * G_N_ELEMENTS(kPlaying));
   return suite;
 }
 
