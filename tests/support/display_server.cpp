@@ -2,6 +2,7 @@
 #include "display_server.hpp"
 
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <vector>
 
@@ -57,6 +58,16 @@ std::string text_of_file(const std::string &path)
   return g_file_get_contents(path.c_str(), &text, nullptr, nullptr) ? text : "";
 }
 
+// 10 for "weston 10.0.1"; 0 where it does not say.
+int weston_version()
+{
+  g_autofree gchar *text = nullptr;
+  int version = 0;
+  if (g_spawn_command_line_sync("weston --version", &text, nullptr, nullptr, nullptr))
+    (void)std::sscanf(text, "weston %d", &version);
+  return version;
+}
+
 } // namespace
 
 bool DisplayServer::is_installed(Kind kind)
@@ -65,14 +76,14 @@ bool DisplayServer::is_installed(Kind kind)
   return path != nullptr;
 }
 
-DisplayServer::DisplayServer(Kind kind)
+DisplayServer::DisplayServer(Kind kind, const Options &options)
 {
   g_autofree gchar *directory = g_dir_make_tmp("gst-drm-XXXXXX", nullptr);
   directory_ = directory ? directory : "";
   if (kind == Kind::X11)
     start_xvfb();
   else
-    start_weston();
+    start_weston(options);
   if (!failure_.empty())
     failure_ = std::string(program(kind)) + ": " + failure_ + ": " + text_of_file(directory_ + "/log");
 }
@@ -81,10 +92,17 @@ DisplayServer::~DisplayServer()
 {
   if (pid_ > 0) {
     ::kill(pid_, SIGTERM);
+    ::kill(pid_, SIGCONT); // one that is stopped ends when it goes on
     ::waitpid(pid_, nullptr, 0);
   }
   std::error_code ignored;
   std::filesystem::remove_all(directory_, ignored);
+}
+
+void DisplayServer::send(int signal) const
+{
+  if (pid_ > 0)
+    ::kill(pid_, signal);
 }
 
 bool DisplayServer::has_ended()
@@ -116,12 +134,21 @@ void DisplayServer::start_xvfb()
   g_setenv("DISPLAY", display.c_str(), TRUE);
 }
 
-void DisplayServer::start_weston()
+void DisplayServer::start_weston(const Options &options)
 {
   g_setenv("XDG_RUNTIME_DIR", directory_.c_str(), TRUE);
   g_unsetenv("DISPLAY");
   const std::string socket = std::string("--socket=") + kSocket;
-  pid_ = start({"weston", "--no-config", "--backend=headless-backend.so", "--idle-time=0", socket.c_str()}, directory_ + "/log", -1);
+  std::vector<std::string> variables;
+  for (const auto &[name, value] : options.variables)
+    variables.push_back(name + "=" + value);
+  std::vector<const char *> arguments{"env"};
+  for (const std::string &variable : variables)
+    arguments.push_back(variable.c_str());
+  arguments.insert(arguments.end(), {"weston", "--no-config", "--backend=headless-backend.so", "--idle-time=0", socket.c_str()});
+  if (options.gl)
+    arguments.push_back(weston_version() < 12 ? "--use-gl" : "--renderer=gl");
+  pid_ = start(arguments, directory_ + "/log", -1);
   while (!takes_clients(directory_ + "/" + kSocket)) {
     if (has_ended()) {
       failure_ = "it ended";

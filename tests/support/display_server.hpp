@@ -3,17 +3,26 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <sys/types.h>
 
 namespace gstdrm::test {
 
+// Of weston alone.
+struct DisplayServerOptions {
+  bool gl = false;                                           // draws with OpenGL
+  std::vector<std::pair<std::string, std::string>> variables; // of its environment
+};
+
 class DisplayServer {
 public:
   enum class Kind { X11, Wayland };
+  using Options = DisplayServerOptions;
 
   // Waits until the server takes clients, which find it by the environment from then on (DISPLAY; XDG_RUNTIME_DIR and WAYLAND_DISPLAY).
-  explicit DisplayServer(Kind kind);
+  explicit DisplayServer(Kind kind, const Options &options = {});
   DisplayServer(const DisplayServer &) = delete;
   DisplayServer &operator=(const DisplayServer &) = delete;
   ~DisplayServer();
@@ -23,10 +32,12 @@ public:
   [[nodiscard]] static const char *program(Kind kind) { return kind == Kind::X11 ? "Xvfb" : "weston"; }
   // Why it takes no clients; empty: it does.
   [[nodiscard]] const std::string &failure() const { return failure_; }
+  // Sends a signal to its process, such as SIGSTOP.
+  void send(int signal) const;
 
 private:
   void start_xvfb();
-  void start_weston();
+  void start_weston(const Options &options);
   [[nodiscard]] bool has_ended();
 
   std::string directory_; // of its sockets and its log
