@@ -105,6 +105,15 @@ void DisplayServer::send(int signal) const
     ::kill(pid_, signal);
 }
 
+void DisplayServer::kill()
+{
+  if (pid_ <= 0)
+    return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
 bool DisplayServer::has_ended()
 {
   if (pid_ < 0 || ::waitpid(pid_, nullptr, WNOHANG) == 0)

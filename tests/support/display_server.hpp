@@ -34,6 +34,8 @@ public:
   [[nodiscard]] const std::string &failure() const { return failure_; }
   // Sends a signal to its process, such as SIGSTOP.
   void send(int signal) const;
+  // Kills it; it is gone when this returns.
+  void kill();
 
 private:
   void start_xvfb();

@@ -66,6 +66,12 @@ Result<UniqueFd> open_drm_node(const std::string &path)
   return fd;
 }
 
+bool drm_device_is_gone(int fd) noexcept
+{
+  std::uint64_t unused = 0;
+  return drmGetCap(fd, DRM_CAP_DUMB_BUFFER, &unused) != 0 && errno == ENODEV;
+}
+
 std::string drm_fd_path(int fd)
 {
   std::error_code error;

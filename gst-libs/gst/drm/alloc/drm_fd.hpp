@@ -18,6 +18,10 @@ Result<void> check_drm_fd(int fd);
 // something on that card could then not become master.
 Result<UniqueFd> open_drm_node(const std::string &path);
 
+// Whether the device was removed. The kernel answers ENODEV to every call from then on
+// (drm_ioctl()), so a device that is still there was there for all calls before.
+bool drm_device_is_gone(int fd) noexcept;
+
 // Path of the node behind a descriptor, for people; empty where it cannot be found.
 std::string drm_fd_path(int fd);
 

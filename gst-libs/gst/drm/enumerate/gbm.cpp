@@ -18,6 +18,22 @@ struct DestroyDevice {
   void operator()(gbm_device *device) const noexcept { ::gbm_device_destroy(device); }
 };
 
+void list_formats(gbm_device *device, Source &source)
+{
+  for (const FourccInfo &info : known_fourccs()) {
+    if (::gbm_device_is_format_supported(device, info.fourcc, GBM_BO_USE_RENDERING))
+      source.formats.add({info.fourcc, kModImplicit});
+    if (::gbm_device_is_format_supported(device, info.fourcc, GBM_BO_USE_LINEAR))
+      source.formats.add({info.fourcc, kModLinear});
+  }
+  for (const Format &format : source.formats.pairs()) {
+    const int planes =
+        ::gbm_device_get_format_modifier_plane_count(device, format.fourcc, format.modifier);
+    source.planes.push_back(static_cast<std::uint8_t>(
+        planes > 0 && planes <= static_cast<int>(kMaxPlanes) ? planes : 0));
+  }
+}
+
 void add_node(Sources &sources, const std::string &path)
 {
   Source source{.kind = SourceKind::Gbm, .name = "gbm:" + node_name(path), .device = path};
@@ -35,17 +51,11 @@ void add_node(Sources &sources, const std::string &path)
   }
   source.driver = ::gbm_device_get_backend_name(device.get());
   source.description = "allocator";
-  for (const FourccInfo &info : known_fourccs()) {
-    if (::gbm_device_is_format_supported(device.get(), info.fourcc, GBM_BO_USE_RENDERING))
-      source.formats.add({info.fourcc, kModImplicit});
-    if (::gbm_device_is_format_supported(device.get(), info.fourcc, GBM_BO_USE_LINEAR))
-      source.formats.add({info.fourcc, kModLinear});
-  }
-  for (const Format &format : source.formats.pairs()) {
-    const int planes =
-        ::gbm_device_get_format_modifier_plane_count(device.get(), format.fourcc, format.modifier);
-    source.planes.push_back(static_cast<std::uint8_t>(
-        planes > 0 && planes <= static_cast<int>(kMaxPlanes) ? planes : 0));
+  list_formats(device.get(), source);
+  if (drm_device_is_gone(fd->get())) { // Mesa has a list for a device without a driver, too
+    source.formats = {};
+    source.planes.clear();
+    source.problem = path + " was removed while it was asked.";
   }
   sources.push_back(std::move(source));
 }

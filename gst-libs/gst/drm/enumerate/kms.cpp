@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The planes of every card, by libdrm, without being master: all that is asked here needs no rights
 // beyond those of opening the node.
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include <xf86drm.h>
 #include <xf86drmMode.h>
@@ -128,8 +131,14 @@ void add_card(Sources &sources, const std::string &path)
     sources.push_back(std::move(card));
     return;
   }
+  Sources found;
   for (const std::uint32_t id : std::span(planes->planes, planes->count_planes))
-    sources.push_back(read_plane(fd->get(), card, id));
+    found.push_back(read_plane(fd->get(), card, id));
+  if (drm_device_is_gone(fd->get())) { // what could not be read looks like what is not there
+    card.problem = path + " was removed while it was asked.";
+    found = {card};
+  }
+  std::move(found.begin(), found.end(), std::back_inserter(sources));
 }
 
 } // namespace

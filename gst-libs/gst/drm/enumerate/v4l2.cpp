@@ -135,22 +135,25 @@ std::vector<std::string> list_video_nodes()
   return paths;
 }
 
-FormatSet list_formats(int fd, v4l2_buf_type type)
+// What is wrong, as the end of a sentence; empty: the list has an end.
+std::string list_formats(int fd, v4l2_buf_type type, FormatSet &formats)
 {
-  FormatSet formats;
   for (std::uint32_t index = 0; index < kMaxListed; index++) {
     v4l2_fmtdesc entry{};
     entry.index = index;
     entry.type = type;
-    if (call(fd, VIDIOC_ENUM_FMT, &entry) != 0)
-      break;
+    if (call(fd, VIDIOC_ENUM_FMT, &entry) != 0) {
+      const int error = errno;
+      // EINVAL is the end; ENOTTY: the driver has no such queue after all
+      return error == EINVAL || error == ENOTTY ? std::string() : errno_text(error);
+    }
     if (const auto format = format_of_v4l2(entry.pixelformat))
       formats.add(*format);
     else
       GSTDRM_LOG("left out: %s (V4L2) has no DRM name here",
                  fourcc_to_string(entry.pixelformat).c_str());
   }
-  return formats;
+  return {};
 }
 
 void add_node(Sources &sources, const std::string &path)
@@ -181,7 +184,12 @@ void add_node(Sources &sources, const std::string &path)
     Source source = node;
     source.name += std::string(":") + queue.name;
     source.description = queue.description;
-    source.formats = list_formats(fd.get(), queue.type);
+    if (const std::string problem = list_formats(fd.get(), queue.type, source.formats);
+        !problem.empty()) {
+      source.formats = {}; // half a list would be taken for the whole
+      source.problem =
+          "Cannot list the formats of " + path + ": " + problem + ". Was the device removed?";
+    }
     sources.push_back(std::move(source));
   }
 }
