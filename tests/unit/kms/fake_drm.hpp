@@ -128,9 +128,11 @@ bool await_closed();
 void send_foreign_event();
 // The flips that commits have not told of complete now.
 void send_held_events();
-// What the hotplug thread does: an event has come, or a tick has passed (fake_hotplug.cpp).
+// What the hotplug thread does: an event has come, or it was woken (fake_hotplug.cpp).
 void hotplug();
 void tick();
+// How often the hotplug thread was woken since the program began, which calls nobody by itself.
+int wakes();
 // Everything the client had to give back.
 int alive();
 // What is in the dumb buffer of a framebuffer.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The hotplug monitor without its thread: tests say when an event comes, and when time passes.
+#include <atomic>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 namespace {
 
 std::vector<gstdrm::kms::HotplugHandler *> handlers;
+std::atomic<int> woken{0};
 
 } // namespace
 
@@ -36,7 +38,17 @@ HotplugMonitor::~HotplugMonitor()
   watch_->end();
 }
 
+void HotplugMonitor::wake() noexcept
+{
+  woken++;
+}
+
 } // namespace gstdrm::kms
+
+int gstdrm::test::fakedrm::wakes()
+{
+  return woken;
+}
 
 void gstdrm::test::fakedrm::hotplug()
 {
@@ -47,5 +59,5 @@ void gstdrm::test::fakedrm::hotplug()
 void gstdrm::test::fakedrm::tick()
 {
   for (kms::HotplugHandler *handler : std::vector(handlers))
-    handler->on_tick();
+    handler->on_woken();
 }

@@ -3,6 +3,8 @@
 // of another master.
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -125,6 +127,41 @@ TEST_F(Showing, nobody_asks_for_master_while_frames_come)
   EXPECT_EQ(fakedrm::device().master_questions, before);
   fakedrm::tick();
   EXPECT_EQ(fakedrm::device().master_questions, before + 1);
+}
+
+TEST_F(Showing, an_idle_display_looks_for_its_master_again_and_again)
+{
+  start();
+  ASSERT_TRUE(show_one());
+  const int before = fakedrm::wakes();
+  for (int ms = 0; ms < 20'000 && fakedrm::wakes() < before + 2; ms++)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_GE(fakedrm::wakes(), before + 2);
+}
+
+// The thread that looks sleeps then, as each of its calls would be a call of some frame.
+TEST_F(Showing, a_display_that_plays_wakes_nobody)
+{
+  using Clock = std::chrono::steady_clock;
+  start();
+  constexpr std::chrono::milliseconds kLookedAfter{1000}, kBusyMachine{900};
+  constexpr int kTries = 10;
+  for (int i = 0; i < kTries; i++) {
+    const int before = fakedrm::wakes();
+    const Clock::time_point end = Clock::now() + 2 * kLookedAfter;
+    Clock::duration longest{};
+    for (Clock::time_point last = Clock::now(); last < end;) {
+      ASSERT_TRUE(show_one());
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      longest = std::max(longest, Clock::now() - last);
+      last = Clock::now();
+    }
+    if (longest > kBusyMachine)
+      continue; // no display that plays
+    EXPECT_EQ(fakedrm::wakes(), before);
+    return;
+  }
+  GTEST_SKIP() << "the machine is too busy to show a frame in " << kBusyMachine.count() << " ms";
 }
 
 // What the device cannot do at the moment is no reason to blank the display.

@@ -2,10 +2,17 @@
 // What uevents mean to a display; and a display that comes back another.
 #include "gst/kms/engine/card/kms_hotplug.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <memory>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 namespace {
 
@@ -67,5 +74,91 @@ TEST_P(Uevents, read)
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, Uevents, testing::ValuesIn(kRows));
+
+struct Woken : HotplugHandler {
+  std::atomic<int> times{0};
+  std::atomic<pid_t> thread{0};
+  std::function<void()> call = [] {};
+  void on_hotplug() noexcept override {}
+  void on_device_removed() noexcept override {}
+  void on_woken() noexcept override
+  {
+    thread = gettid();
+    call();
+    times++;
+  }
+  [[nodiscard]] bool await(int wanted) const
+  {
+    for (int ms = 0; ms < 10'000 && times < wanted; ms++)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return times >= wanted;
+  }
+};
+
+std::unique_ptr<HotplugMonitor> start(HotplugHandler &handler)
+{
+  auto monitor = HotplugMonitor::start(0, handler);
+  EXPECT_TRUE(monitor) << monitor.error().message;
+  return std::move(*monitor);
+}
+
+// How often the thread has gone to sleep.
+std::string sleeps_of(pid_t thread)
+{
+  std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("voluntary_ctxt_switches"))
+      return line;
+  return "";
+}
+
+TEST(Monitor, calls_when_it_is_woken)
+{
+  Woken handler;
+  const auto monitor = start(handler);
+  for (int i = 1; i < 4; i++) {
+    monitor->wake();
+    ASSERT_TRUE(handler.await(i));
+  }
+}
+
+TEST(Monitor, sleeps_until_it_is_woken)
+{
+  if (UeventSocket(0).fd() < 0)
+    GTEST_SKIP() << "no uevents come here: the thread has to look at the connector itself";
+  Woken handler;
+  const auto monitor = start(handler);
+  monitor->wake();
+  ASSERT_TRUE(handler.await(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100)); // asleep again
+  // An event of the machine's hardware wakes it as well.
+  constexpr int kTries = 3;
+  bool slept = false;
+  for (int i = 0; i < kTries && !slept; i++) {
+    const std::string before = sleeps_of(handler.thread);
+    ASSERT_FALSE(before.empty());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    slept = sleeps_of(handler.thread) == before;
+  }
+  EXPECT_TRUE(slept);
+}
+
+// As a bus handler does that ends the pipeline.
+TEST(Monitor, may_be_let_go_where_it_calls)
+{
+  Woken handler;
+  std::atomic<bool> ready{false};
+  std::unique_ptr<HotplugMonitor> monitor;
+  handler.call = [&] {
+    while (!ready)
+      std::this_thread::yield();
+    monitor.reset();
+  };
+  monitor = start(handler);
+  HotplugMonitor &running = *monitor;
+  running.wake();
+  ready = true;
+  ASSERT_TRUE(handler.await(1));
+}
 
 } // namespace

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kms_hotplug.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <system_error>
 
 #include <poll.h>
+#include <ratio>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -27,29 +29,28 @@ bool node_exists(dev_t node)
 
 class HotplugMonitor::Watch {
 public:
-  Watch(dev_t node, HotplugHandler &handler, WakeFd quit)
-      : node_(node), handler_(handler), quit_(std::move(quit)), uevents_(node)
+  Watch(dev_t node, HotplugHandler &handler, WakeFd wake)
+      : node_(node), handler_(handler), wake_(std::move(wake)), uevents_(node)
   {
   }
   void run() noexcept;
   void end() noexcept
   {
     ended_ = true;
-    quit_.wake();
+    wake_.wake();
   }
+  void wake() noexcept { wake_.wake(); }
 
 private:
   bool look() noexcept;
-  bool tick() noexcept;
   bool read_events();
   bool poll_device();
 
   dev_t node_;
   HotplugHandler &handler_; // until end()
-  WakeFd quit_;             // readable: end
+  WakeFd wake_;             // readable: end, or call on_woken()
   std::atomic<bool> ended_{false};
   UeventSocket uevents_;
-  unsigned ticks_ = 0; // since the device was polled
 };
 
 HotplugMonitor::HotplugMonitor(std::shared_ptr<Watch> watch)
@@ -59,10 +60,10 @@ HotplugMonitor::HotplugMonitor(std::shared_ptr<Watch> watch)
 
 Result<std::unique_ptr<HotplugMonitor>> HotplugMonitor::start(dev_t node, HotplugHandler &handler)
 {
-  Result<WakeFd> quit = WakeFd::create();
-  if (!quit)
-    return quit.error();
-  auto watch = std::make_shared<Watch>(node, handler, std::move(*quit));
+  Result<WakeFd> wake = WakeFd::create();
+  if (!wake)
+    return wake.error();
+  auto watch = std::make_shared<Watch>(node, handler, std::move(*wake));
   try {
     return std::unique_ptr<HotplugMonitor>(new HotplugMonitor(std::move(watch)));
   } catch (const std::system_error &failure) {
@@ -78,6 +79,11 @@ HotplugMonitor::~HotplugMonitor()
     thread_.detach();
   else
     thread_.join();
+}
+
+void HotplugMonitor::wake() noexcept
+{
+  watch_->wake();
 }
 
 // Calls the handler once for all events that have arrived. false: the device is gone.
@@ -113,28 +119,36 @@ try {
   return true;
 }
 
-// false: the device is gone.
-bool HotplugMonitor::Watch::tick() noexcept
-{
-  handler_.on_tick();
-  if (ended_ || uevents_.fd() >= 0 || ++ticks_ * kTick < kPollInterval)
-    return true;
-  ticks_ = 0;
-  return look();
-}
-
+// Sleeps until an event comes or somebody wakes it; where no events come here, until it is time to
+// look at the device.
 void HotplugMonitor::Watch::run() noexcept
 {
+  using Clock = std::chrono::steady_clock;
   pthread_setname_np(pthread_self(), "kms-hotplug");
-  const timespec interval{kTick.count(), 0};
+  const bool polls = uevents_.fd() < 0;
+  Clock::time_point poll_at = Clock::now() + kPollInterval;
   while (!ended_) {
-    pollfd fds[] = {{quit_.get(), POLLIN, 0}, {uevents_.fd(), POLLIN, 0}};
-    const int ready = ppoll(fds, 2, &interval, nullptr);
+    pollfd fds[] = {{wake_.get(), POLLIN, 0}, {uevents_.fd(), POLLIN, 0}};
+    timespec timeout{};
+    if (polls) {
+      const auto left = std::max<std::chrono::nanoseconds>(poll_at - Clock::now(), {});
+      timeout = {left.count() / std::nano::den, left.count() % std::nano::den};
+    }
+    const int ready = ppoll(fds, 2, polls ? &timeout : nullptr, nullptr);
     if (ready < 0 && errno == EINTR)
       continue;
-    if (ready < 0 || fds[0].revents != 0)
+    if (ready < 0)
       return;
-    if (ready == 0 ? !tick() : !look())
+    if (fds[0].revents != 0) {
+      wake_.drain(); // before ended_ is read: a wake() that comes later is seen by the next poll
+      if (ended_)
+        return;
+      handler_.on_woken();
+    }
+    const bool poll_now = polls && Clock::now() >= poll_at;
+    if (poll_now)
+      poll_at = Clock::now() + kPollInterval;
+    if (!ended_ && (poll_now || fds[1].revents != 0) && !look())
       return;
   }
 }

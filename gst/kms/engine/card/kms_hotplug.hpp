@@ -27,8 +27,8 @@ public:
   virtual void on_hotplug() noexcept = 0;
   // The device node is gone; the thread ends.
   virtual void on_device_removed() noexcept = 0;
-  // Time has passed, for what nobody is told of.
-  virtual void on_tick() noexcept {}
+  // HotplugMonitor::wake() was called.
+  virtual void on_woken() noexcept {}
 };
 
 // The meaning of one uevent for a device.
@@ -53,8 +53,6 @@ private:
 
 class HotplugMonitor {
 public:
-  // How often on_tick() is called.
-  static constexpr std::chrono::seconds kTick{1};
   static constexpr std::chrono::seconds kPollInterval{2};
 
   // `node` is the device node's st_rdev; `handler` is borrowed and outlives the monitor.
@@ -64,6 +62,9 @@ public:
   // Waits for the end of the thread. The thread itself does not wait: it ends as soon as the
   // handler that it is in has returned, and calls it no more.
   ~HotplugMonitor();
+  // Has the thread call on_woken() soon; once for several calls that come before it does. Any
+  // thread; does not sleep.
+  void wake() noexcept;
 
 private:
   class Watch; // what the thread uses, which may outlive the monitor

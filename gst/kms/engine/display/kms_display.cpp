@@ -163,20 +163,6 @@ bool Display::take_view()
   return true;
 }
 
-void Display::wake_loop()
-{
-  const std::lock_guard guard(loop_lock_);
-  if (loop_)
-    loop_->wake();
-}
-
-// The old subscription ends without the lock: it waits for handlers that may wake the loop.
-void Display::set_loop(std::unique_ptr<EventHub::Subscription> loop)
-{
-  const std::lock_guard guard(loop_lock_);
-  loop_.swap(loop);
-}
-
 Result<void> Display::start()
 {
   overlays_shown_ = overlays_left_out_ = 0;
@@ -186,6 +172,7 @@ Result<void> Display::start()
   queue_.set_flushing(false);
   queue_.reset_counters();
   queue_.accept_captures();
+  look_again_at_ = monotonic_now_ns() + kLookAgain_ns;
   Result<std::unique_ptr<EventHub::Subscription>> loop =
       device_->events().subscribe(scanout_.output().crtc.id, *this);
   if (!loop)
@@ -201,7 +188,7 @@ Result<void> Display::start()
   }
   // for changes that happened before the hotplug thread ran
   look_at_connector(Probe::IfNeeded);
-  hotplug_ = std::move(*hotplug);
+  set_hotplug(std::move(*hotplug));
   snapshots_.start();
   return {};
 }
@@ -217,7 +204,7 @@ Result<void> Display::stop()
 {
   queue_.set_flushing(true);
   queue_.cancel_capture();
-  hotplug_.reset();
+  set_hotplug(nullptr);
   snapshots_.stop();
   set_loop(nullptr);
   // a device that is gone cannot be restored
@@ -356,12 +343,6 @@ void Display::move_cursor(std::int32_t x, std::int32_t y)
     queue_.refresh();
 }
 
-bool Display::on_event_thread() const
-{
-  const std::lock_guard guard(loop_lock_);
-  return loop_ && loop_->is_current();
-}
-
 int Display::attach_writeback(bool attached)
 {
   int ret = 0;
@@ -376,24 +357,6 @@ Result<Snapshot> Display::snapshot()
                         "it in another thread than the one that was handed the message.",
                         EDEADLK);
   return snapshots_.take(describe());
-}
-
-// The loop has compared the CRTC: the scanout is the streaming thread's to read.
-void Display::on_flip(std::uint32_t /*crtc_id*/, std::uint64_t serial, std::uint32_t sequence,
-                      std::int64_t time_ns) noexcept
-{
-  if (!flips_by_fence_) // else the event is of another sink on the CRTC
-    handle([&] { queue_.on_flip(serial, sequence, time_ns); });
-}
-
-void Display::on_timer() noexcept
-{
-  handle([this] { queue_.on_timer(); });
-}
-
-void Display::on_device_lost(int error) noexcept
-{
-  handle([this, error] { lose_device(error); });
 }
 
 } // namespace gstdrm::kms

@@ -217,6 +217,8 @@ private:
   // How long to wait for a flip, which normally takes one refresh. After this time a mode set is
   // tried, or the output turned off, although the flip has not completed.
   static constexpr std::int64_t kDrainTimeout_ns = 2'000'000'000;
+  // How long after the last flip it is looked whether this program is still master, and again.
+  static constexpr std::int64_t kLookAgain_ns = 1'000'000'000;
   Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
           DisplayListener &listener);
   [[nodiscard]] SizeLimits size_limits(const Output &output) const;
@@ -224,7 +226,6 @@ private:
   [[nodiscard]] View view() const;
   bool narrow_offer();
   bool take_view();
-  void wake_loop();
   int attach_writeback(bool attached);
   // Runs an event. The listener may let this display go meanwhile.
   template <typename Call> void handle(const Call &call) noexcept
@@ -236,9 +237,12 @@ private:
       queue_.give_up();
     }
   }
-  void set_loop(std::unique_ptr<EventHub::Subscription> loop);
   void publish_nothing_shown();
   void require_first_frame() noexcept;
+  // kms_display_events.cpp
+  void wake_loop();
+  void set_loop(std::unique_ptr<EventHub::Subscription> loop);
+  void set_hotplug(std::unique_ptr<HotplugMonitor> hotplug);
   // kms_display_overlays.cpp
   void draw_overlay(Frame &frame);
   void count_overlay(const Frame &frame);
@@ -267,13 +271,13 @@ private:
   void look_for_master();
   void forget_what_is_shown();
   void on_hotplug() noexcept override;
-  void on_tick() noexcept override;
+  void on_woken() noexcept override;
   void on_device_removed() noexcept override;
 
   void on_flip(std::uint32_t crtc_id, std::uint64_t serial, std::uint32_t sequence,
                std::int64_t time_ns) noexcept override;
   void on_timer() noexcept override;
-  std::int64_t next_deadline() noexcept override { return queue_.next_deadline(); }
+  std::int64_t next_deadline() noexcept override;
   bool reads_events() const noexcept override { return !flips_by_fence_; }
   SharedFence watched_fence() noexcept override { return queue_.watched_fence(); }
   void on_device_lost(int error) noexcept override;
@@ -294,6 +298,7 @@ private:
   std::atomic<bool> state_is_foreign_{false}; // another program may have set the display
   std::atomic<bool> was_master_{true};        // at the last look, or at the last frame
   std::atomic<bool> frame_came_{false};       // since the last look
+  std::atomic<std::int64_t> look_again_at_{0}; // CLOCK_MONOTONIC
   // Frames that were dropped since nothing is connected or another process is master.
   std::atomic<std::uint64_t> frames_without_output_{0};
 
@@ -333,8 +338,8 @@ private:
   std::string description_;
   Size display_size_;
 
-  // Guards the change of loop_, which any thread wakes that moves the cursor, and its use by those.
-  // A leaf: wake() is one write(2).
+  // Guards the change of loop_, which any thread wakes that moves the cursor, and of hotplug_,
+  // which the event thread wakes, and their use by those. A leaf: each wake() is one write(2).
   mutable OrderedMutex loop_lock_{kLeafLockRank, "Display::loop_lock_"};
   // Declared last, so released first: their threads use all the rest.
   std::unique_ptr<EventHub::Subscription> loop_;

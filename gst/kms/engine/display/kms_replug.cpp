@@ -82,7 +82,7 @@ void Display::look_at_connector(Probe probe)
 }
 
 // On the hotplug thread.
-void Display::on_tick() noexcept
+void Display::on_woken() noexcept
 {
   handle([this] { look_for_master(); });
 }
