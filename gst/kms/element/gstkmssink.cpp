@@ -67,6 +67,7 @@ bool KmsSink::start()
   reports_.restart();
   frames_.restart();
   prerolled_ = nullptr;
+  display_warned_ = false;
   const SinkSettings settings = display_.settings();
   fences_.start(settings.sync_mode, settings.fence_timeout);
   const std::shared_ptr<kms::Display> display = display_.get();
@@ -81,6 +82,20 @@ bool KmsSink::start()
   return started_;
 }
 
+// Once from start() to close().
+void KmsSink::warn_of_display(const Result<void> &put_back)
+{
+  if (!put_back && !std::exchange(display_warned_, true))
+    GST_ELEMENT_WARNING(element_, RESOURCE, FAILED, ("%s", put_back.error().message.c_str()),
+                        ("errno %d", put_back.error().sys_errno));
+}
+
+void KmsSink::close()
+{
+  warn_of_display(display_.close());
+  display_warned_ = false;
+}
+
 // Every buffer is given back, and the display is as it was before.
 void KmsSink::stop()
 {
@@ -92,9 +107,7 @@ void KmsSink::stop()
     stopped = display_.get()->stop();
     frames_.stop();
   }
-  if (!stopped)
-    GST_ELEMENT_WARNING(element_, RESOURCE, FAILED, ("%s", stopped.error().message.c_str()),
-                        ("errno %d", stopped.error().sys_errno));
+  warn_of_display(stopped);
 }
 
 bool KmsSink::is_started()

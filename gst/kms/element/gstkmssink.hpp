@@ -46,7 +46,7 @@ public:
 
   // Changes of state. false: the reason is on the bus.
   bool open();
-  void close() { display_.close(); }
+  void close();
   bool start();
   void stop();
   // Between start() and stop(). Any thread.
@@ -102,6 +102,7 @@ private:
   GstFlowReturn fail(const Error &error);
   void set_due_time(GstBuffer *buffer, kms::Frame &frame);
   void warn_of_cursor(const Result<void> &set);
+  void warn_of_display(const Result<void> &put_back);
   [[nodiscard]] bool can_repeat(const GstCaps *last) const;
 
   GstVideoSink *element_;                 // borrowed: it owns this
@@ -118,6 +119,7 @@ private:
   // Held while a frame is repeated, and while the caps change or the display stops.
   OrderedMutex repeat_lock_{kRepeatLockRank, "KmsSink::repeat_lock_"};
   bool started_ = false; // under repeat_lock_
+  bool display_warned_ = false; // of what stop() could not put back; of the changes of state
 
   // Of the streaming thread:
   bool in_preroll_ = false;

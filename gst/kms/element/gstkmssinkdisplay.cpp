@@ -211,7 +211,7 @@ Result<void> SinkDisplay::open(kms::DisplayListener &listener)
   return {};
 }
 
-void SinkDisplay::close()
+Result<void> SinkDisplay::close()
 {
   std::shared_ptr<kms::Display> last; // closed without the lock
   {
@@ -219,8 +219,7 @@ void SinkDisplay::close()
     last = std::move(display_);
   }
   // another thread may be inside a snapshot or a property and hold it a moment longer
-  if (last)
-    last->give_up_output();
+  return last ? last->give_up_output() : Result<void>();
 }
 
 std::shared_ptr<kms::Display> SinkDisplay::get() const

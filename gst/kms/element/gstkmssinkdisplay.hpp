@@ -39,8 +39,9 @@ public:
 
   // Opens what the settings ask for. `listener` outlives the display.
   Result<void> open(kms::DisplayListener &listener);
-  // The display is closed when the last thread that uses it lets it go.
-  void close();
+  // The display is closed when the last thread that uses it lets it go. Error: it could not be put
+  // back as it was.
+  Result<void> close();
   // The display that is open; null in NULL.
   [[nodiscard]] std::shared_ptr<kms::Display> get() const;
 

@@ -164,7 +164,7 @@ TEST_F(DisplayTest, the_event_thread_may_let_the_display_go)
     while (!ready) // the streaming thread is out of the display
       std::this_thread::yield();
     EXPECT_TRUE(last->stop());
-    last->give_up_output();
+    EXPECT_TRUE(last->give_up_output());
     last.reset();
     called = true;
   });

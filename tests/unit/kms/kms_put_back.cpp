@@ -88,6 +88,47 @@ TEST_F(PutBack, what_was_there_comes_back_when_that_is_wanted_after_all)
   EXPECT_EQ(value(commit(made), fakedrm::kPrimary, "FB_ID"), 0U);
 }
 
+// What is on screen is nobody's to write into, for as long as nothing came in its place.
+TEST_F(PutBack, a_frame_that_cannot_be_replaced_keeps_its_buffer)
+{
+  auto display = open();
+  ASSERT_TRUE(display);
+  (*display)->set_restore(false);
+  const std::weak_ptr<int> last = play(**display);
+  ASSERT_TRUE((*display)->stop());
+  (*display)->set_restore(true);
+  const std::size_t made = commits();
+  fakedrm::device().fail_call = "drmModeAtomicCommit";
+  EXPECT_FALSE((*display)->stop());
+  EXPECT_EQ(commits(), made);
+  EXPECT_FALSE(last.expired());
+  fakedrm::device().fail_call = "";
+  EXPECT_TRUE((*display)->stop()); // tries again
+  ASSERT_EQ(commits(), made + 1);
+  EXPECT_EQ(value(commit(made), fakedrm::kCrtc, "ACTIVE"), 0U);
+  EXPECT_TRUE(last.expired());
+}
+
+// Not what the sink itself has left there: the state from before the first start.
+TEST_F(PutBack, what_was_there_first_comes_back_after_a_failure)
+{
+  fakedrm::device().remembers = true;
+  fakedrm::device().foreign_framebuffers = {77};
+  fakedrm::device().found[{fakedrm::kPrimary, "FB_ID"}] = 77;
+  auto display = open();
+  ASSERT_TRUE(display);
+  const std::weak_ptr<int> last = play(**display);
+  fakedrm::device().fail_call = "drmModeAtomicCommit";
+  const Result<void> stopped = (*display)->stop();
+  ASSERT_FALSE(stopped);
+  EXPECT_NE(stopped.error().message.find("could not be put back"), std::string::npos);
+  EXPECT_TRUE(last.expired()); // its framebuffer went before it
+  fakedrm::device().fail_call = "";
+  play(**display);
+  ASSERT_TRUE((*display)->stop());
+  EXPECT_EQ(shown_last(), 77U);
+}
+
 // Before Linux 6.8 a framebuffer goes with the open file that it was made on: that stays.
 TEST_F(PutBack, an_open_file_keeps_the_frame_until_another_is_shown)
 {

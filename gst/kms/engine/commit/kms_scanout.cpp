@@ -284,7 +284,8 @@ Result<void> Scanout::restore()
   if (!saved_)
     return {};
   Result<void> restored = saved_->restore(*device_, output_);
-  saved_.reset();
+  if (restored)
+    saved_.reset();
   kept_files_->forget(*device_, output_.crtc.id);
   forget_picture();
   return restored;

@@ -222,11 +222,12 @@ Result<void> Display::stop()
   return restored;
 }
 
-void Display::give_up_output()
+Result<void> Display::give_up_output()
 {
-  (void)stop(); // nothing where it has stopped
+  Result<void> restored = stop(); // nothing where it has stopped
   reservation_ = Reservation();
   moved_.reset();
+  return restored;
 }
 
 // Updates the description of what is shown, which other threads read.

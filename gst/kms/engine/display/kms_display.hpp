@@ -129,14 +129,14 @@ public:
 
   Result<void> start();
   // Puts the display back as it was and releases every frame. Error: the display could not be put
-  // back.
+  // back. The next call tries that again.
   Result<void> stop();
   // Whether stop() puts the display back; else the last frame stays on screen, its buffer in use
   // until another is shown or the display is closed. Any thread; true at first.
   void set_restore(bool restore);
   // Gives the output to whoever asks for it next, although other threads may still hold this
-  // display: after stop() none of them can change anything. Not started again.
-  void give_up_output();
+  // display: after stop() none of them can change anything. Not started again. Error: as stop().
+  Result<void> give_up_output();
 
   // Sets how the viewer wants the picture, from the next frame on and without a mode set. Any
   // thread.

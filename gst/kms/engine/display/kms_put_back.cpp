@@ -35,7 +35,10 @@ Result<void> Display::put_back()
     return restored ? left : restored;
   }
   Result<void> restored = scanout_.restore();
-  last_.reset();
+  // what an earlier call has left is on screen, where nothing came in its place: nobody may write
+  // into its buffer
+  if (restored || plug_.device_lost())
+    last_.reset();
   return restored;
 }
 
