@@ -25,6 +25,8 @@ public:
   // returns, before upstream hears of the failure and posts a message that says less. Any thread.
   void post_failure(const Error &error) { failure_.post(element_, error); }
 
+  void ref() noexcept override { gst_object_ref(element_); }
+  void unref() noexcept override { gst_object_unref(element_); } // which may end this
   void display_failed(const Error &error) noexcept override;
   void formats_changed() noexcept override;
   void frame_lost(const Error &error) noexcept override;

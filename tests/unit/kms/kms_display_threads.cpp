@@ -181,6 +181,51 @@ TEST_F(DisplayTest, the_event_thread_may_let_the_display_go)
     std::this_thread::yield();
 }
 
+// What an application's bus handler may let go: the listener's owner, and the display with it.
+struct Owner {
+  std::shared_ptr<Display> display;
+};
+
+// Lets its owner go in the first call of an event, and notes the calls that come without it.
+struct LetsGo : Listener {
+  std::shared_ptr<Owner> owner = std::make_shared<Owner>();
+  std::weak_ptr<Owner> seen = owner;
+  std::shared_ptr<Owner> kept;
+  int calls = 0, calls_without_owner = 0;
+  void ref() noexcept override { kept = seen.lock(); }
+  void unref() noexcept override { kept.reset(); }
+  void formats_changed() noexcept override { called(); }
+  void connector_changed(const std::string &, bool) noexcept override { called(); }
+  void called()
+  {
+    calls++;
+    calls_without_owner += seen.expired();
+    if (!owner)
+      return;
+    EXPECT_TRUE(owner->display->stop());
+    EXPECT_TRUE(owner->display->give_up_output());
+    owner.reset();
+  }
+};
+
+TEST_F(DisplayTest, a_listener_lives_until_the_calls_of_an_event_are_made)
+{
+  LetsGo lets_go;
+  DeviceRequest request;
+  request.fd = drm_fd.get();
+  auto display = Display::open(request, {}, lets_go);
+  ASSERT_TRUE(display) << display.error().message;
+  lets_go.owner->display = std::move(*display);
+  display = Error{};
+  ASSERT_TRUE(lets_go.owner->display->start());
+  fakedrm::device().foreign_blobs = {{700, {1, 2, 3}}};
+  fakedrm::device().found[{fakedrm::kConnector, "EDID"}] = 700; // another display
+  fakedrm::hotplug();
+  EXPECT_EQ(lets_go.calls, 2); // the formats, and the connector
+  EXPECT_EQ(lets_go.calls_without_owner, 0);
+  EXPECT_TRUE(lets_go.seen.expired());
+}
+
 // The event thread is in a call when the display is let go, and is the last to let go: what it
 // closes then is the device's of that display.
 TEST_F(DisplayTest, another_device_comes_when_the_event_thread_is_done)

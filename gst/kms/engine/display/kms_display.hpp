@@ -49,6 +49,11 @@ namespace gstdrm::kms {
 class DisplayListener {
 public:
   virtual ~DisplayListener() = default;
+  // Around the calls of one event, on the threads of the display: an application's bus handler may
+  // let the last reference to the listener's owner go in the first of them. unref() may end the
+  // listener.
+  virtual void ref() noexcept {}
+  virtual void unref() noexcept {}
   // A frame was refused or the device was lost, on any thread; once until the next start(), and
   // perhaps after show() has returned Failed on another thread.
   virtual void display_failed(const Error &error) noexcept = 0;
@@ -227,9 +232,23 @@ private:
   bool narrow_offer();
   bool take_view();
   int attach_writeback(bool attached);
-  // Runs an event. The listener may let this display go meanwhile.
+  class ListenerKept {
+  public:
+    explicit ListenerKept(DisplayListener &listener) noexcept : listener_(listener)
+    {
+      listener_.ref();
+    }
+    ~ListenerKept() { listener_.unref(); }
+    ListenerKept(const ListenerKept &) = delete;
+    ListenerKept &operator=(const ListenerKept &) = delete;
+
+  private:
+    DisplayListener &listener_;
+  };
+  // Runs an event. The listener may let this display and itself go meanwhile.
   template <typename Call> void handle(const Call &call) noexcept
   {
+    const ListenerKept kept(listener_); // goes last
     const std::shared_ptr<Display> alive = weak_from_this().lock();
     try {
       call();
