@@ -109,7 +109,7 @@ frees_its_files() {
   [[ ! $(ls -A tmp) ]] || { ls -A tmp; return 1; }
 }
 
-if [[ -e /etc/gst-drm-world ]]; then echo 1..29; else echo 1..31; fi
+if [[ -e /etc/gst-drm-world ]]; then echo 1..30; else echo 1..32; fi
 check "status 0" gives 0 box -- true
 check "status 3" gives 3 box -- bash -c 'exit 3'
 check "killed by a signal: 128 + n" gives 137 box -- bash -c 'kill -KILL $$'
@@ -139,6 +139,9 @@ check "virtual time: an hour passes at once" ends_long_sleep_at_once
 check "virtual time: runs repeat themselves" repeats_itself
 check "more scattered pages than the host allows mappings" touches_scattered_pages
 check "the same where there are no seccomp filters" touches_scattered_pages --kernel-arg seccomp=off
+check "vkms plays a display that the command line names" prints "tidss dev=vkms unique=vkms" \
+  box --kernel-arg 'vkms.profile=driver=tidss;planes=primary:overlay' --kernel-arg vkms.profile=pairs=all/XR24/linear -- \
+  cat /sys/kernel/debug/dri/1/name
 check "a kernel warning fails the run: 125" notices_kernel_trouble
 check "a panic: 125, its log, and the output so far" keeps_last_words
 check "leaves no files behind" frees_its_files

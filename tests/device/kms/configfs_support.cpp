@@ -70,15 +70,20 @@ std::string make_edid(const std::vector<Timing> &timings)
   std::array<std::uint8_t, 128> edid{0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0};
   edid[8] = 0x1e; // manufacturer "GST": 5 bits a letter
   edid[9] = 0x74;
-  edid[16] = 1;   // week
-  edid[17] = 36;  // 2026
-  edid[18] = 1;   // version 1.4
+  edid[16] = 1;  // week
+  edid[17] = 36; // 2026
+  edid[18] = 1;  // version 1.4
   edid[19] = 4;
   edid[20] = 0xa0;                                       // digital, 8 bits
   edid[24] = 0x02;                                       // the first timing is the native one
   std::fill(edid.begin() + 38, edid.begin() + 54, 0x01); // no standard timings
   for (std::size_t i = 0; i < 4; i++) {
-    if (i < timings.size())
+    // Descriptors count in 10 kHz, and VGA's clock is 25175 kHz: an established timing, where it is
+    // not the native mode, which has to be a descriptor.
+    const bool is_vga = i > 0 && i < timings.size() && timings[i].clock_khz == k640x480.clock_khz;
+    if (is_vga)
+      edid[35] |= 0x20;
+    if (i < timings.size() && !is_vga)
       put_timing(&edid[54 + 18 * i], timings[i]);
     else
       edid[54 + 18 * i + 3] = 0x10; // dummy descriptor
@@ -123,17 +128,24 @@ void ConfigfsDevice::make_output(unsigned index, const OutputSpec &spec)
     make_plane("overlay" + n + "-" + std::to_string(i), DRM_PLANE_TYPE_OVERLAY, crtc);
   if (spec.cursor)
     make_plane("cursor" + n, DRM_PLANE_TYPE_CURSOR, crtc);
+  make_connector(index, spec.connected);
+}
+
+void ConfigfsDevice::make_connector(unsigned index, bool connected)
+{
+  const std::string n = std::to_string(index);
+  const std::string crtc = "crtc" + n;
   const std::string encoder = root_ + "/encoders/encoder" + n;
   make_directory(encoder);
   link(encoder + "/possible_crtcs/" + crtc, root_ + "/crtcs/" + crtc);
   const std::string connector = root_ + "/connectors/connector" + n;
   make_directory(connector);
-  write_file(connector + "/status", spec.connected ? "1" : "2");
+  write_file(connector + "/status", connected ? "1" : "2");
   link(connector + "/possible_encoders/encoder" + n, encoder);
 }
 
 // In the kernel's list they stand in the order in which they were made.
-void ConfigfsDevice::find_connectors(const std::vector<OutputSpec> &outputs)
+void ConfigfsDevice::find_connectors(std::size_t outputs)
 {
   const int fd = open(path_.c_str(), O_RDWR | O_CLOEXEC);
   ck_assert_int_ge(fd, 0);
@@ -148,13 +160,12 @@ void ConfigfsDevice::find_connectors(const std::vector<OutputSpec> &outputs)
   }
   drmModeFreeResources(resources);
   close(fd);
-  ck_assert_uint_eq(connectors_.size(), outputs.size());
+  ck_assert_uint_eq(connectors_.size(), outputs);
 }
 
 ConfigfsDevice::ConfigfsDevice(const std::string &name, const std::vector<OutputSpec> &outputs)
     : root_("/sys/kernel/config/vkms/" + name)
 {
-  const std::set<std::string> before = list_cards();
   make_directory(root_);
   for (unsigned i = 0; i < outputs.size(); i++)
     make_output(i, outputs[i]);
@@ -164,6 +175,23 @@ ConfigfsDevice::ConfigfsDevice(const std::string &name, const std::vector<Output
       link(root_ + "/encoders/encoder" + std::to_string(i) + "/possible_crtcs/" + crtc,
            root_ + "/crtcs/" + crtc);
     }
+  enable(outputs.size());
+}
+
+ConfigfsDevice::ConfigfsDevice(const std::string &name, const DisplayFacts &display)
+    : root_("/sys/kernel/config/vkms/" + name)
+{
+  make_directory(root_);
+  make_directory(root_ + "/crtcs/crtc0");
+  make_connector(0, true);
+  for (const std::string_view fact : display.facts)
+    write_file(root_ + "/profile", std::string(fact));
+  enable(1);
+}
+
+void ConfigfsDevice::enable(std::size_t outputs)
+{
+  const std::set<std::string> before = list_cards();
   write_file(root_ + "/enabled", "1");
   for (const std::string &card : list_cards())
     if (!before.count(card))

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gstdrm::test {
@@ -17,6 +18,11 @@ struct OutputSpec {
   std::vector<unsigned> other_crtcs = {}; // of other outputs, which can light this one as well
 };
 
+// A display of another driver (docs/box-kernel.md), such as those of display_profiles.hpp.
+struct DisplayFacts {
+  std::vector<std::string_view> facts;
+};
+
 // One mode of a display: active pixels, front porch, sync and the whole of a line and of a picture.
 struct Timing {
   unsigned clock_khz = 0;
@@ -26,6 +32,7 @@ struct Timing {
 
 // VESA DMT, and CTA-861 for 720p and 1080p
 inline constexpr Timing k640x480{25175, 640, 16, 96, 800, 480, 10, 2, 525};
+inline constexpr Timing k1024x768{65000, 1024, 24, 136, 1344, 768, 3, 6, 806};
 inline constexpr Timing k800x600{40000, 800, 40, 128, 1056, 600, 1, 4, 628};
 inline constexpr Timing k1280x720{74250, 1280, 110, 40, 1650, 720, 5, 5, 750};
 inline constexpr Timing k1920x1080{148500, 1920, 88, 44, 2200, 1080, 4, 5, 1125};
@@ -34,6 +41,8 @@ class ConfigfsDevice {
 public:
   // Enabled at once. `name` is the directory's.
   ConfigfsDevice(const std::string &name, const std::vector<OutputSpec> &outputs);
+  // One output, with the planes and the rules of another driver's display.
+  ConfigfsDevice(const std::string &name, const DisplayFacts &display);
   ConfigfsDevice(const ConfigfsDevice &) = delete;
   ConfigfsDevice &operator=(const ConfigfsDevice &) = delete;
   ~ConfigfsDevice(); // removes the device and its directories
@@ -54,8 +63,10 @@ private:
   void make_directory(const std::string &path);
   void link(const std::string &from, const std::string &to);
   void make_output(unsigned index, const OutputSpec &spec);
+  void make_connector(unsigned index, bool connected);
+  void enable(std::size_t outputs);
   void make_plane(const std::string &name, int type, const std::string &crtc);
-  void find_connectors(const std::vector<OutputSpec> &outputs);
+  void find_connectors(std::size_t outputs);
 
   std::string root_;
   std::string path_;

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "profile_fixture.hpp"
+#include "profile_rows.hpp"
 
 namespace {
 
@@ -90,19 +91,6 @@ TEST(DisplayProfiles, NumbersOfModifiersAreThoseOfRealGpus)
 }
 
 // --- pictures
-
-constexpr std::uint64_t kNone = kModImplicit; // of drivers without modifiers
-
-struct Row {
-  const char *profile;
-  std::uint32_t fourcc;
-  std::uint64_t modifier;
-  std::uint32_t width, height;
-  std::uint32_t rotation; // DRM_MODE_ROTATE_*
-  const char *expected;   // the beginning of outcome(), or a part of a refusal
-};
-
-#include "kms_profile_rows.inc"
 
 class ProfileRows : public ProfileTest {};
 
