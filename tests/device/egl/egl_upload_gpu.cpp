@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Fences of a driver that draws on a GPU: GL waits for acquire fences, and gets fences for those who wait for it. The machine's own
+// software driver draws, under the name of a GPU's: its eglWaitSync() is real.
+#include <atomic>
+#include <string_view>
+
+#include <GLES2/gl2.h>
+
+#include "egl_upload.hpp"
+#include "support/gl_count.hpp"
+#include "support/unfinished_frames.hpp"
+
+namespace {
+
+using namespace gstdrm;
+using namespace gstdrm::test;
+
+constexpr const char *kOtherVersion = "OpenGL ES 3.2 another driver 1.0"; // not Mesa's
+
+std::atomic<bool> is_gpu{false};
+std::atomic<const char *> version{nullptr}; // nullptr: the driver's own
+std::atomic<bool> makes_no_sync{false};
+std::atomic<PFNGLGETSTRINGPROC> driver_get_string{nullptr};
+decltype(GstGLContextClass::get_proc_address) look_up = nullptr;
+
+const GLubyte *get_string(GLenum name) noexcept
+{
+  if (name == GL_RENDERER && is_gpu)
+    return reinterpret_cast<const GLubyte *>("GPU of the test");
+  if (const char *own = version; name == GL_VERSION && own)
+    return reinterpret_cast<const GLubyte *>(own);
+  return driver_get_string.load()(name);
+}
+
+EGLSyncKHR make_no_sync(EGLDisplay, EGLenum, const EGLint *) noexcept
+{
+  return EGL_NO_SYNC_KHR;
+}
+
+gpointer find_function(GstGLAPI api, const gchar *name) noexcept
+{
+  const gpointer found = look_up(api, name);
+  const std::string_view asked(name);
+  if (found && asked == "glGetString") {
+    driver_get_string = reinterpret_cast<PFNGLGETSTRINGPROC>(found);
+    return reinterpret_cast<gpointer>(get_string);
+  }
+  return asked == "eglCreateSyncKHR" && makes_no_sync ? reinterpret_cast<gpointer>(make_no_sync) : found;
+}
+
+// A context whose driver goes by these names, for as long as this lives.
+class Gpu {
+public:
+  explicit Gpu(const char *gl_version = nullptr, bool no_sync = false)
+  {
+    auto *klass = static_cast<GstGLContextClass *>(g_type_class_peek(g_type_from_name("GstGLContextEGL")));
+    fail_unless(klass != nullptr, "no context of EGL has been made yet");
+    look_up = std::exchange(klass->get_proc_address, find_function);
+    is_gpu = true;
+    version = gl_version;
+    makes_no_sync = no_sync;
+    gl = std::make_unique<Gl>();
+    klass->get_proc_address = look_up;
+    is_gpu = false;
+    fail_unless(gl->thread != nullptr, "no GL: %s", gl->problem.c_str());
+    fail_if(device().driver().is_software);
+    fail_unless(device().has_native_fences());
+  }
+  [[nodiscard]] const egl::Device &device() const { return *gl->thread->device(); }
+
+  std::unique_ptr<Gl> gl;
+};
+
+void add_acquire_fence(const GstPtr<GstBuffer> &frame, Timeline &timeline)
+{
+  fail_unless(gst_drm_sync_meta_add_acquire_fence(gst_buffer_add_drm_sync_meta(frame.get()), timeline.fence(1), nullptr));
+}
+
+// The streaming thread does not sleep for the device: GL does, once, before it reads. A frame that was imported before and one that was not.
+GST_START_TEST(test_gl_waits)
+{
+  const Gpu gpu;
+  Frames frames(*gpu.gl, {.plain = kNv12, .gl_format = "NV12", .shape = egl::Shape::PerPlane});
+  Timeline timeline;
+  const auto frame = dmabuf(kNv12, 1);
+  if (__i__ == 1)
+    (void)frames.upload(frame);
+  gpu.gl->settle();
+  add_acquire_fence(frame, timeline);
+  const std::uint64_t before = gl_calls()["eglWaitSync"];
+  const Device device(timeline);
+  const auto out = frames.upload(frame);
+  fail_unless(static_cast<bool>(out));
+  fail_unless_equals_uint64(frames.stats.waits, 0);
+  fail_unless_equals_uint64(gl_calls()["eglWaitSync"] - before, 1);
+  fail_unless(gst_buffer_get_gl_sync_meta(out.get()) != nullptr, "other contexts do not see that GL waits");
+  check_drawn(out.get(), frames.gl_info, 1);
+  fail_unless(device.done(), "read before the device was done");
+}
+GST_END_TEST
+
+// The driver makes no sync of the fence: the CPU waits, before the frame goes on.
+GST_START_TEST(test_refused)
+{
+  const Gpu gpu(nullptr, true);
+  Frames frames(*gpu.gl, {.plain = kXrgb});
+  Timeline timeline;
+  const auto frame = dmabuf(kXrgb, 1);
+  if (__i__ == 1)
+    (void)frames.upload(frame);
+  add_acquire_fence(frame, timeline);
+  const Device device(timeline);
+  const auto out = frames.upload(frame);
+  fail_unless(out && device.done(), "the frame went on before its device was done");
+  fail_unless_equals_uint64(frames.stats.waits, 1);
+}
+GST_END_TEST
+
+struct Release {
+  const char *name;
+  const char *version;
+  bool announced;      // the producer waits for release fences
+  std::uint64_t syncs; // that are made for a frame on its way back
+};
+const Release kReleases[] = {
+    {"announced", nullptr, true, 1},
+    {"Mesa's own implicit fences", nullptr, false, 0},
+    {"announced, another driver", kOtherVersion, true, 1},
+    {"an implicit fence for another driver", kOtherVersion, false, 1},
+};
+
+GST_START_TEST(test_release)
+{
+  const Release &row = kReleases[__i__];
+  const Gpu gpu(row.version);
+  Frames frames(*gpu.gl, {.plain = kXrgb, .takes_release_fences = row.announced});
+  const auto frame = dmabuf(kXrgb, 1);
+  GstDrmSyncMeta *meta = gst_buffer_add_drm_sync_meta(frame.get());
+  (void)frames.upload(frame);
+  gpu.gl->settle();
+  const GlCalls before = gl_calls();
+  (void)frames.upload(frame);
+  gpu.gl->settle();
+  GlCalls after = gl_calls();
+  fail_unless(gst_buffer_is_writable(frame.get()), "%s: the frame did not come back", row.name);
+  const UniqueFd fence(gst_drm_sync_meta_dup_release_fence(meta));
+  fail_unless(static_cast<bool>(fence) == row.announced, "%s", row.name);
+  const auto made = [&](const char *name) {
+    const auto known = before.find(name);
+    return after[name] - (known == before.end() ? 0 : known->second);
+  };
+  fail_unless_equals_uint64(made("eglCreateSync"), row.syncs);
+  fail_unless_equals_uint64(made("glFinish"), 0);
+}
+GST_END_TEST
+
+} // namespace
+
+void gstdrm::test::add_gpu_tests(Suite *suite)
+{
+  TCase *gpu = tcase_create("gpu");
+  tcase_add_loop_test(gpu, test_gl_waits, 0, 2);
+  tcase_add_loop_test(gpu, test_refused, 0, 2);
+  tcase_add_loop_test(gpu, test_release, 0, G_N_ELEMENTS(kReleases));
+  suite_add_tcase(suite, gpu);
+}
