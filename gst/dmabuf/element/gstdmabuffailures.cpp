@@ -9,7 +9,6 @@ namespace gstdrm {
 void Failures::reset()
 {
   negotiation_.reset();
-  warned_ = false;
 }
 
 void Failures::post(const GError *error, const GstCaps *caps)
@@ -32,11 +31,8 @@ void Failures::explain(const GstCaps *upstream)
 
 void Failures::warn_of_empty_answer(const GstCaps *filter)
 {
-  if (GST_STATE(element_) < GST_STATE_PAUSED || warned_.exchange(true))
-    return;
-  const Mismatch found = mismatch(filter);
-  GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", found.text.c_str()),
-                      ("%s", found.debug.c_str()));
+  if (GST_STATE(element_) >= GST_STATE_PAUSED)
+    negotiation_.warn_of_empty_answer(GST_ELEMENT(element_), [&] { return mismatch(filter); });
 }
 
 Mismatch Failures::mismatch(const GstCaps *upstream) const

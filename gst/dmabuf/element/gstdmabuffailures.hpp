@@ -2,7 +2,6 @@
 // The messages of dmabufupload and dmabufdownload about a negotiation that failed.
 #pragma once
 
-#include <atomic>
 #include <string>
 
 #include <gst/base/gstbasetransform.h>
@@ -36,9 +35,7 @@ public:
   void post(const GError *error, const GstCaps *caps);
   // Posts an error that names both sides and what helps, unless the negotiation has a message.
   void explain(const GstCaps *upstream);
-  // A caps query that meets nothing is no failure yet, as upstream may be probing. Upstream's own
-  // error, if it comes to that, will say "not negotiated" and no more, so the same text is a
-  // warning, once since the start.
+  // The same text as a warning (FailedNegotiation).
   void warn_of_empty_answer(const GstCaps *filter);
 
 private:
@@ -48,7 +45,6 @@ private:
   const CapsRules &rules_;
   const Suggest suggest_;
   FailedNegotiation negotiation_;
-  std::atomic<bool> warned_{false};
 };
 
 } // namespace gstdrm

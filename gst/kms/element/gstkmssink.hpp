@@ -55,7 +55,7 @@ public:
   void set_flushing(bool flushing);
 
   // (transfer full) Any thread.
-  GstCaps *query_caps(GstCaps *filter) const { return negotiation_.query_caps(filter); }
+  GstCaps *query_caps(GstCaps *filter) { return negotiation_.query_caps(filter); }
   // The display offers something else than before. Any thread, without a lock.
   void request_choice() { negotiation_.request_choice(); }
 

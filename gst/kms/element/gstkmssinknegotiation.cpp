@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <gst/drm/drm.h>
+#include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/needs.hpp>
 
@@ -21,6 +22,33 @@ namespace {
 
 // One on screen, one in flight, one waiting, and one more for moments before a flip.
 constexpr guint kHeldBuffers = 4;
+
+constexpr const char *kSuggestion =
+    "Choose a size or format that both can do, or put a converter before the sink.";
+
+// Whether there are frames in the caps that a display could show in another format or size:
+// players also ask for what only a decoder takes.
+bool has_video(const GstCaps *caps)
+{
+  for (guint i = 0; i < gst_caps_get_size(caps); i++)
+    if (gst_structure_has_name(gst_caps_get_structure(caps, i), "video/x-raw"))
+      return true;
+  return false;
+}
+
+// For messages: the same formats with overlays beside the frames say nothing new.
+GstPtr<GstCaps> without_overlays(const GstCaps *caps)
+{
+  auto rest = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
+  for (guint i = 0; i < gst_caps_get_size(caps); i++) {
+    const GstCapsFeatures *features = gst_caps_get_features(caps, i);
+    if (!gst_caps_features_contains(features, GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION))
+      gst_caps_append_structure_full(rest.get(),
+                                     gst_structure_copy(gst_caps_get_structure(caps, i)),
+                                     gst_caps_features_copy(features));
+  }
+  return rest;
+}
 
 std::string size_text(std::uint32_t width, std::uint32_t height)
 {
@@ -84,25 +112,42 @@ guint buffer_size(const GstDrmVideoInfo &info)
 SinkNegotiation::SinkNegotiation(GstVideoSink *element, const SinkDisplay &display)
     : element_(GST_ELEMENT(element)), display_(display),
       refusals_(GST_ELEMENT(element), GST_VIDEO_SINK_PAD(element), GST_CAT_DEFAULT,
-                {"The display",
-                 "Choose a size or format that both can do, or put a converter before the sink."})
+                {"The display", kSuggestion})
 {
 }
 
 void SinkNegotiation::restart()
 {
-  failed_.reset();
+  failed_.reset(); // and a warning of an empty answer is worth another one
   refusals_.restart();
 }
 
-GstCaps *SinkNegotiation::query_caps(GstCaps *filter) const
+// Before PAUSED, players ask every sink for everything.
+void SinkNegotiation::warn_of_empty_answer(const GstCaps *filter, const GstPtr<GstCaps> &ours)
+{
+  GstPad *pad = GST_BASE_SINK_PAD(element_);
+  if (!gst_pad_is_active(pad) || !has_video(filter))
+    return;
+  failed_.warn_of_empty_answer(element_, [&] {
+    return describe_mismatch({nothing_in_common(element_),
+                              {origin_name(pad), "has", filter},
+                              {{"The display", "takes", without_overlays(ours.get()), false}}},
+                             [](const GstCaps *, const GstCaps *) { return kSuggestion; });
+  });
+}
+
+GstCaps *SinkNegotiation::query_caps(GstCaps *filter)
 {
   const std::shared_ptr<kms::Display> display = display_.get();
   GstPtr<GstCaps> caps =
       display ? display_caps(*display, display_.zero_copy())
               : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(GST_BASE_SINK_PAD(element_)));
-  if (filter)
-    caps.reset(gst_drm_caps_intersect(filter, caps.get()));
+  if (filter) {
+    const auto common = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(filter, caps.get()));
+    if (display && gst_caps_is_empty(common.get()))
+      warn_of_empty_answer(filter, caps);
+    caps = common;
+  }
   GST_LOG_OBJECT(element_, "caps %" GST_PTR_FORMAT, caps.get());
   return caps.release();
 }

@@ -20,8 +20,9 @@ class SinkNegotiation {
 public:
   SinkNegotiation(GstVideoSink *element, const SinkDisplay &display);
 
-  // (transfer full) The answer to a caps query. Any thread.
-  GstCaps *query_caps(GstCaps *filter) const;
+  // (transfer full) The answer to a caps query. Any thread. Where it has nothing of the video in
+  // `filter`, a warning on the bus says why.
+  GstCaps *query_caps(GstCaps *filter);
   // The answer to an allocation query. false: no display is open, or the query has no caps of
   // video frames.
   bool propose_allocation(GstQuery *query) const;
@@ -48,6 +49,8 @@ public:
   void request_choice() { refusals_.request_choice(); }
 
 private:
+  void warn_of_empty_answer(const GstCaps *filter, const GstPtr<GstCaps> &ours);
+
   GstElement *element_; // borrowed: it owns this
   const SinkDisplay &display_;
   FailedNegotiation failed_; // caps that accept() returned an error for

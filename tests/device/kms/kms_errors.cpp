@@ -2,6 +2,7 @@
 // Everything that can be wrong with a device and with caps ends in one element error that names
 // what failed, why, and what to try.
 #include <cerrno>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -268,6 +269,88 @@ GST_END_TEST
 
 namespace {
 
+struct FilterRow {
+  const char *name;
+  const char *launch; // before the sink
+  std::vector<std::string> words;
+};
+
+// Nobody sends caps: the source finds out by a query that there are none to send, and says itself
+// that negotiation failed, and no more.
+const FilterRow kFilterRows[] = {
+    {"a format of no plane", "videotestsrc ! capsfilter name=f caps=video/x-raw,format=YUY2",
+     {"videotestsrc0 (videotestsrc), through f (capsfilter)", "YUY2", "The display takes", "converter"}},
+    {"a size of no mode", "videotestsrc ! capsfilter name=f caps=video/x-raw,width=5000,height=3000",
+     {"through f (capsfilter)", "width 5000 against", "The display takes"}},
+    {"behind a converter", "videotestsrc ! videoconvert name=c ! queue ! capsfilter name=f caps=video/x-raw,format=GRAY16_BE",
+     {"c (videoconvert), through f (capsfilter)", "GRAY16_BE", "The display takes"}},
+};
+
+} // namespace
+
+GST_START_TEST(test_refused_by_a_query)
+{
+  const FilterRow &row = kFilterRows[__i__];
+  g_print("# %s\n", row.name);
+  GError *error = nullptr;
+  const auto pipeline = GstPtr<GstElement>::adopt(
+      gst_parse_launch((std::string(row.launch) + " ! kmsdmabufsink name=sink driver-name=vkms").c_str(), &error));
+  ck_assert_msg(error == nullptr, "%s", error ? error->message : "");
+  const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline.get()));
+  gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
+  int warnings = 0;
+  while (true) {
+    const auto message = GstPtr<GstMessage>::adopt(gst_bus_timed_pop_filtered(
+        bus.get(), GST_CLOCK_TIME_NONE, static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING)));
+    if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ERROR)
+      break; // upstream's
+    ck_assert_str_eq(GST_MESSAGE_SRC_NAME(message.get()), "sink");
+    GError *warning = nullptr;
+    gst_message_parse_warning(message.get(), &warning, nullptr);
+    const std::unique_ptr<GError, decltype(&g_error_free)> owned(warning, g_error_free);
+    gstdrm::test::say(warning->message);
+    ck_assert_msg(std::string(warning->message).find("Composition") == std::string::npos, "%s", warning->message);
+    expect_words(warning->message, row.words, row.name);
+    const GstStructure *details = nullptr;
+    gst_message_parse_warning_details(message.get(), &details);
+    ck_assert(details && gst_structure_has_name(details, "GstDrmMismatch"));
+    ck_assert_str_eq(gst_structure_get_string(details, "text"), warning->message);
+    warnings++;
+  }
+  ck_assert_int_eq(warnings, 1);
+  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+}
+GST_END_TEST
+
+// Players ask every sink for everything, and converters for all that they can make.
+GST_START_TEST(test_queries_that_are_no_failure)
+{
+  Sink sink;
+  ck_assert(sink.set_state(GST_STATE_READY));
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.element(), "sink"));
+  const auto ask = [&pad](const char *filter) {
+    const auto wanted = GstPtr<GstCaps>::adopt(gst_caps_from_string(filter));
+    const auto caps = GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), wanted.get()));
+    return gst_caps_is_empty(caps.get()) != FALSE;
+  };
+  ck_assert(ask("video/x-raw, format=YUY2")); // before PAUSED
+  ck_assert(sink.set_caps(dma_drm_caps("XR24", 640, 480)));
+  ck_assert(ask("video/x-h264"));
+  ck_assert(ask("EMPTY"));
+  ck_assert(!ask("video/x-raw, format={ YUY2, BGRx }"));
+  ck_assert_str_eq(sink.next_message(GST_MESSAGE_WARNING).c_str(), "");
+  ck_assert(ask("video/x-raw, format=YUY2"));
+  ck_assert(ask("video/x-raw, format=UYVY"));
+  expect_words(sink.next_message(GST_MESSAGE_WARNING), {"YUY2", "The display takes"}, "the first query");
+  ck_assert_str_eq(sink.next_message(GST_MESSAGE_WARNING).c_str(), ""); // once
+  ck_assert(sink.set_state(GST_STATE_READY) && sink.set_caps(dma_drm_caps("XR24", 640, 480)));
+  ck_assert(ask("video/x-raw, format=UYVY"));
+  expect_words(sink.next_message(GST_MESSAGE_WARNING), {"UYVY"}, "another start");
+}
+GST_END_TEST
+
+namespace {
+
 // Of the device's planes, which share it.
 unsigned plane_property(const std::string &path, const char *name)
 {
@@ -352,6 +435,8 @@ static Suite *kms_errors_suite(void)
   tcase_add_test(tc, test_no_display_device);
   tcase_add_test(tc, test_descriptor_of_the_application);
   tcase_add_loop_test(tc, test_refused_caps, 0, G_N_ELEMENTS(kCapsRows));
+  tcase_add_loop_test(tc, test_refused_by_a_query, 0, G_N_ELEMENTS(kFilterRows));
+  tcase_add_test(tc, test_queries_that_are_no_failure);
   add_buffer_error_cases(tc);
   tcase_add_test(tc, test_only_sizes_that_cover);
   tcase_add_test(tc, test_nothing_is_connected); // last: the second device stays

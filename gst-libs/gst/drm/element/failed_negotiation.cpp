@@ -4,7 +4,7 @@
 #include "chain.hpp"
 
 namespace gstdrm {
-void post_mismatch(GstElement *element, const Mismatch &mismatch)
+void post_mismatch(GstElement *element, const Mismatch &mismatch, GstMessageType type)
 {
   // the structure of gst_drm_explain_mismatch(), with the text of this message
   GstStructure *details = mismatch.details ? gst_structure_copy(mismatch.details.get())
@@ -14,13 +14,14 @@ void post_mismatch(GstElement *element, const Mismatch &mismatch)
     set_text(details, "advice", mismatch.advice);
   post_with_details(element, {GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION},
                     Error{ErrorCode::Conflict, mismatch.text, 0}, details,
-                    g_strdup(mismatch.debug.c_str()));
+                    g_strdup(mismatch.debug.c_str()), type);
 }
 
 void FailedNegotiation::reset()
 {
   refused_.reset();
   posted_.reset();
+  warned_ = false;
 }
 
 void FailedNegotiation::begin(const GstCaps *caps)
@@ -62,6 +63,13 @@ bool FailedNegotiation::take(GstElement *element, GstEvent *event,
   if (claim())
     post_mismatch(element, explain(caps.get()));
   return false;
+}
+
+void FailedNegotiation::warn_of_empty_answer(GstElement *element,
+                                             const std::function<Mismatch()> &explain)
+{
+  if (!warned_.exchange(true))
+    post_mismatch(element, explain(), GST_MESSAGE_WARNING);
 }
 
 } // namespace gstdrm

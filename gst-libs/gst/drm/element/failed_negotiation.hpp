@@ -3,6 +3,7 @@
 // upstream tries the same caps.
 #pragma once
 
+#include <atomic>
 #include <functional>
 
 #include "errors.hpp"
@@ -10,11 +11,13 @@
 
 namespace gstdrm {
 
-// Posts what describe_mismatch() found, with the caps of all sides as the debug text.
-void post_mismatch(GstElement *element, const Mismatch &mismatch);
+// Posts what describe_mismatch() found, with the caps of all sides as the debug text: an error, or
+// a warning.
+void post_mismatch(GstElement *element, const Mismatch &mismatch,
+                   GstMessageType type = GST_MESSAGE_ERROR);
 
 // Owned by one element. begin(), succeed(), reset(), has_refused() and take() are the streaming
-// thread's; any thread may call claim() and post().
+// thread's; any thread may call claim(), post() and warn_of_empty_answer().
 class FailedNegotiation {
 public:
   // The stream starts anew: every failure is worth a message.
@@ -41,11 +44,17 @@ public:
   bool take(GstElement *element, GstEvent *event, const std::function<bool(GstEvent *)> &pass_on,
             const std::function<Mismatch(const GstCaps *)> &explain);
 
+  // A caps query that meets nothing is no failure yet, as upstream may be probing. Upstream's own
+  // error, if it comes to that, says "not negotiated" and no more: what `explain` returns is posted
+  // as a warning, once since reset().
+  void warn_of_empty_answer(GstElement *element, const std::function<Mismatch()> &explain);
+
   // For `pass_on`: the caps are not refused, but the attempt was ended.
   void interrupt() noexcept { interrupted_ = true; }
 
 private:
   OncePerFailure posted_;
+  std::atomic<bool> warned_{false};
   bool interrupted_ = false; // streaming thread: the attempt under way was ended
   GstPtr<GstCaps> refused_;  // streaming thread: the caps that failed last
 };
