@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The hotplug monitor without its thread: tests say when an event comes, and when time passes.
+#include <algorithm>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,9 @@
 
 namespace {
 
+// Held while handlers are called, so that the end of a monitor waits for the call of another
+// thread, as the real one does. A handler may end its own monitor.
+std::recursive_mutex lock;
 std::vector<gstdrm::kms::HotplugHandler *> handlers;
 std::atomic<int> woken{0};
 
@@ -19,8 +24,16 @@ namespace gstdrm::kms {
 
 class HotplugMonitor::Watch {
 public:
-  explicit Watch(HotplugHandler &handler) : handler_(&handler) { handlers.push_back(handler_); }
-  void end() { std::erase(handlers, handler_); }
+  explicit Watch(HotplugHandler &handler) : handler_(&handler)
+  {
+    const std::lock_guard guard(lock);
+    handlers.push_back(handler_);
+  }
+  void end()
+  {
+    const std::lock_guard guard(lock);
+    std::erase(handlers, handler_);
+  }
 
 private:
   HotplugHandler *handler_;
@@ -50,14 +63,24 @@ int gstdrm::test::fakedrm::wakes()
   return woken;
 }
 
+namespace {
+
+void call_each(void (gstdrm::kms::HotplugHandler::*what)())
+{
+  const std::lock_guard guard(lock);
+  for (gstdrm::kms::HotplugHandler *handler : std::vector(handlers))
+    if (std::count(handlers.begin(), handlers.end(), handler) > 0) // it may have ended meanwhile
+      (handler->*what)();
+}
+
+} // namespace
+
 void gstdrm::test::fakedrm::hotplug()
 {
-  for (kms::HotplugHandler *handler : std::vector(handlers))
-    handler->on_hotplug();
+  call_each(&kms::HotplugHandler::on_hotplug);
 }
 
 void gstdrm::test::fakedrm::tick()
 {
-  for (kms::HotplugHandler *handler : std::vector(handlers))
-    handler->on_woken();
+  call_each(&kms::HotplugHandler::on_woken);
 }
