@@ -149,6 +149,7 @@ native() {
   check 'the matrix of three GPUs' same_text matrix.txt 0 --matrix "$(table freedreno-a660)" "$(table asahi-g13g)" "$(table nouveau-nv106)"
   check 'as SVG' svg_is_xml
   check 'as JSON' json_has_every_pair
+  check 'the form of the JSON' same_text matrix.json 0 --load "$golden/machine.json" --matrix --format json
   check 'as HTML' eval 'gives 0 --matrix --format html "$(table llvmpipe)" && grep -q "</svg>" "$work/out"'
   check 'a saved machine is what Python reads' python3 -m json.tool "$golden/machine.json"
   check 'a saved machine stays the same' round_trip

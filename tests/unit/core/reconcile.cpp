@@ -47,6 +47,10 @@ const Row kRows[] = {
     {"ModifiersDisjoint", "a formats=XR24:0x0100000000000001 | b formats=XR24", "!formats:disjoint", ""},
     {"ImplicitMeetsImplicit", "a formats=XR24:implicit,NV12 | b formats=XR24:implicit", "system", "formats=XR24 (implicit modifier)"},
     {"ImplicitAgainstLinear", "a formats=XR24:implicit | b formats=XR24", "!formats:disjoint", ""},
+    {"FormatsEmpty", "a formats=", "!formats:invalid", ""},
+    {"FormatsEmptyOfOne", "a formats= | b formats=XR24", "!formats:invalid", ""},
+    {"PlacementEmpty", "a placement= | b placement=system", "!placement:invalid", ""},
+    {"TensorDimsEmpty", "a buffer-type=tensor tensor-type=int8 tensor-dims=", "!tensor-dims:invalid", ""},
     {"AnyFormat", "a | b formats=XR24", "system", "formats=XR24 (LINEAR)"},
     {"NobodyNamesFormats", "a | b", "system", "formats=any; width=any"},
     // ranges
