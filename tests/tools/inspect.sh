@@ -163,7 +163,16 @@ native() {
   check 'a side that is nothing' refuses 'is no source of this machine' --why nosuchthing nosuchthing
   check 'a source that has a problem' refuses 'add this user to the group video' --load "$golden/machine.json" --why kms:card9 kms:card1:40
   check 'a name that several have' refuses 'is no source of this machine' --load "$golden/machine.json" --why kms:card0 kms:card1:40
-  check '--pipeline with a saved machine' refuses 'has no devices' --load "$golden/machine.json" --pipeline 'fakesrc ! fakesink'
+  if gst-inspect-1.0 kmsdmabufsink >"$work/log" 2>&1 && gst-inspect-1.0 vadmabufsrc >"$work/log" 2>&1 && gst-inspect-1.0 dmabufupload >"$work/log" 2>&1; then
+    check 'a pipeline on a saved machine' same_text pipeline-saved.txt 0 --load "$golden/board.json" --pipeline 'vadmabufsrc ! video/x-raw(memory:DMABuf),format=DMA_DRM ! queue ! tee name=t t. ! kmsdmabufsink t. ! fakesink'
+    check 'a pipeline that stops on a saved machine' same_text pipeline-saved-stops.txt 1 --load "$golden/machine.json" --pipeline 'videotestsrc ! video/x-raw,format=BGRx ! dmabufupload ! queue ! kmsdmabufsink'
+    check 'a filter that nothing gets through there' eval 'gives 1 --load "$golden/board.json" --pipeline "vadmabufsrc ! video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=P010:0x0100000000000002 ! queue ! kmsdmabufsink" && grep -q "^result: failed: queue0.src and kmsdmabufsink0.sink have nothing in common" "$work/out"'
+    check 'the device that a pipeline names' eval 'gives 1 --load "$golden/machine.json" --pipeline "dmabufupload ! kmsdmabufsink device=/dev/dri/card7" && grep -q "no source for kmsdmabufsink on /dev/dri/card7" "$work/out"'
+    check 'a device that a saved machine has not' eval 'gives 1 --load "$golden/machine.json" --pipeline "vadmabufsrc ! fakesink" && grep -q "the machine has no source for vadmabufsrc" "$work/out"'
+  fi
+  check 'a pipeline without devices on a saved machine' eval 'gives 0 --load "$golden/machine.json" --pipeline "videotestsrc ! fakesink" && grep -q "nothing was started" "$work/out"'
+  check 'no pipeline on a saved machine' eval 'gives 1 --load "$golden/machine.json" --pipeline "nosuchelement ! fakesink" && grep -q "nosuchelement" "$work/out"'
+  check 'a pipeline on a file that is no machine' refuses 'No such file' --load "$work/none/none.json" --pipeline 'fakesrc ! fakesink'
   check 'two commands' refuses 'give one of' --matrix --save "$work/x"
   check 'an unknown form' refuses 'text, svg, html or json' --matrix --format png
   check 'one side only' refuses '--why needs' --why a

@@ -12,6 +12,7 @@
 #include "config.h"
 #include "matrix.hpp"
 #include "pipeline.hpp"
+#include "saved_links.hpp"
 #include "side.hpp"
 #include "snapshot.hpp"
 #include "why.hpp"
@@ -72,7 +73,9 @@ bool parse(int &argc, char **&argv, Options &options, std::string &problem)
       {"format", 0, 0, G_OPTION_ARG_STRING, &options.format,
        "The form of the matrix: text (default), svg, html or json", "FORM"},
       {"pipeline", 0, 0, G_OPTION_ARG_STRING, &options.pipeline,
-       "Negotiate a pipeline for real and tell what each link agreed on", "DESCRIPTION"},
+       "Negotiate a pipeline for real and tell what each link agreed on; with --load, what each "
+       "link has in common there",
+       "DESCRIPTION"},
       {"timeout", 0, 0, G_OPTION_ARG_INT, &options.timeout_s,
        "Seconds that --pipeline waits for the first frame (default: 10)", "SECONDS"},
       {"save", 0, 0, G_OPTION_ARG_FILENAME, &options.save,
@@ -124,9 +127,6 @@ std::string check(const Options &options)
     return "--format belongs to --matrix";
   if (!parse_form(options.format, form))
     return "--format is text, svg, html or json, and not `" + printable(options.format) + "`";
-  if (options.pipeline && options.load)
-    return "--pipeline runs on this machine, and a saved one has no devices; for each link use --load "
-           "FILE --why SRC SINK, whose sides are saved sources or elements";
   if (options.timeout_s < 1 || options.timeout_s > 3600)
     return "--timeout is 1 to 3600 seconds";
   return {};
@@ -205,6 +205,21 @@ int matrix(const Options &options)
   return print(draw_matrix(machine.sources, form));
 }
 
+int pipeline(const Options &options)
+{
+  Negotiated result;
+  if (options.load) {
+    const Outcome<Machine> machine = read_sources(options.load);
+    if (!machine)
+      return fail(machine.failure.text);
+    result = explain_saved(*machine.value, options.pipeline);
+  } else {
+    result = negotiate(options.pipeline, static_cast<unsigned>(options.timeout_s) * 1000);
+  }
+  const int printed = print(result.text);
+  return printed != kGood ? printed : result.works ? kGood : kNothing;
+}
+
 int run(int argc, char **argv)
 {
   Options options;
@@ -213,12 +228,8 @@ int run(int argc, char **argv)
     return fail(printable(problem) + "; see --help");
   if (options.version)
     return print(std::string("gst-drm-inspect-1.0 ") + VERSION + "\n");
-  if (options.pipeline) {
-    const Negotiated result =
-        negotiate(options.pipeline, static_cast<unsigned>(options.timeout_s) * 1000);
-    const int printed = print(result.text);
-    return printed != kGood ? printed : result.works ? kGood : kNothing;
-  }
+  if (options.pipeline)
+    return pipeline(options);
   if (options.matrix)
     return matrix(options);
   const Outcome<Machine> machine = get_machine(options);

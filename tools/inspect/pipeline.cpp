@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "pipeline.hpp"
 
-#include <functional>
 #include <vector>
 
 #include "element_ptr.hpp"
+#include "graph.hpp"
 #include "why.hpp"
 
 namespace inspect {
@@ -19,10 +19,6 @@ struct UnrefMessage {
   void operator()(GstMessage *message) const noexcept { gst_message_unref(message); }
 };
 using Message = std::unique_ptr<GstMessage, UnrefMessage>;
-struct FreeIterator {
-  void operator()(GstIterator *iterator) const noexcept { gst_iterator_free(iterator); }
-};
-using Iterator = std::unique_ptr<GstIterator, FreeIterator>;
 struct FreeStructure {
   void operator()(GstStructure *structure) const noexcept { gst_structure_free(structure); }
 };
@@ -33,48 +29,6 @@ struct Link {
   Caps offered;
   Caps taken;
 };
-
-PadPtr share(GstPad *pad)
-{
-  return PadPtr(GST_PAD(gst_object_ref(pad)));
-}
-
-std::string name_of(GstPad *pad)
-{
-  const PadPtr keep = share(pad);
-  GstElement *element = gst_pad_get_parent_element(pad);
-  const Text pad_name(gst_pad_get_name(pad));
-  if (!element)
-    return pad_name.get();
-  const Text element_name(gst_element_get_name(element));
-  gst_object_unref(element);
-  return std::string(element_name.get()) + "." + pad_name.get();
-}
-
-template <typename T> void for_each(GstIterator *raw, const std::function<void(T *)> &call)
-{
-  const Iterator iterator(raw);
-  GValue item = G_VALUE_INIT;
-  while (iterator && gst_iterator_next(iterator.get(), &item) == GST_ITERATOR_OK) {
-    call(static_cast<T *>(g_value_get_object(&item)));
-    g_value_reset(&item);
-  }
-  g_value_unset(&item);
-}
-
-// The elements in the order of the stream.
-std::vector<Element> elements_of(GstElement *pipeline)
-{
-  std::vector<Element> elements;
-  if (!GST_IS_BIN(pipeline)) {
-    elements.emplace_back(GST_ELEMENT(gst_object_ref(pipeline)));
-    return elements;
-  }
-  for_each<GstElement>(gst_bin_iterate_sorted(GST_BIN(pipeline)), [&](GstElement *element) {
-    elements.emplace(elements.begin(), GST_ELEMENT(gst_object_ref(element)));
-  });
-  return elements;
-}
 
 // What both ends of every link say before there is a stream.
 std::vector<Link> links_of(const std::vector<Element> &elements)
