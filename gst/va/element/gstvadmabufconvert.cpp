@@ -20,7 +20,7 @@
 #include <gst/drm/gstdrm-guard-private.hpp>
 
 #include "gstvadmabufconverter.hpp"
-#include "gstvamachine.hpp"
+#include "gstvaproperties.hpp"
 
 GST_DEBUG_CATEGORY(gst_va_dmabuf_convert_debug);
 #define GST_CAT_DEFAULT gst_va_dmabuf_convert_debug
@@ -286,13 +286,7 @@ static void install_properties(GObjectClass *klass)
 {
   constexpr auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
   constexpr auto playing = static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_PLAYING);
-  constexpr auto ready = static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_READY);
-  g_object_class_install_property(
-      klass, PROP_DEVICE,
-      g_param_spec_string("device", "Device",
-                          "Render node, such as /dev/dri/renderD128; none: the first whose VA-API "
-                          "driver exports DMA buffers",
-                          nullptr, ready));
+  gstdrm::va::install_device_properties(klass, {PROP_DEVICE, PROP_NUM_SURFACES});
   g_object_class_override_property(klass, PROP_VIDEO_DIRECTION, "video-direction");
   g_object_class_install_property(
       klass, PROP_ADD_BORDERS,
@@ -308,23 +302,10 @@ static void install_properties(GObjectClass *klass)
           "algorithm that the driver does not have, or has with later frames only, "
           "is off",
           deinterlace_type(), static_cast<gint>(Deinterlace::Auto), playing));
-  g_object_class_install_property(
-      klass, PROP_NUM_SURFACES,
-      g_param_spec_uint("num-surfaces", "Number of surfaces",
-                        "Frames that may be drawn, on their way or held at once; all are allocated "
-                        "when the format is agreed on",
-                        2, 64, 6, ready));
   gstdrm::install_common_properties(
       klass, {PROP_ZERO_COPY, "What to do where frames come in system memory", PROP_DRM_STATS,
               "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
               "last-copy-reason, waits, surfaces, exports, va-calls"});
-}
-
-static void add_template(GstElementClass *klass, const char *name, GstPadDirection direction)
-{
-  const auto caps = gstdrm::va::machine_caps();
-  gst_element_class_add_pad_template(
-      klass, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
 }
 
 static void set_functions(GstBaseTransformClass *klass)
@@ -356,11 +337,11 @@ static void gst_va_dmabuf_convert_class_init(GstVaDmabufConvertClass *klass)
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(
       element_class, "VA-API DMA buffer converter", "Filter/Converter/Video/Scaler/Hardware",
-      "Scales, converts, turns and retiles DMA buffers on the GPU", "gst-drm");
+      "Scales, converts, turns and retiles DMA buffers on the GPU", "gst-drm contributors");
   gst_type_mark_as_plugin_api(deinterlace_type(), static_cast<GstPluginAPIFlags>(0));
   element_class->change_state = gst_va_dmabuf_convert_change_state;
-  add_template(element_class, "sink", GST_PAD_SINK);
-  add_template(element_class, "src", GST_PAD_SRC);
+  gstdrm::va::add_machine_template(element_class, "sink", GST_PAD_SINK);
+  gstdrm::va::add_machine_template(element_class, "src", GST_PAD_SRC);
   set_functions(GST_BASE_TRANSFORM_CLASS(klass));
 }
 

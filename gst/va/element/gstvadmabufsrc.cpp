@@ -22,7 +22,7 @@
 #include <gst/drm/gstdrm-guard-private.hpp>
 
 #include "gstvadmabufsrc-source.hpp"
-#include "gstvamachine.hpp"
+#include "gstvaproperties.hpp"
 
 GST_DEBUG_CATEGORY(gst_va_dmabuf_src_debug);
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
@@ -268,12 +268,7 @@ static void install_properties(GObjectClass *klass)
   constexpr auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
   constexpr auto playing = static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_PLAYING);
   constexpr auto ready = static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_READY);
-  g_object_class_install_property(
-      klass, PROP_DEVICE,
-      g_param_spec_string("device", "Device",
-                          "Render node, such as /dev/dri/renderD128; none: the first whose VA-API "
-                          "driver exports DMA buffers",
-                          nullptr, ready));
+  gstdrm::va::install_device_properties(klass, {PROP_DEVICE, PROP_NUM_SURFACES});
   g_object_class_install_property(
       klass, PROP_PATTERN,
       g_param_spec_enum("pattern", "Pattern", "What is drawn", pattern_type(), 0, playing));
@@ -281,12 +276,6 @@ static void install_properties(GObjectClass *klass)
                                   g_param_spec_uint("color", "Colour",
                                                     "Colour of pattern=solid, 0xAARRGGBB", 0,
                                                     G_MAXUINT32, 0xff0000ff, playing));
-  g_object_class_install_property(
-      klass, PROP_NUM_SURFACES,
-      g_param_spec_uint("num-surfaces", "Number of surfaces",
-                        "Frames that may be drawn, on their way or held at once; all "
-                        "are allocated when the format is agreed on",
-                        2, 64, 6, ready));
   g_object_class_install_property(klass, PROP_IS_LIVE,
                                   g_param_spec_boolean("is-live", "Is live",
                                                        "Push each frame when its time has come",
@@ -295,13 +284,6 @@ static void install_properties(GObjectClass *klass)
       klass, {PROP_ZERO_COPY, "What to do where the CPU would have to write frames", PROP_DRM_STATS,
               "Counters since start: frames, copies, bytes-copied, last-copy-reason, waits, "
               "surfaces, exports, va-calls"});
-}
-
-static void add_template(GstElementClass *klass)
-{
-  const auto caps = gstdrm::va::machine_caps();
-  gst_element_class_add_pad_template(
-      klass, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps.get()));
 }
 
 static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
@@ -316,7 +298,7 @@ static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
   gst_element_class_set_static_metadata(
       element_class, "VA-API DMA buffer source", "Source/Video/Hardware",
       "Draws test patterns on the GPU into DMA buffers", "gst-drm contributors");
-  add_template(element_class);
+  gstdrm::va::add_machine_template(element_class, "src", GST_PAD_SRC);
   gst_type_mark_as_plugin_api(pattern_type(), static_cast<GstPluginAPIFlags>(0));
   element_class->post_message = gst_va_dmabuf_src_post_message;
   base_class->start = gst_va_dmabuf_src_start;

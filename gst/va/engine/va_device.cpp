@@ -72,11 +72,8 @@ Result<Frame> allocate_explicit(const Device &device, const PixelFormat &format,
   return failed;
 }
 
-} // namespace
-
-Result<Device> open_device(const std::string &node)
+Result<Device> with_capabilities(Result<std::shared_ptr<Display>> display)
 {
-  auto display = Display::open(node);
   if (!display)
     return display.error();
   auto capabilities = query_capabilities(*display);
@@ -85,15 +82,16 @@ Result<Device> open_device(const std::string &node)
   return Device{std::move(display).value(), std::move(capabilities).value()};
 }
 
+} // namespace
+
+Result<Device> open_device(const std::string &node)
+{
+  return with_capabilities(Display::open(node));
+}
+
 Result<Device> adopt_device(VADisplay foreign, const std::string &node, std::shared_ptr<void> owner)
 {
-  auto display = Display::adopt(foreign, node, std::move(owner));
-  if (!display)
-    return display.error();
-  auto capabilities = query_capabilities(*display);
-  if (!capabilities)
-    return capabilities.error();
-  return Device{std::move(display).value(), std::move(capabilities).value()};
+  return with_capabilities(Display::adopt(foreign, node, std::move(owner)));
 }
 
 Device share_device(const Device &device)

@@ -135,22 +135,4 @@ Result<Surface> import_surface(const std::shared_ptr<Display> &display, ImportBy
   return Surface(display, id);
 }
 
-Result<FrameLayout> layout_of(const AllocatedFrame &frame)
-{
-  FrameLayout layout;
-  layout.format = frame.format;
-  layout.width = frame.width;
-  layout.height = frame.height;
-  layout.n_planes = frame.n_planes;
-  for (std::size_t i = 0; i < frame.n_planes; ++i) {
-    const auto &plane = frame.planes[i];
-    const int fd = frame.objects[plane.object].fd.get();
-    auto object = query_object(fd);
-    if (!object)
-      return object.error();
-    layout.planes[i] = {fd, plane.offset_bytes, plane.stride_bytes, *object};
-  }
-  return layout;
-}
-
 } // namespace gstdrm::va

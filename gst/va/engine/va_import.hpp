@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include <gst/drm/core/allocated_frame.hpp>
 #include <gst/drm/core/frame_layout.hpp>
 #include <gst/drm/core/result.hpp>
 
@@ -18,8 +17,5 @@ namespace gstdrm::va {
 // the driver refuses the frame.
 Result<Surface> import_surface(const std::shared_ptr<Display> &display, ImportBy way,
                                const FrameLayout &layout);
-
-// The layout of a frame that was exported, with borrowed descriptors.
-Result<FrameLayout> layout_of(const AllocatedFrame &frame);
 
 } // namespace gstdrm::va

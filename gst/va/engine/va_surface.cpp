@@ -152,19 +152,10 @@ private:
   // that the driver gave, which may be smaller than the dma-buf.
   Result<void> check()
   {
-    FrameLayout layout;
-    layout.format = frame_.format;
-    layout.width = frame_.width;
-    layout.height = frame_.height;
-    layout.n_planes = frame_.n_planes;
-    for (std::size_t i = 0; i < frame_.n_planes; ++i) {
-      const auto &plane = frame_.planes[i];
-      layout.planes[i] = {frame_.objects[plane.object].fd.get(), plane.offset_bytes,
-                          plane.stride_bytes, infos_[plane.object]};
-      if (plane.stride_bytes == 0)
+    for (std::size_t i = 0; i < frame_.n_planes; ++i)
+      if (frame_.planes[i].stride_bytes == 0)
         return refuse("plane " + std::to_string(i) + " has a pitch of 0");
-    }
-    if (auto fits = check_layout(layout); !fits)
+    if (auto fits = check_layout(layout_of(frame_, infos_)); !fits)
       return refuse(fits.error().message);
     return {};
   }
@@ -268,6 +259,33 @@ Result<AllocatedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descri
                                        std::span<const std::uint64_t> modifiers)
 {
   return Reader(descriptor, format, width, height, modifiers).read();
+}
+
+FrameLayout layout_of(const AllocatedFrame &frame, std::span<const ObjectInfo> objects)
+{
+  FrameLayout layout;
+  layout.format = frame.format;
+  layout.width = frame.width;
+  layout.height = frame.height;
+  layout.n_planes = frame.n_planes;
+  for (std::size_t i = 0; i < frame.n_planes; ++i) {
+    const auto &plane = frame.planes[i];
+    layout.planes[i] = {frame.objects[plane.object].fd.get(), plane.offset_bytes,
+                        plane.stride_bytes, objects[plane.object]};
+  }
+  return layout;
+}
+
+Result<FrameLayout> layout_of(const AllocatedFrame &frame)
+{
+  std::vector<ObjectInfo> objects;
+  for (const FrameObject &object : frame.objects) {
+    auto info = query_object(object.fd.get());
+    if (!info)
+      return info.error();
+    objects.push_back(*info);
+  }
+  return layout_of(frame, objects);
 }
 
 Result<void> sync_surface(const Surface &surface)

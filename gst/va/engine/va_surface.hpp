@@ -10,6 +10,7 @@
 #include <va/va_drmcommon.h>
 
 #include <gst/drm/core/allocated_frame.hpp>
+#include <gst/drm/core/frame_layout.hpp>
 #include <gst/drm/core/result.hpp>
 
 #include "va_formats.hpp"
@@ -40,6 +41,11 @@ Result<AllocatedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descri
                                        const PixelFormat &format, std::uint32_t width,
                                        std::uint32_t height,
                                        std::span<const std::uint64_t> modifiers);
+
+// The layout of a frame that was exported, with borrowed descriptors. `objects` are what its
+// descriptors refer to, in the same order; without them, the descriptors are asked.
+FrameLayout layout_of(const AllocatedFrame &frame, std::span<const ObjectInfo> objects);
+Result<FrameLayout> layout_of(const AllocatedFrame &frame);
 
 // vaSyncSurface: blocks until the device has finished drawing into the surface.
 Result<void> sync_surface(const Surface &surface);
