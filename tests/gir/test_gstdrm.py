@@ -4,7 +4,6 @@
 
 import os
 import subprocess
-import sys
 import unittest
 import xml.etree.ElementTree as ET
 
@@ -15,7 +14,7 @@ gi.require_version('GstVideo', '1.0')
 gi.require_version('GstAllocators', '1.0')
 gi.require_version('GstDrm', '1.0')
 from gi.repository import GLib, Gst, GstAllocators, GstDrm, GstVideo  # noqa: E402
-from tap import TAPTestRunner  # noqa: E402
+import tap_main  # noqa: E402
 
 NV12 = 0x3231564E
 XR24 = 0x34325258
@@ -321,9 +320,4 @@ class Completeness(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    Gst.init(None)
-    runner = TAPTestRunner()
-    runner.set_stream(True)
-    runner.set_format('{method_name}')
-    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
-    sys.exit(0 if runner.run(suite).wasSuccessful() else 1)
+    tap_main.main()

@@ -3,7 +3,6 @@
 import copy
 import itertools
 import os
-import sys
 import unittest
 
 import gi
@@ -11,7 +10,7 @@ import gi
 gi.require_version('Gst', '1.0')
 gi.require_version('GstDrm', '1.0')
 from gi.repository import GLib, Gst, GstDrm  # noqa: E402
-from tap import TAPTestRunner  # noqa: E402
+import tap_main  # noqa: E402
 
 NV12 = 0x3231564E
 XR24 = 0x34325258
@@ -192,9 +191,4 @@ class Hostile(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    Gst.init(None)
-    runner = TAPTestRunner()
-    runner.set_stream(True)
-    runner.set_format('{method_name}')
-    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
-    sys.exit(0 if runner.run(suite).wasSuccessful() else 1)
+    tap_main.main()

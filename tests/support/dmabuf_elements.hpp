@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -211,6 +212,56 @@ private:
   mutable bool started_ = false;
 };
 
+// What the error message of an element says that does not start.
+inline std::string start_error(const std::string &description)
+{
+  const auto element = GstPtr<GstElement>::adopt(GST_ELEMENT(gst_object_ref_sink(make_element(description))));
+  const auto bus = GstPtr<GstBus>::adopt(gst_bus_new());
+  gst_element_set_bus(element.get(), bus.get());
+  fail_unless_equals_int(gst_element_set_state(element.get(), GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  const auto message = GstPtr<GstMessage>::adopt(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_ERROR));
+  fail_unless(message);
+  g_autoptr(GError) error = nullptr;
+  gst_message_parse_error(message.get(), &error, nullptr);
+  gst_element_set_state(element.get(), GST_STATE_NULL);
+  gst_element_set_bus(element.get(), nullptr);
+  say(error->message);
+  return error->message;
+}
+
+// Two planes of 64x48 in NV12 without a gap, except that the rows of `plane` are 4096 bytes apart in the GstVideoMeta and
+// leave the memory. GStreamer would map it all the same.
+inline GstBuffer *new_frame_with_long_rows(guint plane)
+{
+  GstBuffer *frame = gst_buffer_new_allocate(nullptr, 64 * 48 * 3 / 2, nullptr);
+  gst_buffer_memset(frame, 0, 0, 64 * 48 * 3 / 2);
+  gsize offsets[GST_VIDEO_MAX_PLANES] = {0, 64 * 48};
+  gint strides[GST_VIDEO_MAX_PLANES] = {64, 64};
+  strides[plane] = 4096;
+  gst_buffer_add_video_meta_full(frame, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_NV12, 64, 48, 2, offsets, strides);
+  return frame;
+}
+
+// Downstream's answer to each allocation query has `pool`, or the numbers without a pool.
+inline void offer_pool(const Harness &h, GstBufferPool *pool, guint size, guint min)
+{
+  struct Offer {
+    GstPtr<GstBufferPool> pool;
+    guint size;
+    guint min;
+  };
+  GstPad *pad = h.get()->sinkpad;
+  g_object_set_data_full(G_OBJECT(pad), "offer", new Offer{GstPtr<GstBufferPool>::share(pool), size, min},
+                         [](gpointer offer) { delete static_cast<Offer *>(offer); });
+  gst_pad_set_query_function(pad, [](GstPad *self, GstObject *parent, GstQuery *query) -> gboolean {
+    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+      return gst_pad_query_default(self, parent, query);
+    const auto *offer = static_cast<const Offer *>(g_object_get_data(G_OBJECT(self), "offer"));
+    gst_query_add_allocation_pool(query, offer->pool.get(), offer->size, offer->min, 0);
+    return TRUE;
+  });
+}
+
 // An active pool out of an allocation query's answer, set up as a decoder does it.
 inline GstPtr<GstBufferPool> take_pool(GstQuery *query, const std::string &caps, bool video_meta)
 {
@@ -335,13 +386,15 @@ inline bool all_dmabuf(GstBuffer *buffer)
 
 } // namespace gstdrm::test
 
-// The message is there exactly once, and says each of these.
-#define CHECK_ONE_MESSAGE(texts, ...)                                                              \
+// The message is there exactly once, and says each of `parts`. `row` is the case's name.
+#define CHECK_ONE_MESSAGE_OF(row, texts, parts)                                                    \
   do {                                                                                             \
     const std::vector<std::string> all_ = (texts);                                                 \
-    fail_unless(all_.size() == 1, "%zu messages, the last: %s", all_.size(),                       \
+    fail_unless(all_.size() == 1, "%s: %zu messages, the last: %s", row, all_.size(),              \
                 all_.empty() ? "" : all_.back().c_str());                                          \
-    for (const char *part_ : {__VA_ARGS__})                                                        \
-      fail_unless(all_.front().find(part_) != std::string::npos, "'%s' does not say '%s'",         \
-                  all_.front().c_str(), part_);                                                    \
+    for (const char *part_ : parts)                                                                \
+      fail_unless(all_.front().find(part_) != std::string::npos, "%s: '%s' does not say '%s'",     \
+                  row, all_.front().c_str(), part_);                                               \
   } while (0)
+#define CHECK_ONE_MESSAGE(texts, ...)                                                              \
+  CHECK_ONE_MESSAGE_OF(__func__, texts, (std::initializer_list<const char *>{__VA_ARGS__}))

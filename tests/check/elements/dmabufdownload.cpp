@@ -119,11 +119,7 @@ GST_START_TEST(test_caps)
     return;
   }
   h.negotiate(row.upstream);
-  const std::vector<std::string> errors = h.messages(GST_MESSAGE_ERROR);
-  fail_unless(errors.size() == 1, "%s: %zu errors", row.name, errors.size());
-  for (const char *part : row.says)
-    fail_unless(errors.front().find(part) != std::string::npos, "%s: '%s' does not say '%s'",
-                row.name, errors.front().c_str(), part);
+  CHECK_ONE_MESSAGE_OF(row.name, h.messages(GST_MESSAGE_ERROR), row.says);
 }
 GST_END_TEST
 
@@ -191,16 +187,9 @@ GST_END_TEST
 // Copies go into the pool that downstream offers.
 GST_START_TEST(test_downstream_pool)
 {
-  static GstBufferPool *pool = nullptr;
-  pool = gst_buffer_pool_new();
+  GstBufferPool *pool = gst_buffer_pool_new();
   const Download h(false);
-  gst_pad_set_query_function(h.get()->sinkpad,
-                             [](GstPad *pad, GstObject *parent, GstQuery *query) -> gboolean {
-                               if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
-                                 return gst_pad_query_default(pad, parent, query);
-                               gst_query_add_allocation_pool(query, pool, 1, 2, 0);
-                               return TRUE;
-                             });
+  offer_pool(h, pool, 1, 2);
   fail_unless(h.negotiate(kDmaBuf));
   const auto out = h.push(padded_frame(6));
   fail_unless(out->pool == pool);
@@ -415,12 +404,7 @@ GST_END_TEST
 GST_START_TEST(test_minimum)
 {
   const Download h(true);
-  gst_pad_set_query_function(h.get()->sinkpad, [](GstPad *pad, GstObject *parent, GstQuery *query) -> gboolean {
-    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
-      return gst_pad_query_default(pad, parent, query);
-    gst_query_add_allocation_pool(query, nullptr, 0, 5, 0);
-    return TRUE;
-  });
+  offer_pool(h, nullptr, 0, 5);
   fail_unless(h.negotiate(kDmaBuf));
   const GstPtr<GstQuery> query = h.ask_allocation(kDmaBuf);
   guint min = 0;

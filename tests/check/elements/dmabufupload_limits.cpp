@@ -292,12 +292,7 @@ GST_END_TEST
 GST_START_TEST(test_bound_below_what_downstream_keeps)
 {
   const Harness h(upload("max-buffers=2"));
-  gst_pad_set_query_function(h.get()->sinkpad, [](GstPad *pad, GstObject *parent, GstQuery *query) -> gboolean {
-    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
-      return gst_pad_query_default(pad, parent, query);
-    gst_query_add_allocation_pool(query, nullptr, 0, 5, 0);
-    return TRUE;
-  });
+  offer_pool(h, nullptr, 0, 5);
   fail_unless_equals_int(offered_max(h, kNv12), 6);
   std::vector<GstPtr<GstBuffer>> kept;
   for (guint i = 0; i < 6; ++i)

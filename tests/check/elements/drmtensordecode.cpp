@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // drmtensordecode: from tensors on a buffer to regions of interest, in the frame's own pixels.
 #include "support/dmabuf_elements.hpp"
+#include "support/float_tensors.hpp"
 
 #include <cmath>
 #include <string>
@@ -14,33 +15,12 @@
 namespace {
 
 using gstdrm::GstPtr;
+using gstdrm::test::add_tensor;
 using gstdrm::test::caps_of;
 using gstdrm::test::Harness;
 
 constexpr const char *kFrames = "video/x-raw, format=(string)NV12, width=(int)200, height=(int)100, framerate=(fraction)30/1";
 constexpr GstDrmTensorPlacement kWhole{400, 400, 2, 2, 0, 100}; // letterboxed: the frame is the middle of 400x400
-
-void add_tensor(GstDrmTensorMeta *meta, const char *name, const std::vector<gsize> &dims, const std::vector<gfloat> &values)
-{
-  const gsize bytes = values.size() * sizeof(gfloat);
-  GstMemory *memory = gst_allocator_alloc(nullptr, bytes, nullptr);
-  GstMapInfo map;
-  fail_unless(gst_memory_map(memory, &map, GST_MAP_WRITE));
-  memcpy(map.data, values.data(), bytes);
-  gst_memory_unmap(memory, &map);
-  GstDrmTensor tensor;
-  gst_drm_tensor_init(&tensor);
-  tensor.name = name;
-  tensor.type = GST_DRM_TENSOR_TYPE_FLOAT32;
-  tensor.n_dims = static_cast<guint>(dims.size());
-  for (std::size_t i = 0; i < dims.size(); i++)
-    tensor.dims[i].size = dims[i];
-  tensor.memory = memory;
-  tensor.size = bytes;
-  GError *error = nullptr;
-  fail_unless(gst_drm_tensor_meta_add_tensor(meta, &tensor, &error), "%s", error ? error->message : "");
-  gst_memory_unref(memory);
-}
 
 // Two objects: class 1 in the middle of the input, class 0 in its lower part, beyond the frame's edge.
 void add_ssd(GstBuffer *buffer, const GstDrmTensorPlacement &placement = kWhole, const char *group = "objects")
@@ -315,22 +295,8 @@ GST_END_TEST
 
 GST_START_TEST(test_no_labels_file)
 {
-  GstElement *element = gstdrm::test::make_element("drmtensordecode labels-file=/nowhere/labels");
-  GstBus *bus = gst_bus_new();
-  gst_element_set_bus(element, bus);
-  fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
-  GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
-  fail_unless(message != nullptr);
-  GError *error = nullptr;
-  gst_message_parse_error(message, &error, nullptr);
-  gstdrm::test::say(error->message);
-  fail_unless(strstr(error->message, "/nowhere/labels") != nullptr, "%s", error->message);
-  g_clear_error(&error);
-  gst_message_unref(message);
-  gst_element_set_state(element, GST_STATE_NULL);
-  gst_element_set_bus(element, nullptr);
-  gst_object_unref(bus);
-  gst_object_unref(element);
+  const std::string said = gstdrm::test::start_error("drmtensordecode labels-file=/nowhere/labels");
+  fail_unless(said.find("/nowhere/labels") != std::string::npos, "%s", said.c_str());
 }
 GST_END_TEST
 

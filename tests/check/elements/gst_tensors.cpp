@@ -5,23 +5,13 @@
 
 #include "gst/metis/element/gstdrmanalytics.hpp"
 #include "support/dmabuf_elements.hpp"
+#include "support/tensor_texts.hpp"
 
 namespace {
 
 using gstdrm::GstPtr;
-
-void check_text(const std::string &text, const char *expected)
-{
-  fail_unless(text == expected, "'%s' where '%s' was expected", text.c_str(), expected);
-}
-
-std::string dims_of(const GstTensor &tensor)
-{
-  std::string text;
-  for (gsize i = 0; i < tensor.num_dims; i++)
-    text += (i > 0 ? "x" : "") + std::to_string(tensor.dims[i]);
-  return text;
-}
+using gstdrm::test::check_text;
+using gstdrm::test::dims_of;
 
 struct TensorRow {
   const char *name;

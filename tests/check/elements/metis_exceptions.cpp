@@ -4,9 +4,8 @@
 // process goes on, and where no frame comes out the bus has an error.
 #include "metis_line.hpp"
 
-#include <gst/drm/gstdrmtensormeta.h>
-
 #include "support/failing_new.hpp"
+#include "support/float_tensors.hpp"
 
 namespace {
 
@@ -14,25 +13,6 @@ using namespace gstdrm::test;
 using gstdrm::GstPtr;
 
 constexpr const char *kRows[] = {"metisdmabufinfer", "drmtensordecode", "drmoverlay"};
-
-void add_tensor(GstDrmTensorMeta *meta, const char *name, const std::vector<gsize> &dims, std::vector<gfloat> values)
-{
-  const auto memory = GstPtr<GstMemory>::adopt(gst_allocator_alloc(nullptr, values.size() * sizeof(gfloat), nullptr));
-  GstMapInfo map;
-  fail_unless(gst_memory_map(memory.get(), &map, GST_MAP_WRITE));
-  memcpy(map.data, values.data(), map.size);
-  gst_memory_unmap(memory.get(), &map);
-  GstDrmTensor tensor;
-  gst_drm_tensor_init(&tensor);
-  tensor.name = name;
-  tensor.type = GST_DRM_TENSOR_TYPE_FLOAT32;
-  tensor.n_dims = static_cast<guint>(dims.size());
-  for (std::size_t i = 0; i < dims.size(); i++)
-    tensor.dims[i].size = dims[i];
-  tensor.memory = memory.get();
-  tensor.size = values.size() * sizeof(gfloat);
-  fail_unless(gst_drm_tensor_meta_add_tensor(meta, &tensor, nullptr));
-}
 
 GstBuffer *frame_for(const char *element, const std::string &caps)
 {

@@ -11,12 +11,15 @@
 #include "support/analytics.hpp"
 #include "support/constant_network.hpp"
 #include "support/dmabuf_elements.hpp"
+#include "support/tensor_texts.hpp"
 
 namespace {
 
 using gstdrm::GstPtr;
+using gstdrm::test::check_text;
 using gstdrm::test::ConstantNetwork;
 using gstdrm::test::detections_of;
+using gstdrm::test::dims_of;
 using gstdrm::test::new_frame;
 using gstdrm::test::plain_caps;
 using gstdrm::test::ScratchFile;
@@ -48,19 +51,6 @@ public:
 private:
   GstHarness *h_;
 };
-
-void check_text(const std::string &text, const char *expected)
-{
-  fail_unless(text == expected, "'%s' where '%s' was expected", text.c_str(), expected);
-}
-
-std::string dims_of(const GstTensor &tensor)
-{
-  std::string text;
-  for (gsize i = 0; i < tensor.num_dims; i++)
-    text += (i > 0 ? "x" : "") + std::to_string(tensor.dims[i]);
-  return text;
-}
 
 // --- metisdmabufinfer ----------------------------------------------------------------------------
 

@@ -3,36 +3,18 @@
 #include <string>
 #include <vector>
 
-#include <gst/drm/gstdrmtensormeta.h>
-
 #include "support/analytics.hpp"
 #include "support/dmabuf_elements.hpp"
+#include "support/float_tensors.hpp"
 
 namespace {
 
 using gstdrm::GstPtr;
+using gstdrm::test::add_tensor;
 
 constexpr int kWidth = 200;
 constexpr int kHeight = 100;
 constexpr gsize kBytes = 4 * kWidth * kHeight;
-
-void add_tensor(GstDrmTensorMeta *meta, const char *name, const std::vector<gsize> &dims, const std::vector<gfloat> &values)
-{
-  const gsize bytes = values.size() * sizeof(gfloat);
-  gpointer copy = g_memdup2(values.data(), bytes);
-  const auto memory = GstPtr<GstMemory>::adopt(
-      gst_memory_new_wrapped(static_cast<GstMemoryFlags>(0), copy, bytes, 0, bytes, copy, g_free));
-  GstDrmTensor tensor;
-  gst_drm_tensor_init(&tensor);
-  tensor.name = name;
-  tensor.type = GST_DRM_TENSOR_TYPE_FLOAT32;
-  tensor.n_dims = static_cast<guint>(dims.size());
-  for (std::size_t i = 0; i < dims.size(); i++)
-    tensor.dims[i].size = dims[i];
-  tensor.memory = memory.get();
-  tensor.size = bytes;
-  fail_unless(gst_drm_tensor_meta_add_tensor(meta, &tensor, nullptr));
-}
 
 // A black frame with one object of this score, at 50, 30, of 50x40.
 GstBuffer *new_black_frame(gfloat score)

@@ -3,7 +3,6 @@
 // driver plays real GPUs' tables (tests/vulkan-driver), and lies.
 #include <cstring>
 #include <memory>
-#include <set>
 #include <string>
 
 #include <gst/drm/drm.h>
@@ -12,11 +11,13 @@
 #include "gst/drm/enumerate/vulkan_formats.hpp"
 #include "support/check_main.hpp"
 #include "support/gpu_table.hpp"
+#include "support/source_pairs.hpp"
 
 namespace {
 
 using gstdrm::Format;
-using Pairs = std::set<Format>;
+using gstdrm::test::Pairs;
+using gstdrm::test::pairs_of;
 
 constexpr guint64 kTiled = 0x0500000000000003; // QCOM_TILED3
 
@@ -41,16 +42,6 @@ List ask(const std::string &settings, const char *manifest = GST_DRM_TEST_VULKAN
 std::string table_setting(const std::string &name)
 {
   return "table=" + std::string(g_getenv("GST_DRM_TEST_DATA")) + "/egl-formats/" + name + ".txt";
-}
-
-Pairs pairs_of(const GstDrmSource *source)
-{
-  Pairs pairs;
-  g_autoptr(GstDrmFormatSet) set = gst_drm_source_get_formats(source);
-  Format format;
-  for (guint i = 0; gst_drm_format_set_get(set, i, &format.fourcc, &format.modifier); i++)
-    pairs.insert(format);
-  return pairs;
 }
 
 // Vulkan has one name for A and X: what the table has of one of them, a device has of both.

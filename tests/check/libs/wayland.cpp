@@ -3,7 +3,6 @@
 // version of linux-dmabuf, and hostile ones.
 #include <cstring>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -21,6 +20,7 @@
 #include "support/check_main.hpp"
 #include "support/compositor.hpp"
 #include "support/gpu_table.hpp"
+#include "support/source_pairs.hpp"
 
 namespace {
 
@@ -28,7 +28,8 @@ using gstdrm::Format;
 using gstdrm::UniqueFd;
 using gstdrm::test::Compositor;
 using gstdrm::test::CompositorPlan;
-using Pairs = std::set<Format>;
+using gstdrm::test::Pairs;
+using gstdrm::test::pairs_of;
 
 constexpr Format kNv12{DRM_FORMAT_NV12, 0};
 constexpr Format kXrgb{DRM_FORMAT_XRGB8888, 0};
@@ -49,16 +50,6 @@ GstDrmSource *at(const List &list, guint index)
 List ask()
 {
   return List(gst_drm_enumerate_wayland());
-}
-
-Pairs pairs_of(const GstDrmSource *source)
-{
-  Pairs pairs;
-  g_autoptr(GstDrmFormatSet) set = gst_drm_source_get_formats(source);
-  Format format;
-  for (guint i = 0; gst_drm_format_set_get(set, i, &format.fourcc, &format.modifier); i++)
-    pairs.insert(format);
-  return pairs;
 }
 
 // The only source has a problem with this text in it.

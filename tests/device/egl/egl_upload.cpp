@@ -165,20 +165,13 @@ GST_START_TEST(test_stuck)
   const auto frame = dmabuf(kXrgb, 1);
   (void)frames.upload(frame);
   gl->settle();
-  std::atomic<bool> is_there{false}, may_go{false};
-  gl->thread->run_later([&](bool) {
-    is_there = true;
-    while (!may_go)
-      std::this_thread::yield();
-  });
-  while (!is_there)
-    std::this_thread::yield();
+  HeldGlThread held(*gl);
   for (std::size_t i = 0; i < FrameReleases::kMaxWaiting; i++)
     (void)frames.upload(wrapped_anew(frame)); // dropped at once, and waits
   std::thread flush([&] { frames.frames.set_flushing(true); });
   const auto out = frames.upload(wrapped_anew(frame));
   flush.join();
-  may_go = true;
+  held.let_go();
   fail_if(out);
   gl->settle();
   frames.frames.set_flushing(false);

@@ -176,17 +176,10 @@ GST_START_TEST(test_one_job)
   for (int i = 0; i < 8; i++)
     outs.push_back(frames.upload(wrapped_anew(frame)));
   gl->settle();
-  std::atomic<bool> is_there{false}, may_go{false};
-  gl->thread->run_later([&](bool) {
-    is_there = true;
-    while (!may_go)
-      std::this_thread::yield();
-  });
-  while (!is_there)
-    std::this_thread::yield();
+  HeldGlThread held(*gl);
   const GlCalls before = gl_calls();
   outs.clear();
-  may_go = true;
+  held.let_go();
   gl->settle();
   const GlCalls after = gl_calls();
   fail_unless_equals_uint64(after.at("job") - before.at("job"), 1);

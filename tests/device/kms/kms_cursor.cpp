@@ -2,7 +2,6 @@
 // The hardware cursor, by the display's pixels: place, shape, transparency, edges; in the frames'
 // own commits while they come, in one of its own while they do not.
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "kms_ioctls.hpp"
 #include "kms_overlays.hpp"
 #include "kms_support.hpp"
+#include "support/box_time.hpp"
 
 using namespace gstdrm::test;
 
@@ -180,12 +180,6 @@ GST_START_TEST(test_another_mode)
   expect_display(sink, expected(playing.picture.get(), 40, 30, 255), 0, "first mode again");
 }
 GST_END_TEST
-
-bool on_virtual_time()
-{
-  const char *box = std::getenv("GST_DRM_IN_BOX");
-  return box && std::strcmp(box, "virtual") == 0;
-}
 
 // Nothing in flight, nothing waiting: one picture is held, on screen.
 void settle(const Sink &sink)

@@ -4,7 +4,6 @@
 // Nothing here asks how long something took but on virtual time, where a busy machine takes none.
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -18,6 +17,7 @@
 
 #include "kms_ioctls.hpp"
 #include "kms_support.hpp"
+#include "support/box_time.hpp"
 #include "support/sw_sync.hpp"
 
 using namespace gstdrm::test;
@@ -28,19 +28,6 @@ namespace {
 constexpr gulong kRefresh_us = 16'667;
 constexpr guint64 kRefresh_ns = 16'667'000;
 constexpr int kPatience = 20'000; // looks, some milliseconds apart
-
-bool on_virtual_time()
-{
-  const char *box = std::getenv("GST_DRM_IN_BOX");
-  return box && std::strcmp(box, "virtual") == 0;
-}
-
-guint64 now_ns()
-{
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<guint64>(now.tv_sec) * GST_SECOND + static_cast<guint64>(now.tv_nsec);
-}
 
 // When the kernel signalled it, CLOCK_MONOTONIC.
 guint64 signalled_at(int fence)

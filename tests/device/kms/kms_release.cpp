@@ -5,7 +5,6 @@
 // kernel's trace of its vblank events.
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
@@ -23,6 +22,7 @@
 #include <gst/drm/core/unique_fd.hpp>
 
 #include "kms_support.hpp"
+#include "support/box_time.hpp"
 
 using namespace gstdrm::test;
 using gstdrm::UniqueFd;
@@ -31,19 +31,6 @@ namespace {
 
 constexpr int kPatience = 20'000; // looks, some milliseconds apart
 const std::string kCaps = dma_drm_caps("XR24", 640, 480);
-
-bool on_virtual_time()
-{
-  const char *box = std::getenv("GST_DRM_IN_BOX");
-  return box && std::strcmp(box, "virtual") == 0;
-}
-
-guint64 now_ns()
-{
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<guint64>(now.tv_sec) * GST_SECOND + static_cast<guint64>(now.tv_nsec);
-}
 
 void wait_until(const Sink &sink, const char *stat, guint64 value)
 {

@@ -6,10 +6,10 @@
 // commit for each that is shown and no copy; and of several runs the best one shows half of its frames, which
 // leaves a machine room for being busy and a sink none for dropping what is in time.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "kms_support.hpp"
+#include "support/box_time.hpp"
 
 using namespace gstdrm::test;
 
@@ -43,12 +43,6 @@ const Stream kStreams[] = {
 
 // the first so many run on real time
 constexpr int kRealTimeStreams = 2;
-
-bool on_virtual_time()
-{
-  const char *box = std::getenv("GST_DRM_IN_BOX");
-  return box && std::strcmp(box, "virtual") == 0;
-}
 
 // What the sink had shown when each buffer arrived. A vblank has at most one flip, so where as many frames as
 // vblanks went by between two looks, each of these frames was on screen for exactly one.

@@ -52,6 +52,20 @@ protected:
     return owner;
   }
 
+  // Nothing can be turned off by a commit any more.
+  void refuse_commits()
+  {
+    must_be_off = true;
+    fakedrm::device().error = EINVAL;
+    fakedrm::device().fail_call = "drmModeAtomicCommit";
+  }
+  void expect_given_back(const std::weak_ptr<int> &buffer)
+  {
+    EXPECT_TRUE(buffer.expired());
+    EXPECT_EQ(given_back_while_shown, 0);
+    fakedrm::device().fail_call.clear();
+  }
+
   std::atomic<bool> must_be_off{false};
   std::atomic<int> given_back_while_shown{0};
   Memory other{1024 * 768 * 4};
@@ -82,28 +96,20 @@ TEST_F(StuckFlips, an_output_that_cannot_be_turned_off_is_without_its_framebuffe
 {
   fakedrm::device().send_events = false;
   const std::weak_ptr<int> in_flight = push(memory, 640, 480);
-  must_be_off = true;
-  fakedrm::device().error = EINVAL;
-  fakedrm::device().fail_call = "drmModeAtomicCommit";
+  refuse_commits();
   fakedrm::device().connected = false;
   fakedrm::hotplug();
   push(other, 640, 480); // is dropped
-  EXPECT_TRUE(in_flight.expired());
-  EXPECT_EQ(given_back_while_shown, 0);
-  fakedrm::device().fail_call.clear();
+  expect_given_back(in_flight);
 }
 
 TEST_F(StuckFlips, a_stop_takes_what_it_cannot_put_back_off_the_screen_first)
 {
   fakedrm::device().send_events = false;
   const std::weak_ptr<int> in_flight = push(memory, 640, 480);
-  must_be_off = true;
-  fakedrm::device().error = EINVAL;
-  fakedrm::device().fail_call = "drmModeAtomicCommit";
+  refuse_commits();
   EXPECT_FALSE(display->stop());
-  EXPECT_TRUE(in_flight.expired());
-  EXPECT_EQ(given_back_while_shown, 0);
-  fakedrm::device().fail_call.clear();
+  expect_given_back(in_flight);
 }
 
 // The last frame was to stay, and cannot.
@@ -120,13 +126,9 @@ TEST_F(StuckFlips, nor_does_a_last_frame_go_back_before_its_framebuffer)
   ASSERT_TRUE(display->start() && display->configure(picture(640, 480)));
   fakedrm::device().send_events = false;
   const std::weak_ptr<int> in_flight = push(memory, 640, 480);
-  must_be_off = true;
-  fakedrm::device().error = EINVAL;
-  fakedrm::device().fail_call = "drmModeAtomicCommit";
+  refuse_commits();
   EXPECT_FALSE(display->stop());
-  EXPECT_TRUE(in_flight.expired());
-  EXPECT_EQ(given_back_while_shown, 0);
-  fakedrm::device().fail_call.clear();
+  expect_given_back(in_flight);
   fakedrm::device().handles.clear(); // on the application's open file the engine closes none
 }
 
