@@ -6,7 +6,10 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -22,7 +25,7 @@
 #include "engine/display/kms_display.hpp"
 #include "kms_raw_support.hpp"
 #include "kms_support.hpp"
-#include "unit/kms/display_profiles.hpp"
+#include "profile_facts.hpp"
 #include "unit/kms/profile_rows.hpp"
 
 namespace gstdrm::test {
@@ -39,17 +42,6 @@ struct Listener : kms::DisplayListener {
   void picture_placed(const std::string &text) noexcept override { where = text; }
   void display_failed(const Error &) noexcept override { failures++; }
 };
-
-DisplayFacts facts_of(const char *name)
-{
-  std::string error;
-  const fakedrm::Profile *profile = fakedrm::find_profile(name, error);
-  ck_assert_msg(profile != nullptr, "%s", error.c_str());
-  DisplayFacts display;
-  for (const fakedrm::Fact &fact : profile->facts)
-    display.facts.push_back(fact.setting);
-  return display;
-}
 
 // Frames as decoders and renderers make them: pitches are multiples of 512 bytes.
 FrameLayout frame(const RawBuffer &memory, const Row &row)
@@ -122,6 +114,23 @@ std::string with_row_numbers(std::string text, const std::vector<std::uint32_t> 
   return word + std::to_string(kFirstPlane + place);
 }
 
+Result<void> push(kms::Display &display, const FrameLayout &layout, int frames,
+                  std::shared_ptr<const kms::Overlay> overlay = nullptr)
+{
+  for (int i = 0; i < frames; i++) {
+    const Result<kms::FramebufferCache::Import> import = display.import(layout);
+    if (!import)
+      return import.error();
+    kms::Frame frame;
+    frame.framebuffer = import->imported;
+    frame.overlay = overlay;
+    if (const auto shown = display.show(frame, kms::FlipQueue::Overflow::Wait); !shown)
+      return shown.error();
+  }
+  ck_assert(display.drain(kLong_ns));
+  return {};
+}
+
 Result<void> show(kms::Display &display, const FrameLayout &layout)
 {
   kms::Picture picture;
@@ -131,17 +140,7 @@ Result<void> show(kms::Display &display, const FrameLayout &layout)
   picture.rate = {60, 1};
   if (const Result<void> configured = display.configure(picture); !configured)
     return configured.error();
-  for (int i = 0; i < 3; i++) {
-    const Result<kms::FramebufferCache::Import> import = display.import(layout);
-    if (!import)
-      return import.error();
-    kms::Frame frame;
-    frame.framebuffer = import->imported;
-    if (const auto shown = display.show(frame, kms::FlipQueue::Overflow::Wait); !shown)
-      return shown.error();
-  }
-  ck_assert(display.drain(kLong_ns));
-  return {};
+  return push(display, layout, 3);
 }
 
 // How the picture is shown, or why not.
@@ -195,6 +194,186 @@ GST_START_TEST(test_row)
     ck_assert_msg(after.at(name) == value, "%s was %lu, is %lu", name.c_str(),
                   static_cast<unsigned long>(value), static_cast<unsigned long>(after.at(name)));
   ck_assert_int_eq(heard.failures, 0);
+}
+GST_END_TEST
+
+namespace {
+
+// One profile's display, open and lit by an XR24 picture of the whole mode.
+struct Lit {
+  enum class File { Lent, Own };
+  Lit(const fakedrm::Profile &profile, const char *purpose, bool tearing = false,
+      File whose = File::Lent)
+      : device(purpose + ("-" + std::string(profile.name)), facts_of(std::string(profile.name))),
+        fd(open(device.path().c_str(), O_RDWR | O_CLOEXEC))
+  {
+    device.set_display(0, {k1024x768, k640x480});
+    const bool has_modifiers = !has_fact(profile, "XR24/none");
+    layout = frame(memory, {"", DRM_FORMAT_XRGB8888, has_modifiers ? kModLinear : kModImplicit,
+                            1024, 768, 0, ""});
+    kms::DeviceRequest request;
+    if (whose == File::Own) {
+      drmDropMaster(fd.get());
+      request.path = device.path();
+    } else {
+      request.fd = fd.get();
+    }
+    kms::OutputRequest output;
+    output.tearing = tearing;
+    auto opened = kms::Display::open(request, output, heard);
+    if (!opened) {
+      error = opened.error().message;
+      return;
+    }
+    display = *opened;
+    ck_assert(static_cast<bool>(display->start()));
+    const Result<void> shown = show(*display, layout);
+    ck_assert_msg(static_cast<bool>(shown), "%s", shown ? "" : shown.error().message.c_str());
+  }
+
+  static bool has_fact(const fakedrm::Profile &profile, std::string_view part)
+  {
+    return std::any_of(profile.facts.begin(), profile.facts.end(), [&](const fakedrm::Fact &fact) {
+      return fact.setting.find(part) != std::string_view::npos;
+    });
+  }
+  // How many objects have this value of this property.
+  [[nodiscard]] long count(const std::string &property, std::uint64_t value) const
+  {
+    const State state = state_of(fd.get());
+    return std::count_if(state.begin(), state.end(), [&](const auto &entry) {
+      return entry.first.substr(entry.first.find(' ') + 1) == property && entry.second == value;
+    });
+  }
+  [[nodiscard]] long lit_planes() const
+  {
+    return static_cast<long>(planes_of(fd.get()).size()) - count("FB_ID", 0);
+  }
+
+  ConfigfsDevice device;
+  UniqueFd fd;
+  RawBuffer memory{16 << 20};
+  FrameLayout layout;
+  Listener heard;
+  std::shared_ptr<kms::Display> display;
+  std::string error;
+};
+
+const fakedrm::Profile &profile_of(int index)
+{
+  const fakedrm::Profile &profile = fakedrm::all_profiles()[static_cast<std::size_t>(index)];
+  g_print("# %s\n", std::string(profile.name).c_str());
+  return profile;
+}
+
+} // namespace
+
+// Cursors of the sizes that the driver has, over the edges too.
+GST_START_TEST(test_cursor)
+{
+  const fakedrm::Profile &profile = profile_of(__i__);
+  const Lit lit(profile, "cursor");
+  kms::CursorImage image;
+  image.width = image.height = 24;
+  image.pixels.assign(std::size_t{24} * 24 * 4, 0xff);
+  const bool has_cursor = Lit::has_fact(profile, ":cursor");
+  const Result<void> set = lit.display->set_cursor(image);
+  ck_assert_msg(static_cast<bool>(set) == has_cursor, "%s",
+                set ? "set" : set.error().message.c_str());
+  if (!has_cursor)
+    return;
+  const long before = lit.lit_planes();
+  for (const auto &[x, y] :
+       {std::pair(10, 10), std::pair(-20, -20), std::pair(1000, 750), std::pair(501, 303)}) {
+    lit.display->move_cursor(x, y);
+    ck_assert(static_cast<bool>(push(*lit.display, lit.layout, 2)));
+    ck_assert_int_eq(lit.count("CRTC_X", static_cast<std::uint64_t>(std::int64_t{x})), 1);
+    ck_assert_int_eq(lit.lit_planes(), before + 1);
+  }
+  ck_assert(static_cast<bool>(lit.display->set_cursor({})));
+  ck_assert(static_cast<bool>(push(*lit.display, lit.layout, 2)));
+  ck_assert_int_eq(lit.lit_planes(), before);
+}
+GST_END_TEST
+
+// Overlays are on a plane of their own where there is one that can change its size.
+GST_START_TEST(test_overlay)
+{
+  const fakedrm::Profile &profile = profile_of(__i__);
+  const Lit lit(profile, "overlay");
+  auto pixels = std::make_shared<std::vector<std::uint32_t>>(64 * 64, 0xff112233U);
+  kms::OverlayImage image;
+  image.pixels = reinterpret_cast<const std::uint8_t *>(pixels->data());
+  image.stride_bytes = 64 * 4;
+  image.width = image.height = 64;
+  image.owner = pixels;
+  const bool has_plane =
+      Lit::has_fact(profile, ":overlay") && !Lit::has_fact(profile, "unmodified-only=size");
+  const long before = lit.lit_planes();
+  for (const std::int32_t x : {100, 110, 1000}) { // the last hangs over the edge, and is smaller
+    image.place = {x, 50, 64, 64};
+    auto overlay = std::make_shared<kms::Overlay>();
+    overlay->images = {image};
+    ck_assert(static_cast<bool>(push(*lit.display, lit.layout, 2, overlay)));
+  }
+  ck_assert_int_eq(lit.display->can_overlay(), has_plane);
+  ck_assert_int_eq(lit.lit_planes(), before + has_plane);
+  ck_assert(static_cast<bool>(push(*lit.display, lit.layout, 2)));
+  ck_assert_int_eq(lit.lit_planes(), before);
+}
+GST_END_TEST
+
+// Tearing flips where the driver has them, and a clear refusal where it has none.
+GST_START_TEST(test_tearing)
+{
+  const fakedrm::Profile &profile = profile_of(__i__);
+  const bool has_them = Lit::has_fact(profile, "async=1");
+  {
+    // on a descriptor of another's, flips are told of by fences
+    const Lit lent(profile, "lent", true);
+    ck_assert(!lent.display);
+    ck_assert_msg(lent.error.find("tearing=true cannot be used") != std::string::npos &&
+                      (lent.error.find("one has none") != std::string::npos) == has_them,
+                  "%s", lent.error.c_str());
+  }
+  const Lit lit(profile, "tearing", true, Lit::File::Own);
+  ck_assert_msg((lit.display != nullptr) == has_them, "%s", lit.error.c_str());
+  if (!has_them) {
+    ck_assert_msg(lit.error.find("no asynchronous atomic flips") != std::string::npos, "%s",
+                  lit.error.c_str());
+    return;
+  }
+  const Result<void> pushed = push(*lit.display, lit.layout, 20);
+  ck_assert_msg(static_cast<bool>(pushed), "%s", pushed ? "" : pushed.error().message.c_str());
+}
+GST_END_TEST
+
+// The mode set mends a link that was lost before, and the largest depth stays as it was.
+GST_START_TEST(test_link)
+{
+  const fakedrm::Profile &profile = profile_of(__i__);
+  const ConfigfsDevice device("lost-" + std::string(profile.name),
+                              facts_of(std::string(profile.name)));
+  const UniqueFd fd(open(device.path().c_str(), O_RDWR | O_CLOEXEC));
+  const auto link = [](int card) {
+    drmModeRes *resources = drmModeGetResources(card);
+    drmModeObjectProperties *properties =
+        drmModeObjectGetProperties(card, resources->connectors[0], DRM_MODE_OBJECT_CONNECTOR);
+    std::uint64_t value = 99;
+    for (std::uint32_t i = 0; i < properties->count_props; i++) {
+      drmModePropertyRes *property = drmModeGetProperty(card, properties->props[i]);
+      if (std::strcmp(property->name, "link-status") == 0)
+        value = properties->prop_values[i];
+      drmModeFreeProperty(property);
+    }
+    drmModeFreeObjectProperties(properties);
+    drmModeFreeResources(resources);
+    return value;
+  };
+  const bool is_bad = Lit::has_fact(profile, "link=bad");
+  ck_assert_uint_eq(link(fd.get()), is_bad ? DRM_MODE_LINK_STATUS_BAD : DRM_MODE_LINK_STATUS_GOOD);
+  const Lit lit(profile, "link");
+  ck_assert_uint_eq(link(lit.fd.get()), DRM_MODE_LINK_STATUS_GOOD);
 }
 GST_END_TEST
 
@@ -256,6 +435,11 @@ static Suite *kms_profile_rows_suite(void)
   tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, gstdrm::test::test_row, 0,
                       static_cast<int>(std::size(gstdrm::test::kRows)));
+  const int profiles = static_cast<int>(gstdrm::test::fakedrm::all_profiles().size());
+  tcase_add_loop_test(tc, gstdrm::test::test_cursor, 0, profiles);
+  tcase_add_loop_test(tc, gstdrm::test::test_overlay, 0, profiles);
+  tcase_add_loop_test(tc, gstdrm::test::test_tearing, 0, profiles);
+  tcase_add_loop_test(tc, gstdrm::test::test_link, 0, profiles);
   tcase_add_test(tc, gstdrm::test::test_bad_facts);
   return s;
 }

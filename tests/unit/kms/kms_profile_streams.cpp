@@ -316,6 +316,8 @@ TEST_P(ProfileStreams, PitchesThatAreRefused)
   EXPECT_EQ(static_cast<bool>(import), model().pitch == 1);
   if (!import) {
     EXPECT_NE(import.error().message.find("/4100"), std::string::npos) << import.error().message;
+    // which it is
+    EXPECT_EQ(import.error().message.find("ask it for linear"), std::string::npos) << import.error().message;
   }
   ASSERT_TRUE(show(frame(memory, xrgb(), 1024, 768), 2));
 }

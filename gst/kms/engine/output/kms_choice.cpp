@@ -138,6 +138,14 @@ Result<void> check_timing(const Device &device, const Output &output)
                             "the driver makes no asynchronous atomic flips "
                             "(DRM_CAP_ATOMIC_ASYNC_PAGE_FLIP; Linux 6.8). Leave tearing out.",
                         ENOTSUP);
+  // flips_by_fence(), and of an asynchronous flip the kernel gives no fence (drm_atomic_uapi.c)
+  if (output.tearing && device.file_is_lent() && find(output.crtc.properties, "OUT_FENCE_PTR"))
+    return device_error(
+        "tearing=true cannot be used" + where +
+            "flips on a descriptor of the application are told of by fences, and an "
+            "asynchronous one has none. Leave tearing out, or give device in place "
+            "of fd.",
+        ENOTSUP);
   return {};
 }
 
