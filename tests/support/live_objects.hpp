@@ -6,11 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
+
+#include <unistd.h>
 
 #include <gst/gst.h>
 
@@ -48,15 +52,44 @@ inline bool ends_gl_context()
   return false;
 }
 
+// How often all other threads have been switched to and from; none while one of them does not sleep
+// (proc(5), /proc/PID/task/TID/status).
+inline std::optional<std::uint64_t> switches_of_sleepers()
+{
+  std::uint64_t switches = 0;
+  std::error_code gone;
+  const std::string self = std::to_string(::gettid());
+  for (const auto &task : std::filesystem::directory_iterator("/proc/self/task", gone)) {
+    if (task.path().filename() == self)
+      continue;
+    std::ifstream file(task.path() / "status");
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with("State:") && line.find("S (sleeping)") == std::string::npos)
+        return std::nullopt;
+      else if (const auto at = line.find("voluntary_ctxt_switches:"); at != std::string::npos)
+        switches += std::stoull(line.substr(line.find(':') + 1));
+  }
+  return switches;
+}
+
 } // namespace detail
 
 // A GL context that is on its way to its end is not leaked. One that is leaked keeps its threads:
-// then this gives up, and the context is listed.
+// then this gives up, and the context is listed. So do the threads that Mesa 26 makes on
+// GStreamer's and gives no name of their own, as long as the driver is loaded: where no thread has
+// done anything for kQuiet looks, none is on its way.
 inline void wait_for_gl_contexts()
 {
+  constexpr unsigned kQuiet = 200;
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (detail::ends_gl_context() && std::chrono::steady_clock::now() < give_up)
+  std::optional<std::uint64_t> last;
+  for (unsigned quiet = 0;
+       quiet < kQuiet && detail::ends_gl_context() && std::chrono::steady_clock::now() < give_up;) {
+    const std::optional<std::uint64_t> switches = detail::switches_of_sleepers();
+    quiet = switches && switches == last ? quiet + 1 : 0;
+    last = switches;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 // Says each on stderr. How many: none where the tracer is not there.
