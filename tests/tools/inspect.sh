@@ -4,7 +4,7 @@
 # Usage: inspect.sh TOOL TESTS-DATA GOLDEN-TEXTS COMPLETION
 # UPDATE=1 writes the golden texts anew.
 set -uo pipefail
-tool=$1 data=$2 golden=$3 completion=$4
+tool=$1 data=$2 golden=$3 completion=$4 docs=$2/../../docs
 source "$(dirname "$(readlink -f "$0")")/../support/tap.sh"
 # no GPU of the machine that builds this: what is native here is the same everywhere
 export __EGL_VENDOR_LIBRARY_FILENAMES=/dev/null VK_ICD_FILENAMES=/dev/null VK_DRIVER_FILES=/dev/null
@@ -86,6 +86,24 @@ svg_is_xml() {
     python3 -c 'import sys, xml.dom.minidom as m; d = m.parse(sys.argv[1]); n = len(d.getElementsByTagName("rect")); print(n); sys.exit(n < 400)' "$work/out"
 }
 
+# the picture of three GPUs in docs/ is what is drawn now
+docs_has_three_gpus() {
+  gives 0 --matrix --format svg "$(table freedreno-a660)" "$(table asahi-g13g)" "$(table nouveau-nv106)" && cmp "$docs/gst-drm-inspect-matrix.svg" "$work/out"
+}
+
+# The picture of the box in docs/, of the sources that it names, as they are here; of Debian 12, whose libgbm it shows.
+docs_has_the_box() {
+  gives 0 --save "$work/box.json" && python3 - "$docs/gst-drm-inspect-box.svg" "$work/box.json" <<'END' && gives 0 --load "$work/box.json" --matrix --format svg && cmp "$docs/gst-drm-inspect-box.svg" "$work/out"
+import json, re, sys
+names = re.findall(r'>([a-z0-9]+:\S+)  [^<]*<', open(sys.argv[1]).read())
+machine = json.load(open(sys.argv[2]))
+machine['sources'] = [source for name in names for source in machine['sources'] if source['name'] == name]
+print(names)
+json.dump(machine, open(sys.argv[2], 'w'))
+sys.exit(len(machine['sources']) != 4)
+END
+}
+
 # One entry for each line of the table.
 json_has_every_pair() {
   gives 0 --matrix --format json "$(table amd-navi31)" && python3 - "$work/out" "$(table amd-navi31)" <<'END'
@@ -148,6 +166,7 @@ native() {
   check 'a source of dmabufs and an element of system memory' same_text why-download.txt 1 --load "$golden/machine.json" --why kms:card0:31 'capsfilter caps=video/x-raw,format=NV12'
   check 'the matrix of three GPUs' same_text matrix.txt 0 --matrix "$(table freedreno-a660)" "$(table asahi-g13g)" "$(table nouveau-nv106)"
   check 'as SVG' svg_is_xml
+  check 'the picture of three GPUs' docs_has_three_gpus
   check 'as JSON' json_has_every_pair
   check 'the form of the JSON' same_text matrix.json 0 --load "$golden/machine.json" --matrix --format json
   check 'as HTML' eval 'gives 0 --matrix --format html "$(table llvmpipe)" && grep -q "</svg>" "$work/out"'
@@ -219,6 +238,7 @@ primary() { "$tool" | sed -n 's/^\(kms:card1:[0-9]*\)  primary.*/\1/p' | head -1
 
 in_box() {
   check 'the devices of the box, live and saved' lists_the_box
+  [[ -e /etc/gst-drm-world ]] || check 'the picture of the box' docs_has_the_box
   check 'a camera and a display' eval 'gives 0 --why "$("$tool" | sed -n "s/^\(v4l2:video[0-9]*:capture\) .*vivid.*/\1/p" | head -1)" "$(primary)" && grep -q "these are two devices" "$work/out"'
   if gst-inspect-1.0 kmsdmabufsink >"$work/log" 2>&1 && gst-inspect-1.0 dmabufupload >"$work/log" 2>&1; then
     check 'an element and a plane' eval 'gives 0 --why dmabufupload "$(primary)"'
