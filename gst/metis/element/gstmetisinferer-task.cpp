@@ -20,6 +20,8 @@ void Inferer::set_flushing(bool flushing)
 
 bool Inferer::activate(bool active, GstTaskFunction loop)
 {
+  if (active && !queue_of_any_thread()) // opened by hand, on an element that was not started
+    return false;
   set_flushing(!active);
   if (active)
     return gst_pad_start_task(src_, loop, this, nullptr) != FALSE;

@@ -108,6 +108,19 @@ GST_START_TEST(test_restart)
 }
 GST_END_TEST
 
+// An application opens the pads of an element that it never started: there is no model, and no task.
+GST_START_TEST(test_pads_without_a_start)
+{
+  const auto element = GstPtr<GstElement>::adopt(GST_ELEMENT(gst_object_ref_sink(gstdrm::test::make_element(element_with("")))));
+  const auto src = GstPtr<GstPad>::adopt(gst_element_get_static_pad(element.get(), "src"));
+  const auto sink = GstPtr<GstPad>::adopt(gst_element_get_static_pad(element.get(), "sink"));
+  fail_unless(!gst_pad_set_active(src.get(), TRUE));
+  fail_unless(gst_pad_set_active(sink.get(), TRUE));
+  fail_unless(!gst_pad_send_event(sink.get(), gst_event_new_stream_start("by hand")));
+  gst_pad_set_active(sink.get(), FALSE);
+}
+GST_END_TEST
+
 // The sink pad alone is closed and opened, without a flush, as an application does that exchanges what is before it.
 GST_START_TEST(test_sink_pad_alone)
 {
@@ -159,6 +172,7 @@ TCase *gstdrm::test::infer::change_cases()
   tcase_add_test(tc, test_flush_keeps_sticky_events);
   tcase_add_test(tc, test_new_caps);
   tcase_add_test(tc, test_restart);
+  tcase_add_test(tc, test_pads_without_a_start);
   tcase_add_test(tc, test_sink_pad_alone);
   tcase_add_test(tc, test_downstream_goes_down_first);
   return tc;
