@@ -43,6 +43,7 @@ HotplugMonitor::HotplugMonitor(std::shared_ptr<Watch> watch) : watch_(std::move(
 
 Result<std::unique_ptr<HotplugMonitor>> HotplugMonitor::start(dev_t, HotplugHandler &handler)
 {
+  handler.on_begin();
   return std::unique_ptr<HotplugMonitor>(new HotplugMonitor(std::make_shared<Watch>(handler)));
 }
 

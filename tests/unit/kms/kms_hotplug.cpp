@@ -77,12 +77,20 @@ INSTANTIATE_TEST_SUITE_P(Rows, Uevents, testing::ValuesIn(kRows));
 
 struct Woken : HotplugHandler {
   std::atomic<int> times{0};
+  bool begun = false; // not atomic: TSan tells where a thread runs before on_begin() has returned
+  std::atomic<bool> called_early{false};
+  void on_begin() noexcept override
+  {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    begun = true;
+  }
   std::atomic<pid_t> thread{0};
   std::function<void()> call = [] {};
   void on_hotplug() noexcept override {}
   void on_device_removed() noexcept override {}
   void on_woken() noexcept override
   {
+    called_early = called_early || !begun;
     thread = gettid();
     call();
     times++;
@@ -120,6 +128,8 @@ TEST(Monitor, calls_when_it_is_woken)
     monitor->wake();
     ASSERT_TRUE(handler.await(i));
   }
+  EXPECT_TRUE(handler.begun);
+  EXPECT_FALSE(handler.called_early);
 }
 
 TEST(Monitor, sleeps_until_it_is_woken)

@@ -64,6 +64,7 @@ Result<std::unique_ptr<HotplugMonitor>> HotplugMonitor::start(dev_t node, Hotplu
   if (!wake)
     return wake.error();
   auto watch = std::make_shared<Watch>(node, handler, std::move(*wake));
+  handler.on_begin();
   try {
     return std::unique_ptr<HotplugMonitor>(new HotplugMonitor(std::move(watch)));
   } catch (const std::system_error &failure) {

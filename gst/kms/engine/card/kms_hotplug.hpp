@@ -23,6 +23,9 @@ namespace gstdrm::kms {
 class HotplugHandler {
 public:
   virtual ~HotplugHandler() = default;
+  // Of HotplugMonitor::start(), by its caller: events from now on are kept for the thread, which
+  // does not run yet, so that what is found here is not newer than what an event tells later.
+  virtual void on_begin() noexcept {}
   // Connectors or leases of the device have changed, or may have changed: read them again.
   virtual void on_hotplug() noexcept = 0;
   // The device node is gone; the thread ends.

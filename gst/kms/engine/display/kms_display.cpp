@@ -186,8 +186,6 @@ Result<void> Display::start()
     set_loop(nullptr);
     return hotplug.error();
   }
-  // for changes that happened before the hotplug thread ran
-  look_at_connector(Probe::IfNeeded);
   set_hotplug(std::move(*hotplug));
   snapshots_.start();
   return {};

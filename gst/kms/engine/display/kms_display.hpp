@@ -289,6 +289,7 @@ private:
   void look_at_connector(Probe probe);
   void look_for_master();
   void forget_what_is_shown();
+  void on_begin() noexcept override;
   void on_hotplug() noexcept override;
   void on_woken() noexcept override;
   void on_device_removed() noexcept override;

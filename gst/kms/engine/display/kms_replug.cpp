@@ -24,13 +24,20 @@ bool has_bad_link(const Connector &connector)
 
 } // namespace
 
+// For changes that happened before the sink heard of events. Not beside the hotplug thread: of two
+// answers of the kernel the older one could be taken up last, and no event would follow.
+void Display::on_begin() noexcept
+{
+  handle([this] { look_at_connector(Probe::IfNeeded); });
+}
+
 void Display::on_hotplug() noexcept
 {
   handle([this] { look_at_connector(Probe::Always); });
 }
 
-// On the hotplug thread, or called by start(). Probing may take some tenths of a second with a real
-// display. The listener may end this display, so it is told last.
+// On the hotplug thread, or by start() before that runs. Probing may take some tenths of a second
+// with a real display. The listener may end this display, so it is told last.
 void Display::look_at_connector(Probe probe)
 {
   if (!device_->lease_holds()) {
