@@ -206,6 +206,33 @@ TEST_F(DisplayTest, each_encoding_and_range_has_its_value)
 }
 
 // A request that lacks a property is not committed without it.
+// One device, by whatever properties it is named.
+TEST_F(DisplayTest, properties_that_name_two_devices_are_refused)
+{
+  const auto opens = [this](const char *driver, const char *bus_id, const char *path) {
+    DeviceRequest request;
+    request.fd = drm_fd.get();
+    request.driver_name = driver;
+    request.bus_id = bus_id;
+    request.path = path;
+    const auto display = Display::open(request, {}, listener);
+    if (!display) {
+      EXPECT_EQ(display.error().sys_errno, EINVAL);
+      const std::string given = std::string(driver) + bus_id + path;
+      EXPECT_NE(display.error().message.find(given), std::string::npos) << display.error().message;
+      EXPECT_NE(display.error().message.find("Leave out"), std::string::npos);
+    }
+    return static_cast<bool>(display);
+  };
+  EXPECT_TRUE(opens("fake", "", ""));
+  EXPECT_TRUE(opens("", "fake:0", ""));
+  EXPECT_FALSE(opens("i915", "", ""));
+  EXPECT_FALSE(opens("", "pci:0000:00:02.0", ""));
+  EXPECT_FALSE(opens("", "", "/dev/null"));
+  EXPECT_FALSE(opens("", "", "/dev/dri/no-such-card"));
+  EXPECT_TRUE(fakedrm::device().commits.empty());
+}
+
 TEST_F(DisplayTest, half_a_request_is_none)
 {
   auto display = open();

@@ -214,6 +214,24 @@ Result<Registry::DevicePtr> Registry::open_lease(const DevicePtr &lessor,
   return device;
 }
 
+// A device that was given by its descriptor or its path, and by another property as well.
+Result<void> Registry::check_same(const Device &device, const DeviceRequest &request)
+{
+  if (request.fd < 0 && request.path.empty())
+    return {}; // the others have found it
+  struct stat status {};
+  if (request.fd >= 0 && !request.path.empty() &&
+      (stat(request.path.c_str(), &status) != 0 || status.st_rdev != device.node()))
+    return device_error("fd=" + std::to_string(request.fd) + " (" + device.name() +
+                            ") is not device=" + request.path + ". Leave out one of the two.",
+                        EINVAL);
+  if (!device.matches(request))
+    return device_error(device.name() + " is not the device" + describe(request) +
+                            ". Leave out one of the two.",
+                        EINVAL);
+  return {};
+}
+
 Result<Registry::DevicePtr> Registry::open(const DeviceRequest &request)
 {
   Opening opening(lock_);
@@ -223,9 +241,8 @@ Result<Registry::DevicePtr> Registry::open(const DeviceRequest &request)
   if (!device)
     return device;
   opening.looked_at.push_back(*device);
-  if (request.fd < 0 && !request.path.empty() && !(*device)->matches(request))
-    return device_error((*device)->name() + " is not the device" + describe(request) +
-                        ". Leave out one of the two.");
+  if (Result<void> same = check_same(**device, request); !same)
+    return same.error();
   if (!(*device)->on_closed_)
     add(*device);
   if (!request.lease.empty())

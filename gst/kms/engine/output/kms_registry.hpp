@@ -45,6 +45,7 @@ private:
   Result<DevicePtr> open_fd(int fd, Opening &opening);
   Result<DevicePtr> open_path(const std::string &path, Opening &opening);
   Result<DevicePtr> search(const DeviceRequest &request, Opening &opening);
+  static Result<void> check_same(const Device &device, const DeviceRequest &request);
   Result<DevicePtr> open_lease(const DevicePtr &lessor, const std::string &connectors,
                                Opening &opening);
   void add(const DevicePtr &device);
