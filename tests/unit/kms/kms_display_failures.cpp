@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 
 #include "kms_display_fixture.hpp"
 #include "support/open_fds.hpp"
@@ -86,5 +87,60 @@ TEST_P(EveryFailure, leaves_nothing_behind)
 
 INSTANTIATE_TEST_SUITE_P(Errors, EveryFailure, testing::Values(ENOMEM, EINVAL, EACCES, EBUSY, ENODEV),
                          [](const auto &info) { return std::string(strerrorname_np(info.param)); });
+
+// The process may open so many descriptors more while this lives.
+class FewDescriptors {
+public:
+  explicit FewDescriptors(rlim_t more)
+  {
+    getrlimit(RLIMIT_NOFILE, &old_);
+    const UniqueFd lowest(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const rlimit few{static_cast<rlim_t>(lowest.get()) + more, old_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &old_); }
+  FewDescriptors(const FewDescriptors &) = delete;
+  FewDescriptors &operator=(const FewDescriptors &) = delete;
+
+private:
+  rlimit old_{};
+};
+
+// With each number of descriptors a display shows its frames, or says why it does not.
+TEST(Descriptors, too_few_are_an_error_and_leave_nothing_behind)
+{
+  const Memory a{640 * 480 * 4}, b{640 * 480 * 4};
+  UniqueFd first(fakedrm::plug());
+  first.reset();
+  const unsigned fds_before = count_fds();
+  constexpr rlim_t kMost = 100;
+  bool enough = false;
+  int refused = 0;
+  for (rlim_t more = 0; more < kMost && !enough; more++) {
+    UniqueFd drm_fd(fakedrm::plug());
+    Listener listener;
+    fakedrm::device().speed = 10;
+    fakedrm::device().failed_call = "none"; // no snapshot
+    DeviceRequest request;
+    request.fd = drm_fd.get();
+    {
+      const FewDescriptors few(more);
+      const Result<void> result = live(request, listener, a, b);
+      enough = static_cast<bool>(result);
+      if (!enough) {
+        EXPECT_EQ(result.error().sys_errno, EMFILE) << result.error().message;
+        refused++;
+      }
+    }
+    fakedrm::device().handles.clear(); // left open where there was no second open file
+    ASSERT_EQ(left_over(), 0) << more;
+    ASSERT_EQ(fakedrm::device().double_closes, 0U) << more;
+  }
+  EXPECT_TRUE(enough);
+  EXPECT_GT(refused, 1);
+  UniqueFd last(fakedrm::plug());
+  last.reset();
+  EXPECT_LE(count_fds(), fds_before);
+}
 
 } // namespace
