@@ -231,6 +231,14 @@ struct Lit {
     ck_assert_msg(static_cast<bool>(shown), "%s", shown ? "" : shown.error().message.c_str());
   }
 
+  Lit(const Lit &) = delete;
+  Lit &operator=(const Lit &) = delete;
+  ~Lit()
+  {
+    if (display)
+      ck_assert(static_cast<bool>(display->stop()));
+  }
+
   static bool has_fact(const fakedrm::Profile &profile, std::string_view part)
   {
     return std::any_of(profile.facts.begin(), profile.facts.end(), [&](const fakedrm::Fact &fact) {
