@@ -69,7 +69,7 @@ std::string structure_text(const GstCaps *caps, guint index)
   const GstCapsFeatures *features = gst_caps_get_features(caps, index);
   std::string text = gst_structure_get_name(structure);
   if (!gst_caps_features_is_equal(features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY))
-    text += "(" + take(gst_caps_features_to_string(features)) + ")";
+    text.append("(").append(take(gst_caps_features_to_string(features))).append(")");
   for (gint i = 0; i < gst_structure_n_fields(structure); ++i) {
     const gchar *field = gst_structure_nth_field_name(structure, static_cast<guint>(i));
     const GValue *value = gst_structure_get_value(structure, field);

@@ -63,6 +63,14 @@ std::optional<double> finite(std::string_view text)
   return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
+std::string quoted(std::string_view part)
+{
+  std::string text(1, '"');
+  text += part;
+  text += '"';
+  return text;
+}
+
 } // namespace
 
 Result<KeyFile> KeyFile::open(const std::string &path)
@@ -143,8 +151,8 @@ Result<std::optional<std::vector<std::int64_t>>> KeyFile::integers(const std::st
     const auto one = number<std::int64_t>(part);
     if (!one || *one < least || *one > most)
       return error(section, key,
-                   "\"" + std::string(part) + "\" is no whole number from " +
-                       std::to_string(least) + " to " + std::to_string(most) + ".");
+                   quoted(part) + " is no whole number from " + std::to_string(least) + " to " +
+                       std::to_string(most) + ".");
     made.push_back(*one);
   }
   return std::optional(std::move(made));
@@ -162,7 +170,7 @@ Result<std::optional<std::vector<double>>> KeyFile::numbers(const std::string &s
   for (const std::string_view part : split(**value, ',')) {
     const auto one = finite(part);
     if (!one)
-      return error(section, key, "\"" + std::string(part) + "\" is no number such as 127.5.");
+      return error(section, key, quoted(part) + " is no number such as 127.5.");
     made.push_back(*one);
   }
   return std::optional(std::move(made));
@@ -182,8 +190,7 @@ Result<std::optional<KeyFile::Pairs>> KeyFile::pairs(const std::string &section,
     const auto first = finite(both.front());
     const auto second = finite(both.back());
     if (both.size() != 2 || !first || !second)
-      return error(section, key,
-                   "\"" + std::string(part) + "\" is no pair of numbers such as 0.0,255.0.");
+      return error(section, key, quoted(part) + " is no pair of numbers such as 0.0,255.0.");
     made.emplace_back(*first, *second);
   }
   return std::optional(std::move(made));

@@ -153,7 +153,8 @@ std::string conflict_to_text(const Conflict &conflict)
   if (conflict.accessors.size() == 1)
     text = "No buffer suits " + describe_accessor(conflict.accessors[0]) + ".";
   for (const Failure &failure : conflict.failures) {
-    text += "\n" + std::string(constraint_key_facts(failure.key).name) + ": " + failure.why + ".";
+    text.append("\n").append(constraint_key_facts(failure.key).name);
+    text += ": " + failure.why + ".";
     for (const Constraints &one : conflict.accessors)
       text +=
           "\n  " + describe_accessor(one) + ": " + describe_value(one, failure.key, kValueBytes);

@@ -114,7 +114,9 @@ private:
   static Key key_of(const FrameLayout &layout)
   {
     Key key{layout.format, layout.width, layout.height, {}};
-    for (std::size_t i = 0; i < layout.n_planes; i++)
+    // A checked layout never has more planes; gcc 12 does not see that, and would warn at -O3.
+    const std::size_t n_planes = std::min(layout.n_planes, key.planes.size());
+    for (std::size_t i = 0; i < n_planes; i++)
       key.planes[i] = {layout.planes[i].object.identity, layout.planes[i].offset_bytes,
                        layout.planes[i].stride_bytes};
     return key;

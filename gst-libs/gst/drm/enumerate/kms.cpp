@@ -95,7 +95,7 @@ FormatSet read_formats(int fd, const drmModePlane &plane, const PlaneFacts &fact
 Source read_plane(int fd, const Source &card, std::uint32_t id)
 {
   Source source = card;
-  source.name += ":" + std::to_string(id);
+  source.name.append(":").append(std::to_string(id));
   const Plane plane(drmModeGetPlane(fd, id));
   const int error = errno;
   if (!plane) {

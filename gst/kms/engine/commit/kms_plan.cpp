@@ -22,7 +22,7 @@ std::string list_formats(const FormatSet &set)
   std::uint32_t last = 0;
   for (const Format &format : set.pairs()) {
     if (format.fourcc != last)
-      text += (text.empty() ? "" : " ") + fourcc_to_string(format.fourcc);
+      text.append(text.empty() ? "" : " ").append(fourcc_to_string(format.fourcc));
     last = format.fourcc;
   }
   if (text.empty())

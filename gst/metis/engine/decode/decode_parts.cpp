@@ -16,7 +16,7 @@ std::string dims_text(const TensorValues &tensor)
 {
   std::string text;
   for (const std::size_t dim : tensor.dims)
-    text += (text.empty() ? "" : "x") + std::to_string(dim);
+    text.append(text.empty() ? "" : "x").append(std::to_string(dim));
   return text.empty() ? "without dimensions" : text;
 }
 
