@@ -243,21 +243,22 @@ inline GstBuffer *new_frame_with_long_rows(guint plane)
 }
 
 // Downstream's answer to each allocation query has `pool`, or the numbers without a pool.
-inline void offer_pool(const Harness &h, GstBufferPool *pool, guint size, guint min)
+inline void offer_pool(const Harness &h, GstBufferPool *pool, guint size, guint min, guint max = 0)
 {
   struct Offer {
     GstPtr<GstBufferPool> pool;
     guint size;
     guint min;
+    guint max;
   };
   GstPad *pad = h.get()->sinkpad;
-  g_object_set_data_full(G_OBJECT(pad), "offer", new Offer{GstPtr<GstBufferPool>::share(pool), size, min},
+  g_object_set_data_full(G_OBJECT(pad), "offer", new Offer{GstPtr<GstBufferPool>::share(pool), size, min, max},
                          [](gpointer offer) { delete static_cast<Offer *>(offer); });
   gst_pad_set_query_function(pad, [](GstPad *self, GstObject *parent, GstQuery *query) -> gboolean {
     if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
       return gst_pad_query_default(self, parent, query);
     const auto *offer = static_cast<const Offer *>(g_object_get_data(G_OBJECT(self), "offer"));
-    gst_query_add_allocation_pool(query, offer->pool.get(), offer->size, offer->min, 0);
+    gst_query_add_allocation_pool(query, offer->pool.get(), offer->size, offer->min, offer->max);
     return TRUE;
   });
 }

@@ -198,6 +198,34 @@ GST_START_TEST(test_downstream_pool)
 }
 GST_END_TEST
 
+// A pool that takes no configuration is not used, and its limits hold for it alone: downstream may
+// keep more frames than that pool has, as they come from another one.
+GST_START_TEST(test_refusing_pool)
+{
+  GTypeQuery base;
+  g_type_query(GST_TYPE_BUFFER_POOL, &base);
+  const auto refuse = [](gpointer klass, gpointer) {
+    static_cast<GstBufferPoolClass *>(klass)->set_config = [](GstBufferPool *, GstStructure *) -> gboolean {
+      return FALSE;
+    };
+  };
+  const GType type = g_type_register_static_simple(GST_TYPE_BUFFER_POOL, "RefusingPool", base.class_size, refuse,
+                                                   base.instance_size, nullptr, static_cast<GTypeFlags>(0));
+  auto *pool = GST_BUFFER_POOL(gst_object_ref_sink(g_object_new(type, nullptr)));
+  const Download h(false);
+  offer_pool(h, pool, 1, 2, 2);
+  fail_unless(h.negotiate(kDmaBuf));
+  const auto out = h.push(padded_frame(6));
+  fail_unless(out->pool && out->pool != pool);
+  GstStructure *config = gst_buffer_pool_get_config(out->pool);
+  guint most = 1;
+  gst_buffer_pool_config_get_params(config, nullptr, nullptr, nullptr, &most);
+  gst_structure_free(config);
+  fail_unless_equals_int(most, 0);
+  gst_object_unref(pool);
+}
+GST_END_TEST
+
 GST_START_TEST(test_require)
 {
   const Download h(false, "zero-copy=require");
@@ -429,6 +457,7 @@ Suite *dmabufdownload_suite()
   tcase_add_test(tcase, test_same_memory);
   tcase_add_test(tcase, test_no_video_meta);
   tcase_add_test(tcase, test_downstream_pool);
+  tcase_add_test(tcase, test_refusing_pool);
   tcase_add_test(tcase, test_require);
   tcase_add_test(tcase, test_pseudo_format);
   tcase_add_test(tcase, test_plain);
