@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -23,13 +22,15 @@
 #include "support/check_main.hpp"
 #include "support/display_server.hpp"
 #include "support/gpu_table.hpp"
+#include "support/source_pairs.hpp"
 
 namespace {
 
 using gstdrm::Format;
 using gstdrm::UniqueFd;
 using gstdrm::test::DisplayServer;
-using Pairs = std::set<Format>;
+using gstdrm::test::Pairs;
+using gstdrm::test::pairs_of;
 
 struct UnrefArray {
   void operator()(GPtrArray *array) const { g_ptr_array_unref(array); }
@@ -39,16 +40,6 @@ using List = std::unique_ptr<GPtrArray, UnrefArray>;
 GstDrmSource *at(const List &list, guint index)
 {
   return static_cast<GstDrmSource *>(g_ptr_array_index(list.get(), index));
-}
-
-Pairs pairs_of(const GstDrmSource *source)
-{
-  Pairs pairs;
-  g_autoptr(GstDrmFormatSet) set = gst_drm_source_get_formats(source);
-  Format format;
-  for (guint i = 0; gst_drm_format_set_get(set, i, &format.fourcc, &format.modifier); i++)
-    pairs.insert(format);
-  return pairs;
 }
 
 // --- a client that shares no code with the library -----------------------------------------------
