@@ -85,11 +85,11 @@ PerFrame per_frame(const Play &request, std::string &stats)
 
 void print(const Sink &sink, const PerFrame &calls, const std::string &stats)
 {
-  std::printf("  %-30s %5.2f DRM ioctls, %5.2f calls:", sink.name, sum(calls, true),
+  std::printf("  %-30s %5.2f DRM ioctls, %7.4f calls:", sink.name, sum(calls, true),
               sum(calls, false));
   for (const auto &[name, value] : calls)
     if (is_call_elsewhere(name))
-      std::printf(" %s %.2f,", name.c_str(), value);
+      std::printf(" %s %.4f,", name.c_str(), value);
   std::printf("\n  %-30s %s", "", stats.c_str());
 }
 
