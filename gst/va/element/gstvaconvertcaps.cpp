@@ -5,10 +5,12 @@
 #include <array>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gst/drm/core/limits.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/element/producer.hpp>
+#include <gst/drm/gstdrmcaps-parts.hpp>
 
 #include "engine/va_formats.hpp"
 #include "gstvadmabufcaps.hpp"
@@ -46,36 +48,38 @@ void set_modes(GValue *list, std::size_t count)
   }
 }
 
-// The structure with every field that stays; false where a field asks for what is not converted.
-bool copy_fields(const GstStructure *from, GstStructure *to, Interlacing interlacing)
+// The fields that stay; empty where one asks for what is not converted.
+StructurePtr kept_fields(const GstStructure *from, Interlacing interlacing)
 {
+  StructurePtr kept(gst_structure_new_empty("kept"));
+  GstStructure *to = kept.get();
   gst_structure_foreach(from, copy_field, to);
   const GValue *mode = gst_structure_get_value(from, "interlace-mode");
   if (!mode)
-    return true;
+    return kept;
   // those that `from` may have, and those that `to` then has
   g_auto(GValue) taken = G_VALUE_INIT;
   g_auto(GValue) made = G_VALUE_INIT;
   set_modes(&taken, interlacing == Interlacing::Removed ? kModes.size() : 1);
   set_modes(&made, interlacing == Interlacing::Added ? kModes.size() : 1);
   if (!gst_value_intersect(nullptr, mode, &taken)) // can_intersect() says yes to any strings
-    return false;
+    return {};
   if (interlacing != Interlacing::Kept)
     gst_structure_remove_field(to, "field-order");
   if (interlacing == Interlacing::Added)
     gst_structure_set_value(to, "interlace-mode", &made);
   else
     gst_structure_set(to, "interlace-mode", G_TYPE_STRING, kModes[0], nullptr);
-  return true;
+  return kept;
 }
 
-void append_all(GstCaps *result, const GstStructure *from, const GstCaps *made,
-                Interlacing interlacing)
+// Every structure of `made`, with the fields of `kept` in place of its own.
+void append_all(GstCaps *result, const GstStructure *kept, const GstCaps *made)
 {
   for (guint i = 0; i < gst_caps_get_size(made); ++i) {
     auto one = GstPtr<GstCaps>::adopt(gst_caps_copy_nth(made, i));
-    if (copy_fields(from, gst_caps_get_structure(one.get(), 0), interlacing))
-      gst_caps_append(result, one.release());
+    gst_structure_foreach(kept, copy_field, gst_caps_get_structure(one.get(), 0));
+    gst_caps_append(result, one.release());
   }
 }
 
@@ -89,9 +93,19 @@ GstPtr<GstCaps> convertible_caps(const GstCaps *caps, GstPtr<GstCaps> same, GstP
   const auto possible =
       GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(const_cast<GstCaps *>(caps), same.get()));
   auto result = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
-  for (guint i = 0; i < gst_caps_get_size(possible.get()); ++i)
-    append_all(result.get(), gst_caps_get_structure(possible.get(), i), other.get(), interlacing);
-  return GstPtr<GstCaps>::adopt(gst_caps_simplify(result.release()));
+  // most structures differ in nothing that stays, and `other` may have long lists
+  std::vector<StructurePtr> done;
+  for (guint i = 0; i < gst_caps_get_size(possible.get()); ++i) {
+    auto kept = kept_fields(gst_caps_get_structure(possible.get(), i), interlacing);
+    const bool is_new = kept && std::none_of(done.begin(), done.end(), [&](const auto &one) {
+                          return gst_structure_is_equal(one.get(), kept.get());
+                        });
+    if (!is_new)
+      continue;
+    append_all(result.get(), kept.get(), other.get());
+    done.push_back(std::move(kept));
+  }
+  return done.size() > 1 ? GstPtr<GstCaps>::adopt(gst_caps_simplify(result.release())) : result;
 }
 
 GstPtr<GstCaps> output_caps(const GstCaps *in_caps, const Capabilities &capabilities,
@@ -104,7 +118,8 @@ GstPtr<GstCaps> output_caps(const GstCaps *in_caps, const Capabilities &capabili
   if (!gst_structure_has_field(in, "framerate"))
     for (guint i = 0; i < gst_caps_get_size(made.get()); ++i)
       gst_structure_remove_field(gst_caps_get_structure(made.get(), i), "framerate");
-  append_all(result.get(), in, made.get(), Interlacing::Removed);
+  if (const auto kept = kept_fields(in, Interlacing::Removed))
+    append_all(result.get(), kept.get(), made.get());
   return result;
 }
 
