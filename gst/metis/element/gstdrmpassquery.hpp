@@ -4,27 +4,9 @@
 #include <optional>
 
 #include <gst/base/gstbasetransform.h>
-#include <gst/drm/drm.h>
-#include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/element/transform_query.hpp>
 
 namespace gstdrm {
-
-// What the other side takes. It is asked without the filter: elements on the way would intersect a
-// list with a list string by string, which takes milliseconds for those of a GPU.
-inline gboolean pass_caps_query(GstPad *pad, GstQuery *query) noexcept
-{
-  const auto whole = GstPtr<GstQuery>::adopt(gst_query_new_caps(nullptr));
-  if (!gst_pad_proxy_query_caps(pad, whole.get()))
-    return FALSE;
-  GstCaps *filter = nullptr;
-  GstCaps *answer = nullptr;
-  gst_query_parse_caps(query, &filter);
-  gst_query_parse_caps_result(whole.get(), &answer);
-  const auto allowed = filter ? GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(filter, answer))
-                              : GstPtr<GstCaps>::share(answer);
-  gst_query_set_caps_result(query, allowed.get());
-  return TRUE;
-}
 
 // Queries that GstBaseTransform does not answer well for an element that passes every frame on
 // under the caps that it has: it takes its caps apart by structures, which loses lists that contain
@@ -35,7 +17,10 @@ inline std::optional<gboolean> pass_query(GstBaseTransform *trans, GstPadDirecti
   GstCaps *caps = nullptr;
   switch (GST_QUERY_TYPE(query)) {
   case GST_QUERY_CAPS:
-    return pass_caps_query(direction == GST_PAD_SINK ? trans->sinkpad : trans->srcpad, query);
+    return answer_without_filter(query, [=](GstQuery *whole) { // what the other side takes
+      return gst_pad_proxy_query_caps(direction == GST_PAD_SINK ? trans->sinkpad : trans->srcpad,
+                                      whole) != FALSE;
+    });
   case GST_QUERY_ACCEPT_CAPS:
     gst_query_parse_accept_caps(query, &caps);
     if (caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps))

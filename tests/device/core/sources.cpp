@@ -15,10 +15,12 @@
 
 #include "core/unique_fd.hpp"
 #include "support/check_main.hpp"
+#include "support/source_pairs.hpp"
 
 namespace {
 
-using Pairs = std::set<std::pair<guint32, guint64>>;
+using gstdrm::test::Pairs;
+using gstdrm::test::pairs_of;
 
 constexpr const char *kVkms = "/dev/dri/card1";
 constexpr guint32 kNv12 = 0x3231564e;
@@ -42,17 +44,6 @@ GstDrmSource *find(const List &list, const std::string &name)
   return nullptr;
 }
 
-Pairs pairs_of(const GstDrmSource *source)
-{
-  Pairs pairs;
-  g_autoptr(GstDrmFormatSet) set = gst_drm_source_get_formats(source);
-  guint32 fourcc = 0;
-  guint64 modifier = 0;
-  for (guint i = 0; gst_drm_format_set_get(set, i, &fourcc, &modifier); i++)
-    pairs.emplace(fourcc, modifier);
-  return pairs;
-}
-
 // By libdrm's iterator, which shares no code with the library.
 Pairs in_formats(int fd, guint32 plane)
 {
@@ -66,7 +57,7 @@ Pairs in_formats(int fd, guint32 plane)
           drmModeGetPropertyBlob(fd, static_cast<guint32>(list->prop_values[i]));
       drmModeFormatModifierIterator iterator{};
       while (drmModeFormatModifierBlobIterNext(blob, &iterator))
-        pairs.emplace(iterator.fmt, iterator.mod);
+        pairs.insert({iterator.fmt, iterator.mod});
       drmModeFreePropertyBlob(blob);
     }
     drmModeFreeProperty(property);

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -17,6 +16,7 @@
 
 #include "support/check_main.hpp"
 #include "support/replace_ioctl.hpp"
+#include "support/source_pairs.hpp"
 
 namespace {
 
@@ -27,24 +27,14 @@ std::atomic<unsigned> asked{0};
 std::atomic<unsigned> gone_from{~0U}; // the number of the first call that fails
 std::atomic<unsigned> gone_type{0};
 
-using Pairs = std::set<std::pair<guint32, guint64>>;
+using gstdrm::test::Pairs;
+using gstdrm::test::pairs_of;
 
 struct UnrefArray {
   void operator()(GPtrArray *array) const { g_ptr_array_unref(array); }
 };
 using List = std::unique_ptr<GPtrArray, UnrefArray>;
 using Enumerate = GPtrArray *(*)();
-
-Pairs pairs_of(const GstDrmSource *source)
-{
-  Pairs pairs;
-  g_autoptr(GstDrmFormatSet) set = gst_drm_source_get_formats(source);
-  guint32 fourcc = 0;
-  guint64 modifier = 0;
-  for (guint i = 0; gst_drm_format_set_get(set, i, &fourcc, &modifier); i++)
-    pairs.emplace(fourcc, modifier);
-  return pairs;
-}
 
 List enumerate_until(Enumerate enumerate, unsigned type, unsigned n)
 {

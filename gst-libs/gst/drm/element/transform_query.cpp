@@ -5,13 +5,11 @@
 #include <gst/drm/gstdrm-private.hpp>
 
 namespace gstdrm {
-namespace {
 
-bool answer_caps(GstBaseTransform *element, const GstBaseTransformClass *base,
-                 GstPadDirection direction, GstQuery *query)
+bool answer_without_filter(GstQuery *query, const std::function<bool(GstQuery *whole)> &ask)
 {
   const auto whole = GstPtr<GstQuery>::adopt(gst_query_new_caps(nullptr));
-  if (!base->query(element, direction, whole.get()))
+  if (!ask(whole.get()))
     return false;
   GstCaps *filter = nullptr;
   GstCaps *answer = nullptr;
@@ -23,15 +21,14 @@ bool answer_caps(GstBaseTransform *element, const GstBaseTransformClass *base,
   return true;
 }
 
-} // namespace
-
 bool query_transform(GstBaseTransform *element, const GstBaseTransformClass *base,
                      GstPadDirection direction, GstQuery *query,
                      const std::function<bool(const GstCaps *caps)> &can_be_set)
 {
   GstCaps *caps = nullptr;
   if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS)
-    return answer_caps(element, base, direction, query);
+    return answer_without_filter(
+        query, [&](GstQuery *whole) { return base->query(element, direction, whole) != FALSE; });
   if (GST_QUERY_TYPE(query) == GST_QUERY_ACCEPT_CAPS) {
     gst_query_parse_accept_caps(query, &caps);
     if (!can_be_set(caps)) {
