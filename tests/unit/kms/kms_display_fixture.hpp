@@ -23,6 +23,17 @@ namespace gstdrm::test {
 inline constexpr std::int64_t kLong_ns = 60'000'000'000;
 
 struct Listener : kms::DisplayListener {
+  ~Listener() override { wait(); }
+  // Until no thread of a display uses it: where a test lets a display go that plays, the event
+  // thread may be the last to let go.
+  void wait() const
+  {
+    while (refs > 0)
+      std::this_thread::yield();
+  }
+  void ref() noexcept override { refs++; }
+  void unref() noexcept override { refs--; }
+  std::atomic<int> refs{0};
   std::atomic<int> failures{0};
   std::atomic<int> changes{0};
   void display_failed(const Error &) noexcept override { failures++; }
