@@ -5,12 +5,12 @@
 
 #include <gst/drm/core/drm_node.hpp>
 #include <gst/drm/drm.h>
+#include <gst/drm/element/advice.hpp>
 #include <gst/drm/element/allocation_query.hpp>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/format_sets.hpp>
 
-#include "gstegladvice.hpp"
 #include "gstegldownloadcaps.hpp"
 #include "gstegldownloader.hpp"
 #include "gstegldownloadpool.hpp"

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include <gst/drm/drm.h>
+#include <gst/drm/element/advice.hpp>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/transform_query.hpp>
 
-#include "gstegladvice.hpp"
 #include "gstegldownloadcaps.hpp"
 #include "gstglfilterthread.hpp"
 

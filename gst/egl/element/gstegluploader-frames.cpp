@@ -4,10 +4,10 @@
 #include <utility>
 
 #include <gst/drm/drm.h>
+#include <gst/drm/element/advice.hpp>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/frame_import.hpp>
 
-#include "gstegladvice.hpp"
 #include "gstegldmabufupload.hpp"
 #include "gstegluploader.hpp"
 

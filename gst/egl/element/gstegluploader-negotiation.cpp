@@ -7,10 +7,10 @@
 
 #include <gst/drm/core/unique_fd.hpp>
 #include <gst/drm/drm.h>
+#include <gst/drm/element/advice.hpp>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/needs.hpp>
 
-#include "gstegladvice.hpp"
 #include "gstegldmabufupload.hpp"
 #include "gsteglformats.hpp"
 #include "gstegluploader.hpp"

@@ -274,6 +274,7 @@ GstFlowReturn DmabufConverter::fail(const Error &error)
   const std::string sender = peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
   Failure failure(std::string(GST_OBJECT_NAME(element_)) + " cannot convert a frame of " + sender,
                   error);
+  failure.advise(advice_on_frame(error, device().get(), sender));
   failure_.post(GST_ELEMENT(element_), failure.add("sender", sender));
   return GST_FLOW_ERROR;
 }

@@ -43,7 +43,8 @@ Properties Source::copy_properties()
 void Source::post(const char *what, const Error &error)
 {
   GST_WARNING_OBJECT(element_, "%s: %s", what, error.message.c_str());
-  post_error(GST_ELEMENT(element_), error, what);
+  Failure failure(what, error);
+  post_failure(GST_ELEMENT(element_), failure.advise(advice_on_frame(error, device().get(), "")));
 }
 
 // GstBaseSrc posts an error of its own for each failure, which says no more than that there is one.

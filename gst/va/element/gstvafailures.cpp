@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstvafailures.hpp"
 
+#include <gst/drm/element/advice.hpp>
+
 #include "gstvadmabufpool.hpp"
 
 namespace gstdrm::va {
@@ -14,6 +16,18 @@ void post_no_device(GstElement *element, const Error &error, const std::string &
   if (!node.empty())
     failure.add_property("device", node).add("device", node);
   post_failure(element, failure);
+}
+
+std::string advice_on_frame(const Error &error, const Device *device, const std::string &sender)
+{
+  const bool said = error.code == ErrorCode::Device ? device && device->display->has_gone()
+                                                    : error.code == ErrorCode::Unsupported;
+  if (said) // by the error's own sentence
+    return "";
+  if (error.code == ErrorCode::Device)
+    return "See the kernel log, and start the pipeline again.";
+  return sender.empty() ? "Choose another size, another format, or another device."
+                        : advice_on(error, sender);
 }
 
 void post_not_allocated(GstElement *element, const Display &display, const std::string &refusals,

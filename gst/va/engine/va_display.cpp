@@ -187,7 +187,7 @@ Error Display::error(ErrorCode code, const char *call, VAStatus status) const
   return Error{code, std::move(text)};
 }
 
-// Drivers have no status of their own for it.
+// Drivers have no status of their own for that.
 bool Display::has_gone() const
 {
   const auto number = number_of_node(node_);

@@ -52,12 +52,13 @@ public:
   // Logs the call with the status's name (VA_STATUS_ERROR_ALLOCATION_FAILED). The text also says
   // where the node has gone in the meantime.
   [[nodiscard]] Error error(ErrorCode code, const char *call, VAStatus status) const;
+  // Whether the node is no longer there, or is another device's.
+  [[nodiscard]] bool has_gone() const;
 
 private:
   explicit Display(std::string node) : node_(std::move(node)) {}
   Result<void> initialise(int fd);
   void read_vendor();
-  [[nodiscard]] bool has_gone() const;
 
   std::string node_;
   std::string vendor_;

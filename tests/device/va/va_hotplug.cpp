@@ -324,6 +324,8 @@ GST_START_TEST(test_unplugged_while_it_plays)
   const auto message = pipeline.message(GST_MESSAGE_ERROR);
   fail_unless(message.find("vaBeginPicture on /dev/dri/renderD129") != std::string::npos, "%s", message.c_str());
   fail_unless((message.find("/dev/dri/renderD129 has gone: its GPU was unplugged") != std::string::npos) == gone, "%s", message.c_str());
+  const char *advice = gone ? "set another device" : "See the kernel log";
+  fail_unless(message.find(advice) != std::string::npos, "%s", message.c_str());
 }
 GST_END_TEST
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "gstegladvice.hpp"
+#include "advice.hpp"
 
 #include <gst/drm/element/chain.hpp>
 
