@@ -115,6 +115,7 @@ protected:
   {
     drm_fd.reset();
     EXPECT_TRUE(fakedrm::await_closed());
+    listener.wait();
     EXPECT_EQ(left_over(), 0);
     EXPECT_EQ(fakedrm::device().double_closes, 0U);
   }
