@@ -278,8 +278,8 @@ struct FilterRow {
 // Nobody sends caps: the source finds out by a query that there are none to send, and says itself
 // that negotiation failed, and no more.
 const FilterRow kFilterRows[] = {
-    {"a format of no plane", "videotestsrc ! capsfilter name=f caps=video/x-raw,format=YUY2",
-     {"videotestsrc0 (videotestsrc), through f (capsfilter)", "YUY2", "The display takes", "converter"}},
+    {"a format of no plane", "videotestsrc name=video ! capsfilter name=f caps=video/x-raw,format=YUY2",
+     {"video (videotestsrc), through f (capsfilter)", "YUY2", "The display takes", "converter"}},
     {"a size of no mode", "videotestsrc ! capsfilter name=f caps=video/x-raw,width=5000,height=3000",
      {"through f (capsfilter)", "width 5000 against", "The display takes"}},
     {"behind a converter", "videotestsrc ! videoconvert name=c ! queue ! capsfilter name=f caps=video/x-raw,format=GRAY16_BE",
