@@ -90,13 +90,11 @@ GstPtr<GstCaps> convertible_caps(const GstCaps *caps, GstPtr<GstCaps> same, GstP
 {
   if (gst_caps_is_any(caps))
     return other;
-  const auto possible =
-      GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(const_cast<GstCaps *>(caps), same.get()));
   auto result = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
   // most structures differ in nothing that stays, and `other` may have long lists
   std::vector<StructurePtr> done;
-  for (guint i = 0; i < gst_caps_get_size(possible.get()); ++i) {
-    auto kept = kept_fields(gst_caps_get_structure(possible.get(), i), interlacing);
+  for (const CapsPart &possible : intersect_parts(take_apart(caps), take_apart(same.get()))) {
+    auto kept = kept_fields(possible.rest.get(), interlacing);
     const bool is_new = kept && std::none_of(done.begin(), done.end(), [&](const auto &one) {
                           return gst_structure_is_equal(one.get(), kept.get());
                         });
@@ -106,6 +104,20 @@ GstPtr<GstCaps> convertible_caps(const GstCaps *caps, GstPtr<GstCaps> same, GstP
     done.push_back(std::move(kept));
   }
   return done.size() > 1 ? GstPtr<GstCaps>::adopt(gst_caps_simplify(result.release())) : result;
+}
+
+GstPtr<GstCaps> offered_caps(const GstCaps *peer, const GstCaps *made, const GstCaps *offer,
+                             const GstCaps *filter)
+{
+  auto possible = intersect_parts(take_apart(made), take_apart(offer));
+  CapsParts parts;
+  if (!gst_caps_is_any(peer))
+    parts = intersect_parts(take_apart(peer), possible);
+  for (CapsPart &part : possible)
+    merge_part(parts, std::move(part));
+  if (filter && !gst_caps_is_any(filter))
+    parts = intersect_parts(take_apart(filter), parts);
+  return GstPtr<GstCaps>::adopt(put_together(std::move(parts)));
 }
 
 GstPtr<GstCaps> output_caps(const GstCaps *in_caps, const Capabilities &capabilities,

@@ -165,7 +165,27 @@ bool DmabufConverter::query(GstPadDirection direction, GstQuery *query)
 {
   if (context_.answer(query, device()))
     return true;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS) {
+    answer_caps(direction, query);
+    return true;
+  }
   return query_transform(element_, base_, direction, query, can_be_set);
+}
+
+void DmabufConverter::answer_caps(GstPadDirection direction, GstQuery *query)
+{
+  const bool in = direction == GST_PAD_SINK;
+  GstPad *pad = in ? element_->sinkpad : element_->srcpad;
+  GstCaps *filter = nullptr;
+  gst_query_parse_caps(query, &filter);
+  // without the filter, which elements on the way would intersect string by string
+  const auto peer = GstPtr<GstCaps>::adopt(
+      gst_pad_peer_query_caps(in ? element_->srcpad : element_->sinkpad, nullptr));
+  const auto made =
+      GstPtr<GstCaps>::adopt(transform_caps(in ? GST_PAD_SRC : GST_PAD_SINK, peer.get(), nullptr));
+  const auto offer = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad));
+  const auto answer = offered_caps(peer.get(), made.get(), offer.get(), filter);
+  gst_query_set_caps_result(query, answer.get());
 }
 
 // Of the open device; before there is one, of the node that the element is set to.

@@ -76,6 +76,7 @@ public:
   [[nodiscard]] bool keeps_meta(const GstMeta *meta, GstBuffer *in, GstBuffer *out) const;
 
 private:
+  void answer_caps(GstPadDirection direction, GstQuery *query);
   [[nodiscard]] std::shared_ptr<const Device> device() const; // any thread
   [[nodiscard]] std::optional<Orientation> orientation() const;
   // Empty where nothing is deinterlaced; any thread.
