@@ -101,6 +101,25 @@ GST_START_TEST(test_pixels)
 }
 GST_END_TEST
 
+// A shallow copy, a region and a share of a frame are that frame: nothing is imported again.
+GST_START_TEST(test_shares)
+{
+  Frames frames(*gl, {kXrgb});
+  const auto frame = dmabuf(kXrgb, 5);
+  auto share = GstPtr<GstBuffer>::adopt(gst_buffer_new());
+  gst_buffer_append_memory(share.get(),
+                           gst_memory_share(gst_buffer_peek_memory(frame.get(), 0), 0, -1));
+  gst_buffer_copy_into(share.get(), frame.get(), GST_BUFFER_COPY_METADATA, 0, -1);
+  const GstPtr<GstBuffer> same[] = {
+      GstPtr<GstBuffer>::share(frame.get()), GstPtr<GstBuffer>::adopt(gst_buffer_copy(frame.get())),
+      GstPtr<GstBuffer>::adopt(gst_buffer_copy_region(frame.get(), GST_BUFFER_COPY_ALL, 0, -1)),
+      std::move(share)};
+  for (const auto &one : same)
+    check_rgba(frames.upload(one).get(), frames.gl_info, frame.get(), frames.info, 0);
+  fail_unless_equals_uint64(frames.stats.imports, 1);
+}
+GST_END_TEST
+
 // YUV plane by plane is the bytes themselves.
 GST_START_TEST(test_planes)
 {
@@ -343,6 +362,7 @@ Suite *egl_upload_suite()
   TCase *imports = tcase_create("imports");
   tcase_add_checked_fixture(imports, open_gl, close_gl);
   tcase_add_loop_test(imports, test_pixels, 0, 4);
+  tcase_add_test(imports, test_shares);
   tcase_add_test(imports, test_planes);
   tcase_add_loop_test(imports, test_writers, 0, 2);
   tcase_add_test(imports, test_release);
