@@ -237,7 +237,9 @@ Result<bool> ConvertFrames::finish(Read read, GstBuffer *out,
       unfinished_ = {std::move(read), target};
       return false;
     }
-  } else if (auto released = release(std::move(read), out, interrupt); !released || !*released) {
+  } else if (auto released = release(read, out, interrupt); !released || !*released) {
+    if (!released)
+      (void)sync_surface(*target); // its producer gets nothing back that the device reads
     return released;
   }
   stats_.frames.fetch_add(1, std::memory_order_relaxed);
@@ -263,7 +265,7 @@ Result<bool> ConvertFrames::announce_release(const Read &read, UniqueFd &fence)
 
 // The producer may write into what was read when the device has drawn `out`: it waits for that
 // where it announced so, and else gets the buffers later.
-Result<bool> ConvertFrames::release(Read read, GstBuffer *out, const Interrupt &interrupt)
+Result<bool> ConvertFrames::release(Read &read, GstBuffer *out, const Interrupt &interrupt)
 {
   UniqueFd fence = acquire_fence_of(out);
   if (!fence)

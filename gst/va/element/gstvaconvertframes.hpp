@@ -78,7 +78,7 @@ private:
   Result<bool> finish(Read read, GstBuffer *out, const std::shared_ptr<Surface> &target,
                       SyncWorker &worker, const Interrupt &interrupt);
   void wait_for_unfinished();
-  Result<bool> release(Read read, GstBuffer *out, const Interrupt &interrupt);
+  Result<bool> release(Read &read, GstBuffer *out, const Interrupt &interrupt);
   static Result<bool> announce_release(const Read &read, UniqueFd &fence);
   [[nodiscard]] Converter::Before sources_before() const;
   void remember(GstPtr<GstBuffer> frame, Source source);
