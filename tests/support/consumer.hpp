@@ -38,10 +38,10 @@ inline GstPadProbeReturn answer_as_consumer(GstPad *, GstPadProbeInfo *info, gpo
 
 } // namespace detail
 
-// The pad, a sink or a src pad, answers ALLOCATION queries as the consumer, which outlives it.
-inline void answer_as(GstPad *pad, const Consumer &consumer)
+// The pad, a sink or a src pad, answers ALLOCATION queries as the consumer, which outlives it. The id of the probe.
+inline gulong answer_as(GstPad *pad, const Consumer &consumer)
 {
-  gst_pad_add_probe(
+  return gst_pad_add_probe(
       pad,
       static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH),
       detail::answer_as_consumer, const_cast<Consumer *>(&consumer), nullptr);

@@ -92,11 +92,16 @@ try {
 
 static gboolean gst_drm_overlay_query(GstBaseTransform *trans, GstPadDirection direction,
                                       GstQuery *query) noexcept
-{
-  const auto passed = gstdrm::pass_query(trans, direction, query);
-  return passed ? *passed
-                : GST_BASE_TRANSFORM_CLASS(gst_drm_overlay_parent_class)
-                      ->query(trans, direction, query);
+try {
+  if (const auto passed = gstdrm::pass_query(trans, direction, query))
+    return *passed;
+  const gboolean answered =
+      GST_BASE_TRANSFORM_CLASS(gst_drm_overlay_parent_class)->query(trans, direction, query);
+  if (answered && direction == GST_PAD_SINK && GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION)
+    overlayer_of(trans).state_needs(query);
+  return answered;
+} catch (...) {
+  return gstdrm::caught_in(trans, FALSE, __func__);
 }
 
 static gboolean gst_drm_overlay_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept

@@ -8,6 +8,7 @@
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
+#include <gst/drm/element/needs.hpp>
 #include <gst/drm/gstdrmcaps-words.hpp>
 
 #include "gstdrmwritable.hpp"
@@ -57,6 +58,12 @@ bool is_all_dmabuf(GstBuffer *buffer)
     if (!gst_is_fd_memory(gst_buffer_peek_memory(buffer, i)))
       return false;
   return gst_buffer_n_memory(buffer) > 0;
+}
+
+bool composes(GstQuery *answered)
+{
+  return gst_query_find_allocation_meta(answered, GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE,
+                                        nullptr) != FALSE;
 }
 
 } // namespace
@@ -122,11 +129,23 @@ bool Overlayer::takes_composition()
   if (!ask_.exchange(false))
     return takes_composition_;
   const auto query = GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps_.get(), FALSE));
-  takes_composition_ = gst_pad_peer_query(element_->srcpad, query.get()) &&
-                       gst_query_find_allocation_meta(
-                           query.get(), GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, nullptr);
+  takes_composition_ = gst_pad_peer_query(element_->srcpad, query.get()) && composes(query.get());
   GST_INFO_OBJECT(element_, "downstream %s", takes_composition_ ? "composes" : "does not compose");
   return takes_composition_;
+}
+
+void Overlayer::state_needs(GstQuery *answered) const
+{
+  GstCaps *asked = nullptr;
+  gst_query_parse_allocation(answered, &asked, nullptr);
+  GstDrmVideoInfo info;
+  // no pixel of the frame is touched
+  if (composes(answered) || !asked || !gst_caps_is_fixed(asked) ||
+      !gst_drm_video_info_from_caps(&info, asked) || info.drm_modifier != DRM_FORMAT_MOD_LINEAR)
+    return;
+  Needs needs;
+  needs.cpu_access = GST_DRM_ACCESS_READ; // for the copy
+  add_needs(GST_ELEMENT(element_), answered, needs);
 }
 
 bool Overlayer::is_blendable() const

@@ -22,7 +22,10 @@ namespace gstdrm {
 // and waits.clear(); the streaming thread, or a state change without one, all the rest.
 class Overlayer {
 public:
-  explicit Overlayer(GstBaseTransform *element) : caps(element), element_(element) {}
+  explicit Overlayer(GstBaseTransform *element)
+      : caps(element), element_(element), copier_(element, [this] { return failure_.claim(); })
+  {
+  }
 
   std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer};
   std::atomic<bool> labels{true};
@@ -34,7 +37,13 @@ public:
   void stop();
   bool take_caps(GstCaps *new_caps);
   // Downstream changed: what it takes is asked for again before the next frame.
-  void ask_again() { ask_ = true; }
+  void ask_again()
+  {
+    ask_ = true;
+    copier_.ask_again();
+  }
+  // Downstream's answer, with what this element asks of the frames that it may copy.
+  void state_needs(GstQuery *answered) const;
   GstFlowReturn process(GstPtr<GstBuffer> &buffer);
 
 private:

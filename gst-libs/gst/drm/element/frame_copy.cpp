@@ -4,28 +4,71 @@
 #include <string>
 #include <utility>
 
+#include <gst/drm/gstdrmconstraints.h>
+
 #include "errors.hpp"
+#include "needs.hpp"
 #include "pixel_copy.hpp"
 #include "pool.hpp"
 
 namespace gstdrm {
+FrameCopier::FrameCopier(GstBaseTransform *element, std::function<bool()> claim)
+    : element_(element), claim_(std::move(claim))
+{
+  gst_drm_pad_gather_constraints(GST_BASE_TRANSFORM_SRC_PAD(element));
+}
+
 void FrameCopier::set_caps(GstCaps *caps)
+{
+  close_pool();
+  caps_ = GstPtr<GstCaps>::share(caps);
+}
+
+void FrameCopier::close_pool()
 {
   if (pool_)
     gst_buffer_pool_set_active(pool_.get(), FALSE); // frees all when the last one has come back
   pool_.reset();
   allocator_.reset();
-  caps_ = GstPtr<GstCaps>::share(caps);
+}
+
+// A frame that is not copied has rows as its producer agreed on with downstream; a copy has no such
+// producer.
+Result<void> FrameCopier::suit_downstream(PoolSetup &setup) const
+{
+  GstDrmVideoInfo info;
+  if (!gst_drm_video_info_from_caps(&info, caps_.get()))
+    return {};
+  const auto query = GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps_.get(), FALSE));
+  const bool answered =
+      gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(element_), query.get()) != FALSE;
+  const bool plain = !gst_caps_features_contains(gst_caps_get_features(caps_.get(), 0),
+                                                 GST_CAPS_FEATURE_MEMORY_DMABUF);
+  setup.video_meta =
+      !plain ||
+      (answered && gst_query_find_allocation_meta(query.get(), GST_VIDEO_META_API_TYPE, nullptr));
+  Needs own;
+  own.cpu_access = GST_DRM_ACCESS_READ | GST_DRM_ACCESS_WRITE;
+  AgreedNeeds agreed;
+  if (answered && !agree_on_needs(GST_ELEMENT(element_), query.get(), info, own, claim_, agreed))
+    return Error{ErrorCode::Conflict, "Downstream cannot be given a copy of the frame.", 0};
+  setup.stride_align = agreed.stride_align;
+  setup.least_size = setup.video_meta ? agreed.least_size : 0;
+  return {};
 }
 
 Result<void> FrameCopier::open_pool()
 {
+  PoolSetup setup{caps_.get()};
+  if (element_)
+    if (Result<void> suited = suit_downstream(setup); !suited)
+      return suited;
   GError *error = nullptr;
   allocator_ = GstPtr<GstDrmAllocator>::adopt(
       gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_AUTO, nullptr, &error));
   if (!allocator_)
     return take_error(error);
-  auto made = configure_pool(allocator_.get(), {caps_.get()});
+  auto made = configure_pool(allocator_.get(), setup);
   if (!made)
     return made.error();
   if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
@@ -54,6 +97,8 @@ Error FrameCopier::no_memory() const
 
 Result<GstPtr<GstBuffer>> FrameCopier::copy(GstBuffer *frame, const GstVideoInfo &info)
 {
+  if (ask_again_.exchange(false))
+    close_pool();
   if (!pool_)
     if (Result<void> opened = open_pool(); !opened)
       return opened.error();

@@ -90,6 +90,13 @@ try {
   return caught_in(trans, FALSE, __func__);
 }
 
+gboolean filter_src_event(GstBaseTransform *trans, GstEvent *event) noexcept
+{
+  if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
+    frames_of(trans).ask_again();
+  return base_class<GstBaseTransformClass>()->src_event(trans, event);
+}
+
 gboolean filter_set_caps(GstBaseTransform *trans, GstCaps *incaps, GstCaps *) noexcept
 try {
   return frames_of(trans).set_caps(incaps);
@@ -187,6 +194,7 @@ void class_init(gpointer klass, gpointer class_data) noexcept
   auto *transform_class = static_cast<GstBaseTransformClass *>(klass);
   transform_class->query = filter_query;
   transform_class->sink_event = filter_sink_event;
+  transform_class->src_event = filter_src_event;
   transform_class->set_caps = filter_set_caps;
   transform_class->start = filter_start;
   transform_class->stop = filter_stop;

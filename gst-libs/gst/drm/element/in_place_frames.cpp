@@ -41,7 +41,8 @@ private:
 
 InPlaceFrames::InPlaceFrames(GstBaseTransform *element, std::unique_ptr<InPlaceFilter> filter,
                              const char *suggestion)
-    : element_(element), filter_(std::move(filter)), suggestion_(suggestion)
+    : element_(element), filter_(std::move(filter)), suggestion_(suggestion),
+      copier_(element, [this] { return failure_.claim(); })
 {
 }
 

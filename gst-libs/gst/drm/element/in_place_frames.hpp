@@ -34,6 +34,8 @@ public:
   // Any thread: the streaming thread leaves a wait for a fence, and waits for none until start() or
   // the end of a flush.
   void end_waits() { interrupt_.raise(); }
+  // Any thread: downstream changed what it asks of frames.
+  void ask_again() noexcept { copier_.ask_again(); }
 
   // The application's thread, while the streaming thread does not run.
   void start();
