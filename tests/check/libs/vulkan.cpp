@@ -161,6 +161,31 @@ GST_START_TEST(test_hostile_counts)
 }
 GST_END_TEST
 
+// Removed while it is asked: a source has all of its pairs, or none and a reason.
+GST_START_TEST(test_gone)
+{
+  const Pairs whole[] = {expected("llvmpipe", false), expected("llvmpipe", true)};
+  guint with_a_problem = 0;
+  guint n = 0;
+  for (bool failed = true; failed && n < 1000; n++) {
+    const List list = ask(table_setting("llvmpipe") + ",gone=" + std::to_string(n));
+    failed = false;
+    fail_unless_equals_int(list->len, 2);
+    for (guint i = 0; i < list->len; i++) {
+      const bool problem = gst_drm_source_get_problem(at(list, i)) != nullptr;
+      failed = failed || problem;
+      with_a_problem += problem ? 1 : 0;
+      const Pairs found = pairs_of(at(list, i));
+      fail_unless(problem ? found.empty() : found == whole[i],
+                  "%u answers: source %u has %zu pairs", n, i, found.size());
+      if (problem)
+        fail_unless(std::strstr(gst_drm_source_get_problem(at(list, i)), "removed?") != nullptr);
+    }
+  }
+  fail_unless(n > 10 && with_a_problem >= n - 1, "%u lists, %u problems", n, with_a_problem);
+}
+GST_END_TEST
+
 GST_START_TEST(test_without_a_driver)
 {
   fail_unless_equals_int(ask("", "/dev/null")->len, 0);
@@ -181,6 +206,7 @@ Suite *vulkan_suite()
   tcase_add_test(tcase, test_names_are_different);
   tcase_add_test(tcase, test_problems);
   tcase_add_test(tcase, test_hostile_counts);
+  tcase_add_test(tcase, test_gone);
   tcase_add_test(tcase, test_without_a_driver);
   return suite;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -122,32 +123,35 @@ private:
   bool ready_ = false;
 };
 
-std::vector<EGLint> list_fourccs(const Calls &calls, EGLDisplay display)
+// Nothing: the display does not answer.
+std::optional<std::vector<EGLint>> list_fourccs(const Calls &calls, EGLDisplay display)
 {
   EGLint count = 0;
   if (!calls.query_formats(display, 0, nullptr, &count))
-    return {};
+    return std::nullopt;
   // what the driver leaves out stays 0, which is no format
   std::vector<EGLint> fourccs(static_cast<std::size_t>(std::clamp(count, 0, kMaxListed)));
-  if (fourccs.empty() ||
+  if (!fourccs.empty() &&
       !calls.query_formats(display, static_cast<EGLint>(fourccs.size()), fourccs.data(), &count))
-    return {};
+    return std::nullopt;
   return fourccs;
 }
 
-void add_fourcc(const Calls &calls, EGLDisplay display, EGLint number, Source &source)
+// false: the display does not answer for a format that it lists.
+bool add_fourcc(const Calls &calls, EGLDisplay display, EGLint number, Source &source)
 {
   const auto fourcc = static_cast<std::uint32_t>(number);
+  if (!fourcc_is_valid(fourcc))
+    return true;
   EGLint count = 0;
-  if (!fourcc_is_valid(fourcc) ||
-      !calls.query_modifiers(display, number, 0, nullptr, nullptr, &count))
-    return;
+  if (!calls.query_modifiers(display, number, 0, nullptr, nullptr, &count))
+    return false;
   const auto size = static_cast<std::size_t>(std::clamp(count, 0, kMaxListed));
   std::vector<EGLuint64KHR> modifiers(size, kModImplicit);
   std::vector<EGLBoolean> external(size, EGL_TRUE);
   if (size > 0 && !calls.query_modifiers(display, number, static_cast<EGLint>(size),
                                          modifiers.data(), external.data(), &count))
-    return;
+    return false;
   bool any = false;
   for (std::size_t i = 0; i < size; i++) {
     // DRM_FORMAT_MOD_INVALID in the list: the implicit modifier, where no other one is listed
@@ -159,10 +163,11 @@ void add_fourcc(const Calls &calls, EGLDisplay display, EGLint number, Source &s
       source.external_only.add({fourcc, modifiers[i]});
   }
   if (any)
-    return;
+    return true;
   source.formats.add({fourcc, kModImplicit});
   if (fourcc_is_yuv(fourcc)) // the extension promises the external target alone
     source.external_only.add({fourcc, kModImplicit});
+  return true;
 }
 
 void read_formats(const Calls &calls, EGLDisplay display, Source &source)
@@ -175,8 +180,19 @@ void read_formats(const Calls &calls, EGLDisplay display, Source &source)
                      "EGL_EXT_image_dma_buf_import_modifiers.";
     return;
   }
-  for (const EGLint fourcc : list_fourccs(calls, display))
-    add_fourcc(calls, display, fourcc, source);
+  auto listed = list_fourccs(calls, display);
+  bool all_answered = listed.has_value();
+  if (listed)
+    for (const EGLint fourcc : *listed)
+      all_answered = add_fourcc(calls, display, fourcc, source) && all_answered;
+  // A driver may list a format that it knows nothing of. One that lists nothing any more is gone,
+  // and half of its list would be taken for the whole.
+  if (all_answered || (listed && list_fourccs(calls, display)))
+    return;
+  source.formats = {};
+  source.external_only = {};
+  source.problem = "The EGL display of " + source.name +
+                   " does not answer which formats it imports; was its device removed?";
 }
 
 std::string device_string(const Calls &calls, EGLDeviceEXT device, const char *extension,

@@ -129,14 +129,13 @@ public:
     name_ = text_of(properties.deviceName);
     version_ = properties.apiVersion;
     std::uint32_t count = 0;
-    if (calls_.extensions(device_, nullptr, &count, nullptr) != VK_SUCCESS)
-      return;
-    extensions_.resize(std::min(count, kMaxListed));
+    VkResult result = calls_.extensions(device_, nullptr, &count, nullptr);
+    extensions_.resize(result == VK_SUCCESS ? std::min(count, kMaxListed) : 0);
     count = static_cast<std::uint32_t>(extensions_.size());
-    if (!extensions_.empty() &&
-        calls_.extensions(device_, nullptr, &count, extensions_.data()) < VK_SUCCESS)
-      count = 0;
-    extensions_.resize(std::min<std::size_t>(extensions_.size(), count));
+    if (!extensions_.empty())
+      result = calls_.extensions(device_, nullptr, &count, extensions_.data());
+    answers_ = result >= VK_SUCCESS; // VK_INCOMPLETE: there are more now
+    extensions_.resize(answers_ ? std::min<std::size_t>(extensions_.size(), count) : 0);
   }
 
   [[nodiscard]] const std::string &name() const noexcept { return name_; }
@@ -144,6 +143,8 @@ public:
   // Why its formats cannot be known; empty where they can.
   [[nodiscard]] std::string problem() const
   {
+    if (!answers_)
+      return name_ + " does not answer which formats it imports; was the device removed?";
     if (version_ < VK_API_VERSION_1_1)
       return name_ + " is a device of Vulkan 1.0, which does not say which formats it imports.";
     for (const char *needed : {VK_EXT_IMAGE_DRM_FORMAT_MODIFIER_EXTENSION_NAME,
@@ -196,7 +197,7 @@ public:
 
   // Whether a dma-buf of the pair becomes an image of that usage. The list of modifiers is for all
   // images, and says nothing of imports.
-  [[nodiscard]] bool imports(VkFormat format, std::uint64_t modifier, VkImageUsageFlags usage) const
+  [[nodiscard]] bool imports(VkFormat format, std::uint64_t modifier, VkImageUsageFlags usage)
   {
     VkPhysicalDeviceImageDrmFormatModifierInfoEXT layout{};
     layout.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_DRM_FORMAT_MODIFIER_INFO_EXT;
@@ -218,9 +219,11 @@ public:
     VkImageFormatProperties2 properties{};
     properties.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2;
     properties.pNext = &answer;
-    return calls_.image(device_, &info, &properties) == VK_SUCCESS &&
-           (answer.externalMemoryProperties.externalMemoryFeatures &
-            VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT) != 0;
+    const VkResult result = calls_.image(device_, &info, &properties);
+    if (result < VK_SUCCESS && result != VK_ERROR_FORMAT_NOT_SUPPORTED)
+      answers_ = false;
+    return result == VK_SUCCESS && (answer.externalMemoryProperties.externalMemoryFeatures &
+                                    VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT) != 0;
   }
 
 private:
@@ -235,6 +238,7 @@ private:
   VkPhysicalDevice device_;
   std::string name_;
   std::uint32_t version_ = 0;
+  bool answers_ = true; // until a question fails that it may not refuse
   std::vector<VkExtensionProperties> extensions_;
 };
 
@@ -251,7 +255,7 @@ constexpr Usage kUsages[] = {
      VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT},
 };
 
-void read_formats(const Device &device, const Usage &usage, Source &source)
+void read_formats(Device &device, const Usage &usage, Source &source)
 {
   std::map<Format, std::uint8_t> planes; // in the order of the set
   for (const VulkanName &name : kVulkanNames) {
@@ -265,13 +269,16 @@ void read_formats(const Device &device, const Usage &usage, Source &source)
           static_cast<std::uint8_t>(n <= kMaxPlanes ? n : 0);
     }
   }
+  source.problem = device.problem();
+  if (!source.problem.empty())
+    return; // half of a list would be taken for the whole
   for (const auto &[format, n] : planes) {
     source.formats.add(format);
     source.planes.push_back(n);
   }
 }
 
-void add_device(const Device &device, Sources &sources)
+void add_device(Device device, Sources &sources)
 {
   Source base{.kind = SourceKind::Vulkan, .name = "vulkan:software", .driver = device.name()};
   if (const auto number = device.node()) {

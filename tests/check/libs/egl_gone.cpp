@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// An EGL display whose device is removed while the library lists it: a source has all of its pairs, or a reason and none.
+#include <cstring>
+#include <memory>
+
+#include <drm_fourcc.h>
+#include <gst/drm/drm.h>
+
+#include "fake_egl.hpp"
+#include "support/check_main.hpp"
+#include "support/source_pairs.hpp"
+
+namespace {
+
+using gstdrm::test::answer_questions;
+using gstdrm::test::forget_format;
+using gstdrm::test::Pairs;
+using gstdrm::test::pairs_of;
+
+struct UnrefArray {
+  void operator()(GPtrArray *array) const { g_ptr_array_unref(array); }
+};
+using List = std::unique_ptr<GPtrArray, UnrefArray>;
+
+// The one source there is.
+const GstDrmSource *only_source(const List &list)
+{
+  fail_unless_equals_int(list->len, 1);
+  return static_cast<const GstDrmSource *>(g_ptr_array_index(list.get(), 0));
+}
+
+GST_START_TEST(test_gone)
+{
+  answer_questions(~0U);
+  const List all(gst_drm_enumerate_egl());
+  const Pairs whole = pairs_of(only_source(all));
+  const unsigned questions = gstdrm::test::questions_answered();
+  fail_unless_equals_int(whole.size(), 8);
+  fail_unless(gst_drm_source_get_problem(only_source(all)) == nullptr);
+  for (unsigned n = 0; n < questions; n++) {
+    answer_questions(n);
+    const List list(gst_drm_enumerate_egl());
+    const gchar *problem = gst_drm_source_get_problem(only_source(list));
+    fail_unless(problem && std::strstr(problem, "removed?"), "%u answers", n);
+    fail_unless(pairs_of(only_source(list)).empty(), "%u answers", n);
+  }
+  answer_questions(questions);
+  const List again(gst_drm_enumerate_egl());
+  fail_unless(pairs_of(only_source(again)) == whole);
+}
+GST_END_TEST
+
+// The others are all there, and the display is still asked.
+GST_START_TEST(test_unknown_format)
+{
+  answer_questions(~0U);
+  forget_format(DRM_FORMAT_P010);
+  const List list(gst_drm_enumerate_egl());
+  fail_unless(gst_drm_source_get_problem(only_source(list)) == nullptr);
+  const Pairs found = pairs_of(only_source(list));
+  fail_unless_equals_int(found.size(), 6);
+  fail_if(found.contains({DRM_FORMAT_P010, DRM_FORMAT_MOD_LINEAR}));
+  forget_format(0);
+}
+GST_END_TEST
+
+Suite *egl_gone_suite()
+{
+  Suite *suite = suite_create("egl_gone");
+  TCase *tcase = tcase_create("devices");
+  suite_add_tcase(suite, tcase);
+  tcase_add_test(tcase, test_gone);
+  tcase_add_test(tcase, test_unknown_format);
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_CHECK_MAIN(egl_gone)
