@@ -191,13 +191,6 @@ std::string pairs_of(const Side &side)
                             : count(side.pairs.size(), "pair", "pairs") + " of dmabufs";
 }
 
-// "  In common: 3 pairs of 2 formats", of an answer.
-std::string common_of(const Answer &answer)
-{
-  const std::size_t begin = answer.text.find("In common: ");
-  return "  " + answer.text.substr(begin, answer.text.find('\n', begin) - begin) + "\n";
-}
-
 // Explains one link; false: the stream ends there.
 bool tell(const Machine &machine, GstPad *src, GstPad *sink, std::string &text)
 {
@@ -215,7 +208,7 @@ bool tell(const Machine &machine, GstPad *src, GstPad *sink, std::string &text)
       source.value->caps && receiver.value->caps &&
       gst_caps_can_intersect(source.value->caps.get(), receiver.value->caps.get());
   if (answer.common || in_system_memory) {
-    text += answer.common ? common_of(answer) : "  In common: system memory\n";
+    text += "  In common: " + (answer.common ? answer.shared : "system memory") + "\n";
     return true;
   }
   text += "result: failed: " + name_of(src) + " and " + name_of(sink) +

@@ -239,7 +239,8 @@ Answer explain(const Side &source, const Side &sink)
   answer.text = summary(source, "offers") + summary(sink, "takes");
   if (source.any_format && sink.any_format) {
     answer.common = true;
-    answer.text += "In common: any format.\n";
+    answer.shared = "any format";
+    answer.text += "In common: " + answer.shared + ".\n";
     return answer;
   }
   const std::vector<Pair> common = intersect(source, sink);
@@ -248,8 +249,9 @@ Answer explain(const Side &source, const Side &sink)
     answer.text += explain_nothing(source, sink);
     return answer;
   }
-  answer.text += "In common: " + count(common.size(), "pair", "pairs") + " of " +
-                 count(count_fourccs(common), "format", "formats") + "\n" + list_pairs(common);
+  answer.shared = count(common.size(), "pair", "pairs") + " of " +
+                  count(count_fourccs(common), "format", "formats");
+  answer.text += "In common: " + answer.shared + "\n" + list_pairs(common);
   if (!has(common, GST_DRM_MODIFIER_LINEAR) && has(common, GST_DRM_MODIFIER_IMPLICIT))
     answer.text += "Note: the implicit modifier holds only between drivers that know each other's "
                    "layout.\n";

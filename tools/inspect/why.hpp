@@ -10,7 +10,8 @@ namespace inspect {
 
 struct Answer {
   bool common = false; // they can share dmabufs
-  std::string text;    // several lines
+  std::string shared;  // what of: "3 pairs of 2 formats"; empty: nothing
+  std::string text;    // several lines, `shared` among them
 };
 
 Answer explain(const Side &source, const Side &sink);
