@@ -3,6 +3,7 @@
 // The rules themselves have their tables in tests/unit/core/reconcile.cpp.
 #include <gst/drm/drm.h>
 
+#include "constraints_gathering.hpp"
 #include "support/check_main.hpp"
 
 namespace {
@@ -413,6 +414,7 @@ Suite *constraints_suite()
   tcase_add_test(tcase, test_nested_producers);
   tcase_add_test(tcase, test_before_query);
   tcase_add_test(tcase, test_gather_mistakes);
+  suite_add_tcase(suite, gathering_tcase());
   return suite;
 }
 

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The lists that an allocation query gathers: bounded, each consumer once, and nothing that is none.
+#include <string>
+
+#include <gst/drm/drm.h>
+
+#include "constraints_gathering.hpp"
+
+namespace {
+
+// Consumers behind a tee of 300 branches, each with a query of its own.
+struct Branches {
+  bool keeps = false; // somebody holds the producer's query
+  GstQuery *kept = nullptr;
+};
+
+GstPadProbeReturn state_in_branches(GstPad *, GstPadProbeInfo *info, gpointer data) noexcept
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
+  if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  GstCaps *caps = nullptr;
+  gst_query_parse_allocation(query, &caps, nullptr);
+  for (int i = 0; i < 300; i++) {
+    g_autoptr(GstQuery) branch = gst_query_new_allocation(caps, FALSE);
+    g_autoptr(GstDrmConstraints) asked = gst_drm_constraints_new(std::to_string(i).c_str(), nullptr);
+    gst_query_add_drm_constraints(branch, asked);
+  }
+  if (auto *branches = static_cast<Branches *>(data); branches->keeps)
+    branches->kept = gst_query_ref(query);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+// A consumer that answers the query itself.
+GstPadProbeReturn state_in_query(GstPad *, GstPadProbeInfo *info, gpointer data) noexcept
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
+  if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  gst_query_add_drm_constraints(query, static_cast<GstDrmConstraints *>(data));
+  return GST_PAD_PROBE_HANDLED;
+}
+
+// A pad that gathers, linked to a pad of the test's, whose probe answers queries.
+struct Gathering {
+  GstPad *src = gst_pad_new("src", GST_PAD_SRC);
+  GstPad *sink = gst_pad_new("sink", GST_PAD_SINK);
+
+  Gathering(GstPadProbeCallback answer, gpointer data)
+  {
+    gst_pad_set_active(src, TRUE);
+    gst_pad_set_active(sink, TRUE);
+    fail_unless(gst_pad_link(src, sink) == GST_PAD_LINK_OK);
+    gst_drm_pad_gather_constraints(src);
+    gst_pad_add_probe(sink, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, answer, data, nullptr);
+  }
+  Gathering(const Gathering &) = delete;
+  Gathering &operator=(const Gathering &) = delete;
+  ~Gathering()
+  {
+    gst_pad_set_active(src, FALSE);
+    gst_pad_set_active(sink, FALSE);
+    gst_object_unref(src);
+    gst_object_unref(sink);
+  }
+  // How many answer.
+  [[nodiscard]] guint ask() const
+  {
+    g_autoptr(GstCaps) caps = gst_caps_new_empty_simple("video/x-raw");
+    g_autoptr(GstQuery) query = gst_query_new_allocation(caps, TRUE);
+    fail_unless(gst_pad_peer_query(src, query));
+    g_autoptr(GstQuery) answer = gst_query_copy(query); // GStreamer itself cannot read a query that somebody holds
+    g_autoptr(GPtrArray) all = gst_query_get_drm_constraints(answer);
+    return all->len;
+  }
+};
+
+// Not without end: a reconciliation takes 256.
+GST_START_TEST(test_many_branches)
+{
+  Branches branches;
+  const Gathering gathering(state_in_branches, &branches);
+  fail_unless_equals_int(gathering.ask(), 256);
+  fail_unless_equals_int(gathering.ask(), 256);
+}
+GST_END_TEST
+
+// Who holds the query sees it unchanged: nothing is added, and nothing is broken.
+GST_START_TEST(test_kept_query)
+{
+  Branches branches;
+  branches.keeps = true;
+  const Gathering gathering(state_in_branches, &branches);
+  fail_unless_equals_int(gathering.ask(), 0);
+  gst_query_unref(branches.kept);
+}
+GST_END_TEST
+
+// Without a tee it counts once.
+GST_START_TEST(test_one_consumer)
+{
+  g_autoptr(GstDrmConstraints) asked = gst_drm_constraints_new("one", nullptr);
+  const Gathering gathering(state_in_query, asked);
+  fail_unless_equals_int(gathering.ask(), 1);
+}
+GST_END_TEST
+
+// Entries that are not what gst_query_add_drm_constraints() writes.
+GST_START_TEST(test_foreign_entries)
+{
+  g_autoptr(GstCaps) caps = gst_caps_new_empty_simple("video/x-raw");
+  g_autoptr(GstQuery) query = gst_query_new_allocation(caps, TRUE);
+  for (const char *text : {"GstDrmConstraints", "GstDrmConstraints, constraints=(int)5", "Other, other=(string)x"}) {
+    g_autoptr(GstStructure) params = gst_structure_from_string(text, nullptr);
+    gst_query_add_allocation_meta(query, gst_drm_constraints_api_get_type(), params);
+  }
+  gst_query_add_allocation_meta(query, gst_drm_constraints_api_get_type(), nullptr);
+  g_autoptr(GPtrArray) all = gst_query_get_drm_constraints(query);
+  fail_unless_equals_int(all->len, 0);
+}
+GST_END_TEST
+
+} // namespace
+
+TCase *gathering_tcase()
+{
+  TCase *tcase = tcase_create("gathering");
+  tcase_add_test(tcase, test_many_branches);
+  tcase_add_test(tcase, test_kept_query);
+  tcase_add_test(tcase, test_one_consumer);
+  tcase_add_test(tcase, test_foreign_entries);
+  return tcase;
+}
