@@ -186,6 +186,7 @@ native() {
     check 'a pipeline on a saved machine' same_text pipeline-saved.txt 0 --load "$golden/board.json" --pipeline 'vadmabufsrc ! video/x-raw(memory:DMABuf),format=DMA_DRM ! queue ! tee name=t t. ! kmsdmabufsink t. ! fakesink'
     check 'a pipeline that stops on a saved machine' same_text pipeline-saved-stops.txt 1 --load "$golden/machine.json" --pipeline 'videotestsrc ! video/x-raw,format=BGRx ! dmabufupload ! queue ! kmsdmabufsink'
     check 'a filter that nothing gets through there' eval 'gives 1 --load "$golden/board.json" --pipeline "vadmabufsrc ! video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=P010:0x0100000000000002 ! queue ! kmsdmabufsink" && grep -q "^result: failed: queue0.src and kmsdmabufsink0.sink have nothing in common" "$work/out"'
+    check 'copies on a saved machine' eval 'gives 0 --load "$golden/board.json" --pipeline "videotestsrc ! video/x-raw,format=BGRx ! dmabufupload name=up ! fakesink" && grep -q "^copies: up: each frame that upstream does not write into the pool" "$work/out"'
     check 'the device that a pipeline names' eval 'gives 1 --load "$golden/machine.json" --pipeline "dmabufupload ! kmsdmabufsink device=/dev/dri/card7" && grep -q "no source for kmsdmabufsink on /dev/dri/card7" "$work/out"'
     check 'a device that a saved machine has not' eval 'gives 1 --load "$golden/machine.json" --pipeline "vadmabufsrc ! fakesink" && grep -q "the machine has no source for vadmabufsrc" "$work/out"'
   fi

@@ -43,6 +43,18 @@ constexpr DeviceElement kDeviceElements[] = {
     {"v4l2sink", End::Sink, "v4l2", "output"},
 };
 
+// Elements that need DMA buffers, and copy frames that come in system memory.
+struct Copier {
+  std::string_view factory;
+  const char *frames; // that are copied
+};
+constexpr Copier kCopiers[] = {
+    {"dmabufupload", "each frame that upstream does not write into the pool of dmabufupload"},
+    {"kmsdmabufsink", "each frame that upstream does not write into the pool of kmsdmabufsink"},
+    {"egldmabufupload", "each frame, uploaded by the CPU"},
+    {"vadmabufconvert", "each frame, copied into a dmabuf by the CPU"},
+};
+
 // How far a stream is followed upstream; far above every real pipeline.
 constexpr unsigned kMaxElements = 1000;
 
@@ -191,8 +203,22 @@ std::string pairs_of(const Side &side)
                             : count(side.pairs.size(), "pair", "pairs") + " of dmabufs";
 }
 
-// Explains one link; false: the stream ends there.
-bool tell(const Machine &machine, GstPad *src, GstPad *sink, std::string &text)
+// "copies: up: each frame …", for the element of a sink pad that gets system memory
+// alone; empty where it is none that copies.
+std::string copies_at(GstPad *sink)
+{
+  const Element element(gst_pad_get_parent_element(sink));
+  const std::string factory = element ? factory_of(element.get()) : "";
+  for (const Copier &row : kCopiers)
+    if (row.factory == factory) {
+      const Text name(gst_element_get_name(element.get()));
+      return std::string("copies: ") + printable(name.get()) + ": " + row.frames + "\n";
+    }
+  return {};
+}
+
+// Explains one link, and the copies that follow; false: the stream ends there.
+bool tell(const Machine &machine, GstPad *src, GstPad *sink, std::string &text, std::string &copies)
 {
   const Outcome<Side> source = offered(machine, src, 0);
   const Outcome<Side> receiver = source ? taken(machine, sink) : Outcome<Side>(Side());
@@ -209,6 +235,8 @@ bool tell(const Machine &machine, GstPad *src, GstPad *sink, std::string &text)
       gst_caps_can_intersect(source.value->caps.get(), receiver.value->caps.get());
   if (answer.common || in_system_memory) {
     text += "  In common: " + (answer.common ? answer.shared : "system memory") + "\n";
+    if (!answer.common)
+      copies += copies_at(sink);
     return true;
   }
   text += "result: failed: " + name_of(src) + " and " + name_of(sink) +
@@ -232,6 +260,7 @@ Negotiated explain_saved(const Machine &machine, const std::string &description)
   Negotiated result;
   result.works = true;
   std::size_t number = 0;
+  std::string copies;
   for (const Element &element : elements_of(pipeline.get()))
     for_each<GstPad>(gst_element_iterate_src_pads(element.get()), [&](GstPad *pad) {
       const PadPtr peer(gst_pad_get_peer(pad));
@@ -239,10 +268,13 @@ Negotiated explain_saved(const Machine &machine, const std::string &description)
         return;
       result.text += "link " + std::to_string(++number) + ": " + name_of(pad) + " -> " +
                      name_of(peer.get()) + "\n";
-      result.works = tell(machine, pad, peer.get(), result.text);
+      result.works = tell(machine, pad, peer.get(), result.text, copies);
     });
+  if (result.works && copies.empty())
+    copies = "copies: no element here has to copy\n";
   if (result.works)
     result.text +=
+        copies +
         "result: each link has something in common on the saved machine; nothing was started\n";
   return result;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A pipeline on a saved machine: which link has what in common.
+// A pipeline on a saved machine: which link has what in common, and who copies.
 #pragma once
 
 #include "machine.hpp"
