@@ -2,10 +2,11 @@
 // Carries the constraints of consumers to their producer, as entries in the answer to the
 // allocation query.
 //
-// A tee makes a query of its own for each branch, with the same caps, and drops entries whose
-// parameters differ (gsttee.c). So a producer that gathers constraints attaches a list to the caps
-// of its query, a GstMiniObject that every branch sees. Consumers add their constraints to the
-// list, and the probe adds the list to the answer.
+// A tee makes a query of its own for each branch, with the same caps object, and drops entries
+// whose parameters differ (gsttee.c). So a producer that gathers constraints gives its query a copy
+// of the caps, and a list on that copy: a GstMiniObject that every branch sees, and no other
+// producer's query has. Consumers add their constraints to the list; the probe adds the list to the
+// answer, and puts the caps back.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -28,12 +29,11 @@ struct Freed {
 };
 using ConstraintsPtr = std::unique_ptr<GstDrmConstraints, Freed>;
 
-// The constraints that one producer's query has gathered. The pad only tells producers apart.
+// What one producer's query has gathered.
 struct Gathering {
-  const GstPad *pad;
+  gstdrm::GstPtr<GstCaps> asked; // the caps that the query had, perhaps those of another gathering
   std::vector<ConstraintsPtr> found;
 };
-using Gatherings = std::vector<Gathering>;
 
 // Guards the lists on all caps. One lock suffices, because the lists are few and short.
 gstdrm::OrderedMutex &gatherings_lock()
@@ -42,16 +42,10 @@ gstdrm::OrderedMutex &gatherings_lock()
   return lock;
 }
 
-GQuark gatherings_quark() noexcept
+GQuark gathering_quark() noexcept
 {
-  static const GQuark quark = g_quark_from_static_string("GstDrmConstraintsGatherings");
+  static const GQuark quark = g_quark_from_static_string("GstDrmConstraintsGathering");
   return quark;
-}
-
-Gatherings *gatherings_of(GstCaps *caps)
-{
-  return static_cast<Gatherings *>(
-      gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(caps), gatherings_quark()));
 }
 
 GstCaps *caps_of(GstQuery *query)
@@ -95,50 +89,58 @@ bool has_entry(GstQuery *query, const GstDrmConstraints *constraints)
   return false;
 }
 
-// Adds to the lists of every producer whose query has these caps.
+// Adds to the list of the query that has these caps.
 void leave_on(GstCaps *caps, const GstDrmConstraints *constraints)
 {
   const std::lock_guard guard(gatherings_lock());
-  Gatherings *all = gatherings_of(caps);
-  if (!all)
+  auto *gathering = static_cast<Gathering *>(
+      gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(caps), gathering_quark()));
+  if (!gathering || gathering->found.size() >= gstdrm::kMaxAccessors)
     return;
-  for (Gathering &one : *all) {
-    const auto known =
-        std::any_of(one.found.begin(), one.found.end(),
-                    [&](const ConstraintsPtr &other) { return is_same(other.get(), constraints); });
-    if (!known && one.found.size() < gstdrm::kMaxAccessors)
-      one.found.emplace_back(std::make_unique<GstDrmConstraints>(*constraints).release());
-  }
+  const auto known =
+      std::any_of(gathering->found.begin(), gathering->found.end(),
+                  [&](const ConstraintsPtr &other) { return is_same(other.get(), constraints); });
+  if (!known)
+    gathering->found.emplace_back(std::make_unique<GstDrmConstraints>(*constraints).release());
 }
 
-// Begins a new list for the pad, and drops the list of a query that was never answered.
-void begin_gathering(GstPad *pad, GstCaps *caps)
+void replace_caps(GstQuery *query, GstCaps *caps)
 {
-  const std::lock_guard guard(gatherings_lock());
-  Gatherings *all = gatherings_of(caps);
-  if (!all) {
-    all = std::make_unique<Gatherings>().release();
-    gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(caps), gatherings_quark(), all,
-                              [](gpointer data) noexcept {
-                                std::default_delete<Gatherings>()(static_cast<Gatherings *>(data));
-                              });
-  }
-  std::erase_if(*all, [pad](const Gathering &one) { return one.pad == pad; });
-  all->push_back({pad, {}});
+  gst_structure_set(gst_query_writable_structure(query), "caps", GST_TYPE_CAPS, caps, nullptr);
 }
 
-std::vector<ConstraintsPtr> end_gathering(GstPad *pad, GstCaps *caps)
+// A query that is never answered keeps the copy, and its list goes with it.
+void begin_gathering(GstQuery *query, GstCaps *caps)
 {
-  const std::lock_guard guard(gatherings_lock());
-  Gatherings *all = gatherings_of(caps);
-  if (!all)
-    return {};
-  std::vector<ConstraintsPtr> found;
-  for (Gathering &one : *all)
-    if (one.pad == pad)
-      found = std::move(one.found);
-  std::erase_if(*all, [pad](const Gathering &one) { return one.pad == pad; });
-  return found;
+  if (!gst_query_is_writable(query))
+    return;
+  const auto copy = gstdrm::GstPtr<GstCaps>::adopt(gst_caps_copy(caps));
+  auto gathering = std::make_unique<Gathering>();
+  gathering->asked = gstdrm::GstPtr<GstCaps>::share(caps);
+  gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(copy.get()), gathering_quark(),
+                            gathering.release(), [](gpointer data) noexcept {
+                              std::default_delete<Gathering>()(static_cast<Gathering *>(data));
+                            });
+  replace_caps(query, copy.get());
+}
+
+// Adds what consumers have left to the answer, and to the list of a producer further upstream.
+void end_gathering(GstQuery *query, GstCaps *caps)
+{
+  std::unique_ptr<Gathering> gathering;
+  {
+    const std::lock_guard guard(gatherings_lock());
+    gathering.reset(static_cast<Gathering *>(
+        gst_mini_object_steal_qdata(GST_MINI_OBJECT_CAST(caps), gathering_quark())));
+  }
+  if (!gathering || !gst_query_is_writable(query))
+    return;
+  replace_caps(query, gathering->asked.get());
+  for (const ConstraintsPtr &one : gathering->found) {
+    if (!has_entry(query, one.get()))
+      add_entry(query, one.get());
+    leave_on(gathering->asked.get(), one.get());
+  }
 }
 
 // What a producer adds to its own allocation queries. Any thread that sends a query calls it.
@@ -157,7 +159,7 @@ void free_before_query(gpointer data) noexcept
 
 // Before the query leaves the pad, and after its answer is back. Every query of the pad gets here,
 // most of them caps queries, so this is the pad's only probe.
-GstPadProbeReturn on_query(GstPad *pad, GstPadProbeInfo *info, gpointer data) noexcept
+GstPadProbeReturn on_query(GstPad *, GstPadProbeInfo *info, gpointer data) noexcept
 try {
   GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
   if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
@@ -168,13 +170,10 @@ try {
   GstCaps *caps = caps_of(query);
   if (!caps)
     return GST_PAD_PROBE_OK;
-  if (leaves) {
-    begin_gathering(pad, caps);
-    return GST_PAD_PROBE_OK;
-  }
-  for (const ConstraintsPtr &one : end_gathering(pad, caps))
-    if (gst_query_is_writable(query) && !has_entry(query, one.get()))
-      add_entry(query, one.get());
+  if (leaves)
+    begin_gathering(query, caps);
+  else
+    end_gathering(query, caps);
   return GST_PAD_PROBE_OK;
 } catch (...) {
   return gstdrm::caught(GST_PAD_PROBE_OK, __func__);

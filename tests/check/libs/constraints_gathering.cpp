@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The lists that an allocation query gathers: bounded, each consumer once, and nothing that is none.
+#include <atomic>
 #include <string>
 
 #include <gst/drm/drm.h>
 
 #include "constraints_gathering.hpp"
+#include "support/threads.hpp"
 
 namespace {
 
@@ -45,6 +47,7 @@ GstPadProbeReturn state_in_query(GstPad *, GstPadProbeInfo *info, gpointer data)
 struct Gathering {
   GstPad *src = gst_pad_new("src", GST_PAD_SRC);
   GstPad *sink = gst_pad_new("sink", GST_PAD_SINK);
+  GstCaps *caps = nullptr; // of the query; nullptr: its own
 
   Gathering(GstPadProbeCallback answer, gpointer data)
   {
@@ -63,12 +66,17 @@ struct Gathering {
     gst_object_unref(src);
     gst_object_unref(sink);
   }
-  // How many answer.
+  // How many answer; G_MAXUINT where the query fails or its caps are others then. Any thread.
   [[nodiscard]] guint ask() const
   {
-    g_autoptr(GstCaps) caps = gst_caps_new_empty_simple("video/x-raw");
-    g_autoptr(GstQuery) query = gst_query_new_allocation(caps, TRUE);
-    fail_unless(gst_pad_peer_query(src, query));
+    g_autoptr(GstCaps) asked = caps ? gst_caps_ref(caps) : gst_caps_new_empty_simple("video/x-raw");
+    g_autoptr(GstQuery) query = gst_query_new_allocation(asked, TRUE);
+    GstCaps *after = nullptr;
+    if (!gst_pad_peer_query(src, query))
+      return G_MAXUINT;
+    gst_query_parse_allocation(query, &after, nullptr);
+    if (after != asked && gst_query_is_writable(query))
+      return G_MAXUINT;
     g_autoptr(GstQuery) answer = gst_query_copy(query); // GStreamer itself cannot read a query that somebody holds
     g_autoptr(GPtrArray) all = gst_query_get_drm_constraints(answer);
     return all->len;
@@ -105,6 +113,68 @@ GST_START_TEST(test_one_consumer)
 }
 GST_END_TEST
 
+// While one producer's query is under way, another producer asks with the same caps, as two branches of a tee do at
+// once: each hears its own consumer, and the first one has its caps back.
+struct Beside {
+  const Gathering *other;
+  GstDrmConstraints *asked;
+  guint heard = 0; // by the other one
+};
+
+GstPadProbeReturn ask_beside(GstPad *, GstPadProbeInfo *info, gpointer data) noexcept
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
+  if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  auto *beside = static_cast<Beside *>(data);
+  gst_query_add_drm_constraints(query, beside->asked);
+  beside->heard = beside->other->ask();
+  return GST_PAD_PROBE_HANDLED;
+}
+
+GST_START_TEST(test_two_producers)
+{
+  g_autoptr(GstDrmConstraints) one = gst_drm_constraints_new("one", nullptr);
+  g_autoptr(GstDrmConstraints) two = gst_drm_constraints_new("two", nullptr);
+  g_autoptr(GstCaps) caps = gst_caps_new_empty_simple("video/x-raw");
+  Gathering inner(state_in_query, two);
+  inner.caps = caps;
+  Beside beside{&inner, one};
+  Gathering outer(ask_beside, &beside);
+  outer.caps = caps;
+  fail_unless_equals_int(outer.ask(), 1);
+  fail_unless_equals_int(beside.heard, 1);
+}
+GST_END_TEST
+
+// The same from several threads, while others merge what all of them read.
+GST_START_TEST(test_threads)
+{
+  g_autoptr(GstCaps) caps = gst_caps_new_empty_simple("video/x-raw");
+  g_autoptr(GstDrmConstraints) asked = gst_drm_constraints_new("one", nullptr);
+  gst_drm_constraints_set_number(asked, GST_DRM_CONSTRAINT_STRIDE_ALIGN, 64);
+  g_autoptr(GPtrArray) all = g_ptr_array_new();
+  g_ptr_array_add(all, asked);
+  std::atomic<guint> heard{0};
+  std::atomic<guint> merged{0};
+  const auto asks = [&] {
+    Gathering gathering(state_in_query, asked);
+    gathering.caps = caps;
+    for (int i = 0; i < 200; i++)
+      heard.fetch_add(gathering.ask(), std::memory_order_relaxed);
+  };
+  const auto merges = [&] {
+    for (int i = 0; i < 200; i++) {
+      g_autoptr(GstDrmConstraints) done = gst_drm_constraints_reconcile(all, nullptr);
+      merged.fetch_add(done ? 1 : 0, std::memory_order_relaxed);
+    }
+  };
+  gstdrm::test::at_once({asks, asks, asks, merges, merges});
+  fail_unless_equals_int(heard, 600);
+  fail_unless_equals_int(merged, 400);
+}
+GST_END_TEST
+
 // Entries that are not what gst_query_add_drm_constraints() writes.
 GST_START_TEST(test_foreign_entries)
 {
@@ -128,6 +198,8 @@ TCase *gathering_tcase()
   tcase_add_test(tcase, test_many_branches);
   tcase_add_test(tcase, test_kept_query);
   tcase_add_test(tcase, test_one_consumer);
+  tcase_add_test(tcase, test_two_producers);
+  tcase_add_test(tcase, test_threads);
   tcase_add_test(tcase, test_foreign_entries);
   return tcase;
 }

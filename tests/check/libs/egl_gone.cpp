@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // An EGL display whose device is removed while the library lists it: a source has all of its pairs, or a reason and none.
+#include <atomic>
 #include <cstring>
 #include <memory>
 
@@ -9,6 +10,7 @@
 #include "fake_egl.hpp"
 #include "support/check_main.hpp"
 #include "support/source_pairs.hpp"
+#include "support/threads.hpp"
 
 namespace {
 
@@ -64,6 +66,22 @@ GST_START_TEST(test_unknown_format)
 }
 GST_END_TEST
 
+GST_START_TEST(test_threads)
+{
+  answer_questions(~0U);
+  std::atomic<guint> pairs{0};
+  const auto lists = [&pairs] {
+    for (int i = 0; i < 50; i++) {
+      const List list(gst_drm_enumerate_egl());
+      for (guint j = 0; j < list->len; j++)
+        pairs.fetch_add(static_cast<guint>(pairs_of(static_cast<const GstDrmSource *>(g_ptr_array_index(list.get(), j))).size()), std::memory_order_relaxed);
+    }
+  };
+  gstdrm::test::at_once({lists, lists, lists});
+  fail_unless_equals_int(pairs, 3 * 50 * 8);
+}
+GST_END_TEST
+
 Suite *egl_gone_suite()
 {
   Suite *suite = suite_create("egl_gone");
@@ -71,6 +89,7 @@ Suite *egl_gone_suite()
   suite_add_tcase(suite, tcase);
   tcase_add_test(tcase, test_gone);
   tcase_add_test(tcase, test_unknown_format);
+  tcase_add_test(tcase, test_threads);
   return suite;
 }
 
