@@ -63,7 +63,7 @@ Result<void> CopyToGl::open()
     out_.interlace_mode = in_.interlace_mode;
     yuv_ = YuvToRgba::create(in_, out_);
     if (!yuv_)
-      converter_.reset(gst_video_converter_new(&in_, &out_, nullptr));
+      converter_ = FrameConverter::create(in_, out_);
     if (!yuv_ && !converter_)
       return Error{ErrorCode::Unsupported,
                    std::string("The CPU cannot convert ") + GST_VIDEO_INFO_NAME(&in_) + " to " +
@@ -105,7 +105,7 @@ Result<void> CopyToGl::fill(GstBuffer *made, GstBuffer *in)
     yuv_->convert(from.get(), to.get());
     return {};
   }
-  gst_video_converter_frame(converter_.get(), from.get(), to.get());
+  converter_->convert(from.get(), to.get());
   make_opaque(in_, to.get());
   return {};
 }

@@ -42,12 +42,6 @@ private:
   Result<void> open();
   Result<void> fill(GstBuffer *made, GstBuffer *in);
 
-  struct FreeConverter {
-    void operator()(GstVideoConverter *converter) const noexcept
-    {
-      gst_video_converter_free(converter);
-    }
-  };
   GstPtr<GstGLContext> context_;
   GstPtr<GstCaps> out_caps_;
   bool copies_ = false; // see can_copy()
@@ -56,7 +50,7 @@ private:
   GstPtr<GstBufferPool> pool_; // active
   // where the format downstream is not that of the frame: RGBA of YUV, or of whatever else
   std::unique_ptr<YuvToRgba> yuv_;
-  std::unique_ptr<GstVideoConverter, FreeConverter> converter_;
+  std::unique_ptr<FrameConverter> converter_;
 };
 
 } // namespace gstdrm

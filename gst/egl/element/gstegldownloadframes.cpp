@@ -112,7 +112,7 @@ Result<void> DownloadFrames::begin(std::shared_ptr<GlThread> thread, const Downl
   if (stream_.copy_reason) {
     copied_ = stream_.out.vinfo;
     copied_.colorimetry = stream_.colorimetry;
-    converter_.reset(gst_video_converter_new(&stream_.in, &copied_, nullptr));
+    converter_ = FrameConverter::create(stream_.in, copied_);
     if (!converter_)
       return Error{ErrorCode::Unsupported,
                    std::string("The CPU cannot convert ") + GST_VIDEO_INFO_NAME(&stream_.in) +
@@ -282,7 +282,7 @@ Result<bool> DownloadFrames::copy(GstBuffer *in, GstBuffer *out)
   MappedFrame to(out, copied_, GST_MAP_WRITE);
   if (!to)
     return Error{ErrorCode::Import, "The CPU cannot write to a buffer of the pool", 0};
-  gst_video_converter_frame(converter_.get(), from.get(), to.get());
+  converter_->convert(from.get(), to.get());
   make_opaque(stream_.in, to.get());
   stats_.count_copy(element_, GST_VIDEO_INFO_SIZE(&copied_), stream_.copy_reason);
   return true;

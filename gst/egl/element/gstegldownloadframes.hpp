@@ -17,6 +17,7 @@
 #include <gst/gl/gl.h>
 
 #include "engine/gl_draw.hpp"
+#include "gsteglconverter.hpp"
 #include "gstglthread.hpp"
 
 namespace gstdrm {
@@ -61,12 +62,6 @@ public:
 private:
   using Target = std::shared_ptr<egl::DrawTarget>;
   using Cache = ImportCache<Target>;
-  struct FreeConverter {
-    void operator()(GstVideoConverter *converter) const noexcept
-    {
-      gst_video_converter_free(converter);
-    }
-  };
 
   Result<bool> draw(GstBuffer *in, GstBuffer *out);
   Result<void> draw_on_gl_thread(GstBuffer *in, const FrameLayout &layout, Cache::Import &import,
@@ -82,7 +77,7 @@ private:
   std::shared_ptr<egl::Painter> painter_;
   DownloadStream stream_;
   std::optional<Cache> cache_; // used on the GL thread while the streaming thread waits for it
-  std::unique_ptr<GstVideoConverter, FreeConverter> converter_;
+  std::unique_ptr<FrameConverter> converter_;
   GstVideoInfo copied_{}; // what a copy writes
   std::atomic<std::uint64_t> hops_{0};
   std::atomic<std::uint64_t> draws_{0};

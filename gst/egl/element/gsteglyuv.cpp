@@ -38,8 +38,7 @@ std::unique_ptr<YuvToRgba> YuvToRgba::create(const GstVideoInfo &in, const GstVi
   pixels.fps_n = in.fps_n;
   pixels.fps_d = in.fps_d;
   pixels.interlace_mode = in.interlace_mode;
-  GstVideoInfo from = in;
-  made->to_pixels_.reset(gst_video_converter_new(&from, &pixels, nullptr));
+  made->to_pixels_ = FrameConverter::create(in, pixels);
   made->pixels_ = GstPtr<GstBuffer>::adopt(
       gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(&pixels), nullptr));
   if (!made->to_pixels_ || !made->pixels_)
@@ -92,7 +91,7 @@ void YuvToRgba::convert(GstVideoFrame *from, GstVideoFrame *to)
   GstVideoFrame pixels;
   if (!gst_video_frame_map(&pixels, &pixels_info_, pixels_.get(), GST_MAP_READWRITE))
     return; // system memory of its own: cannot be
-  gst_video_converter_frame(to_pixels_.get(), from, &pixels);
+  to_pixels_->convert(from, &pixels);
   if (GST_VIDEO_INFO_FORMAT(&pixels_info_) == GST_VIDEO_FORMAT_AYUV)
     convert_rows<std::uint8_t>(pixels, to);
   else

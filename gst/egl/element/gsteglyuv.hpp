@@ -12,6 +12,8 @@
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/video/video.h>
 
+#include "gsteglconverter.hpp"
+
 namespace gstdrm {
 
 class YuvToRgba {
@@ -23,15 +25,12 @@ public:
 private:
   // For each of R, G, B: the factors of Y, U, V, and what is added, in steps of 2^-32.
   using Factors = std::array<std::array<std::int64_t, 4>, 3>;
-  struct FreeConverter {
-    void operator()(GstVideoConverter *converter) const { gst_video_converter_free(converter); }
-  };
 
   YuvToRgba() = default;
   template <typename Sample> void convert_rows(const GstVideoFrame &pixels, GstVideoFrame *to);
 
   GstVideoInfo pixels_info_{}; // AYUV or AYUV64
-  std::unique_ptr<GstVideoConverter, FreeConverter> to_pixels_;
+  std::unique_ptr<FrameConverter> to_pixels_;
   GstPtr<GstBuffer> pixels_;
   Factors factors_{};
 };
