@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <gst/drm/core/sync_file.hpp>
+#include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/frame_wait.hpp>
 #include <gst/drm/element/memory_token.hpp>
@@ -169,6 +170,24 @@ void UploadFrames::watch_context()
   });
 }
 
+// A decoder's frames are larger than the picture: 1088 lines for 1080. The texture is of the
+// picture alone.
+Result<GstPtr<GstBuffer>> UploadFrames::visible_part(GstBuffer *in) const
+{
+  const GstVideoInfo &info = stream_.in.vinfo;
+  auto visible = GstPtr<GstBuffer>::share(in);
+  if (!is_padded_frame(in, info))
+    return visible;
+  if (const Result<Corner> corner = visible_corner(in, info); !corner)
+    return corner.error();
+  if (crop_in_place(visible, info, 1))
+    return visible;
+  return Error{ErrorCode::Layout,
+               "The picture of a frame begins among pixels that share chroma, or not at the first "
+               "pixel of a tiled frame. Crop at even pixels, or upstream in the decoder",
+               0};
+}
+
 Result<GstPtr<GstBuffer>> UploadFrames::upload(GstBuffer *in)
 {
   stats_.frames++;
@@ -176,6 +195,14 @@ Result<GstPtr<GstBuffer>> UploadFrames::upload(GstBuffer *in)
   if (thread_->device()->is_lost())
     return thread_->device()->loss();
   cache_->advance();
+  const Result<GstPtr<GstBuffer>> visible = visible_part(in);
+  if (!visible)
+    return visible.error();
+  return upload_picture(visible->get());
+}
+
+Result<GstPtr<GstBuffer>> UploadFrames::upload_picture(GstBuffer *in)
+{
   const MemoryKind kind = memory_kind(in);
   if (kind != MemoryKind::DmaBuf)
     return stream_.form ? Result<GstPtr<GstBuffer>>(not_dmabuf()) : copy(in, "system memory");

@@ -65,6 +65,8 @@ private:
   struct Hop;
 
   void watch_context();
+  Result<GstPtr<GstBuffer>> visible_part(GstBuffer *in) const;
+  Result<GstPtr<GstBuffer>> upload_picture(GstBuffer *in);
   Result<GstPtr<GstBuffer>> import(GstBuffer *in, const FrameLayout &layout);
   Result<GstPtr<GstBuffer>> copy(GstBuffer *in, const char *reason);
   Result<Waited> acquire(GstBuffer *in, Hop &hop);
