@@ -49,11 +49,12 @@ Sources sources_of(const CapsPart &texture, const UploadFormats &formats)
   for (const Way &way : formats.ways()) {
     if (!allows(texture, "texture-target", target_name(way.form.target)))
       continue;
+    const FormatSet &all = way.of(has_fields(texture));
     FormatSet pairs;
     if (way.form.format == GST_VIDEO_FORMAT_UNKNOWN)
-      pairs = named_by(texture, way.pairs);
+      pairs = named_by(texture, all);
     else if (allows(texture, "format", gst_video_format_to_string(way.form.format)))
-      pairs = way.pairs;
+      pairs = all;
     (way.is_copy ? sources.copied : sources.imported).add(way, pairs);
   }
   return sources;

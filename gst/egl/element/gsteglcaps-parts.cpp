@@ -63,6 +63,11 @@ bool allows(const CapsPart &part, const char *field, const char *text)
   return found;
 }
 
+bool has_fields(const CapsPart &part)
+{
+  return !allows(part, "interlace-mode", "progressive");
+}
+
 // The part within a limit of this element, which has features and sizes.
 std::optional<CapsPart> within(const CapsPart &part, const CapsPart &limit)
 {

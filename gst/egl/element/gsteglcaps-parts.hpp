@@ -24,6 +24,8 @@ bool has_colours(const CapsPart &part);
 void drop_colours(CapsPart &part);
 // Whether a field allows the text; a field that is absent allows everything.
 bool allows(const CapsPart &part, const char *field, const char *text);
+// Whether the frames are said to have fields; a mode that is not said is progressive.
+bool has_fields(const CapsPart &part);
 // The part within a limit of this element, which has features and sizes.
 std::optional<CapsPart> within(const CapsPart &part, const CapsPart &limit);
 // The names of the pairs' linear frames.

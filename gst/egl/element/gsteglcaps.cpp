@@ -85,7 +85,7 @@ void append_textures(CapsParts &result, const CapsPart &frame, FrameKind kind,
   }
   const FormatSet pairs = pairs_of(frame, kind, formats);
   for (const Way &way : formats.ways()) {
-    const FormatSet common = FormatSet::intersect(pairs, way.pairs);
+    const FormatSet common = FormatSet::intersect(pairs, way.of(has_fields(frame)));
     if (!common.empty())
       merge_part(result, texture_part(frame, way, common));
   }
@@ -130,10 +130,12 @@ const Way *way_of(const GstDrmVideoInfo &in, const GstCaps *out, const UploadFor
   const GstStructure *structure = gst_caps_get_structure(out, 0);
   const char *format = gst_structure_get_string(structure, "format");
   const char *target = gst_structure_get_string(structure, "texture-target");
+  const bool fields =
+      GST_VIDEO_INFO_INTERLACE_MODE(&in.vinfo) != GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;
   for (const Way &way : formats.ways()) {
     const GstVideoFormat made =
         way.form.format == GST_VIDEO_FORMAT_UNKNOWN ? name_of(in.drm_fourcc) : way.form.format;
-    if (way.is_copy == is_copy && way.pairs.contains({in.drm_fourcc, in.drm_modifier}) &&
+    if (way.is_copy == is_copy && way.of(fields).contains({in.drm_fourcc, in.drm_modifier}) &&
         g_strcmp0(format, gst_video_format_to_string(made)) == 0 &&
         (!target || std::strcmp(target, target_name(way.form.target)) == 0))
       return &way;

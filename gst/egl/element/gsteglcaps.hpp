@@ -53,11 +53,19 @@ public:
     bool is_copy = false;
     bool keeps_colours = false; // the GL memory has the frame's colorimetry
     FormatSet pairs;            // that go this way
+    // Those of frames with fields. A driver that converts 4:2:0 averages chroma over neighbouring
+    // rows, and these belong to different fields.
+    FormatSet pairs_with_fields;
+    [[nodiscard]] const FormatSet &of(bool has_fields) const noexcept
+    {
+      return has_fields ? pairs_with_fields : pairs;
+    }
   };
   [[nodiscard]] bool is_known() const noexcept { return is_known_; }
   [[nodiscard]] bool takes_plain() const noexcept { return takes_plain_; }
   [[nodiscard]] std::uint32_t max_size() const noexcept { return max_size_; }
-  // In order of preference: import before copy, 2D before external-oes, RGBA before planes.
+  // In order of preference: import before copy, 2D before external-oes, RGBA before planes, but of
+  // more than 8 bits planes before RGBA.
   [[nodiscard]] const std::vector<Way> &ways() const noexcept { return ways_; }
   // Every pair that goes any way.
   [[nodiscard]] const FormatSet &all() const noexcept { return all_; }

@@ -285,10 +285,23 @@ static void gst_egl_dmabuf_download_class_init(GstEglDmaBufDownloadClass *klass)
   trans_class->stop = gst_egl_dmabuf_download_stop;
 }
 
+static GstPadProbeReturn explain_refused_caps(GstPad *, GstPadProbeInfo *info,
+                                              gpointer user_data) noexcept
+try {
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_CAPS)
+    downloader_of(user_data).explain_refused_caps(event);
+  return GST_PAD_PROBE_OK;
+} catch (...) {
+  return gstdrm::caught(GST_PAD_PROBE_OK, __func__);
+}
+
 static void gst_egl_dmabuf_download_init(GstEglDmaBufDownload *self)
 {
   // The pool waits for the release fences of a frame before it hands it out again.
   gstdrm::set_up_producer_pad(GST_BASE_TRANSFORM_SRC_PAD(self));
   self->downloader = new EglDownloader(
       GST_GL_BASE_FILTER(self), GST_BASE_TRANSFORM_CLASS(gst_egl_dmabuf_download_parent_class));
+  gst_pad_add_probe(GST_BASE_TRANSFORM_SINK_PAD(self), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+                    explain_refused_caps, self, nullptr);
 }

@@ -9,6 +9,9 @@
 
 #include <gst/drm/drm.h>
 #include <gst/drm/element/producer.hpp>
+#include <gst/drm/gstdrmcaps-strings.hpp>
+
+#include "gsteglformats.hpp"
 
 namespace gstdrm {
 namespace {
@@ -65,7 +68,8 @@ void copy_fields(const GstStructure *from, GstStructure *to)
 bool is_gl(const GstCaps *caps, guint index)
 {
   GstCapsFeatures *features = gst_caps_get_features(caps, index);
-  return gst_caps_features_is_any(features) || gst_caps_features_contains(features, kGlFeature);
+  return gst_caps_features_is_any(features) || (gst_caps_features_get_size(features) == 1 &&
+                                                gst_caps_features_contains(features, kGlFeature));
 }
 
 void append_outputs(GstCaps *result, const GstStructure *in, const FormatSet *formats)
@@ -77,19 +81,74 @@ void append_outputs(GstCaps *result, const GstStructure *in, const FormatSet *fo
   }
 }
 
-GstPtr<GstCaps> outputs_of(const GstCaps *caps, const DownloadFormats &formats)
+// A mode that is not said is taken for progressive, as GStreamer does.
+bool has_fields(const GstStructure *structure)
+{
+  const GValue *mode = gst_structure_get_value(structure, "interlace-mode");
+  bool progressive = mode == nullptr;
+  if (mode)
+    for_each_string(mode,
+                    [&](const char *text) { progressive |= g_str_equal(text, "progressive"); });
+  return !progressive;
+}
+
+struct Split {
+  FormatSet whole, shared; // rows of chroma: one for each row of the picture, one for several
+};
+
+Split split_by_chroma(const FormatSet &formats)
+{
+  std::vector<Format> whole;
+  std::vector<Format> shared;
+  for (const Format &pair : formats.pairs())
+    (shares_chroma_rows(pair.fourcc) ? shared : whole).push_back(pair);
+  return {FormatSet::from_pairs(std::move(whole)), FormatSet::from_pairs(std::move(shared))};
+}
+
+// Of pictures with fields.
+void append_field_outputs(GstCaps *result, const GstStructure *in, const DownloadFormats &formats)
+{
+  const Split drawn = split_by_chroma(formats.drawn ? *formats.drawn : FormatSet());
+  if (!drawn.whole.empty())
+    append_outputs(result, in, &drawn.whole);
+  if (!formats.copied)
+    return;
+  const FormatSet copied =
+      FormatSet::unite(*formats.copied, FormatSet::intersect(drawn.shared, copy_formats()));
+  if (!copied.empty())
+    append_outputs(result, in, &copied);
+}
+
+GstPtr<GstCaps> within_texture(const GstCaps *caps, std::uint32_t max_size)
+{
+  if (max_size == 0)
+    return GstPtr<GstCaps>::share(const_cast<GstCaps *>(caps));
+  const auto most = static_cast<gint>(max_size);
+  const auto limit = GstPtr<GstCaps>::adopt(
+      gst_caps_new_simple("video/x-raw", "width", GST_TYPE_INT_RANGE, 1, most, "height",
+                          GST_TYPE_INT_RANGE, 1, most, nullptr));
+  gst_caps_set_features_simple(limit.get(), gst_caps_features_new_any());
+  return GstPtr<GstCaps>::adopt(
+      gst_caps_intersect_full(const_cast<GstCaps *>(caps), limit.get(), GST_CAPS_INTERSECT_FIRST));
+}
+
+GstPtr<GstCaps> outputs_of(const GstCaps *given, const DownloadFormats &formats)
 {
   auto result = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
+  const GstPtr<GstCaps> within = within_texture(given, formats.max_size);
+  const GstCaps *caps = within.get();
   for (guint i = 0; i < gst_caps_get_size(caps); i++) {
     if (!is_gl(caps, i))
       continue;
     const GstStructure *in = gst_caps_get_structure(caps, i);
     if (!formats.drawn && !formats.copied)
       append_outputs(result.get(), in, nullptr);
-    if (formats.drawn && !formats.drawn->empty())
-      append_outputs(result.get(), in, formats.drawn);
-    if (formats.copied && !formats.copied->empty())
-      append_outputs(result.get(), in, formats.copied);
+    else if (has_fields(in))
+      append_field_outputs(result.get(), in, formats);
+    else
+      for (const FormatSet *set : {formats.drawn, formats.copied})
+        if (set && !set->empty())
+          append_outputs(result.get(), in, set);
   }
   return result;
 }
@@ -110,10 +169,16 @@ GstPtr<GstCaps> inputs_of(const GstCaps *caps, const DownloadFormats &formats)
     copy_fields(gst_caps_get_structure(possible.get(), i), gst_caps_get_structure(gl.get(), 0));
     gst_caps_append(result.get(), gl.release());
   }
-  return GstPtr<GstCaps>::adopt(gst_caps_simplify(result.release()));
+  const GstPtr<GstCaps> within = within_texture(result.get(), formats.max_size);
+  return GstPtr<GstCaps>::adopt(gst_caps_simplify(gst_caps_copy(within.get())));
 }
 
 } // namespace
+
+bool has_fields(const GstCaps *caps)
+{
+  return gst_caps_get_size(caps) > 0 && has_fields(gst_caps_get_structure(caps, 0));
+}
 
 GstPtr<GstCaps> download_sink_template()
 {
@@ -160,11 +225,6 @@ GstPtr<GstCaps> download_transform(GstPadDirection direction, const GstCaps *cap
     return direction == GST_PAD_SINK ? outputs_of(download_sink_template().get(), formats)
                                      : inputs_of(download_src_template().get(), formats);
   return direction == GST_PAD_SINK ? outputs_of(caps, formats) : inputs_of(caps, formats);
-}
-
-GstPtr<GstCaps> sendable_caps(const GstCaps *in_caps, const FormatSet &formats)
-{
-  return outputs_of(in_caps, {&formats, nullptr});
 }
 
 // --- colours -------------------------------------------------------------------------------------

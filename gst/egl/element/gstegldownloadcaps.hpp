@@ -3,6 +3,8 @@
 // say about colours. Plain functions. Any thread.
 #pragma once
 
+#include <cstdint>
+
 #include <gst/drm/core/format_set.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/gl/gl.h>
@@ -26,11 +28,14 @@ const FormatSet &copy_formats();
 struct DownloadFormats {
   const FormatSet *drawn = nullptr;
   const FormatSet *copied = nullptr;
+  std::uint32_t max_size = 0; // of a texture, in pixels; 0: not known
 };
 GstPtr<GstCaps> download_transform(GstPadDirection direction, const GstCaps *caps,
                                    const DownloadFormats &formats);
-// What can leave for fixed caps of the sink pad.
-GstPtr<GstCaps> sendable_caps(const GstCaps *in_caps, const FormatSet &formats);
+
+// Whether these are caps of pictures with fields. A draw averages chroma over neighbouring rows,
+// and these belong to different fields: such pictures become 4:2:0 by a copy alone.
+bool has_fields(const GstCaps *caps);
 
 // Fixed caps of the src pad with the colorimetry and the chroma siting that GStreamer takes for
 // granted, where the caps are YUV and say nothing.

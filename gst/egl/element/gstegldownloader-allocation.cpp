@@ -21,6 +21,7 @@ GST_DEBUG_CATEGORY_EXTERN(egl_dmabuf_download_debug);
 namespace gstdrm {
 namespace {
 
+constexpr const char *kFields = "the picture has fields, whose chroma OpenGL would mix";
 constexpr const char *kNoImport = "OpenGL here imports no dma-bufs, or none of the agreed format";
 
 bool can_make(GstDrmAllocator *allocator, Format format)
@@ -89,7 +90,8 @@ DownloadStream EglDownloader::stream_of(Way way) const
   const GstStructure *structure = gst_caps_get_structure(colours_.get(), 0);
   if (const gchar *text = gst_structure_get_string(structure, "colorimetry"))
     gst_video_colorimetry_from_string(&stream.colorimetry, text);
-  stream.copy_reason = way == Way::Copy ? kNoImport : nullptr;
+  if (way == Way::Copy)
+    stream.copy_reason = has_fields(out_caps_.get()) && thread_ ? kFields : kNoImport;
   stream.takes_fences = takes_fences_;
   return stream;
 }

@@ -2,9 +2,11 @@
 // How egldmabufdownload and its neighbours agree: context, format, modifier.
 #include "gstegldownloader.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
+#include <gst/drm/core/limits.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/element/advice.hpp>
 #include <gst/drm/element/chain.hpp>
@@ -12,6 +14,7 @@
 #include <gst/drm/element/transform_query.hpp>
 
 #include "gstegldownloadcaps.hpp"
+#include "gsteglformats.hpp"
 #include "gstglfilterthread.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(egl_dmabuf_download_debug);
@@ -26,6 +29,14 @@ bool can_be_set(GstPadDirection direction, const GstCaps *caps)
   GstDrmVideoInfo made;
   return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps) &&
          (direction == GST_PAD_SINK || gst_drm_video_info_from_caps(&made, caps));
+}
+
+std::string suggest_before(const GstCaps *sent, const GstCaps *)
+{
+  if (is_field_each(sent))
+    return kWeave;
+  return "Put glcolorconvert before it for another format, or glcolorscale for another size; or "
+         "upload the picture with glupload first.";
 }
 
 } // namespace
@@ -85,6 +96,7 @@ bool EglDownloader::stop()
     knows_formats_ = false;
     drawn_ = {};
     copied_ = {};
+    max_size_ = 0;
   }
   return base_->stop(GST_BASE_TRANSFORM(element_)) != FALSE;
 }
@@ -102,7 +114,10 @@ void EglDownloader::learn_device(GstGLContext *context)
   draw_producer_.forget();
   copy_producer_.forget();
   context_ = GstPtr<GstGLContext>::share(context);
-  if (auto opened = GlThread::open(context); !opened)
+  auto opened = GlThread::open(context);
+  const std::uint32_t max_size =
+      opened ? std::min((*opened)->device()->max_texture_size(), kMaxFrameSize) : kMaxFrameSize;
+  if (!opened)
     why_copy_ = opened.error().message;
   else if (const auto &refusal = (*opened)->device()->import_refusal(); !refusal.empty())
     why_copy_ = refusal;
@@ -124,6 +139,7 @@ void EglDownloader::learn_device(GstGLContext *context)
   const std::lock_guard lock(formats_lock_);
   drawn_ = std::move(drawn);
   copied_ = std::move(copied);
+  max_size_ = max_size;
   knows_formats_ = true;
 }
 
@@ -151,7 +167,13 @@ DownloadFormats EglDownloader::known_formats() const
 {
   if (!knows_formats_)
     return {};
-  return {&drawn_, zero_copy_ == ZeroCopy::Require ? nullptr : &copied_};
+  return {&drawn_, zero_copy_ == ZeroCopy::Require ? nullptr : &copied_, max_size_};
+}
+
+GstPtr<GstCaps> EglDownloader::possible_caps(GstPadDirection direction, const GstCaps *caps) const
+{
+  const std::lock_guard lock(formats_lock_);
+  return download_transform(direction, caps, known_formats());
 }
 
 bool EglDownloader::query(GstPadDirection direction, GstQuery *query)
@@ -162,32 +184,33 @@ bool EglDownloader::query(GstPadDirection direction, GstQuery *query)
 
 GstCaps *EglDownloader::transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  GstPtr<GstCaps> other;
-  {
-    const std::lock_guard lock(formats_lock_);
-    other = download_transform(direction, caps, known_formats());
-  }
+  const GstPtr<GstCaps> other = possible_caps(direction, caps);
   GST_DEBUG_OBJECT(element_, "%" GST_PTR_FORMAT " becomes %" GST_PTR_FORMAT, caps, other.get());
-  return filter ? gst_drm_caps_intersect(filter, other.get()) : other.release();
+  return filter ? gst_drm_caps_intersect(filter, other.get()) : gst_caps_ref(other.get());
 }
 
 Mismatch EglDownloader::mismatch(const GstCaps *in_caps) const
 {
   const GstPtr<GstCaps> any = download_sink_template();
   const GstCaps *sent = in_caps ? in_caps : any.get();
-  GstPtr<GstCaps> sendable;
-  {
-    const std::lock_guard lock(formats_lock_);
-    sendable = download_transform(GST_PAD_SINK, sent, known_formats());
+  const GstPtr<GstCaps> sendable = possible_caps(GST_PAD_SINK, sent);
+  const std::string headline = nothing_in_common(GST_ELEMENT(element_));
+  const std::string origin = origin_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
+  if (gst_caps_is_empty(sendable.get()) || !gst_caps_can_intersect(sent, any.get())) {
+    const auto every = GstPtr<GstCaps>::adopt(gst_caps_new_any());
+    return describe_mismatch(
+        {headline,
+         {origin, "has", sent},
+         {{GST_OBJECT_NAME(element_), "takes", possible_caps(GST_PAD_SRC, every.get()), false}}},
+        suggest_before);
   }
-  return describe_mismatch(
-      {nothing_in_common(GST_ELEMENT(element_)),
-       {origin_name(GST_BASE_TRANSFORM_SINK_PAD(element_)), "has", sent, sendable.get()},
-       restrictions_after(GST_BASE_TRANSFORM_SRC_PAD(element_))},
-      [](const GstCaps *, const GstCaps *) {
-        return "Put an element after it that converts dma-bufs, or let more "
-               "formats through the capsfilters.";
-      });
+  return describe_mismatch({headline,
+                            {origin, "has", sent, sendable.get()},
+                            restrictions_after(GST_BASE_TRANSFORM_SRC_PAD(element_))},
+                           [](const GstCaps *, const GstCaps *) {
+                             return "Put an element after it that converts dma-bufs, or let more "
+                                    "formats through the capsfilters.";
+                           });
 }
 
 void EglDownloader::explain(const GstCaps *in_caps, const std::string &refusals)
@@ -224,10 +247,11 @@ GstPtr<GstCaps> EglDownloader::agree_on(Way way, GstCaps *in_caps, std::string &
             : makeable_formats(FormatSet::intersect(formats, copy_formats()), allocators_);
   if (makes.empty())
     return {};
+  const DownloadFormats makeable{draws ? &makes : nullptr, draws ? nullptr : &makes, max_size_};
   Producer &producer = draws ? draw_producer_ : copy_producer_;
-  auto agreement =
-      producer.agree(GST_BASE_TRANSFORM_SRC_PAD(element_), sendable_caps(in_caps, makes).get(),
-                     makes, draws ? draw_allocator_.get() : copy_allocator_.get());
+  auto agreement = producer.agree(GST_BASE_TRANSFORM_SRC_PAD(element_),
+                                  download_transform(GST_PAD_SINK, in_caps, makeable).get(), makes,
+                                  draws ? draw_allocator_.get() : copy_allocator_.get());
   if (agreement.outcome == Producer::Outcome::NotAllocated)
     refusals += (refusals.empty() ? "" : ". ") + agreement.refusals;
   if (agreement.outcome != Producer::Outcome::Agreed)
@@ -293,6 +317,17 @@ bool EglDownloader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
 }
 
 // --- events --------------------------------------------------------------------------------------
+
+void EglDownloader::explain_refused_caps(GstEvent *event)
+{
+  GstCaps *caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  if (gst_pad_query_accept_caps(GST_BASE_TRANSFORM_SINK_PAD(element_), caps))
+    return;
+  failure_.begin(caps);
+  if (failure_.claim())
+    post_mismatch(GST_ELEMENT(element_), mismatch(caps));
+}
 
 bool EglDownloader::sink_event(GstEvent *event)
 {

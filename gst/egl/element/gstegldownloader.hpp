@@ -47,6 +47,9 @@ public:
   bool stop();
 
   bool sink_event(GstEvent *event); // takes the event. FLUSH_START: any thread
+  // GstPad refuses caps that the element does not accept before the element sees their event. The
+  // refusal is right; the message only says why.
+  void explain_refused_caps(GstEvent *event);
   // The caps that leave: the pair is agreed on here, by making one frame of it. Empty where that
   // failed; the reason is on the bus.
   GstPtr<GstCaps> choose_caps(GstCaps *in_caps);
@@ -63,6 +66,7 @@ private:
   bool take_context();
   void learn_device(GstGLContext *context);
   [[nodiscard]] DownloadFormats known_formats() const; // under formats_lock_
+  GstPtr<GstCaps> possible_caps(GstPadDirection direction, const GstCaps *caps) const;
   GstPtr<GstCaps> agree(GstCaps *in_caps);
   GstPtr<GstCaps> agree_on(Way way, GstCaps *in_caps, std::string &refusals);
   [[nodiscard]] Mismatch mismatch(const GstCaps *in_caps) const;
@@ -93,7 +97,8 @@ private:
   GstPtr<GstDrmAllocator> copy_allocator_;
 
   mutable OrderedMutex formats_lock_{kLeafLockRank, "EglDownloader::formats_lock_"};
-  bool knows_formats_ = false; // under formats_lock_, with the next two
+  bool knows_formats_ = false; // under formats_lock_, with the next three
+  std::uint32_t max_size_ = 0; // see DownloadFormats
   FormatSet drawn_;
   FormatSet copied_;
 

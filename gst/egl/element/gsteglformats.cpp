@@ -111,6 +111,32 @@ FormatSet of_colours(const FormatSet &formats, Colours colours)
   return FormatSet::from_pairs(std::move(pairs));
 }
 
+// Of more than 8 bits in a plane. Drivers read 10 bits as the upper ones of 16, and their own
+// conversion of P010 is off by up to two steps of 8 bits (docs/drivers.md).
+bool is_deep(std::uint32_t fourcc) noexcept
+{
+  const FourccInfo *info = fourcc_info(fourcc);
+  return info && info->n_planes > 1 && info->planes[0].block_bytes == 2;
+}
+
+FormatSet deep_of(const FormatSet &formats)
+{
+  std::vector<Format> pairs;
+  for (const Format &pair : formats.pairs())
+    if (is_deep(pair.fourcc))
+      pairs.push_back(pair);
+  return FormatSet::from_pairs(std::move(pairs));
+}
+
+FormatSet without_shared_rows(const FormatSet &formats)
+{
+  std::vector<Format> pairs;
+  for (const Format &pair : formats.pairs())
+    if (!shares_chroma_rows(pair.fourcc))
+      pairs.push_back(pair);
+  return FormatSet::from_pairs(std::move(pairs));
+}
+
 // The pairs whose GL memory has the frame's own format.
 FormatSet with_texture_names(const FormatSet &formats)
 {
@@ -168,6 +194,22 @@ Colours colours_of(std::uint32_t fourcc) noexcept
   return fourcc_is_yuv(fourcc) ? Colours::Yuv : Colours::Rgb;
 }
 
+bool shares_chroma_rows(std::uint32_t fourcc) noexcept
+{
+  const FourccInfo *info = fourcc_info(fourcc);
+  if (!info || !info->is_yuv)
+    return false;
+  return std::any_of(info->planes.begin(), info->planes.begin() + info->n_planes,
+                     [](const PlaneInfo &plane) { return plane.vsub * plane.block_height > 1; });
+}
+
+bool is_field_each(const GstCaps *caps)
+{
+  return caps && !gst_caps_is_any(caps) && !gst_caps_is_empty(caps) &&
+         gst_caps_features_contains(gst_caps_get_features(caps, 0),
+                                    GST_CAPS_FEATURE_FORMAT_INTERLACED) != FALSE;
+}
+
 FormatSet plane_pairs(const egl::DisplayFormats &listed)
 {
   std::vector<std::uint64_t> modifiers;
@@ -194,13 +236,17 @@ UploadFormats::UploadFormats(const UploadDevice &device)
   using egl::Shape;
   using egl::Target;
   const FormatSet images = device.images.all();
+  const FormatSet converted = of_colours(device.images.texture_2d, Colours::Yuv);
+  const FormatSet last = FormatSet::intersect(deep_of(converted),
+                                              device.has_rg_textures ? device.planes : FormatSet());
   add({Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, true,
       of_colours(device.images.texture_2d, Colours::Rgb));
   add({Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, false,
-      of_colours(device.images.texture_2d, Colours::Yuv));
+      FormatSet::subtract(converted, last));
   if (device.has_rg_textures)
     add({Shape::PerPlane, Target::Texture2D, GST_VIDEO_FORMAT_UNKNOWN}, true,
         with_texture_names(device.planes));
+  add({Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, false, last);
   if (device.has_external_textures) {
     add({Shape::OneImage, Target::External, GST_VIDEO_FORMAT_RGBA}, true,
         of_colours(images, Colours::Rgb));
@@ -224,7 +270,9 @@ void UploadFormats::add(const TextureForm &form, bool keeps_colours, FormatSet p
   if (pairs.empty())
     return;
   all_ = FormatSet::unite(all_, pairs);
-  ways_.push_back({form, is_copy, keeps_colours, std::move(pairs)});
+  const bool mixes_fields = form.shape == egl::Shape::OneImage && !keeps_colours && !is_copy;
+  FormatSet with_fields = mixes_fields ? without_shared_rows(pairs) : pairs;
+  ways_.push_back({form, is_copy, keeps_colours, std::move(pairs), std::move(with_fields)});
 }
 
 bool operator==(const UploadFormats &a, const UploadFormats &b)

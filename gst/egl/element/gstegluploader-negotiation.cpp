@@ -81,6 +81,8 @@ GstStructure *row_alignment(guint stride_align)
 
 std::string suggest_for_device(const GstCaps *sent, const GstCaps *)
 {
+  if (is_field_each(sent))
+    return kWeave;
   if (sent && promises_dmabuf(sent) && !gst_drm_is_dma_drm_caps(sent))
     return "Have upstream say which modifier it means (format=DMA_DRM), or send linear frames as "
            "plain video/x-raw.";

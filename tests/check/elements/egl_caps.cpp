@@ -95,6 +95,22 @@ UploadDevice device_of_2048()
   return device;
 }
 
+// Converts YUV to a 2D texture by itself, and has textures of its planes.
+UploadDevice converting_device()
+{
+  UploadDevice device;
+  device.images.texture_2d = set_of({"NV12", "P010", "YUYV", "R8  ", "GR88", "R16 ", "GR32"});
+  device.can_copy = false;
+  return device;
+}
+
+UploadDevice converting_device_without_rg()
+{
+  UploadDevice device = converting_device();
+  device.has_rg_textures = false;
+  return device;
+}
+
 struct Row {
   const char *name;
   UploadDevice (*device)();
@@ -110,6 +126,26 @@ const Row kRows[] = {
      GL "2D, format=NV12; " GL "external-oes, format=RGBA"},
     {"tiled NV12 whose planes are not listed so", small_device, GST_PAD_SINK, DRM "NV12" X_TILED,
      GL "external-oes, format=RGBA"},
+    {"the driver's conversion before planes", converting_device, GST_PAD_SINK, DRM "NV12",
+     GL "2D, format=RGBA; " GL "2D, format=NV12; " GL "external-oes, format=RGBA"},
+    {"10 bits: planes before the driver's conversion", converting_device, GST_PAD_SINK, DRM "P010",
+     GL "2D, format=P010_10LE; " GL "2D, format=RGBA; " GL "external-oes, format=RGBA"},
+    {"10 bits without planes", converting_device_without_rg, GST_PAD_SINK, DRM "P010",
+     GL "2D, format=RGBA; " GL "external-oes, format=RGBA"},
+    {"fields: planes alone", converting_device, GST_PAD_SINK, DRM "NV12, interlace-mode=interleaved",
+     GL "2D, format=NV12, interlace-mode=interleaved"},
+    {"fields of 4:2:2", converting_device, GST_PAD_SINK, DRM "YUYV, interlace-mode=interleaved",
+     GL "2D, format=RGBA, interlace-mode=interleaved; " GL "external-oes, format=RGBA, interlace-mode=interleaved"},
+    {"fields of RGB", small_device, GST_PAD_SINK, DRM "XR24, interlace-mode=mixed",
+     GL "2D, format=RGBA, interlace-mode=mixed; " GL "external-oes, format=RGBA, interlace-mode=mixed"},
+    {"fields that may be none", converting_device_without_rg, GST_PAD_SINK, DRM "NV12, interlace-mode={interleaved, progressive}",
+     GL "2D, format=RGBA, interlace-mode={interleaved, progressive}; " GL
+        "external-oes, format=RGBA, interlace-mode={interleaved, progressive}"},
+    {"fields that are copied", copying_device, GST_PAD_SINK, DRM "NV12, interlace-mode=interleaved",
+     GL "2D, format=NV12, interlace-mode=interleaved; " GL "2D, format=RGBA, interlace-mode=interleaved"},
+    {"RGBA with fields comes of no 4:2:0", small_device, GST_PAD_SRC, GL "external-oes, format=RGBA, interlace-mode=interleaved",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={XR24, XR24" X_TILED
+     ", YUYV}, interlace-mode=interleaved; video/x-raw, format={BGRx, YUY2}, interlace-mode=interleaved"},
     {"planes without texture_rg", device_without_rg, GST_PAD_SINK, DRM "NV12", GL "external-oes, format=RGBA"},
     {"the colours of YUV end where the driver converts", small_device, GST_PAD_SINK,
      DRM "NV12, colorimetry=bt709, chroma-site=mpeg2",

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What egl_odd_upload and egl_odd_download share: rates, events, texts of caps, and the start of both programs.
+#pragma once
+
+#include "support/dmabuf_elements.hpp"
+#include "support/no_display_server.hpp"
+
+#include <gst/gl/gl.h>
+
+namespace gstdrm::test {
+
+inline std::string with(const std::string &caps, const char *more)
+{
+  return caps + ", " + more;
+}
+
+// As plain_caps(), without a rate.
+inline std::string plain(const char *format, int width = 64, int height = 48)
+{
+  return std::string("video/x-raw, format=(string)") + format + ", width=(int)" + std::to_string(width) + ", height=(int)" +
+         std::to_string(height);
+}
+
+inline GstVideoInfo info_of(const GstPtr<GstCaps> &caps)
+{
+  GstVideoInfo info;
+  fail_unless(gst_video_info_from_caps(&info, caps.get()), "%s", text_of(caps.get()).c_str());
+  return info;
+}
+
+inline constexpr const char *kRates[] = {"framerate=(fraction)0/1", "framerate=(fraction)2147483647/1", "framerate=(fraction)1/2147483647",
+                                  "framerate=(fraction)30000/1001", "views=(int)1"};
+
+struct EventRow {
+  const char *name;
+  GstEvent *(*make)();
+};
+
+inline GstEvent *segment_of_rate(gdouble rate)
+{
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  segment.rate = rate;
+  if (rate < 0)
+    segment.stop = segment.position = GST_SECOND;
+  return gst_event_new_segment(&segment);
+}
+
+inline const EventRow kEvents[] = {
+    {"a gap", [] { return gst_event_new_gap(GST_SECOND, GST_SECOND); }},
+    {"a gap without an end", [] { return gst_event_new_gap(GST_SECOND, GST_CLOCK_TIME_NONE); }},
+    {"backwards", [] { return segment_of_rate(-1); }},
+    {"slow", [] { return segment_of_rate(0.125); }},
+    {"fast", [] { return segment_of_rate(64); }},
+};
+
+inline bool is_same(GstEvent *one, GstEvent *other)
+{
+  if (GST_EVENT_TYPE(one) != GST_EVENT_TYPE(other))
+    return false;
+  if (GST_EVENT_TYPE(one) != GST_EVENT_SEGMENT)
+    return gst_structure_is_equal(gst_event_get_structure(one), gst_event_get_structure(other)) != FALSE;
+  const GstSegment *first = nullptr;
+  const GstSegment *second = nullptr;
+  gst_event_parse_segment(one, &first);
+  gst_event_parse_segment(other, &second);
+  return first->rate == second->rate && first->stop == second->stop;
+}
+
+// The event, as it was sent.
+inline void check_arrival(GstHarness *h, const EventRow &row)
+{
+  const auto sent = GstPtr<GstEvent>::adopt(row.make());
+  for (;;) {
+    const auto got = GstPtr<GstEvent>::adopt(gst_harness_try_pull_event(h));
+    fail_unless(static_cast<bool>(got), "%s does not arrive", row.name);
+    if (is_same(got.get(), sent.get()))
+      return;
+  }
+}
+
+inline bool has_egl()
+{
+  GstElement *element = gst_element_factory_make("egldmabufupload", nullptr);
+  GstHarness *h = gst_harness_new_with_element(element, "sink", "src");
+  gst_object_unref(element);
+  gst_harness_play(h);
+  const bool found = gst_gl_base_filter_find_gl_context(GST_GL_BASE_FILTER(h->element)) != FALSE;
+  gst_harness_teardown(h);
+  return found;
+}
+
+inline int run_with_egl(int argc, char **argv, Suite *(*suite)())
+{
+  use_no_display_server();
+  gst_check_init(&argc, &argv);
+  if (!has_egl()) {
+    g_printerr("GStreamer finds no OpenGL by EGL on this machine\n");
+    return 77;
+  }
+  return run_suite(suite());
+}
+
+} // namespace gstdrm::test
