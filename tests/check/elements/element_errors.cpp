@@ -155,10 +155,6 @@ bool runs(const Row &row)
   const bool in_box = g_getenv("GST_DRM_TEST_DEVICES") != nullptr;
   if (in_box != (row.where == Where::Box))
     return false;
-#ifdef __SANITIZE_THREAD__
-  if (g_str_has_prefix(row.element, "egl")) // TSan knows nothing of how GStreamer's GL thread and Mesa's hand over
-    return false;
-#endif
   const auto factory = GstPtr<GstElementFactory>::adopt(gst_element_factory_find(row.element));
   return static_cast<bool>(factory);
 }

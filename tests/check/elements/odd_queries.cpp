@@ -65,16 +65,11 @@ bool is_of_egl(const PadRow &row)
   return g_str_has_prefix(row.element, "egl");
 }
 
-// The elements of EGL may be left out of a build. TSan knows nothing of how GStreamer's GL thread
-// and Mesa's threads hand over.
+// The elements of EGL may be left out of a build.
 bool exists(const PadRow &row)
 {
   if (!is_of_egl(row))
     return true;
-#ifdef __SANITIZE_THREAD__
-  g_print("# %s is not tried under TSan\n", row.element);
-  return false;
-#endif
   const auto factory = GstPtr<GstElementFactory>::adopt(gst_element_factory_find(row.element));
   if (!factory)
     g_print("# there is no %s here\n", row.element);
