@@ -19,16 +19,10 @@ constexpr const char *kElements[] = {
     "metisdmabufinfer",             "drmtensordecode", "drmoverlay",
 };
 
-// Parts may be left out of a build. TSan knows nothing of how GStreamer's GL thread and Mesa's threads hand over.
+// Parts may be left out of a build.
 bool exists(const std::string &description)
 {
   const std::string name = description.substr(0, description.find(' '));
-#ifdef __SANITIZE_THREAD__
-  if (name.starts_with("egl")) {
-    g_print("# %s is not tried under TSan\n", name.c_str());
-    return false;
-  }
-#endif
   const auto factory = GstPtr<GstElementFactory>::adopt(gst_element_factory_find(name.c_str()));
   if (!factory)
     g_print("# there is no %s here\n", name.c_str());
