@@ -28,7 +28,7 @@
 //   pitch=N                      ADDFB2 takes linear pitches that are multiples of N bytes
 //   row-pixels=N                 rows have room for a width that is a multiple of N pixels
 //   unmodified-only=PROPERTIES   size, format, pitch: a plane changes these in a mode set alone
-//   needs-primary=1              no CRTC is on without its primary plane
+//   needs-primary=1              no CRTC has a mode without its primary plane, lit or not
 //   cursor=N                     size of cursor buffers, DRM_CAP_CURSOR_WIDTH
 //   cursor-sizes=N:N             the cursor plane takes buffers of these widths alone
 //   max-bpc=MIN:MAX              the connector's "max bpc"

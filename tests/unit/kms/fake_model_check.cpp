@@ -260,8 +260,8 @@ Rule check_all(const Device &d, const Commit &commit)
       return {rule.error, "plane " + std::to_string(plane.id) + ": " + rule.why};
     has_primary |= plane.type == DRM_PLANE_TYPE_PRIMARY && now.framebuffer(plane) != 0;
   }
-  if (d.model->needs_primary && now.is_active() && !has_primary)
-    return {EINVAL, "a CRTC that is on without its primary plane"};
+  if (d.model->needs_primary && now.get(kCrtc, "MODE_ID") != 0 && !has_primary)
+    return {EINVAL, "a CRTC that has a mode without its primary plane"};
   return {};
 }
 

@@ -2,6 +2,7 @@
 // The engine on displays of real drivers: what becomes of each picture, what is left behind, and that
 // the driver refuses test commits alone.
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -120,6 +121,24 @@ TEST_P(ProfileRows, Show)
     EXPECT_EQ(left_over(), 0);
     expect_no_refusals();
   }
+}
+
+// A driver that wants the primary plane looks at the mode: a CRTC that is dark for a while counts as well.
+TEST_P(ProfileRows, ACrtcWithoutItsPrimaryPlane)
+{
+  light();
+  fakedrm::Commit commit;
+  commit.flags = DRM_MODE_ATOMIC_ALLOW_MODESET | DRM_MODE_ATOMIC_TEST_ONLY;
+  commit.values[{kPrimary, "FB_ID"}] = 0;
+  commit.values[{kPrimary, "CRTC_ID"}] = 0;
+  std::string why;
+  const int refused = model().needs_primary ? -EINVAL : 0;
+  EXPECT_EQ(fakedrm::check_model(fakedrm::device(), commit, why), refused) << "lit: " << why;
+  commit.values[{fakedrm::kCrtc, "ACTIVE"}] = 0;
+  EXPECT_EQ(fakedrm::check_model(fakedrm::device(), commit, why), refused) << "dark: " << why;
+  commit.values[{fakedrm::kCrtc, "MODE_ID"}] = 0;
+  commit.values[{fakedrm::kConnector, "CRTC_ID"}] = 0;
+  EXPECT_EQ(fakedrm::check_model(fakedrm::device(), commit, why), 0) << "without a mode: " << why;
 }
 
 INSTANTIATE_TEST_SUITE_P(Profiles, ProfileRows, testing::ValuesIn(profile_names()), name_of);
