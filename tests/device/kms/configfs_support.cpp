@@ -16,6 +16,7 @@
 #include <xf86drmMode.h>
 
 #include "kms_support.hpp"
+#include "played_profile.hpp"
 
 namespace gstdrm::test {
 
@@ -122,13 +123,15 @@ void ConfigfsDevice::make_output(unsigned index, const OutputSpec &spec)
   const std::string n = std::to_string(index);
   const std::string crtc = "crtc" + n;
   make_directory(root_ + "/crtcs/" + crtc);
+  make_connector(index, spec.connected);
+  if (plays_profile())
+    return;
   write_file(root_ + "/crtcs/" + crtc + "/writeback", "1");
   make_plane("primary" + n, DRM_PLANE_TYPE_PRIMARY, crtc);
   for (unsigned i = 0; i < spec.overlays; i++)
     make_plane("overlay" + n + "-" + std::to_string(i), DRM_PLANE_TYPE_OVERLAY, crtc);
   if (spec.cursor)
     make_plane("cursor" + n, DRM_PLANE_TYPE_CURSOR, crtc);
-  make_connector(index, spec.connected);
 }
 
 void ConfigfsDevice::make_connector(unsigned index, bool connected)
@@ -169,6 +172,8 @@ ConfigfsDevice::ConfigfsDevice(const std::string &name, const std::vector<Output
   make_directory(root_);
   for (unsigned i = 0; i < outputs.size(); i++)
     make_output(i, outputs[i]);
+  if (plays_profile())
+    write_profile(played_facts());
   for (unsigned i = 0; i < outputs.size(); i++)
     for (const unsigned other : outputs[i].other_crtcs) {
       const std::string crtc = "crtc" + std::to_string(other);
@@ -184,9 +189,14 @@ ConfigfsDevice::ConfigfsDevice(const std::string &name, const DisplayFacts &disp
   make_directory(root_);
   make_directory(root_ + "/crtcs/crtc0");
   make_connector(0, true);
+  write_profile(display);
+  enable(1);
+}
+
+void ConfigfsDevice::write_profile(const DisplayFacts &display)
+{
   for (const std::string_view fact : display.facts)
     write_file(root_ + "/profile", std::string(fact));
-  enable(1);
 }
 
 void ConfigfsDevice::enable(std::size_t outputs)

@@ -39,7 +39,7 @@ inline constexpr Timing k1920x1080{148500, 1920, 88, 44, 2200, 1080, 4, 5, 1125}
 
 class ConfigfsDevice {
 public:
-  // Enabled at once. `name` is the directory's.
+  // Enabled at once. `name` is the directory's. Where a profile is played (played_profile.hpp), each output has its planes.
   ConfigfsDevice(const std::string &name, const std::vector<OutputSpec> &outputs);
   // One output, with the planes and the rules of another driver's display.
   ConfigfsDevice(const std::string &name, const DisplayFacts &display);
@@ -64,6 +64,7 @@ private:
   void link(const std::string &from, const std::string &to);
   void make_output(unsigned index, const OutputSpec &spec);
   void make_connector(unsigned index, bool connected);
+  void write_profile(const DisplayFacts &display);
   void enable(std::size_t outputs);
   void make_plane(const std::string &name, int type, const std::string &crtc);
   void find_connectors(std::size_t outputs);

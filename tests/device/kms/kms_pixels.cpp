@@ -2,6 +2,7 @@
 // Every pixel that the display scanned out equals the frame that went in: exactly for RGB, within the
 // driver's rounding for YCbCr (vkms converts in fixed point).
 #include "kms_support.hpp"
+#include "played_profile.hpp"
 
 using namespace gstdrm::test;
 
@@ -89,7 +90,10 @@ static Suite *kms_pixels_suite(void)
   TCase *tc = tcase_create("pixels");
   suite_add_tcase(s, tc);
   tcase_set_timeout(tc, 120);
-  tcase_add_loop_test(tc, test_pixels, 0, G_N_ELEMENTS(kPictures));
+  for (int i = 0; i < static_cast<int>(G_N_ELEMENTS(kPictures)); i++)
+    if (const Picture &p = kPictures[i]; display_shows(p.format, p.width, p.height, p.mode_width, p.mode_height) &&
+                                         display_converts(plain_caps(p.format, p.width, p.height, more_caps(p).c_str())))
+      tcase_add_loop_test(tc, test_pixels, i, i + 1);
   return s;
 }
 

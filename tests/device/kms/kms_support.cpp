@@ -3,15 +3,20 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 
 #include "kms_support.hpp"
+
+#include "played_profile.hpp"
 
 namespace gstdrm::test {
 
 Sink::Sink(const char *properties)
 {
-  const std::string line = std::string("kmsdmabufsink name=sink driver-name=vkms sync=false ") + properties;
+  // the displays of most drivers scale; what a test compares pixels with is not scaled, but where it says so
+  const std::string fit = plays_profile() ? "fit=none " : "";
+  const std::string line = "kmsdmabufsink name=sink driver-name=vkms sync=false " + fit + properties;
   GError *error = nullptr;
   sink_ = gst_parse_launch(line.c_str(), &error);
   ck_assert_msg(sink_ != nullptr && error == nullptr, "%s", error ? error->message : "no element");
@@ -124,6 +129,12 @@ std::string Sink::await_message(GstMessageType types)
 
 std::string dma_drm_caps(const char *drm_format, int width, int height, const char *more)
 {
+  guint32 fourcc = 0;
+  guint64 modifier = 0;
+  // a driver without modifiers has the implicit one
+  if (display_has("/XR24/none") && gst_drm_format_parse(drm_format, &fourcc, &modifier, nullptr) && modifier == GST_DRM_MODIFIER_LINEAR)
+    return plain_caps(gst_video_format_to_string(gst_drm_format_to_video_format(fourcc, modifier)), width, height, more)
+        .insert(std::strlen("video/x-raw"), "(memory:DMABuf)");
   return std::string("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=(string)\"") + drm_format +
          "\", width=" + std::to_string(width) + ", height=" + std::to_string(height) +
          ", framerate=60/1" + more;
