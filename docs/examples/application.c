@@ -7,6 +7,7 @@
  *   cc application.c -o application $(pkg-config --cflags --libs gst-drm-1.0)
  *   ./application 10
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -39,6 +40,11 @@ static gboolean wait_until_written(GstBuffer *buffer, GError **error)
   GstDrmFenceState state = GST_DRM_FENCE_STATE_SIGNALLED;
   gboolean waited = TRUE;
 
+  if (meta && fence < 0 && errno != 0) { /* there is one, and no descriptor for it */
+    g_set_error(error, GST_DRM_ERROR, GST_DRM_ERROR_SYNC, "the frame's fence: %s",
+                g_strerror(errno));
+    return FALSE;
+  }
   if (fence >= 0) {
     waited = gst_drm_fence_wait(fence, FENCE_TIMEOUT_S * GST_SECOND, &state, error);
     close(fence);

@@ -18,6 +18,9 @@ RULES = (
     (r'\b(?:GST_ELEMENT_(?:FLOW_)?ERROR(?:_WITH_DETAILS)?|gst_element_message_full\w*|gst_message_new_error\w*)\b',
      r'gst-libs/gst/drm/(?:element/errors\.cpp|gstdrm-guard-private\.hpp)',
      'an error without details: use post_failure() or post_error() (element/errors.hpp)'),
+    # They answer -1 for no fence, and for a fence without a descriptor left: then the device may still be at it.
+    (r'\bgst_drm_(?:sync|tensor)_meta_dup_(?:acquire|release)_fence\b', r'gst-libs/gst/drm/(?:element/acquire_fence\.cpp|gstdrm[^/]*)',
+     'a fence that may be missing for two reasons: use dup_acquire_fence() or dup_release_fence() (element/acquire_fence.hpp)'),
 )
 
 # Literals are matched so that the slashes within them begin no comment.
@@ -52,6 +55,9 @@ SAMPLES = (
     ('an error of the kit', 'gst/va/element/planted.cpp', 'post_failure(element, failure);', False),
     ('the macro in a comment', 'gst/va/element/planted.cpp', '// GST_ELEMENT_ERROR() of gstelement.h', False),
     ('the kit', 'gst-libs/gst/drm/element/errors.cpp', 'gst_element_message_full_with_details(e);', False),
+    ('a fence as a bare descriptor', 'gst/va/element/planted.cpp', 'UniqueFd fence(gst_drm_sync_meta_dup_acquire_fence(meta));', True),
+    ('a fence of tensors', 'gst-libs/gst/drm/element/planted.cpp', 'if (gst_drm_tensor_meta_dup_acquire_fence(meta) < 0)', True),
+    ('a fence or an error', 'gst/va/element/planted.cpp', 'const auto fence = dup_acquire_fence(buffer);', False),
     ('the file of OrderedCondition', 'gst-libs/gst/drm/core/ordered_mutex.hpp', 'std::condition_variable_any changed_;',
      False),
 )

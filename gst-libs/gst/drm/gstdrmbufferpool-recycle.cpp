@@ -72,6 +72,8 @@ public:
     const UniqueFd fence(meta ? gst_drm_sync_meta_dup_release_fence(meta) : -1);
     if (fence)
       gst_drm_fence_wait(fence.get(), kWaitStep, nullptr, nullptr);
+    else // it has just signalled, or there is no descriptor for it
+      g_usleep(kWaitStep / GST_USECOND);
   }
 
   // The readers' device hangs: GstBufferPool frees these buffers, and the pool may make new ones.

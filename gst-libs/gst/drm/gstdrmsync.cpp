@@ -19,6 +19,7 @@
 #include "gstdrmsync.h"
 
 #include <atomic>
+#include <cerrno>
 #include <memory>
 #include <utility>
 
@@ -70,10 +71,20 @@ public:
     slot = std::move(*merged);
     return {};
   }
+  // -1 with errno, which is 0 where there is no fence.
   [[nodiscard]] int dup(Which which)
   {
-    const std::lock_guard lock(fences_lock_);
-    return slot_of(which).dup().release();
+    int reason = 0;
+    UniqueFd copy;
+    {
+      const std::lock_guard lock(fences_lock_);
+      const UniqueFd &slot = slot_of(which);
+      copy = slot.dup();
+      if (slot && !copy)
+        reason = errno;
+    }
+    errno = reason;
+    return copy.release();
   }
   void clear()
   {
@@ -305,8 +316,9 @@ try {
  *
  * Hands out what has to be waited for before the buffer is used.
  *
- * Returns: a sync_file of all acquire fences, which the caller closes; -1 where there is none to
- * wait for, and where the process has no file descriptor left
+ * Returns: a sync_file of all acquire fences, which the caller closes; -1 with `errno` 0 where
+ * there is none to wait for, and -1 with another `errno` (EMFILE) where the process has no file
+ * descriptor left for it: then the device may still write
  *
  * Since: 0.1
  */
@@ -325,8 +337,9 @@ try {
  *
  * Hands out what has to be waited for before the memory is written again.
  *
- * Returns: a sync_file of all release fences, which the caller closes; -1 where there is none to
- * wait for, and where the process has no file descriptor left
+ * Returns: a sync_file of all release fences, which the caller closes; -1 with `errno` 0 where
+ * there is none to wait for, and -1 with another `errno` (EMFILE) where the process has no file
+ * descriptor left for it: then the memory may still be read
  *
  * Since: 0.1
  */

@@ -2,7 +2,12 @@
 // What a GstDrmTensor has to be before anything is read through it. Never installed.
 #pragma once
 
+#include <cerrno>
+#include <memory>
+#include <string>
+
 #include "core/result.hpp"
+#include "core/unique_fd.hpp"
 #include "gstdrmtensormeta.h"
 
 namespace gstdrm {
@@ -15,5 +20,12 @@ gsize values_of(const GstDrmTensor &tensor);
 
 // "tensor scores", for messages.
 std::string name_of(const GstDrmTensor &tensor);
+
+// A descriptor of its own for the caller; -1 with errno, which is 0 where there is no fence.
+inline int dup_or_none(const std::shared_ptr<const UniqueFd> &fence) noexcept
+{
+  errno = 0;
+  return fence ? fence->dup().release() : -1;
+}
 
 } // namespace gstdrm

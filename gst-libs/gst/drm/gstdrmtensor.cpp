@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The values of a tensor, whatever its type, quantisation and padding are.
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "core/errno_text.hpp"
 #include "core/sync_file.hpp"
 #include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
@@ -128,6 +130,10 @@ void write_values(const GstDrmTensor &tensor, const guint8 *elements, gfloat *va
 Result<void> wait_for_tensors(GstDrmTensorMeta *meta, GstClockTime timeout)
 {
   const UniqueFd fence(gst_drm_tensor_meta_dup_acquire_fence(meta));
+  if (const int error = errno; !fence && error != 0)
+    return Error{ErrorCode::Sync,
+                 "There is no descriptor for the fence of the tensors: " + errno_text(error),
+                 error};
   if (!fence)
     return {};
   const bool bounded = timeout <= static_cast<GstClockTime>(std::numeric_limits<gint64>::max());

@@ -386,8 +386,8 @@ try {
  *
  * Hands out what has to be waited for before a tensor is read.
  *
- * Returns: a sync_file of all acquire fences, which the caller closes; -1 where there is none to
- * wait for, and where the process has no file descriptor left
+ * Returns: a sync_file of all acquire fences, which the caller closes; -1 where there is none, and
+ * where no descriptor is left for it. `errno` tells: 0, and EMFILE
  *
  * Since: 0.1
  */
@@ -395,6 +395,5 @@ gint gst_drm_tensor_meta_dup_acquire_fence(GstDrmTensorMeta *meta) noexcept
 {
   g_return_val_if_fail(meta != nullptr, -1);
 
-  const auto &acquire = tensors_of(meta).acquire;
-  return acquire ? acquire->dup().release() : -1;
+  return gstdrm::dup_or_none(tensors_of(meta).acquire);
 }

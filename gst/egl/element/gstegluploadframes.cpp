@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <gst/drm/core/sync_file.hpp>
+#include <gst/drm/element/acquire_fence.hpp>
 #include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/frame_wait.hpp>
@@ -230,16 +231,17 @@ Result<Waited> UploadFrames::acquire(GstBuffer *in, Hop &hop)
   // A fence would stop its thread, which serves the whole pipeline, and nothing ends that wait.
   if (device.driver().is_software)
     return wait_for_device(element_, in, stats_, interrupt_);
-  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(in);
-  UniqueFd fence(meta ? gst_drm_sync_meta_dup_acquire_fence(meta) : -1);
+  Result<UniqueFd> fence = dup_acquire_fence(in);
   if (!fence)
+    return fence.error();
+  if (!*fence)
     return Waited::No;
-  const Result<FenceState> state = fence_state(fence.get());
+  const Result<FenceState> state = fence_state(fence->get());
   if (state && *state == FenceState::Pending && device.has_native_fences()) {
-    hop.fence = std::move(fence);
+    hop.fence = std::move(*fence);
     return Waited::No;
   }
-  const Result<FenceEnd> end = wait_for_producer(fence.get(), stats_, interrupt_);
+  const Result<FenceEnd> end = wait_for_producer(fence->get(), stats_, interrupt_);
   if (!end)
     return end.error();
   if (*end == FenceEnd::Failed)

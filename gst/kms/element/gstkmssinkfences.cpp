@@ -6,6 +6,7 @@
 
 #include <gst/drm/core/frame_fences.hpp>
 #include <gst/drm/drm.h>
+#include <gst/drm/element/acquire_fence.hpp>
 
 #include "engine/commit/kms_fences.hpp"
 #include "gstkmsdmabufsink.hpp"
@@ -25,8 +26,13 @@ void on_replaced(void *owner, UniqueFd fence) noexcept
 {
   auto *buffer = static_cast<GstBuffer *>(owner);
   GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
-  const UniqueFd others(gst_drm_sync_meta_dup_release_fence(meta));
-  const UniqueFd spare = others ? fence.dup() : UniqueFd();
+  const Result<UniqueFd> others = dup_release_fence(meta);
+  const UniqueFd spare = others && *others ? fence.dup() : UniqueFd();
+  if (!others || (*others && !spare)) { // a merged fence would need one more
+    GST_WARNING_OBJECT(buffer->pool, "a buffer is kept until its flip: no file descriptor is left");
+    gst_drm_fence_wait(fence.get(), kLastResort, nullptr, nullptr);
+    return;
+  }
   GError *error = nullptr;
   if (gst_drm_sync_meta_add_release_fence(meta, fence.release(), &error))
     return;
@@ -61,26 +67,30 @@ bool SinkFences::exports_implicit_fences(const kms::Display &display) const
   return mode_ == SyncMode::Explicit || !kms::waits_for_implicit_fences(display.device().driver());
 }
 
-void SinkFences::attach(const kms::Display &display, GstBuffer *buffer, const FrameLayout &layout,
-                        kms::Frame &frame)
+Result<void> SinkFences::attach(const kms::Display &display, GstBuffer *buffer,
+                                const FrameLayout &layout, kms::Frame &frame)
 {
-  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
-  UniqueFd fence(meta ? gst_drm_sync_meta_dup_acquire_fence(meta) : -1);
-  if (!fence && exports_implicit_fences(display)) {
+  Result<UniqueFd> fence = dup_acquire_fence(buffer);
+  if (!fence)
+    return fence.error();
+  if (!*fence && exports_implicit_fences(display)) {
     Result<UniqueFd> exported = export_writers(layout);
     if (exported) {
-      fence = std::move(*exported);
+      *fence = std::move(*exported);
+    } else if (exported.error().code != ErrorCode::Unsupported) {
+      return exported.error();
     } else {
       GST_WARNING_OBJECT(element_, "implicit fences are left to the driver: %s",
                          exported.error().message.c_str());
       exports_refused_ = true;
     }
   }
-  if (fence)
-    frame.acquire_fence = std::make_shared<UniqueFd>(std::move(fence));
+  if (*fence)
+    frame.acquire_fence = std::make_shared<UniqueFd>(std::move(*fence));
   // A buffer without the meta has no place for a release fence.
-  if (meta && release_fences_)
+  if (gst_buffer_get_drm_sync_meta(buffer) && release_fences_)
     frame.replaced = on_replaced;
+  return {};
 }
 
 } // namespace gstdrm

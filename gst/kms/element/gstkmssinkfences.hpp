@@ -28,8 +28,9 @@ public:
   }
 
   // Gives the frame what it has to wait for, and what happens to its buffer when it is replaced.
-  void attach(const kms::Display &display, GstBuffer *buffer, const FrameLayout &layout,
-              kms::Frame &frame);
+  // ErrorCode::Sync where that is not known.
+  Result<void> attach(const kms::Display &display, GstBuffer *buffer, const FrameLayout &layout,
+                      kms::Frame &frame);
 
 private:
   [[nodiscard]] bool exports_implicit_fences(const kms::Display &display) const;

@@ -182,7 +182,8 @@ Result<kms::Frame> SinkFrames::import(kms::Display &display, GstBuffer *buffer)
 
   kms::Frame frame;
   frame.framebuffer = std::move(import->imported);
-  fences_.attach(display, buffer, *layout, frame);
+  if (const Result<void> attached = fences_.attach(display, buffer, *layout, frame); !attached)
+    return attached.error();
   frame.owner = std::shared_ptr<GstBuffer>(gst_buffer_ref(buffer),
                                            [](GstBuffer *held) { gst_buffer_unref(held); });
   is_between_caps_ = false;

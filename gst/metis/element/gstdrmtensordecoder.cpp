@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <gst/drm/core/unique_fd.hpp>
+#include <gst/drm/element/acquire_fence.hpp>
 #include <gst/drm/element/chain.hpp>
 #include <gst/video/gstvideometa.h>
 
@@ -162,8 +163,10 @@ Result<FenceEnd> TensorDecoder::process_meta(GstBuffer *buffer, GstDrmTensorMeta
                                              const DecodeSettings &now,
                                              std::vector<FoundObject> &objects)
 {
-  const UniqueFd fence(gst_drm_tensor_meta_dup_acquire_fence(meta));
-  const Result<FenceEnd> ready = wait_for_producer(fence.get(), stats_, waits);
+  const Result<UniqueFd> fence = dup_acquire_fence(meta);
+  if (!fence)
+    return fence.error();
+  const Result<FenceEnd> ready = wait_for_producer(fence->get(), stats_, waits);
   if (!ready || *ready != FenceEnd::Signalled)
     return ready;
   const GstClockTime start = gst_util_get_timestamp();

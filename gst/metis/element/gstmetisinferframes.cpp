@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <gst/drm/core/sync_file.hpp>
+#include <gst/drm/element/acquire_fence.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
 
@@ -14,25 +15,21 @@ namespace gstdrm::metis {
 
 namespace {
 
-UniqueFd acquire_fence_of(GstBuffer *buffer)
-{
-  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
-  return UniqueFd(meta ? gst_drm_sync_meta_dup_acquire_fence(meta) : -1);
-}
-
 // A copy reads the frame on the streaming thread.
 Result<void> wait_for_frame(GstBuffer *buffer, std::chrono::milliseconds limit,
                             const Interrupt &interrupt)
 {
-  const UniqueFd fence = acquire_fence_of(buffer);
+  const Result<UniqueFd> fence = dup_acquire_fence(buffer);
   if (!fence)
+    return fence.error();
+  if (!*fence)
     return {};
-  const Result<Waited> waited = wait_for_fence(fence.get(), limit, interrupt);
+  const Result<Waited> waited = wait_for_fence(fence->get(), limit, interrupt);
   if (!waited)
     return waited.error();
   if (*waited == Waited::Interrupted)
     return Error{ErrorCode::Sync, "The wait for the frame was ended.", 0};
-  const Result<FenceState> state = fence_state(fence.get());
+  const Result<FenceState> state = fence_state(fence->get());
   if (state && *state == FenceState::Failed)
     return Error{ErrorCode::Sync, "The frame's acquire fence signalled an error.", 0};
   return {};
@@ -111,8 +108,12 @@ Result<Item> InferFrames::item_of(GstPtr<GstBuffer> buffer, Stats &stats)
     filled = fill_from_dmabufs(read, frame);
   if (!filled)
     return filled.error();
-  if (!copies_) // a copy has waited
-    frame.acquire = acquire_fence_of(read);
+  if (!copies_) { // a copy has waited
+    Result<UniqueFd> acquire = dup_acquire_fence(read);
+    if (!acquire)
+      return acquire.error();
+    frame.acquire = std::move(*acquire);
+  }
   Item item;
   item.payload = payload_of(std::move(carried));
   item.frame = std::move(frame);

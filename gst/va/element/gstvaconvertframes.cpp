@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <gst/drm/core/sync_file.hpp>
+#include <gst/drm/element/acquire_fence.hpp>
 #include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/frame_import.hpp>
@@ -52,12 +53,6 @@ Fields fields_of(GstBuffer *buffer, const GstVideoInfo &info)
           ? order == GST_VIDEO_FIELD_ORDER_TOP_FIELD_FIRST
           : GST_BUFFER_FLAG_IS_SET(buffer, GST_VIDEO_BUFFER_FLAG_TFF) != FALSE;
   return top ? Fields::TopFirst : Fields::BottomFirst;
-}
-
-UniqueFd acquire_fence_of(GstBuffer *buffer)
-{
-  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
-  return UniqueFd(meta ? gst_drm_sync_meta_dup_acquire_fence(meta) : -1);
 }
 
 } // namespace
@@ -200,7 +195,8 @@ Result<bool> ConvertFrames::convert(GstBuffer *in, GstBuffer *out, ZeroCopy zero
       !drawn)
     return drawn.error();
   Read read{std::move(frame).value(), before_};
-  remember(read.frame, std::move(import->imported));
+  if (const auto &method = stream_.conversion.deinterlacing)
+    remember(read.frame, std::move(import->imported), method->before);
   return finish(std::move(read), out, *target, worker, interrupt);
 }
 
@@ -212,10 +208,9 @@ Converter::Before ConvertFrames::sources_before() const
   return {sources_before_.data(), count};
 }
 
-void ConvertFrames::remember(GstPtr<GstBuffer> frame, Source source)
+void ConvertFrames::remember(GstPtr<GstBuffer> frame, Source source, std::size_t count)
 {
-  const auto &method = stream_.conversion.deinterlacing;
-  for (std::size_t i = 0; method && i < method->before; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     std::swap(before_[i], frame);
     std::swap(sources_before_[i], source);
   }
@@ -267,15 +262,17 @@ Result<bool> ConvertFrames::announce_release(const Read &read, UniqueFd &fence)
 // where it announced so, and else gets the buffers later.
 Result<bool> ConvertFrames::release(Read &read, GstBuffer *out, const Interrupt &interrupt)
 {
-  UniqueFd fence = acquire_fence_of(out);
+  auto fence = dup_acquire_fence(out);
   if (!fence)
+    return fence.error();
+  if (!*fence)
     return true; // the device is done
   if (stream_.takes_release_fences) {
-    const auto announced = announce_release(read, fence);
+    const auto announced = announce_release(read, *fence);
     if (!announced || *announced)
       return announced;
   }
-  held_.push_back({std::move(read), std::move(fence)});
+  held_.push_back({std::move(read), std::move(*fence)});
   while (!held_.empty()) {
     const auto state = fence_state(held_.front().fence.get());
     if (state && *state == FenceState::Pending) {

@@ -81,7 +81,8 @@ private:
   Result<bool> release(Read &read, GstBuffer *out, const Interrupt &interrupt);
   static Result<bool> announce_release(const Read &read, UniqueFd &fence);
   [[nodiscard]] Converter::Before sources_before() const;
-  void remember(GstPtr<GstBuffer> frame, Source source);
+  // As one of the last `count` frames.
+  void remember(GstPtr<GstBuffer> frame, Source source, std::size_t count);
 
   GstElement *const element_; // borrowed: the element owns this
   Stats &stats_;

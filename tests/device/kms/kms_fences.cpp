@@ -18,6 +18,7 @@
 #include "kms_ioctls.hpp"
 #include "kms_support.hpp"
 #include "support/box_time.hpp"
+#include "support/descriptors.hpp"
 #include "support/sw_sync.hpp"
 
 using namespace gstdrm::test;
@@ -213,6 +214,26 @@ GST_START_TEST(test_fence_signals_an_error)
 }
 GST_END_TEST
 
+// A fence that there is no descriptor for is no frame without a fence.
+GST_START_TEST(test_no_descriptor_for_the_fence)
+{
+  const bool exported = __i__ == 1;
+  Timeline timeline;
+  Sink sink(exported ? "sync-mode=explicit" : "");
+  begin(sink);
+  const UniqueFd fence(timeline.fence(1));
+  GstPtr<GstBuffer> frame = picture_with(fence.get(), exported ? Kind::Implicit : Kind::Explicit);
+  const guint64 commits = sink.stat("commits");
+  {
+    const FewDescriptors none(0);
+    ck_assert_int_eq(sink.push(frame.release()), GST_FLOW_ERROR);
+  }
+  const std::string error = sink.await_message(GST_MESSAGE_ERROR);
+  ck_assert_msg(error.find("EMFILE") != std::string::npos, "%s", error.c_str());
+  ck_assert_uint_eq(sink.stat("commits"), commits);
+}
+GST_END_TEST
+
 // The very first frame: a mode set would block, so the sink waits, but not for ever.
 GST_START_TEST(test_first_frame)
 {
@@ -395,6 +416,7 @@ static Suite *kms_fences_suite(void)
   tcase_add_loop_test(tc, test_no_descriptor_is_left, 0, G_N_ELEMENTS(kRows));
   tcase_add_test(tc, test_fence_never_signals);
   tcase_add_loop_test(tc, test_fence_signals_an_error, 0, 2);
+  tcase_add_loop_test(tc, test_no_descriptor_for_the_fence, 0, 2);
   tcase_add_test(tc, test_first_frame);
   tcase_add_test(tc, test_stop_ends_the_wait_of_the_first_frame);
   tcase_add_loop_test(tc, test_nothing_hangs_on_a_held_frame, 0, 3 * G_N_ELEMENTS(kActions));

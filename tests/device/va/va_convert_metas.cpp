@@ -8,6 +8,7 @@
 
 #include <gst/drm/gstdrm-private.hpp>
 
+#include "support/descriptors.hpp"
 #include "va_convert_pixels.hpp"
 
 namespace {
@@ -305,6 +306,87 @@ GST_START_TEST(test_release_fence_of_the_frame_before)
 }
 GST_END_TEST
 
+// ---- a process that has no descriptors left
+
+// Until the element lets the buffer go, and then until its release fence.
+void wait_for_release(const GstPtr<GstBuffer> &kept)
+{
+  while (GST_MINI_OBJECT_REFCOUNT_VALUE(kept.get()) > 1)
+    g_usleep(1000);
+  const int fence = gst_drm_sync_meta_dup_release_fence(gst_buffer_get_drm_sync_meta(kept.get()));
+  if (fence < 0)
+    return;
+  fail_unless(gst_drm_fence_wait(fence, 5 * GST_SECOND, nullptr, nullptr));
+  ::close(fence);
+}
+
+bool is_drawn(const GstPtr<GstSample> &sample)
+{
+  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(gst_sample_get_buffer(sample.get()));
+  const int fence = meta ? gst_drm_sync_meta_dup_acquire_fence(meta) : -1;
+  GstDrmFenceState state = GST_DRM_FENCE_STATE_SIGNALLED;
+  if (fence >= 0)
+    fail_unless(gst_drm_fence_get_state(fence, &state, nullptr));
+  if (fence >= 0)
+    ::close(fence);
+  return state != GST_DRM_FENCE_STATE_PENDING;
+}
+
+// The last descriptor is taken at each step of a frame: the frame comes or an error says why not, and its producer gets
+// nothing back that the device reads.
+GST_START_TEST(test_no_descriptor_left)
+{
+  const bool announced = __i__ % 2 == 0;
+  const bool looks_back = __i__ >= 2;
+  int told = 0;
+  int converted = 0;
+  for (unsigned left = 0; left < 9; ++left) {
+    const Counters counters;
+    set_driver("formats=NV12:BGRX,async=40,deinterlace=bob:adaptive," + counters.setting());
+    const auto sample = make_frame("XR24");
+    (void)read_frame(sample.get()); // it is drawn
+    Pipeline pipeline(feeding(looks_back ? "deinterlace=adaptive" : "", dma_caps("XR24", 192, 224) + ",interlace-mode=progressive"));
+    if (announced)
+      fail_unless(gst_drm_pad_announce_release_fences(pad_of(pipeline, "src", "src").get()) != 0);
+    const auto caps = GstPtr<GstCaps>::adopt(gst_caps_copy(gst_sample_get_caps(sample.get())));
+    if (looks_back)
+      gst_caps_set_simple(caps.get(), "interlace-mode", G_TYPE_STRING, "interleaved", nullptr);
+    g_object_set(pipeline.get("src"), "caps", caps.get(), nullptr);
+    fail_unless(pipeline.play(), "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+    const auto frame = [&] {
+      auto buffer = copy_of(sample);
+      GST_BUFFER_FLAG_UNSET(buffer.get(), GST_BUFFER_FLAG_DISCONT);
+      return buffer;
+    };
+    const auto first = convert(pipeline, frame());
+    (void)read_frame(first.get());
+    const auto kept = frame();
+    const auto drawings = counters[vadriver::Counter::End];
+    const auto syncs = counters[vadriver::Counter::Sync];
+    GstPtr<GstSample> made;
+    {
+      const FewDescriptors few(left);
+      fail_unless_equals_int(gst_app_src_push_buffer(GST_APP_SRC(pipeline.get("src")), gst_buffer_ref(kept.get())), GST_FLOW_OK);
+      made = GstPtr<GstSample>::adopt(pipeline.pull());
+    }
+    if (made) {
+      ++converted;
+      if (looks_back || !announced)
+        pipeline.stop(); // the next frame would have let it go
+      wait_for_release(kept);
+      fail_unless(is_drawn(made), "%u left: the buffer came back while it was read", left);
+      continue;
+    }
+    const auto error = pipeline.message(GST_MESSAGE_ERROR);
+    fail_if(error.empty(), "%u left: neither frame nor error", left);
+    told += error.find("EMFILE") != std::string::npos ? 1 : 0;
+    if (counters[vadriver::Counter::End] > drawings)
+      fail_unless(counters[vadriver::Counter::Sync] > syncs, "%u left: the device was not waited for: %s", left, error.c_str());
+  }
+  fail_unless(told > 0 && converted > 0, "%d errors, %d frames", told, converted);
+}
+GST_END_TEST
+
 // A producer that writes with the CPU, into two buffers, one frame black and one white.
 const char *const kSlow[] = {"formats=BGRX,async=15", "formats=BGRX,async=15,fences=0", "profile=ihd,async=15", "formats=BGRX"};
 
@@ -340,6 +422,7 @@ Suite *va_convert_metas_suite()
   tcase_add_loop_test(tcase, test_orientation_tags, 0, 2 * G_N_ELEMENTS(kTags));
   tcase_add_loop_test(tcase, test_release_fence, 0, G_N_ELEMENTS(kFences));
   tcase_add_test(tcase, test_release_fence_of_the_frame_before);
+  tcase_add_loop_test(tcase, test_no_descriptor_left, 0, 4);
   tcase_add_loop_test(tcase, test_writes_after_the_read, 0, G_N_ELEMENTS(kSlow));
   return suite;
 }

@@ -6,7 +6,8 @@
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/core/sync_file.hpp>
 #include <gst/drm/core/unique_fd.hpp>
-#include <gst/drm/gstdrmsync.h>
+
+#include "acquire_fence.hpp"
 
 namespace gstdrm {
 namespace {
@@ -37,9 +38,10 @@ Result<FenceEnd> wait_for_producer(int fence_fd, Stats &stats, const Interrupt &
 Result<Waited> wait_for_device(GstElement *element, GstBuffer *buffer, Stats &stats,
                                const Interrupt &interrupt)
 {
-  GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer);
-  const UniqueFd fence(meta ? gst_drm_sync_meta_dup_acquire_fence(meta) : -1);
-  const Result<FenceEnd> acquired = wait_for_producer(fence.get(), stats, interrupt);
+  const Result<UniqueFd> fence = dup_acquire_fence(buffer);
+  if (!fence)
+    return fence.error();
+  const Result<FenceEnd> acquired = wait_for_producer(fence->get(), stats, interrupt);
   if (!acquired)
     return acquired.error();
   if (*acquired == FenceEnd::Interrupted)
