@@ -145,8 +145,11 @@ bool DmabufConverter::start()
   return true;
 }
 
+// An ALLOCATION query may come at any time, and has GstBaseTransform negotiate: under the lock of
+// the sink pad's stream, as frames do.
 void DmabufConverter::stop()
 {
+  const StreamLock stream(element_->sinkpad);
   frames_.end();
   pool_.drop();
   producer_.forget();

@@ -42,6 +42,18 @@ struct ConvertSettings {
   ZeroCopy zero_copy = ZeroCopy::Prefer;
 };
 
+// While it lives, no frame and no serialized query goes through the pad.
+class StreamLock {
+public:
+  explicit StreamLock(GstPad *pad) : pad_(pad) { GST_PAD_STREAM_LOCK(pad_); }
+  StreamLock(const StreamLock &) = delete;
+  StreamLock &operator=(const StreamLock &) = delete;
+  ~StreamLock() { GST_PAD_STREAM_UNLOCK(pad_); }
+
+private:
+  GstPad *pad_;
+};
+
 // The methods stand behind the virtual functions of GstBaseTransform. The streaming thread's,
 // except where a comment says otherwise.
 class DmabufConverter {
