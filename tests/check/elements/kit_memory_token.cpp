@@ -75,6 +75,25 @@ GST_START_TEST(test_several_memories)
 }
 GST_END_TEST
 
+// A share is made anew for each frame: what was imported lives as long as the memory that it is of.
+GST_START_TEST(test_shares_of_one_memory)
+{
+  GstMemory *memory = new_memory();
+  const auto token = std::make_shared<const int>(1);
+  for (int i = 0; i < 3; i++) {
+    GstMemory *share = gst_memory_share(memory, 4, 8);
+    GstMemory *part = gst_memory_share(share, 2, 2);
+    hold_while_alive(share, token);
+    hold_while_alive(part, token);
+    gst_memory_unref(part);
+    gst_memory_unref(share);
+    fail_unless_equals_int(token.use_count(), 2);
+  }
+  gst_memory_unref(memory);
+  fail_unless_equals_int(token.use_count(), 1);
+}
+GST_END_TEST
+
 // Two sinks behind a tee see one memory at the same time.
 GST_START_TEST(test_threads)
 {
@@ -108,6 +127,7 @@ Suite *kit_memory_token_suite()
   tcase_add_test(tcase, test_once_each);
   tcase_add_test(tcase, test_tokens_of_nobody_are_let_go);
   tcase_add_test(tcase, test_several_memories);
+  tcase_add_test(tcase, test_shares_of_one_memory);
   tcase_add_test(tcase, test_threads);
   return suite;
 }

@@ -42,6 +42,9 @@ void free_tokens(gpointer tokens) noexcept
 
 void hold_while_alive(GstMemory *memory, const std::shared_ptr<const void> &token)
 {
+  // A share is made anew for each frame, of memory that a pool keeps.
+  while (memory->parent)
+    memory = memory->parent;
   const std::lock_guard guard(tokens_lock);
   GstMiniObject *object = GST_MINI_OBJECT_CAST(memory);
   auto *tokens = static_cast<Tokens *>(gst_mini_object_get_qdata(object, tokens_quark()));

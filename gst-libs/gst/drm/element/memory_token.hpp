@@ -9,8 +9,9 @@
 
 namespace gstdrm {
 
-// The memory holds a share of `token` until it is freed. A token that the memory holds already is
-// not added again. Tokens of the memory that nobody else holds any more are let go. Any thread.
+// The memory holds a share of `token` until it is freed; a part of another memory
+// (gst_memory_share()) has that one hold it. A token that the memory holds already is not added
+// again. Tokens of the memory that nobody else holds any more are let go. Any thread.
 void hold_while_alive(GstMemory *memory, const std::shared_ptr<const void> &token);
 
 } // namespace gstdrm
