@@ -69,8 +69,10 @@ int FlipQueue::submit_with(Frame &frame, const std::function<int(std::uint64_t s
     flip_fence_ = target_.take_flip_fence();
     counters_.commits++;
   }
-  if (early)
+  if (early) {
     on_flip(early->serial, early->sequence, early->time_ns);
+    wake_(); // the event thread went to sleep while this commit was in flight
+  }
   return 0;
 }
 
