@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The fake libdrm: atomic commits.
 #include "fake_drm_internal.hpp"
+#include "fake_writeback.hpp"
 
 #include <array>
 #include <cerrno>
@@ -8,11 +9,14 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <xf86drm.h>
 #include <xf86drmMode.h>
 
 using namespace gstdrm::test;
 using namespace gstdrm::test::fakedrm;
+
+std::atomic<bool> fakedrm::writebacks_hang{false};
 
 struct _drmModeAtomicReq {
   std::vector<std::array<std::uint64_t, 3>> entries;
@@ -147,7 +151,7 @@ int drmModeAtomicCommit(int, drmModeAtomicReqPtr request, std::uint32_t flags, v
       d.found[key] = value;
   if (const std::uint64_t fence = value_of(commit, kWriteback, "WRITEBACK_OUT_FENCE_PTR"))
     *reinterpret_cast<std::int32_t *>(static_cast<std::uintptr_t>(fence)) =
-        open("/dev/null", O_RDONLY | O_CLOEXEC);
+        writebacks_hang ? eventfd(0, EFD_CLOEXEC) : open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (const std::uint64_t fence = value_of(commit, kCrtc, "OUT_FENCE_PTR")) // readable: signalled
     *reinterpret_cast<std::int32_t *>(static_cast<std::uintptr_t>(fence)) =
         open("/dev/null", O_RDONLY | O_CLOEXEC);

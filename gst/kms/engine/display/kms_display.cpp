@@ -203,6 +203,7 @@ Result<void> Display::stop()
   queue_.set_flushing(true);
   queue_.cancel_capture();
   set_hotplug(nullptr);
+  snapshots_.set_nothing_shown(); // ends a wait for the driver
   snapshots_.stop();
   set_loop(nullptr);
   // a device that is gone cannot be restored

@@ -8,6 +8,7 @@
 
 #include <drm_fourcc.h>
 
+#include <gst/drm/core/poll_wait.hpp>
 #include <gst/drm/core/sync_file.hpp>
 
 #include "engine/card/kms_dumb.hpp"
@@ -20,13 +21,16 @@ namespace {
 // Virtual displays compose in software: some tenths of a second per picture are normal there, and
 // seconds for a large one on a busy machine.
 constexpr std::chrono::seconds kWritebackTimeout{30};
+// How often the wait looks whether the display has stopped, which nothing wakes it for.
+constexpr std::chrono::milliseconds kLookEvery{20};
 constexpr std::int64_t kCommitTimeout_ns = 30'000'000'000;
 
 std::optional<std::uint32_t> formats_blob(const Output &output)
 {
   if (!output.writeback)
     return std::nullopt;
-  return static_cast<std::uint32_t>(property_value(output.writeback->properties, "WRITEBACK_PIXEL_FORMATS"));
+  return static_cast<std::uint32_t>(
+      property_value(output.writeback->properties, "WRITEBACK_PIXEL_FORMATS"));
 }
 
 } // namespace
@@ -74,7 +78,8 @@ std::optional<drmModeModeInfo> Snapshots::shown_mode() const
   return shown_mode_;
 }
 
-// The format that the writeback connector writes: the first of those that it lists and a Snapshot can have.
+// The format that the writeback connector writes: the first of those that it lists and a Snapshot
+// can have.
 Result<std::uint32_t> Snapshots::fourcc() const
 {
   std::optional<std::uint32_t> blob_id;
@@ -124,7 +129,14 @@ Result<void> Snapshots::write_attached(std::uint32_t framebuffer_id)
   Result<UniqueFd> fence = queue_.capture(framebuffer_id, kCommitTimeout_ns);
   if (!fence)
     return fence.error();
-  Result<FenceState> written = fence_wait(fence->get(), kWritebackTimeout);
+  // A driver that never signals does not keep whoever stops the display: the kernel has what it
+  // writes into for as long as it writes.
+  const auto give_up_at = std::chrono::steady_clock::now() + kWritebackTimeout;
+  while (poll_readable(fence->get(), deadline_after(kLookEvery)).end == PollEnd::TimeIsOver &&
+         std::chrono::steady_clock::now() < give_up_at)
+    if (!shown_mode())
+      return device_error("The sink was stopped, or shows nothing any more.", ECANCELED);
+  const Result<FenceState> written = fence_state(fence->get());
   if (!written)
     return written.error();
   if (*written != FenceState::Signalled)
