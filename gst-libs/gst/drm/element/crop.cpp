@@ -58,8 +58,9 @@ bool is_padded_frame(GstBuffer *buffer, const GstVideoInfo &info)
   const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
   const auto width = static_cast<guint>(info.width);
   const auto height = static_cast<guint>(info.height);
-  return meta && meta->width >= width && meta->height >= height &&
-         (meta->width > width || meta->height > height);
+  // GStreamer copies a meta without a look at the number of its planes.
+  return meta && meta->n_planes <= GST_VIDEO_MAX_PLANES && meta->width >= width &&
+         meta->height >= height && (meta->width > width || meta->height > height);
 }
 
 Result<Corner> visible_corner(GstBuffer *buffer, const GstVideoInfo &info)

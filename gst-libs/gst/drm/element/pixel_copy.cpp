@@ -226,7 +226,8 @@ Error map_error(const char *what)
 GstPtr<GstBuffer> with_named_format(GstBuffer *frame, const GstVideoInfo &info)
 {
   GstVideoMeta *meta = gst_buffer_get_video_meta(frame);
-  if (!meta || meta->format == GST_VIDEO_INFO_FORMAT(&info))
+  if (!meta || meta->format == GST_VIDEO_INFO_FORMAT(&info) ||
+      meta->n_planes > GST_VIDEO_MAX_PLANES)
     return GstPtr<GstBuffer>::share(frame);
   auto named = GstPtr<GstBuffer>::adopt(gst_buffer_new());
   for (guint i = 0; i < gst_buffer_n_memory(frame); i++)

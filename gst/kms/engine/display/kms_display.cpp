@@ -248,6 +248,12 @@ Result<void> Display::configure(const Picture &picture)
 {
   if (plug_.changed()) // the picture may be meant for the new display
     (void)take_up_plug_change();
+  if (picture.width < framebuffers_.min_width || picture.height < framebuffers_.min_height ||
+      picture.width > framebuffers_.max_width || picture.height > framebuffers_.max_height)
+    return Error{ErrorCode::Caps,
+                 device_->name() + " makes no framebuffer of " + std::to_string(picture.width) +
+                     "x" + std::to_string(picture.height) + " pixels.",
+                 0};
   (void)take_view(); // the mode has to hold the picture as it is turned
   Result<drmModeModeInfo> mode = choose_mode(picture);
   if (!mode)
