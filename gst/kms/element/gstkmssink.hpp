@@ -118,13 +118,15 @@ private:
 
   // Held while a frame is repeated, and while the caps change or the display stops.
   OrderedMutex repeat_lock_{kRepeatLockRank, "KmsSink::repeat_lock_"};
-  bool started_ = false; // under repeat_lock_
+  bool started_ = false;        // under repeat_lock_
   bool display_warned_ = false; // of what stop() could not put back; of the changes of state
 
   // Of the streaming thread:
   bool in_preroll_ = false;
   GstPtr<GstBuffer> kept_; // on screen in place of upstream's last buffer; under the preroll lock
   const GstBuffer *prerolled_ = nullptr; // only compared: rendered next, and on screen already
+  // Its own: where the base class leaves it out as late, another picture may come in that buffer.
+  GstClockTime prerolled_pts_ = GST_CLOCK_TIME_NONE;
 };
 
 // Keeps the messages of what is done under the preroll lock, and posts them without it.

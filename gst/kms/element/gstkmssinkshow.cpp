@@ -159,10 +159,9 @@ GstFlowReturn KmsSink::show_now(GstBuffer *buffer)
   const std::shared_ptr<kms::Display> display = display_.get();
   if (!display)
     return GST_FLOW_FLUSHING;
-  if (!in_preroll_ && prerolled_ == buffer) {
-    prerolled_ = nullptr; // on screen since preroll
-    return GST_FLOW_OK;
-  }
+  const bool is_prerolled = std::exchange(prerolled_, nullptr) == buffer;
+  if (!in_preroll_ && is_prerolled && prerolled_pts_ == GST_BUFFER_PTS(buffer))
+    return GST_FLOW_OK; // on screen since preroll
   kept_.reset();
   stats_.frames++;
   if (negotiation_.refuses())
@@ -177,7 +176,10 @@ GstFlowReturn KmsSink::show_now(GstBuffer *buffer)
     set_due_time(buffer, *frame);
   const GstFlowReturn ret = show(
       *display, *frame, sync ? kms::FlipQueue::Overflow::Replace : kms::FlipQueue::Overflow::Wait);
-  prerolled_ = in_preroll_ && ret == GST_FLOW_OK ? buffer : nullptr;
+  if (in_preroll_ && ret == GST_FLOW_OK) {
+    prerolled_ = buffer;
+    prerolled_pts_ = GST_BUFFER_PTS(buffer);
+  }
   return ret;
 }
 
