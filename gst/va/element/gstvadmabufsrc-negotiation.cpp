@@ -117,9 +117,12 @@ bool Source::set_caps(GstCaps *caps)
     post_failure(GST_ELEMENT(element_), failure);
     return false;
   }
-  // Timestamps continue from the first frame of the new caps.
-  timeline_ = {next_frame_, timeline_.at(next_frame_), GST_VIDEO_INFO_FPS_N(&prepared.info.vinfo),
-               GST_VIDEO_INFO_FPS_D(&prepared.info.vinfo)};
+  const int rate_n = GST_VIDEO_INFO_FPS_N(&prepared.info.vinfo);
+  const int rate_d = GST_VIDEO_INFO_FPS_D(&prepared.info.vinfo);
+  if (const auto sought = std::exchange(sought_, std::nullopt))
+    go_to(*sought, rate_n, rate_d);
+  else // timestamps continue from the first frame of the new caps
+    timeline_ = {next_frame_, timeline_.at(next_frame_), rate_n, rate_d};
   info_ = prepared.info;
   frames_ = std::move(prepared.frames);
   drawn_pattern_ = prepared.pattern;

@@ -2,6 +2,8 @@
 // vadmabufsrc: opening and closing the device, and pushing frames.
 #include "gstvadmabufsrc-source.hpp"
 
+#include <algorithm>
+
 #include <gst/drm/element/base_errors.hpp>
 #include <gst/drm/gstdrmformatset.h>
 
@@ -86,6 +88,7 @@ bool Source::start()
   auto worker = std::make_shared<SyncWorker>();
   stats.reset();
   timeline_ = {};
+  sought_.reset();
   next_frame_ = 0;
   warned_of_device_ = false;
   learner_.reset();
@@ -180,6 +183,34 @@ GstFlowReturn Source::create(GstBuffer **buffer)
   ++next_frame_;
   *buffer = frame;
   return GST_FLOW_OK;
+}
+
+// The frame that is shown at `position`, in a stream of this rate from its beginning on.
+void Source::go_to(GstClockTime position, int rate_n, int rate_d)
+{
+  next_frame_ = rate_n > 0 ? gst_util_uint64_scale(position, static_cast<guint64>(rate_n),
+                                                   GST_SECOND * static_cast<guint64>(rate_d))
+                           : 0;
+  timeline_ = {0, rate_n > 0 ? 0 : position, rate_n, rate_d};
+  // The base class counts what it has pushed, and not where the stream is.
+  if (element_->num_buffers >= 0)
+    element_->num_buffers_left = static_cast<gint>(
+        static_cast<guint64>(element_->num_buffers) -
+        std::min<guint64>(next_frame_, static_cast<guint64>(element_->num_buffers)));
+}
+
+bool Source::seek(GstSegment *segment)
+{
+  if (segment->format != GST_FORMAT_TIME || segment->rate < 0)
+    return false;
+  segment->time = segment->start;
+  if (!frames_) {
+    sought_ = segment->position;
+    return true;
+  }
+  frames_->drop_ahead();
+  go_to(segment->position, timeline_.rate_n, timeline_.rate_d);
+  return true;
 }
 
 bool Source::answer(GstQuery *query)

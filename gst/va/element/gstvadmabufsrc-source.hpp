@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <gst/base/gstpushsrc.h>
@@ -56,6 +57,9 @@ public:
   bool set_caps(GstCaps *caps);
   bool decide_allocation(GstQuery *query);
   GstFlowReturn create(GstBuffer **buffer);
+  // Goes on with the frame of the segment's position; false: that cannot be. The streaming thread
+  // stands still, and its lock is held.
+  bool seek(GstSegment *segment);
   GstStructure *stats_structure();
   // Latency and duration, where both are known, and the display; any thread.
   bool answer(GstQuery *query);
@@ -70,6 +74,7 @@ private:
   Result<void> prepare(const Device &device, GstCaps *caps);
   void post_nothing_common(const GstCaps *own);
   GstPtr<GstBufferPool> pool_for(GstQuery *query, GstCaps *caps);
+  void go_to(GstClockTime position, int rate_n, int rate_d);
   void post(const char *what, const Error &error);
 
   GstBaseSrc *element_;
@@ -96,6 +101,7 @@ private:
   Pattern drawn_pattern_{}; // of frames_
   std::uint32_t drawn_argb_ = 0;
   Timeline timeline_;
+  std::optional<GstClockTime> sought_; // before there are caps, and so a rate
   std::uint64_t next_frame_ = 0;
   bool warned_of_device_ = false;
   std::atomic<bool> failed_{false}; // and said so; until a start, or a frame that was drawn

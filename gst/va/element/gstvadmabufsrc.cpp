@@ -239,6 +239,18 @@ try {
   return gstdrm::caught_in(src, FALSE, __func__);
 }
 
+static gboolean gst_va_dmabuf_src_is_seekable(GstBaseSrc *src) noexcept
+{
+  return !gst_base_src_is_live(src);
+}
+
+static gboolean gst_va_dmabuf_src_do_seek(GstBaseSrc *src, GstSegment *segment) noexcept
+try {
+  return source_of(src).seek(segment);
+} catch (...) {
+  return gstdrm::caught_in(src, FALSE, __func__);
+}
+
 static void gst_va_dmabuf_src_get_times(GstBaseSrc *src, GstBuffer *buffer, GstClockTime *start,
                                         GstClockTime *end) noexcept
 {
@@ -310,6 +322,8 @@ static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
   base_class->negotiate = gst_va_dmabuf_src_negotiate;
   base_class->set_caps = gst_va_dmabuf_src_set_caps;
   base_class->decide_allocation = gst_va_dmabuf_src_decide_allocation;
+  base_class->is_seekable = gst_va_dmabuf_src_is_seekable;
+  base_class->do_seek = gst_va_dmabuf_src_do_seek;
   base_class->get_times = gst_va_dmabuf_src_get_times;
   GST_PUSH_SRC_CLASS(klass)->create = gst_va_dmabuf_src_create;
 }

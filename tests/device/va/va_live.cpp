@@ -91,6 +91,65 @@ GST_START_TEST(test_frames_leave_in_time)
 }
 GST_END_TEST
 
+bool seek(Pipeline &pipeline, gdouble rate, GstClockTime start, GstClockTime stop)
+{
+  return gst_element_seek(pipeline.get("sink"), rate, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, GST_SEEK_TYPE_SET,
+                          static_cast<gint64>(start), GST_SEEK_TYPE_SET, static_cast<gint64>(stop)) != FALSE;
+}
+
+struct SeekRow {
+  GstClockTime start;
+  GstClockTime stop;
+  GstClockTime first; // frame
+  guint frames;
+};
+// after the end of a stream of 3 s at 10 frames per second
+constexpr SeekRow kSeeks[] = {
+    {0, GST_CLOCK_TIME_NONE, 0, 30},
+    {1050 * GST_MSECOND, GST_CLOCK_TIME_NONE, 1000 * GST_MSECOND, 20},
+    {500 * GST_MSECOND, 1000 * GST_MSECOND, 500 * GST_MSECOND, 5},
+    {2900 * GST_MSECOND, GST_CLOCK_TIME_NONE, 2900 * GST_MSECOND, 1},
+    {10 * GST_SECOND, GST_CLOCK_TIME_NONE, 0, 0},
+};
+
+GST_START_TEST(test_seeks)
+{
+  set_driver("formats=NV12,async=5,fences=0"); // draws ahead
+  Pipeline pipeline(source("pattern=frame-counter num-buffers=30", dma_caps("NV12", 128, 104) + ",framerate=10/1", "fakesink name=sink sync=false"));
+  std::vector<Left> left;
+  GstPad *pad = gst_element_get_static_pad(pipeline.get("src"), "src");
+  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, note_time, &left, nullptr);
+  gst_object_unref(pad);
+  // before there are caps
+  fail_unless(gst_element_set_state(pipeline.get("src"), GST_STATE_READY) == GST_STATE_CHANGE_SUCCESS);
+  fail_unless(gst_element_send_event(pipeline.get("src"), gst_event_new_seek(1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, GST_SEEK_TYPE_SET,
+                                                                             2 * GST_SECOND, GST_SEEK_TYPE_NONE, -1)));
+  fail_unless(pipeline.play());
+  fail_unless(pipeline.wait_for_end() == "eos");
+  fail_unless_equals_int(left.size(), 10);
+  fail_unless_equals_uint64(left.front().pts, 2 * GST_SECOND);
+  for (const SeekRow &row : kSeeks) {
+    left.clear();
+    fail_unless(seek(pipeline, 1, row.start, row.stop));
+    fail_unless(pipeline.wait_for_end() == "eos");
+    fail_unless_equals_int(left.size(), row.frames);
+    for (guint i = 0; i < row.frames; i++)
+      fail_unless_equals_uint64(left[i].pts, row.first + i * 100 * GST_MSECOND);
+  }
+  fail_if(seek(pipeline, -1, 0, 3 * GST_SECOND));
+}
+GST_END_TEST
+
+GST_START_TEST(test_live_has_no_past)
+{
+  set_driver("formats=NV12");
+  Pipeline pipeline(source("num-buffers=3 is-live=true", dma_caps("NV12", 128, 104) + ",framerate=10/1", "fakesink name=sink sync=false"));
+  fail_unless(pipeline.play());
+  fail_unless(pipeline.wait_for_end() == "eos");
+  fail_if(seek(pipeline, 1, 0, GST_CLOCK_TIME_NONE));
+}
+GST_END_TEST
+
 // The device takes a second for the picture, and the frame leaves before: with a fence that is pending.
 GST_START_TEST(test_acquire_fence_is_pending)
 {
@@ -147,6 +206,8 @@ Suite *va_live_suite()
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, test_frames_leave_in_time, 0, G_N_ELEMENTS(kRows));
   tcase_add_test(tcase, test_acquire_fence_is_pending);
+  tcase_add_test(tcase, test_seeks);
+  tcase_add_test(tcase, test_live_has_no_past);
   tcase_add_test(tcase, test_paused_while_it_waits);
   return suite;
 }
