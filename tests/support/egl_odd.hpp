@@ -93,6 +93,7 @@ inline bool has_egl()
 inline int run_with_egl(int argc, char **argv, Suite *(*suite)())
 {
   use_no_display_server();
+  g_setenv("CK_FORK", "no", TRUE); // a fork has none of the driver's threads, and waits for them
   gst_check_init(&argc, &argv);
   if (!has_egl()) {
     g_printerr("GStreamer finds no OpenGL by EGL on this machine\n");

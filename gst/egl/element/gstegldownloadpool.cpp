@@ -19,14 +19,15 @@
 namespace gstdrm {
 namespace {
 
-// More than any decoder or muxer downstream holds; half of the process's descriptors at most.
+// More than any decoder or muxer downstream holds. A frame takes a descriptor, and the driver that
+// draws into it another one: with a quarter of the process's as the bound, half are left to others.
 guint most_buffers(guint kept_downstream)
 {
   constexpr rlim_t kMost = 64;
   rlim_t most = kMost;
   struct rlimit descriptors = {};
   if (::getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur != RLIM_INFINITY)
-    most = std::min(most, descriptors.rlim_cur / 2);
+    most = std::min(most, descriptors.rlim_cur / 4);
   return std::max<guint>(static_cast<guint>(most), kept_downstream + 2);
 }
 

@@ -190,14 +190,14 @@ GST_START_TEST(test_pool_recycles)
 }
 GST_END_TEST
 
-// A consumer that keeps everything gets what the pool may make, which is half of the process's descriptors at most, and the user is
+// A consumer that keeps everything gets what the pool may make, which is a quarter of the process's descriptors at most, and the user is
 // told why no more comes.
 GST_START_TEST(test_kept_frames_are_said)
 {
-  const unsigned most = __i__ == 0 ? 64 : 50;
+  const unsigned most = __i__ == 0 ? 64 : 25;
   struct rlimit before = {};
   fail_unless(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-  const struct rlimit less = {__i__ == 0 ? before.rlim_cur : rlim_t{2} * most, before.rlim_max};
+  const struct rlimit less = {__i__ == 0 ? before.rlim_cur : rlim_t{4} * most, before.rlim_max};
   fail_unless(::setrlimit(RLIMIT_NOFILE, &less) == 0);
   const auto pipeline = GstPtr<GstElement>::adopt(gst_parse_launch(
       "gltestsrc pattern=red ! video/x-raw(memory:GLMemory),format=RGBA,width=16,height=16 ! egldmabufdownload ! "

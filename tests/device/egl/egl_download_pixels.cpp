@@ -33,6 +33,7 @@ struct PixelsRow {
   const char *caps; // drm-format, or caps where there is a comma
   int width, height;
   int steps; // that a sample may differ by
+  bool too_small_to_draw = false; // the driver writes blocks of 4x4 pixels, and the frame ends with its first row
 };
 
 // P010 through the copy: GStreamer's converter works with 8 bits from RGBA, 4 steps of 10.
@@ -41,7 +42,7 @@ const PixelsRow kPixels[] = {
     {"AR24", 320, 240, 0},
     {"XB24", 61, 33, 0},
     {"AB24", 1, 1, 0},
-    {"XR24", 16384, 1, 0},
+    {"XR24", 16384, 1, 0, true},
     {"XR24", 1, 16384, 0},
     {"NV12", 320, 240, 1},
     {"NV12", 321, 241, 1},
@@ -94,7 +95,7 @@ GST_START_TEST(test_pixels)
                 "%s %dx%d: at most %g steps, %g on average", row.caps, row.width, row.height,
                 found.most, found.mean);
   }
-  fail_unless_equals_uint64(download.stat(gl_draws() ? "copies" : "draws"), 0);
+  fail_unless_equals_uint64(download.stat(gl_draws() && !row.too_small_to_draw ? "copies" : "draws"), 0);
   ::unlink(noise_file().c_str());
 }
 GST_END_TEST
