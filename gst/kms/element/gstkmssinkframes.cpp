@@ -265,8 +265,7 @@ Result<void> SinkFrames::copy_pixels(GstBuffer *to, GstBuffer *from) const
   const GstVideoInfo &vinfo = video_info();
   const auto named = with_named_format(from, vinfo);
   if (const Result<void> checked = check_mappable_frame(named.get(), vinfo); !checked)
-    return Error{checked.error().code,
-                 checked.error().message + ". Does upstream send what its caps say?", 0};
+    return Error{checked.error().code, checked.error().message + ".", 0};
   if (const Result<std::uint64_t> copied = copy_frame(to, named.get(), vinfo); !copied)
     return Error{copied.error().code, copied.error().message + ".", 0};
   return {};

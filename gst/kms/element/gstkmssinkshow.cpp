@@ -2,9 +2,12 @@
 // KmsSink: frames, from the base class to the display.
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include <gst/drm/element/advice.hpp>
+#include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/gstdrm-compat-private.h>
 #include <gst/drm/gstdrm-guard-private.hpp>
@@ -116,7 +119,13 @@ void KmsSink::set_due_time(GstBuffer *buffer, kms::Frame &frame)
 
 GstFlowReturn KmsSink::fail(const Error &error)
 {
-  post_error(GST_ELEMENT(element_), error);
+  Failure failure({}, error);
+  const std::string sender = peer_name(GST_VIDEO_SINK_PAD(element_));
+  if (error.code == ErrorCode::Layout)
+    failure.advise(advice_on(error, sender)).add("sender", sender);
+  else if (error.code == ErrorCode::Allocation)
+    failure.advise("Choose a smaller size, or raise the limits of the process (ulimit -n, -v).");
+  post_failure(GST_ELEMENT(element_), failure);
   return GST_FLOW_ERROR;
 }
 

@@ -22,6 +22,7 @@ struct Row {
   int sys_errno;
   GQuark (*domain)();
   gint bus_code;
+  const char *advice = ""; // of what a process may not have more of
 };
 
 constexpr Row kRows[] = {
@@ -34,7 +35,12 @@ constexpr Row kRows[] = {
     {"gone", ErrorCode::Device, ENODEV, gst_resource_error_quark, GST_RESOURCE_ERROR_NOT_FOUND},
     {"no node", ErrorCode::Device, ENOENT, gst_resource_error_quark, GST_RESOURCE_ERROR_NOT_FOUND},
     {"busy", ErrorCode::Device, EBUSY, gst_resource_error_quark, GST_RESOURCE_ERROR_BUSY},
-    {"no memory", ErrorCode::Allocation, ENOMEM, gst_resource_error_quark, GST_RESOURCE_ERROR_FAILED},
+    {"no memory", ErrorCode::Allocation, ENOMEM, gst_resource_error_quark, GST_RESOURCE_ERROR_FAILED,
+     " Free memory, or raise the process's limit of it (ulimit -v)."},
+    {"no descriptor", ErrorCode::Device, EMFILE, gst_resource_error_quark, GST_RESOURCE_ERROR_FAILED,
+     " Raise the process's limit of open files (ulimit -n)."},
+    {"no file", ErrorCode::Device, ENFILE, gst_resource_error_quark, GST_RESOURCE_ERROR_FAILED,
+     " Raise the system's limit of open files (fs.file-max)."},
 };
 
 // An element whose messages are read.
@@ -76,7 +82,8 @@ GST_START_TEST(test_domain_and_code)
   Posting posting;
   gstdrm::post_error(posting.element, Error{row.code, "It failed.", row.sys_errno}, __i__ % 2 ? "Doing it" : nullptr);
   const std::string text = posting.next(row.domain(), row.bus_code);
-  fail_unless_equals_string(text.c_str(), __i__ % 2 ? "Doing it: It failed." : "It failed.");
+  const std::string expected = std::string(__i__ % 2 ? "Doing it: It failed." : "It failed.") + row.advice;
+  fail_unless_equals_string(text.c_str(), expected.c_str());
 }
 GST_END_TEST
 

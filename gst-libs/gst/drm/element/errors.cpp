@@ -33,7 +33,22 @@ namespace {
 // "It failed" or "It failed.": the end of a sentence that another one follows.
 std::string ended(const std::string &text)
 {
-  return text.empty() || text.ends_with('.') ? text : text + ".";
+  return text.empty() || text.ends_with('.') || text.ends_with('?') ? text : text + ".";
+}
+
+// What a process lacks, and whose limits are the user's to raise. Empty for any other error.
+const char *advice_on_lack(int sys_errno)
+{
+  switch (sys_errno) {
+  case EMFILE:
+    return "Raise the process's limit of open files (ulimit -n).";
+  case ENFILE:
+    return "Raise the system's limit of open files (fs.file-max).";
+  case ENOMEM:
+    return "Free memory, or raise the process's limit of it (ulimit -v).";
+  default:
+    return "";
+  }
 }
 
 } // namespace
@@ -91,7 +106,9 @@ void post_failure(GstElement *element, const Failure &failure)
   const Error &why = failure.why_;
   const std::string said =
       ended(failure.what_.empty() ? why.message : failure.what_ + ": " + why.message);
-  const std::string &advice = failure.advice_;
+  std::string advice = failure.advice_;
+  if (const std::string more = advice_on_lack(why.sys_errno); !more.empty())
+    advice += (advice.empty() ? "" : " ") + more;
   const g_autofree gchar *facts = gst_structure_to_string(failure.facts_.get());
   gchar *debug =
       g_strdup_printf("code %d, errno %d, %s", static_cast<int>(why.code), why.sys_errno, facts);

@@ -253,7 +253,8 @@ Result<std::uint64_t> copy_frame(GstBuffer *dest, GstBuffer *source, const GstVi
         "that the CPU can map, such as a udmabuf");
   const MappedFrame to(dest, info, GST_MAP_WRITE);
   if (!to)
-    return map_error("The buffer to copy to cannot be mapped for writing by the CPU");
+    return map_error("The buffer to copy to cannot be mapped for writing by the CPU; where memory "
+                     "is short, raise the process's limit of it (ulimit -v)");
   GstVideoInfo whole = info;
   if (const GstVideoMeta *meta = gst_buffer_get_video_meta(source))
     gst_video_info_set_interlaced_format(&whole, meta->format, GST_VIDEO_INFO_INTERLACE_MODE(&info),

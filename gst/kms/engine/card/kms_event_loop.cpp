@@ -37,7 +37,8 @@ Result<std::shared_ptr<EventLoop>> EventLoop::start(int drm_fd)
   try {
     loop->thread_ = std::thread([loop] { loop->run(); }); // which may outlive the hub
   } catch (const std::system_error &failure) {
-    return device_error(std::string("No event thread (") + failure.what() + ").",
+    return device_error(std::string("No event thread (") + failure.what() +
+                            "). Raise the limits on threads (ulimit -u) and on memory (ulimit -v).",
                         failure.code().value());
   }
   return loop;

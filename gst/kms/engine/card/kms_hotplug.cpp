@@ -68,7 +68,8 @@ Result<std::unique_ptr<HotplugMonitor>> HotplugMonitor::start(dev_t node, Hotplu
   try {
     return std::unique_ptr<HotplugMonitor>(new HotplugMonitor(std::move(watch)));
   } catch (const std::system_error &failure) {
-    return device_error(std::string("No hotplug thread (") + failure.what() + ").",
+    return device_error(std::string("No hotplug thread (") + failure.what() +
+                            "). Raise the limits on threads (ulimit -u) and on memory (ulimit -v).",
                         failure.code().value());
   }
 }

@@ -66,6 +66,20 @@ std::vector<std::string> split(const std::string &list)
   return names;
 }
 
+bool is_lack(int sys_errno)
+{
+  return sys_errno == EMFILE || sys_errno == ENFILE;
+}
+
+// Whether the process can open nothing more, so that a folder that seems empty may not be: 0, or
+// the errno.
+int missing_descriptor()
+{
+  const UniqueFd any(open("/", O_PATH | O_CLOEXEC));
+  const int error = errno;
+  return !any && is_lack(error) ? error : 0;
+}
+
 } // namespace
 
 Registry &Registry::get()
@@ -143,9 +157,12 @@ Result<Registry::DevicePtr> Registry::search(const DeviceRequest &request, Openi
   DevicePtr fallback, mastered;
   std::string looked_at;
   bool denied = false;
+  int lack = cards.empty() ? missing_descriptor() : 0;
   for (const std::string &path : cards) {
     Result<DevicePtr> device = open_path(path, opening);
     if (!device) {
+      if (is_lack(device.error().sys_errno))
+        lack = device.error().sys_errno;
       denied |= device.error().sys_errno == EACCES || device.error().sys_errno == EPERM;
       looked_at += " " + device.error().message;
       continue;
@@ -167,6 +184,10 @@ Result<Registry::DevicePtr> Registry::search(const DeviceRequest &request, Openi
     return mastered;
   if (fallback)
     return fallback;
+  if (lack)
+    return device_error("No KMS device" + describe(request) +
+                            " can be looked for: " + errno_text(lack) + "." + looked_at,
+                        lack);
   if (cards.empty())
     looked_at = std::string(" There is no /dev/dri/card*. ") + kNoDeviceHint;
   return device_error("No KMS device" + describe(request) + " was found." + looked_at,
