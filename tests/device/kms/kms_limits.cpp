@@ -73,13 +73,6 @@ private:
   rlimit before_{};
 };
 
-rlim_t address_space()
-{
-  rlim_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  return pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
-}
-
 rlim_t lowest_descriptor()
 {
   const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -161,6 +154,13 @@ GST_END_TEST
 #ifndef __SANITIZE_ADDRESS__ // which maps terabytes for itself
 
 namespace {
+
+rlim_t address_space()
+{
+  rlim_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+}
 
 // Small allocations find room within the limit: where they do not, the process ends, as with GLib.
 void keep_room_for_small_things()

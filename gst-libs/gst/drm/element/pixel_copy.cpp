@@ -226,7 +226,9 @@ Error map_error(const char *what)
 GstPtr<GstBuffer> with_named_format(GstBuffer *frame, const GstVideoInfo &info)
 {
   GstVideoMeta *meta = gst_buffer_get_video_meta(frame);
-  if (!meta || meta->format == GST_VIDEO_INFO_FORMAT(&info) ||
+  const GstVideoFormat format = GST_VIDEO_INFO_FORMAT(&info);
+  // compared as bytes: the meta may have a number that is no value of the enumeration
+  if (!meta || std::memcmp(&meta->format, &format, sizeof(format)) == 0 ||
       meta->n_planes > GST_VIDEO_MAX_PLANES)
     return GstPtr<GstBuffer>::share(frame);
   auto named = GstPtr<GstBuffer>::adopt(gst_buffer_new());
