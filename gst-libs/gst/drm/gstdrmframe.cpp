@@ -179,6 +179,52 @@ Result<PlaneLayout> plane_at(GstBuffer *buffer, gsize offset, guint32 stride,
   return plane;
 }
 
+// Whether the bytes lie in one dma-buf, without a gap: in one memory of the buffer, or in several
+// that follow each other in that dma-buf, too. What lies behind the last memory is not seen here.
+bool is_in_one_object(GstBuffer *buffer, gsize offset, guint64 bytes)
+{
+  const guint n_memory = gst_buffer_n_memory(buffer);
+  guint i = 0;
+  gsize skip = offset;
+  while (i < n_memory && skip >= gst_buffer_peek_memory(buffer, i)->size)
+    skip -= gst_buffer_peek_memory(buffer, i++)->size;
+  for (; i + 1 < n_memory; ++i) {
+    GstMemory *memory = gst_buffer_peek_memory(buffer, i);
+    GstMemory *next = gst_buffer_peek_memory(buffer, i + 1);
+    const gsize room = memory->size - skip;
+    if (bytes <= room)
+      return true;
+    bytes -= room;
+    skip = 0;
+    if (!gst_is_fd_memory(next) || next->offset != memory->offset + memory->size)
+      return false;
+    const Result<ObjectInfo> object = object_of(memory);
+    const Result<ObjectInfo> other = object_of(next);
+    if (!object || !other || object->identity != other->identity)
+      return false;
+  }
+  return true;
+}
+
+// A device gets one descriptor and one offset for a plane, and reads on behind the end of a memory.
+Result<void> check_ends(GstBuffer *buffer, const gsize *offsets, const FrameLayout &layout)
+{
+  const gstdrm::FourccInfo *info = gstdrm::fourcc_info(layout.format.fourcc);
+  if (gst_buffer_n_memory(buffer) < 2 || layout.format.modifier != GST_DRM_MODIFIER_LINEAR ||
+      !info || info->n_planes != layout.n_planes)
+    return {};
+  for (guint i = 0; i < layout.n_planes; ++i) {
+    const guint32 rows = gstdrm::plane_rows(info->planes[i], layout.height);
+    const guint64 bytes = guint64{layout.planes[i].stride_bytes} * (rows > 0 ? rows - 1 : 0) +
+                          gstdrm::plane_row_bytes(info->planes[i], layout.width);
+    if (!is_in_one_object(buffer, offsets[i], bytes))
+      return refuse("plane " + number(i) + " of " + number(bytes) +
+                    " bytes begins in one memory of the buffer and ends in another one, which is "
+                    "not the next part of the same dma-buf");
+  }
+  return {};
+}
+
 // GstVideoMeta of a tiled GstVideoFormat counts tiles (video-tile.h); devices want bytes from one
 // row of pixels to the next.
 Result<guint32> stride_bytes(const GstVideoFormatInfo *finfo, gint stride, guint plane)
@@ -280,6 +326,8 @@ Result<FrameLayout> layout_of(GstBuffer *buffer, const GstDrmVideoInfo &info)
   const Result<void> checked = gstdrm::check_layout(layout);
   if (!checked)
     return checked.error();
+  if (const Result<void> ended = check_ends(buffer, planes->offset, layout); !ended)
+    return ended.error();
   return layout;
 }
 

@@ -77,6 +77,48 @@ GST_START_TEST(test_index)
 }
 GST_END_TEST
 
+// Two planes of NV12, whose buffer is put together of parts of dma-bufs: a part that goes on elsewhere is no plane.
+struct PartsRow {
+  const char *name;
+  gsize first;    // bytes of the first memory, of the first dma-buf from its beginning on
+  gboolean other; // the second memory is of another dma-buf
+  gsize from;     // where the second memory begins in its dma-buf
+  gboolean taken;
+};
+
+constexpr gsize kLuma = gsize{640} * 480;
+const PartsRow kParts[] = {
+    {"a plane in each", kLuma, TRUE, 0, TRUE},
+    {"a plane in each, from the middle on", kLuma, TRUE, 4096, TRUE},
+    {"two parts of one dma-buf, one after the other", kLuma / 2, FALSE, kLuma / 2, TRUE},
+    {"two parts of one dma-buf, with a gap", kLuma / 2, FALSE, kLuma / 2 + 640, FALSE},
+    {"the second half of a plane in another dma-buf", kLuma / 2, TRUE, 0, FALSE},
+    {"all but a byte", kLuma - 1, TRUE, 0, FALSE},
+};
+
+GST_START_TEST(test_parts)
+{
+  const PartsRow &row = kParts[__i__];
+  say(row.name);
+  const Filled one;
+  const Filled two;
+  gint strides[] = {640, 640};
+  gsize offsets[] = {0, kLuma};
+  GstBuffer *buffer = gst_buffer_new();
+  GstMemory *first = gst_buffer_peek_memory(one.buffer, 0);
+  GstMemory *second = gst_buffer_peek_memory(row.other ? two.buffer : one.buffer, 0);
+  gst_buffer_append_memory(buffer, gst_memory_share(first, 0, static_cast<gssize>(row.first)));
+  gst_buffer_append_memory(buffer, gst_memory_share(second, static_cast<gssize>(row.from), static_cast<gssize>(kLuma * 3 / 2 - row.first)));
+  gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_NV12, 640, 480, 2, offsets, strides);
+  g_autoptr(GstDrmVideoInfo) info = gst_drm_video_info_new_from_format(fourcc_of("NV12"), 0, 640, 480, nullptr);
+  GstDrmFrame frame;
+  g_autoptr(GError) error = nullptr;
+  fail_unless_equals_int(gst_drm_frame_from_buffer(&frame, buffer, info, &error), row.taken);
+  fail_unless(row.taken || g_strrstr(error->message, "begins in one memory"), "%s", error ? error->message : "?");
+  gst_buffer_unref(buffer);
+}
+GST_END_TEST
+
 GST_START_TEST(test_programmer_mistakes)
 {
   const Filled filled;
@@ -92,6 +134,7 @@ Suite *frame_planes_suite()
   TCase *tcase = tcase_create("frame_planes");
   suite_add_tcase(suite, tcase);
   tcase_add_test(tcase, test_planes);
+  tcase_add_loop_test(tcase, test_parts, 0, G_N_ELEMENTS(kParts));
   tcase_add_loop_test(tcase, test_index, 0, G_N_ELEMENTS(kIndices));
   tcase_add_test(tcase, test_programmer_mistakes);
   return suite;
