@@ -4,6 +4,9 @@
 #include <array>
 #include <set>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "support/crops.hpp"
 #include "support/egl_odd.hpp"
 
@@ -272,6 +275,35 @@ GST_START_TEST(test_sizes_in)
 }
 GST_END_TEST
 
+// The process has no descriptor left for one frame: it is shown all the same, or there is one error that says what to do, and the
+// next frame is shown.
+GST_START_TEST(test_no_descriptor_left)
+{
+  const std::string frames = plain_caps("BGRx", 64, 48);
+  const Harness h("egldmabufupload");
+  fail_unless(h.negotiate(dmabuf_caps("XR24", 64, 48)), "%s", h.last_error().c_str());
+  (void)h.push(new_dmabuf_frame("memfd", frames, 1));
+  GstBuffer *poor = new_dmabuf_frame("memfd", frames, 2);
+  GstBuffer *rich = new_dmabuf_frame("memfd", frames, 3);
+  struct rlimit before = {};
+  fail_unless(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const int lowest = ::dup(STDIN_FILENO);
+  fail_unless(lowest >= 0 && ::close(lowest) == 0);
+  const struct rlimit none = {static_cast<rlim_t>(lowest), before.rlim_max};
+  fail_unless(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const GstFlowReturn flow = gst_harness_push(h.get(), poor);
+  fail_unless(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  if (flow == GST_FLOW_OK) {
+    fail_unless(h.messages(GST_MESSAGE_ERROR).empty());
+    gst_buffer_unref(gst_harness_pull(h.get()));
+  } else {
+    fail_unless_equals_int(flow, GST_FLOW_ERROR);
+    CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), "ulimit -n");
+  }
+  check_drawn(h.push(rich).get(), info_of(h.output_caps()), 3);
+}
+GST_END_TEST
+
 Suite *egl_odd_upload_suite()
 {
   Suite *suite = suite_create("egl-odd-upload");
@@ -285,6 +317,7 @@ Suite *egl_odd_upload_suite()
   tcase_add_loop_test(tcase, test_crops, 0, G_N_ELEMENTS(kCrops));
   tcase_add_loop_test(tcase, test_lies, 0, G_N_ELEMENTS(kLies));
   tcase_add_loop_test(tcase, test_thin_conversions, 0, G_N_ELEMENTS(kThin));
+  tcase_add_test(tcase, test_no_descriptor_left);
   tcase_add_loop_test(tcase, test_sizes_in, 0, G_N_ELEMENTS(kSizes));
   return suite;
 }

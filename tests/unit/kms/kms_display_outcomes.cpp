@@ -28,6 +28,7 @@ TEST_F(DisplayTest, a_frame_is_dropped_while_nothing_is_connected)
   ASSERT_TRUE((*display)->stop());
   fakedrm::device().connected = true;
   ASSERT_TRUE((*display)->start() && (*display)->configure(picture(640, 480)));
+  EXPECT_EQ((*display)->counters().dropped, 0U); // they count since the start
   shown = show(**display, xrgb(memory, 640, 480));
   ASSERT_TRUE(shown) << shown.error().message;
   EXPECT_EQ(*shown, Shown::Yes);

@@ -314,6 +314,15 @@ TEST_F(Edges, a_lost_display_ends_a_capture)
   EXPECT_EQ(capture.get().error().sys_errno, EIO);
 }
 
+TEST_F(Edges, the_first_reason_of_a_lost_display_stays)
+{
+  settle();
+  queue.abort({gstdrm::ErrorCode::Device, "gone", ENODEV});
+  queue.abort({gstdrm::ErrorCode::Device, "and the next call failed, too", EIO});
+  ASSERT_TRUE(queue.failure());
+  EXPECT_EQ(queue.failure()->sys_errno, ENODEV);
+}
+
 TEST_F(Edges, without_memory_the_display_fails_and_what_waits_is_kept_for_clear)
 {
   settle();
