@@ -71,6 +71,68 @@ round_trip() {
     gives 0 --matrix "$work/again.json" && cmp "$work/matrix" "$work/out"
 }
 
+# square N SOURCES: a machine of N pairs, each with a modifier and a format of its own, and of so many sources
+square() {
+  python3 - "$1" "$2" <<'END'
+import json, sys
+size, sources = int(sys.argv[1]), int(sys.argv[2])
+word = lambda i: chr(65 + i // 676 % 26) + chr(65 + i // 26 % 26) + chr(65 + i % 26) + 'Z'
+pair = lambda i: {'format': word(i), 'modifier': f'0x{i:016x}', 'modifier-name': '', 'external-only': False, 'planes': 0}
+source = lambda n: {'kind': 'kms', 'name': f's{n}', 'device': '', 'driver': '', 'description': '', 'problem': '',
+                    'formats': [pair(i) for i in range(size)] if n == 0 else []}
+print(json.dumps({'schema': 'gst-drm-machine', 'version': 1, 'kernel': '', 'gstreamer': '', 'sources': [source(n) for n in range(sources)]}))
+END
+}
+
+# Pictures of what a small file can ask for are refused, and what is told of its pairs grows with them alone: within 1 GiB.
+hostile_sizes() (
+  ulimit -v 1048576
+  square 11000 1 >"$work/square.json" && square 2000 4000 >"$work/sources.json" || return 1
+  local form
+  for form in svg html; do
+    refuses 'a matrix of 1 source, 11000 modifiers and 11000 formats is too large to be drawn as a picture' --load "$work/square.json" --matrix --format "$form" || return 1
+  done
+  refuses 'a matrix of 4000 sources, 2000 modifiers and 2000 formats is too large to be drawn as text' --load "$work/sources.json" --matrix || return 1
+  for form in square sources; do
+    gives 0 --load "$work/$form.json" --matrix --format json >"$work/told" && gives 0 --load "$work/$form.json" >"$work/told" || return 1
+  done
+  gives 0 --load "$work/square.json" --matrix >"$work/told" && gives 0 --why "$work/square.json" "$work/square.json" >"$work/told" &&
+    gives 1 --why "$work/square.json" "$(table llvmpipe)"
+)
+
+# Columns stay below their letters, of which the 27th has two.
+many_columns() {
+  square 27 30 >"$work/columns.json" && gives 0 --load "$work/columns.json" --matrix && python3 - "$work/out" <<'END'
+import sys
+head, row = open(sys.argv[1]).read().split('\n\n')[1].splitlines()[:2]
+print(head, row, sep='\n')
+starts = [i for i, c in enumerate(head) if c != ' ' and (i == 0 or head[i - 1] == ' ')][:30]
+sys.exit(head[starts[26]:starts[26] + 3] != 'AA ' or head[starts[29]:starts[29] + 3] != 'AD ' or [row[i] for i in starts] != ['x'] + ['.'] * 29)
+END
+}
+
+# The same name in two files: the matrix has the file with it, and --why takes what is written there.
+two_machines() {
+  cp "$golden/machine.json" "$work/other.json" && gives 0 --matrix --format json "$golden/machine.json" "$work/other.json" "$(table llvmpipe)" &&
+    python3 - "$work/out" "$golden/machine.json#kms:card0:31" "$work/other.json#kms:card0:31" llvmpipe <<'END' &&
+import json, sys
+names = {s['name'] for p in json.load(open(sys.argv[1]))['pairs'] for s in p['sources']}
+print(names)
+sys.exit(not set(sys.argv[2:]) <= names)
+END
+    gives 0 --why "$golden/machine.json#kms:card0:31" "$work/other.json#kms:card0:31" &&
+    refuses 'twice' --matrix "$work/other.json" "$work/other.json"
+}
+
+# A disk that is full leaves the old file as it was, and one line; a link stays a link, and a pipe is written into.
+saves_whole_files() {
+  cp "$golden/board.json" "$work/old.json" && ln -s old.json "$work/link.json" &&
+    (trap '' XFSZ && ulimit -f 1 && refuses 'cannot write' --load "$golden/machine.json" --save "$work/old.json") &&
+    cmp "$golden/board.json" "$work/old.json" && [[ $(echo "$work"/*old.json*) == "$work/old.json" ]] &&
+    gives 0 --load "$golden/machine.json" --save "$work/link.json" && [[ -L $work/link.json ]] && cmp "$golden/machine.json" "$work/old.json" &&
+    "$tool" --load "$golden/board.json" --save /dev/stdout | head -n -1 | cmp "$golden/board.json"
+}
+
 # Each prefix of a saved machine is refused in one line.
 every_truncation() {
   local size at
@@ -173,6 +235,11 @@ native() {
   check 'a saved machine is what Python reads' python3 -m json.tool "$golden/machine.json"
   check 'a saved machine stays the same' round_trip
   check 'each truncation is refused' every_truncation
+  check 'a machine of as many modifiers and formats as fit' hostile_sizes
+  check 'a matrix of more sources than letters' many_columns
+  check 'the same names in two files' two_machines
+  check 'what is saved is all there, or not at all' saves_whole_files
+  check 'a matrix of a machine and of files' refuses 'and not from both' --load "$golden/machine.json" --matrix "$(table llvmpipe)"
   check 'a pipeline that works' eval 'gives 0 --pipeline "videotestsrc num-buffers=1 ! video/x-raw,format=NV12,width=64 ! fakesink" && grep -q "chosen: .*NV12" "$work/out" && grep -q "^result: frames reach every sink" "$work/out"'
   check 'a pipeline that does not link for what stands between' eval 'gives 1 --pipeline "videotestsrc ! video/x-raw,format=NV12 ! capsfilter caps=video/x-raw,format=I420 ! fakesink" && grep -q "^videotestsrc0.src and capsfilter0.sink have caps in common" "$work/out"'
   check 'a pipeline that does not link at all' same_text pipeline-no-link.txt 1 --pipeline 'capsfilter name=a caps=video/x-raw,format=NV12 ! capsfilter name=b caps=video/x-raw,format=I420 ! fakesink'

@@ -210,6 +210,16 @@ std::string printable(std::string_view text)
   return valid.get();
 }
 
+std::string shorten(const std::string &text, std::size_t most)
+{
+  if (text.size() <= most)
+    return text;
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) // within a character
+    end--;
+  return text.substr(0, end) + "...";
+}
+
 std::string quote(const std::string &text)
 {
   std::string quoted = "\"";

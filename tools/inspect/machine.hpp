@@ -78,6 +78,8 @@ std::string modifier_name(std::uint64_t modifier);
 std::string hex(std::uint64_t modifier);
 // Control characters, which a terminal would obey, become a question mark.
 std::string printable(std::string_view text);
+// At most so many bytes of valid UTF-8, and then three dots; no character is cut.
+std::string shorten(const std::string &text, std::size_t most);
 // As a JSON string, with its quotation marks; printable() comes first.
 std::string quote(const std::string &text);
 // "primary plane of vkms, /dev/dri/card0"

@@ -3,7 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
+#include <map>
+#include <set>
+#include <vector>
 
 #include <locale>
 
@@ -123,6 +125,8 @@ std::string check(const Options &options)
     return "--why needs SRC and SINK: sources as listed without options, files, or elements";
   if (!options.why && !options.matrix && options.n_words() > 0)
     return "`" + printable(options.words[0]) + "` is no option; --why and --matrix take arguments";
+  if (options.matrix && options.load && options.n_words() > 0)
+    return "--matrix takes its sources from --load or from files, and not from both";
   if (options.format && !options.matrix)
     return "--format belongs to --matrix";
   if (!parse_form(options.format, form))
@@ -141,18 +145,8 @@ Outcome<Machine> get_machine(const Options &options)
 
 int list(const Machine &machine)
 {
-  std::string text;
-  for (const Source &source : machine.sources) {
-    const std::string what = describe(source);
-    text += printable(source.name) + (what.empty() ? "" : "  " + what) + "\n";
-    if (!source.problem.empty())
-      text += "  " + printable(source.problem) + "\n";
-    else if (source.pairs.empty())
-      text += "  no format that has a DRM name\n";
-    text += list_pairs(source.pairs);
-  }
   if (!machine.sources.empty())
-    return print(text);
+    return print(list_machine(machine));
   print("No device of this machine lists formats: there is no display (/dev/dri/card*), no GPU "
         "(/dev/dri/renderD*), no EGL device and no /dev/video*.\n");
   return kNothing;
@@ -160,11 +154,8 @@ int list(const Machine &machine)
 
 int save(const Machine &machine, const std::string &path)
 {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << write_snapshot(machine);
-  file.flush();
-  if (!file)
-    return fail("cannot write " + printable(path));
+  if (const std::string problem = write_file(path, write_snapshot(machine)); !problem.empty())
+    return fail(problem);
   return print("Saved " + count(machine.sources.size(), "source", "sources") + " to " +
                printable(path) + "\n");
 }
@@ -182,27 +173,42 @@ int why(const Machine &machine, const Options &options)
   return printed != kGood ? printed : answer.common ? kGood : kNothing;
 }
 
-int matrix(const Options &options)
+// The sources of the files; those whose name another file has, too, as FILE#NAME.
+Outcome<Machine> read_files(gchar **paths)
 {
   Machine machine;
-  for (guint i = 0; i < options.n_words(); i++) {
-    Outcome<Machine> file = read_sources(options.words[i]);
+  std::map<std::string, std::set<std::string>> files_of;
+  std::vector<std::string> file_of;
+  for (gchar **path = paths; *path; path++) {
+    Outcome<Machine> file = read_sources(*path);
     if (!file)
-      return fail(file.failure.text);
-    for (Source &source : file.value->sources)
+      return file;
+    for (Source &source : file.value->sources) {
+      if (files_of[source.name].contains(*path))
+        return Failure{"--matrix has " + printable(*path) + " twice"};
+      files_of[source.name].insert(*path);
       machine.sources.push_back(std::move(source));
+      file_of.emplace_back(*path);
+    }
   }
-  if (options.n_words() == 0) {
-    Outcome<Machine> found = get_machine(options);
-    if (!found)
-      return fail(found.failure.text);
-    machine = std::move(*found.value);
-  }
-  if (machine.sources.empty())
-    return list(machine);
+  for (std::size_t i = 0; i < machine.sources.size(); i++)
+    if (Source &source = machine.sources[i]; files_of[source.name].size() > 1)
+      source.name = file_of[i] + "#" + source.name;
+  return machine;
+}
+
+int matrix(const Options &options)
+{
+  const Outcome<Machine> machine =
+      options.n_words() > 0 ? read_files(options.words) : get_machine(options);
+  if (!machine)
+    return fail(machine.failure.text);
+  if (machine.value->sources.empty())
+    return list(*machine.value);
   Form form{};
   parse_form(options.format, form);
-  return print(draw_matrix(machine.sources, form));
+  const Outcome<std::string> text = draw_matrix(machine.value->sources, form);
+  return text ? print(*text.value) : fail(text.failure.text);
 }
 
 int pipeline(const Options &options)

@@ -9,27 +9,57 @@ namespace inspect {
 
 namespace {
 
-// For each source one mark: x taken, e as an external texture alone, . not.
-using Marks = std::string;
+// A source that takes a pair: its index, and whether as an external texture alone.
+using Mark = std::pair<std::size_t, bool>;
+using Marks = std::vector<Mark>;             // in the order of the sources
 using Row = std::map<std::uint32_t, Marks>;  // by fourcc
 using Matrix = std::map<std::uint64_t, Row>; // by modifier: linear first, implicit where it sorts
+
+// Far above real machines (three GPUs and a display: 3000 squares, 60 sources of 7000 pairs: 420000
+// marks): pictures of some 20 MB.
+constexpr std::size_t kMostSquares = 1U << 18; // modifiers by formats, of a picture
+constexpr std::size_t kMostMarks = 1U << 22;   // sources by lines, of a text
 
 Matrix collect(const std::vector<Source> &sources)
 {
   Matrix matrix;
   for (std::size_t i = 0; i < sources.size(); i++)
-    for (const Pair &pair : sources[i].pairs) {
-      Marks &marks = matrix[pair.modifier][pair.fourcc];
-      marks.resize(sources.size(), '.');
-      marks[i] = pair.external_only ? 'e' : 'x';
-    }
+    for (const Pair &pair : sources[i].pairs)
+      matrix[pair.modifier][pair.fourcc].emplace_back(i, pair.external_only);
   return matrix;
 }
 
+std::size_t count_pairs(const Matrix &matrix)
+{
+  std::size_t n = 0;
+  for (const auto &[modifier, row] : matrix)
+    n += row.size();
+  return n;
+}
+
+std::vector<std::uint32_t> fourccs_of(const Matrix &matrix)
+{
+  std::set<std::uint32_t> seen;
+  for (const auto &[modifier, row] : matrix)
+    for (const auto &[fourcc, marks] : row)
+      seen.insert(fourcc);
+  return {seen.begin(), seen.end()};
+}
+
+// A to Z, AA to AZ and so on, as the columns of a spreadsheet.
 std::string letter(std::size_t index)
 {
-  std::string text(1, static_cast<char>('A' + index % 26));
-  return index < 26 ? text : text + std::to_string(index / 26);
+  std::string text;
+  for (std::size_t rest = index + 1; rest > 0; rest = (rest - 1) / 26)
+    text.insert(text.begin(), static_cast<char>('A' + (rest - 1) % 26));
+  return text;
+}
+
+// The text in a column as wide as the longest letter of so many sources.
+std::string in_column(std::string text, std::size_t n_sources)
+{
+  text.resize(letter(n_sources - 1).size(), ' ');
+  return text;
 }
 
 std::string legend(const std::vector<Source> &sources)
@@ -43,35 +73,47 @@ std::string legend(const std::vector<Source> &sources)
   return text;
 }
 
-std::string spaced(const Marks &marks)
+std::string head_of(std::size_t n_sources)
 {
   std::string text;
-  for (const char mark : marks)
-    text += (text.empty() ? "" : " ") + std::string(1, mark);
+  for (std::size_t i = 0; i < n_sources; i++)
+    text += (i ? " " : "") + in_column(letter(i), n_sources);
   return text;
 }
 
-std::string draw_text(const std::vector<Source> &sources)
+// x taken, e as an external texture alone, . not
+std::string spaced(const Marks &marks, std::size_t n_sources)
+{
+  std::string text;
+  auto mark = marks.begin();
+  for (std::size_t i = 0; i < n_sources; i++) {
+    const bool here = mark != marks.end() && mark->first == i;
+    text += (i ? " " : "") + in_column(!here ? "." : mark->second ? "e" : "x", n_sources);
+    if (here)
+      ++mark;
+  }
+  return text;
+}
+
+std::string draw_text(const std::vector<Source> &sources, const Matrix &matrix)
 {
   constexpr std::size_t kNames = 60; // columns
-  std::string heads;
-  for (std::size_t i = 0; i < sources.size(); i++)
-    heads += (i ? " " : "") + letter(i);
+  const std::string heads = head_of(sources.size());
   std::string text = legend(sources) + "x  taken   e  as an external texture alone   .  not\n";
-  for (const auto &[modifier, row] : collect(sources)) {
+  for (const auto &[modifier, row] : matrix) {
     text += "\n" + heads + "  " + modifier_name(modifier) + "  " + hex(modifier) + "\n";
-    // fourccs that the same sources take share a line
-    std::vector<std::pair<Marks, std::vector<std::string>>> groups;
+    // fourccs that the same sources take share a line, in the order of the first of each
+    std::map<Marks, std::vector<std::string>> groups;
+    std::vector<const Marks *> order;
     for (const auto &[fourcc, marks] : row) {
-      const auto it = std::find_if(groups.begin(), groups.end(),
-                                   [&marks = marks](const auto &g) { return g.first == marks; });
-      auto &group =
-          it == groups.end() ? groups.emplace_back(marks, std::vector<std::string>()) : *it;
-      group.second.push_back(fourcc_name(fourcc));
+      std::vector<std::string> &names = groups[marks];
+      if (names.empty())
+        order.push_back(&marks);
+      names.push_back(fourcc_name(fourcc));
     }
-    for (const auto &[marks, names] : groups) {
-      std::string head = spaced(marks);
-      for (const std::string &line : wrap(names, kNames)) {
+    for (const Marks *marks : order) {
+      std::string head = spaced(*marks, sources.size());
+      for (const std::string &line : wrap(groups[*marks], kNames)) {
         text += head + "  " + line + "\n";
         head.assign(head.size(), ' ');
       }
@@ -86,21 +128,19 @@ std::string escape(const std::string &text)
   return escaped.get();
 }
 
-std::string draw_json(const std::vector<Source> &sources)
+std::string draw_json(const std::vector<Source> &sources, const Matrix &matrix)
 {
   std::string text = "{\n  \"schema\": \"gst-drm-matrix\",\n  \"version\": 1,\n  \"pairs\": [";
   const char *separator = "\n";
-  for (const auto &[modifier, row] : collect(sources))
+  for (const auto &[modifier, row] : matrix)
     for (const auto &[fourcc, marks] : row) {
       text += std::string(separator) + "    { \"format\": " + quote(fourcc_name(fourcc)) +
               ", \"modifier\": " + quote(hex(modifier)) +
               ", \"modifier-name\": " + quote(modifier_name(modifier)) + ", \"sources\": [";
       const char *comma = "";
-      for (std::size_t i = 0; i < marks.size(); i++) {
-        if (marks[i] == '.')
-          continue;
-        text += std::string(comma) + " { \"name\": " + quote(sources[i].name) +
-                ", \"external-only\": " + (marks[i] == 'e' ? "true" : "false") + " }";
+      for (const auto &[index, external_only] : marks) {
+        text += std::string(comma) + " { \"name\": " + quote(sources[index].name) +
+                ", \"external-only\": " + (external_only ? "true" : "false") + " }";
         comma = ",";
       }
       text += " ] }";
@@ -121,16 +161,11 @@ const char *colour(std::size_t index)
 // external texture alone.
 class Picture {
 public:
-  explicit Picture(const std::vector<Source> &sources)
-      : sources_(sources), matrix_(collect(sources))
+  Picture(const std::vector<Source> &sources, const Matrix &matrix)
+      : sources_(sources), matrix_(matrix), fourccs_(fourccs_of(matrix))
   {
-    std::set<std::uint32_t> seen;
-    for (const auto &[modifier, row] : matrix_) {
+    for (const auto &[modifier, row] : matrix_)
       widest_ = std::max(widest_, modifier_name(modifier).size());
-      for (const auto &[fourcc, marks] : row)
-        seen.insert(fourcc);
-    }
-    fourccs_.assign(seen.begin(), seen.end());
   }
 
   std::string draw()
@@ -188,46 +223,64 @@ private:
   {
     rectangle(x, y, cell, 18, "fill=\"none\" stroke=\"#e4e4e4\"");
     const auto it = row.find(fourcc);
-    for (std::size_t i = 0; it != row.end() && i < it->second.size(); i++) {
-      const std::string ink = colour(i);
-      if (it->second[i] == 'x')
-        rectangle(x + 4 + 4 * i, y + 3, 3, 12, "fill=\"" + ink + "\"");
-      else if (it->second[i] == 'e')
-        rectangle(x + 4 + 4 * i, y + 3, 3, 12, "fill=\"none\" stroke=\"" + ink + "\"");
+    if (it == row.end())
+      return;
+    for (const auto &[index, external_only] : it->second) {
+      const std::string ink = colour(index);
+      rectangle(x + 4 + 4 * index, y + 3, 3, 12,
+                external_only ? "fill=\"none\" stroke=\"" + ink + "\"" : "fill=\"" + ink + "\"");
     }
   }
 
   const std::vector<Source> &sources_;
-  Matrix matrix_;
+  const Matrix &matrix_;
   std::vector<std::uint32_t> fourccs_;
   std::size_t widest_ = 0;
   std::string text_;
 };
 
-std::string draw_html(const std::vector<Source> &sources)
+std::string draw_html(const std::vector<Source> &sources, const Matrix &matrix)
 {
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">"
          "<title>DRM formats and modifiers</title></head>\n<body>\n"
          "<p>A filled bar: the source takes the pair. A hollow bar: as an external texture "
          "alone.</p>\n" +
-         Picture(sources).draw() + "</body>\n</html>\n";
+         Picture(sources, matrix).draw() + "</body>\n</html>\n";
+}
+
+// What is too much for this form; empty: nothing.
+std::string excess(const std::vector<Source> &sources, const Matrix &matrix, Form form)
+{
+  const std::size_t n_fourccs = fourccs_of(matrix).size();
+  const std::size_t lines = matrix.size() + count_pairs(matrix); // at most: a head, and a pair each
+  const bool is_picture = form == Form::Svg || form == Form::Html;
+  if (is_picture ? matrix.size() * n_fourccs <= kMostSquares
+                 : form == Form::Json || sources.size() * lines <= kMostMarks)
+    return {};
+  return "a matrix of " + count(sources.size(), "source", "sources") + ", " +
+         count(matrix.size(), "modifier", "modifiers") + " and " +
+         count(n_fourccs, "format", "formats") + " is too large to be drawn as " +
+         (is_picture ? "a picture" : "text") + "; --format json has each pair";
 }
 
 } // namespace
 
-std::string draw_matrix(const std::vector<Source> &sources, Form form)
+Outcome<std::string> draw_matrix(const std::vector<Source> &sources, Form form)
 {
+  const Matrix matrix = collect(sources);
+  if (const std::string text = excess(sources, matrix, form); !text.empty())
+    return Failure{text};
   switch (form) {
   case Form::Text:
-    return draw_text(sources);
+    return draw_text(sources, matrix);
   case Form::Json:
-    return draw_json(sources);
+    return draw_json(sources, matrix);
   case Form::Svg:
-    return Picture(sources).draw();
+    return Picture(sources, matrix).draw();
   case Form::Html:
-    return draw_html(sources);
+    return draw_html(sources, matrix);
   }
-  return {};
+  return Failure{"no such form"};
 }
 
 } // namespace inspect

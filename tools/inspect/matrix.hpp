@@ -10,6 +10,9 @@ namespace inspect {
 
 enum class Form { Text, Svg, Html, Json };
 
-std::string draw_matrix(const std::vector<Source> &sources, Form form);
+// A Failure for what would be no picture for a person any more, and might not fit into memory: a
+// hostile file names thousands of modifiers, formats and sources. JSON has a member for each pair
+// that is there, and is always drawn.
+Outcome<std::string> draw_matrix(const std::vector<Source> &sources, Form form);
 
 } // namespace inspect

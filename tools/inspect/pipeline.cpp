@@ -50,10 +50,9 @@ std::vector<Link> links_of(const std::vector<Element> &elements)
 // "video/x-raw(memory:DMABuf), ..." cut to what fits a few lines
 std::string text_of(const GstCaps *caps)
 {
-  constexpr std::size_t kMost = 400; // characters
+  constexpr std::size_t kMost = 400; // bytes
   const Text text(gst_caps_to_string(caps));
-  std::string all = printable(text.get());
-  return all.size() <= kMost ? all : all.substr(0, kMost) + "...";
+  return shorten(printable(text.get()), kMost);
 }
 
 std::string text_of_dmabufs(const GstCaps *caps)

@@ -42,17 +42,6 @@ const Source *find_source(const Machine &machine, const std::string &name)
   return found;
 }
 
-Side side_of(const Machine &machine, const Source &source)
-{
-  Side side;
-  const std::string what = describe(source);
-  side.label = printable(source.name) + (what.empty() ? "" : " (" + what + ")");
-  if (machine.is_live)
-    side.node = source.device;
-  side.pairs = source.pairs;
-  return side;
-}
-
 Outcome<Side> side_of_file(const std::string &path, const std::string &name)
 {
   const Outcome<Machine> machine = read_sources(path);
@@ -114,6 +103,17 @@ Outcome<Side> side_of_element(const Machine &machine, const std::string &text, E
 }
 
 } // namespace
+
+Side side_of(const Machine &machine, const Source &source)
+{
+  Side side;
+  const std::string what = describe(source);
+  side.label = printable(source.name) + (what.empty() ? "" : " (" + what + ")");
+  if (machine.is_live)
+    side.node = source.device;
+  side.pairs = source.pairs;
+  return side;
+}
 
 Side side_of_caps(std::string label, Caps caps)
 {

@@ -30,6 +30,9 @@ enum class End { Source, Sink };
 // properties, as gst-launch-1.0 reads it, whose pad of that end is asked.
 Outcome<Side> find_side(const Machine &machine, const std::string &text, End end);
 
+// What a source of the machine says.
+Side side_of(const Machine &machine, const Source &source);
+
 // What a pad says.
 Side side_of_caps(std::string label, Caps caps);
 

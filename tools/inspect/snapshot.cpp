@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include <json-c/json.h>
@@ -21,8 +23,7 @@ constexpr std::size_t kMaxBytes = 16U << 20;
 constexpr std::size_t kMaxSources = 4096;
 constexpr std::size_t kMaxPairs = 65536; // of one source
 constexpr int kMaxDepth = 8;             // of objects in each other; the schema has 6
-constexpr const char *kKinds[] = {"kms", "gbm", "egl", "va", "v4l2", "vulkan", "wayland",
-                                    "table"};
+constexpr const char *kKinds[] = {"kms", "gbm", "egl", "va", "v4l2", "vulkan", "wayland", "table"};
 
 struct PutJson {
   void operator()(json_object *object) const noexcept { json_object_put(object); }
@@ -181,8 +182,8 @@ Source read_source(Reader &reader, const std::string &place)
   return source;
 }
 
-// The same JSON with \u escapes (RFC 8259, section 7) in the place of characters beyond ASCII, which
-// json-c 0.18 takes for control characters in its strict mode. The text is valid UTF-8.
+// The same JSON with \u escapes (RFC 8259, section 7) in the place of characters beyond ASCII,
+// which json-c 0.18 takes for control characters in its strict mode. The text is valid UTF-8.
 std::string in_ascii(std::string_view text)
 {
   std::string ascii;
@@ -299,6 +300,30 @@ Outcome<std::string> read_file(const std::string &path)
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
   return text;
+}
+
+std::string write_file(const std::string &path, const std::string &text)
+{
+  // A new file in the place of the old one, but of what a symbolic link names, and not in the place
+  // of a device or a pipe.
+  std::error_code none;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, none);
+  const std::string target = none ? path : real.string();
+  errno = 0;
+  if (std::filesystem::exists(target, none) && !std::filesystem::is_regular_file(target, none)) {
+    std::ofstream file(target, std::ios::binary);
+    file << text;
+    file.flush();
+    const int error = errno;
+    return file ? "" : "cannot write " + printable(path) + ": " + g_strerror(error ? error : EIO);
+  }
+  GError *error = nullptr;
+  if (g_file_set_contents_full(target.c_str(), text.data(), static_cast<gssize>(text.size()),
+                               G_FILE_SET_CONTENTS_CONSISTENT, 0666, &error))
+    return {};
+  const std::string why = printable(error->message);
+  g_error_free(error);
+  return "cannot write " + printable(path) + ": " + why;
 }
 
 } // namespace inspect

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include <sys/stat.h>
@@ -13,6 +14,9 @@ namespace inspect {
 namespace {
 
 constexpr std::size_t kLineColumns = 74; // of a list of fourccs
+
+// Neighbours within sorted pairs.
+using Run = std::span<const Pair>;
 
 bool before(const Pair &a, const Pair &b)
 {
@@ -47,30 +51,28 @@ std::string summary(const Side &side, const char *verb)
   text += "no dmabuf with a format";
   if (side.caps) {
     const Text caps(gst_caps_to_string(side.caps.get()));
-    constexpr std::size_t kMost = 300; // characters
-    std::string all = caps.get();
-    if (all.size() > kMost)
-      all = all.substr(0, kMost) + "...";
-    text += ", but " + printable(all);
+    constexpr std::size_t kMost = 300; // bytes
+    text += ", but " + shorten(printable(caps.get()), kMost);
   }
   return text + "\n";
 }
 
-std::vector<Pair> of_fourcc(const std::vector<Pair> &pairs, std::uint32_t fourcc)
+// The pairs are sorted by their fourccs.
+Run of_fourcc(const std::vector<Pair> &pairs, std::uint32_t fourcc)
 {
-  std::vector<Pair> found;
-  std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(found),
-               [fourcc](const Pair &pair) { return pair.fourcc == fourcc; });
-  return found;
+  const auto [first, last] =
+      std::equal_range(pairs.begin(), pairs.end(), Pair{fourcc},
+                       [](const Pair &a, const Pair &b) { return a.fourcc < b.fourcc; });
+  return {first, last};
 }
 
-bool has(const std::vector<Pair> &pairs, std::uint64_t modifier)
+bool has(Run pairs, std::uint64_t modifier)
 {
   return std::any_of(pairs.begin(), pairs.end(),
                      [modifier](const Pair &pair) { return pair.modifier == modifier; });
 }
 
-std::string modifiers(const std::vector<Pair> &pairs)
+std::string modifiers(Run pairs)
 {
   std::string text;
   for (const Pair &pair : pairs)
@@ -83,12 +85,12 @@ std::string modifiers(const std::vector<Pair> &pairs)
 // than another: LINEAR on one side, then an implicit side, then any.
 struct Miss {
   std::uint32_t fourcc = 0;
-  std::vector<Pair> source;
-  std::vector<Pair> sink;
+  Run source;
+  Run sink;
   int rank = 0; // larger: a smaller change helps
 };
 
-int rank(const std::vector<Pair> &a, const std::vector<Pair> &b)
+int rank(Run a, Run b)
 {
   const bool linear = has(a, GST_DRM_MODIFIER_LINEAR) || has(b, GST_DRM_MODIFIER_LINEAR);
   const bool implicit = has(a, GST_DRM_MODIFIER_IMPLICIT) || has(b, GST_DRM_MODIFIER_IMPLICIT);
@@ -98,14 +100,12 @@ int rank(const std::vector<Pair> &a, const std::vector<Pair> &b)
 Miss nearest_miss(const Side &source, const Side &sink)
 {
   Miss nearest;
-  for (const Pair &pair : source.pairs) {
-    if (pair.fourcc == nearest.fourcc)
-      continue;
-    Miss miss{pair.fourcc, of_fourcc(source.pairs, pair.fourcc),
-              of_fourcc(sink.pairs, pair.fourcc)};
+  for (auto it = source.pairs.begin(); it != source.pairs.end();) {
+    Miss miss{it->fourcc, of_fourcc(source.pairs, it->fourcc), of_fourcc(sink.pairs, it->fourcc)};
+    it += static_cast<std::ptrdiff_t>(miss.source.size());
     miss.rank = miss.sink.empty() ? 0 : rank(miss.source, miss.sink);
     if (miss.rank > nearest.rank)
-      nearest = std::move(miss);
+      nearest = miss;
   }
   return nearest;
 }
@@ -217,7 +217,7 @@ std::string list_pairs(const std::vector<Pair> &pairs)
   std::map<std::string, std::vector<std::string>> groups;
   std::vector<std::string> order;
   for (auto it = pairs.begin(); it != pairs.end();) {
-    const std::vector<Pair> run = of_fourcc(pairs, it->fourcc);
+    const Run run = of_fourcc(pairs, it->fourcc);
     it += static_cast<std::ptrdiff_t>(run.size());
     const std::string key = modifiers(run);
     if (!groups.contains(key))
@@ -229,6 +229,21 @@ std::string list_pairs(const std::vector<Pair> &pairs)
     for (const std::string &line : wrap(groups[key], kLineColumns))
       text += "  " + line + "\n";
     text += "      " + key + "\n";
+  }
+  return text;
+}
+
+std::string list_machine(const Machine &machine)
+{
+  std::string text;
+  for (const Source &source : machine.sources) {
+    const std::string what = describe(source);
+    text += printable(source.name) + (what.empty() ? "" : "  " + what) + "\n";
+    if (!source.problem.empty())
+      text += "  " + printable(source.problem) + "\n";
+    else if (source.pairs.empty())
+      text += "  no format that has a DRM name\n";
+    text += list_pairs(source.pairs);
   }
   return text;
 }

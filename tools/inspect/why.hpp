@@ -19,4 +19,7 @@ Answer explain(const Side &source, const Side &sink);
 // "NV12  LINEAR, INTEL_Y_TILED", a line for each fourcc; "  " before each.
 std::string list_pairs(const std::vector<Pair> &pairs);
 
+// Each source with its pairs.
+std::string list_machine(const Machine &machine);
+
 } // namespace inspect
