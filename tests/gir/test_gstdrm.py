@@ -20,8 +20,9 @@ NV12 = 0x3231564E
 XR24 = 0x34325258
 Y_TILED = 0x0100000000000002
 
-# What a binding must not call, for it counts references by itself.
-FOR_C_ALONE = {'gst_drm_format_set_ref', 'gst_drm_format_set_unref', 'gst_drm_source_ref', 'gst_drm_source_unref'}
+# What a binding must not call, for it counts references, and frees, by itself.
+FOR_C_ALONE = {'gst_drm_format_set_ref', 'gst_drm_format_set_unref', 'gst_drm_source_ref', 'gst_drm_source_unref',
+               'gst_drm_constraints_free', 'gst_drm_conflict_free', 'gst_drm_video_info_free'}
 
 GIR_NAMESPACES = {
     'core': 'http://www.gtk.org/introspection/core/1.0',
@@ -241,6 +242,86 @@ class Queries(unittest.TestCase):
         with open('/dev/null', 'rb') as node:
             self.assertTrue(GstDrm.query_add_device(query, node.fileno()))
             self.assertEqual(GstDrm.query_get_device(query), (True, os.fstat(node.fileno()).st_rdev))
+
+
+class Constraints(unittest.TestCase):
+    @staticmethod
+    def accessor(name, **numbers):
+        one = GstDrm.Constraints.new(name, None)
+        for key, value in numbers.items():
+            assert one.set_number(getattr(GstDrm.ConstraintKey, key.upper()), value), key
+        return one
+
+    def test_values(self):
+        one = self.accessor('camera', stride_align=64)
+        self.assertEqual((one.get_name(), one.get_device()), ('camera', ''))
+        self.assertEqual(one.get_range(GstDrm.ConstraintKey.STRIDE_ALIGN), (True, 64, 64))
+        self.assertTrue(one.set_range(GstDrm.ConstraintKey.WIDTH, 1, 640))
+        one.set_placement(GstDrm.Placement.SYSTEM, ['cma'])
+        self.assertEqual(one.get_placement(), (True, GstDrm.Placement.SYSTEM, ['cma']))
+        one.set_dims([1, 3, 224])
+        self.assertEqual(one.get_dims(), [1, 3, 224])
+        one.unset(GstDrm.ConstraintKey.TENSOR_DIMS)
+        formats = GstDrm.FormatSet.new()
+        formats.add(NV12, 0)
+        one.set_formats(formats)
+        self.assertTrue(one.get_formats().is_equal(formats))
+        self.assertIn('stride-align: 64 bytes', one.copy().to_string())
+        self.assertFalse(hasattr(one, 'free'))
+
+    def test_reconcile(self):
+        formats = GstDrm.FormatSet.new()
+        formats.add(NV12, 0)
+        camera = self.accessor('camera', width=640, height=480)
+        camera.set_formats(formats)
+        done, conflict = GstDrm.Constraints.reconcile([camera, self.accessor('display', stride_align=256)])
+        self.assertIsNone(conflict)
+        self.assertEqual((done.get_size(), done.get_n_planes()), (552960, 2))
+        self.assertEqual(done.get_plane(1), (True, 368640, 768))
+        self.assertEqual(done.get_heap(), (None, GstDrm.Placement.SYSTEM))
+
+    def test_conflict(self):
+        done, conflict = GstDrm.Constraints.reconcile([self.accessor('npu', stride_align=48)])
+        self.assertIsNone(done)
+        self.assertIn('48 is not a power of two', conflict.copy().to_string())
+        self.assertIn('"npu"', conflict.to_json())
+        self.assertEqual(conflict.to_structure().get_name(), 'GstDrmConflict')
+        self.assertFalse(hasattr(conflict, 'free'))
+
+    def test_query(self):
+        """The array frees its elements, so a binding must copy and not take them."""
+        query = Gst.Query.new_allocation(drm_caps(), False)
+        self.assertEqual(GstDrm.query_get_drm_constraints(query), [])
+        for name in 'ab':
+            GstDrm.query_add_drm_constraints(query, self.accessor(name, buffers_held=2))
+        for _ in range(100):
+            heard = GstDrm.query_get_drm_constraints(query)
+            self.assertEqual([one.get_name() for one in heard], ['a', 'b'])
+            del heard
+        kept = GstDrm.query_get_drm_constraints(query)[1]
+        del query
+        self.assertEqual(kept.get_range(GstDrm.ConstraintKey.BUFFERS_HELD), (True, 2, 2))
+
+    def test_gather(self):
+        pad = Gst.Pad.new('src', Gst.PadDirection.SRC)
+        self.assertGreater(GstDrm.pad_gather_constraints(pad), 0)
+
+    def test_explain(self):
+        text = GstDrm.explain_mismatch('a', self.accessor('a', stride_align=48), 'b', drm_caps())
+        text = text[0] if isinstance(text, tuple) else text
+        self.assertIn('48 is not a power of two', text)
+
+
+class Enumeration(unittest.TestCase):
+    def test_sources(self):
+        """A machine may have no device: what there is can be read after the list is gone."""
+        for name in ('kms', 'gbm', 'egl', 'va', 'v4l2', 'vulkan', 'wayland', 'all'):
+            with self.subTest(name):
+                sources = getattr(GstDrm, 'enumerate_' + name)()
+                kept = list(sources)
+                del sources
+                for source in kept:
+                    self.assertTrue(source.get_name())
 
 
 class Announcements(unittest.TestCase):

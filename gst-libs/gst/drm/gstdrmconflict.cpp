@@ -259,7 +259,7 @@ try {
 }
 
 /**
- * gst_drm_conflict_free:
+ * gst_drm_conflict_free: (skip)
  * @conflict: (transfer full) (nullable): a #GstDrmConflict
  *
  * Frees @conflict.

@@ -26,6 +26,10 @@ inline bool is_constraint_key(GstDrmConstraintKey key) noexcept
   return static_cast<unsigned>(key) < kConstraintKeys;
 }
 
+// Asks every branch behind `src`, a producer's pad, with allocation queries of its own. Each leaves
+// its constraints on `caps`.
+void ask_branches(GstPad *src, GstCaps *caps);
+
 inline gchar *dup_text(const std::string &text)
 {
   return g_utf8_make_valid(text.c_str(), static_cast<gssize>(text.size()));

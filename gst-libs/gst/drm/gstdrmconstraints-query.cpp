@@ -7,8 +7,13 @@
 // of the caps, and a list on that copy: a GstMiniObject that every branch sees, and no other
 // producer's query has. Consumers add their constraints to the list; the probe adds the list to the
 // answer, and puts the caps back.
+//
+// A tee gives up at the first branch that does not answer (a fakesink), and a query that fails
+// calls no probe. The list is then still on the caps: gst_query_get_drm_constraints() reads it
+// there, and asks the branches that the tee did not ask.
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/ordered_mutex.hpp"
@@ -31,8 +36,18 @@ using ConstraintsPtr = std::unique_ptr<GstDrmConstraints, Freed>;
 
 // What one producer's query has gathered.
 struct Gathering {
+  Gathering(GstPad *from, GstCaps *caps) : asked(gstdrm::GstPtr<GstCaps>::share(caps))
+  {
+    g_weak_ref_init(&pad, from);
+  }
+  Gathering(const Gathering &) = delete;
+  Gathering &operator=(const Gathering &) = delete;
+  ~Gathering() { g_weak_ref_clear(&pad); }
+
+  GWeakRef pad;                  // of the producer; weak, for anybody may keep the caps
   gstdrm::GstPtr<GstCaps> asked; // the caps that the query had, perhaps those of another gathering
   std::vector<ConstraintsPtr> found;
+  bool has_asked_all = false; // also the branches that a tee left out
 };
 
 // Guards the lists on all caps. One lock suffices, because the lists are few and short.
@@ -89,19 +104,33 @@ bool has_entry(GstQuery *query, const GstDrmConstraints *constraints)
   return false;
 }
 
-// Adds to the list of the query that has these caps.
+// With gatherings_lock() held.
+Gathering *gathering_on(GstCaps *caps) noexcept
+{
+  return static_cast<Gathering *>(
+      gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(caps), gathering_quark()));
+}
+
+void add_once(Gathering &gathering, const GstDrmConstraints *constraints)
+{
+  // one more than a reconciliation takes, so that too many become a conflict and are not left out
+  if (gathering.found.size() > gstdrm::kMaxAccessors)
+    return;
+  const auto known =
+      std::any_of(gathering.found.begin(), gathering.found.end(),
+                  [&](const ConstraintsPtr &other) { return is_same(other.get(), constraints); });
+  if (!known)
+    gathering.found.emplace_back(std::make_unique<GstDrmConstraints>(*constraints).release());
+}
+
+// Adds to the list of the query that has these caps, and to those of producers further upstream
+// that the query came from: an answer may not reach them.
 void leave_on(GstCaps *caps, const GstDrmConstraints *constraints)
 {
   const std::lock_guard guard(gatherings_lock());
-  auto *gathering = static_cast<Gathering *>(
-      gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(caps), gathering_quark()));
-  if (!gathering || gathering->found.size() >= gstdrm::kMaxAccessors)
-    return;
-  const auto known =
-      std::any_of(gathering->found.begin(), gathering->found.end(),
-                  [&](const ConstraintsPtr &other) { return is_same(other.get(), constraints); });
-  if (!known)
-    gathering->found.emplace_back(std::make_unique<GstDrmConstraints>(*constraints).release());
+  for (Gathering *gathering = gathering_on(caps); gathering;
+       gathering = gathering_on(gathering->asked.get()))
+    add_once(*gathering, constraints);
 }
 
 void replace_caps(GstQuery *query, GstCaps *caps)
@@ -110,13 +139,12 @@ void replace_caps(GstQuery *query, GstCaps *caps)
 }
 
 // A query that is never answered keeps the copy, and its list goes with it.
-void begin_gathering(GstQuery *query, GstCaps *caps)
+void begin_gathering(GstPad *pad, GstQuery *query, GstCaps *caps)
 {
   if (!gst_query_is_writable(query))
     return;
   const auto copy = gstdrm::GstPtr<GstCaps>::adopt(gst_caps_copy(caps));
-  auto gathering = std::make_unique<Gathering>();
-  gathering->asked = gstdrm::GstPtr<GstCaps>::share(caps);
+  auto gathering = std::make_unique<Gathering>(pad, caps);
   gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(copy.get()), gathering_quark(),
                             gathering.release(), [](gpointer data) noexcept {
                               std::default_delete<Gathering>()(static_cast<Gathering *>(data));
@@ -124,7 +152,7 @@ void begin_gathering(GstQuery *query, GstCaps *caps)
   replace_caps(query, copy.get());
 }
 
-// Adds what consumers have left to the answer, and to the list of a producer further upstream.
+// Adds what consumers have left to the answer.
 void end_gathering(GstQuery *query, GstCaps *caps)
 {
   std::unique_ptr<Gathering> gathering;
@@ -136,11 +164,35 @@ void end_gathering(GstQuery *query, GstCaps *caps)
   if (!gathering || !gst_query_is_writable(query))
     return;
   replace_caps(query, gathering->asked.get());
-  for (const ConstraintsPtr &one : gathering->found) {
+  for (const ConstraintsPtr &one : gathering->found)
     if (!has_entry(query, one.get()))
       add_entry(query, one.get());
-    leave_on(gathering->asked.get(), one.get());
+}
+
+// After a query that failed.
+void ask_all_branches(GstCaps *caps)
+{
+  gstdrm::GstPtr<GstPad> pad;
+  {
+    const std::lock_guard guard(gatherings_lock());
+    Gathering *gathering = gathering_on(caps);
+    if (!gathering || std::exchange(gathering->has_asked_all, true))
+      return;
+    pad = gstdrm::GstPtr<GstPad>::adopt(static_cast<GstPad *>(g_weak_ref_get(&gathering->pad)));
   }
+  if (pad)
+    gstdrm::ask_branches(pad.get(), caps);
+}
+
+// Adds what is on the caps of a query that failed.
+void take_from_caps(GstQuery *query, GstCaps *caps, GPtrArray *all)
+{
+  ask_all_branches(caps);
+  const std::lock_guard guard(gatherings_lock());
+  const Gathering *gathering = gathering_on(caps);
+  for (std::size_t i = 0; gathering && i < gathering->found.size(); ++i)
+    if (!has_entry(query, gathering->found[i].get()))
+      g_ptr_array_add(all, std::make_unique<GstDrmConstraints>(*gathering->found[i]).release());
 }
 
 // What a producer adds to its own allocation queries. Any thread that sends a query calls it.
@@ -159,7 +211,7 @@ void free_before_query(gpointer data) noexcept
 
 // Before the query leaves the pad, and after its answer is back. Every query of the pad gets here,
 // most of them caps queries, so this is the pad's only probe.
-GstPadProbeReturn on_query(GstPad *, GstPadProbeInfo *info, gpointer data) noexcept
+GstPadProbeReturn on_query(GstPad *pad, GstPadProbeInfo *info, gpointer data) noexcept
 try {
   GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
   if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
@@ -171,7 +223,7 @@ try {
   if (!caps)
     return GST_PAD_PROBE_OK;
   if (leaves)
-    begin_gathering(query, caps);
+    begin_gathering(pad, query, caps);
   else
     end_gathering(query, caps);
   return GST_PAD_PROBE_OK;
@@ -191,7 +243,9 @@ gulong add_probe(GstPad *pad, std::unique_ptr<BeforeQuery> before)
 
 GType gst_drm_constraints_api_get_type(void) noexcept
 {
-  static const gchar *tags[] = {nullptr};
+  // Of the memory: an element that makes buffers of its own (videoconvert) takes such entries out
+  // of the answer before it passes the others on (gst_base_transform_default_decide_allocation()).
+  static const gchar *tags[] = {GST_META_TAG_MEMORY_STR, nullptr};
   static const GType type = gst_meta_api_type_register("GstDrmConstraintsAPI", tags);
   return type;
 }
@@ -232,23 +286,31 @@ try {
  * Reads what gst_query_add_drm_constraints() added. A producer adds its own to the array and calls
  * gst_drm_constraints_reconcile().
  *
- * Returns: (transfer full) (element-type GstDrmConstraints): the constraints of every consumer that
- * stated any; empty where none did
+ * Call it also where the query failed: a tee fails it at the first branch that does not answer, and
+ * the other branches may have constraints all the same. If the query left a pad with
+ * gst_drm_pad_gather_constraints(), the branches that the tee did not ask are asked now.
+ *
+ * Returns: (transfer container) (element-type GstDrmConstraints): the constraints of every consumer
+ * that stated any, which the array owns; empty where none did
  *
  * Since: 0.1
  */
 GPtrArray *gst_query_get_drm_constraints(GstQuery *query) noexcept
-{
+try {
   g_return_val_if_fail(GST_IS_QUERY(query), nullptr);
   g_return_val_if_fail(GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION, nullptr);
 
-  GPtrArray *all =
+  g_autoptr(GPtrArray) all =
       g_ptr_array_new_with_free_func(reinterpret_cast<GDestroyNotify>(gst_drm_constraints_free));
   for (guint i = 0; i < gst_query_get_n_allocation_metas(query); ++i)
     if (const GstDrmConstraints *entry = entry_at(query, i))
       if (GstDrmConstraints *copy = gst_drm_constraints_copy(entry))
         g_ptr_array_add(all, copy);
-  return all;
+  if (GstCaps *caps = caps_of(query))
+    take_from_caps(query, caps, all);
+  return g_steal_pointer(&all);
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
 }
 
 /**
@@ -257,7 +319,8 @@ GPtrArray *gst_query_get_drm_constraints(GstQuery *query) noexcept
  *
  * Has the answers to allocation queries that leave @pad hold the constraints of all consumers, also
  * of those behind a tee, which leaves out what its branches say differently. Call it once for a
- * pad, before its first query.
+ * pad, before its first query. Where a tee fails the query, gst_query_get_drm_constraints() has
+ * them all the same.
  *
  * Returns: the id of a pad probe, for gst_pad_remove_probe()
  *

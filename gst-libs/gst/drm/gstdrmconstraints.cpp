@@ -77,7 +77,7 @@ try {
 }
 
 /**
- * gst_drm_constraints_free:
+ * gst_drm_constraints_free: (skip)
  * @constraints: (transfer full) (nullable): a #GstDrmConstraints
  *
  * Frees @constraints.

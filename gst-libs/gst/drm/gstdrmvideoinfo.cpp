@@ -225,7 +225,7 @@ GstDrmVideoInfo *gst_drm_video_info_copy(const GstDrmVideoInfo *info) noexcept
 }
 
 /**
- * gst_drm_video_info_free:
+ * gst_drm_video_info_free: (skip)
  * @info: (nullable) (transfer full): a #GstDrmVideoInfo
  *
  * Frees what gst_drm_video_info_new() and its kin made.

@@ -97,7 +97,7 @@ try {
     return *passed;
   const gboolean answered =
       GST_BASE_TRANSFORM_CLASS(gst_drm_overlay_parent_class)->query(trans, direction, query);
-  if (answered && direction == GST_PAD_SINK && GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION)
+  if (direction == GST_PAD_SINK && GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION)
     overlayer_of(trans).state_needs(query);
   return answered;
 } catch (...) {

@@ -63,9 +63,11 @@ bool Inferer::answer_allocation(GstQuery *query)
   if (!caps || gst_caps_is_any(caps) || !gst_caps_is_fixed(caps) ||
       !gst_drm_video_info_from_caps(&info, caps))
     return false;
+  // Before downstream is asked: a producer hears of it also where downstream does not answer.
+  const guint held = places_;
+  add_needs(element_, query, {"", 0, held, 0, GST_DRM_ACCESS_READ});
   if (!gst_pad_peer_query(src_, query))
     return false;
-  const guint held = places_;
   for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
     GstBufferPool *pool = nullptr;
     guint size = 0;
@@ -79,7 +81,6 @@ bool Inferer::answer_allocation(GstQuery *query)
   if (settings_.interval == 1 &&
       !gst_query_find_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr))
     gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr);
-  add_needs(element_, query, {"", 0, held, 0, GST_DRM_ACCESS_READ});
   return true;
 }
 

@@ -212,6 +212,39 @@ GST_START_TEST(test_conflict_is_posted)
 }
 GST_END_TEST
 
+// A tee fails the query at the first branch that does not answer, a fakesink: what the other branches ask for counts all
+// the same, whichever comes first.
+GST_START_TEST(test_constraints_behind_tee)
+{
+  static const char *const kBranches[] = {
+      "t. ! queue ! fakesink async=false sync=false t. ! queue ! identity name=consumer ! fakesink async=false sync=false name=sink",
+      "t. ! queue ! identity name=consumer ! fakesink async=false sync=false name=sink t. ! queue ! fakesink async=false sync=false",
+  };
+  const Consumer consumer = {"display", 4096, 3};
+  const std::string text = std::string("videotestsrc num-buffers=2 ! ") + kNv12 + " ! dmabufupload allocator=" + test_kinds().front() + " ! tee name=t " + kBranches[__i__];
+  GstElement *pipeline = gst_parse_launch(text.c_str(), nullptr);
+  fail_unless(pipeline != nullptr, "%s", text.c_str());
+  GstElement *identity = gst_bin_get_by_name(GST_BIN(pipeline), "consumer");
+  GstPad *pad = gst_element_get_static_pad(identity, "sink");
+  answer_as(pad, consumer);
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  GstBus *bus = gst_element_get_bus(pipeline);
+  GstMessage *message = gst_bus_timed_pop_filtered(bus, GST_CLOCK_TIME_NONE, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  fail_unless_equals_int(GST_MESSAGE_TYPE(message), GST_MESSAGE_EOS);
+  GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
+  GstSample *sample = nullptr;
+  g_object_get(sink, "last-sample", &sample, nullptr);
+  fail_unless(sample != nullptr);
+  const GstVideoMeta *meta = gst_buffer_get_video_meta(gst_sample_get_buffer(sample));
+  fail_unless(meta && meta->stride[0] == 4096);
+  gst_sample_unref(sample);
+  gst_message_unref(message);
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  for (gpointer object : {static_cast<gpointer>(sink), static_cast<gpointer>(bus), static_cast<gpointer>(pad), static_cast<gpointer>(identity), static_cast<gpointer>(pipeline)})
+    gst_object_unref(object);
+}
+GST_END_TEST
+
 // The process has no descriptor left for a frame: an error that is said, and no frame. Once there
 // are some again the stream goes on.
 GST_START_TEST(test_out_of_descriptors)
@@ -252,6 +285,7 @@ Suite *dmabufupload_downstream_suite()
   tcase_add_test(tcase, test_new_answer);
   tcase_add_test(tcase, test_constraints_are_honoured);
   tcase_add_test(tcase, test_conflict_is_posted);
+  tcase_add_loop_test(tcase, test_constraints_behind_tee, 0, 2);
   tcase_add_test(tcase, test_out_of_descriptors);
   return suite;
 }

@@ -102,6 +102,11 @@ GST_START_TEST(test_layout)
   fail_unless(kind == GST_DRM_PLACEMENT_NONE);
   fail_unless_equals_string(heap, "cma");
 
+  // system memory has no name
+  g_autoptr(GstDrmConstraints) alone = reconcile({camera}, nullptr);
+  fail_unless(gst_drm_constraints_get_heap(alone, &kind) == nullptr);
+  fail_unless(kind == GST_DRM_PLACEMENT_SYSTEM);
+
   // what was reconciled is reconciled with one more, and copied with its layout
   g_autoptr(GstDrmConstraints) third = gst_drm_constraints_new("third", nullptr);
   gst_drm_constraints_set_number(third, GST_DRM_CONSTRAINT_STRIDE_ALIGN, 512);

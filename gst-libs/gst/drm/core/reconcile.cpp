@@ -318,10 +318,8 @@ void Merger::finish(BufferType type)
     return;
   }
   result_.layout = std::move(std::get<0>(outcome));
-  if (!merged_.placement)
-    result_.heap = {kPlaceSystem, "system"};
-  else if ((merged_.placement->kinds & kPlaceSystem) != 0)
-    result_.heap = {kPlaceSystem, "system"};
+  if (!merged_.placement || (merged_.placement->kinds & kPlaceSystem) != 0)
+    result_.heap = {kPlaceSystem, ""};
   else if ((merged_.placement->kinds & kPlaceContiguous) != 0)
     result_.heap = {kPlaceContiguous, ""};
   else if ((merged_.placement->kinds & kPlaceDevice) != 0)

@@ -32,7 +32,7 @@ struct BufferLayout {
 // The memory to allocate from.
 struct HeapChoice {
   std::uint32_t kind = kPlaceSystem; // 0: the named heap
-  std::string name;                  // of a heap, or of the device
+  std::string name; // of a heap, or of the device; empty for system and contiguous memory
 };
 
 struct Reconciled {

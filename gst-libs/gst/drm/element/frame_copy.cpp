@@ -50,7 +50,7 @@ Result<void> FrameCopier::suit_downstream(PoolSetup &setup) const
   Needs own;
   own.cpu_access = GST_DRM_ACCESS_READ | GST_DRM_ACCESS_WRITE;
   AgreedNeeds agreed;
-  if (answered && !agree_on_needs(GST_ELEMENT(element_), query.get(), info, own, claim_, agreed))
+  if (!agree_on_needs(GST_ELEMENT(element_), query.get(), info, own, claim_, agreed))
     return Error{ErrorCode::Conflict, "Downstream cannot be given a copy of the frame.", 0};
   setup.stride_align = agreed.stride_align;
   setup.least_size = setup.video_meta ? agreed.least_size : 0;

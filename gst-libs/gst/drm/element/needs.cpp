@@ -2,7 +2,9 @@
 #include "needs.hpp"
 
 #include <memory>
+#include <utility>
 
+#include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmformat.h>
 
 namespace gstdrm {
@@ -16,11 +18,26 @@ struct Freed {
 };
 template <typename T> using Owned = std::unique_ptr<T, Freed>;
 
+std::string name_of(GstObject *object)
+{
+  const g_autofree gchar *name = gst_object_get_name(object);
+  return name ? name : "";
+}
+
+// "bin0/sink (kmsdmabufsink)": elements in two bins may have one name, and would count as one
+// consumer by it. The bin that has all others is left out.
 std::string label(GstElement *element)
 {
+  std::string path = name_of(GST_OBJECT(element));
+  auto parent = GstPtr<GstObject>::adopt(gst_object_get_parent(GST_OBJECT(element)));
+  while (parent) {
+    auto above = GstPtr<GstObject>::adopt(gst_object_get_parent(parent.get()));
+    if (above)
+      path.insert(0, name_of(parent.get()) + "/");
+    parent = std::move(above);
+  }
   GstElementFactory *factory = gst_element_get_factory(element);
-  return std::string(GST_OBJECT_NAME(element)) +
-         (factory ? " (" + std::string(GST_OBJECT_NAME(factory)) + ")" : "");
+  return path + (factory ? " (" + name_of(GST_OBJECT(factory)) + ")" : "");
 }
 
 Owned<GstDrmConstraints> constraints_of(GstElement *element, const Needs &needs)
@@ -53,7 +70,7 @@ void state_frame(GstDrmConstraints *constraints, const GstDrmVideoInfo &info)
 void post_conflict(GstElement *element, const GstDrmConflict *conflict)
 {
   const g_autofree gchar *conflict_text = gst_drm_conflict_to_string(conflict);
-  const std::string text = std::string(GST_OBJECT_NAME(element)) +
+  const std::string text = name_of(GST_OBJECT(element)) +
                            " cannot allocate what its consumers ask for. " + conflict_text;
   post_with_details(element, {GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION},
                     Error{ErrorCode::Conflict, text, 0}, gst_drm_conflict_to_structure(conflict),
