@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <initializer_list>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -84,7 +85,8 @@ public:
     h_ = gst_harness_new_with_element(element, "sink", "src");
     gst_object_unref(element);
     gst_element_set_bus(h_->element, bus_);
-    gst_pad_add_probe(h_->sinkpad, GST_PAD_PROBE_TYPE_BUFFER, hand_over, this, nullptr);
+    gst_pad_add_probe(h_->sinkpad, GST_PAD_PROBE_TYPE_BUFFER, hand_over, handover_.get(), nullptr);
+    open_.push_back({h_, bus_});
   }
   Harness(const Harness &) = delete;
   Harness &operator=(const Harness &) = delete;
@@ -92,10 +94,13 @@ public:
   {
     gst_element_set_state(h_->element, GST_STATE_NULL);
     take_over(); // what nobody has pulled
-    gst_element_set_bus(h_->element, nullptr);
-    gst_bus_set_flushing(bus_, TRUE);
-    gst_object_unref(bus_);
-    gst_harness_teardown(h_);
+    end({h_, bus_});
+  }
+  // Ends the harnesses of a case that failed, out of which libcheck jumps without destructors.
+  static void end_forgotten() noexcept
+  {
+    while (!open_.empty())
+      end(open_.back());
   }
 
   [[nodiscard]] GstHarness *get() const { return h_; }
@@ -193,20 +198,35 @@ public:
   }
 
 private:
+  struct Open {
+    GstHarness *harness;
+    GstBus *bus;
+  };
+  inline static std::vector<Open> open_;
+  static void end(Open which) noexcept
+  {
+    std::erase_if(open_, [=](const Open &open) { return open.harness == which.harness; });
+    gst_element_set_state(which.harness->element, GST_STATE_NULL);
+    gst_element_set_bus(which.harness->element, nullptr);
+    gst_bus_set_flushing(which.bus, TRUE);
+    gst_object_unref(which.bus);
+    gst_harness_teardown(which.harness);
+  }
   // The element's thread hands a buffer over, and the test's takes it, under a lock that TSan knows: the queue between
   // them is GStreamer's and has a lock of GLib's.
-  static GstPadProbeReturn hand_over(GstPad *, GstPadProbeInfo *, gpointer self) noexcept
+  static GstPadProbeReturn hand_over(GstPad *, GstPadProbeInfo *, gpointer lock) noexcept
   {
-    static_cast<Harness *>(self)->take_over();
+    const std::lock_guard guard(*static_cast<std::mutex *>(lock));
     return GST_PAD_PROBE_OK;
   }
-  void take_over() const { const std::lock_guard guard(handover_); }
+  void take_over() const { const std::lock_guard guard(*handover_); }
   GstPtr<GstBuffer> taken_over(GstBuffer *buffer) const
   {
     take_over();
     return GstPtr<GstBuffer>::adopt(buffer);
   }
-  mutable std::mutex handover_;
+  // not of the stack: a forgotten harness still has it
+  std::unique_ptr<std::mutex> handover_ = std::make_unique<std::mutex>();
   GstHarness *h_ = nullptr;
   GstBus *bus_;
   mutable bool started_ = false;

@@ -2,6 +2,8 @@
 // What egl_odd_upload and egl_odd_download share: rates, events, texts of caps, and the start of both programs.
 #pragma once
 
+#include <sys/resource.h>
+
 #include "support/dmabuf_elements.hpp"
 #include "support/no_display_server.hpp"
 
@@ -90,10 +92,31 @@ inline bool has_egl()
   return found;
 }
 
+// The process's limit of descriptors, as it was before a case.
+inline struct rlimit descriptors_before;
+
+// A group of cases of which one that fails leaves nothing to the next: neither its limit of
+// descriptors nor its harnesses.
+inline TCase *add_odd_cases(Suite *suite)
+{
+  TCase *tcase = tcase_create("odd");
+  suite_add_tcase(suite, tcase);
+  tcase_set_timeout(tcase, 120);
+  tcase_add_checked_fixture(
+      tcase, [] { fail_unless(::getrlimit(RLIMIT_NOFILE, &descriptors_before) == 0); },
+      [] {
+        fail_unless(::setrlimit(RLIMIT_NOFILE, &descriptors_before) == 0);
+        Harness::end_forgotten();
+      });
+  return tcase;
+}
+
 inline int run_with_egl(int argc, char **argv, Suite *(*suite)())
 {
   use_no_display_server();
   g_setenv("CK_FORK", "no", TRUE); // a fork has none of the driver's threads, and waits for them
+  // a thread of its own opens files at any time, also where the case leaves no descriptor
+  g_setenv("MESA_SHADER_CACHE_DISABLE", "true", TRUE);
   gst_check_init(&argc, &argv);
   if (!has_egl()) {
     g_printerr("GStreamer finds no OpenGL by EGL on this machine\n");

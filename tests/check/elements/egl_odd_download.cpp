@@ -195,9 +195,7 @@ GST_END_TEST
 GST_START_TEST(test_kept_frames_are_said)
 {
   const unsigned most = __i__ == 0 ? 64 : 25;
-  struct rlimit before = {};
-  fail_unless(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-  const struct rlimit less = {__i__ == 0 ? before.rlim_cur : rlim_t{4} * most, before.rlim_max};
+  const struct rlimit less = {__i__ == 0 ? descriptors_before.rlim_cur : rlim_t{4} * most, descriptors_before.rlim_max};
   fail_unless(::setrlimit(RLIMIT_NOFILE, &less) == 0);
   const auto pipeline = GstPtr<GstElement>::adopt(gst_parse_launch(
       "gltestsrc pattern=red ! video/x-raw(memory:GLMemory),format=RGBA,width=16,height=16 ! egldmabufdownload ! "
@@ -225,7 +223,7 @@ GST_START_TEST(test_kept_frames_are_said)
   say(error->message);
   fail_unless(g_str_has_prefix(error->message, "egldmabufdownload") && strstr(error->message, "waits for a free buffer"), "%s", error->message);
   const std::lock_guard guard(kept.lock);
-  fail_unless(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  fail_unless(::setrlimit(RLIMIT_NOFILE, &descriptors_before) == 0);
   fail_unless_equals_int(kept.buffers.size(), most);
 }
 GST_END_TEST
@@ -233,9 +231,7 @@ GST_END_TEST
 Suite *egl_odd_download_suite()
 {
   Suite *suite = suite_create("egl-odd-download");
-  TCase *tcase = tcase_create("odd");
-  suite_add_tcase(suite, tcase);
-  tcase_set_timeout(tcase, 120);
+  TCase *tcase = add_odd_cases(suite);
   tcase_add_loop_test(tcase, test_rates_out, 0, G_N_ELEMENTS(kRates));
   tcase_add_loop_test(tcase, test_fields_out, 0, G_N_ELEMENTS(kFieldsOut));
   tcase_add_loop_test(tcase, test_events_out, 0, G_N_ELEMENTS(kEvents));
