@@ -151,7 +151,8 @@ try {
  *
  * Lists what the VA-API driver of every render node exports, by a stream of one frame of
  * vadmabufsrc on each: the pairs are those that its driver allocated, drew and exported. Loads the
- * driver into this process.
+ * driver into this process. A driver that gives no answer within 20 seconds
+ * (`GST_DRM_VA_PROBE_TIMEOUT`) is listed with that problem, and its thread is left behind.
  *
  * Returns: (transfer container) (element-type GstDrmSource): one #GstDrmSource for each render
  * node; empty on a machine without one, where the element vadmabufsrc is not installed, and before

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Devices that are removed while the library lists them: from the n-th ioctl on, each of a DRM or
 // V4L2 node answers ENODEV, as the kernel's do then. Walks n over the whole enumeration.
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
 #include <linux/ioctl.h>
+#include <linux/videodev2.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +29,7 @@ constexpr unsigned kV4l2Type = 'V'; // of <linux/videodev2.h>
 std::atomic<unsigned> asked{0};
 std::atomic<unsigned> gone_from{~0U}; // the number of the first call that fails
 std::atomic<unsigned> gone_type{0};
+std::atomic<bool> two_queues{false}; // of video nodes, where there is one
 
 using gstdrm::test::Pairs;
 using gstdrm::test::pairs_of;
@@ -99,12 +103,31 @@ GST_START_TEST(test_removed_at_each_call)
 }
 GST_END_TEST
 
+// A node with capture queues of both kinds, as some drivers have: vivid's is asked as either.
+GST_START_TEST(test_two_queues_of_a_node)
+{
+  two_queues = true;
+  const List list(gst_drm_enumerate_v4l2());
+  two_queues = false;
+  std::set<std::string> names;
+  for (guint i = 0; i < list->len; i++)
+    names.insert(
+        gst_drm_source_get_name(static_cast<GstDrmSource *>(g_ptr_array_index(list.get(), i))));
+  fail_unless_equals_int(static_cast<int>(names.size()), static_cast<int>(list->len));
+  const bool second = std::any_of(names.begin(), names.end(), [](const std::string &name) {
+    return name.ends_with(":capture-2") && name.starts_with("v4l2:video");
+  });
+  fail_unless(second, "%u sources", list->len);
+}
+GST_END_TEST
+
 Suite *sources_gone_suite()
 {
   Suite *suite = suite_create("sources_gone");
   TCase *tcase = tcase_create("devices");
   suite_add_tcase(suite, tcase);
   tcase_add_loop_test(tcase, test_removed_at_each_call, 0, G_N_ELEMENTS(kRows));
+  tcase_add_test(tcase, test_two_queues_of_a_node);
   return suite;
 }
 
@@ -116,7 +139,17 @@ int gstdrm::test::replaced_ioctl(int fd, unsigned long request, void *argument) 
     errno = ENODEV;
     return -1;
   }
-  return static_cast<int>(::syscall(SYS_ioctl, fd, request, argument));
+  const bool lists = two_queues && request == VIDIOC_ENUM_FMT;
+  auto *entry = static_cast<v4l2_fmtdesc *>(argument);
+  if (lists && entry->type == V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE)
+    entry->type = V4L2_BUF_TYPE_VIDEO_CAPTURE;
+  const auto result = static_cast<int>(::syscall(SYS_ioctl, fd, request, argument));
+  if (two_queues && request == VIDIOC_QUERYCAP && result == 0) {
+    auto *capability = static_cast<v4l2_capability *>(argument);
+    if (capability->device_caps & V4L2_CAP_VIDEO_CAPTURE)
+      capability->device_caps |= V4L2_CAP_VIDEO_CAPTURE_MPLANE;
+  }
+  return result;
 }
 
 GST_DRM_CHECK_MAIN(sources_gone)

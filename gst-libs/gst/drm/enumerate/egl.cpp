@@ -211,15 +211,8 @@ void add_device(const Calls &calls, EGLDeviceEXT device, Sources &sources)
   source.device = device_string(calls, device, "EGL_EXT_device_drm_render_node", kRenderNodeFile);
   if (source.device.empty())
     source.device = device_string(calls, device, "EGL_EXT_device_drm", EGL_DRM_DEVICE_FILE_EXT);
-  const std::string base =
+  source.name =
       "egl:" + (source.device.empty() ? std::string("software") : node_name(source.device));
-  source.name = base;
-  const auto taken = [&sources, &source] {
-    return std::any_of(sources.begin(), sources.end(),
-                       [&source](const Source &other) { return other.name == source.name; });
-  };
-  for (unsigned number = 2; taken(); number++)
-    source.name = base + "-" + std::to_string(number);
   const Display display(calls, device);
   if (!display.ready()) {
     source.problem = "No EGL display can be opened on " +
@@ -231,7 +224,7 @@ void add_device(const Calls &calls, EGLDeviceEXT device, Sources &sources)
     source.description = "EGL display";
     read_formats(calls, display.get(), source);
   }
-  sources.push_back(std::move(source));
+  add_named(sources, std::move(source));
 }
 
 } // namespace

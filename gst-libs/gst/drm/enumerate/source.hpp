@@ -52,6 +52,10 @@ unsigned count_planes(const Source &source, Format format) noexcept;
 // As the kernel names it; empty where the node cannot be opened.
 std::string driver_of_node(const std::string &path);
 
+// Adds a source under its name, or where another one has that, under the first of NAME-2, NAME-3...
+// that is free: two EGL devices of one node, a video node with two capture queues.
+void add_named(Sources &sources, Source source);
+
 // "card0" of "/dev/dri/card0".
 std::string node_name(const std::string &path);
 

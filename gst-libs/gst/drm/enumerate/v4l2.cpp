@@ -10,7 +10,6 @@
 #include <utility>
 
 #include <dirent.h>
-#include <drm_fourcc.h>
 #include <fcntl.h>
 #include <linux/videodev2.h>
 #include <sys/ioctl.h>
@@ -31,54 +30,6 @@ constexpr char kDirectory[] = "/dev";
 constexpr unsigned kVideoMajor = 81; // Documentation/admin-guide/devices.txt
 // Far above what drivers list; a driver that never ends its list is a fault of the driver's.
 constexpr std::uint32_t kMaxListed = 4096;
-
-struct Name {
-  std::uint32_t v4l2;
-  Format format;
-};
-
-// By the bytes in memory (Documentation/userspace-api/media/v4l/pixfmt-*.rst, and drm_fourcc.h).
-// The M variants have one memory plane per colour plane and the same pixels.
-constexpr std::array kNames = {
-    Name{V4L2_PIX_FMT_NV12, {DRM_FORMAT_NV12, 0}},
-    Name{V4L2_PIX_FMT_NV12M, {DRM_FORMAT_NV12, 0}},
-    Name{V4L2_PIX_FMT_NV21, {DRM_FORMAT_NV21, 0}},
-    Name{V4L2_PIX_FMT_NV21M, {DRM_FORMAT_NV21, 0}},
-    Name{V4L2_PIX_FMT_NV16, {DRM_FORMAT_NV16, 0}},
-    Name{V4L2_PIX_FMT_NV16M, {DRM_FORMAT_NV16, 0}},
-    Name{V4L2_PIX_FMT_NV61, {DRM_FORMAT_NV61, 0}},
-    Name{V4L2_PIX_FMT_NV61M, {DRM_FORMAT_NV61, 0}},
-    Name{V4L2_PIX_FMT_NV24, {DRM_FORMAT_NV24, 0}},
-    Name{V4L2_PIX_FMT_NV42, {DRM_FORMAT_NV42, 0}},
-    Name{V4L2_PIX_FMT_P010, {DRM_FORMAT_P010, 0}},
-    Name{V4L2_PIX_FMT_YUV420, {DRM_FORMAT_YUV420, 0}},
-    Name{V4L2_PIX_FMT_YUV420M, {DRM_FORMAT_YUV420, 0}},
-    Name{V4L2_PIX_FMT_YVU420, {DRM_FORMAT_YVU420, 0}},
-    Name{V4L2_PIX_FMT_YVU420M, {DRM_FORMAT_YVU420, 0}},
-    Name{V4L2_PIX_FMT_YUV422P, {DRM_FORMAT_YUV422, 0}},
-    Name{V4L2_PIX_FMT_YUV422M, {DRM_FORMAT_YUV422, 0}},
-    Name{V4L2_PIX_FMT_YUV444M, {DRM_FORMAT_YUV444, 0}},
-    Name{V4L2_PIX_FMT_YUYV, {DRM_FORMAT_YUYV, 0}},
-    Name{V4L2_PIX_FMT_YVYU, {DRM_FORMAT_YVYU, 0}},
-    Name{V4L2_PIX_FMT_UYVY, {DRM_FORMAT_UYVY, 0}},
-    Name{V4L2_PIX_FMT_VYUY, {DRM_FORMAT_VYUY, 0}},
-    Name{V4L2_PIX_FMT_GREY, {DRM_FORMAT_R8, 0}},
-    Name{V4L2_PIX_FMT_RGB565, {DRM_FORMAT_RGB565, 0}},
-    // V4L2 names the bytes in memory, DRM the bits of a little-endian word
-    Name{V4L2_PIX_FMT_RGB24, {DRM_FORMAT_BGR888, 0}},
-    Name{V4L2_PIX_FMT_BGR24, {DRM_FORMAT_RGB888, 0}},
-    Name{V4L2_PIX_FMT_XBGR32, {DRM_FORMAT_XRGB8888, 0}},
-    Name{V4L2_PIX_FMT_ABGR32, {DRM_FORMAT_ARGB8888, 0}},
-    Name{V4L2_PIX_FMT_RGBX32, {DRM_FORMAT_XBGR8888, 0}},
-    Name{V4L2_PIX_FMT_RGBA32, {DRM_FORMAT_ABGR8888, 0}},
-    Name{V4L2_PIX_FMT_XRGB32, {DRM_FORMAT_BGRX8888, 0}},
-    Name{V4L2_PIX_FMT_ARGB32, {DRM_FORMAT_BGRA8888, 0}},
-    Name{V4L2_PIX_FMT_BGRX32, {DRM_FORMAT_RGBX8888, 0}},
-    Name{V4L2_PIX_FMT_BGRA32, {DRM_FORMAT_RGBA8888, 0}},
-    // tiles that both sides have a name for
-    Name{V4L2_PIX_FMT_NV12MT, {DRM_FORMAT_NV12, DRM_FORMAT_MOD_SAMSUNG_64_32_TILE}},
-    Name{V4L2_PIX_FMT_NV12MT_16X16, {DRM_FORMAT_NV12, DRM_FORMAT_MOD_SAMSUNG_16_16_TILE}},
-};
 
 struct Queue {
   v4l2_buf_type type;
@@ -190,21 +141,11 @@ void add_node(Sources &sources, const std::string &path)
       source.problem =
           "Cannot list the formats of " + path + ": " + problem + ". Was the device removed?";
     }
-    sources.push_back(std::move(source));
+    add_named(sources, std::move(source));
   }
 }
 
 } // namespace
-
-std::optional<Format> format_of_v4l2(std::uint32_t pixelformat) noexcept
-{
-  const auto *it = std::find_if(kNames.begin(), kNames.end(), [pixelformat](const Name &name) {
-    return name.v4l2 == pixelformat;
-  });
-  if (it == kNames.end())
-    return std::nullopt;
-  return it->format;
-}
 
 Sources enumerate_v4l2()
 {
