@@ -106,7 +106,8 @@ GType gst_drm_conflict_get_type(void) noexcept
  *   where something does
  *
  * Reconciles what the accessors of a buffer ask for: sets and ranges intersect, of alignments the
- * largest counts, needs add up, and everything else has to be equal. Then the layout is computed:
+ * largest counts, needs add up, and everything else has to be equal. Memory of a device is that of
+ * one device, and of accessors that name it. Then the layout is computed:
  * of the first linear format in common where width and height are fixed, of raw memory, a tensor,
  * an array or a pyramid. Linear formats that cannot be laid out as asked are taken out. The order
  * of @accessors carries no meaning, and one that is there twice, with one name and the same values,
@@ -295,9 +296,11 @@ try {
  * gst_drm_conflict_to_json:
  * @conflict: a #GstDrmConflict
  *
- * Describes the conflict for a program: an object with `accessors` (`name`, `device`) and
- * `failures` (`key`, `unit`, `reason`, `why`, `values` in the order of the accessors, null where
- * not set, and `changes`). Lists are whole.
+ * Describes the conflict for a program: an object with `schema` ("gst-drm-conflict"), `version` (1;
+ * a version only gets new members), `accessors` (`name`, `device`) and `failures` (`key`, `unit`,
+ * `reason`, `why`, `values` in the order of the accessors, null where not set, and `changes`). A
+ * change has `accessor` (its index), `what` ("include", "replace", "remove", "state"), `key`,
+ * `value` (null for "remove" and "state") and `text`. Lists are whole.
  *
  * Returns: (transfer full): JSON in one line
  *

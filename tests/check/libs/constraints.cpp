@@ -138,7 +138,7 @@ GST_START_TEST(test_conflict)
                                   "  display: system\n"
                                   "  Smallest change: Let camera on /dev/video0 also take system memory.");
   g_autofree gchar *json = gst_drm_conflict_to_json(conflict);
-  fail_unless(g_str_has_prefix(json, "{\"accessors\":[{\"name\":\"camera\",\"device\":\"/dev/video0\"}"), "%s", json);
+  fail_unless(g_str_has_prefix(json, "{\"schema\":\"gst-drm-conflict\",\"version\":1,\"accessors\":[{\"name\":\"camera\",\"device\":\"/dev/video0\"}"), "%s", json);
   GstStructure *structure = gst_drm_conflict_to_structure(conflict);
   fail_unless_equals_string(gst_structure_get_string(structure, "text"), text);
   const GValue *failures = gst_structure_get_value(structure, "failures");

@@ -104,6 +104,30 @@ void write_value(JsonWriter &json, const Constraints &one, const ConstraintKeyFa
   }
 }
 
+// What is changed, also for programs: the key may be another than the one that failed.
+void write_change(JsonWriter &json, const Conflict &conflict, const Change &change)
+{
+  constexpr std::array<const char *, 4> kNames = {"include", "replace", "remove", "state"};
+  json.begin_object().key("accessor").number(change.accessor);
+  json.key("what").string(kNames[static_cast<std::size_t>(change.what)]);
+  json.key("key").string(constraint_key_facts(change.key).name).key("value");
+  Constraints value;
+  value.set(change.key, change.number);
+  if (change.key == Key::Formats)
+    (void)value.formats.emplace().add(change.format);
+  if (change.key == Key::Placement)
+    value.set_placement(static_cast<std::uint32_t>(change.number),
+                        change.heap.empty() ? std::vector<std::string>()
+                                            : std::vector<std::string>{change.heap});
+  if (change.key == Key::TensorDims)
+    value.dims = change.dims;
+  if (change.what == What::Remove || change.what == What::State)
+    json.null();
+  else
+    write_value(json, value, constraint_key_facts(change.key));
+  json.key("text").string(describe_change(conflict, change)).end_object();
+}
+
 void write_failure(JsonWriter &json, const Conflict &conflict, const Failure &failure)
 {
   const ConstraintKeyFacts &facts = constraint_key_facts(failure.key);
@@ -114,10 +138,8 @@ void write_failure(JsonWriter &json, const Conflict &conflict, const Failure &fa
   for (const Constraints &one : conflict.accessors)
     write_value(json, one, facts);
   json.end_array().key("changes").begin_array();
-  for (const Change &change : failure.changes) {
-    json.begin_object().key("accessor").number(change.accessor);
-    json.key("text").string(describe_change(conflict, change)).end_object();
-  }
+  for (const Change &change : failure.changes)
+    write_change(json, conflict, change);
   json.end_array().end_object();
 }
 
@@ -167,7 +189,9 @@ std::string conflict_to_text(const Conflict &conflict)
 std::string conflict_to_json(const Conflict &conflict)
 {
   JsonWriter json;
-  json.begin_object().key("accessors").begin_array();
+  // as the texts of gst-drm-inspect-1.0 begin
+  json.begin_object().key("schema").string("gst-drm-conflict").key("version").number(1);
+  json.key("accessors").begin_array();
   for (const Constraints &one : conflict.accessors)
     json.begin_object().key("name").string(one.name).key("device").string(one.device).end_object();
   json.end_array().key("failures").begin_array();

@@ -3,6 +3,8 @@
 // others that would have to take it.
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <numeric>
 
 #include "reconcile.hpp"
 
@@ -127,21 +129,29 @@ void accept_most_common_memory(const Conflict &conflict, Failure &failure)
   std::uint32_t best_kind = kPlaceSystem;
   std::string best_heap;
   std::size_t most = 0;
-  const auto try_memory = [&](std::uint32_t kind, const std::string &heap) {
-    std::size_t votes = 0;
-    for (const Constraints &one : conflict.accessors)
-      votes += one.placement && takes(*one.placement, kind, heap) ? 1 : 0;
+  std::map<std::string_view, std::size_t> heap_votes;
+  std::map<std::uint32_t, std::size_t> kind_votes;
+  for (const Constraints &one : conflict.accessors) {
+    if (!one.placement)
+      continue;
+    for (const std::uint32_t kind : {kPlaceSystem, kPlaceContiguous})
+      kind_votes[kind] += (one.placement->kinds & kind) != 0 ? 1 : 0;
+    for (const std::string &heap : one.placement->heaps)
+      ++heap_votes[heap];
+  }
+  for (const auto &[kind, votes] : kind_votes) {
     if (votes > most) {
       most = votes;
       best_kind = kind;
+    }
+  }
+  for (const auto &[heap, votes] : heap_votes) {
+    if (votes > most) {
+      most = votes;
+      best_kind = 0;
       best_heap = heap;
     }
-  };
-  try_memory(kPlaceSystem, "");
-  try_memory(kPlaceContiguous, "");
-  for (const Constraints &one : conflict.accessors)
-    if (one.placement && !one.placement->heaps.empty())
-      try_memory(0, one.placement->heaps.front());
+  }
   for (std::size_t i = 0; i < conflict.accessors.size(); ++i) {
     const auto &placement = conflict.accessors[i].placement;
     if (!placement || takes(*placement, best_kind, best_heap))
@@ -207,20 +217,47 @@ void remove_key(const Conflict &conflict, Failure &failure)
       failure.changes.push_back(make_change(i, failure.key, What::Remove));
 }
 
-// Asks the accessor that holds most buffers to hold one.
-void hold_less(const Conflict &conflict, Failure &failure)
+std::uint64_t held_by(const Constraints &one)
 {
-  const auto held = [](const Constraints &one) {
-    const auto &value = one.number(Key::BuffersHeld);
-    return value ? value->min : 0;
-  };
-  const auto most = std::max_element(
-      conflict.accessors.begin(), conflict.accessors.end(),
-      [&](const Constraints &a, const Constraints &b) { return held(a) < held(b); });
-  if (most != conflict.accessors.end() && held(*most) > 1)
-    failure.changes.push_back(
-        make_change(static_cast<std::size_t>(most - conflict.accessors.begin()), Key::BuffersHeld,
-                    What::Replace, 1));
+  const auto &value = one.number(Key::BuffersHeld);
+  return value ? value->min : 0;
+}
+
+// Asks those that hold most buffers to hold less, until all together hold `limit`.
+void hold_less(const Conflict &conflict, Failure &failure, std::uint64_t limit)
+{
+  std::vector<std::size_t> order(conflict.accessors.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return held_by(conflict.accessors[a]) > held_by(conflict.accessors[b]);
+  });
+  std::uint64_t sum = 0;
+  for (const Constraints &one : conflict.accessors)
+    sum += held_by(one);
+  for (const std::size_t i : order) {
+    const std::uint64_t held = held_by(conflict.accessors[i]);
+    if (sum <= limit || held <= 1)
+      return;
+    const std::uint64_t less = sum - limit < held ? held - (sum - limit) : 1;
+    failure.changes.push_back(make_change(i, Key::BuffersHeld, What::Replace, less));
+    sum -= held - less;
+  }
+}
+
+// A larger pool, or where one accessor alone holds more than that pool, fewer buffers held.
+void fit_pool(const Conflict &conflict, Failure &failure)
+{
+  std::uint64_t most = UINT64_MAX; // buffers of a pool
+  std::uint64_t held = 0;          // by one accessor
+  for (const Constraints &one : conflict.accessors) {
+    if (const auto &pool = one.number(Key::Buffers))
+      most = std::min(most, pool->max);
+    held = std::max(held, held_by(one));
+  }
+  if (held > most)
+    hold_less(conflict, failure, most);
+  else
+    accept_number(conflict, failure, failure.needed);
 }
 
 void suggest_common_value(const Conflict &conflict, Failure &failure)
@@ -252,8 +289,12 @@ void suggest(const Conflict &conflict, Failure &failure)
   case Reason::Unequal:
     return suggest_common_value(conflict, failure);
   case Reason::Exceeds:
-    if (failure.key == Key::BuffersHeld)
-      return hold_less(conflict, failure);
+    if (failure.key == Key::BuffersHeld) // no value helps too many accessors
+      return conflict.accessors.size() > kMaxAccessors
+                 ? void()
+                 : hold_less(conflict, failure, constraint_key_facts(failure.key).most);
+    if (failure.key == Key::Buffers)
+      return fit_pool(conflict, failure);
     if (failure.key == Key::Placement)
       return accept_most_common_memory(conflict, failure);
     if (failure.needed != 0)

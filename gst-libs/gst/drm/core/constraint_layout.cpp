@@ -98,22 +98,46 @@ std::string describe_picture(const Format &format, const PictureSize &size)
   return describe_format(format) + " of " + number(size.width) + "x" + number(size.height);
 }
 
+// The bytes of a row of the first plane, and the pixels that all planes have a row for.
+struct Rows {
+  std::uint64_t width = 0;
+  std::uint64_t stride = 0; // 0: the bytes of `width` pixels
+};
+
 // The rows are made longer in whole pixels, so that all planes keep one common row length
-// (make_linear_plan() says why). Appends the planes from the end of `layout` on.
+// (make_linear_plan() says why). Where that is too long, a picture with one plane, of 3 bytes a
+// pixel for instance, may end its rows within a pixel.
+Rows rows_of(const Constraints &merged, const FourccInfo &info, const PictureSize &size)
+{
+  const Bounds stride = bounds_of(merged, Key::Stride);
+  const std::uint64_t align = align_of(merged, Key::StrideAlign);
+  const std::uint64_t step = linear_width_step(info, align);
+  const PlaneInfo &first = info.planes[0];
+  const std::uint64_t blocks = (stride.min + first.block_bytes - 1) / first.block_bytes;
+  const std::uint64_t wanted = std::max(size.width, blocks * first.block_width * first.hsub);
+  const std::uint64_t width = (wanted + step - 1) / step * step;
+  if (info.n_planes > 1)
+    return {width, 0};
+  const std::uint64_t own = plane_row_bytes(first, static_cast<std::uint32_t>(size.width));
+  const std::uint64_t least = align_up(std::max(own, stride.min), align);
+  const bool fits =
+      width <= kMost32 && plane_row_bytes(first, static_cast<std::uint32_t>(width)) <= stride.max;
+  return fits || own == 0 || least > stride.max ? Rows{width, 0} : Rows{size.width, least};
+}
+
+// Appends the planes from the end of `layout` on.
 std::optional<Failure> add_picture(const Constraints &merged, const FourccInfo &info,
                                    const PictureSize &size, BufferLayout &layout)
 {
   const auto describe = [&] { return describe_picture(*layout.format, size); };
   const Bounds stride = bounds_of(merged, Key::Stride);
-  const std::uint64_t step = linear_width_step(info, align_of(merged, Key::StrideAlign));
-  const PlaneInfo &first = info.planes[0];
-  const std::uint64_t blocks = (stride.min + first.block_bytes - 1) / first.block_bytes;
-  const std::uint64_t wanted = std::max(size.width, blocks * first.block_width * first.hsub);
-  const std::uint64_t width = (wanted + step - 1) / step * step;
+  const auto [width, own_stride] = rows_of(merged, info, size);
   if (width > kMost32)
     return too_large(Key::Stride, "A row of " + describe());
   for (std::size_t i = 0; i < info.n_planes; ++i) {
-    const std::uint64_t row = plane_row_bytes(info.planes[i], static_cast<std::uint32_t>(width));
+    const std::uint64_t row =
+        own_stride != 0 ? own_stride
+                        : plane_row_bytes(info.planes[i], static_cast<std::uint32_t>(width));
     const std::uint64_t offset = align_up(layout.size_bytes, align_of(merged, Key::OffsetAlign));
     if (row == 0)
       return too_large(Key::Stride, "A row of " + describe());

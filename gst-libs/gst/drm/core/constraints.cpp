@@ -223,6 +223,10 @@ std::string placement_fault(const Placement &placement)
     return "an accessor takes no memory at all";
   if ((placement.kinds & ~kPlaceAll) != 0)
     return "a kind of memory that is not known";
+  // of a file in /dev/dma_heap
+  for (const std::string &heap : placement.heaps)
+    if (heap.empty() || heap == "." || heap == ".." || heap.find('/') != std::string::npos)
+      return "\"" + heap + "\" is no name of a heap";
   return {};
 }
 

@@ -35,13 +35,12 @@ private:
   bool check_own(Key key);
   void merge_sum(Key key);
   void merge_formats();
+  bool find_device();
   void merge_placement();
   void merge_dims();
   BufferType find_type();
   void check_required(BufferType type);
-  void check_pool();
-  void filter_planes();
-  void finish(BufferType type);
+  HeapChoice choose_heap() const;
 
   void fail(Key key, Reason reason, std::string why, std::uint64_t needed = 0);
   [[nodiscard]] bool has_failed(Key key) const;
@@ -161,6 +160,23 @@ void Merger::merge_formats()
     fail(Key::Formats, Reason::Disjoint, "no format is in every list");
 }
 
+// Whether all accessors that can use device memory use that of one device. A device without a name
+// may be any, so nobody shares its memory.
+bool Merger::find_device()
+{
+  const std::string *device = nullptr;
+  for (const Constraints *accessor : accessors_) {
+    if (!accessor->placement || (accessor->placement->kinds & kPlaceDevice) == 0)
+      continue;
+    if (device && (device->empty() || *device != accessor->device))
+      return false;
+    device = &accessor->device;
+  }
+  if (device)
+    merged_.device = *device;
+  return true;
+}
+
 // Device memory is that of one device, and the CPU may be unable to map it: dma-buf exporters need
 // no mmap (dma_buf_ops in include/linux/dma-buf.h).
 void Merger::merge_placement()
@@ -172,12 +188,6 @@ void Merger::merge_placement()
     const auto &placement = accessor->placement;
     if (!placement)
       continue;
-    if ((placement->kinds & kPlaceDevice) != 0 && !accessor->device.empty()) {
-      if (merged_.device.empty())
-        merged_.device = accessor->device;
-      else if (merged_.device != accessor->device && merged)
-        merged->kinds &= ~kPlaceDevice;
-    }
     if (!merged) {
       merged = placement;
       continue;
@@ -187,16 +197,18 @@ void Merger::merge_placement()
                           placement->heaps.end(), std::back_inserter(heaps));
     merged = Placement{merged->kinds & placement->kinds, std::move(heaps)};
   }
-  const bool cpu = !has_failed(Key::CpuAccess) && bounds(Key::CpuAccess).min != 0 &&
-                   merged_.number(Key::CpuAccess).has_value();
-  if (merged && !merged->empty() && cpu)
+  if (!merged)
+    return;
+  if (!find_device())
     merged->kinds &= ~kPlaceDevice;
-  else if (merged && merged->empty())
+  if (merged->empty())
     return fail(Key::Placement, Reason::Disjoint, "no memory is one that every accessor takes");
-  if (merged && merged->empty())
+  if (!has_failed(Key::CpuAccess) && bounds(Key::CpuAccess).min != 0)
+    merged->kinds &= ~kPlaceDevice;
+  if (merged->empty())
     return fail(Key::Placement, Reason::Exceeds,
                 "the CPU needs access, and cannot rely on it in the memory of a device");
-  if (!merged || (merged->kinds & kPlaceDevice) == 0)
+  if ((merged->kinds & kPlaceDevice) == 0)
     merged_.device.clear();
   merged_.placement = std::move(merged);
 }
@@ -273,59 +285,16 @@ void Merger::check_required(BufferType type)
   }
 }
 
-void Merger::check_pool()
+HeapChoice Merger::choose_heap() const
 {
-  const std::uint64_t held = merged_.number(Key::BuffersHeld) ? bounds(Key::BuffersHeld).min : 0;
-  const Bounds pool = bounds(Key::Buffers);
-  if (merged_.number(Key::Buffers) && held > pool.max)
-    fail(Key::Buffers, Reason::Exceeds,
-         "the accessors hold " + std::to_string(held) + " at a time, and a pool may have " +
-             std::to_string(pool.max),
-         held);
-}
-
-void Merger::filter_planes()
-{
-  if (!merged_.formats || !merged_.number(Key::Planes) || has_failed(Key::Formats))
-    return;
-  const Bounds planes = bounds(Key::Planes);
-  std::vector<Format> kept;
-  kept.reserve(merged_.formats->size());
-  unsigned least = 0;
-  for (const Format &format : merged_.formats->pairs()) {
-    const unsigned n = memory_plane_count(format);
-    if (n == 0 || planes.contains(n))
-      kept.push_back(format);
-    else if (least == 0 || n < least)
-      least = n;
-  }
-  if (kept.empty())
-    fail(Key::Planes, Reason::Exceeds,
-         "the formats in common have " + std::to_string(least) + " planes or more", least);
-  else
-    merged_.formats = FormatSet::from_pairs(std::move(kept));
-}
-
-void Merger::finish(BufferType type)
-{
-  check_pool();
-  filter_planes();
-  if (!failures_.empty())
-    return;
-  LayoutOutcome outcome = lay_out(merged_, type);
-  if (auto *failure = std::get_if<Failure>(&outcome)) {
-    failures_.push_back(std::move(*failure));
-    return;
-  }
-  result_.layout = std::move(std::get<0>(outcome));
-  if (!merged_.placement || (merged_.placement->kinds & kPlaceSystem) != 0)
-    result_.heap = {kPlaceSystem, ""};
-  else if ((merged_.placement->kinds & kPlaceContiguous) != 0)
-    result_.heap = {kPlaceContiguous, ""};
-  else if ((merged_.placement->kinds & kPlaceDevice) != 0)
-    result_.heap = {kPlaceDevice, merged_.device};
-  else
-    result_.heap = {0, merged_.placement->heaps.front()};
+  const auto &placement = merged_.placement;
+  if (!placement || (placement->kinds & kPlaceSystem) != 0)
+    return {kPlaceSystem, ""};
+  if ((placement->kinds & kPlaceContiguous) != 0)
+    return {kPlaceContiguous, ""};
+  if ((placement->kinds & kPlaceDevice) != 0)
+    return {kPlaceDevice, merged_.device};
+  return {0, placement->heaps.front()};
 }
 
 Reconciliation Merger::run()
@@ -342,10 +311,10 @@ Reconciliation Merger::run()
     merge_dims();
     const BufferType type = find_type();
     check_required(type);
-    if (failures_.empty())
-      finish(type);
+    result_.layout = check_together(accessors_, type, merged_, failures_);
   }
   if (failures_.empty()) {
+    result_.heap = choose_heap();
     result_.merged = std::move(merged_);
     return std::move(result_);
   }

@@ -55,6 +55,12 @@ using LayoutOutcome = std::variant<std::optional<BufferLayout>, Failure>;
 // Takes the linear pairs out of `merged` that have no layout that fits.
 LayoutOutcome lay_out(Constraints &merged, BufferType type);
 
+// For reconcile(): what follows from several keys. Adds to `failures`, which has the keys that failed
+// by themselves, and takes pairs out of `merged` that do not suit its other keys.
+std::optional<BufferLayout> check_together(std::span<const Constraints *const> accessors,
+                                           BufferType type, Constraints &merged,
+                                           std::vector<Failure> &failures);
+
 // For reconcile(): fills in the smallest changes.
 void suggest_changes(Conflict &conflict);
 
