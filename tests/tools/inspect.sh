@@ -211,6 +211,26 @@ lists_wayland() {
     "$1" "$2" "$tool" --why "$(table amd-vangogh)" wayland:wayland-0
 }
 
+# A camera node, and one that this user may not open; an output queue that is not /dev/video1.
+cameras() {
+  local closed=${1:-}
+  echo '{"schema": "gst-drm-machine", "version": 1, "kernel": "", "gstreamer": "", "sources": ['
+  [[ -n $closed ]] || echo '{"kind": "v4l2", "name": "v4l2:video2:capture", "device": "/dev/video2", "driver": "uvcvideo", "description": "capture queue", "problem": "",
+    "formats": [{"format": "YUYV", "modifier": "0x0", "modifier-name": "", "external-only": false, "planes": 1}]},
+    {"kind": "v4l2", "name": "v4l2:video5:output", "device": "/dev/video5", "driver": "vivid", "description": "output queue", "problem": "",
+    "formats": [{"format": "NV12", "modifier": "0x0", "modifier-name": "", "external-only": false, "planes": 2}]},'
+  echo '{"kind": "v4l2", "name": "v4l2:video0", "device": "/dev/video0", "driver": "", "description": "", "problem": "Cannot ask /dev/video0: EACCES; add this user to the group video.", "formats": []}]}'
+}
+
+# The defaults of v4l2src and v4l2sink name no device; one that is named has to be there; why a node says nothing is told.
+saved_cameras() {
+  cameras >"$work/cameras.json" && cameras closed >"$work/closed.json" &&
+    gives 0 --load "$work/cameras.json" --why v4l2src v4l2:video2 && grep -q '^v4l2src0.src on v4l2:video2:capture offers 1 pair' "$work/out" &&
+    gives 1 --load "$work/cameras.json" --why v4l2src v4l2sink && grep -q '^v4l2sink0.sink on v4l2:video5:output takes 1 pair' "$work/out" &&
+    refuses 'no source for v4l2src on /dev/video7' --load "$work/cameras.json" --why 'v4l2src device=/dev/video7' v4l2:video2 &&
+    refuses 'no source for v4l2src: Cannot ask /dev/video0: EACCES; add this user to the group video.' --load "$work/closed.json" --why v4l2src v4l2sink
+}
+
 completes() {
   # shellcheck disable=SC1090
   (source "$completion" && COMP_WORDS=(gst-drm-inspect-1.0 --m) COMP_CWORD=1 && _gst_drm_inspect && [[ ${COMPREPLY[*]} == --matrix ]] &&
@@ -253,6 +273,9 @@ native() {
   check 'what is saved is all there, or not at all' saves_whole_files
   check 'a matrix of a machine and of files' refuses 'and not from both' --load "$golden/machine.json" --matrix "$(table llvmpipe)"
   check 'a pipeline that works' eval 'gives 0 --pipeline "videotestsrc num-buffers=1 ! video/x-raw,format=NV12,width=64 ! fakesink" && grep -q "chosen: .*NV12" "$work/out" && grep -q "^result: frames reach every sink" "$work/out"'
+  check 'the links of a bin' eval 'gives 0 --pipeline "videotestsrc num-buffers=1 ! ( queue name=q ! identity name=i ) ! fakesink name=end" && grep -q "^link 1: videotestsrc0.src -> q.sink" "$work/out" && grep -q "^link 2: q.src -> i.sink" "$work/out" && grep -q "^link 3: i.src -> end.sink" "$work/out"'
+  check 'what a link refuses' eval 'gives 0 --pipeline "videotestsrc num-buffers=1 ! video/x-raw,format=NV12 ! fakesink" && grep -q "^  refused: all video/x-bayer(memory:SystemMemory)$" "$work/out" && grep -q "^  refused: nothing" "$work/out"'
+  check 'a pipeline that fails without a word' eval 'gives 1 --timeout 3600 --pipeline "fakesrc ! fakesink can-activate-push=false can-activate-pull=false" && grep -q "^result: failed: the pipeline does not start" "$work/out"'
   check 'a pipeline that does not link for what stands between' eval 'gives 1 --pipeline "videotestsrc ! video/x-raw,format=NV12 ! capsfilter caps=video/x-raw,format=I420 ! fakesink" && grep -q "^videotestsrc0.src and capsfilter0.sink have caps in common" "$work/out"'
   check 'a pipeline that does not link at all' same_text pipeline-no-link.txt 1 --pipeline 'capsfilter name=a caps=video/x-raw,format=NV12 ! capsfilter name=b caps=video/x-raw,format=I420 ! fakesink'
   check 'a pipeline of two kinds of streams' same_text pipeline-media.txt 1 --pipeline 'capsfilter name=a caps=video/x-raw,format=NV12 ! capsfilter name=b caps=audio/x-raw ! fakesink'
@@ -262,6 +285,12 @@ native() {
   check 'a source that has a problem' refuses 'add this user to the group video' --load "$golden/machine.json" --why kms:card9 kms:card1:40
   check 'a name that several have' refuses 'is no source of this machine' --load "$golden/machine.json" --why kms:card0 kms:card1:40
   if gst-inspect-1.0 kmsdmabufsink >"$work/log" 2>&1 && gst-inspect-1.0 vadmabufsrc >"$work/log" 2>&1 && gst-inspect-1.0 dmabufupload >"$work/log" 2>&1; then
+    check 'the links that decodebin makes' eval 'gives 0 --pipeline "videotestsrc num-buffers=1 ! video/x-raw,format=BGRx,width=64,height=48 ! decodebin ! dmabufupload name=up allocator=memfd ! fakesink" && grep -q "^link [0-9]*: [a-z0-9_]*\.src -> up.sink" "$work/out" && grep -q "^copies: up: 0 in 1 frame" "$work/out"'
+    check 'links that a saved machine does not tell of' same_text pipeline-saved-unknown.txt 0 --load "$golden/board.json" --pipeline 'filesrc ! decodebin name=decode ! queue ! dmabufupload name=up ! ( queue name=q ! kmsdmabufsink name=show )'
+    check 'an element on a saved machine' same_text why-saved-elements.txt 0 --load "$golden/board.json" --why vadmabufsrc kmsdmabufsink
+    check 'an element that a saved machine has no device for' refuses 'the machine has no source for vadmabufsrc' --load "$golden/machine.json" --why vadmabufsrc kmsdmabufsink
+    check 'the driver that a pipeline names' eval 'refuses "no source for kmsdmabufsink of the driver amdgpu" --load "$golden/board.json" --why dmabufupload "kmsdmabufsink driver-name=amdgpu" && gives 0 --load "$golden/machine.json" --why dmabufupload "kmsdmabufsink driver-name=simpledrm" && grep -q "on kms:card1:40 takes" "$work/out"'
+    check 'a choice that a saved machine knows nothing of' eval '"$tool" --load "$golden/board.json" --pipeline "dmabufupload ! kmsdmabufsink name=show bus-id=pci:0" >"$work/out"; grep -q "^note: show: a saved machine does not say what bus-id would choose" "$work/out"'
     check 'a pipeline on a saved machine' same_text pipeline-saved.txt 0 --load "$golden/board.json" --pipeline 'vadmabufsrc ! video/x-raw(memory:DMABuf),format=DMA_DRM ! queue ! tee name=t t. ! kmsdmabufsink t. ! fakesink'
     check 'a pipeline that stops on a saved machine' same_text pipeline-saved-stops.txt 1 --load "$golden/machine.json" --pipeline 'videotestsrc ! video/x-raw,format=BGRx ! dmabufupload ! queue ! kmsdmabufsink'
     check 'a filter that nothing gets through there' eval 'gives 1 --load "$golden/board.json" --pipeline "vadmabufsrc ! video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=P010:0x0100000000000002 ! queue ! kmsdmabufsink" && grep -q "^result: failed: queue0.src and kmsdmabufsink0.sink have nothing in common" "$work/out"'
@@ -270,6 +299,9 @@ native() {
     check 'a device that a saved machine has not' eval 'gives 1 --load "$golden/machine.json" --pipeline "vadmabufsrc ! fakesink" && grep -q "the machine has no source for vadmabufsrc" "$work/out"'
   fi
   check 'a pipeline without devices on a saved machine' eval 'gives 0 --load "$golden/machine.json" --pipeline "videotestsrc ! fakesink" && grep -q "nothing was started" "$work/out"'
+  check 'a pipeline that does not link on a saved machine' eval 'gives 1 --load "$golden/machine.json" --pipeline "capsfilter name=a caps=video/x-raw,format=NV12 ! capsfilter name=b caps=video/x-raw,format=I420 ! fakesink" && is_golden pipeline-no-link.txt'
+  check 'an element of system memory on a saved machine' eval 'gives 1 --load "$golden/machine.json" --why "capsfilter caps=video/x-raw,format=NV12" kms:card0:31 && grep -q "^capsfilter0 (element, not started) offers no dmabuf" "$work/out"'
+  ! gst-inspect-1.0 v4l2src >"$work/log" 2>&1 || check 'the cameras of a saved machine' saved_cameras
   check 'no pipeline on a saved machine' eval 'gives 1 --load "$golden/machine.json" --pipeline "nosuchelement ! fakesink" && grep -q "nosuchelement" "$work/out"'
   check 'a pipeline on a file that is no machine' refuses 'No such file' --load "$work/none/none.json" --pipeline 'fakesrc ! fakesink'
   check 'two commands' refuses 'give one of' --matrix --save "$work/x"

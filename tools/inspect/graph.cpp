@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "graph.hpp"
 
+#include <iterator>
+
 #include "machine.hpp"
 
 namespace inspect {
@@ -30,9 +32,40 @@ std::vector<Element> elements_of(GstElement *pipeline)
     return elements;
   }
   for_each<GstElement>(gst_bin_iterate_sorted(GST_BIN(pipeline)), [&](GstElement *element) {
-    elements.emplace(elements.begin(), GST_ELEMENT(gst_object_ref(element)));
+    std::vector<Element> inner = elements_of(element); // sorted begins with the sinks
+    elements.insert(elements.begin(), std::make_move_iterator(inner.begin()),
+                    std::make_move_iterator(inner.end()));
   });
   return elements;
+}
+
+PadPtr peer_of(GstPad *pad)
+{
+  PadPtr peer(gst_pad_get_peer(pad));
+  while (peer && GST_IS_PROXY_PAD(peer.get())) {
+    if (GST_IS_GHOST_PAD(peer.get())) { // a bin's pad from outside
+      peer.reset(gst_ghost_pad_get_target(GST_GHOST_PAD(peer.get())));
+    } else { // the inner side of a bin's pad, whose other side is linked further
+      const PadPtr outer(GST_PAD(gst_proxy_pad_get_internal(GST_PROXY_PAD(peer.get()))));
+      peer.reset(outer ? gst_pad_get_peer(outer.get()) : nullptr);
+    }
+  }
+  return peer;
+}
+
+void for_each_gap(GstElement *pipeline, const std::function<void(GstPad *, GstPad *)> &call)
+{
+  PadPtr last;
+  for (const Element &element : elements_of(pipeline)) {
+    for_each<GstPad>(gst_element_iterate_sink_pads(element.get()), [&](GstPad *pad) {
+      if (last && !peer_of(pad))
+        call(last.get(), pad);
+    });
+    for_each<GstPad>(gst_element_iterate_src_pads(element.get()), [&](GstPad *pad) {
+      if (!peer_of(pad))
+        last = share(pad);
+    });
+  }
 }
 
 } // namespace inspect

@@ -15,21 +15,40 @@ struct FreeIterator {
   void operator()(GstIterator *iterator) const noexcept { gst_iterator_free(iterator); }
 };
 using Iterator = std::unique_ptr<GstIterator, FreeIterator>;
+// Each object once, in a list that may change meanwhile: a bin adds pads and elements on threads of
+// its own.
 template <typename T> void for_each(GstIterator *raw, const std::function<void(T *)> &call)
 {
+  using Object = std::unique_ptr<T, UnrefObject>;
   const Iterator iterator(raw);
+  std::vector<Object> found;
   GValue item = G_VALUE_INIT;
-  while (iterator && gst_iterator_next(iterator.get(), &item) == GST_ITERATOR_OK) {
-    call(static_cast<T *>(g_value_get_object(&item)));
-    g_value_reset(&item);
+  GstIteratorResult result = iterator ? GST_ITERATOR_OK : GST_ITERATOR_DONE;
+  while (result == GST_ITERATOR_OK || result == GST_ITERATOR_RESYNC) {
+    result = gst_iterator_next(iterator.get(), &item);
+    if (result == GST_ITERATOR_OK) {
+      found.emplace_back(static_cast<T *>(g_value_dup_object(&item)));
+      g_value_reset(&item);
+    } else if (result == GST_ITERATOR_RESYNC) {
+      found.clear();
+      gst_iterator_resync(iterator.get());
+    }
   }
   g_value_unset(&item);
+  for (const Object &object : found)
+    call(object.get());
 }
 
 PadPtr share(GstPad *pad);
 // "camera.src"
 std::string name_of(GstPad *pad);
-// The elements in the order of the stream.
+// The elements in the order of the stream; those within a bin in its place.
 std::vector<Element> elements_of(GstElement *pipeline);
+// The pad of an element, and of no bin, that the pad is linked to: through the pads of the bins
+// between them. Empty: none.
+PadPtr peer_of(GstPad *pad);
+// Calls for each pair of ends that a description left unlinked: a source pad, and the next sink pad
+// behind it.
+void for_each_gap(GstElement *pipeline, const std::function<void(GstPad *src, GstPad *sink)> &call);
 
 } // namespace inspect

@@ -30,7 +30,7 @@ struct Link {
   Caps taken;
 };
 
-// What both ends of every link say before there is a stream.
+// What both ends of every link say now.
 std::vector<Link> links_of(const std::vector<Element> &elements)
 {
   std::vector<Link> links;
@@ -38,13 +38,32 @@ std::vector<Link> links_of(const std::vector<Element> &elements)
     for_each<GstPad>(gst_element_iterate_src_pads(element.get()), [&](GstPad *pad) {
       Link link;
       link.src = share(pad);
-      link.sink.reset(gst_pad_get_peer(pad));
+      link.sink = peer_of(pad);
       link.offered.reset(gst_pad_query_caps(pad, nullptr));
       if (link.sink)
         link.taken.reset(gst_pad_query_caps(link.sink.get(), nullptr));
       links.push_back(std::move(link));
     });
   return links;
+}
+
+// The links that there are now. Of those that there were before the stream, with what their ends
+// said then: afterwards each end says what was chosen. A bin such as decodebin makes others when it
+// sees its stream.
+std::vector<Link> with_new_links(std::vector<Link> &&before, std::vector<Link> &&now)
+{
+  for (Link &link : now)
+    for (Link &old : before)
+      if (old.src == link.src && old.sink == link.sink && old.offered) {
+        link = std::move(old);
+        break;
+      }
+  return std::move(now);
+}
+
+Caps share(const Caps &caps)
+{
+  return Caps(gst_caps_ref(caps.get()));
 }
 
 // "video/x-raw(memory:DMABuf), ..." cut to what fits a few lines
@@ -71,7 +90,9 @@ std::string tell(const Link &link, std::size_t number)
     return text + "nothing\n  offered: " + text_of(link.offered.get()) + "\n";
   text += name_of(link.sink.get()) + "\n  offered:" + text_of_dmabufs(link.offered.get()) + " " +
           text_of(link.offered.get()) + "\n  taken:  " + text_of_dmabufs(link.taken.get()) + " " +
-          text_of(link.taken.get()) + "\n";
+          text_of(link.taken.get()) + "\n  refused: " +
+          refusals(side_of_caps({}, share(link.offered)), side_of_caps({}, share(link.taken))) +
+          "\n";
   const Caps chosen(gst_pad_get_current_caps(link.src.get()));
   return text + "  chosen:  " + (chosen ? text_of(chosen.get()) : "nothing") + "\n";
 }
@@ -142,8 +163,10 @@ std::string wait_for_frames(GstElement *pipeline, unsigned limit_ms)
   constexpr auto kWanted =
       static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_ASYNC_DONE | GST_MESSAGE_EOS);
   const bool done = change == GST_STATE_CHANGE_SUCCESS;
+  // what failed has said so already, or never will
+  const bool waits = !done && change != GST_STATE_CHANGE_FAILURE;
   const Message message(gst_bus_timed_pop_filtered(
-      bus, done ? 0 : static_cast<GstClockTime>(limit_ms) * GST_MSECOND, kWanted));
+      bus, waits ? static_cast<GstClockTime>(limit_ms) * GST_MSECOND : 0, kWanted));
   if (message && GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ERROR)
     return text_of_error(message.get());
   if (!message && change == GST_STATE_CHANGE_FAILURE)
@@ -167,19 +190,7 @@ std::string explain_unlinked(GstElement *pipeline)
 {
   gst_element_set_state(pipeline, GST_STATE_READY);
   std::string text;
-  std::vector<PadPtr> ends;
-  const std::vector<Element> elements = elements_of(pipeline);
-  const auto is_free = [](GstPad *pad) { return !gst_pad_is_linked(pad); };
-  for (const Element &element : elements) {
-    for_each<GstPad>(gst_element_iterate_sink_pads(element.get()), [&](GstPad *pad) {
-      if (is_free(pad) && !ends.empty())
-        text += explain_link(ends.back().get(), pad);
-    });
-    for_each<GstPad>(gst_element_iterate_src_pads(element.get()), [&](GstPad *pad) {
-      if (is_free(pad))
-        ends.push_back(share(pad));
-    });
-  }
+  for_each_gap(pipeline, [&](GstPad *src, GstPad *sink) { text += explain_link(src, sink); });
   gst_element_set_state(pipeline, GST_STATE_NULL);
   return text;
 }
@@ -187,11 +198,12 @@ std::string explain_unlinked(GstElement *pipeline)
 Negotiated run(GstElement *pipeline, unsigned limit_ms)
 {
   Negotiated result;
-  const std::vector<Element> elements = elements_of(pipeline);
   // devices are opened in READY, and nothing flows yet
   gst_element_set_state(pipeline, GST_STATE_READY);
-  const std::vector<Link> links = links_of(elements);
+  std::vector<Link> before = links_of(elements_of(pipeline));
   const std::string problem = wait_for_frames(pipeline, limit_ms);
+  const std::vector<Element> elements = elements_of(pipeline);
+  const std::vector<Link> links = with_new_links(std::move(before), links_of(elements));
   std::size_t number = 0;
   for (const Link &link : links)
     result.text += tell(link, ++number);
@@ -199,9 +211,8 @@ Negotiated run(GstElement *pipeline, unsigned limit_ms)
   const Link *failed = problem.empty() ? nullptr : failed_link(links);
   std::string why;
   if (failed)
-    why = explain_caps(failed->src.get(), failed->sink.get(),
-                       Caps(gst_caps_ref(failed->offered.get())),
-                       Caps(gst_caps_ref(failed->taken.get())));
+    why = explain_caps(failed->src.get(), failed->sink.get(), share(failed->offered),
+                       share(failed->taken));
   gst_element_set_state(pipeline, GST_STATE_NULL);
   result.works = problem.empty();
   result.text += result.works ? "result: frames reach every sink\n"

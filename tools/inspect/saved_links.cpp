@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph.hpp"
+#include "saved_device.hpp"
 #include "side.hpp"
 #include "why.hpp"
 
@@ -19,29 +20,6 @@ struct FreeError {
   void operator()(GError *error) const noexcept { g_error_free(error); }
 };
 using Error = std::unique_ptr<GError, FreeError>;
-
-// Elements whose pad has what a device has.
-struct DeviceElement {
-  std::string_view factory;
-  End end;
-  std::string_view kind;  // of the machine's sources
-  std::string_view words; // in the source's name or description; empty: any
-};
-constexpr DeviceElement kDeviceElements[] = {
-    {"kmsdmabufsink", End::Sink, "kms", "primary plane"},
-    {"kmsdmabufsink", End::Sink, "kms", "overlay plane"},
-    {"kmssink", End::Sink, "kms", "primary plane"},
-    {"kmssink", End::Sink, "kms", "overlay plane"},
-    {"waylandsink", End::Sink, "wayland", ""},
-    {"egldmabufupload", End::Sink, "egl", ""},
-    {"glupload", End::Sink, "egl", ""},
-    {"egldmabufdownload", End::Source, "egl", ""},
-    {"vadmabufsrc", End::Source, "va", ""},
-    {"vadmabufconvert", End::Source, "va", ""},
-    {"vadmabufconvert", End::Sink, "va", ""},
-    {"v4l2src", End::Source, "v4l2", "capture"},
-    {"v4l2sink", End::Sink, "v4l2", "output"},
-};
 
 // Elements that need DMA buffers, and copy frames that come in system memory.
 struct Copier {
@@ -57,74 +35,6 @@ constexpr Copier kCopiers[] = {
 
 // How far a stream is followed upstream; far above every real pipeline.
 constexpr unsigned kMaxElements = 1000;
-
-std::string factory_of(GstElement *element)
-{
-  GstElementFactory *factory = gst_element_get_factory(element);
-  return factory ? GST_OBJECT_NAME(factory) : "";
-}
-
-End end_of(GstPad *pad)
-{
-  return GST_PAD_IS_SRC(pad) ? End::Source : End::Sink;
-}
-
-// The node that the property `device` names; empty: none.
-std::string device_of(GstElement *element)
-{
-  const GParamSpec *spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), "device");
-  if (!spec || spec->value_type != G_TYPE_STRING)
-    return {};
-  gchar *raw = nullptr;
-  g_object_get(element, "device", &raw, nullptr);
-  const Text text(raw);
-  return text ? text.get() : "";
-}
-
-bool has_words(const Source &source, std::string_view words)
-{
-  return source.name.find(words) != std::string::npos ||
-         source.description.find(words) != std::string::npos;
-}
-
-// The pairs of one device of the machine, of whichever of its sources fits; nothing: the pad's
-// element uses no device.
-std::optional<Outcome<Side>> side_of_device(const Machine &machine, GstElement *element,
-                                            GstPad *pad)
-{
-  const std::string factory = factory_of(element);
-  const auto is_row = [&](const DeviceElement &row) {
-    return row.factory == factory && row.end == end_of(pad);
-  };
-  if (std::none_of(std::begin(kDeviceElements), std::end(kDeviceElements), is_row))
-    return std::nullopt;
-  std::string device = factory == "v4l2src" ? "" : device_of(element);
-  Side side;
-  std::string problem;
-  for (const Source &source : machine.sources) {
-    const bool fits = std::any_of(
-        std::begin(kDeviceElements), std::end(kDeviceElements), [&](const DeviceElement &row) {
-          return is_row(row) && row.kind == source.kind && has_words(source, row.words);
-        });
-    const bool other = !side.label.empty() || !device.empty() ? source.device != device : false;
-    if (!source.problem.empty() && problem.empty())
-      problem = source.problem;
-    if (!fits || other || !source.problem.empty())
-      continue;
-    device = source.device; // one device, the first where none is named
-    side.label += (side.label.empty() ? name_of(pad) + " on " : ", ") + source.name;
-    std::copy_if(source.pairs.begin(), source.pairs.end(), std::back_inserter(side.pairs),
-                 [&](const Pair &pair) { // nothing is drawn into an external texture
-                   return end_of(pad) == End::Sink || !pair.external_only;
-                 });
-  }
-  if (side.label.empty())
-    return Outcome<Side>(Failure{name_of(pad) + ": the machine has no source for " + factory +
-                                 (device.empty() ? "" : " on " + device)});
-  tidy(side.pairs);
-  side.label = printable(side.label);
-  return Outcome<Side>(std::move(side));
-}
 
 // An element that lets every stream through as it is: a queue, a tee, a capsfilter.
 bool passes_all(GstElement *element)
@@ -174,7 +84,7 @@ Outcome<Side> offered(const Machine &machine, GstPad *pad, unsigned depth)
       return std::move(*side);
   if (element && passes_all(element.get()) && depth < kMaxElements) {
     GstPad *sink = element->sinkpads ? GST_PAD(element->sinkpads->data) : nullptr;
-    if (const PadPtr before(sink ? gst_pad_get_peer(sink) : nullptr); before) {
+    if (const PadPtr before = sink ? peer_of(sink) : PadPtr(); before) {
       Outcome<Side> side = offered(machine, before.get(), depth + 1);
       if (!side)
         return side.failure;
@@ -182,6 +92,17 @@ Outcome<Side> offered(const Machine &machine, GstPad *pad, unsigned depth)
     }
   }
   return side_of_caps(name_of(pad), Caps(gst_pad_query_caps(pad, nullptr)));
+}
+
+// Whether offered() can tell: not behind a queue that a bin is linked to once it knows its stream.
+bool is_known(GstPad *pad, unsigned depth)
+{
+  const Element element(gst_pad_get_parent_element(pad));
+  if (!element || !passes_all(element.get()) || depth >= kMaxElements)
+    return true;
+  GstPad *sink = element->sinkpads ? GST_PAD(element->sinkpads->data) : nullptr;
+  const PadPtr before = sink ? peer_of(sink) : PadPtr();
+  return before && is_known(before.get(), depth + 1);
 }
 
 Outcome<Side> taken(const Machine &machine, GstPad *pad)
@@ -227,8 +148,8 @@ bool tell(const Machine &machine, GstPad *src, GstPad *sink, std::string &text, 
       text += "result: failed: " + printable(side->failure.text) + "\n";
       return false;
     }
-  text +=
-      "  offered: " + pairs_of(*source.value) + "\n  taken:   " + pairs_of(*receiver.value) + "\n";
+  text += "  offered: " + pairs_of(*source.value) + "\n  taken:   " + pairs_of(*receiver.value) +
+          "\n  refused: " + refusals(*source.value, *receiver.value) + "\n";
   const Answer answer = explain(*source.value, *receiver.value);
   const bool in_system_memory =
       source.value->caps && receiver.value->caps &&
@@ -244,6 +165,98 @@ bool tell(const Machine &machine, GstPad *src, GstPad *sink, std::string &text, 
   return false;
 }
 
+// The elements and bins that make source pads when they know their stream: "decodebin0".
+std::string makers_of_pads(GstElement *pipeline)
+{
+  std::string text;
+  for_each<GstElement>(gst_bin_iterate_recurse(GST_BIN(pipeline)), [&](GstElement *element) {
+    GList *templates = gst_element_class_get_pad_template_list(GST_ELEMENT_GET_CLASS(element));
+    const auto is_late = [](const GList *item) {
+      const auto *pads = GST_PAD_TEMPLATE(item->data);
+      return pads->direction == GST_PAD_SRC && pads->presence == GST_PAD_SOMETIMES;
+    };
+    while (templates && !is_late(templates))
+      templates = templates->next;
+    const Text name(gst_element_get_name(element));
+    if (templates)
+      text += (text.empty() ? "" : " or ") + printable(name.get());
+  });
+  return text;
+}
+
+struct Told {
+  Negotiated result;
+  std::string copies;
+  std::size_t links = 0;
+  std::size_t unknown = 0; // of them
+};
+
+void tell_unknown(Told &told, const std::string &from, GstPad *sink, const std::string &reason)
+{
+  told.unknown++;
+  told.result.text += "link " + std::to_string(++told.links) + ": " + from + " -> " +
+                      name_of(sink) + "\n  not known: " + reason + "\n";
+  std::string copies = copies_at(sink);
+  if (!copies.empty())
+    told.copies += copies.substr(0, copies.size() - 1) + ", if it comes in system memory\n";
+}
+
+// The links of one element's pads; those of its sinks that only a stream makes, too.
+void tell_element(Told &told, const Machine &machine, GstElement *element,
+                  const std::string &makers)
+{
+  for_each<GstPad>(gst_element_iterate_sink_pads(element), [&](GstPad *pad) {
+    if (told.result.works && !makers.empty() && !peer_of(pad))
+      tell_unknown(told, makers, pad, makers + " makes its pads when it knows its stream");
+  });
+  for_each<GstPad>(gst_element_iterate_src_pads(element), [&](GstPad *pad) {
+    const PadPtr peer = peer_of(pad);
+    if (!told.result.works || !peer)
+      return;
+    if (!is_known(pad, 0)) {
+      tell_unknown(told, name_of(pad), peer.get(), "what comes out of it is what comes in");
+      return;
+    }
+    told.result.text += "link " + std::to_string(++told.links) + ": " + name_of(pad) + " -> " +
+                        name_of(peer.get()) + "\n";
+    told.result.works = tell(machine, pad, peer.get(), told.result.text, told.copies);
+  });
+}
+
+Negotiated tell_all(const Machine &machine, GstElement *pipeline)
+{
+  Told told;
+  told.result.works = true;
+  const std::string makers = makers_of_pads(pipeline);
+  const std::vector<Element> elements = elements_of(pipeline);
+  for (const Element &element : elements)
+    tell_element(told, machine, element.get(), makers);
+  for (const Element &element : elements)
+    told.result.text += unused_properties(element.get());
+  if (!told.result.works)
+    return std::move(told.result);
+  told.result.text += told.copies.empty() ? "copies: no element here has to copy\n" : told.copies;
+  told.result.text += "result: each link " + std::string(told.unknown ? "that is known " : "") +
+                      "has something in common on the saved machine; " +
+                      (told.unknown ? count(told.unknown, "is", "are") + " not known; " : "") +
+                      "nothing was started\n";
+  return std::move(told.result);
+}
+
+// Why a description does not link: the ends that were left over, as the saved machine has them.
+std::string explain_unlinked(const Machine &machine, GstElement *pipeline)
+{
+  std::string text;
+  for_each_gap(pipeline, [&](GstPad *src, GstPad *sink) {
+    const Outcome<Side> source = offered(machine, src, 0);
+    const Outcome<Side> receiver = source ? taken(machine, sink) : Outcome<Side>(Side());
+    text += !source     ? printable(source.failure.text) + "\n"
+            : !receiver ? printable(receiver.failure.text) + "\n"
+                        : explain(*source.value, *receiver.value).text;
+  });
+  return text;
+}
+
 } // namespace
 
 Negotiated explain_saved(const Machine &machine, const std::string &description)
@@ -253,30 +266,15 @@ Negotiated explain_saved(const Machine &machine, const std::string &description)
   const Error error(raw);
   if (pipeline)
     gst_object_ref_sink(pipeline.get());
-  if (error || !pipeline || !GST_IS_PIPELINE(pipeline.get()))
-    return {false, "result: failed: " +
-                       printable(error ? error->message : "one element alone is no pipeline") +
-                       "\n"};
-  Negotiated result;
-  result.works = true;
-  std::size_t number = 0;
-  std::string copies;
-  for (const Element &element : elements_of(pipeline.get()))
-    for_each<GstPad>(gst_element_iterate_src_pads(element.get()), [&](GstPad *pad) {
-      const PadPtr peer(gst_pad_get_peer(pad));
-      if (!result.works || !peer)
-        return;
-      result.text += "link " + std::to_string(++number) + ": " + name_of(pad) + " -> " +
-                     name_of(peer.get()) + "\n";
-      result.works = tell(machine, pad, peer.get(), result.text, copies);
-    });
-  if (result.works && copies.empty())
-    copies = "copies: no element here has to copy\n";
-  if (result.works)
-    result.text +=
-        copies +
-        "result: each link has something in common on the saved machine; nothing was started\n";
-  return result;
+  if (!error && pipeline && GST_IS_PIPELINE(pipeline.get()))
+    return tell_all(machine, pipeline.get());
+  Negotiated refused;
+  refused.text =
+      "result: failed: " + printable(error ? error->message : "one element alone is no pipeline") +
+      "\n";
+  if (pipeline && g_error_matches(error.get(), GST_PARSE_ERROR, GST_PARSE_ERROR_LINK))
+    refused.text += explain_unlinked(machine, pipeline.get());
+  return refused;
 }
 
 } // namespace inspect

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "element_ptr.hpp"
+#include "saved_device.hpp"
 #include "snapshot.hpp"
 
 namespace inspect {
@@ -74,6 +75,43 @@ GstPad *find_pad(GstElement *element, End end)
   return nullptr;
 }
 
+Failure no_pad(const std::string &text, End end)
+{
+  return {"`" + printable(text) + "` has no " + (end == End::Source ? "source" : "sink") + " pad"};
+}
+
+std::string label_of(GstElement *element)
+{
+  return printable(Text(gst_element_get_name(element)).get());
+}
+
+// Devices are opened in READY; without them the answer is the template's.
+Outcome<Side> side_of_started(GstElement *element, const std::string &text, End end)
+{
+  const bool ready = gst_element_set_state(element, GST_STATE_READY) == GST_STATE_CHANGE_SUCCESS;
+  const PadPtr pad(find_pad(element, end));
+  Caps caps(pad ? gst_pad_query_caps(pad.get(), nullptr) : nullptr);
+  gst_element_set_state(element, GST_STATE_NULL);
+  if (!pad)
+    return no_pad(text, end);
+  return side_of_caps(label_of(element) +
+                          (ready ? " (element)" : " (element that does not start here)"),
+                      std::move(caps));
+}
+
+// Not started: this machine's devices say nothing of the saved one's.
+Outcome<Side> side_of_saved(const Machine &machine, GstElement *element, const std::string &text,
+                            End end)
+{
+  const PadPtr pad(find_pad(element, end));
+  if (!pad)
+    return no_pad(text, end);
+  if (auto side = side_of_device(machine, element, pad.get()))
+    return std::move(*side);
+  return side_of_caps(label_of(element) + " (element, not started)",
+                      Caps(gst_pad_query_caps(pad.get(), nullptr)));
+}
+
 Outcome<Side> side_of_element(const Machine &machine, const std::string &text, End end)
 {
   GError *raw_error = nullptr;
@@ -85,21 +123,8 @@ Outcome<Side> side_of_element(const Machine &machine, const std::string &text, E
                    names_of(machine) + "), no file, and no element (" +
                    (error ? printable(error->message) : "it cannot be made") + ")"};
   gst_object_ref_sink(element.get());
-  std::string label = Text(gst_element_get_name(element.get())).get();
-  // devices are opened in READY; without them the answer is the template's
-  const bool ready =
-      gst_element_set_state(element.get(), GST_STATE_READY) == GST_STATE_CHANGE_SUCCESS;
-  GstPad *pad = find_pad(element.get(), end);
-  if (!pad) {
-    gst_element_set_state(element.get(), GST_STATE_NULL);
-    return Failure{"`" + printable(text) + "` has no " + (end == End::Source ? "source" : "sink") +
-                   " pad"};
-  }
-  Caps caps(gst_pad_query_caps(pad, nullptr));
-  gst_object_unref(pad);
-  gst_element_set_state(element.get(), GST_STATE_NULL);
-  return side_of_caps(label + (ready ? " (element)" : " (element that does not start here)"),
-                      std::move(caps));
+  return machine.is_live ? side_of_started(element.get(), text, end)
+                         : side_of_saved(machine, element.get(), text, end);
 }
 
 } // namespace

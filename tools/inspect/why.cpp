@@ -149,12 +149,18 @@ std::string list_fourccs(const std::vector<Pair> &pairs)
   return n > kMost ? text + " and " + std::to_string(n - kMost) + " more" : text;
 }
 
+// Of the first entry.
+std::string media_of_entry(const GstCaps *caps)
+{
+  return printable(gst_structure_get_name(gst_caps_get_structure(caps, 0)));
+}
+
 std::string media_of(const Side &side)
 {
   const GstCaps *caps = side.caps.get();
   if (gst_caps_is_any(caps) || gst_caps_is_empty(caps))
     return gst_caps_is_any(caps) ? "anything" : "nothing";
-  return printable(gst_structure_get_name(gst_caps_get_structure(caps, 0)));
+  return media_of_entry(caps);
 }
 
 // Two elements without dmabufs whose caps do not meet.
@@ -231,6 +237,33 @@ std::string list_pairs(const std::vector<Pair> &pairs)
     text += "      " + key + "\n";
   }
   return text;
+}
+
+std::string refusals(const Side &source, const Side &sink)
+{
+  constexpr std::size_t kMost = 6; // pairs by their names
+  std::vector<Pair> pairs;
+  if (!source.any_format && !sink.any_format)
+    std::set_difference(source.pairs.begin(), source.pairs.end(), sink.pairs.begin(),
+                        sink.pairs.end(), std::back_inserter(pairs), before);
+  std::string text;
+  for (std::size_t i = 0; i < pairs.size() && i < kMost; i++)
+    text += (i ? ", " : "") + fourcc_name(pairs[i].fourcc) + " (" +
+            modifier_name(pairs[i].modifier) + ")";
+  if (pairs.size() > kMost)
+    text += " and " + std::to_string(pairs.size() - kMost) + " more pairs";
+  if (!source.caps || !sink.caps || gst_caps_is_any(source.caps.get()))
+    return text.empty() ? "nothing" : text;
+  for (guint i = 0; i < gst_caps_get_size(source.caps.get()); i++) {
+    const Caps entry(gst_caps_copy_nth(source.caps.get(), i));
+    if (gst_caps_can_intersect(entry.get(), sink.caps.get()))
+      continue;
+    const GstCapsFeatures *features = gst_caps_get_features(entry.get(), 0);
+    const Text memory(gst_caps_features_to_string(features));
+    text += (text.empty() ? "all " : ", all ") + media_of_entry(entry.get()) + "(" +
+            printable(memory.get()) + ")";
+  }
+  return text.empty() ? "nothing" : text;
 }
 
 std::string list_machine(const Machine &machine)

@@ -16,6 +16,10 @@ struct Answer {
 
 Answer explain(const Side &source, const Side &sink);
 
+// What the first side offers and the second does not take: pairs of dmabufs, and entries of the
+// caps that have nothing in common with it. "nothing" where there is none.
+std::string refusals(const Side &source, const Side &sink);
+
 // "NV12  LINEAR, INTEL_Y_TILED", a line for each fourcc; "  " before each.
 std::string list_pairs(const std::vector<Pair> &pairs);
 
