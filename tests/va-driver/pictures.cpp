@@ -115,6 +115,10 @@ VAStatus add_blit(Driver &driver, Picture &picture, const VAProcPipelineParamete
   if (picture.target->height > driver.settings.vpp_refused_above &&
       contains(driver.settings.vpp_refused, picture.target->format->va_fourcc))
     return VA_STATUS_ERROR_UNIMPLEMENTED;
+  const Settings &settings = driver.settings;
+  if (settings.draw_refused_above > 0 && picture.target->height > settings.draw_refused_above &&
+      picture.target->modifier == settings.draw_refused)
+    return VA_STATUS_ERROR_UNIMPLEMENTED;
   Blit blit;
   blit.target_rect = region(parameters.output_region, *picture.target);
   if (!fits(blit.target_rect, *picture.target))

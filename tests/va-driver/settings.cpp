@@ -173,6 +173,17 @@ bool parse_tall(std::string_view value, Settings &settings)
   return parse_number(modifier, settings.tall_modifier) && parse_number(rows, settings.tall_rows);
 }
 
+// "x-tiled:100"
+bool parse_above(std::string_view value, std::uint64_t &modifier, std::uint32_t &rows)
+{
+  const auto [name, number] = split(value, ':');
+  std::vector<std::uint64_t> one;
+  if (!parse_modifiers(name, one) || one.size() != 1 || !parse_number(number, rows))
+    return false;
+  modifier = one.front();
+  return true;
+}
+
 bool parse_one(std::string_view key, std::string_view value, Settings &s);
 
 // The profile is nothing but settings; what stands after it replaces them.
@@ -240,7 +251,7 @@ bool parse_memory(std::string_view value, Settings &settings)
 
 bool parse_one(std::string_view key, std::string_view value, Settings &s)
 {
-  const std::array<std::pair<std::string_view, std::function<bool()>>, 46> keys = {{
+  const std::array<std::pair<std::string_view, std::function<bool()>>, 48> keys = {{
       {"objects", [&] { return parse_number(value, s.objects) && s.objects >= 1; }},
       {"stride-align", [&] { return parse_number(value, s.stride_align) && s.stride_align >= 1; }},
       {"stride-extra", [&] { return parse_number(value, s.stride_extra); }},
@@ -255,6 +266,10 @@ bool parse_one(std::string_view key, std::string_view value, Settings &s)
       {"linear-by-descriptor", [&] { return parse_bool(value, s.linear_by_descriptor); }},
       {"linear-formats", [&] { return parse_formats(value, s.linear_formats); }},
       {"tall", [&] { return parse_tall(value, s); }},
+      {"make-refused-above",
+       [&] { return parse_above(value, s.make_refused, s.make_refused_above); }},
+      {"draw-refused-above",
+       [&] { return parse_above(value, s.draw_refused, s.draw_refused_above); }},
       {"alias", [&] { return parse_alias(value, s.aliases); }},
       {"export-refused", [&] { return parse_formats(value, s.export_refused); }},
       {"composed-refused", [&] { return parse_formats(value, s.composed_refused); }},

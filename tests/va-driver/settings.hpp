@@ -81,6 +81,11 @@ struct Settings {
   std::vector<std::uint32_t> linear_formats; // VA fourccs that are linear where no list is given
   std::uint64_t tall_modifier = 0;           // of pictures of more than tall_rows; 0: no other
   std::uint32_t tall_rows = 0;
+  // Surfaces of more rows with that modifier are not made, or not drawn into; 0 rows: all are.
+  std::uint64_t make_refused = 0;
+  std::uint32_t make_refused_above = 0;
+  std::uint64_t draw_refused = 0;
+  std::uint32_t draw_refused_above = 0;
   std::vector<Alias> aliases;
   std::vector<std::uint32_t> export_refused;   // VA fourccs that cannot be exported
   std::vector<std::uint32_t> composed_refused; // VA fourccs with separate layers only

@@ -220,7 +220,9 @@ std::shared_ptr<Surface> make_surface(Driver &driver, const Request &request, un
   auto modifier = choose_modifier(driver.settings, *request.format, height, allowed);
   if (!request.modifiers && wants_linear(driver, request))
     modifier = DRM_FORMAT_MOD_LINEAR;
-  if (!modifier)
+  const Settings &settings = driver.settings;
+  if (!modifier || (request.modifiers && settings.make_refused_above > 0 &&
+                    height > settings.make_refused_above && *modifier == settings.make_refused))
     return nullptr;
   auto surface = allocate_surface(driver.settings, *request.format, width, height, *modifier);
   if (surface)

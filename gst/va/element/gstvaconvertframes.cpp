@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstvaconvertframes.hpp"
 
-#include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 
-#include <gst/drm/core/sync_file.hpp>
 #include <gst/drm/element/acquire_fence.hpp>
 #include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/errors.hpp>
@@ -22,9 +21,8 @@
 namespace gstdrm::va {
 namespace {
 
-// Frames that the device may read while the producer does not know of it.
+// Frames that the device may still read while the next one comes.
 constexpr std::size_t kMostHeld = 2;
-constexpr std::chrono::milliseconds kDeviceLimit{5000}; // as frame_wait.cpp
 constexpr const char *kInSystemMemory = "upstream sends system memory";
 
 Rect whole_of(const GstVideoInfo &info)
@@ -58,9 +56,9 @@ Fields fields_of(GstBuffer *buffer, const GstVideoInfo &info)
 } // namespace
 
 Result<void> ConvertFrames::begin(const Device &device, GstCaps *in_caps,
-                                  const ConvertStream &stream)
+                                  const ConvertStream &stream, SyncWorker &worker)
 {
-  end();
+  end(&worker);
   auto converter = Converter::create(device, stream.conversion);
   if (!converter)
     return converter.error();
@@ -72,22 +70,14 @@ Result<void> ConvertFrames::begin(const Device &device, GstCaps *in_caps,
   return {};
 }
 
-void ConvertFrames::end()
+void ConvertFrames::end(SyncWorker *worker)
 {
-  for (const Held &held : std::exchange(held_, {}))
-    (void)fence_wait(held.fence.get(), kDeviceLimit);
-  wait_for_unfinished();
+  if (worker)
+    (void)worker->wait_for_room(0);
   forget_before();
   cache_.reset();
   converter_.reset();
   copier_.set_caps(nullptr);
-}
-
-// Its producer must not get a frame back that the device reads.
-void ConvertFrames::wait_for_unfinished()
-{
-  if (const auto last = std::exchange(unfinished_, std::nullopt))
-    (void)sync_surface(*last->target);
 }
 
 Result<void> ConvertFrames::try_draw(const Device &device)
@@ -162,7 +152,13 @@ Result<Rect> ConvertFrames::part_of(GstBuffer *in, GstDrmVideoInfo &described) c
 Result<bool> ConvertFrames::convert(GstBuffer *in, GstBuffer *out, ZeroCopy zero_copy,
                                     SyncWorker &worker, const Interrupt &interrupt)
 {
-  wait_for_unfinished();
+  if (worker.pending() > kMostHeld)
+    stats_.waits.fetch_add(1, std::memory_order_relaxed);
+  const auto room = worker.wait_for_room(kMostHeld);
+  if (!room)
+    return room.error();
+  if (*room == SyncWorker::Outcome::Cancelled)
+    return false;
   auto frame = in_dma_bufs(in, zero_copy);
   if (!frame)
     return frame.error();
@@ -194,10 +190,10 @@ Result<bool> ConvertFrames::convert(GstBuffer *in, GstBuffer *out, ZeroCopy zero
                                     fields_of(in, stream_.in.vinfo), sources_before());
       !drawn)
     return drawn.error();
-  Read read{std::move(frame).value(), before_};
+  const auto read = std::make_shared<const Read>(Read{std::move(frame).value(), before_});
   if (const auto &method = stream_.conversion.deinterlacing)
-    remember(read.frame, std::move(import->imported), method->before);
-  return finish(std::move(read), out, *target, worker, interrupt);
+    remember(read->frame, std::move(import->imported), method->before);
+  return finish(read, out, *target, worker);
 }
 
 Converter::Before ConvertFrames::sources_before() const
@@ -216,26 +212,23 @@ void ConvertFrames::remember(GstPtr<GstBuffer> frame, Source source, std::size_t
   }
 }
 
-// The device draws. Readers of `out` wait for it by a fence, or it is waited for here.
-Result<bool> ConvertFrames::finish(Read read, GstBuffer *out,
-                                   const std::shared_ptr<Surface> &target, SyncWorker &worker,
-                                   const Interrupt &interrupt)
+// The device draws. Readers of `out` wait for it by a fence, or it is waited for here. What the
+// device reads is let go of when it has drawn, also after a flush: its producer must not get a
+// frame back that the device reads.
+Result<bool> ConvertFrames::finish(const std::shared_ptr<const Read> &read, GstBuffer *out,
+                                   const std::shared_ptr<Surface> &target, SyncWorker &worker)
 {
   if (!fences_.attach(out, *target)) {
     stats_.waits.fetch_add(1, std::memory_order_relaxed);
-    const auto ticket = worker.submit(target);
+    const auto ticket = worker.submit({target, {}, read});
     const auto outcome =
         ticket ? worker.wait(*ticket) : Result<SyncWorker::Outcome>(SyncWorker::Outcome::Cancelled);
     if (!outcome)
       return outcome.error();
-    if (*outcome == SyncWorker::Outcome::Cancelled) {
-      unfinished_ = {std::move(read), target};
+    if (*outcome == SyncWorker::Outcome::Cancelled)
       return false;
-    }
-  } else if (auto released = release(read, out, interrupt); !released || !*released) {
-    if (!released)
-      (void)sync_surface(*target); // its producer gets nothing back that the device reads
-    return released;
+  } else if (auto released = release(read, out, target, worker); !released) {
+    return released.error();
   }
   stats_.frames.fetch_add(1, std::memory_order_relaxed);
   return true;
@@ -259,35 +252,28 @@ Result<bool> ConvertFrames::announce_release(const Read &read, UniqueFd &fence)
 }
 
 // The producer may write into what was read when the device has drawn `out`: it waits for that
-// where it announced so, and else gets the buffers later.
-Result<bool> ConvertFrames::release(Read &read, GstBuffer *out, const Interrupt &interrupt)
+// where it announced so. Else the worker waits, and gives the buffers back then: a producer with
+// few of them sends no other frame before.
+Result<void> ConvertFrames::release(const std::shared_ptr<const Read> &read, GstBuffer *out,
+                                    const std::shared_ptr<Surface> &target, SyncWorker &worker)
 {
   auto fence = dup_acquire_fence(out);
+  Result<bool> announced = false;
   if (!fence)
-    return fence.error();
-  if (!*fence)
-    return true; // the device is done
-  if (stream_.takes_release_fences) {
-    const auto announced = announce_release(read, *fence);
-    if (!announced || *announced)
-      return announced;
+    announced = fence.error();
+  else if (!*fence)
+    return {}; // the device is done
+  else if (stream_.takes_release_fences)
+    announced = announce_release(*read, *fence);
+  if (announced && *announced)
+    return {};
+  if (announced) {
+    (void)worker.submit({target, std::move(*fence), read});
+    return {};
   }
-  held_.push_back({std::move(read), std::move(*fence)});
-  while (!held_.empty()) {
-    const auto state = fence_state(held_.front().fence.get());
-    if (state && *state == FenceState::Pending) {
-      if (held_.size() <= kMostHeld)
-        break;
-      stats_.waits.fetch_add(1, std::memory_order_relaxed);
-      const auto waited = wait_for_fence(held_.front().fence.get(), kDeviceLimit, interrupt);
-      if (!waited)
-        return waited.error();
-      if (*waited == Waited::Interrupted)
-        return false;
-    }
-    held_.pop_front();
-  }
-  return true;
+  if (const auto ticket = worker.submit({target, {}, read}))
+    (void)worker.wait(*ticket);
+  return announced.error();
 }
 
 } // namespace gstdrm::va

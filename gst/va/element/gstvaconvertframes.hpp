@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <memory>
 #include <optional>
 
@@ -35,12 +34,14 @@ public:
   ConvertFrames(GstElement *element, Stats &stats) : element_(element), stats_(stats) {}
   ConvertFrames(const ConvertFrames &) = delete;
   ConvertFrames &operator=(const ConvertFrames &) = delete;
-  ~ConvertFrames() { end(); }
+  ~ConvertFrames() { end(nullptr); }
 
   // The frames that follow are of this stream. Imports of another stream are let go.
-  Result<void> begin(const Device &device, GstCaps *in_caps, const ConvertStream &stream);
-  // Lets go of everything, after the device has read what it was given.
-  void end();
+  Result<void> begin(const Device &device, GstCaps *in_caps, const ConvertStream &stream,
+                     SyncWorker &worker);
+  // Lets go of everything. With a worker, after the device has read what it was given; a flush ends
+  // that wait, and the worker keeps the frames for as long.
+  void end(SyncWorker *worker);
   // The next frame is not compared with those before it.
   void forget_before()
   {
@@ -67,18 +68,13 @@ private:
     GstPtr<GstBuffer> frame;
     Before before;
   };
-  // Buffers that the device still reads.
-  struct Held {
-    Read read;
-    UniqueFd fence;
-  };
 
   Result<GstPtr<GstBuffer>> in_dma_bufs(GstBuffer *in, ZeroCopy zero_copy);
   Result<Rect> part_of(GstBuffer *in, GstDrmVideoInfo &described) const;
-  Result<bool> finish(Read read, GstBuffer *out, const std::shared_ptr<Surface> &target,
-                      SyncWorker &worker, const Interrupt &interrupt);
-  void wait_for_unfinished();
-  Result<bool> release(Read &read, GstBuffer *out, const Interrupt &interrupt);
+  Result<bool> finish(const std::shared_ptr<const Read> &read, GstBuffer *out,
+                      const std::shared_ptr<Surface> &target, SyncWorker &worker);
+  Result<void> release(const std::shared_ptr<const Read> &read, GstBuffer *out,
+                       const std::shared_ptr<Surface> &target, SyncWorker &worker);
   static Result<bool> announce_release(const Read &read, UniqueFd &fence);
   [[nodiscard]] Converter::Before sources_before() const;
   // As one of the last `count` frames.
@@ -91,13 +87,6 @@ private:
   std::optional<Cache> cache_; // let go of before the converter
   FrameCopier copier_;
   DrawFences fences_;
-  std::deque<Held> held_; // oldest first
-  // The last frame, where a flush ended the wait for a device that leaves no fences.
-  struct Unfinished {
-    Read read;
-    std::shared_ptr<Surface> target;
-  };
-  std::optional<Unfinished> unfinished_;
   // Frames that the next one is compared with.
   Before before_;
   std::array<Source, kMostBefore> sources_before_; // let go of before the converter

@@ -19,6 +19,7 @@
 #include <gst/drm/element/producer_pad.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 
+#include "gstvaconvertmetas.hpp"
 #include "gstvadmabufconverter.hpp"
 #include "gstvaproperties.hpp"
 
@@ -80,32 +81,35 @@ DmabufConverter &converter_of(gpointer object)
 static void gst_va_dmabuf_convert_set_property(GObject *object, guint id, const GValue *value,
                                                GParamSpec *spec) noexcept
 try {
-  auto &converter = converter_of(object);
-  auto settings = converter.settings();
-  switch (id) {
-  case PROP_DEVICE:
-    settings.device = g_value_get_string(value) ? g_value_get_string(value) : "";
-    break;
-  case PROP_VIDEO_DIRECTION:
-    settings.direction = static_cast<GstVideoOrientationMethod>(g_value_get_enum(value));
-    break;
-  case PROP_ADD_BORDERS:
-    settings.add_borders = g_value_get_boolean(value) != FALSE;
-    break;
-  case PROP_DEINTERLACE:
-    settings.deinterlace = static_cast<Deinterlace>(g_value_get_enum(value));
-    break;
-  case PROP_NUM_SURFACES:
-    settings.num_surfaces = g_value_get_uint(value);
-    break;
-  case PROP_ZERO_COPY:
-    settings.zero_copy = gstdrm::zero_copy_from(value);
-    break;
-  default:
+  bool known = true;
+  // Each property alone: threads that set two of them at the same time lose neither.
+  converter_of(object).change_settings([&](gstdrm::va::ConvertSettings &settings) {
+    switch (id) {
+    case PROP_DEVICE:
+      settings.device = g_value_get_string(value) ? g_value_get_string(value) : "";
+      break;
+    case PROP_VIDEO_DIRECTION:
+      settings.direction = static_cast<GstVideoOrientationMethod>(g_value_get_enum(value));
+      break;
+    case PROP_ADD_BORDERS:
+      settings.add_borders = g_value_get_boolean(value) != FALSE;
+      break;
+    case PROP_DEINTERLACE:
+      settings.deinterlace = static_cast<Deinterlace>(g_value_get_enum(value));
+      break;
+    case PROP_NUM_SURFACES:
+      settings.num_surfaces = g_value_get_uint(value);
+      break;
+    case PROP_ZERO_COPY:
+      settings.zero_copy = gstdrm::zero_copy_from(value);
+      break;
+    default:
+      known = false;
+      break;
+    }
+  });
+  if (!known)
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-    return;
-  }
-  converter.set_settings(settings);
   if (id == PROP_VIDEO_DIRECTION || id == PROP_ADD_BORDERS || id == PROP_DEINTERLACE)
     gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(object));
 } catch (...) {
@@ -234,7 +238,7 @@ try {
 static gboolean gst_va_dmabuf_convert_transform_meta(GstBaseTransform *trans, GstBuffer *out,
                                                      GstMeta *meta, GstBuffer *in) noexcept
 try {
-  return converter_of(trans).keeps_meta(meta, in, out);
+  return gstdrm::va::keeps_meta(meta, in, out, converter_of(trans).stream());
 } catch (...) {
   return gstdrm::caught(FALSE, __func__);
 }

@@ -27,8 +27,8 @@
 namespace gstdrm::va {
 namespace {
 
-// Frames that are read while upstream makes the next one (ConvertFrames::kMostHeld, and the one at
-// hand).
+// Frames that are read while upstream makes the next one (kMostHeld of ConvertFrames, and the one
+// at hand).
 constexpr guint kBuffersHeld = 3;
 
 Result<GstDrmVideoInfo> info_of(GstCaps *caps)
@@ -156,6 +156,7 @@ Result<ConvertStream> DmabufConverter::stream_of(GstCaps *in_caps, GstCaps *out_
   ConvertStream stream;
   stream.in = *in;
   stream.out = *out;
+  stream.takes_release_fences = upstream_.takes_release_fences;
   stream.conversion.orientation = *turned;
   const PictureSize frame = picture_of(out->vinfo, Orientation::Identity);
   const Rect area = picture_area(picture_of(in->vinfo, *turned), frame, settings().add_borders);
@@ -175,7 +176,7 @@ Result<void> DmabufConverter::try_caps(const Device &device, GstCaps *in_caps, G
   const auto stream = stream_of(in_caps, out_caps);
   if (!stream)
     return stream.error();
-  if (auto begun = frames_.begin(device, in_caps, *stream); !begun)
+  if (auto begun = frames_.begin(device, in_caps, *stream, *worker()); !begun)
     return begun;
   auto drawn = frames_.try_draw(device);
   if (!drawn)
@@ -188,8 +189,13 @@ GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in
                                                const PictureSize &size, std::string &refusals)
 {
   const auto in = info_of(in_caps);
-  auto formats = learner_.known(device);
-  while (in && !formats.empty()) {
+  FormatSet not_drawn;
+  while (in) {
+    learner_.learn(GST_ELEMENT(element_), GST_BASE_TRANSFORM_SRC_PAD(element_), device,
+                   {size.width, size.height}, not_drawn);
+    const auto formats = FormatSet::subtract(learner_.known(device), not_drawn);
+    if (formats.empty())
+      return {};
     const auto own = with_size(output_caps(in_caps, device.capabilities, formats), size);
     auto agreement =
         producer_.agree(GST_BASE_TRANSFORM_SRC_PAD(element_), own.get(), formats, allocator_.get());
@@ -211,14 +217,11 @@ GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in
     add(tried.error().message);
     const auto out = info_of(complete.get());
     producer_.forget();
-    const auto rest =
-        out ? FormatSet::subtract(
-                  formats, FormatSet::from_pairs({Format{out->drm_fourcc, out->drm_modifier}}))
-            : FormatSet();
+    const Format pair = out ? Format{out->drm_fourcc, out->drm_modifier} : Format{};
     // what no other format changes
-    if (tried.error().code == ErrorCode::Unsupported || rest.size() == formats.size())
+    if (tried.error().code == ErrorCode::Unsupported || !formats.contains(pair))
       return {};
-    formats = rest;
+    not_drawn.add(pair);
   }
   return {};
 }
@@ -229,13 +232,14 @@ GstPtr<GstCaps> DmabufConverter::agree(const Device &device, GstCaps *in_caps)
   const auto turned = orientation();
   std::string refusals;
   if (in) {
-    learner_.learn(GST_ELEMENT(element_), GST_BASE_TRANSFORM_SRC_PAD(element_), device);
+    const PictureSize picture = picture_of(in->vinfo, turned.value_or(Orientation::Identity));
+    learner_.learn(GST_ELEMENT(element_), GST_BASE_TRANSFORM_SRC_PAD(element_), device,
+                   {picture.width, picture.height}, {});
     const auto own = output_caps(in_caps, device.capabilities, learner_.known(device));
     const auto peer = GstPtr<GstCaps>::adopt(
         gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), own.get()));
     const auto common = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(peer.get(), own.get()));
-    for (const PictureSize &size :
-         sizes_for(picture_of(in->vinfo, turned.value_or(Orientation::Identity)), common.get()))
+    for (const PictureSize &size : sizes_for(picture, common.get()))
       if (auto caps = agree_on_size(device, in_caps, size, refusals))
         return caps;
   }
@@ -251,13 +255,23 @@ GstPtr<GstCaps> DmabufConverter::agree(const Device &device, GstCaps *in_caps)
 GstPtr<GstCaps> DmabufConverter::choose_caps(GstCaps *in_caps)
 {
   const auto device = this->device();
-  if (device && gst_caps_is_fixed(in_caps)) {
-    if (passes(in_caps))
-      return GstPtr<GstCaps>::share(in_caps);
-    if (auto caps = agree(*device, in_caps))
-      return caps;
-  }
-  return GstPtr<GstCaps>::adopt(gst_caps_new_empty());
+  auto chosen = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
+  if (!device || !gst_caps_is_fixed(in_caps))
+    return chosen;
+  if (passes(in_caps))
+    chosen = GstPtr<GstCaps>::share(in_caps);
+  else if (auto caps = agree(*device, in_caps))
+    chosen = std::move(caps);
+  // GstBaseTransform does not set caps again that are those before; what is done to the frames may
+  // be something else all the same.
+  const auto is_current = [](GstPad *pad, const GstCaps *caps) {
+    const auto current = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(pad));
+    return current && gst_caps_is_equal(current.get(), caps);
+  };
+  if (is_current(element_->sinkpad, in_caps) && is_current(element_->srcpad, chosen.get()) &&
+      !set_caps(in_caps, chosen.get()))
+    chosen.reset(gst_caps_new_empty());
+  return chosen;
 }
 
 bool DmabufConverter::set_caps(GstCaps *in_caps, GstCaps *out_caps)
@@ -270,23 +284,32 @@ bool DmabufConverter::set_caps(GstCaps *in_caps, GstCaps *out_caps)
   gst_base_transform_set_passthrough(element_, unchanged);
   pool_.drop();
   if (unchanged) {
-    frames_.end();
+    frames_.end(worker().get());
     refusals_.begin("");
     return true;
   }
   const auto stream = stream_of(in_caps, out_caps);
   const auto begun =
-      stream ? frames_.begin(*device, in_caps, *stream) : Result<void>(stream.error());
+      stream ? frames_.begin(*device, in_caps, *stream, *worker()) : Result<void>(stream.error());
   if (!begun) {
     failure_.post(GST_ELEMENT(element_), begun.error());
     return false;
   }
   stream_ = *stream;
   refusals_.begin("");
+  // Not of upstream's own accord: its pool may be too small for what is kept from now on.
+  if (!upstream_.asks_next && buffers_held() > upstream_.buffers_held)
+    gst_base_transform_reconfigure_sink(element_);
   return true;
 }
 
 // --- allocation ----------------------------------------------------------------------------------
+
+guint DmabufConverter::buffers_held() const
+{
+  const auto &method = stream_.conversion.deinterlacing;
+  return kBuffersHeld + (method ? method->before : 0);
+}
 
 bool DmabufConverter::open_pool(GstQuery *query, GstCaps *caps)
 {
@@ -343,7 +366,8 @@ bool DmabufConverter::propose_allocation(GstQuery *decide_query, GstQuery *query
     return false;
   if (!decide_query || !device) // downstream has answered
     return true;
-  frames_.take_release_fences(gst_drm_query_has_release_fences(query) != FALSE);
+  upstream_.takes_release_fences = gst_drm_query_has_release_fences(query) != FALSE;
+  frames_.take_release_fences(upstream_.takes_release_fences);
   for (const GType api :
        {GST_VIDEO_META_API_TYPE, GST_VIDEO_CROP_META_API_TYPE, GST_DRM_SYNC_META_API_TYPE})
     if (!gst_query_find_allocation_meta(query, api, nullptr))
@@ -351,8 +375,7 @@ bool DmabufConverter::propose_allocation(GstQuery *decide_query, GstQuery *query
   const UniqueFd node(::open(device->display->node().c_str(), O_RDWR | O_CLOEXEC));
   if (node)
     (void)gst_drm_query_add_device(query, node.get());
-  const auto &method = stream_.conversion.deinterlacing;
-  const guint held = kBuffersHeld + (method ? method->before : 0);
+  const guint held = upstream_.buffers_held = buffers_held();
   gst_query_add_allocation_pool(
       query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&stream_.in.vinfo)), held, 0);
   Needs needs;

@@ -45,26 +45,6 @@ GstEvent *without_orientation(GstEvent *event)
   return passed;
 }
 
-// GStreamer 1.22 scales a region of interest and leaves its parameters, such as a detector's
-// confidence, behind (gstvideometa.c, gst_video_region_of_interest_meta_transform()).
-void copy_parameters(const GstMeta *meta, GstBuffer *out)
-{
-  // GstMeta is the first member
-  const auto *from =
-      static_cast<const GstVideoRegionOfInterestMeta *>(static_cast<const void *>(meta));
-  gpointer state = nullptr;
-  GstVideoRegionOfInterestMeta *last = nullptr;
-  while (GstMeta *other = gst_buffer_iterate_meta_filtered(
-             out, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-    auto *region = static_cast<GstVideoRegionOfInterestMeta *>(static_cast<void *>(other));
-    if (region->id == from->id && region->roi_type == from->roi_type && !region->params)
-      last = region;
-  }
-  for (const GList *at = last ? from->params : nullptr; at; at = at->next)
-    gst_video_region_of_interest_meta_add_param(
-        last, gst_structure_copy(static_cast<const GstStructure *>(at->data)));
-}
-
 } // namespace
 
 DmabufConverter::DmabufConverter(GstBaseTransform *element, GstBaseTransformClass *klass)
@@ -84,10 +64,16 @@ ConvertSettings DmabufConverter::settings() const
   return settings_;
 }
 
-void DmabufConverter::set_settings(const ConvertSettings &settings)
+void DmabufConverter::change_settings(const std::function<void(ConvertSettings &)> &change)
 {
   const std::lock_guard lock(lock_);
-  settings_ = settings;
+  change(settings_);
+}
+
+std::shared_ptr<SyncWorker> DmabufConverter::worker() const
+{
+  const std::lock_guard lock(lock_);
+  return worker_;
 }
 
 std::shared_ptr<const Device> DmabufConverter::device() const
@@ -135,6 +121,7 @@ bool DmabufConverter::start()
   learner_.reset();
   warned_of_device_ = false;
   tagged_ = GST_VIDEO_ORIENTATION_IDENTITY;
+  upstream_ = {};
   {
     const std::lock_guard lock(lock_);
     device_ = std::move(shared);
@@ -149,17 +136,19 @@ bool DmabufConverter::start()
 // the sink pad's stream, as frames do.
 void DmabufConverter::stop()
 {
+  std::shared_ptr<const Device> last;
+  {
+    std::shared_ptr<SyncWorker> idle; // ends without the locks: its thread may sleep in the driver
+    const StreamLock stream(element_->sinkpad);
+    const std::lock_guard lock(lock_);
+    last = std::move(device_);
+    idle = std::move(worker_);
+  }
   const StreamLock stream(element_->sinkpad);
-  frames_.end();
+  frames_.end(nullptr);
   pool_.drop();
   producer_.forget();
   allocator_.reset();
-  // Both end without the lock: the worker's thread may sleep in the driver.
-  std::shared_ptr<const Device> last;
-  std::shared_ptr<SyncWorker> idle;
-  const std::lock_guard lock(lock_);
-  last = std::move(device_);
-  idle = std::move(worker_);
 }
 
 // --- queries -------------------------------------------------------------------------------------
@@ -284,10 +273,13 @@ bool DmabufConverter::sink_event(GstEvent *event)
   }
   if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
     return base_->sink_event(element_, event) != FALSE;
-  return failure_.take(
+  upstream_ = {.asks_next = true}; // an ALLOCATION query follows the caps
+  const bool taken = failure_.take(
       GST_ELEMENT(element_), event,
       [&](GstEvent *passed) { return base_->sink_event(element_, passed) != FALSE; },
       [this](const GstCaps *caps) { return mismatch(caps); });
+  upstream_.asks_next = false;
+  return taken;
 }
 
 // --- frames --------------------------------------------------------------------------------------
@@ -357,11 +349,7 @@ GstFlowReturn DmabufConverter::prepare_output(GstBuffer *in, GstBuffer **out)
 
 GstFlowReturn DmabufConverter::transform(GstBuffer *in, GstBuffer *out)
 {
-  std::shared_ptr<SyncWorker> worker;
-  {
-    const std::lock_guard lock(lock_);
-    worker = worker_;
-  }
+  const auto worker = this->worker();
   const auto done = frames_.convert(in, out, settings().zero_copy, *worker, interrupt_);
   if (!done)
     return done.error().code == ErrorCode::Import ? refuse_pair(done.error()) : fail(done.error());
@@ -369,31 +357,6 @@ GstFlowReturn DmabufConverter::transform(GstBuffer *in, GstBuffer *out)
     return GST_FLOW_FLUSHING;
   failure_.succeed();
   return GST_FLOW_OK;
-}
-
-// What is said of memory ends here; what is said of places in the picture is scaled with it.
-bool DmabufConverter::keeps_meta(const GstMeta *meta, GstBuffer *in, GstBuffer *out) const
-{
-  const GType api = meta->info->api;
-  if (api == GST_VIDEO_META_API_TYPE || api == GST_VIDEO_CROP_META_API_TYPE ||
-      api == GST_PARENT_BUFFER_META_API_TYPE ||
-      gst_meta_api_type_has_tag(api, _gst_meta_tag_memory))
-    return false;
-  static const GQuark size_tag = g_quark_from_static_string(GST_META_TAG_VIDEO_SIZE_STR);
-  if (!gst_meta_api_type_has_tag(api, size_tag))
-    return true;
-  const Conversion &conversion = stream_.conversion;
-  if (conversion.orientation != Orientation::Identity || conversion.borders ||
-      gst_buffer_get_video_crop_meta(in) || !meta->info->transform_func)
-    return false;
-  GstVideoInfo from = stream_.in.vinfo; // GStreamer does not say const
-  GstVideoInfo to = stream_.out.vinfo;
-  GstVideoMetaTransform scale = {&from, &to};
-  if (meta->info->transform_func(out, const_cast<GstMeta *>(meta), in,
-                                 gst_video_meta_transform_scale_get_quark(), &scale) &&
-      api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)
-    copy_parameters(meta, out);
-  return false;
 }
 
 } // namespace gstdrm::va

@@ -3,6 +3,7 @@
 // gstvadmabufconverter-negotiation.cpp.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,7 +66,8 @@ public:
 
   // Any thread.
   [[nodiscard]] ConvertSettings settings() const;
-  void set_settings(const ConvertSettings &settings);
+  // `change` is called under the lock.
+  void change_settings(const std::function<void(ConvertSettings &)> &change);
   [[nodiscard]] GstStructure *stats_structure() const; // (transfer full)
   bool query(GstPadDirection direction, GstQuery *query);
   GstCaps *transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter);
@@ -85,11 +87,12 @@ public:
   GstFlowReturn submit_input_buffer(bool discont, GstBuffer *buffer);
   GstFlowReturn prepare_output(GstBuffer *in, GstBuffer **out);
   GstFlowReturn transform(GstBuffer *in, GstBuffer *out);
-  [[nodiscard]] bool keeps_meta(const GstMeta *meta, GstBuffer *in, GstBuffer *out) const;
+  [[nodiscard]] const ConvertStream &stream() const { return stream_; }
 
 private:
   void answer_caps(GstPadDirection direction, GstQuery *query);
   [[nodiscard]] std::shared_ptr<const Device> device() const; // any thread
+  [[nodiscard]] std::shared_ptr<SyncWorker> worker() const;   // any thread
   [[nodiscard]] std::optional<Orientation> orientation() const;
   // Empty where nothing is deinterlaced; any thread.
   [[nodiscard]] std::optional<DeinterlaceMethod> deinterlacing() const;
@@ -105,6 +108,7 @@ private:
   // nullptr: without knowing what downstream lists
   [[nodiscard]] GstPtr<GstCaps> possible_caps(const GstCaps *downstream) const;
   [[nodiscard]] Mismatch mismatch(const GstCaps *in_caps) const;
+  [[nodiscard]] guint buffers_held() const;
   bool open_pool(GstQuery *query, GstCaps *caps);
   bool check_pool(const Device &device);
   GstFlowReturn fail(const Error &error);
@@ -125,6 +129,13 @@ private:
   ActivePool pool_;
   AgreedNeeds needs_; // what downstream asks for beyond its caps
   bool warned_of_device_ = false;
+  // What upstream and this element said to each other since upstream's last caps.
+  struct Upstream {
+    bool asks_next = false;            // its caps are taken now
+    bool takes_release_fences = false; // it waits for them
+    guint buffers_held = 0;            // as upstream was told; 0: it has not asked
+  };
+  Upstream upstream_;
   GstVideoOrientationMethod tagged_ = GST_VIDEO_ORIENTATION_IDENTITY; // what upstream's tags say
 
   // Guards all below.

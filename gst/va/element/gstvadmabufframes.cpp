@@ -117,7 +117,7 @@ Result<FrameSource::Begun> FrameSource::begin(GstBufferPool *pool, std::uint64_t
     stats_.count_copy(element_, *written, "the VA driver has no video processing");
   if (*written > 0 || fences_.attach(acquired, **surface))
     return begun;
-  const std::optional<std::uint64_t> ticket = worker_.submit(*surface);
+  const std::optional<std::uint64_t> ticket = worker_.submit({*surface, {}, {}});
   if (!ticket)
     return Begun{GST_FLOW_FLUSHING, {}};
   begun.drawn.ticket = *ticket;

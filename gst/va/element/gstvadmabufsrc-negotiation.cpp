@@ -55,10 +55,11 @@ Result<void> Source::prepare(const Device &device, GstCaps *caps)
 bool Source::negotiate()
 {
   const auto device = this->device();
-  learner_.learn(GST_ELEMENT(element_), GST_BASE_SRC_PAD(element_), *device);
-  auto formats = learner_.known(*device);
+  FormatSet not_drawn;
   Error refused{ErrorCode::Unsupported, {}}; // of the first pair that was agreed on and not drawn
   while (true) {
+    learner_.learn(GST_ELEMENT(element_), GST_BASE_SRC_PAD(element_), *device, {}, not_drawn);
+    const auto formats = FormatSet::subtract(learner_.known(*device), not_drawn);
     const auto own = device_caps(device->capabilities, formats);
     const auto agreement =
         producer_.agree(GST_BASE_SRC_PAD(element_), own.get(), formats, allocator_.get());
@@ -75,13 +76,11 @@ bool Source::negotiate()
       if (refused.message.empty())
         refused = prepared.error();
       const Format pair{prepared_.info.drm_fourcc, prepared_.info.drm_modifier};
-      const auto rest = FormatSet::subtract(formats, FormatSet::from_pairs({pair}));
       producer_.forget();
       // A pattern that does not fit the size fits it in no format.
-      const bool hopeless =
-          prepared.error().code == ErrorCode::Layout || rest.size() == formats.size();
-      formats = rest;
-      if (!hopeless && !formats.empty())
+      const bool hopeless = prepared.error().code == ErrorCode::Layout || !formats.contains(pair);
+      not_drawn.add(pair);
+      if (!hopeless)
         continue;
     }
     if (!refused.message.empty())
@@ -134,15 +133,17 @@ GstPtr<GstBufferPool> Source::pool_for(GstQuery *query, GstCaps *caps)
 {
   const auto wanted = std::max(copy_properties().num_surfaces, frames_kept(query, needs_) + 1);
   auto pool = GstPtr<GstBufferPool>::adopt(gst_base_src_get_buffer_pool(element_));
-  if (pool && pool_caps_ && gst_caps_is_equal(caps, pool_caps_.get()))
-    return pool;
   const bool with_meta =
       gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr) ||
       gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:DMABuf");
+  // A pool that is larger than what is asked for now will do.
+  if (pool && made_for_.caps && gst_caps_is_equal(caps, made_for_.caps.get()) &&
+      made_for_.wanted >= wanted && made_for_.with_meta == with_meta)
+    return pool;
   if (frames_)
     frames_->drop_ahead();
   pool = make_largest_pool(GST_ELEMENT(element_), allocator_.get(), caps, wanted, with_meta);
-  pool_caps_ = pool ? GstPtr<GstCaps>::share(caps) : GstPtr<GstCaps>();
+  made_for_ = pool ? PoolRequest{GstPtr<GstCaps>::share(caps), wanted, with_meta} : PoolRequest{};
   return pool;
 }
 

@@ -103,7 +103,7 @@ void Source::stop()
   prepared_ = {};
   frames_.reset();
   producer_.forget();
-  pool_caps_ = {};
+  made_for_ = {};
   allocator_ = {};
   // Both end without the lock: the worker's thread may sleep in the driver.
   std::shared_ptr<const Device> last;

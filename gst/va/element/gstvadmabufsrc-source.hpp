@@ -85,7 +85,13 @@ private:
   // Set under the object lock; an event of any thread may cancel its waits.
   std::shared_ptr<SyncWorker> worker_;
   Producer producer_;
-  GstPtr<GstCaps> pool_caps_;
+  // What the pool was made for.
+  struct PoolRequest {
+    GstPtr<GstCaps> caps;
+    guint wanted = 0; // surfaces; the driver may have had fewer
+    bool with_meta = false;
+  };
+  PoolRequest made_for_;
   AgreedNeeds needs_; // what downstream asks for beyond its caps
   GstDrmVideoInfo info_{};
   // Made for caps that are tried; set_caps() takes it.

@@ -10,19 +10,36 @@
 
 namespace gstdrm::va {
 
+// Pixels; where downstream leaves the size open, the one nearest to this is used.
+struct TrialSize {
+  int width = 640;
+  int height = 480;
+};
+
 class Learner {
 public:
   // A driver that takes a list of modifiers, and has none to show, chooses among those that the
-  // peer of the source pad lists. One surface for each format is enough: the driver chooses the one
-  // that it likes best. The streaming thread's.
-  void learn(GstElement *element, GstPad *pad, const Device &device);
+  // peer of the source pad lists: one surface for each format, at the size that is negotiated. The
+  // pair that it chose is enough for as long as the peer lists it and it is not in `refused`, which
+  // has pairs that turned out to be of no use; then the driver chooses among the rest. The
+  // streaming thread's.
+  void learn(GstElement *element, GstPad *pad, const Device &device, const TrialSize &size,
+             const FormatSet &refused);
   // What the probe found, and what was learned. Any thread.
   [[nodiscard]] FormatSet known(const Device &device) const;
   // Another device. Not while learn() runs.
   void reset();
 
 private:
-  FormatSet tried_;                                            // pairs that downstream listed
+  FormatSet try_list(GstElement *element, const Device &device, const FormatSet &listed,
+                     const TrialSize &size);
+
+  // Pairs that the driver does not make at that size.
+  struct Impossible {
+    TrialSize size;
+    FormatSet pairs;
+  };
+  Impossible impossible_;
   mutable OrderedMutex lock_{kLeafLockRank, "Learner::lock_"}; // guards all below
   FormatSet learned_; // pairs that downstream lists and the driver chose
 };

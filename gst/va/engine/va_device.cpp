@@ -33,8 +33,16 @@ struct Attempt {
 std::vector<Attempt> attempts(const Capabilities &capabilities,
                               std::span<const std::uint64_t> modifiers)
 {
-  if (capabilities.takes_modifiers)
-    return {{modifiers, Tiling::Any}};
+  if (capabilities.takes_modifiers) {
+    std::vector<Attempt> list{{modifiers, Tiling::Any}};
+    // Drivers choose by what they like, and refuse what they chose at a size that is too much for
+    // it. Linear is what no driver likes best.
+    for (const bool linear : {false, true})
+      for (std::size_t i = 0; modifiers.size() > 1 && i < modifiers.size(); ++i)
+        if ((modifiers[i] == kModLinear) == linear)
+          list.push_back({modifiers.subspan(i, 1), Tiling::Any});
+    return list;
+  }
   if (std::find(modifiers.begin(), modifiers.end(), kModLinear) == modifiers.end())
     return {{{}, Tiling::Any}};
   if (modifiers.size() == 1)
@@ -141,7 +149,8 @@ Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::ui
         "%s of %ux%u: none of %zu explicit modifiers, so the driver's implicit layout is tried",
         fourcc_to_string(fourcc).c_str(), width, height, list.size());
   }
-  auto frame = allocate(device, *format, width, height, Attempt{}, {});
+  // A modifier that the driver names all the same has to be one that the consumers take.
+  auto frame = allocate(device, *format, width, height, Attempt{}, modifiers);
   if (!frame && !failed.message.empty())
     return failed;
   return frame;

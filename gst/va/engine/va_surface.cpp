@@ -291,9 +291,16 @@ Result<FrameLayout> layout_of(const AllocatedFrame &frame)
 Result<void> sync_surface(const Surface &surface)
 {
   GSTDRM_TRACE("surface 0x%x: vaSyncSurface waits", surface.id());
-  const VAStatus status = vaSyncSurface(surface.display().count(), surface.id());
+  constexpr auto limit = std::chrono::duration_cast<std::chrono::nanoseconds>(kDeviceLimit);
+  const char *call = "vaSyncSurface2"; // of VA-API 1.9; libva answers for drivers without it
+  VAStatus status = vaSyncSurface2(surface.display().count(), surface.id(),
+                                   static_cast<std::uint64_t>(limit.count()));
+  if (status == VA_STATUS_ERROR_UNIMPLEMENTED) {
+    call = "vaSyncSurface";
+    status = vaSyncSurface(surface.display().get(), surface.id());
+  }
   if (status != VA_STATUS_SUCCESS)
-    return surface.display().error(ErrorCode::Sync, "vaSyncSurface", status);
+    return surface.display().error(ErrorCode::Sync, call, status);
   GSTDRM_TRACE("surface 0x%x: vaSyncSurface is done", surface.id());
   return {};
 }

@@ -3,6 +3,7 @@
 // description of an export is checked before it is used.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -47,7 +48,11 @@ Result<AllocatedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descri
 FrameLayout layout_of(const AllocatedFrame &frame, std::span<const ObjectInfo> objects);
 Result<FrameLayout> layout_of(const AllocatedFrame &frame);
 
-// vaSyncSurface: blocks until the device has finished drawing into the surface.
+// How long the device may take for one picture. A GPU that hangs is reset by its driver within
+// about ten seconds; what takes longer than this is lost for the viewer.
+inline constexpr std::chrono::milliseconds kDeviceLimit{5000};
+// vaSyncSurface2: blocks until the device has finished drawing into the surface, for kDeviceLimit
+// at most; ErrorCode::Sync after that. With a driver that has only vaSyncSurface, without a limit.
 Result<void> sync_surface(const Surface &surface);
 // vaQuerySurfaceStatus: whether the device still draws into the surface. Does not block.
 Result<bool> is_rendering(const Surface &surface);

@@ -218,6 +218,32 @@ GST_START_TEST(test_storm)
 }
 GST_END_TEST
 
+// Threads that set a property each, which nobody else sets: none is lost.
+GST_START_TEST(test_setters)
+{
+  const auto element = GstPtr<GstElement>::adopt(GST_ELEMENT(gst_object_ref_sink(gst_element_factory_make("vadmabufconvert", nullptr))));
+  std::atomic<int> lost{0};
+  const auto set_number = [&] {
+    for (guint i = 0; i < 5000; i++) {
+      guint got = 0;
+      g_object_set(element.get(), "num-surfaces", 2 + i % 30, nullptr);
+      g_object_get(element.get(), "num-surfaces", &got, nullptr);
+      lost += got == 2 + i % 30 ? 0 : 1;
+    }
+  };
+  const auto set_borders = [&] {
+    for (int i = 0; i < 5000; i++) {
+      gboolean got = FALSE;
+      g_object_set(element.get(), "add-borders", i % 2, nullptr);
+      g_object_get(element.get(), "add-borders", &got, nullptr);
+      lost += got == i % 2 ? 0 : 1;
+    }
+  };
+  at_once({set_number, set_borders});
+  fail_unless_equals_int(lost, 0);
+}
+GST_END_TEST
+
 // ---- two elements and one display
 
 constexpr char kContext[] = "gst.va.display.handle";
@@ -367,6 +393,7 @@ Suite *va_storm_suite()
   TCase *tcase = tcase_create("storm");
   suite_add_tcase(suite, tcase);
   tcase_add_loop_test(tcase, test_storm, 0, G_N_ELEMENTS(kStorms));
+  tcase_add_test(tcase, test_setters);
   tcase_add_loop_test(tcase, test_started_at_once, 0, G_N_ELEMENTS(kStorms));
   tcase_add_loop_test(tcase, test_display_of_one_that_has_gone, 0, 2);
   tcase_add_loop_test(tcase, test_replaced, 0, 2);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // vadmabufconvert on the test driver in the box: pixels of every profile against a reference, what a
 // frame costs, fences, bad input.
+#include <array>
 #include <set>
 
 #include "support/consumer.hpp"
@@ -288,6 +289,41 @@ GST_START_TEST(test_direction_changes)
 }
 GST_END_TEST
 
+// Also where the caps of both sides stay as they are: from frames that pass through, and back.
+GST_START_TEST(test_direction_changes_with_the_same_caps)
+{
+  set_driver("formats=BGRX");
+  const auto caps = dma_caps("XR24", 64, 64);
+  Pipeline pipeline(convert("pattern=smpte", caps, "", caps));
+  g_object_set(pipeline.get("sink"), "max-buffers", 1, nullptr);
+  fail_unless(pipeline.play());
+  const auto corner_is = [&](std::uint32_t x, std::uint32_t y, const std::array<double, 3> &colour) {
+    for (int i = 0; i < 20; ++i) { // frames that are on their way
+      g_autoptr(GstSample) sample = pipeline.pull();
+      fail_unless(sample != nullptr, "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+      const auto got = rgb_at(read_frame(sample), x, y);
+      if (got[0] == colour[0] && got[1] == colour[1] && got[2] == colour[2])
+        return true;
+    }
+    return false;
+  };
+  std::array<double, 3> corner{};
+  {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr);
+    const auto frame = read_frame(sample);
+    const auto colour = rgb_at(frame, 0, 0);
+    std::copy(std::begin(colour), std::end(colour), corner.begin());
+    const auto other = rgb_at(frame, 63, 63);
+    fail_if(other[0] == corner[0] && other[1] == corner[1] && other[2] == corner[2]);
+  }
+  for (const bool turned : {true, false, true}) {
+    gst_util_set_object_arg(G_OBJECT(pipeline.get("convert")), "video-direction", turned ? "180" : "identity");
+    fail_unless(turned ? corner_is(63, 63, corner) : corner_is(0, 0, corner));
+  }
+}
+GST_END_TEST
+
 // Every descriptor comes back, also when downstream keeps all frames while it is stopped.
 GST_START_TEST(test_nothing_is_left)
 {
@@ -323,6 +359,7 @@ Suite *va_convert_suite()
   tcase_add_loop_test(tcase, test_refusals, 0, G_N_ELEMENTS(kRefusals));
   tcase_add_test(tcase, test_system_memory);
   tcase_add_test(tcase, test_direction_changes);
+  tcase_add_test(tcase, test_direction_changes_with_the_same_caps);
   tcase_add_loop_test(tcase, test_nothing_is_left, 0, 3);
   return suite;
 }

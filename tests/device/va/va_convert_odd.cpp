@@ -121,6 +121,48 @@ GST_START_TEST(test_bad_frames)
 }
 GST_END_TEST
 
+// A producer with two buffers that announces no release fences gets each of them back when the device has read it, without
+// sending another one before; the last ones, too.
+const char *const kSlowDrivers[] = {"formats=NV12:BGRX,async=40", "formats=NV12:BGRX,async=40,fences=0", "formats=NV12:BGRX"};
+
+void give_back(gpointer queue, GstMiniObject * /*freed*/)
+{
+  g_async_queue_push(static_cast<GAsyncQueue *>(queue), queue);
+}
+
+GST_START_TEST(test_producer_with_two_buffers)
+{
+  constexpr int kFrames = 20;
+  set_driver(kSlowDrivers[__i__]);
+  Pipeline maker("vadmabufsrc name=src num-buffers=2 ! " + dma_caps("NV12", 64, 48) + ",framerate=30/1 ! appsink name=sink sync=false");
+  fail_unless(maker.play());
+  g_autoptr(GstSample) first = maker.pull();
+  g_autoptr(GstSample) second = maker.pull();
+  fail_unless(first != nullptr && second != nullptr);
+  g_autoptr(GAsyncQueue) returned = g_async_queue_new();
+  const auto wait_for_one = [&](int frame) {
+    fail_unless(g_async_queue_timeout_pop(returned, 60 * G_USEC_PER_SEC) != nullptr, "frame %d: no buffer comes back", frame);
+  };
+  {
+    Pipeline pipeline("appsrc name=src format=time ! vadmabufconvert name=convert ! " + dma_caps("XR24", 128, 96) +
+                      " ! appsink name=sink sync=false");
+    g_object_set(pipeline.get("src"), "caps", gst_sample_get_caps(first), nullptr);
+    fail_unless(pipeline.play());
+    for (int i = 0; i < kFrames; ++i) {
+      if (i >= 2)
+        wait_for_one(i);
+      GstBuffer *buffer = gst_buffer_copy(gst_sample_get_buffer(i % 2 == 0 ? first : second));
+      gst_mini_object_weak_ref(GST_MINI_OBJECT(buffer), give_back, returned);
+      gst_app_src_push_buffer(GST_APP_SRC(pipeline.get("src")), buffer);
+      g_autoptr(GstSample) converted = pipeline.pull();
+      fail_unless(converted != nullptr, "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+    }
+    wait_for_one(kFrames);
+    wait_for_one(kFrames + 1);
+  }
+}
+GST_END_TEST
+
 Suite *va_convert_odd_suite()
 {
   Suite *suite = suite_create("va_convert_odd");
@@ -129,6 +171,8 @@ Suite *va_convert_odd_suite()
   tcase_add_loop_test(tcase, test_odd_queries, 0, G_N_ELEMENTS(kStates));
   tcase_add_loop_test(tcase, test_odd_peer, 0, kOddCapsCount);
   tcase_add_loop_test(tcase, test_bad_frames, 0, G_N_ELEMENTS(kMetas));
+  tcase_set_timeout(tcase, 200);
+  tcase_add_loop_test(tcase, test_producer_with_two_buffers, 0, G_N_ELEMENTS(kSlowDrivers));
   return suite;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // vadmabufconvert makes progressive frames of interlaced ones. The picture's even lines are white, its odd
 // lines black, so that the colour of the result tells which field was shown.
+#include <atomic>
 #include <cstring>
 
 #include <gst/app/gstappsrc.h>
@@ -261,6 +262,49 @@ GST_START_TEST(test_asks_for_the_frames_that_it_keeps)
 }
 GST_END_TEST
 
+// An algorithm that looks back, chosen in the middle of the stream: upstream is asked again, and its pool grows.
+GST_START_TEST(test_asks_again_where_it_keeps_more)
+{
+  set_driver("formats=NV12:BGRX,deinterlace=bob:adaptive");
+  Pipeline pipeline(std::string("appsrc name=src format=time max-buffers=1 caps=\"video/x-raw,format=BGRx,") + kSize +
+                    ",interlace-mode=interleaved\" ! vadmabufconvert name=convert deinterlace=bob ! " +
+                    dma_caps("XR24", kWidth, kHeight) + ",interlace-mode=progressive ! appsink name=sink sync=false");
+  fail_unless(pipeline.play());
+  const auto convert_one = [&] {
+    gst_app_src_push_buffer(GST_APP_SRC(pipeline.get("src")), combed("BGRx", kTop).release());
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr, "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+  };
+  convert_one();
+  const auto sink = GstPtr<GstPad>::adopt(gst_element_get_static_pad(pipeline.get("convert"), "sink"));
+  const auto ask = [&] {
+    const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(sink.get()));
+    const auto query = GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps.get(), TRUE));
+    fail_unless(gst_pad_query(sink.get(), query.get()));
+    guint held = 0;
+    gst_query_parse_nth_allocation_pool(query.get(), 0, nullptr, nullptr, &held, nullptr);
+    return held;
+  };
+  const guint held = ask();
+  std::atomic<int> asked{0};
+  gst_pad_add_probe(
+      sink.get(), GST_PAD_PROBE_TYPE_EVENT_UPSTREAM,
+      [](GstPad *, GstPadProbeInfo *info, gpointer data) noexcept {
+        if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_RECONFIGURE)
+          ++*static_cast<std::atomic<int> *>(data);
+        return GST_PAD_PROBE_OK;
+      },
+      &asked, nullptr);
+  gst_util_set_object_arg(G_OBJECT(pipeline.get("convert")), "deinterlace", "adaptive");
+  convert_one();
+  fail_unless_equals_int(asked, 1);
+  fail_unless_equals_int(ask(), held + 1);
+  gst_util_set_object_arg(G_OBJECT(pipeline.get("convert")), "deinterlace", "bob");
+  convert_one();
+  fail_unless_equals_int(asked, 1); // what upstream has is enough
+}
+GST_END_TEST
+
 Suite *va_deinterlace_suite()
 {
   Suite *suite = suite_create("va_deinterlace");
@@ -273,6 +317,7 @@ Suite *va_deinterlace_suite()
   tcase_add_loop_test(tcase, test_motion, 0, G_N_ELEMENTS(kMotion));
   tcase_add_test(tcase, test_motion_ends_at_a_flush);
   tcase_add_test(tcase, test_asks_for_the_frames_that_it_keeps);
+  tcase_add_test(tcase, test_asks_again_where_it_keeps_more);
   return suite;
 }
 

@@ -108,6 +108,15 @@ const Row kRows[] = {
     {"formats=NV12:BGRX,modifiers=x-tiled:linear,list-modifiers=1,vpp-refused=NV12,"
      "vpp-refused-above=100",
      DMA_DRM("{NV12,NV12:" X_TILED ",XR24:" X_TILED "}"), "XR24:" X_TILED},
+    // the tiling that the driver likes best is not made, or not drawn, at this size: the next one
+    {"formats=BGRX,modifiers=x-tiled:y-tiled:linear,make-refused-above=x-tiled:100",
+     DMA_DRM("{XR24,XR24:" X_TILED ",XR24:" Y_TILED "}"), "XR24:" Y_TILED},
+    {"formats=BGRX,modifiers=x-tiled:y-tiled:linear,draw-refused-above=x-tiled:100",
+     DMA_DRM("{XR24,XR24:" X_TILED ",XR24:" Y_TILED "}"), "XR24:" Y_TILED},
+    {"formats=BGRX,modifiers=x-tiled:y-tiled:linear,make-refused-above=x-tiled:400",
+     DMA_DRM("{XR24,XR24:" X_TILED ",XR24:" Y_TILED "}"), "XR24:" X_TILED}, // at 480 rows it is not
+    {"formats=BGRX,modifiers=x-tiled:y-tiled:linear,make-refused-above=x-tiled:100,list-modifiers=1",
+     DMA_DRM("{XR24,XR24:" X_TILED ",XR24:" Y_TILED "}"), "XR24:" Y_TILED},
     // nothing
     {"formats=NV12", DMA_DRM("{XR24,AR24}"), ""},
     {"modifiers=samsung", DMA_DRM("{NV12,NV12:" X_TILED "}"), ""},
@@ -148,6 +157,34 @@ GST_START_TEST(test_agreement)
               row.downstream, agreed, row.expected);
   fail_unless_equals_int(gst_structure_has_field(structure, "drm-format"), row.dma_drm);
   fail_unless(gst_is_dmabuf_memory(gst_buffer_peek_memory(gst_sample_get_buffer(sample), 0)));
+}
+GST_END_TEST
+
+// Downstream no longer takes the pair that the driver liked best, as a display whose plane refuses it at a size: the
+// driver chooses among the others that downstream lists, those that it did not choose before among them.
+GST_START_TEST(test_choice_that_is_taken_out)
+{
+  set_driver("formats=NV12:BGRX,modifiers=x-tiled:y-tiled:linear");
+  const bool converts = __i__ == 1;
+  Pipeline pipeline(source("pattern=frame-counter", std::string(converts ? DMA_DRM("NV12") " ! vadmabufconvert ! " : "") +
+                                                        "capsfilter name=filter"));
+  set_filter(pipeline, DMA_DRM("{XR24,XR24:" X_TILED ",XR24:" Y_TILED "}"));
+  g_object_set(pipeline.get("sink"), "max-buffers", 1, nullptr);
+  fail_unless(pipeline.play());
+  std::string agreed;
+  const auto next = [&] {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr, "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+    const char *pair =
+        gst_structure_get_string(gst_caps_get_structure(gst_sample_get_caps(sample), 0), "drm-format");
+    agreed = pair ? pair : "none";
+  };
+  next();
+  fail_unless(agreed == "XR24:" X_TILED, "%s", agreed.c_str());
+  set_filter(pipeline, DMA_DRM("{XR24,XR24:" Y_TILED "}"));
+  for (int i = 0; i < 20 && agreed == "XR24:" X_TILED; ++i) // frames that are on their way
+    next();
+  fail_unless(agreed == "XR24:" Y_TILED, "%s", agreed.c_str());
 }
 GST_END_TEST
 
@@ -252,6 +289,7 @@ Suite *va_negotiation_suite()
   suite_add_tcase(suite, tcase);
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, test_agreement, 0, G_N_ELEMENTS(kRows));
+  tcase_add_loop_test(tcase, test_choice_that_is_taken_out, 0, 2);
   tcase_add_loop_test(tcase, test_sources, 0, G_N_ELEMENTS(kSources));
 #if !defined(__SANITIZE_ADDRESS__)
   tcase_add_loop_test(tcase, test_inspect, 0, G_N_ELEMENTS(kInspect));

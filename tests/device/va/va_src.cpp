@@ -375,6 +375,30 @@ GST_START_TEST(test_needs_of_a_consumer)
 }
 GST_END_TEST
 
+// Downstream asks for more, or knows no GstVideoMeta, from some frame on, with the caps that it had: the pool is made anew.
+GST_START_TEST(test_needs_that_grow)
+{
+  static const Consumer kRecorder{"recorder", 0, 9};
+  set_driver("formats=NV12");
+  Pipeline pipeline(source("num-surfaces=2", dma_caps("NV12", 64, 64), "appsink name=sink sync=false max-buffers=1"));
+  fail_unless(pipeline.play());
+  g_autoptr(GstSample) before = pipeline.pull();
+  fail_unless(before != nullptr);
+  fail_unless_equals_int(static_cast<int>(most_of_pool(gst_sample_get_buffer(before))), 2);
+  g_clear_pointer(&before, gst_sample_unref);
+  g_autoptr(GstPad) pad = gst_element_get_static_pad(pipeline.get("src"), "src");
+  answer_as(pad, kRecorder);
+  fail_unless(gst_pad_send_event(pad, gst_event_new_reconfigure()));
+  guint most = 0;
+  for (int i = 0; i < 20 && most != 10; ++i) { // frames that are on their way
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr, "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+    most = static_cast<guint>(most_of_pool(gst_sample_get_buffer(sample)));
+  }
+  fail_unless_equals_int(static_cast<int>(most), 10);
+}
+GST_END_TEST
+
 // ---- which device
 
 // What downstream answers in the allocation query.
@@ -447,6 +471,7 @@ Suite *va_src_suite()
   tcase_add_loop_test(tcase, test_reconfigure, 0, 2);
   tcase_add_loop_test(tcase, test_frames_that_are_held, 0, G_N_ELEMENTS(kHeld));
   tcase_add_loop_test(tcase, test_needs_of_a_consumer, 0, G_N_ELEMENTS(kNeeds));
+  tcase_add_test(tcase, test_needs_that_grow);
   tcase_add_loop_test(tcase, test_wrong_gpu_is_named, 0, G_N_ELEMENTS(kDevices));
   TCase *pictures = tcase_create("pictures");
   suite_add_tcase(suite, pictures);

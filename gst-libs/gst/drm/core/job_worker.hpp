@@ -4,10 +4,12 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -17,101 +19,144 @@
 
 namespace gstdrm {
 
-// Runs jobs one after the other on a thread of its own. Any thread. The destructor waits for the job that is running and
-// drops those behind it.
+// Runs jobs one after the other on a thread of its own. Any thread. The destructor lets the jobs
+// run that are queued, for a limited time; a thread that still sleeps in its driver then goes on
+// alone, with the jobs that it has and nothing of the worker's owner.
 template <typename Job> class JobWorker {
 public:
   // The largest number of jobs that are queued or running.
   static constexpr std::size_t kDepth = 4;
+  // A GPU that hangs is reset by its driver within about ten seconds; nobody waits that long for a
+  // pipeline to stop.
+  static constexpr std::chrono::milliseconds kEndLimit{5000};
   enum class Outcome { Done, Cancelled };
-  // Called on the worker's thread. An exception counts as an Error.
+  // Called on the worker's thread, perhaps after the destructor: it may use what it owns, and the
+  // job. An exception counts as an Error.
   using Run = std::function<Result<void>(const Job &job)>;
 
-  explicit JobWorker(Run run) : run_(std::move(run)), thread_(&JobWorker::work, this) {}
+  explicit JobWorker(Run run, std::chrono::milliseconds end_limit = kEndLimit)
+      : end_limit_(end_limit), state_(std::make_shared<State>()),
+        thread_(&JobWorker::work, state_, std::move(run))
+  {
+  }
   JobWorker(const JobWorker &) = delete;
   JobWorker &operator=(const JobWorker &) = delete;
   ~JobWorker()
   {
+    bool ended = false;
     {
-      const std::lock_guard guard(lock_);
-      quit_ = true;
+      std::unique_lock guard(state_->lock_);
+      state_->quit_ = true;
+      state_->changed_.notify_all();
+      ended = state_->changed_.wait_for(guard, end_limit_, [this] { return state_->ended_; });
     }
-    changed_.notify_all();
-    thread_.join();
+    ended ? thread_.join() : thread_.detach();
   }
 
-  // Queues a job and returns its ticket, for wait(). Jobs run in the order in which they were queued. Sleeps while kDepth
-  // jobs are queued or running; where set_cancelled(true) ends that sleep, the job is dropped and there is no ticket.
+  // Queues a job and returns its ticket, for wait(). Jobs run in the order in which they were
+  // queued. Sleeps while kDepth jobs are queued or running; where set_cancelled(true) ends that
+  // sleep, the job is dropped and there is no ticket.
   std::optional<std::uint64_t> submit(Job job)
   {
-    std::unique_lock guard(lock_);
-    changed_.wait(guard, [this] { return cancelled_ || submitted_ - done_ < kDepth; });
-    if (submitted_ - done_ >= kDepth)
+    State &s = *state_;
+    std::unique_lock guard(s.lock_);
+    s.changed_.wait(guard, [&s] { return s.cancelled_ || s.submitted_ - s.done_ < kDepth; });
+    if (s.submitted_ - s.done_ >= kDepth)
       return std::nullopt;
-    ring_[submitted_ % kDepth] = std::move(job);
-    const std::uint64_t ticket = ++submitted_;
+    s.ring_[s.submitted_ % kDepth] = std::move(job);
+    const std::uint64_t ticket = ++s.submitted_;
     guard.unlock();
-    changed_.notify_all();
+    s.changed_.notify_all();
     return ticket;
   }
 
-  // Sleeps until the job of that ticket is done, or set_cancelled(true) is called. The Error of any job is final: every
-  // wait from then on returns it.
+  // Sleeps until the job of that ticket is done, or set_cancelled(true) is called. The Error of any
+  // job is final: every wait from then on returns it.
   Result<Outcome> wait(std::uint64_t ticket)
   {
-    std::unique_lock guard(lock_);
-    changed_.wait(guard, [this, ticket] { return cancelled_ || done_ >= ticket; });
-    if (!failed_)
-      return failed_.error();
-    return done_ >= ticket ? Outcome::Done : Outcome::Cancelled;
+    return wait_until([ticket](const State &s) { return s.done_ >= ticket; });
   }
 
-  // While `cancelled` is true, neither wait() nor submit() sleeps. Jobs that are queued still run.
+  // The same until no more than `most` jobs are queued or running.
+  Result<Outcome> wait_for_room(std::size_t most)
+  {
+    return wait_until([most](const State &s) { return s.submitted_ - s.done_ <= most; });
+  }
+
+  // How many jobs are queued or running now.
+  [[nodiscard]] std::size_t pending() const
+  {
+    const std::lock_guard guard(state_->lock_);
+    return static_cast<std::size_t>(state_->submitted_ - state_->done_);
+  }
+
+  // While `cancelled` is true, neither a wait nor submit() sleeps. Jobs that are queued still run.
   void set_cancelled(bool cancelled)
   {
     {
-      const std::lock_guard guard(lock_);
-      cancelled_ = cancelled;
+      const std::lock_guard guard(state_->lock_);
+      state_->cancelled_ = cancelled;
     }
-    changed_.notify_all();
+    state_->changed_.notify_all();
   }
 
 private:
-  // No exception leaves the thread: an exception becomes an Error, also one that the Error's text throws.
-  Result<void> run_here(const Job &job) noexcept
+  // Shared with the thread, which may outlive the worker.
+  struct State {
+    std::mutex lock_; // guards all below
+    std::condition_variable changed_;
+    std::array<Job, kDepth> ring_{};
+    std::uint64_t submitted_ = 0;
+    std::uint64_t done_ = 0;
+    Result<void> failed_;
+    bool cancelled_ = false;
+    bool quit_ = false;
+    bool ended_ = false; // the thread touches nothing but this any more
+  };
+
+  template <typename Reached> Result<Outcome> wait_until(Reached reached)
+  {
+    State &s = *state_;
+    std::unique_lock guard(s.lock_);
+    s.changed_.wait(guard, [&] { return s.cancelled_ || reached(s); });
+    if (!s.failed_)
+      return s.failed_.error();
+    return reached(s) ? Outcome::Done : Outcome::Cancelled;
+  }
+
+  // No exception leaves the thread: an exception becomes an Error, also one that the Error's text
+  // throws.
+  static Result<void> run_here(const Run &run, const Job &job) noexcept
   try {
-    return run_(job);
+    return run(job);
   } catch (...) {
     return Error{ErrorCode::Device, "out of memory", ENOMEM}; // short enough to need none
   }
 
-  void work() noexcept
+  static void work(const std::shared_ptr<State> &state, const Run &run) noexcept
   {
-    std::unique_lock guard(lock_);
+    State &s = *state;
+    std::unique_lock guard(s.lock_);
     while (true) {
-      changed_.wait(guard, [this] { return quit_ || done_ < submitted_; });
-      if (quit_)
-        return;
-      const Job job = std::exchange(ring_[done_ % kDepth], Job{});
+      s.changed_.wait(guard, [&s] { return s.quit_ || s.done_ < s.submitted_; });
+      if (s.done_ == s.submitted_)
+        break;
+      Job job = std::exchange(s.ring_[s.done_ % kDepth], Job{});
       guard.unlock();
-      Result<void> done = run_here(job);
+      Result<void> done = run_here(run, job);
+      job = {}; // without the lock: what a job owns may call others
       guard.lock();
       if (!done)
-        failed_ = std::move(done);
-      ++done_;
-      changed_.notify_all();
+        s.failed_ = std::move(done);
+      ++s.done_;
+      s.changed_.notify_all();
     }
+    s.ended_ = true;
+    s.changed_.notify_all();
   }
 
-  const Run run_;
-  std::mutex lock_; // guards all below
-  std::condition_variable changed_;
-  std::array<Job, kDepth> ring_{};
-  std::uint64_t submitted_ = 0;
-  std::uint64_t done_ = 0;
-  Result<void> failed_;
-  bool cancelled_ = false;
-  bool quit_ = false;
+  const std::chrono::milliseconds end_limit_;
+  const std::shared_ptr<State> state_;
   std::thread thread_; // last: it uses all above
 };
 
