@@ -15,36 +15,50 @@ std::uint16_t clamp16(double value)
   return static_cast<std::uint16_t>(std::lround(std::clamp(value, 0.0, kFull)));
 }
 
-// Kr and Kb of ITU-R BT.601 and BT.709.
+// Kr and Kb of ITU-R BT.601, BT.709 and BT.2020.
 struct Weights {
   double kr;
   double kb;
 };
 constexpr Weights weights(Matrix matrix)
 {
-  return matrix == Matrix::Bt709 ? Weights{0.2126, 0.0722} : Weights{0.299, 0.114};
+  return matrix == Matrix::Bt709    ? Weights{0.2126, 0.0722}
+         : matrix == Matrix::Bt2020 ? Weights{0.2627, 0.0593}
+                                    : Weights{0.299, 0.114};
 }
 
-// Limited range in units of 8 bits (16 to 235, 16 to 240), scaled by 256.
-Pixel rgb_to_yuv(const Pixel &rgb, Matrix matrix)
+// In units of 8 bits: 16 to 235 and 16 to 240, or 0 to 255.
+struct Scale {
+  double black;
+  double luma;
+  double chroma;
+};
+constexpr Scale scale_of(const Colours &colours)
 {
-  const auto [kr, kb] = weights(matrix);
+  return colours.full_range ? Scale{0, 255, 255} : Scale{16, 219, 224};
+}
+
+Pixel rgb_to_yuv(const Pixel &rgb, const Colours &colours)
+{
+  const auto [kr, kb] = weights(colours.matrix);
+  const Scale scale = scale_of(colours);
   const double r = rgb[0] / kFull;
   const double g = rgb[1] / kFull;
   const double b = rgb[2] / kFull;
   const double y = kr * r + (1 - kr - kb) * g + kb * b;
   const double u = (b - y) / (2 * (1 - kb));
   const double v = (r - y) / (2 * (1 - kr));
-  return {clamp16((16 + 219 * y) * 256), clamp16((128 + 224 * u) * 256),
-          clamp16((128 + 224 * v) * 256), rgb[3]};
+  return {clamp16((scale.black + scale.luma * y) * 256), clamp16((128 + scale.chroma * u) * 256),
+          clamp16((128 + scale.chroma * v) * 256), rgb[3]};
 }
 
-Pixel yuv_to_rgb(const Pixel &yuv, Matrix matrix)
+Pixel yuv_to_rgb(const Pixel &yuv, const Colours &colours)
 {
-  const auto [kr, kb] = weights(matrix);
-  const double y = (yuv[0] / 256.0 - 16) / 219;
-  const double u = (yuv[1] / 256.0 - 128) / 224;
-  const double v = (yuv[2] / 256.0 - 128) / 224;
+  const auto [kr, kb] = weights(colours.matrix);
+  const Scale scale = scale_of(colours);
+  const double y = (yuv[0] / 256.0 - scale.black) / scale.luma;
+  const double u = (yuv[1] / 256.0 - 128) / scale.chroma;
+  const double v = (yuv[2] / 256.0 - 128) / scale.chroma;
   const double r = y + 2 * (1 - kr) * v;
   const double b = y + 2 * (1 - kb) * u;
   const double g = (y - kr * r - kb * b) / (1 - kr - kb);
@@ -190,11 +204,14 @@ void write_pixel(const Surface &s, std::uint32_t x, std::uint32_t y, const Pixel
   }
 }
 
-Pixel convert(const Pixel &pixel, Model from, Model to, Matrix matrix)
+Pixel convert(const Pixel &pixel, Model from, Model to, const Conversion &colours)
 {
-  if (from == to)
-    return pixel;
-  return to == Model::Yuv ? rgb_to_yuv(pixel, matrix) : yuv_to_rgb(pixel, matrix);
+  if (from == Model::Rgb)
+    return to == Model::Rgb ? pixel : rgb_to_yuv(pixel, colours.to);
+  if (to == Model::Rgb)
+    return yuv_to_rgb(pixel, colours.from);
+  return colours.from == colours.to ? pixel
+                                    : rgb_to_yuv(yuv_to_rgb(pixel, colours.from), colours.to);
 }
 
 namespace {
@@ -276,11 +293,12 @@ bool moves(const Surface &from, const Surface *before, const Point &at)
 } // namespace
 
 void blit(const Surface &from, const Rect &source, const Surface &to, const Rect &target,
-          Matrix matrix, Turn turn, const Lines &lines)
+          const Conversion &colours, Turn turn, const Lines &lines)
 {
-  if (turn == Turn::None && lines.field == Field::Both && from.format == to.format &&
-      source.width == target.width && source.height == target.height && even(source) &&
-      even(target)) {
+  const bool same =
+      from.format == to.format && (from.format->model == Model::Rgb || colours.from == colours.to);
+  if (turn == Turn::None && lines.field == Field::Both && same && source.width == target.width &&
+      source.height == target.height && even(source) && even(target)) {
     copy(from, source, to, target);
     return;
   }
@@ -290,20 +308,20 @@ void blit(const Surface &from, const Rect &source, const Surface &to, const Rect
       if (lines.field != Field::Both && moves(from, lines.before, at))
         at.y = std::min((at.y & ~1U) | (lines.field == Field::Bottom ? 1U : 0U), from.height - 1);
       const auto pixel =
-          convert(read_pixel(from, at.x, at.y), from.format->model, to.format->model, matrix);
+          convert(read_pixel(from, at.x, at.y), from.format->model, to.format->model, colours);
       write_pixel(to, static_cast<std::uint32_t>(target.x) + x,
                   static_cast<std::uint32_t>(target.y) + y, pixel);
     }
   }
 }
 
-void fill(const Surface &to, const Rect &target, std::uint32_t argb, Matrix matrix)
+void fill(const Surface &to, const Rect &target, std::uint32_t argb, const Conversion &colours)
 {
   const auto component = [argb](unsigned shift) {
     return static_cast<std::uint16_t>((argb >> shift & 0xffU) * 257U);
   };
   const auto pixel = convert({component(16), component(8), component(0), component(24)}, Model::Rgb,
-                             to.format->model, matrix);
+                             to.format->model, colours);
   for (std::uint32_t y = 0; y < target.height; ++y) {
     for (std::uint32_t x = 0; x < target.width; ++x)
       write_pixel(to, static_cast<std::uint32_t>(target.x) + x,

@@ -17,9 +17,18 @@ struct Rect {
   std::uint32_t height = 0;
 };
 
-enum class Matrix { Bt601, Bt709 };
+struct Colours {
+  Matrix matrix{};
+  bool full_range = false; // of YUV
+  friend bool operator==(const Colours &, const Colours &) = default;
+};
+// Of the YUV on either side; both sides where there is only one.
+struct Conversion {
+  Colours from;
+  Colours to;
+};
 
-// R, G, B, A or Y, U, V, A with 16 bits each; YUV in limited range, scaled by 256.
+// R, G, B, A or Y, U, V, A with 16 bits each; YUV in units of 8 bits, scaled by 256.
 using Pixel = std::array<std::uint16_t, 4>;
 
 // First turned clockwise, or mirrored, then scaled (va_vpp.h, rotation_state).
@@ -36,13 +45,13 @@ struct Lines {
 // Rectangles are clipped by the caller. Same format, same size, not turned: bits are kept as they
 // are.
 void blit(const Surface &from, const Rect &source, const Surface &to, const Rect &target,
-          Matrix matrix, Turn turn = Turn::None, const Lines &lines = {});
+          const Conversion &colours, Turn turn = Turn::None, const Lines &lines = {});
 // `argb`: 0xAARRGGBB, 8 bits each.
-void fill(const Surface &to, const Rect &target, std::uint32_t argb, Matrix matrix);
+void fill(const Surface &to, const Rect &target, std::uint32_t argb, const Conversion &colours);
 
 Pixel read_pixel(const Surface &surface, std::uint32_t x, std::uint32_t y);
 // Chroma that several pixels share is written by the first of them.
 void write_pixel(const Surface &surface, std::uint32_t x, std::uint32_t y, const Pixel &pixel);
-Pixel convert(const Pixel &pixel, Model from, Model to, Matrix matrix);
+Pixel convert(const Pixel &pixel, Model from, Model to, const Conversion &colours);
 
 } // namespace gstdrm::test::vadriver

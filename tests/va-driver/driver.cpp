@@ -17,26 +17,27 @@ namespace {
 
 constexpr int kUserLimitMs = 5000; // a fence that never signals must not hang a test
 
-void fill_around(const Surface &to, const Rect &inside, std::uint32_t argb, Matrix matrix)
+void fill_around(const Surface &to, const Rect &inside, std::uint32_t argb,
+                 const Conversion &colours)
 {
   const auto left = static_cast<std::uint32_t>(inside.x);
   const auto top = static_cast<std::uint32_t>(inside.y);
   const auto right = left + inside.width;
   const auto bottom = top + inside.height;
-  fill(to, {0, 0, to.width, top}, argb, matrix);
-  fill(to, {0, static_cast<std::int32_t>(bottom), to.width, to.height - bottom}, argb, matrix);
-  fill(to, {0, inside.y, left, inside.height}, argb, matrix);
+  fill(to, {0, 0, to.width, top}, argb, colours);
+  fill(to, {0, static_cast<std::int32_t>(bottom), to.width, to.height - bottom}, argb, colours);
+  fill(to, {0, inside.y, left, inside.height}, argb, colours);
   fill(to, {static_cast<std::int32_t>(right), inside.y, to.width - right, inside.height}, argb,
-       matrix);
+       colours);
 }
 
 void render(const Picture &picture)
 {
   for (const auto &one : picture.blits) {
     if (one.background >> 24 != 0)
-      fill_around(*picture.target, one.target_rect, one.background, one.matrix);
+      fill_around(*picture.target, one.target_rect, one.background, one.colours);
     if (one.source)
-      blit(*one.source, one.source_rect, *picture.target, one.target_rect, one.matrix, one.turn,
+      blit(*one.source, one.source_rect, *picture.target, one.target_rect, one.colours, one.turn,
            {one.field, one.before.get()});
   }
 }

@@ -42,7 +42,7 @@ struct Blit {
   std::shared_ptr<Surface> source;
   Rect source_rect;
   Rect target_rect;
-  Matrix matrix{};
+  Conversion colours;
   Turn turn{};
   Field field{};
   std::shared_ptr<Surface> before; // the frame before, where motion is looked for

@@ -95,7 +95,8 @@ VAStatus read_filter(const Driver &driver, const VAProcPipelineParameterBuffer &
   if (filter.type != VAProcFilterDeinterlacing ||
       std::find(known.begin(), known.end(), filter.algorithm) == known.end())
     return VA_STATUS_ERROR_UNSUPPORTED_FILTER;
-  if (filter.algorithm != VAProcDeinterlacingWeave)
+  if (filter.algorithm != VAProcDeinterlacingWeave &&
+      (filter.algorithm != VAProcDeinterlacingBob || driver.settings.bob_works))
     blit.field = (filter.flags & VA_DEINTERLACING_BOTTOM_FIELD) != 0 ? Field::Bottom : Field::Top;
   if (!looks_back(filter.algorithm))
     return VA_STATUS_SUCCESS;
@@ -106,6 +107,42 @@ VAStatus read_filter(const Driver &driver, const VAProcPipelineParameterBuffer &
   const bool same_size = blit.before && blit.before->width == blit.source->width &&
                          blit.before->height == blit.source->height;
   return same_size ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_INVALID_SURFACE;
+}
+
+VAProcColorStandardType standard_of(Matrix matrix)
+{
+  return matrix == Matrix::Bt709    ? VAProcColorStandardBT709
+         : matrix == Matrix::Bt2020 ? VAProcColorStandardBT2020
+                                    : VAProcColorStandardBT601;
+}
+
+// One that is not listed is drawn as the first that is.
+Colours read_side(const Settings &settings, VAProcColorStandardType standard,
+                  const VAProcColorProperties &properties)
+{
+  Colours colours;
+  colours.matrix = settings.matrices.empty() ? Matrix::Bt601 : settings.matrices.front();
+  colours.full_range = properties.color_range == VA_SOURCE_RANGE_FULL;
+  for (const Matrix matrix : settings.matrices)
+    if (standard_of(matrix) == standard)
+      colours.matrix = matrix;
+  if (standard == VAProcColorStandardExplicit && settings.explicit_colours)
+    colours.matrix = properties.matrix_coefficients == 1   ? Matrix::Bt709
+                     : properties.matrix_coefficients == 9 ? Matrix::Bt2020
+                                                           : Matrix::Bt601;
+  return colours;
+}
+
+Conversion read_colours(const Settings &settings, const VAProcPipelineParameterBuffer &parameters,
+                        bool between_yuv)
+{
+  if (!settings.fixed_colours)
+    return {
+        read_side(settings, parameters.surface_color_standard, parameters.input_color_properties),
+        read_side(settings, parameters.output_color_standard, parameters.output_color_properties)};
+  if (between_yuv)
+    return {};
+  return {{settings.fixed_from, false}, {settings.fixed_to, false}};
 }
 
 VAStatus add_blit(Driver &driver, Picture &picture, const VAProcPipelineParameterBuffer &parameters)
@@ -132,11 +169,11 @@ VAStatus add_blit(Driver &driver, Picture &picture, const VAProcPipelineParamete
     if (!fits(blit.source_rect, *blit.source))
       return VA_STATUS_ERROR_INVALID_PARAMETER;
   }
-  const auto standard = picture.target->format->model == Model::Yuv
-                            ? parameters.output_color_standard
-                            : parameters.surface_color_standard;
-  blit.matrix = standard == VAProcColorStandardBT709 ? Matrix::Bt709 : Matrix::Bt601;
-  blit.background = parameters.output_background_color;
+  blit.colours = read_colours(driver.settings, parameters,
+                              picture.target->format->model == Model::Yuv && blit.source &&
+                                  blit.source->format->model == Model::Yuv);
+  if (driver.settings.background)
+    blit.background = parameters.output_background_color;
   if (!read_turn(driver.settings, parameters, blit.turn))
     return VA_STATUS_ERROR_UNSUPPORTED_FILTER;
   if (const auto status = read_filter(driver, parameters, blit); status != VA_STATUS_SUCCESS)
@@ -231,7 +268,7 @@ bool needs_references(Driver &driver, const VABufferID *filters, unsigned n_filt
 VAStatus query_pipeline_caps(VADriverContextP context, VAContextID /*id*/, VABufferID *filters,
                              unsigned n_filters, VAProcPipelineCaps *caps)
 {
-  static VAProcColorStandardType standards[] = {VAProcColorStandardBT601, VAProcColorStandardBT709};
+  thread_local std::vector<VAProcColorStandardType> standards;
   thread_local std::vector<std::uint32_t> fourccs;
   auto &driver = Driver::of(context);
   fourccs.clear();
@@ -244,8 +281,14 @@ VAStatus query_pipeline_caps(VADriverContextP context, VAContextID /*id*/, VABuf
     caps->num_forward_references = driver.settings.frames_before;
     caps->num_backward_references = driver.settings.frames_behind;
   }
-  caps->input_color_standards = caps->output_color_standards = standards;
-  caps->num_input_color_standards = caps->num_output_color_standards = 2;
+  standards.clear();
+  for (const Matrix matrix : driver.settings.matrices)
+    standards.push_back(standard_of(matrix));
+  if (driver.settings.explicit_colours)
+    standards.push_back(VAProcColorStandardExplicit);
+  caps->input_color_standards = caps->output_color_standards = standards.data();
+  caps->num_input_color_standards = caps->num_output_color_standards =
+      static_cast<std::uint32_t>(standards.size());
   caps->input_pixel_format = caps->output_pixel_format = fourccs.data();
   caps->num_input_pixel_formats = caps->num_output_pixel_formats =
       static_cast<std::uint32_t>(fourccs.size());

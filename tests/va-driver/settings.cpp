@@ -167,6 +167,42 @@ bool parse_needs(std::string_view value, Settings &settings)
          parse_number(behind, settings.frames_behind);
 }
 
+bool parse_matrix(std::string_view name, Matrix &matrix)
+{
+  constexpr std::array<std::pair<std::string_view, Matrix>, 3> kNames{
+      {{"601", Matrix::Bt601}, {"709", Matrix::Bt709}, {"2020", Matrix::Bt2020}}};
+  for (const auto &[known, value] : kNames) {
+    if (known == name) {
+      matrix = value;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool parse_colours(std::string_view list, Settings &settings)
+{
+  settings.matrices.clear();
+  settings.explicit_colours = false;
+  return each(list, [&](std::string_view name) {
+    Matrix matrix{};
+    if (parse_matrix(name, matrix))
+      settings.matrices.push_back(matrix);
+    else if (name == "explicit")
+      settings.explicit_colours = true;
+    else
+      return name == "none";
+    return true;
+  });
+}
+
+bool parse_fixed_colours(std::string_view value, Settings &settings)
+{
+  const auto [from, to] = split(value, ':');
+  settings.fixed_colours = true;
+  return parse_matrix(from, settings.fixed_from) && parse_matrix(to, settings.fixed_to);
+}
+
 bool parse_tall(std::string_view value, Settings &settings)
 {
   const auto [modifier, rows] = split(value, ':');
@@ -251,7 +287,7 @@ bool parse_memory(std::string_view value, Settings &settings)
 
 bool parse_one(std::string_view key, std::string_view value, Settings &s)
 {
-  const std::array<std::pair<std::string_view, std::function<bool()>>, 48> keys = {{
+  const std::array<std::pair<std::string_view, std::function<bool()>>, 53> keys = {{
       {"objects", [&] { return parse_number(value, s.objects) && s.objects >= 1; }},
       {"stride-align", [&] { return parse_number(value, s.stride_align) && s.stride_align >= 1; }},
       {"stride-extra", [&] { return parse_number(value, s.stride_extra); }},
@@ -278,6 +314,11 @@ bool parse_one(std::string_view key, std::string_view value, Settings &s)
       {"pipelines", [&] { return parse_number(value, s.pipelines); }},
       {"deinterlace", [&] { return parse_deinterlacing(value, s.deinterlacing); }},
       {"deinterlace-needs", [&] { return parse_needs(value, s); }},
+      {"colours", [&] { return parse_colours(value, s); }},
+      {"fixed-colours", [&] { return parse_fixed_colours(value, s); }},
+      {"bob", [&] { return parse_bool(value, s.bob_works); }},
+      {"background", [&] { return parse_bool(value, s.background); }},
+      {"import-objects", [&] { return parse_bool(value, s.import_objects); }},
       {"rotate", [&] { return parse_bool(value, s.rotates); }},
       {"import-prime2", [&] { return parse_bool(value, s.import_prime2); }},
       {"import-refused", [&] { return parse_modifiers(value, s.import_refused); }},

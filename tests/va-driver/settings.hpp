@@ -39,6 +39,8 @@ enum class Lie {
   Unsized,
 };
 
+enum class Matrix { Bt601, Bt709, Bt2020 };
+
 // What happens in a call in place of its work.
 enum class Mishap { Error, Crash, Hang, Exit };
 
@@ -100,7 +102,15 @@ struct Settings {
   unsigned frames_before = 1;                         // that the two motion algorithms need
   unsigned frames_behind = 0;                         // likewise
   bool rotates = true;                                // video processing turns and mirrors
-  bool import_prime2 = true; // foreign dma-bufs are taken as VADRMPRIMESurfaceDescriptor
+  bool bob_works = true; // false: the filter is taken, and both fields are shown
+  std::vector<Matrix> matrices{Matrix::Bt601, Matrix::Bt709, Matrix::Bt2020}; // that are listed
+  bool explicit_colours = false; // VAProcColorStandardExplicit is listed
+  bool fixed_colours = false; // whatever is asked for, in narrow range, YUV of other YUV as it is:
+  Matrix fixed_from{};        // of YUV that becomes RGB
+  Matrix fixed_to{};          // of YUV that is made of RGB
+  bool background = true;     // output_background_color is drawn
+  bool import_objects = true; // false: every plane is in the first object of a descriptor
+  bool import_prime2 = true;  // foreign dma-bufs are taken as VADRMPRIMESurfaceDescriptor
   std::vector<std::uint64_t> import_refused; // modifiers of foreign dma-bufs that are refused
   bool derive = true;
   bool put = true;

@@ -2,6 +2,7 @@
 #include "surface.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include <drm_fourcc.h>
 
@@ -42,6 +43,7 @@ TiledPlane lay_out_plane(const Settings &settings, const PlaneShape &shape, std:
 
 // Bytes that each plane may start at: a page, so that separate objects and tiles are aligned alike.
 constexpr std::uint64_t kPlaneAlign = 4096;
+constexpr int kPoison = 0xa5;
 
 } // namespace
 
@@ -102,6 +104,8 @@ std::shared_ptr<Surface> allocate_surface(const Settings &settings, const PixelF
     auto object = allocate_object(settings.memory, size);
     if (!object)
       return nullptr;
+    // what somebody else has left in the memory
+    std::memset(object->mapping.data(), kPoison, object->mapping.size());
     surface->objects.push_back(std::move(*object));
   }
   return surface;

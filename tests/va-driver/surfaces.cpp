@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // vaQuerySurfaceAttributes, vaCreateSurfaces, vaExportSurfaceHandle, vaSyncSurface.
 #include <algorithm>
+#include <iterator>
 
 #include <drm_fourcc.h>
 #include <va/va_drmcommon.h>
@@ -182,6 +183,14 @@ VADRMPRIMESurfaceDescriptor to_descriptor(const Driver &driver,
   return descriptor;
 }
 
+VADRMPRIMESurfaceDescriptor in_one_object(VADRMPRIMESurfaceDescriptor descriptor)
+{
+  descriptor.num_objects = 1;
+  for (auto &layer : descriptor.layers)
+    std::fill(std::begin(layer.object_index), std::end(layer.object_index), 0U);
+  return descriptor;
+}
+
 std::shared_ptr<Surface> import_one(Driver &driver, const Request &request, unsigned index,
                                     std::uint32_t width, std::uint32_t height)
 {
@@ -194,7 +203,8 @@ std::shared_ptr<Surface> import_one(Driver &driver, const Request &request, unsi
     if (std::find(refused.begin(), refused.end(), described.objects[0].drm_format_modifier) !=
         refused.end())
       return nullptr;
-    return import_surface(described, width, height);
+    return import_surface(driver.settings.import_objects ? described : in_one_object(described),
+                          width, height);
   }
   const auto &external = *static_cast<const VASurfaceAttribExternalBuffers *>(request.external);
   return import_surface(to_descriptor(driver, external, index, *request.format), width, height);

@@ -235,88 +235,45 @@ Rect picture_area(const PictureSize &picture, const PictureSize &frame, bool add
   return area;
 }
 
-// --- colours -------------------------------------------------------------------------------------
-
 namespace {
 
-Model model_of(const GstDrmVideoInfo &info)
+bool is_same_size(const PictureSize &a, const PictureSize &b)
 {
-  const auto *format = format_by_drm(info.drm_fourcc);
-  return format ? format->model : Model::Rgb;
+  return a.width == b.width && a.height == b.height && a.par_n == b.par_n && a.par_d == b.par_d;
 }
 
-Result<Matrix> matrix_of(const GstVideoColorimetry &colorimetry)
+PictureSize size_in(const GstStructure *structure)
 {
-  switch (colorimetry.matrix) {
-  case GST_VIDEO_COLOR_MATRIX_BT709:
-    return Matrix::Bt709;
-  case GST_VIDEO_COLOR_MATRIX_BT2020:
-    return Matrix::Bt2020;
-  case GST_VIDEO_COLOR_MATRIX_FCC:
-  case GST_VIDEO_COLOR_MATRIX_SMPTE240M:
-    return Error{ErrorCode::Unsupported,
-                 "The colour matrices of FCC and SMPTE 240M have no name in "
-                 "VA-API"};
-  default:
-    return Matrix::Bt601;
-  }
-}
-
-// Of the caps that leave, whose fields say nothing yet of colours.
-GstVideoColorimetry colours_after(const GstDrmVideoInfo &in, const GstDrmVideoInfo &out)
-{
-  const GstVideoColorimetry &before = in.vinfo.colorimetry;
-  if (model_of(in) == model_of(out))
-    return before;
-  GstVideoColorimetry after = out.vinfo.colorimetry; // the default of the model and the size
-  if (model_of(out) == Model::Rgb) {
-    after.primaries = before.primaries;
-    after.transfer = before.transfer;
-  }
-  return after;
+  PictureSize size;
+  gst_structure_get_int(structure, "width", &size.width);
+  gst_structure_get_int(structure, "height", &size.height);
+  gst_structure_get_fraction(structure, "pixel-aspect-ratio", &size.par_n, &size.par_d);
+  return size;
 }
 
 } // namespace
 
-GstPtr<GstCaps> with_colours(const GstCaps *caps, const GstDrmVideoInfo &in)
+std::vector<PictureSize> sizes_for(const PictureSize &picture, const GstCaps *common)
 {
-  auto complete = GstPtr<GstCaps>::adopt(gst_caps_copy(caps));
-  GstStructure *structure = gst_caps_get_structure(complete.get(), 0);
-  GstDrmVideoInfo out;
-  gst_drm_video_info_init(&out);
-  if (gst_structure_has_field(structure, "colorimetry") ||
-      !gst_drm_video_info_from_caps(&out, complete.get()))
-    return complete;
-  const GstVideoColorimetry colours = colours_after(in, out);
-  if (g_autofree gchar *text = gst_video_colorimetry_to_string(&colours))
-    gst_structure_set(structure, "colorimetry", G_TYPE_STRING, text, nullptr);
-  return complete;
+  std::vector<PictureSize> sizes;
+  for (guint i = 0; i < gst_caps_get_size(common); ++i) {
+    const auto one = GstPtr<GstCaps>::adopt(gst_caps_copy_nth(common, i));
+    GstStructure *structure = gst_caps_get_structure(one.get(), 0);
+    fix_size(structure, picture);
+    const PictureSize size = size_in(structure);
+    if (std::none_of(sizes.begin(), sizes.end(),
+                     [&](const PictureSize &other) { return is_same_size(size, other); }))
+      sizes.push_back(size);
+  }
+  return sizes;
 }
 
-Result<void> read_colours(const GstDrmVideoInfo &in, const GstDrmVideoInfo &out,
-                          Conversion &conversion)
+GstPtr<GstCaps> with_size(GstPtr<GstCaps> caps, const PictureSize &size)
 {
-  const GstVideoColorimetry &before = in.vinfo.colorimetry;
-  const GstVideoColorimetry &after = out.vinfo.colorimetry;
-  const bool yuv_in = model_of(in) == Model::Yuv;
-  const bool yuv_out = model_of(out) == Model::Yuv;
-  if (yuv_in == yuv_out && before.transfer != after.transfer &&
-      (before.transfer == GST_VIDEO_TRANSFER_SMPTE2084 ||
-       before.transfer == GST_VIDEO_TRANSFER_ARIB_STD_B67 ||
-       after.transfer == GST_VIDEO_TRANSFER_SMPTE2084 ||
-       after.transfer == GST_VIDEO_TRANSFER_ARIB_STD_B67))
-    return Error{ErrorCode::Unsupported,
-                 "PQ and HLG are not converted to other transfer functions. Put an element between "
-                 "that maps tones, or ask for the colorimetry of upstream"};
-  const auto from = matrix_of(yuv_in ? before : after);
-  const auto to = matrix_of(yuv_out ? after : before);
-  if (!from)
-    return from.error();
-  if (!to)
-    return to.error();
-  conversion.from = {*from, yuv_in ? before.range == GST_VIDEO_COLOR_RANGE_0_255 : true};
-  conversion.to = {*to, yuv_out ? after.range == GST_VIDEO_COLOR_RANGE_0_255 : true};
-  return {};
+  gst_caps_set_simple(caps.get(), "width", G_TYPE_INT, size.width, "height", G_TYPE_INT,
+                      size.height, "pixel-aspect-ratio", GST_TYPE_FRACTION, size.par_n, size.par_d,
+                      nullptr);
+  return caps;
 }
 
 } // namespace gstdrm::va

@@ -2,6 +2,8 @@
 // vadmabufconvert's caps: what can become of frames, and which size and colours they get.
 #pragma once
 
+#include <vector>
+
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmvideoinfo.h>
 
@@ -24,9 +26,9 @@ enum class Interlacing {
 GstPtr<GstCaps> convertible_caps(const GstCaps *caps, GstPtr<GstCaps> same, GstPtr<GstCaps> other,
                                  Interlacing interlacing);
 
-// The answer of a pad to a CAPS query: of what can be `made` of the `peer` behind the other pad, all
-// that the pad's template (`offer`) has; what the peer takes as it is comes first. In time linear in
-// the lists, as GstBaseTransform's answer is not. `filter` may be NULL.
+// The answer of a pad to a CAPS query: of what can be `made` of the `peer` behind the other pad,
+// all that the pad's template (`offer`) has; what the peer takes as it is comes first. In time
+// linear in the lists, as GstBaseTransform's answer is not. `filter` may be NULL.
 GstPtr<GstCaps> offered_caps(const GstCaps *peer, const GstCaps *made, const GstCaps *offer,
                              const GstCaps *filter);
 
@@ -54,12 +56,8 @@ void fix_size(GstStructure *structure, const PictureSize &picture);
 // the picture's shape in the middle, at even pixels.
 Rect picture_area(const PictureSize &picture, const PictureSize &frame, bool add_borders);
 
-// Caps with the colorimetry that a conversion from `in` gives, where they do not say any.
-GstPtr<GstCaps> with_colours(const GstCaps *caps, const GstDrmVideoInfo &in);
-
-// The colours of both sides, for the driver. Error of code Unsupported for a conversion of
-// primaries or of transfer functions, and for a matrix that VA-API has no name for.
-Result<void> read_colours(const GstDrmVideoInfo &in, const GstDrmVideoInfo &out,
-                          Conversion &conversion);
+// The sizes that downstream leaves for the picture, in downstream's order, each once.
+std::vector<PictureSize> sizes_for(const PictureSize &picture, const GstCaps *common);
+GstPtr<GstCaps> with_size(GstPtr<GstCaps> caps, const PictureSize &size);
 
 } // namespace gstdrm::va

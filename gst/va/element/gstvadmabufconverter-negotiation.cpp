@@ -16,6 +16,7 @@
 #include <gst/drm/gstdrmdevicequery.h>
 
 #include "gstvaconvertcaps.hpp"
+#include "gstvaconvertcolours.hpp"
 #include "gstvadmabufcaps.hpp"
 #include "gstvadmabufconverter.hpp"
 #include "gstvadmabufpool.hpp"
@@ -61,42 +62,12 @@ std::optional<Orientation> orientation_of(GstVideoOrientationMethod method)
   }
 }
 
-bool is_same_size(const PictureSize &a, const PictureSize &b)
+// Takes the pair that failed; where it is the format's colours, the format.
+void take_out(const FormatSet &formats, const Format &failed, ErrorCode code, FormatSet &out)
 {
-  return a.width == b.width && a.height == b.height && a.par_n == b.par_n && a.par_d == b.par_d;
-}
-
-PictureSize size_in(const GstStructure *structure)
-{
-  PictureSize size;
-  gst_structure_get_int(structure, "width", &size.width);
-  gst_structure_get_int(structure, "height", &size.height);
-  gst_structure_get_fraction(structure, "pixel-aspect-ratio", &size.par_n, &size.par_d);
-  return size;
-}
-
-// The sizes that downstream leaves for the picture, in downstream's order, each once.
-std::vector<PictureSize> sizes_for(const PictureSize &picture, const GstCaps *common)
-{
-  std::vector<PictureSize> sizes;
-  for (guint i = 0; i < gst_caps_get_size(common); ++i) {
-    const auto one = GstPtr<GstCaps>::adopt(gst_caps_copy_nth(common, i));
-    GstStructure *structure = gst_caps_get_structure(one.get(), 0);
-    fix_size(structure, picture);
-    const PictureSize size = size_in(structure);
-    if (std::none_of(sizes.begin(), sizes.end(),
-                     [&](const PictureSize &other) { return is_same_size(size, other); }))
-      sizes.push_back(size);
-  }
-  return sizes;
-}
-
-GstPtr<GstCaps> with_size(GstPtr<GstCaps> caps, const PictureSize &size)
-{
-  gst_caps_set_simple(caps.get(), "width", G_TYPE_INT, size.width, "height", G_TYPE_INT,
-                      size.height, "pixel-aspect-ratio", GST_TYPE_FRACTION, size.par_n, size.par_d,
-                      nullptr);
-  return caps;
+  for (const Format &pair : formats.pairs())
+    if (pair == failed || (code == ErrorCode::Format && pair.fourcc == failed.fourcc))
+      out.add(pair);
 }
 
 } // namespace
@@ -160,13 +131,20 @@ Result<ConvertStream> DmabufConverter::stream_of(GstCaps *in_caps, GstCaps *out_
   stream.conversion.orientation = *turned;
   const PictureSize frame = picture_of(out->vinfo, Orientation::Identity);
   const Rect area = picture_area(picture_of(in->vinfo, *turned), frame, settings().add_borders);
+  stream.conversion.target_fourcc = out->drm_fourcc;
+  stream.conversion.target = {0, 0, static_cast<std::uint32_t>(frame.width),
+                              static_cast<std::uint32_t>(frame.height)};
   stream.conversion.area = area;
   stream.conversion.borders = area.width != static_cast<std::uint32_t>(frame.width) ||
                               area.height != static_cast<std::uint32_t>(frame.height);
   if (is_interlaced(in_caps))
     stream.conversion.deinterlacing = deinterlacing();
-  if (auto read = read_colours(*in, *out, stream.conversion); !read)
-    return read.error();
+  const auto device = this->device();
+  const auto colours =
+      read_colours(*in, *out, device ? device->capabilities.colours : ColourRules());
+  if (!colours)
+    return colours.error();
+  stream.conversion.colours = *colours;
   return stream;
 }
 
@@ -200,13 +178,14 @@ GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in
     auto agreement =
         producer_.agree(GST_BASE_TRANSFORM_SRC_PAD(element_), own.get(), formats, allocator_.get());
     const auto add = [&](const std::string &why) {
-      refusals += (refusals.empty() ? "" : ". ") + why;
+      if (refusals.find(why) == std::string::npos)
+        refusals += (refusals.empty() ? "" : ". ") + why;
     };
     if (agreement.outcome == Producer::Outcome::NotAllocated)
       add(agreement.refusals);
     if (agreement.outcome != Producer::Outcome::Agreed)
       return {};
-    auto complete = with_colours(agreement.caps.get(), *in);
+    auto complete = with_colours(agreement.caps.get(), *in, device.capabilities.colours);
     if (!gst_pad_peer_query_accept_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), complete.get()))
       complete = std::move(agreement.caps);
     const auto tried = try_caps(device, in_caps, complete.get());
@@ -221,7 +200,7 @@ GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in
     // what no other format changes
     if (tried.error().code == ErrorCode::Unsupported || !formats.contains(pair))
       return {};
-    not_drawn.add(pair);
+    take_out(formats, pair, tried.error().code, not_drawn);
   }
   return {};
 }

@@ -73,7 +73,7 @@ Result<std::unique_ptr<FrameSource>> FrameSource::create(GstElement *element, co
   request.argb = argb;
   if (auto can = check_video(info); !can)
     return can.error();
-  request.matrix = matrix_of(info);
+  request.colours.matrix = matrix_of(info);
   auto renderer = Renderer::create(device, request);
   if (!renderer)
     return renderer.error();

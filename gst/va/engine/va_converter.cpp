@@ -6,6 +6,7 @@
 
 #include <gst/drm/core/log.hpp>
 
+#include "va_driver_facts.hpp"
 #include "va_import.hpp"
 
 namespace gstdrm::va {
@@ -37,11 +38,6 @@ State state_of(Orientation orientation)
   return {VA_ROTATION_NONE, VA_MIRROR_NONE, "not at all"};
 }
 
-std::uint8_t range_of(const Colours &colours)
-{
-  return colours.full_range ? VA_SOURCE_RANGE_FULL : VA_SOURCE_RANGE_REDUCED;
-}
-
 } // namespace
 
 class Converter::Source {
@@ -69,12 +65,13 @@ Result<std::unique_ptr<Converter>> Converter::create(const Device &device,
   auto context = open_video_processing(device.display);
   if (!context)
     return context.error();
-  std::unique_ptr<Converter> converter(
-      new Converter(device.display, device.capabilities.imports, conversion));
+  std::unique_ptr<Converter> converter(new Converter(device, conversion));
   converter->context_ = std::move(context).value();
   converter->to_ = rectangle(conversion.area);
   if (auto turns = converter->check_orientation(); !turns)
     return turns.error();
+  if (auto prepared = converter->prepare_borders(device); !prepared)
+    return prepared.error();
   if (conversion.deinterlacing) {
     auto made = Deinterlacer::create(device.display, converter->context_.context,
                                      *conversion.deinterlacing);
@@ -83,6 +80,26 @@ Result<std::unique_ptr<Converter>> Converter::create(const Device &device,
     converter->deinterlacer_ = std::move(made).value();
   }
   return converter;
+}
+
+// Black is drawn before each frame, and not once a surface: whoever had the surface may have drawn
+// into its borders.
+Result<void> Converter::prepare_borders(const Device &device)
+{
+  if (!conversion_.borders || draws_background(display_->vendor()))
+    return {};
+  RenderRequest request;
+  request.pattern = Pattern::Solid;
+  request.fourcc = conversion_.target_fourcc;
+  request.width = conversion_.target.width;
+  request.height = conversion_.target.height;
+  request.argb = kBlack;
+  request.colours = conversion_.colours.to;
+  auto made = Renderer::create(device, request);
+  if (!made)
+    return made.error();
+  borders_ = std::move(made).value();
+  return {};
 }
 
 // va_vpp.h: hardware ignores a rotation that it does not know.
@@ -125,10 +142,7 @@ Result<void> Converter::prepare(Source &source, Fields fields, bool alone)
   parameters.surface = source.surface.id();
   parameters.surface_region = &source.part;
   parameters.output_region = &to_;
-  parameters.surface_color_standard = standard_of(conversion_.from.matrix);
-  parameters.output_color_standard = standard_of(conversion_.to.matrix);
-  parameters.input_color_properties.color_range = range_of(conversion_.from);
-  parameters.output_color_properties.color_range = range_of(conversion_.to);
+  tell(colours_, conversion_.colours, parameters);
   parameters.output_background_color = conversion_.borders ? kBlack : 0;
   parameters.rotation_state = state.rotation;
   parameters.mirror_state = state.mirror;
@@ -160,6 +174,9 @@ Result<void> Converter::draw(Source &source, const Rect &part, const Surface &ta
   source.part = rectangle(part);
   for (std::size_t i = 0; !alone && i < conversion_.deinterlacing->before; ++i)
     source.before[i] = before[i]->surface.id();
+  if (borders_)
+    if (const auto black = borders_->render(target, 0, 0); !black)
+      return black.error();
   VABufferID id = source.parameters(fields, alone).id();
   GSTDRM_TRACE("surface 0x%x is drawn into surface 0x%x", source.surface.id(), target.id());
   return draw_picture(context_.context, target, {&id, 1});

@@ -2,7 +2,7 @@
 // Video processing from frames of others: one frame is drawn into one surface, scaled, converted,
 // rotated. All VA objects but the imported surfaces are made once, and each import has a parameter
 // buffer of its own, so that a frame takes three calls (vaBeginPicture, vaRenderPicture,
-// vaEndPicture).
+// vaEndPicture); with borders that the driver does not draw, three more.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,12 @@
 #include <gst/drm/core/frame_layout.hpp>
 #include <gst/drm/core/result.hpp>
 
+#include "va_colours.hpp"
 #include "va_deinterlace.hpp"
 #include "va_device.hpp"
 #include "va_objects.hpp"
 #include "va_patterns.hpp"
+#include "va_renderer.hpp"
 #include "va_vpp.hpp"
 
 namespace gstdrm::va {
@@ -32,16 +34,11 @@ enum class Orientation { Identity, Right90, Half, Left90, FlipHorizontal, FlipVe
   return orientation == Orientation::Right90 || orientation == Orientation::Left90;
 }
 
-// RGB is full range, and has the matrix of the YUV that it is made of or becomes.
-struct Colours {
-  Matrix matrix{};
-  bool full_range = false;
-};
-
 struct Conversion {
   Orientation orientation{};
-  Colours from;
-  Colours to;
+  ColourConversion colours;
+  std::uint32_t target_fourcc = 0;
+  Rect target;          // all of it
   Rect area;            // of the target; the rest is black
   bool borders = false; // there is a rest
   // of frames with fields; empty: they stay as they are
@@ -67,19 +64,23 @@ public:
                     Fields fields = Fields::Progressive, Before before = {});
 
 private:
-  Converter(std::shared_ptr<Display> display, ImportBy imports, const Conversion &conversion)
-      : display_(std::move(display)), imports_(imports), conversion_(conversion)
+  Converter(const Device &device, const Conversion &conversion)
+      : display_(device.display), imports_(device.capabilities.imports),
+        colours_(device.capabilities.colours), conversion_(conversion)
   {
   }
   Result<void> check_orientation();
+  Result<void> prepare_borders(const Device &device);
   Result<void> prepare(Source &source, Fields fields, bool alone);
 
   std::shared_ptr<Display> display_;
   ImportBy imports_;
+  ColourRules colours_;
   Conversion conversion_;
   VARectangle to_{};
   VideoContext context_;
-  Deinterlacer deinterlacer_; // destroyed before the context
+  Deinterlacer deinterlacer_;         // destroyed before the context
+  std::unique_ptr<Renderer> borders_; // draws all of the target black; nullptr: nobody has to
 };
 
 } // namespace gstdrm::va

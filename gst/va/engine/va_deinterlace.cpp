@@ -8,6 +8,7 @@
 
 #include <gst/drm/core/log.hpp>
 
+#include "va_driver_facts.hpp"
 #include "va_vpp.hpp"
 
 namespace gstdrm::va {
@@ -112,6 +113,8 @@ std::vector<DeinterlaceMethod> query_deinterlacing(const std::shared_ptr<Display
   const auto end = caps.begin() + std::min<unsigned>(count, caps.size());
   for (const Deinterlacing algorithm : {Deinterlacing::Weave, Deinterlacing::Bob,
                                         Deinterlacing::Adaptive, Deinterlacing::Compensated}) {
+    if (algorithm == Deinterlacing::Bob && ignores_bob(display->vendor()))
+      continue;
     const bool listed = std::any_of(
         caps.begin(), end, [algorithm](const auto &one) { return one.type == type_of(algorithm); });
     const auto before =

@@ -76,9 +76,9 @@ const Weights &weights_of(Matrix matrix)
 }
 
 // `bits` of a sample, 8 to 12.
-Yuv to_yuv(std::uint32_t argb, Matrix matrix, unsigned bits)
+Yuv to_yuv(std::uint32_t argb, const Colours &colours, unsigned bits)
 {
-  const Weights &w = weights_of(matrix);
+  const Weights &w = weights_of(colours.matrix);
   const std::int64_t r = argb >> 16 & 0xff;
   const std::int64_t g = argb >> 8 & 0xff;
   const std::int64_t b = argb & 0xff;
@@ -89,7 +89,18 @@ Yuv to_yuv(std::uint32_t argb, Matrix matrix, unsigned bits)
     return static_cast<std::uint16_t>(
         std::clamp<std::int64_t>(sum >> fraction, 0, (1LL << bits) - 1));
   };
-  return {component(w.y, 16), component(w.u, 128), component(w.v, 128)};
+  if (!colours.full_range)
+    return {component(w.y, 16), component(w.u, 128), component(w.v, 128)};
+  // from the steps that narrow range has for a component (ITU-R BT.2100, table 9) to all
+  const std::int64_t most = (1LL << bits) - 1;
+  const auto full = [=](const std::int64_t(&weight)[3], std::int64_t steps, std::int64_t base) {
+    const auto sum = (weight[0] * r + weight[1] * g + weight[2] * b) * most;
+    const auto one = steps << 16;
+    return static_cast<std::uint16_t>(
+        std::clamp<std::int64_t>((sum + base * one + one / 2) / one, 0, most));
+  };
+  const std::int64_t middle = 1LL << (bits - 1);
+  return {full(w.y, 219, 0), full(w.u, 224, middle), full(w.v, 224, middle)};
 }
 
 void store(std::uint8_t *p, std::uint16_t sample, unsigned bits)
@@ -141,13 +152,13 @@ void write_rgb(const Target &target, std::uint32_t y, const std::uint32_t *argb,
 }
 
 void write_yuv(const Target &target, std::uint32_t y, const std::uint32_t *argb,
-               std::uint32_t width, Matrix matrix)
+               std::uint32_t width, const Colours &colours)
 {
   const auto &order = target.shape.order;
   const unsigned bits = bits_of(target.shape);
   const unsigned step = bits > 8 ? 2 : 1;
   for (std::uint32_t x = 0; x < width; ++x) {
-    const auto yuv = to_yuv(argb[x], matrix, bits);
+    const auto yuv = to_yuv(argb[x], colours, bits);
     const bool chroma = x % 2 == 0 && y % 2 == 0;
     if (target.shape.packing == Packing::Packed422) {
       auto *out = target.row(0, y) + static_cast<std::size_t>(x) / 2 * 4;
@@ -233,7 +244,7 @@ bool can_write(std::uint32_t va_fourcc)
 }
 
 bool write_image(const VAImage &image, std::uint8_t *data, std::size_t data_size,
-                 const Picture &picture, Matrix matrix)
+                 const Picture &picture, const Colours &colours)
 {
   const auto *shape = find_shape(image.format.fourcc);
   if (!shape || picture.height == 0 || !fits(*shape, image, data_size, picture))
@@ -244,7 +255,7 @@ bool write_image(const VAImage &image, std::uint8_t *data, std::size_t data_size
     if (is_rgb(shape->packing))
       write_rgb(target, y, row, picture.width);
     else
-      write_yuv(target, y, row, picture.width, matrix);
+      write_yuv(target, y, row, picture.width, colours);
   }
   return true;
 }
@@ -287,12 +298,13 @@ private:
 
 } // namespace
 
-Result<std::uint64_t> Uploader::fill(const VAImage &image, const Picture &picture, Matrix matrix)
+Result<std::uint64_t> Uploader::fill(const VAImage &image, const Picture &picture,
+                                     const Colours &colours)
 {
   auto map = Map::open(*display_, image.buf);
   if (!map)
     return map.error();
-  if (!write_image(image, map->data(), image.data_size, picture, matrix))
+  if (!write_image(image, map->data(), image.data_size, picture, colours))
     return Error{ErrorCode::Unsupported, "An image of " + fourcc_to_string(image.format.fourcc) +
                                              " (VA) from " + display_->node() +
                                              " cannot be written here"};
@@ -300,7 +312,7 @@ Result<std::uint64_t> Uploader::fill(const VAImage &image, const Picture &pictur
 }
 
 Result<std::uint64_t> Uploader::put(const Surface &surface, const PixelFormat &format,
-                                    const Picture &picture, Matrix matrix)
+                                    const Picture &picture, const Colours &colours)
 {
   VAImageFormat wanted{};
   wanted.fourcc = format.va_fourcc;
@@ -311,7 +323,7 @@ Result<std::uint64_t> Uploader::put(const Surface &surface, const PixelFormat &f
   if (status != VA_STATUS_SUCCESS)
     return display_->error(ErrorCode::Allocation, "vaCreateImage", status);
   const ImageHandle owner(display_, image.image_id);
-  auto written = fill(image, picture, matrix);
+  auto written = fill(image, picture, colours);
   if (!written)
     return written;
   status = vaPutImage(display_->count(), surface.id(), image.image_id, 0, 0, picture.width,
@@ -322,7 +334,7 @@ Result<std::uint64_t> Uploader::put(const Surface &surface, const PixelFormat &f
 }
 
 Result<std::uint64_t> Uploader::upload(const Surface &surface, const PixelFormat &format,
-                                       const Picture &picture, Matrix matrix)
+                                       const Picture &picture, const Colours &colours)
 {
   if (may_derive_) {
     VAImage image{};
@@ -331,7 +343,7 @@ Result<std::uint64_t> Uploader::upload(const Surface &surface, const PixelFormat
       const ImageHandle owner(display_, image.image_id);
       // Some drivers derive an image whose format differs from the surface's.
       if (image.format.fourcc == format.va_fourcc) {
-        if (auto written = fill(image, picture, matrix))
+        if (auto written = fill(image, picture, colours))
           return written;
       }
     }
@@ -340,7 +352,7 @@ Result<std::uint64_t> Uploader::upload(const Surface &surface, const PixelFormat
                  fourcc_to_string(format.drm_fourcc).c_str(), display_->node().c_str(),
                  vaStatusStr(status));
   }
-  return put(surface, format, picture, matrix);
+  return put(surface, format, picture, colours);
 }
 
 } // namespace gstdrm::va

@@ -20,7 +20,7 @@ namespace gstdrm::va {
 bool can_write(std::uint32_t va_fourcc);
 // Converts and stores a picture; false where `image` is of another size or an unknown format.
 bool write_image(const VAImage &image, std::uint8_t *data, std::size_t data_size,
-                 const Picture &picture, Matrix matrix);
+                 const Picture &picture, const Colours &colours);
 
 // Writes a picture into a surface, with vaDeriveImage where the driver has that, else with
 // vaPutImage. upload() returns the number of bytes that the CPU wrote.
@@ -28,12 +28,12 @@ class Uploader {
 public:
   explicit Uploader(std::shared_ptr<Display> display) : display_(std::move(display)) {}
   Result<std::uint64_t> upload(const Surface &surface, const PixelFormat &format,
-                               const Picture &picture, Matrix matrix);
+                               const Picture &picture, const Colours &colours);
 
 private:
-  Result<std::uint64_t> fill(const VAImage &image, const Picture &picture, Matrix matrix);
+  Result<std::uint64_t> fill(const VAImage &image, const Picture &picture, const Colours &colours);
   Result<std::uint64_t> put(const Surface &surface, const PixelFormat &format,
-                            const Picture &picture, Matrix matrix);
+                            const Picture &picture, const Colours &colours);
 
   std::shared_ptr<Display> display_;
   bool may_derive_ = true; // false once vaDeriveImage has failed

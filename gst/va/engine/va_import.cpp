@@ -11,6 +11,7 @@
 #include <gst/drm/core/log.hpp>
 
 #include "va_attributes.hpp"
+#include "va_driver_facts.hpp"
 #include "va_formats.hpp"
 
 namespace gstdrm::va {
@@ -108,7 +109,8 @@ Result<Surface> import_surface(const std::shared_ptr<Display> &display, ImportBy
     return refuse(layout, "VA-API has no name for this fourcc");
   if (!fits_32_bits(layout))
     return refuse(layout, "VA-API counts sizes and offsets in 32 bits");
-  if (way == ImportBy::Prime && !is_one_object(layout))
+  if ((way == ImportBy::Prime || reads_first_object_only(display->vendor())) &&
+      !is_one_object(layout))
     return refuse(layout, "this driver takes frames in one dma-buf only");
   auto prime2 = describe(*format, layout);
   std::uintptr_t fd = 0;

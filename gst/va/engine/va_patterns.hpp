@@ -17,6 +17,13 @@ enum class Pattern { Smpte, Checkers, Gradient, Ball, Solid, FrameCounter };
 
 enum class Matrix { Bt601, Bt709, Bt2020 };
 
+// RGB is full range, and has the matrix of the YUV that it is made of or becomes.
+struct Colours {
+  Matrix matrix{};
+  bool full_range = false;
+  friend bool operator==(const Colours &, const Colours &) = default;
+};
+
 struct Rect {
   std::uint32_t x = 0;
   std::uint32_t y = 0;

@@ -303,8 +303,10 @@ Result<Capabilities> query_capabilities(const std::shared_ptr<Display> &display)
     return attributes.error();
   Capabilities capabilities;
   capabilities.has_vpp = found->has_vpp;
-  if (found->has_vpp)
+  if (found->has_vpp) {
     capabilities.deinterlacing = query_deinterlacing(display);
+    capabilities.colours = query_colours(display);
+  }
   Listed listed;
   for (const auto &attribute : *attributes)
     read_attribute(attribute, capabilities, listed);

@@ -11,6 +11,7 @@
 #include <gst/drm/core/limits.hpp>
 #include <gst/drm/core/result.hpp>
 
+#include "va_colours.hpp"
 #include "va_deinterlace.hpp"
 #include "va_display.hpp"
 
@@ -27,6 +28,7 @@ struct Capabilities {
   bool takes_modifiers = false;
   bool lists_modifiers = false; // the driver says which modifiers it supports
   ImportBy imports = ImportBy::Prime2;
+  ColourRules colours; // of an open device alone: va_machine.hpp does not keep them
   std::vector<DeinterlaceMethod> deinterlacing; // best last
   std::uint32_t min_width = 1;
   std::uint32_t min_height = 1;

@@ -49,7 +49,7 @@ Result<Surface> Renderer::upload(const Picture &picture)
         first = surface.error();
       continue;
     }
-    auto written = uploader_.upload(*surface, *format, picture, request_.matrix);
+    auto written = uploader_.upload(*surface, *format, picture, request_.colours);
     if (written) {
       GSTDRM_DEBUG("a picture of %ux%u is uploaded as %s", picture.width, picture.height,
                    fourcc_to_string(format->drm_fourcc).c_str());
@@ -75,7 +75,7 @@ Result<void> Renderer::prepare_device()
   std::vector<VASurfaceID> ids;
   for (const auto &piece : plan_.pieces)
     ids.push_back(sources_[piece.picture].id());
-  auto compositor = Compositor::create(display_, ids, request_.matrix);
+  auto compositor = Compositor::create(display_, ids, request_.colours.matrix);
   if (!compositor)
     return compositor.error();
   compositor_ = std::move(compositor).value();
@@ -105,7 +105,7 @@ Result<std::uint64_t> Renderer::render(const Surface &target, std::uint64_t fram
     return std::uint64_t{0};
   }
   draw(plan_, canvas_);
-  return uploader_.upload(target, *format_by_drm(request_.fourcc), canvas_, request_.matrix);
+  return uploader_.upload(target, *format_by_drm(request_.fourcc), canvas_, request_.colours);
 }
 
 } // namespace gstdrm::va

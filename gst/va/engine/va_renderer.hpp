@@ -22,7 +22,7 @@ struct RenderRequest {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   std::uint32_t argb = 0; // of Pattern::Solid
-  Matrix matrix{};
+  Colours colours;        // of YUV
 };
 
 class Renderer {

@@ -6,17 +6,9 @@
 
 #include <gst/drm/core/log.hpp>
 
+#include "va_driver_facts.hpp"
+
 namespace gstdrm::va {
-namespace {
-
-// intel-vaapi-driver 2.4.1, i965_drv_video.c, i965_proc_render_picture(): a picture keeps the last
-// pipeline parameter buffer only, and reports no error. Nothing but its name tells.
-bool keeps_one_parameter(const Display &display)
-{
-  return display.vendor().find("Intel i965 driver") != std::string::npos;
-}
-
-} // namespace
 
 VARectangle rectangle(const Rect &rect)
 {
@@ -86,7 +78,7 @@ Result<std::unique_ptr<Compositor>> Compositor::create(const std::shared_ptr<Dis
       return added.error();
   }
   compositor->at_once_ =
-      keeps_one_parameter(*display) ? 1 : std::max<std::size_t>(1, sources.size());
+      keeps_one_parameter(display->vendor()) ? 1 : std::max<std::size_t>(1, sources.size());
   return compositor;
 }
 

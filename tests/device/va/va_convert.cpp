@@ -97,6 +97,14 @@ const PixelRow kPixels[] = {
     {"formats=BGRX", "XR24", "XR24", 640, 240, "add-borders=false", {}},
     {"formats=BGRX", "XR24", "XR24", 640, 240, "", {.x = 160, .width = 320, .height = 240}},
     {"formats=BGRX", "XR24", "XR24", 320, 480, "", {.y = 120, .width = 320, .height = 240}},
+    {"profile=ihd", "XR24", "XR24", 640, 240, "", {.x = 160, .width = 320, .height = 240}},
+    {"profile=ihd", "NV12", "NV12", 320, 480, "", {.y = 120, .width = 320, .height = 240}},
+    {"profile=i965", "XR24", "XR24", 640, 240, "", {.x = 160, .width = 320, .height = 240}},
+    {"profile=i965", "NV12", "NV12", 320, 480, "", {.y = 120, .width = 320, .height = 240}},
+    {"profile=radeonsi", "XR24", "XR24", 640, 240, "", {.x = 160, .width = 320, .height = 240}},
+    {"profile=radeonsi", "NV12", "P010", 320, 480, "", {.y = 120, .width = 320, .height = 240}},
+    {"profile=nouveau", "XR24", "AB24", 640, 240, "", {.x = 160, .width = 320, .height = 240}},
+    {"formats=BGRX,background=0", "XR24", "XR24", 320, 480, "video-direction=90r", {.quarter_turns = 1, .y = 26, .width = 320, .height = 426}},
     // tilings
     {"formats=NV12:BGRX,modifiers=x-tiled:linear", "XR24:0x0100000000000001", "XR24", 320, 240, "", {}},
     {"formats=NV12:BGRX,modifiers=x-tiled:linear", "XR24", "XR24:0x0100000000000001", 640, 480, "", {}},
@@ -123,8 +131,10 @@ GST_START_TEST(test_pixels)
   const auto in = dma_caps(row.in, kWidth, kHeight) + ",colorimetry=" + (row.in[0] == 'X' ? "sRGB" : "bt601");
   const auto from = first_frame(source("num-buffers=1 pattern=frame-counter", in));
   auto out = dma_caps(row.out, row.out_width, row.out_height) + ",pixel-aspect-ratio=1/1";
+  // Mesa makes BT.709 of RGB
+  const bool mesa = g_str_has_prefix(row.driver, "profile=radeonsi") || g_str_has_prefix(row.driver, "profile=nouveau");
   if (row.out[0] == 'N' || row.out[0] == 'P')
-    out += ",colorimetry=bt601";
+    out += mesa && row.in[0] == 'X' ? ",colorimetry=bt709" : ",colorimetry=bt601";
   const auto got = first_frame(convert("num-buffers=1 pattern=frame-counter", in, row.properties, out));
   fail_unless_equals_int(static_cast<int>(got.layout.width), row.out_width);
   fail_unless_equals_int(static_cast<int>(got.layout.height), row.out_height);

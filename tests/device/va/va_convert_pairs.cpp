@@ -46,7 +46,7 @@ GST_START_TEST(test_learned)
   const auto from = take(source("num-buffers=1 pattern=frame-counter", in_caps(row.in)));
   auto out = dma_caps(row.out, 192, 224);
   if (out.find("=NV12") != std::string::npos)
-    out += ",colorimetry=bt601";
+    out += ",colorimetry=bt709"; // what Mesa makes of RGB
   const auto got = take("vadmabufsrc num-buffers=1 pattern=frame-counter ! " + in_caps(row.in) +
                         " ! vadmabufconvert ! " + out + " ! appsink name=sink sync=false");
   fail_unless_equals_uint64(got.layout.drm_modifier, row.modifier);
@@ -66,6 +66,10 @@ const RefusedRow kRefused[] = {
     {"formats=NV12:BGRX,modifiers=x-tiled:linear,list-modifiers=1,import-refused=x-tiled", kAny, nullptr},
     {"formats=BGRX,modifiers=x-tiled:y-tiled:linear,list-modifiers=1,import-refused=x-tiled:y-tiled", kAny, nullptr},
     {"profile=ihd,import-refused=y-tiled", kAny, nullptr},
+    // iHD would read the chroma from the dma-buf of the luma
+    {"profile=ihd,objects=2", kAny, nullptr},
+    {"profile=ihd,objects=2", "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12,width=96,height=112,framerate=30/1",
+     "takes frames in one dma-buf only"},
     {"formats=NV12:BGRX,import-refused=linear", kAny, "No format is left."},
     {"formats=NV12:BGRX,modifiers=x-tiled:linear,list-modifiers=1,import-refused=x-tiled",
      "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=XR24:0x0100000000000001,width=96,height=112,framerate=30/1",

@@ -14,14 +14,20 @@ std::uint8_t byte_at(const Frame &frame, std::size_t plane, std::uint32_t x, std
   return frame.planes[plane][static_cast<std::size_t>(frame.row_bytes[plane]) * y + x];
 }
 
-std::array<double, 3> from_yuv(double y, double u, double v)
+std::array<double, 3> from_yuv(const Frame &frame, double y, double u, double v)
 {
-  const double luma = (y - 16) * 255 / 219;
-  const double cb = (u - 128) * 255 / 224;
-  const double cr = (v - 128) * 255 / 224;
+  const GstVideoColorimetry &colours = frame.info.vinfo.colorimetry;
+  gdouble kr = 0;
+  gdouble kb = 0;
+  fail_unless(gst_video_color_matrix_get_Kr_Kb(colours.matrix, &kr, &kb));
+  const bool full = colours.range == GST_VIDEO_COLOR_RANGE_0_255;
+  const double luma = full ? y : (y - 16) * 255 / 219;
+  const double cb = full ? u - 128 : (u - 128) * 255 / 224;
+  const double cr = full ? v - 128 : (v - 128) * 255 / 224;
+  const double r = luma + 2 * (1 - kr) * cr;
+  const double b = luma + 2 * (1 - kb) * cb;
   const auto clamped = [](double value) { return std::clamp(value, 0.0, 255.0); };
-  return {clamped(luma + 1.402 * cr), clamped(luma - 0.344136 * cb - 0.714136 * cr),
-          clamped(luma + 1.772 * cb)};
+  return {clamped(r), clamped((luma - kr * r - kb * b) / (1 - kr - kb)), clamped(b)};
 }
 
 struct Point {
@@ -75,16 +81,16 @@ std::array<double, 3> rgb_at(const Frame &frame, std::uint32_t x, std::uint32_t 
   case DRM_FORMAT_ABGR8888:
     return rgb(0, 1, 2);
   case DRM_FORMAT_NV12:
-    return from_yuv(byte_at(frame, 0, x, y), byte_at(frame, 1, x / 2 * 2, y / 2),
+    return from_yuv(frame, byte_at(frame, 0, x, y), byte_at(frame, 1, x / 2 * 2, y / 2),
                     byte_at(frame, 1, x / 2 * 2 + 1, y / 2));
   case DRM_FORMAT_P010: // the upper byte of 16 bits
-    return from_yuv(byte_at(frame, 0, x * 2 + 1, y), byte_at(frame, 1, x / 2 * 4 + 1, y / 2),
+    return from_yuv(frame, byte_at(frame, 0, x * 2 + 1, y), byte_at(frame, 1, x / 2 * 4 + 1, y / 2),
                     byte_at(frame, 1, x / 2 * 4 + 3, y / 2));
   case DRM_FORMAT_YUYV:
-    return from_yuv(byte_at(frame, 0, x * 2, y), byte_at(frame, 0, x / 2 * 4 + 1, y),
+    return from_yuv(frame, byte_at(frame, 0, x * 2, y), byte_at(frame, 0, x / 2 * 4 + 1, y),
                     byte_at(frame, 0, x / 2 * 4 + 3, y));
   case DRM_FORMAT_YUV420:
-    return from_yuv(byte_at(frame, 0, x, y), byte_at(frame, 1, x / 2, y / 2),
+    return from_yuv(frame, byte_at(frame, 0, x, y), byte_at(frame, 1, x / 2, y / 2),
                     byte_at(frame, 2, x / 2, y / 2));
   default:
     ck_abort_msg("no reference for fourcc 0x%x", frame.info.drm_fourcc);

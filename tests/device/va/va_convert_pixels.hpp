@@ -9,7 +9,7 @@
 
 namespace gstdrm::test {
 
-// R, G, B of a pixel, 0 to 255, by BT.601 in narrow range where the frame is YUV.
+// R, G, B of a pixel, 0 to 255, by the colorimetry of the caps where the frame is YUV.
 std::array<double, 3> rgb_at(const Frame &frame, std::uint32_t x, std::uint32_t y);
 
 // How `got` was made of `from`: turned clockwise by quarter turns, mirrored, then scaled into the
