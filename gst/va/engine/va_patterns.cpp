@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 #include <string>
+#include <utility>
 
 namespace gstdrm::va {
 namespace {
@@ -195,6 +196,21 @@ Result<Plan> make_plan(Pattern pattern, std::uint32_t width, std::uint32_t heigh
     break;
   }
   return plan;
+}
+
+void pad_pictures(Plan &plan, std::uint32_t min_width, std::uint32_t min_height)
+{
+  for (Picture &picture : plan.pictures) {
+    if (picture.width >= min_width && picture.height >= min_height)
+      continue;
+    const Picture small = std::move(picture);
+    picture = paint(
+        std::max(small.width, min_width), std::max(small.height, min_height),
+        [&small](std::uint32_t x, std::uint32_t y) {
+          return small.argb[static_cast<std::size_t>(std::min(y, small.height - 1)) * small.width +
+                            std::min(x, small.width - 1)];
+        });
+  }
 }
 
 void move_pieces(Plan &plan, std::uint64_t frame, std::uint64_t timestamp_ns)

@@ -58,6 +58,8 @@ struct Plan {
 // `width` and `max_width`.
 Result<Plan> make_plan(Pattern pattern, std::uint32_t width, std::uint32_t height,
                        std::uint32_t argb, std::uint32_t max_width = 8192);
+// Makes each picture at least that large, by repeating its last column and row. The pieces stay.
+void pad_pictures(Plan &plan, std::uint32_t min_width, std::uint32_t min_height);
 // Moves the pieces to their places in this frame. Allocates nothing.
 void move_pieces(Plan &plan, std::uint64_t frame, std::uint64_t timestamp_ns);
 // Draws the frame with the CPU, for drivers without video processing.

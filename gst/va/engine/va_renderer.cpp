@@ -14,6 +14,8 @@ Result<std::unique_ptr<Renderer>> Renderer::create(const Device &device,
                         device.capabilities.max_width);
   if (!plan)
     return plan.error();
+  // surfaces have a smallest size, which the ball and cells of a counter may be below
+  pad_pictures(*plan, device.capabilities.min_width, device.capabilities.min_height);
   std::unique_ptr<Renderer> renderer(
       new Renderer(device.display, request, std::move(plan).value()));
   auto prepared =

@@ -82,6 +82,40 @@ GST_START_TEST(test_600_frames)
 }
 GST_END_TEST
 
+// Every pattern at the smallest size of each driver, and where parts of it are smaller than a surface may be.
+struct SmallRow {
+  const char *driver;
+  int width;
+  int height;
+};
+const SmallRow kSmall[] = {
+    {"profile=ihd", 16, 16},   {"profile=ihd", 32, 32},     {"profile=ihd", 16, 26},    {"profile=ihd", 16, 400},
+    {"profile=i965", 1, 1},    {"profile=i965", 16, 26},    {"profile=radeonsi", 1, 1}, {"profile=radeonsi", 16, 26},
+    {"profile=nouveau", 1, 1}, {"profile=nouveau", 16, 26}, {"formats=BGRX", 1, 64},    {"formats=BGRX", 64, 1},
+    {"profile=i965", 1, 64},   {"profile=radeonsi", 64, 1}, {"min-size=64", 64, 64},    {"vpp=0,formats=BGRX", 1, 64},
+};
+const char *const kPatterns[] = {"smpte", "checkers", "gradient", "ball", "solid", "frame-counter"};
+
+GST_START_TEST(test_smallest)
+{
+  const auto &row = kSmall[static_cast<std::size_t>(__i__) / G_N_ELEMENTS(kPatterns)];
+  const std::string pattern = kPatterns[static_cast<std::size_t>(__i__) % G_N_ELEMENTS(kPatterns)];
+  if (pattern == "frame-counter" && (row.width < 16 || row.height < 26))
+    return; // does not fit
+  set_driver(row.driver);
+  Pipeline pipeline(source("num-buffers=1 pattern=" + pattern, dma_caps("XR24", row.width, row.height)));
+  fail_unless(pipeline.play(), "%s %s: %s", row.driver, pattern.c_str(), pipeline.message(GST_MESSAGE_ERROR).c_str());
+  g_autoptr(GstSample) sample = pipeline.pull();
+  fail_unless(sample != nullptr, "%s %s: %s", row.driver, pattern.c_str(), pipeline.message(GST_MESSAGE_ERROR).c_str());
+  const auto frame = read_frame(sample);
+  const auto middle = static_cast<std::uint32_t>(MIN(row.width, row.height) / 8);
+  if (pattern == "frame-counter")
+    fail_unless(read_counter(frame).valid, "%s", row.driver);
+  else if (pattern == "ball" && middle > 0)
+    fail_unless(brightness(frame, middle, middle) > 127 && brightness(frame, row.width - 1, row.height - 1) < 128, "%s", row.driver);
+}
+GST_END_TEST
+
 // What caps say of the picture is drawn, or refused with the reason.
 struct VideoRow {
   const char *fields;
@@ -476,6 +510,7 @@ Suite *va_src_suite()
   TCase *pictures = tcase_create("pictures");
   suite_add_tcase(suite, pictures);
   tcase_set_timeout(pictures, 120);
+  tcase_add_loop_test(pictures, test_smallest, 0, G_N_ELEMENTS(kSmall) * G_N_ELEMENTS(kPatterns));
   tcase_add_loop_test(pictures, test_video_fields, 0, G_N_ELEMENTS(kVideos));
   tcase_add_test(pictures, test_still_picture);
   tcase_add_test(pictures, test_pattern_changes_while_playing);

@@ -150,4 +150,20 @@ TEST(Plan, GradientIsNoWiderThanTheDevice)
   EXPECT_EQ(plan->pictures[0].width, 8000U);
 }
 
+TEST(Patterns, PaddingChangesNoFrame)
+{
+  for (const Pattern pattern : {Pattern::Smpte, Pattern::Gradient, Pattern::Ball, Pattern::Solid, Pattern::FrameCounter}) {
+    auto plan = make_plan(pattern, 16, 26, 0xff112233);
+    ASSERT_TRUE(plan) << plan.error().message;
+    pad_pictures(*plan, 40, 50);
+    for (const Picture &picture : plan->pictures)
+      EXPECT_TRUE(picture.width >= 40 && picture.height >= 50 &&
+                  picture.argb.size() == static_cast<std::size_t>(picture.width) * picture.height);
+    move_pieces(*plan, 7, 99);
+    Picture padded{16, 26, std::vector<std::uint32_t>(std::size_t{16} * 26, 0)};
+    draw(*plan, padded);
+    EXPECT_EQ(padded.argb, draw_frame(pattern, 16, 26, 7, 99).argb);
+  }
+}
+
 } // namespace
