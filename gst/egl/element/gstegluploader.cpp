@@ -42,22 +42,24 @@ GstStructure *EglUploader::stats() const
 // nullptr: there is no context yet, or none that can be used, which has its message.
 std::shared_ptr<GlThread> EglUploader::find_device()
 {
-  const Result<std::shared_ptr<GlThread>> found = gl_.find();
-  if (!found || !*found)
+  const Result<FilterGlThread::Found> found = gl_.find();
+  if (!found || !found->thread)
     return nullptr;
   const std::shared_ptr<GlThread> before = offer_.thread();
-  if (before == *found)
+  if (before == found->thread)
     return before;
   if (before)
     past_hops_ += before->hops();
-  const bool changed = offer_.take(*found);
-  const egl::Device &device = *(*found)->device();
-  GST_INFO_OBJECT(element_, "%" GST_PTR_FORMAT " is %s%s%s", (*found)->context(),
+  const bool changed = offer_.take(found->thread, found->stops);
+  if (offer_.thread() != found->thread)
+    return nullptr; // the element was stopped meanwhile
+  const egl::Device &device = *found->thread->device();
+  GST_INFO_OBJECT(element_, "%" GST_PTR_FORMAT " is %s%s%s", found->thread->context(),
                   device.driver().describe().c_str(), device.import_refusal().empty() ? "" : ": ",
                   device.import_refusal().c_str());
   if (changed)
     offer_changed();
-  return *found;
+  return found->thread;
 }
 
 // Upstream that has asked before chooses again.
@@ -95,10 +97,9 @@ bool EglUploader::stop()
   thread_.reset();
   if (const std::shared_ptr<GlThread> thread = offer_.thread())
     past_hops_ += thread->hops();
-  offer_.take(nullptr);
+  offer_.forget(gl_.forget());
   answers_.forget();
   answered_ = false;
-  gl_.forget();
   return base_->stop(GST_BASE_TRANSFORM(element_)) != FALSE;
 }
 
@@ -117,9 +118,8 @@ void EglUploader::settle(GstStateChange transition)
 {
   if (transition != GST_STATE_CHANGE_READY_TO_NULL)
     return;
-  offer_.take(nullptr);
+  offer_.forget(gl_.forget());
   answers_.forget();
-  gl_.forget();
 }
 
 } // namespace gstdrm

@@ -84,7 +84,7 @@ UploadFormats UploadOffer::work_out(const UploadSettings &settings, const Device
 
 // Works without the lock, and once more where somebody else was faster. Whoever sees a new device
 // sees its formats too: a negotiation that begins with one offer must not end with another.
-bool UploadOffer::update(const std::shared_ptr<Device> *taken)
+bool UploadOffer::update(const Taken *taken)
 {
   for (;;) {
     UploadSettings settings;
@@ -94,13 +94,15 @@ bool UploadOffer::update(const std::shared_ptr<Device> *taken)
     {
       const std::lock_guard guard(lock_);
       settings = settings_;
-      device = taken ? *taken : device_;
+      device = taken ? taken->device : device_;
       before = formats_;
       changes = changes_;
     }
     auto formats = std::make_shared<const UploadFormats>(work_out(settings, device.get()));
     const bool changed = !(*formats == *before);
     const std::lock_guard guard(lock_);
+    if (taken && taken->stops != stops_)
+      return false; // a stop came between
     if (changes != changes_)
       continue;
     if (taken && device_ && device && device_->thread == device->thread)
@@ -123,17 +125,26 @@ bool UploadOffer::change_settings(const std::function<void(UploadSettings &)> &c
   return update();
 }
 
-bool UploadOffer::take(std::shared_ptr<GlThread> thread)
+bool UploadOffer::take(std::shared_ptr<GlThread> thread, std::uint64_t stops)
 {
   {
     const std::lock_guard guard(lock_);
-    if ((device_ ? device_->thread : nullptr) == thread)
+    if (stops != stops_ || (device_ && device_->thread == thread))
       return false;
   }
-  std::shared_ptr<Device> device;
-  if (thread)
-    device = std::make_shared<Device>(std::move(thread));
-  return update(&device);
+  const Taken taken{std::make_shared<Device>(std::move(thread)), stops};
+  return update(&taken);
+}
+
+void UploadOffer::forget(std::uint64_t stops)
+{
+  {
+    const std::lock_guard guard(lock_);
+    stops_ = stops;
+    changes_++;
+  }
+  const Taken none{nullptr, stops};
+  update(&none);
 }
 
 bool UploadOffer::resize(std::uint32_t width, std::uint32_t height)

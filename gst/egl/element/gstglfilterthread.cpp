@@ -92,58 +92,65 @@ bool FilterGlThread::give_up(const Search &search)
   return search.stops == stops_ && !std::exchange(gave_up_, true);
 }
 
-Result<std::shared_ptr<GlThread>> FilterGlThread::find()
+Result<FilterGlThread::Found> FilterGlThread::find()
 {
   // Before the display is looked at: a stop takes the display away first and is counted afterwards,
   // so that a search without a display is never taken for one of the next start.
   const Search search = begin_search();
   if (!element_->display)
-    return std::shared_ptr<GlThread>();
+    return Found{nullptr, search.stops};
   const Result<GstPtr<GstGLContext>> context = present_context(search);
   if (!context)
     return context.error();
   {
     const std::lock_guard guard(lock_);
-    if (thread_ && thread_->context() == context->get())
-      return thread_;
+    if (thread_ && thread_->context() == context->get() && search.stops == stops_)
+      return Found{thread_, search.stops};
   }
-  return open(context->get());
+  return open(context->get(), search.stops);
 }
 
-// Two threads may come here with one context; the first one's thread is kept.
-Result<std::shared_ptr<GlThread>> FilterGlThread::open(GstGLContext *context)
+// Two threads may come here with one context; the first one's thread is kept. Behind a stop none
+// is: the context would live on in an element that is in NULL.
+Result<FilterGlThread::Found> FilterGlThread::open(GstGLContext *context, std::uint64_t stops)
 {
   Result<std::shared_ptr<GlThread>> opened = GlThread::open(context);
   if (!opened) {
     posted_.post(GST_ELEMENT(element_), opened.error());
-    return opened;
+    return opened.error();
   }
   std::shared_ptr<GlThread> old; // let go of without the lock
-  std::shared_ptr<GlThread> kept;
+  Found found{nullptr, stops};
   {
     const std::lock_guard guard(lock_);
-    if (!thread_ || thread_->context() != context)
-      old = std::exchange(thread_, *opened);
-    kept = thread_;
+    if (stops == stops_) {
+      if (!thread_ || thread_->context() != context)
+        old = std::exchange(thread_, *opened);
+      found.thread = thread_;
+    }
   }
   if (old)
     old->finish();
-  return kept;
+  if (!found.thread)
+    (*opened)->finish();
+  return found;
 }
 
-void FilterGlThread::forget()
+std::uint64_t FilterGlThread::forget()
 {
+  std::uint64_t stops = 0;
   std::shared_ptr<GlThread> thread;
   {
     const std::lock_guard guard(lock_);
     thread = std::exchange(thread_, nullptr);
     gave_up_ = false;
-    stops_++;
+    stops = ++stops_;
   }
   posted_.reset();
   no_context_.reset();
   if (thread)
     thread->finish();
+  return stops;
 }
 
 bool replace_gl_error(GstElement *element, GstMessage *message, OncePerFailure &told)

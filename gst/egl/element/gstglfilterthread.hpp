@@ -17,15 +17,23 @@ namespace gstdrm {
 // Any thread. What cannot be used is said on the bus once.
 class FilterGlThread {
 public:
+  struct Found {
+    std::shared_ptr<GlThread>
+        thread;              // nullptr: no display yet (state NULL), or a stop came between
+    std::uint64_t stops = 0; // calls of forget() before the search began
+  };
+
   explicit FilterGlThread(GstGLBaseFilter *element) noexcept : element_(element) {}
 
   // The thread of the pipeline's present context, which is looked for and, where nobody has one,
-  // made the first time. nullptr where the element has no display yet (state NULL). An Error has
-  // its message on the bus already. Asks the neighbours: call it without a lock.
-  Result<std::shared_ptr<GlThread>> find();
-  // Lets go of the thread and of the reasons not to have one. Waits until the GL thread has done
-  // what it was given, so that nothing of this element is left there.
-  void forget();
+  // made the first time. An Error has its message on the bus already. Asks the neighbours: call
+  // it without a lock. A query of another thread may end behind a stop: who keeps what was found
+  // makes sure that `stops` is still the number of them.
+  Result<Found> find();
+  // Lets go of the thread and of the reasons not to have one, and returns how often that was.
+  // Waits until the GL thread has done what it was given, so that nothing of this element is left
+  // there.
+  std::uint64_t forget();
   // The message about a missing context, which GStreamer may look for by itself. Until forget().
   [[nodiscard]] OncePerFailure &no_context() noexcept { return no_context_; }
 
@@ -39,7 +47,7 @@ private:
   [[nodiscard]] Search begin_search() const;
   Result<GstPtr<GstGLContext>> present_context(const Search &search);
   [[nodiscard]] bool give_up(const Search &search);
-  Result<std::shared_ptr<GlThread>> open(GstGLContext *context);
+  Result<Found> open(GstGLContext *context, std::uint64_t stops);
 
   GstGLBaseFilter *const element_; // borrowed: the element owns this
   OncePerFailure posted_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What a search for a context leaves behind. A caps query of another thread that comes while egldmabufupload is being stopped:
-// what it finds then is no reason for the next start to have no OpenGL context. The stop takes place where it harms: behind the
-// query's look at the element's display.
+// what it finds then is no reason for the next start to have no OpenGL context, and is let go of. The stop takes place where it harms:
+// behind the query's look at the element's display, or behind a step of the search that comes later.
 #include <string>
+#include <utility>
 
 #include <dlfcn.h>
 
@@ -16,7 +17,18 @@ namespace {
 using namespace gstdrm::test;
 using gstdrm::GstPtr;
 
+// The steps of a search behind which an element is stopped.
+enum class Step { Display, Context, Formats };
+
 GstElement *stops_in_query = nullptr;
+Step stops_behind = Step::Display;
+
+void stop_behind(Step step)
+{
+  if (!stops_in_query || stops_behind != step)
+    return;
+  gst_element_set_state(std::exchange(stops_in_query, nullptr), GST_STATE_NULL);
+}
 
 } // namespace
 
@@ -24,11 +36,26 @@ GstElement *stops_in_query = nullptr;
 extern "C" __attribute__((visibility("default"))) GstGLContext *gst_gl_base_filter_get_gl_context(GstGLBaseFilter *filter)
 {
   static const auto real = reinterpret_cast<GstGLContext *(*)(GstGLBaseFilter *)>(::dlsym(RTLD_NEXT, "gst_gl_base_filter_get_gl_context"));
-  if (GST_IS_GL_BASE_FILTER(filter) && GST_ELEMENT(filter) == stops_in_query) {
-    stops_in_query = nullptr;
-    gst_element_set_state(GST_ELEMENT(filter), GST_STATE_NULL);
-  }
-  return real(filter);
+  if (!GST_IS_GL_BASE_FILTER(filter) || GST_ELEMENT(filter) != stops_in_query)
+    return real(filter);
+  stop_behind(Step::Display);
+  GstGLContext *context = real(filter);
+  if (context)
+    stop_behind(Step::Context);
+  return context;
+}
+
+// The last that is asked about the formats of a context before they are offered. Versions of GStreamer differ in a const, so it is declared
+// under another name.
+extern "C" __attribute__((visibility("default"))) GstGLFormat format_from_video_info(GstGLContext *, const GstVideoInfo *, guint) __asm__(
+    "gst_gl_format_from_video_info");
+
+extern "C" GstGLFormat format_from_video_info(GstGLContext *context, const GstVideoInfo *info, guint plane)
+{
+  static const auto real = reinterpret_cast<decltype(&format_from_video_info)>(::dlsym(RTLD_NEXT, "gst_gl_format_from_video_info"));
+  const GstGLFormat format = real(context, info, plane);
+  stop_behind(Step::Formats);
+  return format;
 }
 
 namespace {
@@ -50,6 +77,7 @@ GST_START_TEST(test_stopped_in_a_query)
 {
   const auto element = GstPtr<GstElement>::adopt(GST_ELEMENT(gst_object_ref_sink(make_element("egldmabufupload"))));
   gst_element_set_state(element.get(), GST_STATE_READY);
+  stops_behind = Step::Display;
   stops_in_query = element.get();
   (void)ask(element.get(), "sink");
   fail_unless(stops_in_query == nullptr, "the query does not ask for the context");
@@ -58,6 +86,28 @@ GST_START_TEST(test_stopped_in_a_query)
   (void)ask(element.get(), "sink");
   fail_unless(has_context(element.get()), "the next start looks for no context");
   gst_element_set_state(element.get(), GST_STATE_NULL);
+}
+GST_END_TEST
+
+// The context that a search has found when its element is stopped does not live on in an element that is in NULL.
+GST_START_TEST(test_nothing_is_kept_behind_a_stop)
+{
+  const auto element = GstPtr<GstElement>::adopt(GST_ELEMENT(gst_object_ref_sink(make_element("egldmabufupload"))));
+  gst_element_set_state(element.get(), GST_STATE_READY);
+  if (!gst_gl_base_filter_find_gl_context(GST_GL_BASE_FILTER(element.get())))
+    return; // no OpenGL on this machine
+  GWeakRef context;
+  GstGLContext *found = nullptr;
+  g_object_get(element.get(), "context", &found, nullptr);
+  g_weak_ref_init(&context, found);
+  g_clear_pointer(&found, gst_object_unref);
+  stops_behind = __i__ == 0 ? Step::Context : Step::Formats;
+  stops_in_query = element.get();
+  (void)ask(element.get(), "sink");
+  fail_unless(stops_in_query == nullptr, "the search has not come to the stop");
+  const auto left = GstPtr<GObject>::adopt(static_cast<GObject *>(g_weak_ref_get(&context)));
+  g_weak_ref_clear(&context);
+  fail_if(static_cast<bool>(left), "the stopped element has the context");
 }
 GST_END_TEST
 
@@ -92,6 +142,7 @@ Suite *egl_late_query_suite()
   TCase *tcase = tcase_create("late-query");
   suite_add_tcase(suite, tcase);
   tcase_add_test(tcase, test_stopped_in_a_query);
+  tcase_add_loop_test(tcase, test_nothing_is_kept_behind_a_stop, 0, 2);
   tcase_add_loop_test(tcase, test_no_context_is_one_error, 0, 2);
   return suite;
 }
