@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstvadisplaycontext.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "gstvamachine.hpp"
+#include "gstvamachineprobe.hpp"
 
 namespace gstdrm::va {
 namespace {
@@ -84,7 +87,7 @@ Result<Device> device_of(const GstPtr<GstContext> &context, const std::string &n
 {
   const GstStructure *structure = gst_context_get_structure(context.get());
   if (const auto device = device_in(structure)) {
-    if (device->display->node() == node)
+    if (node.empty() || device->display->is_of(node))
       return share_device(*device);
     return Error{ErrorCode::Device,
                  "the VADisplay is of " + device->display->node() + ", not of " + node};
@@ -96,10 +99,10 @@ Result<Device> device_of(const GstPtr<GstContext> &context, const std::string &n
   return adopt_device(*handle, node, std::make_shared<GstPtr<GstContext>>(context));
 }
 
-GstPtr<GstContext> ask_neighbours(GstElement *element, GstPadDirection direction)
+// What the neighbour behind each pad answers.
+std::vector<GstPtr<GstContext>> ask_neighbours(GstElement *element, GstPadDirection direction)
 {
-  GstPtr<GstContext> found;
-  const auto query = GstPtr<GstQuery>::adopt(gst_query_new_context(kContextType));
+  std::vector<GstPtr<GstContext>> found;
   GST_OBJECT_LOCK(element);
   GList *pads = g_list_copy_deep(
       direction == GST_PAD_SRC ? element->srcpads : element->sinkpads,
@@ -108,58 +111,90 @@ GstPtr<GstContext> ask_neighbours(GstElement *element, GstPadDirection direction
       },
       nullptr);
   GST_OBJECT_UNLOCK(element);
-  for (GList *pad = pads; pad && !found; pad = pad->next) {
+  for (GList *pad = pads; pad; pad = pad->next) {
+    const auto query = GstPtr<GstQuery>::adopt(gst_query_new_context(kContextType));
     GstContext *answer = nullptr;
     if (!gst_pad_peer_query(GST_PAD(pad->data), query.get()))
       continue;
     gst_query_parse_context(query.get(), &answer);
     if (answer)
-      found = GstPtr<GstContext>::share(answer);
+      found.push_back(GstPtr<GstContext>::share(answer));
   }
   g_list_free_full(pads, gst_object_unref);
   return found;
 }
 
+// Asks a driver again that was too slow, in a process of its own as before.
+bool answers_now(const FailedNode &failed)
+{
+  return failed.may_pass && probe_nodes({failed.path}, plugin_folder()).failed.empty();
+}
+
 } // namespace
 
-// gst_va_ensure_element_data() of upstream asks in this order.
-GstPtr<GstContext> DisplayContext::ask()
+// gst_va_ensure_element_data() of upstream asks in this order, and takes the first context. A
+// context of another device is not the end here: a pipeline may have several.
+std::optional<Device> DisplayContext::share(const std::string &node, std::string &refused)
 {
-  const auto set = [this] {
-    return GstPtr<GstContext>::adopt(gst_element_get_context(element_, kContextType));
+  std::vector<GstPtr<GstContext>> seen;
+  const auto use = [&](const GstPtr<GstContext> &context) -> std::optional<Device> {
+    const auto is_same = [&](const GstPtr<GstContext> &one) { return one.get() == context.get(); };
+    if (!context || std::any_of(seen.begin(), seen.end(), is_same))
+      return std::nullopt;
+    seen.push_back(context);
+    auto shared = device_of(context, node);
+    if (!shared) {
+      refused = shared.error().message;
+      return std::nullopt;
+    }
+    GST_CAT_INFO_OBJECT(category_, element_, "shares the display of %" GST_PTR_FORMAT,
+                        gst_context_get_structure(context.get()));
+    return std::move(*shared);
   };
-  if (auto already = set())
-    return already;
+  const auto use_own = [&] {
+    return use(GstPtr<GstContext>::adopt(gst_element_get_context(element_, kContextType)));
+  };
+  if (auto device = use_own())
+    return device;
   for (const GstPadDirection direction : {GST_PAD_SRC, GST_PAD_SINK})
-    if (auto found = ask_neighbours(element_, direction))
-      return found;
+    for (const auto &context : ask_neighbours(element_, direction))
+      if (auto device = use(context))
+        return device;
   gst_element_post_message(element_,
                            gst_message_new_need_context(GST_OBJECT(element_), kContextType));
-  return set();
+  return use_own();
+}
+
+Result<Device> DisplayContext::open_own(const std::string &wanted, const std::string &node)
+{
+  if (wanted.empty()) {
+    auto device = open_first_device(failed_nodes());
+    for (const FailedNode &failed : failed_nodes())
+      if (!device && answers_now(failed))
+        device = open_device(failed.path);
+    return device;
+  }
+  // What the probe ran into, this process would run into as well.
+  if (const auto *failed = find_failed_node(wanted); failed && !answers_now(*failed))
+    return Error{ErrorCode::Device,
+                 failed->reason +
+                     ", so it is not opened; GST_DRM_VA_PROBE=no opens it all the same"};
+  return open_device(node);
 }
 
 Result<Device> DisplayContext::open(const std::string &wanted)
 {
   const auto *known = find_machine_node(wanted);
   const std::string node = known ? known->path : wanted;
-  if (const auto context = ask(); context && !node.empty()) {
-    auto shared = device_of(context, node);
-    if (shared) {
-      GST_CAT_INFO_OBJECT(category_, element_, "shares the display of %" GST_PTR_FORMAT,
-                          gst_context_get_structure(context.get()));
-      return shared;
-    }
+  std::string refused;
+  if (auto shared = share(node, refused))
+    return std::move(*shared);
+  if (!refused.empty())
     GST_CAT_WARNING_OBJECT(
         category_, element_,
         "the display of a context of type %s is not used, and %s is opened instead: %s",
-        kContextType, node.c_str(), shared.error().message.c_str());
-  }
-  // What the probe ran into, this process would run into as well.
-  if (const auto *failed = wanted.empty() ? nullptr : find_failed_node(wanted))
-    return Error{ErrorCode::Device,
-                 failed->reason +
-                     ", so it is not opened; GST_DRM_VA_PROBE=no opens it all the same"};
-  auto device = wanted.empty() ? open_first_device(failed_nodes()) : open_device(wanted);
+        kContextType, node.empty() ? "a node" : node.c_str(), refused.c_str());
+  auto device = open_own(wanted, node);
   if (!device)
     return device;
   const auto offered = std::make_shared<const Device>(share_device(*device));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <gst/drm/gstdrm-private.hpp>
@@ -32,7 +33,10 @@ public:
   bool answer(GstQuery *query, const std::shared_ptr<const Device> &device) const;
 
 private:
-  GstPtr<GstContext> ask();
+  // A context's display, of that node, or of any where it is empty; `refused`: why the last context
+  // was of no use.
+  std::optional<Device> share(const std::string &node, std::string &refused);
+  static Result<Device> open_own(const std::string &wanted, const std::string &node);
 
   GstElement *const element_; // borrowed: it owns this; keeps the contexts that were set
   GstDebugCategory *const category_;

@@ -59,13 +59,12 @@ void load_machine(GstPlugin *plugin)
   if (auto cached = machine_from_cache(gst_plugin_get_cache_data(plugin), key)) {
     GST_DEBUG("%zu render nodes are known from the registry", cached->nodes.size());
     for (const FailedNode &node : cached->failed)
-      GST_WARNING("%s. Known from the registry; it is asked again when its file changes",
-                  node.reason.c_str());
+      GST_WARNING("%s. Known from the registry; it is asked again when %s", node.reason.c_str(),
+                  node.may_pass ? "an element is to open it" : "its file changes");
     machine = std::move(*cached);
     return;
   }
   machine = probe_nodes(list_drm_nodes(DrmNodeType::Render), plugin_folder());
-  // Nothing found may be a matter of rights, which no file tells of.
   if (!machine.nodes.empty() || !machine.failed.empty())
     gst_plugin_set_cache_data(plugin, machine_to_cache(machine, key));
 }

@@ -22,7 +22,8 @@ const std::string &plugin_folder();
 const std::vector<MachineNode> &machine_nodes();
 // The node of that path or of a link to it; nullptr where there is none. An empty path: the first.
 const MachineNode *find_machine_node(const std::string &path);
-// Nodes whose driver crashed or hung when it was probed: it would do so here.
+// Nodes whose driver crashed or hung when it was probed: it would do so here, but where that may
+// pass.
 const std::vector<FailedNode> &failed_nodes();
 const FailedNode *find_failed_node(const std::string &path);
 

@@ -9,6 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gst/drm/core/drm_node.hpp>
+
 #include "gstvamachinecache.hpp"
 
 namespace gstdrm::va {
@@ -20,6 +26,18 @@ constexpr char kNodes[] = "nodes";
 // Beginnings of the names of variables that libva and its drivers read.
 constexpr std::array<std::string_view, 9> kVariables{
     "LIBVA_", "MESA_", "GALLIUM_", "AMD_", "RADEON_", "NOUVEAU_", "INTEL_", "IHD_", "GST_DRM_VA_"};
+
+// The registry sees when a node comes or goes, and not who may open it: one that was denied is
+// asked again when that changes.
+std::string rights_on(const std::string &path)
+{
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0)
+    return path;
+  const bool may = ::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
+  return path + " " + std::to_string(status.st_mode) + " " + std::to_string(status.st_uid) + " " +
+         std::to_string(status.st_gid) + (may ? " open" : " denied");
+}
 
 } // namespace
 
@@ -38,6 +56,8 @@ std::string cache_key()
       lines.push_back(std::string(*name) + "=" + value);
   }
   g_strfreev(names);
+  for (const std::string &path : list_drm_nodes(DrmNodeType::Render))
+    lines.push_back(rights_on(path));
   std::sort(lines.begin(), lines.end());
   std::string key;
   for (const std::string &line : lines)

@@ -3,14 +3,19 @@
 #include "config.h"
 #endif
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <gst/gst.h>
@@ -126,19 +131,30 @@ std::string what_happened(const ChildRun &run, const ProbeReport &report, unsign
   return "spoiled the probe's report: " + report.fault;
 }
 
-void fail(const std::string &path, const std::string &what, const ProbeReport &report,
-          const std::string &program, Machine &machine)
+// A time limit says as much of the machine's load as of the driver, and SIGKILL is how the kernel
+// gets memory back.
+bool may_pass(const ChildRun &run)
 {
+  return run.end == ChildRun::End::TimeLimit ||
+         (run.end == ChildRun::End::Killed && run.number == SIGKILL);
+}
+
+void fail(const std::string &path, const ChildRun &run, const ProbeReport &report,
+          const Prober &prober, Machine &machine)
+{
+  const std::string what = what_happened(run, report, prober.limit_s);
   const std::string driver = report.driver.empty() ? "unknown" : report.driver;
-  machine.failed.push_back({path, one_line(path + ": its VA-API driver (" + driver + ") " + what +
-                                           " when it was probed")});
+  machine.failed.push_back(
+      {path,
+       one_line(path + ": its VA-API driver (" + driver + ") " + what + " when it was probed"),
+       may_pass(run)});
   GST_WARNING(
       "%s. Nothing of this node is offered, and no element opens it. The last line of its "
       "log: '%s'. Update the driver, or choose another with LIBVA_DRIVER_NAME; `%s %s` shows "
       "what it does. %s=no loads it into this process.",
       machine.failed.back().reason.c_str(),
-      report.log.empty() ? "" : report.log.back().text.c_str(), program.c_str(), path.c_str(),
-      kProgramVariable);
+      report.log.empty() ? "" : report.log.back().text.c_str(), prober.program.c_str(),
+      path.c_str(), kProgramVariable);
 }
 
 // False: the program itself is of no use, which is not the driver's fault.
@@ -174,8 +190,40 @@ bool probe_apart(const std::string &path, const Prober &prober, Machine &machine
                 VERSION);
     return false;
   }
-  fail(path, what_happened(*run, report, prober.limit_s), report, prober.program, machine);
+  fail(path, *run, report, prober, machine);
   return true;
+}
+
+// A node's own part of the machine, found on a thread of its own.
+struct Answer {
+  Machine machine;
+  bool usable = false; // as probe_apart() says
+};
+
+// All at the same time: nodes whose drivers hang cost one time limit together.
+std::vector<Answer> probe_all_apart(const std::vector<std::string> &paths, const Prober &prober)
+{
+  std::vector<Answer> answers(paths.size());
+  const auto ask = [&](std::size_t i) noexcept {
+    try {
+      answers[i].usable = probe_apart(paths[i], prober, answers[i].machine);
+    } catch (...) {
+      GST_ERROR("%s is not probed: out of memory", paths[i].c_str());
+    }
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(paths.size());
+  for (std::size_t i = 1; i < paths.size(); ++i) {
+    try {
+      threads.emplace_back(ask, i);
+    } catch (const std::system_error &) {
+      ask(i); // no thread: one after the other
+    }
+  }
+  ask(0);
+  for (std::thread &thread : threads)
+    thread.join();
+  return answers;
 }
 
 } // namespace
@@ -185,12 +233,16 @@ Machine probe_nodes(const std::vector<std::string> &paths, const std::string &fo
   Machine machine;
   if (paths.empty())
     return machine;
-  Prober prober{find_program(folder), find_limit(), wake_fd};
-  for (const auto &path : paths) {
-    if (!prober.program.empty() && probe_apart(path, prober, machine))
-      continue;
-    prober.program.clear();
-    probe_here(path, machine);
+  const Prober prober{find_program(folder), find_limit(), wake_fd};
+  std::vector<Answer> answers(paths.size());
+  if (!prober.program.empty())
+    answers = probe_all_apart(paths, prober);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    Machine &own = answers[i].machine;
+    if (!answers[i].usable)
+      probe_here(paths[i], own);
+    std::move(own.nodes.begin(), own.nodes.end(), std::back_inserter(machine.nodes));
+    std::move(own.failed.begin(), own.failed.end(), std::back_inserter(machine.failed));
   }
   return machine;
 }

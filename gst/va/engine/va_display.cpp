@@ -109,25 +109,25 @@ Result<std::shared_ptr<Display>> Display::adopt(VADisplay foreign, const std::st
 {
   if (!foreign || vaDisplayIsValid(foreign) == 0)
     return Error{ErrorCode::Device, "the VADisplay is NULL, or none that libva has open"};
-  const auto number = number_of_node(node);
-  if (!number)
-    return number.error();
   struct stat status {};
   if (::fstat(drm_fd_of(foreign), &status) != 0)
     return Error{ErrorCode::Device, "the VADisplay does not say of which DRM device it is"};
   const std::uint64_t theirs = status.st_rdev;
+  const auto number = node.empty() ? Result<std::uint64_t>(theirs) : number_of_node(node);
+  if (!number)
+    return number.error();
   const auto same = is_same_drm_device(*number, theirs);
   if (!same || !*same)
     return Error{ErrorCode::Device,
                  "the VADisplay is of " + drm_node_path(theirs) + ", not of " + node};
   if (!vaQueryVendorString(foreign))
     return Error{ErrorCode::Device, "the VADisplay was not initialised with vaInitialize()"};
-  std::shared_ptr<Display> display(new Display(node));
+  std::shared_ptr<Display> display(new Display(node.empty() ? drm_node_path(theirs) : node));
   display->display_ = foreign;
   display->owner_ = std::move(owner);
   display->device_number_ = *number;
   display->read_vendor();
-  GSTDRM_INFO("shares a display of %s: %s", node.c_str(), display->vendor_.c_str());
+  GSTDRM_INFO("shares a display of %s: %s", display->node_.c_str(), display->vendor_.c_str());
   return display;
 }
 
@@ -185,6 +185,13 @@ Error Display::error(ErrorCode code, const char *call, VAStatus status) const
             " has gone: its GPU was unplugged, or its driver was unloaded. Stop the "
             "pipeline, and set another device";
   return Error{code, std::move(text)};
+}
+
+bool Display::is_of(const std::string &node) const
+{
+  const auto number = number_of_node(node);
+  const auto same = number ? is_same_drm_device(*number, device_number_) : Result<bool>(false);
+  return same && *same;
 }
 
 // Drivers have no status of their own for that.

@@ -21,7 +21,8 @@ class Display {
 public:
   static Result<std::shared_ptr<Display>> open(const std::string &node);
   // A display that somebody else has initialised and keeps so for as long as `owner` lives. It is
-  // never terminated here. ErrorCode::Device where it is invalid, or of another device than `node`.
+  // never terminated here. ErrorCode::Device where it is invalid, or of another device than `node`;
+  // an empty `node`: any device.
   static Result<std::shared_ptr<Display>> adopt(VADisplay display, const std::string &node,
                                                 std::shared_ptr<void> owner);
   // The same VADisplay for another user, with counters that begin at 0.
@@ -52,6 +53,8 @@ public:
   // Logs the call with the status's name (VA_STATUS_ERROR_ALLOCATION_FAILED). The text also says
   // where the node has gone in the meantime.
   [[nodiscard]] Error error(ErrorCode code, const char *call, VAStatus status) const;
+  // Whether a node, or a link to one, is the same device's, such as its card.
+  [[nodiscard]] bool is_of(const std::string &node) const;
   // Whether the node is no longer there, or is another device's.
   [[nodiscard]] bool has_gone() const;
 

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kMaxFormats = 65536; // pairs of one node
 constexpr std::string_view kNode = "node ";
 constexpr std::string_view kFailed = "failed ";
+constexpr std::string_view kSlow = "slow "; // a failure that may pass
 
 // The words of a line, each behind a single blank.
 class Words {
@@ -101,10 +102,15 @@ bool read_capabilities(Words &words, Capabilities &c)
 
 std::optional<FailedNode> read_failed(std::string_view line)
 {
+  const bool slow = line.starts_with(kSlow);
+  if (!slow && !line.starts_with(kFailed))
+    return std::nullopt;
+  line.remove_prefix(slow ? kSlow.size() : kFailed.size());
   Words words(line);
   FailedNode failed;
   failed.path = words.next();
   failed.reason = words.rest();
+  failed.may_pass = slow;
   if (failed.path.empty() || failed.reason.empty() || !is_one_line(line))
     return std::nullopt;
   return failed;
@@ -152,7 +158,7 @@ std::string write_machine(const Machine &machine)
   for (const MachineNode &node : machine.nodes)
     text += std::string(kNode) + write_node(node) + '\n';
   for (const FailedNode &node : machine.failed)
-    text += std::string(kFailed) + node.path + ' ' + node.reason + '\n';
+    text += std::string(node.may_pass ? kSlow : kFailed) + node.path + ' ' + node.reason + '\n';
   return text;
 }
 
@@ -172,8 +178,7 @@ std::optional<Machine> read_machine(std::string_view text)
       machine.nodes.push_back(std::move(*node));
       continue;
     }
-    auto failed = line.starts_with(kFailed) ? read_failed(line.substr(kFailed.size()))
-                                            : std::optional<FailedNode>();
+    auto failed = read_failed(line);
     if (!failed)
       return std::nullopt;
     machine.failed.push_back(std::move(*failed));

@@ -23,6 +23,8 @@ struct MachineNode {
 struct FailedNode {
   std::string path;
   std::string reason; // a sentence that begins with the path, without a full stop
+  // It was too slow, or the kernel ended it, as when memory is short: it may answer another time.
+  bool may_pass = false;
 };
 
 struct Machine {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include <sys/stat.h>
+
 #include <gst/drm/gstdrm-private.hpp>
 
 #include "va_support.hpp"
@@ -85,11 +87,23 @@ void unrelated_environment()
 {
   g_setenv("HOME", "/tmp", TRUE);
 }
+constexpr char kSecond[] = "/dev/dri/renderD129";
+void another_node()
+{
+  struct stat first {};
+  fail_unless(::stat("/dev/dri/renderD128", &first) == 0 && ::mknod(kSecond, S_IFCHR | 0666, first.st_rdev) == 0);
+}
+void another_mode()
+{
+  fail_unless(::chmod("/dev/dri/renderD128", 0600) == 0);
+}
 const Change kChanges[] = {
     {"nothing", nothing, false},
     {"the driver's file", other_driver_file, true},
     {"a variable that drivers read", other_environment, true},
     {"another variable", unrelated_environment, false},
+    {"a node that comes", another_node, true},
+    {"the rights on a node", another_mode, true},
 };
 
 // A copy of the driver, which a row may change, and a registry without anything else.
@@ -103,6 +117,8 @@ void use_own_copies()
   g_setenv("LIBVA_DRIVERS_PATH", folder.c_str(), TRUE);
   g_setenv("GST_REGISTRY_1_0", (folder / "registry.bin").c_str(), TRUE);
   std::filesystem::remove(folder / "registry.bin");
+  std::filesystem::remove(kSecond);
+  fail_unless(::chmod("/dev/dri/renderD128", 0666) == 0);
 }
 
 GST_START_TEST(test_cache)

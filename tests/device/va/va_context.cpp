@@ -231,6 +231,52 @@ GST_START_TEST(test_application)
 }
 GST_END_TEST
 
+// A context of another device, which was set before, does not hide the application's display of the right one.
+GST_START_TEST(test_two_devices)
+{
+  load_plugin();
+  set_driver("formats=NV12:BGRX");
+  const OwnDisplay own;
+  const OwnDisplay other(kOtherDevice);
+  Warnings warnings;
+  {
+    Pipeline pipeline(both(std::string("device=") + kNode));
+    const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(parent_of(pipeline)));
+    for (const char *name : {"src", "convert"}) // not on the pipeline, which would answer with it before the application
+      gst_element_set_context(pipeline.get(name), context_of(other.get()).get());
+    gst_bus_set_sync_handler(bus.get(), nullptr, nullptr, nullptr);
+    gst_bus_set_sync_handler(bus.get(), answer_need, own.get(), nullptr);
+    fail_unless(pipeline.play(), "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+    pull_some(pipeline);
+    fail_unless(display_in(ask(pipeline, "src")) == own.get());
+    fail_unless(display_in(ask(pipeline, "convert")) == own.get());
+    pipeline.stop();
+    gst_bus_set_sync_handler(bus.get(), nullptr, nullptr, nullptr);
+  }
+  fail_unless(warnings.text().empty(), "%s", warnings.text().c_str());
+}
+GST_END_TEST
+
+// Two names of one device, the node's and a link's, are one display.
+GST_START_TEST(test_two_names)
+{
+  constexpr char kLink[] = "/tmp/va-context-link";
+  (void)::unlink(kLink);
+  fail_unless(::symlink(kNode, kLink) == 0);
+  load_plugin();
+  const Counters counters;
+  set_driver(std::string("formats=NV12:BGRX,") + counters.setting());
+  Warnings warnings;
+  Pipeline pipeline(both());
+  g_object_set(pipeline.get(__i__ == 0 ? "src" : "convert"), "device", kLink, nullptr);
+  g_object_set(pipeline.get(__i__ == 0 ? "convert" : "src"), "device", kNode, nullptr);
+  fail_unless(pipeline.play(), "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+  pull_some(pipeline);
+  fail_unless_equals_uint64(counters[C::Init], 1);
+  fail_unless(warnings.text().empty(), "%s", warnings.text().c_str());
+}
+GST_END_TEST
+
 // ---- what is refused: a warning in the log, and a display of the element's own
 
 struct BadRow {
@@ -342,6 +388,8 @@ Suite *va_context_suite()
   tcase_add_loop_test(tcase, test_neighbours_share, 0, G_N_ELEMENTS(kDrivers));
   tcase_add_test(tcase, test_every_display_is_closed);
   tcase_add_loop_test(tcase, test_application, 0, 3);
+  tcase_add_test(tcase, test_two_devices);
+  tcase_add_loop_test(tcase, test_two_names, 0, 2);
   tcase_add_loop_test(tcase, test_refused, 0, G_N_ELEMENTS(kBad));
   tcase_add_test(tcase, test_display_outlives_its_pipeline);
   tcase_add_test(tcase, test_upstream);

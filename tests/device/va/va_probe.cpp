@@ -268,6 +268,42 @@ GST_START_TEST(test_streams)
 }
 GST_END_TEST
 
+// A driver that was too slow, or killed for memory, is asked again when an element is to open its node; one that crashed is
+// not.
+struct AgainRow {
+  const char *name;
+  const char *first_time; // what the program does for renderD128 then
+  const char *launch;
+  const char *says;
+};
+const AgainRow kAgain[] = {
+    {"slow", "sleep 100000", "vadmabufsrc device=/dev/dri/renderD128 num-buffers=2 ! fakesink", "stream: played"},
+    {"killed", "kill -KILL $$", "vadmabufsrc device=/dev/dri/renderD128 num-buffers=2 ! fakesink", "stream: played"},
+    {"crashed", "kill -SEGV $$", "vadmabufsrc device=/dev/dri/renderD128 num-buffers=2 ! fakesink", "crashed (SIGSEGV) when it was probed, so it is not opened"},
+    {"the only one", "sleep 100000", "vadmabufsrc num-buffers=2 ! fakesink", "stream: played"},
+};
+
+GST_START_TEST(test_asked_again)
+{
+  const AgainRow &row = kAgain[__i__];
+  const std::string flag = (kFolder / "flag").string();
+  g_setenv("GST_DRM_VA_PROBE", script("once", "case $1 in *128) if [ ! -e " + flag + " ]; then touch " + flag + "; " + greeting() + row.first_time +
+                                                  "; fi;; esac; exec " + helper + " \"$@\"").c_str(), TRUE);
+  const auto loaded = load_in_a_process("formats=NV12@renderD129,fail=init", row.launch);
+  fail_unless(loaded.says(row.says), "%s: %s\n%s", row.name, loaded.out.c_str(), loaded.log.c_str());
+}
+GST_END_TEST
+
+// All nodes are asked at the same time: the first one answers when the second one is asked.
+GST_START_TEST(test_at_the_same_time)
+{
+  const std::string asked = (kFolder / "asked-").string();
+  g_setenv("GST_DRM_VA_PROBE", script("meet", "n=${1#/dev/dri/renderD}; touch " + asked + "$n; while [ ! -e " + asked + "128 -o ! -e " + asked +
+                                                  "129 ]; do sleep 0.01; done; exec " + helper + " \"$@\"").c_str(), TRUE);
+  check_offer(load_in_a_process("formats=NV12@renderD129,formats=P010"), "both", true, true);
+}
+GST_END_TEST
+
 // ---- the registry
 
 int count_lines(const fs::path &path)
@@ -362,6 +398,8 @@ Suite *va_probe_suite()
   tcase_add_loop_test(tcase, test_programs, 0, G_N_ELEMENTS(kPrograms));
   tcase_add_loop_test(tcase, test_limits, 0, G_N_ELEMENTS(kLimits));
   tcase_add_loop_test(tcase, test_streams, 0, G_N_ELEMENTS(kStreams));
+  tcase_add_loop_test(tcase, test_asked_again, 0, G_N_ELEMENTS(kAgain));
+  tcase_add_test(tcase, test_at_the_same_time);
   tcase_add_loop_test(tcase, test_warm, 0, kWarmRows);
   tcase_add_test(tcase, test_parent_dies);
   return suite;

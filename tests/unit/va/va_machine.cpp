@@ -46,7 +46,7 @@ void expect_same(const MachineNode &a, const MachineNode &b)
 
 TEST(VaMachine, is_read_as_it_was_written)
 {
-  Machine machine{{some_node(), some_node()}, {{"/dev/dri/renderD130", "/dev/dri/renderD130: its driver crashed"}}};
+  Machine machine{{some_node(), some_node()}, {{"/dev/dri/renderD130", "/dev/dri/renderD130: its driver crashed"}, {"/dev/dri/renderD131", "late", true}}};
   machine.nodes[1].path = "/dev/dri/renderD129";
   machine.nodes[1].vendor = "";
   machine.nodes[1].capabilities.deinterlacing.clear();
@@ -55,7 +55,11 @@ TEST(VaMachine, is_read_as_it_was_written)
   ASSERT_EQ(read->nodes.size(), 2U);
   expect_same(read->nodes[0], machine.nodes[0]);
   expect_same(read->nodes[1], machine.nodes[1]);
-  ASSERT_EQ(read->failed.size(), 1U);
+  ASSERT_EQ(read->failed.size(), 2U);
+  EXPECT_FALSE(read->failed[0].may_pass);
+  EXPECT_EQ(read->failed[1].path, "/dev/dri/renderD131");
+  EXPECT_EQ(read->failed[1].reason, "late");
+  EXPECT_TRUE(read->failed[1].may_pass);
   EXPECT_EQ(read->failed[0].path, "/dev/dri/renderD130");
   EXPECT_EQ(read->failed[0].reason, "/dev/dri/renderD130: its driver crashed");
 }
