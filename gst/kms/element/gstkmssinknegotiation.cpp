@@ -192,7 +192,40 @@ void SinkNegotiation::settle(const kms::Display &display, GstCaps *caps,
   Error error = accepted.error();
   error.message += (sizes.empty() ? "" : " ") + sizes;
   if (failed_.claim())
+    post_refusal(display, caps, error);
+}
+
+// What the caps query does not offer is a mismatch as that of every other element. What it offers,
+// and the device or the user refuses all the same, is another failure.
+void SinkNegotiation::post_refusal(const kms::Display &display, const GstCaps *caps,
+                                   const Error &error)
+{
+  const auto ours = display_caps(display, display_.zero_copy());
+  const auto common = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(caps, ours.get()));
+  if (is_forbidden_copy(caps)) {
+    post_failure(element_, Failure({}, error)
+                               .add_property("zero-copy", "require")
+                               .add("sender", origin_name(GST_BASE_SINK_PAD(element_)))
+                               .add("caps", caps));
+    return;
+  }
+  if (!gst_caps_is_empty(common.get())) {
     post_failure(element_, Failure({}, error).add("caps", caps));
+    return;
+  }
+  post_mismatch(element_,
+                describe_mismatch({error.message,
+                                   {origin_name(GST_BASE_SINK_PAD(element_)), "has", caps},
+                                   {{"The display", "takes", without_overlays(ours.get()), false}}},
+                                  [](const GstCaps *, const GstCaps *) { return kSuggestion; }));
+}
+
+// Whether these frames need a copy that the user forbids.
+bool SinkNegotiation::is_forbidden_copy(const GstCaps *caps) const
+{
+  return display_.zero_copy() == ZeroCopy::Require &&
+         !gst_caps_features_contains(gst_caps_get_features(caps, 0),
+                                     GST_CAPS_FEATURE_MEMORY_DMABUF);
 }
 
 GstFlowReturn SinkNegotiation::refuse(kms::Display &display, const Error &why)

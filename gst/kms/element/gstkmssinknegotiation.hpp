@@ -50,6 +50,8 @@ public:
 
 private:
   void warn_of_empty_answer(const GstCaps *filter, const GstPtr<GstCaps> &ours);
+  void post_refusal(const kms::Display &display, const GstCaps *caps, const Error &error);
+  [[nodiscard]] bool is_forbidden_copy(const GstCaps *caps) const;
 
   GstElement *element_; // borrowed: it owns this
   const SinkDisplay &display_;

@@ -109,8 +109,14 @@ const std::vector<Row> &rows()
       {"egldmabufdownload", Device, "no OpenGL", "", kGl, "", "GstDrmFailure", {"reason", "advice"}, "OpenGL", nullptr,
        "GST_GL_PLATFORM=none"},
 
-      {"kmsdmabufsink", Negotiation, "a tiling that no plane takes", "", dmabuf_caps("NV12:0x0100000000000002", 64, 48), "", "GstDrmFailure",
-       {"reason", "caps"}, "NV12:0x0100000000000002", nullptr, nullptr, Where::Box, true},
+      {"kmsdmabufsink", Negotiation, "a tiling that no plane takes", "", dmabuf_caps("NV12:0x0100000000000002", 64, 48), "", "GstDrmMismatch",
+       kBothSides, "NV12:0x0100000000000002", nullptr, nullptr, Where::Box, true},
+      {"kmsdmabufsink", Negotiation, "a format that no plane takes", "", dmabuf_caps("YUYV", 64, 48), "", "GstDrmMismatch",
+       kBothSides, "YUYV", nullptr, nullptr, Where::Box, true},
+      {"kmsdmabufsink", Negotiation, "a size that no plane takes", "", dmabuf_caps("XR24", 16000, 48), "", "GstDrmMismatch",
+       kBothSides, "The display takes sizes from", nullptr, nullptr, Where::Box, true},
+      {"kmsdmabufsink", Negotiation, "a copy is forbidden", "zero-copy=require", kNv12, "", "GstDrmFailure",
+       {"reason", "property", "value", "sender", "caps"}, "zero-copy=require", nullptr, nullptr, Where::Box, true},
       {"kmsdmabufsink", Device, "no display", "device=/dev/null driver-name=\"\"", kNv12, "", "GstDrmFailure", {"reason", "device"}, "/dev/null"},
 
       {"vadmabufsrc", Negotiation, "a format that the driver does not make", "", "", "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=XR24",
