@@ -6,7 +6,7 @@ Installs the build into a temporary directory and works with it from there alone
 application, a filter, gst-inspect-1.0, the Python of docs/library.md.
 
 usage: installed.py SOURCE BUILD PREFIX MESON C-COMPILER [FEATURE...]
-FEATUREs that were built: gir, dmabuf, egldmabuf, kmsdmabuf, metis, va
+FEATUREs that were built: gir, dmabuf, egldmabuf, inspect, kmsdmabuf, metis, va
 """
 
 import os
@@ -120,6 +120,27 @@ class Installed:
                 if not where.startswith(str(self.prefix)):
                     raise RuntimeError(f'{element} comes from {where}')
 
+    def inspect(self):
+        """The tool with its page, its schema and what bash completes, each where a user's programs look for it."""
+        (tool,) = self.prefix.glob('**/bin/gst-drm-inspect-1.0')
+        version = self.run(tool, '--version')
+        if not version.startswith('gst-drm-inspect-1.0 '):
+            raise RuntimeError(version)
+        page = self.prefix / 'share/man/man1/gst-drm-inspect-1.0.1'
+        options = set(re.findall(r'\\-\\-([a-z]+)', page.read_text(encoding='utf-8')))
+        wanted = set(re.findall(r'^  (?:-h, )?--([a-z]+)', self.run(tool, '--help'), re.M)) - {'help'}
+        if options != {name for name in wanted if not name.startswith('gst')}:
+            raise RuntimeError(f'the page has {sorted(options)}, --help {sorted(wanted)}')
+        saved = self.work / 'machine.json'
+        self.run(tool, '--save', saved, __EGL_VENDOR_LIBRARY_FILENAMES='/dev/null', VK_DRIVER_FILES='/dev/null', VK_ICD_FILENAMES='/dev/null')
+        self.run(sys.executable, self.source / 'tests/tools/schema.py', self.prefix / 'share/gst-drm/gst-drm-inspect-1.0.schema.json', saved)
+        # bash-completion loads the file that is named as the command
+        completion = self.prefix / 'share/bash-completion/completions' / tool.name
+        word = self.run('bash', '-c', f'source {completion} && complete -p {tool.name} && COMP_WORDS=({tool.name} --pi) COMP_CWORD=1 && '
+                        '_gst_drm_inspect && echo "${COMPREPLY[@]}"').splitlines()
+        if word[-1] != '--pipeline':
+            raise RuntimeError('\n'.join(word))
+
     def filter(self):
         plugin = self.work / 'plugins' / 'libgstdrmflip.so'
         plugin.parent.mkdir()
@@ -183,6 +204,8 @@ def main():
                  ('the headers are there', installed.headers), ('the commands of the C examples', installed.compiles_as_printed)]
         if 'va' in installed.features:
             cases.append(('the program that probes VA-API drivers', installed.probe))
+        if 'inspect' in installed.features:
+            cases.append(('gst-drm-inspect-1.0 with its page, schema and completion', installed.inspect))
         if 'dmabuf' in installed.features:
             cases += [('gst-inspect-1.0 finds the elements', installed.elements),
                       ('the application in C', installed.application),

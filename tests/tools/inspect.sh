@@ -5,7 +5,8 @@
 # UPDATE=1 writes the golden texts anew.
 set -uo pipefail
 tool=$1 data=$2 golden=$3 completion=$4 docs=$2/../../docs
-source "$(dirname "$(readlink -f "$0")")/../support/tap.sh"
+here=$(dirname "$(readlink -f "$0")")
+source "$here/../support/tap.sh"
 # no GPU of the machine that builds this: what is native here is the same everywhere
 export __EGL_VENDOR_LIBRARY_FILENAMES=/dev/null VK_ICD_FILENAMES=/dev/null VK_DRIVER_FILES=/dev/null
 unset WAYLAND_DISPLAY XDG_RUNTIME_DIR
@@ -231,6 +232,13 @@ saved_cameras() {
     refuses 'no source for v4l2src: Cannot ask /dev/video0: EACCES; add this user to the group video.' --load "$work/closed.json" --why v4l2src v4l2sink
 }
 
+# What --save and --matrix write is what the schema says, and the schema says all of it.
+fits_the_schema() {
+  gives 0 --matrix --format json "$(table amd-navi31)" "$(table asahi-g13g)" "$golden/machine.json" && cp "$work/out" "$work/matrix.json" &&
+    gives 0 --load "$golden/machine.json" --save "$work/saved.json" && "$tool" --save "$work/live.json" &&
+    "$here/schema.py" "$docs/gst-drm-inspect.schema.json" "$golden"/{machine,board,box,matrix}.json "$work"/{matrix,saved,live}.json
+}
+
 completes() {
   # shellcheck disable=SC1090
   (source "$completion" && COMP_WORDS=(gst-drm-inspect-1.0 --m) COMP_CWORD=1 && _gst_drm_inspect && [[ ${COMPREPLY[*]} == --matrix ]] &&
@@ -263,6 +271,7 @@ native() {
   check 'the picture of the box' docs_has_the_box
   check 'as JSON' json_has_every_pair
   check 'the form of the JSON' same_text matrix.json 0 --load "$golden/machine.json" --matrix --format json
+  check 'JSON that fits the schema' fits_the_schema
   check 'as HTML' eval 'gives 0 --matrix --format html "$(table llvmpipe)" && grep -q "</svg>" "$work/out"'
   check 'a saved machine is what Python reads' python3 -m json.tool "$golden/machine.json"
   check 'a saved machine stays the same' round_trip
@@ -351,6 +360,7 @@ primary() { "$tool" | sed -n 's/^\(kms:card1:[0-9]*\)  primary.*/\1/p' | head -1
 in_box() {
   check 'the devices of the box, live and saved' lists_the_box
   check 'the box is what was saved of it' is_the_box
+  check 'the box as JSON that fits the schema' eval 'gives 0 --save "$work/box.json" && gives 0 --matrix --format json && cp "$work/out" "$work/matrix.json" && "$here/schema.py" "$docs/gst-drm-inspect.schema.json" "$work/box.json" "$work/matrix.json"'
   check 'a camera and a display' eval 'gives 0 --why "$("$tool" | sed -n "s/^\(v4l2:video[0-9]*:capture\) .*vivid.*/\1/p" | head -1)" "$(primary)" && grep -q "these are two devices" "$work/out"'
   if gst-inspect-1.0 kmsdmabufsink >"$work/log" 2>&1 && gst-inspect-1.0 dmabufupload >"$work/log" 2>&1; then
     check 'an element and a plane' eval 'gives 0 --why dmabufupload "$(primary)"'
