@@ -33,6 +33,8 @@ void fill_around(const Surface &to, const Rect &inside, std::uint32_t argb,
 
 void render(const Picture &picture)
 {
+  if (picture.upload)
+    picture.upload();
   for (const auto &one : picture.blits) {
     if (one.background >> 24 != 0)
       fill_around(*picture.target, one.target_rect, one.background, one.colours);

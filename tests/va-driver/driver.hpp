@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -51,6 +52,7 @@ struct Blit {
 
 struct Picture {
   std::shared_ptr<Surface> target;
+  std::function<void()> upload; // of an image that is put, in place of blits
   std::vector<Blit> blits;
   std::array<UniqueFd, 4> wait_for;
 };

@@ -131,6 +131,27 @@ void move_row(const Surface &surface, unsigned plane, std::uint32_t x_bytes, std
   }
 }
 
+void move_planes(const Surface &surface, const Image &image, std::vector<std::uint8_t> &data,
+                 const Rect &surface_at, const Rect &image_at, Direction direction)
+{
+  const auto sx = static_cast<std::uint32_t>(surface_at.x);
+  const auto sy = static_cast<std::uint32_t>(surface_at.y);
+  const auto ix = static_cast<std::uint32_t>(image_at.x);
+  const auto iy = static_cast<std::uint32_t>(image_at.y);
+  for (unsigned i = 0; i < image.format->n_planes; ++i) {
+    const auto &shape = image.format->planes[i];
+    const auto row_bytes = (image_at.width + shape.hsub - 1) / shape.hsub * shape.bytes;
+    const auto rows = (image_at.height + shape.vsub - 1) / shape.vsub;
+    for (std::uint32_t y = 0; y < rows; ++y) {
+      auto *row = data.data() + image.va.offsets[i] +
+                  static_cast<std::size_t>(image.va.pitches[i]) * (iy / shape.vsub + y) +
+                  ix / shape.hsub * shape.bytes;
+      move_row(surface, i, sx / shape.hsub * shape.bytes, sy / shape.vsub + y, row, row_bytes,
+               direction);
+    }
+  }
+}
+
 // `surface_at` and `image_at` are the upper left corners; sizes are clipped to both.
 VAStatus move(Driver &driver, VASurfaceID surface_id, VAImageID image_id, Rect surface_at,
               Rect image_at, Direction direction)
@@ -153,18 +174,16 @@ VAStatus move(Driver &driver, VASurfaceID surface_id, VAImageID image_id, Rect s
       sx + surface_at.width > surface->width || sy + surface_at.height > surface->height ||
       ix + image_at.width > image.va.width || iy + image_at.height > image.va.height)
     return VA_STATUS_ERROR_INVALID_PARAMETER;
-  for (unsigned i = 0; i < image.format->n_planes; ++i) {
-    const auto &shape = image.format->planes[i];
-    const auto row_bytes = (image_at.width + shape.hsub - 1) / shape.hsub * shape.bytes;
-    const auto rows = (image_at.height + shape.vsub - 1) / shape.vsub;
-    for (std::uint32_t y = 0; y < rows; ++y) {
-      auto *row = buffer.data.data() + image.va.offsets[i] +
-                  static_cast<std::size_t>(image.va.pitches[i]) * (iy / shape.vsub + y) +
-                  ix / shape.hsub * shape.bytes;
-      move_row(*surface, i, sx / shape.hsub * shape.bytes, sy / shape.vsub + y, row, row_bytes,
-               direction);
-    }
+  if (direction == Direction::ToSurface && driver.settings.queue_put) {
+    Picture picture;
+    picture.target = surface;
+    picture.upload = [surface, image, data = buffer.data, surface_at, image_at]() mutable {
+      move_planes(*surface, image, data, surface_at, image_at, Direction::ToSurface);
+    };
+    driver.submit(picture);
+    return VA_STATUS_SUCCESS;
   }
+  move_planes(*surface, image, buffer.data, surface_at, image_at, direction);
   return VA_STATUS_SUCCESS;
 }
 

@@ -287,7 +287,7 @@ bool parse_memory(std::string_view value, Settings &settings)
 
 bool parse_one(std::string_view key, std::string_view value, Settings &s)
 {
-  const std::array<std::pair<std::string_view, std::function<bool()>>, 53> keys = {{
+  const std::array<std::pair<std::string_view, std::function<bool()>>, 54> keys = {{
       {"objects", [&] { return parse_number(value, s.objects) && s.objects >= 1; }},
       {"stride-align", [&] { return parse_number(value, s.stride_align) && s.stride_align >= 1; }},
       {"stride-extra", [&] { return parse_number(value, s.stride_extra); }},
@@ -334,6 +334,7 @@ bool parse_one(std::string_view key, std::string_view value, Settings &s)
       {"layers", [&] { return parse_layers(value, s); }},
       {"vpp", [&] { return parse_bool(value, s.vpp); }},
       {"derive", [&] { return parse_bool(value, s.derive); }},
+      {"queue-put", [&] { return parse_bool(value, s.queue_put); }},
       {"put", [&] { return parse_bool(value, s.put); }},
       {"memory", [&] { return parse_memory(value, s); }},
       {"async", [&] { return parse_number(value, s.async_ms); }},

@@ -114,6 +114,7 @@ struct Settings {
   std::vector<std::uint64_t> import_refused; // modifiers of foreign dma-bufs that are refused
   bool derive = true;
   bool put = true;
+  bool queue_put = false; // vaPutImage returns before the picture is there, as a drawing does
   Memory memory = Memory::Auto;
   unsigned async_ms = 0; // time one picture takes on the "GPU"; 0: done when vaEndPicture returns
   bool fences = true;    // asynchronous work leaves implicit fences in the dma-bufs (sw_sync)

@@ -115,7 +115,8 @@ Result<FrameSource::Begun> FrameSource::begin(GstBufferPool *pool, std::uint64_t
     return written.error();
   if (*written > 0)
     stats_.count_copy(element_, *written, "the VA driver has no video processing");
-  if (*written > 0 || fences_.attach(acquired, **surface))
+  // vaPutImage may have queued its upload as well
+  if (fences_.attach(acquired, **surface))
     return begun;
   const std::optional<std::uint64_t> ticket = worker_.submit({*surface, {}, {}});
   if (!ticket)

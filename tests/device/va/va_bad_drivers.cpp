@@ -34,6 +34,13 @@ const BadRow kBad[] = {
     {"lie=fourcc", "was asked for"},
     {"lie=fourcc:2", "was asked for"}, // another answer the second time
     {"profile=ihd,lie=fourcc:4", "was asked for"},
+    {"profile=ihd,lie=offset", "plane 1"},
+    {"profile=i965,lie=zero-pitch", "pitch of 0"},
+    {"profile=i965,lie=short-pitch", "plane 1"},
+    {"profile=radeonsi,lie=small-object", "the buffer of 64 bytes"},
+    {"profile=radeonsi,lie=many-planes", "9 planes"},
+    {"profile=nouveau,formats=NV12,lie=object-index", "in object 3"},
+    {"profile=nouveau,formats=NV12,lie=dead-fd", "object 0"},
     {"lie=size", "it says"},
     {"lie=dead-fd", "object 0"},
     {"layers=none", "vaExportSurfaceHandle"},

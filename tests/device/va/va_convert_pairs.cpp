@@ -29,6 +29,13 @@ const LearnRow kLearned[] = {
     {"profile=radeonsi", "NV12", "{XR24,XR24:0x0200000018801b03}", 0x0200000018801b03},
     {"profile=radeonsi", "NV12", "{XR24,XR24:0x0100000000000002}", 0},
     {"formats=NV12:BGRX,modifiers=x-tiled:linear", "NV12", "XR24:0x0100000000000001", 0x0100000000000001},
+    // drivers that take no list make what they make
+    {"profile=ihd", "XR24", "NV12:0x0100000000000002", 0x0100000000000002},
+    {"profile=ihd", "NV12", "{XR24:0x0100000000000002,XR24}", 0},
+    {"profile=i965", "NV12", "XR24:0x0100000000000002", 0x0100000000000002},
+    {"profile=i965", "NV12", "{XR24:0x0100000000000001,XR24}", 0},
+    {"profile=nouveau", "P010", "XR24:0x03000000004fe014", 0x03000000004fe014},
+    {"profile=nouveau", "P010", "{XR24:0x0100000000000002,XR24}", 0},
 };
 
 GST_START_TEST(test_learned)
@@ -46,7 +53,7 @@ GST_START_TEST(test_learned)
   const auto from = take(source("num-buffers=1 pattern=frame-counter", in_caps(row.in)));
   auto out = dma_caps(row.out, 192, 224);
   if (out.find("=NV12") != std::string::npos)
-    out += ",colorimetry=bt709"; // what Mesa makes of RGB
+    out += g_str_has_prefix(row.driver, "profile=radeonsi") ? ",colorimetry=bt709" : ",colorimetry=bt601"; // Mesa makes BT.709 of RGB
   const auto got = take("vadmabufsrc num-buffers=1 pattern=frame-counter ! " + in_caps(row.in) +
                         " ! vadmabufconvert ! " + out + " ! appsink name=sink sync=false");
   fail_unless_equals_uint64(got.layout.drm_modifier, row.modifier);
@@ -70,6 +77,9 @@ const RefusedRow kRefused[] = {
     {"profile=ihd,objects=2", kAny, nullptr},
     {"profile=ihd,objects=2", "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12,width=96,height=112,framerate=30/1",
      "takes frames in one dma-buf only"},
+    {"profile=radeonsi,import-refused=linear", kAny, "No format is left."},
+    {"profile=nouveau,import-refused=0x03000000004fe014:0x03000000004fe013", kAny, nullptr},
+    {"profile=i965,fail=import", kAny, "No format is left."},
     {"formats=NV12:BGRX,import-refused=linear", kAny, "No format is left."},
     {"formats=NV12:BGRX,modifiers=x-tiled:linear,list-modifiers=1,import-refused=x-tiled",
      "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=XR24:0x0100000000000001,width=96,height=112,framerate=30/1",

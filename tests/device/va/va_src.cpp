@@ -241,9 +241,13 @@ GST_END_TEST
 
 // ---- no video processing: the CPU writes, counted and announced, or not at all
 
+const char *const kCpu[] = {"formats=NV12,vpp=0", "formats=NV12,vpp=0,derive=0",
+                            // the driver puts images when it comes to it
+                            "formats=NV12,vpp=0,derive=0,queue-put=1,async=20", "formats=NV12,vpp=0,derive=0,queue-put=1,async=20,fences=0"};
+
 GST_START_TEST(test_cpu_fallback_is_counted)
 {
-  set_driver(__i__ == 0 ? "formats=NV12,vpp=0" : "formats=NV12,vpp=0,derive=0");
+  set_driver(kCpu[__i__]);
   Pipeline pipeline(source("num-buffers=10 pattern=frame-counter", dma_caps("NV12", 128, 104)));
   fail_unless(pipeline.play());
   for (std::uint64_t i = 0; i < 10; ++i) {
@@ -253,7 +257,8 @@ GST_START_TEST(test_cpu_fallback_is_counted)
     fail_unless(counter.valid);
     fail_unless_equals_uint64(counter.frame, i);
   }
-  fail_unless_equals_uint64(pipeline.stat("copies"), 10);
+  // where a thread waits for the device, one is drawn ahead
+  fail_unless(pipeline.stat("copies") >= 10 && pipeline.stat("copies") <= (__i__ == 3 ? 11U : 10U));
   fail_unless(pipeline.stat("bytes-copied") >= 10 * 128 * 104 * 3 / 2);
   fail_unless(pipeline.message(GST_MESSAGE_INFO).find("no video processing") != std::string::npos);
 }
@@ -499,7 +504,7 @@ Suite *va_src_suite()
   tcase_add_loop_test(tcase, test_600_frames, 0, G_N_ELEMENTS(kCosts));
   tcase_add_test(tcase, test_no_fences_means_a_thread_sleeps);
   tcase_add_loop_test(tcase, test_restart, 0, 2);
-  tcase_add_loop_test(tcase, test_cpu_fallback_is_counted, 0, 2);
+  tcase_add_loop_test(tcase, test_cpu_fallback_is_counted, 0, G_N_ELEMENTS(kCpu));
   tcase_add_test(tcase, test_zero_copy_required);
   tcase_add_test(tcase, test_nothing_in_common_names_both);
   tcase_add_loop_test(tcase, test_reconfigure, 0, 2);
