@@ -57,7 +57,11 @@ public:
   // (transfer full) Any thread.
   GstCaps *query_caps(GstCaps *filter) { return negotiation_.query_caps(filter); }
   // The display offers something else than before. Any thread, without a lock.
-  void request_choice() { negotiation_.request_choice(); }
+  void request_choice()
+  {
+    if (!messages_.keep_choice())
+      negotiation_.request_choice();
+  }
 
   // The functions from here to with_flip_time() are called by the streaming thread.
   // Another producer may have taken the place of the one before.
@@ -98,7 +102,8 @@ private:
   GstFlowReturn show_now(GstBuffer *buffer);
   void repeat_later() noexcept;
   void repeat_now();
-  GstFlowReturn show(kms::Display &display, kms::Frame &frame, kms::FlipQueue::Overflow overflow);
+  GstFlowReturn show(kms::Display &display, GstBuffer *buffer, kms::Frame &frame,
+                     kms::FlipQueue::Overflow overflow);
   GstFlowReturn fail(const Error &error);
   void set_due_time(GstBuffer *buffer, kms::Frame &frame);
   void warn_of_cursor(const Result<void> &set);
@@ -129,7 +134,8 @@ private:
   GstClockTime prerolled_pts_ = GST_CLOCK_TIME_NONE;
 };
 
-// Keeps the messages of what is done under the preroll lock, and posts them without it.
+// Keeps the messages and the RECONFIGURE of what is done under the preroll lock, and sends them
+// without it.
 class KmsSink::MessagesKept {
 public:
   explicit MessagesKept(KmsSink &sink) noexcept : sink_(sink) { sink_.messages_.begin(); }

@@ -28,6 +28,13 @@ namespace {
 // Four that the display holds, and the one that is filled.
 constexpr guint kCopyBuffers = 5;
 
+// A framebuffer of the whole frame cannot be had, and one of its part may.
+bool is_refused(const Error &error)
+{
+  return error.code == ErrorCode::Import || error.code == ErrorCode::Unsupported ||
+         error.code == ErrorCode::Layout;
+}
+
 } // namespace
 
 SinkFrames::SinkFrames(GstElement *element, const SinkDisplay &display, SinkFences &fences,
@@ -41,6 +48,8 @@ void SinkFrames::begin(const SinkStream &stream)
 {
   stream_ = stream;
   imports_refused_ = false;
+  shifts_ = false;
+  part_ = {};
   is_between_caps_ = true;
   release_pool();
 }
@@ -67,8 +76,19 @@ void SinkFrames::release_pool()
     }
 }
 
-// A decoder's frames are larger than the picture: 1088 lines for 1080. The framebuffer is of the
-// picture alone.
+// A decoder's frames are larger than the picture: 1088 lines for 1080. Where the picture begins at
+// the first pixel, the framebuffer is of the picture alone. Elsewhere it is of the whole frame, and
+// the plane shows the part: at any pixel, of any layout, and with one framebuffer for a part that
+// moves.
+bool SinkFrames::takes_whole(GstBuffer *buffer) const
+{
+  if (shifts_ || !is_padded_frame(buffer, video_info()))
+    return false;
+  const Result<Corner> corner = visible_corner(buffer, video_info());
+  return corner && (corner->x != 0 || corner->y != 0);
+}
+
+// Makes the planes begin at the picture's first pixel.
 Result<void> SinkFrames::crop(GstPtr<GstBuffer> &frame) const
 {
   if (!is_padded_frame(frame.get(), video_info()))
@@ -85,14 +105,8 @@ Result<void> SinkFrames::crop(GstPtr<GstBuffer> &frame) const
 
 Result<kms::Frame> SinkFrames::make(kms::Display &display, GstBuffer *buffer)
 {
-  auto visible = GstPtr<GstBuffer>::share(buffer);
-  if (const Result<void> cropped = crop(visible); !cropped)
-    return cropped.error();
-  return make_visible(display, visible.get());
-}
-
-Result<kms::Frame> SinkFrames::make_visible(kms::Display &display, GstBuffer *buffer)
-{
+  if (const Result<Corner> corner = visible_corner(buffer, video_info()); !corner)
+    return corner.error();
   const std::vector<GstVideoOverlayComposition *> compositions = compositions_of(buffer);
   if (compositions.empty())
     return make_plain(display, buffer);
@@ -133,12 +147,37 @@ Result<kms::Frame> SinkFrames::blend(kms::Display &display, GstBuffer *buffer,
   return frame;
 }
 
+// A framebuffer of a part: where the part moves, each place has one of its own, and none is kept.
+Result<GstPtr<GstBuffer>> SinkFrames::visible_part(kms::Display &display, GstBuffer *buffer)
+{
+  auto visible = GstPtr<GstBuffer>::share(buffer);
+  const Result<Corner> corner = visible_corner(buffer, video_info());
+  if (!corner)
+    return corner.error();
+  const kms::Origin origin{corner->x, corner->y};
+  if (std::exchange(part_, origin) != origin)
+    display.forget_imports();
+  if (const Result<void> cropped = crop(visible); !cropped)
+    return cropped.error();
+  return visible;
+}
+
 Result<kms::Frame> SinkFrames::make_plain(kms::Display &display, GstBuffer *buffer)
 {
   const char *reason = "system memory";
   if (memory_kind(buffer) == MemoryKind::DmaBuf) {
-    if (!imports_refused_) {
+    if (!imports_refused_ && takes_whole(buffer)) {
       Result<kms::Frame> frame = import(display, buffer);
+      if (frame || !is_refused(frame.error()))
+        return frame;
+      GST_INFO_OBJECT(element_, "the picture's part alone: %s", frame.error().message.c_str());
+      shifts_ = frame.error().code != ErrorCode::Layout; // which is this frame's
+    }
+    if (!imports_refused_) {
+      const Result<GstPtr<GstBuffer>> visible = visible_part(display, buffer);
+      if (!visible)
+        return visible.error();
+      Result<kms::Frame> frame = import(display, visible->get());
       const bool imports = frame || (frame.error().code != ErrorCode::Import &&
                                      frame.error().code != ErrorCode::Unsupported);
       if (imports || !may_copy())
@@ -166,13 +205,34 @@ bool SinkFrames::may_copy() const
          (stream_.format.modifier == kModLinear || stream_.format.modifier == kModImplicit);
 }
 
+// Of the whole frame, where that is larger than the picture.
+Result<FrameLayout> SinkFrames::layout_of(GstBuffer *buffer, kms::Origin &origin) const
+{
+  GstDrmVideoInfo info = stream_.info;
+  if (is_padded_frame(buffer, video_info())) {
+    const Result<Corner> corner = visible_corner(buffer, video_info());
+    if (!corner)
+      return corner.error();
+    origin = {corner->x, corner->y};
+    const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
+    if (meta->width <= G_MAXINT && meta->height <= G_MAXINT) { // else an error is certain
+      GST_VIDEO_INFO_WIDTH(&info.vinfo) = static_cast<gint>(meta->width);
+      GST_VIDEO_INFO_HEIGHT(&info.vinfo) = static_cast<gint>(meta->height);
+    }
+  }
+  Result<FrameLayout> layout = frame_layout_of(buffer, info);
+  if (layout)
+    layout->format = stream_.format;
+  return layout;
+}
+
 // The buffer as a frame, without a copy.
 Result<kms::Frame> SinkFrames::import(kms::Display &display, GstBuffer *buffer)
 {
-  Result<FrameLayout> layout = frame_layout_of(buffer, stream_.info);
+  kms::Origin origin;
+  Result<FrameLayout> layout = layout_of(buffer, origin);
   if (!layout)
     return layout.error();
-  layout->format = stream_.format;
   Result<kms::FramebufferCache::Import> import = display.import(*layout);
   if (!import)
     return import.error();
@@ -182,6 +242,7 @@ Result<kms::Frame> SinkFrames::import(kms::Display &display, GstBuffer *buffer)
 
   kms::Frame frame;
   frame.framebuffer = std::move(import->imported);
+  frame.origin = origin;
   if (const Result<void> attached = fences_.attach(display, buffer, *layout, frame); !attached)
     return attached.error();
   frame.owner = std::shared_ptr<GstBuffer>(gst_buffer_ref(buffer),
@@ -229,10 +290,7 @@ Result<GstPtr<GstBuffer>> SinkFrames::keep(const kms::Display &display, GstBuffe
     return Error{ErrorCode::Allocation,
                  "No scanout buffer of " + display.device().name() + " is free.", ENOMEM};
   auto copied = GstPtr<GstBuffer>::adopt(acquired);
-  auto visible = GstPtr<GstBuffer>::share(shown);
-  if (const Result<void> cropped = crop(visible); !cropped)
-    return cropped.error();
-  if (const Result<void> done = copy_pixels(copied.get(), visible.get()); !done)
+  if (const Result<void> done = copy_pixels(copied.get(), shown); !done)
     return done.error();
   stats_.count_copy(element_, GST_VIDEO_INFO_SIZE(&video_info()),
                     "upstream takes its buffers back and the picture stays");
@@ -263,7 +321,10 @@ Result<GstPtr<GstBuffer>> SinkFrames::copy(const kms::Display &display, GstBuffe
 Result<void> SinkFrames::copy_pixels(GstBuffer *to, GstBuffer *from) const
 {
   const GstVideoInfo &vinfo = video_info();
-  const auto named = with_named_format(from, vinfo);
+  auto visible = GstPtr<GstBuffer>::share(from);
+  if (const Result<void> cropped = crop(visible); !cropped)
+    return cropped.error();
+  const auto named = with_named_format(visible.get(), vinfo);
   if (const Result<void> checked = check_mappable_frame(named.get(), vinfo); !checked)
     return Error{checked.error().code, checked.error().message + ".", 0};
   if (const Result<std::uint64_t> copied = copy_frame(to, named.get(), vinfo); !copied)

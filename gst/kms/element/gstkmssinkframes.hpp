@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <gst/drm/core/device_wait.hpp>
@@ -32,6 +33,12 @@ public:
   [[nodiscard]] const GstVideoInfo &video_info() const noexcept { return stream_.info.vinfo; }
 
   Result<kms::Frame> make(kms::Display &display, GstBuffer *buffer);
+  // The display shows no part of such a frame: from now on a part is imported by itself, where it
+  // begins at a byte. false: the frame is no part of a larger one, or was imported so.
+  bool shift_instead_of(const kms::Frame &refused)
+  {
+    return refused.origin != kms::Origin{} && !std::exchange(shifts_, true);
+  }
   // The frame on screen in memory of the sink's own, where the CPU can copy it. Between two caps
   // there is none.
   Result<GstPtr<GstBuffer>> keep(const kms::Display &display, GstBuffer *shown);
@@ -48,8 +55,10 @@ public:
 
 private:
   [[nodiscard]] bool may_copy() const;
+  [[nodiscard]] bool takes_whole(GstBuffer *buffer) const;
   Result<void> crop(GstPtr<GstBuffer> &frame) const;
-  Result<kms::Frame> make_visible(kms::Display &display, GstBuffer *buffer);
+  Result<GstPtr<GstBuffer>> visible_part(kms::Display &display, GstBuffer *buffer);
+  Result<FrameLayout> layout_of(GstBuffer *buffer, kms::Origin &origin) const;
   Result<kms::Frame> make_plain(kms::Display &display, GstBuffer *buffer);
   Result<kms::Frame> blend(kms::Display &display, GstBuffer *buffer,
                            const std::vector<GstVideoOverlayComposition *> &compositions);
@@ -65,6 +74,8 @@ private:
   SinkFences &fences_;
   Stats &stats_;
   SinkStream stream_{};
+  bool shifts_ = false;          // a part of a frame is imported by itself
+  kms::Origin part_;             // of the last frame that was
   bool imports_refused_ = false; // the driver took none of upstream's dma-bufs: copy
   SinkCompositions compositions_;
   std::atomic<std::uint64_t> overlays_blended_{0};

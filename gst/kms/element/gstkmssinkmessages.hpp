@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Messages that kmsdmabufsink posts while GStreamer's preroll lock is held: they are kept until it
-// is let go, so that an application's synchronous bus handler finds no lock in its way.
+// What kmsdmabufsink sends while GStreamer's preroll lock is held, messages and RECONFIGURE: it is
+// kept until the lock is let go, so that an application's synchronous bus handler, and whoever
+// handles the event upstream, finds no lock in its way.
 #pragma once
 
 #include <atomic>
@@ -15,27 +16,39 @@ namespace gstdrm {
 
 class HeldMessages {
 public:
-  // From begin() to end() the messages of the present thread are kept. One thread at a time, which
+  struct Kept {
+    std::vector<GstPtr<GstMessage>> messages;
+    bool asks_for_choice = false; // upstream is to be sent RECONFIGURE
+  };
+  // From begin() to end() what the present thread sends is kept. One thread at a time, which
   // the preroll lock sees to; not nested.
   void begin() noexcept { holder_ = std::this_thread::get_id(); }
   // (transfer full) What was kept, in order.
-  [[nodiscard]] std::vector<GstPtr<GstMessage>> end() noexcept
+  [[nodiscard]] Kept end() noexcept
   {
     holder_ = std::thread::id();
-    return std::exchange(messages_, {});
+    return std::exchange(kept_, {});
   }
   // Takes the message where it is one to keep. false: it is to be posted now. Any thread.
   bool keep(GstMessage *message)
   {
     if (holder_ != std::this_thread::get_id())
       return false;
-    messages_.push_back(GstPtr<GstMessage>::adopt(message));
+    kept_.messages.push_back(GstPtr<GstMessage>::adopt(message));
+    return true;
+  }
+  // The same for RECONFIGURE. Any thread.
+  bool keep_choice() noexcept
+  {
+    if (holder_ != std::this_thread::get_id())
+      return false;
+    kept_.asks_for_choice = true;
     return true;
   }
 
 private:
   std::atomic<std::thread::id> holder_{std::thread::id()};
-  std::vector<GstPtr<GstMessage>> messages_; // the holder's
+  Kept kept_; // the holder's
 };
 
 } // namespace gstdrm

@@ -13,6 +13,7 @@ namespace gstdrm {
 void SinkReports::restart()
 {
   lost_announced_ = false;
+  stall_announced_ = false;
   failure_.reset();
 }
 
@@ -26,6 +27,15 @@ try {
 void SinkReports::formats_changed() noexcept
 {
   sink_.request_choice();
+}
+
+// One message on the bus from start to stop; each stall in the log.
+void SinkReports::display_stalled(const Error &error) noexcept
+{
+  GST_WARNING_OBJECT(element_, "%s", error.message.c_str());
+  if (!stall_announced_.exchange(true))
+    GST_ELEMENT_WARNING(element_, RESOURCE, FAILED, ("%s", error.message.c_str()),
+                        ("errno %d", error.sys_errno));
 }
 
 // One message on the bus from start to stop; each lost frame in the log.

@@ -29,6 +29,7 @@ public:
   void unref() noexcept override { gst_object_unref(element_); } // which may end this
   void display_failed(const Error &error) noexcept override;
   void formats_changed() noexcept override;
+  void display_stalled(const Error &error) noexcept override;
   void frame_lost(const Error &error) noexcept override;
   void connector_changed(const std::string &connector, bool connected) noexcept override;
   void repaint_wanted() noexcept override;
@@ -44,6 +45,7 @@ private:
   GstElement *element_; // borrowed: it owns the sink
   OncePerFailure failure_;
   std::atomic<bool> lost_announced_{false}; // a warning for a lost frame is on the bus
+  std::atomic<bool> stall_announced_{false};
 };
 
 } // namespace gstdrm

@@ -53,13 +53,15 @@ private:
 // With the preroll lock held, which is let go meanwhile; true: it was.
 bool KmsSink::post_kept() noexcept
 {
-  std::vector<GstPtr<GstMessage>> kept = messages_.end();
-  if (kept.empty())
+  HeldMessages::Kept kept = messages_.end();
+  if (kept.messages.empty() && !kept.asks_for_choice)
     return false;
   GstBaseSink *sink = GST_BASE_SINK(element_);
   GST_BASE_SINK_PREROLL_UNLOCK(sink);
-  for (GstPtr<GstMessage> &message : kept)
+  for (GstPtr<GstMessage> &message : kept.messages)
     gst_element_post_message(GST_ELEMENT(element_), message.release());
+  if (kept.asks_for_choice)
+    negotiation_.request_choice();
   GST_BASE_SINK_PREROLL_LOCK(sink);
   return true;
 }
@@ -130,11 +132,21 @@ GstFlowReturn KmsSink::fail(const Error &error)
 }
 
 // Hands the frame to the display. A flush in PLAYING only interrupts until preroll is over.
-GstFlowReturn KmsSink::show(kms::Display &display, kms::Frame &frame,
+GstFlowReturn KmsSink::show(kms::Display &display, GstBuffer *buffer, kms::Frame &frame,
                             kms::FlipQueue::Overflow overflow)
 {
   while (true) {
     const Result<kms::Display::Shown> shown = display.show(frame, overflow);
+    if (!shown && shown.error().code == ErrorCode::Unsupported && frames_.shift_instead_of(frame)) {
+      GST_INFO_OBJECT(element_, "no part of a frame: %s", shown.error().message.c_str());
+      Result<kms::Frame> shifted = frames_.make(display, buffer);
+      if (!shifted)
+        return fail(shifted.error());
+      shifted->due_ns = frame.due_ns;
+      shifted->stamp = frame.stamp;
+      frame = std::move(*shifted);
+      continue;
+    }
     if (!shown &&
         (shown.error().code == ErrorCode::Unsupported || shown.error().code == ErrorCode::Caps))
       return negotiation_.refuse(display, shown.error());
@@ -183,8 +195,9 @@ GstFlowReturn KmsSink::show_now(GstBuffer *buffer)
   const bool sync = gst_base_sink_get_sync(GST_BASE_SINK(element_)) != FALSE;
   if (!in_preroll_)
     set_due_time(buffer, *frame);
-  const GstFlowReturn ret = show(
-      *display, *frame, sync ? kms::FlipQueue::Overflow::Replace : kms::FlipQueue::Overflow::Wait);
+  const GstFlowReturn ret =
+      show(*display, buffer, *frame,
+           sync ? kms::FlipQueue::Overflow::Replace : kms::FlipQueue::Overflow::Wait);
   if (in_preroll_ && ret == GST_FLOW_OK) {
     prerolled_ = buffer;
     prerolled_pts_ = GST_BUFFER_PTS(buffer);
@@ -259,6 +272,8 @@ void KmsSink::give_back()
   if (!display || !is_started())
     return;
   display->drain(kGiveBackTimeout_ns);
+  if (GST_BASE_SINK(element_)->flushing)
+    return; // the query is of no use any more
   const std::shared_ptr<void> owner = display->shown_owner();
   auto *shown = static_cast<GstBuffer *>(owner.get());
   if (shown && !frames_.is_own(shown)) {
@@ -271,6 +286,8 @@ void KmsSink::give_back()
     if (kept && *kept == kms::Display::Shown::Yes) {
       kept_ = std::move(*copied);
       display->drain(kGiveBackTimeout_ns);
+    } else if (kept && *kept == kms::Display::Shown::Flushing) {
+      return; // likewise
     } else {
       GST_INFO_OBJECT(element_, "dark until the next frame: %s",
                       kept ? "the copy was not shown" : kept.error().message.c_str());

@@ -172,7 +172,8 @@ void other_view(Context &c)
 
 void other_caps(Context &c)
 {
-  ck_assert(!c.sink.set_caps(dma_drm_caps("NV12:0x0100000000000001", kWidth, kHeight))); // vkms lists linear alone
+  ck_assert(!c.sink.set_caps(
+      dma_drm_caps("NV12:0x0100000000000001", kWidth, kHeight))); // vkms lists linear alone
 }
 
 void lose_master(Context &c)
@@ -235,12 +236,59 @@ GST_START_TEST(test_a_handler_calls_back)
 }
 GST_END_TEST
 
+namespace {
+
+struct Asked {
+  GstElement *sink;
+  int times = 0;
+  bool is_free = true; // the preroll lock
+};
+
+GstPadProbeReturn look_at_lock(GstPad *, GstPadProbeInfo *info, gpointer data)
+{
+  auto *asked = static_cast<Asked *>(data);
+  if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) != GST_EVENT_RECONFIGURE)
+    return GST_PAD_PROBE_OK;
+  asked->times++;
+  GMutex *preroll = GST_BASE_SINK_GET_PREROLL_LOCK(asked->sink);
+  const bool is_free = g_mutex_trylock(preroll) != FALSE; // by this thread, the only one there is
+  if (is_free)
+    g_mutex_unlock(preroll);
+  asked->is_free &= is_free;
+  gst_video_overlay_expose(GST_VIDEO_OVERLAY(asked->sink)); // as an application may
+  return GST_PAD_PROBE_OK;
+}
+
+} // namespace
+
+// A picture that is turned has no overlays, so that the offer changes with the frame that is
+// turned, and with one that is shown again.
+GST_START_TEST(test_upstream_is_asked_without_a_lock)
+{
+  Sink sink("enable-last-sample=true mode=1024x768");
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.element(), "sink"));
+  Asked asked{sink.element()};
+  gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, look_at_lock, &asked, nullptr);
+  ck_assert(sink.set_caps(dma_drm_caps("XR24", kWidth, kHeight)));
+  ck_assert_int_eq(sink.push(picture().release()), GST_FLOW_OK);
+  const int before = asked.times;
+  g_object_set(sink.element(), "rotation", 1 << 1, nullptr);
+  ck_assert_int_eq(sink.push(picture().release()), GST_FLOW_OK);
+  ck_assert_int_eq(asked.times, before + 1);
+  g_object_set(sink.element(), "rotation", 1 << 0, nullptr);
+  gst_video_overlay_expose(GST_VIDEO_OVERLAY(sink.element()));
+  ck_assert_int_eq(asked.times, before + 2);
+  ck_assert(asked.is_free);
+}
+GST_END_TEST
+
 static Suite *kms_bus_handler_suite(void)
 {
   Suite *s = suite_create("kms-bus-handler");
   TCase *tc = tcase_create("calls back");
   suite_add_tcase(s, tc);
   tcase_set_timeout(tc, 60);
+  tcase_add_test(tc, test_upstream_is_asked_without_a_lock);
   tcase_add_loop_test(tc, test_a_handler_calls_back, 0, 2 * G_N_ELEMENTS(kRows));
   return s;
 }

@@ -401,6 +401,10 @@ GST_START_TEST(test_direction_of_the_stream)
       gst_event_new_tag(gst_tag_list_new(GST_TAG_IMAGE_ORIENTATION, "rotate-90", nullptr))));
   show.push();
   compare("turned", show.screen("turned"), on_black(640, 480, turned(show.picture, 3), 200, 80));
+  // the next file was not turned, and says nothing
+  ck_assert(gst_pad_push_event(peer.get(), gst_event_new_stream_start("another")));
+  show.push();
+  compare("next", show.screen("next"), scaled(show.picture, 640, 480));
   ck_assert(show.sink.next_message(kComplaints).empty());
 }
 GST_END_TEST

@@ -72,6 +72,8 @@ struct Device {
   int busy_commits = 0; // so many non-blocking commits fail with EBUSY
   bool send_events = true; // else they wait for send_held_events()
   bool out_fences = false; // CRTCs have OUT_FENCE_PTR
+  bool refuses_without_mode_set = false; // each commit
+  bool refuses_mode_sets = false;
   bool needs_primary = false; // no CRTC is on without its primary plane
   bool has_zpos = false;      // of planes
   bool fixed_zpos = false;    // and nobody can set it
@@ -81,6 +83,7 @@ struct Device {
   bool all_cover = false;      // every plane has to cover the CRTC
   std::vector<std::pair<const char *, std::uint64_t>> rotations; // names and bits; none: not told
   unsigned speed = 1;         // times 60 Hz
+  bool slow_mode = false;     // 640x480 with 24 Hz, beside the one with 60 Hz
   int busy_error = 16;        // what busy_commits fail with: EBUSY
   std::string fail_call;      // every call of this name fails
   std::map<std::uint32_t, std::uint64_t> plane_users; // CRTC_ID of planes as it is found

@@ -78,6 +78,8 @@ bool is_scaled(const Commit &commit, std::uint32_t plane)
 int check(const Commit &commit)
 {
   const Device &d = device();
+  if (commit.flags & DRM_MODE_ATOMIC_ALLOW_MODESET ? d.refuses_mode_sets : d.refuses_without_mode_set)
+    return -EINVAL;
   if (!d.takes_writeback && value_of(commit, kWriteback, "CRTC_ID"))
     return -EINVAL;
   if (!d.primary_centres && value_of(commit, kPrimary, "CRTC_W") &&
@@ -137,7 +139,7 @@ int drmModeAtomicCommit(int, drmModeAtomicReqPtr request, std::uint32_t flags, v
   if (d.model && (flags & DRM_MODE_ATOMIC_NONBLOCK) && d.in_flight && !(flags & DRM_MODE_ATOMIC_TEST_ONLY))
     return -EBUSY; // drm_atomic_helper_setup_commit()
   if ((flags & DRM_MODE_PAGE_FLIP_ASYNC) &&
-      (d.refuses_tearing || commit.values.size() != 1 + commit.values.count({kPrimary, "IN_FENCE_FD"}))) {
+      (d.refuses_tearing || commit.values.size() != 1)) {
     d.refused_tearing++;
     return -EINVAL;
   }

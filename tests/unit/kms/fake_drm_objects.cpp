@@ -212,11 +212,12 @@ drmModeConnectorPtr read_connector(std::uint32_t id)
   connector->count_encoders = 1;
   connector->encoders = copy_ids({id == kOtherConnector ? kOtherEncoder : kEncoder});
   if (id != kWriteback && device().connected) {
-    connector->count_modes = 2;
-    connector->modes = static_cast<drmModeModeInfo *>(std::calloc(2, sizeof(drmModeModeInfo)));
+    connector->count_modes = device().slow_mode ? 3 : 2;
+    connector->modes = static_cast<drmModeModeInfo *>(std::calloc(3, sizeof(drmModeModeInfo)));
     connector->modes[0] = {65000, 1024, 1048, 1184, 1344, 0, 768, 771, 777, 806, 0, 60, 0, DRM_MODE_TYPE_PREFERRED, "a"};
     connector->modes[1] = {25175, 640, 656, 752, 800, 0, 480, 490, 492, 525, 0, 60, 0, 0, "b"};
-    for (int i = 0; i < 2; i++)
+    connector->modes[2] = {10080, 640, 656, 752, 800, 0, 480, 490, 492, 525, 0, 24, 0, 0, "c"};
+    for (int i = 0; i < connector->count_modes; i++)
       connector->modes[i].clock *= device().speed;
   }
   return connector;

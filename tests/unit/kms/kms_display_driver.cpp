@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
+
+#include "fake_fences.hpp"
 #include "kms_display_fixture.hpp"
 
 namespace {
@@ -11,7 +14,6 @@ namespace {
 using namespace gstdrm;
 using namespace gstdrm::kms;
 using namespace gstdrm::test;
-
 
 class DriverTest : public DisplayTest {
 protected:
@@ -82,6 +84,28 @@ TEST_F(DriverTest, tearing_flips_are_asynchronous)
   EXPECT_EQ(commit(3).flags, kFlip);
   EXPECT_EQ(fakedrm::device().refused_tearing, 1);
   EXPECT_EQ(listener.failures, 0);
+}
+
+// Linux 6.8 to 6.13 refuse an asynchronous flip with a fence.
+TEST_F(DriverTest, tearing_flips_of_a_producer_with_fences)
+{
+  const FakeFences fences([](int) { return FenceState::Signalled; });
+  OutputRequest request;
+  request.tearing = true;
+  const auto display = open_with(request);
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(1024, 768)));
+  for (int i = 0; i < 3; i++) {
+    Result<FramebufferCache::Import> import = (*display)->import(xrgb(memory, 1024, 768));
+    ASSERT_TRUE(import);
+    Frame frame;
+    frame.framebuffer = import->imported;
+    frame.acquire_fence = std::make_shared<UniqueFd>(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    ASSERT_TRUE((*display)->show(frame, FlipQueue::Overflow::Wait));
+    ASSERT_TRUE((*display)->drain(kLong_ns));
+  }
+  EXPECT_TRUE(commit(1).flags & DRM_MODE_PAGE_FLIP_ASYNC);
+  EXPECT_TRUE(commit(2).flags & DRM_MODE_PAGE_FLIP_ASYNC);
+  EXPECT_EQ(fakedrm::device().refused_tearing, 0);
 }
 
 struct OpenRow {

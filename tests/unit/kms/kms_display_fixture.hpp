@@ -38,11 +38,13 @@ struct Listener : kms::DisplayListener {
   std::atomic<int> changes{0};
   void display_failed(const Error &) noexcept override { failures++; }
   void formats_changed() noexcept override { changes++; }
+  std::atomic<int> stalls{0};
+  void display_stalled(const Error &) noexcept override { stalls++; }
   int view_refusals = 0;
   int master_changes = 0;
   void master_changed(const Error &, bool) noexcept override { master_changes++; }
   int plugs = 0;    // messages that the connector has changed
-  int repaints = 0; // wishes for the picture once more
+  std::atomic<int> repaints{0}; // wishes for the picture once more
   int turns_left_out = 0;
   void turn_left_out(const Error &) noexcept override { turns_left_out++; }
   void connector_changed(const std::string &, bool) noexcept override { plugs++; }

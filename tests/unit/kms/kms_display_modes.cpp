@@ -109,6 +109,22 @@ TEST_P(ModeRows, of_an_adaptive_stream)
 INSTANTIATE_TEST_SUITE_P(Rows, ModeRows, testing::ValuesIn(kModeRows),
                          [](const auto &info) { return std::string(info.param.name); });
 
+// Nor a stream that changes its rate: a plane shows the picture in the mode on screen.
+TEST_F(ModeTest, another_rate_is_no_reason_for_a_mode_set)
+{
+  fakedrm::device().scales = true;
+  fakedrm::device().slow_mode = true;
+  const auto display = open_with(ModeChanges::Auto);
+  ASSERT_TRUE(display && (*display)->start());
+  for (const unsigned fps : {24U, 60U, 25U, 50U, 60U}) {
+    Picture step = picture(640, 480);
+    step.rate = {fps, 1};
+    ASSERT_TRUE((*display)->configure(step));
+    ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)) && (*display)->drain(kLong_ns));
+  }
+  EXPECT_EQ(mode_sets(), 1U);
+}
+
 TEST_F(ModeTest, the_first_one_alone_refuses_what_it_cannot_hold)
 {
   const auto display = open_with(ModeChanges::Start);

@@ -23,7 +23,8 @@ struct AlphaRow {
 
 const AlphaRow kAlphaRows[] = {
     {"straight", DRM_FORMAT_ARGB8888, Alpha::Straight, true, kCoverage, ""},
-    {"straight_where_it_cannot", DRM_FORMAT_ARGB8888, Alpha::Straight, false, kNone, "without its alpha"},
+    {"straight_where_it_cannot", DRM_FORMAT_ARGB8888, Alpha::Straight, false, kNone,
+     "without its alpha"},
     {"premultiplied", DRM_FORMAT_ARGB8888, Alpha::Premultiplied, true, kPremultiplied, ""},
     {"no_alpha", DRM_FORMAT_XRGB8888, Alpha::Straight, true, kUnset, ""},
 };
@@ -53,6 +54,38 @@ TEST_P(Alphas, are_blended_as_they_are_meant)
 
 INSTANTIATE_TEST_SUITE_P(Rows, Alphas, testing::ValuesIn(kAlphaRows),
                          [](const auto &info) { return std::string(info.param.name); });
+
+// A part of a larger frame: a flip that shows another part says so, and no other one does.
+TEST_F(DisplayTest, a_part_of_a_frame_moves_without_another_framebuffer)
+{
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  const auto push = [&](Origin origin) {
+    Result<FramebufferCache::Import> import = (*display)->import(xrgb(memory, 1024, 768));
+    ASSERT_TRUE(import);
+    Frame frame;
+    frame.framebuffer = import->imported;
+    frame.origin = origin;
+    ASSERT_TRUE((*display)->show(frame, FlipQueue::Overflow::Wait));
+    ASSERT_TRUE((*display)->drain(kLong_ns));
+  };
+  const auto source = [](const char *name) {
+    const std::uint64_t set = value(fakedrm::device().commits.back(), fakedrm::kPrimary, name);
+    return set == kUnset ? set : set >> 16;
+  };
+  push({31, 33});
+  EXPECT_EQ(source("SRC_X"), 31U);
+  EXPECT_EQ(source("SRC_Y"), 33U);
+  EXPECT_EQ(source("SRC_W"), 640U);
+  push({31, 33});
+  EXPECT_EQ(source("SRC_X"), kUnset);
+  push({32, 0});
+  EXPECT_EQ(source("SRC_X"), 32U);
+  EXPECT_EQ(source("SRC_Y"), 0U);
+  EXPECT_EQ(source("SRC_W"), kUnset);
+  EXPECT_EQ(fakedrm::device().framebuffers.size(), 1U);
+  EXPECT_EQ((*display)->counters().commits, 3U);
+}
 
 // The cable carries more bits for a picture that needs them, and as many as before when it ends.
 TEST_F(DisplayTest, the_cable_carries_the_bits_of_the_picture)

@@ -216,30 +216,4 @@ TEST(ModeRefresh, extremes_do_not_overflow)
   EXPECT_FALSE(gstdrm::kms::describe_mode(huge).empty());
 }
 
-struct SuitsRow {
-  Rate video;
-  bool film, television; // whether a mode of 24 Hz, of 60 Hz, suits it as well as the other
-};
-
-TEST(SuitsRate, compares_how_far_the_refresh_is_from_a_multiple)
-{
-  drmModeModeInfo film{}, television{};
-  film.clock = 24;
-  television.clock = 60;
-  for (drmModeModeInfo *mode : {&film, &television})
-    mode->htotal = 10, mode->vtotal = 100;
-  const SuitsRow rows[] = {{{24, 1}, true, false},      {{24000, 1001}, true, false}, {{60, 1}, false, true},
-                           {{30, 1}, false, true},      {{12, 1}, true, true},        {{60000, 1001}, false, true},
-                           {{0, 1}, true, true}};
-  for (const SuitsRow &row : rows) {
-    EXPECT_EQ(suits_rate(film, television, row.video), row.film) << row.video.numerator;
-    EXPECT_EQ(suits_rate(television, film, row.video), row.television) << row.video.numerator;
-  }
-  drmModeModeInfo slower = television;
-  slower.clock = 60'000;
-  slower.htotal = 1001;
-  slower.vtotal = 1000;
-  EXPECT_TRUE(suits_rate(television, slower, Rate{60000, 1001})); // 1000/1001 is worth no mode set
-}
-
 } // namespace

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <optional>
 
 #include "kms_display_fixture.hpp"
 
@@ -130,6 +131,62 @@ TEST_F(StuckFlips, nor_does_a_last_frame_go_back_before_its_framebuffer)
   EXPECT_FALSE(display->stop());
   expect_given_back(in_flight);
   fakedrm::device().handles.clear(); // on the application's open file the engine closes none
+}
+
+// One that the driver never reports ("flip_done timed out"): the stream goes on with a mode set.
+TEST_F(StuckFlips, a_lost_flip_is_followed_by_a_mode_set)
+{
+  push(memory, 640, 480);
+  ASSERT_TRUE(display->drain(kLong_ns));
+  fakedrm::device().send_events = false;
+  const std::weak_ptr<int> lost = push(other, 640, 480);
+  EXPECT_FALSE(display->drain(kLong_ns)); // ends when the flip counts as lost
+  EXPECT_EQ(listener.stalls, 1);
+  EXPECT_EQ(listener.failures, 0);
+  EXPECT_EQ(listener.repaints, 1); // for a picture that stands still
+  EXPECT_FALSE(lost.expired());
+  fakedrm::device().send_events = true;
+  push(memory, 640, 480);
+  EXPECT_TRUE(display->drain(kLong_ns));
+  EXPECT_TRUE(lost.expired());
+  ASSERT_EQ(fakedrm::device().commits.size(), 3U);
+  EXPECT_TRUE(fakedrm::device().commits[2].flags & DRM_MODE_ATOMIC_ALLOW_MODESET);
+  push(other, 640, 480);
+  EXPECT_TRUE(display->drain(kLong_ns));
+  EXPECT_FALSE(fakedrm::device().commits[3].flags & DRM_MODE_ATOMIC_ALLOW_MODESET);
+}
+
+TEST_F(StuckFlips, a_display_that_does_not_come_back_ends_the_stream)
+{
+  fakedrm::device().send_events = false;
+  for (int i = 0; i < 2; i++) {
+    EXPECT_EQ(listener.failures, 0);
+    push(memory, 640, 480);
+    EXPECT_FALSE(display->drain(kLong_ns));
+  }
+  EXPECT_EQ(listener.stalls, 1);
+  EXPECT_EQ(listener.failures, 1);
+  const std::optional<Error> failure = display->failure();
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->sys_errno, ETIMEDOUT);
+}
+
+// The last frame stays, and its flip is never read: the one before may be on screen.
+TEST_F(StuckFlips, a_stop_keeps_what_the_last_frame_was_to_replace)
+{
+  display->set_restore(false);
+  const std::weak_ptr<int> on_screen = push(memory, 640, 480);
+  ASSERT_TRUE(display->drain(kLong_ns));
+  fakedrm::device().send_events = false;
+  const std::weak_ptr<int> in_flight = push(other, 640, 480);
+  ASSERT_TRUE(display->stop());
+  EXPECT_FALSE(on_screen.expired());
+  EXPECT_FALSE(in_flight.expired());
+  fakedrm::device().send_events = true;
+  ASSERT_TRUE(display->start() && display->configure(picture(640, 480)));
+  push(memory, 640, 480);
+  EXPECT_TRUE(on_screen.expired());
+  EXPECT_TRUE(in_flight.expired());
 }
 
 // A DRAIN query: nothing is forced.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Decides for how long a frame waits in the queue for its acquire fence. A commit cannot be
 // cancelled, and one whose fence never signals blocks the display, each later commit and the way
-// back for ever. So a frame whose fence is pending waits in the queue, with or without a time limit,
-// and never in the kernel. A FenceGate holds no frame and has no lock: FlipQueue calls it under its
-// own lock.
+// back for ever. So a frame whose fence is pending waits in the queue, with or without a time
+// limit, and never in the kernel. A FenceGate holds no frame and has no lock: FlipQueue calls it
+// under its own lock.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +71,7 @@ public:
 private:
   [[nodiscard]] std::int64_t time_limit(std::int64_t now_ns) const
   {
-    return rules_.timeout_ns == kNever ? kNever : now_ns + rules_.timeout_ns;
+    return rules_.timeout_ns >= kNever - now_ns ? kNever : now_ns + rules_.timeout_ns;
   }
 
   FenceRules rules_;

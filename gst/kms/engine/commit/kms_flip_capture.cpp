@@ -84,18 +84,20 @@ void FlipQueue::fail_job(std::string why)
   changed_.notify_all();
 }
 
-void FlipQueue::pump_capture()
+void FlipQueue::pump_capture(Deferred &deferred)
 {
-  if (clock_() < own_commit_at())
+  if (clock_() < own_commit_at()) {
+    put_off_since_ = kNever; // nothing waits for a commit
     return;
+  }
   WritebackJob *job = capture_.writeback();
   const int ret = target_.flip(*on_screen_, job, nullptr, serial_ + 1);
-  if (ret == -EBUSY) {
-    retry_later();
+  if (ret != 0 && (ret == -EBUSY || !job) && try_later(ret, deferred))
+    return;
+  if (ret != 0 && job) {
+    fail_job("the display refused it: " + errno_text(-ret)); // a changed cursor comes without it
   } else if (ret != 0) {
     refresh_at_ = kNever; // the change becomes part of the next frame's commit
-    if (job)
-      fail_job("the display refused it: " + errno_text(-ret));
   } else {
     repeat_in_flight_ = true;
     commit_done(job);

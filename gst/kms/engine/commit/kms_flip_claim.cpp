@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // FlipQueue: commits of another thread than the queue's own, which may block, as a mode set does.
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -43,10 +44,16 @@ void FlipQueue::exclusively(const std::function<void()> &change)
   change();
 }
 
-std::optional<Frame> FlipQueue::take_last()
+std::vector<Frame> FlipQueue::take_shown()
 {
   const std::lock_guard guard(lock_);
-  return std::exchange(in_flight_ ? in_flight_ : on_screen_, std::nullopt);
+  std::vector<Frame> shown;
+  for (std::optional<Frame> *frame : {&in_flight_, &on_screen_})
+    if (*frame)
+      shown.push_back(std::move(*std::exchange(*frame, std::nullopt)));
+  std::move(superseded_.begin(), superseded_.end(), std::back_inserter(shown));
+  superseded_.clear();
+  return shown;
 }
 
 int FlipQueue::submit_with(Frame &frame, const std::function<int(std::uint64_t serial)> &commit)
@@ -65,6 +72,7 @@ int FlipQueue::submit_with(Frame &frame, const std::function<int(std::uint64_t s
       superseded_.push_back(std::move(*in_flight_));
     in_flight_ = std::move(frame);
     repeat_in_flight_ = false;
+    put_off_since_ = kNever;
     committed_at_ = clock_();
     flip_fence_ = target_.take_flip_fence();
     counters_.commits++;

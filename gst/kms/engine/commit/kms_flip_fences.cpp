@@ -2,6 +2,7 @@
 // FlipQueue's handling of fences: acquire fences, for which frames wait in the queue, and the
 // release fence of a frame that is replaced. All functions but the public ones are called with the
 // lock held.
+#include <cerrno>
 #include <optional>
 #include <utility>
 
@@ -134,8 +135,9 @@ int FlipQueue::flip_front(WritebackJob *job, Deferred &deferred)
 {
   const bool early = on_screen_ && on_screen_->owner && on_screen_->replaced;
   std::int32_t out_fence = -1;
-  const int ret =
-      target_.flip(waiting_.front().frame, job, early ? &out_fence : nullptr, serial_ + 1);
+  int ret = target_.flip(waiting_.front().frame, job, early ? &out_fence : nullptr, serial_ + 1);
+  if (early && (ret == -EMFILE || ret == -ENFILE)) // no descriptor is left for the fence
+    ret = target_.flip(waiting_.front().frame, job, nullptr, serial_ + 1);
   UniqueFd fence(out_fence); // ours (drm_atomic_uapi.c)
   if (ret == 0 && fence) {
     counters_.release_fences++;

@@ -18,8 +18,6 @@ namespace gstdrm::kms {
 
 namespace {
 
-// After EBUSY the queue tries again after this fraction of a refresh.
-constexpr std::int64_t kBusyRetriesPerRefresh = 8;
 // A second frame may wait when the flip is due within this fraction of a refresh, or is overdue.
 constexpr std::int64_t kNearPartOfRefresh = 4;
 // A frame that becomes due within this fraction of a refresh before a vblank cannot be shown at
@@ -35,11 +33,12 @@ FlipQueue::FlipQueue(FlipTarget &target, Clock clock, std::function<void()> wake
 {
 }
 
-void FlipQueue::set_timing(std::int64_t refresh_ns, std::int64_t frame_ns)
+void FlipQueue::set_timing(std::int64_t refresh_ns, std::int64_t frame_ns, bool refreshes_on_demand)
 {
   const std::lock_guard guard(lock_);
   refresh_ns_ = refresh_ns;
   frame_ns_ = std::max(frame_ns, refresh_ns);
+  refreshes_on_demand_ = refreshes_on_demand;
 }
 
 void FlipQueue::set_shared(bool shared)
@@ -99,10 +98,17 @@ std::size_t FlipQueue::room() const
     return 2; // the front frame is about to be committed
   if (!in_flight_ || counters_.last_flip_ns < 0)
     return 1;
-  // the vblank at which the commit in flight completes
+  return flip_expected_at() - clock_() <= refresh_ns_ / kNearPartOfRefresh ? 2 : 1;
+}
+
+// The vblank at which the commit in flight completes. Where the display waits for frames, that is
+// at once, unless the picture before is being scanned out.
+std::int64_t FlipQueue::flip_expected_at() const
+{
+  if (refreshes_on_demand_)
+    return std::max(committed_at_, counters_.last_flip_ns + refresh_ns_);
   const std::int64_t periods = (committed_at_ - counters_.last_flip_ns) / refresh_ns_ + 1;
-  const std::int64_t flip_at = counters_.last_flip_ns + periods * refresh_ns_;
-  return flip_at - clock_() <= refresh_ns_ / kNearPartOfRefresh ? 2 : 1;
+  return counters_.last_flip_ns + periods * refresh_ns_;
 }
 
 bool FlipQueue::drain(std::int64_t timeout_ns)
@@ -141,6 +147,8 @@ void FlipQueue::clear()
   repeat_in_flight_ = false;
   serial_++; // so that the event of a commit still in flight is ignored
   retry_at_ = kNever;
+  put_off_since_ = kNever;
+  stalls_ = 0;
   refresh_at_ = kNever;
   failure_.reset();
   changed_.notify_all();
@@ -183,20 +191,7 @@ void FlipQueue::pump(Deferred &deferred)
   if (front_is_ready(deferred))
     pump_waiting(deferred);
   else
-    pump_capture();
-}
-
-// The kernel answered EBUSY: an earlier commit, perhaps of another client, is not complete.
-void FlipQueue::retry_later()
-{
-  counters_.busy++;
-  const std::int64_t now = clock_();
-  retry_at_ = now + refresh_ns_ / kBusyRetriesPerRefresh;
-  if (!shared_ || counters_.last_flip_ns < 0)
-    return;
-  const std::int64_t since_vblank = (now - counters_.last_flip_ns) % refresh_ns_;
-  if (since_vblank > refresh_ns_ / kBusyRetriesPerRefresh)
-    retry_at_ += refresh_ns_ - since_vblank;
+    pump_capture(deferred);
 }
 
 void FlipQueue::commit_done(WritebackJob *job)
@@ -205,6 +200,7 @@ void FlipQueue::commit_done(WritebackJob *job)
   committed_at_ = clock_();
   flip_fence_ = target_.take_flip_fence();
   counters_.commits++;
+  put_off_since_ = kNever;
   refresh_at_ = kNever;
   if (job)
     capture_.committed();
@@ -227,12 +223,9 @@ void FlipQueue::pump_waiting(Deferred &deferred)
     pump(deferred); // commits the frame again, without a fence
     return;
   }
-  if (ret == -EBUSY) {
-    retry_later();
-    return;
-  }
   if (ret != 0) {
-    fail(commit_error(ret), deferred);
+    if (!try_later(ret, deferred))
+      fail(commit_error(ret), deferred);
     return;
   }
   in_flight_ = std::move(waiting_.front().frame);
@@ -280,6 +273,7 @@ void FlipQueue::on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64
     }
     GSTDRM_LOG("flip %" PRIu64 " completed at %" PRId64 " ns, vblank %" PRIu32, serial, time_ns,
                sequence);
+    stalls_ = 0;
     counters_.last_sequence = sequence;
     counters_.last_flip_ns = time_ns;
     pump(deferred);
@@ -338,6 +332,8 @@ void FlipQueue::on_timer()
       on_flip(serial, 0, *flip_ns);
       return;
     }
+    if (clock_() >= flip_lost_at())
+      stall("has not reported a flip for ", deferred);
     pump(deferred);
   }
   finish(deferred, false);
@@ -347,9 +343,9 @@ std::int64_t FlipQueue::next_deadline() const
 {
   const std::lock_guard guard(lock_);
   if (gate_.awaited())
-    return gate_.awaited_until();
+    return std::min(gate_.awaited_until(), flip_lost_at());
   if (busy() || failure_)
-    return kNever;
+    return flip_lost_at();
   if (retry_at_ != kNever)
     return retry_at_;
   const std::int64_t fence =

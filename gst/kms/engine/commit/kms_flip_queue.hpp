@@ -32,12 +32,20 @@
 
 namespace gstdrm::kms {
 
+// The first pixel that is shown of a framebuffer that is larger than the picture.
+struct Origin {
+  std::uint32_t x = 0;
+  std::uint32_t y = 0;
+  friend bool operator==(const Origin &, const Origin &) = default;
+};
+
 struct Frame {
   // Released when the flip that replaced the frame has completed. Declared first, so released last:
   // a framebuffer that goes while it is on screen is taken off it by the kernel (drm_framebuffer.c,
   // drm_framebuffer_remove()).
   std::shared_ptr<void> owner;
   std::shared_ptr<Framebuffer> framebuffer;
+  Origin origin;                // in the framebuffer
   SharedFence acquire_fence;    // what the display waits for; null: nothing, or implicit fences
   std::int64_t due_ns = kNever; // CLOCK_MONOTONIC; kNever: as soon as possible, never late
   std::shared_ptr<const Overlay> overlay; // what lies over the picture; null: nothing
@@ -91,7 +99,7 @@ public:
     std::uint64_t late = 0;    // shown more than one refresh (and an eighth) after they were due
     std::uint64_t commits = 0;
     std::uint64_t waits = 0;          // submissions that had to sleep
-    std::uint64_t busy = 0;           // commits that the kernel put off with EBUSY
+    std::uint64_t busy = 0;           // commits that are tried again: EBUSY, or a passing lack
     std::uint64_t fence_timeouts = 0; // frames dropped since their fence did not signal in time
     std::uint64_t fence_errors = 0;   // frames dropped since their fence signalled with an error
     std::uint64_t release_fences = 0; // frames given back with a fence, before they were replaced
@@ -108,7 +116,8 @@ public:
   // lock, on any thread. Set it before the first frame.
   void set_fence_lost(std::function<void(const Error &)> lost) { fence_lost_ = std::move(lost); }
 
-  void set_timing(std::int64_t refresh_ns, std::int64_t frame_ns);
+  // `refreshes_on_demand`: the display refreshes when a frame comes, at most once in refresh_ns.
+  void set_timing(std::int64_t refresh_ns, std::int64_t frame_ns, bool refreshes_on_demand = false);
   // Others commit on the same CRTC, which takes one commit per refresh: after EBUSY the next try is
   // made when theirs has completed.
   void set_shared(bool shared);
@@ -126,8 +135,9 @@ public:
   void exclusively(const std::function<void()> &change);
   // Sleeps until nothing is in flight or waiting. false: flushing, failed or out of time.
   bool drain(std::int64_t timeout_ns);
-  // The frame that the last commit showed, taken out; nothing: none. While nothing commits.
-  std::optional<Frame> take_last();
+  // What may be on screen, taken out: the frame that the last commit showed, and behind it those
+  // that are there until its flip. Empty: nothing. While nothing commits.
+  std::vector<Frame> take_shown();
   // Drops the frames that are not committed yet.
   void drop_waiting();
   // While this is set, submit() and drain() do not block.
@@ -138,6 +148,15 @@ public:
   void reset_counters();
   // Forgets the failure alone: what is on screen stays, and frames are taken again.
   void forgive();
+
+  // The failure of a display that has not answered for stall_time(): a flip that was never
+  // reported, or EBUSY without an end. Once since the last flip that was reported: a mode set may
+  // bring it back to life. A second time in a row is a failure as any other.
+  [[nodiscard]] static bool is_stall(const Error &failure) noexcept;
+  [[nodiscard]] bool is_stalled() const;
+  // After a stall: forgives, and waits for the lost flip no more. Its frame, and what it was to
+  // replace, are kept until the next flip.
+  void forget_lost_flip();
 
   // Has the framebuffer filled by the next commit, or by a commit for it alone when no frame comes
   // within a frame time and half a refresh. Returns the writeback's out fence.
@@ -184,6 +203,7 @@ private:
     std::optional<Error> failure;
   };
   [[nodiscard]] std::size_t room() const;
+  [[nodiscard]] std::int64_t flip_expected_at() const;
   class Claim;
   // A flip event.
   struct Flip {
@@ -197,17 +217,22 @@ private:
   void pump(Deferred &deferred);
   void pump_waiting(Deferred &deferred);
   void flipped(std::int64_t time_ns);
-  void retry_later();
   [[nodiscard]] std::optional<std::int64_t> flip_completed();
   void commit_done(WritebackJob *job);
   void finish(Deferred &deferred, bool wake);
+  // kms_flip_stall.cpp
+  bool try_later(int ret, Deferred &deferred);
+  void retry_later();
+  [[nodiscard]] std::int64_t stall_time() const;
+  [[nodiscard]] std::int64_t flip_lost_at() const;
+  void stall(std::string what, Deferred &deferred);
   // kms_flip_failure.cpp
   static Error commit_error(int ret);
   void fail(Error error, Deferred &deferred);
   // kms_flip_capture.cpp
   [[nodiscard]] std::int64_t own_commit_in_time() const;
   [[nodiscard]] std::int64_t own_commit_at() const;
-  void pump_capture();
+  void pump_capture(Deferred &deferred);
   void fail_job(std::string why);
   // kms_flip_fences.cpp
   int flip_front(WritebackJob *job, Deferred &deferred);
@@ -233,7 +258,7 @@ private:
   mutable OrderedMutex lock_{kFlipQueueLockRank, "FlipQueue::lock_"}; // guards everything below
   OrderedCondition changed_;
   std::atomic<int> releasing_{0}; // calls of on_flip() that give back buffers, without the lock
-  std::atomic<int> draining_{0};       // threads in drain()
+  std::atomic<int> draining_{0};  // threads in drain()
   std::optional<Frame> on_screen_;
   std::optional<Frame> in_flight_;
   std::vector<Frame> superseded_; // by a mode set, in flight: perhaps on screen until its flip
@@ -249,8 +274,11 @@ private:
   std::uint64_t serial_ = 0;      // of the last commit
   std::int64_t refresh_ns_ = 16'666'667;
   std::int64_t frame_ns_ = 16'666'667;
-  std::int64_t retry_at_ = kNever; // after EBUSY
-  bool shared_ = false;            // the CRTC
+  bool refreshes_on_demand_ = false;
+  std::int64_t retry_at_ = kNever;      // after a commit that was put off
+  std::int64_t put_off_since_ = kNever; // by the first of those commits in a row
+  int stalls_ = 0;                      // since the last flip
+  bool shared_ = false;                 // the CRTC
   bool flushing_ = false;
   std::optional<Error> failure_;
   CaptureJob capture_;

@@ -362,6 +362,8 @@ FlipProperties flip_properties(const Output &output, const Plan &plan)
   FlipProperties ids;
   ids.framebuffer = property_id(plane, "FB_ID");
   ids.in_fence = property_id(plane, "IN_FENCE_FD");
+  ids.source_x = property_id(plane, "SRC_X");
+  ids.source_y = property_id(plane, "SRC_Y");
   ids.out_fence = property_id(output.crtc.properties, "OUT_FENCE_PTR");
   if (output.writeback) {
     const PropertySet &writeback = output.writeback->properties;

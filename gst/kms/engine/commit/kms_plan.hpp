@@ -44,8 +44,8 @@ struct View {
   int zpos = -1;                 // of the plane; -1: what the driver has
   std::optional<Rectangle> area; // of the mode, in its pixels; nothing: all of it
   Balance balance{};
-  bool upright = true;           // on a panel that is mounted rotated
-  bool turn_is_wish = false;     // without rotation, rather than not at all
+  bool upright = true;       // on a panel that is mounted rotated
+  bool turn_is_wish = false; // without rotation, rather than not at all
   friend bool operator==(const View &, const View &) = default;
 
   // Whether the picture's width lies along the screen's height.
@@ -124,6 +124,8 @@ void set_overlay(Request &request, const Output &output, const Plan &plan,
 struct FlipProperties {
   std::uint32_t framebuffer = 0; // of the plane, as is in_fence
   std::uint32_t in_fence = 0;
+  std::uint32_t source_x = 0; // of the plane, as is source_y
+  std::uint32_t source_y = 0;
   std::uint32_t out_fence = 0;             // of the CRTC
   std::uint32_t writeback_framebuffer = 0; // of the writeback connector, as is writeback_fence
   std::uint32_t writeback_fence = 0;

@@ -26,12 +26,8 @@ const char *missing_blending(const Plane &plane)
 // Whether the request shows another framebuffer and does nothing else.
 bool is_bare(const Request &request)
 {
-  return std::all_of(request.assignments().begin(), request.assignments().end(),
-                     [](const Request::Assignment &set) {
-                       return std::strcmp(set.name, "FB_ID") == 0 ||
-                              std::strcmp(set.name, "IN_FENCE_FD") == 0;
-                     }) &&
-         request.assignments().size() <= 2;
+  return request.assignments().size() == 1 &&
+         std::strcmp(request.assignments().front().name, "FB_ID") == 0;
 }
 
 } // namespace
@@ -69,9 +65,9 @@ int Scanout::commit(const Plan &plan, std::uint32_t framebuffer_id, std::uint32_
                     std::uint64_t serial, const OverlayRaster *overlay,
                     std::int32_t *out_fence) const
 {
-  const PlanObjects objects{mode_blob_.id(), hdr_blob_.id(), framebuffer_id,
-                            background_ ? background_->framebuffer_id() : 0, overlay,
-                            writeback_attached_};
+  const PlanObjects objects{mode_blob_.id(), hdr_blob_.id(),
+                            framebuffer_id,  background_ ? background_->framebuffer_id() : 0,
+                            overlay,         writeback_attached_};
   const bool with_mode_set = (flags & DRM_MODE_ATOMIC_ALLOW_MODESET) != 0;
   Request request = plan_commit(output_, plan, shown(), objects, with_mode_set);
   if (out_fence)
@@ -80,25 +76,52 @@ int Scanout::commit(const Plan &plan, std::uint32_t framebuffer_id, std::uint32_
   return commit_request(device_->fd(), request, flags, serial);
 }
 
-// The black buffer that the plan needs. 0 or a negative errno.
-int Scanout::prepare_background(const Plan &plan)
+// A black buffer of the mode's size, where background_ is none. 0 or a negative errno.
+int Scanout::make_background(const drmModeModeInfo &mode, std::unique_ptr<DumbBuffer> &made) const
 {
-  if (!plan.background || (background_ && background_->width() == plan.mode.hdisplay &&
-                           background_->height() == plan.mode.vdisplay))
+  if (background_ && background_->width() == mode.hdisplay &&
+      background_->height() == mode.vdisplay)
     return 0;
   Result<std::unique_ptr<DumbBuffer>> black =
-      DumbBuffer::create(device_, DRM_FORMAT_XRGB8888, plan.mode.hdisplay, plan.mode.vdisplay);
+      DumbBuffer::create(device_, DRM_FORMAT_XRGB8888, mode.hdisplay, mode.vdisplay);
   if (!black)
     return -black.error().sys_errno;
-  background_ = std::move(*black);
+  made = std::move(*black);
   return 0;
 }
 
-// Makes a test commit, and where that succeeds the same commit for real. 0 or a negative errno.
-int Scanout::show(Plan plan, Frame &frame, std::uint64_t serial, bool with_mode_set)
+// Before the first frame, for test commits. 0 or a negative errno.
+int Scanout::prepare_background(const Plan &plan)
 {
-  if (const int ret = prepare_background(plan); ret != 0)
+  std::unique_ptr<DumbBuffer> black;
+  const int ret = plan.background ? make_background(plan.mode, black) : 0;
+  if (black)
+    background_ = std::move(black);
+  return ret;
+}
+
+// Makes a test commit, and where that succeeds the same commit for real. 0 or a negative errno. The
+// black buffer on screen goes when its successor is there, and not before: the kernel turns off the
+// plane of a framebuffer that goes (drm_framebuffer.c, drm_framebuffer_remove()).
+int Scanout::show(const Plan &plan, Frame &frame, std::uint64_t serial, bool with_mode_set)
+{
+  std::unique_ptr<DumbBuffer> other;
+  if (const int ret = plan.background ? make_background(plan.mode, other) : 0; ret != 0)
     return ret;
+  const bool is_other = other != nullptr;
+  if (is_other)
+    background_.swap(other);
+  const int ret = show_over_background(plan, frame, serial, with_mode_set);
+  if (is_other && ret != 0)
+    background_.swap(other);
+  return ret;
+}
+
+int Scanout::show_over_background(Plan plan, Frame &frame, std::uint64_t serial, bool with_mode_set)
+{
+  const Rectangle source = plan.rectangle.source;
+  plan.rectangle.source.x += static_cast<std::int32_t>(frame.origin.x);
+  plan.rectangle.source.y += static_cast<std::int32_t>(frame.origin.y);
   const std::uint32_t mode_set = with_mode_set ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
   const std::uint32_t framebuffer_id = frame.framebuffer->id();
   if (const int ret = commit(plan, framebuffer_id, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
@@ -122,6 +145,8 @@ int Scanout::show(Plan plan, Frame &frame, std::uint64_t serial, bool with_mode_
     tried_overlay_ = frame.raster ? frame.raster->destination : Rectangle{};
     overlay_.committed(frame.raster);
     plan_ = plan;
+    plan_->rectangle.source = source;
+    shown_origin_ = frame.origin;
     kept_files_->forget(*device_, output_.crtc.id);
     if (!first_mode_)
       first_mode_ = plan.mode;
@@ -164,6 +189,11 @@ int Scanout::try_flip(const Frame &frame, WritebackJob *job, std::int32_t *out_f
   const int ret = flip_with(frame, job, out_fence, serial, raster, moved);
   if (ret == 0 || !is_refusal(-ret))
     return ret;
+  if (job) { // the queue tries again without it, before anything else is to blame
+    if (moved)
+      cursor_.postponed();
+    return ret;
+  }
   if (raster) { // it may be to blame, also where it is not new
     if (moved)
       cursor_.postponed();
@@ -182,7 +212,6 @@ int Scanout::try_flip(const Frame &frame, WritebackJob *job, std::int32_t *out_f
 
 // One commit. `moved` tells whether it contains a change of the cursor. Where the kernel refuses
 // the commit, that change is neither made nor put off.
-
 int Scanout::flip_with(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
                        std::uint64_t serial, const std::shared_ptr<const OverlayRaster> &raster,
                        bool &moved)
@@ -192,7 +221,17 @@ int Scanout::flip_with(const Frame &frame, WritebackJob *job, std::int32_t *out_
   const FlipProperties &ids = flip_properties_;
   const std::uint32_t plane_id = plan_->plane->id;
   request.set(plane_id, ids.framebuffer, "FB_ID", frame.framebuffer->id());
-  if (frame.acquire_fence && ids.in_fence)
+  if (frame.origin != shown_origin_) {
+    const Rectangle &source = plan_->rectangle.source;
+    request.set(plane_id, ids.source_x, "SRC_X",
+                (static_cast<std::uint64_t>(source.x) + frame.origin.x) << 16);
+    request.set(plane_id, ids.source_y, "SRC_Y",
+                (static_cast<std::uint64_t>(source.y) + frame.origin.y) << 16);
+  }
+  const bool may_tear = output_.tearing && tears_;
+  // Linux 6.8 to 6.13 refuse an asynchronous flip with a fence (drm_atomic_uapi.c,
+  // drm_atomic_set_property()), which has signalled by now (kms_fence_gate.hpp).
+  if (frame.acquire_fence && ids.in_fence && !may_tear)
     request.set(plane_id, ids.in_fence, "IN_FENCE_FD",
                 static_cast<std::uint64_t>(frame.acquire_fence->get()));
   // an s32 to fill, with a fence that signals with this commit's flip event (drm_atomic_uapi.c)
@@ -213,15 +252,17 @@ int Scanout::flip_with(const Frame &frame, WritebackJob *job, std::int32_t *out_
       DRM_MODE_ATOMIC_NONBLOCK | (flips_by_fence_ ? 0U : std::uint32_t{DRM_MODE_PAGE_FLIP_EVENT});
   // an asynchronous flip changes nothing but the framebuffer (drm_atomic_uapi.c,
   // drm_atomic_set_property()), and not every driver makes one of every format
-  const bool tears = output_.tearing && tears_ && is_bare(request);
+  const bool tears = may_tear && is_bare(request);
   int ret = commit_request(device_->fd(), request, tears ? flags | DRM_MODE_PAGE_FLIP_ASYNC : flags,
                            serial);
   if (tears && is_refusal(-ret)) {
     tears_ = false;
     ret = commit_request(device_->fd(), request, flags, serial);
   }
-  if (ret == 0)
+  if (ret == 0) {
     overlay_.committed(raster);
+    shown_origin_ = frame.origin;
+  }
   if (moved && ret == 0)
     cursor_.committed();
   else if (moved && !is_refusal(-ret))

@@ -115,6 +115,9 @@ public:
   // Turns the output off until the next show_first(). The saved state for restore() is kept. false:
   // the device refused, so the last frame may be on screen yet.
   bool turn_off();
+  // Takes the picture off the screen: the next show_first() needs no mode set for the same mode.
+  // The frame is off when this returns. false: the device does neither without a mode set.
+  bool hide_picture();
   // Leaves the last frame on screen, where nothing of it is needed any more
   // (kms_scanout_leave.cpp). What the output showed before is still known to restore(). Error: it
   // cannot stay there when its owner goes.
@@ -180,6 +183,7 @@ private:
   bool show_in_mode_on_screen(const Picture &picture, const drmModeModeInfo &mode, Frame &frame,
                               std::uint64_t serial);
   Result<void> prepare(const Picture &picture, const drmModeModeInfo &mode);
+  int make_background(const drmModeModeInfo &mode, std::unique_ptr<DumbBuffer> &made) const;
   int prepare_background(const Plan &plan);
   bool takes(const Picture &picture, const drmModeModeInfo &mode);
   [[nodiscard]] std::string advice(const drmModeModeInfo &mode, Format format, bool tried) const;
@@ -189,7 +193,8 @@ private:
              std::int32_t *out_fence = nullptr) const;
   int try_flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
                std::uint64_t serial);
-  int show(Plan plan, Frame &frame, std::uint64_t serial, bool with_mode_set);
+  int show(const Plan &plan, Frame &frame, std::uint64_t serial, bool with_mode_set);
+  int show_over_background(Plan plan, Frame &frame, std::uint64_t serial, bool with_mode_set);
   int flip_with(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
                 std::uint64_t serial, const std::shared_ptr<const OverlayRaster> &raster,
                 bool &moved);
@@ -205,7 +210,8 @@ private:
   Output output_;
   Cursor cursor_;
   std::optional<SavedState> saved_;
-  std::optional<Plan> plan_;       // of what is on screen
+  std::optional<Plan> plan_;       // of what is on screen, for a frame with the origin 0,0
+  Origin shown_origin_;            // of the frame that was committed last
   FlipProperties flip_properties_; // of plan_
   Request flip_request_;           // of the last flip, kept for its memory
   UniqueFd flip_fence_;            // of the last commit

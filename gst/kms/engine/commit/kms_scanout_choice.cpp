@@ -73,29 +73,26 @@ const drmModeModeInfo *Scanout::fixed_mode() const
 }
 
 // A mode set leaves most displays dark for seconds, and an adaptive stream changes its size every
-// few seconds: where a plane scales the picture as the view wants it, the mode on screen stays, if
-// it suits the picture's rate as well as `mode` does.
+// few seconds: where a plane scales the picture as the view wants it, the mode on screen stays,
+// whatever the picture's rate.
 bool Scanout::show_in_mode_on_screen(const Picture &picture, const drmModeModeInfo &mode,
                                      Frame &frame, std::uint64_t serial)
 {
   if (!plan_ || output_.mode_changes != ModeChanges::Auto ||
       output_.mode_request.kind != ModeRequest::Kind::Match || view_.fit == Fit::None ||
-      same_mode(plan_->mode, mode) || !suits_rate(plan_->mode, mode, picture.rate))
+      same_mode(plan_->mode, mode))
     return false;
   const drmModeModeInfo kept = plan_->mode;
   if (!prepare(picture, kept))
     return false;
   const std::vector<Plan> plans = candidate_plans(output_, view_, picture, kept, shown());
-  const bool shows = std::any_of(plans.begin(), plans.end(), [&](const Plan &plan) {
+  return std::any_of(plans.begin(), plans.end(), [&](const Plan &plan) {
     if (plan.scaled != plans.front().scaled || needs_mode_set(output_, plan, shown()))
       return false;
     const int ret = show(plan, frame, serial, false);
     was_put_off_ |= is_put_off(ret);
     return ret == 0;
   });
-  if (!shows && !plan_->background)
-    background_.reset(); // made for an attempt
-  return shows;
 }
 
 // One line per plane, as many as a screen holds.

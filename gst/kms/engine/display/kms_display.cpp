@@ -72,17 +72,10 @@ Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const Outp
       scanout_(device_, std::move(choice.output)),
       queue_(
           scanout_, monotonic_now_ns, [this] { wake_loop(); },
-          [this](const Error &error) {
-            const Error why = explain(error);
-            // show() returns a refusal with the next frame, so that upstream can choose another
-            // format
-            if (!is_refusal(why.sys_errno) && !MasterState::is_loss(why))
-              listener_.display_failed(why);
-          }),
+          [this](const Error &error) { refused(error); }),
       snapshots_(device_, queue_, scanout_.output(),
                  [this](bool attached) { return attach_writeback(attached); }),
-      cache_(device_),
-      description_(scanout_.describe())
+      cache_(device_), description_(scanout_.describe())
 {
   queue_.set_shared(joined_.has_value());
   queue_.set_fence_lost([this](const Error &error) { listener_.frame_lost(error); });
@@ -106,8 +99,8 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
   wanted.may_join =
       wanted.plane_id != 0 || (device_request.fd >= 0 && device_request.lease.empty());
   MovedDisplays moved(*device);
-  Result<OutputChoice> choice = reserve_output(
-      **device, wanted, [&moved](const Resources &free, const CrtcMove &move) {
+  Result<OutputChoice> choice =
+      reserve_output(**device, wanted, [&moved](const Resources &free, const CrtcMove &move) {
         return moved.move(free, move);
       });
   if (!choice)
@@ -132,6 +125,20 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
 Display::~Display()
 {
   (void)stop(); // nobody is left to hear of an error
+}
+
+// By whoever commits, without a lock.
+void Display::refused(const Error &error)
+{
+  if (FlipQueue::is_stall(error)) {
+    listener_.display_stalled(error);
+    listener_.repaint_wanted(); // no frame may come soon
+    return;
+  }
+  const Error why = explain(error);
+  // show() returns a refusal with the next frame, so that upstream can choose another format
+  if (!is_refusal(why.sys_errno) && !MasterState::is_loss(why))
+    listener_.display_failed(why);
 }
 
 // The reason why a commit failed: a revoked lease where there is one, else the commit's own error.
@@ -210,7 +217,7 @@ Result<void> Display::stop()
   Result<void> restored = put_back();
   if (plug_.device_lost() || !device_->lease_holds())
     restored = {}; // nor can what is somebody else's again
-  cache_.clear(); // before the buffers go: what could not be put back may be on screen
+  cache_.clear();  // before the buffers go: what could not be put back may be on screen
   queue_.clear();
   require_first_frame();
   proved_.reset();
@@ -312,6 +319,10 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
     return Shown::Flushing;
   case FlipQueue::Outcome::Failed:
     break;
+  }
+  if (end_stall()) { // a frame that waited for its commit has gone with the failure
+    frames_without_output_ += frame.framebuffer ? 0 : 1;
+    return frame.framebuffer ? show_wished(frame) : Result<Shown>(Shown::Dropped);
   }
   const std::optional<Error> failure = queue_.failure();
   if (failure && MasterState::is_loss(explain(*failure)))

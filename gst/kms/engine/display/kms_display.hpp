@@ -60,6 +60,9 @@ public:
   // formats() has changed, so upstream may have to choose again. On any thread, without a lock of
   // the engine.
   virtual void formats_changed() noexcept = 0;
+  // The display has not answered for seconds, and is set up anew with the next frame. On any
+  // thread, without a lock of the engine's.
+  virtual void display_stalled(const Error &error) noexcept { (void)error; }
   // A frame was left out since its acquire fence failed or did not signal, on any thread.
   virtual void frame_lost(const Error &error) noexcept { (void)error; }
   // The display's cable was pulled, or a display plugged in. On any thread, without a lock of the
@@ -176,8 +179,8 @@ public:
   [[nodiscard]] std::optional<Error> failure() const;
   // The owner of the frame on screen; null: there is none, or it was released.
   [[nodiscard]] std::shared_ptr<void> shown_owner() const { return queue_.shown_owner(); }
-  // Gives back every frame and every dma-buf: the display shows nothing until the next frame, which
-  // sets the mode. By the streaming thread.
+  // Gives back every frame and every dma-buf: the display shows nothing until the next frame. The
+  // mode stays where the device can do that. By the streaming thread.
   void blank();
   // Forgets the imported dma-bufs of frames that are not shown. By the streaming thread.
   void forget_imports() { cache_.clear(); }
@@ -284,6 +287,8 @@ private:
   // kms_replug.cpp
   bool take_up_plug_change();
   void turn_off();
+  bool end_stall();
+  void refused(const Error &error);
   void lose_device(int error);
   Shown drop_without_master(const Error &error);
   void look_at_connector(Probe probe);
@@ -315,9 +320,9 @@ private:
   const SizeLimits framebuffers_; // what the driver makes framebuffers of
   FormatOffer offer_;
   PlugState plug_;
-  std::atomic<bool> state_is_foreign_{false}; // another program may have set the display
-  std::atomic<bool> was_master_{true};        // at the last look, or at the last frame
-  std::atomic<bool> frame_came_{false};       // since the last look
+  std::atomic<bool> state_is_foreign_{false};  // another program may have set the display
+  std::atomic<bool> was_master_{true};         // at the last look, or at the last frame
+  std::atomic<bool> frame_came_{false};        // since the last look
   std::atomic<std::int64_t> look_again_at_{0}; // CLOCK_MONOTONIC
   // Frames that were dropped since nothing is connected or another process is master.
   std::atomic<std::uint64_t> frames_without_output_{0};
@@ -336,11 +341,11 @@ private:
   bool joined_is_lit_ = true;
   std::int64_t look_at_joined_at_ = 0; // CLOCK_MONOTONIC
   FramebufferCache cache_;
-  std::optional<Frame> last_; // left on screen by stop()
+  std::vector<Frame> last_; // left on screen by stop(), or there until a flip that nobody reads
   Phase phase_ = Phase::ModeUnknown;
   Picture picture_;
-  drmModeModeInfo mode_{};       // of picture_; not valid in the phase ModeUnknown
-  std::optional<Proved> proved_; // nothing: not tested with what is connected
+  drmModeModeInfo mode_{};              // of picture_; not valid in the phase ModeUnknown
+  std::optional<Proved> proved_;        // nothing: not tested with what is connected
   std::optional<FramebufferRows> rows_; // of the last frame
   bool rows_retried_ = false;           // the frame is tested because its rows are other ones
   bool rows_may_change_ = false;        // without a mode set, as a test commit has shown

@@ -36,7 +36,8 @@ std::int64_t frame_duration_ns(Rate rate)
 // shown.
 std::optional<Display::Shown> Display::wait_before_mode_set(Frame &frame)
 {
-  if (scanout_.is_set() && !queue_.drain(kDrainTimeout_ns)) {
+  (void)end_stall();
+  if (scanout_.is_set() && !queue_.drain(kDrainTimeout_ns) && !end_stall()) {
     if (queue_.failure())
       return Shown::Failed;
     if (queue_.flushing())
@@ -56,7 +57,7 @@ std::optional<Display::Shown> Display::wait_before_mode_set(Frame &frame)
   case FlipQueue::Awaited::Failed:
     break;
   }
-  return Shown::Failed;
+  return end_stall() ? Shown::Dropped : Shown::Failed;
 }
 
 Result<Display::Shown> Display::show_first(Frame &frame)
@@ -115,13 +116,14 @@ void Display::first_frame_shown()
   }
   rows_may_change_ |= rows_retried_ && !scanout_.has_set_mode();
   rows_retried_ = false;
-  last_.reset(); // the commit of a first frame blocks until that is off the screen
+  last_.clear(); // the commit of a first frame blocks until that is off the screen
   phase_ = Phase::Showing;
   mode_ = scanout_.shown_mode(); // perhaps the one before
   FenceRules rules = fence_rules_;
   rules.kernel_gets_fences = rules.kernel_gets_fences && scanout_.waits_for_fences();
   queue_.set_fence_rules(rules);
-  queue_.set_timing(refresh_period_ns(mode_), frame_duration_ns(picture_.rate));
+  queue_.set_timing(refresh_period_ns(mode_), frame_duration_ns(picture_.rate),
+                    scanout_.output().vrr);
   const std::string description = scanout_.describe();
   {
     const std::lock_guard guard(shown_lock_);

@@ -20,10 +20,13 @@ void Display::set_restore(bool restore)
 Result<void> Display::put_back()
 {
   if (!restore_ && !plug_.device_lost()) {
-    std::optional<Frame> last = queue_.take_last();
-    if (!last)
+    // the flip may be to come that takes the others off the screen, and nobody waits for it
+    std::vector<Frame> last = queue_.take_shown();
+    if (last.empty()) {
+      scanout_.forget_shown(); // a picture that was hidden
       return {}; // nothing of this display's, or the frame that an earlier call has left there
-    const Result<void> left = scanout_.leave(*last);
+    }
+    const Result<void> left = scanout_.leave(last.front());
     if (left) {
       GSTDRM_DEBUG("the last frame stays on %s", scanout_.describe().c_str());
       last_ = std::move(last);
@@ -38,7 +41,7 @@ Result<void> Display::put_back()
   // what an earlier call has left is on screen, where nothing came in its place: nobody may write
   // into its buffer
   if (restored || plug_.device_lost())
-    last_.reset();
+    last_.clear();
   return restored;
 }
 

@@ -134,6 +134,17 @@ void Display::forget_what_is_shown()
   require_first_frame();
 }
 
+// By the streaming thread. true: the display did not answer, and the next frame sets everything.
+bool Display::end_stall()
+{
+  if (!queue_.is_stalled())
+    return false;
+  GSTDRM_DEBUG("setting %s up anew", scanout_.describe().c_str());
+  queue_.forget_lost_flip();
+  forget_what_is_shown();
+  return true;
+}
+
 // By the streaming thread, before a frame or a change of picture. false: nothing is connected.
 bool Display::take_up_plug_change()
 {
@@ -168,7 +179,18 @@ void Display::turn_off()
 
 void Display::blank()
 {
-  turn_off();
+  bool is_hidden = false;
+  if (scanout_.is_set()) {
+    queue_.drain(kDrainTimeout_ns);
+    queue_.exclusively([&] { is_hidden = scanout_.hide_picture(); });
+  }
+  if (is_hidden) {
+    queue_.clear();
+    require_first_frame();
+    publish_nothing_shown();
+  } else {
+    turn_off();
+  }
   cache_.clear();
 }
 

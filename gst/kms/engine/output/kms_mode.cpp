@@ -15,10 +15,6 @@ namespace {
 // rates are never exact.
 constexpr double kSameMismatch = 0.0005;
 
-// What no mode set is worth: 1000/1001 of a rate: one frame shown twice, or not at all, in
-// a thousand.
-constexpr double kTolerable = 0.002;
-
 struct Score {
   bool exact_size;
   std::uint64_t area;
@@ -90,11 +86,6 @@ double refresh_mismatch(const drmModeModeInfo &mode, Rate video)
   const double rate = as_double(video);
   const double multiple = std::max(1.0, std::round(refresh / rate)) * rate;
   return std::abs(refresh - multiple) / multiple;
-}
-
-bool suits_rate(const drmModeModeInfo &kept, const drmModeModeInfo &best, Rate video)
-{
-  return refresh_mismatch(kept, video) <= refresh_mismatch(best, video) + kTolerable;
 }
 
 std::optional<std::size_t> choose_mode(std::span<const drmModeModeInfo> modes, std::uint32_t width,

@@ -39,9 +39,6 @@ std::string describe_mode(const drmModeModeInfo &mode);
 // 0 for 60 Hz and 30 fps. 0 for a variable rate.
 double refresh_mismatch(const drmModeModeInfo &mode, Rate video);
 
-// Whether the refresh of `kept` is about as near to a multiple of the video's rate as that of `best`.
-bool suits_rate(const drmModeModeInfo &kept, const drmModeModeInfo &best, Rate video);
-
 // Index of the mode that fits: the video's exact size if there is one, else the smallest that
 // contains it; among these progressive before interlaced, then the refresh nearest a multiple of
 // the video's rate, then the display's preferred mode, then the lower refresh. Nothing when the
@@ -55,11 +52,11 @@ std::optional<std::size_t> largest_mode(std::span<const drmModeModeInfo> modes, 
 
 // When a mode that the user does not name may be set.
 enum class ModeChanges {
-  Auto,   // with the first picture, then where no plane scales a picture to the mode on screen, or its
-          // refresh suits the picture's rate less than another's
+  Auto,   // with the first picture, then where no plane scales a picture to the mode on screen
   Always, // with each picture that another mode fits better
   Start,  // with the first picture since start()
-  Never,  // with none: the display keeps the mode that it has; one that is dark gets one as with Start
+  Never,  // with none: the display keeps the mode that it has; one that is dark gets one as with
+          // Start
 };
 
 // Which mode the user asks for.
@@ -79,8 +76,9 @@ struct ModeRequest {
   double refresh_tolerance = 0; // in Hz
 };
 
-// "auto" (and ""), "match", "preferred", "current", "1920x1080", "1920x1080@60", "1920x1080@59.94", "1920x1080i@50":
-// pictures per second, fields where interlaced. A whole number stands for what rounds to it.
+// "auto" (and ""), "match", "preferred", "current", "1920x1080", "1920x1080@60", "1920x1080@59.94",
+// "1920x1080i@50": pictures per second, fields where interlaced. A whole number stands for what
+// rounds to it.
 Result<ModeRequest> parse_mode_request(const std::string &text);
 
 // Width and height of the modes that a request allows, each once: first the preferred one's, then
