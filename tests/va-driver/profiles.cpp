@@ -142,6 +142,9 @@ constexpr std::array kNouveau = {
          "surface.c, pipe_format_to_drm_format"},
     Fact{"vpp-refused=YUY2:UYVY", "the compositor draws into no 4:2:2 surface (UNIMPLEMENTED)",
          "postproc.c"},
+    Fact{"status-ready=1",
+         "vaQuerySurfaceStatus says ready while the compositor still draws, until Mesa 23",
+         "surface.c, vlVaQuerySurfaceStatus"},
     Fact{"derive=0", "vaDeriveImage fails for what is tiled, so images are put", "image.c"},
     Fact{"colours=601", "colour standards", "surface.c, vlVaQueryVideoProcPipelineCaps"},
     Fact{"fixed-colours=601:709",
@@ -158,11 +161,56 @@ constexpr std::array kNouveau = {
          "surface.c, vlVaQueryVideoProcPipelineCaps"},
 };
 
+constexpr Outcome kCost{
+    "vadmabufsrc and vadmabufconvert make 600 frames, and nothing is made on the way",
+    "va_src, va_convert"};
+constexpr Outcome kPatterns{"every pattern is drawn at the smallest size", "va_src"};
+constexpr Outcome kBlackFirst{"borders are black, drawn before each frame", "va_convert"};
+
+constexpr std::array kIhdOutcomes = {
+    kCost,
+    kPatterns,
+    Outcome{"borders are drawn by the driver", "va_convert"},
+    Outcome{"BT.601, BT.709 and BT.2020, and both ranges, are drawn as asked",
+            "va_convert_colours"},
+    Outcome{"bob and adaptive deinterlace", "va_deinterlace"},
+    Outcome{"frames in several dma-bufs are refused; upstream is asked for another format",
+            "va_convert_pairs"},
+};
+constexpr std::array kI965Outcomes = {
+    Outcome{"vadmabufsrc and vadmabufconvert make 600 frames, vadmabufsrc in one picture for each "
+            "piece",
+            "va_src, va_convert"},
+    kPatterns,
+    kBlackFirst,
+    Outcome{"RGB and YUV become one another by BT.601 in narrow range; other colours are refused",
+            "va_convert_colours"},
+    Outcome{"bob, adaptive and compensated deinterlace", "va_deinterlace"},
+};
+constexpr Outcome kMesaColours{"YUV of BT.601 becomes RGB, RGB becomes YUV of BT.709, in narrow "
+                               "range; other colours are refused",
+                               "va_convert_colours"};
+constexpr Outcome kMesaFields{"interlaced frames are refused, or pass where downstream takes them",
+                              "va_deinterlace"};
+constexpr std::array kRadeonsiOutcomes = {
+    kCost,
+    kPatterns,
+    kBlackFirst,
+    kMesaColours,
+    kMesaFields,
+    Outcome{
+        "modifiers that downstream lists are tried, and those that the driver makes are offered",
+        "va_negotiation, va_convert_pairs"},
+};
+constexpr std::array kNouveauOutcomes = {kCost, kPatterns, kBlackFirst, kMesaColours, kMesaFields};
+
 constexpr std::array kProfiles = {
-    Profile{"ihd", "intel/media-driver 24.1", "media_driver/linux/common/ddi", kIhd},
-    Profile{"i965", "intel/intel-vaapi-driver 2.4.1", "src", kI965},
-    Profile{"radeonsi", "Mesa 22.3, radeonsi", "src/gallium/frontends/va", kRadeonsi},
-    Profile{"nouveau", "Mesa 22.3, nouveau", "src/gallium/frontends/va", kNouveau},
+    Profile{"ihd", "intel/media-driver 24.1", "media_driver/linux/common/ddi", kIhd, kIhdOutcomes},
+    Profile{"i965", "intel/intel-vaapi-driver 2.4.1", "src", kI965, kI965Outcomes},
+    Profile{"radeonsi", "Mesa 22.3, radeonsi", "src/gallium/frontends/va", kRadeonsi,
+            kRadeonsiOutcomes},
+    Profile{"nouveau", "Mesa 22.3, nouveau", "src/gallium/frontends/va", kNouveau,
+            kNouveauOutcomes},
 };
 
 } // namespace
@@ -193,6 +241,9 @@ std::string profiles_as_markdown()
     for (const auto &fact : profile.facts)
       text += "| " + std::string(fact.what) + " | `" + std::string(fact.setting) + "` | " +
               std::string(fact.source) + " |\n";
+    text += "\n| what comes of it | shown by |\n|---|---|\n";
+    for (const auto &outcome : profile.outcomes)
+      text += "| " + std::string(outcome.what) + " | " + std::string(outcome.test) + " |\n";
   }
   return text;
 }

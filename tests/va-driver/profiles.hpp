@@ -15,11 +15,18 @@ struct Fact {
   std::string_view source;  // file of the driver, under Profile::root
 };
 
+// What comes of the facts, and the test program whose rows show it.
+struct Outcome {
+  std::string_view what;
+  std::string_view test; // in tests/device/va
+};
+
 struct Profile {
   std::string_view name;
   std::string_view driver; // with the version that was read
   std::string_view root;   // what the files are relative to
   std::span<const Fact> facts;
+  std::span<const Outcome> outcomes;
 };
 
 std::span<const Profile> all_profiles();

@@ -18,6 +18,16 @@ namespace {
 
 using namespace gstdrm::test::vadriver;
 
+// Whether a test program in tests/device/va has rows of the profile.
+bool has_row(const std::string &program, std::string_view profile)
+{
+  const char *data = std::getenv("GST_DRM_TEST_DATA");
+  std::ifstream file(std::string(data ? data : "tests/data") + "/../device/va/" + program + ".cpp");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str().find("\"profile=" + std::string(profile)) != std::string::npos;
+}
+
 TEST(Profiles, EachIsUnderstoodAndHasItsSources)
 {
   for (const auto &profile : all_profiles()) {
@@ -29,6 +39,15 @@ TEST(Profiles, EachIsUnderstoodAndHasItsSources)
     EXPECT_FALSE(profile.driver.empty() || profile.root.empty());
     for (const auto &fact : profile.facts)
       EXPECT_FALSE(fact.what.empty() || fact.source.empty()) << fact.setting;
+    // the rows have to be there
+    for (const auto &outcome : profile.outcomes)
+      for (std::istringstream tests{std::string(outcome.test)}; tests;) {
+        std::string program;
+        if (!(tests >> program))
+          break;
+        program = program.substr(0, program.find(','));
+        EXPECT_TRUE(has_row(program, profile.name)) << program << ", " << profile.name;
+      }
   }
 }
 
