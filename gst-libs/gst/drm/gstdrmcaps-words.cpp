@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include <unordered_set>
+
 #include <gst/allocators/gstdmabuf.h>
 
 #include "gstdrmformat.h"
@@ -70,16 +72,25 @@ std::string cut(std::string text, std::size_t limit)
   return text + kMore;
 }
 
-void add_distinct(std::vector<std::string> &texts, std::string text)
-{
-  if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end())
-    texts.push_back(std::move(text));
-}
+// Texts in the order in which they came, each once; lists have thousands of drm-formats.
+class Distinct {
+public:
+  void add(std::string text)
+  {
+    if (!text.empty() && known_.insert(text).second)
+      texts_.push_back(std::move(text));
+  }
+  [[nodiscard]] const std::vector<std::string> &texts() const noexcept { return texts_; }
 
-void add_strings(std::vector<std::string> &found, const GValue *value)
+private:
+  std::vector<std::string> texts_;
+  std::unordered_set<std::string> known_;
+};
+
+void add_strings(Distinct &found, const GValue *value)
 {
   if (G_VALUE_HOLDS_STRING(value) && g_value_get_string(value))
-    add_distinct(found, g_value_get_string(value));
+    found.add(g_value_get_string(value));
   for (guint i = 0; GST_VALUE_HOLDS_LIST(value) && i < gst_value_list_get_size(value); i++)
     add_strings(found, gst_value_list_get_value(value, i));
 }
@@ -106,7 +117,7 @@ std::string with_modifier_name(const std::string &drm_format)
 // One kind of caps, such as "plain", and what is in it.
 struct Part {
   std::string kind;
-  std::vector<std::string> entries;
+  Distinct entries;
 };
 
 void add_part(std::vector<Part> &parts, const std::string &kind, std::vector<std::string> entries)
@@ -116,15 +127,15 @@ void add_part(std::vector<Part> &parts, const std::string &kind, std::vector<std
   if (part == parts.end())
     part = parts.insert(parts.end(), Part{kind, {}});
   for (std::string &entry : entries)
-    add_distinct(part->entries, std::move(entry));
+    part->entries.add(std::move(entry));
 }
 
 std::vector<std::string> strings_of_field(const GstStructure *structure, const char *field)
 {
-  std::vector<std::string> found;
+  Distinct found;
   if (const GValue *value = gst_structure_get_value(structure, field))
     add_strings(found, value);
-  return found;
+  return found.texts();
 }
 
 void add_structure(std::vector<Part> &parts, const GstStructure *structure,
@@ -163,10 +174,11 @@ bool has_feature(const GstCaps *caps, const char *feature)
 std::string common_fourcc(const GstCaps *sent, const GstCaps *taken)
 {
   const auto fourcc = [](const std::string &format) { return format.substr(0, format.find(':')); };
-  const std::vector<std::string> theirs = strings_of(taken, "drm-format");
+  std::unordered_set<std::string> theirs;
+  for (const std::string &format : strings_of(taken, "drm-format"))
+    theirs.insert(fourcc(format));
   for (const std::string &ours : strings_of(sent, "drm-format"))
-    if (std::any_of(theirs.begin(), theirs.end(),
-                    [&](const std::string &t) { return fourcc(t) == fourcc(ours); }))
+    if (theirs.contains(fourcc(ours)))
       return fourcc(ours);
   return "";
 }
@@ -193,8 +205,9 @@ std::string describe_caps(const GstCaps *caps, std::size_t limit)
   std::string text;
   for (const Part &part : parts) {
     std::string next = (text.empty() ? "" : "; ") + part.kind;
-    for (std::size_t i = 0; i < part.entries.size(); i++) {
-      next += (i == 0 ? " " : ", ") + cut(part.entries[i], kLongestEntry);
+    const std::vector<std::string> &entries = part.entries.texts();
+    for (std::size_t i = 0; i < entries.size(); i++) {
+      next += (i == 0 ? " " : ", ") + cut(entries[i], kLongestEntry);
       if (!text.empty() && text.size() + next.size() > limit)
         return text + ", " + kMore;
       text += std::exchange(next, "");
@@ -217,11 +230,11 @@ std::string size_of(const GstCaps *caps)
 
 std::vector<std::string> strings_of(const GstCaps *caps, const char *field)
 {
-  std::vector<std::string> found;
+  Distinct found;
   for (guint i = 0; says_something(caps) && i < gst_caps_get_size(caps); i++)
     if (const GValue *value = gst_structure_get_value(gst_caps_get_structure(caps, i), field))
       add_strings(found, value);
-  return found;
+  return found.texts();
 }
 
 std::string join(const std::vector<std::string> &texts, const char *separator, std::size_t limit)
@@ -247,16 +260,16 @@ std::string differing_field(const GstCaps *sent, const GstCaps *taken)
   const GstStructure *structure = gst_caps_get_structure(sent, 0);
   for (const char *field : kFields) {
     const GValue *ours = gst_structure_get_value(structure, field);
-    std::vector<std::string> theirs;
+    Distinct theirs;
     bool agreed = !ours;
     for (guint i = 0; !agreed && i < gst_caps_get_size(taken); i++) {
       const GValue *value = gst_structure_get_value(gst_caps_get_structure(taken, i), field);
       agreed = !value || gst_value_intersect(nullptr, ours, value);
-      add_distinct(theirs, text_of(value));
+      theirs.add(text_of(value));
     }
     if (!agreed)
       return std::string(field) + " " + cut(text_of(ours), kLongest) + " against " +
-             join(theirs, " or ", kLongest);
+             join(theirs.texts(), " or ", kLongest);
   }
   return "";
 }

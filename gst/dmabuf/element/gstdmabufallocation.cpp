@@ -91,23 +91,30 @@ bool UploadAllocation::choose_allocator(GstQuery *query)
 {
   const AllocationSettings wanted = settings();
   const bool open = wanted.kind == GST_DRM_ALLOCATOR_KIND_AUTO && wanted.device.empty();
-  if (auto theirs = open ? downstream_allocator(query, info_.drm_fourcc, may_pad_rows())
-                         : GstPtr<GstDrmAllocator>()) {
+  auto theirs = open ? downstream_allocator(query, info_.drm_fourcc, may_pad_rows())
+                     : GstPtr<GstDrmAllocator>();
+  if (theirs && !unmet_memory(needs_, GST_ALLOCATOR(theirs.get()), "")) {
     allocator_ = std::move(theirs);
     GST_INFO_OBJECT(element_, "using downstream's allocator %" GST_PTR_FORMAT, allocator_.get());
     return true;
   }
   const char *device = wanted.device.empty() ? nullptr : wanted.device.c_str();
   g_autoptr(GError) error = nullptr;
-  allocator_ = GstPtr<GstDrmAllocator>::adopt(gst_drm_allocator_new(wanted.kind, device, &error));
+  allocator_ =
+      open ? open_agreed_allocator(needs_, &error)
+           : GstPtr<GstDrmAllocator>::adopt(gst_drm_allocator_new(wanted.kind, device, &error));
   if (!allocator_) {
     if (failures_.claim()) {
+      const std::string asked_by = unmet_memory(needs_, nullptr, "").asked_by;
       Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ_WRITE},
                       std::string(GST_OBJECT_NAME(element_)) +
-                          " has nothing to allocate dma-bufs from",
+                          " has nothing to allocate dma-bufs from" +
+                          (asked_by.empty() ? "" : " in the memory that " + asked_by + " asks for"),
                       take_error(g_steal_pointer(&error)));
       failure.advise("Choose another one with the property allocator.");
-      failure.add_property("allocator", name_of(wanted.kind)).add("device", wanted.device);
+      failure.add_property("allocator", name_of(wanted.kind))
+          .add("device", wanted.device)
+          .add("receiver", asked_by);
       post_failure(GST_ELEMENT(element_), failure);
     }
     return false;
@@ -125,6 +132,8 @@ Needs UploadAllocation::own_needs() const
   Needs needs;
   needs.stride_align = static_cast<guint>(alignment());
   needs.cpu_access = GST_DRM_ACCESS_WRITE;
+  needs.buffers_held = 1; // the one that is being written
+  needs.most_buffers = kMostFramesHeld + 1;
   return needs;
 }
 
@@ -141,7 +150,31 @@ bool UploadAllocation::decide(GstQuery *query)
   if (!choose_allocator(query))
     return false;
   remove_offers(query);
-  return true;
+  return check(unmet_memory(needs_, GST_ALLOCATOR(allocator_.get()), allocator_name()));
+}
+
+std::string UploadAllocation::allocator_name() const
+{
+  return "the allocator " + name_of(gst_drm_allocator_get_kind(allocator_.get()));
+}
+
+bool UploadAllocation::check(const Unmet &unmet)
+{
+  if (unmet && failures_.claim())
+    post_unmet(GST_ELEMENT(element_), unmet, plain_caps_.get());
+  return !unmet;
+}
+
+bool UploadAllocation::suits_consumers(GstBuffer *frame) const
+{
+  return !unmet_need(needs_, info_, frame, "");
+}
+
+// The most that a consumer wants to see is obeyed before what another one would like to keep.
+guint UploadAllocation::fewest_buffers() const noexcept
+{
+  const guint fewest = MAX(held_downstream_ + 1, needs_.fewest_buffers);
+  return needs_.most_buffers > 0 ? MIN(fewest, needs_.most_buffers) : fewest;
 }
 
 // --- upstream ------------------------------------------------------------------------------------
@@ -150,7 +183,10 @@ guint UploadAllocation::most_buffers() const
 {
   const guint min = fewest_buffers();
   const guint named = settings().max_buffers;
-  return named > 0 ? MAX(named, min) : automatic_bound(GST_VIDEO_INFO_SIZE(&info_.vinfo), min);
+  const guint most =
+      named > 0 ? MAX(named, min) : automatic_bound(GST_VIDEO_INFO_SIZE(&info_.vinfo), min);
+  const bool limited = needs_.most_buffers > 0 && needs_.most_buffers <= kMostFramesHeld;
+  return limited ? MIN(most, needs_.most_buffers) : most;
 }
 
 bool UploadAllocation::propose(GstQuery *query)
@@ -168,7 +204,7 @@ bool UploadAllocation::propose(GstQuery *query)
     // Whoever can read a GstVideoMeta adds the option; others keep GStreamer's default layout.
     auto made = configure_pool(allocator_.get(), {caps, min, max, false});
     if (!made && may_pad_rows()) // dumb and GBM buffers have the rows that their device wants
-      made = configure_pool(allocator_.get(), {caps, min, max, true, 0, needs_.stride_align});
+      made = configure_pool(allocator_.get(), pool_setup(caps));
     if (!made)
       return false;
     pool = std::move(made->pool);
@@ -204,12 +240,19 @@ bool UploadAllocation::made_as_bytes(const GstMemory *memory) const
          !makes_whole_frames(allocator_);
 }
 
+PoolSetup UploadAllocation::pool_setup(GstCaps *caps) const
+{
+  PoolSetup setup{caps, fewest_buffers(), most_buffers(), may_pad_rows()};
+  setup.stride_align = needs_.stride_align;
+  setup.offset_align = needs_.offset_align;
+  setup.least_stride = needs_.least_stride;
+  return setup;
+}
+
 // An active pool for copies; none where that cannot be.
 GstPtr<GstBufferPool> UploadAllocation::make_copy_pool()
 {
-  auto made = configure_pool(allocator_.get(),
-                             {plain_caps_.get(), fewest_buffers(), most_buffers(), may_pad_rows(),
-                              may_pad_rows() ? needs_.least_size : 0, needs_.stride_align});
+  auto made = configure_pool(allocator_.get(), pool_setup(plain_caps_.get()));
   if (!made || !pools_.adopt_copy_pool(made->pool))
     return {};
   pools_.tell_notice(allocator_.get());
@@ -249,13 +292,20 @@ GstFlowReturn UploadAllocation::fail_without_pool()
 GstFlowReturn UploadAllocation::acquire(GstPtr<GstBuffer> &buffer)
 {
   GstPtr<GstBufferPool> pool = pools_.copy_pool();
-  if (!pool)
+  const bool is_new = !pool;
+  if (is_new)
     pool = make_copy_pool();
   if (!pool)
     return fail_without_pool();
   GstBuffer *acquired = nullptr;
   const GstFlowReturn ret = gst_buffer_pool_acquire_buffer(pool.get(), &acquired, nullptr);
   buffer.reset(acquired);
+  if (ret == GST_FLOW_OK && is_new &&
+      !check(unmet_need(needs_, info_, acquired, allocator_name()))) {
+    buffer.reset();
+    pools_.drop_copy_pool();
+    return GST_FLOW_ERROR;
+  }
   return ret;
 }
 

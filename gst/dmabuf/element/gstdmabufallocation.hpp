@@ -10,6 +10,7 @@
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/element/needs.hpp>
+#include <gst/drm/element/pool.hpp>
 
 #include "gstdmabuffailures.hpp"
 #include "gstdmabufpools.hpp"
@@ -70,6 +71,8 @@ public:
   [[nodiscard]] gsize alignment() const noexcept;
   // The memory came from the allocator that is in use, which makes it in bytes, not in frames.
   [[nodiscard]] bool made_as_bytes(const GstMemory *memory) const;
+  // A frame of upstream's is as every consumer asks.
+  [[nodiscard]] bool suits_consumers(GstBuffer *frame) const;
   // Upstream asked for a pool and has one.
   [[nodiscard]] bool offered_a_pool() const noexcept { return offer_ == Offer::Made; }
 
@@ -80,11 +83,14 @@ private:
   [[nodiscard]] Needs own_needs() const;
   void announce_memfd();
   GstPtr<GstBufferPool> make_copy_pool();
+  [[nodiscard]] PoolSetup pool_setup(GstCaps *caps) const;
+  [[nodiscard]] std::string allocator_name() const;
+  bool check(const Unmet &unmet); // posts it
   [[nodiscard]] std::string reason_without_pool() const;
   GstFlowReturn fail_without_pool();
   // Buffers of one pool: what downstream keeps, and one for the frame that is being written; and
   // what max-buffers allows.
-  [[nodiscard]] guint fewest_buffers() const noexcept { return held_downstream_ + 1; }
+  [[nodiscard]] guint fewest_buffers() const noexcept;
   [[nodiscard]] guint most_buffers() const;
 
   GstBaseTransform *const element_;

@@ -2,8 +2,8 @@
 #include "gstdmabufuploader.hpp"
 
 #include <gst/drm/drm.h>
-
 #include <gst/drm/element/crop.hpp>
+
 #include "gstdmabufframe.hpp"
 #include "gstdmabufsuggest.hpp"
 #include "gstdmabuftransform.hpp"
@@ -89,6 +89,8 @@ const char *Uploader::reason_to_copy(GstPtr<GstBuffer> &frame)
     return "the visible picture begins where no plane of a DMA buffer can";
   if (!allocation_.may_pad_rows() && !has_default_layout(frame.get(), info))
     return "downstream reads no GstVideoMeta and upstream's rows are padded";
+  if (!allocation_.suits_consumers(frame.get()))
+    return "a consumer downstream asks for other rows or other memory";
   if (!share_frame(frame, info))
     return "upstream's memory cannot be shared while it is being written";
   if (!allocation_.takes_crop_meta())

@@ -77,6 +77,8 @@ Needs EglDownloader::own_needs() const
     needs.permissions = GST_DRM_ACCESS_WRITE;
   else
     needs.cpu_access = GST_DRM_ACCESS_WRITE;
+  needs.buffers_held = 1; // the one that is drawn
+  needs.most_buffers = kMostFramesHeld + 1;
   return needs;
 }
 
@@ -110,9 +112,14 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
   const bool video_meta =
       !plain || gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   // A driver lays its tiles out as it likes; GBM takes no alignment for them.
-  const guint stride_align = format.modifier == kModLinear ? needs_.stride_align : 0;
-  const DownloadPoolSetup setup = {out_caps_.get(), MAX(buffers_kept(query), needs_.buffers_held),
-                                   video_meta, stride_align, video_meta ? needs_.least_size : 0};
+  const bool linear = format.modifier == kModLinear;
+  const DownloadPoolSetup setup = {out_caps_.get(),
+                                   MAX(buffers_kept(query), needs_.buffers_held),
+                                   video_meta,
+                                   linear ? needs_.stride_align : 0,
+                                   linear ? needs_.offset_align : 0,
+                                   linear ? needs_.least_stride : 0,
+                                   needs_.most_buffers};
   std::string refusals;
   for (const auto &allocator : allocators) {
     auto made = open_download_pool(GST_ELEMENT(element_), allocator.get(), setup);
@@ -125,9 +132,9 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
         return Error{ErrorCode::Allocation, "The stream is flushing", 0};
       if (flow != GST_FLOW_OK)
         opened = Error{ErrorCode::Allocation, "The pool gives no buffer", 0};
-      else if (auto unmet = unmet_need(needs_, first.get(), GST_OBJECT_NAME(allocator.get()));
-               !unmet.empty())
-        opened = Error{ErrorCode::Allocation, std::move(unmet), 0};
+      else if (auto unmet =
+                   unmet_need(needs_, out_info_, first.get(), GST_OBJECT_NAME(allocator.get())))
+        opened = Error{ErrorCode::Allocation, std::move(unmet.why), 0};
       else
         opened = frames_.prove(first.get());
     }

@@ -110,8 +110,10 @@ void watch(GstBufferPool *pool, GstElement *element)
 Result<GstPtr<GstBufferPool>> open_download_pool(GstElement *element, GstDrmAllocator *allocator,
                                                  const DownloadPoolSetup &setup)
 {
-  auto made = configure_pool(allocator, {setup.caps, 0, most_buffers(setup.kept_downstream),
-                                         setup.video_meta, setup.least_size, setup.stride_align});
+  const guint most = most_buffers(setup.kept_downstream);
+  auto made = configure_pool(
+      allocator, {setup.caps, 0, setup.most > 0 ? MIN(most, setup.most) : most, setup.video_meta, 0,
+                  setup.stride_align, setup.offset_align, setup.least_stride});
   if (!made)
     return made.error();
   watch(made->pool.get(), element);

@@ -13,7 +13,9 @@ struct DownloadPoolSetup {
   guint kept_downstream; // buffers
   bool video_meta;       // downstream reads GstVideoMeta, so rows may be padded
   guint stride_align;    // bytes, 0: as the allocator likes; only together with video_meta
-  guint least_size;      // bytes of a buffer
+  guint offset_align;    // bytes, of each plane, likewise
+  guint least_stride;    // bytes, likewise
+  guint most;            // buffers that downstream wants the pool to have; 0: any number
 };
 // An active pool, which may outlive the element in downstream's buffers.
 Result<GstPtr<GstBufferPool>> open_download_pool(GstElement *element, GstDrmAllocator *allocator,

@@ -295,7 +295,8 @@ bool DmabufConverter::open_pool(GstQuery *query, GstCaps *caps)
   const bool with_meta =
       gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr) ||
       gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:DMABuf");
-  const guint wanted = std::max(settings().num_surfaces, frames_kept(query, needs_) + 1);
+  const guint wanted =
+      surfaces_for(std::max(settings().num_surfaces, frames_kept(query, needs_) + 1), needs_);
   auto pool = make_largest_pool(GST_ELEMENT(element_), allocator_.get(), caps, wanted, with_meta);
   if (!pool)
     return false;
@@ -315,6 +316,8 @@ bool DmabufConverter::decide_allocation(GstQuery *query)
   Needs own;
   own.device = device->display->node();
   own.permissions = GST_DRM_ACCESS_WRITE;
+  own.buffers_held = 1; // the one that is drawn
+  own.most_buffers = kMostKept + 1;
   if (!agree_on_needs(
           GST_ELEMENT(element_), query, stream_.out, own, [this] { return failure_.claim(); },
           needs_))
@@ -330,11 +333,11 @@ bool DmabufConverter::decide_allocation(GstQuery *query)
 
 bool DmabufConverter::check_pool(const Device &device)
 {
-  const auto unmet = unmet_by(pool_.get().get(), needs_, *device.display);
-  if (unmet.empty())
+  const Unmet unmet = unmet_by(pool_.get().get(), needs_, stream_.out, *device.display);
+  if (!unmet)
     return true;
   if (failure_.claim())
-    post_unmet(GST_ELEMENT(element_), *device.display, unmet, needs_);
+    post_unmet(GST_ELEMENT(element_), unmet, nullptr, device.display->node());
   return false;
 }
 
@@ -360,6 +363,7 @@ bool DmabufConverter::propose_allocation(GstQuery *decide_query, GstQuery *query
   Needs needs;
   needs.device = device->display->node();
   needs.buffers_held = held;
+  needs.permissions = GST_DRM_ACCESS_READ;
   add_needs(GST_ELEMENT(element_), query, needs);
   return true;
 }

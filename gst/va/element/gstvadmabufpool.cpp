@@ -61,11 +61,17 @@ GstPtr<GstBufferPool> make_largest_pool(GstElement *element, GstDrmAllocator *al
 
 guint frames_kept(GstQuery *query, const AgreedNeeds &needs)
 {
-  constexpr guint kMostKept = 64;
-  return std::min(std::max(buffers_kept(query), needs.buffers_held), kMostKept);
+  return std::max({std::min(buffers_kept(query), kMostKept), needs.buffers_held,
+                   std::max(needs.fewest_buffers, 1U) - 1});
 }
 
-std::string unmet_by(GstBufferPool *pool, const AgreedNeeds &needs, const Display &display)
+guint surfaces_for(guint wanted, const AgreedNeeds &needs)
+{
+  return needs.most_buffers > 0 ? std::min(wanted, needs.most_buffers) : wanted;
+}
+
+Unmet unmet_by(GstBufferPool *pool, const AgreedNeeds &needs, const GstDrmVideoInfo &info,
+               const Display &display)
 {
   GstBuffer *acquired = nullptr;
   GstBufferPoolAcquireParams params = {};
@@ -73,7 +79,7 @@ std::string unmet_by(GstBufferPool *pool, const AgreedNeeds &needs, const Displa
   if (gst_buffer_pool_acquire_buffer(pool, &acquired, &params) != GST_FLOW_OK)
     return {}; // all are in use: they were looked at before
   const auto frame = GstPtr<GstBuffer>::adopt(acquired);
-  return unmet_need(needs, frame.get(), display.node());
+  return unmet_need(needs, info, frame.get(), display.node());
 }
 
 GstStructure *display_stats(const Stats &stats, const Display *display)

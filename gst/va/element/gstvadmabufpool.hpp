@@ -14,6 +14,7 @@
 namespace gstdrm::va {
 
 constexpr guint kFewestSurfaces = 2; // one is shown while the next is drawn
+constexpr guint kMostKept = 64;      // frames downstream; a surface is memory of the GPU
 
 // An active pool whose surfaces are all allocated, so that none is allocated while the stream runs.
 // It has fewer than `wanted` where the driver runs out; empty where it has no kFewestSurfaces.
@@ -23,10 +24,13 @@ GstPtr<GstBufferPool> make_largest_pool(GstElement *element, GstDrmAllocator *al
 
 // Frames that downstream may keep, by its own account.
 guint frames_kept(GstQuery *query, const AgreedNeeds &needs);
+// No more than a consumer wants there to be.
+guint surfaces_for(guint wanted, const AgreedNeeds &needs);
 
 // The driver lays surfaces out: what it gives either meets what downstream asks for or does not.
 // Why not; empty where it does.
-std::string unmet_by(GstBufferPool *pool, const AgreedNeeds &needs, const Display &display);
+Unmet unmet_by(GstBufferPool *pool, const AgreedNeeds &needs, const GstDrmVideoInfo &info,
+               const Display &display);
 
 // drm-stats, with what the display counts; 0 without one. (transfer full)
 GstStructure *display_stats(const Stats &stats, const Display *display);

@@ -131,14 +131,17 @@ bool Source::set_caps(GstCaps *caps)
 
 GstPtr<GstBufferPool> Source::pool_for(GstQuery *query, GstCaps *caps)
 {
-  const auto wanted = std::max(copy_properties().num_surfaces, frames_kept(query, needs_) + 1);
+  const auto wanted = surfaces_for(
+      std::max(copy_properties().num_surfaces, frames_kept(query, needs_) + 1), needs_);
   auto pool = GstPtr<GstBufferPool>::adopt(gst_base_src_get_buffer_pool(element_));
   const bool with_meta =
       gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr) ||
       gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:DMABuf");
-  // A pool that is larger than what is asked for now will do.
+  // A pool that is larger than what is asked for now will do, unless a consumer wants no larger
+  // one.
   if (pool && made_for_.caps && gst_caps_is_equal(caps, made_for_.caps.get()) &&
-      made_for_.wanted >= wanted && made_for_.with_meta == with_meta)
+      made_for_.wanted >= wanted && surfaces_for(made_for_.wanted, needs_) == made_for_.wanted &&
+      made_for_.with_meta == with_meta)
     return pool;
   if (frames_)
     frames_->drop_ahead();
@@ -154,6 +157,8 @@ bool Source::decide_allocation(GstQuery *query)
   gst_query_parse_allocation(query, &caps, nullptr);
   Needs own;
   own.device = device()->display->node();
+  own.buffers_held = 1; // the one that is drawn
+  own.most_buffers = kMostKept + 1;
   (frames_ && frames_->uses_cpu() ? own.cpu_access : own.permissions) = GST_DRM_ACCESS_WRITE;
   if (!agree_on_needs(
           GST_ELEMENT(element_), query, info_, own, [] { return true; }, needs_))
@@ -163,8 +168,8 @@ bool Source::decide_allocation(GstQuery *query)
     post_no_pool(GST_ELEMENT(element_), allocator_.get(), *device()->display, info_, caps);
     return false;
   }
-  if (const auto unmet = unmet_by(pool.get(), needs_, *device()->display); !unmet.empty()) {
-    post_unmet(GST_ELEMENT(element_), *device()->display, unmet, needs_);
+  if (const Unmet unmet = unmet_by(pool.get(), needs_, info_, *device()->display)) {
+    post_unmet(GST_ELEMENT(element_), unmet, caps, device()->display->node());
     return false;
   }
   GstStructure *config = gst_buffer_pool_get_config(pool.get());

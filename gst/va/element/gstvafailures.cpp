@@ -67,17 +67,4 @@ void post_no_pool(GstElement *element, GstDrmAllocator *allocator, const Display
   post_failure(element, failure.add("device", display.node()).add("caps", caps));
 }
 
-void post_unmet(GstElement *element, const Display &display, const std::string &unmet,
-                const AgreedNeeds &needs)
-{
-  Failure failure({GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION},
-                  std::string(GST_OBJECT_NAME(element)) +
-                      " makes no frames as its consumers ask for them",
-                  Error{ErrorCode::Conflict, unmet, 0});
-  failure.advise("Choose another width or format, or put an element between that copies into "
-                 "buffers which both accept, such as dmabufdownload ! dmabufupload.");
-  failure.add("device", display.node()).add("receiver", needs.asked_by);
-  post_failure(element, failure);
-}
-
 } // namespace gstdrm::va

@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include <gst/drm/element/needs.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmallocator.h>
 #include <gst/drm/gstdrmvideoinfo.h>
@@ -30,9 +29,5 @@ void post_not_allocated(GstElement *element, const Display &display, const std::
 // There are no kFewestSurfaces for a pool of frames of `info`.
 void post_no_pool(GstElement *element, GstDrmAllocator *allocator, const Display &display,
                   const GstDrmVideoInfo &info, const GstCaps *caps);
-
-// The driver's layout is not what downstream asks for; `unmet` is what unmet_by() said.
-void post_unmet(GstElement *element, const Display &display, const std::string &unmet,
-                const AgreedNeeds &needs);
 
 } // namespace gstdrm::va

@@ -443,6 +443,9 @@ GST_START_TEST(test_minimum)
   guint64 held = 0;
   fail_unless(gst_drm_constraints_get_range(static_cast<GstDrmConstraints *>(all->pdata[0]), GST_DRM_CONSTRAINT_BUFFERS_HELD, &held, nullptr));
   fail_unless_equals_uint64(held, 5);
+  guint64 access = 0;
+  fail_unless(gst_drm_constraints_get_range(static_cast<GstDrmConstraints *>(all->pdata[0]), GST_DRM_CONSTRAINT_CPU_ACCESS, &access, nullptr));
+  fail_unless_equals_uint64(access, GST_DRM_ACCESS_READ);
 }
 GST_END_TEST
 

@@ -212,6 +212,116 @@ GST_START_TEST(test_conflict_is_posted)
 }
 GST_END_TEST
 
+// Every key that a consumer states is met, or named in the error together with the consumer.
+struct Ask {
+  const char *name;
+  void (*state)(GstDrmConstraints *asked);
+  const char *error; // empty: the frame is checked
+  void (*check)(GstBuffer *frame, const GstVideoMeta *meta);
+};
+
+template <GstDrmConstraintKey key, guint64 min, guint64 max = min> void range(GstDrmConstraints *asked)
+{
+  fail_unless(gst_drm_constraints_set_range(asked, key, min, max));
+}
+template <GstDrmPlacement kinds> void placed(GstDrmConstraints *asked)
+{
+  gst_drm_constraints_set_placement(asked, kinds, nullptr);
+}
+void in_no_such_heap(GstDrmConstraints *asked)
+{
+  const gchar *const heaps[] = {"no-such-heap", nullptr};
+  gst_drm_constraints_set_placement(asked, GST_DRM_PLACEMENT_NONE, heaps);
+}
+void any_frame(GstBuffer *, const GstVideoMeta *) {}
+void offsets_of_4096(GstBuffer *, const GstVideoMeta *meta)
+{
+  fail_unless(meta->offset[1] > 0 && meta->offset[1] % 4096 == 0);
+}
+void rows_of_1000(GstBuffer *, const GstVideoMeta *meta)
+{
+  fail_unless(meta->stride[0] >= 1000);
+}
+template <guint min, guint max> void pool_of(GstBuffer *frame, const GstVideoMeta *)
+{
+  guint least = 0;
+  guint most = 0;
+  GstStructure *config = gst_buffer_pool_get_config(frame->pool);
+  gst_buffer_pool_config_get_params(config, nullptr, nullptr, &least, &most);
+  gst_structure_free(config);
+  fail_unless(least >= min && (max == 0 || most <= max), "%u to %u", least, most);
+}
+
+const Ask kAsks[] = {
+    {"offset-align", range<GST_DRM_CONSTRAINT_OFFSET_ALIGN, 4096>, "", offsets_of_4096},
+    {"least stride", range<GST_DRM_CONSTRAINT_STRIDE, 1000, G_MAXUINT64>, "", rows_of_1000},
+    {"most stride", range<GST_DRM_CONSTRAINT_STRIDE, 1, 511>, "needs a stride of 512 bytes, and at most 511 is accepted", nullptr},
+    {"exact stride", range<GST_DRM_CONSTRAINT_STRIDE, 768>, "", [](GstBuffer *, const GstVideoMeta *meta) { fail_unless_equals_int(meta->stride[0], 768); }},
+    {"least size", range<GST_DRM_CONSTRAINT_SIZE, 100000000, G_MAXUINT64>, "asks for 100000000 or more", nullptr},
+    {"size beyond 4 GiB", range<GST_DRM_CONSTRAINT_SIZE, (guint64{1} << 32) + 1, G_MAXUINT64>, "size: the ranges have no value in common", nullptr},
+    {"base-align of a page", range<GST_DRM_CONSTRAINT_BASE_ALIGN, 4096>, "", any_frame},
+    {"base-align of 1 MiB", range<GST_DRM_CONSTRAINT_BASE_ALIGN, 1U << 20>, "asks for a multiple of 1048576", nullptr},
+    {"two descriptors", range<GST_DRM_CONSTRAINT_FDS, 2, 4>, "makes frames of 1 descriptors, and display asks for 2 or more", nullptr},
+    {"one plane", range<GST_DRM_CONSTRAINT_PLANES, 1>, "planes: the formats in common have 2 planes or more", nullptr},
+    {"at least 9 buffers", range<GST_DRM_CONSTRAINT_BUFFERS, 9, 20>, "", pool_of<9, 20>},
+    {"at most 2 buffers", range<GST_DRM_CONSTRAINT_BUFFERS, 1, 2>, "", pool_of<1, 2>},
+    {"256 buffers held", range<GST_DRM_CONSTRAINT_BUFFERS_HELD, 256>, "", pool_of<257, 0>},
+    {"257 buffers held", range<GST_DRM_CONSTRAINT_BUFFERS_HELD, 257>, "hold 258 at a time (display on /dev/dri/card7 257), and a pool may have 257", nullptr},
+    {"65536 buffers held", range<GST_DRM_CONSTRAINT_BUFFERS_HELD, 65536>, "together 65537", nullptr},
+    {"any kind of memory", placed<static_cast<GstDrmPlacement>(7)>, "", any_frame},
+    {"system memory", placed<GST_DRM_PLACEMENT_SYSTEM>, "", any_frame},
+    {"contiguous memory", placed<GST_DRM_PLACEMENT_CONTIGUOUS>, "display asks for contiguous memory", nullptr},
+    {"a device's memory", placed<GST_DRM_PLACEMENT_DEVICE>, "the CPU needs access, and cannot rely on it in the memory of a device", nullptr},
+    {"a heap that is not there", in_no_such_heap, "display asks for memory of the heap no-such-heap", nullptr},
+};
+
+GstPadProbeReturn answer_ask(GstPad *, GstPadProbeInfo *info, gpointer data) noexcept
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
+  if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  g_autoptr(GstDrmConstraints) asked = gst_drm_constraints_new("display", "/dev/dri/card7");
+  static_cast<const Ask *>(data)->state(asked);
+  gst_query_add_drm_constraints(query, asked);
+  gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+GST_START_TEST(test_asked)
+{
+  const Ask &ask = kAsks[__i__];
+  say(ask.name);
+  const Harness h("dmabufupload name=up allocator=memfd");
+  gst_pad_add_probe(h.get()->sinkpad, static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH), answer_ask,
+                    const_cast<Ask *>(&ask), nullptr);
+  h.negotiate(kNv12);
+  if (*ask.error == '\0') {
+    const auto out = h.push(new_frame(kNv12, 5));
+    check_drawn(out.get(), video_info(kNv12), 5);
+    ask.check(out.get(), gst_buffer_get_video_meta(out.get()));
+    return;
+  }
+  gst_harness_push(h.get(), new_frame(kNv12, 5));
+  const std::string text = h.last_error();
+  fail_unless(text.find(ask.error) != std::string::npos, "'%s' does not say '%s'", text.c_str(), ask.error);
+}
+GST_END_TEST
+
+// Without allocator= the heap that a consumer names is opened; the error says who named it.
+GST_START_TEST(test_heap_is_opened)
+{
+  const Ask ask = {"", in_no_such_heap, "", nullptr};
+  const Harness h("dmabufupload name=up");
+  gst_pad_add_probe(h.get()->sinkpad, static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH), answer_ask,
+                    const_cast<Ask *>(&ask), nullptr);
+  h.negotiate(kNv12);
+  gst_harness_push(h.get(), new_frame(kNv12, 5));
+  const std::string text = h.last_error();
+  for (const char *part : {"up has nothing to allocate dma-bufs from in the memory that display asks for", "no-such-heap"})
+    fail_unless(text.find(part) != std::string::npos, "'%s' does not say '%s'", text.c_str(), part);
+}
+GST_END_TEST
+
 // A tee fails the query at the first branch that does not answer, a fakesink: what the other branches ask for counts all
 // the same, whichever comes first.
 GST_START_TEST(test_constraints_behind_tee)
@@ -286,6 +396,8 @@ Suite *dmabufupload_downstream_suite()
   tcase_add_test(tcase, test_constraints_are_honoured);
   tcase_add_test(tcase, test_conflict_is_posted);
   tcase_add_loop_test(tcase, test_constraints_behind_tee, 0, 2);
+  tcase_add_loop_test(tcase, test_asked, 0, static_cast<int>(G_N_ELEMENTS(kAsks)));
+  tcase_add_test(tcase, test_heap_is_opened);
   tcase_add_test(tcase, test_out_of_descriptors);
   return suite;
 }

@@ -3,10 +3,13 @@
 // consumers.
 #include <memory>
 #include <new>
+#include <set>
+#include <string>
 
 #include "support/check_main.hpp"
 
 #include <gst/drm/drm.h>
+#include <gst/drm/element/needs.hpp>
 #include <gst/drm/element/producer_pad.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 
@@ -109,6 +112,33 @@ guint gathered(Link &link)
   return all->len;
 }
 
+// Elements of one name in two bins are two consumers, and a name says in which bin.
+GST_START_TEST(test_names)
+{
+  GstElement *pipeline = gst_parse_launch("bin.( name=left fakesink name=sink ) bin.( name=right fakesink name=sink ) fakesink name=sink", nullptr);
+  fail_unless(pipeline != nullptr);
+  const auto query = GstPtr<GstQuery>::adopt(allocation());
+  std::set<std::string> names;
+  GstIterator *sinks = gst_bin_iterate_recurse(GST_BIN(pipeline));
+  gst_iterator_foreach(sinks, [](const GValue *item, gpointer data) {
+    GstElement *element = GST_ELEMENT(g_value_get_object(item));
+    gstdrm::Needs needs;
+    needs.buffers_held = 4;
+    if (!GST_IS_BIN(element))
+      gstdrm::add_needs(element, static_cast<GstQuery *>(data), needs); }, query.get());
+  gst_iterator_free(sinks);
+  g_autoptr(GPtrArray) all = gst_query_get_drm_constraints(query.get());
+  for (guint i = 0; i < all->len; ++i)
+    names.insert(gst_drm_constraints_get_name(static_cast<GstDrmConstraints *>(all->pdata[i])));
+  fail_unless((names == std::set<std::string>{"left/sink (fakesink)", "right/sink (fakesink)", "sink (fakesink)"}));
+  g_autoptr(GstDrmConstraints) done = gst_drm_constraints_reconcile(all, nullptr);
+  guint64 held = 0;
+  fail_unless(gst_drm_constraints_get_range(done, GST_DRM_CONSTRAINT_BUFFERS_HELD, &held, nullptr));
+  fail_unless_equals_uint64(held, 12);
+  gst_object_unref(pipeline);
+}
+GST_END_TEST
+
 // Also where release fences are not announced, and in a query without caps, which no consumer answers.
 GST_START_TEST(test_constraints)
 {
@@ -151,6 +181,7 @@ Suite *kit_producer_pad_suite()
   tcase_add_test(tcase, test_constraints);
   tcase_add_test(tcase, test_one_probe);
   tcase_add_test(tcase, test_exception);
+  tcase_add_test(tcase, test_names);
   return suite;
 }
 

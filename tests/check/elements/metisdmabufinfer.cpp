@@ -180,6 +180,15 @@ GST_START_TEST(test_queries)
   fail_unless(static_cast<bool>(query));
   fail_unless(gst_query_find_allocation_meta(query.get(), GST_VIDEO_META_API_TYPE, nullptr));
   fail_unless(gst_query_find_allocation_meta(query.get(), GST_DRM_SYNC_META_API_TYPE, nullptr));
+  g_autoptr(GPtrArray) all = gst_query_get_drm_constraints(query.get());
+  fail_unless_equals_int(all->len, 1);
+  const auto *asked = static_cast<const GstDrmConstraints *>(all->pdata[0]);
+  guint64 access = 0;
+  guint64 held = 0;
+  fail_unless(gst_drm_constraints_get_range(asked, GST_DRM_CONSTRAINT_PERMISSIONS, &access, nullptr));
+  fail_unless_equals_uint64(access, GST_DRM_ACCESS_READ);
+  fail_unless(gst_drm_constraints_get_range(asked, GST_DRM_CONSTRAINT_BUFFERS_HELD, &held, nullptr));
+  fail_unless(held > 0);
 
   gst_harness_set_sink_caps_str(harness.get(), "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, P010}");
   const auto taken = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(harness.get()->srcpad, nullptr));

@@ -84,13 +84,17 @@ Refused describe_one(const Sender &sender, const Restriction &one, const Suggest
 }
 
 // Two receivers that nothing can please, whatever comes: a capsfilter and its sink, or two branches
-// of a tee. Empty where there are none.
+// of a tee. Empty where there are none, and where none is found among the first pairs: each pair is
+// two lists that are intersected string by string, 16 ms for those of real GPUs.
 Refused describe_conflict(const std::vector<Restriction> &receivers)
 {
+  int left = 64; // pairs: all of 11 receivers
   for (const Restriction &later : receivers) {
     for (const Restriction &one : receivers) {
       if (&one == &later)
         break;
+      if (left-- == 0)
+        return {};
       if (gst_caps_can_intersect(one.caps.get(), later.caps.get()))
         continue;
       return {wants(one) + " and " + wants(later) +

@@ -34,7 +34,7 @@ void FrameCopier::close_pool()
 
 // A frame that is not copied has rows as its producer agreed on with downstream; a copy has no such
 // producer.
-Result<void> FrameCopier::suit_downstream(PoolSetup &setup) const
+Result<void> FrameCopier::suit_downstream(PoolSetup &setup)
 {
   GstDrmVideoInfo info;
   if (!gst_drm_video_info_from_caps(&info, caps_.get()))
@@ -49,23 +49,23 @@ Result<void> FrameCopier::suit_downstream(PoolSetup &setup) const
       (answered && gst_query_find_allocation_meta(query.get(), GST_VIDEO_META_API_TYPE, nullptr));
   Needs own;
   own.cpu_access = GST_DRM_ACCESS_READ | GST_DRM_ACCESS_WRITE;
-  AgreedNeeds agreed;
-  if (!agree_on_needs(GST_ELEMENT(element_), query.get(), info, own, claim_, agreed))
+  if (!agree_on_needs(GST_ELEMENT(element_), query.get(), info, own, claim_, agreed_))
     return Error{ErrorCode::Conflict, "Downstream cannot be given a copy of the frame.", 0};
-  setup.stride_align = agreed.stride_align;
-  setup.least_size = setup.video_meta ? agreed.least_size : 0;
+  setup.stride_align = agreed_.stride_align;
+  setup.offset_align = agreed_.offset_align;
+  setup.least_stride = agreed_.least_stride;
   return {};
 }
 
 Result<void> FrameCopier::open_pool()
 {
   PoolSetup setup{caps_.get()};
+  agreed_ = {};
   if (element_)
     if (Result<void> suited = suit_downstream(setup); !suited)
       return suited;
   GError *error = nullptr;
-  allocator_ = GstPtr<GstDrmAllocator>::adopt(
-      gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_AUTO, nullptr, &error));
+  allocator_ = open_agreed_allocator(agreed_, &error);
   if (!allocator_)
     return take_error(error);
   auto made = configure_pool(allocator_.get(), setup);
@@ -74,7 +74,23 @@ Result<void> FrameCopier::open_pool()
   if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
     return Error{ErrorCode::Allocation, "The pool of DMA buffers for copies does not start.", 0};
   pool_ = std::move(made->pool);
-  return {};
+  return check_pool();
+}
+
+// The first copy is as downstream asks, or there is none.
+Result<void> FrameCopier::check_pool()
+{
+  GstDrmVideoInfo info;
+  GstBuffer *acquired = nullptr;
+  if (!agreed_.asked || !gst_drm_video_info_from_caps(&info, caps_.get()) ||
+      gst_buffer_pool_acquire_buffer(pool_.get(), &acquired, nullptr) != GST_FLOW_OK)
+    return {};
+  const auto first = GstPtr<GstBuffer>::adopt(acquired);
+  const Unmet unmet = unmet_need(agreed_, info, first.get(), GST_OBJECT_NAME(allocator_.get()));
+  if (!unmet)
+    return {};
+  close_pool();
+  return Error{ErrorCode::Conflict, "Downstream cannot be given a copy: " + unmet.why + ".", 0};
 }
 
 // The pool only logs its error; allocating once more gives a GError.

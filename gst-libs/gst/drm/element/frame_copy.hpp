@@ -11,6 +11,8 @@
 #include <gst/drm/gstdrmallocator.h>
 #include <gst/drm/gstdrmvideoinfo.h>
 
+#include "needs.hpp"
+
 namespace gstdrm {
 
 // Copies frames into linear DMA buffers of a pool of its own. The pool is made for the first copy
@@ -37,7 +39,8 @@ public:
 private:
   void close_pool();
   Result<void> open_pool();
-  Result<void> suit_downstream(struct PoolSetup &setup) const;
+  Result<void> suit_downstream(struct PoolSetup &setup);
+  Result<void> check_pool();
   [[nodiscard]] Error no_memory() const;
 
   GstBaseTransform *const element_ = nullptr; // whose source pad the copies leave through
@@ -46,6 +49,7 @@ private:
   GstPtr<GstCaps> caps_;
   GstPtr<GstDrmAllocator> allocator_; // of the pool
   GstPtr<GstBufferPool> pool_;        // active
+  AgreedNeeds agreed_;                // what downstream asks for beyond its caps
 };
 
 } // namespace gstdrm

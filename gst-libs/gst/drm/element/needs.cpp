@@ -85,15 +85,37 @@ guint number_of(const GstDrmConstraints *constraints, GstDrmConstraintKey key)
              : 0;
 }
 
-// The first of those whose value is the agreed one.
-std::string who_asks(const GPtrArray *all, GstDrmConstraintKey key, guint value)
+// The end of a range; 0 where there is none.
+guint end_of(const GstDrmConstraints *constraints, GstDrmConstraintKey key)
 {
-  for (guint i = 0; i < all->len; ++i) {
-    const auto *constraints = static_cast<const GstDrmConstraints *>(all->pdata[i]);
-    if (number_of(constraints, key) == value)
-      return gst_drm_constraints_get_name(constraints);
-  }
-  return {};
+  guint64 value = 0;
+  return gst_drm_constraints_get_range(constraints, key, nullptr, &value) && value < G_MAXUINT
+             ? static_cast<guint>(value)
+             : 0;
+}
+
+// What a producer can do, so that more is a conflict with its name.
+void state_limits(GstDrmConstraints *mine, const Needs &own)
+{
+  // a GstBufferPool counts the bytes of a buffer in a guint
+  gst_drm_constraints_set_range(mine, GST_DRM_CONSTRAINT_SIZE, 1, G_MAXUINT);
+  if (own.most_buffers > 0)
+    gst_drm_constraints_set_range(mine, GST_DRM_CONSTRAINT_BUFFERS, 1, own.most_buffers);
+}
+
+AgreedNeeds agreed_of(const GstDrmConstraints *done, const Needs &own)
+{
+  AgreedNeeds agreed;
+  agreed.stride_align = number_of(done, GST_DRM_CONSTRAINT_STRIDE_ALIGN);
+  agreed.offset_align = number_of(done, GST_DRM_CONSTRAINT_OFFSET_ALIGN);
+  agreed.least_stride = number_of(done, GST_DRM_CONSTRAINT_STRIDE);
+  agreed.buffers_held = number_of(done, GST_DRM_CONSTRAINT_BUFFERS_HELD) - own.buffers_held;
+  agreed.fewest_buffers = number_of(done, GST_DRM_CONSTRAINT_BUFFERS);
+  agreed.most_buffers = end_of(done, GST_DRM_CONSTRAINT_BUFFERS);
+  agreed.any_memory = !gst_drm_constraints_get_placement(done, nullptr, nullptr);
+  const g_autofree gchar *name = gst_drm_constraints_get_heap(done, &agreed.memory);
+  agreed.memory_name = name ? name : "";
+  return agreed;
 }
 
 } // namespace
@@ -108,11 +130,15 @@ bool agree_on_needs(GstElement *element, GstQuery *query, const GstDrmVideoInfo 
                     const Needs &own, const std::function<bool()> &claim, AgreedNeeds &agreed)
 {
   agreed = {};
-  const Owned<GPtrArray> all(gst_query_get_drm_constraints(query));
-  if (all->len == 0)
+  agreed.device = own.device;
+  Owned<GPtrArray> all(gst_query_get_drm_constraints(query));
+  if (!all || all->len == 0)
     return true;
   auto mine = constraints_of(element, own);
+  if (!mine)
+    return false; // memory is exhausted
   state_frame(mine.get(), info);
+  state_limits(mine.get(), own);
   g_ptr_array_add(all.get(), mine.release());
   GstDrmConflict *made = nullptr;
   const Owned<GstDrmConstraints> done(gst_drm_constraints_reconcile(all.get(), &made));
@@ -122,26 +148,11 @@ bool agree_on_needs(GstElement *element, GstQuery *query, const GstDrmVideoInfo 
       post_conflict(element, conflict.get());
     return false;
   }
-  agreed.stride_align = number_of(done.get(), GST_DRM_CONSTRAINT_STRIDE_ALIGN);
-  if (agreed.stride_align > 1)
-    agreed.asked_by = who_asks(all.get(), GST_DRM_CONSTRAINT_STRIDE_ALIGN, agreed.stride_align);
-  agreed.buffers_held = number_of(done.get(), GST_DRM_CONSTRAINT_BUFFERS_HELD);
-  agreed.least_size =
-      static_cast<guint>(MIN(gst_drm_constraints_get_size(done.get()), guint64{G_MAXUINT}));
+  g_ptr_array_set_size(all.get(), static_cast<gint>(all->len) - 1); // without the producer's
+  agreed = agreed_of(done.get(), own);
+  agreed.device = own.device;
+  agreed.asked = std::shared_ptr<GPtrArray>(all.release(), g_ptr_array_unref);
   return true;
-}
-
-std::string unmet_need(const AgreedNeeds &agreed, GstBuffer *frame, const std::string &maker)
-{
-  const GstVideoMeta *meta = gst_buffer_get_video_meta(frame);
-  if (!meta || agreed.stride_align <= 1)
-    return {};
-  for (guint i = 0; i < meta->n_planes; ++i)
-    if (meta->stride[i] % static_cast<gint>(agreed.stride_align) != 0)
-      return maker + " makes plane " + std::to_string(i) + " with a stride of " +
-             std::to_string(meta->stride[i]) + " bytes, and " + agreed.asked_by +
-             " asks for a multiple of " + std::to_string(agreed.stride_align);
-  return {};
 }
 
 } // namespace gstdrm

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
+#include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmallocator.h>
 #include <gst/drm/gstdrmconstraints.h>
 #include <gst/drm/gstdrmsync.h>
 #include <gst/drm/gstdrmvideoinfo.h>
@@ -21,17 +24,31 @@ struct Needs {
   guint buffers_held = 0; // at a time
   guint cpu_access = 0;   // GstDrmAccess
   guint permissions = 0;  // GstDrmAccess of the device
+  guint most_buffers = 0; // of a producer: that its pool can have
 };
 
 // A consumer's answer, under the name of the element.
 void add_needs(GstElement *element, GstQuery *query, const Needs &needs);
 
+// The pool of a producer keeps at most so many frames for its consumers. Decoders of H.265 keep 17,
+// encoders that look ahead 60; a consumer that asks for thousands would fill the memory.
+inline constexpr guint kMostFramesHeld = 256;
+
 // What a producer has to do for all consumers.
 struct AgreedNeeds {
-  guint stride_align = 0; // bytes; 0: as the allocator likes
-  guint buffers_held = 0; // by all consumers together
-  guint least_size = 0;   // bytes of a buffer; of LINEAR alone
-  std::string asked_by;   // who asks for that alignment of strides: "sink0 (kmsdmabufsink)"
+  guint stride_align = 0;   // bytes; 0: as the allocator likes
+  guint offset_align = 0;   // bytes, of each plane
+  guint least_stride = 0;   // bytes, of the first plane; of LINEAR alone
+  guint buffers_held = 0;   // by all consumers together
+  guint fewest_buffers = 0; // of the pool
+  guint most_buffers = 0;   // of the pool; 0: any number
+  // Where somebody asks for certain memory: its kind and the name of its device, or
+  // GST_DRM_PLACEMENT_NONE and the name of a heap.
+  bool any_memory = true;
+  GstDrmPlacement memory = GST_DRM_PLACEMENT_SYSTEM;
+  std::string memory_name;
+  std::string device;               // the producer's
+  std::shared_ptr<GPtrArray> asked; // GstDrmConstraints of each consumer
 };
 
 // The producer's needs and those in the answer, for frames of `info`. Where they conflict, posts
@@ -40,8 +57,22 @@ struct AgreedNeeds {
 bool agree_on_needs(GstElement *element, GstQuery *query, const GstDrmVideoInfo &info,
                     const Needs &own, const std::function<bool()> &claim, AgreedNeeds &agreed);
 
-// Why a frame with a GstVideoMeta is not what was agreed on, for producers whose device chooses the
-// strides; empty where it is. `maker` begins the sentence.
-std::string unmet_need(const AgreedNeeds &agreed, GstBuffer *frame, const std::string &maker);
+// What an allocator, or a device that lays frames out by itself, does not do for a consumer.
+struct Unmet {
+  std::string why; // "the heap system makes …, and sink0 (…) asks for …"; empty: all is met
+  std::string asked_by; // "sink0 (kmsdmabufsink)"
+  explicit operator bool() const noexcept { return !why.empty(); }
+};
+// Looks at a frame of `info` that was made. `maker` begins the sentence.
+Unmet unmet_need(const AgreedNeeds &agreed, const GstDrmVideoInfo &info, GstBuffer *frame,
+                 const std::string &maker);
+// Looks at the memory alone.
+Unmet unmet_memory(const AgreedNeeds &agreed, GstAllocator *allocator, const std::string &maker);
+// Posts it. `device` is the one that made the frame.
+void post_unmet(GstElement *element, const Unmet &unmet, const GstCaps *caps,
+                const std::string &device = "");
+
+// Opens an allocator of the memory that consumers ask for, or of any, where they ask for none.
+GstPtr<GstDrmAllocator> open_agreed_allocator(const AgreedNeeds &agreed, GError **error);
 
 } // namespace gstdrm

@@ -15,6 +15,8 @@ struct PoolSetup {
   bool video_meta = true; // whoever reads the buffers knows GstVideoMeta, so rows may be padded
   guint least_size = 0;   // bytes; buffers that are smaller are refused
   guint stride_align = 0; // bytes, a power of two; 0: as the allocator likes
+  guint offset_align = 0; // bytes, a power of two: of each plane
+  guint least_stride = 0; // bytes of a row of the first plane
 };
 
 struct ConfiguredPool {
