@@ -122,6 +122,7 @@ void EglUploader::note_refusal(const Error &error)
                         static_cast<std::uint32_t>(info_.vinfo.width),
                         static_cast<std::uint32_t>(info_.vinfo.height),
                         error.message};
+  answered_ = true; // upstream has chosen this pair, also where it did not ask again
   if (offer_.refuse(form_->shape, refusal))
     offer_changed();
 }
