@@ -209,6 +209,14 @@ bool parse_tall(std::string_view value, Settings &settings)
   return parse_number(modifier, settings.tall_modifier) && parse_number(rows, settings.tall_rows);
 }
 
+// "500:100"
+bool parse_said_sizes(std::string_view value, Settings &settings)
+{
+  const auto [least, most] = split(value, ':');
+  settings.lies_of_sizes = true;
+  return parse_number(least, settings.said_min) && parse_number(most, settings.said_max);
+}
+
 // "x-tiled:100"
 bool parse_above(std::string_view value, std::uint64_t &modifier, std::uint32_t &rows)
 {
@@ -287,7 +295,7 @@ bool parse_memory(std::string_view value, Settings &settings)
 
 bool parse_one(std::string_view key, std::string_view value, Settings &s)
 {
-  const std::array<std::pair<std::string_view, std::function<bool()>>, 54> keys = {{
+  const std::array<std::pair<std::string_view, std::function<bool()>>, 55> keys = {{
       {"objects", [&] { return parse_number(value, s.objects) && s.objects >= 1; }},
       {"stride-align", [&] { return parse_number(value, s.stride_align) && s.stride_align >= 1; }},
       {"stride-extra", [&] { return parse_number(value, s.stride_extra); }},
@@ -306,6 +314,7 @@ bool parse_one(std::string_view key, std::string_view value, Settings &s)
        [&] { return parse_above(value, s.make_refused, s.make_refused_above); }},
       {"draw-refused-above",
        [&] { return parse_above(value, s.draw_refused, s.draw_refused_above); }},
+      {"said-sizes", [&] { return parse_said_sizes(value, s); }},
       {"alias", [&] { return parse_alias(value, s.aliases); }},
       {"export-refused", [&] { return parse_formats(value, s.export_refused); }},
       {"composed-refused", [&] { return parse_formats(value, s.composed_refused); }},

@@ -83,6 +83,10 @@ struct Settings {
   std::vector<std::uint32_t> linear_formats; // VA fourccs that are linear where no list is given
   std::uint64_t tall_modifier = 0;           // of pictures of more than tall_rows; 0: no other
   std::uint32_t tall_rows = 0;
+  // What the attributes say of sizes, whatever is true.
+  bool lies_of_sizes = false;
+  int said_min = 0;
+  int said_max = 0;
   // Surfaces of more rows with that modifier are not made, or not drawn into; 0 rows: all are.
   std::uint64_t make_refused = 0;
   std::uint32_t make_refused_above = 0;

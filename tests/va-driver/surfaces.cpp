@@ -54,14 +54,15 @@ std::vector<VASurfaceAttrib> surface_attributes(const Driver &driver)
     if (driver.has_format(format))
       all.push_back(integer(VASurfaceAttribPixelFormat, both, format.va_fourcc));
   }
-  all.push_back(
-      integer(VASurfaceAttribMinWidth, VA_SURFACE_ATTRIB_GETTABLE, driver.settings.min_size));
-  all.push_back(
-      integer(VASurfaceAttribMinHeight, VA_SURFACE_ATTRIB_GETTABLE, driver.settings.min_size));
-  all.push_back(
-      integer(VASurfaceAttribMaxWidth, VA_SURFACE_ATTRIB_GETTABLE, driver.settings.max_size));
-  all.push_back(
-      integer(VASurfaceAttribMaxHeight, VA_SURFACE_ATTRIB_GETTABLE, driver.settings.max_size));
+  const Settings &settings = driver.settings;
+  const auto least =
+      settings.lies_of_sizes ? static_cast<std::uint32_t>(settings.said_min) : settings.min_size;
+  const auto most =
+      settings.lies_of_sizes ? static_cast<std::uint32_t>(settings.said_max) : settings.max_size;
+  all.push_back(integer(VASurfaceAttribMinWidth, VA_SURFACE_ATTRIB_GETTABLE, least));
+  all.push_back(integer(VASurfaceAttribMinHeight, VA_SURFACE_ATTRIB_GETTABLE, least));
+  all.push_back(integer(VASurfaceAttribMaxWidth, VA_SURFACE_ATTRIB_GETTABLE, most));
+  all.push_back(integer(VASurfaceAttribMaxHeight, VA_SURFACE_ATTRIB_GETTABLE, most));
   all.push_back(integer(VASurfaceAttribMemoryType, both,
                         driver.settings.import_prime2
                             ? kMemoryTypes

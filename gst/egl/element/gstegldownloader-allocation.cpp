@@ -212,7 +212,8 @@ GstFlowReturn EglDownloader::fail(const Error &error)
                       " into DMA buffers",
                   error);
   failure.advise(advice_on(error, sender)).add("sender", sender).add("caps", out_caps_.get());
-  failure_.post(GST_ELEMENT(element_), failure);
+  (void)failure_.claim(); // caps that are refused for it are no failure of their own
+  post_failure(GST_ELEMENT(element_), failure);
   return GST_FLOW_ERROR;
 }
 

@@ -60,8 +60,9 @@ Result<void> EglUploader::begin_stream(std::shared_ptr<GlThread> thread)
   stream.in = info_;
   stream.out_caps = out_caps_;
   stream.form = form_;
-  if (form_ && form_->shape == egl::Shape::OneImage)
-    stream.hints = color_hints(info_.vinfo.colorimetry, info_.vinfo.chroma_site);
+  if (form_)
+    stream.hints = hints_of(info_, *form_);
+  stream.is_plain = !promises_dmabuf(in_caps_.get());
   stream.may_copy = settings().may_copy();
   stream.copy_reason = copy_reason(info_, in_caps_.get());
   stream.takes_release_fences = takes_release_fences_;
@@ -84,7 +85,10 @@ GstFlowReturn EglUploader::generate_output(GstBuffer **out)
   if (stream_is_old_ || thread != thread_)
     if (const Result<void> begun = begin_stream(std::move(thread)); !begun)
       return fail(begun.error());
+  frames_.set_release_fences(takes_release_fences_);
   Result<GstPtr<GstBuffer>> made = frames_.upload(in.get());
+  if (const std::optional<Error> refusal = frames_.take_refusal())
+    note_refusal(*refusal);
   if (!made)
     return made.error().code == ErrorCode::Import ? give_up_import(made.error())
                                                   : fail(made.error());
@@ -110,19 +114,26 @@ GstFlowReturn EglUploader::fail(const Error &error)
 }
 
 // The driver refuses a frame of a pair that it lists, and that passed the proof. The pair leaves
-// the offer, and the frame is lost; another way into GL is taken where there is one, and upstream
-// chooses again where there is none.
-GstFlowReturn EglUploader::give_up_import(const Error &error)
+// the offer, and upstream may choose again.
+void EglUploader::note_refusal(const Error &error)
 {
-  if (!form_)
-    return fail(error);
   fallbacks_++;
   const Refusal refusal{{info_.drm_fourcc, info_.drm_modifier},
                         static_cast<std::uint32_t>(info_.vinfo.width),
                         static_cast<std::uint32_t>(info_.vinfo.height),
                         error.message};
+  answered_ = true; // upstream has chosen this pair, also where it did not ask again
   if (offer_.refuse(form_->shape, refusal))
     offer_changed();
+}
+
+// The frame is lost, because other caps have to go downstream first; another way into GL is taken
+// where there is one, and upstream chooses again where there is none.
+GstFlowReturn EglUploader::give_up_import(const Error &error)
+{
+  if (!form_)
+    return fail(error);
+  note_refusal(error);
   const GstPtr<GstCaps> left = upload_transform(GST_PAD_SINK, in_caps_.get(), *offer_.formats());
   const auto taken = GstPtr<GstCaps>::adopt(
       gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), left.get()));

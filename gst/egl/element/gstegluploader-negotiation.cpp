@@ -211,6 +211,7 @@ GstCaps *EglUploader::fixate_caps(GstPadDirection direction, GstCaps *caps, GstC
   if (direction != GST_PAD_SINK || !gst_drm_video_info_from_caps(&in, caps))
     return fixed_structure(others.get(), 0).release();
   refusal_.clear();
+  stride_align_ = 1;
   std::vector<GstPtr<GstCaps>> structures;
   for (guint i = 0; i < gst_caps_get_size(others.get()); i++)
     structures.push_back(fixed_structure(others.get(), i));

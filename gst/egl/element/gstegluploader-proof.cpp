@@ -2,6 +2,7 @@
 // Test imports at the negotiated size, in memory of the element's own.
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gst/drm/drm.h>
 #include <gst/drm/element/errors.hpp>
@@ -30,13 +31,32 @@ Result<Allocator> open_allocator(GstDrmAllocatorKind kind, const char *device)
   return allocator;
 }
 
-// Memory that a device can import, byte by byte; else shared memory, which a real device refuses.
-Result<Allocator> open_byte_allocator()
+// Where the frames of test imports lie.
+struct Memory {
+  GstDrmAllocatorKind kind;
+  std::string device;
+  // A driver that refuses a frame there refuses all frames of that kind.
+  bool proves;
+};
+
+// In the order in which they are tried. A device without an IOMMU takes contiguous memory alone,
+// and many refuse what the CPU's pages are: that says nothing of what a camera or decoder sends. A
+// software driver reads what the CPU can read. The heap of contiguous memory has had three names
+// (kernel: drivers/dma-buf/heaps/cma_heap.c).
+std::vector<Memory> memories_for(Format format, const egl::Driver &driver)
 {
-  for (const auto kind : {GST_DRM_ALLOCATOR_KIND_UDMABUF, GST_DRM_ALLOCATOR_KIND_DMA_HEAP})
-    if (Result<Allocator> opened = open_allocator(kind, nullptr))
-      return opened;
-  return open_allocator(GST_DRM_ALLOCATOR_KIND_MEMFD, nullptr);
+  if (format.modifier != kModLinear)
+    return {{GST_DRM_ALLOCATOR_KIND_GBM, driver.node, true}};
+  std::vector<Memory> all = {{GST_DRM_ALLOCATOR_KIND_UDMABUF, "", driver.is_software},
+                             {GST_DRM_ALLOCATOR_KIND_DMA_HEAP, "", driver.is_software}};
+  if (!driver.is_software) {
+    if (!driver.node.empty())
+      all.push_back({GST_DRM_ALLOCATOR_KIND_GBM, driver.node, true});
+    for (const char *heap : {"linux,cma", "reserved", "default_cma_region"})
+      all.push_back({GST_DRM_ALLOCATOR_KIND_DMA_HEAP, heap, false});
+  }
+  all.push_back({GST_DRM_ALLOCATOR_KIND_MEMFD, "", false});
+  return all;
 }
 
 // A linear frame whose rows are as tight as the alignment lets them be.
@@ -70,12 +90,18 @@ Result<egl::ScratchFrame> linear_scratch(GstDrmAllocator *allocator, Format form
 }
 
 // A frame in the driver's own memory, laid out as the modifier says.
-Result<egl::ScratchFrame> tiled_scratch(GstDrmAllocator *allocator, Format format,
-                                        std::uint32_t width, std::uint32_t height)
+Result<egl::ScratchFrame> driver_scratch(GstDrmAllocator *allocator, Format format,
+                                         std::uint32_t width, std::uint32_t height,
+                                         std::uint32_t stride_align)
 {
+  GstVideoAlignment rows;
+  gst_video_alignment_reset(&rows);
+  for (guint &mask : rows.stride_align)
+    mask = stride_align - 1;
   GError *error = nullptr;
-  GstBuffer *buffer = gst_drm_allocator_alloc_frame(allocator, format.fourcc, width, height,
-                                                    &format.modifier, 1, nullptr, nullptr, &error);
+  GstBuffer *buffer =
+      gst_drm_allocator_alloc_frame(allocator, format.fourcc, width, height, &format.modifier, 1,
+                                    stride_align > 1 ? &rows : nullptr, nullptr, &error);
   if (!buffer)
     return take_error(error);
   const std::shared_ptr<const void> kept(static_cast<const void *>(buffer),
@@ -91,41 +117,64 @@ Result<egl::ScratchFrame> tiled_scratch(GstDrmAllocator *allocator, Format forma
 
 } // namespace
 
-egl::Probe EglUploader::probe(const std::shared_ptr<GlThread> &thread, const ProofKey &key)
+egl::ColorHints EglUploader::hints_of(const GstDrmVideoInfo &in, const TextureForm &form)
 {
-  const auto &[format, width, height, shape] = key;
-  egl::Probe probe;
-  if (format.modifier == kModImplicit) {
-    probe.reason = "what an implicit modifier stands for is known to whoever allocates";
-    return probe;
-  }
-  const bool linear = format.modifier == kModLinear;
-  const std::string &node = thread->device()->driver().node;
-  const Result<Allocator> allocator =
-      linear ? open_byte_allocator()
-             : open_allocator(GST_DRM_ALLOCATOR_KIND_GBM, node.empty() ? nullptr : node.c_str());
-  if (!allocator) {
-    probe.reason = allocator.error().message;
-    return probe;
-  }
+  return form.shape == egl::Shape::OneImage
+             ? color_hints(in.vinfo.colorimetry, in.vinfo.chroma_site)
+             : egl::ColorHints{};
+}
+
+egl::Probe EglUploader::probe_in(const std::shared_ptr<GlThread> &thread, const ProofKey &key,
+                                 GstDrmAllocator *allocator)
+{
+  const auto &[format, width, height, shape, target, hints] = key;
+  const bool from_driver = gst_drm_allocator_get_kind(allocator) == GST_DRM_ALLOCATOR_KIND_GBM;
   const egl::MakeScratch make = [&](Format pair, std::uint32_t w, std::uint32_t h,
                                     std::uint32_t stride_align) {
-    return linear ? linear_scratch(allocator->get(), pair, w, h, stride_align)
-                  : tiled_scratch(allocator->get(), pair, w, h);
+    return from_driver ? driver_scratch(allocator, pair, w, h, stride_align)
+                       : linear_scratch(allocator, pair, w, h, stride_align);
   };
-  const Result<void> ran = thread->run([&](egl::Device &) -> Result<void> {
-    probe = egl::probe_import(thread->device(), format, width, height, shape, make);
+  egl::Probe probe;
+  const Result<void> ran = thread->run([&, format = format, width = width, height = height,
+                                        shape = shape, target = target,
+                                        hints = hints](egl::Device &) -> Result<void> {
+    probe = egl::probe_import(thread->device(), format, width, height, shape, make, hints, target);
     return {};
   });
   if (!ran) { // what was tried on a context that is lost says nothing of the format
     probe = {};
     probe.reason = ran.error().message;
   }
-  // that a device refuses shared memory says nothing of its formats
-  if (probe.outcome == egl::Probe::Outcome::Refused &&
-      gst_drm_allocator_get_kind(allocator->get()) == GST_DRM_ALLOCATOR_KIND_MEMFD)
-    probe.outcome = egl::Probe::Outcome::NotTried;
   return probe;
+}
+
+egl::Probe EglUploader::probe(const std::shared_ptr<GlThread> &thread, const ProofKey &key)
+{
+  const Format format = std::get<Format>(key);
+  egl::Probe none; // was tried that proves anything
+  if (format.modifier == kModImplicit) {
+    none.reason = "what an implicit modifier stands for is known to whoever allocates";
+    return none;
+  }
+  bool tried = false;
+  for (const Memory &memory : memories_for(format, thread->device()->driver())) {
+    if (tried && memory.kind == GST_DRM_ALLOCATOR_KIND_MEMFD)
+      break; // shared memory is for machines without any other
+    const Result<Allocator> allocator =
+        open_allocator(memory.kind, memory.device.empty() ? nullptr : memory.device.c_str());
+    if (!allocator) {
+      if (none.reason.empty())
+        none.reason = allocator.error().message;
+      continue;
+    }
+    const egl::Probe probe = probe_in(thread, key, allocator->get());
+    if (probe.outcome == egl::Probe::Outcome::Taken ||
+        (probe.outcome == egl::Probe::Outcome::Refused && memory.proves))
+      return probe;
+    if (!std::exchange(tried, true) || none.reason.empty())
+      none.reason = probe.reason;
+  }
+  return none;
 }
 
 // Whether frames of this size can be imported so. What is refused leaves the offer.
@@ -134,17 +183,20 @@ bool EglUploader::prove(const GstDrmVideoInfo &in, const TextureForm &form)
   const std::shared_ptr<GlThread> thread = offer_.thread();
   if (!thread || !settings().prove)
     return true;
-  if (proved_thread_ != thread || proofs_.size() >= kMostProofs)
+  if (proved_thread_.lock() != thread || proofs_.size() >= kMostProofs)
     proofs_.clear();
   proved_thread_ = thread;
   const ProofKey key{{in.drm_fourcc, in.drm_modifier},
                      static_cast<std::uint32_t>(in.vinfo.width),
                      static_cast<std::uint32_t>(in.vinfo.height),
-                     form.shape};
-  auto known = proofs_.find(key);
-  if (known == proofs_.end())
-    known = proofs_.emplace(key, probe(thread, key)).first;
-  const egl::Probe &probe = known->second;
+                     form.shape,
+                     form.target,
+                     hints_of(in, form)};
+  const auto known = proofs_.find(key);
+  const egl::Probe probe = known != proofs_.end() ? known->second : this->probe(thread, key);
+  // the next time there may be memory, or a descriptor
+  if (known == proofs_.end() && probe.outcome != egl::Probe::Outcome::NotTried)
+    proofs_.emplace(key, probe);
   if (probe.outcome != egl::Probe::Outcome::Refused) {
     stride_align_ = probe.stride_align;
     GST_DEBUG_OBJECT(element_, "%s, rows of a multiple of %u bytes%s%s",

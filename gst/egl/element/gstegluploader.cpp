@@ -31,9 +31,8 @@ void EglUploader::change_settings(const std::function<void(UploadSettings &)> &c
 GstStructure *EglUploader::stats() const
 {
   GstStructure *structure = stats_.to_structure();
-  const std::shared_ptr<GlThread> thread = offer_.thread();
-  gst_structure_set(structure, "hops", G_TYPE_UINT64, past_hops_ + (thread ? thread->hops() : 0),
-                    "fallbacks", G_TYPE_UINT64, fallbacks_.load(), nullptr);
+  gst_structure_set(structure, "hops", G_TYPE_UINT64, offer_.hops(), "fallbacks", G_TYPE_UINT64,
+                    fallbacks_.load(), nullptr);
   return structure;
 }
 
@@ -48,8 +47,6 @@ std::shared_ptr<GlThread> EglUploader::find_device()
   const std::shared_ptr<GlThread> before = offer_.thread();
   if (before == found->thread)
     return before;
-  if (before)
-    past_hops_ += before->hops();
   const bool changed = offer_.take(found->thread, found->stops);
   if (offer_.thread() != found->thread)
     return nullptr; // the element was stopped meanwhile
@@ -74,7 +71,8 @@ void EglUploader::offer_changed()
 bool EglUploader::start()
 {
   stats_.reset();
-  fallbacks_ = past_hops_ = 0;
+  fallbacks_ = 0;
+  offer_.reset_hops();
   failed_.reset();
   refusals_.restart();
   refusal_.clear();
@@ -95,8 +93,6 @@ bool EglUploader::stop()
   proofs_.clear();
   proved_thread_.reset();
   thread_.reset();
-  if (const std::shared_ptr<GlThread> thread = offer_.thread())
-    past_hops_ += thread->hops();
   offer_.forget(gl_.forget());
   answers_.forget();
   answered_ = false;

@@ -11,6 +11,7 @@
 #include <string>
 #include <tuple>
 
+#include <gst/drm/drm.h>
 #include <gst/drm/element/failed_negotiation.hpp>
 #include <gst/drm/element/refusals.hpp>
 #include <gst/drm/element/stats.hpp>
@@ -60,8 +61,9 @@ public:
   GstFlowReturn generate_output(GstBuffer **out);
 
 private:
-  // What test imports have shown of one device: by pair, size and shape.
-  using ProofKey = std::tuple<Format, std::uint32_t, std::uint32_t, egl::Shape>;
+  // What test imports have shown of one device: by all that an import is made of.
+  using ProofKey =
+      std::tuple<Format, std::uint32_t, std::uint32_t, egl::Shape, egl::Target, egl::ColorHints>;
   using Proofs = std::map<ProofKey, egl::Probe>;
 
   // --- context and offer
@@ -85,20 +87,23 @@ private:
   [[nodiscard]] const char *copy_reason(const GstDrmVideoInfo &in, const GstCaps *in_caps) const;
 
   // --- proof
+  static egl::ColorHints hints_of(const GstDrmVideoInfo &in, const TextureForm &form);
   bool prove(const GstDrmVideoInfo &in, const TextureForm &form);
   egl::Probe probe(const std::shared_ptr<GlThread> &thread, const ProofKey &key);
+  egl::Probe probe_in(const std::shared_ptr<GlThread> &thread, const ProofKey &key,
+                      GstDrmAllocator *allocator);
 
   // --- frames
   void notice_memory(GstBuffer *buffer);
   Result<void> begin_stream(std::shared_ptr<GlThread> thread);
   GstFlowReturn fail(const Error &error);
+  void note_refusal(const Error &error);
   GstFlowReturn give_up_import(const Error &error);
 
   GstGLBaseFilter *const element_; // owns this
   GstBaseTransformClass *const base_;
   Stats stats_;
   std::atomic<std::uint64_t> fallbacks_{0};
-  std::atomic<std::uint64_t> past_hops_{0}; // of threads before the present one
   FilterGlThread gl_;
   UploadOffer offer_;
   UploadAnswers answers_;
@@ -118,7 +123,7 @@ private:
   bool plain_is_dmabuf_ = false;     // what buffers of plain caps were last
   bool stream_is_old_ = true;        // frames_ knows nothing of the present caps
   std::shared_ptr<GlThread> thread_; // of frames_
-  std::shared_ptr<GlThread> proved_thread_;
+  std::weak_ptr<GlThread> proved_thread_;
   Proofs proofs_;
   UploadFrames frames_;
 };

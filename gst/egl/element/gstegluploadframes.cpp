@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstegluploadframes.hpp"
 
+#include <cerrno>
 #include <chrono>
 #include <string>
 #include <utility>
 
+#include <gst/drm/core/frame_fences.hpp>
 #include <gst/drm/core/sync_file.hpp>
 #include <gst/drm/element/acquire_fence.hpp>
 #include <gst/drm/element/crop.hpp>
@@ -15,6 +17,7 @@
 
 #include "engine/egl_fences.hpp"
 #include "gsteglmemory.hpp"
+#include "gstegluploadmetas.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_egl_dmabuf_upload_debug);
 #define GST_CAT_DEFAULT gst_egl_dmabuf_upload_debug
@@ -30,36 +33,24 @@ constexpr std::chrono::milliseconds kGlLimit{5000};
 // Frames after which a robust context is asked whether it is lost.
 constexpr unsigned kWatchInterval = 16;
 
+// Why a frame is copied that was to be imported. Literals: drm-stats keeps them.
 constexpr const char *kRefused = "the EGL driver does not import upstream's DMA buffers";
+constexpr const char *kNoDescriptor = "no file descriptor is left for an import";
+constexpr const char *kCorner = "the EGL driver does not import a picture that begins there";
 
-// Metas of other memory, and of how it is held, are not those of a texture.
-bool holds_for_textures(const GstMetaInfo *info)
+bool lacks_descriptor(const Error &error)
 {
-  return info->api != GST_VIDEO_META_API_TYPE && info->api != GST_PARENT_BUFFER_META_API_TYPE &&
-         !gst_meta_api_type_has_tag(info->api, _gst_meta_tag_memory) &&
-         !gst_meta_api_type_has_tag(info->api, _gst_meta_tag_memory_reference);
+  return error.code == ErrorCode::Allocation &&
+         (error.sys_errno == EMFILE || error.sys_errno == ENFILE);
 }
 
-gboolean copy_meta(GstBuffer *in, GstMeta **meta, gpointer data) noexcept
+Error not_dmabuf(bool is_plain)
 {
-  const GstMetaInfo *info = (*meta)->info;
-  if (!info->transform_func || !holds_for_textures(info))
-    return TRUE;
-  GstMetaTransformCopy whole = {FALSE, 0, G_MAXSIZE};
-  info->transform_func(static_cast<GstBuffer *>(data), *meta, in, _gst_meta_transform_copy, &whole);
-  return TRUE;
-}
-
-void copy_metadata(GstBuffer *out, GstBuffer *in)
-{
-  gst_buffer_copy_into(
-      out, in, static_cast<GstBufferCopyFlags>(GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS),
-      0, G_MAXSIZE);
-  gst_buffer_foreach_meta(in, copy_meta, out);
-}
-
-Error not_dmabuf()
-{
+  if (is_plain)
+    return Error{ErrorCode::Layout,
+                 "A buffer is in system memory, and mode=import forbids a copy. Set mode=auto, or "
+                 "put dmabufupload in front",
+                 0};
   return Error{ErrorCode::Layout,
                "The caps say memory:DMABuf, but a buffer has other memory. Upstream must send DMA "
                "buffers, or plain video/x-raw caps",
@@ -120,14 +111,24 @@ Result<void> UploadFrames::begin(std::shared_ptr<GlThread> thread, UploadStream 
     return Error{ErrorCode::Caps, "Downstream's caps are no video of GL memory", 0};
   thread_ = std::move(thread);
   stream_ = std::move(stream);
-  const auto need = FrameReleases::need_of(*thread_->device(), stream_.takes_release_fences);
-  {
-    const std::lock_guard guard(releases_lock_);
-    releases_ = std::make_shared<FrameReleases>(thread_, need);
-  }
+  make_releases();
   cache_.emplace([this](const FrameLayout &layout) { return make_imported(layout); });
   copier_.begin(thread_->context(), stream_.in, stream_.out_caps.get());
   return {};
+}
+
+void UploadFrames::make_releases()
+{
+  const auto need = FrameReleases::need_of(*thread_->device(), stream_.takes_release_fences);
+  const std::lock_guard guard(releases_lock_);
+  releases_ = std::make_shared<FrameReleases>(thread_, need);
+}
+
+// Frames that are out go back as they were handed out.
+void UploadFrames::set_release_fences(bool taken)
+{
+  if (std::exchange(stream_.takes_release_fences, taken) != taken)
+    make_releases();
 }
 
 void UploadFrames::end()
@@ -135,6 +136,7 @@ void UploadFrames::end()
   cache_.reset();
   copier_.close();
   imports_refused_ = false;
+  refusal_.reset();
   {
     const std::lock_guard guard(releases_lock_);
     releases_.reset();
@@ -173,14 +175,16 @@ void UploadFrames::watch_context()
 
 // A decoder's frames are larger than the picture: 1088 lines for 1080. The texture is of the
 // picture alone.
-Result<GstPtr<GstBuffer>> UploadFrames::visible_part(GstBuffer *in) const
+Result<GstPtr<GstBuffer>> UploadFrames::visible_part(GstBuffer *in, Corner &corner) const
 {
   const GstVideoInfo &info = stream_.in.vinfo;
   auto visible = GstPtr<GstBuffer>::share(in);
   if (!is_padded_frame(in, info))
     return visible;
-  if (const Result<Corner> corner = visible_corner(in, info); !corner)
-    return corner.error();
+  const Result<Corner> found = visible_corner(in, info);
+  if (!found)
+    return found.error();
+  corner = *found;
   if (crop_in_place(visible, info, 1))
     return visible;
   return Error{ErrorCode::Layout,
@@ -196,17 +200,19 @@ Result<GstPtr<GstBuffer>> UploadFrames::upload(GstBuffer *in)
   if (thread_->device()->is_lost())
     return thread_->device()->loss();
   cache_->advance();
-  const Result<GstPtr<GstBuffer>> visible = visible_part(in);
+  Corner corner;
+  const Result<GstPtr<GstBuffer>> visible = visible_part(in, corner);
   if (!visible)
     return visible.error();
-  return upload_picture(visible->get());
+  return upload_picture(visible->get(), corner);
 }
 
-Result<GstPtr<GstBuffer>> UploadFrames::upload_picture(GstBuffer *in)
+Result<GstPtr<GstBuffer>> UploadFrames::upload_picture(GstBuffer *in, Corner corner)
 {
   const MemoryKind kind = memory_kind(in);
   if (kind != MemoryKind::DmaBuf)
-    return stream_.form ? Result<GstPtr<GstBuffer>>(not_dmabuf()) : copy(in, "system memory");
+    return stream_.form ? Result<GstPtr<GstBuffer>>(not_dmabuf(stream_.is_plain))
+                        : copy(in, "system memory");
   const Result<FrameLayout> layout = frame_layout_of(in, stream_.in);
   if (!layout)
     return layout.error();
@@ -215,23 +221,62 @@ Result<GstPtr<GstBuffer>> UploadFrames::upload_picture(GstBuffer *in)
   if (imports_refused_)
     return copy(in, kRefused);
   Result<GstPtr<GstBuffer>> imported = import(in, *layout);
-  if (imported || imported.error().code != ErrorCode::Import || !stream_.may_copy ||
-      !CopyToGl::can_copy(stream_.in) || stream_.form->target == egl::Target::External)
-    return imported; // copies are 2D textures: the caps have to change first
-  GST_WARNING_OBJECT(element_, "copying from now on: %s", imported.error().message.c_str());
-  imports_refused_ = true;
-  return copy(in, kRefused);
+  return imported ? imported : instead_of_import(in, corner, imported.error());
+}
+
+// A refusal for want of a descriptor, or for the byte at which the picture begins in this frame,
+// says nothing of the next one.
+Result<GstPtr<GstBuffer>> UploadFrames::instead_of_import(GstBuffer *in, Corner corner,
+                                                          const Error &error)
+{
+  const bool is_moved = corner.x != 0 || corner.y != 0;
+  const char *alone = nullptr;
+  if (lacks_descriptor(error))
+    alone = kNoDescriptor;
+  else if (error.code == ErrorCode::Import && is_moved)
+    alone = kCorner;
+  else if (error.code != ErrorCode::Import)
+    return error;
+  // copies are 2D textures: the caps have to change first
+  if (!stream_.may_copy || !CopyToGl::can_copy(stream_.in) ||
+      stream_.form->target == egl::Target::External) {
+    // no reason to give up the pair
+    return alone == kCorner ? Error{ErrorCode::Layout, error.message, error.sys_errno} : error;
+  }
+  GST_WARNING_OBJECT(element_, "%s: %s", alone ? "one frame is copied" : "copying from now on",
+                     error.message.c_str());
+  if (!alone) {
+    imports_refused_ = true;
+    refusal_ = error;
+  }
+  return copy(in, alone ? alone : kRefused);
+}
+
+// Mesa waits for the implicit fences of what it reads, in the kernel's submission. What other
+// drivers do is not known (see FrameReleases::need_of()), so they are told. Empty: nothing is to be
+// waited for.
+Result<UniqueFd> UploadFrames::writers_of(GstBuffer *in, const FrameLayout &layout)
+{
+  Result<UniqueFd> fence = dup_acquire_fence(in);
+  if (!fence || thread_->device()->driver().mesa_major != 0)
+    return fence;
+  Result<UniqueFd> writers = export_writers(layout);
+  if (!writers || !*writers || !*fence)
+    return writers;
+  return fence_merge(fence->get(), writers->get());
 }
 
 // Finds out what the frame has to wait for: on the GPU by hop.fence, or here.
-Result<Waited> UploadFrames::acquire(GstBuffer *in, Hop &hop)
+Result<Waited> UploadFrames::acquire(GstBuffer *in, const FrameLayout &layout, Hop &hop)
 {
   const egl::Device &device = *thread_->device();
   // A software renderer reads with the CPU whenever it comes to it, and knows no implicit fence.
   // A fence would stop its thread, which serves the whole pipeline, and nothing ends that wait.
   if (device.driver().is_software)
     return wait_for_device(element_, in, stats_, interrupt_);
-  Result<UniqueFd> fence = dup_acquire_fence(in);
+  Result<UniqueFd> fence = writers_of(in, layout);
+  if (!fence && fence.error().code == ErrorCode::Unsupported) // before Linux 6.0
+    return wait_for_device(element_, in, stats_, interrupt_);
   if (!fence)
     return fence.error();
   if (!*fence)
@@ -295,7 +340,7 @@ Result<GstPtr<GstBuffer>> UploadFrames::import(GstBuffer *in, const FrameLayout 
     return room.error();
   auto out = GstPtr<GstBuffer>::adopt(gst_buffer_new());
   Hop hop{out.get(), {}};
-  const Result<Waited> acquired = acquire(in, hop);
+  const Result<Waited> acquired = acquire(in, layout, hop);
   if (!acquired)
     return acquired.error();
   if (*room == Waited::Interrupted || *acquired == Waited::Interrupted)

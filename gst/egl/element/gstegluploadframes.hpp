@@ -5,11 +5,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include <gst/drm/core/device_wait.hpp>
 #include <gst/drm/core/import_cache.hpp>
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/unique_fd.hpp>
+#include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmvideoinfo.h>
@@ -29,6 +31,7 @@ struct UploadStream {
   egl::ColorHints hints;
   bool may_copy = true;         // a frame that cannot be imported is copied, where it is linear
   const char *copy_reason = ""; // why all frames are copied; a string literal
+  bool is_plain = false;        // the caps do not promise DMA buffers
   bool takes_release_fences = false; // upstream announced that it waits for them
 };
 
@@ -54,6 +57,11 @@ public:
   // fence one hop. Empty where a flush ended a wait. ErrorCode::Import: the driver refuses this
   // frame, so that the pair should leave the offer.
   Result<GstPtr<GstBuffer>> upload(GstBuffer *in);
+  // Why the driver refused the frame that upload() has copied for that, and the rest of the stream
+  // with it: once. The pair should leave the offer.
+  [[nodiscard]] std::optional<Error> take_refusal() { return std::exchange(refusal_, {}); }
+  // Whether the producer waits for release fences, for the frames that follow.
+  void set_release_fences(bool taken);
 
   // Any thread: ends waits, and those that begin later, until it is cleared.
   void set_flushing(bool flushing);
@@ -64,12 +72,15 @@ private:
   using Cache = ImportCache<std::shared_ptr<const Imported>>;
   struct Hop;
 
+  void make_releases();
   void watch_context();
-  Result<GstPtr<GstBuffer>> visible_part(GstBuffer *in) const;
-  Result<GstPtr<GstBuffer>> upload_picture(GstBuffer *in);
+  Result<GstPtr<GstBuffer>> visible_part(GstBuffer *in, Corner &corner) const;
+  Result<GstPtr<GstBuffer>> upload_picture(GstBuffer *in, Corner corner);
+  Result<GstPtr<GstBuffer>> instead_of_import(GstBuffer *in, Corner corner, const Error &error);
   Result<GstPtr<GstBuffer>> import(GstBuffer *in, const FrameLayout &layout);
   Result<GstPtr<GstBuffer>> copy(GstBuffer *in, const char *reason);
-  Result<Waited> acquire(GstBuffer *in, Hop &hop);
+  Result<UniqueFd> writers_of(GstBuffer *in, const FrameLayout &layout);
+  Result<Waited> acquire(GstBuffer *in, const FrameLayout &layout, Hop &hop);
   Result<std::shared_ptr<const Imported>> make_imported(const FrameLayout &layout);
   void fill(GstBuffer *out, const Imported &imported) const;
 
@@ -83,6 +94,7 @@ private:
   CopyToGl copier_;
   unsigned unwatched_ = 0;       // frames since the context was asked whether it is lost
   bool imports_refused_ = false; // by the driver, since begin(): the rest of the stream is copied
+  std::optional<Error> refusal_; // see take_refusal()
   // guards releases_, which set_flushing() reads; the streaming thread alone writes it
   OrderedMutex releases_lock_{kReleasesRank, "UploadFrames::releases_lock_"};
   std::shared_ptr<FrameReleases> releases_;

@@ -48,6 +48,18 @@ std::shared_ptr<GlThread> UploadOffer::thread() const
   return device_ ? device_->thread : nullptr;
 }
 
+std::uint64_t UploadOffer::hops() const
+{
+  const std::lock_guard guard(lock_);
+  return past_hops_ + (device_ ? device_->thread->hops() : 0);
+}
+
+void UploadOffer::reset_hops()
+{
+  const std::lock_guard guard(lock_);
+  past_hops_ = 0;
+}
+
 std::optional<Refusal> UploadOffer::refusal(egl::Shape shape, Format format, std::uint32_t width,
                                             std::uint32_t height) const
 {
@@ -108,6 +120,8 @@ bool UploadOffer::update(const Taken *taken)
     if (taken && device_ && device && device_->thread == device->thread)
       return false; // another thread took it meanwhile, and may have refusals of it already
     changes_++;
+    if (device_ && device_ != device)
+      past_hops_ += device_->thread->hops();
     std::swap(device_, device); // the old one is freed without the lock
     if (changed)
       formats_ = std::move(formats);

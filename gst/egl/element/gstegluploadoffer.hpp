@@ -40,6 +40,11 @@ public:
   [[nodiscard]] std::optional<Refusal> refusal(egl::Shape shape, Format format, std::uint32_t width,
                                                std::uint32_t height) const;
 
+  // Hops of all threads that were taken since reset_hops(). They are the threads' own counts, of
+  // which one may have begun before.
+  [[nodiscard]] std::uint64_t hops() const;
+  void reset_hops();
+
   // Each of these returns whether formats() allows something else than before.
   bool change_settings(const std::function<void(UploadSettings &)> &change);
   // Another device, in place of the last one, whose refusals are forgotten. `stops` is how often
@@ -68,8 +73,9 @@ private:
 
   // Guards all below; FormatOffer's own lock is not taken under it.
   mutable OrderedMutex lock_{kLeafLockRank, "UploadOffer::lock_"};
-  std::uint64_t changes_ = 0; // of what formats_ is worked out from
-  std::uint64_t stops_ = 0;   // calls of FilterGlThread::forget()
+  std::uint64_t changes_ = 0;   // of what formats_ is worked out from
+  std::uint64_t past_hops_ = 0; // of devices before the present one
+  std::uint64_t stops_ = 0;     // calls of FilterGlThread::forget()
   UploadSettings settings_;
   std::shared_ptr<Device> device_;
   std::shared_ptr<const UploadFormats> formats_ = std::make_shared<const UploadFormats>();

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "egl_image.hpp"
 
+#include <cerrno>
 #include <string>
 #include <utility>
 
 #include <drm_fourcc.h>
+#include <fcntl.h>
 
+#include <gst/drm/core/errno_text.hpp>
 #include <gst/drm/core/log.hpp>
+#include <gst/drm/core/unique_fd.hpp>
 
 #include "egl_error.hpp"
 
@@ -87,6 +91,27 @@ Error failed(const Device &device, const FrameLayout &layout, const std::string 
   Error error{
       ErrorCode::Import,
       device.driver().describe() + ", does not import " + describe_layout(layout) + ": " + why, 0};
+  GSTDRM_DEBUG("%s", error.message.c_str());
+  return error;
+}
+
+// The errno of a process, or a system, that has no descriptor left; 0: there is one.
+int lacks_descriptor(int fd) noexcept
+{
+  const UniqueFd one(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  return !one && (errno == EMFILE || errno == ENFILE) ? errno : 0;
+}
+
+// Drivers duplicate the descriptors that they import, and EGL has one error for all that they lack:
+// a refusal that is over soon has to be told from one that lasts.
+Error without_descriptor(const Device &device, const FrameLayout &layout, int why)
+{
+  Error error{ErrorCode::Allocation,
+              device.driver().describe() + ", cannot import " + describe_layout(layout) +
+                  ": no file descriptor is left (" + errno_text(why) +
+                  "). Let go of frames sooner downstream, or raise the limit of open files "
+                  "(ulimit -n)",
+              why};
   GSTDRM_DEBUG("%s", error.message.c_str());
   return error;
 }
@@ -249,8 +274,12 @@ Result<Texture> Texture::import(const Device &device, const FrameLayout &layout,
                  device.driver().describe() + ", has no GL_OES_EGL_image_external", 0};
   EGLImageKHR image = egl.create_image(device.display(), EGL_NO_CONTEXT, EGL_LINUX_DMA_BUF_EXT,
                                        nullptr, attributes_of(layout, hints).list());
-  if (image == EGL_NO_IMAGE_KHR)
-    return failed(device, layout, egl_words(device, "eglCreateImageKHR", egl.get_error()));
+  if (image == EGL_NO_IMAGE_KHR) {
+    const EGLint error = egl.get_error();
+    const int lacking = error == EGL_BAD_ALLOC ? lacks_descriptor(layout.planes[0].fd) : 0;
+    return lacking != 0 ? without_descriptor(device, layout, lacking)
+                        : failed(device, layout, egl_words(device, "eglCreateImageKHR", error));
+  }
   Texture texture(device, image, target); // destroys the image on every way out
   texture.width_ = layout.width;
   texture.height_ = layout.height;

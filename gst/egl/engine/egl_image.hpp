@@ -25,7 +25,7 @@ struct ColorHints {
   EGLint range = 0;             // EGL_YUV_FULL_RANGE_EXT, _NARROW_RANGE_EXT
   EGLint siting_horizontal = 0; // EGL_YUV_CHROMA_SITING_0_EXT, _0_5_EXT
   EGLint siting_vertical = 0;
-  friend bool operator==(const ColorHints &, const ColorHints &) = default;
+  friend auto operator<=>(const ColorHints &, const ColorHints &) = default;
 };
 
 // What becomes of one frame.
@@ -51,7 +51,8 @@ public:
   // One eglCreateImageKHR() with every plane of the layout: fd, offset, pitch, and the modifier
   // unless it is implicit. No second try without it. `layout` has passed check_layout() and
   // Device::check_frame(). Error of code Import with EGL's error in words and the whole plane
-  // table.
+  // table; of code Allocation, with errno, where no descriptor is left, which says nothing of the
+  // frame.
   static Result<Texture> import(const Device &device, const FrameLayout &layout, Target target,
                                 const ColorHints &hints);
   Texture(Texture &&other) noexcept;
@@ -82,8 +83,8 @@ struct ImportedFrame {
 };
 
 // check_frame(), and the import in that shape. One image becomes an external texture where that is
-// wanted, though the driver would make a 2D one of the pair. Error of code Import, Layout or
-// Unsupported.
+// wanted, though the driver would make a 2D one of the pair. Error of code Import, Layout,
+// Unsupported or Allocation.
 Result<std::shared_ptr<const ImportedFrame>> import_frame(const std::shared_ptr<Device> &device,
                                                           const FrameLayout &layout, Shape shape,
                                                           const ColorHints &hints,

@@ -21,12 +21,22 @@ bool is_aligned(const FrameLayout &layout, std::uint32_t stride_align)
       [=](const PlaneLayout &plane) { return plane.stride_bytes % stride_align == 0; });
 }
 
+// Whether no row has a byte more than its pixels.
+bool is_tight(const FrameLayout &layout)
+{
+  const FourccInfo *info = fourcc_info(layout.format.fourcc);
+  for (std::size_t i = 0; info && i < std::min<std::size_t>(layout.n_planes, info->n_planes); i++)
+    if (layout.planes[i].stride_bytes != plane_row_bytes(info->planes[i], layout.width))
+      return false;
+  return true;
+}
+
 // The most that rows which were taken are multiples of, from the alignment on that made them: with
 // 768 bytes for 642 pixels, 128 and 256 make the same rows, and one of them is not enough at
-// another width or with padding.
+// another width or with padding. An allocator may make longer rows than it was asked for.
 std::uint32_t alignment_of(const FrameLayout &taken, std::uint32_t stride_align)
 {
-  if (stride_align == 1)
+  if (stride_align == 1 && (taken.format.modifier != kModLinear || is_tight(taken)))
     return 1;
   for (const std::uint32_t larger : kAlignments)
     if (larger > stride_align && is_aligned(taken, larger))
@@ -59,7 +69,8 @@ Probe outcome_of(const Attempts &attempts)
 } // namespace
 
 Probe probe_import(const std::shared_ptr<Device> &device, Format format, std::uint32_t width,
-                   std::uint32_t height, Shape shape, const MakeScratch &make_scratch)
+                   std::uint32_t height, Shape shape, const MakeScratch &make_scratch,
+                   const ColorHints &hints, Target wanted)
 {
   Attempts attempts;
   for (const std::uint32_t stride_align : kAlignments) {
@@ -69,11 +80,14 @@ Probe probe_import(const std::shared_ptr<Device> &device, Format format, std::ui
     if (!scratch) {
       if (attempts.no_memory.empty())
         attempts.no_memory = scratch.error().message;
-    } else if (const auto frame = import_frame(device, scratch->layout, shape, {}); frame) {
+    } else if (const auto frame = import_frame(device, scratch->layout, shape, hints, wanted);
+               frame) {
       const std::uint32_t taken = alignment_of(scratch->layout, stride_align);
       GSTDRM_DEBUG("%s, %ux%u: imported with rows that are multiples of %u bytes",
                    describe_format(format).c_str(), width, height, taken);
       return Probe{Probe::Outcome::Taken, taken, {}};
+    } else if (frame.error().code == ErrorCode::Allocation) {
+      return Probe{Probe::Outcome::NotTried, 1, frame.error().message};
     } else {
       attempts.last = scratch->layout;
       if (attempts.refusal.empty())

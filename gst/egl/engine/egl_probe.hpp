@@ -25,7 +25,7 @@ struct Probe {
   enum class Outcome {
     Taken,    // with rows of `stride_align`
     Refused,  // at every alignment; `reason`
-    NotTried, // no scratch memory; `reason`
+    NotTried, // no scratch memory, or no descriptor for an import; `reason`
   };
   Outcome outcome = Outcome::NotTried;
   // 1 where the driver takes rows as they come. Else the first of 16, 64, 128, 256, 512 and 4096
@@ -36,7 +36,9 @@ struct Probe {
 
 // Tries each alignment, and stops at the first that is taken. An alignment that changes no row is
 // not tried again. Pairs that are not LINEAR are tried once, as their rows are the allocator's.
+// What is imported is all that a stream's frames are: its hints, and its target.
 Probe probe_import(const std::shared_ptr<Device> &device, Format format, std::uint32_t width,
-                   std::uint32_t height, Shape shape, const MakeScratch &make_scratch);
+                   std::uint32_t height, Shape shape, const MakeScratch &make_scratch,
+                   const ColorHints &hints = {}, Target wanted = Target::Texture2D);
 
 } // namespace gstdrm::egl

@@ -64,6 +64,7 @@ Result<void> ConvertFrames::begin(const Device &device, GstCaps *in_caps,
     return converter.error();
   converter_ = std::move(converter).value();
   stream_ = stream;
+  imported_ = false;
   cache_.emplace([this](const FrameLayout &layout) { return converter_->import(layout); });
   copier_.set_caps(in_caps);
   fences_ = {};
@@ -176,8 +177,13 @@ Result<bool> ConvertFrames::convert(GstBuffer *in, GstBuffer *out, ZeroCopy zero
     return false;
   cache_->advance();
   auto import = cache_->import(*layout);
+  // Drivers have one status for whatever is wrong. What was imported before is no pair that cannot
+  // be: memory or descriptors are short now.
+  if (!import && imported_ && import.error().code == ErrorCode::Import)
+    return Error{ErrorCode::Allocation, import.error().message, import.error().sys_errno};
   if (!import)
     return import.error();
+  imported_ = true;
   (import->hit ? stats_.import_hits : stats_.imports).fetch_add(1, std::memory_order_relaxed);
   for (guint i = 0; i < gst_buffer_n_memory(frame->get()); ++i)
     hold_while_alive(gst_buffer_peek_memory(frame->get(), i), import->liveness);

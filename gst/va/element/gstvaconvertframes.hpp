@@ -55,7 +55,8 @@ public:
   // they cannot draw. Frames that the device cannot allocate are not tried.
   Result<void> try_draw(const Device &device);
 
-  // False where a flush ended a wait.
+  // False where a flush ended a wait. ErrorCode::Import: frames of this stream cannot be imported;
+  // ErrorCode::Allocation: this one could not, and others were.
   Result<bool> convert(GstBuffer *in, GstBuffer *out, ZeroCopy zero_copy, SyncWorker &worker,
                        const Interrupt &interrupt);
 
@@ -84,6 +85,7 @@ private:
   Stats &stats_;
   ConvertStream stream_;
   std::unique_ptr<Converter> converter_;
+  bool imported_ = false;      // a frame of this stream
   std::optional<Cache> cache_; // let go of before the converter
   FrameCopier copier_;
   DrawFences fences_;

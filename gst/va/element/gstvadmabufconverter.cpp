@@ -22,6 +22,10 @@
 namespace gstdrm::va {
 namespace {
 
+// Frames that are lost where memory or descriptors are short, without an import between them, until
+// that is an error.
+constexpr unsigned kMostLost = 10;
+
 // Whether a CAPS event could have them.
 bool can_be_set(const GstCaps *caps)
 {
@@ -122,6 +126,8 @@ bool DmabufConverter::start()
   warned_of_device_ = false;
   tagged_ = GST_VIDEO_ORIENTATION_IDENTITY;
   upstream_ = {};
+  lost_ = 0;
+  imports_ = 0;
   {
     const std::lock_guard lock(lock_);
     device_ = std::move(shared);
@@ -351,10 +357,17 @@ GstFlowReturn DmabufConverter::transform(GstBuffer *in, GstBuffer *out)
 {
   const auto worker = this->worker();
   const auto done = frames_.convert(in, out, settings().zero_copy, *worker, interrupt_);
+  if (!done && done.error().code == ErrorCode::Allocation && ++lost_ < kMostLost) {
+    GST_WARNING_OBJECT(element_, "a frame is lost: %s", done.error().message.c_str());
+    return GST_BASE_TRANSFORM_FLOW_DROPPED;
+  }
   if (!done)
     return done.error().code == ErrorCode::Import ? refuse_pair(done.error()) : fail(done.error());
   if (!*done)
     return GST_FLOW_FLUSHING;
+  // A buffer that was imported before says nothing of the next one.
+  if (const auto imports = stats_.imports.load(); imports != std::exchange(imports_, imports))
+    lost_ = 0;
   failure_.succeed();
   return GST_FLOW_OK;
 }

@@ -3,6 +3,7 @@
 // gstvadmabufconverter-negotiation.cpp.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -136,6 +137,8 @@ private:
     guint buffers_held = 0;            // as upstream was told; 0: it has not asked
   };
   Upstream upstream_;
+  unsigned lost_ = 0;         // frames since the last import
+  std::uint64_t imports_ = 0; // at the last frame
   GstVideoOrientationMethod tagged_ = GST_VIDEO_ORIENTATION_IDENTITY; // what upstream's tags say
 
   // Guards all below.

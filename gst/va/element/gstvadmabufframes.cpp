@@ -24,7 +24,8 @@ Matrix matrix_of(const GstDrmVideoInfo &info)
   }
 }
 
-// What caps may say of the picture and the patterns are not drawn with; empty: nothing.
+} // namespace
+
 std::string not_drawn(const GstDrmVideoInfo &info)
 {
   const GstVideoInfo &video = info.vinfo;
@@ -48,6 +49,27 @@ std::string not_drawn(const GstDrmVideoInfo &info)
            "and BT.2020";
   return {};
 }
+
+GstPtr<GstCaps> drawn_caps(const GstCaps *caps)
+{
+  auto drawn = GstPtr<GstCaps>::adopt(gst_caps_copy(caps));
+  g_auto(GValue) colours = G_VALUE_INIT;
+  g_value_init(&colours, GST_TYPE_LIST);
+  for (const char *name :
+       {GST_VIDEO_COLORIMETRY_BT601, GST_VIDEO_COLORIMETRY_BT709, GST_VIDEO_COLORIMETRY_BT2020,
+        GST_VIDEO_COLORIMETRY_BT2020_10, GST_VIDEO_COLORIMETRY_SRGB}) {
+    g_auto(GValue) one = G_VALUE_INIT;
+    g_value_init(&one, G_TYPE_STRING);
+    g_value_set_static_string(&one, name);
+    gst_value_list_append_value(&colours, &one);
+  }
+  gst_caps_set_simple(drawn.get(), "interlace-mode", G_TYPE_STRING, "progressive", "views",
+                      G_TYPE_INT, 1, nullptr);
+  gst_caps_set_value(drawn.get(), "colorimetry", &colours);
+  return drawn;
+}
+
+namespace {
 
 Result<void> check_video(const GstDrmVideoInfo &info)
 {

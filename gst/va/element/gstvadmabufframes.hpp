@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-private.hpp>
@@ -34,6 +35,11 @@ struct Timeline {
                                         static_cast<guint64>(rate_n));
   }
 };
+
+// What caps may say of the picture and the patterns are not drawn with; empty: nothing.
+std::string not_drawn(const GstDrmVideoInfo &info);
+// The part of the caps that they are drawn with, as far as caps can tell.
+GstPtr<GstCaps> drawn_caps(const GstCaps *caps);
 
 class FrameSource {
 public:

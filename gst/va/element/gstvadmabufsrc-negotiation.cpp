@@ -55,12 +55,15 @@ Result<void> Source::prepare(const Device &device, GstCaps *caps)
 bool Source::negotiate()
 {
   const auto device = this->device();
-  FormatSet not_drawn;
+  FormatSet refused_pairs;
+  bool drawn_alone = false; // what the patterns do not have is left out of what is agreed on
   Error refused{ErrorCode::Unsupported, {}}; // of the first pair that was agreed on and not drawn
   while (true) {
-    learner_.learn(GST_ELEMENT(element_), GST_BASE_SRC_PAD(element_), *device, {}, not_drawn);
-    const auto formats = FormatSet::subtract(learner_.known(*device), not_drawn);
-    const auto own = device_caps(device->capabilities, formats);
+    learner_.learn(GST_ELEMENT(element_), GST_BASE_SRC_PAD(element_), *device, {}, refused_pairs);
+    const auto formats = FormatSet::subtract(learner_.known(*device), refused_pairs);
+    auto own = device_caps(device->capabilities, formats);
+    if (drawn_alone)
+      own = drawn_caps(own.get());
     const auto agreement =
         producer_.agree(GST_BASE_SRC_PAD(element_), own.get(), formats, allocator_.get());
     if (agreement.outcome == Producer::Outcome::Agreed) {
@@ -77,9 +80,13 @@ bool Source::negotiate()
         refused = prepared.error();
       const Format pair{prepared_.info.drm_fourcc, prepared_.info.drm_modifier};
       producer_.forget();
+      if (prepared.error().code == ErrorCode::Layout && !drawn_alone) {
+        drawn_alone = true; // where downstream has alternatives
+        continue;
+      }
       // A pattern that does not fit the size fits it in no format.
       const bool hopeless = prepared.error().code == ErrorCode::Layout || !formats.contains(pair);
-      not_drawn.add(pair);
+      refused_pairs.add(pair);
       if (!hopeless)
         continue;
     }
@@ -126,6 +133,9 @@ bool Source::set_caps(GstCaps *caps)
   frames_ = std::move(prepared.frames);
   drawn_pattern_ = prepared.pattern;
   drawn_argb_ = prepared.argb;
+  // The latency is one frame, and only now it is known how long that is.
+  if (gst_base_src_is_live(element_))
+    gst_element_post_message(GST_ELEMENT(element_), gst_message_new_latency(GST_OBJECT(element_)));
   return true;
 }
 

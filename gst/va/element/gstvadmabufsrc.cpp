@@ -200,13 +200,20 @@ try {
   return gstdrm::caught(nullptr, __func__);
 }
 
-// Answers accept-caps queries: caps that are missing, ANY or not fixed cannot be sent.
+// Whether a CAPS event could have them, and the patterns are drawn with what they say.
+static bool can_be_sent(const GstCaps *caps)
+{
+  GstDrmVideoInfo info;
+  return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps) &&
+         (!gst_drm_video_info_from_caps(&info, caps) || gstdrm::va::not_drawn(info).empty());
+}
+
 static gboolean gst_va_dmabuf_src_query(GstBaseSrc *src, GstQuery *query) noexcept
 try {
   if (GST_QUERY_TYPE(query) == GST_QUERY_ACCEPT_CAPS) {
     GstCaps *caps = nullptr;
     gst_query_parse_accept_caps(query, &caps);
-    if (!caps || gst_caps_is_any(caps) || !gst_caps_is_fixed(caps)) {
+    if (!can_be_sent(caps)) {
       gst_query_set_accept_caps_result(query, FALSE);
       return TRUE;
     }

@@ -51,7 +51,8 @@ public:
   }
 
   Surface surface;
-  // The parameter buffers point to these; drivers read them in vaRenderPicture.
+  // The parameter buffers point to these; drivers read them in vaRenderPicture, or, as i965
+  // does, in vaEndPicture.
   VARectangle part{};
   std::array<VASurfaceID, kMostBefore> before{VA_INVALID_ID, VA_INVALID_ID};
 

@@ -145,6 +145,16 @@ void read_attribute(const VASurfaceAttrib &attribute, Capabilities &capabilities
   }
 }
 
+// Attributes are a driver's numbers: without the sense of a range they are as good as none.
+void check_sizes(std::uint32_t &least, std::uint32_t &most, const char *side)
+{
+  if (least <= most && least <= kMaxFrameSize && most > 0)
+    return;
+  GSTDRM_DEBUG("the driver says %u to %u pixels of %s: not used", least, most, side);
+  least = 1;
+  most = kMaxFrameSize;
+}
+
 struct ProbeSize {
   std::uint32_t width; // pixels
   std::uint32_t height;
@@ -310,6 +320,8 @@ Result<Capabilities> query_capabilities(const std::shared_ptr<Display> &display)
   Listed listed;
   for (const auto &attribute : *attributes)
     read_attribute(attribute, capabilities, listed);
+  check_sizes(capabilities.min_width, capabilities.max_width, "width");
+  check_sizes(capabilities.min_height, capabilities.max_height, "height");
   log_answer(*display, *found, capabilities, listed);
   Prober prober(display, capabilities);
   for (const auto *format : listed.formats)

@@ -50,7 +50,8 @@ private:
 
   VideoContext context_;
   // The rectangles that the parameter buffers point to, so these vectors are never reallocated.
-  // Drivers read the rectangles in vaRenderPicture.
+  // Drivers read the rectangles in vaRenderPicture, or, as i965 does, in
+  // vaEndPicture.
   std::vector<VARectangle> from_;
   std::vector<VARectangle> to_;
   std::vector<Buffer> buffers_;

@@ -148,6 +148,18 @@ GST_START_TEST(test_refusals_out)
 }
 GST_END_TEST
 
+// Each frame that fails has its message: an application that goes on behind the first hears of the second.
+GST_START_TEST(test_each_failure_is_said)
+{
+  const Harness h("egldmabufdownload");
+  fail_unless(h.negotiate(with(kTexture, "framerate=30/1")), "%s", h.last_error().c_str());
+  for (int i = 0; i < 2; i++) {
+    fail_unless_equals_int(gst_harness_push(h.get(), gst_buffer_new()), GST_FLOW_ERROR);
+    CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), "cannot turn a frame of");
+  }
+}
+GST_END_TEST
+
 // --- who is last to let go -----------------------------------------------------------------------
 
 struct LastRow {
@@ -236,6 +248,7 @@ Suite *egl_odd_download_suite()
   tcase_add_loop_test(tcase, test_fields_out, 0, G_N_ELEMENTS(kFieldsOut));
   tcase_add_loop_test(tcase, test_events_out, 0, G_N_ELEMENTS(kEvents));
   tcase_add_loop_test(tcase, test_refusals_out, 0, G_N_ELEMENTS(kRefusals));
+  tcase_add_test(tcase, test_each_failure_is_said);
   tcase_add_loop_test(tcase, test_pool_recycles, 0, G_N_ELEMENTS(kLasts));
   tcase_add_loop_test(tcase, test_kept_frames_are_said, 0, 2);
   return suite;

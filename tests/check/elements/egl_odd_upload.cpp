@@ -276,13 +276,19 @@ GST_START_TEST(test_sizes_in)
 GST_END_TEST
 
 // The process has no descriptor left for one frame: it is shown all the same, or there is one error that says what to do, and the
-// next frame is shown. The bytes are the same, whether they are imported or copied.
+// next frame is shown. The bytes are the same, whether they are imported or copied. Where frames are imported, the one is no reason to copy
+// others.
 GST_START_TEST(test_no_descriptor_left)
 {
   const std::string frames = plain_caps("RGBA", 64, 48);
-  const Harness h("egldmabufupload");
-  fail_unless(h.negotiate(dmabuf_caps("AB24", 64, 48)), "%s", h.last_error().c_str());
+  const Harness h(__i__ == 0 ? "egldmabufupload" : "egldmabufupload mode=import");
+  if (!h.negotiate(dmabuf_caps("AB24", 64, 48))) {
+    fail_unless(__i__ == 1, "%s", h.last_error().c_str());
+    CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), "mode=import forbids a copy");
+    return;
+  }
   (void)h.push(new_dmabuf_frame("memfd", frames, 1));
+  const bool imports = h.stat("imports") > 0;
   GstBuffer *poor = new_dmabuf_frame("memfd", frames, 2);
   GstBuffer *rich = new_dmabuf_frame("memfd", frames, 3);
   const int lowest = ::dup(STDIN_FILENO);
@@ -299,6 +305,11 @@ GST_START_TEST(test_no_descriptor_left)
     CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), "ulimit -n");
   }
   check_drawn(h.push(rich).get(), info_of(h.output_caps()), 3);
+  if (imports) {
+    fail_unless(h.stat("copies") <= 1, "copies of frames for which there are descriptors: %s", h.copy_reason().c_str());
+    fail_unless(h.stat("imports") >= 2);
+    fail_unless_equals_uint64(h.stat("fallbacks"), 0);
+  }
 }
 GST_END_TEST
 
@@ -313,7 +324,7 @@ Suite *egl_odd_upload_suite()
   tcase_add_loop_test(tcase, test_crops, 0, G_N_ELEMENTS(kCrops));
   tcase_add_loop_test(tcase, test_lies, 0, G_N_ELEMENTS(kLies));
   tcase_add_loop_test(tcase, test_thin_conversions, 0, G_N_ELEMENTS(kThin));
-  tcase_add_test(tcase, test_no_descriptor_left);
+  tcase_add_loop_test(tcase, test_no_descriptor_left, 0, 2);
   tcase_add_loop_test(tcase, test_sizes_in, 0, G_N_ELEMENTS(kSizes));
   return suite;
 }

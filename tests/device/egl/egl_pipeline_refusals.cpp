@@ -145,7 +145,31 @@ GST_START_TEST(test_refused_and_no_copy)
 }
 GST_END_TEST
 
-// The driver changes its mind in mid-stream, and a copy is allowed: no frame is lost.
+namespace {
+
+GstPadProbeReturn count_reconfigure(GstPad *, GstPadProbeInfo *info, gpointer count) noexcept
+{
+  if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_RECONFIGURE)
+    g_atomic_int_inc(static_cast<gint *>(count));
+  return GST_PAD_PROBE_OK;
+}
+
+gint reconfigures; // the probe's, also beyond a case that fails
+
+GstPtr<GstPad> watch_reconfigure(const EglPipeline &stream)
+{
+  reconfigures = 0;
+  auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(stream.element("u").get(), "sink"));
+  gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_EVENT_UPSTREAM,
+                    reinterpret_cast<GstPadProbeCallback>(count_reconfigure), &reconfigures,
+                    nullptr);
+  return pad;
+}
+
+} // namespace
+
+// The driver changes its mind in mid-stream, and a copy is allowed: no frame is lost. The pair
+// leaves the offer, so that upstream may choose another one.
 GST_START_TEST(test_refused_in_midstream)
 {
   if (!imports_here())
@@ -154,12 +178,16 @@ GST_START_TEST(test_refused_in_midstream)
   Picture second;
   EglPipeline stream(through("", "RGBA", "RGBA"));
   stream.play();
+  const auto pad = watch_reconfigure(stream);
   (void)stream.pass(first.frame, xr24());
+  const gint before = g_atomic_int_get(&reconfigures); // of the context that was found
   const Refusing refusing(refuses_xr24);
   for (int i = 0; i < 3; i++)
     fail_unless(rgba_distance(stream.pass(second.frame, xr24()).get(), second.frame, {}) <= 1);
   fail_unless_equals_uint64(stream.stat("imports"), 1);
   fail_unless_equals_uint64(stream.stat("copies"), 3);
+  fail_unless_equals_uint64(stream.stat("fallbacks"), 1);
+  fail_unless_equals_int(g_atomic_int_get(&reconfigures), before + 1);
   fail_unless(contains(stream.notices(), "copied by the CPU"));
 }
 GST_END_TEST
@@ -186,13 +214,6 @@ GST_START_TEST(test_refused_external)
 GST_END_TEST
 
 namespace {
-
-GstPadProbeReturn count_reconfigure(GstPad *, GstPadProbeInfo *info, gpointer count) noexcept
-{
-  if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_RECONFIGURE)
-    g_atomic_int_inc(static_cast<gint *>(count));
-  return GST_PAD_PROBE_OK;
-}
 
 unsigned refused_requests; // of the rules below; the GL thread's while a stream plays
 
@@ -278,13 +299,7 @@ GST_START_TEST(test_upstream_chooses_again)
       ",height=48 ! "
       "egldmabufupload name=u mode=import zero-copy=require ! "
       "video/x-raw(memory:GLMemory),format=RGBA ! appsink name=out sync=false");
-  static gint reconfigures; // the probe's, also beyond a case that fails
-  reconfigures = 0;
-  const auto pad =
-      GstPtr<GstPad>::adopt(gst_element_get_static_pad(stream.element("u").get(), "sink"));
-  gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_EVENT_UPSTREAM,
-                    reinterpret_cast<GstPadProbeCallback>(count_reconfigure), &reconfigures,
-                    nullptr);
+  const auto pad = watch_reconfigure(stream);
   stream.play();
   const GstPtr<GstSample> sample = stream.pull();
   fail_unless(sample, "%s", sample ? "" : stream.outcome().c_str());

@@ -82,7 +82,7 @@ GST_START_TEST(test_no_allocation_per_frame)
   gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, count_frame, &seen, nullptr);
   gst_object_unref(pad);
   fail_unless(pipeline.play());
-  fail_unless(pipeline.message(GST_MESSAGE_EOS) == "eos");
+  fail_unless(pipeline.wait_for_end() == "eos");
   fail_unless_equals_uint64(seen.frames, 560);
   fail_unless(seen.at_start > 0, "the counter sees the streaming thread");
   std::printf("# %s: %llu allocations in %llu frames\n", kDrivers[__i__],

@@ -4,6 +4,8 @@
 #include <array>
 #include <set>
 
+#include <gst/drm/gstdrm-private.hpp>
+
 #include "support/consumer.hpp"
 #include "va_convert_pixels.hpp"
 
@@ -262,6 +264,38 @@ GST_START_TEST(test_refusals)
 }
 GST_END_TEST
 
+// An import that fails behind others that did not: memory is short, say. A frame is lost; the pair stays, and so does the
+// stream.
+GST_START_TEST(test_import_that_fails_once)
+{
+  const bool always = __i__ == 1;
+  std::string driver = "formats=NV12:BGRX,modifiers=x-tiled:linear,list-modifiers=1";
+  for (int i = 3; i < (always ? 60 : 4); ++i)
+    driver += ",fail=import:" + std::to_string(i);
+  set_driver(driver);
+  Pipeline pipeline(convert("num-buffers=40 num-surfaces=6 pattern=frame-counter",
+                            "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format={NV12,NV12:0x0100000000000001},width=96,height=112", "",
+                            dma_caps("XR24", 192, 224)));
+  fail_unless(pipeline.play());
+  int frames = 0;
+  while (GstSample *sample = pipeline.pull()) {
+    gst_sample_unref(sample);
+    ++frames;
+  }
+  const auto end = pipeline.wait_for_end();
+  if (always) {
+    fail_unless(end.find("cannot become a VA surface") != std::string::npos, "%s", end.c_str());
+    return;
+  }
+  fail_unless(end == "eos", "%s", end.c_str());
+  fail_unless_equals_int(frames, 39);
+  const auto pad = gstdrm::GstPtr<GstPad>::adopt(gst_element_get_static_pad(pipeline.get("convert"), "sink"));
+  const auto caps = gstdrm::GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), nullptr));
+  g_autofree gchar *text = gst_caps_to_string(caps.get());
+  fail_unless(std::string(text).find("NV12:0x0100000000000001") != std::string::npos, "%s", text);
+}
+GST_END_TEST
+
 // System memory under plain caps is copied, counted, announced.
 GST_START_TEST(test_system_memory)
 {
@@ -367,6 +401,7 @@ Suite *va_convert_suite()
   tcase_add_loop_test(tcase, test_many_frames, 0, G_N_ELEMENTS(kCosts));
   tcase_add_test(tcase, test_passes_through);
   tcase_add_loop_test(tcase, test_refusals, 0, G_N_ELEMENTS(kRefusals));
+  tcase_add_loop_test(tcase, test_import_that_fails_once, 0, 2);
   tcase_add_test(tcase, test_system_memory);
   tcase_add_test(tcase, test_direction_changes);
   tcase_add_test(tcase, test_direction_changes_with_the_same_caps);

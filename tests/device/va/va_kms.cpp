@@ -125,7 +125,7 @@ GST_START_TEST(test_other_device_is_named)
   Pipeline pipeline(source("num-buffers=10", dma_caps("NV12", 320, 240),
                            "kmsdmabufsink name=sink driver-name=vkms sync=false"));
   fail_unless(pipeline.play());
-  fail_unless(pipeline.message(GST_MESSAGE_EOS) == "eos");
+  fail_unless(pipeline.wait_for_end() == "eos");
   const auto warnings = pipeline.warnings();
   fail_unless_equals_int(static_cast<int>(warnings.size()), 1);
   fail_unless(warnings[0].find("/dev/dri/renderD128") != std::string::npos, "'%s'",

@@ -91,6 +91,26 @@ GST_START_TEST(test_frames_leave_in_time)
 }
 GST_END_TEST
 
+// The length of a frame is known with the caps: the pipeline is told to ask again.
+GST_START_TEST(test_latency_is_told)
+{
+  const bool live = __i__ == 1;
+  set_driver("formats=NV12");
+  Pipeline pipeline(source(std::string("num-buffers=3 is-live=") + (live ? "true" : "false"), dma_caps("NV12", 64, 48) + ",framerate=30/1",
+                           "fakesink name=sink sync=false"));
+  fail_unless(pipeline.play());
+  g_autoptr(GstBus) bus = gst_element_get_bus(GST_ELEMENT(GST_ELEMENT_PARENT(pipeline.get("src"))));
+  bool told = false;
+  for (bool over = false; !over;) {
+    g_autoptr(GstMessage) message = gst_bus_timed_pop(bus, 200 * GST_SECOND);
+    fail_unless(message != nullptr);
+    over = GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS || GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR;
+    told = told || (GST_MESSAGE_TYPE(message) == GST_MESSAGE_LATENCY && GST_MESSAGE_SRC(message) == GST_OBJECT(pipeline.get("src")));
+  }
+  fail_unless_equals_int(told, live);
+}
+GST_END_TEST
+
 bool seek(Pipeline &pipeline, gdouble rate, GstClockTime start, GstClockTime stop)
 {
   return gst_element_seek(pipeline.get("sink"), rate, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, GST_SEEK_TYPE_SET,
@@ -204,6 +224,7 @@ Suite *va_live_suite()
   TCase *tcase = tcase_create("virtual time");
   suite_add_tcase(suite, tcase);
   tcase_set_timeout(tcase, 120);
+  tcase_add_loop_test(tcase, test_latency_is_told, 0, 2);
   tcase_add_loop_test(tcase, test_frames_leave_in_time, 0, G_N_ELEMENTS(kRows));
   tcase_add_test(tcase, test_acquire_fence_is_pending);
   tcase_add_test(tcase, test_seeks);

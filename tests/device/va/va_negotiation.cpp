@@ -117,6 +117,11 @@ const Row kRows[] = {
      DMA_DRM("{XR24,XR24:" X_TILED ",XR24:" Y_TILED "}"), "XR24:" X_TILED}, // at 480 rows it is not
     {"formats=BGRX,modifiers=x-tiled:y-tiled:linear,make-refused-above=x-tiled:100,list-modifiers=1",
      DMA_DRM("{XR24,XR24:" X_TILED ",XR24:" Y_TILED "}"), "XR24:" Y_TILED},
+    // sizes that are none: those of the kernel and of GStreamer are the limits then
+    {"formats=NV12,said-sizes=1:0", DMA_DRM("NV12"), "NV12"},
+    {"formats=NV12,said-sizes=500:100", DMA_DRM("NV12"), "NV12"},
+    {"formats=NV12,said-sizes=-5:-1", DMA_DRM("NV12"), "NV12"},
+    {"formats=NV12,said-sizes=0:-1", DMA_DRM("NV12"), "NV12"},
     // nothing
     {"formats=NV12", DMA_DRM("{XR24,AR24}"), ""},
     {"modifiers=samsung", DMA_DRM("{NV12,NV12:" X_TILED "}"), ""},

@@ -5,6 +5,8 @@
 
 #include <gst/drm/core/unique_fd.hpp>
 
+#include <gst/drm/gstdrm-private.hpp>
+
 #include "support/consumer.hpp"
 #include "va_support.hpp"
 
@@ -134,6 +136,36 @@ const VideoRow kVideos[] = {
     {"colorimetry=bt709", "P010", "", 250},
     {"colorimetry=bt2020-10", "P010", "", 294},
 };
+
+// Where downstream has an alternative, that is taken.
+const char *const kAlternatives[] = {
+    "interlace-mode={(string)interleaved,(string)progressive}",
+    "colorimetry={(string)bt2100-pq,(string)bt709}",
+    "colorimetry={(string)1:3:5:1,(string)bt601}",
+};
+
+GST_START_TEST(test_video_alternatives)
+{
+  set_driver("formats=NV12:P010");
+  Pipeline pipeline(source("pattern=solid", dma_caps("P010", 64, 48) + "," + kAlternatives[__i__]));
+  fail_unless(pipeline.play());
+  g_autoptr(GstSample) sample = pipeline.pull();
+  fail_unless(sample != nullptr, "%s: %s", kAlternatives[__i__], pipeline.message(GST_MESSAGE_ERROR).c_str());
+}
+GST_END_TEST
+
+GST_START_TEST(test_video_accepted)
+{
+  const auto &row = kVideos[__i__];
+  set_driver("formats=NV12:P010");
+  Pipeline pipeline(source("", "capsfilter name=filter"));
+  fail_unless(pipeline.play());
+  const auto pad = gstdrm::GstPtr<GstPad>::adopt(gst_element_get_static_pad(pipeline.get("src"), "src"));
+  const auto caps = gstdrm::GstPtr<GstCaps>::adopt(
+      gst_caps_from_string((dma_caps(row.drm_format, 64, 48) + ",framerate=30/1," + row.fields).c_str()));
+  fail_unless_equals_int(gst_pad_query_accept_caps(pad.get(), caps.get()), *row.error == '\0');
+}
+GST_END_TEST
 
 GST_START_TEST(test_video_fields)
 {
@@ -516,6 +548,8 @@ Suite *va_src_suite()
   suite_add_tcase(suite, pictures);
   tcase_set_timeout(pictures, 120);
   tcase_add_loop_test(pictures, test_smallest, 0, G_N_ELEMENTS(kSmall) * G_N_ELEMENTS(kPatterns));
+  tcase_add_loop_test(pictures, test_video_alternatives, 0, G_N_ELEMENTS(kAlternatives));
+  tcase_add_loop_test(pictures, test_video_accepted, 0, G_N_ELEMENTS(kVideos));
   tcase_add_loop_test(pictures, test_video_fields, 0, G_N_ELEMENTS(kVideos));
   tcase_add_test(pictures, test_still_picture);
   tcase_add_test(pictures, test_pattern_changes_while_playing);

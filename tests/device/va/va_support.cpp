@@ -136,7 +136,7 @@ std::string Pipeline::wait_for_end()
 
 std::string Pipeline::message(GstMessageType type)
 {
-  GstMessage *message = pop(5 * GST_SECOND, type);
+  GstMessage *message = pop(60 * GST_SECOND, type);
   if (!message)
     return {};
   GError *error = nullptr;
@@ -208,7 +208,7 @@ void wait_for_device(GstBuffer *buffer)
     return;
   GstDrmFenceState state = GST_DRM_FENCE_STATE_PENDING;
   GError *error = nullptr;
-  fail_unless(gst_drm_fence_wait(fence, 5 * GST_SECOND, &state, &error), "%s", error ? error->message : "");
+  fail_unless(gst_drm_fence_wait(fence, 60 * GST_SECOND, &state, &error), "%s", error ? error->message : "");
   fail_unless_equals_int(state, GST_DRM_FENCE_STATE_SIGNALLED);
   ::close(fence);
 }
@@ -292,7 +292,7 @@ unsigned settled_fds()
 
 bool settles_at(unsigned fds)
 {
-  for (int i = 0; i < 400 && count_fds() != fds; ++i)
+  for (int i = 0; i < 12000 && count_fds() != fds; ++i)
     g_usleep(5000);
   return count_fds() == fds;
 }

@@ -56,7 +56,7 @@ public:
   // nullptr at the end of the stream, and after an error.
   GstSample *pull();
   [[nodiscard]] GstElement *get(const char *name) const; // borrowed
-  // The next message of that type within 5 s; empty: none.
+  // The next message of that type within 60 s; empty: none.
   std::string message(GstMessageType type);
   // "eos", or the error; empty: neither within 200 s.
   std::string wait_for_end();

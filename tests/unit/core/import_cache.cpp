@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gst/drm/core/import_cache.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <memory>
+#include <vector>
 
 #include <drm_fourcc.h>
 #include <gtest/gtest.h>
@@ -42,6 +45,7 @@ protected:
     return import && import->hit;
   }
 
+  const ImportBounds bounds_ = kBounds;
   int calls_ = 0;
   bool fail_ = false;
   Cache cache_{[this](const FrameLayout &layout) { return make(layout); }, kBounds};
@@ -132,6 +136,46 @@ TEST_F(Imports, the_oldest_goes_first_when_dead_entries_hold_too_much)
   EXPECT_EQ(cache_.size(), 2U);
   EXPECT_TRUE(hits(frame(2)));
   EXPECT_TRUE(hits(frame(3)));
+}
+
+// A picture that moves within a buffer whose memory lives: each corner is another import.
+TEST_F(Imports, the_imports_of_one_buffer_are_bounded)
+{
+  std::vector<Cache::Liveness> alive;
+  std::vector<std::weak_ptr<int>> made;
+  const auto corner = [](std::uint64_t i) {
+    FrameLayout layout = frame(7);
+    layout.planes[0].offset_bytes = 4 * i;
+    return layout;
+  };
+  const auto other = cache_.import(frame(8));
+  ASSERT_TRUE(other);
+  alive.push_back(other->liveness);
+  for (std::uint64_t i = 0; i < 1000; i++) {
+    cache_.advance();
+    const auto import = cache_.import(corner(i));
+    ASSERT_TRUE(import);
+    alive.push_back(import->liveness);
+    made.emplace_back(import->imported);
+    EXPECT_TRUE(hits(corner(0))) << "what is used goes last";
+    EXPECT_LE(cache_.size(), bounds_.most_of_one + 1);
+  }
+  EXPECT_EQ(std::count_if(made.begin(), made.end(), [](const auto &one) { return !one.expired(); }),
+            static_cast<std::ptrdiff_t>(bounds_.most_of_one));
+  EXPECT_TRUE(hits(frame(8))) << "of another buffer";
+}
+
+TEST_F(Imports, all_imports_are_bounded)
+{
+  std::vector<Cache::Liveness> alive;
+  for (std::uint64_t inode = 1; inode <= bounds_.most + 10; inode++) {
+    const auto import = cache_.import(frame(inode, 0));
+    ASSERT_TRUE(import);
+    alive.push_back(import->liveness);
+  }
+  EXPECT_EQ(cache_.size(), bounds_.most);
+  EXPECT_TRUE(hits(frame(11, 0)));
+  EXPECT_FALSE(hits(frame(10, 0))) << "used longest ago";
 }
 
 TEST_F(Imports, a_buffer_of_two_planes_counts_once)

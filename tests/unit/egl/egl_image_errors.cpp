@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What is said when a driver refuses, and that nothing stays behind.
+#include <cerrno>
 #include <string>
 
 #include <drm_fourcc.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "egl_frames.hpp"
 #include "engine/egl_error.hpp"
@@ -57,6 +60,31 @@ TEST_F(ImageErrors, EglInWordsWithThePlaneTable)
     EXPECT_EQ(driver_.calls_of("eglCreateImageKHR"), 1U);
     EXPECT_EQ(driver_.alive(), 0U);
   }
+}
+
+// EGL has the same error for all that it lacks: want of a descriptor is over soon, and says nothing
+// of the frame.
+TEST_F(ImageErrors, WithoutADescriptor)
+{
+  driver_.refuse_image = [](const test::FakeImage &) { return EGL_BAD_ALLOC; };
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int lowest = ::dup(STDIN_FILENO);
+  ASSERT_GE(lowest, 0);
+  ::close(lowest);
+  const rlimit none{static_cast<rlim_t>(lowest), before.rlim_max};
+  for (const Shape shape : {Shape::OneImage, Shape::PerPlane}) {
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    const auto refused = import_frame(device_, nv12_.layout, shape, {});
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::Allocation);
+    EXPECT_EQ(refused.error().sys_errno, EMFILE);
+    expect_part(refused.error().message, "ulimit -n");
+    expect_part(refused.error().message, describe_format(nv12_.layout.format));
+  }
+  EXPECT_EQ(import_frame(device_, nv12_.layout, Shape::OneImage, {}).error().code,
+            ErrorCode::Import);
 }
 
 TEST_F(ImageErrors, GlInWords)

@@ -86,6 +86,33 @@ TEST_F(ProbeTest, RefusedAlways)
   EXPECT_EQ(probe.reason.find("could be tried"), std::string::npos) << probe.reason;
 }
 
+// What is tried is what a stream's frames are.
+TEST_F(ProbeTest, WithHints)
+{
+  const ColorHints wide{EGL_ITU_REC2020_EXT, EGL_YUV_NARROW_RANGE_EXT, 0, 0};
+  driver_.refuse_image = [](const test::FakeImage &image) {
+    const auto space = image.hints.find(EGL_YUV_COLOR_SPACE_HINT_EXT);
+    return space != image.hints.end() && space->second == EGL_ITU_REC2020_EXT ? EGL_BAD_MATCH
+                                                                              : EGL_SUCCESS;
+  };
+  EXPECT_EQ(probe_import(device_, kNv12, 640, 480, Shape::OneImage, scratch()).outcome,
+            Outcome::Taken);
+  EXPECT_EQ(probe_import(device_, kNv12, 640, 480, Shape::OneImage, scratch(), wide).outcome,
+            Outcome::Refused);
+}
+
+// Memory whose rows are longer than was asked for proves no more than that.
+TEST_F(ProbeTest, LongRowsAreWhatIsProved)
+{
+  const MakeScratch padded = [](Format format, std::uint32_t width, std::uint32_t height,
+                                std::uint32_t) -> Result<ScratchFrame> {
+    auto frame = std::make_shared<MemfdFrame>(format.fourcc, width, height, 256);
+    return ScratchFrame{frame->layout, frame};
+  };
+  EXPECT_EQ(probe_import(device_, kNv12, 640, 480, Shape::OneImage, padded).stride_align, 256U);
+  EXPECT_EQ(probe_import(device_, kNv12, 1024, 480, Shape::OneImage, padded).stride_align, 1U);
+}
+
 // Listed is not usable.
 TEST_F(ProbeTest, TiledIsListedAndRefused)
 {

@@ -18,16 +18,21 @@
 
 namespace gstdrm {
 
-// How long an ImportCache keeps an entry whose memory is no longer in use.
+// What an ImportCache keeps.
 struct ImportBounds {
+  // how long an entry whose memory is no longer in use
   std::uint64_t keep_frames = 32;
   std::uint64_t keep_bytes = 128U << 20; // of the memory that all such entries hold
+  // Entries whose memory is in use or not: a picture that moves within its buffer is another import in each frame, and
+  // no memory dies. Pools have fewer buffers, also those with all frames in one dma-buf.
+  std::size_t most_of_one = 64; // whose first plane is in the same dma-buf
+  std::size_t most = 1024;
 };
 
 // The key is what an import is made of: the identity of each plane's dma-buf, the layout and the format; neither the
 // GstMemory nor the number of the descriptor counts. Whoever holds memory of a cached buffer holds its liveness token.
 // An entry whose tokens are all gone is dropped keep_frames frames later, or sooner when such entries hold more than
-// keep_bytes. `Imported` is copyable and releases the import with its last copy, such as a std::shared_ptr. One thread.
+// keep_bytes; where there are too many, the one that was used longest ago makes room. `Imported` is copyable and releases the import with its last copy, such as a std::shared_ptr. One thread.
 template <typename Imported> class ImportCache {
 public:
   // `layout` has passed check_layout(). An Error is handed on, and nothing is kept.
@@ -49,12 +54,14 @@ public:
     const Key key = key_of(layout);
     if (auto it = entries_.find(key); it != entries_.end()) {
       it->second.last_alive = frame_;
+      it->second.last_use = ++uses_;
       return Import{it->second.imported, it->second.liveness, true};
     }
     Result<Imported> imported = importer_(layout);
     if (!imported)
       return imported.error();
-    Entry entry{std::move(*imported), std::make_shared<char>(), frame_, bytes_of(layout)};
+    make_room(key);
+    Entry entry{std::move(*imported), std::make_shared<char>(), frame_, bytes_of(layout), ++uses_};
     Import result{entry.imported, entry.liveness, false};
     entries_.emplace(key, std::move(entry));
     GSTDRM_LOG("imported a frame of %ux%u, %zu are kept", layout.width, layout.height, entries_.size());
@@ -109,7 +116,32 @@ private:
     Liveness liveness;
     std::uint64_t last_alive = 0; // frame in which it was last seen, or its memory was alive
     std::uint64_t size_bytes = 0;
+    std::uint64_t last_use = 0;
   };
+
+  // For one more entry.
+  void make_room(const Key &key)
+  {
+    auto oldest = entries_.end();
+    auto oldest_of_one = entries_.end();
+    std::size_t of_one = 0;
+    const auto is_older = [this](auto it, auto than) {
+      return than == entries_.end() || it->second.last_use < than->second.last_use;
+    };
+    for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+      if (is_older(it, oldest))
+        oldest = it;
+      if (it->first.planes[0].identity != key.planes[0].identity)
+        continue;
+      of_one++;
+      if (is_older(it, oldest_of_one))
+        oldest_of_one = it;
+    }
+    if (of_one > 0 && of_one >= bounds_.most_of_one)
+      entries_.erase(oldest_of_one);
+    else if (!entries_.empty() && entries_.size() >= bounds_.most)
+      entries_.erase(oldest);
+  }
 
   static Key key_of(const FrameLayout &layout)
   {
@@ -140,6 +172,7 @@ private:
   ImportBounds bounds_;
   std::map<Key, Entry> entries_;
   std::uint64_t frame_ = 0;
+  std::uint64_t uses_ = 0;
 };
 
 } // namespace gstdrm
