@@ -120,6 +120,7 @@ bool KmsSink::is_started()
 void KmsSink::set_flushing(bool flushing)
 {
   frames_.set_flushing(flushing);
+  reports_.set_flushing(flushing);
   if (const std::shared_ptr<kms::Display> display = display_.get())
     display->set_flushing(flushing);
 }

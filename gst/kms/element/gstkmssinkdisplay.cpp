@@ -166,21 +166,33 @@ void SinkDisplay::move_cursor(std::optional<gint> x, std::optional<gint> y)
 Result<void> SinkDisplay::set_cursor_image(GstSample *sample)
 {
   auto image = GstPtr<GstSample>::share(sample);
-  std::shared_ptr<kms::Display> display;
   {
     const std::lock_guard guard(lock_);
     std::swap(settings_.cursor_image, image); // the old one is freed without the lock
-    display = display_;
   }
-  return display ? show_cursor(*display, sample) : Result<void>();
+  return show_wanted_cursor();
+}
+
+// Without the lock, so that another thread may set another image meanwhile: whoever shows an image
+// that is not wanted any more shows the next one too.
+Result<void> SinkDisplay::show_wanted_cursor()
+{
+  while (true) {
+    const GstPtr<GstSample> wanted = settings().cursor_image;
+    const std::shared_ptr<kms::Display> display = get();
+    if (!display)
+      return {};
+    Result<void> shown = show_cursor(*display, wanted.get());
+    const std::lock_guard guard(lock_);
+    if (settings_.cursor_image.get() == wanted.get())
+      return shown;
+  }
 }
 
 Result<void> SinkDisplay::restore_cursor()
 {
   move_cursor(std::nullopt, std::nullopt);
-  const GstPtr<GstSample> image = settings().cursor_image;
-  const std::shared_ptr<kms::Display> display = get();
-  return image && display ? show_cursor(*display, image.get()) : Result<void>();
+  return settings().cursor_image ? show_wanted_cursor() : Result<void>();
 }
 
 Result<void> SinkDisplay::open(kms::DisplayListener &listener)
@@ -204,6 +216,8 @@ Result<void> SinkDisplay::open(kms::DisplayListener &listener)
       kms::Display::open(wanted.device, wanted.output, listener);
   if (!opened)
     return opened.error();
+  if (Result<void> view = (*opened)->check_view(settings().view); !view)
+    return view.error();
   const std::lock_guard guard(lock_);
   display_ = std::move(*opened);
   display_->set_view(settings_.view);

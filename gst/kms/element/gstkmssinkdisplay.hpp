@@ -46,6 +46,7 @@ public:
   [[nodiscard]] std::shared_ptr<kms::Display> get() const;
 
 private:
+  Result<void> show_wanted_cursor();
   void follow_direction();
 
   static constexpr int kLockRank = 20; // above the repeat lock, below the engine's

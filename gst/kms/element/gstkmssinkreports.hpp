@@ -24,6 +24,8 @@ public:
   // Posts why the display failed, once for each failure. The message is on the bus when this
   // returns, before upstream hears of the failure and posts a message that says less. Any thread.
   void post_failure(const Error &error) { failure_.post(element_, error); }
+  // Nobody waits for a message that another thread posts.
+  void set_flushing(bool flushing) { failure_.set_flushing(flushing); }
 
   void ref() noexcept override { gst_object_ref(element_); }
   void unref() noexcept override { gst_object_unref(element_); } // which may end this

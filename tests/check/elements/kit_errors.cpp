@@ -168,6 +168,48 @@ GST_START_TEST(test_threads)
 }
 GST_END_TEST
 
+struct Ending {
+  gstdrm::OncePerFailure *once;
+  std::atomic<bool> inside, waits_no_more;
+  bool in_time;
+};
+
+// A handler of the message that ends the stream, and waits for its thread.
+GstBusSyncReply end_stream(GstBus *, GstMessage *message, gpointer data) noexcept
+{
+  auto *ending = static_cast<Ending *>(data);
+  if (GST_MESSAGE_TYPE(message) != GST_MESSAGE_ERROR)
+    return GST_BUS_PASS;
+  ending->inside = true;
+  g_usleep(20000); // the other thread waits by now, or will not
+  ending->once->set_flushing(true);
+  for (int ms = 0; ms < 3000 && !ending->waits_no_more; ms++)
+    g_usleep(1000);
+  ending->in_time = ending->waits_no_more;
+  return GST_BUS_PASS;
+}
+
+GST_START_TEST(test_a_flush_ends_the_wait)
+{
+  Posting posting;
+  gstdrm::OncePerFailure once;
+  Ending ending{&once, {false}, {false}, false};
+  gst_bus_set_sync_handler(posting.bus, end_stream, &ending, nullptr);
+  const Error error{ErrorCode::Device, "It failed.", 0};
+  gstdrm::test::at_once({[&] { once.post(posting.element, error); },
+                         [&] {
+                           while (!ending.inside)
+                             g_usleep(1000);
+                           once.post(posting.element, error); // the streaming thread
+                           ending.waits_no_more = true;
+                         }});
+  gst_bus_set_sync_handler(posting.bus, nullptr, nullptr, nullptr);
+  fail_unless(ending.in_time);
+  fail_if(posting.next(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED).empty());
+  fail_unless(posting.next(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED).empty());
+}
+GST_END_TEST
+
 GST_START_TEST(test_take_error)
 {
   const Error taken = gstdrm::take_error(g_error_new_literal(GST_DRM_ERROR, GST_DRM_ERROR_IMPORT, "why"));
@@ -249,6 +291,7 @@ Suite *kit_errors_suite()
   tcase_add_test(tcase, test_once_per_failure);
   tcase_add_test(tcase, test_handler_of_the_message);
   tcase_add_test(tcase, test_threads);
+  tcase_add_test(tcase, test_a_flush_ends_the_wait);
   tcase_add_test(tcase, test_take_error);
   tcase_add_test(tcase, test_parts);
   tcase_add_test(tcase, test_base_class);

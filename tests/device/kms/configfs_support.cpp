@@ -64,8 +64,27 @@ void put_timing(std::uint8_t *bytes, const Timing &t)
   bytes[17] = 0x1e; // not interlaced, separate syncs, both positive
 }
 
-// The base block of a digital display with up to four modes and no others.
-std::string make_edid(const std::vector<Timing> &timings)
+// The bytes of a block add up to 0.
+template <typename Block> void add_up(Block &block)
+{
+  unsigned sum = 0;
+  for (std::size_t i = 0; i < 127; i++)
+    sum += block[i];
+  block[127] = static_cast<std::uint8_t>(256 - sum % 256);
+}
+
+// A CTA-861 extension of a display that takes PQ, HLG and BT.2020.
+std::string hdr_extension()
+{
+  std::array<std::uint8_t, 128> block{0x02, 3,    4 + 8, 0,     // data blocks up to byte 12
+                                      0xe3, 0x05, 0x80,  0,     // colorimetry
+                                      0xe3, 0x06, 0x0d,  0x01}; // HDR static metadata
+  add_up(block);
+  return {block.begin(), block.end()};
+}
+
+// The base block of a digital display with up to four modes and no others, and its extension.
+std::string make_edid(const std::vector<Timing> &timings, DisplayKind kind)
 {
   ck_assert_uint_le(timings.size(), 4);
   std::array<std::uint8_t, 128> edid{0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0};
@@ -89,11 +108,15 @@ std::string make_edid(const std::vector<Timing> &timings)
     else
       edid[54 + 18 * i + 3] = 0x10; // dummy descriptor
   }
-  unsigned sum = 0;
-  for (const std::uint8_t byte : edid)
-    sum += byte;
-  edid[127] = static_cast<std::uint8_t>(256 - sum % 256);
-  return {edid.begin(), edid.end()};
+  if (kind == DisplayKind::Headset) { // "VLV", product 0x91a8 (drm_edid.c, edid_quirk_list)
+    edid[8] = 0x59;
+    edid[9] = 0x96;
+    edid[10] = 0xa8;
+    edid[11] = 0x91;
+  }
+  edid[126] = kind == DisplayKind::Hdr ? 1 : 0;
+  add_up(edid);
+  return std::string(edid.begin(), edid.end()) + (kind == DisplayKind::Hdr ? hdr_extension() : "");
 }
 
 } // namespace
@@ -216,11 +239,12 @@ void ConfigfsDevice::plug(unsigned output, bool connected)
              connected ? "1" : "2");
 }
 
-void ConfigfsDevice::set_display(unsigned output, const std::vector<Timing> &timings)
+void ConfigfsDevice::set_display(unsigned output, const std::vector<Timing> &timings,
+                                 DisplayKind kind) const
 {
   const std::string card = path_.substr(path_.find_last_not_of("0123456789") + 1);
   write_file("/sys/kernel/debug/dri/" + card + "/" + connectors_[output] + "/edid_override",
-             timings.empty() ? "reset" : make_edid(timings));
+             timings.empty() ? "reset" : make_edid(timings, kind));
 }
 
 void ConfigfsDevice::remove()

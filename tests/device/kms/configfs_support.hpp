@@ -37,9 +37,17 @@ inline constexpr Timing k800x600{40000, 800, 40, 128, 1056, 600, 1, 4, 628};
 inline constexpr Timing k1280x720{74250, 1280, 110, 40, 1650, 720, 5, 5, 750};
 inline constexpr Timing k1920x1080{148500, 1920, 88, 44, 2200, 1080, 4, 5, 1125};
 
+// What the display says of itself beside its modes.
+enum class DisplayKind {
+  Plain,
+  Hdr,     // PQ, HLG and BT.2020
+  Headset, // of a maker that drm_edid.c takes for a maker of those ("non-desktop")
+};
+
 class ConfigfsDevice {
 public:
-  // Enabled at once. `name` is the directory's. Where a profile is played (played_profile.hpp), each output has its planes.
+  // Enabled at once. `name` is the directory's. Where a profile is played (played_profile.hpp),
+  // each output has its planes.
   ConfigfsDevice(const std::string &name, const std::vector<OutputSpec> &outputs);
   // One output, with the planes and the rules of another driver's display.
   ConfigfsDevice(const std::string &name, const DisplayFacts &display);
@@ -55,7 +63,8 @@ public:
   void plug(unsigned output, bool connected);
   // From now on the connector answers this display's modes, as drm_edid.c reads them (an EDID in
   // debugfs); nobody is told before plug(). No timings: what it answered at first.
-  void set_display(unsigned output, const std::vector<Timing> &timings);
+  void set_display(unsigned output, const std::vector<Timing> &timings,
+                   DisplayKind kind = DisplayKind::Plain) const;
   // The device is taken away from under its users.
   void remove();
 

@@ -16,6 +16,7 @@
 #include "configfs_support.hpp"
 #include "kms_hotplug_support.hpp"
 #include "support/sw_sync.hpp"
+#include "support/threads.hpp"
 
 using namespace gstdrm::test;
 using gstdrm::UniqueFd;
@@ -46,6 +47,7 @@ enum class End {
   No,
   Here,      // set_state(NULL) in the handler
   Elsewhere, // by a thread that the handler starts: the streaming thread cannot end itself
+  AtOnce,    // in the handler, while the test's thread does the same
 };
 
 class CallsBack {
@@ -68,8 +70,10 @@ public:
     gst_bus_set_sync_handler(bus_, nullptr, nullptr, nullptr);
     gst_object_unref(bus_);
   }
-  void await_message() const
+  void await_message()
   {
+    if (end_ == End::AtOnce)
+      end_too();
     while (handled_ == 0)
       g_usleep(2000);
     if (end_ == End::No)
@@ -84,6 +88,23 @@ public:
   }
 
 private:
+  void end_too()
+  {
+    while (!ending_)
+      g_usleep(2000);
+    ending_too_ = gettid();
+    gst_element_set_state(element_, GST_STATE_NULL);
+    ending_too_ = 0;
+  }
+  // Until the test's thread has the state lock, and waits; or has done without waiting.
+  void await_other()
+  {
+    while (ending_too_ == -1)
+      g_usleep(2000);
+    for (pid_t thread = ending_too_; thread != 0 && state_of_thread(thread) != 'S';
+         thread = ending_too_)
+      g_usleep(2000);
+  }
   void handle(GstMessage *message)
   {
     static thread_local bool inside = false;
@@ -98,7 +119,9 @@ private:
         gst_element_set_state(element_, GST_STATE_NULL);
         ended_ = true;
       };
-      if (end_ == End::Here)
+      if (end_ == End::AtOnce)
+        await_other();
+      if (end_ == End::Here || end_ == End::AtOnce)
         end();
       else
         ender_ = std::thread(end);
@@ -129,6 +152,7 @@ private:
   GstBus *bus_;
   std::atomic<int> handled_{0};
   std::atomic<bool> ending_{false}, ended_{false};
+  std::atomic<pid_t> ending_too_{-1}; // the test's thread in set_state(); 0: it is done
   std::thread ender_;
 };
 
@@ -196,6 +220,13 @@ void remove_device(Context &c)
   c.device.remove();
 }
 
+void remove_while_frames_come(Context &c)
+{
+  c.device.remove();
+  while (c.sink.push(picture().release()) == GST_FLOW_OK) {
+  }
+}
+
 const Row kRows[] = {
     {"the first copy, by the streaming thread", End::Elsewhere, copy},
     {"a view that is refused, by the streaming thread", End::Elsewhere, other_view},
@@ -204,15 +235,22 @@ const Row kRows[] = {
     {"a frame that is lost, by the event thread", End::Here, hang},
     {"a cable, by the hotplug thread", End::Here, unplug},
     {"the end of the device, by any thread", End::Here, remove_device},
+    {"the end of the device, while frames come", End::Here, remove_while_frames_come},
 };
 
 } // namespace
 
 GST_START_TEST(test_a_handler_calls_back)
 {
-  const Row &row = kRows[__i__ / 2];
-  const End end = __i__ % 2 ? row.end : End::No;
-  g_print("# %s%s\n", row.name, end == End::No ? "" : ", ends the sink");
+  const Row &row = kRows[__i__ / 3];
+  const End ends[] = {End::No, row.end,
+                      row.end == End::Here && row.happens != remove_while_frames_come ? End::AtOnce
+                                                                                      : row.end};
+  const End end = ends[__i__ % 3];
+  if (__i__ % 3 == 2 && end != End::AtOnce)
+    return; // the streaming thread, or its part is the test's
+  g_print("# %s%s%s\n", row.name, end == End::No ? "" : ", ends the sink",
+          end == End::AtOnce ? " as another thread does" : "");
   ConfigfsDevice device("two", {{0, true, true}, {0, false, true}});
   const unsigned before = count_fds();
   UniqueFd fd(open(device.path().c_str(), O_RDWR | O_CLOEXEC));
@@ -289,7 +327,7 @@ static Suite *kms_bus_handler_suite(void)
   suite_add_tcase(s, tc);
   tcase_set_timeout(tc, 60);
   tcase_add_test(tc, test_upstream_is_asked_without_a_lock);
-  tcase_add_loop_test(tc, test_a_handler_calls_back, 0, 2 * G_N_ELEMENTS(kRows));
+  tcase_add_loop_test(tc, test_a_handler_calls_back, 0, 3 * G_N_ELEMENTS(kRows));
   return s;
 }
 

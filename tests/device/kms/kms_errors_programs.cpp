@@ -16,6 +16,7 @@
 #include <gst/drm/core/unique_fd.hpp>
 
 #include "kms_errors.hpp"
+#include "support/display_server.hpp"
 
 namespace gstdrm::test {
 
@@ -103,7 +104,7 @@ std::string chosen_sink(GstElement *bin)
   return name;
 }
 
-enum class Obstacle { None, Master, Compositor };
+enum class Obstacle { None, Master, Compositor, Wayland };
 
 struct ChoiceRow {
   const char *player;
@@ -120,6 +121,8 @@ const ChoiceRow kChoiceRows[] = {
     {"autovideosink", Obstacle::Compositor},
     {"playbin", Obstacle::Master},
     {"playbin", Obstacle::Compositor},
+    {"autovideosink", Obstacle::Wayland},
+    {"playbin", Obstacle::Wayland},
 #endif
 };
 
@@ -139,10 +142,18 @@ GST_START_TEST(test_chosen_where_a_display_is_free)
   g_print("# %s, obstacle %d\n", row.player, static_cast<int>(row.obstacle));
   std::optional<OtherProgram> other;
   std::optional<RudeCompositor> compositor;
+  std::optional<DisplayServer> weston;
+  if (row.obstacle == Obstacle::Wayland && !DisplayServer::is_installed(DisplayServer::Kind::Wayland)) {
+    g_print("# there is no weston here\n");
+    return;
+  }
   if (row.obstacle == Obstacle::Master)
     other.emplace();
   else if (row.obstacle == Obstacle::Compositor)
     compositor.emplace();
+  else if (row.obstacle == Obstacle::Wayland)
+    weston.emplace(DisplayServer::Kind::Wayland);
+  ck_assert_msg(!weston || weston->failure().empty(), "%s", weston->failure().c_str());
   const bool playbin = std::string(row.player) == "playbin";
   const auto player = GstPtr<GstElement>::adopt(GST_ELEMENT(gst_object_ref_sink(
       playbin ? gst_parse_launch("playbin uri=testbin://video,num-buffers=3", nullptr)
@@ -157,6 +168,7 @@ GST_START_TEST(test_chosen_where_a_display_is_free)
   const std::string chosen = chosen_sink(player.get());
   ck_assert_msg((chosen == "kmsdmabufsink") == (row.obstacle == Obstacle::None), "chose %s", chosen.c_str());
   gst_element_set_state(player.get(), GST_STATE_NULL);
+  g_unsetenv("WAYLAND_DISPLAY");
 }
 GST_END_TEST
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The cable is pulled and put back while frames come, the device goes away, the display is lent to
 // another master: the stream goes on where it can, and nothing is left behind.
+#include <csignal>
 #include <string>
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <xf86drm.h>
 #include <xf86drmMode.h>
@@ -309,6 +311,108 @@ GST_START_TEST(test_painted_again_while_paused)
 }
 GST_END_TEST
 
+// Another program, which takes the display, blanks it and gives it back at each byte that it is
+// sent.
+class Rival {
+public:
+  explicit Rival(const std::string &card)
+  {
+    ck_assert_int_eq(pipe2(orders_, O_CLOEXEC), 0);
+    ck_assert_int_eq(pipe2(answers_, O_CLOEXEC), 0);
+    pid_ = fork();
+    if (pid_ == 0)
+      _exit(play(card, orders_[0], answers_[1]));
+  }
+  Rival(const Rival &) = delete;
+  Rival &operator=(const Rival &) = delete;
+  ~Rival()
+  {
+    for (const int fd : {orders_[0], orders_[1], answers_[0], answers_[1]})
+      close(fd);
+    kill();
+  }
+  // 'o': opens the card. 't': takes the display. 'g': gives it back.
+  void tell(char order) const
+  {
+    char answer = 0;
+    ck_assert_int_eq(write(orders_[1], &order, 1), 1);
+    ck_assert_int_eq(read(answers_[0], &answer, 1), 1);
+    ck_assert_msg(answer == 'y', "%c: %c", order, answer);
+  }
+  // As the OOM killer does it; the kernel drops what it held.
+  void kill()
+  {
+    if (pid_ <= 0)
+      return;
+    ::kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+
+private:
+  static int play(const std::string &card, int orders, int answers)
+  {
+    int fd = -1;
+    for (char order = 0; read(orders, &order, 1) == 1;) {
+      bool done = false;
+      if (order == 'o')
+        done = (fd = open(card.c_str(), O_RDWR | O_CLOEXEC)) >= 0;
+      if (order == 't' && drmSetMaster(fd) == 0) {
+        drmModeRes *resources = drmModeGetResources(fd);
+        done = resources != nullptr;
+        for (int i = 0; done && i < resources->count_crtcs; i++)
+          drmModeSetCrtc(fd, resources->crtcs[i], 0, 0, 0, nullptr, 0, nullptr);
+        drmModeFreeResources(resources);
+      }
+      if (order == 'g')
+        done = drmDropMaster(fd) == 0;
+      const char answer = done ? 'y' : 'n';
+      if (write(answers, &answer, 1) != 1)
+        return 1;
+    }
+    return 0;
+  }
+
+  int orders_[2] = {-1, -1}, answers_[2] = {-1, -1};
+  pid_t pid_ = -1;
+};
+
+// Two processes take the display from each other while frames come; the other one is killed while
+// it has the display.
+GST_START_TEST(test_two_processes_and_one_display)
+{
+  const ConfigfsDevice device("two", kTwo);
+  const int fd = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
+  {
+    Rival rival(device.path());
+    rival.tell('o');
+    Sink sink(("fd=" + std::to_string(fd) + " connector=" + device.connectors()[0] + " mode=match")
+                  .c_str());
+    start(sink);
+    show_and_check(sink, 1);
+    for (int round = 0; round < 3; round++) {
+      ck_assert_int_eq(drmDropMaster(fd), 0);
+      rival.tell('t');
+      ck_assert_uint_eq(active_crtcs(device.path()), 0);
+      const std::uint64_t dropped = sink.stat("dropped");
+      for (unsigned i = 0; i < 5; i++)
+        ck_assert_int_eq(push(sink, i), GST_FLOW_OK);
+      ck_assert_uint_gt(sink.stat("dropped"), dropped);
+      ck_assert_uint_eq(active_crtcs(device.path()), 0); // nothing of this program's
+      if (round < 2)
+        rival.tell('g');
+      else
+        rival.kill();
+      ck_assert_int_eq(drmSetMaster(fd), 0);
+      show_and_check(sink, 3);
+      show_and_check(sink, 4);
+    }
+    ck_assert(sink.next_message(GST_MESSAGE_ERROR).empty());
+  }
+  close(fd);
+}
+GST_END_TEST
+
 // The program that held the display for the sink, and is its master, ends: its descriptor stays the
 // sink's, and with it the display.
 GST_START_TEST(test_master_closes_its_descriptor)
@@ -338,6 +442,7 @@ static Suite *kms_hotplug_suite(void)
   tcase_add_loop_test(tc, test_device_vanishes, 0, 2);
   tcase_add_test(tc, test_master_lost_for_a_while);
   tcase_add_test(tc, test_painted_again_while_paused);
+  tcase_add_test(tc, test_two_processes_and_one_display);
   tcase_add_test(tc, test_master_closes_its_descriptor);
   return s;
 }

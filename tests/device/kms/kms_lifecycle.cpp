@@ -274,13 +274,16 @@ static Suite *kms_lifecycle_suite(void)
   tcase_set_timeout(tc, 200);
   tcase_add_test(tc, test_open_cycles_leave_nothing);
   tcase_add_test(tc, test_play_cycles_leave_nothing);
-  add_restart_case(tc);
   tcase_add_loop_test(tc, test_display_is_put_back, 0, 2);
   tcase_add_test(tc, test_first_frame_fails);
   tcase_add_test(tc, test_old_picture_is_gone);
   tcase_add_test(tc, test_held_buffers_leave_the_display);
   tcase_add_test(tc, test_gamma_left_behind);
   tcase_add_test(tc, test_handles_of_the_application_stay);
+  TCase *restarts = tcase_create("restarts"); // ./run soak --kms
+  suite_add_tcase(s, restarts);
+  tcase_set_timeout(restarts, 200);
+  add_restart_case(restarts);
   add_leave_cases(s);
   return s;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Several sinks in one process: each its own connector, CRTC and planes over one descriptor, by
 // choice, by name, on a descriptor of the application's and on leases; what is taken is said so.
+#include <cerrno>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
-#include <cerrno>
 #include <fcntl.h>
 #include <unistd.h>
 #include <xf86drm.h>
@@ -31,8 +31,7 @@ void show_and_check(Sink &sink, unsigned seed)
   const GstPtr<GstBuffer> picture = make_noise(info, seed);
   ck_assert_int_eq(sink.push(to_dmabuf(info, picture.get(), Shape::Tight).release()), GST_FLOW_OK);
   const GstPtr<GstSample> sample = sink.snapshot();
-  ck_assert_msg(sample, "no snapshot: %s",
-                sink.next_message(GST_MESSAGE_WARNING).c_str());
+  ck_assert_msg(sample, "no snapshot: %s", sink.next_message(GST_MESSAGE_WARNING).c_str());
   ck_assert_int_eq(
       largest_difference(sample.get(), reference(info, picture.get(), kWidth, kHeight)), 0);
 }
@@ -129,6 +128,21 @@ GST_START_TEST(test_two_devices)
   Sink third("driver-name=\"\""); // the box's own vkms
   start(third);
   show_and_check(third, 7);
+}
+GST_END_TEST
+
+// Left to choose, a sink takes the card with a display, and not the one with a headset.
+GST_START_TEST(test_a_headset_is_no_display)
+{
+  const ConfigfsDevice headset("one", {{0, false, true}}), display("two", {{0, false, true}});
+  headset.set_display(0, {k640x480}, DisplayKind::Headset);
+  std::vector<gstdrm::UniqueFd> masters; // of every other card
+  for (const std::string &path : gstdrm::list_drm_nodes(gstdrm::DrmNodeType::Card))
+    if (path != headset.path() && path != display.path())
+      masters.emplace_back(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  Sink sink("driver-name=\"\"");
+  start(sink);
+  show_and_check(sink, 1);
 }
 GST_END_TEST
 
@@ -291,12 +305,11 @@ public:
     ck_assert_int_eq(drmModeCreateDumbBuffer(fd_.get(), mode.hdisplay, mode.vdisplay, 32, 0,
                                              &handle, &pitch, &size),
                      0);
-    ck_assert_int_eq(drmModeAddFB(fd_.get(), mode.hdisplay, mode.vdisplay, 24, 32, pitch, handle,
-                                  &framebuffer_),
-                     0);
-    ck_assert_int_eq(drmModeSetCrtc(fd_.get(), crtcs_.at(crtc), framebuffer_, 0, 0, &connector_, 1,
-                                    &mode),
-                     0);
+    ck_assert_int_eq(
+        drmModeAddFB(fd_.get(), mode.hdisplay, mode.vdisplay, 24, 32, pitch, handle, &framebuffer_),
+        0);
+    ck_assert_int_eq(
+        drmModeSetCrtc(fd_.get(), crtcs_.at(crtc), framebuffer_, 0, 0, &connector_, 1, &mode), 0);
     ck_assert_int_eq(drmDropMaster(fd_.get()), 0);
   }
   // Its picture is on that CRTC and on no other, and its display too.
@@ -351,6 +364,7 @@ static Suite *kms_outputs_suite(void)
   tcase_add_test(tc, test_each_its_own);
   tcase_add_test(tc, test_taken_by_name);
   tcase_add_test(tc, test_two_devices);
+  tcase_add_test(tc, test_a_headset_is_no_display);
   tcase_add_test(tc, test_other_programs_keep_their_cards);
   tcase_add_test(tc, test_a_lit_display_makes_room);
   tcase_add_test(tc, test_shared_descriptor);

@@ -284,7 +284,9 @@ GST_START_TEST(test_planes_by_number)
 {
   std::string error;
   {
-    Show show("zpos=1", 640, 480);
+    Show show("", 640, 480);
+    ck_assert(show.sink.set_state(GST_STATE_READY)); // which a zpos that no plane has fails
+    g_object_set(show.sink.element(), "zpos", 1, nullptr);
     ck_assert(show.sink.set_caps(dma_drm_caps("XR24", 640, 480)));
     show.sink.push(to_dmabuf(show.info, show.noise.get(), Shape::Tight).release());
     for (guint i = 0; i < 70 && error.empty(); i++) {

@@ -289,6 +289,7 @@ GST_START_TEST(test_hdr)
       0,    0,
   };
   const OwnDevice own;
+  own.device.set_display(0, {k1024x768, k640x480}, DisplayKind::Hdr);
   const std::uint32_t connector =
       first(own.fd, &drmModeRes::count_connectors, &drmModeRes::connectors);
   const auto expect = [&](const char *row, const std::vector<std::uint8_t> &blob,
@@ -321,6 +322,24 @@ GST_START_TEST(test_hdr)
     ck_assert(show.sink.next_message(kComplaints).empty());
   }
   expect("after", {}, "Default");
+}
+GST_END_TEST
+
+// A display that does not say in its EDID that it takes PQ is told nothing.
+GST_START_TEST(test_no_hdr)
+{
+  const OwnDevice own;
+  own.device.set_display(0, {k1024x768, k640x480});
+  const std::uint32_t connector =
+      first(own.fd, &drmModeRes::count_connectors, &drmModeRes::connectors);
+  Show show(own.properties("").c_str(), 640, 480);
+  show.start(", colorimetry=(string)1:1:14:7");
+  const Properties now(own.fd, connector, DRM_MODE_OBJECT_CONNECTOR);
+  ck_assert(now.blob("HDR_OUTPUT_METADATA").empty());
+  const std::string choice = now.choice("Colorspace");
+  ck_assert_str_eq(choice.c_str(), "Default");
+  compare("SDR", show.screen("SDR"), show.picture);
+  ck_assert(show.sink.next_message(kComplaints).empty());
 }
 GST_END_TEST
 
@@ -419,6 +438,7 @@ static Suite *kms_scaling_suite(void)
   tcase_add_test(tc, test_zpos);
   tcase_add_test(tc, test_zpos_chooses);
   tcase_add_test(tc, test_hdr);
+  tcase_add_test(tc, test_no_hdr);
   tcase_add_test(tc, test_larger_than_every_mode);
   tcase_add_test(tc, test_direction_of_the_stream);
   tcase_add_loop_test(tc, test_adaptive_stream, 0, G_N_ELEMENTS(kAdaptiveRows));

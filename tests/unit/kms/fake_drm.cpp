@@ -130,9 +130,10 @@ int fakedrm::alive()
 
 // --- xf86drm.h
 
-int drmSetClientCap(int, std::uint64_t, std::uint64_t)
+int drmSetClientCap(int, std::uint64_t capability, std::uint64_t)
 {
   const Guard guard(device().lock);
+  device().client_caps.insert(capability);
   return fails("drmSetClientCap") ? -1 : 0;
 }
 
@@ -198,9 +199,28 @@ void drmFreeBusid(const char *id)
   std::free(const_cast<char *>(id));
 }
 
+int drmGetMagic(int fd, drm_magic_t *magic)
+{
+  *magic = static_cast<drm_magic_t>(fd) + 1;
+  return 0;
+}
+
+int drmAuthMagic(int, drm_magic_t magic)
+{
+  const Guard guard(device().lock);
+  if (!device().master)
+    return -EACCES;
+  device().authenticated.insert(static_cast<int>(magic) - 1);
+  return 0;
+}
+
 int drmPrimeFDToHandle(int drm_fd, int fd, std::uint32_t *handle)
 {
   const Guard guard(device().lock);
+  if (device().imports_need_magic && !device().authenticated.count(drm_fd)) {
+    errno = EACCES;
+    return -1;
+  }
   device().memory_fds.insert(drm_fd);
   if (fails("drmPrimeFDToHandle"))
     return -1;
@@ -358,6 +378,36 @@ int drmModeAddFB2WithModifiers(int, std::uint32_t width, std::uint32_t height, s
   device().modifiers_of[*id] = modifier;
   device().pitches[*id] = strides[0];
   return 0;
+}
+
+// As for root: with a handle, which is new.
+drmModeFB2Ptr drmModeGetFB2(int, std::uint32_t id)
+{
+  const Guard guard(device().lock);
+  Device &d = device();
+  if (!d.framebuffers.count(id) && !d.foreign_framebuffers.count(id)) {
+    errno = ENOENT;
+    return nullptr;
+  }
+  auto *framebuffer = allocate<drmModeFB2>(d.resources);
+  framebuffer->fb_id = id;
+  framebuffer->width = d.sizes[id].first;
+  framebuffer->height = d.sizes[id].second;
+  framebuffer->pixel_format = d.fourccs[id];
+  framebuffer->flags = DRM_MODE_FB_MODIFIERS;
+  framebuffer->modifier = d.modifiers_of[id];
+  framebuffer->pitches[0] = d.pitches[id];
+  framebuffer->handles[0] = framebuffer->handles[1] = next_id++;
+  d.handles[framebuffer->handles[0]] = 1;
+  return framebuffer;
+}
+
+void drmModeFreeFB2(drmModeFB2Ptr framebuffer)
+{
+  if (!framebuffer)
+    return;
+  const Guard guard(device().lock);
+  release(device().resources, framebuffer);
 }
 
 // CLOSEFB

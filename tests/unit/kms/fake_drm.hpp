@@ -57,6 +57,9 @@ struct Device {
   bool lease_revoked = false; // the descriptor is that of a lease, of which nothing is left
   bool closes_framebuffers = true; // its kernel has CLOSEFB
   bool connected = true;
+  bool hub_is_new = false; // kOtherConnector has come in the place of kConnector, under its name
+  bool imports_need_magic = false; // as before Linux 5.3 for whoever is not root
+  std::string path;                // of kConnector and kOtherConnector: "PATH"; empty: none
   bool second_output = false; // an own CRTC and primary plane, and no writeback connector
   bool remembers = false;     // what commits set is read afterwards
   bool has_lessees = false;
@@ -96,6 +99,10 @@ struct Device {
   int calls = 0;
   int refused_tearing = 0;
   int probes = 0;           // of connectors
+  bool known_connected = true;  // as the last probe found them
+  unsigned known_speed = 1;
+  std::set<int> authenticated;    // descriptors that a master has vouched for
+  std::set<std::uint64_t> client_caps; // that were set
   int master_questions = 0; // drmIsMaster()
   std::set<int> memory_fds; // where dma-bufs were imported
   std::vector<std::uint32_t> left; // framebuffers that CLOSEFB let go of

@@ -20,6 +20,7 @@ namespace {
 constexpr std::uint32_t kInFormatsBlob = 500;
 constexpr std::uint32_t kWritebackBlob = 501;
 constexpr std::uint32_t kOverlayInFormatsBlob = 502;
+constexpr std::uint32_t kPathBlob = 503;
 
 std::uint32_t *copy_ids(const std::vector<std::uint32_t> &ids)
 {
@@ -79,7 +80,8 @@ const ObjectList &fakedrm::objects()
         {"max bpc", DRM_MODE_PROP_RANGE, 8},
         {"link-status", DRM_MODE_PROP_ENUM, DRM_MODE_LINK_STATUS_GOOD},
         {"EDID", DRM_MODE_PROP_BLOB | DRM_MODE_PROP_IMMUTABLE, 0},
-        {"panel orientation", DRM_MODE_PROP_ENUM | DRM_MODE_PROP_IMMUTABLE, 0}};
+        {"panel orientation", DRM_MODE_PROP_ENUM | DRM_MODE_PROP_IMMUTABLE, 0},
+        {"PATH", DRM_MODE_PROP_BLOB | DRM_MODE_PROP_IMMUTABLE, 0}};
     return ObjectList{
         {kCrtc, crtc},
         {kConnector, connector},
@@ -136,7 +138,7 @@ drmModeResPtr drmModeGetResources(int)
   res->count_crtcs = outputs;
   res->crtcs = copy_ids({kCrtc, kOtherCrtc});
   res->count_connectors = device().model && device().model->writeback.empty() ? 1 : 1 + outputs;
-  res->connectors = copy_ids({kConnector, kWriteback, kOtherConnector});
+  res->connectors = copy_ids({device().hub_is_new ? kOtherConnector : kConnector, kWriteback, kOtherConnector});
   res->min_width = res->min_height = 10;
   res->max_width = res->max_height = 8192;
   return res;
@@ -202,23 +204,23 @@ void drmModeFreePlane(drmModePlanePtr plane)
 
 namespace {
 
-drmModeConnectorPtr read_connector(std::uint32_t id)
+drmModeConnectorPtr read_connector(std::uint32_t id, bool connected, unsigned speed)
 {
   auto *connector = allocate<drmModeConnector>(device().resources);
   connector->connector_id = id;
   connector->connector_type = id == kWriteback ? DRM_MODE_CONNECTOR_WRITEBACK : DRM_MODE_CONNECTOR_VIRTUAL;
-  connector->connector_type_id = id == kOtherConnector ? 2 : 1;
-  connector->connection = device().connected ? DRM_MODE_CONNECTED : DRM_MODE_DISCONNECTED;
+  connector->connector_type_id = id == kOtherConnector && !device().hub_is_new ? 2 : 1;
+  connector->connection = connected ? DRM_MODE_CONNECTED : DRM_MODE_DISCONNECTED;
   connector->count_encoders = 1;
-  connector->encoders = copy_ids({id == kOtherConnector ? kOtherEncoder : kEncoder});
-  if (id != kWriteback && device().connected) {
+  connector->encoders = copy_ids({id == kOtherConnector && !device().hub_is_new ? kOtherEncoder : kEncoder});
+  if (id != kWriteback && connected) {
     connector->count_modes = device().slow_mode ? 3 : 2;
     connector->modes = static_cast<drmModeModeInfo *>(std::calloc(3, sizeof(drmModeModeInfo)));
     connector->modes[0] = {65000, 1024, 1048, 1184, 1344, 0, 768, 771, 777, 806, 0, 60, 0, DRM_MODE_TYPE_PREFERRED, "a"};
     connector->modes[1] = {25175, 640, 656, 752, 800, 0, 480, 490, 492, 525, 0, 60, 0, 0, "b"};
     connector->modes[2] = {10080, 640, 656, 752, 800, 0, 480, 490, 492, 525, 0, 24, 0, 0, "c"};
     for (int i = 0; i < connector->count_modes; i++)
-      connector->modes[i].clock *= device().speed;
+      connector->modes[i].clock *= speed;
   }
   return connector;
 }
@@ -230,14 +232,27 @@ drmModeConnectorPtr drmModeGetConnector(int, std::uint32_t id)
   const Guard guard(device().lock);
   if (fails("drmModeGetConnector"))
     return nullptr;
-  device().probes++;
-  return read_connector(id);
+  Device &d = device();
+  d.probes++;
+  if (d.hub_is_new && id == kConnector) {
+    errno = ENOENT;
+    return nullptr;
+  }
+  if (d.master) { // else the answer is what is known (drm_connector.c, Linux 5.14)
+    d.known_connected = d.connected;
+    d.known_speed = d.speed;
+  }
+  return read_connector(id, d.known_connected, d.known_speed);
 }
 
 drmModeConnectorPtr drmModeGetConnectorCurrent(int, std::uint32_t id)
 {
   const Guard guard(device().lock);
-  return fails("drmModeGetConnectorCurrent") ? nullptr : read_connector(id);
+  if (device().hub_is_new && id == kConnector) {
+    errno = ENOENT;
+    return nullptr;
+  }
+  return fails("drmModeGetConnectorCurrent") ? nullptr : read_connector(id, device().connected, device().speed);
 }
 
 void drmModeFreeConnector(drmModeConnectorPtr connector)
@@ -304,7 +319,7 @@ drmModeObjectPropertiesPtr drmModeObjectGetProperties(int, std::uint32_t id, std
         continue;
       const std::uint32_t at = list->count_props++;
       list->props[at] = static_cast<std::uint32_t>((o + 1) * 100 + i);
-      list->prop_values[at] = specs[i].value;
+      list->prop_values[at] = specs[i].name == "PATH" && !device().path.empty() ? kPathBlob : specs[i].value;
       if (device().plane_users.count(id) && specs[i].name == "CRTC_ID")
         list->prop_values[at] = device().plane_users.at(id);
       if (const auto found = device().found.find({id, specs[i].name}); found != device().found.end())
@@ -418,7 +433,9 @@ std::vector<std::uint8_t> fixed_blob(std::uint32_t id)
     bytes.resize(at + sizeof(value));
     std::memcpy(&bytes[at], &value, sizeof(value));
   };
-  if (id == kWritebackBlob) {
+  if (id == kPathBlob) {
+    bytes.assign(device().path.begin(), device().path.end());
+  } else if (id == kWritebackBlob) {
     append(std::uint32_t{DRM_FORMAT_XRGB8888});
   } else if (id == kInFormatsBlob) {
     append(drm_format_modifier_blob{FORMAT_BLOB_CURRENT, 0, 2, sizeof(drm_format_modifier_blob), 1,

@@ -9,11 +9,12 @@
 
 #include "fake_drm.hpp"
 #include "gst/kms/engine/card/kms_hotplug.hpp"
+#include "gst/kms/engine/card/kms_outside.hpp"
 
 namespace {
 
 // Held while handlers are called, so that the end of a monitor waits for the call of another
-// thread, as the real one does. A handler may end its own monitor.
+// thread, as the real one does, but not where that is Outside. A handler may end its own monitor.
 std::recursive_mutex lock;
 std::vector<gstdrm::kms::HotplugHandler *> handlers;
 std::atomic<int> woken{0};
@@ -66,9 +67,20 @@ int gstdrm::test::fakedrm::wakes()
 
 namespace {
 
+// The thread that calls, for as long as it holds the lock.
+struct Caller : gstdrm::kms::OwnThread {
+  Caller() { gstdrm::kms::current_own_thread = this; }
+  ~Caller() override { gstdrm::kms::current_own_thread = nullptr; }
+  Caller(const Caller &) = delete;
+  Caller &operator=(const Caller &) = delete;
+  void go_out() noexcept override { lock.unlock(); }
+  void come_back() noexcept override { lock.lock(); }
+};
+
 void call_each(void (gstdrm::kms::HotplugHandler::*what)())
 {
   const std::lock_guard guard(lock);
+  const Caller caller;
   for (gstdrm::kms::HotplugHandler *handler : std::vector(handlers))
     if (std::count(handlers.begin(), handlers.end(), handler) > 0) // it may have ended meanwhile
       (handler->*what)();

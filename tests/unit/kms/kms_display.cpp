@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gst/kms/engine/card/kms_scratch.hpp"
+#include "edids.hpp"
 #include "kms_display_fixture.hpp"
 
 namespace {
@@ -171,6 +172,8 @@ TEST_F(DisplayTest, hdr_is_told_and_taken_back)
   for (const bool needs_mode_set : {false, true}) {
     replug();
     fakedrm::device().hdr_needs_mode_set = needs_mode_set;
+    fakedrm::device().foreign_blobs[700] = edids::television();
+    fakedrm::device().found[{fakedrm::kConnector, "EDID"}] = 700;
     auto display = open();
     Picture sdr = picture(1024, 768), hdr = sdr;
     hdr.hdr = HdrMetadata{TransferFunction::Pq, {}, {}, 10'000'000, 50, 1000, 400};
@@ -191,6 +194,51 @@ TEST_F(DisplayTest, hdr_is_told_and_taken_back)
     ASSERT_TRUE((*display)->stop());
     EXPECT_EQ(value(commit(4), fakedrm::kConnector, "HDR_OUTPUT_METADATA"), 0U);
   }
+}
+
+TEST_F(DisplayTest, hdr_is_told_to_no_display_that_has_none)
+{
+  auto display = open(); // without an EDID
+  Picture hdr = picture(1024, 768);
+  hdr.hdr = HdrMetadata{};
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(hdr));
+  ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768)));
+  EXPECT_EQ(value(commit(0), fakedrm::kConnector, "HDR_OUTPUT_METADATA"), 0U);
+  EXPECT_EQ(value(commit(0), fakedrm::kConnector, "Colorspace"), 0U);
+  EXPECT_NE(listener.where.find("without its HDR metadata"), std::string::npos) << listener.where;
+}
+
+// Another program has left the cursor's plane under the picture, and opaque.
+TEST_F(DisplayTest, the_cursor_lies_over_the_picture_and_blends)
+{
+  fakedrm::Device &d = fakedrm::device();
+  d.found[{fakedrm::kOverlay, "type"}] = DRM_PLANE_TYPE_CURSOR;
+  d.found[{fakedrm::kOverlay, "pixel blend mode"}] = 2; // None
+  d.has_zpos = true;
+  d.found[{fakedrm::kPrimary, "zpos"}] = 5;
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  ASSERT_TRUE((*display)->set_cursor(CursorImage{64, 64, std::vector<std::uint8_t>(64 * 64 * 4, 0x80)}));
+  for (int i = 0; i < 2; i++)
+    ASSERT_TRUE(show(**display, xrgb(memory, 640, 480)) && (*display)->drain(kLong_ns));
+  const fakedrm::Commit &with_cursor = fakedrm::device().commits.back();
+  EXPECT_EQ(value(with_cursor, fakedrm::kOverlay, "zpos"), 6U);
+  EXPECT_EQ(value(with_cursor, fakedrm::kOverlay, "pixel blend mode"), 0U); // Pre-multiplied
+  EXPECT_EQ(value(with_cursor, fakedrm::kOverlay, "alpha"), 0xffffU);
+}
+
+TEST_F(DisplayTest, a_zpos_that_no_plane_has_is_refused_at_once)
+{
+  auto display = open();
+  ASSERT_TRUE(display);
+  View view;
+  EXPECT_TRUE((*display)->check_view(view));
+  view.zpos = 3;
+  const auto checked = (*display)->check_view(view);
+  ASSERT_FALSE(checked);
+  EXPECT_NE(checked.error().message.find("Plane 30 has no zpos. Plane 31 has no zpos."), std::string::npos)
+      << checked.error().message;
+  EXPECT_TRUE(fakedrm::device().commits.empty());
 }
 
 TEST_F(DisplayTest, a_flip_is_one_property)

@@ -2,10 +2,11 @@
 // The engine against a fake libdrm: what it imports, and for how long.
 #include <vector>
 
-#include <linux/kcmp.h>
-#include <sys/syscall.h>
+#include <cstdlib>
+#include <fcntl.h>
 #include <unistd.h>
 
+#include "gst/kms/engine/card/kms_same_file.hpp"
 #include "kms_display_fixture.hpp"
 
 namespace {
@@ -40,6 +41,35 @@ TEST_F(DisplayTest, memory_is_on_an_open_file_of_its_own)
   const int file = *fakedrm::device().memory_fds.begin();
   EXPECT_NE(file, (*display)->device().fd());
   EXPECT_EQ(file, (*display)->device().memory_fd());
+}
+
+// Linux before 5.3, where the user is not root.
+TEST_F(DisplayTest, the_master_vouches_for_the_file_of_memory)
+{
+  fakedrm::device().imports_need_magic = true;
+  auto display = open();
+  ASSERT_TRUE(display);
+  const auto import = (*display)->import(xrgb(memory, 640, 480));
+  EXPECT_TRUE(import) << import.error().message;
+}
+
+// With kcmp(2), and without it as in a container.
+TEST(SameFile, is_what_dup_makes)
+{
+  char name[] = "/tmp/kms-same-file-XXXXXX";
+  const UniqueFd file(mkostemp(name, O_CLOEXEC)), again(::open(name, O_RDWR | O_CLOEXEC)), copy = file.dup();
+  unlink(name);
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC)), other(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const auto &same : {same_file, same_file_by_lock})
+    for (int round = 0; round < 2; round++) { // no lock is left behind
+      EXPECT_TRUE(same(file.get(), copy.get()));
+      EXPECT_TRUE(same(copy.get(), file.get()));
+      EXPECT_TRUE(same(file.get(), file.get()));
+      EXPECT_FALSE(same(file.get(), again.get()));
+      EXPECT_FALSE(same(null.get(), other.get()));
+      EXPECT_FALSE(same(file.get(), null.get()));
+      EXPECT_FALSE(same(file.get(), -1));
+    }
 }
 
 TEST_F(DisplayTest, handles_on_a_borrowed_file_are_left_open)

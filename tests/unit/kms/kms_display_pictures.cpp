@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The engine against a fake libdrm: what a commit says so that the pixels of a picture look right.
+#include "edids.hpp"
 #include "kms_display_fixture.hpp"
 
 namespace {
@@ -91,6 +92,8 @@ TEST_F(DisplayTest, a_part_of_a_frame_moves_without_another_framebuffer)
 TEST_F(DisplayTest, the_cable_carries_the_bits_of_the_picture)
 {
   fakedrm::device().overlay_extra = DRM_FORMAT_P010;
+  fakedrm::device().foreign_blobs[700] = edids::television();
+  fakedrm::device().found[{fakedrm::kConnector, "EDID"}] = 700;
   auto display = open();
   ASSERT_TRUE(display && (*display)->start());
   Picture sdr = picture(1024, 768), hdr = sdr, deep = sdr;

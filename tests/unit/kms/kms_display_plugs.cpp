@@ -115,6 +115,89 @@ TEST_F(Showing, the_picture_is_painted_again_when_the_session_is_back)
   EXPECT_FALSE(is_mode_set(last()));
 }
 
+// The kernel makes no probe for whoever is not master, and sends no event when that changes.
+TEST_F(Showing, a_display_that_came_while_another_program_was_master_is_noticed)
+{
+  for (const bool frames_come : {false, true}) {
+    replug();
+    listener.plugs = listener.repaints = 0;
+    start();
+    fakedrm::tick();
+    const auto lose = [&](bool lost) {
+      fakedrm::device().master = !lost;
+      fakedrm::device().error = EACCES;
+      fakedrm::device().fail_call = lost ? "drmModeAtomicCommit" : "";
+    };
+    lose(true);
+    if (frames_come) {
+      const auto dropped = show(**display, xrgb(memory, 1024, 768));
+      ASSERT_TRUE(dropped && *dropped == Display::Shown::Dropped);
+    }
+    fakedrm::tick();
+    fakedrm::tick();
+    fakedrm::device().speed = 2; // another display
+    fakedrm::hotplug();
+    EXPECT_EQ(listener.plugs, 0);
+    lose(false);
+    const int wakes = fakedrm::wakes();
+    if (frames_come) {
+      ASSERT_TRUE(show_one());
+      EXPECT_GT(fakedrm::wakes(), wakes);
+    }
+    fakedrm::tick();
+    EXPECT_EQ(listener.plugs, 1);
+    ASSERT_TRUE(show_one());
+    EXPECT_TRUE(is_mode_set(last()));
+    EXPECT_EQ((*display)->describe().find("@120") == std::string::npos, false) << (*display)->describe();
+    display = Error{};
+  }
+}
+
+// A hub that is plugged in again.
+TEST_F(Showing, a_connector_with_another_number_is_found_by_its_path_or_name)
+{
+  for (const char *path : {"", "mst:77-1"}) {
+    replug();
+    listener.plugs = 0;
+    fakedrm::device().path = path;
+    start();
+    fakedrm::device().connected = false;
+    fakedrm::hotplug();
+    ASSERT_TRUE(show(**display, xrgb(memory, 1024, 768))); // dropped
+    fakedrm::device().connected = fakedrm::device().hub_is_new = true;
+    fakedrm::hotplug();
+    EXPECT_EQ(listener.plugs, 2);
+    ASSERT_TRUE(show_one());
+    EXPECT_EQ(value(last(), fakedrm::kOtherConnector, "CRTC_ID"), std::uint64_t{fakedrm::kCrtc});
+    display = Error{};
+  }
+}
+
+TEST_F(Showing, the_old_mode_is_not_set_on_another_display)
+{
+  for (const bool another : {false, true}) {
+    replug();
+    fakedrm::device().found = {{{fakedrm::kCrtc, "ACTIVE"}, 1}, {{fakedrm::kCrtc, "MODE_ID"}, 950}};
+    drmModeModeInfo old{};
+    {
+      const drmModeConnectorPtr connector = drmModeGetConnectorCurrent(drm_fd.get(), fakedrm::kConnector);
+      old = connector->modes[0];
+      drmModeFreeConnector(connector);
+    }
+    old.type = 0; // as the kernel gives it back
+    const auto *bytes = reinterpret_cast<const std::uint8_t *>(&old);
+    fakedrm::device().foreign_blobs[950] = {bytes, bytes + sizeof(old)};
+    start();
+    if (another)
+      fakedrm::device().speed = 2;
+    fakedrm::hotplug();
+    ASSERT_TRUE(show_one());
+    ASSERT_TRUE((*display)->stop());
+    EXPECT_EQ(value(last(), fakedrm::kCrtc, "ACTIVE"), another ? 0U : 1U);
+    display = Error{};
+  }
+}
+
 // A frame costs one ioctl, whatever the hotplug thread looks at.
 TEST_F(Showing, nobody_asks_for_master_while_frames_come)
 {

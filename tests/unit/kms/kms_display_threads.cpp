@@ -255,6 +255,88 @@ TEST_F(DisplayTest, another_device_comes_when_the_event_thread_is_done)
     std::this_thread::yield();
 }
 
+// A pipeline's state lock, which set_state() holds in one thread, and waits for in another.
+struct StateLock : Listener {
+  std::timed_mutex state;
+  std::shared_ptr<Display> display;
+  std::atomic<bool> inside{false}, in_time{false}, done{false};
+  void connector_changed(const std::string &, bool) noexcept override { end(); }
+  void display_failed(const Error &) noexcept override { end(); }
+  // As a synchronous bus handler does it.
+  void end() noexcept
+  {
+    inside = true;
+    while (!taken)
+      std::this_thread::yield();
+    in_time = state.try_lock_for(std::chrono::seconds(20));
+    if (in_time) {
+      (void)display->stop();
+      state.unlock();
+    }
+    done = true;
+  }
+  std::atomic<bool> taken{false};
+  void stop()
+  {
+    while (!inside)
+      std::this_thread::yield();
+    const std::lock_guard guard(state);
+    taken = true;
+    EXPECT_TRUE(display->stop());
+  }
+  void await_done() const
+  {
+    while (!done)
+      std::this_thread::yield();
+  }
+};
+
+TEST_F(DisplayTest, a_listener_and_another_thread_may_stop_it_at_once)
+{
+  for (const bool on_hotplug_thread : {true, false}) {
+    StateLock both;
+    DeviceRequest request;
+    request.fd = drm_fd.get();
+    auto display = Display::open(request, {}, both);
+    ASSERT_TRUE(display) << display.error().message;
+    ASSERT_TRUE((*display)->start() && (*display)->configure(picture(640, 480)));
+    both.display = std::move(*display);
+    display = Error{};
+    std::thread hotplug;
+    if (on_hotplug_thread) {
+      fakedrm::device().connected = false;
+      hotplug = std::thread(fakedrm::hotplug);
+      both.stop();
+      hotplug.join();
+      fakedrm::device().connected = true;
+    } else {
+      fakedrm::device().send_events = false;
+      for (int i = 0; i < 2; i++) // the second waits for the first one's flip
+        ASSERT_TRUE(show(*both.display, xrgb(memory, 640, 480)));
+      {
+        const std::lock_guard guard(fakedrm::device().lock);
+        fakedrm::device().error = ENODEV;
+        fakedrm::device().fail_call = "drmModeAtomicCommit";
+      }
+      fakedrm::send_held_events(); // the event thread commits the second
+      while (!both.inside)
+        std::this_thread::yield();
+      {
+        const std::lock_guard guard(fakedrm::device().lock);
+        fakedrm::device().fail_call.clear();
+        fakedrm::device().send_events = true;
+      }
+      both.stop();
+    }
+    both.await_done();
+    EXPECT_TRUE(both.in_time) << "the thread that stops the display waits for the listener";
+    EXPECT_TRUE(both.display->start()); // and it is as good as new
+    EXPECT_TRUE(both.display->stop());
+    both.display.reset();
+    both.wait();
+  }
+}
+
 // As a thread that nobody waits for does, where it lets the display go while the process ends.
 TEST_F(DisplayTest, a_display_may_outlive_the_registry_at_exit)
 {

@@ -128,6 +128,18 @@ TEST_F(HoldersTest, offers_what_the_session_has)
   }
 }
 
+// stat() of a descriptor on a dead network server never returns.
+TEST_F(HoldersTest, asks_no_other_file_system)
+{
+  add_process("34", "weston", "/dev/null");
+  const fs::path elsewhere = root / "mnt" / "card"; // the same device, by a link that has to be followed
+  fs::create_directories(elsewhere.parent_path());
+  fs::create_symlink("/dev/null", elsewhere);
+  add_process("56", "on-the-network", elsewhere.string());
+  EXPECT_EQ(text().find("on-the-network"), std::string::npos) << text();
+  EXPECT_NE(text().find("weston"), std::string::npos) << text();
+}
+
 struct CompositorRow {
   const char *name;
   const char *wayland, *x; // with @ for the test's folder

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What uevents mean to a display; and a display that comes back another.
 #include "gst/kms/engine/card/kms_hotplug.hpp"
+#include "gst/kms/engine/card/kms_outside.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -169,6 +170,29 @@ TEST(Monitor, may_be_let_go_where_it_calls)
   running.wake();
   ready = true;
   ASSERT_TRUE(handler.await(1));
+}
+
+// The thread that ends it holds what the handler waits for.
+TEST(Monitor, is_not_waited_for_in_code_of_the_application)
+{
+  static Woken handler; // the thread leaves it last
+  static std::atomic<bool> inside{false}, ended{false};
+  std::atomic<bool> in_time{false};
+  handler.call = [&in_time] {
+    const Outside outside;
+    inside = true;
+    for (int ms = 0; ms < 20'000 && !ended; ms++)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    in_time = ended.load();
+  };
+  auto monitor = start(handler);
+  monitor->wake();
+  while (!inside)
+    std::this_thread::yield();
+  monitor.reset();
+  ended = true;
+  ASSERT_TRUE(handler.await(1));
+  EXPECT_TRUE(in_time);
 }
 
 } // namespace

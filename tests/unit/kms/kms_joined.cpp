@@ -7,9 +7,11 @@
 #include <vector>
 
 #include <unistd.h>
+#include <xf86drm.h>
 #include <xf86drmMode.h>
 
 #include "kms_display_fixture.hpp"
+#include "support/open_fds.hpp"
 
 namespace {
 
@@ -35,6 +37,7 @@ protected:
     d.found[{fakedrm::kConnector, "CRTC_ID"}] = fakedrm::kCrtc;
     d.found[{fakedrm::kPrimary, "FB_ID"}] = kForeignFramebuffer;
     d.plane_users[fakedrm::kPrimary] = fakedrm::kCrtc;
+    d.foreign_framebuffers.insert(kForeignFramebuffer);
     drmModeModeInfo mode{25175, 640, 656, 752, 800, 0, 480, 490, 492, 525, 0, 60, 0, 0, "b"};
     add_mode(kModeBlob, mode);
     mode.hdisplay = 800;
@@ -107,6 +110,20 @@ TEST_F(Joined, a_plane_that_is_named_is_given_back_with_its_picture)
   EXPECT_EQ(value(fakedrm::device().commits.back(), fakedrm::kPrimary, "FB_ID"),
             kForeignFramebuffer);
   fakedrm::device().framebuffers.erase(kForeignFramebuffer);
+}
+
+// What the file lists changes for the application too.
+TEST_F(Joined, the_applications_file_gets_no_writeback_connectors)
+{
+  {
+    auto display = join();
+    ASSERT_TRUE(display) << display.error().message;
+    EXPECT_FALSE(fakedrm::device().client_caps.count(DRM_CLIENT_CAP_WRITEBACK_CONNECTORS));
+  }
+  auto alone = join(ModeRequest::Kind::Match);
+  ASSERT_TRUE(alone) << alone.error().message;
+  EXPECT_TRUE(fakedrm::device().client_caps.count(DRM_CLIENT_CAP_WRITEBACK_CONNECTORS));
+  EXPECT_FALSE(fakedrm::device().client_caps.count(DRM_CLIENT_CAP_ASPECT_RATIO));
 }
 
 TEST_F(Joined, two_sinks_take_a_plane_each_and_a_third_none)
@@ -290,6 +307,39 @@ TEST_F(Joined, a_lease_that_is_revoked_is_an_error)
   const auto again = join(ModeRequest::Kind::Current);
   ASSERT_FALSE(again);
   EXPECT_NE(again.error().message.find("revoked"), std::string::npos) << again.error().message;
+}
+
+// Before Linux 6.8 an open file keeps the last frame of a sink: not only until the next sink on the
+// CRTC shows its own.
+TEST_F(Joined, a_last_frame_stays_while_another_sink_plays)
+{
+  fakedrm::device().closes_framebuffers = false;
+  const unsigned before = count_fds();
+  {
+    auto left = join(); // the overlay plane
+    ASSERT_TRUE(left) << left.error().message;
+    (*left)->set_restore(false);
+    play(**left, 1);
+    const auto framebuffer = static_cast<std::uint32_t>(
+        value(fakedrm::device().commits.back(), fakedrm::kOverlay, "FB_ID"));
+    ASSERT_TRUE((*left)->stop());
+    left = Error{};
+    const unsigned kept = count_fds();
+    EXPECT_GT(kept, before);
+    {
+      auto other = join(ModeRequest::Kind::Auto, fakedrm::kPrimary);
+      ASSERT_TRUE(other) << other.error().message;
+      play(**other, 2);
+      ASSERT_TRUE((*other)->stop());
+    }
+    EXPECT_EQ(count_fds(), kept);
+    fakedrm::device().framebuffers.erase(framebuffer); // the open file's
+    auto next = join(); // on the plane of the first
+    ASSERT_TRUE(next) << next.error().message;
+    play(**next, 1);
+    ASSERT_TRUE((*next)->stop());
+  }
+  EXPECT_EQ(count_fds(), before);
 }
 
 // The other program's planes are where they were, and the sink's keeps its picture.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gst/kms/engine/output/kms_aspect.hpp"
 #include "gst/kms/engine/output/kms_mode.hpp"
 
 #include <string>
@@ -9,6 +10,9 @@
 namespace {
 
 using gstdrm::kms::choose_mode;
+using gstdrm::kms::parse_mode_request;
+using gstdrm::kms::pixel_aspect;
+using gstdrm::kms::select_mode;
 using gstdrm::kms::Rate;
 
 drmModeModeInfo mode(std::uint32_t clock_khz, std::uint16_t w, std::uint16_t htotal, std::uint16_t h,
@@ -214,6 +218,72 @@ TEST(ModeRefresh, extremes_do_not_overflow)
   EXPECT_GT(gstdrm::kms::mode_refresh(huge).denominator, 0U);
   EXPECT_GT(gstdrm::kms::refresh_period_ns(huge), 0);
   EXPECT_FALSE(gstdrm::kms::describe_mode(huge).empty());
+}
+
+drmModeModeInfo shaped(std::uint16_t w, std::uint16_t h, std::uint32_t flags, std::uint32_t type = 0)
+{
+  return mode(27000, w, static_cast<std::uint16_t>(w + 144), h, static_cast<std::uint16_t>(h + 49), flags, type);
+}
+
+struct AspectRow {
+  const char *name;
+  drmModeModeInfo mode;
+  std::uint32_t width_mm, height_mm;
+  double expected;
+};
+
+// CTA-861-G: 720x576 has pixels of 16:15 or 64:45, 720x480 of 8:9 or 32:27.
+const AspectRow kAspectRows[] = {
+    {"nothing is said", shaped(1920, 1080, 0), 0, 0, 1},
+    {"pal told 4:3", shaped(720, 576, DRM_MODE_FLAG_PIC_AR_4_3), 0, 0, 16.0 / 15},
+    {"pal told 16:9", shaped(720, 576, DRM_MODE_FLAG_PIC_AR_16_9), 0, 0, 64.0 / 45},
+    {"pal told 4:3 on a wide screen", shaped(720, 576, DRM_MODE_FLAG_PIC_AR_4_3), 1600, 900, 16.0 / 15},
+    {"ntsc told 16:9", shaped(720, 480, DRM_MODE_FLAG_PIC_AR_16_9), 0, 0, 32.0 / 27},
+    {"1440 pixels of pal", shaped(1440, 576, DRM_MODE_FLAG_PIC_AR_16_9), 0, 0, 32.0 / 45},
+    {"1080p told 16:9", shaped(1920, 1080, DRM_MODE_FLAG_PIC_AR_16_9), 530, 500, 1},
+    {"720p told 64:27", shaped(1280, 720, DRM_MODE_FLAG_PIC_AR_64_27), 0, 0, 4.0 / 3},
+    {"cinema", shaped(4096, 2160, DRM_MODE_FLAG_PIC_AR_256_135), 0, 0, 1},
+    {"pal on a wide screen", shaped(720, 576, 0), 1600, 900, 64.0 / 45},
+    {"pal on a screen given as 16x9", shaped(720, 576, 0), 16, 9, 64.0 / 45},
+    {"pal on an old screen", shaped(720, 576, 0), 400, 300, 16.0 / 15},
+    {"pal on a screen that stands", shaped(720, 576, 0), 300, 400, 1},
+    {"pal on a screen of nobody knows what", shaped(720, 576, 0), 0, 0, 1},
+    {"a panel with wide pixels", shaped(800, 480, 0, DRM_MODE_TYPE_PREFERRED), 200, 100, 1.2},
+    {"rounded to centimetres", shaped(1920, 1080, 0, DRM_MODE_TYPE_PREFERRED), 160, 90 - 5, 1},
+    {"nonsense", shaped(1920, 1080, 0, DRM_MODE_TYPE_PREFERRED), 1000, 100, 1},
+    {"not the panel's mode", shaped(800, 600, 0), 200, 100, 1},
+};
+
+class Aspects : public testing::TestWithParam<AspectRow> {};
+
+TEST_P(Aspects, of_pixels)
+{
+  const AspectRow &row = GetParam();
+  EXPECT_NEAR(pixel_aspect(row.mode, {row.width_mm, row.height_mm}), row.expected, 1e-9) << row.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, Aspects, testing::ValuesIn(kAspectRows));
+
+// The kernel lists a timing once for each shape that it is known in.
+TEST(ChooseMode, takes_the_shape_of_the_picture)
+{
+  const std::vector<drmModeModeInfo> modes = {shaped(720, 576, DRM_MODE_FLAG_PIC_AR_4_3),
+                                              shaped(720, 576, DRM_MODE_FLAG_PIC_AR_16_9)};
+  const std::vector<drmModeModeInfo> cinema = {shaped(1280, 720, DRM_MODE_FLAG_PIC_AR_64_27),
+                                               shaped(1280, 720, DRM_MODE_FLAG_PIC_AR_16_9)};
+  EXPECT_EQ(*choose_mode(modes, 720, 576, {50, 1}, 4.0 / 3), 0U);
+  EXPECT_EQ(*choose_mode(modes, 720, 576, {50, 1}, 16.0 / 9), 1U);
+  EXPECT_EQ(*choose_mode(cinema, 1280, 720, {50, 1}, 16.0 / 9), 1U);
+  EXPECT_EQ(*choose_mode(cinema, 1280, 720, {50, 1}), 1U);
+  EXPECT_EQ(*choose_mode(cinema, 1280, 720, {50, 1}, 64.0 / 27), 0U);
+  for (const char *text : {"720x576", "720x576@50"}) {
+    const auto request = parse_mode_request(text);
+    ASSERT_TRUE(request);
+    const auto wide = select_mode(modes, *request, 720, 576, {}, 16.0 / 9);
+    ASSERT_TRUE(wide) << text;
+    EXPECT_EQ(*wide, 1U) << text;
+    EXPECT_EQ(*select_mode(modes, *request, 720, 576, {}, 4.0 / 3), 0U) << text;
+  }
 }
 
 } // namespace

@@ -238,6 +238,7 @@ TEST(PlanCommit, names_the_hdr_blob_where_it_changes)
 {
   Output output = an_output();
   output.connector.properties = values::properties(20, {{"CRTC_ID", 0}, {"HDR_OUTPUT_METADATA", 0}});
+  output.connector.colour.transfers = 1 << static_cast<unsigned>(TransferFunction::Pq);
   Picture picture = a_picture(1024, 768);
   picture.hdr = HdrMetadata{};
   const Plan plan = candidate_plans(output, {}, picture, values::mode(1024, 768), nullptr).front();
@@ -248,6 +249,62 @@ TEST(PlanCommit, names_the_hdr_blob_where_it_changes)
   Plan plain = plan;
   plain.hdr.reset();
   EXPECT_EQ(values_of(plan_commit(output, plain, &plan, kObjects, false)).at({20, "HDR_OUTPUT_METADATA"}), 0U);
+}
+
+struct HdrRow {
+  const char *name;
+  std::uint8_t transfers; // what the display says: bits of PQ and HLG
+  bool bt2020, joined;
+  bool told, left_out;
+  std::uint64_t colorspace;
+};
+
+// What a display is told of a picture in PQ.
+TEST(PlanCommit, tells_of_hdr_where_the_display_takes_it)
+{
+  const HdrRow rows[] = {
+      {"HDR10", 4, true, false, true, false, 9},
+      {"PQ without BT.2020", 4, false, false, true, false, 0},
+      {"HLG alone", 8, true, false, false, true, 0},
+      {"SDR", 1, false, false, false, true, 0},
+      {"no EDID", 0, false, false, false, true, 0},
+      {"another program's output", 4, true, true, false, false, 0},
+  };
+  for (const HdrRow &row : rows) {
+    Output output = an_output();
+    output.connector.properties =
+        values::properties(20, {{"CRTC_ID", 0}, {"HDR_OUTPUT_METADATA", 0}, {"Colorspace", 0}});
+    output.connector.properties.at("Colorspace").enums = {{"Default", 0}, {"BT2020_RGB", 9}};
+    output.connector.colour = {row.transfers, row.bt2020};
+    if (row.joined)
+      output.joined = values::mode(1024, 768);
+    Picture picture = a_picture(1024, 768);
+    picture.hdr = HdrMetadata{};
+    const Plan plan = candidate_plans(output, {}, picture, values::mode(1024, 768), nullptr).front();
+    EXPECT_EQ(plan.hdr.has_value(), row.told) << row.name;
+    EXPECT_EQ(plan.hdr_left_out, row.left_out) << row.name;
+    if (row.joined)
+      continue;
+    const auto set = values_of(plan_commit(output, plan, nullptr, kObjects, true));
+    EXPECT_EQ(set.at({20, "HDR_OUTPUT_METADATA"}), row.told ? kObjects.hdr_blob : 0U) << row.name;
+    EXPECT_EQ(set.at({20, "Colorspace"}), row.colorspace) << row.name;
+  }
+}
+
+// A flip of a deeper picture is no reason to set what the application has set.
+TEST(PlanCommit, leaves_the_bits_that_the_application_wants)
+{
+  Output output = an_output();
+  output.connector.properties = values::properties(20, {{"CRTC_ID", 0}, {"max bpc", 8}});
+  output.connector.properties.at("max bpc").range = {8, 16};
+  const drmModeModeInfo mode = values::mode(1024, 768);
+  const Plan plan = candidate_plans(output, {}, a_picture(1024, 768), mode, nullptr).front();
+  Plan deep = plan;
+  deep.bits = 10;
+  EXPECT_EQ(values_of(plan_commit(output, deep, &plan, kObjects, false)).at({20, "max bpc"}), 10U);
+  output.connector.settings = {{output.connector.properties.at("max bpc").id, "max bpc", 8}};
+  EXPECT_FALSE(values_of(plan_commit(output, deep, &plan, kObjects, false)).count({20, "max bpc"}));
+  EXPECT_EQ(values_of(plan_commit(output, deep, &plan, kObjects, true)).at({20, "max bpc"}), 8U);
 }
 
 TEST(PlanCommit, leaves_no_fewer_bits_than_it_found)

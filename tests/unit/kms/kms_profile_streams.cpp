@@ -246,6 +246,44 @@ TEST_P(ProfileStreams, PlanesThatWereLeftLow)
   }
 }
 
+// And the cursor's opaque.
+TEST_P(ProfileStreams, CursorsThatWereLeftLow)
+{
+  const PlaneModel *cursor = plane_of(DRM_PLANE_TYPE_CURSOR);
+  if (!cursor)
+    return;
+  ASSERT_TRUE(display->stop());
+  display.reset();
+  for (const PlaneModel &plane : model().planes)
+    if (plane.has_zpos && !plane.zpos_is_fixed)
+      fakedrm::device().found[{plane.id, "zpos"}] = plane.least_zpos;
+  std::uint64_t premultiplied = 0;
+  for (const auto &mode : cursor->blending) {
+    if (mode.name == "None")
+      fakedrm::device().found[{cursor->id, "pixel blend mode"}] = mode.value;
+    if (mode.name == "Pre-multiplied")
+      premultiplied = mode.value;
+  }
+  before = state();
+  ASSERT_NO_FATAL_FAILURE(open());
+  ASSERT_TRUE(display->start());
+  const FrameLayout layout = frame(memory, xrgb(), 1024, 768);
+  ASSERT_NO_FATAL_FAILURE(begin(layout));
+  CursorImage image;
+  image.width = image.height = 24;
+  image.pixels.assign(std::size_t{24} * 24 * 4, 0xff);
+  ASSERT_TRUE(display->set_cursor(image));
+  ASSERT_TRUE(show(layout, 2));
+  ASSERT_NE(now(cursor->id, "FB_ID"), 0U);
+  for (const PlaneModel &plane : model().planes)
+    if (&plane != cursor && now(plane.id, "FB_ID") != 0) {
+      EXPECT_TRUE(is_over(*cursor, plane)) << "the cursor lies under plane " << plane.id;
+    }
+  if (!cursor->blending.empty()) {
+    EXPECT_EQ(now(cursor->id, "pixel blend mode"), premultiplied);
+  }
+}
+
 // Tearing flips where the driver has them, and a clear refusal where it has none.
 TEST_P(ProfileStreams, TearingFlips)
 {

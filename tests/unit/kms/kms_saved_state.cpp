@@ -2,6 +2,7 @@
 // What an output showed before, and the commit that brings it back.
 #include <cerrno>
 
+#include <drm_fourcc.h>
 #include <gtest/gtest.h>
 
 #include "fake_drm.hpp"
@@ -112,6 +113,34 @@ TEST_F(SavedStateTest, leaves_the_planes_of_other_outputs_alone)
   ASSERT_TRUE(saved && saved->restore(*device, own));
   EXPECT_EQ(value(fakedrm::kOverlay, "CRTC_ID"), ~std::uint64_t{0});
   EXPECT_EQ(value(fakedrm::kPrimary, "CRTC_ID"), 0U);
+}
+
+// The old framebuffer is gone, and its id is another one's by now, in this process or in another.
+TEST_F(SavedStateTest, shows_no_other_picture_under_an_old_number)
+{
+  enum class Now { TheSame, Another, OurOwn, Nothing };
+  for (const Now now : {Now::TheSame, Now::Another, Now::OurOwn, Now::Nothing}) {
+    fakedrm::Device &d = fakedrm::device();
+    d.commits.clear();
+    d.plane_users[fakedrm::kPrimary] = fakedrm::kCrtc;
+    d.found[{fakedrm::kPrimary, "FB_ID"}] = 60;
+    d.foreign_framebuffers = {60};
+    d.sizes[60] = {640, 480};
+    d.fourccs[60] = DRM_FORMAT_XRGB8888;
+    const Output own = output();
+    const auto saved = SavedState::capture(*device, own);
+    ASSERT_TRUE(saved);
+    EXPECT_TRUE(d.handles.empty()); // those that came with the question
+    if (now == Now::Another)
+      d.sizes[60] = {800, 600};
+    if (now == Now::OurOwn)
+      device->framebuffers().made(60); // as like the old one as can be
+    if (now == Now::Nothing)
+      d.foreign_framebuffers.clear();
+    ASSERT_TRUE(saved->restore(*device, own));
+    EXPECT_EQ(value(fakedrm::kPrimary, "FB_ID"), now == Now::TheSame ? 60U : 0U) << static_cast<int>(now);
+    EXPECT_TRUE(d.handles.empty());
+  }
 }
 
 // The old framebuffer is gone: the commit that names it fails, and the output is turned off.

@@ -165,6 +165,8 @@ TEST_F(StuckFlips, a_display_that_does_not_come_back_ends_the_stream)
     EXPECT_FALSE(display->drain(kLong_ns));
   }
   EXPECT_EQ(listener.stalls, 1);
+  while (listener.failures == 0) // the event thread tells after it has woken whoever drains
+    std::this_thread::yield();
   EXPECT_EQ(listener.failures, 1);
   const std::optional<Error> failure = display->failure();
   ASSERT_TRUE(failure);

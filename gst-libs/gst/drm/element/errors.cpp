@@ -154,7 +154,8 @@ void OncePerFailure::post(GstElement *element, const Failure &failure)
 {
   std::unique_lock guard(lock_);
   const std::thread::id self = std::this_thread::get_id();
-  posting_ended_.wait(guard, [&] { return poster_ == std::thread::id() || poster_ == self; });
+  posting_ended_.wait(guard,
+                      [&] { return flushing_ || poster_ == std::thread::id() || poster_ == self; });
   if (std::exchange(posted_, true))
     return;
   // A handler of the message may make the element fail once more, after a reset().
@@ -171,6 +172,13 @@ void OncePerFailure::post(GstElement *element, const Failure &failure)
     }
   } const end{*this, outer};
   post_failure(element, failure);
+}
+
+void OncePerFailure::set_flushing(bool flushing)
+{
+  const std::lock_guard guard(lock_);
+  flushing_ = flushing;
+  posting_ended_.notify_all();
 }
 
 } // namespace gstdrm

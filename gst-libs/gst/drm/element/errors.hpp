@@ -89,15 +89,19 @@ public:
     const std::lock_guard guard(lock_);
     return !std::exchange(posted_, true);
   }
-  // Posts for the first caller since reset(). The message is on the bus when any caller returns;
-  // a handler of the message that calls this returns at once.
+  // Posts for the first caller since reset(). The message is on the bus when any caller returns,
+  // unless there is a flush; a handler of the message that calls this returns at once.
   void post(GstElement *element, const Error &error) { post(element, Failure({}, error)); }
   void post(GstElement *element, const Failure &failure);
+  // While there is a flush no thread waits for the message of another one: the handler of that
+  // message may be what flushes, and wait for the thread.
+  void set_flushing(bool flushing);
 
 private:
   OrderedMutex lock_{kLeafLockRank, "OncePerFailure::lock_"}; // guards all below
   OrderedCondition posting_ended_;
   bool posted_ = false;
+  bool flushing_ = false;
   std::thread::id poster_; // the thread that posts now; none: nobody does
 };
 

@@ -2,6 +2,8 @@
 #include "kms_device.hpp"
 
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -32,12 +34,27 @@ Error open_error(const std::string &path, int error)
   return device_error(std::move(message), error);
 }
 
+// The folder or link in sysfs that the link leads to.
+std::string target_of(const std::string &link)
+{
+  std::error_code error;
+  return std::filesystem::canonical(link, error).filename().string();
+}
+
+// "0000:00:02.0", which is on "pci"; the kernel's own name (drm_getunique()) is for masters alone.
+struct BusDevice {
+  std::string bus, name;
+};
+BusDevice find_bus_device(dev_t node)
+{
+  const std::string device = "/sys/dev/char/" + std::to_string(major(node)) + ":" +
+                             std::to_string(minor(node)) + "/device";
+  return {target_of(device + "/subsystem"), target_of(device)};
+}
+
+// Where there is no sysfs. Only the current or a former master is told.
 std::string read_bus_id(int fd)
 {
-  // the unique name is only filled in after the interface version was set (drm_ioctl.c,
-  // drm_setversion)
-  drmSetVersion version{1, 4, -1, -1};
-  drmSetInterfaceVersion(fd, &version);
   char *id = drmGetBusid(fd);
   std::string text = id ? id : "";
   drmFreeBusid(id);
@@ -173,9 +190,8 @@ Result<void> Device::set_client_caps()
                             ". This sink needs it; kmssink drives such a device.",
                         error);
   }
-  // only valid after the atomic cap (drm_ioctl.c, drm_setclientcap)
-  drmSetClientCap(fd(), DRM_CLIENT_CAP_WRITEBACK_CONNECTORS, 1); // may fail: it is optional
-
+  if (!file_is_lent())
+    list_everything();
   std::uint64_t value = 0;
   takes_modifiers_ = drmGetCap(fd(), DRM_CAP_ADDFB2_MODIFIERS, &value) == 0 && value == 1;
   value = 0;
@@ -185,6 +201,18 @@ Result<void> Device::set_client_caps()
   GSTDRM_DEBUG("opened %s as fd %d, which takes %s", name_.c_str(), fd(),
                takes_modifiers_ ? "modifiers" : "no modifiers");
   return {};
+}
+
+void Device::list_writeback_connectors() const
+{
+  // only valid after the atomic cap (drm_ioctl.c, drm_setclientcap); may fail: it is optional
+  drmSetClientCap(fd(), DRM_CLIENT_CAP_WRITEBACK_CONNECTORS, 1);
+}
+
+void Device::list_everything() const
+{
+  list_writeback_connectors();
+  drmSetClientCap(fd(), DRM_CLIENT_CAP_ASPECT_RATIO, 1); // likewise
 }
 
 Result<std::shared_ptr<Device>> Device::adopt(UniqueFd fd, const std::string &path)
@@ -198,10 +226,11 @@ Result<std::shared_ptr<Device>> Device::adopt(UniqueFd fd, const std::string &pa
                         error);
   }
   if (const std::string node = render_node(fd.get()); !node.empty())
-    return device_error((path.empty() ? "The given fd (" + node + ")" : path) +
-                            " is a render node, which draws and shows nothing. Name the card of the "
-                            "same device, such as /dev/dri/card0.",
-                        EACCES);
+    return device_error(
+        (path.empty() ? "The given fd (" + node + ")" : path) +
+            " is a render node, which draws and shows nothing. Name the card of the "
+            "same device, such as /dev/dri/card0.",
+        EACCES);
   const std::string driver(version->name, static_cast<std::size_t>(version->name_len));
   // first, while this open file is the master: else the other one would become it for a moment
   UniqueFd memory_fd = open_memory_file(fd.get());
@@ -226,13 +255,27 @@ bool Device::matches(const DeviceRequest &request) const
     return false;
   if (request.bus_id.empty())
     return true;
-  const std::string id = read_bus_id(fd());
-  return id == request.bus_id || id == "pci:" + request.bus_id;
+  const BusDevice device = find_bus_device(node_);
+  const std::string id = device.name.empty() ? read_bus_id(fd()) : device.bus + ":" + device.name;
+  return id == request.bus_id || id == "pci:" + request.bus_id ||
+         (!device.name.empty() && device.name == request.bus_id);
 }
 
 int Device::become_master() const
 {
-  return drmIsMaster(fd()) || drmSetMaster(fd()) == 0 ? 0 : errno;
+  if (!drmIsMaster(fd()) && drmSetMaster(fd()) != 0)
+    return errno;
+  authenticate_memory();
+  return 0;
+}
+
+// Before Linux 5.3 a file that is neither master nor root's imports dma-bufs where a master vouches
+// for it alone (drm_ioctl.c, DRM_AUTH of PRIME_FD_TO_HANDLE).
+void Device::authenticate_memory() const
+{
+  drm_magic_t magic = 0;
+  if (memory_fd_ && drmGetMagic(memory_fd_.get(), &magic) == 0)
+    drmAuthMagic(fd(), magic); // may fail: newer kernels do not ask
 }
 
 Result<void> Device::require_master() const

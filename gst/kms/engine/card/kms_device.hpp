@@ -20,6 +20,7 @@
 #include <gst/drm/core/unique_fd.hpp>
 
 #include "kms_event_loop.hpp"
+#include "kms_framebuffer_log.hpp"
 #include "kms_hotplug.hpp"
 #include "kms_lock_ranks.hpp"
 #include "kms_reservation.hpp"
@@ -121,11 +122,17 @@ public:
   // false: AddFB2 takes no modifiers, every framebuffer is implicit
   [[nodiscard]] bool takes_modifiers() const noexcept { return takes_modifiers_; }
   [[nodiscard]] HandleTable &handles() noexcept { return handles_; }
+  // Those that this process has made on memory_fd().
+  [[nodiscard]] FramebufferLog &framebuffers() noexcept { return framebuffers_; }
+  [[nodiscard]] const FramebufferLog &framebuffers() const noexcept { return framebuffers_; }
   [[nodiscard]] EventHub &events() noexcept { return events_; }
   [[nodiscard]] ReservationTable &reservations() noexcept { return reservations_; }
   [[nodiscard]] dev_t node() const noexcept { return node_; }
   [[nodiscard]] ProbeLog &probes() noexcept { return probes_; }
 
+  // Of an application's open file it is asked for where the sink takes an output for itself: the
+  // application's own lists of connectors get longer by it.
+  void list_writeback_connectors() const;
   // Asks for the right to set modes. 0: this descriptor has it; else an errno.
   [[nodiscard]] int become_master() const;
   // Error unless this descriptor may set modes now: it names who else is in the way.
@@ -141,6 +148,8 @@ private:
   static Result<std::shared_ptr<Device>> adopt(UniqueFd fd, const std::string &path);
   static Result<std::shared_ptr<Device>> open_path(const std::string &path);
   Result<void> set_client_caps();
+  void authenticate_memory() const;
+  void list_everything() const; // of an open file that nobody else has
   [[nodiscard]] bool matches(const DeviceRequest &request) const;
 
   std::unique_ptr<Lease> lease_; // goes after fd_: closing that ends the lease
@@ -155,6 +164,7 @@ private:
   std::string name_;
   bool takes_modifiers_ = false;
   HandleTable handles_;
+  FramebufferLog framebuffers_;
   ReservationTable reservations_;
   EventHub events_;
 };

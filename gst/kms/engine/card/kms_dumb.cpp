@@ -39,8 +39,11 @@ int DumbBuffer::make(std::uint32_t fourcc, std::uint32_t width, std::uint32_t he
   width_ = width;
   height_ = height;
   const std::uint32_t handles[4] = {handle_}, strides[4] = {stride_bytes_}, offsets[4] = {};
-  return drmModeAddFB2WithModifiers(device_->memory_fd(), width, height, fourcc, handles, strides, offsets,
-                                    nullptr, &framebuffer_id_, 0);
+  const int ret = drmModeAddFB2WithModifiers(device_->memory_fd(), width, height, fourcc, handles,
+                                             strides, offsets, nullptr, &framebuffer_id_, 0);
+  if (ret == 0)
+    device_->framebuffers().made(framebuffer_id_);
+  return ret;
 }
 
 Result<std::unique_ptr<DumbBuffer>> DumbBuffer::create(const std::shared_ptr<Device> &device,

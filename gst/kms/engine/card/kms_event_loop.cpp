@@ -48,10 +48,31 @@ void EventLoop::stop()
 {
   quit_ = true;
   wake_.wake();
-  if (is_current())
-    thread_.detach();
-  else
+  bool ends = false;
+  if (!is_current()) {
+    std::unique_lock guard(lock_);
+    returned_.wait(guard, [this] { return ended_ || outside_ > 0; });
+    ends = ended_;
+  }
+  if (ends)
     thread_.join();
+  else
+    thread_.detach();
+}
+
+void EventLoop::go_out() noexcept
+{
+  {
+    const std::lock_guard guard(lock_);
+    outside_++;
+  }
+  returned_.notify_all();
+}
+
+void EventLoop::come_back() noexcept
+{
+  const std::lock_guard guard(lock_);
+  outside_--;
 }
 
 void EventLoop::wake() noexcept
@@ -80,7 +101,9 @@ void EventLoop::remove(EventHandler &handler)
   // Whoever removes the last entry stops the loop, which may still be in the call of a handler that
   // removed itself.
   if (!is_current())
-    returned_.wait(guard, [&] { return called_ != &handler && (!entries_.empty() || !called_); });
+    returned_.wait(guard, [&] {
+      return outside_ > 0 || (called_ != &handler && (!entries_.empty() || !called_));
+    });
 }
 
 bool EventLoop::empty() const
@@ -189,11 +212,17 @@ void EventLoop::run() noexcept
 {
   pthread_setname_np(pthread_self(), "kms-events");
   current_loop = this;
+  current_own_thread = this;
   try {
     read_events();
   } catch (...) {
     lose(ENOMEM);
   }
+  {
+    const std::lock_guard guard(lock_);
+    ended_ = true;
+  }
+  returned_.notify_all();
 }
 
 void EventLoop::read_events()
@@ -247,7 +276,8 @@ Result<std::unique_ptr<EventHub::Subscription>> EventHub::subscribe(std::uint32_
 }
 
 // Waits for the handler without the hub's lock, which the handler may want for another sink. Where
-// the loop is empty afterwards, its thread is in no handler, or the present thread is that thread.
+// the loop is empty afterwards, its thread is in no handler, or Outside, or the present thread is
+// it.
 void EventHub::unsubscribe(EventLoop &loop, EventHandler &handler)
 {
   loop.remove(handler);

@@ -19,6 +19,7 @@
 #include <gst/drm/core/wake_fd.hpp>
 
 #include "kms_lock_ranks.hpp"
+#include "kms_outside.hpp"
 
 namespace gstdrm::kms {
 
@@ -44,21 +45,22 @@ std::int64_t monotonic_now_ns() noexcept;
 
 // A flip event names its CRTC (DRM_CAP_CRTC_IN_VBLANK_EVENT), so one thread reads the events of any
 // number of CRTCs. Two readers of one descriptor would take each other's events.
-class EventLoop {
+class EventLoop final : private OwnThread {
 public:
   // `drm_fd` is borrowed until stop().
   static Result<std::shared_ptr<EventLoop>> start(int drm_fd);
   EventLoop(const EventLoop &) = delete;
   EventLoop &operator=(const EventLoop &) = delete;
-  ~EventLoop() = default; // after stop()
-  // Ends the thread and waits for its end. The thread itself does not wait: it ends as soon as the
-  // handler that it is in has returned, and calls no other.
+  ~EventLoop() override = default; // after stop()
+  // Ends the thread and waits for its end, but not while the thread is Outside. That thread, and
+  // the one that calls this on itself, ends as soon as the handler that it is in has returned, and
+  // calls no other.
   void stop();
 
   // `handler` is borrowed until it is removed. One per CRTC that reads events.
   void add(std::uint32_t crtc_id, EventHandler &handler);
   // When this returns the handler is called no more, and no call of it is running on another
-  // thread. A call on the present thread goes on.
+  // thread, unless that is Outside: its call goes on, as one on the present thread does.
   void remove(EventHandler &handler);
   [[nodiscard]] bool empty() const;
   // The thread has ended since the device is gone.
@@ -83,6 +85,8 @@ private:
   };
   EventLoop(int drm_fd, WakeFd wake) : drm_fd_(drm_fd), wake_(std::move(wake)) {}
   void run() noexcept;
+  void go_out() noexcept override;
+  void come_back() noexcept override;
   void read_events();
   std::int64_t prepare_sleep();
   void call_timers();
@@ -96,14 +100,16 @@ private:
   int drm_fd_;
   WakeFd wake_;
   std::atomic<bool> quit_{false}; // set before the last wake()
-  // Guards the four below. Not held while a handler is called: a handler may post a message, and
+  // Guards the six below. Not held while a handler is called: a handler may post a message, and
   // the application's synchronous bus handler calls back into the sink.
   mutable OrderedMutex lock_{kEventLoopLockRank, "EventLoop::lock_"};
-  OrderedCondition returned_;                   // called_ has changed
+  OrderedCondition returned_;                   // called_, outside_ or ended_ has changed
   std::vector<std::shared_ptr<Entry>> entries_; // by rising id
   std::uint64_t last_id_ = 0;
   const EventHandler *called_ = nullptr; // runs at the moment; only compared
   bool dead_ = false;
+  int outside_ = 0;    // calls of go_out() without come_back()
+  bool ended_ = false; // the thread touches nothing of the device's any more
   // Used by the event thread alone: the descriptors that it polls, and references to the fences,
   // which keep the fences' descriptors open.
   std::vector<pollfd> fds_;
@@ -129,7 +135,8 @@ public:
 
   private:
     EventHub &hub_;
-    // Another thread may end the loop while this one waits in remove(), and the hub lets go of it then.
+    // Another thread may end the loop while this one waits in remove(), and the hub lets go of it
+    // then.
     std::shared_ptr<EventLoop> loop_;
     EventHandler &handler_;
   };

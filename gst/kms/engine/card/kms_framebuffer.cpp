@@ -47,8 +47,10 @@ Result<void> Framebuffer::add(const FrameLayout &layout)
       device_->memory_fd(), layout.width, layout.height, layout.format.fourcc, handles.data(),
       strides.data(), offsets.data(), with_modifiers ? modifiers.data() : nullptr, &id_,
       with_modifiers ? DRM_MODE_FB_MODIFIERS : 0);
-  if (ret == 0)
+  if (ret == 0) {
+    device_->framebuffers().made(id_);
     return {};
+  }
   id_ = 0;
   std::string planes;
   for (std::size_t i = 0; i < layout.n_planes; i++)

@@ -78,12 +78,21 @@ std::optional<Holder> find_master(dev_t node, const SystemPaths &paths)
   return std::nullopt;
 }
 
+// A link tells its name without anybody's file system being asked: stat() of one that is open on a
+// dead network server never returns.
+bool is_device_node(const fs::path &descriptor)
+{
+  std::error_code error;
+  return fs::read_symlink(descriptor, error).string().starts_with("/dev/");
+}
+
 bool has_open(const fs::path &descriptors, dev_t node)
 {
   const std::vector<fs::path> entries = list(descriptors);
   return std::any_of(entries.begin(), entries.end(), [node](const fs::path &entry) {
     struct stat status {};
-    return stat(entry.c_str(), &status) == 0 && S_ISCHR(status.st_mode) && status.st_rdev == node;
+    return is_device_node(entry) && stat(entry.c_str(), &status) == 0 && S_ISCHR(status.st_mode) &&
+           status.st_rdev == node;
   });
 }
 

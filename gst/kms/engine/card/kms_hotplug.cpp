@@ -11,7 +11,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <gst/drm/core/ordered_mutex.hpp>
+
+#include "kms_lock_ranks.hpp"
 #include "kms_objects.hpp"
+#include "kms_outside.hpp"
 
 namespace gstdrm::kms {
 
@@ -27,7 +31,7 @@ bool node_exists(dev_t node)
 
 } // namespace
 
-class HotplugMonitor::Watch {
+class HotplugMonitor::Watch final : private OwnThread {
 public:
   Watch(dev_t node, HotplugHandler &handler, WakeFd wake)
       : node_(node), handler_(handler), wake_(std::move(wake)), uevents_(node)
@@ -40,8 +44,13 @@ public:
     wake_.wake();
   }
   void wake() noexcept { wake_.wake(); }
+  // After end(). false: the thread is Outside, and ends later.
+  bool await_end();
 
 private:
+  void watch();
+  void go_out() noexcept override;
+  void come_back() noexcept override;
   bool look() noexcept;
   bool read_events();
   bool poll_device();
@@ -51,6 +60,10 @@ private:
   WakeFd wake_;             // readable: end, or call on_woken()
   std::atomic<bool> ended_{false};
   UeventSocket uevents_;
+  OrderedMutex lock_{kLeafLockRank, "HotplugMonitor::Watch::lock_"}; // guards the two below
+  OrderedCondition changed_;
+  int outside_ = 0;      // calls of go_out() without come_back()
+  bool is_over_ = false; // the thread calls nobody any more
 };
 
 HotplugMonitor::HotplugMonitor(std::shared_ptr<Watch> watch)
@@ -77,10 +90,32 @@ Result<std::unique_ptr<HotplugMonitor>> HotplugMonitor::start(dev_t node, Hotplu
 HotplugMonitor::~HotplugMonitor()
 {
   watch_->end();
-  if (thread_.get_id() == std::this_thread::get_id())
-    thread_.detach();
-  else
+  if (thread_.get_id() != std::this_thread::get_id() && watch_->await_end())
     thread_.join();
+  else
+    thread_.detach();
+}
+
+bool HotplugMonitor::Watch::await_end()
+{
+  std::unique_lock guard(lock_);
+  changed_.wait(guard, [this] { return is_over_ || outside_ > 0; });
+  return is_over_;
+}
+
+void HotplugMonitor::Watch::go_out() noexcept
+{
+  {
+    const std::lock_guard guard(lock_);
+    outside_++;
+  }
+  changed_.notify_all();
+}
+
+void HotplugMonitor::Watch::come_back() noexcept
+{
+  const std::lock_guard guard(lock_);
+  outside_--;
 }
 
 void HotplugMonitor::wake() noexcept
@@ -121,12 +156,23 @@ try {
   return true;
 }
 
-// Sleeps until an event comes or somebody wakes it; where no events come here, until it is time to
-// look at the device.
 void HotplugMonitor::Watch::run() noexcept
 {
-  using Clock = std::chrono::steady_clock;
   pthread_setname_np(pthread_self(), "kms-hotplug");
+  current_own_thread = this;
+  watch();
+  {
+    const std::lock_guard guard(lock_);
+    is_over_ = true;
+  }
+  changed_.notify_all();
+}
+
+// Sleeps until an event comes or somebody wakes it; where no events come here, until it is time to
+// look at the device.
+void HotplugMonitor::Watch::watch()
+{
+  using Clock = std::chrono::steady_clock;
   const bool polls = uevents_.fd() < 0;
   Clock::time_point poll_at = Clock::now() + kPollInterval;
   while (!ended_) {

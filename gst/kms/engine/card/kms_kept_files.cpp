@@ -30,7 +30,7 @@ KeptFiles::Ptr KeptFiles::get()
   return files;
 }
 
-bool KeptFiles::keep(const Device &device, std::uint32_t crtc_id)
+bool KeptFiles::keep(const Device &device, std::uint32_t plane_id)
 {
   if (device.memory_fd() == device.fd())
     return false; // a copy of it would be master
@@ -38,15 +38,15 @@ bool KeptFiles::keep(const Device &device, std::uint32_t crtc_id)
   if (!file)
     return false;
   const std::lock_guard guard(lock_);
-  std::swap(files_[{device.node(), crtc_id}], file); // the older one goes without the lock
+  std::swap(files_[{device.node(), plane_id}], file); // the older one goes without the lock
   return true;
 }
 
-void KeptFiles::forget(const Device &device, std::uint32_t crtc_id)
+void KeptFiles::forget(const Device &device, std::uint32_t plane_id)
 {
   UniqueFd file; // closed without the lock
   const std::lock_guard guard(lock_);
-  const auto it = files_.find({device.node(), crtc_id});
+  const auto it = files_.find({device.node(), plane_id});
   if (it == files_.end())
     return;
   file = std::move(it->second);

@@ -25,16 +25,17 @@ namespace gstdrm::kms {
 // has no CLOSEFB.
 int close_framebuffer(int drm_fd, std::uint32_t id);
 
-// The open files that keep pictures on screen: one per CRTC at most, which is never master.
+// The open files that keep pictures on screen: one per plane of a picture at most, which is never
+// master.
 class KeptFiles {
 public:
   using Ptr = std::shared_ptr<KeptFiles>;
   // Of the process. Its users share it, since one may live until the process ends.
   static Ptr get();
   // false: the device has no open file for memory of its own.
-  bool keep(const Device &device, std::uint32_t crtc_id);
-  // Another picture is on screen.
-  void forget(const Device &device, std::uint32_t crtc_id);
+  bool keep(const Device &device, std::uint32_t plane_id);
+  // Something else is on the plane.
+  void forget(const Device &device, std::uint32_t plane_id);
 
 private:
   OrderedMutex lock_{kLeafLockRank, "KeptFiles::lock_"}; // guards files_

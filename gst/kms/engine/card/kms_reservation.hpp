@@ -75,6 +75,12 @@ public:
       table_->erase(ids_);
   }
 
+  // One more object, which nobody has.
+  void add(std::uint32_t id)
+  {
+    table_->insert({id});
+    ids_.push_back(id);
+  }
   [[nodiscard]] const std::vector<std::uint32_t> &ids() const noexcept { return ids_; }
   [[nodiscard]] bool owns(std::uint32_t id) const
   {

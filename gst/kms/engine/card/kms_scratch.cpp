@@ -104,11 +104,12 @@ std::optional<ScratchFramebuffer> ScratchBuffer::framebuffer(Format format) cons
   }
   const bool with_modifiers = device_->takes_modifiers() && format.modifier != kModImplicit;
   std::uint32_t id = 0;
-  if (drmModeAddFB2WithModifiers(device_->memory_fd(), width_, height_, format.fourcc, handles.data(),
-                                 strides.data(), offsets.data(),
+  if (drmModeAddFB2WithModifiers(device_->memory_fd(), width_, height_, format.fourcc,
+                                 handles.data(), strides.data(), offsets.data(),
                                  with_modifiers ? modifiers.data() : nullptr, &id,
                                  with_modifiers ? DRM_MODE_FB_MODIFIERS : 0) != 0)
     return std::nullopt;
+  device_->framebuffers().made(id);
   return ScratchFramebuffer(device_->memory_fd(), id);
 }
 

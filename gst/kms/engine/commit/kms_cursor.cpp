@@ -68,7 +68,7 @@ bool Cursor::is_shown() const
   return shown_.buffer != nullptr;
 }
 
-bool Cursor::apply(Request &request, const Plane &plane, std::uint32_t crtc_id)
+bool Cursor::apply(Request &request, const Plane &plane, std::uint32_t crtc_id, int zpos)
 {
   const std::lock_guard guard(lock_);
   if (!changed_)
@@ -84,6 +84,9 @@ bool Cursor::apply(Request &request, const Plane &plane, std::uint32_t crtc_id)
   const std::uint32_t width = asked_.buffer->width(), height = asked_.buffer->height();
   setup.source = {0, 0, width, height};
   setup.destination = {asked_.x, asked_.y, width, height};
+  // another program may have left the plane under the picture, and another blending
+  setup.zpos = zpos;
+  setup.alpha = Alpha::Premultiplied;
   request.set_plane(plane, crtc_id, setup);
   return true;
 }

@@ -43,7 +43,8 @@ public:
   // Whether the last commit shows a cursor.
   [[nodiscard]] bool is_shown() const;
   // Adds the changes since the last commit to a request. Returns whether there were any.
-  bool apply(Request &request, const Plane &plane, std::uint32_t crtc_id);
+  // `zpos` is over the picture; -1: as the driver has it.
+  bool apply(Request &request, const Plane &plane, std::uint32_t crtc_id, int zpos);
   // The commit with the changes that apply() added was made.
   void committed();
   // That commit failed, but not because of the cursor: the next one gets the same changes.

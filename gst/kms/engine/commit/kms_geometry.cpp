@@ -69,7 +69,8 @@ std::optional<Rectangle> intersect(const Rectangle &a, const Rectangle &b)
 
 Placement place(const Shape &shape, const Rectangle &area, Fit fit)
 {
-  if (!shape.width || !shape.height || !area.width || !area.height || !shape.par_n || !shape.par_d)
+  if (!shape.width || !shape.height || !area.width || !area.height || !shape.par_n ||
+      !shape.par_d || !(shape.screen_pixel_aspect > 0))
     return {};
   // as the viewer sees it
   Size seen{shape.width, shape.height};
@@ -78,6 +79,7 @@ Placement place(const Shape &shape, const Rectangle &area, Fit fit)
     seen = {shape.height, shape.width};
     pixel_aspect = 1 / pixel_aspect;
   }
+  pixel_aspect /= shape.screen_pixel_aspect;
   const double aspect = pixel_aspect * seen.width / seen.height;
   const double area_aspect = static_cast<double>(area.width) / area.height;
 

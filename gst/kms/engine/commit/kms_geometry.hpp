@@ -33,7 +33,8 @@ struct Shape {
   std::uint32_t height = 0;
   std::uint32_t par_n = 1; // pixel aspect ratio, width to height
   std::uint32_t par_d = 1;
-  bool turned = false; // by 90 or 270 degrees on its way to the screen
+  bool turned = false;            // by 90 or 270 degrees on its way to the screen
+  double screen_pixel_aspect = 1; // width to height of the screen's pixels
 };
 
 struct Placement {

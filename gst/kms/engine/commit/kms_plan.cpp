@@ -7,6 +7,7 @@
 
 #include <drm_fourcc.h>
 
+#include "engine/output/kms_aspect.hpp"
 #include "engine/output/kms_formats.hpp"
 #include "kms_stacking.hpp"
 
@@ -45,27 +46,41 @@ std::string nearest_fix(const FormatSet &set, Format format)
 }
 
 // The placement that the view asks for, and the one without scaling.
-std::vector<Placement> placements(const View &view, const Picture &picture,
-                                  const drmModeModeInfo &mode)
+std::vector<Placement> placements(const Connector &connector, const View &view,
+                                  const Picture &picture, const drmModeModeInfo &mode)
 {
   const Rectangle screen{0, 0, mode.hdisplay, mode.vdisplay};
   // an area outside the mode is treated like no area
   const Rectangle area = intersect(view.area.value_or(screen), screen).value_or(screen);
-  const Shape shape{picture.width, picture.height, picture.par_n, picture.par_d, view.is_turned()};
+  const Shape shape{
+      picture.width,    picture.height,
+      picture.par_n,    picture.par_d,
+      view.is_turned(), pixel_aspect(mode, {connector.width_mm, connector.height_mm})};
   std::vector<Placement> list = {place(shape, area, view.fit)};
   if (list.front().scaled)
     list.push_back(place(shape, area, Fit::None));
   return list;
 }
 
+// Whether the driver can tell the display of such a picture, and the display says that it takes it.
+// A television that does not would show the picture as if it were SDR, or nothing.
+bool takes_hdr(const Connector &connector, const HdrMetadata &hdr)
+{
+  return property_id(connector.properties, "HDR_OUTPUT_METADATA") != 0 &&
+         (connector.colour.transfers >> static_cast<unsigned>(hdr.transfer) & 1) != 0;
+}
+
 // What the cable has to carry: the connector's "max bpc" as it was found, or more where the picture
-// needs it. Nothing: the connector has no such property.
+// needs it. Nothing: the connector has no such property, or the application has set it.
 std::optional<std::uint64_t> wanted_bpc(const Connector &connector, const Plan &plan)
 {
   constexpr std::uint64_t kHdrBits = 10; // CTA-861-G: PQ and HLG show steps with less
   const Property *bpc = find(connector.properties, "max bpc");
   if (!bpc || !bpc->range || (bpc->flags & DRM_MODE_PROP_IMMUTABLE))
     return std::nullopt;
+  for (const PropertySetting &setting : connector.settings)
+    if (setting.id == bpc->id)
+      return std::nullopt;
   const std::uint64_t needed = std::max<std::uint64_t>(plan.bits, plan.hdr ? kHdrBits : 0);
   return std::max(bpc->value, std::min(needed, bpc->range->second));
 }
@@ -98,8 +113,9 @@ void set_connector(Request &request, const Output &output, const Plan &plan, con
     return;
   request.set(connector.id, hdr->id, "HDR_OUTPUT_METADATA", plan.hdr ? objects.hdr_blob : 0);
   // names of drm_connector.c; what the CRTC puts out is RGB
+  const bool bt2020 = plan.hdr && connector.colour.bt2020_rgb;
   if (const Property *colorspace = find(connector.properties, "Colorspace"))
-    if (const auto value = colorspace->enum_value(plan.hdr ? "BT2020_RGB" : "Default"))
+    if (const auto value = colorspace->enum_value(bt2020 ? "BT2020_RGB" : "Default"))
       request.set(connector.id, colorspace->id, "Colorspace", *value);
 }
 
@@ -155,10 +171,12 @@ Result<drmModeModeInfo> mode_for(const Output &output, const Picture &picture, b
     return *output.joined;
   const std::span<const drmModeModeInfo> modes =
       only ? std::span(only, 1) : std::span<const drmModeModeInfo>(output.connector.modes);
+  const double aspect = static_cast<double>(picture.width) * picture.par_n /
+                        (static_cast<double>(picture.height) * picture.par_d);
   Result<std::size_t> index =
-      select_mode(modes, output.mode_request, picture.width, picture.height, picture.rate);
+      select_mode(modes, output.mode_request, picture.width, picture.height, picture.rate, aspect);
   if (!index && scales_down && output.mode_request.kind == ModeRequest::Kind::Match)
-    if (const std::optional<std::size_t> largest = largest_mode(modes, picture.rate))
+    if (const std::optional<std::size_t> largest = largest_mode(modes, picture.rate, aspect))
       index = *largest;
   if (!index)
     return Error{ErrorCode::Caps, // of another size, perhaps
@@ -210,18 +228,7 @@ std::string why_unfit(const View &view, const Plane &plane, Format format)
     return "cannot turn or reflect a picture";
   if (!plane_rotation(plane, view.rotation))
     return "cannot turn or reflect a picture so";
-  if (view.zpos >= 0) {
-    const Property *zpos = find(plane.properties, "zpos");
-    if (!zpos)
-      return "has no zpos";
-    const auto wanted = static_cast<std::uint64_t>(view.zpos);
-    if ((zpos->flags & DRM_MODE_PROP_IMMUTABLE) && zpos->value != wanted)
-      return "is fixed at zpos " + std::to_string(zpos->value);
-    if (zpos->range && (wanted < zpos->range->first || wanted > zpos->range->second))
-      return "takes zpos " + std::to_string(zpos->range->first) + " to " +
-             std::to_string(zpos->range->second);
-  }
-  return {};
+  return why_no_zpos(plane, view.zpos);
 }
 
 namespace {
@@ -252,8 +259,7 @@ std::vector<Plan> candidate_plans(const Output &output, const View &view, const 
     if (why_unfit(view, plane, picture.format).empty())
       fit.push_back(&plane);
   const auto blending = blending_first(fit, picture);
-  const bool tells_hdr =
-      !output.joined && property_id(output.connector.properties, "HDR_OUTPUT_METADATA") != 0;
+  const bool tells_hdr = !output.joined && picture.hdr && takes_hdr(output.connector, *picture.hdr);
   std::vector<Plan> list;
   const auto add = [&](const Plane &plane, const Placement &placement, bool background) {
     if (background &&
@@ -284,9 +290,10 @@ std::vector<Plan> candidate_plans(const Output &output, const View &view, const 
     plan.bits = bits_per_component(picture.format.fourcc);
     if (tells_hdr)
       plan.hdr = picture.hdr;
+    plan.hdr_left_out = !output.joined && picture.hdr && !tells_hdr;
     list.push_back(std::move(plan));
   };
-  for (const Placement &placement : placements(view, picture, mode))
+  for (const Placement &placement : placements(output.connector, view, picture, mode))
     for (const auto &[first, last] : {std::pair(fit.begin(), blending), {blending, fit.end()}})
       for (const bool background : {false, true})
         for (auto plane = first; plane != last; ++plane)

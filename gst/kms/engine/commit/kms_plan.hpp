@@ -72,7 +72,8 @@ struct Plan {
   std::uint32_t height = 0;
   bool scaled = false;
   Balance balance{};
-  std::optional<HdrMetadata> hdr;
+  std::optional<HdrMetadata> hdr; // told to the display
+  bool hdr_left_out = false;      // the picture has it, and the display does not take it
   unsigned bits = 8;              // of a component of the picture's
   const Plane *overlay = nullptr; // in Output::crtc_planes: for overlays over the picture
   int overlay_zpos = -1;          // -1: what the driver has

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kms_saved_state.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 
 #include "engine/card/kms_objects.hpp"
 
@@ -38,6 +41,38 @@ std::vector<PropertySetting> settings_of(const Output &output, std::uint32_t pla
   return {};
 }
 
+// Nothing: there is no such framebuffer.
+std::optional<FramebufferFacts> read_framebuffer(int drm_fd, std::uint32_t id)
+{
+  const std::unique_ptr<drmModeFB2, DrmDeleter<drmModeFreeFB2>> raw(drmModeGetFB2(drm_fd, id));
+  if (!raw)
+    return errno == ENOENT ? std::nullopt : std::optional(FramebufferFacts{});
+  // the kernel makes handles for a master and for root (drm_framebuffer.c,
+  // drm_mode_getfb2_ioctl()), the same for planes in one buffer
+  for (std::size_t i = 0; i < std::size(raw->handles); i++)
+    if (raw->handles[i] != 0 &&
+        std::find(raw->handles, raw->handles + i, raw->handles[i]) == raw->handles + i)
+      drmCloseBufferHandle(drm_fd, raw->handles[i]);
+  FramebufferFacts facts{raw->width, raw->height,     raw->pixel_format, raw->flags,
+                         0,          raw->pitches[0], raw->offsets[0]};
+  if (raw->flags & DRM_MODE_FB_MODIFIERS)
+    facts.modifier = raw->modifier;
+  return facts;
+}
+
+// Whether two modes are the same on the cable, whatever they are called.
+bool same_timings(const drmModeModeInfo &a, const drmModeModeInfo &b)
+{
+  const auto numbers = [](const drmModeModeInfo &m) {
+    return std::array<std::uint32_t, 12>{
+        m.clock,     m.hdisplay,    m.hsync_start,
+        m.hsync_end, m.htotal,      m.hskew,
+        m.vdisplay,  m.vsync_start, m.vsync_end,
+        m.vtotal,    m.vscan,       m.flags & ~std::uint32_t{DRM_MODE_FLAG_PIC_AR_MASK}};
+  };
+  return numbers(a) == numbers(b);
+}
+
 } // namespace
 
 std::span<const char *const> plane_state_names()
@@ -61,6 +96,12 @@ Result<void> SavedState::save(const Device &device, std::uint32_t object_id,
         return blob.error();
       value.blob = std::move(*blob);
     }
+    if (value.name == "FB_ID" && property->value != 0) {
+      value.framebuffer =
+          read_framebuffer(device.memory_fd(), static_cast<std::uint32_t>(property->value));
+      if (!value.framebuffer)
+        continue; // gone meanwhile
+    }
     values_.push_back(std::move(value));
   }
   return {};
@@ -70,6 +111,7 @@ Result<SavedState> SavedState::capture(const Device &device, const Output &outpu
 {
   PropertyReader reader(device.fd());
   SavedState state;
+  state.framebuffers_made_ = device.framebuffers().count();
   const auto save = [&](std::uint32_t id, std::uint32_t type, std::span<const char *const> own,
                         const std::vector<PropertySetting> &settings) -> Result<void> {
     std::vector<const char *> names(own.begin(), own.end());
@@ -99,10 +141,36 @@ Result<SavedState> SavedState::capture(const Device &device, const Output &outpu
   return state;
 }
 
+// The id of a framebuffer that is gone may have been given to another one, of this process or of
+// any other: its picture is not the old one.
+bool SavedState::is_gone(const Device &device, const Value &value) const
+{
+  const auto id = static_cast<std::uint32_t>(value.value);
+  return value.framebuffer && (device.framebuffers().made_since(id, framebuffers_made_) ||
+                               read_framebuffer(device.memory_fd(), id) != value.framebuffer);
+}
+
+void SavedState::suit(const Output &output)
+{
+  const std::vector<drmModeModeInfo> &modes = output.connector.modes;
+  for (const Value &value : values_) {
+    drmModeModeInfo mode{};
+    if (value.name != "MODE_ID" || value.blob.size() != sizeof(mode))
+      continue;
+    std::memcpy(&mode, value.blob.data(), sizeof(mode));
+    is_unfit_ = std::none_of(modes.begin(), modes.end(), [&mode](const drmModeModeInfo &listed) {
+      return same_timings(listed, mode);
+    });
+  }
+}
+
 int SavedState::restore_old(const Device &device, std::uint32_t flags) const
 {
   Request request;
   std::vector<PropertyBlob> blobs; // until the commit is made
+  if (is_unfit_ || std::any_of(values_.begin(), values_.end(),
+                               [&](const Value &value) { return is_gone(device, value); }))
+    return -ENOENT;
   for (const Value &value : values_) {
     std::uint64_t number = value.value;
     if (!value.blob.empty()) {

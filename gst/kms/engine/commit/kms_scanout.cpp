@@ -9,6 +9,7 @@
 
 #include "engine/card/kms_objects.hpp"
 #include "engine/card/kms_refusal.hpp"
+#include "kms_stacking.hpp"
 
 namespace gstdrm::kms {
 
@@ -147,7 +148,7 @@ int Scanout::show_over_background(Plan plan, Frame &frame, std::uint64_t serial,
     plan_ = plan;
     plan_->rectangle.source = source;
     shown_origin_ = frame.origin;
-    kept_files_->forget(*device_, output_.crtc.id);
+    forget_kept_files();
     if (!first_mode_)
       first_mode_ = plan.mode;
     flip_properties_ = flip_properties(output_, plan);
@@ -247,7 +248,7 @@ int Scanout::flip_with(const Frame &frame, WritebackJob *job, std::int32_t *out_
   if (plan_->overlay && !overlay_.shows(raster))
     set_overlay(request, output_, *plan_, raster.get());
   const Plane *cursor = cursor_plane();
-  moved = cursor && cursor_.apply(request, *cursor, output_.crtc.id);
+  moved = cursor && cursor_.apply(request, *cursor, output_.crtc.id, cursor_zpos(*cursor));
   const std::uint32_t flags =
       DRM_MODE_ATOMIC_NONBLOCK | (flips_by_fence_ ? 0U : std::uint32_t{DRM_MODE_PAGE_FLIP_EVENT});
   // an asynchronous flip changes nothing but the framebuffer (drm_atomic_uapi.c,
@@ -278,10 +279,22 @@ const Plane *Scanout::cursor_plane() const
   return it == output_.crtc_planes.end() || shows_picture ? nullptr : &*it;
 }
 
+// Over the picture, and what lies over that; -1: it is, or cannot be.
+int Scanout::cursor_zpos(const Plane &cursor) const
+{
+  const int over_picture = zpos_over(cursor, *plan_->plane, plan_->rectangle.zpos).value_or(-1);
+  return plan_->overlay
+             ? std::max(over_picture,
+                        zpos_over(cursor, *plan_->overlay, plan_->overlay_zpos).value_or(-1))
+             : over_picture;
+}
+
 void Scanout::set_output(Output output)
 {
   plan_.reset(); // points into the old output
   output_ = std::move(output);
+  if (saved_)
+    saved_->suit(output_);
   panel_rotation_ = panel_rotation(output_);
   set_view(wanted_view_);
   overlay_errno_ = 0;
@@ -327,9 +340,16 @@ Result<void> Scanout::restore()
   Result<void> restored = saved_->restore(*device_, output_);
   if (restored)
     saved_.reset();
-  kept_files_->forget(*device_, output_.crtc.id);
+  forget_kept_files();
   forget_picture();
   return restored;
+}
+
+// What an earlier sink has left on the planes of this one is off the screen.
+void Scanout::forget_kept_files()
+{
+  for (const Plane &plane : output_.crtc_planes)
+    kept_files_->forget(*device_, plane.id);
 }
 
 // The sink shows nothing of its own from now on.
@@ -369,6 +389,8 @@ std::string Scanout::describe_placement() const
     text += ", scaled from " + describe_rectangle(plan_->rectangle.source);
   else if (scaling_refused_)
     text += ", not scaled: " + errno_text(scaling_refused_);
+  if (plan_->hdr_left_out)
+    text += ", without its HDR metadata: the display does not list them";
   if (plan_->rectangle.alpha == Alpha::Straight)
     text += missing_blending(*plan_->plane);
   return text;

@@ -205,6 +205,8 @@ private:
   void refuse_overlay(int error);
   void forget_overlay();
   void forget_picture();
+  void forget_kept_files();
+  [[nodiscard]] int cursor_zpos(const Plane &cursor) const;
 
   std::shared_ptr<Device> device_;
   Output output_;

@@ -51,7 +51,7 @@ Result<drmModeModeInfo> Scanout::check(const Picture &picture) const
 {
   Picture on_screen = picture;
   if (view_.is_turned())
-    std::swap(on_screen.width, on_screen.height);
+    std::swap(on_screen.width, on_screen.height), std::swap(on_screen.par_n, on_screen.par_d);
   return mode_for(output_, on_screen, scales_down_, device_->name(), fixed_mode());
 }
 

@@ -50,7 +50,7 @@ Result<void> Scanout::leave(Frame &last)
 {
   if (!plan_)
     return {}; // it was turned off
-  const bool file_stays = kept_files_->keep(*device_, output_.crtc.id);
+  const bool file_stays = kept_files_->keep(*device_, plan_->plane->id);
   // first: it tells whether the kernel can
   if (!last.framebuffer->leave_on_screen(file_stays))
     return device_error("The last frame cannot stay on connector " + output_.connector.name +

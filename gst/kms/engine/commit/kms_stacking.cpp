@@ -67,4 +67,20 @@ std::optional<int> zpos_over(const Plane &plane, const Plane &under, int under_z
   return static_cast<int>(wanted);
 }
 
+std::string why_no_zpos(const Plane &plane, int zpos)
+{
+  if (zpos < 0)
+    return {};
+  const Property *property = find(plane.properties, "zpos");
+  if (!property)
+    return "has no zpos";
+  const auto wanted = static_cast<std::uint64_t>(zpos);
+  if (!is_mutable(*property) && property->value != wanted)
+    return "is fixed at zpos " + std::to_string(property->value);
+  if (property->range && (wanted < property->range->first || wanted > property->range->second))
+    return "takes zpos " + std::to_string(property->range->first) + " to " +
+           std::to_string(property->range->second);
+  return {};
+}
+
 } // namespace gstdrm::kms

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "engine/output/kms_output.hpp"
 
@@ -16,5 +17,8 @@ std::optional<std::uint32_t> plane_rotation(const Plane &plane, std::uint32_t wa
 // The zpos that puts the plane over `under` (-1: none needs to be set); nothing: it is under it.
 // `under_zpos`: what a commit sets for `under`; -1: nothing.
 std::optional<int> zpos_over(const Plane &plane, const Plane &under, int under_zpos);
+
+// Why the plane cannot have the zpos; empty: it can, as every plane can have -1.
+std::string why_no_zpos(const Plane &plane, int zpos);
 
 } // namespace gstdrm::kms

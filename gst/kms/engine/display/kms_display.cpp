@@ -10,6 +10,7 @@
 #include "engine/card/kms_compositor.hpp"
 #include "engine/card/kms_objects.hpp"
 #include "engine/card/kms_refusal.hpp"
+#include "engine/commit/kms_stacking.hpp"
 #include "engine/output/kms_registry.hpp"
 
 namespace gstdrm::kms {
@@ -61,9 +62,9 @@ bool has_cursor_plane(const Output &output)
 
 Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const OutputRequest &request,
                  DisplayListener &listener)
-    : listener_(listener), device_(std::move(device)), reservation_(std::move(choice.reservation)),
-      output_request_(request_of(request, choice.output)),
-      connector_id_(choice.output.connector.id), has_cursor_(has_cursor_plane(choice.output)),
+    : tell_(listener), device_(std::move(device)), reservation_(std::move(choice.reservation)),
+      output_request_(request_of(request, choice.output)), connector_(choice.output.connector),
+      has_cursor_(has_cursor_plane(choice.output)),
       joined_(choice.output.joined ? std::optional(choice.output) : std::nullopt),
       flips_by_fence_(flips_by_fence(*device_, choice.output)),
       balance_channels_(kms::balance_channels(choice.output)),
@@ -78,7 +79,7 @@ Display::Display(std::shared_ptr<Device> device, OutputChoice choice, const Outp
       cache_(device_), description_(scanout_.describe())
 {
   queue_.set_shared(joined_.has_value());
-  queue_.set_fence_lost([this](const Error &error) { listener_.frame_lost(error); });
+  queue_.set_fence_lost([this](const Error &error) { tell_(&DisplayListener::frame_lost, error); });
 }
 
 Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_request,
@@ -131,14 +132,14 @@ Display::~Display()
 void Display::refused(const Error &error)
 {
   if (FlipQueue::is_stall(error)) {
-    listener_.display_stalled(error);
-    listener_.repaint_wanted(); // no frame may come soon
+    tell_(&DisplayListener::display_stalled, error);
+    tell_(&DisplayListener::repaint_wanted); // no frame may come soon
     return;
   }
   const Error why = explain(error);
   // show() returns a refusal with the next frame, so that upstream can choose another format
   if (!is_refusal(why.sys_errno) && !MasterState::is_loss(why))
-    listener_.display_failed(why);
+    tell_(&DisplayListener::display_failed, why);
 }
 
 // The reason why a commit failed: a revoked lease where there is one, else the commit's own error.
@@ -151,6 +152,22 @@ std::optional<Error> Display::failure() const
 {
   const std::optional<Error> failure = queue_.failure();
   return failure ? std::optional(explain(*failure)) : std::nullopt;
+}
+
+Result<void> Display::check_view(const View &view) const
+{
+  const Output &output = scanout_.output();
+  std::string reasons;
+  for (const Plane &plane : output.planes) {
+    const std::string reason = why_no_zpos(plane, view.zpos);
+    if (reason.empty())
+      return {};
+    reasons += " Plane " + std::to_string(plane.id) + " " + reason + ".";
+  }
+  return device_error("No plane for connector " + output.connector.name + " of " + device_->name() +
+                          " can have zpos=" + std::to_string(view.zpos) + "." + reasons +
+                          " Leave zpos out, or choose another.",
+                      EINVAL);
 }
 
 void Display::set_view(const View &view)

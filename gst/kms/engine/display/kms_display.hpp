@@ -16,7 +16,8 @@
 //   FlipQueue; all that this class keeps itself without a lock is the streaming thread's.
 // - Listeners are called without a lock, so they may call back. On the event thread and on the
 //   hotplug thread they may also call stop() and let the display go; what would wait for an event
-//   on the event thread is refused or fails.
+//   on the event thread is refused or fails. stop() does not wait for a thread that is in a
+//   listener: that may wait for whoever calls stop().
 #pragma once
 
 #include <atomic>
@@ -40,62 +41,12 @@
 #include "engine/commit/kms_moved_displays.hpp"
 #include "engine/commit/kms_scanout.hpp"
 #include "engine/output/kms_choice.hpp"
+#include "kms_listener.hpp"
 #include "kms_master_state.hpp"
 #include "kms_plug_state.hpp"
 #include "kms_snapshots.hpp"
 
 namespace gstdrm::kms {
-
-class DisplayListener {
-public:
-  virtual ~DisplayListener() = default;
-  // Around the calls of one event, on the threads of the display: an application's bus handler may
-  // let the last reference to the listener's owner go in the first of them. unref() may end the
-  // listener.
-  virtual void ref() noexcept {}
-  virtual void unref() noexcept {}
-  // A frame was refused or the device was lost, on any thread; once until the next start(), and
-  // perhaps after show() has returned Failed on another thread.
-  virtual void display_failed(const Error &error) noexcept = 0;
-  // formats() has changed, so upstream may have to choose again. On any thread, without a lock of
-  // the engine.
-  virtual void formats_changed() noexcept = 0;
-  // The display has not answered for seconds, and is set up anew with the next frame. On any
-  // thread, without a lock of the engine's.
-  virtual void display_stalled(const Error &error) noexcept { (void)error; }
-  // A frame was left out since its acquire fence failed or did not signal, on any thread.
-  virtual void frame_lost(const Error &error) noexcept { (void)error; }
-  // The display's cable was pulled, or a display plugged in. On any thread, without a lock of the
-  // engine's.
-  virtual void connector_changed(const std::string &connector, bool connected) noexcept
-  {
-    (void)connector, (void)connected;
-  }
-  // The picture has to be shown once more, because no frame may come soon: the link of the display
-  // was lost, or this program is master again. On any thread, without a lock of the engine's.
-  virtual void repaint_wanted() noexcept {}
-  // Another program is master, so that frames are dropped (`error` says which call told), or this
-  // one is again. By the streaming thread.
-  virtual void master_changed(const Error &error, bool master) noexcept
-  {
-    (void)error, (void)master;
-  }
-  // The program that sets the mode has turned the output off that the sink has joined, so that
-  // frames are dropped (`error` says so), or on again. By the thread that calls show().
-  virtual void joined_output_changed(const Error &error, bool lit) noexcept
-  {
-    (void)error, (void)lit;
-  }
-  // By the thread that calls show(): where the picture is now, and why it is not scaled.
-  virtual void picture_placed(const std::string & /*where*/) noexcept {}
-  // No plane takes the overlay of the frames, which can_overlay() tells from now on. By the thread
-  // that calls show().
-  virtual void overlay_refused(const Error & /*error*/) noexcept {}
-  // A new view cannot be had; the old one stays. By the thread that calls show().
-  virtual void view_refused(const Error & /*error*/) noexcept {}
-  // The picture is shown without the turn that its view only wishes for. By the same thread.
-  virtual void turn_left_out(const Error & /*error*/) noexcept {}
-};
 
 class Display final : private EventHandler,
                       private HotplugHandler,
@@ -146,6 +97,9 @@ public:
   // display: after stop() none of them can change anything. Not started again. Error: as stop().
   Result<void> give_up_output();
 
+  // Error: no plane for the picture can have what the view asks for, whatever the picture is.
+  // Before start().
+  [[nodiscard]] Result<void> check_view(const View &view) const;
   // Sets how the viewer wants the picture, from the next frame on and without a mode set. Any
   // thread.
   void set_view(const View &view);
@@ -251,7 +205,7 @@ private:
   // Runs an event. The listener may let this display and itself go meanwhile.
   template <typename Call> void handle(const Call &call) noexcept
   {
-    const ListenerKept kept(listener_); // goes last
+    const ListenerKept kept(tell_.listener()); // goes last
     const std::shared_ptr<Display> alive = weak_from_this().lock();
     try {
       call();
@@ -263,6 +217,7 @@ private:
   void require_first_frame() noexcept;
   // kms_display_events.cpp
   void wake_loop();
+  void wake_hotplug();
   void set_loop(std::unique_ptr<EventHub::Subscription> loop);
   void set_hotplug(std::unique_ptr<HotplugMonitor> hotplug);
   // kms_display_overlays.cpp
@@ -291,7 +246,8 @@ private:
   void refused(const Error &error);
   void lose_device(int error);
   Shown drop_without_master(const Error &error);
-  void look_at_connector(Probe probe);
+  Result<Connector> read_own_connector(Probe probe);
+  bool look_at_connector(Probe probe);
   void look_for_master();
   void forget_what_is_shown();
   void on_begin() noexcept override;
@@ -307,12 +263,12 @@ private:
   SharedFence watched_fence() noexcept override { return queue_.watched_fence(); }
   void on_device_lost(int error) noexcept override;
 
-  DisplayListener &listener_;
+  const ListenerCalls tell_;
   std::shared_ptr<Device> device_;
   std::optional<MovedDisplays> moved_; // declared early, so put back last
   Reservation reservation_;            // likewise released after what uses it
   const OutputRequest output_request_; // names the connector
-  const std::uint32_t connector_id_;
+  Connector connector_;                // as it was found last; by start() and the hotplug thread
   const bool has_cursor_;
   const std::optional<Output> joined_; // as it was found; nothing: the sink sets the mode
   const bool flips_by_fence_;
@@ -323,6 +279,7 @@ private:
   std::atomic<bool> state_is_foreign_{false};  // another program may have set the display
   std::atomic<bool> was_master_{true};         // at the last look, or at the last frame
   std::atomic<bool> frame_came_{false};        // since the last look
+  std::atomic<bool> master_is_back_{false};    // as a frame has found; the hotplug thread looks
   std::atomic<std::int64_t> look_again_at_{0}; // CLOCK_MONOTONIC
   // Frames that were dropped since nothing is connected or another process is master.
   std::atomic<std::uint64_t> frames_without_output_{0};
@@ -364,7 +321,8 @@ private:
   Size display_size_;
 
   // Guards the change of loop_, which any thread wakes that moves the cursor, and of hotplug_,
-  // which the event thread wakes, and their use by those. A leaf: each wake() is one write(2).
+  // which the event thread and the streaming thread wake, and their use by those. A leaf: each
+  // wake() is one write(2).
   mutable OrderedMutex loop_lock_{kLeafLockRank, "Display::loop_lock_"};
   // Declared last, so released first: their threads use all the rest.
   std::unique_ptr<EventHub::Subscription> loop_;

@@ -14,6 +14,13 @@ void Display::wake_loop()
     loop_->wake();
 }
 
+void Display::wake_hotplug()
+{
+  const std::lock_guard guard(loop_lock_);
+  if (hotplug_)
+    hotplug_->wake();
+}
+
 // The old subscription ends without the lock: it waits for handlers that may wake the loop.
 void Display::set_loop(std::unique_ptr<EventHub::Subscription> loop)
 {
@@ -57,11 +64,8 @@ void Display::on_timer() noexcept
   const bool idle = now >= look_again_at_;
   if (idle || flips_by_fence_) // where a fence tells of flips, this is what a flip calls
     look_again_at_ = now + kLookAgain_ns;
-  if (idle) {
-    const std::lock_guard guard(loop_lock_);
-    if (hotplug_)
-      hotplug_->wake();
-  }
+  if (idle)
+    wake_hotplug();
   handle([this] { queue_.on_timer(); });
 }
 

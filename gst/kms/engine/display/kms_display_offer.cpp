@@ -37,7 +37,7 @@ void Display::refuse(const Error &why)
   for (Refusal &refusal : scanout_.disprove(picture_, mode_, offer_.formats()))
     offer_.refuse(std::move(refusal));
   if (offer_.formats() != before)
-    listener_.formats_changed();
+    tell_(&DisplayListener::formats_changed);
 }
 
 std::optional<Refusal> Display::refusal(const Picture &picture) const

@@ -47,10 +47,10 @@ void Display::publish_overlays()
 {
   can_overlay_ = scanout_.can_overlay();
   if (scanout_.overlay_refused() && !std::exchange(overlay_refusal_told_, true))
-    listener_.overlay_refused(scanout_.overlay_refusal());
+    tell_(&DisplayListener::overlay_refused, scanout_.overlay_refusal());
   const bool can = can_overlay();
   if (std::exchange(overlay_announced_, can) != can)
-    listener_.formats_changed();
+    tell_(&DisplayListener::formats_changed);
 }
 
 } // namespace gstdrm::kms

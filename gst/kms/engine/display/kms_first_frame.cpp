@@ -112,7 +112,9 @@ void Display::first_frame_shown()
   was_master_ = true;
   if (master_.regain()) {
     GSTDRM_DEBUG("this process is master of %s again", device_->name().c_str());
-    listener_.master_changed({}, true);
+    master_is_back_ = true; // whoever probes connectors looks at this one
+    wake_hotplug();
+    tell_(&DisplayListener::master_changed, Error{}, true);
   }
   rows_may_change_ |= rows_retried_ && !scanout_.has_set_mode();
   rows_retried_ = false;
@@ -135,12 +137,12 @@ void Display::first_frame_shown()
   else
     snapshots_.set_nothing_shown();
   shown_view_ = scanout_.view();
-  listener_.picture_placed(description + ", " + scanout_.describe_placement());
+  tell_(&DisplayListener::picture_placed, description + ", " + scanout_.describe_placement());
   if (scanout_.cursor().changed()) // a mode set does not contain the cursor
     queue_.refresh();
   publish_overlays();
   if (narrow_offer())
-    listener_.formats_changed();
+    tell_(&DisplayListener::formats_changed);
 }
 
 // The mode of the picture in the view that the scanout has, or without a turn that the view only
@@ -170,7 +172,7 @@ Result<Display::Shown> Display::show_wished(Frame &frame)
   }
   if (shown && *shown == Shown::Yes)
     if (const auto left_out = std::exchange(turn_left_out_, std::nullopt))
-      listener_.turn_left_out(*left_out);
+      tell_(&DisplayListener::turn_left_out, *left_out);
   return shown;
 }
 
@@ -181,7 +183,7 @@ Result<Display::Shown> Display::show_view(Frame &frame)
   Result<Shown> shown = show_first(frame);
   if (shown || shown.error().code != ErrorCode::Unsupported)
     return shown;
-  listener_.view_refused(shown.error());
+  tell_(&DisplayListener::view_refused, shown.error());
   scanout_.set_view(shown_view_);
   return show_first(frame);
 }

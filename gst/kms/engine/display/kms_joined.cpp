@@ -38,7 +38,7 @@ bool Display::look_at_joined_output()
   }
   if (!std::exchange(joined_is_lit_, true)) {
     GSTDRM_DEBUG("CRTC %u is lit again", output.crtc.id);
-    listener_.joined_output_changed({}, true);
+    tell_(&DisplayListener::joined_output_changed, Error{}, true);
     phase_ = Phase::ModeUnknown;
   }
   if (!same_mode(*mode, *output.joined)) {
@@ -48,7 +48,7 @@ bool Display::look_at_joined_output()
     plug_.set_limits(size_limits(output));
     phase_ = Phase::ModeUnknown;
     proved_.reset();
-    listener_.formats_changed(); // the sizes are among the caps
+    tell_(&DisplayListener::formats_changed); // the sizes are among the caps
   }
   return true;
 }
@@ -61,12 +61,12 @@ void Display::joined_output_went_dark()
   phase_ = Phase::ModeUnknown;
   const Output &output = scanout_.output();
   GSTDRM_DEBUG("CRTC %u is dark", output.crtc.id);
-  listener_.joined_output_changed(
-      device_error("Frames are dropped: the program that shows on connector " +
-                       output.connector.name + " of " + device_->name() +
-                       " has turned it off. They are shown again when it turns it on.",
-                   ENODEV),
-      false);
+  tell_(&DisplayListener::joined_output_changed,
+        device_error("Frames are dropped: the program that shows on connector " +
+                         output.connector.name + " of " + device_->name() +
+                         " has turned it off. They are shown again when it turns it on.",
+                     ENODEV),
+        false);
 }
 
 // After a commit that was refused: whether the output has changed in a way that explains it.

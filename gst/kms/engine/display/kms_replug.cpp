@@ -36,19 +36,37 @@ void Display::on_hotplug() noexcept
   handle([this] { look_at_connector(Probe::Always); });
 }
 
+Result<Connector> Display::read_own_connector(Probe probe)
+{
+  PropertyReader reader(device_->fd());
+  Result<Connector> connector = read_connector(*device_, connector_.id, reader, probe);
+  const bool is_gone = !connector && connector.error().sys_errno == ENOENT;
+  // one that is unplugged is there for as long as it is part of a state (drm_dp_mst_topology.c)
+  const bool is_dark = connector && connector->connection == DRM_MODE_DISCONNECTED;
+  if (joined_ || !(is_gone || (is_dark && !connector_.path.empty())))
+    return connector;
+  std::optional<Connector> successor = find_successor(*device_, connector_, reader);
+  if (!successor)
+    return connector;
+  GSTDRM_DEBUG("hotplug: %s (%u) of %s has come in the place of %s (%u)", successor->name.c_str(),
+               successor->id, device_->name().c_str(), connector_.name.c_str(), connector_.id);
+  reservation_.add(successor->id);
+  connector_ = std::move(*successor);
+  return connector_;
+}
+
 // On the hotplug thread, or by start() before that runs. Probing may take some tenths of a second
-// with a real display. The listener may end this display, so it is told last.
-void Display::look_at_connector(Probe probe)
+// with a real display. The listener may end this display, so it is told last. true: it was told.
+bool Display::look_at_connector(Probe probe)
 {
   if (!device_->lease_holds()) {
     queue_.abort(explain(device_error("")));
-    return;
+    return true;
   }
-  PropertyReader reader(device_->fd());
-  Result<Connector> connector = read_connector(*device_, connector_id_, reader, probe);
+  Result<Connector> connector = read_own_connector(probe);
   // a connector of a chain of displays goes with its cable
   if (!connector && connector.error().sys_errno != ENOENT)
-    return;
+    return false;
   Monitor monitor;
   if (connector && connector->connection != DRM_MODE_DISCONNECTED)
     monitor = {connector->modes, connector->edid};
@@ -56,21 +74,24 @@ void Display::look_at_connector(Probe probe)
   const bool link_is_bad = !joined_ && connector && has_bad_link(*connector);
   const bool differs = plug_.differs(monitor);
   if (!differs && !(link_is_bad && !monitor.modes.empty()))
-    return;
+    return false;
   if (monitor.modes.empty()) {
     plug_.unplug();
     GSTDRM_DEBUG("hotplug: nothing is connected to %s of %s", output_request_.connector.c_str(),
                  device_->name().c_str());
-    listener_.connector_changed(output_request_.connector, false);
-    return;
+    tell_(&DisplayListener::connector_changed, output_request_.connector, false);
+    return true;
   }
-  Result<OutputChoice> choice = read_output_again(*device_, reservation_, output_request_);
+  OutputRequest request = output_request_;
+  request.connector = std::to_string(connector_.id);
+  Result<OutputChoice> choice = read_output_again(*device_, reservation_, request);
   if (!choice && !joined_)
-    return; // unplugged again: another event follows
+    return false; // unplugged again: another event follows
   // the program whose output is joined may light it later
   Output output = choice ? std::move(choice->output) : *joined_;
   output.connector.modes = monitor.modes;
   output.connector.edid = monitor.edid;
+  output.connector.colour = read_display_colour(monitor.edid);
   if (differs)
     offer_.forget_refusals();
   offer_.list(output.formats());
@@ -79,23 +100,31 @@ void Display::look_at_connector(Probe probe)
   if (!differs) {
     GSTDRM_DEBUG("%s of %s asks for a mode set: its link is bad", output_request_.connector.c_str(),
                  device_->name().c_str());
-    listener_.repaint_wanted();
-    return;
+    tell_(&DisplayListener::repaint_wanted);
+    return true;
   }
   GSTDRM_DEBUG("hotplug: a display with %zu modes is connected to %s of %s", monitor.modes.size(),
                output_request_.connector.c_str(), device_->name().c_str());
-  listener_.formats_changed();
-  listener_.connector_changed(output_request_.connector, true);
+  tell_(&DisplayListener::formats_changed);
+  tell_(&DisplayListener::connector_changed, output_request_.connector, true);
+  return true;
 }
 
 // On the hotplug thread.
 void Display::on_woken() noexcept
 {
-  handle([this] { look_for_master(); });
+  handle([this] {
+    if (master_is_back_.exchange(false))
+      look_at_connector(Probe::Always);
+    else
+      look_for_master();
+  });
 }
 
 // The kernel tells nobody that this process is master again. A frame finds it out by its commit;
-// only while none comes an ioctl has to. The listener may end this display, so it is told last.
+// only while none comes an ioctl has to. Another display may have been plugged in meanwhile: the
+// kernel makes no probe for whoever is not master. The listener may end this display, so it is told
+// last.
 void Display::look_for_master()
 {
   if (frame_came_.exchange(false))
@@ -106,7 +135,8 @@ void Display::look_for_master()
   GSTDRM_DEBUG("this process is master of %s again: the picture has to be painted again",
                device_->name().c_str());
   state_is_foreign_ = true;
-  listener_.repaint_wanted();
+  if (!look_at_connector(Probe::Always)) // else the picture is painted anyway
+    tell_(&DisplayListener::repaint_wanted);
 }
 
 void Display::on_device_removed() noexcept
@@ -207,7 +237,7 @@ Display::Shown Display::drop_without_master(const Error &error)
     return Shown::Dropped;
   GSTDRM_DEBUG("%s has another master: %s", device_->name().c_str(),
                errno_text(error.sys_errno).c_str());
-  listener_.master_changed(error, false);
+  tell_(&DisplayListener::master_changed, error, false);
   return Shown::Dropped;
 }
 

@@ -281,6 +281,12 @@ Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request
       return joined.error();
     GSTDRM_DEBUG("not joined: %s", joined.error().message.c_str());
   }
+  if (device.file_is_lent()) { // for snapshots
+    device.list_writeback_connectors();
+    resources = read_resources(device, request.connector);
+    if (!resources)
+      return resources.error();
+  }
   if (Result<void> free = check_request(*resources, request, table, device.name()); !free)
     return free.error();
   leave_out(*resources, [&](std::uint32_t id) { return !table.contains(id); });

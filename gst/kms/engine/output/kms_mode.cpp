@@ -7,6 +7,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "kms_aspect.hpp"
+
 namespace gstdrm::kms {
 
 namespace {
@@ -15,10 +17,14 @@ namespace {
 // rates are never exact.
 constexpr double kSameMismatch = 0.0005;
 
+// Ratios that differ by less than this count as equal: 1366x768 is 16:9.
+constexpr double kSameShape = 0.05;
+
 struct Score {
   bool exact_size;
   std::uint64_t area;
   bool interlaced;
+  long shape;    // how far the picture's aspect ratio is, in steps of kSameShape
   long mismatch; // in steps of kSameMismatch
   bool preferred;
   double refresh;
@@ -26,9 +32,15 @@ struct Score {
   // smaller is better
   [[nodiscard]] auto key() const
   {
-    return std::make_tuple(!exact_size, area, interlaced, mismatch, !preferred, refresh);
+    return std::make_tuple(!exact_size, area, interlaced, shape, mismatch, !preferred, refresh);
   }
 };
+
+double shape_mismatch(const drmModeModeInfo &mode, double aspect)
+{
+  const double wanted = aspect > 0 ? aspect : static_cast<double>(mode.hdisplay) / mode.vdisplay;
+  return std::abs(std::log(picture_aspect(mode) / wanted));
+}
 
 double as_double(Rate rate)
 {
@@ -89,7 +101,7 @@ double refresh_mismatch(const drmModeModeInfo &mode, Rate video)
 }
 
 std::optional<std::size_t> choose_mode(std::span<const drmModeModeInfo> modes, std::uint32_t width,
-                                       std::uint32_t height, Rate video)
+                                       std::uint32_t height, Rate video, double aspect)
 {
   std::optional<std::size_t> best;
   Score best_score{};
@@ -100,6 +112,7 @@ std::optional<std::size_t> choose_mode(std::span<const drmModeModeInfo> modes, s
     const Score score{mode.hdisplay == width && mode.vdisplay == height,
                       std::uint64_t{mode.hdisplay} * mode.vdisplay,
                       (mode.flags & DRM_MODE_FLAG_INTERLACE) != 0,
+                      std::lround(shape_mismatch(mode, aspect) / kSameShape),
                       std::lround(refresh_mismatch(mode, video) / kSameMismatch),
                       (mode.type & DRM_MODE_TYPE_PREFERRED) != 0,
                       as_double(mode_refresh(mode))};
@@ -111,7 +124,8 @@ std::optional<std::size_t> choose_mode(std::span<const drmModeModeInfo> modes, s
   return best;
 }
 
-std::optional<std::size_t> largest_mode(std::span<const drmModeModeInfo> modes, Rate video)
+std::optional<std::size_t> largest_mode(std::span<const drmModeModeInfo> modes, Rate video,
+                                        double aspect)
 {
   const auto largest = std::max_element(
       modes.begin(), modes.end(), [](const drmModeModeInfo &a, const drmModeModeInfo &b) {
@@ -119,7 +133,7 @@ std::optional<std::size_t> largest_mode(std::span<const drmModeModeInfo> modes, 
       });
   if (largest == modes.end())
     return std::nullopt;
-  return choose_mode(modes, largest->hdisplay, largest->vdisplay, video);
+  return choose_mode(modes, largest->hdisplay, largest->vdisplay, video, aspect);
 }
 
 } // namespace gstdrm::kms

@@ -40,15 +40,17 @@ std::string describe_mode(const drmModeModeInfo &mode);
 double refresh_mismatch(const drmModeModeInfo &mode, Rate video);
 
 // Index of the mode that fits: the video's exact size if there is one, else the smallest that
-// contains it; among these progressive before interlaced, then the refresh nearest a multiple of
-// the video's rate, then the display's preferred mode, then the lower refresh. Nothing when the
-// video is larger than every mode.
+// contains it; among these progressive before interlaced, then that with the picture's shape
+// (`aspect`: width to height as it is seen; 0: the mode with square pixels), then the refresh
+// nearest a multiple of the video's rate, then the display's preferred mode, then the lower
+// refresh. Nothing when the video is larger than every mode.
 std::optional<std::size_t> choose_mode(std::span<const drmModeModeInfo> modes, std::uint32_t width,
-                                       std::uint32_t height, Rate video);
+                                       std::uint32_t height, Rate video, double aspect = 0);
 
 // Index of the mode with the most pixels. Where several modes have that number of pixels,
 // choose_mode() chooses among them.
-std::optional<std::size_t> largest_mode(std::span<const drmModeModeInfo> modes, Rate video);
+std::optional<std::size_t> largest_mode(std::span<const drmModeModeInfo> modes, Rate video,
+                                        double aspect = 0);
 
 // When a mode that the user does not name may be set.
 enum class ModeChanges {
@@ -89,6 +91,7 @@ mode_sizes(std::span<const drmModeModeInfo> modes, const ModeRequest &request);
 // Index of the mode asked for; Exact: of that size and kind the one nearest to the refresh, else to
 // the video's rate. Error: there is none, and which there are.
 Result<std::size_t> select_mode(std::span<const drmModeModeInfo> modes, const ModeRequest &request,
-                                std::uint32_t width, std::uint32_t height, Rate video);
+                                std::uint32_t width, std::uint32_t height, Rate video,
+                                double aspect = 0);
 
 } // namespace gstdrm::kms

@@ -23,11 +23,12 @@ constexpr double kLargestRefresh_hz = 1000;
 
 Error not_understood(const std::string &text)
 {
-  return Error{ErrorCode::Unsupported,
-               "mode=" + text +
-                   " is not understood. Write auto, match, preferred, current, 1920x1080, 1920x1080@60, "
-                   "1920x1080@59.94, or 1920x1080i@50 for fields.",
-               0};
+  return Error{
+      ErrorCode::Unsupported,
+      "mode=" + text +
+          " is not understood. Write auto, match, preferred, current, 1920x1080, 1920x1080@60, "
+          "1920x1080@59.94, or 1920x1080i@50 for fields.",
+      0};
 }
 
 // Removes a number from the front of the text. 0: there is no number, or it is out of range.
@@ -104,7 +105,7 @@ std::string list_modes(std::span<const drmModeModeInfo> modes)
 }
 
 Result<std::size_t> select_exact(std::span<const drmModeModeInfo> modes, const ModeRequest &request,
-                                 Rate video)
+                                 Rate video, double aspect)
 {
   std::vector<drmModeModeInfo> fitting;
   std::vector<std::size_t> indices;
@@ -134,9 +135,18 @@ Result<std::size_t> select_exact(std::span<const drmModeModeInfo> modes, const M
                          [&distance](const drmModeModeInfo &a, const drmModeModeInfo &b) {
                            return distance(a) < distance(b);
                          });
-    return indices[static_cast<std::size_t>(nearest - fitting.begin())];
+    const double least = distance(*nearest);
+    std::vector<drmModeModeInfo> best;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < fitting.size(); i++)
+      if (distance(fitting[i]) <= least) { // of one timing there may be several shapes
+        best.push_back(fitting[i]);
+        places.push_back(indices[i]);
+      }
+    fitting = std::move(best);
+    indices = std::move(places);
   }
-  return indices[choose_mode(fitting, request.width, request.height, video).value_or(0)];
+  return indices[choose_mode(fitting, request.width, request.height, video, aspect).value_or(0)];
 }
 
 } // namespace
@@ -146,8 +156,11 @@ Result<ModeRequest> parse_mode_request(const std::string &text)
   ModeRequest request;
   using Kind = ModeRequest::Kind;
   constexpr std::array<std::pair<std::string_view, Kind>, 5> kNames = {
-      {{"", Kind::Auto}, {"auto", Kind::Auto}, {"match", Kind::Match},
-       {"preferred", Kind::Preferred}, {"current", Kind::Current}}};
+      {{"", Kind::Auto},
+       {"auto", Kind::Auto},
+       {"match", Kind::Match},
+       {"preferred", Kind::Preferred},
+       {"current", Kind::Current}}};
   for (const auto &[name, kind] : kNames)
     if (text == name) {
       request.kind = kind;
@@ -168,13 +181,14 @@ Result<ModeRequest> parse_mode_request(const std::string &text)
 }
 
 Result<std::size_t> select_mode(std::span<const drmModeModeInfo> modes, const ModeRequest &request,
-                                std::uint32_t width, std::uint32_t height, Rate video)
+                                std::uint32_t width, std::uint32_t height, Rate video,
+                                double aspect)
 {
   if (modes.empty())
     return Error{ErrorCode::Unsupported, "There is no mode at all: is the display plugged in?", 0};
   switch (request.kind) {
   case ModeRequest::Kind::Exact:
-    return select_exact(modes, request, video);
+    return select_exact(modes, request, video, aspect);
   case ModeRequest::Kind::Preferred: {
     const auto preferred =
         std::find_if(modes.begin(), modes.end(), [](const drmModeModeInfo &mode) {
@@ -189,7 +203,7 @@ Result<std::size_t> select_mode(std::span<const drmModeModeInfo> modes, const Mo
   case ModeRequest::Kind::Match:
     break;
   }
-  if (const auto index = choose_mode(modes, width, height, video))
+  if (const auto index = choose_mode(modes, width, height, video, aspect))
     return *index;
   return Error{ErrorCode::Unsupported,
                "The picture of " + std::to_string(width) + "x" + std::to_string(height) +

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include <xf86drm.h>
+
 #include "engine/card/kms_objects.hpp"
 #include "kms_formats.hpp"
 #include "kms_join.hpp"
@@ -22,9 +24,9 @@ std::uint32_t connector_crtcs(int fd, const drmModeConnector &connector)
   return mask;
 }
 
-std::vector<std::uint8_t> read_edid(int fd, const PropertySet &properties)
+std::vector<std::uint8_t> read_bytes(int fd, const PropertySet &properties, const char *name)
 {
-  const auto id = static_cast<std::uint32_t>(property_value(properties, "EDID"));
+  const auto id = static_cast<std::uint32_t>(property_value(properties, name));
   if (id == 0)
     return {};
   Result<std::vector<std::uint8_t>> blob = read_blob(fd, id);
@@ -49,10 +51,13 @@ ConnectorPtr known_connector(Device &device, std::uint32_t id, const std::string
   return is_wanted && !device.probes().was_probed(id, events) ? nullptr : std::move(known);
 }
 
+// For whoever is not master the kernel makes no probe, and answers what it knows already
+// (drm_connector.c, drm_mode_getconnector(), Linux 5.14).
 ConnectorPtr probed_connector(Device &device, std::uint32_t id, std::uint64_t events)
 {
+  const bool is_master = drmIsMaster(device.fd()) != 0;
   ConnectorPtr probed(drmModeGetConnector(device.fd(), id));
-  if (probed)
+  if (probed && is_master)
     device.probes().probed(id, events);
   return probed;
 }
@@ -75,7 +80,11 @@ Result<Connector> make_connector(int fd, const ConnectorPtr &raw, int error, std
   if (!properties)
     return properties.error();
   connector.properties = std::move(*properties);
-  connector.edid = read_edid(fd, connector.properties);
+  connector.edid = read_bytes(fd, connector.properties, "EDID");
+  connector.colour = read_display_colour(connector.edid);
+  connector.path = read_bytes(fd, connector.properties, "PATH");
+  connector.width_mm = raw->mmWidth;
+  connector.height_mm = raw->mmHeight;
   return connector;
 }
 
@@ -210,10 +219,29 @@ Result<Connector> read_connector(Device &device, std::uint32_t id, PropertyReade
   ConnectorPtr raw;
   if (probe == Probe::IfNeeded)
     raw = known_connector(device, id, "", events);
-  if (!raw)
+  if (probe == Probe::Never)
+    raw.reset(drmModeGetConnectorCurrent(device.fd(), id));
+  else if (!raw)
     raw = probed_connector(device, id, events);
   const int error = errno;
   return make_connector(device.fd(), raw, error, id, reader);
+}
+
+std::optional<Connector> find_successor(Device &device, const Connector &old,
+                                        PropertyReader &reader)
+{
+  const ResPtr res(drmModeGetResources(device.fd()));
+  for (int i = 0; res && i < res->count_connectors; i++) {
+    const std::uint32_t id = res->connectors[i];
+    if (id == old.id || device.reservations().contains(id))
+      continue;
+    Result<Connector> other = read_connector(device, id, reader, Probe::IfNeeded);
+    if (!other || other->writeback || other->connection == DRM_MODE_DISCONNECTED)
+      continue;
+    if (old.path.empty() ? other->name == old.name : other->path == old.path)
+      return std::move(*other);
+  }
+  return std::nullopt;
 }
 
 FormatSet Output::formats() const

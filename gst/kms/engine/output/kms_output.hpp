@@ -15,6 +15,7 @@
 
 #include "engine/card/kms_device.hpp"
 #include "engine/card/kms_properties.hpp"
+#include "kms_edid.hpp"
 #include "kms_mode.hpp"
 #include "kms_wishes.hpp"
 
@@ -45,7 +46,10 @@ struct Connector {
   drmModeConnection connection = DRM_MODE_UNKNOWNCONNECTION;
   std::uint32_t possible_crtcs = 0;
   std::vector<drmModeModeInfo> modes;
-  std::vector<std::uint8_t> edid; // what the display says of itself; empty: nothing
+  std::vector<std::uint8_t> edid;            // what the display says of itself; empty: nothing
+  DisplayColour colour;                      // of the EDID
+  std::vector<std::uint8_t> path;            // of a DisplayPort hub's port ("PATH"); empty: none
+  std::uint32_t width_mm = 0, height_mm = 0; // of the screen; 0: not known
   PropertySet properties;
   std::vector<PropertySetting> settings; // the application's
 
@@ -57,11 +61,18 @@ struct Connector {
 };
 
 enum class Probe {
+  Never,    // what the kernel knows
   IfNeeded, // where a hotplug event has come since the last probe
   Always,
 };
 Result<Connector> read_connector(Device &device, std::uint32_t id, PropertyReader &reader,
                                  Probe probe);
+
+// The connector that has come in the place of one that is gone, or whose cable is: a DisplayPort
+// hub (MST) that is plugged in again has new connectors for its ports, with other numbers and
+// perhaps other names. Nothing: there is none.
+std::optional<Connector> find_successor(Device &device, const Connector &old,
+                                        PropertyReader &reader);
 
 // Whether text of a person's names the connector.
 bool is_named(const Connector &connector, const std::string &name);

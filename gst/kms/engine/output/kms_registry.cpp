@@ -7,9 +7,7 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <linux/kcmp.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <xf86drm.h>
 #include <xf86drmMode.h>
@@ -17,6 +15,7 @@
 #include <gst/drm/core/drm_node.hpp>
 
 #include "engine/card/kms_objects.hpp"
+#include "engine/card/kms_same_file.hpp"
 #include "kms_choice.hpp"
 
 namespace gstdrm::kms {
@@ -33,27 +32,34 @@ std::string describe(const DeviceRequest &request)
   return text;
 }
 
-// A connected output that no other sink of this process has.
-bool has_free_output(Device &device)
+enum class Among { Connected, ConnectedOrUnprobed };
+
+// A connector that no other sink of this process has, and that has a display, or may have one.
+bool has_connector(Device &device, Among among)
 {
   const ResPtr res(drmModeGetResources(device.fd()));
   if (!res)
     return false;
+  PropertyReader reader(device.fd());
   for (int i = 0; i < res->count_connectors; i++) {
-    const ConnectorPtr connector(drmModeGetConnectorCurrent(device.fd(), res->connectors[i]));
-    if (connector && connector->connector_type != DRM_MODE_CONNECTOR_WRITEBACK &&
-        connector->connection == DRM_MODE_CONNECTED &&
-        !device.reservations().contains(connector->connector_id))
+    const Result<Connector> connector =
+        read_connector(device, res->connectors[i], reader, Probe::Never);
+    if (!connector || connector->writeback || connector->is_non_desktop() ||
+        device.reservations().contains(connector->id))
+      continue;
+    if (connector->connection == DRM_MODE_CONNECTED ||
+        (among == Among::ConnectedOrUnprobed &&
+         connector->connection == DRM_MODE_UNKNOWNCONNECTION && connector->modes.empty()))
       return true;
   }
   return false;
 }
 
-// Whether two descriptors are one open file, as after dup(): then they are one DRM client.
-bool same_file(int a, int b)
+// Whether a sink gets an output. As the master, because the kernel probes for nobody else.
+bool has_output(Device &device)
 {
-  const pid_t self = getpid();
-  return syscall(SYS_kcmp, self, self, KCMP_FILE, a, b) == 0;
+  const Result<OutputChoice> choice = reserve_output(device, {});
+  return choice && choice->output.connector.connection == DRM_MODE_CONNECTED;
 }
 
 std::vector<std::string> split(const std::string &list)
@@ -154,7 +160,7 @@ Result<Registry::DevicePtr> Registry::open_path(const std::string &path, Opening
 Result<Registry::DevicePtr> Registry::search(const DeviceRequest &request, Opening &opening)
 {
   const std::vector<std::string> cards = list_drm_nodes(DrmNodeType::Card);
-  DevicePtr fallback, mastered;
+  DevicePtr fallback, mastered, full;
   std::string looked_at;
   bool denied = false;
   int lack = cards.empty() ? missing_descriptor() : 0;
@@ -173,13 +179,18 @@ Result<Registry::DevicePtr> Registry::search(const DeviceRequest &request, Openi
     }
     if (!fallback)
       fallback = *device;
-    if (!has_free_output(**device))
+    if (!has_connector(**device, Among::ConnectedOrUnprobed))
       continue;
-    if ((*device)->become_master() == 0)
+    const bool is_master = (*device)->become_master() == 0;
+    if (is_master && has_output(**device))
       return std::move(*device);
-    if (!mastered)
+    if (!is_master && !mastered)
       mastered = *device;
+    if (is_master && !full && has_connector(**device, Among::Connected))
+      full = *device;
   }
+  if (full) // the caller makes room, or says what is in the way
+    return full;
   if (mastered) // another program's: the caller says whose master is missing
     return mastered;
   if (fallback)
@@ -228,7 +239,8 @@ Result<Registry::DevicePtr> Registry::open_lease(const DevicePtr &lessor,
   Result<DevicePtr> device = Device::adopt(UniqueFd(fd), "");
   if (!device)
     return device;
-  (*device)->lease_ = std::move(lease);
+  (*device)->lease_ = std::move(lease); // it is no application's file
+  (*device)->list_everything();
   (*device)->name_ =
       "lease " + std::to_string(lessee) + " (" + connectors + ") of " + lessor->name();
   add(*device);

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kms_aspect.hpp"
+
+#include <cmath>
+#include <optional>
+
+namespace gstdrm::kms {
+
+namespace {
+
+// CTA-861-G, table 3: the ratios that its formats have.
+std::optional<double> told_aspect(const drmModeModeInfo &mode)
+{
+  switch (mode.flags & DRM_MODE_FLAG_PIC_AR_MASK) {
+  case DRM_MODE_FLAG_PIC_AR_4_3:
+    return 4.0 / 3;
+  case DRM_MODE_FLAG_PIC_AR_16_9:
+    return 16.0 / 9;
+  case DRM_MODE_FLAG_PIC_AR_64_27:
+    return 64.0 / 27;
+  case DRM_MODE_FLAG_PIC_AR_256_135:
+    return 256.0 / 135;
+  default:
+    return std::nullopt;
+  }
+}
+
+// 720 pixels, or a multiple, in 480 or 576 lines fill a screen of 4:3 and one of 16:9 (ITU-R
+// BT.601; CTA-861-G, table 3): in neither are they square.
+bool is_standard_definition(const drmModeModeInfo &mode)
+{
+  return mode.hdisplay != 0 && mode.hdisplay % 720 == 0 && mode.hdisplay <= 2880 &&
+         (mode.vdisplay == 480 || mode.vdisplay == 576);
+}
+
+double distance(double a, double b)
+{
+  return std::abs(std::log(a / b));
+}
+
+} // namespace
+
+double picture_aspect(const drmModeModeInfo &mode)
+{
+  if (mode.hdisplay == 0 || mode.vdisplay == 0)
+    return 1;
+  return told_aspect(mode).value_or(static_cast<double>(mode.hdisplay) / mode.vdisplay);
+}
+
+// EDIDs give centimetres, or a ratio such as 16x9 in the place of a size, and are wrong now and
+// then. They choose between the two shapes that a mode of standard definition can have, and make
+// the pixels of the display's own mode other than square where they clearly are: by more than
+// rounding, and by less than what no panel has. How a display fits another mode into its panel is
+// not known: its pixels count as square.
+double pixel_aspect(const drmModeModeInfo &mode, const ScreenSize &screen)
+{
+  if (mode.hdisplay == 0 || mode.vdisplay == 0)
+    return 1;
+  const double pixels = static_cast<double>(mode.hdisplay) / mode.vdisplay;
+  if (const std::optional<double> told = told_aspect(mode))
+    return *told / pixels;
+  if (screen.width_mm == 0 || screen.height_mm == 0)
+    return 1;
+  constexpr double kLeastSquare = 1.08, kLargest = 2;
+  const double measured = static_cast<double>(screen.width_mm) / screen.height_mm;
+  if (is_standard_definition(mode)) {
+    const bool plausible = measured > 1.1 && measured < 2.6;
+    const bool wide = distance(measured, 16.0 / 9) < distance(measured, 4.0 / 3);
+    return plausible ? (wide ? 16.0 / 9 : 4.0 / 3) / pixels : 1;
+  }
+  const double aspect = measured / pixels;
+  const double off = std::exp(distance(aspect, 1));
+  const bool is_own = (mode.type & DRM_MODE_TYPE_PREFERRED) != 0;
+  return is_own && off >= kLeastSquare && off <= kLargest ? aspect : 1;
+}
+
+} // namespace gstdrm::kms
