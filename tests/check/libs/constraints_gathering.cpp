@@ -299,7 +299,8 @@ GST_START_TEST(test_lines)
     line.consume(name);
   line.start();
   for (int i = 0; i < 2; i++) {
-    fail_unless_equals_string(line.heard().c_str(), row.heard);
+    const std::string heard = line.heard(); // the macro keeps a pointer
+    fail_unless_equals_string(heard.c_str(), row.heard);
     fail_unless(line.answered() == row.answered, "%s", row.elements);
   }
 }
