@@ -143,6 +143,7 @@ GST_START_TEST(test_other_elements)
   fail_unless(gst_element_register(nullptr, "vadmabufsrc", GST_RANK_NONE, fake_source_get_type()));
   unplug(128);
   way = row.way;
+  gone = false; // the rows of one process come one after another
   if (row.way == Way::Hangs)
     g_setenv("GST_DRM_VA_PROBE_TIMEOUT", "1", TRUE);
   const List list(gst_drm_enumerate_va());
@@ -152,7 +153,8 @@ GST_START_TEST(test_other_elements)
   fail_unless(pairs_of(source_at(list, 0)).empty());
   const std::string problem = problem_at(list, 0);
   fail_unless_equals_string(problem.c_str(), row.problem);
-  gate().open();
+  if (row.way == Way::Hangs)
+    gate().open();
   while (!gone)
     g_usleep(1000);
   plug(128);
