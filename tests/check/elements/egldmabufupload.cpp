@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "support/asked_constraints.hpp"
 #include "support/dmabuf_elements.hpp"
 #include "support/no_display_server.hpp"
 #include "support/odd_queries.hpp"
@@ -244,6 +245,7 @@ GST_START_TEST(test_allocation_query)
   fail_unless(gst_query_find_allocation_meta(query.get(), GST_VIDEO_META_API_TYPE, nullptr));
   fail_unless(gst_query_find_allocation_meta(query.get(), GST_DRM_SYNC_META_API_TYPE, nullptr));
   fail_unless_equals_int(gst_query_get_n_allocation_pools(query.get()), 0);
+  check_entry(query.get(), "egldmabufupload", GST_DRM_CONSTRAINT_PERMISSIONS, GST_DRM_ACCESS_READ);
 }
 GST_END_TEST
 

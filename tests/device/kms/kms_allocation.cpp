@@ -5,6 +5,7 @@
 
 #include "kms_support.hpp"
 #include "played_profile.hpp"
+#include "support/asked_constraints.hpp"
 
 using namespace gstdrm::test;
 
@@ -44,6 +45,7 @@ GST_START_TEST(test_what_is_offered)
   ck_assert(gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr));
   ck_assert(gst_query_find_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr));
   ck_assert_uint_eq(gst_query_get_n_allocation_pools(query), 1);
+  check_entry(query, "kmsdmabufsink", GST_DRM_CONSTRAINT_BUFFERS_HELD, kHeld);
   GstBufferPool *offered = nullptr;
   guint size = 0, least = 0, most = 0;
   gst_query_parse_nth_allocation_pool(query, 0, &offered, &size, &least, &most);

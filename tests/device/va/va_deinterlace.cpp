@@ -9,6 +9,7 @@
 
 #include <gst/drm/gstdrm-private.hpp>
 
+#include "support/asked_constraints.hpp"
 #include "va_convert_pixels.hpp"
 
 namespace {
@@ -259,6 +260,7 @@ GST_START_TEST(test_asks_for_the_frames_that_it_keeps)
     const auto query = GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps.get(), TRUE));
     fail_unless(gst_pad_query(pad.get(), query.get()));
     gst_query_parse_nth_allocation_pool(query.get(), 0, nullptr, nullptr, &held[i], nullptr);
+    check_entry(query.get(), "vadmabufconvert", GST_DRM_CONSTRAINT_BUFFERS_HELD, held[i]);
   }
   fail_unless_equals_int(held[1], held[0] + 1);
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What an element asks of upstream's buffers in its answer to an ALLOCATION query.
+#pragma once
+
+#include <gst/drm/drm.h>
+
+#include "support/check_main.hpp"
+
+namespace gstdrm::test {
+
+// One entry, of the element of that factory, with the least value of one of its keys.
+inline void check_entry(GstQuery *answer, const char *factory, GstDrmConstraintKey key, guint64 expected)
+{
+  g_autoptr(GPtrArray) all = gst_query_get_drm_constraints(answer);
+  fail_unless_equals_int(static_cast<int>(all->len), 1);
+  const auto *entry = static_cast<const GstDrmConstraints *>(all->pdata[0]);
+  g_autofree gchar *tail = g_strdup_printf("(%s)", factory);
+  fail_unless(g_str_has_suffix(gst_drm_constraints_get_name(entry), tail), "'%s'", gst_drm_constraints_get_name(entry));
+  guint64 value = 0;
+  fail_unless(gst_drm_constraints_get_range(entry, key, &value, nullptr));
+  fail_unless_equals_uint64(value, expected);
+}
+
+} // namespace gstdrm::test
