@@ -126,7 +126,8 @@ GST_START_TEST(test_same_tables)
   check_same(listed(played.path()), wanted, "the library");
   // and once more through the program, whose file plays again
   const std::string file = "/tmp/kms-machine.json";
-  const std::string command = std::string(GST_DRM_TEST_INSPECT) + " --save " + file + " >/dev/null";
+  // under ASan, what OpenGL drivers lose when they are unloaded is no business of this test
+  const std::string command = std::string("ASAN_OPTIONS=detect_leaks=0 ") + GST_DRM_TEST_INSPECT + " --save " + file + " >/dev/null";
   fail_unless_equals_int(std::system(command.c_str()), 0);
   const std::vector<SavedSource> again = machine_of(file);
   check_same(planes_of_card(again, played.card()), wanted, "gst-drm-inspect-1.0");
