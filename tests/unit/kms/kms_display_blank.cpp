@@ -59,6 +59,16 @@ protected:
     display.reset();
   }
 
+  // Gives the frame back, and leaves the mode.
+  void blank_in_one_commit()
+  {
+    const std::size_t before = commits();
+    display->blank();
+    EXPECT_TRUE(last.expired());
+    EXPECT_EQ(commits(), before + 1);
+    EXPECT_FALSE(last_has_set_mode());
+  }
+
   std::weak_ptr<void> last;
   std::shared_ptr<Display> display;
 };
@@ -66,11 +76,7 @@ protected:
 TEST_F(Blank, turns_the_plane_off_and_leaves_the_mode)
 {
   play(640, 480);
-  const std::size_t before = commits();
-  display->blank();
-  EXPECT_TRUE(last.expired());
-  EXPECT_EQ(commits(), before + 1);
-  EXPECT_FALSE(last_has_set_mode());
+  blank_in_one_commit();
   EXPECT_EQ(shown(fakedrm::kPrimary), 0U);
   EXPECT_FALSE(display->snapshot());
   expect_no_mode_set();
@@ -81,11 +87,7 @@ TEST_F(Blank, shows_black_where_the_plane_has_to_be_on)
 {
   fakedrm::device().needs_primary = true;
   play(640, 480);
-  const std::size_t before = commits();
-  display->blank();
-  EXPECT_TRUE(last.expired());
-  EXPECT_EQ(commits(), before + 1);
-  EXPECT_FALSE(last_has_set_mode());
+  blank_in_one_commit();
   const auto black = static_cast<std::uint32_t>(shown(fakedrm::kPrimary));
   ASSERT_NE(black, 0U);
   EXPECT_EQ(fakedrm::device().sizes.at(black), std::pair(640U, 480U));
