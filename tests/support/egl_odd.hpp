@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "support/dmabuf_elements.hpp"
+#include "support/has_egl.hpp"
 #include "support/no_display_server.hpp"
 
 #include <gst/gl/gl.h>
@@ -79,17 +80,6 @@ inline void check_arrival(GstHarness *h, const EventRow &row)
     if (is_same(got.get(), sent.get()))
       return;
   }
-}
-
-inline bool has_egl()
-{
-  GstElement *element = gst_element_factory_make("egldmabufupload", nullptr);
-  GstHarness *h = gst_harness_new_with_element(element, "sink", "src");
-  gst_object_unref(element);
-  gst_harness_play(h);
-  const bool found = gst_gl_base_filter_find_gl_context(GST_GL_BASE_FILTER(h->element)) != FALSE;
-  gst_harness_teardown(h);
-  return found;
 }
 
 // The process's limit of descriptors, as it was before a case.

@@ -6,6 +6,7 @@
 
 #include "support/asked_constraints.hpp"
 #include "support/dmabuf_elements.hpp"
+#include "support/has_egl.hpp"
 #include "support/no_display_server.hpp"
 #include "support/odd_queries.hpp"
 
@@ -55,18 +56,6 @@ void check_pixels(GstBuffer *out, const GstPtr<GstCaps> &caps, guint seed)
   GstVideoInfo info;
   fail_unless(gst_video_info_from_caps(&info, caps.get()));
   check_drawn(out, info, seed);
-}
-
-// Whether this machine's GStreamer has OpenGL by EGL at all.
-bool has_egl()
-{
-  GstElement *element = gst_element_factory_make("egldmabufupload", nullptr);
-  GstHarness *h = gst_harness_new_with_element(element, "sink", "src");
-  gst_object_unref(element);
-  gst_harness_play(h);
-  const bool found = gst_gl_base_filter_find_gl_context(GST_GL_BASE_FILTER(h->element)) != FALSE;
-  gst_harness_teardown(h);
-  return found;
 }
 
 // --- offers --------------------------------------------------------------------------------------
