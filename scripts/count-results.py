@@ -13,9 +13,9 @@ build directory. These are failures, each counted as one:
   - a program of the build that did not run
   - fewer cases in a suite than --expected FILE asks for
 
-Prints failures and skips with their reasons, below a program that failed the end of what it wrote to
-stderr (of meson's own report the beginning of a long log may be lost), then
-'tests: P passed, F failed, S skipped'.
+Prints the end of what each program that failed wrote to stderr (of meson's own report the beginning of
+a long log may be lost), then, so that the end of a log has them, every failure and skip with its reason,
+then 'tests: P passed, F failed, S skipped'.
 Exits 1 where something failed, nothing ran, or (with --no-skips) a case was skipped.
 """
 
@@ -162,11 +162,12 @@ class Report:
     def __init__(self):
         self.totals = collections.Counter()
         self.counts = {}  # build -> suite -> cases
+        self.lines = []   # what failed or was skipped
 
     def line(self, kind, *where):
         self.totals[kind] += 1
         if kind != GOOD:
-            print(f'{kind}: {": ".join(where)}')
+            self.lines.append(f'{kind}: {": ".join(where)}')
 
     def add(self, build, partial):
         seen, counts = set(), collections.Counter()
@@ -178,8 +179,8 @@ class Report:
                 self.line(kind, build.name, suite, name, case)
             for trouble in program.troubles:
                 self.line(BAD, build.name, suite, name, trouble)
-            for line in program.last_words:
-                print(f'  | {line}')
+            if program.last_words:
+                print(f'{build.name}: {suite}: {name} wrote at its end:', *program.last_words, sep='\n  | ')
             if program.skipped:
                 self.line(SKIPPED, build.name, suite, name, program.skipped)
         for in_log in [] if partial else sorted(set(build.tests) - seen):
@@ -211,6 +212,8 @@ def main():
         for trouble in expected_cases.compare(args.expected, report.counts):
             report.line(BAD, trouble)
     totals = report.totals
+    for line in report.lines:
+        print(line)
     for broken in args.broken:
         print(f'did not get through: {broken}')
     if not totals[BAD]:  # else meson's status is of failures that are counted already

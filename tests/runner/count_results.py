@@ -40,7 +40,7 @@ ROWS = [
     ('a hang after its last case', 'tap', 'ERROR', 124, 'ok 1 - a\n1..1\n', 'box: R: spins\nbox: time limit\n', (1, 1, 0),
      '\n  | box: R: spins\n  | box: time limit\n'),
     ('the end of a long log', 'exitcode', 'FAIL', 1, '', ''.join(f'{i}\n' for i in range(40)), (0, 1, 0),
-     'exit status 1\n  | 10\n'),
+     'program wrote at its end:\n  | 10\n'),
     ('a time limit', 'tap', 'TIMEOUT', -15, 'ok 1 - a\n', '', (1, 1, 0), 'no plan'),
     ('GoogleTest', 'gtest', 'OK', 0, GTEST_GOOD, '', (3, 0, 0), ''),
     ('GoogleTest in colours of results', 'gtest', 'FAIL', 1, GTEST_MIXED, '', (1, 1, 1), 'A.fails'),
@@ -127,6 +127,15 @@ RUNS = [
 ]
 
 
+def failures_come_last():
+    failed = log_row('FAIL', 1, '', 'no device\n')
+    _, output, _ = run([failed, BOTH_RAN[1]], BOTH, ['--broken', 'world: meson test, status 1'], 'suite world\ns 0\nt 0\n')
+    wanted = ['  | no device', 'note: world: t: 1 cases, expected.txt has 0: ./run tests --update-counts',
+              'failed: world: s: program: FAIL, exit status 1', 'did not get through: world: meson test, status 1',
+              'tests: 1 passed, 1 failed, 0 skipped']
+    return None if output.splitlines()[-len(wanted):] == wanted else output
+
+
 def one_run(row):
     _, lines, arguments, table, counts, words = row
     status, output, _ = run(lines, BOTH, arguments, table)
@@ -155,6 +164,7 @@ def update_keeps_after_a_failure():
 def main():
     rows = [(row[0], functools.partial(one_program, row)) for row in ROWS]
     rows += [(row[0], functools.partial(one_run, row)) for row in RUNS]
+    rows += [('what failed stands at the end', failures_come_last)]
     rows += [('a skip is an error for who says so', skips_are_errors), ('the table is written', update_writes),
              ('no table after a failure', update_keeps_after_a_failure)]
     return tap_rows.run(rows)
