@@ -155,6 +155,15 @@ protected:
     const auto it = c.values.find({object, name});
     return it == c.values.end() ? ~std::uint64_t{0} : it->second;
   }
+  // As the last commit that names it sets it.
+  static std::uint64_t last_value(std::uint32_t object, const char *name)
+  {
+    std::uint64_t found = ~std::uint64_t{0};
+    for (const fakedrm::Commit &c : fakedrm::device().commits)
+      if (const std::uint64_t v = value(c, object, name); v != ~std::uint64_t{0})
+        found = v;
+    return found;
+  }
 
   UniqueFd drm_fd;
   Listener listener;

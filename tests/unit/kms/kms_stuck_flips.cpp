@@ -67,6 +67,13 @@ protected:
     fakedrm::device().fail_call.clear();
   }
 
+  // The event thread tells after it has woken whoever drains.
+  static void wait_until_told(const std::atomic<int> &count)
+  {
+    while (count == 0)
+      std::this_thread::yield();
+  }
+
   std::atomic<bool> must_be_off{false};
   std::atomic<int> given_back_while_shown{0};
   Memory other{1024 * 768 * 4};
@@ -141,6 +148,7 @@ TEST_F(StuckFlips, a_lost_flip_is_followed_by_a_mode_set)
   fakedrm::device().send_events = false;
   const std::weak_ptr<int> lost = push(other, 640, 480);
   EXPECT_FALSE(display->drain(kLong_ns)); // ends when the flip counts as lost
+  wait_until_told(listener.repaints); // the last word about it
   EXPECT_EQ(listener.stalls, 1);
   EXPECT_EQ(listener.failures, 0);
   EXPECT_EQ(listener.repaints, 1); // for a picture that stands still
@@ -165,8 +173,7 @@ TEST_F(StuckFlips, a_display_that_does_not_come_back_ends_the_stream)
     EXPECT_FALSE(display->drain(kLong_ns));
   }
   EXPECT_EQ(listener.stalls, 1);
-  while (listener.failures == 0) // the event thread tells after it has woken whoever drains
-    std::this_thread::yield();
+  wait_until_told(listener.failures);
   EXPECT_EQ(listener.failures, 1);
   const std::optional<Error> failure = display->failure();
   ASSERT_TRUE(failure);
