@@ -165,6 +165,8 @@ VAStatus add_blit(Driver &driver, Picture &picture, const VAProcPipelineParamete
     blit.source = driver.surface(parameters.surface);
     if (!blit.source)
       return VA_STATUS_ERROR_INVALID_SURFACE;
+    if (contains(driver.settings.read_refused, blit.source->format->va_fourcc))
+      return VA_STATUS_ERROR_UNIMPLEMENTED;
     blit.source_rect = region(parameters.surface_region, *blit.source);
     if (!fits(blit.source_rect, *blit.source))
       return VA_STATUS_ERROR_INVALID_PARAMETER;

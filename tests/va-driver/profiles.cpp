@@ -192,9 +192,13 @@ constexpr Outcome kMesaColours{"YUV of BT.601 becomes RGB, RGB becomes YUV of BT
                                "va_convert_colours"};
 constexpr Outcome kMesaFields{"interlaced frames are refused, or pass where downstream takes them",
                               "va_deinterlace"};
+constexpr Outcome kReadAlone{"4:2:2 that is exported is taken from upstream, and not offered to "
+                             "downstream",
+                             "va_convert_pairs"};
 constexpr std::array kRadeonsiOutcomes = {
     kCost,
     kPatterns,
+    kReadAlone,
     kBlackFirst,
     kMesaColours,
     kMesaFields,
@@ -202,7 +206,8 @@ constexpr std::array kRadeonsiOutcomes = {
         "modifiers that downstream lists are tried, and those that the driver makes are offered",
         "va_negotiation, va_convert_pairs"},
 };
-constexpr std::array kNouveauOutcomes = {kCost, kPatterns, kBlackFirst, kMesaColours, kMesaFields};
+constexpr std::array kNouveauOutcomes = {kCost,       kPatterns,    kReadAlone,
+                                         kBlackFirst, kMesaColours, kMesaFields};
 
 constexpr std::array kProfiles = {
     Profile{"ihd", "intel/media-driver 24.1", "media_driver/linux/common/ddi", kIhd, kIhdOutcomes},

@@ -295,7 +295,7 @@ bool parse_memory(std::string_view value, Settings &settings)
 
 bool parse_one(std::string_view key, std::string_view value, Settings &s)
 {
-  const std::array<std::pair<std::string_view, std::function<bool()>>, 55> keys = {{
+  const std::array<std::pair<std::string_view, std::function<bool()>>, 56> keys = {{
       {"objects", [&] { return parse_number(value, s.objects) && s.objects >= 1; }},
       {"stride-align", [&] { return parse_number(value, s.stride_align) && s.stride_align >= 1; }},
       {"stride-extra", [&] { return parse_number(value, s.stride_extra); }},
@@ -319,6 +319,7 @@ bool parse_one(std::string_view key, std::string_view value, Settings &s)
       {"export-refused", [&] { return parse_formats(value, s.export_refused); }},
       {"composed-refused", [&] { return parse_formats(value, s.composed_refused); }},
       {"vpp-refused", [&] { return parse_formats(value, s.vpp_refused); }},
+      {"read-refused", [&] { return parse_formats(value, s.read_refused); }},
       {"vpp-refused-above", [&] { return parse_number(value, s.vpp_refused_above); }},
       {"pipelines", [&] { return parse_number(value, s.pipelines); }},
       {"deinterlace", [&] { return parse_deinterlacing(value, s.deinterlacing); }},

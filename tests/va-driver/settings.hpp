@@ -96,6 +96,7 @@ struct Settings {
   std::vector<std::uint32_t> export_refused;   // VA fourccs that cannot be exported
   std::vector<std::uint32_t> composed_refused; // VA fourccs with separate layers only
   std::vector<std::uint32_t> vpp_refused;      // VA fourccs that video processing cannot write
+  std::vector<std::uint32_t> read_refused;     // VA fourccs that video processing cannot read
   std::uint32_t vpp_refused_above = 0;         // rows: only surfaces of more; 0: all
   unsigned pipelines = 0;    // parameter buffers that a picture keeps, the last ones; 0: all
   bool status_ready = false; // vaQuerySurfaceStatus says ready, always

@@ -64,7 +64,7 @@ static void gst_drm_va_device_init(GstDrmVaDevice * /*self*/) {}
 // The class has no "Source": programs that look for cameras ask for Video/Source.
 static GstDevice *make_device(const gstdrm::va::MachineNode &node)
 {
-  const auto caps = gstdrm::va::node_caps(node);
+  const auto caps = gstdrm::va::node_caps(node, GST_PAD_SRC);
   const std::string name = node.vendor + " (" + node.path + ")";
   GstStructure *properties = gst_structure_new(
       "vadmabuf-proplist", "device.api", G_TYPE_STRING, "va", kPathField, G_TYPE_STRING,

@@ -16,6 +16,11 @@ GstPtr<GstCaps> device_caps(const Capabilities &capabilities, const FormatSet &f
                                   capabilities.max_width, capabilities.max_height});
 }
 
+FormatSet readable(const Capabilities &capabilities, const FormatSet &drawn)
+{
+  return FormatSet::unite(drawn, capabilities.sources);
+}
+
 FormatSet untried_pairs(const GstCaps *downstream, const Capabilities &capabilities,
                         const FormatSet &known, const FormatSet &tried)
 {

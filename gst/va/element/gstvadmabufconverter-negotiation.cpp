@@ -104,12 +104,16 @@ std::optional<DeinterlaceMethod> DmabufConverter::deinterlacing() const
 }
 
 // Frames that downstream takes as they are stay so, but those with fields where an algorithm is
-// asked for.
+// asked for, and those that the source pad's template does not have: the device reads them alone.
 bool DmabufConverter::passes(GstCaps *in_caps) const
 {
   const auto wanted = settings().deinterlace;
   const bool asked = wanted != Deinterlace::Off && wanted != Deinterlace::Auto && deinterlacing();
-  return orientation() == Orientation::Identity && !(asked && is_interlaced(in_caps)) &&
+  const auto possible =
+      GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(GST_BASE_TRANSFORM_SRC_PAD(element_)));
+  const auto leaves = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(in_caps, possible.get()));
+  return !gst_caps_is_empty(leaves.get()) && orientation() == Orientation::Identity &&
+         !(asked && is_interlaced(in_caps)) &&
          gst_pad_peer_query_accept_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), in_caps);
 }
 

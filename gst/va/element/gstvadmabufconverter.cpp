@@ -186,20 +186,20 @@ void DmabufConverter::answer_caps(GstPadDirection direction, GstQuery *query)
   gst_query_set_caps_result(query, answer.get());
 }
 
-// Of the open device; before there is one, of the node that the element is set to.
+// What is drawn by the open device; before there is one, by the node that the element is set to.
 GstPtr<GstCaps> DmabufConverter::whole_caps() const
 {
   const auto device = this->device();
   return device ? device_caps(device->capabilities, learner_.known(*device))
-                : idle_caps(settings().device);
+                : idle_caps(settings().device, GST_PAD_SRC);
 }
 
 GstPtr<GstCaps> DmabufConverter::input_caps() const
 {
   const auto device = this->device();
   if (!device)
-    return idle_caps(settings().device);
-  const auto known = learner_.known(*device);
+    return idle_caps(settings().device, GST_PAD_SINK);
+  const auto known = readable(device->capabilities, learner_.known(*device));
   const std::lock_guard lock(lock_);
   return device_caps(device->capabilities, FormatSet::subtract(known, refused_));
 }

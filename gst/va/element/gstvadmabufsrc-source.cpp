@@ -128,7 +128,7 @@ GstCaps *Source::query_caps(GstCaps *filter)
 {
   const auto device = this->device();
   auto caps = device ? device_caps(device->capabilities, learner_.known(*device))
-                     : idle_caps(copy_properties().device);
+                     : idle_caps(copy_properties().device, GST_PAD_SRC);
   if (filter)
     caps.reset(gst_drm_caps_intersect(filter, caps.get()));
   return caps.release();

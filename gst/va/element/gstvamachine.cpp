@@ -97,10 +97,12 @@ const FailedNode *find_failed_node(const std::string &path)
   return find_node(failed_nodes(), path);
 }
 
-GstPtr<GstCaps> node_caps(const MachineNode &node)
+GstPtr<GstCaps> node_caps(const MachineNode &node, GstPadDirection direction)
 {
   const Capabilities &capabilities = node.capabilities;
-  auto caps = device_caps(capabilities, capabilities.formats);
+  auto caps = device_caps(capabilities, direction == GST_PAD_SINK
+                                            ? readable(capabilities, capabilities.formats)
+                                            : capabilities.formats);
   if (!capabilities.takes_modifiers || capabilities.lists_modifiers)
     return caps;
   for (guint i = 0; i < gst_caps_get_size(caps.get()); ++i)
@@ -108,21 +110,21 @@ GstPtr<GstCaps> node_caps(const MachineNode &node)
   return caps;
 }
 
-GstPtr<GstCaps> machine_caps()
+GstPtr<GstCaps> machine_caps(GstPadDirection direction)
 {
   GstPtr<GstCaps> all;
   for (const MachineNode &node : machine_nodes()) {
-    auto caps = node_caps(node);
+    auto caps = node_caps(node, direction);
     all = all ? GstPtr<GstCaps>::adopt(gst_caps_merge(all.release(), caps.release()))
               : std::move(caps);
   }
   return all ? std::move(all) : producer_caps(nullptr, {});
 }
 
-GstPtr<GstCaps> idle_caps(const std::string &path)
+GstPtr<GstCaps> idle_caps(const std::string &path, GstPadDirection direction)
 {
   const auto *node = find_machine_node(path);
-  return node ? node_caps(*node) : machine_caps();
+  return node ? node_caps(*node, direction) : machine_caps(direction);
 }
 
 } // namespace gstdrm::va

@@ -27,12 +27,13 @@ const MachineNode *find_machine_node(const std::string &path);
 const std::vector<FailedNode> &failed_nodes();
 const FailedNode *find_failed_node(const std::string &path);
 
-// Caps of a node, for pad templates: drm-format, which then allows every format, is left out with a
-// driver that may make whatever modifier downstream lists.
-GstPtr<GstCaps> node_caps(const MachineNode &node);
+// Caps of a node, for pad templates: what it draws into at source pads, what it reads at sink pads.
+// drm-format, which then allows every format, is left out with a driver that may make whatever
+// modifier downstream lists.
+GstPtr<GstCaps> node_caps(const MachineNode &node, GstPadDirection direction);
 // Of every node, for elements that may be set to each; without drm-format where there is no node.
-GstPtr<GstCaps> machine_caps();
+GstPtr<GstCaps> machine_caps(GstPadDirection direction);
 // Of an element whose device is not open: those of the node that it is set to.
-GstPtr<GstCaps> idle_caps(const std::string &path);
+GstPtr<GstCaps> idle_caps(const std::string &path, GstPadDirection direction);
 
 } // namespace gstdrm::va

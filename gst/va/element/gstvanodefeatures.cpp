@@ -36,7 +36,7 @@ void replace_templates(GstElementClass *klass, const MachineNode &node)
   GList *templates = g_list_copy(gst_element_class_get_pad_template_list(klass));
   for (const GList *at = templates; at; at = at->next) {
     const auto *old = static_cast<GstPadTemplate *>(at->data);
-    const auto caps = node_caps(node);
+    const auto caps = node_caps(node, GST_PAD_TEMPLATE_DIRECTION(old));
     gst_element_class_add_pad_template(
         klass,
         gst_pad_template_new(GST_PAD_TEMPLATE_NAME_TEMPLATE(old), GST_PAD_TEMPLATE_DIRECTION(old),

@@ -25,7 +25,7 @@ void install_device_properties(GObjectClass *klass, const CommonPropertyIds &ids
 
 void add_machine_template(GstElementClass *klass, const char *name, GstPadDirection direction)
 {
-  const auto caps = machine_caps();
+  const auto caps = machine_caps(direction);
   gst_element_class_add_pad_template(
       klass, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "va_machine.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -72,10 +73,10 @@ bool read_deinterlacing(Words &words, std::vector<DeinterlaceMethod> &list)
 }
 
 // Each pair once, and formats that VA-API has a name for: the probe finds no others.
-bool read_formats(Words &words, FormatSet &formats)
+bool read_formats(Words &words, std::size_t least, FormatSet &formats)
 {
   std::size_t count = 0;
-  if (!words.number<std::size_t>(count, 1, kMaxFormats))
+  if (!words.number<std::size_t>(count, least, kMaxFormats))
     return false;
   for (std::size_t i = 0; i < count; ++i) {
     Format pair{};
@@ -85,6 +86,15 @@ bool read_formats(Words &words, FormatSet &formats)
       return false;
   }
   return true;
+}
+
+// Formats that are read alone: none of those that are drawn into.
+bool read_sources(Words &words, Capabilities &c)
+{
+  if (!read_formats(words, 0, c.sources))
+    return false;
+  return std::none_of(c.sources.pairs().begin(), c.sources.pairs().end(),
+                      [&c](const Format &pair) { return c.formats.contains_fourcc(pair.fourcc); });
 }
 
 bool read_capabilities(Words &words, Capabilities &c)
@@ -97,7 +107,8 @@ bool read_capabilities(Words &words, Capabilities &c)
                     words.number<std::uint32_t>(c.max_width, c.min_width, kMaxFrameSize) &&
                     words.number<std::uint32_t>(c.max_height, c.min_height, kMaxFrameSize);
   c.imports = static_cast<ImportBy>(imports);
-  return read && read_deinterlacing(words, c.deinterlacing) && read_formats(words, c.formats);
+  return read && read_deinterlacing(words, c.deinterlacing) && read_formats(words, 1, c.formats) &&
+         read_sources(words, c);
 }
 
 std::optional<FailedNode> read_failed(std::string_view line)
@@ -133,10 +144,12 @@ std::string write_node(const MachineNode &node)
     add(static_cast<std::uint64_t>(method.algorithm));
     add(method.before);
   }
-  add(c.formats.size());
-  for (const Format &pair : c.formats.pairs()) {
-    add(pair.fourcc);
-    add(pair.modifier);
+  for (const FormatSet *set : {&c.formats, &c.sources}) {
+    add(set->size());
+    for (const Format &pair : set->pairs()) {
+      add(pair.fourcc);
+      add(pair.modifier);
+    }
   }
   return line + ' ' + node.vendor;
 }

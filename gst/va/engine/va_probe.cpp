@@ -2,8 +2,8 @@
 #include "va_probe.hpp"
 
 #include <algorithm>
-#include <optional>
-#include <span>
+#include <cstdint>
+#include <vector>
 
 #include <va/va_drmcommon.h>
 #include <va/va_str.h>
@@ -12,8 +12,7 @@
 
 #include "va_formats.hpp"
 #include "va_objects.hpp"
-#include "va_renderer.hpp"
-#include "va_surface.hpp"
+#include "va_prober.hpp"
 
 namespace gstdrm::va {
 namespace {
@@ -155,135 +154,6 @@ void check_sizes(std::uint32_t &least, std::uint32_t &most, const char *side)
   most = kMaxFrameSize;
 }
 
-struct ProbeSize {
-  std::uint32_t width; // pixels
-  std::uint32_t height;
-};
-constexpr ProbeSize kSmall{64, 64};
-constexpr ProbeSize kPicture{640, 480};
-
-// Finds the pairs of one format after the other.
-class Prober {
-public:
-  Prober(std::shared_ptr<Display> display, Capabilities &capabilities)
-      : display_(std::move(display)), capabilities_(capabilities)
-  {
-  }
-
-  void probe(const PixelFormat &format, std::span<const std::uint64_t> listed)
-  {
-    found_.clear();
-    drawn_ = false;
-    for (const std::uint64_t modifier : listed)
-      (void)try_pair(format, kSmall, {&modifier, 1}, Tiling::Any);
-    if (!capabilities_.lists_modifiers) {
-      probe_own_choice(format);
-      probe_linear(format);
-    }
-    // A driver that names explicit modifiers where it is asked has no implicit ones.
-    const bool named = std::any_of(found_.begin(), found_.end(), [](const Format &pair) {
-      return pair.modifier != kModImplicit;
-    });
-    for (const Format &pair : found_) {
-      if ((pair.modifier != kModImplicit || !named) && capabilities_.formats.add(pair))
-        GSTDRM_DEBUG("found %s", describe_format(pair).c_str());
-    }
-  }
-
-private:
-  // What a driver without a list of modifiers chooses by itself. The tile size, and with it the
-  // modifier, may depend on the picture's size: nouveau's blocks are 8 GOBs of 8 rows high for a
-  // plane of 64 lines, and 16 GOBs high from 65 lines on, for each plane separately.
-  void probe_own_choice(const PixelFormat &format)
-  {
-    const auto modifier = try_pair(format, kSmall, {}, Tiling::Any);
-    if (modifier != kModLinear && modifier != kModImplicit)
-      (void)try_pair(format, kPicture, {}, Tiling::Any);
-  }
-
-  // Linear frames for CPUs and for peers that know no DMA_DRM, where the driver would make others.
-  // The list is tried once of a driver that does not say whether it takes one.
-  void probe_linear(const PixelFormat &format)
-  {
-    if (has(kModLinear))
-      return;
-    const bool may_try = capabilities_.takes_modifiers || !tried_list_;
-    if (may_try && !found_.empty()) {
-      tried_list_ = true;
-      if (try_pair(format, kSmall, {&kModLinear, 1}, Tiling::Any)) {
-        capabilities_.takes_modifiers = true;
-        return;
-      }
-    }
-    if (!capabilities_.takes_modifiers)
-      (void)try_pair(format, kSmall, {}, Tiling::None);
-  }
-
-  [[nodiscard]] bool has(std::uint64_t modifier) const
-  {
-    return std::any_of(found_.begin(), found_.end(),
-                       [modifier](const Format &pair) { return pair.modifier == modifier; });
-  }
-
-  // The modifier of a surface that was allocated, exported and drawn into.
-  std::optional<std::uint64_t> try_pair(const PixelFormat &format, ProbeSize size,
-                                        std::span<const std::uint64_t> modifiers, Tiling tiling)
-  {
-    const auto width = std::clamp(size.width, capabilities_.min_width, capabilities_.max_width);
-    const auto height = std::clamp(size.height, capabilities_.min_height, capabilities_.max_height);
-    auto surface = create_surface(display_, format, width, height, modifiers, tiling);
-    if (!surface)
-      return refuse(surface.error());
-    const std::uint64_t linear[] = {kModLinear};
-    const auto accepted =
-        tiling == Tiling::None ? std::span<const std::uint64_t>(linear) : modifiers;
-    auto frame = export_surface(*surface, format, width, height, accepted);
-    if (!frame)
-      return refuse(frame.error());
-    // Once a format: it is the format that compositors refuse. The modifier that is agreed on is
-    // drawn into when it is agreed on, at its size.
-    if (!drawn_) {
-      if (auto drawn = draw(*surface, format, width, height); !drawn)
-        return refuse(drawn.error());
-      drawn_ = true;
-    }
-    if (!has(frame->format.modifier))
-      found_.push_back(frame->format);
-    return frame->format.modifier;
-  }
-
-  // Drivers export formats that their compositor refuses, such as Mesa's with 4:2:2.
-  Result<void> draw(const Surface &surface, const PixelFormat &format, std::uint32_t width,
-                    std::uint32_t height)
-  {
-    const Device device{display_, capabilities_};
-    RenderRequest request;
-    request.pattern = Pattern::Solid;
-    request.fourcc = format.drm_fourcc;
-    request.width = width;
-    request.height = height;
-    auto renderer = Renderer::create(device, request);
-    if (!renderer)
-      return renderer.error();
-    auto rendered = (*renderer)->render(surface, 0, 0);
-    if (!rendered)
-      return rendered.error();
-    return {};
-  }
-
-  std::nullopt_t refuse(const Error &error)
-  {
-    capabilities_.refused.push_back(error.message);
-    return std::nullopt;
-  }
-
-  std::shared_ptr<Display> display_;
-  Capabilities &capabilities_;
-  std::vector<Format> found_; // of the current format
-  bool drawn_ = false;        // into a surface of the current format
-  bool tried_list_ = false;
-};
-
 // What the driver says of the configuration, before any surface is made.
 void log_answer(const Display &display, const Found &found, const Capabilities &capabilities,
                 const Listed &listed)
@@ -326,6 +196,7 @@ Result<Capabilities> query_capabilities(const std::shared_ptr<Display> &display)
   Prober prober(display, capabilities);
   for (const auto *format : listed.formats)
     prober.probe(*format, listed.modifiers);
+  prober.probe_sources(listed.modifiers);
   if (capabilities.formats.empty()) {
     return Error{ErrorCode::Device,
                  display->node() + " (" + display->vendor() +

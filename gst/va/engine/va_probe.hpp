@@ -23,6 +23,9 @@ enum class ImportBy { Prime2, Prime };
 
 struct Capabilities {
   FormatSet formats; // each pair was allocated, exported and drawn into once
+  // Pairs of other formats, which no picture is drawn into: each was allocated and exported, and
+  // frames of its format were imported and read.
+  FormatSet sources;
   bool has_vpp = false;
   // VASurfaceAttribDRMFormatModifiers may be set: the driver says so, or it was tried
   bool takes_modifiers = false;
@@ -37,8 +40,8 @@ struct Capabilities {
   std::vector<std::string> refused; // errors of the pairs that failed, for the log
 };
 
-// Allocates, exports and draws into a surface for each pair that the driver may support. Error
-// where no pair is left.
+// Allocates, exports and draws into a surface for each pair that the driver may support, and reads
+// from those that it does not draw into. Error where no pair is left to draw into.
 Result<Capabilities> query_capabilities(const std::shared_ptr<Display> &display);
 
 } // namespace gstdrm::va

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Pairs that vadmabufconvert cannot know before it tries: modifiers of a driver that lists none, and
 // frames that the driver does not import.
+#include <cmath>
+
+#include <drm_fourcc.h>
+
 #include "va_convert_pixels.hpp"
 
 namespace {
@@ -113,6 +117,65 @@ GST_START_TEST(test_refused_imports)
 }
 GST_END_TEST
 
+// ---- frames that the driver reads, and draws into none of
+
+struct ReadRow {
+  const char *driver;
+  bool is_read;
+};
+const ReadRow kRead[] = {
+    {"profile=radeonsi", true},
+    {"profile=nouveau", true},
+    {"profile=ihd", true}, // which draws into them too
+    {"profile=i965", true},
+    {"formats=YUY2:BGRX,vpp-refused=YUY2,modifiers=x-tiled:linear,list-modifiers=1", true},
+    {"formats=YUY2:UYVY:BGRX:NV12,vpp-refused=YUY2:UYVY:BGRX", true}, // into what it does draw
+    {"formats=YUY2:BGRX,vpp-refused=YUY2,read-refused=YUY2", false},
+    {"formats=YUY2:BGRX,vpp-refused=YUY2,import-refused=linear", false},
+    {"formats=YUY2:BGRX,vpp-refused=YUY2,export-refused=YUY2", false},
+};
+
+bool has_yuyv(Pipeline &pipeline, const char *pad_name)
+{
+  g_autoptr(GstElement) convert = GST_ELEMENT(gst_object_ref(pipeline.get("convert")));
+  g_autoptr(GstPad) pad = gst_element_get_static_pad(convert, pad_name);
+  g_autoptr(GstCaps) caps = gst_pad_query_caps(pad, nullptr);
+  g_autoptr(GstDrmFormatSet) set = gst_drm_format_set_new_from_caps(caps);
+  return set && gst_drm_format_set_contains(set, DRM_FORMAT_YUYV, DRM_FORMAT_MOD_LINEAR);
+}
+
+// What is read is offered to upstream, and what is drawn to downstream.
+GST_START_TEST(test_read_alone)
+{
+  const auto &row = kRead[__i__];
+  set_driver(row.driver);
+  const bool drawn = std::string(row.driver).find("profile=i") == 0;
+  const bool to_nv12 = std::string(row.driver).find("refused=YUY2:UYVY:BGRX") != std::string::npos;
+  Pipeline pipeline("videotestsrc num-buffers=4 pattern=red ! video/x-raw,format=YUY2,width=128,height=64,colorimetry=bt601 ! dmabufupload ! "
+                    "vadmabufconvert name=convert ! " +
+                    dma_caps(to_nv12 ? "NV12" : "XR24", 64, 64) + " ! appsink name=sink sync=false");
+  pipeline.play();
+  g_autoptr(GstSample) sample = pipeline.pull();
+  if (!row.is_read) {
+    fail_unless(sample == nullptr && !has_yuyv(pipeline, "sink") && !has_yuyv(pipeline, "src"), "%s", row.driver);
+    fail_if(pipeline.message(GST_MESSAGE_ERROR).empty(), "%s", row.driver);
+    return;
+  }
+  fail_unless(sample != nullptr, "%s: %s", row.driver, pipeline.message(GST_MESSAGE_ERROR).c_str());
+  const auto got = rgb_at(read_frame(sample), 10, 10);
+  const double red[] = {255, 0, 0};
+  for (std::size_t c = 0; c < 3; ++c)
+    fail_unless(std::abs(got[c] - red[c]) < 4, "%s: %.1f %.1f %.1f", row.driver, got[0], got[1], got[2]);
+  fail_unless(has_yuyv(pipeline, "sink"), "%s", row.driver);
+  fail_unless_equals_int(has_yuyv(pipeline, "src"), drawn);
+  GstStructure *stats = nullptr;
+  g_object_get(pipeline.get("convert"), "drm-stats", &stats, nullptr);
+  guint64 copies = 1;
+  fail_unless(gst_structure_get_uint64(stats, "copies", &copies) && copies == 0, "%s", row.driver);
+  gst_structure_free(stats);
+}
+GST_END_TEST
+
 Suite *va_convert_pairs_suite()
 {
   Suite *suite = suite_create("va_convert_pairs");
@@ -120,6 +183,7 @@ Suite *va_convert_pairs_suite()
   suite_add_tcase(suite, tcase);
   tcase_set_timeout(tcase, 200);
   tcase_add_loop_test(tcase, test_learned, 0, G_N_ELEMENTS(kLearned));
+  tcase_add_loop_test(tcase, test_read_alone, 0, G_N_ELEMENTS(kRead));
   tcase_add_loop_test(tcase, test_refused_imports, 0, G_N_ELEMENTS(kRefused));
   return suite;
 }

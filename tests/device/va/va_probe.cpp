@@ -188,7 +188,7 @@ struct ProgramRow {
   bool offered;
   const char *logged;
 };
-const std::string kNode = "node /dev/dri/renderD128 1 1 0 0 1 1 8192 8192 0 1 842094158 0 x\\nend\\n";
+const std::string kNode = "node /dev/dri/renderD128 1 1 0 0 1 1 8192 8192 0 1 842094158 0 0 x\\nend\\n";
 const ProgramRow kPrograms[] = {
     {"none is wanted", "no", "", true, "GST_DRM_VA_PROBE=no: drivers are probed in this process"},
     {"no such file", "/there-is/no-such-program", "", true, "/there-is/no-such-program is no program that can be run"},
@@ -204,7 +204,7 @@ const ProgramRow kPrograms[] = {
     {"no text", "zero", greeting() + "printf 'log 5 a\\000b\\n" + kNode + "'", false, "spoiled the probe's report: it is no text"},
     {"no UTF-8", "latin", greeting() + "printf 'log 5 a\\377b\\n" + kNode + "'", false, "spoiled the probe's report: it is no text"},
     {"too long", "long", greeting() + "exec head -c 5000000 /dev/zero", false, "made the probe write too much"},
-    {"another node", "node", greeting() + "printf 'node /dev/dri/renderD7 1 1 0 0 1 1 8192 8192 0 1 842094158 0 x\\nend\\n'", false,
+    {"another node", "node", greeting() + "printf 'node /dev/dri/renderD7 1 1 0 0 1 1 8192 8192 0 1 842094158 0 0 x\\nend\\n'", false,
      "spoiled the probe's report: it is of another node"},
     {"killed behind its answer", "late", greeting() + "printf '" + kNode + "'; kill -ABRT $$", false, "crashed (SIGABRT)"},
 };

@@ -25,6 +25,8 @@ MachineNode some_node()
   c.formats.add({DRM_FORMAT_NV12, DRM_FORMAT_MOD_LINEAR});
   c.formats.add({DRM_FORMAT_NV12, DRM_FORMAT_MOD_INVALID});
   c.formats.add({DRM_FORMAT_XRGB8888, I915_FORMAT_MOD_X_TILED});
+  c.sources.add({DRM_FORMAT_YUYV, DRM_FORMAT_MOD_LINEAR});
+  c.sources.add({DRM_FORMAT_YUYV, I915_FORMAT_MOD_X_TILED});
   return node;
 }
 
@@ -33,6 +35,7 @@ void expect_same(const MachineNode &a, const MachineNode &b)
   EXPECT_EQ(a.path, b.path);
   EXPECT_EQ(a.vendor, b.vendor);
   EXPECT_EQ(a.capabilities.formats, b.capabilities.formats);
+  EXPECT_EQ(a.capabilities.sources, b.capabilities.sources);
   EXPECT_EQ(a.capabilities.has_vpp, b.capabilities.has_vpp);
   EXPECT_EQ(a.capabilities.takes_modifiers, b.capabilities.takes_modifiers);
   EXPECT_EQ(a.capabilities.lists_modifiers, b.capabilities.lists_modifiers);
@@ -50,6 +53,7 @@ TEST(VaMachine, is_read_as_it_was_written)
   machine.nodes[1].path = "/dev/dri/renderD129";
   machine.nodes[1].vendor = "";
   machine.nodes[1].capabilities.deinterlacing.clear();
+  machine.nodes[1].capabilities.sources = {};
   const auto read = read_machine(write_machine(machine));
   ASSERT_TRUE(read);
   ASSERT_EQ(read->nodes.size(), 2U);
@@ -84,31 +88,42 @@ TEST_P(RefusedNode, cannot_be_read)
   EXPECT_FALSE(read_machine("node " + std::string(GetParam().line) + "\n"));
 }
 
-// path, video processing, takes and lists modifiers, imports, sizes, deinterlacing, formats, vendor
+TEST(VaMachine, is_read_where_nothing_is_wrong)
+{
+  EXPECT_TRUE(read_node("/d 1 1 1 0 1 1 64 64 0 1 842094158 0 0 x"));
+  EXPECT_TRUE(read_node("/d 1 1 1 0 1 1 64 64 0 1 842094158 0 1 1448695129 0 x"));
+}
+
+// path, video processing, takes and lists modifiers, imports, sizes, deinterlacing, formats, those that are read alone, vendor
 INSTANTIATE_TEST_SUITE_P(Rows, RefusedNode,
                          testing::Values(
                              LineRow{"nothing", ""}, LineRow{"a path alone", "/d"},
-                             LineRow{"an empty path", " 1 1 1 0 1 1 64 64 0 1 842094158 0 x"},
-                             LineRow{"no format", "/d 1 1 1 0 1 1 64 64 0 0 x"},
-                             LineRow{"fewer formats than it says", "/d 1 1 1 0 1 1 64 64 0 2 842094158 0 x"},
-                             LineRow{"more formats than there can be", "/d 1 1 1 0 1 1 64 64 0 65537 842094158 0 x"},
-                             LineRow{"a count that is too large", "/d 1 1 1 0 1 1 64 64 0 99999999999999999999999 842094158 0 x"},
-                             LineRow{"a format twice", "/d 1 1 1 0 1 1 64 64 0 2 842094158 0 842094158 0 x"},
-                             LineRow{"a format without a name", "/d 1 1 1 0 1 1 64 64 0 1 1 0 x"},
-                             LineRow{"a negative modifier", "/d 1 1 1 0 1 1 64 64 0 1 842094158 -1 x"},
-                             LineRow{"a modifier of 65 bits", "/d 1 1 1 0 1 1 64 64 0 1 842094158 18446744073709551616 x"},
-                             LineRow{"a number with a letter", "/d 1 1 1 0 1 1 64 64 0 1 842094158 0x1 x"},
-                             LineRow{"a flag of 2", "/d 2 1 1 0 1 1 64 64 0 1 842094158 0 x"},
-                             LineRow{"an unknown way to import", "/d 1 1 1 2 1 1 64 64 0 1 842094158 0 x"},
-                             LineRow{"an unknown deinterlacing", "/d 1 1 1 0 1 1 64 64 1 4 0 1 842094158 0 x"},
-                             LineRow{"a deinterlacing that looks too far back", "/d 1 1 1 0 1 1 64 64 1 1 3 1 842094158 0 x"},
-                             LineRow{"five deinterlacings", "/d 1 1 1 0 1 1 64 64 5 0 0 0 0 0 0 0 0 0 0 1 842094158 0 x"},
-                             LineRow{"a size of 0", "/d 1 1 1 0 0 1 64 64 0 1 842094158 0 x"},
-                             LineRow{"a least size above the largest", "/d 1 1 1 0 65 1 64 64 0 1 842094158 0 x"},
-                             LineRow{"a size that no frame has", "/d 1 1 1 0 1 1 64 16385 0 1 842094158 0 x"},
-                             LineRow{"two blanks", "/d 1  1 1 0 1 1 64 64 0 1 842094158 0 x"},
-                             LineRow{"a vendor with a control character", "/d 1 1 1 0 1 1 64 64 0 1 842094158 0 x\ty"},
-                             LineRow{"a vendor that is no UTF-8", "/d 1 1 1 0 1 1 64 64 0 1 842094158 0 \xae"}),
+                             LineRow{"an empty path", " 1 1 1 0 1 1 64 64 0 1 842094158 0 0 x"},
+                             LineRow{"no format", "/d 1 1 1 0 1 1 64 64 0 0 0 x"},
+                             LineRow{"fewer formats than it says", "/d 1 1 1 0 1 1 64 64 0 2 842094158 0 0 x"},
+                             LineRow{"more formats than there can be", "/d 1 1 1 0 1 1 64 64 0 65537 842094158 0 0 x"},
+                             LineRow{"a count that is too large", "/d 1 1 1 0 1 1 64 64 0 99999999999999999999999 842094158 0 0 x"},
+                             LineRow{"no count of those that are read alone", "/d 1 1 1 0 1 1 64 64 0 1 842094158 0 x"},
+                             LineRow{"fewer that are read alone than it says", "/d 1 1 1 0 1 1 64 64 0 1 842094158 0 1 x"},
+                             LineRow{"one that is read alone twice", "/d 1 1 1 0 1 1 64 64 0 1 842094158 0 2 1448695129 0 1448695129 0 x"},
+                             LineRow{"one that is read alone without a name", "/d 1 1 1 0 1 1 64 64 0 1 842094158 0 1 1 0 x"},
+                             LineRow{"one that is drawn, and read alone", "/d 1 1 1 0 1 1 64 64 0 1 842094158 0 1 842094158 1 x"},
+                             LineRow{"a format twice", "/d 1 1 1 0 1 1 64 64 0 2 842094158 0 842094158 0 0 x"},
+                             LineRow{"a format without a name", "/d 1 1 1 0 1 1 64 64 0 1 1 0 0 x"},
+                             LineRow{"a negative modifier", "/d 1 1 1 0 1 1 64 64 0 1 842094158 -1 0 x"},
+                             LineRow{"a modifier of 65 bits", "/d 1 1 1 0 1 1 64 64 0 1 842094158 18446744073709551616 0 x"},
+                             LineRow{"a number with a letter", "/d 1 1 1 0 1 1 64 64 0 1 842094158 0x1 0 x"},
+                             LineRow{"a flag of 2", "/d 2 1 1 0 1 1 64 64 0 1 842094158 0 0 x"},
+                             LineRow{"an unknown way to import", "/d 1 1 1 2 1 1 64 64 0 1 842094158 0 0 x"},
+                             LineRow{"an unknown deinterlacing", "/d 1 1 1 0 1 1 64 64 1 4 0 1 842094158 0 0 x"},
+                             LineRow{"a deinterlacing that looks too far back", "/d 1 1 1 0 1 1 64 64 1 1 3 1 842094158 0 0 x"},
+                             LineRow{"five deinterlacings", "/d 1 1 1 0 1 1 64 64 5 0 0 0 0 0 0 0 0 0 0 1 842094158 0 0 x"},
+                             LineRow{"a size of 0", "/d 1 1 1 0 0 1 64 64 0 1 842094158 0 0 x"},
+                             LineRow{"a least size above the largest", "/d 1 1 1 0 65 1 64 64 0 1 842094158 0 0 x"},
+                             LineRow{"a size that no frame has", "/d 1 1 1 0 1 1 64 16385 0 1 842094158 0 0 x"},
+                             LineRow{"two blanks", "/d 1  1 1 0 1 1 64 64 0 1 842094158 0 0 x"},
+                             LineRow{"a vendor with a control character", "/d 1 1 1 0 1 1 64 64 0 1 842094158 0 0 x\ty"},
+                             LineRow{"a vendor that is no UTF-8", "/d 1 1 1 0 1 1 64 64 0 1 842094158 0 0 \xae"}),
                          [](const auto &row) { return "row" + std::to_string(row.index); });
 
 TEST(VaMachine, refuses_other_texts)
