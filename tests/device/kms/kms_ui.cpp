@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kFrameTime{50};
 constexpr std::chrono::milliseconds kBusyTime{2}; // until the next try, after EBUSY
+constexpr std::chrono::milliseconds kDrawTime{1};
 constexpr int kPatience_ms = 20000;
 
 // In place of ck_assert(), which takes one thread at a time (check_pack.c).
@@ -225,14 +226,17 @@ void Ui::rest(std::chrono::milliseconds time)
   changed_.wait_for(guard, time, [this] { return quit_; });
 }
 
-// The UI alone reads its descriptor. Whoever else does takes the event away.
-void Ui::await_flip(std::uint64_t serial)
+// The UI alone reads its descriptor. Whoever else does takes the event away. Returns the vblank.
+unsigned Ui::await_flip(std::uint64_t serial)
 {
   drmEventContext context{};
   static thread_local std::uint64_t came;
+  static thread_local unsigned vblank;
   came = 0;
   context.version = 3;
-  context.page_flip_handler2 = [](int, unsigned, unsigned, unsigned, unsigned, void *data) {
+  context.page_flip_handler2 = [](int, unsigned sequence, unsigned, unsigned, unsigned,
+                                  void *data) {
+    vblank = sequence;
     came = reinterpret_cast<std::uintptr_t>(data);
   };
   pollfd events{fd_.get(), POLLIN, 0};
@@ -241,6 +245,45 @@ void Ui::await_flip(std::uint64_t serial)
   require(came == serial, "the event is of another flip");
   const std::lock_guard guard(lock_);
   flips_++;
+  return vblank;
+}
+
+// Sleeps until the next vblank, or until that one if it is still to come. Returns the last vblank.
+unsigned Ui::await_vblank(bool next, unsigned sequence) const
+{
+  drmVBlank vblank{};
+  vblank.request.type = next ? DRM_VBLANK_RELATIVE : DRM_VBLANK_ABSOLUTE;
+  vblank.request.sequence = next ? 1 : sequence;
+  require(drmWaitVBlank(fd_.get(), &vblank) == 0, "DRM_IOCTL_WAIT_VBLANK");
+  return vblank.reply.sequence;
+}
+
+// Begins to draw when a vblank is over, and commits for the next one. A frame that the kernel does
+// not take then is committed at the next vblank, or the next: too late.
+void Ui::show_in_time(unsigned vblanks)
+{
+  const unsigned drawn_at = await_vblank(vblank_ == 0, vblank_);
+  const Buffer &buffer = buffers_[++next_ % 2];
+  std::this_thread::sleep_for(kDrawTime);
+  unsigned busy = 0;
+  int ret = 0;
+  while ((ret = commit({{{primary_, "FB_ID"}, buffer.id}},
+                       DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT, next_)) == -EBUSY) {
+    busy++;
+    (void)await_vblank(true, 0);
+  }
+  require(ret == 0, "a frame was refused");
+  {
+    const std::lock_guard guard(lock_);
+    frames_++;
+  }
+  const unsigned shown_at = await_flip(next_);
+  vblank_ = std::max(drawn_at + vblanks, shown_at);
+  const std::lock_guard guard(lock_);
+  punctuality_.frames++;
+  punctuality_.busy += busy;
+  punctuality_.missed += shown_at - (drawn_at + 1);
+  changed_.notify_all();
 }
 
 void Ui::show_frame()
@@ -286,6 +329,7 @@ void Ui::show_frame()
 void Ui::run()
 {
   while (true) {
+    unsigned vblanks = 0;
     {
       // not before the first frame, which may be far off for a caller on virtual time
       std::unique_lock guard(lock_);
@@ -295,7 +339,13 @@ void Ui::run()
       paused_ = false;
       if (quit_)
         return;
+      vblanks = time_kept_;
     }
+    if (vblanks > 0) {
+      show_in_time(vblanks);
+      continue;
+    }
+    vblank_ = 0;
     show_frame();
     rest(kFrameTime);
   }
@@ -322,6 +372,18 @@ void Ui::resume()
   const std::lock_guard guard(lock_);
   pause_ = false;
   changed_.notify_all();
+}
+
+void Ui::keep_time(unsigned vblanks)
+{
+  const std::lock_guard guard(lock_);
+  time_kept_ = vblanks;
+}
+
+Ui::Punctuality Ui::punctuality()
+{
+  const std::lock_guard guard(lock_);
+  return punctuality_;
 }
 
 unsigned Ui::frames()

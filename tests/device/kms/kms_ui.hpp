@@ -48,6 +48,16 @@ public:
   void turn_off();
   void set_mode(int width, int height);
 
+  // From now on the UI draws at every `vblanks`-th vblank, for the next one; 0: by its own clock.
+  void keep_time(unsigned vblanks);
+  // How far the UI kept its time.
+  struct Punctuality {
+    unsigned frames = 0;
+    unsigned busy = 0;   // commits that got EBUSY
+    unsigned missed = 0; // vblanks that frames were too late for
+  };
+  [[nodiscard]] Punctuality punctuality();
+
   // Frames that were committed, and events that came for them, one each.
   [[nodiscard]] unsigned frames();
   [[nodiscard]] unsigned flips();
@@ -69,18 +79,23 @@ private:
   void run();
   void show_frame();
   void rest(std::chrono::milliseconds time);
-  void await_flip(std::uint64_t serial);
+  unsigned await_flip(std::uint64_t serial);
+  void show_in_time(unsigned vblanks);
+  [[nodiscard]] unsigned await_vblank(bool next, unsigned sequence) const;
 
   UniqueFd fd_;
   int width_, height_;
   const Hole hole_;
   std::uint32_t crtc_ = 0, connector_ = 0, writeback_ = 0, primary_ = 0;
   Buffer buffers_[2], target_;
-  unsigned next_ = 0; // frame
+  unsigned next_ = 0;   // frame
+  unsigned vblank_ = 0; // at which that is drawn
 
   std::mutex lock_; // guards everything below
   std::condition_variable changed_;
   unsigned frames_ = 0, flips_ = 0;
+  unsigned time_kept_ = 0; // vblanks
+  Punctuality punctuality_;
   bool quit_ = false, pause_ = false, paused_ = false, wanted_ = false;
   std::optional<Screen> screen_;
   std::thread thread_;

@@ -435,6 +435,41 @@ TEST_F(Edges, on_a_shared_crtc_a_commit_that_was_put_off_waits_for_the_next_vbla
   EXPECT_EQ(queue.next_deadline(), now + kRefresh / 8);
 }
 
+// Whoever draws when it sees a vblank would get EBUSY after a commit that was made right then.
+TEST_F(Edges, on_a_shared_crtc_others_come_first_after_a_vblank)
+{
+  settle();
+  queue.set_shared(true);
+  const std::size_t before = target.fences.size();
+  submit(frame());
+  EXPECT_EQ(target.fences.size(), before);
+  EXPECT_EQ(queue.next_deadline(), now + kRefresh / 8);
+  submit(frame()); // replaces none that is about to be committed
+  EXPECT_EQ(queue.counters().dropped, 0U);
+  now += kRefresh / 8;
+  queue.on_timer();
+  EXPECT_EQ(target.fences.size(), before + 1);
+  now += 3 * kRefresh - kRefresh / 8;
+  queue.on_flip(queue.counters().commits, ++sequence, now);
+  EXPECT_EQ(target.fences.size(), before + 1); // the second frame
+  EXPECT_EQ(queue.next_deadline(), now + kRefresh / 8);
+  now += kRefresh / 8;
+  queue.on_timer();
+  EXPECT_EQ(target.fences.size(), before + 2);
+}
+
+TEST_F(Edges, on_a_shared_crtc_later_frames_and_changes_wait_for_nothing)
+{
+  queue.set_shared(true);
+  submit(frame()); // nobody knows the vblanks yet
+  EXPECT_EQ(target.fences.size(), 1U);
+  vblank();
+  EXPECT_EQ(queue.next_deadline(), kNever); // and nothing waits
+  now += 5 * kRefresh + kRefresh / 8;
+  submit(frame());
+  EXPECT_EQ(target.fences.size(), 2U);
+}
+
 TEST_F(Edges, a_flip_of_no_commit_is_nobodys)
 {
   queue.on_flip(1, 7, now);

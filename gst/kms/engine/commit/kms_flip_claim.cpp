@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // FlipQueue: commits of another thread than the queue's own, which may block, as a mode set does.
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -9,7 +10,8 @@
 
 namespace gstdrm::kms {
 
-// While one lives, no other thread commits.
+// While one lives, no other thread commits. Where others use the CRTC too, it sleeps for their
+// turn.
 class FlipQueue::Claim {
 public:
   explicit Claim(FlipQueue &queue) : queue_(queue)
@@ -17,6 +19,8 @@ public:
     std::unique_lock guard(queue.lock_);
     queue.changed_.wait(guard, [&queue] { return !queue.claimed_; });
     queue.claimed_ = true;
+    if (const std::chrono::nanoseconds turn(queue.turn_of_others()); turn.count() > 0)
+      queue.changed_.wait_for(guard, turn, [] { return false; });
   }
   // The event thread may have slept through the time of a commit.
   ~Claim()

@@ -94,7 +94,7 @@ void FlipQueue::push(Frame &frame, Overflow overflow, Deferred &deferred)
 // The number of frames that may wait at this moment.
 std::size_t FlipQueue::room() const
 {
-  if (!busy() && !waiting_.empty() && !waiting_.front().hold.open)
+  if (!busy() && !waiting_.empty() && (!waiting_.front().hold.open || turn_of_others() > 0))
     return 2; // the front frame is about to be committed
   if (!in_flight_ || counters_.last_flip_ns < 0)
     return 1;
@@ -188,7 +188,11 @@ void FlipQueue::pump(Deferred &deferred)
   if (busy() || failure_)
     return;
   retry_at_ = kNever;
-  if (front_is_ready(deferred))
+  const bool is_ready = front_is_ready(deferred);
+  const std::int64_t wait_ns = turn_of_others();
+  if (wait_ns > 0 && (is_ready || own_commit_at() != kNever))
+    retry_at_ = clock_() + wait_ns;
+  else if (is_ready)
     pump_waiting(deferred);
   else
     pump_capture(deferred);

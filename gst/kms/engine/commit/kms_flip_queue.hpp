@@ -118,8 +118,9 @@ public:
 
   // `refreshes_on_demand`: the display refreshes when a frame comes, at most once in refresh_ns.
   void set_timing(std::int64_t refresh_ns, std::int64_t frame_ns, bool refreshes_on_demand = false);
-  // Others commit on the same CRTC, which takes one commit per refresh: after EBUSY the next try is
-  // made when theirs has completed.
+  // Others commit on the same CRTC, which takes one commit per refresh, and draw when they see a
+  // vblank: nothing is committed right after one, so that they come first. After EBUSY the next try
+  // is made when theirs has completed.
   void set_shared(bool shared);
   void set_fence_rules(const FenceRules &rules);
   // Takes the frame only when it returns Queued.
@@ -223,6 +224,7 @@ private:
   // kms_flip_stall.cpp
   bool try_later(int ret, Deferred &deferred);
   void retry_later();
+  [[nodiscard]] std::int64_t turn_of_others() const;
   [[nodiscard]] std::int64_t stall_time() const;
   [[nodiscard]] std::int64_t flip_lost_at() const;
   void stall(std::string what, Deferred &deferred);

@@ -65,6 +65,17 @@ void FlipQueue::retry_later()
     retry_at_ += refresh_ns_ - since_vblank;
 }
 
+// How long others on the CRTC come first, in ns: where a vblank is just over, they have the time to
+// commit for the next one. A non-blocking commit of theirs after one of ours gets EBUSY
+// (drm_atomic_helper.c, stall_checks()), and they lose a refresh.
+std::int64_t FlipQueue::turn_of_others() const
+{
+  if (!shared_ || counters_.last_flip_ns < 0)
+    return 0;
+  const std::int64_t since_vblank = (clock_() - counters_.last_flip_ns) % refresh_ns_;
+  return std::max<std::int64_t>(refresh_ns_ / kRetriesPerRefresh - since_vblank, 0);
+}
+
 // When the flip in flight counts as lost. A mode set sleeps for as long as a display takes.
 std::int64_t FlipQueue::flip_lost_at() const
 {
