@@ -8,17 +8,26 @@
 
 namespace gstdrm::test {
 
-// One entry, of the element of that factory, with the least value of one of its keys.
-inline void check_entry(GstQuery *answer, const char *factory, GstDrmConstraintKey key, guint64 expected)
+// One entry, of the element of that factory, with the ends of one of its keys.
+inline void check_entry_range(GstQuery *answer, const char *factory, GstDrmConstraintKey key, guint64 least,
+                              guint64 most)
 {
   g_autoptr(GPtrArray) all = gst_query_get_drm_constraints(answer);
   fail_unless_equals_int(static_cast<int>(all->len), 1);
   const auto *entry = static_cast<const GstDrmConstraints *>(all->pdata[0]);
   g_autofree gchar *tail = g_strdup_printf("(%s)", factory);
   fail_unless(g_str_has_suffix(gst_drm_constraints_get_name(entry), tail), "'%s'", gst_drm_constraints_get_name(entry));
-  guint64 value = 0;
-  fail_unless(gst_drm_constraints_get_range(entry, key, &value, nullptr));
-  fail_unless_equals_uint64(value, expected);
+  guint64 min = 0;
+  guint64 max = 0;
+  fail_unless(gst_drm_constraints_get_range(entry, key, &min, &max));
+  fail_unless_equals_uint64(min, least);
+  fail_unless_equals_uint64(max, most);
+}
+
+// The same of a key that is a number.
+inline void check_entry(GstQuery *answer, const char *factory, GstDrmConstraintKey key, guint64 expected)
+{
+  check_entry_range(answer, factory, key, expected, expected);
 }
 
 } // namespace gstdrm::test

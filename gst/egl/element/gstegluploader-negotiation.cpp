@@ -8,6 +8,7 @@
 #include <gst/drm/core/unique_fd.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/element/advice.hpp>
+#include <gst/drm/element/allocation_query.hpp>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/needs.hpp>
 
@@ -164,10 +165,8 @@ bool EglUploader::propose_allocation(GstQuery *decide_query, GstQuery *query)
   takes_release_fences_ = gst_drm_query_has_release_fences(query) != FALSE;
   const guint stride_align = stride_align_;
   if (!gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr)) {
-    GstStructure *rows = stride_align > 1 ? row_alignment(stride_align) : nullptr;
+    g_autoptr(GstStructure) rows = stride_align > 1 ? row_alignment(stride_align) : nullptr;
     gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, rows);
-    if (rows)
-      gst_structure_free(rows);
   }
   gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr);
   const std::shared_ptr<GlThread> thread = offer_.thread();
@@ -175,13 +174,14 @@ bool EglUploader::propose_allocation(GstQuery *decide_query, GstQuery *query)
   // O_PATH: the node's number is all that is said
   if (const UniqueFd fd(node.empty() ? -1 : ::open(node.c_str(), O_PATH | O_CLOEXEC)); fd)
     gst_drm_query_add_device(query, fd.get());
-  add_needs(GST_ELEMENT(element_), query, {node, stride_align, 0, 0, GST_DRM_ACCESS_READ});
+  add_needs(GST_ELEMENT(element_), query, {node, stride_align, held_, 0, GST_DRM_ACCESS_READ});
   return true;
 }
 
 // Textures are not made in a pool, so none is left for the base class to activate.
 bool EglUploader::decide_allocation(GstQuery *query)
 {
+  held_ = buffers_kept(query);
   while (gst_query_get_n_allocation_pools(query) > 0)
     gst_query_remove_nth_allocation_pool(query, 0);
   return base_->decide_allocation(GST_BASE_TRANSFORM(element_), query) != FALSE;

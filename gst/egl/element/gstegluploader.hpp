@@ -112,6 +112,7 @@ private:
   Refusals refusals_;
   std::atomic<bool> takes_release_fences_{false};
   std::atomic<std::uint32_t> stride_align_{1}; // of the present caps' rows, in bytes
+  std::atomic<guint> held_{0};                 // textures that downstream keeps, by its pools
 
   // The streaming thread's alone.
   GstDrmVideoInfo info_{};

@@ -107,6 +107,20 @@ guint buffer_size(const GstDrmVideoInfo &info)
   return static_cast<guint>(size > 0 ? size : estimate);
 }
 
+// The sizes are those that the driver makes framebuffers of. Which of them a mode and its planes
+// can show depends on crop and turn: the caps have told that.
+Needs needs_of(const kms::Display &display)
+{
+  const kms::SizeLimits &sizes = display.frame_limits();
+  Needs needs;
+  needs.device = display.device().name();
+  needs.buffers_held = kHeldBuffers;
+  needs.permissions = GST_DRM_ACCESS_READ;
+  needs.width = {sizes.min_width, sizes.max_width};
+  needs.height = {sizes.min_height, sizes.max_height};
+  return needs;
+}
+
 } // namespace
 
 SinkNegotiation::SinkNegotiation(GstVideoSink *element, const SinkDisplay &display)
@@ -251,7 +265,7 @@ bool SinkNegotiation::propose_allocation(GstQuery *query) const
   if (display->can_overlay())
     gst_query_add_allocation_meta(query, GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, nullptr);
   gst_drm_query_add_device(query, display->device().fd());
-  add_needs(element_, query, {display->device().name(), 0, kHeldBuffers, 0, GST_DRM_ACCESS_READ});
+  add_needs(element_, query, needs_of(*display));
   GstPtr<GstBufferPool> pool;
   guint size = buffer_size(info);
   const bool linear = info.drm_modifier == kModLinear || info.drm_modifier == kModImplicit;

@@ -238,6 +238,19 @@ GST_START_TEST(test_allocation_query)
 }
 GST_END_TEST
 
+// A texture that downstream keeps keeps the frame that it shows.
+GST_START_TEST(test_frames_that_textures_keep)
+{
+  const Harness h(upload());
+  offer_pool(h, nullptr, 0, 5);
+  fail_unless(h.negotiate(kBgrx), "%s", h.last_error().c_str());
+  (void)h.push(new_frame(kBgrx, 0));
+  const GstPtr<GstQuery> query = h.ask_allocation(kBgrx);
+  fail_unless(query ? true : false);
+  check_entry(query.get(), "egldmabufupload", GST_DRM_CONSTRAINT_BUFFERS_HELD, 5);
+}
+GST_END_TEST
+
 // --- states, threads, callbacks ------------------------------------------------------------------
 
 // Other threads ask while the element starts and stops.
@@ -369,6 +382,7 @@ Suite *egldmabufupload_suite()
   tcase_add_test(tcase, test_refused_downstream);
   tcase_add_loop_test(tcase, test_odd_queries, 0, kOddCapsCount);
   tcase_add_test(tcase, test_allocation_query);
+  tcase_add_test(tcase, test_frames_that_textures_keep);
   tcase_add_test(tcase, test_queries_in_state_changes);
   tcase_add_test(tcase, test_handler_calls_back);
   tcase_add_test(tcase, test_flush);

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What the sink offers in the allocation query: scanout memory of its own for every linear format,
 // also where the caps say memory:DMABuf; and how many buffers it holds, always.
+#include <memory>
+#include <string>
+
+#include <fcntl.h>
+#include <xf86drmMode.h>
+
 #include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/core/unique_fd.hpp>
 
 #include "kms_support.hpp"
 #include "played_profile.hpp"
@@ -29,6 +36,26 @@ const Row kRows[] = {
     {"DMA_DRM XR24, a tiling", dma_drm_caps("XR24:0x0100000000000001", 640, 480), true, false},
 };
 
+// The entry states the sizes of framebuffers that the driver tells itself.
+void check_sizes(GstQuery *query)
+{
+  g_autoptr(GPtrArray) all = gst_query_get_drm_constraints(query);
+  ck_assert_uint_eq(all->len, 1);
+  // "/dev/dri/card0 (vkms)"
+  const std::string device =
+      gst_drm_constraints_get_device(static_cast<const GstDrmConstraints *>(all->pdata[0]));
+  const gstdrm::UniqueFd fd(open(device.substr(0, device.find(' ')).c_str(), O_RDWR | O_CLOEXEC));
+  ck_assert_msg(static_cast<bool>(fd), "%s", device.c_str());
+  const std::unique_ptr<drmModeRes, decltype(&drmModeFreeResources)> sizes(
+      drmModeGetResources(fd.get()), drmModeFreeResources);
+  ck_assert(sizes);
+  ck_assert_uint_gt(sizes->max_width, 0);
+  check_entry_range(query, "kmsdmabufsink", GST_DRM_CONSTRAINT_WIDTH, MAX(sizes->min_width, 1),
+                    sizes->max_width);
+  check_entry_range(query, "kmsdmabufsink", GST_DRM_CONSTRAINT_HEIGHT, MAX(sizes->min_height, 1),
+                    sizes->max_height);
+}
+
 } // namespace
 
 GST_START_TEST(test_what_is_offered)
@@ -46,6 +73,7 @@ GST_START_TEST(test_what_is_offered)
   ck_assert(gst_query_find_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr));
   ck_assert_uint_eq(gst_query_get_n_allocation_pools(query), 1);
   check_entry(query, "kmsdmabufsink", GST_DRM_CONSTRAINT_BUFFERS_HELD, kHeld);
+  check_sizes(query);
   GstBufferPool *offered = nullptr;
   guint size = 0, least = 0, most = 0;
   gst_query_parse_nth_allocation_pool(query, 0, &offered, &size, &least, &most);

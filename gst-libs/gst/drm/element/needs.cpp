@@ -52,6 +52,12 @@ Owned<GstDrmConstraints> constraints_of(GstElement *element, const Needs &needs)
   state(GST_DRM_CONSTRAINT_BUFFERS_HELD, needs.buffers_held);
   state(GST_DRM_CONSTRAINT_CPU_ACCESS, needs.cpu_access);
   state(GST_DRM_CONSTRAINT_PERMISSIONS, needs.permissions);
+  const auto state_range = [&](GstDrmConstraintKey key, const PixelRange &range) {
+    if (made && range.most != 0)
+      gst_drm_constraints_set_range(made.get(), key, range.least, range.most);
+  };
+  state_range(GST_DRM_CONSTRAINT_WIDTH, needs.width);
+  state_range(GST_DRM_CONSTRAINT_HEIGHT, needs.height);
   return made;
 }
 

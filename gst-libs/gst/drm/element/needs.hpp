@@ -17,14 +17,21 @@
 
 namespace gstdrm {
 
+// Pixels, ends included.
+struct PixelRange {
+  guint least = 0;
+  guint most = 0; // 0: nothing is asked for
+};
+
 // 0 and empty: nothing is asked for.
 struct Needs {
-  std::string device;     // whose memory it is, or where it is imported: "/dev/dri/card0"
-  guint stride_align = 0; // bytes, a power of two
-  guint buffers_held = 0; // at a time
-  guint cpu_access = 0;   // GstDrmAccess
-  guint permissions = 0;  // GstDrmAccess of the device
-  guint most_buffers = 0; // of a producer: that its pool can have
+  std::string device;       // whose memory it is, or where it is imported: "/dev/dri/card0"
+  guint stride_align = 0;   // bytes, a power of two
+  guint buffers_held = 0;   // at a time
+  guint cpu_access = 0;     // GstDrmAccess
+  guint permissions = 0;    // GstDrmAccess of the device
+  guint most_buffers = 0;   // of a producer: that its pool can have
+  PixelRange width, height; // of a frame that the device takes
 };
 
 // A consumer's answer, under the name of the element.

@@ -71,6 +71,8 @@ public:
   [[nodiscard]] FormatSet formats() const { return offer_.formats(); }
   // Of pictures, as they are before the view turns them.
   [[nodiscard]] SizeLimits limits() const;
+  // Of the frames that carry them, whatever planes and modes can do with those.
+  [[nodiscard]] const SizeLimits &frame_limits() const noexcept { return framebuffers_; }
   [[nodiscard]] std::string describe() const;
   // Pixels of the mode on screen; before the first frame, of the one that another program has set,
   // or else of the display's own choice.
