@@ -107,6 +107,16 @@ guint buffer_size(const GstDrmVideoInfo &info)
   return static_cast<guint>(size > 0 ? size : estimate);
 }
 
+// In the place of an error that lists the formats of all planes: what the display takes follows in
+// the words of caps. Empty where the error is another one.
+std::string describe_missing(const kms::Display &display, const GstCaps *caps, const Error &error)
+{
+  if (error.code != ErrorCode::Unsupported)
+    return "";
+  const Result<SinkStream> stream = read_stream(caps, display.formats());
+  return stream ? display.describe_missing(stream->format) : "";
+}
+
 // The sizes are those that the driver makes framebuffers of. Which of them a mode and its planes
 // can show depends on crop and turn: the caps have told that.
 Needs needs_of(const kms::Display &display)
@@ -204,6 +214,8 @@ void SinkNegotiation::settle(const kms::Display &display, GstCaps *caps,
     GST_WARNING_OBJECT(element_, "upstream sent %" GST_PTR_FORMAT "; the planes take %s", caps,
                        describe_formats(display).c_str());
   Error error = accepted.error();
+  if (std::string missing = describe_missing(display, caps, error); !missing.empty())
+    error.message = std::move(missing);
   error.message += (sizes.empty() ? "" : " ") + sizes;
   if (failed_.claim())
     post_refusal(display, caps, error);

@@ -44,7 +44,7 @@ const std::vector<Row> &rows()
        "no format in common", "videoconvert ! metisdmabufinfer backend=cpu model=MODEL ! video/x-raw,format=RGBA ! fakesink", Where::Here},
 #endif
       {"kmsdmabufsink", "a format that no plane has", plain_caps("YUY2", 64, 48), "kmsdmabufsink name=up", nullptr,
-       "No plane of /dev/dri/card* (vkms) for connector Virtual-1 shows YUYV (LINEAR). Planes * show R1 *. Convert to XR24 (LINEAR) upstream, for instance with videoconvert. appsrc (appsrc) has plain YUY2 in 64x48. The display takes DMA_DRM R1 *; plain BGRx, * (no format in common). Choose a size or format that both can do, or put a converter before the sink.",
+       "No plane of /dev/dri/card* (vkms) shows YUYV (LINEAR). Convert to XR24 (LINEAR) upstream, for instance with videoconvert. appsrc (appsrc) has plain YUY2 in 64x48. The display takes DMA_DRM R1 *; plain BGRx, * (no format in common). Choose a size or format that both can do, or put a converter before the sink.",
        "no format in common", "videoconvert ! kmsdmabufsink", Where::Box},
       {"kmsdmabufsink", "a size that no plane has", plain_caps("NV12", 8192, 64), "kmsdmabufsink name=up", nullptr,
        "Connector Virtual-1 of /dev/dri/card* (vkms) has no mode for the stream. The picture of 8192x64 is larger than every mode (largest: 4096x2160@60.000), and the display hardware does not scale it. Put videoscale before the sink. The display takes sizes from 10x10 to 4096x2160, in every format. appsrc (appsrc) has plain NV12 in 8192x64. The display takes DMA_DRM R1 *; plain BGRx, * (width 8192 against [ 10, 4096 ]). Choose a size or format that both can do, or put a converter before the sink.",

@@ -33,7 +33,8 @@ std::string list_formats(const FormatSet &set)
                           : " (" + std::to_string(set.size()) + " pairs with modifiers)");
 }
 
-// A sentence that says what to use in place of a format that is not in the set.
+} // namespace
+
 std::string nearest_fix(const FormatSet &set, Format format)
 {
   const auto same = set.of_fourcc(format.fourcc);
@@ -44,6 +45,8 @@ std::string nearest_fix(const FormatSet &set, Format format)
            " upstream, for instance with videoconvert.";
   return "Choose another plane with plane-id, or convert upstream.";
 }
+
+namespace {
 
 // The placement that the view asks for, and the one without scaling.
 std::vector<Placement> placements(const Connector &connector, const View &view,

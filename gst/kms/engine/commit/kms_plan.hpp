@@ -79,6 +79,9 @@ struct Plan {
   int overlay_zpos = -1;          // -1: what the driver has
 };
 
+// A sentence that says what to use in place of a format that is not in the set.
+std::string nearest_fix(const FormatSet &set, Format format);
+
 // The mode that the picture gets: `only`, where it is not null, else one of the connector's. Error:
 // no candidate plane has the format, or no mode holds the size. `scales_down`: a picture may be
 // larger than the mode.

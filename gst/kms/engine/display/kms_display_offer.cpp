@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/commit/kms_plan.hpp"
 #include "kms_display.hpp"
 
 namespace gstdrm::kms {
@@ -91,6 +92,15 @@ SizeLimits Display::size_limits(const Output &output) const
   if (scanout_.covers_only())
     limits.only = mode_sizes(modes, output_request_.mode);
   return limits;
+}
+
+std::string Display::describe_missing(Format format) const
+{
+  const FormatSet offered = formats();
+  return offered.contains(format)
+             ? ""
+             : "No plane of " + device_->name() + " shows " + describe_format(format) + ". " +
+                   nearest_fix(offered, format);
 }
 
 SizeLimits Display::limits() const
