@@ -63,6 +63,8 @@ struct GlCalls {
   PFNGLFRAMEBUFFERTEXTURE2DPROC framebuffer_texture_2d = nullptr;
   PFNGLCHECKFRAMEBUFFERSTATUSPROC check_framebuffer_status = nullptr;
   PFNGLVIEWPORTPROC viewport = nullptr;
+  PFNGLCOLORMASKPROC color_mask = nullptr;
+  PFNGLBINDSAMPLERPROC bind_sampler = nullptr; // OpenGL 3.3, OpenGL ES 3.0
   PFNGLCREATESHADERPROC create_shader = nullptr;
   PFNGLDELETESHADERPROC delete_shader = nullptr;
   PFNGLSHADERSOURCEPROC shader_source = nullptr;

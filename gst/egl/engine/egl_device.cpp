@@ -60,12 +60,21 @@ bool is_software_renderer(std::string_view renderer) noexcept
                                           renderer.find("lavapipe") != std::string_view::npos);
 }
 
-bool is_gl_3(const Driver &driver) noexcept
+bool is_gl(const Driver &driver, unsigned major, unsigned minor) noexcept
 {
   std::string_view version = driver.gl_version;
   if (driver.is_gles)
     version.remove_prefix(kGlesPrefix.size());
-  return take_number(version) >= 3;
+  const unsigned has_major = take_number(version);
+  if (has_major != major || !version.starts_with('.'))
+    return has_major > major;
+  version.remove_prefix(1);
+  return take_number(version) >= minor;
+}
+
+bool is_gl_3(const Driver &driver) noexcept
+{
+  return is_gl(driver, 3, 0);
 }
 
 Names gl_extensions(const GlCalls &gl, const Driver &driver)
@@ -127,6 +136,8 @@ void keep_what_is_there(GlCalls &gl, const Driver &driver, const Names &extensio
 {
   if (!extensions.contains("GL_OES_EGL_image") && !extensions.contains("GL_OES_EGL_image_external"))
     gl.image_target_texture_2d = nullptr;
+  if (!is_gl(driver, 3, driver.is_gles ? 0 : 3) && !extensions.contains("GL_ARB_sampler_objects"))
+    gl.bind_sampler = nullptr;
   if (is_gl_3(driver))
     return;
   gl.get_stringi = nullptr;

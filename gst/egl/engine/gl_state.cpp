@@ -3,6 +3,21 @@
 
 namespace gstdrm::egl {
 
+namespace {
+
+// Framebuffers of their own for reading, and GL_RASTERIZER_DISCARD: OpenGL 3.0, OpenGL ES 3.0.
+bool is_version_3(const GlCalls &gl) noexcept
+{
+  return gl.blit_framebuffer != nullptr;
+}
+
+GLboolean as_boolean(GLint value) noexcept
+{
+  return value ? GL_TRUE : GL_FALSE;
+}
+
+} // namespace
+
 void drain_errors(const GlCalls &gl) noexcept
 {
   for (int i = 0; i < 8 && gl.get_error() != GL_NO_ERROR; i++) {
@@ -12,22 +27,54 @@ void drain_errors(const GlCalls &gl) noexcept
 StateKeeper::StateKeeper(const GlCalls &gl) noexcept : gl_(gl)
 {
   gl_.get_integerv(GL_FRAMEBUFFER_BINDING, &framebuffer_);
+  read_framebuffer_ = framebuffer_;
+  if (is_version_3(gl_))
+    gl_.get_integerv(GL_READ_FRAMEBUFFER_BINDING, &read_framebuffer_);
 }
 
 StateKeeper::~StateKeeper()
 {
   gl_.bind_framebuffer(GL_FRAMEBUFFER, static_cast<GLuint>(framebuffer_));
+  if (read_framebuffer_ != framebuffer_)
+    gl_.bind_framebuffer(GL_READ_FRAMEBUFFER, static_cast<GLuint>(read_framebuffer_));
+}
+
+void DrawState::switch_off()
+{
+  for (std::size_t i = 0; i < kSwitches.size(); i++) {
+    if (kSwitches[i] == GL_RASTERIZER_DISCARD && !is_version_3(gl_))
+      continue;
+    was_on_[i] = gl_.is_enabled(kSwitches[i]) != GL_FALSE;
+    if (was_on_[i])
+      gl_.disable(kSwitches[i]);
+  }
+  gl_.get_integerv(GL_COLOR_WRITEMASK, color_mask_.data());
+  gl_.color_mask(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE);
+  if (!gl_.bind_sampler)
+    return;
+  // of the active unit; a sampler object stands before the texture's own parameters
+  gl_.active_texture(GL_TEXTURE0);
+  gl_.get_integerv(GL_SAMPLER_BINDING, &sampler_);
+  if (sampler_)
+    gl_.bind_sampler(0, 0);
+}
+
+void DrawState::put_switches_back() const
+{
+  if (sampler_)
+    gl_.bind_sampler(0, static_cast<GLuint>(sampler_));
+  gl_.color_mask(as_boolean(color_mask_[0]), as_boolean(color_mask_[1]), as_boolean(color_mask_[2]),
+                 as_boolean(color_mask_[3]));
+  for (std::size_t i = 0; i < kSwitches.size(); i++)
+    if (was_on_[i])
+      gl_.enable(kSwitches[i]);
 }
 
 DrawState::DrawState(const GlCalls &gl, GLuint array, GLuint vertices, GLuint position) noexcept
     : gl_(gl), framebuffer_(gl), array_(array), position_(position)
 {
   gl_.get_integerv(GL_VIEWPORT, viewport_.data());
-  for (std::size_t i = 0; i < kSwitches.size(); i++) {
-    was_on_[i] = gl_.is_enabled(kSwitches[i]) != GL_FALSE;
-    if (was_on_[i])
-      gl_.disable(kSwitches[i]);
-  }
+  switch_off();
   if (array_)
     gl_.bind_vertex_array(array_);
   gl_.bind_buffer(GL_ARRAY_BUFFER, vertices);
@@ -42,9 +89,7 @@ DrawState::~DrawState()
   if (array_)
     gl_.bind_vertex_array(0);
   gl_.use_program(0);
-  for (std::size_t i = 0; i < kSwitches.size(); i++)
-    if (was_on_[i])
-      gl_.enable(kSwitches[i]);
+  put_switches_back();
   gl_.viewport(viewport_[0], viewport_[1], viewport_[2], viewport_[3]);
 }
 

@@ -11,7 +11,7 @@ namespace gstdrm::egl {
 // Forgets the errors that earlier calls left. A lost context reports one for ever.
 void drain_errors(const GlCalls &gl) noexcept;
 
-// The framebuffer.
+// The framebuffers for drawing and for reading, which version 2 has as one.
 class StateKeeper {
 public:
   explicit StateKeeper(const GlCalls &gl) noexcept;
@@ -22,11 +22,14 @@ public:
 private:
   const GlCalls &gl_;
   GLint framebuffer_ = 0;
+  GLint read_framebuffer_ = 0;
 };
 
 // All that a draw needs: vertices bound, and every test and operation off that would change a
-// sample. Framebuffer, viewport and these switches are put back as they were; the program, the
-// vertices and the texture unit to GL's defaults, as GStreamer's elements leave them.
+// sample or keep it from the frame, the sampler object of texture unit 0 among them. Framebuffers,
+// viewport, colour mask and these are put back as they were; the program, the vertices and the
+// texture unit to GL's defaults, as GStreamer's elements leave them. GL_FRAMEBUFFER_SRGB changes
+// nothing: no image of a DRM format is one of sRGB encoding.
 class DrawState {
 public:
   // `array` is 0 where the context has no array objects.
@@ -36,13 +39,19 @@ public:
   ~DrawState();
 
 private:
-  static constexpr std::array<GLenum, 6> kSwitches{GL_BLEND,  GL_CULL_FACE,    GL_DEPTH_TEST,
-                                                   GL_DITHER, GL_SCISSOR_TEST, GL_STENCIL_TEST};
+  void switch_off();
+  void put_switches_back() const;
+
+  static constexpr std::array<GLenum, 7> kSwitches{
+      GL_BLEND,        GL_CULL_FACE,    GL_DEPTH_TEST,        GL_DITHER,
+      GL_SCISSOR_TEST, GL_STENCIL_TEST, GL_RASTERIZER_DISCARD};
   const GlCalls &gl_;
   const StateKeeper framebuffer_;
   const GLuint array_;
   const GLuint position_;
   std::array<GLint, 4> viewport_{};
+  std::array<GLint, 4> color_mask_{};
+  GLint sampler_ = 0;
   std::array<bool, kSwitches.size()> was_on_{};
 };
 

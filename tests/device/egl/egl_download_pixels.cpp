@@ -2,10 +2,16 @@
 // The pixels of egldmabufdownload's frames on a real GL.
 #include "egl_download_pixels.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <utility>
 
+#include <GLES3/gl3.h>
 #include <unistd.h>
+
+#include <gst/gl/gl.h>
 
 #include "egl_download_support.hpp"
 
@@ -139,10 +145,131 @@ GST_START_TEST(test_flip)
 }
 GST_END_TEST
 
+namespace {
+
+// What another user of the same context may have left: each of these alone keeps samples out of a
+// frame, or blackens them. A sampler object is one of mipmaps unless it is told otherwise.
+struct OddState {
+  std::string problem; // asserted on the thread of the case
+  GLuint sampler = 0;
+  GLuint drawing = 0;
+  GLuint reading = 0;
+};
+
+template <typename Function> Function look_up(GstGLContext *context, const char *name)
+{
+  return reinterpret_cast<Function>(gst_gl_context_get_proc_address(context, name));
+}
+
+void set_odd_state(GstGLContext *context, gpointer data)
+{
+  auto *odd = static_cast<OddState *>(data);
+  look_up<PFNGLCOLORMASKPROC>(context, "glColorMask")(GL_FALSE, GL_FALSE, GL_TRUE, GL_FALSE);
+  look_up<PFNGLENABLEPROC>(context, "glEnable")(GL_RASTERIZER_DISCARD);
+  look_up<PFNGLGENSAMPLERSPROC>(context, "glGenSamplers")(1, &odd->sampler);
+  look_up<PFNGLBINDSAMPLERPROC>(context, "glBindSampler")(0, odd->sampler);
+  const auto make = look_up<PFNGLGENFRAMEBUFFERSPROC>(context, "glGenFramebuffers");
+  const auto bind = look_up<PFNGLBINDFRAMEBUFFERPROC>(context, "glBindFramebuffer");
+  make(1, &odd->drawing);
+  make(1, &odd->reading);
+  bind(GL_DRAW_FRAMEBUFFER, odd->drawing);
+  bind(GL_READ_FRAMEBUFFER, odd->reading);
+}
+
+// And puts it away, for the elements of GStreamer.
+void check_odd_state(GstGLContext *context, gpointer data)
+{
+  auto *odd = static_cast<OddState *>(data);
+  const auto get = look_up<PFNGLGETINTEGERVPROC>(context, "glGetIntegerv");
+  const auto expect = [&](GLenum name, std::initializer_list<GLint> wanted, const char *text) {
+    GLint found[4] = {};
+    get(name, found);
+    if (!std::equal(wanted.begin(), wanted.end(), found))
+      odd->problem += std::string(text) + " is not put back. ";
+  };
+  expect(GL_COLOR_WRITEMASK, {0, 0, 1, 0}, "the colour mask");
+  expect(GL_SAMPLER_BINDING, {static_cast<GLint>(odd->sampler)}, "the sampler object");
+  expect(GL_DRAW_FRAMEBUFFER_BINDING, {static_cast<GLint>(odd->drawing)}, "the framebuffer");
+  expect(GL_READ_FRAMEBUFFER_BINDING, {static_cast<GLint>(odd->reading)}, "that for reading");
+  if (!look_up<PFNGLISENABLEDPROC>(context, "glIsEnabled")(GL_RASTERIZER_DISCARD))
+    odd->problem += "GL_RASTERIZER_DISCARD is not put back. ";
+  look_up<PFNGLCOLORMASKPROC>(context, "glColorMask")(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE);
+  look_up<PFNGLDISABLEPROC>(context, "glDisable")(GL_RASTERIZER_DISCARD);
+  look_up<PFNGLDELETESAMPLERSPROC>(context, "glDeleteSamplers")(1, &odd->sampler);
+  const auto remove = look_up<PFNGLDELETEFRAMEBUFFERSPROC>(context, "glDeleteFramebuffers");
+  remove(1, &odd->drawing);
+  remove(1, &odd->reading);
+}
+
+struct StateProbe {
+  GstElement *element; // borrowed
+  GstGLContextThreadFunc run;
+  OddState *odd;
+};
+
+GstPadProbeReturn run_on_gl_thread(GstPad *, GstPadProbeInfo *, gpointer data)
+{
+  const auto *probe = static_cast<StateProbe *>(data);
+  GstGLContext *context = nullptr;
+  g_object_get(probe->element, "context", &context, nullptr);
+  gst_gl_context_thread_add(context, probe->run, probe->odd);
+  gst_object_unref(context);
+  return GST_PAD_PROBE_REMOVE;
+}
+
+struct StateRow {
+  const char *drm_format;
+  bool flip; // what is not flipped is copied
+};
+const StateRow kStates[] = {{"NV12", false}, {"XR24", true}, {"XR24", false}};
+
+} // namespace
+
+// In a context that somebody else has used, and will: the frame is right, and the state is put
+// back.
+GST_START_TEST(test_state)
+{
+  const StateRow &row = kStates[__i__];
+  if (!gl_draws())
+    return;
+  Download download("filesrc location=" + noise_file() +
+                    " ! rawvideoparse format=rgba width=64 height=48 framerate=30/1 ! identity "
+                    "eos-after=2 ! glupload name=up ! egldmabufdownload name=d ! " +
+                    dma_drm(row.drm_format) + " ! appsink name=out sync=false");
+  const auto element = download.element("d");
+  OddState odd;
+  StateProbe before{element.get(), set_odd_state, &odd};
+  StateProbe after{element.get(), check_odd_state, &odd};
+  const auto sink = GstPtr<GstPad>::adopt(gst_element_get_static_pad(element.get(), "sink"));
+  const auto src = GstPtr<GstPad>::adopt(gst_element_get_static_pad(element.get(), "src"));
+  if (row.flip)
+    gst_pad_add_probe(sink.get(), GST_PAD_PROBE_TYPE_BUFFER, add_flip, nullptr, nullptr);
+  gst_pad_add_probe(sink.get(), GST_PAD_PROBE_TYPE_BUFFER, run_on_gl_thread, &before, nullptr);
+  gst_pad_add_probe(src.get(), GST_PAD_PROBE_TYPE_BUFFER, run_on_gl_thread, &after, nullptr);
+  download.play();
+  const auto made = download.pull("out");
+  fail_unless(made, "%s", download.outcome().c_str());
+  download.stop();
+  fail_unless(odd.sampler != 0 && odd.reading != 0, "the context is one of version 2");
+  fail_unless(odd.problem.empty(), "%s, flipped %d: %s", row.drm_format, row.flip,
+              odd.problem.c_str());
+  Rgba picture{64, 48, {}};
+  g_autofree gchar *bytes = nullptr;
+  fail_unless(g_file_get_contents(noise_file().c_str(), &bytes, nullptr, nullptr));
+  picture.pixels.assign(bytes, bytes + 64 * 48 * 4);
+  const Difference found =
+      difference(made.get(), row.flip ? picture.upside_down() : std::move(picture));
+  fail_unless(found.most <= (std::string(row.drm_format) == "NV12" ? 1 : 0),
+              "%s, flipped %d: at most %g steps", row.drm_format, row.flip, found.most);
+  ::unlink(noise_file().c_str());
+}
+GST_END_TEST
+
 void add_download_pixel_cases(TCase *tcase)
 {
   tcase_add_loop_test(tcase, test_pixels, 0, G_N_ELEMENTS(kPixels));
   tcase_add_test(tcase, test_flip);
+  tcase_add_loop_test(tcase, test_state, 0, G_N_ELEMENTS(kStates));
 }
 
 } // namespace gstdrm::test

@@ -135,6 +135,10 @@ public:
   std::map<GLenum, GLuint> bound; // texture, framebuffer and buffer targets
   GLuint program = 0;
   GLenum active_texture = GL_TEXTURE0;
+  std::array<GLboolean, 4> color_mask{GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE};
+  std::map<GLuint, GLuint> samplers; // bound to texture units
+  // Of the last glDrawArrays(): what would have kept its samples out of the frame, or changed them.
+  std::vector<std::string> in_the_way;
 
   // For the functions of the driver. Counts the call; false: it fails, with the error set.
   bool enter_egl(const char *function);

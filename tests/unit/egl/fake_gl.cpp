@@ -90,6 +90,15 @@ void GL_APIENTRY get_integerv(GLenum name, GLint *value)
   case GL_FRAMEBUFFER_BINDING:
     *value = static_cast<GLint>(driver.bound[GL_FRAMEBUFFER]);
     break;
+  case GL_READ_FRAMEBUFFER_BINDING:
+    *value = static_cast<GLint>(driver.bound[GL_READ_FRAMEBUFFER]);
+    break;
+  case GL_SAMPLER_BINDING:
+    *value = static_cast<GLint>(driver.samplers[driver.active_texture - GL_TEXTURE0]);
+    break;
+  case GL_COLOR_WRITEMASK:
+    std::copy(driver.color_mask.begin(), driver.color_mask.end(), value);
+    break;
   case GL_ARRAY_BUFFER_BINDING:
     *value = static_cast<GLint>(driver.bound[GL_ARRAY_BUFFER]);
     break;
@@ -104,10 +113,15 @@ void GL_APIENTRY get_integerv(GLenum name, GLint *value)
   }
 }
 
+// Version 2 knows no GL_RASTERIZER_DISCARD.
 GLboolean GL_APIENTRY is_enabled(GLenum what)
 {
   FakeEgl &driver = FakeEgl::now();
-  return driver.enter_gl("glIsEnabled") && driver.enabled[what];
+  if (!driver.enter_gl("glIsEnabled"))
+    return GL_FALSE;
+  if (what == GL_RASTERIZER_DISCARD && driver.gl_version.starts_with("OpenGL ES 2"))
+    driver.set_gl_error(GL_INVALID_ENUM);
+  return driver.enabled[what];
 }
 
 void GL_APIENTRY enable(GLenum what)

@@ -65,10 +65,6 @@ const char *disable_vertex_attrib_array()
 {
   return "glDisableVertexAttribArray";
 }
-const char *draw_arrays()
-{
-  return "glDrawArrays";
-}
 const char *blit_framebuffer()
 {
   return "glBlitFramebuffer";
@@ -84,6 +80,36 @@ const char *bind_vertex_array()
 const char *pixel_storei()
 {
   return "glPixelStorei";
+}
+
+void GL_APIENTRY color_mask(GLboolean red, GLboolean green, GLboolean blue, GLboolean alpha)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl("glColorMask"))
+    driver.color_mask = {red, green, blue, alpha};
+}
+
+void GL_APIENTRY bind_sampler(GLuint unit, GLuint sampler)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl("glBindSampler"))
+    driver.samplers[unit] = sampler;
+}
+
+void GL_APIENTRY draw_arrays(GLenum, GLint, GLsizei)
+{
+  FakeEgl &driver = FakeEgl::now();
+  driver.in_the_way.clear();
+  if (!driver.enter_gl("glDrawArrays"))
+    return;
+  for (const auto &[what, is_on] : driver.enabled)
+    if (is_on)
+      driver.in_the_way.push_back("switch " + std::to_string(what));
+  for (const GLboolean writes : driver.color_mask)
+    if (!writes)
+      driver.in_the_way.emplace_back("colour mask");
+  if (driver.samplers[driver.active_texture - GL_TEXTURE0] != 0)
+    driver.in_the_way.emplace_back("sampler object");
 }
 
 template <typename Function> void *address(Function function)
@@ -111,7 +137,9 @@ const std::map<std::string, void *> &functions_by_name()
                                                const void *>::call<vertex_attrib_pointer>)},
       {"glEnableVertexAttribArray", address(Ignore<GLuint>::call<enable_vertex_attrib_array>)},
       {"glDisableVertexAttribArray", address(Ignore<GLuint>::call<disable_vertex_attrib_array>)},
-      {"glDrawArrays", address(Ignore<GLenum, GLint, GLsizei>::call<draw_arrays>)},
+      {"glDrawArrays", address(draw_arrays)},
+      {"glColorMask", address(color_mask)},
+      {"glBindSampler", address(bind_sampler)},
       {"glBlitFramebuffer", address(Ignore<GLint, GLint, GLint, GLint, GLint, GLint, GLint, GLint,
                                            GLbitfield, GLenum>::call<blit_framebuffer>)},
       {"glReadPixels",

@@ -347,11 +347,18 @@ TEST_F(Draw, PutsStateBack)
   const Frame frame(DRM_FORMAT_NV12, 64, 64);
   const Picture source = picture();
   driver_.bound[GL_FRAMEBUFFER] = 77;
+  driver_.bound[GL_READ_FRAMEBUFFER] = 78;
   driver_.enabled[GL_BLEND] = true;
   driver_.enabled[GL_SCISSOR_TEST] = true;
+  driver_.enabled[GL_RASTERIZER_DISCARD] = true;
+  const std::array<GLboolean, 4> mask{GL_FALSE, GL_TRUE, GL_FALSE, GL_TRUE};
+  driver_.color_mask = mask;
+  driver_.samplers[0] = 79;
+  driver_.samplers[1] = 80;
   auto target = DrawTarget::import(device, frame.layout);
   ASSERT_TRUE(target);
   EXPECT_EQ(driver_.bound[GL_FRAMEBUFFER], 77U);
+  EXPECT_EQ(driver_.bound[GL_READ_FRAMEBUFFER], 78U);
   const auto drawn = (*painter)->draw(source, **target, {});
   ASSERT_TRUE(drawn) << drawn.error().message;
   EXPECT_EQ(driver_.bound[GL_FRAMEBUFFER], 77U);
@@ -361,6 +368,49 @@ TEST_F(Draw, PutsStateBack)
   EXPECT_TRUE(driver_.enabled[GL_BLEND]);
   EXPECT_TRUE(driver_.enabled[GL_SCISSOR_TEST]);
   EXPECT_FALSE(driver_.enabled[GL_DEPTH_TEST]);
+  EXPECT_EQ(driver_.in_the_way, std::vector<std::string>());
+  EXPECT_EQ(driver_.bound[GL_READ_FRAMEBUFFER], 78U);
+  EXPECT_TRUE(driver_.enabled[GL_RASTERIZER_DISCARD]);
+  EXPECT_EQ(driver_.color_mask, mask);
+  EXPECT_EQ(driver_.samplers[0], 79U);
+  EXPECT_EQ(driver_.samplers[1], 80U);
+}
+
+struct SamplersRow {
+  const char *version;
+  const char *extension;
+  bool has_samplers; // and the functions of version 3
+  bool is_gl_3;
+};
+const SamplersRow kSamplers[] = {
+    {"OpenGL ES 2.0 Mesa 26.1.6", "", false, false},
+    {"OpenGL ES 3.0 Mesa 26.1.6", "", true, true},
+    {"3.2 (Core Profile) Mesa 26.1.6", "", false, true},
+    {"3.2 (Core Profile) Mesa 26.1.6", " GL_ARB_sampler_objects", true, true},
+    {"3.3 (Core Profile) Mesa 26.1.6", "", true, true},
+    {"4.0 (Core Profile) Mesa 26.1.6", "", true, true},
+    {"2.1 Mesa 26.1.6", "", false, false},
+};
+
+// What a version of GL does not have is not asked for: the answer would be an error.
+TEST_F(Draw, AsksForNoStateThatTheVersionLacks)
+{
+  const std::string extensions = driver_.gl_extensions;
+  for (const SamplersRow &row : kSamplers) {
+    driver_.gl_version = row.version;
+    driver_.gl_extensions = extensions + row.extension;
+    const auto device = open();
+    EXPECT_EQ(device->calls().gl.bind_sampler != nullptr, row.has_samplers) << row.version;
+    EXPECT_EQ(device->calls().gl.blit_framebuffer != nullptr, row.is_gl_3) << row.version;
+    auto painter = Painter::make(device);
+    const Frame frame(DRM_FORMAT_NV12, 64, 64);
+    auto target = DrawTarget::import(device, frame.layout);
+    ASSERT_TRUE(painter && target) << row.version;
+    const Picture source = picture();
+    const auto drawn = (*painter)->draw(source, **target, {});
+    EXPECT_TRUE(drawn) << row.version << ": " << (drawn ? "" : drawn.error().message);
+    driver_.calls().gl.delete_textures(1, &source.texture);
+  }
 }
 
 TEST_F(Draw, RefusesWhatCannotBeRendered)
