@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames that a device of the box still writes, and a device that is done a little later.
+// Frames that a device of the box still writes, and a device that is done when somebody sleeps.
 #pragma once
 
 #include <atomic>
+#include <fstream>
 #include <string>
+
+#include <unistd.h>
 
 #include "support/dmabuf_elements.hpp"
 #include "support/sw_sync.hpp"
@@ -33,11 +36,27 @@ inline GstBuffer *unfinished_frame(Timeline &timeline, const std::string &plain,
   return buffer;
 }
 
-// Signals the timeline a little later.
+// In which sleep a thread of this process is: how often it has given up the CPU of its own accord.
+// Empty while it runs, or waits for a CPU.
+inline std::string sleep_of(pid_t thread)
+{
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/status");
+  std::string line;
+  bool sleeps = false;
+  while (std::getline(file, line))
+    if (line.rfind("State:", 0) == 0)
+      sleeps = line.find("S (sleeping)") != std::string::npos;
+    else if (line.rfind("voluntary_ctxt_switches:", 0) == 0)
+      return sleeps ? line : std::string();
+  return {};
+}
+
+// Signals the timeline while the thread that made it sleeps: it has looked at the fence then, and
+// not gone on, however busy the machine is. Short sleeps, as for a lock, do not count.
 class Device {
 public:
   explicit Device(Timeline &timeline)
-      : timeline_(timeline), thread_(g_thread_new("device", run, this))
+      : timeline_(timeline), waiting_(::gettid()), thread_(g_thread_new("device", run, this))
   {
   }
   Device(const Device &) = delete;
@@ -49,12 +68,18 @@ private:
   static gpointer run(gpointer self)
   {
     auto *device = static_cast<Device *>(self);
-    g_usleep(50000);
+    std::string sleep;
+    do {
+      sleep = sleep_of(device->waiting_);
+      g_usleep(kShortSleepUs);
+    } while (sleep.empty() || sleep_of(device->waiting_) != sleep);
     device->done_ = true;
     device->timeline_.advance();
     return nullptr;
   }
+  static constexpr gulong kShortSleepUs = 50000;
   Timeline &timeline_;
+  const pid_t waiting_;
   std::atomic<bool> done_{false};
   GThread *thread_;
 };
