@@ -176,11 +176,16 @@ GST_START_TEST(test_under_and_over)
   }
   has_under = has_over = false;
   check("unplugged");
+  // the last frame, shown again at its own time, would count as the next one
+  for (Video *video : {&under, &over})
+    g_object_set(video->sink.element(), "enable-last-sample", FALSE, nullptr);
   device.plug(0, true);
   for (Video *video : {&under, &over})
     expect_hotplug(video->sink, device.connectors()[0], true);
   show(24);
   check("plugged in");
+  for (Video *video : {&under, &over})
+    g_object_set(video->sink.element(), "enable-last-sample", TRUE, nullptr);
   ck_assert(over.sink.set_state(GST_STATE_READY));
   has_over = false;
   check("the inset has stopped");

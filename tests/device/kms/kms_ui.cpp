@@ -89,6 +89,7 @@ std::uint32_t Ui::property(std::uint32_t object, const std::string &name) const
   std::uint32_t id = 0;
   drmModeObjectProperties *list =
       drmModeObjectGetProperties(fd_.get(), object, DRM_MODE_OBJECT_ANY);
+  require(list != nullptr, "drmModeObjectGetProperties");
   for (std::uint32_t i = 0; i < list->count_props; i++) {
     drmModePropertyRes *raw = drmModeGetProperty(fd_.get(), list->props[i]);
     if (name == raw->name)
