@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <gst/drm/drm.h>
 
@@ -90,10 +91,31 @@ GstVideoColorimetry colours_after(const GstDrmVideoInfo &in, const GstDrmVideoIn
   return after;
 }
 
+constexpr char kAskForAnother[] = ". Ask for another format, or for the colorimetry of upstream";
+constexpr char kConvertBetween[] = ", or put an element between that converts";
+
 Error not_drawn(const std::string &what)
 {
-  return Error{ErrorCode::Format, what + ". Ask for another format, or for the colorimetry of "
-                                         "upstream, or put an element between that converts"};
+  return Error{ErrorCode::Format, what + kAskForAnother + kConvertBetween};
+}
+
+// Unless the colours may be off, as those of vapostproc are without a word.
+Result<DrawnColours> drawn_nearly(ColourPolicy policy, const ColourConversion &told,
+                                  std::string off)
+{
+  if (policy == ColourPolicy::Any)
+    return DrawnColours{told, std::move(off)};
+  return Error{ErrorCode::Format, off + kAskForAnother + kConvertBetween +
+                                      ", or set colour-conversion=any, which shows what the "
+                                      "driver makes of them"};
+}
+
+// Of those that VA-API has a name for: FCC is BT.601 but for a thousandth, SMPTE 240M near BT.709
+// (ITU-T H.273, table 4).
+Matrix nearest_matrix(const GstVideoColorimetry &colorimetry)
+{
+  const bool is_240m = colorimetry.matrix == GST_VIDEO_COLOR_MATRIX_SMPTE240M;
+  return matrix_of(colorimetry).value_or(is_240m ? Matrix::Bt709 : Matrix::Bt601);
 }
 
 std::string described(const GstVideoColorimetry &colorimetry)
@@ -120,8 +142,8 @@ GstPtr<GstCaps> with_colours(const GstCaps *caps, const GstDrmVideoInfo &in,
   return complete;
 }
 
-Result<ColourConversion> read_colours(const GstDrmVideoInfo &in, const GstDrmVideoInfo &out,
-                                      const ColourRules &rules)
+Result<DrawnColours> read_colours(const GstDrmVideoInfo &in, const GstDrmVideoInfo &out,
+                                  const ColourRules &rules, ColourPolicy policy)
 {
   const GstVideoColorimetry &before = in.vinfo.colorimetry;
   const GstVideoColorimetry &after = out.vinfo.colorimetry;
@@ -135,18 +157,19 @@ Result<ColourConversion> read_colours(const GstDrmVideoInfo &in, const GstDrmVid
   if ((!yuv_in && before.range == GST_VIDEO_COLOR_RANGE_16_235) ||
       (!yuv_out && after.range == GST_VIDEO_COLOR_RANGE_16_235))
     return not_drawn("RGB of narrow range is not converted");
+  const Matrix from = yuv_in ? nearest_matrix(before) : Matrix::Bt601;
+  const Matrix to = yuv_out ? nearest_matrix(after) : Matrix::Bt601;
+  const auto conversion = conversion_of(in, out, after, from, to);
   if (yuv_in && yuv_out && before.matrix == after.matrix && before.range == after.range)
-    return conversion_of(in, out, after, matrix_of(before).value_or(Matrix::Bt601),
-                         matrix_of(after).value_or(Matrix::Bt601));
-  const auto from = yuv_in ? matrix_of(before) : Matrix::Bt601;
-  const auto to = yuv_out ? matrix_of(after) : Matrix::Bt601;
-  if (!from || !to)
-    return not_drawn("The colour matrices of FCC and SMPTE 240M have no name in VA-API");
-  const auto conversion = conversion_of(in, out, after, *from, *to);
+    return DrawnColours{conversion, {}};
+  if ((yuv_in && !matrix_of(before)) || (yuv_out && !matrix_of(after)))
+    return drawn_nearly(policy, conversion,
+                        "The colour matrices of FCC and SMPTE 240M have no name in VA-API");
   if (draws(rules, conversion))
-    return conversion;
-  return not_drawn("The driver does not convert the colours of " + described(before) + " to " +
-                   described(after));
+    return DrawnColours{conversion, {}};
+  return drawn_nearly(policy, conversion,
+                      "The driver does not convert the colours of " + described(before) + " to " +
+                          described(after));
 }
 
 } // namespace gstdrm::va

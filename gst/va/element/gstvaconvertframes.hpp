@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <gst/drm/core/device_wait.hpp>
 #include <gst/drm/core/import_cache.hpp>
@@ -25,6 +26,7 @@ struct ConvertStream {
   GstDrmVideoInfo in{};
   GstDrmVideoInfo out{};
   Conversion conversion;
+  std::string colours_off;           // how the picture differs from its caps; empty: it does not
   bool takes_release_fences = false; // upstream announced that it waits for them
 };
 

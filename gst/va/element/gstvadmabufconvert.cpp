@@ -26,6 +26,7 @@
 GST_DEBUG_CATEGORY(gst_va_dmabuf_convert_debug);
 #define GST_CAT_DEFAULT gst_va_dmabuf_convert_debug
 
+using gstdrm::va::ColourPolicy;
 using gstdrm::va::Deinterlace;
 using gstdrm::va::DmabufConverter;
 
@@ -45,6 +46,7 @@ enum Property {
   PROP_VIDEO_DIRECTION,
   PROP_ADD_BORDERS,
   PROP_DEINTERLACE,
+  PROP_COLOUR_CONVERSION,
   PROP_NUM_SURFACES,
   PROP_ZERO_COPY,
   PROP_DRM_STATS,
@@ -66,6 +68,17 @@ GType deinterlace_type()
        "compensated"},
       {0, nullptr, nullptr}};
   static const GType type = g_enum_register_static("GstVaDmabufConvertDeinterlace", values);
+  return type;
+}
+
+GType colour_conversion_type()
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(ColourPolicy::Exact), "As the caps say, or not at all", "exact"},
+      {static_cast<gint>(ColourPolicy::Any),
+       "As the driver does it where it does not do what the caps say, with a warning", "any"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("GstVaDmabufConvertColourConversion", values);
   return type;
 }
 
@@ -97,6 +110,9 @@ try {
     case PROP_DEINTERLACE:
       settings.deinterlace = static_cast<Deinterlace>(g_value_get_enum(value));
       break;
+    case PROP_COLOUR_CONVERSION:
+      settings.colours = static_cast<ColourPolicy>(g_value_get_enum(value));
+      break;
     case PROP_NUM_SURFACES:
       settings.num_surfaces = g_value_get_uint(value);
       break;
@@ -110,7 +126,8 @@ try {
   });
   if (!known)
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-  if (id == PROP_VIDEO_DIRECTION || id == PROP_ADD_BORDERS || id == PROP_DEINTERLACE)
+  if (id == PROP_VIDEO_DIRECTION || id == PROP_ADD_BORDERS || id == PROP_DEINTERLACE ||
+      id == PROP_COLOUR_CONVERSION)
     gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(object));
 } catch (...) {
   gstdrm::caught(__func__);
@@ -133,6 +150,9 @@ try {
     break;
   case PROP_DEINTERLACE:
     g_value_set_enum(value, static_cast<gint>(settings.deinterlace));
+    break;
+  case PROP_COLOUR_CONVERSION:
+    g_value_set_enum(value, static_cast<gint>(settings.colours));
     break;
   case PROP_NUM_SURFACES:
     g_value_set_uint(value, settings.num_surfaces);
@@ -306,6 +326,12 @@ static void install_properties(GObjectClass *klass)
           "algorithm that the driver does not have, or has with later frames only, "
           "is off",
           deinterlace_type(), static_cast<gint>(Deinterlace::Auto), playing));
+  g_object_class_install_property(
+      klass, PROP_COLOUR_CONVERSION,
+      g_param_spec_enum("colour-conversion", "Colour conversion",
+                        "What to do where the driver does not convert between the matrices and "
+                        "ranges of the colours that the caps say",
+                        colour_conversion_type(), static_cast<gint>(ColourPolicy::Exact), playing));
   gstdrm::install_common_properties(
       klass, {PROP_ZERO_COPY, "What to do where frames come in system memory", PROP_DRM_STATS,
               "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
@@ -342,7 +368,8 @@ static void gst_va_dmabuf_convert_class_init(GstVaDmabufConvertClass *klass)
   gst_element_class_set_static_metadata(
       element_class, "VA-API DMA buffer converter", "Filter/Converter/Video/Scaler/Hardware",
       "Scales, converts, turns and retiles DMA buffers on the GPU", "gst-drm contributors");
-  gst_type_mark_as_plugin_api(deinterlace_type(), static_cast<GstPluginAPIFlags>(0));
+  for (const GType type : {deinterlace_type(), colour_conversion_type()})
+    gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
   element_class->change_state = gst_va_dmabuf_convert_change_state;
   gstdrm::va::add_machine_template(element_class, "sink", GST_PAD_SINK);
   gstdrm::va::add_machine_template(element_class, "src", GST_PAD_SRC);

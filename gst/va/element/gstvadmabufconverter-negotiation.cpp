@@ -117,7 +117,8 @@ bool DmabufConverter::passes(GstCaps *in_caps) const
          gst_pad_peer_query_accept_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), in_caps);
 }
 
-Result<ConvertStream> DmabufConverter::stream_of(GstCaps *in_caps, GstCaps *out_caps) const
+Result<ConvertStream> DmabufConverter::stream_of(GstCaps *in_caps, GstCaps *out_caps,
+                                                 ColourPolicy colours) const
 {
   const auto in = info_of(in_caps);
   const auto out = info_of(out_caps);
@@ -144,18 +145,20 @@ Result<ConvertStream> DmabufConverter::stream_of(GstCaps *in_caps, GstCaps *out_
   if (is_interlaced(in_caps))
     stream.conversion.deinterlacing = deinterlacing();
   const auto device = this->device();
-  const auto colours =
-      read_colours(*in, *out, device ? device->capabilities.colours : ColourRules());
-  if (!colours)
-    return colours.error();
-  stream.conversion.colours = *colours;
+  auto drawn =
+      read_colours(*in, *out, device ? device->capabilities.colours : ColourRules(), colours);
+  if (!drawn)
+    return drawn.error();
+  stream.conversion.colours = drawn->told;
+  stream.colours_off = std::move(drawn->off);
   return stream;
 }
 
 // Draws a frame once, at the size and in the pair that were agreed on.
-Result<void> DmabufConverter::try_caps(const Device &device, GstCaps *in_caps, GstCaps *out_caps)
+Result<void> DmabufConverter::try_caps(const Device &device, GstCaps *in_caps, GstCaps *out_caps,
+                                       ColourPolicy colours)
 {
-  const auto stream = stream_of(in_caps, out_caps);
+  const auto stream = stream_of(in_caps, out_caps, colours);
   if (!stream)
     return stream.error();
   if (auto begun = frames_.begin(device, in_caps, *stream, *worker()); !begun)
@@ -168,7 +171,8 @@ Result<void> DmabufConverter::try_caps(const Device &device, GstCaps *in_caps, G
 
 // The pair of the formats that downstream takes at this size and the device draws.
 GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in_caps,
-                                               const PictureSize &size, std::string &refusals)
+                                               const PictureSize &size, ColourPolicy colours,
+                                               std::string &refusals)
 {
   const auto in = info_of(in_caps);
   FormatSet not_drawn;
@@ -192,7 +196,7 @@ GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in
     auto complete = with_colours(agreement.caps.get(), *in, device.capabilities.colours);
     if (!gst_pad_peer_query_accept_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), complete.get()))
       complete = std::move(agreement.caps);
-    const auto tried = try_caps(device, in_caps, complete.get());
+    const auto tried = try_caps(device, in_caps, complete.get(), colours);
     if (tried)
       return complete;
     GST_DEBUG_OBJECT(element_, "%" GST_PTR_FORMAT " is not drawn: %s", complete.get(),
@@ -222,9 +226,16 @@ GstPtr<GstCaps> DmabufConverter::agree(const Device &device, GstCaps *in_caps)
     const auto peer = GstPtr<GstCaps>::adopt(
         gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), own.get()));
     const auto common = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(peer.get(), own.get()));
-    for (const PictureSize &size : sizes_for(picture, common.get()))
-      if (auto caps = agree_on_size(device, in_caps, size, refusals))
-        return caps;
+    const auto sizes = sizes_for(picture, common.get());
+    // A format with the right colours comes before every one without.
+    for (const ColourPolicy colours : {ColourPolicy::Exact, ColourPolicy::Any}) {
+      if (colours != ColourPolicy::Exact && colours != settings().colours)
+        break;
+      refusals.clear();
+      for (const PictureSize &size : sizes)
+        if (auto caps = agree_on_size(device, in_caps, size, colours, refusals))
+          return caps;
+    }
   }
   if (is_flushing(GST_ELEMENT(element_)) || !failure_.claim())
     return {};
@@ -271,7 +282,7 @@ bool DmabufConverter::set_caps(GstCaps *in_caps, GstCaps *out_caps)
     refusals_.begin("");
     return true;
   }
-  const auto stream = stream_of(in_caps, out_caps);
+  const auto stream = stream_of(in_caps, out_caps, settings().colours);
   const auto begun =
       stream ? frames_.begin(*device, in_caps, *stream, *worker()) : Result<void>(stream.error());
   if (!begun) {
@@ -279,11 +290,23 @@ bool DmabufConverter::set_caps(GstCaps *in_caps, GstCaps *out_caps)
     return false;
   }
   stream_ = *stream;
+  warn_of_colours();
   refusals_.begin("");
   // Not of upstream's own accord: its pool may be too small for what is kept from now on.
   if (!upstream_.asks_next && buffers_held() > upstream_.buffers_held)
     gst_base_transform_reconfigure_sink(element_);
   return true;
+}
+
+void DmabufConverter::warn_of_colours()
+{
+  if (stream_.colours_off.empty() || std::exchange(warned_of_colours_, true))
+    return;
+  GST_ELEMENT_WARNING(element_, STREAM, FORMAT,
+                      ("%s: the colours of the picture are not those that its caps say "
+                       "(colour-conversion=any).",
+                       stream_.colours_off.c_str()),
+                      (nullptr));
 }
 
 // --- allocation ----------------------------------------------------------------------------------

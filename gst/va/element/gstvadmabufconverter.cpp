@@ -124,6 +124,7 @@ bool DmabufConverter::start()
   refusals_.restart();
   learner_.reset();
   warned_of_device_ = false;
+  warned_of_colours_ = false;
   tagged_ = GST_VIDEO_ORIENTATION_IDENTITY;
   upstream_ = {};
   lost_ = 0;

@@ -24,6 +24,7 @@
 
 #include "engine/va_device.hpp"
 #include "gstvaconvertcaps.hpp"
+#include "gstvaconvertcolours.hpp"
 #include "gstvaconvertframes.hpp"
 #include "gstvadisplaycontext.hpp"
 #include "gstvalearner.hpp"
@@ -40,6 +41,7 @@ struct ConvertSettings {
   GstVideoOrientationMethod direction = GST_VIDEO_ORIENTATION_IDENTITY;
   bool add_borders = true;
   Deinterlace deinterlace = Deinterlace::Auto;
+  ColourPolicy colours = ColourPolicy::Exact;
   guint num_surfaces = 6;
   ZeroCopy zero_copy = ZeroCopy::Prefer;
 };
@@ -98,11 +100,13 @@ private:
   // Empty where nothing is deinterlaced; any thread.
   [[nodiscard]] std::optional<DeinterlaceMethod> deinterlacing() const;
   [[nodiscard]] bool passes(GstCaps *in_caps) const;
-  Result<ConvertStream> stream_of(GstCaps *in_caps, GstCaps *out_caps) const;
+  Result<ConvertStream> stream_of(GstCaps *in_caps, GstCaps *out_caps, ColourPolicy colours) const;
   GstPtr<GstCaps> agree(const Device &device, GstCaps *in_caps);
   GstPtr<GstCaps> agree_on_size(const Device &device, GstCaps *in_caps, const PictureSize &size,
-                                std::string &refusals);
-  Result<void> try_caps(const Device &device, GstCaps *in_caps, GstCaps *out_caps);
+                                ColourPolicy colours, std::string &refusals);
+  Result<void> try_caps(const Device &device, GstCaps *in_caps, GstCaps *out_caps,
+                        ColourPolicy colours);
+  void warn_of_colours();
   // What frames may come in, and go out, as; any thread.
   [[nodiscard]] GstPtr<GstCaps> input_caps() const;
   [[nodiscard]] GstPtr<GstCaps> whole_caps() const;
@@ -130,6 +134,7 @@ private:
   ActivePool pool_;
   AgreedNeeds needs_; // what downstream asks for beyond its caps
   bool warned_of_device_ = false;
+  bool warned_of_colours_ = false;
   // What upstream and this element said to each other since upstream's last caps.
   struct Upstream {
     bool asks_next = false;            // its caps are taken now
