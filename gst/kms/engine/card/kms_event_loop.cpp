@@ -21,13 +21,6 @@ thread_local EventLoop *current_loop = nullptr;
 
 } // namespace
 
-std::int64_t monotonic_now_ns() noexcept
-{
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * kNanosecond + now.tv_nsec;
-}
-
 Result<std::shared_ptr<EventLoop>> EventLoop::start(int drm_fd)
 {
   Result<WakeFd> wake = WakeFd::create();
