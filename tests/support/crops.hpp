@@ -77,18 +77,19 @@ public:
     // Bits that the format has not: unpackers put there what lay in the padding.
     const guint depth = GST_VIDEO_FORMAT_INFO_DEPTH(finfo, 0);
     const guint spare = depth < 8 || !GST_VIDEO_INFO_IS_YUV(&info) ? 0 : (wide ? 16 : 8) - depth;
-    std::vector<std::uint16_t> line((width_ + 64) * 4);
+    const guint groups = (width_ + 11) / 12 * 12; // whole groups of pixels, which unpackers read
+    std::vector<std::uint16_t> line((groups + 64) * 4);
     std::vector<std::vector<std::uint8_t>> rows(GST_VIDEO_INFO_N_PLANES(&info));
     gpointer data[GST_VIDEO_MAX_PLANES] = {};
     gint stride[GST_VIDEO_MAX_PLANES] = {};
     const FourccInfo *layout = fourcc_info_of(info);
     for (guint y = 0; y < static_cast<guint>(info.height); y++) {
-      for (guint p = 0; p < rows.size(); p++) { // unpackers read whole words: with room after them
+      for (guint p = 0; p < rows.size(); p++) { // with room after them for the group and its last word
         const guint v = layout->planes[p].vsub;
         const guint row = fields && v > 1 ? y / (2 * v) * 2 + y % 2 : y / v;
         const gsize bytes = std::min<gsize>(plane_row_bytes(layout->planes[p], width_),
                                             static_cast<gsize>(frame.info.stride[p]));
-        rows[p].assign(bytes + 64, 0);
+        rows[p].assign(plane_row_bytes(layout->planes[p], groups) + 64, 0);
         std::memcpy(rows[p].data(),
                     static_cast<std::uint8_t *>(frame.data[p]) +
                         gsize{row} * static_cast<gsize>(frame.info.stride[p]),
@@ -97,7 +98,7 @@ public:
       }
       finfo->unpack_func(finfo, fields ? GST_VIDEO_PACK_FLAG_INTERLACED : GST_VIDEO_PACK_FLAG_NONE,
                          line.data(), data, stride, 0, static_cast<gint>(y),
-                         static_cast<gint>((width_ + 11) / 12 * 12)); // whole groups of pixels
+                         static_cast<gint>(groups));
       for (gsize i = 0; i < gsize{width_} * 4; i++)
         values_[gsize{y} * width_ * 4 + i] =
             (wide ? line[i] : reinterpret_cast<const std::uint8_t *>(line.data())[i]) >> spare;

@@ -215,7 +215,7 @@ public:
   {
     gst_video_info_init(&info_);
     fail_unless(gst_video_info_set_format(&info_, format, 480, 240));
-    memory_.resize(GST_VIDEO_INFO_SIZE(&info_));
+    memory_.resize(GST_VIDEO_INFO_SIZE(&info_) + 64); // unpackers read whole words
   }
   void set_bits(const Component &component, int big_endian_bytes)
   {
