@@ -5,6 +5,7 @@
 
 #include "core/drm_facts.hpp"
 #include "core/format.hpp"
+#include "core/fourcc_cursor.hpp"
 #include "support/gpu_table.hpp"
 
 namespace gstdrm {
@@ -135,6 +136,45 @@ TEST(FourccTable, DoesNotKnowWhatHasNoLinearLayout)
   EXPECT_FALSE(fourcc_is_yuv(0));
 }
 
+// In order, with steps over fourccs that are not known, and back.
+TEST(FourccTable, CursorFindsWhatASearchFinds)
+{
+  std::vector<std::uint32_t> fourccs = {0, UINT32_MAX};
+  for (const FourccInfo &info : known_fourccs())
+    for (const std::uint32_t fourcc :
+         {info.fourcc - 1, info.fourcc, info.fourcc + 1, info.fourcc | DRM_FORMAT_BIG_ENDIAN})
+      fourccs.push_back(fourcc);
+  const auto check = [&fourccs] {
+    FourccCursor cursor;
+    for (const std::uint32_t fourcc : fourccs)
+      EXPECT_EQ(cursor.find(fourcc), fourcc_info(fourcc)) << std::hex << fourcc;
+  };
+  check();
+  std::sort(fourccs.begin(), fourccs.end());
+  check();
+  std::reverse(fourccs.begin(), fourccs.end());
+  check();
+}
+
+TEST(FourccTable, ShapeIsThatOfThePlanes)
+{
+  const auto planes = [](const FourccInfo &info) {
+    std::vector<int> numbers = {info.n_planes};
+    for (std::size_t i = 0; i < info.n_planes; ++i) {
+      const PlaneInfo &plane = info.planes[i];
+      numbers.insert(numbers.end(), {plane.block_bytes, plane.block_width, plane.block_height,
+                                     plane.hsub, plane.vsub});
+    }
+    return numbers;
+  };
+  for (const FourccInfo &a : known_fourccs()) {
+    EXPECT_LT(fourcc_shape(a), kMaxShapes);
+    for (const FourccInfo &b : known_fourccs())
+      EXPECT_EQ(fourcc_shape(a) == fourcc_shape(b), planes(a) == planes(b))
+          << std::hex << a.fourcc << " " << b.fourcc;
+  }
+}
+
 TEST(FourccTable, RowOverflowIsZero)
 {
   const FourccInfo *info = fourcc_info(test::fourcc_of("XR24"));
@@ -149,18 +189,20 @@ class RealTable : public testing::TestWithParam<std::string> {};
 TEST_P(RealTable, EveryLinearFormatIsKnown)
 {
   for (const Format &pair : test::load_gpu_table(GetParam())) {
-    const bool has_linear_layout = pair.fourcc != DRM_FORMAT_YUV420_8BIT && pair.fourcc != DRM_FORMAT_YUV420_10BIT;
+    const bool has_linear_layout =
+        pair.fourcc != DRM_FORMAT_YUV420_8BIT && pair.fourcc != DRM_FORMAT_YUV420_10BIT;
     if (!has_linear_layout)
       continue;
     EXPECT_NE(fourcc_info(pair.fourcc), nullptr) << describe_format(pair);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Fourcc, RealTable, testing::ValuesIn(test::gpu_table_names()), [](const auto &info) {
-  std::string name = info.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Fourcc, RealTable, testing::ValuesIn(test::gpu_table_names()),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 struct PlanesRow {
   const char *name;
@@ -178,7 +220,8 @@ class MemoryPlanes : public testing::TestWithParam<PlanesRow> {};
 
 TEST_P(MemoryPlanes, Count)
 {
-  EXPECT_EQ(memory_plane_count({test::fourcc_of(GetParam().fourcc), GetParam().modifier}), GetParam().planes);
+  EXPECT_EQ(memory_plane_count({test::fourcc_of(GetParam().fourcc), GetParam().modifier}),
+            GetParam().planes);
 }
 
 constexpr PlanesRow kPlanes[] = {

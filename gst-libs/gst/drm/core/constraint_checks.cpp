@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "fourcc_cursor.hpp"
 #include "frame_layout.hpp"
 #include "reconcile.hpp"
 
@@ -77,8 +78,9 @@ void Checks::check_fds()
   std::uint64_t planes = std::min<std::uint64_t>(bounds(Key::Planes).max, kMaxPlanes);
   if (merged_.formats) {
     unsigned most = 0;
+    FourccCursor cursor;
     for (const Format &format : merged_.formats->pairs()) {
-      const unsigned n = memory_plane_count(format);
+      const unsigned n = memory_plane_count(format, cursor.find(format.fourcc));
       most = std::max(most, n == 0 ? unsigned{kMaxPlanes} : n); // 0: not known
     }
     planes = std::min<std::uint64_t>(planes, most);
@@ -121,21 +123,25 @@ void Checks::filter_planes()
   if (!merged_.formats || !merged_.number(Key::Planes) || !is_sound({Key::Formats, Key::Planes}))
     return;
   const Bounds planes = bounds(Key::Planes);
-  std::vector<Format> kept;
-  kept.reserve(merged_.formats->size());
+  std::vector<Format> taken_out;
   unsigned least = 0;
+  FourccCursor cursor;
   for (const Format &format : merged_.formats->pairs()) {
-    const unsigned n = memory_plane_count(format);
+    const unsigned n = memory_plane_count(format, cursor.find(format.fourcc));
     if (n == 0 || planes.contains(n))
-      kept.push_back(format);
-    else if (least == 0 || n < least)
+      continue;
+    taken_out.push_back(format);
+    if (least == 0 || n < least)
       least = n;
   }
-  if (kept.empty())
+  if (taken_out.empty())
+    return;
+  if (taken_out.size() == merged_.formats->size())
     fail(Key::Planes, Reason::Exceeds,
          "the formats in common have " + std::to_string(least) + " planes or more", least);
   else
-    merged_.formats = FormatSet::from_pairs(std::move(kept));
+    merged_.formats =
+        FormatSet::subtract(*merged_.formats, FormatSet::from_pairs(std::move(taken_out)));
 }
 
 std::optional<BufferLayout> Checks::lay_out_as(BufferType type)

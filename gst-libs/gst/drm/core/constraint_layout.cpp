@@ -2,6 +2,9 @@
 // The last step of a reconciliation: strides, offsets and the size of the buffer.
 #include <algorithm>
 
+#include <bitset>
+
+#include "fourcc_cursor.hpp"
 #include "frame_layout.hpp"
 #include "reconcile.hpp"
 
@@ -157,9 +160,9 @@ std::optional<Failure> add_picture(const Constraints &merged, const FourccInfo &
 
 // Lays out an image, or all levels of a pyramid, into `layout`, whose old contents are dropped.
 std::optional<Failure> lay_out_picture(const Constraints &merged, const Format &format,
-                                       PictureSize size, std::uint64_t levels, BufferLayout &layout)
+                                       const FourccInfo &info, PictureSize size,
+                                       std::uint64_t levels, BufferLayout &layout)
 {
-  const FourccInfo &info = *fourcc_info(format.fourcc);
   const auto describe = [format, size] { return describe_picture(format, size); };
   layout.format = format;
   layout.planes.clear();
@@ -186,10 +189,14 @@ LayoutOutcome lay_out_image(Constraints &merged, std::uint64_t levels)
   std::vector<Format> taken_out;
   BufferLayout layout;
   layout.planes.reserve(kMaxPlanes * levels);
+  FourccCursor cursor;
+  std::bitset<kMaxShapes> fitting; // a layout follows from the shape of the planes alone
   for (const Format &format : merged.formats->pairs()) {
-    if (format.modifier != kModLinear || !fourcc_info(format.fourcc))
+    const FourccInfo *info = format.modifier == kModLinear ? cursor.find(format.fourcc) : nullptr;
+    if (!info || fitting[fourcc_shape(*info)])
       continue;
-    auto failure = lay_out_picture(merged, format, *size, levels, layout);
+    auto failure = lay_out_picture(merged, format, *info, *size, levels, layout);
+    fitting[fourcc_shape(*info)] = !failure;
     if (failure)
       taken_out.push_back(format);
     else if (!first)

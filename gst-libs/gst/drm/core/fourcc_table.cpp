@@ -6,6 +6,7 @@
 
 #include "drm_facts.hpp"
 #include "format.hpp"
+#include "fourcc_cursor.hpp"
 
 namespace gstdrm {
 
@@ -238,6 +239,26 @@ constexpr std::uint64_t divide_up(std::uint64_t value, std::uint64_t divisor) no
   return (value + divisor - 1) / divisor;
 }
 
+constexpr bool have_same_planes(const FourccInfo &a, const FourccInfo &b)
+{
+  return std::equal(a.planes.begin(), a.planes.end(), b.planes.begin(),
+                    [](const PlaneInfo &p, const PlaneInfo &q) {
+                      return p.block_bytes == q.block_bytes && p.block_width == q.block_width &&
+                             p.block_height == q.block_height && p.hsub == q.hsub &&
+                             p.vsub == q.vsub;
+                    });
+}
+
+// The place in the table of the first one with the same planes.
+constexpr auto kShapes = [] {
+  static_assert(kTable.size() <= kMaxShapes);
+  std::array<std::uint8_t, kTable.size()> shapes{};
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    while (!have_same_planes(kTable[shapes[i]], kTable[i]))
+      ++shapes[i];
+  return shapes;
+}();
+
 } // namespace
 
 const FourccInfo *fourcc_info(std::uint32_t fourcc) noexcept
@@ -253,6 +274,22 @@ const FourccInfo *fourcc_info(std::uint32_t fourcc) noexcept
 std::span<const FourccInfo> known_fourccs() noexcept
 {
   return kTable;
+}
+
+std::size_t fourcc_shape(const FourccInfo &info) noexcept
+{
+  return kShapes[static_cast<std::size_t>(&info - kTable.data())];
+}
+
+const FourccInfo *FourccCursor::find(std::uint32_t fourcc) noexcept
+{
+  fourcc &= ~kFourccBigEndian; // as in fourcc_info()
+  if (fourcc < last_)
+    rest_ = kTable;
+  last_ = fourcc;
+  while (!rest_.empty() && rest_.front().fourcc < fourcc)
+    rest_ = rest_.subspan(1);
+  return !rest_.empty() && rest_.front().fourcc == fourcc ? rest_.data() : nullptr;
 }
 
 bool fourcc_is_yuv(std::uint32_t fourcc) noexcept

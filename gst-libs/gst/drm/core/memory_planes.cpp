@@ -3,6 +3,7 @@
 // get_format_info() of i915 (intel_fb.c) and amdgpu (amdgpu_dm_plane.c).
 #include "drm_facts.hpp"
 #include "format.hpp"
+#include "fourcc_cursor.hpp"
 
 namespace gstdrm {
 
@@ -70,7 +71,11 @@ bool is_nonlinear_only(std::uint32_t fourcc) noexcept
 
 unsigned memory_plane_count(Format format) noexcept
 {
-  const FourccInfo *info = fourcc_info(format.fourcc);
+  return memory_plane_count(format, fourcc_info(format.fourcc));
+}
+
+unsigned memory_plane_count(Format format, const FourccInfo *info) noexcept
+{
   if (!info && !is_nonlinear_only(format.fourcc))
     return 0;
   const unsigned n = info ? info->n_planes : 1;
