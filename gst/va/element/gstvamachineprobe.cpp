@@ -18,10 +18,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <gst/drm/core/child_run.hpp>
 #include <gst/gst.h>
 
 #include "engine/va_device.hpp"
-#include "engine/va_probe_child.hpp"
 #include "engine/va_probe_report.hpp"
 #include "engine/va_text.hpp"
 #include "gstvamachineprobe.hpp"

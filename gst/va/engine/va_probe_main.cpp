@@ -3,8 +3,6 @@
 // on its standard output what it found (va_probe_report.hpp). The plugin starts it; by hand, it
 // shows what a driver does.
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -12,11 +10,9 @@
 #include <string_view>
 #include <utility>
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <gst/drm/core/child_side.hpp>
 #include <gst/drm/core/log.hpp>
 
 #include "va_display.hpp"
@@ -40,12 +36,8 @@ int most_detailed = static_cast<int>(LogLevel::Debug);
 // Whoever reads has gone where it cannot be written to: then nobody needs the rest.
 void say(std::string_view text) noexcept
 {
-  while (!text.empty()) {
-    const auto written = ::write(answer_fd, text.data(), text.size());
-    if (written < 0 && errno != EINTR)
-      ::_exit(EXIT_FAILURE);
-    text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(0, written)));
-  }
+  if (!write_all(answer_fd, text))
+    ::_exit(EXIT_FAILURE);
 }
 
 std::string &driver_file()
@@ -71,29 +63,6 @@ void write_log(LogLevel level, const char * /*file*/, const char * /*function*/,
 }
 
 constexpr LogSink kSink{&most_detailed, reads, write_log};
-
-// The answer has a descriptor of its own, which no library knows: what a driver prints to its
-// standard output goes to the standard error.
-void keep_answer_apart()
-{
-  answer_fd = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (answer_fd < 0)
-    ::_exit(EXIT_FAILURE);
-  if (::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-    (void)::close(STDOUT_FILENO);
-}
-
-// Descriptors that the parent left open are none of a driver's.
-void close_inherited()
-{
-  (void)::syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
-}
-
-// False: the parent has gone already.
-bool end_with(pid_t parent)
-{
-  return ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == parent;
-}
 
 std::string answer(const std::string &path)
 {
@@ -124,7 +93,9 @@ int main(int argc, char **argv)
     return EXIT_FAILURE;
   if (argc > 2)
     most_detailed = std::max(most_detailed, std::atoi(argv[2]));
-  keep_answer_apart();
+  answer_fd = take_standard_output().release(); // to the end of the process
+  if (answer_fd < 0)
+    return EXIT_FAILURE;
   set_log_sink(&kSink);
   say(report::greeting());
   say(answer(argv[1]));

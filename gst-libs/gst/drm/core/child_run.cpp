@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "va_probe_child.hpp"
+#include "child_run.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,11 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <gst/drm/core/errno_text.hpp>
-#include <gst/drm/core/poll_wait.hpp>
-#include <gst/drm/core/unique_fd.hpp>
+#include "errno_text.hpp"
+#include "poll_wait.hpp"
+#include "unique_fd.hpp"
 
-namespace gstdrm::va {
+namespace gstdrm {
 namespace {
 
 using std::chrono::milliseconds;
@@ -252,4 +252,4 @@ std::string signal_text(int number)
   return "signal " + std::to_string(number);
 }
 
-} // namespace gstdrm::va
+} // namespace gstdrm

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <gst/drm/core/result.hpp>
+#include "result.hpp"
 
-namespace gstdrm::va {
+namespace gstdrm {
 
 struct ChildRun {
   enum class End {
@@ -43,4 +43,4 @@ Result<ChildRun> run_child(const std::vector<std::string> &argv, const ChildLimi
 // "SIGSEGV"; "signal 99" for one without a name.
 std::string signal_text(int number);
 
-} // namespace gstdrm::va
+} // namespace gstdrm

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A program with a time limit: how it ends, what it inherits, and what is left of it. The limits that a row needs to
-// pass are an hour; those that end a program are short, and only make it end.
+// A program with a time limit: how it ends, what it inherits, and what is left of it. The limits
+// that a row needs to pass are an hour; those that end a program are short, and only make it end.
+#include "gst/drm/core/child_run.hpp"
+
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -13,7 +15,6 @@
 
 #include "gst/drm/core/unique_fd.hpp"
 #include "gst/drm/core/wake_fd.hpp"
-#include "gst/va/engine/va_probe_child.hpp"
 #include "support/open_fds.hpp"
 
 namespace {
@@ -22,8 +23,8 @@ bool ends_within_poll = false;
 
 } // namespace
 
-// Stands before the C library's. On request it answers as the kernel does where a child writes and ends while its pipe has
-// been looked at, and its end has not.
+// Stands before the C library's. On request it answers as the kernel does where a child writes and
+// ends while its pipe has been looked at, and its end has not.
 extern "C" int ppoll(pollfd *fds, nfds_t n, const timespec *limit, const sigset_t *mask)
 {
   if (ends_within_poll && n > 1) {
@@ -39,7 +40,6 @@ extern "C" int ppoll(pollfd *fds, nfds_t n, const timespec *limit, const sigset_
 namespace {
 
 using namespace gstdrm;
-using namespace gstdrm::va;
 using std::chrono::milliseconds;
 using End = ChildRun::End;
 
@@ -52,10 +52,10 @@ Result<ChildRun> shell(const std::string &script, milliseconds limit = kAmple)
   return run_child({"/bin/sh", "-c", script}, {limit, kMost});
 }
 
-class VaProbeChild : public testing::Test {
+class RunChild : public testing::Test {
 protected:
-  VaProbeChild() : fds_(test::count_fds()) {}
-  ~VaProbeChild() override
+  RunChild() : fds_(test::count_fds()) {}
+  ~RunChild() override
   {
     EXPECT_EQ(test::count_fds(), fds_) << "descriptors are left";
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
@@ -85,7 +85,7 @@ const Row kRows[] = {
     {"cat; printf a", kAmple, End::Exited, 0, "a"},          // nothing to read
 };
 
-TEST_F(VaProbeChild, ends)
+TEST_F(RunChild, ends)
 {
   for (const Row &row : kRows) {
     const auto run = shell(row.script, row.limit);
@@ -100,7 +100,7 @@ TEST_F(VaProbeChild, ends)
 
 // The descriptors that watch the process are none of the program's.
 // poll(2) looks at one descriptor after another.
-TEST_F(VaProbeChild, that_writes_and_ends_within_a_poll_has_said_all)
+TEST_F(RunChild, that_writes_and_ends_within_a_poll_has_said_all)
 {
   ends_within_poll = true;
   const auto run = shell("printf begun; printf ended");
@@ -110,15 +110,16 @@ TEST_F(VaProbeChild, that_writes_and_ends_within_a_poll_has_said_all)
   EXPECT_EQ(run->output, "begunended");
 }
 
-TEST_F(VaProbeChild, has_nothing_to_read_and_a_pipe_to_write_to)
+TEST_F(RunChild, has_nothing_to_read_and_a_pipe_to_write_to)
 {
-  const auto run = shell("readlink /proc/$$/fd/0; readlink /proc/$$/fd/1; readlink /proc/$$/fd/* | grep -c pidfd");
+  const auto run = shell(
+      "readlink /proc/$$/fd/0; readlink /proc/$$/fd/1; readlink /proc/$$/fd/* | grep -c pidfd");
   ASSERT_TRUE(run);
   EXPECT_TRUE(run->output.starts_with("/dev/null\npipe:[")) << run->output;
   EXPECT_TRUE(run->output.ends_with("]\n0\n")) << run->output;
 }
 
-TEST_F(VaProbeChild, has_default_signals)
+TEST_F(RunChild, has_default_signals)
 {
   sigset_t blocked;
   sigset_t before;
@@ -138,20 +139,22 @@ TEST_F(VaProbeChild, has_default_signals)
 }
 
 // What the program started ends with it.
-TEST_F(VaProbeChild, takes_its_group_along)
+TEST_F(RunChild, takes_its_group_along)
 {
   const auto run = shell("sleep 10000 & echo $!");
   ASSERT_TRUE(run);
-  const std::filesystem::path other = "/proc/" + run->output.substr(0, run->output.find('\n')) + "/status";
+  const std::filesystem::path other =
+      "/proc/" + run->output.substr(0, run->output.find('\n')) + "/status";
   const auto lives = [&other] {
     std::error_code gone;
-    return std::filesystem::exists(other, gone) && std::system(("grep -q '^State:.[SR]' " + other.string() + " 2>/dev/null").c_str()) == 0;
+    return std::filesystem::exists(other, gone) &&
+           std::system(("grep -q '^State:.[SR]' " + other.string() + " 2>/dev/null").c_str()) == 0;
   };
   while (lives()) // SIGKILL was sent; a process that it did not reach would sleep for hours
     ::usleep(1000);
 }
 
-TEST_F(VaProbeChild, has_no_status_where_the_application_ignores_its_children)
+TEST_F(RunChild, has_no_status_where_the_application_ignores_its_children)
 {
   const auto before = std::signal(SIGCHLD, SIG_IGN);
   const auto run = shell("sleep 1; echo a; exit 3");
@@ -161,7 +164,7 @@ TEST_F(VaProbeChild, has_no_status_where_the_application_ignores_its_children)
   EXPECT_EQ(run->output, "a\n");
 }
 
-TEST_F(VaProbeChild, that_cannot_be_started_is_an_error)
+TEST_F(RunChild, that_cannot_be_started_is_an_error)
 {
   for (const char *program : {"/there-is/no-such-program", "/tmp", ""}) {
     const auto run = run_child({program}, {kAmple, kMost});
@@ -170,7 +173,7 @@ TEST_F(VaProbeChild, that_cannot_be_started_is_an_error)
   }
 }
 
-TEST_F(VaProbeChild, is_interrupted)
+TEST_F(RunChild, is_interrupted)
 {
   const auto wake = WakeFd::create();
   ASSERT_TRUE(wake);
@@ -183,7 +186,7 @@ TEST_F(VaProbeChild, is_interrupted)
   EXPECT_EQ(run->end, End::Interrupted);
 }
 
-TEST_F(VaProbeChild, works_without_standard_descriptors)
+TEST_F(RunChild, works_without_standard_descriptors)
 {
   const UniqueFd in = UniqueFd::dup(STDIN_FILENO);
   const UniqueFd out = UniqueFd::dup(STDOUT_FILENO);
