@@ -1,15 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # gst-drm-inspect-1.0: natively with saved tables and machines; in the box also with devices. TAP.
-# Usage: inspect.sh TOOL TESTS-DATA GOLDEN-TEXTS COMPLETION
+# Usage: inspect.sh TOOL TESTS-DATA GOLDEN-TEXTS COMPLETION [FOLDER-OF-CRASH_GBM.SO]
 # UPDATE=1 writes the golden texts anew.
 set -uo pipefail
-tool=$1 data=$2 golden=$3 completion=$4 docs=$2/../../docs
+tool=$1 data=$2 golden=$3 completion=$4 backends=${5:-} docs=$2/../../docs
 here=$(dirname "$(readlink -f "$0")")
 source "$here/../support/tap.sh"
 # no GPU of the machine that builds this: what is native here is the same everywhere
 export __EGL_VENDOR_LIBRARY_FILENAMES=/dev/null VK_ICD_FILENAMES=/dev/null VK_DRIVER_FILES=/dev/null
 unset WAYLAND_DISPLAY XDG_RUNTIME_DIR
+# meson puts the folder of each library there that the test depends on: the libEGL is for the cases alone that name it
+[[ -z ${GST_DRM_TEST_FAKE_EGL:-} ]] || export LD_LIBRARY_PATH=${LD_LIBRARY_PATH//":$GST_DRM_TEST_FAKE_EGL"/}
 
 # the plugins are scanned here, where a warning of the scanner is in nobody's output
 "$tool" --why fakesrc fakesink >/dev/null 2>&1
@@ -205,6 +207,60 @@ lists_vulkan() {
   return $status
 }
 
+# TEXT...: the list is of the status that a machine with sources has, and each text is a whole line of it
+lists() {
+  local line
+  gives 0 || return 1
+  for line; do
+    grep -qxF -- "$line" "$work/out" || { echo "no line: $line"; return 1; }
+  done
+}
+
+# MANIFEST SETTINGS [SECOND-SETTINGS] COMMAND...: on a machine of the test driver for Vulkan; with second settings of two drivers
+with_vulkan() (
+  export VK_ICD_FILENAMES=$1 VK_DRIVER_FILES=$1 GST_DRM_VULKAN_TEST=$2 GST_DRM_VULKAN_TEST_SECOND=$3
+  [[ -z $3 ]] || export VK_ICD_FILENAMES=$1:${1%.json}_second.json VK_DRIVER_FILES=$1:${1%.json}_second.json
+  "${@:4}"
+)
+
+# MANIFEST TABLE: what one driver of Vulkan does costs its own source, with a line that names it, and no other one
+bad_vulkan_drivers() {
+  local good="table=$2,node=226:250" second=${1%.json}_second.json
+  with_vulkan "$1" "$good,devices=3,crash=formats,faulty=1" '' lists 'vulkan:226:250-2  test' '  The driver of vulkan:226:250-2 crashed (SIGSEGV).' &&
+    grep -q '^vulkan:226:250:sampled  sampled images of test' "$work/out" && grep -q '^vulkan:226:250-3:drawn  colour attachments of test' "$work/out" &&
+    with_vulkan "$1" "$good,exit=formats" '' lists 'vulkan:226:250  test' '  The driver of vulkan:226:250 ended the process that asked it, with status 3.' &&
+    with_vulkan "$1" "$good" "$good,crash=instance" lists 'vulkan:gstdrmtest_second  '"$second" "  The driver of vulkan:gstdrmtest_second crashed (SIGSEGV)." &&
+    grep -q '^vulkan:226:250:sampled  sampled images of test' "$work/out" &&
+    with_vulkan "$1" "$good,exit=devices" "$good" lists 'vulkan:gstdrmtest  '"$1" "  The driver of vulkan:gstdrmtest ended the process that asked it, with status 3." &&
+    grep -q '^vulkan:226:250:drawn  colour attachments of test' "$work/out"
+}
+
+# MANIFEST TABLE: a driver that never answers; a driver that prints is none of the output's. The limit leaves a slow machine time
+# to come to where the driver hangs, where that matters.
+silent_and_loud_drivers() {
+  local good="table=$2,node=226:250"
+  GST_DRM_PROBE_TIMEOUT=10 with_vulkan "$1" "$good,hang=formats" '' lists '  The driver of vulkan:226:250 gave no answer within 10 s (GST_DRM_PROBE_TIMEOUT).' &&
+    GST_DRM_PROBE_TIMEOUT=1 with_vulkan "$1" "$good,hang=devices" '' lists '  The driver of vulkan:gstdrmtest gave no answer within 1 s (GST_DRM_PROBE_TIMEOUT).' &&
+    with_vulkan "$1" "$good" '' "$tool" --save "$work/quiet.json" && with_vulkan "$1" "$good,print=formats" '' "$tool" --save "$work/loud.json" &&
+    cmp "$work/quiet.json" "$work/loud.json" && with_vulkan "$1" "$good,print=formats" '' "$tool" 2>"$work/err" >"$work/out" &&
+    ! grep -q 'nobody asked for' "$work/out" && grep -q 'nobody asked for' "$work/err"
+}
+
+# Asked in a process of their own or in this one, drivers say the same.
+asked_here() {
+  with_vulkan "$1" "table=$2,devices=2" '' "$tool" --save "$work/apart.json" && GST_DRM_PROBE=no with_vulkan "$1" "table=$2,devices=2" '' "$tool" --save "$work/here.json" &&
+    cmp "$work/apart.json" "$work/here.json"
+}
+
+# FOLDER: with the libEGL of the tests there, of three devices, the middle one's driver is bad
+bad_egl_drivers() (
+  export LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  local others="egl:software  EGL display of test"
+  GST_DRM_FAKE_EGL=3:1:crash lists "$others" 'egl:software-2' '  The driver of egl:software-2 crashed (SIGSEGV).' 'egl:software-3  EGL display of test' &&
+    GST_DRM_FAKE_EGL=3:1:exit lists "$others" '  The driver of egl:software-2 ended the process that asked it, with status 3.' 'egl:software-3  EGL display of test' &&
+    GST_DRM_FAKE_EGL=1:0:hang GST_DRM_PROBE_TIMEOUT=10 lists '  The driver of egl:software gave no answer within 10 s (GST_DRM_PROBE_TIMEOUT).'
+)
+
 # PROGRAM TABLE: a compositor of the tests' own with that table, live and saved
 lists_wayland() {
   "$1" "$2" "$tool" >"$work/live" && grep -q '^wayland:wayland-0:0  textures of the compositor' "$work/live" &&
@@ -343,7 +399,13 @@ native() {
   check 'negative planes' bad_machine '0 to 4 are possible' "$(machine 1 "$(source_with kms a "$(pair NV12 0x0 -1)")")"
   check 'planes beyond 64 bits' bad_machine 'bad.json is no ' "$(machine 1 "$(source_with kms a "$(pair NV12 0x0 99999999999999999999)")")"
   check 'a table with a bad line' bad_machine 'line 2' 'NV12 0x0 0\nNV12 0x0 2\n'
-  [[ -z ${GST_DRM_TEST_VULKAN_MANIFEST:-} ]] || check 'the devices of Vulkan' lists_vulkan "$GST_DRM_TEST_VULKAN_MANIFEST" "$(table freedreno-a660)"
+  if [[ -n ${GST_DRM_TEST_VULKAN_MANIFEST:-} ]]; then
+    check 'the devices of Vulkan' lists_vulkan "$GST_DRM_TEST_VULKAN_MANIFEST" "$(table freedreno-a660)"
+    check 'drivers of Vulkan that crash and that exit' bad_vulkan_drivers "$GST_DRM_TEST_VULKAN_MANIFEST" "$(table llvmpipe)"
+    check 'drivers of Vulkan that hang and that print' silent_and_loud_drivers "$GST_DRM_TEST_VULKAN_MANIFEST" "$(table llvmpipe)"
+    check 'drivers that are asked in the same process' asked_here "$GST_DRM_TEST_VULKAN_MANIFEST" "$(table llvmpipe)"
+  fi
+  [[ -z ${GST_DRM_TEST_FAKE_EGL:-} ]] || check 'drivers of EGL that crash, exit and hang' bad_egl_drivers "$GST_DRM_TEST_FAKE_EGL"
   [[ -z ${GST_DRM_TEST_COMPOSITOR:-} ]] || check 'a Wayland compositor' lists_wayland "$GST_DRM_TEST_COMPOSITOR" "$(table amd-navi31)"
   check 'the completion' completes
   check 'the completion has every option' completes_every_option
@@ -357,7 +419,14 @@ lists_the_box() {
 
 primary() { "$tool" | sed -n 's/^\(kms:card1:[0-9]*\)  primary.*/\1/p' | head -1; }
 
+# The back end of libgbm crashes on each render node: each is listed, and so is the rest.
+bad_gbm_drivers() {
+  GBM_BACKEND=crash GBM_BACKENDS_PATH=$backends lists && grep -q '^  The driver of gbm:renderD[0-9]* (/dev/dri/renderD[0-9]*) crashed (SIGSEGV).$' "$work/out" &&
+    grep -q '^kms:card1:[0-9]*  primary plane of vkms' "$work/out"
+}
+
 in_box() {
+  check 'a driver of GBM that crashes' bad_gbm_drivers
   check 'the devices of the box, live and saved' lists_the_box
   check 'the box is what was saved of it' is_the_box
   check 'the box as JSON that fits the schema' eval 'gives 0 --save "$work/box.json" && gives 0 --matrix --format json && cp "$work/out" "$work/matrix.json" && "$here/schema.py" "$docs/gst-drm-inspect.schema.json" "$work/box.json" "$work/matrix.json"'

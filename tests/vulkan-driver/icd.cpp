@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A Vulkan driver that answers for a physical device, and nothing else (README.md).
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include <unistd.h>
 #include <vulkan/vk_icd.h>
 #include <vulkan/vulkan_core.h>
 
@@ -41,7 +43,10 @@ struct Settings {
   std::int64_t major = -1;
   std::int64_t minor = -1;
   int planes = -1;
-  long gone = -1; // so many questions for an image are answered; -1: all
+  long gone = -1;    // so many questions for an image are answered; -1: all
+  std::string fault; // what happens at `fault_place`
+  std::string fault_place;
+  long faulty = -1; // of that device alone; -1: of all
   std::vector<std::uint64_t> refused;
   std::map<VkFormat, std::vector<Layout>> layouts;
 };
@@ -70,6 +75,25 @@ bool is_gone()
   else if (left == 0)
     return true;
   return false;
+}
+
+// The driver does there what no driver should.
+void reach(std::string_view place, VkPhysicalDevice device = nullptr)
+{
+  const Settings &settings = current->settings;
+  const auto *handle = reinterpret_cast<const Handle *>(device);
+  if (settings.fault_place != place ||
+      (settings.faulty >= 0 &&
+       handle != &current->devices.at(static_cast<std::size_t>(settings.faulty))))
+    return;
+  if (settings.fault == "crash")
+    (void)std::raise(SIGSEGV);
+  else if (settings.fault == "exit")
+    std::exit(3);
+  else if (settings.fault == "print")
+    (void)std::puts("a driver that says what nobody asked for");
+  while (settings.fault == "hang")
+    (void)::pause();
 }
 
 bool read_table(const std::string &path, Settings &settings)
@@ -118,20 +142,25 @@ bool set(Settings &settings, const std::string &key, const std::string &value)
     settings.refused.push_back(std::stoull(value, nullptr, 16));
   else if (key == "lie")
     settings.lie = value;
-  else
+  else if (key == "faulty")
+    settings.faulty = std::stol(value);
+  else if (key == "crash" || key == "exit" || key == "hang" || key == "print") {
+    settings.fault = key;
+    settings.fault_place = value;
+  } else
     return false;
   return true;
 }
 
 bool parse(Settings &settings)
 {
-  const char *text = std::getenv("GST_DRM_VULKAN_TEST");
+  const char *text = std::getenv(GST_DRM_VULKAN_SETTINGS);
   std::istringstream words(text ? text : "");
   for (std::string word; std::getline(words, word, ',');) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos ||
         !set(settings, word.substr(0, equals), word.substr(equals + 1))) {
-      std::fprintf(stderr, "GST_DRM_VULKAN_TEST: %s is not understood\n", word.c_str());
+      std::fprintf(stderr, GST_DRM_VULKAN_SETTINGS ": %s is not understood\n", word.c_str());
       return false;
     }
   }
@@ -156,6 +185,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *,
   driver->devices.resize(driver->settings.devices);
   *instance = reinterpret_cast<VkInstance>(&driver->handle);
   current = std::move(driver);
+  reach("instance");
   return VK_SUCCESS;
 }
 
@@ -166,6 +196,7 @@ VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance, const VkAllocationCallba
 
 VKAPI_ATTR VkResult VKAPI_CALL devices(VkInstance, std::uint32_t *count, VkPhysicalDevice *list)
 {
+  reach("devices");
   const auto size = static_cast<std::uint32_t>(current->devices.size());
   if (!list) {
     *count = size;
@@ -239,8 +270,10 @@ std::uint32_t claimed(std::uint32_t real, unsigned question)
   return real;
 }
 
-VKAPI_ATTR void VKAPI_CALL format(VkPhysicalDevice, VkFormat format, VkFormatProperties2 *answer)
+VKAPI_ATTR void VKAPI_CALL format(VkPhysicalDevice device, VkFormat format,
+                                  VkFormatProperties2 *answer)
 {
+  reach("formats", device);
   const auto &layouts = current->settings.layouts[format];
   for (auto *next = static_cast<VkBaseOutStructure *>(answer->pNext); next; next = next->pNext) {
     if (next->sType != VK_STRUCTURE_TYPE_DRM_FORMAT_MODIFIER_PROPERTIES_LIST_EXT)

@@ -59,9 +59,6 @@ template <typename T> struct Outcome {
   explicit operator bool() const noexcept { return value.has_value(); }
 };
 
-// Asks the devices of this machine.
-Machine read_machine();
-
 // A table in the form of tests/data/egl-formats: lines `FOURCC 0xMODIFIER EXTERNAL_ONLY`, comments
 // behind #. `name` is for messages.
 Outcome<Source> parse_table(std::string_view text, const std::string &name);

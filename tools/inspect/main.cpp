@@ -8,10 +8,13 @@
 #include <vector>
 
 #include <locale>
+#include <unistd.h>
 
 #include <gst/gst.h>
 
 #include "config.h"
+#include "driver_child.hpp"
+#include "live.hpp"
 #include "matrix.hpp"
 #include "pipeline.hpp"
 #include "saved_links.hpp"
@@ -254,6 +257,8 @@ int main(int argc, char **argv)
 {
   std::setlocale(LC_ALL, "");
   try {
+    if (argc > 1 && std::string_view(argv[1]) == kAskDriver)
+      ::_exit(answer_driver_question({argv + 2, argv + argc}));
     return run(argc, argv);
   } catch (const std::exception &exception) {
     return fail(exception.what());

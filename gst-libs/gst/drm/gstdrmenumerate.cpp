@@ -10,6 +10,9 @@
  * The functions gst_drm_enumerate_kms() and so on ask all devices of one kind, and return one
  * #GstDrmSource for each plane, display or queue. Listed is not usable: an import of a real buffer
  * may still fail.
+ *
+ * EGL, GBM, VA-API and Vulkan load drivers into the process, which a bad driver can end. The program
+ * `gst-drm-inspect-1.0 --save` asks each of them in a process of its own.
  */
 #include "gstdrmenumerate.h"
 
@@ -48,17 +51,26 @@ void add_all(GPtrArray *array, gstdrm::Sources &&sources)
   return {};
 }
 #ifdef HAVE_GBM
-constexpr auto list_gbm = gstdrm::enumerate_gbm;
+gstdrm::Sources list_gbm()
+{
+  return gstdrm::enumerate_gbm();
+}
 #else
 constexpr auto list_gbm = without;
 #endif
 #ifdef HAVE_EGL_HEADERS
-constexpr auto list_egl = gstdrm::enumerate_egl;
+gstdrm::Sources list_egl()
+{
+  return gstdrm::enumerate_egl();
+}
 #else
 constexpr auto list_egl = without;
 #endif
 #ifdef HAVE_VULKAN_HEADERS
-constexpr auto list_vulkan = gstdrm::enumerate_vulkan;
+gstdrm::Sources list_vulkan()
+{
+  return gstdrm::enumerate_vulkan();
+}
 #else
 constexpr auto list_vulkan = without;
 #endif

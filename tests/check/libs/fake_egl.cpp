@@ -2,9 +2,16 @@
 #include "fake_egl.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <iterator>
+#include <string>
 #include <string_view>
+
+#include <unistd.h>
 
 #include <drm_fourcc.h>
 
@@ -21,8 +28,24 @@ constexpr EGLuint64KHR kModifiers[] = {DRM_FORMAT_MOD_LINEAR, 0x0100000000000002
 std::atomic<unsigned> left{~0U};
 std::atomic<unsigned> answered{0};
 std::atomic<unsigned> forgotten{0};
-int device = 0;
-int display = 0;
+
+// GST_DRM_FAKE_EGL=DEVICES:NUMBER:FAULT: so many devices, and what the driver of the one of that number does when its display
+// is initialized: crash, exit, hang.
+struct Machine {
+  int devices = 1;
+  int faulty = -1;
+  std::string fault;
+
+  Machine()
+  {
+    const char *text = std::getenv("GST_DRM_FAKE_EGL");
+    std::array<char, 16> word{};
+    if (text && std::sscanf(text, "%d:%d:%15s", &devices, &faulty, word.data()) == 3)
+      fault = word.data();
+  }
+};
+const Machine machine;
+std::array<int, 8> devices{}; // each its own display
 
 bool answers()
 {
@@ -43,8 +66,9 @@ template <typename T> void give(T *list, EGLint room, EGLint *count, const T *fr
 
 EGLBoolean query_devices(EGLint room, EGLDeviceEXT *list, EGLint *count)
 {
-  const EGLDeviceEXT devices[] = {&device};
-  give<EGLDeviceEXT>(list, room, count, devices, 1);
+  std::array<EGLDeviceEXT, devices.size()> all{};
+  std::transform(devices.begin(), devices.end(), all.begin(), [](int &device) { return &device; });
+  give<EGLDeviceEXT>(list, room, count, all.data(), machine.devices);
   return EGL_TRUE;
 }
 
@@ -53,9 +77,9 @@ const char *query_device_string(EGLDeviceEXT, EGLint)
   return "";
 }
 
-EGLDisplay platform_display(EGLenum, void *, const EGLint *)
+EGLDisplay platform_display(EGLenum, void *device, const EGLint *)
 {
-  return &display;
+  return device;
 }
 
 EGLBoolean query_formats(EGLDisplay, EGLint room, EGLint *list, EGLint *count)
@@ -112,8 +136,16 @@ __attribute__((visibility("default"))) const char *eglQueryString(EGLDisplay ask
   return asked == EGL_NO_DISPLAY ? "EGL_EXT_device_base EGL_EXT_platform_device" : "EGL_EXT_image_dma_buf_import EGL_EXT_image_dma_buf_import_modifiers";
 }
 
-__attribute__((visibility("default"))) EGLBoolean eglInitialize(EGLDisplay, EGLint *, EGLint *)
+__attribute__((visibility("default"))) EGLBoolean eglInitialize(EGLDisplay display, EGLint *, EGLint *)
 {
+  if (machine.faulty >= 0 && display == &devices.at(static_cast<std::size_t>(machine.faulty))) {
+    if (machine.fault == "crash")
+      (void)std::raise(SIGSEGV);
+    if (machine.fault == "exit")
+      std::exit(3);
+    while (machine.fault == "hang")
+      (void)::pause();
+  }
   return EGL_TRUE;
 }
 

@@ -205,7 +205,7 @@ std::string device_string(const Calls &calls, EGLDeviceEXT device, const char *e
   return text ? text : "";
 }
 
-void add_device(const Calls &calls, EGLDeviceEXT device, Sources &sources)
+void add_device(const Calls &calls, EGLDeviceEXT device, const OnlyDevice *only, Sources &sources)
 {
   Source source{.kind = SourceKind::Egl};
   source.device = device_string(calls, device, "EGL_EXT_device_drm_render_node", kRenderNodeFile);
@@ -213,6 +213,8 @@ void add_device(const Calls &calls, EGLDeviceEXT device, Sources &sources)
     source.device = device_string(calls, device, "EGL_EXT_device_drm", EGL_DRM_DEVICE_FILE_EXT);
   source.name =
       "egl:" + (source.device.empty() ? std::string("software") : node_name(source.device));
+  if (only)
+    only->before(source);
   const Display display(calls, device);
   if (!display.ready()) {
     source.problem = "No EGL display can be opened on " +
@@ -229,7 +231,7 @@ void add_device(const Calls &calls, EGLDeviceEXT device, Sources &sources)
 
 } // namespace
 
-Sources enumerate_egl()
+Sources enumerate_egl(const OnlyDevice *only)
 {
   Calls calls;
   Sources sources;
@@ -241,8 +243,9 @@ Sources enumerate_egl()
       !calls.query_devices(static_cast<EGLint>(devices.size()), devices.data(), &count))
     return sources;
   devices.resize(std::min(devices.size(), static_cast<std::size_t>(std::max(count, 0))));
-  for (EGLDeviceEXT device : devices)
-    add_device(calls, device, sources);
+  for (std::size_t i = 0; i < devices.size(); i++)
+    if (!only || i == only->number)
+      add_device(calls, devices[i], only, sources);
   return sources;
 }
 

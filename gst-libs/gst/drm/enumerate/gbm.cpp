@@ -34,7 +34,7 @@ void list_formats(gbm_device *device, Source &source)
   }
 }
 
-void add_node(Sources &sources, const std::string &path)
+void add_node(Sources &sources, const std::string &path, const OnlyDevice *only)
 {
   Source source{.kind = SourceKind::Gbm, .name = "gbm:" + node_name(path), .device = path};
   const Result<UniqueFd> fd = open_drm_node(path);
@@ -43,6 +43,8 @@ void add_node(Sources &sources, const std::string &path)
     sources.push_back(std::move(source));
     return;
   }
+  if (only)
+    only->before(source);
   const std::unique_ptr<gbm_device, DestroyDevice> device(::gbm_create_device(fd->get()));
   if (!device) {
     source.problem = "libgbm has no driver for " + path + ".";
@@ -62,11 +64,13 @@ void add_node(Sources &sources, const std::string &path)
 
 } // namespace
 
-Sources enumerate_gbm()
+Sources enumerate_gbm(const OnlyDevice *only)
 {
   Sources sources;
+  std::size_t number = 0;
   for (const std::string &path : list_drm_nodes(DrmNodeType::Render))
-    add_node(sources, path);
+    if (!only || number++ == only->number)
+      add_node(sources, path, only);
   return sources;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,15 +34,24 @@ struct Source {
 };
 using Sources = std::vector<Source>;
 
+// One device of a list, for whoever asks each driver in a process of its own.
+struct OnlyDevice {
+  std::size_t number = 0; // in the order of the list
+  // Is told what is known of the source, its name at least, before its driver is asked; the driver
+  // may have been loaded by then.
+  std::function<void(const Source &)> before;
+};
+
 // Each asks the devices of one kind that there are. A device that vanishes, or that this user may
 // not open, is a source with a problem; without any device the list is empty. Any thread; the
-// drivers that EGL, GBM, VA and Vulkan load run in this process.
+// drivers that EGL, GBM, VA and Vulkan load run in this process. With `only` the sources of that
+// device alone, none where there are not so many.
 Sources enumerate_kms();
-Sources enumerate_gbm();
-Sources enumerate_egl();
+Sources enumerate_gbm(const OnlyDevice *only = nullptr);
+Sources enumerate_egl(const OnlyDevice *only = nullptr);
 Sources enumerate_va();
 Sources enumerate_v4l2();
-Sources enumerate_vulkan();
+Sources enumerate_vulkan(const OnlyDevice *only = nullptr);
 Sources enumerate_wayland();
 // On an application's connection, and for its surface where there is one.
 Sources enumerate_wayland_surface(wl_display *display, wl_surface *surface);

@@ -278,7 +278,7 @@ void read_formats(Device &device, const Usage &usage, Source &source)
   }
 }
 
-void add_device(Device device, Sources &sources)
+void add_device(Device device, const OnlyDevice *only, Sources &sources)
 {
   Source base{.kind = SourceKind::Vulkan, .name = "vulkan:software", .driver = device.name()};
   if (const auto number = device.node()) {
@@ -295,6 +295,8 @@ void add_device(Device device, Sources &sources)
   };
   for (unsigned number = 2; taken(); number++)
     base.name = first + "-" + std::to_string(number);
+  if (only)
+    only->before(base);
   base.problem = device.problem();
   if (!base.problem.empty()) {
     sources.push_back(std::move(base));
@@ -311,12 +313,14 @@ void add_device(Device device, Sources &sources)
 
 } // namespace
 
-Sources enumerate_vulkan()
+Sources enumerate_vulkan(const OnlyDevice *only)
 {
   Sources sources;
   const Instance instance;
+  std::size_t number = 0;
   for (VkPhysicalDevice device : instance.devices())
-    add_device(Device(instance.calls(), device), sources);
+    if (!only || number++ == only->number)
+      add_device(Device(instance.calls(), device), only, sources);
   return sources;
 }
 

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include "machine.hpp"
+
+namespace inspect {
+
+// Asks the devices of this machine: each driver of GBM, EGL and Vulkan in a process of its own.
+Machine read_machine();
+
+} // namespace inspect
