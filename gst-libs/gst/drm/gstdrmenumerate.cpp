@@ -11,8 +11,8 @@
  * #GstDrmSource for each plane, display or queue. Listed is not usable: an import of a real buffer
  * may still fail.
  *
- * EGL, GBM, VA-API and Vulkan load drivers into the process, which a bad driver can end. The program
- * `gst-drm-inspect-1.0 --save` asks each of them in a process of its own.
+ * EGL, GBM, VA-API and Vulkan load drivers into the process, which a bad driver can end. The
+ * program `gst-drm-inspect-1.0 --save` asks each of them in a process of its own.
  */
 #include "gstdrmenumerate.h"
 

@@ -13,28 +13,16 @@ GstPadDirection opposite(GstPadDirection direction)
   return direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK;
 }
 
-// What a template says beside the formats of plain video: transform_parts() knows those, and 60
-// strings against 60 others, each with each, are what half of an answer would cost.
-CapsParts limits_of(const GstCaps *pad_template)
-{
-  CapsParts limits = take_apart(pad_template);
-  for (CapsPart &part : limits) {
-    const GValue *formats = gst_structure_get_value(part.rest.get(), "format");
-    if (GST_VALUE_HOLDS_LIST(formats) &&
-        gst_value_list_get_size(formats) == linear_formats().size())
-      gst_structure_remove_field(part.rest.get(), "format");
-  }
-  return limits;
-}
-
 // What the peer's answer allows on the pad that is asked. ANY allows all of the template.
 CapsParts work_out(const CapsAnswers::Question &question)
 {
-  CapsParts peer = limits_of(question.other_template);
-  if (!gst_caps_is_any(question.peer))
-    peer = intersect_parts(take_apart(question.peer), peer);
-  const CapsParts allowed = transform_parts(question.rules, opposite(question.direction), peer);
-  return intersect_parts(allowed, limits_of(question.own_template));
+  const GstPadDirection other = opposite(question.direction);
+  const CapsParts allowed =
+      gst_caps_is_any(question.peer)
+          ? transform_parts(question.rules, other, question.other_limits)
+          : transform_parts(question.rules, other,
+                            intersect_parts(take_apart(question.peer), question.other_limits));
+  return intersect_parts(allowed, question.own_limits);
 }
 
 // An ANY filter filters nothing.

@@ -25,8 +25,8 @@ public:
   struct Question {
     const CapsRules &rules;
     GstPadDirection direction;     // of the pad that is asked
-    const GstCaps *own_template;   // of that pad
-    const GstCaps *other_template; // of the element's other pad
+    const CapsParts &own_limits;   // of that pad's template
+    const CapsParts &other_limits; // of the template of the element's other pad
     GstCaps *peer;                 // what that pad's peer takes or sends, without a filter
     GstCaps *filter;               // or nullptr
   };

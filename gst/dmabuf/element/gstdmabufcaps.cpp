@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -140,17 +142,52 @@ void append(CapsParts &parts, std::optional<CapsPart> part, Kind kind)
     merge_part(parts, std::move(*part));
 }
 
-// ANY, whole or in features, and absent formats in words; the order stays that of `caps`.
-CapsParts resolve(const CapsRules &rules, GstPadDirection direction, const GstCaps *caps)
+CapsParts all_parts(bool dmabuf)
 {
-  const bool dmabuf = rules.dmabuf_passes || direction == rules.dmabuf_pad;
   const GstPtr<GstCaps> all = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
   if (dmabuf)
     gst_caps_append(all.get(), any_dmabuf_template().release());
   gst_caps_append(all.get(), plain_template().release());
-  if (gst_caps_is_any(caps))
-    return take_apart(all.get());
-  return intersect_parts(take_apart(caps), take_apart(all.get()));
+  return take_apart(all.get());
+}
+
+// ANY, whole or in features, and absent formats in words; the order stays that of `caps`.
+CapsParts resolve(const CapsRules &rules, GstPadDirection direction, const GstCaps *caps)
+{
+  // Never freed: a streaming thread may still ask while the process ends.
+  static const CapsParts &plain = *std::make_unique<CapsParts>(all_parts(false)).release();
+  static const CapsParts &with_dmabuf = *std::make_unique<CapsParts>(all_parts(true)).release();
+  const bool dmabuf = rules.dmabuf_passes || direction == rules.dmabuf_pad;
+  const CapsParts &all = dmabuf ? with_dmabuf : plain;
+  if (!gst_caps_is_any(caps))
+    return intersect_parts(take_apart(caps), all);
+  CapsParts copies;
+  std::transform(all.begin(), all.end(), std::back_inserter(copies), copy_part);
+  return copies;
+}
+
+// What a template says beside the formats of plain video: transform_parts() knows those, and 60
+// strings against 60 others, each with each, are what half of an answer would cost.
+CapsParts limits_of(const GstCaps *pad_template)
+{
+  CapsParts limits = take_apart(pad_template);
+  for (CapsPart &part : limits) {
+    const GValue *formats = gst_structure_get_value(part.rest.get(), "format");
+    if (GST_VALUE_HOLDS_LIST(formats) &&
+        gst_value_list_get_size(formats) == linear_formats().size())
+      gst_structure_remove_field(part.rest.get(), "format");
+  }
+  return limits;
+}
+
+GQuark limits_quark()
+{
+  return g_quark_from_static_string("gst-drm-template-limits");
+}
+
+void free_limits(gpointer limits) noexcept
+{
+  std::default_delete<CapsParts>()(static_cast<CapsParts *>(limits));
 }
 
 } // namespace
@@ -198,8 +235,17 @@ void add_pad_template(GstElementClass *klass, const char *name, GstPadDirection 
   const auto caps = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
   for (const GstPtr<GstCaps> &part : parts)
     gst_caps_append(caps.get(), gst_caps_copy(part.get()));
-  gst_element_class_add_pad_template(
-      klass, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
+  GstPadTemplate *made = gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get());
+  g_object_set_qdata_full(G_OBJECT(made), limits_quark(),
+                          std::make_unique<CapsParts>(limits_of(caps.get())).release(),
+                          free_limits);
+  gst_element_class_add_pad_template(klass, made);
+}
+
+const CapsParts &template_limits(GstPadTemplate *pad_template)
+{
+  return *static_cast<const CapsParts *>(
+      g_object_get_qdata(G_OBJECT(pad_template), limits_quark()));
 }
 
 CapsParts transform_parts(const CapsRules &rules, GstPadDirection direction, const CapsParts &known)

@@ -37,6 +37,8 @@ GstPtr<GstCaps> linear_dmabuf_template();
 // An always pad template of these caps, in this order.
 void add_pad_template(GstElementClass *klass, const char *name, GstPadDirection direction,
                       std::initializer_list<GstPtr<GstCaps>> parts);
+// What such a template says beside the formats of plain video, worked out when it was made.
+const CapsParts &template_limits(GstPadTemplate *pad_template);
 
 // What `caps` of the pad in `direction` allow on the other pad, DMA_DRM first. Structures that are
 // neither plain video nor DMA_DRM are left out; other fields are kept as they are. Formats are

@@ -28,11 +28,10 @@ GstPadDirection opposite(GstPadDirection direction) noexcept
   return direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK;
 }
 
-// Borrowed from the template of the class, which lives as long as the pad: every caps query gets
-// here, and gst_pad_get_pad_template_caps() would take and give back two references for each pad.
-const GstCaps *pad_template(GstBaseTransform *trans, GstPadDirection direction) noexcept
+// Borrowed from the template of the class, which lives as long as the pad.
+const CapsParts &limits_of(GstBaseTransform *trans, GstPadDirection direction)
 {
-  return GST_PAD_TEMPLATE_CAPS(GST_PAD_PAD_TEMPLATE(pad_of(trans, direction)));
+  return template_limits(GST_PAD_PAD_TEMPLATE(pad_of(trans, direction)));
 }
 
 // Caps that a CAPS event could bring: fixed, and with all that a frame's layout needs.
@@ -79,8 +78,8 @@ GstPtr<GstCaps> Transformer::answer_caps(GstPadDirection direction, GstCaps *fil
   const GstPadDirection other = opposite(direction);
   const auto peer =
       GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad_of(element_, other), nullptr));
-  GstPtr<GstCaps> answer = answers_.answer({rules_, direction, pad_template(element_, direction),
-                                            pad_template(element_, other), peer.get(), filter});
+  GstPtr<GstCaps> answer = answers_.answer({rules_, direction, limits_of(element_, direction),
+                                            limits_of(element_, other), peer.get(), filter});
   GST_DEBUG_OBJECT(
       element_, "%s filter %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", answer %" GST_PTR_FORMAT,
       direction == GST_PAD_SINK ? "sink" : "src", filter, peer.get(), answer.get());
