@@ -3,6 +3,7 @@
 // thread fails. Included by one source of a program.
 #pragma once
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
@@ -10,11 +11,13 @@ namespace gstdrm::test {
 
 inline thread_local long countdown = 0; // 0: nothing fails
 inline thread_local bool thrown = false;
+inline std::atomic<bool> thrown_anywhere{false}; // by any thread
 
 inline void *allocate(std::size_t size)
 {
   if (countdown > 0 && --countdown == 0) {
     thrown = true;
+    thrown_anywhere = true;
     throw std::bad_alloc();
   }
   if (void *memory = std::malloc(size > 0 ? size : 1))

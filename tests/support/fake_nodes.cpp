@@ -10,6 +10,8 @@
 #include "fake_nodes.hpp"
 
 #include <cstdarg>
+#include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
@@ -36,15 +38,25 @@ std::string &root()
   return *path;
 }
 
+// A path that is made without an allocation: a test may have all of them fail.
+struct Path {
+  char text[PATH_MAX];
+  Path(std::string_view folder, std::string_view path)
+  {
+    std::snprintf(text, sizeof text, "%.*s%.*s", static_cast<int>(folder.size()), folder.data(), static_cast<int>(path.size()),
+                  path.data());
+  }
+  [[nodiscard]] const char *c_str() const { return text; }
+};
+
 // /dev itself is the folder that is watched; what else is in it is the machine's.
-std::string in_folder(const char *asked)
+Path in_folder(const char *asked)
 {
   const std::string_view path(asked ? asked : "");
   if (!root().empty() && path.starts_with(kSysfs))
-    return root();
-  if (root().empty() || !(path == kNodes || path.starts_with(std::string(kNodes) + "/")))
-    return asked ? asked : "";
-  return root() + std::string(path);
+    return {root(), ""};
+  const bool of_nodes = path.starts_with(kNodes) && (path.size() == kNodes.size() || path[kNodes.size()] == '/');
+  return {of_nodes ? std::string_view(root()) : std::string_view(), path};
 }
 
 template <typename Status> int as_device(int result, Status *status)
@@ -137,7 +149,7 @@ DIR *opendir(const char *path)
 int inotify_add_watch(int fd, const char *path, uint32_t mask) noexcept
 {
   NEXT(inotify_add_watch);
-  const std::string watched = path == kDevices && !root().empty() ? root() + path : in_folder(path);
+  const Path watched = path == kDevices ? Path(root(), path) : in_folder(path);
   return next(fd, watched.c_str(), mask);
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -115,6 +116,22 @@ private:
   bool quit_ = false;
   std::thread worker_;
 };
+
+// The function as libva may call it. A driver in C says so where memory is short; C++ says it by an
+// exception.
+template <auto function> struct InC;
+template <typename... Arguments, VAStatus (*function)(VADriverContextP, Arguments...)>
+struct InC<function> {
+  static VAStatus call(VADriverContextP context, Arguments... arguments) noexcept
+  {
+    try {
+      return function(context, arguments...);
+    } catch (const std::bad_alloc &) {
+      return VA_STATUS_ERROR_ALLOCATION_FAILED;
+    }
+  }
+};
+template <auto function> inline constexpr auto in_c = InC<function>::call;
 
 // The parts of the vtable, one per file.
 void install_surfaces(VADriverVTable &vtable);

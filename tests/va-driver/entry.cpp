@@ -105,7 +105,7 @@ VAStatus unimplemented(VADriverContextP /*context*/, Arguments... /*unused*/)
 
 template <typename... Arguments> void leave_out(VAStatus (*&entry)(VADriverContextP, Arguments...))
 {
-  entry = unimplemented<Arguments...>;
+  entry = in_c<unimplemented<Arguments...>>;
 }
 
 VAStatus no_subpictures(VADriverContextP /*context*/, VAImageFormat * /*formats*/,
@@ -131,16 +131,16 @@ VAStatus get_attributes(VADriverContextP /*context*/, VADisplayAttribute *attrib
 
 void install_rest(VADriverVTable &vtable)
 {
-  vtable.vaTerminate = terminate;
-  vtable.vaQueryConfigProfiles = query_profiles;
-  vtable.vaQueryConfigEntrypoints = query_entrypoints;
-  vtable.vaGetConfigAttributes = get_config_attributes;
-  vtable.vaCreateConfig = create_config;
-  vtable.vaDestroyConfig = destroy_config;
-  vtable.vaQueryConfigAttributes = query_config_attributes;
-  vtable.vaQuerySubpictureFormats = no_subpictures;
-  vtable.vaQueryDisplayAttributes = no_attributes;
-  vtable.vaGetDisplayAttributes = get_attributes;
+  vtable.vaTerminate = in_c<terminate>;
+  vtable.vaQueryConfigProfiles = in_c<query_profiles>;
+  vtable.vaQueryConfigEntrypoints = in_c<query_entrypoints>;
+  vtable.vaGetConfigAttributes = in_c<get_config_attributes>;
+  vtable.vaCreateConfig = in_c<create_config>;
+  vtable.vaDestroyConfig = in_c<destroy_config>;
+  vtable.vaQueryConfigAttributes = in_c<query_config_attributes>;
+  vtable.vaQuerySubpictureFormats = in_c<no_subpictures>;
+  vtable.vaQueryDisplayAttributes = in_c<no_attributes>;
+  vtable.vaGetDisplayAttributes = in_c<get_attributes>;
   leave_out(vtable.vaSetDisplayAttributes);
   leave_out(vtable.vaPutSurface);
   leave_out(vtable.vaSetImagePalette);
@@ -191,5 +191,5 @@ VAStatus GST_DRM_VA_INIT(VA_MAJOR_VERSION, VA_MINOR_VERSION)(VADriverContextP co
 
 extern "C" VAStatus GST_DRM_VA_INIT(VA_MAJOR_VERSION, VA_MINOR_VERSION)(VADriverContextP context)
 {
-  return gstdrm::test::vadriver::init(context);
+  return gstdrm::test::vadriver::in_c<gstdrm::test::vadriver::init>(context);
 }

@@ -267,17 +267,17 @@ VAStatus set_elements(VADriverContextP /*context*/, VABufferID /*id*/, unsigned 
 
 void install_images(VADriverVTable &vtable)
 {
-  vtable.vaQueryImageFormats = query_formats;
-  vtable.vaCreateImage = create_image;
-  vtable.vaDeriveImage = derive_image;
-  vtable.vaDestroyImage = destroy_image;
-  vtable.vaGetImage = get_image;
-  vtable.vaPutImage = put_image;
-  vtable.vaCreateBuffer = create_buffer;
-  vtable.vaDestroyBuffer = destroy_buffer;
-  vtable.vaMapBuffer = map_buffer;
-  vtable.vaUnmapBuffer = unmap_buffer;
-  vtable.vaBufferSetNumElements = set_elements;
+  vtable.vaQueryImageFormats = in_c<query_formats>;
+  vtable.vaCreateImage = in_c<create_image>;
+  vtable.vaDeriveImage = in_c<derive_image>;
+  vtable.vaDestroyImage = in_c<destroy_image>;
+  vtable.vaGetImage = in_c<get_image>;
+  vtable.vaPutImage = in_c<put_image>;
+  vtable.vaCreateBuffer = in_c<create_buffer>;
+  vtable.vaDestroyBuffer = in_c<destroy_buffer>;
+  vtable.vaMapBuffer = in_c<map_buffer>;
+  vtable.vaUnmapBuffer = in_c<unmap_buffer>;
+  vtable.vaBufferSetNumElements = in_c<set_elements>;
 }
 
 } // namespace gstdrm::test::vadriver

@@ -308,17 +308,17 @@ VAStatus query_pipeline_caps(VADriverContextP context, VAContextID /*id*/, VABuf
 
 void install_pictures(VADriverVTable &vtable, VADriverVTableVPP *vpp)
 {
-  vtable.vaCreateContext = create_context;
-  vtable.vaDestroyContext = destroy_context;
-  vtable.vaBeginPicture = begin_picture;
-  vtable.vaRenderPicture = render_picture;
-  vtable.vaEndPicture = end_picture;
+  vtable.vaCreateContext = in_c<create_context>;
+  vtable.vaDestroyContext = in_c<destroy_context>;
+  vtable.vaBeginPicture = in_c<begin_picture>;
+  vtable.vaRenderPicture = in_c<render_picture>;
+  vtable.vaEndPicture = in_c<end_picture>;
   if (!vpp)
     return;
   vpp->version = VA_DRIVER_VTABLE_VPP_VERSION;
-  vpp->vaQueryVideoProcFilters = query_filters;
-  vpp->vaQueryVideoProcFilterCaps = query_filter_caps;
-  vpp->vaQueryVideoProcPipelineCaps = query_pipeline_caps;
+  vpp->vaQueryVideoProcFilters = in_c<query_filters>;
+  vpp->vaQueryVideoProcFilterCaps = in_c<query_filter_caps>;
+  vpp->vaQueryVideoProcPipelineCaps = in_c<query_pipeline_caps>;
 }
 
 } // namespace gstdrm::test::vadriver

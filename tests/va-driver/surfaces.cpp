@@ -361,14 +361,14 @@ VAStatus query_status(VADriverContextP context, VASurfaceID id, VASurfaceStatus 
 
 void install_surfaces(VADriverVTable &vtable)
 {
-  vtable.vaQuerySurfaceAttributes = query_attributes;
-  vtable.vaCreateSurfaces = create_surfaces_1;
-  vtable.vaCreateSurfaces2 = create_surfaces;
-  vtable.vaDestroySurfaces = destroy_surfaces;
-  vtable.vaExportSurfaceHandle = export_handle;
-  vtable.vaSyncSurface = sync_surface;
-  vtable.vaSyncSurface2 = sync_surface_for;
-  vtable.vaQuerySurfaceStatus = query_status;
+  vtable.vaQuerySurfaceAttributes = in_c<query_attributes>;
+  vtable.vaCreateSurfaces = in_c<create_surfaces_1>;
+  vtable.vaCreateSurfaces2 = in_c<create_surfaces>;
+  vtable.vaDestroySurfaces = in_c<destroy_surfaces>;
+  vtable.vaExportSurfaceHandle = in_c<export_handle>;
+  vtable.vaSyncSurface = in_c<sync_surface>;
+  vtable.vaSyncSurface2 = in_c<sync_surface_for>;
+  vtable.vaQuerySurfaceStatus = in_c<query_status>;
 }
 
 } // namespace gstdrm::test::vadriver

@@ -2,6 +2,7 @@
 // Glue between the C++ core and GLib: for this tree's sources alone, never installed.
 #pragma once
 
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -11,6 +12,15 @@
 #include "gstdrmerror.h"
 
 namespace gstdrm {
+
+// What a C function of this library gave, where nullptr means that its memory ran out: here that is
+// the exception again that it was there.
+template <typename T> T *made(T *pointer)
+{
+  if (!pointer)
+    throw std::bad_alloc();
+  return pointer;
+}
 
 // Sole owner of one reference of a GObject, GstMiniObject or other GLib-counted type. adopt() takes
 // a transfer-full pointer, share() a transfer-none one, so each call site says which it got.

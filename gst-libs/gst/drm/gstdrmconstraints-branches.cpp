@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Asks all branches behind a producer for their constraints, where a tee asks none after the first
 // one that does not answer (gsttee.c, gst_tee_query_allocation()).
+#include <memory>
 #include <vector>
 
 #include "gstdrm-private.hpp"
@@ -12,30 +13,44 @@ namespace {
 
 using PadPtr = GstPtr<GstPad>;
 
+struct FreeIterator {
+  void operator()(GstIterator *iterator) const noexcept { gst_iterator_free(iterator); }
+};
+
+// What an iterator gives: unset at its end.
+class Item {
+public:
+  Item() = default;
+  Item(const Item &) = delete;
+  Item &operator=(const Item &) = delete;
+  ~Item()
+  {
+    if (G_IS_VALUE(&value))
+      g_value_unset(&value);
+  }
+  GValue value = G_VALUE_INIT;
+};
+
 // Where a buffer that enters by this pad may leave.
 std::vector<PadPtr> ways_on(GstPad *sink)
 {
   std::vector<PadPtr> pads;
-  GstIterator *iterator = gst_pad_iterate_internal_links(sink);
-  GValue item = G_VALUE_INIT;
-  for (bool more = iterator != nullptr; more;) {
-    switch (gst_iterator_next(iterator, &item)) {
+  const std::unique_ptr<GstIterator, FreeIterator> iterator(gst_pad_iterate_internal_links(sink));
+  Item item;
+  while (iterator) {
+    switch (gst_iterator_next(iterator.get(), &item.value)) {
     case GST_ITERATOR_OK:
-      pads.push_back(PadPtr::share(GST_PAD(g_value_get_object(&item))));
-      g_value_reset(&item);
+      pads.push_back(PadPtr::share(GST_PAD(g_value_get_object(&item.value))));
+      g_value_reset(&item.value);
       break;
     case GST_ITERATOR_RESYNC:
       pads.clear();
-      gst_iterator_resync(iterator);
+      gst_iterator_resync(iterator.get());
       break;
     default:
-      more = false;
+      return pads;
     }
   }
-  if (G_IS_VALUE(&item))
-    g_value_unset(&item);
-  if (iterator)
-    gst_iterator_free(iterator);
   return pads;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -24,15 +25,16 @@ constexpr char kDeviceField[] = "gst-drm-va-device";
 
 using DeviceRef = std::shared_ptr<const Device>;
 
-// Without memory the process ends, as it does in GLib's own copies.
+// In GLib's memory: without any the process ends, as it does in GLib's own copies.
 gpointer copy_device(gpointer device) noexcept
 {
-  return std::make_unique<DeviceRef>(*static_cast<DeviceRef *>(device)).release();
+  return new (g_new(DeviceRef, 1)) DeviceRef(*static_cast<DeviceRef *>(device));
 }
 
 void free_device(gpointer device) noexcept
 {
-  const std::unique_ptr<DeviceRef> owned(static_cast<DeviceRef *>(device));
+  std::destroy_at(static_cast<DeviceRef *>(device));
+  g_free(device);
 }
 
 GType device_type()
@@ -99,28 +101,37 @@ Result<Device> device_of(const GstPtr<GstContext> &context, const std::string &n
   return adopt_device(*handle, node, std::make_shared<GstPtr<GstContext>>(context));
 }
 
+std::vector<GstPtr<GstPad>> pads_of(GstElement *element, GstPadDirection direction)
+{
+  const auto share = [](gconstpointer pad, gpointer) -> gpointer {
+    return gst_object_ref(const_cast<gpointer>(pad));
+  };
+  const auto free_pads = [](GList *pads) { g_list_free_full(pads, gst_object_unref); };
+  GST_OBJECT_LOCK(element);
+  const std::unique_ptr<GList, decltype(free_pads)> pads(
+      g_list_copy_deep(direction == GST_PAD_SRC ? element->srcpads : element->sinkpads, share,
+                       nullptr),
+      free_pads);
+  GST_OBJECT_UNLOCK(element);
+  std::vector<GstPtr<GstPad>> list;
+  for (const GList *pad = pads.get(); pad; pad = pad->next)
+    list.push_back(GstPtr<GstPad>::share(GST_PAD(pad->data)));
+  return list;
+}
+
 // What the neighbour behind each pad answers.
 std::vector<GstPtr<GstContext>> ask_neighbours(GstElement *element, GstPadDirection direction)
 {
   std::vector<GstPtr<GstContext>> found;
-  GST_OBJECT_LOCK(element);
-  GList *pads = g_list_copy_deep(
-      direction == GST_PAD_SRC ? element->srcpads : element->sinkpads,
-      [](gconstpointer pad, gpointer) -> gpointer {
-        return gst_object_ref(const_cast<gpointer>(pad));
-      },
-      nullptr);
-  GST_OBJECT_UNLOCK(element);
-  for (GList *pad = pads; pad; pad = pad->next) {
+  for (const auto &pad : pads_of(element, direction)) {
     const auto query = GstPtr<GstQuery>::adopt(gst_query_new_context(kContextType));
     GstContext *answer = nullptr;
-    if (!gst_pad_peer_query(GST_PAD(pad->data), query.get()))
+    if (!gst_pad_peer_query(pad.get(), query.get()))
       continue;
     gst_query_parse_context(query.get(), &answer);
     if (answer)
       found.push_back(GstPtr<GstContext>::share(answer));
   }
-  g_list_free_full(pads, gst_object_unref);
   return found;
 }
 

@@ -111,7 +111,7 @@ bool DmabufConverter::passes(GstCaps *in_caps) const
   const bool asked = wanted != Deinterlace::Off && wanted != Deinterlace::Auto && deinterlacing();
   const auto possible =
       GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(GST_BASE_TRANSFORM_SRC_PAD(element_)));
-  const auto leaves = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(in_caps, possible.get()));
+  const auto leaves = GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(in_caps, possible.get())));
   return !gst_caps_is_empty(leaves.get()) && orientation() == Orientation::Identity &&
          !(asked && is_interlaced(in_caps)) &&
          gst_pad_peer_query_accept_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), in_caps);
@@ -225,7 +225,7 @@ GstPtr<GstCaps> DmabufConverter::agree(const Device &device, GstCaps *in_caps)
     const auto own = output_caps(in_caps, device.capabilities, learner_.known(device));
     const auto peer = GstPtr<GstCaps>::adopt(
         gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), own.get()));
-    const auto common = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(peer.get(), own.get()));
+    const auto common = GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(peer.get(), own.get())));
     const auto sizes = sizes_for(picture, common.get());
     // A format with the right colours comes before every one without.
     for (const ColourPolicy colours : {ColourPolicy::Exact, ColourPolicy::Any}) {

@@ -232,7 +232,7 @@ GstCaps *DmabufConverter::transform_caps(GstPadDirection direction, GstCaps *cap
                                       deinterlacing() ? Interlacing::Added : Interlacing::Kept);
   GST_LOG_OBJECT(element_, "%s %" GST_PTR_FORMAT " becomes %" GST_PTR_FORMAT,
                  direction == GST_PAD_SINK ? "sink" : "src", caps, other.get());
-  return filter ? gst_drm_caps_intersect(filter, other.get()) : other.release();
+  return filter ? made(gst_drm_caps_intersect(filter, other.get())) : other.release();
 }
 
 // --- events --------------------------------------------------------------------------------------

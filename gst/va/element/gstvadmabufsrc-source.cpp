@@ -130,7 +130,7 @@ GstCaps *Source::query_caps(GstCaps *filter)
   auto caps = device ? device_caps(device->capabilities, learner_.known(*device))
                      : idle_caps(copy_properties().device, GST_PAD_SRC);
   if (filter)
-    caps.reset(gst_drm_caps_intersect(filter, caps.get()));
+    caps.reset(made(gst_drm_caps_intersect(filter, caps.get())));
   return caps.release();
 }
 

@@ -5,11 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include <gst/drm/gstdrm-private.hpp>
+
 namespace gstdrm {
 
 FormatSetPtr to_public(const FormatSet &formats)
 {
-  FormatSetPtr set(gst_drm_format_set_new());
+  FormatSetPtr set(made(gst_drm_format_set_new()));
   for (const Format &format : formats.pairs())
     gst_drm_format_set_add(set.get(), format.fourcc, format.modifier);
   return set;

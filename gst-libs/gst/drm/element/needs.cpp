@@ -7,6 +7,8 @@
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmformat.h>
 
+#include "format_sets.hpp"
+
 namespace gstdrm {
 
 namespace {
@@ -63,10 +65,9 @@ Owned<GstDrmConstraints> constraints_of(GstElement *element, const Needs &needs)
 
 void state_frame(GstDrmConstraints *constraints, const GstDrmVideoInfo &info)
 {
-  GstDrmFormatSet *formats = gst_drm_format_set_new();
-  gst_drm_format_set_add(formats, info.drm_fourcc, info.drm_modifier);
-  gst_drm_constraints_set_formats(constraints, formats);
-  gst_drm_format_set_unref(formats);
+  const FormatSetPtr formats =
+      to_public(FormatSet::from_pairs({{info.drm_fourcc, info.drm_modifier}}));
+  gst_drm_constraints_set_formats(constraints, formats.get());
   gst_drm_constraints_set_number(constraints, GST_DRM_CONSTRAINT_WIDTH,
                                  static_cast<guint64>(info.vinfo.width));
   gst_drm_constraints_set_number(constraints, GST_DRM_CONSTRAINT_HEIGHT,

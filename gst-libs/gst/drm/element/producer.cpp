@@ -64,8 +64,8 @@ GstPtr<GstCaps> producer_caps(const FormatSet *formats, const FrameSizes &sizes)
   GstPtr<GstCaps> caps;
   if (formats) {
     const FormatSetPtr set = to_public(*formats);
-    caps.reset(gst_drm_format_set_to_caps(set.get()));
-    gst_caps_append(caps.get(), gst_drm_format_set_to_raw_caps(set.get()));
+    caps.reset(made(gst_drm_format_set_to_caps(set.get())));
+    gst_caps_append(caps.get(), made(gst_drm_format_set_to_raw_caps(set.get())));
   } else {
     caps.reset(gst_caps_from_string("video/x-raw(memory:DMABuf); video/x-raw"));
     gst_structure_set(gst_caps_get_structure(caps.get(), 0), "format", G_TYPE_STRING, "DMA_DRM",
@@ -158,7 +158,7 @@ Producer::Agreement Producer::agree(GstPad *pad, const GstCaps *own, const Forma
   const auto asked = GstPtr<GstCaps>::share(const_cast<GstCaps *>(own)); // queries take no const
   const auto peer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad, asked.get()));
   Agreement agreement;
-  agreement.common = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(peer.get(), asked.get()));
+  agreement.common = GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(peer.get(), asked.get())));
   GST_CAT_DEBUG_OBJECT(category_, element_,
                        "own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", common %" GST_PTR_FORMAT,
                        asked.get(), peer.get(), agreement.common.get());

@@ -21,7 +21,8 @@ struct Sides {
   }
   [[nodiscard]] bool meet() const
   {
-    const auto common = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(theirs.get(), ours.get()));
+    const auto common =
+        GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(theirs.get(), ours.get())));
     return gst_caps_is_empty(common.get()) == FALSE;
   }
 };

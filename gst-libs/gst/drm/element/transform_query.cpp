@@ -15,7 +15,7 @@ bool answer_without_filter(GstQuery *query, const std::function<bool(GstQuery *w
   GstCaps *answer = nullptr;
   gst_query_parse_caps(query, &filter);
   gst_query_parse_caps_result(whole.get(), &answer);
-  const auto allowed = filter ? GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(filter, answer))
+  const auto allowed = filter ? GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(filter, answer)))
                               : GstPtr<GstCaps>::share(answer);
   gst_query_set_caps_result(query, allowed.get());
   return true;
