@@ -132,6 +132,10 @@ private:
       return refuse(std::to_string(d_.num_layers) + " layers, there are 1 to 4");
     if (d_.num_layers == 1 && !is_layer_of(format_, d_.fourcc, d_.layers[0].drm_format))
       return refuse("its layer is " + fourcc_to_string(d_.layers[0].drm_format));
+    if (d_.num_layers == 1 && d_.layers[0].drm_format != format_.drm_fourcc)
+      GSTDRM_LOG("the driver's name for the layer %s is %s",
+                 fourcc_to_string(format_.drm_fourcc).c_str(),
+                 fourcc_to_string(d_.layers[0].drm_format).c_str());
     for (std::size_t i = 0; i < d_.num_layers; ++i) {
       const auto &layer = d_.layers[i];
       if (layer.num_planes < 1 || frame_.n_planes + layer.num_planes > kMaxPlanes)

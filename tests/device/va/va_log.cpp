@@ -50,6 +50,7 @@ bool has(const char *part)
 struct Row {
   const char *driver;
   std::vector<const char *> said;
+  const char *format = "NV12";
 };
 const Row kRows[] = {
     {"formats=NV12,list-modifiers=1,modifiers=x-tiled:linear",
@@ -70,14 +71,19 @@ const Row kRows[] = {
     {"formats=NV12,fail=init", {"5 refused: vaInitialize on /dev/dri/renderD128: VA_STATUS_ERROR_",
                                 "5 /dev/dri/renderD128 is not used: vaInitialize"}},
     {"formats=NV12,lie=zero-pitch", {"5 refused: The driver's description of a NV12 surface"}},
+    // another name of the same layout, and a name of another one
+    {"formats=BGRX,alias=BGRX:XRGB:XR24", {"6 the driver's name for BGRX (VA) is XRGB", " is exported with composed layers: XR24"}, "XR24"},
+    {"formats=RGBA,alias=RGBA:RGBA:RA24", {"6 the driver's name for the layer AB24 is RA24", "5 found AB24"}, "AB24"},
+    {"formats=YUY2,alias=YUY2:YUYV:YUYV", {"6 the driver's name for YUY2 (VA) is YUYV", "5 found YUYV"}, "YUYV"},
+    {"formats=BGRX,alias=BGRX:BGRA:AR24", {"5 refused: The driver's description of a XR24 surface of 64x64 cannot be used: it says BGRA, BGRX (VA) was asked for"}, "XR24"},
     {"formats=NV12,async=20,fences=0", {"vaSyncSurface waits", "vaSyncSurface is done"}},
     {"formats=NV12,vpp=0,derive=0", {"5 NV12 of 320x240 is drawn by the CPU", "5 vaDeriveImage gives no image of NV12"}},
 };
 
-void play(const char *driver)
+void play(const Row &row)
 {
-  set_driver(driver);
-  Pipeline pipeline(source("num-buffers=3", dma_caps("NV12", 320, 240)));
+  set_driver(row.driver);
+  Pipeline pipeline(source("num-buffers=3", dma_caps(row.format, 320, 240)));
   if (!pipeline.play())
     return;
   while (GstSample *sample = pipeline.pull())
@@ -88,7 +94,7 @@ GST_START_TEST(test_tells)
 {
   const Row &row = kRows[__i__];
   const Reading reading(GST_LEVEL_TRACE);
-  play(row.driver);
+  play(row);
   for (const char *part : row.said) {
     if (has(part))
       continue;

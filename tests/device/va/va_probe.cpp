@@ -169,6 +169,11 @@ const DriverRow kDrivers[] = {
     {"formats=NV12@renderD128,crash=create@renderD129,formats=P010", false, true, {"renderD128: its VA-API driver"}},
     {"formats=NV12@renderD128,hang=create@renderD129,formats=P010", false, true, {"renderD128: its VA-API driver"}},
     {"formats=NV12,prints=1@renderD129,formats=P010", true, true, {}},
+    // exports, and cannot draw
+    {"formats=NV12@renderD128,vpp-refused=NV12,derive=0,put=0@renderD129,formats=P010", false, true,
+     {"/dev/dri/renderD128", "has no surface that it exports as DMA buffers and draws into: "}},
+    {"formats=NV12@renderD128,fail=end,derive=0,put=0@renderD129,formats=P010", false, true,
+     {"/dev/dri/renderD128", "has no surface that it exports as DMA buffers and draws into: vaPutImage on "}},
 };
 
 GST_START_TEST(test_drivers)
@@ -254,6 +259,9 @@ const StreamRow kStreams[] = {
     {"formats=NV12@renderD129,crash=create", "vadmabufsrc device=/dev/dri/renderD129 ! fakesink",
      " has no VA-API device: /dev/dri/renderD129: its VA-API driver (gst-drm test driver"},
     {"formats=NV12@renderD129,crash=create", "vadmabufsrc device=/tmp/va-probe/link ! fakesink", "GST_DRM_VA_PROBE=no opens it all the same"},
+    {"formats=NV12@renderD128,vpp-refused=NV12,derive=0,put=0@renderD129,formats=P010", "vadmabufsrc num-buffers=2 ! fakesink", "stream: played"},
+    {"formats=NV12@renderD128,vpp-refused=NV12,derive=0,put=0@renderD129,formats=P010",
+     "vadmabufsrc device=/dev/dri/renderD128 num-buffers=2 ! fakesink", "has no surface that it exports as DMA buffers and draws into: "},
     {"crash=create", "vadmabufsrc ! fakesink", "No render node has a VA-API driver that exports DMA buffers. /dev/dri/renderD128: its VA-API driver"},
 };
 
