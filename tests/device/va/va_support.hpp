@@ -69,6 +69,7 @@ private:
   GstMessage *pop(GstClockTime timeout, GstMessageType types); // (transfer full)
 
   GstElement *pipeline_ = nullptr;
+  const std::shared_ptr<std::atomic<unsigned>> alive_ = std::make_shared<std::atomic<unsigned>>(0); // its elements, and itself
   std::atomic<bool> failed_{false}; // an error was posted
   std::mutex warnings_lock_; // guards warnings_, which streaming threads post
   std::vector<std::string> warnings_;
@@ -93,8 +94,10 @@ struct Counter {
 };
 Counter read_counter(const Frame &frame);
 
-// A pipeline's last reference may be let go by one of GStreamer's own threads a moment after ours.
+// Descriptors that are open when the elements of all Pipelines that have ended are gone: the last reference to one may be
+// let go by one of GStreamer's own threads, a moment after ours.
 unsigned settled_fds();
+// Whether no more than these are open, at some moment within a minute.
 bool settles_at(unsigned fds);
 
 } // namespace gstdrm::test
