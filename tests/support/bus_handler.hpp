@@ -36,6 +36,7 @@ private:
   }
   void handle(GstMessage *message)
   {
+    locks_.check(GST_MESSAGE_TYPE_NAME(message));
     constexpr auto kOfFailures =
         static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING | GST_MESSAGE_INFO);
     if ((GST_MESSAGE_TYPE(message) & kOfFailures) == 0 || inside_)
@@ -56,6 +57,7 @@ private:
     inside_ = false;
   }
   const Harness &h_;
+  const NoLocks locks_;
   bool (*const may_have_buffers_)(const GstCaps *);
   GstBus *bus_;
   const GstPtr<GstElement> other_ = GstPtr<GstElement>::adopt(

@@ -19,6 +19,7 @@
 #include <gst/video/video.h>
 
 #include "support/check_main.hpp"
+#include "support/held_locks.hpp"
 #include "support/open_fds.hpp"
 #include "support/video_info.hpp"
 
@@ -76,7 +77,8 @@ inline GstElement *make_element(const std::string &description)
   return element;
 }
 
-// A harness around one element, with a bus to read messages from.
+// A harness around one element, with a bus to read messages from. Whatever the element sends is sent
+// under none of its locks.
 class Harness {
 public:
   explicit Harness(const std::string &description) : bus_(gst_bus_new())
@@ -86,6 +88,10 @@ public:
     gst_object_unref(element);
     gst_element_set_bus(h_->element, bus_);
     gst_pad_add_probe(h_->sinkpad, GST_PAD_PROBE_TYPE_BUFFER, hand_over, handover_.get(), nullptr);
+    const auto locks = std::make_shared<NoLocks>();
+    watch_messages(bus_, locks);
+    watch_events(h_->sinkpad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, locks);
+    watch_events(h_->srcpad, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, locks);
     open_.push_back({h_, bus_});
   }
   Harness(const Harness &) = delete;
@@ -208,6 +214,7 @@ private:
     std::erase_if(open_, [=](const Open &open) { return open.harness == which.harness; });
     gst_element_set_state(which.harness->element, GST_STATE_NULL);
     gst_element_set_bus(which.harness->element, nullptr);
+    gst_bus_set_sync_handler(which.bus, nullptr, nullptr, nullptr);
     gst_bus_set_flushing(which.bus, TRUE);
     gst_object_unref(which.bus);
     gst_harness_teardown(which.harness);

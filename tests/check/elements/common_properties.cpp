@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What every element has: one type of `zero-copy`, one name and one set of counters in `drm-stats`,
-// and no more than one probe on a source pad.
+// no more than one probe on a source pad, and locks that tests can ask for.
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/drm.h>
 
 #include "support/check_main.hpp"
+#include "support/held_locks.hpp"
 
 namespace {
 
@@ -93,6 +95,18 @@ GST_START_TEST(test_probes)
 }
 GST_END_TEST
 
+// Of the element's plugin, and of the library, which has a list of its own.
+GST_START_TEST(test_locks)
+{
+  GstElement *element = make(__i__);
+  if (!element)
+    return;
+  const auto modules = gstdrm::test::NoLocks().modules();
+  fail_unless(gstdrm::OrderedMutex::kChecks ? modules >= 2 : modules == 0, "%zu modules", modules);
+  gst_object_unref(element);
+}
+GST_END_TEST
+
 Suite *common_properties_suite()
 {
   Suite *suite = suite_create("common properties");
@@ -101,6 +115,7 @@ Suite *common_properties_suite()
   tcase_add_loop_test(tcase, test_zero_copy, 0, G_N_ELEMENTS(kElements));
   tcase_add_loop_test(tcase, test_drm_stats, 0, G_N_ELEMENTS(kElements));
   tcase_add_loop_test(tcase, test_defaults, 0, G_N_ELEMENTS(kElements));
+  tcase_add_loop_test(tcase, test_locks, 0, G_N_ELEMENTS(kElements));
   tcase_add_loop_test(tcase, test_probes, 0, G_N_ELEMENTS(kElements));
   return suite;
 }

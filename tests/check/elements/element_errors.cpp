@@ -3,6 +3,7 @@
 // Where::Box need a display or a GPU, and run in the box (tests/device), the others everywhere.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -217,6 +218,11 @@ public:
       if (!row.downstream.empty()) // once it is linked: gst-launch-1.0 refuses what cannot work
         g_object_set(filter.get(), "caps", caps_of(row.downstream).get(), nullptr);
     }
+    locks_ = std::make_shared<NoLocks>();
+    watch_signals(element_.get(), locks_);
+    for (const char *name : {"sink", "src"})
+      if (const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(element_.get(), name)))
+        watch_events(GstPtr<GstPad>::adopt(gst_pad_get_peer(pad.get())).get(), GST_PAD_PROBE_TYPE_EVENT_BOTH, locks_);
     gst_bus_set_sync_handler(bus_.get(), on_message, this, nullptr);
   }
   Line(const Line &) = delete;
@@ -287,12 +293,14 @@ private:
   // An application may ask the element on the thread that posts: a lock that is held meanwhile stops the test.
   void call_back(GstMessage *message)
   {
+    locks_->check(GST_MESSAGE_TYPE_NAME(message));
     if (GST_MESSAGE_TYPE(message) != GST_MESSAGE_ERROR || GST_MESSAGE_SRC(message) != GST_OBJECT_CAST(element_.get()))
       return;
     {
       const std::lock_guard guard(lock_);
       errors_.push_back(GstPtr<GstMessage>::share(message));
     }
+    pass_through(GST_OBJECT_GET_LOCK(element_.get()));
     touch_properties(G_OBJECT(element_.get()));
     for (const char *name : {"sink", "src"})
       if (const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(element_.get(), name)))
@@ -303,6 +311,7 @@ private:
   GstPtr<GstBus> bus_;
   GstPtr<GstElement> element_;
   GstPtr<GstElement> source_;
+  std::shared_ptr<NoLocks> locks_;
   std::mutex lock_; // guards errors_, which any thread may post
   std::vector<GstPtr<GstMessage>> errors_;
 };

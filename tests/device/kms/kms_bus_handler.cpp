@@ -15,6 +15,7 @@
 
 #include "configfs_support.hpp"
 #include "kms_hotplug_support.hpp"
+#include "support/held_locks.hpp"
 #include "support/sw_sync.hpp"
 #include "support/threads.hpp"
 
@@ -113,6 +114,10 @@ private:
     if ((GST_MESSAGE_TYPE(message) & told) == 0 || inside)
       return; // what is done below posts messages as well
     inside = true;
+    // taken by whoever sends it, here or on another thread
+    locks_.check(GST_MESSAGE_TYPE_NAME(message));
+    pass_through(GST_OBJECT_GET_LOCK(element_));
+    pass_through(GST_BASE_SINK_GET_PREROLL_LOCK(element_));
     call_everything();
     if (end_ != End::No && !ending_.exchange(true)) {
       const auto end = [this] {
@@ -148,6 +153,7 @@ private:
   }
 
   GstElement *element_;
+  const NoLocks locks_;
   const End end_;
   GstBus *bus_;
   std::atomic<int> handled_{0};

@@ -9,6 +9,7 @@
 #include "kms_support.hpp"
 
 #include "played_profile.hpp"
+#include "support/held_locks.hpp"
 
 namespace gstdrm::test {
 
@@ -28,6 +29,10 @@ Sink::Sink(const char *properties)
   gst_pad_set_active(src_, TRUE);
   ck_assert(GST_PAD_LINK_SUCCESSFUL(gst_pad_link_full(src_, pad, GST_PAD_LINK_CHECK_NOTHING)));
   gst_object_unref(pad);
+  const auto locks = std::make_shared<NoLocks>();
+  watch_messages(bus_, locks);
+  watch_signals(sink_, locks);
+  watch_events(src_, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, locks);
 }
 
 Sink::~Sink()
@@ -36,6 +41,7 @@ Sink::~Sink()
   gst_pad_set_active(src_, FALSE);
   gst_object_unref(src_);
   gst_element_set_bus(sink_, nullptr);
+  gst_bus_set_sync_handler(bus_, nullptr, nullptr, nullptr);
   gst_object_unref(bus_);
   gst_object_unref(sink_);
 }

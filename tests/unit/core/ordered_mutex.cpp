@@ -39,6 +39,18 @@ TEST(OrderedMutexTest, threads_have_lists_of_their_own)
   std::thread([&locks] { const std::lock_guard outer(locks.outer); }).join();
 }
 
+TEST(OrderedMutexTest, the_innermost_is_told_where_it_is_checked)
+{
+  Locks locks;
+  EXPECT_EQ(OrderedMutex::innermost(), nullptr);
+  std::unique_lock outer(locks.outer);
+  const std::lock_guard inner(locks.inner);
+  EXPECT_STREQ(OrderedMutex::innermost(), OrderedMutex::kChecks ? "the inner" : nullptr);
+  outer.unlock();
+  EXPECT_STREQ(OrderedMutex::innermost(), OrderedMutex::kChecks ? "the inner" : nullptr);
+  std::thread([] { EXPECT_EQ(OrderedMutex::innermost(), nullptr); }).join();
+}
+
 TEST(OrderedMutexTest, a_try_may_go_against_the_order)
 {
   Locks locks;

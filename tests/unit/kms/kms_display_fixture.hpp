@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <drm_fourcc.h>
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,6 +22,13 @@ namespace gstdrm::test {
 
 // For what takes a few refreshes where the processor is free.
 inline constexpr std::int64_t kLong_ns = 60'000'000'000;
+
+// An application may be behind each call, so the engine holds no lock meanwhile.
+inline void expect_no_lock()
+{
+  const char *held = OrderedMutex::innermost();
+  EXPECT_EQ(held, nullptr) << held;
+}
 
 struct Listener : kms::DisplayListener {
   ~Listener() override { wait(); }
@@ -36,22 +44,22 @@ struct Listener : kms::DisplayListener {
   std::atomic<int> refs{0};
   std::atomic<int> failures{0};
   std::atomic<int> changes{0};
-  void display_failed(const Error &) noexcept override { failures++; }
-  void formats_changed() noexcept override { changes++; }
+  void display_failed(const Error &) noexcept override { expect_no_lock(), failures++; }
+  void formats_changed() noexcept override { expect_no_lock(), changes++; }
   std::atomic<int> stalls{0};
-  void display_stalled(const Error &) noexcept override { stalls++; }
+  void display_stalled(const Error &) noexcept override { expect_no_lock(), stalls++; }
   int view_refusals = 0;
   int master_changes = 0;
-  void master_changed(const Error &, bool) noexcept override { master_changes++; }
+  void master_changed(const Error &, bool) noexcept override { expect_no_lock(), master_changes++; }
   int plugs = 0;    // messages that the connector has changed
   std::atomic<int> repaints{0}; // wishes for the picture once more
   int turns_left_out = 0;
-  void turn_left_out(const Error &) noexcept override { turns_left_out++; }
-  void connector_changed(const std::string &, bool) noexcept override { plugs++; }
-  void repaint_wanted() noexcept override { repaints++; }
+  void turn_left_out(const Error &) noexcept override { expect_no_lock(), turns_left_out++; }
+  void connector_changed(const std::string &, bool) noexcept override { expect_no_lock(), plugs++; }
+  void repaint_wanted() noexcept override { expect_no_lock(), repaints++; }
   std::string where;
-  void picture_placed(const std::string &text) noexcept override { where = text; }
-  void view_refused(const Error &) noexcept override { view_refusals++; }
+  void picture_placed(const std::string &text) noexcept override { expect_no_lock(), where = text; }
+  void view_refused(const Error &) noexcept override { expect_no_lock(), view_refusals++; }
 };
 
 // Something with an identity: the fake imports it.
