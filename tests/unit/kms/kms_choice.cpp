@@ -195,6 +195,39 @@ TEST(ChooseOutput, says_what_there_is)
   EXPECT_NE(choose_output({}, {}, "card").error().message.find("No output of card is connected"), std::string::npos);
 }
 
+// A program without master reads what the kernel knows, and may be the first to ask.
+TEST(ChooseOutput, says_why_a_named_connector_cannot_be_lit)
+{
+  struct Row {
+    const char *name;
+    void (*change)(Resources &resources);
+    int sys_errno;
+    std::vector<const char *> says;
+  };
+  const Row rows[] = {
+      {"never probed", [](Resources &r) { r.connectors[1].modes.clear(); }, ENODEV,
+       {"Connector VGA-1 of card has no modes", "nobody has looked", "master", "VGA-1/status"}},
+      {"no CRTC at all", [](Resources &r) { r.connectors[1].possible_crtcs = 0; }, ENODEV,
+       {"Connector VGA-1 of card has no CRTC", "another connector"}},
+      {"no CRTC left",
+       [](Resources &r) {
+         r.connectors[1].possible_crtcs = 1;
+         r.connectors[2] = values::connector(22, "HDMI-A-1", DRM_MODE_CONNECTED, 3, 10);
+         r.crtcs.pop_back();
+       }, EBUSY,
+       {"No CRTC of card is free for connector VGA-1", "Turn another output off"}},
+  };
+  for (const Row &row : rows) {
+    Resources resources = two_outputs();
+    row.change(resources);
+    const auto output = choose_output(resources, {"VGA-1", 0, {}}, "card");
+    ASSERT_FALSE(output) << row.name;
+    EXPECT_EQ(output.error().sys_errno, row.sys_errno) << row.name;
+    for (const char *part : row.says)
+      EXPECT_NE(output.error().message.find(part), std::string::npos) << row.name << ": " << output.error().message;
+  }
+}
+
 class ReserveOutput : public testing::Test {
 protected:
   ReserveOutput() : fd(fakedrm::plug())

@@ -298,6 +298,41 @@ std::vector<CrtcMove> moves_for(const Resources &resources, const OutputRequest 
                                                 : std::vector<CrtcMove>();
 }
 
+namespace {
+
+// The kernel gives a connector whose state its driver cannot tell the modes of displays without an
+// EDID (drm_probe_helper.c, drm_helper_probe_single_connector_modes()), so one without any was
+// never probed, which the kernel does for masters alone.
+Error no_modes(const Resources &resources, const Connector &connector,
+               const std::string &device_name)
+{
+  const std::string which =
+      "Connector " + connector.name + " of " + device_name + " has no modes: ";
+  if (connector.connection == DRM_MODE_UNKNOWNCONNECTION)
+    return device_error(which +
+                            "nobody has looked for a display there yet, and the kernel looks "
+                            "for the program that is master alone. Start that program first, or "
+                            "as root write detect to /sys/class/drm/CARD-" +
+                            connector.name + "/status.",
+                        ENODEV);
+  return device_error(
+      which + "no display is connected to it. Connectors: " + list_connectors(resources) + ".",
+      ENODEV);
+}
+
+Error no_crtc(const Connector &connector, const std::string &device_name)
+{
+  if (connector.possible_crtcs == 0)
+    return device_error("Connector " + connector.name + " of " + device_name +
+                            " has no CRTC that can drive it. Choose another connector.",
+                        ENODEV);
+  return device_error("No CRTC of " + device_name + " is free for connector " + connector.name +
+                          ". Turn another output off, or choose another connector.",
+                      EBUSY);
+}
+
+} // namespace
+
 Result<Output> choose_output(const Resources &resources, const OutputRequest &request,
                              const std::string &device_name)
 {
@@ -312,15 +347,10 @@ Result<Output> choose_output(const Resources &resources, const OutputRequest &re
                                   ". Choose one of these with connector.",
                         ENODEV);
   if (connector->modes.empty())
-    return device_error("Connector " + connector->name + " of " + device_name +
-                            " has no modes: no display is connected to it. Connectors: " +
-                            list_connectors(resources) + ".",
-                        ENODEV);
+    return no_modes(resources, *connector, device_name);
   const Crtc *crtc = find_crtc(resources, *connector);
   if (!crtc)
-    return device_error("No CRTC of " + device_name + " is free for connector " + connector->name +
-                            ". Turn another output off, or choose another connector.",
-                        EBUSY);
+    return no_crtc(*connector, device_name);
 
   Output output;
   output.connector = *connector;
