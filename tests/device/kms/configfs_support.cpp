@@ -43,6 +43,43 @@ void write_file(const std::string &path, const std::string &text)
   close(fd);
 }
 
+// Links first: a directory that one leads to stays.
+void unlink_links(const std::string &path)
+{
+  DIR *directory = opendir(path.c_str());
+  while (const dirent *entry = directory ? readdir(directory) : nullptr) {
+    const std::string below = path + "/" + entry->d_name;
+    if (entry->d_type == DT_LNK)
+      unlink(below.c_str());
+    else if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+      unlink_links(below);
+  }
+  if (directory)
+    closedir(directory);
+}
+
+// Without those that the kernel made, which go with the one above them.
+void remove_directories(const std::string &path)
+{
+  DIR *directory = opendir(path.c_str());
+  while (const dirent *entry = directory ? readdir(directory) : nullptr)
+    if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+      remove_directories(path + "/" + entry->d_name);
+  if (directory)
+    closedir(directory);
+  rmdir(path.c_str());
+}
+
+// A device that a case has left that failed, out of which libcheck jumps without destructors.
+void remove_forgotten(const std::string &root)
+{
+  if (access(root.c_str(), F_OK) != 0)
+    return;
+  write_file(root + "/enabled", "0");
+  unlink_links(root);
+  remove_directories(root);
+}
+
 // A detailed timing descriptor (VESA E-EDID 1.4, section 3.10.2), 18 bytes.
 void put_timing(std::uint8_t *bytes, const Timing &t)
 {
@@ -192,6 +229,7 @@ void ConfigfsDevice::find_connectors(std::size_t outputs)
 ConfigfsDevice::ConfigfsDevice(const std::string &name, const std::vector<OutputSpec> &outputs)
     : root_("/sys/kernel/config/vkms/" + name)
 {
+  remove_forgotten(root_);
   make_directory(root_);
   for (unsigned i = 0; i < outputs.size(); i++)
     make_output(i, outputs[i]);
@@ -209,6 +247,7 @@ ConfigfsDevice::ConfigfsDevice(const std::string &name, const std::vector<Output
 ConfigfsDevice::ConfigfsDevice(const std::string &name, const DisplayFacts &display)
     : root_("/sys/kernel/config/vkms/" + name)
 {
+  remove_forgotten(root_);
   make_directory(root_);
   make_directory(root_ + "/crtcs/crtc0");
   make_connector(0, true);

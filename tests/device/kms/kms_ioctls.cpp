@@ -60,6 +60,19 @@ struct AtomicCommit {
   std::uint64_t objs_ptr, count_props_ptr, props_ptr, prop_values_ptr, reserved, user_data;
 };
 
+// of drm_mode.h
+constexpr std::uint32_t kTestOnly = 0x100, kNonblock = 0x200, kAllowModeset = 0x400;
+
+std::atomic<unsigned> blocking_commits{0}, mode_sets{0};
+
+void count_commit(const AtomicCommit &atomic)
+{
+  if (atomic.flags & kTestOnly)
+    return;
+  blocking_commits += (atomic.flags & kNonblock) == 0;
+  mode_sets += (atomic.flags & kAllowModeset) != 0;
+}
+
 // Whether an atomic commit sets one of these properties to something.
 bool sets_forbidden(unsigned number, const void *argument)
 {
@@ -82,6 +95,8 @@ int gstdrm::test::replaced_ioctl(int fd, unsigned long request, void *argument) 
 {
   if (_IOC_TYPE(request) == kDrmType) {
     drm_ioctls[_IOC_NR(request)]++;
+    if (_IOC_NR(request) == gstdrm::test::kAtomic)
+      count_commit(*static_cast<const AtomicCommit *>(argument));
     if (is_to_fail(_IOC_NR(request))) {
       errno = failing_error;
       return -1;
@@ -105,6 +120,16 @@ unsigned count_drm_ioctls()
 unsigned count_drm_ioctls(unsigned number)
 {
   return drm_ioctls[number];
+}
+
+unsigned count_blocking_commits()
+{
+  return blocking_commits;
+}
+
+unsigned count_mode_sets()
+{
+  return mode_sets;
 }
 
 void fail_drm_ioctl(int nth, int error)

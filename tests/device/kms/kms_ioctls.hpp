@@ -15,6 +15,11 @@ inline constexpr unsigned kAtomic = 0xbc;
 unsigned count_drm_ioctls();
 unsigned count_drm_ioctls(unsigned number);
 
+// Atomic commits since the program began that sleep until they are on screen, and those that may set
+// a mode. Tests are none.
+unsigned count_blocking_commits();
+unsigned count_mode_sets();
+
 // The `nth` DRM ioctl from now on (1: the next) fails with `error` and does not reach the kernel;
 // 0: none. Those that only give something back are not counted: nobody can do anything about their
 // failing. Of each kind that reads objects the first eight are counted, and each eighth after that.
