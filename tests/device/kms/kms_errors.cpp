@@ -117,6 +117,7 @@ GST_END_TEST
 
 GST_START_TEST(test_no_permission)
 {
+  const Sink loaded; // the plugin may be in a folder that is root's alone
   ck_assert_int_eq(seteuid(65534), 0);
   expect_open_error("no permission", "", {"/dev/dri/card", "EACCES", "group"});
   ck_assert_int_eq(seteuid(0), 0);

@@ -273,6 +273,21 @@ const Parts kParts[] = {
        return with_memories({part(one, 0, -1), gst_allocator_alloc(nullptr, 4096, nullptr)}, one);
      }, false},
     {"no memory", [](GstBuffer *one, GstBuffer *) { return with_memories({}, one); }, false},
+    // gst_buffer_copy_region() keeps a meta with the frame's offsets where the buffer begins at its first byte alone
+    {"a buffer of both frames, whose region is the second",
+     [](GstBuffer *one, GstBuffer *other) {
+       auto both = GstPtr<GstBuffer>::adopt(gst_buffer_new());
+       const gsize bytes = gsize{4} * kWidth * kHeight;
+       for (GstBuffer *frame : {other, one})
+         gst_buffer_append_memory(both.get(), part(frame, 0, static_cast<gssize>(bytes)));
+       return GstPtr<GstBuffer>::adopt(gst_buffer_copy_region(both.get(), GST_BUFFER_COPY_ALL, bytes, bytes));
+     }, true},
+    {"a region that begins below the first row",
+     [](GstBuffer *one, GstBuffer *) {
+       constexpr gsize kRow = gsize{4} * kWidth, kRows = 16;
+       auto region = GstPtr<GstBuffer>::adopt(gst_buffer_copy_region(one, GST_BUFFER_COPY_FLAGS, kRows * kRow, kRow * (kHeight - kRows)));
+       return region; // which is too short for the caps
+     }, false},
     {"a cut end", [](GstBuffer *one, GstBuffer *) { return with_memories({part(one, 0, 4096 * 100)}, one); }, true}, // of a dma-buf that is long enough
 };
 

@@ -97,6 +97,47 @@ GST_START_TEST(test_each_its_own)
 }
 GST_END_TEST
 
+// As behind a tee: both displays scan out the same buffers, and each keeps them for itself.
+GST_START_TEST(test_one_stream_on_two_displays)
+{
+  const ConfigfsDevice device("three", kThree);
+  const std::string properties = "zero-copy=require device=" + device.path();
+  const GstVideoInfo info = video_info(plain_caps("BGRx", kWidth, kHeight));
+  const unsigned before = count_fds();
+  {
+    const GstPtr<GstBuffer> pictures[] = {make_noise(info, 1), make_noise(info, 2)};
+    const GstPtr<GstBuffer> frames[] = {to_dmabuf(info, pictures[0].get(), Shape::Tight),
+                                        to_dmabuf(info, pictures[1].get(), Shape::Tight)};
+    Sink left(properties.c_str()), right(properties.c_str());
+    start(left);
+    start(right);
+    const auto show = [&](const std::vector<Sink *> &sinks, int i) {
+      for (Sink *sink : sinks)
+        ck_assert_int_eq(sink->push(gst_buffer_ref(frames[i % 2].get())), GST_FLOW_OK);
+      for (Sink *sink : sinks) {
+        const GstPtr<GstSample> sample = sink->snapshot();
+        ck_assert_msg(sample, "%s", sink->next_message(GST_MESSAGE_WARNING).c_str());
+        ck_assert_int_eq(largest_difference(
+                             sample.get(), reference(info, pictures[i % 2].get(), kWidth, kHeight)),
+                         0);
+      }
+    };
+    for (int i = 0; i < 6; i++)
+      show({&left, &right}, i);
+    ck_assert_uint_eq(left.stat("imports"), 2);
+    ck_assert_uint_eq(right.stat("imports"), 2);
+    ck_assert(left.set_state(GST_STATE_NULL));
+    for (int i = 0; i < 4; i++)
+      show({&right}, i);
+    ck_assert_uint_eq(right.stat("imports"), 2);
+    ck_assert(right.set_state(GST_STATE_NULL));
+    for (const GstPtr<GstBuffer> &frame : frames)
+      ck_assert_int_eq(GST_MINI_OBJECT_REFCOUNT_VALUE(frame.get()), 1);
+  }
+  ck_assert_uint_eq(count_fds(), before);
+}
+GST_END_TEST
+
 GST_START_TEST(test_taken_by_name)
 {
   const ConfigfsDevice device("three", kThree);
@@ -362,6 +403,7 @@ static Suite *kms_outputs_suite(void)
   suite_add_tcase(s, tc);
   tcase_set_timeout(tc, 60);
   tcase_add_test(tc, test_each_its_own);
+  tcase_add_test(tc, test_one_stream_on_two_displays);
   tcase_add_test(tc, test_taken_by_name);
   tcase_add_test(tc, test_two_devices);
   tcase_add_test(tc, test_a_headset_is_no_display);

@@ -415,9 +415,8 @@ GST_START_TEST(test_direction_of_the_stream)
   compare("as it is", show.screen("as it is"), scaled(show.picture, 640, 480));
   const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(show.sink.element(), "sink"));
   const auto peer = GstPtr<GstPad>::adopt(gst_pad_get_peer(pad.get()));
-  ck_assert(gst_pad_push_event(
-      peer.get(),
-      gst_event_new_tag(gst_tag_list_new(GST_TAG_IMAGE_ORIENTATION, "rotate-90", nullptr))));
+  ck_assert(gst_pad_push_event(peer.get(), gst_event_new_tag(gst_tag_list_new(
+                                               GST_TAG_IMAGE_ORIENTATION, "rotate-90", nullptr))));
   show.push();
   compare("turned", show.screen("turned"), on_black(640, 480, turned(show.picture, 3), 200, 80));
   // the next file was not turned, and says nothing
@@ -425,6 +424,44 @@ GST_START_TEST(test_direction_of_the_stream)
   show.push();
   compare("next", show.screen("next"), scaled(show.picture, 640, 480));
   ck_assert(show.sink.next_message(kComplaints).empty());
+}
+GST_END_TEST
+
+// The sink starts anew behind another source, which has no tag. That one sends no STREAM_START, as
+// some forget it: GStreamer warns, and goes on.
+GST_START_TEST(test_direction_ends_with_the_stream)
+{
+  Show show("mode=640x480 video-direction=auto", 320, 240);
+  show.start();
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(show.sink.element(), "sink"));
+  const auto peer = GstPtr<GstPad>::adopt(gst_pad_get_peer(pad.get()));
+  ck_assert(gst_pad_push_event(peer.get(), gst_event_new_tag(gst_tag_list_new(
+                                               GST_TAG_IMAGE_ORIENTATION, "rotate-90", nullptr))));
+  show.push();
+  compare("turned", show.screen("turned"), on_black(640, 480, turned(show.picture, 3), 200, 80));
+  ck_assert(show.sink.set_state(GST_STATE_READY));
+  ck_assert(gst_pad_unlink(peer.get(), pad.get()));
+  const auto other = GstPtr<GstPad>::adopt(gst_pad_new("other", GST_PAD_SRC));
+  ck_assert(gst_pad_set_active(other.get(), TRUE));
+  ck_assert_int_eq(gst_pad_link(other.get(), pad.get()), GST_PAD_LINK_OK);
+  ck_assert(show.sink.set_state(GST_STATE_PLAYING));
+  const std::string text = dma_drm_caps("XR24", 320, 240);
+  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(text.c_str()));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  _gst_check_expecting_log = TRUE;
+  ck_assert(gst_pad_push_event(other.get(), gst_event_new_caps(caps.get())));
+  ck_assert(gst_pad_push_event(other.get(), gst_event_new_segment(&segment)));
+  for (int i = 0; i < 2; i++)
+    ck_assert_int_eq(
+        gst_pad_push(other.get(), to_dmabuf(show.info, show.noise.get(), Shape::Tight).release()),
+        GST_FLOW_OK);
+  _gst_check_expecting_log = FALSE;
+  compare("not turned", show.screen("not turned"), scaled(show.picture, 640, 480));
+  ck_assert(show.sink.next_message(kComplaints).empty());
+  ck_assert(show.sink.set_state(GST_STATE_READY));
+  gst_pad_set_active(other.get(), FALSE);
+  gst_pad_unlink(other.get(), pad.get());
 }
 GST_END_TEST
 
@@ -441,6 +478,7 @@ static Suite *kms_scaling_suite(void)
   tcase_add_test(tc, test_no_hdr);
   tcase_add_test(tc, test_larger_than_every_mode);
   tcase_add_test(tc, test_direction_of_the_stream);
+  tcase_add_test(tc, test_direction_ends_with_the_stream);
   tcase_add_loop_test(tc, test_adaptive_stream, 0, G_N_ELEMENTS(kAdaptiveRows));
   return s;
 }
