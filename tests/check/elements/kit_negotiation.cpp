@@ -10,7 +10,7 @@ using gstdrm::FailedNegotiation;
 using gstdrm::GstPtr;
 using gstdrm::Mismatch;
 
-// What ends the first attempt, so that it says nothing of its caps.
+// What ends an attempt, so that it says nothing of its caps.
 enum class Ended { No, BySelf, ByFlush, ByPeersFlush, BySinksFlush };
 
 struct Row {
@@ -20,6 +20,7 @@ struct Row {
   bool posts_itself; // the element has posted its own reason when the event is refused
   unsigned explained;
   Ended ended = Ended::No;
+  int ended_attempt = 0;
 };
 
 constexpr Row kRows[] = {
@@ -34,6 +35,9 @@ constexpr Row kRows[] = {
     {"a flush of the sink behind the peer", {"a/a", "a/a", "a/a"}, {false, true, true}, false, 0, Ended::BySinksFlush},
     {"refused after a flush that the element saw", {"a/a", "a/a", "a/a"}, {false, false, false}, false, 1, Ended::BySelf},
     {"refused after a flush", {"a/a", "a/a", "a/a"}, {false, false, false}, false, 1, Ended::ByFlush},
+    {"refused before and after a flush that the element saw", {"a/a", "a/a", "a/a"}, {false, false, false}, false, 1, Ended::BySelf, 1},
+    {"refused before and after a flush", {"a/a", "a/a", "a/a"}, {false, false, false}, false, 1, Ended::ByFlush, 1},
+    {"other caps before a flush", {"a/b", "a/a", "a/a"}, {false, false, false}, false, 2, Ended::ByFlush, 1},
 };
 
 GST_START_TEST(test_row)
@@ -58,14 +62,14 @@ GST_START_TEST(test_row)
                                                         : nullptr;
   FailedNegotiation negotiation;
   for (int i = 0; i < 3; i++) {
-    if (flushing && i == 0)
+    if (flushing && i == row.ended_attempt)
       GST_PAD_SET_FLUSHING(flushing);
     else if (flushing)
       GST_PAD_UNSET_FLUSHING(flushing);
     const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(row.caps[i]));
     const auto pass_on = [&](GstEvent *event) {
       gst_event_unref(event);
-      if (row.ended == Ended::BySelf && i == 0)
+      if (row.ended == Ended::BySelf && i == row.ended_attempt)
         negotiation.interrupt();
       if (!row.taken[i] && row.posts_itself)
         negotiation.post(element, gstdrm::Error{gstdrm::ErrorCode::Caps, "own", 0});
@@ -76,7 +80,10 @@ GST_START_TEST(test_row)
       return Mismatch{"explained", "debug"};
     };
     fail_unless(negotiation.take(element, gst_event_new_caps(caps.get()), pass_on, explain) == row.taken[i]);
-    const bool refused = !row.taken[i] && (row.ended == Ended::No || i > 0);
+    // An attempt that was ended says nothing, and what was known before stays.
+    const bool ended = row.ended != Ended::No && i == row.ended_attempt;
+    const bool known = i > 0 && !row.taken[i - 1] && g_str_equal(row.caps[i - 1], row.caps[i]);
+    const bool refused = !row.taken[i] && (!ended || known);
     fail_unless(negotiation.has_refused(caps.get()) == refused, "attempt %d", i);
   }
   unsigned explained = 0;

@@ -50,6 +50,9 @@ bool FailedNegotiation::take(GstElement *element, GstEvent *event,
   GstCaps *parsed = nullptr;
   gst_event_parse_caps(event, &parsed);
   const auto caps = GstPtr<GstCaps>::share(parsed);
+  // Sticky events come again while a pipeline is stopped, too: that ends an attempt, and is not the
+  // end of a failure that has its message.
+  const bool has_failed_before = has_refused(caps.get());
   begin(caps.get());
   interrupted_ = false;
   if (pass_on(event)) {
@@ -57,7 +60,8 @@ bool FailedNegotiation::take(GstElement *element, GstEvent *event,
     return true;
   }
   if (interrupted_ || is_flushing(element)) {
-    refused_.reset();
+    if (!has_failed_before)
+      refused_.reset();
     return false;
   }
   if (claim())
