@@ -16,7 +16,28 @@ struct Consumer {
   const char *name;
   guint64 stride_align; // bytes; 0: any
   guint64 buffers_held; // 0: not stated
+  void (*ask_more)(GstDrmConstraints *asked) = nullptr;
 };
+
+// What the producers cannot meet: a heap that is not there, fewer planes than NV12 has or more than
+// AB24 has, more descriptors than dma-bufs.
+inline void ask_for_heap(GstDrmConstraints *asked)
+{
+  const gchar *const heaps[] = {"nowhere", nullptr};
+  gst_drm_constraints_set_placement(asked, GST_DRM_PLACEMENT_NONE, heaps);
+}
+inline void ask_for_one_plane(GstDrmConstraints *asked)
+{
+  gst_drm_constraints_set_range(asked, GST_DRM_CONSTRAINT_PLANES, 1, 1);
+}
+inline void ask_for_two_planes(GstDrmConstraints *asked)
+{
+  gst_drm_constraints_set_range(asked, GST_DRM_CONSTRAINT_PLANES, 2, 4);
+}
+inline void ask_for_two_descriptors(GstDrmConstraints *asked)
+{
+  gst_drm_constraints_set_range(asked, GST_DRM_CONSTRAINT_FDS, 2, 2);
+}
 
 namespace detail {
 
@@ -31,6 +52,8 @@ inline GstPadProbeReturn answer_as_consumer(GstPad *, GstPadProbeInfo *info, gpo
     gst_drm_constraints_set_number(asked, GST_DRM_CONSTRAINT_STRIDE_ALIGN, consumer->stride_align);
   if (consumer->buffers_held > 0)
     gst_drm_constraints_set_number(asked, GST_DRM_CONSTRAINT_BUFFERS_HELD, consumer->buffers_held);
+  if (consumer->ask_more)
+    consumer->ask_more(asked);
   gst_query_add_drm_constraints(query, asked);
   gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   return GST_PAD_PROBE_HANDLED;
@@ -38,7 +61,8 @@ inline GstPadProbeReturn answer_as_consumer(GstPad *, GstPadProbeInfo *info, gpo
 
 } // namespace detail
 
-// The pad, a sink or a src pad, answers ALLOCATION queries as the consumer, which outlives it. The id of the probe.
+// The pad, a sink or a src pad, answers ALLOCATION queries as the consumer, which outlives it. The
+// id of the probe.
 inline gulong answer_as(GstPad *pad, const Consumer &consumer)
 {
   return gst_pad_add_probe(

@@ -14,6 +14,7 @@
 
 #include "config.h"
 #include "metis_line.hpp"
+#include "support/consumer.hpp"
 #include "support/dmabuf_elements.hpp"
 #include "support/no_display_server.hpp"
 #include "support/odd_queries.hpp"
@@ -40,14 +41,23 @@ struct Row {
   const char *variable = nullptr;   // "NAME=VALUE", in the environment meanwhile
   Where where = Where::Here;
   bool direct = false; // no capsfilter between, which would refuse the caps first
+  const Consumer *consumer = nullptr; // what is behind the element asks for more than its caps
 };
+
+const Consumer kAligned{"display", 4096, 0};
+const Consumer kOfHeap{"display", 0, 0, ask_for_heap};
+const Consumer kOfOnePlane{"display", 0, 0, ask_for_one_plane};
+const Consumer kOfTwoDescriptors{"display", 0, 0, ask_for_two_descriptors};
 
 const std::vector<const char *> kBothSides{"sender",       "sent",   "receiver",  "taken",
                                            "nearest-miss", "advice", "sent-caps", "taken-caps"};
 const std::vector<const char *> kProperty{"reason", "property", "value"};
 const std::vector<const char *> kFrame{"reason", "sender", "caps"};
+const std::vector<const char *> kUnmet{"reason", "advice", "device", "receiver"};
+const std::vector<const char *> kConflict{"accessors", "failures"};
 
 const std::string kNv12 = plain_caps("NV12", 64, 48);
+const std::string kVaNv12 = "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12,width=64,height=64";
 const std::string kGl = "video/x-raw(memory:GLMemory), format=(string)RGBA, width=(int)64, height=(int)48, "
                         "framerate=(fraction)30/1, texture-target=(string)2D";
 constexpr const char *kI420 = "video/x-raw, format=I420";
@@ -122,11 +132,27 @@ const std::vector<Row> &rows()
 
       {"vadmabufsrc", Negotiation, "a format that the driver does not make", "", "", "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=XR24",
        "GstDrmMismatch", kBothSides, "format in common", nullptr, "GST_DRM_VA_TEST=formats=NV12", Where::Box},
+      {"vadmabufsrc", Negotiation, "a consumer of other strides", "", "", kVaNv12, "GstDrmFailure", kUnmet,
+       "makes plane 0 with a stride of 64 bytes, and display asks for a multiple of 4096", nullptr, "GST_DRM_VA_TEST=formats=NV12,stride-align=64", Where::Box, false, &kAligned},
+      {"vadmabufsrc", Negotiation, "a consumer of another heap", "", "", kVaNv12, "GstDrmFailure", kUnmet,
+       "and display asks for memory of the heap nowhere", nullptr, "GST_DRM_VA_TEST=formats=NV12", Where::Box, false, &kOfHeap},
+      {"vadmabufsrc", Negotiation, "a consumer of one plane", "", "", kVaNv12, "GstDrmConflict", kConflict,
+       "2 planes or more", nullptr, "GST_DRM_VA_TEST=formats=NV12", Where::Box, false, &kOfOnePlane},
+      {"vadmabufsrc", Negotiation, "a consumer of two descriptors", "", "", kVaNv12, "GstDrmFailure", kUnmet,
+       "makes frames of 1 descriptors, and display asks for 2 or more", nullptr, "GST_DRM_VA_TEST=formats=NV12", Where::Box, false, &kOfTwoDescriptors},
       {"vadmabufsrc", Device, "no GPU", "device=/dev/null", "", "", "GstDrmFailure", {"reason", "advice", "property", "value", "device"}, "/dev/null"},
 
       {"vadmabufconvert", Negotiation, "a format that the driver does not make", "", dmabuf_caps("NV12", 64, 48),
        "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=R8", "GstDrmMismatch", kBothSides, "nothing in common", nullptr,
        "GST_DRM_VA_TEST=formats=NV12", Where::Box},
+      {"vadmabufconvert", Negotiation, "a consumer of other strides", "", dmabuf_caps("NV12", 64, 48), kVaNv12, "GstDrmFailure", kUnmet,
+       "and display asks for a multiple of 4096", nullptr, "GST_DRM_VA_TEST=formats=NV12,stride-align=64", Where::Box, false, &kAligned},
+      {"vadmabufconvert", Negotiation, "a consumer of another heap", "", dmabuf_caps("NV12", 64, 48), kVaNv12, "GstDrmFailure", kUnmet,
+       "and display asks for memory of the heap nowhere", nullptr, "GST_DRM_VA_TEST=formats=NV12", Where::Box, false, &kOfHeap},
+      {"vadmabufconvert", Negotiation, "a consumer of one plane", "", dmabuf_caps("NV12", 64, 48), kVaNv12, "GstDrmConflict", kConflict,
+       "2 planes or more", nullptr, "GST_DRM_VA_TEST=formats=NV12", Where::Box, false, &kOfOnePlane},
+      {"vadmabufconvert", Negotiation, "a consumer of two descriptors", "", dmabuf_caps("NV12", 64, 48), kVaNv12, "GstDrmFailure", kUnmet,
+       "makes frames of 1 descriptors, and display asks for 2 or more", nullptr, "GST_DRM_VA_TEST=formats=NV12", Where::Box, false, &kOfTwoDescriptors},
       {"vadmabufconvert", Device, "no GPU", "device=/dev/null", kNv12, "", "GstDrmFailure",
        {"reason", "advice", "property", "value", "device"}, "/dev/null"},
 
@@ -215,6 +241,8 @@ public:
       const auto sink = add(pipeline_.get(), "fakesink");
       fail_unless(gst_element_link_pads_full(element_.get(), "src", filter.get(), "sink", GST_PAD_LINK_CHECK_NOTHING));
       fail_unless(gst_element_link_pads_full(filter.get(), "src", sink.get(), "sink", GST_PAD_LINK_CHECK_NOTHING));
+      if (row.consumer)
+        answer_as(GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.get(), "sink")).get(), *row.consumer);
       if (!row.downstream.empty()) // once it is linked: gst-launch-1.0 refuses what cannot work
         g_object_set(filter.get(), "caps", caps_of(row.downstream).get(), nullptr);
     }
