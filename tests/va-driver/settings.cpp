@@ -295,7 +295,7 @@ bool parse_memory(std::string_view value, Settings &settings)
 
 bool parse_one(std::string_view key, std::string_view value, Settings &s)
 {
-  const std::array<std::pair<std::string_view, std::function<bool()>>, 56> keys = {{
+  const std::array<std::pair<std::string_view, std::function<bool()>>, 57> keys = {{
       {"objects", [&] { return parse_number(value, s.objects) && s.objects >= 1; }},
       {"stride-align", [&] { return parse_number(value, s.stride_align) && s.stride_align >= 1; }},
       {"stride-extra", [&] { return parse_number(value, s.stride_extra); }},
@@ -331,6 +331,8 @@ bool parse_one(std::string_view key, std::string_view value, Settings &s)
       {"import-objects", [&] { return parse_bool(value, s.import_objects); }},
       {"rotate", [&] { return parse_bool(value, s.rotates); }},
       {"import-prime2", [&] { return parse_bool(value, s.import_prime2); }},
+      {"import-refused-above",
+       [&] { return parse_above(value, s.import_refused_tall, s.import_refused_above); }},
       {"import-refused", [&] { return parse_modifiers(value, s.import_refused); }},
       {"status-ready", [&] { return parse_bool(value, s.status_ready); }},
       {"vendor",

@@ -116,6 +116,8 @@ struct Settings {
   bool background = true;     // output_background_color is drawn
   bool import_objects = true; // false: every plane is in the first object of a descriptor
   bool import_prime2 = true;  // foreign dma-bufs are taken as VADRMPRIMESurfaceDescriptor
+  std::uint64_t import_refused_tall = 0; // this modifier, of more rows than that; 0: none
+  std::uint32_t import_refused_above = 0;
   std::vector<std::uint64_t> import_refused; // modifiers of foreign dma-bufs that are refused
   bool derive = true;
   bool put = true;
@@ -142,9 +144,9 @@ inline const std::vector<std::uint64_t> &modifiers_of(const Settings &settings,
   return it == settings.machine.end() ? settings.modifiers : it->modifiers;
 }
 
-inline bool contains(const std::vector<std::uint32_t> &fourccs, std::uint32_t fourcc)
+template <typename T> bool contains(const std::vector<T> &list, T wanted)
 {
-  return std::find(fourccs.begin(), fourccs.end(), fourcc) != fourccs.end();
+  return std::find(list.begin(), list.end(), wanted) != list.end();
 }
 
 // The settings for displays of one node, such as "renderD129": what stands before the first '@',

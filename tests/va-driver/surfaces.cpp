@@ -200,9 +200,11 @@ std::shared_ptr<Surface> import_one(Driver &driver, const Request &request, unsi
   if (request.memory_type == VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2) {
     const auto &described =
         static_cast<const VADRMPRIMESurfaceDescriptor *>(request.external)[index];
-    const auto &refused = driver.settings.import_refused;
-    if (std::find(refused.begin(), refused.end(), described.objects[0].drm_format_modifier) !=
-        refused.end())
+    const auto modifier = described.objects[0].drm_format_modifier;
+    const Settings &settings = driver.settings;
+    if (contains(settings.import_refused, modifier) ||
+        (settings.import_refused_above > 0 && height > settings.import_refused_above &&
+         modifier == settings.import_refused_tall))
       return nullptr;
     return import_surface(driver.settings.import_objects ? described : in_one_object(described),
                           width, height);

@@ -202,7 +202,7 @@ GstPtr<GstCaps> DmabufConverter::input_caps() const
     return idle_caps(settings().device, GST_PAD_SINK);
   const auto known = readable(device->capabilities, learner_.known(*device));
   const std::lock_guard lock(lock_);
-  return device_caps(device->capabilities, FormatSet::subtract(known, refused_));
+  return device_caps(device->capabilities, FormatSet::subtract(known, refused_.pairs));
 }
 
 // A driver that takes a list of modifiers and shows none may make pairs that nobody has tried yet:
@@ -280,6 +280,7 @@ bool DmabufConverter::sink_event(GstEvent *event)
   }
   if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
     return base_->sink_event(element_, event) != FALSE;
+  reconsider_pairs(event);
   upstream_ = {.asks_next = true}; // an ALLOCATION query follows the caps
   const bool taken = failure_.take(
       GST_ELEMENT(element_), event,
@@ -308,7 +309,8 @@ GstFlowReturn DmabufConverter::refuse_pair(const Error &error)
   const Format pair{stream_.in.drm_fourcc, stream_.in.drm_modifier};
   {
     const std::lock_guard lock(lock_);
-    refused_ = FormatSet::unite(refused_, FormatSet::from_pairs({pair}));
+    refused_ = {GST_VIDEO_INFO_WIDTH(&stream_.in.vinfo), GST_VIDEO_INFO_HEIGHT(&stream_.in.vinfo),
+                FormatSet::unite(refused_.pairs, FormatSet::from_pairs({pair}))};
   }
   const GstFlowReturn flow = refusals_.refuse(
       std::string(GST_OBJECT_NAME(element_)) + " cannot convert a frame of " +
@@ -317,6 +319,21 @@ GstFlowReturn DmabufConverter::refuse_pair(const Error &error)
     return flow;
   refusals_.request_choice();
   return GST_BASE_TRANSFORM_FLOW_DROPPED;
+}
+
+// What a driver imports depends on the frame's size.
+void DmabufConverter::reconsider_pairs(GstEvent *event)
+{
+  GstCaps *caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  const GstStructure *structure = gst_caps_get_structure(caps, 0);
+  gint width = 0;
+  gint height = 0;
+  const std::lock_guard lock(lock_);
+  if (gst_structure_get_int(structure, "width", &width) &&
+      gst_structure_get_int(structure, "height", &height) &&
+      (width != refused_.width || height != refused_.height))
+    refused_ = {};
 }
 
 // After a RECONFIGURE the caps are chosen again here, without an event that sink_event() would see.

@@ -118,6 +118,8 @@ private:
   bool check_pool(const Device &device);
   GstFlowReturn fail(const Error &error);
   GstFlowReturn refuse_pair(const Error &error);
+  // Offers again what was refused, where the caps of the event have another size.
+  void reconsider_pairs(GstEvent *event);
 
   GstBaseTransform *const element_; // owns this
   GstBaseTransformClass *const base_;
@@ -150,7 +152,13 @@ private:
   mutable OrderedMutex lock_{10, "DmabufConverter::lock_"};
   ConvertSettings settings_;
   std::shared_ptr<const Device> device_;
-  FormatSet refused_; // pairs of upstream that the driver does not import
+  // Pairs of upstream that the driver does not import, at that size in pixels.
+  struct RefusedPairs {
+    gint width = 0;
+    gint height = 0;
+    FormatSet pairs;
+  };
+  RefusedPairs refused_;
   std::shared_ptr<SyncWorker> worker_;
 };
 

@@ -5,6 +5,8 @@
 
 #include <drm_fourcc.h>
 
+#include <gst/drm/gstdrm-private.hpp>
+
 #include "va_convert_pixels.hpp"
 
 namespace {
@@ -117,6 +119,64 @@ GST_START_TEST(test_refused_imports)
 }
 GST_END_TEST
 
+constexpr char kTiled[] = "NV12:0x0100000000000001";
+
+std::string either_pair(int height)
+{
+  return "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format={NV12:0x0100000000000001,NV12},width=96,height=" + std::to_string(height) +
+         ",framerate=30/1";
+}
+
+bool takes_tiled(Pipeline &pipeline)
+{
+  const auto pad = gstdrm::GstPtr<GstPad>::adopt(gst_element_get_static_pad(pipeline.get("convert"), "sink"));
+  const auto caps = gstdrm::GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), nullptr));
+  g_autoptr(GstDrmFormatSet) set = gst_drm_format_set_new_from_caps(caps.get());
+  return set && gst_drm_format_set_contains(set, DRM_FORMAT_NV12, I915_FORMAT_MOD_X_TILED);
+}
+
+// Pulls until the converter gets frames like that.
+void pull_until(Pipeline &pipeline, const char *drm_format, int height)
+{
+  for (int i = 0; i < 300; ++i) {
+    g_autoptr(GstSample) sample = pipeline.pull();
+    fail_unless(sample != nullptr, "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+    const auto pad = gstdrm::GstPtr<GstPad>::adopt(gst_element_get_static_pad(pipeline.get("convert"), "sink"));
+    const auto caps = gstdrm::GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(pad.get()));
+    const GstStructure *structure = gst_caps_get_structure(caps.get(), 0);
+    gint got = 0;
+    if (gst_structure_get_int(structure, "height", &got) && got == height &&
+        g_strcmp0(gst_structure_get_string(structure, "drm-format"), drm_format) == 0)
+      return;
+  }
+  fail("no frame of %s and %d rows in 300", drm_format, height);
+}
+
+// A driver that does not import a pair at one size is asked again at another one.
+GST_START_TEST(test_refused_at_one_size)
+{
+  set_driver("formats=NV12:BGRX,modifiers=x-tiled:linear,list-modifiers=1,import-refused-above=x-tiled:100");
+  Pipeline pipeline("vadmabufsrc name=src ! capsfilter name=filter caps-change-mode=delayed ! vadmabufconvert name=convert ! " +
+                    dma_caps("XR24", 192, 192) + " ! appsink name=sink sync=false max-buffers=1");
+  const auto filter_by = [&](const std::string &text) {
+    const auto caps = gstdrm::GstPtr<GstCaps>::adopt(gst_caps_from_string(text.c_str()));
+    g_object_set(pipeline.get("filter"), "caps", caps.get(), nullptr);
+  };
+  filter_by(either_pair(112));
+  fail_unless(pipeline.play(), "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+  pull_until(pipeline, "NV12", 112);
+  fail_if(takes_tiled(pipeline));
+  filter_by(either_pair(96));
+  pull_until(pipeline, "NV12", 96); // chosen before the new size was known
+  fail_unless(takes_tiled(pipeline));
+  filter_by(either_pair(64));
+  pull_until(pipeline, kTiled, 64);
+  filter_by(either_pair(128));
+  pull_until(pipeline, "NV12", 128);
+  fail_if(takes_tiled(pipeline));
+}
+GST_END_TEST
+
 // ---- frames that the driver reads, and draws into none of
 
 struct ReadRow {
@@ -185,6 +245,7 @@ Suite *va_convert_pairs_suite()
   tcase_add_loop_test(tcase, test_learned, 0, G_N_ELEMENTS(kLearned));
   tcase_add_loop_test(tcase, test_read_alone, 0, G_N_ELEMENTS(kRead));
   tcase_add_loop_test(tcase, test_refused_imports, 0, G_N_ELEMENTS(kRefused));
+  tcase_add_test(tcase, test_refused_at_one_size);
   return suite;
 }
 
