@@ -11,7 +11,12 @@ source "$here/../support/tap.sh"
 export __EGL_VENDOR_LIBRARY_FILENAMES=/dev/null VK_ICD_FILENAMES=/dev/null VK_DRIVER_FILES=/dev/null
 unset WAYLAND_DISPLAY XDG_RUNTIME_DIR
 # meson puts the folder of each library there that the test depends on: the libEGL is for the cases alone that name it
-[[ -z ${GST_DRM_TEST_FAKE_EGL:-} ]] || export LD_LIBRARY_PATH=${LD_LIBRARY_PATH//":$GST_DRM_TEST_FAKE_EGL"/}
+if [[ -n ${GST_DRM_TEST_FAKE_EGL:-} ]]; then
+  folders=:${LD_LIBRARY_PATH:-}:
+  folders=${folders//":$GST_DRM_TEST_FAKE_EGL:"/:}
+  folders=${folders#:}
+  export LD_LIBRARY_PATH=${folders%:}
+fi
 
 # the plugins are scanned here, where a warning of the scanner is in nobody's output
 "$tool" --why fakesrc fakesink >/dev/null 2>&1
