@@ -64,7 +64,9 @@ gboolean GlLoop::check(GSource *source) noexcept
   // Awake first, then a look for jobs: wake_for() adds one first, then looks whether this is awake.
   // So one of the two sees the other, and no job stays behind in a loop that ends here.
   const std::uint64_t sleep = state.sleep.exchange(0);
-  if (!state.has_jobs)
+  // wake_for() may ring for a job that was seen before it rang, and has run
+  const bool is_rung_for = g_source_get_ready_time(source) == 0;
+  if (!state.has_jobs && !is_rung_for)
     return FALSE;
   state.sleep = sleep;
   return TRUE;
