@@ -24,6 +24,7 @@ struct TextureForm {
   egl::Target target = egl::Target::Texture2D;
   GstVideoFormat format =
       GST_VIDEO_FORMAT_RGBA; // of the GL memory: RGBA, or the frame's own for one texture per plane
+  bool draws = false;        // RGBA is drawn of the planes, once for each frame
 };
 
 // What an uploader's device and its settings allow.
@@ -53,7 +54,7 @@ public:
     bool is_copy = false;
     bool keeps_colours = false; // the GL memory has the frame's colorimetry
     FormatSet pairs;            // that go this way
-    // Those of frames with fields. A driver that converts 4:2:0 averages chroma over neighbouring
+    // Those of frames with fields. Who converts 4:2:0 on the GPU averages chroma over neighbouring
     // rows, and these belong to different fields.
     FormatSet pairs_with_fields;
     [[nodiscard]] const FormatSet &of(bool has_fields) const noexcept
@@ -65,7 +66,7 @@ public:
   [[nodiscard]] bool takes_plain() const noexcept { return takes_plain_; }
   [[nodiscard]] std::uint32_t max_size() const noexcept { return max_size_; }
   // In order of preference: import before copy, 2D before external-oes, RGBA before planes, but of
-  // more than 8 bits planes before RGBA.
+  // more than 8 bits planes before RGBA, which is drawn of the planes then.
   [[nodiscard]] const std::vector<Way> &ways() const noexcept { return ways_; }
   // Every pair that goes any way.
   [[nodiscard]] const FormatSet &all() const noexcept { return all_; }

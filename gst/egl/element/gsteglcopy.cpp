@@ -9,6 +9,8 @@
 #include <gst/drm/element/mapped_frame.hpp>
 #include <gst/drm/element/pixel_copy.hpp>
 
+#include "gstegltexturepool.hpp"
+
 namespace gstdrm {
 
 void make_opaque(const GstVideoInfo &from, GstVideoFrame *frame)
@@ -36,9 +38,7 @@ void CopyToGl::begin(GstGLContext *context, const GstDrmVideoInfo &in, GstCaps *
 
 void CopyToGl::close()
 {
-  if (pool_)
-    gst_buffer_pool_set_active(pool_.get(), FALSE); // what is out is freed when it comes back
-  pool_.reset();
+  close_texture_pool(pool_);
   yuv_.reset();
   converter_.reset();
   context_.reset();
@@ -70,20 +70,10 @@ Result<void> CopyToGl::open()
                        GST_VIDEO_INFO_NAME(&out_) + ". Ask for another format downstream",
                    0};
   }
-  auto pool = GstPtr<GstBufferPool>::adopt(gst_gl_buffer_pool_new(context_.get()));
-  GstStructure *config = gst_buffer_pool_get_config(pool.get());
-  gst_buffer_pool_config_set_params(config, out_caps_.get(),
-                                    static_cast<guint>(GST_VIDEO_INFO_SIZE(&out_)), 0, 0);
-  gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-  gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_GL_TEXTURE_TARGET_2D);
-  if (!gst_buffer_pool_set_config(pool.get(), config) ||
-      !gst_buffer_pool_set_active(pool.get(), TRUE))
-    return Error{ErrorCode::Allocation,
-                 std::string("GL has no memory for copies of ") + GST_VIDEO_INFO_NAME(&out_) +
-                     ", " + std::to_string(GST_VIDEO_INFO_WIDTH(&out_)) + "x" +
-                     std::to_string(GST_VIDEO_INFO_HEIGHT(&out_)),
-                 0};
-  pool_ = std::move(pool);
+  auto pool = open_texture_pool(context_.get(), out_caps_.get(), out_, SyncPoints::None);
+  if (!pool)
+    return pool.error();
+  pool_ = std::move(*pool);
   return {};
 }
 
@@ -123,11 +113,10 @@ Result<GstPtr<GstBuffer>> CopyToGl::copy(GstBuffer *in)
   if (!pool_)
     if (Result<void> opened = open(); !opened)
       return opened.error();
-  GstBuffer *acquired = nullptr;
-  if (gst_buffer_pool_acquire_buffer(pool_.get(), &acquired, nullptr) != GST_FLOW_OK)
-    return Error{ErrorCode::Allocation, "There is no GL memory for a copy of the frame", 0};
-  auto made = GstPtr<GstBuffer>::adopt(acquired);
-  if (const Result<void> filled = fill(made.get(), in); !filled)
+  Result<GstPtr<GstBuffer>> made = acquire_texture(pool_.get());
+  if (!made)
+    return made;
+  if (const Result<void> filled = fill(made->get(), in); !filled)
     return filled.error();
   return made;
 }

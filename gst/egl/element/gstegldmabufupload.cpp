@@ -243,7 +243,7 @@ static void install_properties(GObjectClass *object_class)
   gstdrm::install_common_properties(
       object_class, {PROP_ZERO_COPY, "Whether frames may be copied by the CPU", PROP_DRM_STATS,
                      "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
-                     "last-copy-reason, waits, hops, fallbacks"});
+                     "last-copy-reason, waits, draws, hops, fallbacks"});
   const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                               GST_PARAM_MUTABLE_READY);
   g_object_class_install_property(object_class, PROP_MODE,

@@ -14,6 +14,7 @@
 #include <gst/gl/gl.h>
 
 #include "engine/egl_image.hpp"
+#include "engine/gl_planes.hpp"
 #include "gsteglcaps.hpp"
 
 namespace gstdrm {
@@ -113,17 +114,11 @@ FormatSet of_colours(const FormatSet &formats, Colours colours)
 
 // Of more than 8 bits in a plane. Drivers read 10 bits as the upper ones of 16, and their own
 // conversion of P010 is off by up to two steps of 8 bits (docs/drivers.md).
-bool is_deep(std::uint32_t fourcc) noexcept
-{
-  const FourccInfo *info = fourcc_info(fourcc);
-  return info && info->n_planes > 1 && info->planes[0].block_bytes == 2;
-}
-
 FormatSet deep_of(const FormatSet &formats)
 {
   std::vector<Format> pairs;
   for (const Format &pair : formats.pairs())
-    if (is_deep(pair.fourcc))
+    if (egl::can_draw_planes(pair.fourcc))
       pairs.push_back(pair);
   return FormatSet::from_pairs(std::move(pairs));
 }
@@ -237,16 +232,15 @@ UploadFormats::UploadFormats(const UploadDevice &device)
   using egl::Target;
   const FormatSet images = device.images.all();
   const FormatSet converted = of_colours(device.images.texture_2d, Colours::Yuv);
-  const FormatSet last = FormatSet::intersect(deep_of(converted),
-                                              device.has_rg_textures ? device.planes : FormatSet());
+  const FormatSet drawn = device.has_rg_textures ? deep_of(device.planes) : FormatSet();
   add({Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, true,
       of_colours(device.images.texture_2d, Colours::Rgb));
   add({Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, false,
-      FormatSet::subtract(converted, last));
+      FormatSet::subtract(converted, drawn));
   if (device.has_rg_textures)
     add({Shape::PerPlane, Target::Texture2D, GST_VIDEO_FORMAT_UNKNOWN}, true,
         with_texture_names(device.planes));
-  add({Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, false, last);
+  add({Shape::PerPlane, Target::Texture2D, GST_VIDEO_FORMAT_RGBA, true}, false, drawn);
   if (device.has_external_textures) {
     add({Shape::OneImage, Target::External, GST_VIDEO_FORMAT_RGBA}, true,
         of_colours(images, Colours::Rgb));
@@ -270,7 +264,7 @@ void UploadFormats::add(const TextureForm &form, bool keeps_colours, FormatSet p
   if (pairs.empty())
     return;
   all_ = FormatSet::unite(all_, pairs);
-  const bool mixes_fields = form.shape == egl::Shape::OneImage && !keeps_colours && !is_copy;
+  const bool mixes_fields = !keeps_colours && !is_copy;
   FormatSet with_fields = mixes_fields ? without_shared_rows(pairs) : pairs;
   ways_.push_back({form, is_copy, keeps_colours, std::move(pairs), std::move(with_fields)});
 }
@@ -300,6 +294,27 @@ egl::ColorHints color_hints(const GstVideoColorimetry &colorimetry,
     hints.siting_vertical = siting((chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED) != 0);
   }
   return hints;
+}
+
+egl::YuvColours yuv_colours(const GstVideoColorimetry &colorimetry,
+                            GstVideoChromaSite chroma_site) noexcept
+{
+  egl::YuvColours colours;
+  colours.luma = kBt601Luma;
+  gdouble red = 0;
+  gdouble blue = 0;
+  if (gst_video_color_matrix_get_Kr_Kb(colorimetry.matrix, &red, &blue))
+    colours.luma = {red, blue};
+  if (colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255)
+    colours.range = egl::YuvRange::Full;
+  if (chroma_site == GST_VIDEO_CHROMA_SITE_UNKNOWN)
+    return colours; // as in MPEG-2
+  const auto siting = [chroma_site](int cosited) {
+    return (chroma_site & cosited) != 0 ? egl::Siting::Cosited : egl::Siting::Centred;
+  };
+  colours.horizontal = siting(GST_VIDEO_CHROMA_SITE_H_COSITED);
+  colours.vertical = siting(GST_VIDEO_CHROMA_SITE_V_COSITED);
+  return colours;
 }
 
 GstVideoColorimetry rgb_colorimetry(const GstVideoColorimetry &colorimetry) noexcept

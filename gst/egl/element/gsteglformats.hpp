@@ -9,6 +9,7 @@
 #include <gst/video/video.h>
 
 #include "engine/egl_formats.hpp"
+#include "engine/yuv_to_rgb.hpp"
 
 namespace gstdrm {
 
@@ -39,5 +40,10 @@ inline constexpr const char *kWeave =
 // The pairs whose planes are listed as 2D textures of their own. A tiled pair is one of them only
 // where the display lists it as a whole, too: what its planes are is for the driver to know.
 FormatSet plane_pairs(const egl::DisplayFormats &listed);
+
+// What the samples of a YUV frame mean. EGL's default (EGL_EXT_image_dma_buf_import) where the
+// colorimetry does not say: BT.601 in narrow range.
+egl::YuvColours yuv_colours(const GstVideoColorimetry &colorimetry,
+                            GstVideoChromaSite chroma_site) noexcept;
 
 } // namespace gstdrm

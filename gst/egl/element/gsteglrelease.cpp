@@ -103,6 +103,12 @@ void FrameReleases::hold(GstBuffer *out, GstBuffer *in)
   gst_buffer_add_parent_buffer_meta(out, holder.get());
 }
 
+void FrameReleases::release(GstBuffer *in)
+{
+  if (need_ != Need::Nothing)
+    give_back(GstPtr<GstBuffer>::share(in));
+}
+
 // The GL thread has slept ever since the frame was handed out, and nobody shares its textures: no
 // GL command can have read the frame, and there is nothing to finish. That a frame was not mapped
 // would say less, as textures are drawn without a map, too (gst_gl_memory_get_texture_id()).

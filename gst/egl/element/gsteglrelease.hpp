@@ -45,6 +45,9 @@ public:
   // without a job where nothing is needed.
   void hold(GstBuffer *out, GstBuffer *in);
 
+  // GL was given every command that reads `in`, which goes back behind them.
+  void release(GstBuffer *in);
+
   // Sleeps while kMaxWaiting frames wait for the GL thread; for those who make more. Error of code
   // Device where that thread does not come to it in time.
   Result<Waited> wait_for_room(std::chrono::milliseconds limit, const Interrupt &interrupt);

@@ -9,6 +9,7 @@
 #include <gst/drm/element/frame_import.hpp>
 
 #include "gstegldmabufupload.hpp"
+#include "gsteglformats.hpp"
 #include "gstegluploader.hpp"
 
 #define GST_CAT_DEFAULT gst_egl_dmabuf_upload_debug
@@ -62,6 +63,7 @@ Result<void> EglUploader::begin_stream(std::shared_ptr<GlThread> thread)
   stream.form = form_;
   if (form_)
     stream.hints = hints_of(info_, *form_);
+  stream.colours = yuv_colours(info_.vinfo.colorimetry, info_.vinfo.chroma_site);
   stream.is_plain = !promises_dmabuf(in_caps_.get());
   stream.may_copy = settings().may_copy();
   stream.copy_reason = copy_reason(info_, in_caps_.get());

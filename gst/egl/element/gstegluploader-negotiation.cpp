@@ -51,10 +51,10 @@ GstPtr<GstCaps> fixed_structure(const GstCaps *caps, guint index)
   return GstPtr<GstCaps>::adopt(gst_caps_fixate(gst_caps_copy_nth(caps, index)));
 }
 
-// RGB that a driver made of YUV has the same primaries and transfer function.
+// RGB that the GPU makes of YUV has the same primaries and transfer function.
 void set_rgb_colorimetry(GstCaps *out, const GstDrmVideoInfo &in, const TextureForm &form)
 {
-  if (form.shape != egl::Shape::OneImage || !fourcc_is_yuv(in.drm_fourcc) ||
+  if (form.format != GST_VIDEO_FORMAT_RGBA || !fourcc_is_yuv(in.drm_fourcc) ||
       gst_structure_has_field(gst_caps_get_structure(out, 0), "colorimetry"))
     return;
   const GstVideoColorimetry rgb = rgb_colorimetry(in.vinfo.colorimetry);

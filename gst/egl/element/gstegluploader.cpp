@@ -31,8 +31,8 @@ void EglUploader::change_settings(const std::function<void(UploadSettings &)> &c
 GstStructure *EglUploader::stats() const
 {
   GstStructure *structure = stats_.to_structure();
-  gst_structure_set(structure, "hops", G_TYPE_UINT64, offer_.hops(), "fallbacks", G_TYPE_UINT64,
-                    fallbacks_.load(), nullptr);
+  gst_structure_set(structure, "draws", G_TYPE_UINT64, frames_.draws(), "hops", G_TYPE_UINT64,
+                    offer_.hops(), "fallbacks", G_TYPE_UINT64, fallbacks_.load(), nullptr);
   return structure;
 }
 
@@ -72,6 +72,7 @@ bool EglUploader::start()
 {
   stats_.reset();
   fallbacks_ = 0;
+  frames_.reset_draws();
   offer_.reset_hops();
   failed_.reset();
   refusals_.restart();

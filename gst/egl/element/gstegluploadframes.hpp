@@ -2,6 +2,8 @@
 // What egldmabufupload does with each frame: import once, fences, GL memory; or the copy.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,6 +21,7 @@
 
 #include "gsteglcaps.hpp"
 #include "gsteglcopy.hpp"
+#include "gstegldrawn.hpp"
 #include "gsteglrelease.hpp"
 #include "gstglthread.hpp"
 
@@ -28,10 +31,11 @@ struct UploadStream {
   GstDrmVideoInfo in{};
   GstPtr<GstCaps> out_caps;        // memory:GLMemory, fixed
   std::optional<TextureForm> form; // nothing: every frame is copied
-  egl::ColorHints hints;
-  bool may_copy = true;         // a frame that cannot be imported is copied, where it is linear
-  const char *copy_reason = ""; // why all frames are copied; a string literal
-  bool is_plain = false;        // the caps do not promise DMA buffers
+  egl::ColorHints hints;           // for the driver
+  egl::YuvColours colours;         // of frames that are drawn
+  bool may_copy = true;            // a frame that cannot be imported is copied, where it is linear
+  const char *copy_reason = "";    // why all frames are copied; a string literal
+  bool is_plain = false;           // the caps do not promise DMA buffers
   bool takes_release_fences = false; // upstream announced that it waits for them
 };
 
@@ -54,8 +58,8 @@ public:
 
   // A new buffer of GL memory with the metas of `in` that hold for it, which keeps `in` until GL
   // has read it. In the steady state: no hop to the GL thread, no EGL or GL call; with an acquire
-  // fence one hop. Empty where a flush ended a wait. ErrorCode::Import: the driver refuses this
-  // frame, so that the pair should leave the offer.
+  // fence, or where the frame is drawn, one hop. Empty where a flush ended a wait.
+  // ErrorCode::Import: the driver refuses this frame, so that the pair should leave the offer.
   Result<GstPtr<GstBuffer>> upload(GstBuffer *in);
   // Why the driver refused the frame that upload() has copied for that, and the rest of the stream
   // with it: once. The pair should leave the offer.
@@ -63,11 +67,16 @@ public:
   // Whether the producer waits for release fences, for the frames that follow.
   void set_release_fences(bool taken);
 
+  // Any thread. Frames that GL drew of their planes, since reset_draws().
+  [[nodiscard]] std::uint64_t draws() const noexcept { return draws_; }
+  void reset_draws() noexcept { draws_ = 0; }
+
   // Any thread: ends waits, and those that begin later, until it is cleared.
   void set_flushing(bool flushing);
 
 private:
-  // The GL memory of one imported frame, one for each texture. Shared by all buffers that show it.
+  // The GL memory of one imported frame, one for each texture, shared by all buffers that show it;
+  // or the textures of planes that are drawn.
   struct Imported;
   using Cache = ImportCache<std::shared_ptr<const Imported>>;
   struct Hop;
@@ -82,6 +91,8 @@ private:
   Result<UniqueFd> writers_of(GstBuffer *in, const FrameLayout &layout);
   Result<Waited> acquire(GstBuffer *in, const FrameLayout &layout, Hop &hop);
   Result<std::shared_ptr<const Imported>> make_imported(const FrameLayout &layout);
+  Result<Waited> show(GstBuffer *in, const Imported &imported, Hop &hop);
+  Result<GstPtr<GstBuffer>> draw(GstBuffer *in, const Imported &imported, Hop &hop);
   void fill(GstBuffer *out, const Imported &imported) const;
 
   GstElement *const element_; // borrowed: the element owns this
@@ -92,6 +103,8 @@ private:
   GstVideoInfo out_{};
   std::optional<Cache> cache_;
   CopyToGl copier_;
+  DrawnFrames drawn_;
+  std::atomic<std::uint64_t> draws_{0};
   unsigned unwatched_ = 0;       // frames since the context was asked whether it is lost
   bool imports_refused_ = false; // by the driver, since begin(): the rest of the stream is copied
   std::optional<Error> refusal_; // see take_refusal()

@@ -12,6 +12,7 @@
 #include "gl_blit.hpp"
 #include "gl_program.hpp"
 #include "gl_state.hpp"
+#include "gl_triangle.hpp"
 
 namespace gstdrm::egl {
 namespace {
@@ -269,9 +270,7 @@ DrawTarget::~DrawTarget()
 struct Painter::Programs {
   explicit Programs(const std::shared_ptr<Device> &device) : blitter(device) {}
   Blitter blitter;
-  // One triangle that covers the plane, and where the context has them its array object.
-  GLuint vertices = 0;
-  GLuint array = 0;
+  std::unique_ptr<Triangle> triangle;
   std::array<std::array<std::unique_ptr<Program>, 2>, 2> made; // by Target and Taps, on demand
 };
 
@@ -280,36 +279,15 @@ Painter::Painter(std::shared_ptr<Device> device)
 {
 }
 
-Painter::~Painter()
-{
-  const GlCalls &gl = device_->calls().gl;
-  if (programs_->array)
-    gl.delete_vertex_arrays(1, &programs_->array);
-  if (programs_->vertices)
-    gl.delete_buffers(1, &programs_->vertices);
-}
+Painter::~Painter() = default;
 
 Result<std::unique_ptr<Painter>> Painter::make(const std::shared_ptr<Device> &device)
 {
+  auto triangle = Triangle::make(device);
+  if (!triangle)
+    return triangle.error();
   std::unique_ptr<Painter> painter(new Painter(device));
-  const GlCalls &gl = device->calls().gl;
-  drain_errors(gl);
-  constexpr std::array<GLfloat, 6> corners{-1, -1, 3, -1, -1, 3};
-  Programs &programs = *painter->programs_;
-  gl.gen_buffers(1, &programs.vertices);
-  if (!device->driver().is_gles && gl.gen_vertex_arrays && gl.bind_vertex_array &&
-      gl.delete_vertex_arrays) {
-    gl.gen_vertex_arrays(1, &programs.array);
-    drain_errors(gl); // of a version that has none
-  }
-  gl.bind_buffer(GL_ARRAY_BUFFER, programs.vertices);
-  gl.buffer_data(GL_ARRAY_BUFFER, sizeof(corners), corners.data(), GL_STATIC_DRAW);
-  gl.bind_buffer(GL_ARRAY_BUFFER, 0);
-  if (const GLenum error = gl.get_error(); error != GL_NO_ERROR) {
-    device->note_error(error);
-    return Error{ErrorCode::Device, device->driver().describe() + " makes no vertex buffer: " +
-                                        gl_error_name(error) + kUpdateDriver};
-  }
+  painter->programs_->triangle = std::move(*triangle);
   return painter;
 }
 
@@ -322,10 +300,10 @@ Result<void> Painter::draw(const Picture &picture, const DrawTarget &into,
   drain_errors(gl); // those of whoever used the context before
   const bool is_as_it_is = !yuv && !picture.flip && picture.target == Target::Texture2D &&
                            picture.order == Picture().order;
-  if (is_as_it_is && programs_->blitter.copy(picture.texture, into.framebuffers_[0], into.width_,
-                                             into.height_))
+  if (is_as_it_is &&
+      programs_->blitter.copy(picture.texture, into.framebuffers_[0], into.width_, into.height_))
     return {};
-  DrawState state(gl, programs_->array, programs_->vertices, Program::kPosition);
+  const DrawState state(gl, *programs_->triangle, kPosition);
   gl.active_texture(GL_TEXTURE0);
   gl.bind_texture(target, picture.texture);
   Result<void> drawn;

@@ -66,7 +66,8 @@ public:
   ~Painter();
 
   // The whole texture, which has the size of the frame, into the whole frame, with one draw call
-  // for each plane, or with one copy where nothing of the picture changes. `conversion` is used for YUV alone. Error of code Device with GL's words.
+  // for each plane, or with one copy where nothing of the picture changes. `conversion` is used for
+  // YUV alone. Error of code Device with GL's words.
   Result<void> draw(const Picture &picture, const DrawTarget &into,
                     const YuvConversion &conversion);
 

@@ -76,14 +76,14 @@ struct Dialect {
 
 // The words in which the GLSL versions differ. Desktop GL from 3.1 on may be a core profile, which
 // knows the new words alone (GLSL 1.40); older contexts know the old ones alone.
-Dialect dialect_of(const Driver &driver, Target target, Taps taps)
+Dialect dialect_of(const Driver &driver, Target target, const ProgramText &text)
 {
   std::string version = "#version 110\n";
   bool modern = false;
   if (driver.is_gles) {
     version = "#version 100\n";
-  } else if (const auto &text = driver.gl_version; text.size() >= 3 && text[1] == '.') {
-    modern = text[0] > '3' || (text[0] == '3' && text[2] >= '1');
+  } else if (const auto &known = driver.gl_version; known.size() >= 3 && known[1] == '.') {
+    modern = known[0] > '3' || (known[0] == '3' && known[2] >= '1');
     if (modern)
       version = "#version 140\n";
   }
@@ -107,10 +107,9 @@ Dialect dialect_of(const Driver &driver, Target target, Taps taps)
                                "out vec4 result;\n#define RESULT result\n"
                              : "#define IN varying\n#define TEXTURE texture2D\n"
                                "#define RESULT gl_FragColor\n";
-  if (taps == Taps::Nine)
-    dialect.fragment += "#define NINE_TAPS\n";
   dialect.vertex += kVertexText;
-  dialect.fragment += kFragmentText;
+  dialect.fragment += text.defines;
+  dialect.fragment += text.fragment;
   return dialect;
 }
 
@@ -150,38 +149,65 @@ private:
   GLuint id_;
 };
 
+// Deletes the program unless it is handed out.
+class Linking {
+public:
+  explicit Linking(const GlCalls &gl) : gl_(gl), id_(gl.create_program()) {}
+  Linking(const Linking &) = delete;
+  Linking &operator=(const Linking &) = delete;
+  ~Linking()
+  {
+    if (id_)
+      gl_.delete_program(id_);
+  }
+  [[nodiscard]] GLuint id() const noexcept { return id_; }
+  [[nodiscard]] GLuint release() noexcept { return std::exchange(id_, 0); }
+
+private:
+  const GlCalls &gl_;
+  GLuint id_;
+};
+
 } // namespace
 
-Result<std::unique_ptr<Program>> Program::make(const std::shared_ptr<Device> &device, Target target,
-                                               Taps taps)
+Result<GLuint> link_program(const Device &device, Target target, const ProgramText &text)
 {
-  const GlCalls &gl = device->calls().gl;
-  const Driver &driver = device->driver();
-  const Dialect dialect = dialect_of(driver, target, taps);
+  const GlCalls &gl = device.calls().gl;
+  const Driver &driver = device.driver();
+  const Dialect dialect = dialect_of(driver, target, text);
   const Shader vertex(gl, GL_VERTEX_SHADER);
   if (auto compiled = vertex.compile(dialect.vertex, driver, "vertex"); !compiled)
     return compiled.error();
   const Shader fragment(gl, GL_FRAGMENT_SHADER);
   if (auto compiled = fragment.compile(dialect.fragment, driver, "fragment"); !compiled)
     return compiled.error();
-  std::unique_ptr<Program> program(new Program(device));
-  program->id_ = gl.create_program();
-  if (program->id_ == 0)
+  Linking program(gl);
+  if (program.id() == 0)
     return Error{ErrorCode::Device, driver.describe() + " makes no program: " +
                                         gl_error_name(gl.get_error()) + kUpdateDriver};
-  gl.attach_shader(program->id_, vertex.id());
-  gl.attach_shader(program->id_, fragment.id());
-  gl.bind_attrib_location(program->id_, kPosition, "position");
-  gl.link_program(program->id_);
+  gl.attach_shader(program.id(), vertex.id());
+  gl.attach_shader(program.id(), fragment.id());
+  gl.bind_attrib_location(program.id(), kPosition, "position");
+  gl.link_program(program.id());
   GLint linked = GL_FALSE;
-  gl.get_programiv(program->id_, GL_LINK_STATUS, &linked);
-  if (!linked) {
-    std::array<GLchar, 512> log{};
-    gl.get_program_info_log(program->id_, static_cast<GLsizei>(log.size()) - 1, nullptr,
-                            log.data());
-    return Error{ErrorCode::Device,
-                 driver.describe() + " does not link the program: " + log.data() + kUpdateDriver};
-  }
+  gl.get_programiv(program.id(), GL_LINK_STATUS, &linked);
+  if (linked)
+    return program.release();
+  std::array<GLchar, 512> log{};
+  gl.get_program_info_log(program.id(), static_cast<GLsizei>(log.size()) - 1, nullptr, log.data());
+  return Error{ErrorCode::Device,
+               driver.describe() + " does not link the program: " + log.data() + kUpdateDriver};
+}
+
+Result<std::unique_ptr<Program>> Program::make(const std::shared_ptr<Device> &device, Target target,
+                                               Taps taps)
+{
+  const Result<GLuint> linked = link_program(
+      *device, target, {kFragmentText, taps == Taps::Nine ? "#define NINE_TAPS\n" : ""});
+  if (!linked)
+    return linked.error();
+  std::unique_ptr<Program> program(new Program(device));
+  program->id_ = *linked;
   program->find_uniforms();
   return program;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The programs of the Painter. For the thread on which the device's context is current.
+// The programs of the painters. For the thread on which the device's context is current.
 #pragma once
 
 #include <array>
@@ -10,6 +10,19 @@
 #include "egl_image.hpp"
 
 namespace gstdrm::egl {
+
+inline constexpr GLuint kPosition = 0; // the attribute: corners of what is drawn, -1 to 1
+
+// A fragment shader in the words that all versions of GLSL have here: IN, SAMPLER, TEXTURE, RESULT.
+// `at` is where it is, in units of the uniform plane_size.
+struct ProgramText {
+  const char *fragment;
+  const char *defines; // lines before it
+};
+
+// The name of a new program with that shader, which is the caller's. Error of code Device with the
+// compiler's or the linker's own words.
+Result<GLuint> link_program(const Device &device, Target target, const ProgramText &text);
 
 // How many pixels of the picture make one sample of a plane.
 enum class Taps { One, Nine };
@@ -27,17 +40,15 @@ struct PlaneUniforms {
   std::array<float, 3> down{0, 1, 0};
 };
 
-// A linked program with its uniforms looked up.
+// The Painter's program with its uniforms looked up.
 class Program {
 public:
-  // Error of code Device with the compiler's or the linker's own words.
+  // As link_program().
   static Result<std::unique_ptr<Program>> make(const std::shared_ptr<Device> &device, Target target,
                                                Taps taps);
   Program(const Program &) = delete;
   Program &operator=(const Program &) = delete;
   ~Program();
-
-  static constexpr GLuint kPosition = 0; // the attribute: corners of the plane, -1 to 1
 
   // Makes it the program in use, sampling texture unit 0.
   void use(const PlaneUniforms &uniforms) const;

@@ -53,16 +53,19 @@ void DrawState::switch_off()
   if (!gl_.bind_sampler)
     return;
   // of the active unit; a sampler object stands before the texture's own parameters
-  gl_.active_texture(GL_TEXTURE0);
-  gl_.get_integerv(GL_SAMPLER_BINDING, &sampler_);
-  if (sampler_)
-    gl_.bind_sampler(0, 0);
+  for (unsigned unit = units_; unit-- > 0;) {
+    gl_.active_texture(GL_TEXTURE0 + unit);
+    gl_.get_integerv(GL_SAMPLER_BINDING, &samplers_[unit]);
+    if (samplers_[unit])
+      gl_.bind_sampler(unit, 0);
+  }
 }
 
 void DrawState::put_switches_back() const
 {
-  if (sampler_)
-    gl_.bind_sampler(0, static_cast<GLuint>(sampler_));
+  for (unsigned unit = 0; unit < units_; unit++)
+    if (samplers_[unit])
+      gl_.bind_sampler(unit, static_cast<GLuint>(samplers_[unit]));
   gl_.color_mask(as_boolean(color_mask_[0]), as_boolean(color_mask_[1]), as_boolean(color_mask_[2]),
                  as_boolean(color_mask_[3]));
   for (std::size_t i = 0; i < kSwitches.size(); i++)
@@ -70,14 +73,15 @@ void DrawState::put_switches_back() const
       gl_.enable(kSwitches[i]);
 }
 
-DrawState::DrawState(const GlCalls &gl, GLuint array, GLuint vertices, GLuint position) noexcept
-    : gl_(gl), framebuffer_(gl), array_(array), position_(position)
+DrawState::DrawState(const GlCalls &gl, const Triangle &triangle, GLuint position,
+                     unsigned units) noexcept
+    : gl_(gl), framebuffer_(gl), array_(triangle.array()), position_(position), units_(units)
 {
   gl_.get_integerv(GL_VIEWPORT, viewport_.data());
   switch_off();
   if (array_)
     gl_.bind_vertex_array(array_);
-  gl_.bind_buffer(GL_ARRAY_BUFFER, vertices);
+  gl_.bind_buffer(GL_ARRAY_BUFFER, triangle.vertices());
   gl_.vertex_attrib_pointer(position_, 2, GL_FLOAT, GL_FALSE, 0, nullptr);
   gl_.enable_vertex_attrib_array(position_);
 }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "egl_calls.hpp"
+#include "gl_triangle.hpp"
 
 namespace gstdrm::egl {
 
@@ -26,17 +27,20 @@ private:
 };
 
 // All that a draw needs: vertices bound, and every test and operation off that would change a
-// sample or keep it from the frame, the sampler object of texture unit 0 among them. Framebuffers,
-// viewport, colour mask and these are put back as they were; the program, the vertices and the
-// texture unit to GL's defaults, as GStreamer's elements leave them. GL_FRAMEBUFFER_SRGB changes
-// nothing: no image of a DRM format is one of sRGB encoding.
+// sample or keep it from the frame, the sampler objects of the texture units among them.
+// Framebuffers, viewport, colour mask and these are put back as they were; the program, the
+// vertices and the texture unit to GL's defaults, as GStreamer's elements leave them.
+// GL_FRAMEBUFFER_SRGB changes nothing: no image of a DRM format is one of sRGB encoding.
 class DrawState {
 public:
-  // `array` is 0 where the context has no array objects.
-  DrawState(const GlCalls &gl, GLuint array, GLuint vertices, GLuint position) noexcept;
+  // `units` texture units are sampled, from the first on: at most kMaxUnits.
+  DrawState(const GlCalls &gl, const Triangle &triangle, GLuint position,
+            unsigned units = 1) noexcept;
   DrawState(const DrawState &) = delete;
   DrawState &operator=(const DrawState &) = delete;
   ~DrawState();
+
+  static constexpr unsigned kMaxUnits = 3;
 
 private:
   void switch_off();
@@ -51,7 +55,8 @@ private:
   const GLuint position_;
   std::array<GLint, 4> viewport_{};
   std::array<GLint, 4> color_mask_{};
-  GLint sampler_ = 0;
+  const unsigned units_;
+  std::array<GLint, kMaxUnits> samplers_{};
   std::array<bool, kSwitches.size()> was_on_{};
 };
 

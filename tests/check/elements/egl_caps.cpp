@@ -10,6 +10,7 @@
 
 #include "element/gsteglcaps.hpp"
 #include "element/gsteglformats.hpp"
+#include "engine/gl_planes.hpp"
 
 namespace {
 
@@ -104,6 +105,16 @@ UploadDevice converting_device()
   return device;
 }
 
+// Lists the planes alone.
+UploadDevice drawing_device()
+{
+  UploadDevice device;
+  device.images.texture_2d = set_of({"R16 ", "GR32"});
+  device.has_external_textures = false;
+  device.can_copy = false;
+  return device;
+}
+
 UploadDevice converting_device_without_rg()
 {
   UploadDevice device = converting_device();
@@ -130,6 +141,12 @@ const Row kRows[] = {
      GL "2D, format=RGBA; " GL "2D, format=NV12; " GL "external-oes, format=RGBA"},
     {"10 bits: planes before the driver's conversion", converting_device, GST_PAD_SINK, DRM "P010",
      GL "2D, format=P010_10LE; " GL "2D, format=RGBA; " GL "external-oes, format=RGBA"},
+    {"10 bits drawn of the planes, which the driver does not list as a whole", drawing_device, GST_PAD_SINK,
+     DRM "P010, colorimetry=bt709", GL "2D, format=P010_10LE, colorimetry=bt709; " GL "2D, format=RGBA"},
+    {"10 bits drawn, of a format that GL elements have no name for", drawing_device, GST_PAD_SINK, DRM "P210",
+     GL "2D, format=RGBA"},
+    {"fields of 4:2:0 are not drawn", drawing_device, GST_PAD_SINK, DRM "P010, interlace-mode=interleaved",
+     GL "2D, format=P010_10LE, interlace-mode=interleaved"},
     {"10 bits without planes", converting_device_without_rg, GST_PAD_SINK, DRM "P010",
      GL "2D, format=RGBA; " GL "external-oes, format=RGBA"},
     {"fields: planes alone", converting_device, GST_PAD_SINK, DRM "NV12, interlace-mode=interleaved",
@@ -266,7 +283,9 @@ bool meets(const GstPtr<GstCaps> &caps, const std::string &other)
 GST_START_TEST(test_vendor)
 {
   const std::string &name = gpu_table_names()[static_cast<std::size_t>(__i__)];
-  const UploadFormats formats = formats_of(vendor(name));
+  const UploadDevice device = vendor(name);
+  const FormatSet planes = gstdrm::plane_pairs(device.images);
+  const UploadFormats formats = formats_of(device);
   const auto from_2d = gstdrm::upload_transform(GST_PAD_SRC, caps_of(GL "2D, format=RGBA").get(), formats);
   const auto from_external =
       gstdrm::upload_transform(GST_PAD_SRC, caps_of(GL "external-oes, format=RGBA").get(), formats);
@@ -278,7 +297,10 @@ GST_START_TEST(test_vendor)
     const auto in = caps_of_pair(row.format);
     const auto out = gstdrm::upload_transform(GST_PAD_SINK, in.get(), formats);
     const bool picture = gstdrm::colours_of(row.format.fourcc) != gstdrm::Colours::Other;
-    const bool as_2d = picture && !row.external_only;
+    // of more than 8 bits RGBA is drawn of the planes
+    const bool is_drawn =
+        planes.contains(row.format) && gstdrm::egl::can_draw_planes(row.format.fourcc);
+    const bool as_2d = picture && (!row.external_only || is_drawn);
     pictures += picture ? 1 : 0;
     fail_unless_equals_int(meets(out, GL "2D, format=RGBA"), as_2d);
     fail_unless_equals_int(meets(out, GL "external-oes, format=RGBA"), picture);

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/core/drm_facts.hpp>
 #include <gst/drm/core/sync_file.hpp>
 
 #include "support/check_main.hpp"
@@ -23,9 +24,34 @@ bool is_rgb(std::uint32_t fourcc)
   return !fourcc_is_yuv(fourcc);
 }
 
+// How a sample lies in its word (drm_fourcc.h).
+struct Depth {
+  unsigned bits;
+  unsigned shift;
+};
+
+Depth depth_of(std::uint32_t fourcc)
+{
+  switch (fourcc) {
+  case DRM_FORMAT_P010:
+  case DRM_FORMAT_P210:
+  case DRM_FORMAT_Q410:
+  case DRM_FORMAT_Q401:
+    return {10, 6};
+  case DRM_FORMAT_P012:
+    return {12, 4};
+  case DRM_FORMAT_P016:
+    return {16, 0};
+  case kFourccS010:
+    return {10, 0};
+  default:
+    return {8, 0};
+  }
+}
+
 unsigned component_bytes(std::uint32_t fourcc)
 {
-  return fourcc == DRM_FORMAT_P010 ? 2 : 1;
+  return depth_of(fourcc).bits > 8 ? 2 : 1;
 }
 
 // The bytes of a plane from its offset to its end.
@@ -98,11 +124,13 @@ GstPtr<GstBuffer> PatternFrame::buffer() const
   GstDrmVideoInfo info;
   GstVideoInfo plain;
   fail_unless(gst_drm_video_info_set_format(&info, layout_.format.fourcc, GST_DRM_MODIFIER_LINEAR,
-                                            layout_.width, layout_.height, nullptr) &&
-              gst_drm_video_info_to_video_info(&info, &plain));
-  gst_buffer_add_video_meta_full(
-      buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&plain), layout_.width,
-      layout_.height, static_cast<guint>(layout_.n_planes), offsets.data(), strides.data());
+                                            layout_.width, layout_.height, nullptr));
+  const GstVideoFormat name = gst_drm_video_info_to_video_info(&info, &plain)
+                                  ? GST_VIDEO_INFO_FORMAT(&plain)
+                                  : GST_DRM_VIDEO_FORMAT_DMA_DRM; // P210 has none
+  gst_buffer_add_video_meta_full(buffer.get(), GST_VIDEO_FRAME_FLAG_NONE, name, layout_.width,
+                                 layout_.height, static_cast<guint>(layout_.n_planes),
+                                 offsets.data(), strides.data());
   return buffer;
 }
 
@@ -123,8 +151,9 @@ unsigned PatternFrame::stored(std::size_t plane, std::uint32_t x, std::uint32_t 
     const unsigned block_y = y * info.vsub / kBlock;
     value = 90 + 37 * block_x + 23 * block_y + 71 * component + 53 * unsigned(plane) + 41 * seed_;
   }
-  // The samples of P010 are the upper 10 bits.
-  return is_wide() ? (value * 11 % 1024) << 6 : value % 256;
+  const Depth depth = depth_of(layout_.format.fourcc);
+  const unsigned step = depth.bits > 8 ? (11U << (depth.bits - 8)) / 4 : 1;
+  return (value * step % (1U << depth.bits)) << depth.shift;
 }
 
 void PatternFrame::fill(unsigned seed)
@@ -193,14 +222,23 @@ Rgba PatternFrame::expected(std::uint32_t x, std::uint32_t y, const YuvMatrix &m
   default:
     break;
   }
-  // in steps of 8 bits, with the fraction that 10 bits have
-  const double maximum = matrix.full_range ? 1023 : 1020;
-  const double step = is_wide() ? 64 * maximum / 255 : 1;
-  const double middle = is_wide() ? 512 * 255 / maximum : 128;
-  const double luma = stored(0, x, y, 0) / step;
-  const double blue = stored(1, x / 2, y / 2, 0) / step - middle;
+  // in steps of 8 bits, with the fraction that more bits have
+  const Depth depth = depth_of(layout_.format.fourcc);
+  const double eighth = 1U << (depth.bits - 8);
+  const double step =
+      (1U << depth.shift) * (matrix.full_range ? ((1U << depth.bits) - 1) / 255.0 : eighth);
+  const double middle = matrix.full_range ? 128 * eighth * (1U << depth.shift) / step : 128;
+  const PlaneInfo &info = fourcc_info(layout_.format.fourcc)->planes[1];
   const bool is_planar = layout_.n_planes == 3;
-  const double red = stored(is_planar ? 2 : 1, x / 2, y / 2, is_planar ? 0 : 1) / step - middle;
+  const bool swaps = layout_.format.fourcc == DRM_FORMAT_Q401;
+  const auto chroma_of = [&](bool is_red) {
+    const unsigned plane = is_planar && is_red != swaps ? 2 : 1;
+    const unsigned component = !is_planar && is_red ? 1 : 0;
+    return stored(plane, x / info.hsub, y / info.vsub, component) / step - middle;
+  };
+  const double luma = stored(0, x, y, 0) / step;
+  const double blue = chroma_of(false);
+  const double red = chroma_of(true);
   // ITU-R BT.601 and BT.709, "quantization levels"; full range as in JFIF
   const double scaled_luma = matrix.full_range ? luma : (luma - 16) * 255 / 219;
   const double chroma = matrix.full_range ? 1 : 255.0 / 224;

@@ -14,6 +14,7 @@
 
 #include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>
+#include <gst/drm/core/drm_facts.hpp>
 
 #include "support/open_fds.hpp"
 
@@ -104,13 +105,6 @@ void run(const FormatRow &format, const std::string &description, bool imports, 
   }
 }
 
-// Mesa takes the 10 bits of P010 for the upper ones of 16: up to 2.2 (docs/drivers.md), and half a
-// step for the rounding to 8 bits.
-double limit_of(const FormatRow &format)
-{
-  return format.fourcc == DRM_FORMAT_P010 ? 2.8 : 1;
-}
-
 GST_START_TEST(test_imports)
 {
   if (!imports_here())
@@ -119,9 +113,45 @@ GST_START_TEST(test_imports)
   run(format, through_rgba("mode=import zero-copy=require"), true,
       [&](GstSample *sample, const PatternFrame &frame, const Colors &colors) {
         const double distance = rgba_distance(sample, frame, colors.matrix);
-        fail_unless(distance <= limit_of(format), "%s, %s: %g", format.drm_format, colors.name,
-                    distance);
+        fail_unless(distance <= 1, "%s, %s: %g", format.drm_format, colors.name, distance);
       });
+}
+GST_END_TEST
+
+// RGBA that the element draws of planes of 16 bits, as downstream takes nothing else.
+constexpr FormatRow kDeep[] = {
+    {DRM_FORMAT_P010, "P010", "", true},     {DRM_FORMAT_P012, "P012", "", true},
+    {DRM_FORMAT_P016, "P016", "", true},     {DRM_FORMAT_P210, "P210", "", true},
+    {DRM_FORMAT_Q410, "Q410", "", true},     {DRM_FORMAT_Q401, "Q401", "", true},
+    {gstdrm::kFourccS010, "S010", "", true},
+};
+
+GST_START_TEST(test_drawn)
+{
+  if (!imports_here())
+    return;
+  const FormatRow &format = kDeep[__i__];
+  EglPipeline stream("appsrc name=in format=time ! egldmabufupload name=u zero-copy=require ! "
+                     "video/x-raw(memory:GLMemory),format=RGBA,texture-target=2D ! gldownload ! "
+                     "video/x-raw,format=RGBA ! appsink name=out sync=false");
+  stream.play();
+  Round round(format.fourcc);
+  unsigned frames = 0;
+  for (const Colors &colors : kColors) {
+    const std::uint64_t imports = stream.stat("imports");
+    for (unsigned i = 0; i < kFrames; i++) {
+      PatternFrame &frame = round.next();
+      const auto sample = stream.pass(frame, caps_in(format, colors));
+      const double distance = rgba_distance(sample.get(), frame, colors.matrix);
+      fail_unless(distance <= 1, "%s, %s: %g", format.drm_format, colors.name, distance);
+      const GstStructure *caps = gst_caps_get_structure(gst_sample_get_caps(sample.get()), 0);
+      fail_unless(g_str_has_prefix(gst_structure_get_string(caps, "colorimetry"), "1:1:"));
+      fail_unless_equals_uint64(stream.stat("draws"), ++frames);
+    }
+    fail_unless_equals_uint64(stream.stat("imports") - imports, 2);
+  }
+  fail_unless_equals_uint64(stream.stat("copies"), 0);
+  fail_unless_equals_uint64(stream.stat("fallbacks"), 0);
 }
 GST_END_TEST
 
@@ -155,7 +185,8 @@ GST_START_TEST(test_converted_planes)
           "video/x-raw,format=RGBA ! appsink name=out sync=false",
       true, [&](GstSample *sample, const PatternFrame &frame, const Colors &colors) {
         const double distance = rgba_distance(sample, frame, colors.matrix);
-        // of 10 bits the shader makes 65535 steps, of which the 64 last are none
+        // GStreamer's shader, not the element: of 10 bits it makes 65535 steps, of which the 64
+        // last are none
         const double limit = format.fourcc == DRM_FORMAT_P010 ? 1.1 : 1;
         fail_unless(distance <= limit, "%s, %s: %g", format.drm_format, colors.name, distance);
       });
@@ -277,8 +308,7 @@ GST_START_TEST(test_renegotiations)
     const auto sample = stream.pass(frame, dma_drm_caps(format.drm_format, width, height,
                                                         format.is_yuv ? ",colorimetry=bt601" : ""));
     const double distance = rgba_distance(sample.get(), frame, {});
-    fail_unless(distance <= limit_of(format) + 0.5, "%u: %s %dx%d: %g", i, format.drm_format, width,
-                height, distance);
+    fail_unless(distance <= 1.5, "%u: %s %dx%d: %g", i, format.drm_format, width, height, distance);
     if (i == 20)
       fds = count_fds();
   }
@@ -294,6 +324,7 @@ Suite *egl_pipeline_suite()
   Suite *suite = suite_create("egl_pipeline");
   TCase *tcase = add_case(suite, "imports");
   tcase_add_loop_test(tcase, test_imports, 0, kFormatCount);
+  tcase_add_loop_test(tcase, test_drawn, 0, G_N_ELEMENTS(kDeep));
   tcase = add_case(suite, "planes");
   tcase_add_loop_test(tcase, test_planes, 0, kFormatCount);
   tcase_add_loop_test(tcase, test_converted_planes, 0, kFormatCount);

@@ -127,6 +127,36 @@ GST_START_TEST(test_calls)
 }
 GST_END_TEST
 
+// RGBA that is drawn of planes: one hop for each frame, in which nothing is made.
+GST_START_TEST(test_drawn)
+{
+  const std::string plain = plain_caps("P010_10LE", 320, 240);
+  Frames frames(*gl, {.plain = plain, .shape = egl::Shape::PerPlane, .draws = true});
+  std::vector<GstPtr<GstBuffer>> pool;
+  for (guint i = 0; i < 4; i++)
+    pool.push_back(dmabuf(plain, i));
+  for (guint i = 0; i < 8; i++)
+    (void)frames.upload(pool[i % 4]);
+  until_asleep();
+  const GlCalls before = gl_calls();
+  const std::uint64_t hops = gl->thread->hops();
+  for (guint i = 0; i < 40; i++) {
+    const auto fresh = i % 2 ? wrapped_anew(pool[i % 4]) : pool[i % 4];
+    (void)frames.upload(fresh);
+    gl->settle(); // the frame is back
+  }
+  GlCalls after = gl_calls();
+  fail_unless_equals_uint64(frames.stats.imports, 4);
+  fail_unless_equals_uint64(frames.frames.draws(), 48);
+  fail_unless_equals_uint64(gl->thread->hops() - hops, 40 + 40); // settle() is one, too
+  fail_unless_equals_uint64(after["glDrawArrays"] - before.at("glDrawArrays"), 40);
+  for (const char *made :
+       {"eglCreateImage", "glGenTextures", "glTexImage2D", "glDeleteTextures", "glTexSubImage2D"})
+    fail_unless(after[made] == before.at(made), "%s is called for each frame", made);
+  fail_unless_equals_uint64(frames.stats.copies, 0);
+}
+GST_END_TEST
+
 // The name of the texture, as an element that draws it asks for it; 0: none.
 guint mapped_texture(GstMemory *memory)
 {
@@ -338,6 +368,7 @@ GST_END_TEST
 void add_cost_tests(TCase *imports)
 {
   tcase_add_loop_test(imports, test_steady, 0, 3);
+  tcase_add_test(imports, test_drawn);
   tcase_add_loop_test(imports, test_calls, 0, 3);
   tcase_add_loop_test(imports, test_maps, 0, 3);
   tcase_add_test(imports, test_one_job);

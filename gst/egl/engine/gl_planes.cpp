@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gl_planes.hpp"
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "egl_error.hpp"
+#include "gl_program.hpp"
+#include "gl_state.hpp"
+#include "gl_triangle.hpp"
+
+namespace gstdrm::egl {
+namespace {
+
+// Both filters of the textures are linear: at its own centre a sample of luma is itself, and chroma
+// is weighed between its samples.
+constexpr const char *kFragmentText = R"(
+IN vec2 at; // pixels
+uniform SAMPLER first;
+uniform SAMPLER second;
+uniform vec2 plane_size;
+uniform vec4 chroma_scale; // the place in the planes of chroma, 0 to 1, is at * xy + zw
+uniform vec4 row0;
+uniform vec4 row1;
+uniform vec4 row2;
+#ifdef PLANAR
+uniform SAMPLER third;
+vec2 chroma_at(vec2 place)
+{
+  return vec2(TEXTURE(second, place).r, TEXTURE(third, place).r);
+}
+#else
+vec2 chroma_at(vec2 place)
+{
+  return TEXTURE(second, place).rg;
+}
+#endif
+void main()
+{
+  vec2 centre = floor(at) + 0.5;
+  vec2 chroma = chroma_at(centre * chroma_scale.xy + chroma_scale.zw);
+  vec4 texel = vec4(TEXTURE(first, centre / plane_size).r, chroma, 1.0);
+  RESULT = vec4(dot(row0, texel), dot(row1, texel), dot(row2, texel), 1.0);
+}
+)";
+
+constexpr unsigned kUnits = DrawState::kMaxUnits;
+
+} // namespace
+
+bool can_draw_planes(std::uint32_t fourcc) noexcept
+{
+  return deep_format(fourcc) != nullptr;
+}
+
+PlanesPainter::PlanesPainter(std::shared_ptr<Device> device, std::uint32_t fourcc)
+    : device_(std::move(device)), fourcc_(fourcc)
+{
+}
+
+PlanesPainter::~PlanesPainter()
+{
+  const GlCalls &gl = device_->calls().gl;
+  if (framebuffer_)
+    gl.delete_framebuffers(1, &framebuffer_);
+  if (program_)
+    gl.delete_program(program_);
+}
+
+Result<std::unique_ptr<PlanesPainter>> PlanesPainter::make(const std::shared_ptr<Device> &device,
+                                                           std::uint32_t fourcc)
+{
+  std::unique_ptr<PlanesPainter> painter(new PlanesPainter(device, fourcc));
+  auto triangle = Triangle::make(device);
+  if (!triangle)
+    return triangle.error();
+  painter->triangle_ = std::move(*triangle);
+  const bool is_planar = deep_format(fourcc)->is_planar;
+  const Result<GLuint> program = link_program(*device, Target::Texture2D,
+                                              {kFragmentText, is_planar ? "#define PLANAR\n" : ""});
+  if (!program)
+    return program.error();
+  painter->program_ = *program;
+  painter->find_uniforms();
+  device->calls().gl.gen_framebuffers(1, &painter->framebuffer_);
+  if (painter->framebuffer_ == 0)
+    return Error{ErrorCode::Device, device->driver().describe() + " makes no framebuffer: " +
+                                        gl_error_name(device->calls().gl.get_error()) +
+                                        kUpdateDriver};
+  return painter;
+}
+
+void PlanesPainter::find_uniforms()
+{
+  const auto find = [this](const char *name) {
+    return device_->calls().gl.get_uniform_location(program_, name);
+  };
+  samplers_ = {find("first"), find("second"), find("third")};
+  plane_size_ = find("plane_size");
+  chroma_scale_ = find("chroma_scale");
+  rows_ = {find("row0"), find("row1"), find("row2")};
+}
+
+void PlanesPainter::set_uniforms(const ImportedFrame &planes, const YuvColours &colours) const
+{
+  const GlCalls &gl = device_->calls().gl;
+  // a location of -1, of the third sampler, is ignored (OpenGL ES 2.0, 2.10.4)
+  for (std::size_t i = 0; i < samplers_.size(); i++)
+    gl.uniform_1i(samplers_[i], static_cast<GLint>(i));
+  const Texture &luma = planes.textures[0];
+  const Texture &chroma = planes.textures[1];
+  gl.uniform_2f(plane_size_, static_cast<float>(luma.width()), static_cast<float>(luma.height()));
+  const PlaneInfo &info = fourcc_info(fourcc_)->planes[1];
+  const auto width = static_cast<float>(chroma.width());
+  const auto height = static_cast<float>(chroma.height());
+  gl.uniform_4f(chroma_scale_, 1 / (static_cast<float>(info.hsub) * width),
+                1 / (static_cast<float>(info.vsub) * height),
+                chroma_shift(colours.horizontal, info.hsub) / width,
+                chroma_shift(colours.vertical, info.vsub) / height);
+  const RgbRows rgb = rgb_rows(colours, *deep_format(fourcc_));
+  for (std::size_t i = 0; i < rows_.size(); i++) {
+    const auto &[y, cb, cr] = rgb.rows[i];
+    gl.uniform_4f(rows_[i], y, cb, cr, rgb.offset[i]);
+  }
+}
+
+// The second texture unit is that of Cb, or of both.
+void PlanesPainter::bind_planes(const ImportedFrame &planes) const
+{
+  const GlCalls &gl = device_->calls().gl;
+  const bool swaps = deep_format(fourcc_)->cr_first;
+  for (unsigned unit = kUnits; unit-- > 0;) {
+    const std::size_t plane = swaps && unit > 0 ? kUnits - unit : unit;
+    gl.active_texture(GL_TEXTURE0 + unit);
+    gl.bind_texture(GL_TEXTURE_2D,
+                    plane < planes.textures.size() ? planes.textures[plane].id() : 0);
+  }
+}
+
+Result<void> PlanesPainter::draw(const ImportedFrame &planes, const YuvColours &colours,
+                                 GLuint into) const
+{
+  const GlCalls &gl = device_->calls().gl;
+  const Texture &luma = planes.textures[0];
+  drain_errors(gl); // those of whoever used the context before
+  {
+    const DrawState state(gl, *triangle_, kPosition, kUnits);
+    bind_planes(planes);
+    gl.bind_framebuffer(GL_FRAMEBUFFER, framebuffer_);
+    gl.framebuffer_texture_2d(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, into, 0);
+    gl.viewport(0, 0, static_cast<GLsizei>(luma.width()), static_cast<GLsizei>(luma.height()));
+    gl.use_program(program_);
+    set_uniforms(planes, colours);
+    gl.draw_arrays(GL_TRIANGLES, 0, 3);
+    // a texture that is deleted would live on in the framebuffer
+    gl.framebuffer_texture_2d(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, 0, 0);
+    for (unsigned unit = kUnits; unit-- > 0;) {
+      gl.active_texture(GL_TEXTURE0 + unit);
+      gl.bind_texture(GL_TEXTURE_2D, 0);
+    }
+  }
+  if (const GLenum error = gl.get_error(); error != GL_NO_ERROR) {
+    device_->note_error(error);
+    return Error{ErrorCode::Device, device_->driver().describe() + " did not draw the planes of " +
+                                        fourcc_to_string(fourcc_) +
+                                        " as RGBA: " + gl_error_name(error) + kUpdateDriver};
+  }
+  return {};
+}
+
+} // namespace gstdrm::egl
