@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Fences of a driver that draws on a GPU: GL waits for acquire fences, and gets fences for those who wait for it. The machine's own
-// software driver draws, under the name of a GPU's: its eglWaitSync() is real.
+// Fences of a driver that draws on a GPU: GL waits for acquire fences, and gets fences for those
+// who wait for it. The machine's own software driver draws, under the name of a GPU's: its
+// eglWaitSync() is real.
+#include <array>
 #include <atomic>
+#include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include <GLES2/gl2.h>
+#include <poll.h>
 
 #include "egl_upload.hpp"
 #include "support/gl_count.hpp"
@@ -45,7 +52,8 @@ gpointer find_function(GstGLAPI api, const gchar *name) noexcept
     driver_get_string = reinterpret_cast<PFNGLGETSTRINGPROC>(found);
     return reinterpret_cast<gpointer>(get_string);
   }
-  return asked == "eglCreateSyncKHR" && makes_no_sync ? reinterpret_cast<gpointer>(make_no_sync) : found;
+  return asked == "eglCreateSyncKHR" && makes_no_sync ? reinterpret_cast<gpointer>(make_no_sync)
+                                                      : found;
 }
 
 // A context whose driver goes by these names, for as long as this lives.
@@ -53,7 +61,8 @@ class Gpu {
 public:
   explicit Gpu(const char *gl_version = nullptr, bool no_sync = false)
   {
-    auto *klass = static_cast<GstGLContextClass *>(g_type_class_peek(g_type_from_name("GstGLContextEGL")));
+    auto *klass =
+        static_cast<GstGLContextClass *>(g_type_class_peek(g_type_from_name("GstGLContextEGL")));
     fail_unless(klass != nullptr, "no context of EGL has been made yet");
     look_up = std::exchange(klass->get_proc_address, find_function);
     is_gpu = true;
@@ -84,25 +93,30 @@ const Wait kWaits[] = {
     {"Mesa's own implicit fences", nullptr, Kind::Implicit, true, 0},
     {"an acquire fence, another driver", kOtherVersion, Kind::Acquire, true, 1},
     {"an implicit fence for another driver", kOtherVersion, Kind::Implicit, false, 1},
-    {"an implicit fence for another driver, imported before", kOtherVersion, Kind::Implicit, true, 1},
+    {"an implicit fence for another driver, imported before", kOtherVersion, Kind::Implicit, true,
+     1},
 };
 
 void add_fence(const GstPtr<GstBuffer> &frame, Timeline &timeline, Kind kind)
 {
   if (kind == Kind::Acquire) {
-    fail_unless(gst_drm_sync_meta_add_acquire_fence(gst_buffer_add_drm_sync_meta(frame.get()), timeline.fence(1), nullptr));
+    fail_unless(gst_drm_sync_meta_add_acquire_fence(gst_buffer_add_drm_sync_meta(frame.get()),
+                                                    timeline.fence(1), nullptr));
     return;
   }
   const UniqueFd fence(timeline.fence(1));
-  fail_unless(gst_drm_dmabuf_import_fence(dmabuf_fd(frame.get()), fence.get(), GST_DRM_ACCESS_WRITE, nullptr));
+  fail_unless(gst_drm_dmabuf_import_fence(dmabuf_fd(frame.get()), fence.get(), GST_DRM_ACCESS_WRITE,
+                                          nullptr));
 }
 
 void add_acquire_fence(const GstPtr<GstBuffer> &frame, Timeline &timeline)
 {
-  fail_unless(gst_drm_sync_meta_add_acquire_fence(gst_buffer_add_drm_sync_meta(frame.get()), timeline.fence(1), nullptr));
+  fail_unless(gst_drm_sync_meta_add_acquire_fence(gst_buffer_add_drm_sync_meta(frame.get()),
+                                                  timeline.fence(1), nullptr));
 }
 
-// The streaming thread does not sleep for the device: GL does, once, before it reads. Where the driver waits by itself, nobody else does.
+// The streaming thread does not sleep for the device: GL does, once, before it reads. Where the
+// driver waits by itself, nobody else does.
 GST_START_TEST(test_gl_waits)
 {
   const Wait &row = kWaits[__i__];
@@ -122,7 +136,8 @@ GST_START_TEST(test_gl_waits)
   fail_unless_equals_uint64(gl_calls()["eglWaitSync"] - before, row.waits);
   if (row.waits == 0)
     return; // the software driver that plays the part does not wait
-  fail_unless(gst_buffer_get_gl_sync_meta(out.get()) != nullptr, "other contexts do not see that GL waits");
+  fail_unless(gst_buffer_get_gl_sync_meta(out.get()) != nullptr,
+              "other contexts do not see that GL waits");
   check_drawn(out.get(), frames.gl_info, 1);
   fail_unless(device.done(), "read before the device was done");
 }
@@ -183,6 +198,140 @@ GST_START_TEST(test_release)
 }
 GST_END_TEST
 
+// A producer with one dma-buf: once it has it back, it waits for the release fence, hands the frame
+// over with an acquire fence, and draws when the consumer sleeps for that fence, so that both
+// fences are pending as long as they can be.
+class Producer {
+public:
+  Producer(const GstPtr<GstBuffer> &frame, const GstVideoInfo &info, guint rounds)
+      : frame_(frame), own_view_(wrapped_anew(frame)), info_(info), rounds_(rounds),
+        consumer_(::gettid()), thread_([this] { run(); })
+  {
+  }
+  Producer(const Producer &) = delete;
+  Producer &operator=(const Producer &) = delete;
+  ~Producer() { thread_.join(); }
+  // The number of the picture that the frame will have.
+  guint next()
+  {
+    while (handed_over_ == taken_)
+      g_usleep(kPollUs);
+    return ++taken_;
+  }
+  // The consumer is done with this picture, as far as it sleeps for that.
+  void went_on(guint picture) { gone_on_ = picture; }
+  // How often there was one.
+  [[nodiscard]] guint release_fences() const { return release_fences_; }
+
+private:
+  static constexpr gulong kPollUs = 1000;
+  static constexpr int kLongMs = 60000;
+
+  // Whether there is one, which has signalled then.
+  bool await_release(GstDrmSyncMeta *meta)
+  {
+    const UniqueFd fence(gst_drm_sync_meta_dup_release_fence(meta));
+    if (!fence)
+      return false;
+    pollfd wait{fence.get(), POLLIN, 0};
+    return ::poll(&wait, 1, kLongMs) == 1;
+  }
+  void run()
+  {
+    GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(frame_.get());
+    for (guint round = 1; round <= rounds_; round++) {
+      while (!gst_buffer_is_writable(frame_.get()))
+        g_usleep(kPollUs);
+      if (await_release(meta))
+        release_fences_++;
+      gst_drm_sync_meta_clear(meta);
+      gst_drm_sync_meta_add_acquire_fence(meta, timeline_.fence(round), nullptr);
+      handed_over_ = round;
+      std::string sleep;
+      do { // as Device
+        sleep = sleep_of(consumer_);
+        g_usleep(50 * kPollUs);
+      } while (taken_ != round || sleep.empty() || sleep_of(consumer_) != sleep);
+      draw(own_view_.get(), info_, round);
+      timeline_.advance();
+      while (gone_on_ != round)
+        g_usleep(kPollUs);
+    }
+  }
+
+  const GstPtr<GstBuffer> &frame_;
+  const GstPtr<GstBuffer> own_view_; // of the same dma-buf
+  const GstVideoInfo info_;
+  const guint rounds_;
+  const pid_t consumer_;
+  Timeline timeline_;
+  std::atomic<guint> handed_over_{0};
+  std::atomic<guint> taken_{0};
+  std::atomic<guint> gone_on_{0};
+  std::atomic<guint> release_fences_{0};
+  std::thread thread_;
+};
+
+std::string pixels_of(const GstPtr<GstBuffer> &buffer, GstVideoInfo info)
+{
+  GstVideoFrame frame;
+  fail_unless(gst_video_frame_map(&frame, &info, buffer.get(), GST_MAP_READ));
+  std::string pixels;
+  for (int y = 0; y < info.height; y++)
+    pixels.append(static_cast<const char *>(frame.data[0]) +
+                      y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0),
+                  static_cast<gsize>(info.width) * 4);
+  gst_video_frame_unmap(&frame);
+  return pixels;
+}
+
+// The draw does not start before the acquire fence signals, and the producer does not write before
+// the release fence: each picture is what was written for it. Frames that are drawn are read when
+// the producer has written all others over them.
+GST_START_TEST(test_producer)
+{
+  const bool draws = __i__ == 1;
+  const Gpu gpu;
+  Frames::Setup setup{.plain = plain_caps("BGRx", 64, 48), .takes_release_fences = true};
+  if (draws)
+    setup = {.plain = plain_caps("P010_10LE", 64, 48),
+             .shape = egl::Shape::PerPlane,
+             .takes_release_fences = true,
+             .draws = true};
+  constexpr guint kRounds = 4;
+  std::vector<std::string> expected;
+  Frames frames(*gpu.gl, setup);
+  for (guint seed = 0; seed <= kRounds; seed++)
+    expected.push_back(pixels_of(frames.upload(dmabuf(setup.plain, seed)), frames.gl_info));
+  gpu.gl->settle();
+
+  const auto frame = dmabuf(setup.plain, 0);
+  gst_buffer_add_drm_sync_meta(frame.get());
+  std::array<GstPtr<GstBuffer>, kRounds + 1> shown;
+  std::array<bool, kRounds + 1> is_right{};
+  guint release_fences = 0;
+  {
+    Producer producer(frame, frames.info, kRounds);
+    for (guint round = 1; round <= kRounds; round++) {
+      const guint picture = producer.next();
+      shown[picture] = frames.upload(frame);
+      if (!draws) // the texture shows the producer's memory
+        is_right[picture] =
+            pixels_of(std::exchange(shown[picture], {}), frames.gl_info) == expected[picture];
+      producer.went_on(round);
+    }
+    release_fences = producer.release_fences();
+  }
+  for (guint picture = 1; picture <= kRounds; picture++)
+    fail_unless(draws ? pixels_of(shown[picture], frames.gl_info) == expected[picture]
+                      : is_right[picture],
+                "picture %u", picture);
+  fail_unless(expected[1] != expected[2]);
+  fail_unless_equals_int(release_fences, kRounds - 1);
+  fail_unless_equals_uint64(frames.stats.waits, 0);
+}
+GST_END_TEST
+
 } // namespace
 
 void gstdrm::test::add_gpu_tests(Suite *suite)
@@ -190,6 +339,7 @@ void gstdrm::test::add_gpu_tests(Suite *suite)
   TCase *gpu = tcase_create("gpu");
   tcase_add_loop_test(gpu, test_gl_waits, 0, G_N_ELEMENTS(kWaits));
   tcase_add_loop_test(gpu, test_refused, 0, 2);
+  tcase_add_loop_test(gpu, test_producer, 0, 2);
   tcase_add_loop_test(gpu, test_release, 0, G_N_ELEMENTS(kReleases));
   suite_add_tcase(suite, gpu);
 }
