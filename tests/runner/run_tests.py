@@ -23,6 +23,9 @@ project('small')
 test('gtest', find_program('gtest.sh'), suite: 'unit', protocol: 'gtest')
 test('check', find_program('check.sh'), suite: 'libs', protocol: 'tap')
 """
+# meson before 1.7 builds by default all that tests depend on: the command makes nothing
+NOT_BUILT = MESON_BUILD.replace("protocol: 'gtest'", "protocol: 'gtest', depends: "
+                                "custom_target('needed', output: 'needed.txt', command: ['true'])")
 RUN = """\
 source "$1/scripts/lib.sh"
 source "$1/scripts/testing.sh"
@@ -76,6 +79,12 @@ def run(project, root, programs, row):
     return None
 
 
+def run_not_built(project, root, programs):
+    row = ('', RIGHT, RIGHT, ENOUGH, 1, 'needed.txt is missing')
+    (project / 'meson.build').write_text(NOT_BUILT, encoding='utf-8')
+    return run(project, root, programs, row)
+
+
 def clean_environment():
     """Without what a run of this test's own says of cases and logs."""
     return {name: value for name, value in os.environ.items()
@@ -89,7 +98,9 @@ def main():
         (project / 'meson.build').write_text(MESON_BUILD, encoding='utf-8')
         for name in ('gtest.sh', 'check.sh'):  # there when meson looks for them
             put_program(project / name, 'exit 1', '')
-        return tap_rows.run([(row[0], functools.partial(run, project, root, programs, row)) for row in ROWS])
+        cases = [(row[0], functools.partial(run, project, root, programs, row)) for row in ROWS]
+        cases.append(('what a test depends on is not built', functools.partial(run_not_built, project, root, programs)))
+        return tap_rows.run(cases)
 
 
 if __name__ == '__main__':
