@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstvadmabufallocator.hpp"
 
+#include <memory>
 #include <utility>
 
 #include <gst/drm/element/format_sets.hpp>
@@ -49,7 +50,8 @@ using gstdrm::ErrorCode;
 // Upstream has a GstVaDmabufAllocator, and type names are one per process.
 struct GstDrmVaAllocator {
   GstDrmAllocator parent;
-  std::shared_ptr<const gstdrm::va::Device> *device; // made with the object, deleted with it
+  // In the object's own memory: GObject cannot take an object back whose init() fails.
+  std::shared_ptr<const gstdrm::va::Device> device;
 };
 
 struct GstDrmVaAllocatorClass {
@@ -66,7 +68,7 @@ static GstDrmVaAllocator *as_va_allocator(gpointer allocator)
 
 static GstDrmFormatSet *gst_drm_va_allocator_get_formats(GstDrmAllocator *allocator) noexcept
 try {
-  const auto &device = **as_va_allocator(allocator)->device;
+  const auto &device = *as_va_allocator(allocator)->device;
   return gstdrm::to_public(device.capabilities.formats).release();
 } catch (...) {
   return gstdrm::caught(nullptr, __func__);
@@ -78,7 +80,7 @@ static GstBuffer *gst_drm_va_allocator_alloc_frame(GstDrmAllocator *allocator, g
                                                    const GstVideoAlignment *align,
                                                    guint64 *modifier, GError **error) noexcept
 try {
-  const auto &device = **as_va_allocator(allocator)->device;
+  const auto &device = *as_va_allocator(allocator)->device;
   if (align && gstdrm::va::has_padding(*align)) {
     gstdrm::propagate(
         error, Error{ErrorCode::Unsupported, "A VA surface has no padding around the picture"});
@@ -98,7 +100,7 @@ try {
 
 static void gst_drm_va_allocator_finalize(GObject *object) noexcept
 {
-  delete as_va_allocator(object)->device;
+  std::destroy_at(&as_va_allocator(object)->device);
   G_OBJECT_CLASS(gst_drm_va_allocator_parent_class)->finalize(object);
 }
 
@@ -111,7 +113,7 @@ static void gst_drm_va_allocator_class_init(GstDrmVaAllocatorClass *klass)
 
 static void gst_drm_va_allocator_init(GstDrmVaAllocator *self)
 {
-  self->device = new std::shared_ptr<const gstdrm::va::Device>;
+  std::construct_at(&self->device);
 }
 
 namespace gstdrm::va {
@@ -120,7 +122,7 @@ GstDrmAllocator *new_allocator(std::shared_ptr<const Device> device)
 {
   auto *allocator = as_va_allocator(g_object_new(gst_drm_va_allocator_get_type(), nullptr));
   gst_object_ref_sink(allocator);
-  *allocator->device = std::move(device);
+  allocator->device = std::move(device);
   return GST_DRM_ALLOCATOR(allocator);
 }
 
