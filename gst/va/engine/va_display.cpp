@@ -96,10 +96,10 @@ Result<std::shared_ptr<Display>> Display::open(const std::string &node)
   struct stat status {};
   if (::fstat(opened->fd.get(), &status) == 0)
     display->device_number_ = status.st_rdev;
-  auto initialised = display->initialise(opened->fd.get());
-  opened->display = display->display_;
+  // owned before anything that may throw
+  opened->display = display->display_ = vaGetDisplayDRM(opened->fd.get());
   display->owner_ = opened;
-  if (!initialised)
+  if (auto initialised = display->initialise(); !initialised)
     return initialised.error();
   return display;
 }
@@ -147,9 +147,8 @@ void Display::read_vendor()
   vendor_ = vendor ? one_line(vendor) : "unnamed driver";
 }
 
-Result<void> Display::initialise(int fd)
+Result<void> Display::initialise()
 {
-  display_ = vaGetDisplayDRM(fd);
   if (!display_)
     return Error{ErrorCode::Device, node_ + " is no DRM device to libva (vaGetDisplayDRM)"};
   // By default libva writes its messages to stderr; here they become part of the Error.

@@ -60,7 +60,7 @@ public:
 
 private:
   explicit Display(std::string node) : node_(std::move(node)) {}
-  Result<void> initialise(int fd);
+  Result<void> initialise();
   void read_vendor();
 
   std::string node_;
