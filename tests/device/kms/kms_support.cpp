@@ -29,10 +29,14 @@ Sink::Sink(const char *properties)
   gst_pad_set_active(src_, TRUE);
   ck_assert(GST_PAD_LINK_SUCCESSFUL(gst_pad_link_full(src_, pad, GST_PAD_LINK_CHECK_NOTHING)));
   gst_object_unref(pad);
+  // Not for the sanitizers: with it LeakSanitizer's own thread crashes at the end of kms_rates in the
+  // box ("Tracer caught signal 11", 4 of 4; without it 0 of 4). Natively they see the same elements.
+#ifndef __SANITIZE_ADDRESS__
   const auto locks = std::make_shared<NoLocks>();
   watch_messages(bus_, locks);
   watch_signals(sink_, locks);
   watch_events(src_, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, locks);
+#endif
 }
 
 Sink::~Sink()
