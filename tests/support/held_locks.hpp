@@ -67,8 +67,7 @@ private:
   std::vector<Innermost> lists_;
 };
 
-// Of the calling thread, which holds no lock of the element's: true once nobody holds it. A thread
-// that holds it itself waits for ever, until the test's time is over.
+// Returns once nobody holds it. A thread that holds it itself waits until the test's time is over.
 inline void pass_through(GMutex *lock)
 {
   while (!g_mutex_trylock(lock))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The last step of a reconciliation: strides, offsets and the size of the buffer.
 #include <algorithm>
-
 #include <bitset>
 
 #include "fourcc_cursor.hpp"

@@ -28,6 +28,7 @@ namespace gstdrm {
 inline constexpr int kLeafLockRank = 100;
 
 #ifdef NDEBUG
+
 class OrderedMutex : public std::mutex {
 public:
   static constexpr bool kChecks = false;
