@@ -81,11 +81,11 @@ GST_START_TEST(test_storm)
   g_print("# %u RECONFIGUREs from %s\n", kStorm, other_thread ? "a thread of their own" : "the streaming thread");
   run_storm(10, 20, other_thread); // what is made once, by whoever is asked first
   const unsigned fds = settled_fds();
-  const unsigned framebuffers = count_framebuffers();
   run_storm(kFrames, kStorm, other_thread);
   ck_assert_msg(settles_at(fds), "%u descriptors before, %u after", fds, count_fds());
-  ck_assert_msg(framebuffers_settle_at(framebuffers), "%u framebuffers before, %u after", framebuffers,
-                count_framebuffers());
+  // nobody else has any, and the kernel may take a shown one away after its file is closed: what is there before says
+  // nothing
+  ck_assert_msg(framebuffers_settle_at(0), "%u framebuffers are left", count_framebuffers());
 }
 GST_END_TEST
 
