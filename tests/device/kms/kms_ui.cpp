@@ -265,6 +265,11 @@ void Ui::show_in_time(unsigned vblanks)
 {
   const unsigned drawn_at = await_vblank(vblank_ == 0, vblank_);
   const Buffer &buffer = buffers_[++next_ % 2];
+  {
+    const std::lock_guard guard(lock_);
+    drawings_++;
+    changed_.notify_all();
+  }
   std::this_thread::sleep_for(kDrawTime);
   unsigned busy = 0;
   int ret = 0;
@@ -379,6 +384,12 @@ void Ui::keep_time(unsigned vblanks)
 {
   const std::lock_guard guard(lock_);
   time_kept_ = vblanks;
+}
+
+void Ui::await_drawing()
+{
+  std::unique_lock guard(lock_);
+  changed_.wait(guard, [this, before = drawings_] { return drawings_ > before; });
 }
 
 Ui::Punctuality Ui::punctuality()

@@ -50,6 +50,8 @@ public:
 
   // From now on the UI draws at every `vblanks`-th vblank, for the next one; 0: by its own clock.
   void keep_time(unsigned vblanks);
+  // Sleeps until the UI, which keeps time, has seen the vblank and begins to draw.
+  void await_drawing();
   // How far the UI kept its time.
   struct Punctuality {
     unsigned frames = 0;
@@ -95,6 +97,7 @@ private:
   std::condition_variable changed_;
   unsigned frames_ = 0, flips_ = 0;
   unsigned time_kept_ = 0; // vblanks
+  unsigned drawings_ = 0;  // begun while it keeps time
   Punctuality punctuality_;
   bool quit_ = false, pause_ = false, paused_ = false, wanted_ = false;
   std::optional<Screen> screen_;

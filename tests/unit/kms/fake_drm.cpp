@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The fake libdrm: the descriptor, memory and framebuffers of the device.
-#include "fake_drm_internal.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -21,6 +19,8 @@
 #include <xf86drm.h>
 #include <xf86drmMode.h>
 
+#include "fake_drm_internal.hpp"
+
 using namespace gstdrm::test;
 using namespace gstdrm::test::fakedrm;
 
@@ -30,8 +30,8 @@ namespace {
 // case before.
 std::vector<std::unique_ptr<fakedrm::Device>> devices;
 std::atomic<fakedrm::Device *> current{nullptr};
-int event_source = -1; // the kernel's end of the descriptor
-int memory = -1;       // what dumb buffers are mapped from
+int event_source = -1;                   // the kernel's end of the descriptor
+int memory = -1;                         // what dumb buffers are mapped from
 constexpr off_t kBufferBytes = 64 << 20; // of each, sparse
 off_t memory_bytes = 0;
 off_t place_of(std::uint32_t handle)
@@ -166,6 +166,18 @@ int drmIsMaster(int)
   return device().master;
 }
 
+int drmCrtcGetSequence(int, std::uint32_t crtc, std::uint64_t *vblank, std::uint64_t *ns)
+{
+  const Guard guard(device().lock);
+  device().vblank_questions++;
+  if (fails("drmCrtcGetSequence"))
+    return -1;
+  errno = device().vblank_ns == 0 ? EOPNOTSUPP : crtc != kCrtc && crtc != kOtherCrtc ? ENOENT : 0;
+  *vblank = 1;
+  *ns = device().vblank_ns;
+  return errno == 0 ? 0 : -1;
+}
+
 int drmDropMaster(int)
 {
   return 0;
@@ -175,7 +187,8 @@ int drmDropMaster(int)
 char *drmGetDeviceNameFromFd2(int)
 {
   const Guard guard(device().lock);
-  return device().opens_again ? strdup(("/proc/self/fd/" + std::to_string(memory)).c_str()) : nullptr;
+  return device().opens_again ? strdup(("/proc/self/fd/" + std::to_string(memory)).c_str())
+                              : nullptr;
 }
 
 int drmSetMaster(int)
@@ -281,8 +294,9 @@ int drmHandleEvent(int fd, drmEventContextPtr context)
 
 // --- xf86drmMode.h
 
-int drmModeCreateDumbBuffer(int, std::uint32_t width, std::uint32_t height, std::uint32_t bits_per_pixel,
-                            std::uint32_t, std::uint32_t *handle, std::uint32_t *stride, std::uint64_t *size)
+int drmModeCreateDumbBuffer(int, std::uint32_t width, std::uint32_t height,
+                            std::uint32_t bits_per_pixel, std::uint32_t, std::uint32_t *handle,
+                            std::uint32_t *stride, std::uint64_t *size)
 {
   const Guard guard(device().lock);
   if (fails("drmModeCreateDumbBuffer"))
@@ -301,7 +315,8 @@ int drmModeDestroyDumbBuffer(int, std::uint32_t handle)
 {
   const Guard guard(device().lock);
   if (place_of(handle) < memory_bytes) // its memory is free
-    (void)fallocate(memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, place_of(handle), kBufferBytes);
+    (void)fallocate(memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, place_of(handle),
+                    kBufferBytes);
   return close_handle(handle) == 0 ? 0 : -EINVAL;
 }
 
@@ -324,7 +339,8 @@ std::vector<std::uint32_t> fakedrm::pixels_of(std::uint32_t framebuffer)
   const auto [width, height] = device().sizes.at(framebuffer);
   std::vector<std::uint32_t> pixels(std::size_t{width} * height);
   const auto bytes = static_cast<ssize_t>(pixels.size() * 4);
-  if (pread(memory, pixels.data(), pixels.size() * 4, place_of(device().framebuffers.at(framebuffer))) != bytes)
+  if (pread(memory, pixels.data(), pixels.size() * 4,
+            place_of(device().framebuffers.at(framebuffer))) != bytes)
     std::abort();
   return pixels;
 }

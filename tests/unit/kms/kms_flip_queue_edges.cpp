@@ -2,7 +2,9 @@
 // The queue at its edges: mode sets, failures, what clear() forgets, and whom a fence is waited
 // for.
 #include <cerrno>
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -32,6 +34,13 @@ UniqueFd open_null()
 struct Target : FlipTarget {
   std::vector<bool> fences; // whether each commit had one
   std::vector<int> results; // of the next commits; then 0
+  std::optional<std::int64_t> vblank;
+  int questions = 0; // for it
+  std::optional<std::int64_t> last_vblank() override
+  {
+    questions++;
+    return vblank;
+  }
   int flip(const Frame &frame, WritebackJob *job, std::int32_t *, std::uint64_t) override
   {
     fences.push_back(frame.acquire_fence != nullptr);
@@ -361,9 +370,8 @@ TEST_F(Edges, a_ready_frame_that_is_put_off_is_not_watched)
   EXPECT_EQ(queue.next_deadline(), now + kRefresh / 8);
 }
 
-// A driver refuses its fence, and then the fence is not there any more: the frame has as long as any, from when
-// it came.
-// After the limit as well: the fence has signalled once.
+// A driver refuses its fence, and then the fence is not there any more: the frame has as long as
+// any, from when it came. After the limit as well: the fence has signalled once.
 TEST_F(Edges, a_frame_whose_fence_was_refused_is_committed_at_once_without)
 {
   settle();
@@ -468,6 +476,86 @@ TEST_F(Edges, on_a_shared_crtc_later_frames_and_changes_wait_for_nothing)
   now += 5 * kRefresh + kRefresh / 8;
   submit(frame());
   EXPECT_EQ(target.fences.size(), 2U);
+}
+
+// The hardware may latch such a commit after the vblank, in the turn of others.
+TEST_F(Edges, on_a_shared_crtc_nothing_is_committed_right_before_a_vblank)
+{
+  settle();
+  queue.set_shared(true);
+  const std::int64_t vblank_at = now + kRefresh;
+  const std::size_t before = target.fences.size();
+  now = vblank_at - kRefresh / 8;
+  submit(frame());
+  EXPECT_EQ(target.fences.size(), before);
+  EXPECT_EQ(queue.next_deadline(), vblank_at + kRefresh / 8);
+  now = vblank_at + kRefresh / 8;
+  queue.on_timer();
+  EXPECT_EQ(target.fences.size(), before + 1);
+}
+
+// Before the first flip the device is asked, and never while flips tell.
+TEST_F(Edges, on_a_shared_crtc_others_come_before_the_first_frame_too)
+{
+  queue.set_shared(true);
+  target.vblank = now - 3 * kRefresh - kRefresh / 16;
+  submit(frame());
+  EXPECT_EQ(target.fences.size(), 0U);
+  EXPECT_EQ(queue.next_deadline(), now + kRefresh / 16);
+  now += kRefresh / 16;
+  queue.on_timer();
+  EXPECT_EQ(target.fences.size(), 1U);
+  vblank();
+  const int before = target.questions;
+  for (int i = 0; i < 3; i++) {
+    now += kRefresh / 2;
+    submit(frame());
+    now -= kRefresh / 2;
+    vblank();
+  }
+  EXPECT_EQ(target.fences.size(), 4U);
+  EXPECT_EQ(target.questions, before);
+}
+
+// Clocks differ: what a flip of long ago told says nothing of the vblanks now.
+TEST_F(Edges, on_a_shared_crtc_others_come_first_after_a_long_pause)
+{
+  settle();
+  queue.set_shared(true);
+  now += 1000 * kRefresh + kRefresh / 2;
+  target.vblank = now - kRefresh / 16;
+  const std::size_t before = target.fences.size();
+  submit(frame());
+  EXPECT_EQ(target.fences.size(), before);
+  EXPECT_EQ(queue.next_deadline(), now + kRefresh / 16);
+}
+
+// A mode set, or a first frame: its caller sleeps for the turn of others.
+TEST_F(Edges, on_a_shared_crtc_others_come_before_a_change)
+{
+  using std::chrono::steady_clock, std::chrono::nanoseconds;
+  queue.set_shared(true);
+  target.vblank = now;
+  const steady_clock::time_point before = steady_clock::now();
+  Frame first = frame();
+  EXPECT_EQ(queue.submit_with(first,
+                              [&](std::uint64_t) {
+                                EXPECT_GE(steady_clock::now() - before, nanoseconds(kRefresh / 8));
+                                return 0;
+                              }),
+            0);
+  EXPECT_EQ(target.questions, 1);
+}
+
+TEST_F(Edges, a_crtc_of_ones_own_is_not_asked_for_its_vblanks)
+{
+  Frame first = frame();
+  EXPECT_EQ(queue.submit_with(first, [](std::uint64_t) { return 0; }), 0);
+  vblank();
+  now += 1000 * kRefresh;
+  submit(frame());
+  EXPECT_EQ(target.fences.size(), 1U);
+  EXPECT_EQ(target.questions, 0);
 }
 
 TEST_F(Edges, a_flip_of_no_commit_is_nobodys)

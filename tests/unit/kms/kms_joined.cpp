@@ -2,6 +2,7 @@
 // An output that another program has lit: what the sink asks of the kernel beside it, and what it
 // leaves alone. On the fake libdrm.
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <xf86drm.h>
 #include <xf86drmMode.h>
 
+#include "fake_clock.hpp"
 #include "kms_display_fixture.hpp"
 #include "support/open_fds.hpp"
 
@@ -249,6 +251,45 @@ TEST_F(Joined, events_of_the_application_are_left_to_it)
   EXPECT_EQ(read(drm_fd.get(), &byte, 1), 1); // it is still there
 }
 
+// The other program draws when it sees a vblank, and the first commit of a start, or after a
+// replug, comes after it.
+TEST_F(Joined, the_first_frame_waits_for_the_turn_of_the_other_program)
+{
+  const StoppedClock clock;
+  const auto turn = std::chrono::nanoseconds(std::chrono::seconds(1)) / 60 / 8;
+  fakedrm::Device &d = fakedrm::device();
+  d.vblank_ns = static_cast<std::uint64_t>(monotonic_now_ns());
+  auto display = join();
+  ASSERT_TRUE(display) << display.error().message;
+  for (const char *what : {"start", "second start"}) {
+    const int before = d.vblank_questions;
+    const auto begin = std::chrono::steady_clock::now();
+    play(**display, 1);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, turn) << what;
+    EXPECT_EQ(d.vblank_questions, before + 1) << what;
+    for (const bool connected : {false, true}) {
+      d.connected = connected;
+      fakedrm::hotplug();
+      const auto replugged = std::chrono::steady_clock::now();
+      const auto shown = show(**display, xrgb(memory, 320, 240));
+      ASSERT_TRUE(shown) << shown.error().message;
+      EXPECT_EQ(*shown, connected ? Display::Shown::Yes : Display::Shown::Dropped);
+      EXPECT_GE(std::chrono::steady_clock::now() - replugged, turn) << what << " " << connected;
+    }
+    ASSERT_TRUE((*display)->drain(kLong_ns));
+    ASSERT_TRUE((*display)->stop());
+  }
+}
+
+TEST_F(Joined, a_driver_that_tells_no_vblank_is_played_to)
+{
+  auto display = join();
+  ASSERT_TRUE(display) << display.error().message;
+  play(**display, 3);
+  EXPECT_GT(fakedrm::device().vblank_questions, 0);
+  EXPECT_EQ((*display)->counters().shown, 3U);
+}
+
 // The CRTC refuses commits while it is dark.
 TEST_F(Joined, frames_are_dropped_while_the_output_is_dark)
 {
@@ -334,7 +375,7 @@ TEST_F(Joined, a_last_frame_stays_while_another_sink_plays)
     }
     EXPECT_EQ(count_fds(), kept);
     fakedrm::device().framebuffers.erase(framebuffer); // the open file's
-    auto next = join(); // on the plane of the first
+    auto next = join();                                // on the plane of the first
     ASSERT_TRUE(next) << next.error().message;
     play(**next, 1);
     ASSERT_TRUE((*next)->stop());

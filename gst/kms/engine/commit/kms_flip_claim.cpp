@@ -19,6 +19,7 @@ public:
     std::unique_lock guard(queue.lock_);
     queue.changed_.wait(guard, [&queue] { return !queue.claimed_; });
     queue.claimed_ = true;
+    queue.ask_for_vblank(); // another mode has others
     if (const std::chrono::nanoseconds turn(queue.turn_of_others()); turn.count() > 0)
       queue.changed_.wait_for(guard, turn, [] { return false; });
   }

@@ -13,7 +13,8 @@ namespace gstdrm::kms {
 Error FlipQueue::commit_error(int ret)
 {
   const int error = -ret;
-  std::string message = "The display refused a frame: " + errno_text(error) + " from the atomic commit. ";
+  std::string message =
+      "The display refused a frame: " + errno_text(error) + " from the atomic commit. ";
   if (error == EACCES || error == EPERM)
     message += "Another program took the display over; stop it, or switch back to this terminal.";
   else if (error == ENODEV || error == EIO)

@@ -149,6 +149,7 @@ void FlipQueue::clear()
   retry_at_ = kNever;
   put_off_since_ = kNever;
   stalls_ = 0;
+  vblank_ns_ = -1;
   refresh_at_ = kNever;
   failure_.reset();
   changed_.notify_all();
@@ -189,6 +190,8 @@ void FlipQueue::pump(Deferred &deferred)
     return;
   retry_at_ = kNever;
   const bool is_ready = front_is_ready(deferred);
+  if (!knows_vblank() && (is_ready || own_commit_at() != kNever))
+    ask_for_vblank();
   const std::int64_t wait_ns = turn_of_others();
   if (wait_ns > 0 && (is_ready || own_commit_at() != kNever))
     retry_at_ = clock_() + wait_ns;
@@ -280,6 +283,7 @@ void FlipQueue::on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64
     stalls_ = 0;
     counters_.last_sequence = sequence;
     counters_.last_flip_ns = time_ns;
+    vblank_ns_ = time_ns;
     pump(deferred);
     releasing_++;
   }

@@ -75,6 +75,9 @@ public:
   // The fence that signals when the flip of the last commit completes, in place of an event; null:
   // an event tells. Once per commit that succeeded.
   virtual SharedFence take_flip_fence() { return nullptr; }
+  // When the display's last vblank was, CLOCK_MONOTONIC in ns; nothing: the device does not tell.
+  // Called with the queue's lock held.
+  virtual std::optional<std::int64_t> last_vblank() { return {}; }
 };
 
 class FlipQueue {
@@ -224,6 +227,9 @@ private:
   // kms_flip_stall.cpp
   bool try_later(int ret, Deferred &deferred);
   void retry_later();
+  [[nodiscard]] bool knows_vblank() const;
+  void ask_for_vblank();
+  [[nodiscard]] std::int64_t since_vblank() const;
   [[nodiscard]] std::int64_t turn_of_others() const;
   [[nodiscard]] std::int64_t stall_time() const;
   [[nodiscard]] std::int64_t flip_lost_at() const;
@@ -281,6 +287,7 @@ private:
   std::int64_t put_off_since_ = kNever; // by the first of those commits in a row
   int stalls_ = 0;                      // since the last flip
   bool shared_ = false;                 // the CRTC
+  std::int64_t vblank_ns_ = -1;         // CLOCK_MONOTONIC; the last that is known; -1: none
   bool flushing_ = false;
   std::optional<Error> failure_;
   CaptureJob capture_;

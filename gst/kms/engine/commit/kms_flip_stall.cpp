@@ -14,6 +14,9 @@ namespace {
 
 // A commit that was put off is tried again after this fraction of a refresh.
 constexpr std::int64_t kRetriesPerRefresh = 8;
+// For so many refreshes a vblank tells when the later ones are: the clock of a mode and that of the
+// machine differ by a thousandth at the most, which adds up to less than the fraction above.
+constexpr std::int64_t kVblankLasts = 100;
 // A flip takes one refresh. Drivers lose one now and then (i915, amdgpu, msm and rockchip log
 // "flip_done timed out" after 10 s, drm_atomic_helper_wait_for_flip_done()), and never report it.
 constexpr std::int64_t kLeastStall_ns = 3'000'000'000;
@@ -58,22 +61,42 @@ void FlipQueue::retry_later()
   counters_.busy++;
   const std::int64_t now = clock_();
   retry_at_ = now + refresh_ns_ / kRetriesPerRefresh;
-  if (!shared_ || counters_.last_flip_ns < 0)
+  if (!shared_ || vblank_ns_ < 0)
     return;
-  const std::int64_t since_vblank = (now - counters_.last_flip_ns) % refresh_ns_;
-  if (since_vblank > refresh_ns_ / kRetriesPerRefresh)
-    retry_at_ += refresh_ns_ - since_vblank;
+  if (since_vblank() > refresh_ns_ / kRetriesPerRefresh)
+    retry_at_ += refresh_ns_ - since_vblank();
+}
+
+// Own flips tell of the vblanks. Before the first of them, and a while after the last, the device
+// is asked.
+bool FlipQueue::knows_vblank() const
+{
+  return vblank_ns_ >= 0 && clock_() - vblank_ns_ < kVblankLasts * refresh_ns_;
+}
+
+void FlipQueue::ask_for_vblank()
+{
+  if (const std::optional<std::int64_t> told = shared_ ? target_.last_vblank() : std::nullopt)
+    vblank_ns_ = *told;
+}
+
+std::int64_t FlipQueue::since_vblank() const
+{
+  return std::max<std::int64_t>(clock_() - vblank_ns_, 0) % refresh_ns_;
 }
 
 // How long others on the CRTC come first, in ns: where a vblank is just over, they have the time to
 // commit for the next one. A non-blocking commit of theirs after one of ours gets EBUSY
-// (drm_atomic_helper.c, stall_checks()), and they lose a refresh.
+// (drm_atomic_helper.c, stall_checks()), and they lose a refresh. So they do after one that comes
+// just before a vblank and that the hardware latches after it.
 std::int64_t FlipQueue::turn_of_others() const
 {
-  if (!shared_ || counters_.last_flip_ns < 0)
+  if (!shared_ || vblank_ns_ < 0)
     return 0;
-  const std::int64_t since_vblank = (clock_() - counters_.last_flip_ns) % refresh_ns_;
-  return std::max<std::int64_t>(refresh_ns_ / kRetriesPerRefresh - since_vblank, 0);
+  const std::int64_t turn = refresh_ns_ / kRetriesPerRefresh, since = since_vblank();
+  if (since >= refresh_ns_ - turn)
+    return refresh_ns_ - since + turn;
+  return std::max<std::int64_t>(turn - since, 0);
 }
 
 // When the flip in flight counts as lost. A mode set sleeps for as long as a display takes.

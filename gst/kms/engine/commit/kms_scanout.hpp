@@ -19,6 +19,7 @@
 
 #include "engine/card/kms_dumb.hpp"
 #include "engine/card/kms_kept_files.hpp"
+#include "engine/output/kms_join.hpp"
 #include "engine/output/kms_output.hpp"
 #include "kms_cursor.hpp"
 #include "kms_flip_queue.hpp"
@@ -98,6 +99,10 @@ public:
   int flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
            std::uint64_t serial) override;
   SharedFence take_flip_fence() override;
+  std::optional<std::int64_t> last_vblank() override
+  {
+    return kms::last_vblank(device_->fd(), output_.crtc.id);
+  }
   // Those of `pairs` that cannot be shown as the picture is, in its size and mode: test commits
   // with scratch framebuffers refused them, on the plane that shows it, or on every plane when none
   // does. A pair that no framebuffer can be made of here is not among them: its first frame is the

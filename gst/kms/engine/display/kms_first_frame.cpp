@@ -64,6 +64,8 @@ Result<Display::Shown> Display::show_first(Frame &frame)
 {
   if (const std::optional<Shown> ended = wait_before_mode_set(frame))
     return *ended;
+  if (joined_) // the vblanks of its mode, for the turn of others
+    queue_.set_timing(refresh_period_ns(mode_), frame_duration_ns(picture_.rate));
   std::optional<Error> error;
   int ret = -EAGAIN;
   for (int left = kBusyTries; ret == -EAGAIN; left--) {

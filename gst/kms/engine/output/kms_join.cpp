@@ -119,6 +119,16 @@ std::optional<drmModeModeInfo> read_lit_mode(int drm_fd, std::uint32_t crtc_id)
   return crtc ? lit_mode(drm_fd, *crtc) : std::nullopt;
 }
 
+// Waits for no vblank. It takes the CRTC's lock for a moment, as the commit after it does
+// (drm_vblank.c, drm_crtc_get_sequence_ioctl()). 0: no interrupt has told the time yet.
+std::optional<std::int64_t> last_vblank(int drm_fd, std::uint32_t crtc_id)
+{
+  std::uint64_t sequence = 0, time_ns = 0;
+  if (drmCrtcGetSequence(drm_fd, crtc_id, &sequence, &time_ns) != 0 || time_ns == 0)
+    return {};
+  return static_cast<std::int64_t>(time_ns);
+}
+
 bool wants_join(const OutputRequest &request)
 {
   return request.mode.kind == ModeRequest::Kind::Current ||

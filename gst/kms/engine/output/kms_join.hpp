@@ -20,6 +20,8 @@ namespace gstdrm::kms {
 std::optional<drmModeModeInfo> lit_mode(int drm_fd, const PropertySet &crtc);
 // The same, of the CRTC as it is now.
 std::optional<drmModeModeInfo> read_lit_mode(int drm_fd, std::uint32_t crtc_id);
+// When its last vblank was, CLOCK_MONOTONIC in ns; nothing: its driver has none, or it is dark.
+std::optional<std::int64_t> last_vblank(int drm_fd, std::uint32_t crtc_id);
 
 // Whether the request is for a CRTC that is lit already, if there is one.
 bool wants_join(const OutputRequest &request);
