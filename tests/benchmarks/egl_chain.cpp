@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // From dma-bufs into OpenGL and out of it again to a display, by upstream's elements and by this
-// project's, beside each other on the same frames: calls of EGL and GL, hops to the GL thread,
-// system calls, copies and CPU time per frame. No test: it takes some minutes. In the box it counts
-// system calls and shows on its display; elsewhere the sink is a fakesink (docs/benchmarks.md).
+// project's, beside each other on the same clip: calls of EGL and GL, hops to the GL thread, system
+// calls, imports, draws, copies and CPU time per frame. No test: it takes some minutes. In the box
+// it counts system calls and shows on its display; elsewhere the sink is a fakesink
+// (docs/benchmarks.md).
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include <gst/allocators/gstdmabuf.h>
+#include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>
 #include <gst/drm/drm.h>
 #include <gst/video/video.h>
@@ -29,7 +31,7 @@ using gstdrm::bench::PerFrame;
 
 constexpr int kWidth = 1024; // a mode of the box's display
 constexpr int kHeight = 768;
-constexpr int kBuffers = 4;
+constexpr int kBuffers = 4; // a frame of the clip in each
 constexpr int kWarmUp = 40; // frames; imports and negotiation are over then
 constexpr int kShort = 100, kLong = 300;
 constexpr unsigned kPatience_s = 300;
@@ -43,14 +45,22 @@ const Chain kChains[] = {
     {"gst-drm", "egldmabufupload", "egldmabufdownload"},
 };
 
+// What stands behind the uploader: a texture, or whatever glcolorconvert makes RGBA of.
+#define RGBA_CAPS "video/x-raw(memory:GLMemory), format=RGBA, texture-target=2D"
+#define ANY_CAPS "video/x-raw(memory:GLMemory)"
+
 struct Stream {
-  const char *name; // of the frames; AB24 is shown
+  const char *name;
+  const char *drm_format; // of the frames; AB24 is shown
   GstVideoFormat format;
-  const char *gl_caps;
+  const char *upstream_caps, *own_caps;
 };
 const Stream kStreams[] = {
-    {"XR24", GST_VIDEO_FORMAT_BGRx, "video/x-raw(memory:GLMemory), format=RGBA, texture-target=2D"},
-    {"NV12", GST_VIDEO_FORMAT_NV12, "video/x-raw(memory:GLMemory)"},
+    {"XR24", "XR24", GST_VIDEO_FORMAT_BGRx, RGBA_CAPS, RGBA_CAPS},
+    {"NV12", "NV12", GST_VIDEO_FORMAT_NV12, ANY_CAPS, ANY_CAPS},
+    {"P010", "P010", GST_VIDEO_FORMAT_P010_10LE, ANY_CAPS, ANY_CAPS},
+    // glupload makes no RGBA of it as a 2D texture
+    {"P010-drawn", "P010", GST_VIDEO_FORMAT_P010_10LE, ANY_CAPS, RGBA_CAPS},
 };
 
 bool in_box()
@@ -69,6 +79,47 @@ int descriptor_of(GstDrmAllocator *allocator, gsize size, GstMemory **memory)
   return fd >= 0 && ftruncate(fd, static_cast<off_t>(size)) == 0 ? fd : -1;
 }
 
+// A clip of kBuffers frames, each of which differs from the one before.
+class Clip {
+public:
+  explicit Clip(const GstVideoInfo &info)
+  {
+    const std::string text = "videotestsrc num-buffers=" + std::to_string(kBuffers) +
+                             " pattern=ball ! videoconvert ! video/x-raw, format=" +
+                             gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info)) +
+                             ", width=" + std::to_string(kWidth) +
+                             ", height=" + std::to_string(kHeight) +
+                             ", framerate=60/1 ! appsink name=sink sync=false";
+    pipeline_ = gst_parse_launch(text.c_str(), nullptr);
+    gst_element_set_state(pipeline_, GST_STATE_PLAYING);
+    sink_ = gst_bin_get_by_name(GST_BIN(pipeline_), "sink");
+  }
+  Clip(const Clip &) = delete;
+  Clip &operator=(const Clip &) = delete;
+  ~Clip()
+  {
+    gst_element_set_state(pipeline_, GST_STATE_NULL);
+    gst_object_unref(sink_);
+    gst_object_unref(pipeline_);
+  }
+  void write_next(GstMemory *to)
+  {
+    GstSample *sample = gst_app_sink_pull_sample(GST_APP_SINK(sink_));
+    GstMapInfo map;
+    if (!sample || !gst_memory_map(to, &map, GST_MAP_WRITE)) {
+      std::fprintf(stderr, "no clip\n");
+      std::_Exit(1);
+    }
+    gst_buffer_extract(gst_sample_get_buffer(sample), 0, map.data, map.size);
+    gst_memory_unmap(to, &map);
+    gst_sample_unref(sample);
+  }
+
+private:
+  GstElement *pipeline_;
+  GstElement *sink_;
+};
+
 class Frames {
 public:
   explicit Frames(const Stream &stream) : dmabufs_(gst_dmabuf_allocator_new())
@@ -76,6 +127,7 @@ public:
     gst_video_info_set_format(&info_, stream.format, kWidth, kHeight);
     GstDrmAllocator *udmabuf =
         gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_UDMABUF, nullptr, nullptr);
+    Clip clip(info_);
     for (int i = 0; i < kBuffers; i++) {
       GstMemory *memory = nullptr;
       const int fd = descriptor_of(udmabuf, GST_VIDEO_INFO_SIZE(&info_), &memory);
@@ -85,6 +137,7 @@ public:
       }
       memories_.push_back(
           memory ? memory : gst_dmabuf_allocator_alloc(dmabufs_, fd, GST_VIDEO_INFO_SIZE(&info_)));
+      clip.write_next(memories_.back());
     }
     gst_clear_object(&udmabuf);
   }
@@ -139,8 +192,9 @@ public:
     const std::string text =
         std::string("appsrc name=src format=time block=true max-buffers=2 max-bytes=0 caps=\""
                     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=") +
-        stream.name + ", width=" + std::to_string(kWidth) + ", height=" + std::to_string(kHeight) +
-        ", framerate=60/1\" ! " + chain.up + " name=up ! " + stream.gl_caps +
+        stream.drm_format + ", width=" + std::to_string(kWidth) +
+        ", height=" + std::to_string(kHeight) + ", framerate=60/1\" ! " + chain.up + " name=up ! " +
+        (std::strcmp(chain.name, "gst-drm") == 0 ? stream.own_caps : stream.upstream_caps) +
         " ! glcolorconvert ! gleffects effect=mirror ! " + chain.down +
         " name=down ! video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=AB24 ! " +
         (in_box() ? "kmsdmabufsink driver-name=vkms" : "fakesink") + " name=sink sync=false";
@@ -181,10 +235,13 @@ public:
     gst_object_unref(one);
     return value;
   }
-  [[nodiscard]] guint64 copies() const
+  // Of all elements of gst-drm.
+  [[nodiscard]] guint64 counted(const char *field) const
   {
-    return stat("up", "drm-stats", "copies") + stat("down", "drm-stats", "copies") +
-           stat("sink", "drm-stats", "copies");
+    guint64 sum = 0;
+    for (const char *name : {"up", "down", "sink"})
+      sum += stat(name, "drm-stats", field);
+    return sum;
   }
   void print_caps() const
   {
@@ -231,11 +288,17 @@ int play(const Chain &chain, const Stream &stream, int count)
   Pipeline pipeline(chain, stream);
   pipeline.play(frames, kWarmUp);
   const gstdrm::test::GlCalls before = gstdrm::test::gl_calls();
-  const guint64 copies = pipeline.copies();
+  constexpr const char *kFields[] = {"imports", "draws", "copies"};
+  std::map<std::string, guint64> counted;
+  for (const char *field : kFields)
+    counted[field] = pipeline.counted(field);
   const double begin = cpu_us();
   pipeline.play(frames, count);
-  std::printf("CPU %.0f us, copies by elements of gst-drm %.2f;", (cpu_us() - begin) / count,
-              static_cast<double>(pipeline.copies() - copies) / count);
+  std::printf("CPU %.0f us; drm-stats:", (cpu_us() - begin) / count);
+  for (const char *field : kFields)
+    std::printf(" %s %.2f", field,
+                static_cast<double>(pipeline.counted(field) - counted[field]) / count);
+  std::printf(";");
   for (const auto &[name, value] : gstdrm::test::gl_calls())
     if (const auto made = value - before.at(name); made > 0)
       std::printf(" %s %.2f", name.c_str(), static_cast<double>(made) / count);
@@ -270,7 +333,7 @@ void compare(const Chain &chain, const Stream &stream)
 
 } // namespace
 
-// In the box: no arguments. Elsewhere: FRAMES UP STREAM, as in "300 gst-drm NV12".
+// In the box: no arguments. Elsewhere: FRAMES CHAIN STREAM, as in "300 gst-drm NV12".
 int main(int argc, char **argv)
 {
   for (const Stream &stream : kStreams)
