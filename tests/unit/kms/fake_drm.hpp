@@ -57,6 +57,7 @@ struct Device {
   bool master = true;
   bool opens_again = true;         // its node can be opened a second time
   bool lease_revoked = false;      // the descriptor is that of a lease, of which nothing is left
+  int revoke_at = 0; // it is revoked when the kernel takes up this commit, tests too (1: the next); 0: at none
   bool closes_framebuffers = true; // its kernel has CLOSEFB
   bool connected = true;
   bool hub_is_new = false; // kOtherConnector has come in the place of kConnector, under its name

@@ -131,6 +131,10 @@ int drmModeAtomicCommit(int, drmModeAtomicReqPtr request, std::uint32_t flags, v
   Device &d = device();
   if (fails("drmModeAtomicCommit"))
     return -d.error;
+  if (d.revoke_at > 0 && --d.revoke_at == 0)
+    d.lease_revoked = true;
+  if (d.lease_revoked)
+    return -ENOENT; // for each object (drm_atomic_uapi.c, drm_mode_atomic_ioctl())
   if ((flags & DRM_MODE_ATOMIC_NONBLOCK) && d.busy_commits > 0) {
     d.busy_commits--;
     return -d.busy_error;

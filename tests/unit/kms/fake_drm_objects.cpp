@@ -308,7 +308,7 @@ drmModeObjectPropertiesPtr drmModeObjectGetProperties(int, std::uint32_t id, std
   if (fails("drmModeObjectGetProperties"))
     return nullptr;
   for (std::size_t o = 0; o < objects().size(); o++) {
-    if (objects()[o].first != id)
+    if (objects()[o].first != id || device().lease_revoked)
       continue;
     const auto &specs = objects()[o].second;
     auto *list = allocate<drmModeObjectProperties>(device().resources);
@@ -504,6 +504,7 @@ drmModeLesseeListPtr drmModeListLessees(int)
 
 drmModeObjectListPtr drmModeGetLease(int)
 {
+  const Guard guard(device().lock);
   if (device().lease_revoked)
     return static_cast<drmModeObjectListPtr>(std::calloc(1, sizeof(drmModeObjectListRes)));
   errno = EOPNOTSUPP;

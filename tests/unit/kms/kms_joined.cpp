@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // An output that another program has lit: what the sink asks of the kernel beside it, and what it
 // leaves alone. On the fake libdrm.
+#include "kms_joined.hpp"
+
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -12,7 +14,6 @@
 #include <xf86drmMode.h>
 
 #include "fake_clock.hpp"
-#include "kms_display_fixture.hpp"
 #include "support/open_fds.hpp"
 
 namespace {
@@ -20,68 +21,6 @@ namespace {
 using namespace gstdrm;
 using namespace gstdrm::kms;
 using namespace gstdrm::test;
-
-constexpr std::uint32_t kModeBlob = 600, kOtherModeBlob = 601, kForeignFramebuffer = 77;
-
-struct JoinListener : Listener {
-  int dark = 0, lit = 0;
-  void joined_output_changed(const Error &, bool on) noexcept override { (on ? lit : dark)++; }
-};
-
-// Another program shows 640x480 on the primary plane.
-class Joined : public DisplayTest {
-protected:
-  Joined()
-  {
-    fakedrm::Device &d = fakedrm::device();
-    d.found[{fakedrm::kCrtc, "ACTIVE"}] = 1;
-    d.found[{fakedrm::kCrtc, "MODE_ID"}] = kModeBlob;
-    d.found[{fakedrm::kConnector, "CRTC_ID"}] = fakedrm::kCrtc;
-    d.found[{fakedrm::kPrimary, "FB_ID"}] = kForeignFramebuffer;
-    d.plane_users[fakedrm::kPrimary] = fakedrm::kCrtc;
-    d.foreign_framebuffers.insert(kForeignFramebuffer);
-    drmModeModeInfo mode{25175, 640, 656, 752, 800, 0, 480, 490, 492, 525, 0, 60, 0, 0, "b"};
-    add_mode(kModeBlob, mode);
-    mode.hdisplay = 800;
-    add_mode(kOtherModeBlob, mode);
-  }
-  static void add_mode(std::uint32_t id, const drmModeModeInfo &mode)
-  {
-    const auto *bytes = reinterpret_cast<const std::uint8_t *>(&mode);
-    fakedrm::device().foreign_blobs[id].assign(bytes, bytes + sizeof(mode));
-  }
-  Result<std::shared_ptr<Display>> join(ModeRequest::Kind kind = ModeRequest::Kind::Auto,
-                                        std::uint32_t plane_id = 0, OutputRequest output = {})
-  {
-    DeviceRequest request;
-    request.fd = drm_fd.get();
-    output.mode.kind = kind;
-    output.plane_id = plane_id;
-    return Display::open(request, output, heard);
-  }
-  static std::vector<std::uint32_t> objects(const fakedrm::Commit &commit)
-  {
-    std::vector<std::uint32_t> ids;
-    for (const auto &[key, value] : commit.values)
-      if (ids.empty() || ids.back() != key.first)
-        ids.push_back(key.first);
-    return ids;
-  }
-  // Starts, and shows so many frames of 320x240.
-  void play(Display &display, int frames)
-  {
-    ASSERT_TRUE(display.start());
-    ASSERT_TRUE(display.configure(picture(320, 240)));
-    for (int i = 0; i < frames; i++) {
-      const auto shown = show(display, xrgb(memory, 320, 240));
-      ASSERT_TRUE(shown) << shown.error().message;
-      ASSERT_EQ(*shown, Display::Shown::Yes);
-    }
-    ASSERT_TRUE(display.drain(kLong_ns));
-  }
-
-  JoinListener heard;
-};
 
 TEST_F(Joined, each_commit_names_its_plane_alone)
 {

@@ -341,17 +341,17 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
     frames_without_output_ += frame.framebuffer ? 0 : 1;
     return frame.framebuffer ? show_wished(frame) : Result<Shown>(Shown::Dropped);
   }
-  const std::optional<Error> failure = queue_.failure();
-  if (failure && MasterState::is_loss(explain(*failure)))
-    return drop_without_master(*failure);
-  if (failure && is_refusal(failure->sys_errno)) {
+  const std::optional<Error> why = failure();
+  if (why && MasterState::is_loss(*why))
+    return drop_without_master(*why);
+  if (why && is_refusal(why->sys_errno)) {
     queue_.forgive();
     if (joined_output_differs()) {
       frames_without_output_++;
       return Shown::Dropped; // the next frame looks at the output first
     }
     require_first_frame();
-    return Error{ErrorCode::Unsupported, failure->message, failure->sys_errno};
+    return Error{ErrorCode::Unsupported, why->message, why->sys_errno};
   }
   return Shown::Failed;
 }

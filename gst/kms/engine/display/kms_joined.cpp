@@ -69,10 +69,11 @@ void Display::joined_output_went_dark()
         false);
 }
 
-// After a commit that was refused: whether the output has changed in a way that explains it.
+// After a commit that was refused: whether the output has changed in a way that explains it. That
+// of a lease that was revoked is gone for good.
 bool Display::joined_output_differs()
 {
-  if (!joined_)
+  if (!joined_ || !device_->lease_holds())
     return false;
   const std::optional<drmModeModeInfo> mode =
       read_lit_mode(device_->fd(), scanout_.output().crtc.id);
