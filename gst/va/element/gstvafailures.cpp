@@ -34,8 +34,8 @@ void post_not_allocated(GstElement *element, const Display &display, const std::
                         const GstCaps *caps)
 {
   Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
-                  std::string(GST_OBJECT_NAME(element)) +
-                      " could allocate no surface in any format that downstream takes",
+                  std::string(GST_OBJECT_NAME(element)) + " could allocate no surface on " +
+                      display.node() + " in any format that downstream takes",
                   Error{ErrorCode::Allocation, refusals, 0});
   failure.advise("Try another size, or limit the formats with a capsfilter.");
   post_failure(element, failure.add("device", display.node()).add("caps", caps));

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <gst/drm/gstdrm-private.hpp>
+
 #include "va_support.hpp"
 
 namespace {
@@ -62,16 +64,20 @@ const BadRow kBad[] = {
     {"vpp-refused=NV12,vpp-refused-above=100", "vaRenderPicture"}, // at this size
 };
 
+// Loads what stays loaded.
+void load_all()
+{
+  Pipeline warm(source("num-buffers=1", dma_caps("NV12", 64, 64)));
+  fail_unless(warm.play());
+  g_autoptr(GstSample) sample = warm.pull();
+  fail_unless(sample != nullptr);
+}
+
 GST_START_TEST(test_bad_driver)
 {
   const auto &row = kBad[__i__];
   set_driver("formats=NV12");
-  { // loads what stays loaded
-    Pipeline warm(source("num-buffers=1", dma_caps("NV12", 64, 64)));
-    fail_unless(warm.play());
-    g_autoptr(GstSample) sample = warm.pull();
-    fail_unless(sample != nullptr);
-  }
+  load_all();
   const auto fds = settled_fds();
   // Nothing in the way between lie and use: the driver offers nothing but NV12.
   set_driver(std::string(row.driver) + ",formats=NV12");
@@ -91,6 +97,43 @@ GST_START_TEST(test_bad_driver)
     }
   }
   fail_unless(settles_at(fds), "%s: %u descriptors, there were %u", row.driver, count_fds(), fds);
+}
+GST_END_TEST
+
+// Every lie of every profile, also of one that tells the truth at first: an error, or a lie that is none for such a driver,
+// and then each frame. The rows above have the words.
+const char *const kProfiles[] = {"ihd", "i965", "radeonsi", "nouveau"};
+struct LieRow {
+  const char *lie;
+  bool plays = false;
+};
+const LieRow kLies[] = {
+    {"zero-objects"},    {"many-objects"}, {"object-index"}, {"offset"},       {"offset-overflow"}, {"modifier"},   {"invalid-modifier"},
+    {"zero-pitch"},      {"short-pitch"},  {"small-object"}, {"large-object"}, {"many-layers"},     {"zero-layers"}, {"many-planes"},
+    {"fourcc"},          {"size"},         {"dead-fd"},      {"unsized", true},
+    {"zero-objects:2"},  {"offset:2"},     {"modifier:2"},   {"zero-pitch:2"}, {"fourcc:2"},        {"size:2"},
+};
+
+GST_START_TEST(test_lie_of_a_profile)
+{
+  const char *profile = kProfiles[static_cast<std::size_t>(__i__) / G_N_ELEMENTS(kLies)];
+  const auto &row = kLies[static_cast<std::size_t>(__i__) % G_N_ELEMENTS(kLies)];
+  set_driver("formats=NV12");
+  load_all();
+  const auto fds = settled_fds();
+  const std::string driver = std::string("profile=") + profile + ",formats=NV12,lie=" + row.lie;
+  set_driver(driver);
+  {
+    Pipeline pipeline(source("pattern=frame-counter num-buffers=20", dma_caps("NV12", 320, 240)));
+    guint frames = 0;
+    if (pipeline.play())
+      while (const auto sample = gstdrm::GstPtr<GstSample>::adopt(pipeline.pull()))
+        ++frames;
+    const auto error = frames == 20 ? std::string() : pipeline.message(GST_MESSAGE_ERROR);
+    fail_unless((frames == 20) == row.plays, "%s: %u frames", driver.c_str(), frames);
+    fail_unless(row.plays || error.find("/dev/dri/renderD128") != std::string::npos, "%s: '%s'", driver.c_str(), error.c_str());
+  }
+  fail_unless(settles_at(fds), "%s: %u descriptors, there were %u", driver.c_str(), count_fds(), fds);
 }
 GST_END_TEST
 
@@ -167,6 +210,7 @@ Suite *va_bad_drivers_suite()
   suite_add_tcase(suite, tcase);
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, test_bad_driver, 0, G_N_ELEMENTS(kBad));
+  tcase_add_loop_test(tcase, test_lie_of_a_profile, 0, G_N_ELEMENTS(kProfiles) * G_N_ELEMENTS(kLies));
   tcase_add_test(tcase, test_no_driver_says_what_was_tried);
   tcase_add_loop_test(tcase, test_device_that_cannot_be_used, 0, G_N_ELEMENTS(kNodes));
   tcase_add_test(tcase, test_start_stop_leaks_no_descriptor);
