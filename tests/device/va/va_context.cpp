@@ -379,6 +379,50 @@ GST_START_TEST(test_upstream)
 }
 GST_END_TEST
 
+// Upstream's element takes ours: of a context that the application passes on to another pipeline, or of the pipeline to
+// which it is added while that plays.
+GST_START_TEST(test_upstream_takes_ours)
+{
+  load_plugin();
+  const auto postproc = [] { return gst_element_factory_make("vapostproc", "postproc"); };
+  if (GstElement *first = postproc())
+    gst_object_unref(gst_object_ref_sink(first)); // its class is made with another driver
+  else
+    return; // gstreamer1.0-plugins-bad is not installed
+  const Counters counters;
+  set_driver(std::string("derive=0,") + counters.setting());
+  Pipeline first("vadmabufsrc name=src ! " + dma_caps("NV12", 64, 48) + " ! appsink name=sink sync=false max-buffers=2");
+  fail_unless(first.play(), "%s", first.message(GST_MESSAGE_ERROR).c_str());
+  pull_some(first);
+  const auto ours = ask(first, "src");
+  if (__i__ == 0) {
+    guint minor = 0;
+    guint unused = 0;
+    gst_version(&unused, &minor, &unused, &unused);
+    Pipeline second(source("num-buffers=5", minor >= 24 ? dma_caps("NV12", 320, 240) : "video/x-raw,format=NV12,width=320,height=240",
+                           "vapostproc name=postproc disable-passthrough=true ! video/x-raw(memory:VAMemory),width=160,height=120 ! "
+                           "appsink name=sink sync=false"));
+    gst_element_set_context(parent_of(second), ours.get());
+    fail_unless(second.play(), "%s", second.message(GST_MESSAGE_ERROR).c_str());
+    for (int i = 0; i < 5; ++i) {
+      const auto sample = GstPtr<GstSample>::adopt(second.pull());
+      fail_unless(static_cast<bool>(sample), "%s", second.message(GST_MESSAGE_ERROR).c_str());
+    }
+    second.stop();
+  } else {
+    GstElement *added = postproc();
+    fail_unless(gst_bin_add(GST_BIN(parent_of(first)), added));
+    fail_unless_equals_int(gst_element_set_state(added, GST_STATE_READY), GST_STATE_CHANGE_SUCCESS);
+    const auto contexts = GstPtr<GstContext>::adopt(gst_element_get_context(added, kType));
+    fail_unless(contexts && display_in(contexts) == display_in(ours));
+  }
+  fail_unless_equals_uint64(counters[C::Init], 1);
+  // upstream terminates no display that it did not open
+  pull_some(first);
+  fail_unless(vaQueryVendorString(display_in(ours)) != nullptr);
+}
+GST_END_TEST
+
 Suite *va_context_suite()
 {
   Suite *suite = suite_create("va_context");
@@ -393,6 +437,7 @@ Suite *va_context_suite()
   tcase_add_loop_test(tcase, test_refused, 0, G_N_ELEMENTS(kBad));
   tcase_add_test(tcase, test_display_outlives_its_pipeline);
   tcase_add_test(tcase, test_upstream);
+  tcase_add_loop_test(tcase, test_upstream_takes_ours, 0, 2);
   return suite;
 }
 
