@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <fstream>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include <unistd.h>
 
@@ -55,8 +57,10 @@ inline std::string sleep_of(pid_t thread)
 // not gone on, however busy the machine is. Short sleeps, as for a lock, do not count.
 class Device {
 public:
-  explicit Device(Timeline &timeline)
-      : timeline_(timeline), waiting_(::gettid()), thread_(g_thread_new("device", run, this))
+  // `write` ends the frame, before the fence signals.
+  explicit Device(Timeline &timeline, std::function<void()> write = {})
+      : timeline_(timeline), write_(std::move(write)), waiting_(::gettid()),
+        thread_(g_thread_new("device", run, this))
   {
   }
   Device(const Device &) = delete;
@@ -73,12 +77,15 @@ private:
       sleep = sleep_of(device->waiting_);
       g_usleep(kShortSleepUs);
     } while (sleep.empty() || sleep_of(device->waiting_) != sleep);
+    if (device->write_)
+      device->write_();
     device->done_ = true;
     device->timeline_.advance();
     return nullptr;
   }
   static constexpr gulong kShortSleepUs = 50000;
   Timeline &timeline_;
+  const std::function<void()> write_;
   const pid_t waiting_;
   std::atomic<bool> done_{false};
   GThread *thread_;
