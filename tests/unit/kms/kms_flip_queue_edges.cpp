@@ -1,97 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The queue at its edges: mode sets, failures, what clear() forgets, and whom a fence is waited
 // for.
+#include "kms_flip_queue_edges.hpp"
+
 #include <cerrno>
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
 #include <future>
 #include <gtest/gtest.h>
-
-#include "fake_fences.hpp"
-#include "gst/kms/engine/commit/kms_flip_queue.hpp"
 
 namespace {
 
 using namespace gstdrm::kms;
+using namespace gstdrm::test;
 using gstdrm::FenceState;
-using gstdrm::UniqueFd;
-
-constexpr std::int64_t kRefresh = 16'000'000;
-constexpr std::int64_t kTimeout = 5 * kRefresh;
-constexpr std::int64_t kLong_ns = 60'000'000'000;
-
-UniqueFd open_null()
-{
-  return UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
-}
-
-struct Target : FlipTarget {
-  std::vector<bool> fences; // whether each commit had one
-  std::vector<int> results; // of the next commits; then 0
-  std::optional<std::int64_t> vblank;
-  int questions = 0; // for it
-  std::optional<std::int64_t> last_vblank() override
-  {
-    questions++;
-    return vblank;
-  }
-  int flip(const Frame &frame, WritebackJob *job, std::int32_t *, std::uint64_t) override
-  {
-    fences.push_back(frame.acquire_fence != nullptr);
-    int ret = 0;
-    if (!results.empty()) {
-      ret = results.front();
-      results.erase(results.begin());
-    }
-    if (ret == 0 && job)
-      job->out_fence = open_null().release();
-    return ret;
-  }
-};
-
-class Edges : public testing::Test {
-protected:
-  Edges()
-  {
-    queue.set_timing(kRefresh, kRefresh);
-    queue.set_fence_rules({true, kTimeout});
-  }
-  static Frame frame(bool fence = false, std::int64_t due = kNever)
-  {
-    Frame made;
-    made.owner = std::make_shared<int>(0);
-    made.due_ns = due;
-    if (fence)
-      made.acquire_fence = std::make_shared<UniqueFd>(open_null());
-    return made;
-  }
-  FlipQueue::Outcome submit(Frame made) { return queue.submit(made, FlipQueue::Overflow::Replace); }
-  void vblank()
-  {
-    now += kRefresh;
-    queue.on_flip(queue.counters().commits, ++sequence, now);
-  }
-  void settle()
-  {
-    EXPECT_EQ(submit(frame()), FlipQueue::Outcome::Queued);
-    vblank();
-  }
-
-  Target target;
-  std::int64_t now = 1'000'000'000;
-  std::uint32_t sequence = 0;
-  std::function<FenceState()> probe = [] { return FenceState::Pending; };
-  gstdrm::test::FakeFences fences{[this](int) { return probe(); }};
-  std::vector<gstdrm::Error> errors;
-  FlipQueue queue{target, [this] { return now; }, [] {},
-                  [this](const gstdrm::Error &error) { errors.push_back(error); }};
-};
 
 TEST_F(Edges, a_stream_faster_than_the_display_waits_a_refresh_for_company)
 {
@@ -426,136 +352,6 @@ TEST_F(Edges, late_is_more_than_an_eighth_beyond_a_refresh)
   submit(frame(false, now - kRefresh / 8 - 1));
   vblank();
   EXPECT_EQ(queue.counters().late, 1U);
-}
-
-// Another program's commit is in flight until the next vblank, unless the vblank is just over.
-TEST_F(Edges, on_a_shared_crtc_a_commit_that_was_put_off_waits_for_the_next_vblank)
-{
-  settle();
-  queue.set_shared(true);
-  const std::int64_t vblank_at = now + kRefresh;
-  target.results = {-EBUSY, -EBUSY};
-  now += kRefresh / 2;
-  submit(frame());
-  EXPECT_EQ(queue.next_deadline(), vblank_at + kRefresh / 8);
-  now = vblank_at + kRefresh / 8;
-  queue.on_timer();
-  EXPECT_EQ(queue.next_deadline(), now + kRefresh / 8);
-}
-
-// Whoever draws when it sees a vblank would get EBUSY after a commit that was made right then.
-TEST_F(Edges, on_a_shared_crtc_others_come_first_after_a_vblank)
-{
-  settle();
-  queue.set_shared(true);
-  const std::size_t before = target.fences.size();
-  submit(frame());
-  EXPECT_EQ(target.fences.size(), before);
-  EXPECT_EQ(queue.next_deadline(), now + kRefresh / 8);
-  submit(frame()); // replaces none that is about to be committed
-  EXPECT_EQ(queue.counters().dropped, 0U);
-  now += kRefresh / 8;
-  queue.on_timer();
-  EXPECT_EQ(target.fences.size(), before + 1);
-  now += 3 * kRefresh - kRefresh / 8;
-  queue.on_flip(queue.counters().commits, ++sequence, now);
-  EXPECT_EQ(target.fences.size(), before + 1); // the second frame
-  EXPECT_EQ(queue.next_deadline(), now + kRefresh / 8);
-  now += kRefresh / 8;
-  queue.on_timer();
-  EXPECT_EQ(target.fences.size(), before + 2);
-}
-
-TEST_F(Edges, on_a_shared_crtc_later_frames_and_changes_wait_for_nothing)
-{
-  queue.set_shared(true);
-  submit(frame()); // nobody knows the vblanks yet
-  EXPECT_EQ(target.fences.size(), 1U);
-  vblank();
-  EXPECT_EQ(queue.next_deadline(), kNever); // and nothing waits
-  now += 5 * kRefresh + kRefresh / 8;
-  submit(frame());
-  EXPECT_EQ(target.fences.size(), 2U);
-}
-
-// The hardware may latch such a commit after the vblank, in the turn of others.
-TEST_F(Edges, on_a_shared_crtc_nothing_is_committed_right_before_a_vblank)
-{
-  settle();
-  queue.set_shared(true);
-  const std::int64_t vblank_at = now + kRefresh;
-  const std::size_t before = target.fences.size();
-  now = vblank_at - kRefresh / 8;
-  submit(frame());
-  EXPECT_EQ(target.fences.size(), before);
-  EXPECT_EQ(queue.next_deadline(), vblank_at + kRefresh / 8);
-  now = vblank_at + kRefresh / 8;
-  queue.on_timer();
-  EXPECT_EQ(target.fences.size(), before + 1);
-}
-
-// Before the first flip the device is asked, and never while flips tell.
-TEST_F(Edges, on_a_shared_crtc_others_come_before_the_first_frame_too)
-{
-  queue.set_shared(true);
-  target.vblank = now - 3 * kRefresh - kRefresh / 16;
-  submit(frame());
-  EXPECT_EQ(target.fences.size(), 0U);
-  EXPECT_EQ(queue.next_deadline(), now + kRefresh / 16);
-  now += kRefresh / 16;
-  queue.on_timer();
-  EXPECT_EQ(target.fences.size(), 1U);
-  vblank();
-  const int before = target.questions;
-  for (int i = 0; i < 3; i++) {
-    now += kRefresh / 2;
-    submit(frame());
-    now -= kRefresh / 2;
-    vblank();
-  }
-  EXPECT_EQ(target.fences.size(), 4U);
-  EXPECT_EQ(target.questions, before);
-}
-
-// Clocks differ: what a flip of long ago told says nothing of the vblanks now.
-TEST_F(Edges, on_a_shared_crtc_others_come_first_after_a_long_pause)
-{
-  settle();
-  queue.set_shared(true);
-  now += 1000 * kRefresh + kRefresh / 2;
-  target.vblank = now - kRefresh / 16;
-  const std::size_t before = target.fences.size();
-  submit(frame());
-  EXPECT_EQ(target.fences.size(), before);
-  EXPECT_EQ(queue.next_deadline(), now + kRefresh / 16);
-}
-
-// A mode set, or a first frame: its caller sleeps for the turn of others.
-TEST_F(Edges, on_a_shared_crtc_others_come_before_a_change)
-{
-  using std::chrono::steady_clock, std::chrono::nanoseconds;
-  queue.set_shared(true);
-  target.vblank = now;
-  const steady_clock::time_point before = steady_clock::now();
-  Frame first = frame();
-  EXPECT_EQ(queue.submit_with(first,
-                              [&](std::uint64_t) {
-                                EXPECT_GE(steady_clock::now() - before, nanoseconds(kRefresh / 8));
-                                return 0;
-                              }),
-            0);
-  EXPECT_EQ(target.questions, 1);
-}
-
-TEST_F(Edges, a_crtc_of_ones_own_is_not_asked_for_its_vblanks)
-{
-  Frame first = frame();
-  EXPECT_EQ(queue.submit_with(first, [](std::uint64_t) { return 0; }), 0);
-  vblank();
-  now += 1000 * kRefresh;
-  submit(frame());
-  EXPECT_EQ(target.fences.size(), 1U);
-  EXPECT_EQ(target.questions, 0);
 }
 
 TEST_F(Edges, a_flip_of_no_commit_is_nobodys)
