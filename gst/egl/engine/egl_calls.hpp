@@ -65,6 +65,11 @@ struct GlCalls {
   PFNGLVIEWPORTPROC viewport = nullptr;
   PFNGLCOLORMASKPROC color_mask = nullptr;
   PFNGLBINDSAMPLERPROC bind_sampler = nullptr; // OpenGL 3.3, OpenGL ES 3.0
+  // of one draw buffer: OpenGL 3.0, OpenGL ES 3.2
+  PFNGLCOLORMASKIOESPROC color_mask_i = nullptr;
+  PFNGLENABLEIOESPROC enable_i = nullptr;
+  PFNGLDISABLEIOESPROC disable_i = nullptr;
+  PFNGLPOLYGONMODENVPROC polygon_mode = nullptr; // desktop GL
   PFNGLCREATESHADERPROC create_shader = nullptr;
   PFNGLDELETESHADERPROC delete_shader = nullptr;
   PFNGLSHADERSOURCEPROC shader_source = nullptr;
@@ -91,7 +96,7 @@ struct GlCalls {
   PFNGLENABLEVERTEXATTRIBARRAYPROC enable_vertex_attrib_array = nullptr;
   PFNGLDISABLEVERTEXATTRIBARRAYPROC disable_vertex_attrib_array = nullptr;
   PFNGLDRAWARRAYSPROC draw_arrays = nullptr;
-  // OpenGL 3.0, where a core profile draws nothing without one
+  // OpenGL 3.0, where a core profile draws nothing without one, and OpenGL ES 3.0
   PFNGLGENVERTEXARRAYSPROC gen_vertex_arrays = nullptr;
   PFNGLBINDVERTEXARRAYPROC bind_vertex_array = nullptr;
   PFNGLDELETEVERTEXARRAYSPROC delete_vertex_arrays = nullptr;

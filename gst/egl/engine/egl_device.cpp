@@ -138,6 +138,13 @@ void keep_what_is_there(GlCalls &gl, const Driver &driver, const Names &extensio
     gl.image_target_texture_2d = nullptr;
   if (!is_gl(driver, 3, driver.is_gles ? 0 : 3) && !extensions.contains("GL_ARB_sampler_objects"))
     gl.bind_sampler = nullptr;
+  if (!is_gl(driver, 3, driver.is_gles ? 2 : 0)) {
+    gl.color_mask_i = nullptr;
+    gl.enable_i = nullptr;
+    gl.disable_i = nullptr;
+  }
+  if (driver.is_gles)
+    gl.polygon_mode = nullptr;
   if (is_gl_3(driver))
     return;
   gl.get_stringi = nullptr;

@@ -28,8 +28,9 @@ private:
 
 // All that a draw needs: vertices bound, and every test and operation off that would change a
 // sample or keep it from the frame, the sampler objects of the texture units among them.
-// Framebuffers, viewport, colour mask and these are put back as they were; the program, the
-// vertices and the texture unit to GL's defaults, as GStreamer's elements leave them.
+// Framebuffers, viewport, colour mask and these are put back as they were, those of other draw
+// buffers than the first are left alone; the program, the vertices and the texture unit are put to
+// GL's defaults, as GStreamer's elements leave them.
 // GL_FRAMEBUFFER_SRGB changes nothing: no image of a DRM format is one of sRGB encoding.
 class DrawState {
 public:
@@ -43,18 +44,26 @@ public:
   static constexpr unsigned kMaxUnits = 3;
 
 private:
+  [[nodiscard]] bool has_switch(GLenum what) const noexcept;
+  void turn(GLenum what, bool on) const;
+  void set_color_mask(const std::array<GLint, 4> &mask) const;
+  void fill_polygons();
   void switch_off();
+  void put_polygon_mode_back() const;
   void put_switches_back() const;
 
-  static constexpr std::array<GLenum, 7> kSwitches{
-      GL_BLEND,        GL_CULL_FACE,    GL_DEPTH_TEST,        GL_DITHER,
-      GL_SCISSOR_TEST, GL_STENCIL_TEST, GL_RASTERIZER_DISCARD};
+  static constexpr GLenum kLogicOp = 0x0BF2;       // GL_COLOR_LOGIC_OP
+  static constexpr GLenum kPolygonSmooth = 0x0B41; // GL_POLYGON_SMOOTH
+  static constexpr std::array<GLenum, 9> kSwitches{
+      GL_BLEND,        GL_CULL_FACE,          GL_DEPTH_TEST, GL_DITHER,     GL_SCISSOR_TEST,
+      GL_STENCIL_TEST, GL_RASTERIZER_DISCARD, kLogicOp,      kPolygonSmooth};
   const GlCalls &gl_;
   const StateKeeper framebuffer_;
   const GLuint array_;
   const GLuint position_;
   std::array<GLint, 4> viewport_{};
   std::array<GLint, 4> color_mask_{};
+  std::array<GLint, 2> polygon_mode_{}; // of the front, and of the back where it has its own
   const unsigned units_;
   std::array<GLint, kMaxUnits> samplers_{};
   std::array<bool, kSwitches.size()> was_on_{};

@@ -25,11 +25,9 @@ Result<std::unique_ptr<Triangle>> Triangle::make(const std::shared_ptr<Device> &
   drain_errors(gl);
   constexpr std::array<GLfloat, 6> corners{-1, -1, 3, -1, -1, 3};
   gl.gen_buffers(1, &triangle->vertices_);
-  if (!device->driver().is_gles && gl.gen_vertex_arrays && gl.bind_vertex_array &&
-      gl.delete_vertex_arrays) {
+  // also where GL draws without: the one that is bound may be somebody else's
+  if (gl.gen_vertex_arrays && gl.bind_vertex_array && gl.delete_vertex_arrays)
     gl.gen_vertex_arrays(1, &triangle->array_);
-    drain_errors(gl); // of a version that has none
-  }
   gl.bind_buffer(GL_ARRAY_BUFFER, triangle->vertices_);
   gl.buffer_data(GL_ARRAY_BUFFER, sizeof(corners), corners.data(), GL_STATIC_DRAW);
   gl.bind_buffer(GL_ARRAY_BUFFER, 0);

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include <GLES2/gl2.h>
+#include <GLES2/gl2ext.h>
 #include <GLES3/gl3.h>
 #include <unistd.h>
 
@@ -39,7 +41,8 @@ struct PixelsRow {
   const char *caps; // drm-format, or caps where there is a comma
   int width, height;
   int steps; // that a sample may differ by
-  bool too_small_to_draw = false; // the driver writes blocks of 4x4 pixels, and the frame ends with its first row
+  bool too_small_to_draw =
+      false; // the driver writes blocks of 4x4 pixels, and the frame ends with its first row
 };
 
 // P010 through the copy: GStreamer's converter works with 8 bits from RGBA, 4 steps of 10.
@@ -101,7 +104,8 @@ GST_START_TEST(test_pixels)
                 "%s %dx%d: at most %g steps, %g on average", row.caps, row.width, row.height,
                 found.most, found.mean);
   }
-  fail_unless_equals_uint64(download.stat(gl_draws() && !row.too_small_to_draw ? "copies" : "draws"), 0);
+  fail_unless_equals_uint64(
+      download.stat(gl_draws() && !row.too_small_to_draw ? "copies" : "draws"), 0);
   ::unlink(noise_file().c_str());
 }
 GST_END_TEST
@@ -151,7 +155,9 @@ namespace {
 // frame, or blackens them. A sampler object is one of mipmaps unless it is told otherwise.
 struct OddState {
   std::string problem; // asserted on the thread of the case
+  bool is_desktop = false;
   GLuint sampler = 0;
+  GLuint array = 0;
   GLuint drawing = 0;
   GLuint reading = 0;
 };
@@ -161,11 +167,59 @@ template <typename Function> Function look_up(GstGLContext *context, const char 
   return reinterpret_cast<Function>(gst_gl_context_get_proc_address(context, name));
 }
 
+constexpr GLenum kLogicOp = 0x0BF2, kClear = 0x1500; // GL_COLOR_LOGIC_OP with GL_CLEAR
+constexpr GLenum kPolygonMode = 0x0B40, kFill = 0x1B02, kPoint = 0x1B00;
+constexpr GLenum kFramebufferSrgb = 0x8DB9;
+constexpr GLenum kSwitches[] = {GL_BLEND, GL_CULL_FACE,    GL_SCISSOR_TEST, GL_RASTERIZER_DISCARD,
+                                kLogicOp, kFramebufferSrgb};
+constexpr GLuint kDivisor = 1; // one vertex for the whole triangle
+
+bool has_switch(const OddState &odd, GLenum what)
+{
+  return odd.is_desktop || (what != kLogicOp && what != kFramebufferSrgb);
+}
+
+// The second draw buffer's colour mask and blending; OpenGL 3.0 and OpenGL ES 3.2.
+struct SecondBuffer {
+  explicit SecondBuffer(GstGLContext *context)
+      : color_mask(look_up<PFNGLCOLORMASKIOESPROC>(context, "glColorMaski")),
+        disable(look_up<PFNGLDISABLEIOESPROC>(context, "glDisablei")),
+        is_enabled(look_up<PFNGLISENABLEDIOESPROC>(context, "glIsEnabledi")),
+        get(look_up<void (*)(GLenum, GLuint, GLboolean *)>(context, "glGetBooleani_v"))
+  {
+    const int minor = gst_gl_context_get_gl_api(context) == GST_GL_API_GLES2 ? 2 : 0;
+    has = gst_gl_context_check_gl_version(context, gst_gl_context_get_gl_api(context), 3, minor);
+  }
+  PFNGLCOLORMASKIOESPROC color_mask;
+  PFNGLDISABLEIOESPROC disable;
+  PFNGLISENABLEDIOESPROC is_enabled;
+  void (*get)(GLenum, GLuint, GLboolean *);
+  bool has = false;
+};
+
 void set_odd_state(GstGLContext *context, gpointer data)
 {
   auto *odd = static_cast<OddState *>(data);
+  odd->is_desktop = gst_gl_context_get_gl_api(context) != GST_GL_API_GLES2;
   look_up<PFNGLCOLORMASKPROC>(context, "glColorMask")(GL_FALSE, GL_FALSE, GL_TRUE, GL_FALSE);
-  look_up<PFNGLENABLEPROC>(context, "glEnable")(GL_RASTERIZER_DISCARD);
+  for (const GLenum what : kSwitches)
+    if (has_switch(*odd, what))
+      look_up<PFNGLENABLEPROC>(context, "glEnable")(what);
+  look_up<PFNGLBLENDFUNCPROC>(context, "glBlendFunc")(GL_ZERO, GL_ZERO);
+  look_up<PFNGLSCISSORPROC>(context, "glScissor")(0, 0, 1, 1);
+  look_up<PFNGLCULLFACEPROC>(context, "glCullFace")(GL_FRONT_AND_BACK);
+  if (odd->is_desktop) {
+    look_up<void (*)(GLenum)>(context, "glLogicOp")(kClear);
+    look_up<PFNGLPOLYGONMODENVPROC>(context, "glPolygonMode")(GL_FRONT_AND_BACK, kPoint);
+  }
+  if (const SecondBuffer second(context); second.has) {
+    second.color_mask(1, GL_TRUE, GL_FALSE, GL_TRUE, GL_FALSE);
+    second.disable(GL_BLEND, 1);
+  }
+  look_up<PFNGLGENVERTEXARRAYSPROC>(context, "glGenVertexArrays")(1, &odd->array);
+  look_up<PFNGLBINDVERTEXARRAYPROC>(context, "glBindVertexArray")(odd->array);
+  look_up<PFNGLENABLEVERTEXATTRIBARRAYPROC>(context, "glEnableVertexAttribArray")(0);
+  look_up<PFNGLVERTEXATTRIBDIVISORPROC>(context, "glVertexAttribDivisor")(0, kDivisor);
   look_up<PFNGLGENSAMPLERSPROC>(context, "glGenSamplers")(1, &odd->sampler);
   look_up<PFNGLBINDSAMPLERPROC>(context, "glBindSampler")(0, odd->sampler);
   const auto make = look_up<PFNGLGENFRAMEBUFFERSPROC>(context, "glGenFramebuffers");
@@ -174,6 +228,38 @@ void set_odd_state(GstGLContext *context, gpointer data)
   make(1, &odd->reading);
   bind(GL_DRAW_FRAMEBUFFER, odd->drawing);
   bind(GL_READ_FRAMEBUFFER, odd->reading);
+}
+
+void reset_switches(GstGLContext *context, const OddState &odd)
+{
+  for (const GLenum what : kSwitches)
+    if (has_switch(odd, what))
+      look_up<PFNGLDISABLEPROC>(context, "glDisable")(what);
+  look_up<PFNGLBLENDFUNCPROC>(context, "glBlendFunc")(GL_ONE, GL_ZERO);
+  look_up<PFNGLCULLFACEPROC>(context, "glCullFace")(GL_BACK);
+  if (odd.is_desktop)
+    look_up<PFNGLPOLYGONMODENVPROC>(context, "glPolygonMode")(GL_FRONT_AND_BACK, kFill);
+  look_up<PFNGLBINDVERTEXARRAYPROC>(context, "glBindVertexArray")(0);
+  look_up<PFNGLDELETEVERTEXARRAYSPROC>(context, "glDeleteVertexArrays")(1, &odd.array);
+}
+
+// What belongs to one of several draw buffers, and to a vertex array of somebody else's.
+void check_others(GstGLContext *context, OddState &odd)
+{
+  if (const SecondBuffer second(context); second.has) {
+    GLboolean mask[4] = {};
+    second.get(GL_COLOR_WRITEMASK, 1, mask);
+    if (!mask[0] || mask[1] || !mask[2] || mask[3])
+      odd.problem += "the second draw buffer has another colour mask. ";
+    if (second.is_enabled(GL_BLEND, 1))
+      odd.problem += "the second draw buffer blends. ";
+  }
+  look_up<PFNGLBINDVERTEXARRAYPROC>(context, "glBindVertexArray")(odd.array);
+  GLint enabled = 0;
+  look_up<PFNGLGETVERTEXATTRIBIVPROC>(context, "glGetVertexAttribiv")(
+      0, GL_VERTEX_ATTRIB_ARRAY_ENABLED, &enabled);
+  if (!enabled)
+    odd.problem += "the vertex array of somebody else is changed. ";
 }
 
 // And puts it away, for the elements of GStreamer.
@@ -191,10 +277,14 @@ void check_odd_state(GstGLContext *context, gpointer data)
   expect(GL_SAMPLER_BINDING, {static_cast<GLint>(odd->sampler)}, "the sampler object");
   expect(GL_DRAW_FRAMEBUFFER_BINDING, {static_cast<GLint>(odd->drawing)}, "the framebuffer");
   expect(GL_READ_FRAMEBUFFER_BINDING, {static_cast<GLint>(odd->reading)}, "that for reading");
-  if (!look_up<PFNGLISENABLEDPROC>(context, "glIsEnabled")(GL_RASTERIZER_DISCARD))
-    odd->problem += "GL_RASTERIZER_DISCARD is not put back. ";
+  for (const GLenum what : kSwitches)
+    if (has_switch(*odd, what) && !look_up<PFNGLISENABLEDPROC>(context, "glIsEnabled")(what))
+      odd->problem += "switch " + std::to_string(what) + " is not put back. ";
+  if (odd->is_desktop)
+    expect(kPolygonMode, {kPoint}, "the polygon mode");
+  check_others(context, *odd);
   look_up<PFNGLCOLORMASKPROC>(context, "glColorMask")(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE);
-  look_up<PFNGLDISABLEPROC>(context, "glDisable")(GL_RASTERIZER_DISCARD);
+  reset_switches(context, *odd);
   look_up<PFNGLDELETESAMPLERSPROC>(context, "glDeleteSamplers")(1, &odd->sampler);
   const auto remove = look_up<PFNGLDELETEFRAMEBUFFERSPROC>(context, "glDeleteFramebuffers");
   remove(1, &odd->drawing);

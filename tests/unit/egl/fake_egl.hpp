@@ -136,6 +136,11 @@ public:
   GLuint program = 0;
   GLenum active_texture = GL_TEXTURE0;
   std::array<GLboolean, 4> color_mask{GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE};
+  std::array<GLboolean, 4> second_color_mask = color_mask; // of the second draw buffer
+  bool second_blends = false;                              // with glEnablei(), or glEnable()
+  std::array<GLint, 2> polygon_mode{GL_FILL_NV, GL_FILL_NV};
+  GLuint vertex_array = 0;           // bound
+  unsigned foreign_attributes = 0;   // set in a vertex array that the engine has not made
   std::map<GLuint, GLuint> samplers; // bound to texture units
   // Of the last glDrawArrays(): what would have kept its samples out of the frame, or changed them.
   std::vector<std::string> in_the_way;

@@ -99,6 +99,9 @@ void GL_APIENTRY get_integerv(GLenum name, GLint *value)
   case GL_COLOR_WRITEMASK:
     std::copy(driver.color_mask.begin(), driver.color_mask.end(), value);
     break;
+  case GL_POLYGON_MODE_NV:
+    std::copy(driver.polygon_mode.begin(), driver.polygon_mode.end(), value);
+    break;
   case GL_ARRAY_BUFFER_BINDING:
     *value = static_cast<GLint>(driver.bound[GL_ARRAY_BUFFER]);
     break;
@@ -113,13 +116,15 @@ void GL_APIENTRY get_integerv(GLenum name, GLint *value)
   }
 }
 
-// Version 2 knows no GL_RASTERIZER_DISCARD.
+// Version 2 knows no GL_RASTERIZER_DISCARD, and OpenGL ES neither GL_COLOR_LOGIC_OP (0x0BF2) nor
+// GL_POLYGON_SMOOTH (0x0B41).
 GLboolean GL_APIENTRY is_enabled(GLenum what)
 {
   FakeEgl &driver = FakeEgl::now();
   if (!driver.enter_gl("glIsEnabled"))
     return GL_FALSE;
-  if (what == GL_RASTERIZER_DISCARD && driver.gl_version.starts_with("OpenGL ES 2"))
+  if ((what == GL_RASTERIZER_DISCARD && driver.gl_version.starts_with("OpenGL ES 2")) ||
+      ((what == 0x0BF2 || what == 0x0B41) && driver.gl_version.starts_with("OpenGL ES")))
     driver.set_gl_error(GL_INVALID_ENUM);
   return driver.enabled[what];
 }
@@ -127,15 +132,19 @@ GLboolean GL_APIENTRY is_enabled(GLenum what)
 void GL_APIENTRY enable(GLenum what)
 {
   FakeEgl &driver = FakeEgl::now();
-  if (driver.enter_gl("glEnable"))
-    driver.enabled[what] = true;
+  if (!driver.enter_gl("glEnable"))
+    return;
+  driver.enabled[what] = true;
+  driver.second_blends |= what == GL_BLEND;
 }
 
 void GL_APIENTRY disable(GLenum what)
 {
   FakeEgl &driver = FakeEgl::now();
-  if (driver.enter_gl("glDisable"))
-    driver.enabled[what] = false;
+  if (!driver.enter_gl("glDisable"))
+    return;
+  driver.enabled[what] = false;
+  driver.second_blends &= what != GL_BLEND;
 }
 
 void GL_APIENTRY flush()

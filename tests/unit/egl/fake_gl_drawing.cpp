@@ -53,10 +53,6 @@ const char *buffer_data()
 {
   return "glBufferData";
 }
-const char *vertex_attrib_pointer()
-{
-  return "glVertexAttribPointer";
-}
 const char *enable_vertex_attrib_array()
 {
   return "glEnableVertexAttribArray";
@@ -73,10 +69,6 @@ const char *read_pixels()
 {
   return "glReadPixels";
 }
-const char *bind_vertex_array()
-{
-  return "glBindVertexArray";
-}
 const char *pixel_storei()
 {
   return "glPixelStorei";
@@ -86,7 +78,66 @@ void GL_APIENTRY color_mask(GLboolean red, GLboolean green, GLboolean blue, GLbo
 {
   FakeEgl &driver = FakeEgl::now();
   if (driver.enter_gl("glColorMask"))
-    driver.color_mask = {red, green, blue, alpha};
+    driver.second_color_mask = driver.color_mask = {red, green, blue, alpha};
+}
+
+void GL_APIENTRY color_mask_i(GLuint buffer, GLboolean red, GLboolean green, GLboolean blue,
+                              GLboolean alpha)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl("glColorMaski"))
+    (buffer == 0 ? driver.color_mask : driver.second_color_mask) = {red, green, blue, alpha};
+}
+
+void turn_one(const char *function, GLenum what, GLuint buffer, bool on)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl(function))
+    return;
+  if (what != GL_BLEND)
+    return driver.set_gl_error(GL_INVALID_ENUM);
+  (buffer == 0 ? driver.enabled[what] : driver.second_blends) = on;
+}
+
+void GL_APIENTRY enable_i(GLenum what, GLuint buffer)
+{
+  turn_one("glEnablei", what, buffer, true);
+}
+
+void GL_APIENTRY disable_i(GLenum what, GLuint buffer)
+{
+  turn_one("glDisablei", what, buffer, false);
+}
+
+// One face alone is a thing of compatibility profiles.
+void GL_APIENTRY polygon_mode(GLenum face, GLenum mode)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glPolygonMode"))
+    return;
+  const bool is_core = driver.gl_version.find("Core Profile") != std::string::npos;
+  if (is_core && face != GL_FRONT_AND_BACK)
+    return driver.set_gl_error(GL_INVALID_ENUM);
+  if (face != GL_BACK)
+    driver.polygon_mode[0] = static_cast<GLint>(mode);
+  if (face != GL_FRONT)
+    driver.polygon_mode[1] = static_cast<GLint>(mode);
+}
+
+void GL_APIENTRY bind_vertex_array(GLuint array)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl("glBindVertexArray"))
+    driver.vertex_array = array;
+}
+
+void GL_APIENTRY vertex_attrib_pointer(GLuint, GLint, GLenum, GLboolean, GLsizei, const void *)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glVertexAttribPointer"))
+    return;
+  if (driver.vertex_array != 0 && !driver.vertex_arrays.contains(driver.vertex_array))
+    driver.foreign_attributes++;
 }
 
 void GL_APIENTRY bind_sampler(GLuint unit, GLuint sampler)
@@ -108,6 +159,8 @@ void GL_APIENTRY draw_arrays(GLenum, GLint, GLsizei)
   for (const GLboolean writes : driver.color_mask)
     if (!writes)
       driver.in_the_way.emplace_back("colour mask");
+  if (driver.polygon_mode[0] != GL_FILL_NV || driver.polygon_mode[1] != GL_FILL_NV)
+    driver.in_the_way.emplace_back("polygon mode");
   if (driver.samplers[driver.active_texture - GL_TEXTURE0] != 0)
     driver.in_the_way.emplace_back("sampler object");
 }
@@ -133,18 +186,21 @@ const std::map<std::string, void *> &functions_by_name()
       {"glUniform4f", address(Ignore<GLint, GLfloat, GLfloat, GLfloat, GLfloat>::call<uniform_4f>)},
       {"glBufferData",
        address(Ignore<GLenum, GLsizeiptr, const void *, GLenum>::call<buffer_data>)},
-      {"glVertexAttribPointer", address(Ignore<GLuint, GLint, GLenum, GLboolean, GLsizei,
-                                               const void *>::call<vertex_attrib_pointer>)},
+      {"glVertexAttribPointer", address(vertex_attrib_pointer)},
       {"glEnableVertexAttribArray", address(Ignore<GLuint>::call<enable_vertex_attrib_array>)},
       {"glDisableVertexAttribArray", address(Ignore<GLuint>::call<disable_vertex_attrib_array>)},
       {"glDrawArrays", address(draw_arrays)},
       {"glColorMask", address(color_mask)},
+      {"glColorMaski", address(color_mask_i)},
+      {"glEnablei", address(enable_i)},
+      {"glDisablei", address(disable_i)},
+      {"glPolygonMode", address(polygon_mode)},
       {"glBindSampler", address(bind_sampler)},
       {"glBlitFramebuffer", address(Ignore<GLint, GLint, GLint, GLint, GLint, GLint, GLint, GLint,
                                            GLbitfield, GLenum>::call<blit_framebuffer>)},
       {"glReadPixels",
        address(Ignore<GLint, GLint, GLsizei, GLsizei, GLenum, GLenum, void *>::call<read_pixels>)},
-      {"glBindVertexArray", address(Ignore<GLuint>::call<bind_vertex_array>)},
+      {"glBindVertexArray", address(bind_vertex_array)},
       {"glPixelStorei", address(Ignore<GLenum, GLint>::call<pixel_storei>)},
   };
   return functions;
