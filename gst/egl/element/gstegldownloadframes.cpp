@@ -14,8 +14,8 @@
 #include <gst/drm/element/memory_token.hpp>
 
 #include "engine/egl_fences.hpp"
-#include "gstegldownloadcaps.hpp"
 #include "gsteglcopy.hpp"
+#include "gstegldownloadcaps.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(egl_dmabuf_download_debug);
 #define GST_CAT_DEFAULT egl_dmabuf_download_debug
@@ -190,6 +190,7 @@ Result<void> DownloadFrames::draw_on_gl_thread(GstBuffer *in, const FrameLayout 
   const auto memory = texture_of(in, stream_.in, context);
   if (!memory)
     return memory.error();
+  // by GL, for the other context's commands; nothing sleeps here
   if (GstGLSyncMeta *written = gst_buffer_get_gl_sync_meta(in))
     gst_gl_sync_meta_wait(written, context);
   const MappedTexture texture(GST_MEMORY_CAST(*memory));
@@ -216,6 +217,7 @@ Result<void> DownloadFrames::draw_on_gl_thread(GstBuffer *in, const FrameLayout 
       GST_WARNING_OBJECT(element_, "%s; waiting for GL instead", made.error().message.c_str());
     }
   }
+  // no limit: GL has no such call that has one, and what it waits for ends, or the GPU is reset
   device.calls().gl.finish();
   stats_.waits.fetch_add(1, std::memory_order_relaxed);
   return {};
@@ -272,6 +274,7 @@ Result<bool> DownloadFrames::copy(GstBuffer *in, GstBuffer *out)
     return unusable("its memory is no OpenGL texture");
   if (auto memory = texture_of(in, stream_.in, context); !memory)
     return memory.error();
+  // GStreamer's wait has no limit, nor have the map and its glReadPixels(), which wait for the same
   if (GstGLSyncMeta *written = gst_buffer_get_gl_sync_meta(in))
     gst_gl_sync_meta_wait_cpu(written, context);
   if (auto checked = check_mappable_frame(in, stream_.in); !checked)

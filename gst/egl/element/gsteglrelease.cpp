@@ -149,7 +149,8 @@ bool FrameReleases::add_fences(const std::vector<GstPtr<GstBuffer>> &frames)
   return all;
 }
 
-// On the GL thread. Frames without a place for a fence wait until GL is done.
+// On the GL thread. Frames without a place for a fence wait until GL is done: glFinish() has no
+// limit, and ends with the commands, or with the reset of a GPU that hangs.
 void FrameReleases::release_waiting(bool has_context)
 {
   std::vector<GstPtr<GstBuffer>> frames;

@@ -65,6 +65,12 @@ void take_hop(GstGLContext *, gpointer data) noexcept
   }
 }
 
+// No limit: `job` uses what lies on this thread's stack, so that nobody may leave before it is
+// done, and GStreamer's wait, in which every GL element of the pipeline sleeps, has none. A limit
+// for a job that has not begun would help nobody: to stop, GstGLBaseFilter waits for the same
+// thread, and so does the context's last owner. A job ends as soon as the calls of GL in it do; the
+// driver resets a GPU that hangs, and they return. A thread that is blocked by somebody else is
+// named after a while, where frames come without a hop (FrameReleases::wait_for_room()).
 Result<void> run_on(GstGLContext *context, const std::function<Result<void>()> &job)
 {
   Hop hop{job, {}, std::nullopt};

@@ -44,9 +44,10 @@ public:
   // before. It costs less where the GL thread sleeps, and leaves sleep() as it is.
   void run_soon(std::function<void(bool has_context)> job);
 
-  // Sleeps until the GL thread has done all that it was given. Who lets go of a thread calls this
-  // first: else the last job may own the context, which then ends at a time of its own, maybe after
-  // main(), and takes the EGL display away from the next pipeline (GstGLDisplayEGL terminates it).
+  // Sleeps until the GL thread has done all that it was given, without a limit (run_on()). Who lets
+  // go of a thread calls this first: else the last job may own the context, which then ends at a
+  // time of its own, maybe after main(), and takes the EGL display away from the next pipeline
+  // (GstGLDisplayEGL terminates it).
   void finish() noexcept;
 
   // Which sleep of the GL thread it is that lasts now; 0 where that thread is awake, or another

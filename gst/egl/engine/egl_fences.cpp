@@ -78,6 +78,9 @@ Result<void> wait_on_gpu(const Device &device, UniqueFd fence)
   // (EGL_ANDROID_native_fence_sync, section 3.8.1.1).
   const int given = fence.release();
   GSTDRM_TRACE("GL waits for fence %d", given);
+  // No limit, as eglWaitSync() takes none (EGL_KHR_wait_sync). A fence of a driver signals in
+  // finite time (Documentation/driver-api/dma-buf.rst); behind one of a program that does not, the
+  // GPU's job is ended by its driver.
   if (!sync.wait())
     return failed(device, "eglWaitSyncKHR");
   return {};
