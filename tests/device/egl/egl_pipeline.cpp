@@ -337,8 +337,10 @@ Suite *egl_pipeline_suite()
   tcase_add_loop_test(tcase, test_renegotiations, 0, 2);
   add_refusals(suite);
   add_bad_input(suite);
+  add_device_queries(suite);
   add_losses(suite);
   add_downloads(suite);
+  add_drawn(suite);
   add_soak(suite);
   add_chain(suite);
   return suite;

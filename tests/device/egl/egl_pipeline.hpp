@@ -78,8 +78,10 @@ void check_planes(GstSample *sample, const PatternFrame &frame);
 TCase *add_case(Suite *suite, const char *name);
 // The cases of the other files of this program.
 void add_chain(Suite *suite);
+void add_device_queries(Suite *suite);
 void add_bad_input(Suite *suite);
 void add_downloads(Suite *suite);
+void add_drawn(Suite *suite);
 void add_losses(Suite *suite);
 void add_refusals(Suite *suite);
 void add_soak(Suite *suite);

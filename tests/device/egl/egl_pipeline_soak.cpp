@@ -98,6 +98,69 @@ GST_END_TEST
 
 namespace {
 
+// What is held once the GL thread has ended, which it does on its own.
+Held held_in_the_end(const Held &wanted)
+{
+  constexpr int kTries = 20000;
+  Held now;
+  for (int i = 0; i < kTries && (now.fds > wanted.fds || now.images > wanted.images ||
+                                 now.objects > wanted.objects);
+       i++) {
+    g_usleep(1000);
+    now = Held();
+  }
+  return now;
+}
+
+// Into GL and out of it, with other caps on both sides for each frame: the sizes and formats of the
+// frames, and the format of what is drawn.
+void renegotiate(unsigned count)
+{
+  EglPipeline stream("appsrc name=in format=time ! egldmabufupload name=u ! "
+                     "video/x-raw(memory:GLMemory),format=RGBA ! "
+                     "egldmabufdownload name=d ! capsfilter name=filter ! "
+                     "appsink name=out sync=false");
+  stream.play();
+  for (unsigned i = 0; i < count; i++) {
+    const Kind &kind = kKinds[i % G_N_ELEMENTS(kKinds)];
+    const int width = 32 + 16 * static_cast<int>(i % 3);
+    const auto made = GstPtr<GstCaps>::adopt(gst_caps_from_string(
+        i / 2 % 2 ? "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=(string)NV12"
+                  : "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=(string)XR24"));
+    g_object_set(stream.element("filter").get(), "caps", made.get(), nullptr);
+    const PatternFrame frame(GST_DRM_ALLOCATOR_KIND_UDMABUF, kind.fourcc,
+                             static_cast<unsigned>(width), 32, {.stride_align = 16});
+    const auto sample = stream.pass(frame, dma_drm_caps(kind.drm_format, width, 32));
+    fail_unless(gst_caps_is_subset(gst_sample_get_caps(sample.get()), made.get()));
+  }
+  for (const char *name : {"u", "d"})
+    fail_unless_equals_uint64(stream.stat("frames", name), count);
+  for (const char *name : {"u", "d"})
+    fail_unless(stream.stat("copies", name) == 0, "%s: %s", name, stream.notices().c_str());
+}
+
+} // namespace
+
+// Nothing is left of many negotiations but what a few leave.
+GST_START_TEST(test_renegotiations_of_both)
+{
+  if (!imports_here())
+    return;
+  const Held none;
+  renegotiate(12); // descriptors may stay for as long as the process does
+  const Held before = held_in_the_end({G_MAXUINT, none.images, none.objects, 0});
+  renegotiate(soak("GST_DRM_SOAK_RENEGOTIATIONS", 24));
+  constexpr unsigned kOfThreads = 12; // descriptors, which come and go
+  const Held after = held_in_the_end({before.fds + kOfThreads, none.images, none.objects, 0});
+  g_print("# %u descriptors, %d images, %d objects of GL; before %u, %d, %d\n", after.fds,
+          after.images, after.objects, before.fds, before.images, before.objects);
+  fail_unless(after.fds <= before.fds + kOfThreads);
+  fail_unless(after.images <= none.images && after.objects <= none.objects);
+}
+GST_END_TEST
+
+namespace {
+
 struct Milestone {
   unsigned frames = 0;
   unsigned first = 0; // after so many the rest must cost nothing
@@ -164,6 +227,7 @@ void add_soak(Suite *suite)
       nullptr);
   tcase_set_timeout(tcase, 3600);
   tcase_add_test(tcase, test_many_negotiations);
+  tcase_add_test(tcase, test_renegotiations_of_both);
   tcase_add_test(tcase, test_many_frames);
 }
 

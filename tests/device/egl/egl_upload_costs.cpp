@@ -45,15 +45,22 @@ GST_START_TEST(test_steady)
   for (guint i = 0; i < 4; i++)
     pool.push_back(dmabuf(row.plain, i));
   std::set<GstMemory *> seen;
-  for (const auto &frame : pool)
-    seen.merge(memories_of(frames.upload(frame).get()));
+  for (const auto &frame : pool) {
+    const auto out = frames.upload(frame);
+    fail_unless(gst_buffer_get_gl_sync_meta(out.get()) != nullptr,
+                "other contexts do not see the import");
+    seen.merge(memories_of(out.get()));
+  }
   fail_unless_equals_uint64(frames.stats.imports, 4);
   const std::size_t textures = seen.size();
   fail_unless_equals_int(textures, 4 * GST_VIDEO_INFO_N_PLANES(&frames.gl_info));
   const std::uint64_t hops = gl->thread->hops();
   for (guint i = 0; i < 40; i++) {
     const auto fresh = i % 2 ? wrapped_anew(pool[i % 4]) : pool[i % 4];
-    seen.merge(memories_of(frames.upload(fresh).get()));
+    const auto out = frames.upload(fresh);
+    // it would cost a sync point, and whoever reads the frame a wait
+    fail_if(gst_buffer_get_gl_sync_meta(out.get()), "%s: frame %u", row.name, i);
+    seen.merge(memories_of(out.get()));
   }
   fail_unless_equals_uint64(frames.stats.imports, 4);
   fail_unless_equals_uint64(frames.stats.import_hits, 40);
