@@ -31,7 +31,9 @@ run_in() {
   if [[ $missing ]]; then broken+=("$build: ${missing//$'\n'/; }"); return 0; fi
   say "testing $build"
   # the limits of the tests are for a machine of one's own; a shared one may be several times as slow
+  # one more than there are processors: a fifth of their time was idle, while tests wait for a display or a time limit
   "$source_dir/run" world "$world" -- meson test -C "$build" --no-rebuild --print-errorlogs --timeout-multiplier 3 \
+    --num-processes "$(($(nproc) + 1))" \
     "${meson_args[@]}" || status=$?
   # a log tells nothing of what meson did not come to
   [[ $status == 0 ]] || broken+=("$build: meson test, status $status")
