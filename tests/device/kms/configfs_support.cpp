@@ -234,7 +234,7 @@ ConfigfsDevice::ConfigfsDevice(const std::string &name, const std::vector<Output
   for (unsigned i = 0; i < outputs.size(); i++)
     make_output(i, outputs[i]);
   if (plays_profile())
-    write_profile(played_facts());
+    write_profile(played_facts(outputs.size()));
   for (unsigned i = 0; i < outputs.size(); i++)
     for (const unsigned other : outputs[i].other_crtcs) {
       const std::string crtc = "crtc" + std::to_string(other);

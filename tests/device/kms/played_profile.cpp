@@ -49,12 +49,13 @@ bool plays_profile()
   return profile() != nullptr;
 }
 
-DisplayFacts played_facts()
+DisplayFacts played_facts(std::size_t outputs)
 {
+  constexpr std::string_view kVc4 = "planes=primary:overlay*16:cursor", kShare = "planes=primary:overlay*5:cursor";
   DisplayFacts display;
   for (const fakedrm::Fact &fact : profile()->facts)
     if (!fact.setting.starts_with("driver="))
-      display.facts.push_back(fact.setting);
+      display.facts.push_back(outputs > 1 && fact.setting == kVc4 ? kShare : fact.setting);
   if (!display_has("writeback="))
     display.facts.push_back("writeback=XR24");
   return display;

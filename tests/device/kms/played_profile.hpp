@@ -3,6 +3,7 @@
 // display_profiles.cpp (over_profile.cpp runs programs like that). Not set: vkms as it is.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -13,8 +14,9 @@ namespace gstdrm::test {
 bool plays_profile();
 
 // Facts of the profile for a device that a program tests with. Two things are added, so that programs find the device and
-// see pixels: its driver's name stays vkms, and it has a writeback connector where the driver has none.
-DisplayFacts played_facts();
+// see pixels: its driver's name stays vkms, and it has a writeback connector where the driver has none. vc4's 16 overlays can
+// be on any of its displays; a plane of vkms is of one display, so with up to three displays each has 5 of them.
+DisplayFacts played_facts(std::size_t outputs);
 
 // Whether a fact of the profile contains `part`; false on vkms as it is.
 bool display_has(std::string_view part);

@@ -2,7 +2,9 @@
 // Streams on displays of real drivers: sizes, formats, pitches, turns, overlays and cursors that change in
 // mid-stream, snapshots, restarts. ProfileTest sees that the driver has refused test commits alone.
 #include <algorithm>
+#include <optional>
 #include <tuple>
+#include <vector>
 
 #include "profile_fixture.hpp"
 
@@ -106,15 +108,20 @@ TEST_P(ProfileStreams, SizesChange)
   }
 }
 
+// What the offer says of the next format, while this one is shown, is what becomes of it.
 TEST_P(ProfileStreams, FormatsChange)
 {
-  for (const std::uint32_t fourcc : {DRM_FORMAT_NV12, DRM_FORMAT_RGB565, DRM_FORMAT_ARGB8888, DRM_FORMAT_XRGB8888}) {
-    const Format format{fourcc, xrgb().modifier};
-    if (takes(format)) {
-      ASSERT_NO_FATAL_FAILURE(begin(frame(memory, format, 1024, 768)));
-      if (fourcc == DRM_FORMAT_ARGB8888)
-        expect_blended(format);
-    }
+  std::vector<Format> formats;
+  for (const std::uint32_t fourcc : {DRM_FORMAT_NV12, DRM_FORMAT_RGB565, DRM_FORMAT_ARGB8888, DRM_FORMAT_XRGB8888})
+    if (const Format format{fourcc, xrgb().modifier}; takes(format))
+      formats.push_back(format);
+  for (const Format &format : formats) {
+    const FrameLayout layout = frame(memory, format, 1024, 768);
+    const std::optional<Refusal> refusal = display->refusal(picture_of(layout));
+    EXPECT_FALSE(refusal) << refusal->reason;
+    ASSERT_NO_FATAL_FAILURE(begin(layout));
+    if (format.fourcc == DRM_FORMAT_ARGB8888)
+      expect_blended(format);
   }
 }
 

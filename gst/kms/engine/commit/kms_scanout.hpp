@@ -192,6 +192,7 @@ private:
   int prepare_background(const Plan &plan);
   bool takes(const Picture &picture, const drmModeModeInfo &mode);
   [[nodiscard]] std::string advice(const drmModeModeInfo &mode, Format format, bool tried) const;
+  int test(const Plan &plan, std::uint32_t framebuffer_id) const;
   int test(const Picture &picture, const drmModeModeInfo &mode, std::uint32_t framebuffer_id) const;
   int commit(const Plan &plan, std::uint32_t framebuffer_id, std::uint32_t flags,
              std::uint64_t serial, const OverlayRaster *overlay = nullptr,

@@ -279,6 +279,22 @@ void Scanout::probe_covering()
   background_.reset();
 }
 
+// 0 when show_first() would show the framebuffer so: in a flip, or else in a mode set (imx-drm
+// changes the size and the format of a plane in a mode set alone).
+int Scanout::test(const Plan &plan, std::uint32_t framebuffer_id) const
+{
+  int ret = -EINVAL;
+  for (const bool with_mode_set : {false, true}) {
+    if (with_mode_set ? output_.joined.has_value() : needs_mode_set(output_, plan, shown()))
+      continue;
+    const std::uint32_t mode_set = with_mode_set ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
+    ret = commit(plan, framebuffer_id, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
+    if (!is_refusal(-ret))
+      return ret;
+  }
+  return ret;
+}
+
 // 0 when some plane would show the framebuffer; else the errno of the last that would not.
 int Scanout::test(const Picture &picture, const drmModeModeInfo &mode,
                   std::uint32_t framebuffer_id) const
@@ -286,7 +302,7 @@ int Scanout::test(const Picture &picture, const drmModeModeInfo &mode,
   // the framebuffer would replace the one on screen
   if (plan_ && !needs_mode_set(output_, {mode, plan_->plane}, shown()) &&
       plan_->width == picture.width && plan_->height == picture.height)
-    return commit(*plan_, framebuffer_id, DRM_MODE_ATOMIC_TEST_ONLY, 0);
+    return test(*plan_, framebuffer_id);
   int ret = -EINVAL;
   for (const Plan &plan : candidate_plans(output_, view_, picture, mode, shown())) {
     if (plan_ && plan.plane != plan_->plane)
@@ -294,9 +310,7 @@ int Scanout::test(const Picture &picture, const drmModeModeInfo &mode,
     // the black plane stands for one in any layout
     if (plan.background && !background_)
       continue;
-    const std::uint32_t mode_set =
-        needs_mode_set(output_, plan, shown()) ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
-    ret = commit(plan, framebuffer_id, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
+    ret = test(plan, framebuffer_id);
     if (!is_refusal(-ret))
       return ret;
   }
