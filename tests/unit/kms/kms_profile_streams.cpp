@@ -367,6 +367,22 @@ TEST_P(ProfileStreams, PitchesThatAreRefused)
   ASSERT_TRUE(show(frame(memory, xrgb(), 1024, 768), 2));
 }
 
+// Calls that fail do so on each profile, beside what its driver refuses: the stream goes on, or its error says which call.
+TEST_P(ProfileStreams, FaultsBesideTheFacts)
+{
+  const FrameLayout layout = frame(memory, xrgb(), 1024, 768);
+  ASSERT_NO_FATAL_FAILURE(begin(layout));
+  fakedrm::device().busy_commits = 3;
+  ASSERT_TRUE(show(layout, 4));
+  EXPECT_EQ(fakedrm::device().busy_commits, 0);
+  fakedrm::device().fail_call = "drmModeAddFB2WithModifiers";
+  const Result<FramebufferCache::Import> import = display->import(frame(memory, xrgb(), 640, 480));
+  ASSERT_FALSE(import);
+  EXPECT_NE(import.error().message.find("ADDFB2"), std::string::npos) << import.error().message;
+  fakedrm::device().fail_call.clear();
+  ASSERT_NO_FATAL_FAILURE(begin(frame(memory, xrgb(), 640, 480)));
+}
+
 INSTANTIATE_TEST_SUITE_P(Profiles, ProfileStreams, testing::ValuesIn(profile_names()), name_of);
 
 } // namespace
