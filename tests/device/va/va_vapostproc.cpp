@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <vector>
 
 namespace {
 
@@ -107,6 +108,14 @@ GST_START_TEST(test_exchange)
 }
 GST_END_TEST
 
+// The classes are made once in a process, of what the driver has then.
+void load_classes(const std::string &driver)
+{
+  set_driver(driver);
+  for (const char *name : {"vadmabufsrc", "vadmabufconvert", "vapostproc"})
+    gst_object_unref(gst_object_ref_sink(gst_element_factory_make(name, nullptr)));
+}
+
 // ---- what a frame costs: calls that reach the driver, beside vadmabufconvert
 
 struct CostRow {
@@ -153,9 +162,7 @@ GST_START_TEST(test_calls_per_frame)
   constexpr int kFew = 40; // every buffer of the pools has come
   constexpr int kFrames = 200;
   std::array<double, G_N_ELEMENTS(kCosts)> sums{};
-  set_driver(kRichestDriver);
-  for (const char *name : {"vadmabufsrc", "vadmabufconvert", "vapostproc"}) // whose classes are probed once
-    gst_object_unref(gst_object_ref_sink(gst_element_factory_make(name, nullptr)));
+  load_classes(kRichestDriver);
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const Counts few = calls_of(kCosts[i], kFew);
     const Counts all = calls_of(kCosts[i], kFew + kFrames);
@@ -176,6 +183,93 @@ GST_START_TEST(test_calls_per_frame)
 }
 GST_END_TEST
 
+// ---- on a display: what vkms scans out of vadmabufconvert, and of vapostproc in its place
+
+struct ShownRow {
+  const char *driver;
+  const char *in; // drm-format of the source
+  int width;
+  int height;
+  const char *properties; // of either converter
+};
+// From tiled to linear is not compared: vapostproc offers what the driver makes by itself, which is one modifier.
+const ShownRow kShown[] = {
+    {"formats=NV12:BGRX,derive=0", "NV12", 512, 384, ""}, // converted and scaled
+};
+
+constexpr int kShownWidth = 1024;
+constexpr int kShownHeight = 768;
+using Picture = std::vector<std::uint32_t>; // 0xRRGGBB
+
+Picture picture_in(GstSample *sample)
+{
+  GstVideoInfo info;
+  GstVideoFrame frame;
+  fail_unless(gst_video_info_from_caps(&info, gst_sample_get_caps(sample)));
+  fail_unless(gst_video_frame_map(&frame, &info, gst_sample_get_buffer(sample), GST_MAP_READ));
+  Picture picture;
+  for (int y = 0; y < GST_VIDEO_INFO_HEIGHT(&info); ++y)
+    for (int x = 0; x < GST_VIDEO_INFO_WIDTH(&info); ++x) {
+      std::uint32_t pixel = 0;
+      for (guint c = 0; c < 3; ++c) {
+        const auto *data = static_cast<const guint8 *>(GST_VIDEO_FRAME_COMP_DATA(&frame, c));
+        pixel = pixel << 8 | data[y * GST_VIDEO_FRAME_COMP_STRIDE(&frame, c) + x * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c)];
+      }
+      picture.push_back(pixel);
+    }
+  gst_video_frame_unmap(&frame);
+  return picture;
+}
+
+Picture shown_by(const std::string &converter, const ShownRow &row)
+{
+  set_driver(row.driver);
+  const std::string name = converter + " of " + row.in;
+  Pipeline pipeline(source("pattern=smpte",
+                           dma_caps(row.in, row.width, row.height) + (row.in[0] == 'N' ? ",colorimetry=bt601" : ""),
+                           converter + " " + row.properties + " ! " + dma_caps("XR24", kShownWidth, kShownHeight) +
+                               " ! kmsdmabufsink name=sink driver-name=vkms"));
+  // the first frame is shown while the pipeline is paused, and no other is drawn
+  GstElement *parent = GST_ELEMENT(GST_OBJECT_PARENT(pipeline.get("src")));
+  fail_unless(gst_element_set_state(parent, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE &&
+                  gst_element_get_state(parent, nullptr, nullptr, 60 * GST_SECOND) == GST_STATE_CHANGE_SUCCESS,
+              "%s: %s", name.c_str(), pipeline.message(GST_MESSAGE_ERROR).c_str());
+  g_autoptr(GstSample) sample = nullptr;
+  for (int i = 0; i < 3; ++i) { // the first may still be the console's
+    g_clear_pointer(&sample, gst_sample_unref);
+    g_signal_emit_by_name(pipeline.get("sink"), "snapshot", &sample);
+    fail_unless(sample != nullptr, "%s: %s", name.c_str(), pipeline.message(GST_MESSAGE_ERROR).c_str());
+  }
+  return picture_in(sample);
+}
+
+GST_START_TEST(test_on_a_display)
+{
+  const ShownRow &row = kShown[__i__];
+  load_classes(kRichestDriver);
+  const Picture ours = shown_by("vadmabufconvert", row);
+  const Picture theirs = shown_by("vapostproc disable-passthrough=true", row);
+  fail_unless(ours.size() == theirs.size() && ours.size() >= kShownWidth * kShownHeight);
+  std::size_t black = 0;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    black += ours[i] == 0 ? 1 : 0;
+    for (int shift = 0; shift < 24; shift += 8)
+      fail_unless(std::abs(static_cast<int>(ours[i] >> shift & 0xff) - static_cast<int>(theirs[i] >> shift & 0xff)) <= 3,
+                  "%s, pixel %u: %06x, vapostproc's %06x", row.in, static_cast<unsigned>(i), ours[i], theirs[i]);
+  }
+  fail_unless(black < ours.size() / 2);
+}
+GST_END_TEST
+
+// vapostproc speaks DMA_DRM since GStreamer 1.24, and there may be no sink in this build.
+bool compares_displays()
+{
+  GstElementFactory *sink = gst_element_factory_find("kmsdmabufsink");
+  if (sink)
+    gst_object_unref(sink);
+  return sink && speaks_dma_drm();
+}
+
 Suite *va_vapostproc_suite()
 {
   Suite *suite = suite_create("vapostproc");
@@ -184,6 +278,8 @@ Suite *va_vapostproc_suite()
   tcase_set_timeout(tcase, 200);
   tcase_add_loop_test(tcase, test_exchange, 0, G_N_ELEMENTS(kRows));
   tcase_add_test(tcase, test_calls_per_frame);
+  if (compares_displays())
+    tcase_add_loop_test(tcase, test_on_a_display, 0, G_N_ELEMENTS(kShown));
   return suite;
 }
 
