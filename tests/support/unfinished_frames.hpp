@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "support/dmabuf_elements.hpp"
+#include "support/held_frames.hpp"
 #include "support/sw_sync.hpp"
 
 namespace gstdrm::test {
@@ -117,6 +118,34 @@ inline GstPtr<GstBuffer> check_waits(const Harness &h, const std::string &plain,
   fail_unless(device.done());
   fail_unless_equals_uint64(h.stat("waits"), 1);
   return out;
+}
+
+// What ends a wait before the device is done.
+enum class Interruption { Flush, Null };
+
+// The wait ends at once and without an error. After a flush the element goes on: the next frame is
+// waited for again.
+inline void check_interrupted(const Harness &h, const std::string &plain, Kind kind, Interruption interruption)
+{
+  Timeline timeline;
+  Pusher pusher(h, unfinished_frame(timeline, plain, kind));
+  pusher.wait_until_stuck();
+  if (interruption == Interruption::Flush)
+    fail_unless(gst_harness_push_event(h.get(), gst_event_new_flush_start()));
+  else
+    gst_element_set_state(h.element(), GST_STATE_NULL);
+  fail_unless_equals_int(pusher.join(), GST_FLOW_FLUSHING);
+  fail_unless(h.messages(GST_MESSAGE_ERROR).empty());
+  if (interruption == Interruption::Null)
+    return;
+  fail_unless(gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE)));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  fail_unless(gst_harness_push_event(h.get(), gst_event_new_segment(&segment)));
+  GstBuffer *next = unfinished_frame(timeline, plain, kind);
+  const Device device(timeline);
+  (void)h.push(next);
+  fail_unless(device.done());
 }
 
 } // namespace gstdrm::test

@@ -2,7 +2,6 @@
 // The CPU touches no frame before its device is done. These tests check order: the fence is
 // signalled by another thread, after it has noted that it does so.
 #include "support/dmabuf_elements.hpp"
-#include "support/held_frames.hpp"
 #include "support/unfinished_frames.hpp"
 
 namespace {
@@ -79,25 +78,15 @@ GST_START_TEST(test_upload_waits_to_copy)
 }
 GST_END_TEST
 
-// A flush ends the wait, and so does the way to NULL: at once, and without an error.
 GST_START_TEST(test_interrupted)
 {
-  const Kind kind = __i__ % 2 ? Kind::Implicit : Kind::Acquire;
   const bool upload = __i__ / 2 % 2 == 1;
-  const bool flush = __i__ / 4 == 0;
   const Harness h(upload ? "dmabufupload allocator=udmabuf" : "dmabufdownload");
   if (upload) // a reader of the default layout: the frame has to be copied
     gst_harness_set_sink_caps(h.get(), caps_of("video/x-raw").release());
   fail_unless(h.negotiate(upload ? kPlain : kDmaBuf));
-  Timeline timeline;
-  Pusher pusher(h, unfinished_frame(timeline, kPlain, kind));
-  pusher.wait_until_stuck();
-  if (flush)
-    fail_unless(gst_harness_push_event(h.get(), gst_event_new_flush_start()));
-  else
-    gst_element_set_state(h.element(), GST_STATE_NULL);
-  fail_unless_equals_int(pusher.join(), GST_FLOW_FLUSHING);
-  fail_unless(h.messages(GST_MESSAGE_ERROR).empty());
+  check_interrupted(h, kPlain, __i__ % 2 ? Kind::Implicit : Kind::Acquire,
+                    __i__ / 4 == 0 ? Interruption::Flush : Interruption::Null);
 }
 GST_END_TEST
 

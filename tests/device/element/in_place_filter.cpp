@@ -2,7 +2,6 @@
 // A filter of the kit, drmmark of docs/new-element.md, touches no frame before its producer is done.
 #include <string>
 
-#include "support/held_frames.hpp"
 #include "support/mark.hpp"
 #include "support/unfinished_frames.hpp"
 
@@ -43,31 +42,11 @@ GST_START_TEST(test_hang)
 }
 GST_END_TEST
 
-// A flush ends the wait, and so does the way to NULL: at once, and without an error. After it the element goes on.
 GST_START_TEST(test_interrupted)
 {
   const Harness h("drmmark");
   fail_unless(h.negotiate(kCaps));
-  Timeline timeline;
-  Pusher pusher(h, unfinished_frame(timeline, kPlain, kKinds[__i__ % 2]));
-  pusher.wait_until_stuck();
-  const bool flush = __i__ < 2;
-  if (flush)
-    fail_unless(gst_harness_push_event(h.get(), gst_event_new_flush_start()));
-  else
-    gst_element_set_state(h.element(), GST_STATE_NULL);
-  fail_unless_equals_int(pusher.join(), GST_FLOW_FLUSHING);
-  fail_unless(h.messages(GST_MESSAGE_ERROR).empty());
-  if (!flush)
-    return;
-  fail_unless(gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE)));
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  fail_unless(gst_harness_push_event(h.get(), gst_event_new_segment(&segment)));
-  GstBuffer *next = unfinished_frame(timeline, kPlain, kKinds[__i__]);
-  const Device device(timeline);
-  (void)h.push(next);
-  fail_unless(device.done());
+  check_interrupted(h, kPlain, kKinds[__i__ % 2], __i__ < 2 ? Interruption::Flush : Interruption::Null);
 }
 GST_END_TEST
 

@@ -7,7 +7,6 @@
 
 #include <sys/mman.h>
 
-#include "support/held_frames.hpp"
 #include "support/unfinished_frames.hpp"
 #include "va_support.hpp"
 
@@ -119,33 +118,12 @@ GST_START_TEST(test_hang)
 }
 GST_END_TEST
 
-// A flush ends the wait, and so does the way to NULL: without an error. After a flush the element
-// goes on.
 GST_START_TEST(test_interrupted)
 {
   set_driver(kDrivers[0]);
   const Harness h("vadmabufconvert");
   prepare(h);
-  Timeline timeline;
-  Pusher pusher(h, unfinished_frame(timeline, kPlain, kKinds[__i__ % 2]));
-  pusher.wait_until_stuck();
-  const bool flush = __i__ < 2;
-  if (flush)
-    fail_unless(gst_harness_push_event(h.get(), gst_event_new_flush_start()));
-  else
-    gst_element_set_state(h.element(), GST_STATE_NULL);
-  fail_unless_equals_int(pusher.join(), GST_FLOW_FLUSHING);
-  fail_unless(h.messages(GST_MESSAGE_ERROR).empty());
-  if (!flush)
-    return;
-  fail_unless(gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE)));
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  fail_unless(gst_harness_push_event(h.get(), gst_event_new_segment(&segment)));
-  GstBuffer *next = unfinished_frame(timeline, kPlain, kKinds[__i__]);
-  const Device device(timeline);
-  (void)h.push(next);
-  fail_unless(device.done());
+  check_interrupted(h, kPlain, kKinds[__i__ % 2], __i__ < 2 ? Interruption::Flush : Interruption::Null);
 }
 GST_END_TEST
 
