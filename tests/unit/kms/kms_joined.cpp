@@ -259,6 +259,47 @@ TEST_F(Joined, frames_are_dropped_while_the_output_is_dark)
   EXPECT_EQ(heard.failures, 0);
 }
 
+// A frame that waits for the flip before it is committed, and refused, where nobody calls: by the
+// thread that reads the display's events.
+TEST_F(Joined, a_waiting_frame_that_a_dark_output_refuses_is_dropped)
+{
+  fakedrm::Device &d = fakedrm::device();
+  auto display = join();
+  ASSERT_TRUE(display);
+  play(**display, 2);
+  d.send_events = false;
+  for (const char *which : {"in flight", "waiting"}) {
+    const auto shown = show(**display, xrgb(memory, 320, 240));
+    ASSERT_TRUE(shown) << which << ": " << shown.error().message;
+    ASSERT_EQ(*shown, Display::Shown::Yes) << which;
+  }
+  ASSERT_EQ((*display)->counters().held, 2U); // one in flight, one waiting
+  const std::uint64_t dropped = (*display)->counters().dropped;
+  d.found[{fakedrm::kCrtc, "ACTIVE"}] = 0;
+  d.fail_call = "drmModeAtomicCommit";
+  d.error = EINVAL;
+  fakedrm::send_held_events();
+  (void)(*display)->drain(kLong_ns); // until it is refused
+  EXPECT_EQ((*display)->counters().dropped, dropped + 1);
+  const auto next = show(**display, xrgb(memory, 320, 240));
+  ASSERT_TRUE(next) << next.error().message;
+  EXPECT_EQ(*next, Display::Shown::Dropped);
+  const auto after = show(**display, xrgb(memory, 320, 240));
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_EQ(*after, Display::Shown::Dropped);
+  EXPECT_EQ(heard.dark, 1);
+  EXPECT_EQ((*display)->counters().held, 0U);
+  EXPECT_EQ((*display)->counters().dropped, dropped + 3);
+  d.found[{fakedrm::kCrtc, "ACTIVE"}] = 1;
+  d.fail_call.clear();
+  d.send_events = true;
+  const auto lit = show(**display, xrgb(memory, 320, 240));
+  ASSERT_TRUE(lit) << lit.error().message;
+  EXPECT_EQ(*lit, Display::Shown::Yes);
+  EXPECT_EQ(heard.lit, 1);
+  EXPECT_EQ(heard.failures, 0);
+}
+
 // The descriptor is that of a lease, and its owner takes the objects back: no dark output, which
 // would be waited for.
 TEST_F(Joined, a_lease_that_is_revoked_is_an_error)
