@@ -67,6 +67,8 @@ Result<void> EglUploader::begin_stream(std::shared_ptr<GlThread> thread)
   stream.is_plain = !promises_dmabuf(in_caps_.get());
   stream.may_copy = settings().may_copy();
   stream.copy_reason = copy_reason(info_, in_caps_.get());
+  if (settings().mode != UploadMode::Copy)
+    stream.import_refusal = refusal_.empty() ? thread->device()->import_refusal() : refusal_;
   stream.takes_release_fences = takes_release_fences_;
   thread_ = thread;
   Result<void> begun = frames_.begin(std::move(thread), std::move(stream));

@@ -33,6 +33,18 @@ bool lacks_descriptor(const Error &error)
          (error.sys_errno == EMFILE || error.sys_errno == ENFILE);
 }
 
+using Copied = Result<GstPtr<GstBuffer>>;
+
+// A copy that fails is no answer to who wanted an import.
+Copied with_reason(Copied copied, const std::string &why_no_import)
+{
+  if (copied || why_no_import.empty())
+    return copied;
+  const Error &error = copied.error();
+  return Error{error.code, error.message + ". It was to be copied because " + why_no_import,
+               error.sys_errno};
+}
+
 Error not_dmabuf(bool is_plain)
 {
   if (is_plain)
@@ -165,7 +177,7 @@ Result<GstPtr<GstBuffer>> UploadFrames::upload_picture(GstBuffer *in, Corner cor
   if (!layout)
     return layout.error();
   if (!stream_.form)
-    return copy(in, stream_.copy_reason);
+    return with_reason(copy(in, stream_.copy_reason), stream_.import_refusal);
   if (imports_refused_)
     return copy(in, kRefused);
   Result<GstPtr<GstBuffer>> imported = import(in, *layout);
@@ -197,7 +209,7 @@ Result<GstPtr<GstBuffer>> UploadFrames::instead_of_import(GstBuffer *in, Corner 
     imports_refused_ = true;
     refusal_ = error;
   }
-  return copy(in, alone ? alone : kRefused);
+  return with_reason(copy(in, alone ? alone : kRefused), error.message);
 }
 
 Result<GstPtr<GstBuffer>> UploadFrames::copy(GstBuffer *in, const char *reason)

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <gst/drm/core/device_wait.hpp>
@@ -35,6 +36,7 @@ struct UploadStream {
   egl::YuvColours colours;         // of frames that are drawn
   bool may_copy = true;            // a frame that cannot be imported is copied, where it is linear
   const char *copy_reason = "";    // why all frames are copied; a string literal
+  std::string import_refusal;      // what the driver says against an import; empty: nothing
   bool is_plain = false;           // the caps do not promise DMA buffers
   bool takes_release_fences = false; // upstream announced that it waits for them
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "egl_device.hpp"
 
-#include <charconv>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -16,12 +15,8 @@
 namespace gstdrm::egl {
 namespace {
 
-// The first Mesa whose software renderers map the buffers of others as dma-bufs (docs/drivers.md).
-constexpr unsigned kSafeSoftwareMesa = 26;
 // EGL hands attributes over as EGLint.
 constexpr std::uint64_t kMaxAttribute = std::numeric_limits<EGLint>::max();
-
-constexpr std::string_view kGlesPrefix = "OpenGL ES ";
 
 std::string to_string(const char *text)
 {
@@ -33,48 +28,9 @@ std::string gl_string(const GlCalls &gl, GLenum name)
   return to_string(reinterpret_cast<const char *>(gl.get_string(name)));
 }
 
-// Reads one number off the front of `text`; 0 where there is none.
-unsigned take_number(std::string_view &text) noexcept
-{
-  unsigned number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return error == std::errc{} ? number : 0;
-}
-
-bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> starts) noexcept
-{
-  for (const std::string_view start : starts)
-    if (text.starts_with(start))
-      return true;
-  return false;
-}
-
-// Only the start of the name counts: virgl draws on the host, whose renderer it names in brackets
-// ("virgl (LLVMPIPE …)"). Zink draws with Vulkan, whose device it names.
-bool is_software_renderer(std::string_view renderer) noexcept
-{
-  if (starts_with_any(renderer, {"llvmpipe", "softpipe", "swrast", "Software Rasterizer", "SWR "}))
-    return true;
-  return renderer.starts_with("zink") && (renderer.find("llvmpipe") != std::string_view::npos ||
-                                          renderer.find("lavapipe") != std::string_view::npos);
-}
-
-bool is_gl(const Driver &driver, unsigned major, unsigned minor) noexcept
-{
-  std::string_view version = driver.gl_version;
-  if (driver.is_gles)
-    version.remove_prefix(kGlesPrefix.size());
-  const unsigned has_major = take_number(version);
-  if (has_major != major || !version.starts_with('.'))
-    return has_major > major;
-  version.remove_prefix(1);
-  return take_number(version) >= minor;
-}
-
 bool is_gl_3(const Driver &driver) noexcept
 {
-  return is_gl(driver, 3, 0);
+  return driver.is_gl(3, 0);
 }
 
 Names gl_extensions(const GlCalls &gl, const Driver &driver)
@@ -136,9 +92,9 @@ void keep_what_is_there(GlCalls &gl, const Driver &driver, const Names &extensio
 {
   if (!extensions.contains("GL_OES_EGL_image") && !extensions.contains("GL_OES_EGL_image_external"))
     gl.image_target_texture_2d = nullptr;
-  if (!is_gl(driver, 3, driver.is_gles ? 0 : 3) && !extensions.contains("GL_ARB_sampler_objects"))
+  if (!driver.is_gl(3, driver.is_gles ? 0 : 3) && !extensions.contains("GL_ARB_sampler_objects"))
     gl.bind_sampler = nullptr;
-  if (!is_gl(driver, 3, driver.is_gles ? 2 : 0)) {
+  if (!driver.is_gl(3, driver.is_gles ? 2 : 0)) {
     gl.color_mask_i = nullptr;
     gl.enable_i = nullptr;
     gl.disable_i = nullptr;
@@ -158,21 +114,22 @@ void keep_what_is_there(GlCalls &gl, const Driver &driver, const Names &extensio
 
 // The node of the display's device: the one that draws, else the card. Empty where the display has
 // no device, or one without a node (EGL_MESA_device_software).
-std::string find_node(const EglCalls &egl, EGLDisplay display)
+void read_node(const EglCalls &egl, EGLDisplay display, Driver &driver)
 {
   if (!egl.query_display_attrib || !egl.query_device_string)
-    return {};
+    return;
   EGLAttrib attribute = 0;
   if (!egl.query_display_attrib(display, EGL_DEVICE_EXT, &attribute) || attribute == 0)
-    return {};
+    return;
   const auto device = reinterpret_cast<EGLDeviceEXT>(attribute);
   const std::string list = to_string(egl.query_device_string(device, EGL_EXTENSIONS));
-  std::string node;
-  if (has_extension(list.c_str(), "EGL_EXT_device_drm_render_node"))
-    node = to_string(egl.query_device_string(device, EGL_DRM_RENDER_NODE_FILE_EXT));
-  if (node.empty() && has_extension(list.c_str(), "EGL_EXT_device_drm"))
-    node = to_string(egl.query_device_string(device, EGL_DRM_DEVICE_FILE_EXT));
-  return node;
+  const bool could_draw = has_extension(list.c_str(), "EGL_EXT_device_drm_render_node");
+  const bool could_be_card = has_extension(list.c_str(), "EGL_EXT_device_drm");
+  if (could_draw)
+    driver.node = to_string(egl.query_device_string(device, EGL_DRM_RENDER_NODE_FILE_EXT));
+  if (driver.node.empty() && could_be_card)
+    driver.node = to_string(egl.query_device_string(device, EGL_DRM_DEVICE_FILE_EXT));
+  driver.is_without_node = driver.node.empty() && (could_draw || could_be_card);
 }
 
 std::uint64_t node_number(const std::string &node)
@@ -181,17 +138,6 @@ std::uint64_t node_number(const std::string &node)
   if (node.empty() || ::stat(node.c_str(), &facts) != 0 || !S_ISCHR(facts.st_mode))
     return 0;
   return facts.st_rdev;
-}
-
-// See docs/drivers.md. Nothing that the driver says tells a display that maps foreign buffers with
-// dumb buffers' ioctl from one that does not, so all of them are refused.
-std::string refuse_driver(const Driver &driver)
-{
-  if (!driver.is_software || driver.mesa_major >= kSafeSoftwareMesa)
-    return {};
-  return driver.describe() + ", imports no dma-buf: software rendering of Mesa before " +
-         std::to_string(kSafeSoftwareMesa) +
-         " crashes when it draws a buffer that another device made; update Mesa, or use a GPU";
 }
 
 Error refuse(const FrameLayout &layout, ErrorCode code, const std::string &why)
@@ -234,32 +180,6 @@ Result<void> check_plane(const FrameLayout &layout, std::size_t i)
 
 } // namespace
 
-std::string Driver::describe() const
-{
-  std::string text = gl_renderer.empty() ? "unknown renderer" : gl_renderer;
-  if (mesa_major > 0)
-    return text + ", Mesa " + std::to_string(mesa_major) + "." + std::to_string(mesa_minor);
-  return gl_version.empty() ? text : text + ", " + gl_version;
-}
-
-void read_driver_strings(Driver &driver)
-{
-  driver.is_gles = driver.gl_version.starts_with(kGlesPrefix);
-  driver.is_software = is_software_renderer(driver.gl_renderer);
-  driver.mesa_major = 0;
-  driver.mesa_minor = 0;
-  constexpr std::string_view kMesa = "Mesa ";
-  const std::size_t at = driver.gl_version.find(kMesa);
-  if (at == std::string::npos)
-    return;
-  std::string_view rest = std::string_view(driver.gl_version).substr(at + kMesa.size());
-  driver.mesa_major = take_number(rest);
-  if (!rest.starts_with('.'))
-    return;
-  rest.remove_prefix(1);
-  driver.mesa_minor = take_number(rest);
-}
-
 Result<std::shared_ptr<Device>> Device::open(const Calls &calls, EGLDisplay display)
 {
   auto device = std::make_shared<Device>(Key{}, calls, display);
@@ -289,7 +209,7 @@ Result<void> Device::read_driver()
                  0};
   read_driver_strings(driver_);
   keep_what_is_there(calls_.egl, display_);
-  driver_.node = find_node(calls_.egl, display_);
+  read_node(calls_.egl, display_, driver_);
   driver_.device = node_number(driver_.node);
 
   GLint size = 0;
@@ -324,7 +244,7 @@ void Device::read_formats()
     return;
   }
   // before anything is asked of such a driver
-  import_refusal_ = refuse_driver(driver_);
+  import_refusal_ = driver_.import_refusal();
   if (!import_refusal_.empty())
     return;
   Result<DisplayFormats> formats = query_formats(calls_.egl, display_);

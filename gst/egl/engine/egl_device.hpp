@@ -11,28 +11,10 @@
 #include <gst/drm/core/frame_layout.hpp>
 
 #include "egl_calls.hpp"
+#include "egl_driver.hpp"
 #include "egl_formats.hpp"
 
 namespace gstdrm::egl {
-
-// Who draws, as its strings say.
-struct Driver {
-  std::string egl_vendor;  // EGL_VENDOR: "Mesa Project"
-  std::string egl_version; // EGL_VERSION: "1.5"
-  std::string gl_renderer; // GL_RENDERER: "llvmpipe (LLVM 15.0.6, 256 bits)"
-  std::string gl_version;  // GL_VERSION: "OpenGL ES 3.2 Mesa 22.3.6"
-  std::string node; // path of the render node, else of the card; empty: not known, or no device
-  std::uint64_t device = 0; // st_rdev of that node; 0: not known
-  bool is_gles = false;     // else desktop GL
-  bool is_software = false; // llvmpipe, softpipe, swrast
-  unsigned mesa_major = 0;  // 0: not Mesa
-  unsigned mesa_minor = 0;
-  // "llvmpipe (LLVM 15.0.6, 256 bits), Mesa 22.3.6", for messages
-  [[nodiscard]] std::string describe() const;
-};
-
-// Mesa's version in a GL_VERSION string, and whether the renderer is one of Mesa's software ones.
-void read_driver_strings(Driver &driver);
 
 // Shared by all that use one GL context. Except where a function says otherwise, everything is for
 // the thread on which that context is current.

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -313,6 +314,30 @@ GST_START_TEST(test_no_descriptor_left)
 }
 GST_END_TEST
 
+// The memory of a GPU, as CUDA exports it: no CPU maps it. Where the driver imports nothing, the error says that too, because
+// the copy was nobody's wish.
+GST_START_TEST(test_memory_that_the_cpu_cannot_map)
+{
+  const Harness h(__i__ == 0 ? "egldmabufupload" : "egldmabufupload mode=copy");
+  fail_unless(h.negotiate(dmabuf_caps("AB24", 64, 48)));
+  check_drawn(h.push(new_dmabuf_frame("memfd", plain_caps("RGBA", 64, 48), 1)).get(), info_of(h.output_caps()), 1);
+  if (h.stat("imports") > 0)
+    return; // Mesa's software renderer would read it by the CPU, and crash
+  GstBuffer *buffer = new_dmabuf_frame("memfd", plain_caps("RGBA", 64, 48), 2);
+  const gsize size = gst_buffer_get_size(buffer);
+  const std::string path =
+      "/proc/self/fd/" + std::to_string(gst_dmabuf_memory_get_fd(gst_buffer_peek_memory(buffer, 0)));
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC); // cannot be mapped for reading
+  fail_unless(fd >= 0, "%s: %s", path.c_str(), g_strerror(errno));
+  const auto allocator = GstPtr<GstAllocator>::adopt(gst_dmabuf_allocator_new());
+  gst_buffer_replace_all_memory(buffer, gst_dmabuf_allocator_alloc(allocator.get(), fd, size));
+  fail_unless_equals_int(gst_harness_push(h.get(), buffer), GST_FLOW_ERROR);
+  const std::string said = h.last_error();
+  fail_unless(said.find("cannot be mapped for reading") != std::string::npos, "%s", said.c_str());
+  fail_unless((said.find("It was to be copied because") == std::string::npos) == (__i__ == 1), "%s", said.c_str());
+}
+GST_END_TEST
+
 Suite *egl_odd_upload_suite()
 {
   Suite *suite = suite_create("egl-odd-upload");
@@ -325,6 +350,7 @@ Suite *egl_odd_upload_suite()
   tcase_add_loop_test(tcase, test_lies, 0, G_N_ELEMENTS(kLies));
   tcase_add_loop_test(tcase, test_thin_conversions, 0, G_N_ELEMENTS(kThin));
   tcase_add_loop_test(tcase, test_no_descriptor_left, 0, 2);
+  tcase_add_loop_test(tcase, test_memory_that_the_cpu_cannot_map, 0, 2);
   tcase_add_loop_test(tcase, test_sizes_in, 0, G_N_ELEMENTS(kSizes));
   return suite;
 }

@@ -93,6 +93,15 @@ void be_llvmpipe(FakeEgl &driver, const char *version)
   driver.gl_version = version;
 }
 
+// As on a machine without nvidia-drm: the device has the extensions, and no node.
+void be_nvidia(FakeEgl &driver, const char *renderer)
+{
+  driver.egl_vendor = "NVIDIA";
+  driver.gl_renderer = renderer;
+  driver.gl_version = "OpenGL ES 3.2 NVIDIA 580.159.04";
+  driver.card_node.clear();
+}
+
 const RefusalRow kRefusals[] = {
     {"gpu", [](FakeEgl &) {}, nullptr},
     {"gpu_of_old_mesa", [](FakeEgl &driver) { driver.gl_version = "OpenGL ES 3.2 Mesa 18.0.0"; },
@@ -114,6 +123,30 @@ const RefusalRow kRefusals[] = {
      "crashes"},
     {"llvmpipe_of_unknown_version", [](FakeEgl &driver) { be_llvmpipe(driver, "OpenGL ES 3.2"); },
      "crashes"},
+    {"nvidia_without_nvidia_drm",
+     [](FakeEgl &driver) { be_nvidia(driver, "NVIDIA H100 80GB HBM3/PCIe/SSE2"); },
+     "load nvidia-drm"},
+    {"nvidia_with_a_card",
+     [](FakeEgl &driver) {
+       be_nvidia(driver, "NVIDIA GeForce RTX 3080/PCIe/SSE2");
+       driver.card_node = "/dev/null";
+     },
+     nullptr},
+    {"nvidia_whose_device_nobody_tells",
+     [](FakeEgl &driver) {
+       be_nvidia(driver, "NVIDIA H100 80GB HBM3/PCIe/SSE2");
+       driver.has_device = false;
+     },
+     nullptr},
+    {"nvidia_whose_device_has_no_nodes",
+     [](FakeEgl &driver) {
+       be_nvidia(driver, "NVIDIA H100 80GB HBM3/PCIe/SSE2");
+       driver.device_extensions = "EGL_NV_device_cuda";
+     },
+     nullptr},
+    {"nvidia_tegra",
+     [](FakeEgl &driver) { be_nvidia(driver, "NVIDIA Tegra Orin (nvgpu)/integrated"); }, nullptr},
+    {"gpu_of_mesa_without_a_node", [](FakeEgl &driver) { driver.card_node.clear(); }, nullptr},
     {"no_import_extension", [](FakeEgl &driver) { driver.egl_extensions = "EGL_KHR_image_base"; },
      "EGL_EXT_image_dma_buf_import"},
     {"no_images",
