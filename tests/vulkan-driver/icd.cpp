@@ -40,6 +40,7 @@ struct Settings {
   std::string without;
   std::uint32_t version = VK_API_VERSION_1_1;
   std::uint32_t devices = 1;
+  bool gpu = false;
   std::int64_t major = -1;
   std::int64_t minor = -1;
   int planes = -1;
@@ -130,6 +131,8 @@ bool set(Settings &settings, const std::string &key, const std::string &value)
     settings.devices = static_cast<std::uint32_t>(std::stoul(value));
   else if (key == "version")
     settings.version = value == "1.0" ? VK_API_VERSION_1_0 : VK_API_VERSION_1_1;
+  else if (key == "gpu")
+    settings.gpu = value == "1";
   else if (key == "node")
     return std::sscanf(value.c_str(), "%ld:%ld", &settings.major, &settings.minor) == 2;
   else if (key == "without")
@@ -229,6 +232,9 @@ VKAPI_ATTR void VKAPI_CALL properties(VkPhysicalDevice, VkPhysicalDeviceProperti
 {
   std::memset(answer, 0, sizeof(*answer));
   answer->apiVersion = current->settings.version;
+  answer->deviceType = current->settings.gpu || current->settings.major >= 0
+                           ? VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU
+                           : VK_PHYSICAL_DEVICE_TYPE_CPU;
   write(answer->deviceName, current->settings.name, current->settings.lie != "no-end");
 }
 

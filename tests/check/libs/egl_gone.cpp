@@ -66,6 +66,21 @@ GST_START_TEST(test_unknown_format)
 }
 GST_END_TEST
 
+// As NVIDIA's driver is without nvidia-drm.
+GST_START_TEST(test_gpu_without_node)
+{
+  answer_questions(~0U);
+  const List software(gst_drm_enumerate_egl());
+  fail_unless_equals_string(gst_drm_source_get_name(only_source(software)), "egl:software");
+  gstdrm::test::be_gpu_without_node(true);
+  const List list(gst_drm_enumerate_egl());
+  gstdrm::test::be_gpu_without_node(false);
+  fail_unless_equals_string(gst_drm_source_get_name(only_source(list)), "egl:device");
+  fail_unless(gst_drm_source_get_device(only_source(list)) == nullptr);
+  fail_unless_equals_int(pairs_of(only_source(list)).size(), 8);
+}
+GST_END_TEST
+
 GST_START_TEST(test_threads)
 {
   answer_questions(~0U);
@@ -89,6 +104,7 @@ Suite *egl_gone_suite()
   suite_add_tcase(suite, tcase);
   tcase_add_test(tcase, test_gone);
   tcase_add_test(tcase, test_unknown_format);
+  tcase_add_test(tcase, test_gpu_without_node);
   tcase_add_test(tcase, test_threads);
   return suite;
 }

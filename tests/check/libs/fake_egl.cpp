@@ -28,6 +28,7 @@ constexpr EGLuint64KHR kModifiers[] = {DRM_FORMAT_MOD_LINEAR, 0x0100000000000002
 std::atomic<unsigned> left{~0U};
 std::atomic<unsigned> answered{0};
 std::atomic<unsigned> forgotten{0};
+std::atomic<bool> is_gpu{false};
 
 // GST_DRM_FAKE_EGL=DEVICES:NUMBER:FAULT: so many devices, and what the driver of the one of that number does when its display
 // is initialized: crash, exit, hang.
@@ -72,9 +73,11 @@ EGLBoolean query_devices(EGLint room, EGLDeviceEXT *list, EGLint *count)
   return EGL_TRUE;
 }
 
-const char *query_device_string(EGLDeviceEXT, EGLint)
+const char *query_device_string(EGLDeviceEXT, EGLint name)
 {
-  return "";
+  if (name != EGL_EXTENSIONS)
+    return nullptr;
+  return is_gpu ? "EGL_EXT_device_drm EGL_EXT_device_drm_render_node" : "EGL_MESA_device_software";
 }
 
 EGLDisplay platform_display(EGLenum, void *device, const EGLint *)
@@ -123,6 +126,11 @@ unsigned questions_answered() noexcept
 void forget_format(unsigned fourcc) noexcept
 {
   forgotten = fourcc;
+}
+
+void be_gpu_without_node(bool is) noexcept
+{
+  is_gpu = is;
 }
 
 } // namespace gstdrm::test

@@ -10,5 +10,7 @@ __attribute__((visibility("default"))) void answer_questions(unsigned n) noexcep
 __attribute__((visibility("default"))) unsigned questions_answered() noexcept;
 // The display knows nothing of a format that it lists, as some drivers do.
 __attribute__((visibility("default"))) void forget_format(unsigned fourcc) noexcept;
+// Of a GPU that could have a node, and has none; else it is the software device.
+__attribute__((visibility("default"))) void be_gpu_without_node(bool is) noexcept;
 
 } // namespace gstdrm::test

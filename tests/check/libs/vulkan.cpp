@@ -142,7 +142,9 @@ GST_START_TEST(test_problems)
   // without the number of its node
   const List list = ask(table_setting("llvmpipe") +
                         ",node=226:128,without=" VK_EXT_PHYSICAL_DEVICE_DRM_EXTENSION_NAME);
-  fail_unless_equals_string(gst_drm_source_get_name(at(list, 0)), "vulkan:software:sampled");
+  fail_unless_equals_string(gst_drm_source_get_name(at(list, 0)), "vulkan:device:sampled");
+  const List gpu = ask(table_setting("llvmpipe") + ",gpu=1");
+  fail_unless_equals_string(gst_drm_source_get_name(at(gpu, 0)), "vulkan:device:sampled");
 }
 GST_END_TEST
 

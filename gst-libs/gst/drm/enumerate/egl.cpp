@@ -205,20 +205,28 @@ std::string device_string(const Calls &calls, EGLDeviceEXT device, const char *e
   return text ? text : "";
 }
 
+// A GPU may have no node as well: NVIDIA's without nvidia-drm, or in a container.
+std::string name_without_node(const Calls &calls, EGLDeviceEXT device)
+{
+  const char *const extensions =
+      calls.query_device_string ? calls.query_device_string(device, EGL_EXTENSIONS) : nullptr;
+  return has_extension(extensions, "EGL_MESA_device_software") ? "software" : "device";
+}
+
 void add_device(const Calls &calls, EGLDeviceEXT device, const OnlyDevice *only, Sources &sources)
 {
   Source source{.kind = SourceKind::Egl};
   source.device = device_string(calls, device, "EGL_EXT_device_drm_render_node", kRenderNodeFile);
   if (source.device.empty())
     source.device = device_string(calls, device, "EGL_EXT_device_drm", EGL_DRM_DEVICE_FILE_EXT);
-  source.name =
-      "egl:" + (source.device.empty() ? std::string("software") : node_name(source.device));
+  source.name = "egl:" + (source.device.empty() ? name_without_node(calls, device)
+                                                : node_name(source.device));
   if (only)
     only->before(source);
   const Display display(calls, device);
   if (!display.ready()) {
     source.problem = "No EGL display can be opened on " +
-                     (source.device.empty() ? "the software device" : source.device) +
+                     (source.device.empty() ? "the device without a node" : source.device) +
                      "; is its driver installed, and may this user open the node?";
   } else {
     const char *const vendor = calls.query_string(display.get(), EGL_VENDOR);

@@ -128,6 +128,7 @@ public:
     calls_.properties(device_, &properties);
     name_ = text_of(properties.deviceName);
     version_ = properties.apiVersion;
+    is_software_ = properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
     std::uint32_t count = 0;
     VkResult result = calls_.extensions(device_, nullptr, &count, nullptr);
     extensions_.resize(result == VK_SUCCESS ? std::min(count, kMaxListed) : 0);
@@ -139,6 +140,7 @@ public:
   }
 
   [[nodiscard]] const std::string &name() const noexcept { return name_; }
+  [[nodiscard]] bool is_software() const noexcept { return is_software_; }
 
   // Why its formats cannot be known; empty where they can.
   [[nodiscard]] std::string problem() const
@@ -238,6 +240,7 @@ private:
   VkPhysicalDevice device_;
   std::string name_;
   std::uint32_t version_ = 0;
+  bool is_software_ = false;
   bool answers_ = true; // until a question fails that it may not refuse
   std::vector<VkExtensionProperties> extensions_;
 };
@@ -280,7 +283,9 @@ void read_formats(Device &device, const Usage &usage, Source &source)
 
 void add_device(Device device, const OnlyDevice *only, Sources &sources)
 {
-  Source base{.kind = SourceKind::Vulkan, .name = "vulkan:software", .driver = device.name()};
+  Source base{.kind = SourceKind::Vulkan,
+              .name = device.is_software() ? "vulkan:software" : "vulkan:device",
+              .driver = device.name()};
   if (const auto number = device.node()) {
     const std::string path = drm_node_path(*number);
     base.name = "vulkan:" + node_name(path);
