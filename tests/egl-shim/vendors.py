@@ -17,7 +17,8 @@ import unittest
 from tap import TAPTestRunner
 
 DATA = pathlib.Path(os.environ['GST_DRM_TEST_DATA']) / 'egl-formats'
-TABLES = sorted(path.stem for path in DATA.glob('*.txt'))
+# The others were read on the GPU itself, with its vendor's own driver.
+TABLES = sorted(path.stem for path in DATA.glob('*.txt') if 'mesa-drm-shim (' in path.read_text(encoding='utf-8'))
 IMPLICIT = 0x00ffffffffffffff
 
 

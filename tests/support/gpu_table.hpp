@@ -25,7 +25,7 @@ inline const std::vector<std::string> &gpu_table_names()
       "amd-raven",      "amd-raven2",     "amd-rembrandt",  "amd-renoir",
       "amd-strix1",     "amd-vega10",     "amd-vega20",     "freedreno-a201",
       "freedreno-a305", "freedreno-a420", "freedreno-a618", "freedreno-a702",
-      "nouveau-nv12b",  "nouveau-nv162"};
+      "nouveau-nv12b",  "nouveau-nv162",  "nvidia-gh100"};
   return names;
 }
 

@@ -101,6 +101,8 @@ const Row kRows[] = {
     {"nouveau-nv106", "0x03000000004fe010", ANY, "XR24:0x03000000004fe010", "NV12"},
     {"nouveau-nv12b", "0x03000000000fe010", ANY, "XR24:0x03000000000fe010", "NV12"},
     {"nouveau-nv162", "0x0300000000606010", ANY, "XR24:0x0300000000606010", "NV12"},
+    {"nvidia-gh100", "0x0300000000606014", ANY, "XR24:0x0300000000606014",
+     "NV12:0x0300000000606014"},
     // displays that list linear alone
     {"freedreno-a201", "0x0500000000000001", ANY, "XR24", "NV12"},
     {"freedreno-a305", "0x0500000000000001", ANY, "XR24", "NV12"},
@@ -116,6 +118,11 @@ const Row kRows[] = {
     {"amd-navi31", "0x0200000028a01f04", NV12_2D, "", "NV12:0x0200000028a01f04"},
     {"llvmpipe", "x-tiled", RGBA_2D, "XR24", ""},
     {"llvmpipe", "x-tiled", NV12_2D, "", "NV12"},
+    // NVIDIA's own driver reads linear frames as external-oes alone, and lists RG88 where planes need GR88
+    {"nvidia-gh100", "x-tiled", ANY, "XR24", "NV12"},
+    {"nvidia-gh100", "x-tiled", RGBA_2D, "", ""},
+    {"nvidia-gh100", "0x0300000000606014", RGBA_2D, "XR24:0x0300000000606014", ""},
+    {"nvidia-gh100", "0x0300000000606014", NV12_2D, "", ""},
 };
 
 GST_START_TEST(test_pair)

@@ -72,7 +72,7 @@ TEST(DrawableFormats, OfWhatIsListed)
 // Each vendor's own list: NV12 where the planes are listed, and nothing that is external alone.
 TEST(DrawableFormats, OfVendors)
 {
-  for (const char *table : {"amd-navi31", "llvmpipe", "freedreno-a660", "nouveau-nv162"}) {
+  for (const char *table : {"amd-navi31", "llvmpipe", "freedreno-a660", "nouveau-nv162", "nvidia-gh100"}) {
     FakeEgl driver;
     driver.load_table(table);
     const auto listed = query_formats(driver.calls().egl, driver.display());

@@ -74,7 +74,7 @@ TEST(DisplayProfiles, NumbersOfModifiersAreThoseOfRealGpus)
   if (!std::getenv("GST_DRM_TEST_DATA"))
     GTEST_SKIP() << "GST_DRM_TEST_DATA is not set";
   const std::pair<const char *, const char *> tables[] = {
-      {"amdgpu", "amd-renoir"}, {"nvidia-drm", "nouveau-nv162"}, {"msm", "freedreno-a618"}};
+      {"amdgpu", "amd-renoir"}, {"nvidia-drm", "nouveau-nv162"}, {"nvidia-drm", "nvidia-gh100"}, {"msm", "freedreno-a618"}};
   for (const auto &[profile, table] : tables) {
     std::string error;
     const std::string text = file_of(std::string("/egl-formats/") + table + ".txt");
