@@ -101,6 +101,11 @@ Pipeline::~Pipeline()
 
 bool Pipeline::play()
 {
+  {
+    const std::lock_guard lock(texts_lock_);
+    errors_.clear();
+  }
+  failed_ = false;
   return gst_element_set_state(pipeline_, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE;
 }
 
@@ -142,21 +147,35 @@ GstMessage *Pipeline::pop(GstClockTime timeout, GstMessageType types)
 GstBusSyncReply Pipeline::see_message(GstBus * /*bus*/, GstMessage *message, gpointer self)
 {
   auto &pipeline = *static_cast<Pipeline *>(self);
-  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
-    pipeline.failed_ = true;
-  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_WARNING) {
+  const bool is_error = GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR;
+  if (is_error || GST_MESSAGE_TYPE(message) == GST_MESSAGE_WARNING) {
     g_autoptr(GError) error = nullptr;
-    gst_message_parse_warning(message, &error, nullptr);
-    const std::lock_guard lock(pipeline.warnings_lock_);
-    pipeline.warnings_.emplace_back(error->message);
+    (is_error ? gst_message_parse_error : gst_message_parse_warning)(message, &error, nullptr);
+    const std::lock_guard lock(pipeline.texts_lock_);
+    if (is_error)
+      pipeline.errors_.emplace_back(GST_MESSAGE_SRC_NAME(message), error->message);
+    else
+      pipeline.warnings_.emplace_back(error->message);
   }
+  if (is_error)
+    pipeline.failed_ = true;
   return GST_BUS_PASS;
 }
 
 std::vector<std::string> Pipeline::warnings()
 {
-  const std::lock_guard lock(warnings_lock_);
+  const std::lock_guard lock(texts_lock_);
   return warnings_;
+}
+
+std::vector<std::string> Pipeline::errors_of(const std::string &element)
+{
+  const std::lock_guard lock(texts_lock_);
+  std::vector<std::string> texts;
+  for (const auto &[name, text] : errors_)
+    if (name == element)
+      texts.push_back(text);
+  return texts;
 }
 
 std::string Pipeline::wait_for_end()

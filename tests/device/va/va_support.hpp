@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gst/drm/drm.h>
@@ -62,6 +63,9 @@ public:
   std::string wait_for_end();
   // All that were posted until now, however the bus was read.
   std::vector<std::string> warnings();
+  // Those of one element since play() was called last; also behind stop(), which empties the bus. A source upstream of an
+  // element that failed adds one of its own, that its stream has stopped.
+  std::vector<std::string> errors_of(const std::string &element);
   [[nodiscard]] std::uint64_t stat(const char *field) const;
 
 private:
@@ -71,8 +75,9 @@ private:
   GstElement *pipeline_ = nullptr;
   const std::shared_ptr<std::atomic<unsigned>> alive_ = std::make_shared<std::atomic<unsigned>>(0); // its elements, and itself
   std::atomic<bool> failed_{false}; // an error was posted
-  std::mutex warnings_lock_; // guards warnings_, which streaming threads post
+  std::mutex texts_lock_; // guards warnings_ and errors_, which streaming threads post
   std::vector<std::string> warnings_;
+  std::vector<std::pair<std::string, std::string>> errors_; // the element, the text
 };
 std::string source(const std::string &properties, const std::string &caps, const std::string &sink = "appsink name=sink sync=false");
 std::string dma_caps(const std::string &drm_format, int width, int height);
