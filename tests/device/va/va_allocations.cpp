@@ -70,26 +70,96 @@ GstPadProbeReturn count_frame(GstPad *, GstPadProbeInfo *, gpointer user)
   return GST_PAD_PROBE_OK;
 }
 
-const char *const kDrivers[] = {"formats=NV12", "formats=NV12,objects=2", "formats=BGRX,modifiers=x-tiled"};
+// The last reference to a frame's memory: the buffer itself, one of several branches, a shallow copy, a sub-buffer.
+struct Row {
+  const char *driver;
+  const char *launch;
+  std::uint64_t each = 0; // allocations a frame, at most
+};
+// What holds a frame while it is read, and what is said of its planes; a thread that waits for the device has more.
+constexpr std::uint64_t kConverts = 3;
+constexpr std::uint64_t kWaits = 6;
+#define SOURCE "vadmabufsrc name=src pattern=frame-counter num-buffers=560 ! video/x-raw(memory:DMABuf),width=64,height=64 ! "
+#define CONVERTER "vadmabufsrc num-buffers=560 ! video/x-raw(memory:DMABuf),width=64,height=64 ! vadmabufconvert name=src video-direction=180 ! "
+#define CONVERTED "video/x-raw(memory:DMABuf),width=96,height=64 ! "
+#define SINK "identity name=held ! fakesink name=sink sync=false"
+#define TEE "tee name=tee ! fakesink name=sink sync=false tee. ! fakesink sync=false async=false"
+const Row kRows[] = {
+    {"formats=NV12", SOURCE SINK},
+    {"formats=NV12,objects=2", SOURCE SINK},
+    {"formats=BGRX,modifiers=x-tiled", SOURCE SINK},
+    {"formats=NV12,async=1,fences=0", SOURCE SINK, kWaits},
+    {"formats=NV12", SOURCE TEE},
+    {"formats=NV12:BGRX", CONVERTER CONVERTED SINK, kConverts},
+    {"formats=NV12,objects=2", CONVERTER CONVERTED SINK, kConverts},
+    {"formats=BGRX,async=1,fences=0", CONVERTER CONVERTED SINK, kWaits},
+    {"formats=NV12:BGRX", CONVERTER CONVERTED TEE, kConverts},
+    {"profile=ihd", SOURCE SINK},
+    {"profile=ihd", CONVERTER CONVERTED SINK, kConverts},
+    {"profile=i965", SOURCE SINK},
+    {"profile=i965", CONVERTER CONVERTED SINK, kConverts},
+    {"profile=radeonsi", SOURCE SINK},
+    {"profile=radeonsi", CONVERTER CONVERTED SINK, kConverts},
+    {"profile=nouveau", SOURCE SINK},
+    {"profile=nouveau", CONVERTER CONVERTED SINK, kConverts},
+};
 
-GST_START_TEST(test_no_allocation_per_frame)
+GST_START_TEST(test_allocations_per_frame)
 {
-  set_driver(kDrivers[__i__]);
+  const Row &row = kRows[__i__];
+  set_driver(row.driver);
   Seen seen;
-  Pipeline pipeline(source("pattern=frame-counter num-buffers=560", "video/x-raw(memory:DMABuf),width=64,height=64",
-                           "fakesink name=sink sync=false"));
+  Pipeline pipeline(row.launch);
   GstPad *pad = gst_element_get_static_pad(pipeline.get("src"), "src");
   gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, count_frame, &seen, nullptr);
   gst_object_unref(pad);
   fail_unless(pipeline.play());
-  fail_unless(pipeline.wait_for_end() == "eos");
+  const auto end = pipeline.wait_for_end();
+  fail_unless(end == "eos", "%s: %s", row.driver, end.c_str());
   fail_unless_equals_uint64(seen.frames, 560);
   fail_unless(seen.at_start > 0, "the counter sees the streaming thread");
-  std::printf("# %s: %llu allocations in %llu frames\n", kDrivers[__i__],
+  std::printf("# %s, %s: %llu allocations in %llu frames\n", row.driver, row.launch,
               static_cast<unsigned long long>(seen.in_steady_state),
               static_cast<unsigned long long>(kFrames - kWarmUp));
   std::fflush(stdout);
-  fail_unless_equals_uint64(seen.in_steady_state, 0);
+  fail_unless(seen.in_steady_state <= row.each * (kFrames - kWarmUp), "%s", row.driver);
+}
+GST_END_TEST
+
+// What is left of a frame is let go of by somebody else: the surface comes back all the same, and none is made.
+GstPadProbeReturn take_part(GstPad *, GstPadProbeInfo *info, gpointer user)
+{
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
+  GstBuffer *part = GPOINTER_TO_INT(user) == 0 ? gst_buffer_copy(buffer) // shallow
+                                               : gst_buffer_copy_region(buffer, GST_BUFFER_COPY_MEMORY, 0, 64);
+  GST_PAD_PROBE_INFO_DATA(info) = part;
+  gst_buffer_unref(buffer); // before the part
+  return GST_PAD_PROBE_OK;
+}
+
+const Row kParts[] = {
+    {"formats=NV12", SOURCE SINK},
+    {"formats=NV12,objects=2", SOURCE SINK},
+    {"formats=NV12:BGRX", CONVERTER CONVERTED SINK},
+    {"formats=BGRX,async=1,fences=0", CONVERTER CONVERTED SINK},
+};
+
+GST_START_TEST(test_parts_that_outlive_their_buffer)
+{
+  const Row &row = kParts[__i__ / 2];
+  const Counters counters;
+  set_driver(std::string(row.driver) + "," + counters.setting());
+  Pipeline pipeline(row.launch);
+  g_object_set(pipeline.get("src"), "num-surfaces", 2, nullptr);
+  GstPad *pad = gst_element_get_static_pad(pipeline.get("held"), "sink");
+  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, take_part, GINT_TO_POINTER(__i__ % 2), nullptr);
+  gst_object_unref(pad);
+  fail_unless(pipeline.play());
+  const auto end = pipeline.wait_for_end();
+  fail_unless(end == "eos", "%s: %s", row.driver, end.c_str());
+  fail_unless_equals_uint64(pipeline.stat("frames"), 560);
+  // not one for each frame
+  fail_unless(counters[vadriver::Counter::Create] < 100, "%d surfaces", static_cast<int>(counters[vadriver::Counter::Create]));
 }
 GST_END_TEST
 
@@ -98,7 +168,9 @@ Suite *va_allocations_suite()
   Suite *suite = suite_create("vadmabufsrc allocations");
   TCase *tcase = tcase_create("general");
   suite_add_tcase(suite, tcase);
-  tcase_add_loop_test(tcase, test_no_allocation_per_frame, 0, G_N_ELEMENTS(kDrivers));
+  tcase_set_timeout(tcase, 200);
+  tcase_add_loop_test(tcase, test_allocations_per_frame, 0, G_N_ELEMENTS(kRows));
+  tcase_add_loop_test(tcase, test_parts_that_outlive_their_buffer, 0, 2 * G_N_ELEMENTS(kParts));
   return suite;
 }
 
