@@ -122,6 +122,49 @@ constexpr std::array kRadeonsi = {
          "surface.c, vlVaQueryVideoProcPipelineCaps"},
 };
 
+// What has changed since. Of the formats, those that the test driver has.
+constexpr std::array kRadeonsi26 = {
+    Fact{"vendor=Mesa Gallium driver 26.1.6 for AMD Radeon Graphics (radeonsi)", "its name",
+         "context.c"},
+    Fact{"formats=NV12:YV12:I420:P010:UYVY:YUY2:RGBA:BGRA:RGBX:BGRX:ARGB:A2R10:X2R10",
+         "pixel formats of video processing", "surface.c, vlVaQuerySurfaceAttributes"},
+    Fact{"accept-modifiers=1", "VASurfaceAttribDRMFormatModifiers is settable and lists nothing",
+         "surface.c, vlVaQuerySurfaceAttributes"},
+    Fact{"implicit-unless-listed=0",
+         "a surface made without a list has a modifier of the driver's own list, and is exported "
+         "with it",
+         "../../drivers/radeonsi/mm/si_video.c, si_video_buffer_create; surface.c, "
+         "vlVaExportSurfaceHandle"},
+    Fact{"modifiers=0x0200000018801b03:linear",
+         "of a list it takes the layout that it likes best, here a 64K_R_X one of GFX10.3",
+         "../../drivers/radeonsi/mm/si_video.c, si_video_buffer_create_with_modifiers"},
+    Fact{"linear-by-descriptor=1",
+         "an external buffer descriptor without tiling makes linear surfaces",
+         "surface.c, vlVaCreateSurfaces2"},
+    Fact{"stride-align=256", "pitches", "../../drivers/radeonsi/si_texture.c"},
+    Fact{"objects=1", "all planes in one object", "surface.c, vlVaExportSurfaceHandle"},
+    Fact{"composed-refused=I420:YV12", "planar YUV has no DRM name as a whole, only plane by plane",
+         "surface.c, pipe_format_to_drm_format"},
+    Fact{"export-refused=UYVY", "UYVY has no DRM name at all",
+         "surface.c, pipe_format_to_drm_format"},
+    Fact{"vpp-refused=YUY2:UYVY", "the compositor draws into no 4:2:2 surface (UNIMPLEMENTED)",
+         "postproc.c, vlVaPostProcCompositor"},
+    Fact{"status-ready=0", "vaQuerySurfaceStatus asks for the compositor's fence too",
+         "surface.c, vlVaQuerySurfaceStatus"},
+    Fact{"colours=601:709:2020:explicit", "colour standards, explicit ones among them",
+         "postproc.c, vpp_color_standards, vlVaHandleVAProcPipelineParameterBufferType"},
+    Fact{"background=0", "the compositor draws no background colour",
+         "postproc.c, vlVaPostProcCompositor"},
+    Fact{"deinterlace=bob:weave:adaptive", "deinterlacing",
+         "postproc.c, vlVaQueryVideoProcFilterCaps"},
+    Fact{"bob=0", "bob is taken, and shows both fields of imported surfaces, which are progressive",
+         "postproc.c, vlVaPostProcCompositor; ../../auxiliary/vl/vl_compositor.c, "
+         "vl_compositor_set_buffer_layer"},
+    Fact{"deinterlace-needs=2:1",
+         "the motion-adaptive algorithm needs two frames before and one behind",
+         "postproc.c, vlVaQueryVideoProcPipelineCaps"},
+};
+
 constexpr std::array kNouveau = {
     Fact{"vendor=Mesa Gallium driver 22.3.6 for NVE7 (nouveau)", "its name", "context.c"},
     Fact{"formats=P010:YUY2:UYVY:RGBA:BGRA:RGBX:BGRX:A2R10:X2R10",
@@ -206,6 +249,17 @@ constexpr std::array kRadeonsiOutcomes = {
         "modifiers that downstream lists are tried, and those that the driver makes are offered",
         "va_negotiation, va_convert_pairs"},
 };
+constexpr std::array kRadeonsi26Outcomes = {
+    kCost,
+    kPatterns,
+    kReadAlone,
+    kBlackFirst,
+    Outcome{"BT.601, BT.709 and BT.2020, and both ranges, are drawn as asked",
+            "va_convert_colours"},
+    kMesaFields,
+    Outcome{"modifiers that downstream lists are tried, and the driver's own is offered with none",
+            "va_negotiation, va_convert_pairs"},
+};
 constexpr std::array kNouveauOutcomes = {kCost,       kPatterns,    kReadAlone,
                                          kBlackFirst, kMesaColours, kMesaFields};
 
@@ -214,6 +268,8 @@ constexpr std::array kProfiles = {
     Profile{"i965", "intel/intel-vaapi-driver 2.4.1", "src", kI965, kI965Outcomes},
     Profile{"radeonsi", "Mesa 22.3, radeonsi", "src/gallium/frontends/va", kRadeonsi,
             kRadeonsiOutcomes},
+    Profile{"radeonsi26", "Mesa 26.1, radeonsi", "src/gallium/frontends/va", kRadeonsi26,
+            kRadeonsi26Outcomes},
     Profile{"nouveau", "Mesa 22.3, nouveau", "src/gallium/frontends/va", kNouveau,
             kNouveauOutcomes},
 };

@@ -100,6 +100,8 @@ const Row kRows[] = {
     {"profile=i965", CONVERTER CONVERTED SINK, kConverts},
     {"profile=radeonsi", SOURCE SINK},
     {"profile=radeonsi", CONVERTER CONVERTED SINK, kConverts},
+    {"profile=radeonsi26", SOURCE SINK},
+    {"profile=radeonsi26", CONVERTER CONVERTED SINK, kConverts},
     {"profile=nouveau", SOURCE SINK},
     {"profile=nouveau", CONVERTER CONVERTED SINK, kConverts},
 };

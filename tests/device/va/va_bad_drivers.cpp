@@ -102,7 +102,7 @@ GST_END_TEST
 
 // Every lie of every profile, also of one that tells the truth at first: an error, or a lie that is none for such a driver,
 // and then each frame. The rows above have the words.
-const char *const kProfiles[] = {"ihd", "i965", "radeonsi", "nouveau"};
+const char *const kProfiles[] = {"ihd", "i965", "radeonsi", "radeonsi26", "nouveau"};
 struct LieRow {
   const char *lie;
   bool plays = false;

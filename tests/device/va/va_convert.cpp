@@ -105,6 +105,7 @@ const PixelRow kPixels[] = {
     {"profile=i965", "NV12", "NV12", 320, 480, "", {.y = 120, .width = 320, .height = 240}},
     {"profile=radeonsi", "XR24", "XR24", 640, 240, "", {.x = 160, .width = 320, .height = 240}},
     {"profile=radeonsi", "NV12", "P010", 320, 480, "", {.y = 120, .width = 320, .height = 240}},
+    {"profile=radeonsi26", "XR24", "XR24", 640, 240, "", {.x = 160, .width = 320, .height = 240}},
     {"profile=nouveau", "XR24", "AB24", 640, 240, "", {.x = 160, .width = 320, .height = 240}},
     {"formats=BGRX,background=0", "XR24", "XR24", 320, 480, "video-direction=90r", {.quarter_turns = 1, .y = 26, .width = 320, .height = 426}},
     // tilings
@@ -121,6 +122,8 @@ const PixelRow kPixels[] = {
     {"profile=i965", "XR24:0x0100000000000002", "NV12", 320, 240, "", {}},
     {"profile=radeonsi", "NV12", "XR24", 640, 480, "", {}},
     {"profile=radeonsi", "XR24", "P010", 640, 480, "", {}},
+    {"profile=radeonsi26", "NV12", "XR24", 640, 480, "", {}},
+    {"profile=radeonsi26", "XR24:0x0200000018801b03", "NV12", 640, 480, "", {}},
     {"profile=nouveau", "P010", "XR24", 640, 480, "", {}},
     {"profile=nouveau", "XR24:0x03000000004fe014", "AB24", 640, 480, "", {}},
 };
@@ -133,8 +136,8 @@ GST_START_TEST(test_pixels)
   const auto in = dma_caps(row.in, kWidth, kHeight) + ",colorimetry=" + (row.in[0] == 'X' ? "sRGB" : "bt601");
   const auto from = first_frame(source("num-buffers=1 pattern=frame-counter", in));
   auto out = dma_caps(row.out, row.out_width, row.out_height) + ",pixel-aspect-ratio=1/1";
-  // Mesa makes BT.709 of RGB
-  const bool mesa = g_str_has_prefix(row.driver, "profile=radeonsi") || g_str_has_prefix(row.driver, "profile=nouveau");
+  // Mesa before 25 makes BT.709 of RGB
+  const bool mesa = row.driver == std::string("profile=radeonsi") || g_str_has_prefix(row.driver, "profile=nouveau");
   if (row.out[0] == 'N' || row.out[0] == 'P')
     out += mesa && row.in[0] == 'X' ? ",colorimetry=bt709" : ",colorimetry=bt601";
   const auto got = first_frame(convert("num-buffers=1 pattern=frame-counter", in, row.properties, out));
@@ -160,6 +163,7 @@ const CostRow kCosts[] = {
     {"profile=ihd", "NV12:0x0100000000000002", "XR24", 4},
     {"profile=i965", "NV12:0x0100000000000002", "XR24", 4},
     {"profile=radeonsi", "NV12", "XR24", 4},
+    {"profile=radeonsi26", "NV12", "XR24", 4},
     {"profile=nouveau", "P010", "XR24", 4},
 };
 

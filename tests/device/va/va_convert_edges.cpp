@@ -34,6 +34,7 @@ const SizeRow kSizes[] = {
     {"profile=ihd", 16, 16, 17, 31},       {"profile=ihd", 64, 48, 8, 8, true},
     {"profile=i965", 1, 1, 64, 48},        {"profile=i965", 64, 48, 1, 64},
     {"profile=radeonsi", 1, 1, 64, 48},    {"profile=radeonsi", 64, 48, 1, 64},
+    {"profile=radeonsi26", 1, 1, 64, 48},  {"profile=radeonsi26", 64, 48, 1, 64},
     {"profile=nouveau", 1, 1, 64, 48},     {"profile=nouveau", 64, 48, 1, 64},
 };
 

@@ -28,6 +28,7 @@ const char *const kDrivers[] = {
     "profile=ihd",
     "profile=i965,async=5",
     "profile=radeonsi",
+    "profile=radeonsi26,async=5",
     "profile=nouveau,async=5",
 };
 

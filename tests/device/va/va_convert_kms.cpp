@@ -33,6 +33,7 @@ const Row kRows[] = {
     {"profile=ihd", "NV12:0x0100000000000002", 512, 384, "", "XR24", false},
     {"profile=i965", "NV12:0x0100000000000002", 512, 384, "", "XR24", false},
     {"profile=radeonsi", "NV12", 512, 384, "", "XR24", false},
+    {"profile=radeonsi26", "NV12:0x0200000018801b03", 512, 384, "", "XR24", false},
     {"profile=nouveau", "P010", 512, 384, "", "XR24", false},
     {"modifiers=x-tiled:linear", "XR24", 512, 384, "", "XR24:0x0100000000000001", true}, // to tiled
     {"modifiers=x-tiled:linear", "NV12", 1024, 768, "", "XR24:0x0100000000000001", true},

@@ -70,6 +70,7 @@ const DriverRow kDrivers[] = {
     {"profile=ihd", "NV12:0x0100000000000002"},
     {"profile=i965", "NV12:0x0100000000000002"},
     {"profile=radeonsi", "NV12"},
+    {"profile=radeonsi26", "NV12:0x0200000018801b03"},
     {"profile=nouveau", "P010"},
 };
 

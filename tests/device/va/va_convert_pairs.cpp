@@ -35,6 +35,9 @@ const LearnRow kLearned[] = {
     {"profile=radeonsi", "NV12", "{XR24,XR24:0x0200000018801b03}", 0x0200000018801b03},
     {"profile=radeonsi", "NV12", "{XR24,XR24:0x0100000000000002}", 0},
     {"formats=NV12:BGRX,modifiers=x-tiled:linear", "NV12", "XR24:0x0100000000000001", 0x0100000000000001},
+    {"profile=radeonsi26", "NV12", "XR24:0x0200000018801b03", 0x0200000018801b03},
+    {"profile=radeonsi26", "XR24", "{NV12,NV12:0x0200000018801b03}", 0x0200000018801b03},
+    {"profile=radeonsi26", "NV12", "{XR24,XR24:0x0100000000000002}", 0},
     // drivers that take no list make what they make
     {"profile=ihd", "XR24", "NV12:0x0100000000000002", 0x0100000000000002},
     {"profile=ihd", "NV12", "{XR24:0x0100000000000002,XR24}", 0},
@@ -59,7 +62,7 @@ GST_START_TEST(test_learned)
   const auto from = take(source("num-buffers=1 pattern=frame-counter", in_caps(row.in)));
   auto out = dma_caps(row.out, 192, 224);
   if (out.find("=NV12") != std::string::npos)
-    out += g_str_has_prefix(row.driver, "profile=radeonsi") ? ",colorimetry=bt709" : ",colorimetry=bt601"; // Mesa makes BT.709 of RGB
+    out += row.driver == std::string("profile=radeonsi") ? ",colorimetry=bt709" : ",colorimetry=bt601"; // Mesa before 25 makes BT.709 of RGB
   const auto got = take("vadmabufsrc num-buffers=1 pattern=frame-counter ! " + in_caps(row.in) +
                         " ! vadmabufconvert ! " + out + " ! appsink name=sink sync=false");
   fail_unless_equals_uint64(got.layout.drm_modifier, row.modifier);
@@ -84,6 +87,7 @@ const RefusedRow kRefused[] = {
     {"profile=ihd,objects=2", "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12,width=96,height=112,framerate=30/1",
      "takes frames in one dma-buf only"},
     {"profile=radeonsi,import-refused=linear", kAny, "No format is left."},
+    {"profile=radeonsi26,import-refused=0x0200000018801b03", kAny, nullptr},
     {"profile=nouveau,import-refused=0x03000000004fe014:0x03000000004fe013", kAny, nullptr},
     {"profile=i965,fail=import", kAny, "No format is left."},
     {"formats=NV12:BGRX,import-refused=linear", kAny, "No format is left."},
@@ -185,6 +189,7 @@ struct ReadRow {
 };
 const ReadRow kRead[] = {
     {"profile=radeonsi", true},
+    {"profile=radeonsi26", true},
     {"profile=nouveau", true},
     {"profile=ihd", true}, // which draws into them too
     {"profile=i965", true},

@@ -120,6 +120,7 @@ const OffRow kOff[] = {
     // Mesa's bob shows both fields
     {"profile=radeonsi", "", "video/x-raw(memory:DMABuf),format=DMA_DRM,interlace-mode=progressive", false},
     {"profile=radeonsi", "deinterlace=bob", "video/x-raw(memory:DMABuf),format=DMA_DRM,interlace-mode=progressive", false},
+    {"profile=radeonsi26", "", "video/x-raw(memory:DMABuf),format=DMA_DRM,interlace-mode=progressive", false},
     {"profile=nouveau,formats=NV12:BGRX", "", "video/x-raw(memory:DMABuf),format=DMA_DRM,interlace-mode=progressive", false},
     {"profile=i965", "", "video/x-raw(memory:DMABuf),format=DMA_DRM,interlace-mode=progressive", true},
     {"profile=radeonsi", "deinterlace=adaptive", "video/x-raw(memory:DMABuf),format=DMA_DRM,interlace-mode=progressive", false}, // needs the next frame

@@ -319,6 +319,7 @@ const UnplugRow kUnplugs[] = {
     {"profile=ihd", "begin", true},      {"profile=ihd", "render", true},      {"profile=ihd", "end", true},      {"profile=ihd", "begin", false},
     {"profile=i965", "begin", true},     {"profile=i965", "render", true},     {"profile=i965", "end", true},     {"profile=i965", "begin", false},
     {"profile=radeonsi", "begin", true}, {"profile=radeonsi", "render", true}, {"profile=radeonsi", "end", true}, {"profile=radeonsi", "begin", false},
+    {"profile=radeonsi26", "begin", true}, {"profile=radeonsi26", "render", true}, {"profile=radeonsi26", "end", true}, {"profile=radeonsi26", "begin", false},
     {"profile=nouveau", "begin", true},  {"profile=nouveau", "render", true},  {"profile=nouveau", "end", true},  {"profile=nouveau", "begin", false},
 };
 // So many calls come before: i965 draws each piece of a picture by calls of its own, and frames are drawn ahead.

@@ -25,6 +25,7 @@ const Row kRows[] = {
     {"i965", "i915", "NV12", "NV12:0x0100000000000002"},
     {"radeonsi", "amdgpu", "NV12", "NV12"},
     {"radeonsi", "amdgpu", "XR24", "XR24"},
+    {"radeonsi26", "amdgpu", "NV12", "NV12"},
     {"nouveau", "nvidia-drm", "XR24", "XR24"},
     {"ihd", "virtio", "", "BGRx"},
     {"ihd", "mediatek", "", "XR24"},

@@ -96,6 +96,14 @@ const Row kRows[] = {
     {"profile=radeonsi", DMA_DRM("{YUYV,UYVY}"), ""},
     {"profile=radeonsi,vpp-refused=UYVY", DMA_DRM("YUYV"), "YUYV"},
     {"profile=radeonsi,stride-align=64", PLAIN("{YUY2,I420}"), "I420", false},
+    // radeonsi of Mesa 26 has a modifier without a list, too
+    {"profile=radeonsi26", DMA_DRM("{NV12,NV12:" RADEON "}"), "NV12:" RADEON},
+    {"profile=radeonsi26", DMA_DRM("{XR24:" X_TILED ",XR24:" RADEON "}"), "XR24:" RADEON},
+    {"profile=radeonsi26", DMA_DRM("{BA24,BX24}"), "BA24"},
+    {"profile=radeonsi26", DMA_DRM("NV12:" X_TILED), ""},
+    {"profile=radeonsi26,stride-align=64", PLAIN("NV12"), "NV12", false},
+    {"profile=radeonsi26", IMPLICIT("NV12"), ""},
+    {"profile=radeonsi26", DMA_DRM("{YUYV,UYVY}"), ""},
     // radeonsi before GFX9, which takes no list
     {"profile=radeonsi,accept-modifiers=0,modifiers=linear", IMPLICIT("NV12"), "NV12", false},
     // nouveau: takes no list, and the height decides

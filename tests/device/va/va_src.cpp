@@ -32,6 +32,7 @@ const CostRow kCosts[] = {
     {"profile=ihd,formats=NV12", "frame-counter", 4},
     {"profile=i965,formats=NV12", "frame-counter", 43, 14}, // one picture a piece
     {"profile=radeonsi,formats=NV12", "frame-counter", 4},
+    {"profile=radeonsi26,formats=NV12", "frame-counter", 4},
     {"profile=nouveau,formats=BGRX", "frame-counter", 4},
 };
 
@@ -94,7 +95,7 @@ const SmallRow kSmall[] = {
     {"profile=ihd", 16, 16},   {"profile=ihd", 32, 32},     {"profile=ihd", 16, 26},    {"profile=ihd", 16, 400},
     {"profile=i965", 1, 1},    {"profile=i965", 16, 26},    {"profile=radeonsi", 1, 1}, {"profile=radeonsi", 16, 26},
     {"profile=nouveau", 1, 1}, {"profile=nouveau", 16, 26}, {"formats=BGRX", 1, 64},    {"formats=BGRX", 64, 1},
-    {"profile=i965", 1, 64},   {"profile=radeonsi", 64, 1}, {"min-size=64", 64, 64},    {"vpp=0,formats=BGRX", 1, 64},
+    {"profile=i965", 1, 64},   {"profile=radeonsi", 64, 1}, {"profile=radeonsi26", 16, 26}, {"min-size=64", 64, 64},    {"vpp=0,formats=BGRX", 1, 64},
 };
 const char *const kPatterns[] = {"smpte", "checkers", "gradient", "ball", "solid", "frame-counter"};
 

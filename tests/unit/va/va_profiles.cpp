@@ -25,7 +25,8 @@ bool has_row(const std::string &program, std::string_view profile)
   std::ifstream file(std::string(data ? data : "tests/data") + "/../device/va/" + program + ".cpp");
   std::stringstream text;
   text << file.rdbuf();
-  return text.str().find("\"profile=" + std::string(profile)) != std::string::npos;
+  const std::string name = "\"profile=" + std::string(profile);
+  return text.str().find(name + "\"") != std::string::npos || text.str().find(name + ",") != std::string::npos;
 }
 
 TEST(Profiles, EachIsUnderstoodAndHasItsSources)
