@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// vadmabufsrc and vadmabufconvert in a process that has few descriptors (ulimit -n) or little memory (ulimit -v) left, before
+// consumers that keep whatever they get, and behind drivers that fail more than once: a frame or one error, never both and
+// never neither, nothing that grows, and all is as before when there is room again.
+#include <fstream>
+#include <vector>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <gst/app/gstappsink.h>
+#include <gst/drm/gstdrm-private.hpp>
+
+#include "support/descriptors.hpp"
+#include "va_support.hpp"
+
+namespace {
+
+using namespace gstdrm::test;
+using gstdrm::GstPtr;
+using C = vadriver::Counter;
+
+// Frames of 14 MiB.
+constexpr int kWidth = 2560;
+constexpr int kHeight = 1440;
+
+struct ElementRow {
+  const char *name;
+  std::string (*launch)(const std::string &properties, int width, int height); // of the element "element"
+};
+
+std::string of_source(const std::string &properties, int width, int height)
+{
+  return "vadmabufsrc name=element " + properties + " ! " + dma_caps("XR24", width, height) + " ! appsink name=sink sync=false max-buffers=1";
+}
+
+// The source draws small frames, which need little of anything.
+std::string of_converter(const std::string &properties, int width, int height)
+{
+  return "vadmabufsrc name=source num-surfaces=2 ! " + dma_caps("NV12", 64, 48) + " ! vadmabufconvert name=element " + properties + " ! " +
+         dma_caps("XR24", width, height) + ",pixel-aspect-ratio=1/1 ! appsink name=sink sync=false max-buffers=1";
+}
+
+const ElementRow kElements[] = {{"vadmabufsrc", of_source}, {"vadmabufconvert", of_converter}};
+const char *const kDrivers[] = {"formats=NV12:BGRX", "profile=ihd", "profile=i965", "profile=radeonsi", "profile=radeonsi26", "profile=nouveau,formats=NV12:BGRX"};
+
+// Whether a frame came, else the one error.
+bool plays(Pipeline &pipeline, std::string &error)
+{
+  const bool started = pipeline.play();
+  g_autoptr(GstSample) sample = started ? pipeline.pull() : nullptr;
+  if (sample)
+    return true;
+  if (started)
+    (void)pipeline.message(GST_MESSAGE_ERROR); // it may come a moment after the stream's end
+  pipeline.stop(); // no other one follows
+  const auto errors = pipeline.errors_of("element");
+  fail_unless(errors.size() == 1, "%u errors: %s", static_cast<unsigned>(errors.size()), errors.empty() ? "" : errors[0].c_str());
+  error = errors[0];
+  return false;
+}
+
+void load_classes()
+{
+  set_driver("formats=NV12:BGRX");
+  for (const auto &element : kElements) {
+    Pipeline pipeline(element.launch("", 64, 48));
+    std::string error;
+    fail_unless(plays(pipeline, error), "%s", error.c_str());
+  }
+}
+
+// ---- ulimit -n
+
+// Of vadmabufsrc; va_convert_metas has vadmabufconvert, which needs some for each frame.
+GST_START_TEST(test_few_descriptors)
+{
+  const ElementRow &element = kElements[0];
+  const char *driver = kDrivers[__i__];
+  load_classes();
+  set_driver(driver);
+  const unsigned before = settled_fds();
+  int frames = 0;
+  int told = 0;
+  for (unsigned left = static_cast<unsigned>(__i__); left < 40; left += G_N_ELEMENTS(kDrivers)) { // all, among the drivers
+    Pipeline pipeline(element.launch("", 64, 48));
+    std::string error;
+    {
+      const FewDescriptors few(left);
+      (plays(pipeline, error) ? frames : told)++;
+      pipeline.stop();
+    }
+    // there is room again
+    fail_unless(plays(pipeline, error), "%s, %u descriptors were left: %s", driver, left, error.c_str());
+    pipeline.stop();
+  }
+  fail_unless(frames > 0 && told > 0, "%s: %d frames, %d errors", driver, frames, told);
+  fail_unless(settles_at(before));
+}
+GST_END_TEST
+
+// ---- ulimit -v
+
+std::size_t address_space()
+{
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// As long as it lives, so many bytes can be mapped besides what is.
+class LittleMemory {
+public:
+  explicit LittleMemory(std::size_t left)
+  {
+    ::getrlimit(RLIMIT_AS, &before_);
+    struct rlimit lower = before_;
+    lower.rlim_cur = address_space() + left;
+    fail_unless(::setrlimit(RLIMIT_AS, &lower) == 0);
+  }
+  LittleMemory(const LittleMemory &) = delete;
+  LittleMemory &operator=(const LittleMemory &) = delete;
+  ~LittleMemory() { ::setrlimit(RLIMIT_AS, &before_); }
+
+private:
+  struct rlimit before_ = {};
+};
+
+constexpr std::size_t kMegabytes[] = {12, 40, 160};
+const char *const kFewDrivers[] = {"formats=NV12:BGRX"};
+
+GST_START_TEST(test_little_memory)
+{
+  const ElementRow &element = kElements[static_cast<std::size_t>(__i__) % G_N_ELEMENTS(kElements)];
+  const char *driver = kFewDrivers[static_cast<std::size_t>(__i__) / G_N_ELEMENTS(kElements)];
+  load_classes();
+  set_driver(driver);
+  const unsigned before = settled_fds();
+  int told = 0;
+  int frames = 0;
+  for (const std::size_t megabytes : kMegabytes) {
+    // so many that there is never room for all
+    Pipeline pipeline(element.launch("num-surfaces=24", kWidth, kHeight));
+    std::string error;
+    bool came = false;
+    {
+      const LittleMemory little(megabytes << 20);
+      came = plays(pipeline, error);
+      pipeline.stop();
+    }
+    frames += came ? 1 : 0;
+    told += came ? 0 : 1;
+    g_object_set(pipeline.get("element"), "num-surfaces", 2, nullptr);
+    fail_unless(plays(pipeline, error), "%s on %s, %u MiB were left: %s", element.name, driver, static_cast<unsigned>(megabytes), error.c_str());
+    pipeline.stop();
+  }
+  g_print("# %s on %s: %d frames, %d errors\n", element.name, driver, frames, told);
+  fail_unless(frames > 0 && told > 0, "%s on %s: %d frames, %d errors", element.name, driver, frames, told);
+  fail_unless(settles_at(before));
+}
+GST_END_TEST
+
+// ---- a consumer that keeps everything, before a pool of two
+
+GST_START_TEST(test_keeps_everything)
+{
+  const ElementRow &element = kElements[static_cast<std::size_t>(__i__) % G_N_ELEMENTS(kElements)];
+  const char *driver = kDrivers[static_cast<std::size_t>(__i__) / G_N_ELEMENTS(kElements)];
+  const Counters counters;
+  load_classes();
+  set_driver(std::string(driver) + "," + counters.setting());
+  const unsigned before = settled_fds();
+  std::vector<GstPtr<GstSample>> kept;
+  {
+    Pipeline pipeline(element.launch("num-surfaces=2", 64, 48));
+    fail_unless(pipeline.play(), "%s", pipeline.message(GST_MESSAGE_ERROR).c_str());
+    auto sink = GST_APP_SINK(pipeline.get("sink"));
+    auto pull = [&](GstClockTime limit) { return GstPtr<GstSample>::adopt(gst_app_sink_try_pull_sample(sink, limit)); };
+    kept.push_back(pull(60 * GST_SECOND));
+    fail_unless(static_cast<bool>(kept.back()), "%s on %s: %s", element.name, driver, pipeline.message(GST_MESSAGE_ERROR).c_str());
+    while (auto sample = pull(300 * GST_MSECOND)) {
+      kept.push_back(std::move(sample));
+      fail_unless(kept.size() <= 2, "%s on %s: more frames than surfaces", element.name, driver);
+    }
+    const auto made = counters[C::Create] - counters[C::Import]; // the source has a second frame
+    kept.erase(kept.begin()); // one comes back, and the stream goes on
+    auto next = pull(60 * GST_SECOND);
+    fail_unless(static_cast<bool>(next), "%s on %s: the stream has stopped", element.name, driver);
+    fail_unless_equals_uint64(counters[C::Create] - counters[C::Import], made);
+    pipeline.stop(); // although the pool is empty
+    fail_unless(pipeline.errors_of("element").empty());
+    kept.push_back(std::move(next));
+  }
+  // the element has gone, and its frames are still there
+  for (const auto &sample : kept)
+    fail_unless_equals_int(static_cast<int>(read_frame(sample.get()).layout.width), 64);
+  kept.clear();
+  fail_unless(settles_at(before));
+}
+GST_END_TEST
+
+// ---- each failure is one message, and so is the next one
+
+const char *const kFailures[] = {
+    "begin:40", "render:40", "end:40",                     // behind the first frames
+    "create:1", "create:5", "export:1", "buffer:1", "render:1",
+};
+
+GST_START_TEST(test_fails_twice)
+{
+  const ElementRow &element = kElements[static_cast<std::size_t>(__i__) % G_N_ELEMENTS(kElements)];
+  const std::string failure = kFailures[static_cast<std::size_t>(__i__) / G_N_ELEMENTS(kElements)];
+  load_classes();
+  const unsigned before = settled_fds();
+  for (std::size_t i = 0; i < 2; ++i) { // all, among the rows
+    const char *driver = kDrivers[(static_cast<std::size_t>(__i__) / G_N_ELEMENTS(kElements) + i * 3) % G_N_ELEMENTS(kDrivers)];
+    set_driver(std::string(driver) + ",fail=" + failure);
+    Pipeline pipeline(element.launch("num-surfaces=2", 64, 48));
+    for (int round = 0; round < 2; ++round) { // each opens a display of its own, which counts anew
+      bool ended = !pipeline.play();
+      for (int i = 0; !ended && i < 60; ++i) {
+        g_autoptr(GstSample) sample = pipeline.pull();
+        ended = sample == nullptr;
+      }
+      if (ended && pipeline.errors_of("element").empty())
+        (void)pipeline.message(GST_MESSAGE_ERROR); // it may come a moment after the stream's end
+      pipeline.stop();
+      auto errors = pipeline.errors_of("element");
+      if (errors.empty()) // the source before a converter shares its display, and made the call
+        errors = pipeline.errors_of("source");
+      fail_unless(errors.size() == (ended ? 1U : 0U), "%s on %s, %s, round %d: %u errors: %s", element.name, driver, failure.c_str(), round,
+                  static_cast<unsigned>(errors.size()), errors.empty() ? "" : errors[0].c_str());
+    }
+  }
+  fail_unless(settles_at(before));
+}
+GST_END_TEST
+
+Suite *va_limits_suite()
+{
+  constexpr int kAll = G_N_ELEMENTS(kElements) * G_N_ELEMENTS(kDrivers);
+  Suite *suite = suite_create("va_limits");
+  TCase *tcase = tcase_create("general");
+  suite_add_tcase(suite, tcase);
+  tcase_set_timeout(tcase, 200);
+  tcase_add_loop_test(tcase, test_few_descriptors, 0, G_N_ELEMENTS(kDrivers));
+#if !defined(__SANITIZE_ADDRESS__) // whose shadow takes terabytes of addresses
+  tcase_add_loop_test(tcase, test_little_memory, 0, G_N_ELEMENTS(kElements) * G_N_ELEMENTS(kFewDrivers));
+#endif
+  tcase_add_loop_test(tcase, test_keeps_everything, 0, kAll);
+  tcase_add_loop_test(tcase, test_fails_twice, 0, G_N_ELEMENTS(kElements) * G_N_ELEMENTS(kFailures));
+  return suite;
+}
+
+} // namespace
+
+GST_DRM_VA_CHECK_MAIN(va_limits)
