@@ -16,6 +16,7 @@
 
 #include "display_profiles.hpp"
 #include "profile_rows.hpp"
+#include "support/listed_tests.hpp"
 
 namespace {
 
@@ -153,6 +154,25 @@ TEST(DisplayProfiles, TheirResultsAreTheTableOfTheDocumentation)
   EXPECT_NE(text_of("docs/drivers.md").find("\n\n" + table + "\n"), std::string::npos)
       << "docs/drivers.md has to have this text:\n"
       << table;
+}
+
+// In Debian 12 and in Debian 13: this program runs in both.
+TEST(DisplayProfiles, TheirResultsAreOfTestsThatThisBuildHas)
+{
+  const auto tests = device_tests_of_this_build();
+  if (!tests || tests->empty())
+    GTEST_SKIP() << "a build without device tests";
+  for (const char *test : {"kms_profile_rows_virtual", "kms_profiles_virtual"})
+    EXPECT_TRUE(tests->count(test) == 1) << test;
+  EXPECT_TRUE(tests->count("va_kms_profiles_virtual") ==
+              tests->count("va_src")); // the test driver may not be there
+#if !defined(__SANITIZE_ADDRESS__) // which the boxes of the other programs have without profiles
+  for (const fakedrm::Profile &profile : fakedrm::all_profiles()) {
+    std::string name = "kms_over_" + std::string(profile.name);
+    std::replace(name.begin(), name.end(), '-', '_');
+    EXPECT_TRUE(tests->count(name) == 1) << name;
+  }
+#endif
 }
 
 } // namespace
