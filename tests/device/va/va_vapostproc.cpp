@@ -193,6 +193,8 @@ struct ShownRow {
   const char *properties; // of either converter
 };
 // From tiled to linear is not compared: vapostproc offers what the driver makes by itself, which is one modifier.
+// Nor are turned pictures: vapostproc of GStreamer 1.26 has the property video-direction only where the driver lists a filter, as with
+// deinterlace=bob, when its class is made; a pipeline that sets it is not made at all elsewhere.
 const ShownRow kShown[] = {
     {"formats=NV12:BGRX,derive=0", "NV12", 512, 384, ""}, // converted and scaled
 };
