@@ -83,6 +83,23 @@ void load_gl_state(Filler &filler, GlCalls &gl)
       .take(gl.get_reset_status_arb, "glGetGraphicsResetStatusARB", Need::Extension);
 }
 
+void load_gl_indexed_state(Filler &filler, GlCalls &gl)
+{
+  filler.take(gl.color_mask_i, "glColorMaski", Need::Extension)
+      .take(gl.color_mask_i_oes, "glColorMaskiOES", Need::Extension)
+      .take(gl.viewport_i, "glViewportIndexedfv", Need::Extension)
+      .take(gl.viewport_i_oes, "glViewportIndexedfvOES", Need::Extension)
+      .take(gl.get_float_i, "glGetFloati_v", Need::Extension)
+      .take(gl.get_float_i_oes, "glGetFloati_vOES", Need::Extension)
+      .take(gl.enable_i, "glEnablei", Need::Extension)
+      .take(gl.enable_i_oes, "glEnableiOES", Need::Extension)
+      .take(gl.disable_i, "glDisablei", Need::Extension)
+      .take(gl.disable_i_oes, "glDisableiOES", Need::Extension)
+      .take(gl.clip_control, "glClipControl", Need::Extension)
+      .take(gl.clip_control_ext, "glClipControlEXT", Need::Extension)
+      .take(gl.polygon_mode, "glPolygonMode", Need::Extension);
+}
+
 void load_gl_drawing(Filler &filler, GlCalls &gl)
 {
   filler.take(gl.gen_framebuffers, "glGenFramebuffers")
@@ -93,10 +110,6 @@ void load_gl_drawing(Filler &filler, GlCalls &gl)
       .take(gl.viewport, "glViewport")
       .take(gl.color_mask, "glColorMask")
       .take(gl.bind_sampler, "glBindSampler", Need::Extension)
-      .take(gl.color_mask_i, "glColorMaski", Need::Extension)
-      .take(gl.enable_i, "glEnablei", Need::Extension)
-      .take(gl.disable_i, "glDisablei", Need::Extension)
-      .take(gl.polygon_mode, "glPolygonMode", Need::Extension)
       .take(gl.gen_buffers, "glGenBuffers")
       .take(gl.delete_buffers, "glDeleteBuffers")
       .take(gl.bind_buffer, "glBindBuffer")
@@ -144,6 +157,7 @@ Result<Calls> load_calls(const Loader &egl, const Loader &gl)
     return loaded.error();
   Filler filler(gl);
   load_gl_state(filler, calls.gl);
+  load_gl_indexed_state(filler, calls.gl);
   load_gl_drawing(filler, calls.gl);
   load_gl_programs(filler, calls.gl);
   if (Result<void> loaded = filler.outcome("GL driver"); !loaded)

@@ -65,10 +65,23 @@ struct GlCalls {
   PFNGLVIEWPORTPROC viewport = nullptr;
   PFNGLCOLORMASKPROC color_mask = nullptr;
   PFNGLBINDSAMPLERPROC bind_sampler = nullptr; // OpenGL 3.3, OpenGL ES 3.0
-  // of one draw buffer: OpenGL 3.0, OpenGL ES 3.2
+  // Of one draw buffer: OpenGL 3.0, OpenGL ES 3.2, GL_OES_draw_buffers_indexed; null where there
+  // are none. Those of an extension are null in an opened device, which calls the others.
   PFNGLCOLORMASKIOESPROC color_mask_i = nullptr;
+  PFNGLCOLORMASKIOESPROC color_mask_i_oes = nullptr;
+  // of one viewport: OpenGL 4.1, GL_ARB_viewport_array, GL_OES_viewport_array
+  PFNGLVIEWPORTINDEXEDFVOESPROC viewport_i = nullptr;
+  PFNGLVIEWPORTINDEXEDFVOESPROC viewport_i_oes = nullptr;
+  PFNGLGETFLOATI_VOESPROC get_float_i = nullptr;
+  PFNGLGETFLOATI_VOESPROC get_float_i_oes = nullptr;
+  // of one draw buffer or of one viewport, whichever there is
   PFNGLENABLEIOESPROC enable_i = nullptr;
+  PFNGLENABLEIOESPROC enable_i_oes = nullptr;
   PFNGLDISABLEIOESPROC disable_i = nullptr;
+  PFNGLDISABLEIOESPROC disable_i_oes = nullptr;
+  // OpenGL 4.5, GL_ARB_clip_control, GL_EXT_clip_control
+  PFNGLCLIPCONTROLEXTPROC clip_control = nullptr;
+  PFNGLCLIPCONTROLEXTPROC clip_control_ext = nullptr;
   PFNGLPOLYGONMODENVPROC polygon_mode = nullptr; // desktop GL
   PFNGLCREATESHADERPROC create_shader = nullptr;
   PFNGLDELETESHADERPROC delete_shader = nullptr;

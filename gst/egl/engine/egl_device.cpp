@@ -11,6 +11,7 @@
 
 #include "egl_error.hpp"
 #include "egl_reset.hpp"
+#include "gl_version.hpp"
 
 namespace gstdrm::egl {
 namespace {
@@ -26,35 +27,6 @@ std::string to_string(const char *text)
 std::string gl_string(const GlCalls &gl, GLenum name)
 {
   return to_string(reinterpret_cast<const char *>(gl.get_string(name)));
-}
-
-bool is_gl_3(const Driver &driver) noexcept
-{
-  return driver.is_gl(3, 0);
-}
-
-Names gl_extensions(const GlCalls &gl, const Driver &driver)
-{
-  Names names;
-  if (gl.get_stringi && is_gl_3(driver)) {
-    GLint count = 0; // the list as one string is an error in core profiles
-    gl.get_integerv(GL_NUM_EXTENSIONS, &count);
-    for (GLint i = 0; i < count; ++i) {
-      const GLubyte *const name = gl.get_stringi(GL_EXTENSIONS, static_cast<GLuint>(i));
-      if (!name) // a lost context, or fewer than were counted
-        break;
-      names.insert(reinterpret_cast<const char *>(name));
-    }
-    return names;
-  }
-  const std::string list = gl_string(gl, GL_EXTENSIONS);
-  std::string_view rest = list;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find(' ');
-    names.emplace(rest.substr(0, end));
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  }
-  return names;
 }
 
 // Takes out the functions whose extension the driver has not: what a loader finds may be a stub.
@@ -85,30 +57,6 @@ void keep_what_is_there(EglCalls &egl, EGLDisplay display)
   if (!has(client, "EGL_EXT_device_query") && !has(client, "EGL_EXT_device_base")) {
     egl.query_display_attrib = nullptr;
     egl.query_device_string = nullptr;
-  }
-}
-
-void keep_what_is_there(GlCalls &gl, const Driver &driver, const Names &extensions)
-{
-  if (!extensions.contains("GL_OES_EGL_image") && !extensions.contains("GL_OES_EGL_image_external"))
-    gl.image_target_texture_2d = nullptr;
-  if (!driver.is_gl(3, driver.is_gles ? 0 : 3) && !extensions.contains("GL_ARB_sampler_objects"))
-    gl.bind_sampler = nullptr;
-  if (!driver.is_gl(3, driver.is_gles ? 2 : 0)) {
-    gl.color_mask_i = nullptr;
-    gl.enable_i = nullptr;
-    gl.disable_i = nullptr;
-  }
-  if (driver.is_gles)
-    gl.polygon_mode = nullptr;
-  if (is_gl_3(driver))
-    return;
-  gl.get_stringi = nullptr;
-  gl.blit_framebuffer = nullptr;
-  if (!extensions.contains("GL_ARB_vertex_array_object")) {
-    gl.gen_vertex_arrays = nullptr;
-    gl.bind_vertex_array = nullptr;
-    gl.delete_vertex_arrays = nullptr;
   }
 }
 
@@ -223,6 +171,8 @@ Result<void> Device::read_driver()
 
   const Names extensions = gl_extensions(gl, driver_);
   has_external_textures_ = extensions.contains("GL_OES_EGL_image_external");
+  driver_.has_fixed_functions = has_fixed_functions(gl, driver_, extensions);
+  driver_.clip_distances = count_clip_distances(gl, driver_, extensions);
   keep_what_is_there(calls_.gl, driver_, extensions);
   if (const auto function = reset_status_function(gl, driver_, extensions);
       function && is_told_of_resets(gl))

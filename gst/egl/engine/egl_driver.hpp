@@ -14,11 +14,13 @@ struct Driver {
   std::string gl_renderer; // GL_RENDERER: "llvmpipe (LLVM 15.0.6, 256 bits)"
   std::string gl_version;  // GL_VERSION: "OpenGL ES 3.2 Mesa 22.3.6"
   std::string node; // path of the render node, else of the card; empty: not known, or no device
-  std::uint64_t device = 0;     // st_rdev of that node; 0: not known
-  bool is_without_node = false; // its device could have a node, and has none
-  bool is_gles = false;         // else desktop GL
-  bool is_software = false;     // llvmpipe, softpipe, swrast
-  unsigned mesa_major = 0;      // 0: not Mesa
+  std::uint64_t device = 0;         // st_rdev of that node; 0: not known
+  bool is_without_node = false;     // its device could have a node, and has none
+  bool is_gles = false;             // else desktop GL
+  bool has_fixed_functions = false; // desktop GL that is no core profile
+  unsigned clip_distances = 0;      // that can be on; 0: there are none
+  bool is_software = false;         // llvmpipe, softpipe, swrast
+  unsigned mesa_major = 0;          // 0: not Mesa
   unsigned mesa_minor = 0;
   // "llvmpipe (LLVM 15.0.6, 256 bits), Mesa 22.3.6", for messages
   [[nodiscard]] std::string describe() const;

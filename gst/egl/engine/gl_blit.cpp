@@ -16,14 +16,14 @@ public:
   explicit NoScissor(const GlCalls &gl) : gl_(gl), was_on_(gl.is_enabled(GL_SCISSOR_TEST) != 0)
   {
     if (was_on_)
-      gl_.disable(GL_SCISSOR_TEST);
+      turn(gl_, GL_SCISSOR_TEST, false);
   }
   NoScissor(const NoScissor &) = delete;
   NoScissor &operator=(const NoScissor &) = delete;
   ~NoScissor()
   {
     if (was_on_)
-      gl_.enable(GL_SCISSOR_TEST);
+      turn(gl_, GL_SCISSOR_TEST, true);
   }
 
 private:

@@ -303,7 +303,7 @@ Result<void> Painter::draw(const Picture &picture, const DrawTarget &into,
   if (is_as_it_is &&
       programs_->blitter.copy(picture.texture, into.framebuffers_[0], into.width_, into.height_))
     return {};
-  const DrawState state(gl, *programs_->triangle, kPosition);
+  const DrawState state(*device_, *programs_->triangle, kPosition);
   gl.active_texture(GL_TEXTURE0);
   gl.bind_texture(target, picture.texture);
   Result<void> drawn;
@@ -328,7 +328,7 @@ Result<void> Painter::draw(const Picture &picture, const DrawTarget &into,
       program = std::move(*made);
     }
     gl.bind_framebuffer(GL_FRAMEBUFFER, into.framebuffers_[i]);
-    gl.viewport(0, 0, static_cast<GLsizei>(plane.width()), static_cast<GLsizei>(plane.height()));
+    state.set_viewport(plane.width(), plane.height());
     program->use(uniforms);
     gl.draw_arrays(GL_TRIANGLES, 0, 3);
   }

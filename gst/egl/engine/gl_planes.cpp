@@ -145,11 +145,11 @@ Result<void> PlanesPainter::draw(const ImportedFrame &planes, const YuvColours &
   const Texture &luma = planes.textures[0];
   drain_errors(gl); // those of whoever used the context before
   {
-    const DrawState state(gl, *triangle_, kPosition, kUnits);
+    const DrawState state(*device_, *triangle_, kPosition, kUnits);
     bind_planes(planes);
     gl.bind_framebuffer(GL_FRAMEBUFFER, framebuffer_);
     gl.framebuffer_texture_2d(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, into, 0);
-    gl.viewport(0, 0, static_cast<GLsizei>(luma.width()), static_cast<GLsizei>(luma.height()));
+    state.set_viewport(luma.width(), luma.height());
     gl.use_program(program_);
     set_uniforms(planes, colours);
     gl.draw_arrays(GL_TRIANGLES, 0, 3);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gl_state.hpp"
 
+#include <algorithm>
+
 namespace gstdrm::egl {
 
 namespace {
@@ -17,6 +19,16 @@ GLboolean as_boolean(GLint value) noexcept
 }
 
 } // namespace
+
+void turn(const GlCalls &gl, GLenum what, bool on) noexcept
+{
+  const bool is_indexed =
+      (what == GL_BLEND && gl.color_mask_i) || (what == GL_SCISSOR_TEST && gl.viewport_i);
+  if (is_indexed && gl.enable_i && gl.disable_i)
+    (on ? gl.enable_i : gl.disable_i)(what, 0);
+  else
+    (on ? gl.enable : gl.disable)(what);
+}
 
 void drain_errors(const GlCalls &gl) noexcept
 {
@@ -43,18 +55,53 @@ StateKeeper::~StateKeeper()
 bool DrawState::has_switch(GLenum what) const noexcept
 {
   if (what == kLogicOp || what == kPolygonSmooth)
-    return gl_.polygon_mode != nullptr; // desktop GL
+    return !driver_.is_gles;
+  if (what == kAlphaTest || what == kPolygonStipple)
+    return driver_.has_fixed_functions;
+  if (what >= GL_CLIP_DISTANCE0_EXT && what < GL_CLIP_DISTANCE0_EXT + kMaxClipDistances)
+    return what < GL_CLIP_DISTANCE0_EXT + driver_.clip_distances;
   return what != GL_RASTERIZER_DISCARD || is_version_3(gl_);
 }
 
-// Each draw buffer has its own blending and its own colour mask, and a frame has one draw buffer. A
-// query answers with the state of the first (OpenGL ES 3.2, 20.3).
-void DrawState::turn(GLenum what, bool on) const
+// Of the first viewport, in which a draw without a geometry shader is.
+void DrawState::read_viewport()
 {
-  if (what == GL_BLEND && gl_.enable_i && gl_.disable_i)
-    (on ? gl_.enable_i : gl_.disable_i)(what, 0);
+  if (gl_.viewport_i && gl_.get_float_i) {
+    gl_.get_float_i(GL_VIEWPORT, 0, viewport_.data());
+    return;
+  }
+  std::array<GLint, 4> whole{};
+  gl_.get_integerv(GL_VIEWPORT, whole.data());
+  std::copy(whole.begin(), whole.end(), viewport_.begin());
+}
+
+void DrawState::set_viewport(const std::array<GLfloat, 4> &viewport) const
+{
+  const auto &[left, bottom, width, height] = viewport;
+  if (gl_.viewport_i && gl_.get_float_i)
+    gl_.viewport_i(0, viewport.data());
   else
-    (on ? gl_.enable : gl_.disable)(what);
+    gl_.viewport(static_cast<GLint>(left), static_cast<GLint>(bottom), static_cast<GLsizei>(width),
+                 static_cast<GLsizei>(height));
+}
+
+void DrawState::set_viewport(std::uint32_t width, std::uint32_t height) const
+{
+  set_viewport({0, 0, static_cast<GLfloat>(width), static_cast<GLfloat>(height)});
+}
+
+// Else the frame stands on its head.
+void DrawState::put_origin_below()
+{
+  if (!gl_.clip_control)
+    return;
+  GLint origin = GL_LOWER_LEFT_EXT;
+  gl_.get_integerv(GL_CLIP_ORIGIN_EXT, &origin);
+  is_upside_down_ = origin == GL_UPPER_LEFT_EXT;
+  if (!is_upside_down_)
+    return;
+  gl_.get_integerv(GL_CLIP_DEPTH_MODE_EXT, &depth_mode_);
+  gl_.clip_control(GL_LOWER_LEFT_EXT, static_cast<GLenum>(depth_mode_));
 }
 
 void DrawState::set_color_mask(const std::array<GLint, 4> &mask) const
@@ -95,9 +142,10 @@ void DrawState::switch_off()
   for (std::size_t i = 0; i < kSwitches.size(); i++) {
     was_on_[i] = has_switch(kSwitches[i]) && gl_.is_enabled(kSwitches[i]) != GL_FALSE;
     if (was_on_[i])
-      turn(kSwitches[i], false);
+      turn(gl_, kSwitches[i], false);
   }
   fill_polygons();
+  put_origin_below();
   gl_.get_integerv(GL_COLOR_WRITEMASK, color_mask_.data());
   set_color_mask({1, 1, 1, 1});
   if (!gl_.bind_sampler)
@@ -118,16 +166,19 @@ void DrawState::put_switches_back() const
       gl_.bind_sampler(unit, static_cast<GLuint>(samplers_[unit]));
   set_color_mask(color_mask_);
   put_polygon_mode_back();
+  if (is_upside_down_)
+    gl_.clip_control(GL_UPPER_LEFT_EXT, static_cast<GLenum>(depth_mode_));
   for (std::size_t i = 0; i < kSwitches.size(); i++)
     if (was_on_[i])
-      turn(kSwitches[i], true);
+      turn(gl_, kSwitches[i], true);
 }
 
-DrawState::DrawState(const GlCalls &gl, const Triangle &triangle, GLuint position,
+DrawState::DrawState(const Device &device, const Triangle &triangle, GLuint position,
                      unsigned units) noexcept
-    : gl_(gl), framebuffer_(gl), array_(triangle.array()), position_(position), units_(units)
+    : driver_(device.driver()), gl_(device.calls().gl), framebuffer_(gl_), array_(triangle.array()),
+      position_(position), units_(units)
 {
-  gl_.get_integerv(GL_VIEWPORT, viewport_.data());
+  read_viewport();
   switch_off();
   if (array_)
     gl_.bind_vertex_array(array_);
@@ -144,7 +195,7 @@ DrawState::~DrawState()
     gl_.bind_vertex_array(0);
   gl_.use_program(0);
   put_switches_back();
-  gl_.viewport(viewport_[0], viewport_[1], viewport_[2], viewport_[3]);
+  set_viewport(viewport_);
 }
 
 } // namespace gstdrm::egl

@@ -316,6 +316,7 @@ static Suite *egl_download_suite()
   tcase_add_checked_fixture(tcase, nullptr, Download::end_forgotten);
   suite_add_tcase(suite, tcase);
   add_download_pixel_cases(tcase);
+  add_download_state_cases(tcase);
   tcase_add_test(tcase, test_steady_state);
   tcase_add_test(tcase, test_fence);
   tcase_add_loop_test(tcase, test_refusals, 0, G_N_ELEMENTS(kRefusals));

@@ -4,24 +4,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <utility>
 
-#include <GLES2/gl2.h>
-#include <GLES2/gl2ext.h>
-#include <GLES3/gl3.h>
 #include <unistd.h>
-
-#include <gst/gl/gl.h>
 
 #include "egl_download_support.hpp"
 
 namespace gstdrm::test {
 
-namespace {
-
-// Two frames of the largest row, the same in every run.
 std::string noise_file()
 {
   static const std::string path =
@@ -36,6 +27,18 @@ std::string noise_file()
       g_file_set_contents(path.c_str(), bytes.data(), static_cast<gssize>(bytes.size()), nullptr));
   return path;
 }
+
+GstPadProbeReturn add_flip(GstPad *, GstPadProbeInfo *info, gpointer)
+{
+  GstBuffer *buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(info));
+  auto *meta = gst_buffer_add_video_affine_transformation_meta(buffer);
+  meta->matrix[5] = -1;
+  meta->matrix[13] = 1;
+  GST_PAD_PROBE_INFO_DATA(info) = buffer;
+  return GST_PAD_PROBE_OK;
+}
+
+namespace {
 
 struct PixelsRow {
   const char *caps; // drm-format, or caps where there is a comma
@@ -110,20 +113,6 @@ GST_START_TEST(test_pixels)
 }
 GST_END_TEST
 
-namespace {
-
-GstPadProbeReturn add_flip(GstPad *, GstPadProbeInfo *info, gpointer)
-{
-  GstBuffer *buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(info));
-  auto *meta = gst_buffer_add_video_affine_transformation_meta(buffer);
-  meta->matrix[5] = -1;
-  meta->matrix[13] = 1;
-  GST_PAD_PROBE_INFO_DATA(info) = buffer;
-  return GST_PAD_PROBE_OK;
-}
-
-} // namespace
-
 // A picture whose halves differ, so that one that is mirrored or on its head is noticed.
 GST_START_TEST(test_flip)
 {
@@ -149,217 +138,10 @@ GST_START_TEST(test_flip)
 }
 GST_END_TEST
 
-namespace {
-
-// What another user of the same context may have left: each of these alone keeps samples out of a
-// frame, or blackens them. A sampler object is one of mipmaps unless it is told otherwise.
-struct OddState {
-  std::string problem; // asserted on the thread of the case
-  bool is_desktop = false;
-  GLuint sampler = 0;
-  GLuint array = 0;
-  GLuint drawing = 0;
-  GLuint reading = 0;
-};
-
-template <typename Function> Function look_up(GstGLContext *context, const char *name)
-{
-  return reinterpret_cast<Function>(gst_gl_context_get_proc_address(context, name));
-}
-
-constexpr GLenum kLogicOp = 0x0BF2, kClear = 0x1500; // GL_COLOR_LOGIC_OP with GL_CLEAR
-constexpr GLenum kPolygonMode = 0x0B40, kFill = 0x1B02, kPoint = 0x1B00;
-constexpr GLenum kFramebufferSrgb = 0x8DB9;
-constexpr GLenum kSwitches[] = {GL_BLEND, GL_CULL_FACE,    GL_SCISSOR_TEST, GL_RASTERIZER_DISCARD,
-                                kLogicOp, kFramebufferSrgb};
-constexpr GLuint kDivisor = 1; // one vertex for the whole triangle
-
-bool has_switch(const OddState &odd, GLenum what)
-{
-  return odd.is_desktop || (what != kLogicOp && what != kFramebufferSrgb);
-}
-
-// The second draw buffer's colour mask and blending; OpenGL 3.0 and OpenGL ES 3.2.
-struct SecondBuffer {
-  explicit SecondBuffer(GstGLContext *context)
-      : color_mask(look_up<PFNGLCOLORMASKIOESPROC>(context, "glColorMaski")),
-        disable(look_up<PFNGLDISABLEIOESPROC>(context, "glDisablei")),
-        is_enabled(look_up<PFNGLISENABLEDIOESPROC>(context, "glIsEnabledi")),
-        get(look_up<void (*)(GLenum, GLuint, GLboolean *)>(context, "glGetBooleani_v"))
-  {
-    const int minor = gst_gl_context_get_gl_api(context) == GST_GL_API_GLES2 ? 2 : 0;
-    has = gst_gl_context_check_gl_version(context, gst_gl_context_get_gl_api(context), 3, minor);
-  }
-  PFNGLCOLORMASKIOESPROC color_mask;
-  PFNGLDISABLEIOESPROC disable;
-  PFNGLISENABLEDIOESPROC is_enabled;
-  void (*get)(GLenum, GLuint, GLboolean *);
-  bool has = false;
-};
-
-void set_odd_state(GstGLContext *context, gpointer data)
-{
-  auto *odd = static_cast<OddState *>(data);
-  odd->is_desktop = gst_gl_context_get_gl_api(context) != GST_GL_API_GLES2;
-  look_up<PFNGLCOLORMASKPROC>(context, "glColorMask")(GL_FALSE, GL_FALSE, GL_TRUE, GL_FALSE);
-  for (const GLenum what : kSwitches)
-    if (has_switch(*odd, what))
-      look_up<PFNGLENABLEPROC>(context, "glEnable")(what);
-  look_up<PFNGLBLENDFUNCPROC>(context, "glBlendFunc")(GL_ZERO, GL_ZERO);
-  look_up<PFNGLSCISSORPROC>(context, "glScissor")(0, 0, 1, 1);
-  look_up<PFNGLCULLFACEPROC>(context, "glCullFace")(GL_FRONT_AND_BACK);
-  if (odd->is_desktop) {
-    look_up<void (*)(GLenum)>(context, "glLogicOp")(kClear);
-    look_up<PFNGLPOLYGONMODENVPROC>(context, "glPolygonMode")(GL_FRONT_AND_BACK, kPoint);
-  }
-  if (const SecondBuffer second(context); second.has) {
-    second.color_mask(1, GL_TRUE, GL_FALSE, GL_TRUE, GL_FALSE);
-    second.disable(GL_BLEND, 1);
-  }
-  look_up<PFNGLGENVERTEXARRAYSPROC>(context, "glGenVertexArrays")(1, &odd->array);
-  look_up<PFNGLBINDVERTEXARRAYPROC>(context, "glBindVertexArray")(odd->array);
-  look_up<PFNGLENABLEVERTEXATTRIBARRAYPROC>(context, "glEnableVertexAttribArray")(0);
-  look_up<PFNGLVERTEXATTRIBDIVISORPROC>(context, "glVertexAttribDivisor")(0, kDivisor);
-  look_up<PFNGLGENSAMPLERSPROC>(context, "glGenSamplers")(1, &odd->sampler);
-  look_up<PFNGLBINDSAMPLERPROC>(context, "glBindSampler")(0, odd->sampler);
-  const auto make = look_up<PFNGLGENFRAMEBUFFERSPROC>(context, "glGenFramebuffers");
-  const auto bind = look_up<PFNGLBINDFRAMEBUFFERPROC>(context, "glBindFramebuffer");
-  make(1, &odd->drawing);
-  make(1, &odd->reading);
-  bind(GL_DRAW_FRAMEBUFFER, odd->drawing);
-  bind(GL_READ_FRAMEBUFFER, odd->reading);
-}
-
-void reset_switches(GstGLContext *context, const OddState &odd)
-{
-  for (const GLenum what : kSwitches)
-    if (has_switch(odd, what))
-      look_up<PFNGLDISABLEPROC>(context, "glDisable")(what);
-  look_up<PFNGLBLENDFUNCPROC>(context, "glBlendFunc")(GL_ONE, GL_ZERO);
-  look_up<PFNGLCULLFACEPROC>(context, "glCullFace")(GL_BACK);
-  if (odd.is_desktop)
-    look_up<PFNGLPOLYGONMODENVPROC>(context, "glPolygonMode")(GL_FRONT_AND_BACK, kFill);
-  look_up<PFNGLBINDVERTEXARRAYPROC>(context, "glBindVertexArray")(0);
-  look_up<PFNGLDELETEVERTEXARRAYSPROC>(context, "glDeleteVertexArrays")(1, &odd.array);
-}
-
-// What belongs to one of several draw buffers, and to a vertex array of somebody else's.
-void check_others(GstGLContext *context, OddState &odd)
-{
-  if (const SecondBuffer second(context); second.has) {
-    GLboolean mask[4] = {};
-    second.get(GL_COLOR_WRITEMASK, 1, mask);
-    if (!mask[0] || mask[1] || !mask[2] || mask[3])
-      odd.problem += "the second draw buffer has another colour mask. ";
-    if (second.is_enabled(GL_BLEND, 1))
-      odd.problem += "the second draw buffer blends. ";
-  }
-  look_up<PFNGLBINDVERTEXARRAYPROC>(context, "glBindVertexArray")(odd.array);
-  GLint enabled = 0;
-  look_up<PFNGLGETVERTEXATTRIBIVPROC>(context, "glGetVertexAttribiv")(
-      0, GL_VERTEX_ATTRIB_ARRAY_ENABLED, &enabled);
-  if (!enabled)
-    odd.problem += "the vertex array of somebody else is changed. ";
-}
-
-// And puts it away, for the elements of GStreamer.
-void check_odd_state(GstGLContext *context, gpointer data)
-{
-  auto *odd = static_cast<OddState *>(data);
-  const auto get = look_up<PFNGLGETINTEGERVPROC>(context, "glGetIntegerv");
-  const auto expect = [&](GLenum name, std::initializer_list<GLint> wanted, const char *text) {
-    GLint found[4] = {};
-    get(name, found);
-    if (!std::equal(wanted.begin(), wanted.end(), found))
-      odd->problem += std::string(text) + " is not put back. ";
-  };
-  expect(GL_COLOR_WRITEMASK, {0, 0, 1, 0}, "the colour mask");
-  expect(GL_SAMPLER_BINDING, {static_cast<GLint>(odd->sampler)}, "the sampler object");
-  expect(GL_DRAW_FRAMEBUFFER_BINDING, {static_cast<GLint>(odd->drawing)}, "the framebuffer");
-  expect(GL_READ_FRAMEBUFFER_BINDING, {static_cast<GLint>(odd->reading)}, "that for reading");
-  for (const GLenum what : kSwitches)
-    if (has_switch(*odd, what) && !look_up<PFNGLISENABLEDPROC>(context, "glIsEnabled")(what))
-      odd->problem += "switch " + std::to_string(what) + " is not put back. ";
-  if (odd->is_desktop)
-    expect(kPolygonMode, {kPoint}, "the polygon mode");
-  check_others(context, *odd);
-  look_up<PFNGLCOLORMASKPROC>(context, "glColorMask")(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE);
-  reset_switches(context, *odd);
-  look_up<PFNGLDELETESAMPLERSPROC>(context, "glDeleteSamplers")(1, &odd->sampler);
-  const auto remove = look_up<PFNGLDELETEFRAMEBUFFERSPROC>(context, "glDeleteFramebuffers");
-  remove(1, &odd->drawing);
-  remove(1, &odd->reading);
-}
-
-struct StateProbe {
-  GstElement *element; // borrowed
-  GstGLContextThreadFunc run;
-  OddState *odd;
-};
-
-GstPadProbeReturn run_on_gl_thread(GstPad *, GstPadProbeInfo *, gpointer data)
-{
-  const auto *probe = static_cast<StateProbe *>(data);
-  GstGLContext *context = nullptr;
-  g_object_get(probe->element, "context", &context, nullptr);
-  gst_gl_context_thread_add(context, probe->run, probe->odd);
-  gst_object_unref(context);
-  return GST_PAD_PROBE_REMOVE;
-}
-
-struct StateRow {
-  const char *drm_format;
-  bool flip; // what is not flipped is copied
-};
-const StateRow kStates[] = {{"NV12", false}, {"XR24", true}, {"XR24", false}};
-
-} // namespace
-
-// In a context that somebody else has used, and will: the frame is right, and the state is put
-// back.
-GST_START_TEST(test_state)
-{
-  const StateRow &row = kStates[__i__];
-  if (!gl_draws())
-    return;
-  Download download("filesrc location=" + noise_file() +
-                    " ! rawvideoparse format=rgba width=64 height=48 framerate=30/1 ! identity "
-                    "eos-after=2 ! glupload name=up ! egldmabufdownload name=d ! " +
-                    dma_drm(row.drm_format) + " ! appsink name=out sync=false");
-  const auto element = download.element("d");
-  OddState odd;
-  StateProbe before{element.get(), set_odd_state, &odd};
-  StateProbe after{element.get(), check_odd_state, &odd};
-  const auto sink = GstPtr<GstPad>::adopt(gst_element_get_static_pad(element.get(), "sink"));
-  const auto src = GstPtr<GstPad>::adopt(gst_element_get_static_pad(element.get(), "src"));
-  if (row.flip)
-    gst_pad_add_probe(sink.get(), GST_PAD_PROBE_TYPE_BUFFER, add_flip, nullptr, nullptr);
-  gst_pad_add_probe(sink.get(), GST_PAD_PROBE_TYPE_BUFFER, run_on_gl_thread, &before, nullptr);
-  gst_pad_add_probe(src.get(), GST_PAD_PROBE_TYPE_BUFFER, run_on_gl_thread, &after, nullptr);
-  download.play();
-  const auto made = download.pull("out");
-  fail_unless(made, "%s", download.outcome().c_str());
-  download.stop();
-  fail_unless(odd.sampler != 0 && odd.reading != 0, "the context is one of version 2");
-  fail_unless(odd.problem.empty(), "%s, flipped %d: %s", row.drm_format, row.flip,
-              odd.problem.c_str());
-  Rgba picture{64, 48, {}};
-  g_autofree gchar *bytes = nullptr;
-  fail_unless(g_file_get_contents(noise_file().c_str(), &bytes, nullptr, nullptr));
-  picture.pixels.assign(bytes, bytes + 64 * 48 * 4);
-  const Difference found =
-      difference(made.get(), row.flip ? picture.upside_down() : std::move(picture));
-  fail_unless(found.most <= (std::string(row.drm_format) == "NV12" ? 1 : 0),
-              "%s, flipped %d: at most %g steps", row.drm_format, row.flip, found.most);
-  ::unlink(noise_file().c_str());
-}
-GST_END_TEST
-
 void add_download_pixel_cases(TCase *tcase)
 {
   tcase_add_loop_test(tcase, test_pixels, 0, G_N_ELEMENTS(kPixels));
   tcase_add_test(tcase, test_flip);
-  tcase_add_loop_test(tcase, test_state, 0, G_N_ELEMENTS(kStates));
 }
 
 } // namespace gstdrm::test

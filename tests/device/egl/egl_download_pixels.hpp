@@ -2,10 +2,20 @@
 // Cases of the program egl_download about what the frames show.
 #pragma once
 
+#include <string>
+
+#include <gst/gst.h>
+
 #include "support/check_main.hpp"
 
 namespace gstdrm::test {
 
+// The path of two frames of 321x241, or of more that are smaller; the same in every run.
+std::string noise_file();
+// A probe of buffers: they are said to stand on their heads.
+GstPadProbeReturn add_flip(GstPad *pad, GstPadProbeInfo *info, gpointer nothing);
+
 void add_download_pixel_cases(TCase *tcase);
+void add_download_state_cases(TCase *tcase);
 
 } // namespace gstdrm::test

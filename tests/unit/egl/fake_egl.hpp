@@ -107,6 +107,10 @@ public:
   std::function<int()> make_fence_fd;
 
   // What tests read.
+  [[nodiscard]] bool is_gles() const { return gl_version.starts_with("OpenGL ES"); }
+  [[nodiscard]] bool is_core_profile() const;
+  [[nodiscard]] bool has_gl_extension(const std::string &name) const;
+  [[nodiscard]] bool has_clip_control() const;
   [[nodiscard]] unsigned calls_of(const std::string &function) const;
   [[nodiscard]] unsigned all_calls() const;
   void forget_calls() { counts_.clear(); }
@@ -138,6 +142,9 @@ public:
   std::array<GLboolean, 4> color_mask{GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE};
   std::array<GLboolean, 4> second_color_mask = color_mask; // of the second draw buffer
   bool second_blends = false;                              // with glEnablei(), or glEnable()
+  bool second_is_cut = false;                              // GL_SCISSOR_TEST, likewise
+  std::array<GLfloat, 4> viewport{}, second_viewport{};    // with glViewport(), both
+  bool is_upside_down = false;                             // GL_CLIP_ORIGIN
   std::array<GLint, 2> polygon_mode{GL_FILL_NV, GL_FILL_NV};
   GLuint vertex_array = 0;           // bound
   unsigned foreign_attributes = 0;   // set in a vertex array that the engine has not made
@@ -175,5 +182,7 @@ private:
 void *fake_egl_function(const std::string &name);
 void *fake_gl_function(const std::string &name);
 void *fake_gl_drawing_function(const std::string &name);
+// What glGetIntegerv() answers of the state that fake_gl_drawing.cpp sets.
+void fake_gl_state(FakeEgl &driver, GLenum name, GLint *value);
 
 } // namespace gstdrm::test

@@ -20,11 +20,6 @@ const GLubyte *text(const std::string &value)
   return reinterpret_cast<const GLubyte *>(value.c_str());
 }
 
-bool is_core_profile(const FakeEgl &driver)
-{
-  return driver.gl_version.find("Core Profile") != std::string::npos;
-}
-
 const GLubyte *GL_APIENTRY get_string(GLenum name)
 {
   FakeEgl &driver = FakeEgl::now();
@@ -36,7 +31,7 @@ const GLubyte *GL_APIENTRY get_string(GLenum name)
   case GL_VERSION:
     return text(driver.gl_version);
   case GL_EXTENSIONS:
-    if (!is_core_profile(driver))
+    if (!driver.is_core_profile())
       return text(driver.gl_extensions);
     [[fallthrough]];
   default:
@@ -113,18 +108,24 @@ void GL_APIENTRY get_integerv(GLenum name, GLint *value)
     break;
   default:
     *value = 0;
+    fake_gl_state(driver, name, value);
   }
 }
 
 // Version 2 knows no GL_RASTERIZER_DISCARD, and OpenGL ES neither GL_COLOR_LOGIC_OP (0x0BF2) nor
-// GL_POLYGON_SMOOTH (0x0B41).
+// GL_POLYGON_SMOOTH (0x0B41); GL_ALPHA_TEST (0x0BC0) and GL_POLYGON_STIPPLE (0x0B42) are fixed
+// functions.
 GLboolean GL_APIENTRY is_enabled(GLenum what)
 {
   FakeEgl &driver = FakeEgl::now();
   if (!driver.enter_gl("glIsEnabled"))
     return GL_FALSE;
   if ((what == GL_RASTERIZER_DISCARD && driver.gl_version.starts_with("OpenGL ES 2")) ||
-      ((what == 0x0BF2 || what == 0x0B41) && driver.gl_version.starts_with("OpenGL ES")))
+      ((what == 0x0BF2 || what == 0x0B41) && driver.is_gles()) ||
+      ((what == 0x0BC0 || what == 0x0B42) && (driver.is_gles() || driver.is_core_profile())) ||
+      (what == GL_CLIP_DISTANCE0_EXT && driver.is_gles() &&
+       !driver.has_gl_extension("GL_EXT_clip_cull_distance")) ||
+      (what >= GL_CLIP_DISTANCE6_EXT && what <= GL_CLIP_DISTANCE7_EXT))
     driver.set_gl_error(GL_INVALID_ENUM);
   return driver.enabled[what];
 }
@@ -136,6 +137,7 @@ void GL_APIENTRY enable(GLenum what)
     return;
   driver.enabled[what] = true;
   driver.second_blends |= what == GL_BLEND;
+  driver.second_is_cut |= what == GL_SCISSOR_TEST;
 }
 
 void GL_APIENTRY disable(GLenum what)
@@ -145,6 +147,7 @@ void GL_APIENTRY disable(GLenum what)
     return;
   driver.enabled[what] = false;
   driver.second_blends &= what != GL_BLEND;
+  driver.second_is_cut &= what != GL_SCISSOR_TEST;
 }
 
 void GL_APIENTRY flush()

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What GL draws with. There are no pixels here.
+#include <algorithm>
+
 #include "fake_egl.hpp"
 
 namespace gstdrm::test {
@@ -13,10 +15,6 @@ template <typename... Arguments> struct Ignore {
   }
 };
 
-const char *viewport()
-{
-  return "glViewport";
-}
 const char *shader_source()
 {
   return "glShaderSource";
@@ -61,10 +59,6 @@ const char *disable_vertex_attrib_array()
 {
   return "glDisableVertexAttribArray";
 }
-const char *blit_framebuffer()
-{
-  return "glBlitFramebuffer";
-}
 const char *read_pixels()
 {
   return "glReadPixels";
@@ -94,9 +88,46 @@ void turn_one(const char *function, GLenum what, GLuint buffer, bool on)
   FakeEgl &driver = FakeEgl::now();
   if (!driver.enter_gl(function))
     return;
-  if (what != GL_BLEND)
+  if (what != GL_BLEND && what != GL_SCISSOR_TEST)
     return driver.set_gl_error(GL_INVALID_ENUM);
-  (buffer == 0 ? driver.enabled[what] : driver.second_blends) = on;
+  bool &second = what == GL_BLEND ? driver.second_blends : driver.second_is_cut;
+  (buffer == 0 ? driver.enabled[what] : second) = on;
+}
+
+void GL_APIENTRY viewport(GLint left, GLint bottom, GLsizei width, GLsizei height)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl("glViewport"))
+    driver.viewport =
+        driver.second_viewport = {static_cast<GLfloat>(left), static_cast<GLfloat>(bottom),
+                                  static_cast<GLfloat>(width), static_cast<GLfloat>(height)};
+}
+
+void GL_APIENTRY viewport_i(GLuint index, const GLfloat *box)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (driver.enter_gl("glViewportIndexedfv"))
+    std::copy_n(box, 4, (index == 0 ? driver.viewport : driver.second_viewport).begin());
+}
+
+void GL_APIENTRY get_float_i(GLenum name, GLuint index, GLfloat *value)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glGetFloati_v"))
+    return;
+  if (name != GL_VIEWPORT)
+    return driver.set_gl_error(GL_INVALID_ENUM);
+  std::copy_n((index == 0 ? driver.viewport : driver.second_viewport).begin(), 4, value);
+}
+
+void GL_APIENTRY clip_control(GLenum origin, GLenum depth)
+{
+  FakeEgl &driver = FakeEgl::now();
+  if (!driver.enter_gl("glClipControl"))
+    return;
+  if (depth != GL_ZERO_TO_ONE_EXT)
+    return driver.set_gl_error(GL_INVALID_ENUM);
+  driver.is_upside_down = origin == GL_UPPER_LEFT_EXT;
 }
 
 void GL_APIENTRY enable_i(GLenum what, GLuint buffer)
@@ -115,8 +146,7 @@ void GL_APIENTRY polygon_mode(GLenum face, GLenum mode)
   FakeEgl &driver = FakeEgl::now();
   if (!driver.enter_gl("glPolygonMode"))
     return;
-  const bool is_core = driver.gl_version.find("Core Profile") != std::string::npos;
-  if (is_core && face != GL_FRONT_AND_BACK)
+  if (driver.is_core_profile() && face != GL_FRONT_AND_BACK)
     return driver.set_gl_error(GL_INVALID_ENUM);
   if (face != GL_BACK)
     driver.polygon_mode[0] = static_cast<GLint>(mode);
@@ -147,6 +177,15 @@ void GL_APIENTRY bind_sampler(GLuint unit, GLuint sampler)
     driver.samplers[unit] = sampler;
 }
 
+void GL_APIENTRY blit_framebuffer(GLint, GLint, GLint, GLint, GLint, GLint, GLint, GLint,
+                                  GLbitfield, GLenum)
+{
+  FakeEgl &driver = FakeEgl::now();
+  driver.in_the_way.clear();
+  if (driver.enter_gl("glBlitFramebuffer") && driver.enabled[GL_SCISSOR_TEST])
+    driver.in_the_way.emplace_back("scissor");
+}
+
 void GL_APIENTRY draw_arrays(GLenum, GLint, GLsizei)
 {
   FakeEgl &driver = FakeEgl::now();
@@ -161,6 +200,10 @@ void GL_APIENTRY draw_arrays(GLenum, GLint, GLsizei)
       driver.in_the_way.emplace_back("colour mask");
   if (driver.polygon_mode[0] != GL_FILL_NV || driver.polygon_mode[1] != GL_FILL_NV)
     driver.in_the_way.emplace_back("polygon mode");
+  if (driver.is_upside_down)
+    driver.in_the_way.emplace_back("clip origin");
+  if (driver.viewport[0] != 0 || driver.viewport[1] != 0)
+    driver.in_the_way.emplace_back("viewport");
   if (driver.samplers[driver.active_texture - GL_TEXTURE0] != 0)
     driver.in_the_way.emplace_back("sampler object");
 }
@@ -173,7 +216,13 @@ template <typename Function> void *address(Function function)
 const std::map<std::string, void *> &functions_by_name()
 {
   static const std::map<std::string, void *> functions = {
-      {"glViewport", address(Ignore<GLint, GLint, GLsizei, GLsizei>::call<viewport>)},
+      {"glViewport", address(viewport)},
+      {"glViewportIndexedfv", address(viewport_i)},
+      {"glViewportIndexedfvOES", address(viewport_i)},
+      {"glGetFloati_v", address(get_float_i)},
+      {"glGetFloati_vOES", address(get_float_i)},
+      {"glClipControl", address(clip_control)},
+      {"glClipControlEXT", address(clip_control)},
       {"glShaderSource",
        address(Ignore<GLuint, GLsizei, const GLchar *const *, const GLint *>::call<shader_source>)},
       {"glCompileShader", address(Ignore<GLuint>::call<compile_shader>)},
@@ -192,12 +241,14 @@ const std::map<std::string, void *> &functions_by_name()
       {"glDrawArrays", address(draw_arrays)},
       {"glColorMask", address(color_mask)},
       {"glColorMaski", address(color_mask_i)},
+      {"glColorMaskiOES", address(color_mask_i)},
       {"glEnablei", address(enable_i)},
+      {"glEnableiOES", address(enable_i)},
       {"glDisablei", address(disable_i)},
+      {"glDisableiOES", address(disable_i)},
       {"glPolygonMode", address(polygon_mode)},
       {"glBindSampler", address(bind_sampler)},
-      {"glBlitFramebuffer", address(Ignore<GLint, GLint, GLint, GLint, GLint, GLint, GLint, GLint,
-                                           GLbitfield, GLenum>::call<blit_framebuffer>)},
+      {"glBlitFramebuffer", address(blit_framebuffer)},
       {"glReadPixels",
        address(Ignore<GLint, GLint, GLsizei, GLsizei, GLenum, GLenum, void *>::call<read_pixels>)},
       {"glBindVertexArray", address(bind_vertex_array)},
@@ -207,6 +258,51 @@ const std::map<std::string, void *> &functions_by_name()
 }
 
 } // namespace
+
+bool FakeEgl::is_core_profile() const
+{
+  return gl_version.find("Core Profile") != std::string::npos;
+}
+
+bool FakeEgl::has_gl_extension(const std::string &name) const
+{
+  return egl::has_extension(gl_extensions.c_str(), name.c_str());
+}
+
+bool FakeEgl::has_clip_control() const
+{
+  return is_gles() ? has_gl_extension("GL_EXT_clip_control")
+                   : gl_version >= "4.5" || has_gl_extension("GL_ARB_clip_control");
+}
+
+void fake_gl_state(FakeEgl &driver, GLenum name, GLint *value)
+{
+  switch (name) {
+  case 0x9126: // GL_CONTEXT_PROFILE_MASK
+    *value = driver.is_core_profile() ? 1 : 2;
+    if (driver.is_gles() || driver.gl_version < "3.2")
+      driver.set_gl_error(GL_INVALID_ENUM);
+    break;
+  case GL_MAX_CLIP_DISTANCES_EXT:
+    *value = 6;
+    if (driver.is_gles() && !driver.has_gl_extension("GL_EXT_clip_cull_distance"))
+      driver.set_gl_error(GL_INVALID_ENUM);
+    break;
+  case GL_CLIP_ORIGIN_EXT:
+  case GL_CLIP_DEPTH_MODE_EXT:
+    *value = name == GL_CLIP_DEPTH_MODE_EXT ? GL_ZERO_TO_ONE_EXT
+             : driver.is_upside_down        ? GL_UPPER_LEFT_EXT
+                                            : GL_LOWER_LEFT_EXT;
+    if (!driver.has_clip_control())
+      driver.set_gl_error(GL_INVALID_ENUM);
+    break;
+  case GL_VIEWPORT:
+    std::copy(driver.viewport.begin(), driver.viewport.end(), value);
+    break;
+  default:
+    break;
+  }
+}
 
 void *fake_gl_drawing_function(const std::string &name)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What another user of the context left: no draw depends on it, or changes it. On a real driver:
-// tests/device/egl/egl_download_pixels.cpp.
+// tests/device/egl/egl_download_state.cpp.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -97,83 +97,136 @@ constexpr GLint kLines = 0x1B01;          // GL_LINE
 constexpr GLint kPoints = 0x1B00;         // GL_POINT
 constexpr GLuint kForeignArray = 90000;   // which the engine has not made
 
+constexpr GLenum kAlphaTest = 0x0BC0;     // GL_ALPHA_TEST
+constexpr GLenum kPolygonStipple = 0x0B42; // GL_POLYGON_STIPPLE
+
+// What each draw buffer, or each viewport, has of its own.
+enum class Indexed : std::uint8_t { Nothing, Buffers, Viewports, Both };
+
 struct LeftRow {
   const char *version;
-  bool is_indexed; // each draw buffer has blending and a colour mask of its own
+  const char *extensions;
+  Indexed indexed;
+  bool has_clip_origin;
   std::vector<GLenum> switches;
   std::array<GLint, 2> polygons; // front and back
 };
 const LeftRow kLeft[] = {
-    {"OpenGL ES 2.0 Mesa 26.1.6", false, {GL_BLEND, GL_SCISSOR_TEST, GL_CULL_FACE}, {GL_FILL_NV, GL_FILL_NV}},
-    {"OpenGL ES 3.0 Mesa 26.1.6", false, {GL_BLEND, GL_RASTERIZER_DISCARD}, {GL_FILL_NV, GL_FILL_NV}},
-    {"OpenGL ES 3.2 Mesa 26.1.6", true, {GL_BLEND, GL_RASTERIZER_DISCARD}, {GL_FILL_NV, GL_FILL_NV}},
-    {"3.2 (Core Profile) Mesa 26.1.6", true, {GL_BLEND, kLogicOp, kPolygonSmooth}, {kLines, kLines}},
-    {"4.6 (Core Profile) Mesa 26.1.6", true, {GL_SCISSOR_TEST, kLogicOp}, {kPoints, 0}},
-    {"4.6 (Compatibility Profile) Mesa 26.1.6", true, {GL_BLEND, kLogicOp}, {kLines, kPoints}},
-    {"4.6 (Compatibility Profile) Mesa 26.1.6", true, {GL_BLEND, kLogicOp}, {GL_FILL_NV, kPoints}},
-    {"2.1 Mesa 26.1.6", false, {GL_BLEND, kLogicOp, kPolygonSmooth}, {kLines, kLines}},
+    {"OpenGL ES 2.0 Mesa 26.1.6", "", Indexed::Nothing, false, {GL_BLEND, GL_SCISSOR_TEST, GL_CULL_FACE}, {GL_FILL_NV, GL_FILL_NV}},
+    {"OpenGL ES 3.0 Mesa 26.1.6", "", Indexed::Nothing, false, {GL_BLEND, GL_SCISSOR_TEST, GL_RASTERIZER_DISCARD}, {GL_FILL_NV, GL_FILL_NV}},
+    {"OpenGL ES 3.1 Mesa 26.1.6", " GL_OES_draw_buffers_indexed", Indexed::Buffers, false, {GL_BLEND}, {GL_FILL_NV, GL_FILL_NV}},
+    {"OpenGL ES 3.1 Mesa 26.1.6", " GL_OES_viewport_array", Indexed::Viewports, false, {GL_SCISSOR_TEST, GL_BLEND}, {GL_FILL_NV, GL_FILL_NV}},
+    {"OpenGL ES 3.1 Mesa 26.1.6", " GL_EXT_clip_control GL_EXT_clip_cull_distance", Indexed::Nothing, true, {GL_CLIP_DISTANCE0_EXT, GL_CLIP_DISTANCE5_EXT}, {GL_FILL_NV, GL_FILL_NV}},
+    {"OpenGL ES 3.2 Mesa 26.1.6", "", Indexed::Buffers, false, {GL_BLEND, GL_RASTERIZER_DISCARD}, {GL_FILL_NV, GL_FILL_NV}},
+    {"OpenGL ES 3.2 Mesa 26.1.6", " GL_OES_viewport_array", Indexed::Both, false, {GL_BLEND, GL_SCISSOR_TEST}, {GL_FILL_NV, GL_FILL_NV}},
+    {"3.2 (Core Profile) Mesa 26.1.6", "", Indexed::Buffers, false, {GL_BLEND, kLogicOp, kPolygonSmooth}, {kLines, kLines}},
+    {"3.3 (Core Profile) Mesa 26.1.6", " GL_ARB_viewport_array GL_ARB_clip_control", Indexed::Both, true, {GL_BLEND, GL_SCISSOR_TEST}, {kLines, kLines}},
+    {"4.1 (Core Profile) Mesa 26.1.6", "", Indexed::Both, false, {GL_SCISSOR_TEST, GL_CLIP_DISTANCE1_EXT}, {kLines, kLines}},
+    {"4.6 (Core Profile) Mesa 26.1.6", "", Indexed::Both, true, {GL_SCISSOR_TEST, kLogicOp}, {kPoints, 0}},
+    {"4.6 (Compatibility Profile) Mesa 26.1.6", "", Indexed::Both, true, {GL_BLEND, kLogicOp, kAlphaTest}, {kLines, kPoints}},
+    {"4.6 (Compatibility Profile) Mesa 26.1.6", "", Indexed::Both, true, {GL_BLEND, kPolygonStipple}, {GL_FILL_NV, kPoints}},
+    {"3.1 Mesa 26.1.6", " GL_ARB_compatibility", Indexed::Buffers, false, {kAlphaTest, kPolygonStipple}, {kLines, kLines}},
+    {"2.1 Mesa 26.1.6", "", Indexed::Nothing, false, {GL_BLEND, kLogicOp, kPolygonSmooth, kAlphaTest, GL_CLIP_DISTANCE0_EXT}, {kLines, kLines}},
 };
 
 // Whatever somebody left on, and however their context divides it among draw buffers and faces.
 class Left : public Draw {
 protected:
-  void leave(const LeftRow &row)
+  void leave(const LeftRow &row, bool others_are_on)
   {
     driver_.gl_version = row.version;
     driver_.color_mask = kMask;
     driver_.second_color_mask = kSecondMask;
-    driver_.second_blends = false;
+    driver_.second_blends = others_are_on;
+    driver_.second_is_cut = others_are_on;
+    others_are_on_ = others_are_on;
+    driver_.viewport = kViewport;
+    driver_.second_viewport = kSecondViewport;
+    driver_.is_upside_down = row.has_clip_origin;
     driver_.polygon_mode = row.polygons;
     driver_.vertex_array = 0;
     driver_.enabled.clear();
     for (const GLenum what : row.switches)
       driver_.enabled[what] = true;
   }
-  void expect_as_it_was(const LeftRow &row, const char *who)
+  static bool has_viewports(const LeftRow &row)
   {
-    const auto name = std::string(row.version) + ", " + who;
+    return row.indexed == Indexed::Viewports || row.indexed == Indexed::Both;
+  }
+  void expect_switches(const LeftRow &row, const std::string &name)
+  {
     EXPECT_EQ(driver_.in_the_way, std::vector<std::string>()) << name;
     for (const auto &[what, is_on] : driver_.enabled)
       EXPECT_EQ(is_on, std::count(row.switches.begin(), row.switches.end(), what) == 1)
           << name << ": switch " << what;
-    EXPECT_EQ(driver_.color_mask, kMask) << name;
-    if (row.is_indexed) {
-      EXPECT_EQ(driver_.second_color_mask, kSecondMask) << name;
-      EXPECT_FALSE(driver_.second_blends) << name;
+    if (has_viewports(row)) {
+      EXPECT_EQ(driver_.second_is_cut, others_are_on_) << name;
     }
+  }
+  void expect_as_it_was(const LeftRow &row, const char *who)
+  {
+    const auto name = std::string(row.version) + row.extensions + ", " + who;
+    expect_switches(row, name);
+    EXPECT_EQ(driver_.color_mask, kMask) << name;
+    if (row.indexed == Indexed::Buffers || row.indexed == Indexed::Both) {
+      EXPECT_EQ(driver_.second_color_mask, kSecondMask) << name;
+      EXPECT_EQ(driver_.second_blends, others_are_on_) << name;
+    }
+    if (has_viewports(row)) {
+      EXPECT_EQ(driver_.second_viewport, kSecondViewport) << name;
+    }
+    // without an index it is in whole pixels
+    const auto whole = std::array<GLfloat, 4>{1, 2, 30, 40};
+    EXPECT_EQ(driver_.viewport, has_viewports(row) ? kViewport : whole) << name;
+    EXPECT_EQ(driver_.is_upside_down, row.has_clip_origin) << name;
     const GLint back = row.polygons[1] == 0 ? row.polygons[0] : row.polygons[1];
     EXPECT_EQ(driver_.polygon_mode, (std::array<GLint, 2>{row.polygons[0], back})) << name;
     EXPECT_EQ(driver_.foreign_attributes, 0U) << name;
   }
+  bool others_are_on_ = false; // blending of other draw buffers, the scissor of other viewports
   static constexpr std::array<GLboolean, 4> kMask{GL_FALSE, GL_TRUE, GL_FALSE, GL_TRUE};
   static constexpr std::array<GLboolean, 4> kSecondMask{GL_TRUE, GL_FALSE, GL_TRUE, GL_FALSE};
+  static constexpr std::array<GLfloat, 4> kViewport{1.5F, 2.5F, 30.25F, 40.75F};
+  static constexpr std::array<GLfloat, 4> kSecondViewport{5, 6, 7, 8};
 };
 
 TEST_F(Left, IsOffForTheDrawAndPutBack)
 {
   const Picture source = picture();
   const Frame frame(DRM_FORMAT_NV12, 64, 64);
+  const Frame rgb(DRM_FORMAT_XRGB8888, 64, 64);
   const test::MemfdFrame deep(DRM_FORMAT_P010, 64, 64);
+  const std::string extensions = driver_.gl_extensions;
   for (const LeftRow &row : kLeft) {
     driver_.gl_version = row.version;
+    driver_.gl_extensions = extensions + row.extensions;
     const auto device = open();
     const auto painter = Painter::make(device);
     const auto target = DrawTarget::import(device, frame.layout);
+    const auto copied = DrawTarget::import(device, rgb.layout);
     const auto planes = import_frame(device, deep.layout, Shape::PerPlane, {});
     const auto of_planes = PlanesPainter::make(device, DRM_FORMAT_P010);
-    ASSERT_TRUE(painter && target && planes && of_planes) << row.version;
-    leave(row);
-    if (!driver_.vertex_arrays.empty())
-      driver_.vertex_array = kForeignArray;
-    const auto drawn = (*painter)->draw(source, **target, {});
-    EXPECT_TRUE(drawn) << row.version << ": " << (drawn ? "" : drawn.error().message);
-    expect_as_it_was(row, "a frame");
-    leave(row);
-    if (!driver_.vertex_arrays.empty())
-      driver_.vertex_array = kForeignArray;
-    const auto of = (*of_planes)->draw(**planes, {}, source.texture);
-    EXPECT_TRUE(of) << row.version << ": " << (of ? "" : of.error().message);
-    expect_as_it_was(row, "planes");
+    ASSERT_TRUE(painter && target && copied && planes && of_planes) << row.version;
+    for (const bool others_are_on : {false, true}) {
+      leave(row, others_are_on);
+      if (!driver_.vertex_arrays.empty())
+        driver_.vertex_array = kForeignArray;
+      const auto drawn = (*painter)->draw(source, **target, {});
+      EXPECT_TRUE(drawn) << row.version << ": " << (drawn ? "" : drawn.error().message);
+      expect_as_it_was(row, "a frame");
+      leave(row, others_are_on);
+      if (!driver_.vertex_arrays.empty())
+        driver_.vertex_array = kForeignArray;
+      const auto of = (*of_planes)->draw(**planes, {}, source.texture);
+      EXPECT_TRUE(of) << row.version << ": " << (of ? "" : of.error().message);
+      expect_as_it_was(row, "planes");
+      leave(row, others_are_on);
+      Picture upright = source;
+      upright.flip = false;
+      const auto copy = (*painter)->draw(upright, **copied, {});
+      EXPECT_TRUE(copy) << row.version << ": " << (copy ? "" : copy.error().message);
+      expect_switches(row, std::string(row.version) + row.extensions + ", a copy");
+    }
   }
   EXPECT_EQ(alive(), 0U);
 }
