@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// egldmabufupload and egldmabufdownload on a window system, as an application with a window has them; GST_DRM_TEST_WINDOW is which. The
-// pictures of Mesa's software renderer there are copied; imports are tested in the box.
+// egldmabufupload and egldmabufdownload on a window system, as an application with a window has them; GST_DRM_TEST_WINDOW is which. Mesa's
+// software renderer imports the frames from version 26 on, memfds too, and copies them before; in the box they are DMA buffers.
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -128,6 +130,31 @@ private:
   GstPtr<GstGLDisplay> display_;
 };
 
+void read_mesa_version(GstGLContext *context, gpointer data) noexcept
+{
+  const auto *version = reinterpret_cast<const char *>(context->gl_vtable->GetString(GL_VERSION));
+  const char *mesa = version ? std::strstr(version, "Mesa ") : nullptr;
+  if (mesa)
+    (void)std::sscanf(mesa, "Mesa %d", static_cast<int *>(data));
+}
+
+// Everything is imported, or everything is copied.
+void check_imports(const Pipeline &pipeline, GstGLContext *context)
+{
+  int mesa = 0;
+  gst_gl_context_thread_add(context, read_mesa_version, &mesa);
+  const bool imports = mesa >= 26;
+  const std::uint64_t uploads = pipeline.stat("u", "imports");
+  const std::uint64_t copies = pipeline.stat("u", "copies");
+  fail_unless(imports == (uploads > 0), "Mesa %d: %d imports", mesa, static_cast<int>(uploads));
+  fail_unless_equals_uint64(copies, imports ? 0 : kFrames);
+  if (imports) {
+    fail_unless_equals_uint64(uploads + pipeline.stat("u", "import-hits"), kFrames);
+    fail_unless_equals_uint64(pipeline.stat("d", "draws"), kFrames);
+    fail_unless_equals_uint64(pipeline.stat("d", "copies"), 0);
+  }
+}
+
 // --- pictures ------------------------------------------------------------------------------------
 
 struct PictureRow {
@@ -159,6 +186,7 @@ GST_START_TEST(test_pictures)
   fail_unless(pipeline.gl_context("d").get() == context.get(), "the elements have two contexts");
   fail_unless_equals_uint64(pipeline.stat("u", "frames"), kFrames);
   fail_unless_equals_uint64(pipeline.stat("d", "frames"), kFrames);
+  check_imports(pipeline, context.get());
 }
 GST_END_TEST
 
