@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gl_blit.hpp"
 
+#include <array>
+
 #include <gst/drm/core/log.hpp>
 
 #include "egl_error.hpp"
@@ -10,25 +12,32 @@ namespace gstdrm::egl {
 
 namespace {
 
-// A blit stays within the scissor box (OpenGL ES 3.0, 4.3.3), and nothing else changes its pixels.
-class NoScissor {
+// A blit stays within the scissor box (OpenGL ES 3.0, 4.3.3). By the specification nothing else
+// changes its pixels, but NVIDIA's driver draws it, and drops it with GL_RASTERIZER_DISCARD (read on
+// 580.159.04).
+class WholeFrame {
 public:
-  explicit NoScissor(const GlCalls &gl) : gl_(gl), was_on_(gl.is_enabled(GL_SCISSOR_TEST) != 0)
+  explicit WholeFrame(const GlCalls &gl) : gl_(gl)
   {
-    if (was_on_)
-      turn(gl_, GL_SCISSOR_TEST, false);
+    for (std::size_t i = 0; i < kSwitches.size(); i++) {
+      was_on_[i] = gl_.is_enabled(kSwitches[i]) != GL_FALSE;
+      if (was_on_[i])
+        turn(gl_, kSwitches[i], false);
+    }
   }
-  NoScissor(const NoScissor &) = delete;
-  NoScissor &operator=(const NoScissor &) = delete;
-  ~NoScissor()
+  WholeFrame(const WholeFrame &) = delete;
+  WholeFrame &operator=(const WholeFrame &) = delete;
+  ~WholeFrame()
   {
-    if (was_on_)
-      turn(gl_, GL_SCISSOR_TEST, true);
+    for (std::size_t i = 0; i < kSwitches.size(); i++)
+      if (was_on_[i])
+        turn(gl_, kSwitches[i], true);
   }
 
 private:
+  static constexpr std::array<GLenum, 2> kSwitches{GL_SCISSOR_TEST, GL_RASTERIZER_DISCARD};
   const GlCalls &gl_;
-  const bool was_on_;
+  std::array<bool, kSwitches.size()> was_on_{};
 };
 
 } // namespace
@@ -45,7 +54,7 @@ bool Blitter::copy(GLuint texture, GLuint framebuffer, std::uint32_t width, std:
   if (refused_ || !gl.blit_framebuffer)
     return false;
   const StateKeeper state(gl);
-  const NoScissor scissor(gl);
+  const WholeFrame whole(gl);
   if (source_ == 0)
     gl.gen_framebuffers(1, &source_);
   if (source_ == 0) { // the framebuffer of the window would be copied

@@ -182,8 +182,12 @@ void GL_APIENTRY blit_framebuffer(GLint, GLint, GLint, GLint, GLint, GLint, GLin
 {
   FakeEgl &driver = FakeEgl::now();
   driver.in_the_way.clear();
-  if (driver.enter_gl("glBlitFramebuffer") && driver.enabled[GL_SCISSOR_TEST])
+  if (!driver.enter_gl("glBlitFramebuffer"))
+    return;
+  if (driver.enabled[GL_SCISSOR_TEST])
     driver.in_the_way.emplace_back("scissor");
+  if (driver.enabled[GL_RASTERIZER_DISCARD]) // NVIDIA's driver
+    driver.in_the_way.emplace_back("rasterizer discard");
 }
 
 void GL_APIENTRY draw_arrays(GLenum, GLint, GLsizei)
