@@ -148,10 +148,18 @@ Result<GstVideoInfo> parse_vinfo(const GstCaps *caps, const Format &pair)
   if (!gst_video_info_from_caps(&vinfo, plain.get()))
     return bad_caps(
         caps, "GStreamer cannot read the remaining fields, see the debug category video-info");
-  // GStreamer 1.22 forgets it where there is no colorimetry (set_default_colorimetry() has both)
-  if (const gchar *site = gst_structure_get_string(structure, "chroma-site"))
+  // set_default_colorimetry() has both: GStreamer 1.22 forgets the chroma-site of the caps where they
+  // have no colorimetry, and gives none by default where they have one.
+  if (const gchar *site = gst_structure_get_string(structure, "chroma-site")) {
     if (const auto read = gst_video_chroma_site_from_string(site))
       vinfo.chroma_site = read;
+  } else if (vinfo.chroma_site == GST_VIDEO_CHROMA_SITE_UNKNOWN) {
+    gst_structure_remove_field(structure, "colorimetry");
+    GstVideoInfo defaults;
+    gst_video_info_init(&defaults);
+    if (gst_video_info_from_caps(&defaults, plain.get()))
+      vinfo.chroma_site = defaults.chroma_site;
+  }
   if (gst_drm_format_to_video_format(pair.fourcc, pair.modifier) == GST_VIDEO_FORMAT_UNKNOWN)
     gstdrm::make_opaque(vinfo);
   return vinfo;

@@ -387,11 +387,38 @@ GST_START_TEST(test_upstream_layout)
 GST_END_TEST
 #endif
 
+struct SiteRow {
+  const char *fields;
+  GstVideoChromaSite site;
+};
+const SiteRow kSites[] = {
+    {"drm-format=NV12, width=16, height=576", GST_VIDEO_CHROMA_SITE_JPEG},
+    {"drm-format=NV12, width=16, height=577", GST_VIDEO_CHROMA_SITE_MPEG2},
+    {"drm-format=NV12, width=16, height=576, colorimetry=bt601", GST_VIDEO_CHROMA_SITE_JPEG},
+    {"drm-format=P010, width=16, height=16, colorimetry=bt2020", GST_VIDEO_CHROMA_SITE_JPEG},
+    {"drm-format=P010, width=16, height=1080, colorimetry=bt709", GST_VIDEO_CHROMA_SITE_MPEG2},
+    {"drm-format=NV12, width=16, height=16, chroma-site=dv", GST_VIDEO_CHROMA_SITE_DV},
+    {"drm-format=NV12, width=16, height=16, colorimetry=bt601, chroma-site=cosited", GST_VIDEO_CHROMA_SITE_COSITED},
+    {"drm-format=XR24, width=16, height=16, colorimetry=sRGB", GST_VIDEO_CHROMA_SITE_UNKNOWN},
+};
+
+// Where caps have no chroma-site the default is that of the size, as in later versions, whatever else they have.
+GST_START_TEST(test_chroma_sites)
+{
+  const SiteRow &row = kSites[__i__];
+  g_autoptr(GstCaps) caps = gst_caps_from_string((std::string("video/x-raw(memory:DMABuf), format=DMA_DRM, framerate=30/1, ") + row.fields).c_str());
+  GstDrmVideoInfo info;
+  fail_unless(gst_drm_video_info_from_caps(&info, caps), "%s", row.fields);
+  fail_unless(info.vinfo.chroma_site == row.site, "%s: %d", row.fields, info.vinfo.chroma_site);
+}
+GST_END_TEST
+
 Suite *videoinfo_suite()
 {
   Suite *suite = suite_create("videoinfo");
   TCase *tcase = tcase_create("videoinfo");
   suite_add_tcase(suite, tcase);
+  tcase_add_loop_test(tcase, test_chroma_sites, 0, G_N_ELEMENTS(kSites));
   tcase_add_loop_test(tcase, test_good, 0, G_N_ELEMENTS(kGood));
   tcase_add_loop_test(tcase, test_bad, 0, G_N_ELEMENTS(kBad));
   tcase_add_test(tcase, test_long_caps_make_short_errors);
