@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <linux/types.h>
@@ -41,8 +42,11 @@ public:
   }
   void advance(__u32 by = 1) { fail_unless_equals_int(ioctl(fd_.get(), SW_SYNC_IOC_INC, &by), 0); }
   void destroy() { fd_.reset(); }
+  // The same timeline, which is closed with the last of them.
+  [[nodiscard]] Timeline share() const { return Timeline(fd_.dup()); }
 
 private:
+  explicit Timeline(UniqueFd fd) : fd_(std::move(fd)) {}
   UniqueFd fd_;
 };
 

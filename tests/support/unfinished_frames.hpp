@@ -5,6 +5,7 @@
 #include <atomic>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -60,35 +61,46 @@ class Device {
 public:
   // `write` ends the frame, before the fence signals.
   explicit Device(Timeline &timeline, std::function<void()> write = {})
-      : timeline_(timeline), write_(std::move(write)), waiting_(::gettid()),
-        thread_(g_thread_new("device", run, this))
+      : work_(std::make_shared<Work>(timeline.share(), std::move(write), ::gettid())),
+        thread_(
+            g_thread_new("device", run, std::make_unique<std::shared_ptr<Work>>(work_).release()))
   {
   }
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
   ~Device() { g_thread_join(thread_); }
-  [[nodiscard]] bool done() const { return done_; }
+  [[nodiscard]] bool done() const { return work_->done; }
 
 private:
-  static gpointer run(gpointer self)
+  // The thread's own as well: a case that fails leaves its stack, without ~Device(), to the next
+  // one where cases share a process.
+  struct Work {
+    Timeline timeline;
+    const std::function<void()> write;
+    const pid_t waiting;
+    std::atomic<bool> done{false};
+    Work(Timeline on, std::function<void()> last, pid_t thread)
+        : timeline(std::move(on)), write(std::move(last)), waiting(thread)
+    {
+    }
+  };
+  static gpointer run(gpointer data)
   {
-    auto *device = static_cast<Device *>(self);
+    const std::unique_ptr<std::shared_ptr<Work>> owner(static_cast<std::shared_ptr<Work> *>(data));
+    Work &work = **owner;
     std::string sleep;
     do {
-      sleep = sleep_of(device->waiting_);
+      sleep = sleep_of(work.waiting);
       g_usleep(kShortSleepUs);
-    } while (sleep.empty() || sleep_of(device->waiting_) != sleep);
-    if (device->write_)
-      device->write_();
-    device->done_ = true;
-    device->timeline_.advance();
+    } while (sleep.empty() || sleep_of(work.waiting) != sleep);
+    if (work.write)
+      work.write();
+    work.done = true;
+    work.timeline.advance();
     return nullptr;
   }
   static constexpr gulong kShortSleepUs = 50000;
-  Timeline &timeline_;
-  const std::function<void()> write_;
-  const pid_t waiting_;
-  std::atomic<bool> done_{false};
+  const std::shared_ptr<Work> work_;
   GThread *thread_;
 };
 
@@ -125,7 +137,8 @@ enum class Interruption { Flush, Null };
 
 // The wait ends at once and without an error. After a flush the element goes on: the next frame is
 // waited for again.
-inline void check_interrupted(const Harness &h, const std::string &plain, Kind kind, Interruption interruption)
+inline void check_interrupted(const Harness &h, const std::string &plain, Kind kind,
+                              Interruption interruption)
 {
   Timeline timeline;
   Pusher pusher(h, unfinished_frame(timeline, plain, kind));
