@@ -3,10 +3,12 @@
 // what a test says: fence_state() of the core asks the kernel, and is left out of this program.
 #include "engine/egl_fences.hpp"
 
+#include <drm_fourcc.h>
 #include <fcntl.h>
 
 #include "core/sync_file.hpp"
 #include "egl_frames.hpp"
+#include "engine/gl_planes.hpp"
 #include "support/open_fds.hpp"
 
 namespace gstdrm {
@@ -119,6 +121,32 @@ TEST_F(Fences, CommandsAreFlushedBeforeTheDescriptorIsAskedFor)
   }
   EXPECT_EQ(driver_.flushes, 1U);
   EXPECT_EQ(driver_.calls_of("glFinish"), 0U);
+}
+
+// A fence that is made first signals before the draw has read its frame, and one that is not
+// flushed may never signal for another process.
+TEST_F(Fences, OfADrawIsMadeBehindItAndFlushed)
+{
+  for (const std::uint32_t fourcc : {DRM_FORMAT_R16, DRM_FORMAT_GR1616})
+    driver_.formats.push_back({fourcc, {{kModLinear, false}}});
+  open();
+  GLuint into = 0;
+  device_->calls().gl.gen_textures(1, &into);
+  device_->calls().gl.bind_texture(GL_TEXTURE_2D, into);
+  device_->calls().gl.bind_texture(GL_TEXTURE_2D, 0);
+  {
+    const test::MemfdFrame frame(DRM_FORMAT_P010, 64, 64);
+    const auto planes = import_frame(device_, frame.layout, Shape::PerPlane, {});
+    const auto painter = PlanesPainter::make(device_, DRM_FORMAT_P010);
+    ASSERT_TRUE(planes && painter);
+    driver_.forget_calls();
+    ASSERT_TRUE((*painter)->draw(**planes, {}, into));
+    EXPECT_TRUE(fence_of_commands(*device_));
+    const std::vector<std::string> expected = {"glDrawArrays", "eglCreateSyncKHR", "glFlush",
+                                               "eglDupNativeFenceFDANDROID", "eglDestroySyncKHR"};
+    EXPECT_EQ(driver_.order_of({expected.begin(), expected.end()}), expected);
+  }
+  device_->calls().gl.delete_textures(1, &into);
 }
 
 TEST_F(Fences, WithoutTheExtension)

@@ -100,6 +100,15 @@ unsigned FakeEgl::all_calls() const
   return all;
 }
 
+std::vector<std::string> FakeEgl::order_of(const std::set<std::string> &functions) const
+{
+  std::vector<std::string> order;
+  for (const std::string &name : order_)
+    if (functions.contains(name))
+      order.push_back(name);
+  return order;
+}
+
 unsigned FakeEgl::alive() const
 {
   return static_cast<unsigned>(images.size() + syncs.size() + textures.size() +
@@ -110,6 +119,7 @@ unsigned FakeEgl::alive() const
 bool FakeEgl::fails(const char *function, unsigned &error)
 {
   counts_[function]++;
+  order_.push_back(function);
   const auto failure = failures_.find(function);
   if (failure == failures_.end() || --failure->second.in > 0)
     return false;

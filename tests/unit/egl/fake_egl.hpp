@@ -113,7 +113,13 @@ public:
   [[nodiscard]] bool has_clip_control() const;
   [[nodiscard]] unsigned calls_of(const std::string &function) const;
   [[nodiscard]] unsigned all_calls() const;
-  void forget_calls() { counts_.clear(); }
+  // Those of these functions, in their order.
+  [[nodiscard]] std::vector<std::string> order_of(const std::set<std::string> &functions) const;
+  void forget_calls()
+  {
+    counts_.clear();
+    order_.clear();
+  }
   [[nodiscard]] unsigned live_images() const { return static_cast<unsigned>(images.size()); }
   [[nodiscard]] unsigned live_syncs() const { return static_cast<unsigned>(syncs.size()); }
   [[nodiscard]] unsigned live_textures() const { return static_cast<unsigned>(textures.size()); }
@@ -171,6 +177,7 @@ private:
   bool fails(const char *function, unsigned &error);
 
   std::map<std::string, unsigned> counts_;
+  std::vector<std::string> order_; // of all calls
   std::map<std::string, Failure> failures_;
   unsigned egl_error_ = EGL_SUCCESS;
   unsigned gl_error_ = GL_NO_ERROR;
