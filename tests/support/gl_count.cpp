@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "support/gl_count.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace {
 
 // Those that make, bind and end images and textures, those that copy, and those that wait. None has
 // an argument that is no integer or pointer, and none has more than nine.
-constexpr std::array<const char *, 25> kNames = {
+constexpr std::array<const char *, 26> kNames = {
     "eglCreateImage",
     "eglCreateImageKHR",
     "eglDestroyImage",
@@ -25,6 +26,7 @@ constexpr std::array<const char *, 25> kNames = {
     "eglClientWaitSync",
     "eglWaitSync",
     "eglWaitSyncKHR",
+    "eglDupNativeFenceFDANDROID",
     "glEGLImageTargetTexture2DOES",
     "glGenTextures",
     "glDeleteTextures",
@@ -47,6 +49,8 @@ using Word = std::intptr_t;
 using Function = Word (*)(Word, Word, Word, Word, Word, Word, Word, Word, Word);
 
 std::array<std::atomic<std::uint64_t>, kNames.size()> counts;
+std::array<std::atomic<std::uint64_t>, kNames.size()> last; // call, by its number among all
+std::atomic<std::uint64_t> numbers;
 std::array<std::atomic<Function>, kNames.size()> functions;
 std::atomic<std::uint64_t> hops;
 std::atomic<std::uint64_t> messages; // a hop is one of them
@@ -59,6 +63,7 @@ template <std::size_t I>
 Word counted(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i)
 {
   counts[I]++;
+  last[I] = ++numbers;
   return functions[I].load()(a, b, c, d, e, f, g, h, i);
 }
 
@@ -133,6 +138,16 @@ GlCalls gl_calls()
     calls[plain_name(kNames[i])] += counts[i];
   calls["hop"] = hops;
   calls["job"] = messages - hops;
+  return calls;
+}
+
+GlCalls last_gl_calls()
+{
+  GlCalls calls;
+  for (std::size_t i = 0; i < kNames.size(); i++) {
+    std::uint64_t &call = calls[plain_name(kNames[i])];
+    call = std::max(call, last[i].load());
+  }
   return calls;
 }
 

@@ -17,5 +17,7 @@ using GlCalls = std::map<std::string, std::uint64_t>;
 bool count_gl();
 // Since count_gl(), of all threads.
 GlCalls gl_calls();
+// When each was called for the last time: its number among all calls but hops and jobs; 0: never.
+GlCalls last_gl_calls();
 
 } // namespace gstdrm::test

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Fences of a driver that draws on a GPU: GL waits for acquire fences, and gets fences for those
-// who wait for it. The machine's own software driver draws, under the name of a GPU's: its
-// eglWaitSync() is real.
+// who wait for it (driver_names.hpp).
 #include <array>
 #include <atomic>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <GLES2/gl2.h>
 #include <poll.h>
 
+#include "driver_names.hpp"
 #include "egl_upload.hpp"
 #include "support/gl_count.hpp"
 #include "support/unfinished_frames.hpp"
@@ -21,64 +19,6 @@ namespace {
 
 using namespace gstdrm;
 using namespace gstdrm::test;
-
-constexpr const char *kOtherVersion = "OpenGL ES 3.2 another driver 1.0"; // not Mesa's
-
-std::atomic<bool> is_gpu{false};
-std::atomic<const char *> version{nullptr}; // nullptr: the driver's own
-std::atomic<bool> makes_no_sync{false};
-std::atomic<PFNGLGETSTRINGPROC> driver_get_string{nullptr};
-decltype(GstGLContextClass::get_proc_address) look_up = nullptr;
-
-const GLubyte *get_string(GLenum name) noexcept
-{
-  if (name == GL_RENDERER && is_gpu)
-    return reinterpret_cast<const GLubyte *>("GPU of the test");
-  if (const char *own = version; name == GL_VERSION && own)
-    return reinterpret_cast<const GLubyte *>(own);
-  return driver_get_string.load()(name);
-}
-
-EGLSyncKHR make_no_sync(EGLDisplay, EGLenum, const EGLint *) noexcept
-{
-  return EGL_NO_SYNC_KHR;
-}
-
-gpointer find_function(GstGLAPI api, const gchar *name) noexcept
-{
-  const gpointer found = look_up(api, name);
-  const std::string_view asked(name);
-  if (found && asked == "glGetString") {
-    driver_get_string = reinterpret_cast<PFNGLGETSTRINGPROC>(found);
-    return reinterpret_cast<gpointer>(get_string);
-  }
-  return asked == "eglCreateSyncKHR" && makes_no_sync ? reinterpret_cast<gpointer>(make_no_sync)
-                                                      : found;
-}
-
-// A context whose driver goes by these names, for as long as this lives.
-class Gpu {
-public:
-  explicit Gpu(const char *gl_version = nullptr, bool no_sync = false)
-  {
-    auto *klass =
-        static_cast<GstGLContextClass *>(g_type_class_peek(g_type_from_name("GstGLContextEGL")));
-    fail_unless(klass != nullptr, "no context of EGL has been made yet");
-    look_up = std::exchange(klass->get_proc_address, find_function);
-    is_gpu = true;
-    version = gl_version;
-    makes_no_sync = no_sync;
-    gl = std::make_unique<Gl>();
-    klass->get_proc_address = look_up;
-    is_gpu = false;
-    fail_unless(gl->thread != nullptr, "no GL: %s", gl->problem.c_str());
-    fail_if(device().driver().is_software);
-    fail_unless(device().has_native_fences());
-  }
-  [[nodiscard]] const egl::Device &device() const { return *gl->thread->device(); }
-
-  std::unique_ptr<Gl> gl;
-};
 
 struct Wait {
   const char *name;
@@ -107,12 +47,6 @@ void add_fence(const GstPtr<GstBuffer> &frame, Timeline &timeline, Kind kind)
   const UniqueFd fence(timeline.fence(1));
   fail_unless(gst_drm_dmabuf_import_fence(dmabuf_fd(frame.get()), fence.get(), GST_DRM_ACCESS_WRITE,
                                           nullptr));
-}
-
-void add_acquire_fence(const GstPtr<GstBuffer> &frame, Timeline &timeline)
-{
-  fail_unless(gst_drm_sync_meta_add_acquire_fence(gst_buffer_add_drm_sync_meta(frame.get()),
-                                                  timeline.fence(1), nullptr));
 }
 
 // The streaming thread does not sleep for the device: GL does, once, before it reads. Where the
@@ -145,6 +79,8 @@ GST_START_TEST(test_gl_waits)
     return; // the software driver that plays the part does not wait
   fail_unless(gst_buffer_get_gl_sync_meta(out.get()) != nullptr,
               "other contexts do not see that GL waits");
+  GlCalls last = last_gl_calls();
+  fail_unless(last["eglWaitSync"] < last["glFenceSync"], "the sync point is before the wait");
   check_drawn(out.get(), frames.gl_info, 1);
   fail_unless(device.done(), "read before the device was done");
 }
@@ -159,7 +95,7 @@ GST_START_TEST(test_refused)
   const auto frame = dmabuf(kXrgb, 1);
   if (__i__ == 1)
     (void)frames.upload(frame);
-  add_acquire_fence(frame, timeline);
+  add_fence(frame, timeline, Kind::Acquire);
   const Device device(timeline);
   const auto out = frames.upload(frame);
   fail_unless(out && device.done(), "the frame went on before its device was done");
@@ -190,7 +126,11 @@ GST_START_TEST(test_release)
   (void)frames.upload(frame);
   gpu.gl->settle();
   const GlCalls before = gl_calls();
-  (void)frames.upload(frame);
+  auto out = frames.upload(frame);
+  gpu.gl->settle();
+  fail_if(gst_buffer_is_writable(frame.get()), "%s: it is shown, and given back", row.name);
+  fail_unless_equals_uint64(gl_calls().at("eglCreateSync"), before.at("eglCreateSync"));
+  out.reset();
   gpu.gl->settle();
   GlCalls after = gl_calls();
   fail_unless(gst_buffer_is_writable(frame.get()), "%s: the frame did not come back", row.name);
@@ -202,6 +142,68 @@ GST_START_TEST(test_release)
   };
   fail_unless_equals_uint64(made("eglCreateSync"), row.syncs);
   fail_unless_equals_uint64(made("glFinish"), 0);
+}
+GST_END_TEST
+
+// What is drawn: GL waits, draws, and makes the sync point and the frame's fence behind that. The
+// fence is flushed, or it might never signal for another process.
+GST_START_TEST(test_drawn_in_order)
+{
+  const Release &row = kReleases[__i__];
+  const Gpu gpu(row.version);
+  const std::string plain = plain_caps("P010_10LE", 64, 48);
+  Frames frames(*gpu.gl, {.plain = plain,
+                          .shape = egl::Shape::PerPlane,
+                          .takes_release_fences = row.announced,
+                          .draws = true});
+  const auto frame = dmabuf(plain, 1);
+  Timeline timeline;
+  add_fence(frame, timeline, Kind::Acquire);
+  {
+    const Device device(timeline);
+    (void)frames.upload(frame);
+    gpu.gl->settle();
+  }
+  GlCalls last = last_gl_calls();
+  std::vector<const char *> order{"eglWaitSync", "glDrawArrays", "glFenceSync"};
+  if (row.syncs > 0)
+    order.insert(order.end(), {"eglCreateSync", "glFlush", "eglDupNativeFenceFDANDROID"});
+  for (std::size_t i = 1; i < order.size(); i++)
+    fail_unless(last[order[i - 1]] < last[order[i]], "%s: %s before %s", row.name, order[i],
+                order[i - 1]);
+}
+GST_END_TEST
+
+// Behind which call a frame goes back, where the driver makes syncs and where it makes none.
+const char *const kReturns[] = {"eglDupNativeFenceFDANDROID", "glFinish"};
+
+void note_calls(gpointer calls, GstMiniObject *) noexcept
+{
+  *static_cast<GlCalls *>(calls) = gl_calls();
+}
+
+GST_START_TEST(test_back_last)
+{
+  const char *const behind = kReturns[__i__];
+  const Gpu gpu(nullptr, __i__ == 1);
+  Frames frames(*gpu.gl, {.plain = kXrgb, .takes_release_fences = true});
+  const auto memory = dmabuf(kXrgb, 1);
+  (void)frames.upload(memory);
+  auto frame = wrapped_anew(memory);
+  gst_buffer_add_drm_sync_meta(frame.get());
+  GlCalls calls;
+  gst_mini_object_weak_ref(GST_MINI_OBJECT_CAST(frame.get()), note_calls, &calls);
+  auto out = frames.upload(frame);
+  frame.reset();
+  gpu.gl->settle();
+  HeldGlThread held(*gpu.gl);
+  const GlCalls before = gl_calls();
+  out.reset();
+  const bool is_early = !calls.empty();
+  held.let_go();
+  gpu.gl->settle();
+  fail_if(is_early, "the frame is given back though GL has done nothing yet");
+  fail_unless_equals_uint64(calls[behind], before.at(behind) + 1);
 }
 GST_END_TEST
 
@@ -347,6 +349,8 @@ void gstdrm::test::add_gpu_tests(Suite *suite)
   tcase_add_loop_test(gpu, test_gl_waits, 0, G_N_ELEMENTS(kWaits));
   tcase_add_loop_test(gpu, test_refused, 0, 2);
   tcase_add_loop_test(gpu, test_producer, 0, 2);
+  tcase_add_loop_test(gpu, test_drawn_in_order, 0, G_N_ELEMENTS(kReleases));
+  tcase_add_loop_test(gpu, test_back_last, 0, G_N_ELEMENTS(kReturns));
   tcase_add_loop_test(gpu, test_release, 0, G_N_ELEMENTS(kReleases));
   suite_add_tcase(suite, gpu);
 }
