@@ -183,7 +183,6 @@ static GstStateChangeReturn gst_egl_dmabuf_download_change_state(GstElement *ele
 try {
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     downloader_of(element).set_flushing(true);
-  const gstdrm::KeptGl kept(GST_GL_BASE_FILTER(element));
   return GST_ELEMENT_CLASS(gst_egl_dmabuf_download_parent_class)->change_state(element, transition);
 } catch (...) {
   return gstdrm::caught_in(element, GST_STATE_CHANGE_FAILURE, __func__);

@@ -178,7 +178,6 @@ static GstStateChangeReturn gst_egl_dmabuf_upload_change_state(GstElement *eleme
 try {
   EglUploader &uploader = uploader_of(element);
   uploader.leave(transition);
-  const gstdrm::KeptGl kept(GST_GL_BASE_FILTER(element));
   const GstStateChangeReturn ret =
       GST_ELEMENT_CLASS(gst_egl_dmabuf_upload_parent_class)->change_state(element, transition);
   uploader.settle(transition);

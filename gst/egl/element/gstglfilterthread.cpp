@@ -153,11 +153,6 @@ std::uint64_t FilterGlThread::forget()
   return stops;
 }
 
-KeptGl::KeptGl(GstGLBaseFilter *element)
-    : context_(context_of(element)), display_(GstPtr<GstGLDisplay>::share(element->display))
-{
-}
-
 bool replace_gl_error(GstElement *element, GstMessage *message, OncePerFailure &told)
 {
   const auto base = base_error_in(element, message);

@@ -67,18 +67,6 @@ struct GlSearch {
 };
 GlSearch find_gl_context(GstGLBaseFilter *element);
 
-// The context and the display of an element while it changes its state. GstGLBaseFilter lets go of
-// them without its lock, and only then forgets them (gst_gl_base_filter_reset(), 1.22): a query of
-// another thread that comes between would take what is gone.
-class KeptGl {
-public:
-  explicit KeptGl(GstGLBaseFilter *element);
-
-private:
-  GstPtr<GstGLContext> context_;
-  GstPtr<GstGLDisplay> display_;
-};
-
 // For the post_message() of such an element: where the message is one that GstGLBaseFilter posts,
 // an error that explains itself is kept for find_gl_context() where that goes on, or else posted in
 // its place, unless `told` is claimed, and true is returned. Takes no reference.
