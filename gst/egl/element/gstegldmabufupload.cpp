@@ -178,8 +178,11 @@ static GstStateChangeReturn gst_egl_dmabuf_upload_change_state(GstElement *eleme
 try {
   EglUploader &uploader = uploader_of(element);
   uploader.leave(transition);
+  const auto change = [&] {
+    return GST_ELEMENT_CLASS(gst_egl_dmabuf_upload_parent_class)->change_state(element, transition);
+  };
   const GstStateChangeReturn ret =
-      GST_ELEMENT_CLASS(gst_egl_dmabuf_upload_parent_class)->change_state(element, transition);
+      transition == GST_STATE_CHANGE_READY_TO_NULL ? uploader.without_searches(change) : change();
   uploader.settle(transition);
   return ret;
 } catch (...) {

@@ -97,7 +97,7 @@ bool EglUploader::stop()
   offer_.forget(gl_.forget());
   answers_.forget();
   answered_ = false;
-  return base_->stop(GST_BASE_TRANSFORM(element_)) != FALSE;
+  return without_searches([this] { return base_->stop(GST_BASE_TRANSFORM(element_)) != FALSE; });
 }
 
 // A wait of the streaming thread ends before the pads are deactivated, as that waits for the

@@ -44,6 +44,13 @@ public:
   // Before a state change, and after it: waits of the streaming thread end, the context is let go.
   void leave(GstStateChange transition);
   void settle(GstStateChange transition);
+  // Calls `change`, in which the base class lets go of the context, while no other thread looks for
+  // one.
+  auto without_searches(const auto &change)
+  {
+    const GlSearches::Change present = gl_.change();
+    return change();
+  }
 
   bool start();
   bool stop();

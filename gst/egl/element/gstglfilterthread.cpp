@@ -97,7 +97,8 @@ Result<FilterGlThread::Found> FilterGlThread::find()
   // Before the display is looked at: a stop takes the display away first and is counted afterwards,
   // so that a search without a display is never taken for one of the next start.
   const Search search = begin_search();
-  if (!element_->display)
+  const GlSearches::Search going_on(searches_);
+  if (!going_on || !element_->display)
     return Found{nullptr, search.stops};
   const Result<GstPtr<GstGLContext>> context = present_context(search);
   if (!context)

@@ -10,6 +10,7 @@
 #include <gst/drm/element/errors.hpp>
 #include <gst/gl/gl.h>
 
+#include "gstglsearches.hpp"
 #include "gstglthread.hpp"
 
 namespace gstdrm {
@@ -30,6 +31,8 @@ public:
   // it without a lock. A query of another thread may end behind a stop: who keeps what was found
   // makes sure that `stops` is still the number of them.
   Result<Found> find();
+  // Held while GstGLBaseFilter changes its context and its display: find() finds nothing meanwhile.
+  [[nodiscard]] GlSearches::Change change() { return GlSearches::Change(searches_); }
   // Lets go of the thread and of the reasons not to have one, and returns how often that was.
   // Waits until the GL thread has done what it was given, so that nothing of this element is left
   // there.
@@ -50,6 +53,7 @@ private:
   Result<Found> open(GstGLContext *context, std::uint64_t stops);
 
   GstGLBaseFilter *const element_; // borrowed: the element owns this
+  GlSearches searches_;
   OncePerFailure posted_;
   OncePerFailure no_context_;
   // Guards all below; nothing is called under it.
