@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gsteglmemory.hpp"
 
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -34,8 +35,12 @@ static GstDrmEglTextureAllocator *as_texture_allocator(gpointer allocator) noexc
 // memory is not read-only, and has everything that GStreamer does for its own textures.
 static bool only_reads_texture(const GstMemory *memory, const GstMapInfo *info) noexcept
 {
+  // GST_MAP_GL is none of the values that a GstMapFlags may have in C++.
+  guint flags = 0;
+  static_assert(sizeof(flags) == sizeof(info->flags));
+  std::memcpy(&flags, &info->flags, sizeof(flags));
   const auto ways = static_cast<guint>(GST_MAP_READ | GST_MAP_WRITE | GST_MAP_GL);
-  return GST_MEMORY_IS_READONLY(memory) && (info->flags & ways) == (GST_MAP_READ | GST_MAP_GL);
+  return GST_MEMORY_IS_READONLY(memory) && (flags & ways) == (GST_MAP_READ | GST_MAP_GL);
 }
 
 static gpointer map_texture(GstMemory *memory, GstMapInfo *info, gsize size) noexcept
