@@ -148,8 +148,8 @@ Result<GstVideoInfo> parse_vinfo(const GstCaps *caps, const Format &pair)
   if (!gst_video_info_from_caps(&vinfo, plain.get()))
     return bad_caps(
         caps, "GStreamer cannot read the remaining fields, see the debug category video-info");
-  // set_default_colorimetry() has both: GStreamer 1.22 forgets the chroma-site of the caps where they
-  // have no colorimetry, and gives none by default where they have one.
+  // set_default_colorimetry() has both: GStreamer 1.22 forgets the chroma-site of the caps where
+  // they have no colorimetry, and gives none by default where they have one.
   if (const gchar *site = gst_structure_get_string(structure, "chroma-site")) {
     if (const auto read = gst_video_chroma_site_from_string(site))
       vinfo.chroma_site = read;

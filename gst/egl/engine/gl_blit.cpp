@@ -13,8 +13,8 @@ namespace gstdrm::egl {
 namespace {
 
 // A blit stays within the scissor box (OpenGL ES 3.0, 4.3.3). By the specification nothing else
-// changes its pixels, but NVIDIA's driver draws it, and drops it with GL_RASTERIZER_DISCARD (read on
-// 580.159.04).
+// changes its pixels, but NVIDIA's driver draws it, and drops it with GL_RASTERIZER_DISCARD (read
+// on 580.159.04).
 class WholeFrame {
 public:
   explicit WholeFrame(const GlCalls &gl) : gl_(gl)
