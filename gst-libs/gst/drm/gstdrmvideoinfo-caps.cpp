@@ -153,7 +153,8 @@ Result<GstVideoInfo> parse_vinfo(const GstCaps *caps, const Format &pair)
   if (const gchar *site = gst_structure_get_string(structure, "chroma-site")) {
     if (const auto read = gst_video_chroma_site_from_string(site))
       vinfo.chroma_site = read;
-  } else if (vinfo.chroma_site == GST_VIDEO_CHROMA_SITE_UNKNOWN) {
+  } else if (vinfo.chroma_site == GST_VIDEO_CHROMA_SITE_UNKNOWN &&
+             gst_structure_has_field(structure, "colorimetry")) {
     gst_structure_remove_field(structure, "colorimetry");
     GstVideoInfo defaults;
     gst_video_info_init(&defaults);

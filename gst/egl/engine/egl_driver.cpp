@@ -79,8 +79,7 @@ std::string Driver::import_refusal() const
     return describe() +
            ", imports no dma-buf: it lists formats, and refuses each import where its GPU has no "
            "node in /dev/dri; load nvidia-drm (modprobe nvidia-drm modeset=1), and show /dev/dri "
-           "to "
-           "the container";
+           "to the container";
   if (!is_software || mesa_major >= kSafeSoftwareMesa)
     return {};
   return describe() + ", imports no dma-buf: software rendering of Mesa before " +
