@@ -318,7 +318,7 @@ void Ui::show_frame()
   await_flip(serial);
   if (!wanted)
     return;
-  const UniqueFd written(fence);
+  UniqueFd written(fence);
   pollfd wait{fence, POLLIN, 0};
   require(poll(&wait, 1, kPatience_ms) == 1, "the writeback does not end");
   for (int y = 0; y < height_; y++) {
@@ -326,6 +326,7 @@ void Ui::show_frame()
     for (int x = 0; x < width_; x++)
       screen.shown.at(x, y) = row[x] & 0xffffff;
   }
+  written.reset(); // before who asked goes on: it may count descriptors
   const std::lock_guard guard(lock_);
   wanted_ = false;
   screen_ = std::move(screen);
