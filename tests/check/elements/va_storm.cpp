@@ -3,8 +3,6 @@
 // elements are replaced, and while several elements open, share and close one display.
 #include <array>
 #include <atomic>
-#include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -12,6 +10,7 @@
 
 #include "device/va/va_support.hpp"
 #include "support/dmabuf_elements.hpp"
+#include "support/storm.hpp"
 #include "support/threads.hpp"
 #include "va_native.hpp"
 
@@ -43,67 +42,9 @@ GstPtr<GstElement> launch(const std::string &description)
   return pipeline;
 }
 
-class Storm {
+class VaStorm : public Storm {
 public:
-  explicit Storm(const StormRow &row)
-  {
-    set_driver(row.driver);
-    pipeline_ = launch(std::string("vadmabufsrc name=src ! capsfilter name=filter caps-change-mode=delayed ! vadmabufconvert name=convert ! "
-                                   "capsfilter name=after caps-change-mode=delayed ! ") + row.behind);
-    bus_ = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline_.get()));
-    gst_bus_set_sync_handler(bus_.get(), on_message, this, nullptr);
-    choose_caps(0);
-  }
-  Storm(const Storm &) = delete;
-  Storm &operator=(const Storm &) = delete;
-  ~Storm()
-  {
-    set(GST_STATE_NULL);
-    gst_bus_set_sync_handler(bus_.get(), nullptr, nullptr, nullptr);
-  }
-  [[nodiscard]] GstPtr<GstElement> child(const char *name) const
-  {
-    return GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(pipeline_.get()), name));
-  }
-  void set(GstState state) const
-  {
-    const Interruption interruption(interruptions_, state < GST_STATE_PAUSED);
-    gst_element_set_state(pipeline_.get(), state);
-  }
-  void change_states(int n) const
-  {
-    static constexpr GstState kStates[] = {GST_STATE_PLAYING, GST_STATE_READY, GST_STATE_PLAYING, GST_STATE_PAUSED, GST_STATE_PLAYING, GST_STATE_NULL};
-    for (int i = 0; i < n; i++) {
-      set(kStates[i % 6]);
-      g_usleep(static_cast<gulong>(1000 * (i % 5)));
-    }
-  }
-  void seek(int n) const
-  {
-    for (int i = 0; i < n; i++) {
-      {
-        const Interruption interruption(interruptions_, true);
-        gst_element_send_event(pipeline_.get(), gst_event_new_seek(1.0, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, GST_SEEK_TYPE_SET, i * GST_MSECOND, GST_SEEK_TYPE_NONE, 0));
-      }
-      g_usleep(500);
-    }
-  }
-  // Other formats and sizes, each of which the driver makes.
-  void choose_caps(int i) const
-  {
-    static constexpr const char *kFormats[] = {"NV12", "XR24"};
-    const auto sized = [i](const char *format, int n) { return caps_of(dma_caps(format, 32 + 16 * (n % 3), 32) + ",framerate=1000/1"); };
-    g_object_set(child("filter").get(), "caps", sized(kFormats[i % 2], i).get(), nullptr);
-    g_object_set(child("after").get(), "caps", sized(kFormats[i / 2 % 2], i + 1).get(), nullptr);
-  }
-  void renegotiate(int n) const
-  {
-    for (int i = 0; i < n; i++) {
-      choose_caps(i);
-      gst_element_send_event(child("sink").get(), gst_event_new_reconfigure());
-      g_usleep(300);
-    }
-  }
+  explicit VaStorm(const StormRow &row) : Storm(description(row)) { VaStorm::choose_caps(0); }
   void ask(int n) const
   {
     const auto filter = caps_of("video/x-raw(memory:DMABuf),format=DMA_DRM");
@@ -147,69 +88,26 @@ public:
       g_usleep(400);
     }
   }
-  [[nodiscard]] std::string errors() const
-  {
-    const std::lock_guard guard(lock_);
-    return errors_;
-  }
-
-  // Nothing of what happened before is left in the next start.
-  void play_once_more() const
-  {
-    set(GST_STATE_NULL);
-    set(GST_STATE_PLAYING);
-    for (GstPtr<GstSample> sample; !sample && errors().empty(); g_usleep(1000)) {
-      GstSample *last = nullptr;
-      g_object_get(child("sink").get(), "last-sample", &last, nullptr);
-      sample = GstPtr<GstSample>::adopt(last);
-    }
-  }
 
 private:
-  // Counts the stops and flushing seeks that are under way.
-  class Interruption {
-  public:
-    Interruption(std::atomic<int> &count, bool interrupts) : count_(count), by_(interrupts ? 1 : 0) { count_ += by_; }
-    Interruption(const Interruption &) = delete;
-    Interruption &operator=(const Interruption &) = delete;
-    ~Interruption() { count_ -= by_; }
-
-  private:
-    std::atomic<int> &count_;
-    const int by_;
-  };
-
-  // As in egl_storm.cpp: what reaches a sink pad whose source pad was stopped before it is refused by GstBaseTransform, and
-  // the source says so before the call ends that stops or seeks.
-  [[nodiscard]] bool is_interrupted(GstMessage *message) const
+  static std::string description(const StormRow &row)
   {
-    return interruptions_ > 0 && g_str_equal(GST_MESSAGE_SRC_NAME(message), "src");
+    set_driver(row.driver);
+    return std::string("vadmabufsrc name=src ! capsfilter name=filter caps-change-mode=delayed ! vadmabufconvert name=convert ! "
+                       "capsfilter name=after caps-change-mode=delayed ! ") + row.behind;
   }
-  static GstBusSyncReply on_message(GstBus *, GstMessage *message, gpointer self) noexcept
+  void choose_caps(int i) const override
   {
-    auto *storm = static_cast<Storm *>(self);
-    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR && !storm->is_interrupted(message)) {
-      GError *error = nullptr;
-      g_autofree gchar *debug = nullptr;
-      gst_message_parse_error(message, &error, &debug);
-      const std::lock_guard guard(storm->lock_);
-      storm->errors_ += std::string(GST_MESSAGE_SRC_NAME(message)) + ": " + error->message + " (" + (debug ? debug : "") + ")\n";
-      g_error_free(error);
-    }
-    gst_message_unref(message);
-    return GST_BUS_DROP;
+    static constexpr const char *kFormats[] = {"NV12", "XR24"};
+    const auto sized = [i](const char *format, int n) { return caps_of(dma_caps(format, 32 + 16 * (n % 3), 32) + ",framerate=1000/1"); };
+    g_object_set(child("filter").get(), "caps", sized(kFormats[i % 2], i).get(), nullptr);
+    g_object_set(child("after").get(), "caps", sized(kFormats[i / 2 % 2], i + 1).get(), nullptr);
   }
-
-  GstPtr<GstElement> pipeline_;
-  GstPtr<GstBus> bus_;
-  mutable std::atomic<int> interruptions_{0};
-  mutable std::mutex lock_; // guards errors_, which streaming threads add to
-  std::string errors_;
 };
 
 GST_START_TEST(test_storm)
 {
-  const Storm storm(kStorms[__i__]);
+  const VaStorm storm(kStorms[__i__]);
   storm.set(GST_STATE_PLAYING);
   at_once({[&] { storm.change_states(60); }, [&] { storm.seek(120); }, [&] { storm.renegotiate(200); }, [&] { storm.ask(60); },
            [&] { storm.set_properties(150); }});
