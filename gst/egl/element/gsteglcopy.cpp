@@ -48,8 +48,8 @@ void CopyToGl::close()
 bool CopyToGl::can_copy(const GstDrmVideoInfo &in)
 {
   GstVideoInfo info;
-  return (in.drm_modifier == kModLinear || in.drm_modifier == kModImplicit) &&
-         gst_drm_video_info_to_video_info(&in, &info) &&
+  // an implicit modifier may stand for tiles
+  return in.drm_modifier == kModLinear && gst_drm_video_info_to_video_info(&in, &info) &&
          GST_VIDEO_INFO_FORMAT(&info) != GST_VIDEO_FORMAT_UNKNOWN &&
          GST_VIDEO_INFO_FORMAT(&info) != GST_DRM_VIDEO_FORMAT_DMA_DRM &&
          GST_VIDEO_INFO_N_PLANES(&info) > 0;

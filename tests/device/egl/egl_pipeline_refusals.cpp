@@ -192,6 +192,32 @@ GST_START_TEST(test_refused_in_midstream)
 }
 GST_END_TEST
 
+// Only the driver knows what an implicit modifier stands for. The CPU would read tiles as rows.
+GST_START_TEST(test_implicit_is_not_copied)
+{
+  if (!imports_here())
+    return;
+  list_no_modifiers(true);
+  const std::string caps =
+      "video/x-raw(memory:DMABuf),format=BGRx,framerate=30/1,width=" + std::to_string(kWidth) +
+      ",height=" + std::to_string(kHeight);
+  Picture first;
+  Picture second;
+  EglPipeline stream(through("", "RGBA", "RGBA"));
+  stream.play();
+  fail_unless(rgba_distance(stream.pass(first.frame, caps).get(), first.frame, {}) <= 1);
+  const Refusing refusing(refuses_xr24);
+  stream.push(second.frame, caps);
+  fail_if(stream.pull());
+  const std::string said = stream.outcome();
+  say(said);
+  for (const char *part : {"XR24", "llvmpipe", "EGL_BAD"})
+    fail_unless(contains(said, part), "no %s in '%s'", part, said.c_str());
+  fail_unless_equals_uint64(stream.stat("imports"), 1);
+  fail_unless_equals_uint64(stream.stat("copies"), 0);
+}
+GST_END_TEST
+
 // The same with an external texture, in whose place no copy can be: the caps change, and a frame is
 // lost.
 GST_START_TEST(test_refused_external)
@@ -432,6 +458,7 @@ void add_refusals(Suite *suite)
   tcase_add_test(tcase, test_refused_planes);
   tcase_add_loop_test(tcase, test_refused_and_no_copy, 0, G_N_ELEMENTS(kErrors));
   tcase_add_test(tcase, test_refused_in_midstream);
+  tcase_add_test(tcase, test_implicit_is_not_copied);
   tcase_add_test(tcase, test_refused_external);
   tcase_add_loop_test(tcase, test_upstream_chooses_again, 0, G_N_ELEMENTS(kChoices));
   tcase_add_test(tcase, test_refused_size);

@@ -220,6 +220,7 @@ TCase *add_case(Suite *suite, const char *name)
     EglPipeline::end_forgotten();
     refuse_images({});
     list_modifiers({});
+    list_no_modifiers(false);
   });
   return tcase;
 }

@@ -18,6 +18,7 @@ struct Rule {
   std::function<bool(const ImageRequest &)> refuses;
   int error = 0;                        // of a refusal; 0: the driver's own
   std::vector<std::uint64_t> modifiers; // listed beside the driver's
+  bool lists_none = false;
   unsigned requests = 0;
   int images = 0;
 };
@@ -119,6 +120,8 @@ EGLBoolean query_modifiers(EGLDisplay display, EGLint format, EGLint most, EGLui
   if (!driver_function(display, format, most, modifiers, external_only, count))
     return EGL_FALSE;
   const std::lock_guard guard(rule.lock);
+  if (rule.lists_none)
+    *count = 0;
   for (const std::uint64_t modifier : rule.modifiers) {
     if (*count == 0 || (most > 0 && *count >= most))
       break;
@@ -156,6 +159,12 @@ void list_modifiers(std::vector<std::uint64_t> more)
 {
   const std::lock_guard guard(rule.lock);
   rule.modifiers = std::move(more);
+}
+
+void list_no_modifiers(bool none)
+{
+  const std::lock_guard guard(rule.lock);
+  rule.lists_none = none;
 }
 
 unsigned image_requests()

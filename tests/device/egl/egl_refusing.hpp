@@ -3,7 +3,7 @@
 // eglGetProcAddress() and eglGetError() stand before the library's. A refused request goes to the
 // driver with a fourcc that no driver has, so that the error is the driver's own, unless the test
 // names another. The driver also lists modifiers that the test adds, and none of those does it
-// import.
+// import; or none.
 #pragma once
 
 #include <array>
@@ -26,6 +26,9 @@ struct ImageRequest {
 void refuse_images(std::function<bool(const ImageRequest &)> rule, int error = 0);
 // The driver's lists have these modifiers of each format that has any, from now on.
 void list_modifiers(std::vector<std::uint64_t> more);
+// They have no modifier at all, or all that they have again, from now on: an old driver's lists,
+// which leave the modifier implicit.
+void list_no_modifiers(bool none);
 // Requests since refuse_images().
 unsigned image_requests();
 // Images of whatever kind that were made and not ended yet, since the program began.
