@@ -40,12 +40,11 @@ void append_with_feature(GstCaps *caps, GstCaps *part, const char *feature)
   gst_caps_append(caps, part);
 }
 
-// DMA_DRM, memory:DMABuf without a modifier, which is linear in practice, NVMM and plain.
+// DMA_DRM, NVMM and plain. Not memory:DMABuf without a modifier, whose layout only the driver knows:
+// decoders send tiles so, and a model would find nothing in them.
 GstPtr<GstCaps> caps_of_set(const GstDrmFormatSet *set, bool system_memory)
 {
   auto caps = GstPtr<GstCaps>::adopt(gst_drm_format_set_to_caps(set));
-  append_with_feature(caps.get(), gst_drm_format_set_to_raw_caps(set),
-                      GST_CAPS_FEATURE_MEMORY_DMABUF);
   append_with_feature(caps.get(),
                       gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "NV12", nullptr),
                       kNvmm);
@@ -91,7 +90,6 @@ Result<GstDrmVideoInfo> info_of_caps(GstCaps *caps, FrameMemory memory)
   GError *error = nullptr;
   if (!gst_drm_video_info_from_caps_full(&info, readable.get(), &error))
     return take_error(error);
-  info.drm_modifier = GST_DRM_MODIFIER_LINEAR;
   return info;
 }
 

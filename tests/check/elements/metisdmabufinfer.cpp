@@ -22,10 +22,6 @@ const FormatRow kFormats[] = {
     {"DMA_DRM NV12", dmabuf_caps("NV12", kWidth, kHeight), "NV12", true, "", true},
     {"DMA_DRM XR24", dmabuf_caps("XR24", kWidth, kHeight), "BGRx", true, "", true},
     {"DMA_DRM BG24", dmabuf_caps("BG24", kWidth, kHeight), "RGB", true, "", true},
-    {"memory:DMABuf without a modifier",
-     "video/x-raw(memory:DMABuf), format=(string)NV12, width=(int)64, height=(int)48, "
-     "framerate=(fraction)30/1",
-     "NV12", true, "", true},
     {"plain NV12", plain_caps("NV12", kWidth, kHeight), "NV12", false, "", true},
     {"plain RGBA", plain_caps("RGBA", kWidth, kHeight), "RGBA", false, "", true},
     {"results in system memory", dmabuf_caps("NV12", kWidth, kHeight), "NV12", true,
@@ -255,6 +251,8 @@ struct CapsRow {
 
 const CapsRow kRefused[] = {
     {"tiled", dmabuf_caps("NV12:0x0100000000000002", kWidth, kHeight), nullptr, {"nothing in common", "INTEL_Y_TILED"}},
+    {"an implicit modifier", "video/x-raw(memory:DMABuf), format=NV12, width=64, height=48, framerate=30/1", nullptr,
+     {"nothing in common", "NV12", "linear NV12"}},
     {"another format", dmabuf_caps("P010", kWidth, kHeight), nullptr, {"nothing in common", "P010"}},
     {"downstream takes another", plain_caps("NV12", kWidth, kHeight), "video/x-raw, format=RGBA",
      {"nothing in common", "NV12", "RGBA"}},
