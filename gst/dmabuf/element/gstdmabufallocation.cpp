@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include <gst/drm/core/descriptors.hpp>
 #include <gst/drm/element/allocation_query.hpp>
 #include <gst/drm/element/pool.hpp>
 #include <gst/video/video.h>
@@ -249,12 +250,14 @@ PoolSetup UploadAllocation::pool_setup(GstCaps *caps) const
   return setup;
 }
 
-// An active pool for copies; none where that cannot be.
-GstPtr<GstBufferPool> UploadAllocation::make_copy_pool()
+// An active pool for copies. An Error without an errno where the pool has logged the reason.
+Result<GstPtr<GstBufferPool>> UploadAllocation::make_copy_pool()
 {
   auto made = configure_pool(allocator_.get(), pool_setup(plain_caps_.get()));
-  if (!made || !pools_.adopt_copy_pool(made->pool))
-    return {};
+  if (!made)
+    return made.error();
+  if (!pools_.adopt_copy_pool(made->pool))
+    return Error{ErrorCode::Allocation, {}, lack_of_descriptors(kDescriptorsOfFrame)};
   pools_.tell_notice(allocator_.get());
   return std::move(made->pool);
 }
@@ -273,14 +276,17 @@ std::string UploadAllocation::reason_without_pool() const
   return "one could be made, but not the " + std::to_string(fewest_buffers()) + " that are needed";
 }
 
-GstFlowReturn UploadAllocation::fail_without_pool()
+GstFlowReturn UploadAllocation::fail_without_pool(const Error &why)
 {
   const std::string format = gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info_.vinfo));
-  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
-                  std::string(GST_OBJECT_NAME(element_)) + " cannot allocate dma-bufs of " +
-                      std::to_string(info_.vinfo.width) + "x" + std::to_string(info_.vinfo.height) +
-                      " " + format,
-                  Error{ErrorCode::Allocation, reason_without_pool(), 0});
+  Failure failure(
+      {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
+      std::string(GST_OBJECT_NAME(element_)) + " cannot allocate dma-bufs of " +
+          std::to_string(info_.vinfo.width) + "x" + std::to_string(info_.vinfo.height) + " " +
+          format,
+      Error{ErrorCode::Allocation,
+            why.sys_errno != 0 && !why.message.empty() ? why.message : reason_without_pool(),
+            why.sys_errno});
   failure.advise("Choose another allocator with the property allocator, or see the log "
                  "(GST_DEBUG=drmallocator:5).");
   failure.add_property("allocator", name_of(gst_drm_allocator_get_kind(allocator_.get())));
@@ -293,10 +299,12 @@ GstFlowReturn UploadAllocation::acquire(GstPtr<GstBuffer> &buffer)
 {
   GstPtr<GstBufferPool> pool = pools_.copy_pool();
   const bool is_new = !pool;
-  if (is_new)
-    pool = make_copy_pool();
-  if (!pool)
-    return fail_without_pool();
+  if (is_new) {
+    auto made = make_copy_pool();
+    if (!made)
+      return fail_without_pool(made.error());
+    pool = std::move(made).value();
+  }
   GstBuffer *acquired = nullptr;
   const GstFlowReturn ret = gst_buffer_pool_acquire_buffer(pool.get(), &acquired, nullptr);
   buffer.reset(acquired);

@@ -82,12 +82,12 @@ private:
   bool choose_allocator(GstQuery *query);
   [[nodiscard]] Needs own_needs() const;
   void announce_memfd();
-  GstPtr<GstBufferPool> make_copy_pool();
+  Result<GstPtr<GstBufferPool>> make_copy_pool();
   [[nodiscard]] PoolSetup pool_setup(GstCaps *caps) const;
   [[nodiscard]] std::string allocator_name() const;
   bool check(const Unmet &unmet); // posts it
   [[nodiscard]] std::string reason_without_pool() const;
-  GstFlowReturn fail_without_pool();
+  GstFlowReturn fail_without_pool(const Error &why);
   // Buffers of one pool: what downstream keeps, and one for the frame that is being written; and
   // what max-buffers allows.
   [[nodiscard]] guint fewest_buffers() const noexcept;

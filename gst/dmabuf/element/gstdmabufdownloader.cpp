@@ -5,6 +5,8 @@
 
 #include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/needs.hpp>
+#include <gst/drm/element/pool.hpp>
+
 #include "gstdmabufframe.hpp"
 #include "gstdmabufsuggest.hpp"
 #include "gstdmabuftransform.hpp"
@@ -157,6 +159,8 @@ GstFlowReturn Downloader::acquire(GstPtr<GstBuffer> &buffer)
   if (!copy_pool_) {
     auto pool = std::move(downstream_pool_);
     if (!pool || !configure_pool(pool.get())) {
+      if (const auto room = room_for_pool(); !room)
+        return fail(room.error(), "Close what else the process has open.");
       pool.reset(gst_video_buffer_pool_new());
       max_buffers_ = 0;
       if (!configure_pool(pool.get()))

@@ -213,12 +213,12 @@ Mismatch EglDownloader::mismatch(const GstCaps *in_caps) const
                            });
 }
 
-void EglDownloader::explain(const GstCaps *in_caps, const std::string &refusals)
+void EglDownloader::explain(const GstCaps *in_caps, const Error &refusals)
 {
   if (!failure_.claim())
     return;
   const std::string name = GST_OBJECT_NAME(element_);
-  if (refusals.empty() && zero_copy() == ZeroCopy::Require && !why_copy_.empty()) {
+  if (refusals.message.empty() && zero_copy() == ZeroCopy::Require && !why_copy_.empty()) {
     Failure failure({GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION},
                     name + " cannot draw into dma-bufs, and zero-copy=require forbids the copy",
                     Error{ErrorCode::Unsupported, why_copy_, 0});
@@ -227,10 +227,12 @@ void EglDownloader::explain(const GstCaps *in_caps, const std::string &refusals)
     post_failure(GST_ELEMENT(element_), failure);
     return;
   }
-  if (allocators_.empty() || !refusals.empty()) {
+  if (allocators_.empty() || !refusals.message.empty()) {
     Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
                     name + " has no memory that it could fill in a format that downstream takes",
-                    Error{ErrorCode::Allocation, refusals.empty() ? no_memory_ : refusals, 0});
+                    Error{ErrorCode::Allocation,
+                          refusals.message.empty() ? no_memory_ : refusals.message,
+                          refusals.sys_errno});
     failure.advise("Try another size, or limit the formats with a capsfilter.");
     post_failure(GST_ELEMENT(element_), failure.add("caps", in_caps));
     return;
@@ -238,7 +240,7 @@ void EglDownloader::explain(const GstCaps *in_caps, const std::string &refusals)
   post_mismatch(GST_ELEMENT(element_), mismatch(in_caps));
 }
 
-GstPtr<GstCaps> EglDownloader::agree_on(Way way, GstCaps *in_caps, std::string &refusals)
+GstPtr<GstCaps> EglDownloader::agree_on(Way way, GstCaps *in_caps, Error &refusals)
 {
   const bool draws = way == Way::Draw;
   const FormatSet formats = draws ? drawn_ : FormatSet::unite(drawn_, copied_);
@@ -252,8 +254,10 @@ GstPtr<GstCaps> EglDownloader::agree_on(Way way, GstCaps *in_caps, std::string &
   auto agreement = producer.agree(GST_BASE_TRANSFORM_SRC_PAD(element_),
                                   download_transform(GST_PAD_SINK, in_caps, makeable).get(), makes,
                                   draws ? draw_allocator_.get() : copy_allocator_.get());
-  if (agreement.outcome == Producer::Outcome::NotAllocated)
-    refusals += (refusals.empty() ? "" : ". ") + agreement.refusals;
+  if (agreement.outcome == Producer::Outcome::NotAllocated) {
+    refusals.message += (refusals.message.empty() ? "" : ". ") + agreement.refusals;
+    refusals.sys_errno = agreement.lack;
+  }
   if (agreement.outcome != Producer::Outcome::Agreed)
     return {};
   way_ = way;
@@ -262,17 +266,14 @@ GstPtr<GstCaps> EglDownloader::agree_on(Way way, GstCaps *in_caps, std::string &
 
 GstPtr<GstCaps> EglDownloader::agree(GstCaps *in_caps)
 {
-  std::string refusals;
+  Error refusals;
   if (auto caps = agree_on(Way::Draw, in_caps, refusals))
     return caps;
-  if (!refusals.empty())
-    GST_INFO_OBJECT(element_, "no draw: %s", refusals.c_str());
-  if (zero_copy() != ZeroCopy::Require) {
-    std::string no_copy;
-    if (auto caps = agree_on(Way::Copy, in_caps, no_copy))
+  if (!refusals.message.empty())
+    GST_INFO_OBJECT(element_, "no draw: %s", refusals.message.c_str());
+  if (zero_copy() != ZeroCopy::Require)
+    if (auto caps = agree_on(Way::Copy, in_caps, refusals))
       return caps;
-    refusals += (refusals.empty() ? "" : ". ") + no_copy;
-  }
   if (!is_flushing(GST_ELEMENT(element_)))
     explain(in_caps, refusals);
   return {};

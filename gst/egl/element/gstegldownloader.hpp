@@ -68,9 +68,9 @@ private:
   [[nodiscard]] DownloadFormats known_formats() const; // under formats_lock_
   GstPtr<GstCaps> possible_caps(GstPadDirection direction, const GstCaps *caps) const;
   GstPtr<GstCaps> agree(GstCaps *in_caps);
-  GstPtr<GstCaps> agree_on(Way way, GstCaps *in_caps, std::string &refusals);
+  GstPtr<GstCaps> agree_on(Way way, GstCaps *in_caps, Error &refusals);
   [[nodiscard]] Mismatch mismatch(const GstCaps *in_caps) const;
-  void explain(const GstCaps *in_caps, const std::string &refusals);
+  void explain(const GstCaps *in_caps, const Error &refusals);
   void compare_devices(GstQuery *query);
   [[nodiscard]] Needs own_needs() const;
   [[nodiscard]] DownloadStream stream_of(Way way) const;

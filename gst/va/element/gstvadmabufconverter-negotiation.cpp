@@ -172,7 +172,7 @@ Result<void> DmabufConverter::try_caps(const Device &device, GstCaps *in_caps, G
 // The pair of the formats that downstream takes at this size and the device draws.
 GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in_caps,
                                                const PictureSize &size, ColourPolicy colours,
-                                               std::string &refusals)
+                                               Error &refusals)
 {
   const auto in = info_of(in_caps);
   FormatSet not_drawn;
@@ -185,12 +185,8 @@ GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in
     const auto own = with_size(output_caps(in_caps, device.capabilities, formats), size);
     auto agreement =
         producer_.agree(GST_BASE_TRANSFORM_SRC_PAD(element_), own.get(), formats, allocator_.get());
-    const auto add = [&](const std::string &why) {
-      if (refusals.find(why) == std::string::npos)
-        refusals += (refusals.empty() ? "" : ". ") + why;
-    };
     if (agreement.outcome == Producer::Outcome::NotAllocated)
-      add(agreement.refusals);
+      add_refusal(refusals, agreement.refusals, agreement.lack);
     if (agreement.outcome != Producer::Outcome::Agreed)
       return {};
     auto complete = with_colours(agreement.caps.get(), *in, device.capabilities.colours);
@@ -201,7 +197,7 @@ GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in
       return complete;
     GST_DEBUG_OBJECT(element_, "%" GST_PTR_FORMAT " is not drawn: %s", complete.get(),
                      tried.error().message.c_str());
-    add(tried.error().message);
+    add_refusal(refusals, tried.error().message, tried.error().sys_errno);
     const auto out = info_of(complete.get());
     producer_.forget();
     const Format pair = out ? Format{out->drm_fourcc, out->drm_modifier} : Format{};
@@ -217,7 +213,7 @@ GstPtr<GstCaps> DmabufConverter::agree(const Device &device, GstCaps *in_caps)
 {
   const auto in = info_of(in_caps);
   const auto turned = orientation();
-  std::string refusals;
+  Error refusals;
   if (in) {
     const PictureSize picture = picture_of(in->vinfo, turned.value_or(Orientation::Identity));
     learner_.learn(GST_ELEMENT(element_), GST_BASE_TRANSFORM_SRC_PAD(element_), device,
@@ -231,7 +227,7 @@ GstPtr<GstCaps> DmabufConverter::agree(const Device &device, GstCaps *in_caps)
     for (const ColourPolicy colours : {ColourPolicy::Exact, ColourPolicy::Any}) {
       if (colours != ColourPolicy::Exact && colours != settings().colours)
         break;
-      refusals.clear();
+      refusals = {ErrorCode::Allocation, {}, 0};
       for (const PictureSize &size : sizes)
         if (auto caps = agree_on_size(device, in_caps, size, colours, refusals))
           return caps;
@@ -239,7 +235,7 @@ GstPtr<GstCaps> DmabufConverter::agree(const Device &device, GstCaps *in_caps)
   }
   if (is_flushing(GST_ELEMENT(element_)) || !failure_.claim())
     return {};
-  if (refusals.empty())
+  if (refusals.message.empty())
     post_mismatch(GST_ELEMENT(element_), mismatch(in_caps));
   else
     post_not_allocated(GST_ELEMENT(element_), *device.display, refusals, in_caps);
@@ -317,7 +313,7 @@ guint DmabufConverter::buffers_held() const
   return kBuffersHeld + (method ? method->before : 0);
 }
 
-bool DmabufConverter::open_pool(GstQuery *query, GstCaps *caps)
+Result<void> DmabufConverter::open_pool(GstQuery *query, GstCaps *caps)
 {
   const bool with_meta =
       gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr) ||
@@ -326,9 +322,9 @@ bool DmabufConverter::open_pool(GstQuery *query, GstCaps *caps)
       surfaces_for(std::max(settings().num_surfaces, frames_kept(query, needs_) + 1), needs_);
   auto pool = make_largest_pool(GST_ELEMENT(element_), allocator_.get(), caps, wanted, with_meta);
   if (!pool)
-    return false;
-  pool_.keep(std::move(pool));
-  return true;
+    return pool.error();
+  pool_.keep(std::move(pool).value());
+  return {};
 }
 
 bool DmabufConverter::decide_allocation(GstQuery *query)
@@ -349,12 +345,13 @@ bool DmabufConverter::decide_allocation(GstQuery *query)
           GST_ELEMENT(element_), query, stream_.out, own, [this] { return failure_.claim(); },
           needs_))
     return false;
-  const bool opened = open_pool(query, caps);
+  const auto opened = open_pool(query, caps);
   remove_offers(query); // the base class would activate a pool that is left
   if (opened)
     return check_pool(*device);
   if (failure_.claim())
-    post_no_pool(GST_ELEMENT(element_), allocator_.get(), *device->display, stream_.out, caps);
+    post_no_pool(GST_ELEMENT(element_), allocator_.get(), *device->display, stream_.out, caps,
+                 opened.error());
   return false;
 }
 

@@ -103,7 +103,7 @@ private:
   Result<ConvertStream> stream_of(GstCaps *in_caps, GstCaps *out_caps, ColourPolicy colours) const;
   GstPtr<GstCaps> agree(const Device &device, GstCaps *in_caps);
   GstPtr<GstCaps> agree_on_size(const Device &device, GstCaps *in_caps, const PictureSize &size,
-                                ColourPolicy colours, std::string &refusals);
+                                ColourPolicy colours, Error &refusals);
   Result<void> try_caps(const Device &device, GstCaps *in_caps, GstCaps *out_caps,
                         ColourPolicy colours);
   void warn_of_colours();
@@ -114,7 +114,7 @@ private:
   [[nodiscard]] GstPtr<GstCaps> possible_caps(const GstCaps *downstream) const;
   [[nodiscard]] Mismatch mismatch(const GstCaps *in_caps) const;
   [[nodiscard]] guint buffers_held() const;
-  bool open_pool(GstQuery *query, GstCaps *caps);
+  Result<void> open_pool(GstQuery *query, GstCaps *caps);
   bool check_pool(const Device &device);
   GstFlowReturn fail(const Error &error);
   GstFlowReturn refuse_pair(const Error &error);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <gst/drm/core/descriptors.hpp>
 #include <gst/drm/core/drm_node.hpp>
 #include <gst/drm/element/allocation_query.hpp>
 #include <gst/drm/element/pool.hpp>
@@ -16,8 +17,9 @@ GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
 namespace gstdrm::va {
 namespace {
 
-// Makes the pool allocate `count` buffers; returns how many it could allocate.
-guint fill_pool(GstBufferPool *pool, guint count)
+// Makes the pool allocate `count` buffers; returns how many it could allocate. `lack`: see
+// lack_of_descriptors(), while those are there.
+guint fill_pool(GstBufferPool *pool, guint count, int &lack)
 {
   GstBufferPoolAcquireParams params = {};
   params.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT;
@@ -26,37 +28,42 @@ guint fill_pool(GstBufferPool *pool, guint count)
   while (buffers.size() < count &&
          gst_buffer_pool_acquire_buffer(pool, &buffer, &params) == GST_FLOW_OK)
     buffers.push_back(GstPtr<GstBuffer>::adopt(buffer));
+  lack = buffers.size() < count ? lack_of_descriptors(kDescriptorsOfFrame) : 0;
   return static_cast<guint>(buffers.size());
 }
 
-GstPtr<GstBufferPool> make_pool(GstDrmAllocator *allocator, GstCaps *caps, guint surfaces,
-                                bool with_meta)
+Result<GstPtr<GstBufferPool>> make_pool(GstDrmAllocator *allocator, GstCaps *caps, guint surfaces,
+                                        bool with_meta)
 {
   // No minimum: a GstBufferPool that cannot allocate its minimum frees the buffers that it has.
   auto made = configure_pool(allocator, {caps, 0, surfaces, with_meta});
+  if (!made && made.error().sys_errno != 0)
+    return made.error();
   if (!made || !gst_buffer_pool_set_active(made->pool.get(), TRUE))
-    return {};
+    return Error{ErrorCode::Allocation, {}, lack_of_descriptors(kDescriptorsOfFrame)};
   return std::move(made->pool);
 }
 
 } // namespace
 
 // Where the driver runs out, the pool is made again with as many as there are.
-GstPtr<GstBufferPool> make_largest_pool(GstElement *element, GstDrmAllocator *allocator,
-                                        GstCaps *caps, guint wanted, bool with_meta)
+Result<GstPtr<GstBufferPool>> make_largest_pool(GstElement *element, GstDrmAllocator *allocator,
+                                                GstCaps *caps, guint wanted, bool with_meta)
 {
+  int lack = 0;
   for (guint surfaces = wanted; surfaces >= kFewestSurfaces;) {
     auto pool = make_pool(allocator, caps, surfaces, with_meta);
-    const auto made = pool ? fill_pool(pool.get(), surfaces) : 0;
+    if (!pool)
+      return pool.error();
+    const auto made = fill_pool(pool->get(), surfaces, lack);
     if (made == surfaces)
       return pool;
-    if (pool)
-      gst_buffer_pool_set_active(pool.get(), FALSE);
+    gst_buffer_pool_set_active(pool->get(), FALSE);
     GST_WARNING_OBJECT(element, "the driver has surfaces for %u frames only, not for %u", made,
                        surfaces);
     surfaces = made;
   }
-  return {};
+  return Error{ErrorCode::Allocation, {}, lack};
 }
 
 guint frames_kept(GstQuery *query, const AgreedNeeds &needs)

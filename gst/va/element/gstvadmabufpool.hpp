@@ -17,10 +17,11 @@ constexpr guint kFewestSurfaces = 2; // one is shown while the next is drawn
 constexpr guint kMostKept = 64;      // frames downstream; a surface is memory of the GPU
 
 // An active pool whose surfaces are all allocated, so that none is allocated while the stream runs.
-// It has fewer than `wanted` where the driver runs out; empty where it has no kFewestSurfaces.
-// `with_meta`: downstream reads GstVideoMeta.
-GstPtr<GstBufferPool> make_largest_pool(GstElement *element, GstDrmAllocator *allocator,
-                                        GstCaps *caps, guint wanted, bool with_meta);
+// It has fewer than `wanted` where the driver runs out. Error of code Allocation where it has no
+// kFewestSurfaces; without a message where the pool has logged the reason, with the errno of a lack
+// of descriptors. `with_meta`: downstream reads GstVideoMeta.
+Result<GstPtr<GstBufferPool>> make_largest_pool(GstElement *element, GstDrmAllocator *allocator,
+                                                GstCaps *caps, guint wanted, bool with_meta);
 
 // Frames that downstream may keep, by its own account.
 guint frames_kept(GstQuery *query, const AgreedNeeds &needs);

@@ -44,7 +44,7 @@ Result<void> Source::prepare(const Device &device, GstCaps *caps)
   if (!frames)
     return frames.error();
   if (auto drawn = (*frames)->try_draw(device, prepared_.info); !drawn)
-    return Error{ErrorCode::Allocation, drawn.error().message};
+    return Error{ErrorCode::Allocation, drawn.error().message, drawn.error().sys_errno};
   prepared_.frames = std::move(frames).value();
   prepared_.pattern = wanted.pattern;
   prepared_.argb = wanted.argb;
@@ -95,7 +95,8 @@ bool Source::negotiate()
     else if (agreement.outcome == Producer::Outcome::NothingInCommon)
       post_nothing_common(own.get());
     else
-      post_not_allocated(GST_ELEMENT(element_), *device->display, agreement.refusals,
+      post_not_allocated(GST_ELEMENT(element_), *device->display,
+                         {ErrorCode::Allocation, agreement.refusals, agreement.lack},
                          agreement.common.get());
     return false;
   }
@@ -139,7 +140,7 @@ bool Source::set_caps(GstCaps *caps)
   return true;
 }
 
-GstPtr<GstBufferPool> Source::pool_for(GstQuery *query, GstCaps *caps)
+Result<GstPtr<GstBufferPool>> Source::pool_for(GstQuery *query, GstCaps *caps)
 {
   const auto wanted = surfaces_for(
       std::max(copy_properties().num_surfaces, frames_kept(query, needs_) + 1), needs_);
@@ -155,9 +156,9 @@ GstPtr<GstBufferPool> Source::pool_for(GstQuery *query, GstCaps *caps)
     return pool;
   if (frames_)
     frames_->drop_ahead();
-  pool = make_largest_pool(GST_ELEMENT(element_), allocator_.get(), caps, wanted, with_meta);
-  made_for_ = pool ? PoolRequest{GstPtr<GstCaps>::share(caps), wanted, with_meta} : PoolRequest{};
-  return pool;
+  auto made = make_largest_pool(GST_ELEMENT(element_), allocator_.get(), caps, wanted, with_meta);
+  made_for_ = made ? PoolRequest{GstPtr<GstCaps>::share(caps), wanted, with_meta} : PoolRequest{};
+  return made;
 }
 
 bool Source::decide_allocation(GstQuery *query)
@@ -173,11 +174,13 @@ bool Source::decide_allocation(GstQuery *query)
   if (!agree_on_needs(
           GST_ELEMENT(element_), query, info_, own, [] { return true; }, needs_))
     return false;
-  const auto pool = pool_for(query, caps);
-  if (!pool) {
-    post_no_pool(GST_ELEMENT(element_), allocator_.get(), *device()->display, info_, caps);
+  const auto made = pool_for(query, caps);
+  if (!made) {
+    post_no_pool(GST_ELEMENT(element_), allocator_.get(), *device()->display, info_, caps,
+                 made.error());
     return false;
   }
+  const auto &pool = *made;
   if (const Unmet unmet = unmet_by(pool.get(), needs_, info_, *device()->display)) {
     post_unmet(GST_ELEMENT(element_), unmet, caps, device()->display->node());
     return false;

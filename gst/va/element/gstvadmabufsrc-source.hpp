@@ -73,7 +73,7 @@ private:
   Properties copy_properties();
   Result<void> prepare(const Device &device, GstCaps *caps);
   void post_nothing_common(const GstCaps *own);
-  GstPtr<GstBufferPool> pool_for(GstQuery *query, GstCaps *caps);
+  Result<GstPtr<GstBufferPool>> pool_for(GstQuery *query, GstCaps *caps);
   void go_to(GstClockTime position, int rate_n, int rate_d);
   void post(const char *what, const Error &error);
 

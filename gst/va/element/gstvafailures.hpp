@@ -22,12 +22,15 @@ void post_no_device(GstElement *element, const Error &error, const std::string &
 [[nodiscard]] std::string advice_on_frame(const Error &error, const Device *device,
                                           const std::string &sender);
 
+// One more reason among several, once. `lack` is its errno, or 0.
+void add_refusal(Error &all, const std::string &why, int lack);
+
 // `refusals` is what the driver said of each format that downstream takes too.
-void post_not_allocated(GstElement *element, const Display &display, const std::string &refusals,
+void post_not_allocated(GstElement *element, const Display &display, const Error &refusals,
                         const GstCaps *caps);
 
-// There are no kFewestSurfaces for a pool of frames of `info`.
+// There are no kFewestSurfaces for a pool of frames of `info`. `why` is of make_largest_pool().
 void post_no_pool(GstElement *element, GstDrmAllocator *allocator, const Display &display,
-                  const GstDrmVideoInfo &info, const GstCaps *caps);
+                  const GstDrmVideoInfo &info, const GstCaps *caps, const Error &why);
 
 } // namespace gstdrm::va

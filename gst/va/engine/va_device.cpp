@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <vector>
 
+#include <gst/drm/core/descriptors.hpp>
 #include <gst/drm/core/drm_node.hpp>
+#include <gst/drm/core/errno_text.hpp>
 #include <gst/drm/core/log.hpp>
 
 namespace gstdrm::va {
@@ -110,6 +112,7 @@ Device share_device(const Device &device)
 Result<Device> open_first_device(const std::vector<FailedNode> &failed)
 {
   std::string tried;
+  int lack = 0;
   for (const auto &node : list_drm_nodes(DrmNodeType::Render)) {
     const auto skip = std::find_if(failed.begin(), failed.end(),
                                    [&node](const FailedNode &one) { return one.path == node; });
@@ -118,11 +121,16 @@ Result<Device> open_first_device(const std::vector<FailedNode> &failed)
       return device;
     GSTDRM_DEBUG("%s is not used: %s", node.c_str(), device.error().message.c_str());
     tried += (tried.empty() ? "" : ". ") + device.error().message;
+    if (lack == 0)
+      lack = device.error().sys_errno;
   }
-  if (tried.empty())
-    tried = "There is no /dev/dri/renderD*";
+  if (tried.empty()) {
+    lack = lack_of_descriptors(1); // the directory could not be read
+    tried = lack != 0 ? "/dev/dri cannot be read: " + errno_text(lack)
+                      : "There is no /dev/dri/renderD*";
+  }
   return Error{ErrorCode::Device,
-               "No render node has a VA-API driver that exports DMA buffers. " + tried};
+               "No render node has a VA-API driver that exports DMA buffers. " + tried, lack};
 }
 
 Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::uint32_t width,

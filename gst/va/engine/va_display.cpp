@@ -12,6 +12,7 @@
 #include <va/va_drmcommon.h>
 #include <va/va_str.h>
 
+#include <gst/drm/core/descriptors.hpp>
 #include <gst/drm/core/drm_node.hpp>
 #include <gst/drm/core/errno_text.hpp>
 #include <gst/drm/core/log.hpp>
@@ -178,12 +179,13 @@ Error Display::error(ErrorCode code, const char *call, VAStatus status) const
   if (!vendor_.empty())
     where += " (" + vendor_ + ")";
   GSTDRM_DEBUG("refused: %s: %s%s", where.c_str(), vaStatusStr(status), number);
-  std::string text = where + ": " + vaErrorStr(status) + number;
+  const int lack = lack_of_descriptors(kDescriptorsOfFrame); // no VAStatus tells
+  std::string text = where + ": " + vaErrorStr(status) + number + text_of_lack(lack);
   if (has_gone())
     text += ". " + node_ +
             " has gone: its GPU was unplugged, or its driver was unloaded. Stop the "
             "pipeline, and set another device";
-  return Error{code, std::move(text)};
+  return Error{code, std::move(text), lack};
 }
 
 bool Display::is_of(const std::string &node) const

@@ -128,8 +128,13 @@ Result<Surface> import_surface(const std::shared_ptr<Display> &display, ImportBy
   const VAStatus status =
       vaCreateSurfaces(display->count(), format->rt_format, layout.width, layout.height, &id, 1,
                        attributes.data(), static_cast<unsigned>(attributes.size()));
-  if (status != VA_STATUS_SUCCESS)
-    return refuse(layout, display->error(ErrorCode::Import, "vaCreateSurfaces", status).message);
+  if (status != VA_STATUS_SUCCESS) {
+    const auto error = display->error(ErrorCode::Import, "vaCreateSurfaces", status);
+    auto refused = refuse(layout, error.message);
+    if (error.sys_errno != 0) // which says nothing of the format
+      refused = {ErrorCode::Allocation, std::move(refused.message), error.sys_errno};
+    return refused;
+  }
   display->surfaces.fetch_add(1, std::memory_order_relaxed);
   GSTDRM_LOG("surface 0x%x is imported: %s of %ux%u in %u objects", id,
              describe_format(layout.format).c_str(), layout.width, layout.height,

@@ -197,6 +197,10 @@ Result<Capabilities> query_capabilities(const std::shared_ptr<Display> &display)
   for (const auto *format : listed.formats)
     prober.probe(*format, listed.modifiers);
   prober.probe_sources(listed.modifiers);
+  if (prober.lacking())
+    return Error{ErrorCode::Device,
+                 display->node() + " cannot be probed: " + prober.lacking()->message,
+                 prober.lacking()->sys_errno};
   if (capabilities.formats.empty()) {
     return Error{ErrorCode::Device,
                  display->node() + " (" + display->vendor() +

@@ -2,6 +2,7 @@
 #include "va_prober.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include <gst/drm/core/log.hpp>
@@ -187,6 +188,8 @@ Result<void> Prober::read_into(const Format &pair, const FrameLayout &layout,
 std::nullopt_t Prober::refuse(const Error &error)
 {
   capabilities_.refused.push_back(error.message);
+  if (!lacking_ && (error.sys_errno == EMFILE || error.sys_errno == ENFILE))
+    lacking_ = error;
   return std::nullopt;
 }
 

@@ -28,6 +28,8 @@ public:
   void probe(const PixelFormat &format, std::span<const std::uint64_t> listed);
   // Behind all formats: those that were not drawn into may still be read from.
   void probe_sources(std::span<const std::uint64_t> listed);
+  // The first refusal in a process that is short of descriptors: of the format, it says nothing.
+  [[nodiscard]] const std::optional<Error> &lacking() const { return lacking_; }
 
 private:
   enum class Use { Drawn, Read };
@@ -60,6 +62,7 @@ private:
   std::vector<Format> found_;                  // of the current format
   bool used_ = false;                          // a surface of the current format
   bool tried_list_ = false;
+  std::optional<Error> lacking_;
 };
 
 } // namespace gstdrm::va

@@ -3,6 +3,7 @@
 // kernel's exporters.
 #include <fcntl.h>
 
+#include "support/descriptors.hpp"
 #include "support/dmabuf_elements.hpp"
 
 namespace {
@@ -181,6 +182,22 @@ GST_START_TEST(test_no_video_meta)
   fail_unless_equals_uint64(h.stat("copies"), 3);
   fail_unless_equals_uint64(h.stat("bytes-copied"), 3 * (641 * 481 + 642 * 241));
   CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_INFO), "copied by the CPU", "no GstVideoMeta");
+}
+GST_END_TEST
+
+// None is left for the pool of copies: one error, and no critical of GStreamer's.
+GST_START_TEST(test_no_descriptor_for_a_pool)
+{
+  const Download h(false);
+  fail_unless(h.negotiate(kDmaBuf));
+  GstBuffer *frame = padded_frame(0);
+  GstFlowReturn flow = GST_FLOW_OK;
+  {
+    const FewDescriptors few(static_cast<unsigned>(__i__));
+    flow = gst_harness_push(h.get(), frame);
+  }
+  fail_unless_equals_int(flow, GST_FLOW_ERROR);
+  CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), "EMFILE", "ulimit -n");
 }
 GST_END_TEST
 
@@ -459,6 +476,7 @@ Suite *dmabufdownload_suite()
   tcase_add_test(tcase, test_query);
   tcase_add_test(tcase, test_same_memory);
   tcase_add_test(tcase, test_no_video_meta);
+  tcase_add_loop_test(tcase, test_no_descriptor_for_a_pool, 0, 2);
   tcase_add_test(tcase, test_downstream_pool);
   tcase_add_test(tcase, test_refusing_pool);
   tcase_add_test(tcase, test_require);

@@ -6,6 +6,7 @@
 
 #include <sys/resource.h>
 
+#include "support/descriptors.hpp"
 #include "support/dmabuf_elements.hpp"
 #include "support/templates.hpp"
 
@@ -236,6 +237,32 @@ GST_START_TEST(test_descriptors_end)
 }
 GST_END_TEST
 
+// None is left for the pool itself: one error, and no critical of GStreamer's; there is room again, and frames flow.
+GST_START_TEST(test_no_descriptor_for_a_pool)
+{
+  const Harness h(upload(""));
+  fail_unless(h.negotiate(kNv12), "%s", h.last_error().c_str());
+  GstBuffer *frame = new_frame(kNv12);
+  GstFlowReturn flow = GST_FLOW_OK;
+  {
+    const FewDescriptors few(static_cast<unsigned>(__i__));
+    fail_if(h.ask_allocation(kNv12)); // upstream's own memory is copied
+    flow = gst_harness_push(h.get(), frame);
+  }
+  fail_unless_equals_int(flow, GST_FLOW_ERROR);
+  const std::vector<std::string> errors = h.messages(GST_MESSAGE_ERROR);
+  fail_unless_equals_int(errors.size(), 1);
+  check_says(errors.front(), {"cannot allocate dma-bufs of 320x240 NV12", "EMFILE", "ulimit -n"});
+  gst_pad_push_event(h.get()->srcpad, gst_event_new_flush_start()); // the application goes on
+  gst_pad_push_event(h.get()->srcpad, gst_event_new_flush_stop(FALSE));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_pad_push_event(h.get()->srcpad, gst_event_new_segment(&segment));
+  fail_unless_equals_int(gst_harness_push(h.get(), new_frame(kNv12)), GST_FLOW_OK);
+  (void)pull(h);
+}
+GST_END_TEST
+
 // No memory for the first frame: the error says why, and which log says more. The kernel refuses a larger memfd with
 // EFBIG, and a signal that is ignored here.
 GST_START_TEST(test_no_first_frame)
@@ -400,6 +427,7 @@ Suite *dmabufupload_limits_suite()
   tcase_add_loop_test(tcase, test_wait_ends, 0, G_N_ELEMENTS(kEnds));
   tcase_add_test(tcase, test_restarted);
   tcase_add_loop_test(tcase, test_descriptors_end, 0, 2);
+  tcase_add_loop_test(tcase, test_no_descriptor_for_a_pool, 0, 3);
   tcase_add_test(tcase, test_no_first_frame);
   tcase_add_test(tcase, test_automatic_bound);
   tcase_add_test(tcase, test_bound_below_what_downstream_keeps);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The set-up of a pool: what was asked for is what the pool has, and a refusal says for which caps. The pool that an element keeps.
 #include <atomic>
+#include <cerrno>
 #include <thread>
 #include <utility>
 
 #include <unistd.h>
 
+#include "support/descriptors.hpp"
 #include "support/dmabuf_elements.hpp"
 #include "support/threads.hpp"
 
@@ -62,6 +64,25 @@ GST_START_TEST(test_row)
   fail_unless_equals_int(max, row.max);
   fail_unless(gst_buffer_pool_config_has_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META) == row.video_meta);
   gst_structure_free(config);
+}
+GST_END_TEST
+
+// What GStreamer's pool needs for itself (2), and the first buffer: an error, not a critical of GStreamer's.
+GST_START_TEST(test_few_descriptors)
+{
+  const auto left = static_cast<unsigned>(__i__);
+  const auto allocator = GstPtr<GstDrmAllocator>::adopt(gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_MEMFD, nullptr, nullptr));
+  const auto caps = gstdrm::test::caps_of(kRows[0].caps);
+  const gstdrm::test::FewDescriptors few(left);
+  fail_unless(static_cast<bool>(gstdrm::room_for_pool()) == (left >= 2));
+  const auto made = gstdrm::configure_pool(allocator.get(), {caps.get(), 1, 1});
+  if (left >= 2 && made && gst_buffer_pool_set_active(made->pool.get(), TRUE))
+    return;
+  fail_unless(left < 4, "%u left", left);
+  if (made) // the pool logs why it is not activated
+    return;
+  fail_unless_equals_int(made.error().sys_errno, EMFILE);
+  fail_unless(made.error().message.find("EMFILE") != std::string::npos, "%s", made.error().message.c_str());
 }
 GST_END_TEST
 
@@ -122,6 +143,7 @@ Suite *kit_pool_suite()
   Suite *suite = suite_create("kit-pool");
   TCase *tc = tcase_create("configure");
   tcase_add_loop_test(tc, test_row, 0, G_N_ELEMENTS(kRows));
+  tcase_add_loop_test(tc, test_few_descriptors, 0, 6);
   suite_add_tcase(suite, tc);
   TCase *active = tcase_create("active");
   tcase_add_test(active, test_kept);

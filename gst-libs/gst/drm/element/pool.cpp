@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <gst/drm/core/descriptors.hpp>
+#include <gst/drm/core/errno_text.hpp>
 #include <gst/drm/core/format.hpp>
 #include <gst/drm/gstdrmbufferpool.h>
 #include <gst/drm/gstdrmcaps-words.hpp>
@@ -56,10 +58,25 @@ bool needs_alignment(const PoolSetup &setup, GstVideoAlignment &align)
   return setup.stride_align > 1 || align.padding_bottom > 0 || align.padding_right > 0;
 }
 
+// gstpoll.c: a socket pair or an eventfd
+constexpr unsigned kDescriptorsOfPool = 2;
+
 } // namespace
+
+Result<void> room_for_pool()
+{
+  const int lack = lack_of_descriptors(kDescriptorsOfPool);
+  if (lack == 0)
+    return {};
+  return Error{ErrorCode::Allocation,
+               "the process has no descriptor left for a buffer pool (" + errno_text(lack) + ")",
+               lack};
+}
 
 Result<ConfiguredPool> configure_pool(GstDrmAllocator *allocator, const PoolSetup &setup)
 {
+  if (auto room = room_for_pool(); !room)
+    return room.error();
   ConfiguredPool made{GstPtr<GstBufferPool>::adopt(gst_drm_buffer_pool_new(allocator)), 0};
   GstStructure *config = gst_buffer_pool_get_config(made.pool.get());
   gst_buffer_pool_config_set_params(config, setup.caps, setup.least_size, setup.min_buffers,
@@ -70,8 +87,12 @@ Result<ConfiguredPool> configure_pool(GstDrmAllocator *allocator, const PoolSetu
     gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
     gst_buffer_pool_config_set_video_alignment(config, &align);
   }
-  if (!gst_buffer_pool_set_config(made.pool.get(), config))
-    return Error{ErrorCode::Allocation, "There are no buffers for " + text_of(setup.caps) + ".", 0};
+  if (!gst_buffer_pool_set_config(made.pool.get(), config)) {
+    const int lack = lack_of_descriptors(kDescriptorsOfFrame);
+    return Error{ErrorCode::Allocation,
+                 "There are no buffers for " + text_of(setup.caps) + text_of_lack(lack) + ".",
+                 lack};
+  }
   config = gst_buffer_pool_get_config(made.pool.get());
   gst_buffer_pool_config_get_params(config, nullptr, &made.size, nullptr, nullptr);
   gst_structure_free(config);

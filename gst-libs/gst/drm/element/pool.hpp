@@ -24,7 +24,13 @@ struct ConfiguredPool {
   guint size;                 // bytes of each buffer, as the allocator pads it
 };
 
-// Error of code Allocation where the allocator makes no such buffers; the pool logs the reason.
+// GStreamer's buffer pools have descriptors of their own (GstPoll), and no error for their lack:
+// such a pool logs criticals for as long as it lives. Asked before each gst_*_buffer_pool_new().
+// Error of code Allocation with its errno.
+Result<void> room_for_pool();
+
+// Error of code Allocation where the allocator makes no such buffers, and the pool logs the reason;
+// or where there is no room_for_pool().
 Result<ConfiguredPool> configure_pool(GstDrmAllocator *allocator, const PoolSetup &setup);
 
 // Deactivates the pool, without the lock that guards `kept`: threads that wait for a buffer may

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/core/descriptors.hpp>
 #include <gst/drm/gstdrmformat.h>
 #include <gst/video/video.h>
 
@@ -124,7 +125,7 @@ bool Producer::is_last_choice(const Offer &offer) const
 
 // The caps with the modifier that the allocator chose of all; empty with a reason where it cannot.
 GstPtr<GstCaps> Producer::try_offer(const Offer &offer, GstDrmAllocator *allocator,
-                                    std::string &refusals)
+                                    Agreement &agreement)
 {
   if (is_last_choice(offer))
     return choice_.caps;
@@ -140,9 +141,11 @@ GstPtr<GstCaps> Producer::try_offer(const Offer &offer, GstDrmAllocator *allocat
       allocator, offer.candidate.fourcc, static_cast<guint>(width), static_cast<guint>(height),
       modifiers.data(), static_cast<guint>(modifiers.size()), nullptr, &modifier, &error));
   if (!first) {
+    if (const int lack = lack_of_descriptors(kDescriptorsOfFrame); lack != 0)
+      agreement.lack = lack;
     const char *why = error ? error->message : "the allocator gave no reason";
     GST_CAT_DEBUG_OBJECT(category_, element_, "%s", why);
-    refusals += (refusals.empty() ? "" : ". ") + std::string(why);
+    agreement.refusals += (agreement.refusals.empty() ? "" : ". ") + std::string(why);
     return {};
   }
   GST_CAT_INFO_OBJECT(category_, element_, "%s chosen of %zu common modifiers",
@@ -167,7 +170,7 @@ Producer::Agreement Producer::agree(GstPad *pad, const GstCaps *own, const Forma
     return agreement;
   agreement.outcome = Outcome::NotAllocated;
   for (const auto &offer : offers) {
-    agreement.caps = try_offer(offer, allocator, agreement.refusals);
+    agreement.caps = try_offer(offer, allocator, agreement);
     if (agreement.caps) {
       agreement.outcome = Outcome::Agreed;
       break;

@@ -57,10 +57,11 @@ public:
     GstPtr<GstCaps> caps;   // of Agreed: fixed, with the modifier that the allocator chose
     GstPtr<GstCaps> common; // what both sides can do
     std::string refusals;   // of NotAllocated: what the allocator said of each format
+    int lack = 0;           // of NotAllocated: EMFILE or ENFILE where descriptors were short
   };
   // Asks downstream, and has `allocator` make one frame of each common format in turn, until one
-  // can be made. The frame is let go: it is how the allocator chooses a modifier. Where the offer is
-  // the same as the last time, the choice is too, and nothing is allocated. `own` is
+  // can be made. The frame is let go: it is how the allocator chooses a modifier. Where the offer
+  // is the same as the last time, the choice is too, and nothing is allocated. `own` is
   // producer_caps() of `formats`.
   Agreement agree(GstPad *pad, const GstCaps *own, const FormatSet &formats,
                   GstDrmAllocator *allocator);
@@ -75,7 +76,7 @@ private:
     GstPtr<GstCaps> offered; // the caps before it chose
   };
   bool is_last_choice(const Offer &offer) const;
-  GstPtr<GstCaps> try_offer(const Offer &offer, GstDrmAllocator *allocator, std::string &refusals);
+  GstPtr<GstCaps> try_offer(const Offer &offer, GstDrmAllocator *allocator, Agreement &agreement);
 
   GstElement *element_;
   GstDebugCategory *category_;
