@@ -3,11 +3,15 @@
 
 #include <string>
 
+#include <gst/drm/element/pool.hpp>
+
 namespace gstdrm {
 
 Result<GstPtr<GstBufferPool>> open_texture_pool(GstGLContext *context, GstCaps *caps,
                                                 const GstVideoInfo &info, SyncPoints sync_points)
 {
+  if (const Result<void> room = room_for_pool(); !room)
+    return room.error();
   auto pool = GstPtr<GstBufferPool>::adopt(gst_gl_buffer_pool_new(context));
   GstStructure *config = gst_buffer_pool_get_config(pool.get());
   gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)), 0,
