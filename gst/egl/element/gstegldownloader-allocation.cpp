@@ -182,7 +182,7 @@ bool EglDownloader::decide_allocation(GstQuery *query)
                         describe_format({out_info_.drm_fourcc, out_info_.drm_modifier}) +
                         " that it can fill",
                     opened.error());
-    failure.advise("Try another size, or another format with a capsfilter.");
+    failure.advise(kNoFrameAdvice);
     post_failure(GST_ELEMENT(element_), failure.add("caps", out_caps_.get()));
   }
   return false;

@@ -233,7 +233,7 @@ void EglDownloader::explain(const GstCaps *in_caps, const Error &refusals)
                     Error{ErrorCode::Allocation,
                           refusals.message.empty() ? no_memory_ : refusals.message,
                           refusals.sys_errno});
-    failure.advise("Try another size, or limit the formats with a capsfilter.");
+    failure.advise(kNoFrameAdvice);
     post_failure(GST_ELEMENT(element_), failure.add("caps", in_caps));
     return;
   }

@@ -23,6 +23,11 @@
 
 namespace gstdrm {
 
+// What to do where no frame of a format can be made.
+inline constexpr const char *kNoFrameAdvice =
+    "Try another size, or another format with a capsfilter; or raise the limits of the process "
+    "(ulimit -n, -v).";
+
 // The methods stand behind the virtual functions of GstGLBaseFilter and GstBaseTransform. The
 // streaming thread's, except where a comment says otherwise.
 class EglDownloader {

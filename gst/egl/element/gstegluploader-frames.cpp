@@ -112,7 +112,9 @@ GstFlowReturn EglUploader::fail(const Error &error)
   const std::string sender = peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
   Failure failure(std::string(GST_OBJECT_NAME(element_)) + " cannot take a frame of " + sender,
                   error);
-  failure.advise(advice_on(error, sender)).add("sender", sender).add("caps", in_caps_.get());
+  const std::string advice = frames_.advice();
+  failure.advise(advice.empty() ? advice_on(error, sender) : advice);
+  failure.add("sender", sender).add("caps", in_caps_.get());
   post_failure(GST_ELEMENT(element_), failure);
   return GST_FLOW_ERROR;
 }

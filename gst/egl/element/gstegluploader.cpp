@@ -66,6 +66,14 @@ void EglUploader::offer_changed()
     refusals_.request_choice();
 }
 
+// A context that a search finds behind the change has ended, or is one of the next start.
+void EglUploader::warn_of_searches(const GlSearches::Change &change) const
+{
+  if (!change.is_alone())
+    GST_WARNING_OBJECT(element_, "the state changes while another thread still looks for an "
+                                 "OpenGL context: that thread waits for the change, or hangs");
+}
+
 // --- states --------------------------------------------------------------------------------------
 
 bool EglUploader::start()

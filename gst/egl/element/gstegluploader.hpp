@@ -49,6 +49,7 @@ public:
   auto without_searches(const auto &change)
   {
     const GlSearches::Change present = gl_.change();
+    warn_of_searches(present);
     return change();
   }
 
@@ -76,6 +77,7 @@ private:
   // --- context and offer
   std::shared_ptr<GlThread> find_device();
   void offer_changed();
+  void warn_of_searches(const GlSearches::Change &change) const;
 
   // --- negotiation
   GstPtr<GstCaps> answer_caps(GstPadDirection direction, GstCaps *filter);

@@ -27,6 +27,14 @@ constexpr const char *kRefused = "the EGL driver does not import upstream's DMA 
 constexpr const char *kNoDescriptor = "no file descriptor is left for an import";
 constexpr const char *kCorner = "the EGL driver does not import a picture that begins there";
 
+// What to do about a frame where its sender alone cannot help.
+constexpr const char *kCropElsewhere = "Crop at even pixels, or upstream in the decoder.";
+constexpr const char *kSendWhatCapsSay =
+    "Have upstream send DMA buffers, or plain video/x-raw caps.";
+constexpr const char *kSendDmabufs = "Set mode=auto, or put dmabufupload in front.";
+constexpr const char *kTakeCopies =
+    "Have downstream take texture-target=2D, or put dmabufupload in front.";
+
 bool lacks_descriptor(const Error &error)
 {
   return error.code == ErrorCode::Allocation &&
@@ -45,17 +53,14 @@ Copied with_reason(Copied copied, const std::string &why_no_import)
                error.sys_errno};
 }
 
-Error not_dmabuf(bool is_plain)
+Error not_dmabuf(bool is_plain, bool may_copy)
 {
+  const char *why = "The caps say memory:DMABuf, but a buffer has other memory";
   if (is_plain)
-    return Error{ErrorCode::Layout,
-                 "A buffer is in system memory, and mode=import forbids a copy. Set mode=auto, or "
-                 "put dmabufupload in front",
-                 0};
-  return Error{ErrorCode::Layout,
-               "The caps say memory:DMABuf, but a buffer has other memory. Upstream must send DMA "
-               "buffers, or plain video/x-raw caps",
-               0};
+    why = may_copy ? "A buffer is in system memory, and downstream takes no texture that it could "
+                     "be copied to"
+                   : "A buffer is in system memory, and mode=import forbids a copy";
+  return Error{ErrorCode::Layout, why, 0};
 }
 
 } // namespace
@@ -95,8 +100,9 @@ void UploadFrames::end()
   cache_.reset();
   copier_.close();
   drawn_.close();
-  imports_refused_ = false;
+  imports_refused_.reset();
   refusal_.reset();
+  advice_ = "";
   {
     const std::lock_guard guard(releases_lock_);
     releases_.reset();
@@ -135,7 +141,7 @@ void UploadFrames::watch_context()
 
 // A decoder's frames are larger than the picture: 1088 lines for 1080. The texture is of the
 // picture alone.
-Result<GstPtr<GstBuffer>> UploadFrames::visible_part(GstBuffer *in, Corner &corner) const
+Result<GstPtr<GstBuffer>> UploadFrames::visible_part(GstBuffer *in, Corner &corner)
 {
   const GstVideoInfo &info = stream_.in.vinfo;
   auto visible = GstPtr<GstBuffer>::share(in);
@@ -147,14 +153,16 @@ Result<GstPtr<GstBuffer>> UploadFrames::visible_part(GstBuffer *in, Corner &corn
   corner = *found;
   if (crop_in_place(visible, info, 1))
     return visible;
+  advice_ = kCropElsewhere;
   return Error{ErrorCode::Layout,
                "The picture of a frame begins among pixels that share chroma, or not at the first "
-               "pixel of a tiled frame. Crop at even pixels, or upstream in the decoder",
+               "pixel of a tiled frame",
                0};
 }
 
 Result<GstPtr<GstBuffer>> UploadFrames::upload(GstBuffer *in)
 {
+  advice_ = "";
   stats_.frames++;
   watch_context();
   if (thread_->device()->is_lost())
@@ -170,16 +178,21 @@ Result<GstPtr<GstBuffer>> UploadFrames::upload(GstBuffer *in)
 Result<GstPtr<GstBuffer>> UploadFrames::upload_picture(GstBuffer *in, Corner corner)
 {
   const MemoryKind kind = memory_kind(in);
-  if (kind != MemoryKind::DmaBuf)
-    return stream_.form ? Result<GstPtr<GstBuffer>>(not_dmabuf(stream_.is_plain))
-                        : copy(in, "system memory");
+  if (kind != MemoryKind::DmaBuf && !stream_.form)
+    return copy(in, "system memory");
+  if (kind != MemoryKind::DmaBuf) {
+    advice_ = kSendWhatCapsSay;
+    if (stream_.is_plain)
+      advice_ = stream_.may_copy ? kTakeCopies : kSendDmabufs;
+    return not_dmabuf(stream_.is_plain, stream_.may_copy);
+  }
   const Result<FrameLayout> layout = frame_layout_of(in, stream_.in);
   if (!layout)
     return layout.error();
   if (!stream_.form)
     return with_reason(copy(in, stream_.copy_reason), stream_.import_refusal);
   if (imports_refused_)
-    return copy(in, kRefused);
+    return with_reason(copy(in, kRefused), *imports_refused_);
   Result<GstPtr<GstBuffer>> imported = import(in, *layout);
   return imported ? imported : instead_of_import(in, corner, imported.error());
 }
@@ -206,7 +219,7 @@ Result<GstPtr<GstBuffer>> UploadFrames::instead_of_import(GstBuffer *in, Corner 
   GST_WARNING_OBJECT(element_, "%s: %s", alone ? "one frame is copied" : "copying from now on",
                      error.message.c_str());
   if (!alone) {
-    imports_refused_ = true;
+    imports_refused_ = error.message;
     refusal_ = error;
   }
   return with_reason(copy(in, alone ? alone : kRefused), error.message);

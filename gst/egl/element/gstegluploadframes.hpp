@@ -66,6 +66,8 @@ public:
   // Why the driver refused the frame that upload() has copied for that, and the rest of the stream
   // with it: once. The pair should leave the offer.
   [[nodiscard]] std::optional<Error> take_refusal() { return std::exchange(refusal_, {}); }
+  // What to do about the error of the last upload(); empty where that is up to the frame's sender.
+  [[nodiscard]] const char *advice() const noexcept { return advice_; }
   // Whether the producer waits for release fences, for the frames that follow.
   void set_release_fences(bool taken);
 
@@ -85,7 +87,7 @@ private:
 
   void make_releases();
   void watch_context();
-  Result<GstPtr<GstBuffer>> visible_part(GstBuffer *in, Corner &corner) const;
+  Result<GstPtr<GstBuffer>> visible_part(GstBuffer *in, Corner &corner);
   Result<GstPtr<GstBuffer>> upload_picture(GstBuffer *in, Corner corner);
   Result<GstPtr<GstBuffer>> instead_of_import(GstBuffer *in, Corner corner, const Error &error);
   Result<GstPtr<GstBuffer>> import(GstBuffer *in, const FrameLayout &layout);
@@ -107,9 +109,11 @@ private:
   CopyToGl copier_;
   DrawnFrames drawn_;
   std::atomic<std::uint64_t> draws_{0};
-  unsigned unwatched_ = 0;       // frames since the context was asked whether it is lost
-  bool imports_refused_ = false; // by the driver, since begin(): the rest of the stream is copied
+  unsigned unwatched_ = 0; // frames since the context was asked whether it is lost
+  // What the driver said against an import since begin(): the rest of the stream is copied.
+  std::optional<std::string> imports_refused_;
   std::optional<Error> refusal_; // see take_refusal()
+  const char *advice_ = "";      // see advice()
   // guards releases_, which set_flushing() reads; the streaming thread alone writes it
   OrderedMutex releases_lock_{kReleasesRank, "UploadFrames::releases_lock_"};
   std::shared_ptr<FrameReleases> releases_;

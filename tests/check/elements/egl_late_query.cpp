@@ -2,7 +2,9 @@
 // What a search for a context leaves behind. A caps query of another thread that comes while egldmabufupload is being stopped:
 // what it finds then is no reason for the next start to have no OpenGL context, and is let go of. The stop takes place where it harms:
 // behind the query's look at the element's display, or behind a step of the search that comes later.
+#include <atomic>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <dlfcn.h>
@@ -30,14 +32,31 @@ void stop_behind(Step step)
   gst_element_set_state(std::exchange(stops_in_query, nullptr), GST_STATE_NULL);
 }
 
+// A search that does not end until it is let go.
+std::atomic<GstGLBaseFilter *> held_search{nullptr};
+std::atomic<bool> is_held{false};
+std::atomic<bool> let_go{false};
+
+void hold(GstGLBaseFilter *filter)
+{
+  GstGLBaseFilter *expected = filter;
+  if (!held_search.compare_exchange_strong(expected, nullptr))
+    return;
+  is_held = true;
+  while (!let_go)
+    g_usleep(1000);
+}
+
 } // namespace
 
 // Stands before GStreamer's own for the plugin, which asks for the context behind its look at the display.
 extern "C" __attribute__((visibility("default"))) GstGLContext *gst_gl_base_filter_get_gl_context(GstGLBaseFilter *filter)
 {
   static const auto real = reinterpret_cast<GstGLContext *(*)(GstGLBaseFilter *)>(::dlsym(RTLD_NEXT, "gst_gl_base_filter_get_gl_context"));
-  if (!GST_IS_GL_BASE_FILTER(filter) || GST_ELEMENT(filter) != stops_in_query)
+  if (!GST_IS_GL_BASE_FILTER(filter) || GST_ELEMENT(filter) != stops_in_query) {
+    hold(filter);
     return real(filter);
+  }
   stop_behind(Step::Display);
   GstGLContext *context = real(filter);
   if (context)
@@ -136,6 +155,43 @@ GST_START_TEST(test_no_context_is_one_error)
 }
 GST_END_TEST
 
+std::atomic<int> warnings{0};
+
+void count_warning(GstDebugCategory *, GstDebugLevel level, const gchar *, const gchar *, gint, GObject *, GstDebugMessage *message, gpointer) noexcept
+{
+  if (level != GST_LEVEL_WARNING || !g_strrstr(gst_debug_message_get(message), "still looks for an OpenGL context"))
+    return;
+  warnings++;
+  let_go = true;
+}
+
+// A search that does not end keeps no change of state waiting for ever, and the log tells of it, as what follows may be odd.
+GST_START_TEST(test_warning_of_a_search_that_lasts)
+{
+  const auto element = GstPtr<GstElement>::adopt(GST_ELEMENT(gst_object_ref_sink(make_element("egldmabufupload"))));
+  gst_debug_set_threshold_for_name("egldmabufupload", GST_LEVEL_WARNING);
+  gst_debug_add_log_function(count_warning, nullptr, nullptr);
+  gst_element_set_state(element.get(), GST_STATE_READY);
+  for (const bool lasts : {false, true}) {
+    warnings = 0;
+    let_go = !lasts;
+    is_held = false;
+    held_search = GST_GL_BASE_FILTER(element.get());
+    std::thread other([&] { (void)ask(element.get(), "sink"); });
+    while (!is_held)
+      g_usleep(1000);
+    gst_element_set_state(element.get(), GST_STATE_NULL);
+    let_go = true;
+    other.join();
+    fail_unless(lasts ? warnings > 0 : warnings == 0, "%d warnings", warnings.load());
+    gst_element_set_state(element.get(), GST_STATE_READY);
+  }
+  gst_element_set_state(element.get(), GST_STATE_NULL);
+  gst_debug_remove_log_function(count_warning);
+  gst_debug_unset_threshold_for_name("egldmabufupload");
+}
+GST_END_TEST
+
 Suite *egl_late_query_suite()
 {
   Suite *suite = suite_create("egl-late-query");
@@ -143,6 +199,7 @@ Suite *egl_late_query_suite()
   suite_add_tcase(suite, tcase);
   tcase_add_test(tcase, test_stopped_in_a_query);
   tcase_add_loop_test(tcase, test_nothing_is_kept_behind_a_stop, 0, 2);
+  tcase_add_test(tcase, test_warning_of_a_search_that_lasts);
   tcase_add_loop_test(tcase, test_no_context_is_one_error, 0, 2);
   return suite;
 }

@@ -135,7 +135,10 @@ GST_START_TEST(test_crops)
     add_crop(frame.get(), row.crop);
   if (*row.error != '\0') {
     fail_unless_equals_int(gst_harness_push(h.get(), gst_buffer_ref(frame.get())), GST_FLOW_ERROR);
-    CHECK_ONE_MESSAGE(h.messages(GST_MESSAGE_ERROR), row.error);
+    const auto errors = h.messages(GST_MESSAGE_ERROR);
+    CHECK_ONE_MESSAGE(errors, row.error);
+    // a picture that begins where no texture can is as its caps say
+    fail_unless(errors[0].find("fit their caps") == std::string::npos || !g_str_equal(row.error, "share chroma"), "%s", errors[0].c_str());
     return;
   }
   const auto out = h.push(gst_buffer_ref(frame.get()));

@@ -199,6 +199,51 @@ GST_END_TEST
 
 namespace {
 
+const std::string kPlainNv12 =
+    "video/x-raw,format=NV12,width=66,height=50,framerate=30/1,colorimetry=bt601";
+
+struct SystemMemoryRow {
+  const char *name;
+  const char *settings;
+  std::string caps;
+  const char *target;
+  const char *reason; // with its advice, which ends the message
+};
+const SystemMemoryRow kSystemMemory[] = {
+    {"mode=import", "mode=import", kPlainNv12, "2D",
+     "mode=import forbids a copy. Set mode=auto, or put dmabufupload in front."},
+    {"downstream takes no copy", "", kPlainNv12, "external-oes",
+     "no texture that it could be copied to. Have downstream take texture-target=2D, or put "
+     "dmabufupload in front."},
+    {"memory:DMABuf caps", "", dma_drm_caps("NV12", kWidth, kHeight, ",colorimetry=bt601"), "2D",
+     "has other memory. Have upstream send DMA buffers, or plain video/x-raw caps."},
+};
+
+} // namespace
+
+// A frame that is no dma-buf, where it cannot be copied: why, and one piece of advice.
+GST_START_TEST(test_system_memory)
+{
+  if (!imports_here())
+    return;
+  const SystemMemoryRow &row = kSystemMemory[__i__];
+  EglPipeline stream("appsrc name=in format=time caps=\"" + row.caps +
+                     "\" ! egldmabufupload name=u " + row.settings +
+                     " ! video/x-raw(memory:GLMemory),texture-target=" + row.target +
+                     " ! appsink name=out sync=false");
+  stream.play();
+  (void)gst_app_src_push_buffer(GST_APP_SRC(stream.element("in").get()),
+                                gst_buffer_new_allocate(nullptr, kWidth * kHeight * 2, nullptr));
+  fail_if(stream.pull(), "%s", row.name);
+  const std::string said = stream.outcome();
+  say(said);
+  fail_unless(said.size() > std::string(row.reason).size() && said.ends_with(row.reason), "%s: %s",
+              row.name, said.c_str());
+}
+GST_END_TEST
+
+namespace {
+
 struct ErrorRow {
   int error;
   const char *name;
@@ -241,6 +286,7 @@ void add_bad_input(Suite *suite)
   TCase *tcase = add_case(suite, "bad input");
   tcase_add_loop_test(tcase, test_bad_caps, 0, G_N_ELEMENTS(kCaps));
   tcase_add_loop_test(tcase, test_bad_frames, 0, G_N_ELEMENTS(kFrames));
+  tcase_add_loop_test(tcase, test_system_memory, 0, G_N_ELEMENTS(kSystemMemory));
   tcase_add_loop_test(tcase, test_errors_in_words, 0, G_N_ELEMENTS(kErrors));
 }
 

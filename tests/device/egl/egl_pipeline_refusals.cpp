@@ -4,7 +4,9 @@
 #include <vector>
 
 #include <drm_fourcc.h>
+#include <fcntl.h>
 
+#include <gst/allocators/gstdmabuf.h>
 #include <gst/app/gstappsrc.h>
 #include <gst/drm/drm.h>
 #include <gst/video/video.h>
@@ -215,6 +217,53 @@ GST_START_TEST(test_implicit_is_not_copied)
     fail_unless(contains(said, part), "no %s in '%s'", part, said.c_str());
   fail_unless_equals_uint64(stream.stat("imports"), 1);
   fail_unless_equals_uint64(stream.stat("copies"), 0);
+}
+GST_END_TEST
+
+namespace {
+
+// The frame's memory through another descriptor.
+GstPtr<GstBuffer> opened_again(const PatternFrame &frame, int flags)
+{
+  auto buffer = frame.buffer();
+  const std::string path = "/proc/self/fd/" + std::to_string(frame.layout().planes[0].fd);
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC);
+  fail_unless(fd >= 0, "%s", path.c_str());
+  const auto allocator = GstPtr<GstAllocator>::adopt(gst_dmabuf_allocator_new());
+  const gsize bytes = gst_buffer_get_size(buffer.get());
+  gst_buffer_replace_all_memory(buffer.get(),
+                                gst_dmabuf_allocator_alloc(allocator.get(), fd, bytes));
+  return buffer;
+}
+
+} // namespace
+
+// A copy that fails tells why the frame was to be copied, also long after the driver's refusal.
+GST_START_TEST(test_copy_fails_after_a_refusal)
+{
+  if (!imports_here())
+    return;
+  const PatternFrame frame(GST_DRM_ALLOCATOR_KIND_MEMFD, DRM_FORMAT_XRGB8888, kWidth, kHeight, {});
+  EglPipeline stream(
+      "appsrc name=in format=time caps=\"" + xr24() +
+      "\" ! egldmabufupload name=u prove=false ! "
+      "video/x-raw(memory:GLMemory),texture-target=2D ! appsink name=out sync=false");
+  stream.play();
+  const Refusing refusing(refuses_xr24);
+  const auto push = [&](int flags) {
+    (void)gst_app_src_push_buffer(GST_APP_SRC(stream.element("in").get()),
+                                  opened_again(frame, flags).release());
+    return stream.pull();
+  };
+  for (int i = 0; i < 3; i++)
+    fail_unless(push(O_RDWR), "%s", stream.outcome().c_str());
+  fail_unless_equals_uint64(stream.stat("copies"), 3);
+  fail_if(push(O_WRONLY)); // cannot be mapped for reading
+  const std::string said = stream.outcome();
+  say(said);
+  for (const char *part :
+       {"mapped for reading", "It was to be copied because", "eglCreateImage", "EGL_BAD"})
+    fail_unless(contains(said, part), "no %s in '%s'", part, said.c_str());
 }
 GST_END_TEST
 
@@ -459,6 +508,7 @@ void add_refusals(Suite *suite)
   tcase_add_loop_test(tcase, test_refused_and_no_copy, 0, G_N_ELEMENTS(kErrors));
   tcase_add_test(tcase, test_refused_in_midstream);
   tcase_add_test(tcase, test_implicit_is_not_copied);
+  tcase_add_test(tcase, test_copy_fails_after_a_refusal);
   tcase_add_test(tcase, test_refused_external);
   tcase_add_loop_test(tcase, test_upstream_chooses_again, 0, G_N_ELEMENTS(kChoices));
   tcase_add_test(tcase, test_refused_size);
