@@ -2,16 +2,13 @@
 // vadmabufsrc and vadmabufconvert in a process that has few descriptors (ulimit -n) or little memory (ulimit -v) left, before
 // consumers that keep whatever they get, and behind drivers that fail more than once: a frame or one error, never both and
 // never neither, nothing that grows, and all is as before when there is room again.
-#include <fstream>
 #include <vector>
-
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <gst/app/gstappsink.h>
 #include <gst/drm/gstdrm-private.hpp>
 
 #include "support/descriptors.hpp"
+#include "support/little_memory.hpp"
 #include "va_support.hpp"
 
 namespace {
@@ -108,31 +105,6 @@ GST_END_TEST
 // ---- ulimit -v
 
 #if !defined(__SANITIZE_ADDRESS__) // whose shadow takes terabytes of addresses
-std::size_t address_space()
-{
-  std::size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
-
-// As long as it lives, so many bytes can be mapped besides what is.
-class LittleMemory {
-public:
-  explicit LittleMemory(std::size_t left)
-  {
-    ::getrlimit(RLIMIT_AS, &before_);
-    struct rlimit lower = before_;
-    lower.rlim_cur = address_space() + left;
-    fail_unless(::setrlimit(RLIMIT_AS, &lower) == 0);
-  }
-  LittleMemory(const LittleMemory &) = delete;
-  LittleMemory &operator=(const LittleMemory &) = delete;
-  ~LittleMemory() { ::setrlimit(RLIMIT_AS, &before_); }
-
-private:
-  struct rlimit before_ = {};
-};
-
 constexpr std::size_t kMegabytes[] = {12, 40, 160};
 const char *const kFewDrivers[] = {"formats=NV12:BGRX"};
 
@@ -152,6 +124,7 @@ GST_START_TEST(test_little_memory)
     bool came = false;
     {
       const LittleMemory little(megabytes << 20);
+      fail_unless(little.is_set());
       came = plays(pipeline, error);
       pipeline.stop();
     }
