@@ -120,7 +120,7 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
                                    linear ? needs_.offset_align : 0,
                                    linear ? needs_.least_stride : 0,
                                    needs_.most_buffers};
-  std::string refusals;
+  Error refusals{ErrorCode::Allocation, {}, 0};
   for (const auto &allocator : allocators) {
     auto made = open_download_pool(GST_ELEMENT(element_), allocator.get(), setup);
     auto opened = made ? Result<void>() : Result<void>(made.error());
@@ -144,10 +144,13 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
     }
     GST_DEBUG_OBJECT(element_, "%" GST_PTR_FORMAT ": %s", allocator.get(),
                      opened.error().message.c_str());
-    refusals += (refusals.empty() ? "" : ". ") + opened.error().message;
+    refusals.message += (refusals.message.empty() ? "" : ". ") + opened.error().message;
+    refusals.sys_errno = opened.error().sys_errno;
     pool_.drop();
   }
-  return Error{ErrorCode::Allocation, refusals.empty() ? no_memory_ : refusals, 0};
+  if (refusals.message.empty())
+    refusals.message = no_memory_;
+  return refusals;
 }
 
 bool EglDownloader::decide_allocation(GstQuery *query)
@@ -182,7 +185,7 @@ bool EglDownloader::decide_allocation(GstQuery *query)
                         describe_format({out_info_.drm_fourcc, out_info_.drm_modifier}) +
                         " that it can fill",
                     opened.error());
-    failure.advise(kNoFrameAdvice);
+    failure.advise(no_frame_advice(opened.error()));
     post_failure(GST_ELEMENT(element_), failure.add("caps", out_caps_.get()));
   }
   return false;

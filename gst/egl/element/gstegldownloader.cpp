@@ -233,7 +233,7 @@ void EglDownloader::explain(const GstCaps *in_caps, const Error &refusals)
                     Error{ErrorCode::Allocation,
                           refusals.message.empty() ? no_memory_ : refusals.message,
                           refusals.sys_errno});
-    failure.advise(kNoFrameAdvice);
+    failure.advise(no_frame_advice(refusals));
     post_failure(GST_ELEMENT(element_), failure.add("caps", in_caps));
     return;
   }

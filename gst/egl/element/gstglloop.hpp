@@ -15,7 +15,8 @@ namespace gstdrm {
 // given to GL by that thread. Jobs of this class wake it, and count as part of the sleep.
 class GlLoop {
 public:
-  // Reads no texture. `runs` is false where the loop came to no end of it; then it is on any thread.
+  // Reads no texture. `runs` is false where the loop came to no end of it; then it is on any
+  // thread.
   using Job = std::function<void(bool runs)>;
 
   GlLoop() = default;

@@ -152,11 +152,17 @@ Result<std::shared_ptr<GlThread>> GlThread::open(GstGLContext *context)
   return std::shared_ptr<GlThread>(thread);
 }
 
-// GStreamer ends a context with a wait for its thread, which would last for ever on that thread.
+// GStreamer ends a context with a wait for its thread, which would last for ever on that thread. Where
+// no other one can be made, the context stays until the process ends.
 GlThread::~GlThread()
 {
-  if (context_ && is_current())
-    g_thread_unref(g_thread_new("gl-context-end", unref_context, context_.release()));
+  if (!context_ || !is_current())
+    return;
+  GstGLContext *context = context_.release();
+  if (GThread *end = g_thread_try_new("gl-context-end", unref_context, context, nullptr))
+    g_thread_unref(end);
+  else
+    GST_WARNING_OBJECT(context, "no thread to end it on (ulimit -u, -v)");
 }
 
 // Other contexts draw on threads of their own. Those that GStreamer does not know of cannot be seen
