@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// dmabufupload and egldmabufupload in one pipeline while several threads change its states, seek, flush, renegotiate and ask:
+// dmabufupload, egldmabufupload and egldmabufdownload in one pipeline while several threads change its states, seek, flush, renegotiate and ask:
 // no element may say that a format was refused where the stream was only being stopped, and each start is a new one.
 #include <string>
 
@@ -23,6 +23,8 @@ struct StormRow {
 const StormRow kStorms[] = {
     {"a sink alone", "fakesink name=sink async=false sync=false"},
     {"a queue", "queue name=queue max-size-buffers=2 ! capsfilter name=after ! fakesink name=sink async=false sync=false"},
+    {"the way out of OpenGL", "egldmabufdownload name=download ! fakesink name=sink async=false sync=false"},
+    {"the way out, on another thread", "queue name=queue max-size-buffers=2 ! egldmabufdownload name=download ! queue max-size-buffers=2 ! fakesink name=sink async=false sync=false"},
 };
 
 class EglStorm : public Storm {
@@ -35,12 +37,22 @@ public:
   void ask(int n) const
   {
     for (int i = 0; i < n; i++) {
-      for (const char *pad_name : {"sink", "src"}) {
-        const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(child("upload").get(), pad_name));
-        const auto caps = GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), nullptr));
-      }
+      for (const char *name : {"upload", "download"})
+        if (const auto element = child(name))
+          ask(element.get());
       g_usleep(1000);
     }
+  }
+  static void ask(GstElement *element)
+  {
+    for (const char *pad_name : {"sink", "src"}) {
+      const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(element, pad_name));
+      const auto caps = GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), nullptr));
+    }
+    gst_util_set_object_arg(G_OBJECT(element), "zero-copy", "prefer");
+    GstStructure *stats = nullptr;
+    g_object_get(element, "drm-stats", &stats, nullptr);
+    gst_structure_free(stats);
   }
 
 private:

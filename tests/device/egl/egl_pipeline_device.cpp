@@ -152,12 +152,16 @@ GST_START_TEST(test_device_in_queries)
         static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH),
         say_device, const_cast<char *>(row.downstream), nullptr);
   }
-  PatternFrame frame(GST_DRM_ALLOCATOR_KIND_UDMABUF, DRM_FORMAT_XRGB8888, kWidth, kHeight, {});
   const std::string caps = dma_drm_caps("XR24", kWidth, kHeight);
   const auto send = [&] {
     stream.play();
-    frame.fill(1);
-    fail_unless(rgba_distance(stream.pass(frame, caps).get(), frame, {}) <= 1, "%s", row.name);
+    for (const unsigned width : {2 * kWidth, kWidth}) { // each change of caps asks again
+      PatternFrame frame(GST_DRM_ALLOCATOR_KIND_UDMABUF, DRM_FORMAT_XRGB8888, width, kHeight, {});
+      frame.fill(1);
+      const auto sample =
+          stream.pass(frame, dma_drm_caps("XR24", static_cast<int>(width), kHeight));
+      fail_unless(rgba_distance(sample.get(), frame, {}) <= 1, "%s", row.name);
+    }
   };
   if (row.is_gpu) {
     const NamedGpu gpu;

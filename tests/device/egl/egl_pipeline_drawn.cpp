@@ -126,13 +126,14 @@ decltype(GstGLContextClass::get_proc_address) driver_look_up = nullptr;
 PFNGLGETSHADERIVPROC driver_get_shaderiv = nullptr;
 PFNGLGETSHADERSOURCEPROC driver_get_source = nullptr;
 
-// The shader of planes, by a name in it.
+const char *refused_name = nullptr; // in the shader that is not compiled
+
 void get_shaderiv(GLuint shader, GLenum name, GLint *value) noexcept
 {
   driver_get_shaderiv(shader, name, value);
   std::array<GLchar, 4096> text{};
   driver_get_source(shader, text.size() - 1, nullptr, text.data());
-  if (name == GL_COMPILE_STATUS && std::strstr(text.data(), "chroma_scale"))
+  if (name == GL_COMPILE_STATUS && std::strstr(text.data(), refused_name))
     *value = GL_FALSE;
 }
 
@@ -148,15 +149,17 @@ gpointer find_function(GstGLAPI api, const gchar *name) noexcept
 }
 
 // For contexts that are made meanwhile.
-class NoShaderOfPlanes {
+class NoShader {
 public:
-  NoShaderOfPlanes() : klass_(g_type_class_peek(g_type_from_name("GstGLContextEGL")))
+  explicit NoShader(const char *name)
+      : klass_(g_type_class_peek(g_type_from_name("GstGLContextEGL")))
   {
+    refused_name = name;
     driver_look_up = std::exchange(GST_GL_CONTEXT_CLASS(klass_)->get_proc_address, find_function);
   }
-  NoShaderOfPlanes(const NoShaderOfPlanes &) = delete;
-  NoShaderOfPlanes &operator=(const NoShaderOfPlanes &) = delete;
-  ~NoShaderOfPlanes() { GST_GL_CONTEXT_CLASS(klass_)->get_proc_address = driver_look_up; }
+  NoShader(const NoShader &) = delete;
+  NoShader &operator=(const NoShader &) = delete;
+  ~NoShader() { GST_GL_CONTEXT_CLASS(klass_)->get_proc_address = driver_look_up; }
 
 private:
   gpointer klass_;
@@ -185,7 +188,7 @@ GST_START_TEST(test_shader_not_compiled)
   frame.fill(2);
   const std::string caps = dma_drm_caps("P010", 66, 50, ",colorimetry=bt601");
   EglPipeline stream(drawn(row.settings, ""));
-  const NoShaderOfPlanes driver;
+  const NoShader driver("chroma_scale"); // of planes
   stream.play();
   for (int i = 0; i < 4; i++)
     stream.push(frame, caps);
@@ -205,11 +208,49 @@ GST_START_TEST(test_shader_not_compiled)
 }
 GST_END_TEST
 
+// The way out of OpenGL: the CPU fills the frames, or the error has what the driver says of the
+// shader.
+GST_START_TEST(test_shader_of_the_download_not_compiled)
+{
+  if (!imports_here())
+    return;
+  const bool may_copy = __i__ == 0;
+  PatternFrame frame(GST_DRM_ALLOCATOR_KIND_UDMABUF, DRM_FORMAT_XRGB8888, 64, 48, {});
+  frame.fill(2);
+  EglPipeline stream(std::string("appsrc name=in format=time ! egldmabufupload name=u ! "
+                                 "video/x-raw(memory:GLMemory),format=RGBA,texture-target=2D ! "
+                                 "egldmabufdownload name=d zero-copy=") +
+                     (may_copy ? "prefer" : "require") +
+                     " ! video/x-raw,format=RGBA ! appsink name=out sync=false");
+  const NoShader driver("subsampling");
+  stream.play();
+  for (int i = 0; i < 3; i++)
+    stream.push(frame, dma_drm_caps("XR24", 64, 48));
+  for (int i = 0; i < 3 && may_copy; i++) {
+    const auto sample = stream.pull();
+    fail_unless(sample, "%s", sample ? "" : stream.outcome().c_str());
+    fail_unless(rgba_distance(sample.get(), frame, {}) <= 1);
+  }
+  if (may_copy) {
+    fail_unless_equals_uint64(stream.stat("draws", "d"), 0);
+    fail_unless_equals_uint64(stream.stat("copies", "d"), 3);
+    fail_unless(contains(stream.notices(), "copied by the CPU"));
+    return;
+  }
+  fail_if(stream.pull());
+  const std::string said = stream.outcome();
+  say(said);
+  for (const char *part : {"d has no buffers", "AB24", "shader", "llvmpipe"})
+    fail_unless(contains(said, part), "no %s in '%s'", part, said.c_str());
+}
+GST_END_TEST
+
 void add_drawn(Suite *suite)
 {
   TCase *tcase = add_case(suite, "drawn");
   tcase_add_loop_test(tcase, test_chroma_siting, 0, G_N_ELEMENTS(kSitings));
   tcase_add_loop_test(tcase, test_shader_not_compiled, 0, G_N_ELEMENTS(kNoShader));
+  tcase_add_loop_test(tcase, test_shader_of_the_download_not_compiled, 0, 2);
 }
 
 } // namespace gstdrm::test

@@ -216,10 +216,12 @@ GST_START_TEST(test_replaced_in_midstream)
       "appsrc name=in format=time ! egldmabufupload name=u zero-copy=require ! "
       "video/x-raw(memory:GLMemory),format=RGBA,texture-target=2D ! appsink name=out "
       "sync=false");
+  const Refusing counting({});
   stream.play();
   for (int i = 0; i < 2; i++)
     check_pass(stream, picture.frame);
   fail_unless_equals_uint64(stream.stat("imports"), 1);
+  const unsigned requests = image_requests();
   const GstPtr<GstGLContext> before = context_of(stream);
   GstContext *other = another_display();
   gst_element_set_context(stream.element("u").get(), other);
@@ -228,6 +230,8 @@ GST_START_TEST(test_replaced_in_midstream)
     check_pass(stream, picture.frame);
   fail_unless(context_of(stream).get() != before.get());
   fail_unless_equals_uint64(stream.stat("imports"), 2);
+  // what was proved on another context is proved again
+  fail_unless_equals_int(image_requests(), 2 * requests);
   fail_unless_equals_uint64(stream.stat("frames"), 4);
   fail_unless_equals_uint64(stream.stat("copies"), 0);
 }

@@ -25,6 +25,7 @@ void open_gl()
 
 void close_gl()
 {
+  HeldGlThread::let_go_of_last();
   delete std::exchange(gl, nullptr);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <thread>
 
 #include "gl_frames.hpp"
@@ -14,24 +15,38 @@ inline const std::string kNv12 = plain_caps("NV12", 320, 240);
 
 inline Gl *gl; // of the present case
 
-// Keeps the GL thread in a job until let_go(). Has to outlive that job: call Gl::settle() after let_go().
+// Keeps the GL thread in a job until let_go(). libcheck jumps out of a case that fails without
+// destructors: what the job reads is its own, and the end of the case lets go of it.
 class HeldGlThread {
 public:
   explicit HeldGlThread(Gl &held)
   {
-    held.thread->run_later([this](bool) {
-      is_there_ = true;
-      while (!may_go_)
+    last = state_;
+    held.thread->run_later([state = state_](bool) {
+      state->is_there = true;
+      while (!state->may_go)
         std::this_thread::yield();
     });
-    while (!is_there_)
+    while (!state_->is_there)
       std::this_thread::yield();
   }
-  void let_go() { may_go_ = true; }
+  HeldGlThread(const HeldGlThread &) = delete;
+  HeldGlThread &operator=(const HeldGlThread &) = delete;
+  ~HeldGlThread() { let_go(); }
+  void let_go() { state_->may_go = true; }
+  static void let_go_of_last()
+  {
+    if (const std::shared_ptr<State> state = last.lock())
+      state->may_go = true;
+  }
 
 private:
-  std::atomic<bool> is_there_{false};
-  std::atomic<bool> may_go_{false};
+  struct State {
+    std::atomic<bool> is_there{false};
+    std::atomic<bool> may_go{false};
+  };
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
+  static inline std::weak_ptr<State> last;
 };
 
 // egl_upload_costs.cpp
