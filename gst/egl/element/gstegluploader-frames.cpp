@@ -94,8 +94,9 @@ GstFlowReturn EglUploader::generate_output(GstBuffer **out)
   if (const std::optional<Error> refusal = frames_.take_refusal())
     note_refusal(*refusal);
   if (!made)
-    return made.error().code == ErrorCode::Import ? give_up_import(made.error())
-                                                  : fail(made.error());
+    return made.error().code == ErrorCode::Import && !frames_.tried_copy()
+               ? give_up_import(made.error())
+               : fail(made.error());
   if (!*made)
     return GST_FLOW_FLUSHING;
   *out = made->release();

@@ -163,6 +163,7 @@ Result<GstPtr<GstBuffer>> UploadFrames::visible_part(GstBuffer *in, Corner &corn
 Result<GstPtr<GstBuffer>> UploadFrames::upload(GstBuffer *in)
 {
   advice_ = "";
+  tried_copy_ = false;
   stats_.frames++;
   watch_context();
   if (thread_->device()->is_lost())
@@ -227,6 +228,7 @@ Result<GstPtr<GstBuffer>> UploadFrames::instead_of_import(GstBuffer *in, Corner 
 
 Result<GstPtr<GstBuffer>> UploadFrames::copy(GstBuffer *in, const char *reason)
 {
+  tried_copy_ = true;
   const Result<Waited> waited = wait_for_device(element_, in, stats_, interrupt_);
   if (!waited)
     return waited.error();

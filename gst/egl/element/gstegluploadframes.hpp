@@ -61,13 +61,16 @@ public:
   // A new buffer of GL memory with the metas of `in` that hold for it, which keeps `in` until GL
   // has read it. In the steady state: no hop to the GL thread, no EGL or GL call; with an acquire
   // fence, or where the frame is drawn, one hop. Empty where a flush ended a wait.
-  // ErrorCode::Import: the driver refuses this frame, so that the pair should leave the offer.
+  // ErrorCode::Import where no copy was tried: the driver refuses this frame, so that the pair
+  // should leave the offer.
   Result<GstPtr<GstBuffer>> upload(GstBuffer *in);
   // Why the driver refused the frame that upload() has copied for that, and the rest of the stream
   // with it: once. The pair should leave the offer.
   [[nodiscard]] std::optional<Error> take_refusal() { return std::exchange(refusal_, {}); }
   // What to do about the error of the last upload(); empty where that is up to the frame's sender.
   [[nodiscard]] const char *advice() const noexcept { return advice_; }
+  // Whether the last upload() came to a copy, whose error says nothing of the driver.
+  [[nodiscard]] bool tried_copy() const noexcept { return tried_copy_; }
   // Whether the producer waits for release fences, for the frames that follow.
   void set_release_fences(bool taken);
 
@@ -114,6 +117,7 @@ private:
   std::optional<std::string> imports_refused_;
   std::optional<Error> refusal_; // see take_refusal()
   const char *advice_ = "";      // see advice()
+  bool tried_copy_ = false;      // see tried_copy()
   // guards releases_, which set_flushing() reads; the streaming thread alone writes it
   OrderedMutex releases_lock_{kReleasesRank, "UploadFrames::releases_lock_"};
   std::shared_ptr<FrameReleases> releases_;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "egl_image.hpp"
 
+#include <array>
 #include <cerrno>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include <drm_fourcc.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include <gst/drm/core/errno_text.hpp>
 #include <gst/drm/core/log.hpp>
@@ -112,6 +115,55 @@ Error without_descriptor(const Device &device, const FrameLayout &layout, int wh
                   "). Let go of frames sooner downstream, or raise the limit of open files "
                   "(ulimit -n)",
               why};
+  GSTDRM_DEBUG("%s", error.message.c_str());
+  return error;
+}
+
+// A mapping for as long as it lives.
+class Mapping {
+public:
+  Mapping(int fd, std::uint64_t bytes) noexcept
+      : bytes_(bytes),
+        at_(fd < 0 ? ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                   : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)),
+        lacks_memory_(at_ == MAP_FAILED && errno == ENOMEM)
+  {
+  }
+  Mapping(const Mapping &) = delete;
+  Mapping &operator=(const Mapping &) = delete;
+  ~Mapping()
+  {
+    if (at_ != MAP_FAILED)
+      ::munmap(at_, bytes_);
+  }
+  [[nodiscard]] bool lacks_memory() const noexcept { return lacks_memory_; }
+
+private:
+  std::uint64_t bytes_;
+  void *at_;
+  bool lacks_memory_;
+};
+
+// Mesa's software renderers map each plane's dma-buf, and crash where the process may not map that
+// much (Mesa 26.1, in dri2_from_dma_bufs(); ulimit -v). So it is tried first, with some room for
+// their own tables. Any other reason not to map it is theirs to tell.
+Result<void> check_mappable(const Device &device, const FrameLayout &layout)
+{
+  constexpr std::uint64_t kTables = 1 << 20;
+  if (!device.driver().is_software)
+    return {};
+  const Mapping tables(-1, kTables);
+  std::array<std::optional<Mapping>, kMaxPlanes> planes;
+  bool lacks = tables.lacks_memory();
+  for (std::size_t i = 0; i < layout.n_planes && !lacks; ++i)
+    lacks =
+        planes[i].emplace(layout.planes[i].fd, layout.planes[i].object.size_bytes).lacks_memory();
+  if (!lacks)
+    return {};
+  Error error{ErrorCode::Allocation,
+              device.driver().describe() + ", cannot import " + describe_layout(layout) +
+                  ": the process may not map as much memory (" + errno_text(ENOMEM) + ")",
+              ENOMEM};
   GSTDRM_DEBUG("%s", error.message.c_str());
   return error;
 }
@@ -272,6 +324,8 @@ Result<Texture> Texture::import(const Device &device, const FrameLayout &layout,
   if (target == Target::External && !device.has_external_textures())
     return Error{ErrorCode::Unsupported,
                  device.driver().describe() + ", has no GL_OES_EGL_image_external", 0};
+  if (Result<void> mappable = check_mappable(device, layout); !mappable)
+    return mappable.error();
   EGLImageKHR image = egl.create_image(device.display(), EGL_NO_CONTEXT, EGL_LINUX_DMA_BUF_EXT,
                                        nullptr, attributes_of(layout, hints).list());
   if (image == EGL_NO_IMAGE_KHR) {

@@ -262,7 +262,7 @@ GST_START_TEST(test_copy_fails_after_a_refusal)
   const std::string said = stream.outcome();
   say(said);
   for (const char *part :
-       {"mapped for reading", "It was to be copied because", "eglCreateImage", "EGL_BAD"})
+       {"map the frame for reading", "It was to be copied because", "eglCreateImage", "EGL_BAD"})
     fail_unless(contains(said, part), "no %s in '%s'", part, said.c_str());
 }
 GST_END_TEST

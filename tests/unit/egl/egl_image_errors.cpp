@@ -87,6 +87,32 @@ TEST_F(ImageErrors, WithoutADescriptor)
             ErrorCode::Import);
 }
 
+// Mesa's software renderers crash on a dma-buf that the process may not map (ulimit -v), so they
+// are not asked. A GPU's driver maps nothing.
+TEST_F(ImageErrors, MoreThanTheProcessMayMap)
+{
+  for (const bool is_software : {true, false}) {
+    driver_.gl_renderer = is_software ? "llvmpipe (LLVM 19.1.7, 256 bits)" : "Fake GPU";
+    open();
+    ASSERT_EQ(device_->driver().is_software, is_software);
+    FrameLayout larger = nv12_.layout;
+    larger.planes[1].object.size_bytes = std::uint64_t{1} << 47; // more than there are addresses
+    for (const Shape shape : {Shape::OneImage, Shape::PerPlane}) {
+      EXPECT_TRUE(import_frame(device_, nv12_.layout, shape, {}));
+      driver_.forget_calls();
+      const auto refused = import_frame(device_, larger, shape, {});
+      EXPECT_EQ(static_cast<bool>(refused), !is_software);
+      if (refused)
+        continue;
+      EXPECT_EQ(refused.error().code, ErrorCode::Allocation);
+      EXPECT_EQ(refused.error().sys_errno, ENOMEM);
+      expect_part(refused.error().message, "may not map as much memory");
+      // the first plane alone has an image of its own
+      EXPECT_EQ(driver_.calls_of("eglCreateImageKHR"), shape == Shape::OneImage ? 0U : 1U);
+    }
+  }
+}
+
 TEST_F(ImageErrors, GlInWords)
 {
   driver_.fail("glEGLImageTargetTexture2DOES", 1, GL_INVALID_OPERATION);
