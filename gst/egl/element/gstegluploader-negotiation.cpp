@@ -22,15 +22,10 @@ namespace gstdrm {
 
 namespace {
 
-GstPadDirection opposite(GstPadDirection direction) noexcept
+GstPad *other_pad(GstGLBaseFilter *element, GstPadDirection direction) noexcept
 {
-  return direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK;
-}
-
-GstPad *pad_of(GstGLBaseFilter *element, GstPadDirection direction) noexcept
-{
-  return direction == GST_PAD_SINK ? GST_BASE_TRANSFORM_SINK_PAD(element)
-                                   : GST_BASE_TRANSFORM_SRC_PAD(element);
+  return direction == GST_PAD_SINK ? GST_BASE_TRANSFORM_SRC_PAD(element)
+                                   : GST_BASE_TRANSFORM_SINK_PAD(element);
 }
 
 // Caps that a CAPS event could have. Those of any features are not fixed.
@@ -108,8 +103,8 @@ std::string suggest_for_downstream(const GstCaps *, const GstCaps *)
 GstPtr<GstCaps> EglUploader::answer_caps(GstPadDirection direction, GstCaps *filter)
 {
   find_device();
-  const auto peer = GstPtr<GstCaps>::adopt(
-      gst_pad_peer_query_caps(pad_of(element_, opposite(direction)), nullptr));
+  const auto peer =
+      GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(other_pad(element_, direction), nullptr));
   if (direction == GST_PAD_SINK)
     answered_ = true;
   const std::shared_ptr<const CapsParts> allowed =
