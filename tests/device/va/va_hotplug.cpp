@@ -394,12 +394,7 @@ Suite *va_hotplug_suite()
   tcase_add_test(tcase, test_stops_in_a_probe);
   tcase_add_test(tcase, test_starts_again);
   tcase_add_test(tcase, test_stops_in_a_handler);
-#if defined(__SANITIZE_ADDRESS__) // whose one process has read the converter's formats before there was this driver
-  constexpr int elements = 1;
-#else
-  constexpr int elements = G_N_ELEMENTS(kPlaying);
-#endif
-  tcase_add_loop_test(tcase, test_unplugged_while_it_plays, 0, G_N_ELEMENTS(kUnplugs) * elements);
+  tcase_add_loop_test(tcase, test_unplugged_while_it_plays, 0, G_N_ELEMENTS(kUnplugs) * G_N_ELEMENTS(kPlaying));
   return suite;
 }
 
@@ -414,5 +409,6 @@ int main(int argc, char **argv)
   g_setenv("GST_REGISTRY_1_0", "/tmp/va-hotplug-registry.bin", TRUE);
   set_driver("formats=NV12");
   gst_check_init(&argc, &argv);
+  start_again_if_loaded(argv);
   return run_suite(va_hotplug_suite());
 }

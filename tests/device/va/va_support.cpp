@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "va_support.hpp"
 
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -17,6 +18,24 @@ namespace gstdrm::test {
 void set_driver(const std::string &settings)
 {
   g_setenv("GST_DRM_VA_TEST", settings.c_str(), TRUE);
+}
+
+void start_again_if_loaded(char **argv)
+{
+  constexpr char kAgain[] = "GST_DRM_TEST_STARTED_AGAIN";
+  g_autoptr(GstPlugin) plugin = gst_registry_find_plugin(gst_registry_get(), "vadmabuf");
+  const char *wrong = nullptr; // no case runs yet that could fail
+  if (!plugin)
+    wrong = "the registry has no plugin vadmabuf";
+  else if (gst_plugin_is_loaded(plugin) && g_getenv(kAgain))
+    wrong = "the plugin is loaded although the registry is new";
+  else if (gst_plugin_is_loaded(plugin)) {
+    g_setenv(kAgain, "1", TRUE);
+    ::execv("/proc/self/exe", argv);
+    wrong = g_strerror(errno);
+  }
+  if (wrong)
+    g_error("%s", wrong);
 }
 
 Counters::Counters()

@@ -29,6 +29,9 @@ void set_driver(const std::string &settings);
 // any test tells the driver what to do: with one that tries whatever downstream lists.
 inline constexpr char kRichestDriver[] = "modifiers=linear:x-tiled:vivante:samsung";
 
+// Once, where this process has loaded the plugin already.
+void start_again_if_loaded(char **argv);
+
 // The driver's counters, shared through a file.
 class Counters {
 public:
@@ -106,6 +109,18 @@ unsigned settled_fds();
 bool settles_at(unsigned fds);
 
 } // namespace gstdrm::test
+
+// For cases with drivers of other sizes and formats than the template of the richest one: each case has a process of its
+// own (CK_FORK=yes), and the plugin, with its class, is loaded there. A sanitized program that finds the registry outdated
+// loads the plugin before; once it has written the registry, it is started again.
+#define GST_DRM_VA_FORKING_CHECK_MAIN(name)                                                                            \
+  int main(int argc, char **argv)                                                                                      \
+  {                                                                                                                    \
+    gstdrm::test::set_driver(gstdrm::test::kRichestDriver);                                                            \
+    gst_check_init(&argc, &argv);                                                                                      \
+    gstdrm::test::start_again_if_loaded(argv);                                                                         \
+    return gstdrm::test::run_suite(name##_suite());                                                                    \
+  }
 
 #define GST_DRM_VA_CHECK_MAIN(name)                                                                                    \
   int main(int argc, char **argv)                                                                                      \
