@@ -145,7 +145,8 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
     GST_DEBUG_OBJECT(element_, "%" GST_PTR_FORMAT ": %s", allocator.get(),
                      opened.error().message.c_str());
     refusals.message += (refusals.message.empty() ? "" : ". ") + opened.error().message;
-    refusals.sys_errno = opened.error().sys_errno;
+    if (refusals.sys_errno == 0)
+      refusals.sys_errno = opened.error().sys_errno;
     pool_.drop();
   }
   if (refusals.message.empty())

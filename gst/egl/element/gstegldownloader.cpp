@@ -256,7 +256,8 @@ GstPtr<GstCaps> EglDownloader::agree_on(Way way, GstCaps *in_caps, Error &refusa
                                   draws ? draw_allocator_.get() : copy_allocator_.get());
   if (agreement.outcome == Producer::Outcome::NotAllocated) {
     refusals.message += (refusals.message.empty() ? "" : ". ") + agreement.refusals;
-    refusals.sys_errno = agreement.lack;
+    if (refusals.sys_errno == 0)
+      refusals.sys_errno = agreement.lack;
   }
   if (agreement.outcome != Producer::Outcome::Agreed)
     return {};

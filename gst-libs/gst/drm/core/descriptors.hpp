@@ -5,7 +5,7 @@
 
 namespace gstdrm {
 
-// What one frame may need at once: its memory, and each of four planes exported.
+// What one frame may need at once: its memory, each of four planes exported, and a driver's own.
 constexpr unsigned kDescriptorsOfFrame = 8;
 
 // EMFILE or ENFILE where the process cannot have `count` more descriptors at this moment, else 0.
