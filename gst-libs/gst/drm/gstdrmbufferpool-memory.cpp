@@ -170,6 +170,7 @@ void PoolState::await_memory(const std::shared_ptr<PooledFrame> &frame, GstBuffe
 bool PoolState::memory_returned(GstBufferPool *pool, PooledFrame &frame, std::size_t index)
 {
   GstBuffer *discarded = nullptr;
+  const bool closed = is_closed(pool); // before lock_, which a flush takes under the pool's own
   {
     const std::lock_guard lock(lock_);
     if (!frame.buffer)
@@ -183,11 +184,13 @@ bool PoolState::memory_returned(GstBufferPool *pool, PooledFrame &frame, std::si
     std::erase_if(awaited_, [&](const auto &one) { return one.get() == &frame; });
     // Under the lock, or a stop in between would leave the buffer in the queue of a stopped pool.
     // GstBufferPool only appends to its queue here, unless it frees a buffer of another size.
-    if (gst_buffer_get_size(buffer) == size)
+    if (gst_buffer_get_size(buffer) == size && !closed)
       base_pool_class()->release_buffer(pool, buffer);
     else
       discarded = buffer;
   }
+  if (discarded && closed)
+    GST_BUFFER_FLAG_SET(discarded, GST_BUFFER_FLAG_TAG_MEMORY); // frees it
   if (discarded)
     base_pool_class()->release_buffer(pool, discarded);
   wake();

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include <gst/video/video.h> // first: gstvideodmabufpool.h of 1.28 uses types that it does not include
 #include <gst/video/gstvideopool.h>
+#include <gst/video/video.h> // first: gstvideodmabufpool.h of 1.28 uses types that it does not include
 
 #include "gstdrm-private.hpp"
 #include "gstdrmbufferpool.h"
@@ -45,6 +45,7 @@ public:
   gsize size = 0;
   std::atomic<guint64> waits{0};
   std::atomic<guint64> allocations{0};
+  std::atomic<bool> is_starting{false}; // the first buffers are put into the queue before it is active
 
   // Made at the first use, for GObject's init function can say nothing of an exception.
   std::shared_ptr<FrameCount> alive()
@@ -149,6 +150,10 @@ private:
 
 // Marks the memories of a new frame, so that they come back to the pool by themselves.
 void adopt_memory(GstBufferPool *pool, GstBuffer *buffer);
+// Whether what comes back is freed at once: of a pool that is not active. GstBufferPool would keep
+// it until the last buffer comes back, which an application may keep for ever. Takes the pool's own
+// lock.
+bool is_closed(GstBufferPool *pool);
 // What adopt_memory() noted of this buffer; empty where its memory is no longer the same.
 std::shared_ptr<PooledFrame> pooled_frame(GstBuffer *buffer);
 // Undoes the cuts (gst_buffer_resize()) of memory that nobody else holds.

@@ -13,8 +13,9 @@ namespace gstdrm {
 
 namespace {
 
-// Waits for a fence are divided into steps, so that other fences and a flush are noticed in between.
-// The sum is limited: a fence that has not signalled by then belongs to a device that hangs.
+// Waits for a fence are divided into steps, so that other fences and a flush are noticed in
+// between. The sum is limited: a fence that has not signalled by then belongs to a device that
+// hangs.
 constexpr GstClockTime kWaitStep = 5 * GST_MSECOND;
 constexpr GstClockTime kWaitLimit = 1 * GST_SECOND;
 // Buffers looked at before one is waited for; with them the pool grows no further.
@@ -25,6 +26,8 @@ constexpr std::chrono::seconds kTellAfter{1};
 // Puts the buffer into the base class's queue, and wakes threads that wait for one.
 void give_back(GstBufferPool *pool, GstBuffer *buffer)
 {
+  if (is_closed(pool))
+    GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_TAG_MEMORY); // GstBufferPool frees such a buffer
   base_pool_class()->release_buffer(pool, buffer);
   state_of(pool).wake();
 }
@@ -164,6 +167,12 @@ GstFlowReturn wait_for_return(GstBufferPool *pool, GstBuffer **buffer,
 
 } // namespace
 
+bool is_closed(GstBufferPool *pool)
+{
+  return GST_BUFFER_POOL_IS_FLUSHING(pool) && !state_of(pool).is_starting &&
+         !gst_buffer_pool_is_active(pool);
+}
+
 GstFlowReturn pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer,
                                   GstBufferPoolAcquireParams *params) noexcept
 try {
@@ -231,7 +240,11 @@ void pool_flush_start(GstBufferPool *pool) noexcept
 // the queue, where nobody frees them (gstbufferpool.c, default_start()).
 gboolean pool_start(GstBufferPool *pool) noexcept
 {
-  if (base_pool_class()->start(pool))
+  std::atomic<bool> &is_starting = state_of(pool).is_starting;
+  is_starting = true;
+  const gboolean started = base_pool_class()->start(pool);
+  is_starting = false;
+  if (started)
     return TRUE;
   pool_stop(pool);
   return FALSE;

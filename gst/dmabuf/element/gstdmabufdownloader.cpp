@@ -29,9 +29,7 @@ Downloader::Downloader(GstBaseTransform *element)
 
 void Downloader::drop_pool()
 {
-  if (copy_pool_)
-    gst_buffer_pool_set_active(copy_pool_.get(), FALSE);
-  copy_pool_.reset();
+  close_pool(copy_pool_);
   downstream_pool_.reset();
 }
 

@@ -14,6 +14,7 @@
 #include <gst/drm/element/mappable_frame.hpp>
 #include <gst/drm/element/memory_token.hpp>
 #include <gst/drm/element/pixel_copy.hpp>
+#include <gst/drm/element/pool.hpp>
 #include <gst/video/video.h>
 
 #include "gstkmsdmabufsink.hpp"
@@ -69,11 +70,8 @@ void SinkFrames::stop()
 
 void SinkFrames::release_pool()
 {
-  for (GstPtr<GstBufferPool> *pool : {&pool_, &kept_pool_})
-    if (*pool) {
-      gst_buffer_pool_set_active(pool->get(), FALSE);
-      pool->reset();
-    }
+  close_pool(pool_);
+  close_pool(kept_pool_);
 }
 
 // A decoder's frames are larger than the picture: 1088 lines for 1080. Where the picture begins at

@@ -9,6 +9,7 @@
 
 #include "support/descriptors.hpp"
 #include "support/dmabuf_elements.hpp"
+#include "support/open_fds.hpp"
 #include "support/threads.hpp"
 
 #include <gst/drm/element/pool.hpp>
@@ -138,6 +139,28 @@ GST_START_TEST(test_flush_ends_a_wait)
 }
 GST_END_TEST
 
+// What is in the pool when it is closed is freed, although a buffer is still in use.
+GST_START_TEST(test_close)
+{
+  const auto allocator = GstPtr<GstDrmAllocator>::adopt(gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_MEMFD, nullptr, nullptr));
+  const auto caps = gstdrm::test::caps_of(kRows[0].caps);
+  const unsigned before = gstdrm::test::count_fds();
+  auto made = gstdrm::configure_pool(allocator.get(), {caps.get(), 4, 4});
+  fail_unless(made && gst_buffer_pool_set_active(made->pool.get(), TRUE));
+  GstBuffer *acquired = nullptr;
+  fail_unless_equals_int(gst_buffer_pool_acquire_buffer(made->pool.get(), &acquired, nullptr), GST_FLOW_OK);
+  auto kept = GstPtr<GstBuffer>::adopt(acquired);
+  const unsigned with_four = gstdrm::test::count_fds();
+  gstdrm::close_pool(made->pool);
+  fail_if(made->pool);
+  fail_unless_equals_int(gstdrm::test::count_fds(), with_four - 3);
+  fail_unless_equals_int(gst_buffer_get_size(kept.get()), kRows[0].size);
+  kept.reset();
+  fail_unless_equals_int(gstdrm::test::count_fds(), before);
+  gstdrm::close_pool(made->pool); // none
+}
+GST_END_TEST
+
 Suite *kit_pool_suite()
 {
   Suite *suite = suite_create("kit-pool");
@@ -145,6 +168,7 @@ Suite *kit_pool_suite()
   tcase_add_loop_test(tc, test_row, 0, G_N_ELEMENTS(kRows));
   tcase_add_loop_test(tc, test_few_descriptors, 0, 6);
   suite_add_tcase(suite, tc);
+  tcase_add_test(tc, test_close);
   TCase *active = tcase_create("active");
   tcase_add_test(active, test_kept);
   tcase_add_test(active, test_flush_ends_a_wait);

@@ -402,6 +402,33 @@ GST_START_TEST(test_buffer_outlives_pool)
 }
 GST_END_TEST
 
+// One frame that somebody keeps does not keep those that come back to a pool that is no longer active.
+GST_START_TEST(test_kept_buffer_keeps_itself_alone)
+{
+  const std::size_t fds = count_fds();
+  Pool pool(GST_DRM_ALLOCATOR_KIND_MEMFD);
+  pool.configure({.caps = kDrmNv12});
+  GstBuffer *kept = pool.acquire();
+  GstBuffer *shared = pool.acquire();
+  GstMemory *memory = gst_memory_ref(gst_buffer_peek_memory(shared, 0));
+  GstBuffer *others[] = {pool.acquire(), shared};
+  const std::size_t with_all = count_fds();
+  fail_unless(gst_buffer_pool_set_active(pool.get(), FALSE));
+  for (GstBuffer *other : others)
+    gst_buffer_unref(other);
+  fail_unless_equals_int(count_fds(), with_all - 1);
+  gst_memory_unref(memory);
+  fail_unless_equals_int(count_fds(), with_all - 2);
+  gst_buffer_unref(kept);
+  fail_unless_equals_int(count_fds(), with_all - 3);
+  fail_unless(gst_buffer_pool_set_active(pool.get(), TRUE)); // as before
+  gst_buffer_unref(pool.acquire());
+  fail_unless(gst_buffer_pool_set_active(pool.get(), FALSE));
+  fail_unless_equals_int(count_fds(), with_all - 3);
+  fail_unless(with_all - 3 >= fds);
+}
+GST_END_TEST
+
 GST_START_TEST(test_options)
 {
   Pool pool(GST_DRM_ALLOCATOR_KIND_MEMFD);
@@ -445,6 +472,7 @@ Suite *bufferpool_suite()
   tcase_add_test(tcase, test_waits_for_a_buffer);
   tcase_add_test(tcase, test_flushed_while_waiting);
   tcase_add_test(tcase, test_buffer_outlives_pool);
+  tcase_add_test(tcase, test_kept_buffer_keeps_itself_alone);
   tcase_add_test(tcase, test_options);
   tcase_add_test(tcase, test_decoder_takes_it);
   return suite;

@@ -26,9 +26,7 @@ void FrameCopier::set_caps(GstCaps *caps)
 
 void FrameCopier::close_pool()
 {
-  if (pool_)
-    gst_buffer_pool_set_active(pool_.get(), FALSE); // frees all when the last one has come back
-  pool_.reset();
+  gstdrm::close_pool(pool_);
   allocator_.reset();
 }
 

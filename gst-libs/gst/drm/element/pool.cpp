@@ -99,6 +99,16 @@ Result<ConfiguredPool> configure_pool(GstDrmAllocator *allocator, const PoolSetu
   return made;
 }
 
+void close_pool(GstPtr<GstBufferPool> &pool)
+{
+  if (!pool)
+    return;
+  gst_buffer_pool_set_active(pool.get(), FALSE);
+  // a stopped pool has nothing to free, one with buffers in use stops again with the last of them
+  (void)GST_BUFFER_POOL_GET_CLASS(pool.get())->stop(pool.get());
+  pool.reset();
+}
+
 void drop_pool(OrderedMutex &lock, GstPtr<GstBufferPool> &kept)
 {
   GstPtr<GstBufferPool> pool;
@@ -106,8 +116,7 @@ void drop_pool(OrderedMutex &lock, GstPtr<GstBufferPool> &kept)
     const std::lock_guard guard(lock);
     pool = std::move(kept);
   }
-  if (pool)
-    gst_buffer_pool_set_active(pool.get(), FALSE);
+  close_pool(pool);
 }
 
 void ActivePool::keep(GstPtr<GstBufferPool> active)
@@ -132,11 +141,23 @@ GstPtr<GstBufferPool> ActivePool::get() const
 
 GstFlowReturn ActivePool::acquire(GstPtr<GstBuffer> &buffer)
 {
+  return acquire(buffer, nullptr);
+}
+
+GstFlowReturn ActivePool::acquire_now(GstPtr<GstBuffer> &buffer)
+{
+  GstBufferPoolAcquireParams params = {};
+  params.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT;
+  return acquire(buffer, &params);
+}
+
+GstFlowReturn ActivePool::acquire(GstPtr<GstBuffer> &buffer, GstBufferPoolAcquireParams *params)
+{
   const auto pool = get();
   if (!pool)
     return GST_FLOW_FLUSHING;
   GstBuffer *acquired = nullptr;
-  const GstFlowReturn flow = gst_buffer_pool_acquire_buffer(pool.get(), &acquired, nullptr);
+  const GstFlowReturn flow = gst_buffer_pool_acquire_buffer(pool.get(), &acquired, params);
   buffer.reset(acquired);
   return flow;
 }

@@ -33,8 +33,12 @@ Result<void> room_for_pool();
 // or where there is no room_for_pool().
 Result<ConfiguredPool> configure_pool(GstDrmAllocator *allocator, const PoolSetup &setup);
 
-// Deactivates the pool, without the lock that guards `kept`: threads that wait for a buffer may
-// need that lock.
+// Deactivates a pool that nobody uses again, and lets go of it; nothing where there is none. What
+// is in use stays valid. The rest is freed now: GstBufferPool itself would keep it until the last
+// buffer comes back, so that one sample that an application keeps keeps all frames.
+void close_pool(GstPtr<GstBufferPool> &pool);
+
+// The same, without the lock that guards `kept`: threads that wait for a buffer may need that lock.
 void drop_pool(OrderedMutex &lock, GstPtr<GstBufferPool> &kept);
 
 // The active pool of an element. keep(), drop() and acquire() are the streaming thread's, the rest
@@ -52,12 +56,16 @@ public:
   void drop();
   // GST_FLOW_FLUSHING without a pool.
   GstFlowReturn acquire(GstPtr<GstBuffer> &buffer);
+  // GST_FLOW_EOS where acquire() would wait.
+  GstFlowReturn acquire_now(GstPtr<GstBuffer> &buffer);
 
   [[nodiscard]] GstPtr<GstBufferPool> get() const;
   // Ends a wait for a buffer, and refuses those that begin later, until it is cleared.
   void set_flushing(bool flushing);
 
 private:
+  GstFlowReturn acquire(GstPtr<GstBuffer> &buffer, GstBufferPoolAcquireParams *params);
+
   // GstBufferPool's own locks are taken under it.
   mutable OrderedMutex lock_{10, "ActivePool::lock_"};
   GstPtr<GstBufferPool> pool_;
