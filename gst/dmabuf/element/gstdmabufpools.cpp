@@ -13,6 +13,7 @@
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/pool.hpp>
+#include <gst/drm/element/pool_watch.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 
 namespace gstdrm {
@@ -82,10 +83,9 @@ std::string mebibytes(guint64 bytes)
 // writes into as well.
 std::string holders(GstElement *element, Use use)
 {
-  GstBaseTransform *trans = GST_BASE_TRANSFORM(element);
-  std::string text = peer_name(GST_BASE_TRANSFORM_SRC_PAD(trans)) + " or what follows it";
+  std::string text = holders_downstream(element);
   if (use == Use::Upstream)
-    text += ", and " + peer_name(GST_BASE_TRANSFORM_SINK_PAD(trans)) +
+    text += ", and " + peer_name(GST_BASE_TRANSFORM_SINK_PAD(element)) +
             " where it keeps frames to decode others";
   return text;
 }
@@ -94,7 +94,7 @@ void on_exhausted(GstBufferPool *pool, gpointer data) noexcept
 try {
   const auto *watch = static_cast<const Watch *>(data);
   const GstPtr<GstElement> element = watch->messages->element();
-  if (!element || watch->messages->told_exhausted.exchange(true))
+  if (!element || is_normal_wait(element.get()) || watch->messages->told_exhausted.exchange(true))
     return;
   const PoolNumbers numbers = numbers_of(pool);
   const std::string who = holders(element.get(), watch->use);

@@ -2,19 +2,12 @@
 #include "gstegldownloadpool.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <memory>
-#include <string>
 #include <utility>
 
 #include <sys/resource.h>
 
-#include <gst/base/gstbasetransform.h>
-#include <gst/drm/element/chain.hpp>
-#include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/pool.hpp>
-#include <gst/drm/gstdrm-guard-private.hpp>
-#include <gst/drm/gstdrmbufferpool.h>
+#include <gst/drm/element/pool_watch.hpp>
 
 namespace gstdrm {
 namespace {
@@ -31,80 +24,6 @@ guint most_buffers(guint kept_downstream)
   return std::max<guint>(static_cast<guint>(most), kept_downstream + 2);
 }
 
-// What the handlers of a pool's signals know. The pool may outlive the element in downstream's
-// buffers.
-class Watch {
-public:
-  explicit Watch(GstElement *element) { g_weak_ref_init(&element_, element); }
-  Watch(const Watch &) = delete;
-  Watch &operator=(const Watch &) = delete;
-  ~Watch() { g_weak_ref_clear(&element_); }
-
-  // None where the message was posted, or nobody is there to post it.
-  GstPtr<GstElement> once()
-  {
-    if (told_.exchange(true))
-      return {};
-    return GstPtr<GstElement>::adopt(static_cast<GstElement *>(g_weak_ref_get(&element_)));
-  }
-
-private:
-  GWeakRef element_{};
-  std::atomic<bool> told_{false};
-};
-
-void delete_watch(gpointer watch, GClosure *) noexcept
-{
-  delete static_cast<Watch *>(watch);
-}
-
-std::string holders(GstElement *element)
-{
-  return peer_name(GST_BASE_TRANSFORM_SRC_PAD(element)) + " or what follows it";
-}
-
-void on_exhausted(GstBufferPool *, gpointer data) noexcept
-try {
-  const auto element = static_cast<Watch *>(data)->once();
-  if (!element)
-    return;
-  GST_ELEMENT_WARNING(element.get(), RESOURCE, NO_SPACE_LEFT,
-                      ("%s waits for a free buffer: it made as many as it may, and none came back "
-                       "for a second. They are held by %s. Let go of frames sooner there (drop old "
-                       "samples, shorten queues).",
-                       GST_OBJECT_NAME(element.get()), holders(element.get()).c_str()),
-                      (nullptr));
-} catch (...) {
-  caught(__func__);
-}
-
-void on_failed(GstBufferPool *pool, const GError *error, gpointer data) noexcept
-try {
-  const auto element = static_cast<Watch *>(data)->once();
-  if (!element)
-    return;
-  const std::string who = holders(element.get());
-  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
-                  std::string(GST_OBJECT_NAME(element.get())) + " cannot make another buffer",
-                  take_error(g_error_copy(error)));
-  failure.advise(
-      "Those that there are, are held by " + who +
-      ". Let go of frames sooner there, or raise the limit (ulimit -n for descriptors).");
-  failure.add("holders", who).add("pool", GST_OBJECT_NAME(pool));
-  post_failure(element.get(), failure);
-} catch (...) {
-  caught(__func__);
-}
-
-void watch(GstBufferPool *pool, GstElement *element)
-{
-  constexpr auto kNoFlags = static_cast<GConnectFlags>(0);
-  g_signal_connect_data(pool, "exhausted", G_CALLBACK(on_exhausted), new Watch(element),
-                        delete_watch, kNoFlags);
-  g_signal_connect_data(pool, "allocation-failed", G_CALLBACK(on_failed), new Watch(element),
-                        delete_watch, kNoFlags);
-}
-
 } // namespace
 
 Result<GstPtr<GstBufferPool>> open_download_pool(GstElement *element, GstDrmAllocator *allocator,
@@ -116,7 +35,7 @@ Result<GstPtr<GstBufferPool>> open_download_pool(GstElement *element, GstDrmAllo
                   setup.stride_align, setup.offset_align, setup.least_stride});
   if (!made)
     return made.error();
-  watch(made->pool.get(), element);
+  watch_pool(made->pool.get(), element, PoolSignals::All);
   if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
     return Error{ErrorCode::Allocation, "The pool cannot be activated", 0};
   return std::move(made->pool);

@@ -8,6 +8,7 @@
 #include <gst/drm/core/drm_node.hpp>
 #include <gst/drm/element/allocation_query.hpp>
 #include <gst/drm/element/pool.hpp>
+#include <gst/drm/element/pool_watch.hpp>
 #include <gst/drm/gstdrmbufferpool.h>
 #include <gst/drm/gstdrmdevicequery.h>
 
@@ -56,9 +57,11 @@ Result<GstPtr<GstBufferPool>> make_largest_pool(GstElement *element, GstDrmAlloc
     if (!pool)
       return pool.error();
     const auto made = fill_pool(pool->get(), surfaces, lack);
-    if (made == surfaces)
+    if (made == surfaces) {
+      watch_pool(pool->get(), element, PoolSignals::Exhausted, ", or raise num-surfaces");
       return pool;
-    gst_buffer_pool_set_active(pool->get(), FALSE);
+    }
+    close_pool(*pool);
     GST_WARNING_OBJECT(element, "the driver has surfaces for %u frames only, not for %u", made,
                        surfaces);
     surfaces = made;

@@ -195,13 +195,17 @@ GST_START_TEST(test_names)
 {
   GError *error = nullptr;
   const auto pipeline = GstPtr<GstElement>::adopt(GST_ELEMENT(gst_object_ref_sink(gst_parse_launch(
-      "fakesrc name=src ! queue ! capsfilter name=f caps=video/x-raw ! videoconvert name=me ! identity ! fakesink name=sink", &error))));
+      "fakesrc name=src ! queue name=queue0 ! capsfilter name=f caps=video/x-raw ! videoconvert name=me ! identity ! fakesink name=sink", &error))));
   fail_unless(error == nullptr, "%s", error ? error->message : "");
   const auto me = GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(pipeline.get()), "me"));
   const auto sink = GstPtr<GstPad>::adopt(gst_element_get_static_pad(me.get(), "sink"));
   const auto src = GstPtr<GstPad>::adopt(gst_element_get_static_pad(me.get(), "src"));
   check_text(gstdrm::origin_name(sink.get()), "src (fakesrc), through f (capsfilter)");
   check_text(gstdrm::peer_name(sink.get()), "f (capsfilter)");
+  check_text(gstdrm::holder_name(src.get()), "sink (fakesink)");
+  const auto first = GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(pipeline.get()), "src"));
+  const auto first_src = GstPtr<GstPad>::adopt(gst_element_get_static_pad(first.get(), "src"));
+  check_text(gstdrm::holder_name(first_src.get()), "queue0 (queue)"); // which may keep frames
   const std::vector<Restriction> receivers = gstdrm::restrictions_after(src.get());
   fail_unless(receivers.size() == 1);
   check_text(receivers[0].name, "sink (fakesink)");

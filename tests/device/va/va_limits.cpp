@@ -164,6 +164,9 @@ GST_START_TEST(test_keeps_everything)
       fail_unless(kept.size() <= 2, "%s on %s: more frames than surfaces", element.name, driver);
     }
     const auto made = counters[C::Create] - counters[C::Import]; // the source has a second frame
+    const std::string said = pipeline.message(GST_MESSAGE_WARNING);
+    for (const char *part : {"waits for a free buffer", "sink (appsink)", "num-surfaces"})
+      fail_unless(said.find(part) != std::string::npos, "%s on %s: %s", element.name, driver, said.c_str());
     kept.erase(kept.begin()); // one comes back, and the stream goes on
     auto next = pull(60 * GST_SECOND);
     fail_unless(static_cast<bool>(next), "%s on %s: the stream has stopped", element.name, driver);

@@ -17,6 +17,10 @@ constexpr std::array kTransparent = {
     "multiqueue", "output-selector", "progressreport", "queue",  "queue2",   "streamsynchronizer",
     "tee",        "valve",           "watchdog"};
 
+// Those of them through which a buffer goes at once.
+constexpr std::array kKeepNothing = {"capsfilter", "identity", "progressreport", "valve",
+                                     "watchdog"};
+
 constexpr std::size_t kMostElements = 64; // looked at: a graph with a loop ends here
 
 const char *factory_name(GstElement *element)
@@ -37,11 +41,17 @@ GstPtr<GstElement> element_of(const GstPtr<GstPad> &pad)
   return GstPtr<GstElement>::adopt(pad ? gst_pad_get_parent_element(pad.get()) : nullptr);
 }
 
-bool is_transparent(GstElement *element)
+template <std::size_t N>
+bool is_one_of(GstElement *element, const std::array<const char *, N> &names)
 {
-  return std::any_of(kTransparent.begin(), kTransparent.end(), [element](const char *name) {
+  return std::any_of(names.begin(), names.end(), [element](const char *name) {
     return std::strcmp(name, factory_name(element)) == 0;
   });
+}
+
+bool is_transparent(GstElement *element)
+{
+  return is_one_of(element, kTransparent);
 }
 
 // The caps of a capsfilter; none where it lets everything through, and for other elements.
@@ -150,6 +160,21 @@ std::string origin_name(GstPad *sink)
     here = sinks.front();
   }
   return peer_name(here.get()) + filters;
+}
+
+std::string holder_name(GstPad *src)
+{
+  GstPtr<GstPad> here = GstPtr<GstPad>::share(src);
+  for (std::size_t left = kMostElements; left > 0; left--) {
+    const GstPtr<GstElement> element = element_of(linked_pad(here.get()));
+    if (!element || !is_one_of(element.get(), kKeepNothing))
+      break;
+    const std::vector<GstPtr<GstPad>> sources = pads_of(element.get(), GST_PAD_SRC);
+    if (sources.empty())
+      break;
+    here = sources.front();
+  }
+  return peer_name(here.get());
 }
 
 std::vector<Restriction> restrictions_after(GstPad *src)

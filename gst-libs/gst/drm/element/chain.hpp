@@ -20,6 +20,9 @@ std::string peer_name(GstPad *pad);
 // makes or changes frames, and the capsfilters on the way.
 std::string origin_name(GstPad *sink);
 
+// "out (appsink)": the first element downstream that may keep what it is given.
+std::string holder_name(GstPad *src);
+
 // An element that limits what may flow: a capsfilter, or the first element on the way that makes
 // something of the frames.
 struct Restriction {
