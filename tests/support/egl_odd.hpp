@@ -2,6 +2,11 @@
 // What egl_odd_upload and egl_odd_download share: rates, events, texts of caps, and the start of both programs.
 #pragma once
 
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
 #include <sys/resource.h>
 
 #include "support/dmabuf_elements.hpp"
@@ -80,6 +85,39 @@ inline void check_arrival(GstHarness *h, const EventRow &row)
     if (is_same(got.get(), sent.get()))
       return;
   }
+}
+
+// A consumer that keeps everything gets what the pool of the element may make, and the user is told why no more comes. A flushing seek
+// ends the wait for another one, and so does NULL.
+inline void check_kept_frames_are_said(const std::string &launch, const char *element, unsigned most)
+{
+  const auto pipeline = GstPtr<GstElement>::adopt(
+      gst_parse_launch((launch + " ! fakesink name=sink sync=false signal-handoffs=true").c_str(), nullptr));
+  fail_unless(static_cast<bool>(pipeline));
+  struct Kept {
+    std::mutex lock;
+    std::vector<GstPtr<GstBuffer>> buffers;
+  } kept;
+  const auto sink = GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(pipeline.get()), "sink"));
+  g_signal_connect(sink.get(), "handoff", G_CALLBACK(+[](GstElement *, GstBuffer *buffer, GstPad *, gpointer data) {
+                     auto *all = static_cast<Kept *>(data);
+                     const std::lock_guard guard(all->lock);
+                     all->buffers.push_back(GstPtr<GstBuffer>::share(buffer));
+                   }),
+                   &kept);
+  gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
+  const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline.get()));
+  const auto message = GstPtr<GstMessage>::adopt(
+      gst_bus_timed_pop_filtered(bus.get(), 60 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_WARNING | GST_MESSAGE_ERROR)));
+  fail_unless(message && GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_WARNING, "no warning");
+  g_autoptr(GError) error = nullptr;
+  gst_message_parse_warning(message.get(), &error, nullptr);
+  say(error->message);
+  fail_unless(g_str_has_prefix(error->message, element) && strstr(error->message, "waits for a free buffer"), "%s", error->message);
+  fail_unless(gst_element_seek_simple(pipeline.get(), GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0));
+  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+  const std::lock_guard guard(kept.lock);
+  fail_unless_equals_int(kept.buffers.size(), most);
 }
 
 // The process's limit of descriptors, as it was before a case.

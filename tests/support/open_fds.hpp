@@ -2,7 +2,10 @@
 // Descriptors that this process has open.
 #pragma once
 
+#include <string>
+
 #include <dirent.h>
+#include <unistd.h>
 
 namespace gstdrm::test {
 
@@ -17,6 +20,22 @@ inline unsigned count_fds()
   if (directory)
     closedir(directory);
   return count;
+}
+
+// "/dev/udmabuf, /dmabuf:, ...": what they are, for the text of a failure.
+inline std::string text_of_fds()
+{
+  std::string text;
+  DIR *directory = opendir("/proc/self/fd");
+  while (const dirent *entry = directory ? readdir(directory) : nullptr) {
+    char target[256];
+    const ssize_t length = readlinkat(dirfd(directory), entry->d_name, target, sizeof target);
+    if (length > 0)
+      text += (text.empty() ? "" : ", ") + std::string(target, static_cast<std::size_t>(length));
+  }
+  if (directory)
+    closedir(directory);
+  return text;
 }
 
 } // namespace gstdrm::test

@@ -9,8 +9,6 @@
 #include <gst/drm/element/mapped_frame.hpp>
 #include <gst/drm/element/pixel_copy.hpp>
 
-#include "gstegltexturepool.hpp"
-
 namespace gstdrm {
 
 void make_opaque(const GstVideoInfo &from, GstVideoFrame *frame)
@@ -27,18 +25,20 @@ void make_opaque(const GstVideoInfo &from, GstVideoFrame *frame)
       row[static_cast<gsize>(x) * step] = 255;
 }
 
-void CopyToGl::begin(GstGLContext *context, const GstDrmVideoInfo &in, GstCaps *out_caps)
+void CopyToGl::begin(GstGLContext *context, const GstDrmVideoInfo &in, GstCaps *out_caps,
+                     guint kept_downstream)
 {
   close();
   context_ = GstPtr<GstGLContext>::share(context);
   out_caps_ = GstPtr<GstCaps>::share(out_caps);
+  kept_downstream_ = kept_downstream;
   copies_ = can_copy(in) && gst_drm_video_info_to_video_info(&in, &in_) &&
             gst_video_info_from_caps(&out_, out_caps);
 }
 
 void CopyToGl::close()
 {
-  close_texture_pool(pool_);
+  pool_.close();
   yuv_.reset();
   converter_.reset();
   context_.reset();
@@ -70,11 +70,8 @@ Result<void> CopyToGl::open()
                        GST_VIDEO_INFO_NAME(&out_) + ". Ask for another format downstream",
                    0};
   }
-  auto pool = open_texture_pool(context_.get(), out_caps_.get(), out_, SyncPoints::None);
-  if (!pool)
-    return pool.error();
-  pool_ = std::move(*pool);
-  return {};
+  return pool_.open(element_, context_.get(), out_caps_.get(), out_, SyncPoints::None,
+                    kept_downstream_);
 }
 
 Result<void> CopyToGl::fill(GstBuffer *made, GstBuffer *in)
@@ -110,11 +107,11 @@ Result<GstPtr<GstBuffer>> CopyToGl::copy(GstBuffer *in)
         0};
   if (Result<void> checked = check_mappable_frame(in, in_); !checked)
     return checked.error();
-  if (!pool_)
+  if (!pool_.is_open())
     if (Result<void> opened = open(); !opened)
       return opened.error();
-  Result<GstPtr<GstBuffer>> made = acquire_texture(pool_.get());
-  if (!made)
+  Result<GstPtr<GstBuffer>> made = pool_.acquire();
+  if (!made || !*made)
     return made;
   if (const Result<void> filled = fill(made->get(), in); !filled)
     return filled.error();

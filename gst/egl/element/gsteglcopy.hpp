@@ -8,6 +8,7 @@
 #include <gst/drm/gstdrmvideoinfo.h>
 #include <gst/gl/gl.h>
 
+#include "gstegltexturepool.hpp"
 #include "gsteglyuv.hpp"
 
 namespace gstdrm {
@@ -17,37 +18,44 @@ namespace gstdrm {
 // own (alpha-mode) helps. Does nothing where the picture has alpha, or the frame none of 8 bits.
 void make_opaque(const GstVideoInfo &from, GstVideoFrame *frame);
 
-// Copies linear frames into GL memory of a pool of its own, which grows as downstream keeps
-// buffers. The textures are filled when somebody maps them for GL. Belongs to the streaming thread.
+// Copies linear frames into GL memory of a TexturePool of its own. The textures are filled when
+// somebody maps them for GL. Belongs to the streaming thread, except where a function says
+// otherwise.
 class CopyToGl {
 public:
-  CopyToGl() = default;
+  explicit CopyToGl(GstElement *element) : element_(element) {}
   CopyToGl(const CopyToGl &) = delete;
   CopyToGl &operator=(const CopyToGl &) = delete;
   ~CopyToGl() { close(); }
 
-  // The frames that follow are of these caps; `out_caps` are those of the GL memory, 2D. Nothing is
-  // allocated before the first copy.
-  void begin(GstGLContext *context, const GstDrmVideoInfo &in, GstCaps *out_caps);
+  // The frames that follow are of these caps; `out_caps` are those of the GL memory, 2D, of which
+  // downstream keeps so many. Nothing is allocated before the first copy.
+  void begin(GstGLContext *context, const GstDrmVideoInfo &in, GstCaps *out_caps,
+             guint kept_downstream);
   void close();
   // Whether frames of this stream can be copied at all: linear ones, of a GstVideoFormat.
   [[nodiscard]] static bool can_copy(const GstDrmVideoInfo &in);
   // The pixels alone, once no device writes them any more. Error of code Layout where the frame's
-  // rows lie outside of its memory, Import where the CPU cannot map it, Allocation, Unsupported.
+  // rows lie outside of its memory, Import where the CPU cannot map it, Allocation, Unsupported;
+  // empty where a flush ended the wait for a texture.
   Result<GstPtr<GstBuffer>> copy(GstBuffer *in);
   // What copy() copies, for the counters.
   [[nodiscard]] gsize bytes_of_frame() const noexcept { return GST_VIDEO_INFO_SIZE(&in_); }
+  // Any thread; see TexturePool::set_flushing().
+  void set_flushing(bool flushing) { pool_.set_flushing(flushing); }
 
 private:
   Result<void> open();
   Result<void> fill(GstBuffer *made, GstBuffer *in);
 
+  GstElement *const element_; // borrowed: it owns this
   GstPtr<GstGLContext> context_;
   GstPtr<GstCaps> out_caps_;
   bool copies_ = false; // see can_copy()
   GstVideoInfo in_{};
   GstVideoInfo out_{};
-  GstPtr<GstBufferPool> pool_; // active
+  guint kept_downstream_ = 0;
+  TexturePool pool_;
   // where the format downstream is not that of the frame: RGBA of YUV, or of whatever else
   std::unique_ptr<YuvToRgba> yuv_;
   std::unique_ptr<FrameConverter> converter_;

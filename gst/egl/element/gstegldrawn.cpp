@@ -3,12 +3,10 @@
 
 #include <utility>
 
-#include "gstegltexturepool.hpp"
-
 namespace gstdrm {
 
 void DrawnFrames::begin(std::shared_ptr<GlThread> thread, std::uint32_t fourcc,
-                        const egl::YuvColours &colours, GstCaps *out_caps)
+                        const egl::YuvColours &colours, GstCaps *out_caps, guint kept_downstream)
 {
   close();
   thread_ = std::move(thread);
@@ -16,11 +14,12 @@ void DrawnFrames::begin(std::shared_ptr<GlThread> thread, std::uint32_t fourcc,
   gst_video_info_from_caps(&out_, out_caps);
   fourcc_ = fourcc;
   colours_ = colours;
+  kept_downstream_ = kept_downstream;
 }
 
 void DrawnFrames::close()
 {
-  close_texture_pool(pool_);
+  pool_.close();
   painter_.reset();
   out_caps_.reset();
   thread_.reset();
@@ -28,14 +27,12 @@ void DrawnFrames::close()
 
 Result<GstPtr<GstBuffer>> DrawnFrames::acquire()
 {
-  if (!pool_) {
-    auto pool =
-        open_texture_pool(thread_->context(), out_caps_.get(), out_, SyncPoints::OfEachBuffer);
-    if (!pool)
-      return pool.error();
-    pool_ = std::move(*pool);
-  }
-  return acquire_texture(pool_.get());
+  if (!pool_.is_open())
+    if (Result<void> opened = pool_.open(element_, thread_->context(), out_caps_.get(), out_,
+                                         SyncPoints::OfEachBuffer, kept_downstream_);
+        !opened)
+      return opened.error();
+  return pool_.acquire();
 }
 
 Result<void> DrawnFrames::draw_into(const egl::ImportedFrame &planes, GstMemory *texture)

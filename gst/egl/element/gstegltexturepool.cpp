@@ -1,21 +1,81 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstegltexturepool.hpp"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
-#include <gst/drm/element/pool.hpp>
+#include <unistd.h>
+
+#include <gst/drm/gstdrm-guard-private.hpp>
 
 namespace gstdrm {
+namespace {
 
-Result<GstPtr<GstBufferPool>> open_texture_pool(GstGLContext *context, GstCaps *caps,
-                                                const GstVideoInfo &info, SyncPoints sync_points)
+// As many as egldmabufdownload makes at most, and no more than half of the machine's memory has
+// room for: what the GPU has is not known here, and GL fails late, elsewhere.
+guint most_textures(gsize frame_bytes, guint kept_downstream)
 {
-  if (const Result<void> room = room_for_pool(); !room)
-    return room.error();
+  guint64 most = 64;
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page_bytes = ::sysconf(_SC_PAGESIZE);
+  if (pages > 0 && page_bytes > 0 && frame_bytes > 0)
+    most = std::min<guint64>(most, static_cast<guint64>(pages) / 2 *
+                                       static_cast<guint64>(page_bytes) / frame_bytes);
+  return static_cast<guint>(std::max<guint64>(most, kept_downstream + 2));
+}
+
+using SharedNotices = std::shared_ptr<PoolNotices>;
+
+void delete_notices(gpointer notices) noexcept
+{
+  delete static_cast<SharedNotices *>(notices);
+}
+
+gboolean on_time(GstClock *, GstClockTime, GstClockID, gpointer notices) noexcept
+try {
+  (*static_cast<SharedNotices *>(notices))->post_exhausted();
+  return TRUE;
+} catch (...) {
+  return caught(TRUE, __func__);
+}
+
+// Posts that the pool is exhausted, unless it is destroyed within a second: GStreamer's own pools
+// say nothing while they wait.
+class Alarm {
+public:
+  explicit Alarm(const SharedNotices &notices)
+      : clock_(GstPtr<GstClock>::adopt(gst_system_clock_obtain())),
+        id_(gst_clock_new_single_shot_id(clock_.get(),
+                                         gst_clock_get_time(clock_.get()) + GST_SECOND))
+  {
+    (void)gst_clock_id_wait_async(id_, on_time, new SharedNotices(notices), delete_notices);
+  }
+  Alarm(const Alarm &) = delete;
+  Alarm &operator=(const Alarm &) = delete;
+  ~Alarm()
+  {
+    gst_clock_id_unschedule(id_);
+    gst_clock_id_unref(id_);
+  }
+
+private:
+  GstPtr<GstClock> clock_;
+  GstClockID id_;
+};
+
+} // namespace
+
+Result<void> TexturePool::open(GstElement *element, GstGLContext *context, GstCaps *caps,
+                               const GstVideoInfo &info, SyncPoints sync_points,
+                               guint kept_downstream)
+{
+  if (Result<void> room = room_for_pool(); !room)
+    return room;
   auto pool = GstPtr<GstBufferPool>::adopt(gst_gl_buffer_pool_new(context));
   GstStructure *config = gst_buffer_pool_get_config(pool.get());
   gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)), 0,
-                                    0);
+                                    most_textures(GST_VIDEO_INFO_SIZE(&info), kept_downstream));
   gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_GL_TEXTURE_TARGET_2D);
   if (sync_points == SyncPoints::OfEachBuffer)
@@ -27,22 +87,32 @@ Result<GstPtr<GstBufferPool>> open_texture_pool(GstGLContext *context, GstCaps *
                      ", " + std::to_string(GST_VIDEO_INFO_WIDTH(&info)) + "x" +
                      std::to_string(GST_VIDEO_INFO_HEIGHT(&info)),
                  0};
-  return pool;
+  notices_ = std::make_shared<PoolNotices>(element);
+  pool_.keep(std::move(pool));
+  return {};
 }
 
-Result<GstPtr<GstBuffer>> acquire_texture(GstBufferPool *pool)
+void TexturePool::close()
 {
-  GstBuffer *acquired = nullptr;
-  if (gst_buffer_pool_acquire_buffer(pool, &acquired, nullptr) != GST_FLOW_OK)
+  pool_.drop();
+  notices_.reset();
+}
+
+GstFlowReturn TexturePool::wait(GstPtr<GstBuffer> &buffer)
+{
+  const Alarm alarm(notices_);
+  return pool_.acquire(buffer);
+}
+
+Result<GstPtr<GstBuffer>> TexturePool::acquire()
+{
+  GstPtr<GstBuffer> buffer;
+  GstFlowReturn flow = pool_.acquire_now(buffer);
+  if (flow == GST_FLOW_EOS)
+    flow = wait(buffer);
+  if (flow != GST_FLOW_OK && flow != GST_FLOW_FLUSHING)
     return Error{ErrorCode::Allocation, "There is no GL memory for another frame", 0};
-  return GstPtr<GstBuffer>::adopt(acquired);
-}
-
-void close_texture_pool(GstPtr<GstBufferPool> &pool)
-{
-  if (pool)
-    gst_buffer_pool_set_active(pool.get(), FALSE);
-  pool.reset();
+  return buffer;
 }
 
 } // namespace gstdrm

@@ -2,6 +2,10 @@
 // Textures of GStreamer's own for frames that are no import.
 #pragma once
 
+#include <memory>
+
+#include <gst/drm/element/pool.hpp>
+#include <gst/drm/element/pool_watch.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/gl/gl.h>
 #include <gst/video/video.h>
@@ -10,13 +14,29 @@ namespace gstdrm {
 
 enum class SyncPoints { None, OfEachBuffer }; // a GstGLSyncMeta that stays with the buffer
 
-// An active pool of 2D textures with these caps, which grows as downstream keeps buffers. Error of
-// code Allocation.
-Result<GstPtr<GstBufferPool>> open_texture_pool(GstGLContext *context, GstCaps *caps,
-                                                const GstVideoInfo &info, SyncPoints sync_points);
-// The next buffer. Error of code Allocation.
-Result<GstPtr<GstBuffer>> acquire_texture(GstBufferPool *pool);
-// What is out is freed when it comes back.
-void close_texture_pool(GstPtr<GstBufferPool> &pool);
+// A pool of 2D textures, which grows as downstream keeps buffers, up to a bound. Belongs to the
+// streaming thread, except where a function says otherwise.
+class TexturePool {
+public:
+  // The textures have these caps; downstream keeps so many. Error of code Allocation.
+  Result<void> open(GstElement *element, GstGLContext *context, GstCaps *caps,
+                    const GstVideoInfo &info, SyncPoints sync_points, guint kept_downstream);
+  // What is out is freed when it comes back.
+  void close();
+  [[nodiscard]] bool is_open() const { return static_cast<bool>(pool_.get()); }
+
+  // The next buffer. Waits for one where downstream has all, and the element says so after a
+  // second; empty where a flush ended the wait. Error of code Allocation.
+  Result<GstPtr<GstBuffer>> acquire();
+
+  // Any thread: ends a wait, and those that begin later, until it is cleared.
+  void set_flushing(bool flushing) { pool_.set_flushing(flushing); }
+
+private:
+  GstFlowReturn wait(GstPtr<GstBuffer> &buffer);
+
+  ActivePool pool_;
+  std::shared_ptr<PoolNotices> notices_;
+};
 
 } // namespace gstdrm

@@ -69,6 +69,7 @@ Result<void> EglUploader::begin_stream(std::shared_ptr<GlThread> thread)
   stream.copy_reason = copy_reason(info_, in_caps_.get());
   if (settings().mode != UploadMode::Copy)
     stream.import_refusal = refusal_.empty() ? thread->device()->import_refusal() : refusal_;
+  stream.kept_downstream = held_;
   stream.takes_release_fences = takes_release_fences_;
   thread_ = thread;
   Result<void> begun = frames_.begin(std::move(thread), std::move(stream));

@@ -227,7 +227,7 @@ Result<Waited> UploadFrames::show(GstBuffer *in, const Imported &imported, Hop &
 Result<GstPtr<GstBuffer>> UploadFrames::draw(GstBuffer *in, const Imported &imported, Hop &hop)
 {
   Result<GstPtr<GstBuffer>> out = drawn_.acquire();
-  if (!out)
+  if (!out || !*out)
     return out;
   do {
     if (std::exchange(hop.fence_refused, false)) {

@@ -76,8 +76,9 @@ Result<void> UploadFrames::begin(std::shared_ptr<GlThread> thread, UploadStream 
   stream_ = std::move(stream);
   make_releases();
   cache_.emplace([this](const FrameLayout &layout) { return make_imported(layout); });
-  copier_.begin(thread_->context(), stream_.in, stream_.out_caps.get());
-  drawn_.begin(thread_, stream_.in.drm_fourcc, stream_.colours, stream_.out_caps.get());
+  copier_.begin(thread_->context(), stream_.in, stream_.out_caps.get(), stream_.kept_downstream);
+  drawn_.begin(thread_, stream_.in.drm_fourcc, stream_.colours, stream_.out_caps.get(),
+               stream_.kept_downstream);
   return {};
 }
 
@@ -114,6 +115,8 @@ void UploadFrames::end()
 
 void UploadFrames::set_flushing(bool flushing)
 {
+  copier_.set_flushing(flushing);
+  drawn_.set_flushing(flushing);
   if (!flushing) {
     interrupt_.clear();
     return;
@@ -235,7 +238,7 @@ Result<GstPtr<GstBuffer>> UploadFrames::copy(GstBuffer *in, const char *reason)
   if (*waited == Waited::Interrupted)
     return GstPtr<GstBuffer>();
   Result<GstPtr<GstBuffer>> copied = copier_.copy(in);
-  if (!copied)
+  if (!copied || !*copied)
     return copied;
   copy_metadata(copied->get(), in);
   stats_.count_copy(element_, copier_.bytes_of_frame(), reason);

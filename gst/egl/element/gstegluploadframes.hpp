@@ -38,6 +38,7 @@ struct UploadStream {
   const char *copy_reason = "";    // why all frames are copied; a string literal
   std::string import_refusal;      // what the driver says against an import; empty: nothing
   bool is_plain = false;           // the caps do not promise DMA buffers
+  guint kept_downstream = 0;       // buffers, as downstream's answer to the allocation query says
   bool takes_release_fences = false; // upstream announced that it waits for them
 };
 
@@ -47,7 +48,10 @@ inline constexpr int kReleasesRank = 90;
 // The streaming thread, except where a function says otherwise.
 class UploadFrames {
 public:
-  UploadFrames(GstElement *element, Stats &stats) : element_(element), stats_(stats) {}
+  UploadFrames(GstElement *element, Stats &stats)
+      : element_(element), stats_(stats), copier_(element), drawn_(element)
+  {
+  }
   UploadFrames(const UploadFrames &) = delete;
   UploadFrames &operator=(const UploadFrames &) = delete;
   ~UploadFrames() { end(); }

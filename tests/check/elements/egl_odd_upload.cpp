@@ -341,6 +341,14 @@ GST_START_TEST(test_memory_that_the_cpu_cannot_map)
 }
 GST_END_TEST
 
+// Copies in OpenGL's own textures; the frames themselves have gone back.
+GST_START_TEST(test_kept_textures_are_said)
+{
+  check_kept_frames_are_said("videotestsrc ! video/x-raw,format=RGBA,width=16,height=16 ! egldmabufupload mode=copy",
+                             "egldmabufupload", 64);
+}
+GST_END_TEST
+
 Suite *egl_odd_upload_suite()
 {
   Suite *suite = suite_create("egl-odd-upload");
@@ -354,6 +362,7 @@ Suite *egl_odd_upload_suite()
   tcase_add_loop_test(tcase, test_thin_conversions, 0, G_N_ELEMENTS(kThin));
   tcase_add_loop_test(tcase, test_no_descriptor_left, 0, 2);
   tcase_add_loop_test(tcase, test_memory_that_the_cpu_cannot_map, 0, 2);
+  tcase_add_test(tcase, test_kept_textures_are_said);
   tcase_add_loop_test(tcase, test_sizes_in, 0, G_N_ELEMENTS(kSizes));
   return suite;
 }

@@ -54,8 +54,8 @@ std::vector<std::string> errors_of(const EglPipeline &stream, const char *name)
 void check_settles(unsigned fds, int images)
 {
   for (int i = 0; count_fds() > fds || live_images() > images; i++) {
-    fail_unless(i < 100000, "%u descriptors, %u before; %d images, %d before", count_fds(), fds,
-                live_images(), images);
+    fail_unless(i < 100000, "%u descriptors, %u before (%s); %d images, %d before", count_fds(), fds,
+                text_of_fds().c_str(), live_images(), images);
     g_usleep(100);
   }
 }
@@ -211,11 +211,11 @@ GST_START_TEST(test_few_descriptors)
       fds = count_fds();
       images = live_images();
     }
+    check_settles(fds, images);
   }
   g_print("# %s %s: %d frames, %d errors\n", row.name, row.settings, outcomes.frames,
           outcomes.told);
   fail_unless(outcomes.frames > 0);
-  check_settles(fds, images);
 }
 GST_END_TEST
 
@@ -366,6 +366,52 @@ GST_START_TEST(test_pool_of_two_and_a_keeper)
 }
 GST_END_TEST
 
+// A keeper of textures that are no import gets as many as the element may make, one warning says
+// why no more come, and the stream goes on when one comes back.
+GST_START_TEST(test_keeper_of_textures)
+{
+  const KeepRow &row = kKeepers[2 + __i__];
+  if (row.imports && !imports_here())
+    return;
+  constexpr unsigned kMost = 64;
+  const std::string caps = dma_drm_caps(row.drm_format, 64, 48);
+  auto pool = pool_of_two(caps);
+  EglPipeline stream("appsrc name=in format=time caps=\"" + caps + "\" ! egldmabufupload name=u " +
+                     row.settings + " ! video/x-raw(memory:GLMemory)," + row.gl +
+                     " ! appsink name=out sync=false");
+  stream.play();
+  const auto push = [&] {
+    (void)gst_app_src_push_buffer(GST_APP_SRC(stream.element("in").get()),
+                                  acquire(pool.get(), GST_BUFFER_POOL_ACQUIRE_FLAG_NONE).release());
+  };
+  std::vector<GstPtr<GstSample>> kept;
+  while (kept.size() < kMost) {
+    push();
+    kept.push_back(stream.pull());
+    fail_unless(kept.back(), "%s: %s", row.name, kept.back() ? "" : stream.outcome().c_str());
+  }
+  push();
+  const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(stream.bin()));
+  const auto warning = GstPtr<GstMessage>::adopt(
+      gst_bus_timed_pop_filtered(bus.get(), 60 * GST_SECOND, GST_MESSAGE_WARNING));
+  fail_unless(warning, "%s: no warning", row.name);
+  g_autoptr(GError) error = nullptr;
+  gst_message_parse_warning(warning.get(), &error, nullptr);
+  say(error->message);
+  fail_unless(contains(error->message, "waits for a free buffer"), "%s", error->message);
+  fail_unless(contains(error->message, "out (appsink)"), "%s", error->message);
+  kept.erase(kept.begin());
+  kept.push_back(stream.pull());
+  fail_unless(kept.back(), "%s: the stream has stopped", row.name);
+  push();
+  stream.stop(); // while it waits, or before
+  fail_unless(errors_of(stream, "u").empty());
+  fail_if(gst_bus_have_pending(bus.get()) &&
+          GstPtr<GstMessage>::adopt(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_WARNING)));
+  gst_buffer_pool_set_active(pool.get(), FALSE);
+}
+GST_END_TEST
+
 namespace {
 
 Suite *egl_limits_suite()
@@ -377,6 +423,7 @@ Suite *egl_limits_suite()
   tcase_add_loop_test(tcase, test_little_memory, 0, G_N_ELEMENTS(kElements));
 #endif
   tcase_add_loop_test(tcase, test_pool_of_two_and_a_keeper, 0, G_N_ELEMENTS(kKeepers));
+  tcase_add_loop_test(tcase, test_keeper_of_textures, 0, 2); // drawn and copied
   return suite;
 }
 
