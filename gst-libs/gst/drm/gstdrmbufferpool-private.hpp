@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include <gst/video/gstvideopool.h>
 #include <gst/video/video.h> // first: gstvideodmabufpool.h of 1.28 uses types that it does not include
+#include <gst/video/gstvideopool.h>
 
 #include "gstdrm-private.hpp"
 #include "gstdrmbufferpool.h"
@@ -45,7 +45,7 @@ public:
   gsize size = 0;
   std::atomic<guint64> waits{0};
   std::atomic<guint64> allocations{0};
-  std::atomic<bool> is_starting{false}; // the first buffers are put into the queue before it is active
+  std::atomic<bool> is_starting{false}; // the first buffers come before the pool is active
 
   // Made at the first use, for GObject's init function can say nothing of an exception.
   std::shared_ptr<FrameCount> alive()
