@@ -4,7 +4,6 @@
 #include <string>
 
 #include <gst/drm/gstdrm-guard-private.hpp>
-#include <gst/video/video.h>
 
 #include "chain.hpp"
 #include "errors.hpp"
