@@ -2,6 +2,8 @@
 // vadmabufsrc and vadmabufconvert in a process that has few descriptors (ulimit -n) or little memory (ulimit -v) left, before
 // consumers that keep whatever they get, and behind drivers that fail more than once: a frame or one error, never both and
 // never neither, nothing that grows, and all is as before when there is room again.
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 #include <gst/app/gstappsink.h>
@@ -98,6 +100,92 @@ GST_START_TEST(test_few_descriptors)
     pipeline.stop();
   }
   fail_unless(frames > 0 && told > 0, "%s: %d frames, %d errors", driver, frames, told);
+  fail_unless(settles_at(before));
+}
+GST_END_TEST
+
+// ---- ulimit -n, from the negotiation on: what a start takes, which is more than a negotiation does, is there
+
+// Leaves few descriptors once: at the first query for caps that leaves a pad, or at the first caps that come to it.
+class FewFromCapsOn {
+public:
+  FewFromCapsOn(GstPad *pad, unsigned left) : pad_(GstPtr<GstPad>::share(pad)), left_(left)
+  {
+    const bool leaves = gst_pad_get_direction(pad) == GST_PAD_SRC;
+    probe_ = gst_pad_add_probe(pad, leaves ? GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM : GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, see, this, nullptr);
+  }
+  FewFromCapsOn(const FewFromCapsOn &) = delete;
+  FewFromCapsOn &operator=(const FewFromCapsOn &) = delete;
+  ~FewFromCapsOn() { gst_pad_remove_probe(pad_.get(), probe_); }
+  [[nodiscard]] bool came() const { return few_.has_value(); }
+
+private:
+  static GstPadProbeReturn see(GstPad *, GstPadProbeInfo *info, gpointer self) noexcept
+  {
+    auto &hook = *static_cast<FewFromCapsOn *>(self);
+    const bool caps = info->type & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM ? GST_EVENT_TYPE(info->data) == GST_EVENT_CAPS
+                                                                       : GST_QUERY_TYPE(info->data) == GST_QUERY_CAPS;
+    if (caps && !hook.few_)
+      hook.few_.emplace(hook.left_);
+    return GST_PAD_PROBE_OK;
+  }
+
+  GstPtr<GstPad> pad_;
+  unsigned left_;
+  gulong probe_ = 0;
+  std::optional<FewDescriptors> few_;
+};
+
+// Where the errno is lost on the way from the driver's call to the message, its advice is missing.
+struct NegotiationRow {
+  const char *driver;
+  std::size_t element; // of kElements
+  const char *properties;
+  const char *pad;
+  std::vector<const char *> errors; // each comes for some number of descriptors
+};
+
+const NegotiationRow kNegotiations[] = {
+    // one frame of the format; a frame that is drawn beside the pattern's pictures; the pool
+    {"formats=NV12:BGRX", 0, "", "src", {"could allocate no surface", "cannot be prepared: vaExportSurfaceHandle", "has no surfaces"}},
+    // the pictures: each surface needs more while it is made than when it is there
+    {"formats=NV12:BGRX,memory=udmabuf", 0, "pattern=frame-counter", "src", {"could allocate no surface", "cannot be prepared: vaCreateSurfaces", "has no surfaces"}},
+    // one frame of the format; the conversion that is tried
+    {"formats=NV12:BGRX", 1, "", "sink", {"takes: vaCreateSurfaces", "takes: vaExportSurfaceHandle", "takes: A frame of NV12 (LINEAR) 64x48 cannot become"}},
+};
+
+GST_START_TEST(test_few_from_negotiation)
+{
+  const NegotiationRow &row = kNegotiations[__i__];
+  const ElementRow &element = kElements[row.element];
+  load_classes();
+  set_driver(row.driver);
+  const unsigned before = settled_fds();
+  std::vector<std::string> errors;
+  constexpr unsigned kMost = 60;
+  bool played = false;
+  for (unsigned left = 0; left < kMost && !played; ++left) {
+    fail_unless(settles_at(before)); // or what goes meanwhile makes room
+    Pipeline pipeline(element.launch(row.properties, 64, 48));
+    std::string error;
+    {
+      const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(pipeline.get("element"), row.pad));
+      const FewFromCapsOn few(pad.get(), left);
+      played = plays(pipeline, error);
+      fail_unless(few.came());
+      pipeline.stop();
+    }
+    for (const char *part : {"EMFILE", "(ulimit -n)"})
+      fail_unless(played || error.find(part) != std::string::npos, "%s before %s, %u left: %s", row.driver, element.name, left, error.c_str());
+    errors.push_back(error);
+    std::string again;
+    fail_unless(plays(pipeline, again), "%s, %u descriptors were left: %s", row.driver, left, again.c_str());
+    pipeline.stop();
+  }
+  fail_unless(played, "%s: no frame with %u descriptors", row.driver, kMost);
+  for (const char *wanted : row.errors)
+    fail_unless(std::any_of(errors.begin(), errors.end(), [&](const std::string &error) { return error.find(wanted) != std::string::npos; }),
+                "%s: never \"%s\"", row.driver, wanted);
   fail_unless(settles_at(before));
 }
 GST_END_TEST
@@ -233,6 +321,10 @@ Suite *va_limits_suite()
 #endif
   tcase_add_loop_test(tcase, test_keeps_everything, 0, kAll);
   tcase_add_loop_test(tcase, test_fails_twice, 0, G_N_ELEMENTS(kElements) * G_N_ELEMENTS(kFailures));
+  TCase *negotiation = tcase_create("negotiation");
+  suite_add_tcase(suite, negotiation);
+  tcase_set_timeout(negotiation, 200);
+  tcase_add_loop_test(negotiation, test_few_from_negotiation, 0, G_N_ELEMENTS(kNegotiations));
   return suite;
 }
 
