@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <gst/drm/core/drm_node.hpp>
+#include <gst/drm/core/reasons.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/element/advice.hpp>
 #include <gst/drm/element/allocation_query.hpp>
@@ -144,9 +145,7 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
     }
     GST_DEBUG_OBJECT(element_, "%" GST_PTR_FORMAT ": %s", allocator.get(),
                      opened.error().message.c_str());
-    refusals.message += (refusals.message.empty() ? "" : ". ") + opened.error().message;
-    if (refusals.sys_errno == 0)
-      refusals.sys_errno = opened.error().sys_errno;
+    add_reason(refusals, opened.error());
     pool_.drop();
   }
   if (refusals.message.empty())

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <gst/drm/core/limits.hpp>
+#include <gst/drm/core/reasons.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/element/advice.hpp>
 #include <gst/drm/element/chain.hpp>
@@ -254,11 +255,8 @@ GstPtr<GstCaps> EglDownloader::agree_on(Way way, GstCaps *in_caps, Error &refusa
   auto agreement = producer.agree(GST_BASE_TRANSFORM_SRC_PAD(element_),
                                   download_transform(GST_PAD_SINK, in_caps, makeable).get(), makes,
                                   draws ? draw_allocator_.get() : copy_allocator_.get());
-  if (agreement.outcome == Producer::Outcome::NotAllocated) {
-    refusals.message += (refusals.message.empty() ? "" : ". ") + agreement.refusals;
-    if (refusals.sys_errno == 0)
-      refusals.sys_errno = agreement.lack;
-  }
+  if (agreement.outcome == Producer::Outcome::NotAllocated)
+    add_reason(refusals, agreement.refusals);
   if (agreement.outcome != Producer::Outcome::Agreed)
     return {};
   way_ = way;

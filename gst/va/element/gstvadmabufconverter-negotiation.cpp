@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 
+#include <gst/drm/core/reasons.hpp>
 #include <gst/drm/core/unique_fd.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/element/allocation_query.hpp>
@@ -186,7 +187,7 @@ GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in
     auto agreement =
         producer_.agree(GST_BASE_TRANSFORM_SRC_PAD(element_), own.get(), formats, allocator_.get());
     if (agreement.outcome == Producer::Outcome::NotAllocated)
-      add_refusal(refusals, agreement.refusals, agreement.lack);
+      add_reason(refusals, agreement.refusals);
     if (agreement.outcome != Producer::Outcome::Agreed)
       return {};
     auto complete = with_colours(agreement.caps.get(), *in, device.capabilities.colours);
@@ -197,7 +198,7 @@ GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in
       return complete;
     GST_DEBUG_OBJECT(element_, "%" GST_PTR_FORMAT " is not drawn: %s", complete.get(),
                      tried.error().message.c_str());
-    add_refusal(refusals, tried.error().message, tried.error().sys_errno);
+    add_reason(refusals, tried.error());
     const auto out = info_of(complete.get());
     producer_.forget();
     const Format pair = out ? Format{out->drm_fourcc, out->drm_modifier} : Format{};

@@ -95,8 +95,7 @@ bool Source::negotiate()
     else if (agreement.outcome == Producer::Outcome::NothingInCommon)
       post_nothing_common(own.get());
     else
-      post_not_allocated(GST_ELEMENT(element_), *device->display,
-                         {ErrorCode::Allocation, agreement.refusals, agreement.lack},
+      post_not_allocated(GST_ELEMENT(element_), *device->display, agreement.refusals,
                          agreement.common.get());
     return false;
   }

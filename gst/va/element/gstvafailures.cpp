@@ -31,14 +31,6 @@ std::string advice_on_frame(const Error &error, const Device *device, const std:
                         : advice_on(error, sender);
 }
 
-void add_refusal(Error &all, const std::string &why, int lack)
-{
-  if (all.message.find(why) == std::string::npos)
-    all.message += (all.message.empty() ? "" : ". ") + why;
-  if (all.sys_errno == 0)
-    all.sys_errno = lack;
-}
-
 void post_not_allocated(GstElement *element, const Display &display, const Error &refusals,
                         const GstCaps *caps)
 {

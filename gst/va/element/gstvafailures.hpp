@@ -22,9 +22,6 @@ void post_no_device(GstElement *element, const Error &error, const std::string &
 [[nodiscard]] std::string advice_on_frame(const Error &error, const Device *device,
                                           const std::string &sender);
 
-// One more reason among several, once. `lack` is its errno, or 0.
-void add_refusal(Error &all, const std::string &why, int lack);
-
 // `refusals` is what the driver said of each format that downstream takes too.
 void post_not_allocated(GstElement *element, const Display &display, const Error &refusals,
                         const GstCaps *caps);

@@ -8,6 +8,7 @@
 #include <gst/drm/core/drm_node.hpp>
 #include <gst/drm/core/errno_text.hpp>
 #include <gst/drm/core/log.hpp>
+#include <gst/drm/core/reasons.hpp>
 
 namespace gstdrm::va {
 namespace {
@@ -111,8 +112,7 @@ Device share_device(const Device &device)
 
 Result<Device> open_first_device(const std::vector<FailedNode> &failed)
 {
-  std::string tried;
-  int lack = 0;
+  Error tried{ErrorCode::Device, {}};
   for (const auto &node : list_drm_nodes(DrmNodeType::Render)) {
     const auto skip = std::find_if(failed.begin(), failed.end(),
                                    [&node](const FailedNode &one) { return one.path == node; });
@@ -120,17 +120,15 @@ Result<Device> open_first_device(const std::vector<FailedNode> &failed)
     if (device)
       return device;
     GSTDRM_DEBUG("%s is not used: %s", node.c_str(), device.error().message.c_str());
-    tried += (tried.empty() ? "" : ". ") + device.error().message;
-    if (lack == 0)
-      lack = device.error().sys_errno;
+    add_reason(tried, device.error());
   }
-  if (tried.empty()) {
-    lack = lack_of_descriptors(1); // the directory could not be read
-    tried = lack != 0 ? "/dev/dri cannot be read: " + errno_text(lack)
-                      : "There is no /dev/dri/renderD*";
+  if (tried.message.empty()) {
+    tried.sys_errno = lack_of_descriptors(1); // the directory could not be read
+    tried.message = tried.sys_errno != 0 ? "/dev/dri cannot be read: " + errno_text(tried.sys_errno)
+                                         : "There is no /dev/dri/renderD*";
   }
-  return Error{ErrorCode::Device,
-               "No render node has a VA-API driver that exports DMA buffers. " + tried, lack};
+  tried.message = "No render node has a VA-API driver that exports DMA buffers. " + tried.message;
+  return tried;
 }
 
 Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::uint32_t width,

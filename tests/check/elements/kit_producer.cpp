@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // How a producer agrees with downstream: what it offers, what it chooses, and what it allocates for that.
+#include <cerrno>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 
 #include "support/check_main.hpp"
 #include "support/count_memfds.hpp"
+#include "support/descriptors.hpp"
 
 namespace {
 
@@ -115,8 +117,27 @@ GST_START_TEST(test_agree)
     fail_unless(gst_caps_is_subset(agreement.caps.get(), caps_of(row.caps).get()), "%s: got %" GST_PTR_FORMAT, row.peer,
                 static_cast<void *>(agreement.caps.get()));
   }
-  fail_unless(agreement.refusals.find(row.refusals) != std::string::npos, "'%s'", agreement.refusals.c_str());
+  fail_unless(agreement.refusals.message.find(row.refusals) != std::string::npos, "'%s'", agreement.refusals.message.c_str());
   fail_unless(agreement.outcome == Producer::Outcome::NotAllocated || row.refusals[0] == '\0');
+  fail_unless_equals_int(agreement.refusals.sys_errno, 0);
+}
+GST_END_TEST
+
+// A GError has no errno: the process's lack of descriptors is asked for beside it.
+GST_START_TEST(test_few_descriptors)
+{
+  World world(DMA_DRM "{NV12, XR24}" SIZE);
+  Producer::Agreement agreement;
+  {
+    const gstdrm::test::FewDescriptors few(0);
+    agreement = world.agree();
+  }
+  fail_unless_equals_int(static_cast<int>(agreement.outcome), static_cast<int>(Producer::Outcome::NotAllocated));
+  fail_unless_equals_int(agreement.refusals.sys_errno, EMFILE);
+  fail_unless_equals_int(static_cast<int>(agreement.refusals.code), GST_DRM_ERROR_ALLOCATION);
+  agreement = world.agree(); // there is room again
+  fail_unless_equals_int(static_cast<int>(agreement.outcome), static_cast<int>(Producer::Outcome::Agreed));
+  fail_unless_equals_int(agreement.refusals.sys_errno, 0);
 }
 GST_END_TEST
 
@@ -194,6 +215,7 @@ Suite *kit_producer_suite()
   TCase *tcase = tcase_create("general");
   suite_add_tcase(suite, tcase);
   tcase_add_loop_test(tcase, test_agree, 0, G_N_ELEMENTS(kAgreements));
+  tcase_add_test(tcase, test_few_descriptors);
   tcase_add_test(tcase, test_same_choice_allocates_once);
   tcase_add_test(tcase, test_other_modifiers_are_another_choice);
   tcase_add_test(tcase, test_other_size_is_another_choice);

@@ -5,6 +5,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/core/descriptors.hpp>
+#include <gst/drm/core/reasons.hpp>
 #include <gst/drm/gstdrmformat.h>
 #include <gst/video/video.h>
 
@@ -141,11 +142,10 @@ GstPtr<GstCaps> Producer::try_offer(const Offer &offer, GstDrmAllocator *allocat
       allocator, offer.candidate.fourcc, static_cast<guint>(width), static_cast<guint>(height),
       modifiers.data(), static_cast<guint>(modifiers.size()), nullptr, &modifier, &error));
   if (!first) {
-    if (const int lack = lack_of_descriptors(kDescriptorsOfFrame); lack != 0)
-      agreement.lack = lack;
     const char *why = error ? error->message : "the allocator gave no reason";
     GST_CAT_DEBUG_OBJECT(category_, element_, "%s", why);
-    agreement.refusals += (agreement.refusals.empty() ? "" : ". ") + std::string(why);
+    add_reason(agreement.refusals,
+               {ErrorCode::Allocation, why, lack_of_descriptors(kDescriptorsOfFrame)});
     return {};
   }
   GST_CAT_INFO_OBJECT(category_, element_, "%s chosen of %zu common modifiers",

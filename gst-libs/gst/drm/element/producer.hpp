@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include <gst/drm/core/format_choice.hpp>
 #include <gst/drm/core/limits.hpp>
+#include <gst/drm/core/result.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmallocator.h>
 #include <gst/gst.h>
@@ -56,8 +56,9 @@ public:
     Outcome outcome = Outcome::NothingInCommon;
     GstPtr<GstCaps> caps;   // of Agreed: fixed, with the modifier that the allocator chose
     GstPtr<GstCaps> common; // what both sides can do
-    std::string refusals;   // of NotAllocated: what the allocator said of each format
-    int lack = 0;           // of NotAllocated: EMFILE or ENFILE where descriptors were short
+    // Of NotAllocated: what the allocator said of each format; EMFILE or ENFILE where descriptors
+    // were short.
+    Error refusals{ErrorCode::Allocation, {}};
   };
   // Asks downstream, and has `allocator` make one frame of each common format in turn, until one
   // can be made. The frame is let go: it is how the allocator chooses a modifier. Where the offer
