@@ -116,8 +116,12 @@ std::unique_ptr<Driver> Driver::create(int drm_fd)
     driver->counters_ =
         static_cast<CounterPage *>(static_cast<void *>(driver->counters_file_.data()));
   }
-  if (driver->settings.async_ms > 0)
+  if (driver->settings.async_ms > 0) {
+    driver->spare_.resize(kPicturesAtHand);
+    for (Picture &spare : driver->spare_)
+      empty(spare);
     driver->worker_ = std::thread(&Driver::work, driver.get());
+  }
   return driver;
 }
 
@@ -130,6 +134,16 @@ Driver::~Driver()
   queue_changed_.notify_all();
   if (worker_.joinable())
     worker_.join();
+}
+
+// With memory for the blits of a next picture.
+void Driver::empty(Picture &picture)
+{
+  picture.target.reset();
+  picture.upload = nullptr;
+  picture.blits.clear();
+  picture.blits.reserve(kBlitsAtHand);
+  picture.wait_for = {};
 }
 
 VAStatus Driver::count(Counter counter, VAStatus failure)
@@ -167,7 +181,10 @@ void Driver::submit(Picture &picture)
     const UniqueFd fence = timeline_.add();
     if (fence && settings.fences)
       attach_write_fence(*picture.target, fence.get());
-    queue_.push_back(std::move(picture));
+    if (spare_.empty())
+      spare_.emplace_back();
+    std::swap(spare_.front(), picture);
+    queue_.splice(queue_.end(), spare_, spare_.begin());
   }
   queue_changed_.notify_all();
 }
@@ -179,8 +196,9 @@ void Driver::work()
     queue_changed_.wait(guard, [this] { return quit_ || !queue_.empty(); });
     if (queue_.empty())
       return;
-    Picture picture = std::move(queue_.front());
-    queue_.pop_front();
+    std::list<Picture> drawn;
+    drawn.splice(drawn.end(), queue_, queue_.begin());
+    Picture &picture = drawn.front();
     guard.unlock();
     wait_for(picture.wait_for, kUserLimitMs);
     std::this_thread::sleep_for(std::chrono::milliseconds(settings.async_ms));
@@ -189,6 +207,8 @@ void Driver::work()
     --picture.target->pending;
     timeline_.signal_next();
     queue_changed_.notify_all();
+    empty(picture); // under the lock: who waited for the picture finds its surfaces let go of
+    spare_.splice(spare_.end(), drawn);
   }
 }
 

@@ -5,8 +5,8 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -103,6 +103,7 @@ public:
 private:
   Driver() = default;
   void work();
+  static void empty(Picture &picture);
 
   VAGenericID last_id_ = 0;
   CounterPage *counters_ = nullptr; // in counters_file_, or local_
@@ -112,7 +113,12 @@ private:
 
   std::mutex queue_lock_; // guards the queue; taken after `lock`
   std::condition_variable queue_changed_;
-  std::deque<Picture> queue_;
+  std::list<Picture> queue_;
+  // Pictures that are made already, so that queueing one costs the caller's thread no memory: its
+  // tests count that.
+  static constexpr std::size_t kPicturesAtHand = 32;
+  static constexpr std::size_t kBlitsAtHand = 64;
+  std::list<Picture> spare_;
   bool quit_ = false;
   std::thread worker_;
 };

@@ -196,10 +196,10 @@ Result<bool> ConvertFrames::convert(GstBuffer *in, GstBuffer *out, ZeroCopy zero
                                     fields_of(in, stream_.in.vinfo), sources_before());
       !drawn)
     return drawn.error();
-  const auto read = std::make_shared<const Read>(Read{std::move(frame).value(), before_});
+  Read read{std::move(frame).value(), before_};
   if (const auto &method = stream_.conversion.deinterlacing)
-    remember(read->frame, std::move(import->imported), method->before);
-  return finish(read, out, *target, worker);
+    remember(read.frame, std::move(import->imported), method->before);
+  return finish(std::move(read), out, *target, worker);
 }
 
 Converter::Before ConvertFrames::sources_before() const
@@ -221,19 +221,19 @@ void ConvertFrames::remember(GstPtr<GstBuffer> frame, Source source, std::size_t
 // The device draws. Readers of `out` wait for it by a fence, or it is waited for here. What the
 // device reads is let go of when it has drawn, also after a flush: its producer must not get a
 // frame back that the device reads.
-Result<bool> ConvertFrames::finish(const std::shared_ptr<const Read> &read, GstBuffer *out,
+Result<bool> ConvertFrames::finish(Read read, GstBuffer *out,
                                    const std::shared_ptr<Surface> &target, SyncWorker &worker)
 {
   if (!fences_.attach(out, *target)) {
     stats_.waits.fetch_add(1, std::memory_order_relaxed);
-    const auto ticket = worker.submit({target, {}, read});
+    const auto ticket = worker.submit({target, {}, std::make_shared<Read>(std::move(read))});
     const auto outcome =
         ticket ? worker.wait(*ticket) : Result<SyncWorker::Outcome>(SyncWorker::Outcome::Cancelled);
     if (!outcome)
       return outcome.error();
     if (*outcome == SyncWorker::Outcome::Cancelled)
       return false;
-  } else if (auto released = release(read, out, target, worker); !released) {
+  } else if (auto released = release(std::move(read), out, target, worker); !released) {
     return released.error();
   }
   stats_.frames.fetch_add(1, std::memory_order_relaxed);
@@ -260,7 +260,7 @@ Result<bool> ConvertFrames::announce_release(const Read &read, UniqueFd &fence)
 // The producer may write into what was read when the device has drawn `out`: it waits for that
 // where it announced so. Else the worker waits, and gives the buffers back then: a producer with
 // few of them sends no other frame before.
-Result<void> ConvertFrames::release(const std::shared_ptr<const Read> &read, GstBuffer *out,
+Result<void> ConvertFrames::release(Read read, GstBuffer *out,
                                     const std::shared_ptr<Surface> &target, SyncWorker &worker)
 {
   auto fence = dup_acquire_fence(out);
@@ -270,14 +270,15 @@ Result<void> ConvertFrames::release(const std::shared_ptr<const Read> &read, Gst
   else if (!*fence)
     return {}; // the device is done
   else if (stream_.takes_release_fences)
-    announced = announce_release(*read, *fence);
+    announced = announce_release(read, *fence);
   if (announced && *announced)
     return {};
+  auto kept = std::make_shared<Read>(std::move(read));
   if (announced) {
-    (void)worker.submit({target, std::move(*fence), read});
+    (void)worker.submit({target, std::move(*fence), std::move(kept)});
     return {};
   }
-  if (const auto ticket = worker.submit({target, {}, read}))
+  if (const auto ticket = worker.submit({target, {}, std::move(kept)}))
     (void)worker.wait(*ticket);
   return announced.error();
 }

@@ -74,10 +74,10 @@ private:
 
   Result<GstPtr<GstBuffer>> in_dma_bufs(GstBuffer *in, ZeroCopy zero_copy);
   Result<Rect> part_of(GstBuffer *in, GstDrmVideoInfo &described) const;
-  Result<bool> finish(const std::shared_ptr<const Read> &read, GstBuffer *out,
-                      const std::shared_ptr<Surface> &target, SyncWorker &worker);
-  Result<void> release(const std::shared_ptr<const Read> &read, GstBuffer *out,
-                       const std::shared_ptr<Surface> &target, SyncWorker &worker);
+  Result<bool> finish(Read read, GstBuffer *out, const std::shared_ptr<Surface> &target,
+                      SyncWorker &worker);
+  Result<void> release(Read read, GstBuffer *out, const std::shared_ptr<Surface> &target,
+                       SyncWorker &worker);
   static Result<bool> announce_release(const Read &read, UniqueFd &fence);
   [[nodiscard]] Converter::Before sources_before() const;
   // As one of the last `count` frames.

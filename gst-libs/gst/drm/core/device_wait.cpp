@@ -18,8 +18,9 @@ Error sync_error(const std::string &what, int error, const std::string &why)
   return Error{ErrorCode::Sync, "Waiting for " + what + " failed: " + why, error};
 }
 
+// `name` is asked for an error alone: most waits are over before they begin, and cost no text.
 Result<Waited> wait_readable(int fd, std::chrono::milliseconds limit, const Interrupt &interrupt,
-                             const std::string &what)
+                             std::string (*name)(int fd))
 {
   const int wake_fd = interrupt.fd();
   PollResult polled = poll_readable(fd, std::chrono::steady_clock::time_point{}, wake_fd);
@@ -33,12 +34,12 @@ Result<Waited> wait_readable(int fd, std::chrono::milliseconds limit, const Inte
   case PollEnd::Woken:
     return Waited::Interrupted;
   case PollEnd::TimeIsOver:
-    return sync_error(what, ETIMEDOUT,
+    return sync_error(name(fd), ETIMEDOUT,
                       "it is not done after " + std::to_string(limit.count()) + " ms");
   case PollEnd::Failed:
     break;
   }
-  return sync_error(what, polled.sys_errno, errno_text(polled.sys_errno));
+  return sync_error(name(fd), polled.sys_errno, errno_text(polled.sys_errno));
 }
 
 } // namespace
@@ -67,15 +68,17 @@ void Interrupt::clear()
 Result<Waited> wait_for_writers(int dmabuf_fd, std::chrono::milliseconds limit,
                                 const Interrupt &interrupt)
 {
-  return wait_readable(dmabuf_fd, limit, interrupt,
-                       "the device that writes to dma-buf " + std::to_string(dmabuf_fd));
+  return wait_readable(dmabuf_fd, limit, interrupt, [](int fd) {
+    return "the device that writes to dma-buf " + std::to_string(fd);
+  });
 }
 
 Result<Waited> wait_for_fence(int fence_fd, std::chrono::milliseconds limit,
                               const Interrupt &interrupt)
 {
-  return wait_readable(fence_fd, limit, interrupt,
-                       "the producer's device, by the frame's acquire fence,");
+  return wait_readable(fence_fd, limit, interrupt, [](int) {
+    return std::string("the producer's device, by the frame's acquire fence,");
+  });
 }
 
 } // namespace gstdrm
