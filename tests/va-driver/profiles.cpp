@@ -207,7 +207,7 @@ constexpr std::array kNouveau = {
 constexpr Outcome kCost{
     "vadmabufsrc and vadmabufconvert make 600 frames, and nothing is made on the way",
     "va_src, va_convert"};
-constexpr Outcome kPatterns{"every pattern is drawn at the smallest size", "va_src"};
+constexpr Outcome kPatterns{"every pattern is drawn at the smallest size", "va_src_pictures"};
 constexpr Outcome kBlackFirst{"borders are black, drawn before each frame", "va_convert"};
 
 constexpr std::array kIhdOutcomes = {

@@ -25,7 +25,8 @@ struct Column {
 };
 constexpr std::array kColumns = {
     Column{"negotiation", "va_negotiation", "va_negotiation"},
-    Column{"600 frames, patterns", "va_src", "va_src"},
+    Column{"600 frames", "va_src", "va_src"},
+    Column{"patterns", "va_src_pictures", "va_src_pictures"},
     Column{"600 frames and pixels of the converter", "va_convert", "va_convert"},
     Column{"layouts", "va_layouts", "va_layouts"},
     Column{"pairs", "va_convert_pairs", "va_convert_pairs"},
