@@ -3,10 +3,9 @@
 // themselves: those that this program has, those in the sources of the device tests, and the list
 // that the build makes the boxes of.
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -16,20 +15,11 @@
 
 #include "display_profiles.hpp"
 #include "profile_rows.hpp"
-#include "support/listed_tests.hpp"
+#include "support/page_tables.hpp"
 
 namespace {
 
 using namespace gstdrm::test;
-
-// A path in the repository.
-std::string text_of(const std::string &path)
-{
-  std::ifstream file(std::string(std::getenv("GST_DRM_TEST_DATA")) + "/../../" + path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // "abc" and nullptr of one row, in their order.
 std::vector<std::string> values_of(const std::string &line)
@@ -148,32 +138,28 @@ std::string results_as_markdown()
 
 TEST(DisplayProfiles, TheirResultsAreTheTableOfTheDocumentation)
 {
-  if (!std::getenv("GST_DRM_TEST_DATA"))
-    GTEST_SKIP() << "GST_DRM_TEST_DATA is not set";
-  const std::string table = results_as_markdown();
-  EXPECT_NE(text_of("docs/drivers.md").find("\n\n" + table + "\n"), std::string::npos)
-      << "docs/drivers.md has to have this text:\n"
-      << table;
+  expect_table("docs/drivers.md", results_as_markdown);
 }
 
 #if !defined(__SANITIZE_THREAD__) // such a build has no device tests
-// In Debian 12 and in Debian 13: this program runs in both.
-TEST(DisplayProfiles, TheirResultsAreOfTestsThatThisBuildHas)
+void check_programs(const std::set<std::string> &tests)
 {
-  const auto tests = device_tests_of_this_build();
-  if (!tests || tests->empty())
-    GTEST_SKIP() << "a build without device tests";
   for (const char *test : {"kms_profile_rows_virtual", "kms_profiles_virtual"})
-    EXPECT_TRUE(tests->count(test) == 1) << test;
-  EXPECT_TRUE(tests->count("va_kms_profiles_virtual") ==
-              tests->count("va_src")); // the test driver may not be there
+    EXPECT_TRUE(tests.count(test) == 1) << test;
+  EXPECT_TRUE(tests.count("va_kms_profiles_virtual") ==
+              tests.count("va_src")); // the test driver may not be there
 #if !defined(__SANITIZE_ADDRESS__) // which the boxes of the other programs have without profiles
   for (const fakedrm::Profile &profile : fakedrm::all_profiles()) {
     std::string name = "kms_over_" + std::string(profile.name);
     std::replace(name.begin(), name.end(), '-', '_');
-    EXPECT_TRUE(tests->count(name) == 1) << name;
+    EXPECT_TRUE(tests.count(name) == 1) << name;
   }
 #endif
+}
+
+TEST(DisplayProfiles, TheirResultsAreOfTestsThatThisBuildHas)
+{
+  check_device_tests(check_programs);
 }
 #endif
 

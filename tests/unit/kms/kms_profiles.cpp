@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 #include "profile_fixture.hpp"
 #include "profile_rows.hpp"
+#include "support/page_tables.hpp"
 
 namespace {
 
@@ -48,24 +47,9 @@ TEST(DisplayProfiles, ASettingThatIsNotUnderstoodIsAnError)
   }
 }
 
-std::string file_of(const std::string &path)
-{
-  const char *data = std::getenv("GST_DRM_TEST_DATA");
-  std::ifstream file(std::string(data ? data : "") + path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 TEST(DisplayProfiles, AreTheTableOfTheDocumentation)
 {
-  if (!std::getenv("GST_DRM_TEST_DATA"))
-    GTEST_SKIP() << "GST_DRM_TEST_DATA is not set";
-  const std::string text = file_of("/../../docs/drivers.md");
-  ASSERT_FALSE(text.empty());
-  EXPECT_NE(text.find(fakedrm::profiles_as_markdown()), std::string::npos)
-      << "docs/drivers.md has to have this text:\n"
-      << fakedrm::profiles_as_markdown();
+  expect_table("docs/drivers.md", fakedrm::profiles_as_markdown);
 }
 
 // Modifiers with numbers are those that the GPU's own driver lists.
@@ -77,7 +61,7 @@ TEST(DisplayProfiles, NumbersOfModifiersAreThoseOfRealGpus)
       {"amdgpu", "amd-renoir"}, {"nvidia-drm", "nouveau-nv162"}, {"nvidia-drm", "nvidia-gh100"}, {"msm", "freedreno-a618"}};
   for (const auto &[profile, table] : tables) {
     std::string error;
-    const std::string text = file_of(std::string("/egl-formats/") + table + ".txt");
+    const std::string text = text_of(std::string("tests/data/egl-formats/") + table + ".txt");
     ASSERT_FALSE(text.empty()) << table;
     const auto model = fakedrm::make_model(profile, error);
     ASSERT_TRUE(model) << error;

@@ -2,15 +2,14 @@
 // docs/drivers.md says which rows run on each profile of the VA-API test driver. The table is made
 // of the rows themselves, in the sources of the device tests.
 #include <array>
-#include <cstdlib>
-#include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
 
-#include "support/listed_tests.hpp"
+#include "support/page_tables.hpp"
 #include "va-driver/profiles.hpp"
 
 namespace {
@@ -39,14 +38,6 @@ constexpr std::array kColumns = {
     Column{"unplugged", "va_hotplug", "va_hotplug"},
     Column{"a display's pixels", "va_convert_kms", "va_convert_kms"},
 };
-
-std::string text_of(const std::string &path)
-{
-  std::ifstream file(std::string(std::getenv("GST_DRM_TEST_DATA")) + "/../../" + path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // "profile=NAME" and "profile=NAME,..." in a source.
 unsigned rows_of(const std::string &text, std::string_view profile)
@@ -84,27 +75,18 @@ std::string results_as_markdown()
 
 TEST(ProfileResults, AreTheTableOfTheDocumentation)
 {
-  if (!std::getenv("GST_DRM_TEST_DATA"))
-    GTEST_SKIP() << "GST_DRM_TEST_DATA is not set";
-  const std::string table = results_as_markdown();
-  EXPECT_NE(text_of("docs/drivers.md").find("\n\n" + table + "\n"), std::string::npos)
-      << "docs/drivers.md has to have this text:\n"
-      << table;
+  expect_table("docs/drivers.md", results_as_markdown);
 }
 
 #if !defined(__SANITIZE_THREAD__) // such a build has no device tests
-// In Debian 12 and in Debian 13: this program runs in both.
-TEST(ProfileResults, AreOfTestsThatThisBuildHas)
+void check_programs(const std::set<std::string> &tests)
 {
-  const auto tests = device_tests_of_this_build();
-  if (!tests || tests->empty())
-    GTEST_SKIP() << "a build without device tests";
   for (const Column &column : kColumns) {
 #if defined(__SANITIZE_ADDRESS__) // counts what malloc() is asked for
     if (column.test == "va_allocations")
       continue;
 #endif
-    EXPECT_TRUE(tests->count(std::string(column.test)) == 1) << column.test;
+    EXPECT_TRUE(tests.count(std::string(column.test)) == 1) << column.test;
   }
   for (const vadriver::Profile &profile : vadriver::all_profiles())
     for (const auto &outcome : profile.outcomes)
@@ -112,9 +94,14 @@ TEST(ProfileResults, AreOfTestsThatThisBuildHas)
         std::string name;
         if (!(names >> name))
           break;
-        EXPECT_TRUE(tests->count(name.substr(0, name.find(','))) == 1)
+        EXPECT_TRUE(tests.count(name.substr(0, name.find(','))) == 1)
             << profile.name << ": " << name;
       }
+}
+
+TEST(ProfileResults, AreOfTestsThatThisBuildHas)
+{
+  check_device_tests(check_programs);
 }
 #endif
 

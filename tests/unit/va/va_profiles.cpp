@@ -2,7 +2,6 @@
 // The test driver's profiles of real drivers: each is made of settings that it knows, and
 // docs/drivers.md has their table.
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <va/va.h>
 
+#include "support/page_tables.hpp"
 #include "va-driver/profiles.hpp"
 #include "va-driver/settings.hpp"
 
@@ -21,12 +21,9 @@ using namespace gstdrm::test::vadriver;
 // Whether a test program in tests/device/va has rows of the profile.
 bool has_row(const std::string &program, std::string_view profile)
 {
-  const char *data = std::getenv("GST_DRM_TEST_DATA");
-  std::ifstream file(std::string(data ? data : "tests/data") + "/../device/va/" + program + ".cpp");
-  std::stringstream text;
-  text << file.rdbuf();
+  const std::string text = gstdrm::test::text_of("tests/device/va/" + program + ".cpp");
   const std::string name = "\"profile=" + std::string(profile);
-  return text.str().find(name + "\"") != std::string::npos || text.str().find(name + ",") != std::string::npos;
+  return text.find(name + "\"") != std::string::npos || text.find(name + ",") != std::string::npos;
 }
 
 TEST(Profiles, EachIsUnderstoodAndHasItsSources)
@@ -111,16 +108,7 @@ TEST(Machines, ThatCannotBePlayedAreAnError)
 
 TEST(Profiles, AreTheTableOfTheDocumentation)
 {
-  const char *data = std::getenv("GST_DRM_TEST_DATA");
-  if (!data)
-    GTEST_SKIP() << "GST_DRM_TEST_DATA is not set";
-  std::ifstream file(std::string(data) + "/../../docs/drivers.md");
-  std::stringstream text;
-  text << file.rdbuf();
-  ASSERT_FALSE(text.str().empty());
-  EXPECT_NE(text.str().find(profiles_as_markdown()), std::string::npos)
-      << "docs/drivers.md has to have this text:\n"
-      << profiles_as_markdown();
+  gstdrm::test::expect_table("docs/drivers.md", profiles_as_markdown);
 }
 
 } // namespace
