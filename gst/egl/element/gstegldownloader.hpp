@@ -81,6 +81,7 @@ private:
   GstPtr<GstCaps> agree_on(Way way, GstCaps *in_caps, Error &refusals);
   [[nodiscard]] Mismatch mismatch(const GstCaps *in_caps) const;
   void explain(const GstCaps *in_caps, const Error &refusals);
+  void warn_of_empty_answer(GstQuery *query);
   void compare_devices(GstQuery *query);
   [[nodiscard]] Needs own_needs() const;
   [[nodiscard]] DownloadStream stream_of(Way way) const;

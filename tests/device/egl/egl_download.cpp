@@ -163,6 +163,28 @@ GST_START_TEST(test_renegotiation)
 }
 GST_END_TEST
 
+// Upstream asks before it sends caps, is told that nothing meets, and says "not negotiated" itself:
+// why, this element says, once.
+GST_START_TEST(test_nothing_in_midstream)
+{
+  Download download(source(64, 48, -1) +
+                    " ! egldmabufdownload name=d ! capsfilter name=filter "
+                    "caps-change-mode=delayed caps=" +
+                    dma_drm("XR24") + " ! appsink name=out sync=false max-buffers=1");
+  download.play();
+  fail_unless(download.pull("out"), "%s", download.outcome().c_str());
+  const auto caps =
+      GstPtr<GstCaps>::adopt(gst_caps_from_string(dma_drm("XR24:0x0100000000000001").c_str()));
+  g_object_set(download.element("filter").get(), "caps", caps.get(), nullptr);
+  while (download.pull("out")) {
+  }
+  const std::string said = download.warnings();
+  say(said);
+  fail_unless(contains(said, "INTEL_X_TILED"), "%s", said.c_str());
+  fail_unless(said.find('\n') + 1 == said.size(), "said more than once: %s", said.c_str());
+}
+GST_END_TEST
+
 // An application keeps every frame: the pool ends, the streaming thread waits, and NULL ends that
 // wait. The frames stay readable.
 GST_START_TEST(test_kept_frames)
@@ -317,10 +339,12 @@ static Suite *egl_download_suite()
   suite_add_tcase(suite, tcase);
   add_download_pixel_cases(tcase);
   add_download_state_cases(tcase);
+  add_download_handler_cases(tcase);
   tcase_add_test(tcase, test_steady_state);
   tcase_add_test(tcase, test_fence);
   tcase_add_loop_test(tcase, test_refusals, 0, G_N_ELEMENTS(kRefusals));
   tcase_add_test(tcase, test_renegotiation);
+  tcase_add_test(tcase, test_nothing_in_midstream);
   tcase_add_loop_test(tcase, test_kept_frames, 0, 2);
   tcase_add_test(tcase, test_downstream_pool);
   tcase_add_test(tcase, test_restarts);

@@ -200,8 +200,8 @@ void Download::open_display()
   gst_object_unref(display);
 }
 
-// Contexts of frames that outlived their pipeline end on threads of their own. The leaks tracer must
-// not be asked meanwhile: it takes references to objects that are about to be freed.
+// Contexts of frames that outlived their pipeline end on threads of their own. The leaks tracer
+// must not be asked meanwhile: it takes references to objects that are about to be freed.
 void Download::close_display()
 {
   GstGLDisplay *display = nullptr;
@@ -255,6 +255,19 @@ std::string Download::outcome()
   }
   gst_message_unref(message);
   return text;
+}
+
+std::string Download::warnings() const
+{
+  const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline_));
+  std::string texts;
+  while (const auto message =
+             GstPtr<GstMessage>::adopt(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_WARNING))) {
+    g_autoptr(GError) error = nullptr;
+    gst_message_parse_warning(message.get(), &error, nullptr);
+    texts += std::string(error->message) + "\n";
+  }
+  return texts;
 }
 
 // fail_unless_equals_string() would outlive a temporary text.
