@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Cases of the program egl_download about what the frames show.
+// Cases of the program egl_download in files of their own.
 #pragma once
 
 #include <string>
@@ -17,5 +17,6 @@ GstPadProbeReturn add_flip(GstPad *pad, GstPadProbeInfo *info, gpointer nothing)
 
 void add_download_pixel_cases(TCase *tcase);
 void add_download_state_cases(TCase *tcase);
+void add_download_handler_cases(TCase *tcase);
 
 } // namespace gstdrm::test
