@@ -336,6 +336,7 @@ Suite *egl_pipeline_suite()
   tcase_add_test(tcase, test_kept_beyond_null);
   tcase_add_loop_test(tcase, test_renegotiations, 0, 2);
   add_refusals(suite);
+  add_copies(suite);
   add_bad_input(suite);
   add_device_queries(suite);
   add_losses(suite);

@@ -78,6 +78,7 @@ void check_planes(GstSample *sample, const PatternFrame &frame);
 TCase *add_case(Suite *suite, const char *name);
 // The cases of the other files of this program.
 void add_chain(Suite *suite);
+void add_copies(Suite *suite);
 void add_device_queries(Suite *suite);
 void add_bad_input(Suite *suite);
 void add_downloads(Suite *suite);

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the CPU copies in place of an import that the driver refuses, and what it does not: tiles,
+// memory that it cannot map, and frames whose rows are as the driver wants them.
+#include <drm_fourcc.h>
+#include <fcntl.h>
+
+#include <gst/allocators/gstdmabuf.h>
+#include <gst/app/gstappsrc.h>
+#include <gst/drm/drm.h>
+#include <gst/video/video.h>
+
+#include "egl_pipeline.hpp"
+#include "egl_refusing.hpp"
+
+namespace gstdrm::test {
+namespace {
+
+constexpr int kWidth = 66;
+constexpr int kHeight = 50;
+
+bool refuses_xr24(const ImageRequest &request)
+{
+  return request.fourcc == DRM_FORMAT_XRGB8888;
+}
+
+// as radeonsi does
+bool refuses_rows(const ImageRequest &request)
+{
+  for (const int pitch : request.pitches)
+    if (pitch % 256 != 0)
+      return true;
+  return false;
+}
+
+struct Picture {
+  explicit Picture(std::uint32_t fourcc = DRM_FORMAT_XRGB8888, std::uint32_t stride_align = 1)
+      : frame(GST_DRM_ALLOCATOR_KIND_UDMABUF, fourcc, kWidth, kHeight,
+              {.stride_align = stride_align})
+  {
+    frame.fill(1);
+  }
+  PatternFrame frame;
+};
+
+std::string xr24()
+{
+  return dma_drm_caps("XR24", kWidth, kHeight);
+}
+
+std::string nv12()
+{
+  return dma_drm_caps("NV12", kWidth, kHeight, ",colorimetry=bt601");
+}
+
+} // namespace
+
+// The proof finds out, and the copy takes over before the first frame: announced once, with the
+// reason.
+GST_START_TEST(test_refused_proof_copies)
+{
+  if (!imports_here())
+    return;
+  const Refusing refusing(refuses_xr24);
+  const Picture picture;
+  EglPipeline stream(through("", "RGBA", "RGBA"));
+  stream.play();
+  for (int i = 0; i < 3; i++)
+    fail_unless(rgba_distance(stream.pass(picture.frame, xr24()).get(), picture.frame, {}) <= 1);
+  fail_unless_equals_uint64(stream.stat("copies"), 3);
+  fail_unless_equals_uint64(stream.stat("imports"), 0);
+  fail_unless_equals_uint64(stream.stat("fallbacks"), 1);
+  const std::string reason = stream.copy_reason();
+  fail_unless_equals_string(reason.c_str(),
+                            "the OpenGL driver refused a test import of the format and size");
+  const std::string said = stream.notices();
+  say(said);
+  fail_unless(contains(said, "refused a test import"), "%s", said.c_str());
+  fail_unless(said.find('\n') + 1 == said.size(), "said more than once: %s", said.c_str());
+}
+GST_END_TEST
+
+// Only the driver knows what an implicit modifier stands for. The CPU would read tiles as rows.
+GST_START_TEST(test_implicit_is_not_copied)
+{
+  if (!imports_here())
+    return;
+  list_no_modifiers(true);
+  const std::string caps =
+      "video/x-raw(memory:DMABuf),format=BGRx,framerate=30/1,width=" + std::to_string(kWidth) +
+      ",height=" + std::to_string(kHeight);
+  Picture first;
+  Picture second;
+  EglPipeline stream(through("", "RGBA", "RGBA"));
+  stream.play();
+  fail_unless(rgba_distance(stream.pass(first.frame, caps).get(), first.frame, {}) <= 1);
+  const Refusing refusing(refuses_xr24);
+  stream.push(second.frame, caps);
+  fail_if(stream.pull());
+  const std::string said = stream.outcome();
+  say(said);
+  for (const char *part : {"XR24", "llvmpipe", "EGL_BAD"})
+    fail_unless(contains(said, part), "no %s in '%s'", part, said.c_str());
+  fail_unless_equals_uint64(stream.stat("imports"), 1);
+  fail_unless_equals_uint64(stream.stat("copies"), 0);
+}
+GST_END_TEST
+
+namespace {
+
+// The frame's memory through another descriptor.
+GstPtr<GstBuffer> opened_again(const PatternFrame &frame, int flags)
+{
+  auto buffer = frame.buffer();
+  const std::string path = "/proc/self/fd/" + std::to_string(frame.layout().planes[0].fd);
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC);
+  fail_unless(fd >= 0, "%s", path.c_str());
+  const auto allocator = GstPtr<GstAllocator>::adopt(gst_dmabuf_allocator_new());
+  const gsize bytes = gst_buffer_get_size(buffer.get());
+  gst_buffer_replace_all_memory(buffer.get(),
+                                gst_dmabuf_allocator_alloc(allocator.get(), fd, bytes));
+  return buffer;
+}
+
+} // namespace
+
+// A copy that fails tells why the frame was to be copied, also long after the driver's refusal.
+GST_START_TEST(test_copy_fails_after_a_refusal)
+{
+  if (!imports_here())
+    return;
+  const PatternFrame frame(GST_DRM_ALLOCATOR_KIND_MEMFD, DRM_FORMAT_XRGB8888, kWidth, kHeight, {});
+  EglPipeline stream(
+      "appsrc name=in format=time caps=\"" + xr24() +
+      "\" ! egldmabufupload name=u prove=false ! "
+      "video/x-raw(memory:GLMemory),texture-target=2D ! appsink name=out sync=false");
+  stream.play();
+  const Refusing refusing(refuses_xr24);
+  const auto push = [&](int flags) {
+    (void)gst_app_src_push_buffer(GST_APP_SRC(stream.element("in").get()),
+                                  opened_again(frame, flags).release());
+    return stream.pull();
+  };
+  for (int i = 0; i < 3; i++)
+    fail_unless(push(O_RDWR), "%s", stream.outcome().c_str());
+  fail_unless_equals_uint64(stream.stat("copies"), 3);
+  fail_if(push(O_WRONLY)); // cannot be mapped for reading
+  const std::string said = stream.outcome();
+  say(said);
+  for (const char *part :
+       {"map the frame for reading", "It was to be copied because", "eglCreateImage", "EGL_BAD"})
+    fail_unless(contains(said, part), "no %s in '%s'", part, said.c_str());
+}
+GST_END_TEST
+
+// A producer that knows nothing of the rows that the driver wants: from its first frame on the CPU
+// copies, and says so.
+GST_START_TEST(test_rows_of_another_producer)
+{
+  if (!imports_here())
+    return;
+  const Refusing refusing(refuses_rows);
+  const Picture padded(DRM_FORMAT_NV12, 256);
+  const Picture tight(DRM_FORMAT_NV12);
+  EglPipeline stream(through("", "NV12", "NV12"));
+  stream.play();
+  for (int i = 0; i < 2; i++)
+    check_planes(stream.pass(padded.frame, nv12()).get(), padded.frame);
+  fail_unless_equals_uint64(stream.stat("copies"), 0);
+  fail_unless_equals_uint64(stream.stat("imports"), 1);
+  for (int i = 0; i < 2; i++)
+    check_planes(stream.pass(tight.frame, nv12()).get(), tight.frame);
+  fail_unless_equals_uint64(stream.stat("copies"), 2);
+  fail_unless(contains(stream.notices(), "copied by the CPU"));
+}
+GST_END_TEST
+
+// Rows that the driver wants are in the answer to the allocation query, and a producer that reads
+// it pads its rows, where 640 bytes of NV12 would have been refused.
+GST_START_TEST(test_row_alignment)
+{
+  if (!imports_here())
+    return;
+  const Refusing refusing(refuses_rows);
+  EglPipeline stream("videotestsrc num-buffers=10 ! video/x-raw,format=NV12,width=640,height=32 ! "
+                     "dmabufupload ! video/x-raw(memory:DMABuf),format=DMA_DRM ! identity name=i ! "
+                     "egldmabufupload name=u mode=import zero-copy=require ! "
+                     "video/x-raw(memory:GLMemory),format=NV12 ! gldownload ! "
+                     "video/x-raw,format=NV12 ! appsink name=out sync=false");
+  stream.play();
+  fail_unless(stream.pull(), "%s", stream.outcome().c_str());
+  const auto pad =
+      GstPtr<GstPad>::adopt(gst_element_get_static_pad(stream.element("u").get(), "sink"));
+  const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(pad.get()));
+  const auto query = GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps.get(), TRUE));
+  fail_unless(gst_pad_query(pad.get(), query.get()));
+  guint index = 0;
+  fail_unless(gst_query_find_allocation_meta(query.get(), GST_VIDEO_META_API_TYPE, &index));
+  const GstStructure *rows = nullptr;
+  gst_query_parse_nth_allocation_meta(query.get(), index, &rows);
+  guint mask = 0;
+  fail_unless(rows && gst_structure_get_uint(rows, "stride-align0", &mask));
+  fail_unless_equals_int(mask, 255);
+  while (stream.pull()) {
+  }
+  stream.play_to_end();
+  fail_unless_equals_uint64(stream.stat("frames"), 10);
+  fail_unless_equals_uint64(stream.stat("copies"), 0);
+  fail_unless_equals_uint64(stream.stat("fallbacks"), 0);
+}
+GST_END_TEST
+
+void add_copies(Suite *suite)
+{
+  TCase *tcase = add_case(suite, "copies of what is refused");
+  tcase_add_test(tcase, test_refused_proof_copies);
+  tcase_add_test(tcase, test_implicit_is_not_copied);
+  tcase_add_test(tcase, test_copy_fails_after_a_refusal);
+  tcase_add_test(tcase, test_rows_of_another_producer);
+  tcase_add_test(tcase, test_row_alignment);
+}
+
+} // namespace gstdrm::test
