@@ -24,6 +24,8 @@ namespace {
 
 constexpr const char *kFields = "the picture has fields, whose chroma OpenGL would mix";
 constexpr const char *kNoImport = "OpenGL here imports no dma-bufs, or none of the agreed format";
+constexpr const char *kNoShader =
+    "the OpenGL driver does not compile the shader that would draw it";
 
 bool can_make(GstDrmAllocator *allocator, Format format)
 {
@@ -87,13 +89,16 @@ DownloadStream EglDownloader::stream_of(Way way) const
 {
   DownloadStream stream;
   stream.in = in_info_;
+  stream.in_target = in_target_;
   stream.out = out_info_;
   stream.conversion = conversion_of(colours_.get());
   stream.colorimetry = out_info_.vinfo.colorimetry;
   const GstStructure *structure = gst_caps_get_structure(colours_.get(), 0);
   if (const gchar *text = gst_structure_get_string(structure, "colorimetry"))
     gst_video_colorimetry_from_string(&stream.colorimetry, text);
-  if (way == Way::Copy)
+  if (way == Way::Copy && why_undrawn_)
+    stream.copy_reason = why_undrawn_;
+  else if (way == Way::Copy)
     stream.copy_reason = has_fields(out_caps_.get()) && thread_ ? kFields : kNoImport;
   stream.takes_fences = takes_fences_;
   return stream;
@@ -153,10 +158,37 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
   return refusals;
 }
 
+// The CPU reads 2D textures alone, none of a context that is lost, and writes rows alone.
+bool EglDownloader::can_copy_instead() const
+{
+  return out_info_.drm_modifier == kModLinear && in_target_ == egl::Target::Texture2D &&
+         !thread_->device()->is_lost();
+}
+
+void EglDownloader::post_unfilled(const Error &error)
+{
+  const std::string name = GST_OBJECT_NAME(element_);
+  const std::string frames = std::to_string(out_info_.vinfo.width) + "x" +
+                             std::to_string(out_info_.vinfo.height) + " " +
+                             describe_format({out_info_.drm_fourcc, out_info_.drm_modifier});
+  if (error.code == ErrorCode::Device) { // whose own sentence says what to do
+    Failure failure(name + " cannot draw frames of " + frames, error);
+    if (zero_copy() == ZeroCopy::Require && can_copy_instead())
+      failure.advise("Or set zero-copy=prefer, which copies.").add_property("zero-copy", "require");
+    post_failure(GST_ELEMENT(element_), failure.add("caps", out_caps_.get()));
+    return;
+  }
+  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
+                  name + " has no buffers of " + frames + " that it can fill", error);
+  failure.advise(no_frame_advice(error));
+  post_failure(GST_ELEMENT(element_), failure.add("caps", out_caps_.get()));
+}
+
 bool EglDownloader::decide_allocation(GstQuery *query)
 {
   frames_.end();
   pool_.drop();
+  why_undrawn_ = nullptr;
   if (!out_caps_ || !take_context())
     return false;
   compare_devices(query);
@@ -169,25 +201,16 @@ bool EglDownloader::decide_allocation(GstQuery *query)
   if (!thread_)
     way_ = Way::Copy;
   auto opened = open_pool(way_, query);
-  if (!opened && way_ == Way::Draw && out_info_.drm_modifier == kModLinear &&
-      zero_copy() != ZeroCopy::Require) {
+  if (!opened && way_ == Way::Draw && zero_copy() != ZeroCopy::Require && can_copy_instead()) {
     GST_INFO_OBJECT(element_, "no draw: %s", opened.error().message.c_str());
+    why_undrawn_ = opened.error().code == ErrorCode::Device ? kNoShader : kNoImport;
     opened = open_pool(Way::Copy, query);
   }
   remove_offers(query);
   if (opened)
     return true;
-  if (!is_flushing(GST_ELEMENT(element_)) && failure_.claim()) {
-    Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
-                    std::string(GST_OBJECT_NAME(element_)) + " has no buffers of " +
-                        std::to_string(out_info_.vinfo.width) + "x" +
-                        std::to_string(out_info_.vinfo.height) + " " +
-                        describe_format({out_info_.drm_fourcc, out_info_.drm_modifier}) +
-                        " that it can fill",
-                    opened.error());
-    failure.advise(no_frame_advice(opened.error()));
-    post_failure(GST_ELEMENT(element_), failure.add("caps", out_caps_.get()));
-  }
+  if (!is_flushing(GST_ELEMENT(element_)) && failure_.claim())
+    post_unfilled(opened.error());
   return false;
 }
 

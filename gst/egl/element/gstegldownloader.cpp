@@ -32,6 +32,13 @@ bool can_be_set(GstPadDirection direction, const GstCaps *caps)
          (direction == GST_PAD_SINK || gst_drm_video_info_from_caps(&made, caps));
 }
 
+egl::Target target_of(const GstCaps *caps)
+{
+  const gchar *text = gst_structure_get_string(gst_caps_get_structure(caps, 0), "texture-target");
+  return g_strcmp0(text, GST_GL_TEXTURE_TARGET_EXTERNAL_OES_STR) == 0 ? egl::Target::External
+                                                                      : egl::Target::Texture2D;
+}
+
 std::string suggest_before(const GstCaps *sent, const GstCaps *)
 {
   if (is_field_each(sent))
@@ -325,6 +332,7 @@ bool EglDownloader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
                   unreadable_caps(GST_BASE_TRANSFORM_SINK_PAD(element_), no_video, in_caps));
     return false;
   }
+  in_target_ = target_of(in_caps);
   out_caps_ = GstPtr<GstCaps>::share(out_caps);
   colours_ = with_colours(out_caps);
   GST_INFO_OBJECT(element_, "%s %" GST_PTR_FORMAT, way_ == Way::Draw ? "drawing" : "copying to",

@@ -85,6 +85,8 @@ private:
   void compare_devices(GstQuery *query);
   [[nodiscard]] Needs own_needs() const;
   [[nodiscard]] DownloadStream stream_of(Way way) const;
+  [[nodiscard]] bool can_copy_instead() const;
+  void post_unfilled(const Error &error);
   Result<void> open_pool(Way way, GstQuery *query);
   GstFlowReturn fail(const Error &error);
 
@@ -116,11 +118,13 @@ private:
   // The stream.
   Way way_ = Way::Draw;
   GstVideoInfo in_info_{};
+  egl::Target in_target_ = egl::Target::Texture2D;
   GstDrmVideoInfo out_info_{};
   GstPtr<GstCaps> out_caps_;
   GstPtr<GstCaps> colours_; // out_caps_ with colorimetry
   bool takes_fences_ = false;
-  AgreedNeeds needs_; // what downstream asks for beyond its caps
+  const char *why_undrawn_ = nullptr; // a draw was agreed on, and copies take its place; a literal
+  AgreedNeeds needs_;                 // what downstream asks for beyond its caps
   bool warned_of_device_ = false;
   DownloadFrames frames_;
 };

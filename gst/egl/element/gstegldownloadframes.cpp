@@ -130,6 +130,9 @@ Result<void> DownloadFrames::begin(std::shared_ptr<GlThread> thread, const Downl
     auto painter = egl::Painter::make(thread_->device());
     if (!painter)
       return painter.error();
+    const auto picture = picture_of(GST_VIDEO_INFO_FORMAT(&stream_.in), stream_.in_target);
+    if (auto prepared = (*painter)->prepare(picture, stream_.out.drm_fourcc); !prepared)
+      return prepared;
     painter_ = destroy_on(thread_, std::shared_ptr<egl::Painter>(std::move(*painter)));
     return {};
   });

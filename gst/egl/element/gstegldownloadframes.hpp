@@ -24,6 +24,7 @@ namespace gstdrm {
 
 struct DownloadStream {
   GstVideoInfo in{};
+  egl::Target in_target = egl::Target::Texture2D; // of the caps
   GstDrmVideoInfo out{};
   GstVideoColorimetry colorimetry{}; // of the output, for a copy
   egl::YuvConversion conversion;     // for a draw
@@ -40,7 +41,7 @@ public:
   ~DownloadFrames() { end(); }
 
   // The frames that follow are of this stream, on this GL thread; copies alone need none. What was
-  // imported for another stream is let go.
+  // imported for another stream is let go. Error of code Device where a shader is not compiled.
   Result<void> begin(std::shared_ptr<GlThread> thread, const DownloadStream &stream);
   // Lets go of everything. Buffers that downstream has live on.
   void end();

@@ -267,6 +267,21 @@ DrawTarget::~DrawTarget()
 
 // --- Painter -------------------------------------------------------------------------------------
 
+namespace {
+
+// Whether a frame of RGB has the texture's own bytes.
+bool is_as_it_is(const Picture &picture)
+{
+  return !picture.flip && picture.target == Target::Texture2D && picture.order == Picture().order;
+}
+
+bool is_subsampled(const PlaneInfo &plane)
+{
+  return plane.hsub > 1 || plane.vsub > 1;
+}
+
+} // namespace
+
 struct Painter::Programs {
   explicit Programs(const std::shared_ptr<Device> &device) : blitter(device) {}
   Blitter blitter;
@@ -291,6 +306,31 @@ Result<std::unique_ptr<Painter>> Painter::make(const std::shared_ptr<Device> &de
   return painter;
 }
 
+Result<const Program *> Painter::program_of(Target target, bool subsampled)
+{
+  auto &program = programs_->made[target == Target::External][subsampled];
+  if (!program) {
+    auto made = Program::make(device_, target, subsampled ? Taps::Nine : Taps::One);
+    if (!made)
+      return made.error();
+    program = std::move(*made);
+  }
+  return program.get();
+}
+
+Result<void> Painter::prepare(const Picture &picture, std::uint32_t fourcc)
+{
+  const YuvFormat *yuv = yuv_format(fourcc);
+  if (!yuv && is_as_it_is(picture))
+    return {};
+  const FourccInfo &info = *fourcc_info(fourcc);
+  Result<void> prepared;
+  for (std::size_t i = 0; i < (yuv ? info.n_planes : 1) && prepared; i++)
+    if (auto program = program_of(picture.target, is_subsampled(info.planes[i])); !program)
+      prepared = program.error();
+  return prepared;
+}
+
 Result<void> Painter::draw(const Picture &picture, const DrawTarget &into,
                            const YuvConversion &conversion)
 {
@@ -298,9 +338,7 @@ Result<void> Painter::draw(const Picture &picture, const DrawTarget &into,
   const YuvFormat *yuv = yuv_format(into.format_.fourcc);
   const GLenum target = gl_target(picture.target);
   drain_errors(gl); // those of whoever used the context before
-  const bool is_as_it_is = !yuv && !picture.flip && picture.target == Target::Texture2D &&
-                           picture.order == Picture().order;
-  if (is_as_it_is &&
+  if (!yuv && is_as_it_is(picture) &&
       programs_->blitter.copy(picture.texture, into.framebuffers_[0], into.width_, into.height_))
     return {};
   const DrawState state(*device_, *programs_->triangle, kPosition);
@@ -318,18 +356,14 @@ Result<void> Painter::draw(const Picture &picture, const DrawTarget &into,
     else
       fill_rgb(uniforms, picture);
     const bool subsampled = uniforms.subsampling[0] > 1 || uniforms.subsampling[1] > 1;
-    auto &program = programs_->made[picture.target == Target::External][subsampled];
+    const auto program = program_of(picture.target, subsampled);
     if (!program) {
-      auto made = Program::make(device_, picture.target, subsampled ? Taps::Nine : Taps::One);
-      if (!made) {
-        drawn = made.error();
-        break;
-      }
-      program = std::move(*made);
+      drawn = program.error();
+      break;
     }
     gl.bind_framebuffer(GL_FRAMEBUFFER, into.framebuffers_[i]);
     state.set_viewport(plane.width(), plane.height());
-    program->use(uniforms);
+    (*program)->use(uniforms);
     gl.draw_arrays(GL_TRIANGLES, 0, 3);
   }
   gl.bind_texture(target, 0);

@@ -13,6 +13,8 @@
 
 namespace gstdrm::egl {
 
+class Program;
+
 // The pairs that the device may draw into: listed, not external-only, and for YUV with planes that
 // can be images of their own. What an import and the framebuffer then say decides. Any thread.
 FormatSet drawable_formats(const DisplayFormats &formats);
@@ -65,6 +67,9 @@ public:
   Painter &operator=(const Painter &) = delete;
   ~Painter();
 
+  // Compiles what draw() of pictures like this one into frames of `fourcc` needs, whatever their
+  // texture; nothing for a picture that is copied. Error of code Device with GL's words.
+  Result<void> prepare(const Picture &picture, std::uint32_t fourcc);
   // The whole texture, which has the size of the frame, into the whole frame, with one draw call
   // for each plane, or with one copy where nothing of the picture changes. `conversion` is used for
   // YUV alone. Error of code Device with GL's words.
@@ -73,6 +78,7 @@ public:
 
 private:
   struct Programs;
+  Result<const Program *> program_of(Target target, bool subsampled);
   explicit Painter(std::shared_ptr<Device> device);
   std::shared_ptr<Device> device_;
   std::unique_ptr<Programs> programs_;

@@ -205,6 +205,32 @@ GST_START_TEST(test_reset_under_download)
 }
 GST_END_TEST
 
+// The stream is agreed on anew under a context that is lost: what it says of formats counts for
+// nothing, and the CPU would copy pictures that are not there.
+GST_START_TEST(test_reset_at_a_renegotiation)
+{
+  if (!imports_here())
+    return;
+  EglPipeline stream("gltestsrc ! video/x-raw(memory:GLMemory),format=RGBA,width=64,height=48 ! "
+                     "egldmabufdownload name=d ! "
+                     "video/x-raw(memory:DMABuf),format=DMA_DRM ! appsink name=out sync=false "
+                     "max-buffers=1");
+  const Robust robust;
+  stream.play();
+  fail_unless(stream.pull(), "%s", stream.outcome().c_str());
+  lose_context(context_of(stream, "d").get());
+  const auto pad =
+      GstPtr<GstPad>::adopt(gst_element_get_static_pad(stream.element("out").get(), "sink"));
+  gst_pad_push_event(pad.get(), gst_event_new_reconfigure());
+  for (int frames = 0; stream.pull(); frames++)
+    fail_unless(frames < 20, "20 frames came of a context that is lost");
+  check_loss(stream.outcome(), "GL_INNOCENT_CONTEXT_RESET (0x8254)");
+  fail_unless_equals_uint64(stream.stat("copies", "d"), 0);
+  stream.stop();
+  lose_context(nullptr);
+}
+GST_END_TEST
+
 // The application gives the element another display in mid-stream: a new context, where the same
 // dma-buf is imported anew, and no frame is lost.
 GST_START_TEST(test_replaced_in_midstream)
@@ -277,6 +303,7 @@ void add_losses(Suite *suite)
   tcase_add_test(tcase, test_loss_at_an_import);
   tcase_add_test(tcase, test_loss_at_the_proof);
   tcase_add_test(tcase, test_reset_under_download);
+  tcase_add_test(tcase, test_reset_at_a_renegotiation);
   tcase_add_test(tcase, test_replaced_in_midstream);
   tcase_add_test(tcase, test_another_answer);
 }
