@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -22,6 +23,14 @@ namespace {
 // One GstGLDisplay for all pipelines, for as long as the program runs. Those on the same EGL device
 // are one EGLDisplay, which ends with any of them (gst_gl_display_egl_finalize() calls
 // eglTerminate()), and that may be after the next one was opened.
+GstContext *display = nullptr;
+
+// At exit: Mesa 26 forgets what a display that has not ended has of a driver.
+void end_display() noexcept
+{
+  g_clear_pointer(&display, gst_context_unref);
+}
+
 GstContext *find_display()
 {
   const auto pipeline = GstPtr<GstElement>::adopt(
@@ -69,9 +78,10 @@ void end(GstElement *pipeline)
 EglPipeline::EglPipeline(const std::string &description)
     : failed_(std::make_shared<std::atomic<bool>>(false))
 {
-  static GstContext *display = nullptr; // see imports_here()
-  if (!display)
+  if (!display) {
     display = find_display();
+    std::atexit(end_display); // before the exit handlers of the driver, which is loaded by now
+  }
   g_autoptr(GError) error = nullptr;
   pipeline_ = gst_parse_launch(description.c_str(), &error);
   fail_unless(pipeline_ && !error, "%s: %s", description.c_str(), error ? error->message : "");
