@@ -340,6 +340,7 @@ Suite *egl_pipeline_suite()
   add_bad_input(suite);
   add_device_queries(suite);
   add_losses(suite);
+  add_cache(suite);
   add_downloads(suite);
   add_drawn(suite);
   add_soak(suite);

@@ -77,6 +77,7 @@ void check_planes(GstSample *sample, const PatternFrame &frame);
 // A case in a group of its own, or more, which leaves no pipeline behind.
 TCase *add_case(Suite *suite, const char *name);
 // The cases of the other files of this program.
+void add_cache(Suite *suite);
 void add_chain(Suite *suite);
 void add_copies(Suite *suite);
 void add_device_queries(Suite *suite);
