@@ -75,14 +75,14 @@ PoolNotices::~PoolNotices()
   g_weak_ref_clear(&element_);
 }
 
-GstPtr<GstElement> PoolNotices::element()
+GstPtr<GstElement> PoolNotices::owner()
 {
   return GstPtr<GstElement>::adopt(static_cast<GstElement *>(g_weak_ref_get(&element_)));
 }
 
 void PoolNotices::post_exhausted()
 {
-  const GstPtr<GstElement> element = this->element();
+  const GstPtr<GstElement> element = owner();
   if (!element || is_normal_wait(element.get()) || told_exhausted_.exchange(true))
     return;
   GST_ELEMENT_WARNING(element.get(), RESOURCE, NO_SPACE_LEFT,
@@ -96,7 +96,7 @@ void PoolNotices::post_exhausted()
 
 void PoolNotices::post_failed(GstBufferPool *pool, const GError *error)
 {
-  const GstPtr<GstElement> element = this->element();
+  const GstPtr<GstElement> element = owner();
   if (!element || told_failed_.exchange(true))
     return;
   const std::string who = holders_downstream(element.get());

@@ -35,7 +35,7 @@ public:
   void post_failed(GstBufferPool *pool, const GError *error);
 
 private:
-  GstPtr<GstElement> element();
+  GstPtr<GstElement> owner();
 
   GWeakRef element_{};
   const char *remedy_;
