@@ -113,6 +113,20 @@ Dialect dialect_of(const Driver &driver, Target target, const ProgramText &text)
   return dialect;
 }
 
+// Drivers write a line for each mistake, or nothing at all; the message on the bus is one sentence.
+std::string one_line(const std::string &log)
+{
+  std::string line;
+  for (const char c : log)
+    if (c != '\n')
+      line += c;
+    else if (!line.empty() && line.back() != ' ')
+      line += ", ";
+  while (!line.empty() && (line.back() == ',' || line.back() == ' '))
+    line.pop_back();
+  return line.empty() ? "it does not say why" : line;
+}
+
 // A compiled shader, until it is attached.
 class Shader {
 public:
@@ -141,7 +155,7 @@ public:
     std::array<GLchar, 512> log{};
     gl_.get_shader_info_log(id_, static_cast<GLsizei>(log.size()) - 1, nullptr, log.data());
     return Error{ErrorCode::Device, driver.describe() + " does not compile the " + kind +
-                                        " shader: " + log.data() + kUpdateDriver};
+                                        " shader: " + one_line(log.data()) + kUpdateDriver};
   }
 
 private:
@@ -195,8 +209,8 @@ Result<GLuint> link_program(const Device &device, Target target, const ProgramTe
     return program.release();
   std::array<GLchar, 512> log{};
   gl.get_program_info_log(program.id(), static_cast<GLsizei>(log.size()) - 1, nullptr, log.data());
-  return Error{ErrorCode::Device,
-               driver.describe() + " does not link the program: " + log.data() + kUpdateDriver};
+  return Error{ErrorCode::Device, driver.describe() + " does not link the program: " +
+                                      one_line(log.data()) + kUpdateDriver};
 }
 
 Result<std::unique_ptr<Program>> Program::make(const std::shared_ptr<Device> &device, Target target,

@@ -343,6 +343,7 @@ Suite *egl_pipeline_suite()
   add_cache(suite);
   add_downloads(suite);
   add_drawn(suite);
+  add_shaders(suite);
   add_soak(suite);
   add_chain(suite);
   return suite;

@@ -68,6 +68,9 @@ std::string through(const std::string &settings, const std::string &gl, const st
 // The same with RGBA of an import in whatever texture target, brought to 2D by GStreamer's shader.
 std::string through_rgba(const std::string &settings);
 
+// RGBA, of whatever else `caps` say, as the element draws it or the driver makes it; read back.
+std::string drawn(const std::string &settings, const std::string &caps);
+
 // The largest distance of RGBA in system memory from what the frame stands for, of 255; and whether
 // it is all that way.
 double rgba_distance(GstSample *sample, const PatternFrame &frame, const YuvMatrix &matrix);
@@ -86,6 +89,7 @@ void add_downloads(Suite *suite);
 void add_drawn(Suite *suite);
 void add_losses(Suite *suite);
 void add_refusals(Suite *suite);
+void add_shaders(Suite *suite);
 void add_soak(Suite *suite);
 
 } // namespace gstdrm::test

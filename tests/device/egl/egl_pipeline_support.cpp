@@ -262,6 +262,14 @@ std::string through_rgba(const std::string &settings)
          "video/x-raw,format=RGBA ! appsink name=out sync=false";
 }
 
+std::string drawn(const std::string &settings, const std::string &caps)
+{
+  return "appsrc name=in format=time ! egldmabufupload name=u " + settings +
+         " ! video/x-raw(memory:GLMemory),format=RGBA" + caps +
+         " ! glcolorconvert ! video/x-raw(memory:GLMemory),format=RGBA,texture-target=2D ! "
+         "gldownload ! video/x-raw,format=RGBA ! appsink name=out sync=false";
+}
+
 namespace {
 
 // A sample's frame in CPU memory.

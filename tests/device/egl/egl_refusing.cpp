@@ -57,6 +57,12 @@ void read_attribute(ImageRequest &request, EGLint name, EGLint value)
   case EGL_DMA_BUF_PLANE0_MODIFIER_HI_EXT:
     request.modifier |= std::uint64_t{static_cast<std::uint32_t>(value)} << 32;
     break;
+  case EGL_YUV_CHROMA_HORIZONTAL_SITING_HINT_EXT:
+    request.siting[0] = value;
+    break;
+  case EGL_YUV_CHROMA_VERTICAL_SITING_HINT_EXT:
+    request.siting[1] = value;
+    break;
   case EGL_DMA_BUF_PLANE1_PITCH_EXT:
     request.pitches[1] = value;
     break;

@@ -18,6 +18,7 @@ struct ImageRequest {
   int width = 0, height = 0;
   std::array<int, 3> pitches{}; // bytes; 0: there is no such plane
   std::uint64_t modifier = 0;   // of the first plane
+  std::array<int, 2> siting{};  // of chroma, across and down: EGL_YUV_CHROMA_SITING_…; 0: no hint
   unsigned number = 0;          // of the requests since refuse_images(), from 1
 };
 
