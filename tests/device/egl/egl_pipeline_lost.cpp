@@ -4,6 +4,7 @@
 #include <EGL/egl.h>
 #include <drm_fourcc.h>
 
+#include <gst/app/gstappsink.h>
 #include <gst/gl/gl.h>
 
 #include "egl_pipeline.hpp"
@@ -73,6 +74,29 @@ void wait_for_images(int most)
   }
 }
 
+// pull() gives nothing more after an error.
+void drain(const EglPipeline &stream)
+{
+  const auto sink = stream.element("out");
+  while (GstPtr<GstSample>::adopt(gst_app_sink_try_pull_sample(GST_APP_SINK(sink.get()), 0))) {
+  }
+}
+
+// Upstream that takes no notice of the error sends one more.
+void check_refusal(const EglPipeline &stream, const char *element, GstBuffer *frame)
+{
+  const auto pad =
+      GstPtr<GstPad>::adopt(gst_element_get_static_pad(stream.element(element).get(), "sink"));
+  fail_unless(gst_pad_chain(pad.get(), frame) < GST_FLOW_OK, "%s takes one more frame", element);
+}
+
+GstPadProbeReturn keep_buffer(GstPad *, GstPadProbeInfo *info, gpointer kept) noexcept
+{
+  *static_cast<GstPtr<GstBuffer> *>(kept) =
+      GstPtr<GstBuffer>::share(GST_PAD_PROBE_INFO_BUFFER(info));
+  return GST_PAD_PROBE_REMOVE;
+}
+
 std::string download()
 {
   return "gltestsrc name=src ! video/x-raw(memory:GLMemory),format=RGBA,width=64,height=48 ! "
@@ -120,6 +144,7 @@ GST_START_TEST(test_reset_in_midstream)
     }
     check_loss(stream.outcome(), "GL_INNOCENT_CONTEXT_RESET (0x8254)");
     fail_unless_equals_uint64(stream.stat("fallbacks"), 0);
+    check_refusal(stream, "u", picture.frame.buffer().release());
     stream.stop();
     lose_context(nullptr);
     stream.forget_failure();
@@ -187,9 +212,14 @@ GST_START_TEST(test_reset_under_download)
   if (!imports_here())
     return;
   EglPipeline stream(download());
+  g_object_set(stream.element("out").get(), "enable-last-sample", FALSE, nullptr);
   const Robust robust;
   const int images = live_images();
+  const auto pad =
+      GstPtr<GstPad>::adopt(gst_element_get_static_pad(stream.element("d").get(), "sink"));
   for (int round = 0; round < 3; round++) {
+    GstPtr<GstBuffer> texture;
+    gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_BUFFER, keep_buffer, &texture, nullptr);
     stream.play();
     for (int i = 0; i < 3; i++)
       fail_unless(stream.pull(), "%s", stream.outcome().c_str());
@@ -197,6 +227,9 @@ GST_START_TEST(test_reset_under_download)
     while (stream.pull()) {
     }
     check_loss(stream.outcome(), "GL_INNOCENT_CONTEXT_RESET (0x8254)");
+    drain(stream);
+    wait_for_images(images); // before NULL
+    check_refusal(stream, "d", texture.release());
     stream.stop();
     lose_context(nullptr);
     stream.forget_failure();
