@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "core/unique_fd.hpp"
@@ -47,25 +49,25 @@ public:
   Pending &operator=(const Pending &) = delete;
   ~Pending()
   {
-    for (GstBuffer *buffer : buffers_)
-      give_back(pool_, buffer);
+    for (std::size_t i = 0; i < count_; ++i)
+      give_back(pool_, buffers_[i]);
   }
 
-  [[nodiscard]] bool empty() const { return buffers_.empty(); }
-  [[nodiscard]] bool full() const { return buffers_.size() >= kMostPending; }
-  void add(GstBuffer *buffer) { buffers_.push_back(buffer); }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] bool full() const { return count_ == buffers_.size(); }
+  void add(GstBuffer *buffer) { buffers_.at(count_++) = buffer; }
 
   // The first whose fence has signalled.
   GstBuffer *take_ready()
   {
-    for (auto it = buffers_.begin(); it != buffers_.end(); ++it) {
-      GstBuffer *buffer = *it;
-      if (is_pending(buffer))
-        continue;
-      buffers_.erase(it);
-      return buffer;
-    }
-    return nullptr;
+    const auto end = buffers_.begin() + count_;
+    const auto ready = std::find_if_not(buffers_.begin(), end, is_pending);
+    if (ready == end)
+      return nullptr;
+    GstBuffer *buffer = *ready;
+    std::move(ready + 1, end, ready); // in the order of the queue
+    --count_;
+    return buffer;
   }
 
   // Sleeps until the oldest fence signals, one step long at most.
@@ -82,13 +84,14 @@ public:
   // The readers' device hangs: GstBufferPool frees these buffers, and the pool may make new ones.
   void discard()
   {
-    for (GstBuffer *buffer : buffers_)
-      GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_TAG_MEMORY); // GstBufferPool frees such a buffer
+    for (std::size_t i = 0; i < count_; ++i) // GstBufferPool frees such a buffer
+      GST_BUFFER_FLAG_SET(buffers_[i], GST_BUFFER_FLAG_TAG_MEMORY);
   }
 
 private:
   GstBufferPool *pool_;
-  std::vector<GstBuffer *> buffers_; // owned
+  std::array<GstBuffer *, kMostPending> buffers_{}; // owned, the first count_
+  std::size_t count_ = 0;
 };
 
 // Waits for one of `pending`. EOS: none within the limit, and they were discarded.

@@ -101,6 +101,9 @@ const Row kRows[] = {
                                   "vadmabufconvert name=src video-direction=180 ! " CONVERTED SINK, kKept},
     {"formats=NV12:BGRX", "videotestsrc num-buffers=560 ! video/x-raw,format=NV12,width=64,height=64 ! dmabufupload ! "
                           "vadmabufconvert name=src video-direction=180 ! " CONVERTED SINK},
+    // the pool of dmabufupload waits for the device that still reads its frames
+    {"formats=NV12:BGRX,async=1", "videotestsrc num-buffers=560 ! video/x-raw,format=NV12,width=64,height=64 ! dmabufupload ! "
+                                  "vadmabufconvert name=src video-direction=180 ! " CONVERTED SINK},
     {"profile=ihd", SOURCE SINK},
     {"profile=ihd", CONVERTER CONVERTED SINK},
     {"profile=i965", SOURCE SINK},
