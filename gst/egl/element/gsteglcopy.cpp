@@ -64,11 +64,13 @@ Result<void> CopyToGl::open()
     yuv_ = YuvToRgba::create(in_, out_);
     if (!yuv_)
       converter_ = FrameConverter::create(in_, out_);
-    if (!yuv_ && !converter_)
+    if (!yuv_ && !converter_) {
+      advice_ = "Ask for another format downstream.";
       return Error{ErrorCode::Unsupported,
                    std::string("The CPU cannot convert ") + GST_VIDEO_INFO_NAME(&in_) + " to " +
-                       GST_VIDEO_INFO_NAME(&out_) + ". Ask for another format downstream",
+                       GST_VIDEO_INFO_NAME(&out_),
                    0};
+    }
   }
   return pool_.open(element_, context_.get(), out_caps_.get(), out_, SyncPoints::None,
                     kept_downstream_);
@@ -82,11 +84,12 @@ Result<void> CopyToGl::fill(GstBuffer *made, GstBuffer *in)
   }
   MappedFrame from(in, in_, GST_MAP_READ);
   MappedFrame to(made, out_, GST_MAP_WRITE);
+  if (!from)
+    advice_ = "Have upstream allocate memory that the CPU can map, such as a udmabuf.";
   if (!from || !to)
     return Error{ErrorCode::Import,
                  from ? "The CPU cannot map the GL memory of a copy for writing"
-                      : "The CPU cannot map the frame for reading. Have upstream allocate memory "
-                        "that the CPU can map, such as a udmabuf",
+                      : "The CPU cannot map the frame for reading",
                  0};
   if (yuv_) {
     yuv_->convert(from.get(), to.get());
@@ -99,12 +102,12 @@ Result<void> CopyToGl::fill(GstBuffer *made, GstBuffer *in)
 
 Result<GstPtr<GstBuffer>> CopyToGl::copy(GstBuffer *in)
 {
-  if (!copies_)
-    return Error{
-        ErrorCode::Unsupported,
-        "The CPU can copy linear frames of a GstVideoFormat alone. Ask upstream for linear "
-        "frames",
-        0};
+  advice_ = "";
+  if (!copies_) {
+    advice_ = "Ask upstream for linear frames.";
+    return Error{ErrorCode::Unsupported, "The CPU can copy linear frames of a GstVideoFormat alone",
+                 0};
+  }
   if (Result<void> checked = check_mappable_frame(in, in_); !checked)
     return checked.error();
   if (!pool_.is_open())

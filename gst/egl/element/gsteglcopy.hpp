@@ -39,6 +39,8 @@ public:
   // rows lie outside of its memory, Import where the CPU cannot map it, Allocation, Unsupported;
   // empty where a flush ended the wait for a texture.
   Result<GstPtr<GstBuffer>> copy(GstBuffer *in);
+  // What to do about the error of the last copy(), a literal; empty where that goes by its code.
+  [[nodiscard]] const char *advice() const noexcept { return advice_; }
   // What copy() copies, for the counters.
   [[nodiscard]] gsize bytes_of_frame() const noexcept { return GST_VIDEO_INFO_SIZE(&in_); }
   // Any thread; see TexturePool::set_flushing().
@@ -55,6 +57,7 @@ private:
   GstVideoInfo in_{};
   GstVideoInfo out_{};
   guint kept_downstream_ = 0;
+  const char *advice_ = ""; // see advice()
   TexturePool pool_;
   // where the format downstream is not that of the frame: RGBA of YUV, or of whatever else
   std::unique_ptr<YuvToRgba> yuv_;

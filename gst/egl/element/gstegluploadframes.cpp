@@ -24,6 +24,8 @@ constexpr unsigned kWatchInterval = 16;
 
 // Why a frame is copied that was to be imported. Literals: drm-stats keeps them.
 constexpr const char *kRefused = "the EGL driver does not import upstream's DMA buffers";
+constexpr const char *kNotDrawn =
+    "the EGL driver does not import or draw the planes of upstream's DMA buffers";
 constexpr const char *kNoDescriptor = "no file descriptor is left for an import";
 constexpr const char *kCorner = "the EGL driver does not import a picture that begins there";
 
@@ -196,7 +198,7 @@ Result<GstPtr<GstBuffer>> UploadFrames::upload_picture(GstBuffer *in, Corner cor
   if (!stream_.form)
     return with_reason(copy(in, stream_.copy_reason), stream_.import_refusal);
   if (imports_refused_)
-    return with_reason(copy(in, kRefused), *imports_refused_);
+    return with_reason(copy(in, stream_.form->draws ? kNotDrawn : kRefused), *imports_refused_);
   Result<GstPtr<GstBuffer>> imported = import(in, *layout);
   return imported ? imported : instead_of_import(in, corner, imported.error());
 }
@@ -226,7 +228,8 @@ Result<GstPtr<GstBuffer>> UploadFrames::instead_of_import(GstBuffer *in, Corner 
     imports_refused_ = error.message;
     refusal_ = error;
   }
-  return with_reason(copy(in, alone ? alone : kRefused), error.message);
+  const char *refused = stream_.form->draws ? kNotDrawn : kRefused;
+  return with_reason(copy(in, alone ? alone : refused), error.message);
 }
 
 Result<GstPtr<GstBuffer>> UploadFrames::copy(GstBuffer *in, const char *reason)
@@ -238,6 +241,8 @@ Result<GstPtr<GstBuffer>> UploadFrames::copy(GstBuffer *in, const char *reason)
   if (*waited == Waited::Interrupted)
     return GstPtr<GstBuffer>();
   Result<GstPtr<GstBuffer>> copied = copier_.copy(in);
+  if (!copied)
+    advice_ = copier_.advice();
   if (!copied || !*copied)
     return copied;
   copy_metadata(copied->get(), in);

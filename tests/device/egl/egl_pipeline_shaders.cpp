@@ -148,6 +148,8 @@ GST_START_TEST(test_shader_not_compiled)
   const std::string said = stream.notices();
   say(said);
   fail_unless(said.empty() != row.copies, "%s: '%s'", row.name, said.c_str());
+  const std::string reason = row.copies ? stream.copy_reason() : "import or draw";
+  fail_unless(contains(reason, "import or draw"), "%s: '%s'", row.name, reason.c_str());
 }
 GST_END_TEST
 
