@@ -229,7 +229,8 @@ bool EglDownloader::propose_allocation(GstQuery *decide_query, GstQuery *query)
 
 GstFlowReturn EglDownloader::fail(const Error &error)
 {
-  if (thread_ && thread_->device()->is_lost()) { // with all that was imported into the context
+  if (any_thread() &&
+      any_thread()->device()->is_lost()) { // with all that was imported into the context
     frames_.end();
     gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(element_));
   }
@@ -277,6 +278,11 @@ GstFlowReturn EglDownloader::transform(GstBuffer *in, GstBuffer *out)
   const auto made = frames_.make(in, out);
   if (!made)
     return fail(made.error());
+  // A context that is lost gives the CPU nothing to read, and says so only when it is asked.
+  GlThread *thread = any_thread();
+  if (frames_.copies() && thread && thread->device()->reports_resets())
+    if (const auto asked = thread->run([](egl::Device &) { return Result<void>(); }); !asked)
+      return fail(asked.error());
   return *made ? GST_FLOW_OK : GST_FLOW_FLUSHING;
 }
 

@@ -93,9 +93,7 @@ bool EglDownloader::stop()
   draw_producer_.forget();
   copy_producer_.forget();
   allocators_.clear();
-  if (thread_)
-    thread_->finish();
-  thread_.reset();
+  forget_threads();
   context_.reset();
   out_caps_.reset();
   colours_.reset();
@@ -111,12 +109,18 @@ bool EglDownloader::stop()
 
 // --- the device ----------------------------------------------------------------------------------
 
+void EglDownloader::forget_threads()
+{
+  if (GlThread *thread = any_thread())
+    thread->finish();
+  thread_.reset();
+  reader_.reset();
+}
+
 void EglDownloader::learn_device(GstGLContext *context)
 {
   frames_.end();
-  if (thread_)
-    thread_->finish();
-  thread_.reset();
+  forget_threads();
   why_copy_.clear();
   no_memory_.clear();
   draw_producer_.forget();
@@ -127,10 +131,10 @@ void EglDownloader::learn_device(GstGLContext *context)
       opened ? std::min((*opened)->device()->max_texture_size(), kMaxFrameSize) : kMaxFrameSize;
   if (!opened)
     why_copy_ = opened.error().message;
-  else if (const auto &refusal = (*opened)->device()->import_refusal(); !refusal.empty())
-    why_copy_ = refusal;
   else
-    thread_ = std::move(*opened);
+    why_copy_ = (*opened)->device()->import_refusal();
+  if (opened)
+    (why_copy_.empty() ? thread_ : reader_) = std::move(*opened);
   allocators_ = own_allocators(thread_ ? thread_->device().get() : nullptr, no_memory_);
   FormatSet drawn;
   if (thread_) {

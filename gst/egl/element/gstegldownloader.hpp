@@ -82,6 +82,8 @@ private:
   [[nodiscard]] Mismatch mismatch(const GstCaps *in_caps) const;
   void explain(const GstCaps *in_caps, const Error &refusals);
   void warn_of_empty_answer(GstQuery *query);
+  void forget_threads();
+  [[nodiscard]] GlThread *any_thread() const { return thread_ ? thread_.get() : reader_.get(); }
   void compare_devices(GstQuery *query);
   [[nodiscard]] Needs own_needs() const;
   [[nodiscard]] DownloadStream stream_of(Way way) const;
@@ -100,6 +102,7 @@ private:
 
   // The device and what it draws into; made again with every new GL context.
   std::shared_ptr<GlThread> thread_; // none: GL imports nothing, and why_copy_ says why
+  std::shared_ptr<GlThread> reader_; // of such a context: whether it is lost
   GstPtr<GstGLContext> context_;
   std::string why_copy_;
   std::string no_memory_; // what the allocators said that cannot be opened

@@ -43,6 +43,8 @@ public:
   // The frames that follow are of this stream, on this GL thread; copies alone need none. What was
   // imported for another stream is let go. Error of code Device where a shader is not compiled.
   Result<void> begin(std::shared_ptr<GlThread> thread, const DownloadStream &stream);
+  // Whether the CPU copies them.
+  [[nodiscard]] bool copies() const noexcept { return stream_.copy_reason != nullptr; }
   // Lets go of everything. Buffers that downstream has live on.
   void end();
 

@@ -245,6 +245,31 @@ GST_START_TEST(test_reset_under_download)
 }
 GST_END_TEST
 
+// The CPU reads from a context that is lost without an error: no such frame goes downstream.
+GST_START_TEST(test_reset_under_a_copying_download)
+{
+  if (imports_here()) // it would draw
+    return;
+  EglPipeline stream("gltestsrc ! video/x-raw(memory:GLMemory),format=RGBA,width=64,height=48 ! "
+                     "egldmabufdownload name=d ! video/x-raw,format=RGBA ! appsink name=out "
+                     "sync=false max-buffers=1");
+  const Robust robust;
+  for (int round = 0; round < 2; round++) {
+    stream.play();
+    for (int i = 0; i < 3; i++)
+      fail_unless(stream.pull(), "%s", stream.outcome().c_str());
+    fail_unless(stream.stat("copies", "d") >= 3);
+    lose_context(context_of(stream, "d").get());
+    for (int frames = 0; stream.pull(); frames++)
+      fail_unless(frames < 20, "20 frames came of a context that is lost");
+    check_loss(stream.outcome(), "GL_INNOCENT_CONTEXT_RESET (0x8254)");
+    stream.stop();
+    lose_context(nullptr);
+    stream.forget_failure();
+  }
+}
+GST_END_TEST
+
 // The stream is agreed on anew under a context that is lost: what it says of formats counts for
 // nothing, and the CPU would copy pictures that are not there.
 GST_START_TEST(test_reset_at_a_renegotiation)
@@ -343,6 +368,7 @@ void add_losses(Suite *suite)
   tcase_add_test(tcase, test_loss_at_an_import);
   tcase_add_test(tcase, test_loss_at_the_proof);
   tcase_add_test(tcase, test_reset_under_download);
+  tcase_add_test(tcase, test_reset_under_a_copying_download);
   tcase_add_test(tcase, test_reset_at_a_renegotiation);
   tcase_add_test(tcase, test_replaced_in_midstream);
   tcase_add_test(tcase, test_another_answer);
