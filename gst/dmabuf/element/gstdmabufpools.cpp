@@ -7,7 +7,6 @@
 #include <string>
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/element/chain.hpp>
@@ -160,11 +159,7 @@ guint automatic_bound(gsize frame_bytes, guint min)
   struct rlimit descriptors = {};
   if (::getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur != RLIM_INFINITY)
     bound = std::min<guint64>(bound, descriptors.rlim_cur / 2); // one for each buffer
-  const long pages = ::sysconf(_SC_PHYS_PAGES);
-  const long page_bytes = ::sysconf(_SC_PAGESIZE);
-  if (pages > 0 && page_bytes > 0 && frame_bytes > 0)
-    bound = std::min<guint64>(bound, static_cast<guint64>(pages) / 2 *
-                                         static_cast<guint64>(page_bytes) / frame_bytes);
+  bound = std::min(bound, frames_in_half_of_memory(frame_bytes));
   return static_cast<guint>(std::max<guint64>(bound, min + kFewest));
 }
 

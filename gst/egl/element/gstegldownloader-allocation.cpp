@@ -229,8 +229,8 @@ bool EglDownloader::propose_allocation(GstQuery *decide_query, GstQuery *query)
 
 GstFlowReturn EglDownloader::fail(const Error &error)
 {
-  if (any_thread() &&
-      any_thread()->device()->is_lost()) { // with all that was imported into the context
+  const GlThread *thread = any_thread();
+  if (thread && thread->device()->is_lost()) { // with all that was imported into the context
     frames_.end();
     gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(element_));
   }

@@ -5,8 +5,6 @@
 #include <string>
 #include <utility>
 
-#include <unistd.h>
-
 #include <gst/drm/gstdrm-guard-private.hpp>
 
 namespace gstdrm {
@@ -16,12 +14,8 @@ namespace {
 // room for: what the GPU has is not known here, and GL fails late, elsewhere.
 guint most_textures(gsize frame_bytes, guint kept_downstream)
 {
-  guint64 most = 64;
-  const long pages = ::sysconf(_SC_PHYS_PAGES);
-  const long page_bytes = ::sysconf(_SC_PAGESIZE);
-  if (pages > 0 && page_bytes > 0 && frame_bytes > 0)
-    most = std::min<guint64>(most, static_cast<guint64>(pages) / 2 *
-                                       static_cast<guint64>(page_bytes) / frame_bytes);
+  constexpr guint64 kMost = 64;
+  const guint64 most = std::min(kMost, frames_in_half_of_memory(frame_bytes));
   return static_cast<guint>(std::max<guint64>(most, kept_downstream + 2));
 }
 

@@ -43,6 +43,11 @@ bool lacks_descriptor(const Error &error)
          (error.sys_errno == EMFILE || error.sys_errno == ENFILE);
 }
 
+const char *reason_of_refusal(const TextureForm &form)
+{
+  return form.draws ? kNotDrawn : kRefused;
+}
+
 using Copied = Result<GstPtr<GstBuffer>>;
 
 // A copy that fails is no answer to who wanted an import.
@@ -198,7 +203,7 @@ Result<GstPtr<GstBuffer>> UploadFrames::upload_picture(GstBuffer *in, Corner cor
   if (!stream_.form)
     return with_reason(copy(in, stream_.copy_reason), stream_.import_refusal);
   if (imports_refused_)
-    return with_reason(copy(in, stream_.form->draws ? kNotDrawn : kRefused), *imports_refused_);
+    return with_reason(copy(in, reason_of_refusal(*stream_.form)), *imports_refused_);
   Result<GstPtr<GstBuffer>> imported = import(in, *layout);
   return imported ? imported : instead_of_import(in, corner, imported.error());
 }
@@ -228,8 +233,7 @@ Result<GstPtr<GstBuffer>> UploadFrames::instead_of_import(GstBuffer *in, Corner 
     imports_refused_ = error.message;
     refusal_ = error;
   }
-  const char *refused = stream_.form->draws ? kNotDrawn : kRefused;
-  return with_reason(copy(in, alone ? alone : refused), error.message);
+  return with_reason(copy(in, alone ? alone : reason_of_refusal(*stream_.form)), error.message);
 }
 
 Result<GstPtr<GstBuffer>> UploadFrames::copy(GstBuffer *in, const char *reason)

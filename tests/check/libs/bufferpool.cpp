@@ -405,7 +405,6 @@ GST_END_TEST
 // One frame that somebody keeps does not keep those that come back to a pool that is no longer active.
 GST_START_TEST(test_kept_buffer_keeps_itself_alone)
 {
-  const std::size_t fds = count_fds();
   Pool pool(GST_DRM_ALLOCATOR_KIND_MEMFD);
   pool.configure({.caps = kDrmNv12});
   GstBuffer *kept = pool.acquire();
@@ -425,7 +424,6 @@ GST_START_TEST(test_kept_buffer_keeps_itself_alone)
   gst_buffer_unref(pool.acquire());
   fail_unless(gst_buffer_pool_set_active(pool.get(), FALSE));
   fail_unless_equals_int(count_fds(), with_all - 3);
-  fail_unless(with_all - 3 >= fds);
 }
 GST_END_TEST
 

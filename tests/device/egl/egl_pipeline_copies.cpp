@@ -9,19 +9,12 @@
 #include <gst/drm/drm.h>
 #include <gst/video/video.h>
 
+#include "egl_picture.hpp"
 #include "egl_pipeline.hpp"
 #include "egl_refusing.hpp"
 
 namespace gstdrm::test {
 namespace {
-
-constexpr int kWidth = 66;
-constexpr int kHeight = 50;
-
-bool refuses_xr24(const ImageRequest &request)
-{
-  return request.fourcc == DRM_FORMAT_XRGB8888;
-}
 
 // as radeonsi does
 bool refuses_rows(const ImageRequest &request)
@@ -30,26 +23,6 @@ bool refuses_rows(const ImageRequest &request)
     if (pitch % 256 != 0)
       return true;
   return false;
-}
-
-struct Picture {
-  explicit Picture(std::uint32_t fourcc = DRM_FORMAT_XRGB8888, std::uint32_t stride_align = 1)
-      : frame(GST_DRM_ALLOCATOR_KIND_UDMABUF, fourcc, kWidth, kHeight,
-              {.stride_align = stride_align})
-  {
-    frame.fill(1);
-  }
-  PatternFrame frame;
-};
-
-std::string xr24()
-{
-  return dma_drm_caps("XR24", kWidth, kHeight);
-}
-
-std::string nv12()
-{
-  return dma_drm_caps("NV12", kWidth, kHeight, ",colorimetry=bt601");
 }
 
 } // namespace
@@ -65,7 +38,8 @@ GST_START_TEST(test_refused_proof_copies)
   EglPipeline stream(through("", "RGBA", "RGBA"));
   stream.play();
   for (int i = 0; i < 3; i++)
-    fail_unless(rgba_distance(stream.pass(picture.frame, xr24()).get(), picture.frame, {}) <= 1);
+    fail_unless(
+        rgba_distance(stream.pass(picture.frame, Picture::xr24()).get(), picture.frame, {}) <= 1);
   fail_unless_equals_uint64(stream.stat("copies"), 3);
   fail_unless_equals_uint64(stream.stat("imports"), 0);
   fail_unless_equals_uint64(stream.stat("fallbacks"), 1);
@@ -85,9 +59,9 @@ GST_START_TEST(test_implicit_is_not_copied)
   if (!imports_here())
     return;
   list_no_modifiers(true);
-  const std::string caps =
-      "video/x-raw(memory:DMABuf),format=BGRx,framerate=30/1,width=" + std::to_string(kWidth) +
-      ",height=" + std::to_string(kHeight);
+  const std::string caps = "video/x-raw(memory:DMABuf),format=BGRx,framerate=30/1,width=" +
+                           std::to_string(Picture::kWidth) +
+                           ",height=" + std::to_string(Picture::kHeight);
   Picture first;
   Picture second;
   EglPipeline stream(through("", "RGBA", "RGBA"));
@@ -128,9 +102,10 @@ GST_START_TEST(test_copy_fails_after_a_refusal)
 {
   if (!imports_here())
     return;
-  const PatternFrame frame(GST_DRM_ALLOCATOR_KIND_MEMFD, DRM_FORMAT_XRGB8888, kWidth, kHeight, {});
+  const PatternFrame frame(GST_DRM_ALLOCATOR_KIND_MEMFD, DRM_FORMAT_XRGB8888, Picture::kWidth,
+                           Picture::kHeight, {});
   EglPipeline stream(
-      "appsrc name=in format=time caps=\"" + xr24() +
+      "appsrc name=in format=time caps=\"" + Picture::xr24() +
       "\" ! egldmabufupload name=u prove=false ! "
       "video/x-raw(memory:GLMemory),texture-target=2D ! appsink name=out sync=false");
   stream.play();
@@ -164,11 +139,11 @@ GST_START_TEST(test_rows_of_another_producer)
   EglPipeline stream(through("", "NV12", "NV12"));
   stream.play();
   for (int i = 0; i < 2; i++)
-    check_planes(stream.pass(padded.frame, nv12()).get(), padded.frame);
+    check_planes(stream.pass(padded.frame, Picture::nv12()).get(), padded.frame);
   fail_unless_equals_uint64(stream.stat("copies"), 0);
   fail_unless_equals_uint64(stream.stat("imports"), 1);
   for (int i = 0; i < 2; i++)
-    check_planes(stream.pass(tight.frame, nv12()).get(), tight.frame);
+    check_planes(stream.pass(tight.frame, Picture::nv12()).get(), tight.frame);
   fail_unless_equals_uint64(stream.stat("copies"), 2);
   fail_unless(contains(stream.notices(), "copied by the CPU"));
 }

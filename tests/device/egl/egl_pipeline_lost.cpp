@@ -7,28 +7,13 @@
 #include <gst/app/gstappsink.h>
 #include <gst/gl/gl.h>
 
+#include "egl_picture.hpp"
 #include "egl_pipeline.hpp"
 #include "egl_refusing.hpp"
 #include "egl_resetting.hpp"
 
 namespace gstdrm::test {
 namespace {
-
-constexpr unsigned kWidth = 66;
-constexpr unsigned kHeight = 50;
-
-struct Picture {
-  Picture() : frame(GST_DRM_ALLOCATOR_KIND_UDMABUF, DRM_FORMAT_XRGB8888, kWidth, kHeight, {})
-  {
-    frame.fill(1);
-  }
-  PatternFrame frame;
-};
-
-std::string xr24()
-{
-  return dma_drm_caps("XR24", kWidth, kHeight);
-}
 
 GstPtr<GstGLContext> context_of(const EglPipeline &stream, const char *element = "u")
 {
@@ -40,7 +25,7 @@ GstPtr<GstGLContext> context_of(const EglPipeline &stream, const char *element =
 
 void check_pass(const EglPipeline &stream, const PatternFrame &frame)
 {
-  fail_unless(rgba_distance(stream.pass(frame, xr24()).get(), frame, {}) <= 1);
+  fail_unless(rgba_distance(stream.pass(frame, Picture::xr24()).get(), frame, {}) <= 1);
 }
 
 void check_loss(const std::string &said, const char *words)
@@ -60,7 +45,7 @@ void push_until_error(const EglPipeline &stream, const PatternFrame &frame, GstG
   do {
     fail_unless(frames++ < 20, "20 frames went through a context that is lost");
     gst_gl_context_thread_add(context, do_nothing, nullptr);
-    stream.push(frame, xr24());
+    stream.push(frame, Picture::xr24());
   } while (stream.pull());
   g_print("# the loss was noticed after %u frames\n", frames);
 }
@@ -142,7 +127,7 @@ GST_START_TEST(test_reset_in_midstream)
   for (int round = 0; round < 3; round++) {
     stream.play();
     for (int i = 0; i < 3; i++)
-      (void)stream.pass(picture.frame, xr24());
+      (void)stream.pass(picture.frame, Picture::xr24());
     fail_unless_equals_uint64(stream.stat(imports ? "import-hits" : "copies"), imports ? 2 : 3);
     {
       const GstPtr<GstGLContext> context = context_of(stream);
@@ -161,7 +146,7 @@ GST_START_TEST(test_reset_in_midstream)
   if (imports)
     check_pass(stream, picture.frame);
   else
-    (void)stream.pass(picture.frame, xr24());
+    (void)stream.pass(picture.frame, Picture::xr24());
 }
 GST_END_TEST
 
@@ -178,7 +163,7 @@ GST_START_TEST(test_loss_at_an_import)
   check_pass(stream, first.frame);
   {
     const Refusing refusing([](const ImageRequest &) { return true; }, EGL_CONTEXT_LOST);
-    stream.push(second.frame, xr24());
+    stream.push(second.frame, Picture::xr24());
     fail_if(stream.pull());
   }
   check_loss(stream.outcome(), "EGL_CONTEXT_LOST (0x300e)");
@@ -201,7 +186,7 @@ GST_START_TEST(test_loss_at_the_proof)
   stream.play();
   {
     const Refusing refusing([](const ImageRequest &) { return true; }, EGL_CONTEXT_LOST);
-    stream.push(picture.frame, xr24());
+    stream.push(picture.frame, Picture::xr24());
     fail_if(stream.pull());
   }
   check_loss(stream.outcome(), "EGL_CONTEXT_LOST (0x300e)");
@@ -343,7 +328,7 @@ GST_START_TEST(test_another_answer)
     return GstPtr<GstGLDisplay>::adopt(gst_gl_context_get_display(context.get()));
   };
   stream.play();
-  (void)stream.pass(picture.frame, xr24());
+  (void)stream.pass(picture.frame, Picture::xr24());
   const auto before = display_of("u");
   fail_unless(display_of("d").get() == before.get());
   stream.stop();
@@ -352,7 +337,7 @@ GST_START_TEST(test_another_answer)
   gst_context_unref(other);
   stream.play();
   for (int i = 0; i < 3; i++)
-    (void)stream.pass(picture.frame, xr24());
+    (void)stream.pass(picture.frame, Picture::xr24());
   for (const char *element : {"u", "d"}) {
     fail_if(display_of(element).get() == before.get(), "%s", element);
     fail_unless_equals_uint64(stream.stat("frames", element), 3);

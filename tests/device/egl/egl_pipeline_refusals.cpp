@@ -9,39 +9,14 @@
 #include <gst/video/video.h>
 
 #include "device/va/va_support.hpp"
+#include "egl_picture.hpp"
 #include "egl_pipeline.hpp"
 #include "egl_refusing.hpp"
 
 namespace gstdrm::test {
 namespace {
 
-constexpr int kWidth = 66;
-constexpr int kHeight = 50;
 constexpr YuvMatrix kBt601{};
-
-bool refuses_xr24(const ImageRequest &request)
-{
-  return request.fourcc == DRM_FORMAT_XRGB8888;
-}
-
-struct Picture {
-  explicit Picture(std::uint32_t fourcc = DRM_FORMAT_XRGB8888)
-      : frame(GST_DRM_ALLOCATOR_KIND_UDMABUF, fourcc, kWidth, kHeight, {})
-  {
-    frame.fill(1);
-  }
-  PatternFrame frame;
-};
-
-std::string xr24()
-{
-  return dma_drm_caps("XR24", kWidth, kHeight);
-}
-
-std::string nv12()
-{
-  return dma_drm_caps("NV12", kWidth, kHeight, ",colorimetry=bt601");
-}
 
 } // namespace
 
@@ -61,8 +36,8 @@ GST_START_TEST(test_refused_planes)
                      "video/x-raw,format=RGBA ! appsink name=out sync=false");
   stream.play();
   for (int i = 0; i < 3; i++)
-    fail_unless(rgba_distance(stream.pass(picture.frame, nv12()).get(), picture.frame, kBt601) <=
-                1);
+    fail_unless(rgba_distance(stream.pass(picture.frame, Picture::nv12()).get(), picture.frame,
+                              kBt601) <= 1);
   fail_unless_equals_uint64(stream.stat("copies"), 0);
   fail_unless_equals_uint64(stream.stat("imports"), 1);
   fail_unless_equals_uint64(stream.stat("import-hits"), 2);
@@ -97,9 +72,9 @@ GST_START_TEST(test_refused_and_no_copy)
   EglPipeline stream(through(row.settings, "RGBA", "RGBA"));
   stream.play();
   if (row.in_midstream)
-    (void)stream.pass(first.frame, xr24());
+    (void)stream.pass(first.frame, Picture::xr24());
   const Refusing refusing(refuses_xr24);
-  stream.push(second.frame, xr24());
+  stream.push(second.frame, Picture::xr24());
   fail_if(stream.pull(), "%s", row.name);
   const std::string said = stream.outcome();
   say(said);
@@ -143,11 +118,12 @@ GST_START_TEST(test_refused_in_midstream)
   EglPipeline stream(through("", "RGBA", "RGBA"));
   stream.play();
   const auto pad = watch_reconfigure(stream);
-  (void)stream.pass(first.frame, xr24());
+  (void)stream.pass(first.frame, Picture::xr24());
   const gint before = g_atomic_int_get(&reconfigures); // of the context that was found
   const Refusing refusing(refuses_xr24);
   for (int i = 0; i < 3; i++)
-    fail_unless(rgba_distance(stream.pass(second.frame, xr24()).get(), second.frame, {}) <= 1);
+    fail_unless(rgba_distance(stream.pass(second.frame, Picture::xr24()).get(), second.frame, {}) <=
+                1);
   fail_unless_equals_uint64(stream.stat("imports"), 1);
   fail_unless_equals_uint64(stream.stat("copies"), 3);
   fail_unless_equals_uint64(stream.stat("fallbacks"), 1);
@@ -166,11 +142,12 @@ GST_START_TEST(test_refused_external)
   Picture second(DRM_FORMAT_NV12);
   EglPipeline stream(through_rgba(""));
   stream.play();
-  (void)stream.pass(first.frame, nv12());
+  (void)stream.pass(first.frame, Picture::nv12());
   const Refusing refusing([](const ImageRequest &) { return true; });
-  stream.push(second.frame, nv12());
+  stream.push(second.frame, Picture::nv12());
   for (int i = 0; i < 3; i++)
-    fail_unless(rgba_distance(stream.pass(second.frame, nv12()).get(), second.frame, kBt601) <= 2);
+    fail_unless(
+        rgba_distance(stream.pass(second.frame, Picture::nv12()).get(), second.frame, kBt601) <= 2);
   fail_unless_equals_uint64(stream.stat("frames"), 5);
   fail_unless_equals_uint64(stream.stat("copies"), 3);
   fail_unless_equals_uint64(stream.stat("fallbacks"), 1);
@@ -290,7 +267,8 @@ GST_START_TEST(test_refused_size)
     return;
   const Refusing refusing(refuses_wide_xr24);
   const Picture small;
-  PatternFrame large(GST_DRM_ALLOCATOR_KIND_UDMABUF, DRM_FORMAT_XRGB8888, 130, kHeight, {});
+  PatternFrame large(GST_DRM_ALLOCATOR_KIND_UDMABUF, DRM_FORMAT_XRGB8888, 130, Picture::kHeight,
+                     {});
   large.fill(2);
   EglPipeline stream(through("", "RGBA", "RGBA"));
   stream.play();
@@ -298,7 +276,7 @@ GST_START_TEST(test_refused_size)
   for (int round = 1; round <= 3; round++) {
     for (const PatternFrame *frame : {&small.frame, static_cast<const PatternFrame *>(&large)}) {
       const int width = static_cast<int>(frame->layout().width);
-      const auto sample = stream.pass(*frame, dma_drm_caps("XR24", width, kHeight));
+      const auto sample = stream.pass(*frame, dma_drm_caps("XR24", width, Picture::kHeight));
       fail_unless(rgba_distance(sample.get(), *frame, {}) <= 1, "%d, %d", round, width);
     }
     fail_unless_equals_uint64(stream.stat("copies"), round);
@@ -323,7 +301,7 @@ GST_START_TEST(test_nth_request)
                        "video/x-raw,format=NV12 ! appsink name=out sync=false");
     stream.play();
     for (int i = 0; i < 3; i++)
-      check_planes(stream.pass(picture.frame, nv12()).get(), picture.frame);
+      check_planes(stream.pass(picture.frame, Picture::nv12()).get(), picture.frame);
     fail_unless(image_requests() >= 1 && stream.stat("frames") == 3, "%u", n);
     g_print("# request %u refused: %u requests, %u imports, %u copies\n", n, image_requests(),
             static_cast<unsigned>(stream.stat("imports")),

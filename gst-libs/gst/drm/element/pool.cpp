@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <unistd.h>
+
 #include <gst/drm/core/descriptors.hpp>
 #include <gst/drm/core/errno_text.hpp>
 #include <gst/drm/core/format.hpp>
@@ -71,6 +73,15 @@ Result<void> room_for_pool()
   return Error{ErrorCode::Allocation,
                "the process has no descriptor left for a buffer pool (" + errno_text(lack) + ")",
                lack};
+}
+
+guint64 frames_in_half_of_memory(gsize frame_bytes)
+{
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page_bytes = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page_bytes <= 0 || frame_bytes == 0)
+    return G_MAXUINT64;
+  return static_cast<guint64>(pages) / 2 * static_cast<guint64>(page_bytes) / frame_bytes;
 }
 
 Result<ConfiguredPool> configure_pool(GstDrmAllocator *allocator, const PoolSetup &setup)

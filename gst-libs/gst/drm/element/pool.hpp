@@ -29,6 +29,10 @@ struct ConfiguredPool {
 // Error of code Allocation with its errno.
 Result<void> room_for_pool();
 
+// Frames of so many bytes that half of the machine's memory has room for; G_MAXUINT64 where that is
+// not known.
+guint64 frames_in_half_of_memory(gsize frame_bytes);
+
 // Error of code Allocation where the allocator makes no such buffers, and the pool logs the reason;
 // or where there is no room_for_pool().
 Result<ConfiguredPool> configure_pool(GstDrmAllocator *allocator, const PoolSetup &setup);
