@@ -18,7 +18,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/random.h>
-#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -31,7 +30,6 @@
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -155,17 +153,6 @@ static void mount_kernel_file_systems(void)
   if (symlink("/proc/self/fd", "/dev/fd") || symlink("/proc/self/fd/0", "/dev/stdin") ||
       symlink("/proc/self/fd/1", "/dev/stdout") || symlink("/proc/self/fd/2", "/dev/stderr"))
     die("cannot make the links in /dev");
-}
-
-static void bring_loopback_up(void)
-{
-  struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
-  // any socket will do, and the virtual kernel has no AF_INET
-  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-  if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request))
-    die("cannot bring lo up");
-  close(fd);
 }
 
 // A kernel that has just booted may make its first caller of getrandom() wait; on virtual time that
@@ -350,7 +337,6 @@ int main(void)
   mkdir("/run/user/0", 0700);
   mkdir("/run/lock", 01777);
   seed_random(seed, seed_size);
-  bring_loopback_up();
   sethostname("box", 3);
   umask(022);
 

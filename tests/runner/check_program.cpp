@@ -15,12 +15,13 @@ std::string_view mode()
 
 GST_START_TEST(test_begins)
 {
-  fail_if(mode() == "fails");
+  fail_if(mode().substr(0, 5) == "fails");
 }
 GST_END_TEST;
 
 GST_START_TEST(test_ends)
 {
+  fail_if(mode() == "fails-twice");
   if (mode() == "half-way")
     std::_Exit(EXIT_SUCCESS);
 }

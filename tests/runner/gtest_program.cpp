@@ -15,11 +15,12 @@ std::string_view mode()
 
 TEST(Program, begins)
 {
-  EXPECT_NE(mode(), "fails");
+  EXPECT_NE(mode().substr(0, 5), "fails");
 }
 
 TEST(Program, ends)
 {
+  EXPECT_NE(mode(), "fails-twice");
   if (mode() == "half-way")
     std::_Exit(EXIT_SUCCESS);
 }

@@ -29,38 +29,51 @@ NOT_BUILT = MESON_BUILD.replace("protocol: 'gtest'", "protocol: 'gtest', depends
 RUN = """\
 source "$1/scripts/lib.sh"
 source "$1/scripts/testing.sh"
-count_args=(--expected "$PWD/expected.txt")
+report_args=(--expected "$PWD/expected.txt")
 run_in "$(current_world)" small
 report
 """
 RIGHT = 'exec {program}'
 HALF_WAY = 'GST_DRM_RUNNER=half-way exec {program}'
+# the first run fails, those after it pass
+ONCE = 'echo >>{program_runs}; (($(wc -l <{program_runs}) > 1)) || export GST_DRM_RUNNER={mode}; exec {program}'
 ENOUGH = 'suite small\nunit 2\nlibs 2\n'
 
 # What the row is about, what each of the two programs does, the table of cases, exit status, and words of the output.
 ROWS = [
     ('both are right', RIGHT, RIGHT, ENOUGH, 0, 'tests: 4 passed, 0 failed, 0 skipped'),
-    ('a case fails', 'GST_DRM_RUNNER=fails exec {program}', RIGHT, ENOUGH, 1, 'Program.begins'),
+    ('a case of GoogleTest fails', 'GST_DRM_RUNNER=fails exec {program}', RIGHT, ENOUGH, 1, 'failed: small: unit: gtest: Program.begins'),
+    ('a case of GstCheck fails', RIGHT, 'GST_DRM_RUNNER=fails exec {program}', ENOUGH, 1, 'failed: small: libs: check: check_program.cpp:case:test_begins: Failure'),
     ('GoogleTest dies', 'kill -SEGV $$', RIGHT, ENOUGH, 1, 'failed: small: unit: gtest'),
     ('GoogleTest is silent', 'exit 0', RIGHT, ENOUGH, 1, 'gtest: GoogleTest did not come to its end: it was silent'),
     ('GoogleTest ends half-way', HALF_WAY, RIGHT, ENOUGH, 1, 'gtest: GoogleTest did not come to its end: 2 cases begun, 0 done'),
     ('GoogleTest runs one of two', 'exec {program} "$@" --gtest_filter=*begins', RIGHT, ENOUGH, 1, 'unit: 1 cases, expected.txt asks for 2'),
     ('GoogleTest runs none', 'exec {program} "$@" --gtest_filter=*begin', RIGHT, ENOUGH, 1, 'gtest: ran no case'),
     ('the program is missing', None, RIGHT, ENOUGH, 1, 'gtest.sh is missing'),
-    ('meson is killed', 'kill -KILL $PPID', RIGHT, ENOUGH, 1, 'meson test, status 137'),
+    ('meson is killed', 'kill -KILL $PPID', RIGHT, ENOUGH, 1, 'failed: small: unit: gtest: did not run'),
     ('GstCheck dies', RIGHT, 'kill -KILL $$', ENOUGH, 1, 'failed: small: libs: check'),
     ('GstCheck is silent', RIGHT, 'exit 0', ENOUGH, 1, 'check: TAP with no plan'),
     ('GstCheck ends half-way', RIGHT, 'CK_FORK=no ' + HALF_WAY, ENOUGH, 1, 'check: TAP with no plan'),
+    ('GstCheck crashes after its last case', RIGHT, '{program}; kill -SEGV $$', ENOUGH, 1, 'failed: small: libs: check'),
+    ('it skips without a word', RIGHT, 'exit 77', ENOUGH, 1, 'gives no reason'),
+    ('it skips with its reason', RIGHT, 'echo no display >&2; exit 77', 'suite small\nunit 2\n', 0, 'tests: 2 passed, 0 failed, 1 skipped'),
     ('a typo in the selector', RIGHT, 'CK_RUN_CASE=caes exec {program}', ENOUGH, 1, 'check: ran no case'),
-    ('the selector is right', RIGHT, 'CK_RUN_CASE=case exec {program}', ENOUGH, 0, 'tests: 4 passed, 0 failed, 0 skipped'),
-    ('no program at all', None, None, ENOUGH, 1, 'gtest.sh is missing; libs: check:'),
+    ('no program at all', None, None, ENOUGH, 1, 'gtest.sh is missing; small:libs / check:'),
+    ('a case is unsteady', ONCE.replace('{mode}', 'fails'), RIGHT, ENOUGH, 0, 'unsteady: small: unit: gtest: Program.begins\n  | load '),
+    ('two cases are unsteady', RIGHT, ONCE.replace('{mode}', 'fails-twice'), ENOUGH, 0, 'tests: 4 passed, 0 failed, 0 skipped'),
+    ('three cases are unsteady', ONCE.replace('{mode}', 'fails'), ONCE.replace('{mode}', 'fails-twice'), ENOUGH, 1,
+     'tests: 1 passed, 3 failed, 0 skipped'),
+    ('a case is unsteady and then dies', 'echo >>{program_runs}; (($(wc -l <{program_runs}) > 1)) && kill -KILL $$; '
+     'GST_DRM_RUNNER=fails exec {program}', RIGHT, ENOUGH, 1, 'failed: small: unit: gtest: Program.begins'),
 ]
 
 
 def put_program(path, text, program):
     path.unlink(missing_ok=True)
+    runs = path.with_suffix('.runs')
+    runs.unlink(missing_ok=True)
     if text is not None:
-        path.write_text(f'#!/bin/bash\nexport CK_TAP_LOG_FILE_NAME=- CK_VERBOSITY=silent\n{text.format(program=shlex.quote(program))}\n', encoding='utf-8')
+        path.write_text(f'#!/bin/bash\nexport CK_TAP_LOG_FILE_NAME=- CK_VERBOSITY=silent\n{text.format(program=shlex.quote(program), program_runs=shlex.quote(str(runs)))}\n', encoding='utf-8')
         path.chmod(0o755)
 
 

@@ -26,8 +26,8 @@
 namespace {
 
 // Name and field of the parameters (docs/buffers.md).
-constexpr const char *kStructure = "GstDrmConstraints";
-constexpr const char *kField = "constraints";
+constexpr const char *kConstraintsStructure = "GstDrmConstraints";
+constexpr const char *kConstraintsField = "constraints";
 
 struct Freed {
   void operator()(GstDrmConstraints *constraints) const { gst_drm_constraints_free(constraints); }
@@ -78,7 +78,7 @@ bool is_same(const GstDrmConstraints *a, const GstDrmConstraints *b)
 void add_entry(GstQuery *query, const GstDrmConstraints *constraints)
 {
   GstStructure *params =
-      gst_structure_new(kStructure, kField, GST_TYPE_DRM_CONSTRAINTS, constraints, nullptr);
+      gst_structure_new(kConstraintsStructure, kConstraintsField, GST_TYPE_DRM_CONSTRAINTS, constraints, nullptr);
   gst_query_add_allocation_meta(query, gst_drm_constraints_api_get_type(), params);
   gst_structure_free(params);
 }
@@ -90,7 +90,7 @@ const GstDrmConstraints *entry_at(GstQuery *query, guint index)
           gst_drm_constraints_api_get_type() ||
       !params)
     return nullptr;
-  const GValue *value = gst_structure_get_value(params, kField);
+  const GValue *value = gst_structure_get_value(params, kConstraintsField);
   return value && G_VALUE_HOLDS(value, GST_TYPE_DRM_CONSTRAINTS)
              ? static_cast<const GstDrmConstraints *>(g_value_get_boxed(value))
              : nullptr;

@@ -13,13 +13,13 @@
 namespace {
 
 // Name and field of the parameters (docs/buffers.md).
-constexpr const char *kStructure = "GstDrmDevice";
-constexpr const char *kField = "drm-device";
+constexpr const char *kDeviceStructure = "GstDrmDevice";
+constexpr const char *kDeviceField = "drm-device";
 
 bool read_device(const GstStructure *params, guint64 *device)
 {
-  return params && gst_structure_has_name(params, kStructure) &&
-         gst_structure_get_uint64(params, kField, device);
+  return params && gst_structure_has_name(params, kDeviceStructure) &&
+         gst_structure_get_uint64(params, kDeviceField, device);
 }
 
 } // namespace
@@ -51,7 +51,7 @@ gboolean gst_drm_query_add_device(GstQuery *query, gint device_fd) noexcept
   if (::fstat(device_fd, &status) != 0 || !S_ISCHR(status.st_mode) ||
       gst_drm_query_get_device(query, nullptr))
     return FALSE;
-  GstStructure *params = gst_structure_new(kStructure, kField, G_TYPE_UINT64,
+  GstStructure *params = gst_structure_new(kDeviceStructure, kDeviceField, G_TYPE_UINT64,
                                            static_cast<guint64>(status.st_rdev), nullptr);
   gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, params);
   gst_structure_free(params);

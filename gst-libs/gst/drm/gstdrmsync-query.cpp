@@ -6,13 +6,13 @@
 namespace {
 
 // Name and field of the parameters (docs/buffers.md). A consumer's own entry has none.
-constexpr const char *kStructure = "GstDrmSyncMeta";
-constexpr const char *kField = "release-fences";
+constexpr const char *kSyncStructure = "GstDrmSyncMeta";
+constexpr const char *kSyncField = "release-fences";
 
 bool is_announcement(const GstStructure *params)
 {
   gboolean value = FALSE;
-  return params && gst_structure_get_boolean(params, kField, &value) && value;
+  return params && gst_structure_get_boolean(params, kSyncField, &value) && value;
 }
 
 } // namespace
@@ -41,7 +41,7 @@ void gst_drm_query_announce_release_fences(GstQuery *query) noexcept
 
   if (gst_drm_query_has_release_fences(query))
     return;
-  GstStructure *params = gst_structure_new(kStructure, kField, G_TYPE_BOOLEAN, TRUE, nullptr);
+  GstStructure *params = gst_structure_new(kSyncStructure, kSyncField, G_TYPE_BOOLEAN, TRUE, nullptr);
   gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, params);
   gst_structure_free(params);
 }

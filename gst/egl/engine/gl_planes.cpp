@@ -15,7 +15,7 @@ namespace {
 
 // Both filters of the textures are linear: at its own centre a sample of luma is itself, and chroma
 // is weighed between its samples.
-constexpr const char *kFragmentText = R"(
+constexpr const char *kPlaneFragmentText = R"(
 IN vec2 at; // pixels
 uniform SAMPLER first;
 uniform SAMPLER second;
@@ -78,7 +78,7 @@ Result<std::unique_ptr<PlanesPainter>> PlanesPainter::make(const std::shared_ptr
   painter->triangle_ = std::move(*triangle);
   const bool is_planar = deep_format(fourcc)->is_planar;
   const Result<GLuint> program = link_program(*device, Target::Texture2D,
-                                              {kFragmentText, is_planar ? "#define PLANAR\n" : ""});
+                                              {kPlaneFragmentText, is_planar ? "#define PLANAR\n" : ""});
   if (!program)
     return program.error();
   painter->program_ = *program;

@@ -12,7 +12,7 @@
 namespace gstdrm::va {
 namespace {
 
-constexpr std::uint32_t kBlack = 0xff000000; // opaque: a transparent background is not drawn
+constexpr std::uint32_t kOpaqueBlack = 0xff000000; // opaque: a transparent background is not drawn
 
 struct State {
   std::uint32_t rotation;
@@ -94,7 +94,7 @@ Result<void> Converter::prepare_borders(const Device &device)
   request.fourcc = conversion_.target_fourcc;
   request.width = conversion_.target.width;
   request.height = conversion_.target.height;
-  request.argb = kBlack;
+  request.argb = kOpaqueBlack;
   request.colours = conversion_.colours.to;
   auto made = Renderer::create(device, request);
   if (!made)
@@ -144,7 +144,7 @@ Result<void> Converter::prepare(Source &source, Fields fields, bool alone)
   parameters.surface_region = &source.part;
   parameters.output_region = &to_;
   tell(colours_, conversion_.colours, parameters);
-  parameters.output_background_color = conversion_.borders ? kBlack : 0;
+  parameters.output_background_color = conversion_.borders ? kOpaqueBlack : 0;
   parameters.rotation_state = state.rotation;
   parameters.mirror_state = state.mirror;
   parameters.filters = deinterlacer_.filter(fields, alone);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kGreeting = "gst-drm-va-probe " VERSION;
 constexpr std::string_view kLog = "log ";
 constexpr std::string_view kDriver = "driver ";
-constexpr std::string_view kNode = "node ";
+constexpr std::string_view kNodeLine = "node ";
 constexpr std::string_view kNone = "none ";
 constexpr std::string_view kEnd = "end";
 constexpr std::array kLevels{LogLevel::Error, LogLevel::Warning, LogLevel::Info,
@@ -27,9 +27,9 @@ std::string line_of(std::string_view key, std::string_view text)
 }
 
 // One state machine over the lines; true while nothing is wrong.
-class Reader {
+class ReportReader {
 public:
-  Reader(ProbeReport &report, std::string_view path) : report_(report), path_(path) {}
+  ReportReader(ProbeReport &report, std::string_view path) : report_(report), path_(path) {}
 
   bool line(std::string_view line)
   {
@@ -58,7 +58,7 @@ public:
       report_.reason = line.substr(kNone.size());
       return !report_.reason.empty() || wrong("it gives no reason");
     }
-    return line.starts_with(kNode) ? node(line.substr(kNode.size())) : wrong("of an unknown kind");
+    return line.starts_with(kNodeLine) ? node(line.substr(kNodeLine.size())) : wrong("of an unknown kind");
   }
 
   bool wrong(const char *what)
@@ -116,7 +116,7 @@ std::string report::driver(std::string_view name)
 
 std::string report::node(const MachineNode &found)
 {
-  return std::string(kNode) + write_node(found) + '\n';
+  return std::string(kNodeLine) + write_node(found) + '\n';
 }
 
 std::string report::none(std::string_view reason)
@@ -132,7 +132,7 @@ std::string report::end()
 ProbeReport read_report(std::string_view text, std::string_view path)
 {
   ProbeReport report;
-  Reader reader(report, path);
+  ReportReader reader(report, path);
   if (text.size() > kMaxReport) {
     report.greeted = text.starts_with(std::string(kGreeting) + "\n");
     (void)reader.wrong("it is too long");

@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What an application sees of an Error: domain, code and text of the message, once for one failure.
+#include <gst/gst.h>
+
+// With the macros of GStreamer, which errors.hpp forbids.
+static void others_post(GstElement *element)
+{
+  GST_ELEMENT_ERROR(element, RESOURCE, FAILED, ("No context"), ("why"));
+  GST_ELEMENT_FLOW_ERROR(element, GST_FLOW_NOT_LINKED);
+}
+
 #include <atomic>
 #include <cerrno>
 #include <string>
@@ -257,8 +266,7 @@ GST_START_TEST(test_base_class)
 {
   Posting posting;
   GstMessage *messages[3];
-  GST_ELEMENT_ERROR(posting.element, RESOURCE, FAILED, ("No context"), ("why"));
-  GST_ELEMENT_FLOW_ERROR(posting.element, GST_FLOW_NOT_LINKED);
+  others_post(posting.element);
   gstdrm::post_error(posting.element, Error{ErrorCode::Device, "It failed.", 0});
   for (GstMessage *&message : messages)
     message = gst_bus_pop_filtered(posting.bus, GST_MESSAGE_ERROR);

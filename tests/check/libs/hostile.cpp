@@ -2,7 +2,6 @@
 // Every public function, one row each, is fed what no sane caller would give it: numbers out of range, structs that
 // were never filled, metas that lie, descriptors that are none. Pointers are good, for a bad one is nobody's to check.
 // Nothing may end the process or be said as CRITICAL (fatal here), and an error has a message.
-// tests/tree/hostile-rows.py fails where a public function has no row.
 #include "hostile_values.hpp"
 
 namespace {

@@ -14,7 +14,7 @@ namespace {
 using Key = ConstraintKey;
 
 // Of strides and offsets: drm_mode_fb_cmd2 has 32 bits for each.
-constexpr std::uint64_t kMost32 = UINT32_MAX;
+constexpr std::uint64_t kMostPlaneBytes = UINT32_MAX;
 
 std::uint64_t align_of(const Constraints &merged, Key key) noexcept
 {
@@ -123,7 +123,7 @@ Rows rows_of(const Constraints &merged, const FourccInfo &info, const PictureSiz
   const std::uint64_t own = plane_row_bytes(first, static_cast<std::uint32_t>(size.width));
   const std::uint64_t least = align_up(std::max(own, stride.min), align);
   const bool fits =
-      width <= kMost32 && plane_row_bytes(first, static_cast<std::uint32_t>(width)) <= stride.max;
+      width <= kMostPlaneBytes && plane_row_bytes(first, static_cast<std::uint32_t>(width)) <= stride.max;
   return fits || own == 0 || least > stride.max ? Rows{width, 0} : Rows{size.width, least};
 }
 
@@ -134,7 +134,7 @@ std::optional<Failure> add_picture(const Constraints &merged, const FourccInfo &
   const auto describe = [&] { return describe_picture(*layout.format, size); };
   const Bounds stride = bounds_of(merged, Key::Stride);
   const auto [width, own_stride] = rows_of(merged, info, size);
-  if (width > kMost32)
+  if (width > kMostPlaneBytes)
     return too_large(Key::Stride, "A row of " + describe());
   for (std::size_t i = 0; i < info.n_planes; ++i) {
     const std::uint64_t row =
@@ -143,7 +143,7 @@ std::optional<Failure> add_picture(const Constraints &merged, const FourccInfo &
     const std::uint64_t offset = align_up(layout.size_bytes, align_of(merged, Key::OffsetAlign));
     if (row == 0)
       return too_large(Key::Stride, "A row of " + describe());
-    if (offset > kMost32)
+    if (offset > kMostPlaneBytes)
       return too_large(Key::Size, "A plane of " + describe());
     if (i == 0 && row > stride.max)
       return exceeds(Key::Stride,

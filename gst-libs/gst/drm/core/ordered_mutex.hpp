@@ -183,3 +183,6 @@ private:
 };
 
 } // namespace gstdrm
+
+// It has a mutex of its own: each wake-up would cost up to two more futex calls. Use OrderedCondition.
+#pragma GCC poison condition_variable_any
