@@ -13,7 +13,7 @@ namespace gstdrm::metis::axr {
 namespace {
 
 // More than any tensor has, and few enough that no product of sizes overflows.
-constexpr std::size_t kMaxBytes = std::size_t{1} << 31;
+constexpr std::size_t kMaxTensorBytes = std::size_t{1} << 31;
 
 std::optional<TensorType> type_of(const TensorFields &fields)
 {
@@ -35,7 +35,7 @@ std::string wrong_dims(const TensorFields &fields)
   for (std::size_t d = 0; d < fields.n_dims; d++) {
     const std::size_t size = fields.dims[d];
     const auto &[before, after] = fields.padding[d];
-    if (size == 0 || size > kMaxBytes / bytes)
+    if (size == 0 || size > kMaxTensorBytes / bytes)
       return std::to_string(size) + " elements in dimension " + std::to_string(d);
     if (before >= size || after >= size - before)
       return "padding of " + std::to_string(before) + " and " + std::to_string(after) +

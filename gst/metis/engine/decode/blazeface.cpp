@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kKeyPoints = 6;
 constexpr std::size_t kNumbers = 4 + 2 * kKeyPoints; // per anchor
-constexpr const char *kName = "blazeface";
+constexpr const char *kBlazeface = "blazeface";
 
 struct Grid {
   std::size_t cell;    // pixels
@@ -62,18 +62,18 @@ bool are_regressors(const TensorValues &tensor)
 Result<std::vector<Detection>> decode_blazeface(Tensors tensors, const DecodeOptions &options)
 {
   if (tensors.size() != 2 || are_regressors(tensors[0]) == are_regressors(tensors[1]))
-    return unusable(kName, tensors, "it needs a tensor of rows of 16 numbers and one of logits");
+    return unusable(kBlazeface, tensors, "it needs a tensor of rows of 16 numbers and one of logits");
   const std::size_t first = are_regressors(tensors[0]) ? 0 : 1;
   const std::span<const float> rows = tensors[first].values;
   const TensorValues &logits = tensors[1 - first];
   const std::size_t count = rows.size() / kNumbers;
   if (!is_whole(logits) || logits.values.size() != count)
-    return unusable(kName, tensors,
+    return unusable(kBlazeface, tensors,
                     "there are " + std::to_string(count) + " rows and " +
                         std::to_string(logits.values.size()) + " logits");
   const std::size_t width = options.input_width, height = options.input_height;
   if (anchors_of(width, height) != count)
-    return unusable(kName, tensors,
+    return unusable(kBlazeface, tensors,
                     "an input of " + std::to_string(width) + "x" + std::to_string(height) +
                         " has " + std::to_string(anchors_of(width, height)) + " anchors");
   const std::vector<KeyPoint> anchors = anchor_centres(width, height);

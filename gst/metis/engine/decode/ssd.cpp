@@ -5,7 +5,7 @@ namespace gstdrm::metis {
 
 namespace {
 
-constexpr const char *kName = "ssd";
+constexpr const char *kSsd = "ssd";
 constexpr float kMostLabels = 1e6F; // a larger class is no class
 
 struct Parts {
@@ -34,7 +34,7 @@ Parts by_name(Tensors tensors)
 Result<Parts> find_parts(Tensors tensors)
 {
   if (tensors.size() < 3 || tensors.size() > 4)
-    return unusable(kName, tensors, "it needs boxes, scores, classes and perhaps a count");
+    return unusable(kSsd, tensors, "it needs boxes, scores, classes and perhaps a count");
   Parts parts = by_name(tensors);
   if (!parts.boxes || !parts.scores || !parts.classes)
     parts = {&tensors[0], &tensors[2], &tensors[1], tensors.size() > 3 ? &tensors[3] : nullptr};
@@ -42,7 +42,7 @@ Result<Parts> find_parts(Tensors tensors)
   if (!is_whole(*parts.boxes) || !is_whole(*parts.scores) || !is_whole(*parts.classes) ||
       parts.boxes->dims.empty() || parts.boxes->dims.back() != 4 ||
       parts.boxes->values.size() / 4 != n || parts.classes->values.size() != n)
-    return unusable(kName, tensors, "boxes of 4 numbers, scores and classes have to be as many");
+    return unusable(kSsd, tensors, "boxes of 4 numbers, scores and classes have to be as many");
   return parts;
 }
 
@@ -53,10 +53,10 @@ Result<std::size_t> count_of(const Parts &parts, Tensors tensors)
   if (!parts.count)
     return n;
   if (!is_whole(*parts.count) || parts.count->values.size() != 1)
-    return unusable(kName, tensors, "the count has to be one number");
+    return unusable(kSsd, tensors, "the count has to be one number");
   const float count = parts.count->values[0];
   if (!(count >= 0) || count > static_cast<float>(n))
-    return unusable(kName, tensors,
+    return unusable(kSsd, tensors,
                     "it counts " + std::to_string(count) + " of " + std::to_string(n) + " boxes");
   return static_cast<std::size_t>(count);
 }
@@ -66,7 +66,7 @@ Result<std::size_t> count_of(const Parts &parts, Tensors tensors)
 Result<std::vector<Detection>> decode_ssd(Tensors tensors, const DecodeOptions &options)
 {
   if (options.input_width == 0 || options.input_height == 0)
-    return unusable(kName, tensors, "the size of the model's input is not known");
+    return unusable(kSsd, tensors, "the size of the model's input is not known");
   const Result<Parts> parts = find_parts(tensors);
   if (!parts)
     return parts.error();

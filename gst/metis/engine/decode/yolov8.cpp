@@ -11,7 +11,7 @@ namespace gstdrm::metis {
 
 namespace {
 
-constexpr const char *kName = "yolov8";
+constexpr const char *kYolov8 = "yolov8";
 
 // Each class is a row of Grid::at(), or a column: one function for all layouts.
 struct BestClass {
@@ -114,18 +114,18 @@ Result<std::vector<Detection>> decode_yolov8(Tensors tensors, const DecodeOption
 {
   for (const TensorValues &tensor : tensors)
     if (!is_whole(tensor))
-      return unusable(kName, tensors, "the values are not as many as the dimensions say");
+      return unusable(kYolov8, tensors, "the values are not as many as the dimensions say");
   if (tensors.size() == 1) {
     const auto dims = trimmed(tensors[0].dims, 2);
     if (dims.size() != 2 || std::min(dims[0], dims[1]) < 5)
-      return unusable(kName, tensors, "one tensor has to be (4 + classes) x boxes");
+      return unusable(kYolov8, tensors, "one tensor has to be (4 + classes) x boxes");
     return decode_one(tensors[0], options);
   }
   const Result<std::vector<YoloGrid>> grids = find_grids(tensors);
   if (!grids)
     return grids.error();
   if (options.input_width == 0 || options.input_height == 0)
-    return unusable(kName, tensors, "the size of the model's input is not known");
+    return unusable(kYolov8, tensors, "the size of the model's input is not known");
   const bool logits = are_logits(*grids);
   std::vector<Detection> found;
   for (const YoloGrid &grid : *grids)
