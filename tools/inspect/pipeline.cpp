@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include <gst/drm/gstdrm-private.hpp>
+
 #include "element_ptr.hpp"
 #include "graph.hpp"
 #include "why.hpp"
@@ -100,7 +102,7 @@ std::string tell(const Link &link, std::size_t number)
 // Why two ends do not link by their own caps.
 std::string explain_caps(GstPad *src, GstPad *sink, Caps offered, Caps taken)
 {
-  if (gst_caps_can_intersect(offered.get(), taken.get()))
+  if (gstdrm::caps_meet(offered.get(), taken.get()))
     return name_of(src) + " and " + name_of(sink) +
            " have caps in common: what keeps them apart is what stands between them, or behind.\n";
   return explain(side_of_caps(name_of(src), std::move(offered)),

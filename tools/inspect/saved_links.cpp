@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <gst/drm/gstdrm-private.hpp>
+
 #include "graph.hpp"
 #include "saved_device.hpp"
 #include "side.hpp"
@@ -153,7 +155,7 @@ bool tell(const Machine &machine, GstPad *src, GstPad *sink, std::string &text, 
   const Answer answer = explain(*source.value, *receiver.value);
   const bool in_system_memory =
       source.value->caps && receiver.value->caps &&
-      gst_caps_can_intersect(source.value->caps.get(), receiver.value->caps.get());
+      gstdrm::caps_meet(source.value->caps.get(), receiver.value->caps.get());
   if (answer.common || in_system_memory) {
     text += "  In common: " + (answer.common ? answer.shared : "system memory") + "\n";
     if (!answer.common)

@@ -9,6 +9,8 @@
 
 #include <sys/stat.h>
 
+#include <gst/drm/gstdrm-private.hpp>
+
 namespace inspect {
 
 namespace {
@@ -178,7 +180,7 @@ std::string explain_without_dmabufs(const Side &source, const Side &sink)
 
 std::string explain_nothing(const Side &source, const Side &sink)
 {
-  if (source.caps && sink.caps && gst_caps_can_intersect(source.caps.get(), sink.caps.get()))
+  if (source.caps && sink.caps && gstdrm::caps_meet(source.caps.get(), sink.caps.get()))
     return "In common: nothing as dmabufs; both link with system memory, and each frame is copied "
            "by the CPU wherever a device is involved.\nWhat to do: put dmabufupload between them, "
            "or an element that makes dmabufs in the place of the first.\n";
@@ -256,7 +258,7 @@ std::string refusals(const Side &source, const Side &sink)
     return text.empty() ? "nothing" : text;
   for (guint i = 0; i < gst_caps_get_size(source.caps.get()); i++) {
     const Caps entry(gst_caps_copy_nth(source.caps.get(), i));
-    if (gst_caps_can_intersect(entry.get(), sink.caps.get()))
+    if (gstdrm::caps_meet(entry.get(), sink.caps.get()))
       continue;
     const GstCapsFeatures *features = gst_caps_get_features(entry.get(), 0);
     const Text memory(gst_caps_features_to_string(features));

@@ -10,6 +10,7 @@
 
 #include "core/result.hpp"
 #include "gstdrmerror.h"
+#include "gstdrmformatset.h"
 
 namespace gstdrm {
 
@@ -105,6 +106,16 @@ inline void propagate(GError **dest, const Error &error)
 {
   if (dest)
     g_propagate_error(dest, to_gerror(error));
+}
+
+// Whether the two have caps in common. gst_caps_can_intersect() of GStreamer 1.22 reads through a null pointer where it
+// compares two lists of which one has values of several types, such as { AB24, (int)4 }.
+inline bool caps_meet(const GstCaps *a, const GstCaps *b)
+{
+  if (gst_caps_is_fixed(a) || gst_caps_is_fixed(b))
+    return gst_caps_can_intersect(a, b);
+  const auto both = GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(a, b)));
+  return !gst_caps_is_empty(both.get());
 }
 
 } // namespace gstdrm

@@ -10,6 +10,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 
+#include "gstdrm-private.hpp"
 #include "gstdrmformat.h"
 #include "gstdrmformatset.h"
 
@@ -276,7 +277,7 @@ std::string differing_field(const GstCaps *sent, const GstCaps *taken)
 
 std::string nearest_miss(const GstCaps *sent, const GstCaps *taken)
 {
-  if (!says_something(sent) || !says_something(taken) || gst_caps_can_intersect(sent, taken))
+  if (!says_something(sent) || !says_something(taken) || caps_meet(sent, taken))
     return "";
   if (std::string field = differing_field(sent, taken); !field.empty())
     return field;

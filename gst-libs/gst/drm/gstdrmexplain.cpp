@@ -129,7 +129,7 @@ std::string common_fourccs(const GstCaps *sent, const GstCaps *taken)
 // None where the two meet.
 std::optional<Explanation> explain_caps(const GstCaps *sent, const GstCaps *taken)
 {
-  if (gst_caps_can_intersect(sent, taken))
+  if (gstdrm::caps_meet(sent, taken))
     return std::nullopt;
   Explanation explained;
   explained.sent = gstdrm::describe_caps(sent);

@@ -7,6 +7,7 @@
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/pixel_copy.hpp>
+#include <gst/drm/gstdrm-private.hpp>
 
 #include "gstdmabuftransform.hpp"
 
@@ -148,7 +149,7 @@ void Transformer::explain_refused_caps(GstPad *pad, GstEvent *event)
   const auto known = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad));
   GstDrmVideoInfo ignored;
   g_autoptr(GError) error = nullptr;
-  if (!gst_caps_can_intersect(caps, known.get())) {
+  if (!caps_meet(caps, known.get())) {
     failures_.begin(caps);
     failures_.explain(caps);
   } else if (gst_caps_is_fixed(caps) &&

@@ -13,6 +13,7 @@
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/transform_query.hpp>
+#include <gst/drm/gstdrm-private.hpp>
 
 #include "gstegldownloadcaps.hpp"
 #include "gsteglformats.hpp"
@@ -224,7 +225,7 @@ Mismatch EglDownloader::mismatch(const GstCaps *in_caps) const
   const GstPtr<GstCaps> sendable = possible_caps(GST_PAD_SINK, sent);
   const std::string headline = nothing_in_common(GST_ELEMENT(element_));
   const std::string origin = origin_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
-  if (gst_caps_is_empty(sendable.get()) || !gst_caps_can_intersect(sent, any.get())) {
+  if (gst_caps_is_empty(sendable.get()) || !caps_meet(sent, any.get())) {
     const auto every = GstPtr<GstCaps>::adopt(gst_caps_new_any());
     return describe_mismatch(
         {headline,

@@ -26,6 +26,7 @@
 
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
+#include <gst/drm/gstdrm-private.hpp>
 #include <gst/video/colorbalance.h>
 #include <gst/video/video.h>
 #include <gst/video/videodirection.h>
@@ -168,7 +169,7 @@ try {
   GstCaps *allowed = gst_pad_get_pad_template_caps(GST_BASE_SINK_PAD(sink));
   gst_query_set_accept_caps_result(query, caps && !gst_caps_is_any(caps) &&
                                               gst_caps_is_fixed(caps) &&
-                                              gst_caps_can_intersect(caps, allowed));
+                                              gstdrm::caps_meet(caps, allowed));
   gst_caps_unref(allowed);
   return TRUE;
 } catch (...) {

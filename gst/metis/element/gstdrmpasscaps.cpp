@@ -3,6 +3,7 @@
 
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
+#include <gst/drm/gstdrm-private.hpp>
 
 namespace gstdrm {
 
@@ -36,7 +37,7 @@ Mismatch PassedCaps::mismatch(const GstCaps *caps) const
 {
   const auto own = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(element_->sinkpad));
   std::vector<Restriction> receivers = restrictions_after(element_->srcpad);
-  if (!gst_caps_can_intersect(own.get(), caps))
+  if (!caps_meet(own.get(), caps))
     receivers.insert(receivers.begin(), {GST_OBJECT_NAME(element_), "takes", own, false});
   return describe_mismatch({nothing_in_common(GST_ELEMENT(element_)),
                             {origin_name(element_->sinkpad), "has", caps},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // metisdmabufinfer: queries of both sides.
 #include <gst/drm/element/needs.hpp>
+#include <gst/drm/gstdrm-private.hpp>
 
 #include "gstmetisinferer.hpp"
 #include "gstmetistensorcaps.hpp"
@@ -46,7 +47,7 @@ bool Inferer::answer_accept_caps(GstQuery *query)
   GstCaps *caps = nullptr;
   gst_query_parse_accept_caps(query, &caps);
   const bool accepted = caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps) &&
-                        gst_caps_can_intersect(own_caps().get(), caps) && check_frame_caps(caps);
+                        caps_meet(own_caps().get(), caps) && check_frame_caps(caps);
   gst_query_set_accept_caps_result(query, accepted);
   return true;
 }

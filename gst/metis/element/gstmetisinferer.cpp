@@ -7,6 +7,7 @@
 #include <gst/drm/element/base_errors.hpp>
 #include <gst/drm/element/memory_token.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
+#include <gst/drm/gstdrm-private.hpp>
 
 #include "engine/model_file.hpp"
 #include "gstmetisinferresults.hpp"
@@ -240,7 +241,7 @@ void Inferer::explain_refused_caps(GstEvent *event)
 {
   GstCaps *caps = nullptr;
   gst_event_parse_caps(event, &caps);
-  const bool intersect = gst_caps_can_intersect(own_caps().get(), caps);
+  const bool intersect = caps_meet(own_caps().get(), caps);
   const Result<void> checked = intersect ? check_frame_caps(caps) : Result<void>();
   if (intersect && checked)
     return;
@@ -285,7 +286,7 @@ bool Inferer::take_caps(GstEvent *event)
   if (!format)
     return refuse(format.error());
   const auto taken = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(src_, nullptr));
-  if (!gst_caps_can_intersect(taken.get(), caps))
+  if (!caps_meet(taken.get(), caps))
     return false;
   auto sent = with_tensors(format->caps, taken.get(), queue_->backend().model());
   if (!sent)

@@ -355,6 +355,11 @@ const struct {
     {"video/x-raw, format=NV12, width=641", "video/x-raw, format=NV12, width=[ 1, 600 ]",
      "gpu has plain NV12. display takes plain NV12. They have nothing in common (width 641 against [ 1, 600 ]). Put an element that scales between them "
      "(videoscale), or let both have one size."},
+    // lists with values of two types, as a slip of the pen in a capsfilter makes them
+    {DMABUF "{ AB24, (int)4 }", DMABUF "{ AB24, XR24 }", nullptr},
+    {DMABUF "{ XR24, NV12 }", DMABUF "{ AB24, (int)4 }",
+     "gpu has DMA_DRM XR24, NV12. display takes DMA_DRM AB24. They have nothing in common (no format in common). Put a converter between them (videoconvert "
+     "for plain video), or let one of them take a format of the other."},
 };
 
 GST_START_TEST(test_explain_caps)

@@ -6,6 +6,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/core/limits.hpp>
+#include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmexplain.h>
 
 namespace gstdrm {
@@ -95,7 +96,7 @@ Refused describe_conflict(const std::vector<Restriction> &receivers)
         break;
       if (left-- == 0)
         return {};
-      if (gst_caps_can_intersect(one.caps.get(), later.caps.get()))
+      if (caps_meet(one.caps.get(), later.caps.get()))
         continue;
       return {wants(one) + " and " + wants(later) +
                   in_parentheses(differing_field(one.caps.get(), later.caps.get())) +
@@ -114,7 +115,7 @@ const Restriction *refusing_receiver(const Negotiation &negotiation)
   const GstCaps *sent = sendable(negotiation.sender);
   for (const Restriction &one : receivers)
     if (gst_caps_is_empty(one.caps.get()) ||
-        (sent && !gst_caps_can_intersect(sent, one.caps.get())))
+        (sent && !caps_meet(sent, one.caps.get())))
       return &one;
   return receivers.empty() ? nullptr : &receivers.back();
 }
@@ -162,7 +163,7 @@ Refused describe_refusal(const Negotiation &negotiation, const Suggest &suggest)
     return conflict;
   const GstCaps *sent = sendable(sender);
   const auto refuses = [&](const Restriction &one) {
-    return sent && !gst_caps_can_intersect(sent, one.caps.get());
+    return sent && !caps_meet(sent, one.caps.get());
   };
   const auto refusing = std::find_if(receivers.begin(), receivers.end(), refuses);
   return describe_one(sender, refusing != receivers.end() ? *refusing : receivers.back(), suggest);
