@@ -87,6 +87,7 @@ const Row kRows[] = {
     {"ThreeBytesEndWithinAPixel", "a formats=RG24 width=640 height=480 stride-align=256 | b stride=1..2048", "system 983040 0/2048", ""},
     {"ThreeBytesInWholePixels", "a formats=RG24 width=640 height=480 stride-align=256", "system 1105920 0/2304", ""},
     {"ThreeBytesThatDoNotFit", "a formats=RG24 width=640 height=480 stride-align=256 | b stride=1..2047", "!stride:exceeds", ""},
+    {"ThreeBytesWithinASizeLimit", "a formats=RG24 width=640 height=480 stride-align=256 | b size=1..1000000", "system 983040 0/2048", ""},
     {"StrideOfOpenSize", "a stride=2600 | b stride-align=256", "!stride:exceeds", ""},
     {"StrideOfOpenSizeTiled", "a stride=2600 formats=XR24,XR24:0x0100000000000001 | b stride-align=256", "system", ""},
     {"StrideHasAMultiple", "a stride=2600..2816 | b stride-align=256", "system", ""},
@@ -107,6 +108,8 @@ const Row kRows[] = {
     {"FdsMoreThanPlanes", "a fds=2 | b planes=1", "!fds:exceeds", ""},
     {"FdsMoreThanPlanesOfFormats", "a fds=3..4 | b formats=NV12,XR24", "!fds:exceeds", ""},
     {"FdsOfAFormatThatIsNotKnown", "a fds=4 | b formats=ZZ99", "system", ""},
+    {"FdsTakeOutFormatsOfFewerPlanes", "a fds=2 | b formats=NV12,XR24", "system", "formats=NV12 (LINEAR)"},
+    {"FdsOfFormatsThatFallOutLater", "a formats=NV24,RG16 fds=2 width=640 height=480 | b size=1..800000", "!size:exceeds", ""},
     {"FdsAsPlanes", "a fds=2 | b formats=NV12", "system", ""},
     {"CompressionNeedsAPlane", "a formats=XR24:0x0100000000000004 planes=1", "!planes:exceeds", ""},
     // memory

@@ -70,26 +70,32 @@ void Checks::check_pool()
        held);
 }
 
-// A plane lies in one dma-buf.
+// A plane lies in one dma-buf: formats with fewer planes than descriptors are taken out.
 void Checks::check_fds()
 {
   if (!merged_.number(Key::Fds) || !is_sound({Key::Fds, Key::Planes, Key::Formats}))
     return;
+  const std::uint64_t least = bounds(Key::Fds).min;
   std::uint64_t planes = std::min<std::uint64_t>(bounds(Key::Planes).max, kMaxPlanes);
+  std::vector<Format> taken_out;
   if (merged_.formats) {
     unsigned most = 0;
     FourccCursor cursor;
     for (const Format &format : merged_.formats->pairs()) {
-      const unsigned n = memory_plane_count(format, cursor.find(format.fourcc));
-      most = std::max(most, n == 0 ? unsigned{kMaxPlanes} : n); // 0: not known
+      const unsigned known = memory_plane_count(format, cursor.find(format.fourcc));
+      const unsigned n = known == 0 ? unsigned{kMaxPlanes} : known;
+      most = std::max(most, n);
+      if (n < least)
+        taken_out.push_back(format);
     }
     planes = std::min<std::uint64_t>(planes, most);
   }
-  if (bounds(Key::Fds).min > planes)
+  if (least > planes)
     fail(Key::Fds, Reason::Exceeds,
-         "a frame has at most " + std::to_string(planes) + " planes, so not " +
-             std::to_string(bounds(Key::Fds).min) + " descriptors",
+         "a frame has at most " + std::to_string(planes) + " planes, so not " + std::to_string(least) + " descriptors",
          planes);
+  else if (!taken_out.empty())
+    merged_.formats = FormatSet::subtract(*merged_.formats, FormatSet::from_pairs(std::move(taken_out)));
 }
 
 // Whether a range has a multiple of an alignment; where there is a layout, it says more.

@@ -106,34 +106,33 @@ struct Rows {
   std::uint64_t stride = 0; // 0: the bytes of `width` pixels
 };
 
-// The rows are made longer in whole pixels, so that all planes keep one common row length
-// (make_linear_plan() says why). Where that is too long, a picture with one plane, of 3 bytes a
-// pixel for instance, may end its rows within a pixel.
-Rows rows_of(const Constraints &merged, const FourccInfo &info, const PictureSize &size)
+enum class RowEnd {
+  WholePixels, // all planes keep one common row length (make_linear_plan() says why)
+  Anywhere,    // shorter; only for a picture with one plane, of 3 bytes a pixel for instance
+};
+
+Rows rows_of(const Constraints &merged, const FourccInfo &info, const PictureSize &size, RowEnd end)
 {
   const Bounds stride = bounds_of(merged, Key::Stride);
   const std::uint64_t align = align_of(merged, Key::StrideAlign);
-  const std::uint64_t step = linear_width_step(info, align);
   const PlaneInfo &first = info.planes[0];
+  if (end == RowEnd::Anywhere) {
+    const std::uint64_t own = plane_row_bytes(first, static_cast<std::uint32_t>(size.width));
+    return {size.width, own == 0 ? 0 : align_up(std::max(own, stride.min), align)}; // 0: too long
+  }
+  const std::uint64_t step = linear_width_step(info, align);
   const std::uint64_t blocks = (stride.min + first.block_bytes - 1) / first.block_bytes;
   const std::uint64_t wanted = std::max(size.width, blocks * first.block_width * first.hsub);
-  const std::uint64_t width = (wanted + step - 1) / step * step;
-  if (info.n_planes > 1)
-    return {width, 0};
-  const std::uint64_t own = plane_row_bytes(first, static_cast<std::uint32_t>(size.width));
-  const std::uint64_t least = align_up(std::max(own, stride.min), align);
-  const bool fits =
-      width <= kMostPlaneBytes && plane_row_bytes(first, static_cast<std::uint32_t>(width)) <= stride.max;
-  return fits || own == 0 || least > stride.max ? Rows{width, 0} : Rows{size.width, least};
+  return {(wanted + step - 1) / step * step, 0};
 }
 
 // Appends the planes from the end of `layout` on.
 std::optional<Failure> add_picture(const Constraints &merged, const FourccInfo &info,
-                                   const PictureSize &size, BufferLayout &layout)
+                                   const PictureSize &size, RowEnd end, BufferLayout &layout)
 {
   const auto describe = [&] { return describe_picture(*layout.format, size); };
   const Bounds stride = bounds_of(merged, Key::Stride);
-  const auto [width, own_stride] = rows_of(merged, info, size);
+  const auto [width, own_stride] = rows_of(merged, info, size, end);
   if (width > kMostPlaneBytes)
     return too_large(Key::Stride, "A row of " + describe());
   for (std::size_t i = 0; i < info.n_planes; ++i) {
@@ -159,7 +158,7 @@ std::optional<Failure> add_picture(const Constraints &merged, const FourccInfo &
 
 // Lays out an image, or all levels of a pyramid, into `layout`, whose old contents are dropped.
 std::optional<Failure> lay_out_picture(const Constraints &merged, const Format &format,
-                                       const FourccInfo &info, PictureSize size,
+                                       const FourccInfo &info, PictureSize size, RowEnd end,
                                        std::uint64_t levels, BufferLayout &layout)
 {
   const auto describe = [format, size] { return describe_picture(format, size); };
@@ -168,7 +167,7 @@ std::optional<Failure> lay_out_picture(const Constraints &merged, const Format &
   layout.size_bytes = 0;
   const std::uint64_t scale = plain(merged, Key::PyramidScale);
   for (std::uint64_t level = 0; level < levels; ++level) {
-    if (auto failure = add_picture(merged, info, size, layout))
+    if (auto failure = add_picture(merged, info, size, end, layout))
       return failure;
     size.width = std::max<std::uint64_t>(size.width * scale >> 16, 1);
     size.height = std::max<std::uint64_t>(size.height * scale >> 16, 1);
@@ -194,7 +193,11 @@ LayoutOutcome lay_out_image(Constraints &merged, std::uint64_t levels)
     const FourccInfo *info = format.modifier == kModLinear ? cursor.find(format.fourcc) : nullptr;
     if (!info || fitting[fourcc_shape(*info)])
       continue;
-    auto failure = lay_out_picture(merged, format, *info, *size, levels, layout);
+    auto failure = lay_out_picture(merged, format, *info, *size, RowEnd::WholePixels, levels, layout);
+    // the limits of the stride or of the size may leave room for shorter rows
+    if (failure && info->n_planes == 1 &&
+        !lay_out_picture(merged, format, *info, *size, RowEnd::Anywhere, levels, layout))
+      failure.reset();
     fitting[fourcc_shape(*info)] = !failure;
     if (failure)
       taken_out.push_back(format);
