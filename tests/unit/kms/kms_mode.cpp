@@ -42,6 +42,11 @@ const drmModeModeInfo k1080_24 = mode(74250, 1920, 2750, 1080, 1125);
 const drmModeModeInfo k1080_2398 = mode(74176, 1920, 2750, 1080, 1125);
 const drmModeModeInfo k1080i_60 = mode(74250, 1920, 2200, 1080, 1125, DRM_MODE_FLAG_INTERLACE);
 const drmModeModeInfo k1080_120 = mode(297000, 1920, 2200, 1080, 1125);
+const drmModeModeInfo k1080p_60 = mode(148500, 1920, 2200, 1080, 1125, 0, DRM_MODE_TYPE_PREFERRED);
+const drmModeModeInfo k1080p_50 = mode(148500, 1920, 2640, 1080, 1125, 0, DRM_MODE_TYPE_PREFERRED);
+const drmModeModeInfo k720_60 = mode(74250, 1280, 1650, 720, 750);
+const drmModeModeInfo k720_50 = mode(74250, 1280, 1980, 720, 750);
+const drmModeModeInfo k720_2398 = mode(59341, 1280, 3300, 720, 750);
 
 struct Row {
   const char *name;
@@ -66,7 +71,10 @@ const Row kRows[] = {
     {"variable_rate_takes_the_preferred", {k800_60, k1024_60}, 1024, 768, {0, 1}, 1},
     {"the_preferred_before_a_lower_refresh", {k1024_46, k1024_60}, 1024, 768, {0, 1}, 1},
     {"the_rate_before_the_preferred", {k1024_60, k1024_46}, 1024, 768, {23, 1}, 1},
-    {"variable_rate_lowest_refresh", {k640_75, k640_72, k640_60}, 640, 480, {0, 1}, 2},
+    {"webrtc_on_a_television", {k1080p_60, k1080_2398, k1080_50, k720_2398, k720_50, k720_60}, 1280, 720, {0, 1}, 5},
+    {"webrtc_of_the_television_s_own_size", {k1080_2398, k1080_50, k1080p_60}, 1920, 1080, {0, 1}, 2},
+    {"unknown_rate_in_europe", {k1080_60, k1080p_50, k720_2398, k720_60, k720_50}, 1280, 720, {0, 1}, 4},
+    {"unknown_rate_without_a_preferred_mode", {k640_75, k640_72, k640_60}, 640, 480, {0, 1}, 2},
     {"first_of_equal_modes", {k640_60, k640_60}, 640, 480, {60, 1}, 0},
     {"larger_than_all", {k640_60, k1024_60}, 1025, 100, {60, 1}, -1},
     {"higher_than_all", {k640_60, k1024_60}, 100, 769, {60, 1}, -1},

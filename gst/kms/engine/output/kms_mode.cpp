@@ -47,6 +47,17 @@ double as_double(Rate rate)
   return static_cast<double>(rate.numerator) / rate.denominator;
 }
 
+// The refresh for a stream whose rate is not known: that of the display's preferred mode, else 60 Hz. A television lists
+// 23.976 Hz for films, at which half of a camera's frames would be lost.
+double usual_refresh(std::span<const drmModeModeInfo> modes)
+{
+  const auto preferred = std::find_if(modes.begin(), modes.end(), [](const drmModeModeInfo &mode) {
+    return (mode.type & DRM_MODE_TYPE_PREFERRED) != 0;
+  });
+  const double refresh = preferred != modes.end() ? as_double(mode_refresh(*preferred)) : 0;
+  return refresh > 0 ? refresh : 60;
+}
+
 } // namespace
 
 Rate mode_refresh(const drmModeModeInfo &mode)
@@ -103,17 +114,20 @@ double refresh_mismatch(const drmModeModeInfo &mode, Rate video)
 std::optional<std::size_t> choose_mode(std::span<const drmModeModeInfo> modes, std::uint32_t width,
                                        std::uint32_t height, Rate video, double aspect)
 {
+  const bool is_known = video.numerator != 0 && video.denominator != 0;
+  const double usual = usual_refresh(modes);
   std::optional<std::size_t> best;
   Score best_score{};
   for (std::size_t i = 0; i < modes.size(); i++) {
     const drmModeModeInfo &mode = modes[i];
     if (mode.hdisplay < width || mode.vdisplay < height)
       continue;
+    const double mismatch = is_known ? refresh_mismatch(mode, video) : std::abs(as_double(mode_refresh(mode)) - usual) / usual;
     const Score score{mode.hdisplay == width && mode.vdisplay == height,
                       std::uint64_t{mode.hdisplay} * mode.vdisplay,
                       (mode.flags & DRM_MODE_FLAG_INTERLACE) != 0,
                       std::lround(shape_mismatch(mode, aspect) / kSameShape),
-                      std::lround(refresh_mismatch(mode, video) / kSameMismatch),
+                      std::lround(mismatch / kSameMismatch),
                       (mode.type & DRM_MODE_TYPE_PREFERRED) != 0,
                       as_double(mode_refresh(mode))};
     if (!best || score.key() < best_score.key()) {

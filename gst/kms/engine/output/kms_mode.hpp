@@ -42,8 +42,9 @@ double refresh_mismatch(const drmModeModeInfo &mode, Rate video);
 // Index of the mode that fits: the video's exact size if there is one, else the smallest that
 // contains it; among these progressive before interlaced, then that with the picture's shape
 // (`aspect`: width to height as it is seen; 0: the mode with square pixels), then the refresh
-// nearest a multiple of the video's rate, then the display's preferred mode, then the lower
-// refresh. Nothing when the video is larger than every mode.
+// nearest a multiple of the video's rate (a rate that is not known: nearest to the refresh of the
+// display's preferred mode, else to 60 Hz), then the display's preferred mode, then the lower
+// refresh. nullopt if the video is larger than every mode.
 std::optional<std::size_t> choose_mode(std::span<const drmModeModeInfo> modes, std::uint32_t width,
                                        std::uint32_t height, Rate video, double aspect = 0);
 
