@@ -258,6 +258,13 @@ const AspectRow kAspectRows[] = {
     {"pal on a screen of nobody knows what", shaped(720, 576, 0), 0, 0, 1},
     {"a panel with wide pixels", shaped(800, 480, 0, DRM_MODE_TYPE_PREFERRED), 200, 100, 1.2},
     {"rounded to centimetres", shaped(1920, 1080, 0, DRM_MODE_TYPE_PREFERRED), 160, 90 - 5, 1},
+    {"a plasma television", shaped(1024, 768, 0, DRM_MODE_TYPE_PREFERRED), 930, 520, 930.0 / 520 * 768 / 1024},
+    {"800x480 in whole centimetres", shaped(800, 480, 0, DRM_MODE_TYPE_PREFERRED), 150, 100, 1},
+    {"a low bar of 22x6 cm", shaped(1920, 480, 0, DRM_MODE_TYPE_PREFERRED), 220, 60, 1},
+    {"a bar with the size of a 16:9 panel", shaped(1280, 400, 0, DRM_MODE_TYPE_PREFERRED), 344, 193, 1},
+    {"a laptop with the size of another panel", shaped(2240, 1400, 0, DRM_MODE_TYPE_PREFERRED), 610, 350, 1},
+    {"a handheld that stands", shaped(1080, 1920, 0, DRM_MODE_TYPE_PREFERRED), 70, 130, 1},
+    {"a small panel of 5x3 cm", shaped(320, 240, 0, DRM_MODE_TYPE_PREFERRED), 50, 30, 1},
     {"nonsense", shaped(1920, 1080, 0, DRM_MODE_TYPE_PREFERRED), 1000, 100, 1},
     {"not the panel's mode", shaped(800, 600, 0), 200, 100, 1},
 };

@@ -47,11 +47,10 @@ double picture_aspect(const drmModeModeInfo &mode)
   return told_aspect(mode).value_or(static_cast<double>(mode.hdisplay) / mode.vdisplay);
 }
 
-// EDIDs give centimetres, or a ratio such as 16x9 in the place of a size, and are wrong now and
-// then. They choose between the two shapes that a mode of standard definition can have, and make
-// the pixels of the display's own mode other than square where they clearly are: by more than
-// rounding, and by less than what no panel has. How a display fits another mode into its panel is
-// not known: its pixels count as square.
+// EDIDs give centimetres, or a ratio such as 16x9 in the place of a size, and are wrong now and then. They choose between the
+// two shapes that a mode of standard definition can have. The pixels of the display's own mode count as other than square
+// only where a panel that exists explains the size: those have wide pixels (plasma televisions, 1024x768 and 1024x1024 on
+// 16:9), never high ones. How a display fits another mode into its panel is not known: its pixels count as square.
 double pixel_aspect(const drmModeModeInfo &mode, const ScreenSize &screen)
 {
   if (mode.hdisplay == 0 || mode.vdisplay == 0)
@@ -61,7 +60,7 @@ double pixel_aspect(const drmModeModeInfo &mode, const ScreenSize &screen)
     return *told / pixels;
   if (screen.width_mm == 0 || screen.height_mm == 0)
     return 1;
-  constexpr double kLeastSquare = 1.08, kLargest = 2;
+  constexpr double kLeastWide = 1.15, kMostWide = 2;
   const double measured = static_cast<double>(screen.width_mm) / screen.height_mm;
   if (is_standard_definition(mode)) {
     const bool plausible = measured > 1.1 && measured < 2.6;
@@ -69,9 +68,11 @@ double pixel_aspect(const drmModeModeInfo &mode, const ScreenSize &screen)
     return plausible ? (wide ? 16.0 / 9 : 4.0 / 3) / pixels : 1;
   }
   const double aspect = measured / pixels;
-  const double off = std::exp(distance(aspect, 1));
   const bool is_own = (mode.type & DRM_MODE_TYPE_PREFERRED) != 0;
-  return is_own && off >= kLeastSquare && off <= kLargest ? aspect : 1;
+  // whole centimetres may have been rounded up or down
+  const double error_mm = screen.width_mm % 10 == 0 && screen.height_mm % 10 == 0 ? 10 : 1;
+  const bool may_be_square = screen.width_mm - error_mm <= pixels * (screen.height_mm + error_mm);
+  return is_own && pixels >= 1 && !may_be_square && aspect >= kLeastWide && aspect <= kMostWide ? aspect : 1;
 }
 
 } // namespace gstdrm::kms
