@@ -61,6 +61,7 @@ struct Device {
   bool closes_framebuffers = true; // its kernel has CLOSEFB
   bool connected = true;
   bool hub_is_new = false; // kOtherConnector has come in the place of kConnector, under its name
+  std::uint32_t gone_connector = 0; // still in the list of the resources
   bool imports_need_magic = false; // as before Linux 5.3 for whoever is not root
   std::string path;                // of kConnector and kOtherConnector: "PATH"; empty: none
   bool second_output = false;      // an own CRTC and primary plane, and no writeback connector

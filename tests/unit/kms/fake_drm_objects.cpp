@@ -153,7 +153,7 @@ drmModeConnectorPtr drmModeGetConnector(int, std::uint32_t id)
     return nullptr;
   Device &d = device();
   d.probes++;
-  if (d.hub_is_new && id == kConnector) {
+  if ((d.hub_is_new && id == kConnector) || id == d.gone_connector) {
     errno = ENOENT;
     return nullptr;
   }
@@ -167,7 +167,7 @@ drmModeConnectorPtr drmModeGetConnector(int, std::uint32_t id)
 drmModeConnectorPtr drmModeGetConnectorCurrent(int, std::uint32_t id)
 {
   const Guard guard(device().lock);
-  if (device().hub_is_new && id == kConnector) {
+  if ((device().hub_is_new && id == kConnector) || id == device().gone_connector) {
     errno = ENOENT;
     return nullptr;
   }

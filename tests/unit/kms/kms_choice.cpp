@@ -291,6 +291,19 @@ TEST_F(ReserveOutput, reserves_nothing_when_it_fails)
   EXPECT_TRUE(reserve_output(*device, {}));
 }
 
+TEST_F(ReserveOutput, passes_by_a_connector_that_went_while_it_read_the_list)
+{
+  fakedrm::device().second_output = true;
+  for (const auto &[gone, left] : {std::pair{fakedrm::kOtherConnector, fakedrm::kConnector}, std::pair{fakedrm::kConnector, fakedrm::kOtherConnector},
+                                   std::pair{fakedrm::kWriteback, fakedrm::kConnector}}) {
+    fakedrm::device().gone_connector = gone;
+    const auto choice = reserve_output(*device, {});
+    ASSERT_TRUE(choice) << gone << ": " << choice.error().message;
+    EXPECT_EQ(choice->output.connector.id, left) << gone;
+  }
+  fakedrm::device().gone_connector = 0;
+}
+
 TEST_F(ReserveOutput, reads_its_own_output_again)
 {
   const auto choice = reserve_output(*device, {});

@@ -282,6 +282,9 @@ Result<Resources> read_resources(Device &device, const std::string &wanted)
       known = probed_connector(device, id, events);
     const int unreadable = errno;
     Result<Connector> connector = make_connector(device.fd(), known, unreadable, id, reader);
+    // a display behind a hub (MST) went with its connector since the list was read (drm_connector_lookup())
+    if (!connector && connector.error().sys_errno == ENOENT)
+      continue;
     if (!connector)
       return connector.error();
     resources.connectors.push_back(std::move(*connector));
