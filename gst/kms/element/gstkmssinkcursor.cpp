@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include <gst/drm/element/mappable_frame.hpp>
 #include <gst/video/video.h>
 
 namespace gstdrm {
@@ -55,9 +56,11 @@ Result<std::optional<kms::CursorImage>> read_cursor_image(GstSample *sample)
         ErrorCode::Caps,
         "cursor-image needs a buffer and video/x-raw caps of 8-bit RGB with alpha, such as BGRA.",
         0};
+  if (const Result<void> checked = check_mappable_frame(buffer, info); !checked)
+    return Error{ErrorCode::Layout, "cursor-image is no frame of its caps: " + checked.error().message + ".", 0};
   GstVideoFrame frame;
   if (!gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ))
-    return Error{ErrorCode::Layout, "cursor-image has fewer bytes than its caps say.", 0};
+    return Error{ErrorCode::Layout, "cursor-image cannot be mapped.", 0};
   const std::unique_ptr<GstVideoFrame, decltype(&gst_video_frame_unmap)> mapped(
       &frame, gst_video_frame_unmap);
   return std::optional<kms::CursorImage>(premultiply(frame));
