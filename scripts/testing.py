@@ -167,7 +167,7 @@ class Build:
         twice = [name for name, many in collections.Counter(t['name'] for t in self.tests.values()).items() if many > 1]
         if twice:
             sys.exit(f'tests: meson cannot tell apart what has one name in two suites: {", ".join(twice)}')
-        found_all = set()
+        wanted = set()
         for word in words or ['*']:
             found = [in_log for in_log, test in self.tests.items()
                      if word in test['suites'] or fnmatch.fnmatchcase(test['name'], word)]
@@ -176,9 +176,9 @@ class Build:
                 near = [name for name in names if word.strip('*')[:4] in name]
                 sys.exit(f'tests: {self.name} has no suite or test "{word}"; ' +
                          (f'near it: {", ".join(near)}' if near else f'suites: {", ".join(sorted({t["suites"][0] for t in self.tests.values()}))}'))
-            found_all.update(found)
+            wanted.update(found)
         # what has a priority prepares the others; meson runs tests that are named in the order of their names
-        self.selected = sorted((in_log for in_log, test in self.tests.items() if in_log in found_all or test['priority'] > 0),
+        self.selected = sorted((in_log for in_log, test in self.tests.items() if in_log in wanted or test['priority'] > 0),
                                key=lambda in_log: -self.tests[in_log]['priority'])
         self.list.write_text(json.dumps(self.selected), encoding='utf-8')
 
