@@ -41,6 +41,33 @@ Picture a_picture(std::uint32_t width, std::uint32_t height)
   return picture;
 }
 
+struct FixRow {
+  const char *name;
+  std::uint32_t wanted;
+  std::vector<std::uint32_t> offered;
+  const char *says;
+};
+
+const FixRow kFixRows[] = {
+    {"a film of 10 bits on a display with P010", DRM_FORMAT_NV15, {DRM_FORMAT_XRGB8888, DRM_FORMAT_NV12, DRM_FORMAT_P010}, "Convert to P010 "},
+    {"a film of 10 bits on a display with XR30", DRM_FORMAT_P010, {DRM_FORMAT_XRGB8888, DRM_FORMAT_XRGB2101010}, "Convert to XR30 "},
+    {"a film of 10 bits on a display of 8", DRM_FORMAT_P010, {DRM_FORMAT_XRGB8888, DRM_FORMAT_NV12}, "Convert to NV12 "},
+    {"NV21 of a camera", DRM_FORMAT_NV21, {DRM_FORMAT_XRGB8888, DRM_FORMAT_NV12, DRM_FORMAT_P010}, "Convert to NV12 "},
+    {"YUY2 of a webcam", DRM_FORMAT_YUYV, {DRM_FORMAT_XRGB8888, DRM_FORMAT_NV12}, "Convert to XR24 "},
+    {"nothing that converters make", DRM_FORMAT_NV12, {DRM_FORMAT_C8}, "plane-id"},
+};
+
+TEST(NearestFix, keeps_what_it_can_of_the_picture)
+{
+  for (const FixRow &row : kFixRows) {
+    FormatSet set;
+    for (const std::uint32_t fourcc : row.offered)
+      set.add({fourcc, kModLinear});
+    const std::string fix = nearest_fix(set, {row.wanted, kModLinear});
+    EXPECT_NE(fix.find(row.says), std::string::npos) << row.name << ": " << fix;
+  }
+}
+
 using Values = std::map<std::pair<std::uint32_t, std::string>, std::uint64_t>;
 Values values_of(const Request &request)
 {

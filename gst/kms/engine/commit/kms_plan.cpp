@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <utility>
+#include <vector>
 
 #include <drm_fourcc.h>
 
@@ -40,9 +41,18 @@ std::string nearest_fix(const FormatSet &set, Format format)
   const auto same = set.of_fourcc(format.fourcc);
   if (!same.empty())
     return "Ask upstream for " + describe_format(same.front()) + ".";
-  if (set.contains_fourcc(DRM_FORMAT_XRGB8888))
-    return "Convert to " + describe_format(set.of_fourcc(DRM_FORMAT_XRGB8888).front()) +
-           " upstream, for instance with videoconvert.";
+  // what keeps most of the picture first
+  std::vector<std::uint32_t> substitutes;
+  const FourccInfo *info = fourcc_info(format.fourcc);
+  if (info && info->is_yuv && info->n_planes > 1) {
+    if (info->planes[0].block_bytes > info->planes[0].block_width) // more than 8 bits
+      substitutes = {DRM_FORMAT_P010, DRM_FORMAT_P012, DRM_FORMAT_P016, DRM_FORMAT_XRGB2101010, DRM_FORMAT_XBGR2101010};
+    substitutes.insert(substitutes.end(), {DRM_FORMAT_NV12, DRM_FORMAT_YUV420});
+  }
+  substitutes.push_back(DRM_FORMAT_XRGB8888);
+  for (const std::uint32_t fourcc : substitutes)
+    if (set.contains_fourcc(fourcc))
+      return "Convert to " + describe_format(set.of_fourcc(fourcc).front()) + " upstream, for instance with videoconvert.";
   return "Choose another plane with plane-id, or convert upstream.";
 }
 
