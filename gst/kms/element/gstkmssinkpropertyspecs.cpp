@@ -74,8 +74,7 @@ GType mode_changes_type()
 {
   static const GEnumValue values[] = {
       {static_cast<gint>(kms::ModeChanges::Auto),
-       "With the first picture; then only where no plane scales the picture to the mode on screen, "
-       "or another mode suits its rate better",
+       "With the first picture; then only where no plane scales the picture to the mode on screen",
        "auto"},
       {static_cast<gint>(kms::ModeChanges::Always),
        "With each picture that another mode fits better", "always"},

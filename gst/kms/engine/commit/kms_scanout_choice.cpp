@@ -143,8 +143,9 @@ std::string Scanout::advice(const drmModeModeInfo &mode, Format format, bool tri
     return " Turn the picture before the sink, for instance with videoflip, and leave rotation "
            "out.";
   if (!covers_only_)
-    return " Try another size or format, or another plane with plane-id" +
-           std::string(view_.rotation == DRM_MODE_ROTATE_0 ? "." : ", or leave rotation out.");
+    return view_.rotation == DRM_MODE_ROTATE_0
+               ? " Try another size or format, or another plane with plane-id."
+               : " Turn the picture before the sink, for instance with videoflip, and leave rotation out.";
   return " Its planes have to cover the screen: send pictures of the mode's size, " +
          std::to_string(mode.hdisplay) + "x" + std::to_string(mode.vdisplay) +
          ", for instance with videoscale before the sink.";
