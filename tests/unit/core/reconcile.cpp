@@ -89,6 +89,7 @@ const Row kRows[] = {
     {"ThreeBytesThatDoNotFit", "a formats=RG24 width=640 height=480 stride-align=256 | b stride=1..2047", "!stride:exceeds", ""},
     {"ThreeBytesWithinASizeLimit", "a formats=RG24 width=640 height=480 stride-align=256 | b size=1..1000000", "system 983040 0/2048", ""},
     {"StrideOfOpenSize", "a stride=2600 | b stride-align=256", "!stride:exceeds", ""},
+    {"StrideOfOpenSizeLinear", "a stride=2600 formats=XR24 | b stride-align=256", "!stride:exceeds", ""},
     {"StrideOfOpenSizeTiled", "a stride=2600 formats=XR24,XR24:0x0100000000000001 | b stride-align=256", "system", ""},
     {"StrideHasAMultiple", "a stride=2600..2816 | b stride-align=256", "system", ""},
     {"SizeBetweenMultiples", "a size=5000 | b size-align=4096", "!size:exceeds", ""},
@@ -194,6 +195,18 @@ TEST_P(Reconcile, Row)
 }
 
 INSTANTIATE_TEST_SUITE_P(Tables, Reconcile, testing::ValuesIn(kRows), [](const auto &info) { return std::string(info.param.name); });
+
+// The device is that of the memory; memory of no device has none.
+TEST(ReconcileMany, NamesADeviceOfItsMemoryAlone)
+{
+  for (const auto &[text, device] : {std::pair{"a device=gpu0 placement=device+system | b", "gpu0"},
+                                     std::pair{"a device=gpu0 placement=device+system | b cpu-access=read", ""},
+                                     std::pair{"a device=gpu0 placement=device+system | b placement=system", ""}}) {
+    const Reconciliation outcome = reconcile_all(accessors_of(text));
+    ASSERT_TRUE(std::holds_alternative<Reconciled>(outcome)) << text;
+    EXPECT_EQ(std::get<Reconciled>(outcome).merged.device, device) << text;
+  }
+}
 
 TEST(ReconcileMany, NoAccessorsAskForNothing)
 {
