@@ -214,7 +214,9 @@ class Build:
             yield row['name'], Program(row, test['protocol'] if test else 'exitcode')
 
     def to_repeat(self):
-        return [in_log for in_log, program in self.rows('testlog') if program.failed() and in_log in self.tests]
+        """Programs of which a case failed, and that came to their end: one that died or hung is red as it is."""
+        return [in_log for in_log, program in self.rows('testlog')
+                if program.failed() and not program.troubles and in_log in self.tests]
 
     def load(self, seconds):
         """The machine's load, as the log of scripts/tests has it (seconds, load), about then."""
