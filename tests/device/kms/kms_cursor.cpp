@@ -248,8 +248,8 @@ GST_START_TEST(test_refusals)
   const std::string format = playing.sink.next_message(GST_MESSAGE_WARNING);
   ck_assert_msg(format.find("alpha") != std::string::npos, "%s", format.c_str());
   const GstPtr<GstSample> beyond = make_cursor("BGRA", 255); // its rows end behind its memory
-  const gsize offsets[GST_VIDEO_MAX_PLANES] = {0};
-  const gint strides[GST_VIDEO_MAX_PLANES] = {1 << 20};
+  gsize offsets[GST_VIDEO_MAX_PLANES] = {0}; // GStreamer 1.22 has no const here
+  gint strides[GST_VIDEO_MAX_PLANES] = {1 << 20};
   gst_buffer_add_video_meta_full(gst_sample_get_buffer(beyond.get()), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_BGRA, kCursor, kCursor, 1,
                                  offsets, strides);
   set_cursor(playing.sink, beyond.get(), 0, 0);
