@@ -19,7 +19,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -27,7 +26,6 @@
 namespace {
 
 constexpr unsigned kDrmMajor = 226; // Documentation/admin-guide/devices.txt
-constexpr std::string_view kDevices = "/dev";
 constexpr std::string_view kNodes = "/dev/dri";
 constexpr std::string_view kSysfs = "/sys/dev/char/226:"; // where libdrm looks whether a device is one of DRM
 
@@ -49,7 +47,6 @@ struct Path {
   [[nodiscard]] const char *c_str() const { return text; }
 };
 
-// /dev itself is the folder that is watched; what else is in it is the machine's.
 Path in_folder(const char *asked)
 {
   const std::string_view path(asked ? asked : "");
@@ -144,13 +141,6 @@ DIR *opendir(const char *path)
 {
   NEXT(opendir);
   return next(in_folder(path).c_str());
-}
-
-int inotify_add_watch(int fd, const char *path, uint32_t mask) noexcept
-{
-  NEXT(inotify_add_watch);
-  const Path watched = path == kDevices ? Path(root(), path) : in_folder(path);
-  return next(fd, watched.c_str(), mask);
 }
 
 } // extern "C"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Render nodes without a kernel that has any: /dev and /dev/dri are folders of the program's own, and a file in them is a
 // device file of DRM to whoever looks at it. Drivers that make their memory themselves (tests/va-driver) run on them, in
-// the program's own process. inotify tells of them as of real ones.
+// the program's own process.
 #pragma once
 
 #include <string>

@@ -62,7 +62,6 @@ std::string what_happened(const ChildRun &run)
     return "has more to say than any driver";
   case ChildRun::End::Exited:
     return "ended the process that asked it, with status " + std::to_string(run.number);
-  case ChildRun::End::Interrupted:
   case ChildRun::End::Unknown:
     break;
   }

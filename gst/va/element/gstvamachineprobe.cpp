@@ -43,7 +43,6 @@ constexpr unsigned kMaxLimitSeconds = 3600;
 struct Prober {
   std::string program; // empty: none, the drivers are asked in this process
   unsigned limit_s = kLimitSeconds;
-  int wake_fd = -1;
 };
 
 bool runs(const std::string &program)
@@ -124,7 +123,6 @@ std::string what_happened(const ChildRun &run, const ProbeReport &report, unsign
     if (run.number != 0)
       return "ended the process with status " + std::to_string(run.number);
     break;
-  case ChildRun::End::Interrupted:
   case ChildRun::End::Unknown:
     break;
   }
@@ -163,15 +161,13 @@ bool probe_apart(const std::string &path, const Prober &prober, Machine &machine
   const int level = gst_debug_category_get_threshold(GST_CAT_DEFAULT);
   const auto run =
       run_child({prober.program, path, std::to_string(level), std::to_string(::getpid())},
-                {std::chrono::seconds(prober.limit_s), kMaxReport, prober.wake_fd});
+                {std::chrono::seconds(prober.limit_s), kMaxReport});
   if (!run) {
     GST_WARNING("VA-API drivers are probed in this process, which ends with one that crashes: %s "
                 "cannot be started: %s",
                 prober.program.c_str(), run.error().message.c_str());
     return false;
   }
-  if (run->end == ChildRun::End::Interrupted)
-    return true;
   const auto report = read_report(run->output, path);
   pass_on(report);
   const bool ended = run->end == ChildRun::End::Exited || run->end == ChildRun::End::Unknown;
@@ -228,12 +224,12 @@ std::vector<Answer> probe_all_apart(const std::vector<std::string> &paths, const
 
 } // namespace
 
-Machine probe_nodes(const std::vector<std::string> &paths, const std::string &folder, int wake_fd)
+Machine probe_nodes(const std::vector<std::string> &paths, const std::string &folder)
 {
   Machine machine;
   if (paths.empty())
     return machine;
-  const Prober prober{find_program(folder), find_limit(), wake_fd};
+  const Prober prober{find_program(folder), find_limit()};
   std::vector<Answer> answers(paths.size());
   if (!prober.program.empty())
     answers = probe_all_apart(paths, prober);

@@ -11,9 +11,7 @@ namespace gstdrm::va {
 
 // A driver that crashes, or does not answer in time, costs its own node. Where the program that
 // probes cannot be used, the drivers are asked in this process, and the log says so. `folder`:
-// where the plugin's file is. `wake_fd` ends the probe early: nodes that were not probed are left
-// out.
-Machine probe_nodes(const std::vector<std::string> &paths, const std::string &folder,
-                    int wake_fd = -1);
+// where the plugin's file is.
+Machine probe_nodes(const std::vector<std::string> &paths, const std::string &folder);
 
 } // namespace gstdrm::va

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One feature for each render node behind the first, and the provider that lists the nodes.
+// One feature for each render node behind the first.
 #pragma once
 
 #include <gst/gst.h>
@@ -10,8 +10,5 @@ namespace gstdrm::va {
 // with that node's caps and its path as the device property. Upstream names its elements so
 // (gst-plugins-bad, sys/va/gstvavpp.c, gst_va_vpp_register()).
 bool register_node_features(GstPlugin *plugin);
-
-// Registers vadmabufdeviceprovider, which lists the nodes for GstDeviceMonitor.
-bool register_device_provider(GstPlugin *plugin);
 
 } // namespace gstdrm::va

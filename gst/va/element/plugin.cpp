@@ -46,7 +46,7 @@ try {
   return gst_element_register(plugin, "vadmabufsrc", GST_RANK_NONE, GST_TYPE_VA_DMABUF_SRC) &&
          gst_element_register(plugin, "vadmabufconvert", GST_RANK_NONE,
                               GST_TYPE_VA_DMABUF_CONVERT) &&
-         gstdrm::va::register_node_features(plugin) && gstdrm::va::register_device_provider(plugin);
+         gstdrm::va::register_node_features(plugin);
 } catch (...) {
   return gstdrm::caught(FALSE, __func__);
 }

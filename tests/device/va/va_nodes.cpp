@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A machine with three render nodes: a feature for each node behind the first, caps of the node that an
-// element is set to, and the provider of devices. The further nodes are names of the first one, and the
-// test driver plays another driver on each.
+// A machine with three render nodes: a feature for each node behind the first, and caps of the node that an
+// element is set to. The further nodes are names of the first one, and the test driver plays another driver
+// on each.
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -153,62 +153,6 @@ GST_START_TEST(test_runs)
 }
 GST_END_TEST
 
-// ---- the provider
-
-struct FreeDevices {
-  void operator()(GList *devices) const { g_list_free_full(devices, gst_object_unref); }
-};
-
-GstPtr<GstDeviceMonitor> monitor_for(const char *classes)
-{
-  auto monitor = GstPtr<GstDeviceMonitor>::adopt(gst_device_monitor_new());
-  gst_device_monitor_add_filter(monitor.get(), classes, nullptr);
-  return monitor;
-}
-
-GST_START_TEST(test_provider)
-{
-  const auto monitor = monitor_for("Video/GPU");
-  const std::unique_ptr<GList, FreeDevices> devices(gst_device_monitor_get_devices(monitor.get()));
-  fail_unless_equals_int(static_cast<int>(g_list_length(devices.get())), 3);
-  const char *nodes[] = {"/dev/dri/renderD128", kSecond, kThird};
-  const char *fourccs[] = {"NV12", "P010", "AB24"};
-  const char *others[] = {"P010", "NV12", "P010"};
-  int i = 0;
-  for (const GList *at = devices.get(); at; at = at->next, ++i) {
-    auto *device = GST_DEVICE(at->data);
-    const auto caps = GstPtr<GstCaps>::adopt(gst_device_get_caps(device));
-    fail_unless(takes(caps.get(), fourccs[i]) && !takes(caps.get(), others[i]), "%s: %s", nodes[i], text(caps).c_str());
-    g_autofree gchar *name = gst_device_get_display_name(device);
-    fail_unless(g_strrstr(name, nodes[i]) != nullptr, "%s", name);
-    GstStructure *properties = gst_device_get_properties(device);
-    fail_unless_equals_string(gst_structure_get_string(properties, "device.path"), nodes[i]);
-    gst_structure_free(properties);
-    const auto element =
-        GstPtr<GstElement>::adopt(GST_ELEMENT(gst_object_ref_sink(gst_device_create_element(device, "made"))));
-    fail_unless_equals_string(GST_OBJECT_NAME(element.get()), "made");
-    fail_unless(device_of(element.get()) == nodes[i], "%s", nodes[i]);
-    const auto convert = make("vadmabufconvert");
-    fail_unless(gst_device_reconfigure_element(device, convert.get()));
-    fail_unless(device_of(convert.get()) == nodes[i], "%s", nodes[i]);
-    const auto other = make("fakesink");
-    fail_if(gst_device_reconfigure_element(device, other.get()));
-  }
-}
-GST_END_TEST
-
-// Programs that look for cameras do not find a source of test patterns.
-GST_START_TEST(test_no_camera)
-{
-  const auto monitor = monitor_for("Video/Source");
-  const std::unique_ptr<GList, FreeDevices> devices(gst_device_monitor_get_devices(monitor.get()));
-  for (const GList *at = devices.get(); at; at = at->next) {
-    g_autofree gchar *name = gst_device_get_display_name(GST_DEVICE(at->data));
-    fail_if(g_strrstr(name, "renderD") != nullptr, "%s", name);
-  }
-}
-GST_END_TEST
-
 Suite *va_nodes_suite()
 {
   Suite *suite = suite_create("va_nodes");
@@ -219,8 +163,6 @@ Suite *va_nodes_suite()
   tcase_add_loop_test(tcase, test_caps, 0, G_N_ELEMENTS(kCaps));
   tcase_add_test(tcase, test_link_to_a_node);
   tcase_add_loop_test(tcase, test_runs, 0, G_N_ELEMENTS(kRuns));
-  tcase_add_test(tcase, test_provider);
-  tcase_add_test(tcase, test_no_camera);
   return suite;
 }
 

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "gst/drm/core/unique_fd.hpp"
-#include "gst/drm/core/wake_fd.hpp"
 #include "support/open_fds.hpp"
 
 namespace {
@@ -171,19 +170,6 @@ TEST_F(RunChild, that_cannot_be_started_is_an_error)
     ASSERT_FALSE(run) << program;
     EXPECT_NE(run.error().sys_errno, 0) << program;
   }
-}
-
-TEST_F(RunChild, is_interrupted)
-{
-  const auto wake = WakeFd::create();
-  ASSERT_TRUE(wake);
-  const auto calm = run_child({"/bin/sh", "-c", "echo a"}, {kAmple, kMost, wake->get()});
-  ASSERT_TRUE(calm);
-  EXPECT_EQ(calm->end, End::Exited);
-  wake->wake();
-  const auto run = run_child({"/bin/sh", "-c", "sleep 10000"}, {kAmple, kMost, wake->get()});
-  ASSERT_TRUE(run);
-  EXPECT_EQ(run->end, End::Interrupted);
 }
 
 TEST_F(RunChild, works_without_standard_descriptors)

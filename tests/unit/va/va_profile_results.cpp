@@ -35,7 +35,7 @@ constexpr std::array kColumns = {
     Column{"fields", "va_deinterlace", "va_deinterlace"},
     Column{"allocations", "va_allocations", "va_allocations"},
     Column{"limits, failures", "va_limits", "va_limits"},
-    Column{"unplugged", "va_hotplug", "va_hotplug"},
+    Column{"unplugged", "va_unplugged", "va_unplugged"},
     Column{"a display's pixels", "va_convert_kms", "va_convert_kms"},
 };
 

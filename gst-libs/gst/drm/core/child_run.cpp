@@ -181,13 +181,10 @@ bool read_some(int pipe, std::string &output)
 ChildRun::End read_output(int pipe, int pidfd, const Deadline &deadline, const ChildLimits &limits,
                           std::string &output)
 {
-  std::array<pollfd, 3> polled{
-      {{pipe, POLLIN, 0}, {pidfd, POLLIN, 0}, {limits.wake_fd, POLLIN, 0}}};
+  std::array<pollfd, 2> polled{{{pipe, POLLIN, 0}, {pidfd, POLLIN, 0}}};
   while (true) {
     if (!poll_all(polled, deadline))
       return ChildRun::End::TimeLimit;
-    if (polled[2].revents != 0)
-      return ChildRun::End::Interrupted;
     // poll() looks at one descriptor after another: a child that writes and ends in between is seen
     // to have ended, and not to have written.
     const bool ended = polled[1].revents != 0;

@@ -18,7 +18,6 @@ struct ChildRun {
     Killed,      // by the signal `number`, which was not sent here
     TimeLimit,   // ended here
     TooMuch,     // it wrote more than was allowed, and was ended here
-    Interrupted, // ended here, because wake_fd became readable
     Unknown,     // the application has taken its status away (SIGCHLD)
   };
   End end = End::Unknown;
@@ -29,7 +28,6 @@ struct ChildRun {
 struct ChildLimits {
   std::chrono::milliseconds time;
   std::size_t most_output; // bytes
-  int wake_fd = -1;        // borrowed; -1: nothing ends the wait early
 };
 
 // Runs argv[0], a path, and waits for its end: at most `time`, and a little longer for a process
