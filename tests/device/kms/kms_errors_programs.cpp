@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Other programs that have the display: the error names them, and players choose another sink.
+// Other programs that have the display: players choose another sink.
 #include <csignal>
 #include <optional>
 #include <string>
 
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -32,7 +31,6 @@ public:
     ck_assert_int_eq(pipe(ready), 0);
     pid_ = fork();
     if (pid_ == 0) {
-      prctl(PR_SET_NAME, "a-compositor");
       const int fd = open(card.c_str(), O_RDWR | O_CLOEXEC);
       const char master = fd >= 0 && drmIsMaster(fd) ? 'y' : 'n';
       if (write(ready[1], &master, 1) != 1)
@@ -53,7 +51,6 @@ public:
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
-  [[nodiscard]] std::string text() const { return "a-compositor (process " + std::to_string(pid_) + ")"; }
 
 private:
   pid_t pid_ = -1;
@@ -128,10 +125,10 @@ const ChoiceRow kChoiceRows[] = {
 
 } // namespace
 
-GST_START_TEST(test_another_program_is_named)
+GST_START_TEST(test_another_program_has_it)
 {
   const OtherProgram other;
-  expect_open_error("another program", "", {"Another program holds the display", other.text(), "DRM lease"});
+  expect_open_error("another program", "", {"Another program holds the display", "fuser -v /dev/dri/card", "DRM lease"});
 }
 GST_END_TEST
 
@@ -174,7 +171,7 @@ GST_END_TEST
 
 void add_program_error_cases(TCase *tc)
 {
-  tcase_add_test(tc, test_another_program_is_named);
+  tcase_add_test(tc, test_another_program_has_it);
   tcase_add_loop_test(tc, test_chosen_where_a_display_is_free, 0, G_N_ELEMENTS(kChoiceRows));
 }
 

@@ -14,7 +14,6 @@
 #include <gst/drm/core/drm_node.hpp>
 #include <gst/drm/core/log.hpp>
 
-#include "kms_holders.hpp"
 #include "kms_objects.hpp"
 
 namespace gstdrm::kms {
@@ -291,7 +290,10 @@ Result<void> Device::require_master() const
             "owner (logind's TakeDevice while the session is active, or a DRM lease).",
         error);
   return device_error("Another program holds the display of " + name_ + ": SET_MASTER: " +
-                          errno_text(error) + ". " + describe_holders(find_holders(node_)),
+                          errno_text(error) + ". Stop that compositor or sink (`fuser -v " + path_ +
+                          "`, as root, names it), switch to a free virtual terminal, show in a "
+                          "window of it with waylandsink or glimagesink, or pass a descriptor "
+                          "that is master in fd, such as a DRM lease from it.",
                       error);
 }
 
