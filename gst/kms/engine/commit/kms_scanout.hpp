@@ -199,6 +199,8 @@ private:
              std::int32_t *out_fence = nullptr) const;
   int try_flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
                std::uint64_t serial);
+  int commit_frame(Plan plan, const Frame &frame, std::uint32_t flags, std::uint64_t serial,
+                   const OverlayRaster *overlay = nullptr, std::int32_t *out_fence = nullptr) const;
   int show(const Plan &plan, Frame &frame, std::uint64_t serial, bool with_mode_set);
   int show_over_background(Plan plan, Frame &frame, std::uint64_t serial, bool with_mode_set);
   int flip_with(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
