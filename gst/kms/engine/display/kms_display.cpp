@@ -322,7 +322,7 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
   if (other_view && phase_ == Phase::FirstFrame && !scanout_.is_set())
     if (const Result<drmModeModeInfo> mode = choose_mode(picture_); mode)
       mode_ = *mode;
-  if (rows_are_untried(frame))
+  if (has_untested_rows(frame))
     require_first_frame();
   if (phase_ == Phase::FirstFrame)
     return show_wished(frame);

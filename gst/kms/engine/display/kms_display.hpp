@@ -233,7 +233,7 @@ private:
   std::optional<Shown> wait_before_mode_set(Frame &frame);
   Result<Shown> show_first(Frame &frame);
   void first_frame_shown();
-  bool rows_are_untried(const Frame &frame);
+  bool has_untested_rows(const Frame &frame);
   Result<Shown> show_view(Frame &frame);
   Result<Shown> show_wished(Frame &frame);
   Result<drmModeModeInfo> choose_mode(const Picture &picture);
@@ -309,8 +309,8 @@ private:
   drmModeModeInfo mode_{};              // of picture_; not valid in the phase ModeUnknown
   std::optional<Proved> proved_;        // nothing: not tested with what is connected
   std::optional<FramebufferRows> rows_; // of the last frame
-  bool rows_retried_ = false;           // the frame is tested because its rows are other ones
-  bool rows_may_change_ = false;        // without a mode set, as a test commit has shown
+  unsigned untested_changes_ = 0;       // RowChange bits that the next frame's test commit is for
+  unsigned tested_changes_ = 0; // RowChange bits that need no mode set, as a test commit showed
   FenceRules fence_rules_;
   View shown_view_;                    // what is on screen
   std::optional<Error> turn_left_out_; // why a wished turn was; to be told with the next frame
