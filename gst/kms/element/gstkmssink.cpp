@@ -16,9 +16,6 @@ namespace gstdrm {
 
 namespace {
 
-// A flip takes one refresh: after this time something is stuck.
-constexpr gint64 kDrainTimeout_ns = 2'000'000'000;
-
 // Frames that the base class left out because their time had passed.
 guint64 base_sink_dropped(GstBaseSink *sink)
 {
@@ -105,6 +102,7 @@ void KmsSink::stop()
     const std::lock_guard repeats(repeat_lock_);
     started_ = false;
     kept_.reset();
+    late_.reset();
     stopped = display_.get()->stop();
     frames_.stop();
   }
@@ -125,12 +123,6 @@ void KmsSink::set_flushing(bool flushing)
     display->set_flushing(flushing);
 }
 
-void KmsSink::drain()
-{
-  if (const std::shared_ptr<kms::Display> display = display_.get())
-    display->drain(kDrainTimeout_ns);
-}
-
 bool KmsSink::set_caps(GstCaps *caps)
 {
   const std::shared_ptr<kms::Display> display = display_.get();
@@ -144,6 +136,8 @@ bool KmsSink::set_caps(GstCaps *caps)
     const std::lock_guard repeats(repeat_lock_); // no frame of the old caps meanwhile
     stream = negotiation_.accept(*display, caps);
     if (stream) {
+      kept_.reset();
+      late_.reset();
       frames_.begin(*stream);
       fences_.set_release_fences(false); // until the producer of this stream says so
     }

@@ -224,6 +224,7 @@ FlipQueue::Counters Display::counters() const
 
 Result<void> Display::stop()
 {
+  repaint_at_ = kNever;
   queue_.set_flushing(true);
   queue_.cancel_capture();
   set_hotplug(nullptr);
@@ -298,6 +299,7 @@ Result<FramebufferCache::Import> Display::import(const FrameLayout &layout)
 Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
 {
   frame_came_ = true;
+  repaint_at_ = kNever;
   if (plug_.changed() && !take_up_plug_change()) {
     frames_without_output_++;
     return Shown::Dropped;

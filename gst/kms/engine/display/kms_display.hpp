@@ -131,6 +131,9 @@ public:
     std::uint64_t refusals = 0; // commits that the device refused because of one
   };
   [[nodiscard]] OverlayCounters overlay_counters() const;
+  // DisplayListener::repaint_wanted() is called at that time (CLOCK_MONOTONIC), unless show() is
+  // called before. Any thread.
+  void want_repaint_at(std::int64_t time_ns);
   // Takes the frame only when it returns Yes. Failed: display_failed() was called; a failed mode
   // set returns Error instead.
   Result<Shown> show(Frame &frame, FlipQueue::Overflow overflow);
@@ -281,11 +284,12 @@ private:
   const SizeLimits framebuffers_; // what the driver makes framebuffers of
   FormatOffer offer_;
   PlugState plug_;
-  std::atomic<bool> state_is_foreign_{false};  // another program may have set the display
-  std::atomic<bool> was_master_{true};         // at the last look, or at the last frame
-  std::atomic<bool> frame_came_{false};        // since the last look
-  std::atomic<bool> master_is_back_{false};    // as a frame has found; the hotplug thread looks
-  std::atomic<std::int64_t> look_again_at_{0}; // CLOCK_MONOTONIC
+  std::atomic<bool> state_is_foreign_{false};    // another program may have set the display
+  std::atomic<bool> was_master_{true};           // at the last look, or at the last frame
+  std::atomic<bool> frame_came_{false};          // since the last look
+  std::atomic<bool> master_is_back_{false};      // as a frame has found; the hotplug thread looks
+  std::atomic<std::int64_t> look_again_at_{0};   // CLOCK_MONOTONIC
+  std::atomic<std::int64_t> repaint_at_{kNever}; // likewise
   // Frames that were dropped since nothing is connected or another process is master.
   std::atomic<std::uint64_t> frames_without_output_{0};
 
