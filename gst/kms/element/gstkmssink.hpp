@@ -100,6 +100,8 @@ private:
 
   bool post_kept() noexcept;
   GstFlowReturn wait_preroll();
+  Result<void> start_display();
+  Result<std::shared_ptr<kms::Display>> take_output(const std::shared_ptr<kms::Display> &chosen);
   GstFlowReturn show_now(GstBuffer *buffer);
   void repeat_later() noexcept;
   void repeat_now();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // KmsSink: frames, from the base class to the display.
+#include <cerrno>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -200,20 +201,24 @@ GstFlowReturn KmsSink::show_frame(GstBuffer *buffer)
 
 GstFlowReturn KmsSink::show_now(GstBuffer *buffer)
 {
-  const std::shared_ptr<kms::Display> display = display_.get();
-  if (!display)
+  const std::shared_ptr<kms::Display> chosen = display_.get();
+  if (!chosen)
     return GST_FLOW_FLUSHING;
   const bool is_prerolled = std::exchange(prerolled_, nullptr) == buffer;
   if (!in_preroll_ && is_prerolled && prerolled_pts_ == GST_BUFFER_PTS(buffer))
     return GST_FLOW_OK; // on screen since preroll
   kept_.reset();
   late_.reset();
+  // Until PLAYING, when its frames have to be shown, the sink waits for whoever has the display.
+  const Result<std::shared_ptr<kms::Display>> display = take_output(chosen);
+  if (!display)
+    return in_preroll_ && display.error().sys_errno == EBUSY ? GST_FLOW_OK : fail(display.error());
   stats_.frames++;
   if (negotiation_.refuses())
     return negotiation_.drop();
-  Result<kms::Frame> frame = frames_.make(*display, buffer);
+  Result<kms::Frame> frame = frames_.make(**display, buffer);
   if (!frame && frame.error().code == ErrorCode::Unsupported)
-    return negotiation_.refuse(*display, frame.error());
+    return negotiation_.refuse(**display, frame.error());
   if (!frame)
     return fail(frame.error());
   const bool sync = gst_base_sink_get_sync(GST_BASE_SINK(element_)) != FALSE;
@@ -222,7 +227,7 @@ GstFlowReturn KmsSink::show_now(GstBuffer *buffer)
     frame->stamp = due->running;
   }
   const GstFlowReturn ret =
-      show(*display, buffer, *frame,
+      show(**display, buffer, *frame,
            sync ? kms::FlipQueue::Overflow::Replace : kms::FlipQueue::Overflow::Wait);
   if (in_preroll_ && ret == GST_FLOW_OK) {
     prerolled_ = buffer;

@@ -3,10 +3,9 @@
 // snapshots.
 //
 // Threads:
-// - One streaming thread at a time calls configure(), import(), show(), drain(), refuse(),
-// refusal()
-//   and failure(). Another thread may take its place while it is in none of them (a frame that is
-//   repeated).
+// - One streaming thread at a time calls configure(), take_output(), import(), show(), drain(),
+//   refuse(), refusal() and failure(). Another thread may take its place while it is in none of
+//   them (a frame that is repeated).
 // - start() and stop() are called while no thread is in one of those. They may be called by another
 //   thread than the streaming thread, and so may set_fence_rules(), before start().
 // - Everything else is for any thread at any time.
@@ -85,6 +84,9 @@ public:
   };
   [[nodiscard]] Size display_size() const;
 
+  // Whether another program has lit the output. The same until the display is closed.
+  [[nodiscard]] bool is_joined() const noexcept { return joined_.has_value(); }
+
   // What a View can balance. Any thread; the same until the display is closed.
   [[nodiscard]] const std::vector<BalanceChannel> &balance_channels() const noexcept
   {
@@ -92,14 +94,17 @@ public:
   }
 
   Result<void> start();
-  // Puts the display back as it was and releases every frame. Error: the display could not be put
-  // back. The next call tries that again.
+  // Before a frame. Several displays may have chosen one output, or one plane beside another
+  // program: the first that has a frame to show takes it until stop(). Error: another one has taken
+  // it. By the streaming thread.
+  Result<void> take_output();
+  // Puts the display back as it was, releases every frame, and lets others take the output. Error:
+  // the display could not be put back. The next call tries that again.
   Result<void> stop();
   // Whether stop() puts the display back; else the last frame stays on screen, its buffer in use
   // until another is shown or the display is closed. Any thread; true at first.
   void set_restore(bool restore);
-  // Gives the output to whoever asks for it next, although other threads may still hold this
-  // display: after stop() none of them can change anything. Not started again. Error: as stop().
+  // stop(), for good: lets go of the output although other threads may still hold this display.
   Result<void> give_up_output();
 
   // Error: no plane for the picture can have what the view asks for, whatever the picture is.
@@ -242,6 +247,7 @@ private:
   Result<drmModeModeInfo> choose_mode(const Picture &picture);
   [[nodiscard]] Error explain(const Error &error) const;
   // kms_joined.cpp
+  Result<void> check_joined_plane();
   bool look_at_joined_output();
   void joined_output_went_dark();
   [[nodiscard]] bool joined_output_differs();
@@ -275,6 +281,7 @@ private:
   std::shared_ptr<Device> device_;
   std::optional<MovedDisplays> moved_; // declared early, so put back last
   Reservation reservation_;            // likewise released after what uses it
+  PlaneLock plane_lock_;               // likewise; of a joined output, while that is taken
   const OutputRequest output_request_; // names the connector
   Connector connector_;                // as it was found last; by start() and the hotplug thread
   const bool has_cursor_;
