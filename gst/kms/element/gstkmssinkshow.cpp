@@ -132,15 +132,15 @@ void KmsSink::keep_if_late(GstBuffer *buffer)
   GstBaseSink *sink = GST_BASE_SINK(element_);
   const gint64 max_lateness = gst_base_sink_get_max_lateness(sink);
   const bool is_on_screen = prerolled_ == buffer && prerolled_pts_ == GST_BUFFER_PTS(buffer);
-  const std::shared_ptr<kms::Display> display = display_.get();
-  if (sink->need_preroll || max_lateness < 0 || is_on_screen || !display)
+  if (sink->need_preroll || max_lateness < 0 || is_on_screen)
     return;
   const std::optional<DueTime> due = due_time(buffer);
   const std::int64_t now = kms::monotonic_now_ns();
   if (!due || now - due->time_ns <= max_lateness)
     return;
   late_ = GstPtr<GstBuffer>::share(buffer);
-  display->want_repaint_at(now + kPause_ns);
+  if (const std::shared_ptr<kms::Display> display = display_.get())
+    display->want_repaint_at(now + kPause_ns);
 }
 
 GstFlowReturn KmsSink::fail(const Error &error)

@@ -314,6 +314,13 @@ GST_START_TEST(test_a_display_of_unknown_state)
   const ConfigfsDevice none("one", {{0, false, false}, {0, false, false}});
   const ConfigfsDevice unknown("two", {{0, false, false}});
   unknown.set_unknown(0);
+  { // as the console does
+    const gstdrm::UniqueFd fd(open(unknown.path().c_str(), O_RDWR | O_CLOEXEC));
+    drmModeRes *resources = drmModeGetResources(fd.get());
+    for (int i = 0; i < resources->count_connectors; i++)
+      drmModeFreeConnector(drmModeGetConnector(fd.get(), resources->connectors[i]));
+    drmModeFreeResources(resources);
+  }
   Sink sink("driver-name=\"\"");
   ck_assert_msg(sink.set_state(GST_STATE_READY), "%s",
                 sink.next_message(GST_MESSAGE_ERROR).c_str());
