@@ -189,7 +189,7 @@ static void take_orientation(GstBaseSink *sink, GstEvent *event)
 static gboolean gst_kms_dmabuf_sink_event(GstBaseSink *sink, GstEvent *event) noexcept
 try {
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
-    sink_of(sink).forget_prerolled();
+    sink_of(sink).forget_frames();
   else if (GST_EVENT_TYPE(event) == GST_EVENT_STREAM_START)
     sink_of(sink).begin_stream();
   else if (GST_EVENT_TYPE(event) == GST_EVENT_TAG)

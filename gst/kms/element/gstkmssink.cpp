@@ -16,9 +16,6 @@ namespace gstdrm {
 
 namespace {
 
-// A flip takes one refresh: after this time something is stuck.
-constexpr gint64 kDrainTimeout_ns = 2'000'000'000;
-
 // Frames that the base class left out because their time had passed.
 guint64 base_sink_dropped(GstBaseSink *sink)
 {
@@ -71,16 +68,46 @@ bool KmsSink::start()
   display_warned_ = false;
   const SinkSettings settings = display_.settings();
   fences_.start(settings.sync_mode, settings.fence_timeout);
-  const std::shared_ptr<kms::Display> display = display_.get();
-  display->set_fence_rules(fences_.rules());
-  const Result<void> started = display->start();
+  const Result<void> started = start_display();
   if (!started)
     post_error(GST_ELEMENT(element_), started.error());
-  else
-    warn_of_cursor(display_.restore_cursor());
   const std::lock_guard repeats(repeat_lock_);
   started_ = static_cast<bool>(started);
   return started_;
+}
+
+Result<void> KmsSink::start_display()
+{
+  const std::shared_ptr<kms::Display> display = display_.get();
+  display->set_fence_rules(fences_.rules());
+  Result<void> started = display->start();
+  if (started)
+    warn_of_cursor(display_.restore_cursor());
+  return started;
+}
+
+// Before a frame. Returns the display that shows it: the chosen one, or where another sink has
+// taken that output in the meantime, one with another output. Error: EBUSY where none is free.
+Result<std::shared_ptr<kms::Display>>
+KmsSink::take_output(const std::shared_ptr<kms::Display> &chosen)
+{
+  const Result<void> taken = chosen->take_output();
+  if (taken)
+    return chosen;
+  const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(element_)));
+  const std::lock_guard repeats(repeat_lock_); // no frame is repeated meanwhile
+  if (!display_.open_another(reports_))
+    return taken.error();
+  std::shared_ptr<kms::Display> display = display_.get();
+  GST_INFO_OBJECT(element_, "shows on %s now", display->describe().c_str());
+  if (Result<void> started = start_display(); !started)
+    return started.error();
+  const Result<SinkStream> stream = negotiation_.accept(*display, caps.get());
+  if (!stream)
+    return stream.error();
+  frames_.begin(*stream);
+  request_choice(); // the formats may be others
+  return display;
 }
 
 // Once from start() to close().
@@ -105,6 +132,7 @@ void KmsSink::stop()
     const std::lock_guard repeats(repeat_lock_);
     started_ = false;
     kept_.reset();
+    late_.reset();
     stopped = display_.get()->stop();
     frames_.stop();
   }
@@ -125,12 +153,6 @@ void KmsSink::set_flushing(bool flushing)
     display->set_flushing(flushing);
 }
 
-void KmsSink::drain()
-{
-  if (const std::shared_ptr<kms::Display> display = display_.get())
-    display->drain(kDrainTimeout_ns);
-}
-
 bool KmsSink::set_caps(GstCaps *caps)
 {
   const std::shared_ptr<kms::Display> display = display_.get();
@@ -144,6 +166,8 @@ bool KmsSink::set_caps(GstCaps *caps)
     const std::lock_guard repeats(repeat_lock_); // no frame of the old caps meanwhile
     stream = negotiation_.accept(*display, caps);
     if (stream) {
+      kept_.reset();
+      late_.reset();
       frames_.begin(*stream);
       fences_.set_release_fences(false); // until the producer of this stream says so
     }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/element/stats.hpp>
@@ -69,13 +70,13 @@ public:
   bool set_caps(GstCaps *caps);
   bool propose_allocation(GstQuery *query);
   // When the buffer is shown, without parsing the caps once more.
-  void get_times(GstBuffer *buffer, GstClockTime *start, GstClockTime *end) const;
+  void get_times(GstBuffer *buffer, GstClockTime *start, GstClockTime *end);
   // Around GstBaseSink's preroll of one buffer, which calls show_frame().
   void begin_preroll() noexcept { in_preroll_ = true; }
   void end_preroll() noexcept { in_preroll_ = false; }
   GstFlowReturn show_frame(GstBuffer *buffer);
-  // The frame that was prerolled will not be rendered next: the pipeline was flushed.
-  void forget_prerolled() noexcept { prerolled_ = nullptr; }
+  // The pipeline was flushed: none of the frames before will be rendered or shown again.
+  void forget_frames();
   // Sleeps until the last frame is on screen.
   void drain();
   // Gives every buffer of upstream's back, as a DRAIN query asks: the picture stays, in a copy of
@@ -99,16 +100,23 @@ private:
 
   bool post_kept() noexcept;
   GstFlowReturn wait_preroll();
+  Result<void> start_display();
+  Result<std::shared_ptr<kms::Display>> take_output(const std::shared_ptr<kms::Display> &chosen);
   GstFlowReturn show_now(GstBuffer *buffer);
   void repeat_later() noexcept;
   void repeat_now();
+  void show_last(kms::Display &display);
+  void keep_if_late(GstBuffer *buffer);
+  struct DueTime {
+    std::int64_t time_ns = 0; // CLOCK_MONOTONIC
+    GstClockTime running = 0;
+  };
+  [[nodiscard]] std::optional<DueTime> due_time(GstBuffer *buffer) const;
   GstFlowReturn show(kms::Display &display, GstBuffer *buffer, kms::Frame &frame,
                      kms::FlipQueue::Overflow overflow);
   GstFlowReturn fail(const Error &error);
-  void set_due_time(GstBuffer *buffer, kms::Frame &frame);
   void warn_of_cursor(const Result<void> &set);
   void warn_of_display(const Result<void> &put_back);
-  [[nodiscard]] bool can_repeat(const GstCaps *last) const;
 
   GstVideoSink *element_;                 // borrowed: it owns this
   HeldMessages messages_;                 // of whoever has the preroll lock
@@ -128,7 +136,9 @@ private:
 
   // Of the streaming thread:
   bool in_preroll_ = false;
-  GstPtr<GstBuffer> kept_; // on screen in place of upstream's last buffer; under the preroll lock
+  // Under the preroll lock:
+  GstPtr<GstBuffer> kept_; // on screen in place of the base class's last buffer
+  GstPtr<GstBuffer> late_; // may be dropped by the base class; shown if no other frame comes
   const GstBuffer *prerolled_ = nullptr; // only compared: rendered next, and on screen already
   // Its own: where the base class leaves it out as late, another picture may come in that buffer.
   GstClockTime prerolled_pts_ = GST_CLOCK_TIME_NONE;

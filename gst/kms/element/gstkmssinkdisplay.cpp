@@ -195,13 +195,16 @@ Result<void> SinkDisplay::restore_cursor()
   return settings().cursor_image ? show_wanted_cursor() : Result<void>();
 }
 
-Result<void> SinkDisplay::open(kms::DisplayListener &listener)
+Result<std::shared_ptr<kms::Display>> SinkDisplay::open_display(kms::DisplayListener &listener,
+                                                                const kms::Display *former) const
 {
   SinkSettings wanted = settings();
   Result<kms::ModeRequest> mode = kms::parse_mode_request(wanted.mode);
   if (!mode)
     return mode.error();
   wanted.output.mode = *mode;
+  if (former && former->is_joined()) // the display stays the other program's
+    wanted.output.mode.kind = kms::ModeRequest::Kind::Current;
   for (const auto &[property, from, to] :
        {std::tuple("connector-properties", wanted.connector_properties.get(),
                    &wanted.output.connector_properties),
@@ -215,14 +218,39 @@ Result<void> SinkDisplay::open(kms::DisplayListener &listener)
   Result<std::shared_ptr<kms::Display>> opened =
       kms::Display::open(wanted.device, wanted.output, listener);
   if (!opened)
-    return opened.error();
+    return opened;
   if (Result<void> view = (*opened)->check_view(settings().view); !view)
     return view.error();
+  return opened;
+}
+
+// Returns the one before.
+std::shared_ptr<kms::Display> SinkDisplay::set_display(std::shared_ptr<kms::Display> display)
+{
   const std::lock_guard guard(lock_);
-  display_ = std::move(*opened);
+  display_.swap(display);
   display_->set_view(settings_.view);
   display_->set_restore(settings_.restore);
+  return display;
+}
+
+Result<void> SinkDisplay::open(kms::DisplayListener &listener)
+{
+  Result<std::shared_ptr<kms::Display>> opened = open_display(listener, nullptr);
+  if (!opened)
+    return opened.error();
+  (void)set_display(std::move(*opened));
   return {};
+}
+
+Result<void> SinkDisplay::open_another(kms::DisplayListener &listener)
+{
+  Result<std::shared_ptr<kms::Display>> opened = open_display(listener, get().get());
+  if (!opened)
+    return opened.error();
+  if (Result<void> taken = (*opened)->take_output(); !taken)
+    return taken;
+  return set_display(std::move(*opened))->give_up_output();
 }
 
 Result<void> SinkDisplay::close()

@@ -39,6 +39,9 @@ public:
 
   // Opens what the settings ask for. `listener` outlives the display.
   Result<void> open(kms::DisplayListener &listener);
+  // The same in place of the display that is open and has shown nothing, where another output is
+  // free. Error: none is, and the display stays.
+  Result<void> open_another(kms::DisplayListener &listener);
   // The display is closed when the last thread that uses it lets it go. Error: it could not be put
   // back as it was.
   Result<void> close();
@@ -46,6 +49,9 @@ public:
   [[nodiscard]] std::shared_ptr<kms::Display> get() const;
 
 private:
+  Result<std::shared_ptr<kms::Display>> open_display(kms::DisplayListener &listener,
+                                                     const kms::Display *former) const;
+  std::shared_ptr<kms::Display> set_display(std::shared_ptr<kms::Display> display);
   Result<void> show_wanted_cursor();
   void follow_direction();
 

@@ -290,6 +290,8 @@ Result<GstPtr<GstBuffer>> SinkFrames::keep(const kms::Display &display, GstBuffe
   auto copied = GstPtr<GstBuffer>::adopt(acquired);
   if (const Result<void> done = copy_pixels(copied.get(), shown); !done)
     return done.error();
+  for (GstVideoOverlayComposition *composition : compositions_of(shown))
+    gst_buffer_add_video_overlay_composition_meta(copied.get(), composition);
   stats_.count_copy(element_, GST_VIDEO_INFO_SIZE(&video_info()),
                     "upstream takes its buffers back and the picture stays");
   return copied;

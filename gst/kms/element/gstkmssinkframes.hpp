@@ -39,15 +39,10 @@ public:
   {
     return refused.origin != kms::Origin{} && !std::exchange(shifts_, true);
   }
-  // The frame on screen in memory of the sink's own, where the CPU can copy it. Between two caps
-  // there is none.
+  // The frame on screen with its overlay, in memory of the sink's own, where the CPU can copy it.
+  // Between two caps there is none.
   Result<GstPtr<GstBuffer>> keep(const kms::Display &display, GstBuffer *shown);
   [[nodiscard]] bool is_own(const GstBuffer *buffer) const noexcept;
-  // A frame of such a buffer.
-  Result<kms::Frame> show_again(kms::Display &display, GstBuffer *own)
-  {
-    return import(display, own);
-  }
   // Ends a wait for a frame's fence. Any thread.
   void set_flushing(bool flushing) { flushing ? interrupt_.raise() : interrupt_.clear(); }
   // Frames whose overlay was drawn on a copy, since restart(). Any thread.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstkmssinkproperties.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -156,7 +157,7 @@ bool set_setting(SinkSettings &settings, guint id, const GValue *value)
     copy_string(settings.output.connector, value);
     return true;
   case PROP_PLANE_ID:
-    settings.output.plane_id = g_value_get_uint(value);
+    settings.output.plane_id = static_cast<std::uint32_t>(std::max(0, g_value_get_int(value)));
     return true;
   case PROP_MODE:
     copy_string(settings.mode, value);
@@ -244,7 +245,8 @@ bool get_setting(const SinkSettings &settings, guint id, GValue *value)
     g_value_set_string(value, settings.output.connector.c_str());
     return true;
   case PROP_PLANE_ID:
-    g_value_set_uint(value, settings.output.plane_id);
+    g_value_set_int(value,
+                    settings.output.plane_id ? static_cast<gint>(settings.output.plane_id) : -1);
     return true;
   case PROP_MODE:
     g_value_set_string(value, settings.mode.c_str());

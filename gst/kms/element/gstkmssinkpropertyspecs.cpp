@@ -208,12 +208,11 @@ void install_device_properties(GObjectClass *klass)
           "Connector to show on, by name (HDMI-A-1) or number (empty: the first that is "
           "connected)",
           "", flags));
-  g_object_class_install_property(
-      klass, PROP_PLANE_ID,
-      g_param_spec_uint(
-          "plane-id", "Plane ID",
-          "KMS plane to show on (0: the first that takes the picture, primary before overlay)", 0,
-          G_MAXUINT, 0, flags));
+  g_object_class_install_property(klass, PROP_PLANE_ID,
+                                  g_param_spec_int("plane-id", "Plane ID",
+                                                   "KMS plane to show on (-1 or 0: the first that "
+                                                   "takes the picture, primary before overlay)",
+                                                   -1, G_MAXINT, -1, flags));
 }
 
 // Properties about the driver's own properties and features.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // KmsSink: frames, from the base class to the display.
+#include <cerrno>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -23,7 +24,11 @@ namespace gstdrm {
 namespace {
 
 // A flip takes one refresh: after this time something is stuck.
-constexpr std::int64_t kGiveBackTimeout_ns = 2'000'000'000;
+constexpr std::int64_t kDrainTimeout_ns = 2'000'000'000;
+
+// After a frame that the base class has dropped as late: longer than the frames of a stream take,
+// all of which may be late, and short for a viewer.
+constexpr std::int64_t kPause_ns = 100'000'000;
 
 // Held by the streaming thread while it shows a frame, and let go while it waits.
 class PrerollLock {
@@ -81,7 +86,7 @@ GstFlowReturn KmsSink::wait_preroll()
   return ret;
 }
 
-void KmsSink::get_times(GstBuffer *buffer, GstClockTime *start, GstClockTime *end) const
+void KmsSink::get_times(GstBuffer *buffer, GstClockTime *start, GstClockTime *end)
 {
   const GstVideoInfo &vinfo = frames_.video_info();
   *start = GST_BUFFER_PTS_IS_VALID(buffer) ? GST_BUFFER_PTS(buffer) : GST_BUFFER_DTS(buffer);
@@ -93,14 +98,16 @@ void KmsSink::get_times(GstBuffer *buffer, GstClockTime *start, GstClockTime *en
   else if (GST_VIDEO_INFO_FPS_N(&vinfo) > 0)
     *end = *start + gst_util_uint64_scale_int(GST_SECOND, GST_VIDEO_INFO_FPS_D(&vinfo),
                                               GST_VIDEO_INFO_FPS_N(&vinfo));
+  keep_if_late(buffer);
 }
 
-// When the frame should be on screen, on CLOCK_MONOTONIC, whatever clock the pipeline has.
-void KmsSink::set_due_time(GstBuffer *buffer, kms::Frame &frame)
+// When the frame should be on screen, on CLOCK_MONOTONIC, whatever clock the pipeline has; nullopt
+// if it is shown as soon as possible.
+std::optional<KmsSink::DueTime> KmsSink::due_time(GstBuffer *buffer) const
 {
   GstBaseSink *sink = GST_BASE_SINK(element_);
   if (!gst_base_sink_get_sync(sink) || !GST_BUFFER_PTS_IS_VALID(buffer))
-    return;
+    return std::nullopt;
   GST_OBJECT_LOCK(sink);
   const GstClockTime running =
       gst_segment_to_running_time(&sink->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
@@ -108,15 +115,32 @@ void KmsSink::set_due_time(GstBuffer *buffer, kms::Frame &frame)
   const auto clock = GstPtr<GstClock>::share(GST_ELEMENT_CLOCK(sink));
   GST_OBJECT_UNLOCK(sink);
   if (!clock)
-    return;
+    return std::nullopt;
   const GstClockTime now = gst_clock_get_time(clock.get());
   if (!GST_CLOCK_TIME_IS_VALID(running) || !GST_CLOCK_TIME_IS_VALID(now))
-    return;
+    return std::nullopt;
   const GstClockTimeDiff left = GST_CLOCK_DIFF(now, base_time + running) +
                                 static_cast<GstClockTimeDiff>(gst_base_sink_get_latency(sink)) +
                                 gst_base_sink_get_ts_offset(sink);
-  frame.due_ns = kms::monotonic_now_ns() + left;
-  frame.stamp = running;
+  return DueTime{kms::monotonic_now_ns() + left, running};
+}
+
+// The base class does not tell that it drops a buffer as late. So each one that is late is kept
+// until a frame is shown, and is shown itself if none is for a while: the last of a burst is seen.
+void KmsSink::keep_if_late(GstBuffer *buffer)
+{
+  GstBaseSink *sink = GST_BASE_SINK(element_);
+  const gint64 max_lateness = gst_base_sink_get_max_lateness(sink);
+  const bool is_on_screen = prerolled_ == buffer && prerolled_pts_ == GST_BUFFER_PTS(buffer);
+  if (sink->need_preroll || max_lateness < 0 || is_on_screen)
+    return;
+  const std::optional<DueTime> due = due_time(buffer);
+  const std::int64_t now = kms::monotonic_now_ns();
+  if (!due || now - due->time_ns <= max_lateness)
+    return;
+  late_ = GstPtr<GstBuffer>::share(buffer);
+  if (const std::shared_ptr<kms::Display> display = display_.get())
+    display->want_repaint_at(now + kPause_ns);
 }
 
 GstFlowReturn KmsSink::fail(const Error &error)
@@ -177,26 +201,33 @@ GstFlowReturn KmsSink::show_frame(GstBuffer *buffer)
 
 GstFlowReturn KmsSink::show_now(GstBuffer *buffer)
 {
-  const std::shared_ptr<kms::Display> display = display_.get();
-  if (!display)
+  const std::shared_ptr<kms::Display> chosen = display_.get();
+  if (!chosen)
     return GST_FLOW_FLUSHING;
   const bool is_prerolled = std::exchange(prerolled_, nullptr) == buffer;
   if (!in_preroll_ && is_prerolled && prerolled_pts_ == GST_BUFFER_PTS(buffer))
     return GST_FLOW_OK; // on screen since preroll
   kept_.reset();
+  late_.reset();
+  // Until PLAYING, when its frames have to be shown, the sink waits for whoever has the display.
+  const Result<std::shared_ptr<kms::Display>> display = take_output(chosen);
+  if (!display)
+    return in_preroll_ && display.error().sys_errno == EBUSY ? GST_FLOW_OK : fail(display.error());
   stats_.frames++;
   if (negotiation_.refuses())
     return negotiation_.drop();
-  Result<kms::Frame> frame = frames_.make(*display, buffer);
+  Result<kms::Frame> frame = frames_.make(**display, buffer);
   if (!frame && frame.error().code == ErrorCode::Unsupported)
-    return negotiation_.refuse(*display, frame.error());
+    return negotiation_.refuse(**display, frame.error());
   if (!frame)
     return fail(frame.error());
   const bool sync = gst_base_sink_get_sync(GST_BASE_SINK(element_)) != FALSE;
-  if (!in_preroll_)
-    set_due_time(buffer, *frame);
+  if (const auto due = in_preroll_ ? std::nullopt : due_time(buffer)) {
+    frame->due_ns = due->time_ns;
+    frame->stamp = due->running;
+  }
   const GstFlowReturn ret =
-      show(*display, buffer, *frame,
+      show(**display, buffer, *frame,
            sync ? kms::FlipQueue::Overflow::Replace : kms::FlipQueue::Overflow::Wait);
   if (in_preroll_ && ret == GST_FLOW_OK) {
     prerolled_ = buffer;
@@ -205,12 +236,13 @@ GstFlowReturn KmsSink::show_now(GstBuffer *buffer)
   return ret;
 }
 
-// With repeat_lock_ held. `last` is what the last frame's caps were.
-bool KmsSink::can_repeat(const GstCaps *last) const
+void KmsSink::forget_frames()
 {
-  const auto current =
-      GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(element_)));
-  return started_ && current && !negotiation_.refuses() && gst_caps_is_equal(current.get(), last);
+  PrerollLock preroll(GST_BASE_SINK(element_));
+  preroll.lock();
+  prerolled_ = nullptr;
+  kept_.reset();
+  late_.reset();
 }
 
 void KmsSink::repeat_frame()
@@ -247,20 +279,46 @@ void KmsSink::repeat_now()
   // A thread that changes the caps or stops the display holds this lock, and may wait for the
   // present thread.
   const std::unique_lock repeats(repeat_lock_, std::try_to_lock);
-  if (!repeats)
+  if (repeats && started_)
+    show_last(*display_.get());
+}
+
+// With the preroll lock held, and messages kept. Between two caps there is nothing to show.
+void KmsSink::show_last(kms::Display &display)
+{
+  if (late_)
+    kept_ = std::exchange(late_, {});
+  GstPtr<GstBuffer> buffer = kept_;
+  if (!buffer) {
+    const auto last =
+        GstPtr<GstSample>::adopt(gst_base_sink_get_last_sample(GST_BASE_SINK(element_)));
+    const auto current =
+        GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(element_)));
+    if (!last || !current || !gst_caps_is_equal(current.get(), gst_sample_get_caps(last.get())))
+      return;
+    buffer = GstPtr<GstBuffer>::share(gst_sample_get_buffer(last.get()));
+  }
+  if (negotiation_.refuses())
     return;
-  const std::shared_ptr<kms::Display> display = display_.get();
-  const auto last =
-      GstPtr<GstSample>::adopt(gst_base_sink_get_last_sample(GST_BASE_SINK(element_)));
-  if (!display || !last || !can_repeat(gst_sample_get_caps(last.get())))
-    return;
-  Result<kms::Frame> frame = kept_ ? frames_.show_again(*display, kept_.get())
-                                   : frames_.make(*display, gst_sample_get_buffer(last.get()));
+  Result<kms::Frame> frame = frames_.make(display, buffer.get());
   const Result<kms::Display::Shown> shown =
-      frame ? display->show(*frame, kms::FlipQueue::Overflow::Replace)
+      frame ? display.show(*frame, kms::FlipQueue::Overflow::Replace)
             : Result<kms::Display::Shown>(frame.error());
   if (!shown)
     GST_WARNING_OBJECT(element_, "not repeated: %s", shown.error().message.c_str());
+  if (!gst_base_sink_is_last_sample_enabled(GST_BASE_SINK(element_)))
+    kept_.reset(); // the application wants no buffer held for another showing
+}
+
+// At the end of the stream.
+void KmsSink::drain()
+{
+  const std::shared_ptr<kms::Display> display = display_.get();
+  if (!display)
+    return;
+  if (late_)
+    repeat_now();
+  display->drain(kDrainTimeout_ns);
 }
 
 void KmsSink::give_back()
@@ -271,7 +329,9 @@ void KmsSink::give_back()
   const std::shared_ptr<kms::Display> display = display_.get();
   if (!display || !is_started())
     return;
-  display->drain(kGiveBackTimeout_ns);
+  if (late_)
+    show_last(*display);
+  display->drain(kDrainTimeout_ns);
   if (GST_BASE_SINK(element_)->flushing)
     return; // the query is of no use any more
   const std::shared_ptr<void> owner = display->shown_owner();
@@ -279,13 +339,13 @@ void KmsSink::give_back()
   if (shown && !frames_.is_own(shown)) {
     Result<GstPtr<GstBuffer>> copied = frames_.keep(*display, shown);
     Result<kms::Frame> frame =
-        copied ? frames_.show_again(*display, copied->get()) : Result<kms::Frame>(copied.error());
+        copied ? frames_.make(*display, copied->get()) : Result<kms::Frame>(copied.error());
     const Result<kms::Display::Shown> kept =
         frame ? display->show(*frame, kms::FlipQueue::Overflow::Wait)
               : Result<kms::Display::Shown>(frame.error());
     if (kept && *kept == kms::Display::Shown::Yes) {
       kept_ = std::move(*copied);
-      display->drain(kGiveBackTimeout_ns);
+      display->drain(kDrainTimeout_ns);
     } else if (kept && *kept == kms::Display::Shown::Flushing) {
       return; // likewise
     } else {

@@ -224,6 +224,12 @@ GST_START_TEST(test_properties)
   g_free(device);
   g_free(connector);
   g_object_set(sink, "driver-name", nullptr, nullptr); // NULL is as good as empty
+  for (const char *any : {"-1", "0"}) { // as users of kmssink write it, and as it was
+    gst_util_set_object_arg(G_OBJECT(sink), "plane-id", any);
+    gint number = 0;
+    g_object_get(sink, "plane-id", &number, nullptr);
+    ck_assert_int_eq(number, -1);
+  }
   gst_object_unref(sink);
 }
 GST_END_TEST

@@ -272,6 +272,11 @@ void ConfigfsDevice::enable(std::size_t outputs)
   find_connectors(outputs);
 }
 
+void ConfigfsDevice::set_unknown(unsigned output) const
+{
+  write_file(root_ + "/connectors/connector" + std::to_string(output) + "/status", "3");
+}
+
 void ConfigfsDevice::plug(unsigned output, bool connected)
 {
   write_file(root_ + "/connectors/connector" + std::to_string(output) + "/status",

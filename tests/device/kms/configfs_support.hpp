@@ -61,6 +61,8 @@ public:
   [[nodiscard]] const std::vector<std::string> &connectors() const { return connectors_; }
   // Pulls or puts back the cable: the kernel sends a hotplug event.
   void plug(unsigned output, bool connected);
+  // As of a VGA connector: the driver cannot tell whether a display is there.
+  void set_unknown(unsigned output) const;
   // From now on the connector answers this display's modes, as drm_edid.c reads them (an EDID in
   // debugfs); nobody is told before plug(). No timings: what it answered at first.
   void set_display(unsigned output, const std::vector<Timing> &timings,

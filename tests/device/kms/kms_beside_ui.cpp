@@ -320,6 +320,33 @@ GST_START_TEST(test_in_another_process)
 }
 GST_END_TEST
 
+// Two processes choose a plane at the same time, before either shows a picture: each gets one of its
+// own.
+GST_START_TEST(test_two_processes_choose_at_once)
+{
+  const ConfigfsDevice device("at-once", kOne);
+  Ui ui(device.path(), kWidth, kHeight, kHole);
+  Video under(ui, kUnder, 320, 240);
+  ck_assert(under.sink.set_state(GST_STATE_READY));
+  Image red(64, 64);
+  std::fill(red.pixels.begin(), red.pixels.end(), 0xff0000);
+  Player player(ui);
+  Ui::Screen screen = ui.screen();
+  for (int i = 0; i < 200 && screen.shown.at(510, 410) != 0xff0000; i++)
+    screen = ui.screen();
+  under.start();
+  under.show(1);
+  screen = ui.screen();
+  Image expected = screen.drawn;
+  put(expected, under.picture, kHole.x, kHole.y);
+  put(expected, red, 500, 400);
+  compare("both", screen.shown, expected);
+  under.expect_no_complaint();
+  player.end(SIGINT);
+  expect_nothing_lost(ui);
+}
+GST_END_TEST
+
 // The UI turns its display off, and on in another mode.
 GST_START_TEST(test_the_ui_changes_its_mode)
 {
@@ -369,10 +396,21 @@ GST_START_TEST(test_refused)
     ck_assert(all.back()->sink.set_state(GST_STATE_READY));
   }
   Video more(ui, "mode=current", 64, 64);
-  ck_assert(!more.sink.set_state(GST_STATE_READY));
-  expect_words(more.sink.next_message(GST_MESSAGE_ERROR), {"No plane", "plane-id", "mode=match"});
-  all.pop_back(); // its plane is free again
+  more.start(); // and waits
+  unsigned seed = 0;
+  for (const auto &video : all) {
+    video->start();
+    video->show(seed++);
+  }
+  more.expect_no_complaint();
+  ck_assert_int_eq(
+      more.sink.push(to_dmabuf(more.info, make_noise(more.info, 1).get(), Shape::Tight).release()),
+      GST_FLOW_ERROR);
+  expect_words(more.sink.next_message(GST_MESSAGE_ERROR), {"Plane", "another sink"});
   ck_assert(more.sink.set_state(GST_STATE_READY));
+  all.pop_back(); // its plane is free again
+  more.start();
+  more.show(9);
   expect_nothing_lost(ui);
 }
 GST_END_TEST
@@ -386,6 +424,7 @@ static Suite *kms_beside_ui_suite(void)
   tcase_add_test(tc, test_under_and_over);
   tcase_add_test(tc, test_one_ioctl_a_frame);
   tcase_add_test(tc, test_in_another_process);
+  tcase_add_test(tc, test_two_processes_choose_at_once);
   tcase_add_test(tc, test_the_ui_changes_its_mode);
   tcase_add_test(tc, test_refused);
   add_lease_cases(s);

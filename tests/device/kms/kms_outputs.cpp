@@ -2,6 +2,7 @@
 // Several sinks in one process: each its own connector, CRTC and planes over one descriptor, by
 // choice, by name, on a descriptor of the application's and on leases; what is taken is said so.
 #include <cerrno>
+#include <cstdio>
 #include <memory>
 #include <set>
 #include <string>
@@ -56,6 +57,18 @@ void expect_refused(const std::string &properties, const std::vector<std::string
   expect_words(sink.next_message(GST_MESSAGE_ERROR), words);
 }
 
+// The sink waits where it may, and says why it cannot show.
+void expect_waiting(Sink &sink, const std::vector<std::string> &words)
+{
+  const GstVideoInfo info = video_info(plain_caps("BGRx", kWidth, kHeight));
+  start(sink);
+  ck_assert(sink.next_message(GST_MESSAGE_ERROR).empty());
+  ck_assert_int_eq(
+      sink.push(to_dmabuf(info, make_noise(info, 9).get(), Shape::Tight).release()),
+      GST_FLOW_ERROR);
+  expect_words(sink.next_message(GST_MESSAGE_ERROR), words);
+}
+
 const std::vector<OutputSpec> kThree = {{0, false, true}, {1, false, true}, {2, true, true}};
 
 unsigned count_framebuffers(int fd)
@@ -68,7 +81,7 @@ unsigned count_framebuffers(int fd)
 
 } // namespace
 
-// Left to choose, each sink gets an output of its own; there is none for the fourth.
+// Left to choose, each sink gets an output of its own; the fourth waits for one of them.
 GST_START_TEST(test_each_its_own)
 {
   const ConfigfsDevice device("three", kThree);
@@ -80,11 +93,19 @@ GST_START_TEST(test_each_its_own)
       sinks.push_back(std::make_unique<Sink>(properties.c_str()));
       start(*sinks.back());
     }
-    expect_refused(properties, {device.path(), "used by another sink"});
+    Sink fourth(properties.c_str());
+    ck_assert(fourth.set_state(GST_STATE_READY));
     for (unsigned round = 0; round < 2; round++)
       for (unsigned i = 0; i < 3; i++)
         show_and_check(*sinks[i], round * 3 + i);
-    // one leaves, the others go on, and its place is free
+    expect_waiting(fourth, {device.path(), "another sink of this process", "connector"});
+    // one leaves, the others go on, and its place is free: not the one that the fourth has chosen
+    ck_assert(sinks[1]->set_state(GST_STATE_READY));
+    ck_assert(fourth.set_state(GST_STATE_READY));
+    start(fourth);
+    show_and_check(fourth, 9);
+    expect_waiting(*sinks[1], {"another sink of this process"});
+    ck_assert(fourth.set_state(GST_STATE_NULL));
     ck_assert(sinks[1]->set_state(GST_STATE_NULL));
     show_and_check(*sinks[0], 10);
     show_and_check(*sinks[2], 11);
@@ -94,6 +115,77 @@ GST_START_TEST(test_each_its_own)
     show_and_check(*sinks[0], 13);
   }
   ck_assert_uint_eq(count_fds(), before);
+}
+GST_END_TEST
+
+namespace {
+
+struct PlayerRow {
+  const char *name;
+  const char *properties;
+  GstState waits_in; // of the pipelines that do not play
+};
+
+const PlayerRow kPlayers[] = {
+    {"READY", "", GST_STATE_READY},
+    {"PAUSED", "", GST_STATE_PAUSED},
+    {"PAUSED, the last frame stays", "restore=false", GST_STATE_PAUSED},
+    {"READY, the last frame stays", "restore=false", GST_STATE_READY},
+};
+
+} // namespace
+
+// A player with a pipeline for each codec, and one display: the pipelines wait, and play by turns.
+GST_START_TEST(test_pipelines_wait_for_one_display)
+{
+  const PlayerRow &row = kPlayers[__i__];
+  g_print("# %s\n", row.name);
+  const ConfigfsDevice device("one", {{0, false, true}});
+  std::vector<GstPtr<GstElement>> pipelines;
+  for (const char *source : {"pattern=red ! video/x-raw,format=BGRx", "pattern=green ! video/x-raw,format=RGB16",
+                             "pattern=blue ! video/x-raw,format=BGRx"}) {
+    const std::string line = "videotestsrc " + std::string(source) +
+                             ",width=640,height=480,framerate=30/1 ! kmsdmabufsink name=sink device=" +
+                             device.path() + " " + row.properties;
+    GError *error = nullptr;
+    pipelines.push_back(GstPtr<GstElement>::adopt(
+        GST_ELEMENT(gst_object_ref_sink(gst_parse_launch(line.c_str(), &error)))));
+    ck_assert_msg(!error, "%s", error ? error->message : "");
+  }
+  const auto set_state = [](GstElement *pipeline, GstState state) {
+    gst_element_set_state(pipeline, state);
+    const GstStateChangeReturn changed =
+        gst_element_get_state(pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
+    const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline));
+    const auto error = GstPtr<GstMessage>::adopt(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_ERROR));
+    GError *why = nullptr;
+    if (error)
+      gst_message_parse_error(error.get(), &why, nullptr);
+    ck_assert_msg(changed == GST_STATE_CHANGE_SUCCESS && !error, "%s", why ? why->message : "?");
+  };
+  for (const GstPtr<GstElement> &pipeline : pipelines)
+    set_state(pipeline.get(), row.waits_in);
+  if (row.waits_in == GST_STATE_PAUSED) // the first shows its picture, and gives the display up
+    set_state(pipelines[0].get(), GST_STATE_READY);
+  for (const std::size_t turn : {1U, 0U, 2U, 1U}) {
+    set_state(pipelines[turn].get(), GST_STATE_PLAYING);
+    const auto sink = GstPtr<GstElement>::adopt(
+        gst_bin_get_by_name(GST_BIN(pipelines[turn].get()), "sink"));
+    GstSample *taken = nullptr;
+    for (int i = 0; i < 1000 && !taken; i++) { // until the first frame is on screen
+      g_usleep(10'000);
+      g_signal_emit_by_name(sink.get(), "snapshot", &taken);
+    }
+    const auto sample = GstPtr<GstSample>::adopt(taken);
+    ck_assert(sample);
+    guint32 pixel = 0;
+    gst_buffer_extract(gst_sample_get_buffer(sample.get()), 4 * (240 * 640 + 320), &pixel, 4);
+    g_print("# %zu: %06x\n", turn, pixel & 0xffffff);
+    ck_assert_uint_eq(pixel & 0xf0f0f0, (turn == 0 ? 0xf00000U : turn == 1 ? 0x00f000U : 0x0000f0U));
+    set_state(pipelines[turn].get(), GST_STATE_READY);
+  }
+  for (const GstPtr<GstElement> &pipeline : pipelines)
+    gst_element_set_state(pipeline.get(), GST_STATE_NULL);
 }
 GST_END_TEST
 
@@ -145,8 +237,8 @@ GST_START_TEST(test_taken_by_name)
   Sink sink(properties.c_str());
   start(sink);
   show_and_check(sink, 1);
-  expect_refused(properties,
-                 {"Connector " + device.connectors()[1], device.path(), "used by another sink"});
+  Sink waiting(properties.c_str());
+  expect_waiting(waiting, {"Connector " + device.connectors()[1], device.path(), "another sink"});
   Sink other(("device=" + device.path() + " connector=" + device.connectors()[2]).c_str());
   start(other);
   show_and_check(other, 2);
@@ -182,6 +274,56 @@ GST_START_TEST(test_a_headset_is_no_display)
     if (path != headset.path() && path != display.path())
       masters.emplace_back(open(path.c_str(), O_RDWR | O_CLOEXEC));
   Sink sink("driver-name=\"\"");
+  start(sink);
+  show_and_check(sink, 1);
+}
+GST_END_TEST
+
+namespace {
+
+// The nodes of all cards there are, out of the way for a while.
+class HiddenCards {
+public:
+  HiddenCards() : paths_(gstdrm::list_drm_nodes(gstdrm::DrmNodeType::Card))
+  {
+    for (const std::string &path : paths_)
+      ck_assert_int_eq(rename(path.c_str(), hidden(path).c_str()), 0);
+  }
+  HiddenCards(const HiddenCards &) = delete;
+  HiddenCards &operator=(const HiddenCards &) = delete;
+  ~HiddenCards()
+  {
+    for (const std::string &path : paths_)
+      rename(hidden(path).c_str(), path.c_str());
+  }
+
+private:
+  static std::string hidden(const std::string &path)
+  {
+    return path.substr(0, path.rfind('/')) + "/hidden-" + path.substr(path.rfind('/') + 1);
+  }
+  std::vector<std::string> paths_;
+};
+
+} // namespace
+
+// Left to choose, a sink takes a display that may be there, and not a card that has none.
+GST_START_TEST(test_a_display_of_unknown_state)
+{
+  const HiddenCards others;
+  const ConfigfsDevice none("one", {{0, false, false}, {0, false, false}});
+  const ConfigfsDevice unknown("two", {{0, false, false}});
+  unknown.set_unknown(0);
+  { // as the console does
+    const gstdrm::UniqueFd fd(open(unknown.path().c_str(), O_RDWR | O_CLOEXEC));
+    drmModeRes *resources = drmModeGetResources(fd.get());
+    for (int i = 0; i < resources->count_connectors; i++)
+      drmModeFreeConnector(drmModeGetConnector(fd.get(), resources->connectors[i]));
+    drmModeFreeResources(resources);
+  }
+  Sink sink("driver-name=\"\"");
+  ck_assert_msg(sink.set_state(GST_STATE_READY), "%s",
+                sink.next_message(GST_MESSAGE_ERROR).c_str());
   start(sink);
   show_and_check(sink, 1);
 }
@@ -282,7 +424,7 @@ GST_START_TEST(test_lease)
       show_and_check(third, 20 + i);
     }
     expect_refused("fd=" + std::to_string(fd) + " lease=" + device.connectors()[1],
-                   {device.connectors()[1], "used by another sink"});
+                   {device.connectors()[1], "another sink of this process"});
   }
   ck_assert_uint_eq(lessees(fd).size(), 0);
   expect_refused("fd=" + std::to_string(fd) + " lease=HDMI-A-9",
@@ -403,10 +545,12 @@ static Suite *kms_outputs_suite(void)
   suite_add_tcase(s, tc);
   tcase_set_timeout(tc, 60);
   tcase_add_test(tc, test_each_its_own);
+  tcase_add_loop_test(tc, test_pipelines_wait_for_one_display, 0, G_N_ELEMENTS(kPlayers));
   tcase_add_test(tc, test_one_stream_on_two_displays);
   tcase_add_test(tc, test_taken_by_name);
   tcase_add_test(tc, test_two_devices);
   tcase_add_test(tc, test_a_headset_is_no_display);
+  tcase_add_test(tc, test_a_display_of_unknown_state);
   tcase_add_test(tc, test_other_programs_keep_their_cards);
   tcase_add_test(tc, test_a_lit_display_makes_room);
   tcase_add_test(tc, test_shared_descriptor);

@@ -248,6 +248,44 @@ GST_START_TEST(test_overlay_expose)
   gst_video_overlay_expose(overlay);
   compare_near("exposed", show.screen("exposed"),
                with_boxes(on_black(kWidth, kHeight, show.picture, 5, 6), boxes, {5, 6, 320, 240}));
+  // the copy that a DRAIN query leaves on screen
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(show.sink.element(), "sink"));
+  const auto query = GstPtr<GstQuery>::adopt(gst_query_new_drain());
+  ck_assert(gst_pad_query(pad.get(), query.get()));
+  ck_assert_uint_eq(show.sink.stat("copies"), 1);
+  compare_near("drained", show.screen("drained"),
+               with_boxes(on_black(kWidth, kHeight, show.picture, 5, 6), boxes, {5, 6, 320, 240}));
+  gst_video_overlay_set_render_rectangle(overlay, 15, 26, 320, 240);
+  gst_video_overlay_expose(overlay);
+  compare_near("exposed again", show.screen("exposed again"),
+               with_boxes(on_black(kWidth, kHeight, show.picture, 15, 26), boxes, {15, 26, 320, 240}));
+  ck_assert_uint_eq(show.sink.stat("copies"), 1);
+}
+GST_END_TEST
+
+// Of a frame that is larger than the picture, from the first one on.
+GST_START_TEST(test_overlay_beside_a_crop)
+{
+  const GstVideoInfo whole = video_info(plain_caps("BGRx", 704, 544));
+  const GstPtr<GstBuffer> noise = make_noise(whole, 5);
+  const Image picture = cut(image_of(whole, noise.get()), 32, 17, kWidth, kHeight);
+  const std::vector<Box> boxes = {{10, 10, 30, 30, 0xffff0000}, {600, 440, 30, 30, 0x800000ff}};
+  const Composition composition = compose(boxes);
+  Composed show;
+  show.begin();
+  for (const char *name : {"the first frame", "the second"}) {
+    GstPtr<GstBuffer> frame = to_dmabuf(whole, noise.get(), Shape::Tight);
+    GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta(frame.get());
+    crop->x = 32;
+    crop->y = 17;
+    crop->width = kWidth;
+    crop->height = kHeight;
+    gst_buffer_add_video_overlay_composition_meta(frame.get(), composition.get());
+    ck_assert_int_eq(show.sink.push(frame.release()), GST_FLOW_OK);
+    compare_near(name, show.screen(name), with_boxes(picture, boxes, kWhole));
+  }
+  ck_assert_uint_eq(show.sink.stat("copies"), 0);
+  ck_assert_uint_eq(show.sink.stat("overlays"), 2);
 }
 GST_END_TEST
 
@@ -372,6 +410,7 @@ void gstdrm::test::add_overlay_cases(TCase *tc)
   tcase_add_loop_test(tc, test_overlay_pixels, 0, G_N_ELEMENTS(kRows));
   tcase_add_test(tc, test_overlay_changes);
   tcase_add_test(tc, test_overlay_expose);
+  tcase_add_test(tc, test_overlay_beside_a_crop);
   tcase_add_test(tc, test_overlay_without_a_plane);
   tcase_add_test(tc, test_overlay_refused);
   tcase_add_test(tc, test_overlay_hostile_pixels);

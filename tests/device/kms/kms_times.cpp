@@ -272,6 +272,67 @@ GST_START_TEST(test_a_prerolled_buffer_comes_round_again)
 }
 GST_END_TEST
 
+namespace {
+
+struct Lateness {
+  const char *name;
+  const char *properties;
+  std::function<void(Sink &)> then;
+};
+
+const Lateness kLateness[] = {
+    {"silence", "", [](Sink &) {}},
+    {"silence, and a limit of the application's", "max-lateness=5000000", [](Sink &) {}},
+    {"silence, and no QoS", "qos=false enable-last-sample=false", [](Sink &) {}},
+    {"a frame that is not due for long", "", [](Sink &sink) { g_object_set(sink.element(), "ts-offset", gint64{10 * GST_SECOND}, nullptr); }},
+    {"PAUSED", "", [](Sink &sink) { ck_assert(sink.set_state(GST_STATE_PAUSED)); }},
+    {"EOS", "", [](Sink &sink) { sink.eos(); }},
+    {"DRAIN", "", [](Sink &sink) {
+       const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.element(), "sink"));
+       const auto query = GstPtr<GstQuery>::adopt(gst_query_new_drain());
+       ck_assert(gst_pad_query(pad.get(), query.get()));
+     }},
+};
+
+} // namespace
+
+// A burst of pictures that are all too late, and then none: the last of them stays on screen.
+GST_START_TEST(test_the_last_late_picture_is_seen)
+{
+  const Lateness &row = kLateness[__i__];
+  g_print("# %s\n", row.name);
+  const GstVideoInfo info = picture_info();
+  ClockedStream stream(row.properties, dma_drm_caps("XR24", 640, 480), info, 0);
+  Sink &sink = stream.sink;
+  const auto push = [&](unsigned seed, GstClockTime time) {
+    GstBuffer *buffer = to_dmabuf(info, make_noise(info, seed).get(), Shape::Tight).release();
+    GST_BUFFER_PTS(buffer) = time;
+    GST_BUFFER_DURATION(buffer) = kFrame / 5;
+    return sink.push(buffer);
+  };
+  constexpr GstClockTime kFirst = 500 * GST_MSECOND;
+  ck_assert_int_eq(push(1, kFirst), GST_FLOW_OK);
+  g_usleep(400'000);
+  for (unsigned i = 0; i < 5; i++)
+    ck_assert_int_eq(push(2 + i, kFirst + (1 + i) * kFrame / 5), GST_FLOW_OK);
+  ck_assert_uint_eq(sink.stat("dropped"), 5);
+  row.then(sink);
+  std::thread early;
+  if (std::string(row.name).find("not due") != std::string::npos)
+    early = std::thread([&] { (void)push(9, kFirst + 10 * kFrame); });
+  bool seen = false;
+  for (int i = 0; i < 20 && !seen; i++) {
+    g_usleep(20'000);
+    seen = is_on_screen(sink, make_noise(info, 6).get());
+  }
+  ck_assert(seen);
+  ck_assert_uint_le(sink.stat("shown"), 4); // the first, the last, and what DRAIN keeps of it
+  ck_assert(sink.set_state(GST_STATE_NULL));
+  if (early.joinable())
+    early.join();
+}
+GST_END_TEST
+
 static Suite *kms_times_suite(void)
 {
   Suite *s = suite_create("kms-times");
@@ -284,6 +345,7 @@ static Suite *kms_times_suite(void)
   tcase_add_test(tc, test_segments_with_gaps);
   tcase_add_test(tc, test_frames_outside_of_the_segment);
   tcase_add_test(tc, test_a_prerolled_buffer_comes_round_again);
+  tcase_add_loop_test(tc, test_the_last_late_picture_is_seen, 0, G_N_ELEMENTS(kLateness));
   return s;
 }
 

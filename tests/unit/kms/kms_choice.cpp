@@ -247,38 +247,71 @@ protected:
   std::shared_ptr<Device> device;
 };
 
-TEST_F(ReserveOutput, takes_every_object_of_the_output_until_it_is_given_back)
+TEST_F(ReserveOutput, takes_every_object_of_the_output_until_it_is_given_up)
 {
   {
-    const auto choice = reserve_output(*device, {});
+    auto choice = reserve_output(*device, {});
     ASSERT_TRUE(choice);
+    EXPECT_FALSE(choice->is_shared);
     EXPECT_EQ(choice->output.connector.id, fakedrm::kConnector);
-    for (const std::uint32_t id :
-         {fakedrm::kConnector, fakedrm::kCrtc, fakedrm::kPrimary, fakedrm::kOverlay, fakedrm::kWriteback}) {
-      EXPECT_TRUE(device->reservations().contains(id)) << id;
-      EXPECT_TRUE(choice->reservation.owns(id)) << id;
+    for (const bool taken : {false, true}) {
+      if (taken) {
+        ASSERT_TRUE(take_output(*device, choice->reservation, choice->output));
+      }
+      for (const std::uint32_t id : {fakedrm::kConnector, fakedrm::kCrtc, fakedrm::kPrimary,
+                                     fakedrm::kOverlay, fakedrm::kWriteback}) {
+        EXPECT_TRUE(device->reservations().contains(id)) << id;
+        EXPECT_EQ(device->reservations().is_taken(id), taken) << id;
+        EXPECT_TRUE(choice->reservation.owns(id)) << id;
+      }
     }
+    choice->reservation.give_up();
+    EXPECT_TRUE(device->reservations().contains(fakedrm::kCrtc));
+    EXPECT_FALSE(device->reservations().is_taken(fakedrm::kCrtc));
   }
   EXPECT_FALSE(device->reservations().contains(fakedrm::kCrtc));
   EXPECT_TRUE(reserve_output(*device, {}));
 }
 
-TEST_F(ReserveOutput, says_that_another_sink_has_what_is_asked_for)
+// Any number of sinks choose the only display; who has a frame first takes it.
+TEST_F(ReserveOutput, waits_for_what_another_sink_shows_on)
 {
-  const auto first = reserve_output(*device, {});
+  auto first = reserve_output(*device, {});
   ASSERT_TRUE(first);
-  const Refused rows[] = {
-      {"any", {}, EBUSY, {"Every connected output", "another sink of this process"}},
-      {"by name", {"Virtual-1", 0, {}}, EBUSY, {"Connector Virtual-1", "another sink of this process"}},
-      {"by plane", {"", fakedrm::kOverlay, {}}, EBUSY, {"Plane 31", "another sink of this process"}},
-  };
-  for (const Refused &row : rows) {
-    const auto second = reserve_output(*device, row.request);
-    ASSERT_FALSE(second) << row.name;
-    EXPECT_EQ(second.error().sys_errno, row.sys_errno) << row.name;
-    for (const char *part : row.says)
-      EXPECT_NE(second.error().message.find(part), std::string::npos) << row.name << ": " << second.error().message;
+  ASSERT_TRUE(take_output(*device, first->reservation, first->output));
+  const OutputRequest rows[] = {{}, {"Virtual-1", 0, {}}, {"", fakedrm::kOverlay, {}}};
+  for (const OutputRequest &row : rows) {
+    auto second = reserve_output(*device, row);
+    ASSERT_TRUE(second) << second.error().message;
+    EXPECT_TRUE(second->is_shared);
+    const auto taken = take_output(*device, second->reservation, second->output);
+    ASSERT_FALSE(taken);
+    EXPECT_EQ(taken.error().sys_errno, EBUSY);
+    for (const char *part : {"Connector Virtual-1", "another sink of this process", "Stop that sink"})
+      EXPECT_NE(taken.error().message.find(part), std::string::npos) << taken.error().message;
+    first->reservation.give_up();
+    EXPECT_TRUE(take_output(*device, second->reservation, second->output));
+    EXPECT_FALSE(take_output(*device, first->reservation, first->output));
+    second->reservation.give_up();
+    EXPECT_TRUE(take_output(*device, first->reservation, first->output));
   }
+}
+
+TEST_F(ReserveOutput, prefers_what_no_sink_has_chosen_and_then_what_none_shows_on)
+{
+  fakedrm::device().second_output = true;
+  auto first = reserve_output(*device, {});
+  const auto second = reserve_output(*device, {});
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->output.connector.id, fakedrm::kConnector);
+  EXPECT_EQ(second->output.connector.id, fakedrm::kOtherConnector);
+  EXPECT_FALSE(second->is_shared);
+  ASSERT_TRUE(take_output(*device, first->reservation, first->output));
+  auto third = reserve_output(*device, {});
+  ASSERT_TRUE(third);
+  EXPECT_EQ(third->output.connector.id, fakedrm::kOtherConnector);
+  EXPECT_TRUE(third->is_shared);
+  EXPECT_TRUE(take_output(*device, third->reservation, third->output));
 }
 
 TEST_F(ReserveOutput, reserves_nothing_when_it_fails)

@@ -354,7 +354,7 @@ TEST_F(DisplayTest, an_output_is_free_while_somebody_still_holds_the_display)
   auto held = open();
   ASSERT_TRUE(held && (*held)->start() && (*held)->configure(picture(640, 480)));
   ASSERT_TRUE(show(**held, xrgb(memory, 640, 480)));
-  EXPECT_EQ(open().error().sys_errno, EBUSY);
+  EXPECT_EQ((*open())->take_output().error().sys_errno, EBUSY);
   EXPECT_TRUE((*held)->give_up_output());
   auto next = open();
   ASSERT_TRUE(next) << next.error().message;

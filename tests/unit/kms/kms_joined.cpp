@@ -67,21 +67,44 @@ TEST_F(Joined, the_applications_file_gets_no_writeback_connectors)
   EXPECT_FALSE(fakedrm::device().client_caps.count(DRM_CLIENT_CAP_ASPECT_RATIO));
 }
 
-TEST_F(Joined, two_sinks_take_a_plane_each_and_a_third_none)
+TEST_F(Joined, two_sinks_take_a_plane_each_and_a_third_waits)
 {
   fakedrm::device().plane_users.clear(); // the other program shows its background colour
   auto first = join(), second = join();
   ASSERT_TRUE(first);
   ASSERT_TRUE(second) << second.error().message;
   auto third = join(ModeRequest::Kind::Current);
-  ASSERT_FALSE(third);
-  EXPECT_NE(third.error().message.find("No plane"), std::string::npos) << third.error().message;
+  ASSERT_TRUE(third) << third.error().message;
   play(**first, 1);
+  const auto taken = (*third)->take_output();
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().sys_errno, EBUSY);
+  EXPECT_NE(taken.error().message.find("Plane 31"), std::string::npos) << taken.error().message;
   ASSERT_TRUE((*second)->start());
   ASSERT_TRUE((*second)->configure(picture(64, 48)));
   ASSERT_TRUE(show(**second, xrgb(memory, 64, 48)));
   EXPECT_EQ(objects(commit(0)), std::vector<std::uint32_t>{fakedrm::kOverlay});
   EXPECT_EQ(objects(commit(1)), std::vector<std::uint32_t>{fakedrm::kPrimary});
+}
+
+// Between the choice and the first frame another program lights the plane: it keeps it.
+TEST_F(Joined, a_plane_that_was_lit_in_the_meantime_is_left_alone)
+{
+  auto display = join();
+  ASSERT_TRUE(display) << display.error().message;
+  fakedrm::device().plane_users[fakedrm::kOverlay] = fakedrm::kCrtc;
+  ASSERT_TRUE((*display)->start());
+  ASSERT_TRUE((*display)->configure(picture(320, 240)));
+  const auto shown = show(**display, xrgb(memory, 320, 240));
+  ASSERT_FALSE(shown);
+  EXPECT_EQ(shown.error().sys_errno, EBUSY);
+  for (const char *word : {"Plane 31", "another program", "plane-id"})
+    EXPECT_NE(shown.error().message.find(word), std::string::npos) << shown.error().message;
+  EXPECT_TRUE(fakedrm::device().commits.empty());
+  fakedrm::device().plane_users.erase(fakedrm::kOverlay);
+  const auto again = show(**display, xrgb(memory, 320, 240));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again, Display::Shown::Yes);
 }
 
 TEST_F(Joined, properties_of_the_plane_are_set_and_come_back)

@@ -63,12 +63,13 @@ protected:
   }
 
   // A frame, and the commit that it made.
-  fakedrm::Commit push(std::shared_ptr<const Overlay> overlay)
+  fakedrm::Commit push(std::shared_ptr<const Overlay> overlay, const Origin &origin = {})
   {
     auto import = display->import(xrgb(memory, 1024, 768));
     EXPECT_TRUE(import);
     Frame frame;
     frame.framebuffer = import->imported;
+    frame.origin = origin;
     frame.overlay = std::move(overlay);
     const auto shown = display->show(frame, FlipQueue::Overflow::Wait);
     EXPECT_TRUE(shown && *shown == Display::Shown::Yes);
@@ -104,6 +105,21 @@ TEST_F(Overlays, go_with_the_commit_of_the_first_frame)
   EXPECT_EQ(fakedrm::device().fourccs.at(framebuffer(c)), std::uint32_t{DRM_FORMAT_ARGB8888});
   EXPECT_EQ(fakedrm::pixels_of(framebuffer(c)).front(), 0xff112233U);
   EXPECT_EQ(display->overlay_counters().shown, 1U);
+}
+
+// The picture is a part of its framebuffer: an overlay lies in the picture, with the mode set as with
+// a flip.
+TEST_F(Overlays, lie_in_the_picture_wherever_that_begins)
+{
+  ASSERT_TRUE(display->start() && display->configure(picture(640, 480)));
+  const auto first = push(box({100, 50, 30, 20}), {32, 16});
+  EXPECT_EQ(value(first, kPrimary, "SRC_X"), std::uint64_t{32} << 16);
+  EXPECT_EQ(value(first, kOverlay, "CRTC_X"), 100U);
+  EXPECT_EQ(value(first, kOverlay, "CRTC_Y"), 50U);
+  EXPECT_EQ(framebuffer(push(box({640, 0, 30, 20}), {32, 16})), 0U); // beside it
+  const auto flipped = push(box({102, 50, 30, 20}), {60, 40});
+  EXPECT_EQ(value(flipped, kPrimary, "SRC_X"), std::uint64_t{60} << 16);
+  EXPECT_EQ(value(flipped, kOverlay, "CRTC_X"), 102U);
 }
 
 TEST_F(Overlays, are_named_once_while_they_stay)

@@ -134,6 +134,24 @@ TEST_P(ProfileStreams, PitchesChange)
   EXPECT_EQ(display->counters().shown, 13U);
 }
 
+// That a driver takes other offsets in a flip says nothing of pitches, nor of the distances between
+// planes.
+TEST_P(ProfileStreams, OffsetsChangeAndThenPitches)
+{
+  FrameLayout moved = frame(memory, xrgb(), 1024, 768);
+  ASSERT_NO_FATAL_FAILURE(begin(moved));
+  moved.planes[0].offset_bytes += 1024;
+  ASSERT_TRUE(show(moved, 2));
+  moved.planes[0].offset_bytes += 1024;
+  const unsigned tests = fakedrm::device().tests;
+  ASSERT_TRUE(show(moved, 2));
+  EXPECT_EQ(fakedrm::device().tests, tests); // the driver takes that
+  for (const std::uint32_t more : {512U, 0U})
+    ASSERT_TRUE(show(frame(memory, xrgb(), 1024, 768, more), 2));
+  EXPECT_EQ(display->counters().shown, 11U);
+  EXPECT_TRUE(takes(xrgb()));
+}
+
 TEST_P(ProfileStreams, TheViewChanges)
 {
   const FrameLayout layout = frame(memory, xrgb(), 1024, 768);

@@ -129,6 +129,45 @@ TEST_F(PutBack, what_was_there_first_comes_back_after_a_failure)
   EXPECT_EQ(shown_last(), 77U);
 }
 
+// A frame that was left on screen holds nothing back, and what another sink shows in its place is
+// not taken off the screen.
+TEST_F(PutBack, another_display_shows_in_place_of_the_last_frame)
+{
+  auto left = open(), next = open();
+  ASSERT_TRUE(left && next) << next.error().message;
+  (*left)->set_restore(false);
+  play(**left);
+  const auto taken = (*next)->take_output();
+  ASSERT_FALSE(taken);
+  EXPECT_NE(taken.error().message.find("another sink"), std::string::npos);
+  ASSERT_TRUE((*left)->stop());
+  play(**next);
+  const std::size_t made = commits();
+  (*left)->set_restore(true);
+  ASSERT_TRUE((*left)->stop());
+  EXPECT_EQ(commits(), made);
+  ASSERT_TRUE((*next)->stop());
+  ASSERT_TRUE((*left)->stop()); // nobody shows there now
+  EXPECT_EQ(value(commit(commits() - 1), fakedrm::kCrtc, "ACTIVE"), 0U);
+}
+
+TEST_F(PutBack, the_last_frame_stays_when_the_output_is_given_up)
+{
+  auto display = open();
+  ASSERT_TRUE(display) << display.error().message;
+  (*display)->set_restore(false);
+  play(**display);
+  const std::size_t made = commits();
+  ASSERT_TRUE((*display)->stop());
+  ASSERT_TRUE((*display)->give_up_output());
+  display = Error{};
+  EXPECT_EQ(commits(), made);
+  auto next = open(); // in its place
+  ASSERT_TRUE(next) << next.error().message;
+  play(**next);
+  ASSERT_TRUE((*next)->stop());
+}
+
 // Before Linux 6.8 a framebuffer goes with the open file that it was made on: that stays.
 TEST_F(PutBack, an_open_file_keeps_the_frame_until_another_is_shown)
 {

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -125,6 +126,39 @@ void HandleTable::release(const BufferIdentity &identity) noexcept
   if (closes_handles_)
     drmCloseBufferHandle(drm_fd_, it->second.handle);
   entries_.erase(it);
+}
+
+namespace {
+
+// A lock of the open file (fcntl(2), F_OFD_SETLK) on the byte with the plane's number: memory_fd()
+// is an open file of this process alone, and every process locks the same node. 0 or an errno.
+int set_plane_lock(const Device &device, std::uint32_t plane_id, short type) noexcept
+{
+  struct flock range {};
+  range.l_type = type;
+  range.l_whence = SEEK_SET;
+  range.l_start = static_cast<off_t>(plane_id);
+  range.l_len = 1;
+  return fcntl(device.memory_fd(), F_OFD_SETLK, &range) == 0 ? 0 : errno;
+}
+
+} // namespace
+
+bool PlaneLock::lock(std::shared_ptr<const Device> device, std::uint32_t plane_id)
+{
+  unlock();
+  const int error = set_plane_lock(*device, plane_id, F_WRLCK);
+  if (error == EAGAIN || error == EACCES)
+    return false;
+  device_ = std::move(device); // another error: the kernel has no such locks
+  plane_id_ = plane_id;
+  return true;
+}
+
+void PlaneLock::unlock() noexcept
+{
+  if (const auto device = std::exchange(device_, nullptr))
+    (void)set_plane_lock(*device, plane_id_, F_UNLCK);
 }
 
 std::uint64_t ProbeLog::events()

@@ -90,6 +90,23 @@ private:
   std::map<BufferIdentity, Entry> entries_;
 };
 
+// A plane that a sink of this process shows on beside another program, among the sinks of all
+// processes that open the same node. Given back when destroyed, and by the kernel with the process.
+class PlaneLock {
+public:
+  PlaneLock() noexcept = default;
+  PlaneLock(const PlaneLock &) = delete;
+  PlaneLock &operator=(const PlaneLock &) = delete;
+  ~PlaneLock() { unlock(); }
+  // false: a sink of another process shows on the plane.
+  [[nodiscard]] bool lock(std::shared_ptr<const Device> device, std::uint32_t plane_id);
+  void unlock() noexcept;
+
+private:
+  std::shared_ptr<const Device> device_; // null: not locked
+  std::uint32_t plane_id_ = 0;
+};
+
 // The lease of a leased device. The lessor's device stays master, and the leased objects stay
 // reserved on it.
 struct Lease {

@@ -77,6 +77,15 @@ int Scanout::commit(const Plan &plan, std::uint32_t framebuffer_id, std::uint32_
   return commit_request(device_->fd(), request, flags, serial);
 }
 
+// The plan's source rectangle is in the picture, which may begin anywhere in the framebuffer.
+int Scanout::commit_frame(Plan plan, const Frame &frame, std::uint32_t flags, std::uint64_t serial,
+                          const OverlayRaster *overlay, std::int32_t *out_fence) const
+{
+  plan.rectangle.source.x += static_cast<std::int32_t>(frame.origin.x);
+  plan.rectangle.source.y += static_cast<std::int32_t>(frame.origin.y);
+  return commit(plan, frame.framebuffer->id(), flags, serial, overlay, out_fence);
+}
+
 // A black buffer of the mode's size, where background_ is none. 0 or a negative errno.
 int Scanout::make_background(const drmModeModeInfo &mode, std::unique_ptr<DumbBuffer> &made) const
 {
@@ -120,13 +129,8 @@ int Scanout::show(const Plan &plan, Frame &frame, std::uint64_t serial, bool wit
 
 int Scanout::show_over_background(Plan plan, Frame &frame, std::uint64_t serial, bool with_mode_set)
 {
-  const Rectangle source = plan.rectangle.source;
-  plan.rectangle.source.x += static_cast<std::int32_t>(frame.origin.x);
-  plan.rectangle.source.y += static_cast<std::int32_t>(frame.origin.y);
   const std::uint32_t mode_set = with_mode_set ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
-  const std::uint32_t framebuffer_id = frame.framebuffer->id();
-  if (const int ret = commit(plan, framebuffer_id, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
-      ret != 0)
+  if (const int ret = commit_frame(plan, frame, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0); ret != 0)
     return ret;
   choose_overlay(plan, frame, mode_set | DRM_MODE_ATOMIC_TEST_ONLY);
   // A mode set blocks: the kernel then waits for commits of whoever had the display before. So does
@@ -134,10 +138,9 @@ int Scanout::show_over_background(Plan plan, Frame &frame, std::uint64_t serial,
   const std::uint32_t blocking =
       with_mode_set || output_.joined ? mode_set : std::uint32_t{DRM_MODE_ATOMIC_NONBLOCK};
   std::int32_t out_fence = -1;
-  const int ret =
-      commit(plan, framebuffer_id,
-             blocking | (flips_by_fence_ ? 0U : std::uint32_t{DRM_MODE_PAGE_FLIP_EVENT}), serial,
-             frame.raster.get(), flips_by_fence_ ? &out_fence : nullptr);
+  const int ret = commit_frame(
+      plan, frame, blocking | (flips_by_fence_ ? 0U : std::uint32_t{DRM_MODE_PAGE_FLIP_EVENT}),
+      serial, frame.raster.get(), flips_by_fence_ ? &out_fence : nullptr);
   flip_fence_ = UniqueFd(out_fence);
   if (ret == 0) {
     has_set_mode_ = with_mode_set;
@@ -146,7 +149,6 @@ int Scanout::show_over_background(Plan plan, Frame &frame, std::uint64_t serial,
     tried_overlay_ = frame.raster ? frame.raster->destination : Rectangle{};
     overlay_.committed(frame.raster);
     plan_ = plan;
-    plan_->rectangle.source = source;
     shown_origin_ = frame.origin;
     forget_kept_files();
     if (!first_mode_)

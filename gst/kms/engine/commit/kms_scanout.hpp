@@ -129,6 +129,8 @@ public:
   Result<void> leave(Frame &last);
   // Puts the output back into the state that it had before the first show_first().
   Result<void> restore();
+  // Whether restore() has something to do.
+  [[nodiscard]] bool has_saved_state() const noexcept { return saved_.has_value(); }
 
   // Overlays (kms_scanout_overlay.cpp). Whether frames may have one at present: before the first
   // frame, as far as the planes tell.
@@ -197,6 +199,8 @@ private:
   int commit(const Plan &plan, std::uint32_t framebuffer_id, std::uint32_t flags,
              std::uint64_t serial, const OverlayRaster *overlay = nullptr,
              std::int32_t *out_fence = nullptr) const;
+  int commit_frame(Plan plan, const Frame &frame, std::uint32_t flags, std::uint64_t serial,
+                   const OverlayRaster *overlay = nullptr, std::int32_t *out_fence = nullptr) const;
   int try_flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
                std::uint64_t serial);
   int show(const Plan &plan, Frame &frame, std::uint64_t serial, bool with_mode_set);

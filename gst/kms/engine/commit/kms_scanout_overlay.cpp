@@ -72,7 +72,7 @@ void Scanout::choose_overlay(Plan &plan, Frame &frame, std::uint32_t flags)
   for (const OverlaySlot &slot : slots) {
     plan.overlay = slot.plane;
     plan.overlay_zpos = slot.zpos;
-    ret = commit(plan, frame.framebuffer->id(), flags, 0, raster->get());
+    ret = commit_frame(plan, frame, flags, 0, raster->get());
     if (ret == 0) {
       frame.raster = std::move(*raster);
       return;

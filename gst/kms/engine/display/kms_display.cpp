@@ -215,6 +215,18 @@ Result<void> Display::start()
   return {};
 }
 
+Result<void> Display::take_output()
+{
+  if (reservation_.is_taken())
+    return {};
+  Result<void> taken = kms::take_output(*device_, reservation_, scanout_.output());
+  if (taken && joined_)
+    taken = check_joined_plane();
+  if (!taken)
+    reservation_.give_up();
+  return taken;
+}
+
 FlipQueue::Counters Display::counters() const
 {
   FlipQueue::Counters counters = queue_.counters();
@@ -224,6 +236,7 @@ FlipQueue::Counters Display::counters() const
 
 Result<void> Display::stop()
 {
+  repaint_at_ = kNever;
   queue_.set_flushing(true);
   queue_.cancel_capture();
   set_hotplug(nullptr);
@@ -234,7 +247,9 @@ Result<void> Display::stop()
   Result<void> restored = put_back();
   if (plug_.device_lost() || !device_->lease_holds())
     restored = {}; // nor can what is somebody else's again
-  cache_.clear();  // before the buffers go: what could not be put back may be on screen
+  reservation_.give_up();
+  plane_lock_.unlock();
+  cache_.clear(); // before the buffers go: what could not be put back may be on screen
   queue_.clear();
   require_first_frame();
   proved_.reset();
@@ -298,6 +313,9 @@ Result<FramebufferCache::Import> Display::import(const FrameLayout &layout)
 Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
 {
   frame_came_ = true;
+  repaint_at_ = kNever;
+  if (Result<void> taken = take_output(); !taken)
+    return taken.error();
   if (plug_.changed() && !take_up_plug_change()) {
     frames_without_output_++;
     return Shown::Dropped;
@@ -322,7 +340,7 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
   if (other_view && phase_ == Phase::FirstFrame && !scanout_.is_set())
     if (const Result<drmModeModeInfo> mode = choose_mode(picture_); mode)
       mode_ = *mode;
-  if (rows_are_untried(frame))
+  if (has_untested_rows(frame))
     require_first_frame();
   if (phase_ == Phase::FirstFrame)
     return show_wished(frame);

@@ -3,10 +3,9 @@
 // snapshots.
 //
 // Threads:
-// - One streaming thread at a time calls configure(), import(), show(), drain(), refuse(),
-// refusal()
-//   and failure(). Another thread may take its place while it is in none of them (a frame that is
-//   repeated).
+// - One streaming thread at a time calls configure(), take_output(), import(), show(), drain(),
+//   refuse(), refusal() and failure(). Another thread may take its place while it is in none of
+//   them (a frame that is repeated).
 // - start() and stop() are called while no thread is in one of those. They may be called by another
 //   thread than the streaming thread, and so may set_fence_rules(), before start().
 // - Everything else is for any thread at any time.
@@ -85,6 +84,9 @@ public:
   };
   [[nodiscard]] Size display_size() const;
 
+  // Whether another program has lit the output. The same until the display is closed.
+  [[nodiscard]] bool is_joined() const noexcept { return joined_.has_value(); }
+
   // What a View can balance. Any thread; the same until the display is closed.
   [[nodiscard]] const std::vector<BalanceChannel> &balance_channels() const noexcept
   {
@@ -92,14 +94,17 @@ public:
   }
 
   Result<void> start();
-  // Puts the display back as it was and releases every frame. Error: the display could not be put
-  // back. The next call tries that again.
+  // Before a frame. Several displays may have chosen one output, or one plane beside another
+  // program: the first that has a frame to show takes it until stop(). Error: another one has taken
+  // it. By the streaming thread.
+  Result<void> take_output();
+  // Puts the display back as it was, releases every frame, and lets others take the output. Error:
+  // the display could not be put back. The next call tries that again.
   Result<void> stop();
   // Whether stop() puts the display back; else the last frame stays on screen, its buffer in use
   // until another is shown or the display is closed. Any thread; true at first.
   void set_restore(bool restore);
-  // Gives the output to whoever asks for it next, although other threads may still hold this
-  // display: after stop() none of them can change anything. Not started again. Error: as stop().
+  // stop(), for good: lets go of the output although other threads may still hold this display.
   Result<void> give_up_output();
 
   // Error: no plane for the picture can have what the view asks for, whatever the picture is.
@@ -131,6 +136,9 @@ public:
     std::uint64_t refusals = 0; // commits that the device refused because of one
   };
   [[nodiscard]] OverlayCounters overlay_counters() const;
+  // DisplayListener::repaint_wanted() is called at that time (CLOCK_MONOTONIC), unless show() is
+  // called before. Any thread.
+  void want_repaint_at(std::int64_t time_ns);
   // Takes the frame only when it returns Yes. Failed: display_failed() was called; a failed mode
   // set returns Error instead.
   Result<Shown> show(Frame &frame, FlipQueue::Overflow overflow);
@@ -233,12 +241,13 @@ private:
   std::optional<Shown> wait_before_mode_set(Frame &frame);
   Result<Shown> show_first(Frame &frame);
   void first_frame_shown();
-  bool rows_are_untried(const Frame &frame);
+  bool has_untested_rows(const Frame &frame);
   Result<Shown> show_view(Frame &frame);
   Result<Shown> show_wished(Frame &frame);
   Result<drmModeModeInfo> choose_mode(const Picture &picture);
   [[nodiscard]] Error explain(const Error &error) const;
   // kms_joined.cpp
+  Result<void> check_joined_plane();
   bool look_at_joined_output();
   void joined_output_went_dark();
   [[nodiscard]] bool joined_output_differs();
@@ -272,6 +281,7 @@ private:
   std::shared_ptr<Device> device_;
   std::optional<MovedDisplays> moved_; // declared early, so put back last
   Reservation reservation_;            // likewise released after what uses it
+  PlaneLock plane_lock_;               // likewise; of a joined output, while that is taken
   const OutputRequest output_request_; // names the connector
   Connector connector_;                // as it was found last; by start() and the hotplug thread
   const bool has_cursor_;
@@ -281,11 +291,12 @@ private:
   const SizeLimits framebuffers_; // what the driver makes framebuffers of
   FormatOffer offer_;
   PlugState plug_;
-  std::atomic<bool> state_is_foreign_{false};  // another program may have set the display
-  std::atomic<bool> was_master_{true};         // at the last look, or at the last frame
-  std::atomic<bool> frame_came_{false};        // since the last look
-  std::atomic<bool> master_is_back_{false};    // as a frame has found; the hotplug thread looks
-  std::atomic<std::int64_t> look_again_at_{0}; // CLOCK_MONOTONIC
+  std::atomic<bool> state_is_foreign_{false};    // another program may have set the display
+  std::atomic<bool> was_master_{true};           // at the last look, or at the last frame
+  std::atomic<bool> frame_came_{false};          // since the last look
+  std::atomic<bool> master_is_back_{false};      // as a frame has found; the hotplug thread looks
+  std::atomic<std::int64_t> look_again_at_{0};   // CLOCK_MONOTONIC
+  std::atomic<std::int64_t> repaint_at_{kNever}; // likewise
   // Frames that were dropped since nothing is connected or another process is master.
   std::atomic<std::uint64_t> frames_without_output_{0};
 
@@ -309,8 +320,8 @@ private:
   drmModeModeInfo mode_{};              // of picture_; not valid in the phase ModeUnknown
   std::optional<Proved> proved_;        // nothing: not tested with what is connected
   std::optional<FramebufferRows> rows_; // of the last frame
-  bool rows_retried_ = false;           // the frame is tested because its rows are other ones
-  bool rows_may_change_ = false;        // without a mode set, as a test commit has shown
+  unsigned untested_changes_ = 0;       // RowChange bits that the next frame's test commit is for
+  unsigned tested_changes_ = 0; // RowChange bits that need no mode set, as a test commit showed
   FenceRules fence_rules_;
   View shown_view_;                    // what is on screen
   std::optional<Error> turn_left_out_; // why a wished turn was; to be told with the next frame

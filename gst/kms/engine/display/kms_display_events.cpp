@@ -45,7 +45,7 @@ bool Display::on_event_thread() const
 // a lost master costs a stream no system call.
 std::int64_t Display::next_deadline() noexcept
 {
-  return std::min(queue_.next_deadline(), look_again_at_.load());
+  return std::min({queue_.next_deadline(), look_again_at_.load(), repaint_at_.load()});
 }
 
 // The loop has compared the CRTC: the scanout is the streaming thread's to read.
@@ -66,7 +66,20 @@ void Display::on_timer() noexcept
     look_again_at_ = now + kLookAgain_ns;
   if (idle)
     wake_hotplug();
-  handle([this] { queue_.on_timer(); });
+  std::int64_t repaint_at = repaint_at_;
+  const bool repaints =
+      now >= repaint_at && repaint_at_.compare_exchange_strong(repaint_at, kNever);
+  handle([this, repaints] {
+    queue_.on_timer();
+    if (repaints) // last, as the listener may end this display
+      tell_(&DisplayListener::repaint_wanted);
+  });
+}
+
+void Display::want_repaint_at(std::int64_t time_ns)
+{
+  if (repaint_at_.exchange(time_ns) == kNever)
+    wake_loop();
 }
 
 void Display::on_device_lost(int error) noexcept

@@ -28,6 +28,21 @@ std::int64_t frame_duration_ns(Rate rate)
                                    rate.numerator);
 }
 
+// RowChange bits
+constexpr unsigned kStrides = 1, kFirstOffset = 2, kPlaneDistances = 4;
+
+unsigned row_changes(const FramebufferRows &before, const FramebufferRows &now)
+{
+  unsigned changes = before.strides_bytes != now.strides_bytes ? kStrides : 0;
+  if (before.offsets_bytes[0] != now.offsets_bytes[0])
+    changes |= kFirstOffset;
+  for (std::size_t i = 1; i < now.offsets_bytes.size(); i++)
+    if (now.strides_bytes[i] != 0 && before.offsets_bytes[i] - before.offsets_bytes[0] !=
+                                         now.offsets_bytes[i] - now.offsets_bytes[0])
+      changes |= kPlaneDistances;
+  return changes;
+}
+
 } // namespace
 
 // Waits until no commit is in flight and the frame's fence has signalled: the kernel would wait for
@@ -97,15 +112,15 @@ Result<Display::Shown> Display::show_first(Frame &frame)
   return Shown::Yes;
 }
 
-// Whether the frame's rows lie otherwise than those of the frame before, and no test commit has
-// shown that the driver takes that in a flip: imx-drm changes pitches in a mode set alone.
-bool Display::rows_are_untried(const Frame &frame)
+// True if the frame's rows differ from those of the frame before in a way that no test commit has
+// passed with: imx-drm changes pitches, and the distances between planes, in a mode set alone.
+bool Display::has_untested_rows(const Frame &frame)
 {
   const FramebufferRows &rows = frame.framebuffer->rows();
-  const bool differ = rows_ && *rows_ != rows;
+  if (rows_ && phase_ == Phase::Showing)
+    untested_changes_ |= row_changes(*rows_, rows) & ~tested_changes_;
   rows_ = rows;
-  rows_retried_ |= differ && phase_ == Phase::Showing && !rows_may_change_;
-  return rows_retried_;
+  return untested_changes_ != 0;
 }
 
 // The first frame is committed, so the picture's mode and plane are known.
@@ -118,8 +133,9 @@ void Display::first_frame_shown()
     wake_hotplug();
     tell_(&DisplayListener::master_changed, Error{}, true);
   }
-  rows_may_change_ |= rows_retried_ && !scanout_.has_set_mode();
-  rows_retried_ = false;
+  if (!scanout_.has_set_mode())
+    tested_changes_ |= untested_changes_;
+  untested_changes_ = 0;
   last_.clear(); // the commit of a first frame blocks until that is off the screen
   phase_ = Phase::Showing;
   mode_ = scanout_.shown_mode(); // perhaps the one before

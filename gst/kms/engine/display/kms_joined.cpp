@@ -2,11 +2,14 @@
 // Display: the output of another program that the sink has joined. That program may turn it off, or
 // set another mode, at any time, and nothing tells of it but the CRTC itself. By the streaming
 // thread.
+#include <cerrno>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <gst/drm/core/log.hpp>
 
+#include "engine/card/kms_objects.hpp"
 #include "engine/output/kms_join.hpp"
 #include "kms_display.hpp"
 
@@ -19,6 +22,31 @@ namespace {
 constexpr std::int64_t kLookEvery_ns = 1'000'000'000;
 
 } // namespace
+
+// Before the first frame. The plane was dark when the sink chose it, which may be long ago, and
+// other programs choose among the same planes.
+Result<void> Display::check_joined_plane()
+{
+  if (output_request_.plane_id != 0 || !last_.empty())
+    return {}; // the application has named it, or it shows the last frame of this display
+  const std::uint32_t id = scanout_.output().planes.front().id;
+  const auto taken = [&](const char *by) {
+    return device_error("Plane " + std::to_string(id) + " of " + device_->name() +
+                            " shows the picture of another " + by +
+                            " since this sink has chosen it, and no other plane is left. Stop "
+                            "that " +
+                            by + ", or name a plane with plane-id.",
+                        EBUSY);
+  };
+  if (!plane_lock_.lock(device_, id))
+    return taken("sink");
+  const Result<PropertySet> plane = PropertyReader(device_->fd()).read(id, DRM_MODE_OBJECT_PLANE);
+  if (plane && property_value(*plane, "CRTC_ID") != 0) {
+    plane_lock_.unlock();
+    return taken("program");
+  }
+  return {};
+}
 
 // Before a frame. false: the output is dark.
 bool Display::look_at_joined_output()

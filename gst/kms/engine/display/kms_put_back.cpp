@@ -19,6 +19,10 @@ void Display::set_restore(bool restore)
 // be had.
 Result<void> Display::put_back()
 {
+  if (!scanout_.has_saved_state() || reservation_.ids().empty())
+    return {}; // this display has shown nothing, or has given its output up for good
+  if (reservation_.take() != 0)
+    return {}; // another sink shows its picture in place of the frame that was left there
   if (!restore_ && !plug_.device_lost()) {
     // the flip may be to come that takes the others off the screen, and nobody waits for it
     std::vector<Frame> last = queue_.take_shown();

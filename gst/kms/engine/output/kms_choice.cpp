@@ -30,40 +30,7 @@ void leave_out(Resources &resources, const IsFree &is_free)
   std::erase_if(resources.connectors, taken);
 }
 
-// Error where another sink has what the request asks for by name.
-Result<void> check_request(const Resources &all, const OutputRequest &request,
-                           const ReservationTable &taken, const std::string &device_name)
-{
-  bool connected = false;
-  for (const Connector &connector : all.connectors) {
-    const bool in_use = taken.contains(connector.id);
-    if (in_use && !request.connector.empty() && is_named(connector, request.connector))
-      return device_error("Connector " + connector.name + " of " + device_name +
-                              " is used by another sink of this process. Choose another with "
-                              "connector, or stop that sink.",
-                          EBUSY);
-    connected |= !in_use && !connector.writeback && !connector.modes.empty() &&
-                 connector.connection != DRM_MODE_DISCONNECTED;
-  }
-  if (request.plane_id != 0 && taken.contains(request.plane_id))
-    return device_error(
-        "Plane " + std::to_string(request.plane_id) + " of " + device_name +
-            " is used by another sink of this process. Choose another with plane-id, "
-            "or stop that sink.",
-        EBUSY);
-  const auto in_use =
-      std::find_if(all.connectors.begin(), all.connectors.end(), [&](const Connector &connector) {
-        return !connector.writeback && taken.contains(connector.id);
-      });
-  if (request.connector.empty() && !connected && in_use != all.connectors.end())
-    return device_error("Every connected output of " + device_name +
-                            " is used by another sink of this process. Plug another display in, or "
-                            "stop one of the sinks.",
-                        EBUSY);
-  return {};
-}
-
-// A plane that several CRTCs could use belongs to the sink that reserves it first. Each output
+// A plane that several CRTCs could use belongs to the sink that chooses it first. Each output
 // needs one primary plane and gets no more. Where the user named the plane, the other planes stay
 // free.
 void keep_own_planes(Output &output, const OutputRequest &request)
@@ -196,31 +163,48 @@ Result<void> take_joined_wishes(Output &output, const OutputRequest &request)
   return take_wishes(output, request);
 }
 
-// With a plane that can have the properties that the application wants, if there is one.
-Result<Output> find_joined_output(const Device &device, const Resources &resources,
-                                  const OutputRequest &request, const IsFree &is_free)
+bool is_dark(const Plane &plane)
 {
-  const auto is_able = [&](std::uint32_t id) {
-    return is_free(id) &&
-           std::any_of(resources.planes.begin(), resources.planes.end(), [&](const Plane &plane) {
-             return plane.id == id && check_wishes(request.plane_properties, WishTarget::Plane,
-                                                   plane.properties, "plane");
-           });
+  return property_value(plane.properties, "CRTC_ID") == 0;
+}
+
+// With a plane that can have the properties that the application wants, if there is one: a plane
+// that no sink of this process has chosen, else one that becomes dark when such a sink stops.
+Result<Output> find_joined_output(const Device &device, const ReservationTable &table,
+                                  const Resources &resources, const OutputRequest &request)
+{
+  const UsablePlane unused = [&](const Plane &plane) {
+    return is_dark(plane) && !table.contains(plane.id);
   };
-  Result<Output> output = join_output(resources, request, is_able, device.name());
-  // the error then is about the wish
-  return output ? std::move(output) : join_output(resources, request, is_free, device.name());
+  const UsablePlane waited_for = [&](const Plane &plane) {
+    return is_dark(plane) || table.is_taken(plane.id);
+  };
+  Result<Output> output = Error{};
+  for (const UsablePlane *is_usable : {&unused, &waited_for}) {
+    const auto is_able = [&](const Plane &plane) {
+      return (*is_usable)(plane) &&
+             check_wishes(request.plane_properties, WishTarget::Plane, plane.properties, "plane");
+    };
+    output = join_output(resources, request, is_able, device.name());
+    if (!output) // the error is about the wish, where there is a plane without it
+      output = join_output(resources, request, *is_usable, device.name());
+    if (output)
+      break;
+  }
+  return output;
 }
 
 // Beside what another program shows: only the plane is reserved, so that any number of sinks join.
 OutputChoice reserve_plane(const Device &device, ReservationTable &table, Resources resources,
                            Output output)
 {
+  const std::uint32_t plane = output.planes.front().id;
   GSTDRM_DEBUG("joins CRTC %u of connector %s of %s in mode %s, on plane %u", output.crtc.id,
                output.connector.name.c_str(), device.name().c_str(),
-               describe_mode(*output.joined).c_str(), output.planes.front().id);
-  Reservation reservation(table, {output.planes.front().id});
-  return OutputChoice{std::move(output), std::move(resources), std::move(reservation)};
+               describe_mode(*output.joined).c_str(), plane);
+  const bool is_shared = table.contains(plane);
+  return OutputChoice{std::move(output), std::move(resources), Reservation(table, {plane}),
+                      is_shared};
 }
 
 Result<void> check_meaning(const OutputRequest &output)
@@ -249,6 +233,25 @@ Result<void> make_room(Device &device, const OutputRequest &request, const MoveD
   return {};
 }
 
+// An output that the sink sets the mode of, with what the application wants of it.
+Result<Output> choose_own_output(Device &device, const Resources &resources,
+                                 const OutputRequest &request)
+{
+  Result<Output> output = choose_output(resources, request, device.name());
+  if (!output)
+    return output;
+  keep_own_planes(*output, request);
+  if (Result<void> timing = check_timing(device, *output); !timing)
+    return timing.error();
+  if (Result<void> taken = take_wishes(*output, request); !taken)
+    return taken.error();
+  if (output->planes.empty())
+    return device_error("No plane of " + device.name() + " is left for connector " +
+                            output->connector.name + ": other CRTCs use them.",
+                        EBUSY);
+  return output;
+}
+
 } // namespace
 
 Result<Resources> read_free_resources(Device &device, const std::string &connector)
@@ -270,8 +273,7 @@ Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request
   if (!resources)
     return resources.error();
   if (wants_join(request)) {
-    Result<Output> joined = find_joined_output(
-        device, *resources, request, [&table](std::uint32_t id) { return !table.contains(id); });
+    Result<Output> joined = find_joined_output(device, table, *resources, request);
     if (joined) {
       if (Result<void> taken = take_joined_wishes(*joined, request); !taken)
         return taken.error();
@@ -287,31 +289,50 @@ Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request
     if (!resources)
       return resources.error();
   }
-  if (Result<void> free = check_request(*resources, request, table, device.name()); !free)
-    return free.error();
-  leave_out(*resources, [&](std::uint32_t id) { return !table.contains(id); });
+  Resources rest = *resources;
+  leave_out(rest, [&](std::uint32_t id) { return !table.contains(id); });
   if (move)
-    if (Result<void> room = make_room(device, request, move, *resources); !room)
+    if (Result<void> room = make_room(device, request, move, rest); !room)
       return room.error();
-  Result<Output> output = choose_output(*resources, request, device.name());
+  Result<Output> output = choose_own_output(device, rest, request);
+  // A connector whose state nobody knows comes after a display that another sink may leave.
+  const auto is_settled = [&] {
+    return output &&
+           (!request.connector.empty() || output->connector.connection == DRM_MODE_CONNECTED);
+  };
+  if (!is_settled()) {
+    rest = *resources;
+    leave_out(rest, [&](std::uint32_t id) { return !table.is_taken(id); });
+    output = choose_own_output(device, rest, request);
+  }
+  if (!is_settled())
+    output = choose_own_output(device, *resources, request);
   if (!output)
     return output.error();
-  keep_own_planes(*output, request);
-  if (Result<void> timing = check_timing(device, *output); !timing)
-    return timing.error();
-  if (Result<void> taken = take_wishes(*output, request); !taken)
-    return taken.error();
   output->found_mode = read_found_mode(device, *output);
-  if (output->planes.empty())
-    return device_error("No plane of " + device.name() + " is left for connector " +
-                            output->connector.name + ": other sinks of this process use them.",
-                        EBUSY);
   GSTDRM_DEBUG("chose connector %s (%u) of %s with CRTC %u, %zu planes for the picture%s",
                output->connector.name.c_str(), output->connector.id, device.name().c_str(),
                output->crtc.id, output->planes.size(),
                output->writeback ? " and a writeback connector" : "");
-  Reservation reservation(table, ids_of(*output));
-  return OutputChoice{std::move(*output), std::move(*resources), std::move(reservation)};
+  const std::vector<std::uint32_t> ids = ids_of(*output);
+  const bool is_shared =
+      std::any_of(ids.begin(), ids.end(), [&](std::uint32_t id) { return table.contains(id); });
+  return OutputChoice{std::move(*output), std::move(*resources), Reservation(table, ids),
+                      is_shared};
+}
+
+Result<void> take_output(const Device &device, Reservation &reservation, const Output &output)
+{
+  const std::uint32_t other = reservation.take();
+  if (other == 0)
+    return {};
+  const std::string what = other == output.connector.id ? "Connector " + output.connector.name
+                           : other == output.crtc.id    ? "CRTC " + std::to_string(other)
+                                                        : "Plane " + std::to_string(other);
+  return device_error(what + " of " + device.name() +
+                          " shows the picture of another sink of this process. Stop that sink "
+                          "first, or choose another connector.",
+                      EBUSY);
 }
 
 Result<OutputChoice> read_output_again(Device &device, const Reservation &reservation,
@@ -322,7 +343,8 @@ Result<OutputChoice> read_output_again(Device &device, const Reservation &reserv
     return resources.error();
   const auto owns = [&](std::uint32_t id) { return reservation.owns(id); };
   if (request.mode.kind == ModeRequest::Kind::Current) {
-    Result<Output> joined = join_output(*resources, request, owns, device.name());
+    const UsablePlane is_own = [&](const Plane &plane) { return owns(plane.id) && is_dark(plane); };
+    Result<Output> joined = join_output(*resources, request, is_own, device.name());
     if (!joined)
       return joined.error();
     if (Result<void> taken = take_joined_wishes(*joined, request); !taken)

@@ -13,21 +13,27 @@ namespace gstdrm::kms {
 
 struct OutputChoice {
   Output output;
-  Resources resources; // without the objects of other sinks
-  Reservation reservation;
+  Resources resources;     // those that the output was chosen from
+  Reservation reservation; // the objects are not taken yet
+  bool is_shared = false;  // another sink of this process waits for it too, or shows on it
 };
 
 // Moves a lit display to another CRTC; false: it stays. `free` is what no sink of this process has.
 using MoveDisplay = std::function<bool(const Resources &free, const CrtcMove &move)>;
 
-// What the device has, without what sinks of this process have. Called with the choice lock.
+// What the device has, without what sinks of this process wait for or show on. Called with the
+// choice lock.
 Result<Resources> read_free_resources(Device &device, const std::string &connector);
 
-// Reads the device and reserves an output that fits the request and that no other sink has. Where
-// lit displays have to move for that, `move` is called. Error: another sink has an object that the
-// request names, or no output is left. Any thread.
+// Reads the device and chooses an output that fits the request: one that no other sink of this
+// process has chosen, else one on which none shows, else any, which the sink waits for. Where lit
+// displays have to move for the first of these, `move` is called. Any thread.
 Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request,
                                     const MoveDisplay &move = {});
+
+// Takes the objects of the output, for the frames of one sink. Error: another sink of this process
+// shows on one of them.
+Result<void> take_output(const Device &device, Reservation &reservation, const Output &output);
 
 // Reads the reserved output again, since another display may be connected to it. `request` names
 // the connector. The returned choice has no reservation of its own.

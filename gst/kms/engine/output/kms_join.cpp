@@ -53,9 +53,8 @@ const Connector *find_connector(const Resources &resources, const OutputRequest 
   return nullptr;
 }
 
-// Of the planes that nobody uses: the one with the most formats, overlays first.
-const Plane *spare_plane(const Resources &resources, const Crtc &crtc,
-                         const std::function<bool(std::uint32_t id)> &is_free)
+// Of the usable planes: the one with the most formats, overlays first.
+const Plane *spare_plane(const Resources &resources, const Crtc &crtc, const UsablePlane &is_usable)
 {
   const Plane *best = nullptr;
   const auto better = [&best](const Plane &plane) {
@@ -64,8 +63,8 @@ const Plane *spare_plane(const Resources &resources, const Crtc &crtc,
     return overlay != best_overlay ? overlay : plane.formats.size() > best->formats.size();
   };
   for (const Plane &plane : resources.planes)
-    if (plane.type != PlaneType::Cursor && takes(plane, crtc) && is_free(plane.id) &&
-        property_value(plane.properties, "CRTC_ID") == 0 && (!best || better(plane)))
+    if (plane.type != PlaneType::Cursor && takes(plane, crtc) && is_usable(plane) &&
+        (!best || better(plane)))
       best = &plane;
   return best;
 }
@@ -83,15 +82,12 @@ Error no_connector(const OutputRequest &request, const std::string &device_name)
 }
 
 // Why the plane that the request names cannot be used on the CRTC; empty: it can.
-std::string why_not(const Plane *plane, const Crtc &crtc,
-                    const std::function<bool(std::uint32_t id)> &is_free)
+std::string why_not(const Plane *plane, const Crtc &crtc)
 {
   if (!plane)
     return "there is no such plane";
   if (!takes(*plane, crtc))
     return "it does not belong to CRTC " + std::to_string(crtc.id);
-  if (!is_free(plane->id))
-    return "it is used by another sink of this process";
   const std::uint64_t user = property_value(plane->properties, "CRTC_ID");
   if (user != 0 && user != crtc.id)
     return "it is used by CRTC " + std::to_string(user);
@@ -136,8 +132,7 @@ bool wants_join(const OutputRequest &request)
 }
 
 Result<Output> join_output(const Resources &resources, const OutputRequest &request,
-                           const std::function<bool(std::uint32_t id)> &is_free,
-                           const std::string &device_name)
+                           const UsablePlane &is_usable, const std::string &device_name)
 {
   const Connector *connector = find_connector(resources, request);
   if (!connector)
@@ -149,16 +144,16 @@ Result<Output> join_output(const Resources &resources, const OutputRequest &requ
                             "sets it first, or set one with mode=match.",
                         ENODEV);
   const Plane *plane = request.plane_id ? named_plane(resources, request.plane_id)
-                                        : spare_plane(resources, *crtc, is_free);
+                                        : spare_plane(resources, *crtc, is_usable);
   if (request.plane_id)
-    if (const std::string reason = why_not(plane, *crtc, is_free); !reason.empty())
+    if (const std::string reason = why_not(plane, *crtc); !reason.empty())
       return device_error("Plane " + std::to_string(request.plane_id) + " of " + device_name +
                               " cannot show a picture on connector " + connector->name + ": " +
                               reason + ". Choose another with plane-id.",
                           EBUSY);
   if (!plane)
     return device_error("No plane of " + device_name + " is left for connector " + connector->name +
-                            ": other programs and sinks use them all. Name one with plane-id to "
+                            ": other programs use them all. Name one with plane-id to "
                             "replace what it shows, or take the display with mode=match.",
                         EBUSY);
   Output output;

@@ -26,11 +26,12 @@ std::optional<std::int64_t> last_vblank(int drm_fd, std::uint32_t crtc_id);
 // Whether the request is for a CRTC that is lit already, if there is one.
 bool wants_join(const OutputRequest &request);
 
-// The lit output of the request, with one plane: the one that the request names, else the one with
-// the most formats of those that nobody uses. `is_free`: no sink of this process has the object.
-// Error: why there is none, and what helps.
+// Whether a sink may show on a plane that its request does not name.
+using UsablePlane = std::function<bool(const Plane &plane)>;
+
+// The lit output of the request, with one plane: the one that the request names, else the usable
+// one with the most formats. Error: why there is none, and what helps.
 Result<Output> join_output(const Resources &resources, const OutputRequest &request,
-                           const std::function<bool(std::uint32_t id)> &is_free,
-                           const std::string &device_name);
+                           const UsablePlane &is_usable, const std::string &device_name);
 
 } // namespace gstdrm::kms

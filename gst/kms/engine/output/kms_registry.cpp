@@ -32,34 +32,55 @@ std::string describe(const DeviceRequest &request)
   return text;
 }
 
-enum class Among { Connected, ConnectedOrUnprobed };
+// What a card has for a sink that names none, the best last.
+enum class Prospect {
+  None,
+  Unknown,  // a connector whose state the driver cannot tell: VGA, composite
+  Mastered, // perhaps a display, and another program is master
+  InUse,    // a display that sinks of this process have chosen
+  Crowded,  // a free display, and no CRTC or plane for it
+  Free,     // a free display
+};
 
-// A connector that no other sink of this process has, and that has a display, or may have one.
-bool has_connector(Device &device, Among among)
+struct Connectors {
+  bool has_free = false, has_used = false; // connected
+  bool has_unprobed = false, has_unknown = false;
+};
+
+// As far as the kernel knows them.
+Connectors look_at_connectors(Device &device)
 {
+  Connectors found;
   const ResPtr res(drmModeGetResources(device.fd()));
-  if (!res)
-    return false;
   PropertyReader reader(device.fd());
-  for (int i = 0; i < res->count_connectors; i++) {
+  for (int i = 0; res && i < res->count_connectors; i++) {
     const Result<Connector> connector =
         read_connector(device, res->connectors[i], reader, Probe::Never);
-    if (!connector || connector->writeback || connector->is_non_desktop() ||
-        device.reservations().contains(connector->id))
+    if (!connector || connector->writeback || connector->is_non_desktop())
       continue;
-    if (connector->connection == DRM_MODE_CONNECTED ||
-        (among == Among::ConnectedOrUnprobed &&
-         connector->connection == DRM_MODE_UNKNOWNCONNECTION && connector->modes.empty()))
-      return true;
+    const bool is_used = device.reservations().contains(connector->id);
+    const bool is_unknown = connector->connection == DRM_MODE_UNKNOWNCONNECTION;
+    (is_used ? found.has_used : found.has_free) |= connector->connection == DRM_MODE_CONNECTED;
+    (connector->modes.empty() ? found.has_unprobed : found.has_unknown) |= is_unknown;
   }
-  return false;
+  return found;
 }
 
-// Whether a sink gets an output. As the master, because the kernel probes for nobody else.
-bool has_output(Device &device)
+Prospect prospect_of(Device &device)
 {
-  const Result<OutputChoice> choice = reserve_output(device, {});
-  return choice && choice->output.connector.connection == DRM_MODE_CONNECTED;
+  Connectors found = look_at_connectors(device);
+  if (found.has_free || found.has_unprobed) {
+    if (device.become_master() != 0)
+      return Prospect::Mastered;
+    // as the master, because the kernel probes for nobody else
+    const Result<OutputChoice> choice = reserve_output(device, {});
+    if (choice && !choice->is_shared && choice->output.connector.connection == DRM_MODE_CONNECTED)
+      return Prospect::Free;
+    found = look_at_connectors(device);
+    if (found.has_free)
+      return Prospect::Crowded;
+  }
+  return found.has_used ? Prospect::InUse : found.has_unknown ? Prospect::Unknown : Prospect::None;
 }
 
 std::vector<std::string> split(const std::string &list)
@@ -160,7 +181,8 @@ Result<Registry::DevicePtr> Registry::open_path(const std::string &path, Opening
 Result<Registry::DevicePtr> Registry::search(const DeviceRequest &request, Opening &opening)
 {
   const std::vector<std::string> cards = list_drm_nodes(DrmNodeType::Card);
-  DevicePtr fallback, mastered, full;
+  DevicePtr best; // where it has no free display, the caller says what is in the way
+  Prospect best_prospect = Prospect::None;
   std::string looked_at;
   bool denied = false;
   int lack = cards.empty() ? missing_descriptor() : 0;
@@ -177,24 +199,16 @@ Result<Registry::DevicePtr> Registry::search(const DeviceRequest &request, Openi
       looked_at += " " + (*device)->name() + " is another one.";
       continue;
     }
-    if (!fallback)
-      fallback = *device;
-    if (!has_connector(**device, Among::ConnectedOrUnprobed))
+    const Prospect prospect = prospect_of(**device);
+    if (best && prospect <= best_prospect)
       continue;
-    const bool is_master = (*device)->become_master() == 0;
-    if (is_master && has_output(**device))
-      return std::move(*device);
-    if (!is_master && !mastered)
-      mastered = *device;
-    if (is_master && !full && has_connector(**device, Among::Connected))
-      full = *device;
+    best = *device;
+    best_prospect = prospect;
+    if (prospect == Prospect::Free)
+      break;
   }
-  if (full) // the caller makes room, or says what is in the way
-    return full;
-  if (mastered) // another program's: the caller says whose master is missing
-    return mastered;
-  if (fallback)
-    return fallback;
+  if (best)
+    return best;
   if (lack)
     return device_error("No KMS device" + describe(request) +
                             " can be looked for: " + errno_text(lack) + "." + looked_at,
@@ -224,6 +238,8 @@ Result<Registry::DevicePtr> Registry::open_lease(const DevicePtr &lessor,
     Result<OutputChoice> choice = reserve_output(*lessor, OutputRequest{name, 0});
     if (!choice)
       return choice.error();
+    if (Result<void> taken = take_output(*lessor, choice->reservation, choice->output); !taken)
+      return taken.error();
     const std::vector<std::uint32_t> &ids = choice->reservation.ids();
     objects.insert(objects.end(), ids.begin(), ids.end());
     lease->reservations.push_back(std::move(choice->reservation));
