@@ -112,37 +112,6 @@ TEST(ChooseOutput, leaves_a_crtc_for_the_display_that_has_no_other)
   EXPECT_EQ(choose_output(resources, {"DP-1", 0, {}}, "card")->crtc.id, 10U);
 }
 
-// Each lit display's second choice is the CRTC of the next one.
-TEST(ChooseOutput, moves_lit_displays_one_after_the_other)
-{
-  Resources resources = two_outputs();
-  resources.crtcs.push_back(values::crtc(12, 2));
-  resources.connectors = {values::connector(20, "DSI-1", DRM_MODE_CONNECTED, 1),
-                          values::connector(21, "DP-1", DRM_MODE_CONNECTED, 3, 10),
-                          values::connector(22, "DP-2", DRM_MODE_CONNECTED, 6, 11)};
-  const auto moves = moves_for(resources, {"DSI-1", 0, {}});
-  ASSERT_EQ(moves.size(), 2U);
-  EXPECT_EQ(moves[0].connector, 22U); // to the one that is free
-  EXPECT_EQ(moves[0].from, 11U);
-  EXPECT_EQ(moves[0].to, 12U);
-  EXPECT_EQ(moves[1].connector, 21U);
-  EXPECT_EQ(moves[1].from, 10U);
-  EXPECT_EQ(moves[1].to, 11U);
-  // a lit one that a sink takes moves alone, or not at all
-  EXPECT_TRUE(moves_for(resources, {"DP-1", 0, {}}).empty());
-  EXPECT_TRUE(moves_for(resources, {"DP-2", 0, {}}).empty());
-  resources.connectors[2].properties["CRTC_ID"].value = 0;
-  const auto own = moves_for(resources, {"DP-1", 0, {}});
-  ASSERT_EQ(own.size(), 1U);
-  EXPECT_EQ(own[0].connector, 21U);
-  EXPECT_EQ(own[0].to, 11U);
-  // two displays with one picture have one CRTC, and one that nothing else can light stays
-  resources.connectors[2] = values::connector(22, "DP-2", DRM_MODE_CONNECTED, 7, 10);
-  EXPECT_TRUE(moves_for(resources, {"DSI-1", 0, {}}).empty());
-  resources.connectors[2] = values::connector(22, "DP-2", DRM_MODE_CONNECTED, 2, 11);
-  EXPECT_TRUE(moves_for(resources, {"DSI-1", 0, {}}).empty());
-}
-
 TEST(ChooseOutput, shows_nothing_on_a_headset_that_is_not_named)
 {
   Resources resources = two_outputs();

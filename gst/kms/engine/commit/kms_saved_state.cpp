@@ -75,11 +75,6 @@ bool same_timings(const drmModeModeInfo &a, const drmModeModeInfo &b)
 
 } // namespace
 
-std::span<const char *const> plane_state_names()
-{
-  return kPlaneProperties;
-}
-
 // What cannot be set is left out: a commit that names an immutable property is refused as a whole
 // (drm_property_change_valid_get()), and zpos is one on many drivers.
 Result<void> SavedState::save(const Device &device, std::uint32_t object_id,

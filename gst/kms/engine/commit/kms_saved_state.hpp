@@ -15,9 +15,6 @@
 
 namespace gstdrm::kms {
 
-// The names of what a plane shows, and where and how.
-std::span<const char *const> plane_state_names();
-
 // What tells one framebuffer from another of the same id (GETFB2; Linux 5.7). Nothing of the kind
 // in older kernels: all fields are 0.
 struct FramebufferFacts {

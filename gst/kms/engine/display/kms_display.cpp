@@ -99,11 +99,7 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
   // an application that names its descriptor or a plane shows something of its own there
   wanted.may_join =
       wanted.plane_id != 0 || (device_request.fd >= 0 && device_request.lease.empty());
-  MovedDisplays moved(*device);
-  Result<OutputChoice> choice =
-      reserve_output(**device, wanted, [&moved](const Resources &free, const CrtcMove &move) {
-        return moved.move(free, move);
-      });
+  Result<OutputChoice> choice = reserve_output(**device, wanted);
   if (!choice)
     return choice.error();
   const Connector &connector = choice->output.connector;
@@ -114,7 +110,6 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
                           EINVAL);
   const std::shared_ptr<Display> display(
       new Display(std::move(*device), std::move(*choice), output_request, listener));
-  display->moved_.emplace(std::move(moved));
   display->scanout_.probe_downscaling();
   display->scanout_.probe_covering();
   display->can_overlay_ = display->scanout_.can_overlay();
@@ -264,7 +259,6 @@ Result<void> Display::give_up_output()
 {
   Result<void> restored = stop(); // nothing where it has stopped
   reservation_ = Reservation();
-  moved_.reset();
   return restored;
 }
 

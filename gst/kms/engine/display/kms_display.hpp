@@ -37,7 +37,6 @@
 #include "engine/card/kms_framebuffer.hpp"
 #include "engine/card/kms_hotplug.hpp"
 #include "engine/commit/kms_flip_queue.hpp"
-#include "engine/commit/kms_moved_displays.hpp"
 #include "engine/commit/kms_scanout.hpp"
 #include "engine/output/kms_choice.hpp"
 #include "kms_listener.hpp"
@@ -279,7 +278,6 @@ private:
 
   const ListenerCalls tell_;
   std::shared_ptr<Device> device_;
-  std::optional<MovedDisplays> moved_; // declared early, so put back last
   Reservation reservation_;            // likewise released after what uses it
   PlaneLock plane_lock_;               // likewise; of a joined output, while that is taken
   const OutputRequest output_request_; // names the connector

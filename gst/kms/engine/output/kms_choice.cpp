@@ -218,21 +218,6 @@ Result<void> check_meaning(const OutputRequest &output)
                       EINVAL);
 }
 
-// Error: the device can be read no more.
-Result<void> make_room(Device &device, const OutputRequest &request, const MoveDisplay &move,
-                       Resources &free)
-{
-  for (const CrtcMove &wanted : moves_for(free, request)) {
-    if (!move(free, wanted))
-      return {}; // choose_output() says what there is
-    Result<Resources> moved = read_free_resources(device, request.connector);
-    if (!moved)
-      return moved.error();
-    free = std::move(*moved);
-  }
-  return {};
-}
-
 // An output that the sink sets the mode of, with what the application wants of it.
 Result<Output> choose_own_output(Device &device, const Resources &resources,
                                  const OutputRequest &request)
@@ -254,16 +239,7 @@ Result<Output> choose_own_output(Device &device, const Resources &resources,
 
 } // namespace
 
-Result<Resources> read_free_resources(Device &device, const std::string &connector)
-{
-  Result<Resources> resources = read_resources(device, connector);
-  if (resources)
-    leave_out(*resources, [&](std::uint32_t id) { return !device.reservations().contains(id); });
-  return resources;
-}
-
-Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request,
-                                    const MoveDisplay &move)
+Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request)
 {
   if (Result<void> meant = check_meaning(request); !meant)
     return meant.error();
@@ -291,9 +267,6 @@ Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request
   }
   Resources rest = *resources;
   leave_out(rest, [&](std::uint32_t id) { return !table.contains(id); });
-  if (move)
-    if (Result<void> room = make_room(device, request, move, rest); !room)
-      return room.error();
   Result<Output> output = choose_own_output(device, rest, request);
   // A connector whose state nobody knows comes after a display that another sink may leave.
   const auto is_settled = [&] {

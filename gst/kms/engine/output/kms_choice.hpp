@@ -2,8 +2,6 @@
 // Which connector, CRTC and planes a sink gets where several share a device.
 #pragma once
 
-#include <functional>
-
 #include <gst/drm/core/result.hpp>
 
 #include "engine/card/kms_reservation.hpp"
@@ -18,18 +16,10 @@ struct OutputChoice {
   bool is_shared = false;  // another sink of this process waits for it too, or shows on it
 };
 
-// Moves a lit display to another CRTC; false: it stays. `free` is what no sink of this process has.
-using MoveDisplay = std::function<bool(const Resources &free, const CrtcMove &move)>;
-
-// What the device has, without what sinks of this process wait for or show on. Called with the
-// choice lock.
-Result<Resources> read_free_resources(Device &device, const std::string &connector);
-
 // Reads the device and chooses an output that fits the request: one that no other sink of this
-// process has chosen, else one on which none shows, else any, which the sink waits for. Where lit
-// displays have to move for the first of these, `move` is called. Any thread.
-Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request,
-                                    const MoveDisplay &move = {});
+// process has chosen, else one on which none shows, else any, which the sink waits for. Any
+// thread.
+Result<OutputChoice> reserve_output(Device &device, const OutputRequest &request);
 
 // Takes the objects of the output, for the frames of one sink. Error: another sink of this process
 // shows on one of them.

@@ -9,7 +9,6 @@
 #include "engine/card/kms_objects.hpp"
 #include "kms_formats.hpp"
 #include "kms_join.hpp"
-#include "kms_matching.hpp"
 
 namespace gstdrm::kms {
 
@@ -294,14 +293,47 @@ Result<Resources> read_resources(Device &device, const std::string &wanted)
   return resources;
 }
 
-std::vector<CrtcMove> moves_for(const Resources &resources, const OutputRequest &request)
+namespace {
+
+bool can_drive(const Crtc &crtc, const Connector &connector)
 {
-  const Connector *connector = find_connector(resources, request.connector);
-  return connector && !connector->modes.empty() ? find_moves(resources, *connector)
-                                                : std::vector<CrtcMove>();
+  return (connector.possible_crtcs >> crtc.index & 1) != 0;
 }
 
-namespace {
+std::uint64_t crtc_of(const Connector &connector)
+{
+  return property_value(connector.properties, "CRTC_ID");
+}
+
+// The CRTC that drives the connector at present, else a free one: the one that the fewest other
+// displays wait for, such as those of the sinks that start next. nullptr if none is free.
+const Crtc *find_crtc(const Resources &resources, const Connector &connector)
+{
+  const auto waits_for = [&](const Connector &other, const Crtc &crtc) {
+    return other.id != connector.id && !other.writeback && !other.modes.empty() &&
+           other.connection == DRM_MODE_CONNECTED && crtc_of(other) == 0 && can_drive(crtc, other);
+  };
+  const Crtc *best = nullptr;
+  std::ptrdiff_t fewest = 0;
+  for (const Crtc &crtc : resources.crtcs) {
+    if (crtc_of(connector) == crtc.id)
+      return &crtc;
+    const auto lit = [&](const Connector &other) {
+      return !other.writeback && crtc_of(other) == crtc.id;
+    };
+    if (!can_drive(crtc, connector) ||
+        std::any_of(resources.connectors.begin(), resources.connectors.end(), lit))
+      continue;
+    const auto waiting =
+        std::count_if(resources.connectors.begin(), resources.connectors.end(),
+                      [&](const Connector &other) { return waits_for(other, crtc); });
+    if (!best || waiting < fewest) {
+      best = &crtc;
+      fewest = waiting;
+    }
+  }
+  return best;
+}
 
 // The kernel gives a connector whose state its driver cannot tell the modes of displays without an
 // EDID (drm_probe_helper.c, drm_helper_probe_single_connector_modes()), so one without any was

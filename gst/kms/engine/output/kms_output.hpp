@@ -124,18 +124,6 @@ struct Output {
   [[nodiscard]] FormatSet formats() const;
 };
 
-// A display that is lit, and another CRTC that could light it.
-struct CrtcMove {
-  std::uint32_t connector = 0;
-  std::uint32_t from = 0; // CRTCs
-  std::uint32_t to = 0;
-};
-
-// The displays that have to change their CRTCs, one after the other in this order, before
-// choose_output() finds one for the request, or before it leaves one for each other display that
-// waits. Empty: there is nothing to gain.
-std::vector<CrtcMove> moves_for(const Resources &resources, const OutputRequest &request);
-
 Result<Output> choose_output(const Resources &resources, const OutputRequest &request,
                              const std::string &device_name);
 
