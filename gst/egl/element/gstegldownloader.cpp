@@ -113,7 +113,7 @@ bool EglDownloader::stop()
 void EglDownloader::forget_threads()
 {
   if (GlThread *thread = any_thread())
-    thread->finish();
+    thread->retire();
   thread_.reset();
   reader_.reset();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gsteglmemory.hpp"
 
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -29,10 +30,10 @@ static GstDrmEglTextureAllocator *as_texture_allocator(gpointer allocator) noexc
                                     GstDrmEglTextureAllocator);
 }
 
-// An imported texture is complete before its memory exists, and nobody writes it, so a map for
-// reading by GL is the texture's name and needs no GL thread. GstGLBaseMemory would let the reader
-// sleep until that thread has come to it, once for the map and once for the unmap. A copy of the
-// memory is not read-only, and has everything that GStreamer does for its own textures.
+// An imported texture is complete before its memory exists, and GL does not write it, so a map for
+// reading by GL is the texture's name and waits for no GL thread. GstGLBaseMemory would let the
+// reader sleep until that thread has come to it, once for the map and once for the unmap. A copy of
+// the memory is not read-only, and has everything that GStreamer does for its own textures.
 static bool only_reads_texture(const GstMemory *memory, const GstMapInfo *info) noexcept
 {
   // GST_MAP_GL is none of the values that a GstMapFlags may have in C++.
@@ -43,8 +44,15 @@ static bool only_reads_texture(const GstMemory *memory, const GstMapInfo *info) 
   return GST_MEMORY_IS_READONLY(memory) && (flags & ways) == (GST_MAP_READ | GST_MAP_GL);
 }
 
+static void bind_new_pixels(GstMemory *memory);
+
 static gpointer map_texture(GstMemory *memory, GstMapInfo *info, gsize size) noexcept
 {
+  try {
+    bind_new_pixels(memory);
+  } catch (...) {
+    gstdrm::caught(__func__);
+  }
   if (only_reads_texture(memory, info))
     return &reinterpret_cast<GstGLMemory *>(memory)->tex_id;
   return as_texture_allocator(memory->allocator)->map(memory, info, size);
@@ -75,7 +83,16 @@ namespace {
 struct Backing {
   std::shared_ptr<GlThread> thread;
   std::shared_ptr<const egl::ImportedFrame> frame;
-  bool handed_over = false; // to the GL thread
+  const egl::Texture &texture; // of the frame
+  bool handed_over = false;    // to the GL thread
+  // Frames that were sent with this memory, and the one for which the texture was bound last: the
+  // first one by the import.
+  std::atomic<unsigned> sent{0};
+  std::atomic<unsigned> bound{1};
+  Backing(std::shared_ptr<GlThread> on, std::shared_ptr<const egl::ImportedFrame> of, guint index)
+      : thread(std::move(on)), frame(std::move(of)), texture(frame->textures[index])
+  {
+  }
 };
 
 GQuark backing_quark()
@@ -84,12 +101,18 @@ GQuark backing_quark()
   return quark;
 }
 
+Backing *backing_of(gpointer memory)
+{
+  return static_cast<Backing *>(
+      gst_mini_object_get_qdata(static_cast<GstMiniObject *>(memory), backing_quark()));
+}
+
 // The memory's dispose function: hands the memory over to the GL thread, to be freed there.
 // GstGLBaseMemory would let the thread that drops the last reference sleep until the GL thread has
 // run. FALSE: the memory lives on, see GstMiniObject.
 gboolean hand_over(GstMiniObject *object) noexcept
 try {
-  auto *backing = static_cast<Backing *>(gst_mini_object_get_qdata(object, backing_quark()));
+  Backing *backing = backing_of(object);
   if (!backing || backing->handed_over)
     return TRUE;
   const std::shared_ptr<GlThread> thread = backing->thread;
@@ -133,7 +156,7 @@ GstPtr<GstMemory> wrap(GstAllocator *allocator, const std::shared_ptr<GlThread> 
   const egl::Texture &texture = frame->textures[index];
   const auto target = form.target == egl::Target::External ? GST_GL_TEXTURE_TARGET_EXTERNAL_OES
                                                            : GST_GL_TEXTURE_TARGET_2D;
-  auto backing = std::make_unique<Backing>(Backing{thread, frame});
+  auto backing = std::make_unique<Backing>(thread, frame, index);
   Backing *const borrowed = backing.get();
   GstGLVideoAllocationParams *params = gst_gl_video_allocation_params_new_wrapped_texture(
       thread->context(), nullptr, const_cast<GstVideoInfo *>(&info), index, nullptr, target, format,
@@ -192,6 +215,8 @@ Result<GlMemories> wrap_textures(const std::shared_ptr<GlThread> &thread,
 // does here. Its flags belong to its lock.
 void expect_new_pixels(GstMemory *memory)
 {
+  if (Backing *backing = backing_of(memory))
+    backing->sent++;
   GstGLBaseMemory *base = GST_GL_BASE_MEMORY_CAST(memory);
   g_mutex_lock(&base->lock);
   GST_MINI_OBJECT_FLAG_SET(memory, GST_GL_BASE_MEMORY_TRANSFER_NEED_DOWNLOAD);
@@ -199,3 +224,21 @@ void expect_new_pixels(GstMemory *memory)
 }
 
 } // namespace gstdrm
+
+// Whoever reads a texture maps its memory first: the GL thread binds the texture to its image again
+// before the commands of the reader. See egl::Texture::bind_again().
+static void bind_new_pixels(GstMemory *memory)
+{
+  gstdrm::Backing *backing = gstdrm::backing_of(memory);
+  if (!backing)
+    return;
+  const unsigned sent = backing->sent;
+  if (backing->bound == sent)
+    return;
+  backing->thread->run_soon(
+      [frame = backing->frame, &texture = backing->texture](bool has_context) {
+        if (has_context)
+          texture.bind_again();
+      });
+  backing->bound = sent; // behind the job, for another reader at the same time
+}

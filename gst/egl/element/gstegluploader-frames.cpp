@@ -16,15 +16,21 @@
 
 namespace gstdrm {
 
-// Plain caps do not say where a frame is, and what downstream gets of it depends on that: the
-// negotiation is done again where another kind of memory comes than before.
-void EglUploader::notice_memory(GstBuffer *buffer)
+// Plain caps do not say where a frame is, and what downstream gets of it may depend on that: the
+// negotiation is done again where another kind of memory comes than before. A frame in system
+// memory among DMA buffers is copied to textures of the present caps where that is possible.
+// Returns whether the way into GL has to be chosen again.
+bool EglUploader::notice_memory(GstBuffer *buffer)
 {
   if (!in_caps_ || promises_dmabuf(in_caps_.get()))
-    return;
+    return false;
   const bool dmabuf = memory_kind(buffer) == MemoryKind::DmaBuf;
-  if (std::exchange(plain_is_dmabuf_, dmabuf) != dmabuf)
-    gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(element_));
+  if (dmabuf == plain_is_dmabuf_ ||
+      (!dmabuf && is_copy_form(info_, out_caps_.get(), *offer_.formats())))
+    return false;
+  plain_is_dmabuf_ = dmabuf;
+  gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(element_));
+  return true;
 }
 
 GstFlowReturn EglUploader::submit_input_buffer(bool discont, GstBuffer *buffer)
@@ -34,11 +40,16 @@ GstFlowReturn EglUploader::submit_input_buffer(bool discont, GstBuffer *buffer)
     const bool is_new = std::exchange(refusal_is_new_, false);
     return is_new ? refusals_.refuse(std::string(refusal_)) : refusals_.drop();
   }
-  notice_memory(buffer);
+  const bool other_memory = notice_memory(buffer);
   // a context that took the place of another one has formats of its own
   if (const auto thread = find_device(); thread && thread_ && thread != thread_)
     gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(element_));
   const GstFlowReturn ret = submit(discont, buffer);
+  // GstBaseTransform does not call set_caps() where the new caps equal the old ones
+  if (ret == GST_FLOW_OK && other_memory) {
+    form_ = choose_form(info_, in_caps_.get(), out_caps_.get());
+    stream_is_old_ = true;
+  }
   if (ret != GST_FLOW_NOT_NEGOTIATED)
     return ret;
   const auto caps =
@@ -65,6 +76,8 @@ Result<void> EglUploader::begin_stream(std::shared_ptr<GlThread> thread)
     stream.hints = hints_of(info_, *form_);
   stream.colours = yuv_colours(info_.vinfo.colorimetry, info_.vinfo.chroma_site);
   stream.is_plain = !promises_dmabuf(in_caps_.get());
+  stream.copies_system_memory =
+      stream.is_plain && is_copy_form(info_, out_caps_.get(), *offer_.formats());
   stream.may_copy = settings().may_copy();
   stream.copy_reason = copy_reason(info_, in_caps_.get());
   if (settings().mode != UploadMode::Copy)

@@ -142,6 +142,13 @@ bool EglUploader::query(GstPadDirection direction, GstQuery *query)
     if (!can_be_set(caps))
       return false;
     break;
+  case GST_QUERY_DRAIN: // upstream wants its memory back; downstream lets go of its textures first
+    if (direction == GST_PAD_SINK) {
+      const bool answered = base_->query(GST_BASE_TRANSFORM(element_), direction, query) != FALSE;
+      frames_.forget_imports();
+      return answered;
+    }
+    break;
   default:
     break;
   }
@@ -255,6 +262,7 @@ bool EglUploader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
   if (!form_ && !refusal_.empty())
     fallbacks_++;
   refusals_.begin("");
+  frames_.end();
   stream_is_old_ = true;
   GST_INFO_OBJECT(element_, "%s of %" GST_PTR_FORMAT " to %" GST_PTR_FORMAT,
                   form_ ? "import" : "copy", in_caps, out_caps);
@@ -269,6 +277,8 @@ const char *EglUploader::copy_reason(const GstDrmVideoInfo &in, const GstCaps *i
   const std::shared_ptr<GlThread> thread = offer_.thread();
   if (!promises_dmabuf(in_caps) && !plain_is_dmabuf_)
     return "the frames are in system memory";
+  if (thread && thread->device()->display() == EGL_NO_DISPLAY)
+    return "the OpenGL context is not one of EGL: set GST_GL_PLATFORM=egl in the environment";
   if (!thread || !thread->device()->import_refusal().empty())
     return "the OpenGL driver imports no DMA buffers";
   if (!refusal_.empty())
@@ -288,6 +298,7 @@ bool EglUploader::sink_event(GstEvent *event)
     frames_.set_flushing(true);
   else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
     frames_.set_flushing(false);
+    frames_.forget_unused_imports();
     held_segment_.reset();
   } else if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT && lacks_output_caps()) {
     held_segment_.reset(event);

@@ -103,7 +103,7 @@ private:
                       GstDrmAllocator *allocator);
 
   // --- frames
-  void notice_memory(GstBuffer *buffer);
+  [[nodiscard]] bool notice_memory(GstBuffer *buffer);
   Result<void> begin_stream(std::shared_ptr<GlThread> thread);
   GstFlowReturn fail(const Error &error);
   void note_refusal(const Error &error);

@@ -239,7 +239,11 @@ Result<GstPtr<GstBuffer>> UploadFrames::draw(GstBuffer *in, const Imported &impo
     }
     const Result<void> done = thread_->run([&](egl::Device &device) -> Result<void> {
       hop.wait(device);
-      return hop.fence_refused ? Result<void>() : drawn_.draw(*imported.planes, out->get());
+      if (hop.fence_refused)
+        return {};
+      for (const egl::Texture &texture : imported.planes->textures)
+        texture.bind_again();
+      return drawn_.draw(*imported.planes, out->get());
     });
     if (!done)
       return done.error();

@@ -120,6 +120,22 @@ void UploadFrames::end()
   thread_.reset();
 }
 
+void UploadFrames::forget_imports()
+{
+  if (!cache_)
+    return;
+  cache_->clear();
+  thread_->finish();
+}
+
+void UploadFrames::forget_unused_imports()
+{
+  if (!cache_)
+    return;
+  cache_->drop_unused();
+  thread_->finish();
+}
+
 void UploadFrames::set_flushing(bool flushing)
 {
   copier_.set_flushing(flushing);
@@ -189,7 +205,7 @@ Result<GstPtr<GstBuffer>> UploadFrames::upload(GstBuffer *in)
 Result<GstPtr<GstBuffer>> UploadFrames::upload_picture(GstBuffer *in, Corner corner)
 {
   const MemoryKind kind = memory_kind(in);
-  if (kind != MemoryKind::DmaBuf && !stream_.form)
+  if (kind != MemoryKind::DmaBuf && (!stream_.form || stream_.copies_system_memory))
     return copy(in, "system memory");
   if (kind != MemoryKind::DmaBuf) {
     advice_ = kSendWhatCapsSay;

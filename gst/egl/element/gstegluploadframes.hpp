@@ -38,6 +38,7 @@ struct UploadStream {
   const char *copy_reason = "";    // why all frames are copied; a string literal
   std::string import_refusal;      // what the driver says against an import; empty: nothing
   bool is_plain = false;           // the caps do not promise DMA buffers
+  bool copies_system_memory = false; // among the DMA buffers of plain caps
   guint kept_downstream = 0;       // buffers, as downstream's answer to the allocation query says
   bool takes_release_fences = false; // upstream announced that it waits for them
 };
@@ -62,11 +63,15 @@ public:
   // Lets go of everything. Frames that downstream still has live on, and so do their textures.
   void end();
 
+  // Lets go of all imports, or of those whose memory is no longer in use, before this returns.
+  void forget_imports();
+  void forget_unused_imports();
+
   // A new buffer of GL memory with the metas of `in` that hold for it, which keeps `in` until GL
-  // has read it. In the steady state: no hop to the GL thread, no EGL or GL call; with an acquire
-  // fence, or where the frame is drawn, one hop. Empty where a flush ended a wait.
-  // ErrorCode::Import where no copy was tried: the driver refuses this frame, so that the pair
-  // should leave the offer.
+  // has read it. In the steady state: no hop to the GL thread, no EGL or GL call before a reader
+  // maps a texture (gsteglmemory.cpp); with an acquire fence, or where the frame is drawn, one hop.
+  // Empty where a flush ended a wait. ErrorCode::Import where no copy was tried: the driver refuses
+  // this frame, so that the pair should leave the offer.
   Result<GstPtr<GstBuffer>> upload(GstBuffer *in);
   // Why the driver refused the frame that upload() has copied for that, and the rest of the stream
   // with it: once. The pair should leave the offer.

@@ -131,9 +131,9 @@ Result<FilterGlThread::Found> FilterGlThread::open(GstGLContext *context, std::u
     }
   }
   if (old)
-    old->finish();
+    old->retire();
   if (!found.thread)
-    (*opened)->finish();
+    (*opened)->retire();
   return found;
 }
 
@@ -150,7 +150,7 @@ std::uint64_t FilterGlThread::forget()
   posted_.reset();
   no_context_.reset();
   if (thread)
-    thread->finish();
+    thread->retire();
   return stops;
 }
 

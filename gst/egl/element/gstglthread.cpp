@@ -30,6 +30,13 @@ Result<std::shared_ptr<egl::Device>> open_device(GstGLContext *context)
   // one loader for both: GStreamer asks the libraries of GL first, then eglGetProcAddress(), which
   // knows the functions of EGL itself (EGL 1.5, section 3.12)
   const egl::Loader loader = loader_of(context);
+  const GstGLPlatform platform = gst_gl_context_get_gl_platform(context);
+  if ((platform & GST_GL_PLATFORM_EGL) == 0) {
+    Result<egl::GlCalls> gl = egl::load_gl_calls(loader);
+    if (!gl)
+      return gl.error();
+    return egl::Device::open_without_egl(*gl, platform_name(platform));
+  }
   Result<egl::Calls> calls = egl::load_calls(loader, loader);
   if (!calls)
     return calls.error();
@@ -128,13 +135,6 @@ gpointer unref_context(gpointer context) noexcept
 
 Result<std::shared_ptr<GlThread>> GlThread::open(GstGLContext *context)
 {
-  const GstGLPlatform platform = gst_gl_context_get_gl_platform(context);
-  if ((platform & GST_GL_PLATFORM_EGL) == 0)
-    return Error{ErrorCode::Unsupported,
-                 "The pipeline's OpenGL context is one of " + platform_name(platform) +
-                     ", and DMA buffers need EGL. Set GST_GL_PLATFORM=egl in the environment, or "
-                     "share a context of EGL",
-                 0};
   struct Made : GlThread {}; // make_shared() cannot call the private constructor
   const auto thread = std::make_shared<Made>();
   thread->context_ = GstPtr<GstGLContext>::share(context);
@@ -199,6 +199,15 @@ void GlThread::run_later(std::function<void(bool has_context)> job)
     later->run(true);
     return;
   }
+  if (is_retired_) {
+    const Result<void> ran = run_on(context_.get(), [&]() -> Result<void> {
+      later->run(true);
+      return {};
+    });
+    if (!ran)
+      later->run(false);
+    return;
+  }
   GstGLWindow *window = gst_gl_context_get_window(context_.get());
   if (!window) {
     later->run(false);
@@ -210,8 +219,14 @@ void GlThread::run_later(std::function<void(bool has_context)> job)
 
 void GlThread::run_soon(std::function<void(bool has_context)> job)
 {
-  if (!loop_.wake_for(job))
+  if (is_retired_ || !loop_.wake_for(job))
     run_later(std::move(job));
+}
+
+void GlThread::retire() noexcept
+{
+  is_retired_ = true;
+  finish();
 }
 
 void GlThread::finish() noexcept

@@ -20,8 +20,8 @@ namespace gstdrm {
 // last owner may let go of it on the GL thread, too.
 class GlThread : public std::enable_shared_from_this<GlThread> {
 public:
-  // Sleeps for one hop to the GL thread. Error of code Unsupported where the context is not of EGL
-  // (GLX, CGL), with what to do: GST_GL_PLATFORM=egl.
+  // Sleeps for one hop to the GL thread. A context that is not of EGL (GLX, CGL) has a device that
+  // imports nothing.
   static Result<std::shared_ptr<GlThread>> open(GstGLContext *context);
   GlThread(const GlThread &) = delete;
   GlThread &operator=(const GlThread &) = delete;
@@ -44,11 +44,14 @@ public:
   // before. It costs less where the GL thread sleeps, and leaves sleep() as it is.
   void run_soon(std::function<void(bool has_context)> job);
 
-  // Sleeps until the GL thread has done all that it was given, without a limit (run_on()). Who lets
-  // go of a thread calls this first: else the last job may own the context, which then ends at a
-  // time of its own, maybe after main(), and takes the EGL display away from the next pipeline
-  // (GstGLDisplayEGL terminates it).
+  // Sleeps until the GL thread has done all that it was given, without a limit (run_on()).
   void finish() noexcept;
+  // An element calls this before it lets go of the thread. finish(), and from now on run_later()
+  // and run_soon() sleep until their job is done: a texture that an application keeps beyond the
+  // element may be the last owner of the context. The context then ends in the thread that drops
+  // the texture, as with GStreamer's own textures. Ended later, it would take the EGL display away
+  // from the next pipeline (GstGLDisplayEGL terminates it).
+  void retire() noexcept;
 
   // Which sleep of the GL thread it is that lasts now; 0 where that thread is awake, or another
   // context shares textures with this one. The same number twice, and not 0: in between, nobody
@@ -66,6 +69,7 @@ private:
   std::shared_ptr<egl::Device> device_;
   GlLoop loop_;
   std::atomic<std::uint64_t> hops_{0};
+  std::atomic<bool> is_retired_{false};
 };
 
 // Holds a value that has to be destroyed on the GL thread: textures, images. The last owner, on

@@ -155,14 +155,24 @@ Result<Calls> load_calls(const Loader &egl, const Loader &gl)
   Calls calls;
   if (Result<void> loaded = load_egl(calls.egl, egl); !loaded)
     return loaded.error();
-  Filler filler(gl);
-  load_gl_state(filler, calls.gl);
-  load_gl_indexed_state(filler, calls.gl);
-  load_gl_drawing(filler, calls.gl);
-  load_gl_programs(filler, calls.gl);
+  Result<GlCalls> loaded = load_gl_calls(gl);
+  if (!loaded)
+    return loaded.error();
+  calls.gl = *loaded;
+  return calls;
+}
+
+Result<GlCalls> load_gl_calls(const Loader &loader)
+{
+  GlCalls gl;
+  Filler filler(loader);
+  load_gl_state(filler, gl);
+  load_gl_indexed_state(filler, gl);
+  load_gl_drawing(filler, gl);
+  load_gl_programs(filler, gl);
   if (Result<void> loaded = filler.outcome("GL driver"); !loaded)
     return loaded.error();
-  return calls;
+  return gl;
 }
 
 bool has_extension(const char *list, const char *name) noexcept

@@ -136,6 +136,8 @@ struct Calls {
 // here may still be one that the driver has not: libglvnd makes a stub for every name.
 // Device::open() takes out those whose extension is missing.
 Result<Calls> load_calls(const Loader &egl, const Loader &gl);
+// Those of GL alone, for a context that is not of EGL.
+Result<GlCalls> load_gl_calls(const Loader &gl);
 
 // Whether a list of extensions, separated by spaces, has the one of that name. Null is an empty
 // list.

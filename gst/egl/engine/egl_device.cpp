@@ -143,11 +143,25 @@ Result<std::shared_ptr<Device>> Device::open(const Calls &calls, EGLDisplay disp
   return device;
 }
 
+Result<std::shared_ptr<Device>> Device::open_without_egl(const GlCalls &gl,
+                                                         const std::string &platform)
+{
+  auto device = std::make_shared<Device>(Key{}, Calls{{}, gl}, EGL_NO_DISPLAY);
+  if (Result<void> read = device->read_driver(); !read)
+    return read.error();
+  device->import_refusal_ = "The pipeline's OpenGL context is one of " + platform +
+                            ", and DMA buffers need EGL: set GST_GL_PLATFORM=egl in the "
+                            "environment, or share a context of EGL";
+  return device;
+}
+
 Result<void> Device::read_driver()
 {
   const GlCalls &gl = calls_.gl;
-  driver_.egl_vendor = to_string(calls_.egl.query_string(display_, EGL_VENDOR));
-  driver_.egl_version = to_string(calls_.egl.query_string(display_, EGL_VERSION));
+  if (display_ != EGL_NO_DISPLAY) {
+    driver_.egl_vendor = to_string(calls_.egl.query_string(display_, EGL_VENDOR));
+    driver_.egl_version = to_string(calls_.egl.query_string(display_, EGL_VERSION));
+  }
   driver_.gl_renderer = gl_string(gl, GL_RENDERER);
   driver_.gl_version = gl_string(gl, GL_VERSION);
   if (driver_.gl_version.empty())
@@ -156,8 +170,10 @@ Result<void> Device::read_driver()
                  "current or it is lost. Set the pipeline to NULL and play it again",
                  0};
   read_driver_strings(driver_);
-  keep_what_is_there(calls_.egl, display_);
-  read_node(calls_.egl, display_, driver_);
+  if (display_ != EGL_NO_DISPLAY) {
+    keep_what_is_there(calls_.egl, display_);
+    read_node(calls_.egl, display_, driver_);
+  }
   driver_.device = node_number(driver_.node);
 
   GLint size = 0;

@@ -26,8 +26,14 @@ public:
   // a display that cannot import dma-bufs is a device all the same, see import_refusal().
   static Result<std::shared_ptr<Device>> open(const Calls &calls, EGLDisplay display);
 
+  // The device of a context of GLX or CGL, which has no EGL display and imports nothing: `platform`
+  // is its name.
+  static Result<std::shared_ptr<Device>> open_without_egl(const GlCalls &gl,
+                                                          const std::string &platform);
+
   // These do not change. Any thread.
   [[nodiscard]] const Calls &calls() const noexcept { return calls_; }
+  // EGL_NO_DISPLAY where the context is not of EGL.
   [[nodiscard]] EGLDisplay display() const noexcept { return display_; }
   [[nodiscard]] const Driver &driver() const noexcept { return driver_; }
   // Empty where the device imports nothing.

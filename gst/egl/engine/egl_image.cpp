@@ -348,6 +348,13 @@ Result<Texture> Texture::import(const Device &device, const FrameLayout &layout,
   return texture;
 }
 
+void Texture::bind_again() const
+{
+  const GlCalls &gl = device_.calls().gl;
+  const BoundTexture bound(gl, target_, id_);
+  gl.image_target_texture_2d(gl_target(target_), image_);
+}
+
 Texture::Texture(Texture &&other) noexcept
     : device_(other.device_), image_(std::exchange(other.image_, EGL_NO_IMAGE_KHR)),
       target_(other.target_), id_(std::exchange(other.id_, 0)), width_(other.width_),

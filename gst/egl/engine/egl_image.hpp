@@ -58,6 +58,9 @@ public:
   Texture(Texture &&other) noexcept;
   Texture &operator=(Texture &&) = delete;
   ~Texture();
+  // Gives the image to the texture again, for new pixels in the same dma-buf. Drivers whose GPU
+  // samples a copy of a linear buffer (Mesa: etnaviv, vc4, v3d) renew the copy then alone.
+  void bind_again() const;
   [[nodiscard]] GLuint id() const noexcept { return id_; }
   [[nodiscard]] Target target() const noexcept { return target_; }
   [[nodiscard]] std::uint32_t width() const noexcept { return width_; }

@@ -38,6 +38,14 @@ public:
     bin_ = GstPtr<GstElement>::adopt(gst_parse_launch(description.c_str(), &error));
     fail_unless(bin_ && !error, "%s", error ? error->message : "no pipeline");
   }
+  // A whole command line.
+  struct AsItIs {};
+  Pipeline(const std::string &line, AsItIs)
+  {
+    g_autoptr(GError) error = nullptr;
+    bin_ = GstPtr<GstElement>::adopt(gst_parse_launch(line.c_str(), &error));
+    fail_unless(bin_ && !error, "%s: %s", line.c_str(), error ? error->message : "no pipeline");
+  }
   Pipeline(const Pipeline &) = delete;
   Pipeline &operator=(const Pipeline &) = delete;
   ~Pipeline() { gst_element_set_state(bin_.get(), GST_STATE_NULL); }
@@ -77,7 +85,14 @@ public:
     return value;
   }
 
-private:
+  [[nodiscard]] std::string copy_reason() const
+  {
+    GstStructure *stats = nullptr;
+    g_object_get(child("u").get(), "drm-stats", &stats, nullptr);
+    std::string reason = gst_structure_get_string(stats, "last-copy-reason");
+    gst_structure_free(stats);
+    return reason;
+  }
   // The text of the next error; empty for the end of the stream.
   [[nodiscard]] std::string said(GstMessageType types, GstClockTime timeout) const
   {
@@ -90,6 +105,7 @@ private:
     return error->message;
   }
 
+private:
   GstPtr<GstElement> bin_;
 };
 
@@ -204,6 +220,78 @@ GST_START_TEST(test_window)
 }
 GST_END_TEST
 
+// --- GLX ------------------------------------------------------------------------------------------
+
+class Platform {
+public:
+  explicit Platform(const char *name) { g_setenv("GST_GL_PLATFORM", name, TRUE); }
+  Platform(const Platform &) = delete;
+  Platform &operator=(const Platform &) = delete;
+  ~Platform() { g_setenv("GST_GL_PLATFORM", "egl", TRUE); }
+};
+
+// GStreamer prefers GLX on X11, which imports no DMA buffers: frames are copied, and the reason says how they would not be.
+GST_START_TEST(test_glx_copies)
+{
+  const Platform glx("glx");
+  LastOfDisplay last;
+  for (const char *mode : {"auto", "copy"}) {
+    const Pipeline pipeline(std::string("egldmabufupload name=u mode=") + mode + " ! glcolorconvert ! gldownload ! video/x-raw,format=RGBA ! appsink name=out sync=false");
+    pipeline.play();
+    for (int i = 0; i < kFrames; i++) {
+      const Rgba wanted = rgba_of(pipeline.pull("in").get());
+      const Difference off = difference(pipeline.pull("out").get(), wanted);
+      fail_unless(off.most <= 0, "mode=%s, frame %d: %g steps", mode, i, off.most);
+    }
+    fail_unless(gst_gl_context_get_gl_platform(pipeline.gl_context("u").get()) == GST_GL_PLATFORM_GLX);
+    last.keep(display_of(pipeline.gl_context("u")));
+    fail_unless_equals_uint64(pipeline.stat("u", "copies"), kFrames);
+    const std::string reason = pipeline.copy_reason();
+    fail_unless(reason.find(*mode == 'c' ? "mode=copy" : "GST_GL_PLATFORM=egl") != std::string::npos, "%s", reason.c_str());
+  }
+}
+GST_END_TEST
+
+// --- command lines of GStreamer's OpenGL elements --------------------------------------------------
+
+// Their pages' lines, with egldmabufupload in place of glupload.
+const char *const kLines[] = {
+    "videotestsrc ! egldmabufupload ! glimagesinkelement",
+    "videotestsrc ! video/x-raw,format=I420 ! egldmabufupload ! glcolorconvert ! glimagesinkelement",
+    "videotestsrc ! video/x-raw,format=YUY2 ! egldmabufupload ! glcolorconvert ! glimagesinkelement",
+    "videotestsrc ! egldmabufupload ! gleffects effect=5 ! glimagesinkelement",
+    "videotestsrc ! egldmabufupload ! glcolorscale ! glimagesinkelement",
+    "videotestsrc ! egldmabufupload ! glcolorbalance saturation=0.0 ! glcolorconvert ! gldownload ! fakesink",
+    "videotestsrc ! egldmabufupload ! gltransformation rotation-z=45 ! glimagesinkelement",
+    "videotestsrc ! egldmabufupload ! glfiltercube ! glimagesinkelement",
+    "videotestsrc ! egldmabufupload ! glfilterapp ! glimagesinkelement",
+    "videotestsrc ! egldmabufupload ! gldeinterlace ! glimagesinkelement",
+    "videotestsrc ! egldmabufupload ! glshader ! glimagesinkelement",
+    "videotestsrc ! egldmabufupload ! glviewconvert output-mode-override=side-by-side ! glimagesinkelement",
+    "videotestsrc ! egldmabufupload ! glalpha method=green ! glimagesinkelement",
+    "videotestsrc ! egldmabufupload ! gloverlay ! glimagesinkelement",
+    "glvideomixer name=m ! glimagesinkelement videotestsrc ! video/x-raw,format=YUY2 ! egldmabufupload ! glcolorconvert ! m. "
+    "videotestsrc pattern=12 ! video/x-raw,format=I420,width=100,height=200 ! queue ! egldmabufupload ! glcolorconvert ! m.",
+};
+
+// And with dmabufupload in front, where frames are in DMA buffers.
+GST_START_TEST(test_lines)
+{
+  std::string line = kLines[__i__ / 2];
+  const auto replace_all = [&line](const std::string &what, const std::string &with) {
+    for (std::size_t at = line.find(what); at != std::string::npos; at = line.find(what, at + with.size()))
+      line.replace(at, what.size(), with);
+  };
+  replace_all("videotestsrc", "videotestsrc num-buffers=4");
+  if (__i__ % 2 == 1)
+    replace_all("egldmabufupload", "dmabufupload ! egldmabufupload");
+  LastOfDisplay last;
+  const Pipeline pipeline(line, Pipeline::AsItIs{});
+  pipeline.play();
+  pipeline.check_end();
+}
+GST_END_TEST
+
 // --- an application's own display and context ----------------------------------------------------
 
 struct Application {
@@ -288,6 +376,10 @@ Suite *egl_display_server_suite()
   tcase_add_loop_test(tcase, test_pictures, 0, G_N_ELEMENTS(kPictures));
   tcase_add_test(tcase, test_window);
   tcase_add_test(tcase, test_shared_with_an_application);
+  tcase_set_timeout(tcase, 120);
+  tcase_add_loop_test(tcase, test_lines, 0, 2 * G_N_ELEMENTS(kLines));
+  if (kIsX11)
+    tcase_add_test(tcase, test_glx_copies);
   return suite;
 }
 

@@ -62,6 +62,91 @@ GST_START_TEST(test_memory_that_dies)
 }
 GST_END_TEST
 
+namespace {
+
+// Sends frames of a pool that is gone when this returns.
+void pass_pool(EglPipeline &stream, unsigned height)
+{
+  std::vector<std::unique_ptr<PatternFrame>> pool;
+  for (int i = 0; i < 8; i++)
+    pool.push_back(new_picture(height));
+  for (const auto &frame : pool)
+    (void)stream.pass(*frame, dma_drm_caps("XR24", kWidth, static_cast<int>(height)));
+}
+
+enum class Letting { Drain, Flush, Caps };
+struct LettingRow {
+  const char *name;
+  Letting by;
+};
+constexpr LettingRow kLetting[] = {
+    {"DRAIN query", Letting::Drain}, {"flush", Letting::Flush}, {"new caps", Letting::Caps}};
+
+} // namespace
+
+// Upstream's pool is gone: its memory must not live on until other frames have come.
+GST_START_TEST(test_memory_of_an_old_pool)
+{
+  if (!imports_here())
+    return;
+  EglPipeline stream(
+      "appsrc name=in format=time ! egldmabufupload name=u zero-copy=require ! "
+      "video/x-raw(memory:GLMemory),format=RGBA ! gldownload ! "
+      "video/x-raw,format=RGBA ! appsink name=out sync=false enable-last-sample=false");
+  stream.play();
+  const int before = live_images();
+  pass_pool(stream, kHeight);
+  fail_unless(live_images() >= before + 8);
+  const auto pad =
+      GstPtr<GstPad>::adopt(gst_element_get_static_pad(stream.element("u").get(), "sink"));
+  switch (kLetting[__i__].by) {
+  case Letting::Drain: {
+    const auto query = GstPtr<GstQuery>::adopt(gst_query_new_drain());
+    (void)gst_pad_query(pad.get(), query.get());
+    check_images(before + 1); // the last one, which appsink keeps
+    break;
+  }
+  case Letting::Flush:
+    (void)gst_pad_send_event(pad.get(), gst_event_new_flush_start());
+    (void)gst_pad_send_event(pad.get(), gst_event_new_flush_stop(FALSE));
+    check_images(before + 1); // the last one, which appsink keeps
+    break;
+  case Letting::Caps:
+    pass_pool(stream, kHeight / 2);
+    check_images(before + 8); // of the new caps
+    break;
+  }
+}
+GST_END_TEST
+
+// Drivers whose GPU cannot sample linear memory sample a copy of it: every frame that goes round is
+// shown as it is now.
+GST_START_TEST(test_sampled_copies)
+{
+  if (!imports_here())
+    return;
+  sample_copies(true);
+  PatternFrame frames[] = {
+      {GST_DRM_ALLOCATOR_KIND_UDMABUF, DRM_FORMAT_XRGB8888, kWidth, kHeight, {}},
+      {GST_DRM_ALLOCATOR_KIND_UDMABUF, DRM_FORMAT_XRGB8888, kWidth, kHeight, {}}};
+  const std::string behind[] = {"", "glcolorconvert ! gleffects_identity ! "};
+  for (const std::string &elements : behind) {
+    EglPipeline stream("appsrc name=in format=time ! egldmabufupload name=u zero-copy=require ! "
+                       "video/x-raw(memory:GLMemory),format=RGBA ! " +
+                       elements +
+                       "gldownload ! video/x-raw,format=RGBA ! appsink name=out sync=false");
+    stream.play();
+    int stale = 0;
+    for (unsigned i = 0; i < 40; i++) {
+      PatternFrame &frame = frames[i % 2];
+      frame.fill(i);
+      stale += rgba_distance(stream.pass(frame, xr24()).get(), frame, {}) <= 1 ? 0 : 1;
+    }
+    fail_unless(stale == 0, "%d of 40 frames show old pixels%s", stale, elements.c_str());
+  }
+}
+GST_END_TEST
+
 // A pool that is larger than what is kept of memory that has died.
 GST_START_TEST(test_large_pool)
 {
@@ -135,6 +220,8 @@ void add_cache(Suite *suite)
 {
   TCase *tcase = add_case(suite, "imports that are kept");
   tcase_add_test(tcase, test_memory_that_dies);
+  tcase_add_loop_test(tcase, test_memory_of_an_old_pool, 0, G_N_ELEMENTS(kLetting));
+  tcase_add_test(tcase, test_sampled_copies);
   tcase_add_test(tcase, test_large_pool);
   tcase_add_test(tcase, test_moving_picture);
   tcase_add_test(tcase, test_kept_targets);

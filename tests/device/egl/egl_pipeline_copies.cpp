@@ -184,6 +184,80 @@ GST_START_TEST(test_row_alignment)
 }
 GST_END_TEST
 
+// DMA buffers under plain caps, as sources and decoders of GStreamer 1.22 send them, are imported.
+constexpr const char *kPlainFormats[] = {"NV12", "I420", "RGBA", "BGRx"};
+
+GST_START_TEST(test_plain_dmabufs)
+{
+  if (!imports_here())
+    return;
+  const std::string caps =
+      std::string("video/x-raw,width=64,height=48,format=") + kPlainFormats[__i__];
+  const EglPipeline stream("videotestsrc num-buffers=20 ! " + caps + " ! dmabufupload ! " + caps +
+                           " ! egldmabufupload name=u ! glcolorconvert ! fakesink");
+  gst_element_set_state(stream.bin(), GST_STATE_PLAYING);
+  stream.play_to_end();
+  fail_unless_equals_uint64(stream.stat("copies"), 0);
+  fail_unless_equals_uint64(stream.stat("frames"), 20);
+  fail_unless(stream.stat("import-hits") >= 10, "%d imports",
+              static_cast<int>(stream.stat("imports")));
+}
+GST_END_TEST
+
+namespace {
+
+GstPtr<GstBuffer> in_system_memory(const PatternFrame &frame)
+{
+  const GstPtr<GstBuffer> dmabuf = frame.buffer();
+  GstMapInfo map;
+  fail_unless(gst_buffer_map(dmabuf.get(), &map, GST_MAP_READ));
+  auto copy = GstPtr<GstBuffer>::adopt(gst_buffer_new_memdup(map.data, map.size));
+  gst_buffer_unmap(dmabuf.get(), &map);
+  (void)gst_buffer_copy_into(copy.get(), dmabuf.get(), GST_BUFFER_COPY_META, 0, G_MAXSIZE);
+  return copy;
+}
+
+} // namespace
+
+// Plain caps do not say where a frame is: each one goes the way of its memory, in whatever order
+// they come, and after a change of size as well.
+GST_START_TEST(test_plain_frames_of_both_memories)
+{
+  if (!imports_here())
+    return;
+  EglPipeline stream(through("", "NV12", "NV12"));
+  stream.play();
+  const auto pass = [&](const PatternFrame &frame, bool is_dmabuf) {
+    const std::string text =
+        "video/x-raw,format=NV12,framerate=30/1,width=" + std::to_string(frame.layout().width) +
+        ",height=" + std::to_string(frame.layout().height);
+    const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(text.c_str()));
+    const auto sample = GstPtr<GstSample>::adopt(
+        gst_sample_new(is_dmabuf ? frame.buffer().get() : in_system_memory(frame).get(), caps.get(),
+                       nullptr, nullptr));
+    (void)gst_app_src_push_sample(GST_APP_SRC(stream.element("in").get()), sample.get());
+    const GstPtr<GstSample> out = stream.pull();
+    fail_unless(out, "%s", stream.outcome().c_str());
+    check_planes(out.get(), frame);
+  };
+  unsigned imported = 0;
+  unsigned copied = 0;
+  for (const std::uint32_t height : {48U, 32U, 64U}) {
+    PatternFrame frame(GST_DRM_ALLOCATOR_KIND_UDMABUF, DRM_FORMAT_NV12, 64, height, {});
+    for (const bool is_dmabuf : {true, true, false, true, false, false}) {
+      frame.fill(imported + copied);
+      pass(frame, is_dmabuf);
+      (is_dmabuf ? imported : copied)++;
+    }
+  }
+  fail_unless_equals_uint64(stream.stat("imports") + stream.stat("import-hits"), imported);
+  fail_unless_equals_uint64(stream.stat("imports"), 3);
+  fail_unless_equals_uint64(stream.stat("copies"), copied);
+  const std::string reason = stream.copy_reason();
+  fail_unless_equals_string(reason.c_str(), "system memory");
+}
+GST_END_TEST
+
 void add_copies(Suite *suite)
 {
   TCase *tcase = add_case(suite, "copies of what is refused");
@@ -192,6 +266,9 @@ void add_copies(Suite *suite)
   tcase_add_test(tcase, test_copy_fails_after_a_refusal);
   tcase_add_test(tcase, test_rows_of_another_producer);
   tcase_add_test(tcase, test_row_alignment);
+  tcase = add_case(suite, "plain caps");
+  tcase_add_loop_test(tcase, test_plain_dmabufs, 0, G_N_ELEMENTS(kPlainFormats));
+  tcase_add_test(tcase, test_plain_frames_of_both_memories);
 }
 
 } // namespace gstdrm::test

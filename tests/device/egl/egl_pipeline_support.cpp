@@ -231,6 +231,7 @@ TCase *add_case(Suite *suite, const char *name)
     refuse_images({});
     list_modifiers({});
     list_no_modifiers(false);
+    sample_copies(false);
   });
   return tcase;
 }

@@ -2,12 +2,15 @@
 #include "egl_refusing.hpp"
 
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
+#include <GLES2/gl2.h>
+#include <GLES2/gl2ext.h>
 #include <dlfcn.h>
 
 namespace gstdrm::test {
@@ -19,6 +22,8 @@ struct Rule {
   int error = 0;                        // of a refusal; 0: the driver's own
   std::vector<std::uint64_t> modifiers; // listed beside the driver's
   bool lists_none = false;
+  bool samples_copies = false;
+  std::map<EGLImageKHR, std::pair<int, int>> sizes;
   unsigned requests = 0;
   int images = 0;
 };
@@ -105,7 +110,56 @@ EGLImageKHR create_image(EGLDisplay display, EGLContext context, EGLenum target,
   for (std::size_t i = 0; refused && i + 1 < passed.size(); i += 2)
     if (passed[i] == EGL_LINUX_DRM_FOURCC_EXT)
       passed[i + 1] = 0x3f3f3f3f; // "????"
-  return counted(driver_function(display, context, target, buffer, passed.data()));
+  EGLImageKHR image = counted(driver_function(display, context, target, buffer, passed.data()));
+  const std::lock_guard guard(rule.lock);
+  rule.sizes[image] = {request.width, request.height};
+  return image;
+}
+
+template <typename Function> Function gl_function(const char *name)
+{
+  return reinterpret_cast<Function>(library_function()(name));
+}
+
+void image_to_texture(GLenum target, GLeglImageOES image) noexcept
+{
+  static const auto driver_function =
+      gl_function<PFNGLEGLIMAGETARGETTEXTURE2DOESPROC>("glEGLImageTargetTexture2DOES");
+  std::pair<int, int> size;
+  {
+    const std::lock_guard guard(rule.lock);
+    if (rule.samples_copies)
+      size = rule.sizes[image];
+  }
+  if (size.first == 0 || target != GL_TEXTURE_2D) {
+    driver_function(target, image);
+    return;
+  }
+  static const auto get = gl_function<PFNGLGETINTEGERVPROC>("glGetIntegerv");
+  static const auto generate = gl_function<PFNGLGENTEXTURESPROC>("glGenTextures");
+  static const auto remove = gl_function<PFNGLDELETETEXTURESPROC>("glDeleteTextures");
+  static const auto bind = gl_function<PFNGLBINDTEXTUREPROC>("glBindTexture");
+  static const auto generate_fbo = gl_function<PFNGLGENFRAMEBUFFERSPROC>("glGenFramebuffers");
+  static const auto remove_fbo = gl_function<PFNGLDELETEFRAMEBUFFERSPROC>("glDeleteFramebuffers");
+  static const auto bind_fbo = gl_function<PFNGLBINDFRAMEBUFFERPROC>("glBindFramebuffer");
+  static const auto attach = gl_function<PFNGLFRAMEBUFFERTEXTURE2DPROC>("glFramebufferTexture2D");
+  static const auto copy = gl_function<PFNGLCOPYTEXIMAGE2DPROC>("glCopyTexImage2D");
+  GLint texture = 0;
+  GLint fbo = 0;
+  get(GL_TEXTURE_BINDING_2D, &texture);
+  get(GL_FRAMEBUFFER_BINDING, &fbo);
+  GLuint own[2];
+  generate(1, &own[0]);
+  generate_fbo(1, &own[1]);
+  bind(target, own[0]);
+  driver_function(target, image);
+  bind_fbo(GL_FRAMEBUFFER, own[1]);
+  attach(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, target, own[0], 0);
+  bind(target, static_cast<GLuint>(texture));
+  copy(target, 0, GL_RGB, 0, 0, size.first, size.second, 0); // XR24 has no alpha to be copied
+  bind_fbo(GL_FRAMEBUFFER, static_cast<GLuint>(fbo));
+  remove_fbo(1, &own[1]);
+  remove(1, &own[0]);
 }
 
 EGLint error_of_thread() noexcept
@@ -173,6 +227,12 @@ void list_no_modifiers(bool none)
   rule.lists_none = none;
 }
 
+void sample_copies(bool copies)
+{
+  const std::lock_guard guard(rule.lock);
+  rule.samples_copies = copies;
+}
+
 unsigned image_requests()
 {
   const std::lock_guard guard(rule.lock);
@@ -196,6 +256,7 @@ eglGetProcAddress(const char *name)
       {"eglCreateImageKHR", reinterpret_cast<Function>(create_image)},
       {"eglDestroyImageKHR", reinterpret_cast<Function>(destroy_image)},
       {"eglGetError", reinterpret_cast<Function>(error_of_thread)},
+      {"glEGLImageTargetTexture2DOES", reinterpret_cast<Function>(image_to_texture)},
       {"eglQueryDmaBufModifiersEXT", reinterpret_cast<Function>(query_modifiers)},
   };
   for (const auto &[known, function] : own)

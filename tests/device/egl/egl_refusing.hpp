@@ -30,6 +30,9 @@ void list_modifiers(std::vector<std::uint64_t> more);
 // They have no modifier at all, or all that they have again, from now on: an old driver's lists,
 // which leave the modifier implicit.
 void list_no_modifiers(bool none);
+// A texture of an image is a copy of the pixels that the image has when it is bound to the texture,
+// or is the image's own again, from now on: as drivers do whose GPU cannot sample linear memory.
+void sample_copies(bool copies);
 // Requests since refuse_images().
 unsigned image_requests();
 // Images of whatever kind that were made and not ended yet, since the program began.

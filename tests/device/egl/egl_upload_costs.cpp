@@ -203,6 +203,23 @@ GST_START_TEST(test_maps)
 }
 GST_END_TEST
 
+// New pixels in the dma-buf: the texture is bound again once, for the first reader that maps it.
+GST_START_TEST(test_bound_again)
+{
+  Frames frames(*gl, {kXrgb});
+  const auto frame = dmabuf(kXrgb, 1);
+  (void)frames.upload(frame);
+  const auto out = frames.upload(frame);
+  gl->settle();
+  GlCalls before = gl_calls();
+  for (int i = 0; i < 3; i++)
+    (void)mapped_texture(gst_buffer_peek_memory(out.get(), 0));
+  gl->settle();
+  fail_unless_equals_uint64(
+      gl_calls()["glEGLImageTargetTexture2DOES"] - before["glEGLImageTargetTexture2DOES"], 1);
+}
+GST_END_TEST
+
 // Frames go back in one job of the GL thread, however many wait for it.
 GST_START_TEST(test_one_job)
 {
@@ -378,6 +395,7 @@ void add_cost_tests(TCase *imports)
   tcase_add_test(imports, test_drawn);
   tcase_add_loop_test(imports, test_calls, 0, 3);
   tcase_add_loop_test(imports, test_maps, 0, 3);
+  tcase_add_test(imports, test_bound_again);
   tcase_add_test(imports, test_one_job);
   tcase_add_loop_test(imports, test_readers, 0, std::size(kReads));
   tcase_add_test(imports, test_jobs_of_the_loop);

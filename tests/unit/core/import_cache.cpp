@@ -189,6 +189,17 @@ TEST_F(Imports, a_buffer_of_two_planes_counts_once)
   EXPECT_TRUE(hits(two));
 }
 
+TEST_F(Imports, unused_entries_can_be_dropped_at_once)
+{
+  Result<Cache::Import> used = cache_.import(frame(7));
+  ASSERT_TRUE(used);
+  (void)cache_.import(frame(8));
+  cache_.drop_unused();
+  EXPECT_EQ(cache_.size(), 1U);
+  EXPECT_TRUE(hits(frame(7)));
+  EXPECT_FALSE(hits(frame(8)));
+}
+
 TEST_F(Imports, clear_forgets_all)
 {
   EXPECT_FALSE(hits(frame(7)));

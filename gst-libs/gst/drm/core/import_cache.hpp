@@ -94,6 +94,11 @@ public:
     }
   }
 
+  // Drops the entries whose memory is no longer in use.
+  void drop_unused()
+  {
+    std::erase_if(entries_, [](const auto &of) { return of.second.liveness.use_count() == 1; });
+  }
   void clear() { entries_.clear(); }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
