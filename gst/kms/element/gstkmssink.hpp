@@ -102,6 +102,7 @@ private:
   GstFlowReturn show_now(GstBuffer *buffer);
   void repeat_later() noexcept;
   void repeat_now();
+  Result<void> follow_crop(kms::Display &display, GstBuffer *buffer);
   GstFlowReturn show(kms::Display &display, GstBuffer *buffer, kms::Frame &frame,
                      kms::FlipQueue::Overflow overflow);
   GstFlowReturn fail(const Error &error);
