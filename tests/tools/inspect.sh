@@ -60,6 +60,14 @@ bad_machine() {
     refuses "$1" --why "$work/bad.json" "$(table llvmpipe)"
 }
 
+# What other programs write about real machines: one line says that it is no saved machine.
+others_machines() {
+  local file
+  for file in "$data/machines"/*.json; do
+    refuses 'is no saved machine, as --save makes it: it is JSON of another program' --load "$file" || return 1
+  done
+}
+
 # CONTENT TEXT: a file of that content is read, and the text is in the list
 reads_machine() {
   printf '%s' "$1" >"$work/good.json"
@@ -390,6 +398,10 @@ native() {
   check 'deep' bad_machine 'is no JSON' "{\"a\": $(printf '[%.0s' {1..2000})"
   check 'text behind the end' bad_machine 'is no JSON' "$(machine 1 '') x"
   check 'another schema' bad_machine 'is no saved machine' '{"schema": "other", "version": 1}'
+  check 'JSON of drm_info' bad_machine 'is no saved machine, as --save makes it: it is JSON of another program' '{"/dev/dri/card0": {"driver": {"name": "i915", "version": {"major": 1}}, "planes": [{"properties": {"IN_FORMATS": {"data": [{"modifier": 0, "formats": [[[[1]]]]}]}}}]}}'
+  check 'a list' bad_machine 'is no saved machine, as --save makes it: it is JSON of another program' '[]'
+  check 'a README' bad_machine 'bad.json is no saved machine, as --save makes it, and no table of formats: bad has no line' '# What real machines say'
+  check 'JSON of other programs about real machines' others_machines
   check 'another version' bad_machine 'is of version 2; this program reads version 1' "$(machine 2 '')"
   check 'a version that is no number' bad_machine 'has no int "version"' "$(machine '"1"' '')"
   check 'sources of another type' bad_machine 'is no object' "$(machine 1 '7')"

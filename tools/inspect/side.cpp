@@ -160,13 +160,16 @@ Outcome<Machine> read_sources(const std::string &path)
     return text.failure;
   if (text.value->find_first_not_of(" \t\r\n") == std::string::npos)
     return Failure{printable(path) + " is empty"};
-  if (text.value->at(text.value->find_first_not_of(" \t\r\n")) == '{')
+  const char first = text.value->at(text.value->find_first_not_of(" \t\r\n"));
+  if (first == '{' || first == '[')
     return parse_snapshot(*text.value, path);
   std::string name = path.substr(path.rfind('/') + 1);
   name = name.substr(0, name.rfind('.'));
   Outcome<Source> table = parse_table(*text.value, name);
   if (!table)
-    return table.failure;
+    return Failure{
+        printable(path) +
+        " is no saved machine, as --save makes it, and no table of formats: " + table.failure.text};
   Machine machine;
   machine.sources.push_back(std::move(*table.value));
   return machine;

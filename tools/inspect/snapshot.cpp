@@ -22,7 +22,7 @@ constexpr int kVersion = 1;
 constexpr std::size_t kMaxBytes = 16U << 20;
 constexpr std::size_t kMaxSources = 4096;
 constexpr std::size_t kMaxPairs = 65536; // of one source
-constexpr int kMaxDepth = 8;             // of objects in each other; the schema has 6
+constexpr int kMaxDepth = 64;            // of objects in each other, in any program's JSON
 constexpr const char *kKinds[] = {"kms", "gbm", "egl", "va", "v4l2", "vulkan", "wayland", "table"};
 
 struct PutJson {
@@ -269,11 +269,12 @@ Outcome<Machine> parse_snapshot(std::string_view text, const std::string &name)
   const std::string file = printable(name);
   Json root;
   if (const std::string problem = parse(text, root); !problem.empty())
-    return Failure{file + " " + problem};
+    return Failure{file + " is no saved machine, as --save makes it: it " + problem};
   Reader top(root.get(), "it");
   const std::string schema = top.text("schema");
   if (!top.problem().empty() || schema != kSchema)
-    return Failure{file + " is no saved machine: it has no \"schema\": \"" + kSchema + "\""};
+    return Failure{file +
+                   " is no saved machine, as --save makes it: it is JSON of another program"};
   json_object *version = top.get("version", json_type_int);
   if (version && json_object_get_int64(version) != kVersion)
     return Failure{file + " is of version " + json_object_get_string(version) +

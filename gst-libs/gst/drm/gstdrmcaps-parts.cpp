@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstdrmcaps-parts.hpp"
 
+#include <string>
 #include <utility>
 
+#include <gst/video/video.h>
+
+#include "gstdrmcaps-strings.hpp"
 #include "gstdrmformatset-private.hpp"
 
 namespace gstdrm {
@@ -21,11 +25,11 @@ StructurePtr without_drm_format(const GstStructure *structure)
   return rest;
 }
 
-std::optional<FormatSet> intersect_formats(const std::optional<FormatSet> &a,
-                                           const std::optional<FormatSet> &b)
+std::optional<FormatList> intersect_formats(const std::optional<FormatList> &a,
+                                            const std::optional<FormatList> &b)
 {
   if (a && b)
-    return FormatSet::intersect(*a, *b);
+    return FormatList::intersect(*a, b->set());
   return a ? a : b;
 }
 
@@ -36,8 +40,8 @@ std::optional<CapsPart> intersect_part(const CapsPart &a, const CapsPart &b)
   StructurePtr rest(gst_structure_intersect(a.rest.get(), b.rest.get()));
   if (!rest)
     return std::nullopt;
-  std::optional<FormatSet> formats = intersect_formats(a.formats, b.formats);
-  if (formats && formats->empty())
+  std::optional<FormatList> formats = intersect_formats(a.formats, b.formats);
+  if (formats && formats->set().empty())
     return std::nullopt;
   // ANY features equal all others, and the others say more
   const CapsPart &precise = gst_caps_features_is_any(a.features.get()) ? b : a;
@@ -52,9 +56,32 @@ bool is_covered(const CapsPart &a, const CapsPart &b)
   if (!gst_caps_features_is_equal(a.features.get(), b.features.get()) ||
       (gst_caps_features_is_any(a.features.get()) && !gst_caps_features_is_any(b.features.get())))
     return false;
-  if (b.formats && (!a.formats || !a.formats->is_subset_of(*b.formats)))
+  if (b.formats && (!a.formats || !a.formats->set().is_subset_of(b.formats->set())))
     return false;
   return gst_structure_is_subset(a.rest.get(), b.rest.get());
+}
+
+bool has_64_bits_a_pixel(const gchar *name)
+{
+  const GstVideoFormat format = gst_video_format_from_string(name);
+  if (format == GST_VIDEO_FORMAT_UNKNOWN || format == GST_VIDEO_FORMAT_ENCODED)
+    return false;
+  const GstVideoFormatInfo *info = gst_video_format_get_info(format);
+  return GST_VIDEO_FORMAT_INFO_N_PLANES(info) == 1 && GST_VIDEO_FORMAT_INFO_PSTRIDE(info, 0) == 8;
+}
+
+void drop_64_bits_beside_others(GstStructure *structure)
+{
+  const GValue *value = gst_structure_get_value(structure, "format");
+  if (!value || !GST_VALUE_HOLDS_LIST(value))
+    return;
+  std::vector<std::string> names;
+  for_each_string(value, [&names](const gchar *name) { names.emplace_back(name); });
+  const std::size_t all = names.size();
+  std::erase_if(names, [](const std::string &name) { return has_64_bits_a_pixel(name.c_str()); });
+  if (!names.empty() && names.size() < all)
+    set_strings(structure, "format", names,
+                [](const std::string &name) { return g_strdup(name.c_str()); });
 }
 
 bool values_are_same(const GValue *a, const GValue *b)
@@ -103,7 +130,7 @@ CapsParts take_apart(const GstCaps *caps)
     if (const GValue *value = gst_structure_get_value(structure, "drm-format")) {
       std::vector<Format> pairs;
       collect_drm_formats(value, pairs);
-      part.formats = FormatSet::from_pairs(std::move(pairs));
+      part.formats = FormatList::in_order(std::move(pairs));
     }
     parts.push_back(std::move(part));
   }
@@ -146,6 +173,26 @@ CapsParts intersect_parts(const CapsParts &first, const CapsParts &second)
     }
   }
   return common;
+}
+
+CapsParts filter_parts(GstPadDirection direction, const CapsParts &own, const CapsParts &filter)
+{
+  if (direction == GST_PAD_SRC)
+    return intersect_parts(filter, own);
+  CapsParts common = intersect_parts(own, filter);
+  for (CapsPart &part : common)
+    if (gst_caps_features_is_equal(part.features.get(), GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY))
+      drop_64_bits_beside_others(part.rest.get());
+  return common;
+}
+
+GstCaps *filter_caps(GstPadDirection direction, GstCaps *own, const GstCaps *filter)
+{
+  if (!filter || gst_caps_is_any(filter))
+    return gst_caps_ref(own);
+  if (gst_caps_is_any(own))
+    return gst_caps_copy(filter);
+  return put_together(filter_parts(direction, take_apart(own), take_apart(filter)));
 }
 
 void merge_part(CapsParts &parts, CapsPart &&part)

@@ -12,9 +12,9 @@
  * @second: #GstCaps
  *
  * As gst_caps_intersect_full() with %GST_CAPS_INTERSECT_FIRST, in time linear in the length of the
- * drm-format lists. Structures come in the order of @first; a drm-format list comes out sorted,
- * linear first within a fourcc. Two spellings of one pair are equal here, and strings that are no
- * drm-format are left out.
+ * drm-format lists. Structures come in the order of @first, and so do the fourccs of a drm-format
+ * list; within a fourcc, linear comes first. Two spellings of one pair are equal here, and strings
+ * that are no drm-format are left out.
  *
  * Returns: (transfer full): new caps, empty where there is nothing in common
  *

@@ -9,7 +9,7 @@
 
 #include <gst/gst.h>
 
-#include "core/format_set.hpp"
+#include "core/format_list.hpp"
 #include "gstdrmformatset.h"
 
 struct _GstDrmFormatSet {
@@ -31,7 +31,11 @@ inline GstDrmFormatSet *wrap_format_set(FormatSet &&set)
 // is no drm-format is logged and left out, and values of other types are.
 void collect_drm_formats(const GValue *value, std::vector<Format> &pairs);
 
-// The same pairs as a `drm-format` value: a string where there is one, else a list in set order.
+// The pairs of every structure with memory:DMABuf, as gst_drm_format_set_new_from_caps() finds
+// them; nullopt if the caps take any format.
+std::optional<FormatList> formats_of_caps(const GstCaps *caps);
+
+// The same pairs as a `drm-format` value: a string where there is one, else a list in their order.
 // None of them may be implicit.
 void set_drm_formats(GstStructure *structure, std::span<const Format> pairs);
 

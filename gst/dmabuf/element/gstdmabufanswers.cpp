@@ -47,7 +47,7 @@ GstPtr<GstCaps> CapsAnswers::answer(const Question &question)
   if (!allowed)
     allowed = std::make_shared<const CapsParts>(work_out(question));
   if (const GstCaps *filter = real_filter(question.filter))
-    answer.reset(put_together(intersect_parts(take_apart(filter), *allowed)));
+    answer.reset(put_together(filter_parts(question.direction, *allowed, take_apart(filter))));
   else
     answer.reset(put_together(*allowed));
   remember(question, std::move(allowed), answer);

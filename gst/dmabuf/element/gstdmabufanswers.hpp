@@ -31,7 +31,7 @@ public:
     GstCaps *filter;               // or nullptr
   };
 
-  // What the pad can take or send: in the order of the filter, or of the peer where there is none.
+  // What the pad can take or send, in the order that filter_parts() keeps.
   GstPtr<GstCaps> answer(const Question &question);
   // Lets go of all that is remembered.
   void forget();

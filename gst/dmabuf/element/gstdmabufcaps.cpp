@@ -27,23 +27,34 @@ gchar *drm_name(GstVideoFormat format)
   return gst_drm_format_to_string(fourcc, modifier);
 }
 
+// The GstVideoFormats of the linear pairs, in their order.
+std::vector<GstVideoFormat> names_of(const FormatList &list)
+{
+  std::vector<GstVideoFormat> names;
+  for (const Format &pair : list.pairs()) {
+    const GstVideoFormat name = gst_drm_format_to_video_format(pair.fourcc, kModLinear);
+    if (pair.modifier == kModLinear && name != GST_VIDEO_FORMAT_UNKNOWN)
+      names.push_back(name);
+  }
+  return names;
+}
+
 std::vector<GstVideoFormat> find_linear_formats()
 {
-  std::vector<GstVideoFormat> found;
+  std::vector<Format> found;
   guint n_formats = 0;
   const GstVideoFormat *formats = gst_video_formats_raw(&n_formats);
   for (guint i = 0; i < n_formats; i++) {
     const GstVideoFormatInfo *info = gst_video_format_get_info(formats[i]);
-    guint64 modifier = GST_DRM_MODIFIER_IMPLICIT;
-    const guint32 fourcc = gst_drm_format_from_video_format(formats[i], &modifier);
+    Format pair;
+    pair.fourcc = gst_drm_format_from_video_format(formats[i], &pair.modifier);
     // A palette is not part of a DRM framebuffer, and a format that does not come back as itself
     // would be a conversion.
-    if (fourcc && modifier == GST_DRM_MODIFIER_LINEAR && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE(info) &&
-        gst_drm_format_to_video_format(fourcc, modifier) == formats[i])
-      found.push_back(formats[i]);
+    if (pair.fourcc && pair.modifier == kModLinear && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE(info) &&
+        gst_drm_format_to_video_format(pair.fourcc, pair.modifier) == formats[i])
+      found.push_back(pair);
   }
-  std::sort(found.begin(), found.end());
-  return found;
+  return names_of(FormatList(FormatSet::from_pairs(std::move(found))));
 }
 
 GstPtr<GstCaps> video_caps(const char *feature)
@@ -78,21 +89,17 @@ Kind kind_of(const CapsPart &part)
 // The linear formats that a part allows; all of them where it names none.
 std::vector<GstVideoFormat> formats_of(const CapsPart &part, Kind kind)
 {
-  std::vector<GstVideoFormat> formats;
-  const auto add = [&](GstVideoFormat format) {
-    if (is_linear_format(format))
-      formats.push_back(format);
-  };
   const GValue *value = gst_structure_get_value(part.rest.get(), "format");
   if (kind == Kind::DmaDrm ? !part.formats.has_value() : value == nullptr)
     return linear_formats();
-  if (kind == Kind::Plain) {
-    for_each_string(value, [&](const char *text) { add(gst_video_format_from_string(text)); });
-    return formats;
-  }
-  for (const Format &pair : part.formats->pairs())
-    if (pair.modifier == kModLinear)
-      add(gst_drm_format_to_video_format(pair.fourcc, pair.modifier));
+  std::vector<GstVideoFormat> formats;
+  if (kind == Kind::DmaDrm)
+    formats = names_of(*part.formats);
+  else
+    for_each_string(value, [&formats](const char *text) {
+      formats.push_back(gst_video_format_from_string(text));
+    });
+  std::erase_if(formats, [](GstVideoFormat format) { return !is_linear_format(format); });
   return formats;
 }
 
@@ -102,7 +109,7 @@ void set_names(GstStructure *structure, const std::vector<GstVideoFormat> &forma
               [](GstVideoFormat format) { return g_strdup(gst_video_format_to_string(format)); });
 }
 
-FormatSet drm_formats(const std::vector<GstVideoFormat> &formats)
+FormatList drm_formats(const std::vector<GstVideoFormat> &formats)
 {
   std::vector<Format> pairs;
   pairs.reserve(formats.size());
@@ -111,7 +118,7 @@ FormatSet drm_formats(const std::vector<GstVideoFormat> &formats)
     pair.fourcc = gst_drm_format_from_video_format(format, &pair.modifier);
     pairs.push_back(pair);
   }
-  return FormatSet::from_pairs(std::move(pairs));
+  return FormatList::in_order(std::move(pairs));
 }
 
 // The same in the other (or the same) dialect; none where it allows no linear format. The part's
@@ -200,7 +207,8 @@ const std::vector<GstVideoFormat> &linear_formats()
 
 bool is_linear_format(GstVideoFormat format)
 {
-  return std::binary_search(linear_formats().begin(), linear_formats().end(), format);
+  return std::find(linear_formats().begin(), linear_formats().end(), format) !=
+         linear_formats().end();
 }
 
 bool is_dmabuf_caps(const GstCaps *caps)

@@ -21,7 +21,7 @@ struct CapsRules {
 inline constexpr CapsRules kUploadRules{GST_PAD_SRC, true};
 inline constexpr CapsRules kDownloadRules{GST_PAD_SINK, false};
 
-// Formats whose bytes are those of a LINEAR DRM fourcc, both ways, in GstVideoFormat's order.
+// Formats whose bytes are those of a LINEAR DRM fourcc, both ways, in the order of FormatList.
 const std::vector<GstVideoFormat> &linear_formats();
 bool is_linear_format(GstVideoFormat format);
 

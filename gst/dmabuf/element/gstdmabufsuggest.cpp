@@ -28,6 +28,24 @@ constexpr const char *kWeaveFields =
     "Buffers of one field each (interlace-mode=alternate) are not taken: have upstream weave them "
     "(interlace-mode=interleaved).";
 
+guint depth_of(const std::string &format)
+{
+  const GstVideoFormat number = gst_video_format_from_string(format.c_str());
+  return number == GST_VIDEO_FORMAT_UNKNOWN
+             ? 0
+             : GST_VIDEO_FORMAT_INFO_DEPTH(gst_video_format_get_info(number), 0);
+}
+
+// Where upstream has more than 8 bits, formats that keep them come first.
+void put_deep_first(const GstCaps *upstream, std::vector<std::string> &formats)
+{
+  const std::vector<std::string> sent = strings_of(upstream, "format");
+  if (!sent.empty() &&
+      std::none_of(sent.begin(), sent.end(), [](const auto &f) { return depth_of(f) <= 8; }))
+    std::stable_partition(formats.begin(), formats.end(),
+                          [](const auto &format) { return depth_of(format) > 8; });
+}
+
 std::string fix_for_field(const std::string &field)
 {
   if (field.starts_with("width") || field.starts_with("height") ||
@@ -52,6 +70,7 @@ std::string suggest_for_upload(const GstCaps *upstream, const GstCaps *downstrea
   const std::vector<std::string> taken = strings_of(downstream, "drm-format");
   std::vector<std::string> plain = strings_of(can_take.get(), "format");
   std::erase(plain, "DMA_DRM");
+  put_deep_first(upstream, plain);
   std::string tiled;
   for (const std::string &format : sent)
     if (std::any_of(taken.begin(), taken.end(),

@@ -71,9 +71,9 @@ void Transformer::post_frame_failure(BusError on_bus, const char *what, const Er
 
 // --- caps ----------------------------------------------------------------------------------------
 
-// The caps that the pad can take or send now, in the order of the filter. The peer is asked without
-// a filter: with one, it would compare a list with its own, each string with each, and answer anew
-// for every filter; sizes and rates are few enough to be compared here.
+// The caps that the pad can take or send now. The peer is asked without a filter: with one, it
+// would compare a list with its own, each string with each, and answer anew for every filter; sizes
+// and rates are few enough to be compared here.
 GstPtr<GstCaps> Transformer::answer_caps(GstPadDirection direction, GstCaps *filter)
 {
   const GstPadDirection other = opposite(direction);

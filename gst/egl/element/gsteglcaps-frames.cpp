@@ -79,7 +79,7 @@ void append_dmabuf(CapsParts &result, const CapsPart &base, const FormatSet &pai
     CapsPart part = copy_part(base);
     part.features.reset(gst_caps_features_new_single(GST_CAPS_FEATURE_MEMORY_DMABUF));
     set_text(part, "format", "DMA_DRM");
-    part.formats = FormatSet::from_pairs(std::move(explicit_pairs));
+    part.formats = FormatList(FormatSet::from_pairs(std::move(explicit_pairs)));
     merge_part(result, std::move(part));
   }
   std::vector<GstVideoFormat> names = names_of(FormatSet::from_pairs(std::move(implicit_pairs)));
@@ -95,7 +95,7 @@ void append_dmabuf(CapsParts &result, const CapsPart &base, const FormatSet &pai
 void append_plain(CapsParts &result, const CapsPart &base, const FormatSet &pairs)
 {
   std::vector<GstVideoFormat> names;
-  for (const Format &pair : pairs.pairs())
+  for (const Format &pair : FormatList(pairs).pairs())
     if (pair.modifier == kModLinear && name_of(pair.fourcc) != GST_VIDEO_FORMAT_UNKNOWN)
       names.push_back(name_of(pair.fourcc));
   if (names.empty())

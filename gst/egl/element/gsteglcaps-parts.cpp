@@ -83,7 +83,7 @@ std::optional<CapsPart> within(const CapsPart &part, const CapsPart &limit)
 std::vector<GstVideoFormat> names_of(const FormatSet &pairs)
 {
   std::vector<GstVideoFormat> names;
-  for (const Format &pair : pairs.pairs())
+  for (const Format &pair : FormatList(pairs).pairs())
     if (const GstVideoFormat name = name_of(pair.fourcc);
         names.empty() || names.back() != name) // the pairs of a fourcc are neighbours
       names.push_back(name);

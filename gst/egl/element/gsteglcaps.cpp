@@ -22,7 +22,7 @@ using Way = UploadFormats::Way;
 FormatSet pairs_of(const CapsPart &part, FrameKind kind, const UploadFormats &formats)
 {
   if (kind == FrameKind::DmaDrm)
-    return part.formats ? *part.formats : formats.all();
+    return part.formats ? part.formats->set() : formats.all();
   const std::uint64_t modifier = kind == FrameKind::Plain ? kModLinear : kModImplicit;
   const GValue *value = gst_structure_get_value(part.rest.get(), "format");
   std::vector<Format> pairs;

@@ -8,6 +8,7 @@
 
 #include <drm_fourcc.h>
 
+#include <gst/drm/core/format_list.hpp>
 #include <gst/drm/drm.h>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmcaps-strings.hpp>
@@ -40,6 +41,7 @@ Names find_names()
 {
   Names names;
   const std::vector<GstVideoFormat> gl = gl_memory_formats();
+  std::vector<Format> pairs;
   guint n_formats = 0;
   const GstVideoFormat *formats = gst_video_formats_raw(&n_formats);
   for (guint i = 0; i < n_formats; i++) {
@@ -51,11 +53,13 @@ Names find_names()
         gst_drm_format_to_video_format(fourcc, modifier) != formats[i])
       continue;
     names.by_fourcc.emplace_back(fourcc, formats[i]);
-    names.frames.push_back(formats[i]);
+    pairs.push_back({fourcc, kModLinear});
     if (std::find(gl.begin(), gl.end(), formats[i]) != gl.end())
       names.textures.push_back(formats[i]);
   }
   std::sort(names.by_fourcc.begin(), names.by_fourcc.end());
+  for (const Format &pair : FormatList(FormatSet::from_pairs(std::move(pairs))).pairs())
+    names.frames.push_back(gst_drm_format_to_video_format(pair.fourcc, kModLinear));
   return names;
 }
 

@@ -97,8 +97,8 @@ std::string suggest_for_downstream(const GstCaps *, const GstCaps *)
 
 // --- queries -------------------------------------------------------------------------------------
 
-// The caps that the pad can take or send now, in the order of the filter. The peer is asked without
-// one: with a list of pairs it would compare each string with each.
+// The caps that the pad can take or send now. The peer is asked without a filter: with a list of
+// pairs it would compare each string with each.
 GstPtr<GstCaps> EglUploader::answer_caps(GstPadDirection direction, GstCaps *filter)
 {
   find_device();
@@ -108,10 +108,10 @@ GstPtr<GstCaps> EglUploader::answer_caps(GstPadDirection direction, GstCaps *fil
     answered_ = true;
   const std::shared_ptr<const CapsParts> allowed =
       answers_.allowed(direction, peer.get(), offer_.formats());
-  const auto answer =
-      GstPtr<GstCaps>::adopt(filter && !gst_caps_is_any(filter)
-                                 ? put_together(intersect_parts(take_apart(filter), *allowed))
-                                 : put_together(*allowed));
+  const auto answer = GstPtr<GstCaps>::adopt(
+      filter && !gst_caps_is_any(filter)
+          ? put_together(filter_parts(direction, *allowed, take_apart(filter)))
+          : put_together(*allowed));
   GST_LOG_OBJECT(element_, "%s: filter %" GST_PTR_FORMAT ", answer %" GST_PTR_FORMAT,
                  direction == GST_PAD_SINK ? "sink" : "src", filter, answer.get());
   return answer;

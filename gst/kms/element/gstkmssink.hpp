@@ -112,6 +112,7 @@ private:
     GstClockTime running = 0;
   };
   [[nodiscard]] std::optional<DueTime> due_time(GstBuffer *buffer) const;
+  Result<void> follow_crop(kms::Display &display, GstBuffer *buffer);
   GstFlowReturn show(kms::Display &display, GstBuffer *buffer, kms::Frame &frame,
                      kms::FlipQueue::Overflow overflow);
   GstFlowReturn fail(const Error &error);

@@ -116,30 +116,6 @@ FormatSetPtr linear_of(const FormatSet &formats)
   return set;
 }
 
-// Upstream may leave the choice to the order of a list: formats that every display shows at full
-// speed come before those with more bits, with alpha or without colours.
-constexpr GstVideoFormat kPreferred[] = {GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_NV12,
-                                         GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_YUY2};
-
-// Plain video/x-raw caps of a set's linear members, preferred ones first.
-GstCaps *raw_caps(const GstDrmFormatSet *set)
-{
-  GstCaps *caps = gst_caps_new_empty();
-  FormatSetPtr rest(gst_drm_format_set_copy(set));
-  for (const GstVideoFormat format : kPreferred) {
-    FormatSetPtr one(gst_drm_format_set_new());
-    guint64 modifier = 0;
-    const guint32 fourcc = gst_drm_format_from_video_format(format, &modifier);
-    if (!gst_drm_format_set_contains(set, fourcc, modifier))
-      continue;
-    gst_drm_format_set_add(one.get(), fourcc, modifier);
-    gst_caps_append(caps, gst_drm_format_set_to_raw_caps(one.get()));
-    rest.reset(gst_drm_format_set_subtract(rest.get(), one.get()));
-  }
-  gst_caps_append(caps, gst_drm_format_set_to_raw_caps(rest.get()));
-  return caps;
-}
-
 } // namespace
 
 GstPadTemplate *sink_pad_template()
@@ -153,7 +129,7 @@ GstPtr<GstCaps> display_caps(const kms::Display &display, ZeroCopy zero_copy)
   const FormatSet formats = display.formats();
   auto caps = GstPtr<GstCaps>::adopt(gst_drm_format_set_to_caps(to_public(formats).get()));
   if (zero_copy == ZeroCopy::Prefer)
-    gst_caps_append(caps.get(), raw_caps(linear_of(formats).get()));
+    gst_caps_append(caps.get(), gst_drm_format_set_to_raw_caps(linear_of(formats).get()));
   const kms::SizeLimits limits = display.limits();
   set_sizes(caps.get(), limits);
   caps = with_only_sizes(std::move(caps), limits);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <gst/drm/drm.h>
-#include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/frame_wait.hpp>
@@ -43,9 +42,16 @@ SinkFrames::SinkFrames(GstElement *element, const SinkDisplay &display, SinkFenc
     : element_(element), display_(display), fences_(fences), stats_(stats)
 {
   gst_drm_video_info_init(&stream_.info);
+  gst_video_info_init(&whole_);
 }
 
 void SinkFrames::begin(const SinkStream &stream)
+{
+  whole_ = stream.info.vinfo;
+  show_parts(stream);
+}
+
+void SinkFrames::show_parts(const SinkStream &stream)
 {
   stream_ = stream;
   imports_refused_ = false;
@@ -101,8 +107,29 @@ Result<void> SinkFrames::crop(GstPtr<GstBuffer> &frame) const
                0};
 }
 
-Result<kms::Frame> SinkFrames::make(kms::Display &display, GstBuffer *buffer)
+// A frame of GStreamer's default layout, of which a part is shown, with a GstVideoMeta that says
+// so.
+GstPtr<GstBuffer> SinkFrames::with_whole_size(GstBuffer *buffer) const
 {
+  if (!gst_buffer_get_video_crop_meta(buffer) || gst_buffer_get_video_meta(buffer) ||
+      GST_VIDEO_INFO_N_PLANES(&whole_) == 0)
+    return GstPtr<GstBuffer>::share(buffer);
+  auto whole = shallow_copy(buffer);
+  if (!whole)
+    return GstPtr<GstBuffer>::share(buffer);
+  GstVideoInfo info = whole_; // GStreamer 1.22 takes offsets and strides without const
+  gst_buffer_add_video_meta_full(whole.get(), GST_VIDEO_FRAME_FLAG_NONE,
+                                 GST_VIDEO_INFO_FORMAT(&info),
+                                 static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info)),
+                                 static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info)),
+                                 GST_VIDEO_INFO_N_PLANES(&info), info.offset, info.stride);
+  return whole;
+}
+
+Result<kms::Frame> SinkFrames::make(kms::Display &display, GstBuffer *given)
+{
+  const GstPtr<GstBuffer> whole = with_whole_size(given);
+  GstBuffer *buffer = whole.get();
   if (const Result<Corner> corner = visible_corner(buffer, video_info()); !corner)
     return corner.error();
   const std::vector<GstVideoOverlayComposition *> compositions = compositions_of(buffer);
@@ -252,7 +279,7 @@ Result<kms::Frame> SinkFrames::import(kms::Display &display, GstBuffer *buffer)
 Result<GstPtr<GstBufferPool>> SinkFrames::make_pool(const kms::Display &display,
                                                     guint buffers) const
 {
-  const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_SINK_PAD(element_)));
+  const auto caps = GstPtr<GstCaps>::adopt(gst_drm_video_info_to_caps(&stream_.info));
   const auto least_size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&video_info()));
   Result<ConfiguredPool> made = make_scanout_pool(display, caps.get(), least_size, buffers);
   if (!made)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <gst/drm/core/device_wait.hpp>
+#include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/gst.h>
 
@@ -29,7 +30,14 @@ public:
   void stop();
   // New caps.
   void begin(const SinkStream &stream);
-  // Of the present caps.
+  // What is shown of the frame, which may be a part of the caps' size.
+  Result<GstVideoRectangle> shown_part(GstBuffer *buffer) const
+  {
+    return visible_rectangle(buffer, whole_);
+  }
+  // From the next frame on, parts of another size are shown: that of `stream`.
+  void show_parts(const SinkStream &stream);
+  // Of the present caps, in the size that is shown.
   [[nodiscard]] const GstVideoInfo &video_info() const noexcept { return stream_.info.vinfo; }
 
   Result<kms::Frame> make(kms::Display &display, GstBuffer *buffer);
@@ -50,6 +58,7 @@ public:
 
 private:
   [[nodiscard]] bool may_copy() const;
+  [[nodiscard]] GstPtr<GstBuffer> with_whole_size(GstBuffer *buffer) const;
   [[nodiscard]] bool takes_whole(GstBuffer *buffer) const;
   Result<void> crop(GstPtr<GstBuffer> &frame) const;
   Result<GstPtr<GstBuffer>> visible_part(kms::Display &display, GstBuffer *buffer);
@@ -68,7 +77,8 @@ private:
   const SinkDisplay &display_; // for zero-copy
   SinkFences &fences_;
   Stats &stats_;
-  SinkStream stream_{};
+  GstVideoInfo whole_;           // of the caps
+  SinkStream stream_{};          // of what is shown of the frames
   bool shifts_ = false;          // a part of a frame is imported by itself
   kms::Origin part_;             // of the last frame that was
   bool imports_refused_ = false; // the driver took none of upstream's dma-bufs: copy

@@ -9,6 +9,7 @@
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/needs.hpp>
+#include <gst/drm/gstdrmcaps-parts.hpp>
 
 #include "gstkmsdmabufsink.hpp"
 #include "gstkmssinkcaps.hpp"
@@ -167,7 +168,7 @@ GstCaps *SinkNegotiation::query_caps(GstCaps *filter)
       display ? display_caps(*display, display_.zero_copy())
               : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(GST_BASE_SINK_PAD(element_)));
   if (filter) {
-    const auto common = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(filter, caps.get()));
+    const auto common = GstPtr<GstCaps>::adopt(filter_caps(GST_PAD_SINK, caps.get(), filter));
     if (display && gst_caps_is_empty(common.get()))
       warn_of_empty_answer(filter, caps);
     caps = common;

@@ -188,6 +188,28 @@ GstFlowReturn KmsSink::show(kms::Display &display, GstBuffer *buffer, kms::Frame
   }
 }
 
+// A GstVideoCropMeta may show less than the caps say, as GStreamer's own sinks take it: the display
+// is set up as for caps of that size.
+Result<void> KmsSink::follow_crop(kms::Display &display, GstBuffer *buffer)
+{
+  const Result<GstVideoRectangle> part = frames_.shown_part(buffer);
+  if (!part)
+    return part.error();
+  const GstVideoInfo &shown = frames_.video_info();
+  if (part->w == GST_VIDEO_INFO_WIDTH(&shown) && part->h == GST_VIDEO_INFO_HEIGHT(&shown))
+    return {};
+  const auto current =
+      GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(element_)));
+  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_copy(current.get()));
+  gst_caps_set_simple(caps.get(), "width", G_TYPE_INT, part->w, "height", G_TYPE_INT, part->h,
+                      nullptr);
+  const Result<SinkStream> stream = negotiation_.accept(display, caps.get());
+  if (!stream)
+    return stream.error();
+  frames_.show_parts(*stream);
+  return {};
+}
+
 GstFlowReturn KmsSink::show_frame(GstBuffer *buffer)
 {
   GstFlowReturn ret = GST_FLOW_ERROR;
@@ -216,7 +238,9 @@ GstFlowReturn KmsSink::show_now(GstBuffer *buffer)
   stats_.frames++;
   if (negotiation_.refuses())
     return negotiation_.drop();
-  Result<kms::Frame> frame = frames_.make(**display, buffer);
+  const Result<void> followed = follow_crop(**display, buffer);
+  Result<kms::Frame> frame =
+      followed ? frames_.make(**display, buffer) : Result<kms::Frame>(followed.error());
   if (!frame && frame.error().code == ErrorCode::Unsupported)
     return negotiation_.refuse(**display, frame.error());
   if (!frame)

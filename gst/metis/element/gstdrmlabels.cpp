@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstdrmlabels.hpp"
 
+#include <cerrno>
+#include <cstddef>
+#include <fstream>
 #include <memory>
 #include <string_view>
 
+#include <gst/drm/core/errno_text.hpp>
 #include <gst/gst.h>
 
 namespace gstdrm {
 
 namespace {
+
+// Of all labels. Those of 21 841 classes (ImageNet) have 0.5 MB.
+constexpr std::size_t kMostBytes = 8 << 20;
 
 struct Freed {
   void operator()(gchar *text) const noexcept { g_free(text); }
@@ -28,16 +35,17 @@ Result<Labels> Labels::read(const std::string &path)
   Labels labels;
   if (path.empty())
     return labels;
-  gchar *contents = nullptr;
-  gsize length = 0;
-  GError *error = nullptr;
-  if (!g_file_get_contents(path.c_str(), &contents, &length, &error)) {
-    const std::string why = error->message;
-    g_clear_error(&error);
-    return Error{ErrorCode::Layout, valid_utf8("The labels cannot be read: " + why + "."), 0};
-  }
-  const Text owned(contents);
-  std::string_view rest(contents, length);
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string contents(kMostBytes + 1, '\0');
+  if (!file || !file.read(contents.data(), static_cast<std::streamsize>(contents.size())).eof())
+    return Error{ErrorCode::Layout,
+                 valid_utf8("The labels cannot be read: " + path +
+                            (file ? " has more than " + std::to_string(kMostBytes) +
+                                        " bytes. Name a file of one label a line."
+                                  : ": " + errno_text(errno) + ".")),
+                 0};
+  std::string_view rest(contents.data(), static_cast<std::size_t>(file.gcount()));
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
     std::string_view line = rest.substr(0, end);

@@ -17,10 +17,11 @@ inline std::optional<gboolean> pass_query(GstBaseTransform *trans, GstPadDirecti
   GstCaps *caps = nullptr;
   switch (GST_QUERY_TYPE(query)) {
   case GST_QUERY_CAPS:
-    return answer_without_filter(query, [=](GstQuery *whole) { // what the other side takes
-      return gst_pad_proxy_query_caps(direction == GST_PAD_SINK ? trans->sinkpad : trans->srcpad,
-                                      whole) != FALSE;
-    });
+    return answer_without_filter(
+        direction, query, [=](GstQuery *whole) { // what the other side takes
+          return gst_pad_proxy_query_caps(
+                     direction == GST_PAD_SINK ? trans->sinkpad : trans->srcpad, whole) != FALSE;
+        });
   case GST_QUERY_ACCEPT_CAPS:
     gst_query_parse_accept_caps(query, &caps);
     if (caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps))

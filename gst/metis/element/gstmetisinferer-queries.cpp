@@ -2,6 +2,7 @@
 // metisdmabufinfer: queries of both sides.
 #include <gst/drm/element/needs.hpp>
 #include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmcaps-parts.hpp>
 
 #include "gstmetisinferer.hpp"
 #include "gstmetistensorcaps.hpp"
@@ -35,9 +36,9 @@ bool Inferer::answer_caps(GstPad *pad, GstQuery *query)
   GstPad *other = pad == sink_ ? src_ : sink_;
   const auto peer =
       without_tensors(GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(other, nullptr)));
-  auto answer = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(peer.get(), own_caps().get()));
-  if (filter)
-    answer.reset(gst_drm_caps_intersect(filter, answer.get()));
+  const auto both = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(peer.get(), own_caps().get()));
+  const auto answer =
+      GstPtr<GstCaps>::adopt(filter_caps(GST_PAD_DIRECTION(pad), both.get(), filter));
   gst_query_set_caps_result(query, answer.get());
   return true;
 }

@@ -78,12 +78,21 @@ Result<std::unique_ptr<InferenceQueue>> Inferer::open(const InferSettings &setti
   InferenceSetup setup;
   auto inputs = TensorPool::open((*backend)->takes_dmabuf_input() ? TensorMemory::DmaBuf
                                                                   : TensorMemory::System);
-  auto outputs = TensorPool::open(
-      settings.output_mode == OutputMode::DmaBuf ? TensorMemory::DmaBuf : TensorMemory::System);
+  // a device that reads frames itself writes dma-bufs alone
+  const bool wants_dmabuf = settings.output_mode == OutputMode::DmaBuf;
+  const bool needs_dmabuf = (*backend)->takes() == Backend::Takes::Frames;
+  auto outputs =
+      TensorPool::open(wants_dmabuf || needs_dmabuf ? TensorMemory::DmaBuf : TensorMemory::System);
   if (!inputs || !outputs)
     return inputs ? outputs.error() : inputs.error();
   setup.inputs = std::move(*inputs);
   setup.outputs = std::move(*outputs);
+  if (needs_dmabuf && !wants_dmabuf) {
+    auto results = TensorPool::open(TensorMemory::System);
+    if (!results)
+      return results.error();
+    setup.results = std::move(*results);
+  }
   setup.max_in_flight = settings.max_in_flight;
   setup.places = settings.max_in_flight * settings.interval;
   setup.timeout = options.timeout;

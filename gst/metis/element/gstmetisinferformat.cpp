@@ -20,9 +20,9 @@ namespace {
 constexpr const char *kNvmm = "memory:NVMM";
 
 // Linear formats that the preprocessing reads.
-constexpr std::array kReadable{DRM_FORMAT_NV12,     DRM_FORMAT_XRGB8888, DRM_FORMAT_ARGB8888,
-                               DRM_FORMAT_XBGR8888, DRM_FORMAT_ABGR8888, DRM_FORMAT_RGB888,
-                               DRM_FORMAT_BGR888};
+constexpr std::array kReadable{DRM_FORMAT_NV12,     DRM_FORMAT_YUV420,   DRM_FORMAT_YVU420,
+                               DRM_FORMAT_XRGB8888, DRM_FORMAT_ARGB8888, DRM_FORMAT_XBGR8888,
+                               DRM_FORMAT_ABGR8888, DRM_FORMAT_RGB888,   DRM_FORMAT_BGR888};
 
 FormatSetPtr linear_set(bool nv12_alone)
 {
@@ -40,8 +40,8 @@ void append_with_feature(GstCaps *caps, GstCaps *part, const char *feature)
   gst_caps_append(caps, part);
 }
 
-// DMA_DRM, NVMM and plain. Not memory:DMABuf without a modifier, whose layout only the driver knows:
-// decoders send tiles so, and a model would find nothing in them.
+// DMA_DRM, NVMM and plain. Not memory:DMABuf without a modifier, whose layout only the driver
+// knows: decoders send tiles so, and a model would find nothing in them.
 GstPtr<GstCaps> caps_of_set(const GstDrmFormatSet *set, bool system_memory)
 {
   auto caps = GstPtr<GstCaps>::adopt(gst_drm_format_set_to_caps(set));
@@ -73,9 +73,30 @@ ColorMatrix matrix_of(const GstVideoInfo &info)
     return ColorMatrix::Bt709;
   case GST_VIDEO_COLOR_MATRIX_BT2020:
     return ColorMatrix::Bt2020;
+  case GST_VIDEO_COLOR_MATRIX_SMPTE240M:
+    return ColorMatrix::Smpte240m;
+  case GST_VIDEO_COLOR_MATRIX_FCC:
+    return ColorMatrix::Fcc;
   default:
     return ColorMatrix::Bt601;
   }
+}
+
+// GStreamer's own default for small pictures is not where decoders put chroma samples: a site
+// counts where the caps name it.
+Sampling sampling_of(const GstCaps *caps, const GstVideoInfo &info)
+{
+  Sampling sampling;
+  if (info.par_n > 0 && info.par_d > 0) {
+    sampling.par_n = static_cast<std::uint32_t>(info.par_n);
+    sampling.par_d = static_cast<std::uint32_t>(info.par_d);
+  }
+  if (gst_structure_has_field(gst_caps_get_structure(caps, 0), "chroma-site") &&
+      info.chroma_site != GST_VIDEO_CHROMA_SITE_UNKNOWN) {
+    sampling.chroma_left = (info.chroma_site & GST_VIDEO_CHROMA_SITE_H_COSITED) != 0;
+    sampling.chroma_top = (info.chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED) != 0;
+  }
+  return sampling;
 }
 
 Result<GstDrmVideoInfo> info_of_caps(GstCaps *caps, FrameMemory memory)
@@ -93,11 +114,12 @@ Result<GstDrmVideoInfo> info_of_caps(GstCaps *caps, FrameMemory memory)
   return info;
 }
 
-Result<void> prepare_with(FrameFormat &frames, const GstDrmVideoInfo &info, const Model &model)
+Result<void> prepare_with(FrameFormat &frames, const GstDrmVideoInfo &info, const Model &model,
+                          const Sampling &sampling)
 {
   auto made = Preprocessor::create(
       model, info.drm_fourcc, static_cast<std::uint32_t>(info.vinfo.width),
-      static_cast<std::uint32_t>(info.vinfo.height), frames.matrix, frames.full_range);
+      static_cast<std::uint32_t>(info.vinfo.height), frames.matrix, frames.full_range, sampling);
   if (!made)
     return made.error();
   frames.placement = made->placement();
@@ -164,7 +186,9 @@ Result<InferFormat> format_of_caps(GstCaps *caps, const Backend &backend)
   frames->matrix = matrix_of(info->vinfo);
   frames->full_range = info->vinfo.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255;
   if (backend.takes() == Backend::Takes::Tensors) {
-    if (Result<void> prepared = prepare_with(*frames, *info, backend.model()); !prepared)
+    if (Result<void> prepared =
+            prepare_with(*frames, *info, backend.model(), sampling_of(caps, info->vinfo));
+        !prepared)
       return prepared.error();
   } else {
     frames->placement = stretched(*info, backend.model());

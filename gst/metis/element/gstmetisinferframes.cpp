@@ -6,6 +6,7 @@
 
 #include <gst/drm/core/sync_file.hpp>
 #include <gst/drm/element/acquire_fence.hpp>
+#include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
 
@@ -50,7 +51,7 @@ Carried::~Carried()
 
 bool Carried::map(const GstVideoInfo &info)
 {
-  is_mapped_ = gst_video_frame_map(&frame_, &info, buffer.get(), GST_MAP_READ) != FALSE;
+  is_mapped_ = gst_video_frame_map(&frame_, &info, read(), GST_MAP_READ) != FALSE;
   return is_mapped_;
 }
 
@@ -94,9 +95,11 @@ Result<void> InferFrames::wait_before_copy(GstBuffer *buffer) const
 Result<Item> InferFrames::item_of(GstPtr<GstBuffer> buffer, Stats &stats)
 {
   auto carried = std::make_unique<Carried>(std::move(buffer));
+  if (auto cropped = crop(*carried); !cropped)
+    return cropped.error();
   FrameItem frame;
   frame.format = format_.frames;
-  GstBuffer *read = carried->buffer.get();
+  GstBuffer *read = carried->read();
   Result<void> filled;
   if (copies_)
     filled = fill_from_copy(*carried, frame, stats);
@@ -118,6 +121,26 @@ Result<Item> InferFrames::item_of(GstPtr<GstBuffer> buffer, Stats &stats)
   item.payload = payload_of(std::move(carried));
   item.frame = std::move(frame);
   return item;
+}
+
+// A frame may be larger than the caps, with the picture somewhere in it. The frame goes on as it
+// came.
+Result<void> InferFrames::crop(Carried &carried) const
+{
+  const GstVideoInfo &info = format_.info.vinfo;
+  if (format_.memory == FrameMemory::Nvmm || !is_padded_frame(carried.buffer.get(), info))
+    return {};
+  if (const Result<Corner> corner = visible_corner(carried.buffer.get(), info); !corner)
+    return corner.error();
+  auto visible = carried.buffer;
+  if (!crop_in_place(visible, info, 1))
+    return Error{
+        ErrorCode::Layout,
+        "The picture of a frame begins among pixels that share chroma. Crop at even pixels, "
+        "or put videoconvert before the element.",
+        0};
+  carried.copy = std::move(visible);
+  return {};
 }
 
 Result<void> InferFrames::fill_from_dmabufs(GstBuffer *buffer, FrameItem &frame) const
@@ -152,11 +175,11 @@ Result<void> InferFrames::fill_from_surface(GstBuffer *buffer, FrameItem &frame)
 Result<void> InferFrames::fill_from_system(Carried &carried, FrameItem &frame) const
 {
   const GstVideoInfo &info = format_.info.vinfo;
-  if (Result<void> checked = check_mappable_frame(carried.buffer.get(), info); !checked)
+  if (Result<void> checked = check_mappable_frame(carried.read(), info); !checked)
     return checked;
   if (!carried.map(info))
     return Error{ErrorCode::Layout,
-                 "A buffer of " + std::to_string(gst_buffer_get_size(carried.buffer.get())) +
+                 "A buffer of " + std::to_string(gst_buffer_get_size(carried.read())) +
                      " bytes cannot be mapped as " + GST_VIDEO_INFO_NAME(&info) + " of " +
                      std::to_string(info.width) + "x" + std::to_string(info.height) + " pixels.",
                  0};
@@ -189,9 +212,9 @@ Result<void> InferFrames::fill_from_copy(Carried &carried, FrameItem &frame, Sta
   if (format_.memory == FrameMemory::Nvmm)
     return Error{ErrorCode::Unsupported,
                  "import-mode=copy cannot copy memory:NVMM; set import-mode=dmabuf.", 0};
-  if (Result<void> checked = check_readable(carried.buffer.get()); !checked)
+  if (Result<void> checked = check_readable(carried.read()); !checked)
     return checked;
-  auto copied = copier_.copy(carried.buffer.get(), format_.info.vinfo);
+  auto copied = copier_.copy(carried.read(), format_.info.vinfo);
   if (!copied)
     return copied.error();
   carried.copy = std::move(*copied);

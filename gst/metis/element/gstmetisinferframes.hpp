@@ -37,7 +37,8 @@ public:
 
   GstPtr<GstEvent> event;
   GstPtr<GstBuffer> buffer;
-  GstPtr<GstBuffer> copy; // import-mode=copy: what the device reads
+  GstPtr<GstBuffer> copy; // what is read in the place of the buffer: a copy, or its visible part
+  [[nodiscard]] GstBuffer *read() const noexcept { return copy ? copy.get() : buffer.get(); }
 
 private:
   GstPtr<GstPad> src_; // of an event
@@ -69,6 +70,7 @@ public:
   Result<Item> item_of(GstPtr<GstBuffer> buffer, Stats &stats);
 
 private:
+  Result<void> crop(Carried &carried) const;
   Result<void> fill_from_dmabufs(GstBuffer *buffer, FrameItem &frame) const;
   Result<void> fill_from_surface(GstBuffer *buffer, FrameItem &frame) const;
   Result<void> fill_from_system(Carried &carried, FrameItem &frame) const;

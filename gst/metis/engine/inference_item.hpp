@@ -61,7 +61,7 @@ struct Outcome {
   std::shared_ptr<const FrameFormat> format;
   // The owner of the frame's memory holds these as long as the memory lives.
   std::vector<std::shared_ptr<const void>> liveness;
-  std::chrono::nanoseconds inside{0}; // from push() to done
+  std::chrono::nanoseconds inside{0}; // from the place in the line to done
 };
 
 // Written by the worker, read by any thread.
@@ -70,7 +70,7 @@ struct InferenceCounters {
   std::atomic<std::uint64_t> imports{0};    // frames that were new to the device or to the maps
   std::atomic<std::uint64_t> import_hits{0};
   std::atomic<std::uint64_t> waits{0};            // frames whose fences were not done at once
-  std::atomic<std::uint64_t> waiting_ns{0};       // from push() until the frame's work began
+  std::atomic<std::uint64_t> waiting_ns{0};       // from the place in the line until the work began
   std::atomic<std::uint64_t> preprocessing_ns{0}; // frame to tensor
   std::atomic<std::uint64_t> device_ns{0};        // as the back end says
   std::atomic<std::uint64_t> in_flight{0};        // submitted and not finished, now

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -51,6 +52,7 @@ Error late_error(const char *what, std::chrono::milliseconds timeout)
 InferenceWorker::InferenceWorker(InferenceSetup setup, ItemLine &line, InferenceCounters &counters)
     : line_(line), counters_(counters), backend_(std::move(setup.backend)),
       inputs_(std::move(setup.inputs)), outputs_(std::move(setup.outputs)),
+      results_(std::move(setup.results)),
       max_in_flight_(std::clamp(setup.max_in_flight, 1U, InferenceSetup::kMostInFlight)),
       timeout_(setup.timeout), cache_maps_(setup.cache_maps), thread_(&InferenceWorker::work, this)
 {
@@ -162,8 +164,30 @@ void InferenceWorker::collect(std::size_t index)
   counters_.device_ns += count_ns(finished->on_device);
   counters_.inferences++;
   request.entry->outcome.outputs = request.memory->outputs;
+  if (const auto copied = copy_outputs(request.entry->outcome); !copied)
+    return settle(*request.entry, copied.error());
   request.entry->outcome.notice = backend_->take_notice();
   settle(*request.entry, std::nullopt);
+}
+
+// From dma-bufs, which are all that the device writes, to where the results are to lie.
+Result<void> InferenceWorker::copy_outputs(Outcome &outcome) const
+{
+  if (!results_)
+    return {};
+  for (std::size_t i = 0; i < outcome.outputs.size(); i++) {
+    auto &output = outcome.outputs[i];
+    const std::size_t size_bytes = backend_->model().outputs[i].size_bytes();
+    auto result = results_->take(size_bytes);
+    if (!result)
+      return result.error();
+    const auto access = output->begin_access(DmaBufAccess::Read);
+    if (!access)
+      return access.error();
+    std::memcpy((*result)->data(), output->data(), size_bytes);
+    output = std::move(*result);
+  }
+  return {};
 }
 
 // Frames whose request is late go on without a result.
@@ -289,7 +313,7 @@ void InferenceWorker::begin_head()
 {
   const std::shared_ptr<Entry> entry = std::move(head_->entry);
   head_.reset();
-  counters_.waiting_ns += count_ns(Clock::now() - entry->pushed);
+  counters_.waiting_ns += count_ns(Clock::now() - entry->entered);
   requests_.emplace_back(); // first: the memory of what was submitted must not be lost
   Request &request = requests_.back();
   request.entry = entry;

@@ -26,6 +26,7 @@ struct InferenceSetup {
   std::unique_ptr<Backend> backend;
   std::shared_ptr<TensorPool> inputs; // Takes::Tensors
   std::shared_ptr<TensorPool> outputs;
+  std::shared_ptr<TensorPool> results; // what outputs are copied to; nullptr: they stay
   unsigned max_in_flight = 1;
   unsigned places = 1;                     // items inside that take a place
   std::chrono::milliseconds timeout{1000}; // of one request, and of the fences of one frame
@@ -61,7 +62,7 @@ private:
     std::shared_ptr<Memory> memory;
     std::vector<TensorView> views;      // of the outputs
     std::vector<CpuAccess> cpu_outputs; // of outputs that the CPU writes
-    int done = -1; // the back end's, until finish()
+    int done = -1;                      // the back end's, until finish()
     std::uint64_t id = 0;
     Clock::time_point submitted;
     bool late = false;
@@ -85,6 +86,7 @@ private:
   Result<void> prepare(Entry &entry, Request &request);
   Result<void> take_outputs(Request &request);
   Result<void> submit(Request &request);
+  Result<void> copy_outputs(Outcome &outcome) const;
   void settle(Entry &entry, std::optional<Error> error);
   void note_loss(const Error &error);
   [[nodiscard]] Request *oldest_in_time() noexcept;
@@ -96,7 +98,7 @@ private:
   FrameMaps maps_;
   std::deque<Request> requests_; // oldest first; freed after the back end
   const std::unique_ptr<Backend> backend_;
-  const std::shared_ptr<TensorPool> inputs_, outputs_;
+  const std::shared_ptr<TensorPool> inputs_, outputs_, results_;
   const std::size_t max_in_flight_;
   const std::chrono::milliseconds timeout_;
   const bool cache_maps_;

@@ -10,7 +10,6 @@ namespace gstdrm::metis {
 ItemLine::Passage ItemLine::push(Item item)
 {
   auto entry = std::make_shared<Entry>();
-  entry->pushed = std::chrono::steady_clock::now();
   entry->outcome.was_frame = item.frame.has_value();
   entry->done = !item.frame;
   entry->item = std::move(item);
@@ -23,6 +22,7 @@ ItemLine::Passage ItemLine::push(Item item)
       guard.unlock(); // the payload's deleter runs without the lock
       return Passage::Flushing;
     }
+    entry->entered = std::chrono::steady_clock::now();
     places_taken_ += place;
     entries_.push_back(std::move(entry));
   }
@@ -111,7 +111,7 @@ void ItemLine::settle_taken(const Error &why)
 
 void ItemLine::settle(Entry &entry)
 {
-  entry.outcome.inside = std::chrono::steady_clock::now() - entry.pushed;
+  entry.outcome.inside = std::chrono::steady_clock::now() - entry.entered;
   {
     const std::lock_guard guard(lock_);
     entry.done = true;

@@ -25,7 +25,7 @@ public:
   struct Entry {
     Item item;
     Outcome outcome;
-    std::chrono::steady_clock::time_point pushed;
+    std::chrono::steady_clock::time_point entered; // when it got its place
     // Guarded by the line's lock.
     bool taken = false; // the worker has it
     bool done = false;

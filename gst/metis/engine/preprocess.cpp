@@ -44,7 +44,8 @@ Preprocessor::~Preprocessor() = default;
 
 Result<Preprocessor> Preprocessor::create(const Model &model, std::uint32_t fourcc,
                                           std::uint32_t width, std::uint32_t height,
-                                          ColorMatrix matrix, bool full_range)
+                                          ColorMatrix matrix, bool full_range,
+                                          const Sampling &sampling)
 {
   if (const auto sized = check_size(fourcc, width, height); !sized)
     return sized.error();
@@ -59,11 +60,13 @@ Result<Preprocessor> Preprocessor::create(const Model &model, std::uint32_t four
   Extent x{0, room_x};
   Extent y{0, room_y};
   if (model.image.fit == Fit::Letterbox) {
-    x = letterbox(width, room_x, height, room_y);
-    y = letterbox(height, room_y, width, room_x);
+    const std::uint64_t wide = std::uint64_t{width} * sampling.par_n;
+    const std::uint64_t high = std::uint64_t{height} * sampling.par_d;
+    x = letterbox(wide, room_x, high, room_y);
+    y = letterbox(high, room_y, wide, room_x);
   }
   const RowLoops &loops = row_loops();
-  PictureFormat format{fourcc, width, height, matrix, full_range};
+  PictureFormat format{fourcc, width, height, matrix, full_range, sampling};
   auto reader = PictureReader::create(format, x.size, y.size, loops);
   if (!reader)
     return reader.error();

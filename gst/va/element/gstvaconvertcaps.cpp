@@ -106,8 +106,8 @@ GstPtr<GstCaps> convertible_caps(const GstCaps *caps, GstPtr<GstCaps> same, GstP
   return done.size() > 1 ? GstPtr<GstCaps>::adopt(gst_caps_simplify(result.release())) : result;
 }
 
-GstPtr<GstCaps> offered_caps(const GstCaps *peer, const GstCaps *made, const GstCaps *offer,
-                             const GstCaps *filter)
+GstPtr<GstCaps> offered_caps(GstPadDirection direction, const GstCaps *peer, const GstCaps *made,
+                             const GstCaps *offer, const GstCaps *filter)
 {
   auto possible = intersect_parts(take_apart(made), take_apart(offer));
   CapsParts parts;
@@ -116,7 +116,7 @@ GstPtr<GstCaps> offered_caps(const GstCaps *peer, const GstCaps *made, const Gst
   for (CapsPart &part : possible)
     merge_part(parts, std::move(part));
   if (filter && !gst_caps_is_any(filter))
-    parts = intersect_parts(take_apart(filter), parts);
+    parts = filter_parts(direction, parts, take_apart(filter));
   return GstPtr<GstCaps>::adopt(put_together(std::move(parts)));
 }
 

@@ -29,8 +29,8 @@ GstPtr<GstCaps> convertible_caps(const GstCaps *caps, GstPtr<GstCaps> same, GstP
 // The answer of a pad to a CAPS query: of what can be `made` of the `peer` behind the other pad,
 // all that the pad's template (`offer`) has; what the peer takes as it is comes first. In time
 // linear in the lists, as GstBaseTransform's answer is not. `filter` may be NULL.
-GstPtr<GstCaps> offered_caps(const GstCaps *peer, const GstCaps *made, const GstCaps *offer,
-                             const GstCaps *filter);
+GstPtr<GstCaps> offered_caps(GstPadDirection direction, const GstCaps *peer, const GstCaps *made,
+                             const GstCaps *offer, const GstCaps *filter);
 
 // What leaves for frames of the fixed `in_caps`, in these formats, the size still open.
 GstPtr<GstCaps> output_caps(const GstCaps *in_caps, const Capabilities &capabilities,

@@ -125,29 +125,16 @@ Result<GstPtr<GstBuffer>> ConvertFrames::in_dma_bufs(GstBuffer *in, ZeroCopy zer
 // larger than the caps.
 Result<Rect> ConvertFrames::part_of(GstBuffer *in, GstDrmVideoInfo &described) const
 {
-  Rect part = whole_of(stream_.in.vinfo);
+  const auto visible = visible_rectangle(in, stream_.in.vinfo);
+  if (!visible)
+    return visible.error();
   if (is_padded_frame(in, stream_.in.vinfo)) {
-    const auto corner = visible_corner(in, stream_.in.vinfo);
-    if (!corner)
-      return corner.error();
     const GstVideoMeta *meta = gst_buffer_get_video_meta(in);
     described.vinfo.width = static_cast<gint>(meta->width);
     described.vinfo.height = static_cast<gint>(meta->height);
-    part.x = corner->x;
-    part.y = corner->y;
-    return part;
   }
-  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(in);
-  if (!crop)
-    return part;
-  if (crop->width == 0 || crop->height == 0 || crop->x > part.width || crop->y > part.height ||
-      crop->width > part.width - crop->x || crop->height > part.height - crop->y)
-    return Error{ErrorCode::Layout, "GstVideoCropMeta says " + std::to_string(crop->width) + "x" +
-                                        std::to_string(crop->height) + " at " +
-                                        std::to_string(crop->x) + "," + std::to_string(crop->y) +
-                                        ", the frame has " + std::to_string(part.width) + "x" +
-                                        std::to_string(part.height)};
-  return Rect{crop->x, crop->y, crop->width, crop->height};
+  return Rect{static_cast<std::uint32_t>(visible->x), static_cast<std::uint32_t>(visible->y),
+              static_cast<std::uint32_t>(visible->w), static_cast<std::uint32_t>(visible->h)};
 }
 
 Result<bool> ConvertFrames::convert(GstBuffer *in, GstBuffer *out, ZeroCopy zero_copy,

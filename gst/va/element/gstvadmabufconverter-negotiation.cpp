@@ -289,9 +289,6 @@ bool DmabufConverter::set_caps(GstCaps *in_caps, GstCaps *out_caps)
   stream_ = *stream;
   warn_of_colours();
   refusals_.begin("");
-  // Not of upstream's own accord: its pool may be too small for what is kept from now on.
-  if (!upstream_.asks_next && buffers_held() > upstream_.buffers_held)
-    gst_base_transform_reconfigure_sink(element_);
   return true;
 }
 
@@ -359,8 +356,13 @@ bool DmabufConverter::decide_allocation(GstQuery *query)
 bool DmabufConverter::check_pool(const Device &device)
 {
   const Unmet unmet = unmet_by(pool_.get().get(), needs_, stream_.out, *device.display);
-  if (!unmet)
+  if (!unmet) {
+    // Not of upstream's own accord: its pool may be too small for what is kept from now on. After
+    // an error, a source that is asked to reconfigure would go on without one of its own.
+    if (!upstream_.asks_next && buffers_held() > upstream_.buffers_held)
+      gst_base_transform_reconfigure_sink(element_);
     return true;
+  }
   if (failure_.claim())
     post_unmet(GST_ELEMENT(element_), unmet, nullptr, device.display->node());
   return false;

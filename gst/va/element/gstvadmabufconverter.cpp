@@ -2,6 +2,7 @@
 // vadmabufconvert: opening and closing the device, queries, events, frames.
 #include "gstvadmabufconverter.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/transform_query.hpp>
+#include <gst/drm/gstdrmcaps-parts.hpp>
 
 #include "gstvaconvertcaps.hpp"
 #include "gstvadmabufallocator.hpp"
@@ -144,12 +146,14 @@ bool DmabufConverter::start()
 void DmabufConverter::stop()
 {
   std::shared_ptr<const Device> last;
+  std::deque<Answered> answers;
   {
     std::shared_ptr<SyncWorker> idle; // ends without the locks: its thread may sleep in the driver
     const StreamLock stream(element_->sinkpad);
     const std::lock_guard lock(lock_);
     last = std::move(device_);
     idle = std::move(worker_);
+    std::swap(answers, answers_);
   }
   const StreamLock stream(element_->sinkpad);
   frames_.end(nullptr);
@@ -174,17 +178,58 @@ bool DmabufConverter::query(GstPadDirection direction, GstQuery *query)
 void DmabufConverter::answer_caps(GstPadDirection direction, GstQuery *query)
 {
   const bool in = direction == GST_PAD_SINK;
-  GstPad *pad = in ? element_->sinkpad : element_->srcpad;
   GstCaps *filter = nullptr;
   gst_query_parse_caps(query, &filter);
   // without the filter, which elements on the way would intersect string by string
   const auto peer = GstPtr<GstCaps>::adopt(
       gst_pad_peer_query_caps(in ? element_->srcpad : element_->sinkpad, nullptr));
+  const auto device = this->device();
+  if (!device) { // what other devices can do may change at any time
+    gst_query_set_caps_result(query, make_answer(direction, peer.get(), filter).get());
+    return;
+  }
+  Answered asked{direction,
+                 peer,
+                 GstPtr<GstCaps>::share(filter),
+                 learner_.known(*device),
+                 {},
+                 deinterlacing().has_value(),
+                 {}};
+  const auto is_same = [&asked](const Answered &one) {
+    return one.direction == asked.direction && one.deinterlaces == asked.deinterlaces &&
+           !one.filter == !asked.filter && caps_are_same(one.peer.get(), asked.peer.get()) &&
+           (!one.filter || caps_are_same(one.filter.get(), asked.filter.get())) &&
+           one.known == asked.known && one.refused == asked.refused;
+  };
+  {
+    const std::lock_guard lock(lock_);
+    asked.refused = refused_.pairs;
+    const auto found = std::find_if(answers_.begin(), answers_.end(), is_same);
+    if (found != answers_.end())
+      asked.answer = found->answer;
+  }
+  if (!asked.answer) {
+    asked.answer = make_answer(direction, peer.get(), filter);
+    Answered old; // freed without the lock
+    const std::lock_guard lock(lock_);
+    if (answers_.size() >= kMostAnswers) {
+      old = std::move(answers_.front());
+      answers_.pop_front();
+    }
+    answers_.push_back(asked);
+  }
+  gst_query_set_caps_result(query, asked.answer.get());
+}
+
+GstPtr<GstCaps> DmabufConverter::make_answer(GstPadDirection direction, GstCaps *peer,
+                                             const GstCaps *filter)
+{
+  const bool in = direction == GST_PAD_SINK;
   const auto made =
-      GstPtr<GstCaps>::adopt(transform_caps(in ? GST_PAD_SRC : GST_PAD_SINK, peer.get(), nullptr));
-  const auto offer = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad));
-  const auto answer = offered_caps(peer.get(), made.get(), offer.get(), filter);
-  gst_query_set_caps_result(query, answer.get());
+      GstPtr<GstCaps>::adopt(transform_caps(in ? GST_PAD_SRC : GST_PAD_SINK, peer, nullptr));
+  const auto offer = GstPtr<GstCaps>::adopt(
+      gst_pad_get_pad_template_caps(in ? element_->sinkpad : element_->srcpad));
+  return offered_caps(direction, peer, made.get(), offer.get(), filter);
 }
 
 // What is drawn by the open device; before there is one, by the node that the element is set to.

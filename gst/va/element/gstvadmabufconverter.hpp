@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -94,6 +95,7 @@ public:
 
 private:
   void answer_caps(GstPadDirection direction, GstQuery *query);
+  GstPtr<GstCaps> make_answer(GstPadDirection direction, GstCaps *peer, const GstCaps *filter);
   [[nodiscard]] std::shared_ptr<const Device> device() const; // any thread
   [[nodiscard]] std::shared_ptr<SyncWorker> worker() const;   // any thread
   [[nodiscard]] std::optional<Orientation> orientation() const;
@@ -160,6 +162,16 @@ private:
   };
   RefusedPairs refused_;
   std::shared_ptr<SyncWorker> worker_;
+  // An answer to a caps query of the open device, and all that it depends on.
+  struct Answered {
+    GstPadDirection direction = GST_PAD_UNKNOWN;
+    GstPtr<GstCaps> peer, filter; // filter: nullptr where there is none
+    FormatSet known, refused;
+    bool deinterlaces = false;
+    GstPtr<GstCaps> answer;
+  };
+  static constexpr std::size_t kMostAnswers = 8;
+  std::deque<Answered> answers_; // newest last
 };
 
 } // namespace gstdrm::va

@@ -169,7 +169,30 @@ GST_START_TEST(test_is_bounded)
 }
 GST_END_TEST
 
-// With any filter the answer is what GStreamer finds in common with the unfiltered one.
+// 64 bits a pixel are not named beside others in system memory.
+GstPtr<GstCaps> without_deep_formats(GstCaps *caps)
+{
+  auto rest = GstPtr<GstCaps>::adopt(gst_caps_make_writable(caps));
+  for (guint i = 0; i < gst_caps_get_size(rest.get()); i++) {
+    GstStructure *structure = gst_caps_get_structure(rest.get(), i);
+    const GValue *list = gst_structure_get_value(structure, "format");
+    if (!list || !GST_VALUE_HOLDS_LIST(list) ||
+        gst_caps_features_contains(gst_caps_get_features(rest.get(), i), "memory:DMABuf"))
+      continue;
+    GValue others = G_VALUE_INIT;
+    g_value_init(&others, GST_TYPE_LIST);
+    for (guint k = 0; k < gst_value_list_get_size(list); k++) {
+      const GValue *name = gst_value_list_get_value(list, k);
+      const auto *info = gst_video_format_get_info(gst_video_format_from_string(g_value_get_string(name)));
+      if (GST_VIDEO_FORMAT_INFO_N_PLANES(info) != 1 || GST_VIDEO_FORMAT_INFO_PSTRIDE(info, 0) != 8)
+        gst_value_list_append_value(&others, name);
+    }
+    gst_structure_take_value(structure, "format", &others);
+  }
+  return rest;
+}
+
+// With any filter the answer is what GStreamer finds in common with the unfiltered one, in the order of the latter.
 GST_START_TEST(test_random)
 {
   const Harness h(kElements[__i__ % 2]);
@@ -183,8 +206,8 @@ GST_START_TEST(test_random)
                           : k == 1 ? caps_of("EMPTY")
                                    : GstPtr<GstCaps>::adopt(generator.caps());
       const auto answer = ask(h, filter.get());
-      const auto expected = GstPtr<GstCaps>::adopt(
-          gst_caps_intersect_full(filter.get(), unfiltered.get(), GST_CAPS_INTERSECT_FIRST));
+      GstCaps *common = gst_caps_intersect_full(unfiltered.get(), filter.get(), GST_CAPS_INTERSECT_FIRST);
+      const auto expected = gst_caps_is_any(filter.get()) ? GstPtr<GstCaps>::adopt(common) : without_deep_formats(common);
       fail_unless(gst_caps_is_strictly_equal(answer.get(), expected.get()),
                   "filter %s\n= %s, expected\n  %s", text_of(filter.get()).c_str(),
                   text_of(answer.get()).c_str(), text_of(expected.get()).c_str());

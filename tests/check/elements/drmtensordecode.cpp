@@ -297,6 +297,8 @@ GST_START_TEST(test_no_labels_file)
 {
   const std::string said = gstdrm::test::start_error("drmtensordecode labels-file=/nowhere/labels");
   fail_unless(said.find("/nowhere/labels") != std::string::npos, "%s", said.c_str());
+  const std::string endless = gstdrm::test::start_error("drmtensordecode labels-file=/dev/zero");
+  fail_unless(endless.find("has more than 8388608 bytes") != std::string::npos, "%s", endless.c_str());
 }
 GST_END_TEST
 

@@ -92,7 +92,7 @@ struct AgreeRow {
 };
 const AgreeRow kAgreements[] = {
     {DMA_DRM "NV12" SIZE, Producer::Outcome::Agreed, DMA_DRM "NV12" SIZE, ""},
-    {DMA_DRM "{XR24, NV12}" SIZE, Producer::Outcome::Agreed, DMA_DRM "NV12" SIZE, ""}, // the better fourcc, not the first
+    {DMA_DRM "{XR24, NV12}" SIZE, Producer::Outcome::Agreed, DMA_DRM "XR24" SIZE, ""}, // in the order of the consumer
     {DMA_DRM "{NV12:0x0100000000000001, NV12}" SIZE, Producer::Outcome::Agreed, DMA_DRM "NV12" SIZE, ""},
     // what the allocator refuses is passed over
     {DMA_DRM "{NV12:0x0100000000000001, XR24}" SIZE, Producer::Outcome::Agreed, DMA_DRM "XR24" SIZE, ""},

@@ -3,6 +3,10 @@
 // and what is wrong is said.
 #include "metisdmabufinfer.hpp"
 
+#include <cstring>
+
+#include "support/crops.hpp"
+
 namespace {
 
 using namespace gstdrm::test::infer;
@@ -22,6 +26,8 @@ const FormatRow kFormats[] = {
     {"DMA_DRM NV12", dmabuf_caps("NV12", kWidth, kHeight), "NV12", true, "", true},
     {"DMA_DRM XR24", dmabuf_caps("XR24", kWidth, kHeight), "BGRx", true, "", true},
     {"DMA_DRM BG24", dmabuf_caps("BG24", kWidth, kHeight), "RGB", true, "", true},
+    {"DMA_DRM YU12", dmabuf_caps("YU12", kWidth, kHeight), "I420", true, "", true},
+    {"plain YV12", plain_caps("YV12", kWidth, kHeight), "YV12", false, "", true},
     {"plain NV12", plain_caps("NV12", kWidth, kHeight), "NV12", false, "", true},
     {"plain RGBA", plain_caps("RGBA", kWidth, kHeight), "RGBA", false, "", true},
     {"results in system memory", dmabuf_caps("NV12", kWidth, kHeight), "NV12", true,
@@ -60,6 +66,101 @@ GST_START_TEST(test_frames)
   fail_unless_equals_uint64(harness.stat("copies"), 0);
   fail_unless_equals_uint64(harness.stat("passed-through"), 0);
   fail_unless(harness.stat("preprocessing-ns") > 0 && harness.stat("device-ns") > 0);
+}
+GST_END_TEST
+
+// The scores of the frame that the element gives next.
+std::vector<gfloat> next_scores(const Harness &harness, GstPtr<GstBuffer> &output)
+{
+  output = pull(harness);
+  GstDrmTensorMeta *meta = gst_buffer_get_drm_tensor_meta(output.get(), kGroup);
+  fail_unless(meta != nullptr, "no tensors");
+  gsize n = 0;
+  gfloat *values = gst_drm_tensor_meta_dup_float32(meta, 1, GST_SECOND, &n, nullptr);
+  std::vector<gfloat> scores(values, values + n);
+  g_free(values);
+  return scores;
+}
+
+// The part as a frame of its own, tightly packed.
+GstPtr<GstBuffer> cut_out(GstBuffer *frame, const GstVideoInfo &whole, const GstVideoInfo &part, const gstdrm::test::Crop &crop)
+{
+  auto made = GstPtr<GstBuffer>::adopt(gst_buffer_new_allocate(nullptr, part.size, nullptr));
+  GstMapInfo from;
+  GstMapInfo to;
+  fail_unless(gst_buffer_map(frame, &from, GST_MAP_READ) && gst_buffer_map(made.get(), &to, GST_MAP_WRITE));
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(&part); p++) {
+    const auto bytes = [&](guint pixels) {
+      return static_cast<gsize>(GST_VIDEO_FORMAT_INFO_SCALE_WIDTH(part.finfo, p, pixels)) *
+             static_cast<gsize>(GST_VIDEO_FORMAT_INFO_PSTRIDE(part.finfo, p));
+    };
+    const auto rows = [&](guint pixels) {
+      return static_cast<gsize>(GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT(part.finfo, p, pixels));
+    };
+    for (gsize y = 0; y < rows(crop.height); y++)
+      std::memcpy(to.data + part.offset[p] + y * static_cast<gsize>(part.stride[p]),
+                  from.data + whole.offset[p] + (rows(crop.y) + y) * static_cast<gsize>(whole.stride[p]) + bytes(crop.x),
+                  bytes(crop.width));
+  }
+  gst_buffer_unmap(frame, &from);
+  gst_buffer_unmap(made.get(), &to);
+  return made;
+}
+
+struct CropRow {
+  const char *name;
+  const char *format;
+  const char *drm_format; // nullptr: system memory
+  guint x, y;             // of the picture in a frame of twice its size
+  const char *error;
+};
+
+const CropRow kCrops[] = {
+    {"RGB, at an odd pixel", "BGRx", "XR24", 31, 17, ""},
+    {"NV12", "NV12", "NV12", 20, 10, ""},
+    {"I420 in system memory", "I420", nullptr, 2, 40, ""},
+    {"a decoder's padding", "NV12", "NV12", 0, 0, ""},
+    {"among pixels that share chroma", "NV12", "NV12", 1, 0, "Crop at even pixels"},
+};
+
+// Of a frame that is larger than the caps the picture is read, and the frame goes on as it came.
+GST_START_TEST(test_crop)
+{
+  const CropRow &row = kCrops[__i__];
+  const gstdrm::test::Crop crop{row.x, row.y, kWidth, kHeight};
+  const GstVideoInfo whole = gstdrm::test::video_info(plain_caps(row.format, 2 * kWidth, 2 * kHeight));
+  const GstVideoInfo part = gstdrm::test::video_info(plain_caps(row.format, kWidth, kHeight));
+  const auto pixels = GstPtr<GstBuffer>::adopt(gstdrm::test::new_noise_frame(whole, 3));
+  const Harness harness(element_with(""));
+  fail_unless(harness.negotiate(row.drm_format ? dmabuf_caps(row.drm_format, kWidth, kHeight)
+                                               : plain_caps(row.format, kWidth, kHeight)));
+  auto frame = row.drm_format
+                   ? GstPtr<GstBuffer>::adopt(new_dmabuf_frame(test_kinds().front(), plain_caps(row.format, 2 * kWidth, 2 * kHeight)))
+                   : GstPtr<GstBuffer>::adopt(gst_buffer_copy_deep(pixels.get()));
+  if (row.drm_format) {
+    GstVideoFrame to;
+    GstVideoFrame from;
+    fail_unless(gst_video_frame_map(&to, &whole, frame.get(), GST_MAP_WRITE) &&
+                gst_video_frame_map(&from, &whole, pixels.get(), GST_MAP_READ));
+    gst_video_frame_copy(&to, &from);
+    gst_video_frame_unmap(&to);
+    gst_video_frame_unmap(&from);
+  }
+  gstdrm::test::add_crop(frame.get(), crop);
+  const GstBuffer *pushed = frame.get();
+  const GstFlowReturn flow = gst_harness_push(harness.get(), frame.release());
+  fail_unless((flow == GST_FLOW_OK) == (*row.error == '\0') && harness.last_error().find(row.error) != std::string::npos,
+              "%s: %s", row.name, harness.last_error().c_str());
+  if (flow != GST_FLOW_OK)
+    return;
+  GstPtr<GstBuffer> output;
+  const auto scores = next_scores(harness, output);
+  fail_unless(output.get() == pushed && gst_buffer_get_video_crop_meta(output.get()), "%s", row.name);
+  // the same picture by itself
+  const Harness other(element_with(""));
+  fail_unless(other.negotiate(plain_caps(row.format, kWidth, kHeight)));
+  push(other, cut_out(pixels.get(), whole, part, crop).release());
+  fail_unless(next_scores(other, output) == scores, "%s: other pixels were read", row.name);
 }
 GST_END_TEST
 
@@ -333,6 +434,7 @@ Suite *metisdmabufinfer_suite()
   Suite *suite = suite_create("metisdmabufinfer");
   TCase *tc = tcase_create("metisdmabufinfer");
   tcase_add_loop_test(tc, test_frames, 0, G_N_ELEMENTS(kFormats));
+  tcase_add_loop_test(tc, test_crop, 0, G_N_ELEMENTS(kCrops));
   tcase_add_test(tc, test_shared_buffer);
   tcase_add_test(tc, test_imports);
   tcase_add_test(tc, test_interval);

@@ -84,6 +84,48 @@ GST_START_TEST(test_pixels)
 }
 GST_END_TEST
 
+struct ChoiceRow {
+  const char *line; // in front of the sink
+  const char *format;
+};
+
+// The display lists 64 bits a pixel, and videotestsrc names them first.
+const ChoiceRow kChoices[] = {
+    {"videotestsrc num-buffers=2 ! dmabufupload", "NV12"},
+    {"videotestsrc num-buffers=2 ! videoconvert ! dmabufupload", "NV12"},
+    {"videotestsrc num-buffers=2 ! dmabufupload ! queue", "NV12"},
+    {"videotestsrc num-buffers=2", "NV12"},
+    {"videotestsrc num-buffers=2 ! videoconvert", "NV12"},
+    {"videotestsrc num-buffers=2 ! video/x-raw,format=(string){BGRA64_LE,BGRx} ! dmabufupload", "XR24"},
+    // where upstream has nothing else
+    {"videotestsrc num-buffers=2 ! video/x-raw,format=BGRA64_LE ! dmabufupload", "AR48"},
+    {"videotestsrc num-buffers=2 ! videoconvert ! video/x-raw,format=BGRA64_LE ! dmabufupload", "AR48"},
+};
+
+GST_START_TEST(test_chosen_format)
+{
+  const ChoiceRow &row = kChoices[__i__];
+  GError *error = nullptr;
+  const std::string line = std::string(row.line) + " ! kmsdmabufsink name=sink driver-name=vkms sync=false";
+  const auto pipeline = GstPtr<GstElement>::adopt(gst_parse_launch(line.c_str(), &error));
+  ck_assert_msg(pipeline && !error, "%s", error ? error->message : "?");
+  gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
+  const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline.get()));
+  GstMessage *end = gst_bus_timed_pop_filtered(bus.get(), 60 * GST_SECOND,
+                                               static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  ck_assert(end && GST_MESSAGE_TYPE(end) == GST_MESSAGE_EOS);
+  gst_message_unref(end);
+  const auto sink = GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(pipeline.get()), "sink"));
+  const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(sink.get(), "sink"));
+  const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(pad.get()));
+  GstDrmVideoInfo info;
+  ck_assert(gst_drm_video_info_from_caps(&info, caps.get()));
+  const std::string format(reinterpret_cast<const char *>(&info.drm_fourcc), 4);
+  ck_assert_msg(format == row.format, "%s: %s", line.c_str(), format.c_str());
+  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+}
+GST_END_TEST
+
 static Suite *kms_pixels_suite(void)
 {
   Suite *s = suite_create("kms-pixels");
@@ -94,6 +136,7 @@ static Suite *kms_pixels_suite(void)
     if (const Picture &p = kPictures[i]; display_shows(p.format, p.width, p.height, p.mode_width, p.mode_height) &&
                                          display_converts(plain_caps(p.format, p.width, p.height, more_caps(p).c_str())))
       tcase_add_loop_test(tc, test_pixels, i, i + 1);
+  tcase_add_loop_test(tc, test_chosen_format, 0, G_N_ELEMENTS(kChoices));
   return s;
 }
 

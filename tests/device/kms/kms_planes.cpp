@@ -2,6 +2,7 @@
 // Where the picture goes and how: modes, planes, fit, rotation, render rectangle, each shown by the pixels that
 // vkms scanned out. How it scales is in kms_scaling.cpp.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -184,6 +185,57 @@ GST_START_TEST(test_crop_refused)
   ck_assert_int_eq(sink.push(frame.release()), GST_FLOW_ERROR);
   const std::string error = sink.next_message(GST_MESSAGE_ERROR);
   ck_assert_msg(error.find("Crop at even pixels") != std::string::npos, "%s", error.c_str());
+}
+GST_END_TEST
+
+struct PartRow {
+  const char *name;
+  bool dmabuf;
+  bool has_video_meta;
+  guint x, y, width, height;
+  const char *error; // "": it is shown
+};
+
+const PartRow kPartRows[] = {
+    {"a part", true, true, 31, 33, 320, 240, ""},
+    {"a part at the first pixel", true, true, 0, 0, 200, 100, ""},
+    {"in system memory", false, true, 32, 30, 320, 240, ""},
+    {"in GStreamer's default layout", false, false, 300, 20, 340, 460, ""},
+    {"the whole frame", true, true, 0, 0, 640, 480, ""},
+    {"beyond the frame", true, true, 400, 0, 320, 240, "of a frame of 640x480"},
+    {"nothing", true, true, 0, 0, 0, 0, "shows 0x0"},
+};
+
+// A GstVideoCropMeta on a frame of the caps' own size shows that part, and the next frame without one is shown whole.
+GST_START_TEST(test_crop_of_the_caps_size)
+{
+  const PartRow &row = kPartRows[__i__];
+  Show show("mode=640x480", 640, 480);
+  ck_assert(show.sink.set_caps(row.dmabuf ? dma_drm_caps("XR24", 640, 480) : plain_caps("BGRx", 640, 480)));
+  const auto frame = [&] {
+    auto made = row.dmabuf ? to_dmabuf(show.info, show.noise.get(), Shape::Tight)
+                           : GstPtr<GstBuffer>::adopt(gst_buffer_copy_deep(show.noise.get()));
+    if (row.has_video_meta && !gst_buffer_get_video_meta(made.get()))
+      gst_buffer_add_video_meta(made.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_BGRx, 640, 480);
+    return made;
+  };
+  auto part = frame();
+  GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta(part.get());
+  crop->x = row.x;
+  crop->y = row.y;
+  crop->width = row.width;
+  crop->height = row.height;
+  const GstFlowReturn ret = show.sink.push(part.release());
+  const std::string error = show.sink.next_message(GST_MESSAGE_ERROR);
+  ck_assert_msg((ret == GST_FLOW_OK) == (*row.error == '\0') && error.find(row.error) != std::string::npos, "%s: %s",
+                row.name, error.c_str());
+  if (ret != GST_FLOW_OK)
+    return;
+  const auto [x, y, width, height] = std::array{row.x, row.y, row.width, row.height};
+  compare(row.name, show.screen(row.name),
+          on_black(640, 480, cut(show.picture, x, y, width, height), (640 - width) / 2, (480 - height) / 2));
+  ck_assert_int_eq(show.sink.push(frame().release()), GST_FLOW_OK);
+  compare("the next frame", show.screen(row.name), show.picture);
 }
 GST_END_TEST
 
@@ -388,6 +440,7 @@ static Suite *kms_planes_suite(void)
   tcase_add_loop_test(tc, test_crop, 0, G_N_ELEMENTS(kCropRows));
   tcase_add_test(tc, test_moving_crop);
   tcase_add_test(tc, test_crop_refused);
+  tcase_add_loop_test(tc, test_crop_of_the_caps_size, 0, G_N_ELEMENTS(kPartRows));
   tcase_add_test(tc, test_changes_while_playing);
   tcase_add_test(tc, test_expose);
   tcase_add_test(tc, test_refused_change);

@@ -42,12 +42,12 @@ bool has_tensor(GstBuffer *buffer)
   return gst_buffer_get_drm_tensor_meta(buffer, nullptr) != nullptr;
 }
 
-void check_tensor(GstBuffer *buffer, const NpuResult &expected)
+void check_tensor(GstBuffer *buffer, const NpuResult &expected, bool dmabuf = true)
 {
   GstDrmTensorMeta *meta = gst_buffer_get_drm_tensor_meta(buffer, nullptr);
   fail_unless(meta != nullptr, "no tensor");
   const GstDrmTensor *tensor = gst_drm_tensor_meta_get_tensor(meta, 0);
-  fail_unless(gst_is_dmabuf_memory(tensor->memory));
+  fail_unless((gst_is_dmabuf_memory(tensor->memory) != FALSE) == dmabuf);
   fail_unless_equals_int(static_cast<int>(tensor->size), static_cast<int>(expected.size()));
   GstMapInfo map;
   fail_unless(gst_memory_map(tensor->memory, &map, GST_MAP_READ));
@@ -77,6 +77,7 @@ const StreamRow kStreams[] = {
     {"322x242", 322, 242, "max-in-flight=2", kMemories},
     {"640x480", 640, 480, "max-in-flight=4", kMemories},
     {"1280x720", 1280, 720, "max-in-flight=4", kMemories},
+    {"results in system memory", 322, 242, "output-buffer-mode=system", kMemories},
     {"each frame is imported", 322, 242, "cache-imports=false", kFrames},
 };
 
@@ -98,7 +99,7 @@ GST_START_TEST(test_stream)
     const auto check_next = [&] {
       const auto output = pull(harness);
       fail_unless(GST_BUFFER_PTS(output.get()) == pulled * GST_MSECOND, "frame %u", pulled);
-      check_tensor(output.get(), expected[pulled % kMemories]);
+      check_tensor(output.get(), expected[pulled % kMemories], std::strstr(row.properties, "=system") == nullptr);
       pulled++;
     };
     for (guint i = 0; i < kFrames; i++) {

@@ -372,6 +372,45 @@ GST_START_TEST(test_direction_changes_with_the_same_caps)
 }
 GST_END_TEST
 
+// An answer to a caps query that was given is given again, without lists that are made anew.
+GST_START_TEST(test_answers_are_remembered)
+{
+  set_driver("profile=ihd");
+  Pipeline pipeline(convert("pattern=solid", dma_caps("NV12", 64, 64), "", "video/x-raw(memory:DMABuf)"));
+  g_object_set(pipeline.get("sink"), "max-buffers", 1, nullptr);
+  fail_unless(pipeline.play());
+  gst_sample_unref(pipeline.pull());
+  const auto filter = gstdrm::GstPtr<GstCaps>::adopt(gst_caps_from_string(dma_caps("XR24", 64, 64).c_str()));
+  for (const char *name : {"sink", "src"}) {
+    const auto pad = gstdrm::GstPtr<GstPad>::adopt(gst_element_get_static_pad(pipeline.get("convert"), name));
+    for (GstCaps *asked : {static_cast<GstCaps *>(nullptr), filter.get()}) {
+      const auto first = gstdrm::GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), asked));
+      const auto second = gstdrm::GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), asked));
+      fail_unless(first.get() == second.get(), "%s", name);
+    }
+  }
+}
+GST_END_TEST
+
+// An error of the pool after frames that passed through: the source, which is not asked to choose again, ends with one of its own.
+GST_START_TEST(test_source_ends_with_the_pool)
+{
+  set_driver("formats=BGRX,stride-align=64");
+  const auto caps = dma_caps("XR24", 64, 64);
+  Pipeline pipeline(convert("pattern=solid", caps, "", caps));
+  g_object_set(pipeline.get("sink"), "max-buffers", 1, "drop", TRUE, nullptr);
+  fail_unless(pipeline.play());
+  gst_sample_unref(pipeline.pull());
+  const auto pad = gstdrm::GstPtr<GstPad>::adopt(gst_element_get_static_pad(pipeline.get("convert"), "src"));
+  answer_as(pad.get(), Consumer{"display", 4096, 0});
+  gst_util_set_object_arg(G_OBJECT(pipeline.get("convert")), "video-direction", "180");
+  const std::string error = pipeline.message(GST_MESSAGE_ERROR);
+  fail_unless(error.find("display asks for a multiple of 4096") != std::string::npos, "'%s'", error.c_str());
+  fail_unless(!pipeline.message(GST_MESSAGE_ERROR).empty(), "the source goes on");
+  fail_unless_equals_int(static_cast<int>(pipeline.errors_of("src").size()), 1);
+}
+GST_END_TEST
+
 // Every descriptor comes back, also when downstream keeps all frames while it is stopped.
 GST_START_TEST(test_nothing_is_left)
 {
@@ -409,6 +448,8 @@ Suite *va_convert_suite()
   tcase_add_test(tcase, test_system_memory);
   tcase_add_test(tcase, test_direction_changes);
   tcase_add_test(tcase, test_direction_changes_with_the_same_caps);
+  tcase_add_test(tcase, test_source_ends_with_the_pool);
+  tcase_add_test(tcase, test_answers_are_remembered);
   tcase_add_loop_test(tcase, test_nothing_is_left, 0, 3);
   return suite;
 }

@@ -49,7 +49,7 @@ TEST_P(Choice, OnRealTables)
   const auto &row = GetParam();
   const auto driver = test::load_gpu_table(row.driver);
   const auto downstream = restricted(row.downstream, row.fourcc);
-  const auto candidates = rank_candidates(FormatSet::from_pairs(driver), FormatSet::from_pairs(downstream));
+  const auto candidates = rank_candidates(FormatSet::from_pairs(driver), FormatList(FormatSet::from_pairs(downstream)));
   if (*row.expected == '\0') {
     EXPECT_TRUE(candidates.empty());
     return;
@@ -73,25 +73,39 @@ std::string row_name(const testing::TestParamInfo<Row> &info)
 }
 INSTANTIATE_TEST_SUITE_P(RealTables, Choice, testing::ValuesIn(kRows), row_name);
 
-TEST(Choice, OrderOfFourccs)
+std::string fourccs_of(const std::vector<Candidate> &candidates)
 {
-  const auto set = FormatSet::from_pairs({{DRM_FORMAT_YUYV, 0}, {DRM_FORMAT_P010, 0}, {DRM_FORMAT_XRGB8888, 0},
-                                          {DRM_FORMAT_NV12, 0}, {DRM_FORMAT_AYUV, 0}});
-  const auto candidates = rank_candidates(set, set);
-  ASSERT_EQ(candidates.size(), 5U);
-  EXPECT_EQ(candidates[0].fourcc, static_cast<std::uint32_t>(DRM_FORMAT_NV12));
-  EXPECT_EQ(candidates[1].fourcc, static_cast<std::uint32_t>(DRM_FORMAT_XRGB8888));
-  EXPECT_EQ(candidates[2].fourcc, static_cast<std::uint32_t>(DRM_FORMAT_P010));
-  EXPECT_EQ(candidates[3].fourcc, static_cast<std::uint32_t>(DRM_FORMAT_YUYV));
-  EXPECT_EQ(candidates[4].fourcc, static_cast<std::uint32_t>(DRM_FORMAT_AYUV));
+  std::string text;
+  for (const auto &candidate : candidates)
+    text += (text.empty() ? "" : " ") + fourcc_to_string(candidate.fourcc);
+  return text;
+}
+
+TEST(Choice, OrderOfConsumersWithoutOne)
+{
+  const auto set = FormatSet::from_pairs({{DRM_FORMAT_ARGB16161616, 0}, {DRM_FORMAT_R8, 0}, {DRM_FORMAT_XRGB2101010, 0},
+                                          {DRM_FORMAT_YUYV, 0}, {DRM_FORMAT_P010, 0}, {DRM_FORMAT_XRGB8888, 0},
+                                          {DRM_FORMAT_NV12, 0}, {DRM_FORMAT_RGB332, 0}});
+  EXPECT_EQ(fourccs_of(rank_candidates(set, FormatList(set))), "NV12 XR24 YUYV RGB8 P010 XR30 AR48 R8  ");
+}
+
+TEST(Choice, OrderOfTheConsumer)
+{
+  const auto device = FormatSet::from_pairs({{DRM_FORMAT_NV12, 0}, {DRM_FORMAT_XRGB8888, 0}, {DRM_FORMAT_XRGB8888, 5},
+                                             {DRM_FORMAT_ARGB16161616, 0}});
+  const auto consumer = FormatList::in_order({{DRM_FORMAT_XRGB8888, 5}, {DRM_FORMAT_YUYV, 0}, {DRM_FORMAT_ARGB16161616, 0},
+                                              {DRM_FORMAT_XRGB8888, 0}, {DRM_FORMAT_NV12, 0}, {DRM_FORMAT_NV12, 0}});
+  const auto candidates = rank_candidates(device, consumer);
+  EXPECT_EQ(fourccs_of(candidates), "XR24 AR48 NV12");
+  EXPECT_EQ(candidates[0].modifiers, (std::vector<std::uint64_t>{0, 5}));
 }
 
 TEST(Choice, ImplicitMeetsImplicitOnly)
 {
   const auto implicit = FormatSet::from_pairs({{DRM_FORMAT_NV12, kModImplicit}});
   const auto linear = FormatSet::from_pairs({{DRM_FORMAT_NV12, kModLinear}});
-  EXPECT_TRUE(rank_candidates(implicit, linear).empty());
-  ASSERT_EQ(rank_candidates(implicit, implicit).size(), 1U);
+  EXPECT_TRUE(rank_candidates(implicit, FormatList(linear)).empty());
+  ASSERT_EQ(rank_candidates(implicit, FormatList(implicit)).size(), 1U);
 }
 
 } // namespace

@@ -19,7 +19,7 @@ const FormatSet kDevice = FormatSet::from_pairs({{DRM_FORMAT_XRGB8888, kModLinea
 TEST(FormatLog, tells_the_order_of_the_choice)
 {
   const LogLines log(LogLevel::Debug);
-  (void)rank_candidates(kDevice, kDevice);
+  (void)rank_candidates(kDevice, FormatList(kDevice));
   EXPECT_EQ(LogLines::take(),
             (std::vector<std::string>{"5 3 pairs of 3 and 3 are common, of 2 fourccs; tried in this order:",
                                       "5   NV12 with 2 modifiers", "5   XR24 with 1 modifiers"}));

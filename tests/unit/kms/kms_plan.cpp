@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "gst/kms/engine/commit/kms_plan.hpp"
+#include "gst/kms/engine/commit/kms_stacking.hpp"
 #include "kms_values.hpp"
 
 namespace {
@@ -160,6 +161,28 @@ TEST(Plan, takes_every_zpos_of_the_range)
     view.zpos = unfit;
     EXPECT_EQ(why_unfit(view, output.planes[0], kXrgb), "takes zpos 1 to 7") << unfit;
   }
+}
+
+// With the same zpos, the plane with the larger id is over the other (drm_blend.c).
+TEST(Plan, stacks_planes_of_one_zpos_by_their_ids)
+{
+  const auto with_zpos = [](std::uint32_t id, std::uint64_t value, std::uint32_t flags) {
+    Plane plane = values::plane(id, PlaneType::Overlay);
+    Property zpos;
+    zpos.flags = flags;
+    zpos.value = value;
+    zpos.range = {0, 7};
+    plane.properties.emplace("zpos", zpos);
+    return plane;
+  };
+  constexpr std::uint32_t kFixed = DRM_MODE_PROP_IMMUTABLE;
+  const Plane low = with_zpos(30, 2, kFixed);
+  EXPECT_EQ(zpos_over(with_zpos(31, 2, kFixed), low, -1), -1);
+  EXPECT_EQ(zpos_over(low, with_zpos(31, 2, kFixed), -1), std::nullopt);
+  EXPECT_EQ(zpos_over(with_zpos(31, 2, 0), low, -1), 2); // as it is
+  EXPECT_EQ(zpos_over(with_zpos(29, 2, 0), low, -1), 3);
+  EXPECT_EQ(zpos_over(with_zpos(29, 3, kFixed), low, -1), -1);
+  EXPECT_EQ(zpos_over(with_zpos(31, 1, kFixed), low, -1), std::nullopt);
 }
 
 TEST(Plan, begins_with_what_is_on_screen)

@@ -20,6 +20,7 @@ using gstdrm::test::content_of;
 using gstdrm::test::data_file;
 using gstdrm::test::onnx_bytes;
 using gstdrm::test::onnx_ints;
+using gstdrm::test::onnx_number;
 using gstdrm::test::OnnxModel;
 using gstdrm::test::OnnxValue;
 using gstdrm::test::open_model;
@@ -37,6 +38,18 @@ std::string onnx(const OnnxValue &in, const OnnxValue &out, const std::string &o
 std::string two_inputs()
 {
   return OnnxModel{{{"Add", {"in", "more"}, {"out"}}}, {kIn, {"more", {1, 3, 4, 4}}}, {kOut}}.file();
+}
+
+// A network with a weight, and one with a constant: a TensorProto without the name.
+std::string with_weight(const std::string &tensor)
+{
+  return OnnxModel{{{"Add", {"in", "w"}, {"out"}}}, {kIn}, {kOut}, 10, {tensor + onnx_bytes(8, "w")}}.file();
+}
+
+std::string with_constant(const std::string &tensor)
+{
+  const std::string attribute = onnx_bytes(1, "value") + onnx_bytes(5, onnx_number(1, 3) + onnx_number(2, 1) + tensor) + onnx_number(20, 4);
+  return OnnxModel{{{"Constant", {}, {"w"}, onnx_bytes(5, attribute)}, {"Add", {"in", "w"}, {"out"}}}, {kIn}, {kOut}}.file();
 }
 
 std::string noise()
@@ -87,6 +100,9 @@ const Row kRows[] = {
     {"two_inputs", two_inputs(), {"has 2 inputs (in, more)"}},
     {"no_outputs", OnnxModel{{{"Relu", {"in"}, {"out"}}}, {kIn}, {}}.file(), {"has no outputs"}},
     {"input_that_nothing_gives", OnnxModel{{{"Add", {"in", "lost"}, {"out"}}}, {kIn}, {kOut}}.file(), {"an operator that wants lost", "nothing in it gives"}},
+    {"weights_in_another_file", with_weight(onnx_number(1, 3) + onnx_number(2, 1) + onnx_bytes(13, onnx_bytes(1, "location") + onnx_bytes(2, "big.data")) + onnx_number(14, 1)), {"keeps weights in big.data", "Save the model with its weights inside"}},
+    {"a_constant_in_another_file", with_constant(onnx_bytes(13, onnx_bytes(1, "location") + onnx_bytes(2, "c.data")) + onnx_number(14, 1)), {"keeps weights in c.data"}},
+    {"weights_without_values", with_weight(onnx_number(1, 3) + onnx_number(2, 1)), {"has no values of the weight w"}},
     {"output_that_no_node_gives", OnnxModel{{{"Relu", {"in"}, {"out"}}}, {kIn}, {{"other", {1}}}}.file(), {"promises an output other", "nothing in it computes"}},
     {"input_of_uint8", onnx({"in", {1, 3, 4, 4}, 2}, kOut), {"tensor in of ONNX type 2", "float32"}},
     {"output_of_int64", onnx(kIn, {"out", {1, 3, 4, 4}, 7}), {"tensor out of ONNX type 7"}},

@@ -315,4 +315,26 @@ TEST(InferenceQueue, SystemMemory)
   EXPECT_EQ(f.device->inputs(), std::vector<std::uint8_t>{33});
 }
 
+// A stall downstream keeps frames out of the line: the time before a frame's place is none of its latency.
+TEST(ItemLine, CountsFromThePlaceOn)
+{
+  ItemLine line(1, *WakeFd::create());
+  const auto frame = [] {
+    Item item;
+    item.frame.emplace();
+    return item;
+  };
+  ASSERT_EQ(line.push(frame()), Passage::Done);
+  std::thread upstream([&] { EXPECT_EQ(line.push(frame()), Passage::Done); });
+  std::this_thread::sleep_for(50ms); // the second frame is waiting by now, or proves nothing
+  line.settle(*line.take());
+  const auto stall_ends = std::chrono::steady_clock::now();
+  ASSERT_TRUE(line.pop());
+  upstream.join();
+  line.settle(*line.take());
+  const auto second = line.pop();
+  ASSERT_TRUE(second);
+  EXPECT_LE(second->inside, std::chrono::steady_clock::now() - stall_ends);
+}
+
 } // namespace

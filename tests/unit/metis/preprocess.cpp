@@ -26,13 +26,13 @@ namespace {
 struct FormatRow {
   const char *name;
   std::uint32_t fourcc;
-  std::uint32_t pixel_bytes; // 0: NV12
+  std::uint32_t pixel_bytes; // 0: YCbCr 4:2:0
 };
 
 constexpr FormatRow kFormats[] = {
     {"NV12", DRM_FORMAT_NV12, 0},     {"XR24", DRM_FORMAT_XRGB8888, 4}, {"AR24", DRM_FORMAT_ARGB8888, 4},
     {"XB24", DRM_FORMAT_XBGR8888, 4}, {"AB24", DRM_FORMAT_ABGR8888, 4}, {"RG24", DRM_FORMAT_RGB888, 3},
-    {"BG24", DRM_FORMAT_BGR888, 3},
+    {"BG24", DRM_FORMAT_BGR888, 3},   {"YU12", DRM_FORMAT_YUV420, 0},   {"YV12", DRM_FORMAT_YVU420, 0},
 };
 
 struct SizeRow {
@@ -133,8 +133,10 @@ struct Picture {
     if (format.pixel_bytes) {
       add(size.width * format.pixel_bytes, size.height);
     } else {
+      const bool planar = format.fourcc != DRM_FORMAT_NV12;
       add(size.width, size.height);
-      add((size.width + 1) / 2 * 2, (size.height + 1) / 2);
+      for (int i = 0; i < (planar ? 2 : 1); ++i)
+        add((size.width + 1) / 2 * (planar ? 1 : 2), (size.height + 1) / 2);
     }
   }
 };
@@ -189,17 +191,17 @@ private:
   Guarded memory_;
 };
 
-reference::Box box_of(const Model &model, const PictureView &view)
+reference::Box box_of(const Model &model, const PictureView &view, const Sampling &sampling)
 {
   const std::size_t h = model.image.layout == TensorLayout::Nhwc ? 1 : 2;
   const auto inner = [&](std::size_t dim) {
     const auto padding = padding_of(model.input, dim);
     return static_cast<std::int64_t>(model.input.dims[dim] - padding.before - padding.after);
   };
-  return reference::content_box(model.image.fit, view.width, view.height, inner(h + 1), inner(h));
+  return reference::content_box(model.image.fit, view.width, view.height, inner(h + 1), inner(h), sampling);
 }
 
-double expected(const Model &model, const PictureView *view, const reference::Box &box, const Place &place)
+double expected(const Model &model, const PictureView *view, const reference::Box &box, const Place &place, const Sampling &sampling)
 {
   if (place.is_padding)
     return model.input.type == TensorType::Float32 ? 0 : model.input.quantisation.value_or(Quantisation{}).zero_point;
@@ -209,17 +211,18 @@ double expected(const Model &model, const PictureView *view, const reference::Bo
   const std::int64_t y = place.y - box.y;
   double level = 0;
   if (view && x >= 0 && y >= 0 && x < box.width && y < box.height)
-    level = reference::channel_at(*view, box, x, y, colour);
+    level = reference::channel_at(*view, box, x, y, colour, sampling);
   return reference::tensor_value(model, channel, level);
 }
 
 // Compares every `step`-th element. A null view: no picture is in the tensor.
-void compare(const Model &model, const PictureView &shape, const PictureView *view, const Tensor &tensor, std::size_t step)
+void compare(const Model &model, const PictureView &shape, const PictureView *view, const Tensor &tensor, std::size_t step,
+             const Sampling &sampling = {})
 {
-  const reference::Box box = box_of(model, shape);
+  const reference::Box box = box_of(model, shape, sampling);
   for (std::size_t element = 0; element < model.input.n_elements(); element += step) {
     const Place place = tensor.place(element);
-    const double want = expected(model, view, box, place);
+    const double want = expected(model, view, box, place, sampling);
     const double tolerance = model.input.type == TensorType::Float32 ? std::abs(want) * 1e-6 : 0;
     ASSERT_NEAR(tensor.at(element), want, tolerance)
         << model.name << (model.image.fit == Fit::Stretch ? ", stretch" : ", letterbox") << ", matrix "
@@ -228,16 +231,16 @@ void compare(const Model &model, const PictureView &shape, const PictureView *vi
   }
 }
 
-void run_and_compare(const Model &model, const PictureView &view, std::size_t step, Against against)
+void run_and_compare(const Model &model, const PictureView &view, std::size_t step, Against against, const Sampling &sampling = {})
 {
-  auto made = Preprocessor::create(model, view.fourcc, view.width, view.height, view.matrix, view.full_range);
+  auto made = Preprocessor::create(model, view.fourcc, view.width, view.height, view.matrix, view.full_range, sampling);
   ASSERT_TRUE(made) << made.error().message;
   ASSERT_EQ(made->tensor_bytes(), model.input.size_bytes());
   const auto checked = made->check(view);
   ASSERT_TRUE(checked) << checked.error().message;
   const Tensor tensor(model, against);
   made->run(view, tensor.data());
-  compare(model, view, &view, tensor, step);
+  compare(model, view, &view, tensor, step, sampling);
 }
 
 using Row = std::tuple<FormatRow, SizeRow>;
@@ -301,9 +304,37 @@ constexpr ColourRow kColours[] = {
     {"bt601", ColorMatrix::Bt601, false},   {"bt601_full", ColorMatrix::Bt601, true},
     {"bt709", ColorMatrix::Bt709, false},   {"bt709_full", ColorMatrix::Bt709, true},
     {"bt2020", ColorMatrix::Bt2020, false}, {"bt2020_full", ColorMatrix::Bt2020, true},
+    {"smpte240m", ColorMatrix::Smpte240m, false}, {"fcc", ColorMatrix::Fcc, false},
 };
 
 INSTANTIATE_TEST_SUITE_P(Matrices, Colours, testing::ValuesIn(kColours),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+struct SamplingRow {
+  const char *name;
+  Sampling sampling;
+};
+
+class Samplings : public testing::TestWithParam<SamplingRow> {};
+
+// Where chroma lies, and the shape of a pixel, which letterbox keeps.
+TEST_P(Samplings, AreTheReferences)
+{
+  const TensorRow row = {"200x150", TensorLayout::Nhwc, TensorType::UInt8, {1, 150, 200, 3}, {}, {}, ChannelOrder::Rgb, kNone, kOne};
+  for (const FormatRow &format : {kFormats[0], kFormats[1], kFormats[7]}) {
+    const Picture picture(format, {320, 240, 0}, Against::End, 3);
+    for (const Fit fit : {Fit::Stretch, Fit::Letterbox})
+      ASSERT_NO_FATAL_FAILURE(run_and_compare(model_of(row, fit), picture.view, 7, Against::End, GetParam().sampling));
+  }
+}
+
+constexpr SamplingRow kSamplings[] = {
+    {"jpeg", {1, 1, false, false}},        {"left_and_top", {1, 1, true, true}}, {"top", {1, 1, false, true}},
+    {"wide_pixels", {16, 15, true, false}}, {"narrow_pixels", {27, 64, true, false}},
+    {"extreme_pixels", {2147483647, 1, true, false}}, {"other_extreme_pixels", {1, 2147483647, true, false}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Rows, Samplings, testing::ValuesIn(kSamplings),
                          [](const auto &info) { return std::string(info.param.name); });
 
 // The sizes of the benchmark, a sample of their pixels, and planes that start at a page that nobody may touch.

@@ -48,8 +48,8 @@ double limited_level(double value)
   return std::clamp(value, 0.0, 255.0);
 }
 
-double nv12_channel(const PictureView &picture, const Box &box, std::int64_t x, std::int64_t y,
-                    int colour)
+double yuv_channel(const PictureView &picture, const Box &box, std::int64_t x, std::int64_t y,
+                   int colour, const Sampling &sampling)
 {
   const std::int64_t w = picture.width;
   const std::int64_t h = picture.height;
@@ -58,23 +58,20 @@ double nv12_channel(const PictureView &picture, const Box &box, std::int64_t x, 
   const double luma_y = position(y, h, box.height, 64, 64, h);
   const double luma = bilinear({picture.planes[0], picture.strides[0], 1, w, h},
                                position(x, w, box.width, 64, 64, w), luma_y);
-  const double cx = position(x, w, box.width, 32, 32, cw);
-  const double cy = position(y, h, box.height, 32, 64, ch);
-  const double cb =
-      std::floor((bilinear({picture.planes[1], picture.strides[1], 2, cw, ch}, cx, cy) + 64) /
-                 128) -
-      16384;
-  const double cr =
-      std::floor((bilinear({picture.planes[1] + 1, picture.strides[1], 2, cw, ch}, cx, cy) + 64) /
-                 128) -
-      16384;
+  const double cx = position(x, w, box.width, 32, sampling.chroma_left ? 32 : 64, cw);
+  const double cy = position(y, h, box.height, 32, sampling.chroma_top ? 32 : 64, ch);
+  const auto chroma = [&](std::size_t plane, std::size_t first, std::int64_t step) {
+    const Samples from{picture.planes[plane] + first, picture.strides[plane], step, cw, ch};
+    return std::floor((bilinear(from, cx, cy) + 64) / 128) - 16384;
+  };
+  const bool planar = picture.fourcc != DRM_FORMAT_NV12;
+  const std::size_t cb_plane = picture.fourcc == DRM_FORMAT_YVU420 ? 2 : 1;
+  const double cb = planar ? chroma(cb_plane, 0, 1) : chroma(1, 0, 2);
+  const double cr = planar ? chroma(3 - cb_plane, 0, 1) : chroma(1, 1, 2);
   const double black = picture.full_range ? 0 : 2048;
-  const double kr = picture.matrix == ColorMatrix::Bt601   ? 0.299
-                    : picture.matrix == ColorMatrix::Bt709 ? 0.2126
-                                                           : 0.2627;
-  const double kb = picture.matrix == ColorMatrix::Bt601   ? 0.114
-                    : picture.matrix == ColorMatrix::Bt709 ? 0.0722
-                                                           : 0.0593;
+  constexpr double kWeights[][2] = {
+      {0.299, 0.114}, {0.2126, 0.0722}, {0.2627, 0.0593}, {0.212, 0.087}, {0.30, 0.11}};
+  const auto [kr, kb] = kWeights[static_cast<std::size_t>(picture.matrix)];
   const double kg = 1 - kr - kb;
   const double c = picture.full_range ? 1 : 255.0 / 224;
   double sum = product(std::floor((luma + 64) / 128) - black, picture.full_range ? 1 : 255.0 / 219);
@@ -104,8 +101,10 @@ double rgb_channel(const PictureView &picture, const Box &box, std::int64_t x, s
 } // namespace
 
 Box content_box(Fit fit, std::int64_t picture_width, std::int64_t picture_height,
-                std::int64_t width, std::int64_t height)
+                std::int64_t width, std::int64_t height, const Sampling &sampling)
 {
+  picture_width *= sampling.par_n;
+  picture_height *= sampling.par_d;
   Box box{0, 0, width, height};
   if (fit == Fit::Stretch)
     return box;
@@ -126,10 +125,12 @@ Box content_box(Fit fit, std::int64_t picture_width, std::int64_t picture_height
 }
 
 double channel_at(const PictureView &picture, const Box &box, std::int64_t x, std::int64_t y,
-                  int colour)
+                  int colour, const Sampling &sampling)
 {
-  return picture.fourcc == DRM_FORMAT_NV12 ? nv12_channel(picture, box, x, y, colour)
-                                           : rgb_channel(picture, box, x, y, colour);
+  const bool yuv = picture.fourcc == DRM_FORMAT_NV12 || picture.fourcc == DRM_FORMAT_YUV420 ||
+                   picture.fourcc == DRM_FORMAT_YVU420;
+  return yuv ? yuv_channel(picture, box, x, y, colour, sampling)
+             : rgb_channel(picture, box, x, y, colour);
 }
 
 double tensor_value(const Model &model, int channel, double level)

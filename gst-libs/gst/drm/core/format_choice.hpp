@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "format_set.hpp"
+#include "format_list.hpp"
 
 namespace gstdrm {
 
@@ -14,9 +14,8 @@ struct Candidate {
   std::vector<std::uint64_t> modifiers; // every common one, sorted; the driver chooses
 };
 
-// What both sides can do, best first. Fourccs come in the order of quality per byte that decoders
-// and displays share (NV12 first); within one fourcc nothing is preferred, because only the driver
-// knows.
-std::vector<Candidate> rank_candidates(const FormatSet &device, const FormatSet &downstream);
+// What both sides can do, in the order of downstream; within one fourcc nothing is preferred,
+// because only the driver knows.
+std::vector<Candidate> rank_candidates(const FormatSet &device, const FormatList &downstream);
 
 } // namespace gstdrm

@@ -17,8 +17,13 @@ inline constexpr LumaWeights kBt709Luma{0.2126, 0.0722};
 // Rec. ITU-R BT.2020-2, table 4, non-constant luminance
 inline constexpr LumaWeights kBt2020Luma{0.2627, 0.0593};
 
+// SMPTE 240M, 1.1
+inline constexpr LumaWeights kSmpte240mLuma{0.212, 0.087};
+// FCC, 47 CFR 73.682
+inline constexpr LumaWeights kFccLuma{0.30, 0.11};
+
 // The matrices of Y'CbCr with non-constant luminance.
-enum class LumaMatrix { Bt601, Bt709, Bt2020 };
+enum class LumaMatrix { Bt601, Bt709, Bt2020, Smpte240m, Fcc };
 
 constexpr LumaWeights luma_of(LumaMatrix matrix) noexcept
 {
@@ -27,6 +32,10 @@ constexpr LumaWeights luma_of(LumaMatrix matrix) noexcept
     return kBt601Luma;
   case LumaMatrix::Bt2020:
     return kBt2020Luma;
+  case LumaMatrix::Smpte240m:
+    return kSmpte240mLuma;
+  case LumaMatrix::Fcc:
+    return kFccLuma;
   case LumaMatrix::Bt709:
     break;
   }

@@ -82,6 +82,25 @@ Result<Corner> visible_corner(GstBuffer *buffer, const GstVideoInfo &info)
   return Corner{crop->x, crop->y};
 }
 
+Result<GstVideoRectangle> visible_rectangle(GstBuffer *buffer, const GstVideoInfo &info)
+{
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(buffer);
+  if (!crop || is_padded_frame(buffer, info)) {
+    const Result<Corner> corner = visible_corner(buffer, info);
+    if (!corner)
+      return corner.error();
+    return GstVideoRectangle{static_cast<gint>(corner->x), static_cast<gint>(corner->y), info.width,
+                             info.height};
+  }
+  const auto width = static_cast<guint>(info.width);
+  const auto height = static_cast<guint>(info.height);
+  if (crop->width == 0 || crop->height == 0 || crop->x > width || crop->y > height ||
+      crop->width > width - crop->x || crop->height > height - crop->y)
+    return crop_error(*crop, "of a frame of " + size_text(width, height));
+  return GstVideoRectangle{static_cast<gint>(crop->x), static_cast<gint>(crop->y),
+                           static_cast<gint>(crop->width), static_cast<gint>(crop->height)};
+}
+
 bool crop_in_place(GstPtr<GstBuffer> &buffer, const GstVideoInfo &info, gsize align)
 {
   const Result<Corner> corner = visible_corner(buffer.get(), info);

@@ -17,10 +17,15 @@ struct Corner {
   guint y = 0;
 };
 
-// 0,0 for a frame that is not padded: there the consumer acts on the GstVideoCropMeta. Error of
-// code Layout where the rectangle of the GstVideoCropMeta differs from the caps' size, reaches
-// beyond the frame, or begins in the second field of an interlaced frame.
+// 0,0 for a frame that is not padded. Error of code Layout where the rectangle of the
+// GstVideoCropMeta differs from the caps' size, reaches beyond the frame, or begins in the second
+// field of an interlaced frame.
 Result<Corner> visible_corner(GstBuffer *buffer, const GstVideoInfo &info);
+
+// What is shown of the frame: the caps' size at visible_corner(), or in a frame of the caps' own
+// size the rectangle of its GstVideoCropMeta. Error of code Layout also where that is empty or
+// reaches beyond the frame.
+Result<GstVideoRectangle> visible_rectangle(GstBuffer *buffer, const GstVideoInfo &info);
 
 // Replaces a padded, checked frame by a shallow copy without GstVideoCropMeta, whose GstVideoMeta
 // describes the visible part. Returns false and changes nothing where a plane has no byte at which

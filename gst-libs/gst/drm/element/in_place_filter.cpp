@@ -6,6 +6,7 @@
 
 #include "in_place_frames.hpp"
 #include "properties.hpp"
+#include "transform_query.hpp"
 
 namespace gstdrm {
 namespace {
@@ -56,29 +57,18 @@ try {
 }
 
 // Caps that a CAPS event could bring: fixed, and with all that a frame's layout needs.
-bool can_be_set(GstCaps *caps) noexcept
+bool can_be_set(const GstCaps *caps) noexcept
 {
   GstDrmVideoInfo info;
   return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps) &&
          gst_drm_video_info_from_caps(&info, caps);
 }
 
-// GstBaseTransform would work with caps that nobody can send, such as none.
 gboolean filter_query(GstBaseTransform *trans, GstPadDirection direction, GstQuery *query) noexcept
-{
-  GstCaps *caps = nullptr;
-  if (GST_QUERY_TYPE(query) == GST_QUERY_ACCEPT_CAPS) {
-    gst_query_parse_accept_caps(query, &caps);
-    if (!can_be_set(caps)) {
-      gst_query_set_accept_caps_result(query, FALSE);
-      return TRUE;
-    }
-  } else if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) {
-    gst_query_parse_allocation(query, &caps, nullptr);
-    if (!can_be_set(caps))
-      return FALSE;
-  }
-  return base_class<GstBaseTransformClass>()->query(trans, direction, query);
+try {
+  return query_transform(trans, base_class<GstBaseTransformClass>(), direction, query, can_be_set);
+} catch (...) {
+  return caught_in(trans, FALSE, __func__);
 }
 
 gboolean filter_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "producer.hpp"
 
+#include <optional>
 #include <utility>
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/core/descriptors.hpp>
 #include <gst/drm/core/reasons.hpp>
+#include <gst/drm/gstdrmcaps-strings.hpp>
 #include <gst/drm/gstdrmformat.h>
+#include <gst/drm/gstdrmformatset-private.hpp>
 #include <gst/video/video.h>
 
 #include "format_sets.hpp"
@@ -27,24 +30,18 @@ bool is_dmabuf(const GstCaps *caps, guint index)
 }
 
 // The linear pairs of the GstVideoFormats in plain caps.
-FormatSet plain_formats(const GstStructure *structure)
+FormatList plain_formats(const GstStructure *structure)
 {
   std::vector<Format> pairs;
-  const auto add = [&pairs](const GValue *name) {
-    const gchar *text = G_VALUE_HOLDS_STRING(name) ? g_value_get_string(name) : nullptr;
-    Format pair;
-    pair.fourcc = gst_drm_format_from_video_format(
-        text ? gst_video_format_from_string(text) : GST_VIDEO_FORMAT_UNKNOWN, &pair.modifier);
-    if (pair.fourcc != 0 && pair.modifier == kModLinear)
-      pairs.push_back(pair);
-  };
-  const GValue *value = gst_structure_get_value(structure, "format");
-  if (value && G_VALUE_HOLDS_STRING(value))
-    add(value);
-  else if (value && GST_VALUE_HOLDS_LIST(value))
-    for (guint i = 0; i < gst_value_list_get_size(value); ++i)
-      add(gst_value_list_get_value(value, i));
-  return FormatSet::from_pairs(std::move(pairs));
+  if (const GValue *value = gst_structure_get_value(structure, "format"))
+    for_each_string(value, [&pairs](const gchar *name) {
+      Format pair;
+      pair.fourcc =
+          gst_drm_format_from_video_format(gst_video_format_from_string(name), &pair.modifier);
+      if (pair.fourcc != 0 && pair.modifier == kModLinear)
+        pairs.push_back(pair);
+    });
+  return FormatList::in_order(std::move(pairs));
 }
 
 GstPtr<GstCaps> one_structure(const GstCaps *caps, guint index)
@@ -86,14 +83,9 @@ std::vector<Offer> make_offers(const GstCaps *common, const FormatSet &formats)
   for (guint i = 0; i < gst_caps_get_size(common); ++i) {
     const auto one = one_structure(common, i);
     const bool plain = !is_dmabuf(common, i);
-    FormatSet downstream;
-    if (plain) {
-      downstream = plain_formats(gst_caps_get_structure(one.get(), 0));
-    } else {
-      const FormatSetPtr set(gst_drm_format_set_new_from_caps(one.get()));
-      downstream = set ? from_public(*set) : formats;
-    }
-    for (auto &candidate : rank_candidates(formats, downstream))
+    const std::optional<FormatList> downstream =
+        plain ? plain_formats(gst_caps_get_structure(one.get(), 0)) : formats_of_caps(one.get());
+    for (auto &candidate : rank_candidates(formats, downstream ? *downstream : FormatList(formats)))
       offers.push_back({one, plain, std::move(candidate)});
   }
   return offers;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "transform_query.hpp"
 
-#include <gst/drm/drm.h>
 #include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmcaps-parts.hpp>
 
 namespace gstdrm {
 
-bool answer_without_filter(GstQuery *query, const std::function<bool(GstQuery *whole)> &ask)
+bool answer_without_filter(GstPadDirection direction, GstQuery *query,
+                           const std::function<bool(GstQuery *whole)> &ask)
 {
   const auto whole = GstPtr<GstQuery>::adopt(gst_query_new_caps(nullptr));
   if (!ask(whole.get()))
@@ -15,8 +16,7 @@ bool answer_without_filter(GstQuery *query, const std::function<bool(GstQuery *w
   GstCaps *answer = nullptr;
   gst_query_parse_caps(query, &filter);
   gst_query_parse_caps_result(whole.get(), &answer);
-  const auto allowed = filter ? GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(filter, answer)))
-                              : GstPtr<GstCaps>::share(answer);
+  const auto allowed = GstPtr<GstCaps>::adopt(filter_caps(direction, answer, filter));
   gst_query_set_caps_result(query, allowed.get());
   return true;
 }
@@ -27,8 +27,9 @@ bool query_transform(GstBaseTransform *element, const GstBaseTransformClass *bas
 {
   GstCaps *caps = nullptr;
   if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS)
-    return answer_without_filter(
-        query, [&](GstQuery *whole) { return base->query(element, direction, whole) != FALSE; });
+    return answer_without_filter(direction, query, [&](GstQuery *whole) {
+      return base->query(element, direction, whole) != FALSE;
+    });
   if (GST_QUERY_TYPE(query) == GST_QUERY_ACCEPT_CAPS) {
     gst_query_parse_accept_caps(query, &caps);
     if (!can_be_set(caps)) {

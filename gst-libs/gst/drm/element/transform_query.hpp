@@ -19,6 +19,7 @@ bool query_transform(GstBaseTransform *element, const GstBaseTransformClass *bas
 // Answers a CAPS query with a filter by what `ask` answers to one without, where that is true of
 // `ask`. Elements on the way would intersect a list with a list string by string, which takes
 // milliseconds for those of a GPU.
-bool answer_without_filter(GstQuery *query, const std::function<bool(GstQuery *whole)> &ask);
+bool answer_without_filter(GstPadDirection direction, GstQuery *query,
+                           const std::function<bool(GstQuery *whole)> &ask);
 
 } // namespace gstdrm

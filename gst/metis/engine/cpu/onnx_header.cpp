@@ -143,12 +143,64 @@ bool contains(const std::vector<std::string> &names, const std::string &name)
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Collects the texts of field `number`.
-bool read_names(Bytes message, std::uint64_t number, std::vector<std::string> &names)
+// TensorProto: dims 1, name 8, external_data 13 (StringStringEntryProto: key 1, value 2),
+// data_location 14 (1: EXTERNAL); values in 4 to 7 or 9 to 11
+bool read_weight(Bytes message, OnnxHeader &header, std::string &name)
+{
+  bool is_external = false;
+  bool has_values = false;
+  bool is_empty = false;
+  std::string file;
+  const auto read_entry = [&](Bytes entry) {
+    std::string key;
+    std::string value;
+    const bool whole = each_field(entry, [&](const Field &field) {
+      if (is_message(field, 1))
+        key = text(field.bytes);
+      else if (is_message(field, 2))
+        value = text(field.bytes);
+      return true;
+    });
+    if (key == "location")
+      file = value;
+    return whole;
+  };
+  const bool whole = each_field(message, [&](const Field &field) {
+    if (field.number == 1 && field.wire == Wire::Varint)
+      is_empty |= field.value == 0;
+    else if (is_message(field, 1)) // packed
+      is_empty |=
+          std::find(field.bytes.begin(), field.bytes.end(), std::byte{0}) != field.bytes.end();
+    else if (is_message(field, 8))
+      name = text(field.bytes);
+    else if (is_message(field, 13))
+      return read_entry(field.bytes);
+    else if (field.number == 14 && field.wire == Wire::Varint)
+      is_external = field.value == 1;
+    else if (field.number >= 4 && field.number <= 11)
+      has_values |= field.wire != Wire::Bytes || !field.bytes.empty();
+    return true;
+  });
+  if (is_external && header.outside.empty())
+    header.outside = file.empty() ? "another file" : file;
+  else if (!is_external && !has_values && !is_empty && header.hollow.empty())
+    header.hollow = name.empty() ? "without a name" : name;
+  return whole;
+}
+
+// NodeProto: input 1, output 2, attribute 5 (AttributeProto, whose tensor is 5)
+bool read_node(Bytes message, OnnxHeader &header, std::vector<std::string> &wanted)
 {
   return each_field(message, [&](const Field &field) {
-    if (is_message(field, number))
-      names.push_back(text(field.bytes));
+    if (is_message(field, 1))
+      wanted.push_back(text(field.bytes));
+    else if (is_message(field, 2))
+      header.computed.push_back(text(field.bytes));
+    else if (is_message(field, 5))
+      return each_field(field.bytes, [&](const Field &part) {
+        std::string name;
+        return !is_message(part, 5) || read_weight(part.bytes, header, name);
+      });
     return true;
   });
 }
@@ -168,8 +220,8 @@ std::string first_missing(const std::vector<std::string> &wanted, const OnnxHead
   return found == wanted.end() ? std::string() : *found;
 }
 
-// GraphProto: node 1 (NodeProto, input 1, output 2), initializer 5 (TensorProto, name 8), input 11,
-// output 12, sparse_initializer 15 (its names are not looked for)
+// GraphProto: node 1 (NodeProto), initializer 5 (TensorProto), input 11, output 12,
+// sparse_initializer 15 (its names are not looked for)
 bool read_graph(Bytes message, OnnxHeader &header)
 {
   std::vector<std::string> weights;
@@ -177,10 +229,10 @@ bool read_graph(Bytes message, OnnxHeader &header)
   bool has_sparse = false;
   const bool whole = each_field(message, [&](const Field &field) {
     if (is_message(field, 1))
-      return read_names(field.bytes, 1, wanted) && read_names(field.bytes, 2, header.computed);
+      return read_node(field.bytes, header, wanted);
     has_sparse |= is_message(field, 15);
     if (is_message(field, 5))
-      return read_names(field.bytes, 8, weights);
+      return read_weight(field.bytes, header, weights.emplace_back());
     if (is_message(field, 11))
       return read_value_info(field.bytes, header.inputs.emplace_back());
     if (is_message(field, 12))
@@ -237,6 +289,16 @@ Result<OnnxHeader> read_onnx_header(Bytes file, const std::string &path)
     return bad("has no network in it.");
   if (header.opset <= 0)
     return bad("does not say which version of ONNX's operators it wants.");
+  // OpenCV would divide by their number.
+  if (!header.outside.empty())
+    return Error{
+        ErrorCode::Unsupported,
+        "The model " + path + " keeps weights in " + header.outside +
+            ", and the cpu back end reads one file. Save the model with its weights inside "
+            "(onnx.save_model(onnx.load(path), path)).",
+        0};
+  if (!header.hollow.empty())
+    return bad("has no values of the weight " + header.hollow + ".");
   // OpenCV would read where nothing is. A network without any input is refused for that.
   if (!header.inputs.empty() && !header.missing.empty())
     return bad("has an operator that wants " + header.missing + ", which nothing in it gives.");

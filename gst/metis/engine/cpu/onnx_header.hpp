@@ -28,6 +28,8 @@ struct OnnxHeader {
   std::vector<OnnxTensor> outputs;
   std::vector<std::string> computed; // what the nodes give
   std::string missing;               // the first that a node wants and nothing gives
+  std::string outside;               // the first file beside this one that has weights
+  std::string hollow;                // the first weight that has elements and no values
 };
 
 // `path` is for messages. A file that is cut off, or is no ONNX, is an Error.

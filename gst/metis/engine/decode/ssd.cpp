@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <gst/drm/core/log.hpp>
+
 #include "decode_parts.hpp"
 
 namespace gstdrm::metis {
@@ -46,7 +48,7 @@ Result<Parts> find_parts(Tensors tensors)
   return parts;
 }
 
-// How many rows are valid.
+// How many rows are valid. A frame for which the model computes nonsense ends no stream.
 Result<std::size_t> count_of(const Parts &parts, Tensors tensors)
 {
   const std::size_t n = parts.scores->values.size();
@@ -56,9 +58,10 @@ Result<std::size_t> count_of(const Parts &parts, Tensors tensors)
     return unusable(kSsd, tensors, "the count has to be one number");
   const float count = parts.count->values[0];
   if (!(count >= 0) || count > static_cast<float>(n))
-    return unusable(kSsd, tensors,
-                    "it counts " + std::to_string(count) + " of " + std::to_string(n) + " boxes");
-  return static_cast<std::size_t>(count);
+    GSTDRM_WARNING("the model counts %g of %zu boxes", static_cast<double>(count), n);
+  if (!(count >= 0))
+    return std::size_t{0};
+  return count < static_cast<float>(n) ? static_cast<std::size_t>(count) : n;
 }
 
 } // namespace

@@ -24,14 +24,14 @@ Axis make_axis(std::uint32_t picture, std::uint32_t content, std::uint32_t sampl
   return axis;
 }
 
-Extent letterbox(std::uint32_t along, std::uint32_t room, std::uint32_t across,
+Extent letterbox(std::uint64_t along, std::uint32_t room, std::uint64_t across,
                  std::uint32_t across_room)
 {
-  const std::uint64_t along_limits = std::uint64_t{room} * across;
-  const std::uint64_t across_limits = std::uint64_t{across_room} * along;
+  const std::uint64_t along_limits = room * across;
+  const std::uint64_t across_limits = across_room * along;
   if (along_limits <= across_limits)
     return {0, room};
-  const std::uint64_t rounded = (2 * across_limits + across) / (2 * std::uint64_t{across});
+  const std::uint64_t rounded = (across_limits + across / 2) / across;
   const auto size = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(rounded, 1, room));
   return {(room - size) / 2, size};
 }

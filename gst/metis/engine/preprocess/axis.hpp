@@ -28,9 +28,10 @@ struct Extent {
   std::uint32_t size = 0;
 };
 
-// The picture's `along` pixels in a room of `room` pixels. `across` and `across_room` are those of
-// the other direction; letterbox takes the smaller of both scales.
-Extent letterbox(std::uint32_t along, std::uint32_t room, std::uint32_t across,
+// A picture in a room of `room` pixels. `along` and `across`, below 2^47, are to each other as the
+// picture's sides on a screen; `across_room` is the room in the other direction. Letterbox takes
+// the smaller of both scales.
+Extent letterbox(std::uint64_t along, std::uint32_t room, std::uint64_t across,
                  std::uint32_t across_room);
 
 } // namespace gstdrm::metis

@@ -2,6 +2,7 @@
 #include "picture_reader.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <drm_fourcc.h>
 
@@ -16,15 +17,17 @@ namespace {
 struct FormatRow {
   std::uint32_t fourcc;
   std::uint32_t pixel_bytes; // of the first plane
-  bool blue_first;           // in memory
+  bool blue_first;           // in memory; of YCbCr: Cb is before Cr
+  std::uint32_t n_planes = 1;
 };
 
 // drm_fourcc.h names the parts of a little-endian word from its highest: XR24 is B, G, R, X in
 // memory.
 constexpr FormatRow kFormats[] = {
-    {DRM_FORMAT_NV12, 1, false},     {DRM_FORMAT_XRGB8888, 4, true},
-    {DRM_FORMAT_ARGB8888, 4, true},  {DRM_FORMAT_XBGR8888, 4, false},
-    {DRM_FORMAT_ABGR8888, 4, false}, {DRM_FORMAT_RGB888, 3, true},
+    {DRM_FORMAT_NV12, 1, true, 2},    {DRM_FORMAT_YUV420, 1, true, 3},
+    {DRM_FORMAT_YVU420, 1, false, 3}, {DRM_FORMAT_XRGB8888, 4, true},
+    {DRM_FORMAT_ARGB8888, 4, true},   {DRM_FORMAT_XBGR8888, 4, false},
+    {DRM_FORMAT_ABGR8888, 4, false},  {DRM_FORMAT_RGB888, 3, true},
     {DRM_FORMAT_BGR888, 3, false},
 };
 
@@ -63,11 +66,17 @@ Result<PictureReader> PictureReader::create(const PictureFormat &format, std::ui
   if (found == std::end(kFormats))
     return Error{ErrorCode::Format,
                  "No tensor can be made of " + fourcc_to_string(format.fourcc) +
-                     " frames: only NV12, XR24, AR24, XB24, AB24, RG24 and BG24 are read. Convert "
-                     "the frames before."};
+                     " frames: only NV12, YU12, YV12, XR24, AR24, XB24, AB24, RG24 and BG24 are "
+                     "read. Convert the frames before."};
   PictureReader reader(format, out_width, out_height, loops);
   reader.pixel_bytes_ = found->pixel_bytes;
   reader.blue_first_ = found->blue_first;
+  reader.n_planes_ = found->n_planes;
+  if (found->n_planes > 1)
+    reader.make_chroma();
+  else
+    for (auto &row : reader.source_) // a pair at the end has the one beyond, with weight 0
+      row.resize(std::size_t{format.width} + 1);
   return reader;
 }
 
@@ -79,13 +88,6 @@ PictureReader::PictureReader(const PictureFormat &format, std::uint32_t out_widt
 {
   for (auto &row : levels_)
     row.resize(out_width);
-  if (format.fourcc == DRM_FORMAT_NV12) {
-    make_chroma();
-    return;
-  }
-  for (auto &row :
-       source_) // one more than is ever written: a pair at the end has it, with weight 0
-    row.resize(std::size_t{format.width} + 1);
 }
 
 void PictureReader::make_chroma()
@@ -93,12 +95,16 @@ void PictureReader::make_chroma()
   const auto out_width = static_cast<std::uint32_t>(columns_.first.size());
   const auto out_height = static_cast<std::uint32_t>(rows_.first.size());
   chroma_width_ = (format_.width + 1) / 2;
-  chroma_height_ = (format_.height + 1) / 2;
-  chroma_rows_ = make_axis(format_.height, out_height, chroma_height_, Siting::HalfBetween);
+  const auto siting = [](bool on_first) {
+    return on_first ? Siting::HalfOnFirst : Siting::HalfBetween;
+  };
+  chroma_rows_ = make_axis(format_.height, out_height, (format_.height + 1) / 2,
+                           siting(format_.sampling.chroma_top));
   const Axis chroma_columns =
-      make_axis(format_.width, out_width, chroma_width_, Siting::HalfOnFirst);
+      make_axis(format_.width, out_width, chroma_width_, siting(format_.sampling.chroma_left));
   make_scaled(0, columns_, format_.width, 1);
-  make_scaled(1, chroma_columns, chroma_width_, 2);
+  for (std::size_t plane = 1; plane < n_planes_; ++plane)
+    make_scaled(plane, chroma_columns, chroma_width_, chroma_parts());
 }
 
 void PictureReader::make_scaled(std::size_t plane, const Axis &columns, std::uint32_t samples,
@@ -113,13 +119,12 @@ void PictureReader::make_scaled(std::size_t plane, const Axis &columns, std::uin
 
 std::uint32_t PictureReader::plane_row_bytes(std::size_t plane) const noexcept
 {
-  return plane == 0 ? format_.width * pixel_bytes_ : chroma_width_ * 2;
+  return plane == 0 ? format_.width * pixel_bytes_ : chroma_width_ * (chroma_parts());
 }
 
 bool PictureReader::accepts(const PictureView &picture) const noexcept
 {
-  const std::size_t n_planes = chroma_width_ ? 2 : 1;
-  for (std::size_t plane = 0; plane < n_planes; ++plane)
+  for (std::size_t plane = 0; plane < n_planes_; ++plane)
     if (!picture.planes[plane] || picture.strides[plane] < plane_row_bytes(plane))
       return false;
   const bool colours_fit = !chroma_width_ || (picture.matrix == format_.matrix &&
@@ -132,13 +137,13 @@ Result<void> PictureReader::check(const PictureView &picture) const
 {
   if (accepts(picture))
     return {};
-  const PictureFormat given{picture.fourcc, picture.width, picture.height, picture.matrix,
-                            picture.full_range};
+  const PictureFormat given{picture.fourcc, picture.width,      picture.height,
+                            picture.matrix, picture.full_range, {}};
   std::string why = "was promised with other colours (matrix or range)";
   if (given.fourcc != format_.fourcc || given.width != format_.width ||
       given.height != format_.height)
     why = "was promised as " + text_of(format_);
-  for (std::size_t plane = 0; plane < (chroma_width_ ? 2U : 1U); ++plane) {
+  for (std::size_t plane = 0; plane < n_planes_; ++plane) {
     if (!picture.planes[plane])
       why = "has no plane " + std::to_string(plane);
     else if (picture.strides[plane] < plane_row_bytes(plane))
@@ -164,7 +169,7 @@ void PictureReader::scale_row(std::size_t plane, const PictureView &picture, std
   scaled.kept[place] = row;
   const std::uint8_t *from = picture.planes[plane] + std::size_t{picture.strides[plane]} * row;
   Centred *const out[2] = {scaled.rows[0][place].data(), scaled.rows[1][place].data()};
-  if (plane == 0)
+  if (plane == 0 || chroma_parts() == 1)
     loops_->pick(from, scaled.picks.table(), out[0]);
   else
     loops_->pick_2(from, scaled.picks.table(), out);
@@ -188,11 +193,14 @@ CentredRows PictureReader::scaled_rows(std::size_t plane, std::size_t part, std:
   return {scaled[upper].data(), scaled[weight == 0 ? upper : 1 - upper].data(), weight};
 }
 
-void PictureReader::read_nv12(const PictureView &picture, std::uint32_t y)
+void PictureReader::read_yuv(const PictureView &picture, std::uint32_t y)
 {
-  scale_rows(0, picture, y);
-  scale_rows(1, picture, y);
-  const CentredRows chroma[2] = {scaled_rows(1, 0, y), scaled_rows(1, 1, y)};
+  for (std::size_t plane = 0; plane < n_planes_; ++plane)
+    scale_rows(plane, picture, y);
+  CentredRows chroma[2] = {scaled_rows(1, 0, y),
+                           chroma_parts() == 2 ? scaled_rows(1, 1, y) : scaled_rows(2, 0, y)};
+  if (!blue_first_)
+    std::swap(chroma[0], chroma[1]);
   std::uint8_t *const rgb[3] = {levels_[0].data(), levels_[1].data(), levels_[2].data()};
   loops_->to_rgb(scaled_rows(0, 0, y), chroma, factors_, rgb, columns_.first.size());
 }
@@ -213,7 +221,7 @@ std::array<const std::uint8_t *, 3> PictureReader::read_row(const PictureView &p
                                                             std::uint32_t y) noexcept
 {
   if (chroma_width_)
-    read_nv12(picture, y);
+    read_yuv(picture, y);
   else
     read_rgb(picture, y);
   return {levels_[0].data(), levels_[1].data(), levels_[2].data()};

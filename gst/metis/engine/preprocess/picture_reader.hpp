@@ -22,6 +22,7 @@ struct PictureFormat {
   std::uint32_t height = 0;
   ColorMatrix matrix = ColorMatrix::Bt601;
   bool full_range = false;
+  Sampling sampling;
 };
 
 class PictureReader {
@@ -61,20 +62,22 @@ private:
   void scale_row(std::size_t plane, const PictureView &picture, std::uint32_t row);
   void scale_rows(std::size_t plane, const PictureView &picture, std::uint32_t y);
   [[nodiscard]] CentredRows scaled_rows(std::size_t plane, std::size_t part, std::uint32_t y) const;
-  void read_nv12(const PictureView &picture, std::uint32_t y);
+  void read_yuv(const PictureView &picture, std::uint32_t y);
   void read_rgb(const PictureView &picture, std::uint32_t y);
+  // In a sample of a chroma plane: Cb and Cr, or one of them.
+  [[nodiscard]] std::uint32_t chroma_parts() const noexcept { return n_planes_ == 2 ? 2 : 1; }
   [[nodiscard]] std::uint32_t plane_row_bytes(std::size_t plane) const noexcept;
 
   PictureFormat format_;
   const RowLoops *loops_;
   ColourFactors factors_;
   std::uint32_t chroma_width_ = 0; // 0: RGB
-  std::uint32_t chroma_height_ = 0;
+  std::uint32_t n_planes_ = 1;
   std::uint32_t pixel_bytes_ = 1;
   bool blue_first_ = false; // in the picture
   Axis columns_, rows_;
   Axis chroma_rows_;
-  std::array<ScaledPlane, 2> scaled_;          // Y; Cb and Cr
+  std::array<ScaledPlane, 3> scaled_;          // of each plane of YCbCr
   std::array<std::vector<Blended>, 3> source_; // three channels, at the picture's width
   std::array<std::vector<std::uint8_t>, 3> levels_;
 };
