@@ -228,6 +228,18 @@ FormatSet plane_pairs(const egl::DisplayFormats &listed)
   return FormatSet::from_pairs(std::move(pairs));
 }
 
+egl::DisplayFormats with_linear(const egl::DisplayFormats &listed)
+{
+  const auto extend = [](const FormatSet &set) {
+    std::vector<Format> pairs(set.pairs().begin(), set.pairs().end());
+    for (const Format &pair : set.pairs())
+      if (pair.modifier == kModImplicit)
+        pairs.push_back({pair.fourcc, kModLinear});
+    return FormatSet::from_pairs(std::move(pairs));
+  };
+  return {extend(listed.texture_2d), extend(listed.external_only)};
+}
+
 UploadFormats::UploadFormats(const UploadDevice &device)
     : is_known_(true), takes_plain_(device.takes_plain),
       max_size_(std::min(device.max_size, kMaxFrameSize))

@@ -41,6 +41,10 @@ inline constexpr const char *kWeave =
 // where the display lists it as a whole, too: what its planes are is for the driver to know.
 FormatSet plane_pairs(const egl::DisplayFormats &listed);
 
+// With linear pairs of the formats that the display lists without a modifier: egl::Device imports
+// linear frames of these.
+egl::DisplayFormats with_linear(const egl::DisplayFormats &listed);
+
 // What the samples of a YUV frame mean. EGL's default (EGL_EXT_image_dma_buf_import) where the
 // colorimetry does not say: BT.601 in narrow range.
 egl::YuvColours yuv_colours(const GstVideoColorimetry &colorimetry,

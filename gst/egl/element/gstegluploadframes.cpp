@@ -132,8 +132,9 @@ void UploadFrames::forget_unused_imports()
 {
   if (!cache_)
     return;
+  thread_->finish(); // frames go back
   cache_->drop_unused();
-  thread_->finish();
+  thread_->finish(); // images end
 }
 
 void UploadFrames::set_flushing(bool flushing)

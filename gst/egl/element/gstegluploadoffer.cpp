@@ -23,10 +23,9 @@ bool reads_rg(GstGLContext *context)
 
 UploadOffer::Device::Device(std::shared_ptr<GlThread> gl_thread)
     : thread(std::move(gl_thread)), has_rg_textures(reads_rg(thread->context())),
-      images(thread->device()->import_refusal().empty() ? thread->device()->formats().all()
-                                                        : FormatSet()),
-      planes(thread->device()->import_refusal().empty() ? plane_pairs(thread->device()->formats())
-                                                        : FormatSet())
+      listed(thread->device()->import_refusal().empty() ? with_linear(thread->device()->formats())
+                                                        : egl::DisplayFormats()),
+      images(listed.all()), planes(plane_pairs(listed))
 {
 }
 
@@ -87,8 +86,8 @@ UploadFormats UploadOffer::work_out(const UploadSettings &settings, const Device
   what.max_size = gl.max_texture_size();
   if (settings.mode != UploadMode::Copy) {
     const FormatSet images = device->images.formats();
-    what.images.texture_2d = FormatSet::intersect(gl.formats().texture_2d, images);
-    what.images.external_only = FormatSet::intersect(gl.formats().external_only, images);
+    what.images.texture_2d = FormatSet::intersect(device->listed.texture_2d, images);
+    what.images.external_only = FormatSet::intersect(device->listed.external_only, images);
     what.planes = device->planes.formats();
   }
   return UploadFormats(what);

@@ -61,6 +61,7 @@ private:
     explicit Device(std::shared_ptr<GlThread> gl_thread);
     std::shared_ptr<GlThread> thread;
     bool has_rg_textures;
+    egl::DisplayFormats listed;
     FormatOffer images, planes;
   };
   [[nodiscard]] UploadFormats work_out(const UploadSettings &settings, const Device *device) const;

@@ -250,6 +250,17 @@ Error Device::loss() const
                0};
 }
 
+std::optional<Format> Device::import_format(Format format) const
+{
+  const auto lists = [this](Format pair) {
+    return formats_.texture_2d.contains(pair) || formats_.external_only.contains(pair);
+  };
+  if (lists(format))
+    return format;
+  const Format implicit{format.fourcc, kModImplicit};
+  return format.modifier == kModLinear && lists(implicit) ? std::optional(implicit) : std::nullopt;
+}
+
 Result<void> Device::check_frame(const FrameLayout &layout) const
 {
   if (!import_refusal_.empty())
@@ -261,8 +272,7 @@ Result<void> Device::check_frame(const FrameLayout &layout) const
     return refuse(layout, ErrorCode::Unsupported,
                   "larger than the " + std::to_string(max_texture_size_) +
                       " pixels that textures of " + driver_.describe() + ", have at most");
-  if (!formats_.texture_2d.contains(layout.format) &&
-      !formats_.external_only.contains(layout.format))
+  if (!import_format(layout.format))
     return refuse(layout, ErrorCode::Unsupported,
                   "not among the pairs that the EGL display of " + driver_.describe() + ", lists");
   for (std::size_t i = 0; i < layout.n_planes; ++i)

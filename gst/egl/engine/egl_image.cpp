@@ -62,13 +62,12 @@ private:
   std::size_t size_ = 0;
 };
 
-Attributes attributes_of(const FrameLayout &layout, const ColorHints &hints)
+Attributes attributes_of(const FrameLayout &layout, std::uint64_t modifier, const ColorHints &hints)
 {
   Attributes attributes;
   attributes.add(EGL_WIDTH, static_cast<EGLint>(layout.width));
   attributes.add(EGL_HEIGHT, static_cast<EGLint>(layout.height));
   attributes.add(EGL_LINUX_DRM_FOURCC_EXT, static_cast<EGLint>(layout.format.fourcc));
-  const std::uint64_t modifier = layout.format.modifier;
   for (std::size_t i = 0; i < layout.n_planes; ++i) {
     const PlaneNames &names = kPlaneNames[i];
     const PlaneLayout &plane = layout.planes[i];
@@ -308,13 +307,14 @@ Result<std::array<FrameLayout, kMaxPlanes>> split_planes(const FrameLayout &layo
   return planes;
 }
 
-std::optional<Target> target_of(const Device &device, Format format) noexcept
+std::optional<Target> target_of(const Device &device, Format format)
 {
-  if (device.formats().texture_2d.contains(format))
+  const std::optional<Format> pair = device.import_format(format);
+  if (!pair)
+    return {};
+  if (device.formats().texture_2d.contains(*pair))
     return Target::Texture2D;
-  if (device.has_external_textures() && device.formats().external_only.contains(format))
-    return Target::External;
-  return {};
+  return device.has_external_textures() ? std::optional(Target::External) : std::nullopt;
 }
 
 Result<Texture> Texture::import(const Device &device, const FrameLayout &layout, Target target,
@@ -326,8 +326,10 @@ Result<Texture> Texture::import(const Device &device, const FrameLayout &layout,
                  device.driver().describe() + ", has no GL_OES_EGL_image_external", 0};
   if (Result<void> mappable = check_mappable(device, layout); !mappable)
     return mappable.error();
+  const std::uint64_t modifier =
+      device.import_format(layout.format).value_or(layout.format).modifier;
   EGLImageKHR image = egl.create_image(device.display(), EGL_NO_CONTEXT, EGL_LINUX_DMA_BUF_EXT,
-                                       nullptr, attributes_of(layout, hints).list());
+                                       nullptr, attributes_of(layout, modifier, hints).list());
   if (image == EGL_NO_IMAGE_KHR) {
     const EGLint error = egl.get_error();
     const int lacking = error == EGL_BAD_ALLOC ? lacks_descriptor(layout.planes[0].fd) : 0;

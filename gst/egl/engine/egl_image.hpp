@@ -43,7 +43,7 @@ Result<std::array<FrameLayout, kMaxPlanes>> split_planes(const FrameLayout &layo
 
 // The target that the pair allows on this device: 2D wherever it can be, as every shader reads it;
 // nothing where neither is possible.
-std::optional<Target> target_of(const Device &device, Format format) noexcept;
+std::optional<Target> target_of(const Device &device, Format format);
 
 // One EGLImage with its texture.
 class Texture {

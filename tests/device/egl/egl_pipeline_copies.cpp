@@ -79,6 +79,31 @@ GST_START_TEST(test_implicit_is_not_copied)
 }
 GST_END_TEST
 
+// A driver that lists no modifiers gets linear frames without one.
+constexpr const char *kLinearCaps[] = {
+    "video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=(string)NV12",
+    "video/x-raw(memory:DMABuf),format=NV12",
+    "video/x-raw,format=NV12",
+};
+
+GST_START_TEST(test_driver_without_modifiers)
+{
+  if (!imports_here())
+    return;
+  list_no_modifiers(true);
+  const std::string caps = std::string(kLinearCaps[__i__]) +
+                           ",framerate=30/1,width=" + std::to_string(Picture::kWidth) +
+                           ",height=" + std::to_string(Picture::kHeight);
+  const Picture picture(DRM_FORMAT_NV12);
+  EglPipeline stream(through("", "NV12", "NV12"));
+  stream.play();
+  for (int i = 0; i < 3; i++)
+    check_planes(stream.pass(picture.frame, caps).get(), picture.frame);
+  fail_unless_equals_uint64(stream.stat("copies"), 0);
+  fail_unless_equals_uint64(stream.stat("imports"), 1);
+}
+GST_END_TEST
+
 namespace {
 
 // The frame's memory through another descriptor.
@@ -263,6 +288,7 @@ void add_copies(Suite *suite)
   TCase *tcase = add_case(suite, "copies of what is refused");
   tcase_add_test(tcase, test_refused_proof_copies);
   tcase_add_test(tcase, test_implicit_is_not_copied);
+  tcase_add_loop_test(tcase, test_driver_without_modifiers, 0, G_N_ELEMENTS(kLinearCaps));
   tcase_add_test(tcase, test_copy_fails_after_a_refusal);
   tcase_add_test(tcase, test_rows_of_another_producer);
   tcase_add_test(tcase, test_row_alignment);

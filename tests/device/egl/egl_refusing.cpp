@@ -13,6 +13,8 @@
 #include <GLES2/gl2ext.h>
 #include <dlfcn.h>
 
+#include <gst/gl/gl.h>
+
 namespace gstdrm::test {
 namespace {
 
@@ -227,8 +229,32 @@ void list_no_modifiers(bool none)
   rule.lists_none = none;
 }
 
+namespace {
+
+decltype(GstGLContextClass::get_proc_address) get_proc_address;
+
+gpointer find_function(GstGLAPI api, const gchar *name)
+{
+  return std::strcmp(name, "glEGLImageTargetTexture2DOES") == 0
+             ? reinterpret_cast<gpointer>(image_to_texture)
+             : get_proc_address(api, name);
+}
+
+// GStreamer asks the libraries of GL before eglGetProcAddress().
+bool replace_image_to_texture()
+{
+  auto *contexts =
+      static_cast<GstGLContextClass *>(g_type_class_ref(g_type_from_name("GstGLContextEGL")));
+  get_proc_address = std::exchange(contexts->get_proc_address, find_function);
+  return true;
+}
+
+} // namespace
+
 void sample_copies(bool copies)
 {
+  if (static bool replaced = false; copies && !replaced)
+    replaced = replace_image_to_texture();
   const std::lock_guard guard(rule.lock);
   rule.samples_copies = copies;
 }
@@ -256,7 +282,6 @@ eglGetProcAddress(const char *name)
       {"eglCreateImageKHR", reinterpret_cast<Function>(create_image)},
       {"eglDestroyImageKHR", reinterpret_cast<Function>(destroy_image)},
       {"eglGetError", reinterpret_cast<Function>(error_of_thread)},
-      {"glEGLImageTargetTexture2DOES", reinterpret_cast<Function>(image_to_texture)},
       {"eglQueryDmaBufModifiersEXT", reinterpret_cast<Function>(query_modifiers)},
   };
   for (const auto &[known, function] : own)

@@ -216,7 +216,7 @@ GST_START_TEST(test_bound_again)
     (void)mapped_texture(gst_buffer_peek_memory(out.get(), 0));
   gl->settle();
   fail_unless_equals_uint64(
-      gl_calls()["glEGLImageTargetTexture2DOES"] - before["glEGLImageTargetTexture2DOES"], 1);
+      gl_calls().at("glEGLImageTargetTexture2D") - before.at("glEGLImageTargetTexture2D"), 1);
 }
 GST_END_TEST
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <unistd.h>
 #include <xf86drm.h>
 #include <xf86drmMode.h>
@@ -105,6 +106,35 @@ TEST_F(Joined, a_plane_that_was_lit_in_the_meantime_is_left_alone)
   const auto again = show(**display, xrgb(memory, 320, 240));
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(*again, Display::Shown::Yes);
+}
+
+// A sink of another process, which has the node open too, takes the same plane: whoever is first
+// keeps it until it stops.
+TEST_F(Joined, a_plane_of_a_sink_of_another_process_is_left_alone)
+{
+  auto display = join();
+  ASSERT_TRUE(display) << display.error().message;
+  const std::string node = "/proc/self/fd/" + std::to_string((*display)->device().memory_fd());
+  const UniqueFd other(::open(node.c_str(), O_RDWR | O_CLOEXEC)); // an open file of its own
+  ASSERT_TRUE(other);
+  const auto lock = [&other](short type) {
+    struct flock range {};
+    range.l_type = type;
+    range.l_whence = SEEK_SET;
+    range.l_start = fakedrm::kOverlay;
+    range.l_len = 1;
+    return fcntl(other.get(), F_OFD_SETLK, &range);
+  };
+  ASSERT_EQ(lock(F_WRLCK), 0);
+  const auto taken = (*display)->take_output();
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().sys_errno, EBUSY);
+  EXPECT_NE(taken.error().message.find("another sink"), std::string::npos) << taken.error().message;
+  ASSERT_EQ(lock(F_UNLCK), 0);
+  play(**display, 1);
+  EXPECT_NE(lock(F_WRLCK), 0);
+  ASSERT_TRUE((*display)->stop());
+  EXPECT_EQ(lock(F_WRLCK), 0);
 }
 
 TEST_F(Joined, properties_of_the_plane_are_set_and_come_back)
