@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/video/videooverlay.h>
@@ -38,6 +40,16 @@ void copy_structure(std::shared_ptr<const GstStructure> &to, const GValue *value
                                                         const_cast<GstStructure *>(own));
                                                   })
             : nullptr;
+}
+
+constexpr char kMatch[] = "match"; // the value of mode
+
+// -1 if the text is no number.
+gint number_or_none(const std::string &text)
+{
+  gint number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? number : -1;
 }
 
 // In pixels; 0: no display is open.
@@ -78,7 +90,16 @@ bool set_view_property(GObject *object, guint id, const GValue *value)
   case PROP_ZPOS:
     display.change_view([=](kms::View &view) { view.zpos = g_value_get_int(value); });
     return true;
+  case PROP_CAN_SCALE: {
+    const bool may = g_value_get_boolean(value) != FALSE;
+    display.change_view([may](kms::View &view) {
+      if (may != (view.fit != kms::Fit::None))
+        view.fit = may ? kms::Fit::Contain : kms::Fit::None;
+    });
+    return true;
+  }
   case PROP_RESTORE:
+  case PROP_RESTORE_CRTC:
     display.set_restore(g_value_get_boolean(value) != FALSE);
     return true;
   case PROP_ROTATION:
@@ -159,6 +180,15 @@ bool set_setting(SinkSettings &settings, guint id, const GValue *value)
   case PROP_PLANE_ID:
     settings.output.plane_id = static_cast<std::uint32_t>(std::max(0, g_value_get_int(value)));
     return true;
+  case PROP_CONNECTOR_ID:
+    settings.output.connector =
+        g_value_get_int(value) < 0 ? "" : std::to_string(g_value_get_int(value));
+    return true;
+  case PROP_FORCE_MODESETTING:
+    settings.mode = g_value_get_boolean(value) ? kMatch : "";
+    return true;
+  case PROP_SKIP_VSYNC:
+    return true; // the streaming thread never sleeps until a vertical blank
   case PROP_MODE:
     copy_string(settings.mode, value);
     return true;
@@ -189,6 +219,7 @@ bool get_driver_setting(const SinkSettings &settings, guint id, GValue *value)
     gst_value_set_structure(value, settings.plane_properties.get());
     return true;
   case PROP_RESTORE:
+  case PROP_RESTORE_CRTC:
     g_value_set_boolean(value, settings.restore);
     return true;
   case PROP_VRR:
@@ -205,6 +236,9 @@ bool get_driver_setting(const SinkSettings &settings, guint id, GValue *value)
 bool get_view(const kms::View &view, guint id, GValue *value)
 {
   switch (id) {
+  case PROP_CAN_SCALE:
+    g_value_set_boolean(value, view.fit != kms::Fit::None);
+    return true;
   case PROP_FIT:
     g_value_set_enum(value, static_cast<gint>(view.fit));
     return true;
@@ -247,6 +281,15 @@ bool get_setting(const SinkSettings &settings, guint id, GValue *value)
   case PROP_PLANE_ID:
     g_value_set_int(value,
                     settings.output.plane_id ? static_cast<gint>(settings.output.plane_id) : -1);
+    return true;
+  case PROP_CONNECTOR_ID:
+    g_value_set_int(value, number_or_none(settings.output.connector));
+    return true;
+  case PROP_FORCE_MODESETTING:
+    g_value_set_boolean(value, settings.mode == kMatch);
+    return true;
+  case PROP_SKIP_VSYNC:
+    g_value_set_boolean(value, TRUE);
     return true;
   case PROP_MODE:
     g_value_set_string(value, settings.mode.c_str());

@@ -38,6 +38,12 @@ enum SinkProperty : guint {
   PROP_CURSOR_Y,
   PROP_CURSOR_IMAGE,
   PROP_DRM_STATS,
+  // kmssink's names, for its users' command lines:
+  PROP_CONNECTOR_ID,
+  PROP_FORCE_MODESETTING,
+  PROP_RESTORE_CRTC,
+  PROP_CAN_SCALE,
+  PROP_SKIP_VSYNC,
 };
 
 void install_sink_properties(GObjectClass *klass);

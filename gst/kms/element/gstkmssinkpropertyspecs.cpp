@@ -283,6 +283,35 @@ void install_cursor_properties(GObjectClass *klass)
                          GST_TYPE_SAMPLE, flags));
 }
 
+// kmssink's names, so that its users' command lines work. Each is another name of a setting above.
+void install_kmssink_names(GObjectClass *klass)
+{
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
+  g_object_class_install_property(
+      klass, PROP_CONNECTOR_ID,
+      g_param_spec_int("connector-id", "Connector ID",
+                       "kmssink's name: connector by its number (-1: the first that is connected)",
+                       -1, G_MAXINT, -1, flags));
+  g_object_class_install_property(
+      klass, PROP_FORCE_MODESETTING,
+      g_param_spec_boolean("force-modesetting", "Force modesetting",
+                           "kmssink's name: mode=match (true) or mode=auto", FALSE, flags));
+  g_object_class_install_property(
+      klass, PROP_RESTORE_CRTC,
+      g_param_spec_boolean("restore-crtc", "Restore CRTC", "kmssink's name of restore", TRUE,
+                           flags));
+  g_object_class_install_property(
+      klass, PROP_CAN_SCALE,
+      g_param_spec_boolean("can-scale", "Can scale",
+                           "kmssink's name: fit=contain (true) or fit=none", TRUE, flags));
+  g_object_class_install_property(
+      klass, PROP_SKIP_VSYNC,
+      g_param_spec_boolean(
+          "skip-vsync", "Skip vsync",
+          "kmssink's name: taken, and without effect, since frames never wait here as it does",
+          TRUE, flags));
+}
+
 } // namespace
 
 void install_sink_properties(GObjectClass *klass)
@@ -294,6 +323,7 @@ void install_sink_properties(GObjectClass *klass)
   install_view_properties(klass);
   install_driver_properties(klass);
   install_cursor_properties(klass);
+  install_kmssink_names(klass);
   install_common_properties(
       klass,
       {PROP_ZERO_COPY,

@@ -234,6 +234,43 @@ GST_START_TEST(test_properties)
 }
 GST_END_TEST
 
+// As users of kmssink write them, and what is set by that.
+struct KmssinkName {
+  const char *name, *value, *own, *own_value;
+};
+
+static const KmssinkName kKmssinkNames[] = {
+    {"connector-id", "36", "connector", "36"},
+    {"connector-id", "-1", "connector", ""},
+    {"force-modesetting", "true", "mode", "match"},
+    {"force-modesetting", "false", "mode", ""},
+    {"restore-crtc", "false", "restore", "FALSE"},
+    {"can-scale", "false", "fit", "none"},
+    {"can-scale", "true", "fit", "contain"},
+    {"skip-vsync", "true", "skip-vsync", "TRUE"},
+};
+
+GST_START_TEST(test_kmssink_names)
+{
+  const KmssinkName &row = kKmssinkNames[__i__];
+  GstElement *sink = make_sink();
+  gst_util_set_object_arg(G_OBJECT(sink), row.name, row.value);
+  GValue value = G_VALUE_INIT, text = G_VALUE_INIT;
+  g_value_init(&text, G_TYPE_STRING);
+  g_object_get_property(G_OBJECT(sink), row.own, &value);
+  if (G_VALUE_HOLDS_ENUM(&value))
+    g_value_set_string(&text, g_enum_get_value(G_ENUM_CLASS(g_type_class_peek(G_VALUE_TYPE(&value))),
+                                               g_value_get_enum(&value))
+                                  ->value_nick);
+  else
+    g_value_transform(&value, &text);
+  ck_assert_str_eq(g_value_get_string(&text), row.own_value);
+  g_value_unset(&text);
+  g_value_unset(&value);
+  gst_object_unref(sink);
+}
+GST_END_TEST
+
 // Channels are those of the display that is open.
 GST_START_TEST(test_color_balance_before_start)
 {
@@ -322,6 +359,7 @@ static Suite *kmsdmabufsink_suite(void)
   tcase_add_loop_test(tc, test_open_errors, 0, G_N_ELEMENTS(kErrorRows));
   tcase_add_test(tc, test_descriptor_stays_the_applications);
   tcase_add_test(tc, test_properties);
+  tcase_add_loop_test(tc, test_kmssink_names, 0, G_N_ELEMENTS(kKmssinkNames));
   tcase_add_test(tc, test_color_balance_before_start);
   tcase_add_test(tc, test_statistics_before_start);
   tcase_add_test(tc, test_snapshot_before_start);
