@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "pipeline.hpp"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <gst/drm/gstdrm-private.hpp>
@@ -99,21 +101,33 @@ std::string tell(const Link &link, std::size_t number)
   return text + "  chosen:  " + (chosen ? text_of(chosen.get()) : "nothing") + "\n";
 }
 
-// Why two ends do not link by their own caps.
-std::string explain_caps(GstPad *src, GstPad *sink, Caps offered, Caps taken)
+// What one end offers and the other takes; empty where they have something in common.
+std::string explain_caps(const std::string &src, const std::string &sink, Caps offered, Caps taken)
 {
   if (gstdrm::caps_meet(offered.get(), taken.get()))
-    return name_of(src) + " and " + name_of(sink) +
-           " have caps in common: what keeps them apart is what stands between them, or behind.\n";
-  return explain(side_of_caps(name_of(src), std::move(offered)),
-                 side_of_caps(name_of(sink), std::move(taken)))
-      .text;
+    return {};
+  return explain(side_of_caps(src, std::move(offered)), side_of_caps(sink, std::move(taken))).text;
 }
 
-std::string explain_link(GstPad *src, GstPad *sink)
+// Why two pads were not linked; `between` may be empty.
+std::string explain_link(GstPad *src, GstPad *sink, const Caps &between)
 {
-  return explain_caps(src, sink, Caps(gst_pad_query_caps(src, nullptr)),
-                      Caps(gst_pad_query_caps(sink, nullptr)));
+  if (const std::string mistake = mistake_in(between.get()); !mistake.empty())
+    return "The caps between " + name_of(src) + " and " + name_of(sink) + ": " + mistake + "\n";
+  const Caps offered(gst_pad_query_caps(src, nullptr));
+  const Caps taken(gst_pad_query_caps(sink, nullptr));
+  const std::string caps_name = "what is written between them";
+  std::string text;
+  if (between)
+    text = explain_caps(name_of(src), caps_name, share(offered), share(between));
+  if (between && text.empty())
+    text = explain_caps(caps_name, name_of(sink), share(between), share(taken));
+  if (text.empty())
+    text = explain_caps(name_of(src), name_of(sink), share(offered), share(taken));
+  return !text.empty() ? text
+                       : name_of(src) + " and " + name_of(sink) +
+                             " have caps in common: what keeps them apart is what stands between "
+                             "them, or behind.\n";
 }
 
 guint64 stat(const GstStructure *stats, const char *name)
@@ -145,54 +159,92 @@ std::string copies_of(const std::vector<Element> &elements)
   return text.empty() ? "copies: no element here counts them\n" : text;
 }
 
-std::string text_of_error(GstMessage *message)
+struct Waited {
+  std::string problem;       // empty where frames came
+  bool unnegotiated = false; // an element says only that caps were not agreed on
+  std::string warnings;      // a line each
+};
+
+std::string text_of(GstMessage *message)
 {
   GError *raw = nullptr;
-  gst_message_parse_error(message, &raw, nullptr);
+  if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error(message, &raw, nullptr);
+  else
+    gst_message_parse_warning(message, &raw, nullptr);
   const Error error(raw);
   const Text name(gst_object_get_name(GST_MESSAGE_SRC(message)));
   return std::string(name.get()) + ": " + error->message;
 }
 
-// Waits for the first frames; what went wrong, empty where nothing did.
-std::string wait_for_frames(GstElement *pipeline, unsigned limit_ms)
+// GStreamer's own errors about caps: of a base class, with the flow that ended its loop.
+bool is_unexplained_negotiation(GstMessage *message)
 {
+  const GstStructure *details = nullptr;
+  gst_message_parse_error_details(message, &details);
+  gint flow = GST_FLOW_OK;
+  if (details && gst_structure_get_int(details, "flow-return", &flow))
+    return flow == GST_FLOW_NOT_NEGOTIATED;
+  GError *raw = nullptr;
+  gst_message_parse_error(message, &raw, nullptr);
+  const Error error(raw);
+  return !details && g_error_matches(error.get(), GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION);
+}
+
+// Waits for the first frames.
+Waited wait_for_frames(GstElement *pipeline, unsigned limit_ms)
+{
+  Waited outcome;
   GstStateChangeReturn change = gst_element_set_state(pipeline, GST_STATE_PAUSED);
   if (change == GST_STATE_CHANGE_NO_PREROLL) // a live source makes frames in PLAYING alone
     change = gst_element_set_state(pipeline, GST_STATE_PLAYING);
   GstBus *bus = gst_element_get_bus(pipeline);
   const Element keep(GST_ELEMENT_CAST(bus));
-  constexpr auto kWanted =
-      static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_ASYNC_DONE | GST_MESSAGE_EOS);
+  constexpr auto kWanted = static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_ASYNC_DONE |
+                                                       GST_MESSAGE_EOS | GST_MESSAGE_WARNING);
   const bool done = change == GST_STATE_CHANGE_SUCCESS;
   // what failed has said so already, or never will
   const bool waits = !done && change != GST_STATE_CHANGE_FAILURE;
-  const Message message(gst_bus_timed_pop_filtered(
-      bus, waits ? static_cast<GstClockTime>(limit_ms) * GST_MSECOND : 0, kWanted));
-  if (message && GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ERROR)
-    return text_of_error(message.get());
-  if (!message && change == GST_STATE_CHANGE_FAILURE)
-    return "the pipeline does not start";
-  if (!message && !done)
-    return "no frame reached every sink within " + std::to_string(limit_ms) + " ms";
+  const gint64 end = g_get_monotonic_time() + (waits ? gint64{limit_ms} * 1000 : 0); // us
+  Message message;
+  do {
+    const gint64 left = std::max<gint64>(end - g_get_monotonic_time(), 0);
+    message.reset(
+        gst_bus_timed_pop_filtered(bus, static_cast<GstClockTime>(left) * GST_USECOND, kWanted));
+    if (message && GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_WARNING)
+      outcome.warnings += "warning: " + printable(text_of(message.get())) + "\n";
+  } while (message && GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_WARNING);
+  if (message && GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ERROR) {
+    outcome.problem = text_of(message.get());
+    outcome.unnegotiated = is_unexplained_negotiation(message.get());
+  } else if (!message && change == GST_STATE_CHANGE_FAILURE) {
+    outcome.problem = "the pipeline does not start";
+  } else if (!message && !done) {
+    outcome.problem = "no frame reached every sink within " + std::to_string(limit_ms) + " ms";
+  }
+  return outcome;
+}
+
+// For a failure that no element explains: the first link without caps whose ends have nothing in
+// common. Empty where there is none.
+std::string explain_failed_link(const std::vector<Link> &links)
+{
+  for (const Link &link : links)
+    if (link.sink && link.taken && !gst_pad_has_current_caps(link.src.get()))
+      if (std::string text = explain_caps(name_of(link.src.get()), name_of(link.sink.get()),
+                                          share(link.offered), share(link.taken));
+          !text.empty())
+        return text;
   return {};
 }
 
-// The link behind which there is nothing: the first without caps whose element got some.
-const Link *failed_link(const std::vector<Link> &links)
-{
-  for (const Link &link : links)
-    if (link.sink && !gst_pad_has_current_caps(link.src.get()))
-      return &link;
-  return nullptr;
-}
-
 // gst-launch says "could not link" and no more: tells each pair of ends that were left over.
-std::string explain_unlinked(GstElement *pipeline)
+std::string explain_unlinked(GstElement *pipeline, const Caps &between)
 {
   gst_element_set_state(pipeline, GST_STATE_READY);
   std::string text;
-  for_each_gap(pipeline, [&](GstPad *src, GstPad *sink) { text += explain_link(src, sink); });
+  for_each_gap(pipeline,
+               [&](GstPad *src, GstPad *sink) { text += explain_link(src, sink, between); });
   gst_element_set_state(pipeline, GST_STATE_NULL);
   return text;
 }
@@ -203,22 +255,19 @@ Negotiated run(GstElement *pipeline, unsigned limit_ms)
   // devices are opened in READY, and nothing flows yet
   gst_element_set_state(pipeline, GST_STATE_READY);
   std::vector<Link> before = links_of(elements_of(pipeline));
-  const std::string problem = wait_for_frames(pipeline, limit_ms);
+  const Waited outcome = wait_for_frames(pipeline, limit_ms);
   const std::vector<Element> elements = elements_of(pipeline);
   const std::vector<Link> links = with_new_links(std::move(before), links_of(elements));
   std::size_t number = 0;
   for (const Link &link : links)
     result.text += tell(link, ++number);
   result.text += copies_of(elements);
-  const Link *failed = problem.empty() ? nullptr : failed_link(links);
-  std::string why;
-  if (failed)
-    why = explain_caps(failed->src.get(), failed->sink.get(), share(failed->offered),
-                       share(failed->taken));
+  const std::string why = outcome.unnegotiated ? explain_failed_link(links) : "";
   gst_element_set_state(pipeline, GST_STATE_NULL);
-  result.works = problem.empty();
+  result.works = outcome.problem.empty();
+  result.text += outcome.warnings;
   result.text += result.works ? "result: frames reach every sink\n"
-                              : "result: failed: " + printable(problem) + "\n" + why;
+                              : "result: failed: " + printable(outcome.problem) + "\n" + why;
   return result;
 }
 
@@ -238,7 +287,7 @@ Negotiated negotiate(const std::string &description, unsigned limit_ms)
   Negotiated refused;
   refused.text = "result: failed: " + printable(error ? error->message : "no pipeline") + "\n";
   if (pipeline && g_error_matches(error.get(), GST_PARSE_ERROR, GST_PARSE_ERROR_LINK))
-    refused.text += explain_unlinked(pipeline.get());
+    refused.text += explain_unlinked(pipeline.get(), caps_between(error->message));
   return refused;
 }
 

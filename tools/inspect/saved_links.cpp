@@ -274,8 +274,11 @@ Negotiated explain_saved(const Machine &machine, const std::string &description)
   refused.text =
       "result: failed: " + printable(error ? error->message : "one element alone is no pipeline") +
       "\n";
-  if (pipeline && g_error_matches(error.get(), GST_PARSE_ERROR, GST_PARSE_ERROR_LINK))
-    refused.text += explain_unlinked(machine, pipeline.get());
+  if (pipeline && g_error_matches(error.get(), GST_PARSE_ERROR, GST_PARSE_ERROR_LINK)) {
+    const std::string mistake = mistake_in(caps_between(error->message).get());
+    refused.text += mistake.empty() ? explain_unlinked(machine, pipeline.get())
+                                    : "The caps that are written there: " + mistake + "\n";
+  }
   return refused;
 }
 

@@ -43,6 +43,16 @@ const Source *find_source(const Machine &machine, const std::string &name)
   return found;
 }
 
+// The sources whose names go on after `name`: the planes of "kms:card0".
+std::string parts_of(const Machine &machine, const std::string &name)
+{
+  std::string list;
+  for (const Source &source : machine.sources)
+    if (source.name.starts_with(name + ":"))
+      list += (list.empty() ? "" : ", ") + printable(source.name);
+  return list;
+}
+
 Outcome<Side> side_of_file(const std::string &path, const std::string &name)
 {
   const Outcome<Machine> machine = read_sources(path);
@@ -182,6 +192,8 @@ Outcome<Side> find_side(const Machine &machine, const std::string &text, End end
       return Failure{printable(source->name) + ": " + printable(source->problem)};
     return side_of(machine, *source);
   }
+  if (const std::string several = parts_of(machine, text); !several.empty())
+    return Failure{"`" + printable(text) + "` has several sources; name one of them: " + several};
   const std::size_t hash = text.find('#');
   const std::string path = text.substr(0, hash);
   if (g_file_test(path.c_str(), G_FILE_TEST_EXISTS))

@@ -9,7 +9,9 @@
 
 #include <sys/stat.h>
 
+#include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/gstdrm-private.hpp>
+#include <gst/video/video.h>
 
 namespace inspect {
 
@@ -217,6 +219,54 @@ bool same_device(const std::string &a, const std::string &b)
   return true;
 }
 
+// Whether one block of the list tells of both.
+bool is_alike(const Source &a, const Source &b)
+{
+  return a.kind == b.kind && a.device == b.device && a.problem == b.problem &&
+         describe(a) == describe(b) &&
+         std::equal(a.pairs.begin(), a.pairs.end(), b.pairs.begin(), b.pairs.end(),
+                    [](const Pair &x, const Pair &y) {
+                      return std::tie(x.fourcc, x.modifier, x.external_only) ==
+                             std::tie(y.fourcc, y.modifier, y.external_only);
+                    });
+}
+
+std::string format_mistake(const GValue *value)
+{
+  GError *raw = nullptr;
+  for (guint i = 0; GST_VALUE_HOLDS_LIST(value) && i < gst_value_list_get_size(value); i++)
+    if (std::string mistake = format_mistake(gst_value_list_get_value(value, i)); !mistake.empty())
+      return mistake;
+  if (!G_VALUE_HOLDS_STRING(value) || !g_value_get_string(value) ||
+      gst_drm_format_parse(g_value_get_string(value), nullptr, nullptr, &raw))
+    return {};
+  const std::string text = raw->message;
+  g_error_free(raw);
+  return text + ".";
+}
+
+// What is wrong with caps as they are written, whatever elements take; empty where nothing is.
+std::string mistake_in(const GstStructure *structure, const GstCapsFeatures *features)
+{
+  const bool dmabuf = gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_DMABUF) != FALSE;
+  const GValue *drm_format = gst_structure_get_value(structure, "drm-format");
+  const gchar *text = gst_structure_get_string(structure, "format");
+  const std::string format = text ? text : "";
+  if (!dmabuf && (drm_format || format == "DMA_DRM"))
+    return "format=DMA_DRM and drm-format are for DMA buffers: write video/x-raw(memory:DMABuf).";
+  if (std::string mistake = drm_format ? format_mistake(drm_format) : ""; !mistake.empty())
+    return mistake;
+  if (dmabuf && drm_format && format != "DMA_DRM")
+    return "drm-format is read where format=DMA_DRM stands beside it: write format=DMA_DRM.";
+  if (dmabuf && !format.empty() && format != "DMA_DRM")
+    return "With memory:DMABuf, format=" + format +
+           " stands for a layout that only a driver knows: write format=DMA_DRM, and the linear or "
+           "tiled format as drm-format.";
+  if (!dmabuf && !format.empty() && gst_video_format_from_string(text) == GST_VIDEO_FORMAT_UNKNOWN)
+    return "GStreamer has no video format " + format + ".";
+  return {};
+}
+
 } // namespace
 
 std::string list_pairs(const std::vector<Pair> &pairs)
@@ -271,9 +321,14 @@ std::string refusals(const Side &source, const Side &sink)
 std::string list_machine(const Machine &machine)
 {
   std::string text;
-  for (const Source &source : machine.sources) {
+  const std::vector<Source> &sources = machine.sources;
+  for (std::size_t i = 0; i < sources.size(); i++) {
+    const Source &source = sources[i];
+    text += printable(source.name);
+    while (i + 1 < sources.size() && is_alike(source, sources[i + 1])) // planes of one display
+      text += ", " + printable(sources[++i].name);
     const std::string what = describe(source);
-    text += printable(source.name) + (what.empty() ? "" : "  " + what) + "\n";
+    text += (what.empty() ? "" : "  " + what) + "\n";
     if (!source.problem.empty())
       text += "  " + printable(source.problem) + "\n";
     else if (source.pairs.empty())
@@ -310,6 +365,22 @@ Answer explain(const Side &source, const Side &sink)
         "Note: these are two devices. A common pair says nothing of placement; an import "
         "may still be refused.\n";
   return answer;
+}
+
+std::string mistake_in(const GstCaps *caps)
+{
+  for (guint i = 0; caps && !gst_caps_is_any(caps) && i < gst_caps_get_size(caps); i++)
+    if (const std::string mistake =
+            mistake_in(gst_caps_get_structure(caps, i), gst_caps_get_features(caps, i));
+        !mistake.empty())
+      return printable(mistake);
+  return {};
+}
+
+Caps caps_between(const std::string &link_error)
+{
+  const std::size_t at = link_error.find("video/x-raw");
+  return Caps(at == std::string::npos ? nullptr : gst_caps_from_string(link_error.c_str() + at));
 }
 
 } // namespace inspect

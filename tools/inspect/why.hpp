@@ -20,6 +20,14 @@ Answer explain(const Side &source, const Side &sink);
 // caps that have nothing in common with it. "nothing" where there is none.
 std::string refusals(const Side &source, const Side &sink);
 
+// What is wrong with caps as they are written, whatever elements take, in a sentence; empty where
+// nothing is, and for nullptr.
+std::string mistake_in(const GstCaps *caps);
+
+// The caps that were to stand between two elements: GStreamer's error about a link has them at the
+// end of its text, and nowhere else. nullptr where there are none.
+Caps caps_between(const std::string &link_error);
+
 // "NV12  LINEAR, INTEL_Y_TILED", a line for each fourcc; "  " before each.
 std::string list_pairs(const std::vector<Pair> &pairs);
 

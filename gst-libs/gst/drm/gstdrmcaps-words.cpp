@@ -204,18 +204,21 @@ std::string describe_caps(const GstCaps *caps, std::size_t limit)
   for (guint i = 0; i < gst_caps_get_size(caps); i++)
     add_structure(parts, gst_caps_get_structure(caps, i), gst_caps_get_features(caps, i));
   std::string text;
+  std::size_t left_out = 0;
   for (const Part &part : parts) {
     std::string next = (text.empty() ? "" : "; ") + part.kind;
     const std::vector<std::string> &entries = part.entries.texts();
     for (std::size_t i = 0; i < entries.size(); i++) {
       next += (i == 0 ? " " : ", ") + cut(entries[i], kLongestEntry);
-      if (!text.empty() && text.size() + next.size() > limit)
-        return text + ", " + kMore;
-      text += std::exchange(next, "");
+      if (left_out > 0 || (!text.empty() && text.size() + next.size() > limit))
+        left_out++;
+      else
+        text += std::exchange(next, "");
     }
-    text += next; // of a kind without entries
+    if (entries.empty() && left_out == 0)
+      text += next; // of a kind without entries
   }
-  return text;
+  return left_out > 0 ? text + " and " + std::to_string(left_out) + " more" : text;
 }
 
 std::string size_of(const GstCaps *caps)

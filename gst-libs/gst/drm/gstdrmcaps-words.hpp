@@ -14,8 +14,8 @@ namespace gstdrm {
 std::string text_of(const GstCaps *caps);
 
 // The caps in the words of a user: "DMA_DRM NV12, XR24:0x0100000000000001 (INTEL_X_TILED); plain
-// NV12, I420". The text ends with "…" where more than `limit` bytes would be needed.
-std::string describe_caps(const GstCaps *caps, std::size_t limit = 500);
+// NV12, I420". The text ends with "and 23 more" where more than `limit` bytes would be needed.
+std::string describe_caps(const GstCaps *caps, std::size_t limit = 80);
 
 // "641x481"; empty where the caps do not fix the size.
 std::string size_of(const GstCaps *caps);

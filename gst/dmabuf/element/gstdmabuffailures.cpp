@@ -6,6 +6,13 @@ GST_DEBUG_CATEGORY_EXTERN(dmabuf_transform_debug);
 
 namespace gstdrm {
 
+Failures::Failures(GstBaseTransform *element, const CapsRules &rules, Suggest suggest)
+    : element_(element), rules_(rules), suggest_(std::move(suggest))
+{
+  negotiation_.watch(GST_BASE_TRANSFORM_SINK_PAD(element),
+                     [this](const GstCaps *filter) { return mismatch(filter); });
+}
+
 void Failures::reset()
 {
   negotiation_.reset();
@@ -27,12 +34,6 @@ void Failures::explain(const GstCaps *upstream)
 {
   if (claim())
     post_mismatch(GST_ELEMENT(element_), mismatch(upstream));
-}
-
-void Failures::warn_of_empty_answer(const GstCaps *filter)
-{
-  if (GST_STATE(element_) >= GST_STATE_PAUSED)
-    negotiation_.warn_of_empty_answer(GST_ELEMENT(element_), [&] { return mismatch(filter); });
 }
 
 Mismatch Failures::mismatch(const GstCaps *upstream) const

@@ -17,10 +17,7 @@ namespace gstdrm {
 class Failures {
 public:
   // `suggest` and `rules` are those of the element, and live as long as the program.
-  Failures(GstBaseTransform *element, const CapsRules &rules, Suggest suggest)
-      : element_(element), rules_(rules), suggest_(std::move(suggest))
-  {
-  }
+  Failures(GstBaseTransform *element, const CapsRules &rules, Suggest suggest);
 
   // A start: everything may be said anew.
   void reset();
@@ -35,8 +32,6 @@ public:
   void post(const GError *error, const GstCaps *caps);
   // Posts an error that names both sides and what helps, unless the negotiation has a message.
   void explain(const GstCaps *upstream);
-  // The same text as a warning (FailedNegotiation).
-  void warn_of_empty_answer(const GstCaps *filter);
 
 private:
   [[nodiscard]] Mismatch mismatch(const GstCaps *upstream) const;

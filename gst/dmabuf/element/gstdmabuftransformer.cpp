@@ -91,11 +91,7 @@ bool Transformer::answer_caps_query(GstPadDirection direction, GstQuery *query)
 {
   GstCaps *filter = nullptr;
   gst_query_parse_caps(query, &filter);
-  const GstPtr<GstCaps> answer = answer_caps(direction, filter);
-  if (direction == GST_PAD_SINK && filter && !gst_caps_is_empty(filter) &&
-      gst_caps_is_empty(answer.get()))
-    failures_.warn_of_empty_answer(filter);
-  gst_query_set_caps_result(query, answer.get());
+  gst_query_set_caps_result(query, answer_caps(direction, filter).get());
   return true;
 }
 

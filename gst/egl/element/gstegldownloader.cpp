@@ -56,6 +56,8 @@ EglDownloader::EglDownloader(GstGLBaseFilter *element, GstBaseTransformClass *kl
       copy_producer_(GST_ELEMENT(element), egl_dmabuf_download_debug),
       frames_(GST_ELEMENT(element), stats_)
 {
+  failure_.watch(GST_BASE_TRANSFORM_SINK_PAD(element),
+                 [this](const GstCaps *filter) { return mismatch(filter); });
 }
 
 GstStructure *EglDownloader::stats() const
@@ -191,24 +193,8 @@ GstPtr<GstCaps> EglDownloader::possible_caps(GstPadDirection direction, const Gs
 
 bool EglDownloader::query(GstPadDirection direction, GstQuery *query)
 {
-  const bool answered =
-      query_transform(GST_BASE_TRANSFORM(element_), base_, direction, query,
-                      [direction](const GstCaps *caps) { return can_be_set(direction, caps); });
-  if (answered && direction == GST_PAD_SINK && GST_QUERY_TYPE(query) == GST_QUERY_CAPS)
-    warn_of_empty_answer(query);
-  return answered;
-}
-
-// Upstream that is told so in mid-stream sends no caps, which would be refused with an error.
-void EglDownloader::warn_of_empty_answer(GstQuery *query)
-{
-  GstCaps *filter = nullptr;
-  GstCaps *answer = nullptr;
-  gst_query_parse_caps(query, &filter);
-  gst_query_parse_caps_result(query, &answer);
-  if (filter && !gst_caps_is_empty(filter) && answer && gst_caps_is_empty(answer) &&
-      GST_STATE(element_) >= GST_STATE_PAUSED)
-    failure_.warn_of_empty_answer(GST_ELEMENT(element_), [&] { return mismatch(filter); });
+  return query_transform(GST_BASE_TRANSFORM(element_), base_, direction, query,
+                         [direction](const GstCaps *caps) { return can_be_set(direction, caps); });
 }
 
 GstCaps *EglDownloader::transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter)

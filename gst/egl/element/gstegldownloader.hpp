@@ -81,7 +81,6 @@ private:
   GstPtr<GstCaps> agree_on(Way way, GstCaps *in_caps, Error &refusals);
   [[nodiscard]] Mismatch mismatch(const GstCaps *in_caps) const;
   void explain(const GstCaps *in_caps, const Error &refusals);
-  void warn_of_empty_answer(GstQuery *query);
   void forget_threads();
   [[nodiscard]] GlThread *any_thread() const { return thread_ ? thread_.get() : reader_.get(); }
   void compare_devices(GstQuery *query);

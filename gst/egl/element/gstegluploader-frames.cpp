@@ -157,8 +157,8 @@ GstFlowReturn EglUploader::give_up_import(const Error &error)
   note_refusal(error);
   const GstPtr<GstCaps> left = upload_transform(GST_PAD_SINK, in_caps_.get(), *offer_.formats());
   const auto taken = GstPtr<GstCaps>::adopt(
-      gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), left.get()));
-  if (gst_caps_is_empty(taken.get()))
+      gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), nullptr));
+  if (!caps_meet(left.get(), taken.get()))
     return refusals_.refuse(error.message + ".");
   GST_WARNING_OBJECT(element_, "another way into OpenGL is taken: %s", error.message.c_str());
   gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(element_));

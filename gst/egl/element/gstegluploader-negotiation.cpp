@@ -376,7 +376,7 @@ Mismatch EglUploader::mismatch(const GstCaps *upstream)
   const std::shared_ptr<GlThread> thread = offer_.thread();
   const egl::Device *device = thread ? thread->device().get() : nullptr;
   if (device && !device->import_refusal().empty())
-    headline += " " + device->import_refusal() + ".";
+    headline = device->import_refusal() + ".";
   if (!settings().may_copy())
     headline += settings().mode == UploadMode::Import ? " mode=import forbids a copy."
                                                       : " zero-copy=require forbids a copy.";

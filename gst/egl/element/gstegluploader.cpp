@@ -18,6 +18,8 @@ EglUploader::EglUploader(GstGLBaseFilter *element, GstBaseTransformClass *base)
                  "zero-copy=prefer, so that linear frames are copied."}),
       frames_(GST_ELEMENT(element), stats_)
 {
+  failed_.watch(GST_BASE_TRANSFORM_SINK_PAD(element),
+                [this](const GstCaps *filter) { return mismatch(filter); });
 }
 
 // --- properties ----------------------------------------------------------------------------------

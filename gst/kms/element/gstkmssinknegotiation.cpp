@@ -24,18 +24,8 @@ namespace {
 // One on screen, one in flight, one waiting, and one more for moments before a flip.
 constexpr guint kHeldBuffers = 4;
 
-constexpr const char *kSuggestion =
-    "Choose a size or format that both can do, or put a converter before the sink.";
-
-// Whether there are frames in the caps that a display could show in another format or size:
-// players also ask for what only a decoder takes.
-bool has_video(const GstCaps *caps)
-{
-  for (guint i = 0; i < gst_caps_get_size(caps); i++)
-    if (gst_structure_has_name(gst_caps_get_structure(caps, i), "video/x-raw"))
-      return true;
-  return false;
-}
+constexpr const char *kNoCopy = "Put dmabufupload before the sink, or set zero-copy=prefer.";
+constexpr const char *kSuggestion = "Put a converter before the sink.";
 
 // For messages: the same formats with overlays beside the frames say nothing new.
 GstPtr<GstCaps> without_overlays(const GstCaps *caps)
@@ -94,7 +84,7 @@ std::string describe_size_refusal(const kms::SizeLimits &limits, const GstCaps *
       between(height, limits.min_height, limits.max_height))
     return "";
   return "The display takes sizes from " + size_text(limits.min_width, limits.min_height) + " to " +
-         size_text(limits.max_width, limits.max_height) + ", in every format.";
+         size_text(limits.max_width, limits.max_height) + ". Put videoscale before the sink.";
 }
 
 // The size of a frame, or for a layout that only its driver knows, of the same pixels in a linear
@@ -108,14 +98,15 @@ guint buffer_size(const GstDrmVideoInfo &info)
   return static_cast<guint>(size > 0 ? size : estimate);
 }
 
-// In the place of an error that lists the formats of all planes: what the display takes follows in
-// the words of caps. Empty where the error is another one.
-std::string describe_missing(const kms::Display &display, const GstCaps *caps, const Error &error)
+// The nearest fix for caps, or a filter, of which the display takes nothing.
+std::string fix_for(const kms::Display &display, const GstCaps *sent)
 {
-  if (error.code != ErrorCode::Unsupported)
-    return "";
-  const Result<SinkStream> stream = read_stream(caps, display.formats());
-  return stream ? display.describe_missing(stream->format) : "";
+  if (std::string sizes = describe_size_refusal(display.limits(), sent); !sizes.empty())
+    return sizes;
+  const auto first = GstPtr<GstCaps>::adopt(gst_caps_fixate(gst_caps_copy_nth(sent, 0)));
+  const Result<SinkStream> stream = read_stream(first.get(), display.formats());
+  const std::string fix = stream ? display.fix_for(stream->format) : "";
+  return fix.empty() ? kSuggestion : fix;
 }
 
 // The sizes are those that the driver makes framebuffers of. Which of them a mode and its planes
@@ -139,26 +130,30 @@ SinkNegotiation::SinkNegotiation(GstVideoSink *element, const SinkDisplay &displ
       refusals_(GST_ELEMENT(element), GST_VIDEO_SINK_PAD(element), GST_CAT_DEFAULT,
                 {"The display", kSuggestion})
 {
+  failed_.watch(GST_VIDEO_SINK_PAD(element),
+                [this](const GstCaps *filter) { return mismatch(filter); });
 }
 
 void SinkNegotiation::restart()
 {
-  failed_.reset(); // and a warning of an empty answer is worth another one
+  failed_.reset();
   refusals_.restart();
 }
 
-// Before PAUSED, players ask every sink for everything.
-void SinkNegotiation::warn_of_empty_answer(const GstCaps *filter, const GstPtr<GstCaps> &ours)
+Mismatch SinkNegotiation::mismatch(const GstCaps *sent) const
 {
+  const std::shared_ptr<kms::Display> display = display_.get();
   GstPad *pad = GST_BASE_SINK_PAD(element_);
-  if (!gst_pad_is_active(pad) || !has_video(filter))
-    return;
-  failed_.warn_of_empty_answer(element_, [&] {
-    return describe_mismatch({nothing_in_common(element_),
-                              {origin_name(pad), "has", filter},
-                              {{"The display", "takes", without_overlays(ours.get()), false}}},
-                             [](const GstCaps *, const GstCaps *) { return kSuggestion; });
-  });
+  const auto ours = display ? display_caps(*display, display_.zero_copy())
+                            : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad));
+  return describe_mismatch({nothing_in_common(element_),
+                            {origin_name(pad), "has", sent},
+                            {{"The display", "takes", without_overlays(ours.get()), false}}},
+                           [&](const GstCaps *, const GstCaps *) {
+                             if (is_forbidden_copy(sent))
+                               return std::string(kNoCopy);
+                             return display ? fix_for(*display, sent) : kSuggestion;
+                           });
 }
 
 GstCaps *SinkNegotiation::query_caps(GstCaps *filter)
@@ -167,12 +162,8 @@ GstCaps *SinkNegotiation::query_caps(GstCaps *filter)
   GstPtr<GstCaps> caps =
       display ? display_caps(*display, display_.zero_copy())
               : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(GST_BASE_SINK_PAD(element_)));
-  if (filter) {
-    const auto common = GstPtr<GstCaps>::adopt(filter_caps(GST_PAD_SINK, caps.get(), filter));
-    if (display && gst_caps_is_empty(common.get()))
-      warn_of_empty_answer(filter, caps);
-    caps = common;
-  }
+  if (filter)
+    caps.reset(filter_caps(GST_PAD_SINK, caps.get(), filter));
   GST_LOG_OBJECT(element_, "caps %" GST_PTR_FORMAT, caps.get());
   return caps.release();
 }
@@ -185,9 +176,9 @@ Result<SinkStream> SinkNegotiation::accept(kms::Display &display, const GstCaps 
   if (stream->plain && display_.zero_copy() == ZeroCopy::Require)
     return Error{
         ErrorCode::Caps,
-        "Plain video/x-raw caps do not promise DMA buffers, and zero-copy=require forbids the "
-        "copy that system memory needs. Put dmabufupload before the sink, or set "
-        "zero-copy=prefer.",
+        std::string("Plain video/x-raw caps do not promise DMA buffers, and zero-copy=require "
+                    "forbids the copy that system memory needs. ") +
+            kNoCopy,
         0};
   const kms::Picture picture = picture_of(*stream, caps);
   if (Result<void> configured = display.configure(picture); !configured)
@@ -214,12 +205,8 @@ void SinkNegotiation::settle(const kms::Display &display, GstCaps *caps,
   else
     GST_WARNING_OBJECT(element_, "upstream sent %" GST_PTR_FORMAT "; the planes take %s", caps,
                        describe_formats(display).c_str());
-  Error error = accepted.error();
-  if (std::string missing = describe_missing(display, caps, error); !missing.empty())
-    error.message = std::move(missing);
-  error.message += (sizes.empty() ? "" : " ") + sizes;
   if (failed_.claim())
-    post_refusal(display, caps, error);
+    post_refusal(display, caps, accepted.error());
 }
 
 // What the caps query does not offer is a mismatch as that of every other element. What it offers,
@@ -227,8 +214,6 @@ void SinkNegotiation::settle(const kms::Display &display, GstCaps *caps,
 void SinkNegotiation::post_refusal(const kms::Display &display, const GstCaps *caps,
                                    const Error &error)
 {
-  const auto ours = display_caps(display, display_.zero_copy());
-  const auto common = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(caps, ours.get()));
   if (is_forbidden_copy(caps)) {
     post_failure(element_, Failure({}, error)
                                .add_property("zero-copy", "require")
@@ -236,15 +221,15 @@ void SinkNegotiation::post_refusal(const kms::Display &display, const GstCaps *c
                                .add("caps", caps));
     return;
   }
-  if (!gst_caps_is_empty(common.get())) {
+  const auto ours = display_caps(display, display_.zero_copy());
+  const bool readable = static_cast<bool>(read_stream(caps, display.formats()));
+  if (!readable || caps_meet(caps, ours.get())) {
     post_failure(element_, Failure({}, error).add("caps", caps));
     return;
   }
-  post_mismatch(element_,
-                describe_mismatch({error.message,
-                                   {origin_name(GST_BASE_SINK_PAD(element_)), "has", caps},
-                                   {{"The display", "takes", without_overlays(ours.get()), false}}},
-                                  [](const GstCaps *, const GstCaps *) { return kSuggestion; }));
+  Mismatch found = mismatch(caps);
+  found.debug = error.message + "\n" + found.debug;
+  post_mismatch(element_, found);
 }
 
 // Whether these frames need a copy that the user forbids.

@@ -20,8 +20,7 @@ class SinkNegotiation {
 public:
   SinkNegotiation(GstVideoSink *element, const SinkDisplay &display);
 
-  // (transfer full) The answer to a caps query. Any thread. Where it has nothing of the video in
-  // `filter`, a warning on the bus says why.
+  // (transfer full) The answer to a caps query. Any thread.
   GstCaps *query_caps(GstCaps *filter);
   // The answer to an allocation query. false: no display is open, or the query has no caps of
   // video frames.
@@ -49,7 +48,7 @@ public:
   void request_choice() { refusals_.request_choice(); }
 
 private:
-  void warn_of_empty_answer(const GstCaps *filter, const GstPtr<GstCaps> &ours);
+  [[nodiscard]] Mismatch mismatch(const GstCaps *sent) const;
   void post_refusal(const kms::Display &display, const GstCaps *caps, const Error &error);
   [[nodiscard]] bool is_forbidden_copy(const GstCaps *caps) const;
 

@@ -11,6 +11,7 @@ void PassedCaps::watch()
 {
   gst_pad_add_probe(element_->sinkpad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_event, this,
                     nullptr);
+  failed_.watch(element_->sinkpad, [this](const GstCaps *filter) { return mismatch(filter); });
 }
 
 bool PassedCaps::take(GstEvent *event, const GstBaseTransformClass *base)

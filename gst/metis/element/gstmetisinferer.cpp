@@ -43,6 +43,7 @@ private:
 Inferer::Inferer(GstElement *element, GstPad *sink, GstPad *src)
     : element_(element), sink_(sink), src_(src), frames_(element)
 {
+  negotiation_.watch(sink, [this](const GstCaps *filter) { return explain(filter); });
 }
 
 // --- start and stop ------------------------------------------------------------------------------

@@ -221,8 +221,8 @@ GstPtr<GstCaps> DmabufConverter::agree(const Device &device, GstCaps *in_caps)
                    {picture.width, picture.height}, {});
     const auto own = output_caps(in_caps, device.capabilities, learner_.known(device));
     const auto peer = GstPtr<GstCaps>::adopt(
-        gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), own.get()));
-    const auto common = GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(peer.get(), own.get())));
+        gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), nullptr));
+    const auto common = GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(own.get(), peer.get())));
     const auto sizes = sizes_for(picture, common.get());
     // A format with the right colours comes before every one without.
     for (const ColourPolicy colours : {ColourPolicy::Exact, ColourPolicy::Any}) {

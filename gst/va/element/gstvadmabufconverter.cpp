@@ -62,6 +62,7 @@ DmabufConverter::DmabufConverter(GstBaseTransform *element, GstBaseTransformClas
                  "device."}),
       frames_(GST_ELEMENT(element), stats_)
 {
+  failure_.watch(element->sinkpad, [this](const GstCaps *filter) { return mismatch(filter); });
 }
 
 ConvertSettings DmabufConverter::settings() const

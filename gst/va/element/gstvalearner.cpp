@@ -91,7 +91,8 @@ void Learner::learn(GstElement *element, GstPad *pad, const Device &device, cons
     return;
   const auto any =
       GstPtr<GstCaps>::adopt(gst_caps_from_string("video/x-raw(memory:DMABuf),format=DMA_DRM"));
-  const auto peer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad, any.get()));
+  const auto all = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad, nullptr));
+  const auto peer = GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(any.get(), all.get())));
   const auto before = FormatSet::subtract(known(device), capabilities.formats);
   FormatSet found;
   for (guint i = 0; i < gst_caps_get_size(peer.get()); ++i) {

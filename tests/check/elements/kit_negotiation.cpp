@@ -133,12 +133,102 @@ GST_START_TEST(test_has_refused)
 }
 GST_END_TEST
 
+// Who asks, for what, and whether the empty answer is the end of a stream.
+struct Question {
+  const char *name;
+  const char *filter; // nullptr: none
+  bool streams;       // asked by the streaming thread of the pad before
+  GstState state;
+  unsigned explained;
+};
+
+constexpr const char *kOverlays = "video/x-raw(memory:SystemMemory, meta:GstVideoOverlayComposition), format=YUY2";
+
+constexpr Question kQuestions[] = {
+    {"a source", "video/x-raw, format=YUY2", true, GST_STATE_PAUSED, 1},
+    {"several formats", "video/x-raw, format=YUY2; video/x-raw(memory:DMABuf), format=DMA_DRM", true, GST_STATE_PAUSED, 1},
+    {"what is taken", "video/x-raw, format={YUY2, NV12}", true, GST_STATE_PAUSED, 0},
+    {"the application", "video/x-raw, format=YUY2", false, GST_STATE_PAUSED, 0},
+    {"before PAUSED", "video/x-raw, format=YUY2", true, GST_STATE_READY, 0},
+    {"no filter", nullptr, true, GST_STATE_PAUSED, 0},
+    {"an EMPTY filter", "EMPTY", true, GST_STATE_PAUSED, 0},
+    {"what a decoder takes", "video/x-h264", true, GST_STATE_PAUSED, 0},
+    {"overlays beside the frames", kOverlays, true, GST_STATE_PAUSED, 0},
+    {"overlays, or none", "video/x-raw, format=YUY2; video/x-raw(memory:SystemMemory, meta:GstVideoOverlayComposition), format=YUY2", true,
+     GST_STATE_PAUSED, 1},
+};
+
+struct Asker {
+  GstPad *pad;
+  GstPtr<GstCaps> filter;
+  int answers = 0;
+  bool empty = false;
+};
+
+void ask(gpointer data)
+{
+  auto *asker = static_cast<Asker *>(data);
+  for (; asker->answers < 2; asker->answers++) { // a source may ask again
+    const auto caps = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(asker->pad, asker->filter.get()));
+    asker->empty = gst_caps_is_empty(caps.get());
+  }
+  gst_pad_pause_task(asker->pad);
+}
+
+unsigned errors_on(GstBus *bus)
+{
+  unsigned errors = 0;
+  while (GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR)) {
+    errors++;
+    gst_message_unref(message);
+  }
+  return errors;
+}
+
+GST_START_TEST(test_question)
+{
+  const Question &row = kQuestions[__i__];
+  gstdrm::test::say(row.name);
+  const auto pipeline = GstPtr<GstElement>::adopt(GST_ELEMENT(gst_object_ref_sink(
+      gst_parse_launch("identity name=me ! capsfilter caps=video/x-raw,format=NV12 ! fakesink async=false", nullptr))));
+  const auto me = GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(pipeline.get()), "me"));
+  const auto sink = GstPtr<GstPad>::adopt(gst_element_get_static_pad(me.get(), "sink"));
+  const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline.get()));
+  FailedNegotiation negotiation;
+  negotiation.watch(sink.get(), [](const GstCaps *) { return Mismatch{"explained", "", "debug", {}}; });
+  const auto src = GstPtr<GstPad>::adopt(GST_PAD(gst_object_ref_sink(gst_pad_new("src", GST_PAD_SRC))));
+  fail_unless(gst_pad_link(src.get(), sink.get()) == GST_PAD_LINK_OK);
+  gst_pad_set_active(src.get(), TRUE);
+  gst_element_set_state(pipeline.get(), row.state);
+  Asker asker{src.get(), GstPtr<GstCaps>::adopt(row.filter ? gst_caps_from_string(row.filter) : nullptr)};
+  if (row.streams) {
+    gst_pad_start_task(src.get(), ask, &asker, nullptr);
+    while (gst_pad_get_task_state(src.get()) != GST_TASK_PAUSED)
+      g_usleep(100);
+    gst_pad_stop_task(src.get()); // waits for the task
+  } else {
+    ask(&asker);
+  }
+  fail_unless_equals_int(asker.answers, 2);
+  fail_unless_equals_int(errors_on(bus.get()), row.explained);
+  // Caps that come all the same are no second failure; those after a success are.
+  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string("video/x-raw, format=YUY2"));
+  negotiation.begin(caps.get());
+  fail_unless(negotiation.claim() == (row.explained == 0));
+  negotiation.succeed();
+  fail_unless(negotiation.claim());
+  gst_pad_set_active(src.get(), FALSE);
+  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+}
+GST_END_TEST
+
 Suite *kit_negotiation_suite()
 {
   Suite *suite = suite_create("kit-negotiation");
   TCase *tc = tcase_create("caps");
   tcase_add_loop_test(tc, test_row, 0, G_N_ELEMENTS(kRows));
   tcase_add_test(tc, test_has_refused);
+  tcase_add_loop_test(tc, test_question, 0, G_N_ELEMENTS(kQuestions));
   suite_add_tcase(suite, tc);
   return suite;
 }

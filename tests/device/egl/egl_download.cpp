@@ -163,8 +163,8 @@ GST_START_TEST(test_renegotiation)
 }
 GST_END_TEST
 
-// Upstream asks before it sends caps, is told that nothing meets, and says "not negotiated" itself:
-// why, this element says, once.
+// Upstream asks before it sends caps, is told that nothing meets, and posts an error without a reason:
+// this element's comes first.
 GST_START_TEST(test_nothing_in_midstream)
 {
   Download download(source(64, 48, -1) +
@@ -178,10 +178,9 @@ GST_START_TEST(test_nothing_in_midstream)
   g_object_set(download.element("filter").get(), "caps", caps.get(), nullptr);
   while (download.pull("out")) {
   }
-  const std::string said = download.warnings();
+  const std::string said = download.outcome();
   say(said);
   fail_unless(contains(said, "INTEL_X_TILED"), "%s", said.c_str());
-  fail_unless(said.find('\n') + 1 == said.size(), "said more than once: %s", said.c_str());
 }
 GST_END_TEST
 

@@ -257,19 +257,6 @@ std::string Download::outcome()
   return text;
 }
 
-std::string Download::warnings() const
-{
-  const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline_));
-  std::string texts;
-  while (const auto message =
-             GstPtr<GstMessage>::adopt(gst_bus_pop_filtered(bus.get(), GST_MESSAGE_WARNING))) {
-    g_autoptr(GError) error = nullptr;
-    gst_message_parse_warning(message.get(), &error, nullptr);
-    texts += std::string(error->message) + "\n";
-  }
-  return texts;
-}
-
 // fail_unless_equals_string() would outlive a temporary text.
 void Download::check_end()
 {

@@ -49,8 +49,6 @@ public:
   // The text of the first error; "end of stream" where there is none.
   [[nodiscard]] std::string outcome();
   void check_end(); // that it is the end of the stream
-  // The texts of the warnings that are on the bus, a line each; takes them off.
-  [[nodiscard]] std::string warnings() const;
   [[nodiscard]] std::uint64_t stat(const char *name, const char *element = "d") const;
 
 private:

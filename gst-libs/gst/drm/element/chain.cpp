@@ -100,6 +100,38 @@ void add_restrictions(GstPad *src, std::size_t &left, std::vector<Restriction> &
     add_restrictions(next.get(), left, found);
 }
 
+// Whether the calling thread runs the task of the pad.
+bool runs_task_of(GstPad *pad)
+{
+  GST_OBJECT_LOCK(pad);
+  const auto task = GstPtr<GstTask>::share(GST_PAD_TASK(pad));
+  GST_OBJECT_UNLOCK(pad);
+  if (!task)
+    return false;
+  GST_OBJECT_LOCK(task.get());
+  const bool runs = task->thread == g_thread_self();
+  GST_OBJECT_UNLOCK(task.get());
+  return runs;
+}
+
+// A task belongs to a source pad, or to the sink pad of an element that pulls.
+bool runs_task_before(GstPad *sink, std::size_t &left)
+{
+  const GstPtr<GstPad> pad = linked_pad(sink);
+  const GstPtr<GstElement> element = element_of(pad);
+  if (!pad || left == 0)
+    return false;
+  left--;
+  if (runs_task_of(pad.get()))
+    return true;
+  if (!element)
+    return false;
+  const auto sinks = pads_of(element.get(), GST_PAD_SINK);
+  return std::any_of(sinks.begin(), sinks.end(), [&](const GstPtr<GstPad> &next) {
+    return runs_task_of(next.get()) || runs_task_before(next.get(), left);
+  });
+}
+
 bool flushes_after(GstPad *src, std::size_t &left)
 {
   const GstPtr<GstPad> pad = linked_pad(src);
@@ -183,6 +215,12 @@ std::vector<Restriction> restrictions_after(GstPad *src)
   std::size_t left = kMostElements;
   add_restrictions(src, left, found);
   return found;
+}
+
+bool is_streaming_into(GstPad *sink)
+{
+  std::size_t left = kMostElements;
+  return runs_task_before(sink, left);
 }
 
 bool is_flushing(GstElement *element)

@@ -36,6 +36,10 @@ struct Restriction {
 // tee.
 std::vector<Restriction> restrictions_after(GstPad *src);
 
+// Whether the calling thread is the streaming thread of something upstream of `sink`: it runs the
+// task of one of the pads that come before it.
+bool is_streaming_into(GstPad *sink);
+
 // Whether a flush or a state change has reached the element, its neighbour upstream, or anything
 // downstream: every event fails then, whatever it says.
 bool is_flushing(GstElement *element);

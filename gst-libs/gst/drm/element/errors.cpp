@@ -127,7 +127,7 @@ void post_error(GstElement *element, const Error &error, const char *what)
 }
 
 void post_with_details(GstElement *element, BusError on_bus, const Error &error,
-                       GstStructure *details, gchar *debug, GstMessageType type)
+                       GstStructure *details, gchar *debug)
 {
   set_text(details, "text", error.message);
   // code is a GstDrmError
@@ -135,7 +135,7 @@ void post_with_details(GstElement *element, BusError on_bus, const Error &error,
                     error.sys_errno, nullptr);
   gchar *valid_debug = g_utf8_make_valid(debug ? debug : "", -1);
   g_free(debug);
-  gst_element_message_full_with_details(element, type, on_bus.domain, on_bus.code,
+  gst_element_message_full_with_details(element, GST_MESSAGE_ERROR, on_bus.domain, on_bus.code,
                                         g_strdup(gst_structure_get_string(details, "text")),
                                         valid_debug, __FILE__, GST_FUNCTION, __LINE__, details);
 }

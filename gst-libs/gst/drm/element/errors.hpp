@@ -62,12 +62,10 @@ void post_error(GstElement *element, const Error &error, const char *what = null
 // take.
 void set_text(GstStructure *details, const char *field, const std::string &text);
 
-// Posts an error message, or a warning, whose details are made elsewhere: `text` is their field
-// `text`, too, and they get the fields that the details of every error have. `details` and `debug`
-// are consumed.
+// Posts an error message whose details are made elsewhere: `text` is their field `text`, too, and
+// they get the fields that the details of every error have. `details` and `debug` are consumed.
 void post_with_details(GstElement *element, BusError on_bus, const Error &error,
-                       GstStructure *details, gchar *debug,
-                       GstMessageType type = GST_MESSAGE_ERROR);
+                       GstStructure *details, gchar *debug);
 
 // The error of a C call of the library as a value; frees `error`. Its code is `code` where the
 // caller knows better what failed than the call does.

@@ -38,9 +38,27 @@ std::string implicit_format(const GstCaps *caps)
   return "";
 }
 
-std::string wants(const Restriction &one)
+// The structures of `caps` whose features one of `like` has; all of them where there are none.
+// Whoever sends plain video wants to know which plain formats are taken.
+GstPtr<GstCaps> of_same_memory(const GstCaps *caps, const GstCaps *like)
 {
-  return one.name + " " + one.verb + " " + describe_caps(one.caps.get());
+  auto same = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
+  for (guint i = 0; like && i < gst_caps_get_size(caps); i++)
+    for (guint k = 0; k < gst_caps_get_size(like); k++)
+      if (gst_caps_features_is_equal(gst_caps_get_features(caps, i),
+                                     gst_caps_get_features(like, k))) {
+        gst_caps_append_structure_full(same.get(),
+                                       gst_structure_copy(gst_caps_get_structure(caps, i)),
+                                       gst_caps_features_copy(gst_caps_get_features(caps, i)));
+        break;
+      }
+  return gst_caps_is_empty(same.get()) ? GstPtr<GstCaps>::share(const_cast<GstCaps *>(caps)) : same;
+}
+
+std::string wants(const Restriction &one, const GstCaps *sent)
+{
+  return one.name + " " + one.verb + " " +
+         describe_caps(of_same_memory(one.caps.get(), sent).get());
 }
 
 std::string in_parentheses(const std::string &text)
@@ -72,7 +90,7 @@ Refused describe_one(const Sender &sender, const Restriction &one, const Suggest
 {
   const GstCaps *caps = one.caps.get();
   const std::string implicit = implicit_format(caps);
-  const std::string facts = wants(one) + in_parentheses(miss(sender, caps)) + ".";
+  const std::string facts = wants(one, sender.caps) + in_parentheses(miss(sender, caps)) + ".";
   if (one.is_filter && gst_caps_is_empty(caps))
     return {facts, "Its caps are EMPTY: write those that the stream may have."};
   if (one.is_filter && !implicit.empty())
@@ -87,7 +105,7 @@ Refused describe_one(const Sender &sender, const Restriction &one, const Suggest
 // Two receivers that nothing can please, whatever comes: a capsfilter and its sink, or two branches
 // of a tee. Empty where there are none, and where none is found among the first pairs: each pair is
 // two lists that are intersected string by string, 16 ms for those of real GPUs.
-Refused describe_conflict(const std::vector<Restriction> &receivers)
+Refused describe_conflict(const Sender &sender, const std::vector<Restriction> &receivers)
 {
   int left = 64; // pairs: all of 11 receivers
   for (const Restriction &later : receivers) {
@@ -98,7 +116,7 @@ Refused describe_conflict(const std::vector<Restriction> &receivers)
         return {};
       if (caps_meet(one.caps.get(), later.caps.get()))
         continue;
-      return {wants(one) + " and " + wants(later) +
+      return {wants(one, sender.caps) + " and " + wants(later, sender.caps) +
                   in_parentheses(differing_field(one.caps.get(), later.caps.get())) +
                   ", which have nothing in common.",
               (one.is_filter ? "Change the caps of " + one.name : "Let both take one format") +
@@ -159,7 +177,7 @@ Refused describe_refusal(const Negotiation &negotiation, const Suggest &suggest)
   const auto nothing = std::find_if(receivers.begin(), receivers.end(), is_empty);
   if (nothing != receivers.end())
     return describe_one(sender, *nothing, suggest);
-  if (Refused conflict = describe_conflict(receivers); !conflict.facts.empty())
+  if (Refused conflict = describe_conflict(sender, receivers); !conflict.facts.empty())
     return conflict;
   const GstCaps *sent = sendable(sender);
   const auto refuses = [&](const Restriction &one) {

@@ -1,10 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "failed_negotiation.hpp"
 
+#include <utility>
+
+#include <gst/drm/gstdrm-guard-private.hpp>
+
 #include "chain.hpp"
 
 namespace gstdrm {
-void post_mismatch(GstElement *element, const Mismatch &mismatch, GstMessageType type)
+
+namespace {
+
+// Whether a stream cannot go on without caps of the filter: it has video, and not only video with
+// overlays beside the frames. An element that draws overlays asks for those first, and blends
+// the overlays itself where downstream does not take them.
+bool is_needed(const GstCaps *filter)
+{
+  for (guint i = 0; i < gst_caps_get_size(filter); i++)
+    if (gst_structure_has_name(gst_caps_get_structure(filter, i), "video/x-raw") &&
+        !gst_caps_features_contains(gst_caps_get_features(filter, i),
+                                    GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION))
+      return true;
+  return false;
+}
+
+} // namespace
+
+void post_mismatch(GstElement *element, const Mismatch &mismatch)
 {
   // the structure of gst_drm_explain_mismatch(), with the text of this message
   GstStructure *details = mismatch.details ? gst_structure_copy(mismatch.details.get())
@@ -14,14 +36,42 @@ void post_mismatch(GstElement *element, const Mismatch &mismatch, GstMessageType
     set_text(details, "advice", mismatch.advice);
   post_with_details(element, {GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION},
                     Error{ErrorCode::Conflict, mismatch.text, 0}, details,
-                    g_strdup(mismatch.debug.c_str()), type);
+                    g_strdup(mismatch.debug.c_str()));
 }
 
-void FailedNegotiation::reset()
+void FailedNegotiation::watch(GstPad *sink, std::function<Mismatch(const GstCaps *)> explain)
 {
-  refused_.reset();
-  posted_.reset();
-  warned_ = false;
+  explain_ = std::move(explain);
+  // A probe of the type PULL sees a query when it has been answered.
+  constexpr auto kAnswered =
+      static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PULL);
+  gst_pad_add_probe(sink, kAnswered, on_answer, this, nullptr);
+}
+
+GstPadProbeReturn FailedNegotiation::on_answer(GstPad *pad, GstPadProbeInfo *info,
+                                               gpointer self) noexcept
+try {
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
+  // The application may keep the pad longer than the element lives.
+  const auto element = GstPtr<GstElement>::adopt(gst_pad_get_parent_element(pad));
+  if (element && GST_QUERY_TYPE(query) == GST_QUERY_CAPS)
+    static_cast<FailedNegotiation *>(self)->explain_empty_answer(element.get(), pad, query);
+  return GST_PAD_PROBE_OK;
+} catch (...) {
+  return caught(GST_PAD_PROBE_OK, __func__);
+}
+
+void FailedNegotiation::explain_empty_answer(GstElement *element, GstPad *sink, GstQuery *answered)
+{
+  GstCaps *filter = nullptr;
+  GstCaps *answer = nullptr;
+  gst_query_parse_caps(answered, &filter);
+  gst_query_parse_caps_result(answered, &answer);
+  if (!filter || !answer || !gst_caps_is_empty(answer) || !is_needed(filter) ||
+      !is_streaming_into(sink) || is_flushing(element) || !claim())
+    return;
+  answered_empty_ = true;
+  post_mismatch(element, explain_(filter));
 }
 
 void FailedNegotiation::begin(const GstCaps *caps)
@@ -29,13 +79,15 @@ void FailedNegotiation::begin(const GstCaps *caps)
   if (has_refused(caps))
     return;
   refused_ = GstPtr<GstCaps>::share(const_cast<GstCaps *>(caps));
-  posted_.reset();
+  if (!answered_empty_.exchange(false))
+    posted_.reset();
 }
 
 void FailedNegotiation::succeed()
 {
   refused_.reset();
   posted_.reset();
+  answered_empty_ = false;
 }
 
 bool FailedNegotiation::has_refused(const GstCaps *caps) const
@@ -67,13 +119,6 @@ bool FailedNegotiation::take(GstElement *element, GstEvent *event,
   if (claim())
     post_mismatch(element, explain(caps.get()));
   return false;
-}
-
-void FailedNegotiation::warn_of_empty_answer(GstElement *element,
-                                             const std::function<Mismatch()> &explain)
-{
-  if (!warned_.exchange(true))
-    post_mismatch(element, explain(), GST_MESSAGE_WARNING);
 }
 
 } // namespace gstdrm

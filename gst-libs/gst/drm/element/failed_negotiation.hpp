@@ -11,17 +11,22 @@
 
 namespace gstdrm {
 
-// Posts what describe_mismatch() found, with the caps of all sides as the debug text: an error, or
-// a warning.
-void post_mismatch(GstElement *element, const Mismatch &mismatch,
-                   GstMessageType type = GST_MESSAGE_ERROR);
+// Posts what describe_mismatch() found, with the caps of all sides as the debug text.
+void post_mismatch(GstElement *element, const Mismatch &mismatch);
 
 // Owned by one element. begin(), succeed(), reset(), has_refused() and take() are the streaming
-// thread's; any thread may call claim(), post() and warn_of_empty_answer().
+// thread's; any thread may call claim() and post().
 class FailedNegotiation {
 public:
+  // Posts the text of `explain` where a caps query of the element's `sink` pad ends a stream. Most
+  // sources ask with a filter, send nothing where the answer is empty, and post an error that says
+  // only that negotiation failed: the reason has to come before that error. Such a query comes from
+  // a streaming thread, to a pad that is active. Every other query is only a question.
+  // To be called once, when the element is made. `explain` gets the filter.
+  void watch(GstPad *sink, std::function<Mismatch(const GstCaps *)> explain);
+
   // The stream starts anew: every failure is worth a message.
-  void reset();
+  void reset() { succeed(); }
   // Upstream sends caps. GStreamer sends sticky events again before each buffer, so caps that
   // failed last are not another failure.
   void begin(const GstCaps *caps);
@@ -44,17 +49,17 @@ public:
   bool take(GstElement *element, GstEvent *event, const std::function<bool(GstEvent *)> &pass_on,
             const std::function<Mismatch(const GstCaps *)> &explain);
 
-  // A caps query that meets nothing is no failure yet, as upstream may be probing. Upstream's own
-  // error, if it comes to that, says "not negotiated" and no more: what `explain` returns is posted
-  // as a warning, once since reset().
-  void warn_of_empty_answer(GstElement *element, const std::function<Mismatch()> &explain);
-
   // For `pass_on`: the caps are not refused, but the attempt was ended.
   void interrupt() noexcept { interrupted_ = true; }
 
 private:
+  void explain_empty_answer(GstElement *element, GstPad *sink, GstQuery *answered);
+  static GstPadProbeReturn on_answer(GstPad *pad, GstPadProbeInfo *info, gpointer self) noexcept;
+
   OncePerFailure posted_;
-  std::atomic<bool> warned_{false};
+  std::function<Mismatch(const GstCaps *)> explain_; // of an empty answer
+  // The message was about an empty answer: caps that come all the same are no other failure.
+  std::atomic<bool> answered_empty_{false};
   bool interrupted_ = false; // streaming thread: the attempt under way was ended
   GstPtr<GstCaps> refused_;  // streaming thread: the caps that failed last
 };

@@ -44,6 +44,15 @@ InPlaceFrames::InPlaceFrames(GstBaseTransform *element, std::unique_ptr<InPlaceF
     : element_(element), filter_(std::move(filter)), suggestion_(suggestion),
       copier_(element, [this] { return failure_.claim(); })
 {
+  failure_.watch(element->sinkpad, [this](const GstCaps *filter) { return mismatch(filter); });
+}
+
+Mismatch InPlaceFrames::mismatch(const GstCaps *caps) const
+{
+  return describe_mismatch({nothing_in_common(GST_ELEMENT(element_)),
+                            {origin_name(element_->sinkpad), "has", caps},
+                            restrictions_after(element_->srcpad)},
+                           [this](const GstCaps *, const GstCaps *) { return suggestion_; });
 }
 
 void InPlaceFrames::start()
@@ -68,12 +77,8 @@ bool InPlaceFrames::sink_event(GstEvent *event, const std::function<bool(GstEven
   }
   if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
     return pass_on(event);
-  return failure_.take(GST_ELEMENT(element_), event, pass_on, [this](const GstCaps *caps) {
-    return describe_mismatch({nothing_in_common(GST_ELEMENT(element_)),
-                              {origin_name(element_->sinkpad), "has", caps},
-                              restrictions_after(element_->srcpad)},
-                             [this](const GstCaps *, const GstCaps *) { return suggestion_; });
-  });
+  return failure_.take(GST_ELEMENT(element_), event, pass_on,
+                       [this](const GstCaps *caps) { return mismatch(caps); });
 }
 
 bool InPlaceFrames::set_caps(GstCaps *caps)

@@ -48,6 +48,7 @@ public:
   GstFlowReturn process(GstBuffer *frame);
 
 private:
+  [[nodiscard]] Mismatch mismatch(const GstCaps *caps) const;
   GstFlowReturn fail(const Error &error);
   GstFlowReturn fail_frame(const Error &error, const char *advice);
   GstFlowReturn copy(GstBuffer *input, GstBuffer **output);

@@ -151,9 +151,11 @@ Producer::Agreement Producer::agree(GstPad *pad, const GstCaps *own, const Forma
                                     GstDrmAllocator *allocator)
 {
   const auto asked = GstPtr<GstCaps>::share(const_cast<GstCaps *>(own)); // queries take no const
-  const auto peer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad, asked.get()));
+  // Without a filter: an empty answer to one is a failed stream for the elements downstream, and
+  // here there may be other formats to ask for.
+  const auto peer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad, nullptr));
   Agreement agreement;
-  agreement.common = GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(peer.get(), asked.get())));
+  agreement.common = GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(asked.get(), peer.get())));
   GST_CAT_DEBUG_OBJECT(category_, element_,
                        "own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", common %" GST_PTR_FORMAT,
                        asked.get(), peer.get(), agreement.common.get());

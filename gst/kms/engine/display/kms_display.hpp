@@ -67,9 +67,8 @@ public:
   // What is offered now: the union over the usable planes until one is chosen, then that plane's
   // pairs; without those that were refused.
   [[nodiscard]] FormatSet formats() const { return offer_.formats(); }
-  // That a format is not among them, and what to use in its place; empty: it is. They are not
-  // listed, for texts that do so in another way.
-  [[nodiscard]] std::string describe_missing(Format format) const;
+  // What to use in place of a format that is not among them; empty if it is.
+  [[nodiscard]] std::string fix_for(Format format) const;
   // Of pictures, as they are before the view turns them.
   [[nodiscard]] SizeLimits limits() const;
   // Of the frames that carry them, whatever planes and modes can do with those.

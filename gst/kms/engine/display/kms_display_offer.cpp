@@ -94,13 +94,10 @@ SizeLimits Display::size_limits(const Output &output) const
   return limits;
 }
 
-std::string Display::describe_missing(Format format) const
+std::string Display::fix_for(Format format) const
 {
   const FormatSet offered = formats();
-  return offered.contains(format)
-             ? ""
-             : "No plane of " + device_->name() + " shows " + describe_format(format) + ". " +
-                   nearest_fix(offered, format);
+  return offered.contains(format) ? "" : nearest_fix(offered, format);
 }
 
 SizeLimits Display::limits() const
