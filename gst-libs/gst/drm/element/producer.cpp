@@ -155,7 +155,7 @@ Producer::Agreement Producer::agree(GstPad *pad, const GstCaps *own, const Forma
   // here there may be other formats to ask for.
   const auto peer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad, nullptr));
   Agreement agreement;
-  agreement.common = GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(asked.get(), peer.get())));
+  agreement.common = GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(peer.get(), asked.get())));
   GST_CAT_DEBUG_OBJECT(category_, element_,
                        "own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", common %" GST_PTR_FORMAT,
                        asked.get(), peer.get(), agreement.common.get());
