@@ -197,7 +197,7 @@ public:
         (std::strcmp(chain.name, "gst-drm") == 0 ? stream.own_caps : stream.upstream_caps) +
         " ! glcolorconvert ! gleffects effect=mirror ! " + chain.down +
         " name=down ! video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=AB24 ! " +
-        (in_box() ? "kmsdmabufsink driver-name=vkms" : "fakesink") + " name=sink sync=false";
+        (in_box() ? "kmsdmabufsink mode=match driver-name=vkms" : "fakesink") + " name=sink sync=false";
     GError *error = nullptr;
     pipeline_ = gst_parse_launch(text.c_str(), &error);
     if (!pipeline_ || error) {

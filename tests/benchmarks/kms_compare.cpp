@@ -32,7 +32,7 @@ struct Sink {
 // Upstream shows in two ways: a plane on a mode that is set, or page flips where it sets the mode
 // itself.
 constexpr Sink kSinks[] = {
-    {"kmsdmabufsink", "kmsdmabufsink driver-name=vkms", true},
+    {"kmsdmabufsink", "kmsdmabufsink mode=match driver-name=vkms", true},
     {"kmssink", "kmssink driver-name=vkms", false},
     {"kmssink, force-modesetting", "kmssink driver-name=vkms force-modesetting=true", false},
     {"fakesink (what playing costs)", "fakesink", false},

@@ -172,7 +172,7 @@ struct Stream {
 Stream begin()
 {
   GError *error = nullptr;
-  Stream stream{gst_parse_launch("kmsdmabufsink driver-name=vkms enable-last-sample=false", &error),
+  Stream stream{gst_parse_launch("kmsdmabufsink mode=match driver-name=vkms enable-last-sample=false", &error),
                 gst_pad_new("src", GST_PAD_SRC)};
   GstDrmAllocator *allocator =
       gst_drm_allocator_new(GST_DRM_ALLOCATOR_KIND_UDMABUF, nullptr, &error);

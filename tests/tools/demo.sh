@@ -13,7 +13,7 @@ export GST_REGISTRY_FORK=no
 # play FILE ARGUMENT...: into the files out and err; on the box's display
 play() {
   rm -f shown.png
-  "$player" --png shown.png --sink driver-name=vkms --limit 60 "$@" >out 2>err
+  "$player" --png shown.png --sink "driver-name=vkms mode=match" --limit 60 "$@" >out 2>err
 }
 
 plays() {

@@ -74,10 +74,10 @@ GType mode_changes_type()
 {
   static const GEnumValue values[] = {
       {static_cast<gint>(kms::ModeChanges::Auto),
-       "With the first picture; then only where no plane scales the picture to the mode on screen",
+       "Where the mode on screen cannot show the picture; mode=match: also with the first picture",
        "auto"},
       {static_cast<gint>(kms::ModeChanges::Always),
-       "With each picture that another mode fits better", "always"},
+       "With each picture that another mode fits better, as mode=match says", "always"},
       {static_cast<gint>(kms::ModeChanges::Start), "With the first picture alone", "start"},
       {static_cast<gint>(kms::ModeChanges::Never),
        "Never: the display keeps the mode that it has; one that is dark gets one with the first "
@@ -115,8 +115,8 @@ void install_view_properties(GObjectClass *klass)
           "Display mode: match (the mode that fits the video's size and rate), preferred (the "
           "display's own choice), current (no mode set: the picture is shown on a plane beside "
           "what another program shows), auto (current where fd or plane-id is given, the display "
-          "is on and a plane is free, else match), or one of the connector's in pixels and Hz, "
-          "such as "
+          "is on and a plane is free; else the mode on screen stays where it can show the picture, "
+          "and a dark display gets its own), or one of the connector's in pixels and Hz, such as "
           "1920x1080, 1920x1080@60, 1920x1080@59.94 or 1920x1080i@50 (fields)",
           "auto",
           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
@@ -124,7 +124,8 @@ void install_view_properties(GObjectClass *klass)
   g_object_class_install_property(
       klass, PROP_MODE_CHANGES,
       g_param_spec_enum("mode-changes", "Mode changes",
-                        "When mode=match sets a mode, which leaves most displays dark for seconds",
+                        "When mode=auto and mode=match set a mode, which leaves most displays dark "
+                        "for seconds",
                         mode_changes_type(), static_cast<gint>(kms::ModeChanges::Auto),
                         static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                  GST_PARAM_MUTABLE_READY)));

@@ -318,7 +318,7 @@ GST_START_TEST(test_display)
   gst_object_unref(factory);
   Download download(source(640, 480, 10) + " ! egldmabufdownload name=d ! " +
                     dma_drm(kFormats[static_cast<std::size_t>(__i__)]) +
-                    " ! kmsdmabufsink name=sink zero-copy=require sync=false");
+                    " ! kmsdmabufsink name=sink mode=match zero-copy=require sync=false");
   download.play();
   const std::string said = download.outcome();
   fail_unless_equals_string(said.c_str(), "end of stream");

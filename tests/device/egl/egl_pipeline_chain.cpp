@@ -47,7 +47,7 @@ std::string chain(const Row &row)
          " ! egldmabufupload name=u zero-copy=require ! " + row.filters +
          " ! "
          "egldmabufdownload name=d zero-copy=require ! " +
-         drm(row.out) + " ! kmsdmabufsink name=sink driver-name=vkms zero-copy=require sync=false";
+         drm(row.out) + " ! kmsdmabufsink name=sink mode=match driver-name=vkms zero-copy=require sync=false";
 }
 
 // SMPTE bars at 75 %, as R, G, B; the same rule as the pattern's.

@@ -286,9 +286,13 @@ void ConfigfsDevice::plug(unsigned output, bool connected)
 void ConfigfsDevice::set_display(unsigned output, const std::vector<Timing> &timings,
                                  DisplayKind kind) const
 {
+  set_edid(output, timings.empty() ? "reset" : make_edid(timings, kind));
+}
+
+void ConfigfsDevice::set_edid(unsigned output, const std::string &edid) const
+{
   const std::string card = path_.substr(path_.find_last_not_of("0123456789") + 1);
-  write_file("/sys/kernel/debug/dri/" + card + "/" + connectors_[output] + "/edid_override",
-             timings.empty() ? "reset" : make_edid(timings, kind));
+  write_file("/sys/kernel/debug/dri/" + card + "/" + connectors_[output] + "/edid_override", edid);
 }
 
 void ConfigfsDevice::remove()

@@ -67,6 +67,8 @@ public:
   // debugfs); nobody is told before plug(). No timings: what it answered at first.
   void set_display(unsigned output, const std::vector<Timing> &timings,
                    DisplayKind kind = DisplayKind::Plain) const;
+  // The same with the bytes of an EDID.
+  void set_edid(unsigned output, const std::string &edid) const;
   // The device is taken away from under its users.
   void remove();
 

@@ -48,7 +48,7 @@ GST_START_TEST(test_application)
   g_print("# %s\n", row.name);
   GError *error = nullptr;
   const std::string line = std::string("appsrc name=source format=time block=true max-buffers=1 ! ") + row.between +
-                           " kmsdmabufsink name=sink driver-name=vkms sync=false zero-copy=require enable-last-sample=false";
+                           " kmsdmabufsink name=sink mode=match driver-name=vkms sync=false zero-copy=require enable-last-sample=false";
   const auto pipeline = GstPtr<GstElement>::adopt(gst_parse_launch(line.c_str(), &error));
   ck_assert_msg(pipeline && !error, "%s", error ? error->message : "?");
   const auto source = GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(pipeline.get()), "source"));

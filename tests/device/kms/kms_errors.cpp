@@ -295,7 +295,7 @@ GST_START_TEST(test_refused_by_a_query)
   g_print("# %s\n", row.name);
   GError *error = nullptr;
   const auto pipeline = GstPtr<GstElement>::adopt(
-      gst_parse_launch((std::string(row.launch) + " ! kmsdmabufsink name=sink driver-name=vkms").c_str(), &error));
+      gst_parse_launch((std::string(row.launch) + " ! kmsdmabufsink name=sink mode=match driver-name=vkms").c_str(), &error));
   ck_assert_msg(error == nullptr, "%s", error ? error->message : "");
   const auto bus = GstPtr<GstBus>::adopt(gst_element_get_bus(pipeline.get()));
   gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);

@@ -165,7 +165,7 @@ GST_START_TEST(test_replugged_while_paused)
   ConfigfsDevice device("two", kTwo);
   const auto pipeline = GstPtr<GstElement>::adopt(
       gst_parse_launch(("videotestsrc pattern=smpte ! video/x-raw,width=640,height=480 ! "
-                        "kmsdmabufsink name=sink device=" +
+                        "kmsdmabufsink name=sink mode=match device=" +
                         device.path())
                            .c_str(),
                        nullptr));
@@ -281,7 +281,7 @@ GST_START_TEST(test_painted_again_while_paused)
   const int fd = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
   const int other = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
   const auto pipeline = GstPtr<GstElement>::adopt(gst_parse_launch(
-      ("videotestsrc pattern=smpte ! video/x-raw,width=640,height=480 ! kmsdmabufsink name=sink "
+      ("videotestsrc pattern=smpte ! video/x-raw,width=640,height=480 ! kmsdmabufsink name=sink mode=match "
        "connector=" +
        device.connectors()[0] + " fd=" + std::to_string(fd))
           .c_str(),

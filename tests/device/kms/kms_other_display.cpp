@@ -88,7 +88,7 @@ GST_START_TEST(test_smaller_display)
   ConfigfsDevice device("one", {{0, false, true}});
   const auto pipeline = GstPtr<GstElement>::adopt(gst_parse_launch(
       ("videotestsrc pattern=smpte ! capsfilter caps=\"video/x-raw,width=1024,height=768;"
-       "video/x-raw,width=800,height=600\" ! dmabufupload ! kmsdmabufsink name=sink device=" +
+       "video/x-raw,width=800,height=600\" ! dmabufupload ! kmsdmabufsink name=sink mode=match device=" +
        device.path())
           .c_str(),
       nullptr));

@@ -34,7 +34,7 @@ Played play(const std::string &line, const std::function<void(GstElement *pipeli
 {
   GError *error = nullptr;
   const auto pipeline = GstPtr<GstElement>::adopt(GST_ELEMENT(gst_object_ref_sink(gst_parse_launch(
-      (line + " ! kmsdmabufsink name=sink driver-name=vkms sync=false").c_str(), &error))));
+      (line + " ! kmsdmabufsink name=sink mode=match driver-name=vkms sync=false").c_str(), &error))));
   ck_assert_msg(!error, "%s", error ? error->message : "");
   if (prepare)
     prepare(pipeline.get());

@@ -24,7 +24,7 @@ std::string stream(guint frames)
 {
   set_driver("formats=NV12");
   return source("pattern=solid num-surfaces=8 num-buffers=" + std::to_string(frames), dma_caps("NV12", 320, 240),
-                "kmsdmabufsink name=sink driver-name=vkms sync=false");
+                "kmsdmabufsink name=sink mode=match driver-name=vkms sync=false");
 }
 
 // `total` RECONFIGUREs spread over the frames, from the streaming thread or from one of their own.

@@ -31,7 +31,7 @@ std::string play(const char *driver, const std::string &caps, int frames)
 {
   set_driver(driver);
   return source("pattern=smpte num-surfaces=8 num-buffers=" + std::to_string(frames), caps,
-                "kmsdmabufsink name=sink driver-name=vkms sync=false");
+                "kmsdmabufsink name=sink mode=match driver-name=vkms sync=false");
 }
 
 struct Row {
@@ -135,7 +135,7 @@ GST_START_TEST(test_source_ignores_reconfigure)
 {
   set_max_width("800");
   set_driver("modifiers=x-tiled:linear");
-  Pipeline pipeline(source("num-surfaces=8", any_of(1024, 768), "kmsdmabufsink name=sink driver-name=vkms sync=false"));
+  Pipeline pipeline(source("num-surfaces=8", any_of(1024, 768), "kmsdmabufsink name=sink mode=match driver-name=vkms sync=false"));
   Watch watch(pipeline.get("sink"));
   watch.swallow_reconfigure = true;
   ck_assert(pipeline.play());

@@ -302,16 +302,16 @@ const Line kLines[] = {
     {"dmabufupload",
      "videotestsrc num-buffers=60 ! video/x-raw, format=BGRx, width=320, height=240 ! dmabufupload "
      "! "
-     "kmsdmabufsink name=sink driver-name=vkms sync=false zero-copy=require",
+     "kmsdmabufsink name=sink mode=match driver-name=vkms sync=false zero-copy=require",
      1, true},
     {"dmabufupload, with a queue",
      "videotestsrc num-buffers=60 ! video/x-raw, format=BGRx, width=320, height=240 ! dmabufupload "
      "! queue ! "
-     "kmsdmabufsink name=sink driver-name=vkms sync=false zero-copy=require",
+     "kmsdmabufsink name=sink mode=match driver-name=vkms sync=false zero-copy=require",
      1, true},
     {"videotestsrc",
      "videotestsrc num-buffers=60 ! video/x-raw, format=BGRx, width=320, height=240 ! "
-     "kmsdmabufsink name=sink driver-name=vkms sync=false",
+     "kmsdmabufsink name=sink mode=match driver-name=vkms sync=false",
      0, false},
 };
 

@@ -118,7 +118,7 @@ std::string pipeline_of(const Stream &stream)
 {
   return std::string("videotestsrc pattern=black num-buffers=") + std::to_string(kFrames) + " ! " + stream.caps +
          " ! queue max-size-buffers=6 max-size-bytes=0 max-size-time=0 ! "
-         "kmsdmabufsink name=sink driver-name=vkms";
+         "kmsdmabufsink name=sink mode=match driver-name=vkms";
 }
 
 // 300 of 300, one commit each, without a copy, since videotestsrc writes into the sink's own pool.
@@ -167,7 +167,7 @@ GST_START_TEST(test_unsynchronised_stream_loses_nothing)
 {
   Player player("videotestsrc pattern=black num-buffers=120 ! "
                 "video/x-raw, format=BGRx, width=1024, height=768, framerate=1000/1 ! "
-                "kmsdmabufsink name=sink driver-name=vkms sync=false");
+                "kmsdmabufsink name=sink mode=match driver-name=vkms sync=false");
   player.play_to_end(60);
   ck_assert_uint_eq(player.stat("shown"), 120);
   ck_assert_uint_eq(player.stat("dropped"), 0);
@@ -180,7 +180,7 @@ GST_START_TEST(test_too_fast_a_stream_drops)
 {
   Player player("videotestsrc pattern=black num-buffers=240 ! "
                 "video/x-raw, format=BGRx, width=1024, height=768, framerate=120/1 ! "
-                "queue max-size-buffers=4 ! kmsdmabufsink name=sink driver-name=vkms");
+                "queue max-size-buffers=4 ! kmsdmabufsink name=sink mode=match driver-name=vkms");
   player.play_to_end(60);
   ck_assert_uint_eq(player.stat("waits"), 0);
   ck_assert_uint_eq(player.stat("shown") + player.stat("dropped"), 240);

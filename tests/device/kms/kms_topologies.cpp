@@ -149,7 +149,7 @@ GST_START_TEST(test_recycles_and_imports_once)
   Seen seen{row.shown, row.kept, {}, {}};
   GError *error = nullptr;
   const std::string line = std::string("appsrc name=source format=time block=true max-buffers=1 ! ") + row.between +
-                           " kmsdmabufsink name=sink driver-name=vkms sync=false zero-copy=require " + row.sink;
+                           " kmsdmabufsink name=sink mode=match driver-name=vkms sync=false zero-copy=require " + row.sink;
   const auto pipeline = GstPtr<GstElement>::adopt(gst_parse_launch(line.c_str(), &error));
   ck_assert_msg(pipeline && !error, "%s", error ? error->message : "?");
   probe(pipeline.get(), "sink", show_form, seen);

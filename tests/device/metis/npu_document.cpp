@@ -231,7 +231,7 @@ Observed run(const Options &options)
       "appsrc name=src format=time max-buffers=0 max-bytes=0 ! metisdmabufinfer name=infer "
       "backend=axl model=" +
       model + " device=metis-0:01:0 import-mode=dmabuf output-buffer-mode=dmabuf " +
-      options.properties + " ! kmsdmabufsink sync=false";
+      options.properties + " ! kmsdmabufsink mode=match sync=false";
   GstElement *pipeline = gst_parse_launch(description.c_str(), nullptr);
   fail_unless(pipeline != nullptr, "%s", description.c_str());
   GstElement *src = gst_bin_get_by_name(GST_BIN(pipeline), "src");

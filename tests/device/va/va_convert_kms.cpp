@@ -115,7 +115,7 @@ GST_START_TEST(test_pixels)
   Pipeline pipeline(source("pattern=smpte is-live=true num-surfaces=8", dma_caps(row.in, row.width, row.height) +
                                (row.in[0] == 'X' ? "" : ",colorimetry=bt601"),
                            std::string("vadmabufconvert name=convert ") + row.properties + " ! " +
-                               dma_caps(row.out, kWidth, kHeight) + " ! kmsdmabufsink name=sink driver-name=vkms"));
+                               dma_caps(row.out, kWidth, kHeight) + " ! kmsdmabufsink name=sink mode=match driver-name=vkms"));
   fail_unless(pipeline.play(), "%s: %s", row.driver, pipeline.message(GST_MESSAGE_ERROR).c_str());
   fail_unless(gst_element_get_state(GST_ELEMENT(GST_OBJECT_PARENT(pipeline.get("src"))), nullptr, nullptr,
                                     20 * GST_SECOND) != GST_STATE_CHANGE_FAILURE,

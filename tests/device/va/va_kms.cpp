@@ -99,7 +99,7 @@ GST_START_TEST(test_pixels)
   fail_unless_equals_int(vkms_is_tiled(), wants_tiled()); // the kernel took its argument
   set_driver(row.driver);
   Pipeline pipeline(source("pattern=frame-counter is-live=true num-surfaces=8", dma_caps(row.drm_format, kWidth, kHeight),
-                           "kmsdmabufsink name=sink driver-name=vkms"));
+                           "kmsdmabufsink name=sink mode=match driver-name=vkms"));
   fail_unless(pipeline.play(), "%s: %s", row.driver, pipeline.message(GST_MESSAGE_ERROR).c_str());
   // Once it has prerolled, a frame is on the display.
   fail_unless(gst_element_get_state(GST_ELEMENT(GST_OBJECT_PARENT(pipeline.get("src"))), nullptr, nullptr,
@@ -123,7 +123,7 @@ GST_START_TEST(test_other_device_is_named)
 {
   set_driver("formats=NV12");
   Pipeline pipeline(source("num-buffers=10", dma_caps("NV12", 320, 240),
-                           "kmsdmabufsink name=sink driver-name=vkms sync=false"));
+                           "kmsdmabufsink name=sink mode=match driver-name=vkms sync=false"));
   fail_unless(pipeline.play());
   fail_unless(pipeline.wait_for_end() == "eos");
   const auto warnings = pipeline.warnings();

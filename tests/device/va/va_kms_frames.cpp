@@ -79,7 +79,7 @@ GST_START_TEST(test_every_number_is_shown_once)
   set_driver("formats=BGRX");
   Pipeline pipeline(source("pattern=frame-counter num-buffers=" + std::to_string(kFrames),
                            dma_caps("XR24", kWidth, kHeight),
-                           "kmsdmabufsink name=sink driver-name=vkms sync=false"));
+                           "kmsdmabufsink name=sink mode=match driver-name=vkms sync=false"));
   Watch watch;
   watch.sink = pipeline.get("sink");
   GstPad *pad = gst_element_get_static_pad(watch.sink, "sink");

@@ -70,7 +70,7 @@ GST_START_TEST(test_pair)
   const ConfigfsDevice device("pair" + std::to_string(__i__), facts_of(row.display));
   set_driver(std::string("profile=") + row.driver);
   Pipeline pipeline(source("pattern=smpte num-surfaces=8 num-buffers=" + std::to_string(kFrames), caps_of(row),
-                           "kmsdmabufsink name=sink sync=false driver-name=\"\" device=" + device.path()));
+                           "kmsdmabufsink name=sink mode=match sync=false driver-name=\"\" device=" + device.path()));
   const bool plays = pipeline.play();
   const std::string end = pipeline.wait_for_end();
   ck_assert_msg(plays && end == "eos", "%s on %s: %s", row.driver, row.display, end.c_str());

@@ -236,7 +236,7 @@ Picture shown_by(const std::string &converter, const ShownRow &row)
   Pipeline pipeline(source("pattern=smpte",
                            dma_caps(row.in, row.width, row.height) + (row.in[0] == 'N' ? ",colorimetry=bt601" : ""),
                            converter + " " + row.properties + " ! " + dma_caps("XR24", kShownWidth, kShownHeight) +
-                               " ! kmsdmabufsink name=sink driver-name=vkms"));
+                               " ! kmsdmabufsink name=sink mode=match driver-name=vkms"));
   // the first frame is shown while the pipeline is paused, and no other is drawn
   GstElement *parent = GST_ELEMENT(GST_OBJECT_PARENT(pipeline.get("src")));
   fail_unless(gst_element_set_state(parent, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE &&

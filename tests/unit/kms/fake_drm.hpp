@@ -81,6 +81,7 @@ struct Device {
   bool out_fences = false;               // CRTCs have OUT_FENCE_PTR
   bool refuses_without_mode_set = false; // each commit
   bool refuses_mode_sets = false;
+  std::uint16_t refused_mode_width = 0; // modes of it are refused
   bool needs_primary = false;  // no CRTC is on without its primary plane
   bool has_zpos = false;       // of planes
   bool fixed_zpos = false;     // and nobody can set it

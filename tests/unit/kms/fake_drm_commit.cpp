@@ -3,8 +3,10 @@
 #include "fake_drm_internal.hpp"
 #include "fake_writeback.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -80,6 +82,13 @@ int check(const Commit &commit)
   const Device &d = device();
   if (commit.flags & DRM_MODE_ATOMIC_ALLOW_MODESET ? d.refuses_mode_sets : d.refuses_without_mode_set)
     return -EINVAL;
+  if (const auto blob = d.blobs.find(static_cast<std::uint32_t>(value_of(commit, kCrtc, "MODE_ID")));
+      blob != d.blobs.end() && d.refused_mode_width) {
+    drmModeModeInfo mode{};
+    std::memcpy(&mode, blob->second.data(), std::min(sizeof(mode), blob->second.size()));
+    if (mode.hdisplay == d.refused_mode_width)
+      return -EINVAL;
+  }
   if (!d.takes_writeback && value_of(commit, kWriteback, "CRTC_ID"))
     return -EINVAL;
   if (!d.primary_centres && value_of(commit, kPrimary, "CRTC_W") &&

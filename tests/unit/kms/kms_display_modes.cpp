@@ -140,16 +140,91 @@ TEST_F(ModeTest, the_first_one_alone_refuses_what_it_cannot_hold)
               (*display)->configure(picture(1024, 768)));
 }
 
-// The mode that another program set stays, also for a picture that another mode fits.
-TEST_F(ModeTest, never_keeps_what_the_display_has)
+// Another program has lit the display.
+void light_display(std::uint16_t width, std::uint16_t height)
 {
-  drmModeModeInfo found{65000, 1024, 1048, 1184, 1344, 0, 768, 771, 777, 806, 0, 60, 0, 0, "found"};
+  const drmModeModeInfo found{65000, width, static_cast<std::uint16_t>(width + 24), static_cast<std::uint16_t>(width + 160), static_cast<std::uint16_t>(width + 320), 0, height, static_cast<std::uint16_t>(height + 3), static_cast<std::uint16_t>(height + 9), static_cast<std::uint16_t>(height + 38), 0, 60, 0, 0, "found"};
   std::vector<std::uint8_t> bytes(sizeof(found));
   std::memcpy(bytes.data(), &found, sizeof(found));
   fakedrm::device().foreign_blobs = {{900, bytes}};
   fakedrm::device().found = {{{fakedrm::kCrtc, "ACTIVE"}, 1},
                              {{fakedrm::kCrtc, "MODE_ID"}, 900},
                              {{fakedrm::kConnector, "CRTC_ID"}, fakedrm::kCrtc}};
+}
+
+// Where the user does not ask for a mode.
+struct AloneRow {
+  const char *name;
+  Size lit; // 0x0: dark
+  bool scales;
+  std::uint16_t refused_mode_width;
+  Size picture, mode;
+  Rectangle destination;
+};
+
+const AloneRow kAloneRows[] = {
+    {"lit_and_centred", kLarge, false, 0, {640, 480}, kLarge, {192, 144, 640, 480}},
+    {"lit_and_scaled", kLarge, true, 0, {640, 480}, kLarge, {0, 0, 1024, 768}},
+    {"lit_in_a_mode_that_is_not_listed", {800, 600}, false, 0, {640, 480}, {800, 600}, {80, 60, 640, 480}},
+    {"larger_and_scaled", kSmall, true, 0, {1024, 768}, kSmall, {0, 0, 640, 480}},
+    {"larger_and_not_scaled", kSmall, false, 0, {1024, 768}, kLarge, {0, 0, 1024, 768}},
+    {"dark_gets_the_display_s_own", {0, 0}, false, 0, {640, 480}, kLarge, {192, 144, 640, 480}},
+    {"its_own_is_refused", {0, 0}, false, 1024, {640, 480}, kSmall, {0, 0, 640, 480}},
+    {"its_own_is_refused_and_a_plane_scales", {0, 0}, true, 1024, {320, 240}, kSmall, {0, 0, 640, 480}},
+};
+
+class LeftAlone : public ModeTest, public testing::WithParamInterface<AloneRow> {};
+
+TEST_P(LeftAlone, without_a_wish)
+{
+  const AloneRow &row = GetParam();
+  fakedrm::device().scales = row.scales;
+  fakedrm::device().refused_mode_width = row.refused_mode_width;
+  if (row.lit.first != 0)
+    light_display(static_cast<std::uint16_t>(row.lit.first), static_cast<std::uint16_t>(row.lit.second));
+  DeviceRequest device; // by its path: on a descriptor, the sink would join the other program
+  device.path = "/proc/self/fd/" + std::to_string(drm_fd.get());
+  OutputRequest output;
+  output.mode.kind = ModeRequest::Kind::Auto;
+  const auto display = Display::open(device, output, listener);
+  ASSERT_TRUE(display && (*display)->start());
+  const auto [width, height] = row.picture;
+  ASSERT_TRUE((*display)->configure(picture(width, height)));
+  const auto shown = show(**display, xrgb(memory, width, height));
+  ASSERT_TRUE(shown && *shown == Display::Shown::Yes);
+  ASSERT_TRUE((*display)->drain(kLong_ns));
+  EXPECT_EQ(mode_set_last(), row.mode);
+  const fakedrm::Commit &last = fakedrm::device().commits.back();
+  EXPECT_EQ(value(last, fakedrm::kPrimary, "CRTC_X"), static_cast<std::uint64_t>(row.destination.x));
+  EXPECT_EQ(value(last, fakedrm::kPrimary, "CRTC_Y"), static_cast<std::uint64_t>(row.destination.y));
+  EXPECT_EQ(value(last, fakedrm::kPrimary, "CRTC_W"), row.destination.width);
+  EXPECT_EQ(value(last, fakedrm::kPrimary, "CRTC_H"), row.destination.height);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, LeftAlone, testing::ValuesIn(kAloneRows),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+// mode=640x480, planes that do not scale: a larger picture is refused, and not cropped.
+TEST_F(ModeTest, a_named_mode_limits_the_sizes)
+{
+  DeviceRequest device;
+  device.fd = drm_fd.get();
+  OutputRequest output;
+  output.mode = *parse_mode_request("640x480");
+  const auto display = Display::open(device, output, listener);
+  ASSERT_TRUE(display && (*display)->start());
+  EXPECT_EQ((*display)->limits().max_width, 640U);
+  EXPECT_EQ((*display)->limits().max_height, 480U);
+  const Result<void> larger = (*display)->configure(picture(1024, 768));
+  ASSERT_FALSE(larger);
+  EXPECT_NE(larger.error().message.find("1024x768 is larger than the mode that mode names (640x480"), std::string::npos)
+      << larger.error().message;
+}
+
+// The mode that another program set stays, also for a picture that another mode fits.
+TEST_F(ModeTest, never_keeps_what_the_display_has)
+{
+  light_display(1024, 768);
   const auto display = open_with(ModeChanges::Never);
   ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
   EXPECT_EQ((*display)->limits().max_width, 1024U);

@@ -9,10 +9,11 @@
 
 namespace {
 
-using gstdrm::kms::choose_mode;
+using gstdrm::kms::ModePicture;
+using gstdrm::kms::ModeRequest;
+using gstdrm::kms::order_modes;
 using gstdrm::kms::parse_mode_request;
 using gstdrm::kms::pixel_aspect;
-using gstdrm::kms::select_mode;
 using gstdrm::kms::Rate;
 
 drmModeModeInfo mode(std::uint32_t clock_khz, std::uint16_t w, std::uint16_t htotal, std::uint16_t h,
@@ -56,6 +57,17 @@ struct Row {
   int expected; // index; -1: none
 };
 
+// The first of the modes to try; -1: none.
+int first_of(const std::vector<drmModeModeInfo> &modes, const ModeRequest &request, const ModePicture &picture)
+{
+  const auto order = order_modes(modes, request, picture);
+  return order ? static_cast<int>(order->front()) : -1;
+}
+
+const ModeRequest kMatch{ModeRequest::Kind::Match};
+const ModeRequest kAuto{ModeRequest::Kind::Auto};
+
+// With mode=match.
 const Row kRows[] = {
     {"exact_size_before_the_preferred_mode", {k1024_60, k640_60}, 640, 480, {60, 1}, 1},
     {"smallest_that_contains", {k1080_60, k1024_60, k800_60}, 700, 500, {60, 1}, 2},
@@ -86,12 +98,68 @@ class ChooseMode : public testing::TestWithParam<Row> {};
 TEST_P(ChooseMode, picks)
 {
   const Row &row = GetParam();
-  const auto index = choose_mode(row.modes, row.width, row.height, row.rate);
-  EXPECT_EQ(index ? static_cast<int>(*index) : -1, row.expected);
+  EXPECT_EQ(first_of(row.modes, kMatch, {row.width, row.height, row.rate}), row.expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, ChooseMode, testing::ValuesIn(kRows),
                          [](const auto &info) { return std::string(info.param.name); });
+
+const drmModeModeInfo k2160_60 = mode(594000, 3840, 4400, 2160, 2250, 0, DRM_MODE_TYPE_PREFERRED);
+const drmModeModeInfo k2160_30 = mode(297000, 3840, 4400, 2160, 2250);
+const drmModeModeInfo k2160_24 = mode(297000, 3840, 5500, 2160, 2250);
+const drmModeModeInfo k720_5994 = mode(74176, 1280, 1650, 720, 750);
+const drmModeModeInfo k720x400_70 = mode(28320, 720, 900, 400, 449);
+
+// All modes that may be tried, in their order, where the user does not ask for one and the display is dark.
+struct AutoRow {
+  const char *name;
+  std::vector<drmModeModeInfo> modes;
+  ModePicture picture;
+  std::vector<std::size_t> expected; // empty: an error
+};
+
+const AutoRow kAutoRows[] = {
+    {"a_small_picture_on_a_monitor", {k1080p_60, k1024_46, k720x400_70, k640_60}, {640, 360, {30, 1}}, {0, 2, 1, 3}},
+    {"unknown_rate_on_a_television", {k1080p_60, k1080_2398, k1080_50, k720_60, k720_2398}, {1280, 720, {}}, {0, 3, 2, 1, 4}},
+    {"film_where_the_own_size_has_its_rate", {k1080p_60, k1080_2398, k720_50, k720_5994, k720_60}, {1280, 720, {24000, 1001}}, {1, 0, 3, 4, 2}},
+    {"film_by_two_and_three_before_50", {k720_50, k720_60, k720_5994}, {1280, 720, {24000, 1001}}, {2, 1, 0}},
+    {"25_on_50", {k1080p_60, k1080_50, k1080_24}, {1280, 720, {25, 1}}, {1, 0, 2}},
+    {"30_keeps_60", {k1080p_60, k1080_50, k1080_24}, {1280, 720, {30, 1}}, {0, 1, 2}},
+    {"2160p60_refused", {k2160_60, k2160_30, k2160_24, k1080_60, k720_60}, {1920, 1080, {60, 1}}, {0, 3, 1, 2}},
+    {"2160p60_refused_and_not_scaled", {k2160_60, k2160_30, k2160_24, k1080_60}, {3840, 2160, {60, 1}}, {0, 1, 2}},
+    {"2160p60_scaled_down", {k1080p_60, k720_60}, {3840, 2160, {60, 1}, 0, true}, {0, 1}},
+    {"larger_than_the_own_mode", {k1080p_60, k2160_30, k2160_24}, {2560, 1440, {25, 1}}, {1, 2}},
+    {"larger_than_all", {k1080p_60, k720_60}, {2560, 1440, {25, 1}}, {}},
+    {"another_shape_comes_last", {k1080p_60, k1024_46, k720_50}, {640, 480, {}}, {0, 2, 1}},
+    {"interlaced_after_progressive", {k1080i_60, k1080p_60}, {1280, 720, {}}, {1, 0}},
+    {"no_preferred_mode", {k720_60, k1080_60}, {640, 360, {}}, {0, 1}},
+};
+
+class AutoModes : public testing::TestWithParam<AutoRow> {};
+
+TEST_P(AutoModes, in_order)
+{
+  const auto order = order_modes(GetParam().modes, kAuto, GetParam().picture);
+  EXPECT_EQ(order ? *order : std::vector<std::size_t>{}, GetParam().expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, AutoModes, testing::ValuesIn(kAutoRows),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+// The mode on screen stays, whatever the picture's size and rate.
+TEST(ModesToTry, begin_with_the_mode_on_screen)
+{
+  const std::vector<drmModeModeInfo> modes = {k1080p_60, k720_2398, k640_60};
+  const auto first = [&](const ModeRequest &request, const drmModeModeInfo &on_screen, const ModePicture &picture, bool fixed) {
+    const auto tries = gstdrm::kms::modes_to_try({modes, request, on_screen, fixed}, picture);
+    return tries ? gstdrm::kms::describe_mode(tries->front().mode) : tries.error().message;
+  };
+  EXPECT_EQ(first(kAuto, k1024_60, {640, 480, {24, 1}}, false), "1024x768@60.004");
+  EXPECT_EQ(first(kAuto, k1024_60, {1280, 720, {}}, false), "1920x1080@60.000") << "the picture is larger";
+  EXPECT_EQ(first(kAuto, k1024_60, {1280, 720, {}, 0, true}, false), "1024x768@60.004") << "scaled down";
+  EXPECT_NE(first(kAuto, k1024_60, {1280, 720, {}}, true).find("1024x768@60.004"), std::string::npos);
+  EXPECT_NE(first(kAuto, k1024_60, {1280, 720, {}}, true).find("videoscale"), std::string::npos);
+}
 
 const std::vector<drmModeModeInfo> kTelevision = {k1080_60, k1080_50,  k1080_24, k1080_2398,
                                                   k1080i_60, k1080_120, k1024_60, k640_60};
@@ -104,7 +172,8 @@ struct RequestRow {
 };
 
 const RequestRow kRequestRows[] = {
-    {"empty_matches", "", {60, 1}, 7},
+    {"empty_leaves_the_display_s_own", "", {60, 1}, 6},
+    {"auto", "auto", {60, 1}, 6},
     {"match", "match", {60, 1}, 7},
     {"preferred", "preferred", {24, 1}, 6},
     {"size_takes_the_rate_of_the_video", "1920x1080", {50, 1}, 1},
@@ -154,10 +223,10 @@ TEST_P(SelectMode, finds)
     return;
   }
   ASSERT_TRUE(request) << request.error().message;
-  const auto index = gstdrm::kms::select_mode(kTelevision, *request, 640, 480, row.rate);
-  EXPECT_EQ(index ? static_cast<int>(*index) : -1, row.expected);
-  if (!index) { // says which there are
-    EXPECT_NE(index.error().message.find("1920x1080i@60.000"), std::string::npos) << index.error().message;
+  const auto order = order_modes(kTelevision, *request, {640, 480, row.rate});
+  EXPECT_EQ(order ? static_cast<int>(order->front()) : -1, row.expected);
+  if (!order) { // says which there are
+    EXPECT_NE(order.error().message.find("1920x1080i@60.000"), std::string::npos) << order.error().message;
   }
 }
 
@@ -166,7 +235,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, SelectMode, testing::ValuesIn(kRequestRows),
 
 TEST(SelectModeOfNone, is_an_error)
 {
-  EXPECT_FALSE(gstdrm::kms::select_mode({}, {}, 640, 480, {60, 1}));
+  EXPECT_FALSE(order_modes({}, {}, {640, 480, {60, 1}}));
 }
 
 TEST(ModeRefresh, is_an_exact_fraction)
@@ -280,24 +349,22 @@ TEST_P(Aspects, of_pixels)
 INSTANTIATE_TEST_SUITE_P(Rows, Aspects, testing::ValuesIn(kAspectRows));
 
 // The kernel lists a timing once for each shape that it is known in.
-TEST(ChooseMode, takes_the_shape_of_the_picture)
+TEST(OrderModes, takes_the_shape_of_the_picture)
 {
   const std::vector<drmModeModeInfo> modes = {shaped(720, 576, DRM_MODE_FLAG_PIC_AR_4_3),
                                               shaped(720, 576, DRM_MODE_FLAG_PIC_AR_16_9)};
   const std::vector<drmModeModeInfo> cinema = {shaped(1280, 720, DRM_MODE_FLAG_PIC_AR_64_27),
                                                shaped(1280, 720, DRM_MODE_FLAG_PIC_AR_16_9)};
-  EXPECT_EQ(*choose_mode(modes, 720, 576, {50, 1}, 4.0 / 3), 0U);
-  EXPECT_EQ(*choose_mode(modes, 720, 576, {50, 1}, 16.0 / 9), 1U);
-  EXPECT_EQ(*choose_mode(cinema, 1280, 720, {50, 1}, 16.0 / 9), 1U);
-  EXPECT_EQ(*choose_mode(cinema, 1280, 720, {50, 1}), 1U);
-  EXPECT_EQ(*choose_mode(cinema, 1280, 720, {50, 1}, 64.0 / 27), 0U);
+  EXPECT_EQ(first_of(modes, kMatch, {720, 576, {50, 1}, 4.0 / 3}), 0);
+  EXPECT_EQ(first_of(modes, kMatch, {720, 576, {50, 1}, 16.0 / 9}), 1);
+  EXPECT_EQ(first_of(cinema, kMatch, {1280, 720, {50, 1}, 16.0 / 9}), 1);
+  EXPECT_EQ(first_of(cinema, kMatch, {1280, 720, {50, 1}}), 1);
+  EXPECT_EQ(first_of(cinema, kMatch, {1280, 720, {50, 1}, 64.0 / 27}), 0);
   for (const char *text : {"720x576", "720x576@50"}) {
     const auto request = parse_mode_request(text);
     ASSERT_TRUE(request);
-    const auto wide = select_mode(modes, *request, 720, 576, {}, 16.0 / 9);
-    ASSERT_TRUE(wide) << text;
-    EXPECT_EQ(*wide, 1U) << text;
-    EXPECT_EQ(*select_mode(modes, *request, 720, 576, {}, 4.0 / 3), 0U) << text;
+    EXPECT_EQ(first_of(modes, *request, {720, 576, {}, 16.0 / 9}), 1) << text;
+    EXPECT_EQ(first_of(modes, *request, {720, 576, {}, 4.0 / 3}), 0) << text;
   }
 }
 

@@ -379,28 +379,28 @@ TEST(PlanCommit, knows_the_properties_of_a_flip)
   EXPECT_NE(flip_properties(output, plan).writeback_fence, 0U);
 }
 
-TEST(ModeFor, says_which_formats_there_are)
+TEST(ModesFor, says_which_formats_there_are)
 {
   const Output output = an_output();
   Picture picture = a_picture(640, 480);
-  const auto mode = mode_for(output, picture, false, "card");
-  ASSERT_TRUE(mode);
-  EXPECT_EQ(mode->hdisplay, 640U);
+  const auto modes = modes_for(output, picture, false, "card");
+  ASSERT_TRUE(modes);
+  EXPECT_EQ(modes->front().mode.hdisplay, 640U);
   picture.format.fourcc = DRM_FORMAT_YUYV;
-  const auto refused = mode_for(output, picture, false, "card");
+  const auto refused = modes_for(output, picture, false, "card");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::Unsupported);
   EXPECT_NE(refused.error().message.find("Planes 30, 31 show"), std::string::npos) << refused.error().message;
 }
 
-TEST(ModeFor, takes_a_larger_picture_where_planes_scale)
+TEST(ModesFor, takes_a_larger_picture_where_planes_scale)
 {
   const Output output = an_output();
   const Picture picture = a_picture(4096, 2160);
-  EXPECT_EQ(mode_for(output, picture, false, "card").error().code, ErrorCode::Caps);
-  const auto mode = mode_for(output, picture, true, "card");
-  ASSERT_TRUE(mode);
-  EXPECT_EQ(mode->hdisplay, 1024U);
+  EXPECT_EQ(modes_for(output, picture, false, "card").error().code, ErrorCode::Caps);
+  const auto modes = modes_for(output, picture, true, "card");
+  ASSERT_TRUE(modes);
+  EXPECT_EQ(modes->front().mode.hdisplay, 1024U);
 }
 
 } // namespace

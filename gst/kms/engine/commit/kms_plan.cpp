@@ -167,8 +167,10 @@ bool turns_off(const Output &output, const Plane &plane, const Plan *shown, bool
 
 } // namespace
 
-Result<drmModeModeInfo> mode_for(const Output &output, const Picture &picture, bool scales_down,
-                                 const std::string &device_name, const drmModeModeInfo *only)
+Result<std::vector<ModeTry>> modes_for(const Output &output, const Picture &picture,
+                                       bool scales_down, const std::string &device_name,
+                                       const std::optional<drmModeModeInfo> &on_screen,
+                                       bool is_fixed)
 {
   const FormatSet offered = output.formats();
   if (!offered.contains(picture.format)) {
@@ -181,23 +183,19 @@ Result<drmModeModeInfo> mode_for(const Output &output, const Picture &picture, b
                      list_formats(offered) + ". " + nearest_fix(offered, picture.format)};
   }
   if (output.joined)
-    return *output.joined;
-  const std::span<const drmModeModeInfo> modes =
-      only ? std::span(only, 1) : std::span<const drmModeModeInfo>(output.connector.modes);
+    return std::vector<ModeTry>{{*output.joined, false}};
   const double aspect = static_cast<double>(picture.width) * picture.par_n /
                         (static_cast<double>(picture.height) * picture.par_d);
-  Result<std::size_t> index =
-      select_mode(modes, output.mode_request, picture.width, picture.height, picture.rate, aspect);
-  if (!index && scales_down && output.mode_request.kind == ModeRequest::Kind::Match)
-    if (const std::optional<std::size_t> largest = largest_mode(modes, picture.rate, aspect))
-      index = *largest;
-  if (!index)
+  Result<std::vector<ModeTry>> modes =
+      modes_to_try({output.connector.modes, output.mode_request, on_screen, is_fixed},
+                   {picture.width, picture.height, picture.rate, aspect, scales_down});
+  if (!modes)
     return Error{ErrorCode::Caps, // of another size, perhaps
                  "Connector " + output.connector.name + " of " + device_name +
-                     " has no mode for the stream. " + index.error().message +
-                     (only ? " Or let the mode change, with mode-changes=auto." : ""),
+                     " has no mode for the stream. " + modes.error().message +
+                     (is_fixed ? " Or let the mode change, with mode-changes=auto." : ""),
                  0};
-  return modes[*index];
+  return modes;
 }
 
 std::uint32_t panel_rotation(const Output &output)

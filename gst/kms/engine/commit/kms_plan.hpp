@@ -82,12 +82,13 @@ struct Plan {
 // A sentence that says what to use in place of a format that is not in the set.
 std::string nearest_fix(const FormatSet &set, Format format);
 
-// The mode that the picture gets: `only`, where it is not null, else one of the connector's. Error:
-// no candidate plane has the format, or no mode holds the size. `scales_down`: a picture may be
-// larger than the mode.
-Result<drmModeModeInfo> mode_for(const Output &output, const Picture &picture, bool scales_down,
-                                 const std::string &device_name,
-                                 const drmModeModeInfo *only = nullptr);
+// The modes to try for the picture, best first. Error: no candidate plane has the format, or no
+// mode holds the size. `scales_down`: a picture may be larger than the mode. `on_screen` and
+// `is_fixed`: see ModeRules.
+Result<std::vector<ModeTry>> modes_for(const Output &output, const Picture &picture,
+                                       bool scales_down, const std::string &device_name,
+                                       const std::optional<drmModeModeInfo> &on_screen = {},
+                                       bool is_fixed = false);
 
 // Why the plane is no candidate; empty: it is one.
 std::string why_unfit(const View &view, const Plane &plane, Format format);

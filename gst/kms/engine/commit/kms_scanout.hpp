@@ -66,9 +66,9 @@ public:
     set_view(view);
     return true;
   }
-  // Error: no candidate plane has the format, or no mode holds the size. Touches nothing.
-  // Returns the mode that the picture gets where show_first() does not keep the one on screen.
-  [[nodiscard]] Result<drmModeModeInfo> check(const Picture &picture) const;
+  // Returns the modes to try for the picture, best first. Error: no candidate plane has the format,
+  // or no mode holds the size. Touches nothing.
+  [[nodiscard]] Result<std::vector<ModeTry>> check(const Picture &picture) const;
 
   // Finds out by test commits whether some plane shows pictures that are larger than the mode,
   // which check() takes into account from then on. Once, before the first frame and before another
@@ -85,15 +85,15 @@ public:
     return on_panel(view, panel_rotation_).is_turned();
   }
 
-  // Looks for a plane that takes the picture in a test commit, then commits for real, with a mode
-  // set where one is needed. Returns the error with one line per plane; `sys_errno` is the last
+  // Looks for a plane that takes the picture in a test commit, in one mode after the other, then
+  // commits for real, with a mode set where one is needed. Returns the error with one line per plane; `sys_errno` is the last
   // attempt's. ErrorCode::Unsupported: the device does not do this, so another format, size or
   // plane may do.
   // A frame's overlay becomes part of the commit where a plane takes it. With Patience::Wait, a
   // commit without a mode set that the device can do nothing about at the moment (EBUSY, ENOMEM)
   // ends the search: was_put_off() is true, and the same call is worth another try.
   enum class Patience { Wait, SetMode };
-  Result<void> show_first(const Picture &picture, const drmModeModeInfo &mode, Frame &frame,
+  Result<void> show_first(const Picture &picture, const std::vector<ModeTry> &modes, Frame &frame,
                           std::uint64_t serial, Patience patience = Patience::SetMode);
   [[nodiscard]] bool was_put_off() const noexcept { return was_put_off_; }
   int flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
@@ -186,13 +186,15 @@ private:
   [[nodiscard]] std::string explain(Format format,
                                     const std::map<std::uint32_t, Attempts> &attempts) const;
   [[nodiscard]] const Plan *shown() const noexcept { return plan_ ? &*plan_ : nullptr; }
-  [[nodiscard]] const drmModeModeInfo *fixed_mode() const;
-  bool show_in_mode_on_screen(const Picture &picture, const drmModeModeInfo &mode, Frame &frame,
-                              std::uint64_t serial);
+  [[nodiscard]] std::optional<drmModeModeInfo> fixed_mode() const;
+  [[nodiscard]] std::optional<drmModeModeInfo> mode_on_screen() const;
+  int show_in_mode(const Picture &picture, const ModeTry &mode, Frame &frame, std::uint64_t serial,
+                   Patience patience, std::map<std::uint32_t, Attempts> &attempts);
   Result<void> prepare(const Picture &picture, const drmModeModeInfo &mode);
   int make_background(const drmModeModeInfo &mode, std::unique_ptr<DumbBuffer> &made) const;
   int prepare_background(const Plan &plan);
   bool takes(const Picture &picture, const drmModeModeInfo &mode);
+  [[nodiscard]] std::optional<drmModeModeInfo> probed_mode() const;
   [[nodiscard]] std::string advice(const drmModeModeInfo &mode, Format format, bool tried) const;
   int test(const Plan &plan, std::uint32_t framebuffer_id) const;
   int test(const Picture &picture, const drmModeModeInfo &mode, std::uint32_t framebuffer_id) const;

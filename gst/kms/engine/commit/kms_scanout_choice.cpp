@@ -7,6 +7,8 @@
 
 #include <drm_fourcc.h>
 
+#include <gst/drm/core/log.hpp>
+
 #include "engine/card/kms_objects.hpp"
 #include "engine/card/kms_refusal.hpp"
 #include "engine/card/kms_scratch.hpp"
@@ -47,52 +49,44 @@ std::optional<Format> scratch_format(const FormatSet &formats)
 
 } // namespace
 
-Result<drmModeModeInfo> Scanout::check(const Picture &picture) const
+Result<std::vector<ModeTry>> Scanout::check(const Picture &picture) const
 {
   Picture on_screen = picture;
   if (view_.is_turned())
     std::swap(on_screen.width, on_screen.height), std::swap(on_screen.par_n, on_screen.par_d);
-  return mode_for(output_, on_screen, scales_down_, device_->name(), fixed_mode());
+  const std::optional<drmModeModeInfo> fixed = fixed_mode();
+  return modes_for(output_, on_screen, scales_down_, device_->name(),
+                   fixed ? fixed : mode_on_screen(), fixed.has_value());
 }
 
-// The mode that the user wants no other one than; null: there is none.
-const drmModeModeInfo *Scanout::fixed_mode() const
+// The mode that mode-changes allows no other one than; nullopt if any may be set.
+std::optional<drmModeModeInfo> Scanout::fixed_mode() const
 {
   const ModeChanges changes = output_.mode_changes;
-  if (output_.mode_request.kind != ModeRequest::Kind::Match || changes == ModeChanges::Auto ||
+  if (names_mode(output_.mode_request) || changes == ModeChanges::Auto ||
       changes == ModeChanges::Always)
-    return nullptr;
+    return {};
   if (changes == ModeChanges::Never && output_.found_mode)
-    return &*output_.found_mode;
+    return output_.found_mode;
   const std::vector<drmModeModeInfo> &modes = output_.connector.modes;
   const bool listed =
       first_mode_ && std::any_of(modes.begin(), modes.end(), [this](const auto &mode) {
         return same_mode(mode, *first_mode_);
       }); // another display may be connected by now
-  return listed ? &*first_mode_ : nullptr;
+  return listed ? first_mode_ : std::nullopt;
 }
 
-// A mode set leaves most displays dark for seconds, and an adaptive stream changes its size every
-// few seconds: where a plane scales the picture as the view wants it, the mode on screen stays,
-// whatever the picture's rate.
-bool Scanout::show_in_mode_on_screen(const Picture &picture, const drmModeModeInfo &mode,
-                                     Frame &frame, std::uint64_t serial)
+// The mode that stays if it can show the picture; nullopt if the display is dark, or the user wants
+// a mode that fits the picture.
+std::optional<drmModeModeInfo> Scanout::mode_on_screen() const
 {
-  if (!plan_ || output_.mode_changes != ModeChanges::Auto ||
-      output_.mode_request.kind != ModeRequest::Kind::Match || view_.fit == Fit::None ||
-      same_mode(plan_->mode, mode))
-    return false;
-  const drmModeModeInfo kept = plan_->mode;
-  if (!prepare(picture, kept))
-    return false;
-  const std::vector<Plan> plans = candidate_plans(output_, view_, picture, kept, shown());
-  return std::any_of(plans.begin(), plans.end(), [&](const Plan &plan) {
-    if (plan.scaled != plans.front().scaled || needs_mode_set(output_, plan, shown()))
-      return false;
-    const int ret = show(plan, frame, serial, false);
-    was_put_off_ |= is_put_off(ret);
-    return ret == 0;
-  });
+  const bool matches = output_.mode_request.kind == ModeRequest::Kind::Match;
+  if (names_mode(output_.mode_request) || output_.mode_changes == ModeChanges::Always ||
+      (matches && view_.fit == Fit::None))
+    return {};
+  if (plan_)
+    return plan_->mode;
+  return matches ? std::nullopt : output_.found_mode;
 }
 
 // One line per plane, as many as a screen holds.
@@ -151,36 +145,33 @@ std::string Scanout::advice(const drmModeModeInfo &mode, Format format, bool tri
          ", for instance with videoscale before the sink.";
 }
 
-Result<void> Scanout::show_first(const Picture &picture, const drmModeModeInfo &mode, Frame &frame,
-                                 std::uint64_t serial, Patience patience)
+// Tries the plans for one mode. 0, or the errno of the last one, negative.
+int Scanout::show_in_mode(const Picture &picture, const ModeTry &mode, Frame &frame,
+                          std::uint64_t serial, Patience patience,
+                          std::map<std::uint32_t, Attempts> &attempts)
 {
-  was_put_off_ = false;
-  if (show_in_mode_on_screen(picture, mode, frame, serial)) {
-    scaling_refused_ = 0;
-    was_put_off_ = false;
-    return {};
-  }
-  const auto busy = [this] { return device_error(device_->name() + " is busy.", EBUSY); };
-  if (was_put_off_ && patience == Patience::Wait)
-    return busy();
-  was_put_off_ = false;
-  if (Result<void> ready = prepare(picture, mode); !ready)
-    return ready;
-  std::map<std::uint32_t, Attempts> attempts;
+  const auto [width, height] = view_.is_turned() ? std::pair(picture.height, picture.width)
+                                                 : std::pair(picture.width, picture.height);
+  const bool fits = width <= mode.mode.hdisplay && height <= mode.mode.vdisplay;
+  const std::vector<Plan> plans = candidate_plans(output_, view_, picture, mode.mode, shown());
   int ret = -EINVAL;
   int scaling_refused = 0;
-  for (const Plan &plan : candidate_plans(output_, view_, picture, mode, shown())) {
+  for (const Plan &plan : plans) {
+    const bool as_wanted = plan.scaled == plans.front().scaled;
+    if (!as_wanted && (mode.only_as_wanted || (!fits && !output_.joined)))
+      continue; // it would be centred against the user's wish, or cropped
     for (const bool with_mode_set : {false, true}) {
-      if (with_mode_set ? output_.joined.has_value() : needs_mode_set(output_, plan, shown()))
+      if (with_mode_set ? output_.joined.has_value() || mode.only_as_wanted
+                        : needs_mode_set(output_, plan, shown()))
         continue;
       ret = show(plan, frame, serial, with_mode_set);
       if (ret == 0) {
         scaling_refused_ = plan.scaled ? 0 : scaling_refused;
-        return {};
+        return 0;
       }
       was_put_off_ = !with_mode_set && patience == Patience::Wait && is_put_off(ret);
       if (was_put_off_)
-        return busy();
+        return ret;
     }
     Attempts &plane = attempts[plan.plane->id];
     (plan.scaled ? plane.scaled : plane.unscaled) = -ret;
@@ -190,26 +181,64 @@ Result<void> Scanout::show_first(const Picture &picture, const drmModeModeInfo &
         ret == -ENOMEM)
       break; // no other plane would do better
   }
+  return ret;
+}
+
+// A driver, a cable or an adapter that refuses one mode may take the next one.
+Result<void> Scanout::show_first(const Picture &picture, const std::vector<ModeTry> &modes,
+                                 Frame &frame, std::uint64_t serial, Patience patience)
+{
+  was_put_off_ = false;
+  std::map<std::uint32_t, Attempts> attempts; // in the mode that fits best
+  int ret = -EINVAL;
+  for (const ModeTry &mode : modes) {
+    if (Result<void> ready = prepare(picture, mode.mode); !ready)
+      return ready;
+    std::map<std::uint32_t, Attempts> other;
+    ret = show_in_mode(picture, mode, frame, serial, patience,
+                       &mode == &modes.front() ? attempts : other);
+    if (ret == 0)
+      return {};
+    if (was_put_off_)
+      return device_error(device_->name() + " is busy.", EBUSY);
+    if (!is_refusal(-ret) && !mode.only_as_wanted)
+      break; // no other mode would do better
+    GSTDRM_DEBUG("mode %s does not show the picture: %s", describe_mode(mode.mode).c_str(),
+                 errno_text(-ret).c_str());
+  }
+  const drmModeModeInfo &mode = modes.front().mode;
   const std::string hint = ret == -EACCES || ret == -EPERM
                                ? " Another program took the display over; stop it."
                                : advice(mode, picture.format, !attempts.empty());
   return Error{is_refusal(-ret) ? ErrorCode::Unsupported : ErrorCode::Device,
                device_->name() + " does not show " + describe_format(picture.format) + " of " +
                    std::to_string(picture.width) + "x" + std::to_string(picture.height) +
-                   " in mode " + describe_mode(mode) + " on connector " + output_.connector.name +
-                   "." + hint + explain(picture.format, attempts),
+                   " in mode " + describe_mode(mode) +
+                   (modes.size() > 1 && is_refusal(-ret) ? " or another one" : "") +
+                   " on connector " + output_.connector.name + "." + hint +
+                   explain(picture.format, attempts),
                -ret};
+}
+
+// The mode for test commits before the first frame. nullopt if there is none.
+std::optional<drmModeModeInfo> Scanout::probed_mode() const
+{
+  if (output_.joined)
+    return output_.joined;
+  const std::vector<drmModeModeInfo> &modes = output_.connector.modes;
+  if (output_.mode_request.kind == ModeRequest::Kind::Exact)
+    if (const auto order = order_modes(modes, output_.mode_request, {}))
+      return modes[order->front()];
+  return output_.found_mode ? output_.found_mode : own_mode(modes);
 }
 
 void Scanout::probe_downscaling()
 {
-  const std::vector<drmModeModeInfo> &modes = output_.connector.modes;
-  const Result<std::size_t> index =
-      select_mode(modes, {ModeRequest::Kind::Preferred, 0, 0, false, 0, 0}, 0, 0, {});
+  const std::optional<drmModeModeInfo> mode_to_try = probed_mode();
   const std::optional<Format> format = scratch_format(output_.formats());
-  if (!index || !format)
+  if (!mode_to_try || !format)
     return;
-  const drmModeModeInfo mode = output_.joined.value_or(modes[*index]);
+  const drmModeModeInfo mode = *mode_to_try;
   Picture picture;
   picture.format = *format;
   // a quarter larger in width and height: enough to find out, and little memory
@@ -257,15 +286,11 @@ bool Scanout::takes(const Picture &picture, const drmModeModeInfo &mode)
 
 void Scanout::probe_covering()
 {
-  const std::vector<drmModeModeInfo> &modes = output_.connector.modes;
-  ModeRequest request = output_.mode_request;
-  if (request.kind == ModeRequest::Kind::Match)
-    request.kind = ModeRequest::Kind::Preferred;
-  const Result<std::size_t> index = select_mode(modes, request, 0, 0, {});
+  const std::optional<drmModeModeInfo> mode_to_try = probed_mode();
   const std::optional<Format> format = scratch_format(output_.formats());
-  if (!index || !format)
+  if (!mode_to_try || !format)
     return;
-  const drmModeModeInfo mode = output_.joined.value_or(modes[*index]);
+  const drmModeModeInfo mode = *mode_to_try;
   Picture full;
   full.format = *format;
   full.width = mode.hdisplay;

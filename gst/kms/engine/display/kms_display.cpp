@@ -104,7 +104,7 @@ Result<std::shared_ptr<Display>> Display::open(const DeviceRequest &device_reque
     return choice.error();
   const Connector &connector = choice->output.connector;
   if (output_request.mode.kind == ModeRequest::Kind::Exact)
-    if (const auto mode = select_mode(connector.modes, output_request.mode, 0, 0, {}); !mode)
+    if (const auto mode = order_modes(connector.modes, output_request.mode, {}); !mode)
       return device_error("Connector " + connector.name + " of " + (*device)->name() + ": " +
                               mode.error().message,
                           EINVAL);
@@ -288,11 +288,11 @@ Result<void> Display::configure(const Picture &picture)
                      "x" + std::to_string(picture.height) + " pixels.",
                  0};
   (void)take_view(); // the mode has to hold the picture as it is turned
-  Result<drmModeModeInfo> mode = choose_mode(picture);
-  if (!mode)
-    return mode.error();
+  Result<std::vector<ModeTry>> modes = choose_modes(picture);
+  if (!modes)
+    return modes.error();
   picture_ = picture;
-  mode_ = *mode;
+  modes_ = std::move(*modes);
   phase_ = Phase::FirstFrame;
   cache_.clear();
   return {};
@@ -323,17 +323,17 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
     return Shown::Dropped;
   }
   if (phase_ == Phase::ModeUnknown) {
-    Result<drmModeModeInfo> mode = choose_mode(picture_);
-    if (!mode)
-      return mode.error();
-    mode_ = *mode;
+    Result<std::vector<ModeTry>> modes = choose_modes(picture_);
+    if (!modes)
+      return modes.error();
+    modes_ = std::move(*modes);
     phase_ = Phase::FirstFrame;
   }
   const bool other_view = take_view();
   // turned between the caps and the first frame, as tags of a stream do it: another mode may fit
   if (other_view && phase_ == Phase::FirstFrame && !scanout_.is_set())
-    if (const Result<drmModeModeInfo> mode = choose_mode(picture_); mode)
-      mode_ = *mode;
+    if (Result<std::vector<ModeTry>> modes = choose_modes(picture_); modes)
+      modes_ = std::move(*modes);
   if (has_untested_rows(frame))
     require_first_frame();
   if (phase_ == Phase::FirstFrame)

@@ -242,7 +242,7 @@ private:
   bool has_untested_rows(const Frame &frame);
   Result<Shown> show_view(Frame &frame);
   Result<Shown> show_wished(Frame &frame);
-  Result<drmModeModeInfo> choose_mode(const Picture &picture);
+  Result<std::vector<ModeTry>> choose_modes(const Picture &picture);
   [[nodiscard]] Error explain(const Error &error) const;
   // kms_joined.cpp
   Result<void> check_joined_plane();
@@ -314,7 +314,8 @@ private:
   std::vector<Frame> last_; // left on screen by stop(), or there until a flip that nobody reads
   Phase phase_ = Phase::ModeUnknown;
   Picture picture_;
-  drmModeModeInfo mode_{};              // of picture_; not valid in the phase ModeUnknown
+  std::vector<ModeTry> modes_; // of picture_, best first; once it is shown: the mode on screen.
+                               // Not valid in the phase ModeUnknown
   std::optional<Proved> proved_;        // nothing: not tested with what is connected
   std::optional<FramebufferRows> rows_; // of the last frame
   unsigned untested_changes_ = 0;       // RowChange bits that the next frame's test commit is for

@@ -18,12 +18,12 @@ bool Display::narrow_offer()
   const FormatSet before = offer_.formats();
   offer_.list(scanout_.plane_formats());
   offer_.resize(picture_.width, picture_.height);
-  const Proved what{scanout_.plane_id(), mode_, picture_.width, picture_.height};
+  const Proved what{scanout_.plane_id(), scanout_.shown_mode(), picture_.width, picture_.height};
   if (what != proved_) {
     proved_ = what;
     const FormatSet shown = FormatSet::from_pairs({picture_.format});
     for (Refusal &refusal :
-         scanout_.disprove(picture_, mode_, FormatSet::subtract(offer_.formats(), shown)))
+         scanout_.disprove(picture_, what.mode, FormatSet::subtract(offer_.formats(), shown)))
       offer_.refuse(std::move(refusal));
   }
   return offer_.formats() != before;
@@ -35,7 +35,7 @@ void Display::refuse(const Error &why)
   offer_.resize(picture_.width, picture_.height);
   offer_.refuse({picture_.format, picture_.width, picture_.height, why.message});
   // test the pairs first, so that upstream's next choice is one that works
-  for (Refusal &refusal : scanout_.disprove(picture_, mode_, offer_.formats()))
+  for (Refusal &refusal : scanout_.disprove(picture_, modes_.front().mode, offer_.formats()))
     offer_.refuse(std::move(refusal));
   if (offer_.formats() != before)
     tell_(&DisplayListener::formats_changed);
@@ -50,12 +50,9 @@ std::optional<Refusal> Display::refusal(const Picture &picture) const
 void Display::expect_size()
 {
   const Output &output = scanout_.output();
-  const std::vector<drmModeModeInfo> &modes = output.connector.modes;
-  ModeRequest own;
-  own.kind = ModeRequest::Kind::Preferred;
-  std::optional<drmModeModeInfo> mode = output.joined;
-  if (const auto index = select_mode(modes, own, 0, 0, {}); index && !mode)
-    mode = modes[*index];
+  std::optional<drmModeModeInfo> mode = output.joined ? output.joined : output.found_mode;
+  if (!mode)
+    mode = own_mode(output.connector.modes);
   const std::lock_guard guard(shown_lock_);
   display_size_ = mode ? Size{mode->hdisplay, mode->vdisplay} : Size{};
 }
@@ -79,8 +76,14 @@ SizeLimits Display::size_limits(const Output &output) const
   if (scanout_.scales_down() && !scanout_.covers_only())
     return framebuffers_;
   SizeLimits limits{framebuffers_.min_width, framebuffers_.min_height, 0, 0};
-  const std::optional<drmModeModeInfo> &only = output.joined ? output.joined : output.found_mode;
-  const std::vector<drmModeModeInfo> modes = only ? std::vector{*only} : output.connector.modes;
+  std::vector<drmModeModeInfo> modes = output.connector.modes;
+  if (output.joined)
+    modes = {*output.joined};
+  else if (output.found_mode && output.mode_changes == ModeChanges::Never)
+    modes = {*output.found_mode};
+  else if (const auto of_request = order_modes(modes, output.mode_request, {});
+           of_request && names_mode(output.mode_request)) // the mode that the user names
+    modes = {modes[of_request->front()]};
   for (const drmModeModeInfo &mode : modes) {
     limits.max_width = std::max<std::uint32_t>(limits.max_width, mode.hdisplay);
     limits.max_height = std::max<std::uint32_t>(limits.max_height, mode.vdisplay);

@@ -80,7 +80,7 @@ Result<Display::Shown> Display::show_first(Frame &frame)
   if (const std::optional<Shown> ended = wait_before_mode_set(frame))
     return *ended;
   if (joined_) // the vblanks of its mode, for the turn of others
-    queue_.set_timing(refresh_period_ns(mode_), frame_duration_ns(picture_.rate));
+    queue_.set_timing(refresh_period_ns(modes_.front().mode), frame_duration_ns(picture_.rate));
   std::optional<Error> error;
   int ret = -EAGAIN;
   for (int left = kBusyTries; ret == -EAGAIN; left--) {
@@ -90,7 +90,7 @@ Result<Display::Shown> Display::show_first(Frame &frame)
       return Shown::Flushing;
     const auto patience = left > 0 ? Scanout::Patience::Wait : Scanout::Patience::SetMode;
     ret = queue_.submit_with(frame, [&](std::uint64_t serial) {
-      Result<void> shown = scanout_.show_first(picture_, mode_, frame, serial, patience);
+      Result<void> shown = scanout_.show_first(picture_, modes_, frame, serial, patience);
       if (!shown)
         error = shown.error();
       else
@@ -138,20 +138,21 @@ void Display::first_frame_shown()
   untested_changes_ = 0;
   last_.clear(); // the commit of a first frame blocks until that is off the screen
   phase_ = Phase::Showing;
-  mode_ = scanout_.shown_mode(); // perhaps the one before
+  const drmModeModeInfo &mode = scanout_.shown_mode();
+  modes_ = {{mode, false}}; // another view is no reason for a mode set
   FenceRules rules = fence_rules_;
   rules.kernel_gets_fences = rules.kernel_gets_fences && scanout_.waits_for_fences();
   queue_.set_fence_rules(rules);
-  queue_.set_timing(refresh_period_ns(mode_), frame_duration_ns(picture_.rate),
+  queue_.set_timing(refresh_period_ns(mode), frame_duration_ns(picture_.rate),
                     scanout_.output().vrr);
   const std::string description = scanout_.describe();
   {
     const std::lock_guard guard(shown_lock_);
     description_ = description;
-    display_size_ = {mode_.hdisplay, mode_.vdisplay};
+    display_size_ = {mode.hdisplay, mode.vdisplay};
   }
   if (scanout_.can_write_back())
-    snapshots_.set_shown(mode_);
+    snapshots_.set_shown(mode);
   else
     snapshots_.set_nothing_shown();
   shown_view_ = scanout_.view();
@@ -163,17 +164,17 @@ void Display::first_frame_shown()
     tell_(&DisplayListener::formats_changed);
 }
 
-// The mode of the picture in the view that the scanout has, or without a turn that the view only
-// wishes for.
-Result<drmModeModeInfo> Display::choose_mode(const Picture &picture)
+// The modes to try for the picture in the view that the scanout has, or without a turn that the
+// view only wishes for.
+Result<std::vector<ModeTry>> Display::choose_modes(const Picture &picture)
 {
-  Result<drmModeModeInfo> mode = scanout_.check(picture);
-  if (mode || !scanout_.leave_wished_turn())
-    return mode;
-  Result<drmModeModeInfo> unturned = scanout_.check(picture);
+  Result<std::vector<ModeTry>> modes = scanout_.check(picture);
+  if (modes || !scanout_.leave_wished_turn())
+    return modes;
+  Result<std::vector<ModeTry>> unturned = scanout_.check(picture);
   if (unturned)
-    turn_left_out_ = mode.error();
-  return unturned ? unturned : mode;
+    turn_left_out_ = modes.error();
+  return unturned ? unturned : modes;
 }
 
 // A turn that the view only wishes for is left out, with one warning, where the display refuses it.
@@ -181,10 +182,10 @@ Result<Display::Shown> Display::show_wished(Frame &frame)
 {
   Result<Shown> shown = show_first(frame);
   if (!shown && shown.error().code == ErrorCode::Unsupported && scanout_.leave_wished_turn()) {
-    const Result<drmModeModeInfo> mode = scanout_.check(picture_);
-    if (!mode)
+    Result<std::vector<ModeTry>> modes = scanout_.check(picture_);
+    if (!modes)
       return shown;
-    mode_ = *mode;
+    modes_ = std::move(*modes);
     turn_left_out_ = shown.error();
     shown = show_first(frame);
   }

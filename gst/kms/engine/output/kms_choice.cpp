@@ -73,12 +73,10 @@ std::vector<std::uint32_t> ids_of(const Output &output)
   return ids;
 }
 
-// The mode on the display, where the sink shall not set another; nothing: the display is dark.
+// The mode on the display. nullopt if the display is dark.
 std::optional<drmModeModeInfo> read_found_mode(const Device &device, const Output &output)
 {
-  if (output.mode_request.kind != ModeRequest::Kind::Match ||
-      output.mode_changes != ModeChanges::Never ||
-      property_value(output.connector.properties, "CRTC_ID") != output.crtc.id)
+  if (property_value(output.connector.properties, "CRTC_ID") != output.crtc.id)
     return std::nullopt;
   return lit_mode(device.fd(), output.crtc.properties);
 }
@@ -209,9 +207,7 @@ OutputChoice reserve_plane(const Device &device, ReservationTable &table, Resour
 
 Result<void> check_meaning(const OutputRequest &output)
 {
-  const ModeRequest::Kind kind = output.mode.kind;
-  if (output.mode_changes != ModeChanges::Never ||
-      (kind != ModeRequest::Kind::Exact && kind != ModeRequest::Kind::Preferred))
+  if (output.mode_changes != ModeChanges::Never || !names_mode(output.mode))
     return {};
   return device_error("mode names a mode to set, and mode-changes=never forbids to set one. Leave "
                       "one of the two out.",

@@ -35,27 +35,13 @@ std::int64_t refresh_period_ns(const drmModeModeInfo &mode);
 // "1920x1080@60.000"
 std::string describe_mode(const drmModeModeInfo &mode);
 
-// How far the refresh is from the nearest whole multiple of the rate, as a part of that multiple:
-// 0 for 60 Hz and 30 fps. 0 for a variable rate.
-double refresh_mismatch(const drmModeModeInfo &mode, Rate video);
-
-// Index of the mode that fits: the video's exact size if there is one, else the smallest that
-// contains it; among these progressive before interlaced, then that with the picture's shape
-// (`aspect`: width to height as it is seen; 0: the mode with square pixels), then the refresh
-// nearest a multiple of the video's rate (a rate that is not known: nearest to the refresh of the
-// display's preferred mode, else to 60 Hz), then the display's preferred mode, then the lower
-// refresh. nullopt if the video is larger than every mode.
-std::optional<std::size_t> choose_mode(std::span<const drmModeModeInfo> modes, std::uint32_t width,
-                                       std::uint32_t height, Rate video, double aspect = 0);
-
-// Index of the mode with the most pixels. Where several modes have that number of pixels,
-// choose_mode() chooses among them.
-std::optional<std::size_t> largest_mode(std::span<const drmModeModeInfo> modes, Rate video,
-                                        double aspect = 0);
+// The display's own mode: the one that it prefers, else the first, since the kernel sorts the best
+// one to the front (drm_mode_sort()). nullopt if there is no mode.
+std::optional<drmModeModeInfo> own_mode(std::span<const drmModeModeInfo> modes);
 
 // When a mode that the user does not name may be set.
 enum class ModeChanges {
-  Auto,   // with the first picture, then where no plane scales a picture to the mode on screen
+  Auto,   // where the mode on screen cannot show the picture
   Always, // with each picture that another mode fits better
   Start,  // with the first picture since start()
   Never,  // with none: the display keeps the mode that it has; one that is dark gets one as with
@@ -65,8 +51,9 @@ enum class ModeChanges {
 // Which mode the user asks for.
 struct ModeRequest {
   enum class Kind {
-    Auto,      // Current beside another program's picture where the sink is asked to, else Match
-    Match,     // choose_mode()
+    Auto,      // Current beside another program's picture where the sink is asked to; else the mode
+               // on screen stays, and a dark display gets its own
+    Match,     // the mode of the picture's size
     Preferred, // the display's own choice
     Current,   // no mode set: the one that another program has set
     Exact,     // the fields below
@@ -79,6 +66,12 @@ struct ModeRequest {
   double refresh_tolerance = 0; // in Hz
 };
 
+// Whether the user has named a mode.
+inline bool names_mode(const ModeRequest &request) noexcept
+{
+  return request.kind == ModeRequest::Kind::Exact || request.kind == ModeRequest::Kind::Preferred;
+}
+
 // "auto" (and ""), "match", "preferred", "current", "1920x1080", "1920x1080@60", "1920x1080@59.94",
 // "1920x1080i@50": pictures per second, fields where interlaced. A whole number stands for what
 // rounds to it.
@@ -89,10 +82,40 @@ Result<ModeRequest> parse_mode_request(const std::string &text);
 std::vector<std::pair<std::uint32_t, std::uint32_t>>
 mode_sizes(std::span<const drmModeModeInfo> modes, const ModeRequest &request);
 
-// Index of the mode asked for; Exact: of that size and kind the one nearest to the refresh, else to
-// the video's rate. Error: there is none, and which there are.
-Result<std::size_t> select_mode(std::span<const drmModeModeInfo> modes, const ModeRequest &request,
-                                std::uint32_t width, std::uint32_t height, Rate video,
-                                double aspect = 0);
+// What the choice of a mode has to know of a picture.
+struct ModePicture {
+  std::uint32_t width = 0; // as it lies on the screen
+  std::uint32_t height = 0;
+  Rate rate;
+  double aspect = 0;        // width to height as it is seen; 0: square pixels
+  bool scales_down = false; // a plane shows pictures that are larger than the mode
+};
+
+// Indices of the modes that the picture may be shown in, best first; the next one is for a mode
+// that the driver refuses. Error: there is none, and which modes there are.
+Result<std::vector<std::size_t>> order_modes(std::span<const drmModeModeInfo> modes,
+                                             const ModeRequest &request,
+                                             const ModePicture &picture);
+
+// A mode to try for a picture.
+struct ModeTry {
+  drmModeModeInfo mode{};
+  bool only_as_wanted = false; // not if the picture would have to be centred for want of scaling
+};
+
+// The modes of one display, and what may be done with them.
+struct ModeRules {
+  std::span<const drmModeModeInfo> modes;
+  ModeRequest request;
+  std::optional<drmModeModeInfo> on_screen; // nullopt if the display is dark, or the mode on it
+                                            // does not matter
+  bool is_fixed = false;                    // no mode but `on_screen` may be used
+};
+
+// The modes to try for a picture, in this order:
+// 1. the mode on screen, unless the picture is larger and no plane scales it down;
+// 2. order_modes().
+// Error: no mode holds the picture, or there is none that the user names.
+Result<std::vector<ModeTry>> modes_to_try(const ModeRules &rules, const ModePicture &picture);
 
 } // namespace gstdrm::kms

@@ -392,7 +392,8 @@ Result<Output> choose_output(const Resources &resources, const OutputRequest &re
   output.crtc = *crtc;
   output.crtc_planes = planes_of(resources, *crtc);
   output.mode_request = request.mode;
-  if (request.mode.kind == ModeRequest::Kind::Auto) // and there is nothing to join
+  // who lets the mode change with each picture wants modes that fit pictures
+  if (request.mode.kind == ModeRequest::Kind::Auto && request.mode_changes == ModeChanges::Always)
     output.mode_request.kind = ModeRequest::Kind::Match;
   output.mode_changes = request.mode_changes;
   output.vrr = request.vrr;

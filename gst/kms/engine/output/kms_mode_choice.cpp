@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which mode a picture gets. A mode set leaves most displays dark for a second or more, so without
+// a wish of the user's the display is left alone:
+// 1. The mode on screen stays. A plane scales the picture to it, or the picture is centred.
+// 2. A display that is dark, or whose mode on screen is too small, gets its own (preferred) size.
+// 3. A mode that the driver refuses is followed by the next one: first those that lose no picture
+//    of the stream, then those of the display's shape, then those nearest to its own size.
+// 4. Of one size, the refresh is the nearest to a multiple of the stream's rate; for a stream of
+//    unknown rate, that of the display's own mode.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "kms_aspect.hpp"
+#include "kms_mode.hpp"
+
+namespace gstdrm::kms {
+
+namespace {
+
+// Ratios that differ by less than this count as equal: 1366x768 is 16:9.
+constexpr double kSameShape = 0.05;
+// Clocks are given in kHz, so that refresh rates are never exact.
+constexpr double kSameRate = 0.0005;
+// 60 Hz shows every picture of 60.1 a second, as far as a viewer can tell.
+constexpr double kLossless = 0.99;
+
+// Smaller is better, the first difference decides.
+using ModeRank = std::array<double, 9>;
+
+double refresh_of(const drmModeModeInfo &mode)
+{
+  const Rate rate = mode_refresh(mode);
+  return static_cast<double>(rate.numerator) / rate.denominator;
+}
+
+double area_of(const drmModeModeInfo &mode)
+{
+  return std::max(1.0, static_cast<double>(mode.hdisplay) * mode.vdisplay);
+}
+
+double pixel_shape(const drmModeModeInfo &mode)
+{
+  return static_cast<double>(std::max<int>(1, mode.hdisplay)) / std::max<int>(1, mode.vdisplay);
+}
+
+// In steps of kSameShape.
+double shape_distance(double a, double b)
+{
+  return std::round(std::abs(std::log(a / b)) / kSameShape);
+}
+
+// How unevenly pictures of the rate are shown: 0 where each stays for the same number of
+// refreshes. Two and three by turns (23.976 pictures at 59.94 Hz) are the next best.
+double unevenness(double refresh, double rate)
+{
+  constexpr double kByTurns = 0.02;
+  const double ratio = refresh / rate;
+  const auto distance = [ratio](double multiple) { return std::abs(ratio - multiple) / multiple; };
+  const double even = distance(std::max(1.0, std::round(ratio)));
+  const double by_turns = distance(std::max(1.0, std::floor(ratio)) + 0.5);
+  return std::round(std::min(even, by_turns + kByTurns) / kSameRate);
+}
+
+bool holds(const drmModeModeInfo &mode, const ModePicture &picture)
+{
+  return mode.hdisplay >= picture.width && mode.vdisplay >= picture.height;
+}
+
+bool is_of_request(const drmModeModeInfo &mode, const ModeRequest &request)
+{
+  if (request.kind != ModeRequest::Kind::Exact)
+    return true;
+  const bool interlaced = (mode.flags & DRM_MODE_FLAG_INTERLACE) != 0;
+  return mode.hdisplay == request.width && mode.vdisplay == request.height &&
+         interlaced == request.interlaced &&
+         (request.refresh_hz == 0 ||
+          std::abs(refresh_of(mode) - request.refresh_hz) <= request.refresh_tolerance);
+}
+
+ModeRank rank(const drmModeModeInfo &mode, const drmModeModeInfo &own, const ModeRequest &request,
+              const ModePicture &picture)
+{
+  using Kind = ModeRequest::Kind;
+  const bool is_preferred = (own.type & DRM_MODE_TYPE_PREFERRED) != 0;
+  const double own_refresh = is_preferred && refresh_of(own) > 0 ? refresh_of(own) : 60;
+  const bool is_known = picture.rate.numerator != 0 && picture.rate.denominator != 0;
+  const double rate =
+      is_known ? static_cast<double>(picture.rate.numerator) / picture.rate.denominator
+               : own_refresh;
+  const double refresh = refresh_of(mode);
+  const bool preferred = (mode.type & DRM_MODE_TYPE_PREFERRED) != 0;
+
+  std::array<double, 4> size{}; // what decides before the refresh
+  switch (request.kind) {
+  case Kind::Exact:
+    size = {request.refresh_hz > 0 ? std::abs(refresh - request.refresh_hz) : 0};
+    break;
+  case Kind::Match: // the picture's size, else the smallest that holds it, else the largest
+    size = {holds(mode, picture) ? 0.0 : 1.0,
+            mode.hdisplay == picture.width && mode.vdisplay == picture.height ? 0.0 : 1.0,
+            shape_distance(pixel_shape(mode), pixel_shape(own)),
+            holds(mode, picture) ? area_of(mode) : -area_of(mode)};
+    break;
+  case Kind::Preferred:
+  case Kind::Auto:
+  case Kind::Current: // of an output that is not joined
+    size = {request.kind == Kind::Preferred && same_mode(mode, own) ? 0.0 : 1.0,
+            refresh < rate * kLossless ? 1.0 : 0.0,
+            shape_distance(pixel_shape(mode), pixel_shape(own)),
+            std::abs(std::log(area_of(mode) / area_of(own)))};
+    break;
+  }
+  return {size[0],
+          size[1],
+          size[2],
+          size[3],
+          (mode.flags & DRM_MODE_FLAG_INTERLACE) != 0 ? 1.0 : 0.0,
+          // of one timing there may be several shapes
+          shape_distance(picture_aspect(mode), picture.aspect > 0 ? picture.aspect : pixel_shape(mode)),
+          unevenness(refresh, rate),
+          preferred ? 0.0 : 1.0,
+          std::abs(refresh - own_refresh)};
+}
+
+std::string describe(const ModeRequest &request)
+{
+  std::string text = std::to_string(request.width) + "x" + std::to_string(request.height) +
+                     (request.interlaced ? "i" : "");
+  if (request.refresh_hz > 0) {
+    char refresh[32];
+    std::snprintf(refresh, sizeof(refresh), "@%.6g", request.refresh_hz);
+    text += refresh;
+  }
+  return text;
+}
+
+std::string list_modes(std::span<const drmModeModeInfo> modes)
+{
+  std::vector<std::string> names;
+  for (const drmModeModeInfo &mode : modes)
+    if (std::string name = describe_mode(mode);
+        std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(std::move(name));
+  std::string text;
+  for (const std::string &name : names)
+    text += (text.empty() ? "" : " ") + name;
+  return text;
+}
+
+Error too_large(const ModePicture &picture, const drmModeModeInfo &largest, const char *which)
+{
+  return Error{ErrorCode::Unsupported,
+               "The picture of " + std::to_string(picture.width) + "x" +
+                   std::to_string(picture.height) + " is larger than " + which +
+                   describe_mode(largest) +
+                   "), and the display hardware does not scale it. Put videoscale before the sink.",
+               0};
+}
+
+} // namespace
+
+Result<std::vector<std::size_t>> order_modes(std::span<const drmModeModeInfo> modes,
+                                             const ModeRequest &request,
+                                             const ModePicture &picture)
+{
+  const std::optional<drmModeModeInfo> own = own_mode(modes);
+  if (!own)
+    return Error{ErrorCode::Unsupported, "There is no mode at all: is the display plugged in?", 0};
+  std::vector<std::size_t> order;
+  std::vector<ModeRank> ranks;
+  const drmModeModeInfo *largest = nullptr;
+  for (const drmModeModeInfo &mode : modes) {
+    ranks.push_back(rank(mode, *own, request, picture));
+    if (!is_of_request(mode, request))
+      continue;
+    if (!largest || area_of(mode) > area_of(*largest))
+      largest = &mode;
+    if (picture.scales_down || holds(mode, picture))
+      order.push_back(ranks.size() - 1);
+  }
+  if (!largest)
+    return Error{ErrorCode::Unsupported,
+                 "There is no mode " + describe(request) + ". Modes: " + list_modes(modes) +
+                     ". Choose one of these with mode.",
+                 0};
+  if (order.empty())
+    return too_large(picture, *largest,
+                     request.kind == ModeRequest::Kind::Exact ? "the mode that mode names ("
+                                                              : "every mode (largest: ");
+  std::stable_sort(order.begin(), order.end(),
+                   [&ranks](std::size_t a, std::size_t b) { return ranks[a] < ranks[b]; });
+  return order;
+}
+
+Result<std::vector<ModeTry>> modes_to_try(const ModeRules &rules, const ModePicture &picture)
+{
+  using Kind = ModeRequest::Kind;
+  std::vector<ModeTry> tries;
+  if (rules.on_screen && (picture.scales_down || holds(*rules.on_screen, picture)))
+    tries.push_back({*rules.on_screen, !rules.is_fixed && rules.request.kind == Kind::Match});
+  if (rules.is_fixed && rules.on_screen) {
+    if (tries.empty())
+      return too_large(picture, *rules.on_screen, "the mode that stays (");
+    return tries;
+  }
+  const Result<std::vector<std::size_t>> order = order_modes(rules.modes, rules.request, picture);
+  if (!order && tries.empty())
+    return order.error();
+  if (order)
+    for (const std::size_t index : *order)
+      tries.push_back({rules.modes[index], false});
+  return tries;
+}
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>>
+mode_sizes(std::span<const drmModeModeInfo> modes, const ModeRequest &request)
+{
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> sizes;
+  const auto add = [&](const drmModeModeInfo &mode) {
+    const std::pair<std::uint32_t, std::uint32_t> size(mode.hdisplay, mode.vdisplay);
+    if (std::find(sizes.begin(), sizes.end(), size) == sizes.end())
+      sizes.push_back(size);
+  };
+  if (request.kind == ModeRequest::Kind::Exact) {
+    if (!modes.empty())
+      sizes.emplace_back(request.width, request.height);
+    return sizes;
+  }
+  if (const std::optional<drmModeModeInfo> own = own_mode(modes))
+    add(*own);
+  if (request.kind != ModeRequest::Kind::Preferred)
+    for (const drmModeModeInfo &mode : modes)
+      add(mode);
+  return sizes;
+}
+
+} // namespace gstdrm::kms

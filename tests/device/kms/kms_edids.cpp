@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The mode that kmsdmabufsink sets on real displays (tests/data/edid) where the user does not ask for one, with planes that
+// scale and without. The displays are dark before.
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <xf86drm.h>
+#include <xf86drmMode.h>
+
+#include "configfs_support.hpp"
+#include "kms_support.hpp"
+
+using namespace gstdrm::test;
+
+namespace {
+
+struct Stream {
+  int width, height;
+  const char *rate;
+};
+
+// 720p of unknown rate (WebRTC), 1080p30, film, small, 2160p60
+constexpr std::array<Stream, 5> kStreams = {{{1280, 720, "0/1"}, {1920, 1080, "30/1"}, {1280, 720, "24000/1001"}, {640, 360, "30/1"}, {3840, 2160, "60/1"}}};
+
+struct Row {
+  const char *edid;
+  std::array<const char *, kStreams.size()> unscaled, scaled; // the mode, or words of the error
+};
+
+const Row kRows[] = {
+#include "kms_edid_rows.inc"
+};
+
+std::string read_file(const std::string &path)
+{
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void set_scaling(bool scales)
+{
+  std::ofstream("/sys/module/vkms/parameters/scaling") << (scales ? "1" : "0");
+}
+
+// Of the device's only CRTC: "1920x1080@60.00".
+std::string mode_on_screen(const std::string &path)
+{
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  ck_assert_int_ge(fd, 0);
+  const std::unique_ptr<drmModeRes, decltype(&drmModeFreeResources)> resources(drmModeGetResources(fd), drmModeFreeResources);
+  ck_assert(resources && resources->count_crtcs == 1);
+  const std::unique_ptr<drmModeCrtc, decltype(&drmModeFreeCrtc)> crtc(drmModeGetCrtc(fd, resources->crtcs[0]), drmModeFreeCrtc);
+  close(fd);
+  if (!crtc || !crtc->mode_valid)
+    return "dark";
+  const drmModeModeInfo &mode = crtc->mode;
+  char text[64];
+  std::snprintf(text, sizeof(text), "%ux%u@%.2f", unsigned{mode.hdisplay}, unsigned{mode.vdisplay},
+                mode.clock * 1000.0 / mode.htotal / mode.vtotal);
+  return text;
+}
+
+std::string show(const std::string &path, const Stream &stream)
+{
+  Sink sink(("mode=auto device=" + path).c_str());
+  const std::string caps = plain_caps("BGRx", stream.width, stream.height, (", framerate=(fraction)" + std::string(stream.rate)).c_str());
+  const bool shown = sink.set_state(GST_STATE_PLAYING) && sink.set_caps(caps) &&
+                     sink.push(gst_buffer_new_allocate(nullptr, static_cast<gsize>(stream.width) * stream.height * 4, nullptr)) == GST_FLOW_OK;
+  return shown ? mode_on_screen(path) : sink.next_message(GST_MESSAGE_ERROR);
+}
+
+void check(const Row &row, bool scales)
+{
+  set_scaling(scales);
+  ConfigfsDevice device("edid", {{0, false, false}});
+  device.set_edid(0, read_file(std::string(GST_DRM_TEST_DATA_DIR "/edid/") + row.edid + ".bin"));
+  device.plug(0, true);
+  bool right = true;
+  for (std::size_t i = 0; i < kStreams.size(); i++) {
+    const Stream &stream = kStreams[i];
+    const char *expected = (scales ? row.scaled : row.unscaled)[i];
+    const std::string got = show(device.path(), stream);
+    g_print("# %s, %s: %dx%d at %s: %s\n", row.edid, scales ? "scaled" : "not scaled", stream.width, stream.height, stream.rate, got.c_str());
+    right &= got.find(expected) != std::string::npos;
+  }
+  ck_assert_msg(right, "%s: another mode", row.edid);
+}
+
+} // namespace
+
+GST_START_TEST(test_not_scaled)
+{
+  check(kRows[__i__], false);
+}
+GST_END_TEST
+
+GST_START_TEST(test_scaled)
+{
+  check(kRows[__i__], true);
+}
+GST_END_TEST
+
+static Suite *kms_edids_suite(void)
+{
+  Suite *s = suite_create("kms_edids");
+  TCase *rows = tcase_create("rows");
+  tcase_set_timeout(rows, 120);
+  suite_add_tcase(s, rows);
+  tcase_add_loop_test(rows, test_not_scaled, 0, G_N_ELEMENTS(kRows));
+  tcase_add_loop_test(rows, test_scaled, 0, G_N_ELEMENTS(kRows));
+  return s;
+}
+
+GST_DRM_CHECK_MAIN(kms_edids)
