@@ -33,8 +33,70 @@ struct Row {
   std::array<const char *, kStreams.size()> unscaled, scaled; // the mode, or words of the error
 };
 
+constexpr const char *kTooLarge = "larger than every mode";
+constexpr const char *kHeadset = "no desktop: name it";
+
 const Row kRows[] = {
-#include "kms_edid_rows.inc"
+    // 24 Hz for film, of the HDMI modes
+    {"acer-hdmi-vic-4k30",
+     {"3840x2160@60.00", "3840x2160@60.00", "3840x2160@23.98", "3840x2160@60.00", "3840x2160@60.00"},
+     {"3840x2160@60.00", "3840x2160@60.00", "3840x2160@23.98", "3840x2160@60.00", "3840x2160@60.00"}},
+    // one tile, which lists 3840x2160 too
+    {"apple-imac-5k-tile-half",
+     {"2560x2880@59.98", "2560x2880@59.98", "2560x2880@59.98", "2560x2880@59.98", "3840x2160@60.00"},
+     {"2560x2880@59.98", "2560x2880@59.98", "2560x2880@59.98", "2560x2880@59.98", "2560x2880@59.98"}},
+    // nothing is turned unasked
+    {"ayn-handheld-portrait-1080x1920-wrong-size",
+     {kTooLarge, kTooLarge, kTooLarge, "1080x1920@60.09", kTooLarge},
+     {"1080x1920@60.09", "1080x1920@60.09", "1080x1920@60.09", "1080x1920@60.09", "1080x1920@60.09"}},
+    {"benq-projector-no-size",
+     {"1920x1080@60.00", "1920x1080@60.00", "1920x1080@23.98", "1920x1080@60.00", kTooLarge},
+     {"1920x1080@60.00", "1920x1080@60.00", "1920x1080@23.98", "1920x1080@60.00", "1920x1080@60.00"}},
+    {"ctx-pv520-analog-no-detailed-timing",
+     {kTooLarge, kTooLarge, kTooLarge, "1024x768@60.00", kTooLarge},
+     {"1024x768@60.00", "1024x768@60.00", "1024x768@60.00", "1024x768@60.00", "1024x768@60.00"}},
+    // 59.97 Hz as good as 29.99 for 30 pictures a second
+    {"lg-ultrawide-3440x1440",
+     {"3440x1440@59.97", "3440x1440@59.97", "3440x1440@59.97", "3440x1440@59.97", kTooLarge},
+     {"3440x1440@59.97", "3440x1440@59.97", "3440x1440@59.97", "3440x1440@59.97", "3440x1440@59.97"}},
+    {"libdisplay-info-custom-uncommon-cta-vesa",
+     {"3840x2160@60.00", "3840x2160@60.00", "3840x2160@59.94", "3840x2160@60.00", "3840x2160@60.00"},
+     {"3840x2160@60.00", "3840x2160@60.00", "3840x2160@59.94", "3840x2160@60.00", "3840x2160@60.00"}},
+    {"libdisplay-info-hp-5dq99aa-hdmi",
+     {"2560x1440@59.95", "2560x1440@59.95", "2560x1440@59.95", "2560x1440@59.95", kTooLarge},
+     {"2560x1440@59.95", "2560x1440@59.95", "2560x1440@59.95", "2560x1440@59.95", "2560x1440@59.95"}},
+    // film: five refreshes at 120 Hz
+    {"msi-extension-2-is-the-base-again",
+     {"2560x1440@60.00", "2560x1440@60.00", "2560x1440@120.00", "2560x1440@60.00", kTooLarge},
+     {"2560x1440@60.00", "2560x1440@60.00", "2560x1440@120.00", "2560x1440@60.00", "2560x1440@60.00"}},
+    // vkms leaves interlaced modes out
+    {"panasonic-plasma-1080i60-preferred",
+     {kTooLarge, kTooLarge, kTooLarge, "720x480@60.00", kTooLarge},
+     {"720x480@60.00", "720x480@60.00", "720x480@59.94", "720x480@60.00", "720x480@60.00"}},
+    {"panasonic-tv-4k60-hdr-420-forum-vsdb",
+     {"3840x2160@60.00", "3840x2160@60.00", "3840x2160@23.98", "3840x2160@60.00", "3840x2160@60.00"},
+     {"3840x2160@60.00", "3840x2160@60.00", "3840x2160@23.98", "3840x2160@60.00", "3840x2160@60.00"}},
+    // film: five refreshes at 119.88 Hz
+    {"samsung-odyssey-g8-base-repeated",
+     {"3840x2160@60.00", "3840x2160@60.00", "3840x2160@119.88", "3840x2160@60.00", "3840x2160@60.00"},
+     {"3840x2160@60.00", "3840x2160@60.00", "3840x2160@119.88", "3840x2160@60.00", "3840x2160@60.00"}},
+    // 30 pictures a second: three refreshes at 90 Hz; film: two and three at 60 Hz
+    {"samsung-oled-panel-displayid-no-dtd",
+     {"3840x2400@90.00", "3840x2400@90.00", "3840x2400@60.00", "3840x2400@90.00", "3840x2400@60.00"},
+     {"3840x2400@90.00", "3840x2400@90.00", "3840x2400@60.00", "3840x2400@90.00", "3840x2400@60.00"}},
+    {"sony-tv-4k60-extension-checksum-wrong",
+     {"3840x2160@60.00", "3840x2160@60.00", "3840x2160@23.98", "3840x2160@60.00", "3840x2160@60.00"},
+     {"3840x2160@60.00", "3840x2160@60.00", "3840x2160@23.98", "3840x2160@60.00", "3840x2160@60.00"}},
+    {"valve-anx7530-800x1280-no-extension",
+     {kTooLarge, kTooLarge, kTooLarge, "800x1280@60.00", kTooLarge},
+     {"800x1280@60.00", "800x1280@60.00", "800x1280@60.00", "800x1280@60.00", "800x1280@60.00"}},
+    // a headset is shown on by name alone
+    {"vive-pro-2-headset-displayid2-only",
+     {kHeadset, kHeadset, kHeadset, kHeadset, kHeadset},
+     {kHeadset, kHeadset, kHeadset, kHeadset, kHeadset}},
+    {"zzx-laptop-2240x1400-hdr-wrong-size",
+     {"2240x1400@60.00", "2240x1400@60.00", "2240x1400@60.00", "2240x1400@60.00", kTooLarge},
+     {"2240x1400@60.00", "2240x1400@60.00", "2240x1400@60.00", "2240x1400@60.00", "2240x1400@60.00"}},
 };
 
 std::string read_file(const std::string &path)

@@ -23,8 +23,9 @@ namespace {
 
 // Ratios that differ by less than this count as equal: 1366x768 is 16:9.
 constexpr double kSameShape = 0.05;
-// Clocks are given in kHz, so that refresh rates are never exact.
-constexpr double kSameRate = 0.0005;
+// Clocks are given in kHz, so that refresh rates are never exact: 59.973 Hz is as good as 60, and
+// 59.94 is not.
+constexpr double kSameRate = 0.0008;
 // 60 Hz shows every picture of 60.1 a second, as far as a viewer can tell.
 constexpr double kLossless = 0.99;
 
@@ -62,7 +63,7 @@ double unevenness(double refresh, double rate)
   const auto distance = [ratio](double multiple) { return std::abs(ratio - multiple) / multiple; };
   const double even = distance(std::max(1.0, std::round(ratio)));
   const double by_turns = distance(std::max(1.0, std::floor(ratio)) + 0.5);
-  return std::round(std::min(even, by_turns + kByTurns) / kSameRate);
+  return std::floor(std::min(even, by_turns + kByTurns) / kSameRate);
 }
 
 bool holds(const drmModeModeInfo &mode, const ModePicture &picture)
