@@ -182,12 +182,14 @@ TEST_P(LeftAlone, without_a_wish)
   fakedrm::device().refused_mode_width = row.refused_mode_width;
   if (row.lit.first != 0)
     light_display(static_cast<std::uint16_t>(row.lit.first), static_cast<std::uint16_t>(row.lit.second));
-  DeviceRequest device; // by its path: on a descriptor, the sink would join the other program
-  device.path = "/proc/self/fd/" + std::to_string(drm_fd.get());
+  fakedrm::device().plane_users[fakedrm::kOverlay] = fakedrm::kCrtc; // so there is no plane to join with
+  DeviceRequest device;
+  device.fd = drm_fd.get();
   OutputRequest output;
   output.mode.kind = ModeRequest::Kind::Auto;
   const auto display = Display::open(device, output, listener);
-  ASSERT_TRUE(display && (*display)->start());
+  ASSERT_TRUE(display) << display.error().message;
+  ASSERT_TRUE((*display)->start());
   const auto [width, height] = row.picture;
   ASSERT_TRUE((*display)->configure(picture(width, height)));
   const auto shown = show(**display, xrgb(memory, width, height));

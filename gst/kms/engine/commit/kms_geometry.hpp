@@ -28,6 +28,12 @@ enum class Fit {
   Fill,    // the whole picture in the whole area, in the area's aspect ratio
 };
 
+// Whether the user wants a part of the picture rather than all of it in a smaller size.
+constexpr bool may_crop(Fit fit) noexcept
+{
+  return fit == Fit::Cover || fit == Fit::None;
+}
+
 struct Shape {
   std::uint32_t width = 0; // as it lies in memory
   std::uint32_t height = 0;

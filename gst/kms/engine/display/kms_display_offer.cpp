@@ -75,15 +75,17 @@ SizeLimits Display::size_limits(const Output &output) const
 {
   if (scanout_.scales_down() && !scanout_.covers_only())
     return framebuffers_;
-  SizeLimits limits{framebuffers_.min_width, framebuffers_.min_height, 0, 0};
+  SizeLimits limits{framebuffers_.min_width, framebuffers_.min_height};
   std::vector<drmModeModeInfo> modes = output.connector.modes;
   if (output.joined)
     modes = {*output.joined};
   else if (output.found_mode && output.mode_changes == ModeChanges::Never)
     modes = {*output.found_mode};
-  else if (const auto of_request = order_modes(modes, output.mode_request, {});
-           of_request && names_mode(output.mode_request)) // the mode that the user names
-    modes = {modes[of_request->front()]};
+  else if (const auto named = order_modes(modes, output.mode_request, {});
+           named && names_mode(output.mode_request)) {
+    limits.mode_width = modes[named->front()].hdisplay;
+    limits.mode_height = modes[named->front()].vdisplay;
+  }
   for (const drmModeModeInfo &mode : modes) {
     limits.max_width = std::max<std::uint32_t>(limits.max_width, mode.hdisplay);
     limits.max_height = std::max<std::uint32_t>(limits.max_height, mode.vdisplay);
@@ -109,6 +111,10 @@ SizeLimits Display::limits() const
   const bool by_modes =
       limits.max_width != framebuffers_.max_width || limits.max_height != framebuffers_.max_height;
   const View wanted = view();
+  if (limits.mode_width != 0 && !may_crop(wanted.fit)) {
+    limits.max_width = std::min(limits.max_width, limits.mode_width);
+    limits.max_height = std::min(limits.max_height, limits.mode_height);
+  }
   if (by_modes && wanted.turn_is_wish) { // as it comes, or turned
     limits.max_width = limits.max_height = std::max(limits.max_width, limits.max_height);
   } else if (by_modes &&

@@ -88,7 +88,7 @@ struct ModePicture {
   std::uint32_t height = 0;
   Rate rate;
   double aspect = 0;        // width to height as it is seen; 0: square pixels
-  bool scales_down = false; // a plane shows pictures that are larger than the mode
+  bool scales_down = false; // a picture that is larger than the mode is shown: smaller, or cropped
 };
 
 // Indices of the modes that the picture may be shown in, best first; the next one is for a mode
