@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What gst-launch-1.0 prints, in the box: the reason of a negotiation that fails, as the first error; and no error where the
+pipeline plays in the end. TAP.
+
+usage: terminal.py SOURCE
+"""
+
+import pathlib
+import re
+import sys
+import tempfile
+
+from blocks import Tap
+from examples import make_clips, play, run
+
+STARTS = 2  # of the same pipeline: on a busy machine threads come in another order
+LONGEST = 480  # bytes: 400 of reason, and what to do; whole lists are in the debug info
+MODEL = 'tests/data/models/blazeface-short-128.onnx'
+DMA_DRM = "'video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format={}'"
+
+# the pipeline; what the first error has to say
+FAILING = (
+    ('videotestsrc ! video/x-raw,format=YUY2 ! kmsdmabufsink', ('YUY2', 'The display takes plain', 'videoconvert')),
+    ('videotestsrc ! video/x-raw,width=5000,height=3000 ! kmsdmabufsink', ('width 5000', 'videoscale')),
+    ('videotestsrc ! video/x-raw,format=BGRx ! kmsdmabufsink zero-copy=require', ('plain BGRx', 'dmabufupload')),
+    ('videotestsrc ! queue ! video/x-raw,format=YUY2 ! tee name=t t. ! queue ! fakesink t. ! queue ! kmsdmabufsink', ('YUY2', 'videoconvert')),
+    ('videotestsrc ! video/x-raw,format=YUY2 ! dmabufupload ! kmsdmabufsink', ('YUY2', 'kmsdmabufsink0', 'videoconvert')),
+    ('videotestsrc ! video/x-raw,format=GRAY16_BE ! egldmabufupload zero-copy=require ! fakesink', ('GRAY16_BE', 'zero-copy')),
+    ('videotestsrc ! video/x-raw,format=BGRx ! egldmabufupload mode=import ! fakesink', ('BGRx', 'mode=import', 'mode=auto')),
+    (f'videotestsrc ! video/x-raw,format=NV12 ! vadmabufconvert ! {DMA_DRM.format("R8")} ! fakesink', ('NV12', 'R8')),
+    (f'videotestsrc ! video/x-raw,format=NV12,width=5000,height=3000 ! metisdmabufinfer backend=cpu model={MODEL} ! kmsdmabufsink', ('width 5000',)),
+    ('vadmabufsrc ! dmabufdownload ! video/x-raw,format=YUY2 ! kmsdmabufsink', ('no format in common', 'dmabufdownload0')),
+    ('videotestsrc ! video/x-raw,format=YUY2 ! drmoverlay ! kmsdmabufsink', ('YUY2', 'videoconvert')),
+)
+
+SINK = 'dmabufupload ! kmsdmabufsink'
+# Elements on the way ask what may flow, and go on where the answer is that nothing of it may.
+PLAYING = (
+    f'filesrc location=clip.webm ! decodebin ! {SINK}',
+    'filesrc location=clip.mp4 ! decodebin ! kmsdmabufsink',
+    'uridecodebin uri=file://$PWD/clip.webm ! kmsdmabufsink',
+    'uridecodebin3 uri=file://$PWD/clip.webm ! kmsdmabufsink',
+    'playbin uri=file://$PWD/clip.webm video-sink=kmsdmabufsink',
+    'playbin3 uri=file://$PWD/clip.mp4 video-sink=kmsdmabufsink',
+    'playbin uri=file://$PWD/clip.mp4 flags=video video-filter=dmabufupload video-sink=kmsdmabufsink',
+    f'videotestsrc num-buffers=20 ! autovideoconvert ! {SINK}',
+    'videotestsrc num-buffers=20 ! video/x-raw,format=YUY2 ! tee name=t t. ! queue ! fakesink t. ! queue ! videoconvert ! kmsdmabufsink',
+    f'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! input-selector name=s videotestsrc num-buffers=20 ! video/x-raw,format=BGRx ! s. s. ! {SINK}',
+    'videotestsrc num-buffers=20 ! video/x-raw,format=YUY2 ! deinterlace ! videoconvert ! videoscale ! kmsdmabufsink',
+    'videotestsrc num-buffers=20 ! compositor name=c videotestsrc num-buffers=20 ! video/x-raw,format=YUY2 ! c. c. ! kmsdmabufsink',
+    'videotestsrc num-buffers=1 ! imagefreeze num-buffers=20 ! kmsdmabufsink',
+    'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! dmabufupload ! dmabufdownload ! encodebin profile="video/x-theora" ! fakesink',
+    'concat name=c ! kmsdmabufsink videotestsrc num-buffers=9 ! video/x-raw,format=BGRx,width=320 ! c. videotestsrc num-buffers=9 ! video/x-raw,format=NV12,width=640 ! c.',
+)
+
+# As people start kmssink, after its documentation and after boards' manuals.
+KMSSINK = (
+    'videotestsrc ! kmssink',
+    '-v videotestsrc num-buffers=20 ! kmssink',
+    'videotestsrc num-buffers=20 ! video/x-raw,format=NV12,width=640,height=480,framerate=30/1 ! queue ! kmssink driver-name=vkms sync=false',
+    'videotestsrc num-buffers=20 ! videoconvert ! kmssink name=sink sync=true',
+)
+
+
+def first_error(command, cwd):
+    """The text of the first error that is printed."""
+    output = run(['bash', '-c', f'timeout 100 gst-launch-1.0 {command}'], cwd)[1]
+    found = re.search(r'^ERROR: from element \S+: (.*)$', output, re.M)
+    return (found[1] if found else ''), output
+
+
+def fails_with_reason(command, words, cwd):
+    text, output = first_error(command, cwd)
+    missing = [word for word in words if word not in text]
+    if missing or len(text.encode()) > LONGEST:
+        return f'missing: {missing}; {len(text.encode())} bytes\n{output}'
+    print(f'# {text}')
+    return None
+
+
+def main():
+    source = pathlib.Path(sys.argv[1])
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as cwd:
+        make_clips(cwd)
+        (pathlib.Path(cwd) / 'tests').symlink_to(source / 'tests')
+        for command, words in FAILING:
+            tap.case(f'the reason: {command}', fails_with_reason(command, words, cwd))
+        command, words = FAILING[0]
+        problems = [problem for _ in range(STARTS) if (problem := fails_with_reason(command, words, cwd))]
+        tap.case(f'each of {STARTS} starts: {command}', f'{len(problems)} without: {problems[0]}' if problems else None)
+        for command in PLAYING:
+            tap.case(f'plays: {command}', play(f'gst-launch-1.0 {command}', cwd))
+        for command in KMSSINK:
+            tap.case(f'as kmssink: {command}', play('gst-launch-1.0 ' + command.replace('kmssink', 'kmsdmabufsink'), cwd))
+    tap.end()
+
+
+if __name__ == '__main__':
+    main()
