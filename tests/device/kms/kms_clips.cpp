@@ -17,7 +17,7 @@ struct Clip {
   const char *error; // "": it plays
 };
 
-constexpr const char *kTenBits = "videoconvert before it, for one of P010_10LE";
+constexpr const char *kTenBits = "Convert to P010";
 
 const Clip kClips[] = {
     {"vp9-161x121.webm", 161, 121, ""},

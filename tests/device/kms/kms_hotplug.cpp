@@ -253,7 +253,7 @@ GST_START_TEST(test_master_lost_for_a_while)
   const ConfigfsDevice device("two", kTwo);
   const int fd = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
   {
-    Sink sink(("fd=" + std::to_string(fd)).c_str());
+    Sink sink(("mode=match fd=" + std::to_string(fd)).c_str());
     start(sink);
     show_and_check(sink, 1);
     ck_assert_int_eq(drmDropMaster(fd), 0);
@@ -419,7 +419,7 @@ GST_START_TEST(test_master_closes_its_descriptor)
 {
   const ConfigfsDevice device("two", kTwo);
   const int fd = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
-  Sink sink(("fd=" + std::to_string(fd)).c_str());
+  Sink sink(("mode=match fd=" + std::to_string(fd)).c_str());
   start(sink);
   show_and_check(sink, 1);
   close(fd);

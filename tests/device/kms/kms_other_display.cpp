@@ -46,7 +46,7 @@ GST_START_TEST(test_other_modes)
     int width, height;
   } rows[] = {
       {"720p alone", {k1280x720}, 1280, 720},
-      {"1080p and 800x600", {k1920x1080, k800x600}, 800, 600},
+      {"1080p, and 800x600 of another shape", {k1920x1080, k800x600}, 1920, 1080},
       {"its own size among three", {k1920x1080, k640x480, k800x600}, 640, 480},
       {"the first display", {}, 640, 480},
   };

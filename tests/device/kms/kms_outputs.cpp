@@ -359,8 +359,8 @@ GST_START_TEST(test_shared_descriptor)
   const int twin = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   ck_assert(drmIsMaster(fd));
   {
-    Sink first(("fd=" + std::to_string(fd)).c_str()),
-        second(("fd=" + std::to_string(twin)).c_str());
+    Sink first(("mode=match fd=" + std::to_string(fd)).c_str()),
+        second(("mode=match fd=" + std::to_string(twin)).c_str());
     Sink third(("device=" + device.path()).c_str()); // joins them: the node can have one master
     start(first);
     start(second);
@@ -410,10 +410,10 @@ GST_START_TEST(test_lease)
 {
   const ConfigfsDevice device("three", kThree);
   const int fd = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
-  const std::string lease = "fd=" + std::to_string(fd) + " lease=" + device.connectors()[0] + "," +
+  const std::string lease = "mode=match fd=" + std::to_string(fd) + " lease=" + device.connectors()[0] + "," +
                             device.connectors()[2];
   {
-    Sink first(lease.c_str()), second(lease.c_str()), third(("fd=" + std::to_string(fd)).c_str());
+    Sink first(lease.c_str()), second(lease.c_str()), third(("mode=match fd=" + std::to_string(fd)).c_str());
     start(first);
     start(second);
     start(third);
@@ -440,7 +440,7 @@ GST_START_TEST(test_lease_revoked)
   const int fd = open(device.path().c_str(), O_RDWR | O_CLOEXEC);
   const unsigned before = count_fds();
   {
-    Sink sink(("fd=" + std::to_string(fd) + " lease=" + device.connectors()[1]).c_str());
+    Sink sink(("mode=match fd=" + std::to_string(fd) + " lease=" + device.connectors()[1]).c_str());
     start(sink);
     show_and_check(sink, 1);
     const std::vector<std::uint32_t> ids = lessees(fd);

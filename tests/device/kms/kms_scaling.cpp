@@ -219,7 +219,7 @@ struct OwnDevice {
   ~OwnDevice() { close(fd); }
   [[nodiscard]] std::string properties(const std::string &more) const
   {
-    return "fd=" + std::to_string(fd) + " " + more;
+    return "mode=match fd=" + std::to_string(fd) + " " + more;
   }
 };
 
