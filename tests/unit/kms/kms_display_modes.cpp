@@ -182,7 +182,8 @@ TEST_P(LeftAlone, without_a_wish)
   fakedrm::device().refused_mode_width = row.refused_mode_width;
   if (row.lit.first != 0)
     light_display(static_cast<std::uint16_t>(row.lit.first), static_cast<std::uint16_t>(row.lit.second));
-  fakedrm::device().plane_users[fakedrm::kOverlay] = fakedrm::kCrtc; // so there is no plane to join with
+  for (const std::uint32_t plane : {fakedrm::kPrimary, fakedrm::kOverlay}) // none is left to join with
+    fakedrm::device().plane_users[plane] = fakedrm::kCrtc;
   DeviceRequest device;
   device.fd = drm_fd.get();
   OutputRequest output;
