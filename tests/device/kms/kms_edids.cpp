@@ -33,7 +33,7 @@ struct Row {
   std::array<const char *, kStreams.size()> unscaled, scaled; // the mode, or words of the error
 };
 
-constexpr const char *kTooLarge = "larger than every mode";
+constexpr const char *kTooLarge = "Put videoscale before the sink.";
 constexpr const char *kHeadset = "no desktop: name it";
 
 const Row kRows[] = {
