@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <gst/drm/gstdrm-guard-private.hpp>
+#include <gst/video/video-overlay-composition.h>
 
 #include "chain.hpp"
 
