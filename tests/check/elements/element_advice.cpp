@@ -44,10 +44,10 @@ const std::vector<Row> &rows()
        "no format in common", "videoconvert ! metisdmabufinfer backend=cpu model=MODEL ! video/x-raw,format=RGBA ! fakesink", Where::Here},
 #endif
       {"kmsdmabufsink", "a format that no plane has", plain_caps("YUY2", 64, 48), "kmsdmabufsink name=up", nullptr,
-       "up finds nothing in common. appsrc (appsrc) has plain YUY2 in 64x48. The display takes plain BGRx, * more (no format in common). Convert to XR24 (LINEAR) upstream, for instance with videoconvert.",
+       "up finds nothing in common. appsrc (appsrc) has plain YUY2 in 64x48. The display takes plain NV12, * more (no format in common). Convert to XR24 (LINEAR) upstream, for instance with videoconvert.",
        "no format in common", "videoconvert ! kmsdmabufsink", Where::Box},
       {"kmsdmabufsink", "a size that no plane has", plain_caps("NV12", 8192, 64), "kmsdmabufsink name=up", nullptr,
-       "up finds nothing in common. appsrc (appsrc) has plain NV12 in 8192x64. The display takes plain BGRx, * more (width 8192 against [ 10, 4096 ]). The display takes sizes from 10x10 to 4096x2160. Put videoscale before the sink.",
+       "up finds nothing in common. appsrc (appsrc) has plain NV12 in 8192x64. The display takes plain NV12, * more (width 8192 against [ 10, 4096 ]). The display takes sizes from 10x10 to 4096x2160. Put videoscale before the sink.",
        "width 8192 against [ 10, 4096 ]", "videoscale ! kmsdmabufsink", Where::Box},
       {"vadmabufsrc", "a format that the driver does not make", "", "vadmabufsrc name=up num-buffers=1 ! capsfilter name=f ! fakesink", kR8,
        "/dev/dri/renderD128 (gst-drm test driver) and downstream have no format in common. The device makes DMA_DRM NV12; plain NV12. f (capsfilter) allows DMA_DRM R8 (no format in common). Put an element between them that converts, such as vadmabufconvert, or choose another device. Or change the caps of f (capsfilter).",

@@ -77,17 +77,21 @@ GstPtr<GstCaps> producer_caps(const FormatSet *formats, const FrameSizes &sizes)
   return caps;
 }
 
+// In downstream's order, but plain caps last: they promise no DMA buffers.
 std::vector<Offer> make_offers(const GstCaps *common, const FormatSet &formats)
 {
   std::vector<Offer> offers;
-  for (guint i = 0; i < gst_caps_get_size(common); ++i) {
-    const auto one = one_structure(common, i);
-    const bool plain = !is_dmabuf(common, i);
-    const std::optional<FormatList> downstream =
-        plain ? plain_formats(gst_caps_get_structure(one.get(), 0)) : formats_of_caps(one.get());
-    for (auto &candidate : rank_candidates(formats, downstream ? *downstream : FormatList(formats)))
-      offers.push_back({one, plain, std::move(candidate)});
-  }
+  for (const bool plain : {false, true})
+    for (guint i = 0; i < gst_caps_get_size(common); ++i) {
+      if (is_dmabuf(common, i) == plain)
+        continue;
+      const auto one = one_structure(common, i);
+      const std::optional<FormatList> downstream =
+          plain ? plain_formats(gst_caps_get_structure(one.get(), 0)) : formats_of_caps(one.get());
+      for (auto &candidate :
+           rank_candidates(formats, downstream ? *downstream : FormatList(formats)))
+        offers.push_back({one, plain, std::move(candidate)});
+    }
   return offers;
 }
 
