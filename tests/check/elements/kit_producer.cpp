@@ -98,8 +98,8 @@ const AgreeRow kAgreements[] = {
     {DMA_DRM "{NV12:0x0100000000000001, XR24}" SIZE, Producer::Outcome::Agreed, DMA_DRM "XR24" SIZE, ""},
     {"video/x-raw, format=NV12" SIZE, Producer::Outcome::Agreed, "video/x-raw, format=NV12" SIZE, ""},
     {"video/x-raw", Producer::Outcome::Agreed, "video/x-raw, format=NV12, width=640, height=480, framerate=30/1", ""},
-    // downstream's order of structures stands
-    {"video/x-raw, format=BGRx" SIZE "; " DMA_DRM "NV12" SIZE, Producer::Outcome::Agreed, "video/x-raw, format=BGRx" SIZE, ""},
+    // DMA buffers before plain caps, whatever downstream's order
+    {"video/x-raw, format=BGRx" SIZE "; " DMA_DRM "NV12" SIZE, Producer::Outcome::Agreed, DMA_DRM "NV12" SIZE, ""},
     {DMA_DRM "AR24" SIZE, Producer::Outcome::NothingInCommon, nullptr, ""},
     {"audio/x-raw", Producer::Outcome::NothingInCommon, nullptr, ""},
     {DMA_DRM "NV12:0x0100000000000001" SIZE, Producer::Outcome::NotAllocated, nullptr, "INTEL_X_TILED"},

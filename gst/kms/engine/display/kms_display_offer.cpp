@@ -78,9 +78,9 @@ SizeLimits Display::size_limits(const Output &output) const
   SizeLimits limits{framebuffers_.min_width, framebuffers_.min_height};
   std::vector<drmModeModeInfo> modes = output.connector.modes;
   if (output.joined)
-    modes = {*output.joined};
+    modes.assign(1, *output.joined);
   else if (output.found_mode && output.mode_changes == ModeChanges::Never)
-    modes = {*output.found_mode};
+    modes.assign(1, *output.found_mode);
   else if (const auto named = order_modes(modes, output.mode_request, {});
            named && names_mode(output.mode_request)) {
     limits.mode_width = modes[named->front()].hdisplay;
