@@ -349,7 +349,7 @@ const Refusal kRefusals[] = {
     {"virtio", nullptr, "BGRx", 800, 600, 0, "", "zero-copy=require forbids the copy"},
     {"nvidia-drm", "XR24", "BGRx", 2048, 1536, 0, "", "takes sizes from 10x10 to 1024x768"},
     {"mediatek", "NV12", "NV12", 1024, 768, 0, "", "Convert to XR24"},
-    {"rockchip", "P010", "P010_10LE", 1024, 768, 0, "", "Convert to XR30"},
+    {"rockchip", "P010", "P010_10LE", 1024, 768, 0, "", "Convert to NV12"},
     {"imx", "NV12", "NV12", 1280, 720, 0, "", "takes sizes from 10x10 to 1024x768"},
     {"tidss", "XR24", "BGRx", 1024, 768, 0, "rotation=rotate-180", "cannot turn or reflect"},
 };

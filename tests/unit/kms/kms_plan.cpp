@@ -69,6 +69,16 @@ TEST(NearestFix, keeps_what_it_can_of_the_picture)
   }
 }
 
+// rockchip's primary plane has XR30 in AFBC alone, which videoconvert does not make.
+TEST(NearestFix, names_no_tiles)
+{
+  FormatSet set;
+  set.add({DRM_FORMAT_XRGB2101010, 0x0800000000000001});
+  set.add({DRM_FORMAT_NV12, kModLinear});
+  const std::string fix = nearest_fix(set, {DRM_FORMAT_P010, kModLinear});
+  EXPECT_NE(fix.find("Convert to NV12 "), std::string::npos) << fix;
+}
+
 using Values = std::map<std::pair<std::uint32_t, std::string>, std::uint64_t>;
 Values values_of(const Request &request)
 {

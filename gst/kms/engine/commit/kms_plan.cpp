@@ -46,13 +46,17 @@ std::string nearest_fix(const FormatSet &set, Format format)
   const FourccInfo *info = fourcc_info(format.fourcc);
   if (info && info->is_yuv && info->n_planes > 1) {
     if (info->planes[0].block_bytes > info->planes[0].block_width) // more than 8 bits
-      substitutes = {DRM_FORMAT_P010, DRM_FORMAT_P012, DRM_FORMAT_P016, DRM_FORMAT_XRGB2101010, DRM_FORMAT_XBGR2101010};
+      substitutes = {DRM_FORMAT_P010, DRM_FORMAT_P012, DRM_FORMAT_P016, DRM_FORMAT_XRGB2101010,
+                     DRM_FORMAT_XBGR2101010};
     substitutes.insert(substitutes.end(), {DRM_FORMAT_NV12, DRM_FORMAT_YUV420});
   }
   substitutes.push_back(DRM_FORMAT_XRGB8888);
+  // videoconvert makes no tiles
   for (const std::uint32_t fourcc : substitutes)
-    if (set.contains_fourcc(fourcc))
-      return "Convert to " + describe_format(set.of_fourcc(fourcc).front()) + " upstream, for instance with videoconvert.";
+    for (const std::uint64_t modifier : {kModLinear, kModImplicit})
+      if (set.contains({fourcc, modifier}))
+        return "Convert to " + describe_format({fourcc, modifier}) +
+               " upstream, for instance with videoconvert.";
   return "Choose another plane with plane-id, or convert upstream.";
 }
 

@@ -55,7 +55,8 @@ Result<std::vector<ModeTry>> Scanout::check(const Picture &picture) const
   if (view_.is_turned())
     std::swap(on_screen.width, on_screen.height), std::swap(on_screen.par_n, on_screen.par_d);
   const std::optional<drmModeModeInfo> fixed = fixed_mode();
-  const bool may_be_larger = scales_down_ || (names_mode(output_.mode_request) && may_crop(view_.fit));
+  const bool may_be_larger =
+      scales_down_ || (names_mode(output_.mode_request) && may_crop(view_.fit));
   return modes_for(output_, on_screen, may_be_larger, device_->name(),
                    fixed ? fixed : mode_on_screen(), fixed.has_value());
 }

@@ -121,7 +121,8 @@ ModeRank rank(const drmModeModeInfo &mode, const drmModeModeInfo &own, const Mod
           size[3],
           (mode.flags & DRM_MODE_FLAG_INTERLACE) != 0 ? 1.0 : 0.0,
           // of one timing there may be several shapes
-          shape_distance(picture_aspect(mode), picture.aspect > 0 ? picture.aspect : pixel_shape(mode)),
+          shape_distance(picture_aspect(mode),
+                         picture.aspect > 0 ? picture.aspect : pixel_shape(mode)),
           unevenness(refresh, rate),
           preferred ? 0.0 : 1.0,
           std::abs(refresh - own_refresh)};
