@@ -6,6 +6,7 @@
 
 #include <gst/video/video.h>
 
+#include "gstdrm-private.hpp"
 #include "gstdrmcaps-strings.hpp"
 #include "gstdrmformatset-private.hpp"
 
@@ -139,13 +140,13 @@ CapsParts take_apart(const GstCaps *caps)
 
 GstCaps *put_together(CapsParts &&parts)
 {
-  GstCaps *caps = gst_caps_new_empty();
+  auto caps = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
   for (CapsPart &part : parts) {
     if (part.formats)
       set_drm_formats(part.rest.get(), part.formats->pairs());
-    gst_caps_append_structure_full(caps, part.rest.release(), part.features.release());
+    gst_caps_append_structure_full(caps.get(), part.rest.release(), part.features.release());
   }
-  return caps;
+  return caps.release();
 }
 
 GstCaps *put_together(const CapsParts &parts)

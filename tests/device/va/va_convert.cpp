@@ -402,7 +402,8 @@ GST_START_TEST(test_source_ends_with_the_pool)
   fail_unless(pipeline.play());
   gst_sample_unref(pipeline.pull());
   const auto pad = gstdrm::GstPtr<GstPad>::adopt(gst_element_get_static_pad(pipeline.get("convert"), "src"));
-  answer_as(pad.get(), Consumer{"display", 4096, 0});
+  static const Consumer consumer{"display", 4096, 0}; // asked until the pipeline has ended
+  answer_as(pad.get(), consumer);
   gst_util_set_object_arg(G_OBJECT(pipeline.get("convert")), "video-direction", "180");
   const std::string error = pipeline.message(GST_MESSAGE_ERROR);
   fail_unless(error.find("display asks for a multiple of 4096") != std::string::npos, "'%s'", error.c_str());
