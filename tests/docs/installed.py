@@ -192,6 +192,14 @@ class Installed:
                 if command.startswith('cc '):
                     self.compile_in_place(command)
 
+    def not_installed(self):
+        """As `meson devenv` has it, beside libdrm: <drm.h> is the kernel's."""
+        source = self.work / 'beside-libdrm.c'
+        source.write_text('#include <drm.h>\n#include <gst/drm/drm.h>\nint main(void) { return DRM_IOCTL_GEM_CLOSE == 0; }\n', encoding='utf-8')
+        path = f'{pathlib.Path(self.build).resolve() / "meson-uninstalled"}'
+        flags = self.run('pkg-config', '--cflags', 'gst-drm-1.0', 'libdrm', PKG_CONFIG_PATH=path).split()
+        self.run(self.cc, *WARNINGS, '-fsyntax-only', source, *flags)
+
     def compile_in_place(self, command):
         self.run('bash', '-c', f'cd {self.source}/docs/examples && {command} '.replace(' -o ', f' -o {self.work}/'))
 
@@ -201,7 +209,8 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         installed = Installed(sys.argv[1:], pathlib.Path(work))
         cases = [('installs', installed.install), ('pkg-config knows where things are', installed.variables),
-                 ('the headers are there', installed.headers), ('the commands of the C examples', installed.compiles_as_printed)]
+                 ('the headers are there', installed.headers), ('the commands of the C examples', installed.compiles_as_printed),
+                 ('from the build directory, beside libdrm', installed.not_installed)]
         if 'va' in installed.features:
             cases.append(('the program that probes VA-API drivers', installed.probe))
         if 'inspect' in installed.features:
