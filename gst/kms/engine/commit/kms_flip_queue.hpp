@@ -6,8 +6,7 @@
 // through FlipTarget, and its owner passes flip events to on_flip(). Any thread.
 //
 // A frame whose acquire fence is pending waits in the queue for as long as the FenceGate says,
-// while the event thread polls the fence (kms_flip_fences.cpp). Commits without a new frame, for a
-// CaptureJob or a changed cursor, are in kms_flip_capture.cpp.
+// while the event thread polls the fence.
 #pragma once
 
 #include <atomic>
@@ -224,7 +223,7 @@ private:
   [[nodiscard]] std::optional<std::int64_t> flip_completed();
   void commit_done(WritebackJob *job);
   void finish(Deferred &deferred, bool wake);
-  // kms_flip_stall.cpp
+  // commits that the kernel puts off, and flips that never complete
   bool try_later(int ret, Deferred &deferred);
   void retry_later();
   [[nodiscard]] bool knows_vblank() const;
@@ -234,15 +233,15 @@ private:
   [[nodiscard]] std::int64_t stall_time() const;
   [[nodiscard]] std::int64_t flip_lost_at() const;
   void stall(std::string what, Deferred &deferred);
-  // kms_flip_failure.cpp
+  // failures
   static Error commit_error(int ret);
   void fail(Error error, Deferred &deferred);
-  // kms_flip_capture.cpp
+  // commits without a new frame
   [[nodiscard]] std::int64_t own_commit_in_time() const;
   [[nodiscard]] std::int64_t own_commit_at() const;
   void pump_capture(Deferred &deferred);
   void fail_job(std::string why);
-  // kms_flip_fences.cpp
+  // acquire and release fences
   int flip_front(WritebackJob *job, Deferred &deferred);
   Error lost_frame(FenceGate::Verdict verdict);
   bool front_is_ready(Deferred &deferred);

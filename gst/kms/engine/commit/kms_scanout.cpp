@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <drm_fourcc.h>
 
+#include <gst/drm/core/log.hpp>
+
 #include "engine/card/kms_objects.hpp"
 #include "engine/card/kms_refusal.hpp"
+#include "engine/card/kms_scratch.hpp"
 #include "kms_stacking.hpp"
 
 namespace gstdrm::kms {
@@ -396,6 +400,572 @@ std::string Scanout::describe_placement() const
   if (plan_->rectangle.alpha == Alpha::Straight)
     text += missing_blending(*plan_->plane);
   return text;
+}
+
+// Chooses the plan for a picture: tries the candidates in test commits, and reports the result of
+// each.
+
+namespace {
+
+const char *type_name(PlaneType type)
+{
+  switch (type) {
+  case PlaneType::Primary:
+    return "primary";
+  case PlaneType::Cursor:
+    return "cursor";
+  case PlaneType::Overlay:
+    break;
+  }
+  return "overlay";
+}
+
+// The device can do nothing about the commit now, and may a few refreshes later.
+bool is_put_off(int ret)
+{
+  return ret == -EBUSY || ret == -ENOMEM;
+}
+
+// One that any memory can have and most planes scale.
+std::optional<Format> scratch_format(const FormatSet &formats)
+{
+  for (const std::uint32_t fourcc : {DRM_FORMAT_NV12, DRM_FORMAT_XRGB8888, DRM_FORMAT_ARGB8888})
+    for (const std::uint64_t modifier : {kModLinear, kModImplicit})
+      if (formats.contains({fourcc, modifier}))
+        return Format{fourcc, modifier};
+  return std::nullopt;
+}
+
+} // namespace
+
+Result<std::vector<ModeTry>> Scanout::check(const Picture &picture) const
+{
+  Picture on_screen = picture;
+  if (view_.is_turned())
+    std::swap(on_screen.width, on_screen.height), std::swap(on_screen.par_n, on_screen.par_d);
+  const std::optional<drmModeModeInfo> fixed = fixed_mode();
+  const bool may_be_larger =
+      scales_down_ || (names_mode(output_.mode_request) && may_crop(view_.fit));
+  return modes_for(output_, on_screen, may_be_larger, device_->name(),
+                   fixed ? fixed : mode_on_screen(), fixed.has_value());
+}
+
+// The mode that mode-changes allows no other one than; nullopt if any may be set.
+std::optional<drmModeModeInfo> Scanout::fixed_mode() const
+{
+  const ModeChanges changes = output_.mode_changes;
+  if (names_mode(output_.mode_request) || changes == ModeChanges::Auto ||
+      changes == ModeChanges::Always)
+    return {};
+  if (changes == ModeChanges::Never && output_.found_mode)
+    return output_.found_mode;
+  const std::vector<drmModeModeInfo> &modes = output_.connector.modes;
+  const bool listed =
+      first_mode_ && std::any_of(modes.begin(), modes.end(), [this](const auto &mode) {
+        return same_mode(mode, *first_mode_);
+      }); // another display may be connected by now
+  return listed ? first_mode_ : std::nullopt;
+}
+
+// The mode that stays if it can show the picture; nullopt if the display is dark, or the user wants
+// a mode that fits the picture.
+std::optional<drmModeModeInfo> Scanout::mode_on_screen() const
+{
+  const bool matches = output_.mode_request.kind == ModeRequest::Kind::Match;
+  if (names_mode(output_.mode_request) || output_.mode_changes == ModeChanges::Always ||
+      (matches && view_.fit == Fit::None))
+    return {};
+  if (plan_)
+    return plan_->mode;
+  return matches ? std::nullopt : output_.found_mode;
+}
+
+// One line per plane, as many as a screen holds.
+std::string Scanout::explain(Format format, const std::map<std::uint32_t, Attempts> &attempts) const
+{
+  constexpr std::size_t kMostLines = 12;
+  std::string text;
+  for (const Plane &plane : output_.crtc_planes) {
+    if (&plane == output_.crtc_planes.data() + kMostLines) {
+      text += "\nAnd " + std::to_string(output_.crtc_planes.size() - kMostLines) +
+              " more planes. GST_DEBUG=kmsdmabufsink:5 tells of each.";
+      break;
+    }
+    text += "\nPlane " + std::to_string(plane.id) + " (" + type_name(plane.type) + "): ";
+    const bool chosen = std::any_of(output_.planes.begin(), output_.planes.end(),
+                                    [&plane](const Plane &p) { return p.id == plane.id; });
+    const auto tried = attempts.find(plane.id);
+    const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
+    if (const std::string reason = why_unfit(view_, plane, format); chosen && !reason.empty())
+      text += reason + ".";
+    else if (tried != attempts.end() && tried->second.scaled && tried->second.unscaled)
+      text += "scaled: " + errno_text(tried->second.scaled) +
+              ", not scaled: " + errno_text(tried->second.unscaled) + ".";
+    else if (tried != attempts.end())
+      text += "test commit: " +
+              errno_text(tried->second.scaled ? tried->second.scaled : tried->second.unscaled) +
+              ".";
+    else if (chosen)
+      text += "not tried.";
+    else if (plane.type == PlaneType::Cursor)
+      text += "for cursors.";
+    else if (user != 0 && user != output_.crtc.id)
+      text += "used by CRTC " + std::to_string(user) + ".";
+    else
+      text += "not the one of plane-id.";
+  }
+  return text;
+}
+
+// What to try in place of a picture that no plane shows. `tried`: some plane fits the view.
+std::string Scanout::advice(const drmModeModeInfo &mode, Format format, bool tried) const
+{
+  View unturned = view_;
+  unturned.rotation = DRM_MODE_ROTATE_0;
+  if (!tried && std::any_of(output_.planes.begin(), output_.planes.end(), [&](const Plane &plane) {
+        return why_unfit(unturned, plane, format).empty();
+      }))
+    return " Turn the picture before the sink, for instance with videoflip, and leave rotation "
+           "out.";
+  if (!covers_only_)
+    return view_.rotation == DRM_MODE_ROTATE_0
+               ? " Try another size or format, or another plane with plane-id."
+               : " Turn the picture before the sink, for instance with videoflip, and leave "
+                 "rotation out.";
+  return " Its planes have to cover the screen: send pictures of the mode's size, " +
+         std::to_string(mode.hdisplay) + "x" + std::to_string(mode.vdisplay) +
+         ", for instance with videoscale before the sink.";
+}
+
+// Tries the plans for one mode. 0, or the errno of the last one, negative.
+int Scanout::show_in_mode(const Picture &picture, const ModeTry &mode, Frame &frame,
+                          std::uint64_t serial, Patience patience,
+                          std::map<std::uint32_t, Attempts> &attempts)
+{
+  const auto [width, height] = view_.is_turned() ? std::pair(picture.height, picture.width)
+                                                 : std::pair(picture.width, picture.height);
+  const bool fits = width <= mode.mode.hdisplay && height <= mode.mode.vdisplay;
+  const std::vector<Plan> plans = candidate_plans(output_, view_, picture, mode.mode, shown());
+  int ret = -EINVAL;
+  int scaling_refused = 0;
+  for (const Plan &plan : plans) {
+    const bool as_wanted = plan.scaled == plans.front().scaled;
+    if (!as_wanted && (mode.only_as_wanted || (!fits && !output_.joined)))
+      continue; // it would be centred against the user's wish, or cropped
+    for (const bool with_mode_set : {false, true}) {
+      if (with_mode_set ? output_.joined.has_value() || mode.only_as_wanted
+                        : needs_mode_set(output_, plan, shown()))
+        continue;
+      ret = show(plan, frame, serial, with_mode_set);
+      if (ret == 0) {
+        scaling_refused_ = plan.scaled ? 0 : scaling_refused;
+        return 0;
+      }
+      was_put_off_ = !with_mode_set && patience == Patience::Wait && is_put_off(ret);
+      if (was_put_off_)
+        return ret;
+    }
+    Attempts &plane = attempts[plan.plane->id];
+    (plan.scaled ? plane.scaled : plane.unscaled) = -ret;
+    if (plan.scaled)
+      scaling_refused = -ret;
+    if (ret == -EACCES || (ret == -EBUSY && output_.joined) || ret == -EPERM || ret == -ENODEV ||
+        ret == -ENOMEM)
+      break; // no other plane would do better
+  }
+  return ret;
+}
+
+// A driver, a cable or an adapter that refuses one mode may take the next one.
+Result<void> Scanout::show_first(const Picture &picture, const std::vector<ModeTry> &modes,
+                                 Frame &frame, std::uint64_t serial, Patience patience)
+{
+  was_put_off_ = false;
+  std::map<std::uint32_t, Attempts> attempts; // in the mode that fits best
+  int ret = -EINVAL;
+  for (const ModeTry &mode : modes) {
+    if (Result<void> ready = prepare(picture, mode.mode); !ready)
+      return ready;
+    std::map<std::uint32_t, Attempts> other;
+    ret = show_in_mode(picture, mode, frame, serial, patience,
+                       &mode == &modes.front() ? attempts : other);
+    if (ret == 0)
+      return {};
+    if (was_put_off_)
+      return device_error(device_->name() + " is busy.", EBUSY);
+    if (!is_refusal(-ret) && !mode.only_as_wanted)
+      break; // no other mode would do better
+    GSTDRM_DEBUG("mode %s does not show the picture: %s", describe_mode(mode.mode).c_str(),
+                 errno_text(-ret).c_str());
+  }
+  const drmModeModeInfo &mode = modes.front().mode;
+  const std::string hint = ret == -EACCES || ret == -EPERM
+                               ? " Another program took the display over; stop it."
+                               : advice(mode, picture.format, !attempts.empty());
+  return Error{is_refusal(-ret) ? ErrorCode::Unsupported : ErrorCode::Device,
+               device_->name() + " does not show " + describe_format(picture.format) + " of " +
+                   std::to_string(picture.width) + "x" + std::to_string(picture.height) +
+                   " in mode " + describe_mode(mode) +
+                   (modes.size() > 1 && is_refusal(-ret) ? " or another one" : "") +
+                   " on connector " + output_.connector.name + "." + hint +
+                   explain(picture.format, attempts),
+               -ret};
+}
+
+// The mode for test commits before the first frame. nullopt if there is none.
+std::optional<drmModeModeInfo> Scanout::probed_mode() const
+{
+  if (output_.joined)
+    return output_.joined;
+  const std::vector<drmModeModeInfo> &modes = output_.connector.modes;
+  if (output_.mode_request.kind == ModeRequest::Kind::Exact)
+    if (const auto order = order_modes(modes, output_.mode_request, {}))
+      return modes[order->front()];
+  return output_.found_mode ? output_.found_mode : own_mode(modes);
+}
+
+void Scanout::probe_downscaling()
+{
+  const std::optional<drmModeModeInfo> mode_to_try = probed_mode();
+  const std::optional<Format> format = scratch_format(output_.formats());
+  if (!mode_to_try || !format)
+    return;
+  const drmModeModeInfo mode = *mode_to_try;
+  Picture picture;
+  picture.format = *format;
+  // a quarter larger in width and height: enough to find out, and little memory
+  picture.width = (mode.hdisplay + mode.hdisplay / 4U) & ~1U;
+  picture.height = (mode.vdisplay + mode.vdisplay / 4U) & ~1U;
+  const std::unique_ptr<ScratchBuffer> scratch = ScratchBuffer::create(
+      device_, FormatSet::from_pairs({*format}), picture.width, picture.height);
+  const std::optional<ScratchFramebuffer> framebuffer =
+      scratch ? scratch->framebuffer(*format) : std::nullopt;
+  if (!framebuffer || !prepare(picture, mode))
+    return;
+  const std::vector<Plan> plans =
+      candidate_plans(output_, on_panel({}, panel_rotation_), picture, mode, shown());
+  scales_down_ = std::any_of(plans.begin(), plans.end(), [&](const Plan &plan) {
+    return plan.scaled && !plan.background &&
+           commit(plan, framebuffer->id(),
+                  DRM_MODE_ATOMIC_TEST_ONLY |
+                      (output_.joined ? 0U : std::uint32_t{DRM_MODE_ATOMIC_ALLOW_MODESET}),
+                  0) == 0;
+  });
+  saved_.reset(); // the state to restore is read when the first frame comes
+}
+
+// Whether some plan of the picture passes a test commit, or fails for a reason that says nothing.
+bool Scanout::takes(const Picture &picture, const drmModeModeInfo &mode)
+{
+  const std::unique_ptr<ScratchBuffer> scratch = ScratchBuffer::create(
+      device_, FormatSet::from_pairs({picture.format}), picture.width, picture.height);
+  const std::optional<ScratchFramebuffer> framebuffer =
+      scratch ? scratch->framebuffer(picture.format) : std::nullopt;
+  if (!framebuffer || !prepare(picture, mode))
+    return true;
+  for (const Plan &plan :
+       candidate_plans(output_, on_panel({}, panel_rotation_), picture, mode, shown())) {
+    if (prepare_background(plan) != 0)
+      continue;
+    const std::uint32_t mode_set =
+        output_.joined ? 0U : std::uint32_t{DRM_MODE_ATOMIC_ALLOW_MODESET};
+    const int ret = commit(plan, framebuffer->id(), mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
+    if (!is_refusal(-ret))
+      return true;
+  }
+  return false;
+}
+
+void Scanout::probe_covering()
+{
+  const std::optional<drmModeModeInfo> mode_to_try = probed_mode();
+  const std::optional<Format> format = scratch_format(output_.formats());
+  if (!mode_to_try || !format)
+    return;
+  const drmModeModeInfo mode = *mode_to_try;
+  Picture full;
+  full.format = *format;
+  full.width = mode.hdisplay;
+  full.height = mode.vdisplay;
+  if (on_panel({}, panel_rotation_).is_turned())
+    std::swap(full.width, full.height);
+  Picture part = full; // of another shape, so that no scaling makes it cover the mode
+  part.width = (full.width / 2U) & ~1U;
+  part.height = (full.height / 4U) & ~1U;
+  covers_only_ = !takes(part, mode) && takes(full, mode);
+  saved_.reset(); // the state to restore is read when the first frame comes
+  background_.reset();
+}
+
+// 0 when show_first() would show the framebuffer so: in a flip, or else in a mode set (imx-drm
+// changes the size and the format of a plane in a mode set alone).
+int Scanout::test(const Plan &plan, std::uint32_t framebuffer_id) const
+{
+  int ret = -EINVAL;
+  for (const bool with_mode_set : {false, true}) {
+    if (with_mode_set ? output_.joined.has_value() : needs_mode_set(output_, plan, shown()))
+      continue;
+    const std::uint32_t mode_set = with_mode_set ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
+    ret = commit(plan, framebuffer_id, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0);
+    if (!is_refusal(-ret))
+      return ret;
+  }
+  return ret;
+}
+
+// 0 when some plane would show the framebuffer; else the errno of the last that would not.
+int Scanout::test(const Picture &picture, const drmModeModeInfo &mode,
+                  std::uint32_t framebuffer_id) const
+{
+  // the framebuffer would replace the one on screen
+  if (plan_ && !needs_mode_set(output_, {mode, plan_->plane}, shown()) &&
+      plan_->width == picture.width && plan_->height == picture.height)
+    return test(*plan_, framebuffer_id);
+  int ret = -EINVAL;
+  for (const Plan &plan : candidate_plans(output_, view_, picture, mode, shown())) {
+    if (plan_ && plan.plane != plan_->plane)
+      continue;
+    // the black plane stands for one in any layout
+    if (plan.background && !background_)
+      continue;
+    ret = test(plan, framebuffer_id);
+    if (!is_refusal(-ret))
+      return ret;
+  }
+  return ret;
+}
+
+std::vector<Refusal> Scanout::disprove(const Picture &picture, const drmModeModeInfo &mode,
+                                       const FormatSet &pairs)
+{
+  std::vector<Refusal> refusals;
+  if (!prepare(picture, mode))
+    return refusals;
+  const std::unique_ptr<ScratchBuffer> scratch =
+      ScratchBuffer::create(device_, pairs, picture.width, picture.height);
+  if (!scratch)
+    return refusals;
+  for (const Format &format : pairs.pairs()) {
+    const std::optional<ScratchFramebuffer> framebuffer = scratch->framebuffer(format);
+    if (!framebuffer)
+      continue;
+    Picture other = picture;
+    other.format = format;
+    if (const int ret = test(other, mode, framebuffer->id()); is_refusal(-ret))
+      refusals.push_back({format, picture.width, picture.height,
+                          "A test commit of " + describe_format(format) + " at " +
+                              std::to_string(picture.width) + "x" + std::to_string(picture.height) +
+                              " was refused: " + errno_text(-ret) + "."});
+  }
+  return refusals;
+}
+
+// ---- overlays ----
+//
+// Overlays over the picture. The plane for them is chosen with the picture's plan, and
+// changes with the commits of frames: an overlay never costs a commit of its own.
+
+bool Scanout::can_overlay() const
+{
+  if (plan_)
+    return plan_->overlay != nullptr;
+  return std::any_of(output_.planes.begin(), output_.planes.end(), [this](const Plane &plane) {
+    Plan plan; // of a picture that need not be turned, on that plane
+    plan.plane = &plane;
+    plan.rectangle.zpos = view_.zpos;
+    plan.rectangle.rotation = view_.rotation;
+    return plane.type == PlaneType::Primary && !overlay_slots(output_, plan).empty();
+  });
+}
+
+OverlayPlacement Scanout::overlay_placement(const Plan &plan) const
+{
+  return {plan.rectangle.source,
+          plan.rectangle.destination,
+          {0, 0, plan.mode.hdisplay, plan.mode.vdisplay}};
+}
+
+Result<void> Scanout::draw_overlay(Frame &frame)
+{
+  frame.raster.reset();
+  if (!frame.overlay || !plan_ || !plan_->overlay || overlay_refused())
+    return {};
+  Result<std::shared_ptr<const OverlayRaster>> raster =
+      rasters_.draw(frame.overlay, overlay_placement(*plan_));
+  if (!raster)
+    return raster.error();
+  frame.raster = std::move(*raster);
+  if (!frame.raster)
+    frame.overlay.reset(); // nothing of it is in the picture
+  return {};
+}
+
+// The plane that a plan has for overlays; the one that takes the frame's, where it has one.
+void Scanout::choose_overlay(Plan &plan, Frame &frame, std::uint32_t flags)
+{
+  frame.raster.reset();
+  const std::vector<OverlaySlot> slots = overlay_slots(output_, plan);
+  if (slots.empty() || overlay_refused())
+    return;
+  plan.overlay = slots.front().plane;
+  plan.overlay_zpos = slots.front().zpos;
+  if (!frame.overlay)
+    return;
+  Result<std::shared_ptr<const OverlayRaster>> raster =
+      rasters_.draw(frame.overlay, overlay_placement(plan));
+  if (!raster) {
+    GSTDRM_DEBUG("no overlay: %s", raster.error().message.c_str());
+    return;
+  }
+  if (!*raster) {
+    frame.overlay.reset(); // nothing of it is in the picture
+    return;
+  }
+  int ret = 0;
+  for (const OverlaySlot &slot : slots) {
+    plan.overlay = slot.plane;
+    plan.overlay_zpos = slot.zpos;
+    ret = commit_frame(plan, frame, flags, 0, raster->get());
+    if (ret == 0) {
+      frame.raster = std::move(*raster);
+      return;
+    }
+  }
+  if (is_refusal(-ret)) {
+    plan.overlay = nullptr;
+    refuse_overlay(-ret);
+  }
+}
+
+void Scanout::try_overlay(const std::shared_ptr<const OverlayRaster> &raster)
+{
+  if (!plan_ || !plan_->overlay)
+    return;
+  if (!std::exchange(overlay_untried_, false)) {
+    try_other_size(*raster);
+    return;
+  }
+  int ret = 0;
+  for (const OverlaySlot &slot : overlay_slots(output_, *plan_)) {
+    plan_->overlay = slot.plane;
+    plan_->overlay_zpos = slot.zpos;
+    Request request;
+    set_overlay(request, output_, *plan_, raster.get());
+    ret = commit_request(device_->fd(), request, DRM_MODE_ATOMIC_TEST_ONLY, 0);
+    if (ret == 0) {
+      tried_overlay_ = raster->destination;
+      return;
+    }
+    if (!is_refusal(-ret)) { // says nothing of this plane: the commit of the frame tells
+      overlay_untried_ = true;
+      return;
+    }
+  }
+  refuse_overlay(-ret);
+}
+
+// imx-drm changes the size of a plane that is on in a mode set alone.
+void Scanout::try_other_size(const OverlayRaster &raster)
+{
+  Request request;
+  set_overlay(request, output_, *plan_, &raster);
+  const int ret = commit_request(device_->fd(), request, DRM_MODE_ATOMIC_TEST_ONLY, 0);
+  if (ret == 0) {
+    overlay_resizes_ = true;
+    return;
+  }
+  if (is_refusal(-ret))
+    refuse_overlay(-ret);
+}
+
+void Scanout::refuse_overlay(int error)
+{
+  overlay_refusals_++;
+  overlay_errno_ = error;
+}
+
+Error Scanout::overlay_refusal() const
+{
+  const int error = overlay_errno_;
+  return Error{ErrorCode::Unsupported,
+               "No overlay plane of " + device_->name() +
+                   " shows the overlay beside the picture: " + errno_text(error) +
+                   ". It is blended into the frames from now on.",
+               error};
+}
+
+void Scanout::forget_overlay()
+{
+  overlay_.forget();
+  overlay_untried_ = false;
+  rasters_.clear();
+}
+
+// ---- leaving ----
+//
+// The last frame goes and its mode stays, or it stays on screen when the sink stops.
+
+// The plane off, or a black picture where the CRTC is not on without its primary plane (amdgpu, vc4
+// and others). Each commit blocks until it is on screen.
+bool Scanout::hide_picture()
+{
+  if (!plan_)
+    return true;
+  Request off;
+  off.disable_plane(*plan_->plane);
+  if (plan_->overlay)
+    off.disable_plane(*plan_->overlay);
+  bool is_hidden = commit_request(device_->fd(), off, 0, 0) == 0;
+  const auto primary =
+      std::find_if(output_.crtc_planes.begin(), output_.crtc_planes.end(),
+                   [](const Plane &plane) { return plane.type == PlaneType::Primary; });
+  std::unique_ptr<DumbBuffer> other;
+  if (!is_hidden && !output_.joined && primary != output_.crtc_planes.end() &&
+      make_background(plan_->mode, other) == 0) {
+    PlaneSetup black;
+    black.framebuffer_id = (other ? other : background_)->framebuffer_id();
+    black.source = black.destination = {0, 0, plan_->mode.hdisplay, plan_->mode.vdisplay};
+    Request cover;
+    if (plan_->plane->id != primary->id)
+      cover.disable_plane(*plan_->plane);
+    if (plan_->overlay)
+      cover.disable_plane(*plan_->overlay);
+    cover.set_plane(*primary, output_.crtc.id, black);
+    is_hidden = commit_request(device_->fd(), cover, 0, 0) == 0;
+    if (is_hidden && other)
+      background_ = std::move(other);
+    if (is_hidden && plan_->plane->id != primary->id)
+      plan_->background = &*primary; // turned off, where the next plan does not need it
+  }
+  if (is_hidden)
+    forget_overlay();
+  return is_hidden;
+}
+
+Result<void> Scanout::leave(Frame &last)
+{
+  if (!plan_)
+    return {}; // it was turned off
+  const bool file_stays = kept_files_->keep(*device_, plan_->plane->id);
+  // first: it tells whether the kernel can
+  if (!last.framebuffer->leave_on_screen(file_stays))
+    return device_error("The last frame cannot stay on connector " + output_.connector.name +
+                            " of " + device_->name() +
+                            ": Linux has framebuffers that outlive their file since 6.8, and the "
+                            "device cannot be opened a second time. The display is put back.",
+                        ENOTSUP);
+  if (plan_->background)
+    (void)background_->leave_on_screen(file_stays);
+  if (overlay_.shown())
+    (void)overlay_.shown()->buffer->leave_on_screen(file_stays);
+  // with its buffer the cursor would go at some later time
+  if (const Plane *cursor = cursor_plane(); cursor && cursor_.is_shown()) {
+    Request request;
+    request.disable_plane(*cursor);
+    (void)commit_request(device_->fd(), request, 0, 0);
+  }
+  forget_picture();
+  return {};
 }
 
 } // namespace gstdrm::kms

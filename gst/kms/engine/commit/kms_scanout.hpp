@@ -123,8 +123,8 @@ public:
   // Takes the picture off the screen: the next show_first() needs no mode set for the same mode.
   // The frame is off when this returns. false: the device does neither without a mode set.
   bool hide_picture();
-  // Leaves the last frame on screen, where nothing of it is needed any more
-  // (kms_scanout_leave.cpp). What the output showed before is still known to restore(). Error: it
+  // Leaves the last frame on screen, where nothing of it is needed any more.
+  // What the output showed before is still known to restore(). Error: it
   // cannot stay there when its owner goes.
   Result<void> leave(Frame &last);
   // Puts the output back into the state that it had before the first show_first().
@@ -132,7 +132,7 @@ public:
   // Whether restore() has something to do.
   [[nodiscard]] bool has_saved_state() const noexcept { return saved_.has_value(); }
 
-  // Overlays (kms_scanout_overlay.cpp). Whether frames may have one at present: before the first
+  // Overlays. Whether frames may have one at present: before the first
   // frame, as far as the planes tell.
   [[nodiscard]] bool can_overlay() const;
   // Draws the overlay of a frame that flip() shows next, for the place that the picture has now. By
@@ -210,7 +210,7 @@ private:
   int flip_with(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
                 std::uint64_t serial, const std::shared_ptr<const OverlayRaster> &raster,
                 bool &moved);
-  // kms_scanout_overlay.cpp
+  // overlays
   [[nodiscard]] OverlayPlacement overlay_placement(const Plan &plan) const;
   void choose_overlay(Plan &plan, Frame &frame, std::uint32_t flags);
   void try_other_size(const OverlayRaster &raster);

@@ -3,14 +3,22 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <gst/drm/core/log.hpp>
 
 #include "engine/card/kms_compositor.hpp"
 #include "engine/card/kms_objects.hpp"
 #include "engine/card/kms_refusal.hpp"
+#include "engine/commit/kms_plan.hpp"
 #include "engine/commit/kms_stacking.hpp"
+#include "engine/output/kms_join.hpp"
 #include "engine/output/kms_registry.hpp"
 
 namespace gstdrm::kms {
@@ -403,6 +411,848 @@ Result<Snapshot> Display::snapshot()
                         "it in another thread than the one that was handed the message.",
                         EDEADLK);
   return snapshots_.take(describe());
+}
+
+// ---- the offer ----
+//
+// Which pairs it offers to upstream, as planes are chosen and pairs refused, and what it
+// says of itself.
+
+// Updates the offer for the present picture: the pairs of its plane that test commits accept at
+// this size. Returns whether the offer has changed.
+bool Display::narrow_offer()
+{
+  const FormatSet before = offer_.formats();
+  offer_.list(scanout_.plane_formats());
+  offer_.resize(picture_.width, picture_.height);
+  const Proved what{scanout_.plane_id(), scanout_.shown_mode(), picture_.width, picture_.height};
+  if (what != proved_) {
+    proved_ = what;
+    const FormatSet shown = FormatSet::from_pairs({picture_.format});
+    for (Refusal &refusal :
+         scanout_.disprove(picture_, what.mode, FormatSet::subtract(offer_.formats(), shown)))
+      offer_.refuse(std::move(refusal));
+  }
+  return offer_.formats() != before;
+}
+
+void Display::refuse(const Error &why)
+{
+  const FormatSet before = offer_.formats();
+  offer_.resize(picture_.width, picture_.height);
+  offer_.refuse({picture_.format, picture_.width, picture_.height, why.message});
+  // test the pairs first, so that upstream's next choice is one that works
+  for (Refusal &refusal : scanout_.disprove(picture_, modes_.front().mode, offer_.formats()))
+    offer_.refuse(std::move(refusal));
+  if (offer_.formats() != before)
+    tell_(&DisplayListener::formats_changed);
+}
+
+std::optional<Refusal> Display::refusal(const Picture &picture) const
+{
+  return offer_.refusal(picture.format, picture.width, picture.height);
+}
+
+// Before the first frame.
+void Display::expect_size()
+{
+  const Output &output = scanout_.output();
+  std::optional<drmModeModeInfo> mode = output.joined ? output.joined : output.found_mode;
+  if (!mode)
+    mode = own_mode(output.connector.modes);
+  const std::lock_guard guard(shown_lock_);
+  display_size_ = mode ? Size{mode->hdisplay, mode->vdisplay} : Size{};
+}
+
+Display::Size Display::display_size() const
+{
+  const std::lock_guard guard(shown_lock_);
+  return display_size_;
+}
+
+std::string Display::describe() const
+{
+  const std::lock_guard guard(shown_lock_);
+  return description_;
+}
+
+// Pictures may be larger than every mode where planes scale. Where the only plane has to cover the
+// CRTC, they are of a mode's size.
+SizeLimits Display::size_limits(const Output &output) const
+{
+  if (scanout_.scales_down() && !scanout_.covers_only())
+    return framebuffers_;
+  SizeLimits limits{framebuffers_.min_width, framebuffers_.min_height};
+  std::vector<drmModeModeInfo> modes = output.connector.modes;
+  if (output.joined)
+    modes.assign(1, *output.joined);
+  else if (output.found_mode && output.mode_changes == ModeChanges::Never)
+    modes.assign(1, *output.found_mode);
+  else if (const auto named = order_modes(modes, output.mode_request, {});
+           named && names_mode(output.mode_request)) {
+    limits.mode_width = modes[named->front()].hdisplay;
+    limits.mode_height = modes[named->front()].vdisplay;
+  }
+  for (const drmModeModeInfo &mode : modes) {
+    limits.max_width = std::max<std::uint32_t>(limits.max_width, mode.hdisplay);
+    limits.max_height = std::max<std::uint32_t>(limits.max_height, mode.vdisplay);
+  }
+  limits.max_width =
+      std::max(std::min(limits.max_width, framebuffers_.max_width), limits.min_width);
+  limits.max_height =
+      std::max(std::min(limits.max_height, framebuffers_.max_height), limits.min_height);
+  if (scanout_.covers_only())
+    limits.only = mode_sizes(modes, output_request_.mode);
+  return limits;
+}
+
+std::string Display::fix_for(Format format) const
+{
+  const FormatSet offered = formats();
+  return offered.contains(format) ? "" : nearest_fix(offered, format);
+}
+
+SizeLimits Display::limits() const
+{
+  SizeLimits limits = plug_.limits();
+  const bool by_modes =
+      limits.max_width != framebuffers_.max_width || limits.max_height != framebuffers_.max_height;
+  const View wanted = view();
+  if (limits.mode_width != 0 && !may_crop(wanted.fit)) {
+    limits.max_width = std::min(limits.max_width, limits.mode_width);
+    limits.max_height = std::min(limits.max_height, limits.mode_height);
+  }
+  if (by_modes && wanted.turn_is_wish) { // as it comes, or turned
+    limits.max_width = limits.max_height = std::max(limits.max_width, limits.max_height);
+  } else if (by_modes &&
+             scanout_.turns(wanted)) { // what a framebuffer can be is no matter of its turn
+    std::swap(limits.max_width, limits.max_height);
+    limits.max_width = std::min(limits.max_width, framebuffers_.max_width);
+    limits.max_height = std::min(limits.max_height, framebuffers_.max_height);
+    for (auto &[width, height] : limits.only)
+      std::swap(width, height);
+  }
+  return limits;
+}
+
+View Display::view() const
+{
+  const std::lock_guard guard(view_lock_);
+  return view_;
+}
+
+// ---- the first frame ----
+//
+// The first frame of a picture, of a view or on a display, which is tested before it is
+// committed, and may need a mode set.
+
+namespace {
+
+// A commit of another CRTC's client, or memory that a worker is about to free, are gone after a few
+// refreshes: the mode is not set for them, which would blank the display.
+constexpr std::chrono::milliseconds kBusyPause{4};
+constexpr int kBusyTries = 25;
+
+std::int64_t frame_duration_ns(Rate rate)
+{
+  if (rate.numerator == 0)
+    return 0;
+  return static_cast<std::int64_t>(std::uint64_t{1'000'000'000} * rate.denominator /
+                                   rate.numerator);
+}
+
+// RowChange bits
+constexpr unsigned kStrides = 1, kFirstOffset = 2, kPlaneDistances = 4;
+
+unsigned row_changes(const FramebufferRows &before, const FramebufferRows &now)
+{
+  unsigned changes = before.strides_bytes != now.strides_bytes ? kStrides : 0;
+  if (before.offsets_bytes[0] != now.offsets_bytes[0])
+    changes |= kFirstOffset;
+  for (std::size_t i = 1; i < now.offsets_bytes.size(); i++)
+    if (now.strides_bytes[i] != 0 && before.offsets_bytes[i] - before.offsets_bytes[0] !=
+                                         now.offsets_bytes[i] - now.offsets_bytes[0])
+      changes |= kPlaneDistances;
+  return changes;
+}
+
+} // namespace
+
+// Waits until no commit is in flight and the frame's fence has signalled: the kernel would wait for
+// both in the mode set, without a limit. This is the one place where the streaming thread sleeps on
+// a fence; a flush or a stop ends the wait. Returns what became of the frame, or nothing: it can be
+// shown.
+std::optional<Display::Shown> Display::wait_before_mode_set(Frame &frame)
+{
+  (void)end_stall();
+  if (scanout_.is_set() && !queue_.drain(kDrainTimeout_ns) && !end_stall()) {
+    if (queue_.failure())
+      return Shown::Failed;
+    if (queue_.flushing())
+      return Shown::Flushing;
+    queue_.drop_waiting(); // of the old picture
+  }
+  if (!frame.acquire_fence)
+    return {};
+  queue_.set_fence_rules(fence_rules_);
+  switch (queue_.await_fence(frame)) {
+  case FlipQueue::Awaited::Signalled:
+    return {};
+  case FlipQueue::Awaited::Lost:
+    return Shown::Dropped;
+  case FlipQueue::Awaited::Flushing:
+    return Shown::Flushing;
+  case FlipQueue::Awaited::Failed:
+    break;
+  }
+  return end_stall() ? Shown::Dropped : Shown::Failed;
+}
+
+Result<Display::Shown> Display::show_first(Frame &frame)
+{
+  if (const std::optional<Shown> ended = wait_before_mode_set(frame))
+    return *ended;
+  if (joined_) // the vblanks of its mode, for the turn of others
+    queue_.set_timing(refresh_period_ns(modes_.front().mode), frame_duration_ns(picture_.rate));
+  std::optional<Error> error;
+  int ret = -EAGAIN;
+  for (int left = kBusyTries; ret == -EAGAIN; left--) {
+    if (left < kBusyTries)
+      std::this_thread::sleep_for(kBusyPause);
+    if (queue_.flushing())
+      return Shown::Flushing;
+    const auto patience = left > 0 ? Scanout::Patience::Wait : Scanout::Patience::SetMode;
+    ret = queue_.submit_with(frame, [&](std::uint64_t serial) {
+      Result<void> shown = scanout_.show_first(picture_, modes_, frame, serial, patience);
+      if (!shown)
+        error = shown.error();
+      else
+        count_overlay(frame);
+      return shown ? 0 : scanout_.was_put_off() ? -EAGAIN : -EIO;
+    });
+  }
+  if (ret != 0) {
+    const Error why = explain(*error);
+    if (MasterState::is_loss(why))
+      return drop_without_master(why);
+    if (joined_output_differs()) {
+      frames_without_output_++;
+      return Shown::Dropped;
+    }
+    return why;
+  }
+  first_frame_shown();
+  return Shown::Yes;
+}
+
+// True if the frame's rows differ from those of the frame before in a way that no test commit has
+// passed with: imx-drm changes pitches, and the distances between planes, in a mode set alone.
+bool Display::has_untested_rows(const Frame &frame)
+{
+  const FramebufferRows &rows = frame.framebuffer->rows();
+  if (rows_ && phase_ == Phase::Showing)
+    untested_changes_ |= row_changes(*rows_, rows) & ~tested_changes_;
+  rows_ = rows;
+  return untested_changes_ != 0;
+}
+
+// The first frame is committed, so the picture's mode and plane are known.
+void Display::first_frame_shown()
+{
+  was_master_ = true;
+  if (master_.regain()) {
+    GSTDRM_DEBUG("this process is master of %s again", device_->name().c_str());
+    master_is_back_ = true; // whoever probes connectors looks at this one
+    wake_hotplug();
+    tell_(&DisplayListener::master_changed, Error{}, true);
+  }
+  if (!scanout_.has_set_mode())
+    tested_changes_ |= untested_changes_;
+  untested_changes_ = 0;
+  last_.clear(); // the commit of a first frame blocks until that is off the screen
+  phase_ = Phase::Showing;
+  const drmModeModeInfo &mode = scanout_.shown_mode();
+  modes_ = {{mode, false}}; // another view is no reason for a mode set
+  FenceRules rules = fence_rules_;
+  rules.kernel_gets_fences = rules.kernel_gets_fences && scanout_.waits_for_fences();
+  queue_.set_fence_rules(rules);
+  queue_.set_timing(refresh_period_ns(mode), frame_duration_ns(picture_.rate),
+                    scanout_.output().vrr);
+  const std::string description = scanout_.describe();
+  {
+    const std::lock_guard guard(shown_lock_);
+    description_ = description;
+    display_size_ = {mode.hdisplay, mode.vdisplay};
+  }
+  if (scanout_.can_write_back())
+    snapshots_.set_shown(mode);
+  else
+    snapshots_.set_nothing_shown();
+  shown_view_ = scanout_.view();
+  tell_(&DisplayListener::picture_placed, description + ", " + scanout_.describe_placement());
+  if (scanout_.cursor().changed()) // a mode set does not contain the cursor
+    queue_.refresh();
+  publish_overlays();
+  if (narrow_offer())
+    tell_(&DisplayListener::formats_changed);
+}
+
+// The modes to try for the picture in the view that the scanout has, or without a turn that the
+// view only wishes for.
+Result<std::vector<ModeTry>> Display::choose_modes(const Picture &picture)
+{
+  Result<std::vector<ModeTry>> modes = scanout_.check(picture);
+  if (modes || !scanout_.leave_wished_turn())
+    return modes;
+  Result<std::vector<ModeTry>> unturned = scanout_.check(picture);
+  if (unturned)
+    turn_left_out_ = modes.error();
+  return unturned ? unturned : modes;
+}
+
+// A turn that the view only wishes for is left out, with one warning, where the display refuses it.
+Result<Display::Shown> Display::show_wished(Frame &frame)
+{
+  Result<Shown> shown = show_first(frame);
+  if (!shown && shown.error().code == ErrorCode::Unsupported && scanout_.leave_wished_turn()) {
+    Result<std::vector<ModeTry>> modes = scanout_.check(picture_);
+    if (!modes)
+      return shown;
+    modes_ = std::move(*modes);
+    turn_left_out_ = shown.error();
+    shown = show_first(frame);
+  }
+  if (shown && *shown == Shown::Yes)
+    if (const auto left_out = std::exchange(turn_left_out_, std::nullopt))
+      tell_(&DisplayListener::turn_left_out, *left_out);
+  return shown;
+}
+
+// If the hardware rejects the new view, the sink warns and keeps the old one.
+Result<Display::Shown> Display::show_view(Frame &frame)
+{
+  require_first_frame();
+  Result<Shown> shown = show_first(frame);
+  if (shown || shown.error().code != ErrorCode::Unsupported)
+    return shown;
+  tell_(&DisplayListener::view_refused, shown.error());
+  scanout_.set_view(shown_view_);
+  return show_first(frame);
+}
+
+// ---- overlays ----
+//
+// Overlays over the frames, and whether there is a plane for them.
+
+bool Display::can_overlay() const
+{
+  if (!can_overlay_ || scanout_.overlay_refused())
+    return false;
+  const std::lock_guard guard(view_lock_);
+  return view_.rotation == DRM_MODE_ROTATE_0;
+}
+
+Display::OverlayCounters Display::overlay_counters() const
+{
+  return {overlays_shown_, overlays_left_out_, scanout_.overlay_refusals()};
+}
+
+// A frame that flip() shows next. One whose overlay cannot be drawn is shown without it.
+void Display::draw_overlay(Frame &frame)
+{
+  publish_overlays(); // flip() may have refused the overlay of an earlier frame
+  if (const Result<void> drawn = scanout_.draw_overlay(frame); !drawn)
+    GSTDRM_DEBUG("a frame has no overlay: %s", drawn.error().message.c_str());
+  if (frame.raster && scanout_.overlay_is_untried(*frame.raster)) {
+    queue_.exclusively([&] { scanout_.try_overlay(frame.raster); });
+    if (scanout_.overlay_refused())
+      frame.raster.reset();
+    publish_overlays();
+  }
+  count_overlay(frame);
+}
+
+void Display::count_overlay(const Frame &frame)
+{
+  if (frame.overlay)
+    (frame.raster ? overlays_shown_ : overlays_left_out_)++;
+}
+
+// Tells the listener what has changed. By the streaming thread.
+void Display::publish_overlays()
+{
+  can_overlay_ = scanout_.can_overlay();
+  if (scanout_.overlay_refused() && !std::exchange(overlay_refusal_told_, true))
+    tell_(&DisplayListener::overlay_refused, scanout_.overlay_refusal());
+  const bool can = can_overlay();
+  if (std::exchange(overlay_announced_, can) != can)
+    tell_(&DisplayListener::formats_changed);
+}
+
+// ---- threads ----
+//
+// Its two threads, and what the event thread reports.
+
+void Display::wake_loop()
+{
+  const std::lock_guard guard(loop_lock_);
+  if (loop_)
+    loop_->wake();
+}
+
+void Display::wake_hotplug()
+{
+  const std::lock_guard guard(loop_lock_);
+  if (hotplug_)
+    hotplug_->wake();
+}
+
+// The old subscription ends without the lock: it waits for handlers that may wake the loop.
+void Display::set_loop(std::unique_ptr<EventHub::Subscription> loop)
+{
+  const std::lock_guard guard(loop_lock_);
+  loop_.swap(loop);
+}
+
+// Likewise the old monitor, which waits for its thread.
+void Display::set_hotplug(std::unique_ptr<HotplugMonitor> hotplug)
+{
+  const std::lock_guard guard(loop_lock_);
+  hotplug_.swap(hotplug);
+}
+
+bool Display::on_event_thread() const
+{
+  const std::lock_guard guard(loop_lock_);
+  return loop_ && loop_->is_current();
+}
+
+// A display that plays never reaches the second deadline: each flip moves it on, so that a look for
+// a lost master costs a stream no system call.
+std::int64_t Display::next_deadline() noexcept
+{
+  return std::min({queue_.next_deadline(), look_again_at_.load(), repaint_at_.load()});
+}
+
+// The loop has compared the CRTC: the scanout is the streaming thread's to read.
+void Display::on_flip(std::uint32_t /*crtc_id*/, std::uint64_t serial, std::uint32_t sequence,
+                      std::int64_t time_ns) noexcept
+{
+  if (flips_by_fence_)
+    return; // the event is of another sink on the CRTC
+  look_again_at_ = monotonic_now_ns() + kLookAgain_ns;
+  handle([&] { queue_.on_flip(serial, sequence, time_ns); });
+}
+
+void Display::on_timer() noexcept
+{
+  const std::int64_t now = monotonic_now_ns();
+  const bool idle = now >= look_again_at_;
+  if (idle || flips_by_fence_) // where a fence tells of flips, this is what a flip calls
+    look_again_at_ = now + kLookAgain_ns;
+  if (idle)
+    wake_hotplug();
+  std::int64_t repaint_at = repaint_at_;
+  const bool repaints =
+      now >= repaint_at && repaint_at_.compare_exchange_strong(repaint_at, kNever);
+  handle([this, repaints] {
+    queue_.on_timer();
+    if (repaints) // last, as the listener may end this display
+      tell_(&DisplayListener::repaint_wanted);
+  });
+}
+
+void Display::want_repaint_at(std::int64_t time_ns)
+{
+  if (repaint_at_.exchange(time_ns) == kNever)
+    wake_loop();
+}
+
+void Display::on_device_lost(int error) noexcept
+{
+  handle([this, error] { lose_device(error); });
+}
+
+// ---- outputs of another program ----
+//
+// The output of another program that the sink has joined. That program may turn it off, or
+// set another mode, at any time, and nothing tells of it but the CRTC itself. By the streaming
+// thread.
+
+namespace {
+
+// How often the CRTC is read while frames are shown: another mode leaves the picture in a wrong
+// place, and is rare. A dark CRTC is noticed at once, as it refuses commits.
+constexpr std::int64_t kLookEvery_ns = 1'000'000'000;
+
+} // namespace
+
+// Before the first frame. The plane was dark when the sink chose it, which may be long ago, and
+// other programs choose among the same planes.
+Result<void> Display::check_joined_plane()
+{
+  if (output_request_.plane_id != 0 || !last_.empty())
+    return {}; // the application has named it, or it shows the last frame of this display
+  const std::uint32_t id = scanout_.output().planes.front().id;
+  const auto taken = [&](const char *by) {
+    return device_error("Plane " + std::to_string(id) + " of " + device_->name() +
+                            " shows the picture of another " + by +
+                            " since this sink has chosen it, and no other plane is left. Stop "
+                            "that " +
+                            by + ", or name a plane with plane-id.",
+                        EBUSY);
+  };
+  if (!plane_lock_.lock(device_, id))
+    return taken("sink");
+  const Result<PropertySet> plane = PropertyReader(device_->fd()).read(id, DRM_MODE_OBJECT_PLANE);
+  if (plane && property_value(*plane, "CRTC_ID") != 0) {
+    plane_lock_.unlock();
+    return taken("program");
+  }
+  return {};
+}
+
+// Before a frame. false: the output is dark.
+bool Display::look_at_joined_output()
+{
+  const std::int64_t now = monotonic_now_ns();
+  if (phase_ == Phase::Showing && now < look_at_joined_at_)
+    return true;
+  look_at_joined_at_ = now + kLookEvery_ns;
+  const Output &output = scanout_.output();
+  const std::optional<drmModeModeInfo> mode = read_lit_mode(device_->fd(), output.crtc.id);
+  if (!mode) {
+    if (device_->lease_holds())
+      joined_output_went_dark();
+    else // its objects are gone, and not dark
+      queue_.abort(device_->revoked());
+    return false;
+  }
+  if (!std::exchange(joined_is_lit_, true)) {
+    GSTDRM_DEBUG("CRTC %u is lit again", output.crtc.id);
+    tell_(&DisplayListener::joined_output_changed, Error{}, true);
+    phase_ = Phase::ModeUnknown;
+  }
+  if (!same_mode(*mode, *output.joined)) {
+    GSTDRM_DEBUG("CRTC %u has another mode: %s", output.crtc.id, describe_mode(*mode).c_str());
+    queue_.drain(kDrainTimeout_ns);
+    queue_.exclusively([&] { scanout_.set_joined_mode(*mode); });
+    plug_.set_limits(size_limits(output));
+    phase_ = Phase::ModeUnknown;
+    proved_.reset();
+    tell_(&DisplayListener::formats_changed); // the sizes are among the caps
+  }
+  return true;
+}
+
+void Display::joined_output_went_dark()
+{
+  if (!std::exchange(joined_is_lit_, false))
+    return;
+  turn_off();
+  phase_ = Phase::ModeUnknown;
+  const Output &output = scanout_.output();
+  GSTDRM_DEBUG("CRTC %u is dark", output.crtc.id);
+  tell_(&DisplayListener::joined_output_changed,
+        device_error("Frames are dropped: the program that shows on connector " +
+                         output.connector.name + " of " + device_->name() +
+                         " has turned it off. They are shown again when it turns it on.",
+                     ENODEV),
+        false);
+}
+
+// After a commit that was refused: whether the output has changed in a way that explains it. That
+// of a lease that was revoked is gone for good.
+bool Display::joined_output_differs()
+{
+  if (!joined_ || !device_->lease_holds())
+    return false;
+  const std::optional<drmModeModeInfo> mode =
+      read_lit_mode(device_->fd(), scanout_.output().crtc.id);
+  if (mode && same_mode(*mode, *scanout_.output().joined))
+    return false;
+  require_first_frame();
+  look_at_joined_at_ = 0;
+  return true;
+}
+
+// ---- unplugged, plugged in, lost ----
+//
+// Handles a display that is unplugged or plugged in, a device that is removed, and the
+// loss of master to another program. Only the streaming thread changes the output; the other
+// threads only record what has happened.
+
+namespace {
+
+// The driver could not keep the cable's rate up and waits for a mode set (drm_connector.c,
+// "link-status").
+bool has_bad_link(const Connector &connector)
+{
+  const Property *status = find(connector.properties, "link-status");
+  return status && status->value == DRM_MODE_LINK_STATUS_BAD;
+}
+
+} // namespace
+
+// For changes that happened before the sink heard of events. Not beside the hotplug thread: of two
+// answers of the kernel the older one could be taken up last, and no event would follow.
+void Display::on_begin() noexcept
+{
+  handle([this] { look_at_connector(Probe::IfNeeded); });
+}
+
+void Display::on_hotplug() noexcept
+{
+  handle([this] { look_at_connector(Probe::Always); });
+}
+
+Result<Connector> Display::read_own_connector(Probe probe)
+{
+  PropertyReader reader(device_->fd());
+  Result<Connector> connector = read_connector(*device_, connector_.id, reader, probe);
+  const bool is_gone = !connector && connector.error().sys_errno == ENOENT;
+  // one that is unplugged is there for as long as it is part of a state (drm_dp_mst_topology.c)
+  const bool is_dark = connector && connector->connection == DRM_MODE_DISCONNECTED;
+  if (joined_ || !(is_gone || (is_dark && !connector_.path.empty())))
+    return connector;
+  std::optional<Connector> successor = find_successor(*device_, connector_, reader);
+  if (!successor)
+    return connector;
+  GSTDRM_DEBUG("hotplug: %s (%u) of %s has come in the place of %s (%u)", successor->name.c_str(),
+               successor->id, device_->name().c_str(), connector_.name.c_str(), connector_.id);
+  reservation_.add(successor->id);
+  connector_ = std::move(*successor);
+  return connector_;
+}
+
+// On the hotplug thread, or by start() before that runs. Probing may take some tenths of a second
+// with a real display. The listener may end this display, so it is told last. true: it was told.
+bool Display::look_at_connector(Probe probe)
+{
+  if (!device_->lease_holds()) {
+    queue_.abort(explain(device_error("")));
+    return true;
+  }
+  Result<Connector> connector = read_own_connector(probe);
+  // a connector of a chain of displays goes with its cable
+  if (!connector && connector.error().sys_errno != ENOENT)
+    return false;
+  Monitor monitor;
+  if (connector && connector->connection != DRM_MODE_DISCONNECTED)
+    monitor = {connector->modes, connector->edid};
+  // the mode set that trains the link of a joined output is the other program's
+  const bool link_is_bad = !joined_ && connector && has_bad_link(*connector);
+  const bool differs = plug_.differs(monitor);
+  if (!differs && !(link_is_bad && !monitor.modes.empty()))
+    return false;
+  if (monitor.modes.empty()) {
+    plug_.unplug();
+    GSTDRM_DEBUG("hotplug: nothing is connected to %s of %s", output_request_.connector.c_str(),
+                 device_->name().c_str());
+    tell_(&DisplayListener::connector_changed, output_request_.connector, false);
+    return true;
+  }
+  OutputRequest request = output_request_;
+  request.connector = std::to_string(connector_.id);
+  Result<OutputChoice> choice = read_output_again(*device_, reservation_, request);
+  if (!choice && !joined_)
+    return false; // unplugged again: another event follows
+  // the program whose output is joined may light it later
+  Output output = choice ? std::move(choice->output) : *joined_;
+  output.connector.modes = monitor.modes;
+  output.connector.edid = monitor.edid;
+  output.connector.colour = read_display_colour(monitor.edid);
+  if (differs)
+    offer_.forget_refusals();
+  offer_.list(output.formats());
+  const SizeLimits limits = size_limits(output);
+  plug_.plug(std::move(output), limits);
+  if (!differs) {
+    GSTDRM_DEBUG("%s of %s asks for a mode set: its link is bad", output_request_.connector.c_str(),
+                 device_->name().c_str());
+    tell_(&DisplayListener::repaint_wanted);
+    return true;
+  }
+  GSTDRM_DEBUG("hotplug: a display with %zu modes is connected to %s of %s", monitor.modes.size(),
+               output_request_.connector.c_str(), device_->name().c_str());
+  tell_(&DisplayListener::formats_changed);
+  tell_(&DisplayListener::connector_changed, output_request_.connector, true);
+  return true;
+}
+
+// On the hotplug thread.
+void Display::on_woken() noexcept
+{
+  handle([this] {
+    if (master_is_back_.exchange(false))
+      look_at_connector(Probe::Always);
+    else
+      look_for_master();
+  });
+}
+
+// The kernel tells nobody that this process is master again. A frame finds it out by its commit;
+// only while none comes an ioctl has to. Another display may have been plugged in meanwhile: the
+// kernel makes no probe for whoever is not master. The listener may end this display, so it is told
+// last.
+void Display::look_for_master()
+{
+  if (frame_came_.exchange(false))
+    return;
+  const bool is_master = drmIsMaster(device_->fd()) != 0;
+  if (was_master_.exchange(is_master) || !is_master)
+    return;
+  GSTDRM_DEBUG("this process is master of %s again: the picture has to be painted again",
+               device_->name().c_str());
+  state_is_foreign_ = true;
+  if (!look_at_connector(Probe::Always)) // else the picture is painted anyway
+    tell_(&DisplayListener::repaint_wanted);
+}
+
+void Display::on_device_removed() noexcept
+{
+  on_device_lost(ENODEV);
+}
+
+void Display::lose_device(int error)
+{
+  plug_.lose_device();
+  GSTDRM_DEBUG("%s was lost: %s", device_->name().c_str(), errno_text(error).c_str());
+  queue_.abort(
+      device_error(device_->name() + " was lost: " + errno_text(error) +
+                       ". The device was removed or its driver unloaded. Plug it in again and "
+                       "restart the pipeline.",
+                   error));
+}
+
+// By the streaming thread. Another program has set the display: nothing is left of what this one
+// showed, and the next frame sets everything.
+void Display::forget_what_is_shown()
+{
+  queue_.drain(kDrainTimeout_ns);
+  queue_.exclusively([this] { scanout_.forget_shown(); });
+  require_first_frame();
+}
+
+// By the streaming thread. true: the display did not answer, and the next frame sets everything.
+bool Display::end_stall()
+{
+  if (!queue_.is_stalled())
+    return false;
+  GSTDRM_DEBUG("setting %s up anew", scanout_.describe().c_str());
+  queue_.forget_lost_flip();
+  forget_what_is_shown();
+  return true;
+}
+
+// By the streaming thread, before a frame or a change of picture. false: nothing is connected.
+bool Display::take_up_plug_change()
+{
+  PlugState::Change change = plug_.take();
+  if (!change.connected || change.output)
+    turn_off();
+  if (!change.output)
+    return change.connected;
+  snapshots_.set_output(*change.output);
+  queue_.exclusively([&] { scanout_.set_output(std::move(*change.output)); });
+  cache_.clear();
+  phase_ = Phase::ModeUnknown;
+  proved_.reset();
+  return change.connected;
+}
+
+// Turns the output off and gives every frame back. The next frame sets the mode.
+void Display::turn_off()
+{
+  if (!scanout_.is_set())
+    return;
+  queue_.drain(kDrainTimeout_ns);
+  GSTDRM_DEBUG("turning off %s", scanout_.describe().c_str());
+  bool is_off = false;
+  queue_.exclusively([&] { is_off = scanout_.turn_off(); });
+  if (!is_off) // a framebuffer that goes takes the buffer off the screen, before upstream has it
+    cache_.clear();
+  queue_.clear();
+  require_first_frame();
+  publish_nothing_shown();
+}
+
+void Display::blank()
+{
+  bool is_hidden = false;
+  if (scanout_.is_set()) {
+    queue_.drain(kDrainTimeout_ns);
+    queue_.exclusively([&] { is_hidden = scanout_.hide_picture(); });
+  }
+  if (is_hidden) {
+    queue_.clear();
+    require_first_frame();
+    publish_nothing_shown();
+  } else {
+    turn_off();
+  }
+  cache_.clear();
+}
+
+// Drops the frame, because another process is master. Each later frame is tried with a mode set,
+// until this process is master again.
+Display::Shown Display::drop_without_master(const Error &error)
+{
+  queue_.forgive();
+  require_first_frame();
+  state_is_foreign_ = true; // the other master may have set another mode
+  frames_without_output_++;
+  was_master_ = false;
+  if (!master_.lose())
+    return Shown::Dropped;
+  GSTDRM_DEBUG("%s has another master: %s", device_->name().c_str(),
+               errno_text(error.sys_errno).c_str());
+  tell_(&DisplayListener::master_changed, error, false);
+  return Shown::Dropped;
+}
+
+// ---- stopping ----
+//
+// What is on screen when the sink stops.
+
+// After stop() it holds for the stop() that comes before the output goes.
+void Display::set_restore(bool restore)
+{
+  restore_ = restore;
+}
+
+// The picture from before, or the last frame. While no other thread commits. Error: neither could
+// be had.
+Result<void> Display::put_back()
+{
+  if (!scanout_.has_saved_state() || reservation_.ids().empty())
+    return {}; // this display has shown nothing, or has given its output up for good
+  if (reservation_.take() != 0)
+    return {}; // another sink shows its picture in place of the frame that was left there
+  if (!restore_ && !plug_.device_lost()) {
+    // the flip may be to come that takes the others off the screen, and nobody waits for it
+    std::vector<Frame> last = queue_.take_shown();
+    if (last.empty()) {
+      scanout_.forget_shown(); // a picture that was hidden
+      return {}; // nothing of this display's, or the frame that an earlier call has left there
+    }
+    const Result<void> left = scanout_.leave(last.front());
+    if (left) {
+      GSTDRM_DEBUG("the last frame stays on %s", scanout_.describe().c_str());
+      last_ = std::move(last);
+      return {};
+    }
+    Result<void> restored = scanout_.restore();
+    if (!restored) // the frame may be on screen, and goes after its framebuffer
+      cache_.clear();
+    return restored ? left : restored;
+  }
+  Result<void> restored = scanout_.restore();
+  // what an earlier call has left is on screen, where nothing came in its place: nobody may write
+  // into its buffer
+  if (restored || plug_.device_lost())
+    last_.clear();
+  return restored;
 }
 
 } // namespace gstdrm::kms

@@ -226,16 +226,16 @@ private:
   }
   void publish_nothing_shown();
   void require_first_frame() noexcept;
-  // kms_display_events.cpp
+  // what the event thread reports
   void wake_loop();
   void wake_hotplug();
   void set_loop(std::unique_ptr<EventHub::Subscription> loop);
   void set_hotplug(std::unique_ptr<HotplugMonitor> hotplug);
-  // kms_display_overlays.cpp
+  // overlays
   void draw_overlay(Frame &frame);
   void count_overlay(const Frame &frame);
   void publish_overlays();
-  // kms_first_frame.cpp
+  // the first frame of a picture
   std::optional<Shown> wait_before_mode_set(Frame &frame);
   Result<Shown> show_first(Frame &frame);
   void first_frame_shown();
@@ -244,14 +244,14 @@ private:
   Result<Shown> show_wished(Frame &frame);
   Result<std::vector<ModeTry>> choose_modes(const Picture &picture);
   [[nodiscard]] Error explain(const Error &error) const;
-  // kms_joined.cpp
+  // an output that another program has lit
   Result<void> check_joined_plane();
   bool look_at_joined_output();
   void joined_output_went_dark();
   [[nodiscard]] bool joined_output_differs();
-  // kms_put_back.cpp
+  // what is on screen when the sink stops
   Result<void> put_back();
-  // kms_replug.cpp
+  // displays that are unplugged and plugged in, a lost master
   bool take_up_plug_change();
   void turn_off();
   bool end_stall();
