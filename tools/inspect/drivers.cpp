@@ -94,7 +94,7 @@ Answer read_answer(const ChildRun &run)
   return answer;
 }
 
-// Nothing: no process can be started here.
+// Returns nullopt if no process can be started here.
 std::optional<Answer> ask(const std::string &kind, unsigned number, const std::string &manifest)
 {
   std::vector<std::string> words = {"/proc/self/exe", kAskDriver, kind, std::to_string(number),

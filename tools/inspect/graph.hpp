@@ -45,7 +45,7 @@ std::string name_of(GstPad *pad);
 // The elements in the order of the stream; those within a bin in its place.
 std::vector<Element> elements_of(GstElement *pipeline);
 // The pad of an element, and of no bin, that the pad is linked to: through the pads of the bins
-// between them. Empty: none.
+// between them. Empty if there is none.
 PadPtr peer_of(GstPad *pad);
 // Calls for each pair of ends that a description left unlinked: a source pad, and the next sink pad
 // behind it.

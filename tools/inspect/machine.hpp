@@ -27,7 +27,7 @@ struct Pair {
   std::uint32_t fourcc = 0;
   std::uint64_t modifier = 0;
   bool external_only = false;
-  unsigned planes = 0; // memory planes; 0: not known
+  unsigned planes = 0; // memory planes; 0 if not known
 };
 
 struct Source {

@@ -11,7 +11,7 @@ namespace inspect {
 // LoaderDriverInterface.md, of EGL's those in libglvnd's src/EGL/icd_enumeration.md.
 std::vector<std::string> list_manifests(const std::string &kind);
 
-// This process loads the driver of that file alone. Before the loader is.
+// Restricts the Vulkan loader to this ICD. Call it before the loader is opened.
 void use_manifest(const std::string &kind, const std::string &path);
 
 } // namespace inspect

@@ -248,7 +248,7 @@ std::string draw_html(const std::vector<Source> &sources, const Matrix &matrix)
          Picture(sources, matrix).draw() + "</body>\n</html>\n";
 }
 
-// What is too much for this form; empty: nothing.
+// What is too much for this form; empty if there is nothing.
 std::string excess(const std::vector<Source> &sources, const Matrix &matrix, Form form)
 {
   const std::size_t n_fourccs = fourccs_of(matrix).size();

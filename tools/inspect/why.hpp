@@ -10,7 +10,7 @@ namespace inspect {
 
 struct Answer {
   bool common = false; // they can share dmabufs
-  std::string shared;  // what of: "3 pairs of 2 formats"; empty: nothing
+  std::string shared;  // what of: "3 pairs of 2 formats"; empty if there is nothing
   std::string text;    // several lines, `shared` among them
 };
 

@@ -48,8 +48,9 @@ struct Stream {
   Stream &operator=(const Stream &) = delete;
   ~Stream() { gst_element_set_state(pipeline.get(), GST_STATE_NULL); }
 
-  // Why there is no frame; empty: there is one. Told by the bus, on which the reason stands before
-  // the end of the stream that a failed source sends; the state may be given up before either.
+  // Why there is no frame; empty if there is one. Told by the bus, on which the reason stands
+  // before the end of the stream that a failed source sends; the state may be given up before
+  // either.
   std::string start()
   {
     constexpr const char *kNoReason = "The driver gives no reason.";

@@ -42,7 +42,7 @@ public:
   [[nodiscard]] SinkBalance &balance() noexcept { return balance_; }
 
   // (transfer full) Takes a message of the element that may not be posted now, and posts it later.
-  // false: it is to be posted now. Any thread.
+  // Returns false if it is to be posted now. Any thread.
   bool keep_message(GstMessage *message) { return messages_.keep(message); }
 
   // Changes of state. false: the reason is on the bus.
@@ -120,7 +120,7 @@ private:
   void warn_of_display(const Result<void> &put_back);
 
   GstVideoSink *element_;                 // borrowed: it owns this
-  HeldMessages messages_;                 // of whoever has the preroll lock
+  HeldMessages messages_;                 // guarded by the preroll lock
   std::atomic<bool> repeat_asked_{false}; // of repeat_later(), which has not begun
   SinkReports reports_;                   // before the display, which reports until it is closed
   Stats stats_;
@@ -141,11 +141,11 @@ private:
   GstPtr<GstBuffer> kept_; // on screen in place of the base class's last buffer
   GstPtr<GstBuffer> late_; // may be dropped by the base class; shown if no other frame comes
   const GstBuffer *prerolled_ = nullptr; // only compared: rendered next, and on screen already
-  // Its own: where the base class leaves it out as late, another picture may come in that buffer.
+  // PTS of `prerolled_`. Needed because the pool may reuse the buffer if the base class dropped it.
   GstClockTime prerolled_pts_ = GST_CLOCK_TIME_NONE;
 };
 
-// Keeps the messages and the RECONFIGURE of what is done under the preroll lock, and sends them
+// Defers messages and RECONFIGURE until the preroll lock is released, and sends them
 // without it.
 class KmsSink::MessagesKept {
 public:

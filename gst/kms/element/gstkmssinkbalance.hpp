@@ -26,7 +26,7 @@ public:
   // (transfer none) (element-type GstColorBalanceChannel) Of the display that is open; none in
   // NULL. Channels that were handed out live as long as the sink.
   const GList *channels();
-  // false: there is no such channel. The next frame has the value.
+  // Returns false if there is no such channel. The next frame has the value.
   bool set(std::string_view label, gint value);
   // What was set, else what the driver had when the display was opened.
   [[nodiscard]] gint get(std::string_view label) const;

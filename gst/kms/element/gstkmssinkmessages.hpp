@@ -29,7 +29,7 @@ public:
     holder_ = std::thread::id();
     return std::exchange(kept_, {});
   }
-  // Takes the message where it is one to keep. false: it is to be posted now. Any thread.
+  // Takes the message where it is one to keep. Returns false if it is to be posted now. Any thread.
   bool keep(GstMessage *message)
   {
     if (holder_ != std::this_thread::get_id())

@@ -22,8 +22,8 @@ public:
 
   // (transfer full) The answer to a caps query. Any thread.
   GstCaps *query_caps(GstCaps *filter);
-  // The answer to an allocation query. false: no display is open, or the query has no caps of
-  // video frames.
+  // The answer to an allocation query. Returns false if no display is open, or the query has no
+  // caps of video frames.
   bool propose_allocation(GstQuery *query) const;
 
   // The display starts.

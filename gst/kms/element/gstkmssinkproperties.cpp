@@ -52,7 +52,7 @@ gint number_or_none(const std::string &text)
   return error == std::errc() && end == text.data() + text.size() ? number : -1;
 }
 
-// In pixels; 0: no display is open.
+// In pixels; 0 if no display is open.
 kms::Display::Size display_size(GObject *object)
 {
   const std::shared_ptr<kms::Display> display = sink_of(object).display().get();
@@ -155,7 +155,7 @@ bool set_driver_setting(SinkSettings &settings, guint id, const GValue *value)
   }
 }
 
-// What the next change of state reads. false: there is no such property.
+// What the next change of state reads. Returns false if there is no such property.
 bool set_setting(SinkSettings &settings, guint id, const GValue *value)
 {
   switch (id) {
@@ -256,7 +256,7 @@ bool get_view(const kms::View &view, guint id, GValue *value)
   }
 }
 
-// false: there is no such property among these.
+// Returns false if there is no such property among these.
 bool get_setting(const SinkSettings &settings, guint id, GValue *value)
 {
   switch (id) {

@@ -24,7 +24,7 @@ struct SinkSettings {
   kms::DeviceRequest device;
   kms::OutputRequest output; // its mode is not used: `mode` is what the property says
   std::string mode = "auto"; // text of the property
-  std::shared_ptr<const GstStructure> connector_properties; // null: none
+  std::shared_ptr<const GstStructure> connector_properties; // null if there is none
   std::shared_ptr<const GstStructure> plane_properties;
   kms::View view;
   bool restore = true;
@@ -33,10 +33,10 @@ struct SinkSettings {
   GstVideoOrientationMethod tag_direction = GST_VIDEO_ORIENTATION_IDENTITY; // of the stream
   ZeroCopy zero_copy = ZeroCopy::Prefer;
   SyncMode sync_mode = SyncMode::Auto;
-  guint64 fence_timeout = kDefaultFenceTimeout; // ns; 0: none
+  guint64 fence_timeout = kDefaultFenceTimeout; // ns; 0 if there is none
   gint cursor_x = 0;
   gint cursor_y = 0;
-  GstPtr<GstSample> cursor_image; // null: no cursor
+  GstPtr<GstSample> cursor_image; // null if there is no cursor
 };
 
 } // namespace gstdrm

@@ -55,7 +55,8 @@ private:
 
 } // namespace
 
-// With the preroll lock held, which is let go meanwhile; true: it was.
+// The caller holds the preroll lock, which is released and retaken to post. Returns true if it was
+// released.
 bool KmsSink::post_kept() noexcept
 {
   HeldMessages::Kept kept = messages_.end();

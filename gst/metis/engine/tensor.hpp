@@ -47,12 +47,13 @@ inline std::string dims_text(const std::vector<std::size_t> &dims)
 
 struct TensorInfo {
   std::string name; // in the model
-  std::string id;   // by which a decoder knows the tensor (`id` of a modelinfo file); empty: none
+  std::string
+      id; // by which a decoder knows the tensor (`id` of a modelinfo file); empty if there is none
   TensorType type = TensorType::Float32;
   std::vector<std::size_t>
       dims; // outermost first (row-major), with the padding: what lies in memory. In a
             // description, 0: not said, and empty: none said; the back end completes both
-  std::vector<Padding> padding; // one per dimension; empty: none
+  std::vector<Padding> padding; // one per dimension; empty if there is none
   std::optional<Quantisation> quantisation;
   // `dims-order` of the description: how GStreamer's decoders call the order of dimensions, which
   // changes nothing in memory.

@@ -41,7 +41,7 @@ struct Conversion {
   Rect target;          // all of it
   Rect area;            // of the target; the rest is black
   bool borders = false; // there is a rest
-  // of frames with fields; empty: they stay as they are
+  // of frames with fields; empty if they stay as they are
   std::optional<DeinterlaceMethod> deinterlacing;
 };
 

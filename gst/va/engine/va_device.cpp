@@ -27,7 +27,7 @@ Result<void> check_size(const Device &device, std::uint32_t width, std::uint32_t
 }
 
 struct Attempt {
-  std::span<const std::uint64_t> asked; // a list for the driver; empty: none
+  std::span<const std::uint64_t> asked; // a list for the driver; empty if there is none
   Tiling tiling = Tiling::Any;
 };
 

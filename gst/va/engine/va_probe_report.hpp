@@ -34,7 +34,7 @@ struct ProbeReport {
     std::string text;
   };
   bool greeted = false;  // the text is of the program of this version
-  std::string fault;     // what is wrong with the text; empty: it is whole
+  std::string fault;     // what is wrong with the text; empty if it is whole
   std::vector<Line> log; // up to the fault
   std::string driver;    // its name, and its file where libva has said it
   std::string reason;    // why the driver has nothing that can be used

@@ -16,7 +16,7 @@ bool is_continuation(char byte)
 }
 
 // How many bytes of UTF-8 (RFC 3629) at the head of `text` are one character that may be in a
-// line; 0: none.
+// line; 0 if there is none.
 std::size_t character(std::string_view text)
 {
   const auto first = static_cast<unsigned char>(text[0]);

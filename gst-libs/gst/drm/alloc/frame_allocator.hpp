@@ -56,7 +56,7 @@ public:
   [[nodiscard]] virtual std::optional<std::vector<Format>> formats() { return std::nullopt; }
 
   // What a user should know about the allocator on this machine, such as a limit that was reached.
-  // Empty: nothing.
+  // Empty if there is nothing.
   [[nodiscard]] virtual std::string notice() const { return {}; }
 
   [[nodiscard]] const std::string &name() const noexcept { return name_; }

@@ -9,10 +9,10 @@ namespace gstdrm {
 constexpr unsigned kDescriptorsOfFrame = 8;
 
 // EMFILE or ENFILE where the process cannot have `count` more descriptors at this moment, else 0.
-// For callers of what does not tell: GStreamer's buffer pools, and drivers whose status for it is
-// the one for everything. The descriptors are taken for that and given back, so threads that open
-// files meanwhile may find none: once for an object, or after a failure, never for each frame. Any
-// thread; errno stays.
+// For APIs that report every failure with one status: GStreamer's buffer pools, and drivers whose
+// status is the one for everything. The descriptors are taken for that and given back, so threads
+// that open files meanwhile may find none: once for an object, or after a failure, never for each
+// frame. Any thread; errno stays.
 int lack_of_descriptors(unsigned count) noexcept;
 
 // Of what lack_of_descriptors() answered, for the end of a sentence about what failed:

@@ -26,7 +26,7 @@ bool fence_is_pending(int fence_fd);
 // asked as fence_state() does, with the same errors.
 Result<void> check_sync_file(int fd);
 // When the fence of a sync_file with one fence has signalled, with an error or without, on
-// CLOCK_MONOTONIC in ns; nothing: it is pending. poll(), and SYNC_IOC_FILE_INFO once it has
+// CLOCK_MONOTONIC in ns; nullopt if it is pending. poll(), and SYNC_IOC_FILE_INFO once it has
 // signalled.
 using FenceTime = std::optional<std::int64_t>;
 Result<FenceTime> fence_time(int fence_fd);

@@ -17,7 +17,7 @@ namespace gstdrm {
 // An eventfd(2): readable (POLLIN) from the first wake() until drain(). Any thread.
 class WakeFd {
 public:
-  // Empty: there is nothing to poll, and wake() does nothing.
+  // Empty if there is nothing to poll, and wake() does nothing.
   WakeFd() noexcept = default;
   // ErrorCode::Device where the process has no descriptor left.
   static Result<WakeFd> create()

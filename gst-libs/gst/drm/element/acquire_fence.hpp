@@ -9,12 +9,12 @@
 
 namespace gstdrm {
 
-// What has to be waited for before the buffer is used; empty: nothing. Error of code Sync where
-// there is a fence and no descriptor for it (EMFILE): the device may still write.
+// What has to be waited for before the buffer is used; empty if there is nothing. Error of code
+// Sync where there is a fence and no descriptor for it (EMFILE): the device may still write.
 Result<UniqueFd> dup_acquire_fence(GstBuffer *buffer);
 // The same of the tensors of a frame.
 Result<UniqueFd> dup_acquire_fence(GstDrmTensorMeta *meta);
-// What has to be waited for before the memory is written; empty: nothing.
+// What has to be waited for before the memory is written; empty if there is nothing.
 Result<UniqueFd> dup_release_fence(GstDrmSyncMeta *meta);
 
 } // namespace gstdrm

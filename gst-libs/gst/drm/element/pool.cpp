@@ -39,7 +39,7 @@ guint pixels_beside(const FourccInfo &info, guint width, guint least_stride)
   return pixels > width ? pixels - width : 0;
 }
 
-// What the buffers need beyond the allocator's own layout; false: nothing.
+// What the buffers need beyond the allocator's own layout; false if there is nothing.
 bool needs_alignment(const PoolSetup &setup, GstVideoAlignment &align)
 {
   gst_video_alignment_reset(&align);

@@ -11,7 +11,7 @@ namespace gstdrm {
 struct PoolSetup {
   GstCaps *caps;          // DMA_DRM, or plain ones for linear frames
   guint min_buffers = 0;  // allocated when the pool is activated
-  guint max_buffers = 0;  // 0: no limit
+  guint max_buffers = 0;  // Returns 0 if there is no limit
   bool video_meta = true; // whoever reads the buffers knows GstVideoMeta, so rows may be padded
   guint least_size = 0;   // bytes; buffers that are smaller are refused
   guint stride_align = 0; // bytes, a power of two; 0: as the allocator likes

@@ -35,7 +35,7 @@ public:
   // Forgets everything: the element starts.
   void restart();
 
-  // The stream has new caps. `reason` is why their frames are dropped; empty: they are used.
+  // The stream has new caps. `reason` is why their frames are dropped; empty if they are used.
   void begin(std::string reason);
   // Whether the frames of the present caps are dropped.
   [[nodiscard]] bool refuses() const noexcept { return !reason_.empty(); }

@@ -61,8 +61,8 @@ template <typename T> bool find(PFNEGLGETPROCADDRESSPROC get, const char *name, 
   return function != nullptr;
 }
 
-// false: no libEGL, or one that lists no devices. The library stays loaded: drivers do not unload
-// well.
+// Returns false if there is no libEGL, or one that lists no devices. The library stays loaded:
+// drivers do not unload well.
 bool load(Calls &calls)
 {
   void *const library = ::dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

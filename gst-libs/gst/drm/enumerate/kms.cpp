@@ -43,7 +43,7 @@ std::string driver_of(int fd)
 
 struct PlaneFacts {
   std::optional<std::uint64_t> type;
-  std::uint32_t in_formats = 0; // number of the blob; 0: none
+  std::uint32_t in_formats = 0; // number of the blob; 0 if there is none
 };
 
 PlaneFacts read_facts(int fd, std::uint32_t plane)

@@ -48,7 +48,8 @@ using FeedbackObject =
 
 // What the listeners write to.
 struct Answers {
-  std::uint32_t global = 0;  // number of zwp_linux_dmabuf_v1; 0: none, as numbers begin at 1
+  std::uint32_t global =
+      0; // number of zwp_linux_dmabuf_v1; 0 if there is none, as numbers begin at 1
   std::uint32_t version = 0; // of it
   bool synced = false;
   bool done = false;
@@ -152,7 +153,7 @@ public:
       wl_proxy_set_queue(reinterpret_cast<wl_proxy *>(wrapper_.get()), queue_.get());
   }
 
-  // What went wrong, as the end of a sentence; empty: nothing.
+  // What went wrong, as the end of a sentence; empty if there is nothing.
   std::string ask(wl_surface *surface)
   {
     if (!queue_ || !wrapper_)

@@ -43,7 +43,7 @@ private:
 
   FormatSet listed_; // without tranches
   std::vector<Format> table_;
-  std::string table_problem_; // what is wrong with the table; empty: nothing
+  std::string table_problem_; // what is wrong with the table; empty if there is nothing
   std::optional<std::uint64_t> main_device_;
   Tranche pending_;
   std::vector<Tranche> tranches_;

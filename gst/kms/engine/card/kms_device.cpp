@@ -83,7 +83,7 @@ UniqueFd open_memory_file(int fd)
   return file;
 }
 
-// The name of the render node that is open; empty: it is none. Their minor numbers begin at 128
+// The name of the render node that is open; empty if it is none. Their minor numbers begin at 128
 // (Documentation/admin-guide/devices.txt).
 std::string render_node(int fd)
 {
@@ -184,7 +184,7 @@ void ProbeLog::probed(std::uint32_t connector_id, std::uint64_t events)
 
 namespace {
 
-// The number of the device node that was opened; 0: none.
+// The number of the device node that was opened; 0 if there is none.
 dev_t node_of(int fd)
 {
   struct stat status {};

@@ -150,7 +150,7 @@ public:
   // Of an application's open file it is asked for where the sink takes an output for itself: the
   // application's own lists of connectors get longer by it.
   void list_writeback_connectors() const;
-  // Asks for the right to set modes. 0: this descriptor has it; else an errno.
+  // Asks for the right to set modes. Returns 0 if this descriptor has it; else an errno.
   [[nodiscard]] int become_master() const;
   // Error unless this descriptor may set modes now: it names who else is in the way.
   Result<void> require_master() const;

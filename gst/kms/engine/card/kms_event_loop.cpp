@@ -111,7 +111,7 @@ bool EventLoop::dead() const
   return dead_;
 }
 
-// The first entry with an id above `after`, which is called now; null: none is left.
+// The first entry with an id above `after`, which is called now; null if none is left.
 std::shared_ptr<EventLoop::Entry> EventLoop::begin_call(std::uint64_t after)
 {
   const std::lock_guard guard(lock_);

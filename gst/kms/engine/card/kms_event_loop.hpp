@@ -81,7 +81,7 @@ private:
     EventHandler &handler;
     // Used by the event thread alone:
     std::int64_t deadline = INT64_MAX; // of the sleep that comes or has ended
-    std::size_t fence = 0;             // its place in fds_; 0: none
+    std::size_t fence = 0;             // its place in fds_; 0 if there is none
   };
   EventLoop(int drm_fd, WakeFd wake) : drm_fd_(drm_fd), wake_(std::move(wake)) {}
   void run() noexcept;

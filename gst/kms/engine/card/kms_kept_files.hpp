@@ -32,7 +32,8 @@ public:
   using Ptr = std::shared_ptr<KeptFiles>;
   // Of the process. Its users share it, since one may live until the process ends.
   static Ptr get();
-  // false: the device has no open file for memory of its own.
+  // Returns false if the device has no separate file for its buffers: a dup() of the main one would
+  // stay DRM master.
   bool keep(const Device &device, std::uint32_t plane_id);
   // Something else is on the plane.
   void forget(const Device &device, std::uint32_t plane_id);

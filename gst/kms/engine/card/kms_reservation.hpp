@@ -46,7 +46,7 @@ private:
     unsigned waiting = 0; // sinks, the one that shows included
     bool taken = false;
   };
-  // The first of them that a sink shows on; 0: none. With the lock held.
+  // The first of them that a sink shows on; 0 if there is none. With the lock held.
   [[nodiscard]] std::uint32_t find_taken(const std::vector<std::uint32_t> &ids) const
   {
     for (const std::uint32_t id : ids)

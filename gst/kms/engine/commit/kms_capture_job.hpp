@@ -38,7 +38,7 @@ public:
     deadline_ns_ = deadline_ns;
     state_ = State::Pending;
   }
-  // The writeback that the next commit has to contain; null: none.
+  // The writeback that the next commit has to contain; null if there is none.
   [[nodiscard]] WritebackJob *writeback() noexcept { return pending() ? &writeback_ : nullptr; }
   // The commit with writeback() succeeded.
   void committed() noexcept

@@ -56,9 +56,9 @@ public:
   // Returns Open or Broken where there is nothing to wait for; Shut: the wait has begun, and
   // end_wait() ends it.
   Verdict begin_wait(const SharedFence &fence, std::int64_t now_ns);
-  // Checks the fence of the wait. true: this call has found the verdict.
+  // Checks the fence of the wait. Returns true if this call has found the verdict.
   bool check_wait(std::int64_t now_ns);
-  // The fence and the time limit of a wait that has no verdict yet; null: there is no such wait.
+  // The fence and the time limit of a wait that has no verdict yet; null if there is no such wait.
   [[nodiscard]] SharedFence awaited() const { return verdict_ ? nullptr : awaited_; }
   [[nodiscard]] std::int64_t awaited_until() const noexcept { return wait_.give_up_at; }
   [[nodiscard]] std::optional<Verdict> verdict() const noexcept { return verdict_; }

@@ -634,7 +634,7 @@ std::int64_t FlipQueue::stall_time() const
 }
 
 // The kernel put the commit off: an earlier commit, perhaps of another client, is not complete
-// (EBUSY), or something is short. true: it is tried again, or has failed for good.
+// (EBUSY), or something is short. Returns true if it is tried again, or has failed for good.
 bool FlipQueue::try_later(int ret, Deferred &deferred)
 {
   if (ret != -EBUSY && !is_lack(ret))

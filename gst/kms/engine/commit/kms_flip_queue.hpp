@@ -47,8 +47,8 @@ struct Frame {
   Origin origin;                // in the framebuffer
   SharedFence acquire_fence;    // what the display waits for; null: nothing, or implicit fences
   std::int64_t due_ns = kNever; // CLOCK_MONOTONIC; kNever: as soon as possible, never late
-  std::shared_ptr<const Overlay> overlay; // what lies over the picture; null: nothing
-  // The overlay as the plane shows it; the display draws it. null: no plane shows it.
+  std::shared_ptr<const Overlay> overlay; // what lies over the picture; null if there is nothing
+  // The overlay as the plane shows it; the display draws it. Null if no plane shows it.
   std::shared_ptr<const OverlayRaster> raster;
   std::uint64_t stamp = 0; // the stream's own time of the frame, for reports
   // Where this is set, the owner is released as soon as the commit that replaces the frame was
@@ -139,7 +139,7 @@ public:
   // Sleeps until nothing is in flight or waiting. false: flushing, failed or out of time.
   bool drain(std::int64_t timeout_ns);
   // What may be on screen, taken out: the frame that the last commit showed, and behind it those
-  // that are there until its flip. Empty: nothing. While nothing commits.
+  // that are there until its flip. Empty if there is nothing. While nothing commits.
   std::vector<Frame> take_shown();
   // Drops the frames that are not committed yet.
   void drop_waiting();
@@ -182,14 +182,14 @@ public:
   // allocates nothing. clear() releases the frames that wait.
   void give_up() noexcept;
   [[nodiscard]] std::int64_t next_deadline() const;
-  // The fence whose signal the event thread has to report with on_timer(); null: none.
+  // The fence whose signal the event thread has to report with on_timer(); null if there is none.
   [[nodiscard]] SharedFence watched_fence();
   // The last frame that was late. Each is returned once.
   [[nodiscard]] std::optional<LateFrame> take_late();
   [[nodiscard]] Counters counters() const;
   [[nodiscard]] std::optional<Error> failure() const;
   [[nodiscard]] bool flushing() const;
-  // The owner of the frame on screen; null: there is none, or it was released.
+  // The owner of the frame on screen; null if there is none, or it was released.
   [[nodiscard]] std::shared_ptr<void> shown_owner() const;
 
 private:

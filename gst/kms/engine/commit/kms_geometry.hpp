@@ -18,7 +18,7 @@ struct Rectangle {
 
 // "640x480 at 10,20"
 std::string describe_rectangle(const Rectangle &rectangle);
-// What both cover; nothing: they do not meet.
+// What both cover; nullopt if they do not meet.
 std::optional<Rectangle> intersect(const Rectangle &a, const Rectangle &b);
 
 enum class Fit {

@@ -90,7 +90,7 @@ Result<std::vector<ModeTry>> modes_for(const Output &output, const Picture &pict
                                        const std::optional<drmModeModeInfo> &on_screen = {},
                                        bool is_fixed = false);
 
-// Why the plane is no candidate; empty: it is one.
+// Why the plane is no candidate; empty if it is one.
 std::string why_unfit(const View &view, const Plane &plane, Format format);
 
 // Every plan that is worth a test commit, best first: as the view wants it, and not scaled where
@@ -120,7 +120,7 @@ struct PlanObjects {
 Request plan_commit(const Output &output, const Plan &plan, const Plan *shown,
                     const PlanObjects &objects, bool with_mode_set);
 
-// Has the plan's plane for overlays show the raster; null: nothing.
+// Has the plan's plane for overlays show the raster; with null it shows nothing.
 void set_overlay(Request &request, const Output &output, const Plan &plan,
                  const OverlayRaster *raster);
 

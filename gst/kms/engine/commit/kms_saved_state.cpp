@@ -41,7 +41,7 @@ std::vector<PropertySetting> settings_of(const Output &output, std::uint32_t pla
   return {};
 }
 
-// Nothing: there is no such framebuffer.
+// Returns nullopt if there is no such framebuffer.
 std::optional<FramebufferFacts> read_framebuffer(int drm_fd, std::uint32_t id)
 {
   const std::unique_ptr<drmModeFB2, DrmDeleter<drmModeFreeFB2>> raw(drmModeGetFB2(drm_fd, id));

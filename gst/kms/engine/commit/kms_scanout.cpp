@@ -958,7 +958,8 @@ Result<void> Scanout::leave(Frame &last)
     (void)background_->leave_on_screen(file_stays);
   if (overlay_.shown())
     (void)overlay_.shown()->buffer->leave_on_screen(file_stays);
-  // with its buffer the cursor would go at some later time
+  // The cursor's buffer is freed when its file is closed, at a time that is not known here: remove
+  // it from the plane now.
   if (const Plane *cursor = cursor_plane(); cursor && cursor_.is_shown()) {
     Request request;
     request.disable_plane(*cursor);

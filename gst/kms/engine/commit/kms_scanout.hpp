@@ -56,7 +56,7 @@ public:
     view_ = on_panel(view, panel_rotation_);
   }
   [[nodiscard]] const View &view() const noexcept { return wanted_view_; }
-  // Leaves out the rotation of a view that only wishes for it. false: there is none.
+  // Leaves out the rotation of a view that only wishes for it. Returns false if there is none.
   bool leave_wished_turn()
   {
     if (!wanted_view_.turn_is_wish || wanted_view_.rotation == DRM_MODE_ROTATE_0)
@@ -86,12 +86,12 @@ public:
   }
 
   // Looks for a plane that takes the picture in a test commit, in one mode after the other, then
-  // commits for real, with a mode set where one is needed. Returns the error with one line per plane; `sys_errno` is the last
-  // attempt's. ErrorCode::Unsupported: the device does not do this, so another format, size or
-  // plane may do.
-  // A frame's overlay becomes part of the commit where a plane takes it. With Patience::Wait, a
-  // commit without a mode set that the device can do nothing about at the moment (EBUSY, ENOMEM)
-  // ends the search: was_put_off() is true, and the same call is worth another try.
+  // commits for real, with a mode set where one is needed. Returns the error with one line per
+  // plane; `sys_errno` is the last attempt's. ErrorCode::Unsupported: the device does not do this,
+  // so another format, size or plane may do. A frame's overlay becomes part of the commit where a
+  // plane takes it. With Patience::Wait, a commit without a mode set that the device can do nothing
+  // about at the moment (EBUSY, ENOMEM) ends the search: was_put_off() is true, and the same call
+  // is worth another try.
   enum class Patience { Wait, SetMode };
   Result<void> show_first(const Picture &picture, const std::vector<ModeTry> &modes, Frame &frame,
                           std::uint64_t serial, Patience patience = Patience::SetMode);
@@ -163,7 +163,7 @@ public:
   // null: the hardware has no cursor plane, or the picture is shown on it
   [[nodiscard]] const Plane *cursor_plane() const;
   [[nodiscard]] bool is_set() const noexcept { return plan_.has_value(); }
-  // Where is_set(): what the last mode set has set.
+  // Mode of the last mode set. Requires is_set().
   [[nodiscard]] const drmModeModeInfo &shown_mode() const { return plan_->mode; }
   [[nodiscard]] std::uint32_t plane_id() const { return plan_->plane->id; }
   [[nodiscard]] const FormatSet &plane_formats() const { return plan_->plane->formats; }

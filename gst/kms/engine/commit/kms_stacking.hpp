@@ -14,11 +14,11 @@ namespace gstdrm::kms {
 // (DRM_MODE_ROTATE_* and DRM_MODE_REFLECT_*); nothing: the plane cannot do that.
 std::optional<std::uint32_t> plane_rotation(const Plane &plane, std::uint32_t wanted);
 
-// The zpos that puts the plane over `under` (-1: none needs to be set); nothing: it is under it.
+// The zpos that puts the plane over `under` (-1: none needs to be set); nullopt if it is under it.
 // `under_zpos`: what a commit sets for `under`; -1: nothing.
 std::optional<int> zpos_over(const Plane &plane, const Plane &under, int under_zpos);
 
-// Why the plane cannot have the zpos; empty: it can, as every plane can have -1.
+// Why the plane cannot have the zpos; empty if it can, as every plane can have -1.
 std::string why_no_zpos(const Plane &plane, int zpos);
 
 } // namespace gstdrm::kms

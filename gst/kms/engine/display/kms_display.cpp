@@ -249,7 +249,7 @@ Result<void> Display::stop()
   // a device that is gone cannot be restored
   Result<void> restored = put_back();
   if (plug_.device_lost() || !device_->lease_holds())
-    restored = {}; // nor can what is somebody else's again
+    restored = {}; // a lease that was revoked cannot be restored either
   reservation_.give_up();
   plane_lock_.unlock();
   cache_.clear(); // before the buffers go: what could not be put back may be on screen
@@ -1026,7 +1026,8 @@ Result<Connector> Display::read_own_connector(Probe probe)
 }
 
 // On the hotplug thread, or by start() before that runs. Probing may take some tenths of a second
-// with a real display. The listener may end this display, so it is told last. true: it was told.
+// with a real display. The listener may end this display, so it is told last. Returns true if it
+// was told.
 bool Display::look_at_connector(Probe probe)
 {
   if (!device_->lease_holds()) {

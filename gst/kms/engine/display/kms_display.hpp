@@ -62,7 +62,7 @@ public:
   // pair, and others that test commits refuse now as well, are offered no more. By the streaming
   // thread.
   void refuse(const Error &why);
-  // Why the picture's pair was taken out of the offer; nothing: it was not.
+  // Why this format and modifier were withdrawn; nullopt if they are still offered.
   [[nodiscard]] std::optional<Refusal> refusal(const Picture &picture) const;
   // What is offered now: the union over the usable planes until one is chosen, then that plane's
   // pairs; without those that were refused.
@@ -140,9 +140,9 @@ public:
   // Takes the frame only when it returns Yes. Failed: display_failed() was called; a failed mode
   // set returns Error instead.
   Result<Shown> show(Frame &frame, FlipQueue::Overflow overflow);
-  // Why show() returned Failed; nothing: it did not.
+  // Why show() returned Failed; nullopt if it did not.
   [[nodiscard]] std::optional<Error> failure() const;
-  // The owner of the frame on screen; null: there is none, or it was released.
+  // The owner of the frame on screen; null if there is none, or it was released.
   [[nodiscard]] std::shared_ptr<void> shown_owner() const { return queue_.shown_owner(); }
   // Gives back every frame and every dma-buf: the display shows nothing until the next frame. The
   // mode stays where the device can do that. By the streaming thread.
@@ -314,9 +314,9 @@ private:
   std::vector<Frame> last_; // left on screen by stop(), or there until a flip that nobody reads
   Phase phase_ = Phase::ModeUnknown;
   Picture picture_;
-  std::vector<ModeTry> modes_; // of picture_, best first; once it is shown: the mode on screen.
-                               // Not valid in the phase ModeUnknown
-  std::optional<Proved> proved_;        // nothing: not tested with what is connected
+  std::vector<ModeTry> modes_;   // of picture_, best first; once it is shown: the mode on screen.
+                                 // Not valid in the phase ModeUnknown
+  std::optional<Proved> proved_; // nothing: not tested with what is connected
   std::optional<FramebufferRows> rows_; // of the last frame
   unsigned untested_changes_ = 0;       // RowChange bits that the next frame's test commit is for
   unsigned tested_changes_ = 0; // RowChange bits that need no mode set, as a test commit showed

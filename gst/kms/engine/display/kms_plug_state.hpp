@@ -23,7 +23,8 @@ namespace gstdrm::kms {
 struct SizeLimits {
   std::uint32_t min_width = 1, min_height = 1;
   std::uint32_t max_width = 0, max_height = 0;
-  // The mode that the user names, for pictures that may not be cropped to it. 0: none is named.
+  // The mode that the user names, for pictures that may not be cropped to it. Returns 0 if none is
+  // named.
   std::uint32_t mode_width = 0, mode_height = 0;
   // Width and height; the best first. Empty: any within the limits.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> only = {};
@@ -32,7 +33,7 @@ struct SizeLimits {
 // What tells one display from another.
 struct Monitor {
   std::vector<drmModeModeInfo> modes; // none: nothing is connected
-  std::vector<std::uint8_t> edid;     // empty: it has none
+  std::vector<std::uint8_t> edid;     // empty if it has none
 };
 
 class PlugState {

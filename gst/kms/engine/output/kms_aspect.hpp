@@ -8,7 +8,7 @@
 
 namespace gstdrm::kms {
 
-// The size of a screen in millimetres; 0: not known.
+// The size of a screen in millimetres; 0 if not known.
 struct ScreenSize {
   std::uint32_t width_mm = 0;
   std::uint32_t height_mm = 0;

@@ -43,7 +43,7 @@ void read_data_blocks(Bytes blocks, DisplayColour &colour)
   }
 }
 
-// Data blocks end where the detailed timings begin; 0: there are neither (CTA-861-G table 52).
+// Data blocks end where the detailed timings begin; 0 if there are neither (CTA-861-G table 52).
 void read_cta(Bytes block, DisplayColour &colour)
 {
   constexpr std::size_t kFirst = 4;

@@ -81,7 +81,7 @@ Error no_connector(const OutputRequest &request, const std::string &device_name)
                       ENODEV);
 }
 
-// Why the plane that the request names cannot be used on the CRTC; empty: it can.
+// Why the plane that the request names cannot be used on the CRTC; empty if it can.
 std::string why_not(const Plane *plane, const Crtc &crtc)
 {
   if (!plane)
@@ -116,7 +116,7 @@ std::optional<drmModeModeInfo> read_lit_mode(int drm_fd, std::uint32_t crtc_id)
 }
 
 // Waits for no vblank. It takes the CRTC's lock for a moment, as the commit after it does
-// (drm_vblank.c, drm_crtc_get_sequence_ioctl()). 0: no interrupt has told the time yet.
+// (drm_vblank.c, drm_crtc_get_sequence_ioctl()). Returns 0 if no interrupt has told the time yet.
 std::optional<std::int64_t> last_vblank(int drm_fd, std::uint32_t crtc_id)
 {
   std::uint64_t sequence = 0, time_ns = 0;

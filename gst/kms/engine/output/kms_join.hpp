@@ -16,7 +16,7 @@
 
 namespace gstdrm::kms {
 
-// The mode of a CRTC with these properties; nothing: it is dark, or it is gone.
+// The mode of a CRTC with these properties; nullopt if it is off or gone.
 std::optional<drmModeModeInfo> lit_mode(int drm_fd, const PropertySet &crtc);
 // The same, of the CRTC as it is now.
 std::optional<drmModeModeInfo> read_lit_mode(int drm_fd, std::uint32_t crtc_id);

@@ -28,7 +28,8 @@ Error not_understood(const std::string &text)
       0};
 }
 
-// Removes a number from the front of the text. 0: there is no number, or it is out of range.
+// Removes a number from the front of the text. Returns 0 if there is no number, or it is out of
+// range.
 std::uint32_t take_size(std::string_view &text)
 {
   std::uint32_t value = 0;

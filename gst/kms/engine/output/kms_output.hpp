@@ -36,7 +36,7 @@ struct Crtc {
   std::uint32_t id = 0;
   unsigned index = 0; // place in the kernel's list: the bit in possible_crtcs
   PropertySet properties;
-  std::optional<drmModeModeInfo> mode; // what it shows pictures in; nothing: it is dark
+  std::optional<drmModeModeInfo> mode; // active mode; nullopt if the CRTC is off
 };
 
 struct Connector {
@@ -46,10 +46,10 @@ struct Connector {
   drmModeConnection connection = DRM_MODE_UNKNOWNCONNECTION;
   std::uint32_t possible_crtcs = 0;
   std::vector<drmModeModeInfo> modes;
-  std::vector<std::uint8_t> edid;            // what the display says of itself; empty: nothing
-  DisplayColour colour;                      // of the EDID
-  std::vector<std::uint8_t> path;            // of a DisplayPort hub's port ("PATH"); empty: none
-  std::uint32_t width_mm = 0, height_mm = 0; // of the screen; 0: not known
+  std::vector<std::uint8_t> edid; // what the display says of itself; empty if there is nothing
+  DisplayColour colour;           // of the EDID
+  std::vector<std::uint8_t> path; // of a DisplayPort hub's port ("PATH"); empty if there is none
+  std::uint32_t width_mm = 0, height_mm = 0; // of the screen; 0 if not known
   PropertySet properties;
   std::vector<PropertySetting> settings; // the application's
 
@@ -70,7 +70,7 @@ Result<Connector> read_connector(Device &device, std::uint32_t id, PropertyReade
 
 // The connector that has come in the place of one that is gone, or whose cable is: a DisplayPort
 // hub (MST) that is plugged in again has new connectors for its ports, with other numbers and
-// perhaps other names. Nothing: there is none.
+// perhaps other names. Returns nullopt if there is none.
 std::optional<Connector> find_successor(Device &device, const Connector &old,
                                         PropertyReader &reader);
 

@@ -38,7 +38,7 @@ private:
     std::weak_ptr<Device> owner;
     int fd = -1; // the device's, only compared
     dev_t node = 0;
-    std::string lease;              // empty: none
+    std::string lease;              // empty if there is none
     const Device *lessor = nullptr; // only compared
   };
   template <typename Matches> DevicePtr find(Opening &opening, Matches matches);

@@ -26,7 +26,7 @@ std::optional<TensorType> type_of(const TensorFields &fields)
   return std::nullopt;
 }
 
-// What is wrong with the dimensions and their padding; empty: nothing.
+// What is wrong with the dimensions and their padding; empty if there is nothing.
 std::string wrong_dims(const TensorFields &fields)
 {
   if (fields.n_dims == 0 || fields.n_dims > kMaxDims)

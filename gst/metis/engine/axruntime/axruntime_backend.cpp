@@ -52,7 +52,7 @@ private:
   BlockingRuns runs_;
 };
 
-// What is wrong with the memory for that tensor; empty: nothing.
+// What is wrong with the memory for that tensor; empty if there is nothing.
 std::string wrong_memory(const TensorView &view, const TensorInfo &info, bool as_dmabuf)
 {
   if (as_dmabuf && view.fd < 0)

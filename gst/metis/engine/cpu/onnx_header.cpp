@@ -205,8 +205,8 @@ bool read_node(Bytes message, OnnxHeader &header, std::vector<std::string> &want
   });
 }
 
-// The first name that a node wants and nothing gives; empty: none. An optional input that is left
-// out has no name.
+// The first name that a node wants and nothing gives; empty if there is none. An optional input
+// that is left out has no name.
 std::string first_missing(const std::vector<std::string> &wanted, const OnnxHeader &header,
                           const std::vector<std::string> &weights)
 {

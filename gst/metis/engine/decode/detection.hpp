@@ -31,7 +31,7 @@ struct Detection {
 };
 
 struct DecodeOptions {
-  std::uint32_t input_width = 0; // pixels of the model's input; 0: not known
+  std::uint32_t input_width = 0; // pixels of the model's input; 0 if not known
   std::uint32_t input_height = 0;
   float threshold = 0.5F;      // least score
   float iou_threshold = 0.45F; // boxes of one label that overlap more are one object
