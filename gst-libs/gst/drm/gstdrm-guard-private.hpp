@@ -7,9 +7,9 @@
 //   object_class->set_property = gstdrm::logging<set_property>;
 // where downloader_of(gpointer) returns the C++ object of an element. What the templates make is
 // noexcept. It logs an exception, `posting` also posts it as the element's error, and then it
-// returns failure<R>().
+// returns failure<R>(). Where a function is given to a macro, the template needs brackets.
 //
-// A public function has a body of its own, a function-try-block that ends in
+// A public function, and one with a GError, is a function-try-block of its own that ends in
 //   catch (...) { return gstdrm::caught(FALSE, __func__, error); }
 // Never installed.
 #pragma once
@@ -69,7 +69,7 @@ inline void caught(std::string_view function) noexcept
   describe_exception(function, nullptr);
 }
 
-// Ends the stream of an element with a message about the exception that is being handled.
+// In a handler of any exception: ends the stream of the element with a message about it.
 inline void post_exception(gpointer element, std::string_view function) noexcept
 {
   GError *error = nullptr;
@@ -149,8 +149,9 @@ try {
   return failure<R>();
 }
 
-// Becomes a C function of the type that it is assigned to, whose first argument is the element.
-// bool becomes gboolean, a method without a result returns TRUE, and a reference leaves its GstPtr.
+// Becomes a C function of the type that it is assigned to, whose first argument is the element, or
+// a pad with the element behind it. bool becomes gboolean, a method without a result returns TRUE,
+// and a reference leaves its GstPtr.
 template <Report kReport, auto Of, auto Method> struct OfMethod {
   template <typename R, typename Self, typename... Args> static R call(Self *self, Args... args)
   {
@@ -168,6 +169,15 @@ template <Report kReport, auto Of, auto Method> struct OfMethod {
   {
     return [](Self *self, Args... args) noexcept -> R {
       return run<kReport, Method, R>(call<R, Self, Args...>, self, args...);
+    };
+  }
+  template <typename R, typename... Args>
+  using PadFunction = R (*)(GstPad *, GstObject *parent, Args...);
+  template <typename R, typename... Args>
+  constexpr operator PadFunction<R, Args...>() const noexcept
+  {
+    return [](GstPad *, GstObject *parent, Args... args) noexcept -> R {
+      return run<kReport, Method, R>(call<R, GstObject, Args...>, parent, args...);
     };
   }
 };
