@@ -86,14 +86,6 @@ inline void post_exception(gpointer element, std::string_view function) noexcept
   g_error_free(error);
 }
 
-// The same for a callback of an element: the stream ends with a message on the bus.
-template <typename T>
-[[nodiscard]] T caught_in(gpointer element, T value, const char *function) noexcept
-{
-  post_exception(element, function);
-  return value;
-}
-
 // What a virtual function or callback returns after an exception.
 template <typename R> R failure() noexcept
 {
