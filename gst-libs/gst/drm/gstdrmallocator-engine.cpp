@@ -47,8 +47,8 @@ bool add_up(gsize size, const GstAllocationParams &params, gsize &offset, gsize 
 
 } // namespace
 
-GstDrmFormatSet *engine_get_formats(GstDrmAllocator *allocator) noexcept
-try {
+GstDrmFormatSet *engine_get_formats(GstDrmAllocator *allocator)
+{
   AllocatorState &state = state_of(allocator);
   if (!state.engine)
     return nullptr;
@@ -56,8 +56,6 @@ try {
   if (!pairs)
     return nullptr;
   return wrap_format_set(FormatSet::from_pairs(std::move(*pairs)));
-} catch (...) {
-  return caught(nullptr, __func__);
 }
 
 GstBuffer *engine_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width, guint height,
@@ -92,8 +90,8 @@ try {
   return caught(nullptr, __func__, error);
 }
 
-GstMemory *engine_alloc(GstAllocator *allocator, gsize size, GstAllocationParams *params) noexcept
-try {
+GstMemory *engine_alloc(GstAllocator *allocator, gsize size, GstAllocationParams *params)
+{
   AllocatorState &state = state_of(allocator);
   static const GstAllocationParams kNoParams = {};
   const GstAllocationParams &asked = params ? *params : kNoParams;
@@ -123,8 +121,6 @@ try {
   if (memory)
     gst_memory_resize(memory, static_cast<gssize>(offset), size);
   return memory;
-} catch (...) {
-  return caught(nullptr, __func__);
 }
 
 } // namespace gstdrm

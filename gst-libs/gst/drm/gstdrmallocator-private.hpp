@@ -22,12 +22,12 @@ struct AllocatorState {
 AllocatorState &state_of(gpointer allocator);
 
 // The virtual functions of the library's own kinds, on the state's engine.
-GstDrmFormatSet *engine_get_formats(GstDrmAllocator *allocator) noexcept;
+GstDrmFormatSet *engine_get_formats(GstDrmAllocator *allocator);
 GstBuffer *engine_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width, guint height,
                               const guint64 *modifiers, guint n_modifiers,
                               const GstVideoAlignment *align, guint64 *modifier,
                               GError **error) noexcept;
-GstMemory *engine_alloc(GstAllocator *allocator, gsize size, GstAllocationParams *params) noexcept;
+GstMemory *engine_alloc(GstAllocator *allocator, gsize size, GstAllocationParams *params);
 
 // LINEAR of every fourcc that make_linear_plan() knows: a new set with one owner.
 GstDrmFormatSet *linear_formats();

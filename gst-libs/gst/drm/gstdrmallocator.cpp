@@ -65,7 +65,7 @@ gpointer map_both_ways(GstMemory *memory, gsize maxsize, GstMapFlags flags) noex
 
 void kind_class_init(gpointer klass, gpointer) noexcept
 {
-  GST_ALLOCATOR_CLASS(klass)->alloc = gstdrm::engine_alloc;
+  GST_ALLOCATOR_CLASS(klass)->alloc = gstdrm::logging<gstdrm::engine_alloc>;
 }
 
 // One final type per kind, so that a debug log and gst-inspect tell them apart.
@@ -154,7 +154,7 @@ static void gst_drm_allocator_finalize(GObject *object) noexcept
 static void gst_drm_allocator_class_init(GstDrmAllocatorClass *klass)
 {
   G_OBJECT_CLASS(klass)->finalize = gst_drm_allocator_finalize;
-  klass->get_formats = gstdrm::engine_get_formats;
+  klass->get_formats = gstdrm::logging<gstdrm::engine_get_formats>;
   klass->alloc_frame = gstdrm::engine_alloc_frame;
 }
 

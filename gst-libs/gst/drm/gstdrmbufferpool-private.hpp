@@ -161,9 +161,9 @@ void restore_sizes(GstBuffer *buffer);
 
 // GstBufferPoolClass's functions of the same names.
 GstFlowReturn pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer,
-                                  GstBufferPoolAcquireParams *params) noexcept;
-void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer) noexcept;
-void pool_release_buffer(GstBufferPool *pool, GstBuffer *buffer) noexcept;
+                                  GstBufferPoolAcquireParams *params);
+void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer);
+void pool_release_buffer(GstBufferPool *pool, GstBuffer *buffer);
 void pool_flush_start(GstBufferPool *pool) noexcept;
 gboolean pool_start(GstBufferPool *pool) noexcept;
 gboolean pool_stop(GstBufferPool *pool) noexcept;

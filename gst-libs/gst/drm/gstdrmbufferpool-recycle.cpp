@@ -177,8 +177,8 @@ bool is_closed(GstBufferPool *pool)
 }
 
 GstFlowReturn pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer,
-                                  GstBufferPoolAcquireParams *params) noexcept
-try {
+                                  GstBufferPoolAcquireParams *params)
+{
   static const GstBufferPoolAcquireParams kDefaults = {};
   const GstBufferPoolAcquireParams asked = params ? *params : kDefaults;
   const bool may_wait = (asked.flags & GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT) == 0;
@@ -196,14 +196,12 @@ try {
       emit_allocation_failed(pool, error.get());
   }
   return flow;
-} catch (...) {
-  return caught(GST_FLOW_ERROR, __func__);
 }
 
 // Removes what producers and consumers left on the buffer, except for the release fence, which
 // stays until the buffer is acquired.
-void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer) noexcept
-try {
+void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer)
+{
   const bool intact = !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_TAG_MEMORY);
   restore_sizes(buffer);
   // GstBufferPool would replace memory that it cannot resize by a part of it.
@@ -216,12 +214,10 @@ try {
   if (GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer))
     drop_acquire_fences(meta);
   state_of(pool).note_released();
-} catch (...) {
-  caught(__func__);
 }
 
-void pool_release_buffer(GstBufferPool *pool, GstBuffer *buffer) noexcept
-try {
+void pool_release_buffer(GstBufferPool *pool, GstBuffer *buffer)
+{
   const bool intact = !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_TAG_MEMORY);
   if (intact && !gst_buffer_is_all_memory_writable(buffer)) {
     if (const auto frame = pooled_frame(buffer)) {
@@ -230,8 +226,6 @@ try {
     }
   }
   give_back(pool, buffer);
-} catch (...) {
-  caught(__func__);
 }
 
 void pool_flush_start(GstBufferPool *pool) noexcept

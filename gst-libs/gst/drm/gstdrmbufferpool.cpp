@@ -215,8 +215,8 @@ static const gchar **gst_drm_buffer_pool_get_options(GstBufferPool *) noexcept
   return options;
 }
 
-static gboolean gst_drm_buffer_pool_set_config(GstBufferPool *pool, GstStructure *config) noexcept
-try {
+static gboolean gst_drm_buffer_pool_set_config(GstBufferPool *pool, GstStructure *config)
+{
   PoolState &state = gstdrm::state_of(pool);
   GstCaps *caps = nullptr;
   guint size = 0;
@@ -252,13 +252,11 @@ try {
     return FALSE;
   }
   return TRUE;
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
 }
 
 static GstFlowReturn gst_drm_buffer_pool_alloc_buffer(GstBufferPool *pool, GstBuffer **buffer,
-                                                      GstBufferPoolAcquireParams *) noexcept
-try {
+                                                      GstBufferPoolAcquireParams *)
+{
   PoolState &state = gstdrm::state_of(pool);
   g_autoptr(GError) error = nullptr;
   GstBuffer *frame = state.take_first();
@@ -271,8 +269,6 @@ try {
   }
   *buffer = frame;
   return GST_FLOW_OK;
-} catch (...) {
-  return gstdrm::caught(GST_FLOW_ERROR, __func__);
 }
 
 static void gst_drm_buffer_pool_finalize(GObject *object) noexcept
@@ -319,11 +315,11 @@ static void gst_drm_buffer_pool_class_init(GstDrmBufferPoolClass *klass)
   GstBufferPoolClass *pool_class = GST_BUFFER_POOL_CLASS(klass);
   G_OBJECT_CLASS(klass)->finalize = gst_drm_buffer_pool_finalize;
   pool_class->get_options = gst_drm_buffer_pool_get_options;
-  pool_class->set_config = gst_drm_buffer_pool_set_config;
-  pool_class->alloc_buffer = gst_drm_buffer_pool_alloc_buffer;
-  pool_class->acquire_buffer = gstdrm::pool_acquire_buffer;
-  pool_class->reset_buffer = gstdrm::pool_reset_buffer;
-  pool_class->release_buffer = gstdrm::pool_release_buffer;
+  pool_class->set_config = gstdrm::logging<gst_drm_buffer_pool_set_config>;
+  pool_class->alloc_buffer = gstdrm::logging<gst_drm_buffer_pool_alloc_buffer>;
+  pool_class->acquire_buffer = gstdrm::logging<gstdrm::pool_acquire_buffer>;
+  pool_class->reset_buffer = gstdrm::logging<gstdrm::pool_reset_buffer>;
+  pool_class->release_buffer = gstdrm::logging<gstdrm::pool_release_buffer>;
   pool_class->flush_start = gstdrm::pool_flush_start;
   pool_class->start = gstdrm::pool_start;
   pool_class->stop = gstdrm::pool_stop;

@@ -211,8 +211,8 @@ void free_before_query(gpointer data) noexcept
 
 // Before the query leaves the pad, and after its answer is back. Every query of the pad gets here,
 // most of them caps queries, so this is the pad's only probe.
-GstPadProbeReturn on_query(GstPad *pad, GstPadProbeInfo *info, gpointer data) noexcept
-try {
+GstPadProbeReturn on_query(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
   GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
   if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
     return GST_PAD_PROBE_OK;
@@ -227,8 +227,6 @@ try {
   else
     end_gathering(query, caps);
   return GST_PAD_PROBE_OK;
-} catch (...) {
-  return gstdrm::caught(GST_PAD_PROBE_OK, __func__);
 }
 
 gulong add_probe(GstPad *pad, std::unique_ptr<BeforeQuery> before)
@@ -236,7 +234,7 @@ gulong add_probe(GstPad *pad, std::unique_ptr<BeforeQuery> before)
   const auto mask = static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM |
                                                  GST_PAD_PROBE_TYPE_PUSH | GST_PAD_PROBE_TYPE_PULL);
   const GDestroyNotify notify = before ? free_before_query : nullptr;
-  return gst_pad_add_probe(pad, mask, on_query, before.release(), notify);
+  return gst_pad_add_probe(pad, mask, gstdrm::logging<on_query>, before.release(), notify);
 }
 
 } // namespace

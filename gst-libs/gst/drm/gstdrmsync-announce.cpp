@@ -62,8 +62,8 @@ void on_buffer(GstPad *pad, Announcer &announcer)
                    answered ? "answered" : "not answered");
 }
 
-GstPadProbeReturn on_data(GstPad *pad, GstPadProbeInfo *info, gpointer data) noexcept
-try {
+GstPadProbeReturn on_data(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
   auto &announcer = *static_cast<Announcer *>(data);
   if ((info->type & GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM) != 0)
     on_query(pad, announcer, GST_PAD_PROBE_INFO_QUERY(info));
@@ -72,8 +72,6 @@ try {
   else
     on_buffer(pad, announcer);
   return GST_PAD_PROBE_OK;
-} catch (...) {
-  return gstdrm::caught(GST_PAD_PROBE_OK, __func__);
 }
 
 } // namespace
@@ -110,8 +108,8 @@ try {
   const auto mask = static_cast<GstPadProbeType>(
       GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_EVENT_BOTH |
       GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST | GST_PAD_PROBE_TYPE_PUSH);
-  return gst_pad_add_probe(pad, mask, on_data, std::make_unique<Announcer>().release(),
-                           [](gpointer data) noexcept {
+  return gst_pad_add_probe(pad, mask, gstdrm::logging<on_data>,
+                           std::make_unique<Announcer>().release(), [](gpointer data) noexcept {
                              std::default_delete<Announcer>()(static_cast<Announcer *>(data));
                            });
 } catch (...) {

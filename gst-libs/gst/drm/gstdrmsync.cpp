@@ -139,12 +139,10 @@ bool share_memory(GstBuffer *a, GstBuffer *b)
   return false;
 }
 
-gboolean sync_meta_init(GstMeta *meta, gpointer, GstBuffer *) noexcept
-try {
+gboolean sync_meta_init(GstMeta *meta, gpointer, GstBuffer *)
+{
   reinterpret_cast<GstDrmSyncMeta *>(meta)->state = std::make_unique<SharedFences>().release();
   return TRUE;
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
 }
 
 void sync_meta_free(GstMeta *meta, GstBuffer *) noexcept
@@ -216,7 +214,7 @@ const GstMetaInfo *gst_drm_sync_meta_get_info(void) noexcept
 {
   static const GstMetaInfo *const info =
       gst_meta_register(gst_drm_sync_meta_api_get_type(), "GstDrmSyncMeta", sizeof(GstDrmSyncMeta),
-                        sync_meta_init, sync_meta_free, sync_meta_transform);
+                        gstdrm::logging<sync_meta_init>, sync_meta_free, sync_meta_transform);
   return info;
 }
 

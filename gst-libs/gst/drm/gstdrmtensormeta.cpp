@@ -54,14 +54,12 @@ Tensors &tensors_of(const GstDrmTensorMeta *meta)
   return *static_cast<Tensors *>(meta->state);
 }
 
-gboolean tensor_meta_init(GstMeta *meta, gpointer, GstBuffer *) noexcept
-try {
+gboolean tensor_meta_init(GstMeta *meta, gpointer, GstBuffer *)
+{
   auto *self = reinterpret_cast<GstDrmTensorMeta *>(meta);
   self->placement = {0, 0, 1.0, 1.0, 0.0, 0.0};
   self->state = std::make_unique<Tensors>().release();
   return TRUE;
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
 }
 
 void tensor_meta_free(GstMeta *meta, GstBuffer *) noexcept
@@ -83,8 +81,8 @@ bool scale_placement(GstDrmTensorPlacement &placement, const GstVideoMetaTransfo
 }
 
 gboolean tensor_meta_transform(GstBuffer *dest, GstMeta *meta, GstBuffer *, GQuark type,
-                               gpointer data) noexcept
-try {
+                               gpointer data)
+{
   const auto *self = reinterpret_cast<GstDrmTensorMeta *>(meta);
   GstDrmTensorPlacement placement = self->placement;
   if (GST_META_TRANSFORM_IS_COPY(type)) {
@@ -101,8 +99,6 @@ try {
   copy->placement = placement;
   tensors_of(copy) = std::move(shared);
   return TRUE;
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
 }
 
 // Names are those of models, so there are few, and none is ever freed.
@@ -143,7 +139,7 @@ const GstMetaInfo *gst_drm_tensor_meta_get_info(void) noexcept
 {
   static const GstMetaInfo *const info = gst_meta_register(
       gst_drm_tensor_meta_api_get_type(), "GstDrmTensorMeta", sizeof(GstDrmTensorMeta),
-      tensor_meta_init, tensor_meta_free, tensor_meta_transform);
+      gstdrm::logging<tensor_meta_init>, tensor_meta_free, gstdrm::logging<tensor_meta_transform>);
   return info;
 }
 

@@ -89,8 +89,8 @@ std::string holders(GstElement *element, Use use)
   return text;
 }
 
-void on_exhausted(GstBufferPool *pool, gpointer data) noexcept
-try {
+void on_exhausted(GstBufferPool *pool, gpointer data)
+{
   const auto *watch = static_cast<const Watch *>(data);
   const GstPtr<GstElement> element = watch->messages->element();
   if (!element || is_normal_wait(element.get()) || watch->messages->told_exhausted.exchange(true))
@@ -106,12 +106,10 @@ try {
                        GST_OBJECT_NAME(element.get()), numbers.frames,
                        mebibytes(numbers.bytes).c_str(), numbers.out, who.c_str()),
                       ("pool %s", GST_OBJECT_NAME(pool)));
-} catch (...) {
-  caught(__func__);
 }
 
-void on_failed(GstBufferPool *pool, const GError *error, gpointer data) noexcept
-try {
+void on_failed(GstBufferPool *pool, const GError *error, gpointer data)
+{
   const auto *watch = static_cast<const Watch *>(data);
   const GstPtr<GstElement> element = watch->messages->element();
   if (!element || watch->messages->failed.exchange(true))
@@ -128,16 +126,14 @@ try {
   failure.add("buffers", numbers.frames).add("bytes", numbers.bytes).add("in-use", numbers.out);
   failure.add("holders", who).add("pool", GST_OBJECT_NAME(pool));
   post_failure(element.get(), failure);
-} catch (...) {
-  caught(__func__);
 }
 
 void watch(GstBufferPool *pool, const std::shared_ptr<PoolMessages> &messages, Use use)
 {
-  g_signal_connect_data(pool, "exhausted", G_CALLBACK(on_exhausted), new Watch{messages, use},
-                        delete_watch, static_cast<GConnectFlags>(0));
-  g_signal_connect_data(pool, "allocation-failed", G_CALLBACK(on_failed), new Watch{messages, use},
-                        delete_watch, static_cast<GConnectFlags>(0));
+  g_signal_connect_data(pool, "exhausted", G_CALLBACK(logging<on_exhausted>),
+                        new Watch{messages, use}, delete_watch, static_cast<GConnectFlags>(0));
+  g_signal_connect_data(pool, "allocation-failed", G_CALLBACK(logging<on_failed>),
+                        new Watch{messages, use}, delete_watch, static_cast<GConnectFlags>(0));
 }
 
 // GstBufferPool warns of a flush of an inactive pool.

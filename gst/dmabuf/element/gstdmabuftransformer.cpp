@@ -138,11 +138,11 @@ bool Transformer::upstream_may_choose_again()
   return gst_caps_is_empty(common.get()) == FALSE;
 }
 
-void Transformer::explain_refused_caps(GstPad *pad, GstEvent *event)
+void Transformer::explain_refused_caps(GstEvent *event)
 {
   GstCaps *caps = nullptr;
   gst_event_parse_caps(event, &caps);
-  const auto known = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad));
+  const auto known = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(element_->sinkpad));
   GstDrmVideoInfo ignored;
   g_autoptr(GError) error = nullptr;
   if (!caps_meet(caps, known.get())) {
@@ -189,13 +189,13 @@ bool Transformer::src_event(GstEvent *event)
 
 // The pad is flushing by the time it is deactivated. GStreamer takes the stream lock next, and so
 // waits for a frame that is under way.
-bool Transformer::activate_sink_mode(GstPad *pad, GstPadMode mode, bool active)
+bool Transformer::activate_sink_mode(GstPadMode mode, bool active)
 {
   if (active)
     waits_.allow();
   else
     waits_.end();
-  return base_activate_mode_(pad, GST_OBJECT(element_), mode, active) != FALSE;
+  return base_activate_mode_(element_->sinkpad, GST_OBJECT(element_), mode, active) != FALSE;
 }
 
 bool Transformer::start()

@@ -39,7 +39,7 @@ public:
   bool query(GstPadDirection direction, GstQuery *query);
   GstCaps *transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter) const;
   bool src_event(GstEvent *event);
-  bool activate_sink_mode(GstPad *pad, GstPadMode mode, bool active);
+  bool activate_sink_mode(GstPadMode mode, bool active);
 
   // The application's thread, while the streaming thread does not run.
   virtual bool start();
@@ -47,9 +47,7 @@ public:
 
   // The streaming thread; a flush comes from any thread.
   virtual bool sink_event(GstEvent *event);
-  // GstPad refuses caps that the element does not accept before the element sees their event. The
-  // refusal is right; the message only says why.
-  void explain_refused_caps(GstPad *pad, GstEvent *event);
+  void explain_refused_caps(GstEvent *event);
   virtual bool set_caps(GstCaps *incaps, GstCaps *outcaps) = 0;
   virtual bool decide_allocation(GstQuery *query) = 0;
   virtual bool propose_allocation(GstQuery *decide_query, GstQuery *query) = 0;

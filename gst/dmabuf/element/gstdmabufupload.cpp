@@ -29,6 +29,8 @@
 #include "gstdmabufuploader.hpp"
 
 using gstdrm::AllocationSettings;
+using gstdrm::logging;
+using gstdrm::posting;
 using gstdrm::Uploader;
 
 GST_DEBUG_CATEGORY(dmabuf_upload_debug);
@@ -45,17 +47,15 @@ static Uploader &uploader_of(gpointer object) noexcept
 }
 
 static GstStateChangeReturn gst_dmabuf_upload_change_state(GstElement *element,
-                                                           GstStateChange transition) noexcept
-try {
+                                                           GstStateChange transition)
+{
   uploader_of(element).prepare_state_change(transition);
   return GST_ELEMENT_CLASS(gst_dmabuf_upload_parent_class)->change_state(element, transition);
-} catch (...) {
-  return gstdrm::caught_in(element, GST_STATE_CHANGE_FAILURE, __func__);
 }
 
 static void gst_dmabuf_upload_set_property(GObject *object, guint id, const GValue *value,
-                                           GParamSpec *pspec) noexcept
-try {
+                                           GParamSpec *pspec)
+{
   const auto change = [object](auto &&set) {
     uploader_of(object).allocation().change_settings(set);
   };
@@ -71,13 +71,11 @@ try {
   } else {
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
   }
-} catch (...) {
-  gstdrm::caught(__func__);
 }
 
 static void gst_dmabuf_upload_get_property(GObject *object, guint id, GValue *value,
-                                           GParamSpec *pspec) noexcept
-try {
+                                           GParamSpec *pspec)
+{
   const AllocationSettings settings = uploader_of(object).allocation().settings();
   if (id == PROP_ALLOCATOR)
     g_value_set_enum(value, settings.kind);
@@ -87,8 +85,6 @@ try {
     g_value_set_uint(value, settings.max_buffers);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-} catch (...) {
-  gstdrm::caught(__func__);
 }
 
 static void install_properties(GObjectClass *object_class)
@@ -119,8 +115,8 @@ static void gst_dmabuf_upload_class_init(GstDmaBufUploadClass *klass)
 {
   GST_DEBUG_CATEGORY_INIT(dmabuf_upload_debug, "dmabufupload", 0, "system memory to DMA buffers");
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
-  object_class->set_property = gst_dmabuf_upload_set_property;
-  object_class->get_property = gst_dmabuf_upload_get_property;
+  object_class->set_property = logging<gst_dmabuf_upload_set_property>;
+  object_class->get_property = logging<gst_dmabuf_upload_get_property>;
   install_properties(object_class);
 
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
@@ -132,7 +128,7 @@ static void gst_dmabuf_upload_class_init(GstDmaBufUploadClass *klass)
   gstdrm::add_pad_template(element_class, "src", GST_PAD_SRC,
                            {gstdrm::any_dmabuf_template(), gstdrm::plain_template()});
 
-  element_class->change_state = gst_dmabuf_upload_change_state;
+  element_class->change_state = posting<gst_dmabuf_upload_change_state>;
 }
 
 static void gst_dmabuf_upload_init(GstDmaBufUpload *self)

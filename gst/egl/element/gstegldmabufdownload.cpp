@@ -28,6 +28,8 @@
 #include "gstglfilterthread.hpp"
 
 using gstdrm::EglDownloader;
+using gstdrm::logging;
+using gstdrm::posting;
 
 GST_DEBUG_CATEGORY(egl_dmabuf_download_debug);
 #define GST_CAT_DEFAULT egl_dmabuf_download_debug
@@ -55,90 +57,6 @@ static EglDownloader &downloader_of(gpointer object) noexcept
       std::memory_order_acquire);
 }
 
-// --- caps ----------------------------------------------------------------------------------------
-
-static gboolean gst_egl_dmabuf_download_query(GstBaseTransform *trans, GstPadDirection direction,
-                                              GstQuery *query) noexcept
-try {
-  return downloader_of(trans).query(direction, query);
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
-}
-
-static GstCaps *gst_egl_dmabuf_download_transform_caps(GstBaseTransform *trans,
-                                                       GstPadDirection direction, GstCaps *caps,
-                                                       GstCaps *filter) noexcept
-try {
-  return downloader_of(trans).transform_caps(direction, caps, filter);
-} catch (...) {
-  return gstdrm::caught_in(trans, gst_caps_new_empty(), __func__);
-}
-
-static GstCaps *gst_egl_dmabuf_download_fixate_caps(GstBaseTransform *trans,
-                                                    GstPadDirection direction, GstCaps *caps,
-                                                    GstCaps *othercaps) noexcept
-try {
-  const auto offered = gstdrm::GstPtr<GstCaps>::adopt(othercaps);
-  if (direction == GST_PAD_SRC)
-    return gst_caps_fixate(gst_caps_copy(offered.get()));
-  return downloader_of(trans).choose_caps(caps).release();
-} catch (...) {
-  return gstdrm::caught_in(trans, gst_caps_new_empty(), __func__);
-}
-
-static gboolean gst_egl_dmabuf_download_set_caps(GstBaseTransform *trans, GstCaps *in_caps,
-                                                 GstCaps *out_caps) noexcept
-try {
-  return downloader_of(trans).set_caps(in_caps, out_caps);
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
-// --- buffers -------------------------------------------------------------------------------------
-
-static gboolean gst_egl_dmabuf_download_decide_allocation(GstBaseTransform *trans,
-                                                          GstQuery *query) noexcept
-try {
-  return downloader_of(trans).decide_allocation(query);
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
-static gboolean gst_egl_dmabuf_download_propose_allocation(GstBaseTransform *trans,
-                                                           GstQuery *decide_query,
-                                                           GstQuery *query) noexcept
-try {
-  return downloader_of(trans).propose_allocation(decide_query, query);
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
-}
-
-static GstFlowReturn gst_egl_dmabuf_download_submit_input_buffer(GstBaseTransform *trans,
-                                                                 gboolean discont,
-                                                                 GstBuffer *buffer) noexcept
-try {
-  return downloader_of(trans).submit_input_buffer(discont != FALSE, buffer);
-} catch (...) {
-  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
-}
-
-static GstFlowReturn gst_egl_dmabuf_download_prepare_output_buffer(GstBaseTransform *trans,
-                                                                   GstBuffer *in,
-                                                                   GstBuffer **out) noexcept
-try {
-  return downloader_of(trans).prepare_output(in, out);
-} catch (...) {
-  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
-}
-
-static GstFlowReturn gst_egl_dmabuf_download_transform(GstBaseTransform *trans, GstBuffer *in,
-                                                       GstBuffer *out) noexcept
-try {
-  return downloader_of(trans).transform(in, out);
-} catch (...) {
-  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
-}
-
 // Metas that describe the picture are copied. Metas of the texture are not, and neither is a flip,
 // which the draw has carried out.
 static gboolean gst_egl_dmabuf_download_transform_meta(GstBaseTransform *, GstBuffer *,
@@ -150,59 +68,31 @@ static gboolean gst_egl_dmabuf_download_transform_meta(GstBaseTransform *, GstBu
          !gst_meta_api_type_has_tag(api, _gst_meta_tag_memory);
 }
 
-// --- events and states ---------------------------------------------------------------------------
-
-static gboolean gst_egl_dmabuf_download_sink_event(GstBaseTransform *trans,
-                                                   GstEvent *event) noexcept
-try {
-  return downloader_of(trans).sink_event(event);
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
-static gboolean gst_egl_dmabuf_download_start(GstBaseTransform *trans) noexcept
-try {
+static gboolean gst_egl_dmabuf_download_start(GstBaseTransform *trans)
+{
   EglDownloader &downloader = downloader_of(trans);
   const bool started = downloader.start();
   reinterpret_cast<GstEglDmaBufDownload *>(trans)->downloader = &downloader; // what start() wrote
   return started;
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
-static gboolean gst_egl_dmabuf_download_stop(GstBaseTransform *trans) noexcept
-try {
-  return downloader_of(trans).stop();
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
 }
 
 // A wait for a buffer must not outlast the way to READY.
 static GstStateChangeReturn gst_egl_dmabuf_download_change_state(GstElement *element,
-                                                                 GstStateChange transition) noexcept
-try {
+                                                                 GstStateChange transition)
+{
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     downloader_of(element).set_flushing(true);
   return GST_ELEMENT_CLASS(gst_egl_dmabuf_download_parent_class)->change_state(element, transition);
-} catch (...) {
-  return gstdrm::caught_in(element, GST_STATE_CHANGE_FAILURE, __func__);
 }
 
 // The messages of GstGLBaseFilter come here too.
-static gboolean gst_egl_dmabuf_download_post_message(GstElement *element,
-                                                     GstMessage *message) noexcept
-try {
-  if (gstdrm::replace_gl_error(element, message, downloader_of(element).no_context())) {
-    gst_message_unref(message);
-    return TRUE;
-  }
-  return GST_ELEMENT_CLASS(gst_egl_dmabuf_download_parent_class)->post_message(element, message);
-} catch (...) {
-  gst_message_unref(message);
-  return gstdrm::caught(FALSE, __func__);
+static gboolean gst_egl_dmabuf_download_post_message(GstElement *element, GstMessage *message)
+{
+  auto owned = gstdrm::GstPtr<GstMessage>::adopt(message);
+  return gstdrm::replace_gl_error(element, message, downloader_of(element).no_context()) ||
+         GST_ELEMENT_CLASS(gst_egl_dmabuf_download_parent_class)
+             ->post_message(element, owned.release());
 }
-
-// --- GObject -------------------------------------------------------------------------------------
 
 static void gst_egl_dmabuf_download_set_property(GObject *object, guint id, const GValue *value,
                                                  GParamSpec *pspec) noexcept
@@ -214,8 +104,8 @@ static void gst_egl_dmabuf_download_set_property(GObject *object, guint id, cons
 }
 
 static void gst_egl_dmabuf_download_get_property(GObject *object, guint id, GValue *value,
-                                                 GParamSpec *pspec) noexcept
-try {
+                                                 GParamSpec *pspec)
+{
   const EglDownloader &downloader = downloader_of(object);
   if (id == PROP_ZERO_COPY)
     gstdrm::set_zero_copy(value, downloader.zero_copy());
@@ -223,8 +113,6 @@ try {
     g_value_take_boxed(value, downloader.stats());
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-} catch (...) {
-  gstdrm::caught(__func__);
 }
 
 static void gst_egl_dmabuf_download_finalize(GObject *object) noexcept
@@ -252,7 +140,7 @@ static void gst_egl_dmabuf_download_class_init(GstEglDmaBufDownloadClass *klass)
   gstdrm::connect_log<debug_category>(); // of the core and the engine
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
   object_class->set_property = gst_egl_dmabuf_download_set_property;
-  object_class->get_property = gst_egl_dmabuf_download_get_property;
+  object_class->get_property = logging<gst_egl_dmabuf_download_get_property>;
   object_class->finalize = gst_egl_dmabuf_download_finalize;
   gstdrm::install_common_properties(
       object_class,
@@ -266,34 +154,23 @@ static void gst_egl_dmabuf_download_class_init(GstEglDmaBufDownloadClass *klass)
       "Draws OpenGL textures into DMA buffers", "gst-drm contributors");
   add_template(element_class, "sink", GST_PAD_SINK, gstdrm::download_sink_template());
   add_template(element_class, "src", GST_PAD_SRC, gstdrm::download_src_template());
-  element_class->change_state = gst_egl_dmabuf_download_change_state;
-  element_class->post_message = gst_egl_dmabuf_download_post_message;
+  element_class->change_state = posting<gst_egl_dmabuf_download_change_state>;
+  element_class->post_message = logging<gst_egl_dmabuf_download_post_message>;
 
   GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS(klass);
-  trans_class->query = gst_egl_dmabuf_download_query;
-  trans_class->transform_caps = gst_egl_dmabuf_download_transform_caps;
-  trans_class->fixate_caps = gst_egl_dmabuf_download_fixate_caps;
-  trans_class->set_caps = gst_egl_dmabuf_download_set_caps;
-  trans_class->decide_allocation = gst_egl_dmabuf_download_decide_allocation;
-  trans_class->propose_allocation = gst_egl_dmabuf_download_propose_allocation;
-  trans_class->submit_input_buffer = gst_egl_dmabuf_download_submit_input_buffer;
-  trans_class->prepare_output_buffer = gst_egl_dmabuf_download_prepare_output_buffer;
-  trans_class->transform = gst_egl_dmabuf_download_transform;
+  trans_class->query = logging<downloader_of, &EglDownloader::query>;
+  trans_class->transform_caps = posting<downloader_of, &EglDownloader::transform_caps>;
+  trans_class->fixate_caps = posting<downloader_of, &EglDownloader::fixate_caps>;
+  trans_class->set_caps = posting<downloader_of, &EglDownloader::set_caps>;
+  trans_class->decide_allocation = posting<downloader_of, &EglDownloader::decide_allocation>;
+  trans_class->propose_allocation = logging<downloader_of, &EglDownloader::propose_allocation>;
+  trans_class->submit_input_buffer = posting<downloader_of, &EglDownloader::submit_input_buffer>;
+  trans_class->prepare_output_buffer = posting<downloader_of, &EglDownloader::prepare_output>;
+  trans_class->transform = posting<downloader_of, &EglDownloader::transform>;
   trans_class->transform_meta = gst_egl_dmabuf_download_transform_meta;
-  trans_class->sink_event = gst_egl_dmabuf_download_sink_event;
-  trans_class->start = gst_egl_dmabuf_download_start;
-  trans_class->stop = gst_egl_dmabuf_download_stop;
-}
-
-static GstPadProbeReturn explain_refused_caps(GstPad *, GstPadProbeInfo *info,
-                                              gpointer user_data) noexcept
-try {
-  GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
-  if (GST_EVENT_TYPE(event) == GST_EVENT_CAPS)
-    downloader_of(user_data).explain_refused_caps(event);
-  return GST_PAD_PROBE_OK;
-} catch (...) {
-  return gstdrm::caught(GST_PAD_PROBE_OK, __func__);
+  trans_class->sink_event = posting<downloader_of, &EglDownloader::sink_event>;
+  trans_class->start = posting<gst_egl_dmabuf_download_start>;
+  trans_class->stop = logging<downloader_of, &EglDownloader::stop>;
 }
 
 static void gst_egl_dmabuf_download_init(GstEglDmaBufDownload *self)
@@ -302,6 +179,6 @@ static void gst_egl_dmabuf_download_init(GstEglDmaBufDownload *self)
   gstdrm::set_up_producer_pad(GST_BASE_TRANSFORM_SRC_PAD(self));
   self->downloader = new EglDownloader(
       GST_GL_BASE_FILTER(self), GST_BASE_TRANSFORM_CLASS(gst_egl_dmabuf_download_parent_class));
-  gst_pad_add_probe(GST_BASE_TRANSFORM_SINK_PAD(self), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
-                    explain_refused_caps, self, nullptr);
+  gstdrm::watch_caps_events<downloader_of, &EglDownloader::explain_refused_caps>(
+      GST_BASE_TRANSFORM_SINK_PAD(self), self);
 }

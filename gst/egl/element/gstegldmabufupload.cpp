@@ -27,6 +27,8 @@
 #include "gstglfilterthread.hpp"
 
 using gstdrm::EglUploader;
+using gstdrm::logging;
+using gstdrm::posting;
 using gstdrm::UploadMode;
 using gstdrm::UploadSettings;
 
@@ -59,89 +61,6 @@ static EglUploader &uploader_of(gpointer object) noexcept
   return *GST_EGL_DMABUF_UPLOAD(object)->uploader;
 }
 
-// --- caps ----------------------------------------------------------------------------------------
-
-static gboolean gst_egl_dmabuf_upload_query(GstBaseTransform *trans, GstPadDirection direction,
-                                            GstQuery *query) noexcept
-try {
-  return uploader_of(trans).query(direction, query);
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
-}
-
-static GstCaps *gst_egl_dmabuf_upload_transform_caps(GstBaseTransform *trans,
-                                                     GstPadDirection direction, GstCaps *caps,
-                                                     GstCaps *filter) noexcept
-try {
-  return uploader_of(trans).transform_caps(direction, caps, filter);
-} catch (...) {
-  return gstdrm::caught_in(trans, gst_caps_new_empty(), __func__);
-}
-
-static GstCaps *gst_egl_dmabuf_upload_fixate_caps(GstBaseTransform *trans,
-                                                  GstPadDirection direction, GstCaps *caps,
-                                                  GstCaps *othercaps) noexcept
-try {
-  return uploader_of(trans).fixate_caps(direction, caps, othercaps);
-} catch (...) {
-  return gstdrm::caught_in(trans, gst_caps_new_empty(), __func__);
-}
-
-static gboolean gst_egl_dmabuf_upload_set_caps(GstBaseTransform *trans, GstCaps *incaps,
-                                               GstCaps *outcaps) noexcept
-try {
-  return uploader_of(trans).set_caps(incaps, outcaps);
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
-static GstPadProbeReturn explain_refused_caps(GstPad *, GstPadProbeInfo *info,
-                                              gpointer user_data) noexcept
-try {
-  GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
-  if (GST_EVENT_TYPE(event) == GST_EVENT_CAPS)
-    uploader_of(user_data).explain_refused_caps(event);
-  return GST_PAD_PROBE_OK;
-} catch (...) {
-  return gstdrm::caught(GST_PAD_PROBE_OK, __func__);
-}
-
-// --- buffers -------------------------------------------------------------------------------------
-
-static gboolean gst_egl_dmabuf_upload_decide_allocation(GstBaseTransform *trans,
-                                                        GstQuery *query) noexcept
-try {
-  return uploader_of(trans).decide_allocation(query);
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
-static gboolean gst_egl_dmabuf_upload_propose_allocation(GstBaseTransform *trans,
-                                                         GstQuery *decide_query,
-                                                         GstQuery *query) noexcept
-try {
-  return uploader_of(trans).propose_allocation(decide_query, query);
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
-}
-
-static GstFlowReturn gst_egl_dmabuf_upload_submit_input_buffer(GstBaseTransform *trans,
-                                                               gboolean discont,
-                                                               GstBuffer *buffer) noexcept
-try {
-  return uploader_of(trans).submit_input_buffer(discont != FALSE, buffer);
-} catch (...) {
-  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
-}
-
-static GstFlowReturn gst_egl_dmabuf_upload_generate_output(GstBaseTransform *trans,
-                                                           GstBuffer **outbuf) noexcept
-try {
-  return uploader_of(trans).generate_output(outbuf);
-} catch (...) {
-  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
-}
-
 // Without this function GstBaseTransform would take the element for one that works in place, and
 // ask downstream nothing about buffers. generate_output() does all.
 static GstFlowReturn gst_egl_dmabuf_upload_transform(GstBaseTransform *, GstBuffer *,
@@ -150,32 +69,9 @@ static GstFlowReturn gst_egl_dmabuf_upload_transform(GstBaseTransform *, GstBuff
   return GST_FLOW_OK;
 }
 
-// --- events and states ---------------------------------------------------------------------------
-
-static gboolean gst_egl_dmabuf_upload_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
-try {
-  return uploader_of(trans).sink_event(event);
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
-static gboolean gst_egl_dmabuf_upload_start(GstBaseTransform *trans) noexcept
-try {
-  return uploader_of(trans).start();
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
-static gboolean gst_egl_dmabuf_upload_stop(GstBaseTransform *trans) noexcept
-try {
-  return uploader_of(trans).stop();
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
-}
-
 static GstStateChangeReturn gst_egl_dmabuf_upload_change_state(GstElement *element,
-                                                               GstStateChange transition) noexcept
-try {
+                                                               GstStateChange transition)
+{
   EglUploader &uploader = uploader_of(element);
   uploader.leave(transition);
   const auto change = [&] {
@@ -185,29 +81,20 @@ try {
       transition == GST_STATE_CHANGE_READY_TO_NULL ? uploader.without_searches(change) : change();
   uploader.settle(transition);
   return ret;
-} catch (...) {
-  return gstdrm::caught_in(element, GST_STATE_CHANGE_FAILURE, __func__);
 }
 
 // The messages of GstGLBaseFilter come here too.
-static gboolean gst_egl_dmabuf_upload_post_message(GstElement *element,
-                                                   GstMessage *message) noexcept
-try {
-  if (gstdrm::replace_gl_error(element, message, uploader_of(element).no_context())) {
-    gst_message_unref(message);
-    return TRUE;
-  }
-  return GST_ELEMENT_CLASS(gst_egl_dmabuf_upload_parent_class)->post_message(element, message);
-} catch (...) {
-  gst_message_unref(message);
-  return gstdrm::caught(FALSE, __func__);
+static gboolean gst_egl_dmabuf_upload_post_message(GstElement *element, GstMessage *message)
+{
+  auto owned = gstdrm::GstPtr<GstMessage>::adopt(message);
+  return gstdrm::replace_gl_error(element, message, uploader_of(element).no_context()) ||
+         GST_ELEMENT_CLASS(gst_egl_dmabuf_upload_parent_class)
+             ->post_message(element, owned.release());
 }
 
-// --- GObject -------------------------------------------------------------------------------------
-
 static void gst_egl_dmabuf_upload_set_property(GObject *object, guint id, const GValue *value,
-                                               GParamSpec *pspec) noexcept
-try {
+                                               GParamSpec *pspec)
+{
   uploader_of(object).change_settings([&](UploadSettings &settings) {
     if (id == PROP_ZERO_COPY)
       settings.zero_copy = gstdrm::zero_copy_from(value);
@@ -218,13 +105,11 @@ try {
     else
       G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
   });
-} catch (...) {
-  gstdrm::caught(__func__);
 }
 
 static void gst_egl_dmabuf_upload_get_property(GObject *object, guint id, GValue *value,
-                                               GParamSpec *pspec) noexcept
-try {
+                                               GParamSpec *pspec)
+{
   const EglUploader &uploader = uploader_of(object);
   const UploadSettings settings = uploader.settings();
   if (id == PROP_ZERO_COPY)
@@ -237,8 +122,6 @@ try {
     g_value_set_boolean(value, settings.prove);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-} catch (...) {
-  gstdrm::caught(__func__);
 }
 
 static void install_properties(GObjectClass *object_class)
@@ -281,18 +164,18 @@ static void add_pad_template(GstElementClass *klass, const char *name, GstPadDir
 
 static void set_functions(GstBaseTransformClass *klass)
 {
-  klass->query = gst_egl_dmabuf_upload_query;
-  klass->transform_caps = gst_egl_dmabuf_upload_transform_caps;
-  klass->fixate_caps = gst_egl_dmabuf_upload_fixate_caps;
-  klass->set_caps = gst_egl_dmabuf_upload_set_caps;
-  klass->decide_allocation = gst_egl_dmabuf_upload_decide_allocation;
-  klass->propose_allocation = gst_egl_dmabuf_upload_propose_allocation;
-  klass->submit_input_buffer = gst_egl_dmabuf_upload_submit_input_buffer;
-  klass->generate_output = gst_egl_dmabuf_upload_generate_output;
+  klass->query = logging<uploader_of, &EglUploader::query>;
+  klass->transform_caps = posting<uploader_of, &EglUploader::transform_caps>;
+  klass->fixate_caps = posting<uploader_of, &EglUploader::fixate_caps>;
+  klass->set_caps = posting<uploader_of, &EglUploader::set_caps>;
+  klass->decide_allocation = posting<uploader_of, &EglUploader::decide_allocation>;
+  klass->propose_allocation = logging<uploader_of, &EglUploader::propose_allocation>;
+  klass->submit_input_buffer = posting<uploader_of, &EglUploader::submit_input_buffer>;
+  klass->generate_output = posting<uploader_of, &EglUploader::generate_output>;
   klass->transform = gst_egl_dmabuf_upload_transform;
-  klass->sink_event = gst_egl_dmabuf_upload_sink_event;
-  klass->start = gst_egl_dmabuf_upload_start;
-  klass->stop = gst_egl_dmabuf_upload_stop;
+  klass->sink_event = posting<uploader_of, &EglUploader::sink_event>;
+  klass->start = posting<uploader_of, &EglUploader::start>;
+  klass->stop = logging<uploader_of, &EglUploader::stop>;
 }
 
 static void gst_egl_dmabuf_upload_class_init(GstEglDmaBufUploadClass *klass)
@@ -301,8 +184,8 @@ static void gst_egl_dmabuf_upload_class_init(GstEglDmaBufUploadClass *klass)
                           "DMA buffers as OpenGL textures, by EGL");
   gstdrm::connect_log<debug_category>(); // of the core and the engine
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
-  object_class->set_property = gst_egl_dmabuf_upload_set_property;
-  object_class->get_property = gst_egl_dmabuf_upload_get_property;
+  object_class->set_property = logging<gst_egl_dmabuf_upload_set_property>;
+  object_class->get_property = logging<gst_egl_dmabuf_upload_get_property>;
   object_class->finalize = gst_egl_dmabuf_upload_finalize;
   install_properties(object_class);
 
@@ -312,8 +195,8 @@ static void gst_egl_dmabuf_upload_class_init(GstEglDmaBufUploadClass *klass)
       "Makes OpenGL textures of DMA buffers without a copy, by EGL", "gst-drm contributors");
   add_pad_template(element_class, "sink", GST_PAD_SINK, gstdrm::upload_sink_template());
   add_pad_template(element_class, "src", GST_PAD_SRC, gstdrm::upload_src_template());
-  element_class->change_state = gst_egl_dmabuf_upload_change_state;
-  element_class->post_message = gst_egl_dmabuf_upload_post_message;
+  element_class->change_state = posting<gst_egl_dmabuf_upload_change_state>;
+  element_class->post_message = logging<gst_egl_dmabuf_upload_post_message>;
   set_functions(GST_BASE_TRANSFORM_CLASS(klass));
   GST_GL_BASE_FILTER_CLASS(klass)->supported_gl_api =
       static_cast<GstGLAPI>(GST_GL_API_OPENGL | GST_GL_API_OPENGL3 | GST_GL_API_GLES2);
@@ -324,6 +207,6 @@ static void gst_egl_dmabuf_upload_init(GstEglDmaBufUpload *self)
 {
   self->uploader = new EglUploader(GST_GL_BASE_FILTER(self),
                                    GST_BASE_TRANSFORM_CLASS(gst_egl_dmabuf_upload_parent_class));
-  gst_pad_add_probe(GST_BASE_TRANSFORM_SINK_PAD(self), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
-                    explain_refused_caps, self, nullptr);
+  gstdrm::watch_caps_events<uploader_of, &EglUploader::explain_refused_caps>(
+      GST_BASE_TRANSFORM_SINK_PAD(self), self);
 }

@@ -145,8 +145,8 @@ static GstDrmEglAllocator *as_egl_allocator(gpointer allocator)
                                     GstDrmEglAllocator);
 }
 
-static GstDrmFormatSet *gst_drm_egl_allocator_get_formats(GstDrmAllocator *allocator) noexcept
-try {
+static GstDrmFormatSet *gst_drm_egl_allocator_get_formats(GstDrmAllocator *allocator)
+{
   gstdrm::FormatSet all;
   for (const auto &inner : as_egl_allocator(allocator)->proving->allocators) {
     const gstdrm::FormatSetPtr set(gst_drm_allocator_get_formats(inner.get()));
@@ -154,8 +154,6 @@ try {
       all = gstdrm::FormatSet::unite(all, gstdrm::from_public(*set));
   }
   return gstdrm::to_public(all).release();
-} catch (...) {
-  return gstdrm::caught(nullptr, __func__);
 }
 
 static GstBuffer *gst_drm_egl_allocator_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc,
@@ -186,7 +184,7 @@ static void gst_drm_egl_allocator_finalize(GObject *object) noexcept
 static void gst_drm_egl_allocator_class_init(GstDrmEglAllocatorClass *klass)
 {
   G_OBJECT_CLASS(klass)->finalize = gst_drm_egl_allocator_finalize;
-  klass->parent_class.get_formats = gst_drm_egl_allocator_get_formats;
+  klass->parent_class.get_formats = gstdrm::logging<gst_drm_egl_allocator_get_formats>;
   klass->parent_class.alloc_frame = gst_drm_egl_allocator_alloc_frame;
 }
 

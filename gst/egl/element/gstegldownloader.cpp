@@ -292,19 +292,23 @@ GstPtr<GstCaps> EglDownloader::agree(GstCaps *in_caps)
   return {};
 }
 
-GstPtr<GstCaps> EglDownloader::choose_caps(GstCaps *in_caps)
+GstPtr<GstCaps> EglDownloader::fixate_caps(GstPadDirection direction, GstCaps *caps,
+                                           GstCaps *others)
 {
+  auto offered = GstPtr<GstCaps>::adopt(others);
+  if (direction == GST_PAD_SRC)
+    return GstPtr<GstCaps>::adopt(gst_caps_fixate(offered.release()));
   auto none = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
-  if (!gst_caps_is_fixed(in_caps) || !take_context())
+  if (!gst_caps_is_fixed(caps) || !take_context())
     return none;
-  auto caps = agree(in_caps);
-  if (!caps)
+  auto chosen = agree(caps);
+  if (!chosen)
     return none;
-  auto complete = with_colours(caps.get());
-  if (!gst_caps_is_equal(complete.get(), caps.get()) &&
+  auto complete = with_colours(chosen.get());
+  if (!gst_caps_is_equal(complete.get(), chosen.get()) &&
       gst_pad_peer_query_accept_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), complete.get()))
     return complete;
-  return caps;
+  return chosen;
 }
 
 bool EglDownloader::set_caps(GstCaps *in_caps, GstCaps *out_caps)

@@ -57,12 +57,10 @@ public:
   bool stop();
 
   bool sink_event(GstEvent *event); // takes the event. FLUSH_START: any thread
-  // GstPad refuses caps that the element does not accept before the element sees their event. The
-  // refusal is right; the message only says why.
   void explain_refused_caps(GstEvent *event);
   // The caps that leave: the pair is agreed on here, by making one frame of it. Empty where that
-  // failed; the reason is on the bus.
-  GstPtr<GstCaps> choose_caps(GstCaps *in_caps);
+  // failed; the reason is on the bus. Takes `others`.
+  GstPtr<GstCaps> fixate_caps(GstPadDirection direction, GstCaps *caps, GstCaps *others);
   bool set_caps(GstCaps *in_caps, GstCaps *out_caps);
   bool decide_allocation(GstQuery *query);
   bool propose_allocation(GstQuery *decide_query, GstQuery *query);

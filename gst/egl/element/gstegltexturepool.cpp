@@ -26,12 +26,10 @@ void delete_notices(gpointer notices) noexcept
   delete static_cast<SharedNotices *>(notices);
 }
 
-gboolean on_time(GstClock *, GstClockTime, GstClockID, gpointer notices) noexcept
-try {
+gboolean on_time(GstClock *, GstClockTime, GstClockID, gpointer notices)
+{
   (*static_cast<SharedNotices *>(notices))->post_exhausted();
   return TRUE;
-} catch (...) {
-  return caught(TRUE, __func__);
 }
 
 // Posts that the pool is exhausted, unless it is destroyed within a second: GStreamer's own pools
@@ -43,7 +41,8 @@ public:
         id_(gst_clock_new_single_shot_id(clock_.get(),
                                          gst_clock_get_time(clock_.get()) + GST_SECOND))
   {
-    (void)gst_clock_id_wait_async(id_, on_time, new SharedNotices(notices), delete_notices);
+    (void)gst_clock_id_wait_async(id_, logging<on_time>, new SharedNotices(notices),
+                                  delete_notices);
   }
   Alarm(const Alarm &) = delete;
   Alarm &operator=(const Alarm &) = delete;

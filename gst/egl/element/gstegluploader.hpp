@@ -58,8 +58,6 @@ public:
 
   // The streaming thread; a flush comes from any thread.
   bool sink_event(GstEvent *event);
-  // GstPad refuses caps that the element does not accept before the element sees their event. The
-  // refusal is right; the message only says why.
   void explain_refused_caps(GstEvent *event);
   GstCaps *fixate_caps(GstPadDirection direction, GstCaps *caps, GstCaps *othercaps);
   bool set_caps(GstCaps *in_caps, GstCaps *out_caps);

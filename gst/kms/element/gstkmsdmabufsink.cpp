@@ -42,6 +42,8 @@
 GST_DEBUG_CATEGORY(gst_kms_dmabuf_sink_debug);
 
 using gstdrm::KmsSink;
+using gstdrm::logging;
+using gstdrm::posting;
 
 enum { SIGNAL_SNAPSHOT, N_SIGNALS };
 static guint signals[N_SIGNALS];
@@ -82,14 +84,14 @@ static KmsSink &sink_of(gpointer object)
 
 // The base class's start and stop belong to READY; frames are shown from PAUSED on.
 static GstStateChangeReturn gst_kms_dmabuf_sink_change_state(GstElement *element,
-                                                             GstStateChange transition) noexcept
-try {
+                                                             GstStateChange transition)
+{
   KmsSink &sink = sink_of(element);
   // GstBaseSink aborts the change to PAUSED where the first frame fails, and GstElement goes on
   // from READY: the way back from PAUSED is never taken, so that GstBaseSink would keep its caps
   // for good, and the display would stay started.
   if (GST_STATE_TRANSITION_CURRENT(transition) == GST_STATE_READY && sink.is_started())
-    gst_kms_dmabuf_sink_change_state(element, GST_STATE_CHANGE_PAUSED_TO_READY);
+    posting<gst_kms_dmabuf_sink_change_state>(element, GST_STATE_CHANGE_PAUSED_TO_READY);
   if (transition == GST_STATE_CHANGE_NULL_TO_READY && !sink.open())
     return GST_STATE_CHANGE_FAILURE;
   if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !sink.start())
@@ -104,62 +106,21 @@ try {
       (transition == GST_STATE_CHANGE_NULL_TO_READY && failed))
     sink.close();
   return ret;
-} catch (...) {
-  return gstdrm::caught_in(element, GST_STATE_CHANGE_FAILURE, __func__);
 }
 
 // The messages of the helpers and of the base class come here too.
-static gboolean gst_kms_dmabuf_sink_post_message(GstElement *element, GstMessage *message) noexcept
-try {
+static gboolean gst_kms_dmabuf_sink_post_message(GstElement *element, GstMessage *message)
+{
   if (sink_of(element).keep_message(message))
     return TRUE;
   return GST_ELEMENT_CLASS(parent_class)->post_message(element, message);
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
-}
-
-static GstCaps *gst_kms_dmabuf_sink_get_caps(GstBaseSink *sink, GstCaps *filter) noexcept
-try {
-  return sink_of(sink).query_caps(filter);
-} catch (...) {
-  return gstdrm::caught_in(sink, gst_caps_new_empty(), __func__);
-}
-
-static gboolean gst_kms_dmabuf_sink_set_caps(GstBaseSink *sink, GstCaps *caps) noexcept
-try {
-  return sink_of(sink).set_caps(caps);
-} catch (...) {
-  return gstdrm::caught_in(sink, FALSE, __func__);
-}
-
-static gboolean gst_kms_dmabuf_sink_propose_allocation(GstBaseSink *sink, GstQuery *query) noexcept
-try {
-  return sink_of(sink).propose_allocation(query);
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
-}
-
-static gboolean gst_kms_dmabuf_sink_unlock(GstBaseSink *sink) noexcept
-try {
-  sink_of(sink).set_flushing(true);
-  return TRUE;
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
-}
-
-static gboolean gst_kms_dmabuf_sink_unlock_stop(GstBaseSink *sink) noexcept
-try {
-  sink_of(sink).set_flushing(false);
-  return TRUE;
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
 }
 
 // Caps are accepted that the template allows: refusal comes from set_caps(), which explains it on
 // the bus, where a CAPS event that is not accepted ends in not-negotiated at the source. The caps
 // query is exact.
-static gboolean gst_kms_dmabuf_sink_query(GstBaseSink *sink, GstQuery *query) noexcept
-try {
+static gboolean gst_kms_dmabuf_sink_query(GstBaseSink *sink, GstQuery *query)
+{
   if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN)
     sink_of(sink).give_back(); // the base class gives back the last sample
   if (GST_QUERY_TYPE(query) != GST_QUERY_ACCEPT_CAPS)
@@ -172,8 +133,6 @@ try {
                                               gstdrm::caps_meet(caps, allowed));
   gst_caps_unref(allowed);
   return TRUE;
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
 }
 
 // Takes the image-orientation tag of the stream, for video-direction=auto.
@@ -186,8 +145,8 @@ static void take_orientation(GstBaseSink *sink, GstEvent *event)
     sink_of(sink).display().set_tag_direction(method);
 }
 
-static gboolean gst_kms_dmabuf_sink_event(GstBaseSink *sink, GstEvent *event) noexcept
-try {
+static gboolean gst_kms_dmabuf_sink_event(GstBaseSink *sink, GstEvent *event)
+{
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
     sink_of(sink).forget_frames();
   else if (GST_EVENT_TYPE(event) == GST_EVENT_STREAM_START)
@@ -197,44 +156,24 @@ try {
   else if (GST_EVENT_TYPE(event) == GST_EVENT_EOS)
     sink_of(sink).drain(); // EOS is posted when the last frame, which may be in flight, is shown
   return GST_BASE_SINK_CLASS(parent_class)->event(sink, event);
-} catch (...) {
-  return gstdrm::caught_in(sink, FALSE, __func__);
 }
 
-// The base class would take the frame rate from caps that only it has parsed.
-static void gst_kms_dmabuf_sink_get_times(GstBaseSink *sink, GstBuffer *buffer, GstClockTime *start,
-                                          GstClockTime *end) noexcept
+static GstFlowReturn gst_kms_dmabuf_sink_preroll(GstBaseSink *sink, GstBuffer *buffer)
 {
-  sink_of(sink).get_times(buffer, start, end);
-}
-
-static GstFlowReturn gst_kms_dmabuf_sink_preroll(GstBaseSink *sink, GstBuffer *buffer) noexcept
-try {
   sink_of(sink).begin_preroll();
   const GstFlowReturn ret = GST_BASE_SINK_CLASS(parent_class)->preroll(sink, buffer);
   sink_of(sink).end_preroll();
   return ret;
-} catch (...) {
-  return gstdrm::caught_in(sink, GST_FLOW_ERROR, __func__);
 }
 
-static GstFlowReturn gst_kms_dmabuf_sink_show_frame(GstVideoSink *sink, GstBuffer *buffer) noexcept
-try {
-  return sink_of(sink).show_frame(buffer);
-} catch (...) {
-  return gstdrm::caught_in(sink, GST_FLOW_ERROR, __func__);
-}
-
-static GstSample *gst_kms_dmabuf_sink_snapshot(GstKmsDmabufSink *self) noexcept
-try {
+static GstSample *gst_kms_dmabuf_sink_snapshot(GstKmsDmabufSink *self)
+{
   return sink_of(self).snapshot();
-} catch (...) {
-  return gstdrm::caught(nullptr, __func__);
 }
 
 static GstPadProbeReturn gst_kms_dmabuf_sink_qos_probe(GstPad *, GstPadProbeInfo *info,
-                                                       gpointer data) noexcept
-try {
+                                                       gpointer data)
+{
   GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
   if (GST_EVENT_TYPE(event) != GST_EVENT_QOS)
     return GST_PAD_PROBE_OK;
@@ -243,8 +182,6 @@ try {
     GST_PAD_PROBE_INFO_DATA(info) = changed;
   }
   return GST_PAD_PROBE_OK;
-} catch (...) {
-  return gstdrm::caught(GST_PAD_PROBE_OK, __func__);
 }
 
 static void gst_kms_dmabuf_sink_finalize(GObject *object) noexcept
@@ -273,7 +210,8 @@ static void install_signals(GstKmsDmabufSinkClass *klass)
   signals[SIGNAL_SNAPSHOT] = g_signal_new_class_handler(
       "snapshot", G_TYPE_FROM_CLASS(klass),
       static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION),
-      G_CALLBACK(gst_kms_dmabuf_sink_snapshot), nullptr, nullptr, nullptr, GST_TYPE_SAMPLE, 0);
+      G_CALLBACK(logging<gst_kms_dmabuf_sink_snapshot>), nullptr, nullptr, nullptr, GST_TYPE_SAMPLE,
+      0);
 }
 
 static void gst_kms_dmabuf_sink_class_init(GstKmsDmabufSinkClass *klass)
@@ -291,18 +229,18 @@ static void gst_kms_dmabuf_sink_class_init(GstKmsDmabufSinkClass *klass)
       "Shows DMA buffers on a display through atomic KMS without a copy", "gst-drm contributors");
   gst_element_class_add_pad_template(element_class, gstdrm::sink_pad_template());
 
-  element_class->change_state = gst_kms_dmabuf_sink_change_state;
-  element_class->post_message = gst_kms_dmabuf_sink_post_message;
-  base_class->get_caps = gst_kms_dmabuf_sink_get_caps;
-  base_class->set_caps = gst_kms_dmabuf_sink_set_caps;
-  base_class->propose_allocation = gst_kms_dmabuf_sink_propose_allocation;
-  base_class->get_times = gst_kms_dmabuf_sink_get_times;
-  base_class->unlock = gst_kms_dmabuf_sink_unlock;
-  base_class->unlock_stop = gst_kms_dmabuf_sink_unlock_stop;
-  base_class->query = gst_kms_dmabuf_sink_query;
-  base_class->event = gst_kms_dmabuf_sink_event;
-  base_class->preroll = gst_kms_dmabuf_sink_preroll;
-  GST_VIDEO_SINK_CLASS(klass)->show_frame = gst_kms_dmabuf_sink_show_frame;
+  element_class->change_state = posting<gst_kms_dmabuf_sink_change_state>;
+  element_class->post_message = logging<gst_kms_dmabuf_sink_post_message>;
+  base_class->get_caps = posting<sink_of, &KmsSink::query_caps>;
+  base_class->set_caps = posting<sink_of, &KmsSink::set_caps>;
+  base_class->propose_allocation = logging<sink_of, &KmsSink::propose_allocation>;
+  base_class->get_times = logging<sink_of, &KmsSink::get_times>;
+  base_class->unlock = logging<sink_of, &KmsSink::unlock>;
+  base_class->unlock_stop = logging<sink_of, &KmsSink::unlock_stop>;
+  base_class->query = logging<gst_kms_dmabuf_sink_query>;
+  base_class->event = posting<gst_kms_dmabuf_sink_event>;
+  base_class->preroll = posting<gst_kms_dmabuf_sink_preroll>;
+  GST_VIDEO_SINK_CLASS(klass)->show_frame = posting<sink_of, &KmsSink::show_frame>;
 }
 
 static void gst_kms_dmabuf_sink_init(GstKmsDmabufSink *self)
@@ -310,5 +248,5 @@ static void gst_kms_dmabuf_sink_init(GstKmsDmabufSink *self)
   self->sink = new KmsSink(GST_VIDEO_SINK(self));
   gst_base_sink_set_max_lateness(GST_BASE_SINK(self), kMaxLateness);
   gst_pad_add_probe(GST_BASE_SINK_PAD(self), GST_PAD_PROBE_TYPE_EVENT_UPSTREAM,
-                    gst_kms_dmabuf_sink_qos_probe, self->sink, nullptr);
+                    logging<gst_kms_dmabuf_sink_qos_probe>, self->sink, nullptr);
 }

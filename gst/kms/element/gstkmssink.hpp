@@ -53,7 +53,8 @@ public:
   // Between start() and stop(). Any thread.
   [[nodiscard]] bool is_started();
   // From unlock() to unlock_stop(): show_frame() does not sleep. Any thread.
-  void set_flushing(bool flushing);
+  void unlock() { set_flushing(true); }
+  void unlock_stop() { set_flushing(false); }
 
   // (transfer full) Any thread.
   GstCaps *query_caps(GstCaps *filter) { return negotiation_.query_caps(filter); }
@@ -69,7 +70,8 @@ public:
   void begin_stream();
   bool set_caps(GstCaps *caps);
   bool propose_allocation(GstQuery *query);
-  // When the buffer is shown, without parsing the caps once more.
+  // When the buffer is shown. The base class would take the frame rate from caps that only it has
+  // parsed.
   void get_times(GstBuffer *buffer, GstClockTime *start, GstClockTime *end);
   // Around GstBaseSink's preroll of one buffer, which calls show_frame().
   void begin_preroll() noexcept { in_preroll_ = true; }
@@ -99,6 +101,7 @@ private:
   class MessagesKept;
 
   bool post_kept() noexcept;
+  void set_flushing(bool flushing);
   GstFlowReturn wait_preroll();
   Result<void> start_display();
   Result<std::shared_ptr<kms::Display>> take_output(const std::shared_ptr<kms::Display> &chosen);

@@ -95,30 +95,19 @@ SinkBalance &balance_of(GstColorBalance *balance)
   return GST_KMS_DMABUF_SINK(balance)->sink->balance();
 }
 
-const GList *list_channels(GstColorBalance *balance) noexcept
-try {
-  return balance_of(balance).channels();
-} catch (...) {
-  return caught(nullptr, __func__);
-}
-
 // A paused picture is shown again with it.
-void set_value(GstColorBalance *balance, GstColorBalanceChannel *channel, gint value) noexcept
-try {
+void set_value(GstColorBalance *balance, GstColorBalanceChannel *channel, gint value)
+{
   const gint inside = CLAMP(value, channel->min_value, channel->max_value);
   if (!balance_of(balance).set(channel->label, inside))
     return;
   GST_KMS_DMABUF_SINK(balance)->sink->repeat_frame();
   gst_color_balance_value_changed(balance, channel, inside);
-} catch (...) {
-  caught(__func__);
 }
 
-gint get_value(GstColorBalance *balance, GstColorBalanceChannel *channel) noexcept
-try {
+gint get_value(GstColorBalance *balance, GstColorBalanceChannel *channel)
+{
   return balance_of(balance).get(channel->label);
-} catch (...) {
-  return caught(0, __func__);
 }
 
 GstColorBalanceType balance_type(GstColorBalance *) noexcept
@@ -130,9 +119,9 @@ GstColorBalanceType balance_type(GstColorBalance *) noexcept
 
 void sink_balance_init(GstColorBalanceInterface *iface) noexcept
 {
-  iface->list_channels = list_channels;
-  iface->set_value = set_value;
-  iface->get_value = get_value;
+  iface->list_channels = logging<balance_of, &SinkBalance::channels>;
+  iface->set_value = logging<set_value>;
+  iface->get_value = logging<get_value>;
   iface->get_balance_type = balance_type;
 }
 

@@ -21,9 +21,8 @@ void set_window_handle(GstVideoOverlay *overlay, guintptr) noexcept
 }
 
 // The interface's function has checked the sizes: both above 0, or both -1 for the whole screen.
-void set_render_rectangle(GstVideoOverlay *overlay, gint x, gint y, gint width,
-                          gint height) noexcept
-try {
+void set_render_rectangle(GstVideoOverlay *overlay, gint x, gint y, gint width, gint height)
+{
   GST_KMS_DMABUF_SINK(overlay)->sink->display().change_view([=](kms::View &view) {
     if (width > 0 && height > 0)
       view.area = kms::Rectangle{x, y, static_cast<std::uint32_t>(width),
@@ -31,15 +30,11 @@ try {
     else
       view.area.reset();
   });
-} catch (...) {
-  caught(__func__);
 }
 
-void expose(GstVideoOverlay *overlay) noexcept
-try {
+void expose(GstVideoOverlay *overlay)
+{
   GST_KMS_DMABUF_SINK(overlay)->sink->repeat_frame();
-} catch (...) {
-  caught(__func__);
 }
 
 } // namespace
@@ -47,8 +42,8 @@ try {
 void sink_overlay_init(GstVideoOverlayInterface *iface) noexcept
 {
   iface->set_window_handle = set_window_handle;
-  iface->set_render_rectangle = set_render_rectangle;
-  iface->expose = expose;
+  iface->set_render_rectangle = logging<set_render_rectangle>;
+  iface->expose = logging<expose>;
 }
 
 } // namespace gstdrm

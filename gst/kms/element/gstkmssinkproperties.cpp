@@ -325,8 +325,8 @@ bool get_setting(const SinkSettings &settings, guint id, GValue *value)
 
 } // namespace
 
-void set_sink_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) noexcept
-try {
+void set_sink_property(GObject *object, guint id, const GValue *value, GParamSpec *spec)
+{
   if (set_view_property(object, id, value) || set_cursor_property(object, id, value))
     return;
   bool known = false;
@@ -334,12 +334,10 @@ try {
       [&](SinkSettings &settings) { known = set_setting(settings, id, value); });
   if (!known)
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-} catch (...) {
-  caught(__func__);
 }
 
-void get_sink_property(GObject *object, guint id, GValue *value, GParamSpec *spec) noexcept
-try {
+void get_sink_property(GObject *object, guint id, GValue *value, GParamSpec *spec)
+{
   if (id == PROP_DRM_STATS)
     g_value_take_boxed(value, sink_of(object).stats_structure());
   else if (id == PROP_DISPLAY_WIDTH)
@@ -348,8 +346,6 @@ try {
     g_value_set_int(value, static_cast<gint>(display_size(object).height));
   else if (!get_setting(sink_of(object).display().settings(), id, value))
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-} catch (...) {
-  caught(__func__);
 }
 
 } // namespace gstdrm

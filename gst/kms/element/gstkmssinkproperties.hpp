@@ -48,7 +48,7 @@ enum SinkProperty : guint {
 
 void install_sink_properties(GObjectClass *klass);
 
-void set_sink_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) noexcept;
-void get_sink_property(GObject *object, guint id, GValue *value, GParamSpec *spec) noexcept;
+void set_sink_property(GObject *object, guint id, const GValue *value, GParamSpec *spec);
+void get_sink_property(GObject *object, guint id, GValue *value, GParamSpec *spec);
 
 } // namespace gstdrm

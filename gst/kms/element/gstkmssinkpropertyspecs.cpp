@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <gst/drm/drm.h>
 #include <gst/drm/element/properties.hpp>
+#include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/gst.h>
 #include <gst/video/videooverlay.h>
 
@@ -317,8 +318,8 @@ void install_kmssink_names(GObjectClass *klass)
 
 void install_sink_properties(GObjectClass *klass)
 {
-  klass->set_property = set_sink_property;
-  klass->get_property = get_sink_property;
+  klass->set_property = logging<set_sink_property>;
+  klass->get_property = logging<get_sink_property>;
   install_device_properties(klass);
   install_sync_properties(klass);
   install_view_properties(klass);

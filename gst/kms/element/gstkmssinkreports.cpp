@@ -21,7 +21,7 @@ void SinkReports::display_failed(const Error &error) noexcept
 try {
   post_failure(error);
 } catch (...) {
-  (void)caught_in(element_, FALSE, __func__);
+  post_exception(element_, __func__);
 }
 
 void SinkReports::formats_changed() noexcept
@@ -59,7 +59,7 @@ try {
   if (connected)
     sink_.repeat_frame();
 } catch (...) {
-  (void)caught_in(element_, FALSE, __func__);
+  post_exception(element_, __func__);
 }
 
 // While no frames come; one that comes later finds everything shown.
@@ -67,7 +67,7 @@ void SinkReports::repaint_wanted() noexcept
 try {
   sink_.repeat_frame();
 } catch (...) {
-  (void)caught_in(element_, FALSE, __func__);
+  post_exception(element_, __func__);
 }
 
 void SinkReports::master_changed(const Error &error, bool master) noexcept

@@ -294,7 +294,7 @@ try {
   repeat_asked_ = false; // what is asked for from now on has not been shown
   repeat_now();
 } catch (...) {
-  (void)caught_in(element_, FALSE, __func__);
+  post_exception(element_, __func__);
 }
 
 // With the preroll lock held.

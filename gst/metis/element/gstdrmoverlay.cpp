@@ -26,7 +26,9 @@
 #include "gstdrmpassquery.hpp"
 
 using gstdrm::GstPtr;
+using gstdrm::logging;
 using gstdrm::Overlayer;
+using gstdrm::posting;
 
 GST_DEBUG_CATEGORY(gst_drm_overlay_debug);
 
@@ -69,30 +71,9 @@ static void gst_drm_overlay_get_property(GObject *object, guint id, GValue *valu
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
 }
 
-static gboolean gst_drm_overlay_start(GstBaseTransform *trans) noexcept
-try {
-  overlayer_of(trans).start();
-  return TRUE;
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
-static gboolean gst_drm_overlay_stop(GstBaseTransform *trans) noexcept
-{
-  overlayer_of(trans).stop();
-  return TRUE;
-}
-
-static gboolean gst_drm_overlay_set_caps(GstBaseTransform *trans, GstCaps *caps, GstCaps *) noexcept
-try {
-  return overlayer_of(trans).take_caps(caps);
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
 static gboolean gst_drm_overlay_query(GstBaseTransform *trans, GstPadDirection direction,
-                                      GstQuery *query) noexcept
-try {
+                                      GstQuery *query)
+{
   if (const auto passed = gstdrm::pass_query(trans, direction, query))
     return *passed;
   const gboolean answered =
@@ -100,12 +81,10 @@ try {
   if (direction == GST_PAD_SINK && GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION)
     overlayer_of(trans).state_needs(query);
   return answered;
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
 }
 
-static gboolean gst_drm_overlay_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
-try {
+static gboolean gst_drm_overlay_sink_event(GstBaseTransform *trans, GstEvent *event)
+{
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
     overlayer_of(trans).waits.raise();
   else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
@@ -113,8 +92,6 @@ try {
   GstBaseTransformClass *base = GST_BASE_TRANSFORM_CLASS(gst_drm_overlay_parent_class);
   return GST_EVENT_TYPE(event) == GST_EVENT_CAPS ? overlayer_of(trans).caps.take(event, base)
                                                  : base->sink_event(trans, event);
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
 }
 
 static gboolean gst_drm_overlay_src_event(GstBaseTransform *trans, GstEvent *event) noexcept
@@ -134,15 +111,13 @@ static GstStateChangeReturn gst_drm_overlay_change_state(GstElement *element,
 
 // Passes caps and queries on as they are.
 static GstFlowReturn gst_drm_overlay_submit(GstBaseTransform *trans, gboolean discont,
-                                            GstBuffer *input) noexcept
-try {
+                                            GstBuffer *input)
+{
   auto buffer = GstPtr<GstBuffer>::adopt(input);
   const GstFlowReturn flow = overlayer_of(trans).process(buffer);
   return flow != GST_FLOW_OK ? flow
                              : GST_BASE_TRANSFORM_CLASS(gst_drm_overlay_parent_class)
                                    ->submit_input_buffer(trans, discont, buffer.release());
-} catch (...) {
-  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
 }
 
 static void gst_drm_overlay_finalize(GObject *object) noexcept
@@ -183,13 +158,13 @@ static void gst_drm_overlay_class_init(GstDrmOverlayClass *klass)
   element_class->change_state = gst_drm_overlay_change_state;
 
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS(klass);
-  transform_class->start = gst_drm_overlay_start;
-  transform_class->stop = gst_drm_overlay_stop;
-  transform_class->set_caps = gst_drm_overlay_set_caps;
-  transform_class->query = gst_drm_overlay_query;
-  transform_class->sink_event = gst_drm_overlay_sink_event;
+  transform_class->start = posting<overlayer_of, &Overlayer::start>;
+  transform_class->stop = logging<overlayer_of, &Overlayer::stop>;
+  transform_class->set_caps = posting<overlayer_of, &Overlayer::set_caps>;
+  transform_class->query = posting<gst_drm_overlay_query>;
+  transform_class->sink_event = posting<gst_drm_overlay_sink_event>;
   transform_class->src_event = gst_drm_overlay_src_event;
-  transform_class->submit_input_buffer = gst_drm_overlay_submit;
+  transform_class->submit_input_buffer = posting<gst_drm_overlay_submit>;
 }
 
 static void gst_drm_overlay_init(GstDrmOverlay *self)

@@ -102,7 +102,7 @@ void Overlayer::stop()
   caps_.reset();
 }
 
-bool Overlayer::take_caps(GstCaps *new_caps)
+bool Overlayer::set_caps(GstCaps *new_caps, GstCaps *)
 {
   scene_.forget();
   copier_.set_caps(new_caps);

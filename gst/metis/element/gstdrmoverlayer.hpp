@@ -35,7 +35,7 @@ public:
 
   void start();
   void stop();
-  bool take_caps(GstCaps *new_caps);
+  bool set_caps(GstCaps *new_caps, GstCaps *);
   // Downstream changed: what it takes is asked for again before the next frame.
   void ask_again()
   {

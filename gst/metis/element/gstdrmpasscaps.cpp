@@ -2,15 +2,16 @@
 #include "gstdrmpasscaps.hpp"
 
 #include <gst/drm/element/chain.hpp>
-#include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 
 namespace gstdrm {
 
 void PassedCaps::watch()
 {
-  gst_pad_add_probe(element_->sinkpad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_event, this,
-                    nullptr);
+  constexpr auto self = [](gpointer data) -> PassedCaps & {
+    return *static_cast<PassedCaps *>(data);
+  };
+  watch_caps_events<self, &PassedCaps::explain_refused>(element_->sinkpad, this);
   failed_.watch(element_->sinkpad, [this](const GstCaps *filter) { return mismatch(filter); });
 }
 
@@ -47,16 +48,6 @@ Mismatch PassedCaps::mismatch(const GstCaps *caps) const
                              return "Put a converter between them (videoconvert for plain video, "
                                     "vadmabufconvert for DMA buffers).";
                            });
-}
-
-GstPadProbeReturn PassedCaps::on_event(GstPad *, GstPadProbeInfo *info, gpointer self) noexcept
-try {
-  GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
-  if (GST_EVENT_TYPE(event) == GST_EVENT_CAPS)
-    static_cast<PassedCaps *>(self)->explain_refused(event);
-  return GST_PAD_PROBE_OK;
-} catch (...) {
-  return caught(GST_PAD_PROBE_OK, __func__);
 }
 
 } // namespace gstdrm

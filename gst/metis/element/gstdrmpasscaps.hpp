@@ -13,8 +13,8 @@ class PassedCaps {
 public:
   explicit PassedCaps(GstBaseTransform *element) noexcept : element_(element) {}
 
-  // GstPad refuses the caps of a CAPS event that downstream does not take, and the element hears
-  // nothing of them: a probe of the sink pad calls explain_refused() with each event.
+  // Explains caps that GstPad refuses before the element hears of them, as downstream does not take
+  // them.
   void watch();
   // The stream starts anew.
   void start() { failed_.reset(); }
@@ -26,7 +26,6 @@ public:
 private:
   void explain_refused(GstEvent *event);
   [[nodiscard]] Mismatch mismatch(const GstCaps *caps) const;
-  static GstPadProbeReturn on_event(GstPad *pad, GstPadProbeInfo *info, gpointer self) noexcept;
 
   GstBaseTransform *const element_;
   FailedNegotiation failed_;

@@ -26,6 +26,8 @@
 #include "gstdrmtensordecoder.hpp"
 
 using gstdrm::GstPtr;
+using gstdrm::logging;
+using gstdrm::posting;
 using gstdrm::TensorDecoder;
 using gstdrm::metis::DecoderKind;
 
@@ -99,8 +101,8 @@ TensorDecoder &decoder_of(gpointer element) noexcept
 } // namespace
 
 static void gst_drm_tensor_decode_set_property(GObject *object, guint id, const GValue *value,
-                                               GParamSpec *spec) noexcept
-try {
+                                               GParamSpec *spec)
+{
   TensorDecoder &decoder = decoder_of(object);
   const gchar *given = id == PROP_LABELS_FILE ? g_value_get_string(value) : nullptr;
   std::string text = given ? given : ""; // made before the lock is held
@@ -131,8 +133,6 @@ try {
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
   }
   GST_OBJECT_UNLOCK(object);
-} catch (...) {
-  gstdrm::caught(__func__);
 }
 
 static void gst_drm_tensor_decode_get_property(GObject *object, guint id, GValue *value,
@@ -172,20 +172,6 @@ static void gst_drm_tensor_decode_get_property(GObject *object, guint id, GValue
   GST_OBJECT_UNLOCK(object);
 }
 
-static gboolean gst_drm_tensor_decode_start(GstBaseTransform *trans) noexcept
-try {
-  return decoder_of(trans).start();
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
-static gboolean gst_drm_tensor_decode_set_caps(GstBaseTransform *trans, GstCaps *caps,
-                                               GstCaps *) noexcept
-{
-  decoder_of(trans).take_caps(caps);
-  return TRUE;
-}
-
 static gboolean gst_drm_tensor_decode_query(GstBaseTransform *trans, GstPadDirection direction,
                                             GstQuery *query) noexcept
 {
@@ -195,8 +181,8 @@ static gboolean gst_drm_tensor_decode_query(GstBaseTransform *trans, GstPadDirec
                       ->query(trans, direction, query);
 }
 
-static gboolean gst_drm_tensor_decode_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
-try {
+static gboolean gst_drm_tensor_decode_sink_event(GstBaseTransform *trans, GstEvent *event)
+{
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
     decoder_of(trans).waits.raise();
   else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
@@ -204,8 +190,6 @@ try {
   GstBaseTransformClass *base = GST_BASE_TRANSFORM_CLASS(gst_drm_tensor_decode_parent_class);
   return GST_EVENT_TYPE(event) == GST_EVENT_CAPS ? decoder_of(trans).caps.take(event, base)
                                                  : base->sink_event(trans, event);
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
 }
 
 static GstStateChangeReturn gst_drm_tensor_decode_change_state(GstElement *element,
@@ -218,15 +202,13 @@ static GstStateChangeReturn gst_drm_tensor_decode_change_state(GstElement *eleme
 
 // Passes buffers, caps and queries on as they are; only what comes in gets more metas.
 static GstFlowReturn gst_drm_tensor_decode_submit(GstBaseTransform *trans, gboolean discont,
-                                                  GstBuffer *input) noexcept
-try {
+                                                  GstBuffer *input)
+{
   auto buffer = GstPtr<GstBuffer>::adopt(input);
   const GstFlowReturn flow = decoder_of(trans).process(buffer);
   return flow != GST_FLOW_OK ? flow
                              : GST_BASE_TRANSFORM_CLASS(gst_drm_tensor_decode_parent_class)
                                    ->submit_input_buffer(trans, discont, buffer.release());
-} catch (...) {
-  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
 }
 
 static void gst_drm_tensor_decode_finalize(GObject *object) noexcept
@@ -278,7 +260,7 @@ static void gst_drm_tensor_decode_class_init(GstDrmTensorDecodeClass *klass)
 {
   GST_DEBUG_CATEGORY_INIT(gst_drm_tensor_decode_debug, "drmtensordecode", 0, "Tensors to objects");
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
-  object_class->set_property = gst_drm_tensor_decode_set_property;
+  object_class->set_property = logging<gst_drm_tensor_decode_set_property>;
   object_class->get_property = gst_drm_tensor_decode_get_property;
   object_class->finalize = gst_drm_tensor_decode_finalize;
   install_properties(object_class);
@@ -296,11 +278,11 @@ static void gst_drm_tensor_decode_class_init(GstDrmTensorDecodeClass *klass)
   gst_type_mark_as_plugin_api(decoder_type(), static_cast<GstPluginAPIFlags>(0));
 
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS(klass);
-  transform_class->start = gst_drm_tensor_decode_start;
-  transform_class->set_caps = gst_drm_tensor_decode_set_caps;
+  transform_class->start = posting<decoder_of, &TensorDecoder::start>;
+  transform_class->set_caps = posting<decoder_of, &TensorDecoder::set_caps>;
   transform_class->query = gst_drm_tensor_decode_query;
-  transform_class->sink_event = gst_drm_tensor_decode_sink_event;
-  transform_class->submit_input_buffer = gst_drm_tensor_decode_submit;
+  transform_class->sink_event = posting<gst_drm_tensor_decode_sink_event>;
+  transform_class->submit_input_buffer = posting<gst_drm_tensor_decode_submit>;
 }
 
 static void gst_drm_tensor_decode_init(GstDrmTensorDecode *self)

@@ -107,7 +107,7 @@ bool TensorDecoder::start()
   return true;
 }
 
-void TensorDecoder::take_caps(const GstCaps *new_caps)
+void TensorDecoder::set_caps(const GstCaps *new_caps, GstCaps *)
 {
   caps_size_ = {};
   if (gst_caps_is_any(new_caps) || gst_caps_is_empty(new_caps))

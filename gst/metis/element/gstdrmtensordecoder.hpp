@@ -47,7 +47,7 @@ public:
   Interrupt waits;
   PassedCaps caps;
 
-  void take_caps(const GstCaps *new_caps);
+  void set_caps(const GstCaps *new_caps, GstCaps *);
   // Adds what the buffer's tensors say to `buffer`, which is made writable for that.
   GstFlowReturn process(GstPtr<GstBuffer> &buffer);
 

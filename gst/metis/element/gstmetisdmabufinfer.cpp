@@ -63,42 +63,29 @@ InferSettings copy_settings(GstMetisDmabufInfer *self)
 } // namespace
 
 static void gst_metis_dmabuf_infer_set_property(GObject *object, guint id, const GValue *value,
-                                                GParamSpec *spec) noexcept
-try {
+                                                GParamSpec *spec)
+{
   std::string text = text_from(value); // made before the lock is held
   GST_OBJECT_LOCK(object);
   const bool known = set_infer_property(*self_of(object)->settings, id, value, std::move(text));
   GST_OBJECT_UNLOCK(object);
   if (!known)
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-} catch (...) {
-  caught(__func__);
 }
 
 static void gst_metis_dmabuf_infer_get_property(GObject *object, guint id, GValue *value,
-                                                GParamSpec *spec) noexcept
-try {
+                                                GParamSpec *spec)
+{
   if (id == kInferStatsProperty)
     g_value_take_boxed(value, inferer_of(object).stats());
   else if (!get_infer_property(copy_settings(self_of(object)), id, value))
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-} catch (...) {
-  caught(__func__);
-}
-
-static GstFlowReturn gst_metis_dmabuf_infer_chain(GstPad *, GstObject *parent,
-                                                  GstBuffer *buffer) noexcept
-try {
-  return inferer_of(parent).chain(GstPtr<GstBuffer>::adopt(buffer));
-} catch (...) {
-  return caught_in(parent, GST_FLOW_ERROR, __func__);
 }
 
 // With the reason of a refusal: GStreamer takes a plain FALSE for an error of the stream, also
 // where downstream only flushes.
-static GstFlowReturn gst_metis_dmabuf_infer_sink_event(GstPad *, GstObject *parent,
-                                                       GstEvent *event) noexcept
-try {
+static GstFlowReturn gst_metis_dmabuf_infer_sink_event(GstPad *, GstObject *parent, GstEvent *event)
+{
   const bool is_caps = GST_EVENT_TYPE(event) == GST_EVENT_CAPS;
   Inferer &inferer = inferer_of(parent);
   if (inferer.sink_event(event))
@@ -106,72 +93,11 @@ try {
   if (const GstFlowReturn flow = inferer.flow(); flow != GST_FLOW_OK)
     return flow;
   return is_caps ? GST_FLOW_NOT_NEGOTIATED : GST_FLOW_ERROR;
-} catch (...) {
-  return caught_in(parent, GST_FLOW_ERROR, __func__);
-}
-
-static GstPadProbeReturn gst_metis_dmabuf_infer_look_at_caps(GstPad *, GstPadProbeInfo *info,
-                                                             gpointer self) noexcept
-try {
-  GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
-  if (GST_EVENT_TYPE(event) == GST_EVENT_CAPS)
-    inferer_of(self).explain_refused_caps(event);
-  return GST_PAD_PROBE_OK;
-} catch (...) {
-  return caught(GST_PAD_PROBE_OK, __func__);
-}
-
-static gboolean gst_metis_dmabuf_infer_sink_query(GstPad *, GstObject *parent,
-                                                  GstQuery *query) noexcept
-try {
-  return inferer_of(parent).sink_query(query);
-} catch (...) {
-  return caught(FALSE, __func__);
-}
-
-static gboolean gst_metis_dmabuf_infer_src_query(GstPad *, GstObject *parent,
-                                                 GstQuery *query) noexcept
-try {
-  return inferer_of(parent).src_query(query);
-} catch (...) {
-  return caught(FALSE, __func__);
-}
-
-static void gst_metis_dmabuf_infer_loop(gpointer inferer) noexcept
-try {
-  static_cast<Inferer *>(inferer)->loop();
-} catch (...) {
-  static_cast<Inferer *>(inferer)->abort_task(__func__);
-}
-
-static gboolean gst_metis_dmabuf_infer_activate_src(GstPad *, GstObject *parent, GstPadMode mode,
-                                                    gboolean active) noexcept
-try {
-  if (mode != GST_PAD_MODE_PUSH)
-    return FALSE;
-  return inferer_of(parent).activate(active, gst_metis_dmabuf_infer_loop);
-} catch (...) {
-  return caught(FALSE, __func__);
-}
-
-// A streaming thread that sleeps in chain() wakes when its pad is closed; a pad that is opened
-// again alone goes on.
-static gboolean gst_metis_dmabuf_infer_activate_sink(GstPad *, GstObject *parent, GstPadMode mode,
-                                                     gboolean active) noexcept
-try {
-  if (mode != GST_PAD_MODE_PUSH)
-    return FALSE;
-  if (active)
-    return inferer_of(parent).resume();
-  inferer_of(parent).set_flushing(true);
-  return TRUE;
-} catch (...) {
-  return caught(FALSE, __func__);
 }
 
 static GstStateChangeReturn gst_metis_dmabuf_infer_change_state(GstElement *element,
-                                                                GstStateChange transition) noexcept
-try {
+                                                                GstStateChange transition)
+{
   Inferer &inferer = inferer_of(element);
   if (transition == GST_STATE_CHANGE_READY_TO_PAUSED &&
       !inferer.start(copy_settings(self_of(element))))
@@ -182,8 +108,6 @@ try {
       (transition == GST_STATE_CHANGE_READY_TO_PAUSED && result == GST_STATE_CHANGE_FAILURE))
     inferer.stop(); // the pads are closed, and nobody is in them
   return result;
-} catch (...) {
-  return caught_in(element, GST_STATE_CHANGE_FAILURE, __func__);
 }
 
 static void gst_metis_dmabuf_infer_finalize(GObject *object) noexcept
@@ -205,8 +129,8 @@ static void gst_metis_dmabuf_infer_class_init(GstMetisDmabufInferClass *klass)
   connect_log<debug_category>(); // of the engine
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
-  object_class->set_property = gst_metis_dmabuf_infer_set_property;
-  object_class->get_property = gst_metis_dmabuf_infer_get_property;
+  object_class->set_property = logging<gst_metis_dmabuf_infer_set_property>;
+  object_class->get_property = logging<gst_metis_dmabuf_infer_get_property>;
   object_class->finalize = gst_metis_dmabuf_infer_finalize;
   install_infer_properties(object_class);
   gst_element_class_set_static_metadata(
@@ -217,7 +141,7 @@ static void gst_metis_dmabuf_infer_class_init(GstMetisDmabufInferClass *klass)
   for (const auto &[name, direction] : {std::pair("sink", GST_PAD_SINK), {"src", GST_PAD_SRC}})
     gst_element_class_add_pad_template(
         element_class, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
-  element_class->change_state = gst_metis_dmabuf_infer_change_state;
+  element_class->change_state = posting<gst_metis_dmabuf_infer_change_state>;
 }
 
 static GstPad *add_pad(GstMetisDmabufInfer *self, const char *name)
@@ -232,14 +156,13 @@ static void gst_metis_dmabuf_infer_init(GstMetisDmabufInfer *self)
 {
   self->sink = add_pad(self, "sink");
   self->src = add_pad(self, "src");
-  gst_pad_set_chain_function(self->sink, gst_metis_dmabuf_infer_chain);
-  gst_pad_set_event_full_function(self->sink, gst_metis_dmabuf_infer_sink_event);
-  gst_pad_add_probe(self->sink, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
-                    gst_metis_dmabuf_infer_look_at_caps, self, nullptr);
-  gst_pad_set_query_function(self->sink, gst_metis_dmabuf_infer_sink_query);
-  gst_pad_set_activatemode_function(self->sink, gst_metis_dmabuf_infer_activate_sink);
-  gst_pad_set_query_function(self->src, gst_metis_dmabuf_infer_src_query);
-  gst_pad_set_activatemode_function(self->src, gst_metis_dmabuf_infer_activate_src);
+  gst_pad_set_chain_function(self->sink, (posting<inferer_of, &Inferer::chain>));
+  gst_pad_set_event_full_function(self->sink, posting<gst_metis_dmabuf_infer_sink_event>);
+  watch_caps_events<inferer_of, &Inferer::explain_refused_caps>(self->sink, self);
+  gst_pad_set_query_function(self->sink, (logging<inferer_of, &Inferer::sink_query>));
+  gst_pad_set_activatemode_function(self->sink, (logging<inferer_of, &Inferer::activate_sink>));
+  gst_pad_set_query_function(self->src, (logging<inferer_of, &Inferer::src_query>));
+  gst_pad_set_activatemode_function(self->src, (logging<inferer_of, &Inferer::activate_src>));
   self->settings = new InferSettings;
   self->inferer = new Inferer(GST_ELEMENT(self), self->sink, self->src);
 }

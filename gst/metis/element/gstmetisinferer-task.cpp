@@ -18,13 +18,15 @@ void Inferer::set_flushing(bool flushing)
     queue->set_flushing(flushing);
 }
 
-bool Inferer::activate(bool active, GstTaskFunction loop)
+bool Inferer::activate_src(GstPadMode mode, bool active)
 {
+  if (mode != GST_PAD_MODE_PUSH)
+    return false;
   if (active && !queue_of_any_thread()) // opened by hand, on an element that was not started
     return false;
   set_flushing(!active);
   if (active)
-    return gst_pad_start_task(src_, loop, this, nullptr) != FALSE;
+    return gst_pad_start_task(src_, run_task, this, nullptr) != FALSE;
   return gst_pad_stop_task(src_) != FALSE;
 }
 
@@ -44,6 +46,17 @@ bool Inferer::flush_stop(GstEvent *event)
   return resume() && passed;
 }
 
+bool Inferer::activate_sink(GstPadMode mode, bool active)
+{
+  if (mode != GST_PAD_MODE_PUSH)
+    return false;
+  if (active)
+    return resume();
+  set_flushing(true);
+  return true;
+}
+
+// The sink pad takes buffers again; does nothing while the source pad is inactive.
 bool Inferer::resume()
 {
   if (GST_PAD_MODE(src_) != GST_PAD_MODE_PUSH)
@@ -71,12 +84,17 @@ void Inferer::pause_task()
 }
 
 // Nothing is popped any more, so upstream must not wait for a place.
-void Inferer::abort_task(const char *function) noexcept
+void Inferer::run_task(gpointer inferer) noexcept
 {
-  (void)caught_in(element_, FALSE, function);
-  flow_ = GST_FLOW_ERROR;
-  queue_->set_flushing(true);
-  gst_pad_pause_task(src_);
+  auto &self = *static_cast<Inferer *>(inferer);
+  try {
+    self.loop();
+  } catch (...) {
+    post_exception(self.element_, "Inferer::loop");
+    self.flow_ = GST_FLOW_ERROR;
+    self.queue_->set_flushing(true);
+    gst_pad_pause_task(self.src_);
+  }
 }
 
 } // namespace gstdrm::metis

@@ -179,8 +179,9 @@ GstFlowReturn Inferer::fail(const Error &error)
 
 // --- sink pad ------------------------------------------------------------------------------------
 
-GstFlowReturn Inferer::chain(GstPtr<GstBuffer> buffer)
+GstFlowReturn Inferer::chain(GstBuffer *taken)
 {
+  auto buffer = GstPtr<GstBuffer>::adopt(taken);
   if (const GstFlowReturn flow = flow_; flow != GST_FLOW_OK)
     return flow;
   if (!has_format_) {
@@ -320,7 +321,7 @@ bool Inferer::take_caps(GstEvent *event)
 
 void Inferer::loop()
 {
-  // GStreamer takes the thread out of a pool. Reading what activate() wrote last makes all that
+  // GStreamer takes the thread out of a pool. Reading what activate_src() wrote last makes all that
   // start() wrote visible to it, without relying on the locks of that pool.
   if (flow_ == GST_FLOW_FLUSHING)
     return pause_task();

@@ -28,26 +28,25 @@ public:
   bool start(const InferSettings &settings);
   void stop();
   // The source pad begins or ends to push.
-  bool activate(bool active, GstTaskFunction loop);
-  void set_flushing(bool flushing);
-  // The sink pad takes buffers again; does nothing while the source pad is inactive.
-  bool resume();
+  bool activate_src(GstPadMode mode, bool active);
+  // A streaming thread that sleeps in chain() wakes when the sink pad is closed.
+  bool activate_sink(GstPadMode mode, bool active);
 
-  GstFlowReturn chain(GstPtr<GstBuffer> buffer);
+  GstFlowReturn chain(GstBuffer *taken);
   bool sink_event(GstEvent *event);
   // Of the last push downstream.
   [[nodiscard]] GstFlowReturn flow() const { return flow_; }
-  // GStreamer itself refuses caps that the element does not take, so a probe looks at them before.
   void explain_refused_caps(GstEvent *caps);
   bool sink_query(GstQuery *query);
   bool src_query(GstQuery *query);
-  // The task's function, called with the Inferer. In a handler of any exception: abort_task().
-  void loop();
-  void abort_task(const char *function) noexcept;
 
   [[nodiscard]] GstStructure *stats() const;
 
 private:
+  void set_flushing(bool flushing);
+  bool resume();
+  static void run_task(gpointer inferer) noexcept;
+  void loop();
   bool flush_start(GstEvent *event);
   bool flush_stop(GstEvent *event);
   bool start_task_again();

@@ -66,12 +66,10 @@ static GstDrmVaAllocator *as_va_allocator(gpointer allocator)
   return G_TYPE_CHECK_INSTANCE_CAST(allocator, gst_drm_va_allocator_get_type(), GstDrmVaAllocator);
 }
 
-static GstDrmFormatSet *gst_drm_va_allocator_get_formats(GstDrmAllocator *allocator) noexcept
-try {
+static GstDrmFormatSet *gst_drm_va_allocator_get_formats(GstDrmAllocator *allocator)
+{
   const auto &device = *as_va_allocator(allocator)->device;
   return gstdrm::to_public(device.capabilities.formats).release();
-} catch (...) {
-  return gstdrm::caught(nullptr, __func__);
 }
 
 static GstBuffer *gst_drm_va_allocator_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc,
@@ -107,7 +105,7 @@ static void gst_drm_va_allocator_finalize(GObject *object) noexcept
 static void gst_drm_va_allocator_class_init(GstDrmVaAllocatorClass *klass)
 {
   G_OBJECT_CLASS(klass)->finalize = gst_drm_va_allocator_finalize;
-  klass->parent_class.get_formats = gst_drm_va_allocator_get_formats;
+  klass->parent_class.get_formats = gstdrm::logging<gst_drm_va_allocator_get_formats>;
   klass->parent_class.alloc_frame = gst_drm_va_allocator_alloc_frame;
 }
 

@@ -26,6 +26,8 @@
 GST_DEBUG_CATEGORY(gst_va_dmabuf_convert_debug);
 #define GST_CAT_DEFAULT gst_va_dmabuf_convert_debug
 
+using gstdrm::logging;
+using gstdrm::posting;
 using gstdrm::va::ColourPolicy;
 using gstdrm::va::Deinterlace;
 using gstdrm::va::DmabufConverter;
@@ -89,11 +91,9 @@ DmabufConverter &converter_of(gpointer object)
 
 } // namespace
 
-// --- properties ----------------------------------------------------------------------------------
-
 static void gst_va_dmabuf_convert_set_property(GObject *object, guint id, const GValue *value,
-                                               GParamSpec *spec) noexcept
-try {
+                                               GParamSpec *spec)
+{
   bool known = true;
   // Each property alone: threads that set two of them at the same time lose neither.
   converter_of(object).change_settings([&](gstdrm::va::ConvertSettings &settings) {
@@ -129,13 +129,11 @@ try {
   if (id == PROP_VIDEO_DIRECTION || id == PROP_ADD_BORDERS || id == PROP_DEINTERLACE ||
       id == PROP_COLOUR_CONVERSION)
     gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(object));
-} catch (...) {
-  gstdrm::caught(__func__);
 }
 
 static void gst_va_dmabuf_convert_get_property(GObject *object, guint id, GValue *value,
-                                               GParamSpec *spec) noexcept
-try {
+                                               GParamSpec *spec)
+{
   const auto &converter = converter_of(object);
   const auto settings = converter.settings();
   switch (id) {
@@ -167,138 +165,22 @@ try {
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
     break;
   }
-} catch (...) {
-  gstdrm::caught(__func__);
-}
-
-// --- caps ----------------------------------------------------------------------------------------
-
-static gboolean gst_va_dmabuf_convert_query(GstBaseTransform *trans, GstPadDirection direction,
-                                            GstQuery *query) noexcept
-try {
-  return converter_of(trans).query(direction, query);
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
-}
-
-static GstCaps *gst_va_dmabuf_convert_transform_caps(GstBaseTransform *trans,
-                                                     GstPadDirection direction, GstCaps *caps,
-                                                     GstCaps *filter) noexcept
-try {
-  return converter_of(trans).transform_caps(direction, caps, filter);
-} catch (...) {
-  return gstdrm::caught_in(trans, gst_caps_new_empty(), __func__);
-}
-
-static GstCaps *gst_va_dmabuf_convert_fixate_caps(GstBaseTransform *trans,
-                                                  GstPadDirection direction, GstCaps *caps,
-                                                  GstCaps *othercaps) noexcept
-try {
-  const auto offered = gstdrm::GstPtr<GstCaps>::adopt(othercaps);
-  if (direction == GST_PAD_SRC)
-    return gst_caps_fixate(gst_caps_copy(offered.get()));
-  return converter_of(trans).choose_caps(caps).release();
-} catch (...) {
-  return gstdrm::caught_in(trans, gst_caps_new_empty(), __func__);
-}
-
-static gboolean gst_va_dmabuf_convert_set_caps(GstBaseTransform *trans, GstCaps *in_caps,
-                                               GstCaps *out_caps) noexcept
-try {
-  return converter_of(trans).set_caps(in_caps, out_caps);
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
-// --- buffers -------------------------------------------------------------------------------------
-
-static gboolean gst_va_dmabuf_convert_decide_allocation(GstBaseTransform *trans,
-                                                        GstQuery *query) noexcept
-try {
-  return converter_of(trans).decide_allocation(query);
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
-static gboolean gst_va_dmabuf_convert_propose_allocation(GstBaseTransform *trans,
-                                                         GstQuery *decide_query,
-                                                         GstQuery *query) noexcept
-try {
-  return converter_of(trans).propose_allocation(decide_query, query);
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
-}
-
-static GstFlowReturn gst_va_dmabuf_convert_submit_input_buffer(GstBaseTransform *trans,
-                                                               gboolean discont,
-                                                               GstBuffer *buffer) noexcept
-try {
-  return converter_of(trans).submit_input_buffer(discont != FALSE, buffer);
-} catch (...) {
-  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
-}
-
-static GstFlowReturn gst_va_dmabuf_convert_prepare_output_buffer(GstBaseTransform *trans,
-                                                                 GstBuffer *in,
-                                                                 GstBuffer **out) noexcept
-try {
-  return converter_of(trans).prepare_output(in, out);
-} catch (...) {
-  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
-}
-
-static GstFlowReturn gst_va_dmabuf_convert_transform(GstBaseTransform *trans, GstBuffer *in,
-                                                     GstBuffer *out) noexcept
-try {
-  return converter_of(trans).transform(in, out);
-} catch (...) {
-  return gstdrm::caught_in(trans, GST_FLOW_ERROR, __func__);
 }
 
 static gboolean gst_va_dmabuf_convert_transform_meta(GstBaseTransform *trans, GstBuffer *out,
-                                                     GstMeta *meta, GstBuffer *in) noexcept
-try {
+                                                     GstMeta *meta, GstBuffer *in)
+{
   return gstdrm::va::keeps_meta(meta, in, out, converter_of(trans).stream());
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
-}
-
-// --- events and states ---------------------------------------------------------------------------
-
-static gboolean gst_va_dmabuf_convert_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
-try {
-  return converter_of(trans).sink_event(event);
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
-static gboolean gst_va_dmabuf_convert_start(GstBaseTransform *trans) noexcept
-try {
-  return converter_of(trans).start();
-} catch (...) {
-  return gstdrm::caught_in(trans, FALSE, __func__);
-}
-
-static gboolean gst_va_dmabuf_convert_stop(GstBaseTransform *trans) noexcept
-try {
-  converter_of(trans).stop();
-  return TRUE;
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
 }
 
 // A wait of the streaming thread must not outlast the way to READY.
 static GstStateChangeReturn gst_va_dmabuf_convert_change_state(GstElement *element,
-                                                               GstStateChange transition) noexcept
-try {
+                                                               GstStateChange transition)
+{
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     converter_of(element).set_flushing(true);
   return GST_ELEMENT_CLASS(gst_va_dmabuf_convert_parent_class)->change_state(element, transition);
-} catch (...) {
-  return gstdrm::caught_in(element, GST_STATE_CHANGE_FAILURE, __func__);
 }
-
-// --- GObject -------------------------------------------------------------------------------------
 
 static void gst_va_dmabuf_convert_finalize(GObject *object) noexcept
 {
@@ -340,19 +222,19 @@ static void install_properties(GObjectClass *klass)
 
 static void set_functions(GstBaseTransformClass *klass)
 {
-  klass->query = gst_va_dmabuf_convert_query;
-  klass->transform_caps = gst_va_dmabuf_convert_transform_caps;
-  klass->fixate_caps = gst_va_dmabuf_convert_fixate_caps;
-  klass->set_caps = gst_va_dmabuf_convert_set_caps;
-  klass->decide_allocation = gst_va_dmabuf_convert_decide_allocation;
-  klass->propose_allocation = gst_va_dmabuf_convert_propose_allocation;
-  klass->submit_input_buffer = gst_va_dmabuf_convert_submit_input_buffer;
-  klass->prepare_output_buffer = gst_va_dmabuf_convert_prepare_output_buffer;
-  klass->transform = gst_va_dmabuf_convert_transform;
-  klass->transform_meta = gst_va_dmabuf_convert_transform_meta;
-  klass->sink_event = gst_va_dmabuf_convert_sink_event;
-  klass->start = gst_va_dmabuf_convert_start;
-  klass->stop = gst_va_dmabuf_convert_stop;
+  klass->query = logging<converter_of, &DmabufConverter::query>;
+  klass->transform_caps = posting<converter_of, &DmabufConverter::transform_caps>;
+  klass->fixate_caps = posting<converter_of, &DmabufConverter::fixate_caps>;
+  klass->set_caps = posting<converter_of, &DmabufConverter::set_caps>;
+  klass->decide_allocation = posting<converter_of, &DmabufConverter::decide_allocation>;
+  klass->propose_allocation = logging<converter_of, &DmabufConverter::propose_allocation>;
+  klass->submit_input_buffer = posting<converter_of, &DmabufConverter::submit_input_buffer>;
+  klass->prepare_output_buffer = posting<converter_of, &DmabufConverter::prepare_output>;
+  klass->transform = posting<converter_of, &DmabufConverter::transform>;
+  klass->transform_meta = logging<gst_va_dmabuf_convert_transform_meta>;
+  klass->sink_event = posting<converter_of, &DmabufConverter::sink_event>;
+  klass->start = posting<converter_of, &DmabufConverter::start>;
+  klass->stop = logging<converter_of, &DmabufConverter::stop>;
 }
 
 static void gst_va_dmabuf_convert_class_init(GstVaDmabufConvertClass *klass)
@@ -360,8 +242,8 @@ static void gst_va_dmabuf_convert_class_init(GstVaDmabufConvertClass *klass)
   GST_DEBUG_CATEGORY_INIT(gst_va_dmabuf_convert_debug, "vadmabufconvert", 0,
                           "VA-API DMA buffer converter");
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
-  object_class->set_property = gst_va_dmabuf_convert_set_property;
-  object_class->get_property = gst_va_dmabuf_convert_get_property;
+  object_class->set_property = logging<gst_va_dmabuf_convert_set_property>;
+  object_class->get_property = logging<gst_va_dmabuf_convert_get_property>;
   object_class->finalize = gst_va_dmabuf_convert_finalize;
   install_properties(object_class);
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
@@ -370,7 +252,7 @@ static void gst_va_dmabuf_convert_class_init(GstVaDmabufConvertClass *klass)
       "Scales, converts, turns and retiles DMA buffers on the GPU", "gst-drm contributors");
   for (const GType type : {deinterlace_type(), colour_conversion_type()})
     gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
-  element_class->change_state = gst_va_dmabuf_convert_change_state;
+  element_class->change_state = posting<gst_va_dmabuf_convert_change_state>;
   gstdrm::va::add_machine_template(element_class, "sink", GST_PAD_SINK);
   gstdrm::va::add_machine_template(element_class, "src", GST_PAD_SRC);
   set_functions(GST_BASE_TRANSFORM_CLASS(klass));

@@ -243,8 +243,12 @@ GstPtr<GstCaps> DmabufConverter::agree(const Device &device, GstCaps *in_caps)
   return {};
 }
 
-GstPtr<GstCaps> DmabufConverter::choose_caps(GstCaps *in_caps)
+GstPtr<GstCaps> DmabufConverter::fixate_caps(GstPadDirection direction, GstCaps *in_caps,
+                                             GstCaps *others)
 {
+  auto offered = GstPtr<GstCaps>::adopt(others);
+  if (direction == GST_PAD_SRC)
+    return GstPtr<GstCaps>::adopt(gst_caps_fixate(offered.release()));
   const auto device = this->device();
   auto chosen = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
   if (!device || !gst_caps_is_fixed(in_caps))

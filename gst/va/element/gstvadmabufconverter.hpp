@@ -83,8 +83,8 @@ public:
 
   bool sink_event(GstEvent *event); // takes the event. FLUSH_START: any thread
   // The caps that leave: the pair is agreed on here, by making one frame of it. Empty where that
-  // failed; the reason is on the bus.
-  GstPtr<GstCaps> choose_caps(GstCaps *in_caps);
+  // failed; the reason is on the bus. Takes `others`.
+  GstPtr<GstCaps> fixate_caps(GstPadDirection direction, GstCaps *in_caps, GstCaps *others);
   bool set_caps(GstCaps *in_caps, GstCaps *out_caps);
   bool decide_allocation(GstQuery *query);
   bool propose_allocation(GstQuery *decide_query, GstQuery *query);

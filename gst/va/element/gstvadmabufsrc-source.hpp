@@ -51,7 +51,8 @@ public:
 
   bool start();
   void stop();
-  void set_cancelled(bool cancelled);
+  void unlock() { set_cancelled(true); }
+  void unlock_stop() { set_cancelled(false); }
   GstCaps *query_caps(GstCaps *filter);
   bool negotiate();
   bool set_caps(GstCaps *caps);
@@ -69,6 +70,7 @@ public:
 
 private:
   std::shared_ptr<const Device> device(); // any thread
+  void set_cancelled(bool cancelled);
   bool follow_pattern();
   Properties copy_properties();
   Result<void> prepare(const Device &device, GstCaps *caps);

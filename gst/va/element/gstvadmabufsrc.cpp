@@ -27,6 +27,8 @@
 GST_DEBUG_CATEGORY(gst_va_dmabuf_src_debug);
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
 
+using gstdrm::logging;
+using gstdrm::posting;
 using gstdrm::va::Pattern;
 using gstdrm::va::Source;
 
@@ -74,8 +76,8 @@ Source &source_of(gpointer object)
 } // namespace
 
 static void gst_va_dmabuf_src_set_property(GObject *object, guint id, const GValue *value,
-                                           GParamSpec *spec) noexcept
-try {
+                                           GParamSpec *spec)
+{
   auto &properties = source_of(object).properties;
   if (id == PROP_IS_LIVE) {
     gst_base_src_set_live(GST_BASE_SRC(object), g_value_get_boolean(value));
@@ -106,13 +108,11 @@ try {
     break;
   }
   GST_OBJECT_UNLOCK(object);
-} catch (...) {
-  gstdrm::caught(__func__);
 }
 
 static void gst_va_dmabuf_src_get_property(GObject *object, guint id, GValue *value,
-                                           GParamSpec *spec) noexcept
-try {
+                                           GParamSpec *spec)
+{
   auto &source = source_of(object);
   if (id == PROP_DRM_STATS) {
     g_value_take_boxed(value, source.stats_structure());
@@ -145,59 +145,14 @@ try {
     break;
   }
   GST_OBJECT_UNLOCK(object);
-} catch (...) {
-  gstdrm::caught(__func__);
 }
 
 // The messages of the base class come here too.
-static gboolean gst_va_dmabuf_src_post_message(GstElement *element, GstMessage *message) noexcept
-try {
-  if (source_of(element).replace(message)) {
-    gst_message_unref(message);
-    return TRUE;
-  }
-  return GST_ELEMENT_CLASS(gst_va_dmabuf_src_parent_class)->post_message(element, message);
-} catch (...) {
-  gst_message_unref(message);
-  return gstdrm::caught(FALSE, __func__);
-}
-
-static gboolean gst_va_dmabuf_src_start(GstBaseSrc *src) noexcept
-try {
-  return source_of(src).start();
-} catch (...) {
-  return gstdrm::caught_in(src, FALSE, __func__);
-}
-
-static gboolean gst_va_dmabuf_src_stop(GstBaseSrc *src) noexcept
-try {
-  source_of(src).stop();
-  return TRUE;
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
-}
-
-static gboolean gst_va_dmabuf_src_unlock(GstBaseSrc *src) noexcept
-try {
-  source_of(src).set_cancelled(true);
-  return TRUE;
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
-}
-
-static gboolean gst_va_dmabuf_src_unlock_stop(GstBaseSrc *src) noexcept
-try {
-  source_of(src).set_cancelled(false);
-  return TRUE;
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
-}
-
-static GstCaps *gst_va_dmabuf_src_get_caps(GstBaseSrc *src, GstCaps *filter) noexcept
-try {
-  return source_of(src).query_caps(filter);
-} catch (...) {
-  return gstdrm::caught(nullptr, __func__);
+static gboolean gst_va_dmabuf_src_post_message(GstElement *element, GstMessage *message)
+{
+  auto owned = gstdrm::GstPtr<GstMessage>::adopt(message);
+  return source_of(element).replace(message) ||
+         GST_ELEMENT_CLASS(gst_va_dmabuf_src_parent_class)->post_message(element, owned.release());
 }
 
 // Whether a CAPS event could have them, and the patterns are drawn with what they say.
@@ -208,8 +163,8 @@ static bool can_be_sent(const GstCaps *caps)
          (!gst_drm_video_info_from_caps(&info, caps) || gstdrm::va::not_drawn(info).empty());
 }
 
-static gboolean gst_va_dmabuf_src_query(GstBaseSrc *src, GstQuery *query) noexcept
-try {
+static gboolean gst_va_dmabuf_src_query(GstBaseSrc *src, GstQuery *query)
+{
   if (GST_QUERY_TYPE(query) == GST_QUERY_ACCEPT_CAPS) {
     GstCaps *caps = nullptr;
     gst_query_parse_accept_caps(query, &caps);
@@ -221,41 +176,11 @@ try {
   if (source_of(src).answer(query))
     return TRUE;
   return GST_BASE_SRC_CLASS(gst_va_dmabuf_src_parent_class)->query(src, query);
-} catch (...) {
-  return gstdrm::caught(FALSE, __func__);
-}
-
-static gboolean gst_va_dmabuf_src_negotiate(GstBaseSrc *src) noexcept
-try {
-  return source_of(src).negotiate();
-} catch (...) {
-  return gstdrm::caught_in(src, FALSE, __func__);
-}
-
-static gboolean gst_va_dmabuf_src_set_caps(GstBaseSrc *src, GstCaps *caps) noexcept
-try {
-  return source_of(src).set_caps(caps);
-} catch (...) {
-  return gstdrm::caught_in(src, FALSE, __func__);
-}
-
-static gboolean gst_va_dmabuf_src_decide_allocation(GstBaseSrc *src, GstQuery *query) noexcept
-try {
-  return source_of(src).decide_allocation(query);
-} catch (...) {
-  return gstdrm::caught_in(src, FALSE, __func__);
 }
 
 static gboolean gst_va_dmabuf_src_is_seekable(GstBaseSrc *src) noexcept
 {
   return !gst_base_src_is_live(src);
-}
-
-static gboolean gst_va_dmabuf_src_do_seek(GstBaseSrc *src, GstSegment *segment) noexcept
-try {
-  return source_of(src).seek(segment);
-} catch (...) {
-  return gstdrm::caught_in(src, FALSE, __func__);
 }
 
 static void gst_va_dmabuf_src_get_times(GstBaseSrc *src, GstBuffer *buffer, GstClockTime *start,
@@ -267,13 +192,6 @@ static void gst_va_dmabuf_src_get_times(GstBaseSrc *src, GstBuffer *buffer, GstC
   *start = GST_BUFFER_PTS(buffer);
   if (GST_BUFFER_DURATION_IS_VALID(buffer))
     *end = *start + GST_BUFFER_DURATION(buffer);
-}
-
-static GstFlowReturn gst_va_dmabuf_src_create(GstPushSrc *src, GstBuffer **buffer) noexcept
-try {
-  return source_of(src).create(buffer);
-} catch (...) {
-  return gstdrm::caught_in(src, GST_FLOW_ERROR, __func__);
 }
 
 static void gst_va_dmabuf_src_finalize(GObject *object) noexcept
@@ -310,8 +228,8 @@ static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
   GstBaseSrcClass *base_class = GST_BASE_SRC_CLASS(klass);
-  object_class->set_property = gst_va_dmabuf_src_set_property;
-  object_class->get_property = gst_va_dmabuf_src_get_property;
+  object_class->set_property = logging<gst_va_dmabuf_src_set_property>;
+  object_class->get_property = logging<gst_va_dmabuf_src_get_property>;
   object_class->finalize = gst_va_dmabuf_src_finalize;
   install_properties(object_class);
   gst_element_class_set_static_metadata(
@@ -319,20 +237,20 @@ static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)
       "Draws test patterns on the GPU into DMA buffers", "gst-drm contributors");
   gstdrm::va::add_machine_template(element_class, "src", GST_PAD_SRC);
   gst_type_mark_as_plugin_api(pattern_type(), static_cast<GstPluginAPIFlags>(0));
-  element_class->post_message = gst_va_dmabuf_src_post_message;
-  base_class->start = gst_va_dmabuf_src_start;
-  base_class->stop = gst_va_dmabuf_src_stop;
-  base_class->unlock = gst_va_dmabuf_src_unlock;
-  base_class->unlock_stop = gst_va_dmabuf_src_unlock_stop;
-  base_class->get_caps = gst_va_dmabuf_src_get_caps;
-  base_class->query = gst_va_dmabuf_src_query;
-  base_class->negotiate = gst_va_dmabuf_src_negotiate;
-  base_class->set_caps = gst_va_dmabuf_src_set_caps;
-  base_class->decide_allocation = gst_va_dmabuf_src_decide_allocation;
+  element_class->post_message = logging<gst_va_dmabuf_src_post_message>;
+  base_class->start = posting<source_of, &Source::start>;
+  base_class->stop = logging<source_of, &Source::stop>;
+  base_class->unlock = logging<source_of, &Source::unlock>;
+  base_class->unlock_stop = logging<source_of, &Source::unlock_stop>;
+  base_class->get_caps = posting<source_of, &Source::query_caps>;
+  base_class->query = logging<gst_va_dmabuf_src_query>;
+  base_class->negotiate = posting<source_of, &Source::negotiate>;
+  base_class->set_caps = posting<source_of, &Source::set_caps>;
+  base_class->decide_allocation = posting<source_of, &Source::decide_allocation>;
   base_class->is_seekable = gst_va_dmabuf_src_is_seekable;
-  base_class->do_seek = gst_va_dmabuf_src_do_seek;
+  base_class->do_seek = posting<source_of, &Source::seek>;
   base_class->get_times = gst_va_dmabuf_src_get_times;
-  GST_PUSH_SRC_CLASS(klass)->create = gst_va_dmabuf_src_create;
+  GST_PUSH_SRC_CLASS(klass)->create = posting<source_of, &Source::create>;
 }
 
 static void gst_va_dmabuf_src_init(GstVaDmabufSrc *self)

@@ -45,8 +45,8 @@ void replace_templates(GstElementClass *klass, const MachineNode &node)
   g_list_free(templates);
 }
 
-void class_init(gpointer klass, gpointer data) noexcept
-try {
+void class_init(gpointer klass, gpointer data)
+{
   const auto &node = *static_cast<const MachineNode *>(data);
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
   replace_templates(element_class, node);
@@ -59,8 +59,6 @@ try {
   const auto author = copy(GST_ELEMENT_METADATA_AUTHOR);
   gst_element_class_set_metadata(element_class, name.c_str(), kind.c_str(), text.c_str(),
                                  author.c_str());
-} catch (...) {
-  caught(__func__);
 }
 
 void instance_init(GTypeInstance *instance, gpointer klass) noexcept
@@ -78,7 +76,7 @@ bool register_kind(GstPlugin *plugin, const MachineNode &node, const Kind &kind)
   g_type_query(kind.parent, &parent);
   GTypeInfo info = {};
   info.class_size = static_cast<guint16>(parent.class_size);
-  info.class_init = class_init;
+  info.class_init = gstdrm::logging<class_init>;
   info.class_data = &node; // lives as long as the process
   info.instance_size = static_cast<guint16>(parent.instance_size);
   info.instance_init = instance_init;

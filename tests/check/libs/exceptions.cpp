@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <gst/drm/drm.h>
+#include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/video/video.h>
 
 #include "support/check_main.hpp"
@@ -17,6 +18,18 @@ namespace {
 
 using gstdrm::test::countdown;
 using gstdrm::test::thrown;
+
+// What the templates of the guard make is noexcept, and its error names the function as people write it, whatever compiler
+// this is.
+struct Element {
+  static GstFlowReturn chain(GstBuffer *) { return GST_FLOW_OK; }
+  [[nodiscard]] bool start() const { return true; }
+};
+void on_removed(GstBuffer *) {}
+static_assert(noexcept(gstdrm::logging<on_removed>(nullptr)) && noexcept(gstdrm::logging<Element::chain>(nullptr)));
+static_assert(gstdrm::name_of_function<on_removed>() == "on_removed");
+static_assert(gstdrm::name_of_function<&Element::start>() == "Element::start");
+static_assert(gstdrm::name_of_function<&gstdrm::describe_exception>() == "describe_exception");
 
 constexpr guint32 kNv12 = 0x3231564e;
 constexpr guint64 kLinear = GST_DRM_MODIFIER_LINEAR;

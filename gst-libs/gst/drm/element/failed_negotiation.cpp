@@ -46,20 +46,17 @@ void FailedNegotiation::watch(GstPad *sink, std::function<Mismatch(const GstCaps
   // A probe of the type PULL sees a query when it has been answered.
   constexpr auto kAnswered =
       static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PULL);
-  gst_pad_add_probe(sink, kAnswered, on_answer, this, nullptr);
+  gst_pad_add_probe(sink, kAnswered, logging<on_answer>, this, nullptr);
 }
 
-GstPadProbeReturn FailedNegotiation::on_answer(GstPad *pad, GstPadProbeInfo *info,
-                                               gpointer self) noexcept
-try {
+GstPadProbeReturn FailedNegotiation::on_answer(GstPad *pad, GstPadProbeInfo *info, gpointer self)
+{
   GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
   // The application may keep the pad longer than the element lives.
   const auto element = GstPtr<GstElement>::adopt(gst_pad_get_parent_element(pad));
   if (element && GST_QUERY_TYPE(query) == GST_QUERY_CAPS)
     static_cast<FailedNegotiation *>(self)->explain_empty_answer(element.get(), pad, query);
   return GST_PAD_PROBE_OK;
-} catch (...) {
-  return caught(GST_PAD_PROBE_OK, __func__);
 }
 
 void FailedNegotiation::explain_empty_answer(GstElement *element, GstPad *sink, GstQuery *answered)

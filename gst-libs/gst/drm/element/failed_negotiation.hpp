@@ -6,6 +6,8 @@
 #include <atomic>
 #include <functional>
 
+#include <gst/drm/gstdrm-guard-private.hpp>
+
 #include "errors.hpp"
 #include "explain.hpp"
 
@@ -13,6 +15,20 @@ namespace gstdrm {
 
 // Posts what describe_mismatch() found, with the caps of all sides as the debug text.
 void post_mismatch(GstElement *element, const Mismatch &mismatch);
+
+// Calls `Method` of the object Of(self) with each CAPS event that comes to `sink`. GstPad refuses
+// caps that the element does not accept before the element sees their event: the refusal is right,
+// the method only says why.
+template <auto Of, auto Method> void watch_caps_events(GstPad *sink, gpointer self)
+{
+  const auto probe = [](GstPad *, GstPadProbeInfo *info, gpointer data) noexcept {
+    constexpr void (*explain)(void *, GstEvent *) = logging<Of, Method>;
+    if (GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info); GST_EVENT_TYPE(event) == GST_EVENT_CAPS)
+      explain(data, event);
+    return GST_PAD_PROBE_OK;
+  };
+  gst_pad_add_probe(sink, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, probe, self, nullptr);
+}
 
 // Owned by one element. begin(), succeed(), reset(), has_refused() and take() are the streaming
 // thread's; any thread may call claim() and post().
@@ -54,7 +70,7 @@ public:
 
 private:
   void explain_empty_answer(GstElement *element, GstPad *sink, GstQuery *answered);
-  static GstPadProbeReturn on_answer(GstPad *pad, GstPadProbeInfo *info, gpointer self) noexcept;
+  static GstPadProbeReturn on_answer(GstPad *pad, GstPadProbeInfo *info, gpointer self);
 
   OncePerFailure posted_;
   std::function<Mismatch(const GstCaps *)> explain_; // of an empty answer

@@ -32,19 +32,17 @@ template <typename Class> Class *base_class() noexcept
   return static_cast<Class *>(g_type_class_peek(GST_TYPE_BASE_TRANSFORM));
 }
 
-void set_property(GObject *object, guint id, const GValue *value, GParamSpec *) noexcept
-try {
+void set_property(GObject *object, guint id, const GValue *value, GParamSpec *)
+{
   InPlaceFrames &frames = frames_of(object);
   if (id == PROP_ZERO_COPY)
     frames.set_zero_copy(zero_copy_from(value));
   else
     frames.filter().set_property(id, value);
-} catch (...) {
-  caught(__func__);
 }
 
-void get_property(GObject *object, guint id, GValue *value, GParamSpec *) noexcept
-try {
+void get_property(GObject *object, guint id, GValue *value, GParamSpec *)
+{
   const InPlaceFrames &frames = frames_of(object);
   if (id == PROP_ZERO_COPY)
     set_zero_copy(value, frames.zero_copy());
@@ -52,8 +50,6 @@ try {
     g_value_take_boxed(value, frames.stats());
   else
     frames.filter().get_property(id, value);
-} catch (...) {
-  caught(__func__);
 }
 
 // Caps that a CAPS event could bring: fixed, and with all that a frame's layout needs.
@@ -64,20 +60,16 @@ bool can_be_set(const GstCaps *caps) noexcept
          gst_drm_video_info_from_caps(&info, caps);
 }
 
-gboolean filter_query(GstBaseTransform *trans, GstPadDirection direction, GstQuery *query) noexcept
-try {
+gboolean filter_query(GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
+{
   return query_transform(trans, base_class<GstBaseTransformClass>(), direction, query, can_be_set);
-} catch (...) {
-  return caught_in(trans, FALSE, __func__);
 }
 
-gboolean filter_sink_event(GstBaseTransform *trans, GstEvent *event) noexcept
-try {
+gboolean filter_sink_event(GstBaseTransform *trans, GstEvent *event)
+{
   return frames_of(trans).sink_event(event, [trans](GstEvent *passed) {
     return base_class<GstBaseTransformClass>()->sink_event(trans, passed) != FALSE;
   });
-} catch (...) {
-  return caught_in(trans, FALSE, __func__);
 }
 
 gboolean filter_src_event(GstBaseTransform *trans, GstEvent *event) noexcept
@@ -87,29 +79,6 @@ gboolean filter_src_event(GstBaseTransform *trans, GstEvent *event) noexcept
   return base_class<GstBaseTransformClass>()->src_event(trans, event);
 }
 
-gboolean filter_set_caps(GstBaseTransform *trans, GstCaps *incaps, GstCaps *) noexcept
-try {
-  return frames_of(trans).set_caps(incaps);
-} catch (...) {
-  return caught_in(trans, FALSE, __func__);
-}
-
-gboolean filter_start(GstBaseTransform *trans) noexcept
-try {
-  frames_of(trans).start();
-  return TRUE;
-} catch (...) {
-  return caught_in(trans, FALSE, __func__);
-}
-
-gboolean filter_stop(GstBaseTransform *trans) noexcept
-try {
-  frames_of(trans).stop();
-  return TRUE;
-} catch (...) {
-  return caught(FALSE, __func__);
-}
-
 // Metas that describe memory never get here; all others stay true of a copy, which is the same
 // picture.
 gboolean transform_meta(GstBaseTransform *, GstBuffer *, GstMeta *, GstBuffer *) noexcept
@@ -117,32 +86,20 @@ gboolean transform_meta(GstBaseTransform *, GstBuffer *, GstMeta *, GstBuffer *)
   return TRUE;
 }
 
-GstFlowReturn prepare_output_buffer(GstBaseTransform *trans, GstBuffer *input,
-                                    GstBuffer **output) noexcept
-try {
+GstFlowReturn prepare_output_buffer(GstBaseTransform *trans, GstBuffer *input, GstBuffer **output)
+{
   const GstFlowReturn flow = frames_of(trans).make_writable(input, output);
   if (flow == GST_FLOW_OK && *output != input)
     GST_BASE_TRANSFORM_GET_CLASS(trans)->copy_metadata(trans, input, *output);
   return flow;
-} catch (...) {
-  return caught_in(trans, GST_FLOW_ERROR, __func__);
-}
-
-GstFlowReturn transform_ip(GstBaseTransform *trans, GstBuffer *buffer) noexcept
-try {
-  return frames_of(trans).process(buffer);
-} catch (...) {
-  return caught_in(trans, GST_FLOW_ERROR, __func__);
 }
 
 // A state change may have to end the wait of a streaming thread: before the pads are deactivated.
-GstStateChangeReturn change_state(GstElement *element, GstStateChange transition) noexcept
-try {
+GstStateChangeReturn change_state(GstElement *element, GstStateChange transition)
+{
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     frames_of(element).end_waits();
   return base_class<GstElementClass>()->change_state(element, transition);
-} catch (...) {
-  return caught_in(element, GST_STATE_CHANGE_FAILURE, __func__);
 }
 
 void finalize(GObject *object) noexcept
@@ -168,8 +125,8 @@ void class_init(gpointer klass, gpointer class_data) noexcept
   static_cast<ShellClass *>(klass)->what = &what;
 
   auto *object_class = static_cast<GObjectClass *>(klass);
-  object_class->set_property = set_property;
-  object_class->get_property = get_property;
+  object_class->set_property = logging<set_property>;
+  object_class->get_property = logging<get_property>;
   object_class->finalize = finalize;
   install_common_properties(
       object_class, {PROP_ZERO_COPY, "Whether a frame that another element holds may be copied",
@@ -178,19 +135,19 @@ void class_init(gpointer klass, gpointer class_data) noexcept
     what.install_properties(object_class, PROP_FIRST_OWN);
 
   auto *element_class = static_cast<GstElementClass *>(klass);
-  element_class->change_state = change_state;
+  element_class->change_state = posting<change_state>;
   describe(element_class, what);
 
   auto *transform_class = static_cast<GstBaseTransformClass *>(klass);
-  transform_class->query = filter_query;
-  transform_class->sink_event = filter_sink_event;
+  transform_class->query = posting<filter_query>;
+  transform_class->sink_event = posting<filter_sink_event>;
   transform_class->src_event = filter_src_event;
-  transform_class->set_caps = filter_set_caps;
-  transform_class->start = filter_start;
-  transform_class->stop = filter_stop;
+  transform_class->set_caps = posting<frames_of, &InPlaceFrames::set_caps>;
+  transform_class->start = posting<frames_of, &InPlaceFrames::start>;
+  transform_class->stop = logging<frames_of, &InPlaceFrames::stop>;
   transform_class->transform_meta = transform_meta;
-  transform_class->prepare_output_buffer = prepare_output_buffer;
-  transform_class->transform_ip = transform_ip;
+  transform_class->prepare_output_buffer = posting<prepare_output_buffer>;
+  transform_class->transform_ip = posting<frames_of, &InPlaceFrames::process>;
 }
 
 void instance_init(GTypeInstance *instance, gpointer klass) noexcept

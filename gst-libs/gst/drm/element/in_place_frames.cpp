@@ -81,7 +81,7 @@ bool InPlaceFrames::sink_event(GstEvent *event, const std::function<bool(GstEven
                        [this](const GstCaps *caps) { return mismatch(caps); });
 }
 
-bool InPlaceFrames::set_caps(GstCaps *caps)
+bool InPlaceFrames::set_caps(GstCaps *caps, GstCaps *)
 {
   copier_.set_caps(caps);
   GError *error = nullptr;

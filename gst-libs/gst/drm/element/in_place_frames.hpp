@@ -42,7 +42,7 @@ public:
   void stop();
   // A flush comes from any thread. `pass_on` is the handler of GstBaseTransform.
   bool sink_event(GstEvent *event, const std::function<bool(GstEvent *)> &pass_on);
-  bool set_caps(GstCaps *caps);
+  bool set_caps(GstCaps *caps, GstCaps *);
   // `output` is the frame to change: `input`, or a copy where another element holds its memory too.
   GstFlowReturn make_writable(GstBuffer *input, GstBuffer **output);
   GstFlowReturn process(GstBuffer *frame);

@@ -21,18 +21,14 @@ void delete_notices(gpointer notices, GClosure *) noexcept
   delete static_cast<PoolNotices *>(notices);
 }
 
-void on_exhausted(GstBufferPool *, gpointer notices) noexcept
-try {
+void on_exhausted(GstBufferPool *, gpointer notices)
+{
   static_cast<PoolNotices *>(notices)->post_exhausted();
-} catch (...) {
-  caught(__func__);
 }
 
-void on_failed(GstBufferPool *pool, const GError *error, gpointer notices) noexcept
-try {
+void on_failed(GstBufferPool *pool, const GError *error, gpointer notices)
+{
   static_cast<PoolNotices *>(notices)->post_failed(pool, error);
-} catch (...) {
-  caught(__func__);
 }
 
 void connect(GstBufferPool *pool, const char *signal, GCallback handler, GstElement *element,
@@ -112,9 +108,9 @@ void PoolNotices::post_failed(GstBufferPool *pool, const GError *error)
 
 void watch_pool(GstBufferPool *pool, GstElement *element, PoolSignals signals, const char *remedy)
 {
-  connect(pool, "exhausted", G_CALLBACK(on_exhausted), element, remedy);
+  connect(pool, "exhausted", G_CALLBACK(logging<on_exhausted>), element, remedy);
   if (signals == PoolSignals::All)
-    connect(pool, "allocation-failed", G_CALLBACK(on_failed), element, remedy);
+    connect(pool, "allocation-failed", G_CALLBACK(logging<on_failed>), element, remedy);
 }
 
 } // namespace gstdrm

@@ -14,13 +14,11 @@ namespace {
 
 using Waits = std::function<bool()>;
 
-void announce(GstQuery *query, gpointer data) noexcept
-try {
+void announce(GstQuery *query, gpointer data)
+{
   const auto &waits = *static_cast<const Waits *>(data);
   if (!waits || waits())
     gst_drm_query_announce_release_fences(query);
-} catch (...) {
-  caught(__func__);
 }
 
 void delete_waits(gpointer data) noexcept
@@ -33,7 +31,7 @@ void delete_waits(gpointer data) noexcept
 void set_up_producer_pad(GstPad *src, std::function<bool()> waits)
 {
   auto kept = std::make_unique<Waits>(std::move(waits));
-  if (gst_drm_pad_gather_constraints_full(src, announce, kept.get(), delete_waits) != 0)
+  if (gst_drm_pad_gather_constraints_full(src, logging<announce>, kept.get(), delete_waits) != 0)
     kept.release(); // the probe has it
 }
 
