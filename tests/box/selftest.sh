@@ -136,9 +136,6 @@ check "virtual time: an hour passes at once" ends_long_sleep_at_once
 check "virtual time: runs repeat themselves" repeats_itself
 check "more scattered pages than the host allows mappings" touches_scattered_pages
 check "the same where there are no seccomp filters" touches_scattered_pages --kernel-arg seccomp=off
-check "vkms plays a display that the command line names" prints "tidss dev=vkms unique=vkms" \
-  box --kernel-arg 'vkms.profile=driver=tidss;planes=primary:overlay' --kernel-arg vkms.profile=pairs=all/XR24/linear -- \
-  cat /sys/kernel/debug/dri/1/name
 check "a kernel warning fails the run: 125" notices_kernel_trouble
 check "a panic: 125, its log, and the output so far" keeps_last_words
 check "leaves no files behind" frees_its_files

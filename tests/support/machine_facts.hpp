@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A display of a saved machine as facts of a display profile (docs/box-kernel.md), with which the
-// box's vkms plays it.
+// A display of a saved machine as settings of the fake libdrm (unit/kms/fake_model.hpp).
 #pragma once
 
 #include <string>

@@ -204,74 +204,12 @@ constexpr std::array kNouveau = {
          "surface.c, vlVaQueryVideoProcPipelineCaps"},
 };
 
-constexpr Outcome kCost{
-    "vadmabufsrc and vadmabufconvert make 600 frames, and nothing is made on the way",
-    "va_src, va_convert"};
-constexpr Outcome kPatterns{"every pattern is drawn at the smallest size", "va_src_pictures"};
-constexpr Outcome kBlackFirst{"borders are black, drawn before each frame", "va_convert"};
-
-constexpr std::array kIhdOutcomes = {
-    kCost,
-    kPatterns,
-    Outcome{"borders are drawn by the driver", "va_convert"},
-    Outcome{"BT.601, BT.709 and BT.2020, and both ranges, are drawn as asked",
-            "va_convert_colours"},
-    Outcome{"bob and adaptive deinterlace", "va_deinterlace"},
-    Outcome{"frames in several dma-bufs are refused; upstream is asked for another format",
-            "va_convert_pairs"},
-};
-constexpr std::array kI965Outcomes = {
-    Outcome{"vadmabufsrc and vadmabufconvert make 600 frames, vadmabufsrc in one picture for each "
-            "piece",
-            "va_src, va_convert"},
-    kPatterns,
-    kBlackFirst,
-    Outcome{"RGB and YUV become one another by BT.601 in narrow range; other colours are refused",
-            "va_convert_colours"},
-    Outcome{"bob, adaptive and compensated deinterlace", "va_deinterlace"},
-};
-constexpr Outcome kMesaColours{"YUV of BT.601 becomes RGB, RGB becomes YUV of BT.709, in narrow "
-                               "range; other colours are refused",
-                               "va_convert_colours"};
-constexpr Outcome kMesaFields{"interlaced frames are refused, or pass where downstream takes them",
-                              "va_deinterlace"};
-constexpr Outcome kReadAlone{"4:2:2 that is exported is taken from upstream, and not offered to "
-                             "downstream",
-                             "va_convert_pairs"};
-constexpr std::array kRadeonsiOutcomes = {
-    kCost,
-    kPatterns,
-    kReadAlone,
-    kBlackFirst,
-    kMesaColours,
-    kMesaFields,
-    Outcome{
-        "modifiers that downstream lists are tried, and those that the driver makes are offered",
-        "va_negotiation, va_convert_pairs"},
-};
-constexpr std::array kRadeonsi26Outcomes = {
-    kCost,
-    kPatterns,
-    kReadAlone,
-    kBlackFirst,
-    Outcome{"BT.601, BT.709 and BT.2020, and both ranges, are drawn as asked",
-            "va_convert_colours"},
-    kMesaFields,
-    Outcome{"modifiers that downstream lists are tried, and the driver's own is offered with none",
-            "va_negotiation, va_convert_pairs"},
-};
-constexpr std::array kNouveauOutcomes = {kCost,       kPatterns,    kReadAlone,
-                                         kBlackFirst, kMesaColours, kMesaFields};
-
 constexpr std::array kProfiles = {
-    Profile{"ihd", "intel/media-driver 24.1", "media_driver/linux/common/ddi", kIhd, kIhdOutcomes},
-    Profile{"i965", "intel/intel-vaapi-driver 2.4.1", "src", kI965, kI965Outcomes},
-    Profile{"radeonsi", "Mesa 22.3, radeonsi", "src/gallium/frontends/va", kRadeonsi,
-            kRadeonsiOutcomes},
-    Profile{"radeonsi26", "Mesa 26.1, radeonsi", "src/gallium/frontends/va", kRadeonsi26,
-            kRadeonsi26Outcomes},
-    Profile{"nouveau", "Mesa 22.3, nouveau", "src/gallium/frontends/va", kNouveau,
-            kNouveauOutcomes},
+    Profile{"ihd", "intel/media-driver 24.1", "media_driver/linux/common/ddi", kIhd},
+    Profile{"i965", "intel/intel-vaapi-driver 2.4.1", "src", kI965},
+    Profile{"radeonsi", "Mesa 22.3, radeonsi", "src/gallium/frontends/va", kRadeonsi},
+    Profile{"radeonsi26", "Mesa 26.1, radeonsi", "src/gallium/frontends/va", kRadeonsi26},
+    Profile{"nouveau", "Mesa 22.3, nouveau", "src/gallium/frontends/va", kNouveau},
 };
 
 } // namespace
@@ -288,25 +226,6 @@ const Profile *find_profile(std::string_view name)
       return &profile;
   }
   return nullptr;
-}
-
-std::string profiles_as_markdown()
-{
-  std::string text;
-  for (const auto &profile : kProfiles) {
-    if (!text.empty())
-      text += "\n";
-    text += "### " + std::string(profile.name) + ": " + std::string(profile.driver) + "\n\n";
-    text += "Files under `" + std::string(profile.root) + "`.\n\n";
-    text += "| what the driver does | setting | source |\n|---|---|---|\n";
-    for (const auto &fact : profile.facts)
-      text += "| " + std::string(fact.what) + " | `" + std::string(fact.setting) + "` | " +
-              std::string(fact.source) + " |\n";
-    text += "\n| what comes of it | shown by |\n|---|---|\n";
-    for (const auto &outcome : profile.outcomes)
-      text += "| " + std::string(outcome.what) + " | " + std::string(outcome.test) + " |\n";
-  }
-  return text;
 }
 
 } // namespace gstdrm::test::vadriver

@@ -4,21 +4,14 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 
 namespace gstdrm::test::vadriver {
 
 struct Fact {
   std::string_view setting; // "key=value"
-  std::string_view what;    // in words, for docs/drivers.md
+  std::string_view what;    // in words
   std::string_view source;  // file of the driver, under Profile::root
-};
-
-// What comes of the facts, and the test program whose rows show it.
-struct Outcome {
-  std::string_view what;
-  std::string_view test; // in tests/device/va
 };
 
 struct Profile {
@@ -26,13 +19,9 @@ struct Profile {
   std::string_view driver; // with the version that was read
   std::string_view root;   // what the files are relative to
   std::span<const Fact> facts;
-  std::span<const Outcome> outcomes;
 };
 
 std::span<const Profile> all_profiles();
 const Profile *find_profile(std::string_view name); // nullptr: there is none
-
-// The table of docs/drivers.md, in Markdown.
-std::string profiles_as_markdown();
 
 } // namespace gstdrm::test::vadriver

@@ -16,7 +16,6 @@
 #include <xf86drmMode.h>
 
 #include "kms_support.hpp"
-#include "played_profile.hpp"
 
 namespace gstdrm::test {
 
@@ -184,8 +183,6 @@ void ConfigfsDevice::make_output(unsigned index, const OutputSpec &spec)
   const std::string crtc = "crtc" + n;
   make_directory(root_ + "/crtcs/" + crtc);
   make_connector(index, spec.connected);
-  if (plays_profile())
-    return;
   write_file(root_ + "/crtcs/" + crtc + "/writeback", "1");
   make_plane("primary" + n, DRM_PLANE_TYPE_PRIMARY, crtc);
   for (unsigned i = 0; i < spec.overlays; i++)
@@ -233,8 +230,6 @@ ConfigfsDevice::ConfigfsDevice(const std::string &name, const std::vector<Output
   make_directory(root_);
   for (unsigned i = 0; i < outputs.size(); i++)
     make_output(i, outputs[i]);
-  if (plays_profile())
-    write_profile(played_facts(outputs.size()));
   for (unsigned i = 0; i < outputs.size(); i++)
     for (const unsigned other : outputs[i].other_crtcs) {
       const std::string crtc = "crtc" + std::to_string(other);
@@ -242,23 +237,6 @@ ConfigfsDevice::ConfigfsDevice(const std::string &name, const std::vector<Output
            root_ + "/crtcs/" + crtc);
     }
   enable(outputs.size());
-}
-
-ConfigfsDevice::ConfigfsDevice(const std::string &name, const DisplayFacts &display)
-    : root_("/sys/kernel/config/vkms/" + name)
-{
-  remove_forgotten(root_);
-  make_directory(root_);
-  make_directory(root_ + "/crtcs/crtc0");
-  make_connector(0, true);
-  write_profile(display);
-  enable(1);
-}
-
-void ConfigfsDevice::write_profile(const DisplayFacts &display)
-{
-  for (const std::string_view fact : display.facts)
-    write_file(root_ + "/profile", std::string(fact));
 }
 
 void ConfigfsDevice::enable(std::size_t outputs)

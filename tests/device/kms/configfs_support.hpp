@@ -5,7 +5,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace gstdrm::test {
@@ -16,11 +15,6 @@ struct OutputSpec {
   bool cursor = false;
   bool connected = true;
   std::vector<unsigned> other_crtcs = {}; // of other outputs, which can light this one as well
-};
-
-// A display of another driver (docs/box-kernel.md), such as those of display_profiles.hpp.
-struct DisplayFacts {
-  std::vector<std::string_view> facts;
 };
 
 // One mode of a display: active pixels, front porch, sync and the whole of a line and of a picture.
@@ -46,11 +40,8 @@ enum class DisplayKind {
 
 class ConfigfsDevice {
 public:
-  // Enabled at once. `name` is the directory's. Where a profile is played (played_profile.hpp),
-  // each output has its planes.
+  // Enabled at once. `name` is the directory's.
   ConfigfsDevice(const std::string &name, const std::vector<OutputSpec> &outputs);
-  // One output, with the planes and the rules of another driver's display.
-  ConfigfsDevice(const std::string &name, const DisplayFacts &display);
   ConfigfsDevice(const ConfigfsDevice &) = delete;
   ConfigfsDevice &operator=(const ConfigfsDevice &) = delete;
   ~ConfigfsDevice(); // removes the device and its directories
@@ -77,7 +68,6 @@ private:
   void link(const std::string &from, const std::string &to);
   void make_output(unsigned index, const OutputSpec &spec);
   void make_connector(unsigned index, bool connected);
-  void write_profile(const DisplayFacts &display);
   void enable(std::size_t outputs);
   void make_plane(const std::string &name, int type, const std::string &crtc);
   void find_connectors(std::size_t outputs);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A stream that changes its format or size in the middle, the display before and after, and states.
-#include <algorithm>
 #include <vector>
 
 #include "kms_support.hpp"
-#include "played_profile.hpp"
 
 using namespace gstdrm::test;
 
@@ -36,13 +34,6 @@ const Walk kWalks[] = {
       {"NV12", "NV12", 320, 240, 640, 480},
       {"BGRx", "XR24", 640, 480, 640, 480}}},
 };
-
-bool can_walk(const Walk &walk)
-{
-  return std::all_of(walk.steps.begin(), walk.steps.end(), [](const Step &step) {
-    return display_shows(step.format, step.width, step.height, step.mode_width, step.mode_height);
-  });
-}
 
 void show_and_compare(Sink &sink, const Step &step, unsigned seed)
 {
@@ -213,13 +204,9 @@ static Suite *kms_changes_suite(void)
   TCase *tc = tcase_create("changes");
   suite_add_tcase(s, tc);
   tcase_set_timeout(tc, 120);
-  for (int i = 0; i < static_cast<int>(G_N_ELEMENTS(kWalks)); i++)
-    if (can_walk(kWalks[i]))
-      tcase_add_loop_test(tc, test_caps_change_in_the_middle, i, i + 1);
-  if (display_takes("NV12"))
-    tcase_add_test(tc, test_caps_change_without_a_pause);
-  if (display_takes("NV12") && display_converts(plain_caps("NV12", 1920, 1080)))
-    tcase_add_test(tc, test_switches_in_one_stream);
+  tcase_add_loop_test(tc, test_caps_change_in_the_middle, 0, G_N_ELEMENTS(kWalks));
+  tcase_add_test(tc, test_caps_change_without_a_pause);
+  tcase_add_test(tc, test_switches_in_one_stream);
   tcase_add_test(tc, test_snapshots_in_a_stream);
   tcase_add_test(tc, test_preroll_and_pause);
   return s;

@@ -2,7 +2,6 @@
 // Every pixel that the display scanned out equals the frame that went in: exactly for RGB, within the
 // driver's rounding for YCbCr (vkms converts in fixed point).
 #include "kms_support.hpp"
-#include "played_profile.hpp"
 
 using namespace gstdrm::test;
 
@@ -43,18 +42,13 @@ const Picture kPictures[] = {
     {"NV12 1000x700 system memory", "NV12", "", 1000, 700, 1024, 768, Shape::Tight, ""},
 };
 
-std::string more_caps(const Picture &picture)
-{
-  return *picture.colorimetry ? std::string(", colorimetry=(string)") + picture.colorimetry : "";
-}
-
 } // namespace
 
 GST_START_TEST(test_pixels)
 {
   const Picture &picture = kPictures[__i__];
   g_print("# %s\n", picture.name);
-  const std::string more = more_caps(picture);
+  const std::string more = *picture.colorimetry ? std::string(", colorimetry=(string)") + picture.colorimetry : "";
   const std::string plain = plain_caps(picture.format, picture.width, picture.height, more.c_str());
   const GstVideoInfo info = video_info(plain);
   const bool system_memory = picture.drm_format && !*picture.drm_format;
@@ -132,10 +126,7 @@ static Suite *kms_pixels_suite(void)
   TCase *tc = tcase_create("pixels");
   suite_add_tcase(s, tc);
   tcase_set_timeout(tc, 120);
-  for (int i = 0; i < static_cast<int>(G_N_ELEMENTS(kPictures)); i++)
-    if (const Picture &p = kPictures[i]; display_shows(p.format, p.width, p.height, p.mode_width, p.mode_height) &&
-                                         display_converts(plain_caps(p.format, p.width, p.height, more_caps(p).c_str())))
-      tcase_add_loop_test(tc, test_pixels, i, i + 1);
+  tcase_add_loop_test(tc, test_pixels, 0, G_N_ELEMENTS(kPictures));
   tcase_add_loop_test(tc, test_chosen_format, 0, G_N_ELEMENTS(kChoices));
   return s;
 }

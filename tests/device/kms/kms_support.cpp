@@ -3,28 +3,24 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <random>
 #include <string_view>
 
 #include "kms_support.hpp"
 
-#include "played_profile.hpp"
 #include "support/held_locks.hpp"
 
 namespace gstdrm::test {
 
 Sink::Sink(const char *properties)
 {
-  // the displays of most drivers scale; what a test compares pixels with is not scaled, but where it says so
-  const std::string fit = plays_profile() ? "fit=none " : "";
   // What a test compares pixels with is the picture alone. Who names a plane or a file joins the
   // display of another program where there is one.
   const std::string_view wishes = properties;
   const bool has_wish = wishes.find("mode=") != wishes.npos || wishes.find("plane-id=") != wishes.npos ||
                         wishes.find("fd=") != wishes.npos;
   const std::string mode = has_wish ? "" : "mode=match ";
-  const std::string line = "kmsdmabufsink name=sink driver-name=vkms sync=false " + fit + mode + properties;
+  const std::string line = "kmsdmabufsink name=sink driver-name=vkms sync=false " + mode + properties;
   GError *error = nullptr;
   sink_ = gst_parse_launch(line.c_str(), &error);
   ck_assert_msg(sink_ != nullptr && error == nullptr, "%s", error ? error->message : "no element");
@@ -146,12 +142,6 @@ std::string Sink::await_message(GstMessageType types)
 
 std::string dma_drm_caps(const char *drm_format, int width, int height, const char *more)
 {
-  guint32 fourcc = 0;
-  guint64 modifier = 0;
-  // a driver without modifiers has the implicit one
-  if (display_has("/XR24/none") && gst_drm_format_parse(drm_format, &fourcc, &modifier, nullptr) && modifier == GST_DRM_MODIFIER_LINEAR)
-    return plain_caps(gst_video_format_to_string(gst_drm_format_to_video_format(fourcc, modifier)), width, height, more)
-        .insert(std::strlen("video/x-raw"), "(memory:DMABuf)");
   return std::string("video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=(string)\"") + drm_format +
          "\", width=" + std::to_string(width) + ", height=" + std::to_string(height) +
          ", framerate=60/1" + more;

@@ -206,21 +206,6 @@ constexpr std::array kProfiles = {
 
 constexpr Profile kCoreProfile{"core", "Linux 7.2, the DRM core", "drivers/gpu/drm", kCore};
 
-std::string as_markdown(const Profile &profile)
-{
-  const bool has_settings = !profile.facts.front().setting.empty();
-  std::string text = "### " + std::string(profile.name) + ": " + std::string(profile.driver) + "\n\n";
-  text += "Files under `" + std::string(profile.root) + "`.\n\n";
-  text += has_settings ? "| what the driver does | setting | source |\n|---|---|---|\n" : "| what the kernel does | source |\n|---|---|\n";
-  for (const auto &fact : profile.facts) {
-    text += "| " + std::string(fact.what) + " | ";
-    if (has_settings)
-      text += "`" + std::string(fact.setting) + "` | ";
-    text += std::string(fact.source) + " |\n";
-  }
-  return text;
-}
-
 } // namespace
 
 std::span<const Profile> all_profiles()
@@ -243,14 +228,6 @@ const Profile *find_profile(std::string_view name, std::string &error)
   }
   error = "There is no display profile \"" + std::string(name) + "\". Profiles: " + names + ".";
   return nullptr;
-}
-
-std::string profiles_as_markdown()
-{
-  std::string text = as_markdown(kCoreProfile);
-  for (const auto &profile : kProfiles)
-    text += "\n" + as_markdown(profile);
-  return text;
 }
 
 } // namespace gstdrm::test::fakedrm

@@ -11,7 +11,7 @@ namespace gstdrm::test::fakedrm {
 
 struct Fact {
   std::string_view setting; // "key=value"; empty: the fake libdrm does so for every profile
-  std::string_view what;    // in words, for docs/drivers.md
+  std::string_view what;    // in words
   std::string_view source;  // file of the driver, under Profile::root
 };
 
@@ -28,8 +28,5 @@ const Profile *find_profile(std::string_view name, std::string &error);
 
 // What the kernel itself does for every driver.
 const Profile &core_profile();
-
-// The table of docs/drivers.md, in Markdown.
-std::string profiles_as_markdown();
 
 } // namespace gstdrm::test::fakedrm

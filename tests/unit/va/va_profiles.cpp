@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The test driver's profiles of real drivers: each is made of settings that it knows, and
-// docs/drivers.md has their table.
+// The test driver's profiles of real drivers: each is made of settings that it knows.
 #include <cstdlib>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -10,21 +8,12 @@
 #include <gtest/gtest.h>
 #include <va/va.h>
 
-#include "support/page_tables.hpp"
 #include "va-driver/profiles.hpp"
 #include "va-driver/settings.hpp"
 
 namespace {
 
 using namespace gstdrm::test::vadriver;
-
-// Whether a test program in tests/device/va has rows of the profile.
-bool has_row(const std::string &program, std::string_view profile)
-{
-  const std::string text = gstdrm::test::text_of("tests/device/va/" + program + ".cpp");
-  const std::string name = "\"profile=" + std::string(profile);
-  return text.find(name + "\"") != std::string::npos || text.find(name + ",") != std::string::npos;
-}
 
 TEST(Profiles, EachIsUnderstoodAndHasItsSources)
 {
@@ -37,15 +26,6 @@ TEST(Profiles, EachIsUnderstoodAndHasItsSources)
     EXPECT_FALSE(profile.driver.empty() || profile.root.empty());
     for (const auto &fact : profile.facts)
       EXPECT_FALSE(fact.what.empty() || fact.source.empty()) << fact.setting;
-    // the rows have to be there
-    for (const auto &outcome : profile.outcomes)
-      for (std::istringstream tests{std::string(outcome.test)}; tests;) {
-        std::string program;
-        if (!(tests >> program))
-          break;
-        program = program.substr(0, program.find(','));
-        EXPECT_TRUE(has_row(program, profile.name)) << program << ", " << profile.name;
-      }
   }
 }
 
@@ -105,10 +85,5 @@ TEST(Machines, ThatCannotBePlayedAreAnError)
   }
 }
 #endif
-
-TEST(Profiles, AreTheTableOfTheDocumentation)
-{
-  gstdrm::test::expect_table("docs/drivers.md", profiles_as_markdown);
-}
 
 } // namespace
