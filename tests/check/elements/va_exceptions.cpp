@@ -18,6 +18,12 @@ using namespace gstdrm::test;
 using gstdrm::GstPtr;
 
 constexpr long kMost = 20000; // places; a chain that never comes through is a fault
+// Sanitized code is ten times as slow, and this has thousands of places: the other builds go to each.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr long kStep = 7;
+#else
+constexpr long kStep = 1;
+#endif
 
 struct Outcome {
   bool came = false;   // frames
@@ -33,13 +39,14 @@ void go_through(const char *name, Outcome (*run)(const char *row, long place), c
   long errors = 0;
   Outcome outcome;
   do {
-    fail_unless(++place < kMost, "%s: an exception each time", name);
+    place += kStep;
+    fail_unless(place < kMost, "%s: an exception each time", name);
     outcome = run(row, place);
     fail_unless(outcome.came || outcome.said, "%s, place %ld: no frame, and no error", name, place);
     errors += outcome.said ? 1 : 0;
   } while (outcome.thrown);
   fail_unless(place > 20, "%s: %ld places", name, place);
-  say(std::string(name) + ": " + std::to_string(place - 1) + " places, " + std::to_string(errors) + " errors");
+  say(std::string(name) + ": " + std::to_string(place / kStep) + " places, " + std::to_string(errors) + " errors");
 }
 
 bool has_error(GstBus *bus)
