@@ -185,8 +185,9 @@ const Row kRows[] = {
     {"nothing", small_device, GST_PAD_SINK, "EMPTY", "EMPTY"},
 
     {"RGBA 2D comes of RGB, and is drawn of planes", small_device, GST_PAD_SRC, GL "2D, format=RGBA",
-     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, XR24, XR24" X_TILED "}; "
-     "video/x-raw, format={NV12, BGRx}"},
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, XR24, XR24" X_TILED
+     ", YU12, YV12, NV21, NV16, NV61, YU16, YV16, NV24, NV42, YU24, YV24, YU11, YV11, YVU9, YUV9}; "
+     "video/x-raw, format={NV12, BGRx, I420, YV12, NV21, NV16, NV61, Y42B, NV24, Y444, Y41B, YVU9, YUV9}"},
     {"RGBA external comes of all", small_device, GST_PAD_SRC, GL "external-oes, format=RGBA",
      "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, NV12" X_TILED ", XR24, XR24" X_TILED
      ", YUYV}; video/x-raw, format={NV12, BGRx, YUY2}"},
@@ -255,7 +256,8 @@ const FormRow kForms[] = {
     {"XR24", GL "2D, format=BGRx", false, Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA},
     {"NV12", GL "2D, format=NV12", true, Shape::PerPlane, Target::Texture2D, GST_VIDEO_FORMAT_NV12},
     {"NV12", GL "external-oes, format=RGBA", true, Shape::OneImage, Target::External, GST_VIDEO_FORMAT_RGBA},
-    {"NV12", GL "2D, format=RGBA", false, Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA},
+    {"NV12", GL "2D, format=RGBA", true, Shape::Drawn, Target::Texture2D, GST_VIDEO_FORMAT_RGBA},
+    {"NV12" X_TILED, GL "2D, format=RGBA", false, Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA},
     {"NV12" X_TILED, GL "2D, format=NV12", false, Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA},
     {"R8  ", GL "2D, format=GRAY8", true, Shape::PerPlane, Target::Texture2D, GST_VIDEO_FORMAT_GRAY8},
 };
