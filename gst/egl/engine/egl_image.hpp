@@ -36,7 +36,8 @@ enum class Shape {
 };
 
 // The fourcc of plane `index` as an image of its own, with the modifier of the whole: R8 and GR88
-// for NV12, GR88 for YUYV. Nothing where the plane's samples are no such format, or where `index` is no plane.
+// for NV12, GR88 for YUYV. Nothing where the plane's samples are no such format, or where `index`
+// is no plane.
 std::optional<Format> plane_format(Format format, std::size_t index) noexcept;
 // The second texture of packed 4:2:2 (Shape::Drawn), with half of the width; nothing of others.
 std::optional<Format> packed_chroma_format(Format format) noexcept;

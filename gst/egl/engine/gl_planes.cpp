@@ -86,8 +86,8 @@ Result<std::unique_ptr<PlanesPainter>> PlanesPainter::make(const std::shared_ptr
     return triangle.error();
   painter->triangle_ = std::move(*triangle);
   const bool is_planar = fourcc_info(fourcc)->n_planes == 3;
-  const Result<GLuint> program = link_program(*device, Target::Texture2D,
-                                              {kPlaneFragmentText, is_planar ? "#define PLANAR\n" : ""});
+  const Result<GLuint> program = link_program(
+      *device, Target::Texture2D, {kPlaneFragmentText, is_planar ? "#define PLANAR\n" : ""});
   if (!program)
     return program.error();
   painter->program_ = *program;

@@ -170,7 +170,9 @@ unsigned PatternFrame::stored(std::size_t plane, std::uint32_t x, std::uint32_t 
   unsigned value = 0;
   if (const auto packed = packed_chroma(layout_.format.fourcc)) {
     if (packed->has_chroma(component))
-      return (90 + 37 * (2 * x / kBlock) + 23 * (y / kBlock) + 71 * (component == packed->red) + 41 * seed_) % 256;
+      return (90 + 37 * (2 * x / kBlock) + 23 * (y / kBlock) + 71 * (component == packed->red) +
+              41 * seed_) %
+             256;
     return (7 * (2 * x + component / 2) + 13 * y + 29 * seed_) % 256;
   }
   if (is_rgb(layout_.format.fourcc) || plane == 0) {
@@ -260,8 +262,8 @@ Rgba PatternFrame::expected(std::uint32_t x, std::uint32_t y, const YuvMatrix &m
   const PlaneInfo &info = fourcc_info(layout_.format.fourcc)->planes[1];
   const bool is_planar = layout_.n_planes == 3;
   const std::uint32_t fourcc = layout_.format.fourcc;
-  const bool swaps = fourcc == DRM_FORMAT_Q401 || fourcc == DRM_FORMAT_YVU420 ||
-                     fourcc == DRM_FORMAT_NV21;
+  const bool swaps =
+      fourcc == DRM_FORMAT_Q401 || fourcc == DRM_FORMAT_YVU420 || fourcc == DRM_FORMAT_NV21;
   const auto packed = packed_chroma(fourcc);
   const auto chroma_of = [&](bool is_red) {
     if (packed)

@@ -35,8 +35,7 @@ struct FormatRow {
 constexpr FormatRow kFormats[] = {
     {DRM_FORMAT_XRGB8888, "XR24", "BGRx", false}, {DRM_FORMAT_ARGB8888, "AR24", "BGRA", false},
     {DRM_FORMAT_ABGR8888, "AB24", "RGBA", false}, {DRM_FORMAT_NV12, "NV12", "NV12", true},
-    {DRM_FORMAT_P010, "P010", "P010_10LE", true},
-    {DRM_FORMAT_YUYV, "YUYV", "YUY2", true},
+    {DRM_FORMAT_P010, "P010", "P010_10LE", true}, {DRM_FORMAT_YUYV, "YUYV", "YUY2", true},
 };
 constexpr int kFormatCount = G_N_ELEMENTS(kFormats);
 

@@ -99,10 +99,10 @@ struct OddRow {
 };
 constexpr const char *kFilter = "gleffects_identity";
 const OddRow kOdd[] = {
-    {DRM_FORMAT_NV12, "NV12", 67, 51, kFilter},   {DRM_FORMAT_YUV420, "YU12", 67, 51, kFilter},
-    {DRM_FORMAT_YUYV, "YUYV", 67, 51, kFilter},   {DRM_FORMAT_UYVY, "UYVY", 67, 51, kFilter},
-    {DRM_FORMAT_P010, "P010", 67, 51, kFilter},   {DRM_FORMAT_NV12, "NV12", 1, 1, kFilter},
-    {DRM_FORMAT_YUYV, "YUYV", 1, 1, kFilter},     {DRM_FORMAT_YUV420, "YU12", 3, 33, kFilter},
+    {DRM_FORMAT_NV12, "NV12", 67, 51, kFilter},        {DRM_FORMAT_YUV420, "YU12", 67, 51, kFilter},
+    {DRM_FORMAT_YUYV, "YUYV", 67, 51, kFilter},        {DRM_FORMAT_UYVY, "UYVY", 67, 51, kFilter},
+    {DRM_FORMAT_P010, "P010", 67, 51, kFilter},        {DRM_FORMAT_NV12, "NV12", 1, 1, kFilter},
+    {DRM_FORMAT_YUYV, "YUYV", 1, 1, kFilter},          {DRM_FORMAT_YUV420, "YU12", 3, 33, kFilter},
     {DRM_FORMAT_NV12, "NV12", 67, 51, "glcolorscale"},
 };
 
@@ -121,9 +121,8 @@ GST_START_TEST(test_drawn_for_filters)
                      " ! video/x-raw(memory:GLMemory),format=RGBA,texture-target=2D ! gldownload ! "
                      "video/x-raw,format=RGBA ! appsink name=out sync=false");
   stream.play();
-  const std::string caps =
-      dma_drm_caps(row.drm_format, static_cast<int>(row.width), static_cast<int>(row.height),
-                   ",colorimetry=bt709");
+  const std::string caps = dma_drm_caps(row.drm_format, static_cast<int>(row.width),
+                                        static_cast<int>(row.height), ",colorimetry=bt709");
   for (unsigned i = 1; i <= 3; i++) {
     frame.fill(i);
     const double distance =

@@ -4,15 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <drm_fourcc.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/drm_facts.hpp"
 #include "egl_frames.hpp"
