@@ -24,7 +24,8 @@ struct TextureForm {
   egl::Target target = egl::Target::Texture2D;
   GstVideoFormat format =
       GST_VIDEO_FORMAT_RGBA; // of the GL memory: RGBA, or the frame's own for one texture per plane
-  bool draws = false;        // RGBA is drawn of the planes, once for each frame
+  // Whether RGBA is drawn of the planes, once for each frame.
+  [[nodiscard]] bool draws() const noexcept { return shape == egl::Shape::Drawn; }
 };
 
 // What an uploader's device and its settings allow.
@@ -65,8 +66,8 @@ public:
   [[nodiscard]] bool is_known() const noexcept { return is_known_; }
   [[nodiscard]] bool takes_plain() const noexcept { return takes_plain_; }
   [[nodiscard]] std::uint32_t max_size() const noexcept { return max_size_; }
-  // In order of preference: import before copy, 2D before external-oes, RGBA before planes, but of
-  // more than 8 bits planes before RGBA, which is drawn of the planes then.
+  // In order of preference: import before copy, 2D before external-oes, RGBA before planes, and
+  // RGBA that is drawn of the planes last; of more than 8 bits before what the driver converts.
   [[nodiscard]] const std::vector<Way> &ways() const noexcept { return ways_; }
   // Every pair that goes any way.
   [[nodiscard]] const FormatSet &all() const noexcept { return all_; }

@@ -116,13 +116,16 @@ FormatSet of_colours(const FormatSet &formats, Colours colours)
   return FormatSet::from_pairs(std::move(pairs));
 }
 
-// Of more than 8 bits in a plane. Drivers read 10 bits as the upper ones of 16, and their own
-// conversion of P010 is off by up to two steps of 8 bits (docs/drivers.md).
-FormatSet deep_of(const FormatSet &formats)
+// The pairs whose planes can be drawn. `exacter`: those of which the driver's own conversion is
+// less exact; else the other ones.
+FormatSet drawn_of(const UploadDevice &device, bool exacter)
 {
   std::vector<Format> pairs;
-  for (const Format &pair : formats.pairs())
-    if (egl::can_draw_planes(pair.fourcc))
+  if (!device.has_rg_textures)
+    return {};
+  for (const Format &pair : device.planes.pairs())
+    if (egl::can_draw_planes(pair, device.images.texture_2d) &&
+        egl::is_drawn_exacter(pair.fourcc) == exacter)
       pairs.push_back(pair);
   return FormatSet::from_pairs(std::move(pairs));
 }
@@ -248,7 +251,7 @@ UploadFormats::UploadFormats(const UploadDevice &device)
   using egl::Target;
   const FormatSet images = device.images.all();
   const FormatSet converted = of_colours(device.images.texture_2d, Colours::Yuv);
-  const FormatSet drawn = device.has_rg_textures ? deep_of(device.planes) : FormatSet();
+  const FormatSet drawn = drawn_of(device, true);
   add({Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, true,
       of_colours(device.images.texture_2d, Colours::Rgb));
   add({Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, false,
@@ -256,13 +259,15 @@ UploadFormats::UploadFormats(const UploadDevice &device)
   if (device.has_rg_textures)
     add({Shape::PerPlane, Target::Texture2D, GST_VIDEO_FORMAT_UNKNOWN}, true,
         with_texture_names(device.planes));
-  add({Shape::PerPlane, Target::Texture2D, GST_VIDEO_FORMAT_RGBA, true}, false, drawn);
+  add({Shape::Drawn, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, false, drawn);
   if (device.has_external_textures) {
     add({Shape::OneImage, Target::External, GST_VIDEO_FORMAT_RGBA}, true,
         of_colours(images, Colours::Rgb));
     add({Shape::OneImage, Target::External, GST_VIDEO_FORMAT_RGBA}, false,
         of_colours(images, Colours::Yuv));
   }
+  add({Shape::Drawn, Target::Texture2D, GST_VIDEO_FORMAT_RGBA}, false,
+      FormatSet::subtract(drawn_of(device, false), converted));
   if (!device.can_copy)
     return;
   // what downstream cannot take as it is is converted on the way, by the CPU

@@ -133,14 +133,14 @@ UploadFrames::make_imported(const FrameLayout &layout)
 {
   const TextureForm &form = *stream_.form;
   GstGLContext *context = thread_->context();
-  GstGLSyncMeta *sync_point = form.draws ? nullptr : hop_->add_sync_point(context);
+  GstGLSyncMeta *sync_point = form.draws() ? nullptr : hop_->add_sync_point(context);
   std::shared_ptr<const Imported> imported;
   const Result<void> done = thread_->run([&](egl::Device &device) -> Result<void> {
     auto frame =
         egl::import_frame(thread_->device(), layout, form.shape, stream_.hints, form.target);
     if (!frame)
       return frame.error();
-    if (form.draws) {
+    if (form.draws()) {
       imported = std::make_shared<Imported>(destroy_on(thread_, std::move(*frame)));
       return {};
     }

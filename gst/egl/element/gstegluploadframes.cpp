@@ -45,7 +45,7 @@ bool lacks_descriptor(const Error &error)
 
 const char *reason_of_refusal(const TextureForm &form)
 {
-  return form.draws ? kNotDrawn : kRefused;
+  return form.draws() ? kNotDrawn : kRefused;
 }
 
 using Copied = Result<GstPtr<GstBuffer>>;

@@ -246,6 +246,15 @@ Result<Texture> import_checked(const Device &device, const FrameLayout &layout,
   return Texture::import(device, layout, wanted == Target::External ? wanted : *target, hints);
 }
 
+// Two pixels with 8 bits for each sample. A tile of such pixels need not be one of those that the
+// bytes would be.
+bool is_packed_422(Format format) noexcept
+{
+  const bool is_linear = format.modifier == kModLinear || format.modifier == kModImplicit;
+  return is_linear && (format.fourcc == DRM_FORMAT_YUYV || format.fourcc == DRM_FORMAT_YVYU ||
+                       format.fourcc == DRM_FORMAT_UYVY || format.fourcc == DRM_FORMAT_VYUY);
+}
+
 } // namespace
 
 GLenum gl_target(Target target) noexcept
@@ -262,6 +271,8 @@ std::optional<Format> plane_format(Format format, std::size_t index) noexcept
                         format.fourcc == DRM_FORMAT_R16 || format.fourcc == DRM_FORMAT_GR1616;
   if (is_plain)
     return format;
+  if (is_packed_422(format))
+    return Format{DRM_FORMAT_GR88, format.modifier};
   if (!info->is_yuv || info->n_planes < 2)
     return {};
   const PlaneInfo &plane = info->planes[index];
@@ -276,6 +287,12 @@ std::optional<Format> plane_format(Format format, std::size_t index) noexcept
   if (samples == 2)
     return Format{is_wide ? DRM_FORMAT_GR1616 : DRM_FORMAT_GR88, format.modifier};
   return Format{is_wide ? DRM_FORMAT_R16 : DRM_FORMAT_R8, format.modifier};
+}
+
+std::optional<Format> packed_chroma_format(Format format) noexcept
+{
+  return is_packed_422(format) ? std::optional(Format{DRM_FORMAT_ABGR8888, format.modifier})
+                               : std::nullopt;
 }
 
 Result<std::array<FrameLayout, kMaxPlanes>> split_planes(const FrameLayout &layout)
@@ -391,8 +408,15 @@ Result<std::shared_ptr<const ImportedFrame>> import_frame(const std::shared_ptr<
   Result<std::array<FrameLayout, kMaxPlanes>> planes = split_planes(layout);
   if (!planes)
     return planes.error();
-  frame->textures.reserve(layout.n_planes);
-  for (std::size_t i = 0; i < layout.n_planes; ++i) {
+  std::size_t n_textures = layout.n_planes;
+  if (const auto chroma = packed_chroma_format(layout.format); chroma && shape == Shape::Drawn) {
+    FrameLayout &pairs = (*planes)[n_textures++];
+    pairs = (*planes)[0];
+    pairs.format = *chroma;
+    pairs.width = (layout.width + 1) / 2;
+  }
+  frame->textures.reserve(n_textures);
+  for (std::size_t i = 0; i < n_textures; ++i) {
     Result<Texture> texture = import_checked(*device, (*planes)[i], {}, Target::Texture2D);
     if (!texture)
       return Error{texture.error().code,

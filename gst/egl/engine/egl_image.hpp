@@ -32,11 +32,15 @@ struct ColorHints {
 enum class Shape {
   OneImage, // one texture; YUV is converted to RGB by the driver when it is sampled
   PerPlane, // one texture for each plane, as bytes: R8, GR88, R16, GR1616
+  Drawn,    // for PlanesPainter: those of PerPlane, and of packed 4:2:2 one more for its chroma
 };
 
 // The fourcc of plane `index` as an image of its own, with the modifier of the whole: R8 and GR88
-// for NV12. Nothing where the plane's samples are no such format, or where `index` is no plane.
+// for NV12, GR88 for YUYV. Nothing where the plane's samples are no such format, or where `index`
+// is no plane.
 std::optional<Format> plane_format(Format format, std::size_t index) noexcept;
+// The second texture of packed 4:2:2 (Shape::Drawn), with half of the width; nothing of others.
+std::optional<Format> packed_chroma_format(Format format) noexcept;
 // The same of all planes, each with its own width and height, checked as a whole before. Error of
 // code Unsupported where a plane has no such format.
 Result<std::array<FrameLayout, kMaxPlanes>> split_planes(const FrameLayout &layout);

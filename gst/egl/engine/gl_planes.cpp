@@ -21,27 +21,29 @@ uniform SAMPLER first;
 uniform SAMPLER second;
 uniform vec2 plane_size;
 uniform vec4 chroma_scale; // the place in the planes of chroma, 0 to 1, is at * xy + zw
+uniform vec4 luma;
 uniform vec4 row0;
 uniform vec4 row1;
 uniform vec4 row2;
+uniform vec4 offset;
 #ifdef PLANAR
 uniform SAMPLER third;
-vec2 chroma_at(vec2 place)
+vec4 chroma_at(vec2 place)
 {
-  return vec2(TEXTURE(second, place).r, TEXTURE(third, place).r);
+  return vec4(TEXTURE(second, place).r, TEXTURE(third, place).r, 0.0, 0.0);
 }
 #else
-vec2 chroma_at(vec2 place)
+vec4 chroma_at(vec2 place)
 {
-  return TEXTURE(second, place).rg;
+  return TEXTURE(second, place);
 }
 #endif
 void main()
 {
   vec2 centre = floor(at) + 0.5;
-  vec2 chroma = chroma_at(centre * chroma_scale.xy + chroma_scale.zw);
-  vec4 texel = vec4(TEXTURE(first, centre / plane_size).r, chroma, 1.0);
-  RESULT = vec4(dot(row0, texel), dot(row1, texel), dot(row2, texel), 1.0);
+  vec4 chroma = chroma_at(centre * chroma_scale.xy + chroma_scale.zw);
+  float y = dot(luma, TEXTURE(first, centre / plane_size));
+  RESULT = vec4(dot(row0, chroma) + y, dot(row1, chroma) + y, dot(row2, chroma) + y, 0.0) + offset;
 }
 )";
 
@@ -49,9 +51,16 @@ constexpr unsigned kUnits = DrawState::kMaxUnits;
 
 } // namespace
 
-bool can_draw_planes(std::uint32_t fourcc) noexcept
+bool can_draw_planes(Format format, const FormatSet &textures) noexcept
 {
-  return deep_format(fourcc) != nullptr;
+  const std::optional<Format> chroma = packed_chroma_format(format);
+  return yuv_samples(format.fourcc) && (!chroma || textures.contains(*chroma));
+}
+
+bool is_drawn_exacter(std::uint32_t fourcc) noexcept
+{
+  const YuvSamples *samples = yuv_samples(fourcc);
+  return samples && samples->bits > 8;
 }
 
 PlanesPainter::PlanesPainter(std::shared_ptr<Device> device, std::uint32_t fourcc)
@@ -76,9 +85,9 @@ Result<std::unique_ptr<PlanesPainter>> PlanesPainter::make(const std::shared_ptr
   if (!triangle)
     return triangle.error();
   painter->triangle_ = std::move(*triangle);
-  const bool is_planar = deep_format(fourcc)->is_planar;
-  const Result<GLuint> program = link_program(*device, Target::Texture2D,
-                                              {kPlaneFragmentText, is_planar ? "#define PLANAR\n" : ""});
+  const bool is_planar = fourcc_info(fourcc)->n_planes == 3;
+  const Result<GLuint> program = link_program(
+      *device, Target::Texture2D, {kPlaneFragmentText, is_planar ? "#define PLANAR\n" : ""});
   if (!program)
     return program.error();
   painter->program_ = *program;
@@ -99,7 +108,9 @@ void PlanesPainter::find_uniforms()
   samplers_ = {find("first"), find("second"), find("third")};
   plane_size_ = find("plane_size");
   chroma_scale_ = find("chroma_scale");
+  luma_ = find("luma");
   rows_ = {find("row0"), find("row1"), find("row2")};
+  offset_ = find("offset");
 }
 
 void PlanesPainter::set_uniforms(const ImportedFrame &planes, const YuvColours &colours) const
@@ -111,30 +122,32 @@ void PlanesPainter::set_uniforms(const ImportedFrame &planes, const YuvColours &
   const Texture &luma = planes.textures[0];
   const Texture &chroma = planes.textures[1];
   gl.uniform_2f(plane_size_, static_cast<float>(luma.width()), static_cast<float>(luma.height()));
-  const PlaneInfo &info = fourcc_info(fourcc_)->planes[1];
+  const FourccInfo &info = *fourcc_info(fourcc_);
+  const bool is_packed = info.n_planes == 1;
+  const unsigned hsub = is_packed ? info.planes[0].block_width : info.planes[1].hsub;
+  const unsigned vsub = is_packed ? info.planes[0].block_height : info.planes[1].vsub;
   const auto width = static_cast<float>(chroma.width());
   const auto height = static_cast<float>(chroma.height());
-  gl.uniform_4f(chroma_scale_, 1 / (static_cast<float>(info.hsub) * width),
-                1 / (static_cast<float>(info.vsub) * height),
-                chroma_shift(colours.horizontal, info.hsub) / width,
-                chroma_shift(colours.vertical, info.vsub) / height);
-  const RgbRows rgb = rgb_rows(colours, *deep_format(fourcc_));
-  for (std::size_t i = 0; i < rows_.size(); i++) {
-    const auto &[y, cb, cr] = rgb.rows[i];
-    gl.uniform_4f(rows_[i], y, cb, cr, rgb.offset[i]);
-  }
+  gl.uniform_4f(chroma_scale_, 1 / (static_cast<float>(hsub) * width),
+                1 / (static_cast<float>(vsub) * height),
+                chroma_shift(colours.horizontal, hsub) / width,
+                chroma_shift(colours.vertical, vsub) / height);
+  const RgbRows rgb = rgb_rows(colours, *yuv_samples(fourcc_));
+  const auto set = [&gl](GLint where, const std::array<float, 4> &value) {
+    gl.uniform_4f(where, value[0], value[1], value[2], value[3]);
+  };
+  set(luma_, rgb.luma);
+  for (std::size_t i = 0; i < rows_.size(); i++)
+    set(rows_[i], rgb.rows[i]);
+  gl.uniform_4f(offset_, rgb.offset[0], rgb.offset[1], rgb.offset[2], 1);
 }
 
-// The second texture unit is that of Cb, or of both.
 void PlanesPainter::bind_planes(const ImportedFrame &planes) const
 {
   const GlCalls &gl = device_->calls().gl;
-  const bool swaps = deep_format(fourcc_)->cr_first;
   for (unsigned unit = kUnits; unit-- > 0;) {
-    const std::size_t plane = swaps && unit > 0 ? kUnits - unit : unit;
     gl.active_texture(GL_TEXTURE0 + unit);
-    gl.bind_texture(GL_TEXTURE_2D,
-                    plane < planes.textures.size() ? planes.textures[plane].id() : 0);
+    gl.bind_texture(GL_TEXTURE_2D, unit < planes.textures.size() ? planes.textures[unit].id() : 0);
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Draws the planes of a YUV frame of more than 8 bits as one RGBA texture, by the equations of its
-// colours: drivers convert 10 bits less exactly (docs/drivers.md). For the thread on which the
-// device's context is current.
+// Draws the planes of a YUV frame as one RGBA texture, by the equations of its colours. For the
+// thread on which the device's context is current.
 #pragma once
 
 #include <array>
@@ -14,21 +13,24 @@ namespace gstdrm::egl {
 
 class Triangle;
 
-// Whether PlanesPainter knows what the samples of this fourcc are.
-[[nodiscard]] bool can_draw_planes(std::uint32_t fourcc) noexcept;
+// Whether a frame of this pair can be drawn where its planes can be imported and the display lists
+// `textures` as 2D: packed 4:2:2 takes one more.
+[[nodiscard]] bool can_draw_planes(Format format, const FormatSet &textures) noexcept;
+// Whether these are samples of more than 8 bits, which drivers convert less exactly
+// (docs/drivers.md).
+[[nodiscard]] bool is_drawn_exacter(std::uint32_t fourcc) noexcept;
 
 // GL state as with the Painter; three texture units are used.
 class PlanesPainter {
 public:
-  // Of frames with this fourcc, of which can_draw_planes() is true. Error of code Device with GL's
-  // words.
+  // Of frames with this fourcc, which yuv_samples() knows. Error of code Device with GL's words.
   static Result<std::unique_ptr<PlanesPainter>> make(const std::shared_ptr<Device> &device,
                                                      std::uint32_t fourcc);
   PlanesPainter(const PlanesPainter &) = delete;
   PlanesPainter &operator=(const PlanesPainter &) = delete;
   ~PlanesPainter();
 
-  // `planes` is an import of Shape::PerPlane. Into the whole 2D texture `into`, which has the size
+  // `planes` is an import of Shape::Drawn. Into the whole 2D texture `into`, which has the size
   // of the first plane, with one draw call; nothing is created. Error of code Device with GL's
   // words.
   Result<void> draw(const ImportedFrame &planes, const YuvColours &colours, GLuint into) const;
@@ -47,7 +49,9 @@ private:
   std::array<GLint, 3> samplers_{-1, -1, -1};
   GLint plane_size_ = -1;
   GLint chroma_scale_ = -1;
+  GLint luma_ = -1;
   std::array<GLint, 3> rows_{-1, -1, -1};
+  GLint offset_ = -1;
 };
 
 } // namespace gstdrm::egl

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The numbers of a conversion from Y'CbCr of more than 8 bits to R'G'B', as a shader needs them.
-// Any thread.
+// The numbers of a conversion from Y'CbCr to R'G'B', as a shader needs them. Any thread.
 #pragma once
 
 #include <array>
@@ -20,29 +19,31 @@ struct YuvColours {
   Siting vertical = Siting::Centred;
 };
 
-// How the planes of a fourcc hold samples of words of 16 bits, each plane an image of R16 or GR1616
-// (drm_fourcc.h).
-struct DeepFormat {
+// Where the samples of a fourcc are in the textures of Shape::Drawn (drm_fourcc.h).
+struct YuvSamples {
   std::uint32_t fourcc = 0;
-  unsigned bits = 16;
-  unsigned shift = 0;     // unused bits below the value
-  bool is_planar = false; // Cb and Cr in a plane each
-  bool cr_first = false;
+  unsigned bits = 8;  // of the value; a word has 16 where these are more than 8
+  unsigned shift = 0; // unused bits below the value
+  std::uint8_t y = 0; // the channel of the first texture
+  // Channels of the second texture; of three planes 0 is the second and 1 is the third.
+  std::uint8_t cb = 0;
+  std::uint8_t cr = 1;
 };
 
-// nullptr: none of these.
-const DeepFormat *deep_format(std::uint32_t fourcc) noexcept;
+// nullptr: none that can be drawn.
+const YuvSamples *yuv_samples(std::uint32_t fourcc) noexcept;
 
-// R'G'B' = rows[i] · (Y, Cb, Cr) + offset[i], where R'G'B' and the samples are 0 to 1, and 1 is a
-// word with all bits set.
+// R'G'B' = luma · (first texture) + rows[i] · (chroma) + offset[i], where R'G'B' and the channels
+// are 0 to 1, and 1 is a word with all bits set.
 struct RgbRows {
-  std::array<std::array<float, 3>, 3> rows{};
+  std::array<float, 4> luma{};
+  std::array<std::array<float, 4>, 3> rows{};
   std::array<float, 3> offset{};
 };
 
 // ITU-R BT.601-7, BT.709-6 and BT.2020-2: the luma coefficients and the quantisation; full range as
 // in H.273.
-RgbRows rgb_rows(const YuvColours &colours, const DeepFormat &format) noexcept;
+RgbRows rgb_rows(const YuvColours &colours, const YuvSamples &samples) noexcept;
 
 // Where in the plane, in samples, the chroma of the pixel 0 lies, less the pixel's own centre
 // divided by `subsampling`.

@@ -90,7 +90,7 @@ UploadDevice converting_device()
 UploadDevice drawing_device()
 {
   UploadDevice device;
-  device.images.texture_2d = set_of({"R16 ", "GR32"});
+  device.images.texture_2d = set_of({"R16 ", "GR32", "GR88", "AB24"});
   device.has_external_textures = false;
   device.can_copy = false;
   return device;
@@ -114,8 +114,13 @@ struct Row {
 const Row kRows[] = {
     {"RGB becomes a 2D texture, or an external one", small_device, GST_PAD_SINK, DRM "XR24" X_TILED,
      GL "2D, format=RGBA; " GL "external-oes, format=RGBA"},
-    {"NV12: planes before the external image", small_device, GST_PAD_SINK, DRM "NV12",
-     GL "2D, format=NV12; " GL "external-oes, format=RGBA"},
+    {"NV12: planes before the external image, and that before RGBA that is drawn", small_device, GST_PAD_SINK, DRM "NV12",
+     GL "2D, format=NV12; " GL "external-oes, format=RGBA; " GL "2D, format=RGBA"},
+    {"packed 4:2:2 drawn, which the driver does not list as a whole", drawing_device, GST_PAD_SINK, DRM "YUYV",
+     GL "2D, format=YUY2; " GL "2D, format=RGBA"},
+    {"tiled packed 4:2:2 has no planes", drawing_device, GST_PAD_SINK, DRM "YUYV" X_TILED, "EMPTY"},
+    {"packed 4:2:2 without a texture for its chroma", small_device, GST_PAD_SINK, DRM "YUYV",
+     GL "2D, format=YUY2; " GL "external-oes, format=RGBA"},
     {"tiled NV12 whose planes are not listed so", small_device, GST_PAD_SINK, DRM "NV12" X_TILED,
      GL "external-oes, format=RGBA"},
     {"the driver's conversion before planes", converting_device, GST_PAD_SINK, DRM "NV12",
@@ -133,7 +138,8 @@ const Row kRows[] = {
     {"fields: planes alone", converting_device, GST_PAD_SINK, DRM "NV12, interlace-mode=interleaved",
      GL "2D, format=NV12, interlace-mode=interleaved"},
     {"fields of 4:2:2", converting_device, GST_PAD_SINK, DRM "YUYV, interlace-mode=interleaved",
-     GL "2D, format=RGBA, interlace-mode=interleaved; " GL "external-oes, format=RGBA, interlace-mode=interleaved"},
+     GL "2D, format=RGBA, interlace-mode=interleaved; " GL "2D, format=YUY2, interlace-mode=interleaved; " GL
+        "external-oes, format=RGBA, interlace-mode=interleaved"},
     {"fields of RGB", small_device, GST_PAD_SINK, DRM "XR24, interlace-mode=mixed",
      GL "2D, format=RGBA, interlace-mode=mixed; " GL "external-oes, format=RGBA, interlace-mode=mixed"},
     {"fields that may be none", converting_device_without_rg, GST_PAD_SINK, DRM "NV12, interlace-mode={interleaved, progressive}",
@@ -147,7 +153,7 @@ const Row kRows[] = {
     {"planes without texture_rg", device_without_rg, GST_PAD_SINK, DRM "NV12", GL "external-oes, format=RGBA"},
     {"the colours of YUV end where the driver converts", small_device, GST_PAD_SINK,
      DRM "NV12, colorimetry=bt709, chroma-site=mpeg2",
-     GL "2D, format=NV12, colorimetry=bt709, chroma-site=mpeg2; " GL "external-oes, format=RGBA"},
+     GL "2D, format=NV12, colorimetry=bt709, chroma-site=mpeg2; " GL "external-oes, format=RGBA; " GL "2D, format=RGBA"},
     {"those of RGB stay", small_device, GST_PAD_SINK, DRM "XR24, colorimetry=sRGB",
      GL "2D, format=RGBA, colorimetry=sRGB; " GL "external-oes, format=RGBA, colorimetry=sRGB"},
     {"one channel is no RGBA", small_device, GST_PAD_SINK, DRM "\"R8  \"", GL "2D, format=GRAY8"},
@@ -178,8 +184,10 @@ const Row kRows[] = {
     {"other media", small_device, GST_PAD_SINK, "audio/x-raw", "EMPTY"},
     {"nothing", small_device, GST_PAD_SINK, "EMPTY", "EMPTY"},
 
-    {"RGBA 2D comes of RGB", small_device, GST_PAD_SRC, GL "2D, format=RGBA",
-     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={XR24, XR24" X_TILED "}; video/x-raw, format=BGRx"},
+    {"RGBA 2D comes of RGB, and is drawn of planes", small_device, GST_PAD_SRC, GL "2D, format=RGBA",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, XR24, XR24" X_TILED
+     ", YU12, YV12, NV21, NV16, NV61, YU16, YV16, NV24, NV42, YU24, YV24, YU11, YV11, YVU9, YUV9}; "
+     "video/x-raw, format={NV12, BGRx, I420, YV12, NV21, NV16, NV61, Y42B, NV24, Y444, Y41B, YVU9, YUV9}"},
     {"RGBA external comes of all", small_device, GST_PAD_SRC, GL "external-oes, format=RGBA",
      "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, NV12" X_TILED ", XR24, XR24" X_TILED
      ", YUYV}; video/x-raw, format={NV12, BGRx, YUY2}"},
@@ -248,7 +256,8 @@ const FormRow kForms[] = {
     {"XR24", GL "2D, format=BGRx", false, Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA},
     {"NV12", GL "2D, format=NV12", true, Shape::PerPlane, Target::Texture2D, GST_VIDEO_FORMAT_NV12},
     {"NV12", GL "external-oes, format=RGBA", true, Shape::OneImage, Target::External, GST_VIDEO_FORMAT_RGBA},
-    {"NV12", GL "2D, format=RGBA", false, Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA},
+    {"NV12", GL "2D, format=RGBA", true, Shape::Drawn, Target::Texture2D, GST_VIDEO_FORMAT_RGBA},
+    {"NV12" X_TILED, GL "2D, format=RGBA", false, Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA},
     {"NV12" X_TILED, GL "2D, format=NV12", false, Shape::OneImage, Target::Texture2D, GST_VIDEO_FORMAT_RGBA},
     {"R8  ", GL "2D, format=GRAY8", true, Shape::PerPlane, Target::Texture2D, GST_VIDEO_FORMAT_GRAY8},
 };

@@ -64,9 +64,9 @@ GST_START_TEST(test_vendor)
     const auto in = caps_of_pair(row.format);
     const auto out = gstdrm::upload_transform(GST_PAD_SINK, in.get(), formats);
     const bool picture = gstdrm::colours_of(row.format.fourcc) != gstdrm::Colours::Other;
-    // of more than 8 bits RGBA is drawn of the planes
+    // RGBA is drawn of the planes
     const bool is_drawn =
-        planes.contains(row.format) && gstdrm::egl::can_draw_planes(row.format.fourcc);
+        planes.contains(row.format) && gstdrm::egl::can_draw_planes(row.format, device.images.texture_2d);
     const bool as_2d = picture && (!row.external_only || is_drawn);
     pictures += picture ? 1 : 0;
     fail_unless_equals_int(meets(out, GL "2D, format=RGBA"), as_2d);

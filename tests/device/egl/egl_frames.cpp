@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include <drm_fourcc.h>
 #include <sys/mman.h>
@@ -46,6 +47,29 @@ Depth depth_of(std::uint32_t fourcc)
     return {10, 0};
   default:
     return {8, 0};
+  }
+}
+
+// The byte of Cb, or of Cr, in the four of packed 4:2:2; luma has every second one.
+struct PackedChroma {
+  unsigned blue;
+  unsigned red;
+  [[nodiscard]] bool has_chroma(unsigned byte) const { return byte % 2 == blue % 2; }
+};
+
+std::optional<PackedChroma> packed_chroma(std::uint32_t fourcc)
+{
+  switch (fourcc) {
+  case DRM_FORMAT_YUYV:
+    return PackedChroma{1, 3};
+  case DRM_FORMAT_YVYU:
+    return PackedChroma{3, 1};
+  case DRM_FORMAT_UYVY:
+    return PackedChroma{0, 2};
+  case DRM_FORMAT_VYUY:
+    return PackedChroma{2, 0};
+  default:
+    return {};
   }
 }
 
@@ -144,6 +168,13 @@ unsigned PatternFrame::stored(std::size_t plane, std::uint32_t x, std::uint32_t 
 {
   const PlaneInfo &info = fourcc_info(layout_.format.fourcc)->planes[plane];
   unsigned value = 0;
+  if (const auto packed = packed_chroma(layout_.format.fourcc)) {
+    if (packed->has_chroma(component))
+      return (90 + 37 * (2 * x / kBlock) + 23 * (y / kBlock) + 71 * (component == packed->red) +
+              41 * seed_) %
+             256;
+    return (7 * (2 * x + component / 2) + 13 * y + 29 * seed_) % 256;
+  }
   if (is_rgb(layout_.format.fourcc) || plane == 0) {
     value = 7 * x + 13 * y + 61 * component + 29 * seed_;
   } else {
@@ -230,13 +261,19 @@ Rgba PatternFrame::expected(std::uint32_t x, std::uint32_t y, const YuvMatrix &m
   const double middle = matrix.full_range ? 128 * eighth * (1U << depth.shift) / step : 128;
   const PlaneInfo &info = fourcc_info(layout_.format.fourcc)->planes[1];
   const bool is_planar = layout_.n_planes == 3;
-  const bool swaps = layout_.format.fourcc == DRM_FORMAT_Q401;
+  const std::uint32_t fourcc = layout_.format.fourcc;
+  const bool swaps =
+      fourcc == DRM_FORMAT_Q401 || fourcc == DRM_FORMAT_YVU420 || fourcc == DRM_FORMAT_NV21;
+  const auto packed = packed_chroma(fourcc);
   const auto chroma_of = [&](bool is_red) {
+    if (packed)
+      return stored(0, x / 2, y, is_red ? packed->red : packed->blue) / step - middle;
     const unsigned plane = is_planar && is_red != swaps ? 2 : 1;
-    const unsigned component = !is_planar && is_red ? 1 : 0;
+    const unsigned component = !is_planar && is_red != swaps ? 1 : 0;
     return stored(plane, x / info.hsub, y / info.vsub, component) / step - middle;
   };
-  const double luma = stored(0, x, y, 0) / step;
+  const unsigned luma_byte = packed ? 1 - packed->blue % 2 + 2 * (x % 2) : 0;
+  const double luma = stored(0, packed ? x / 2 : x, y, luma_byte) / step;
   const double blue = chroma_of(false);
   const double red = chroma_of(true);
   // ITU-R BT.601 and BT.709, "quantization levels"; full range as in JFIF

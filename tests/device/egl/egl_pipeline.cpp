@@ -35,7 +35,7 @@ struct FormatRow {
 constexpr FormatRow kFormats[] = {
     {DRM_FORMAT_XRGB8888, "XR24", "BGRx", false}, {DRM_FORMAT_ARGB8888, "AR24", "BGRA", false},
     {DRM_FORMAT_ABGR8888, "AB24", "RGBA", false}, {DRM_FORMAT_NV12, "NV12", "NV12", true},
-    {DRM_FORMAT_P010, "P010", "P010_10LE", true},
+    {DRM_FORMAT_P010, "P010", "P010_10LE", true}, {DRM_FORMAT_YUYV, "YUYV", "YUY2", true},
 };
 constexpr int kFormatCount = G_N_ELEMENTS(kFormats);
 
@@ -118,8 +118,13 @@ GST_START_TEST(test_imports)
 }
 GST_END_TEST
 
-// RGBA that the element draws of planes of 16 bits, as downstream takes nothing else.
-constexpr FormatRow kDeep[] = {
+// RGBA that the element draws of planes, as downstream takes nothing else.
+constexpr FormatRow kDrawn[] = {
+    {DRM_FORMAT_NV12, "NV12", "", true},     {DRM_FORMAT_NV21, "NV21", "", true},
+    {DRM_FORMAT_YUV420, "YU12", "", true},   {DRM_FORMAT_YVU420, "YV12", "", true},
+    {DRM_FORMAT_NV16, "NV16", "", true},     {DRM_FORMAT_NV24, "NV24", "", true},
+    {DRM_FORMAT_YUYV, "YUYV", "", true},     {DRM_FORMAT_YVYU, "YVYU", "", true},
+    {DRM_FORMAT_UYVY, "UYVY", "", true},     {DRM_FORMAT_VYUY, "VYUY", "", true},
     {DRM_FORMAT_P010, "P010", "", true},     {DRM_FORMAT_P012, "P012", "", true},
     {DRM_FORMAT_P016, "P016", "", true},     {DRM_FORMAT_P210, "P210", "", true},
     {DRM_FORMAT_Q410, "Q410", "", true},     {DRM_FORMAT_Q401, "Q401", "", true},
@@ -130,7 +135,7 @@ GST_START_TEST(test_drawn)
 {
   if (!imports_here())
     return;
-  const FormatRow &format = kDeep[__i__];
+  const FormatRow &format = kDrawn[__i__];
   EglPipeline stream("appsrc name=in format=time ! egldmabufupload name=u zero-copy=require ! "
                      "video/x-raw(memory:GLMemory),format=RGBA,texture-target=2D ! gldownload ! "
                      "video/x-raw,format=RGBA ! appsink name=out sync=false");
@@ -324,7 +329,7 @@ Suite *egl_pipeline_suite()
   Suite *suite = suite_create("egl_pipeline");
   TCase *tcase = add_case(suite, "imports");
   tcase_add_loop_test(tcase, test_imports, 0, kFormatCount);
-  tcase_add_loop_test(tcase, test_drawn, 0, G_N_ELEMENTS(kDeep));
+  tcase_add_loop_test(tcase, test_drawn, 0, G_N_ELEMENTS(kDrawn));
   tcase = add_case(suite, "planes");
   tcase_add_loop_test(tcase, test_planes, 0, kFormatCount);
   tcase_add_loop_test(tcase, test_converted_planes, 0, kFormatCount);

@@ -268,7 +268,7 @@ GST_START_TEST(test_errors_in_words)
     return;
   const ErrorRow &row = kErrors[__i__];
   PatternFrame frame(GST_DRM_ALLOCATOR_KIND_UDMABUF, kNv12, kWidth, kHeight, {});
-  EglPipeline stream(through_rgba(settings()));
+  EglPipeline stream(drawn(settings(), ",texture-target=external-oes"));
   stream.play();
   const Refusing refusing([](const ImageRequest &) { return true; }, row.error);
   stream.push(frame, dma_drm_caps("NV12", kWidth, kHeight));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// RGBA that the element draws of planes of more than 8 bits, and that the driver makes: where the
-// samples of chroma are.
+// RGBA that the element draws of planes, and that the driver makes: where the samples of chroma
+// are, odd sizes, and filters that take nothing else.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -91,6 +91,53 @@ GST_END_TEST
 
 namespace {
 
+struct OddRow {
+  std::uint32_t fourcc;
+  const char *drm_format;
+  std::uint32_t width, height;
+  const char *gl; // between the element and the appsink
+};
+constexpr const char *kFilter = "gleffects_identity";
+const OddRow kOdd[] = {
+    {DRM_FORMAT_NV12, "NV12", 67, 51, kFilter},        {DRM_FORMAT_YUV420, "YU12", 67, 51, kFilter},
+    {DRM_FORMAT_YUYV, "YUYV", 67, 51, kFilter},        {DRM_FORMAT_UYVY, "UYVY", 67, 51, kFilter},
+    {DRM_FORMAT_P010, "P010", 67, 51, kFilter},        {DRM_FORMAT_NV12, "NV12", 1, 1, kFilter},
+    {DRM_FORMAT_YUYV, "YUYV", 1, 1, kFilter},          {DRM_FORMAT_YUV420, "YU12", 3, 33, kFilter},
+    {DRM_FORMAT_NV12, "NV12", 67, 51, "glcolorscale"},
+};
+
+} // namespace
+
+// What every filter of GStreamer takes: textures of RGBA, 2D.
+GST_START_TEST(test_drawn_for_filters)
+{
+  const OddRow &row = kOdd[__i__];
+  if (!imports_here())
+    return;
+  PatternFrame frame(GST_DRM_ALLOCATOR_KIND_UDMABUF, row.fourcc, row.width, row.height,
+                     {.stride_align = 64});
+  EglPipeline stream(std::string("appsrc name=in format=time ! egldmabufupload name=u ! ") +
+                     row.gl +
+                     " ! video/x-raw(memory:GLMemory),format=RGBA,texture-target=2D ! gldownload ! "
+                     "video/x-raw,format=RGBA ! appsink name=out sync=false");
+  stream.play();
+  const std::string caps = dma_drm_caps(row.drm_format, static_cast<int>(row.width),
+                                        static_cast<int>(row.height), ",colorimetry=bt709");
+  for (unsigned i = 1; i <= 3; i++) {
+    frame.fill(i);
+    const double distance =
+        rgba_distance(stream.pass(frame, caps).get(), frame, {0.2126, 0.0722, false});
+    fail_unless(distance <= 1, "%s %ux%u: %g", row.drm_format, row.width, row.height, distance);
+  }
+  fail_unless_equals_uint64(stream.stat("draws"), 3);
+  fail_unless_equals_uint64(stream.stat("imports"), 1);
+  fail_unless_equals_uint64(stream.stat("copies"), 0);
+  fail_unless_equals_uint64(stream.stat("fallbacks"), 0);
+}
+GST_END_TEST
+
+namespace {
+
 struct HintRow {
   const char *site;
   int across, down;
@@ -133,6 +180,7 @@ void add_drawn(Suite *suite)
 {
   TCase *tcase = add_case(suite, "drawn");
   tcase_add_loop_test(tcase, test_chroma_siting, 0, G_N_ELEMENTS(kSitings));
+  tcase_add_loop_test(tcase, test_drawn_for_filters, 0, G_N_ELEMENTS(kOdd));
   tcase_add_loop_test(tcase, test_chroma_siting_hints, 0, G_N_ELEMENTS(kHints));
 }
 

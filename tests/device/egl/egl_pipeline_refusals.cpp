@@ -150,6 +150,28 @@ GST_START_TEST(test_refused_external)
         rgba_distance(stream.pass(second.frame, Picture::nv12()).get(), second.frame, kBt601) <= 2);
   fail_unless_equals_uint64(stream.stat("frames"), 5);
   fail_unless_equals_uint64(stream.stat("copies"), 3);
+  fail_unless_equals_uint64(stream.stat("fallbacks"), 2); // drawing the planes is refused, too
+}
+GST_END_TEST
+
+// The planes are still imported: they are drawn, and nothing is copied.
+GST_START_TEST(test_drawn_instead_of_external)
+{
+  if (!imports_here())
+    return;
+  Picture first(DRM_FORMAT_NV12);
+  Picture second(DRM_FORMAT_NV12);
+  EglPipeline stream(through_rgba("zero-copy=require"));
+  stream.play();
+  (void)stream.pass(first.frame, Picture::nv12());
+  fail_unless_equals_uint64(stream.stat("draws"), 0);
+  const Refusing refusing(
+      [](const ImageRequest &request) { return request.fourcc == DRM_FORMAT_NV12; });
+  stream.push(second.frame, Picture::nv12());
+  for (int i = 0; i < 3; i++)
+    fail_unless(
+        rgba_distance(stream.pass(second.frame, Picture::nv12()).get(), second.frame, kBt601) <= 1);
+  fail_unless_equals_uint64(stream.stat("draws"), 3);
   fail_unless_equals_uint64(stream.stat("fallbacks"), 1);
 }
 GST_END_TEST
@@ -317,6 +339,7 @@ void add_refusals(Suite *suite)
   tcase_add_loop_test(tcase, test_refused_and_no_copy, 0, G_N_ELEMENTS(kErrors));
   tcase_add_test(tcase, test_refused_in_midstream);
   tcase_add_test(tcase, test_refused_external);
+  tcase_add_test(tcase, test_drawn_instead_of_external);
   tcase_add_loop_test(tcase, test_upstream_chooses_again, 0, G_N_ELEMENTS(kChoices));
   tcase_add_test(tcase, test_refused_size);
   tcase_add_test(tcase, test_nth_request);

@@ -43,7 +43,6 @@ const PlaneFormatRow kPlaneFormats[] = {
     {kFourccNv30, {}},
     {DRM_FORMAT_P030, {}},
     {kFourccT430, {}},
-    {DRM_FORMAT_YUYV, {}},
     {DRM_FORMAT_AYUV, {}},
     {DRM_FORMAT_Y210, {}},
     {DRM_FORMAT_XRGB8888, {}},
@@ -73,6 +72,22 @@ TEST(PlaneFormat, Table)
   }
 }
 
+// The bytes of two pixels in every modifier that is no tiling.
+TEST(PlaneFormat, OfPacked422)
+{
+  for (const std::uint32_t fourcc :
+       {DRM_FORMAT_YUYV, DRM_FORMAT_YVYU, DRM_FORMAT_UYVY, DRM_FORMAT_VYUY}) {
+    for (const std::uint64_t modifier : {kModLinear, kModImplicit}) {
+      EXPECT_EQ(plane_format({fourcc, modifier}, 0), (Format{DRM_FORMAT_GR88, modifier}));
+      EXPECT_EQ(packed_chroma_format({fourcc, modifier}), (Format{DRM_FORMAT_ABGR8888, modifier}));
+      EXPECT_FALSE(plane_format({fourcc, modifier}, 1));
+    }
+    EXPECT_FALSE(plane_format({fourcc, I915_FORMAT_MOD_Y_TILED}, 0));
+    EXPECT_FALSE(packed_chroma_format({fourcc, I915_FORMAT_MOD_Y_TILED}));
+  }
+  EXPECT_FALSE(packed_chroma_format({DRM_FORMAT_NV12, kModLinear}));
+}
+
 struct SplitRow {
   std::uint32_t fourcc;
   std::uint32_t width, height;
@@ -92,6 +107,7 @@ TEST(SplitPlanes, SizesAreRoundedUp)
       {DRM_FORMAT_YUV422, 65, 47, {{65, 47}, {33, 47}, {33, 47}}},
       {DRM_FORMAT_YUV410, 65, 47, {{65, 47}, {17, 12}, {17, 12}}},
       {DRM_FORMAT_R8, 65, 47, {{65, 47}}},
+      {DRM_FORMAT_YUYV, 65, 47, {{65, 47}}},
   };
   for (const SplitRow &row : rows) {
     const MemfdFrame frame(row.fourcc, row.width, row.height, 64);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Planes of more than 8 bits drawn as RGBA: the numbers of the conversion, and that no failure of
+// Planes drawn as RGBA: the numbers of the conversion, and that no failure of
 // GL leaks or leaves state behind. Pixels are tests/device/egl/egl_pipeline.cpp's.
 #include "engine/gl_planes.hpp"
 
@@ -41,17 +41,24 @@ const ColourRow kColours[] = {
     {"white, lower bits", kFourccS010, kBt709Luma, YuvRange::Limited, {940, 512, 512}, {255, 255, 255}},
     {"red, BT.601", DRM_FORMAT_P010, kBt601Luma, YuvRange::Limited, {326 << 6, 361 << 6, 960 << 6}, {255, 0, 0}},
     {"green, BT.709", DRM_FORMAT_P010, kBt709Luma, YuvRange::Limited, {691 << 6, 167 << 6, 105 << 6}, {0, 255, 0}},
+    {"white, 8 bits", DRM_FORMAT_NV12, kBt601Luma, YuvRange::Limited, {235, 128, 128}, {255, 255, 255}},
+    {"white, 8 bits, full", DRM_FORMAT_YUV420, kBt601Luma, YuvRange::Full, {255, 128, 128}, {255, 255, 255}},
+    {"red, BT.601, 8 bits", DRM_FORMAT_NV21, kBt601Luma, YuvRange::Limited, {81, 90, 240}, {254, 0, 0}},
+    {"green, BT.709, packed", DRM_FORMAT_UYVY, kBt709Luma, YuvRange::Limited, {173, 42, 26}, {0, 255, 1}},
     {"blue, BT.601, full", DRM_FORMAT_P010, kBt601Luma, YuvRange::Full, {117 << 6, 1023 << 6, 429 << 6}, {0, 0, 255}},
 };
 
 TEST(RgbRows, AsTheRecommendationsSay)
 {
   for (const ColourRow &row : kColours) {
-    const RgbRows rows = rgb_rows({row.luma, row.range}, *deep_format(row.fourcc));
+    const YuvSamples &samples = *yuv_samples(row.fourcc);
+    const RgbRows rows = rgb_rows({row.luma, row.range}, samples);
+    const double one = samples.bits > 8 ? 65535 : 255;
     for (std::size_t i = 0; i < 3; i++) {
-      double value = rows.offset[i];
-      for (std::size_t c = 0; c < 3; c++)
-        value += rows.rows[i][c] * row.yuv[c] / 65535.0;
+      const double value = rows.offset[i] + (rows.luma[samples.y] * row.yuv[0] +
+                                             rows.rows[i][samples.cb] * row.yuv[1] +
+                                             rows.rows[i][samples.cr] * row.yuv[2]) /
+                                                one;
       EXPECT_NEAR(std::clamp(value, 0.0, 1.0) * 255, row.rgb[i], 0.5) << row.name << " " << i;
     }
   }
@@ -67,18 +74,22 @@ TEST(ChromaShift, PutsSamplesWhereTheyAre)
   EXPECT_EQ((0.25F + 0.75F) / 2 + chroma_shift(Siting::Centred, 2), 0.5F);
 }
 
-TEST(DeepFormats, AreThoseOfPlanesOf16Bits)
+// All whose planes can be imported one by one, and no other ones.
+TEST(YuvSamples, AreKnownOfAllPlanes)
 {
+  const FormatSet textures = FormatSet::from_pairs({{DRM_FORMAT_ABGR8888, kModLinear}});
   for (const FourccInfo &info : known_fourccs()) {
-    bool is_deep = info.is_yuv && info.n_planes > 1;
-    for (std::size_t i = 0; i < info.n_planes && is_deep; i++) {
-      const auto plane = plane_format({info.fourcc, kModLinear}, i);
+    const Format format{info.fourcc, kModLinear};
+    bool has_planes = info.is_yuv;
+    bool is_deep = false;
+    for (std::size_t i = 0; i < info.n_planes && has_planes; i++) {
+      const auto plane = plane_format(format, i);
+      has_planes = plane.has_value();
       is_deep = plane && (plane->fourcc == DRM_FORMAT_R16 || plane->fourcc == DRM_FORMAT_GR1616);
     }
-    EXPECT_EQ(can_draw_planes(info.fourcc), is_deep) << fourcc_to_string(info.fourcc);
-    if (const DeepFormat *format = deep_format(info.fourcc)) {
-      EXPECT_EQ(format->is_planar, info.n_planes == 3) << fourcc_to_string(info.fourcc);
-    }
+    EXPECT_EQ(can_draw_planes(format, textures), has_planes) << fourcc_to_string(info.fourcc);
+    EXPECT_EQ(can_draw_planes(format, {}), has_planes && info.n_planes > 1);
+    EXPECT_EQ(is_drawn_exacter(info.fourcc), has_planes && is_deep);
   }
 }
 
@@ -88,7 +99,8 @@ class DrawPlanes : public testing::Test {
 protected:
   DrawPlanes()
   {
-    for (const std::uint32_t fourcc : {DRM_FORMAT_R16, DRM_FORMAT_GR1616})
+    for (const std::uint32_t fourcc :
+         {DRM_FORMAT_R8, DRM_FORMAT_GR88, DRM_FORMAT_R16, DRM_FORMAT_GR1616, DRM_FORMAT_ABGR8888})
       driver_.formats.push_back({fourcc, {{kModLinear, false}}});
     driver_.calls().gl.gen_textures(1, &into_);
   }
@@ -108,10 +120,11 @@ protected:
 TEST_F(DrawPlanes, WithOneCallAndNothingMade)
 {
   const auto device = open();
-  for (const std::uint32_t fourcc : {DRM_FORMAT_P010, DRM_FORMAT_P016, DRM_FORMAT_Q401}) {
+  for (const std::uint32_t fourcc :
+       {DRM_FORMAT_P010, DRM_FORMAT_P016, DRM_FORMAT_Q401, DRM_FORMAT_NV12, DRM_FORMAT_YUYV}) {
     const std::string name = fourcc_to_string(fourcc);
     const MemfdFrame frame(fourcc, 641, 481, 16);
-    auto planes = import_frame(device, frame.layout, Shape::PerPlane, {});
+    auto planes = import_frame(device, frame.layout, Shape::Drawn, {});
     ASSERT_TRUE(planes) << name << ": " << planes.error().message;
     auto painter = PlanesPainter::make(device, fourcc);
     ASSERT_TRUE(painter) << name << ": " << painter.error().message;
@@ -137,7 +150,7 @@ TEST_F(DrawPlanes, PutsStateBack)
 {
   const auto device = open();
   const MemfdFrame frame(DRM_FORMAT_P010, 64, 64);
-  const auto planes = import_frame(device, frame.layout, Shape::PerPlane, {});
+  const auto planes = import_frame(device, frame.layout, Shape::Drawn, {});
   const auto painter = PlanesPainter::make(device, DRM_FORMAT_P010);
   ASSERT_TRUE(planes && painter);
   driver_.bound[GL_FRAMEBUFFER] = 77;
@@ -175,7 +188,7 @@ TEST_F(DrawPlanes, LeaksNothingWhereACallFails)
                            "glUseProgram"}) {
     const auto device = open();
     {
-      const auto planes = import_frame(device, frame.layout, Shape::PerPlane, {});
+      const auto planes = import_frame(device, frame.layout, Shape::Drawn, {});
       ASSERT_TRUE(planes);
       driver_.fail(call, 1, GL_OUT_OF_MEMORY);
       const auto painter = PlanesPainter::make(device, DRM_FORMAT_P010);
