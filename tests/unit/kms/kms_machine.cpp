@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The displays of saved machines (tests/data/inspect): what a user's board scans out is what the engine
-// offers, and a frame is committed with its modifier.
+// The displays of saved machines (tests/data/inspect): what a user's board scans out is what the
+// engine offers, and a frame is committed with its modifier.
 #include <cstdlib>
 #include <exception>
 #include <string>
@@ -24,7 +24,8 @@ std::vector<SavedSource> saved(const std::string &file)
   const char *data = std::getenv("GST_DRM_TEST_DATA");
   std::vector<SavedSource> machine;
   std::string error;
-  EXPECT_TRUE(data && read_saved_machine(std::string(data) + "/inspect/" + file, machine, error)) << error;
+  EXPECT_TRUE(data && read_saved_machine(std::string(data) + "/inspect/" + file, machine, error))
+      << error;
   return machine;
 }
 
@@ -36,14 +37,15 @@ protected:
     const std::vector<std::string> facts = facts_of_card(machine, card);
     std::string error;
     replug();
-    fakedrm::device().model = fakedrm::make_model(std::vector<std::string_view>(facts.begin(), facts.end()), error);
+    fakedrm::device().model =
+        fakedrm::make_model(std::vector<std::string_view>(facts.begin(), facts.end()), error);
     ASSERT_TRUE(fakedrm::device().model) << error;
   }
 };
 
 TEST_F(MachineTest, offers_what_the_boards_planes_scan_out)
 {
-  for (const auto &[file, card] : {std::pair("board.json", "card0"), // tiled, primary and overlay
+  for (const auto &[file, card] : {std::pair("board.json", "card0"),   // tiled, primary and overlay
                                    std::pair("machine.json", "card0"), // tiled, primary and cursor
                                    std::pair("machine.json", "card1")}) { // without modifiers
     SCOPED_TRACE(std::string(file) + " " + card);
