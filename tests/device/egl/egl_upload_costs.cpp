@@ -138,7 +138,7 @@ GST_END_TEST
 GST_START_TEST(test_drawn)
 {
   const std::string plain = plain_caps("P010_10LE", 320, 240);
-  Frames frames(*gl, {.plain = plain, .shape = egl::Shape::PerPlane, .draws = true});
+  Frames frames(*gl, {.plain = plain, .shape = egl::Shape::Drawn});
   std::vector<GstPtr<GstBuffer>> pool;
   for (guint i = 0; i < 4; i++)
     pool.push_back(dmabuf(plain, i));

@@ -152,10 +152,8 @@ GST_START_TEST(test_drawn_in_order)
   const Release &row = kReleases[__i__];
   const Gpu gpu(row.version);
   const std::string plain = plain_caps("P010_10LE", 64, 48);
-  Frames frames(*gpu.gl, {.plain = plain,
-                          .shape = egl::Shape::PerPlane,
-                          .takes_release_fences = row.announced,
-                          .draws = true});
+  Frames frames(
+      *gpu.gl, {.plain = plain, .shape = egl::Shape::Drawn, .takes_release_fences = row.announced});
   const auto frame = dmabuf(plain, 1);
   Timeline timeline;
   add_fence(frame, timeline, Kind::Acquire);
@@ -304,9 +302,8 @@ GST_START_TEST(test_producer)
   Frames::Setup setup{.plain = plain_caps("BGRx", 64, 48), .takes_release_fences = true};
   if (draws)
     setup = {.plain = plain_caps("P010_10LE", 64, 48),
-             .shape = egl::Shape::PerPlane,
-             .takes_release_fences = true,
-             .draws = true};
+             .shape = egl::Shape::Drawn,
+             .takes_release_fences = true};
   constexpr guint kRounds = 4;
   std::vector<std::string> expected;
   Frames frames(*gpu.gl, setup);

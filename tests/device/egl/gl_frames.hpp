@@ -85,7 +85,6 @@ public:
     egl::Shape shape = egl::Shape::OneImage;
     bool imports = true;
     bool takes_release_fences = false;
-    bool draws = false; // RGBA of planes
   };
   Frames(const Gl &gl, const Setup &setup)
       : frames(element_.get(), stats), info(video_info(setup.plain)), gl_(gl)
@@ -100,8 +99,8 @@ public:
                               ? egl::target_of(*gl.thread->device(), format)
                               : egl::Target::Texture2D;
       fail_unless(target.has_value(), "%s is not imported", setup.plain.c_str());
-      stream.form = TextureForm{setup.shape, *target, gst_video_format_from_string(setup.gl_format),
-                                setup.draws};
+      stream.form =
+          TextureForm{setup.shape, *target, gst_video_format_from_string(setup.gl_format)};
       is_external = *target == egl::Target::External;
     }
     stream.hints = color_hints_of(info);
