@@ -257,7 +257,7 @@ Result<GstPtr<GstBufferPool>> UploadAllocation::make_copy_pool()
   if (!made)
     return made.error();
   if (!pools_.adopt_copy_pool(made->pool))
-    return Error{ErrorCode::Allocation, {}, lack_of_descriptors(kDescriptorsOfFrame)};
+    return Error{ErrorCode::Allocation, {}, out_of_descriptors(kDescriptorsOfFrame)};
   pools_.tell_notice(allocator_.get());
   return std::move(made->pool);
 }

@@ -2,7 +2,7 @@
 // Negotiations that a change of the offer has spoiled are done again. GstBaseTransform asks the
 // element three times in one negotiation (transform_caps, fixate_caps, set_caps). Another thread
 // may change the offer in between: it sets a property, or its query notices another OpenGL context.
-// What fails for that was refused by nobody.
+// Such a failure is no refusal: negotiation is repeated.
 #include "gstegldmabufupload.hpp"
 #include "gstegluploader.hpp"
 

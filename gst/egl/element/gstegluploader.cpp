@@ -49,7 +49,7 @@ std::shared_ptr<GlThread> EglUploader::find_device()
   const std::shared_ptr<GlThread> before = offer_.thread();
   if (before == found->thread)
     return before;
-  const bool changed = offer_.take(found->thread, found->stops);
+  const bool changed = offer_.take(found->thread, found->generation);
   if (offer_.thread() != found->thread)
     return nullptr; // the element was stopped meanwhile
   const egl::Device &device = *found->thread->device();
@@ -68,7 +68,7 @@ void EglUploader::offer_changed()
     refusals_.request_choice();
 }
 
-// A context that a search finds behind the change has ended, or is one of the next start.
+// Contexts found after this point are stale, or belong to the next start(): they are discarded.
 void EglUploader::warn_of_searches(const GlSearches::Change &change) const
 {
   if (!change.is_alone())

@@ -112,7 +112,7 @@ bool UploadOffer::update(const Taken *taken)
     auto formats = std::make_shared<const UploadFormats>(work_out(settings, device.get()));
     const bool changed = !(*formats == *before);
     const std::lock_guard guard(lock_);
-    if (taken && taken->stops != stops_)
+    if (taken && taken->generation != generation_)
       return false; // a stop came between
     if (changes != changes_)
       continue;
@@ -138,25 +138,25 @@ bool UploadOffer::change_settings(const std::function<void(UploadSettings &)> &c
   return update();
 }
 
-bool UploadOffer::take(std::shared_ptr<GlThread> thread, std::uint64_t stops)
+bool UploadOffer::take(std::shared_ptr<GlThread> thread, std::uint64_t generation)
 {
   {
     const std::lock_guard guard(lock_);
-    if (stops != stops_ || (device_ && device_->thread == thread))
+    if (generation != generation_ || (device_ && device_->thread == thread))
       return false;
   }
-  const Taken taken{std::make_shared<Device>(std::move(thread)), stops};
+  const Taken taken{std::make_shared<Device>(std::move(thread)), generation};
   return update(&taken);
 }
 
-void UploadOffer::forget(std::uint64_t stops)
+void UploadOffer::forget(std::uint64_t generation)
 {
   {
     const std::lock_guard guard(lock_);
-    stops_ = stops;
+    generation_ = generation;
     changes_++;
   }
-  const Taken none{nullptr, stops};
+  const Taken none{nullptr, generation};
   update(&none);
 }
 

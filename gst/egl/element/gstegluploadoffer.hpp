@@ -47,11 +47,11 @@ public:
 
   // Each of these returns whether formats() allows something else than before.
   bool change_settings(const std::function<void(UploadSettings &)> &change);
-  // Another device, in place of the last one, whose refusals are forgotten. `stops` is how often
-  // the element had been stopped when that device was looked for: behind a stop nothing is taken.
-  bool take(std::shared_ptr<GlThread> thread, std::uint64_t stops);
-  // Lets go of the device, when the element has been stopped so often.
-  void forget(std::uint64_t stops);
+  // Another device, in place of the last one, whose refusals are forgotten. `generation` counts the
+  // calls of stop(): a device found in an older generation is discarded.
+  bool take(std::shared_ptr<GlThread> thread, std::uint64_t generation);
+  // Lets go of the device. Begins that generation.
+  void forget(std::uint64_t generation);
   // Forgets the refusals of other sizes.
   bool resize(std::uint32_t width, std::uint32_t height);
   bool refuse(egl::Shape shape, Refusal refusal);
@@ -65,18 +65,18 @@ private:
     FormatOffer images, planes;
   };
   [[nodiscard]] UploadFormats work_out(const UploadSettings &settings, const Device *device) const;
-  // A device that is taken, and the number of stops for which that holds.
+  // A device that is taken, and the generation in which it was found.
   struct Taken {
     std::shared_ptr<Device> device;
-    std::uint64_t stops;
+    std::uint64_t generation;
   };
   bool update(const Taken *taken = nullptr);
 
   // Guards all below; FormatOffer's own lock is not taken under it.
   mutable OrderedMutex lock_{kLeafLockRank, "UploadOffer::lock_"};
-  std::uint64_t changes_ = 0;   // of what formats_ is worked out from
-  std::uint64_t past_hops_ = 0; // of devices before the present one
-  std::uint64_t stops_ = 0;     // calls of FilterGlThread::forget()
+  std::uint64_t changes_ = 0;    // of what formats_ is worked out from
+  std::uint64_t past_hops_ = 0;  // of devices before the present one
+  std::uint64_t generation_ = 0; // calls of FilterGlThread::forget()
   UploadSettings settings_;
   std::shared_ptr<Device> device_;
   std::shared_ptr<const UploadFormats> formats_ = std::make_shared<const UploadFormats>();

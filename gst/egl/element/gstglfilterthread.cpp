@@ -52,7 +52,7 @@ GstPtr<GstGLContext> context_of(GstGLBaseFilter *element)
 FilterGlThread::Search FilterGlThread::begin_search() const
 {
   const std::lock_guard guard(lock_);
-  return {stops_, gave_up_};
+  return {generation_, gave_up_};
 }
 
 GlSearch find_gl_context(GstGLBaseFilter *element)
@@ -64,9 +64,9 @@ GlSearch find_gl_context(GstGLBaseFilter *element)
   return result;
 }
 
-// GstGLBaseFilter has an error for a context that it cannot make, each time that it is asked. A
-// context that was found and is gone again was taken away by a stop: whoever asks was a query of
-// another thread, and the next start looks anew.
+// GstGLBaseFilter has an error for a context that it cannot make, each time that it is asked. If
+// the context is gone without one, stop() ran on another thread between the search and here: report
+// no context, without an error message.
 Result<GstPtr<GstGLContext>> FilterGlThread::present_context(const Search &search)
 {
   GstPtr<GstGLContext> context = context_of(element_);
@@ -89,7 +89,7 @@ Result<GstPtr<GstGLContext>> FilterGlThread::present_context(const Search &searc
 bool FilterGlThread::give_up(const Search &search)
 {
   const std::lock_guard guard(lock_);
-  return search.stops == stops_ && !std::exchange(gave_up_, true);
+  return search.generation == generation_ && !std::exchange(gave_up_, true);
 }
 
 Result<FilterGlThread::Found> FilterGlThread::find()
@@ -99,21 +99,21 @@ Result<FilterGlThread::Found> FilterGlThread::find()
   const Search search = begin_search();
   const GlSearches::Search going_on(searches_);
   if (!going_on || !element_->display)
-    return Found{nullptr, search.stops};
+    return Found{nullptr, search.generation};
   const Result<GstPtr<GstGLContext>> context = present_context(search);
   if (!context)
     return context.error();
   {
     const std::lock_guard guard(lock_);
-    if (thread_ && thread_->context() == context->get() && search.stops == stops_)
-      return Found{thread_, search.stops};
+    if (thread_ && thread_->context() == context->get() && search.generation == generation_)
+      return Found{thread_, search.generation};
   }
-  return open(context->get(), search.stops);
+  return open(context->get(), search.generation);
 }
 
 // Two threads may come here with one context; the first one's thread is kept. Behind a stop none
 // is: the context would live on in an element that is in NULL.
-Result<FilterGlThread::Found> FilterGlThread::open(GstGLContext *context, std::uint64_t stops)
+Result<FilterGlThread::Found> FilterGlThread::open(GstGLContext *context, std::uint64_t generation)
 {
   Result<std::shared_ptr<GlThread>> opened = GlThread::open(context);
   if (!opened) {
@@ -121,10 +121,10 @@ Result<FilterGlThread::Found> FilterGlThread::open(GstGLContext *context, std::u
     return opened.error();
   }
   std::shared_ptr<GlThread> old; // let go of without the lock
-  Found found{nullptr, stops};
+  Found found{nullptr, generation};
   {
     const std::lock_guard guard(lock_);
-    if (stops == stops_) {
+    if (generation == generation_) {
       if (!thread_ || thread_->context() != context)
         old = std::exchange(thread_, *opened);
       found.thread = thread_;
@@ -139,19 +139,19 @@ Result<FilterGlThread::Found> FilterGlThread::open(GstGLContext *context, std::u
 
 std::uint64_t FilterGlThread::forget()
 {
-  std::uint64_t stops = 0;
+  std::uint64_t generation = 0;
   std::shared_ptr<GlThread> thread;
   {
     const std::lock_guard guard(lock_);
     thread = std::exchange(thread_, nullptr);
     gave_up_ = false;
-    stops = ++stops_;
+    generation = ++generation_;
   }
   posted_.reset();
   no_context_.reset();
   if (thread)
     thread->retire();
-  return stops;
+  return generation;
 }
 
 bool replace_gl_error(GstElement *element, GstMessage *message, OncePerFailure &told)

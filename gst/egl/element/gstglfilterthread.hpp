@@ -20,16 +20,16 @@ class FilterGlThread {
 public:
   struct Found {
     std::shared_ptr<GlThread>
-        thread;              // nullptr: no display yet (state NULL), or a stop came between
-    std::uint64_t stops = 0; // calls of forget() before the search began
+        thread;                   // nullptr: no display yet (state NULL), or a stop came between
+    std::uint64_t generation = 0; // calls of forget() before the search began
   };
 
   explicit FilterGlThread(GstGLBaseFilter *element) noexcept : element_(element) {}
 
   // The thread of the pipeline's present context, which is looked for and, where nobody has one,
   // made the first time. An Error has its message on the bus already. Asks the neighbours: call
-  // it without a lock. A query of another thread may end behind a stop: who keeps what was found
-  // makes sure that `stops` is still the number of them.
+  // it without a lock. A query of another thread may end after stop(): whoever keeps what was found
+  // checks that `generation` is still the present one.
   Result<Found> find();
   // Held while GstGLBaseFilter changes its context and its display: find() finds nothing meanwhile.
   [[nodiscard]] GlSearches::Change change() { return GlSearches::Change(searches_); }
@@ -43,14 +43,14 @@ public:
 private:
   // What was known when a thread began to look for a context.
   struct Search {
-    std::uint64_t stops;
+    std::uint64_t generation;
     bool gave_up;
   };
 
   [[nodiscard]] Search begin_search() const;
   Result<GstPtr<GstGLContext>> present_context(const Search &search);
   [[nodiscard]] bool give_up(const Search &search);
-  Result<Found> open(GstGLContext *context, std::uint64_t stops);
+  Result<Found> open(GstGLContext *context, std::uint64_t generation);
 
   GstGLBaseFilter *const element_; // borrowed: the element owns this
   GlSearches searches_;
@@ -59,8 +59,8 @@ private:
   // Guards all below; nothing is called under it.
   mutable OrderedMutex lock_{kLeafLockRank, "FilterGlThread::lock_"};
   std::shared_ptr<GlThread> thread_;
-  bool gave_up_ = false;    // no context was found, and GStreamer has said so
-  std::uint64_t stops_ = 0; // calls of forget()
+  bool gave_up_ = false;         // no context was found, and GStreamer has said so
+  std::uint64_t generation_ = 0; // calls of forget()
 };
 
 // What gst_gl_base_filter_find_gl_context() found, and the message for the bus where it found

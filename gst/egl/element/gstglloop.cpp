@@ -48,7 +48,7 @@ struct GlLoop::Source {
   static State &of(GSource *source) { return **reinterpret_cast<Source *>(source)->state; }
 };
 
-// A loop within a job of the loop sleeps in the midst of that job: its sleeps do not count.
+// Nested loops do not count.
 gboolean GlLoop::prepare(GSource *source, gint *timeout_ms) noexcept
 {
   State &state = Source::of(source);

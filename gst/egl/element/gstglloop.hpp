@@ -26,10 +26,10 @@ public:
 
   // On the GL thread, in a job. A job that no main loop runs leaves nothing to watch.
   void watch();
-  // Which sleep it is that the loop sleeps; 0: it is awake, or is not watched. Any thread.
+  // Number of the current poll(); 0 while dispatching or when not monitored. Any thread.
   [[nodiscard]] std::uint64_t sleep() const noexcept;
   // Wakes the loop from its sleep for a job, which comes before all others that wait for the loop.
-  // false, and nothing done, where it does not sleep. Any thread.
+  // Returns false, and does nothing, if it does not sleep. Any thread.
   [[nodiscard]] bool wake_for(Job job);
   // Ends jobs that a loop, which has ended, left over. Any thread.
   void drop_jobs();

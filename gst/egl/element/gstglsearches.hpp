@@ -8,10 +8,9 @@
 
 namespace gstdrm {
 
-// GstGLBaseFilter lets go of its context and its display without its lock, and only then forgets
-// them (gst_gl_base_filter_reset()): a query of another thread that comes between takes what is
-// gone. So a change waits until nobody searches, and whoever comes meanwhile finds what there is in
-// NULL: nothing. Any thread.
+// gst_gl_base_filter_reset() unrefs the context and the display before it clears them, without a
+// lock, so that a query of another thread may take what is gone. So a reset waits until no query
+// reads the context, and queries during a reset are answered with no context. Any thread.
 class GlSearches {
 public:
   class Search {
@@ -20,7 +19,7 @@ public:
     Search(const Search &) = delete;
     Search &operator=(const Search &) = delete;
     ~Search();
-    // false: the element changes, and is not to be searched.
+    // Returns false while the element changes: it must not be searched.
     explicit operator bool() const noexcept { return goes_on_; }
 
   private:
@@ -31,14 +30,14 @@ public:
     static thread_local Search *innermost;
   };
 
-  // A change, by the thread that makes it. One within the other is one.
+  // Scoped writer lock; recursive per thread.
   class Change {
   public:
     explicit Change(GlSearches &searches);
     Change(const Change &) = delete;
     Change &operator=(const Change &) = delete;
     ~Change();
-    // false: a search did not end in kLongest.
+    // Returns false if a search did not end within kLongest.
     [[nodiscard]] bool is_alone() const noexcept { return is_alone_; }
 
   private:

@@ -120,7 +120,7 @@ void SinkDisplay::set_rotation(std::uint32_t rotation)
   const std::lock_guard guard(lock_);
   settings_.direction = GST_VIDEO_ORIENTATION_CUSTOM;
   settings_.view.rotation = rotation;
-  settings_.view.turn_is_wish = false;
+  settings_.view.rotation_is_optional = false;
   if (display_)
     display_->set_view(settings_.view);
 }
@@ -149,7 +149,7 @@ void SinkDisplay::follow_direction()
   if (direction == GST_VIDEO_ORIENTATION_CUSTOM)
     return;
   settings_.view.rotation = rotation_of(direction);
-  settings_.view.turn_is_wish = settings_.direction == GST_VIDEO_ORIENTATION_AUTO;
+  settings_.view.rotation_is_optional = settings_.direction == GST_VIDEO_ORIENTATION_AUTO;
   if (display_)
     display_->set_view(settings_.view);
 }

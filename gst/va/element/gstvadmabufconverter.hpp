@@ -28,7 +28,7 @@
 #include "gstvaconvertcolours.hpp"
 #include "gstvaconvertframes.hpp"
 #include "gstvadisplaycontext.hpp"
-#include "gstvalearner.hpp"
+#include "gstvapaircache.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_convert_debug);
 
@@ -131,7 +131,7 @@ private:
   Interrupt interrupt_;
   Producer producer_;
   Refusals refusals_;
-  Learner learner_; // has a lock of its own
+  PairCache learner_; // has a lock of its own
   GstPtr<GstDrmAllocator> allocator_;
   ConvertFrames frames_;
   ConvertStream stream_;

@@ -19,7 +19,7 @@ namespace gstdrm::va {
 namespace {
 
 // Makes the pool allocate `count` buffers; returns how many it could allocate. `lack`: see
-// lack_of_descriptors(), while those are there.
+// out_of_descriptors(), while those are there.
 guint fill_pool(GstBufferPool *pool, guint count, int &lack)
 {
   GstBufferPoolAcquireParams params = {};
@@ -29,7 +29,7 @@ guint fill_pool(GstBufferPool *pool, guint count, int &lack)
   while (buffers.size() < count &&
          gst_buffer_pool_acquire_buffer(pool, &buffer, &params) == GST_FLOW_OK)
     buffers.push_back(GstPtr<GstBuffer>::adopt(buffer));
-  lack = buffers.size() < count ? lack_of_descriptors(kDescriptorsOfFrame) : 0;
+  lack = buffers.size() < count ? out_of_descriptors(kDescriptorsOfFrame) : 0;
   return static_cast<guint>(buffers.size());
 }
 
@@ -41,7 +41,7 @@ Result<GstPtr<GstBufferPool>> make_pool(GstDrmAllocator *allocator, GstCaps *cap
   if (!made && made.error().sys_errno != 0)
     return made.error();
   if (!made || !gst_buffer_pool_set_active(made->pool.get(), TRUE))
-    return Error{ErrorCode::Allocation, {}, lack_of_descriptors(kDescriptorsOfFrame)};
+    return Error{ErrorCode::Allocation, {}, out_of_descriptors(kDescriptorsOfFrame)};
   return std::move(made->pool);
 }
 

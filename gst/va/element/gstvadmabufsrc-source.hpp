@@ -22,7 +22,7 @@
 #include "gstvadisplaycontext.hpp"
 #include "gstvadmabufcaps.hpp"
 #include "gstvadmabufframes.hpp"
-#include "gstvalearner.hpp"
+#include "gstvapaircache.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
 
@@ -82,7 +82,7 @@ private:
   GstBaseSrc *element_;
   DisplayContext context_;
   std::shared_ptr<const Device> device_; // under the object lock
-  Learner learner_;
+  PairCache learner_;
   GstPtr<GstDrmAllocator> allocator_;
   // Set under the object lock; an event of any thread may cancel its waits.
   std::shared_ptr<SyncWorker> worker_;

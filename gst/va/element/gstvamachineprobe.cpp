@@ -40,7 +40,7 @@ constexpr char kLimitVariable[] = "GST_DRM_VA_PROBE_TIMEOUT";
 constexpr unsigned kLimitSeconds = 20;
 constexpr unsigned kMaxLimitSeconds = 3600;
 
-struct Prober {
+struct DriverProbe {
   std::string program; // empty: none, the drivers are asked in this process
   unsigned limit_s = kLimitSeconds;
 };
@@ -138,7 +138,7 @@ bool may_pass(const ChildRun &run)
 }
 
 void fail(const std::string &path, const ChildRun &run, const ProbeReport &report,
-          const Prober &prober, Machine &machine)
+          const DriverProbe &prober, Machine &machine)
 {
   const std::string what = what_happened(run, report, prober.limit_s);
   const std::string driver = report.driver.empty() ? "unknown" : report.driver;
@@ -156,7 +156,7 @@ void fail(const std::string &path, const ChildRun &run, const ProbeReport &repor
 }
 
 // False: the program itself is of no use, which is not the driver's fault.
-bool probe_apart(const std::string &path, const Prober &prober, Machine &machine)
+bool probe_apart(const std::string &path, const DriverProbe &prober, Machine &machine)
 {
   const int level = gst_debug_category_get_threshold(GST_CAT_DEFAULT);
   const auto run =
@@ -197,7 +197,8 @@ struct Answer {
 };
 
 // All at the same time: nodes whose drivers hang cost one time limit together.
-std::vector<Answer> probe_all_apart(const std::vector<std::string> &paths, const Prober &prober)
+std::vector<Answer> probe_all_apart(const std::vector<std::string> &paths,
+                                    const DriverProbe &prober)
 {
   std::vector<Answer> answers(paths.size());
   const auto ask = [&](std::size_t i) noexcept {
@@ -229,7 +230,7 @@ Machine probe_nodes(const std::vector<std::string> &paths, const std::string &fo
   Machine machine;
   if (paths.empty())
     return machine;
-  const Prober prober{find_program(folder), find_limit()};
+  const DriverProbe prober{find_program(folder), find_limit()};
   std::vector<Answer> answers(paths.size());
   if (!prober.program.empty())
     answers = probe_all_apart(paths, prober);

@@ -123,7 +123,7 @@ Result<Device> open_first_device(const std::vector<FailedNode> &failed)
     add_reason(tried, device.error());
   }
   if (tried.message.empty()) {
-    tried.sys_errno = lack_of_descriptors(1); // the directory could not be read
+    tried.sys_errno = out_of_descriptors(1); // the directory could not be read
     tried.message = tried.sys_errno != 0 ? "/dev/dri cannot be read: " + errno_text(tried.sys_errno)
                                          : "There is no /dev/dri/renderD*";
   }

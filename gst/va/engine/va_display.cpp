@@ -179,7 +179,7 @@ Error Display::error(ErrorCode code, const char *call, VAStatus status) const
   if (!vendor_.empty())
     where += " (" + vendor_ + ")";
   GSTDRM_DEBUG("refused: %s: %s%s", where.c_str(), vaStatusStr(status), number);
-  const int lack = lack_of_descriptors(kDescriptorsOfFrame); // no VAStatus tells
+  const int lack = out_of_descriptors(kDescriptorsOfFrame); // no VAStatus tells
   std::string text = where + ": " + vaErrorStr(status) + number + text_of_lack(lack);
   if (has_gone())
     text += ". " + node_ +

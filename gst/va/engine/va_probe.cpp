@@ -10,9 +10,9 @@
 
 #include <gst/drm/core/log.hpp>
 
+#include "va_driver_probe.hpp"
 #include "va_formats.hpp"
 #include "va_objects.hpp"
-#include "va_prober.hpp"
 
 namespace gstdrm::va {
 namespace {
@@ -193,7 +193,7 @@ Result<Capabilities> query_capabilities(const std::shared_ptr<Display> &display)
   check_sizes(capabilities.min_width, capabilities.max_width, "width");
   check_sizes(capabilities.min_height, capabilities.max_height, "height");
   log_answer(*display, *found, capabilities, listed);
-  Prober prober(display, capabilities);
+  DriverProbe prober(display, capabilities);
   for (const auto *format : listed.formats)
     prober.probe(*format, listed.modifiers);
   prober.probe_sources(listed.modifiers);

@@ -36,8 +36,8 @@ TEST_P(Descriptors, lack_is_told)
   {
     const gstdrm::test::FewDescriptors few(row.left);
     errno = E2BIG;
-    lack = gstdrm::lack_of_descriptors(row.wanted);
-    again = gstdrm::lack_of_descriptors(row.wanted); // they were given back
+    lack = gstdrm::out_of_descriptors(row.wanted);
+    again = gstdrm::out_of_descriptors(row.wanted); // they were given back
   }
   EXPECT_EQ(lack, row.lack);
   EXPECT_EQ(again, row.lack);

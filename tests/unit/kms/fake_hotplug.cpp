@@ -9,12 +9,12 @@
 
 #include "fake_drm.hpp"
 #include "gst/kms/engine/card/kms_hotplug.hpp"
-#include "gst/kms/engine/card/kms_outside.hpp"
+#include "gst/kms/engine/card/kms_application_callback.hpp"
 
 namespace {
 
 // Held while handlers are called, so that the end of a monitor waits for the call of another
-// thread, as the real one does, but not where that is Outside. A handler may end its own monitor.
+// thread, as the real one does, but not where that is InApplicationCallback. A handler may end its own monitor.
 std::recursive_mutex lock;
 std::vector<gstdrm::kms::HotplugHandler *> handlers;
 std::atomic<int> woken{0};
@@ -73,8 +73,8 @@ struct Caller : gstdrm::kms::OwnThread {
   ~Caller() override { gstdrm::kms::current_own_thread = nullptr; }
   Caller(const Caller &) = delete;
   Caller &operator=(const Caller &) = delete;
-  void go_out() noexcept override { lock.unlock(); }
-  void come_back() noexcept override { lock.lock(); }
+  void enter_application() noexcept override { lock.unlock(); }
+  void leave_application() noexcept override { lock.lock(); }
 };
 
 void call_each(void (gstdrm::kms::HotplugHandler::*what)())

@@ -367,7 +367,7 @@ TEST_F(Showing, a_wished_turn_is_left_out_with_one_warning_where_no_plane_turns)
   (*display)->set_view(view);
   ASSERT_TRUE((*display)->start() && (*display)->configure(picture(640, 480)));
   EXPECT_FALSE(show(**display, xrgb(memory, 640, 480))); // what the application asks for has to be
-  view.turn_is_wish = true;
+  view.rotation_is_optional = true;
   (*display)->set_view(view);
   for (const auto &[width, height] : {std::pair{640, 480}, {1024, 768}}) {
     ASSERT_TRUE((*display)->configure(picture(width, height))); // no mode is 768x1024

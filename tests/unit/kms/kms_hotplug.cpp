@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What uevents mean to a display; and a display that comes back another.
 #include "gst/kms/engine/card/kms_hotplug.hpp"
-#include "gst/kms/engine/card/kms_outside.hpp"
+#include "gst/kms/engine/card/kms_application_callback.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -179,7 +179,7 @@ TEST(Monitor, is_not_waited_for_in_code_of_the_application)
   static std::atomic<bool> inside{false}, ended{false};
   std::atomic<bool> in_time{false};
   handler.call = [&in_time] {
-    const Outside outside;
+    const InApplicationCallback outside;
     inside = true;
     for (int ms = 0; ms < 20'000 && !ended; ms++)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

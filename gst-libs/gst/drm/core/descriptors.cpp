@@ -12,7 +12,7 @@
 
 namespace gstdrm {
 
-int lack_of_descriptors(unsigned count) noexcept
+int out_of_descriptors(unsigned count) noexcept
 {
   const int before = errno;
   int lack = 0;

@@ -13,9 +13,9 @@ constexpr unsigned kDescriptorsOfFrame = 8;
 // status is the one for everything. The descriptors are taken for that and given back, so threads
 // that open files meanwhile may find none: once for an object, or after a failure, never for each
 // frame. Any thread; errno stays.
-int lack_of_descriptors(unsigned count) noexcept;
+int out_of_descriptors(unsigned count) noexcept;
 
-// Of what lack_of_descriptors() answered, for the end of a sentence about what failed:
+// Of what out_of_descriptors() answered, for the end of a sentence about what failed:
 // ", with hardly a descriptor left (EMFILE (Too many open files))". Empty for 0.
 std::string text_of_lack(int lack);
 

@@ -67,7 +67,7 @@ constexpr unsigned kDescriptorsOfPool = 2;
 
 Result<void> room_for_pool()
 {
-  const int lack = lack_of_descriptors(kDescriptorsOfPool);
+  const int lack = out_of_descriptors(kDescriptorsOfPool);
   if (lack == 0)
     return {};
   return Error{ErrorCode::Allocation,
@@ -99,7 +99,7 @@ Result<ConfiguredPool> configure_pool(GstDrmAllocator *allocator, const PoolSetu
     gst_buffer_pool_config_set_video_alignment(config, &align);
   }
   if (!gst_buffer_pool_set_config(made.pool.get(), config)) {
-    const int lack = lack_of_descriptors(kDescriptorsOfFrame);
+    const int lack = out_of_descriptors(kDescriptorsOfFrame);
     return Error{ErrorCode::Allocation,
                  "There are no buffers for " + text_of(setup.caps) + text_of_lack(lack) + ".",
                  lack};

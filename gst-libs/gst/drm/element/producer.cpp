@@ -141,7 +141,7 @@ GstPtr<GstCaps> Producer::try_offer(const Offer &offer, GstDrmAllocator *allocat
     const char *why = error ? error->message : "the allocator gave no reason";
     GST_CAT_DEBUG_OBJECT(category_, element_, "%s", why);
     add_reason(agreement.refusals,
-               {ErrorCode::Allocation, why, lack_of_descriptors(kDescriptorsOfFrame)});
+               {ErrorCode::Allocation, why, out_of_descriptors(kDescriptorsOfFrame)});
     return {};
   }
   GST_CAT_INFO_OBJECT(category_, element_, "%s chosen of %zu common modifiers",

@@ -53,7 +53,7 @@ void EventLoop::stop()
     thread_.detach();
 }
 
-void EventLoop::go_out() noexcept
+void EventLoop::enter_application() noexcept
 {
   {
     const std::lock_guard guard(lock_);
@@ -62,7 +62,7 @@ void EventLoop::go_out() noexcept
   returned_.notify_all();
 }
 
-void EventLoop::come_back() noexcept
+void EventLoop::leave_application() noexcept
 {
   const std::lock_guard guard(lock_);
   outside_--;
@@ -269,8 +269,8 @@ Result<std::unique_ptr<EventHub::Subscription>> EventHub::subscribe(std::uint32_
 }
 
 // Waits for the handler without the hub's lock, which the handler may want for another sink. Where
-// the loop is empty afterwards, its thread is in no handler, or Outside, or the present thread is
-// it.
+// the loop is empty afterwards, its thread is in no handler, or InApplicationCallback, or the
+// present thread is it.
 void EventHub::unsubscribe(EventLoop &loop, EventHandler &handler)
 {
   loop.remove(handler);

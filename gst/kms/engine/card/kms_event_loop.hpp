@@ -18,8 +18,8 @@
 #include <gst/drm/core/unique_fd.hpp>
 #include <gst/drm/core/wake_fd.hpp>
 
+#include "kms_application_callback.hpp"
 #include "kms_lock_ranks.hpp"
-#include "kms_outside.hpp"
 
 namespace gstdrm::kms {
 
@@ -52,15 +52,16 @@ public:
   EventLoop(const EventLoop &) = delete;
   EventLoop &operator=(const EventLoop &) = delete;
   ~EventLoop() override = default; // after stop()
-  // Ends the thread and waits for its end, but not while the thread is Outside. That thread, and
-  // the one that calls this on itself, ends as soon as the handler that it is in has returned, and
-  // calls no other.
+  // Ends the thread and waits for its end, but not while the thread is InApplicationCallback. That
+  // thread, and the one that calls this on itself, ends as soon as the handler that it is in has
+  // returned, and calls no other.
   void stop();
 
   // `handler` is borrowed until it is removed. One per CRTC that reads events.
   void add(std::uint32_t crtc_id, EventHandler &handler);
   // When this returns the handler is called no more, and no call of it is running on another
-  // thread, unless that is Outside: its call goes on, as one on the present thread does.
+  // thread, unless that is InApplicationCallback: its call goes on, as one on the present thread
+  // does.
   void remove(EventHandler &handler);
   [[nodiscard]] bool empty() const;
   // The thread has ended since the device is gone.
@@ -85,8 +86,8 @@ private:
   };
   EventLoop(int drm_fd, WakeFd wake) : drm_fd_(drm_fd), wake_(std::move(wake)) {}
   void run() noexcept;
-  void go_out() noexcept override;
-  void come_back() noexcept override;
+  void enter_application() noexcept override;
+  void leave_application() noexcept override;
   void read_events();
   std::int64_t prepare_sleep();
   void call_timers();
@@ -108,7 +109,7 @@ private:
   std::uint64_t last_id_ = 0;
   const EventHandler *called_ = nullptr; // runs at the moment; only compared
   bool dead_ = false;
-  int outside_ = 0;    // calls of go_out() without come_back()
+  int outside_ = 0;    // calls of enter_application() without leave_application()
   bool ended_ = false; // the thread touches nothing of the device's any more
   // Used by the event thread alone: the descriptors that it polls, and references to the fences,
   // which keep the fences' descriptors open.

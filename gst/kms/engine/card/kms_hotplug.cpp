@@ -13,9 +13,9 @@
 
 #include <gst/drm/core/ordered_mutex.hpp>
 
+#include "kms_application_callback.hpp"
 #include "kms_lock_ranks.hpp"
 #include "kms_objects.hpp"
-#include "kms_outside.hpp"
 
 namespace gstdrm::kms {
 
@@ -44,13 +44,13 @@ public:
     wake_.wake();
   }
   void wake() noexcept { wake_.wake(); }
-  // After end(). false: the thread is Outside, and ends later.
+  // After end(). false: the thread is InApplicationCallback, and ends later.
   bool await_end();
 
 private:
   void watch();
-  void go_out() noexcept override;
-  void come_back() noexcept override;
+  void enter_application() noexcept override;
+  void leave_application() noexcept override;
   bool look() noexcept;
   bool read_events();
   bool poll_device();
@@ -62,7 +62,7 @@ private:
   UeventSocket uevents_;
   OrderedMutex lock_{kLeafLockRank, "HotplugMonitor::Watch::lock_"}; // guards the two below
   OrderedCondition changed_;
-  int outside_ = 0;      // calls of go_out() without come_back()
+  int outside_ = 0;      // calls of enter_application() without leave_application()
   bool is_over_ = false; // the thread calls nobody any more
 };
 
@@ -103,7 +103,7 @@ bool HotplugMonitor::Watch::await_end()
   return is_over_;
 }
 
-void HotplugMonitor::Watch::go_out() noexcept
+void HotplugMonitor::Watch::enter_application() noexcept
 {
   {
     const std::lock_guard guard(lock_);
@@ -112,7 +112,7 @@ void HotplugMonitor::Watch::go_out() noexcept
   changed_.notify_all();
 }
 
-void HotplugMonitor::Watch::come_back() noexcept
+void HotplugMonitor::Watch::leave_application() noexcept
 {
   const std::lock_guard guard(lock_);
   outside_--;

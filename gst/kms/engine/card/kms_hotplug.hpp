@@ -62,9 +62,9 @@ public:
   static Result<std::unique_ptr<HotplugMonitor>> start(dev_t node, HotplugHandler &handler);
   HotplugMonitor(const HotplugMonitor &) = delete;
   HotplugMonitor &operator=(const HotplugMonitor &) = delete;
-  // Waits for the end of the thread, but not while the thread is Outside. That thread, and the one
-  // that does this to itself, ends as soon as the handler that it is in has returned, and calls it
-  // no more.
+  // Waits for the end of the thread, but not while the thread is InApplicationCallback. That
+  // thread, and the one that does this to itself, ends as soon as the handler that it is in has
+  // returned, and calls it no more.
   ~HotplugMonitor();
   // Has the thread call on_woken() soon; once for several calls that come before it does. Any
   // thread; does not sleep.

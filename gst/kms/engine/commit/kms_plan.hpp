@@ -44,8 +44,8 @@ struct View {
   int zpos = -1;                 // of the plane; -1: what the driver has
   std::optional<Rectangle> area; // of the mode, in its pixels; nothing: all of it
   Balance balance{};
-  bool upright = true;       // on a panel that is mounted rotated
-  bool turn_is_wish = false; // without rotation, rather than not at all
+  bool upright = true;               // on a panel that is mounted rotated
+  bool rotation_is_optional = false; // without rotation, rather than not at all
   friend bool operator==(const View &, const View &) = default;
 
   // Whether the picture's width lies along the screen's height.

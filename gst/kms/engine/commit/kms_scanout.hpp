@@ -57,9 +57,9 @@ public:
   }
   [[nodiscard]] const View &view() const noexcept { return wanted_view_; }
   // Leaves out the rotation of a view that only wishes for it. Returns false if there is none.
-  bool leave_wished_turn()
+  bool drop_optional_rotation()
   {
-    if (!wanted_view_.turn_is_wish || wanted_view_.rotation == DRM_MODE_ROTATE_0)
+    if (!wanted_view_.rotation_is_optional || wanted_view_.rotation == DRM_MODE_ROTATE_0)
       return false;
     View view = wanted_view_;
     view.rotation = DRM_MODE_ROTATE_0;

@@ -345,7 +345,7 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
   if (has_untested_rows(frame))
     require_first_frame();
   if (phase_ == Phase::FirstFrame)
-    return show_wished(frame);
+    return show_with_optional_rotation(frame);
   if (other_view)
     return show_view(frame);
   draw_overlay(frame);
@@ -359,7 +359,7 @@ Result<Display::Shown> Display::show(Frame &frame, FlipQueue::Overflow overflow)
   }
   if (end_stall()) { // a frame that waited for its commit has gone with the failure
     frames_without_output_ += frame.framebuffer ? 0 : 1;
-    return frame.framebuffer ? show_wished(frame) : Result<Shown>(Shown::Dropped);
+    return frame.framebuffer ? show_with_optional_rotation(frame) : Result<Shown>(Shown::Dropped);
   }
   const std::optional<Error> why = failure();
   if (why && MasterState::is_loss(*why))
@@ -522,7 +522,7 @@ SizeLimits Display::limits() const
     limits.max_width = std::min(limits.max_width, limits.mode_width);
     limits.max_height = std::min(limits.max_height, limits.mode_height);
   }
-  if (by_modes && wanted.turn_is_wish) { // as it comes, or turned
+  if (by_modes && wanted.rotation_is_optional) { // as it comes, or turned
     limits.max_width = limits.max_height = std::max(limits.max_width, limits.max_height);
   } else if (by_modes &&
              scanout_.turns(wanted)) { // what a framebuffer can be is no matter of its turn
@@ -702,7 +702,7 @@ void Display::first_frame_shown()
 Result<std::vector<ModeTry>> Display::choose_modes(const Picture &picture)
 {
   Result<std::vector<ModeTry>> modes = scanout_.check(picture);
-  if (modes || !scanout_.leave_wished_turn())
+  if (modes || !scanout_.drop_optional_rotation())
     return modes;
   Result<std::vector<ModeTry>> unturned = scanout_.check(picture);
   if (unturned)
@@ -711,10 +711,10 @@ Result<std::vector<ModeTry>> Display::choose_modes(const Picture &picture)
 }
 
 // A turn that the view only wishes for is left out, with one warning, where the display refuses it.
-Result<Display::Shown> Display::show_wished(Frame &frame)
+Result<Display::Shown> Display::show_with_optional_rotation(Frame &frame)
 {
   Result<Shown> shown = show_first(frame);
-  if (!shown && shown.error().code == ErrorCode::Unsupported && scanout_.leave_wished_turn()) {
+  if (!shown && shown.error().code == ErrorCode::Unsupported && scanout_.drop_optional_rotation()) {
     Result<std::vector<ModeTry>> modes = scanout_.check(picture_);
     if (!modes)
       return shown;

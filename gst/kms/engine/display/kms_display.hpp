@@ -241,7 +241,7 @@ private:
   void first_frame_shown();
   bool has_untested_rows(const Frame &frame);
   Result<Shown> show_view(Frame &frame);
-  Result<Shown> show_wished(Frame &frame);
+  Result<Shown> show_with_optional_rotation(Frame &frame);
   Result<std::vector<ModeTry>> choose_modes(const Picture &picture);
   [[nodiscard]] Error explain(const Error &error) const;
   // an output that another program has lit

@@ -7,7 +7,7 @@
 
 #include <gst/drm/core/result.hpp>
 
-#include "engine/card/kms_outside.hpp"
+#include "engine/card/kms_application_callback.hpp"
 
 namespace gstdrm::kms {
 
@@ -72,7 +72,7 @@ public:
   void operator()(void (DisplayListener::*call)(Parameters...) noexcept,
                   Arguments &&...arguments) const noexcept
   {
-    const Outside outside;
+    const InApplicationCallback outside;
     (listener_.*call)(std::forward<Arguments>(arguments)...);
   }
   [[nodiscard]] DisplayListener &listener() const noexcept { return listener_; }

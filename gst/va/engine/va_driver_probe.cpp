@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "va_prober.hpp"
+#include "va_driver_probe.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,7 +13,7 @@
 
 namespace gstdrm::va {
 
-void Prober::probe(const PixelFormat &format, std::span<const std::uint64_t> listed)
+void DriverProbe::probe(const PixelFormat &format, std::span<const std::uint64_t> listed)
 {
   find_pairs(format, listed);
   keep_found(capabilities_.formats);
@@ -21,7 +21,7 @@ void Prober::probe(const PixelFormat &format, std::span<const std::uint64_t> lis
 
 // Mesa's compositor reads 4:2:2 and draws into none of it: va/postproc.c,
 // vlVaHandleVAProcPipelineParameterBufferType().
-void Prober::probe_sources(std::span<const std::uint64_t> listed)
+void DriverProbe::probe_sources(std::span<const std::uint64_t> listed)
 {
   if (!capabilities_.has_vpp || capabilities_.formats.empty())
     return;
@@ -34,7 +34,7 @@ void Prober::probe_sources(std::span<const std::uint64_t> listed)
   }
 }
 
-void Prober::find_pairs(const PixelFormat &format, std::span<const std::uint64_t> listed)
+void DriverProbe::find_pairs(const PixelFormat &format, std::span<const std::uint64_t> listed)
 {
   found_.clear();
   used_ = false;
@@ -46,7 +46,7 @@ void Prober::find_pairs(const PixelFormat &format, std::span<const std::uint64_t
   }
 }
 
-void Prober::keep_found(FormatSet &formats) const
+void DriverProbe::keep_found(FormatSet &formats) const
 {
   // A driver that names explicit modifiers where it is asked has no implicit ones.
   const bool named = std::any_of(found_.begin(), found_.end(),
@@ -61,7 +61,7 @@ void Prober::keep_found(FormatSet &formats) const
 // What a driver without a list of modifiers chooses by itself. The tile size, and with it the
 // modifier, may depend on the picture's size: nouveau's blocks are 8 GOBs of 8 rows high for a
 // plane of 64 lines, and 16 GOBs high from 65 lines on, for each plane separately.
-void Prober::probe_own_choice(const PixelFormat &format)
+void DriverProbe::probe_own_choice(const PixelFormat &format)
 {
   const auto modifier = try_pair(format, kSmall, {}, Tiling::Any);
   if (modifier != kModLinear && modifier != kModImplicit)
@@ -70,7 +70,7 @@ void Prober::probe_own_choice(const PixelFormat &format)
 
 // Linear frames for CPUs and for peers that know no DMA_DRM, where the driver would make others.
 // The list is tried once of a driver that does not say whether it takes one.
-void Prober::probe_linear(const PixelFormat &format)
+void DriverProbe::probe_linear(const PixelFormat &format)
 {
   if (has(kModLinear))
     return;
@@ -86,15 +86,15 @@ void Prober::probe_linear(const PixelFormat &format)
     (void)try_pair(format, kSmall, {}, Tiling::None);
 }
 
-bool Prober::has(std::uint64_t modifier) const
+bool DriverProbe::has(std::uint64_t modifier) const
 {
   return std::any_of(found_.begin(), found_.end(),
                      [modifier](const Format &pair) { return pair.modifier == modifier; });
 }
 
-std::optional<std::uint64_t> Prober::try_pair(const PixelFormat &format, Size wanted,
-                                              std::span<const std::uint64_t> modifiers,
-                                              Tiling tiling)
+std::optional<std::uint64_t> DriverProbe::try_pair(const PixelFormat &format, Size wanted,
+                                                   std::span<const std::uint64_t> modifiers,
+                                                   Tiling tiling)
 {
   const auto width = std::clamp(wanted.width, capabilities_.min_width, capabilities_.max_width);
   const auto height = std::clamp(wanted.height, capabilities_.min_height, capabilities_.max_height);
@@ -115,8 +115,8 @@ std::optional<std::uint64_t> Prober::try_pair(const PixelFormat &format, Size wa
 
 // Once a format: it is the format that compositors refuse. The modifier that is agreed on is drawn
 // into, and read, when it is agreed on, at its size.
-Result<void> Prober::use(const Surface &surface, const AllocatedFrame &frame,
-                         const PixelFormat &format)
+Result<void> DriverProbe::use(const Surface &surface, const AllocatedFrame &frame,
+                              const PixelFormat &format)
 {
   if (used_)
     return {};
@@ -130,7 +130,7 @@ Result<void> Prober::use(const Surface &surface, const AllocatedFrame &frame,
 }
 
 // Drivers export formats that their compositor refuses, such as Mesa's with 4:2:2.
-Result<void> Prober::draw(const Surface &surface, const PixelFormat &format, Size size)
+Result<void> DriverProbe::draw(const Surface &surface, const PixelFormat &format, Size size)
 {
   const Device device{display_, capabilities_};
   RenderRequest request;
@@ -148,7 +148,7 @@ Result<void> Prober::draw(const Surface &surface, const PixelFormat &format, Siz
 }
 
 // As a frame of somebody else, into the first format that takes it.
-Result<void> Prober::read(const AllocatedFrame &frame, const PixelFormat &format)
+Result<void> DriverProbe::read(const AllocatedFrame &frame, const PixelFormat &format)
 {
   const auto layout = layout_of(frame);
   if (!layout)
@@ -162,8 +162,8 @@ Result<void> Prober::read(const AllocatedFrame &frame, const PixelFormat &format
   return done;
 }
 
-Result<void> Prober::read_into(const Format &pair, const FrameLayout &layout,
-                               const PixelFormat &from)
+Result<void> DriverProbe::read_into(const Format &pair, const FrameLayout &layout,
+                                    const PixelFormat &from)
 {
   const Device device{display_, capabilities_};
   const auto target =
@@ -185,7 +185,7 @@ Result<void> Prober::read_into(const Format &pair, const FrameLayout &layout,
   return (*converter)->draw(**source, conversion.area, *target->surface);
 }
 
-std::nullopt_t Prober::refuse(const Error &error)
+std::nullopt_t DriverProbe::refuse(const Error &error)
 {
   capabilities_.refused.push_back(error.message);
   if (!lacking_ && (error.sys_errno == EMFILE || error.sys_errno == ENFILE))

@@ -12,28 +12,28 @@ class OwnThread {
 public:
   virtual ~OwnThread() = default;
   // By the thread itself, in pairs, which may be nested.
-  virtual void go_out() noexcept = 0;
-  virtual void come_back() noexcept = 0;
+  virtual void enter_application() noexcept = 0;
+  virtual void leave_application() noexcept = 0;
 };
 
 inline thread_local OwnThread *current_own_thread = nullptr; // null: another thread
 
 // While it lives, the present thread is in code of the application's. The thread holds no lock of
 // the engine's, and uses nothing afterwards that may have ended meanwhile.
-class Outside {
+class InApplicationCallback {
 public:
-  Outside() noexcept
+  InApplicationCallback() noexcept
   {
     if (thread_)
-      thread_->go_out();
+      thread_->enter_application();
   }
-  ~Outside()
+  ~InApplicationCallback()
   {
     if (thread_)
-      thread_->come_back();
+      thread_->leave_application();
   }
-  Outside(const Outside &) = delete;
-  Outside &operator=(const Outside &) = delete;
+  InApplicationCallback(const InApplicationCallback &) = delete;
+  InApplicationCallback &operator=(const InApplicationCallback &) = delete;
 
 private:
   OwnThread *const thread_ = current_own_thread;

@@ -16,7 +16,7 @@ struct TrialSize {
   int height = 480;
 };
 
-class Learner {
+class PairCache {
 public:
   // A driver that takes a list of modifiers, and has none to show, chooses among those that the
   // peer of the source pad lists: one surface for each format, at the size that is negotiated. The
@@ -40,7 +40,7 @@ private:
     FormatSet pairs;
   };
   Impossible impossible_;
-  mutable OrderedMutex lock_{kLeafLockRank, "Learner::lock_"}; // guards all below
+  mutable OrderedMutex lock_{kLeafLockRank, "PairCache::lock_"}; // guards all below
   FormatSet learned_; // pairs that downstream lists and the driver chose
 };
 

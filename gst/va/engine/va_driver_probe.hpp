@@ -17,9 +17,9 @@
 
 namespace gstdrm::va {
 
-class Prober {
+class DriverProbe {
 public:
-  Prober(std::shared_ptr<Display> display, Capabilities &capabilities)
+  DriverProbe(std::shared_ptr<Display> display, Capabilities &capabilities)
       : display_(std::move(display)), capabilities_(capabilities)
   {
   }

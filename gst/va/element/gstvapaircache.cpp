@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "gstvalearner.hpp"
+#include "gstvapaircache.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -42,13 +42,13 @@ bool has_any(std::span<const Format> pairs, const FormatSet &of)
 
 } // namespace
 
-FormatSet Learner::known(const Device &device) const
+FormatSet PairCache::known(const Device &device) const
 {
   const std::lock_guard lock(lock_);
   return FormatSet::unite(device.capabilities.formats, learned_);
 }
 
-void Learner::reset()
+void PairCache::reset()
 {
   impossible_ = {};
   const std::lock_guard lock(lock_);
@@ -56,8 +56,8 @@ void Learner::reset()
 }
 
 // One surface for each format of the list.
-FormatSet Learner::try_list(GstElement *element, const Device &device, const FormatSet &listed,
-                            const TrialSize &size)
+FormatSet PairCache::try_list(GstElement *element, const Device &device, const FormatSet &listed,
+                              const TrialSize &size)
 {
   if (size.width != impossible_.size.width || size.height != impossible_.size.height)
     impossible_ = {size, {}};
@@ -83,8 +83,8 @@ FormatSet Learner::try_list(GstElement *element, const Device &device, const For
   return found;
 }
 
-void Learner::learn(GstElement *element, GstPad *pad, const Device &device, const TrialSize &size,
-                    const FormatSet &refused)
+void PairCache::learn(GstElement *element, GstPad *pad, const Device &device, const TrialSize &size,
+                      const FormatSet &refused)
 {
   const Capabilities &capabilities = device.capabilities;
   if (!capabilities.takes_modifiers || capabilities.lists_modifiers)
