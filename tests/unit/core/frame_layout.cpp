@@ -7,12 +7,36 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/drm_facts.hpp"
 #include "core/unique_fd.hpp"
 #include "support/gpu_table.hpp"
+
+// In place of the C library's: what they say of a dma-buf before Linux 5.3, where that is set.
+static bool old_kernel = false;
+
+extern "C" int fstat64(int fd, struct stat64 *facts) noexcept
+{
+  const int ret = ::fstatat64(fd, "", facts, AT_EMPTY_PATH);
+  if (old_kernel) {
+    facts->st_mode &= ~static_cast<mode_t>(S_IFMT);
+    facts->st_ino = 7;
+    facts->st_size = 0;
+  }
+  return ret;
+}
+
+extern "C" int fstatfs64(int fd, struct statfs64 *facts) noexcept
+{
+  const int ret = ::statfs64(("/proc/self/fd/" + std::to_string(fd)).c_str(), facts);
+  if (old_kernel)
+    facts->f_type = ANON_INODE_FS_MAGIC;
+  return ret;
+}
 
 namespace gstdrm {
 namespace {
@@ -291,6 +315,22 @@ TEST(QueryObject, IdentityIsDeviceAndInode)
   ASSERT_TRUE(info);
   EXPECT_EQ(info->identity, (BufferIdentity{facts.st_dev, facts.st_ino}));
   EXPECT_NE(info->identity, (BufferIdentity{facts.st_dev + 1, facts.st_ino}));
+}
+
+// Linux before 5.3: every dma-buf has the inode of anon_inodefs.
+TEST(QueryObject, OneInodeForAllTellsNothingApart)
+{
+  const UniqueFd fd = make_memfd(100);
+  const UniqueFd other = make_memfd(200);
+  old_kernel = true;
+  const Result<ObjectInfo> a = query_object(fd.get());
+  const Result<ObjectInfo> b = query_object(other.get());
+  const Result<ObjectInfo> again = query_object(fd.get());
+  old_kernel = false;
+  ASSERT_TRUE(a && b && again);
+  EXPECT_EQ(b->size_bytes, 200U);
+  EXPECT_NE(a->identity, b->identity);
+  EXPECT_NE(a->identity, again->identity);
 }
 
 TEST(QueryObject, FilePositionStays)

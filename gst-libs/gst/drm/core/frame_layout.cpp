@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "frame_layout.hpp"
 
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <limits>
@@ -8,7 +9,9 @@
 #include <optional>
 #include <string>
 
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "errno_text.hpp"
@@ -111,6 +114,21 @@ constexpr std::uint64_t align_up(std::uint64_t value, std::uint32_t power_of_two
   return (value + power_of_two - 1) & ~(std::uint64_t{power_of_two} - 1);
 }
 
+// Before Linux 5.3 all dma-bufs have the one inode of anon_inodefs, and nothing tells that two
+// descriptors are of the same dma-buf.
+bool has_own_inode(int fd) noexcept
+{
+  struct statfs facts {};
+  return ::fstatfs(fd, &facts) != 0 || facts.f_type != ANON_INODE_FS_MAGIC;
+}
+
+// Equal to no other one.
+BufferIdentity unknown_identity() noexcept
+{
+  static std::atomic<std::uint64_t> count{0};
+  return {std::numeric_limits<std::uint64_t>::max(), ++count};
+}
+
 } // namespace
 
 Result<ObjectInfo> query_object(int fd)
@@ -130,7 +148,8 @@ Result<ObjectInfo> query_object(int fd)
                  "File descriptor " + std::to_string(fd) + " is neither a dma-buf nor a memfd", 0};
 
   ObjectInfo info;
-  info.identity = {facts.st_dev, facts.st_ino};
+  info.identity = type != 0 || has_own_inode(fd) ? BufferIdentity{facts.st_dev, facts.st_ino}
+                                                 : unknown_identity();
   info.size_bytes = static_cast<std::uint64_t>(facts.st_size);
   if (facts.st_size <= 0) {
     // dma-buf.rst: the size is what SEEK_END says

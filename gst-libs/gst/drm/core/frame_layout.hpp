@@ -12,7 +12,8 @@
 namespace gstdrm {
 
 // Which dma-buf (or memfd) a descriptor refers to, whatever its number: st_dev and st_ino. Every
-// dma-buf has an inode of its own since Linux 5.3 (dma-buf pseudo file system).
+// dma-buf has an inode of its own since Linux 5.3 (dma-buf pseudo file system). Before, each query
+// returns another identity, so that a frame is imported each time and never taken for another one.
 struct BufferIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
