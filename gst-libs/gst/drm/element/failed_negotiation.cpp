@@ -25,6 +25,19 @@ bool is_needed(const GstCaps *filter)
   return false;
 }
 
+// An answer that was given between two settings of the application (another device, a state, caps
+// of a capsfilter) is not the last word. Returns false within itself.
+bool is_empty_again(GstPad *sink, GstCaps *filter)
+{
+  static thread_local bool asks = false;
+  if (asks)
+    return false;
+  asks = true;
+  const auto answer = GstPtr<GstCaps>::adopt(gst_pad_query_caps(sink, filter));
+  asks = false;
+  return gst_caps_is_empty(answer.get());
+}
+
 } // namespace
 
 void post_mismatch(GstElement *element, const Mismatch &mismatch)
@@ -66,7 +79,7 @@ void FailedNegotiation::explain_empty_answer(GstElement *element, GstPad *sink, 
   gst_query_parse_caps(answered, &filter);
   gst_query_parse_caps_result(answered, &answer);
   if (!filter || !answer || !gst_caps_is_empty(answer) || !is_needed(filter) ||
-      !is_streaming_into(sink) || is_flushing(element) || !claim())
+      !is_streaming_into(sink) || is_flushing(element) || !is_empty_again(sink, filter) || !claim())
     return;
   answered_empty_ = true;
   post_mismatch(element, explain_(filter));
