@@ -244,8 +244,9 @@ class Report:
 
     def read(self, build):
         again = collections.defaultdict(list)
-        for in_log, program in build.rows('again'):
-            again[in_log].append(program)
+        for log in ('again1', 'again2'):
+            for in_log, program in build.rows(log):
+                again[in_log].append(program)
         seen = set()
         for in_log, program in build.rows('testlog'):
             seen.add(in_log)

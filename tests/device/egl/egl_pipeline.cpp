@@ -113,7 +113,9 @@ GST_START_TEST(test_imports)
   run(format, through_rgba("mode=import zero-copy=require"), true,
       [&](GstSample *sample, const PatternFrame &frame, const Colors &colors) {
         const double distance = rgba_distance(sample, frame, colors.matrix);
-        fail_unless(distance <= 1, "%s, %s: %g", format.drm_format, colors.name, distance);
+        // YUY2 comes as one texture of bytes, which GStreamer converts less exactly
+        const double limit = format.fourcc == DRM_FORMAT_YUYV ? 1.6 : 1;
+        fail_unless(distance <= limit, "%s, %s: %g", format.drm_format, colors.name, distance);
       });
 }
 GST_END_TEST

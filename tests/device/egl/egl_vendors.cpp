@@ -113,10 +113,10 @@ const Row kRows[] = {
     {"nouveau-nv106", "0x0200000000801b02", ANY, "XR24", "NV12"},
     // compressed: the test driver's frames have no plane of metadata, and the source says linear
     {"amd-navi31", "0x0200000028a6bf04", ANY, "XR24", "NV12"},
-    // NV12 as one image is external-oes alone; plane by plane it is 2D
-    {"amd-navi31", "0x0200000028a01f04", RGBA_2D, "XR24:0x0200000028a01f04", ""},
+    // NV12 as one image is external-oes alone; plane by plane it is 2D, and drawn where RGBA is asked for
+    {"amd-navi31", "0x0200000028a01f04", RGBA_2D, "XR24:0x0200000028a01f04", "NV12:0x0200000028a01f04"},
     {"amd-navi31", "0x0200000028a01f04", NV12_2D, "", "NV12:0x0200000028a01f04"},
-    {"llvmpipe", "x-tiled", RGBA_2D, "XR24", ""},
+    {"llvmpipe", "x-tiled", RGBA_2D, "XR24", "NV12"},
     {"llvmpipe", "x-tiled", NV12_2D, "", "NV12"},
     // NVIDIA's own driver reads linear frames as external-oes alone, and lists RG88 where planes need GR88
     {"nvidia-gh100", "x-tiled", ANY, "XR24", "NV12"},

@@ -12,16 +12,32 @@ namespace gstdrm {
 
 namespace {
 
-// Whether a stream cannot go on without caps of the filter: it has video, and not only video with
-// overlays beside the frames. An element that draws overlays asks for those first, and blends
-// the overlays itself where downstream does not take them.
-bool is_needed(const GstCaps *filter)
+// Whether the caps have a structure with these features.
+bool has_features(const GstCaps *caps, const GstCapsFeatures *features)
 {
-  for (guint i = 0; i < gst_caps_get_size(filter); i++)
-    if (gst_structure_has_name(gst_caps_get_structure(filter, i), "video/x-raw") &&
-        !gst_caps_features_contains(gst_caps_get_features(filter, i),
-                                    GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION))
+  if (gst_caps_is_any(caps))
+    return true;
+  for (guint i = 0; i < gst_caps_get_size(caps); i++)
+    if (gst_caps_features_is_equal(gst_caps_get_features(caps, i), features))
       return true;
+  return false;
+}
+
+// Whether a stream cannot go on without caps of the filter: it has video in memory of a kind that
+// the pad takes, and not only video with overlays beside the frames. An element that draws overlays
+// asks for those first, and blends the overlays itself where downstream does not take them. One
+// that tries converters in turn (autovideoconvert) asks for the memory of each.
+bool is_needed(GstPad *sink, const GstCaps *filter)
+{
+  const auto taken = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(sink));
+  for (guint i = 0; i < gst_caps_get_size(filter); i++) {
+    const GstCapsFeatures *features = gst_caps_get_features(filter, i);
+    if (gst_structure_has_name(gst_caps_get_structure(filter, i), "video/x-raw") &&
+        !gst_caps_features_contains(features,
+                                    GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION) &&
+        has_features(taken.get(), features))
+      return true;
+  }
   return false;
 }
 
@@ -78,8 +94,11 @@ void FailedNegotiation::explain_empty_answer(GstElement *element, GstPad *sink, 
   GstCaps *answer = nullptr;
   gst_query_parse_caps(answered, &filter);
   gst_query_parse_caps_result(answered, &answer);
-  if (!filter || !answer || !gst_caps_is_empty(answer) || !is_needed(filter) ||
-      !is_streaming_into(sink) || is_flushing(element) || !is_empty_again(sink, filter) || !claim())
+  // Caps that the pad has are no first negotiation: upstream is told to choose again, and asks for
+  // what it has before it does.
+  if (!filter || !answer || !gst_caps_is_empty(answer) || gst_pad_has_current_caps(sink) ||
+      !is_needed(sink, filter) || !is_streaming_into(sink) || is_flushing(element) ||
+      !is_empty_again(sink, filter) || !claim())
     return;
   answered_empty_ = true;
   post_mismatch(element, explain_(filter));
