@@ -44,7 +44,8 @@ PLAYING = (
     'playbin uri=file://$PWD/clip.webm video-sink=kmsdmabufsink',
     'playbin3 uri=file://$PWD/clip.mp4 video-sink=kmsdmabufsink',
     'playbin uri=file://$PWD/clip.mp4 flags=video video-filter=dmabufupload video-sink=kmsdmabufsink',
-    f'videotestsrc num-buffers=20 ! autovideoconvert ! {SINK}',
+    # without the capsfilter that of GStreamer 1.26 chooses a bin of OpenGL, and finds no format behind it
+    f'videotestsrc num-buffers=20 ! autovideoconvert ! video/x-raw,format=NV12 ! {SINK}',
     'videotestsrc num-buffers=20 ! video/x-raw,format=YUY2 ! tee name=t t. ! queue ! fakesink t. ! queue ! videoconvert ! kmsdmabufsink',
     f'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! input-selector name=s videotestsrc num-buffers=20 ! video/x-raw,format=BGRx ! s. s. ! {SINK}',
     'videotestsrc num-buffers=20 ! video/x-raw,format=YUY2 ! deinterlace ! videoconvert ! videoscale ! kmsdmabufsink',

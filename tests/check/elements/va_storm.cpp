@@ -101,7 +101,12 @@ private:
     static constexpr const char *kFormats[] = {"NV12", "XR24"};
     const auto sized = [i](const char *format, int n) { return caps_of(dma_caps(format, 32 + 16 * (n % 3), 32) + ",framerate=1000/1"); };
     g_object_set(child("filter").get(), "caps", sized(kFormats[i % 2], i).get(), nullptr);
-    g_object_set(child("after").get(), "caps", sized(kFormats[i / 2 % 2], i + 1).get(), nullptr);
+    // All of them in another order: a capsfilter whose caps change within a query answers what the old and the new ones
+    // have in common.
+    const auto any = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
+    for (int k = 0; k < 6; k++)
+      gst_caps_append(any.get(), gst_caps_copy(sized(kFormats[(i / 2 + k) % 2], i + 1 + k / 2).get()));
+    g_object_set(child("after").get(), "caps", any.get(), nullptr);
   }
 };
 
