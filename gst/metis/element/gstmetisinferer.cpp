@@ -207,7 +207,7 @@ GstFlowReturn Inferer::chain(GstBuffer *taken)
       return flow_ == GST_FLOW_FLUSHING ? GST_FLOW_FLUSHING : fail(made.error());
     item = std::move(*made);
   } else {
-    item.payload = payload_of(std::make_unique<PendingFrame>(std::move(buffer)));
+    item.payload = payload_of(std::make_unique<QueuedData>(std::move(buffer)));
   }
   if (queue_->push(std::move(item)) == InferenceQueue::Passage::Done)
     return GST_FLOW_OK;
@@ -244,7 +244,7 @@ bool Inferer::queue_event(GstEvent *event)
     return false;
   Item item;
   item.takes_place = false;
-  item.payload = payload_of(std::make_unique<PendingFrame>(std::move(owned), src_));
+  item.payload = payload_of(std::make_unique<QueuedData>(std::move(owned), src_));
   return queue_->push(std::move(item)) == InferenceQueue::Passage::Done;
 }
 
@@ -328,13 +328,13 @@ void Inferer::loop()
   std::optional<Outcome> outcome = queue_->pop();
   if (!outcome)
     return pause_task();
-  PendingFrame &carried = carried_in(outcome->payload);
+  QueuedData &carried = carried_in(outcome->payload);
   const GstFlowReturn flow = carried.event ? push_event(carried) : push_frame(std::move(*outcome));
   if (flow != GST_FLOW_OK)
     end_task(flow);
 }
 
-GstFlowReturn Inferer::push_event(PendingFrame &carried)
+GstFlowReturn Inferer::push_event(QueuedData &carried)
 {
   // A refused event is no end: the buffers after it say what is wrong.
   gst_pad_push_event(src_, carried.event.release());
@@ -343,7 +343,7 @@ GstFlowReturn Inferer::push_event(PendingFrame &carried)
 
 GstFlowReturn Inferer::push_frame(Outcome outcome)
 {
-  PendingFrame &carried = carried_in(outcome.payload);
+  QueuedData &carried = carried_in(outcome.payload);
   // The frame leaves when the device has read it, so no release fence is needed: whoever writes
   // into its memory next has the buffer back from downstream.
   carried.unmap();

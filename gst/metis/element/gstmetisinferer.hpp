@@ -61,7 +61,7 @@ private:
   Result<std::unique_ptr<InferenceQueue>> open(const InferSettings &settings);
   void set_queue(std::shared_ptr<InferenceQueue> queue, GstPtr<GstCaps> caps);
   [[nodiscard]] std::shared_ptr<InferenceQueue> queue_of_any_thread() const;
-  GstFlowReturn push_event(PendingFrame &carried);
+  GstFlowReturn push_event(QueuedData &carried);
   GstFlowReturn push_frame(Outcome outcome);
   GstFlowReturn fail_frame(const Error &error);
   void end_task(GstFlowReturn flow);

@@ -40,7 +40,7 @@ Result<void> wait_for_frame(GstBuffer *buffer, std::chrono::milliseconds limit,
 
 // GStreamer itself leaves out SEGMENT and EOS of a flushing pad, and stores nothing on an inactive
 // one.
-PendingFrame::~PendingFrame()
+QueuedData::~QueuedData()
 {
   unmap();
   // GST_EVENT_IS_STICKY() combines two enumerations, which C++20 frowns upon.
@@ -49,26 +49,26 @@ PendingFrame::~PendingFrame()
     gst_pad_store_sticky_event(src_.get(), event.get());
 }
 
-bool PendingFrame::map(const GstVideoInfo &info)
+bool QueuedData::map(const GstVideoInfo &info)
 {
   is_mapped_ = gst_video_frame_map(&frame_, &info, read(), GST_MAP_READ) != FALSE;
   return is_mapped_;
 }
 
-void PendingFrame::unmap() noexcept
+void QueuedData::unmap() noexcept
 {
   if (std::exchange(is_mapped_, false))
     gst_video_frame_unmap(&frame_);
 }
 
-Payload payload_of(std::unique_ptr<PendingFrame> carried)
+Payload payload_of(std::unique_ptr<QueuedData> carried)
 {
-  return {carried.release(), [](void *data) { delete static_cast<PendingFrame *>(data); }};
+  return {carried.release(), [](void *data) { delete static_cast<QueuedData *>(data); }};
 }
 
-PendingFrame &carried_in(const Payload &payload)
+QueuedData &carried_in(const Payload &payload)
 {
-  return *static_cast<PendingFrame *>(payload.get());
+  return *static_cast<QueuedData *>(payload.get());
 }
 
 void InferFrames::set_format(InferFormat format, bool copies, std::chrono::milliseconds limit)
@@ -94,7 +94,7 @@ Result<void> InferFrames::wait_before_copy(GstBuffer *buffer) const
 
 Result<Item> InferFrames::item_of(GstPtr<GstBuffer> buffer, Stats &stats)
 {
-  auto carried = std::make_unique<PendingFrame>(std::move(buffer));
+  auto carried = std::make_unique<QueuedData>(std::move(buffer));
   if (auto cropped = crop(*carried); !cropped)
     return cropped.error();
   FrameItem frame;
@@ -125,7 +125,7 @@ Result<Item> InferFrames::item_of(GstPtr<GstBuffer> buffer, Stats &stats)
 
 // A frame may be larger than the caps, with the picture somewhere in it. The frame goes on as it
 // came.
-Result<void> InferFrames::crop(PendingFrame &carried) const
+Result<void> InferFrames::crop(QueuedData &carried) const
 {
   const GstVideoInfo &info = format_.info.vinfo;
   if (format_.memory == FrameMemory::Nvmm || !is_padded_frame(carried.buffer.get(), info))
@@ -172,7 +172,7 @@ Result<void> InferFrames::fill_from_surface(GstBuffer *buffer, FrameItem &frame)
   return {};
 }
 
-Result<void> InferFrames::fill_from_system(PendingFrame &carried, FrameItem &frame) const
+Result<void> InferFrames::fill_from_system(QueuedData &carried, FrameItem &frame) const
 {
   const GstVideoInfo &info = format_.info.vinfo;
   if (Result<void> checked = check_mappable_frame(carried.read(), info); !checked)
@@ -207,7 +207,7 @@ Result<void> InferFrames::check_readable(GstBuffer *buffer) const
   return layout ? Result<void>() : layout.error();
 }
 
-Result<void> InferFrames::fill_from_copy(PendingFrame &carried, FrameItem &frame, Stats &stats)
+Result<void> InferFrames::fill_from_copy(QueuedData &carried, FrameItem &frame, Stats &stats)
 {
   if (format_.memory == FrameMemory::Nvmm)
     return Error{ErrorCode::Unsupported,

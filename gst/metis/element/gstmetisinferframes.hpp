@@ -19,16 +19,16 @@ namespace gstdrm::metis {
 // What the queue carries: one event, or one buffer with what keeps its pixels readable. A sticky
 // event that a flush drops is stored on `src`, for upstream sends it once only: the next buffer
 // brings it downstream.
-class PendingFrame {
+class QueuedData {
 public:
-  PendingFrame(GstPtr<GstEvent> carried, GstPad *src)
+  QueuedData(GstPtr<GstEvent> carried, GstPad *src)
       : event(std::move(carried)), src_(GstPtr<GstPad>::share(src))
   {
   }
-  explicit PendingFrame(GstPtr<GstBuffer> carried) : buffer(std::move(carried)) {}
-  PendingFrame(const PendingFrame &) = delete;
-  PendingFrame &operator=(const PendingFrame &) = delete;
-  ~PendingFrame();
+  explicit QueuedData(GstPtr<GstBuffer> carried) : buffer(std::move(carried)) {}
+  QueuedData(const QueuedData &) = delete;
+  QueuedData &operator=(const QueuedData &) = delete;
+  ~QueuedData();
 
   // For frames in system memory.
   bool map(const GstVideoInfo &info);
@@ -47,8 +47,8 @@ private:
 };
 
 // Takes ownership.
-Payload payload_of(std::unique_ptr<PendingFrame> carried);
-PendingFrame &carried_in(const Payload &payload);
+Payload payload_of(std::unique_ptr<QueuedData> carried);
+QueuedData &carried_in(const Payload &payload);
 
 // Makes items of buffers. The streaming thread's.
 class InferFrames {
@@ -70,11 +70,11 @@ public:
   Result<Item> item_of(GstPtr<GstBuffer> buffer, Stats &stats);
 
 private:
-  Result<void> crop(PendingFrame &carried) const;
+  Result<void> crop(QueuedData &carried) const;
   Result<void> fill_from_dmabufs(GstBuffer *buffer, FrameItem &frame) const;
   Result<void> fill_from_surface(GstBuffer *buffer, FrameItem &frame) const;
-  Result<void> fill_from_system(PendingFrame &carried, FrameItem &frame) const;
-  Result<void> fill_from_copy(PendingFrame &carried, FrameItem &frame, Stats &stats);
+  Result<void> fill_from_system(QueuedData &carried, FrameItem &frame) const;
+  Result<void> fill_from_copy(QueuedData &carried, FrameItem &frame, Stats &stats);
   [[nodiscard]] Result<void> check_readable(GstBuffer *buffer) const;
 
   GstElement *const element_;

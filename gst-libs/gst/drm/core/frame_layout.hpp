@@ -13,7 +13,7 @@ namespace gstdrm {
 
 // Which dma-buf (or memfd) a descriptor refers to, whatever its number: st_dev and st_ino. Every
 // dma-buf has an inode of its own since Linux 5.3 (dma-buf pseudo file system). Before, each query
-// returns another identity, so that a frame is imported each time and never taken for another one.
+// returns another identity: a dma-buf is never taken for another one, and may be imported again.
 struct BufferIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;

@@ -6,22 +6,12 @@
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/video/video-overlay-composition.h>
 
+#include "caps_features.hpp"
 #include "chain.hpp"
 
 namespace gstdrm {
 
 namespace {
-
-// Whether the caps have a structure with these features.
-bool has_features(const GstCaps *caps, const GstCapsFeatures *features)
-{
-  if (gst_caps_is_any(caps))
-    return true;
-  for (guint i = 0; i < gst_caps_get_size(caps); i++)
-    if (gst_caps_features_is_equal(gst_caps_get_features(caps, i), features))
-      return true;
-  return false;
-}
 
 // Whether a stream cannot go on without caps of the filter: it has video in memory of a kind that
 // the pad takes, and not only video with overlays beside the frames. An element that draws overlays
@@ -35,23 +25,12 @@ bool is_needed(GstPad *sink, const GstCaps *filter)
     if (gst_structure_has_name(gst_caps_get_structure(filter, i), "video/x-raw") &&
         !gst_caps_features_contains(features,
                                     GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION) &&
-        has_features(taken.get(), features))
+        (gst_caps_is_any(taken.get()) || any_features(taken.get(), [&](const auto *of_pad) {
+           return gst_caps_features_is_equal(of_pad, features);
+         })))
       return true;
   }
   return false;
-}
-
-// An answer that was given between two settings of the application (another device, a state, caps
-// of a capsfilter) is not the last word. Returns false within itself.
-bool is_empty_again(GstPad *sink, GstCaps *filter)
-{
-  static thread_local bool asks = false;
-  if (asks)
-    return false;
-  asks = true;
-  const auto answer = GstPtr<GstCaps>::adopt(gst_pad_query_caps(sink, filter));
-  asks = false;
-  return gst_caps_is_empty(answer.get());
 }
 
 } // namespace
@@ -94,11 +73,10 @@ void FailedNegotiation::explain_empty_answer(GstElement *element, GstPad *sink, 
   GstCaps *answer = nullptr;
   gst_query_parse_caps(answered, &filter);
   gst_query_parse_caps_result(answered, &answer);
-  // Caps that the pad has are no first negotiation: upstream is told to choose again, and asks for
-  // what it has before it does.
+  // Upstream of a pad with caps has negotiated before: it may ask for its old caps once more before
+  // it chooses others.
   if (!filter || !answer || !gst_caps_is_empty(answer) || gst_pad_has_current_caps(sink) ||
-      !is_needed(sink, filter) || !is_streaming_into(sink) || is_flushing(element) ||
-      !is_empty_again(sink, filter) || !claim())
+      !is_needed(sink, filter) || !is_streaming_into(sink) || is_flushing(element) || !claim())
     return;
   answered_empty_ = true;
   post_mismatch(element, explain_(filter));
