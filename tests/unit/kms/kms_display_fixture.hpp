@@ -33,7 +33,8 @@ inline void expect_no_lock()
 struct Listener : kms::DisplayListener {
   ~Listener() override { wait(); }
   // Until no thread of a display uses it: where a test lets a display go that plays, the event
-  // thread may be the last to let go.
+  // thread may be the last to let go. A derived class waits in its own destructor, since its
+  // virtual functions end with it.
   void wait() const
   {
     while (refs > 0)

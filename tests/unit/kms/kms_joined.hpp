@@ -15,6 +15,7 @@ namespace gstdrm::test {
 inline constexpr std::uint32_t kModeBlob = 600, kOtherModeBlob = 601, kForeignFramebuffer = 77;
 
 struct JoinListener : Listener {
+  ~JoinListener() override { wait(); } // before what the event thread calls goes
   int dark = 0, lit = 0;
   void joined_output_changed(const Error &, bool on) noexcept override { (on ? lit : dark)++; }
 };

@@ -20,6 +20,7 @@ using fakedrm::kOverlay;
 using fakedrm::kPrimary;
 
 struct OverlayListener : Listener {
+  ~OverlayListener() override { wait(); }
   int refusals = 0;
   void overlay_refused(const Error &) noexcept override { refusals++; }
 };

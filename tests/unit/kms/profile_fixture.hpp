@@ -18,6 +18,7 @@ inline constexpr std::uint32_t kFoundFramebuffer = 90; // another program's, of 
 inline constexpr std::uint32_t kFoundMode = 91;        // a blob
 
 struct ProfileListener : Listener {
+  ~ProfileListener() override { wait(); }
   std::vector<std::string> losses;
   std::vector<std::string> view_errors;
   void frame_lost(const Error &error) noexcept override { losses.push_back(error.message); }

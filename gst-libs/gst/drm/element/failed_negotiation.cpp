@@ -33,6 +33,13 @@ bool is_needed(GstPad *sink, const GstCaps *filter)
   return false;
 }
 
+// Upstream that has negotiated may ask for its old caps once more before it chooses others.
+bool asks_for_current_caps(GstPad *sink, const GstCaps *filter)
+{
+  const auto current = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(sink));
+  return current && gst_caps_is_subset(filter, current.get());
+}
+
 } // namespace
 
 void post_mismatch(GstElement *element, const Mismatch &mismatch)
@@ -73,10 +80,9 @@ void FailedNegotiation::explain_empty_answer(GstElement *element, GstPad *sink, 
   GstCaps *answer = nullptr;
   gst_query_parse_caps(answered, &filter);
   gst_query_parse_caps_result(answered, &answer);
-  // Upstream of a pad with caps has negotiated before: it may ask for its old caps once more before
-  // it chooses others.
-  if (!filter || !answer || !gst_caps_is_empty(answer) || gst_pad_has_current_caps(sink) ||
-      !is_needed(sink, filter) || !is_streaming_into(sink) || is_flushing(element) || !claim())
+  if (!filter || !answer || !gst_caps_is_empty(answer) || !is_needed(sink, filter) ||
+      asks_for_current_caps(sink, filter) || !is_streaming_into(sink) || is_flushing(element) ||
+      !claim())
     return;
   answered_empty_ = true;
   post_mismatch(element, explain_(filter));
