@@ -444,10 +444,17 @@ native() {
   check 'the completion has every option' completes_every_option
 }
 
-# Every plane of vkms with its formats; saved and loaded, the list is the same.
+# Every plane of vkms with its formats; saved and loaded, the list of sources is the same.
 lists_the_box() {
   gives 0 && grep -q '^kms:card1:[0-9]*  primary plane of vkms' "$work/out" && grep -q '^v4l2:video[0-9]*:capture .* of vivid' "$work/out" &&
-    cp "$work/out" "$work/live" && gives 0 --save "$work/box.json" && gives 0 --load "$work/box.json" && cmp "$work/live" "$work/out"
+    sed '/^$/,$d' "$work/out" >"$work/live" && gives 0 --save "$work/box.json" && gives 0 --load "$work/box.json" && cmp "$work/live" "$work/out"
+}
+
+# What a display is connected to, and where frames can come from; a heap that is not there is not listed.
+lists_connectors_and_memory() {
+  gives 0 && grep -qE '^  card1 Virtual-1 +connected, (off|shows [0-9]+x[0-9]+@[0-9.]+), [0-9]+ modes, prefers 1024x768@60\.00$' "$work/out" &&
+    grep -qE '^  udmabuf +/dev/udmabuf$' "$work/out" && grep -qE '^  dma-heap system +system$' "$work/out" && grep -qE '^  dumb card1 +/dev/dri/card1$' "$work/out" &&
+    ! grep -q 'Writeback' "$work/out"
 }
 
 primary() { "$tool" | sed -n 's/^\(kms:card1:[0-9]*\)  primary.*/\1/p' | head -1; }
@@ -461,6 +468,7 @@ bad_gbm_drivers() {
 in_box() {
   check 'a driver of GBM that crashes' bad_gbm_drivers
   check 'the devices of the box, live and saved' lists_the_box
+  check 'connectors, and memory for frames' lists_connectors_and_memory
   check 'the box is what was saved of it' is_the_box
   check 'the box as JSON that fits the schema' eval 'gives 0 --save "$work/box.json" && gives 0 --matrix --format json && cp "$work/out" "$work/matrix.json" && "$here/schema.py" "$docs/gst-drm-inspect.schema.json" "$work/box.json" "$work/matrix.json"'
   check 'a camera and a display' eval 'gives 0 --why "$("$tool" | sed -n "s/^\(v4l2:video[0-9]*:capture\) .*vivid.*/\1/p" | head -1)" "$(primary)" && grep -q "these are two devices" "$work/out"'

@@ -17,6 +17,7 @@
 #include "live.hpp"
 #include "matrix.hpp"
 #include "pipeline.hpp"
+#include "resources.hpp"
 #include "saved_links.hpp"
 #include "side.hpp"
 #include "snapshot.hpp"
@@ -149,7 +150,7 @@ Outcome<Machine> get_machine(const Options &options)
 int list(const Machine &machine)
 {
   if (!machine.sources.empty())
-    return print(list_machine(machine));
+    return print(list_machine(machine) + (machine.is_live ? list_resources() : ""));
   print("No device of this machine lists formats: there is no display (/dev/dri/card*), no GPU "
         "(/dev/dri/renderD*), no EGL device and no /dev/video*.\n");
   return kNothing;
