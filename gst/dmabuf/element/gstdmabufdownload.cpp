@@ -24,6 +24,7 @@
 using gstdrm::Downloader;
 
 GST_DEBUG_CATEGORY(dmabuf_download_debug);
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT dmabuf_download_debug
 
 G_DEFINE_TYPE(GstDmaBufDownload, gst_dmabuf_download, GST_TYPE_DMABUF_TRANSFORM)

@@ -2,6 +2,7 @@
 #include "gstdmabuffailures.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(dmabuf_transform_debug);
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT dmabuf_transform_debug
 
 namespace gstdrm {

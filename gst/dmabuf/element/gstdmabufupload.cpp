@@ -34,9 +34,10 @@ using gstdrm::posting;
 using gstdrm::Uploader;
 
 GST_DEBUG_CATEGORY(dmabuf_upload_debug);
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT dmabuf_upload_debug
 
-enum { PROP_0, PROP_ALLOCATOR, PROP_DEVICE, PROP_MAX_BUFFERS };
+enum { PROP_ALLOCATOR = 1, PROP_DEVICE, PROP_MAX_BUFFERS };
 
 G_DEFINE_TYPE(GstDmaBufUpload, gst_dmabuf_upload, GST_TYPE_DMABUF_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(dmabufupload, "dmabufupload", GST_RANK_NONE, GST_TYPE_DMABUF_UPLOAD)

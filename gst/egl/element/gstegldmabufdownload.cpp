@@ -32,6 +32,7 @@ using gstdrm::logging;
 using gstdrm::posting;
 
 GST_DEBUG_CATEGORY(egl_dmabuf_download_debug);
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT egl_dmabuf_download_debug
 
 enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS };

@@ -37,7 +37,7 @@ struct _GstDrmOverlay {
   Overlayer *overlayer; // made in init, deleted in finalize
 };
 
-enum { PROP_0, PROP_LABELS, PROP_ZERO_COPY, PROP_DRM_STATS };
+enum { OVERLAY_LABELS = 1, OVERLAY_ZERO_COPY, OVERLAY_DRM_STATS };
 
 G_DEFINE_TYPE(GstDrmOverlay, gst_drm_overlay, GST_TYPE_BASE_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(drmoverlay, "drmoverlay", GST_RANK_NONE, GST_TYPE_DRM_OVERLAY)
@@ -50,9 +50,9 @@ static Overlayer &overlayer_of(gpointer element) noexcept
 static void gst_drm_overlay_set_property(GObject *object, guint id, const GValue *value,
                                          GParamSpec *spec) noexcept
 {
-  if (id == PROP_LABELS)
+  if (id == OVERLAY_LABELS)
     overlayer_of(object).labels = g_value_get_boolean(value) != FALSE;
-  else if (id == PROP_ZERO_COPY)
+  else if (id == OVERLAY_ZERO_COPY)
     overlayer_of(object).zero_copy = gstdrm::zero_copy_from(value);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -61,11 +61,11 @@ static void gst_drm_overlay_set_property(GObject *object, guint id, const GValue
 static void gst_drm_overlay_get_property(GObject *object, guint id, GValue *value,
                                          GParamSpec *spec) noexcept
 {
-  if (id == PROP_LABELS)
+  if (id == OVERLAY_LABELS)
     g_value_set_boolean(value, overlayer_of(object).labels);
-  else if (id == PROP_ZERO_COPY)
+  else if (id == OVERLAY_ZERO_COPY)
     gstdrm::set_zero_copy(value, overlayer_of(object).zero_copy);
-  else if (id == PROP_DRM_STATS)
+  else if (id == OVERLAY_DRM_STATS)
     g_value_take_boxed(value, overlayer_of(object).stats());
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -134,15 +134,15 @@ static void gst_drm_overlay_class_init(GstDrmOverlayClass *klass)
   object_class->get_property = gst_drm_overlay_get_property;
   object_class->finalize = gst_drm_overlay_finalize;
   g_object_class_install_property(
-      object_class, PROP_LABELS,
+      object_class, OVERLAY_LABELS,
       g_param_spec_boolean("labels", "Labels", "Write what each box is, and how certain that is",
                            TRUE,
                            static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                     GST_PARAM_MUTABLE_PLAYING)));
   gstdrm::install_common_properties(
       object_class,
-      {PROP_ZERO_COPY, "What to do where boxes have to be drawn on a copy of the frame",
-       PROP_DRM_STATS,
+      {OVERLAY_ZERO_COPY, "What to do where boxes have to be drawn on a copy of the frame",
+       OVERLAY_DRM_STATS,
        "Counters since start: frames, objects, compositions, drawn, copies, bytes-copied, "
        "last-copy-reason, waits"});
 

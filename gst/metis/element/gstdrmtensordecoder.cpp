@@ -13,6 +13,7 @@
 #include "gstdrmwritable.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_drm_tensor_decode_debug);
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gst_drm_tensor_decode_debug
 
 namespace gstdrm {

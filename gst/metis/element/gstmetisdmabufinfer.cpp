@@ -24,6 +24,7 @@
 #include "gstmetisinferproperties.hpp"
 
 GST_DEBUG_CATEGORY(gst_metis_dmabuf_infer_debug);
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gst_metis_dmabuf_infer_debug
 
 using namespace gstdrm;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// vadmabufsrc live and not, on virtual time: when each frame leaves, and that it does not wait for the device.
+// vadmabufsrc live and not, on virtual time: when each frame leaves, and that it does not wait for
+// the device.
 #include <cstdio>
 
 #include <gst/drm/core/unique_fd.hpp>
@@ -72,7 +73,12 @@ GST_START_TEST(test_frames_leave_in_time)
                 GST_TIME_ARGS(due + begun), GST_TIME_ARGS(left[i].running_time));
   }
   const auto last = left.back();
-  fail_unless(row.live || last.running_time < last.pts, "not live, it does not wait for the clock");
+  // frames' times in the message: what slept is known by how long it was
+  fail_unless(row.live || last.running_time < last.pts,
+              "not live, it does not wait for the clock: left at %" GST_TIME_FORMAT
+              ", %" GST_TIME_FORMAT ", %" GST_TIME_FORMAT " ... %" GST_TIME_FORMAT,
+              GST_TIME_ARGS(left[0].running_time), GST_TIME_ARGS(left[1].running_time),
+              GST_TIME_ARGS(left[2].running_time), GST_TIME_ARGS(last.running_time));
   GstQuery *query = gst_query_new_latency();
   fail_unless_equals_int(gst_element_query(pipeline.get("src"), query), TRUE);
   gboolean live = FALSE;
@@ -96,7 +102,8 @@ GST_START_TEST(test_latency_is_told)
 {
   const bool live = __i__ == 1;
   set_driver("formats=NV12");
-  Pipeline pipeline(source(std::string("num-buffers=3 is-live=") + (live ? "true" : "false"), dma_caps("NV12", 64, 48) + ",framerate=30/1",
+  Pipeline pipeline(source(std::string("num-buffers=3 is-live=") + (live ? "true" : "false"),
+                           dma_caps("NV12", 64, 48) + ",framerate=30/1",
                            "fakesink name=sink sync=false"));
   fail_unless(pipeline.play());
   g_autoptr(GstBus) bus = gst_element_get_bus(GST_ELEMENT(GST_ELEMENT_PARENT(pipeline.get("src"))));
@@ -104,8 +111,10 @@ GST_START_TEST(test_latency_is_told)
   for (bool over = false; !over;) {
     g_autoptr(GstMessage) message = gst_bus_timed_pop(bus, 200 * GST_SECOND);
     fail_unless(message != nullptr);
-    over = GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS || GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR;
-    told = told || (GST_MESSAGE_TYPE(message) == GST_MESSAGE_LATENCY && GST_MESSAGE_SRC(message) == GST_OBJECT(pipeline.get("src")));
+    over = GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS ||
+           GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR;
+    told = told || (GST_MESSAGE_TYPE(message) == GST_MESSAGE_LATENCY &&
+                    GST_MESSAGE_SRC(message) == GST_OBJECT(pipeline.get("src")));
   }
   fail_unless_equals_int(told, live);
 }
@@ -113,8 +122,9 @@ GST_END_TEST
 
 bool seek(Pipeline &pipeline, gdouble rate, GstClockTime start, GstClockTime stop)
 {
-  return gst_element_seek(pipeline.get("sink"), rate, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, GST_SEEK_TYPE_SET,
-                          static_cast<gint64>(start), GST_SEEK_TYPE_SET, static_cast<gint64>(stop)) != FALSE;
+  return gst_element_seek(pipeline.get("sink"), rate, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
+                          GST_SEEK_TYPE_SET, static_cast<gint64>(start), GST_SEEK_TYPE_SET,
+                          static_cast<gint64>(stop)) != FALSE;
 }
 
 struct SeekRow {
@@ -135,15 +145,20 @@ constexpr SeekRow kSeeks[] = {
 GST_START_TEST(test_seeks)
 {
   set_driver("formats=NV12,async=5,fences=0"); // draws ahead
-  Pipeline pipeline(source("pattern=frame-counter num-buffers=30", dma_caps("NV12", 128, 104) + ",framerate=10/1", "fakesink name=sink sync=false"));
+  Pipeline pipeline(source("pattern=frame-counter num-buffers=30",
+                           dma_caps("NV12", 128, 104) + ",framerate=10/1",
+                           "fakesink name=sink sync=false"));
   std::vector<Left> left;
   GstPad *pad = gst_element_get_static_pad(pipeline.get("src"), "src");
   gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, note_time, &left, nullptr);
   gst_object_unref(pad);
   // before there are caps
-  fail_unless(gst_element_set_state(pipeline.get("src"), GST_STATE_READY) == GST_STATE_CHANGE_SUCCESS);
-  fail_unless(gst_element_send_event(pipeline.get("src"), gst_event_new_seek(1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, GST_SEEK_TYPE_SET,
-                                                                             2 * GST_SECOND, GST_SEEK_TYPE_NONE, -1)));
+  fail_unless(gst_element_set_state(pipeline.get("src"), GST_STATE_READY) ==
+              GST_STATE_CHANGE_SUCCESS);
+  fail_unless(gst_element_send_event(pipeline.get("src"),
+                                     gst_event_new_seek(1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
+                                                        GST_SEEK_TYPE_SET, 2 * GST_SECOND,
+                                                        GST_SEEK_TYPE_NONE, -1)));
   fail_unless(pipeline.play());
   fail_unless(pipeline.wait_for_end() == "eos");
   fail_unless_equals_int(left.size(), 10);
@@ -163,14 +178,17 @@ GST_END_TEST
 GST_START_TEST(test_live_has_no_past)
 {
   set_driver("formats=NV12");
-  Pipeline pipeline(source("num-buffers=3 is-live=true", dma_caps("NV12", 128, 104) + ",framerate=10/1", "fakesink name=sink sync=false"));
+  Pipeline pipeline(source("num-buffers=3 is-live=true",
+                           dma_caps("NV12", 128, 104) + ",framerate=10/1",
+                           "fakesink name=sink sync=false"));
   fail_unless(pipeline.play());
   fail_unless(pipeline.wait_for_end() == "eos");
   fail_if(seek(pipeline, 1, 0, GST_CLOCK_TIME_NONE));
 }
 GST_END_TEST
 
-// The device takes a second for the picture, and the frame leaves before: with a fence that is pending.
+// The device takes a second for the picture, and the frame leaves before: with a fence that is
+// pending.
 GST_START_TEST(test_acquire_fence_is_pending)
 {
   const Counters counters;
@@ -193,8 +211,8 @@ GST_START_TEST(test_acquire_fence_is_pending)
 }
 GST_END_TEST
 
-// A pause ends the wait for the device, when the frame behind is drawn already. The stream then goes on with
-// the frame that nobody has got, in order.
+// A pause ends the wait for the device, when the frame behind is drawn already. The stream then
+// goes on with the frame that nobody has got, in order.
 GST_START_TEST(test_paused_while_it_waits)
 {
   set_driver("formats=NV12,async=1000,fences=0");
