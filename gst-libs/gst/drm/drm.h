@@ -13,6 +13,7 @@
 #include <gst/drm/gstdrmformat.h>
 #include <gst/drm/gstdrmformatset.h>
 #include <gst/drm/gstdrmframe.h>
+#include <gst/drm/gstdrmimplicitmodifier.h>
 #include <gst/drm/gstdrmsync.h>
 #include <gst/drm/gstdrmtensormeta.h>
 #include <gst/drm/gstdrmvideoinfo.h>

@@ -66,7 +66,8 @@ std::shared_ptr<const CapsParts> CapsAnswers::recall(const Question &question,
 {
   const std::lock_guard lock(lock_);
   Known &known = this->known(question.direction);
-  if (!known.peer || !caps_are_same(known.peer.get(), question.peer))
+  if (!known.peer || known.rules != question.rules ||
+      !caps_are_same(known.peer.get(), question.peer))
     return {};
   for (const Given &given : known.given)
     if (is_same_filter(given.filter.get(), real_filter(question.filter)))
@@ -81,9 +82,10 @@ void CapsAnswers::remember(const Question &question, std::shared_ptr<const CapsP
   Known old; // freed when the lock is not held
   const std::lock_guard lock(lock_);
   Known &known = this->known(question.direction);
-  if (known.allowed != allowed) { // another answer of the peer
-    old = std::exchange(known,
-                        Known{GstPtr<GstCaps>::share(question.peer), std::move(allowed), {}, 0});
+  if (known.allowed != allowed) { // other rules, or another answer of the peer
+    old = std::exchange(
+        known,
+        Known{question.rules, GstPtr<GstCaps>::share(question.peer), std::move(allowed), {}, 0});
     known.given.reserve(kMostFilters);
   }
   if (known.given.size() < kMostFilters) {

@@ -15,15 +15,15 @@
 namespace gstdrm {
 
 // What an element answers, from what its peer on the other side answers. An answer depends on
-// nothing but the templates, the peer's answer and the filter, and those two are the key: nothing
-// that is remembered can be out of date. Owned by one element; any thread.
+// nothing but the templates, the rules, the peer's answer and the filter, and the last three are
+// the key: nothing that is remembered can be out of date. Owned by one element; any thread.
 class CapsAnswers {
 public:
   // Filters remembered per pad: a neighbour asks with two or three of its own.
   static constexpr std::size_t kMostFilters = 8;
 
   struct Question {
-    const CapsRules &rules;
+    CapsRules rules;
     GstPadDirection direction;     // of the pad that is asked
     const CapsParts &own_limits;   // of that pad's template
     const CapsParts &other_limits; // of the template of the element's other pad
@@ -42,6 +42,7 @@ private:
     GstPtr<GstCaps> answer;
   };
   struct Known {
+    CapsRules rules{};
     GstPtr<GstCaps> peer;
     std::shared_ptr<const CapsParts> allowed; // the unfiltered answer
     std::vector<Given> given;

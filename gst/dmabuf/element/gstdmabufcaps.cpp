@@ -17,7 +17,7 @@ namespace gstdrm {
 
 namespace {
 
-enum class Kind { Plain, DmaDrm, Other };
+enum class Kind { Plain, DmaDrm, Implicit, Other };
 
 // The DRM name of a linear format: "NV12", "XR24".
 gchar *drm_name(GstVideoFormat format)
@@ -78,12 +78,13 @@ Kind kind_of(const CapsPart &part)
   if (gst_caps_features_get_size(features) != 1 ||
       !gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_DMABUF))
     return Kind::Other;
-  // Without DMA_DRM it is the old dialect with an implicit modifier, which nothing here can write.
+  const GValue *value = gst_structure_get_value(structure, "format");
+  if (!value)
+    return Kind::Other;
   bool dma_drm = false;
-  if (const GValue *value = gst_structure_get_value(structure, "format"))
-    for_each_string(value,
-                    [&](const char *format) { dma_drm |= std::strcmp(format, "DMA_DRM") == 0; });
-  return dma_drm ? Kind::DmaDrm : Kind::Other;
+  for_each_string(value,
+                  [&](const char *format) { dma_drm |= std::strcmp(format, "DMA_DRM") == 0; });
+  return dma_drm ? Kind::DmaDrm : Kind::Implicit;
 }
 
 // The linear formats that a part allows; all of them where it names none.
@@ -129,14 +130,14 @@ std::optional<CapsPart> translate(const CapsPart &part, Kind from, Kind to)
   if (formats.empty())
     return std::nullopt;
   const char *feature =
-      to == Kind::DmaDrm ? GST_CAPS_FEATURE_MEMORY_DMABUF : GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY;
+      to == Kind::Plain ? GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY : GST_CAPS_FEATURE_MEMORY_DMABUF;
   CapsPart result{StructurePtr(gst_structure_copy(part.rest.get())),
                   FeaturesPtr(gst_caps_features_new_single(feature)), std::nullopt};
-  if (to == Kind::Plain) {
-    set_names(result.rest.get(), formats);
-  } else {
+  if (to == Kind::DmaDrm) {
     gst_structure_set(result.rest.get(), "format", G_TYPE_STRING, "DMA_DRM", nullptr);
     result.formats = drm_formats(formats);
+  } else {
+    set_names(result.rest.get(), formats);
   }
   return result;
 }
@@ -149,11 +150,13 @@ void append(CapsParts &parts, std::optional<CapsPart> part, Kind kind)
     merge_part(parts, std::move(*part));
 }
 
-CapsParts all_parts(bool dmabuf)
+CapsParts all_parts(bool dmabuf, bool implicit)
 {
   const GstPtr<GstCaps> all = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
   if (dmabuf)
     gst_caps_append(all.get(), any_dmabuf_template().release());
+  if (implicit)
+    gst_caps_append(all.get(), implicit_dmabuf_template().release());
   gst_caps_append(all.get(), plain_template().release());
   return take_apart(all.get());
 }
@@ -162,10 +165,15 @@ CapsParts all_parts(bool dmabuf)
 CapsParts resolve(const CapsRules &rules, GstPadDirection direction, const GstCaps *caps)
 {
   // Never freed: a streaming thread may still ask while the process ends.
-  static const CapsParts &plain = *std::make_unique<CapsParts>(all_parts(false)).release();
-  static const CapsParts &with_dmabuf = *std::make_unique<CapsParts>(all_parts(true)).release();
+  const auto keep = [](bool dmabuf, bool implicit) -> const CapsParts & {
+    return *std::make_unique<CapsParts>(all_parts(dmabuf, implicit)).release();
+  };
+  static const CapsParts &plain = keep(false, false);
+  static const CapsParts &with_dmabuf = keep(true, false);
+  static const CapsParts &with_implicit = keep(true, true);
   const bool dmabuf = rules.dmabuf_passes || direction == rules.dmabuf_pad;
-  const CapsParts &all = dmabuf ? with_dmabuf : plain;
+  const bool implicit = rules.implicit_is_linear && direction == rules.dmabuf_pad;
+  const CapsParts &all = implicit ? with_implicit : dmabuf ? with_dmabuf : plain;
   if (!gst_caps_is_any(caps))
     return intersect_parts(take_apart(caps), all);
   CapsParts copies;
@@ -174,13 +182,14 @@ CapsParts resolve(const CapsRules &rules, GstPadDirection direction, const GstCa
 }
 
 // What a template says beside the formats of plain video: transform_parts() knows those, and 60
-// strings against 60 others, each with each, are what half of an answer would cost.
+// strings against 60 others, each with each, are what half of an answer would cost. The formats
+// beside memory:DMABuf stay, or they would be any, DMA_DRM too.
 CapsParts limits_of(const GstCaps *pad_template)
 {
   CapsParts limits = take_apart(pad_template);
   for (CapsPart &part : limits) {
     const GValue *formats = gst_structure_get_value(part.rest.get(), "format");
-    if (GST_VALUE_HOLDS_LIST(formats) &&
+    if (kind_of(part) == Kind::Plain && GST_VALUE_HOLDS_LIST(formats) &&
         gst_value_list_get_size(formats) == linear_formats().size())
       gst_structure_remove_field(part.rest.get(), "format");
   }
@@ -237,6 +246,13 @@ GstPtr<GstCaps> linear_dmabuf_template()
   return caps;
 }
 
+GstPtr<GstCaps> implicit_dmabuf_template()
+{
+  GstPtr<GstCaps> caps = video_caps(GST_CAPS_FEATURE_MEMORY_DMABUF);
+  set_names(gst_caps_get_structure(caps.get(), 0), linear_formats());
+  return caps;
+}
+
 void add_pad_template(GstElementClass *klass, const char *name, GstPadDirection direction,
                       std::initializer_list<GstPtr<GstCaps>> parts)
 {
@@ -270,10 +286,14 @@ CapsParts transform_parts(const CapsRules &rules, GstPadDirection direction, con
   };
   if (rules.dmabuf_passes)
     each(Kind::DmaDrm, Kind::DmaDrm);
-  if (direction != rules.dmabuf_pad)
-    each(Kind::Plain, Kind::DmaDrm);
-  if (direction == rules.dmabuf_pad)
-    each(Kind::DmaDrm, Kind::Plain);
+  for (const Kind dmabuf : {Kind::DmaDrm, Kind::Implicit}) {
+    if (dmabuf == Kind::Implicit && !rules.implicit_is_linear)
+      continue;
+    if (direction == rules.dmabuf_pad)
+      each(dmabuf, Kind::Plain);
+    else
+      each(Kind::Plain, dmabuf);
+  }
   each(Kind::Plain, Kind::Plain);
   return result;
 }

@@ -16,10 +16,19 @@ namespace gstdrm {
 struct CapsRules {
   GstPadDirection dmabuf_pad; // linear DMA_DRM here stands for plain video on the other pad
   bool dmabuf_passes;         // DMA_DRM stands for the same DMA_DRM on the other pad
+  // implicit-modifier=linear: memory:DMABuf with a GstVideoFormat is the same as linear DMA_DRM. A
+  // CPU can do nothing with such frames otherwise.
+  bool implicit_is_linear = false;
+  friend bool operator==(const CapsRules &, const CapsRules &) = default;
 };
 
 inline constexpr CapsRules kUploadRules{GST_PAD_SRC, true};
 inline constexpr CapsRules kDownloadRules{GST_PAD_SINK, false};
+constexpr CapsRules with_implicit_linear(CapsRules rules) noexcept
+{
+  rules.implicit_is_linear = true;
+  return rules;
+}
 
 // Formats whose bytes are those of a LINEAR DRM fourcc, both ways, in the order of FormatList.
 const std::vector<GstVideoFormat> &linear_formats();
@@ -29,10 +38,11 @@ bool is_linear_format(GstVideoFormat format);
 bool is_dmabuf_caps(const GstCaps *caps);
 
 // Template caps: plain video in every linear format; DMA_DRM without drm-format, which means every
-// pair; DMA_DRM with the linear pairs alone.
+// pair; DMA_DRM with the linear pairs alone; memory:DMABuf with the linear formats' names.
 GstPtr<GstCaps> plain_template();
 GstPtr<GstCaps> any_dmabuf_template();
 GstPtr<GstCaps> linear_dmabuf_template();
+GstPtr<GstCaps> implicit_dmabuf_template();
 
 // An always pad template of these caps, in this order.
 void add_pad_template(GstElementClass *klass, const char *name, GstPadDirection direction,
@@ -40,9 +50,9 @@ void add_pad_template(GstElementClass *klass, const char *name, GstPadDirection 
 // What such a template says beside the formats of plain video, worked out when it was made.
 const CapsParts &template_limits(GstPadTemplate *pad_template);
 
-// What `caps` of the pad in `direction` allow on the other pad, DMA_DRM first. Structures that are
-// neither plain video nor DMA_DRM are left out; other fields are kept as they are. Formats are
-// mapped one by one, never compared list against list.
+// What `caps` of the pad in `direction` allow on the other pad, DMA_DRM first, then other DMA
+// buffers. Structures that are neither plain video nor DMA buffers are left out; other fields are
+// kept as they are. Formats are mapped one by one, never compared list against list.
 GstPtr<GstCaps> transform_caps(const CapsRules &rules, GstPadDirection direction,
                                const GstCaps *caps);
 // The same of parts that lie within the pad's template, where no ANY is left.

@@ -40,7 +40,8 @@ static void gst_dmabuf_download_class_init(GstDmaBufDownloadClass *klass)
       element_class, "DMA buffer downloader", "Filter/Video",
       "Gives linear DMA buffers to elements that read with the CPU", "gst-drm contributors");
   gstdrm::add_pad_template(element_class, "sink", GST_PAD_SINK,
-                           {gstdrm::linear_dmabuf_template(), gstdrm::plain_template()});
+                           {gstdrm::linear_dmabuf_template(), gstdrm::plain_template(),
+                            gstdrm::implicit_dmabuf_template()});
   gstdrm::add_pad_template(element_class, "src", GST_PAD_SRC, {gstdrm::plain_template()});
 }
 

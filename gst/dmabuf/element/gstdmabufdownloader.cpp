@@ -51,7 +51,8 @@ bool Downloader::set_caps(GstCaps *incaps, GstCaps *outcaps)
     failures().post(error, incaps);
     return false;
   }
-  dmabuf_input_ = gst_drm_is_dma_drm_caps(incaps);
+  resolve_implicit(info_, implicit_modifier());
+  dmabuf_input_ = is_dmabuf_caps(incaps);
   plain_caps_ = GstPtr<GstCaps>::share(outcaps);
   GST_INFO_OBJECT(element(), "%" GST_PTR_FORMAT " from %" GST_PTR_FORMAT, outcaps, incaps);
   return true;

@@ -7,8 +7,8 @@ GST_DEBUG_CATEGORY_EXTERN(dmabuf_transform_debug);
 
 namespace gstdrm {
 
-Failures::Failures(GstBaseTransform *element, const CapsRules &rules, Suggest suggest)
-    : element_(element), rules_(rules), suggest_(std::move(suggest))
+Failures::Failures(GstBaseTransform *element, CurrentRules rules, Suggest suggest)
+    : element_(element), rules_(std::move(rules)), suggest_(std::move(suggest))
 {
   negotiation_.watch(GST_BASE_TRANSFORM_SINK_PAD(element),
                      [this](const GstCaps *filter) { return mismatch(filter); });
@@ -42,7 +42,7 @@ Mismatch Failures::mismatch(const GstCaps *upstream) const
   const std::string origin = origin_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
   const GstPtr<GstCaps> any = GstPtr<GstCaps>::adopt(gst_caps_new_any());
   const GstPtr<GstCaps> sendable =
-      transform_caps(rules_, GST_PAD_SINK, upstream ? upstream : any.get());
+      transform_caps(rules_(), GST_PAD_SINK, upstream ? upstream : any.get());
   return describe_mismatch({nothing_in_common(GST_ELEMENT(element_)),
                             {origin, "has", upstream, sendable.get()},
                             restrictions_after(GST_BASE_TRANSFORM_SRC_PAD(element_))},

@@ -2,6 +2,7 @@
 // The messages of dmabufupload and dmabufdownload about a negotiation that failed.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include <gst/base/gstbasetransform.h>
@@ -11,13 +12,16 @@
 
 namespace gstdrm {
 
+// The rules that the properties of the element have chosen.
+using CurrentRules = std::function<CapsRules()>;
+
 // One message for each negotiation that fails, whoever notices the failure and however often
 // upstream tries the same caps: it may do that with every buffer. Owned by one element; begin(),
 // succeed() and reset() are the streaming thread's, all else may come from any thread.
 class Failures {
 public:
-  // `suggest` and `rules` are those of the element, and live as long as the program.
-  Failures(GstBaseTransform *element, const CapsRules &rules, Suggest suggest);
+  // `suggest` and `rules` are those of the element.
+  Failures(GstBaseTransform *element, CurrentRules rules, Suggest suggest);
 
   // A start: everything may be said anew.
   void reset();
@@ -37,7 +41,7 @@ private:
   [[nodiscard]] Mismatch mismatch(const GstCaps *upstream) const;
 
   GstBaseTransform *const element_;
-  const CapsRules &rules_;
+  const CurrentRules rules_;
   const Suggest suggest_;
   FailedNegotiation negotiation_;
 };

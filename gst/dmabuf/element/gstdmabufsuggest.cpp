@@ -6,6 +6,7 @@
 
 #include <gst/drm/core/format.hpp>
 #include <gst/drm/element/caps_features.hpp>
+#include <gst/drm/element/implicit_modifier.hpp>
 #include <gst/drm/gstdrmcaps-words.hpp>
 #include <gst/drm/gstdrmformat.h>
 
@@ -60,12 +61,13 @@ std::string fix_for_field(const std::string &field)
 
 } // namespace
 
-std::string suggest_for_upload(const GstCaps *upstream, const GstCaps *downstream)
+std::string suggest_for_upload(const CapsRules &rules, const GstCaps *upstream,
+                               const GstCaps *downstream)
 {
   if (sends_fields(upstream))
     return kWeaveFields;
-  const GstPtr<GstCaps> can_send = transform_caps(kUploadRules, GST_PAD_SINK, upstream);
-  const GstPtr<GstCaps> can_take = transform_caps(kUploadRules, GST_PAD_SRC, downstream);
+  const GstPtr<GstCaps> can_send = transform_caps(rules, GST_PAD_SINK, upstream);
+  const GstPtr<GstCaps> can_take = transform_caps(rules, GST_PAD_SRC, downstream);
   const std::vector<std::string> sent = strings_of(can_send.get(), "drm-format");
   const std::vector<std::string> taken = strings_of(downstream, "drm-format");
   std::vector<std::string> plain = strings_of(can_take.get(), "format");
@@ -79,6 +81,10 @@ std::string suggest_for_upload(const GstCaps *upstream, const GstCaps *downstrea
 
   if (gst_caps_is_empty(downstream))
     return "Its source pad has no peer that takes video: link it to a sink or a converter.";
+  if (plain.empty() && !rules.implicit_is_linear && has_implicit(downstream))
+    return "Downstream takes DMA buffers, and does not say in which layout: have it say which "
+           "modifier it means (format=DMA_DRM), or set implicit-modifier=linear where it takes "
+           "linear frames.";
   if (plain.empty())
     return "A CPU can write linear layouts only, and downstream takes none: upload with the device "
            "that "
@@ -101,11 +107,12 @@ std::string suggest_for_upload(const GstCaps *upstream, const GstCaps *downstrea
   return "Put videoconvert before it, for one of " + alternative + ".";
 }
 
-std::string suggest_for_download(const GstCaps *upstream, const GstCaps *downstream)
+std::string suggest_for_download(const CapsRules &rules, const GstCaps *upstream,
+                                 const GstCaps *downstream)
 {
   if (sends_fields(upstream))
     return kWeaveFields;
-  const GstPtr<GstCaps> can_send = transform_caps(kDownloadRules, GST_PAD_SINK, upstream);
+  const GstPtr<GstCaps> can_send = transform_caps(rules, GST_PAD_SINK, upstream);
   if (gst_caps_is_empty(can_send.get())) {
     const std::vector<std::string> formats = strings_of(upstream, "drm-format");
     const std::string text = formats.empty() ? "" : formats.front();
@@ -121,6 +128,11 @@ std::string suggest_for_download(const GstCaps *upstream, const GstCaps *downstr
     if (!text.empty())
       return text +
              " has no GstVideoFormat of the same bytes: ask upstream for another drm-format.";
+    if (!rules.implicit_is_linear && has_implicit(upstream))
+      return std::string(
+                 "A CPU reads linear frames only, and these caps do not say in which layout "
+                 "theirs lie. ") +
+             advise_implicit(ImplicitModifier::Auto, false);
     return "Only DMA_DRM with a linear drm-format, or plain video, can be mapped by a CPU: a "
            "dmabuf with an "
            "implicit modifier has an unknown layout.";

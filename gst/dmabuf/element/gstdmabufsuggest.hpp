@@ -6,11 +6,15 @@
 
 #include <gst/gst.h>
 
+#include "gstdmabufcaps.hpp"
+
 namespace gstdrm {
 
 // The nearest fix, in whole sentences, for caps that upstream sent (or offers) and downstream
 // refuses.
-std::string suggest_for_upload(const GstCaps *upstream, const GstCaps *downstream);
-std::string suggest_for_download(const GstCaps *upstream, const GstCaps *downstream);
+std::string suggest_for_upload(const CapsRules &rules, const GstCaps *upstream,
+                               const GstCaps *downstream);
+std::string suggest_for_download(const CapsRules &rules, const GstCaps *upstream,
+                                 const GstCaps *downstream);
 
 } // namespace gstdrm

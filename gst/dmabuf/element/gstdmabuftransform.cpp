@@ -14,7 +14,7 @@ using gstdrm::Transformer;
 GST_DEBUG_CATEGORY(dmabuf_transform_debug);
 #define GST_CAT_DEFAULT dmabuf_transform_debug
 
-enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS };
+enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS, PROP_IMPLICIT_MODIFIER };
 
 G_DEFINE_ABSTRACT_TYPE(GstDmaBufTransform, gst_dmabuf_transform, GST_TYPE_BASE_TRANSFORM)
 
@@ -53,6 +53,8 @@ static void gst_dmabuf_transform_set_property(GObject *object, guint id, const G
 {
   if (id == PROP_ZERO_COPY)
     transformer_of(object).set_zero_copy(gstdrm::zero_copy_from(value));
+  else if (id == PROP_IMPLICIT_MODIFIER)
+    transformer_of(object).set_implicit_modifier(gstdrm::implicit_modifier_from(value));
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }
@@ -65,6 +67,8 @@ static void gst_dmabuf_transform_get_property(GObject *object, guint id, GValue 
     gstdrm::set_zero_copy(value, transformer.zero_copy());
   else if (id == PROP_DRM_STATS)
     g_value_take_boxed(value, transformer.stats_structure());
+  else if (id == PROP_IMPLICIT_MODIFIER)
+    gstdrm::set_implicit_modifier(value, transformer.implicit_modifier());
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }
@@ -92,7 +96,10 @@ static void gst_dmabuf_transform_class_init(GstDmaBufTransformClass *klass)
   gstdrm::install_common_properties(
       object_class, {PROP_ZERO_COPY, "Whether frames may be copied by the CPU", PROP_DRM_STATS,
                      "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
-                     "last-copy-reason, waits"});
+                     "last-copy-reason, waits",
+                     PROP_IMPLICIT_MODIFIER,
+                     "Caps that name no modifier (memory:DMABuf without DMA_DRM): of linear frames "
+                     "(linear), or never used (all others: a CPU has no driver that knows)"});
 
   GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   trans_class->query = logging<transformer_of, &Transformer::query>;

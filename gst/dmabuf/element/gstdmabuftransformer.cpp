@@ -45,11 +45,20 @@ bool can_be_set(GstCaps *caps)
 
 } // namespace
 
-Transformer::Transformer(GstBaseTransform *element, const CapsRules &rules, Suggest suggest)
+Transformer::Transformer(GstBaseTransform *element, const CapsRules &rules, SuggestFor suggest)
     : element_(element), rules_(rules),
       base_activate_mode_(GST_PAD_ACTIVATEMODEFUNC(GST_BASE_TRANSFORM_SINK_PAD(element))),
-      failures_(element, rules, std::move(suggest))
+      failures_(
+          element, [this] { return this->rules(); },
+          [this, suggest](const GstCaps *sent, const GstCaps *refusing) {
+            return suggest(this->rules(), sent, refusing);
+          })
 {
+}
+
+CapsRules Transformer::rules() const noexcept
+{
+  return implicit_modifier_ == ImplicitModifier::Linear ? with_implicit_linear(rules_) : rules_;
 }
 
 std::string Transformer::upstream_name() const
@@ -79,7 +88,7 @@ GstPtr<GstCaps> Transformer::answer_caps(GstPadDirection direction, GstCaps *fil
   const GstPadDirection other = opposite(direction);
   const auto peer =
       GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad_of(element_, other), nullptr));
-  GstPtr<GstCaps> answer = answers_.answer({rules_, direction, limits_of(element_, direction),
+  GstPtr<GstCaps> answer = answers_.answer({rules(), direction, limits_of(element_, direction),
                                             limits_of(element_, other), peer.get(), filter});
   GST_DEBUG_OBJECT(
       element_, "%s filter %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", answer %" GST_PTR_FORMAT,
@@ -121,7 +130,7 @@ bool Transformer::query(GstPadDirection direction, GstQuery *query)
 GstCaps *Transformer::transform_caps(GstPadDirection direction, GstCaps *caps,
                                      GstCaps *filter) const
 {
-  GstPtr<GstCaps> result = gstdrm::transform_caps(rules_, direction, caps);
+  GstPtr<GstCaps> result = gstdrm::transform_caps(rules(), direction, caps);
   return filter ? gst_drm_caps_intersect(filter, result.get()) : result.release();
 }
 
@@ -145,7 +154,9 @@ void Transformer::explain_refused_caps(GstEvent *event)
   const auto known = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(element_->sinkpad));
   GstDrmVideoInfo ignored;
   g_autoptr(GError) error = nullptr;
-  if (!caps_meet(caps, known.get())) {
+  // The template has implicit caps, which the property may forbid.
+  if (!caps_meet(caps, known.get()) ||
+      gst_caps_is_empty(gstdrm::transform_caps(rules(), GST_PAD_SINK, caps).get())) {
     failures_.begin(caps);
     failures_.explain(caps);
   } else if (gst_caps_is_fixed(caps) &&

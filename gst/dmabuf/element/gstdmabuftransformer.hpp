@@ -25,7 +25,8 @@ namespace gstdrm {
 // or a message is posted, but for a flush of a pool.
 class Transformer {
 public:
-  Transformer(GstBaseTransform *element, const CapsRules &rules, Suggest suggest);
+  using SuggestFor = std::string (*)(const CapsRules &, const GstCaps *, const GstCaps *);
+  Transformer(GstBaseTransform *element, const CapsRules &rules, SuggestFor suggest);
   Transformer(const Transformer &) = delete;
   Transformer &operator=(const Transformer &) = delete;
   virtual ~Transformer() = default;
@@ -33,6 +34,8 @@ public:
   // The properties that both elements have, any thread.
   void set_zero_copy(ZeroCopy zero_copy) noexcept { zero_copy_ = zero_copy; }
   [[nodiscard]] ZeroCopy zero_copy() const noexcept { return zero_copy_; }
+  void set_implicit_modifier(ImplicitModifier setting) noexcept { implicit_modifier_ = setting; }
+  [[nodiscard]] ImplicitModifier implicit_modifier() const noexcept { return implicit_modifier_; }
   [[nodiscard]] GstStructure *stats_structure() const { return stats_.to_structure(); }
 
   // Any thread.
@@ -83,15 +86,17 @@ protected:
   Failures &failures() noexcept { return failures_; }
 
 private:
+  [[nodiscard]] CapsRules rules() const noexcept;
   GstPtr<GstCaps> answer_caps(GstPadDirection direction, GstCaps *filter);
   bool answer_caps_query(GstPadDirection direction, GstQuery *query);
   bool upstream_may_choose_again();
 
-  GstBaseTransform *const element_; // owns this
-  const CapsRules &rules_;
+  GstBaseTransform *const element_;                     // owns this
+  const CapsRules rules_;                               // without the properties
   const GstPadActivateModeFunction base_activate_mode_; // of GstBaseTransform
   Stats stats_;
   std::atomic<ZeroCopy> zero_copy_{ZeroCopy::Prefer};
+  std::atomic<ImplicitModifier> implicit_modifier_{ImplicitModifier::Auto};
   CapsAnswers answers_;
   Failures failures_;
   StreamWaits waits_;

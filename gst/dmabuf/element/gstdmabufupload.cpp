@@ -127,7 +127,8 @@ static void gst_dmabuf_upload_class_init(GstDmaBufUploadClass *klass)
   gstdrm::add_pad_template(element_class, "sink", GST_PAD_SINK,
                            {gstdrm::plain_template(), gstdrm::any_dmabuf_template()});
   gstdrm::add_pad_template(element_class, "src", GST_PAD_SRC,
-                           {gstdrm::any_dmabuf_template(), gstdrm::plain_template()});
+                           {gstdrm::any_dmabuf_template(), gstdrm::plain_template(),
+                            gstdrm::implicit_dmabuf_template()});
 
   element_class->change_state = posting<gst_dmabuf_upload_change_state>;
 }

@@ -9,6 +9,7 @@
 
 #include <gst/drm/core/format_set.hpp>
 #include <gst/drm/core/limits.hpp>
+#include <gst/drm/element/implicit_modifier.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmcaps-parts.hpp>
 #include <gst/drm/gstdrmvideoinfo.h>
@@ -38,6 +39,8 @@ struct UploadDevice {
   bool has_rg_textures = true; // without them GStreamer's shaders read other channels
   bool can_copy = true;        // linear frames of formats that GstGLMemory knows, by the CPU
   bool takes_plain = true;     // caps that do not promise DMA buffers
+  // For Driver, the sets above have the implicit pairs.
+  ImplicitModifier implicit_modifier = ImplicitModifier::Auto;
   std::uint32_t max_size = kMaxFrameSize; // of a texture, in pixels
 };
 
@@ -78,6 +81,7 @@ private:
 
   bool is_known_ = false;
   bool takes_plain_ = true;
+  ImplicitModifier implicit_modifier_ = ImplicitModifier::Auto;
   std::uint32_t max_size_ = kMaxFrameSize;
   std::vector<Way> ways_;
   FormatSet all_;

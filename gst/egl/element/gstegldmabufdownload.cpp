@@ -35,7 +35,7 @@ GST_DEBUG_CATEGORY(egl_dmabuf_download_debug);
 #undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT egl_dmabuf_download_debug
 
-enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS };
+enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS, PROP_IMPLICIT_MODIFIER };
 
 struct GstEglDmaBufDownload {
   GstGLBaseFilter parent;
@@ -100,6 +100,8 @@ static void gst_egl_dmabuf_download_set_property(GObject *object, guint id, cons
 {
   if (id == PROP_ZERO_COPY)
     downloader_of(object).set_zero_copy(gstdrm::zero_copy_from(value));
+  else if (id == PROP_IMPLICIT_MODIFIER)
+    downloader_of(object).set_implicit_modifier(gstdrm::implicit_modifier_from(value));
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }
@@ -112,6 +114,8 @@ static void gst_egl_dmabuf_download_get_property(GObject *object, guint id, GVal
     gstdrm::set_zero_copy(value, downloader.zero_copy());
   else if (id == PROP_DRM_STATS)
     g_value_take_boxed(value, downloader.stats());
+  else if (id == PROP_IMPLICIT_MODIFIER)
+    gstdrm::set_implicit_modifier(value, downloader.implicit_modifier());
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
 }
@@ -147,7 +151,10 @@ static void gst_egl_dmabuf_download_class_init(GstEglDmaBufDownloadClass *klass)
       object_class,
       {PROP_ZERO_COPY, "What to do where OpenGL cannot draw into dma-bufs", PROP_DRM_STATS,
        "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
-       "last-copy-reason, waits, draws, hops"});
+       "last-copy-reason, waits, draws, hops",
+       PROP_IMPLICIT_MODIFIER,
+       "Caps that name no modifier (memory:DMABuf without DMA_DRM): sent where the driver names "
+       "none (auto, driver), never (refuse), or for linear frames too (linear)"});
 
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(

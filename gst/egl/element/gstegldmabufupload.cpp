@@ -35,7 +35,7 @@ using gstdrm::UploadSettings;
 GST_DEBUG_CATEGORY(gst_egl_dmabuf_upload_debug);
 #define GST_CAT_DEFAULT gst_egl_dmabuf_upload_debug
 
-enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS, PROP_MODE, PROP_PROVE };
+enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS, PROP_IMPLICIT_MODIFIER, PROP_MODE, PROP_PROVE };
 
 G_DEFINE_TYPE(GstEglDmaBufUpload, gst_egl_dmabuf_upload, GST_TYPE_GL_BASE_FILTER)
 GST_ELEMENT_REGISTER_DEFINE(egldmabufupload, "egldmabufupload", GST_RANK_NONE,
@@ -98,6 +98,8 @@ static void gst_egl_dmabuf_upload_set_property(GObject *object, guint id, const 
   uploader_of(object).change_settings([&](UploadSettings &settings) {
     if (id == PROP_ZERO_COPY)
       settings.zero_copy = gstdrm::zero_copy_from(value);
+    else if (id == PROP_IMPLICIT_MODIFIER)
+      settings.implicit_modifier = gstdrm::implicit_modifier_from(value);
     else if (id == PROP_MODE)
       settings.mode = static_cast<UploadMode>(g_value_get_enum(value));
     else if (id == PROP_PROVE)
@@ -116,6 +118,8 @@ static void gst_egl_dmabuf_upload_get_property(GObject *object, guint id, GValue
     gstdrm::set_zero_copy(value, settings.zero_copy);
   else if (id == PROP_DRM_STATS)
     g_value_take_boxed(value, uploader.stats());
+  else if (id == PROP_IMPLICIT_MODIFIER)
+    gstdrm::set_implicit_modifier(value, settings.implicit_modifier);
   else if (id == PROP_MODE)
     g_value_set_enum(value, static_cast<gint>(settings.mode));
   else if (id == PROP_PROVE)
@@ -129,7 +133,11 @@ static void install_properties(GObjectClass *object_class)
   gstdrm::install_common_properties(
       object_class, {PROP_ZERO_COPY, "Whether frames may be copied by the CPU", PROP_DRM_STATS,
                      "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
-                     "last-copy-reason, waits, draws, hops, fallbacks"});
+                     "last-copy-reason, waits, draws, hops, fallbacks",
+                     PROP_IMPLICIT_MODIFIER,
+                     "Caps that name no modifier (memory:DMABuf without DMA_DRM): taken where the "
+                     "driver lists none (auto), never (refuse), as linear frames (linear), or "
+                     "imported without a modifier (driver)"});
   const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                               GST_PARAM_MUTABLE_READY);
   g_object_class_install_property(object_class, PROP_MODE,

@@ -72,9 +72,20 @@ bool is_gl(const GstCaps *caps, guint index)
                                                 gst_caps_features_contains(features, kGlFeature));
 }
 
-void append_outputs(GstCaps *result, const GstStructure *in, const FormatSet *formats)
+// What leaves of these pairs; nullptr: any.
+GstPtr<GstCaps> made_of(const FormatSet *formats, ImplicitModifier implicit_modifier)
 {
-  const auto made = producer_caps(formats, {});
+  if (!formats)
+    return implicit_modifier == ImplicitModifier::Linear ? download_src_template()
+                                                         : producer_caps(nullptr, {});
+  const FormatSet offered = producer_formats(*formats, implicit_modifier);
+  return producer_caps(&offered, {});
+}
+
+void append_outputs(GstCaps *result, const GstStructure *in, const FormatSet *formats,
+                    ImplicitModifier implicit_modifier)
+{
+  const auto made = made_of(formats, implicit_modifier);
   for (guint i = 0; i < gst_caps_get_size(made.get()); i++) {
     copy_fields(in, gst_caps_get_structure(made.get(), i));
     gst_caps_append(result, gst_caps_copy_nth(made.get(), i));
@@ -110,13 +121,13 @@ void append_field_outputs(GstCaps *result, const GstStructure *in, const Downloa
 {
   const Split drawn = split_by_chroma(formats.drawn ? *formats.drawn : FormatSet());
   if (!drawn.whole.empty())
-    append_outputs(result, in, &drawn.whole);
+    append_outputs(result, in, &drawn.whole, formats.implicit_modifier);
   if (!formats.copied)
     return;
   const FormatSet copied =
       FormatSet::unite(*formats.copied, FormatSet::intersect(drawn.shared, copy_formats()));
   if (!copied.empty())
-    append_outputs(result, in, &copied);
+    append_outputs(result, in, &copied, formats.implicit_modifier);
 }
 
 GstPtr<GstCaps> within_texture(const GstCaps *caps, std::uint32_t max_size)
@@ -142,13 +153,13 @@ GstPtr<GstCaps> outputs_of(const GstCaps *given, const DownloadFormats &formats)
       continue;
     const GstStructure *in = gst_caps_get_structure(caps, i);
     if (!formats.drawn && !formats.copied)
-      append_outputs(result.get(), in, nullptr);
+      append_outputs(result.get(), in, nullptr, formats.implicit_modifier);
     else if (has_fields(in))
       append_field_outputs(result.get(), in, formats);
     else
       for (const FormatSet *set : {formats.drawn, formats.copied})
         if (set && !set->empty())
-          append_outputs(result.get(), in, set);
+          append_outputs(result.get(), in, set, formats.implicit_modifier);
   }
   return result;
 }
@@ -157,10 +168,10 @@ GstPtr<GstCaps> inputs_of(const GstCaps *caps, const DownloadFormats &formats)
 {
   auto own = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
   if (!formats.drawn && !formats.copied)
-    gst_caps_append(own.get(), producer_caps(nullptr, {}).release());
+    gst_caps_append(own.get(), made_of(nullptr, formats.implicit_modifier).release());
   for (const FormatSet *set : {formats.drawn, formats.copied})
     if (set && !set->empty())
-      gst_caps_append(own.get(), producer_caps(set, {}).release());
+      gst_caps_append(own.get(), made_of(set, formats.implicit_modifier).release());
   const auto possible =
       GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(const_cast<GstCaps *>(caps), own.get()));
   auto result = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
@@ -200,7 +211,15 @@ GstPtr<GstCaps> download_sink_template()
 
 GstPtr<GstCaps> download_src_template()
 {
-  return producer_caps(nullptr, {});
+  auto caps = producer_caps(nullptr, {});
+  std::vector<const char *> names;
+  for (const GstVideoFormat format : frame_names())
+    names.push_back(gst_video_format_to_string(format));
+  GValue formats = string_list(names);
+  auto implicit = GstPtr<GstCaps>::adopt(gst_caps_copy_nth(caps.get(), 0));
+  gst_structure_take_value(gst_caps_get_structure(implicit.get(), 0), "format", &formats);
+  gst_caps_append(caps.get(), implicit.release());
+  return caps;
 }
 
 const FormatSet &copy_formats()

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <gst/drm/core/format_set.hpp>
+#include <gst/drm/element/implicit_modifier.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/gl/gl.h>
 #include <gst/video/video.h>
@@ -16,7 +17,7 @@ namespace gstdrm {
 
 // memory:GLMemory, RGB in every order that has 8 bits for each component, 2D and external-oes.
 GstPtr<GstCaps> download_sink_template();
-// DMA_DRM of every pair, and linear frames in plain caps.
+// DMA_DRM of every pair, linear frames in plain caps, and memory:DMABuf that names no modifier.
 GstPtr<GstCaps> download_src_template();
 
 // What the CPU can make of an RGBA picture where GL draws into no dma-buf: LINEAR of the fourccs
@@ -29,6 +30,7 @@ struct DownloadFormats {
   const FormatSet *drawn = nullptr;
   const FormatSet *copied = nullptr;
   std::uint32_t max_size = 0; // of a texture, in pixels; 0: not known
+  ImplicitModifier implicit_modifier = ImplicitModifier::Auto;
 };
 GstPtr<GstCaps> download_transform(GstPadDirection direction, const GstCaps *caps,
                                    const DownloadFormats &formats);

@@ -119,7 +119,8 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
       !plain || gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   // A driver lays its tiles out as it likes; GBM takes no alignment for them.
   const bool linear = format.modifier == kModLinear;
-  const DownloadPoolSetup setup = {out_caps_.get(),
+  const GstPtr<GstCaps> pool_caps = resolved_caps(out_caps_.get(), implicit_modifier_);
+  const DownloadPoolSetup setup = {pool_caps.get(),
                                    MAX(buffers_kept(query), needs_.buffers_held),
                                    video_meta,
                                    linear ? needs_.stride_align : 0,

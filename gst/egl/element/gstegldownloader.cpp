@@ -180,9 +180,10 @@ bool EglDownloader::take_context()
 
 DownloadFormats EglDownloader::known_formats() const
 {
+  const ImplicitModifier setting = implicit_modifier_;
   if (!knows_formats_)
-    return {};
-  return {&drawn_, zero_copy_ == ZeroCopy::Require ? nullptr : &copied_, max_size_};
+    return {nullptr, nullptr, 0, setting};
+  return {&drawn_, zero_copy_ == ZeroCopy::Require ? nullptr : &copied_, max_size_, setting};
 }
 
 GstPtr<GstCaps> EglDownloader::possible_caps(GstPadDirection direction, const GstCaps *caps) const
@@ -264,11 +265,14 @@ GstPtr<GstCaps> EglDownloader::agree_on(Way way, GstCaps *in_caps, Error &refusa
             : makeable_formats(FormatSet::intersect(formats, copy_formats()), allocators_);
   if (makes.empty())
     return {};
-  const DownloadFormats makeable{draws ? &makes : nullptr, draws ? nullptr : &makes, max_size_};
+  const ImplicitModifier setting = implicit_modifier_;
+  const DownloadFormats makeable{draws ? &makes : nullptr, draws ? nullptr : &makes, max_size_,
+                                 setting};
   Producer &producer = draws ? draw_producer_ : copy_producer_;
   auto agreement = producer.agree(GST_BASE_TRANSFORM_SRC_PAD(element_),
-                                  download_transform(GST_PAD_SINK, in_caps, makeable).get(), makes,
-                                  draws ? draw_allocator_.get() : copy_allocator_.get());
+                                  download_transform(GST_PAD_SINK, in_caps, makeable).get(),
+                                  producer_formats(makes, setting),
+                                  draws ? draw_allocator_.get() : copy_allocator_.get(), setting);
   if (agreement.outcome == Producer::Outcome::NotAllocated)
     add_reason(refusals, agreement.refusals);
   if (agreement.outcome != Producer::Outcome::Agreed)
@@ -321,6 +325,7 @@ bool EglDownloader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
     failure_.post(GST_ELEMENT(element_), failure.add("caps", out_caps));
     return false;
   }
+  resolve_implicit(out_info_, implicit_modifier_);
   if (!gst_video_info_from_caps(&in_info_, in_caps)) {
     const Error no_video{ErrorCode::Caps, "The caps describe no video: " + text_of(in_caps), 0};
     failure_.post(GST_ELEMENT(element_),

@@ -45,6 +45,8 @@ public:
   // Any thread.
   void set_zero_copy(ZeroCopy zero_copy) noexcept { zero_copy_ = zero_copy; }
   [[nodiscard]] ZeroCopy zero_copy() const noexcept { return zero_copy_; }
+  void set_implicit_modifier(ImplicitModifier setting) noexcept { implicit_modifier_ = setting; }
+  [[nodiscard]] ImplicitModifier implicit_modifier() const noexcept { return implicit_modifier_; }
   [[nodiscard]] GstStructure *stats() const; // (transfer full)
   bool query(GstPadDirection direction, GstQuery *query);
   GstCaps *transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter);
@@ -92,6 +94,7 @@ private:
   GstGLBaseFilter *const element_; // owns this
   GstBaseTransformClass *const base_;
   std::atomic<ZeroCopy> zero_copy_{ZeroCopy::Prefer};
+  std::atomic<ImplicitModifier> implicit_modifier_{ImplicitModifier::Auto};
   Stats stats_;
   FailedNegotiation failure_;
   OncePerFailure no_context_;

@@ -243,8 +243,17 @@ egl::DisplayFormats with_linear(const egl::DisplayFormats &listed)
   return {extend(listed.texture_2d), extend(listed.external_only)};
 }
 
+egl::DisplayFormats with_implicit(const egl::DisplayFormats &listed)
+{
+  FormatSet external_only = with_implicit(listed.external_only, ImplicitModifier::Driver);
+  FormatSet texture_2d = FormatSet::subtract(
+      with_implicit(listed.texture_2d, ImplicitModifier::Driver), external_only);
+  return {std::move(texture_2d), std::move(external_only)};
+}
+
 UploadFormats::UploadFormats(const UploadDevice &device)
     : is_known_(true), takes_plain_(device.takes_plain),
+      implicit_modifier_(device.implicit_modifier),
       max_size_(std::min(device.max_size, kMaxFrameSize))
 {
   using egl::Shape;
@@ -282,6 +291,8 @@ UploadFormats::UploadFormats(const UploadDevice &device)
 
 void UploadFormats::add(const TextureForm &form, bool keeps_colours, FormatSet pairs, bool is_copy)
 {
+  if (implicit_modifier_ != ImplicitModifier::Driver) // the device's own pairs have them, less what
+    pairs = with_implicit(pairs, implicit_modifier_); // was refused
   if (pairs.empty())
     return;
   all_ = FormatSet::unite(all_, pairs);

@@ -45,6 +45,10 @@ FormatSet plane_pairs(const egl::DisplayFormats &listed);
 // linear frames of these.
 egl::DisplayFormats with_linear(const egl::DisplayFormats &listed);
 
+// With the implicit modifier of each fourcc that the display lists. Where some modifier of the
+// fourcc is external-only, the implicit one is too.
+egl::DisplayFormats with_implicit(const egl::DisplayFormats &listed);
+
 // What the samples of a YUV frame mean. EGL's default (EGL_EXT_image_dma_buf_import) where the
 // colorimetry does not say: BT.601 in narrow range.
 egl::YuvColours yuv_colours(const GstVideoColorimetry &colorimetry,

@@ -75,16 +75,16 @@ GstStructure *row_alignment(guint stride_align)
                            G_TYPE_UINT, mask, nullptr);
 }
 
-std::string suggest_for_device(const GstCaps *sent, const GstCaps *taken)
+std::string suggest_for_device(const GstCaps *sent, const GstCaps *taken, ImplicitModifier setting)
 {
   if (gst_caps_is_empty(taken))
     return "Set mode=auto and zero-copy=prefer, so that linear frames are copied, or choose "
            "another OpenGL driver.";
   if (is_field_each(sent))
     return kWeave;
-  if (sent && promises_dmabuf(sent) && !gst_drm_is_dma_drm_caps(sent))
-    return "Have upstream say which modifier it means (format=DMA_DRM), or send linear frames as "
-           "plain video/x-raw.";
+  if (sent && setting != ImplicitModifier::Linear && promises_dmabuf(sent) &&
+      !gst_drm_is_dma_drm_caps(sent))
+    return advise_implicit(setting, true);
   return "Have upstream choose among these, or put a converter of its device before it.";
 }
 
@@ -215,6 +215,7 @@ GstCaps *EglUploader::fixate_caps(GstPadDirection direction, GstCaps *caps, GstC
   GstDrmVideoInfo in;
   if (direction != GST_PAD_SINK || !gst_drm_video_info_from_caps(&in, caps))
     return fixed_structure(others.get(), 0).release();
+  resolve_implicit(in, settings().implicit_modifier);
   refusal_.clear();
   stride_align_ = 1;
   std::vector<GstPtr<GstCaps>> structures;
@@ -254,6 +255,7 @@ bool EglUploader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
                                  take_error(error, ErrorCode::Caps), in_caps));
     return false;
   }
+  resolve_implicit(info_, settings().implicit_modifier);
   in_caps_ = GstPtr<GstCaps>::share(in_caps);
   out_caps_ = GstPtr<GstCaps>::share(out_caps);
   form_ = choose_form(info_, in_caps, out_caps);
@@ -386,7 +388,9 @@ Mismatch EglUploader::mismatch(const GstCaps *upstream)
       {headline,
        {origin, "has", upstream},
        {{side, "takes", upload_transform(GST_PAD_SRC, any.get(), *formats), false}}},
-      suggest_for_device);
+      [this](const GstCaps *sent, const GstCaps *taken) {
+        return suggest_for_device(sent, taken, settings().implicit_modifier);
+      });
 }
 
 void EglUploader::explain_refused_caps(GstEvent *event)

@@ -23,10 +23,27 @@ bool reads_rg(GstGLContext *context)
 
 UploadOffer::Device::Device(std::shared_ptr<GlThread> gl_thread)
     : thread(std::move(gl_thread)), has_rg_textures(reads_rg(thread->context())),
-      listed(thread->device()->import_refusal().empty() ? with_linear(thread->device()->formats())
-                                                        : egl::DisplayFormats()),
-      images(listed.all()), planes(plane_pairs(listed))
+      listed(list(*thread->device())), implicit(with_implicit(listed)),
+      images(implicit.images.all()), planes(implicit.planes)
 {
+}
+
+UploadOffer::Pairs UploadOffer::list(const egl::Device &device)
+{
+  if (!device.import_refusal().empty())
+    return {};
+  egl::DisplayFormats images = with_linear(device.formats());
+  FormatSet planes = plane_pairs(images);
+  return {std::move(images), std::move(planes)};
+}
+
+// Planes of a layout that only the driver knows are images where the driver lists the fourcc.
+UploadOffer::Pairs UploadOffer::with_implicit(const Pairs &listed)
+{
+  egl::DisplayFormats images = gstdrm::with_implicit(listed.images);
+  FormatSet planes =
+      FormatSet::intersect(plane_pairs(images), FormatSet::unite(listed.planes, images.all()));
+  return {std::move(images), std::move(planes)};
 }
 
 std::shared_ptr<const UploadFormats> UploadOffer::formats() const
@@ -84,11 +101,14 @@ UploadFormats UploadOffer::work_out(const UploadSettings &settings, const Device
   what.has_external_textures = gl.has_external_textures();
   what.has_rg_textures = device->has_rg_textures;
   what.max_size = gl.max_texture_size();
+  what.implicit_modifier = settings.implicit_modifier;
   if (settings.mode != UploadMode::Copy) {
-    const FormatSet images = device->images.formats();
-    what.images.texture_2d = FormatSet::intersect(device->listed.texture_2d, images);
-    what.images.external_only = FormatSet::intersect(device->listed.external_only, images);
-    what.planes = device->planes.formats();
+    const bool any_layout = settings.implicit_modifier == ImplicitModifier::Driver;
+    const Pairs &pairs = any_layout ? device->implicit : device->listed;
+    const FormatSet images = device->images.formats(); // less what was refused
+    what.images.texture_2d = FormatSet::intersect(pairs.images.texture_2d, images);
+    what.images.external_only = FormatSet::intersect(pairs.images.external_only, images);
+    what.planes = FormatSet::intersect(pairs.planes, device->planes.formats());
   }
   return UploadFormats(what);
 }

@@ -24,6 +24,7 @@ struct UploadSettings {
   UploadMode mode = UploadMode::Auto;
   ZeroCopy zero_copy = ZeroCopy::Prefer;
   bool prove = true;
+  ImplicitModifier implicit_modifier = ImplicitModifier::Auto;
   [[nodiscard]] bool may_copy() const noexcept
   {
     return mode != UploadMode::Import && zero_copy == ZeroCopy::Prefer;
@@ -57,13 +58,20 @@ public:
   bool refuse(egl::Shape shape, Refusal refusal);
 
 private:
+  struct Pairs {
+    egl::DisplayFormats images;
+    FormatSet planes; // whose planes are images of their own
+  };
   struct Device { // of one GlThread
     explicit Device(std::shared_ptr<GlThread> gl_thread);
     std::shared_ptr<GlThread> thread;
     bool has_rg_textures;
-    egl::DisplayFormats listed;
+    Pairs listed;
+    Pairs implicit; // the same with implicit pairs, for implicit-modifier=driver
     FormatOffer images, planes;
   };
+  static Pairs list(const egl::Device &device);
+  static Pairs with_implicit(const Pairs &listed);
   [[nodiscard]] UploadFormats work_out(const UploadSettings &settings, const Device *device) const;
   // A device that is taken, and the generation in which it was found.
   struct Taken {

@@ -257,6 +257,11 @@ std::optional<Format> Device::import_format(Format format) const
   };
   if (lists(format))
     return format;
+  if (format.modifier == kModImplicit)
+    return formats_.texture_2d.contains_fourcc(format.fourcc) ||
+                   formats_.external_only.contains_fourcc(format.fourcc)
+               ? std::optional(format)
+               : std::nullopt;
   const Format implicit{format.fourcc, kModImplicit};
   return format.modifier == kModLinear && lists(implicit) ? std::optional(implicit) : std::nullopt;
 }

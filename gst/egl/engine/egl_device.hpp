@@ -39,7 +39,8 @@ public:
   // Empty where the device imports nothing.
   [[nodiscard]] const DisplayFormats &formats() const noexcept { return formats_; }
   // The pair that the driver is given for frames of `format`: linear frames go without a modifier
-  // to a driver that lists none for the fourcc. nullopt if it lists neither.
+  // to a driver that lists none for the fourcc, and frames of the implicit modifier to any driver
+  // that lists the fourcc. nullopt if it lists neither.
   [[nodiscard]] std::optional<Format> import_format(Format format) const;
   [[nodiscard]] bool has_external_textures() const noexcept { return has_external_textures_; }
   // EGL_ANDROID_native_fence_sync, with EGL_KHR_wait_sync for the way in

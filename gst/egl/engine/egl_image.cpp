@@ -329,7 +329,10 @@ std::optional<Target> target_of(const Device &device, Format format)
   const std::optional<Format> pair = device.import_format(format);
   if (!pair)
     return {};
-  if (device.formats().texture_2d.contains(*pair))
+  // Without a modifier the driver may find any layout that it lists for the fourcc.
+  const bool any_layout = pair->modifier == kModImplicit;
+  if (any_layout ? !device.formats().external_only.contains_fourcc(pair->fourcc)
+                 : device.formats().texture_2d.contains(*pair))
     return Target::Texture2D;
   return device.has_external_textures() ? std::optional(Target::External) : std::nullopt;
 }

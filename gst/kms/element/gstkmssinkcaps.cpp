@@ -116,6 +116,20 @@ FormatSetPtr linear_of(const FormatSet &formats)
   return set;
 }
 
+// For Driver the display lists the implicit pairs itself, less what it refused.
+FormatSet dmabuf_formats(const FormatSet &formats, ImplicitModifier implicit_modifier)
+{
+  switch (implicit_modifier) {
+  case ImplicitModifier::Linear:
+    return with_implicit(FormatSet::unite(formats, from_public(*linear_of(formats))),
+                         implicit_modifier);
+  case ImplicitModifier::Driver:
+    return formats;
+  default:
+    return with_implicit(formats, implicit_modifier);
+  }
+}
+
 } // namespace
 
 GstPadTemplate *sink_pad_template()
@@ -124,10 +138,12 @@ GstPadTemplate *sink_pad_template()
   return gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps.get());
 }
 
-GstPtr<GstCaps> display_caps(const kms::Display &display, ZeroCopy zero_copy)
+GstPtr<GstCaps> display_caps(const kms::Display &display, ZeroCopy zero_copy,
+                             ImplicitModifier implicit_modifier)
 {
   const FormatSet formats = display.formats();
-  auto caps = GstPtr<GstCaps>::adopt(gst_drm_format_set_to_caps(to_public(formats).get()));
+  const FormatSetPtr dmabufs = to_public(dmabuf_formats(formats, implicit_modifier));
+  auto caps = GstPtr<GstCaps>::adopt(gst_drm_format_set_to_caps(dmabufs.get()));
   if (zero_copy == ZeroCopy::Prefer)
     gst_caps_append(caps.get(), gst_drm_format_set_to_raw_caps(linear_of(formats).get()));
   const kms::SizeLimits limits = display.limits();

@@ -93,6 +93,12 @@ ZeroCopy SinkDisplay::zero_copy() const
   return settings_.zero_copy;
 }
 
+ImplicitModifier SinkDisplay::implicit_modifier() const
+{
+  const std::lock_guard guard(lock_);
+  return settings_.implicit_modifier;
+}
+
 void SinkDisplay::change(const std::function<void(SinkSettings &)> &change)
 {
   const std::lock_guard guard(lock_);
@@ -203,6 +209,7 @@ Result<std::shared_ptr<kms::Display>> SinkDisplay::open_display(kms::DisplayList
   if (!mode)
     return mode.error();
   wanted.output.mode = *mode;
+  wanted.output.implicit_modifiers = wanted.implicit_modifier == ImplicitModifier::Driver;
   if (former && former->is_joined()) // the display stays the other program's
     wanted.output.mode.kind = kms::ModeRequest::Kind::Current;
   for (const auto &[property, from, to] :

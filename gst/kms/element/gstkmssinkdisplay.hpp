@@ -17,6 +17,7 @@ class SinkDisplay {
 public:
   [[nodiscard]] SinkSettings settings() const;
   [[nodiscard]] ZeroCopy zero_copy() const;
+  [[nodiscard]] ImplicitModifier implicit_modifier() const;
   // Settings that the next open() or start reads. `change` is called with the lock held.
   void change(const std::function<void(SinkSettings &)> &change);
   // Where and how the picture is shown: holds from the next frame on.

@@ -8,6 +8,7 @@
 #include <gst/drm/drm.h>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/implicit_modifier.hpp>
 #include <gst/drm/element/needs.hpp>
 #include <gst/drm/gstdrmcaps-parts.hpp>
 
@@ -98,17 +99,6 @@ guint buffer_size(const GstDrmVideoInfo &info)
   return static_cast<guint>(size > 0 ? size : estimate);
 }
 
-// The nearest fix for caps, or a filter, of which the display takes nothing.
-std::string fix_for(const kms::Display &display, const GstCaps *sent)
-{
-  if (std::string sizes = describe_size_refusal(display.limits(), sent); !sizes.empty())
-    return sizes;
-  const auto first = GstPtr<GstCaps>::adopt(gst_caps_fixate(gst_caps_copy_nth(sent, 0)));
-  const Result<SinkStream> stream = read_stream(first.get(), display.formats());
-  const std::string fix = stream ? display.fix_for(stream->format) : "";
-  return fix.empty() ? kSuggestion : fix;
-}
-
 // The sizes are those that the driver makes framebuffers of. Which of them a mode and its planes
 // can show depends on crop and turn: the caps have told that.
 Needs needs_of(const kms::Display &display)
@@ -140,12 +130,33 @@ void SinkNegotiation::restart()
   refusals_.restart();
 }
 
+GstPtr<GstCaps> SinkNegotiation::caps_of(const kms::Display &display) const
+{
+  return display_caps(display, display_.zero_copy(), display_.implicit_modifier());
+}
+
+// The nearest fix for caps, or a filter, of which the display takes nothing.
+std::string SinkNegotiation::fix_for(const kms::Display &display, const GstCaps *sent) const
+{
+  if (std::string sizes = describe_size_refusal(display.limits(), sent); !sizes.empty())
+    return sizes;
+  const auto first = GstPtr<GstCaps>::adopt(gst_caps_fixate(gst_caps_copy_nth(sent, 0)));
+  const ImplicitModifier setting = display_.implicit_modifier();
+  GstDrmVideoInfo info;
+  if (gst_drm_video_info_from_caps(&info, first.get()) && info.drm_modifier == kModImplicit &&
+      setting != ImplicitModifier::Linear && display.formats().contains_fourcc(info.drm_fourcc))
+    return advise_implicit(setting, true);
+  const Result<SinkStream> stream = read_stream(first.get(), display.formats(), setting);
+  const std::string fix = stream ? display.fix_for(stream->format) : "";
+  return fix.empty() ? kSuggestion : fix;
+}
+
 Mismatch SinkNegotiation::mismatch(const GstCaps *sent) const
 {
   const std::shared_ptr<kms::Display> display = display_.get();
   GstPad *pad = GST_BASE_SINK_PAD(element_);
-  const auto ours = display ? display_caps(*display, display_.zero_copy())
-                            : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad));
+  const auto ours =
+      display ? caps_of(*display) : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad));
   return describe_mismatch({nothing_in_common(element_),
                             {origin_name(pad), "has", sent},
                             {{"The display", "takes", without_overlays(ours.get()), false}}},
@@ -160,7 +171,7 @@ GstCaps *SinkNegotiation::query_caps(GstCaps *filter)
 {
   const std::shared_ptr<kms::Display> display = display_.get();
   GstPtr<GstCaps> caps =
-      display ? display_caps(*display, display_.zero_copy())
+      display ? caps_of(*display)
               : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(GST_BASE_SINK_PAD(element_)));
   if (filter)
     caps.reset(filter_caps(GST_PAD_SINK, caps.get(), filter));
@@ -170,7 +181,7 @@ GstCaps *SinkNegotiation::query_caps(GstCaps *filter)
 
 Result<SinkStream> SinkNegotiation::accept(kms::Display &display, const GstCaps *caps)
 {
-  Result<SinkStream> stream = read_stream(caps, display.formats());
+  Result<SinkStream> stream = read_stream(caps, display.formats(), display_.implicit_modifier());
   if (!stream)
     return stream;
   if (stream->plain && display_.zero_copy() == ZeroCopy::Require)
@@ -221,8 +232,9 @@ void SinkNegotiation::post_refusal(const kms::Display &display, const GstCaps *c
                                .add("caps", caps));
     return;
   }
-  const auto ours = display_caps(display, display_.zero_copy());
-  const bool readable = static_cast<bool>(read_stream(caps, display.formats()));
+  const auto ours = caps_of(display);
+  const bool readable =
+      static_cast<bool>(read_stream(caps, display.formats(), display_.implicit_modifier()));
   if (!readable || caps_meet(caps, ours.get())) {
     post_failure(element_, Failure({}, error).add("caps", caps));
     return;

@@ -48,8 +48,10 @@ public:
   void request_choice() { refusals_.request_choice(); }
 
 private:
+  [[nodiscard]] GstPtr<GstCaps> caps_of(const kms::Display &display) const;
   [[nodiscard]] Mismatch mismatch(const GstCaps *sent) const;
   void post_refusal(const kms::Display &display, const GstCaps *caps, const Error &error);
+  [[nodiscard]] std::string fix_for(const kms::Display &display, const GstCaps *sent) const;
   [[nodiscard]] bool is_forbidden_copy(const GstCaps *caps) const;
 
   GstElement *element_; // borrowed: it owns this

@@ -73,12 +73,16 @@ bool has_dmabuf_feature(const GstCaps *caps)
 
 } // namespace
 
-Result<SinkStream> read_stream(const GstCaps *caps, const FormatSet &listed)
+Result<SinkStream> read_stream(const GstCaps *caps, const FormatSet &listed,
+                               ImplicitModifier implicit_modifier)
 {
   GError *error = nullptr;
   GstDrmVideoInfo info;
   if (!gst_drm_video_info_from_caps_full(&info, caps, &error))
     return take_error(error, ErrorCode::Caps);
+  if (Result<void> taken = check_implicit(info, implicit_modifier); !taken)
+    return taken.error();
+  resolve_implicit(info, implicit_modifier);
   return SinkStream{info, engine_format(info, listed), !has_dmabuf_feature(caps)};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gst/drm/core/format_set.hpp>
+#include <gst/drm/element/implicit_modifier.hpp>
 #include <gst/drm/gstdrmvideoinfo.h>
 #include <gst/gst.h>
 
@@ -17,8 +18,9 @@ struct SinkStream {
   bool plain;    // without memory:DMABuf: system memory may come
 };
 
-// Error: the caps cannot be read.
-Result<SinkStream> read_stream(const GstCaps *caps, const FormatSet &listed);
+// Error: the caps cannot be read, or implicit-modifier=refuse forbids them.
+Result<SinkStream> read_stream(const GstCaps *caps, const FormatSet &listed,
+                               ImplicitModifier implicit_modifier);
 
 // The size, the colours and the rate of what is shown.
 kms::Picture picture_of(const SinkStream &stream, const GstCaps *caps);

@@ -198,6 +198,9 @@ bool set_setting(SinkSettings &settings, guint id, const GValue *value)
   case PROP_ZERO_COPY:
     settings.zero_copy = zero_copy_from(value);
     return true;
+  case PROP_IMPLICIT_MODIFIER:
+    settings.implicit_modifier = implicit_modifier_from(value);
+    return true;
   case PROP_SYNC_MODE:
     settings.sync_mode = static_cast<SyncMode>(g_value_get_enum(value));
     return true;
@@ -302,6 +305,9 @@ bool get_setting(const SinkSettings &settings, guint id, GValue *value)
     return true;
   case PROP_ZERO_COPY:
     set_zero_copy(value, settings.zero_copy);
+    return true;
+  case PROP_IMPLICIT_MODIFIER:
+    set_implicit_modifier(value, settings.implicit_modifier);
     return true;
   case PROP_SYNC_MODE:
     g_value_set_enum(value, static_cast<gint>(settings.sync_mode));

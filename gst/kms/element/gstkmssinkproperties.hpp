@@ -38,6 +38,7 @@ enum SinkProperty : guint {
   PROP_CURSOR_Y,
   PROP_CURSOR_IMAGE,
   PROP_DRM_STATS,
+  PROP_IMPLICIT_MODIFIER,
   // kmssink's names, for its users' command lines:
   PROP_CONNECTOR_ID,
   PROP_FORCE_MODESETTING,

@@ -340,7 +340,11 @@ void install_sink_properties(GObjectClass *klass)
        "their fence did not signal, or with an error), release-fences (buffers given back with "
        "one), overlays (frames with an overlay on a plane), overlays-blended, overlays-left-out, "
        "overlay-refusals (commits refused because of one), last-flip-sequence (vblank counter), "
-       "last-flip-time (CLOCK_MONOTONIC, ns)"});
+       "last-flip-time (CLOCK_MONOTONIC, ns)",
+       PROP_IMPLICIT_MODIFIER,
+       "Caps that name no modifier (memory:DMABuf without DMA_DRM): taken where the driver lists "
+       "none (auto), never (refuse), as linear frames (linear), or shown without a modifier "
+       "(driver). Read when the sink goes to READY"});
   for (const GType type : {sync_mode_type(), fit_type(), mode_changes_type(), rotation_type()})
     gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
 }

@@ -32,6 +32,7 @@ struct SinkSettings {
   GstVideoOrientationMethod direction = GST_VIDEO_ORIENTATION_IDENTITY;
   GstVideoOrientationMethod tag_direction = GST_VIDEO_ORIENTATION_IDENTITY; // of the stream
   ZeroCopy zero_copy = ZeroCopy::Prefer;
+  ImplicitModifier implicit_modifier = ImplicitModifier::Auto;
   SyncMode sync_mode = SyncMode::Auto;
   guint64 fence_timeout = kDefaultFenceTimeout; // ns; 0 if there is none
   gint cursor_x = 0;

@@ -37,7 +37,7 @@ struct _GstDrmOverlay {
   Overlayer *overlayer; // made in init, deleted in finalize
 };
 
-enum { OVERLAY_LABELS = 1, OVERLAY_ZERO_COPY, OVERLAY_DRM_STATS };
+enum { OVERLAY_LABELS = 1, OVERLAY_ZERO_COPY, OVERLAY_DRM_STATS, OVERLAY_IMPLICIT_MODIFIER };
 
 G_DEFINE_TYPE(GstDrmOverlay, gst_drm_overlay, GST_TYPE_BASE_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(drmoverlay, "drmoverlay", GST_RANK_NONE, GST_TYPE_DRM_OVERLAY)
@@ -54,6 +54,8 @@ static void gst_drm_overlay_set_property(GObject *object, guint id, const GValue
     overlayer_of(object).labels = g_value_get_boolean(value) != FALSE;
   else if (id == OVERLAY_ZERO_COPY)
     overlayer_of(object).zero_copy = gstdrm::zero_copy_from(value);
+  else if (id == OVERLAY_IMPLICIT_MODIFIER)
+    overlayer_of(object).implicit_modifier = gstdrm::implicit_modifier_from(value);
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
 }
@@ -65,6 +67,8 @@ static void gst_drm_overlay_get_property(GObject *object, guint id, GValue *valu
     g_value_set_boolean(value, overlayer_of(object).labels);
   else if (id == OVERLAY_ZERO_COPY)
     gstdrm::set_zero_copy(value, overlayer_of(object).zero_copy);
+  else if (id == OVERLAY_IMPLICIT_MODIFIER)
+    gstdrm::set_implicit_modifier(value, overlayer_of(object).implicit_modifier);
   else if (id == OVERLAY_DRM_STATS)
     g_value_take_boxed(value, overlayer_of(object).stats());
   else
@@ -144,7 +148,10 @@ static void gst_drm_overlay_class_init(GstDrmOverlayClass *klass)
       {OVERLAY_ZERO_COPY, "What to do where boxes have to be drawn on a copy of the frame",
        OVERLAY_DRM_STATS,
        "Counters since start: frames, objects, compositions, drawn, copies, bytes-copied, "
-       "last-copy-reason, waits"});
+       "last-copy-reason, waits",
+       OVERLAY_IMPLICIT_MODIFIER,
+       "Frames of caps that name no modifier (memory:DMABuf without DMA_DRM): drawn on by the CPU "
+       "as linear ones (linear), or never (all others)"});
 
   GstElementClass *element_class = GST_ELEMENT_CLASS(klass);
   const auto video = GstPtr<GstCaps>::adopt(gst_caps_from_string("video/x-raw(ANY)"));

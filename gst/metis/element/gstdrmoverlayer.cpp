@@ -111,8 +111,10 @@ bool Overlayer::set_caps(GstCaps *new_caps, GstCaps *)
   const GstCapsFeatures *features = gst_caps_get_features(new_caps, 0);
   is_dmabuf_ = gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_DMABUF);
   GError *error = nullptr;
-  if (gst_drm_video_info_from_caps_full(&info_, new_caps, &error))
+  if (gst_drm_video_info_from_caps_full(&info_, new_caps, &error)) {
+    resolve_implicit(info_, implicit_modifier);
     return true;
+  }
   // memory of another kind: not for the CPU, but a composition needs the size alone
   info_ = {};
   info_.drm_modifier = DRM_FORMAT_MOD_INVALID;
@@ -141,7 +143,10 @@ void Overlayer::state_needs(GstQuery *answered) const
   GstDrmVideoInfo info;
   // no pixel of the frame is touched
   if (composes(answered) || !asked || !gst_caps_is_fixed(asked) ||
-      !gst_drm_video_info_from_caps(&info, asked) || info.drm_modifier != DRM_FORMAT_MOD_LINEAR)
+      !gst_drm_video_info_from_caps(&info, asked))
+    return;
+  resolve_implicit(info, implicit_modifier);
+  if (info.drm_modifier != DRM_FORMAT_MOD_LINEAR)
     return;
   Needs needs;
   needs.cpu_access = GST_DRM_ACCESS_READ; // for the copy

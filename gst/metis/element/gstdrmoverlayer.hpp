@@ -18,8 +18,9 @@
 
 namespace gstdrm {
 
-// One object per element. Any thread uses zero_copy, labels, stats(), ask_again(), waits.raise()
-// and waits.clear(); the streaming thread, or a state change without one, all the rest.
+// One object per element. Any thread uses zero_copy, implicit_modifier, labels, stats(),
+// ask_again(), waits.raise() and waits.clear(); the streaming thread, or a state change without
+// one, all the rest.
 class Overlayer {
 public:
   explicit Overlayer(GstBaseTransform *element)
@@ -28,6 +29,7 @@ public:
   }
 
   std::atomic<ZeroCopy> zero_copy{ZeroCopy::Prefer};
+  std::atomic<ImplicitModifier> implicit_modifier{ImplicitModifier::Auto};
   std::atomic<bool> labels{true};
   Interrupt waits;
   PassedCaps caps;

@@ -133,7 +133,7 @@ bool Inferer::start(const InferSettings &settings)
                                .add("device", settings.device));
     return false;
   }
-  GstPtr<GstCaps> caps = infer_caps((*queue)->backend(), settings.import_mode);
+  GstPtr<GstCaps> caps = infer_caps((*queue)->backend(), settings);
   GST_INFO_OBJECT(element_, "model %s on back end %s", settings.model.c_str(),
                   (*queue)->backend().name());
   const StreamLock lock(sink_);
@@ -293,7 +293,7 @@ bool Inferer::take_caps(GstEvent *event)
     has_format_ = false;
     return false;
   };
-  auto format = format_of_caps(caps, queue_->backend());
+  auto format = format_of_caps(caps, queue_->backend(), settings_.implicit_modifier);
   if (!format)
     return refuse(format.error());
   const auto taken = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(src_, nullptr));

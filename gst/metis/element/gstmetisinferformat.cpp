@@ -40,16 +40,22 @@ void append_with_feature(GstCaps *caps, GstCaps *part, const char *feature)
   gst_caps_append(caps, part);
 }
 
-// DMA_DRM, NVMM and plain. Not memory:DMABuf without a modifier, whose layout only the driver
-// knows: decoders send tiles so, and a model would find nothing in them.
-GstPtr<GstCaps> caps_of_set(const GstDrmFormatSet *set, bool system_memory)
+// DMA_DRM, NVMM and plain. memory:DMABuf without a modifier, whose layout only the driver knows,
+// where the user says that it is linear: decoders send tiles so, too, and a model would find
+// nothing in them.
+GstPtr<GstCaps> caps_of_set(const GstDrmFormatSet *linear, bool system_memory,
+                            ImplicitModifier implicit_modifier)
 {
-  auto caps = GstPtr<GstCaps>::adopt(gst_drm_format_set_to_caps(set));
+  const bool takes_implicit = implicit_modifier == ImplicitModifier::Linear;
+  const FormatSetPtr dmabufs =
+      to_public(takes_implicit ? with_implicit(from_public(*linear), implicit_modifier)
+                               : from_public(*linear));
+  auto caps = GstPtr<GstCaps>::adopt(gst_drm_format_set_to_caps(dmabufs.get()));
   append_with_feature(caps.get(),
                       gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "NV12", nullptr),
                       kNvmm);
   if (system_memory)
-    append_with_feature(caps.get(), gst_drm_format_set_to_raw_caps(set), nullptr);
+    append_with_feature(caps.get(), gst_drm_format_set_to_raw_caps(linear), nullptr);
   constexpr auto kMost = static_cast<gint>(kMaxFrameSize);
   gst_caps_set_simple(caps.get(), "width", GST_TYPE_INT_RANGE, 1, kMost, "height",
                       GST_TYPE_INT_RANGE, 1, kMost, nullptr);
@@ -158,13 +164,15 @@ bool takes_plain(const GstCaps *caps)
 
 GstPtr<GstCaps> infer_template()
 {
-  return caps_of_set(linear_set(false).get(), true);
+  return caps_of_set(linear_set(false).get(), true, ImplicitModifier::Linear);
 }
 
-GstPtr<GstCaps> infer_caps(const Backend &backend, ImportMode import_mode)
+GstPtr<GstCaps> infer_caps(const Backend &backend, const InferSettings &settings)
 {
   const bool imports = backend.takes() == Backend::Takes::Frames;
-  return caps_of_set(linear_set(imports).get(), !imports || import_mode == ImportMode::Copy);
+  return caps_of_set(linear_set(imports).get(),
+                     !imports || settings.import_mode == ImportMode::Copy,
+                     settings.implicit_modifier);
 }
 
 Result<void> check_frame_caps(GstCaps *caps)
@@ -173,7 +181,8 @@ Result<void> check_frame_caps(GstCaps *caps)
   return info ? Result<void>() : info.error();
 }
 
-Result<InferFormat> format_of_caps(GstCaps *caps, const Backend &backend)
+Result<InferFormat> format_of_caps(GstCaps *caps, const Backend &backend,
+                                   ImplicitModifier implicit_modifier)
 {
   InferFormat format;
   format.memory = memory_of(caps);
@@ -181,6 +190,7 @@ Result<InferFormat> format_of_caps(GstCaps *caps, const Backend &backend)
   auto info = info_of_caps(caps, format.memory);
   if (!info)
     return info.error();
+  resolve_implicit(*info, implicit_modifier);
   format.info = *info;
   auto frames = std::make_shared<FrameFormat>();
   frames->matrix = matrix_of(info->vinfo);
@@ -199,6 +209,8 @@ Result<InferFormat> format_of_caps(GstCaps *caps, const Backend &backend)
 
 std::string suggest_for_infer(const GstCaps *upstream, const GstCaps *refusing)
 {
+  if (has_implicit(upstream))
+    return advise_implicit(ImplicitModifier::Auto, false);
   if (!takes_plain(upstream))
     return "Put a converter before it that makes linear NV12.";
   if (takes_plain(refusing))

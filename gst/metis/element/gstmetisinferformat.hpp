@@ -26,12 +26,13 @@ struct InferFormat {
 // What both pads take and send at most: without a back end everything that one of them can.
 GstPtr<GstCaps> infer_template();
 // What they take with this back end.
-GstPtr<GstCaps> infer_caps(const Backend &backend, ImportMode import_mode);
+GstPtr<GstCaps> infer_caps(const Backend &backend, const InferSettings &settings);
 
 // Error: the caps are no frames of one size and format. Fixed caps, not ANY.
 Result<void> check_frame_caps(GstCaps *caps);
 // Error: the caps are no format that can be read, or the model's input cannot be made of it.
-Result<InferFormat> format_of_caps(GstCaps *caps, const Backend &backend);
+Result<InferFormat> format_of_caps(GstCaps *caps, const Backend &backend,
+                                   ImplicitModifier implicit_modifier);
 
 // A sentence for a message about refused caps: what to put before the element.
 std::string suggest_for_infer(const GstCaps *upstream, const GstCaps *refusing);

@@ -25,6 +25,7 @@ enum Property {
   PROP_CPU_THREADS,
   PROP_CACHE_IMPORTS,
   PROP_ZERO_COPY,
+  PROP_IMPLICIT_MODIFIER,
 };
 
 GType backend_type()
@@ -183,6 +184,9 @@ bool set_infer_property(InferSettings &settings, guint id, const GValue *value, 
   case PROP_ZERO_COPY:
     settings.zero_copy = zero_copy_from(value);
     return true;
+  case PROP_IMPLICIT_MODIFIER:
+    settings.implicit_modifier = implicit_modifier_from(value);
+    return true;
   default:
     return false;
   }
@@ -230,6 +234,9 @@ bool get_infer_property(const InferSettings &settings, guint id, GValue *value)
   case PROP_ZERO_COPY:
     set_zero_copy(value, settings.zero_copy);
     return true;
+  case PROP_IMPLICIT_MODIFIER:
+    set_implicit_modifier(value, settings.implicit_modifier);
+    return true;
   default:
     return false;
   }
@@ -260,7 +267,10 @@ void install_infer_properties(GObjectClass *klass)
       klass, {PROP_ZERO_COPY, "What to do where a frame would have to be copied", PROP_DRM_STATS,
               "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
               "last-copy-reason, waits, waiting-ns, preprocessing-ns, device-ns, inferences, "
-              "passed-through, in-flight"});
+              "passed-through, in-flight",
+              PROP_IMPLICIT_MODIFIER,
+              "Caps that name no modifier (memory:DMABuf without DMA_DRM): of linear frames "
+              "(linear), or never taken (all others: no driver is asked)"});
 }
 
 } // namespace gstdrm::metis

@@ -29,6 +29,7 @@ struct InferSettings {
   unsigned cpu_threads = 0;
   bool cache_imports = true;
   ZeroCopy zero_copy = ZeroCopy::Prefer;
+  ImplicitModifier implicit_modifier = ImplicitModifier::Auto;
 };
 
 } // namespace gstdrm::metis

@@ -51,6 +51,7 @@ enum Property {
   PROP_COLOUR_CONVERSION,
   PROP_NUM_SURFACES,
   PROP_ZERO_COPY,
+  PROP_IMPLICIT_MODIFIER,
   PROP_DRM_STATS,
 };
 
@@ -119,6 +120,9 @@ static void gst_va_dmabuf_convert_set_property(GObject *object, guint id, const 
     case PROP_ZERO_COPY:
       settings.zero_copy = gstdrm::zero_copy_from(value);
       break;
+    case PROP_IMPLICIT_MODIFIER:
+      settings.implicit_modifier = gstdrm::implicit_modifier_from(value);
+      break;
     default:
       known = false;
       break;
@@ -157,6 +161,9 @@ static void gst_va_dmabuf_convert_get_property(GObject *object, guint id, GValue
     break;
   case PROP_ZERO_COPY:
     gstdrm::set_zero_copy(value, settings.zero_copy);
+    break;
+  case PROP_IMPLICIT_MODIFIER:
+    gstdrm::set_implicit_modifier(value, settings.implicit_modifier);
     break;
   case PROP_DRM_STATS:
     g_value_take_boxed(value, converter.stats_structure());
@@ -217,7 +224,11 @@ static void install_properties(GObjectClass *klass)
   gstdrm::install_common_properties(
       klass, {PROP_ZERO_COPY, "What to do where frames come in system memory", PROP_DRM_STATS,
               "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
-              "last-copy-reason, waits, surfaces, exports, va-calls"});
+              "last-copy-reason, waits, surfaces, exports, va-calls",
+              PROP_IMPLICIT_MODIFIER,
+              "Caps that name no modifier (memory:DMABuf without DMA_DRM): used where the driver "
+              "names none (auto), never (refuse), for linear frames too (linear), or taken and "
+              "imported without a modifier (driver)"});
 }
 
 static void set_functions(GstBaseTransformClass *klass)

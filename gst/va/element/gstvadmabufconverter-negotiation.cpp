@@ -33,13 +33,14 @@ namespace {
 // at hand).
 constexpr guint kBuffersHeld = 3;
 
-Result<GstDrmVideoInfo> info_of(GstCaps *caps)
+Result<GstDrmVideoInfo> info_of(GstCaps *caps, ImplicitModifier implicit_modifier)
 {
   GstDrmVideoInfo info;
   gst_drm_video_info_init(&info);
   GError *error = nullptr;
   if (!gst_drm_video_info_from_caps_full(&info, caps, &error))
     return take_error(error, ErrorCode::Caps);
+  resolve_implicit(info, implicit_modifier);
   return info;
 }
 
@@ -121,8 +122,9 @@ bool DmabufConverter::passes(GstCaps *in_caps) const
 Result<ConvertStream> DmabufConverter::stream_of(GstCaps *in_caps, GstCaps *out_caps,
                                                  ColourPolicy colours) const
 {
-  const auto in = info_of(in_caps);
-  const auto out = info_of(out_caps);
+  const ImplicitModifier implicit_modifier = settings().implicit_modifier;
+  const auto in = info_of(in_caps, implicit_modifier);
+  const auto out = info_of(out_caps, implicit_modifier);
   if (!in || !out)
     return in ? out.error() : in.error();
   const auto turned = orientation();
@@ -175,17 +177,19 @@ GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in
                                                const PictureSize &size, ColourPolicy colours,
                                                Error &refusals)
 {
-  const auto in = info_of(in_caps);
+  const ImplicitModifier implicit_modifier = settings().implicit_modifier;
+  const auto in = info_of(in_caps, implicit_modifier);
   FormatSet not_drawn;
   while (in) {
     learner_.learn(GST_ELEMENT(element_), GST_BASE_TRANSFORM_SRC_PAD(element_), device,
                    {size.width, size.height}, not_drawn);
-    const auto formats = FormatSet::subtract(learner_.known(device), not_drawn);
+    const auto formats =
+        producer_formats(FormatSet::subtract(learner_.known(device), not_drawn), implicit_modifier);
     if (formats.empty())
       return {};
     const auto own = with_size(output_caps(in_caps, device.capabilities, formats), size);
-    auto agreement =
-        producer_.agree(GST_BASE_TRANSFORM_SRC_PAD(element_), own.get(), formats, allocator_.get());
+    auto agreement = producer_.agree(GST_BASE_TRANSFORM_SRC_PAD(element_), own.get(), formats,
+                                     allocator_.get(), implicit_modifier);
     if (agreement.outcome == Producer::Outcome::NotAllocated)
       add_reason(refusals, agreement.refusals);
     if (agreement.outcome != Producer::Outcome::Agreed)
@@ -199,7 +203,7 @@ GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in
     GST_DEBUG_OBJECT(element_, "%" GST_PTR_FORMAT " is not drawn: %s", complete.get(),
                      tried.error().message.c_str());
     add_reason(refusals, tried.error());
-    const auto out = info_of(complete.get());
+    const auto out = info_of(complete.get(), implicit_modifier);
     producer_.forget();
     const Format pair = out ? Format{out->drm_fourcc, out->drm_modifier} : Format{};
     // what no other format changes
@@ -212,14 +216,16 @@ GstPtr<GstCaps> DmabufConverter::agree_on_size(const Device &device, GstCaps *in
 
 GstPtr<GstCaps> DmabufConverter::agree(const Device &device, GstCaps *in_caps)
 {
-  const auto in = info_of(in_caps);
+  const ImplicitModifier implicit_modifier = settings().implicit_modifier;
+  const auto in = info_of(in_caps, implicit_modifier);
   const auto turned = orientation();
   Error refusals;
   if (in) {
     const PictureSize picture = picture_of(in->vinfo, turned.value_or(Orientation::Identity));
     learner_.learn(GST_ELEMENT(element_), GST_BASE_TRANSFORM_SRC_PAD(element_), device,
                    {picture.width, picture.height}, {});
-    const auto own = output_caps(in_caps, device.capabilities, learner_.known(device));
+    const auto own = output_caps(in_caps, device.capabilities,
+                                 producer_formats(learner_.known(device), implicit_modifier));
     const auto peer = GstPtr<GstCaps>::adopt(
         gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SRC_PAD(element_), nullptr));
     const auto common = GstPtr<GstCaps>::adopt(made(gst_drm_caps_intersect(own.get(), peer.get())));
@@ -322,7 +328,9 @@ Result<void> DmabufConverter::open_pool(GstQuery *query, GstCaps *caps)
       gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:DMABuf");
   const guint wanted =
       surfaces_for(std::max(settings().num_surfaces, frames_kept(query, needs_) + 1), needs_);
-  auto pool = make_largest_pool(GST_ELEMENT(element_), allocator_.get(), caps, wanted, with_meta);
+  auto pool =
+      make_largest_pool(GST_ELEMENT(element_), allocator_.get(),
+                        resolved_caps(caps, settings().implicit_modifier).get(), wanted, with_meta);
   if (!pool)
     return pool.error();
   pool_.keep(std::move(pool).value());

@@ -237,18 +237,23 @@ GstPtr<GstCaps> DmabufConverter::make_answer(GstPadDirection direction, GstCaps 
 GstPtr<GstCaps> DmabufConverter::whole_caps() const
 {
   const auto device = this->device();
-  return device ? device_caps(device->capabilities, learner_.known(*device))
-                : idle_caps(settings().device, GST_PAD_SRC);
+  const ConvertSettings wanted = settings();
+  return device ? device_caps(device->capabilities,
+                              producer_formats(learner_.known(*device), wanted.implicit_modifier))
+                : idle_caps(wanted.device, GST_PAD_SRC, wanted.implicit_modifier);
 }
 
 GstPtr<GstCaps> DmabufConverter::input_caps() const
 {
   const auto device = this->device();
+  const ConvertSettings wanted = settings();
   if (!device)
-    return idle_caps(settings().device, GST_PAD_SINK);
+    return idle_caps(wanted.device, GST_PAD_SINK, wanted.implicit_modifier);
   const auto known = readable(device->capabilities, learner_.known(*device));
   const std::lock_guard lock(lock_);
-  return device_caps(device->capabilities, FormatSet::subtract(known, refused_.pairs));
+  const auto offered =
+      with_implicit(FormatSet::subtract(known, refused_.pairs), wanted.implicit_modifier);
+  return device_caps(device->capabilities, FormatSet::subtract(offered, refused_.pairs));
 }
 
 // A driver that takes a list of modifiers and shows none may make pairs that nobody has tried yet:
@@ -262,7 +267,8 @@ GstPtr<GstCaps> DmabufConverter::possible_caps(const GstCaps *downstream) const
   if (downstream) {
     const auto known = learner_.known(*device);
     const auto untried = untried_pairs(downstream, device->capabilities, known, {});
-    return device_caps(device->capabilities, FormatSet::unite(known, untried));
+    return device_caps(device->capabilities, producer_formats(FormatSet::unite(known, untried),
+                                                              settings().implicit_modifier));
   }
   for (guint i = 0; i < gst_caps_get_size(caps.get()); ++i)
     gst_structure_remove_field(gst_caps_get_structure(caps.get(), i), "drm-format");
@@ -292,7 +298,11 @@ Mismatch DmabufConverter::mismatch(const GstCaps *in_caps) const
       {nothing_in_common(GST_ELEMENT(element_)),
        {origin_name(GST_BASE_TRANSFORM_SINK_PAD(element_)), "has", in_caps, sendable.get()},
        restrictions_after(GST_BASE_TRANSFORM_SRC_PAD(element_))},
-      [](const GstCaps *, const GstCaps *) {
+      [&](const GstCaps *sent, const GstCaps *) -> std::string {
+        GstDrmVideoInfo info;
+        if (gst_caps_is_empty(sendable.get()) && sent &&
+            gst_drm_video_info_from_caps(&info, sent) && info.drm_modifier == kModImplicit)
+          return advise_implicit(settings().implicit_modifier, true);
         return "Let more formats through the capsfilters, or choose another device.";
       });
 }

@@ -45,6 +45,7 @@ struct ConvertSettings {
   ColourPolicy colours = ColourPolicy::Exact;
   guint num_surfaces = 6;
   ZeroCopy zero_copy = ZeroCopy::Prefer;
+  ImplicitModifier implicit_modifier = ImplicitModifier::Auto;
 };
 
 // While it lives, no frame and no serialized query goes through the pad.

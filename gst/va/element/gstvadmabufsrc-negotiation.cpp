@@ -39,6 +39,7 @@ Result<void> Source::prepare(const Device &device, GstCaps *caps)
   if (!gst_drm_video_info_from_caps_full(&prepared_.info, caps, &error))
     return Error{ErrorCode::Layout, error->message};
   const auto wanted = copy_properties();
+  resolve_implicit(prepared_.info, wanted.implicit_modifier);
   auto frames = FrameSource::create(GST_ELEMENT(element_), device, prepared_.info, wanted.pattern,
                                     wanted.argb, stats, *worker_);
   if (!frames)
@@ -55,17 +56,19 @@ Result<void> Source::prepare(const Device &device, GstCaps *caps)
 bool Source::negotiate()
 {
   const auto device = this->device();
+  const ImplicitModifier implicit_modifier = copy_properties().implicit_modifier;
   FormatSet refused_pairs;
   bool drawn_alone = false; // what the patterns do not have is left out of what is agreed on
   Error refused{ErrorCode::Unsupported, {}}; // of the first pair that was agreed on and not drawn
   while (true) {
     learner_.learn(GST_ELEMENT(element_), GST_BASE_SRC_PAD(element_), *device, {}, refused_pairs);
-    const auto formats = FormatSet::subtract(learner_.known(*device), refused_pairs);
+    const auto formats = producer_formats(
+        FormatSet::subtract(learner_.known(*device), refused_pairs), implicit_modifier);
     auto own = device_caps(device->capabilities, formats);
     if (drawn_alone)
       own = drawn_caps(own.get());
-    const auto agreement =
-        producer_.agree(GST_BASE_SRC_PAD(element_), own.get(), formats, allocator_.get());
+    const auto agreement = producer_.agree(GST_BASE_SRC_PAD(element_), own.get(), formats,
+                                           allocator_.get(), implicit_modifier);
     if (agreement.outcome == Producer::Outcome::Agreed) {
       const auto current =
           GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_SRC_PAD(element_)));
@@ -141,8 +144,9 @@ bool Source::set_caps(GstCaps *caps)
 
 Result<GstPtr<GstBufferPool>> Source::pool_for(GstQuery *query, GstCaps *caps)
 {
-  const auto wanted = surfaces_for(
-      std::max(copy_properties().num_surfaces, frames_kept(query, needs_) + 1), needs_);
+  const auto settings = copy_properties();
+  const auto wanted =
+      surfaces_for(std::max(settings.num_surfaces, frames_kept(query, needs_) + 1), needs_);
   auto pool = GstPtr<GstBufferPool>::adopt(gst_base_src_get_buffer_pool(element_));
   const bool with_meta =
       gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr) ||
@@ -155,7 +159,9 @@ Result<GstPtr<GstBufferPool>> Source::pool_for(GstQuery *query, GstCaps *caps)
     return pool;
   if (frames_)
     frames_->drop_ahead();
-  auto made = make_largest_pool(GST_ELEMENT(element_), allocator_.get(), caps, wanted, with_meta);
+  auto made =
+      make_largest_pool(GST_ELEMENT(element_), allocator_.get(),
+                        resolved_caps(caps, settings.implicit_modifier).get(), wanted, with_meta);
   made_for_ = made ? PoolRequest{GstPtr<GstCaps>::share(caps), wanted, with_meta} : PoolRequest{};
   return made;
 }

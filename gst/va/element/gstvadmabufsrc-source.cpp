@@ -127,8 +127,10 @@ void Source::set_cancelled(bool cancelled)
 GstCaps *Source::query_caps(GstCaps *filter)
 {
   const auto device = this->device();
-  auto caps = device ? device_caps(device->capabilities, learner_.known(*device))
-                     : idle_caps(copy_properties().device, GST_PAD_SRC);
+  const auto wanted = copy_properties();
+  auto caps = device ? device_caps(device->capabilities, producer_formats(learner_.known(*device),
+                                                                          wanted.implicit_modifier))
+                     : idle_caps(wanted.device, GST_PAD_SRC, wanted.implicit_modifier);
   if (filter)
     caps.reset(made(gst_drm_caps_intersect(filter, caps.get())));
   return caps.release();

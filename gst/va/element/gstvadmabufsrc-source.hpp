@@ -34,6 +34,7 @@ struct Properties {
   std::uint32_t argb = 0xff0000ff;
   guint num_surfaces = 6;
   ZeroCopy zero_copy = ZeroCopy::Prefer;
+  ImplicitModifier implicit_modifier = ImplicitModifier::Auto;
 };
 
 // The properties, the device, what was learned of it and the worker are guarded by the object lock;

@@ -49,6 +49,7 @@ enum Property {
   PROP_NUM_SURFACES,
   PROP_IS_LIVE,
   PROP_ZERO_COPY,
+  PROP_IMPLICIT_MODIFIER,
   PROP_DRM_STATS,
 };
 
@@ -103,6 +104,9 @@ static void gst_va_dmabuf_src_set_property(GObject *object, guint id, const GVal
   case PROP_ZERO_COPY:
     properties.zero_copy = gstdrm::zero_copy_from(value);
     break;
+  case PROP_IMPLICIT_MODIFIER:
+    properties.implicit_modifier = gstdrm::implicit_modifier_from(value);
+    break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
     break;
@@ -139,6 +143,9 @@ static void gst_va_dmabuf_src_get_property(GObject *object, guint id, GValue *va
     break;
   case PROP_ZERO_COPY:
     gstdrm::set_zero_copy(value, properties.zero_copy);
+    break;
+  case PROP_IMPLICIT_MODIFIER:
+    gstdrm::set_implicit_modifier(value, properties.implicit_modifier);
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -220,7 +227,10 @@ static void install_properties(GObjectClass *klass)
   gstdrm::install_common_properties(
       klass, {PROP_ZERO_COPY, "What to do where the CPU would have to write frames", PROP_DRM_STATS,
               "Counters since start: frames, copies, bytes-copied, last-copy-reason, waits, "
-              "surfaces, exports, va-calls"});
+              "surfaces, exports, va-calls",
+              PROP_IMPLICIT_MODIFIER,
+              "Caps that name no modifier (memory:DMABuf without DMA_DRM): sent where the driver "
+              "names none (auto, driver), never (refuse), or for linear frames too (linear)"});
 }
 
 static void gst_va_dmabuf_src_class_init(GstVaDmabufSrcClass *klass)

@@ -97,12 +97,19 @@ const FailedNode *find_failed_node(const std::string &path)
   return find_node(failed_nodes(), path);
 }
 
-GstPtr<GstCaps> node_caps(const MachineNode &node, GstPadDirection direction)
+GstPtr<GstCaps> node_caps(const MachineNode &node, GstPadDirection direction,
+                          std::optional<ImplicitModifier> implicit_modifier)
 {
   const Capabilities &capabilities = node.capabilities;
-  auto caps = device_caps(capabilities, direction == GST_PAD_SINK
-                                            ? readable(capabilities, capabilities.formats)
-                                            : capabilities.formats);
+  const bool reads = direction == GST_PAD_SINK;
+  FormatSet formats = reads ? readable(capabilities, capabilities.formats) : capabilities.formats;
+  if (!implicit_modifier)
+    formats = FormatSet::unite(formats, with_implicit(formats, reads ? ImplicitModifier::Driver
+                                                                     : ImplicitModifier::Linear));
+  else
+    formats = reads ? with_implicit(formats, *implicit_modifier)
+                    : producer_formats(formats, *implicit_modifier);
+  auto caps = device_caps(capabilities, formats);
   if (!capabilities.takes_modifiers || capabilities.lists_modifiers)
     return caps;
   for (guint i = 0; i < gst_caps_get_size(caps.get()); ++i)
@@ -110,21 +117,27 @@ GstPtr<GstCaps> node_caps(const MachineNode &node, GstPadDirection direction)
   return caps;
 }
 
-GstPtr<GstCaps> machine_caps(GstPadDirection direction)
+GstPtr<GstCaps> machine_caps(GstPadDirection direction,
+                             std::optional<ImplicitModifier> implicit_modifier)
 {
   GstPtr<GstCaps> all;
   for (const MachineNode &node : machine_nodes()) {
-    auto caps = node_caps(node, direction);
+    auto caps = node_caps(node, direction, implicit_modifier);
     all = all ? GstPtr<GstCaps>::adopt(gst_caps_merge(all.release(), caps.release()))
               : std::move(caps);
   }
   return all ? std::move(all) : producer_caps(nullptr, {});
 }
 
-GstPtr<GstCaps> idle_caps(const std::string &path, GstPadDirection direction)
+GstPtr<GstCaps> idle_caps(const std::string &path, GstPadDirection direction,
+                          ImplicitModifier implicit_modifier)
 {
+  // An element that offers nothing cannot be linked, and could not say why.
+  if (implicit_modifier == ImplicitModifier::Refuse)
+    implicit_modifier = ImplicitModifier::Auto;
   const auto *node = find_machine_node(path);
-  return node ? node_caps(*node, direction) : machine_caps(direction);
+  return node ? node_caps(*node, direction, implicit_modifier)
+              : machine_caps(direction, implicit_modifier);
 }
 
 } // namespace gstdrm::va

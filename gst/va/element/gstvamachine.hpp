@@ -2,9 +2,11 @@
 // The render nodes of this machine whose VA-API driver exports DMA buffers, and caps of them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <gst/drm/element/implicit_modifier.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/gst.h>
 
@@ -29,11 +31,15 @@ const FailedNode *find_failed_node(const std::string &path);
 
 // Caps of a node, for pad templates: what it draws into at source pads, what it reads at sink pads.
 // drm-format, which then allows every format, is left out with a driver that may make whatever
-// modifier downstream lists.
-GstPtr<GstCaps> node_caps(const MachineNode &node, GstPadDirection direction);
+// modifier downstream lists. With `implicit_modifier` what an element offers that has this value of
+// the property, without it what one offers with any.
+GstPtr<GstCaps> node_caps(const MachineNode &node, GstPadDirection direction,
+                          std::optional<ImplicitModifier> implicit_modifier = std::nullopt);
 // Of every node, for elements that may be set to each; without drm-format where there is no node.
-GstPtr<GstCaps> machine_caps(GstPadDirection direction);
+GstPtr<GstCaps> machine_caps(GstPadDirection direction,
+                             std::optional<ImplicitModifier> implicit_modifier = std::nullopt);
 // Of an element whose device is not open: those of the node that it is set to.
-GstPtr<GstCaps> idle_caps(const std::string &path, GstPadDirection direction);
+GstPtr<GstCaps> idle_caps(const std::string &path, GstPadDirection direction,
+                          ImplicitModifier implicit_modifier);
 
 } // namespace gstdrm::va

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What every element has: one type of `zero-copy`, one name and one set of counters in `drm-stats`,
+// What every element has: one type of `zero-copy` and of `implicit-modifier`, one name and one set of counters in `drm-stats`,
 // no more than one probe on a source pad, and locks that tests can ask for.
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/drm.h>
@@ -36,6 +36,35 @@ GST_START_TEST(test_zero_copy)
   gst_util_set_object_arg(G_OBJECT(element), "zero-copy", "require");
   g_object_get(element, "zero-copy", &value, nullptr);
   fail_unless_equals_int(value, GST_DRM_ZERO_COPY_REQUIRE);
+  gst_object_unref(element);
+}
+GST_END_TEST
+
+GST_START_TEST(test_implicit_modifier)
+{
+  GstElement *element = make(__i__);
+  if (!element)
+    return;
+  const GParamSpec *spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), "implicit-modifier");
+  const bool reads_no_pixels = g_strcmp0(kElements[__i__], "drmtensordecode") == 0;
+  if (reads_no_pixels) {
+    fail_unless(spec == nullptr);
+    gst_object_unref(element);
+    return;
+  }
+  fail_unless(spec && spec->value_type == GST_TYPE_DRM_IMPLICIT_MODIFIER, "%s",
+              spec ? g_type_name(spec->value_type) : "none");
+  fail_unless((spec->flags & GST_PARAM_MUTABLE_READY) != 0);
+  gint value = -1;
+  g_object_get(element, "implicit-modifier", &value, nullptr);
+  fail_unless_equals_int(value, GST_DRM_IMPLICIT_MODIFIER_AUTO);
+  for (const auto &[name, expected] :
+       {std::pair("refuse", GST_DRM_IMPLICIT_MODIFIER_REFUSE), std::pair("linear", GST_DRM_IMPLICIT_MODIFIER_LINEAR),
+        std::pair("driver", GST_DRM_IMPLICIT_MODIFIER_DRIVER)}) {
+    gst_util_set_object_arg(G_OBJECT(element), "implicit-modifier", name);
+    g_object_get(element, "implicit-modifier", &value, nullptr);
+    fail_unless_equals_int(value, expected);
+  }
   gst_object_unref(element);
 }
 GST_END_TEST
@@ -113,6 +142,7 @@ Suite *common_properties_suite()
   TCase *tcase = tcase_create("every element");
   suite_add_tcase(suite, tcase);
   tcase_add_loop_test(tcase, test_zero_copy, 0, G_N_ELEMENTS(kElements));
+  tcase_add_loop_test(tcase, test_implicit_modifier, 0, G_N_ELEMENTS(kElements));
   tcase_add_loop_test(tcase, test_drm_stats, 0, G_N_ELEMENTS(kElements));
   tcase_add_loop_test(tcase, test_defaults, 0, G_N_ELEMENTS(kElements));
   tcase_add_loop_test(tcase, test_locks, 0, G_N_ELEMENTS(kElements));

@@ -12,6 +12,10 @@ using gstdrm::GstPtr;
 using gstdrm::kDownloadRules;
 using gstdrm::kUploadRules;
 
+constexpr CapsRules kLinearUpload = gstdrm::with_implicit_linear(kUploadRules);
+constexpr CapsRules kLinearDownload = gstdrm::with_implicit_linear(kDownloadRules);
+
+#define DMABUF "video/x-raw(memory:DMABuf), format="
 #define DMA_DRM "video/x-raw(memory:DMABuf), format=DMA_DRM"
 
 struct Row {
@@ -43,6 +47,18 @@ const Row kRows[] = {
      DMA_DRM ", drm-format=NV12, width=[1,640], framerate=25/1; video/x-raw, format=NV12, width=[1,640], framerate=25/1"},
     {"a format without a linear fourcc", kUploadRules, GST_PAD_SINK, "video/x-raw, format=NV12_4L4", "EMPTY"},
     {"the old dialect", kDownloadRules, GST_PAD_SINK, "video/x-raw(memory:DMABuf), format=NV12", "EMPTY"},
+    {"download: caps without a modifier that mean linear", kLinearDownload, GST_PAD_SINK, DMABUF "NV12",
+     "video/x-raw, format=NV12"},
+    {"download: caps without a modifier in a format that is not linear", kLinearDownload, GST_PAD_SINK, DMABUF "NV12_4L4",
+     "EMPTY"},
+    {"download: a plain peer is fed from all three, those without a modifier after those with one", kLinearDownload, GST_PAD_SRC,
+     "video/x-raw, format=I420", DMA_DRM ", drm-format=YU12; " DMABUF "I420; video/x-raw, format=I420"},
+    {"upload: a peer that takes no DMA_DRM", kLinearUpload, GST_PAD_SRC, DMABUF "{NV12, NV12_4L4}", "video/x-raw, format=NV12"},
+    {"upload: plain video goes out as all three", kLinearUpload, GST_PAD_SINK, "video/x-raw, format=NV12",
+     DMA_DRM ", drm-format=NV12; " DMABUF "NV12; video/x-raw, format=NV12"},
+    {"upload: what names no modifier does not pass", kLinearUpload, GST_PAD_SINK, DMABUF "NV12", "EMPTY"},
+    {"upload: a peer that takes no DMA_DRM, where nobody says that it means linear", kUploadRules, GST_PAD_SRC, DMABUF "NV12",
+     "EMPTY"},
     {"other memory", kUploadRules, GST_PAD_SINK, "video/x-raw(memory:GLMemory), format=NV12", "EMPTY"},
     {"not video", kUploadRules, GST_PAD_SINK, "audio/x-raw", "EMPTY"},
     {"nothing", kUploadRules, GST_PAD_SINK, "EMPTY", "EMPTY"},

@@ -36,6 +36,7 @@ struct CapsRow {
   const char *downstream;
   const char *result;               // format, or "" where it has to fail
   std::vector<const char *> says{}; // the error
+  const char *properties = "";
 };
 
 const std::vector<CapsRow> &caps_rows()
@@ -78,7 +79,37 @@ const std::vector<CapsRow> &caps_rows()
        "video/x-raw(memory:DMABuf), format=NV12, width=64, height=64",
        "ANY",
        "",
-       {"implicit modifier"}},
+       {"do not say in which layout", "implicit-modifier=linear"}},
+      {"implicit modifier, of linear frames",
+       "video/x-raw(memory:DMABuf), format=NV12, width=64, height=64",
+       "ANY",
+       "NV12",
+       {},
+       "implicit-modifier=linear"},
+      {"implicit modifier, of frames that only a driver reads",
+       "video/x-raw(memory:DMABuf), format=NV12, width=64, height=64",
+       "ANY",
+       "",
+       {"do not say in which layout", "implicit-modifier=linear"},
+       "implicit-modifier=driver"},
+      {"implicit modifier, refused",
+       "video/x-raw(memory:DMABuf), format=NV12, width=64, height=64",
+       "ANY",
+       "",
+       {"do not say in which layout"},
+       "implicit-modifier=refuse"},
+      {"implicit modifier, of a tiling",
+       "video/x-raw(memory:DMABuf), format=NV12_4L4, width=64, height=64",
+       "ANY",
+       "",
+       {"NV12_4L4"},
+       "implicit-modifier=linear"},
+      {"implicit modifier, and downstream wants another format",
+       "video/x-raw(memory:DMABuf), format=NV12, width=64, height=64",
+       "video/x-raw, format=I420",
+       "",
+       {"plain I420", "videoconvert after it"},
+       "implicit-modifier=linear"},
       {"one field in a buffer",
        "video/x-raw(memory:DMABuf, format:Interlaced), format=DMA_DRM, drm-format=NV12, width=64, "
        "height=64, interlace-mode=alternate",
@@ -108,7 +139,7 @@ const std::vector<CapsRow> &caps_rows()
 GST_START_TEST(test_caps)
 {
   const CapsRow &row = caps_rows()[static_cast<std::size_t>(__i__)];
-  const Download h(true);
+  const Download h(true, row.properties);
   gst_harness_set_sink_caps(h.get(), caps_of(row.downstream).release());
   const bool accepted = h.negotiate(row.upstream);
   fail_unless(accepted == (row.result[0] != '\0'), "%s: %s", row.name, h.last_error().c_str());
@@ -403,6 +434,46 @@ GST_START_TEST(test_round_trip)
 }
 GST_END_TEST
 
+// Between elements that know memory:DMABuf and no DMA_DRM: the same frames, with nothing copied on
+// the way down.
+GST_START_TEST(test_round_trip_without_a_modifier)
+{
+  const Harness up(std::string("dmabufupload implicit-modifier=linear allocator=") +
+                   test_kinds().back());
+  gst_harness_set_sink_caps(up.get(), caps_of("video/x-raw(memory:DMABuf), format=NV12").release());
+  const Download down(true, "implicit-modifier=linear");
+  fail_unless(up.negotiate(kPlain), "%s", up.last_error().c_str());
+  const GstPtr<GstCaps> between = up.output_caps();
+  GstDrmVideoInfo info;
+  fail_unless(gst_drm_video_info_from_caps(&info, between.get()) &&
+                  info.drm_modifier == GST_DRM_MODIFIER_IMPLICIT,
+              "%s", text_of(between.get()).c_str());
+  fail_unless(down.negotiate(text_of(between.get())), "%s", down.last_error().c_str());
+  fail_unless(gst_caps_is_equal(down.output_caps().get(), caps_of(kPlain).get()));
+  for (guint i = 0; i < 4; i++)
+    check_drawn(down.push(up.push(new_frame(kPlain, i)).release()).get(), video_info(kPlain), i);
+  fail_unless_equals_uint64(up.stat("copies"), 4);
+  fail_unless_equals_uint64(down.stat("copies"), 0);
+}
+GST_END_TEST
+
+// An answer that is remembered holds for the property as it was.
+GST_START_TEST(test_query_after_a_change)
+{
+  const Download h(true);
+  gst_harness_set_sink_caps(h.get(), caps_of("video/x-raw, format=NV12").release());
+  const auto implicit = caps_of("video/x-raw(memory:DMABuf), format=NV12, width=64, height=64");
+  for (const char *setting : {"auto", "linear", "driver", "linear", "refuse"}) {
+    gst_element_set_state(h.element(), GST_STATE_READY);
+    gst_util_set_object_arg(G_OBJECT(h.element()), "implicit-modifier", setting);
+    gst_element_set_state(h.element(), GST_STATE_PLAYING);
+    const auto answer = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(h.get()->srcpad, nullptr));
+    fail_unless_equals_int(gst_caps_can_intersect(answer.get(), implicit.get()),
+                           std::string(setting) == "linear");
+  }
+}
+GST_END_TEST
+
 GST_START_TEST(test_flush_and_eos)
 {
   const Download h(true);
@@ -487,6 +558,8 @@ Suite *dmabufdownload_suite()
   tcase_add_test(tcase, test_minimum);
   tcase_add_loop_test(tcase, test_metadata, 0, 3);
   tcase_add_loop_test(tcase, test_round_trip, 0, 10);
+  tcase_add_test(tcase, test_round_trip_without_a_modifier);
+  tcase_add_test(tcase, test_query_after_a_change);
   tcase_add_test(tcase, test_flush_and_eos);
   tcase_add_loop_test(tcase, test_start_stop, 0, 2);
   return suite;

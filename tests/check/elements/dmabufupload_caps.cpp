@@ -25,8 +25,10 @@ GST_START_TEST(test_templates)
             "tiled format");
     fail_if(gst_caps_can_intersect(caps.get(), caps_of("video/x-raw, format=RGB8P").get()),
             "palette");
-    fail_if(gst_caps_can_intersect(caps.get(),
-                                   caps_of("video/x-raw(memory:DMABuf), format=NV12").get()));
+    // for implicit-modifier=linear
+    fail_unless_equals_int(
+        gst_caps_can_intersect(caps.get(), caps_of("video/x-raw(memory:DMABuf), format=NV12").get()),
+        std::string(name) == "src");
   }
   guint n_formats = 0;
   const GstVideoFormat *formats = gst_video_formats_raw(&n_formats);
@@ -47,7 +49,8 @@ struct NegotiationRow {
   const char *name;
   const char *format;     // upstream's, 640x480
   const char *downstream; // caps
-  const char *result;     // drm-format, "plain", or "" where it has to fail
+  const char *result;     // drm-format, "plain", "implicit", or "" where it has to fail
+  const char *properties = "";
 };
 
 constexpr NegotiationRow kNegotiation[] = {
@@ -77,6 +80,19 @@ constexpr NegotiationRow kNegotiation[] = {
     {"named tiling is not linear", "NV12",
      "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0900000000000001", ""},
     {"implicit modifier is not linear", "NV12", "video/x-raw(memory:DMABuf), format=NV12", ""},
+    {"implicit modifier that means linear", "NV12", "video/x-raw(memory:DMABuf), format={I420, NV12}",
+     "implicit", "implicit-modifier=linear"},
+    {"implicit modifier before no DMA buffers", "NV12",
+     "video/x-raw, format=NV12; video/x-raw(memory:DMABuf), format=NV12", "implicit",
+     "implicit-modifier=linear"},
+    {"a modifier before the implicit one", "NV12",
+     "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12; video/x-raw(memory:DMABuf), "
+     "format=NV12",
+     "NV12", "implicit-modifier=linear"},
+    {"implicit modifier, of which a CPU knows nothing", "NV12",
+     "video/x-raw(memory:DMABuf), format=NV12", "", "implicit-modifier=driver"},
+    {"implicit modifier, refused", "NV12", "video/x-raw(memory:DMABuf), format=NV12", "",
+     "implicit-modifier=refuse"},
     {"same size of pixel, other order", "BGRx",
      "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=XB24", ""},
     {"alpha is not padding", "BGRx", "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=AR24",
@@ -89,7 +105,7 @@ constexpr NegotiationRow kNegotiation[] = {
 GST_START_TEST(test_negotiation)
 {
   const NegotiationRow &row = kNegotiation[__i__];
-  const Harness h("dmabufupload allocator=memfd");
+  const Harness h(std::string("dmabufupload allocator=memfd ") + row.properties);
   gst_harness_set_sink_caps(h.get(), caps_of(row.downstream).release());
   const bool accepted = h.negotiate(plain_caps(row.format, 640, 480));
   fail_unless(accepted == (row.result[0] != '\0'), "%s: %s", row.name, h.last_error().c_str());
@@ -100,8 +116,9 @@ GST_START_TEST(test_negotiation)
   }
   const std::string plain = plain_caps(row.format, 640, 480);
   const auto expected =
-      caps_of(std::strcmp(row.result, "plain") == 0
-                  ? plain
+      caps_of(std::strcmp(row.result, "plain") == 0 ? plain
+              : std::strcmp(row.result, "implicit") == 0
+                  ? "video/x-raw(memory:DMABuf), format=NV12, width=640, height=480, framerate=30/1"
                   : dmabuf_caps((std::string("\"") + row.result + "\"").c_str(), 640, 480));
   fail_unless(gst_caps_is_equal(h.output_caps().get(), expected.get()), "%s: %s, expected %s",
               row.name, text_of(h.output_caps().get()).c_str(), text_of(expected.get()).c_str());

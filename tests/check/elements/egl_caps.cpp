@@ -13,6 +13,7 @@ using namespace gstdrm::test;
 using gstdrm::Format;
 using gstdrm::FormatSet;
 using gstdrm::GstPtr;
+using gstdrm::ImplicitModifier;
 using gstdrm::kModImplicit;
 using gstdrm::UploadDevice;
 using gstdrm::UploadFormats;
@@ -20,6 +21,7 @@ using gstdrm::egl::Shape;
 using gstdrm::egl::Target;
 
 #define DRM "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format="
+#define DMABUF "video/x-raw(memory:DMABuf), format="
 #define X_TILED ":0x0100000000000001"
 
 FormatSet set_of(std::initializer_list<const char *> texts)
@@ -103,6 +105,38 @@ UploadDevice converting_device_without_rg()
   return device;
 }
 
+// --- implicit-modifier
+
+UploadDevice linear_for_implicit()
+{
+  UploadDevice device = small_device();
+  device.implicit_modifier = ImplicitModifier::Linear;
+  return device;
+}
+
+UploadDevice driver_for_implicit()
+{
+  UploadDevice device = small_device();
+  device.images = gstdrm::with_implicit(device.images);
+  device.implicit_modifier = ImplicitModifier::Driver;
+  return device;
+}
+
+UploadDevice refuses_implicit()
+{
+  UploadDevice device = device_without_modifiers();
+  device.images = gstdrm::with_linear(device.images);
+  device.implicit_modifier = ImplicitModifier::Refuse;
+  return device;
+}
+
+UploadDevice copies_linear_for_implicit()
+{
+  UploadDevice device = copying_device();
+  device.implicit_modifier = ImplicitModifier::Linear;
+  return device;
+}
+
 struct Row {
   const char *name;
   UploadDevice (*device)();
@@ -167,6 +201,19 @@ const Row kRows[] = {
     {"the implicit modifier where there is no other", device_without_modifiers, GST_PAD_SINK,
      "video/x-raw(memory:DMABuf), format=BGRx", GL "2D, format=RGBA; " GL "external-oes, format=RGBA"},
     {"linear is not implicit", device_without_modifiers, GST_PAD_SINK, DRM "XR24", "EMPTY"},
+    {"implicit-modifier=linear: frames without a modifier are what linear ones are", linear_for_implicit, GST_PAD_SINK,
+     DMABUF "NV12", GL "2D, format=NV12; " GL "external-oes, format=RGBA; " GL "2D, format=RGBA"},
+    {"implicit-modifier=linear: a format that is not listed as linear", linear_for_implicit, GST_PAD_SINK, DMABUF "BGRA",
+     "EMPTY"},
+    {"implicit-modifier=linear: they are copied where the driver imports nothing", copies_linear_for_implicit, GST_PAD_SINK,
+     DMABUF "NV12", GL "2D, format=NV12; " GL "2D, format=RGBA"},
+    {"implicit-modifier=driver: as the driver lists the format", driver_for_implicit, GST_PAD_SINK, DMABUF "NV12",
+     GL "2D, format=NV12; " GL "external-oes, format=RGBA; " GL "2D, format=RGBA"},
+    {"implicit-modifier=driver: a format that the driver does not list", driver_for_implicit, GST_PAD_SINK, DMABUF "BGRA",
+     "EMPTY"},
+    {"implicit-modifier=refuse, of a driver that has no other", refuses_implicit, GST_PAD_SINK, DMABUF "BGRx", "EMPTY"},
+    {"implicit-modifier=refuse leaves the linear pairs", refuses_implicit, GST_PAD_SINK, DRM "XR24",
+     GL "2D, format=RGBA; " GL "external-oes, format=RGBA"},
     {"other fields stay", small_device, GST_PAD_SINK, DRM "XR24, width=[1,640], framerate=25/1, nobody-knows=this",
      GL "2D, format=RGBA, width=[1,640], framerate=25/1, nobody-knows=this; " GL
         "external-oes, format=RGBA, width=[1,640], framerate=25/1, nobody-knows=this"},
@@ -193,6 +240,12 @@ const Row kRows[] = {
      ", YUYV}; video/x-raw, format={NV12, BGRx, YUY2}"},
     {"NV12 comes of its planes", small_device, GST_PAD_SRC, GL "2D, format=NV12",
      "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12; video/x-raw, format=NV12"},
+    {"implicit-modifier=linear is offered after the pairs that say so", linear_for_implicit, GST_PAD_SRC, GL "2D, format=NV12",
+     DRM "NV12; " DMABUF "NV12; video/x-raw, format=NV12"},
+    {"implicit-modifier=driver is offered for tiled formats too", driver_for_implicit, GST_PAD_SRC,
+     GL "external-oes, format=RGBA, width=64",
+     DRM "{NV12, NV12" X_TILED ", XR24, XR24" X_TILED ", YUYV}, width=64; " DMABUF
+         "{NV12, BGRx, YUY2}, width=64; video/x-raw, format={NV12, BGRx, YUY2}, width=64"},
     {"any target is both", small_device, GST_PAD_SRC, "video/x-raw(memory:GLMemory), format=NV12",
      "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12; video/x-raw, format=NV12"},
     {"a rectangle", small_device, GST_PAD_SRC, GL "rectangle, format=RGBA", "EMPTY"},

@@ -27,6 +27,9 @@ FormatSet set_of(std::initializer_list<const char *> texts)
   return FormatSet::from_pairs(std::move(pairs));
 }
 
+#define DMABUF "video/x-raw(memory:DMABuf), format="
+constexpr auto kLinear = gstdrm::ImplicitModifier::Linear;
+
 struct Row {
   const char *name;
   bool may_copy;
@@ -35,6 +38,7 @@ struct Row {
   const char *caps;
   const char *meets;  // something that the answer has; nullptr: the answer is empty
   const char *misses; // something that it has not; nullptr: nothing
+  gstdrm::ImplicitModifier implicit_modifier = gstdrm::ImplicitModifier::Auto;
 };
 
 const Row kRows[] = {
@@ -54,6 +58,13 @@ const Row kRows[] = {
     {"higher", true, 4096, GST_PAD_SINK, GL ", width=16, height=4097", nullptr, nullptr},
     {"no size is known", false, 0, GST_PAD_SINK, GL ", width=100000, height=16", DRM "NV12, width=100000", nullptr},
     {"back, within the texture", false, 4096, GST_PAD_SRC, DRM "NV12", GL ", width=4096", GL ", width=4097"},
+    {"implicit-modifier=linear: for linear formats", true, 4096, GST_PAD_SINK, GL, DMABUF "NV12", DMABUF "NV21", kLinear},
+    {"implicit-modifier=linear: for those that are copied", true, 4096, GST_PAD_SINK, GL, DMABUF "YUY2", nullptr, kLinear},
+    {"implicit-modifier=linear: back", false, 4096, GST_PAD_SRC, DMABUF "NV12", GL, nullptr, kLinear},
+    {"nobody says that linear is meant", true, 4096, GST_PAD_SINK, GL, DRM "NV12", DMABUF "NV12"},
+    {"nobody says that linear is meant, back", true, 4096, GST_PAD_SRC, DMABUF "NV12", nullptr, nullptr},
+    {"implicit-modifier=driver: of a driver that names its modifiers", true, 4096, GST_PAD_SINK, GL, DRM "NV12", DMABUF "NV12",
+     gstdrm::ImplicitModifier::Driver},
     {"back, too wide", false, 4096, GST_PAD_SRC, DRM "NV12, width=4097", nullptr, nullptr},
 };
 
@@ -62,7 +73,8 @@ GST_START_TEST(test_rows)
   const Row &row = kRows[__i__];
   const FormatSet drawn = set_of({"XR24", "NV12", "NV12" X_TILED, "NV16"});
   const FormatSet copied = set_of({"YU12", "YUYV"});
-  const DownloadFormats formats{&drawn, row.may_copy ? &copied : nullptr, row.max_size};
+  const DownloadFormats formats{&drawn, row.may_copy ? &copied : nullptr, row.max_size,
+                                row.implicit_modifier};
   const auto got = gstdrm::download_transform(row.direction, caps_of(row.caps).get(), formats);
   const std::string text = text_of(got.get());
   if (!row.meets)

@@ -55,10 +55,10 @@ public:
     gst_object_unref(allocator_);
   }
 
-  Producer::Agreement agree(const FormatSet &set = formats())
+  Producer::Agreement agree(const FormatSet &set = formats(), ImplicitModifier setting = ImplicitModifier::Auto)
   {
     const auto own = producer_caps(&set, {});
-    return producer_.agree(src_, own.get(), set, allocator_);
+    return producer_.agree(src_, own.get(), set, allocator_, setting);
   }
   void forget() { producer_.forget(); }
   void answer_with(const char *peer)
@@ -120,6 +120,41 @@ GST_START_TEST(test_agree)
   fail_unless(agreement.refusals.message.find(row.refusals) != std::string::npos, "'%s'", agreement.refusals.message.c_str());
   fail_unless(agreement.outcome == Producer::Outcome::NotAllocated || row.refusals[0] == '\0');
   fail_unless_equals_int(agreement.refusals.sys_errno, 0);
+}
+GST_END_TEST
+
+struct ImplicitRow {
+  const char *name;
+  ImplicitModifier setting;
+  const char *peer;
+  const char *caps; // nullptr: none are agreed on
+};
+#define DMABUF "video/x-raw(memory:DMABuf), format="
+const ImplicitRow kImplicit[] = {
+    {"a peer without DMA_DRM", ImplicitModifier::Linear, DMABUF "NV12" SIZE, DMABUF "NV12" SIZE},
+    {"a peer with both: in its order", ImplicitModifier::Linear, DMA_DRM "NV12" SIZE "; " DMABUF "NV12" SIZE, DMA_DRM "NV12" SIZE},
+    {"a peer with both, implicit first", ImplicitModifier::Linear, DMABUF "I420" SIZE "; " DMABUF "BGRx" SIZE "; " DMA_DRM "NV12" SIZE,
+     DMABUF "BGRx" SIZE},
+    {"implicit before plain", ImplicitModifier::Linear, "video/x-raw, format=NV12" SIZE "; " DMABUF "NV12" SIZE, DMABUF "NV12" SIZE},
+    {"nobody says that it is linear", ImplicitModifier::Auto, DMABUF "NV12" SIZE, nullptr},
+    {"refused", ImplicitModifier::Refuse, DMABUF "{NV12, BGRx}" SIZE, nullptr},
+};
+
+// The allocator makes LINEAR frames alone, so that what is agreed on is LINEAR.
+GST_START_TEST(test_implicit)
+{
+  const ImplicitRow &row = kImplicit[__i__];
+  gstdrm::test::say(row.name);
+  World world(row.peer);
+  const auto agreement = world.agree(with_implicit(formats(), row.setting), row.setting);
+  fail_unless_equals_int(agreement.outcome == Producer::Outcome::Agreed, row.caps != nullptr);
+  if (!row.caps)
+    return;
+  fail_unless(gst_caps_is_equal(agreement.caps.get(), caps_of(row.caps).get()), "got %" GST_PTR_FORMAT,
+              static_cast<void *>(agreement.caps.get()));
+  const auto made = memfds_made();
+  (void)world.agree(with_implicit(formats(), row.setting), row.setting);
+  fail_unless_equals_uint64(memfds_made(), made);
 }
 GST_END_TEST
 
@@ -215,6 +250,7 @@ Suite *kit_producer_suite()
   TCase *tcase = tcase_create("general");
   suite_add_tcase(suite, tcase);
   tcase_add_loop_test(tcase, test_agree, 0, G_N_ELEMENTS(kAgreements));
+  tcase_add_loop_test(tcase, test_implicit, 0, G_N_ELEMENTS(kImplicit));
   tcase_add_test(tcase, test_few_descriptors);
   tcase_add_test(tcase, test_same_choice_allocates_once);
   tcase_add_test(tcase, test_other_modifiers_are_another_choice);

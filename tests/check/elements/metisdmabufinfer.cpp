@@ -353,7 +353,7 @@ struct CapsRow {
 const CapsRow kRefused[] = {
     {"tiled", dmabuf_caps("NV12:0x0100000000000002", kWidth, kHeight), nullptr, {"nothing in common", "INTEL_Y_TILED"}},
     {"an implicit modifier", "video/x-raw(memory:DMABuf), format=NV12, width=64, height=48, framerate=30/1", nullptr,
-     {"nothing in common", "NV12", "linear NV12"}},
+     {"nothing in common", "NV12", "implicit-modifier=linear"}},
     {"another format", dmabuf_caps("P010", kWidth, kHeight), nullptr, {"nothing in common", "P010"}},
     {"downstream takes another", plain_caps("NV12", kWidth, kHeight), "video/x-raw, format=RGBA",
      {"nothing in common", "NV12", "RGBA"}},

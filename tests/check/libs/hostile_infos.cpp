@@ -84,6 +84,7 @@ const Rows kRows = {
        for (auto &caps : hostile_caps())
          (void)gst_drm_is_dma_drm_caps(caps.get());
      }},
+    {"gst_drm_implicit_modifier_get_type", type_row<gst_drm_implicit_modifier_get_type>},
     {"gst_drm_zero_copy_get_type", type_row<gst_drm_zero_copy_get_type>},
 };
 

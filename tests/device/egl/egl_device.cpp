@@ -248,7 +248,7 @@ GST_START_TEST(test_frames_that_are_refused)
   Frame tiled;
   tiled.layout.format.modifier = I915_FORMAT_MOD_X_TILED;
   expect_refused(device, tiled.layout, "not among the pairs");
-  tiled.layout.format.modifier = gstdrm::kModImplicit;
+  tiled.layout.format = {gstdrm::make_fourcc('Z', 'Z', 'Z', 'Z'), gstdrm::kModImplicit};
   expect_refused(device, tiled.layout, "not among the pairs");
   Frame large;
   large.layout.width = device.max_texture_size() + 1;

@@ -104,6 +104,47 @@ GST_START_TEST(test_driver_without_modifiers)
 }
 GST_END_TEST
 
+// A driver that lists modifiers, and frames of a producer that knows none.
+struct ImplicitRow {
+  const char *settings;
+  std::uint64_t imports, copies;
+  const char *error; // a part of it; "": none
+};
+
+const ImplicitRow kImplicit[] = {
+    {"implicit-modifier=linear", 1, 0, ""},
+    {"implicit-modifier=linear mode=copy", 0, 3, ""},
+    {"implicit-modifier=driver", 1, 0, ""},
+    {"implicit-modifier=driver mode=copy", 0, 0, "implicit-modifier=linear"}, // the CPU knows no layout
+    {"", 0, 0, "implicit-modifier=linear"},
+    {"implicit-modifier=refuse", 0, 0, "implicit-modifier=refuse forbids"},
+};
+
+GST_START_TEST(test_frames_without_a_modifier)
+{
+  if (!imports_here())
+    return;
+  const ImplicitRow &row = kImplicit[__i__];
+  const std::string caps =
+      "video/x-raw(memory:DMABuf),format=NV12,framerate=30/1,width=" +
+      std::to_string(Picture::kWidth) + ",height=" + std::to_string(Picture::kHeight);
+  const Picture picture(DRM_FORMAT_NV12);
+  EglPipeline stream(through(row.settings, "NV12", "NV12"));
+  stream.play();
+  if (*row.error) {
+    stream.push(picture.frame, caps);
+    fail_if(stream.pull());
+    const std::string said = stream.outcome();
+    fail_unless(contains(said, row.error), "'%s': %s", row.settings, said.c_str());
+  } else {
+    for (int i = 0; i < 3; i++)
+      check_planes(stream.pass(picture.frame, caps).get(), picture.frame);
+  }
+  fail_unless_equals_uint64(stream.stat("imports"), row.imports);
+  fail_unless_equals_uint64(stream.stat("copies"), row.copies);
+}
+GST_END_TEST
+
 namespace {
 
 // The frame's memory through another descriptor.
@@ -289,6 +330,7 @@ void add_copies(Suite *suite)
   tcase_add_test(tcase, test_refused_proof_copies);
   tcase_add_test(tcase, test_implicit_is_not_copied);
   tcase_add_loop_test(tcase, test_driver_without_modifiers, 0, G_N_ELEMENTS(kLinearCaps));
+  tcase_add_loop_test(tcase, test_frames_without_a_modifier, 0, G_N_ELEMENTS(kImplicit));
   tcase_add_test(tcase, test_copy_fails_after_a_refusal);
   tcase_add_test(tcase, test_rows_of_another_producer);
   tcase_add_test(tcase, test_row_alignment);

@@ -12,11 +12,13 @@ constexpr int kRounding = 1;
 struct Picture {
   const char *name;
   const char *format; // GstVideoFormat
-  const char *drm_format; // nullptr: plain caps over a dma-buf; "": system memory, copied by the sink
+  const char *drm_format; // nullptr: plain caps over a dma-buf; "": system memory, copied by the sink; "no modifier":
+                          // memory:DMABuf without DMA_DRM
   int width, height;
   int mode_width, mode_height;
   Shape shape;
   const char *colorimetry; // "": GStreamer's default for the size
+  const char *properties = "";
 };
 
 const Picture kPictures[] = {
@@ -40,9 +42,45 @@ const Picture kPictures[] = {
     {"YU12 64x64, three descriptors", "I420", "YU12", 64, 64, 640, 480, Shape::TwoDescriptors, ""},
     {"XR24 640x480 system memory", "BGRx", "", 640, 480, 640, 480, Shape::Tight, ""},
     {"NV12 1000x700 system memory", "NV12", "", 1000, 700, 1024, 768, Shape::Tight, ""},
+    {"NV12 640x480 that names no modifier and means linear", "NV12", "no modifier", 640, 480, 640, 480, Shape::Tight, "",
+     "implicit-modifier=linear zero-copy=require"},
+    {"XR24 640x480 that names no modifier and means linear", "BGRx", "no modifier", 640, 480, 640, 480, Shape::Tight, "",
+     "implicit-modifier=linear zero-copy=require"},
+    {"NV12 640x480 without a modifier for the driver", "NV12", "no modifier", 640, 480, 640, 480, Shape::Tight, "",
+     "implicit-modifier=driver zero-copy=require"},
+    {"NV12 640x480 with a modifier where it may be left out", "NV12", "NV12", 640, 480, 640, 480, Shape::Tight, "",
+     "implicit-modifier=driver"},
 };
 
+struct RefusedRow {
+  const char *properties;
+  std::string says;
+};
+
+const RefusedRow kRefusedRows[] = {
+    {"", "implicit-modifier=linear"},
+    {"implicit-modifier=refuse", "implicit-modifier=refuse"},
+};
+
+std::string without_modifier(const std::string &plain)
+{
+  return "video/x-raw(memory:DMABuf)" + plain.substr(plain.find(','));
+}
+
 } // namespace
+
+// vkms lists modifiers.
+GST_START_TEST(test_caps_without_a_modifier)
+{
+  const RefusedRow &row = kRefusedRows[__i__];
+  g_print("# '%s'\n", row.properties);
+  Sink sink(row.properties);
+  ck_assert(!sink.set_caps(without_modifier(plain_caps("NV12", 640, 480))));
+  const std::string error = sink.next_message(GST_MESSAGE_ERROR);
+  ck_assert_msg(error.find(row.says) != std::string::npos, "'%s' does not say '%s'", error.c_str(), row.says.c_str());
+  ck_assert_str_eq(sink.next_message(GST_MESSAGE_ERROR).c_str(), "");
+}
+GST_END_TEST
 
 GST_START_TEST(test_pixels)
 {
@@ -52,9 +90,11 @@ GST_START_TEST(test_pixels)
   const std::string plain = plain_caps(picture.format, picture.width, picture.height, more.c_str());
   const GstVideoInfo info = video_info(plain);
   const bool system_memory = picture.drm_format && !*picture.drm_format;
+  const bool names_no_modifier = g_strcmp0(picture.drm_format, "no modifier") == 0;
 
-  Sink sink;
-  ck_assert(sink.set_caps(picture.drm_format && !system_memory
+  Sink sink(picture.properties);
+  ck_assert(sink.set_caps(names_no_modifier ? without_modifier(plain)
+                          : picture.drm_format && !system_memory
                               ? dma_drm_caps(picture.drm_format, picture.width, picture.height, more.c_str())
                               : plain));
   const GstPtr<GstBuffer> source = make_noise(info, 7);
@@ -127,6 +167,7 @@ static Suite *kms_pixels_suite(void)
   suite_add_tcase(s, tc);
   tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, test_pixels, 0, G_N_ELEMENTS(kPictures));
+  tcase_add_loop_test(tc, test_caps_without_a_modifier, 0, G_N_ELEMENTS(kRefusedRows));
   tcase_add_loop_test(tc, test_chosen_format, 0, G_N_ELEMENTS(kChoices));
   return s;
 }

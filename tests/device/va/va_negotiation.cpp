@@ -30,6 +30,7 @@ struct Row {
   const char *downstream;
   const char *expected; // drm-format, or the format of other caps; "": an error
   bool dma_drm = true;
+  const char *properties = "";
 };
 const Row kRows[] = {
     // one common pair
@@ -63,6 +64,15 @@ const Row kRows[] = {
     {"report-modifier=0,accept-modifiers=0", DMA_DRM("NV12"), ""},
     {"report-modifier=0,accept-modifiers=0", PLAIN("NV12"), ""},
     {"formats=NV12", IMPLICIT("NV12"), ""},
+    // implicit-modifier: linear frames for peers that mean linear, and no others
+    {"formats=NV12", IMPLICIT("NV12"), "NV12", false, "implicit-modifier=linear"},
+    {"modifiers=x-tiled:linear", IMPLICIT("NV12"), "NV12", false, "implicit-modifier=linear"},
+    {"modifiers=x-tiled:linear", DMA_DRM("NV12:" X_TILED) ";" IMPLICIT("NV12"), "NV12:" X_TILED, true,
+     "implicit-modifier=linear"},
+    {"modifiers=x-tiled", IMPLICIT("NV12"), "", true, "implicit-modifier=linear"},
+    {"formats=NV12", IMPLICIT("NV12"), "", true, "implicit-modifier=driver"},
+    {"report-modifier=0,accept-modifiers=0", IMPLICIT("NV12"), "NV12", false, "implicit-modifier=driver"},
+    {"report-modifier=0,accept-modifiers=0", IMPLICIT("NV12"), "", true, "implicit-modifier=refuse"},
     // linear frames for peers that know no DMA_DRM
     {"formats=NV12", PLAIN("NV12"), "NV12", false},
     {"formats=BGRX", PLAIN("{NV12,BGRx}"), "BGRx", false},
@@ -147,7 +157,8 @@ GST_START_TEST(test_agreement)
 {
   const auto &row = kRows[__i__];
   set_driver(row.driver);
-  Pipeline pipeline(source("pattern=frame-counter num-buffers=3", "capsfilter name=filter"));
+  Pipeline pipeline(source(std::string("pattern=frame-counter num-buffers=3 ") + row.properties,
+                           "capsfilter name=filter"));
   set_filter(pipeline, row.downstream);
   const bool playing = pipeline.play();
   if (*row.expected == '\0') {
@@ -170,6 +181,35 @@ GST_START_TEST(test_agreement)
               row.downstream, agreed, row.expected);
   fail_unless_equals_int(gst_structure_has_field(structure, "drm-format"), row.dma_drm);
   fail_unless(gst_is_dmabuf_memory(gst_buffer_peek_memory(gst_sample_get_buffer(sample), 0)));
+}
+GST_END_TEST
+
+struct ConvertRow {
+  const char *properties; // of vadmabufconvert, whose frames name no modifier
+  const char *error;      // a part of it; "": none
+};
+const ConvertRow kConverts[] = {
+    {"implicit-modifier=linear", ""},
+    {"implicit-modifier=driver", ""},
+    {"implicit-modifier=auto", "vadmabufconvert0 (vadmabufconvert) takes DMA_DRM"},
+    {"implicit-modifier=refuse", "vadmabufconvert0 (vadmabufconvert) takes DMA_DRM"},
+};
+
+GST_START_TEST(test_conversion_without_a_modifier)
+{
+  const auto &row = kConverts[__i__];
+  set_driver("formats=NV12:BGRX");
+  Pipeline pipeline(source("pattern=frame-counter num-buffers=3 implicit-modifier=linear",
+                           std::string("capsfilter name=filter ! vadmabufconvert ") + row.properties +
+                               " ! " DMA_DRM("XR24")));
+  set_filter(pipeline, IMPLICIT("NV12")); // now that all is linked
+  (void)pipeline.play();
+  g_autoptr(GstSample) sample = *row.error ? nullptr : pipeline.pull();
+  const auto error = pipeline.message(GST_MESSAGE_ERROR);
+  if (*row.error)
+    fail_unless(error.find(row.error) != std::string::npos, "%s: '%s'", row.properties, error.c_str());
+  else
+    fail_unless(sample != nullptr, "%s: %s", row.properties, error.c_str());
 }
 GST_END_TEST
 
@@ -302,6 +342,7 @@ Suite *va_negotiation_suite()
   suite_add_tcase(suite, tcase);
   tcase_set_timeout(tcase, 120);
   tcase_add_loop_test(tcase, test_agreement, 0, G_N_ELEMENTS(kRows));
+  tcase_add_loop_test(tcase, test_conversion_without_a_modifier, 0, G_N_ELEMENTS(kConverts));
   tcase_add_loop_test(tcase, test_choice_that_is_taken_out, 0, 2);
   tcase_add_loop_test(tcase, test_sources, 0, G_N_ELEMENTS(kSources));
 #if !defined(__SANITIZE_ADDRESS__)

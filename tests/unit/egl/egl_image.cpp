@@ -157,6 +157,7 @@ TEST_F(Image, TargetIsWhatTheListAllows)
 {
   driver_.formats = {{DRM_FORMAT_XRGB8888, {{kModLinear, false}}},
                      {DRM_FORMAT_NV12, {{kModLinear, true}}},
+                     {DRM_FORMAT_P010, {{kModLinear, false}, {I915_FORMAT_MOD_Y_TILED, true}}},
                      {DRM_FORMAT_YUYV, {}}};
   open();
   constexpr Format kXr24{DRM_FORMAT_XRGB8888, kModLinear};
@@ -164,8 +165,13 @@ TEST_F(Image, TargetIsWhatTheListAllows)
   EXPECT_EQ(target_of(*device_, kXr24), Target::Texture2D);
   EXPECT_EQ(target_of(*device_, kNv12), Target::External);
   EXPECT_EQ(target_of(*device_, {DRM_FORMAT_NV12, I915_FORMAT_MOD_Y_TILED}), std::nullopt);
-  EXPECT_EQ(target_of(*device_, {DRM_FORMAT_XRGB8888, kModImplicit}), std::nullopt);
   EXPECT_NE(target_of(*device_, {DRM_FORMAT_YUYV, kModImplicit}), std::nullopt);
+  // without a modifier: a target of every layout that the driver may find
+  EXPECT_EQ(target_of(*device_, {DRM_FORMAT_XRGB8888, kModImplicit}), Target::Texture2D);
+  EXPECT_EQ(target_of(*device_, {DRM_FORMAT_NV12, kModImplicit}), Target::External);
+  EXPECT_EQ(target_of(*device_, {DRM_FORMAT_P010, kModLinear}), Target::Texture2D);
+  EXPECT_EQ(target_of(*device_, {DRM_FORMAT_P010, kModImplicit}), Target::External);
+  EXPECT_EQ(target_of(*device_, {DRM_FORMAT_ARGB8888, kModImplicit}), std::nullopt);
 
   driver_.gl_extensions = "GL_OES_EGL_image";
   open();

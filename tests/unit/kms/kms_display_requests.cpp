@@ -244,6 +244,44 @@ TEST_F(DisplayTest, half_a_request_is_none)
   EXPECT_TRUE(fakedrm::device().commits.empty());
 }
 
+// implicit-modifier=driver of the element, on a driver that lists modifiers: the pairs are offered,
+// and a frame of them is shown without a modifier.
+TEST_F(DisplayTest, frames_without_a_modifier_where_the_application_asks_for_them)
+{
+  constexpr Format kImplicit{DRM_FORMAT_XRGB8888, kModImplicit};
+  for (const bool asked : {false, true}) {
+    replug();
+    DeviceRequest device;
+    device.fd = drm_fd.get();
+    OutputRequest output;
+    output.implicit_modifiers = asked;
+    auto display = Display::open(device, output, listener);
+    ASSERT_TRUE(display) << display.error().message;
+    EXPECT_TRUE((*display)->formats().contains({DRM_FORMAT_XRGB8888, kModLinear}));
+    EXPECT_EQ((*display)->formats().contains(kImplicit), asked);
+    EXPECT_FALSE((*display)->formats().contains_fourcc(DRM_FORMAT_BGR888));
+    Picture p = picture(640, 480);
+    p.format = kImplicit;
+    ASSERT_TRUE((*display)->start());
+    ASSERT_EQ(static_cast<bool>((*display)->configure(p)), asked);
+    if (!asked)
+      continue;
+    FrameLayout layout = xrgb(memory, 640, 480);
+    layout.format = kImplicit;
+    ASSERT_TRUE((*display)->import(layout));
+    EXPECT_EQ(fakedrm::device().framebuffer_flags, 0U);
+    EXPECT_TRUE(fakedrm::device().plane_modifiers.empty());
+    ASSERT_TRUE(show(**display, layout) && (*display)->drain(kLong_ns));
+    EXPECT_TRUE((*display)->formats().contains(kImplicit));
+    ASSERT_TRUE((*display)->configure(picture(640, 480)));
+    const Memory other{640 * 480 * 4};
+    ASSERT_TRUE((*display)->import(xrgb(other, 640, 480)));
+    EXPECT_EQ(fakedrm::device().framebuffer_flags, unsigned{DRM_MODE_FB_MODIFIERS});
+    EXPECT_EQ(fakedrm::device().plane_modifiers, std::vector<std::uint64_t>{kModLinear});
+    ASSERT_TRUE(show(**display, xrgb(other, 640, 480)) && (*display)->drain(kLong_ns));
+  }
+}
+
 // A plane without IN_FORMATS has implicit pairs on a device that takes modifiers as well.
 TEST_F(DisplayTest, scratch_framebuffers_are_as_their_pair)
 {

@@ -17,4 +17,23 @@ template <typename Test> bool any_features(const GstCaps *caps, Test test)
   return false;
 }
 
+// Whether a structure names DMA buffers and no modifier: memory:DMABuf without DMA_DRM.
+inline bool has_implicit(const GstCaps *caps)
+{
+  if (!caps || gst_caps_is_any(caps))
+    return false;
+  GValue dma_drm = G_VALUE_INIT;
+  g_value_init(&dma_drm, G_TYPE_STRING);
+  g_value_set_static_string(&dma_drm, "DMA_DRM");
+  bool found = false;
+  for (guint i = 0; i < gst_caps_get_size(caps); i++) {
+    const GValue *format = gst_structure_get_value(gst_caps_get_structure(caps, i), "format");
+    found = found ||
+            (format && !gst_value_intersect(nullptr, format, &dma_drm) &&
+             gst_caps_features_contains(gst_caps_get_features(caps, i), "memory:DMABuf") != FALSE);
+  }
+  g_value_unset(&dma_drm);
+  return found;
+}
+
 } // namespace gstdrm

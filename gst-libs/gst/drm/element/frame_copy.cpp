@@ -7,6 +7,7 @@
 #include <gst/drm/gstdrmconstraints.h>
 
 #include "errors.hpp"
+#include "implicit_modifier.hpp"
 #include "needs.hpp"
 #include "pixel_copy.hpp"
 #include "pool.hpp"
@@ -22,6 +23,7 @@ void FrameCopier::set_caps(GstCaps *caps)
 {
   close_pool();
   caps_ = GstPtr<GstCaps>::share(caps);
+  pool_caps_ = caps ? resolved_caps(caps, ImplicitModifier::Linear) : caps_;
 }
 
 void FrameCopier::close_pool()
@@ -35,7 +37,7 @@ void FrameCopier::close_pool()
 Result<void> FrameCopier::suit_downstream(PoolSetup &setup)
 {
   GstDrmVideoInfo info;
-  if (!gst_drm_video_info_from_caps(&info, caps_.get()))
+  if (!gst_drm_video_info_from_caps(&info, pool_caps_.get()))
     return {};
   const auto query = GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps_.get(), FALSE));
   const bool answered =
@@ -57,7 +59,7 @@ Result<void> FrameCopier::suit_downstream(PoolSetup &setup)
 
 Result<void> FrameCopier::open_pool()
 {
-  PoolSetup setup{caps_.get()};
+  PoolSetup setup{pool_caps_.get()};
   agreed_ = {};
   if (element_)
     if (Result<void> suited = suit_downstream(setup); !suited)
@@ -80,7 +82,7 @@ Result<void> FrameCopier::check_pool()
 {
   GstDrmVideoInfo info;
   GstBuffer *acquired = nullptr;
-  if (!agreed_.asked || !gst_drm_video_info_from_caps(&info, caps_.get()) ||
+  if (!agreed_.asked || !gst_drm_video_info_from_caps(&info, pool_caps_.get()) ||
       gst_buffer_pool_acquire_buffer(pool_.get(), &acquired, nullptr) != GST_FLOW_OK)
     return {};
   const auto first = GstPtr<GstBuffer>::adopt(acquired);
@@ -97,7 +99,7 @@ Error FrameCopier::no_memory() const
   GError *error = nullptr;
   GstDrmVideoInfo info;
   GstPtr<GstBuffer> frame;
-  if (gst_drm_video_info_from_caps(&info, caps_.get()))
+  if (gst_drm_video_info_from_caps(&info, pool_caps_.get()))
     frame.reset(gst_drm_allocator_alloc_frame(
         allocator_.get(), info.drm_fourcc, static_cast<guint>(info.vinfo.width),
         static_cast<guint>(info.vinfo.height), &info.drm_modifier, 1, nullptr, nullptr, &error));

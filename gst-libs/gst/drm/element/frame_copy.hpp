@@ -27,7 +27,8 @@ public:
   // `claim` returns true. For the element's init; the copier's owner lives as long as the pad.
   FrameCopier(GstBaseTransform *element, std::function<bool()> claim);
 
-  // The frames that follow have these caps, with linear planes; nullptr: there are none.
+  // The frames that follow have these caps, with linear planes, also where the caps name no
+  // modifier; nullptr: there are none.
   void set_caps(GstCaps *caps);
   // Any thread: downstream may answer differently, and is asked again before the next copy.
   void ask_again() noexcept { ask_again_ = true; }
@@ -46,7 +47,7 @@ private:
   GstBaseTransform *const element_ = nullptr; // whose source pad the copies leave through
   const std::function<bool()> claim_;
   std::atomic<bool> ask_again_{false};
-  GstPtr<GstCaps> caps_;
+  GstPtr<GstCaps> caps_, pool_caps_;  // the latter name LINEAR, as no allocator makes implicit ones
   GstPtr<GstDrmAllocator> allocator_; // of the pool
   GstPtr<GstBufferPool> pool_;        // active
   AgreedNeeds agreed_;                // what downstream asks for beyond its caps

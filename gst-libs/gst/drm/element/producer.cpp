@@ -78,7 +78,8 @@ GstPtr<GstCaps> producer_caps(const FormatSet *formats, const FrameSizes &sizes)
 }
 
 // In downstream's order, but plain caps last: they promise no DMA buffers.
-std::vector<Offer> make_offers(const GstCaps *common, const FormatSet &formats)
+std::vector<Offer> make_offers(const GstCaps *common, const FormatSet &formats,
+                               ImplicitModifier implicit_modifier)
 {
   std::vector<Offer> offers;
   for (const bool plain : {false, true})
@@ -89,8 +90,14 @@ std::vector<Offer> make_offers(const GstCaps *common, const FormatSet &formats)
       const std::optional<FormatList> downstream =
           plain ? plain_formats(gst_caps_get_structure(one.get(), 0)) : formats_of_caps(one.get());
       for (auto &candidate :
-           rank_candidates(formats, downstream ? *downstream : FormatList(formats)))
-        offers.push_back({one, plain, std::move(candidate)});
+           rank_candidates(formats, downstream ? *downstream : FormatList(formats))) {
+        const bool is_implicit_linear = implicit_modifier == ImplicitModifier::Linear &&
+                                        std::erase(candidate.modifiers, kModImplicit) > 0 &&
+                                        candidate.modifiers.empty();
+        if (is_implicit_linear)
+          candidate.modifiers = {kModLinear};
+        offers.push_back({one, plain, is_implicit_linear, std::move(candidate)});
+      }
     }
   return offers;
 }
@@ -100,7 +107,7 @@ GstPtr<GstCaps> settle(const Offer &offer, std::uint64_t modifier)
   auto caps = GstPtr<GstCaps>::adopt(gst_caps_copy(offer.caps.get()));
   const auto fourcc = offer.candidate.fourcc;
   GstStructure *structure = gst_caps_get_structure(caps.get(), 0);
-  if (offer.is_plain || modifier == kModImplicit) {
+  if (offer.is_plain || offer.is_implicit_linear || modifier == kModImplicit) {
     const GstVideoFormat named = gst_drm_format_to_video_format(fourcc, kModLinear);
     gst_structure_set(structure, "format", G_TYPE_STRING, gst_video_format_to_string(named),
                       nullptr);
@@ -152,7 +159,7 @@ GstPtr<GstCaps> Producer::try_offer(const Offer &offer, GstDrmAllocator *allocat
 }
 
 Producer::Agreement Producer::agree(GstPad *pad, const GstCaps *own, const FormatSet &formats,
-                                    GstDrmAllocator *allocator)
+                                    GstDrmAllocator *allocator, ImplicitModifier implicit_modifier)
 {
   const auto asked = GstPtr<GstCaps>::share(const_cast<GstCaps *>(own)); // queries take no const
   // Without a filter: an empty answer to one is a failed stream for the elements downstream, and
@@ -163,7 +170,7 @@ Producer::Agreement Producer::agree(GstPad *pad, const GstCaps *own, const Forma
   GST_CAT_DEBUG_OBJECT(category_, element_,
                        "own %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", common %" GST_PTR_FORMAT,
                        asked.get(), peer.get(), agreement.common.get());
-  const auto offers = make_offers(agreement.common.get(), formats);
+  const auto offers = make_offers(agreement.common.get(), formats, implicit_modifier);
   if (offers.empty())
     return agreement;
   agreement.outcome = Outcome::NotAllocated;

@@ -13,6 +13,8 @@
 #include <gst/drm/gstdrmallocator.h>
 #include <gst/gst.h>
 
+#include "implicit_modifier.hpp"
+
 namespace gstdrm {
 
 // Sizes of frames in pixels, both ends included.
@@ -33,12 +35,15 @@ struct Offer {
   GstPtr<GstCaps> caps; // one structure, size and rate fixed; drm-format or format still open
   // video/x-raw without memory:DMABuf: linear, for peers that know no DMA_DRM
   bool is_plain = false;
+  // implicit caps whose frames are LINEAR (implicit-modifier=linear)
+  bool is_implicit_linear = false;
   Candidate candidate;
 };
 
 // `common` is what both sides can do, in downstream's order; offers come in that order too.
-// `formats` is what the device makes.
-std::vector<Offer> make_offers(const GstCaps *common, const FormatSet &formats);
+// `formats` is what the device makes, with_implicit() of the same setting.
+std::vector<Offer> make_offers(const GstCaps *common, const FormatSet &formats,
+                               ImplicitModifier implicit_modifier = ImplicitModifier::Auto);
 // The offer's caps with the modifier that the allocator chose.
 GstPtr<GstCaps> settle(const Offer &offer, std::uint64_t modifier);
 
@@ -63,9 +68,11 @@ public:
   // Asks downstream, and has `allocator` make one frame of each common format in turn, until one
   // can be made. The frame is let go: it is how the allocator chooses a modifier. Where the offer
   // is the same as the last time, the choice is too, and nothing is allocated. `own` is
-  // producer_caps() of `formats`.
+  // producer_caps() of `formats`, which are with_implicit() of the same setting. For Linear,
+  // implicit caps may be agreed on, whose frames are allocated as LINEAR.
   Agreement agree(GstPad *pad, const GstCaps *own, const FormatSet &formats,
-                  GstDrmAllocator *allocator);
+                  GstDrmAllocator *allocator,
+                  ImplicitModifier implicit_modifier = ImplicitModifier::Auto);
   // The next call of agree() allocates: for another allocator.
   void forget() { choice_ = {}; }
 

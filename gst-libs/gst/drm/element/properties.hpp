@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The two properties that every element here has: `zero-copy` and `drm-stats`.
+// The properties that every element here has, `zero-copy` and `drm-stats`, and the one of those
+// that negotiate a format with DMA buffers, `implicit-modifier`.
 #pragma once
 
 #include <gst/drm/gstdrmzerocopy.h>
 #include <gst/gst.h>
+
+#include "implicit_modifier.hpp"
 
 namespace gstdrm {
 
@@ -14,7 +17,9 @@ struct CommonProperties {
   guint zero_copy_id;
   const char *zero_copy_blurb; // what the element does where it would have to copy
   guint stats_id;
-  const char *stats_blurb; // the fields of the structure
+  const char *stats_blurb;                       // the fields of the structure
+  guint implicit_modifier_id = 0;                // 0: the element has no such property
+  const char *implicit_modifier_blurb = nullptr; // what `linear` and `driver` do in the element
 };
 
 void install_common_properties(GObjectClass *klass, const CommonProperties &properties);
@@ -27,6 +32,16 @@ inline ZeroCopy zero_copy_from(const GValue *value)
 inline void set_zero_copy(GValue *value, ZeroCopy zero_copy)
 {
   g_value_set_enum(value, static_cast<gint>(zero_copy));
+}
+
+// The value of `implicit-modifier`, both ways.
+inline ImplicitModifier implicit_modifier_from(const GValue *value)
+{
+  return static_cast<ImplicitModifier>(g_value_get_enum(value));
+}
+inline void set_implicit_modifier(GValue *value, ImplicitModifier implicit_modifier)
+{
+  g_value_set_enum(value, static_cast<gint>(implicit_modifier));
 }
 
 } // namespace gstdrm

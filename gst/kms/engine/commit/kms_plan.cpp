@@ -16,8 +16,7 @@ namespace gstdrm::kms {
 
 namespace {
 
-// Text of a set of pairs: its fourccs, and whether the modifiers are implicit. The first pair tells
-// that, because the pairs of a plane are either all implicit or all explicit.
+// Text of a set of pairs: its fourccs, and whether all modifiers are implicit.
 std::string list_formats(const FormatSet &set)
 {
   std::string text;
@@ -29,7 +28,9 @@ std::string list_formats(const FormatSet &set)
   }
   if (text.empty())
     return "nothing";
-  const bool implicit = set.pairs().front().modifier == kModImplicit;
+  const bool implicit =
+      std::all_of(set.pairs().begin(), set.pairs().end(),
+                  [](const Format &format) { return format.modifier == kModImplicit; });
   return text + (implicit ? " (implicit modifiers)"
                           : " (" + std::to_string(set.size()) + " pairs with modifiers)");
 }

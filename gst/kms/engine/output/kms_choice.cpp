@@ -114,10 +114,22 @@ Result<void> check_timing(const Device &device, const Output &output)
   return {};
 }
 
-// Puts the application's wishes for KMS properties into the output. A plane that cannot have them
-// is no candidate. Error: no plane can have them, or the connector cannot.
+void list_implicit(Plane &plane)
+{
+  std::vector<Format> pairs(plane.formats.pairs().begin(), plane.formats.pairs().end());
+  for (const Format &pair : plane.formats.pairs())
+    pairs.push_back({pair.fourcc, kModImplicit});
+  plane.formats = FormatSet::from_pairs(std::move(pairs));
+}
+
+// Puts the application's wishes for modifiers and KMS properties into the output. A plane that
+// cannot have the properties is no candidate. Error: no plane can have them, or the connector
+// cannot.
 Result<void> take_wishes(Output &output, const OutputRequest &request)
 {
+  if (request.implicit_modifiers)
+    for (Plane &plane : output.planes)
+      list_implicit(plane);
   Connector &connector = output.connector;
   auto settings = check_wishes(request.connector_properties, WishTarget::Connector,
                                connector.properties, "connector " + connector.name);

@@ -100,6 +100,8 @@ struct OutputRequest {
   std::vector<PropertyWish> plane_properties;
   bool vrr = false;     // the display refreshes when a frame comes
   bool tearing = false; // flips do not wait for the vertical blank
+  // Planes take each fourcc that they list also without a modifier, as the driver finds the layout.
+  bool implicit_modifiers = false;
 };
 
 // What one sink drives.
