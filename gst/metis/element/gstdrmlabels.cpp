@@ -17,10 +17,10 @@ namespace {
 // Of all labels. Those of 21 841 classes (ImageNet) have 0.5 MB.
 constexpr std::size_t kMostBytes = 8 << 20;
 
-struct Freed {
+struct FreeText {
   void operator()(gchar *text) const noexcept { g_free(text); }
 };
-using Text = std::unique_ptr<gchar, Freed>;
+using Text = std::unique_ptr<gchar, FreeText>;
 
 std::string valid_utf8(std::string_view line)
 {
