@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <gst/drm/drm.h>
+#include <gst/drm/element/caps_features.hpp>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/pixel_copy.hpp>
@@ -156,7 +157,8 @@ void Transformer::explain_refused_caps(GstEvent *event)
   g_autoptr(GError) error = nullptr;
   // The template has implicit caps, which the property may forbid.
   if (!caps_meet(caps, known.get()) ||
-      gst_caps_is_empty(gstdrm::transform_caps(rules(), GST_PAD_SINK, caps).get())) {
+      (has_implicit(caps) &&
+       gst_caps_is_empty(gstdrm::transform_caps(rules(), GST_PAD_SINK, caps).get()))) {
     failures_.begin(caps);
     failures_.explain(caps);
   } else if (gst_caps_is_fixed(caps) &&

@@ -33,12 +33,19 @@ bool is_needed(GstPad *sink, const GstCaps *filter)
   return false;
 }
 
-// Upstream that has negotiated may ask for its old caps once more before it chooses others.
-bool asks_for_current_caps(GstPad *sink, const GstCaps *filter)
+// Upstream that has negotiated may ask for its old caps once more before it chooses others. One
+// that says ANY does not know what it can send.
+bool may_choose_again(GstPad *sink)
 {
-  const auto current = GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(sink));
-  return current && gst_caps_is_subset(filter, current.get());
+  const auto theirs = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(sink, nullptr));
+  if (gst_caps_is_any(theirs.get()))
+    return true;
+  const auto taken = GstPtr<GstCaps>::adopt(gst_pad_query_caps(sink, theirs.get()));
+  return !gst_caps_is_empty(taken.get());
 }
+
+// The query of may_choose_again() passes the probe, too.
+thread_local bool asks_again = false;
 
 } // namespace
 
@@ -80,9 +87,17 @@ void FailedNegotiation::explain_empty_answer(GstElement *element, GstPad *sink, 
   GstCaps *answer = nullptr;
   gst_query_parse_caps(answered, &filter);
   gst_query_parse_caps_result(answered, &answer);
-  if (!filter || !answer || !gst_caps_is_empty(answer) || !is_needed(sink, filter) ||
-      asks_for_current_caps(sink, filter) || !is_streaming_into(sink) || is_flushing(element) ||
-      !claim())
+  if (asks_again || !filter || !answer || !gst_caps_is_empty(answer) || !is_needed(sink, filter) ||
+      !is_streaming_into(sink) || is_flushing(element))
+    return;
+  if (gst_pad_has_current_caps(sink)) {
+    asks_again = true;
+    const bool is_only_a_question = may_choose_again(sink);
+    asks_again = false;
+    if (is_only_a_question)
+      return;
+  }
+  if (!claim())
     return;
   answered_empty_ = true;
   post_mismatch(element, explain_(filter));
