@@ -207,10 +207,10 @@ sys.exit(wanted != pairs)
 END
 }
 
-# MANIFEST TABLE: Vulkan's devices, live and saved; against another GPU
 # The list of sources without the connectors and the memory of this machine, which no file has.
 sources_alone() { sed '/^$/,$d' "$@"; }
 
+# MANIFEST TABLE: Vulkan's devices, live and saved; against another GPU
 lists_vulkan() {
   export VK_ICD_FILENAMES=$1 VK_DRIVER_FILES=$1 GST_DRM_VULKAN_TEST=table=$2,node=226:250,name=GPU
   local status=0
