@@ -82,8 +82,8 @@ std::string describe_connector(int fd, const drmModeConnector &connector)
   return text;
 }
 
-// What the kernel knows. Where nobody has asked yet, which leaves a display alone that somebody
-// uses, the connector is probed.
+// Returns what the kernel knows of a connector. Probes it only where nobody has done so yet: a
+// probe may disturb a display that somebody uses.
 Connector read_connector(int fd, std::uint32_t id)
 {
   Connector known(drmModeGetConnectorCurrent(fd, id));
