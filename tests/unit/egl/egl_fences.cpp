@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Who owns a fence's descriptor at each step. Whether a fence is one, and what state it has, is
-// what a test says: fence_state() of the core asks the kernel, and is left out of this program.
+// what a test says: fence_state() of the core asks the kernel, and the one here goes before it.
 #include "engine/egl_fences.hpp"
 
 #include <drm_fourcc.h>
