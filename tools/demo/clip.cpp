@@ -13,7 +13,7 @@ namespace {
 constexpr int kFrames = 150; // at 30 a second
 constexpr int kPhotoSide = 400;
 
-// The photograph's middle, where the face is, on a path that goes there and back.
+// Moves the middle of the photograph, where the face is, over the bars and back.
 constexpr const char *kPipeline =
     "compositor name=mix background=black ! "
     "video/x-raw,format=I420,width=640,height=480,framerate=30/1 ! "

@@ -25,8 +25,7 @@ std::string describe_caps(GstCaps *caps)
          ", " + size;
 }
 
-// The pad that really gives or takes the buffers, behind the ghost pads of bins. Takes and gives a
-// reference.
+// The pad of an element behind the ghost pads of bins. Takes a reference and returns one.
 GstPad *behind_ghosts(GstPad *pad)
 {
   while (pad && GST_IS_PROXY_PAD(pad)) {
@@ -37,7 +36,7 @@ GstPad *behind_ghosts(GstPad *pad)
   return pad;
 }
 
-// The sink pad whose buffers leave the element by this source pad, or the other way round.
+// The sink pad for this source pad of an element, or the source pad for a sink pad.
 GstPad *other_side(GstPad *pad)
 {
   g_autoptr(GstIterator) linked = gst_pad_iterate_internal_links(pad);

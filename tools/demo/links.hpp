@@ -9,10 +9,10 @@
 
 namespace demo {
 
-// The text as a string; frees it.
+// Frees `text` and returns it as a string.
 std::string take(gchar *text);
 
-// One row per link from where the video becomes raw to the element, in the order of the stream.
+// One row per link with raw video, from upstream to the element.
 std::vector<std::string> links_before(GstElement *sink);
 
 } // namespace demo

@@ -34,17 +34,17 @@ struct Player {
   GMainLoop *loop = nullptr;
   GstElement *pipeline = nullptr;
   GstElement *upload = nullptr;
-  GstElement *infer = nullptr;   // nullptr: nothing is looked for
-  GstElement *overlay = nullptr; // likewise
+  GstElement *infer = nullptr;   // nullptr if no model was given
+  GstElement *overlay = nullptr; // the same
   GstElement *sink = nullptr;
   std::atomic<guint64> frames_with_boxes{0}; // written by the streaming thread
   std::atomic<guint64> boxes{0};
   std::vector<std::string> links; // one row per link, taken while playing
-  std::string picture;            // what became of the snapshot
+  std::string picture;            // path of the snapshot, or why there is none
   bool snapshot_taken = false;
   int status = EXIT_SUCCESS;
 
-  // a display that cannot be opened says so before the file was looked at
+  // true for an error of the display, which may come before the file is read
   bool is_display(const GstObject *object) const { return object == GST_OBJECT_CAST(sink); }
 };
 
@@ -100,8 +100,8 @@ gboolean add_stream(GstElement *, GstPad *pad, gpointer user_data)
   return TRUE;
 }
 
-// A file that has no video, or none that a decoder here takes, ends in errors of GStreamer's that
-// name pads and flow returns. Empty where there is video.
+// Returns an empty text if there is video. For a file without video that can be decoded here,
+// GStreamer's own errors name only pads and flow returns.
 std::string why_no_video(Player &player)
 {
   g_autoptr(GstElement) convert = gst_bin_get_by_name(GST_BIN(player.pipeline), "convert");
@@ -121,7 +121,7 @@ void stop(Player &player)
   g_main_loop_quit(player.loop);
 }
 
-// Whether that is why playing ends, with GStreamer's own `reason`.
+// Returns true if there is no video, and prints that with GStreamer's own `reason`.
 bool ends_without_video(Player &player, const char *reason)
 {
   const std::string why = player.status == EXIT_SUCCESS ? why_no_video(player) : "";
@@ -155,7 +155,7 @@ gboolean on_message(GstBus *, GstMessage *message, gpointer user_data)
     break;
   case GST_MESSAGE_WARNING:
     gst_message_parse_warning(message, &error, &debug);
-    // all streams are known, and none of them is video: no error need follow, nor an end
+    // all streams are known and none is video: perhaps no error and no EOS will follow
     if (g_error_matches(error, GST_PARSE_ERROR, GST_PARSE_ERROR_DELAYED_LINK) &&
         ends_without_video(player, error->message)) {
       stop(player);
@@ -186,7 +186,7 @@ GstPadProbeReturn count_boxes(GstPad *, GstPadProbeInfo *info, gpointer user_dat
   return GST_PAD_PROBE_OK;
 }
 
-// The counters of an element; nullptr where there is none.
+// The counters of an element; nullptr for nullptr.
 GstStructure *stats_of(GstElement *element)
 {
   GstStructure *stats = nullptr;
@@ -288,7 +288,7 @@ void play(Player &player)
   gst_element_set_state(player.pipeline, GST_STATE_PLAYING);
   g_main_loop_run(player.loop);
   if (player.status == EXIT_SUCCESS) {
-    if (!player.snapshot_taken) // a clip shorter than the time of the snapshot: its last frame
+    if (!player.snapshot_taken) // the clip was too short: take its last frame
       take_snapshot(&player);
     print_table(player);
     if (!player.snapshot_taken)

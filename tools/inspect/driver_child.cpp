@@ -69,7 +69,7 @@ int answer_driver_question(const std::vector<std::string> &words)
     return EXIT_FAILURE;
   gstdrm::close_inherited();
   const std::string &kind = words[0];
-  const int output = gstdrm::take_standard_output().release(); // to the end of the process
+  const int output = gstdrm::take_standard_output().release(); // never closed
   if (output < 0 || !gstdrm::end_with(static_cast<pid_t>(std::atol(words[2].c_str()))))
     return EXIT_FAILURE;
   if (words.size() > 3)

@@ -11,15 +11,15 @@ namespace inspect {
 
 inline constexpr const char *kAskDriver = "--ask-driver";
 
-// What the process writes: machines as --save writes them, a mark before each and a NUL behind it.
-inline constexpr char kAsking = '?'; // its one source is asked now, and is known so far
-inline constexpr char kAnswer = '='; // the last one: the device's sources; none: no such device
+// The process writes machines in the format of --save, each between a mark and a NUL.
+inline constexpr char kAsking = '?'; // one source, whose driver is asked next
+inline constexpr char kAnswer = '='; // the last machine: all sources of the device, if there is one
 
-// The status that the process ends with. `words`: what follows the option. Drivers do not get to
-// run their exit handlers, which crash in some: the caller has to use _exit().
+// Returns the exit status. `words` are the arguments after the option. The caller has to use
+// _exit(), because the exit handlers of some drivers crash.
 int answer_driver_question(const std::vector<std::string> &words);
 
-// All sources of the kind, by the drivers in this process.
+// All sources of the kind. Loads the drivers into this process.
 std::vector<Source> ask_here(const std::string &kind);
 
 } // namespace inspect

@@ -26,12 +26,12 @@ using gstdrm::ChildRun;
 
 constexpr const char *kSwitch = "GST_DRM_PROBE";
 constexpr const char *kLimitVariable = "GST_DRM_PROBE_TIMEOUT";
-// As that of the VA-API probe: a GPU that sleeps takes a second or two to wake up, and a driver
-// that compiles its shaders another; a machine under load some times as long.
+// The limit of the VA-API probe. A GPU needs a second or two to wake up, and a driver another one
+// to compile its shaders; a machine under load needs several times as long.
 constexpr unsigned kLimitSeconds = 20;
 constexpr unsigned kMaxLimitSeconds = 3600;
 constexpr std::size_t kMostOutput = 64U << 20; // more than two sources with every pair
-constexpr unsigned kMostDevices = 256;         // of one kind; a driver that has more lies
+constexpr unsigned kMostDevices = 256;         // of one kind; no machine has more
 
 unsigned limit_in_seconds()
 {
@@ -43,11 +43,11 @@ unsigned limit_in_seconds()
   return good && seconds >= 1 && seconds <= kMaxLimitSeconds ? seconds : kLimitSeconds;
 }
 
-// What a process said of one device.
+// The output of a process about one device.
 struct Answer {
   std::optional<Source> asked; // the source whose driver was asked
-  std::vector<Source> sources; // its sources; none: there is no such device
-  std::string problem;         // what the driver did to the process; empty: the answer is whole
+  std::vector<Source> sources; // empty if there is no such device
+  std::string problem;         // how the process ended; empty if the answer is complete
 };
 
 std::string what_happened(const ChildRun &run)
@@ -106,10 +106,10 @@ std::optional<Answer> ask(const std::string &kind, unsigned number, const std::s
   return run ? std::optional(read_answer(*run)) : std::nullopt;
 }
 
-// The sources of one kind, under names that no two have: "egl:software", "egl:software-2".
+// The sources of one kind, with unique names: "egl:software", "egl:software-2".
 class Sources {
 public:
-  // `base` is the name of all of them, or what stands before a colon in it.
+  // `base` is their common name, or its part before a colon.
   void add(const std::string &base, std::vector<Source> sources)
   {
     const std::string free = free_name(base);
@@ -118,7 +118,7 @@ public:
       all_.push_back(std::move(source));
     }
   }
-  // One that its driver took away. `problem`: the end of a sentence about the driver.
+  // Adds a source whose driver ended the process. `problem` ends a sentence about the driver.
   void add_lost(Source source, const std::string &problem)
   {
     source.name = free_name(source.name);
@@ -153,7 +153,8 @@ enum class Asked {
   Impossible, // no process can be started here
 };
 
-// With the drivers of one manifest; of all where it is empty. `problem`: how the process was lost.
+// Asks with the drivers of one manifest, or with all drivers if `manifest` is empty. Sets `problem`
+// if it returns Lost.
 Asked ask_devices(const std::string &kind, const std::string &manifest, Sources &sources,
                   std::string &problem)
 {
@@ -177,7 +178,7 @@ Asked ask_devices(const std::string &kind, const std::string &manifest, Sources 
   return Asked::All;
 }
 
-// Where loading all drivers ends the process, each is loaded alone.
+// Loads each driver alone, after a process that loaded all of them has ended.
 std::vector<Source> ask_each_driver(const std::string &kind, const std::string &problem)
 {
   Sources sources;

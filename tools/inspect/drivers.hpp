@@ -9,8 +9,8 @@
 namespace inspect {
 
 // Adds the sources of "gbm", "egl" or "vulkan". This program runs itself once for each device
-// (driver_child.hpp), so that a driver that crashes, hangs, prints or ends its process costs its
-// own source, which has a problem then. GST_DRM_PROBE=no asks them in this process.
+// (driver_child.hpp), so that a driver that crashes, hangs, prints or ends its process spoils only
+// its own source, which gets a problem. GST_DRM_PROBE=no loads the drivers into this process.
 void ask_drivers(const std::string &kind, Machine &machine);
 
 } // namespace inspect

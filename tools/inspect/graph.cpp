@@ -32,7 +32,7 @@ std::vector<Element> elements_of(GstElement *pipeline)
     return elements;
   }
   for_each<GstElement>(gst_bin_iterate_sorted(GST_BIN(pipeline)), [&](GstElement *element) {
-    std::vector<Element> inner = elements_of(element); // sorted begins with the sinks
+    std::vector<Element> inner = elements_of(element); // the iterator begins with the sinks
     elements.insert(elements.begin(), std::make_move_iterator(inner.begin()),
                     std::make_move_iterator(inner.end()));
   });
@@ -43,9 +43,9 @@ PadPtr peer_of(GstPad *pad)
 {
   PadPtr peer(gst_pad_get_peer(pad));
   while (peer && GST_IS_PROXY_PAD(peer.get())) {
-    if (GST_IS_GHOST_PAD(peer.get())) { // a bin's pad from outside
+    if (GST_IS_GHOST_PAD(peer.get())) { // outer side of a bin's pad
       peer.reset(gst_ghost_pad_get_target(GST_GHOST_PAD(peer.get())));
-    } else { // the inner side of a bin's pad, whose other side is linked further
+    } else { // inner side of a bin's pad: go on from its outer side
       const PadPtr outer(GST_PAD(gst_proxy_pad_get_internal(GST_PROXY_PAD(peer.get()))));
       peer.reset(outer ? gst_pad_get_peer(outer.get()) : nullptr);
     }

@@ -15,8 +15,8 @@ struct FreeIterator {
   void operator()(GstIterator *iterator) const noexcept { gst_iterator_free(iterator); }
 };
 using Iterator = std::unique_ptr<GstIterator, FreeIterator>;
-// Each object once, in a list that may change meanwhile: a bin adds pads and elements on threads of
-// its own.
+// Calls `call` once for each object. The list may change meanwhile: bins add pads and elements on
+// threads of their own.
 template <typename T> void for_each(GstIterator *raw, const std::function<void(T *)> &call)
 {
   using Object = std::unique_ptr<T, UnrefObject>;
@@ -42,13 +42,12 @@ template <typename T> void for_each(GstIterator *raw, const std::function<void(T
 PadPtr share(GstPad *pad);
 // "camera.src"
 std::string name_of(GstPad *pad);
-// The elements in the order of the stream; those within a bin in its place.
+// The elements in the order of the stream, with the elements of bins in place of the bins.
 std::vector<Element> elements_of(GstElement *pipeline);
-// The pad of an element, and of no bin, that the pad is linked to: through the pads of the bins
-// between them. Empty if there is none.
+// The linked pad of an element that is no bin, found through the pads of bins. Empty if there is
+// none.
 PadPtr peer_of(GstPad *pad);
-// Calls for each pair of ends that a description left unlinked: a source pad, and the next sink pad
-// behind it.
+// Calls `call` for each unlinked source pad and the next unlinked sink pad after it.
 void for_each_gap(GstElement *pipeline, const std::function<void(GstPad *src, GstPad *sink)> &call);
 
 } // namespace inspect

@@ -78,7 +78,7 @@ Machine read_machine()
   add_all(gst_drm_enumerate_kms(), machine);
   ask_drivers("gbm", machine);
   ask_drivers("egl", machine);
-  add_all(gst_drm_enumerate_va(), machine); // its plugin asks each driver in a process of its own
+  add_all(gst_drm_enumerate_va(), machine); // its plugin starts a process for each driver
   add_all(gst_drm_enumerate_v4l2(), machine);
   ask_drivers("vulkan", machine);
   add_all(gst_drm_enumerate_wayland(), machine);

@@ -5,7 +5,8 @@
 
 namespace inspect {
 
-// Asks the devices of this machine: each driver of GBM, EGL and Vulkan in a process of its own.
+// Lists the sources of this machine. Loads each driver of GBM, EGL and Vulkan in a process of its
+// own.
 Machine read_machine();
 
 } // namespace inspect

@@ -12,10 +12,10 @@ namespace inspect {
 
 namespace {
 
-// Far above every real table; a file beyond is a mistake, and not memory to ask for.
+// No real table has so many; a hostile file must not use up the memory.
 constexpr std::size_t kMaxPairs = 65536;
 
-// Four characters, or 0x and the eight digits of a fourcc with spaces.
+// Four characters, or 0x and eight digits for a fourcc with spaces. Returns 0 for anything else.
 std::uint32_t parse_fourcc(const std::string &word)
 {
   if (word.size() == 10 && word.starts_with("0x")) {
@@ -48,11 +48,11 @@ bool parse_line(const std::string &line, Pair &pair)
   return pair.fourcc != 0;
 }
 
-// The line of such a table that names the fourccs without modifiers.
+// The line of a table with the fourccs that have no modifiers.
 constexpr std::string_view kImplicitLine =
     "# formats advertised with no explicit modifier (implicit only): ";
 
-// false: a word that is no fourcc
+// Returns false if a word is no fourcc.
 bool parse_implicit(const std::string &list, std::vector<Pair> &pairs)
 {
   std::istringstream words(list);
@@ -193,7 +193,7 @@ std::vector<std::string> wrap(const std::vector<std::string> &names, std::size_t
 {
   std::vector<std::string> lines(1);
   for (const std::string &padded : names) {
-    // "R8  " is R8 to a person
+    // for "R8  "
     const std::string name = padded.substr(0, padded.find_last_not_of(' ') + 1);
     if (!lines.back().empty() && lines.back().size() + 1 + name.size() > width)
       lines.emplace_back();

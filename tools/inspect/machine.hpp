@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the tool knows of a machine: the sources of the library, or those of a file.
+// A machine: its sources, from the library or from a file.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,13 @@ struct Pair {
   std::uint32_t fourcc = 0;
   std::uint64_t modifier = 0;
   bool external_only = false;
-  unsigned planes = 0; // memory planes; 0 if not known
+  unsigned planes = 0; // memory planes; 0 if unknown
 };
 
 struct Source {
   std::string kind; // "kms", "egl" and so on; "table" for a list of pairs from a file
   std::string name;
-  std::string device; // path of the node; may be empty, as may the next three
+  std::string device; // path of the node; this and the next three may be empty
   std::string driver;
   std::string description;
   std::string problem;     // why there are no pairs
@@ -43,11 +43,11 @@ struct Source {
 struct Machine {
   std::string kernel;    // uname -sr
   std::string gstreamer; // its version
-  bool is_live = false;  // this machine: its nodes can be looked at
+  bool is_live = false;  // this machine, whose nodes can be opened
   std::vector<Source> sources;
 };
 
-// A failure that ends the program: one line for a person.
+// A failure that ends the program, in one line for the user.
 struct Failure {
   std::string text;
 };
@@ -60,10 +60,10 @@ template <typename T> struct Outcome {
 };
 
 // A table in the form of tests/data/egl-formats: lines `FOURCC 0xMODIFIER EXTERNAL_ONLY`, comments
-// behind #. `name` is for messages.
+// after #. `name` is for messages.
 Outcome<Source> parse_table(std::string_view text, const std::string &name);
 
-// Sorts the pairs, and leaves one of each.
+// Sorts the pairs and removes duplicates.
 void tidy(std::vector<Pair> &pairs);
 
 Set to_set(const Source &source);
@@ -73,17 +73,17 @@ std::string fourcc_name(std::uint32_t fourcc);
 std::string modifier_name(std::uint64_t modifier);
 // "0x0100000000000001"
 std::string hex(std::uint64_t modifier);
-// Control characters, which a terminal would obey, become a question mark.
+// Replaces control characters, which a terminal would execute, by question marks.
 std::string printable(std::string_view text);
-// At most so many bytes of valid UTF-8, and then three dots; no character is cut.
+// The text, or at most `most` bytes of it, without a part of a character, and three dots.
 std::string shorten(const std::string &text, std::size_t most);
-// As a JSON string, with its quotation marks; printable() comes first.
+// A JSON string of printable(text), with its quotation marks.
 std::string quote(const std::string &text);
 // "primary plane of vkms, /dev/dri/card0"
 std::string describe(const Source &source);
 // "1 pair", "2 pairs"
 std::string count(std::size_t n, const char *singular, const char *plural);
-// The names, several to a line, each line at most `width` columns; no space at a line's end.
+// Joins the names to lines of at most `width` columns, without trailing spaces.
 std::vector<std::string> wrap(const std::vector<std::string> &names, std::size_t width);
 std::size_t count_fourccs(const std::vector<Pair> &pairs);
 

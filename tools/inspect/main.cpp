@@ -29,7 +29,7 @@ using namespace inspect;
 
 // Exit statuses, as the manual page says.
 constexpr int kGood = EXIT_SUCCESS;
-constexpr int kNothing = 1; // no device, nothing in common, a pipeline that does not run
+constexpr int kNothing = 1; // no device, nothing in common, or a pipeline that does not run
 constexpr int kTrouble = 2; // wrong usage, a file that cannot be read or written
 
 struct Options {
@@ -67,7 +67,7 @@ int print(const std::string &text)
   return std::fflush(stdout) == 0 ? kGood : fail("cannot write to the standard output");
 }
 
-// false, with a text for a person, where the command line is wrong
+// Returns false and sets `problem` if the command line is wrong.
 bool parse(int &argc, char **&argv, Options &options, std::string &problem)
 {
   const GOptionEntry entries[] = {
@@ -177,7 +177,7 @@ int why(const Machine &machine, const Options &options)
   return printed != kGood ? printed : answer.common ? kGood : kNothing;
 }
 
-// The sources of the files; those whose name another file has, too, as FILE#NAME.
+// The sources of all files. A name that several files have becomes FILE#NAME.
 Outcome<Machine> read_files(gchar **paths)
 {
   Machine machine;

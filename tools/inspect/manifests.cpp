@@ -23,7 +23,7 @@ std::string variable_or(const char *name, const std::string &otherwise)
   return text.empty() ? otherwise : text;
 }
 
-// Files, and those of folders in the order of their names. `list` has colons in between.
+// Adds the files of `list`, which are separated by colons; for a folder its files, sorted by name.
 void add_files(std::vector<std::string> &found, const std::string &list, const std::string &behind)
 {
   std::size_t end = 0;
@@ -87,7 +87,7 @@ void use_manifest(const std::string &kind, const std::string &path)
     ::setenv("__EGL_VENDOR_LIBRARY_FILENAMES", path.c_str(), 1);
     return;
   }
-  // the second one is the older loader's name for the first
+  // older loaders read VK_ICD_FILENAMES
   ::setenv("VK_DRIVER_FILES", path.c_str(), 1);
   ::setenv("VK_ICD_FILENAMES", path.c_str(), 1);
   ::unsetenv("VK_ADD_DRIVER_FILES");

@@ -7,11 +7,11 @@
 
 namespace inspect {
 
-// Those of "egl" or "vulkan"; none of another kind. Of Vulkan's the places in its loader's
-// LoaderDriverInterface.md, of EGL's those in libglvnd's src/EGL/icd_enumeration.md.
+// The files for "egl" or "vulkan"; none for another kind. The places are from
+// LoaderDriverInterface.md of the Vulkan loader and from src/EGL/icd_enumeration.md of libglvnd.
 std::vector<std::string> list_manifests(const std::string &kind);
 
-// Restricts the Vulkan loader to this ICD. Call it before the loader is opened.
+// Makes the loader of that kind use only this file. Call it before the loader is opened.
 void use_manifest(const std::string &kind, const std::string &path);
 
 } // namespace inspect

@@ -9,16 +9,16 @@ namespace inspect {
 
 namespace {
 
-// A source that takes a pair: its index, and whether as an external texture alone.
+// A source that takes a pair: its index, and whether it takes it only as an external texture.
 using Mark = std::pair<std::size_t, bool>;
 using Marks = std::vector<Mark>;             // in the order of the sources
 using Row = std::map<std::uint32_t, Marks>;  // by fourcc
-using Matrix = std::map<std::uint64_t, Row>; // by modifier: linear first, implicit where it sorts
+using Matrix = std::map<std::uint64_t, Row>; // by modifier, so linear is first
 
-// Far above real machines (three GPUs and a display: 3000 squares, 60 sources of 7000 pairs: 420000
-// marks): pictures of some 20 MB.
-constexpr std::size_t kMostSquares = 1U << 18; // modifiers by formats, of a picture
-constexpr std::size_t kMostMarks = 1U << 22;   // sources by lines, of a text
+// Limits far above real machines, which give pictures of some 20 MB. Three GPUs and a display have
+// 3000 squares; 60 sources of 7000 pairs have 420 000 marks.
+constexpr std::size_t kMostSquares = 1U << 18; // modifiers times formats of a picture
+constexpr std::size_t kMostMarks = 1U << 22;   // sources times lines of a text
 
 Matrix collect(const std::vector<Source> &sources)
 {
@@ -55,7 +55,7 @@ std::string letter(std::size_t index)
   return text;
 }
 
-// The text in a column as wide as the longest letter of so many sources.
+// Pads the text to the width of the longest letter.
 std::string in_column(std::string text, std::size_t n_sources)
 {
   text.resize(letter(n_sources - 1).size(), ' ');
@@ -81,7 +81,7 @@ std::string head_of(std::size_t n_sources)
   return text;
 }
 
-// x taken, e as an external texture alone, . not
+// x: taken; e: only as an external texture; .: not taken.
 std::string spaced(const Marks &marks, std::size_t n_sources)
 {
   std::string text;
@@ -102,7 +102,7 @@ std::string draw_text(const std::vector<Source> &sources, const Matrix &matrix)
   std::string text = legend(sources) + "x  taken   e  as an external texture alone   .  not\n";
   for (const auto &[modifier, row] : matrix) {
     text += "\n" + heads + "  " + modifier_name(modifier) + "  " + hex(modifier) + "\n";
-    // fourccs that the same sources take share a line, in the order of the first of each
+    // fourccs with the same sources share a line, in the order of their first fourcc
     std::map<Marks, std::vector<std::string>> groups;
     std::vector<const Marks *> order;
     for (const auto &[fourcc, marks] : row) {
@@ -157,8 +157,8 @@ const char *colour(std::size_t index)
   return kColours[index % std::size(kColours)];
 }
 
-// A grid of modifiers by formats; each cell has a bar for each source, hollow where the pair is an
-// external texture alone.
+// A grid of modifiers and formats. Each cell has a bar for each source, which is hollow if the
+// source takes the pair only as an external texture.
 class Picture {
 public:
   Picture(const std::vector<Source> &sources, const Matrix &matrix)
@@ -248,11 +248,12 @@ std::string draw_html(const std::vector<Source> &sources, const Matrix &matrix)
          Picture(sources, matrix).draw() + "</body>\n</html>\n";
 }
 
-// What is too much for this form; empty if there is nothing.
+// What is too large for this form; empty if nothing is.
 std::string excess(const std::vector<Source> &sources, const Matrix &matrix, Form form)
 {
   const std::size_t n_fourccs = fourccs_of(matrix).size();
-  const std::size_t lines = matrix.size() + count_pairs(matrix); // at most: a head, and a pair each
+  const std::size_t lines =
+      matrix.size() + count_pairs(matrix); // upper limit: a head, and one line per pair
   const bool is_picture = form == Form::Svg || form == Form::Html;
   if (is_picture ? matrix.size() * n_fourccs <= kMostSquares
                  : form == Form::Json || sources.size() * lines <= kMostMarks)

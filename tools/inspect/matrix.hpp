@@ -10,9 +10,9 @@ namespace inspect {
 
 enum class Form { Text, Svg, Html, Json };
 
-// A Failure for what would be no picture for a person any more, and might not fit into memory: a
-// hostile file names thousands of modifiers, formats and sources. JSON has a member for each pair
-// that is there, and is always drawn.
+// Returns a Failure if the text or picture would be too large to read, and perhaps for the memory:
+// a hostile file can name thousands of modifiers, formats and sources. JSON has no limit, because
+// it has only the pairs that exist.
 Outcome<std::string> draw_matrix(const std::vector<Source> &sources, Form form);
 
 } // namespace inspect

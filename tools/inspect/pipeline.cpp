@@ -29,12 +29,12 @@ struct FreeStructure {
 
 struct Link {
   PadPtr src;
-  PadPtr sink; // empty: not linked
+  PadPtr sink; // empty if it is not linked
   Caps offered;
   Caps taken;
 };
 
-// What both ends of every link say now.
+// All links, with the caps that both ends answer now.
 std::vector<Link> links_of(const std::vector<Element> &elements)
 {
   std::vector<Link> links;
@@ -51,9 +51,9 @@ std::vector<Link> links_of(const std::vector<Element> &elements)
   return links;
 }
 
-// The links that there are now. Of those that there were before the stream, with what their ends
-// said then: afterwards each end says what was chosen. A bin such as decodebin makes others when it
-// sees its stream.
+// The links of `now`. Links that existed before the stream keep their caps of that time, because
+// during the stream each end answers only the chosen caps. Bins such as decodebin make links when
+// they see their stream.
 std::vector<Link> with_new_links(std::vector<Link> &&before, std::vector<Link> &&now)
 {
   for (Link &link : now)
@@ -70,7 +70,7 @@ Caps share(const Caps &caps)
   return Caps(gst_caps_ref(caps.get()));
 }
 
-// "video/x-raw(memory:DMABuf), ..." cut to what fits a few lines
+// "video/x-raw(memory:DMABuf), ...", cut to a few lines.
 std::string text_of(const GstCaps *caps)
 {
   constexpr std::size_t kMost = 400; // bytes
@@ -101,7 +101,7 @@ std::string tell(const Link &link, std::size_t number)
   return text + "  chosen:  " + (chosen ? text_of(chosen.get()) : "nothing") + "\n";
 }
 
-// What one end offers and the other takes; empty where they have something in common.
+// What one end offers and the other takes; empty if they have something in common.
 std::string explain_caps(const std::string &src, const std::string &sink, Caps offered, Caps taken)
 {
   if (gstdrm::caps_meet(offered.get(), taken.get()))
@@ -137,7 +137,7 @@ guint64 stat(const GstStructure *stats, const char *name)
   return value;
 }
 
-// What the elements that count say of copies.
+// The copies of the elements that count them.
 std::string copies_of(const std::vector<Element> &elements)
 {
   std::string text;
@@ -160,9 +160,9 @@ std::string copies_of(const std::vector<Element> &elements)
 }
 
 struct Waited {
-  std::string problem;       // empty where frames came
-  bool unnegotiated = false; // an element says only that caps were not agreed on
-  std::string warnings;      // a line each
+  std::string problem;       // empty if frames came
+  bool unnegotiated = false; // an element failed to negotiate and does not say why
+  std::string warnings;      // one per line
 };
 
 std::string text_of(GstMessage *message)
@@ -177,7 +177,8 @@ std::string text_of(GstMessage *message)
   return std::string(name.get()) + ": " + error->message;
 }
 
-// GStreamer's own errors about caps: of a base class, with the flow that ended its loop.
+// Returns true for GStreamer's own errors about caps, such as a base class with the flow that ended
+// its loop.
 bool is_unexplained_negotiation(GstMessage *message)
 {
   const GstStructure *details = nullptr;
@@ -196,14 +197,14 @@ Waited wait_for_frames(GstElement *pipeline, unsigned limit_ms)
 {
   Waited outcome;
   GstStateChangeReturn change = gst_element_set_state(pipeline, GST_STATE_PAUSED);
-  if (change == GST_STATE_CHANGE_NO_PREROLL) // a live source makes frames in PLAYING alone
+  if (change == GST_STATE_CHANGE_NO_PREROLL) // a live source makes frames only in PLAYING
     change = gst_element_set_state(pipeline, GST_STATE_PLAYING);
   GstBus *bus = gst_element_get_bus(pipeline);
   const Element keep(GST_ELEMENT_CAST(bus));
   constexpr auto kWanted = static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_ASYNC_DONE |
                                                        GST_MESSAGE_EOS | GST_MESSAGE_WARNING);
   const bool done = change == GST_STATE_CHANGE_SUCCESS;
-  // what failed has said so already, or never will
+  // after a failure the error is on the bus already
   const bool waits = !done && change != GST_STATE_CHANGE_FAILURE;
   const gint64 end = g_get_monotonic_time() + (waits ? gint64{limit_ms} * 1000 : 0); // us
   Message message;
@@ -225,8 +226,8 @@ Waited wait_for_frames(GstElement *pipeline, unsigned limit_ms)
   return outcome;
 }
 
-// For a failure that no element explains: the first link without caps whose ends have nothing in
-// common. Empty where there is none.
+// For a failure that no element explains: explains the first link without caps whose ends have
+// nothing in common. Empty if there is none.
 std::string explain_failed_link(const std::vector<Link> &links)
 {
   for (const Link &link : links)
@@ -238,7 +239,7 @@ std::string explain_failed_link(const std::vector<Link> &links)
   return {};
 }
 
-// gst-launch says "could not link" and no more: tells each pair of ends that were left over.
+// GStreamer's error only says "could not link": explains each pair of ends that is not linked.
 std::string explain_unlinked(GstElement *pipeline, const Caps &between)
 {
   gst_element_set_state(pipeline, GST_STATE_READY);
@@ -252,7 +253,7 @@ std::string explain_unlinked(GstElement *pipeline, const Caps &between)
 Negotiated run(GstElement *pipeline, unsigned limit_ms)
 {
   Negotiated result;
-  // devices are opened in READY, and nothing flows yet
+  // elements open their devices in READY, and there is no stream yet
   gst_element_set_state(pipeline, GST_STATE_READY);
   std::vector<Link> before = links_of(elements_of(pipeline));
   const Waited outcome = wait_for_frames(pipeline, limit_ms);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Negotiates a pipeline for real, on this machine, and tells each link.
+// Runs a pipeline on this machine and describes each link.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ struct Negotiated {
   std::string text;   // several lines
 };
 
-// `description` as gst-launch-1.0 reads it. Runs until each sink has its first frame, an error is
-// posted, or limit_ms have passed.
+// `description` has the syntax of gst-launch-1.0. Runs until each sink has its first frame, an
+// error is posted, or limit_ms have passed.
 Negotiated negotiate(const std::string &description, unsigned limit_ms);
 
 } // namespace inspect

@@ -33,7 +33,7 @@ using Connector = std::unique_ptr<drmModeConnector, Freed<drmModeFreeConnector>>
 using Encoder = std::unique_ptr<drmModeEncoder, Freed<drmModeFreeEncoder>>;
 using Crtc = std::unique_ptr<drmModeCrtc, Freed<drmModeFreeCrtc>>;
 
-// One row of a section: two columns and what is said of them.
+// One row of a section, with two columns.
 std::string row(const std::string &name, const std::string &what)
 {
   constexpr std::size_t kNameColumns = 24;
@@ -42,7 +42,7 @@ std::string row(const std::string &name, const std::string &what)
   return text + printable(what) + "\n";
 }
 
-// "1920x1080@59.94", "1920x1080i@50.00": of an interlaced mode the fields count, as in the kernel's
+// "1920x1080@59.94", "1920x1080i@50.00": an interlaced mode has its field rate, as in the kernel's
 // drm_mode_vrefresh().
 std::string mode_name(const drmModeModeInfo &mode)
 {
@@ -82,8 +82,8 @@ std::string describe_connector(int fd, const drmModeConnector &connector)
   return text;
 }
 
-// Returns what the kernel knows of a connector. Probes it only where nobody has done so yet: a
-// probe may disturb a display that somebody uses.
+// Returns what the kernel knows of a connector. Probes it only if nobody has probed it yet, because
+// a probe may disturb a display that is in use.
 Connector read_connector(int fd, std::uint32_t id)
 {
   Connector known(drmModeGetConnectorCurrent(fd, id));
@@ -104,7 +104,7 @@ std::string list_connectors(const std::string &node)
   std::string text;
   for (int i = 0; i < resources->count_connectors; i++) {
     const Connector connector = read_connector(fd.get(), resources->connectors[i]);
-    // a writeback connector is listed only for whoever asks for such
+    // clients see writeback connectors only if they ask for them
     if (!connector || connector->connector_type == DRM_MODE_CONNECTOR_WRITEBACK)
       continue;
     const char *type = drmModeGetConnectorTypeName(connector->connector_type);
@@ -115,7 +115,7 @@ std::string list_connectors(const std::string &node)
   return text.empty() ? row(card, "no connector") : text;
 }
 
-// The names in a directory that start with a text, sorted.
+// The names in a directory that start with `prefix`, sorted.
 std::vector<std::string> names_in(const char *directory, std::string_view prefix)
 {
   std::vector<std::string> names;

@@ -5,8 +5,8 @@
 
 namespace inspect {
 
-// What this machine has beside formats: the connectors of its display devices with their modes, and
-// the kinds of memory that frames can be allocated in, each with the reason where it does not work.
+// Lists the connectors of this machine's display devices with their modes, and the kinds of memory
+// for frames, with the reason if one does not work.
 std::string list_resources();
 
 } // namespace inspect

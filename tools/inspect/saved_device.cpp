@@ -12,12 +12,12 @@ namespace inspect {
 
 namespace {
 
-// Elements whose pad has what a device has.
+// Elements whose pads offer or take the pairs of a device.
 struct DeviceElement {
   std::string_view factory;
   End end;
-  std::string_view kind;  // of the machine's sources
-  std::string_view words; // in the source's name or description; empty: any
+  std::string_view kind;  // Source::kind
+  std::string_view words; // in the source's name or description; empty for any
 };
 constexpr DeviceElement kDeviceElements[] = {
     {"kmsdmabufsink", End::Sink, "kms", "primary plane"},
@@ -35,7 +35,7 @@ constexpr DeviceElement kDeviceElements[] = {
     {"v4l2sink", End::Sink, "v4l2", "output"},
 };
 
-// Properties that choose by what a saved machine does not list.
+// Properties that choose by something that a saved machine does not list.
 constexpr const char *kUnused[] = {"bus-id",    "connector-id", "connector-name",
                                    "device-fd", "fd",           "plane-id"};
 
@@ -61,7 +61,7 @@ bool is_default(GstElement *element, GParamSpec *spec)
 
 struct Word {
   std::string text;
-  bool is_named = false; // by the pipeline, and not the default
+  bool is_named = false; // set by the pipeline to another value than the default
 };
 
 Word word_of(GstElement *element, const char *name)
@@ -90,7 +90,7 @@ std::vector<const DeviceElement *> rows_of(const std::string &factory, End end)
   return rows;
 }
 
-// Sources that the element might use, and why others say nothing.
+// Sources that the element may use.
 struct Candidates {
   std::vector<const Source *> sources;
   std::string problem; // of the first source without pairs
@@ -107,7 +107,7 @@ Candidates candidates_of(const Machine &machine, const std::vector<const DeviceE
     };
     if (device.is_named && source.device != device.text)
       continue;
-    if (!source.problem.empty()) { // such a source may have no words yet
+    if (!source.problem.empty()) { // such a source may have no description
       if (found.problem.empty() && std::any_of(rows.begin(), rows.end(), is_kind))
         found.problem = source.problem;
       continue;
@@ -143,7 +143,7 @@ std::optional<Outcome<Side>> side_of_device(const Machine &machine, GstElement *
                                  (device.is_named ? " on " + device.text : "") +
                                  (driver.is_named ? " of the driver " + driver.text : "") +
                                  (found.problem.empty() ? "" : ": " + found.problem)});
-  // one device: that of the default, which v4l2src and v4l2sink have, else the first
+  // one device: the default one of the element (v4l2src and v4l2sink have one), else the first
   const auto is_default_device = [&](const Source *s) { return s->device == device.text; };
   const auto chosen = std::find_if(found.sources.begin(), found.sources.end(), is_default_device);
   const std::string &node =
@@ -154,7 +154,7 @@ std::optional<Outcome<Side>> side_of_device(const Machine &machine, GstElement *
       continue;
     side.label += (side.label.empty() ? name_of(pad) + " on " : ", ") + source->name;
     std::copy_if(source->pairs.begin(), source->pairs.end(), std::back_inserter(side.pairs),
-                 [&](const Pair &pair) { // nothing is drawn into an external texture
+                 [&](const Pair &pair) { // an external texture can only be read
                    return end_of(pad) == End::Sink || !pair.external_only;
                  });
   }

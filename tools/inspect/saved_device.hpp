@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What an element of this machine would find on a saved one.
+// Elements of this machine with the devices of a saved machine.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,17 @@
 
 namespace inspect {
 
-// The name of its factory; empty where it has none.
+// The name of its factory; empty if it has none.
 std::string factory_of(GstElement *element);
 
-// The pairs of the device of the saved machine that the element would use: of all of its sources
-// that fit. A Failure where the machine has none. Nothing: the element uses no device that a
-// machine lists, and its pads say what there is.
+// The pairs of the saved machine's device that the element would use. Returns a Failure if the
+// machine has no such device, and nullopt if the element uses no device that machines list: ask its
+// pads then.
 std::optional<Outcome<Side>> side_of_device(const Machine &machine, GstElement *element,
                                             GstPad *pad);
 
-// A line for a person where properties choose what a saved machine does not have; empty: none do.
+// A note for the user if properties choose by something that a saved machine does not list, else
+// empty.
 std::string unused_properties(GstElement *element);
 
 } // namespace inspect

@@ -26,7 +26,7 @@ using Error = std::unique_ptr<GError, FreeError>;
 // Elements that need DMA buffers, and copy frames that come in system memory.
 struct Copier {
   std::string_view factory;
-  const char *frames; // that are copied
+  const char *frames; // which it copies
 };
 constexpr Copier kCopiers[] = {
     {"dmabufupload", "each frame that upstream does not write into the pool of dmabufupload"},
@@ -35,10 +35,10 @@ constexpr Copier kCopiers[] = {
     {"vadmabufconvert", "each frame, copied into a dmabuf by the CPU"},
 };
 
-// How far a stream is followed upstream; far above every real pipeline.
+// Limit for following a stream upstream. No real pipeline has so many elements.
 constexpr unsigned kMaxElements = 1000;
 
-// An element that lets every stream through as it is: a queue, a tee, a capsfilter.
+// Returns true for an element that passes any stream unchanged: a queue, a tee, a capsfilter.
 bool passes_all(GstElement *element)
 {
   bool passes = element->numsinkpads > 0;
@@ -96,7 +96,8 @@ Outcome<Side> offered(const Machine &machine, GstPad *pad, unsigned depth)
   return side_of_caps(name_of(pad), Caps(gst_pad_query_caps(pad, nullptr)));
 }
 
-// Whether offered() can tell: not behind a queue that a bin is linked to once it knows its stream.
+// Whether offered() knows the caps. It does not after a queue that a bin will link to when it knows
+// its stream.
 bool is_known(GstPad *pad, unsigned depth)
 {
   const Element element(gst_pad_get_parent_element(pad));
@@ -126,8 +127,8 @@ std::string pairs_of(const Side &side)
                             : count(side.pairs.size(), "pair", "pairs") + " of dmabufs";
 }
 
-// "copies: up: each frame …", for the element of a sink pad that gets system memory
-// alone; empty where it is none that copies.
+// "copies: up: each frame …" for the element of a sink pad that gets only system memory; empty if
+// the element does not copy.
 std::string copies_at(GstPad *sink)
 {
   const Element element(gst_pad_get_parent_element(sink));
@@ -140,7 +141,7 @@ std::string copies_at(GstPad *sink)
   return {};
 }
 
-// Explains one link, and the copies that follow; false: the stream ends there.
+// Explains one link and the copies after it. Returns false if the stream fails there.
 bool tell(const Machine &machine, GstPad *src, GstPad *sink, std::string &text, std::string &copies)
 {
   const Outcome<Side> source = offered(machine, src, 0);
@@ -167,7 +168,7 @@ bool tell(const Machine &machine, GstPad *src, GstPad *sink, std::string &text, 
   return false;
 }
 
-// The elements and bins that make source pads when they know their stream: "decodebin0".
+// The names of elements and bins that add source pads when they know their stream: "decodebin0".
 std::string makers_of_pads(GstElement *pipeline)
 {
   std::string text;
@@ -203,7 +204,7 @@ void tell_unknown(Told &told, const std::string &from, GstPad *sink, const std::
     told.copies += copies.substr(0, copies.size() - 1) + ", if it comes in system memory\n";
 }
 
-// The links of one element's pads; those of its sinks that only a stream makes, too.
+// The links of one element's pads, and those of its sink pads that only a stream will link.
 void tell_element(Told &told, const Machine &machine, GstElement *element,
                   const std::string &makers)
 {
@@ -245,7 +246,7 @@ Negotiated tell_all(const Machine &machine, GstElement *pipeline)
   return std::move(told.result);
 }
 
-// Why a description does not link: the ends that were left over, as the saved machine has them.
+// Explains the ends that a description left unlinked, with the devices of the saved machine.
 std::string explain_unlinked(const Machine &machine, GstElement *pipeline)
 {
   std::string text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A pipeline on a saved machine: which link has what in common, and who copies.
+// A pipeline on a saved machine: what each link has in common, and which elements copy.
 #pragma once
 
 #include "machine.hpp"
@@ -7,10 +7,9 @@
 
 namespace inspect {
 
-// `description` as gst-launch-1.0 reads it. Nothing is started, and no device is opened: elements
-// that use a device have the pairs that the machine's sources have, the others those of their pads.
-// Says nothing of sizes, of properties but `device` and `driver-name`, and of what a driver refuses
-// later.
+// `description` has the syntax of gst-launch-1.0. Starts nothing and opens no device: elements that
+// use a device have the pairs of the machine's sources, others the caps of their pads. Ignores
+// sizes, all properties except `device` and `driver-name`, and later refusals by a driver.
 Negotiated explain_saved(const Machine &machine, const std::string &description);
 
 } // namespace inspect

@@ -27,7 +27,7 @@ std::string names_of(const Machine &machine)
   return text.empty() ? "no source at all" : text;
 }
 
-// nullptr where there is none of that name, and none or several of which it is the start.
+// The source of that name, else the only one whose name starts with it and a colon, else nullptr.
 const Source *find_source(const Machine &machine, const std::string &name)
 {
   const Source *found = nullptr;
@@ -43,7 +43,7 @@ const Source *find_source(const Machine &machine, const std::string &name)
   return found;
 }
 
-// The sources whose names go on after `name`: the planes of "kms:card0".
+// The names that start with `name` and a colon: the planes of "kms:card0".
 std::string parts_of(const Machine &machine, const std::string &name)
 {
   std::string list;
@@ -69,7 +69,7 @@ Outcome<Side> side_of_file(const std::string &path, const std::string &name)
                  names_of(*machine.value)};
 }
 
-// The first pad of that direction, always or requested.
+// The first pad of that direction; requests one if there is none.
 GstPad *find_pad(GstElement *element, End end)
 {
   const GstPadDirection direction = end == End::Source ? GST_PAD_SRC : GST_PAD_SINK;
@@ -95,7 +95,8 @@ std::string label_of(GstElement *element)
   return printable(Text(gst_element_get_name(element)).get());
 }
 
-// Devices are opened in READY; without them the answer is the template's.
+// Starts the element, because it opens its device in READY: before that a query returns its
+// template.
 Outcome<Side> side_of_started(GstElement *element, const std::string &text, End end)
 {
   const bool ready = gst_element_set_state(element, GST_STATE_READY) == GST_STATE_CHANGE_SUCCESS;
@@ -109,7 +110,7 @@ Outcome<Side> side_of_started(GstElement *element, const std::string &text, End 
                       std::move(caps));
 }
 
-// Not started: this machine's devices say nothing of the saved one's.
+// Does not start the element, whose devices would be those of this machine.
 Outcome<Side> side_of_saved(const Machine &machine, GstElement *element, const std::string &text,
                             End end)
 {

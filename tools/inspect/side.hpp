@@ -17,26 +17,24 @@ using Caps = std::unique_ptr<GstCaps, UnrefCaps>;
 
 struct Side {
   std::string label;       // "kms:card0:31 (primary plane of vkms, /dev/dri/card0)"
-  std::string node;        // path on this machine; empty where there is none
+  std::string node;        // path on this machine; may be empty
   std::vector<Pair> pairs; // of dmabufs; sorted
-  bool any_format = false; // takes every pair, and pairs is empty
-  Caps caps;               // of elements, with what they do without dmabufs
+  bool any_format = false; // all pairs; `pairs` is empty then
+  Caps caps;               // of an element, including other memory than dmabufs
 };
 
 enum class End { Source, Sink };
 
-// Finds what `text` names: a source of `machine`, or the only one whose name starts so; else a file
-// with a table or with a saved machine, FILE#NAME for one of its sources; else an element with its
-// properties, as gst-launch-1.0 reads it, whose pad of that end is asked.
+// Finds what `text` names: a source of `machine`, or the only one whose name starts with it; else a
+// file with a table or a saved machine, FILE#NAME for one of its sources; else an element with its
+// properties, in the syntax of gst-launch-1.0, whose pad of that end is queried.
 Outcome<Side> find_side(const Machine &machine, const std::string &text, End end);
 
-// What a source of the machine says.
 Side side_of(const Machine &machine, const Source &source);
 
-// What a pad says.
 Side side_of_caps(std::string label, Caps caps);
 
-// The sources of a file: those of a saved machine, or one table.
+// The sources of a file, which is a saved machine or one table.
 Outcome<Machine> read_sources(const std::string &path);
 
 } // namespace inspect

@@ -22,7 +22,7 @@ constexpr int kVersion = 1;
 constexpr std::size_t kMaxBytes = 16U << 20;
 constexpr std::size_t kMaxSources = 4096;
 constexpr std::size_t kMaxPairs = 65536; // of one source
-constexpr int kMaxDepth = 64;            // of objects in each other, in any program's JSON
+constexpr int kMaxDepth = 64;            // of nested objects
 constexpr const char *kKinds[] = {"kms", "gbm", "egl", "va", "v4l2", "vulkan", "wayland", "table"};
 
 struct PutJson {
@@ -34,8 +34,7 @@ struct FreeTokener {
 };
 using Tokener = std::unique_ptr<json_tokener, FreeTokener>;
 
-// Not by json-c, whose white space differs between versions: a machine is saved the same
-// everywhere.
+// json-c would write different white space in different versions.
 std::string to_json(const Pair &pair)
 {
   return "{ \"format\": " + quote(fourcc_name(pair.fourcc)) +
@@ -65,7 +64,7 @@ std::string to_json(const Source &source)
   return text + (source.pairs.empty() ? "]" : "\n      ]") + "\n    }";
 }
 
-// Reads one object of a snapshot; keeps the first thing that is wrong with it.
+// Reads one object of a snapshot, and stores the first problem.
 class Reader {
 public:
   Reader(json_object *object, std::string place) : object_(object), place_(std::move(place))
@@ -93,7 +92,7 @@ public:
     return value;
   }
 
-  // Text that is valid, without control characters.
+  // Valid text without control characters.
   std::string text(const char *key)
   {
     json_object *value = get(key, json_type_string);
@@ -182,8 +181,8 @@ Source read_source(Reader &reader, const std::string &place)
   return source;
 }
 
-// The same JSON with \u escapes (RFC 8259, section 7) in the place of characters beyond ASCII,
-// which json-c 0.18 takes for control characters in its strict mode. The text is valid UTF-8.
+// Writes characters beyond ASCII as \u escapes (RFC 8259, section 7), because json-c 0.18 takes
+// them for control characters in strict mode. `text` has to be valid UTF-8.
 std::string in_ascii(std::string_view text)
 {
   std::string ascii;
@@ -207,7 +206,7 @@ std::string in_ascii(std::string_view text)
   return ascii;
 }
 
-// What is wrong with the text as JSON; empty where nothing is.
+// What is wrong with the text as JSON; empty if nothing is.
 std::string parse(std::string_view text, Json &root)
 {
   const char *end = nullptr;
@@ -216,7 +215,7 @@ std::string parse(std::string_view text, Json &root)
   const Tokener tokener(json_tokener_new_ex(kMaxDepth));
   if (!tokener)
     return "cannot be read: out of memory";
-  // strict: nothing but white space behind the end
+  // strict: only white space may follow the end
   json_tokener_set_flags(tokener.get(), JSON_TOKENER_STRICT);
   const std::string ascii = in_ascii(text);
   root.reset(json_tokener_parse_ex(tokener.get(), ascii.data(), static_cast<int>(ascii.size())));
@@ -305,8 +304,8 @@ Outcome<std::string> read_file(const std::string &path)
 
 std::string write_file(const std::string &path, const std::string &text)
 {
-  // A new file in the place of the old one, but of what a symbolic link names, and not in the place
-  // of a device or a pipe.
+  // Replaces the file, or the target of a symbolic link, by a new file; but writes into a device or
+  // a pipe.
   std::error_code none;
   const std::filesystem::path real = std::filesystem::weakly_canonical(path, none);
   const std::string target = none ? path : real.string();

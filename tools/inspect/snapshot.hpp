@@ -11,14 +11,14 @@ namespace inspect {
 
 std::string write_snapshot(const Machine &machine);
 
-// `name` is the file's, for messages. Any bytes.
+// `text` may be any bytes. `name` is the name of the file, for messages.
 Outcome<Machine> parse_snapshot(std::string_view text, const std::string &name);
 
-// The file's bytes; a Failure for what cannot be read, and for more than 16 MiB.
+// The bytes of the file. Returns a Failure if it cannot be read or has more than 16 MiB.
 Outcome<std::string> read_file(const std::string &path);
 
-// What went wrong, for a person; empty: written. A file that was there stays as it was until all of
-// the new one is written.
+// Returns an empty text, or what went wrong. An existing file stays unchanged until the new one is
+// written completely.
 std::string write_file(const std::string &path, const std::string &text);
 
 } // namespace inspect

@@ -17,9 +17,9 @@ namespace inspect {
 
 namespace {
 
-constexpr std::size_t kLineColumns = 74; // of a list of fourccs
+constexpr std::size_t kLineColumns = 74; // for lists of fourccs
 
-// Neighbours within sorted pairs.
+// Consecutive pairs of a sorted list.
 using Run = std::span<const Pair>;
 
 bool before(const Pair &a, const Pair &b)
@@ -37,7 +37,7 @@ std::vector<Pair> intersect(const Side &a, const Side &b)
   std::set_intersection(a.pairs.begin(), a.pairs.end(), b.pairs.begin(), b.pairs.end(),
                         std::back_inserter(common), before);
   const std::vector<Pair> *other = &b.pairs;
-  for (Pair &pair : common) { // external-only on either side counts
+  for (Pair &pair : common) { // external-only if it is so on either side
     const auto it = std::lower_bound(other->begin(), other->end(), pair, before);
     pair.external_only |= it->external_only;
   }
@@ -85,13 +85,12 @@ std::string modifiers(Run pairs)
   return text;
 }
 
-// A fourcc that both sides know, with what keeps them apart; the first one that has a better fix
-// than another: LINEAR on one side, then an implicit side, then any.
+// A fourcc that both sides know, with no modifier in common.
 struct Miss {
   std::uint32_t fourcc = 0;
   Run source;
   Run sink;
-  int rank = 0; // larger: a smaller change helps
+  int rank = 0; // higher if a smaller change helps
 };
 
 int rank(Run a, Run b)
@@ -153,7 +152,6 @@ std::string list_fourccs(const std::vector<Pair> &pairs)
   return n > kMost ? text + " and " + std::to_string(n - kMost) + " more" : text;
 }
 
-// Of the first entry.
 std::string media_of_entry(const GstCaps *caps)
 {
   return printable(gst_structure_get_name(gst_caps_get_structure(caps, 0)));
@@ -167,7 +165,7 @@ std::string media_of(const Side &side)
   return media_of_entry(caps);
 }
 
-// Two elements without dmabufs whose caps do not meet.
+// For two elements without dmabufs whose caps do not intersect.
 std::string explain_without_dmabufs(const Side &source, const Side &sink)
 {
   const std::string first = media_of(source);
@@ -203,7 +201,7 @@ std::string explain_nothing(const Side &source, const Side &sink)
          "\nWhat to do: " + advice_for(miss, source, sink) + "\n";
 }
 
-// Whether both paths are nodes of one device; true where it cannot be told.
+// Returns false if the paths are nodes of two devices, and true if that is unknown.
 bool same_device(const std::string &a, const std::string &b)
 {
   struct stat first {};
@@ -219,7 +217,7 @@ bool same_device(const std::string &a, const std::string &b)
   return true;
 }
 
-// Whether one block of the list tells of both.
+// Whether the list can describe both in one block.
 bool is_alike(const Source &a, const Source &b)
 {
   return a.kind == b.kind && a.device == b.device && a.problem == b.problem &&
@@ -245,7 +243,7 @@ std::string format_mistake(const GValue *value)
   return text + ".";
 }
 
-// What is wrong with caps as they are written, whatever elements take; empty where nothing is.
+// mistake_in() of one structure.
 std::string mistake_in(const GstStructure *structure, const GstCapsFeatures *features)
 {
   const bool dmabuf = gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_DMABUF) != FALSE;

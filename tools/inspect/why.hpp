@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What two sides have in common, and what would help where it is nothing.
+// What two sides have in common, and what helps if they have nothing in common.
 #pragma once
 
 #include <string>
@@ -10,25 +10,25 @@ namespace inspect {
 
 struct Answer {
   bool common = false; // they can share dmabufs
-  std::string shared;  // what of: "3 pairs of 2 formats"; empty if there is nothing
-  std::string text;    // several lines, `shared` among them
+  std::string shared;  // "3 pairs of 2 formats"; empty if nothing is
+  std::string text;    // several lines, which include `shared`
 };
 
 Answer explain(const Side &source, const Side &sink);
 
-// What the first side offers and the second does not take: pairs of dmabufs, and entries of the
-// caps that have nothing in common with it. "nothing" where there is none.
+// The pairs of dmabufs and the entries of caps that the first side offers and the second does not
+// take; "nothing" if there are none.
 std::string refusals(const Side &source, const Side &sink);
 
-// What is wrong with caps as they are written, whatever elements take, in a sentence; empty where
-// nothing is, and for nullptr.
+// A sentence about caps that no element can take because of a mistake in them; empty if there is
+// none, or for nullptr.
 std::string mistake_in(const GstCaps *caps);
 
-// The caps that were to stand between two elements: GStreamer's error about a link has them at the
-// end of its text, and nowhere else. nullptr where there are none.
+// The caps between two elements, which GStreamer's error about a link has only at the end of its
+// text. nullptr if it has none.
 Caps caps_between(const std::string &link_error);
 
-// "NV12  LINEAR, INTEL_Y_TILED", a line for each fourcc; "  " before each.
+// The fourccs with their modifiers, indented; fourccs with the same modifiers are listed together.
 std::string list_pairs(const std::vector<Pair> &pairs);
 
 // Each source with its pairs.
