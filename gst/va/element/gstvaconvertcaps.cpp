@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,12 +15,12 @@
 #include <gst/drm/gstdrmcaps-parts.hpp>
 
 #include "engine/va_formats.hpp"
-#include "gstvadmabufcaps.hpp"
+#include "gstvamachine.hpp"
 
 namespace gstdrm::va {
 namespace {
 
-// Fields that a conversion changes, and those that producer_caps() has.
+// Returns true for fields that a conversion changes, and for those that producer_caps() sets.
 bool changes(std::string_view field)
 {
   constexpr std::array<std::string_view, 7> kChanged{
@@ -34,7 +36,7 @@ gboolean copy_field(GQuark field, const GValue *value, gpointer to) noexcept
   return TRUE;
 }
 
-// The two fields of a frame in one buffer; alternate has one in each.
+// The modes with whole frames in a buffer; `alternate` has one field in each.
 constexpr std::array<const char *, 3> kModes{"progressive", "interleaved", "mixed"};
 
 void set_modes(GValue *list, std::size_t count)
@@ -48,7 +50,7 @@ void set_modes(GValue *list, std::size_t count)
   }
 }
 
-// The fields that stay; empty where one asks for what is not converted.
+// The structure's fields that a conversion keeps; empty if its interlace-mode is not converted.
 StructurePtr kept_fields(const GstStructure *from, Interlacing interlacing)
 {
   StructurePtr kept(gst_structure_new_empty("kept"));
@@ -57,12 +59,12 @@ StructurePtr kept_fields(const GstStructure *from, Interlacing interlacing)
   const GValue *mode = gst_structure_get_value(from, "interlace-mode");
   if (!mode)
     return kept;
-  // those that `from` may have, and those that `to` then has
+  // the modes that `from` may have, and those of `to`
   g_auto(GValue) taken = G_VALUE_INIT;
   g_auto(GValue) made = G_VALUE_INIT;
   set_modes(&taken, interlacing == Interlacing::Removed ? kModes.size() : 1);
   set_modes(&made, interlacing == Interlacing::Added ? kModes.size() : 1);
-  if (!gst_value_intersect(nullptr, mode, &taken)) // can_intersect() says yes to any strings
+  if (!gst_value_intersect(nullptr, mode, &taken)) // can_intersect() is true for any two strings
     return {};
   if (interlacing != Interlacing::Kept)
     gst_structure_remove_field(to, "field-order");
@@ -73,7 +75,7 @@ StructurePtr kept_fields(const GstStructure *from, Interlacing interlacing)
   return kept;
 }
 
-// Every structure of `made`, with the fields of `kept` in place of its own.
+// Appends every structure of `made`, with the fields of `kept`.
 void append_all(GstCaps *result, const GstStructure *kept, const GstCaps *made)
 {
   for (guint i = 0; i < gst_caps_get_size(made); ++i) {
@@ -91,7 +93,7 @@ GstPtr<GstCaps> convertible_caps(const GstCaps *caps, GstPtr<GstCaps> same, GstP
   if (gst_caps_is_any(caps))
     return other;
   auto result = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
-  // most structures differ in nothing that stays, and `other` may have long lists
+  // most structures have the same kept fields; append the long lists of `other` once for each
   std::vector<StructurePtr> done;
   for (const CapsPart &possible : intersect_parts(take_apart(caps), take_apart(same.get()))) {
     auto kept = kept_fields(possible.rest.get(), interlacing);
@@ -126,7 +128,7 @@ GstPtr<GstCaps> output_caps(const GstCaps *in_caps, const Capabilities &capabili
   auto result = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
   const auto made = device_caps(capabilities, formats);
   const GstStructure *in = gst_caps_get_structure(in_caps, 0);
-  // a stream without a framerate stays one
+  // add no framerate to a stream without one
   if (!gst_structure_has_field(in, "framerate"))
     for (guint i = 0; i < gst_caps_get_size(made.get()); ++i)
       gst_structure_remove_field(gst_caps_get_structure(made.get(), i), "framerate");
@@ -157,7 +159,7 @@ PictureSize picture_of(const GstVideoInfo &info, Orientation orientation)
 
 namespace {
 
-// Width over height on the screen.
+// Display aspect ratio.
 double shape_of(const PictureSize &picture)
 {
   return static_cast<double>(picture.width) * picture.par_n /
@@ -201,7 +203,7 @@ void fix_size(GstStructure *structure, const PictureSize &picture)
   int par_n = picture.par_n;
   int par_d = picture.par_d;
   if (width != picture.width || height != picture.height) {
-    // the shape of a pixel that keeps the picture's shape
+    // the pixel aspect ratio that keeps the display aspect ratio
     int scale_n = 0;
     int scale_d = 0;
     if (!gst_util_fraction_multiply(picture.width, picture.height, height, width, &scale_n,
@@ -274,6 +276,169 @@ GstPtr<GstCaps> with_size(GstPtr<GstCaps> caps, const PictureSize &size)
                       size.height, "pixel-aspect-ratio", GST_TYPE_FRACTION, size.par_n, size.par_d,
                       nullptr);
   return caps;
+}
+
+// --- colours -------------------------------------------------------------------------------------
+
+namespace {
+
+Model model_of(const GstDrmVideoInfo &info)
+{
+  const auto *format = format_by_drm(info.drm_fourcc);
+  return format ? format->model : Model::Rgb;
+}
+
+std::optional<Matrix> matrix_of(const GstVideoColorimetry &colorimetry)
+{
+  switch (colorimetry.matrix) {
+  case GST_VIDEO_COLOR_MATRIX_BT709:
+    return Matrix::Bt709;
+  case GST_VIDEO_COLOR_MATRIX_BT2020:
+    return Matrix::Bt2020;
+  case GST_VIDEO_COLOR_MATRIX_FCC:
+  case GST_VIDEO_COLOR_MATRIX_SMPTE240M:
+    return std::nullopt; // without a name in VA-API
+  default:
+    return Matrix::Bt601;
+  }
+}
+
+const char *name_of(Matrix matrix)
+{
+  return matrix == Matrix::Bt709    ? GST_VIDEO_COLORIMETRY_BT709
+         : matrix == Matrix::Bt2020 ? GST_VIDEO_COLORIMETRY_BT2020
+                                    : GST_VIDEO_COLORIMETRY_BT601;
+}
+
+bool is_hdr(const GstVideoColorimetry &colorimetry)
+{
+  return colorimetry.transfer == GST_VIDEO_TRANSFER_SMPTE2084 ||
+         colorimetry.transfer == GST_VIDEO_TRANSFER_ARIB_STD_B67;
+}
+
+// The primaries of BT.601 and BT.709 count as the same, as in other converters.
+bool is_wide(const GstVideoColorimetry &colorimetry)
+{
+  return colorimetry.primaries >= GST_VIDEO_COLOR_PRIMARIES_BT2020 &&
+         colorimetry.primaries != GST_VIDEO_COLOR_PRIMARIES_EBU3213;
+}
+
+Colours colours_of(Model model, const GstVideoColorimetry &own, Matrix matrix)
+{
+  return {matrix, model == Model::Rgb || own.range == GST_VIDEO_COLOR_RANGE_0_255};
+}
+
+ColourConversion conversion_of(const GstDrmVideoInfo &in, const GstDrmVideoInfo &out,
+                               const GstVideoColorimetry &after, Matrix from, Matrix to)
+{
+  const Model from_model = model_of(in);
+  const Model to_model = model_of(out);
+  return {from_model, to_model,
+          colours_of(from_model, in.vinfo.colorimetry, from_model == Model::Yuv ? from : to),
+          colours_of(to_model, after, to_model == Model::Yuv ? to : from)};
+}
+
+// The colorimetry of output caps that have none yet.
+GstVideoColorimetry colours_after(const GstDrmVideoInfo &in, const GstDrmVideoInfo &out,
+                                  const ColourRules &rules)
+{
+  const GstVideoColorimetry &before = in.vinfo.colorimetry;
+  if (model_of(in) == model_of(out))
+    return before;
+  GstVideoColorimetry after = out.vinfo.colorimetry; // the default of the model and the size
+  if (model_of(out) == Model::Rgb || is_hdr(before) || is_wide(before)) {
+    after.primaries = before.primaries;
+    after.transfer = before.transfer;
+  }
+  if (model_of(out) == Model::Rgb)
+    return after;
+  if (is_wide(before))
+    after.matrix = GST_VIDEO_COLOR_MATRIX_BT2020;
+  else if (const auto matrix = matrix_of(after);
+           !matrix || !draws(rules, conversion_of(in, out, after, *matrix, *matrix)))
+    gst_video_colorimetry_from_string(&after, name_of(rules.to_yuv.front()));
+  return after;
+}
+
+constexpr char kAskForAnother[] = ". Ask for another format, or for the colorimetry of upstream";
+constexpr char kConvertBetween[] = ", or put an element between that converts";
+
+Error not_drawn(const std::string &what)
+{
+  return Error{ErrorCode::Format, what + kAskForAnother + kConvertBetween};
+}
+
+// The conversion with inexact colours if the policy allows it, else an Error.
+Result<DrawnColours> drawn_nearly(ColourPolicy policy, const ColourConversion &told,
+                                  std::string off)
+{
+  if (policy == ColourPolicy::Any)
+    return DrawnColours{told, std::move(off)};
+  return Error{ErrorCode::Format, off + kAskForAnother + kConvertBetween +
+                                      ", or set colour-conversion=any, which shows what the "
+                                      "driver makes of them"};
+}
+
+// The nearest matrix that VA-API has a name for: FCC differs from BT.601 by a thousandth, SMPTE
+// 240M is near BT.709 (ITU-T H.273, table 4).
+Matrix nearest_matrix(const GstVideoColorimetry &colorimetry)
+{
+  const bool is_240m = colorimetry.matrix == GST_VIDEO_COLOR_MATRIX_SMPTE240M;
+  return matrix_of(colorimetry).value_or(is_240m ? Matrix::Bt709 : Matrix::Bt601);
+}
+
+std::string described(const GstVideoColorimetry &colorimetry)
+{
+  g_autofree gchar *text = gst_video_colorimetry_to_string(&colorimetry);
+  return text ? text : "unknown";
+}
+
+} // namespace
+
+GstPtr<GstCaps> with_colours(const GstCaps *caps, const GstDrmVideoInfo &in,
+                             const ColourRules &rules)
+{
+  auto complete = GstPtr<GstCaps>::adopt(gst_caps_copy(caps));
+  GstStructure *structure = gst_caps_get_structure(complete.get(), 0);
+  GstDrmVideoInfo out;
+  gst_drm_video_info_init(&out);
+  if (gst_structure_has_field(structure, "colorimetry") ||
+      !gst_drm_video_info_from_caps(&out, complete.get()))
+    return complete;
+  const GstVideoColorimetry colours = colours_after(in, out, rules);
+  if (g_autofree gchar *text = gst_video_colorimetry_to_string(&colours))
+    gst_structure_set(structure, "colorimetry", G_TYPE_STRING, text, nullptr);
+  return complete;
+}
+
+Result<DrawnColours> read_colours(const GstDrmVideoInfo &in, const GstDrmVideoInfo &out,
+                                  const ColourRules &rules, ColourPolicy policy)
+{
+  const GstVideoColorimetry &before = in.vinfo.colorimetry;
+  const GstVideoColorimetry &after = out.vinfo.colorimetry;
+  const bool yuv_in = model_of(in) == Model::Yuv;
+  const bool yuv_out = model_of(out) == Model::Yuv;
+  if (before.transfer != after.transfer && (is_hdr(before) || is_hdr(after)))
+    return not_drawn("PQ and HLG are not converted to other transfer functions");
+  if (before.primaries != after.primaries && (is_wide(before) || is_wide(after)))
+    return not_drawn("The colour primaries of " + described(before) +
+                     " are not converted to those of " + described(after));
+  if ((!yuv_in && before.range == GST_VIDEO_COLOR_RANGE_16_235) ||
+      (!yuv_out && after.range == GST_VIDEO_COLOR_RANGE_16_235))
+    return not_drawn("RGB of narrow range is not converted");
+  const Matrix from = yuv_in ? nearest_matrix(before) : Matrix::Bt601;
+  const Matrix to = yuv_out ? nearest_matrix(after) : Matrix::Bt601;
+  const auto conversion = conversion_of(in, out, after, from, to);
+  if (yuv_in && yuv_out && before.matrix == after.matrix && before.range == after.range)
+    return DrawnColours{conversion, {}};
+  if ((yuv_in && !matrix_of(before)) || (yuv_out && !matrix_of(after)))
+    return drawn_nearly(policy, conversion,
+                        "The colour matrices of FCC and SMPTE 240M have no name in VA-API");
+  if (draws(rules, conversion))
+    return DrawnColours{conversion, {}};
+  return drawn_nearly(policy, conversion,
+                      "The driver does not convert the colours of " + described(before) + " to " +
+                          described(after));
 }
 
 } // namespace gstdrm::va

@@ -21,7 +21,7 @@
 namespace gstdrm::va {
 namespace {
 
-// Frames that the device may still read while the next one comes.
+// Number of frames that the device may still read when the next one arrives.
 constexpr std::size_t kMostHeld = 2;
 constexpr const char *kInSystemMemory = "upstream sends system memory";
 
@@ -85,13 +85,13 @@ Result<void> ConvertFrames::try_draw(const Device &device)
 {
   const auto from = allocate_like(device, stream_.in);
   if (!from)
-    return {}; // no frame of this device's own comes in
+    return {}; // upstream's frames come from another device
   const auto layout = layout_of(from->exported);
   if (!layout)
     return layout.error();
   auto source = converter_->import(*layout);
   if (!source && source.error().code == ErrorCode::Import)
-    return {}; // upstream's first frame shows whether the same is true of its frames
+    return {}; // upstream's frames may be imported all the same
   if (!source)
     return source.error();
   const auto to = allocate_like(device, stream_.out);
@@ -102,7 +102,7 @@ Result<void> ConvertFrames::try_draw(const Device &device)
 
 // --- one frame -----------------------------------------------------------------------------------
 
-// Plain caps allow both kinds of memory.
+// Returns the frame in DMA buffers, copied if it comes in system memory, which plain caps allow.
 Result<GstPtr<GstBuffer>> ConvertFrames::in_dma_bufs(GstBuffer *in, ZeroCopy zero_copy)
 {
   if (memory_kind(in) == MemoryKind::DmaBuf)
@@ -121,8 +121,8 @@ Result<GstPtr<GstBuffer>> ConvertFrames::in_dma_bufs(GstBuffer *in, ZeroCopy zer
   return copied;
 }
 
-// The visible part of a frame, in the picture that `described` then has: a decoder's frames are
-// larger than the caps.
+// Returns the visible part of a frame. Sets the size of `described` to that of the whole frame,
+// which is larger than the caps for some decoders.
 Result<Rect> ConvertFrames::part_of(GstBuffer *in, GstDrmVideoInfo &described) const
 {
   const auto visible = visible_rectangle(in, stream_.in.vinfo);
@@ -164,8 +164,8 @@ Result<bool> ConvertFrames::convert(GstBuffer *in, GstBuffer *out, ZeroCopy zero
     return false;
   cache_->advance();
   auto import = cache_->import(*layout);
-  // Drivers have one status for whatever is wrong. What was imported before is no pair that cannot
-  // be: memory or descriptors are short now.
+  // Drivers report every failure with one status. As frames of this pair were imported before,
+  // memory or descriptors are short now.
   if (!import && imported_ && import.error().code == ErrorCode::Import)
     return Error{ErrorCode::Allocation, import.error().message, import.error().sys_errno};
   if (!import)
@@ -205,9 +205,8 @@ void ConvertFrames::remember(GstPtr<GstBuffer> frame, Source source, std::size_t
   }
 }
 
-// The device draws. Readers of `out` wait for it by a fence, or it is waited for here. What the
-// device reads is let go of when it has drawn, also after a flush: its producer must not get a
-// frame back that the device reads.
+// Adds the fences of the drawing to `out`, or waits for the drawing. Holds the input buffers until
+// the device has drawn, also after a flush: their producer must not overwrite them before.
 Result<bool> ConvertFrames::finish(Read read, GstBuffer *out,
                                    const std::shared_ptr<Surface> &target, SyncWorker &worker)
 {
@@ -227,7 +226,8 @@ Result<bool> ConvertFrames::finish(Read read, GstBuffer *out,
   return true;
 }
 
-// False where one of the buffers has no place for a fence; they have to be held then.
+// Adds the fence to all buffers of `read`. Returns false if one has no GstDrmSyncMeta: then the
+// buffers have to be held.
 Result<bool> ConvertFrames::announce_release(const Read &read, UniqueFd &fence)
 {
   GError *error = nullptr;
@@ -244,9 +244,9 @@ Result<bool> ConvertFrames::announce_release(const Read &read, UniqueFd &fence)
   return meta != nullptr;
 }
 
-// The producer may write into what was read when the device has drawn `out`: it waits for that
-// where it announced so. Else the worker waits, and gives the buffers back then: a producer with
-// few of them sends no other frame before.
+// Gives the input buffers back once the device has drawn `out`: at once with a release fence if
+// their producer waits for those, else by the worker after the fence. A producer with few buffers
+// sends no frame before.
 Result<void> ConvertFrames::release(Read read, GstBuffer *out,
                                     const std::shared_ptr<Surface> &target, SyncWorker &worker)
 {
@@ -255,7 +255,7 @@ Result<void> ConvertFrames::release(Read read, GstBuffer *out,
   if (!fence)
     announced = fence.error();
   else if (!*fence)
-    return {}; // the device is done
+    return {}; // the device has drawn
   else if (stream_.takes_release_fences)
     announced = announce_release(read, *fence);
   if (announced && *announced)

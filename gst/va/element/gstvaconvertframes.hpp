@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What vadmabufconvert does with each frame: import once, wait for the producer, draw, fences.
+// The frames of vadmabufconvert: imports each input buffer once, waits for its producer, draws, and
+// passes fences on.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@
 #include <gst/drm/gstdrmvideoinfo.h>
 
 #include "engine/va_converter.hpp"
-#include "engine/va_sync_worker.hpp"
+#include "engine/va_surface.hpp"
 #include "gstvadmabuffences.hpp"
 
 namespace gstdrm::va {
@@ -26,11 +27,11 @@ struct ConvertStream {
   GstDrmVideoInfo in{};
   GstDrmVideoInfo out{};
   Conversion conversion;
-  std::string colours_off;           // how the picture differs from its caps; empty: it does not
-  bool takes_release_fences = false; // upstream announced that it waits for them
+  std::string colours_off; // how the colours differ from the output caps; empty if they do not
+  bool takes_release_fences = false; // upstream waits for release fences
 };
 
-// Belongs to the streaming thread.
+// Used by the streaming thread.
 class ConvertFrames {
 public:
   ConvertFrames(GstElement *element, Stats &stats) : element_(element), stats_(stats) {}
@@ -38,13 +39,13 @@ public:
   ConvertFrames &operator=(const ConvertFrames &) = delete;
   ~ConvertFrames() { end(nullptr); }
 
-  // The frames that follow are of this stream. Imports of another stream are let go.
+  // Starts a stream; drops the imports of the last one.
   Result<void> begin(const Device &device, GstCaps *in_caps, const ConvertStream &stream,
                      SyncWorker &worker);
-  // Lets go of everything. With a worker, after the device has read what it was given; a flush ends
-  // that wait, and the worker keeps the frames for as long.
+  // Drops all imports. With a worker, waits first until the device has read its frames; a flush
+  // ends the wait, and the worker keeps the frames until then.
   void end(SyncWorker *worker);
-  // The next frame is not compared with those before it.
+  // Deinterlaces the next frame without the frames before it.
   void forget_before()
   {
     before_ = {};
@@ -53,12 +54,13 @@ public:
   // Upstream's answer may come after begin().
   void take_release_fences(bool takes) { stream_.takes_release_fences = takes; }
 
-  // Draws a frame of the device's own into another one of this stream: some drivers allocate what
-  // they cannot draw. Frames that the device cannot allocate are not tried.
+  // Draws a frame of this device into another one, both with the caps of this stream: some drivers
+  // allocate formats that they cannot draw. Succeeds untried if the device cannot allocate the
+  // input.
   Result<void> try_draw(const Device &device);
 
-  // False where a flush ended a wait. ErrorCode::Import: frames of this stream cannot be imported;
-  // ErrorCode::Allocation: this one could not, and others were.
+  // Returns false if a flush ended a wait. ErrorCode::Import: the driver imports no frames of this
+  // stream. ErrorCode::Allocation: it failed for this frame, after it had imported others.
   Result<bool> convert(GstBuffer *in, GstBuffer *out, ZeroCopy zero_copy, SyncWorker &worker,
                        const Interrupt &interrupt);
 
@@ -66,7 +68,7 @@ private:
   using Source = std::shared_ptr<Converter::Source>;
   using Cache = ImportCache<Source>;
   using Before = std::array<GstPtr<GstBuffer>, kMostBefore>; // newest first
-  // What the device reads for one frame: that frame, and those it is compared with.
+  // The buffers that the device reads to draw one frame.
   struct Read {
     GstPtr<GstBuffer> frame;
     Before before;
@@ -80,20 +82,20 @@ private:
                        SyncWorker &worker);
   static Result<bool> announce_release(const Read &read, UniqueFd &fence);
   [[nodiscard]] Converter::Before sources_before() const;
-  // As one of the last `count` frames.
+  // Keeps the frame as the newest of `count` frames before the next one.
   void remember(GstPtr<GstBuffer> frame, Source source, std::size_t count);
 
   GstElement *const element_; // borrowed: the element owns this
   Stats &stats_;
   ConvertStream stream_;
   std::unique_ptr<Converter> converter_;
-  bool imported_ = false;      // a frame of this stream
-  std::optional<Cache> cache_; // let go of before the converter
+  bool imported_ = false;      // a frame of this stream was imported
+  std::optional<Cache> cache_; // destroyed before the converter
   FrameCopier copier_;
   DrawFences fences_;
-  // Frames that the next one is compared with.
+  // The frames before the next one, which some algorithms deinterlace it with.
   Before before_;
-  std::array<Source, kMostBefore> sources_before_; // let go of before the converter
+  std::array<Source, kMostBefore> sources_before_; // destroyed before the converter
 };
 
 } // namespace gstdrm::va

@@ -19,13 +19,13 @@ constexpr char kContextType[] = "gst.va.display.handle";
 constexpr char kObjectField[] = "gst-display";
 constexpr char kHandleField[] = "va-display";
 constexpr char kObjectClass[] = "GstVaDisplay";
-// Ours, of device_type(): keeps the bare VADisplay open as long as the context lives, and tells
-// other elements of this plugin what the probe found.
+// Our own field, of device_type(): keeps the bare VADisplay open while the context lives, and has
+// the probe's result for other elements of this plugin.
 constexpr char kDeviceField[] = "gst-drm-va-device";
 
 using DeviceRef = std::shared_ptr<const Device>;
 
-// In GLib's memory: without any the process ends, as it does in GLib's own copies.
+// g_new() ends the process if memory runs out, as GLib's own copy functions do.
 gpointer copy_device(gpointer device) noexcept
 {
   return new (g_new(DeviceRef, 1)) DeviceRef(*static_cast<DeviceRef *>(device));
@@ -44,8 +44,8 @@ GType device_type()
   return type;
 }
 
-// Elements keep such a context until they are in the NULL state, so that the display is closed when
-// the pipeline is; upstream's lives as long as the pipeline.
+// Not persistent: elements drop the context in the NULL state, so that the display is closed with
+// the pipeline. Upstream's lives as long as the pipeline.
 GstPtr<GstContext> context_with(const DeviceRef &device)
 {
   auto context = GstPtr<GstContext>::adopt(gst_context_new(kContextType, FALSE));
@@ -54,7 +54,7 @@ GstPtr<GstContext> context_with(const DeviceRef &device)
   return context;
 }
 
-// The context's own, where another element of this plugin has made it.
+// The device of a context that another element of this plugin has made; nullptr for other contexts.
 DeviceRef device_in(const GstStructure *structure)
 {
   const GValue *value = gst_structure_get_value(structure, kDeviceField);
@@ -97,7 +97,7 @@ Result<Device> device_of(const GstPtr<GstContext> &context, const std::string &n
   const auto handle = handle_in(structure);
   if (!handle)
     return handle.error();
-  // Whoever made the context keeps its VADisplay open as long as the context lives.
+  // The maker of the context keeps its VADisplay open while the context lives.
   return adopt_device(*handle, node, std::make_shared<GstPtr<GstContext>>(context));
 }
 
@@ -119,7 +119,7 @@ std::vector<GstPtr<GstPad>> pads_of(GstElement *element, GstPadDirection directi
   return list;
 }
 
-// What the neighbour behind each pad answers.
+// The contexts that the peers of these pads answer with.
 std::vector<GstPtr<GstContext>> ask_neighbours(GstElement *element, GstPadDirection direction)
 {
   std::vector<GstPtr<GstContext>> found;
@@ -135,7 +135,7 @@ std::vector<GstPtr<GstContext>> ask_neighbours(GstElement *element, GstPadDirect
   return found;
 }
 
-// Asks a driver again that was too slow, in a process of its own as before.
+// Probes a driver that was too slow once more, in its own process. Returns true if it answers.
 bool answers_now(const FailedNode &failed)
 {
   return failed.may_pass && probe_nodes({failed.path}, plugin_folder()).failed.empty();
@@ -143,8 +143,8 @@ bool answers_now(const FailedNode &failed)
 
 } // namespace
 
-// gst_va_ensure_element_data() of upstream asks in this order, and takes the first context. A
-// context of another device is not the end here: a pipeline may have several.
+// gst_va_ensure_element_data() of upstream asks in this order, and takes the first context. Here a
+// context of another device is skipped: a pipeline may have several.
 std::optional<Device> DisplayContext::share(const std::string &node, std::string &refused)
 {
   std::vector<GstPtr<GstContext>> seen;
@@ -185,7 +185,7 @@ Result<Device> DisplayContext::open_own(const std::string &wanted, const std::st
         device = open_device(failed.path);
     return device;
   }
-  // What the probe ran into, this process would run into as well.
+  // The driver would crash or hang in this process too.
   if (const auto *failed = find_failed_node(wanted); failed && !answers_now(*failed))
     return Error{ErrorCode::Device,
                  failed->reason +

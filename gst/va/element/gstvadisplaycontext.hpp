@@ -13,8 +13,8 @@
 
 namespace gstdrm::va {
 
-// Opens an element's device, on a display of its neighbours or of the application where there is
-// one of the same device. Any thread.
+// Opens an element's device, on a display that a neighbour or the application shares if it is of
+// the same device. Any thread.
 class DisplayContext {
 public:
   DisplayContext(GstElement *element, GstDebugCategory *category)
@@ -24,21 +24,21 @@ public:
   DisplayContext(const DisplayContext &) = delete;
   DisplayContext &operator=(const DisplayContext &) = delete;
 
-  // Asks the neighbours and then the application for a display of that node, opens one of its own
-  // where nobody has one, and announces that. `node`: empty for the first that exports. Called
-  // without a lock: messages are posted and queries sent.
+  // Asks the neighbours and then the application for a display of that node. If none has one, opens
+  // one and announces it. `node` is empty for the first node that exports. Posts messages and sends
+  // queries: the caller holds no lock.
   Result<Device> open(const std::string &node);
-  // Answers a CONTEXT query with the display of `device`; false for any other query, and without a
-  // device.
+  // Answers a CONTEXT query with the display of `device`. Returns false for any other query, and if
+  // there is no device.
   bool answer(GstQuery *query, const std::shared_ptr<const Device> &device) const;
 
 private:
-  // A context's display, of that node, or of any where it is empty; `refused`: why the last context
-  // was of no use.
+  // The display of a context, if it is of that node or `node` is empty; nullopt if no context has
+  // one, then `refused` is the reason of the last context.
   std::optional<Device> share(const std::string &node, std::string &refused);
   static Result<Device> open_own(const std::string &wanted, const std::string &node);
 
-  GstElement *const element_; // borrowed: it owns this; keeps the contexts that were set
+  GstElement *const element_; // borrowed: owns this, and keeps the contexts that were set
   GstDebugCategory *const category_;
 };
 

@@ -25,11 +25,10 @@ void free_surface_ref(gpointer surface) noexcept
   delete static_cast<SurfaceRef *>(surface);
 }
 
-// The first memory keeps the surface, so that it lives as long as that.
+// The first memory owns a reference to the surface.
 GstBuffer *wrap(GstDmaBufAllocator *allocator, Frame frame)
 {
-  auto buffer =
-      GstPtr<GstBuffer>::adopt(buffer_from_frame(allocator, std::move(frame.exported)));
+  auto buffer = GstPtr<GstBuffer>::adopt(buffer_from_frame(allocator, std::move(frame.exported)));
   gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(gst_buffer_peek_memory(buffer.get(), 0)),
                             surface_quark(), new SurfaceRef(std::move(frame.surface)),
                             free_surface_ref);
@@ -50,7 +49,7 @@ using gstdrm::ErrorCode;
 // Upstream has a GstVaDmabufAllocator, and type names are one per process.
 struct GstDrmVaAllocator {
   GstDrmAllocator parent;
-  // In the object's own memory: GObject cannot take an object back whose init() fails.
+  // No allocation in init(), where GObject has no way to report a failure.
   std::shared_ptr<const gstdrm::va::Device> device;
 };
 

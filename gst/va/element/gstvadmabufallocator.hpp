@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// GstDrmAllocator over VA surfaces: one GstMemory per exported object; the surface lives as long as
-// the first.
+// GstDrmAllocator over VA surfaces: one GstMemory per exported object. The first keeps the surface.
 #pragma once
 
 #include <memory>
@@ -13,7 +12,7 @@ namespace gstdrm::va {
 
 // (transfer full)
 GstDrmAllocator *new_allocator(std::shared_ptr<const Device> device);
-// The surface behind a buffer of such an allocator; nullptr for any other buffer.
+// The surface of a buffer of this allocator; nullptr for any other buffer.
 const std::shared_ptr<Surface> *surface_of(GstBuffer *buffer);
 
 } // namespace gstdrm::va

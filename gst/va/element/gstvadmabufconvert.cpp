@@ -12,19 +12,20 @@
  * gst-launch-1.0 vadmabufsrc ! vadmabufconvert video-direction=90r ! kmsdmabufsink
  * ]|
  */
-#include "gstvadmabufconvert.hpp"
-
 #include <string>
 
 #include <gst/drm/element/producer_pad.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 
-#include "gstvaconvertmetas.hpp"
 #include "gstvadmabufconverter.hpp"
-#include "gstvaproperties.hpp"
+#include "gstvaelement.hpp"
 
 GST_DEBUG_CATEGORY(gst_va_dmabuf_convert_debug);
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gst_va_dmabuf_convert_debug
+
+G_DECLARE_FINAL_TYPE(GstVaDmabufConvert, gst_va_dmabuf_convert, GST, VA_DMABUF_CONVERT,
+                     GstBaseTransform)
 
 using gstdrm::logging;
 using gstdrm::posting;
@@ -96,7 +97,7 @@ static void gst_va_dmabuf_convert_set_property(GObject *object, guint id, const 
                                                GParamSpec *spec)
 {
   bool known = true;
-  // Each property alone: threads that set two of them at the same time lose neither.
+  // Change one property under the lock: another thread may set another one at the same time.
   converter_of(object).change_settings([&](gstdrm::va::ConvertSettings &settings) {
     switch (id) {
     case PROP_DEVICE:
@@ -174,13 +175,7 @@ static void gst_va_dmabuf_convert_get_property(GObject *object, guint id, GValue
   }
 }
 
-static gboolean gst_va_dmabuf_convert_transform_meta(GstBaseTransform *trans, GstBuffer *out,
-                                                     GstMeta *meta, GstBuffer *in)
-{
-  return gstdrm::va::keeps_meta(meta, in, out, converter_of(trans).stream());
-}
-
-// A wait of the streaming thread must not outlast the way to READY.
+// End waits of the streaming thread before its pads are deactivated.
 static GstStateChangeReturn gst_va_dmabuf_convert_change_state(GstElement *element,
                                                                GstStateChange transition)
 {
@@ -199,7 +194,7 @@ static void install_properties(GObjectClass *klass)
 {
   constexpr auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
   constexpr auto playing = static_cast<GParamFlags>(flags | GST_PARAM_MUTABLE_PLAYING);
-  gstdrm::va::install_device_properties(klass, {PROP_DEVICE, PROP_NUM_SURFACES});
+  gstdrm::va::install_device_properties(klass, PROP_DEVICE, PROP_NUM_SURFACES);
   g_object_class_override_property(klass, PROP_VIDEO_DIRECTION, "video-direction");
   g_object_class_install_property(
       klass, PROP_ADD_BORDERS,
@@ -242,7 +237,7 @@ static void set_functions(GstBaseTransformClass *klass)
   klass->submit_input_buffer = posting<converter_of, &DmabufConverter::submit_input_buffer>;
   klass->prepare_output_buffer = posting<converter_of, &DmabufConverter::prepare_output>;
   klass->transform = posting<converter_of, &DmabufConverter::transform>;
-  klass->transform_meta = logging<gst_va_dmabuf_convert_transform_meta>;
+  klass->transform_meta = logging<converter_of, &DmabufConverter::transform_meta>;
   klass->sink_event = posting<converter_of, &DmabufConverter::sink_event>;
   klass->start = posting<converter_of, &DmabufConverter::start>;
   klass->stop = logging<converter_of, &DmabufConverter::stop>;
@@ -272,7 +267,7 @@ static void gst_va_dmabuf_convert_class_init(GstVaDmabufConvertClass *klass)
 static void gst_va_dmabuf_convert_init(GstVaDmabufConvert *self)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM(self);
-  // The pool waits for the release fences of a frame before it hands it out again.
+  // The pool waits for a frame's release fences before it reuses the frame.
   gstdrm::set_up_producer_pad(GST_BASE_TRANSFORM_SRC_PAD(trans), [trans] {
     return gst_base_transform_is_passthrough(trans) == FALSE;
   });

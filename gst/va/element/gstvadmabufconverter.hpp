@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// vadmabufconvert behind its GObject shell: device, caps, allocation, failures. Negotiation is in
-// gstvadmabufconverter-negotiation.cpp.
+// vadmabufconvert behind its GObject shell.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,6 @@
 
 #include "engine/va_device.hpp"
 #include "gstvaconvertcaps.hpp"
-#include "gstvaconvertcolours.hpp"
 #include "gstvaconvertframes.hpp"
 #include "gstvadisplaycontext.hpp"
 #include "gstvapaircache.hpp"
@@ -48,7 +46,7 @@ struct ConvertSettings {
   ImplicitModifier implicit_modifier = ImplicitModifier::Auto;
 };
 
-// While it lives, no frame and no serialized query goes through the pad.
+// RAII: holds the stream lock of the pad, so that no frame and no serialized query passes it.
 class StreamLock {
 public:
   explicit StreamLock(GstPad *pad) : pad_(pad) { GST_PAD_STREAM_LOCK(pad_); }
@@ -60,11 +58,11 @@ private:
   GstPad *pad_;
 };
 
-// The methods stand behind the virtual functions of GstBaseTransform. The streaming thread's,
-// except where a comment says otherwise.
+// Implements the virtual functions of GstBaseTransform. Called by the streaming thread, unless a
+// comment names another one.
 class DmabufConverter {
 public:
-  // `klass` is that of GstBaseTransform, for methods that go on where it does.
+  // `klass` is the class of GstBaseTransform, whose functions the methods call.
   DmabufConverter(GstBaseTransform *element, GstBaseTransformClass *klass);
   DmabufConverter(const DmabufConverter &) = delete;
   DmabufConverter &operator=(const DmabufConverter &) = delete;
@@ -78,13 +76,13 @@ public:
   GstCaps *transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter);
   void set_flushing(bool flushing);
 
-  // The application's thread, while the streaming thread does not run.
+  // Application thread, while the streaming thread is stopped.
   bool start();
   void stop();
 
-  bool sink_event(GstEvent *event); // takes the event. FLUSH_START: any thread
-  // The caps that leave: the pair is agreed on here, by making one frame of it. Empty where that
-  // failed; the reason is on the bus. Takes `others`.
+  bool sink_event(GstEvent *event); // (transfer full). FLUSH_START comes from any thread
+  // Returns the output caps. Agrees on format and modifier by allocating and drawing one frame.
+  // Empty after a failure, whose error was posted. `others` is (transfer full).
   GstPtr<GstCaps> fixate_caps(GstPadDirection direction, GstCaps *in_caps, GstCaps *others);
   bool set_caps(GstCaps *in_caps, GstCaps *out_caps);
   bool decide_allocation(GstQuery *query);
@@ -92,7 +90,9 @@ public:
   GstFlowReturn submit_input_buffer(bool discont, GstBuffer *buffer);
   GstFlowReturn prepare_output(GstBuffer *in, GstBuffer **out);
   GstFlowReturn transform(GstBuffer *in, GstBuffer *out);
-  [[nodiscard]] const ConvertStream &stream() const { return stream_; }
+  // Returns true if GstBaseTransform is to copy the meta. Metas about memory are dropped; metas
+  // about places in the picture are scaled onto `out` here.
+  bool transform_meta(GstBuffer *out, GstMeta *meta, GstBuffer *in);
 
 private:
   void answer_caps(GstPadDirection direction, GstQuery *query);
@@ -100,7 +100,7 @@ private:
   [[nodiscard]] std::shared_ptr<const Device> device() const; // any thread
   [[nodiscard]] std::shared_ptr<SyncWorker> worker() const;   // any thread
   [[nodiscard]] std::optional<Orientation> orientation() const;
-  // Empty where nothing is deinterlaced; any thread.
+  // nullopt if frames are not deinterlaced. Any thread.
   [[nodiscard]] std::optional<DeinterlaceMethod> deinterlacing() const;
   [[nodiscard]] bool passes(GstCaps *in_caps) const;
   Result<ConvertStream> stream_of(GstCaps *in_caps, GstCaps *out_caps, ColourPolicy colours) const;
@@ -110,10 +110,11 @@ private:
   Result<void> try_caps(const Device &device, GstCaps *in_caps, GstCaps *out_caps,
                         ColourPolicy colours);
   void warn_of_colours();
-  // What frames may come in, and go out, as; any thread.
+  // All caps of the sink pad, and of the source pad. Any thread.
   [[nodiscard]] GstPtr<GstCaps> input_caps() const;
   [[nodiscard]] GstPtr<GstCaps> whole_caps() const;
-  // nullptr: without knowing what downstream lists
+  // whole_caps() and the pairs of `downstream` that the driver may make as well; without a
+  // drm-format if `downstream` is nullptr.
   [[nodiscard]] GstPtr<GstCaps> possible_caps(const GstCaps *downstream) const;
   [[nodiscard]] Mismatch mismatch(const GstCaps *in_caps) const;
   [[nodiscard]] guint buffers_held() const;
@@ -121,7 +122,7 @@ private:
   bool check_pool(const Device &device);
   GstFlowReturn fail(const Error &error);
   GstFlowReturn refuse_pair(const Error &error);
-  // Offers again what was refused, where the caps of the event have another size.
+  // Offers refused pairs again if the caps of the event have another size.
   void reconsider_pairs(GstEvent *event);
 
   GstBaseTransform *const element_; // owns this
@@ -132,30 +133,30 @@ private:
   Interrupt interrupt_;
   Producer producer_;
   Refusals refusals_;
-  PairCache learner_; // has a lock of its own
+  PairCache pairs_; // has its own lock
   GstPtr<GstDrmAllocator> allocator_;
   ConvertFrames frames_;
   ConvertStream stream_;
   ActivePool pool_;
-  AgreedNeeds needs_; // what downstream asks for beyond its caps
+  AgreedNeeds needs_; // of downstream, beyond its caps
   bool warned_of_device_ = false;
   bool warned_of_colours_ = false;
-  // What upstream and this element said to each other since upstream's last caps.
+  // The negotiation with upstream since its last CAPS event.
   struct Upstream {
-    bool asks_next = false;            // its caps are taken now
-    bool takes_release_fences = false; // it waits for them
-    guint buffers_held = 0;            // as upstream was told; 0: it has not asked
+    bool asks_next = false; // the CAPS event is being handled; an ALLOCATION query follows it
+    bool takes_release_fences = false; // upstream waits for release fences
+    guint buffers_held = 0;            // our answer to upstream's query; 0 before the query
   };
   Upstream upstream_;
-  unsigned lost_ = 0;         // frames since the last import
+  unsigned lost_ = 0;         // frames dropped since the last import
   std::uint64_t imports_ = 0; // at the last frame
-  GstVideoOrientationMethod tagged_ = GST_VIDEO_ORIENTATION_IDENTITY; // what upstream's tags say
+  GstVideoOrientationMethod tagged_ = GST_VIDEO_ORIENTATION_IDENTITY; // from upstream's tags
 
   // Guards all below.
   mutable OrderedMutex lock_{10, "DmabufConverter::lock_"};
   ConvertSettings settings_;
   std::shared_ptr<const Device> device_;
-  // Pairs of upstream that the driver does not import, at that size in pixels.
+  // Pairs of format and modifier that the driver failed to import at this size in pixels.
   struct RefusedPairs {
     gint width = 0;
     gint height = 0;
@@ -163,10 +164,10 @@ private:
   };
   RefusedPairs refused_;
   std::shared_ptr<SyncWorker> worker_;
-  // An answer to a caps query of the open device, and all that it depends on.
+  // An answer to a caps query while the device is open, with everything that it depends on.
   struct Answered {
     GstPadDirection direction = GST_PAD_UNKNOWN;
-    GstPtr<GstCaps> peer, filter; // filter: nullptr where there is none
+    GstPtr<GstCaps> peer, filter; // filter may be nullptr
     FormatSet known, refused;
     bool deinterlaces = false;
     GstPtr<GstCaps> answer;

@@ -35,8 +35,8 @@ bool DrawFences::has_fences(GstBuffer *buffer, const Surface &surface)
   }
   if (seen_pending_)
     return true;
-  // A signalled fence means that the drawing is done, or that the driver leaves no fence. In the
-  // second case the surface is still busy.
+  // The kernel gives a signalled fence if the drawing is done, or if the driver attached none. In
+  // the second case the surface is still busy.
   const auto busy = is_rendering(surface);
   return busy && !*busy;
 }

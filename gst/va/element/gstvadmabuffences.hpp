@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How readers of a buffer wait for the device that draws it.
+// The fences of the device that draws into a buffer.
 #pragma once
 
 #include <gst/gst.h>
@@ -8,20 +8,18 @@
 
 namespace gstdrm::va {
 
-// Belongs to the thread that draws. Learns from the buffers whether the driver leaves fences in its
-// DMA buffers.
+// Finds out whether the driver attaches fences to its DMA buffers. Used by the thread that draws.
 class DrawFences {
 public:
-  // Attaches the fences of the drawing to the buffer. Returns false where the driver leaves no
-  // fence in its DMA buffers, and once it was seen not to: then a thread has to wait in
-  // vaSyncSurface.
+  // Attaches the fences of the drawing to the buffer. Returns false from the first surface on that
+  // is busy without a fence: then a thread has to wait in vaSyncSurface.
   bool attach(GstBuffer *buffer, const Surface &surface);
 
 private:
   bool has_fences(GstBuffer *buffer, const Surface &surface);
 
-  bool leaves_fences_ = true; // until the driver was seen not to
-  bool seen_pending_ = false; // a fence that had not signalled: the driver does leave them
+  bool leaves_fences_ = true; // false after a busy surface without a fence
+  bool seen_pending_ = false; // a fence was pending: the driver attaches them
 };
 
 } // namespace gstdrm::va

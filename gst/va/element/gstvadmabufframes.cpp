@@ -7,6 +7,7 @@
 #include "gstvadmabufallocator.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
 
 namespace gstdrm::va {
@@ -69,19 +70,6 @@ GstPtr<GstCaps> drawn_caps(const GstCaps *caps)
   return drawn;
 }
 
-namespace {
-
-Result<void> check_video(const GstDrmVideoInfo &info)
-{
-  const auto what = not_drawn(info);
-  if (what.empty())
-    return {};
-  return Error{ErrorCode::Layout,
-               "Downstream asks for " + what + ". Put an element between them that converts"};
-}
-
-} // namespace
-
 Result<std::unique_ptr<FrameSource>> FrameSource::create(GstElement *element, const Device &device,
                                                          const GstDrmVideoInfo &info,
                                                          Pattern pattern, std::uint32_t argb,
@@ -93,14 +81,15 @@ Result<std::unique_ptr<FrameSource>> FrameSource::create(GstElement *element, co
   request.width = static_cast<std::uint32_t>(GST_VIDEO_INFO_WIDTH(&info.vinfo));
   request.height = static_cast<std::uint32_t>(GST_VIDEO_INFO_HEIGHT(&info.vinfo));
   request.argb = argb;
-  if (auto can = check_video(info); !can)
-    return can.error();
+  if (const auto what = not_drawn(info); !what.empty())
+    return Error{ErrorCode::Layout,
+                 "Downstream asks for " + what + ". Put an element between them that converts"};
   request.colours.matrix = matrix_of(info);
   auto renderer = Renderer::create(device, request);
   if (!renderer)
     return renderer.error();
   return std::unique_ptr<FrameSource>(
-      new FrameSource(element, std::move(renderer).value(), stats, worker));
+      new FrameSource(element, std::move(renderer).value(), pattern, argb, stats, worker));
 }
 
 Result<void> FrameSource::try_draw(const Device &device, const GstDrmVideoInfo &info)
@@ -111,9 +100,8 @@ Result<void> FrameSource::try_draw(const Device &device, const GstDrmVideoInfo &
       static_cast<std::uint32_t>(GST_VIDEO_INFO_HEIGHT(&info.vinfo)), {&modifier, 1});
   if (!frame)
     return frame.error();
-  if (auto drawn = renderer_->render(*frame->surface, 0, 0); !drawn)
-    return drawn.error();
-  return {};
+  const auto drawn = renderer_->render(*frame->surface, 0, 0);
+  return drawn ? Result<void>() : drawn.error();
 }
 
 Result<FrameSource::Begun> FrameSource::begin(GstBufferPool *pool, std::uint64_t frame,
@@ -137,7 +125,7 @@ Result<FrameSource::Begun> FrameSource::begin(GstBufferPool *pool, std::uint64_t
     return written.error();
   if (*written > 0)
     stats_.count_copy(element_, *written, "the VA driver has no video processing");
-  // vaPutImage may have queued its upload as well
+  // vaPutImage may queue its upload
   if (fences_.attach(acquired, **surface))
     return begun;
   const std::optional<std::uint64_t> ticket = worker_.submit({*surface, {}, {}});

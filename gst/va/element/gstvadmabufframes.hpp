@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The frames of one format: takes buffers from the pool and draws into them. Readers wait for the
-// device by a fence on the buffer. Where the driver leaves no fence, a thread waits for the device
-// before the buffer is pushed.
+// fence on the buffer. If the driver attaches no fence, a thread waits for the device before the
+// buffer is pushed.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 #include "engine/va_device.hpp"
 #include "engine/va_renderer.hpp"
-#include "engine/va_sync_worker.hpp"
+#include "engine/va_surface.hpp"
 #include "gstvadmabuffences.hpp"
 
 namespace gstdrm::va {
@@ -36,9 +36,10 @@ struct Timeline {
   }
 };
 
-// What caps may say of the picture and the patterns are not drawn with; empty: nothing.
+// Returns the first property of the picture that the patterns do not support, as part of a
+// sentence; empty if they support all.
 std::string not_drawn(const GstDrmVideoInfo &info);
-// The part of the caps that they are drawn with, as far as caps can tell.
+// Limits the caps to those that the patterns can be drawn with, as far as caps can say that.
 GstPtr<GstCaps> drawn_caps(const GstCaps *caps);
 
 class FrameSource {
@@ -53,22 +54,26 @@ public:
     GstPtr<GstBuffer> buffer;
   };
   Result<Produced> produce(GstBufferPool *pool, std::uint64_t frame, const Timeline &timeline);
-  // Draws a frame into a surface that nobody else sees: some drivers allocate what they cannot
-  // draw.
+  // Draws a frame into a surface of its own: some drivers allocate formats that they cannot draw.
   Result<void> try_draw(const Device &device, const GstDrmVideoInfo &info);
   [[nodiscard]] bool uses_cpu() const { return renderer_->uses_cpu(); }
+  [[nodiscard]] bool draws(Pattern pattern, std::uint32_t argb) const
+  {
+    return pattern_ == pattern && argb_ == argb;
+  }
   // Drops the frame that was drawn ahead; produce() draws it again.
   void drop_ahead() { ahead_ = {}; }
 
 private:
   struct Drawn {
     std::uint64_t frame = 0;
-    GstPtr<GstBuffer> buffer; // empty: none
-    std::uint64_t ticket = 0; // of the sync worker; 0: nobody has to sleep for it
+    GstPtr<GstBuffer> buffer;
+    std::uint64_t ticket = 0; // of the sync worker; 0 if the buffer has fences
   };
-  FrameSource(GstElement *element, std::unique_ptr<Renderer> renderer, Stats &stats,
-              SyncWorker &worker)
-      : element_(element), renderer_(std::move(renderer)), stats_(stats), worker_(worker)
+  FrameSource(GstElement *element, std::unique_ptr<Renderer> renderer, Pattern pattern,
+              std::uint32_t argb, Stats &stats, SyncWorker &worker)
+      : element_(element), renderer_(std::move(renderer)), pattern_(pattern), argb_(argb),
+        stats_(stats), worker_(worker)
   {
   }
   struct Begun {
@@ -78,8 +83,10 @@ private:
   Result<Begun> begin(GstBufferPool *pool, std::uint64_t frame, GstClockTime timestamp,
                       bool may_wait);
 
-  GstElement *element_; // borrowed: it owns this object
+  GstElement *element_; // borrowed: owns this
   std::unique_ptr<Renderer> renderer_;
+  const Pattern pattern_;
+  const std::uint32_t argb_;
   Stats &stats_;
   SyncWorker &worker_;
   DrawFences fences_;

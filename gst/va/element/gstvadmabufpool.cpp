@@ -2,15 +2,15 @@
 #include "gstvadmabufpool.hpp"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include <gst/drm/core/descriptors.hpp>
-#include <gst/drm/core/drm_node.hpp>
 #include <gst/drm/element/allocation_query.hpp>
+#include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/pool.hpp>
 #include <gst/drm/element/pool_watch.hpp>
 #include <gst/drm/gstdrmbufferpool.h>
-#include <gst/drm/gstdrmdevicequery.h>
 
 GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
@@ -18,9 +18,9 @@ GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
 namespace gstdrm::va {
 namespace {
 
-// Makes the pool allocate `count` buffers; returns how many it could allocate. `lack`: see
-// out_of_descriptors(), while those are there.
-guint fill_pool(GstBufferPool *pool, guint count, int &lack)
+// Makes the pool allocate `count` buffers; returns how many it could allocate. Sets `sys_errno` to
+// out_of_descriptors() before the buffers are released.
+guint fill_pool(GstBufferPool *pool, guint count, int &sys_errno)
 {
   GstBufferPoolAcquireParams params = {};
   params.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT;
@@ -29,7 +29,7 @@ guint fill_pool(GstBufferPool *pool, guint count, int &lack)
   while (buffers.size() < count &&
          gst_buffer_pool_acquire_buffer(pool, &buffer, &params) == GST_FLOW_OK)
     buffers.push_back(GstPtr<GstBuffer>::adopt(buffer));
-  lack = buffers.size() < count ? out_of_descriptors(kDescriptorsOfFrame) : 0;
+  sys_errno = buffers.size() < count ? out_of_descriptors(kDescriptorsOfFrame) : 0;
   return static_cast<guint>(buffers.size());
 }
 
@@ -45,18 +45,40 @@ Result<GstPtr<GstBufferPool>> make_pool(GstDrmAllocator *allocator, GstCaps *cap
   return std::move(made->pool);
 }
 
+// The pool only logs its error; allocate once more to get a GError. `sys_errno` is the pool's.
+Error reason_without_pool(GstDrmAllocator *allocator, const GstDrmVideoInfo &info,
+                          const GstCaps *caps, int sys_errno)
+{
+  GError *error = nullptr;
+  const auto frame = GstPtr<GstBuffer>::adopt(gst_drm_allocator_alloc_frame(
+      allocator, info.drm_fourcc, static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo)),
+      static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo)), &info.drm_modifier, 1, nullptr,
+      nullptr, &error));
+  Error why{ErrorCode::Allocation, "the driver gives one, but not two at once", 0};
+  if (error)
+    why = take_error(error);
+  else if (sys_errno != 0)
+    why.message += text_of_lack(sys_errno);
+  else if (!gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:DMABuf"))
+    why.message =
+        "the driver's strides or offsets are not GStreamer's defaults, and downstream does not "
+        "take GstVideoMeta, which says where the planes are";
+  why.sys_errno = sys_errno;
+  return why;
+}
+
 } // namespace
 
-// Where the driver runs out, the pool is made again with as many as there are.
+// If the driver runs out of surfaces, the pool is made again with as many as it had.
 Result<GstPtr<GstBufferPool>> make_largest_pool(GstElement *element, GstDrmAllocator *allocator,
                                                 GstCaps *caps, guint wanted, bool with_meta)
 {
-  int lack = 0;
+  int sys_errno = 0;
   for (guint surfaces = wanted; surfaces >= kFewestSurfaces;) {
     auto pool = make_pool(allocator, caps, surfaces, with_meta);
     if (!pool)
       return pool.error();
-    const auto made = fill_pool(pool->get(), surfaces, lack);
+    const auto made = fill_pool(pool->get(), surfaces, sys_errno);
     if (made == surfaces) {
       watch_pool(pool->get(), element, PoolSignals::Exhausted, ", or raise num-surfaces");
       return pool;
@@ -66,7 +88,7 @@ Result<GstPtr<GstBufferPool>> make_largest_pool(GstElement *element, GstDrmAlloc
                        surfaces);
     surfaces = made;
   }
-  return Error{ErrorCode::Allocation, {}, lack};
+  return Error{ErrorCode::Allocation, {}, sys_errno};
 }
 
 guint frames_kept(GstQuery *query, const AgreedNeeds &needs)
@@ -87,40 +109,25 @@ Unmet unmet_by(GstBufferPool *pool, const AgreedNeeds &needs, const GstDrmVideoI
   GstBufferPoolAcquireParams params = {};
   params.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT;
   if (gst_buffer_pool_acquire_buffer(pool, &acquired, &params) != GST_FLOW_OK)
-    return {}; // all are in use: they were looked at before
+    return {}; // all are in use, so checked before
   const auto frame = GstPtr<GstBuffer>::adopt(acquired);
   return unmet_need(needs, info, frame.get(), display.node());
 }
 
-GstStructure *display_stats(const Stats &stats, const Display *display)
+void post_no_pool(GstElement *element, GstDrmAllocator *allocator, const Display &display,
+                  const GstDrmVideoInfo &info, const GstCaps *caps, const Error &why)
 {
-  GstStructure *structure = stats.to_structure();
-  gst_structure_set(structure, "surfaces", G_TYPE_UINT64,
-                    display ? display->surfaces.load() : guint64{0}, "exports", G_TYPE_UINT64,
-                    display ? display->exports.load() : guint64{0}, "va-calls", G_TYPE_UINT64,
-                    display ? display->calls() : guint64{0}, nullptr);
-  return structure;
-}
-
-void compare_devices(GstElement *element, const Display &display, GstQuery *query, bool &warned)
-{
-  guint64 other = 0;
-  if (warned || !gst_drm_query_get_device(query, &other))
-    return;
-  g_autoptr(GError) unknown = nullptr;
-  if (gst_drm_device_is_same(other, display.device_number(), &unknown))
-    return;
-  if (unknown)
-    GST_DEBUG_OBJECT(element, "taken for another device: %s", unknown->message);
-  warned = true;
-  GST_ELEMENT_WARNING(
-      element, RESOURCE, SETTINGS,
-      ("Frames come from %s, downstream imports them on %s, another device: each frame crosses the "
-       "bus, "
-       "or the import fails. Set the device property to a render node of that device if it has "
-       "one.",
-       display.node().c_str(), drm_node_path(other).c_str()),
-      ("drm-device %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT, display.device_number(), other));
+  const auto width = static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info.vinfo));
+  const auto height = static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info.vinfo));
+  Failure failure({GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT},
+                  std::string(GST_OBJECT_NAME(element)) + " has no surfaces on " + display.node() +
+                      " for frames of " + std::to_string(width) + "x" + std::to_string(height) +
+                      " (at least " + std::to_string(kFewestSurfaces) + " are needed)",
+                  why.message.empty() ? reason_without_pool(allocator, info, caps, why.sys_errno)
+                                      : why);
+  failure.advise("Lower the size, close what else uses the device, or put an element between that "
+                 "converts.");
+  post_failure(element, failure.add("device", display.node()).add("caps", caps));
 }
 
 } // namespace gstdrm::va

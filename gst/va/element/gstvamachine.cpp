@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "gstvamachine.hpp"
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <gst/drm/core/drm_node.hpp>
 #include <gst/drm/element/producer.hpp>
 
-#include "gstvadmabufcaps.hpp"
-#include "gstvamachinecache.hpp"
+#include "gstvamachine.hpp"
 #include "gstvamachineprobe.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
@@ -47,6 +55,68 @@ const Node *find_node(const std::vector<Node> &nodes, const std::string &path)
     if (node.path == path || (!failed && target == node.path))
       return &node;
   return nullptr;
+}
+
+constexpr char kKey[] = "key";
+constexpr char kNodes[] = "nodes";
+
+// Beginnings of the names of variables that libva and its drivers read.
+constexpr std::array<std::string_view, 9> kVariables{
+    "LIBVA_", "MESA_", "GALLIUM_", "AMD_", "RADEON_", "NOUVEAU_", "INTEL_", "IHD_", "GST_DRM_VA_"};
+
+// The registry notices new and removed nodes, but not changed permissions: these go into the key.
+std::string rights_on(const std::string &path)
+{
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0)
+    return path;
+  const bool may = ::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
+  return path + " " + std::to_string(status.st_mode) + " " + std::to_string(status.st_uid) + " " +
+         std::to_string(status.st_gid) + (may ? " open" : " denied");
+}
+
+// The key of the plugin's cache: changes when a probe may find something else although no file has
+// changed, i.e. with the plugin's version and the environment that drivers read.
+std::string cache_key()
+{
+  std::vector<std::string> lines{"version=" VERSION};
+  gchar **names = g_listenv();
+  for (gchar **name = names; *name; ++name) {
+    const bool counts =
+        std::any_of(kVariables.begin(), kVariables.end(), [name](std::string_view beginning) {
+          return std::string_view(*name).starts_with(beginning);
+        });
+    const gchar *value =
+        counts ? g_getenv(*name) : nullptr; // another thread may have taken it away
+    if (value)
+      lines.push_back(std::string(*name) + "=" + value);
+  }
+  g_strfreev(names);
+  for (const std::string &path : list_drm_nodes(DrmNodeType::Render))
+    lines.push_back(rights_on(path));
+  std::sort(lines.begin(), lines.end());
+  std::string key;
+  for (const std::string &line : lines)
+    key += line + "\n";
+  g_autofree gchar *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, key.c_str(), -1);
+  return sum;
+}
+
+// (transfer full)
+GstStructure *machine_to_cache(const Machine &machine, const std::string &key)
+{
+  return gst_structure_new("vadmabuf-probe", kKey, G_TYPE_STRING, key.c_str(), kNodes,
+                           G_TYPE_STRING, write_machine(machine).c_str(), nullptr);
+}
+
+// nullopt if there is no cache, if it has another key, and if it cannot be read.
+std::optional<Machine> machine_from_cache(const GstStructure *cache, const std::string &key)
+{
+  const gchar *stored = cache ? gst_structure_get_string(cache, kKey) : nullptr;
+  const gchar *text = cache ? gst_structure_get_string(cache, kNodes) : nullptr;
+  if (!stored || key != stored || !text)
+    return std::nullopt;
+  return read_machine(text);
 }
 
 } // namespace
@@ -97,6 +167,17 @@ const FailedNode *find_failed_node(const std::string &path)
   return find_node(failed_nodes(), path);
 }
 
+GstPtr<GstCaps> device_caps(const Capabilities &capabilities, const FormatSet &formats)
+{
+  return producer_caps(&formats, {capabilities.min_width, capabilities.min_height,
+                                  capabilities.max_width, capabilities.max_height});
+}
+
+FormatSet readable(const Capabilities &capabilities, const FormatSet &drawn)
+{
+  return FormatSet::unite(drawn, capabilities.sources);
+}
+
 GstPtr<GstCaps> node_caps(const MachineNode &node, GstPadDirection direction,
                           std::optional<ImplicitModifier> implicit_modifier)
 {
@@ -132,7 +213,7 @@ GstPtr<GstCaps> machine_caps(GstPadDirection direction,
 GstPtr<GstCaps> idle_caps(const std::string &path, GstPadDirection direction,
                           ImplicitModifier implicit_modifier)
 {
-  // An element that offers nothing cannot be linked, and could not say why.
+  // Without any caps the element could not be linked, and its error would never be posted.
   if (implicit_modifier == ImplicitModifier::Refuse)
     implicit_modifier = ImplicitModifier::Auto;
   const auto *node = find_machine_node(path);

@@ -35,13 +35,13 @@ namespace {
 constexpr char kProgram[] = "gst-drm-va-probe";
 constexpr char kProgramVariable[] = "GST_DRM_VA_PROBE";
 constexpr char kLimitVariable[] = "GST_DRM_VA_PROBE_TIMEOUT";
-// A GPU that sleeps takes a second or two to wake up, and a driver that compiles its shaders
-// another; a machine under load some times as long.
+// A suspended GPU takes one or two seconds to wake up, a driver one more to compile its shaders,
+// and a loaded machine several times as long.
 constexpr unsigned kLimitSeconds = 20;
 constexpr unsigned kMaxLimitSeconds = 3600;
 
 struct DriverProbe {
-  std::string program; // empty: none, the drivers are asked in this process
+  std::string program; // empty: probe in this process
   unsigned limit_s = kLimitSeconds;
 };
 
@@ -50,9 +50,9 @@ bool runs(const std::string &program)
   return ::access(program.c_str(), X_OK) == 0;
 }
 
-// The variable names a program, or says `no`. Else the one that was installed with the plugin. It
-// is beside the plugin and not in libexecdir, because a machine may have plugins and drivers of two
-// architectures, and because a folder that was moved keeps it.
+// The program that the variable names, or the one installed with the plugin; empty if the variable
+// is `no` or no program can be run. The program is beside the plugin and not in libexecdir, because
+// a machine may have plugins and drivers of two architectures, and a moved folder keeps it.
 std::string find_program(const std::string &folder)
 {
   const char *named = ::secure_getenv(kProgramVariable);
@@ -109,7 +109,7 @@ void pass_on(const ProbeReport &report)
                       line.text.c_str());
 }
 
-// What happened, as the end of a sentence about the driver.
+// How the probe failed, as the end of a sentence about the driver.
 std::string what_happened(const ChildRun &run, const ProbeReport &report, unsigned limit_s)
 {
   switch (run.end) {
@@ -129,8 +129,8 @@ std::string what_happened(const ChildRun &run, const ProbeReport &report, unsign
   return "spoiled the probe's report: " + report.fault;
 }
 
-// A time limit says as much of the machine's load as of the driver, and SIGKILL is how the kernel
-// gets memory back.
+// True for failures that the machine may have caused: its load exceeds the time limit, and the
+// kernel sends SIGKILL when memory is short.
 bool may_pass(const ChildRun &run)
 {
   return run.end == ChildRun::End::TimeLimit ||
@@ -155,7 +155,7 @@ void fail(const std::string &path, const ChildRun &run, const ProbeReport &repor
       path.c_str(), kProgramVariable);
 }
 
-// False: the program itself is of no use, which is not the driver's fault.
+// Returns false if the program cannot be used, which is not the driver's fault.
 bool probe_apart(const std::string &path, const DriverProbe &prober, Machine &machine)
 {
   const int level = gst_debug_category_get_threshold(GST_CAT_DEFAULT);
@@ -190,13 +190,13 @@ bool probe_apart(const std::string &path, const DriverProbe &prober, Machine &ma
   return true;
 }
 
-// A node's own part of the machine, found on a thread of its own.
+// What one thread found about one node.
 struct Answer {
   Machine machine;
-  bool usable = false; // as probe_apart() says
+  bool usable = false; // the result of probe_apart()
 };
 
-// All at the same time: nodes whose drivers hang cost one time limit together.
+// Probes all nodes at the same time, so that several hanging drivers cost one time limit.
 std::vector<Answer> probe_all_apart(const std::vector<std::string> &paths,
                                     const DriverProbe &prober)
 {
@@ -214,7 +214,7 @@ std::vector<Answer> probe_all_apart(const std::vector<std::string> &paths,
     try {
       threads.emplace_back(ask, i);
     } catch (const std::system_error &) {
-      ask(i); // no thread: one after the other
+      ask(i); // on this thread, if no other can be made
     }
   }
   ask(0);

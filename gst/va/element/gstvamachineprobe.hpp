@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Asks every VA-API driver of the machine what it makes, each in a process of its own.
+// Probes the VA-API drivers of the machine, each in its own process.
 #pragma once
 
 #include <string>
@@ -9,9 +9,8 @@
 
 namespace gstdrm::va {
 
-// A driver that crashes, or does not answer in time, costs its own node. Where the program that
-// probes cannot be used, the drivers are asked in this process, and the log says so. `folder`:
-// where the plugin's file is.
+// A driver that crashes or hangs costs only its own node. If the probe program cannot be used, the
+// drivers are probed in this process, with a warning in the log. `folder` has the plugin's file.
 Machine probe_nodes(const std::vector<std::string> &paths, const std::string &folder);
 
 } // namespace gstdrm::va

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include <gst/drm/element/format_sets.hpp>
 #include <gst/drm/gstdrm-private.hpp>
-
-#include "gstvadmabufcaps.hpp"
+#include <gst/drm/gstdrmformatset.h>
 
 GST_DEBUG_CATEGORY_EXTERN(gst_va_dmabuf_src_debug);
 #define GST_CAT_DEFAULT gst_va_dmabuf_src_debug
@@ -42,6 +42,21 @@ bool has_any(std::span<const Format> pairs, const FormatSet &of)
 
 } // namespace
 
+FormatSet untried_pairs(const GstCaps *downstream, const Capabilities &capabilities,
+                        const FormatSet &known, const FormatSet &tried)
+{
+  const FormatSetPtr set(gst_drm_format_set_new_from_caps(downstream));
+  if (!set) // any format, so no list
+    return {};
+  const auto listed = FormatSet::subtract(FormatSet::subtract(from_public(*set), known), tried);
+  std::vector<Format> pairs;
+  for (const Format &pair : listed.pairs()) {
+    if (pair.modifier != kModImplicit && capabilities.formats.contains_fourcc(pair.fourcc))
+      pairs.push_back(pair);
+  }
+  return FormatSet::from_pairs(std::move(pairs));
+}
+
 FormatSet PairCache::known(const Device &device) const
 {
   const std::lock_guard lock(lock_);
@@ -55,7 +70,7 @@ void PairCache::reset()
   learned_ = {};
 }
 
-// One surface for each format of the list.
+// Allocates one surface for each fourcc of the list.
 FormatSet PairCache::try_list(GstElement *element, const Device &device, const FormatSet &listed,
                               const TrialSize &size)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pairs that a driver makes and does not list: found by trying those that downstream lists.
+// Pairs of format and modifier that a driver makes but does not list, found by trying those that
+// downstream lists.
 #pragma once
 
 #include <gst/drm/core/format_set.hpp>
@@ -10,24 +11,28 @@
 
 namespace gstdrm::va {
 
-// Pixels; where downstream leaves the size open, the one nearest to this is used.
+// In pixels. If downstream allows several sizes, the nearest one is tried.
 struct TrialSize {
   int width = 640;
   int height = 480;
 };
 
+// The pairs of downstream's caps whose fourcc the device makes, and whose modifier is not in
+// `known` and not in `tried`.
+FormatSet untried_pairs(const GstCaps *downstream, const Capabilities &capabilities,
+                        const FormatSet &known, const FormatSet &tried);
+
 class PairCache {
 public:
-  // A driver that takes a list of modifiers, and has none to show, chooses among those that the
-  // peer of the source pad lists: one surface for each format, at the size that is negotiated. The
-  // pair that it chose is enough for as long as the peer lists it and it is not in `refused`, which
-  // has pairs that turned out to be of no use; then the driver chooses among the rest. The
-  // streaming thread's.
+  // For a driver that takes a list of modifiers but lists none: lets it choose among the modifiers
+  // that the peer of the source pad lists, by one surface for each format at the negotiated size.
+  // The chosen pair stays valid while the peer lists it and `refused`, the pairs that failed since,
+  // lacks it; otherwise the driver chooses among the other modifiers. Streaming thread.
   void learn(GstElement *element, GstPad *pad, const Device &device, const TrialSize &size,
              const FormatSet &refused);
-  // What the probe found, and what was learned. Any thread.
+  // The pairs that the probe found, and those that learn() found. Any thread.
   [[nodiscard]] FormatSet known(const Device &device) const;
-  // Another device. Not while learn() runs.
+  // Forgets the pairs of the last device. Not while learn() runs.
   void reset();
 
 private:

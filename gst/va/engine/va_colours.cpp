@@ -70,7 +70,7 @@ ColourRules query_colours(const std::shared_ptr<Display> &display)
   if (!made || vaQueryVideoProcPipelineCaps(display->count(), made->context.id(), nullptr, 0,
                                             &caps) != VA_STATUS_SUCCESS)
     return colour_rules(display->vendor(), {});
-  // what both sides list
+  // the matrices that input and output list
   std::vector<VAProcColorStandardType> both;
   const auto *in = caps.input_color_standards;
   const auto *out = caps.output_color_standards;
@@ -98,7 +98,7 @@ bool draws(const ColourRules &rules, const ColourConversion &conversion)
 void tell(const ColourRules &rules, const ColourConversion &conversion,
           VAProcPipelineParameterBuffer &parameters)
 {
-  // what is not listed stays as it is: both sides get the same name
+  // a matrix that is not listed is not converted: both sides get the same name
   const auto name = [&](Matrix matrix) {
     return contains(rules.listed, matrix) ? matrix : rules.listed.front();
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a driver's video processing makes of the colours that it is told. Colour primaries and
-// transfer functions are not converted: both sides have the same.
+// Which colour conversions a driver's video processing does. Both sides have the same primaries and
+// transfer function: those are not converted.
 #pragma once
 
 #include <memory>
@@ -17,15 +17,15 @@
 namespace gstdrm::va {
 
 struct ColourRules {
-  bool is_explicit = false;     // told by VAProcColorStandardExplicit
-  std::vector<Matrix> listed;   // that may be told
-  std::vector<Matrix> from_yuv; // of YUV that becomes RGB
-  std::vector<Matrix> to_yuv;   // of YUV that is made of RGB, what the driver likes best first
-  bool full_range = true;       // between RGB and YUV of full range
-  bool between_yuv = true;      // from one matrix or range of YUV to another
+  bool is_explicit = false;     // VAProcColorStandardExplicit is used
+  std::vector<Matrix> listed;   // that the driver accepts
+  std::vector<Matrix> from_yuv; // from YUV to RGB
+  std::vector<Matrix> to_yuv;   // from RGB to YUV, the driver's favourite first
+  bool full_range = true;       // converts between RGB and YUV of full range
+  bool between_yuv = true;      // converts between matrices and ranges of YUV
 };
 
-// By what the driver lists, and by what is known of it. `vendor` is its name.
+// From the standards that the driver lists and from va_driver_facts. `vendor` is the driver's name.
 ColourRules colour_rules(std::string_view vendor, std::vector<VAProcColorStandardType> listed);
 ColourRules query_colours(const std::shared_ptr<Display> &display);
 

@@ -44,7 +44,7 @@ class Converter::Source {
 public:
   Source(Surface made) : surface(std::move(made)) {}
 
-  // Made when the first such frame comes.
+  // Made for the first frame of this kind.
   [[nodiscard]] Buffer &parameters(Fields fields, bool alone)
   {
     return parameters_[alone ? 1 : 0][static_cast<std::size_t>(fields)];
@@ -83,8 +83,7 @@ Result<std::unique_ptr<Converter>> Converter::create(const Device &device,
   return converter;
 }
 
-// Black is drawn before each frame, and not once a surface: whoever had the surface may have drawn
-// into its borders.
+// Draws black before each frame: consumers may have drawn into the borders of the surface.
 Result<void> Converter::prepare_borders(const Device &device)
 {
   if (!conversion_.borders || draws_background(display_->vendor()))
@@ -103,7 +102,7 @@ Result<void> Converter::prepare_borders(const Device &device)
   return {};
 }
 
-// va_vpp.h: hardware ignores a rotation that it does not know.
+// va_vpp.h: hardware ignores rotations that it does not support.
 Result<void> Converter::check_orientation()
 {
   const State state = state_of(conversion_.orientation);

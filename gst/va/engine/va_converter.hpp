@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Video processing from frames of others: one frame is drawn into one surface, scaled, converted,
-// rotated. All VA objects but the imported surfaces are made once, and each import has a parameter
-// buffer of its own, so that a frame takes three calls (vaBeginPicture, vaRenderPicture,
-// vaEndPicture); with borders that the driver does not draw, three more.
+// Video processing of imported frames: scales, converts and rotates one frame into one surface. All
+// VA objects but the imported surfaces are made once, and each import has its own parameter buffer,
+// so that a frame takes three calls (vaBeginPicture, vaRenderPicture, vaEndPicture); three more if
+// the driver does not draw borders.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@
 
 namespace gstdrm::va {
 
-// What va_vpp.h defines without saying in which order rotation and mirror are applied; so there are
-// no flips at a diagonal.
+// The orientations that do not depend on the order of rotation and mirror, which va_vpp.h leaves
+// open: so no flips at a diagonal.
 enum class Orientation { Identity, Right90, Half, Left90, FlipHorizontal, FlipVertical };
 [[nodiscard]] constexpr bool swaps_sides(Orientation orientation)
 {
@@ -38,28 +38,28 @@ struct Conversion {
   Orientation orientation{};
   ColourConversion colours;
   std::uint32_t target_fourcc = 0;
-  Rect target;          // all of it
-  Rect area;            // of the target; the rest is black
-  bool borders = false; // there is a rest
-  // of frames with fields; empty if they stay as they are
+  Rect target;          // the whole target
+  Rect area;            // of the picture in the target; the rest is black
+  bool borders = false; // `area` is smaller than `target`
+  // of interlaced frames; nullopt to keep both fields
   std::optional<DeinterlaceMethod> deinterlacing;
 };
 
-// Belongs to one thread.
+// Used by one thread.
 class Converter {
 public:
-  // ErrorCode::Unsupported where the driver does not turn pictures this way.
+  // ErrorCode::Unsupported if the driver does not support the orientation.
   static Result<std::unique_ptr<Converter>> create(const Device &device,
                                                    const Conversion &conversion);
 
-  // An imported frame, ready to be read from. Outlives no Converter.
+  // An imported frame. Destroyed before its Converter.
   class Source;
   Result<std::shared_ptr<Source>> import(const FrameLayout &layout);
-  // Frames before the one at hand, the nearest first.
+  // Frames before the current one, the newest first.
   using Before = std::span<const std::shared_ptr<Source>>;
-  // Draws this part of the source. Returns at once, while the device still draws; source and frames
-  // before may be destroyed then, their memory may not be written. With fewer frames before than
-  // the method needs, a frame is deinterlaced alone.
+  // Draws `part` of the source. Returns while the device still draws: source and `before` may then
+  // be destroyed, but their memory may not be written. If `before` has fewer frames than the method
+  // needs, the frame is deinterlaced without them.
   Result<void> draw(Source &source, const Rect &part, const Surface &target,
                     Fields fields = Fields::Progressive, Before before = {});
 
@@ -80,7 +80,7 @@ private:
   VARectangle to_{};
   VideoContext context_;
   Deinterlacer deinterlacer_;         // destroyed before the context
-  std::unique_ptr<Renderer> borders_; // draws all of the target black; nullptr: nobody has to
+  std::unique_ptr<Renderer> borders_; // draws the target black; nullptr if the driver draws borders
 };
 
 } // namespace gstdrm::va

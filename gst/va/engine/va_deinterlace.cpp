@@ -45,8 +45,8 @@ Result<Buffer> make_filter(const std::shared_ptr<Display> &display, const Contex
   return Buffer(display, id);
 }
 
-// How many frames before the one at hand the driver needs. Empty: more than there can be, or frames
-// behind it, which would delay the stream.
+// Number of earlier frames that the driver needs. nullopt if it needs more than kMostBefore, or
+// later frames, which would delay the stream.
 std::optional<std::uint32_t> frames_before(const std::shared_ptr<Display> &display,
                                            const Context &context, Deinterlacing algorithm)
 {
@@ -63,7 +63,7 @@ std::optional<std::uint32_t> frames_before(const std::shared_ptr<Display> &displ
                name_of(algorithm), caps.num_forward_references, caps.num_backward_references);
   if (caps.num_backward_references > 0 || caps.num_forward_references > kMostBefore)
     return std::nullopt;
-  return caps.num_forward_references; // va_vpp.h calls the frames before "forward"
+  return caps.num_forward_references; // va_vpp.h calls earlier frames "forward"
 }
 
 bool has_filter(Display &display, const Context &context)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Deinterlacing by the driver: a filter of video processing that makes a progressive frame of the
-// two fields of an interlaced one, some with the frames before it, which show what has moved.
+// Deinterlacing by a filter of the driver's video processing. Some algorithms also read earlier
+// frames, to detect motion.
 #pragma once
 
 #include <array>
@@ -17,37 +17,37 @@
 
 namespace gstdrm::va {
 
-// Of one frame. The first field in time is the one that is shown.
+// The fields of a frame. The earlier field is shown.
 enum class Fields { Progressive, TopFirst, BottomFirst };
 
 // The algorithms of va_vpp.h, best last.
 enum class Deinterlacing { Weave, Bob, Adaptive, Compensated };
-// As the property names it: "adaptive".
+// The value of the property deinterlace: "adaptive".
 const char *name_of(Deinterlacing algorithm);
 
-// Frames that an algorithm may look back at: Mesa's needs 2, Intel's need 1.
+// Number of earlier frames that an algorithm may read: Mesa's needs 2, Intel's need 1.
 constexpr std::uint32_t kMostBefore = 2;
 
-// An algorithm and the number of frames before the one at hand that it needs.
+// An algorithm and the number of earlier frames that it needs.
 struct DeinterlaceMethod {
   Deinterlacing algorithm{};
   std::uint32_t before = 0;
   friend bool operator==(const DeinterlaceMethod &, const DeinterlaceMethod &) = default;
 };
 
-// Those of the driver that need no frame behind the one at hand, best last. One that looks back is
-// listed only beside Bob, which the first frame is made with.
+// The driver's algorithms that need no later frame, best last. Those that need earlier frames are
+// listed only if the driver has Bob, for the first frame.
 std::vector<DeinterlaceMethod> query_deinterlacing(const std::shared_ptr<Display> &display);
 
-// The filters of one algorithm, for both orders of fields. Belongs to one thread.
+// The filters of one algorithm, for both orders of fields. Used by one thread.
 class Deinterlacer {
 public:
   static Result<Deinterlacer> create(const std::shared_ptr<Display> &display,
                                      const Context &context, const DeinterlaceMethod &how);
   Deinterlacer() = default;
 
-  // For VAProcPipelineParameterBuffer::filters; nullptr for progressive frames. `alone`: without
-  // the frames before that the algorithm needs, so Bob.
+  // For VAProcPipelineParameterBuffer::filters; nullptr for progressive frames. `alone`: the
+  // earlier frames are missing, so use Bob.
   [[nodiscard]] VABufferID *filter(Fields fields, bool alone)
   {
     if (fields == Fields::Progressive)
@@ -67,7 +67,7 @@ private:
 
   std::uint32_t before_ = 0;
   Pair filters_;
-  Pair alone_; // empty where before_ is 0
+  Pair alone_; // empty if before_ is 0
 };
 
 } // namespace gstdrm::va

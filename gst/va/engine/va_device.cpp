@@ -31,15 +31,15 @@ struct Attempt {
   Tiling tiling = Tiling::Any;
 };
 
-// How one of the explicit modifiers is got, best first. A driver that takes no list makes what it
-// makes by itself, which has to be in the list, or linear frames.
+// Ways to get one of the explicit modifiers, best first. A driver that takes no list makes its own
+// choice, which has to be in the list, or linear frames.
 std::vector<Attempt> attempts(const Capabilities &capabilities,
                               std::span<const std::uint64_t> modifiers)
 {
   if (capabilities.takes_modifiers) {
     std::vector<Attempt> list{{modifiers, Tiling::Any}};
-    // Drivers choose by what they like, and refuse what they chose at a size that is too much for
-    // it. Linear is what no driver likes best.
+    // Some drivers choose a modifier and then refuse it at a large size. Linear is their last
+    // choice.
     for (const bool linear : {false, true})
       for (std::size_t i = 0; modifiers.size() > 1 && i < modifiers.size(); ++i)
         if ((modifiers[i] == kModLinear) == linear)
@@ -67,7 +67,7 @@ Result<Frame> allocate(const Device &device, const PixelFormat &format, std::uin
   return Frame{std::make_shared<Surface>(std::move(surface).value()), std::move(exported).value()};
 }
 
-// With one of these modifiers; the error is that of the first attempt.
+// Allocates with one of these modifiers. Returns the error of the first attempt.
 Result<Frame> allocate_explicit(const Device &device, const PixelFormat &format,
                                 std::uint32_t width, std::uint32_t height,
                                 std::span<const std::uint64_t> modifiers)
@@ -155,7 +155,7 @@ Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::ui
         "%s of %ux%u: none of %zu explicit modifiers, so the driver's implicit layout is tried",
         fourcc_to_string(fourcc).c_str(), width, height, list.size());
   }
-  // A modifier that the driver names all the same has to be one that the consumers take.
+  // If the driver names a modifier, the consumers have to take it.
   auto frame = allocate(device, *format, width, height, Attempt{}, modifiers);
   if (!frame && !failed.message.empty())
     return failed;

@@ -22,13 +22,13 @@ struct Device {
 };
 
 Result<Device> open_device(const std::string &node);
-// On a display of somebody else (Display::adopt()).
+// Opens a device on a foreign display (Display::adopt()).
 Result<Device> adopt_device(VADisplay display, const std::string &node,
                             std::shared_ptr<void> owner);
-// The same device for another user, without another probe.
+// The same device for another element, without a new probe.
 Device share_device(const Device &device);
-// The first render node whose driver exports something that it can draw into, without those that
-// failed a probe; the error names every node and what libva answered, or how it failed.
+// Opens the first render node whose driver exports surfaces that it can draw into. Skips nodes that
+// failed a probe. The error names every node with libva's answer or the failure.
 Result<Device> open_first_device(const std::vector<FailedNode> &failed);
 
 struct Frame {
@@ -36,8 +36,8 @@ struct Frame {
   AllocatedFrame exported;
 };
 
-// `modifiers` are all that the consumers take, including kModImplicit where they take it; the
-// driver chooses one. The implicit modifier is used only where no explicit one can be allocated.
+// `modifiers` are all that the consumers take, kModImplicit included; the driver chooses one. The
+// implicit modifier is used only if no explicit one can be allocated.
 Result<Frame> allocate_frame(const Device &device, std::uint32_t fourcc, std::uint32_t width,
                              std::uint32_t height, std::span<const std::uint64_t> modifiers);
 

@@ -40,7 +40,7 @@ void collect_message(void *user, const char *message)
 
 void drop_message(void * /*user*/, const char * /*message*/) {}
 
-// Which driver's file libva loads, and where it looks for it.
+// libva's messages about the driver's file and the folders where it looks for it.
 void log_message(void * /*user*/, const char *message)
 {
   GSTDRM_DEBUG("%s%s", kLibvaSays, trim(message).c_str());
@@ -62,8 +62,8 @@ struct Opened {
   VADisplay display = nullptr;
 };
 
-// The descriptor of the DRM node that a display was made with, borrowed; -1: none. Displays of DRM,
-// X11 and Wayland keep it in the driver's context (va_drmcommon.h, struct drm_state).
+// The display's descriptor of the DRM node, borrowed; -1 if there is none. Displays of DRM, X11 and
+// Wayland keep it in the driver's context (va_drmcommon.h, struct drm_state).
 int drm_fd_of(VADisplay display)
 {
   const auto *context = static_cast<VADisplayContextP>(display)->pDriverContext;
@@ -97,7 +97,7 @@ Result<std::shared_ptr<Display>> Display::open(const std::string &node)
   struct stat status {};
   if (::fstat(opened->fd.get(), &status) == 0)
     display->device_number_ = status.st_rdev;
-  // owned before anything that may throw
+  // take ownership before any call that may throw
   opened->display = display->display_ = vaGetDisplayDRM(opened->fd.get());
   display->owner_ = opened;
   if (auto initialised = display->initialise(); !initialised)
@@ -179,13 +179,13 @@ Error Display::error(ErrorCode code, const char *call, VAStatus status) const
   if (!vendor_.empty())
     where += " (" + vendor_ + ")";
   GSTDRM_DEBUG("refused: %s: %s%s", where.c_str(), vaStatusStr(status), number);
-  const int lack = out_of_descriptors(kDescriptorsOfFrame); // no VAStatus tells
-  std::string text = where + ": " + vaErrorStr(status) + number + text_of_lack(lack);
+  const int sys_errno = out_of_descriptors(kDescriptorsOfFrame); // no VAStatus tells
+  std::string text = where + ": " + vaErrorStr(status) + number + text_of_lack(sys_errno);
   if (has_gone())
     text += ". " + node_ +
             " has gone: its GPU was unplugged, or its driver was unloaded. Stop the "
             "pipeline, and set another device";
-  return Error{code, std::move(text), lack};
+  return Error{code, std::move(text), sys_errno};
 }
 
 bool Display::is_of(const std::string &node) const
@@ -195,7 +195,7 @@ bool Display::is_of(const std::string &node) const
   return same && *same;
 }
 
-// Drivers have no status of their own for that.
+// Drivers have no status for a device that is gone.
 bool Display::has_gone() const
 {
   const auto number = number_of_node(node_);

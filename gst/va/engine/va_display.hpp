@@ -13,26 +13,26 @@
 
 namespace gstdrm::va {
 
-// Begins the lines of the log, at DEBUG, in which libva says which driver's file it loads.
+// Prefix of libva's messages in the log, at DEBUG: they name the driver's file.
 inline constexpr char kLibvaSays[] = "libva: ";
 
-// One user's view of an initialised VADisplay, with counters of its own. Any thread.
+// One element's reference to an initialised VADisplay, with its own counters. Any thread.
 class Display {
 public:
   static Result<std::shared_ptr<Display>> open(const std::string &node);
-  // A display that somebody else has initialised and keeps so for as long as `owner` lives. It is
-  // never terminated here. ErrorCode::Device where it is invalid, or of another device than `node`;
-  // an empty `node`: any device.
+  // A foreign display, which stays initialised while `owner` lives and is not terminated here.
+  // ErrorCode::Device if it is invalid, or of another device than `node`; an empty `node` allows
+  // any device.
   static Result<std::shared_ptr<Display>> adopt(VADisplay display, const std::string &node,
                                                 std::shared_ptr<void> owner);
-  // The same VADisplay for another user, with counters that begin at 0.
+  // The same VADisplay for another element, with new counters.
   [[nodiscard]] std::shared_ptr<Display> share() const;
   Display(const Display &) = delete;
   Display &operator=(const Display &) = delete;
   ~Display() = default;
 
   [[nodiscard]] VADisplay get() const noexcept { return display_; }
-  // As get(), and counts the libva call for which the display is passed.
+  // Like get(), and counts the libva call that the display is passed to.
   [[nodiscard]] VADisplay count() noexcept
   {
     calls_.fetch_add(1, std::memory_order_relaxed);
@@ -50,12 +50,12 @@ public:
   [[nodiscard]] std::uint64_t device_number() const noexcept { return device_number_; }
 
   // "vaCreateSurfaces on /dev/dri/renderD128 (Mesa Gallium …): resource allocation failed (0x2)".
-  // Logs the call with the status's name (VA_STATUS_ERROR_ALLOCATION_FAILED). The text also says
-  // where the node has gone in the meantime.
+  // Logs the call with the status's name (VA_STATUS_ERROR_ALLOCATION_FAILED). The text also says if
+  // the node has gone.
   [[nodiscard]] Error error(ErrorCode code, const char *call, VAStatus status) const;
-  // Whether a node, or a link to one, is the same device's, such as its card.
+  // Returns true if a node, or a link to one, is of the same device, such as its card.
   [[nodiscard]] bool is_of(const std::string &node) const;
-  // Whether the node is no longer there, or is another device's.
+  // Returns true if the node no longer exists, or is of another device.
   [[nodiscard]] bool has_gone() const;
 
 private:
@@ -65,7 +65,7 @@ private:
 
   std::string node_;
   std::string vendor_;
-  std::string messages_;        // what libva said, until it is initialised
+  std::string messages_;        // of libva while it is initialised
   std::shared_ptr<void> owner_; // keeps the VADisplay initialised
   VADisplay display_ = nullptr;
   std::uint64_t device_number_ = 0;

@@ -16,7 +16,7 @@ constexpr std::string_view kI965 = "Intel i965 driver";
 constexpr std::string_view kIhd = "Intel iHD driver";
 constexpr std::string_view kMesa = "Mesa Gallium driver";
 
-// The 22 of "Mesa Gallium driver 22.3.6 for ..."; 0: unreadable.
+// The 22 of "Mesa Gallium driver 22.3.6 for ..."; 0 for other texts.
 unsigned mesa_version(std::string_view vendor)
 {
   const auto at = vendor.find(kMesa);
@@ -52,9 +52,9 @@ bool draws_background(std::string_view vendor)
   return has(vendor, kIhd);
 }
 
-// Mesa, auxiliary/vl/vl_compositor.c, set_yuv_layer() and vl_compositor_set_buffer_layer(): a field
-// is shown of buffers that keep their fields apart. An imported surface is none: va/surface.c,
-// surface_from_external_memory().
+// Mesa, auxiliary/vl/vl_compositor.c, set_yuv_layer() and vl_compositor_set_buffer_layer(): only
+// buffers that store their fields separately are deinterlaced. Imported surfaces do not:
+// va/surface.c, surface_from_external_memory().
 bool ignores_bob(std::string_view vendor)
 {
   return has(vendor, kMesa);

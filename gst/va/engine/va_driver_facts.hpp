@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What drivers do and no query of VA-API tells, by their names (vaQueryVendorString), each with its
-// source. A driver that is not named here is taken at its word. tests/va-driver plays each of
+// Behaviour of drivers that no query of VA-API tells, by their names (vaQueryVendorString), each
+// with its source. Drivers that are not named here are trusted. tests/va-driver imitates each of
 // these.
 #pragma once
 
@@ -11,25 +11,25 @@
 
 namespace gstdrm::va {
 
-// Of several pipeline parameter buffers, a picture keeps the last one, and reports no error.
+// The driver uses only the last pipeline parameter buffer of a picture, without an error.
 [[nodiscard]] bool keeps_one_parameter(std::string_view vendor);
 
-// An import reads the first dma-buf of a descriptor, and takes every plane to be in that one.
+// An import uses the first dma-buf of a descriptor for all planes.
 [[nodiscard]] bool reads_first_object_only(std::string_view vendor);
 
-// Whether the area around output_region gets output_background_color. False for drivers that are
-// not known: borders are black then because black is drawn first.
+// The driver fills the area around output_region with output_background_color. False for unknown
+// drivers: then a black picture is drawn first.
 [[nodiscard]] bool draws_background(std::string_view vendor);
 
-// Bob is listed and taken, and frames keep both fields.
+// The driver lists and accepts Bob, but frames keep both fields.
 [[nodiscard]] bool ignores_bob(std::string_view vendor);
 
-// Between RGB and YUV of narrow range some drivers have fixed matrices, whatever standard they are
-// told, and YUV that becomes YUV keeps its values. Empty: the driver does what it lists.
+// Some drivers ignore the given standard: they have fixed matrices between RGB and YUV of narrow
+// range, and do not convert between YUV and YUV. Empty for drivers that do what they list.
 struct FixedColours {
-  std::vector<Matrix> from_yuv; // that becomes RGB
-  std::vector<Matrix> to_yuv;   // that is made of RGB
-  bool unless_explicit = false; // not where VAProcColorStandardExplicit is listed
+  std::vector<Matrix> from_yuv; // from YUV to RGB
+  std::vector<Matrix> to_yuv;   // from RGB to YUV
+  bool unless_explicit = false; // only if VAProcColorStandardExplicit is not listed
 };
 [[nodiscard]] FixedColours fixed_colours(std::string_view vendor);
 

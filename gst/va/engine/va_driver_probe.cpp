@@ -48,7 +48,7 @@ void DriverProbe::find_pairs(const PixelFormat &format, std::span<const std::uin
 
 void DriverProbe::keep_found(FormatSet &formats) const
 {
-  // A driver that names explicit modifiers where it is asked has no implicit ones.
+  // If the driver named an explicit modifier, ignore exports without one.
   const bool named = std::any_of(found_.begin(), found_.end(),
                                  [](const Format &pair) { return pair.modifier != kModImplicit; });
   for (const Format &pair : found_) {
@@ -58,9 +58,9 @@ void DriverProbe::keep_found(FormatSet &formats) const
   }
 }
 
-// What a driver without a list of modifiers chooses by itself. The tile size, and with it the
-// modifier, may depend on the picture's size: nouveau's blocks are 8 GOBs of 8 rows high for a
-// plane of 64 lines, and 16 GOBs high from 65 lines on, for each plane separately.
+// Finds the modifiers that a driver without a list chooses. They may depend on the picture's size:
+// nouveau's blocks are 8 GOBs of 8 rows high for a plane of 64 lines, and 16 GOBs high from 65
+// lines on, for each plane separately.
 void DriverProbe::probe_own_choice(const PixelFormat &format)
 {
   const auto modifier = try_pair(format, kSmall, {}, Tiling::Any);
@@ -68,8 +68,8 @@ void DriverProbe::probe_own_choice(const PixelFormat &format)
     (void)try_pair(format, kPicture, {}, Tiling::Any);
 }
 
-// Linear frames for CPUs and for peers that know no DMA_DRM, where the driver would make others.
-// The list is tried once of a driver that does not say whether it takes one.
+// Tries linear frames, for CPUs and for peers that do not know DMA_DRM. A driver that does not say
+// whether it takes a list of modifiers is tried once with one.
 void DriverProbe::probe_linear(const PixelFormat &format)
 {
   if (has(kModLinear))
@@ -113,8 +113,8 @@ std::optional<std::uint64_t> DriverProbe::try_pair(const PixelFormat &format, Si
   return frame->format.modifier;
 }
 
-// Once a format: it is the format that compositors refuse. The modifier that is agreed on is drawn
-// into, and read, when it is agreed on, at its size.
+// Uses one surface of each format: compositors refuse formats, not modifiers. The negotiated
+// modifier is tried again at the negotiated size.
 Result<void> DriverProbe::use(const Surface &surface, const AllocatedFrame &frame,
                               const PixelFormat &format)
 {
@@ -129,7 +129,7 @@ Result<void> DriverProbe::use(const Surface &surface, const AllocatedFrame &fram
   return done;
 }
 
-// Drivers export formats that their compositor refuses, such as Mesa's with 4:2:2.
+// Draws: drivers export formats that they cannot draw into, such as Mesa's with 4:2:2.
 Result<void> DriverProbe::draw(const Surface &surface, const PixelFormat &format, Size size)
 {
   const Device device{display_, capabilities_};
@@ -147,7 +147,7 @@ Result<void> DriverProbe::draw(const Surface &surface, const PixelFormat &format
   return {};
 }
 
-// As a frame of somebody else, into the first format that takes it.
+// Imports the frame and draws from it, into the first format that works.
 Result<void> DriverProbe::read(const AllocatedFrame &frame, const PixelFormat &format)
 {
   const auto layout = layout_of(frame);
@@ -188,8 +188,8 @@ Result<void> DriverProbe::read_into(const Format &pair, const FrameLayout &layou
 std::nullopt_t DriverProbe::refuse(const Error &error)
 {
   capabilities_.refused.push_back(error.message);
-  if (!lacking_ && (error.sys_errno == EMFILE || error.sys_errno == ENFILE))
-    lacking_ = error;
+  if (!out_of_descriptors_ && (error.sys_errno == EMFILE || error.sys_errno == ENFILE))
+    out_of_descriptors_ = error;
   return std::nullopt;
 }
 

@@ -24,12 +24,15 @@ public:
   {
   }
 
-  // Adds the pairs of the format that are drawn into. `listed`: modifiers that the driver lists.
+  // Adds the format's pairs that can be drawn into. `listed`: modifiers that the driver lists.
   void probe(const PixelFormat &format, std::span<const std::uint64_t> listed);
-  // Behind all formats: those that were not drawn into may still be read from.
+  // Called after the last probe(): adds formats that can be read but not drawn into.
   void probe_sources(std::span<const std::uint64_t> listed);
-  // The first refusal in a process that is short of descriptors: of the format, it says nothing.
-  [[nodiscard]] const std::optional<Error> &lacking() const { return lacking_; }
+  // The first failure for want of descriptors, which says nothing about the format.
+  [[nodiscard]] const std::optional<Error> &out_of_descriptors() const
+  {
+    return out_of_descriptors_;
+  }
 
 private:
   enum class Use { Drawn, Read };
@@ -43,7 +46,7 @@ private:
   void probe_own_choice(const PixelFormat &format);
   void probe_linear(const PixelFormat &format);
   [[nodiscard]] bool has(std::uint64_t modifier) const;
-  // The modifier of a surface that was allocated, exported and used.
+  // Allocates, exports and uses a surface. Returns its modifier, or nullopt after a failure.
   std::optional<std::uint64_t> try_pair(const PixelFormat &format, Size wanted,
                                         std::span<const std::uint64_t> modifiers, Tiling tiling);
   Result<void> use(const Surface &surface, const AllocatedFrame &frame, const PixelFormat &format);
@@ -58,11 +61,11 @@ private:
   std::shared_ptr<Display> display_;
   Capabilities &capabilities_;
   Use use_ = Use::Drawn;
-  std::vector<const PixelFormat *> not_drawn_; // made, exported, and refused as targets
-  std::vector<Format> found_;                  // of the current format
-  bool used_ = false;                          // a surface of the current format
+  std::vector<const PixelFormat *> not_drawn_; // allocated and exported, but not drawn into
+  std::vector<Format> found_;                  // pairs of the current format
+  bool used_ = false;                          // a surface of the current format was used
   bool tried_list_ = false;
-  std::optional<Error> lacking_;
+  std::optional<Error> out_of_descriptors_;
 };
 
 } // namespace gstdrm::va

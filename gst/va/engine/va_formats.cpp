@@ -33,9 +33,9 @@ constexpr std::array kFormats = {
     PixelFormat{VA_FOURCC_A2R10G10B10, DRM_FORMAT_ARGB2101010, VA_RT_FORMAT_RGB32_10, Model::Rgb},
 };
 
-// Other VA fourccs that a driver says for the same bytes. The four names of 32-bit RGB on the left
-// mean bytes in memory to every driver; the names on the right mean bytes to some, and bits of a
-// word to others, so they count only as an answer.
+// Other VA fourccs that drivers report for the same bytes. For 32-bit RGB, the names on the left
+// are bytes in memory for every driver; those on the right are bytes for some and bits of a word
+// for others, so they are accepted from drivers but never passed to them.
 struct Alias {
   std::uint32_t asked;
   std::uint32_t answered;

@@ -16,7 +16,7 @@ struct PixelFormat {
   std::uint32_t rt_format; // VA_RT_FORMAT_*
   Model model;
 };
-// Look a fourcc up in the table; nullptr where the table does not have it.
+// nullptr if the table lacks the fourcc.
 const PixelFormat *format_by_va(std::uint32_t va_fourcc);
 const PixelFormat *format_by_drm(std::uint32_t drm_fourcc);
 

@@ -62,8 +62,8 @@ struct Weights {
   std::int64_t v[3];
 };
 
-// Of R, G, B with 16 fractional bits, for narrow range, from Kr and Kb of ITU-R BT.601, BT.709 and
-// BT.2020 (non-constant luminance).
+// Weights of R, G, B with 16 fractional bits, for narrow range, from Kr and Kb of ITU-R BT.601,
+// BT.709 and BT.2020 (non-constant luminance).
 const Weights &weights_of(Matrix matrix)
 {
   static constexpr Weights bt601 = {
@@ -91,7 +91,7 @@ Yuv to_yuv(std::uint32_t argb, const Colours &colours, unsigned bits)
   };
   if (!colours.full_range)
     return {component(w.y, 16), component(w.u, 128), component(w.v, 128)};
-  // from the steps that narrow range has for a component (ITU-R BT.2100, table 9) to all
+  // scale the steps of narrow range (ITU-R BT.2100, table 9) to full range
   const std::int64_t most = (1LL << bits) - 1;
   const auto full = [=](const std::int64_t(&weight)[3], std::int64_t steps, std::int64_t base) {
     const auto sum = (weight[0] * r + weight[1] * g + weight[2] * b) * most;
@@ -221,7 +221,7 @@ unsigned plane_count(Packing packing)
   return packing == Packing::SemiPlanar8 || packing == Packing::SemiPlanar16 ? 2 : 1;
 }
 
-// Whether the image that the driver made is large enough for the picture.
+// Checks that the driver's image is large enough for the picture.
 bool fits(const Shape &shape, const VAImage &image, std::size_t data_size, const Picture &picture)
 {
   if (image.num_planes < plane_count(shape.packing) || image.width < picture.width ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes pictures into surfaces with the CPU: patterns once, at the start, and every frame where
-// the driver has no video processing.
+// Writes pictures into surfaces with the CPU: patterns once at the start, or every frame if the
+// driver has no video processing.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 
 namespace gstdrm::va {
 
-// Whether write_image() knows the memory layout of this format.
+// Returns true if write_image() knows the memory layout of this format.
 bool can_write(std::uint32_t va_fourcc);
-// Converts and stores a picture; false where `image` is of another size or an unknown format.
+// Converts and stores a picture. Returns false if `image` has another size or an unknown format.
 bool write_image(const VAImage &image, std::uint8_t *data, std::size_t data_size,
                  const Picture &picture, const Colours &colours);
 

@@ -37,7 +37,7 @@ bool fits_32_bits(const FrameLayout &layout)
                      });
 }
 
-// Each dma-buf is one object, whichever descriptors its planes come in.
+// One object for each dma-buf: several planes may have different descriptors of one dma-buf.
 VADRMPRIMESurfaceDescriptor describe(const PixelFormat &format, const FrameLayout &layout)
 {
   VADRMPRIMESurfaceDescriptor descriptor{};
@@ -67,8 +67,8 @@ VADRMPRIMESurfaceDescriptor describe(const PixelFormat &format, const FrameLayou
   return descriptor;
 }
 
-// What va.h had before: one buffer, and no modifier. A tiled layout is the one that the kernel
-// knows of the buffer object.
+// The older description of va.h: one buffer without a modifier. The kernel knows the tiling of the
+// buffer object.
 VASurfaceAttribExternalBuffers describe_before(const PixelFormat &format, const FrameLayout &layout,
                                                std::uintptr_t &fd)
 {
@@ -118,7 +118,7 @@ Result<Surface> import_surface(const std::shared_ptr<Display> &display, ImportBy
   const bool is_new = way == ImportBy::Prime2;
   std::array attributes = {
       integer(VASurfaceAttribPixelFormat, format->va_fourcc),
-      // before the descriptor, which drivers read by the type that they have seen until then
+      // first, because drivers parse the descriptor by the memory type that came before it
       integer(VASurfaceAttribMemoryType, is_new ? VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2
                                                 : VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME),
       pointer(VASurfaceAttribExternalBufferDescriptor,
@@ -131,7 +131,7 @@ Result<Surface> import_surface(const std::shared_ptr<Display> &display, ImportBy
   if (status != VA_STATUS_SUCCESS) {
     const auto error = display->error(ErrorCode::Import, "vaCreateSurfaces", status);
     auto refused = refuse(layout, error.message);
-    if (error.sys_errno != 0) // which says nothing of the format
+    if (error.sys_errno != 0) // no fault of the format
       refused = {ErrorCode::Allocation, std::move(refused.message), error.sys_errno};
     return refused;
   }

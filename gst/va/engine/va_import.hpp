@@ -12,9 +12,9 @@
 
 namespace gstdrm::va {
 
-// A surface in the memory of a frame whose layout has passed check_layout(). Drivers duplicate the
-// descriptors, or take a handle of their own, so the caller keeps its own. ErrorCode::Import where
-// the driver refuses the frame.
+// Makes a surface in the memory of a frame whose layout has passed check_layout(). The caller keeps
+// its descriptors: drivers duplicate them or take a handle. ErrorCode::Import if the driver refuses
+// the frame.
 Result<Surface> import_surface(const std::shared_ptr<Display> &display, ImportBy way,
                                const FrameLayout &layout);
 

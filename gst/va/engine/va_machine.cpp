@@ -17,9 +17,9 @@ namespace {
 constexpr std::size_t kMaxFormats = 65536; // pairs of one node
 constexpr std::string_view kNode = "node ";
 constexpr std::string_view kFailed = "failed ";
-constexpr std::string_view kSlow = "slow "; // a failure that may pass
+constexpr std::string_view kSlow = "slow "; // FailedNode::may_pass
 
-// The words of a line, each behind a single blank.
+// The words of a line, separated by single blanks.
 class Words {
 public:
   explicit Words(std::string_view line) : rest_(line) {}
@@ -32,7 +32,7 @@ public:
     return word;
   }
 
-  // Nothing but decimal digits, and no more than `most`.
+  // Only decimal digits, and no more than `most`.
   template <typename T> bool number(T &value, T least, T most)
   {
     const auto word = next();
@@ -72,7 +72,7 @@ bool read_deinterlacing(Words &words, std::vector<DeinterlaceMethod> &list)
   return true;
 }
 
-// Each pair once, and formats that VA-API has a name for: the probe finds no others.
+// Accepts each pair once, and only formats with a VA-API name: the probe finds no others.
 bool read_formats(Words &words, std::size_t least, FormatSet &formats)
 {
   std::size_t count = 0;
@@ -88,7 +88,7 @@ bool read_formats(Words &words, std::size_t least, FormatSet &formats)
   return true;
 }
 
-// Formats that are read alone: none of those that are drawn into.
+// Accepts only formats that cannot be drawn into.
 bool read_sources(Words &words, Capabilities &c)
 {
   if (!read_formats(words, 0, c.sources))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a probe found out about the render nodes of a machine, and its form as text: the registry
-// keeps that text, and the program that probes answers in it (va_probe_report.hpp). Both may hold
-// anything, so the readers refuse whatever the writers here would not have written.
+// The probe's result for the render nodes of a machine, and its text form, which the registry and
+// the report of the probe program (va_probe_report.hpp) contain. The readers trust neither: they
+// refuse any text that the writers here would not write.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ struct MachineNode {
 struct FailedNode {
   std::string path;
   std::string reason; // a sentence that begins with the path, without a full stop
-  // It was too slow, or the kernel ended it, as when memory is short: it may answer another time.
+  // It was too slow, or the kernel killed it, as when memory is short: another probe may succeed.
   bool may_pass = false;
 };
 

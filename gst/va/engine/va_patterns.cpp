@@ -72,7 +72,7 @@ void add_whole(Plan &plan, Picture picture)
   plan.pieces.push_back({plan.pictures.size() - 1, from, whole(plan.width, plan.height)});
 }
 
-// Rounded to an even number, so that the ball covers whole chroma samples; 1 where the frame is 1
+// Rounded to an even number, so that the ball covers whole chroma samples; 1 if the frame is 1
 // pixel wide or high.
 std::uint32_t ball_size(const Plan &plan)
 {

@@ -17,7 +17,7 @@ enum class Pattern { Smpte, Checkers, Gradient, Ball, Solid, FrameCounter };
 
 enum class Matrix { Bt601, Bt709, Bt2020 };
 
-// RGB is full range, and has the matrix of the YUV that it is made of or becomes.
+// RGB has full range, and the matrix of the YUV on the other side of a conversion.
 struct Colours {
   Matrix matrix{};
   bool full_range = false;
@@ -69,7 +69,7 @@ void draw(const Plan &plan, Picture &target);
 // white 1, in the upper left corner: frame number (4 bytes, highest first), timestamp in
 // nanoseconds (8 bytes), and the sum of these 12 bytes, inverted.
 inline constexpr std::uint32_t kCounterBytes = 13;
-// Side of a cell in pixels; 0 where the counter does not fit.
+// Side of a cell in pixels; 0 if the counter does not fit.
 std::uint32_t counter_cell(std::uint32_t width, std::uint32_t height);
 
 } // namespace gstdrm::va

@@ -130,8 +130,8 @@ void read_attribute(const VASurfaceAttrib &attribute, Capabilities &capabilities
     capabilities.max_height = std::min(kMaxFrameSize, number);
     break;
   case VASurfaceAttribMemoryType:
-    // i965 takes a type that it does not know for its own memory, and reads the descriptor as that
-    // of another type (intel-vaapi-driver, i965_drv_video.c, i965_CreateSurfaces2()).
+    // i965 treats an unknown type as its own memory, and parses the descriptor as another type
+    // (intel-vaapi-driver, i965_drv_video.c, i965_CreateSurfaces2()).
     if ((number & VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2) == 0 &&
         (number & VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME) != 0)
       capabilities.imports = ImportBy::Prime;
@@ -144,7 +144,7 @@ void read_attribute(const VASurfaceAttrib &attribute, Capabilities &capabilities
   }
 }
 
-// Attributes are a driver's numbers: without the sense of a range they are as good as none.
+// Ignores size limits of the driver that are no valid range.
 void check_sizes(std::uint32_t &least, std::uint32_t &most, const char *side)
 {
   if (least <= most && least <= kMaxFrameSize && most > 0)
@@ -154,7 +154,7 @@ void check_sizes(std::uint32_t &least, std::uint32_t &most, const char *side)
   most = kMaxFrameSize;
 }
 
-// What the driver says of the configuration, before any surface is made.
+// Queries the attributes of the configuration, before any surface is made.
 void log_answer(const Display &display, const Found &found, const Capabilities &capabilities,
                 const Listed &listed)
 {
@@ -197,10 +197,10 @@ Result<Capabilities> query_capabilities(const std::shared_ptr<Display> &display)
   for (const auto *format : listed.formats)
     prober.probe(*format, listed.modifiers);
   prober.probe_sources(listed.modifiers);
-  if (prober.lacking())
+  if (prober.out_of_descriptors())
     return Error{ErrorCode::Device,
-                 display->node() + " cannot be probed: " + prober.lacking()->message,
-                 prober.lacking()->sys_errno};
+                 display->node() + " cannot be probed: " + prober.out_of_descriptors()->message,
+                 prober.out_of_descriptors()->sys_errno};
   if (capabilities.formats.empty()) {
     return Error{ErrorCode::Device,
                  display->node() + " (" + display->vendor() +

@@ -17,21 +17,21 @@
 
 namespace gstdrm::va {
 
-// How a driver takes DMA buffers of others: as VADRMPRIMESurfaceDescriptor, with a modifier, or as
-// VASurfaceAttribExternalBuffers, the older description without one.
+// The description with which a driver imports DMA buffers: VADRMPRIMESurfaceDescriptor with a
+// modifier, or the older VASurfaceAttribExternalBuffers without one.
 enum class ImportBy { Prime2, Prime };
 
 struct Capabilities {
   FormatSet formats; // each pair was allocated, exported and drawn into once
-  // Pairs of other formats, which no picture is drawn into: each was allocated and exported, and
+  // Pairs of formats that can be read but not drawn into: each was allocated and exported, and
   // frames of its format were imported and read.
   FormatSet sources;
   bool has_vpp = false;
-  // VASurfaceAttribDRMFormatModifiers may be set: the driver says so, or it was tried
+  // VASurfaceAttribDRMFormatModifiers may be set: the driver says so, or a trial succeeded
   bool takes_modifiers = false;
   bool lists_modifiers = false; // the driver says which modifiers it supports
   ImportBy imports = ImportBy::Prime2;
-  ColourRules colours; // of an open device alone: va_machine.hpp does not keep them
+  ColourRules colours;                          // only of an open device, not of va_machine.hpp
   std::vector<DeinterlaceMethod> deinterlacing; // best last
   std::uint32_t min_width = 1;
   std::uint32_t min_height = 1;
@@ -41,7 +41,7 @@ struct Capabilities {
 };
 
 // Allocates, exports and draws into a surface for each pair that the driver may support, and reads
-// from those that it does not draw into. Error where no pair is left to draw into.
+// from those that it cannot draw into. Error if it can draw into none.
 Result<Capabilities> query_capabilities(const std::shared_ptr<Display> &display);
 
 } // namespace gstdrm::va

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// gst-drm-va-probe: probes the VA-API driver of one render node in a process of its own, and says
-// on its standard output what it found (va_probe_report.hpp). The plugin starts it; by hand, it
-// shows what a driver does.
+// gst-drm-va-probe: probes the VA-API driver of one render node in its own process, and writes the
+// result to its standard output (va_probe_report.hpp). The plugin starts it; users may run it to
+// see what a driver does.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +33,7 @@ constexpr std::string_view kOpening = "libva: Trying to open ";
 int answer_fd = STDOUT_FILENO;
 int most_detailed = static_cast<int>(LogLevel::Debug);
 
-// Whoever reads has gone where it cannot be written to: then nobody needs the rest.
+// Ends the process if the reader has gone.
 void say(std::string_view text) noexcept
 {
   if (!write_all(answer_fd, text))
@@ -76,7 +76,7 @@ std::string answer(const std::string &path)
   for (const auto &refused : capabilities->refused)
     GSTDRM_DEBUG("not in the templates: %s", refused.c_str());
   MachineNode node{path, (*display)->vendor(), std::move(*capabilities)};
-  // The driver's end is part of the probe, so the answer is sent behind it.
+  // Closing the driver is part of the probe, so send the answer after it.
   GSTDRM_DEBUG("vaTerminate on %s", path.c_str());
   *display = nullptr;
   return report::node(node);
@@ -93,7 +93,7 @@ int main(int argc, char **argv)
     return EXIT_FAILURE;
   if (argc > 2)
     most_detailed = std::max(most_detailed, std::atoi(argv[2]));
-  answer_fd = take_standard_output().release(); // to the end of the process
+  answer_fd = take_standard_output().release(); // open until the process ends
   if (answer_fd < 0)
     return EXIT_FAILURE;
   set_log_sink(&kSink);
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
 } // namespace
 } // namespace gstdrm::va
 
-// Exit handlers and destructors of drivers are not run: they crash in some, and the answer is out.
+// Skip exit handlers and destructors of drivers: some crash, and the answer is written.
 int main(int argc, char **argv)
 {
   int status = EXIT_FAILURE;

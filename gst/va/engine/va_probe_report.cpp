@@ -26,7 +26,7 @@ std::string line_of(std::string_view key, std::string_view text)
   return std::string(key) + one_line(text) + '\n';
 }
 
-// One state machine over the lines; true while nothing is wrong.
+// Parses the lines one by one. Returns false after a fault.
 class ReportReader {
 public:
   ReportReader(ProbeReport &report, std::string_view path) : report_(report), path_(path) {}
@@ -58,7 +58,8 @@ public:
       report_.reason = line.substr(kNone.size());
       return !report_.reason.empty() || wrong("it gives no reason");
     }
-    return line.starts_with(kNodeLine) ? node(line.substr(kNodeLine.size())) : wrong("of an unknown kind");
+    return line.starts_with(kNodeLine) ? node(line.substr(kNodeLine.size()))
+                                       : wrong("of an unknown kind");
   }
 
   bool wrong(const char *what)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What gst-drm-va-probe says of one render node: lines of text that it writes as it goes on, so
-// that the last line of one that ended early tells what the driver was asked.
+// The report of gst-drm-va-probe about one render node: lines of text, each written before the next
+// step, so that the last line of a crashed probe names the step.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace gstdrm::va {
 
 inline constexpr std::size_t kMaxReport = std::size_t{4} << 20; // bytes
 
-// Each is one line with its line feed, in this order: the greeting, log and driver lines, the node
-// or why there is none, the end.
+// Each function returns one line with its line feed. Their order: the greeting, log and driver
+// lines, the node or the reason why there is none, the end.
 namespace report {
 std::string greeting(); // of this version of the plugin
 std::string log(LogLevel level, std::string_view text);
@@ -33,11 +33,11 @@ struct ProbeReport {
     LogLevel level;
     std::string text;
   };
-  bool greeted = false;  // the text is of the program of this version
-  std::string fault;     // what is wrong with the text; empty if it is whole
+  bool greeted = false;  // the text is from the program of this version
+  std::string fault;     // the first error in the text; empty if it is complete
   std::vector<Line> log; // up to the fault
-  std::string driver;    // its name, and its file where libva has said it
-  std::string reason;    // why the driver has nothing that can be used
+  std::string driver;    // its name, and its file if libva named it
+  std::string reason;    // why the driver cannot be used
   std::optional<MachineNode> node;
 };
 

@@ -14,7 +14,7 @@ Result<std::unique_ptr<Renderer>> Renderer::create(const Device &device,
                         device.capabilities.max_width);
   if (!plan)
     return plan.error();
-  // surfaces have a smallest size, which the ball and cells of a counter may be below
+  // the ball and the counter's cells may be smaller than the smallest surface
   pad_pictures(*plan, device.capabilities.min_width, device.capabilities.min_height);
   std::unique_ptr<Renderer> renderer(
       new Renderer(device.display, request, std::move(plan).value()));
@@ -28,9 +28,8 @@ Result<std::unique_ptr<Renderer>> Renderer::create(const Device &device,
   return renderer;
 }
 
-// Uploads a prepared picture. Its format is the frames' own format, which needs no conversion,
-// where the CPU can write that; else a common format of the same colour model (RGB or YUV), or of
-// the other.
+// Uploads a prepared picture in the format of the frames, which needs no conversion, if the CPU can
+// write it; else in a common format of the same colour model (RGB or YUV), or of the other.
 Result<Surface> Renderer::upload(const Picture &picture)
 {
   const auto *target = format_by_drm(request_.fourcc);
@@ -40,7 +39,7 @@ Result<Surface> Renderer::upload(const Picture &picture)
                                                              VA_FOURCC_BGRX, VA_FOURCC_BGRA}
                               : std::array<std::uint32_t, 5>{own, VA_FOURCC_BGRX, VA_FOURCC_BGRA,
                                                              VA_FOURCC_RGBA, VA_FOURCC_NV12};
-  Error first{ErrorCode::Unsupported, {}}; // of the preferred candidate, so the most useful
+  Error first{ErrorCode::Unsupported, {}}; // of the preferred format
   for (const std::uint32_t fourcc : candidates) {
     const auto *format = format_by_va(fourcc);
     if (!format || !can_write(fourcc))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Draws a pattern into surfaces. Video processing composes it from pictures that are uploaded once;
-// a driver without video processing has it written by the CPU.
+// without video processing the CPU writes it.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ class Renderer {
 public:
   static Result<std::unique_ptr<Renderer>> create(const Device &device,
                                                   const RenderRequest &request);
-  // Returns the bytes that the CPU wrote: 0 with video processing, which goes on after the return.
+  // Returns the bytes that the CPU wrote: 0 with video processing, which still draws after the
+  // return.
   Result<std::uint64_t> render(const Surface &target, std::uint64_t frame,
                                std::uint64_t timestamp_ns);
   [[nodiscard]] bool uses_cpu() const { return !compositor_; }

@@ -8,6 +8,7 @@
 
 #include <gst/drm/core/frame_layout.hpp>
 #include <gst/drm/core/log.hpp>
+#include <gst/drm/core/sync_file.hpp>
 
 #include "va_attributes.hpp"
 
@@ -19,7 +20,7 @@ std::string size_text(std::uint32_t width, std::uint32_t height)
   return std::to_string(width) + "x" + std::to_string(height);
 }
 
-// Reads a driver's description of a surface step by step, and checks it against what was asked for.
+// Parses a driver's description of a surface, and checks it against the request.
 class Reader {
 public:
   Reader(const VADRMPRIMESurfaceDescriptor &descriptor, const PixelFormat &format,
@@ -53,9 +54,9 @@ private:
     return error;
   }
 
-  // Takes ownership of the descriptors first, so that no refusal leaks one. Where the count of
-  // objects is impossible, the entries may be garbage: then only descriptors above 2 are taken,
-  // which cannot be a standard stream. No descriptor is taken twice.
+  // Take ownership of the descriptors first, so that no error leaks one. If the count of objects is
+  // impossible, the entries may be garbage: then take only descriptors above 2, which are no
+  // standard streams. Take no descriptor twice.
   void adopt()
   {
     const bool plausible = d_.num_objects >= 1 && d_.num_objects <= kMaxPlanes;
@@ -82,7 +83,7 @@ private:
     if (d_.fourcc != format_.va_fourcc)
       GSTDRM_LOG("the driver's name for %s (VA) is %s", fourcc_to_string(format_.va_fourcc).c_str(),
                  fourcc_to_string(d_.fourcc).c_str());
-    // A size larger than asked is allowed: it includes the driver's padding.
+    // A larger size is allowed: it includes the driver's padding.
     if (d_.width < frame_.width || d_.height < frame_.height)
       return refuse("it says " + size_text(d_.width, d_.height));
     return {};
@@ -152,8 +153,8 @@ private:
     return {};
   }
 
-  // check_layout() of the core has the rules for every layout. Each object counts with the size
-  // that the driver gave, which may be smaller than the dma-buf.
+  // check_layout() of the core has the rules for every layout. The driver's size of an object may
+  // be smaller than the dma-buf.
   Result<void> check()
   {
     for (std::size_t i = 0; i < frame_.n_planes; ++i)
@@ -205,7 +206,7 @@ Result<Surface> create_surface(const std::shared_ptr<Display> &display, const Pi
   if (!copy.empty()) {
     attributes.push_back(pointer(VASurfaceAttribDRMFormatModifiers, &list));
   } else if (tiling == Tiling::None) {
-    // The type first: drivers read the descriptor by the type that they have seen until then.
+    // The type first: drivers parse the descriptor by the memory type that came before it.
     attributes.push_back(integer(VASurfaceAttribMemoryType, VA_SURFACE_ATTRIB_MEM_TYPE_VA));
     attributes.push_back(pointer(VASurfaceAttribExternalBufferDescriptor, &untiled));
   }
@@ -236,8 +237,8 @@ Result<AllocatedFrame> export_surface(const Surface &surface, const PixelFormat 
 {
   VADRMPRIMESurfaceDescriptor descriptor{};
   Error failed;
-  // Exported for reading and writing, because consumers import for both; on some drivers the first
-  // export decides what later ones allow.
+  // Export for reading and writing: consumers import for both, and on some drivers the first export
+  // limits later ones.
   for (const std::uint32_t layers :
        {VA_EXPORT_SURFACE_COMPOSED_LAYERS, VA_EXPORT_SURFACE_SEPARATE_LAYERS}) {
     const VAStatus status = vaExportSurfaceHandle(
@@ -319,5 +320,24 @@ Result<bool> is_rendering(const Surface &surface)
                static_cast<unsigned>(state));
   return (state & VASurfaceRendering) != 0;
 }
+
+namespace {
+
+Result<void> wait_for_drawing(const SyncJob &job)
+{
+  if (!job.fence)
+    return sync_surface(*job.surface);
+  const auto state = fence_wait(job.fence.get(), kDeviceLimit);
+  if (!state)
+    return state.error();
+  if (*state == FenceState::Pending)
+    return job.surface->display().error(ErrorCode::Sync, "the fence of a picture",
+                                        VA_STATUS_ERROR_TIMEDOUT);
+  return {};
+}
+
+} // namespace
+
+SyncWorker::SyncWorker() : JobWorker(wait_for_drawing) {}
 
 } // namespace gstdrm::va

@@ -12,14 +12,16 @@
 
 #include <gst/drm/core/allocated_frame.hpp>
 #include <gst/drm/core/frame_layout.hpp>
+#include <gst/drm/core/job_worker.hpp>
 #include <gst/drm/core/result.hpp>
+#include <gst/drm/core/unique_fd.hpp>
 
 #include "va_formats.hpp"
 #include "va_objects.hpp"
 
 namespace gstdrm::va {
 
-// What is asked of drivers that take no list of modifiers.
+// The layout requested from drivers that take no list of modifiers.
 enum class Tiling { Any, None };
 
 // `modifiers` are all that the consumers take; the driver chooses one. An empty list leaves the
@@ -30,31 +32,43 @@ Result<Surface> create_surface(const std::shared_ptr<Display> &display, const Pi
                                std::span<const std::uint64_t> modifiers,
                                Tiling tiling = Tiling::Any);
 
-// Exports as one composed layer, or as separate layers where the driver cannot do that.
+// Exports as one composed layer, or as separate layers if the driver cannot compose.
 Result<AllocatedFrame> export_surface(const Surface &surface, const PixelFormat &format,
                                       std::uint32_t width, std::uint32_t height,
                                       std::span<const std::uint64_t> modifiers);
 
-// Checks the driver's answer, `descriptor`, against the other arguments, which say what was asked
-// for. Takes ownership of the file descriptors in `descriptor`, on failure too, and closes each
-// once.
+// Checks the driver's `descriptor` against the other arguments, the request. Takes ownership of the
+// file descriptors in `descriptor`, on failure too, and closes each once.
 Result<AllocatedFrame> read_descriptor(const VADRMPRIMESurfaceDescriptor &descriptor,
                                        const PixelFormat &format, std::uint32_t width,
                                        std::uint32_t height,
                                        std::span<const std::uint64_t> modifiers);
 
-// The layout of a frame that was exported, with borrowed descriptors. `objects` are what its
-// descriptors refer to, in the same order; without them, the descriptors are asked.
+// The layout of an exported frame, with borrowed descriptors. `objects` describes the dma-bufs in
+// the same order; the second function queries them.
 FrameLayout layout_of(const AllocatedFrame &frame, std::span<const ObjectInfo> objects);
 Result<FrameLayout> layout_of(const AllocatedFrame &frame);
 
-// How long the device may take for one picture. A GPU that hangs is reset by its driver within
-// about ten seconds; what takes longer than this is lost for the viewer.
+// Time limit of the device for one picture. Drivers reset a GPU that hangs within about ten
+// seconds; a viewer notices earlier.
 inline constexpr std::chrono::milliseconds kDeviceLimit{5000};
-// vaSyncSurface2: blocks until the device has finished drawing into the surface, for kDeviceLimit
-// at most; ErrorCode::Sync after that. With a driver that has only vaSyncSurface, without a limit.
+// vaSyncSurface2: blocks until the device has finished drawing into the surface. ErrorCode::Sync
+// after kDeviceLimit. Drivers that have only vaSyncSurface block without a limit.
 Result<void> sync_surface(const Surface &surface);
-// vaQuerySurfaceStatus: whether the device still draws into the surface. Does not block.
+// vaQuerySurfaceStatus: returns true while the device draws into the surface. Does not block.
 Result<bool> is_rendering(const Surface &surface);
+
+// A drawing that SyncWorker waits for.
+struct SyncJob {
+  std::shared_ptr<Surface> surface; // the target
+  UniqueFd fence;                   // of the drawing; empty to wait in vaSyncSurface
+  std::shared_ptr<const void> read; // what the device reads; released after the drawing
+};
+
+// A thread that waits for drawings.
+class SyncWorker : public JobWorker<SyncJob> {
+public:
+  SyncWorker();
+};
 
 } // namespace gstdrm::va

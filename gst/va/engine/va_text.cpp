@@ -15,8 +15,8 @@ bool is_continuation(char byte)
   return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
 }
 
-// How many bytes of UTF-8 (RFC 3629) at the head of `text` are one character that may be in a
-// line; 0 if there is none.
+// Length in bytes of the UTF-8 character (RFC 3629) at the start of `text`; 0 if it is invalid or
+// not allowed in a line.
 std::size_t character(std::string_view text)
 {
   const auto first = static_cast<unsigned char>(text[0]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Text from drivers, which may hold anything, as lines that GStreamer's structures, logs and
-// messages take.
+// Text from drivers, which may contain any bytes, as lines for GStreamer's structures, logs and
+// messages.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace gstdrm::va {
 
-// Valid UTF-8 on one line: no control character, no line separator.
+// Returns true for valid UTF-8 without control characters and line separators.
 bool is_one_line(std::string_view text);
-// The same text with a '?' for each byte that is_one_line() would refuse, cut after 1000 bytes.
+// Replaces each byte that is_one_line() refuses by '?', and cuts the text after 1000 bytes.
 std::string one_line(std::string_view text);
 
 } // namespace gstdrm::va

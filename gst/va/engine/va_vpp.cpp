@@ -54,7 +54,7 @@ Result<void> draw_picture(const Context &context, const Surface &target, std::sp
     return display.error(ErrorCode::Device, "vaBeginPicture", status);
   const VAStatus rendered =
       vaRenderPicture(display.count(), context.id(), ids.data(), static_cast<int>(ids.size()));
-  // Called after a failure too, or the context would remain inside of vaBeginPicture().
+  // After a failure too, or the context would still be between vaBeginPicture() and vaEndPicture().
   status = vaEndPicture(display.count(), context.id());
   if (rendered != VA_STATUS_SUCCESS)
     return display.error(ErrorCode::Device, "vaRenderPicture", rendered);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Video processing: composes a picture from prepared surfaces. All VA objects are made once. A
-// picture takes three calls (vaBeginPicture, vaRenderPicture, vaEndPicture), however many pieces it
-// has; on a driver that keeps one parameter buffer a picture, three calls a piece.
+// picture takes three calls (vaBeginPicture, vaRenderPicture, vaEndPicture) for all its pieces;
+// three calls for each piece with drivers that use one parameter buffer per picture.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@
 
 namespace gstdrm::va {
 
-// A configuration of video processing and a context of it.
+// A configuration of video processing and its context.
 struct VideoContext {
   Config config;
   Context context; // destroyed before its configuration
 };
 Result<VideoContext> open_video_processing(const std::shared_ptr<Display> &display);
 
-// One picture of these parameter buffers.
+// Draws one picture with these parameter buffers.
 Result<void> draw_picture(const Context &context, const Surface &target, std::span<VABufferID> ids);
 
 VARectangle rectangle(const Rect &rect);
@@ -40,7 +40,7 @@ public:
                                                     std::span<const VASurfaceID> sources,
                                                     Matrix matrix);
   // Draws each piece from the rectangle `from` of its source to the rectangle `to` of the target,
-  // in order. Returns at once, while the device still draws.
+  // in order. Returns while the device still draws.
   Result<void> compose(const Surface &target, std::span<const Piece> pieces);
 
 private:
