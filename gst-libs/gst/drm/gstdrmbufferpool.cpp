@@ -352,30 +352,14 @@ GstBufferPool *gst_drm_buffer_pool_new(GstDrmAllocator *allocator) noexcept
 }
 
 /**
- * gst_drm_buffer_pool_get_waits:
- * @pool: a #GstDrmBufferPool
- *
- * Counts the waits for release fences.
- *
- * Returns: how often a buffer was asked for while every one there was had a release fence pending
- *
- * Since: 0.1
- */
-guint64 gst_drm_buffer_pool_get_waits(GstDrmBufferPool *pool) noexcept
-{
-  g_return_val_if_fail(GST_IS_DRM_BUFFER_POOL(pool), 0);
-
-  return pool->state.waits.load(std::memory_order_relaxed);
-}
-
-/**
  * gst_drm_buffer_pool_get_stats:
  * @pool: a #GstDrmBufferPool
  *
  * Gets the pool's counters as a structure `drm-buffer-pool` with the #guint64 fields `allocations`
  * (frames made since the pool was created), `frames` and `bytes` (frames whose memory exists, also
  * those that are referenced elsewhere after the pool has stopped), `out` (frames in use: acquired,
- * or given back while a copy of them lives) and `waits` (see gst_drm_buffer_pool_get_waits()).
+ * or given back while a copy of them lives) and `waits` (how often a buffer was asked for while
+ * every one there was had a release fence pending).
  *
  * Returns: (transfer full): a new structure
  *

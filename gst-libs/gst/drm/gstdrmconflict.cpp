@@ -88,12 +88,19 @@ GstStructure *to_structure(const std::string &text, const std::vector<std::strin
   return structure;
 }
 
+GstDrmConflict *copy_conflict(const GstDrmConflict *conflict) noexcept
+try {
+  return std::make_unique<GstDrmConflict>(*conflict).release();
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
+}
+
 } // namespace
 
 GType gst_drm_conflict_get_type(void) noexcept
 {
   static const GType type = g_boxed_type_register_static(
-      "GstDrmConflict", reinterpret_cast<GBoxedCopyFunc>(gst_drm_conflict_copy),
+      "GstDrmConflict", reinterpret_cast<GBoxedCopyFunc>(copy_conflict),
       reinterpret_cast<GBoxedFreeFunc>(gst_drm_conflict_free));
   return type;
 }
@@ -238,25 +245,6 @@ gchar *gst_drm_constraints_get_heap(const GstDrmConstraints *constraints,
   if (kind)
     *kind = static_cast<GstDrmPlacement>(heap ? heap->kind : 0);
   return heap && !heap->name.empty() ? g_strdup(heap->name.c_str()) : nullptr;
-}
-
-/**
- * gst_drm_conflict_copy:
- * @conflict: a #GstDrmConflict
- *
- * Makes a copy.
- *
- * Returns: (transfer full): a copy
- *
- * Since: 0.1
- */
-GstDrmConflict *gst_drm_conflict_copy(const GstDrmConflict *conflict) noexcept
-try {
-  g_return_val_if_fail(conflict != nullptr, nullptr);
-
-  return std::make_unique<GstDrmConflict>(*conflict).release();
-} catch (...) {
-  return gstdrm::caught(nullptr, __func__);
 }
 
 /**

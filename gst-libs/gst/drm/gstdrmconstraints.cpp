@@ -22,9 +22,28 @@
 #include "gstdrm-guard-private.hpp"
 #include "gstdrmconstraints-private.hpp"
 #include "gstdrmformatset-private.hpp"
+#include "gstdrmsync.h"
+#include "gstdrmtensormeta.h"
 
+using gstdrm::BufferType;
 using gstdrm::ConstraintKey;
 using gstdrm::is_constraint_key;
+using gstdrm::TensorElement;
+
+static_assert(static_cast<int>(BufferType::Pyramid) == GST_DRM_BUFFER_TYPE_PYRAMID);
+static_assert(static_cast<int>(TensorElement::Float32) == GST_DRM_TENSOR_TYPE_FLOAT32);
+static_assert(gstdrm::kAccessRead == GST_DRM_ACCESS_READ);
+static_assert(gstdrm::kAccessWrite == GST_DRM_ACCESS_WRITE);
+static_assert(gstdrm::kPlaceSystem == GST_DRM_PLACEMENT_SYSTEM);
+static_assert(gstdrm::kPlaceContiguous == GST_DRM_PLACEMENT_CONTIGUOUS);
+static_assert(gstdrm::kPlaceDevice == GST_DRM_PLACEMENT_DEVICE);
+static_assert(gstdrm::kConstraintKeys == GST_DRM_CONSTRAINT_PYRAMID_SCALE + 1);
+static_assert(static_cast<int>(ConstraintKey::Stride) == GST_DRM_CONSTRAINT_STRIDE);
+static_assert(static_cast<int>(ConstraintKey::BaseAlign) == GST_DRM_CONSTRAINT_BASE_ALIGN);
+static_assert(static_cast<int>(ConstraintKey::Placement) == GST_DRM_CONSTRAINT_PLACEMENT);
+static_assert(static_cast<int>(ConstraintKey::Buffers) == GST_DRM_CONSTRAINT_BUFFERS);
+static_assert(static_cast<int>(ConstraintKey::TensorDims) == GST_DRM_CONSTRAINT_TENSOR_DIMS);
+static_assert(static_cast<int>(ConstraintKey::PyramidScale) == GST_DRM_CONSTRAINT_PYRAMID_SCALE);
 
 GType gst_drm_constraints_get_type(void) noexcept
 {
@@ -341,47 +360,4 @@ guint64 *gst_drm_constraints_get_dims(const GstDrmConstraints *constraints, guin
   std::copy(dims->begin(), dims->end(), copy);
   *n_dims = static_cast<guint>(dims->size());
   return copy;
-}
-
-/**
- * gst_drm_constraints_unset:
- * @constraints: a #GstDrmConstraints
- * @key: any key
- *
- * Takes a value out, so that the accessor asks for nothing there.
- *
- * Since: 0.1
- */
-void gst_drm_constraints_unset(GstDrmConstraints *constraints, GstDrmConstraintKey key) noexcept
-try {
-  g_return_if_fail(constraints != nullptr);
-
-  if (!is_constraint_key(key))
-    return;
-  gstdrm::Change removal;
-  removal.key = static_cast<ConstraintKey>(key);
-  removal.what = gstdrm::Change::What::Remove;
-  gstdrm::apply_change(constraints->values, removal);
-} catch (...) {
-  gstdrm::caught(__func__);
-}
-
-/**
- * gst_drm_constraints_to_string:
- * @constraints: a #GstDrmConstraints
- *
- * Describes the constraints: the accessor, then a line for each key that is set, with units and
- * the names of modifiers.
- *
- * Returns: (transfer full): the text
- *
- * Since: 0.1
- */
-gchar *gst_drm_constraints_to_string(const GstDrmConstraints *constraints) noexcept
-try {
-  g_return_val_if_fail(constraints != nullptr, nullptr);
-
-  return gstdrm::dup_text(gstdrm::describe_constraints(constraints->values));
-} catch (...) {
-  return gstdrm::caught(nullptr, __func__);
 }

@@ -36,17 +36,6 @@ GType gst_drm_format_set_get_type(void) noexcept
   return type;
 }
 
-GType gst_drm_format_set_flags_get_type(void) noexcept
-{
-  static const GFlagsValue values[] = {
-      {GST_DRM_FORMAT_SET_FLAG_NONE, "GST_DRM_FORMAT_SET_FLAG_NONE", "none"},
-      {GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT, "GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT",
-       "linear-for-implicit"},
-      {0, nullptr, nullptr}};
-  static const GType type = g_flags_register_static("GstDrmFormatSetFlags", values);
-  return type;
-}
-
 /**
  * gst_drm_format_set_new: (constructor)
  *

@@ -40,26 +40,6 @@ constexpr int kAllAccess = GST_DRM_ACCESS_READ | GST_DRM_ACCESS_WRITE;
 
 } // namespace
 
-GType gst_drm_fence_state_get_type(void) noexcept
-{
-  static const GEnumValue values[] = {
-      {GST_DRM_FENCE_STATE_PENDING, "GST_DRM_FENCE_STATE_PENDING", "pending"},
-      {GST_DRM_FENCE_STATE_SIGNALLED, "GST_DRM_FENCE_STATE_SIGNALLED", "signalled"},
-      {GST_DRM_FENCE_STATE_FAILED, "GST_DRM_FENCE_STATE_FAILED", "failed"},
-      {0, nullptr, nullptr}};
-  static const GType type = g_enum_register_static("GstDrmFenceState", values);
-  return type;
-}
-
-GType gst_drm_access_get_type(void) noexcept
-{
-  static const GFlagsValue values[] = {{GST_DRM_ACCESS_READ, "GST_DRM_ACCESS_READ", "read"},
-                                       {GST_DRM_ACCESS_WRITE, "GST_DRM_ACCESS_WRITE", "write"},
-                                       {0, nullptr, nullptr}};
-  static const GType type = g_flags_register_static("GstDrmAccess", values);
-  return type;
-}
-
 /**
  * gst_drm_fence_get_state:
  * @fence_fd: a sync_file

@@ -166,6 +166,14 @@ gboolean sync_meta_transform(GstBuffer *dest, GstMeta *meta, GstBuffer *source, 
   return TRUE;
 }
 
+const GstMetaInfo *sync_meta_info()
+{
+  static const GstMetaInfo *const info =
+      gst_meta_register(GST_DRM_SYNC_META_API_TYPE, "GstDrmSyncMeta", sizeof(GstDrmSyncMeta),
+                        gstdrm::logging<sync_meta_init>, sync_meta_free, sync_meta_transform);
+  return info;
+}
+
 gboolean add_fence(GstDrmSyncMeta *meta, SharedFences::Which which, UniqueFd fence, GError **error)
 {
   const Result<void> added = fences_of(meta)->add(which, std::move(fence));
@@ -202,23 +210,6 @@ GType gst_drm_sync_meta_api_get_type(void) noexcept
 }
 
 /**
- * gst_drm_sync_meta_get_info:
- *
- * Registers the meta with GStreamer, on the first call.
- *
- * Returns: (transfer none): the #GstMetaInfo of #GstDrmSyncMeta
- *
- * Since: 0.1
- */
-const GstMetaInfo *gst_drm_sync_meta_get_info(void) noexcept
-{
-  static const GstMetaInfo *const info =
-      gst_meta_register(gst_drm_sync_meta_api_get_type(), "GstDrmSyncMeta", sizeof(GstDrmSyncMeta),
-                        gstdrm::logging<sync_meta_init>, sync_meta_free, sync_meta_transform);
-  return info;
-}
-
-/**
  * gst_buffer_add_drm_sync_meta:
  * @buffer: (transfer none): a writable #GstBuffer
  *
@@ -235,8 +226,7 @@ GstDrmSyncMeta *gst_buffer_add_drm_sync_meta(GstBuffer *buffer) noexcept
   if (GstDrmSyncMeta *meta = gst_buffer_get_drm_sync_meta(buffer))
     return meta;
   g_return_val_if_fail(gst_buffer_is_writable(buffer), nullptr);
-  return reinterpret_cast<GstDrmSyncMeta *>(
-      gst_buffer_add_meta(buffer, gst_drm_sync_meta_get_info(), nullptr));
+  return reinterpret_cast<GstDrmSyncMeta *>(gst_buffer_add_meta(buffer, sync_meta_info(), nullptr));
 }
 
 /**
