@@ -18,6 +18,9 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "gstdrm-guard-private.hpp"
 #include "gstdrmconstraints-private.hpp"
@@ -360,4 +363,146 @@ guint64 *gst_drm_constraints_get_dims(const GstDrmConstraints *constraints, guin
   std::copy(dims->begin(), dims->end(), copy);
   *n_dims = static_cast<guint>(dims->size());
   return copy;
+}
+
+/**
+ * gst_drm_constraints_reconcile:
+ * @accessors: (element-type GstDrmConstraints): what each accessor of a buffer asks for, 256 at
+ *   most. %NULL elements are left out.
+ * @conflict: (out) (optional) (transfer full) (nullable): why nothing suits all of them; %NULL
+ *   where something does
+ *
+ * Reconciles what the accessors of a buffer ask for: sets and ranges intersect, of alignments the
+ * largest counts, needs add up, and everything else has to be equal. Memory of a device is that of
+ * one device, and of accessors that name it. Then the layout is computed:
+ * of the first linear format in common where width and height are fixed, of raw memory, a tensor,
+ * an array or a pyramid. Linear formats that cannot be laid out as asked are taken out. The order
+ * of @accessors carries no meaning, and one that is there twice, with one name and the same values,
+ * counts once. No accessors ask for nothing.
+ *
+ * The result is itself a #GstDrmConstraints, without a name, that may be reconciled with others. It
+ * fails only with a conflict, except when memory runs out.
+ *
+ * Returns: (transfer full) (nullable): what suits all accessors; %NULL with @conflict where nothing
+ *   does
+ *
+ * Since: 0.1
+ */
+GstDrmConstraints *gst_drm_constraints_reconcile(GPtrArray *accessors,
+                                                 GstDrmConflict **conflict) noexcept
+try {
+  if (conflict)
+    *conflict = nullptr;
+  g_return_val_if_fail(accessors != nullptr, nullptr);
+
+  std::vector<const gstdrm::Constraints *> values;
+  values.reserve(accessors->len);
+  for (guint i = 0; i < accessors->len; ++i)
+    if (const auto *one = static_cast<const GstDrmConstraints *>(g_ptr_array_index(accessors, i)))
+      values.push_back(&one->values);
+  auto outcome = gstdrm::reconcile(values);
+  if (auto *done = std::get_if<gstdrm::Reconciled>(&outcome)) {
+    auto made = std::make_unique<GstDrmConstraints>();
+    made->values = std::move(done->merged);
+    made->heap = std::move(done->heap);
+    made->layout = std::move(done->layout);
+    return made.release();
+  }
+  if (conflict) {
+    auto made = std::make_unique<GstDrmConflict>();
+    made->conflict = std::move(std::get<gstdrm::Conflict>(outcome));
+    *conflict = made.release();
+  }
+  return nullptr;
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
+}
+
+/**
+ * gst_drm_constraints_get_size:
+ * @constraints: a #GstDrmConstraints
+ *
+ * Gets the size that gst_drm_constraints_reconcile() computed.
+ *
+ * Returns: bytes to allocate; 0 where no layout was computed, and in constraints that were not
+ * reconciled
+ *
+ * Since: 0.1
+ */
+guint64 gst_drm_constraints_get_size(const GstDrmConstraints *constraints) noexcept
+{
+  g_return_val_if_fail(constraints != nullptr, 0);
+
+  return constraints->layout ? constraints->layout->size_bytes : 0;
+}
+
+/**
+ * gst_drm_constraints_get_n_planes:
+ * @constraints: a #GstDrmConstraints
+ *
+ * Gets how many planes gst_drm_constraints_reconcile() laid out: the planes of an image, of all
+ * levels of a pyramid, the dimensions of a tensor, one of an array and of raw memory.
+ *
+ * Returns: the number; 0 where no layout was computed, and in constraints that were not reconciled
+ *
+ * Since: 0.1
+ */
+guint gst_drm_constraints_get_n_planes(const GstDrmConstraints *constraints) noexcept
+{
+  g_return_val_if_fail(constraints != nullptr, 0);
+
+  return constraints->layout ? static_cast<guint>(constraints->layout->planes.size()) : 0;
+}
+
+/**
+ * gst_drm_constraints_get_plane:
+ * @constraints: a #GstDrmConstraints
+ * @index: less than gst_drm_constraints_get_n_planes()
+ * @offset: (out) (optional): where it begins, in bytes from the start of the buffer
+ * @stride: (out) (optional): bytes from one row, or one element of the dimension, to the next
+ *
+ * Gets one plane of the layout.
+ *
+ * Returns: %FALSE where there is no such plane
+ *
+ * Since: 0.1
+ */
+gboolean gst_drm_constraints_get_plane(const GstDrmConstraints *constraints, guint index,
+                                       guint64 *offset, guint64 *stride) noexcept
+{
+  g_return_val_if_fail(constraints != nullptr, FALSE);
+
+  if (!constraints->layout || index >= constraints->layout->planes.size())
+    return FALSE;
+  const gstdrm::PlaneSpan &plane = constraints->layout->planes[index];
+  if (offset)
+    *offset = plane.offset_bytes;
+  if (stride)
+    *stride = plane.stride_bytes;
+  return TRUE;
+}
+
+/**
+ * gst_drm_constraints_get_heap:
+ * @constraints: a #GstDrmConstraints
+ * @kind: (out) (optional): the kind of memory; %GST_DRM_PLACEMENT_NONE: a named heap, or
+ *   constraints that were not reconciled
+ *
+ * Gets the memory that gst_drm_constraints_reconcile() chose: system memory where it will do, else
+ * contiguous memory, memory of a device, a named heap.
+ *
+ * Returns: (transfer full) (nullable): the name of the heap or of the device; %NULL for system and
+ * contiguous memory, and in constraints that were not reconciled
+ *
+ * Since: 0.1
+ */
+gchar *gst_drm_constraints_get_heap(const GstDrmConstraints *constraints,
+                                    GstDrmPlacement *kind) noexcept
+{
+  g_return_val_if_fail(constraints != nullptr, nullptr);
+
+  const auto &heap = constraints->heap;
+  if (kind)
+    *kind = static_cast<GstDrmPlacement>(heap ? heap->kind : 0);
+  return heap && !heap->name.empty() ? g_strdup(heap->name.c_str()) : nullptr;
 }

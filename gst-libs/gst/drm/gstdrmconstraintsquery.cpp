@@ -177,6 +177,80 @@ void end_gathering(GstQuery *query, GstCaps *caps)
       add_entry(query, one.get());
 }
 
+using PadPtr = gstdrm::GstPtr<GstPad>;
+
+struct FreeIterator {
+  void operator()(GstIterator *iterator) const noexcept { gst_iterator_free(iterator); }
+};
+
+// What an iterator gives: unset at its end.
+class Item {
+public:
+  Item() = default;
+  Item(const Item &) = delete;
+  Item &operator=(const Item &) = delete;
+  ~Item()
+  {
+    if (G_IS_VALUE(&value))
+      g_value_unset(&value);
+  }
+  GValue value = G_VALUE_INIT;
+};
+
+// Where a buffer that enters by this pad may leave.
+std::vector<PadPtr> ways_on(GstPad *sink)
+{
+  std::vector<PadPtr> pads;
+  const std::unique_ptr<GstIterator, FreeIterator> iterator(gst_pad_iterate_internal_links(sink));
+  Item item;
+  while (iterator) {
+    switch (gst_iterator_next(iterator.get(), &item.value)) {
+    case GST_ITERATOR_OK:
+      pads.push_back(PadPtr::share(GST_PAD(g_value_get_object(&item.value))));
+      g_value_reset(&item.value);
+      break;
+    case GST_ITERATOR_RESYNC:
+      pads.clear();
+      gst_iterator_resync(iterator.get());
+      break;
+    default:
+      return pads;
+    }
+  }
+  return pads;
+}
+
+// An element that sends other caps on sends buffers of its own.
+bool passes_buffers_on(GstPad *src, const GstCaps *caps)
+{
+  const auto sent = gstdrm::GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(src));
+  return sent && gst_caps_is_equal(sent.get(), caps);
+}
+
+void ask_within(GstPad *src, GstCaps *caps, int most_elements)
+{
+  const auto peer = PadPtr::adopt(gst_pad_get_peer(src));
+  if (!peer || most_elements == 0)
+    return;
+  const std::vector<PadPtr> pads = ways_on(peer.get());
+  for (const PadPtr &pad : pads) {
+    if (!passes_buffers_on(pad.get(), caps))
+      continue;
+    const auto query = gstdrm::GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps, FALSE));
+    if (pads.size() == 1 || !gst_pad_peer_query(pad.get(), query.get()))
+      ask_within(pad.get(), caps, most_elements - 1);
+  }
+}
+
+// Asks every branch behind `src`, a producer's pad, with allocation queries of its own. Each leaves
+// its constraints on `caps`. A tee asks none after the first one that does not answer (gsttee.c,
+// gst_tee_query_allocation()).
+void ask_branches(GstPad *src, GstCaps *caps)
+{
+  constexpr int kMostElements = 64; // in a row
+  ask_within(src, caps, kMostElements);
+}
+
 // After a query that failed.
 void ask_all_branches(GstCaps *caps)
 {
@@ -189,7 +263,7 @@ void ask_all_branches(GstCaps *caps)
     pad = gstdrm::GstPtr<GstPad>::adopt(static_cast<GstPad *>(g_weak_ref_get(&gathering->pad)));
   }
   if (pad)
-    gstdrm::ask_branches(pad.get(), caps);
+    ask_branches(pad.get(), caps);
 }
 
 // Adds what is on the caps of a query that failed.
@@ -219,7 +293,7 @@ void free_before_query(gpointer data) noexcept
 
 // Before the query leaves the pad, and after its answer is back. Every query of the pad gets here,
 // most of them caps queries, so this is the pad's only probe.
-GstPadProbeReturn on_query(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+GstPadProbeReturn on_any_query(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
   if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
@@ -332,7 +406,7 @@ try {
   const auto mask = static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM |
                                                  GST_PAD_PROBE_TYPE_PUSH | GST_PAD_PROBE_TYPE_PULL);
   auto data = std::make_unique<BeforeQuery>(BeforeQuery{before, user_data, notify});
-  return gst_pad_add_probe(pad, mask, gstdrm::logging<on_query>, data.release(), free_before_query);
+  return gst_pad_add_probe(pad, mask, gstdrm::logging<on_any_query>, data.release(), free_before_query);
 } catch (...) {
   return gstdrm::caught(gulong{0}, __func__);
 }
