@@ -261,12 +261,11 @@ class Constraints(unittest.TestCase):
         self.assertEqual(one.get_placement(), (True, GstDrm.Placement.SYSTEM, ['cma']))
         one.set_dims([1, 3, 224])
         self.assertEqual(one.get_dims(), [1, 3, 224])
-        one.unset(GstDrm.ConstraintKey.TENSOR_DIMS)
         formats = GstDrm.FormatSet.new()
         formats.add(NV12, 0)
         one.set_formats(formats)
         self.assertTrue(one.get_formats().is_equal(formats))
-        self.assertIn('stride-align: 64 bytes', one.copy().to_string())
+        self.assertEqual(one.copy().get_range(GstDrm.ConstraintKey.STRIDE_ALIGN), (True, 64, 64))
         self.assertFalse(hasattr(one, 'free'))
 
     def test_reconcile(self):
@@ -283,7 +282,7 @@ class Constraints(unittest.TestCase):
     def test_conflict(self):
         done, conflict = GstDrm.Constraints.reconcile([self.accessor('npu', stride_align=48)])
         self.assertIsNone(done)
-        self.assertIn('48 is not a power of two', conflict.copy().to_string())
+        self.assertIn('48 is not a power of two', conflict.to_string())
         self.assertIn('"npu"', conflict.to_json())
         self.assertEqual(conflict.to_structure().get_name(), 'GstDrmConflict')
         self.assertFalse(hasattr(conflict, 'free'))
@@ -304,7 +303,7 @@ class Constraints(unittest.TestCase):
 
     def test_gather(self):
         pad = Gst.Pad.new('src', Gst.PadDirection.SRC)
-        self.assertGreater(GstDrm.pad_gather_constraints(pad), 0)
+        self.assertGreater(GstDrm.pad_gather_constraints(pad, None), 0)
 
     def test_explain(self):
         text = GstDrm.explain_mismatch('a', self.accessor('a', stride_align=48), 'b', drm_caps())

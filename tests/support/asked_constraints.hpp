@@ -8,6 +8,15 @@
 
 namespace gstdrm::test {
 
+// The type of the entries that gst_query_add_drm_constraints() adds.
+inline GType constraints_entry_type()
+{
+  g_autoptr(GstQuery) query = gst_query_new_allocation(nullptr, FALSE);
+  g_autoptr(GstDrmConstraints) one = gst_drm_constraints_new("one", nullptr);
+  gst_query_add_drm_constraints(query, one);
+  return gst_query_parse_nth_allocation_meta(query, 0, nullptr);
+}
+
 // One entry, of the element of that factory, with the ends of one of its keys.
 inline void check_entry_range(GstQuery *answer, const char *factory, GstDrmConstraintKey key, guint64 least,
                               guint64 most)

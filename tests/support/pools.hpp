@@ -85,6 +85,16 @@ private:
   GstBufferPool *pool_ = nullptr;
 };
 
+// A counter of gst_drm_buffer_pool_get_stats().
+inline guint64 stat_of(const Pool &pool, const char *field)
+{
+  GstStructure *stats = gst_drm_buffer_pool_get_stats(GST_DRM_BUFFER_POOL(pool.get()));
+  guint64 value = G_MAXUINT64;
+  gst_structure_get_uint64(stats, field, &value);
+  gst_structure_free(stats);
+  return value;
+}
+
 inline GstElement *launch(const char *description)
 {
   GError *error = nullptr;

@@ -18,39 +18,63 @@
  */
 #include "gstdrmallocator.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "alloc/open_allocator.hpp"
+#include "core/format_set.hpp"
 #include "gstdrm-guard-private.hpp"
+#include "gstdrm-log-private.hpp"
 #include "gstdrm-private.hpp"
-#include "gstdrmallocator-private.hpp"
+#include "gstdrmallocator-buffer.hpp"
+#include "gstdrmformat.h"
+#include "gstdrmformatset-private.hpp"
 
 #define GST_CAT_DEFAULT gstdrm::allocator_debug_category()
 
 using gstdrm::AllocatorKind;
-using gstdrm::AllocatorState;
-using gstdrm::state_of;
+using gstdrm::Error;
+using gstdrm::ErrorCode;
+using gstdrm::Format;
+using gstdrm::Result;
 
 namespace {
 
+// Where the lines of core/ and alloc/ go in the library; plugins, which link the core as well,
+// connect categories of their own. The decisions that this code logs are those of the allocators.
+// library_debug_category() exists from the start too, for --gst-debug-help.
+[[maybe_unused]] const bool log_is_connected =
+    (gstdrm::connect_log<gstdrm::allocator_debug_category>(),
+     gstdrm::library_debug_category() != nullptr);
+
+// Of one allocator: made with the object, and filled by the constructor of its kind.
+struct AllocatorState {
+  GstDrmAllocatorKind kind = GST_DRM_ALLOCATOR_KIND_AUTO;
+  std::unique_ptr<gstdrm::FrameAllocator> engine; // empty in a subclass from elsewhere
+  GstMemoryMapFunction map_descriptor = nullptr;  // GstFdAllocator's mmap(2)
+};
+
 struct GstDrmAllocatorPrivate {
-  gstdrm::AllocatorState state; // constructed in init, destroyed in finalize
+  AllocatorState state; // constructed in init, destroyed in finalize
 };
 
 } // namespace
 
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE(GstDrmAllocator, gst_drm_allocator, GST_TYPE_DMABUF_ALLOCATOR)
 
-gstdrm::AllocatorState &gstdrm::state_of(gpointer allocator)
+namespace {
+
+AllocatorState &state_of(gpointer allocator)
 {
   auto *priv = static_cast<GstDrmAllocatorPrivate *>(
       gst_drm_allocator_get_instance_private(static_cast<GstDrmAllocator *>(allocator)));
   return priv->state;
 }
-
-namespace {
 
 // Maps for reading and writing, whatever is asked. GstFdAllocator keeps one map per memory and
 // would change its protection with each change of direction, mprotect(2) and then a fault for every
@@ -63,9 +87,115 @@ gpointer map_both_ways(GstMemory *memory, gsize maxsize, GstMapFlags flags) noex
   return map(memory, maxsize, flags); // a dma-buf that was exported for reading only
 }
 
+// What a decoder asks for, as the engines understand it; Error for stride masks that are not 2^n
+// - 1.
+Result<void> apply_alignment(gstdrm::FrameRequest &request, const GstVideoAlignment *align)
+{
+  if (!align)
+    return {};
+  request.padding = {align->padding_left, align->padding_right, align->padding_top,
+                     align->padding_bottom};
+  for (const guint mask : align->stride_align) {
+    const std::uint64_t bytes = std::uint64_t{mask} + 1;
+    if (!std::has_single_bit(bytes) || bytes > (1U << 16))
+      return Error{ErrorCode::Allocation, "A stride alignment mask of " + std::to_string(mask) +
+                                              " is not a power of two less 1, up to 65535"};
+    request.stride_align = std::max(request.stride_align, static_cast<std::uint32_t>(bytes));
+  }
+  return {};
+}
+
+// More than any frame takes: plane offsets have 32 bits in the kernel's interfaces.
+constexpr gsize kMostBytes = G_MAXUINT32;
+
+// Room for the prefix, the memory and the padding, all of it aligned as asked.
+bool add_up(gsize size, const GstAllocationParams &params, gsize &offset, gsize &total)
+{
+  const gsize align = params.align; // a mask, as GStreamer has it
+  offset = (params.prefix + align) & ~align;
+  return params.prefix <= kMostBytes && size <= kMostBytes && params.padding <= kMostBytes &&
+         (total = offset + size + params.padding) <= kMostBytes;
+}
+
+GstDrmFormatSet *engine_get_formats(GstDrmAllocator *allocator)
+{
+  AllocatorState &state = state_of(allocator);
+  if (!state.engine)
+    return nullptr;
+  auto pairs = state.engine->formats();
+  if (!pairs)
+    return nullptr;
+  return gstdrm::wrap_format_set(gstdrm::FormatSet::from_pairs(std::move(*pairs)));
+}
+
+GstBuffer *engine_alloc_frame(GstDrmAllocator *allocator, guint32 fourcc, guint width, guint height,
+                              const guint64 *modifiers, guint n_modifiers,
+                              const GstVideoAlignment *align, guint64 *modifier,
+                              GError **error) noexcept
+try {
+  AllocatorState &state = state_of(allocator);
+  if (!state.engine) {
+    gstdrm::propagate(error, Error{ErrorCode::Unsupported, "This allocator makes no frames"});
+    return nullptr;
+  }
+  gstdrm::FrameRequest request;
+  request.fourcc = fourcc;
+  request.width = width;
+  request.height = height;
+  request.modifiers = {modifiers, n_modifiers};
+  if (auto applied = apply_alignment(request, align); !applied) {
+    gstdrm::propagate(error, applied.error());
+    return nullptr;
+  }
+  auto frame = state.engine->allocate(request);
+  if (!frame) {
+    GST_DEBUG_OBJECT(allocator, "%s", frame.error().message.c_str());
+    gstdrm::propagate(error, frame.error());
+    return nullptr;
+  }
+  if (modifier)
+    *modifier = frame->format.modifier;
+  return gstdrm::buffer_from_frame(GST_DMABUF_ALLOCATOR(allocator), std::move(frame).value());
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__, error);
+}
+
+GstMemory *engine_alloc(GstAllocator *allocator, gsize size, GstAllocationParams *params)
+{
+  AllocatorState &state = state_of(allocator);
+  static const GstAllocationParams kNoParams = {};
+  const GstAllocationParams &asked = params ? *params : kNoParams;
+  gsize offset = 0;
+  gsize total = 0;
+  if (!state.engine) {
+    GST_WARNING_OBJECT(allocator, "this allocator makes no plain memory");
+    return nullptr;
+  }
+  if (asked.align >= 4096) { // a map starts at a page, and no sooner
+    GST_WARNING_OBJECT(allocator, "cannot align to more than a page: mask %" G_GSIZE_FORMAT,
+                       asked.align);
+    return nullptr;
+  }
+  if (!add_up(size, asked, offset, total)) {
+    GST_WARNING_OBJECT(allocator, "%" G_GSIZE_FORMAT " bytes and what is around them are too many",
+                       size);
+    return nullptr;
+  }
+  auto object = state.engine->allocate_bytes(std::max<gsize>(total, 1));
+  if (!object) {
+    GST_WARNING_OBJECT(allocator, "%s", object.error().message.c_str());
+    return nullptr;
+  }
+  GstMemory *memory = gst_dmabuf_allocator_alloc_with_flags(
+      allocator, object->fd.release(), object->size_bytes, GST_FD_MEMORY_FLAG_KEEP_MAPPED);
+  if (memory)
+    gst_memory_resize(memory, static_cast<gssize>(offset), size);
+  return memory;
+}
+
 void kind_class_init(gpointer klass, gpointer) noexcept
 {
-  GST_ALLOCATOR_CLASS(klass)->alloc = gstdrm::logging<gstdrm::engine_alloc>;
+  GST_ALLOCATOR_CLASS(klass)->alloc = gstdrm::logging<engine_alloc>;
 }
 
 // One final type per kind, so that a debug log and gst-inspect tell them apart.
@@ -127,6 +257,23 @@ GstDrmAllocator *wrap(gstdrm::Result<gstdrm::OpenedAllocator> opened, GError **e
   return allocator;
 }
 
+// LINEAR of every fourcc that make_linear_plan() knows: a new set with one owner.
+// A big-endian variant is laid out as the fourcc itself, so every one could be planned; only those
+// that GStreamer has a video format for are listed, or each 8-bit fourcc would stand there twice.
+GstDrmFormatSet *linear_formats()
+{
+  std::vector<Format> pairs;
+  pairs.reserve(gstdrm::known_fourccs().size() + 8);
+  for (const gstdrm::FourccInfo &info : gstdrm::known_fourccs()) {
+    pairs.push_back({info.fourcc, gstdrm::kModLinear});
+    const std::uint32_t big_endian = info.fourcc | gstdrm::kFourccBigEndian;
+    if (gst_drm_format_to_video_format(big_endian, GST_DRM_MODIFIER_LINEAR) !=
+        GST_VIDEO_FORMAT_UNKNOWN)
+      pairs.push_back({big_endian, gstdrm::kModLinear});
+  }
+  return gstdrm::wrap_format_set(gstdrm::FormatSet::from_pairs(std::move(pairs)));
+}
+
 } // namespace
 
 GType gst_drm_allocator_kind_get_type(void) noexcept
@@ -154,8 +301,8 @@ static void gst_drm_allocator_finalize(GObject *object) noexcept
 static void gst_drm_allocator_class_init(GstDrmAllocatorClass *klass)
 {
   G_OBJECT_CLASS(klass)->finalize = gst_drm_allocator_finalize;
-  klass->get_formats = gstdrm::logging<gstdrm::engine_get_formats>;
-  klass->alloc_frame = gstdrm::engine_alloc_frame;
+  klass->get_formats = gstdrm::logging<engine_get_formats>;
+  klass->alloc_frame = engine_alloc_frame;
 }
 
 static void gst_drm_allocator_init(GstDrmAllocator *self)
@@ -181,8 +328,8 @@ static void gst_drm_allocator_init(GstDrmAllocator *self)
  *
  * A DRM node is opened without becoming its master.
  *
- * Returns: (transfer full) (nullable): a new allocator, or %NULL. Errors: %GST_DRM_ERROR_DEVICE: the
- * device cannot be used, or with %GST_DRM_ALLOCATOR_KIND_AUTO nothing can;
+ * Returns: (transfer full) (nullable): a new allocator, or %NULL. Errors: %GST_DRM_ERROR_DEVICE:
+ * the device cannot be used, or with %GST_DRM_ALLOCATOR_KIND_AUTO nothing can;
  * %GST_DRM_ERROR_ALLOCATION: it makes no buffer; %GST_DRM_ERROR_LAYOUT: its first buffer is not
  * sound; %GST_DRM_ERROR_UNSUPPORTED: there is no such kind, or the library was built without it
  *
@@ -313,7 +460,7 @@ try {
 
   const GstDrmAllocatorClass *klass = GST_DRM_ALLOCATOR_GET_CLASS(allocator);
   GstDrmFormatSet *formats = klass->get_formats ? klass->get_formats(allocator) : nullptr;
-  return formats ? formats : gstdrm::linear_formats();
+  return formats ? formats : linear_formats();
 } catch (...) {
   return gstdrm::caught(nullptr, __func__);
 }
@@ -341,9 +488,9 @@ try {
  * is that one, though it was not offered: the caller decides whether the consumers take it.
  *
  * Returns: (transfer full) (nullable): a new buffer, or %NULL. Errors:
- *   %GST_DRM_ERROR_ALLOCATION: no such frame can be made, by its size, fourcc, @modifiers or @align,
- *   or there is no memory for it; %GST_DRM_ERROR_LAYOUT: the driver's description of what it made
- *   is not sound, or a frame with the padding of @align has planes beyond 4 GiB;
+ *   %GST_DRM_ERROR_ALLOCATION: no such frame can be made, by its size, fourcc, @modifiers or
+ * @align, or there is no memory for it; %GST_DRM_ERROR_LAYOUT: the driver's description of what it
+ * made is not sound, or a frame with the padding of @align has planes beyond 4 GiB;
  *   %GST_DRM_ERROR_UNSUPPORTED: the allocator makes no frames. A subclass from elsewhere may fail
  *   with other codes, such as %GST_DRM_ERROR_FORMAT where its device has no name for @fourcc
  *

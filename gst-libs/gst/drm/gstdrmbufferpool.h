@@ -16,10 +16,6 @@ G_DECLARE_FINAL_TYPE(GstDrmBufferPool, gst_drm_buffer_pool, GST, DRM_BUFFER_POOL
 GST_DRM_API
 GstBufferPool *gst_drm_buffer_pool_new(GstDrmAllocator *allocator) GST_DRM_NOEXCEPT;
 
-/* How often the pool waited for a release fence, because every buffer had one pending. */
-GST_DRM_API
-guint64 gst_drm_buffer_pool_get_waits(GstDrmBufferPool *pool) GST_DRM_NOEXCEPT;
-
 /* The pool's counters in a structure: frames made, frames and bytes there are, frames in use. */
 GST_DRM_API
 GstStructure *gst_drm_buffer_pool_get_stats(GstDrmBufferPool *pool) GST_DRM_NOEXCEPT;

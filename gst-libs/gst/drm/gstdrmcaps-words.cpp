@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
+#include <iterator>
 #include <utility>
 
 #include <unordered_set>
@@ -20,46 +20,73 @@ namespace {
 
 constexpr const char *kMore = "…";
 
-struct Free {
-  void operator()(gchar *text) const noexcept { g_free(text); }
-};
-
 std::string take(gchar *text)
 {
-  const std::unique_ptr<gchar, Free> owned(text);
-  return owned ? owned.get() : "";
+  const g_autofree gchar *owned = text;
+  return owned ? owned : "";
 }
 
-// GStreamer writes a CRITICAL to the log where it has to print a string that is NULL.
-bool has_null_string(const GValue *value)
+bool all_writable(const GstStructure *structure);
+
+// GStreamer says CRITICAL of values that it cannot write: NULL strings in lists, and types without
+// a text. Caps with such values come from plugins that were never tested.
+bool is_writable(const GValue *value)
 {
   if (G_VALUE_HOLDS_STRING(value))
-    return g_value_get_string(value) == nullptr;
-  if (!GST_VALUE_HOLDS_LIST(value))
-    return false;
-  for (guint i = 0; i < gst_value_list_get_size(value); i++)
-    if (has_null_string(gst_value_list_get_value(value, i)))
-      return true;
-  return false;
+    return g_value_get_string(value) != nullptr;
+  if (GST_VALUE_HOLDS_LIST(value)) {
+    for (guint i = 0; i < gst_value_list_get_size(value); ++i)
+      if (!is_writable(gst_value_list_get_value(value, i)))
+        return false;
+    return true;
+  }
+  if (GST_VALUE_HOLDS_ARRAY(value)) {
+    for (guint i = 0; i < gst_value_array_get_size(value); ++i)
+      if (!is_writable(gst_value_array_get_value(value, i)))
+        return false;
+    return true;
+  }
+  if (GST_VALUE_HOLDS_STRUCTURE(value))
+    return gst_value_get_structure(value) && all_writable(gst_value_get_structure(value));
+  static const GType kTypes[] = {
+      G_TYPE_INT,         G_TYPE_UINT,          G_TYPE_INT64,          G_TYPE_UINT64,
+      G_TYPE_BOOLEAN,     G_TYPE_DOUBLE,        G_TYPE_FLOAT,          GST_TYPE_FRACTION,
+      GST_TYPE_INT_RANGE, GST_TYPE_INT64_RANGE, GST_TYPE_DOUBLE_RANGE, GST_TYPE_FRACTION_RANGE,
+      GST_TYPE_BITMASK,   GST_TYPE_FLAG_SET,    GST_TYPE_BUFFER};
+  return std::any_of(std::begin(kTypes), std::end(kTypes),
+                     [value](GType type) { return G_VALUE_HOLDS(value, type); });
 }
 
-bool has_null_string(const GstCaps *caps)
+bool all_writable(const GstStructure *structure)
 {
-  for (guint i = 0; i < gst_caps_get_size(caps); i++) {
-    const GstStructure *structure = gst_caps_get_structure(caps, i);
-    for (guint k = 0; k < static_cast<guint>(gst_structure_n_fields(structure)); k++)
-      if (has_null_string(
-              gst_structure_get_value(structure, gst_structure_nth_field_name(structure, k))))
-        return true;
+  for (gint i = 0; i < gst_structure_n_fields(structure); ++i) {
+    const gchar *field = gst_structure_nth_field_name(structure, static_cast<guint>(i));
+    if (!is_writable(gst_structure_get_value(structure, field)))
+      return false;
   }
-  return false;
+  return true;
 }
 
 std::string text_of(const GValue *value)
 {
-  if (value && has_null_string(value))
-    return "a list with a string that is NULL";
-  return value ? take(gst_value_serialize(value)) : "";
+  return is_writable(value) ? take(gst_value_serialize(value)) : "unreadable";
+}
+
+// As gst_caps_to_string() would, a value that it cannot write by its type alone.
+std::string structure_text(const GstCaps *caps, guint index)
+{
+  const GstStructure *structure = gst_caps_get_structure(caps, index);
+  const GstCapsFeatures *features = gst_caps_get_features(caps, index);
+  std::string text = gst_structure_get_name(structure);
+  if (!gst_caps_features_is_equal(features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY))
+    text.append("(").append(take(gst_caps_features_to_string(features))).append(")");
+  for (gint i = 0; i < gst_structure_n_fields(structure); ++i) {
+    const gchar *field = gst_structure_nth_field_name(structure, static_cast<guint>(i));
+    const GValue *value = gst_structure_get_value(structure, field);
+    text += std::string(", ") + field + "=(" + G_VALUE_TYPE_NAME(value) + ")";
+    text += text_of(value);
+  }
+  return text;
 }
 
 // A string that came from outside may be of any length; it is cut before a whole UTF-8 character.
@@ -188,9 +215,17 @@ std::string common_fourcc(const GstCaps *sent, const GstCaps *taken)
 
 std::string text_of(const GstCaps *caps)
 {
-  if (caps && has_null_string(caps))
-    return "caps with a string that is NULL";
-  return caps ? take(gst_caps_to_string(caps)) : "";
+  if (!caps)
+    return "";
+  bool writable = true;
+  for (guint i = 0; i < gst_caps_get_size(caps); ++i)
+    writable = writable && all_writable(gst_caps_get_structure(caps, i));
+  if (writable)
+    return take(gst_caps_to_string(caps));
+  std::string text;
+  for (guint i = 0; i < gst_caps_get_size(caps); ++i)
+    text += (i > 0 ? "; " : "") + structure_text(caps, i);
+  return text;
 }
 
 std::string describe_caps(const GstCaps *caps, std::size_t limit)
@@ -269,7 +304,8 @@ std::string differing_field(const GstCaps *sent, const GstCaps *taken)
     for (guint i = 0; !agreed && i < gst_caps_get_size(taken); i++) {
       const GValue *value = gst_structure_get_value(gst_caps_get_structure(taken, i), field);
       agreed = !value || gst_value_intersect(nullptr, ours, value);
-      theirs.add(text_of(value));
+      if (value)
+        theirs.add(text_of(value));
     }
     if (!agreed)
       return std::string(field) + " " + cut(text_of(ours), kLongest) + " against " +

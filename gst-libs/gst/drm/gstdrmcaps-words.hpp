@@ -10,7 +10,8 @@
 
 namespace gstdrm {
 
-// The caps in full, for debug texts. Empty for nullptr.
+// The caps in full, as gst_caps_to_string() writes them; a value without a text is "unreadable".
+// Empty for nullptr.
 std::string text_of(const GstCaps *caps);
 
 // The caps in the words of a user: "DMA_DRM NV12, XR24:0x0100000000000001 (INTEL_X_TILED); plain

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reconciles constraints: the layout that results, or a conflict.
 /**
  * SECTION:gstdrmconflict
  * @title: GstDrmConflict
@@ -10,7 +9,6 @@
  * failed, and names the smallest change that would make the key fit.
  */
 #include <memory>
-#include <variant>
 #include <vector>
 
 #include "gstdrm-guard-private.hpp"
@@ -39,12 +37,6 @@ FailureTexts texts_of(const gstdrm::Conflict &conflict, const gstdrm::Failure &f
   return texts;
 }
 
-void set_text(GstStructure *structure, const char *field, const std::string &text) noexcept
-{
-  const g_autofree gchar *valid = gstdrm::dup_text(text);
-  gst_structure_set(structure, field, G_TYPE_STRING, valid, nullptr);
-}
-
 void set_texts(GstStructure *structure, const char *field,
                const std::vector<std::string> &texts) noexcept
 {
@@ -62,10 +54,10 @@ void set_texts(GstStructure *structure, const char *field,
 GstStructure *to_structure(const FailureTexts &texts) noexcept
 {
   GstStructure *structure = gst_structure_new_empty("GstDrmConflictKey");
-  set_text(structure, "key", texts.key);
-  set_text(structure, "reason", texts.reason);
-  set_text(structure, "why", texts.why);
-  set_text(structure, "change", texts.change);
+  gstdrm::set_text(structure, "key", texts.key);
+  gstdrm::set_text(structure, "reason", texts.reason);
+  gstdrm::set_text(structure, "why", texts.why);
+  gstdrm::set_text(structure, "change", texts.change);
   set_texts(structure, "values", texts.values);
   return structure;
 }
@@ -74,7 +66,7 @@ GstStructure *to_structure(const std::string &text, const std::vector<std::strin
                            const std::vector<FailureTexts> &failures) noexcept
 {
   GstStructure *structure = gst_structure_new_empty("GstDrmConflict");
-  set_text(structure, "text", text);
+  gstdrm::set_text(structure, "text", text);
   set_texts(structure, "accessors", accessors);
   GValue list = G_VALUE_INIT;
   g_value_init(&list, GST_TYPE_LIST);
@@ -88,175 +80,21 @@ GstStructure *to_structure(const std::string &text, const std::vector<std::strin
   return structure;
 }
 
+GstDrmConflict *copy_conflict(const GstDrmConflict *conflict) noexcept
+try {
+  return std::make_unique<GstDrmConflict>(*conflict).release();
+} catch (...) {
+  return gstdrm::caught(nullptr, __func__);
+}
+
 } // namespace
 
 GType gst_drm_conflict_get_type(void) noexcept
 {
   static const GType type = g_boxed_type_register_static(
-      "GstDrmConflict", reinterpret_cast<GBoxedCopyFunc>(gst_drm_conflict_copy),
+      "GstDrmConflict", reinterpret_cast<GBoxedCopyFunc>(copy_conflict),
       reinterpret_cast<GBoxedFreeFunc>(gst_drm_conflict_free));
   return type;
-}
-
-/**
- * gst_drm_constraints_reconcile:
- * @accessors: (element-type GstDrmConstraints): what each accessor of a buffer asks for, 256 at
- *   most. %NULL elements are left out.
- * @conflict: (out) (optional) (transfer full) (nullable): why nothing suits all of them; %NULL
- *   where something does
- *
- * Reconciles what the accessors of a buffer ask for: sets and ranges intersect, of alignments the
- * largest counts, needs add up, and everything else has to be equal. Memory of a device is that of
- * one device, and of accessors that name it. Then the layout is computed:
- * of the first linear format in common where width and height are fixed, of raw memory, a tensor,
- * an array or a pyramid. Linear formats that cannot be laid out as asked are taken out. The order
- * of @accessors carries no meaning, and one that is there twice, with one name and the same values,
- * counts once. No accessors ask for nothing.
- *
- * The result is itself a #GstDrmConstraints, without a name, that may be reconciled with others. It
- * fails only with a conflict, except when memory runs out.
- *
- * Returns: (transfer full) (nullable): what suits all accessors; %NULL with @conflict where nothing
- *   does
- *
- * Since: 0.1
- */
-GstDrmConstraints *gst_drm_constraints_reconcile(GPtrArray *accessors,
-                                                 GstDrmConflict **conflict) noexcept
-try {
-  if (conflict)
-    *conflict = nullptr;
-  g_return_val_if_fail(accessors != nullptr, nullptr);
-
-  std::vector<const gstdrm::Constraints *> values;
-  values.reserve(accessors->len);
-  for (guint i = 0; i < accessors->len; ++i)
-    if (const auto *one = static_cast<const GstDrmConstraints *>(g_ptr_array_index(accessors, i)))
-      values.push_back(&one->values);
-  auto outcome = gstdrm::reconcile(values);
-  if (auto *done = std::get_if<gstdrm::Reconciled>(&outcome)) {
-    auto made = std::make_unique<GstDrmConstraints>();
-    made->values = std::move(done->merged);
-    made->heap = std::move(done->heap);
-    made->layout = std::move(done->layout);
-    return made.release();
-  }
-  if (conflict) {
-    auto made = std::make_unique<GstDrmConflict>();
-    made->conflict = std::move(std::get<gstdrm::Conflict>(outcome));
-    *conflict = made.release();
-  }
-  return nullptr;
-} catch (...) {
-  return gstdrm::caught(nullptr, __func__);
-}
-
-/**
- * gst_drm_constraints_get_size:
- * @constraints: a #GstDrmConstraints
- *
- * Gets the size that gst_drm_constraints_reconcile() computed.
- *
- * Returns: bytes to allocate; 0 where no layout was computed, and in constraints that were not
- * reconciled
- *
- * Since: 0.1
- */
-guint64 gst_drm_constraints_get_size(const GstDrmConstraints *constraints) noexcept
-{
-  g_return_val_if_fail(constraints != nullptr, 0);
-
-  return constraints->layout ? constraints->layout->size_bytes : 0;
-}
-
-/**
- * gst_drm_constraints_get_n_planes:
- * @constraints: a #GstDrmConstraints
- *
- * Gets how many planes gst_drm_constraints_reconcile() laid out: the planes of an image, of all
- * levels of a pyramid, the dimensions of a tensor, one of an array and of raw memory.
- *
- * Returns: the number; 0 where no layout was computed, and in constraints that were not reconciled
- *
- * Since: 0.1
- */
-guint gst_drm_constraints_get_n_planes(const GstDrmConstraints *constraints) noexcept
-{
-  g_return_val_if_fail(constraints != nullptr, 0);
-
-  return constraints->layout ? static_cast<guint>(constraints->layout->planes.size()) : 0;
-}
-
-/**
- * gst_drm_constraints_get_plane:
- * @constraints: a #GstDrmConstraints
- * @index: less than gst_drm_constraints_get_n_planes()
- * @offset: (out) (optional): where it begins, in bytes from the start of the buffer
- * @stride: (out) (optional): bytes from one row, or one element of the dimension, to the next
- *
- * Gets one plane of the layout.
- *
- * Returns: %FALSE where there is no such plane
- *
- * Since: 0.1
- */
-gboolean gst_drm_constraints_get_plane(const GstDrmConstraints *constraints, guint index,
-                                       guint64 *offset, guint64 *stride) noexcept
-{
-  g_return_val_if_fail(constraints != nullptr, FALSE);
-
-  if (!constraints->layout || index >= constraints->layout->planes.size())
-    return FALSE;
-  const gstdrm::PlaneSpan &plane = constraints->layout->planes[index];
-  if (offset)
-    *offset = plane.offset_bytes;
-  if (stride)
-    *stride = plane.stride_bytes;
-  return TRUE;
-}
-
-/**
- * gst_drm_constraints_get_heap:
- * @constraints: a #GstDrmConstraints
- * @kind: (out) (optional): the kind of memory; %GST_DRM_PLACEMENT_NONE: a named heap, or
- *   constraints that were not reconciled
- *
- * Gets the memory that gst_drm_constraints_reconcile() chose: system memory where it will do, else
- * contiguous memory, memory of a device, a named heap.
- *
- * Returns: (transfer full) (nullable): the name of the heap or of the device; %NULL for system and
- * contiguous memory, and in constraints that were not reconciled
- *
- * Since: 0.1
- */
-gchar *gst_drm_constraints_get_heap(const GstDrmConstraints *constraints,
-                                    GstDrmPlacement *kind) noexcept
-{
-  g_return_val_if_fail(constraints != nullptr, nullptr);
-
-  const auto &heap = constraints->heap;
-  if (kind)
-    *kind = static_cast<GstDrmPlacement>(heap ? heap->kind : 0);
-  return heap && !heap->name.empty() ? g_strdup(heap->name.c_str()) : nullptr;
-}
-
-/**
- * gst_drm_conflict_copy:
- * @conflict: a #GstDrmConflict
- *
- * Makes a copy.
- *
- * Returns: (transfer full): a copy
- *
- * Since: 0.1
- */
-GstDrmConflict *gst_drm_conflict_copy(const GstDrmConflict *conflict) noexcept
-try {
-  g_return_val_if_fail(conflict != nullptr, nullptr);
-
-  return std::make_unique<GstDrmConflict>(*conflict).release();
-} catch (...) {
-  return gstdrm::caught(nullptr, __func__);
 }
 
 /**

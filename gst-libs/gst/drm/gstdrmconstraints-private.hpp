@@ -26,13 +26,15 @@ inline bool is_constraint_key(GstDrmConstraintKey key) noexcept
   return static_cast<unsigned>(key) < kConstraintKeys;
 }
 
-// Asks every branch behind `src`, a producer's pad, with allocation queries of its own. Each leaves
-// its constraints on `caps`.
-void ask_branches(GstPad *src, GstCaps *caps);
-
 inline gchar *dup_text(const std::string &text)
 {
   return g_utf8_make_valid(text.c_str(), static_cast<gssize>(text.size()));
+}
+
+inline void set_text(GstStructure *structure, const char *field, const std::string &text) noexcept
+{
+  const g_autofree gchar *valid = dup_text(text);
+  gst_structure_set(structure, field, G_TYPE_STRING, valid, nullptr);
 }
 
 } // namespace gstdrm

@@ -18,13 +18,35 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "gstdrm-guard-private.hpp"
 #include "gstdrmconstraints-private.hpp"
 #include "gstdrmformatset-private.hpp"
+#include "gstdrmsync.h"
+#include "gstdrmtensormeta.h"
 
+using gstdrm::BufferType;
 using gstdrm::ConstraintKey;
 using gstdrm::is_constraint_key;
+using gstdrm::TensorElement;
+
+static_assert(static_cast<int>(BufferType::Pyramid) == GST_DRM_BUFFER_TYPE_PYRAMID);
+static_assert(static_cast<int>(TensorElement::Float32) == GST_DRM_TENSOR_TYPE_FLOAT32);
+static_assert(gstdrm::kAccessRead == GST_DRM_ACCESS_READ);
+static_assert(gstdrm::kAccessWrite == GST_DRM_ACCESS_WRITE);
+static_assert(gstdrm::kPlaceSystem == GST_DRM_PLACEMENT_SYSTEM);
+static_assert(gstdrm::kPlaceContiguous == GST_DRM_PLACEMENT_CONTIGUOUS);
+static_assert(gstdrm::kPlaceDevice == GST_DRM_PLACEMENT_DEVICE);
+static_assert(gstdrm::kConstraintKeys == GST_DRM_CONSTRAINT_PYRAMID_SCALE + 1);
+static_assert(static_cast<int>(ConstraintKey::Stride) == GST_DRM_CONSTRAINT_STRIDE);
+static_assert(static_cast<int>(ConstraintKey::BaseAlign) == GST_DRM_CONSTRAINT_BASE_ALIGN);
+static_assert(static_cast<int>(ConstraintKey::Placement) == GST_DRM_CONSTRAINT_PLACEMENT);
+static_assert(static_cast<int>(ConstraintKey::Buffers) == GST_DRM_CONSTRAINT_BUFFERS);
+static_assert(static_cast<int>(ConstraintKey::TensorDims) == GST_DRM_CONSTRAINT_TENSOR_DIMS);
+static_assert(static_cast<int>(ConstraintKey::PyramidScale) == GST_DRM_CONSTRAINT_PYRAMID_SCALE);
 
 GType gst_drm_constraints_get_type(void) noexcept
 {
@@ -344,44 +366,143 @@ guint64 *gst_drm_constraints_get_dims(const GstDrmConstraints *constraints, guin
 }
 
 /**
- * gst_drm_constraints_unset:
- * @constraints: a #GstDrmConstraints
- * @key: any key
+ * gst_drm_constraints_reconcile:
+ * @accessors: (element-type GstDrmConstraints): what each accessor of a buffer asks for, 256 at
+ *   most. %NULL elements are left out.
+ * @conflict: (out) (optional) (transfer full) (nullable): why nothing suits all of them; %NULL
+ *   where something does
  *
- * Takes a value out, so that the accessor asks for nothing there.
+ * Reconciles what the accessors of a buffer ask for: sets and ranges intersect, of alignments the
+ * largest counts, needs add up, and everything else has to be equal. Memory of a device is that of
+ * one device, and of accessors that name it. Then the layout is computed:
+ * of the first linear format in common where width and height are fixed, of raw memory, a tensor,
+ * an array or a pyramid. Linear formats that cannot be laid out as asked are taken out. The order
+ * of @accessors carries no meaning, and one that is there twice, with one name and the same values,
+ * counts once. No accessors ask for nothing.
+ *
+ * The result is itself a #GstDrmConstraints, without a name, that may be reconciled with others. It
+ * fails only with a conflict, except when memory runs out.
+ *
+ * Returns: (transfer full) (nullable): what suits all accessors; %NULL with @conflict where nothing
+ *   does
  *
  * Since: 0.1
  */
-void gst_drm_constraints_unset(GstDrmConstraints *constraints, GstDrmConstraintKey key) noexcept
+GstDrmConstraints *gst_drm_constraints_reconcile(GPtrArray *accessors,
+                                                 GstDrmConflict **conflict) noexcept
 try {
-  g_return_if_fail(constraints != nullptr);
+  if (conflict)
+    *conflict = nullptr;
+  g_return_val_if_fail(accessors != nullptr, nullptr);
 
-  if (!is_constraint_key(key))
-    return;
-  gstdrm::Change removal;
-  removal.key = static_cast<ConstraintKey>(key);
-  removal.what = gstdrm::Change::What::Remove;
-  gstdrm::apply_change(constraints->values, removal);
+  std::vector<const gstdrm::Constraints *> values;
+  values.reserve(accessors->len);
+  for (guint i = 0; i < accessors->len; ++i)
+    if (const auto *one = static_cast<const GstDrmConstraints *>(g_ptr_array_index(accessors, i)))
+      values.push_back(&one->values);
+  auto outcome = gstdrm::reconcile(values);
+  if (auto *done = std::get_if<gstdrm::Reconciled>(&outcome)) {
+    auto made = std::make_unique<GstDrmConstraints>();
+    made->values = std::move(done->merged);
+    made->heap = std::move(done->heap);
+    made->layout = std::move(done->layout);
+    return made.release();
+  }
+  if (conflict) {
+    auto made = std::make_unique<GstDrmConflict>();
+    made->conflict = std::move(std::get<gstdrm::Conflict>(outcome));
+    *conflict = made.release();
+  }
+  return nullptr;
 } catch (...) {
-  gstdrm::caught(__func__);
+  return gstdrm::caught(nullptr, __func__);
 }
 
 /**
- * gst_drm_constraints_to_string:
+ * gst_drm_constraints_get_size:
  * @constraints: a #GstDrmConstraints
  *
- * Describes the constraints: the accessor, then a line for each key that is set, with units and
- * the names of modifiers.
+ * Gets the size that gst_drm_constraints_reconcile() computed.
  *
- * Returns: (transfer full): the text
+ * Returns: bytes to allocate; 0 where no layout was computed, and in constraints that were not
+ * reconciled
  *
  * Since: 0.1
  */
-gchar *gst_drm_constraints_to_string(const GstDrmConstraints *constraints) noexcept
-try {
+guint64 gst_drm_constraints_get_size(const GstDrmConstraints *constraints) noexcept
+{
+  g_return_val_if_fail(constraints != nullptr, 0);
+
+  return constraints->layout ? constraints->layout->size_bytes : 0;
+}
+
+/**
+ * gst_drm_constraints_get_n_planes:
+ * @constraints: a #GstDrmConstraints
+ *
+ * Gets how many planes gst_drm_constraints_reconcile() laid out: the planes of an image, of all
+ * levels of a pyramid, the dimensions of a tensor, one of an array and of raw memory.
+ *
+ * Returns: the number; 0 where no layout was computed, and in constraints that were not reconciled
+ *
+ * Since: 0.1
+ */
+guint gst_drm_constraints_get_n_planes(const GstDrmConstraints *constraints) noexcept
+{
+  g_return_val_if_fail(constraints != nullptr, 0);
+
+  return constraints->layout ? static_cast<guint>(constraints->layout->planes.size()) : 0;
+}
+
+/**
+ * gst_drm_constraints_get_plane:
+ * @constraints: a #GstDrmConstraints
+ * @index: less than gst_drm_constraints_get_n_planes()
+ * @offset: (out) (optional): where it begins, in bytes from the start of the buffer
+ * @stride: (out) (optional): bytes from one row, or one element of the dimension, to the next
+ *
+ * Gets one plane of the layout.
+ *
+ * Returns: %FALSE where there is no such plane
+ *
+ * Since: 0.1
+ */
+gboolean gst_drm_constraints_get_plane(const GstDrmConstraints *constraints, guint index,
+                                       guint64 *offset, guint64 *stride) noexcept
+{
+  g_return_val_if_fail(constraints != nullptr, FALSE);
+
+  if (!constraints->layout || index >= constraints->layout->planes.size())
+    return FALSE;
+  const gstdrm::PlaneSpan &plane = constraints->layout->planes[index];
+  if (offset)
+    *offset = plane.offset_bytes;
+  if (stride)
+    *stride = plane.stride_bytes;
+  return TRUE;
+}
+
+/**
+ * gst_drm_constraints_get_heap:
+ * @constraints: a #GstDrmConstraints
+ * @kind: (out) (optional): the kind of memory; %GST_DRM_PLACEMENT_NONE: a named heap, or
+ *   constraints that were not reconciled
+ *
+ * Gets the memory that gst_drm_constraints_reconcile() chose: system memory where it will do, else
+ * contiguous memory, memory of a device, a named heap.
+ *
+ * Returns: (transfer full) (nullable): the name of the heap or of the device; %NULL for system and
+ * contiguous memory, and in constraints that were not reconciled
+ *
+ * Since: 0.1
+ */
+gchar *gst_drm_constraints_get_heap(const GstDrmConstraints *constraints,
+                                    GstDrmPlacement *kind) noexcept
+{
   g_return_val_if_fail(constraints != nullptr, nullptr);
 
-  return gstdrm::dup_text(gstdrm::describe_constraints(constraints->values));
-} catch (...) {
-  return gstdrm::caught(nullptr, __func__);
+  const auto &heap = constraints->heap;
+  if (kind)
+    *kind = static_cast<GstDrmPlacement>(heap ? heap->kind : 0);
+  return heap && !heap->name.empty() ? g_strdup(heap->name.c_str()) : nullptr;
 }

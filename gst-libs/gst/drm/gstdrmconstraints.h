@@ -102,23 +102,8 @@ typedef enum {
   GST_DRM_CONSTRAINT_PYRAMID_SCALE,
 } GstDrmConstraintKey;
 
-#define GST_TYPE_DRM_BUFFER_TYPE (gst_drm_buffer_type_get_type())
-#define GST_TYPE_DRM_PLACEMENT (gst_drm_placement_get_type())
-#define GST_TYPE_DRM_CONSTRAINT_KEY (gst_drm_constraint_key_get_type())
 #define GST_TYPE_DRM_CONSTRAINTS (gst_drm_constraints_get_type())
 #define GST_TYPE_DRM_CONFLICT (gst_drm_conflict_get_type())
-
-/* The GType of GstDrmBufferType. */
-GST_DRM_API
-GType gst_drm_buffer_type_get_type(void) GST_DRM_NOEXCEPT;
-
-/* The GType of GstDrmPlacement. */
-GST_DRM_API
-GType gst_drm_placement_get_type(void) GST_DRM_NOEXCEPT;
-
-/* The GType of GstDrmConstraintKey. */
-GST_DRM_API
-GType gst_drm_constraint_key_get_type(void) GST_DRM_NOEXCEPT;
 
 /* The GType of GstDrmConstraints. */
 GST_DRM_API
@@ -194,15 +179,6 @@ GST_DRM_API
 guint64 *gst_drm_constraints_get_dims(const GstDrmConstraints *constraints,
                                       guint *n_dims) GST_DRM_NOEXCEPT;
 
-/* Takes a key out: the accessor asks for nothing there. */
-GST_DRM_API
-void gst_drm_constraints_unset(GstDrmConstraints *constraints,
-                               GstDrmConstraintKey key) GST_DRM_NOEXCEPT;
-
-/* All that is set, a line per key. */
-GST_DRM_API
-gchar *gst_drm_constraints_to_string(const GstDrmConstraints *constraints) GST_DRM_NOEXCEPT;
-
 /* Merges what all accessors of a buffer ask for; NULL and a conflict where nothing suits all. */
 GST_DRM_API
 GstDrmConstraints *gst_drm_constraints_reconcile(GPtrArray *accessors,
@@ -226,10 +202,6 @@ GST_DRM_API
 gchar *gst_drm_constraints_get_heap(const GstDrmConstraints *constraints,
                                     GstDrmPlacement *kind) GST_DRM_NOEXCEPT;
 
-/* A copy of the conflict. */
-GST_DRM_API
-GstDrmConflict *gst_drm_conflict_copy(const GstDrmConflict *conflict) GST_DRM_NOEXCEPT;
-
 /* Frees the conflict. */
 GST_DRM_API
 void gst_drm_conflict_free(GstDrmConflict *conflict) GST_DRM_NOEXCEPT;
@@ -246,10 +218,6 @@ gchar *gst_drm_conflict_to_json(const GstDrmConflict *conflict) GST_DRM_NOEXCEPT
 GST_DRM_API
 GstStructure *gst_drm_conflict_to_structure(const GstDrmConflict *conflict) GST_DRM_NOEXCEPT;
 
-/* The type of the entries that gst_query_add_drm_constraints() adds. */
-GST_DRM_API
-GType gst_drm_constraints_api_get_type(void) GST_DRM_NOEXCEPT;
-
 /* For a consumer: states constraints in its answer to an allocation query. */
 GST_DRM_API
 void gst_query_add_drm_constraints(GstQuery *query,
@@ -258,10 +226,6 @@ void gst_query_add_drm_constraints(GstQuery *query,
 /* For a producer: the constraints of all consumers that stated some. */
 GST_DRM_API
 GPtrArray *gst_query_get_drm_constraints(GstQuery *query) GST_DRM_NOEXCEPT;
-
-/* For a producer: adds the constraints of consumers behind a tee to the answers it gets. */
-GST_DRM_API
-gulong gst_drm_pad_gather_constraints(GstPad *pad) GST_DRM_NOEXCEPT;
 
 /**
  * GstDrmQueryFunc:
@@ -274,10 +238,10 @@ gulong gst_drm_pad_gather_constraints(GstPad *pad) GST_DRM_NOEXCEPT;
  */
 typedef void (*GstDrmQueryFunc)(GstQuery *query, gpointer user_data);
 
-/* The same with a function that adds to each allocation query before it leaves the pad. */
+/* For a producer: adds the constraints of consumers behind a tee to the answers it gets. */
 GST_DRM_API
-gulong gst_drm_pad_gather_constraints_full(GstPad *pad, GstDrmQueryFunc before, gpointer user_data,
-                                           GDestroyNotify notify) GST_DRM_NOEXCEPT;
+gulong gst_drm_pad_gather_constraints(GstPad *pad, GstDrmQueryFunc before, gpointer user_data,
+                                      GDestroyNotify notify) GST_DRM_NOEXCEPT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstDrmConstraints, gst_drm_constraints_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstDrmConflict, gst_drm_conflict_free)

@@ -33,15 +33,10 @@ typedef enum {
 typedef struct _GstDrmSource GstDrmSource;
 
 #define GST_TYPE_DRM_SOURCE (gst_drm_source_get_type())
-#define GST_TYPE_DRM_SOURCE_KIND (gst_drm_source_kind_get_type())
 
 /* The GType of GstDrmSource. */
 GST_DRM_API
 GType gst_drm_source_get_type(void) GST_DRM_NOEXCEPT;
-
-/* The GType of GstDrmSourceKind. */
-GST_DRM_API
-GType gst_drm_source_kind_get_type(void) GST_DRM_NOEXCEPT;
 
 /* Shares the source, which is immutable. */
 GST_DRM_API

@@ -43,20 +43,3 @@ GQuark gst_drm_error_quark(void) noexcept
   static const GQuark quark = g_quark_from_static_string("gst-drm-error-quark");
   return quark;
 }
-
-GType gst_drm_error_get_type(void) noexcept
-{
-  static const GEnumValue values[] = {
-      {GST_DRM_ERROR_FORMAT, "GST_DRM_ERROR_FORMAT", "format"},
-      {GST_DRM_ERROR_CAPS, "GST_DRM_ERROR_CAPS", "caps"},
-      {GST_DRM_ERROR_LAYOUT, "GST_DRM_ERROR_LAYOUT", "layout"},
-      {GST_DRM_ERROR_DEVICE, "GST_DRM_ERROR_DEVICE", "device"},
-      {GST_DRM_ERROR_ALLOCATION, "GST_DRM_ERROR_ALLOCATION", "allocation"},
-      {GST_DRM_ERROR_IMPORT, "GST_DRM_ERROR_IMPORT", "import"},
-      {GST_DRM_ERROR_SYNC, "GST_DRM_ERROR_SYNC", "sync"},
-      {GST_DRM_ERROR_CONFLICT, "GST_DRM_ERROR_CONFLICT", "conflict"},
-      {GST_DRM_ERROR_UNSUPPORTED, "GST_DRM_ERROR_UNSUPPORTED", "unsupported"},
-      {0, nullptr, nullptr}};
-  static const GType type = g_enum_register_static("GstDrmError", values);
-  return type;
-}

@@ -6,7 +6,6 @@
 G_BEGIN_DECLS
 
 #define GST_DRM_ERROR (gst_drm_error_quark())
-#define GST_TYPE_DRM_ERROR (gst_drm_error_get_type())
 
 /**
  * GST_DRM_ERROR:
@@ -48,9 +47,5 @@ typedef enum {
 /* The error domain; use GST_DRM_ERROR. */
 GST_DRM_API
 GQuark gst_drm_error_quark(void) GST_DRM_NOEXCEPT;
-
-/* The GType of GstDrmError. */
-GST_DRM_API
-GType gst_drm_error_get_type(void) GST_DRM_NOEXCEPT;
 
 G_END_DECLS

@@ -173,24 +173,18 @@ std::string text_of(const Side &sender, const Side &receiver, const Explanation 
   return text + ". " + explained.advice;
 }
 
-void set_text(GstStructure *structure, const char *field, const std::string &text) noexcept
-{
-  const g_autofree gchar *valid = gstdrm::dup_text(text);
-  gst_structure_set(structure, field, G_TYPE_STRING, valid, nullptr);
-}
-
 GstStructure *structure_of(const Side &sender, const Side &receiver, const Explanation &explained,
                            const std::string &text) noexcept
 {
   GstStructure *structure = gst_structure_new_empty("GstDrmMismatch");
-  set_text(structure, "text", text);
-  set_text(structure, "sender", sender.name);
-  set_text(structure, "sent", explained.sent);
-  set_text(structure, "receiver", receiver.name);
-  set_text(structure, "taken", explained.taken);
-  set_text(structure, "common", explained.common);
-  set_text(structure, "nearest-miss", explained.miss);
-  set_text(structure, "advice", explained.advice);
+  gstdrm::set_text(structure, "text", text);
+  gstdrm::set_text(structure, "sender", sender.name);
+  gstdrm::set_text(structure, "sent", explained.sent);
+  gstdrm::set_text(structure, "receiver", receiver.name);
+  gstdrm::set_text(structure, "taken", explained.taken);
+  gstdrm::set_text(structure, "common", explained.common);
+  gstdrm::set_text(structure, "nearest-miss", explained.miss);
+  gstdrm::set_text(structure, "advice", explained.advice);
   if (sender.caps())
     gst_structure_set(structure, "sent-caps", GST_TYPE_CAPS, sender.caps(), nullptr);
   if (receiver.caps())

@@ -23,15 +23,10 @@ typedef enum {
 } GstDrmFormatSetFlags;
 
 #define GST_TYPE_DRM_FORMAT_SET (gst_drm_format_set_get_type())
-#define GST_TYPE_DRM_FORMAT_SET_FLAGS (gst_drm_format_set_flags_get_type())
 
 /* The GType of GstDrmFormatSet. */
 GST_DRM_API
 GType gst_drm_format_set_get_type(void) GST_DRM_NOEXCEPT;
-
-/* The GType of GstDrmFormatSetFlags. */
-GST_DRM_API
-GType gst_drm_format_set_flags_get_type(void) GST_DRM_NOEXCEPT;
 
 /* An empty set, to be filled while it has one owner. */
 GST_DRM_API

@@ -13,16 +13,19 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 
 #include <gst/allocators/gstfdmemory.h>
 
+#include "core/ordered_mutex.hpp"
 #include "gstdrm-guard-private.hpp"
 #include "gstdrm-private.hpp"
 #include "gstdrmallocator.h"
 #include "gstdrmformat.h"
-#include "gstdrmframe-object.hpp"
 #include "gstdrmframe-private.hpp"
 #include "gstdrmvideoinfo-private.hpp"
 
@@ -84,13 +87,100 @@ Result<Location> locate(GstBuffer *buffer, gsize offset)
                 " bytes");
 }
 
+// Only this library's own memories are known to keep their descriptor open while they live: others
+// may wrap a descriptor that somebody else closes (GST_FD_MEMORY_FLAG_DONT_CLOSE, which cannot be
+// read back).
+bool owns_descriptor(const GstMemory *memory)
+{
+  return memory->allocator && GST_IS_DRM_ALLOCATOR(memory->allocator);
+}
+
+GQuark object_info_quark()
+{
+  static const GQuark quark = g_quark_from_static_string("gst-drm-object-info");
+  return quark;
+}
+
+// Guards the facts of all memories. GStreamer locks the qdata only while it looks for the pointer,
+// and a second value in its place would free the first one while another thread reads it: so facts
+// are set once, and copied while the lock is held. A leaf, held for no system call.
+gstdrm::OrderedMutex &object_infos_lock()
+{
+  static gstdrm::OrderedMutex lock(100, "object_infos_lock()");
+  return lock;
+}
+
+std::optional<ObjectInfo> kept_object_info(GstMemory *root)
+{
+  const std::lock_guard lock(object_infos_lock());
+  const auto *kept = static_cast<const ObjectInfo *>(
+      gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(root), object_info_quark()));
+  return kept ? std::optional(*kept) : std::nullopt;
+}
+
+void keep_object_info(GstMemory *root, const ObjectInfo &info)
+{
+  auto own = std::make_unique<ObjectInfo>(info);
+  const std::lock_guard lock(object_infos_lock());
+  if (gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(root), object_info_quark()))
+    return; // another thread was first
+  gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(root), object_info_quark(), own.release(),
+                            [](gpointer kept) noexcept {
+                              std::default_delete<ObjectInfo>()(static_cast<ObjectInfo *>(kept));
+                            });
+}
+
+// Facts of the memory's dma-buf, kept with the memory, so that a pooled buffer costs no system
+// calls. `memory` has a descriptor.
+Result<ObjectInfo> object_of(GstMemory *memory)
+{
+  const gint fd = gst_fd_memory_get_fd(memory);
+  GstMemory *root = memory->parent ? memory->parent : memory; // sub-memories share the descriptor
+  if (!owns_descriptor(root))
+    return gstdrm::query_object(fd);
+  if (const std::optional<ObjectInfo> kept = kept_object_info(root))
+    return *kept;
+  Result<ObjectInfo> info = gstdrm::query_object(fd);
+  if (info)
+    keep_object_info(root, *info);
+  return info;
+}
+
+// Returns whether the bytes lie in one dma-buf, without a gap: in one memory of the buffer, or in
+// several that follow each other in that dma-buf, too. What lies behind the last memory is not seen
+// here.
+bool is_in_one_object(GstBuffer *buffer, gsize offset, guint64 bytes)
+{
+  const guint n_memory = gst_buffer_n_memory(buffer);
+  guint i = 0;
+  gsize skip = offset;
+  while (i < n_memory && skip >= gst_buffer_peek_memory(buffer, i)->size)
+    skip -= gst_buffer_peek_memory(buffer, i++)->size;
+  for (; i + 1 < n_memory; ++i) {
+    GstMemory *memory = gst_buffer_peek_memory(buffer, i);
+    GstMemory *next = gst_buffer_peek_memory(buffer, i + 1);
+    const gsize room = memory->size - skip;
+    if (bytes <= room)
+      return true;
+    bytes -= room;
+    skip = 0;
+    if (!gst_is_fd_memory(next) || next->offset != memory->offset + memory->size)
+      return false;
+    const Result<ObjectInfo> object = object_of(memory);
+    const Result<ObjectInfo> other = object_of(next);
+    if (!object || !other || object->identity != other->identity)
+      return false;
+  }
+  return true;
+}
+
 // Planes mostly share a dma-buf: what is known of one descriptor holds for the next plane, too.
 Result<ObjectInfo> object_of_plane(GstMemory *memory, std::span<const PlaneLayout> before)
 {
   const gint fd = gst_fd_memory_get_fd(memory);
   const auto same = std::find_if(before.begin(), before.end(),
                                  [fd](const PlaneLayout &plane) { return plane.fd == fd; });
-  return same == before.end() ? gstdrm::object_of(memory) : same->object;
+  return same == before.end() ? object_of(memory) : same->object;
 }
 
 // `before` are the planes of the same buffer that are known already.
@@ -129,7 +219,7 @@ Result<void> check_ends(GstBuffer *buffer, const gsize *offsets, const FrameLayo
     const guint32 rows = gstdrm::plane_rows(info->planes[i], layout.height);
     const guint64 bytes = guint64{layout.planes[i].stride_bytes} * (rows > 0 ? rows - 1 : 0) +
                           gstdrm::plane_row_bytes(info->planes[i], layout.width);
-    if (!gstdrm::is_in_one_object(buffer, offsets[i], bytes))
+    if (!is_in_one_object(buffer, offsets[i], bytes))
       return refuse("plane " + number(i) + " of " + number(bytes) +
                     " bytes begins in one memory of the buffer and ends in another one, which is "
                     "not the next part of the same dma-buf");
@@ -327,4 +417,34 @@ try {
   return TRUE;
 } catch (...) {
   return gstdrm::caught(FALSE, __func__, error);
+}
+
+/**
+ * gst_drm_frame_get_plane:
+ * @frame: a #GstDrmFrame
+ * @index: from 0 on
+ * @plane: (out caller-allocates): a #GstDrmFramePlane
+ *
+ * A copy of one plane, for language bindings, which cannot read an array of structures that lies in
+ * another structure. Its descriptor is borrowed from the buffer, as that of @frame is: neither is
+ * to be used after the buffer was given back, and neither is to be closed.
+ *
+ * Returns: %FALSE where @index is beyond the last plane; @plane then has an fd of -1
+ *
+ * Since: 0.1
+ */
+gboolean gst_drm_frame_get_plane(const GstDrmFrame *frame, guint index,
+                                 GstDrmFramePlane *plane) noexcept
+{
+  g_return_val_if_fail(frame != nullptr, FALSE);
+  g_return_val_if_fail(plane != nullptr, FALSE);
+
+  // a frame that its owner filled by hand may say any number
+  if (index >= std::min<guint>(frame->n_planes, GST_DRM_MAX_PLANES)) {
+    *plane = GstDrmFramePlane{};
+    plane->fd = -1;
+    return FALSE;
+  }
+  *plane = frame->planes[index];
+  return TRUE;
 }

@@ -23,21 +23,6 @@ GType gst_drm_source_get_type(void) noexcept
   return type;
 }
 
-GType gst_drm_source_kind_get_type(void) noexcept
-{
-  static const GEnumValue values[] = {
-      {GST_DRM_SOURCE_KIND_KMS, "GST_DRM_SOURCE_KIND_KMS", "kms"},
-      {GST_DRM_SOURCE_KIND_GBM, "GST_DRM_SOURCE_KIND_GBM", "gbm"},
-      {GST_DRM_SOURCE_KIND_EGL, "GST_DRM_SOURCE_KIND_EGL", "egl"},
-      {GST_DRM_SOURCE_KIND_VA, "GST_DRM_SOURCE_KIND_VA", "va"},
-      {GST_DRM_SOURCE_KIND_V4L2, "GST_DRM_SOURCE_KIND_V4L2", "v4l2"},
-      {GST_DRM_SOURCE_KIND_VULKAN, "GST_DRM_SOURCE_KIND_VULKAN", "vulkan"},
-      {GST_DRM_SOURCE_KIND_WAYLAND, "GST_DRM_SOURCE_KIND_WAYLAND", "wayland"},
-      {0, nullptr, nullptr}};
-  static const GType type = g_enum_register_static("GstDrmSourceKind", values);
-  return type;
-}
-
 /**
  * gst_drm_source_ref: (skip)
  * @source: a #GstDrmSource

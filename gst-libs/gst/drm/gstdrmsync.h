@@ -53,25 +53,11 @@ typedef enum {
   GST_DRM_ACCESS_WRITE = 1 << 1,
 } GstDrmAccess;
 
-#define GST_TYPE_DRM_FENCE_STATE (gst_drm_fence_state_get_type())
-#define GST_TYPE_DRM_ACCESS (gst_drm_access_get_type())
 #define GST_DRM_SYNC_META_API_TYPE (gst_drm_sync_meta_api_get_type())
-
-/* The GType of GstDrmFenceState. */
-GST_DRM_API
-GType gst_drm_fence_state_get_type(void) GST_DRM_NOEXCEPT;
-
-/* The GType of GstDrmAccess. */
-GST_DRM_API
-GType gst_drm_access_get_type(void) GST_DRM_NOEXCEPT;
 
 /* The GType of the meta's API; use GST_DRM_SYNC_META_API_TYPE. */
 GST_DRM_API
 GType gst_drm_sync_meta_api_get_type(void) GST_DRM_NOEXCEPT;
-
-/* The GstMetaInfo of GstDrmSyncMeta. */
-GST_DRM_API
-const GstMetaInfo *gst_drm_sync_meta_get_info(void) GST_DRM_NOEXCEPT;
 
 /* Adds a meta without fences, or finds the one that is there. */
 GST_DRM_API

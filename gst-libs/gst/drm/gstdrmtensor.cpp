@@ -218,17 +218,6 @@ gsize values_of(const GstDrmTensor &tensor)
 
 } // namespace gstdrm
 
-GType gst_drm_tensor_type_get_type(void) noexcept
-{
-  static const GEnumValue values[] = {
-      {GST_DRM_TENSOR_TYPE_UINT8, "GST_DRM_TENSOR_TYPE_UINT8", "uint8"},
-      {GST_DRM_TENSOR_TYPE_INT8, "GST_DRM_TENSOR_TYPE_INT8", "int8"},
-      {GST_DRM_TENSOR_TYPE_FLOAT32, "GST_DRM_TENSOR_TYPE_FLOAT32", "float32"},
-      {0, nullptr, nullptr}};
-  static const GType type = g_enum_register_static("GstDrmTensorType", values);
-  return type;
-}
-
 /**
  * gst_drm_tensor_init:
  * @tensor: (out caller-allocates): a #GstDrmTensor

@@ -101,6 +101,14 @@ gboolean tensor_meta_transform(GstBuffer *dest, GstMeta *meta, GstBuffer *, GQua
   return TRUE;
 }
 
+const GstMetaInfo *tensor_meta_info()
+{
+  static const GstMetaInfo *const info = gst_meta_register(
+      GST_DRM_TENSOR_META_API_TYPE, "GstDrmTensorMeta", sizeof(GstDrmTensorMeta),
+      gstdrm::logging<tensor_meta_init>, tensor_meta_free, gstdrm::logging<tensor_meta_transform>);
+  return info;
+}
+
 // Names are those of models, so there are few, and none is ever freed.
 std::shared_ptr<const OwnedTensor> own(const GstDrmTensor &tensor)
 {
@@ -127,23 +135,6 @@ GType gst_drm_tensor_meta_api_get_type(void) noexcept
 }
 
 /**
- * gst_drm_tensor_meta_get_info:
- *
- * Registers the meta with GStreamer, on the first call.
- *
- * Returns: (transfer none): the #GstMetaInfo of #GstDrmTensorMeta
- *
- * Since: 0.1
- */
-const GstMetaInfo *gst_drm_tensor_meta_get_info(void) noexcept
-{
-  static const GstMetaInfo *const info = gst_meta_register(
-      gst_drm_tensor_meta_api_get_type(), "GstDrmTensorMeta", sizeof(GstDrmTensorMeta),
-      gstdrm::logging<tensor_meta_init>, tensor_meta_free, gstdrm::logging<tensor_meta_transform>);
-  return info;
-}
-
-/**
  * gst_buffer_add_drm_tensor_meta:
  * @buffer: (transfer none): a writable #GstBuffer
  * @group: (nullable): the name of the model, which is never freed
@@ -161,7 +152,7 @@ GstDrmTensorMeta *gst_buffer_add_drm_tensor_meta(GstBuffer *buffer, const gchar 
   g_return_val_if_fail(gst_buffer_is_writable(buffer), nullptr);
 
   auto *meta = reinterpret_cast<GstDrmTensorMeta *>(
-      gst_buffer_add_meta(buffer, gst_drm_tensor_meta_get_info(), nullptr));
+      gst_buffer_add_meta(buffer, tensor_meta_info(), nullptr));
   if (meta)
     tensors_of(meta).group = g_intern_string(group);
   return meta;
@@ -306,37 +297,6 @@ const GstDrmTensor *gst_drm_tensor_meta_get_tensor(GstDrmTensorMeta *meta, guint
 
   const auto &tensors = tensors_of(meta).tensors;
   return index < tensors.size() ? &tensors[index]->tensor : nullptr;
-}
-
-/**
- * gst_drm_tensor_meta_find_tensor:
- * @meta: a #GstDrmTensorMeta
- * @name: the name of a tensor
- * @index: (out) (optional): the place of the tensor; 0 where there is none
- *
- * Finds the first tensor of a name.
- *
- * Returns: (transfer none) (nullable): the description, which lives as long as @meta, or %NULL
- *
- * Since: 0.1
- */
-const GstDrmTensor *gst_drm_tensor_meta_find_tensor(GstDrmTensorMeta *meta, const gchar *name,
-                                                    guint *index) noexcept
-{
-  g_return_val_if_fail(meta != nullptr, nullptr);
-  g_return_val_if_fail(name != nullptr, nullptr);
-
-  const auto &tensors = tensors_of(meta).tensors;
-  for (std::size_t i = 0; i < tensors.size(); i++) {
-    if (g_strcmp0(tensors[i]->tensor.name, name) != 0)
-      continue;
-    if (index)
-      *index = static_cast<guint>(i);
-    return &tensors[i]->tensor;
-  }
-  if (index)
-    *index = 0;
-  return nullptr;
 }
 
 /**

@@ -127,20 +127,11 @@ struct _GstDrmTensorMeta {
   gpointer state;
 };
 
-#define GST_TYPE_DRM_TENSOR_TYPE (gst_drm_tensor_type_get_type())
 #define GST_DRM_TENSOR_META_API_TYPE (gst_drm_tensor_meta_api_get_type())
-
-/* The GType of GstDrmTensorType. */
-GST_DRM_API
-GType gst_drm_tensor_type_get_type(void) GST_DRM_NOEXCEPT;
 
 /* The GType of the meta's API; use GST_DRM_TENSOR_META_API_TYPE. */
 GST_DRM_API
 GType gst_drm_tensor_meta_api_get_type(void) GST_DRM_NOEXCEPT;
-
-/* The GstMetaInfo of GstDrmTensorMeta. */
-GST_DRM_API
-const GstMetaInfo *gst_drm_tensor_meta_get_info(void) GST_DRM_NOEXCEPT;
 
 /* Adds a meta without tensors; a buffer may have several, one per model. */
 GST_DRM_API
@@ -185,11 +176,6 @@ guint gst_drm_tensor_meta_get_n_tensors(GstDrmTensorMeta *meta) GST_DRM_NOEXCEPT
 GST_DRM_API
 const GstDrmTensor *gst_drm_tensor_meta_get_tensor(GstDrmTensorMeta *meta,
                                                    guint index) GST_DRM_NOEXCEPT;
-
-/* The first tensor of that name, and its index; NULL where there is none. */
-GST_DRM_API
-const GstDrmTensor *gst_drm_tensor_meta_find_tensor(GstDrmTensorMeta *meta, const gchar *name,
-                                                    guint *index) GST_DRM_NOEXCEPT;
 
 /* For a producer: whoever reads a tensor waits for this sync_file first. Takes the descriptor. */
 GST_DRM_API

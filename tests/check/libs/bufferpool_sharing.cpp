@@ -181,15 +181,6 @@ GST_START_TEST(test_kept_copies)
 }
 GST_END_TEST
 
-guint64 stat(const Pool &pool, const char *field)
-{
-  GstStructure *stats = gst_drm_buffer_pool_get_stats(GST_DRM_BUFFER_POOL(pool.get()));
-  guint64 value = G_MAXUINT64;
-  gst_structure_get_uint64(stats, field, &value);
-  gst_structure_free(stats);
-  return value;
-}
-
 bool can_acquire(const Pool &pool, GstBuffer **buffer)
 {
   GstBufferPoolAcquireParams params = {};
@@ -212,16 +203,16 @@ GST_START_TEST(test_bound_counts_held_memory)
   GstBuffer *third = nullptr;
   fail_if(can_acquire(pool, &third));
   fail_unless_equals_uint64(memfds_made() - made, 2);
-  fail_unless_equals_uint64(stat(pool, "out"), 2);
-  fail_unless_equals_uint64(stat(pool, "frames"), 2);
-  fail_unless_equals_uint64(stat(pool, "bytes"), 2 * pool.configured_size());
+  fail_unless_equals_uint64(stat_of(pool, "out"), 2);
+  fail_unless_equals_uint64(stat_of(pool, "frames"), 2);
+  fail_unless_equals_uint64(stat_of(pool, "bytes"), 2 * pool.configured_size());
   gst_memory_unref(parts.back());
-  fail_unless_equals_uint64(stat(pool, "out"), 1);
+  fail_unless_equals_uint64(stat_of(pool, "out"), 1);
   fail_unless(can_acquire(pool, &third));
   gst_memory_unref(parts.front());
   gst_buffer_unref(third);
-  fail_unless_equals_uint64(stat(pool, "out"), 0);
-  fail_unless_equals_uint64(stat(pool, "allocations"), 2);
+  fail_unless_equals_uint64(stat_of(pool, "out"), 0);
+  fail_unless_equals_uint64(stat_of(pool, "allocations"), 2);
   fail_unless_equals_uint64(memfds_made() - made, 2);
 }
 GST_END_TEST
@@ -405,8 +396,8 @@ GST_START_TEST(test_held_memory_and_the_pool)
     first = gst_memory_share(gst_buffer_peek_memory(buffer, 0), 0, 16);
     gst_buffer_unref(buffer);
     fail_unless(gst_buffer_pool_set_active(pool.get(), FALSE));
-    fail_unless_equals_uint64(stat(pool, "out"), 0);
-    fail_unless_equals_uint64(stat(pool, "frames"), 1);
+    fail_unless_equals_uint64(stat_of(pool, "out"), 0);
+    fail_unless_equals_uint64(stat_of(pool, "frames"), 1);
     pool.configure({.caps = "video/x-raw, format=BGRx, width=64, height=64"});
     buffer = pool.acquire();
     check_linear_meta(buffer, {"XR24", 64, 64});
@@ -427,17 +418,17 @@ GST_START_TEST(test_stats_of_an_idle_pool)
 {
   Pool pool(kMemfd);
   for (const char *field : {"allocations", "frames", "bytes", "out", "waits"})
-    fail_unless_equals_uint64(stat(pool, field), 0);
+    fail_unless_equals_uint64(stat_of(pool, field), 0);
   pool.configure({.caps = kDrmNv12, .min = 3, .max = 3});
-  fail_unless_equals_uint64(stat(pool, "allocations"), 3);
-  fail_unless_equals_uint64(stat(pool, "frames"), 3);
-  fail_unless_equals_uint64(stat(pool, "out"), 0);
+  fail_unless_equals_uint64(stat_of(pool, "allocations"), 3);
+  fail_unless_equals_uint64(stat_of(pool, "frames"), 3);
+  fail_unless_equals_uint64(stat_of(pool, "out"), 0);
   GstBuffer *buffer = pool.acquire();
-  fail_unless_equals_uint64(stat(pool, "out"), 1);
+  fail_unless_equals_uint64(stat_of(pool, "out"), 1);
   gst_buffer_unref(buffer);
-  fail_unless_equals_uint64(stat(pool, "out"), 0);
+  fail_unless_equals_uint64(stat_of(pool, "out"), 0);
   fail_unless(gst_buffer_pool_set_active(pool.get(), FALSE));
-  fail_unless_equals_uint64(stat(pool, "frames"), 0);
+  fail_unless_equals_uint64(stat_of(pool, "frames"), 0);
   EXPECT_CRITICAL(gst_drm_buffer_pool_get_stats(nullptr));
 }
 GST_END_TEST
@@ -469,8 +460,8 @@ GST_START_TEST(test_threads)
     gst_buffer_pool_set_active(pool.get(), FALSE);
     for (std::thread &thread : threads)
       thread.join();
-    fail_unless_equals_uint64(stat(pool, "out"), 0);
-    fail_unless_equals_uint64(stat(pool, "frames"), 0);
+    fail_unless_equals_uint64(stat_of(pool, "out"), 0);
+    fail_unless_equals_uint64(stat_of(pool, "frames"), 0);
   }
   fail_unless_equals_int(count_fds(), fds);
 }

@@ -8,6 +8,7 @@
 #include <gst/drm/drm.h>
 
 #include "constraints_gathering.hpp"
+#include "support/asked_constraints.hpp"
 #include "support/threads.hpp"
 
 namespace {
@@ -56,7 +57,7 @@ struct Gathering {
     gst_pad_set_active(src, TRUE);
     gst_pad_set_active(sink, TRUE);
     fail_unless(gst_pad_link(src, sink) == GST_PAD_LINK_OK);
-    gst_drm_pad_gather_constraints(src);
+    gst_drm_pad_gather_constraints(src, nullptr, nullptr, nullptr);
     gst_pad_add_probe(sink, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, answer, data, nullptr);
   }
   Gathering(const Gathering &) = delete;
@@ -183,11 +184,12 @@ GST_START_TEST(test_foreign_entries)
 {
   g_autoptr(GstCaps) caps = gst_caps_new_empty_simple("video/x-raw");
   g_autoptr(GstQuery) query = gst_query_new_allocation(caps, TRUE);
+  const GType entry_type = gstdrm::test::constraints_entry_type();
   for (const char *text : {"GstDrmConstraints", "GstDrmConstraints, constraints=(int)5", "Other, other=(string)x"}) {
     g_autoptr(GstStructure) params = gst_structure_from_string(text, nullptr);
-    gst_query_add_allocation_meta(query, gst_drm_constraints_api_get_type(), params);
+    gst_query_add_allocation_meta(query, entry_type, params);
   }
-  gst_query_add_allocation_meta(query, gst_drm_constraints_api_get_type(), nullptr);
+  gst_query_add_allocation_meta(query, entry_type, nullptr);
   g_autoptr(GPtrArray) all = gst_query_get_drm_constraints(query);
   fail_unless_equals_int(all->len, 0);
 }
@@ -205,7 +207,7 @@ public:
     GstPad *sink = gst_element_get_static_pad(bin_, "sink");
     fail_unless(gst_pad_link(src_, sink) == GST_PAD_LINK_OK);
     gst_object_unref(sink);
-    gst_drm_pad_gather_constraints(src_);
+    gst_drm_pad_gather_constraints(src_, nullptr, nullptr, nullptr);
     gst_pad_set_active(src_, TRUE);
     gst_element_set_state(bin_, GST_STATE_PLAYING);
     caps_ = gst_caps_from_string("video/x-raw, format=NV12, width=64, height=32, framerate=30/1");

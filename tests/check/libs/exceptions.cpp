@@ -175,14 +175,12 @@ const Row kRows[] = {
     {"caps_intersect", Says::Nothing, [](World &w, GError **) { return took(gst_drm_caps_intersect(w.caps, w.caps)); }},
     {"constraints_new", Says::Nothing, [](World &, GError **) { return took(gst_drm_constraints_new("an accessor whose name no short string holds", nullptr)); }},
     {"constraints_copy", Says::Nothing, [](World &w, GError **) { return took(gst_drm_constraints_copy(static_cast<GstDrmConstraints *>(g_ptr_array_index(w.accessors, 0)))); }},
-    {"constraints_to_string", Says::Nothing, [](World &w, GError **) { return took(gst_drm_constraints_to_string(static_cast<GstDrmConstraints *>(g_ptr_array_index(w.accessors, 0)))); }},
     {"constraints_reconcile", Says::Nothing, [](World &w, GError **) { return took(gst_drm_constraints_reconcile(w.accessors, nullptr)); }},
     {"constraints_reconcile, conflict", Says::Nothing, [](World &w, GError **) {
        GstDrmConflict *conflict = nullptr;
        gst_drm_constraints_reconcile(w.clashing, &conflict);
        return took(conflict);
      }},
-    {"conflict_copy", Says::Nothing, [](World &w, GError **) { return took(gst_drm_conflict_copy(w.conflict)); }},
     {"conflict_to_string", Says::Nothing, [](World &w, GError **) { return took(gst_drm_conflict_to_string(w.conflict)); }},
     {"conflict_to_json", Says::Nothing, [](World &w, GError **) { return took(gst_drm_conflict_to_json(w.conflict)); }},
     {"conflict_to_structure", Says::Nothing, [](World &w, GError **) { return took(gst_drm_conflict_to_structure(w.conflict)); }},
@@ -256,8 +254,8 @@ const Row kRows[] = {
          gst_pad_remove_probe(w.pad, probe);
        return probe != 0;
      }},
-    {"pad_gather_constraints_full", Says::Nothing, [](World &w, GError **) {
-       const gulong probe = gst_drm_pad_gather_constraints_full(w.pad, [](GstQuery *, gpointer) {}, nullptr, nullptr);
+    {"pad_gather_constraints", Says::Nothing, [](World &w, GError **) {
+       const gulong probe = gst_drm_pad_gather_constraints(w.pad, [](GstQuery *, gpointer) {}, nullptr, nullptr);
        if (probe != 0)
          gst_pad_remove_probe(w.pad, probe);
        return probe != 0;

@@ -98,7 +98,6 @@ const Rows kRows = {
      }); }},
     {"gst_drm_allocator_alloc_frame", [] { with_allocator(alloc_frames); }},
     {"gst_drm_buffer_pool_new", [] { pool_of(configure_pools); }},
-    {"gst_drm_buffer_pool_get_waits", [] { pool_of([](GstBufferPool *p) { fail_unless(gst_drm_buffer_pool_get_waits(GST_DRM_BUFFER_POOL(p)) == 0); }); }},
     {"gst_drm_buffer_pool_get_stats", [] { pool_of([](GstBufferPool *p) {
        configure_pools(p);
        GstStructure *stats = gst_drm_buffer_pool_get_stats(GST_DRM_BUFFER_POOL(p));

@@ -42,7 +42,6 @@ void unref_set(GstDrmFormatSet *set)
 
 const Rows kRows = {
     {"gst_drm_error_quark", [] { fail_unless(gst_drm_error_quark() == GST_DRM_ERROR); }},
-    {"gst_drm_error_get_type", type_row<gst_drm_error_get_type>},
     {"gst_drm_format_parse", [] {
        for (const char *text : kStrings) {
          GError *error = nullptr;
@@ -70,7 +69,6 @@ const Rows kRows = {
          (void)gst_drm_format_from_video_format(enum_of<GstVideoFormat>(format), nullptr);
      }},
     {"gst_drm_format_set_get_type", type_row<gst_drm_format_set_get_type>},
-    {"gst_drm_format_set_flags_get_type", type_row<gst_drm_format_set_flags_get_type>},
     {"gst_drm_format_set_new", [] { unref_set(gst_drm_format_set_new()); }},
     {"gst_drm_format_set_new_from_caps", [] {
        for (auto &caps : hostile_caps())

@@ -105,10 +105,7 @@ const Rows kRows = {
            fail_unless_equals_int(plane.fd, got ? 0 : -1);
          }
      }},
-    {"gst_drm_fence_state_get_type", type_row<gst_drm_fence_state_get_type>},
-    {"gst_drm_access_get_type", type_row<gst_drm_access_get_type>},
     {"gst_drm_sync_meta_api_get_type", type_row<gst_drm_sync_meta_api_get_type>},
-    {"gst_drm_sync_meta_get_info", [] { fail_unless(gst_drm_sync_meta_get_info() != nullptr); }},
     {"gst_buffer_add_drm_sync_meta", [] { for_each_hostile_buffer([](GstBuffer *b) { fail_unless(gst_buffer_add_drm_sync_meta(b) != nullptr); }); }},
     {"gst_buffer_get_drm_sync_meta", [] { for_each_hostile_buffer([](GstBuffer *b) { fail_unless(gst_buffer_get_drm_sync_meta(b) == nullptr); }); }},
     {"gst_drm_sync_meta_add_acquire_fence", [] { add_fences(gst_drm_sync_meta_add_acquire_fence); }},

@@ -44,7 +44,6 @@ void check_text(const gchar *text, bool may_be_null)
 
 const Rows kRows = {
     {"gst_drm_source_get_type", type_row<gst_drm_source_get_type>},
-    {"gst_drm_source_kind_get_type", type_row<gst_drm_source_kind_get_type>},
     {"gst_drm_source_ref", [] { for_each_source([](GstDrmSource *s) { fail_unless(gst_drm_source_ref(s) == s); gst_drm_source_unref(s); }); }},
     {"gst_drm_source_unref", [] { for_each_source([](GstDrmSource *s) { gst_drm_source_unref(gst_drm_source_ref(s)); }); }},
     {"gst_drm_source_get_kind", [] { for_each_source([](GstDrmSource *s) { fail_unless(gst_drm_source_get_kind(s) <= GST_DRM_SOURCE_KIND_WAYLAND); }); }},

@@ -21,11 +21,6 @@ GstMemory *memory_of(GstBuffer *buffer)
   return gst_buffer_peek_memory(buffer, 0);
 }
 
-guint64 waits_of(const Pool &pool)
-{
-  return gst_drm_buffer_pool_get_waits(GST_DRM_BUFFER_POOL(pool.get()));
-}
-
 void add_release_fence(GstBuffer *buffer, Timeline &timeline, guint value)
 {
   GError *error = nullptr;
@@ -57,7 +52,7 @@ GST_START_TEST(test_prefers_a_buffer_that_is_done)
     fail_unless(memory_of(b) == memory_b);
     gst_buffer_unref(b);
   }
-  fail_unless_equals_uint64(waits_of(pool), 0);
+  fail_unless_equals_uint64(stat_of(pool, "waits"), 0);
   timeline.advance();
   b = pool.acquire();
   a = pool.acquire();
@@ -81,7 +76,7 @@ GST_START_TEST(test_grows_rather_than_waits)
   gst_buffer_unref(a);
   GstBuffer *b = pool.acquire();
   fail_unless(memory_of(b) != memory_a);
-  fail_unless_equals_uint64(waits_of(pool), 0);
+  fail_unless_equals_uint64(stat_of(pool, "waits"), 0);
   gst_buffer_unref(b);
 }
 GST_END_TEST
@@ -98,7 +93,7 @@ GST_START_TEST(test_all_pending_without_waiting)
   }
   GstBuffer *got = nullptr;
   fail_unless_equals_int(acquire_now(pool, &got), GST_FLOW_EOS);
-  fail_unless_equals_uint64(waits_of(pool), 0);
+  fail_unless_equals_uint64(stat_of(pool, "waits"), 0);
   timeline.advance();
   fail_unless_equals_int(acquire_now(pool, &got), GST_FLOW_OK);
   gst_buffer_unref(got);
@@ -138,14 +133,14 @@ GST_START_TEST(test_waits_for_the_fence)
     if (gst_buffer_pool_acquire_buffer(pool.get(), &buffer, nullptr) == GST_FLOW_OK)
       too_early = !signalled;
   });
-  while (waits_of(pool) == 0)
+  while (stat_of(pool, "waits") == 0)
     g_usleep(1000);
   signalled = true;
   timeline.advance();
   waiter.join();
   fail_if(too_early);
   fail_unless(memory_of(buffer) == memory);
-  fail_unless_equals_uint64(waits_of(pool), 1);
+  fail_unless_equals_uint64(stat_of(pool, "waits"), 1);
   gst_buffer_unref(buffer);
 }
 GST_END_TEST
@@ -167,7 +162,7 @@ GST_START_TEST(test_comes_back_with_a_fence)
   });
   g_usleep(20000); // either order is right; this makes the sleeping waiter likely
   gst_buffer_unref(buffer);
-  while (waits_of(pool) == 0)
+  while (stat_of(pool, "waits") == 0)
     g_usleep(1000);
   signalled = true;
   timeline.advance();
@@ -188,7 +183,7 @@ GST_START_TEST(test_flushed_while_waiting)
   GstFlowReturn flow = GST_FLOW_OK;
   GstBuffer *second = nullptr;
   std::thread waiter([&] { flow = gst_buffer_pool_acquire_buffer(pool.get(), &second, nullptr); });
-  while (waits_of(pool) == 0)
+  while (stat_of(pool, "waits") == 0)
     g_usleep(1000);
   gst_buffer_pool_set_flushing(pool.get(), TRUE);
   waiter.join();

@@ -10,6 +10,7 @@ namespace {
 
 using namespace gstdrm;
 using gstdrm::test::accessors_of;
+using gstdrm::test::apply_change;
 using gstdrm::test::reconcile_all;
 
 Conflict conflict_of(const char *text)

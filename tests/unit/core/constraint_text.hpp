@@ -142,4 +142,47 @@ inline std::string outcome_of(const Reconciliation &outcome)
   return text.str();
 }
 
+// Does what a change advises.
+inline void apply_change(Constraints &constraints, const Change &change)
+{
+  auto &number = constraints.numbers[static_cast<std::size_t>(change.key)];
+  const bool removes = change.what == Change::What::Remove;
+  switch (constraint_key_facts(change.key).rule) {
+  case MergeRule::Formats:
+    if (removes)
+      constraints.formats.reset();
+    else if (constraints.formats)
+      (void)constraints.formats->add(change.format);
+    return;
+  case MergeRule::Placement:
+    if (removes) {
+      constraints.placement.reset();
+    } else if (constraints.placement) {
+      std::vector<std::string> heaps = constraints.placement->heaps;
+      if (!change.heap.empty())
+        heaps.push_back(change.heap);
+      constraints.set_placement(constraints.placement->kinds |
+                                    static_cast<std::uint32_t>(change.number),
+                                std::move(heaps));
+    }
+    return;
+  case MergeRule::Dims:
+    if (removes)
+      constraints.dims.reset();
+    else
+      constraints.dims = change.what == Change::What::State ? std::vector<std::uint64_t>{1} : change.dims;
+    return;
+  default:
+    break;
+  }
+  if (removes)
+    number.reset();
+  else if (change.what == Change::What::State)
+    number = Bounds{1, 1};
+  else if (change.what == Change::What::Include && number)
+    number = Bounds{std::min(number->min, change.number), std::max(number->max, change.number)};
+  else
+    number = Bounds{change.number, change.number};
+}
+
 } // namespace gstdrm::test

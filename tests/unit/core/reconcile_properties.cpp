@@ -10,6 +10,7 @@
 namespace {
 
 using namespace gstdrm;
+using gstdrm::test::apply_change;
 using gstdrm::test::outcome_of;
 using gstdrm::test::reconcile_all;
 using Key = ConstraintKey;

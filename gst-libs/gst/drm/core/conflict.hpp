@@ -59,7 +59,5 @@ std::string conflict_to_text(const Conflict &conflict);
 std::string conflict_to_json(const Conflict &conflict);
 // "Let camera accept a stride of 2048 bytes."; empty where no change is known.
 std::string describe_changes(const Conflict &conflict, const Failure &failure);
-// Applies the change to `constraints`, which are those of the change's accessor.
-void apply_change(Constraints &constraints, const Change &change);
 
 } // namespace gstdrm

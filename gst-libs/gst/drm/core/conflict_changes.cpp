@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The smallest change that makes a key fit: the value that most accessors take already, and the
-// others that would have to take it.
+// The smallest change that makes a key fit: the value that the fewest accessors would have to be
+// changed for, and those accessors.
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "reconcile.hpp"
 
@@ -27,58 +28,51 @@ Change make_change(std::size_t accessor, Key key, What what, std::uint64_t numbe
   return change;
 }
 
-void accept_number(const Conflict &conflict, Failure &failure, std::uint64_t number)
+// Whether an accessor already takes the value of a change.
+bool takes(const Constraints &one, const Change &value)
+{
+  if (!one.has(value.key))
+    return true;
+  switch (constraint_key_facts(value.key).rule) {
+  case Rule::Formats:
+    return one.formats->contains(value.format);
+  case Rule::Placement: {
+    const std::vector<std::string> &heaps = one.placement->heaps;
+    return value.heap.empty() ? (one.placement->kinds & value.number) != 0
+                              : std::binary_search(heaps.begin(), heaps.end(), value.heap);
+  }
+  case Rule::Dims:
+    return *one.dims == value.dims;
+  default:
+    return one.number(value.key)->contains(value.number);
+  }
+}
+
+void let_all_take(const Conflict &conflict, Failure &failure, const Change &value)
 {
   for (std::size_t i = 0; i < conflict.accessors.size(); ++i) {
-    const auto &value = conflict.accessors[i].number(failure.key);
-    if (value && !value->contains(number))
-      failure.changes.push_back(make_change(
-          i, failure.key,
-          constraint_key_facts(failure.key).rule == Rule::Equal ? What::Replace : What::Include,
-          number));
-  }
-}
-
-// How much the ranges together have to grow to take the number; a double does not overflow.
-double growth(const Conflict &conflict, Key key, std::uint64_t number)
-{
-  double sum = 0;
-  for (const Constraints &one : conflict.accessors) {
-    const auto &value = one.number(key);
-    if (value && !value->contains(number))
-      sum += static_cast<double>(number < value->min ? value->min - number : number - value->max);
-  }
-  return sum;
-}
-
-// The end of a range that is in most of the ranges, and of those the nearest to the others.
-void accept_most_common_number(const Conflict &conflict, Failure &failure)
-{
-  const Key key = failure.key;
-  std::uint64_t best = 0;
-  std::ptrdiff_t most = 0;
-  for (const Constraints &one : conflict.accessors) {
-    const auto &value = one.number(key);
-    if (!value)
+    if (takes(conflict.accessors[i], value))
       continue;
-    for (const std::uint64_t end : {value->min, value->max}) {
-      const auto votes = std::count_if(
-          conflict.accessors.begin(), conflict.accessors.end(), [&](const Constraints &other) {
-            return other.number(key) && other.number(key)->contains(end);
-          });
-      if (votes < most ||
-          (votes == most && growth(conflict, key, end) >= growth(conflict, key, best)))
-        continue;
-      most = votes;
-      best = end;
-    }
+    failure.changes.push_back(value);
+    failure.changes.back().accessor = i;
   }
-  accept_number(conflict, failure, best);
 }
 
-// One pass over all lists, which are sorted: no memory, and no more steps than they have pairs for
-// each accessor.
-void accept_most_common_format(const Conflict &conflict, Failure &failure)
+What what_to_do(Key key)
+{
+  const Rule rule = constraint_key_facts(key).rule;
+  return rule == Rule::Equal || rule == Rule::Dims ? What::Replace : What::Include;
+}
+
+void let_all_take_number(const Conflict &conflict, Failure &failure, std::uint64_t number)
+{
+  let_all_take(conflict, failure, make_change(0, failure.key, what_to_do(failure.key), number));
+}
+
+// The format in most lists, a linear one if several are in as many: it is easiest to add. nullopt
+// if all lists are empty. One pass over all lists, which are sorted: no memory, and no more steps
+// than they have pairs for each accessor.
+std::optional<Format> most_common_format(const Conflict &conflict)
 {
   std::vector<std::span<const Format>> rest;
   for (const Constraints &one : conflict.accessors)
@@ -91,100 +85,84 @@ void accept_most_common_format(const Conflict &conflict, Failure &failure)
       if (!list.empty() && (!least || list.front() < *least))
         least = list.front();
     if (!least)
-      break;
-    std::size_t votes = 0;
+      return best;
+    std::size_t lists = 0;
     for (auto &list : rest) {
       if (list.empty() || list.front() != *least)
         continue;
-      ++votes;
+      ++lists;
       list = list.subspan(1);
     }
-    const bool is_simpler = best && votes == most && least->modifier == kModLinear &&
-                            best->modifier != kModLinear; // linear is easiest to add
-    if (votes > most || is_simpler) {
-      most = votes;
+    if (lists > most ||
+        (lists == most && least->modifier == kModLinear && best->modifier != kModLinear)) {
+      most = lists;
       best = least;
     }
   }
-  for (std::size_t i = 0; best && i < conflict.accessors.size(); ++i) {
-    const auto &formats = conflict.accessors[i].formats;
-    if (!formats || formats->contains(*best))
-      continue;
-    Change change = make_change(i, Key::Formats, What::Include);
-    change.format = *best;
-    failure.changes.push_back(std::move(change));
-  }
 }
 
-bool takes(const Placement &placement, std::uint32_t kind, const std::string &heap)
+// The values that all accessors may be asked to take: those that some of them take already. Device
+// memory is none of them, because another device may be unable to reach it.
+std::vector<Change> values_of_accessors(const Conflict &conflict, Key key)
 {
-  return heap.empty() ? (placement.kinds & kind) != 0
-                      : std::binary_search(placement.heaps.begin(), placement.heaps.end(), heap);
-}
-
-// Suggests the kind of memory or the heap that most accessors take. Device memory is not suggested,
-// because another device may be unable to reach it.
-void accept_most_common_memory(const Conflict &conflict, Failure &failure)
-{
-  std::uint32_t best_kind = kPlaceSystem;
-  std::string best_heap;
-  std::size_t most = 0;
-  std::map<std::string_view, std::size_t> heap_votes;
-  std::map<std::uint32_t, std::size_t> kind_votes;
+  std::vector<Change> values;
+  const auto add = [&](std::uint64_t number) -> Change & {
+    return values.emplace_back(make_change(0, key, what_to_do(key), number));
+  };
+  std::set<std::string> heaps;
   for (const Constraints &one : conflict.accessors) {
-    if (!one.placement)
+    if (!one.has(key))
       continue;
+    if (key == Key::Placement)
+      heaps.insert(one.placement->heaps.begin(), one.placement->heaps.end());
+    else if (key == Key::TensorDims)
+      add(0).dims = *one.dims;
+    else
+      for (const std::uint64_t end : {one.number(key)->min, one.number(key)->max})
+        add(end);
+  }
+  if (key == Key::Formats)
+    if (const std::optional<Format> format = most_common_format(conflict))
+      add(0).format = *format;
+  if (key == Key::Placement)
     for (const std::uint32_t kind : {kPlaceSystem, kPlaceContiguous})
-      kind_votes[kind] += (one.placement->kinds & kind) != 0 ? 1 : 0;
-    for (const std::string &heap : one.placement->heaps)
-      ++heap_votes[heap];
-  }
-  for (const auto &[kind, votes] : kind_votes) {
-    if (votes > most) {
-      most = votes;
-      best_kind = kind;
-    }
-  }
-  for (const auto &[heap, votes] : heap_votes) {
-    if (votes > most) {
-      most = votes;
-      best_kind = 0;
-      best_heap = heap;
-    }
-  }
-  for (std::size_t i = 0; i < conflict.accessors.size(); ++i) {
-    const auto &placement = conflict.accessors[i].placement;
-    if (!placement || takes(*placement, best_kind, best_heap))
-      continue;
-    Change change = make_change(i, Key::Placement, What::Include, best_kind);
-    change.heap = best_heap;
-    failure.changes.push_back(std::move(change));
-  }
+      add(kind);
+  for (const std::string &heap : heaps)
+    add(0).heap = heap;
+  return values;
 }
 
-void take_most_common_dims(const Conflict &conflict, Failure &failure)
+// What a value costs: how many accessors have to change, then how far their ranges have to grow (a
+// double does not overflow).
+std::pair<std::size_t, double> cost_of(const Conflict &conflict, const Change &value)
 {
-  const std::vector<std::uint64_t> *best = nullptr;
-  std::ptrdiff_t most = 0;
+  std::size_t changes = 0;
+  double growth = 0;
   for (const Constraints &one : conflict.accessors) {
-    if (!one.dims)
+    if (takes(one, value))
       continue;
-    const auto votes =
-        std::count_if(conflict.accessors.begin(), conflict.accessors.end(),
-                      [&](const Constraints &other) { return other.dims == one.dims; });
-    if (votes > most) {
-      most = votes;
-      best = &*one.dims;
-    }
+    ++changes;
+    if (const auto &range = one.number(value.key))
+      growth += static_cast<double>(value.number < range->min ? range->min - value.number
+                                                              : value.number - range->max);
   }
-  for (std::size_t i = 0; best && i < conflict.accessors.size(); ++i) {
-    const auto &dims = conflict.accessors[i].dims;
-    if (!dims || *dims == *best)
+  return {changes, growth};
+}
+
+void let_all_take_best(const Conflict &conflict, Failure &failure)
+{
+  const Change *best = nullptr;
+  std::pair<std::size_t, double> least;
+  const std::vector<Change> values = values_of_accessors(conflict, failure.key);
+  for (const Change &value : values) {
+    const auto cost = cost_of(conflict, value);
+    if (best && cost >= least)
       continue;
-    Change change = make_change(i, Key::TensorDims, What::Replace);
-    change.dims = *best;
-    failure.changes.push_back(std::move(change));
+    best = &value;
+    least = cost;
   }
+  if (best)
+    let_all_take(conflict, failure, *best);
 }
 
 // Replaces each invalid number by the nearest valid one, and removes an invalid range or list.
@@ -257,21 +235,7 @@ void fit_pool(const Conflict &conflict, Failure &failure)
   if (held > most)
     hold_less(conflict, failure, most);
   else
-    accept_number(conflict, failure, failure.needed);
-}
-
-void suggest_common_value(const Conflict &conflict, Failure &failure)
-{
-  switch (constraint_key_facts(failure.key).rule) {
-  case Rule::Formats:
-    return accept_most_common_format(conflict, failure);
-  case Rule::Placement:
-    return accept_most_common_memory(conflict, failure);
-  case Rule::Dims:
-    return take_most_common_dims(conflict, failure);
-  default:
-    return accept_most_common_number(conflict, failure);
-  }
+    let_all_take_number(conflict, failure, failure.needed);
 }
 
 void suggest(const Conflict &conflict, Failure &failure)
@@ -287,7 +251,7 @@ void suggest(const Conflict &conflict, Failure &failure)
     return;
   case Reason::Disjoint:
   case Reason::Unequal:
-    return suggest_common_value(conflict, failure);
+    return let_all_take_best(conflict, failure);
   case Reason::Exceeds:
     if (failure.key == Key::BuffersHeld) // no value helps too many accessors
       return conflict.accessors.size() > kMaxAccessors
@@ -296,9 +260,9 @@ void suggest(const Conflict &conflict, Failure &failure)
     if (failure.key == Key::Buffers)
       return fit_pool(conflict, failure);
     if (failure.key == Key::Placement)
-      return accept_most_common_memory(conflict, failure);
+      return let_all_take_best(conflict, failure);
     if (failure.needed != 0)
-      accept_number(conflict, failure, failure.needed);
+      let_all_take_number(conflict, failure, failure.needed);
     return;
   }
 }
@@ -309,48 +273,6 @@ void suggest_changes(Conflict &conflict)
 {
   for (Failure &failure : conflict.failures)
     suggest(conflict, failure);
-}
-
-void apply_change(Constraints &constraints, const Change &change)
-{
-  auto &number = constraints.numbers[static_cast<std::size_t>(change.key)];
-  const bool removes = change.what == What::Remove;
-  switch (constraint_key_facts(change.key).rule) {
-  case Rule::Formats:
-    if (removes)
-      constraints.formats.reset();
-    else if (constraints.formats)
-      (void)constraints.formats->add(change.format);
-    return;
-  case Rule::Placement:
-    if (removes) {
-      constraints.placement.reset();
-    } else if (constraints.placement) {
-      std::vector<std::string> heaps = constraints.placement->heaps;
-      if (!change.heap.empty())
-        heaps.push_back(change.heap);
-      constraints.set_placement(constraints.placement->kinds |
-                                    static_cast<std::uint32_t>(change.number),
-                                std::move(heaps));
-    }
-    return;
-  case Rule::Dims:
-    if (removes)
-      constraints.dims.reset();
-    else
-      constraints.dims = change.what == What::State ? std::vector<std::uint64_t>{1} : change.dims;
-    return;
-  default:
-    break;
-  }
-  if (removes)
-    number.reset();
-  else if (change.what == What::State)
-    number = Bounds{1, 1};
-  else if (change.what == What::Include && number)
-    number = Bounds{std::min(number->min, change.number), std::max(number->max, change.number)};
-  else
-    number = Bounds{change.number, change.number};
 }
 
 } // namespace gstdrm

@@ -290,13 +290,4 @@ std::string describe_accessor(const Constraints &constraints)
   return text;
 }
 
-std::string describe_constraints(const Constraints &constraints)
-{
-  std::string text = describe_accessor(constraints);
-  for (const ConstraintKeyFacts &facts : kFacts)
-    if (constraints.has(facts.key))
-      text += "\n  " + std::string(facts.name) + ": " + describe_value(constraints, facts.key);
-  return text;
-}
-
 } // namespace gstdrm

@@ -133,8 +133,6 @@ std::string describe_value(const Constraints &constraints, ConstraintKey key,
                            std::size_t limit = SIZE_MAX);
 // "sink0 (kmsdmabufsink) on /dev/dri/card0"; "an accessor without a name".
 std::string describe_accessor(const Constraints &constraints);
-// Everything that is set, a line per key.
-std::string describe_constraints(const Constraints &constraints);
 std::string describe_number(ConstraintKey key, std::uint64_t value);
 // Whether the value of one accessor makes sense by itself. `why` gets the reason where it does not.
 bool has_sensible_value(const Constraints &constraints, ConstraintKey key,

@@ -4,7 +4,6 @@
 #include "reconcile.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <iterator>
@@ -146,40 +145,18 @@ void Merger::merge_numbers(const ConstraintKeyFacts &facts)
   put(key, *merged);
 }
 
-// Branches of a pipeline mostly end at a few kinds of devices, so their lists come several times:
-// to see that two lists are equal takes less than to merge them. So many different ones are known.
-class SeenLists {
-public:
-  bool has(const FormatSet &list) const
-  {
-    return std::any_of(lists_.begin(), lists_.begin() + size_, [&list](const FormatSet *other) {
-      return other == &list || *other == list;
-    });
-  }
-  void add(const FormatSet &list)
-  {
-    if (static_cast<std::size_t>(size_) < lists_.size())
-      lists_[static_cast<std::size_t>(size_++)] = &list;
-  }
-
-private:
-  std::array<const FormatSet *, 4> lists_{};
-  std::ptrdiff_t size_ = 0;
-};
-
 void Merger::merge_formats()
 {
   if (!check_own(Key::Formats))
     return;
-  SeenLists seen;
   for (const Constraints *accessor : accessors_) {
-    if (!accessor->formats || seen.has(*accessor->formats))
+    const auto &formats = accessor->formats;
+    if (!formats)
       continue;
-    seen.add(*accessor->formats);
     if (!merged_.formats)
-      merged_.formats = accessor->formats;
-    else
-      merged_.formats = FormatSet::intersect(*merged_.formats, *accessor->formats);
+      merged_.formats = formats;
+    else if (!merged_.formats->is_subset_of(*formats)) // takes less than to make another set
+      merged_.formats = FormatSet::intersect(*merged_.formats, *formats);
   }
   if (merged_.formats && merged_.formats->empty())
     fail(Key::Formats, Reason::Disjoint, "no format is in every list");

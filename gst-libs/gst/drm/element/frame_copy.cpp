@@ -16,7 +16,7 @@ namespace gstdrm {
 FrameCopier::FrameCopier(GstBaseTransform *element, std::function<bool()> claim)
     : element_(element), claim_(std::move(claim))
 {
-  gst_drm_pad_gather_constraints(GST_BASE_TRANSFORM_SRC_PAD(element));
+  gst_drm_pad_gather_constraints(GST_BASE_TRANSFORM_SRC_PAD(element), nullptr, nullptr, nullptr);
 }
 
 void FrameCopier::set_caps(GstCaps *caps)

@@ -31,7 +31,7 @@ void delete_waits(gpointer data) noexcept
 void set_up_producer_pad(GstPad *src, std::function<bool()> waits)
 {
   auto kept = std::make_unique<Waits>(std::move(waits));
-  if (gst_drm_pad_gather_constraints_full(src, logging<announce>, kept.get(), delete_waits) != 0)
+  if (gst_drm_pad_gather_constraints(src, logging<announce>, kept.get(), delete_waits) != 0)
     kept.release(); // the probe has it
 }
 

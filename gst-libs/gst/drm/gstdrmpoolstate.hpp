@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the parts of GstDrmBufferPool share: gstdrmbufferpool.cpp makes buffers,
-// gstdrmbufferpool-recycle.cpp hands them out and takes them back, gstdrmbufferpool-memory.cpp gets
-// their memory back from others. Never installed.
+// What a pool knows of its frames, and how it gets their memory back from whoever holds it longer
+// than the buffer. Never installed.
 #pragma once
 
 #include <atomic>
@@ -12,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include <gst/video/video.h> // first: gstvideodmabufpool.h of 1.28 uses types that it does not include
 #include <gst/video/gstvideopool.h>
+#include <gst/video/video.h> // first: gstvideodmabufpool.h of 1.28 uses types that it does not include
 
 #include "gstdrm-private.hpp"
 #include "gstdrmbufferpool.h"
@@ -159,20 +158,9 @@ std::shared_ptr<PooledFrame> pooled_frame(GstBuffer *buffer);
 // Undoes the cuts (gst_buffer_resize()) of memory that nobody else holds.
 void restore_sizes(GstBuffer *buffer);
 
-// GstBufferPoolClass's functions of the same names.
-GstFlowReturn pool_acquire_buffer(GstBufferPool *pool, GstBuffer **buffer,
-                                  GstBufferPoolAcquireParams *params);
-void pool_reset_buffer(GstBufferPool *pool, GstBuffer *buffer);
-void pool_release_buffer(GstBufferPool *pool, GstBuffer *buffer);
-void pool_flush_start(GstBufferPool *pool) noexcept;
-gboolean pool_start(GstBufferPool *pool) noexcept;
-gboolean pool_stop(GstBufferPool *pool) noexcept;
-
+// Of the pool itself (gstdrmbufferpool.cpp).
 PoolState &state_of(GstBufferPool *pool);
 // GstBufferPool's own functions.
 GstBufferPoolClass *base_pool_class();
-// Signals; no lock is held.
-void emit_exhausted(GstBufferPool *pool);
-void emit_allocation_failed(GstBufferPool *pool, const GError *error);
 
 } // namespace gstdrm

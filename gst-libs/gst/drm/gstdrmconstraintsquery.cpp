@@ -75,19 +75,27 @@ bool is_same(const GstDrmConstraints *a, const GstDrmConstraints *b)
   return !a->values.name.empty() && a->values == b->values;
 }
 
+GType constraints_api_type()
+{
+  // Of the memory: an element that makes buffers of its own (videoconvert) takes such entries out
+  // of the answer before it passes the others on (gst_base_transform_default_decide_allocation()).
+  static const gchar *tags[] = {GST_META_TAG_MEMORY_STR, nullptr};
+  static const GType type = gst_meta_api_type_register("GstDrmConstraintsAPI", tags);
+  return type;
+}
+
 void add_entry(GstQuery *query, const GstDrmConstraints *constraints)
 {
-  GstStructure *params =
-      gst_structure_new(kConstraintsStructure, kConstraintsField, GST_TYPE_DRM_CONSTRAINTS, constraints, nullptr);
-  gst_query_add_allocation_meta(query, gst_drm_constraints_api_get_type(), params);
+  GstStructure *params = gst_structure_new(kConstraintsStructure, kConstraintsField,
+                                           GST_TYPE_DRM_CONSTRAINTS, constraints, nullptr);
+  gst_query_add_allocation_meta(query, constraints_api_type(), params);
   gst_structure_free(params);
 }
 
 const GstDrmConstraints *entry_at(GstQuery *query, guint index)
 {
   const GstStructure *params = nullptr;
-  if (gst_query_parse_nth_allocation_meta(query, index, &params) !=
-          gst_drm_constraints_api_get_type() ||
+  if (gst_query_parse_nth_allocation_meta(query, index, &params) != constraints_api_type() ||
       !params)
     return nullptr;
   const GValue *value = gst_structure_get_value(params, kConstraintsField);
@@ -169,6 +177,80 @@ void end_gathering(GstQuery *query, GstCaps *caps)
       add_entry(query, one.get());
 }
 
+using PadPtr = gstdrm::GstPtr<GstPad>;
+
+struct FreeIterator {
+  void operator()(GstIterator *iterator) const noexcept { gst_iterator_free(iterator); }
+};
+
+// What an iterator gives: unset at its end.
+class Item {
+public:
+  Item() = default;
+  Item(const Item &) = delete;
+  Item &operator=(const Item &) = delete;
+  ~Item()
+  {
+    if (G_IS_VALUE(&value))
+      g_value_unset(&value);
+  }
+  GValue value = G_VALUE_INIT;
+};
+
+// Where a buffer that enters by this pad may leave.
+std::vector<PadPtr> ways_on(GstPad *sink)
+{
+  std::vector<PadPtr> pads;
+  const std::unique_ptr<GstIterator, FreeIterator> iterator(gst_pad_iterate_internal_links(sink));
+  Item item;
+  while (iterator) {
+    switch (gst_iterator_next(iterator.get(), &item.value)) {
+    case GST_ITERATOR_OK:
+      pads.push_back(PadPtr::share(GST_PAD(g_value_get_object(&item.value))));
+      g_value_reset(&item.value);
+      break;
+    case GST_ITERATOR_RESYNC:
+      pads.clear();
+      gst_iterator_resync(iterator.get());
+      break;
+    default:
+      return pads;
+    }
+  }
+  return pads;
+}
+
+// An element that sends other caps on sends buffers of its own.
+bool passes_buffers_on(GstPad *src, const GstCaps *caps)
+{
+  const auto sent = gstdrm::GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(src));
+  return sent && gst_caps_is_equal(sent.get(), caps);
+}
+
+void ask_within(GstPad *src, GstCaps *caps, int most_elements)
+{
+  const auto peer = PadPtr::adopt(gst_pad_get_peer(src));
+  if (!peer || most_elements == 0)
+    return;
+  const std::vector<PadPtr> pads = ways_on(peer.get());
+  for (const PadPtr &pad : pads) {
+    if (!passes_buffers_on(pad.get(), caps))
+      continue;
+    const auto query = gstdrm::GstPtr<GstQuery>::adopt(gst_query_new_allocation(caps, FALSE));
+    if (pads.size() == 1 || !gst_pad_peer_query(pad.get(), query.get()))
+      ask_within(pad.get(), caps, most_elements - 1);
+  }
+}
+
+// Asks every branch behind `src`, a producer's pad, with allocation queries of its own. Each leaves
+// its constraints on `caps`. A tee asks none after the first one that does not answer (gsttee.c,
+// gst_tee_query_allocation()).
+void ask_branches(GstPad *src, GstCaps *caps)
+{
+  constexpr int kMostElements = 64; // in a row
+  ask_within(src, caps, kMostElements);
+}
+
 // After a query that failed.
 void ask_all_branches(GstCaps *caps)
 {
@@ -181,7 +263,7 @@ void ask_all_branches(GstCaps *caps)
     pad = gstdrm::GstPtr<GstPad>::adopt(static_cast<GstPad *>(g_weak_ref_get(&gathering->pad)));
   }
   if (pad)
-    gstdrm::ask_branches(pad.get(), caps);
+    ask_branches(pad.get(), caps);
 }
 
 // Adds what is on the caps of a query that failed.
@@ -197,7 +279,7 @@ void take_from_caps(GstQuery *query, GstCaps *caps, GPtrArray *all)
 
 // What a producer adds to its own allocation queries. Any thread that sends a query calls it.
 struct BeforeQuery {
-  GstDrmQueryFunc call;
+  GstDrmQueryFunc call; // may be null
   gpointer user_data;
   GDestroyNotify notify;
 };
@@ -211,13 +293,13 @@ void free_before_query(gpointer data) noexcept
 
 // Before the query leaves the pad, and after its answer is back. Every query of the pad gets here,
 // most of them caps queries, so this is the pad's only probe.
-GstPadProbeReturn on_query(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+GstPadProbeReturn on_any_query(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
   if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
     return GST_PAD_PROBE_OK;
   const bool leaves = (info->type & GST_PAD_PROBE_TYPE_PUSH) != 0;
-  if (const auto *before = static_cast<const BeforeQuery *>(data); leaves && before)
+  if (const auto *before = static_cast<const BeforeQuery *>(data); leaves && before->call)
     before->call(query, before->user_data);
   GstCaps *caps = caps_of(query);
   if (!caps)
@@ -229,24 +311,7 @@ GstPadProbeReturn on_query(GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
-gulong add_probe(GstPad *pad, std::unique_ptr<BeforeQuery> before)
-{
-  const auto mask = static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM |
-                                                 GST_PAD_PROBE_TYPE_PUSH | GST_PAD_PROBE_TYPE_PULL);
-  const GDestroyNotify notify = before ? free_before_query : nullptr;
-  return gst_pad_add_probe(pad, mask, gstdrm::logging<on_query>, before.release(), notify);
-}
-
 } // namespace
-
-GType gst_drm_constraints_api_get_type(void) noexcept
-{
-  // Of the memory: an element that makes buffers of its own (videoconvert) takes such entries out
-  // of the answer before it passes the others on (gst_base_transform_default_decide_allocation()).
-  static const gchar *tags[] = {GST_META_TAG_MEMORY_STR, nullptr};
-  static const GType type = gst_meta_api_type_register("GstDrmConstraintsAPI", tags);
-  return type;
-}
 
 /**
  * gst_query_add_drm_constraints:
@@ -256,10 +321,10 @@ GType gst_drm_constraints_api_get_type(void) noexcept
  * A consumer says what it asks of buffers beyond their caps. Give each consumer a name of its own:
  * the same constraints under the same name count once.
  *
- * Adds an entry of the type gst_drm_constraints_api_get_type() with the parameters
- * `GstDrmConstraints, constraints=…`. Elements that know nothing of it pass it on or leave it out;
- * it asks for no meta on buffers. A tee leaves it out, but a producer that gathers constraints has
- * it all the same, see gst_drm_pad_gather_constraints().
+ * Adds an entry of the type `GstDrmConstraintsAPI` with the parameters `GstDrmConstraints,
+ * constraints=…`. Elements that know nothing of it pass it on or leave it out; it asks for no meta
+ * on buffers. A tee leaves it out, but a producer that gathers constraints has it all the same, see
+ * gst_drm_pad_gather_constraints().
  *
  * Since: 0.1
  */
@@ -314,48 +379,34 @@ try {
 /**
  * gst_drm_pad_gather_constraints:
  * @pad: the source #GstPad of a producer
+ * @before: (nullable) (scope notified) (closure user_data) (destroy notify): called with each
+ *   allocation query before it leaves @pad
+ * @user_data: for @before
+ * @notify: (nullable): frees @user_data with the probe; not called where 0 is returned
  *
  * Has the answers to allocation queries that leave @pad hold the constraints of all consumers, also
  * of those behind a tee, which leaves out what its branches say differently. Call it once for a
  * pad, before its first query. Where a tee fails the query, gst_query_get_drm_constraints() has
  * them all the same.
  *
- * Returns: the id of a pad probe, for gst_pad_remove_probe()
- *
- * Since: 0.1
- */
-gulong gst_drm_pad_gather_constraints(GstPad *pad) noexcept
-{
-  g_return_val_if_fail(GST_IS_PAD(pad), 0);
-  g_return_val_if_fail(GST_PAD_IS_SRC(pad), 0);
-
-  return add_probe(pad, nullptr);
-}
-
-/**
- * gst_drm_pad_gather_constraints_full:
- * @pad: the source #GstPad of a producer
- * @before: (scope notified) (closure user_data) (destroy notify): called with each allocation query
- *   before it leaves @pad
- * @user_data: for @before
- * @notify: (nullable): frees @user_data with the probe; not called where 0 is returned
- *
- * Does what gst_drm_pad_gather_constraints() does, and lets the producer add to its allocation
- * queries, by gst_drm_query_announce_release_fences() for instance. One probe for both costs the
- * caps queries that pass @pad less than two probes.
+ * A producer that adds to its allocation queries, by gst_drm_query_announce_release_fences() for
+ * instance, does that in @before: one probe for both costs the caps queries that pass @pad less
+ * than two probes.
  *
  * Returns: the id of a pad probe, for gst_pad_remove_probe(); 0 where memory is exhausted
  *
  * Since: 0.1
  */
-gulong gst_drm_pad_gather_constraints_full(GstPad *pad, GstDrmQueryFunc before, gpointer user_data,
-                                           GDestroyNotify notify) noexcept
+gulong gst_drm_pad_gather_constraints(GstPad *pad, GstDrmQueryFunc before, gpointer user_data,
+                                      GDestroyNotify notify) noexcept
 try {
   g_return_val_if_fail(GST_IS_PAD(pad), 0);
   g_return_val_if_fail(GST_PAD_IS_SRC(pad), 0);
-  g_return_val_if_fail(before != nullptr, 0);
 
-  return add_probe(pad, std::make_unique<BeforeQuery>(BeforeQuery{before, user_data, notify}));
+  const auto mask = static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM |
+                                                 GST_PAD_PROBE_TYPE_PUSH | GST_PAD_PROBE_TYPE_PULL);
+  auto data = std::make_unique<BeforeQuery>(BeforeQuery{before, user_data, notify});
+  return gst_pad_add_probe(pad, mask, gstdrm::logging<on_any_query>, data.release(), free_before_query);
 } catch (...) {
   return gstdrm::caught(gulong{0}, __func__);
 }

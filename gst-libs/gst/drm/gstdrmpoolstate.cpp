@@ -7,9 +7,9 @@
 // reference is dropped, returns the memory to the pool (GStreamer's V4L2 and VA allocators recycle
 // in the same way). So the pool never has to poll whether the memory is free, and a thread that
 // waits for a buffer is woken whoever drops the last reference.
-#include <cstddef>
+#include "gstdrmpoolstate.hpp"
 
-#include "gstdrmbufferpool-private.hpp"
+#include <cstddef>
 
 namespace gstdrm {
 
