@@ -25,7 +25,7 @@
 
 #include "gstegldownloadcaps.hpp"
 #include "gstegldownloader.hpp"
-#include "gstglfilterthread.hpp"
+#include "gstglfiltercontext.hpp"
 
 using gstdrm::EglDownloader;
 using gstdrm::logging;

@@ -17,7 +17,7 @@
 
 #include "gstegldownloadcaps.hpp"
 #include "gsteglformats.hpp"
-#include "gstglfilterthread.hpp"
+#include "gstglfiltercontext.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(egl_dmabuf_download_debug);
 #define GST_CAT_DEFAULT egl_dmabuf_download_debug
@@ -161,18 +161,16 @@ void EglDownloader::learn_device(GstGLContext *context)
 // The GL context of the pipeline, which may be another one than before.
 bool EglDownloader::take_context()
 {
-  if (const GlSearch search = find_gl_context(element_); !search.found) {
-    if (search.failure && no_context_.claim())
-      failure_.post(GST_ELEMENT(element_), *search.failure);
+  FoundContext found = find_gl_context(element_);
+  if (!found.context) {
+    if (found.failure && no_context_.claim())
+      failure_.post(GST_ELEMENT(element_), *found.failure);
     else
       (void)failure_.claim(); // caps that are refused for it are no failure of their own
     return false;
   }
-  const auto context = GstPtr<GstGLContext>::adopt(gst_gl_base_filter_get_gl_context(element_));
-  if (!context)
-    return false;
-  if (context.get() != context_.get())
-    learn_device(context.get());
+  if (found.context.get() != context_.get())
+    learn_device(found.context.get());
   return true;
 }
 

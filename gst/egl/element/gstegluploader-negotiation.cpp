@@ -189,7 +189,9 @@ bool EglUploader::decide_allocation(GstQuery *query)
   held_ = buffers_kept(query);
   while (gst_query_get_n_allocation_pools(query) > 0)
     gst_query_remove_nth_allocation_pool(query, 0);
-  return base_->decide_allocation(GST_BASE_TRANSFORM(element_), query) != FALSE;
+  const bool decided = base_->decide_allocation(GST_BASE_TRANSFORM(element_), query) != FALSE;
+  look_for_context_again(); // as the base class did
+  return decided;
 }
 
 // --- caps ----------------------------------------------------------------------------------------

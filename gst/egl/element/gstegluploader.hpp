@@ -21,7 +21,8 @@
 #include "gstegluploadanswers.hpp"
 #include "gstegluploadframes.hpp"
 #include "gstegluploadoffer.hpp"
-#include "gstglfilterthread.hpp"
+#include "gstglcontextlock.hpp"
+#include "gstglfiltercontext.hpp"
 
 namespace gstdrm {
 
@@ -40,16 +41,21 @@ public:
   [[nodiscard]] GstStructure *stats() const; // (transfer full)
   bool query(GstPadDirection direction, GstQuery *query);
   GstCaps *transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter);
-  [[nodiscard]] OncePerFailure &no_context() noexcept { return gl_.no_context(); }
+  // The message about a missing context, which GStreamer may look for by itself; from start to
+  // stop.
+  [[nodiscard]] OncePerFailure &no_context() noexcept { return no_context_; }
+  // The base class may have another GL context now: an application has set a GstContext, or the
+  // stream was negotiated.
+  void look_for_context_again() noexcept { context_may_differ_ = true; }
   // Before a state change, and after it: waits of the streaming thread end, the context is let go.
   void leave(GstStateChange transition);
   void settle(GstStateChange transition);
-  // Calls `change`, in which the base class lets go of the context, while no other thread looks for
-  // one.
-  auto without_searches(const auto &change)
+  // Calls `change`, in which the base class lets go of the context, while no other thread reads it.
+  auto without_readers(const auto &change)
   {
-    const GlSearches::Change present = gl_.change();
-    warn_of_searches(present);
+    const ContextLock::Writer writer(context_lock_);
+    if (!writer.is_alone())
+      warn_of_reader();
     return change();
   }
 
@@ -74,8 +80,11 @@ private:
 
   // --- context and offer
   std::shared_ptr<GlThread> find_device();
+  std::shared_ptr<GlThread> take_context(const std::shared_ptr<GlThread> &before, bool &changed);
+  GstPtr<GstGLContext> find_context(std::uint64_t generation);
+  void forget_device();
   void offer_changed();
-  void warn_of_searches(const GlSearches::Change &change) const;
+  void warn_of_reader() const;
 
   // --- negotiation
   GstPtr<GstCaps> answer_caps(GstPadDirection direction, GstCaps *filter);
@@ -111,7 +120,13 @@ private:
   GstBaseTransformClass *const base_;
   Stats stats_;
   std::atomic<std::uint64_t> fallbacks_{0};
-  FilterGlThread gl_;
+  ContextLock context_lock_; // of the context and the display of GstGLBaseFilter
+  std::atomic<bool> context_may_differ_{false};
+  // Generation of the offer in which GStreamer found no context, and said so.
+  std::atomic<std::uint64_t> no_context_in_{~std::uint64_t{0}};
+  OncePerFailure no_context_;
+  OncePerFailure unusable_context_;
+  const GlThread::Count hops_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   UploadOffer offer_;
   UploadAnswers answers_;
   std::atomic<bool> answered_{false}; // upstream knows an answer that may have changed since

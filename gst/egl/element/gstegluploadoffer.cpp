@@ -64,16 +64,10 @@ std::shared_ptr<GlThread> UploadOffer::thread() const
   return device_ ? device_->thread : nullptr;
 }
 
-std::uint64_t UploadOffer::hops() const
+std::uint64_t UploadOffer::generation() const
 {
   const std::lock_guard guard(lock_);
-  return past_hops_ + (device_ ? device_->thread->hops() : 0);
-}
-
-void UploadOffer::reset_hops()
-{
-  const std::lock_guard guard(lock_);
-  past_hops_ = 0;
+  return generation_;
 }
 
 std::optional<Refusal> UploadOffer::refusal(egl::Shape shape, Format format, std::uint32_t width,
@@ -131,19 +125,21 @@ bool UploadOffer::update(const Taken *taken)
     }
     auto formats = std::make_shared<const UploadFormats>(work_out(settings, device.get()));
     const bool changed = !(*formats == *before);
-    const std::lock_guard guard(lock_);
+    std::unique_lock guard(lock_);
     if (taken && taken->generation != generation_)
-      return false; // a stop came between
+      return false; // stop() came between
     if (changes != changes_)
       continue;
-    if (taken && device_ && device && device_->thread == device->thread)
+    if (taken && device_ && device && device_->thread->context() == device->thread->context())
       return false; // another thread took it meanwhile, and may have refusals of it already
     changes_++;
-    if (device_ && device_ != device)
-      past_hops_ += device_->thread->hops();
     std::swap(device_, device); // the old one is freed without the lock
     if (changed)
       formats_ = std::move(formats);
+    const bool is_replaced = device && device != device_;
+    guard.unlock();
+    if (is_replaced)
+      device->thread->retire();
     return changed;
   }
 }
@@ -158,25 +154,23 @@ bool UploadOffer::change_settings(const std::function<void(UploadSettings &)> &c
   return update();
 }
 
-bool UploadOffer::take(std::shared_ptr<GlThread> thread, std::uint64_t generation)
+bool UploadOffer::take(const std::shared_ptr<GlThread> &thread, std::uint64_t generation)
 {
-  {
-    const std::lock_guard guard(lock_);
-    if (generation != generation_ || (device_ && device_->thread == thread))
-      return false;
-  }
-  const Taken taken{std::make_shared<Device>(std::move(thread)), generation};
-  return update(&taken);
+  const Taken taken{std::make_shared<Device>(thread), generation};
+  const bool changed = update(&taken);
+  if (this->thread() != thread)
+    thread->retire();
+  return changed;
 }
 
-void UploadOffer::forget(std::uint64_t generation)
+void UploadOffer::forget()
 {
+  Taken none{nullptr, 0};
   {
     const std::lock_guard guard(lock_);
-    generation_ = generation;
+    none.generation = ++generation_;
     changes_++;
   }
-  const Taken none{nullptr, generation};
   update(&none);
 }
 
