@@ -5,11 +5,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 
 #include <gst/drm/drm.h>
 #include <gst/drm/element/failed_negotiation.hpp>
@@ -17,8 +15,7 @@
 #include <gst/drm/element/stats.hpp>
 #include <gst/gl/gl.h>
 
-#include "engine/egl_probe.hpp"
-#include "gstegluploadanswers.hpp"
+#include "gstegltestimports.hpp"
 #include "gstegluploadframes.hpp"
 #include "gstegluploadoffer.hpp"
 #include "gstglcontextlock.hpp"
@@ -73,11 +70,6 @@ public:
   GstFlowReturn generate_output(GstBuffer **out);
 
 private:
-  // What test imports have shown of one device: by all that an import is made of.
-  using ProofKey =
-      std::tuple<Format, std::uint32_t, std::uint32_t, egl::Shape, egl::Target, egl::ColorHints>;
-  using Proofs = std::map<ProofKey, egl::Probe>;
-
   // --- context and offer
   std::shared_ptr<GlThread> find_device();
   std::shared_ptr<GlThread> take_context(const std::shared_ptr<GlThread> &before, bool &changed);
@@ -91,9 +83,11 @@ private:
   [[nodiscard]] bool accepts(GstPadDirection direction, const GstCaps *caps);
   std::optional<TextureForm> choose_form(const GstDrmVideoInfo &in, const GstCaps *in_caps,
                                          const GstCaps *out_caps) const;
+  bool prove(const GstDrmVideoInfo &in, const TextureForm &form);
+  [[nodiscard]] bool read_caps(const GstCaps *caps, GstDrmVideoInfo &info);
   bool take_caps(GstEvent *event);
-  // --- attempts, repeated where the offer changed meanwhile
-  [[nodiscard]] bool is_spoiled(const std::shared_ptr<const UploadFormats> &before) const;
+  // `negotiate_once` returns true if there is no reason to do it again.
+  void repeat_if_spoiled(const auto &negotiate_once);
   bool negotiate(GstEvent *event);
   GstFlowReturn submit(bool discont, GstBuffer *buffer);
   [[nodiscard]] bool lacks_output_caps() const;
@@ -101,13 +95,6 @@ private:
   [[nodiscard]] Mismatch mismatch(const GstCaps *upstream);
   [[nodiscard]] bool upstream_may_choose_again();
   [[nodiscard]] const char *copy_reason(const GstDrmVideoInfo &in, const GstCaps *in_caps) const;
-
-  // --- proof
-  static egl::ColorHints hints_of(const GstDrmVideoInfo &in, const TextureForm &form);
-  bool prove(const GstDrmVideoInfo &in, const TextureForm &form);
-  egl::Probe probe(const std::shared_ptr<GlThread> &thread, const ProofKey &key);
-  egl::Probe probe_in(const std::shared_ptr<GlThread> &thread, const ProofKey &key,
-                      GstDrmAllocator *allocator);
 
   // --- frames
   [[nodiscard]] bool notice_memory(GstBuffer *buffer);
@@ -128,7 +115,6 @@ private:
   OncePerFailure unusable_context_;
   const GlThread::Count hops_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   UploadOffer offer_;
-  UploadAnswers answers_;
   std::atomic<bool> answered_{false}; // upstream knows an answer that may have changed since
   FailedNegotiation failed_;
   Refusals refusals_;
@@ -146,8 +132,7 @@ private:
   bool plain_is_dmabuf_ = false;     // what buffers of plain caps were last
   bool stream_is_old_ = true;        // frames_ knows nothing of the present caps
   std::shared_ptr<GlThread> thread_; // of frames_
-  std::weak_ptr<GlThread> proved_thread_;
-  Proofs proofs_;
+  TestImports test_imports_;
   UploadFrames frames_;
 };
 

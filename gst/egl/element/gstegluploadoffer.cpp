@@ -52,36 +52,48 @@ std::shared_ptr<const UploadFormats> UploadOffer::formats() const
   return formats_;
 }
 
+std::shared_ptr<const CapsParts> UploadOffer::allowed(GstPadDirection direction, GstCaps *peer)
+{
+  const bool sink = direction == GST_PAD_SINK;
+  Answer answer;
+  std::shared_ptr<const UploadFormats> formats;
+  {
+    const std::lock_guard guard(lock_);
+    answer = answers_[sink ? 1 : 0];
+    formats = formats_;
+  }
+  if (answer.formats == formats && answer.peer && caps_are_same(answer.peer.get(), peer))
+    return answer.allowed;
+  auto made = std::make_shared<const CapsParts>(
+      upload_parts(sink ? GST_PAD_SRC : GST_PAD_SINK, peer, *formats));
+  answer = {GstPtr<GstCaps>::share(peer), std::move(formats), made};
+  const std::lock_guard guard(lock_);
+  std::swap(answers_[sink ? 1 : 0], answer); // the old one is freed without the lock
+  return made;
+}
+
 UploadSettings UploadOffer::settings() const
 {
   const std::lock_guard guard(lock_);
   return settings_;
 }
 
-std::shared_ptr<GlThread> UploadOffer::thread() const
+std::shared_ptr<UploadOffer::Device> UploadOffer::device() const
 {
   const std::lock_guard guard(lock_);
-  return device_ ? device_->thread : nullptr;
+  return device_;
+}
+
+std::shared_ptr<GlThread> UploadOffer::thread() const
+{
+  const std::shared_ptr<Device> device = this->device();
+  return device ? device->thread : nullptr;
 }
 
 std::uint64_t UploadOffer::generation() const
 {
   const std::lock_guard guard(lock_);
   return generation_;
-}
-
-std::optional<Refusal> UploadOffer::refusal(egl::Shape shape, Format format, std::uint32_t width,
-                                            std::uint32_t height) const
-{
-  std::shared_ptr<Device> device;
-  {
-    const std::lock_guard guard(lock_);
-    device = device_;
-  }
-  if (!device)
-    return std::nullopt;
-  const FormatOffer &offer = shape == egl::Shape::OneImage ? device->images : device->planes;
-  return offer.refusal(format, width, height);
 }
 
 UploadFormats UploadOffer::work_out(const UploadSettings &settings, const Device *device) const
@@ -166,21 +178,19 @@ bool UploadOffer::take(const std::shared_ptr<GlThread> &thread, std::uint64_t ge
 void UploadOffer::forget()
 {
   Taken none{nullptr, 0};
+  std::array<Answer, 2> old; // freed without the lock
   {
     const std::lock_guard guard(lock_);
     none.generation = ++generation_;
     changes_++;
+    std::swap(answers_, old);
   }
   update(&none);
 }
 
 bool UploadOffer::resize(std::uint32_t width, std::uint32_t height)
 {
-  std::shared_ptr<Device> device;
-  {
-    const std::lock_guard guard(lock_);
-    device = device_;
-  }
+  const std::shared_ptr<Device> device = this->device();
   if (!device)
     return false;
   const bool images = device->images.resize(width, height);
@@ -190,11 +200,7 @@ bool UploadOffer::resize(std::uint32_t width, std::uint32_t height)
 
 bool UploadOffer::refuse(egl::Shape shape, Refusal refusal)
 {
-  std::shared_ptr<Device> device;
-  {
-    const std::lock_guard guard(lock_);
-    device = device_;
-  }
+  const std::shared_ptr<Device> device = this->device();
   if (!device)
     return false;
   FormatOffer &offer = shape == egl::Shape::OneImage ? device->images : device->planes;

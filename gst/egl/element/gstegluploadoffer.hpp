@@ -3,11 +3,10 @@
 // settings allow. Any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <string>
 
 #include <gst/drm/core/format_offer.hpp>
 #include <gst/drm/core/ordered_mutex.hpp>
@@ -35,11 +34,13 @@ class UploadOffer {
 public:
   // What caps queries are answered with. It does not change; another one takes its place.
   [[nodiscard]] std::shared_ptr<const UploadFormats> formats() const;
+  // What the pad in `direction` can have, without a filter, if the other pad's peer answers `peer`.
+  // The last answer of each pad is remembered: upstream asks the same many times while it
+  // negotiates, and a GPU's list has hundreds of pairs.
+  std::shared_ptr<const CapsParts> allowed(GstPadDirection direction, GstCaps *peer);
   [[nodiscard]] UploadSettings settings() const;
   // The thread whose device is offered; nullptr: none yet.
   [[nodiscard]] std::shared_ptr<GlThread> thread() const;
-  [[nodiscard]] std::optional<Refusal> refusal(egl::Shape shape, Format format, std::uint32_t width,
-                                               std::uint32_t height) const;
 
   // Calls of forget(). Whoever looks for a device reads it first.
   [[nodiscard]] std::uint64_t generation() const;
@@ -72,12 +73,20 @@ private:
   static Pairs list(const egl::Device &device);
   static Pairs with_implicit(const Pairs &listed);
   [[nodiscard]] UploadFormats work_out(const UploadSettings &settings, const Device *device) const;
+  // It depends on the peer's answer and the formats alone, which are the key: it is never out of
+  // date.
+  struct Answer {
+    GstPtr<GstCaps> peer;
+    std::shared_ptr<const UploadFormats> formats;
+    std::shared_ptr<const CapsParts> allowed;
+  };
   // A device that is taken, and the generation in which it was found.
   struct Taken {
     std::shared_ptr<Device> device;
     std::uint64_t generation;
   };
   bool update(const Taken *taken = nullptr);
+  [[nodiscard]] std::shared_ptr<Device> device() const;
 
   // Guards all below; FormatOffer's own lock is not taken under it.
   mutable OrderedMutex lock_{kLeafLockRank, "UploadOffer::lock_"};
@@ -86,6 +95,7 @@ private:
   UploadSettings settings_;
   std::shared_ptr<Device> device_;
   std::shared_ptr<const UploadFormats> formats_ = std::make_shared<const UploadFormats>();
+  std::array<Answer, 2> answers_; // of the source pad, of the sink pad
 };
 
 } // namespace gstdrm
