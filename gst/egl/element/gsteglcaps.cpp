@@ -3,13 +3,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/drm.h>
 #include <gst/drm/gstdrmcaps-strings.hpp>
 
-#include "gsteglcaps-parts.hpp"
 #include "gsteglformats.hpp"
 
 namespace gstdrm {
@@ -18,6 +20,100 @@ namespace {
 
 using Way = UploadFormats::Way;
 
+// What a structure of the sink pad's caps says about memory.
+enum class FrameKind { DmaDrm, Implicit, Plain };
+
+// video/x-raw in that memory, of every size that there is.
+CapsPart empty_part(const char *feature, std::uint32_t max_size = kMaxFrameSize)
+{
+  const auto most = static_cast<int>(max_size);
+  return {StructurePtr(gst_structure_new("video/x-raw", "width", GST_TYPE_INT_RANGE, 1, most,
+                                         "height", GST_TYPE_INT_RANGE, 1, most, nullptr)),
+          FeaturesPtr(gst_caps_features_new_single(feature)), std::nullopt};
+}
+
+const char *feature_of(FrameKind kind) noexcept
+{
+  return kind == FrameKind::Plain ? GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY
+                                  : GST_CAPS_FEATURE_MEMORY_DMABUF;
+}
+
+const char *target_name(egl::Target target) noexcept
+{
+  return target == egl::Target::Texture2D ? GST_GL_TEXTURE_TARGET_2D_STR
+                                          : GST_GL_TEXTURE_TARGET_EXTERNAL_OES_STR;
+}
+
+void set_text(CapsPart &part, const char *field, const char *text)
+{
+  gst_structure_set(part.rest.get(), field, G_TYPE_STRING, text, nullptr);
+}
+
+void set_names(CapsPart &part, const std::vector<GstVideoFormat> &formats)
+{
+  set_strings(part.rest.get(), "format", formats,
+              [](GstVideoFormat format) { return g_strdup(gst_video_format_to_string(format)); });
+}
+
+bool has_colours(const CapsPart &part)
+{
+  return gst_structure_has_field(part.rest.get(), "colorimetry") ||
+         gst_structure_has_field(part.rest.get(), "chroma-site");
+}
+
+void drop_colours(CapsPart &part)
+{
+  gst_structure_remove_fields(part.rest.get(), "colorimetry", "chroma-site", nullptr);
+}
+
+// Whether a field allows the text; a field that is absent allows everything.
+bool allows(const CapsPart &part, const char *field, const char *text)
+{
+  const GValue *value = gst_structure_get_value(part.rest.get(), field);
+  bool found = value == nullptr;
+  if (value)
+    for_each_string(value, [&](const char *each) { found |= std::strcmp(each, text) == 0; });
+  return found;
+}
+
+// Whether the frames are said to have fields; a mode that is not said is progressive.
+bool has_fields(const CapsPart &part)
+{
+  return !allows(part, "interlace-mode", "progressive");
+}
+
+// The part within a limit of this element, which has features and sizes.
+std::optional<CapsPart> within(const CapsPart &part, const CapsPart &limit)
+{
+  if (!gst_caps_features_is_equal(part.features.get(), limit.features.get()))
+    return std::nullopt;
+  StructurePtr rest(gst_structure_intersect(part.rest.get(), limit.rest.get()));
+  if (!rest)
+    return std::nullopt;
+  return CapsPart{std::move(rest), FeaturesPtr(gst_caps_features_copy(limit.features.get())),
+                  part.formats};
+}
+
+FormatSet pairs_where(const FormatSet &pairs, const auto &is_wanted)
+{
+  std::vector<Format> found;
+  std::ranges::copy_if(pairs.pairs(), std::back_inserter(found), is_wanted);
+  return FormatSet::from_pairs(std::move(found));
+}
+
+// The names of the pairs' linear frames.
+std::vector<GstVideoFormat> names_of(const FormatSet &pairs)
+{
+  std::vector<GstVideoFormat> names;
+  for (const Format &pair : FormatList(pairs).pairs())
+    if (const GstVideoFormat name = name_of(pair.fourcc);
+        names.empty() || names.back() != name) // the pairs of a fourcc are neighbours
+      names.push_back(name);
+  return names;
+}
+
+// --- textures of frames --------------------------------------------------------------------------
+
 // The pairs that a structure of the sink pad's caps allows.
 FormatSet pairs_of(const CapsPart &part, FrameKind kind, const UploadFormats &formats)
 {
@@ -25,17 +121,15 @@ FormatSet pairs_of(const CapsPart &part, FrameKind kind, const UploadFormats &fo
     return part.formats ? part.formats->set() : formats.all();
   const std::uint64_t modifier = kind == FrameKind::Plain ? kModLinear : kModImplicit;
   const GValue *value = gst_structure_get_value(part.rest.get(), "format");
-  std::vector<Format> pairs;
-  if (!value) {
-    for (const Format &pair : formats.all().pairs())
-      if (pair.modifier == modifier && name_of(pair.fourcc) != GST_VIDEO_FORMAT_UNKNOWN)
-        pairs.push_back(pair);
-  } else {
-    for_each_string(value, [&](const char *text) {
-      if (const std::uint32_t fourcc = fourcc_of(gst_video_format_from_string(text)))
-        pairs.push_back({fourcc, modifier});
+  if (!value)
+    return pairs_where(formats.all(), [modifier](const Format &pair) {
+      return pair.modifier == modifier && name_of(pair.fourcc) != GST_VIDEO_FORMAT_UNKNOWN;
     });
-  }
+  std::vector<Format> pairs;
+  for_each_string(value, [&](const char *text) {
+    if (const std::uint32_t fourcc = fourcc_of(gst_video_format_from_string(text)))
+      pairs.push_back({fourcc, modifier});
+  });
   return FormatSet::from_pairs(std::move(pairs));
 }
 
@@ -110,6 +204,147 @@ CapsParts textures_of(const CapsParts &parts, const UploadFormats &formats)
   }
   return result;
 }
+
+// --- frames of textures --------------------------------------------------------------------------
+
+// Pairs that a texture may come from: those whose colorimetry is the texture's own, and others.
+struct Sources {
+  struct Pairs {
+    FormatSet same_colours, other_colours;
+    void add(const Way &way, const FormatSet &pairs)
+    {
+      FormatSet &set = way.keeps_colours ? same_colours : other_colours;
+      set = FormatSet::unite(set, pairs);
+    }
+  };
+  Pairs imported, copied;
+};
+
+FormatSet named_by(const CapsPart &texture, const FormatSet &pairs)
+{
+  const GValue *value = gst_structure_get_value(texture.rest.get(), "format");
+  if (!value)
+    return pairs;
+  std::vector<Format> found;
+  for_each_string(value, [&](const char *text) {
+    const std::span<const Format> same =
+        pairs.of_fourcc(fourcc_of(gst_video_format_from_string(text)));
+    found.insert(found.end(), same.begin(), same.end());
+  });
+  return FormatSet::from_pairs(std::move(found));
+}
+
+Sources sources_of(const CapsPart &texture, const UploadFormats &formats)
+{
+  Sources sources;
+  for (const Way &way : formats.ways()) {
+    if (!allows(texture, "texture-target", target_name(way.form.target)))
+      continue;
+    const FormatSet &all = way.of(has_fields(texture));
+    FormatSet pairs;
+    if (way.form.format == GST_VIDEO_FORMAT_UNKNOWN)
+      pairs = named_by(texture, all);
+    else if (allows(texture, "format", gst_video_format_to_string(way.form.format)))
+      pairs = all;
+    (way.is_copy ? sources.copied : sources.imported).add(way, pairs);
+  }
+  return sources;
+}
+
+CapsPart frame_part(const CapsPart &texture)
+{
+  CapsPart part = copy_part(texture);
+  gst_structure_remove_fields(part.rest.get(), "format", "texture-target", nullptr);
+  return part;
+}
+
+void append_named(CapsParts &result, const CapsPart &base, FrameKind kind, const FormatSet &pairs)
+{
+  std::vector<GstVideoFormat> names = names_of(pairs);
+  std::erase(names, GST_VIDEO_FORMAT_UNKNOWN);
+  if (names.empty())
+    return;
+  CapsPart part = copy_part(base);
+  part.features.reset(gst_caps_features_new_single(feature_of(kind)));
+  set_names(part, names);
+  merge_part(result, std::move(part));
+}
+
+// DMA_DRM of the explicit pairs, memory:DMABuf with the names of the implicit ones.
+void append_dmabuf(CapsParts &result, const CapsPart &base, const FormatSet &pairs)
+{
+  const auto is_implicit = [](const Format &pair) { return pair.modifier == kModImplicit; };
+  FormatSet explicit_pairs = pairs_where(pairs, std::not_fn(is_implicit));
+  if (!explicit_pairs.empty()) {
+    CapsPart part = copy_part(base);
+    part.features.reset(gst_caps_features_new_single(GST_CAPS_FEATURE_MEMORY_DMABUF));
+    set_text(part, "format", "DMA_DRM");
+    part.formats = FormatList(std::move(explicit_pairs));
+    merge_part(result, std::move(part));
+  }
+  append_named(result, base, FrameKind::Implicit, pairs_where(pairs, is_implicit));
+}
+
+void append_plain(CapsParts &result, const CapsPart &base, const FormatSet &pairs)
+{
+  const auto is_linear = [](const Format &pair) { return pair.modifier == kModLinear; };
+  append_named(result, base, FrameKind::Plain, pairs_where(pairs, is_linear));
+}
+
+// Before there is a device: what the sink pad's template says, with the sizes of the texture.
+void append_any_frame(CapsParts &result, const CapsPart &base)
+{
+  for (const CapsPart &own : take_apart(upload_sink_template().get())) {
+    CapsPart part = copy_part(base);
+    part.features.reset(gst_caps_features_copy(own.features.get()));
+    gst_structure_set_value(part.rest.get(), "format",
+                            gst_structure_get_value(own.rest.get(), "format"));
+    merge_part(result, std::move(part));
+  }
+}
+
+void append_frames(CapsParts &result, const CapsPart &texture, const UploadFormats &formats)
+{
+  const CapsPart same = frame_part(texture);
+  CapsPart other = copy_part(same);
+  drop_colours(other);
+  if (!formats.is_known()) {
+    append_any_frame(result, other);
+    return;
+  }
+  const Sources sources = sources_of(texture, formats);
+  const auto unite = [](const FormatSet &a, const FormatSet &b) { return FormatSet::unite(a, b); };
+  FormatSet same_imports = sources.imported.same_colours;
+  FormatSet other_imports = sources.imported.other_colours;
+  FormatSet same_copies = sources.copied.same_colours;
+  FormatSet other_copies = sources.copied.other_colours;
+  if (!has_colours(same)) { // then it is one list
+    same_imports = unite(same_imports, std::exchange(other_imports, {}));
+    same_copies = unite(same_copies, std::exchange(other_copies, {}));
+  }
+  append_dmabuf(result, same, same_imports);
+  append_dmabuf(result, other, other_imports);
+  if (formats.takes_plain()) {
+    append_plain(result, same, unite(same_imports, same_copies));
+    append_plain(result, other, unite(other_imports, other_copies));
+  }
+  append_dmabuf(result, same, FormatSet::subtract(same_copies, same_imports));
+  append_dmabuf(result, other, FormatSet::subtract(other_copies, other_imports));
+}
+
+// What the frames may be that become these textures.
+CapsParts frames_of(const CapsParts &parts, const UploadFormats &formats)
+{
+  const CapsPart limit = empty_part(GST_CAPS_FEATURE_MEMORY_GL_MEMORY, formats.max_size());
+  CapsParts result;
+  for (const CapsPart &part : parts) {
+    if (const auto texture = within(part, limit); texture && !part.formats)
+      append_frames(result, *texture, formats);
+  }
+  return result;
+}
+
+// --- both ----------------------------------------------------------------------------------------
 
 // ANY says what the template says.
 CapsParts parts_of(GstPadDirection direction, const GstCaps *caps)

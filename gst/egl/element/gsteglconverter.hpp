@@ -8,7 +8,7 @@
 
 namespace gstdrm {
 
-// One thread.
+// A picture without alpha becomes opaque. One thread.
 class FrameConverter {
 public:
   // From one kind of pictures to another, of the same size. nullptr: the converter cannot do that.

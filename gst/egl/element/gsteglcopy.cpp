@@ -11,20 +11,6 @@
 
 namespace gstdrm {
 
-void make_opaque(const GstVideoInfo &from, GstVideoFrame *frame)
-{
-  const GstVideoFormatInfo *made = frame->info.finfo;
-  if (GST_VIDEO_INFO_HAS_ALPHA(&from) || !GST_VIDEO_FORMAT_INFO_HAS_ALPHA(made) ||
-      GST_VIDEO_FORMAT_INFO_DEPTH(made, GST_VIDEO_COMP_A) != 8)
-    return;
-  const auto stride = static_cast<gsize>(GST_VIDEO_FRAME_COMP_STRIDE(frame, GST_VIDEO_COMP_A));
-  const auto step = static_cast<gsize>(GST_VIDEO_FRAME_COMP_PSTRIDE(frame, GST_VIDEO_COMP_A));
-  auto *row = static_cast<guint8 *>(GST_VIDEO_FRAME_COMP_DATA(frame, GST_VIDEO_COMP_A));
-  for (gint y = 0; y < GST_VIDEO_FRAME_HEIGHT(frame); y++, row += stride)
-    for (gint x = 0; x < GST_VIDEO_FRAME_WIDTH(frame); x++)
-      row[static_cast<gsize>(x) * step] = 255;
-}
-
 void CopyToGl::begin(GstGLContext *context, const GstDrmVideoInfo &in, GstCaps *out_caps,
                      guint kept_downstream)
 {
@@ -91,12 +77,10 @@ Result<void> CopyToGl::fill(GstBuffer *made, GstBuffer *in)
                  from ? "The CPU cannot map the GL memory of a copy for writing"
                       : "The CPU cannot map the frame for reading",
                  0};
-  if (yuv_) {
+  if (yuv_)
     yuv_->convert(from.get(), to.get());
-    return {};
-  }
-  converter_->convert(from.get(), to.get());
-  make_opaque(in_, to.get());
+  else
+    converter_->convert(from.get(), to.get());
   return {};
 }
 

@@ -13,11 +13,6 @@
 
 namespace gstdrm {
 
-// After GstVideoConverter has made `frame` of a picture without alpha: the converter hands the byte
-// that means nothing in RGBx and BGRx on as the alpha of RGBA, and between these no option of its
-// own (alpha-mode) helps. Does nothing where the picture has alpha, or the frame none of 8 bits.
-void make_opaque(const GstVideoInfo &from, GstVideoFrame *frame);
-
 // Copies linear frames into GL memory of a TexturePool of its own. The textures are filled when
 // somebody maps them for GL. Belongs to the streaming thread, except where a function says
 // otherwise.

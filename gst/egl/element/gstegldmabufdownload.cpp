@@ -25,7 +25,7 @@
 
 #include "gstegldownloadcaps.hpp"
 #include "gstegldownloader.hpp"
-#include "gstglfilterthread.hpp"
+#include "gstglfiltercontext.hpp"
 
 using gstdrm::EglDownloader;
 using gstdrm::logging;
@@ -35,7 +35,7 @@ GST_DEBUG_CATEGORY(egl_dmabuf_download_debug);
 #undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT egl_dmabuf_download_debug
 
-enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS, PROP_IMPLICIT_MODIFIER };
+enum { DOWNLOAD_ZERO_COPY = 1, DOWNLOAD_DRM_STATS, DOWNLOAD_IMPLICIT_MODIFIER };
 
 struct GstEglDmaBufDownload {
   GstGLBaseFilter parent;
@@ -98,9 +98,9 @@ static gboolean gst_egl_dmabuf_download_post_message(GstElement *element, GstMes
 static void gst_egl_dmabuf_download_set_property(GObject *object, guint id, const GValue *value,
                                                  GParamSpec *pspec) noexcept
 {
-  if (id == PROP_ZERO_COPY)
+  if (id == DOWNLOAD_ZERO_COPY)
     downloader_of(object).set_zero_copy(gstdrm::zero_copy_from(value));
-  else if (id == PROP_IMPLICIT_MODIFIER)
+  else if (id == DOWNLOAD_IMPLICIT_MODIFIER)
     downloader_of(object).set_implicit_modifier(gstdrm::implicit_modifier_from(value));
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
@@ -110,11 +110,11 @@ static void gst_egl_dmabuf_download_get_property(GObject *object, guint id, GVal
                                                  GParamSpec *pspec)
 {
   const EglDownloader &downloader = downloader_of(object);
-  if (id == PROP_ZERO_COPY)
+  if (id == DOWNLOAD_ZERO_COPY)
     gstdrm::set_zero_copy(value, downloader.zero_copy());
-  else if (id == PROP_DRM_STATS)
+  else if (id == DOWNLOAD_DRM_STATS)
     g_value_take_boxed(value, downloader.stats());
-  else if (id == PROP_IMPLICIT_MODIFIER)
+  else if (id == DOWNLOAD_IMPLICIT_MODIFIER)
     gstdrm::set_implicit_modifier(value, downloader.implicit_modifier());
   else
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
@@ -126,7 +126,7 @@ static void gst_egl_dmabuf_download_finalize(GObject *object) noexcept
   G_OBJECT_CLASS(gst_egl_dmabuf_download_parent_class)->finalize(object);
 }
 
-static GstDebugCategory *debug_category() noexcept
+static GstDebugCategory *download_category() noexcept
 {
   return egl_dmabuf_download_debug;
 }
@@ -142,17 +142,17 @@ static void gst_egl_dmabuf_download_class_init(GstEglDmaBufDownloadClass *klass)
 {
   GST_DEBUG_CATEGORY_INIT(egl_dmabuf_download_debug, "egldmabufdownload", 0,
                           "OpenGL textures to DMA buffers");
-  gstdrm::connect_log<debug_category>(); // of the core and the engine
+  gstdrm::connect_log<download_category>(); // of the core and the engine
   GObjectClass *object_class = G_OBJECT_CLASS(klass);
   object_class->set_property = gst_egl_dmabuf_download_set_property;
   object_class->get_property = logging<gst_egl_dmabuf_download_get_property>;
   object_class->finalize = gst_egl_dmabuf_download_finalize;
   gstdrm::install_common_properties(
       object_class,
-      {PROP_ZERO_COPY, "What to do where OpenGL cannot draw into dma-bufs", PROP_DRM_STATS,
+      {DOWNLOAD_ZERO_COPY, "What to do where OpenGL cannot draw into dma-bufs", DOWNLOAD_DRM_STATS,
        "Counters since start: frames, imports, import-hits, copies, bytes-copied, "
        "last-copy-reason, waits, draws, hops",
-       PROP_IMPLICIT_MODIFIER,
+       DOWNLOAD_IMPLICIT_MODIFIER,
        "Caps that name no modifier (memory:DMABuf without DMA_DRM): sent where the driver names "
        "none (auto, driver), never (refuse), or for linear frames too (linear)"});
 

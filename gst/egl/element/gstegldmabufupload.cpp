@@ -24,7 +24,7 @@
 
 #include "gsteglcaps.hpp"
 #include "gstegluploader.hpp"
-#include "gstglfilterthread.hpp"
+#include "gstglfiltercontext.hpp"
 
 using gstdrm::EglUploader;
 using gstdrm::logging;
@@ -78,9 +78,16 @@ static GstStateChangeReturn gst_egl_dmabuf_upload_change_state(GstElement *eleme
     return GST_ELEMENT_CLASS(gst_egl_dmabuf_upload_parent_class)->change_state(element, transition);
   };
   const GstStateChangeReturn ret =
-      transition == GST_STATE_CHANGE_READY_TO_NULL ? uploader.without_searches(change) : change();
+      transition == GST_STATE_CHANGE_READY_TO_NULL ? uploader.without_readers(change) : change();
   uploader.settle(transition);
   return ret;
+}
+
+// The base class may take another GL context.
+static void gst_egl_dmabuf_upload_set_context(GstElement *element, GstContext *context)
+{
+  GST_ELEMENT_CLASS(gst_egl_dmabuf_upload_parent_class)->set_context(element, context);
+  uploader_of(element).look_for_context_again();
 }
 
 // The messages of GstGLBaseFilter come here too.
@@ -205,6 +212,7 @@ static void gst_egl_dmabuf_upload_class_init(GstEglDmaBufUploadClass *klass)
   add_pad_template(element_class, "src", GST_PAD_SRC, gstdrm::upload_src_template());
   element_class->change_state = posting<gst_egl_dmabuf_upload_change_state>;
   element_class->post_message = logging<gst_egl_dmabuf_upload_post_message>;
+  element_class->set_context = logging<gst_egl_dmabuf_upload_set_context>;
   set_functions(GST_BASE_TRANSFORM_CLASS(klass));
   GST_GL_BASE_FILTER_CLASS(klass)->supported_gl_api =
       static_cast<GstGLAPI>(GST_GL_API_OPENGL | GST_GL_API_OPENGL3 | GST_GL_API_GLES2);

@@ -23,16 +23,6 @@
 
 namespace gstdrm {
 
-// What to do where no frame of a format can be made. An errno that names what the process lacks has
-// its advice already.
-inline const char *no_frame_advice(const Error &error)
-{
-  return error.sys_errno != 0
-             ? "Try another size, or another format with a capsfilter."
-             : "Try another size, or another format with a capsfilter; or raise the limits of the "
-               "process (ulimit -n, -v).";
-}
-
 // The methods stand behind the virtual functions of GstGLBaseFilter and GstBaseTransform. The
 // streaming thread's, except where a comment says otherwise.
 class EglDownloader {

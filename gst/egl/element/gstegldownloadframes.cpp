@@ -14,7 +14,6 @@
 #include <gst/drm/element/memory_token.hpp>
 
 #include "engine/egl_fences.hpp"
-#include "gsteglcopy.hpp"
 #include "gstegldownloadcaps.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(egl_dmabuf_download_debug);
@@ -289,7 +288,6 @@ Result<bool> DownloadFrames::copy(GstBuffer *in, GstBuffer *out)
   if (!to)
     return Error{ErrorCode::Import, "The CPU cannot write to a buffer of the pool", 0};
   converter_->convert(from.get(), to.get());
-  make_opaque(stream_.in, to.get());
   stats_.count_copy(element_, GST_VIDEO_INFO_SIZE(&copied_), stream_.copy_reason);
   return true;
 }

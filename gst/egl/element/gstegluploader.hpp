@@ -5,11 +5,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 
 #include <gst/drm/drm.h>
 #include <gst/drm/element/failed_negotiation.hpp>
@@ -17,11 +15,11 @@
 #include <gst/drm/element/stats.hpp>
 #include <gst/gl/gl.h>
 
-#include "engine/egl_probe.hpp"
-#include "gstegluploadanswers.hpp"
+#include "gstegltestimports.hpp"
 #include "gstegluploadframes.hpp"
 #include "gstegluploadoffer.hpp"
-#include "gstglfilterthread.hpp"
+#include "gstglcontextlock.hpp"
+#include "gstglfiltercontext.hpp"
 
 namespace gstdrm {
 
@@ -40,16 +38,21 @@ public:
   [[nodiscard]] GstStructure *stats() const; // (transfer full)
   bool query(GstPadDirection direction, GstQuery *query);
   GstCaps *transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter);
-  [[nodiscard]] OncePerFailure &no_context() noexcept { return gl_.no_context(); }
+  // The message about a missing context, which GStreamer may look for by itself; from start to
+  // stop.
+  [[nodiscard]] OncePerFailure &no_context() noexcept { return no_context_; }
+  // The base class may have another GL context now: an application has set a GstContext, or the
+  // stream was negotiated.
+  void look_for_context_again() noexcept { context_may_differ_ = true; }
   // Before a state change, and after it: waits of the streaming thread end, the context is let go.
   void leave(GstStateChange transition);
   void settle(GstStateChange transition);
-  // Calls `change`, in which the base class lets go of the context, while no other thread looks for
-  // one.
-  auto without_searches(const auto &change)
+  // Calls `change`, in which the base class lets go of the context, while no other thread reads it.
+  auto without_readers(const auto &change)
   {
-    const GlSearches::Change present = gl_.change();
-    warn_of_searches(present);
+    const ContextLock::Writer writer(context_lock_);
+    if (!writer.is_alone())
+      warn_of_reader();
     return change();
   }
 
@@ -67,24 +70,24 @@ public:
   GstFlowReturn generate_output(GstBuffer **out);
 
 private:
-  // What test imports have shown of one device: by all that an import is made of.
-  using ProofKey =
-      std::tuple<Format, std::uint32_t, std::uint32_t, egl::Shape, egl::Target, egl::ColorHints>;
-  using Proofs = std::map<ProofKey, egl::Probe>;
-
   // --- context and offer
   std::shared_ptr<GlThread> find_device();
+  std::shared_ptr<GlThread> take_context(const std::shared_ptr<GlThread> &before, bool &changed);
+  GstPtr<GstGLContext> find_context(std::uint64_t generation);
+  void forget_device();
   void offer_changed();
-  void warn_of_searches(const GlSearches::Change &change) const;
+  void warn_of_reader() const;
 
   // --- negotiation
   GstPtr<GstCaps> answer_caps(GstPadDirection direction, GstCaps *filter);
   [[nodiscard]] bool accepts(GstPadDirection direction, const GstCaps *caps);
   std::optional<TextureForm> choose_form(const GstDrmVideoInfo &in, const GstCaps *in_caps,
                                          const GstCaps *out_caps) const;
+  bool prove(const GstDrmVideoInfo &in, const TextureForm &form);
+  [[nodiscard]] bool read_caps(const GstCaps *caps, GstDrmVideoInfo &info);
   bool take_caps(GstEvent *event);
-  // --- attempts, repeated where the offer changed meanwhile
-  [[nodiscard]] bool is_spoiled(const std::shared_ptr<const UploadFormats> &before) const;
+  // `negotiate_once` returns true if there is no reason to do it again.
+  void repeat_if_spoiled(const auto &negotiate_once);
   bool negotiate(GstEvent *event);
   GstFlowReturn submit(bool discont, GstBuffer *buffer);
   [[nodiscard]] bool lacks_output_caps() const;
@@ -92,13 +95,6 @@ private:
   [[nodiscard]] Mismatch mismatch(const GstCaps *upstream);
   [[nodiscard]] bool upstream_may_choose_again();
   [[nodiscard]] const char *copy_reason(const GstDrmVideoInfo &in, const GstCaps *in_caps) const;
-
-  // --- proof
-  static egl::ColorHints hints_of(const GstDrmVideoInfo &in, const TextureForm &form);
-  bool prove(const GstDrmVideoInfo &in, const TextureForm &form);
-  egl::Probe probe(const std::shared_ptr<GlThread> &thread, const ProofKey &key);
-  egl::Probe probe_in(const std::shared_ptr<GlThread> &thread, const ProofKey &key,
-                      GstDrmAllocator *allocator);
 
   // --- frames
   [[nodiscard]] bool notice_memory(GstBuffer *buffer);
@@ -111,9 +107,14 @@ private:
   GstBaseTransformClass *const base_;
   Stats stats_;
   std::atomic<std::uint64_t> fallbacks_{0};
-  FilterGlThread gl_;
+  ContextLock context_lock_; // of the context and the display of GstGLBaseFilter
+  std::atomic<bool> context_may_differ_{false};
+  // Generation of the offer in which GStreamer found no context, and said so.
+  std::atomic<std::uint64_t> no_context_in_{~std::uint64_t{0}};
+  OncePerFailure no_context_;
+  OncePerFailure unusable_context_;
+  const GlThread::Count hops_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   UploadOffer offer_;
-  UploadAnswers answers_;
   std::atomic<bool> answered_{false}; // upstream knows an answer that may have changed since
   FailedNegotiation failed_;
   Refusals refusals_;
@@ -131,8 +132,7 @@ private:
   bool plain_is_dmabuf_ = false;     // what buffers of plain caps were last
   bool stream_is_old_ = true;        // frames_ knows nothing of the present caps
   std::shared_ptr<GlThread> thread_; // of frames_
-  std::weak_ptr<GlThread> proved_thread_;
-  Proofs proofs_;
+  TestImports test_imports_;
   UploadFrames frames_;
 };
 

@@ -39,7 +39,7 @@ struct UploadStream {
   std::string import_refusal;      // what the driver says against an import; empty: nothing
   bool is_plain = false;           // the caps do not promise DMA buffers
   bool copies_system_memory = false; // among the DMA buffers of plain caps
-  guint kept_downstream = 0;       // buffers, as downstream's answer to the allocation query says
+  guint kept_downstream = 0;         // buffers, as downstream's answer to the allocation query says
   bool takes_release_fences = false; // upstream announced that it waits for them
 };
 

@@ -52,42 +52,48 @@ std::shared_ptr<const UploadFormats> UploadOffer::formats() const
   return formats_;
 }
 
+std::shared_ptr<const CapsParts> UploadOffer::allowed(GstPadDirection direction, GstCaps *peer)
+{
+  const bool sink = direction == GST_PAD_SINK;
+  Answer answer;
+  std::shared_ptr<const UploadFormats> formats;
+  {
+    const std::lock_guard guard(lock_);
+    answer = answers_[sink ? 1 : 0];
+    formats = formats_;
+  }
+  if (answer.formats == formats && answer.peer && caps_are_same(answer.peer.get(), peer))
+    return answer.allowed;
+  auto made = std::make_shared<const CapsParts>(
+      upload_parts(sink ? GST_PAD_SRC : GST_PAD_SINK, peer, *formats));
+  answer = {GstPtr<GstCaps>::share(peer), std::move(formats), made};
+  const std::lock_guard guard(lock_);
+  std::swap(answers_[sink ? 1 : 0], answer); // the old one is freed without the lock
+  return made;
+}
+
 UploadSettings UploadOffer::settings() const
 {
   const std::lock_guard guard(lock_);
   return settings_;
 }
 
+std::shared_ptr<UploadOffer::Device> UploadOffer::device() const
+{
+  const std::lock_guard guard(lock_);
+  return device_;
+}
+
 std::shared_ptr<GlThread> UploadOffer::thread() const
 {
-  const std::lock_guard guard(lock_);
-  return device_ ? device_->thread : nullptr;
+  const std::shared_ptr<Device> device = this->device();
+  return device ? device->thread : nullptr;
 }
 
-std::uint64_t UploadOffer::hops() const
+std::uint64_t UploadOffer::generation() const
 {
   const std::lock_guard guard(lock_);
-  return past_hops_ + (device_ ? device_->thread->hops() : 0);
-}
-
-void UploadOffer::reset_hops()
-{
-  const std::lock_guard guard(lock_);
-  past_hops_ = 0;
-}
-
-std::optional<Refusal> UploadOffer::refusal(egl::Shape shape, Format format, std::uint32_t width,
-                                            std::uint32_t height) const
-{
-  std::shared_ptr<Device> device;
-  {
-    const std::lock_guard guard(lock_);
-    device = device_;
-  }
-  if (!device)
-    return std::nullopt;
-  const FormatOffer &offer = shape == egl::Shape::OneImage ? device->images : device->planes;
-  return offer.refusal(format, width, height);
+  return generation_;
 }
 
 UploadFormats UploadOffer::work_out(const UploadSettings &settings, const Device *device) const
@@ -131,19 +137,21 @@ bool UploadOffer::update(const Taken *taken)
     }
     auto formats = std::make_shared<const UploadFormats>(work_out(settings, device.get()));
     const bool changed = !(*formats == *before);
-    const std::lock_guard guard(lock_);
+    std::unique_lock guard(lock_);
     if (taken && taken->generation != generation_)
-      return false; // a stop came between
+      return false; // stop() came between
     if (changes != changes_)
       continue;
-    if (taken && device_ && device && device_->thread == device->thread)
+    if (taken && device_ && device && device_->thread->context() == device->thread->context())
       return false; // another thread took it meanwhile, and may have refusals of it already
     changes_++;
-    if (device_ && device_ != device)
-      past_hops_ += device_->thread->hops();
     std::swap(device_, device); // the old one is freed without the lock
     if (changed)
       formats_ = std::move(formats);
+    const bool is_replaced = device && device != device_;
+    guard.unlock();
+    if (is_replaced)
+      device->thread->retire();
     return changed;
   }
 }
@@ -158,35 +166,31 @@ bool UploadOffer::change_settings(const std::function<void(UploadSettings &)> &c
   return update();
 }
 
-bool UploadOffer::take(std::shared_ptr<GlThread> thread, std::uint64_t generation)
+bool UploadOffer::take(const std::shared_ptr<GlThread> &thread, std::uint64_t generation)
 {
-  {
-    const std::lock_guard guard(lock_);
-    if (generation != generation_ || (device_ && device_->thread == thread))
-      return false;
-  }
-  const Taken taken{std::make_shared<Device>(std::move(thread)), generation};
-  return update(&taken);
+  const Taken taken{std::make_shared<Device>(thread), generation};
+  const bool changed = update(&taken);
+  if (this->thread() != thread)
+    thread->retire();
+  return changed;
 }
 
-void UploadOffer::forget(std::uint64_t generation)
+void UploadOffer::forget()
 {
+  Taken none{nullptr, 0};
+  std::array<Answer, 2> old; // freed without the lock
   {
     const std::lock_guard guard(lock_);
-    generation_ = generation;
+    none.generation = ++generation_;
     changes_++;
+    std::swap(answers_, old);
   }
-  const Taken none{nullptr, generation};
   update(&none);
 }
 
 bool UploadOffer::resize(std::uint32_t width, std::uint32_t height)
 {
-  std::shared_ptr<Device> device;
-  {
-    const std::lock_guard guard(lock_);
-    device = device_;
-  }
+  const std::shared_ptr<Device> device = this->device();
   if (!device)
     return false;
   const bool images = device->images.resize(width, height);
@@ -196,11 +200,7 @@ bool UploadOffer::resize(std::uint32_t width, std::uint32_t height)
 
 bool UploadOffer::refuse(egl::Shape shape, Refusal refusal)
 {
-  std::shared_ptr<Device> device;
-  {
-    const std::lock_guard guard(lock_);
-    device = device_;
-  }
+  const std::shared_ptr<Device> device = this->device();
   if (!device)
     return false;
   FormatOffer &offer = shape == egl::Shape::OneImage ? device->images : device->planes;

@@ -3,11 +3,10 @@
 // settings allow. Any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <string>
 
 #include <gst/drm/core/format_offer.hpp>
 #include <gst/drm/core/ordered_mutex.hpp>
@@ -35,24 +34,25 @@ class UploadOffer {
 public:
   // What caps queries are answered with. It does not change; another one takes its place.
   [[nodiscard]] std::shared_ptr<const UploadFormats> formats() const;
+  // What the pad in `direction` can have, without a filter, if the other pad's peer answers `peer`.
+  // The last answer of each pad is remembered: upstream asks the same many times while it
+  // negotiates, and a GPU's list has hundreds of pairs.
+  std::shared_ptr<const CapsParts> allowed(GstPadDirection direction, GstCaps *peer);
   [[nodiscard]] UploadSettings settings() const;
   // The thread whose device is offered; nullptr: none yet.
   [[nodiscard]] std::shared_ptr<GlThread> thread() const;
-  [[nodiscard]] std::optional<Refusal> refusal(egl::Shape shape, Format format, std::uint32_t width,
-                                               std::uint32_t height) const;
 
-  // Hops of all threads that were taken since reset_hops(). They are the threads' own counts, of
-  // which one may have begun before.
-  [[nodiscard]] std::uint64_t hops() const;
-  void reset_hops();
+  // Calls of forget(). Whoever looks for a device reads it first.
+  [[nodiscard]] std::uint64_t generation() const;
 
   // Each of these returns whether formats() allows something else than before.
   bool change_settings(const std::function<void(UploadSettings &)> &change);
-  // Another device, in place of the last one, whose refusals are forgotten. `generation` counts the
-  // calls of stop(): a device found in an older generation is discarded.
-  bool take(std::shared_ptr<GlThread> thread, std::uint64_t generation);
-  // Lets go of the device. Begins that generation.
-  void forget(std::uint64_t generation);
+  // The device of another context, in place of the last one, whose refusals are forgotten. Does
+  // nothing if it was found in an older generation, or if the device of its context is offered
+  // already. A thread that is not offered, or no longer, is retired.
+  bool take(const std::shared_ptr<GlThread> &thread, std::uint64_t generation);
+  // Lets go of the device.
+  void forget();
   // Forgets the refusals of other sizes.
   bool resize(std::uint32_t width, std::uint32_t height);
   bool refuse(egl::Shape shape, Refusal refusal);
@@ -73,21 +73,29 @@ private:
   static Pairs list(const egl::Device &device);
   static Pairs with_implicit(const Pairs &listed);
   [[nodiscard]] UploadFormats work_out(const UploadSettings &settings, const Device *device) const;
+  // It depends on the peer's answer and the formats alone, which are the key: it is never out of
+  // date.
+  struct Answer {
+    GstPtr<GstCaps> peer;
+    std::shared_ptr<const UploadFormats> formats;
+    std::shared_ptr<const CapsParts> allowed;
+  };
   // A device that is taken, and the generation in which it was found.
   struct Taken {
     std::shared_ptr<Device> device;
     std::uint64_t generation;
   };
   bool update(const Taken *taken = nullptr);
+  [[nodiscard]] std::shared_ptr<Device> device() const;
 
   // Guards all below; FormatOffer's own lock is not taken under it.
   mutable OrderedMutex lock_{kLeafLockRank, "UploadOffer::lock_"};
-  std::uint64_t changes_ = 0;    // of what formats_ is worked out from
-  std::uint64_t past_hops_ = 0;  // of devices before the present one
-  std::uint64_t generation_ = 0; // calls of FilterGlThread::forget()
+  std::uint64_t changes_ = 0; // of what formats_ is worked out from
+  std::uint64_t generation_ = 0;
   UploadSettings settings_;
   std::shared_ptr<Device> device_;
   std::shared_ptr<const UploadFormats> formats_ = std::make_shared<const UploadFormats>();
+  std::array<Answer, 2> answers_; // of the source pad, of the sink pad
 };
 
 } // namespace gstdrm

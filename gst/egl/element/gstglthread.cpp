@@ -133,11 +133,12 @@ gpointer unref_context(gpointer context) noexcept
 
 } // namespace
 
-Result<std::shared_ptr<GlThread>> GlThread::open(GstGLContext *context)
+Result<std::shared_ptr<GlThread>> GlThread::open(GstGLContext *context, Count hops)
 {
   struct Made : GlThread {}; // make_shared() cannot call the private constructor
   const auto thread = std::make_shared<Made>();
   thread->context_ = GstPtr<GstGLContext>::share(context);
+  thread->hops_ = std::move(hops);
   const Result<void> opened = run_on(context, [&]() -> Result<void> {
     Result<std::shared_ptr<egl::Device>> device = open_device(context);
     if (!device)
@@ -148,12 +149,13 @@ Result<std::shared_ptr<GlThread>> GlThread::open(GstGLContext *context)
   });
   if (!opened)
     return opened.error();
-  thread->hops_ = thread->is_current() ? 0 : 1;
+  if (!thread->is_current())
+    thread->hops_->fetch_add(1, std::memory_order_relaxed);
   return std::shared_ptr<GlThread>(thread);
 }
 
-// GStreamer ends a context with a wait for its thread, which would last for ever on that thread. Where
-// no other one can be made, the context stays until the process ends.
+// GStreamer ends a context with a wait for its thread, which would last for ever on that thread.
+// Where no other one can be made, the context stays until the process ends.
 GlThread::~GlThread()
 {
   if (!context_ || !is_current())
@@ -184,7 +186,7 @@ bool GlThread::is_current() const noexcept
 Result<void> GlThread::run(const std::function<Result<void>(egl::Device &device)> &job)
 {
   if (!is_current())
-    hops_.fetch_add(1, std::memory_order_relaxed);
+    hops_->fetch_add(1, std::memory_order_relaxed);
   return run_on(context_.get(), [&]() -> Result<void> {
     Result<void> done = job(*device_);
     device_->look_for_reset();

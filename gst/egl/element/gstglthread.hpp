@@ -20,9 +20,11 @@ namespace gstdrm {
 // last owner may let go of it on the GL thread, too.
 class GlThread : public std::enable_shared_from_this<GlThread> {
 public:
-  // Sleeps for one hop to the GL thread. A context that is not of EGL (GLX, CGL) has a device that
-  // imports nothing.
-  static Result<std::shared_ptr<GlThread>> open(GstGLContext *context);
+  using Count = std::shared_ptr<std::atomic<std::uint64_t>>;
+  // Sleeps for one hop to the GL thread; `hops` counts that one and those that follow. A context
+  // that is not of EGL (GLX, CGL) has a device that imports nothing.
+  static Result<std::shared_ptr<GlThread>>
+  open(GstGLContext *context, Count hops = std::make_shared<std::atomic<std::uint64_t>>(0));
   GlThread(const GlThread &) = delete;
   GlThread &operator=(const GlThread &) = delete;
   ~GlThread();
@@ -59,7 +61,7 @@ public:
   [[nodiscard]] std::uint64_t sleep() const noexcept;
 
   // Hops that somebody slept for.
-  [[nodiscard]] std::uint64_t hops() const noexcept { return hops_; }
+  [[nodiscard]] std::uint64_t hops() const noexcept { return *hops_; }
 
 private:
   GlThread() = default;
@@ -68,7 +70,7 @@ private:
   GstPtr<GstGLContext> context_;
   std::shared_ptr<egl::Device> device_;
   GlLoop loop_;
-  std::atomic<std::uint64_t> hops_{0};
+  Count hops_;
   std::atomic<bool> is_retired_{false};
 };
 

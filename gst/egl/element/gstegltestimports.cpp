@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Test imports at the negotiated size, in memory of the element's own.
+#include "gstegltestimports.hpp"
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,17 +9,12 @@
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/gstdrmframe-private.hpp>
 
-#include "gstegldmabufupload.hpp"
-#include "gstegluploader.hpp"
-
-#define GST_CAT_DEFAULT gst_egl_dmabuf_upload_debug
-
 namespace gstdrm {
 
 namespace {
 
-// Proofs that are remembered; a stream may change its size with each frame.
-constexpr std::size_t kMostProofs = 256;
+// Results that are remembered; a stream may change its size with each frame.
+constexpr std::size_t kMostResults = 256;
 
 using Allocator = GstPtr<GstDrmAllocator>;
 
@@ -117,17 +113,9 @@ Result<egl::ScratchFrame> driver_scratch(GstDrmAllocator *allocator, Format form
 
 } // namespace
 
-egl::ColorHints EglUploader::hints_of(const GstDrmVideoInfo &in, const TextureForm &form)
+egl::Probe TestImports::import_in(const std::shared_ptr<GlThread> &thread, const Frame &frame,
+                                  GstDrmAllocator *allocator)
 {
-  return form.shape == egl::Shape::OneImage
-             ? color_hints(in.vinfo.colorimetry, in.vinfo.chroma_site)
-             : egl::ColorHints{};
-}
-
-egl::Probe EglUploader::probe_in(const std::shared_ptr<GlThread> &thread, const ProofKey &key,
-                                 GstDrmAllocator *allocator)
-{
-  const auto &[format, width, height, shape, target, hints] = key;
   const bool from_driver = gst_drm_allocator_get_kind(allocator) == GST_DRM_ALLOCATOR_KIND_GBM;
   const egl::MakeScratch make = [&](Format pair, std::uint32_t w, std::uint32_t h,
                                     std::uint32_t stride_align) {
@@ -135,10 +123,9 @@ egl::Probe EglUploader::probe_in(const std::shared_ptr<GlThread> &thread, const 
                        : linear_scratch(allocator, pair, w, h, stride_align);
   };
   egl::Probe probe;
-  const Result<void> ran = thread->run([&, format = format, width = width, height = height,
-                                        shape = shape, target = target,
-                                        hints = hints](egl::Device &) -> Result<void> {
-    probe = egl::probe_import(thread->device(), format, width, height, shape, make, hints, target);
+  const Result<void> ran = thread->run([&](egl::Device &) -> Result<void> {
+    probe = egl::probe_import(thread->device(), frame.format, frame.width, frame.height,
+                              frame.shape, make, frame.hints, frame.target);
     return {};
   });
   if (!ran) { // what was tried on a context that is lost says nothing of the format
@@ -148,16 +135,15 @@ egl::Probe EglUploader::probe_in(const std::shared_ptr<GlThread> &thread, const 
   return probe;
 }
 
-egl::Probe EglUploader::probe(const std::shared_ptr<GlThread> &thread, const ProofKey &key)
+egl::Probe TestImports::import(const std::shared_ptr<GlThread> &thread, const Frame &frame)
 {
-  const Format format = std::get<Format>(key);
-  egl::Probe none; // was tried that proves anything
-  if (format.modifier == kModImplicit) {
+  egl::Probe none; // the result if no memory proves anything
+  if (frame.format.modifier == kModImplicit) {
     none.reason = "what an implicit modifier stands for is known to whoever allocates";
     return none;
   }
   bool tried = false;
-  for (const Memory &memory : memories_for(format, thread->device()->driver())) {
+  for (const Memory &memory : memories_for(frame.format, thread->device()->driver())) {
     if (tried && memory.kind == GST_DRM_ALLOCATOR_KIND_MEMFD)
       break; // shared memory is for machines without any other
     const Result<Allocator> allocator =
@@ -167,7 +153,7 @@ egl::Probe EglUploader::probe(const std::shared_ptr<GlThread> &thread, const Pro
         none.reason = allocator.error().message;
       continue;
     }
-    const egl::Probe probe = probe_in(thread, key, allocator->get());
+    const egl::Probe probe = import_in(thread, frame, allocator->get());
     if (probe.outcome == egl::Probe::Outcome::Taken ||
         (probe.outcome == egl::Probe::Outcome::Refused && memory.proves))
       return probe;
@@ -177,42 +163,24 @@ egl::Probe EglUploader::probe(const std::shared_ptr<GlThread> &thread, const Pro
   return none;
 }
 
-// Whether frames of this size can be imported so. What is refused leaves the offer.
-bool EglUploader::prove(const GstDrmVideoInfo &in, const TextureForm &form)
+egl::Probe TestImports::run(const std::shared_ptr<GlThread> &thread, const Frame &frame)
 {
-  const std::shared_ptr<GlThread> thread = offer_.thread();
-  if (!thread || !settings().prove)
-    return true;
-  if (proved_thread_.lock() != thread || proofs_.size() >= kMostProofs)
-    proofs_.clear();
-  proved_thread_ = thread;
-  const ProofKey key{{in.drm_fourcc, in.drm_modifier},
-                     static_cast<std::uint32_t>(in.vinfo.width),
-                     static_cast<std::uint32_t>(in.vinfo.height),
-                     form.shape,
-                     form.target,
-                     hints_of(in, form)};
-  const auto known = proofs_.find(key);
-  const egl::Probe probe = known != proofs_.end() ? known->second : this->probe(thread, key);
+  if (thread_.lock() != thread || results_.size() >= kMostResults)
+    results_.clear();
+  thread_ = thread;
+  if (const auto known = results_.find(frame); known != results_.end())
+    return known->second;
+  const egl::Probe result = import(thread, frame);
   // the next time there may be memory, or a descriptor
-  if (known == proofs_.end() && probe.outcome != egl::Probe::Outcome::NotTried)
-    proofs_.emplace(key, probe);
-  if (probe.outcome != egl::Probe::Outcome::Refused) {
-    stride_align_ = probe.stride_align;
-    GST_DEBUG_OBJECT(element_, "%s, rows of a multiple of %u bytes%s%s",
-                     describe_format(std::get<Format>(key)).c_str(), probe.stride_align,
-                     probe.reason.empty() ? "" : "; not proved: ", probe.reason.c_str());
-    return true;
-  }
-  refusal_ = thread->device()->driver().describe() + " lists " +
-             describe_format(std::get<Format>(key)) + ", but refused a test import of " +
-             std::to_string(in.vinfo.width) + "x" + std::to_string(in.vinfo.height) + ": " +
-             probe.reason + ".";
-  GST_WARNING_OBJECT(element_, "%s", refusal_.c_str());
-  if (offer_.refuse(form.shape,
-                    {std::get<Format>(key), std::get<1>(key), std::get<2>(key), probe.reason}))
-    offer_changed();
-  return false;
+  if (result.outcome != egl::Probe::Outcome::NotTried)
+    results_.emplace(frame, result);
+  return result;
+}
+
+void TestImports::forget()
+{
+  results_.clear();
+  thread_.reset();
 }
 
 } // namespace gstdrm

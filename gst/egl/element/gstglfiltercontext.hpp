@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How elements on GstGLBaseFilter look for the pipeline's GL context, and the error if there is
+// none.
+#pragma once
+
+#include <optional>
+
+#include <gst/drm/element/errors.hpp>
+#include <gst/gl/gl.h>
+
+namespace gstdrm {
+
+struct FoundContext {
+  GstPtr<GstGLContext> context; // empty: there is none
+  // For the bus, if GStreamer says why there is none. The caller posts it: GStreamer would post it
+  // under a lock.
+  std::optional<Failure> failure;
+};
+// Asks the neighbours, and makes a context if nobody has one. Call it without a lock.
+FoundContext find_gl_context(GstGLBaseFilter *element);
+
+// For the post_message() of such an element. If GstGLBaseFilter posts `message`, returns true: an
+// error that explains itself takes its place, which find_gl_context() returns if it is what goes on
+// in this thread, and which is posted here otherwise, unless `told` is claimed. Takes no reference.
+bool replace_gl_error(GstElement *element, GstMessage *message, OncePerFailure &told);
+
+} // namespace gstdrm
