@@ -8,7 +8,7 @@
 #include <gst/drm/drm.h>
 #include <gst/drm/element/acquire_fence.hpp>
 
-#include "engine/commit/kms_fences.hpp"
+#include "engine/commit/kms_fence_gate.hpp"
 #include "gstkmsdmabufsink.hpp"
 
 #define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug

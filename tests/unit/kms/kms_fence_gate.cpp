@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "fake_fences.hpp"
-#include "gst/kms/engine/commit/kms_capture_job.hpp"
 #include "gst/kms/engine/commit/kms_fence_gate.hpp"
 
 namespace {
@@ -93,29 +92,6 @@ TEST(FenceGateTest, a_kernel_that_refuses_fences_gets_none)
   EXPECT_FALSE(gate.kernel_gets_fences());
   gate.set_rules({true, kLimit}); // another plane
   EXPECT_TRUE(gate.kernel_gets_fences());
-}
-
-TEST(CaptureJobTest, ends_with_a_fence_or_a_reason)
-{
-  CaptureJob job;
-  EXPECT_TRUE(job.idle());
-  EXPECT_EQ(job.writeback(), nullptr);
-  job.start(7, kNow);
-  ASSERT_NE(job.writeback(), nullptr);
-  EXPECT_EQ(job.writeback()->framebuffer_id, 7U);
-  job.writeback()->out_fence = open_null().release();
-  job.committed();
-  EXPECT_EQ(job.writeback(), nullptr); // once
-  const auto fence = job.take();
-  ASSERT_TRUE(fence);
-  EXPECT_GE(fence->get(), 0);
-  EXPECT_TRUE(job.idle());
-  job.start(8, kNow);
-  job.fail("refused");
-  EXPECT_EQ(job.take().error().sys_errno, EIO);
-  job.start(9, kNow);
-  EXPECT_EQ(job.take().error().sys_errno, ETIMEDOUT);
-  EXPECT_TRUE(job.idle());
 }
 
 } // namespace

@@ -38,16 +38,16 @@ struct FakeTarget : FlipTarget {
   std::vector<int> results; // of the next calls; then 0
   bool gives_out_fences = true;
 
-  int flip(const Frame &frame, WritebackJob *, std::int32_t *out_fence, std::uint64_t) override
+  int flip(Commit &next) override
   {
-    calls.push_back({frame.owner.get(), frame.acquire_fence != nullptr, out_fence != nullptr});
+    calls.push_back({next.frame.owner.get(), next.frame.acquire_fence != nullptr, next.wants_out_fence});
     int ret = 0;
     if (!results.empty()) {
       ret = results.front();
       results.erase(results.begin());
     }
-    if (ret == 0 && out_fence && gives_out_fences)
-      *out_fence = open_null().release();
+    if (ret == 0 && next.wants_out_fence && gives_out_fences)
+      next.out_fence = open_null();
     return ret;
   }
 };

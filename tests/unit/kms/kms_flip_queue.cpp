@@ -33,19 +33,20 @@ struct FakeTarget : FlipTarget {
   std::vector<Call> calls;
   std::vector<int> results; // of the next calls; then 0
 
-  int flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence, std::uint64_t) override
+  int flip(Commit &next) override
   {
-    calls.push_back({frame.owner.get(), job != nullptr, static_cast<bool>(frame.acquire_fence),
-                     out_fence != nullptr});
+    const bool job = next.writeback_framebuffer != 0;
+    calls.push_back({next.frame.owner.get(), job, static_cast<bool>(next.frame.acquire_fence),
+                     next.wants_out_fence});
     int ret = 0;
     if (!results.empty()) {
       ret = results.front();
       results.erase(results.begin());
     }
-    if (ret == 0 && out_fence)
-      *out_fence = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (ret == 0 && next.wants_out_fence)
+      next.out_fence = UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (ret == 0 && job)
-      job->out_fence = open("/dev/null", O_RDONLY | O_CLOEXEC);
+      next.writeback_fence = UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
     return ret;
   }
 };

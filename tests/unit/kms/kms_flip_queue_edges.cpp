@@ -32,7 +32,7 @@ TEST_F(Edges, what_a_mode_set_shows_is_a_whole_refresh_away)
   settle();
   now += 10 * kRefresh + kRefresh / 8;
   Frame first = frame();
-  EXPECT_EQ(queue.submit_with(first, [](std::uint64_t) { return 0; }), 0);
+  EXPECT_EQ(queue.submit_with(first, [](const Commit &) { return 0; }), 0);
   submit(frame());
   submit(frame());
   EXPECT_EQ(queue.counters().dropped, 1U);
@@ -41,7 +41,7 @@ TEST_F(Edges, what_a_mode_set_shows_is_a_whole_refresh_away)
 TEST_F(Edges, a_mode_set_leaves_no_fence_behind)
 {
   Frame first = frame(true);
-  EXPECT_EQ(queue.submit_with(first, [](std::uint64_t) { return 0; }), 0);
+  EXPECT_EQ(queue.submit_with(first, [](const Commit &) { return 0; }), 0);
   EXPECT_EQ(queue.counters().held, 1U); // in flight
   vblank();
   queue.refresh();
@@ -54,7 +54,7 @@ TEST_F(Edges, a_mode_set_leaves_no_fence_behind)
 TEST_F(Edges, a_refused_mode_set_changes_nothing)
 {
   Frame first = frame(true);
-  EXPECT_EQ(queue.submit_with(first, [](std::uint64_t) { return -EINVAL; }), -EINVAL);
+  EXPECT_EQ(queue.submit_with(first, [](const Commit &) { return -EINVAL; }), -EINVAL);
   EXPECT_NE(first.owner, nullptr);
   EXPECT_NE(first.acquire_fence, nullptr);
   EXPECT_EQ(queue.counters().commits, 0U);
@@ -70,7 +70,7 @@ TEST_F(Edges, nobody_waits_for_a_mode_set)
   Frame first = frame();
   const std::size_t before = target.fences.size();
   std::int64_t deadline = 0;
-  const int ret = queue.submit_with(first, [&](std::uint64_t serial) {
+  const int ret = queue.submit_with(first, [&](const Commit &next) {
     now += 60 * kRefresh;
     deadline = queue.next_deadline();
     queue.on_timer();
@@ -78,7 +78,7 @@ TEST_F(Edges, nobody_waits_for_a_mode_set)
     EXPECT_EQ(queue.counters().shown, 1U);
     EXPECT_FALSE(queue.drain(0));
     EXPECT_EQ(target.fences.size(), before);
-    queue.on_flip(serial, 7, now); // the event comes before the call returns
+    queue.on_flip(next.serial, 7, now); // the event comes before the call returns
     EXPECT_EQ(queue.counters().shown, 1U);
     return 0;
   });
@@ -112,12 +112,12 @@ TEST_F(Edges, an_early_flip_is_of_its_own_mode_set)
 {
   Frame first = frame();
   EXPECT_NE(queue.submit_with(first,
-                              [&](std::uint64_t serial) {
-                                queue.on_flip(serial, 7, now);
+                              [&](const Commit &next) {
+                                queue.on_flip(next.serial, 7, now);
                                 return -EINVAL;
                               }),
             0);
-  EXPECT_EQ(queue.submit_with(first, [](std::uint64_t) { return 0; }), 0);
+  EXPECT_EQ(queue.submit_with(first, [](const Commit &) { return 0; }), 0);
   EXPECT_EQ(queue.counters().shown, 0U);
 }
 
@@ -131,7 +131,7 @@ TEST_F(Edges, a_frame_that_a_mode_set_supersedes_is_kept_until_its_flip)
   vblank();
   submit(std::move(second));
   EXPECT_FALSE(queue.drain(0));
-  EXPECT_EQ(queue.submit_with(third, [](std::uint64_t) { return 0; }), 0);
+  EXPECT_EQ(queue.submit_with(third, [](const Commit &) { return 0; }), 0);
   EXPECT_FALSE(buffers[0].expired());
   EXPECT_FALSE(buffers[1].expired());
   EXPECT_EQ(queue.counters().held, 3U);
@@ -151,7 +151,7 @@ TEST_F(Edges, the_flip_of_a_mode_set_is_no_repeat)
   now = queue.next_deadline();
   queue.on_timer();
   Frame first = frame();
-  EXPECT_EQ(queue.submit_with(first, [](std::uint64_t) { return 0; }), 0);
+  EXPECT_EQ(queue.submit_with(first, [](const Commit &) { return 0; }), 0);
   vblank();
   EXPECT_EQ(queue.counters().shown, 2U);
 }
@@ -358,7 +358,7 @@ TEST_F(Edges, a_flip_of_no_commit_is_nobodys)
 {
   queue.on_flip(1, 7, now);
   Frame first = frame();
-  EXPECT_EQ(queue.submit_with(first, [](std::uint64_t) { return 0; }), 0);
+  EXPECT_EQ(queue.submit_with(first, [](const Commit &) { return 0; }), 0);
   EXPECT_EQ(queue.counters().shown, 0U);
 }
 

@@ -38,16 +38,16 @@ struct Target : FlipTarget {
     questions++;
     return vblank;
   }
-  int flip(const Frame &frame, WritebackJob *job, std::int32_t *, std::uint64_t) override
+  int flip(Commit &next) override
   {
-    fences.push_back(frame.acquire_fence != nullptr);
+    fences.push_back(next.frame.acquire_fence != nullptr);
     int ret = 0;
     if (!results.empty()) {
       ret = results.front();
       results.erase(results.begin());
     }
-    if (ret == 0 && job)
-      job->out_fence = open_null().release();
+    if (ret == 0 && next.writeback_framebuffer != 0)
+      next.writeback_fence = open_null();
     return ret;
   }
 };

@@ -20,7 +20,7 @@ using namespace gstdrm::kms;
 // flip() is called with the lock held.
 struct HoldingTarget : FlipTarget {
   std::function<void()> held;
-  int flip(const Frame &, WritebackJob *, std::int32_t *, std::uint64_t) override
+  int flip(Commit &) override
   {
     if (held)
       std::exchange(held, nullptr)();
@@ -37,7 +37,7 @@ const Row kRows[] = {
     {"set_timing", [](FlipQueue &q) { q.set_timing(1, 1); }},
     {"set_fence_rules", [](FlipQueue &q) { q.set_fence_rules({}); }},
     {"submit", [](FlipQueue &q) { Frame frame; q.submit(frame, FlipQueue::Overflow::Replace); }},
-    {"submit_with", [](FlipQueue &q) { Frame f; q.submit_with(f, [](std::uint64_t) { return -1; }); }},
+    {"submit_with", [](FlipQueue &q) { Frame f; q.submit_with(f, [](const Commit &) { return -1; }); }},
     {"await_fence", [](FlipQueue &q) { Frame frame; q.await_fence(frame); }},
     {"exclusively", [](FlipQueue &q) { q.exclusively([] {}); }},
     {"drain", [](FlipQueue &q) { q.drain(0); }},
@@ -48,6 +48,9 @@ const Row kRows[] = {
     {"forgive", [](FlipQueue &q) { q.forgive(); }},
     {"capture", [](FlipQueue &q) { (void)q.capture(1, 0); }},
     {"refresh", [](FlipQueue &q) { q.refresh(); }},
+    {"set_cursor_image", [](FlipQueue &q) { q.set_cursor_image(nullptr); }},
+    {"move_cursor", [](FlipQueue &q) { q.move_cursor(1, 1); }},
+    {"cursor_is_missing", [](FlipQueue &q) { (void)q.cursor_is_missing(); }},
     {"cancel_capture", [](FlipQueue &q) { q.cancel_capture(); }},
     {"on_flip", [](FlipQueue &q) { q.on_flip(1, 1, 1); }},
     {"on_timer", [](FlipQueue &q) { q.on_timer(); }},

@@ -20,9 +20,9 @@ constexpr std::int64_t kWait = kFrame + kRefresh / 2; // as refresh() says: a fr
 struct Target : FlipTarget {
   std::vector<const void *> owners; // of the frame in each commit
   std::vector<int> results;         // of the next commits; then 0
-  int flip(const Frame &frame, WritebackJob *, std::int32_t *, std::uint64_t) override
+  int flip(Commit &next) override
   {
-    owners.push_back(frame.owner.get());
+    owners.push_back(next.frame.owner.get());
     int ret = 0;
     if (!results.empty()) {
       ret = results.front();

@@ -122,7 +122,7 @@ TEST_F(SharedCrtc, others_come_before_a_change)
   const steady_clock::time_point before = steady_clock::now();
   Frame first = frame();
   EXPECT_EQ(queue.submit_with(first,
-                              [&](std::uint64_t) {
+                              [&](const Commit &) {
                                 EXPECT_GE(steady_clock::now() - before, nanoseconds(kRefresh / 8));
                                 return 0;
                               }),
@@ -133,7 +133,7 @@ TEST_F(SharedCrtc, others_come_before_a_change)
 TEST_F(SharedCrtc, that_is_not_shared_is_not_asked_for_its_vblanks)
 {
   Frame first = frame();
-  EXPECT_EQ(queue.submit_with(first, [](std::uint64_t) { return 0; }), 0);
+  EXPECT_EQ(queue.submit_with(first, [](const Commit &) { return 0; }), 0);
   vblank();
   now += 1000 * kRefresh;
   submit(frame());

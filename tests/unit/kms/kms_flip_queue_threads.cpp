@@ -41,12 +41,12 @@ struct Target : FlipTarget {
   std::vector<std::uint64_t> serials;
   Counter last{0};
 
-  int flip(const Frame &, WritebackJob *job, std::int32_t *, std::uint64_t serial) override
+  int flip(Commit &next) override
   {
-    serials.push_back(serial);
-    if (job)
-      job->out_fence = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    last.store(serial, std::memory_order_relaxed);
+    serials.push_back(next.serial);
+    if (next.writeback_framebuffer != 0)
+      next.writeback_fence = gstdrm::UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    last.store(next.serial, std::memory_order_relaxed);
     return 0;
   }
 };

@@ -20,7 +20,7 @@ constexpr std::int64_t kRefresh = 16'000'000;
 
 struct Target : FlipTarget {
   std::vector<int> results; // of the next commits; then 0
-  int flip(const Frame &, WritebackJob *, std::int32_t *, std::uint64_t) override
+  int flip(Commit &) override
   {
     if (results.empty())
       return 0;
@@ -122,8 +122,8 @@ TEST_F(Wakes, what_waits_behind_an_early_flip)
   queue.refresh();
   Frame first = frame();
   EXPECT_EQ(queue.submit_with(first,
-                              [this](std::uint64_t serial) {
-                                event(serial);
+                              [this](const Commit &next) {
+                                event(next.serial);
                                 EXPECT_EQ(until, kNever);
                                 return 0;
                               }),
@@ -138,9 +138,9 @@ TEST_F(Wakes, a_fence_behind_an_early_flip)
   settle();
   Frame first = frame();
   EXPECT_EQ(queue.submit_with(first,
-                              [this](std::uint64_t serial) {
+                              [this](const Commit &next) {
                                 submit(frame(true));
-                                event(serial);
+                                event(next.serial);
                                 return 0;
                               }),
             0);

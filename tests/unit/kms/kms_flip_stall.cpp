@@ -26,15 +26,15 @@ struct Target : FlipTarget {
   std::vector<int> results; // of the next commits; then `rest`
   int rest = 0;
   int calls = 0, fences = 0;
-  int flip(const Frame &, WritebackJob *, std::int32_t *out_fence, std::uint64_t) override
+  int flip(Commit &next) override
   {
     calls++;
-    fences += out_fence ? 1 : 0;
+    fences += next.wants_out_fence ? 1 : 0;
     const int ret = results.empty() ? rest : results.front();
     if (!results.empty())
       results.erase(results.begin());
-    if (ret == 0 && out_fence)
-      *out_fence = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (ret == 0 && next.wants_out_fence)
+      next.out_fence = gstdrm::UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
     return ret;
   }
 };
@@ -105,7 +105,7 @@ TEST_F(Stall, what_may_be_on_screen_is_kept_until_the_next_flip)
   EXPECT_FALSE(first.expired());
   EXPECT_FALSE(lost.expired());
   Frame frame;
-  ASSERT_EQ(queue.submit_with(frame, [](std::uint64_t) { return 0; }), 0);
+  ASSERT_EQ(queue.submit_with(frame, [](const Commit &) { return 0; }), 0);
   vblank();
   EXPECT_TRUE(first.expired());
   EXPECT_TRUE(lost.expired());
@@ -158,7 +158,7 @@ TEST_F(Stall, a_picture_that_was_committed_again_counts_too)
 TEST_F(Stall, a_mode_set_may_take_longer)
 {
   Frame frame;
-  const auto commit = [&](std::uint64_t) {
+  const auto commit = [&](const Commit &) {
     now += 2 * kStall;
     queue.on_timer();
     EXPECT_EQ(queue.next_deadline(), kNever);

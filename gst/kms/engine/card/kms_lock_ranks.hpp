@@ -11,7 +11,6 @@ inline constexpr int kChoiceLockRank = 34;
 inline constexpr int kEventHubLockRank = 40;
 inline constexpr int kEventLoopLockRank = 50;
 inline constexpr int kFlipQueueLockRank = 60;
-inline constexpr int kCursorLockRank = 80;
 inline constexpr int kHandleTableLockRank = 90;
 
 } // namespace gstdrm::kms

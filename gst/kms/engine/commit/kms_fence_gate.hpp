@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include <gst/drm/core/result.hpp>
 #include <gst/drm/core/unique_fd.hpp>
@@ -25,6 +26,10 @@ struct FenceRules {
   bool kernel_gets_fences = true;   // IN_FENCE_FD is there and wanted
   std::int64_t timeout_ns = kNever; // kNever: no limit
 };
+
+// Whether a commit without IN_FENCE_FD makes this driver wait for the write fences of a
+// framebuffer's dma-bufs.
+bool waits_for_implicit_fences(std::string_view driver);
 
 class FenceGate {
 public:

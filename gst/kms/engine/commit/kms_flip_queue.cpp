@@ -50,7 +50,6 @@ void FlipQueue::set_shared(bool shared)
 
 FlipQueue::Outcome FlipQueue::submit(Frame &frame, Overflow overflow)
 {
-  Deferred deferred;
   std::unique_lock guard(lock_);
   if (overflow == Overflow::Wait && !waiting_.empty() && !flushing_ && !failure_) {
     counters_.waits++;
@@ -60,19 +59,18 @@ FlipQueue::Outcome FlipQueue::submit(Frame &frame, Overflow overflow)
     return Outcome::Failed;
   if (flushing_)
     return Outcome::Flushing;
-  push(frame, overflow, deferred);
-  pump(deferred);
+  push(frame, overflow);
+  pump();
   const SharedFence to_watch = fence_to_watch();
   const bool needs_wake = retry_at_ != kNever || (to_watch && to_watch != watched_);
   const bool failed = failure_.has_value();
   if (failed) // the caller gets the error of this frame, and counts the frame
     counters_.dropped--;
-  guard.unlock();
-  finish(deferred, needs_wake);
+  finish(guard, needs_wake);
   return failed ? Outcome::Failed : Outcome::Queued;
 }
 
-void FlipQueue::push(Frame &frame, Overflow overflow, Deferred &deferred)
+void FlipQueue::push(Frame &frame, Overflow overflow)
 {
   while (waiting_.size() >= room()) {
     // While the display is idle, keep the front frame, or a slow producer's frames are all replaced
@@ -82,7 +80,7 @@ void FlipQueue::push(Frame &frame, Overflow overflow, Deferred &deferred)
     counters_.dropped++;
     GSTDRM_LOG("dropped the frame of %" PRIu64 ": a newer one came before its commit",
                victim->frame.stamp);
-    deferred.released.push_back(std::move(victim->frame));
+    release(victim->frame);
     waiting_.erase(victim);
   }
   Waiting waiting;
@@ -107,8 +105,8 @@ std::size_t FlipQueue::room() const
 std::int64_t FlipQueue::flip_expected_at() const
 {
   if (refreshes_on_demand_)
-    return std::max(committed_at_, counters_.last_flip_ns + refresh_ns_);
-  const std::int64_t periods = (committed_at_ - counters_.last_flip_ns) / refresh_ns_ + 1;
+    return std::max(in_flight_->made_at, counters_.last_flip_ns + refresh_ns_);
+  const std::int64_t periods = (in_flight_->made_at - counters_.last_flip_ns) / refresh_ns_ + 1;
   return counters_.last_flip_ns + periods * refresh_ns_;
 }
 
@@ -131,21 +129,15 @@ void FlipQueue::set_flushing(bool flushing)
 
 void FlipQueue::clear()
 {
-  Deferred deferred; // released after the lock
-  const std::lock_guard guard(lock_);
-  for (std::optional<Frame> *frame : {&on_screen_, &in_flight_})
-    if (*frame) {
-      deferred.released.push_back(std::move(**frame));
-      frame->reset();
-    }
+  std::unique_lock guard(lock_);
+  for (std::optional<Commit> *commit : {&on_screen_, &in_flight_})
+    if (*commit)
+      deferred_.released.push_back(std::move(*std::exchange(*commit, std::nullopt)));
   for (Waiting &waiting : waiting_)
-    deferred.released.push_back(std::move(waiting.frame));
+    release(waiting.frame);
   waiting_.clear();
-  std::move(superseded_.begin(), superseded_.end(), std::back_inserter(deferred.released));
-  superseded_.clear();
+  release_superseded();
   late_.reset();
-  flip_fence_.reset();
-  repeat_in_flight_ = false;
   serial_++; // so that the event of a commit still in flight is ignored
   retry_at_ = kNever;
   put_off_since_ = kNever;
@@ -153,22 +145,21 @@ void FlipQueue::clear()
   vblank_ns_ = -1;
   refresh_at_ = kNever;
   failure_.reset();
-  changed_.notify_all();
+  finish(guard, false);
 }
 
 void FlipQueue::drop_waiting()
 {
-  Deferred deferred; // released after the lock
-  const std::lock_guard guard(lock_);
+  std::unique_lock guard(lock_);
   while (!waiting_.empty())
-    drop_front(deferred);
-  changed_.notify_all();
+    drop_front();
+  finish(guard, false);
 }
 
 std::shared_ptr<void> FlipQueue::shown_owner() const
 {
   const std::lock_guard guard(lock_);
-  return on_screen_ ? on_screen_->owner : nullptr;
+  return on_screen_ ? on_screen_->frame.owner : nullptr;
 }
 
 void FlipQueue::reset_counters()
@@ -185,67 +176,113 @@ bool FlipQueue::flushing() const
 
 // Commits the frame that waits, or else the snapshot or cursor change whose time has come. Called
 // with the lock held.
-void FlipQueue::pump(Deferred &deferred)
+void FlipQueue::pump()
 {
   if (busy() || failure_)
     return;
   retry_at_ = kNever;
-  const bool is_ready = front_is_ready(deferred);
+  const bool is_ready = front_is_ready();
   if (!knows_vblank() && (is_ready || own_commit_at() != kNever))
     ask_for_vblank();
   const std::int64_t wait_ns = turn_of_others();
   if (wait_ns > 0 && (is_ready || own_commit_at() != kNever))
     retry_at_ = clock_() + wait_ns;
   else if (is_ready)
-    pump_waiting(deferred);
+    pump_waiting();
   else
-    pump_capture(deferred);
+    pump_own();
 }
 
-void FlipQueue::commit_done(WritebackJob *job)
+// Without a frame.
+Commit FlipQueue::next_commit() const
 {
-  serial_++;
-  committed_at_ = clock_();
-  flip_fence_ = target_.take_flip_fence();
+  Commit next;
+  next.serial = serial_ + 1;
+  next.cursor = cursor_;
+  next.writeback_framebuffer = capture_is_pending() ? capture_->framebuffer_id : 0;
+  return next;
+}
+
+// Makes the commit of a frame. The frame that it replaces is given back at once, with the fence of
+// the commit, where its owner wants release fences.
+int FlipQueue::try_commit(Commit &next)
+{
+  next.wants_out_fence = on_screen_ && on_screen_->frame.owner && on_screen_->frame.replaced;
+  int ret = target_.flip(next);
+  if (next.wants_out_fence && (ret == -EMFILE || ret == -ENFILE)) {
+    next.wants_out_fence = false; // no descriptor is left for the fence
+    ret = target_.flip(next);
+  }
+  return ret;
+}
+
+void FlipQueue::made(Commit &next)
+{
+  serial_ = next.serial;
+  next.made_at = clock_();
+  next.frame.acquire_fence.reset(); // the kernel took its own reference (drm_atomic_uapi.c)
+  if (next.out_fence) {
+    counters_.release_fences++;
+    Frame given_back; // its framebuffer is kept until the flip
+    given_back.owner = std::move(on_screen_->frame.owner);
+    given_back.replaced = on_screen_->frame.replaced;
+    deferred_.replaced.emplace(std::move(given_back), std::move(next.out_fence));
+  }
+  if (next.writeback_framebuffer != 0) {
+    capture_->fence = std::move(next.writeback_fence);
+    capture_->done = true;
+  }
   counters_.commits++;
   put_off_since_ = kNever;
-  refresh_at_ = kNever;
-  if (job)
-    capture_.committed();
+  in_flight_ = std::move(next);
 }
 
-void FlipQueue::pump_waiting(Deferred &deferred)
+void FlipQueue::pump_waiting()
 {
+  Frame &front = waiting_.front().frame;
   if (!gate_.kernel_gets_fences())
-    waiting_.front().frame.acquire_fence.reset(); // it has signalled
-  WritebackJob *job = capture_.writeback();
-  int ret = flip_front(job, deferred);
-  if (ret != 0 && ret != -EBUSY && job) {
+    front.acquire_fence.reset(); // it has signalled
+  Commit next = next_commit();
+  next.frame = std::move(front);
+  int ret = try_commit(next);
+  if (ret != 0 && ret != -EBUSY && next.writeback_framebuffer != 0) {
     // the stream goes on without its snapshot
-    fail_job("the display refused it: " + errno_text(-ret));
-    job = nullptr;
-    ret = flip_front(nullptr, deferred);
+    fail_capture("the display refused it: " + errno_text(-ret));
+    next.writeback_framebuffer = 0;
+    ret = try_commit(next);
   }
-  if (ret == -EINVAL && waiting_.front().frame.acquire_fence) {
+  if (ret == 0) {
+    made(next);
+    refresh_at_ = kNever;
+    waiting_.pop_front();
+    return;
+  }
+  front = std::move(next.frame);
+  if (ret == -EINVAL && front.acquire_fence) {
     fences_refused();
-    pump(deferred); // commits the frame again, without a fence
-    return;
+    pump(); // commits the frame again, without a fence
+  } else if (!try_later(ret)) {
+    fail(commit_error(ret));
   }
-  if (ret != 0) {
-    if (!try_later(ret, deferred))
-      fail(commit_error(ret), deferred);
-    return;
-  }
-  in_flight_ = std::move(waiting_.front().frame);
-  in_flight_->acquire_fence.reset(); // the kernel took its own reference (drm_atomic_uapi.c)
-  waiting_.pop_front();
-  commit_done(job);
 }
 
-// Called without the lock, because a thread that is woken here takes the lock at once.
-void FlipQueue::finish(Deferred &deferred, bool wake)
+void FlipQueue::release(Frame &frame)
 {
-  changed_.notify_all();
+  deferred_.released.emplace_back().frame = std::move(frame);
+}
+
+void FlipQueue::release_superseded()
+{
+  std::move(superseded_.begin(), superseded_.end(), std::back_inserter(deferred_.released));
+  superseded_.clear();
+}
+
+// Gives the lock back, and does what the thread has deferred under it.
+void FlipQueue::finish(std::unique_lock<OrderedMutex> &guard, bool wake)
+{
+  Deferred deferred = std::exchange(deferred_, {});
+  guard.unlock();
+  changed_.notify_all(); // a thread that is woken takes the lock at once
   deferred.released.clear();
   if (deferred.replaced) {
     auto &[frame, fence] = *deferred.replaced;
@@ -263,51 +300,45 @@ void FlipQueue::finish(Deferred &deferred, bool wake)
 
 void FlipQueue::on_flip(std::uint64_t serial, std::uint32_t sequence, std::int64_t time_ns)
 {
-  Deferred deferred;
-  {
-    const std::lock_guard guard(lock_);
-    if (claimed_ && serial == serial_ + 1)
-      early_ = {serial, sequence, time_ns}; // before the mode set has returned
-    if (serial != serial_ || (!in_flight_ && !repeat_in_flight_))
-      return; // of a commit made before clear()
-    if (repeat_in_flight_) {
-      repeat_in_flight_ = false;
-    } else {
-      if (on_screen_)
-        deferred.released.push_back(std::move(*on_screen_));
-      std::move(superseded_.begin(), superseded_.end(), std::back_inserter(deferred.released));
-      superseded_.clear();
-      flipped(time_ns);
-    }
-    GSTDRM_LOG("flip %" PRIu64 " completed at %" PRId64 " ns, vblank %" PRIu32, serial, time_ns,
-               sequence);
-    stalls_ = 0;
-    counters_.last_sequence = sequence;
-    counters_.last_flip_ns = time_ns;
-    vblank_ns_ = time_ns;
-    pump(deferred);
-    releasing_++;
-  }
-  finish(deferred, false); // the event thread itself is here
+  std::unique_lock guard(lock_);
+  if (claimed_ && serial == serial_ + 1)
+    early_ = {serial, sequence, time_ns}; // before the mode set has returned
+  if (serial != serial_ || !in_flight_)
+    return; // of a commit made before clear()
+  flipped(time_ns);
+  GSTDRM_LOG("flip %" PRIu64 " completed at %" PRId64 " ns, vblank %" PRIu32, serial, time_ns,
+             sequence);
+  stalls_ = 0;
+  counters_.last_sequence = sequence;
+  counters_.last_flip_ns = time_ns;
+  vblank_ns_ = time_ns;
+  pump();
+  releasing_++;
+  finish(guard, false); // the event thread itself is here
   releasing_--;
   if (draining_ > 0) { // finds every buffer given back
-    const std::lock_guard guard(lock_);
+    guard.lock();
     changed_.notify_all();
   }
 }
 
-// The frame that was in flight is on screen now.
+// The commit that was in flight is on screen now, in the place of those before it.
 void FlipQueue::flipped(std::int64_t time_ns)
 {
-  on_screen_ = std::move(*in_flight_);
-  in_flight_.reset();
-  counters_.shown++;
-  if (on_screen_->due_ns == kNever)
+  if (on_screen_)
+    deferred_.released.push_back(std::move(*on_screen_));
+  release_superseded();
+  on_screen_ = std::move(*std::exchange(in_flight_, std::nullopt));
+  if (std::exchange(on_screen_->repeats, false))
     return;
-  const std::int64_t late_ns = time_ns - on_screen_->due_ns;
+  counters_.shown++;
+  const Frame &frame = on_screen_->frame;
+  if (frame.due_ns == kNever)
+    return;
+  const std::int64_t late_ns = time_ns - frame.due_ns;
   if (late_ns > refresh_ns_ + refresh_ns_ / kLatchPartOfRefresh) {
     counters_.late++;
-    late_ = LateFrame{on_screen_->stamp, late_ns};
+    late_ = LateFrame{frame.stamp, late_ns};
   }
 }
 
@@ -320,32 +351,29 @@ std::optional<LateFrame> FlipQueue::take_late()
 // When the flip in flight has completed, where a fence tells; with the lock held.
 std::optional<std::int64_t> FlipQueue::flip_completed()
 {
-  if (!busy() || !flip_fence_)
+  if (!in_flight_ || !in_flight_->flip_fence)
     return std::nullopt;
-  const std::optional<std::int64_t> time_ns = fence_signalled_at(flip_fence_->get());
+  const std::optional<std::int64_t> time_ns = fence_signalled_at(in_flight_->flip_fence->get());
   if (time_ns)
-    flip_fence_.reset();
+    in_flight_->flip_fence.reset();
   return time_ns;
 }
 
 void FlipQueue::on_timer()
 {
-  Deferred deferred;
-  {
-    std::unique_lock guard(lock_);
-    if (gate_.check_wait(clock_()))
-      changed_.notify_all();
-    if (const std::optional<std::int64_t> flip_ns = flip_completed()) {
-      const std::uint64_t serial = serial_;
-      guard.unlock();
-      on_flip(serial, 0, *flip_ns);
-      return;
-    }
-    if (clock_() >= flip_lost_at())
-      stall("has not reported a flip for ", deferred);
-    pump(deferred);
+  std::unique_lock guard(lock_);
+  if (gate_.check_wait(clock_()))
+    changed_.notify_all();
+  if (const std::optional<std::int64_t> flip_ns = flip_completed()) {
+    const std::uint64_t serial = serial_;
+    guard.unlock();
+    on_flip(serial, 0, *flip_ns);
+    return;
   }
-  finish(deferred, false);
+  if (clock_() >= flip_lost_at())
+    stall("has not reported a flip for ");
+  pump();
+  finish(guard, false);
 }
 
 std::int64_t FlipQueue::next_deadline() const
@@ -366,8 +394,9 @@ FlipQueue::Counters FlipQueue::counters() const
 {
   const std::lock_guard guard(lock_);
   Counters counters = counters_;
-  // what is on screen may have been given back already
-  counters.held = (on_screen_ && on_screen_->owner ? 1U : 0U) + (in_flight_ ? 1U : 0U) +
+  // what is on screen may have been given back already, or may be in flight again
+  counters.held = (on_screen_ && on_screen_->frame.owner ? 1U : 0U) +
+                  (in_flight_ && !in_flight_->repeats ? 1U : 0U) +
                   static_cast<unsigned>(waiting_.size() + superseded_.size());
   return counters;
 }
@@ -415,38 +444,36 @@ void FlipQueue::exclusively(const std::function<void()> &change)
   change();
 }
 
-std::vector<Frame> FlipQueue::take_shown()
+std::vector<Commit> FlipQueue::take_shown()
 {
   const std::lock_guard guard(lock_);
-  std::vector<Frame> shown;
-  for (std::optional<Frame> *frame : {&in_flight_, &on_screen_})
-    if (*frame)
-      shown.push_back(std::move(*std::exchange(*frame, std::nullopt)));
+  std::vector<Commit> shown;
+  for (std::optional<Commit> *commit : {&in_flight_, &on_screen_})
+    if (*commit)
+      shown.push_back(std::move(*std::exchange(*commit, std::nullopt)));
   std::move(superseded_.begin(), superseded_.end(), std::back_inserter(shown));
   superseded_.clear();
   return shown;
 }
 
-int FlipQueue::submit_with(Frame &frame, const std::function<int(std::uint64_t serial)> &commit)
+int FlipQueue::submit_with(Frame &frame, const std::function<int(Commit &)> &commit)
 {
   std::optional<Flip> early;
   {
     const Claim claim(*this);
-    const int ret = commit(serial_ + 1); // which nobody else changes meanwhile
+    Commit next;
+    next.serial = serial_ + 1; // which nobody else changes meanwhile
+    next.frame = std::move(frame);
+    const int ret = commit(next);
     const std::lock_guard guard(lock_);
     early = std::exchange(early_, std::nullopt);
-    if (ret != 0)
+    if (ret != 0) {
+      frame = std::move(next.frame);
       return ret;
-    serial_++;
-    frame.acquire_fence.reset();
+    }
     if (in_flight_)
       superseded_.push_back(std::move(*in_flight_));
-    in_flight_ = std::move(frame);
-    repeat_in_flight_ = false;
-    put_off_since_ = kNever;
-    committed_at_ = clock_();
-    flip_fence_ = target_.take_flip_fence();
-    counters_.commits++;
+    made(next);
   }
   if (early) {
     on_flip(early->serial, early->sequence, early->time_ns);
@@ -457,9 +484,8 @@ int FlipQueue::submit_with(Frame &frame, const std::function<int(std::uint64_t s
 
 // ---- fences ----
 //
-// Acquire fences, for which frames wait in the queue, and the
-// release fence of a frame that is replaced. All functions but the public ones are called with the
-// lock held.
+// Acquire fences, for which frames wait in the queue. All functions but the public ones are called
+// with the lock held.
 
 void FlipQueue::set_fence_rules(const FenceRules &rules)
 {
@@ -475,15 +501,15 @@ Error FlipQueue::lost_frame(FenceGate::Verdict verdict)
   return gate_.explain(verdict);
 }
 
-void FlipQueue::drop_front(Deferred &deferred)
+void FlipQueue::drop_front()
 {
   counters_.dropped++;
-  deferred.released.push_back(std::move(waiting_.front().frame));
+  release(waiting_.front().frame);
   waiting_.pop_front();
 }
 
 // Only while a frame waits.
-FlipQueue::Front FlipQueue::look_at_front(Deferred &deferred)
+FlipQueue::Front FlipQueue::look_at_front()
 {
   Waiting &waiting = waiting_.front();
   const FenceGate::Verdict verdict =
@@ -492,33 +518,33 @@ FlipQueue::Front FlipQueue::look_at_front(Deferred &deferred)
     return Front::Ready;
   if (verdict == FenceGate::Verdict::Shut)
     return Front::Waits;
-  deferred.lost.push_back(lost_frame(verdict));
-  deferred.released.push_back(std::move(waiting.frame));
+  deferred_.lost.push_back(lost_frame(verdict));
+  release(waiting.frame);
   waiting_.pop_front();
   return Front::Gone;
 }
 
 // Drops the front frame, whose fence is pending, when the frame behind it is ready: the front frame
 // would be out of date once its fence signals. Not where every frame has to be shown.
-bool FlipQueue::overtake_front(Deferred &deferred)
+bool FlipQueue::overtake_front()
 {
   if (!waiting_.front().may_be_dropped || waiting_.size() < 2)
     return false;
   Waiting &next = waiting_[1];
   if (gate_.look(next.frame.acquire_fence, next.hold, clock_()) != FenceGate::Verdict::Open)
     return false;
-  drop_front(deferred);
+  drop_front();
   return true;
 }
 
-bool FlipQueue::front_is_ready(Deferred &deferred)
+bool FlipQueue::front_is_ready()
 {
   while (!waiting_.empty())
-    switch (look_at_front(deferred)) {
+    switch (look_at_front()) {
     case Front::Ready:
       return true;
     case Front::Waits:
-      if (!overtake_front(deferred))
+      if (!overtake_front())
         return false;
       break;
     case Front::Gone:
@@ -539,8 +565,8 @@ SharedFence FlipQueue::fence_to_watch() const
 {
   if (SharedFence awaited = gate_.awaited())
     return awaited;
-  if (busy() && flip_fence_)
-    return flip_fence_;
+  if (in_flight_ && in_flight_->flip_fence)
+    return in_flight_->flip_fence;
   if (busy() || failure_ || waiting_.empty() || waiting_.front().hold.open)
     return nullptr;
   return waiting_.front().frame.acquire_fence;
@@ -580,26 +606,6 @@ FlipQueue::Awaited FlipQueue::await_fence(Frame &frame)
   return Awaited::Lost;
 }
 
-// Commits the frame that has waited longest. The frame that this commit replaces is given back at
-// once, with the fence of the commit, where its owner wants release fences.
-int FlipQueue::flip_front(WritebackJob *job, Deferred &deferred)
-{
-  const bool early = on_screen_ && on_screen_->owner && on_screen_->replaced;
-  std::int32_t out_fence = -1;
-  int ret = target_.flip(waiting_.front().frame, job, early ? &out_fence : nullptr, serial_ + 1);
-  if (early && (ret == -EMFILE || ret == -ENFILE)) // no descriptor is left for the fence
-    ret = target_.flip(waiting_.front().frame, job, nullptr, serial_ + 1);
-  UniqueFd fence(out_fence); // ours (drm_atomic_uapi.c)
-  if (ret == 0 && fence) {
-    counters_.release_fences++;
-    Frame given_back; // its framebuffer is kept until the flip
-    given_back.owner = std::move(on_screen_->owner);
-    given_back.replaced = on_screen_->replaced;
-    deferred.replaced.emplace(std::move(given_back), std::move(fence));
-  }
-  return ret;
-}
-
 // ---- stalls ----
 //
 // Commits that the kernel puts off, and flips that never complete. All
@@ -621,7 +627,7 @@ constexpr std::int64_t kStallRefreshes = 10;
 constexpr std::int64_t kLackTime_ns = 100'000'000;
 
 // What a flip, which changes nothing but the framebuffer, may lack at one time and not at another.
-bool is_lack(int ret)
+bool is_shortage(int ret)
 {
   return ret == -ENOMEM || ret == -ENOSPC || ret == -EMFILE || ret == -ENFILE;
 }
@@ -635,9 +641,9 @@ std::int64_t FlipQueue::stall_time() const
 
 // The kernel put the commit off: an earlier commit, perhaps of another client, is not complete
 // (EBUSY), or something is short. Returns true if it is tried again, or has failed for good.
-bool FlipQueue::try_later(int ret, Deferred &deferred)
+bool FlipQueue::try_later(int ret)
 {
-  if (ret != -EBUSY && !is_lack(ret))
+  if (ret != -EBUSY && !is_shortage(ret))
     return false;
   if (put_off_since_ == kNever)
     put_off_since_ = clock_();
@@ -645,7 +651,7 @@ bool FlipQueue::try_later(int ret, Deferred &deferred)
   if (ret != -EBUSY && passed >= kLackTime_ns)
     return false;
   if (passed >= stall_time())
-    stall("has been busy for ", deferred);
+    stall("has been busy for ");
   else
     retry_later();
   return true;
@@ -697,25 +703,22 @@ std::int64_t FlipQueue::turn_of_others() const
 // When the flip in flight counts as lost. A mode set sleeps for as long as a display takes.
 std::int64_t FlipQueue::flip_lost_at() const
 {
-  const bool is_awaited = !claimed_ && !failure_ && (in_flight_ || repeat_in_flight_);
-  return is_awaited ? committed_at_ + stall_time() : kNever;
+  return in_flight_ && !claimed_ && !failure_ ? in_flight_->made_at + stall_time() : kNever;
 }
 
-void FlipQueue::stall(std::string what, Deferred &deferred)
+void FlipQueue::stall(std::string what)
 {
   const std::string since =
       "The display " + std::move(what) + std::to_string(stall_time() / 1'000'000'000) + " s";
   if (stalls_++ == 0)
     fail(Error{ErrorCode::Sync,
-               since + ". It is set up anew. Look for flip_done in the kernel's log.", ETIMEDOUT},
-         deferred);
+               since + ". It is set up anew. Look for flip_done in the kernel's log.", ETIMEDOUT});
   else
     fail(Error{ErrorCode::Device,
                since +
                    ", and setting it up anew did not help. Its driver hangs: look for flip_done "
                    "in the kernel's log.",
-               ETIMEDOUT},
-         deferred);
+               ETIMEDOUT});
 }
 
 bool FlipQueue::is_stall(const Error &failure) noexcept
@@ -737,8 +740,6 @@ void FlipQueue::forget_lost_flip()
   retry_at_ = kNever;
   if (in_flight_)
     superseded_.push_back(std::move(*std::exchange(in_flight_, std::nullopt)));
-  repeat_in_flight_ = false;
-  flip_fence_.reset();
   changed_.notify_all();
 }
 
@@ -765,7 +766,7 @@ std::int64_t FlipQueue::own_commit_in_time() const
 Result<UniqueFd> FlipQueue::capture(std::uint32_t framebuffer_id, std::int64_t timeout_ns)
 {
   std::unique_lock guard(lock_);
-  if (!capture_.idle())
+  if (capture_)
     return device_error("Another snapshot is being taken.", EBUSY);
   if (failure_) // no commit will come
     return *failure_;
@@ -773,39 +774,35 @@ Result<UniqueFd> FlipQueue::capture(std::uint32_t framebuffer_id, std::int64_t t
     return device_error("The sink was stopped.", ECANCELED);
   if (!on_screen_ && idle())
     return device_error("No picture is on screen.", ENODATA);
-  capture_.start(framebuffer_id, own_commit_in_time());
+  capture_.emplace();
+  capture_->framebuffer_id = framebuffer_id;
+  capture_->deadline_ns = own_commit_in_time();
   guard.unlock();
   wake_();
   guard.lock();
-  changed_.wait_for(guard, std::chrono::nanoseconds(timeout_ns),
-                    [this] { return !capture_.pending(); });
-  return capture_.take();
+  changed_.wait_for(guard, std::chrono::nanoseconds(timeout_ns), [this] { return capture_->done; });
+  Capture ended = std::move(*std::exchange(capture_, std::nullopt));
+  if (!ended.done)
+    return device_error("The display made no commit in time.", ETIMEDOUT);
+  if (!ended.failure.empty())
+    return device_error("No writeback: " + ended.failure + ".", EIO);
+  return std::move(ended.fence);
 }
 
-void FlipQueue::refresh()
+void FlipQueue::fail_capture(std::string why)
 {
-  {
-    const std::lock_guard guard(lock_);
-    if (refresh_at_ == kNever)
-      refresh_at_ = own_commit_in_time();
-  }
-  wake_();
-}
-
-// When the picture on screen is committed again, because no frame has arrived.
-std::int64_t FlipQueue::own_commit_at() const
-{
-  if (!on_screen_)
-    return kNever;
-  return capture_.pending() ? std::min(capture_.deadline_ns(), refresh_at_) : refresh_at_;
+  if (!capture_is_pending())
+    return;
+  capture_->failure = std::move(why);
+  capture_->done = true;
+  changed_.notify_all();
 }
 
 void FlipQueue::cancel_capture()
 {
   const std::lock_guard guard(lock_);
   captures_end_ = true;
-  if (capture_.pending())
-    fail_job("the sink was stopped");
+  fail_capture("the sink was stopped");
 }
 
 void FlipQueue::accept_captures()
@@ -814,30 +811,76 @@ void FlipQueue::accept_captures()
   captures_end_ = false;
 }
 
-void FlipQueue::fail_job(std::string why)
+void FlipQueue::set_cursor_image(std::shared_ptr<DumbBuffer> image)
 {
-  capture_.fail(std::move(why));
-  changed_.notify_all();
+  std::unique_lock guard(lock_);
+  if (image == cursor_.image)
+    return;
+  cursor_.image.swap(image); // the old one is released without the lock
+  refresh(guard);
 }
 
-void FlipQueue::pump_capture(Deferred &deferred)
+void FlipQueue::move_cursor(std::int32_t x, std::int32_t y)
+{
+  std::unique_lock guard(lock_);
+  const Cursor before = cursor_;
+  cursor_.x = x;
+  cursor_.y = y;
+  if (cursor_ != before)
+    refresh(guard);
+}
+
+bool FlipQueue::cursor_is_missing() const
+{
+  const std::lock_guard guard(lock_);
+  const std::optional<Commit> &last = in_flight_ ? in_flight_ : on_screen_;
+  return last && last->cursor != cursor_;
+}
+
+void FlipQueue::refresh()
+{
+  std::unique_lock guard(lock_);
+  refresh(guard);
+}
+
+void FlipQueue::refresh(std::unique_lock<OrderedMutex> &guard)
+{
+  const bool is_first = refresh_at_ == kNever;
+  if (is_first)
+    refresh_at_ = own_commit_in_time();
+  guard.unlock();
+  if (is_first)
+    wake_();
+}
+
+// When the picture on screen is committed again, because no frame has arrived.
+std::int64_t FlipQueue::own_commit_at() const
+{
+  if (!on_screen_)
+    return kNever;
+  return capture_is_pending() ? std::min(capture_->deadline_ns, refresh_at_) : refresh_at_;
+}
+
+void FlipQueue::pump_own()
 {
   if (clock_() < own_commit_at()) {
     put_off_since_ = kNever; // nothing waits for a commit
     return;
   }
-  WritebackJob *job = capture_.writeback();
-  const int ret = target_.flip(*on_screen_, job, nullptr, serial_ + 1);
-  if (ret != 0 && (ret == -EBUSY || !job) && try_later(ret, deferred))
+  Commit next = next_commit();
+  next.frame = on_screen_->frame;
+  next.repeats = true;
+  const bool writes_back = next.writeback_framebuffer != 0;
+  const int ret = target_.flip(next);
+  if (ret != 0 && (ret == -EBUSY || !writes_back) && try_later(ret))
     return;
-  if (ret != 0 && job) {
-    fail_job("the display refused it: " + errno_text(-ret)); // a changed cursor comes without it
-  } else if (ret != 0) {
-    refresh_at_ = kNever; // the change becomes part of the next frame's commit
-  } else {
-    repeat_in_flight_ = true;
-    commit_done(job);
+  if (ret != 0 && writes_back) {
+    fail_capture("the display refused it: " + errno_text(-ret)); // a changed cursor comes without
+    return;
   }
+  refresh_at_ = kNever; // a change that was refused becomes part of the next frame's commit
+  if (ret == 0)
+    made(next);
 }
 
 // ---- failures ----
@@ -860,29 +903,23 @@ Error FlipQueue::commit_error(int ret)
 }
 
 // Called with the lock held.
-void FlipQueue::fail(Error error, Deferred &deferred)
+void FlipQueue::fail(Error error)
 {
   failure_ = std::move(error);
-  deferred.failure = failure_;
-  counters_.dropped += waiting_.size();
-  for (Waiting &waiting : waiting_)
-    deferred.released.push_back(std::move(waiting.frame));
-  waiting_.clear();
-  if (capture_.pending())
-    fail_job("the display failed");
+  deferred_.failure = failure_;
+  while (!waiting_.empty())
+    drop_front();
+  fail_capture("the display failed");
   changed_.notify_all();
 }
 
 void FlipQueue::abort(const Error &error)
 {
-  Deferred deferred;
-  {
-    const std::lock_guard guard(lock_);
-    if (failure_)
-      return;
-    fail(error, deferred);
-  }
-  finish(deferred, false);
+  std::unique_lock guard(lock_);
+  if (failure_)
+    return;
+  fail(error);
+  finish(guard, false);
 }
 
 void FlipQueue::give_up() noexcept
@@ -892,8 +929,7 @@ void FlipQueue::give_up() noexcept
     const std::lock_guard guard(lock_);
     if (!failure_)
       failure_ = error;
-    if (capture_.pending())
-      fail_job(error.message);
+    fail_capture(error.message);
     changed_.notify_all();
   }
   failed_(error);

@@ -16,6 +16,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <gst/drm/core/ordered_mutex.hpp>
@@ -23,39 +25,11 @@
 #include <gst/drm/core/sync_file.hpp>
 #include <gst/drm/core/unique_fd.hpp>
 
-#include "engine/card/kms_framebuffer.hpp"
 #include "engine/card/kms_lock_ranks.hpp"
-#include "kms_capture_job.hpp"
+#include "kms_commit.hpp"
 #include "kms_fence_gate.hpp"
-#include "kms_overlay.hpp"
 
 namespace gstdrm::kms {
-
-// The first pixel that is shown of a framebuffer that is larger than the picture.
-struct Origin {
-  std::uint32_t x = 0;
-  std::uint32_t y = 0;
-  friend bool operator==(const Origin &, const Origin &) = default;
-};
-
-struct Frame {
-  // Released when the flip that replaced the frame has completed. Declared first, so released last:
-  // a framebuffer that goes while it is on screen is taken off it by the kernel (drm_framebuffer.c,
-  // drm_framebuffer_remove()).
-  std::shared_ptr<void> owner;
-  std::shared_ptr<Framebuffer> framebuffer;
-  Origin origin;                // in the framebuffer
-  SharedFence acquire_fence;    // what the display waits for; null: nothing, or implicit fences
-  std::int64_t due_ns = kNever; // CLOCK_MONOTONIC; kNever: as soon as possible, never late
-  std::shared_ptr<const Overlay> overlay; // what lies over the picture; null if there is nothing
-  // The overlay as the plane shows it; the display draws it. Null if no plane shows it.
-  std::shared_ptr<const OverlayRaster> raster;
-  std::uint64_t stamp = 0; // the stream's own time of the frame, for reports
-  // Where this is set, the owner is released as soon as the commit that replaces the frame was
-  // made. Before that, this function is called with the fence that signals when the flip of that
-  // commit has completed. Called without the lock, on any thread.
-  void (*replaced)(void *owner, UniqueFd fence) noexcept = nullptr;
-};
 
 // A frame that was shown later than it was due.
 struct LateFrame {
@@ -66,14 +40,10 @@ struct LateFrame {
 class FlipTarget {
 public:
   virtual ~FlipTarget() = default;
-  // Non-blocking commit with an event that brings `serial` back. `out_fence`, where not null, is
-  // filled by a success with a sync_file that signals with the flip, or left alone. 0, or a
-  // negative errno.
-  virtual int flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
-                   std::uint64_t serial) = 0;
-  // The fence that signals when the flip of the last commit completes, in place of an event; null:
-  // an event tells. Once per commit that succeeded.
-  virtual SharedFence take_flip_fence() { return nullptr; }
+  // Makes the commit, without blocking. What the device refuses beside the picture is left out:
+  // then `next` has what is shown in place of it. A commit for a writeback is refused whole. 0, or
+  // a negative errno, which leaves `next.frame` as it was.
+  virtual int flip(Commit &next) = 0;
   // When the display's last vblank was, CLOCK_MONOTONIC in ns; nothing: the device does not tell.
   // Called with the queue's lock held.
   virtual std::optional<std::int64_t> last_vblank() { return {}; }
@@ -127,9 +97,10 @@ public:
   void set_fence_rules(const FenceRules &rules);
   // Takes the frame only when it returns Queued.
   Outcome submit(Frame &frame, Overflow overflow);
-  // For a mode set: `commit` (0 or -errno) makes `frame` the one in flight. drain() first: a frame
-  // that is in flight nevertheless is kept until the flip of `commit`. As exclusively().
-  int submit_with(Frame &frame, const std::function<int(std::uint64_t serial)> &commit);
+  // For a mode set: `commit` (0 or -errno) makes the commit with `frame`, which is the one in
+  // flight then. drain() first: a frame that is in flight nevertheless is kept until the flip of
+  // `commit`. As exclusively(). Takes the frame only when it returns 0.
+  int submit_with(Frame &frame, const std::function<int(Commit &)> &commit);
   // For a mode set, which blocks in the kernel: blocks until the frame's fence signals or
   // FenceRules::timeout_ns passes. The frame has no fence afterwards. Counted in Counters::waits.
   Awaited await_fence(Frame &frame);
@@ -138,9 +109,9 @@ public:
   void exclusively(const std::function<void()> &change);
   // Sleeps until nothing is in flight or waiting. false: flushing, failed or out of time.
   bool drain(std::int64_t timeout_ns);
-  // What may be on screen, taken out: the frame that the last commit showed, and behind it those
-  // that are there until its flip. Empty if there is nothing. While nothing commits.
-  std::vector<Frame> take_shown();
+  // What may be on screen, taken out: the last commit, and behind it those that are on screen until
+  // its flip. Empty if there is nothing. While nothing commits.
+  std::vector<Commit> take_shown();
   // Drops the frames that are not committed yet.
   void drop_waiting();
   // While this is set, submit() and drain() do not block.
@@ -165,8 +136,13 @@ public:
   // within a frame time and half a refresh. Returns the writeback's out fence.
   Result<UniqueFd> capture(std::uint32_t framebuffer_id, std::int64_t timeout_ns);
 
-  // Commits pending cursor changes with the next frame, or alone after a frame time and half a
-  // refresh.
+  // What the cursor plane shows from the next commit on: that of the next frame, or one for the
+  // cursor alone after a frame time and half a refresh. Kept until the queue goes.
+  void set_cursor_image(std::shared_ptr<DumbBuffer> image);
+  void move_cursor(std::int32_t x, std::int32_t y);
+  // Whether the last commit has left the cursor out, as a mode set does.
+  [[nodiscard]] bool cursor_is_missing() const;
+  // Has the present cursor be part of a commit as above.
   void refresh();
 
   // Ends a capture() that waits for its commit with an error, and so each that comes before
@@ -198,11 +174,19 @@ private:
     bool may_be_dropped = true; // Overflow::Replace
     FenceGate::Hold hold;
   };
-  // Work that a function finds while it holds the lock, and that finish() does without the lock.
+  // A picture that a thread waits for in capture().
+  struct Capture {
+    std::uint32_t framebuffer_id = 0;
+    std::int64_t deadline_ns = 0; // a commit is made for it alone then
+    bool done = false;            // a commit was made with it, or none will be
+    UniqueFd fence;               // of that commit
+    std::string failure;          // why none will be
+  };
+  // What finish() does without the lock.
   struct Deferred {
-    std::vector<Frame> released;
-    std::vector<Error> lost; // frames
-    std::optional<std::pair<Frame, UniqueFd>> replaced;
+    std::vector<Commit> released;
+    std::optional<std::pair<Frame, UniqueFd>> replaced; // given back with a release fence
+    std::vector<Error> lost;                            // frames
     std::optional<Error> failure;
   };
   [[nodiscard]] std::size_t room() const;
@@ -214,17 +198,21 @@ private:
     std::uint32_t sequence = 0;
     std::int64_t time_ns = 0;
   };
-  [[nodiscard]] bool busy() const { return claimed_ || in_flight_ || repeat_in_flight_; }
+  [[nodiscard]] bool busy() const { return claimed_ || in_flight_; }
   [[nodiscard]] bool idle() const { return !busy() && waiting_.empty() && releasing_ == 0; }
-  void push(Frame &frame, Overflow overflow, Deferred &deferred);
-  void pump(Deferred &deferred);
-  void pump_waiting(Deferred &deferred);
+  void push(Frame &frame, Overflow overflow);
+  void pump();
+  void pump_waiting();
   void flipped(std::int64_t time_ns);
   [[nodiscard]] std::optional<std::int64_t> flip_completed();
-  void commit_done(WritebackJob *job);
-  void finish(Deferred &deferred, bool wake);
+  void release(Frame &frame);
+  void release_superseded();
+  [[nodiscard]] Commit next_commit() const;
+  int try_commit(Commit &next);
+  void made(Commit &next);
+  void finish(std::unique_lock<OrderedMutex> &guard, bool wake);
   // commits that the kernel puts off, and flips that never complete
-  bool try_later(int ret, Deferred &deferred);
+  bool try_later(int ret);
   void retry_later();
   [[nodiscard]] bool knows_vblank() const;
   void ask_for_vblank();
@@ -232,27 +220,28 @@ private:
   [[nodiscard]] std::int64_t turn_of_others() const;
   [[nodiscard]] std::int64_t stall_time() const;
   [[nodiscard]] std::int64_t flip_lost_at() const;
-  void stall(std::string what, Deferred &deferred);
+  void stall(std::string what);
   // failures
   static Error commit_error(int ret);
-  void fail(Error error, Deferred &deferred);
+  void fail(Error error);
   // commits without a new frame
   [[nodiscard]] std::int64_t own_commit_in_time() const;
   [[nodiscard]] std::int64_t own_commit_at() const;
-  void pump_capture(Deferred &deferred);
-  void fail_job(std::string why);
-  // acquire and release fences
-  int flip_front(WritebackJob *job, Deferred &deferred);
+  void refresh(std::unique_lock<OrderedMutex> &guard);
+  void pump_own();
+  [[nodiscard]] bool capture_is_pending() const { return capture_ && !capture_->done; }
+  void fail_capture(std::string why);
+  // acquire fences
   Error lost_frame(FenceGate::Verdict verdict);
-  bool front_is_ready(Deferred &deferred);
+  bool front_is_ready();
   enum class Front {
     Ready, // may be committed
     Waits, // its fence is pending
     Gone,  // its fence was lost, and the frame was taken out
   };
-  Front look_at_front(Deferred &deferred);
-  bool overtake_front(Deferred &deferred);
-  void drop_front(Deferred &deferred);
+  Front look_at_front();
+  bool overtake_front();
+  void drop_front();
   void fences_refused();
   [[nodiscard]] SharedFence fence_to_watch() const;
 
@@ -266,19 +255,17 @@ private:
   OrderedCondition changed_;
   std::atomic<int> releasing_{0}; // calls of on_flip() that give back buffers, without the lock
   std::atomic<int> draining_{0};  // threads in drain()
-  std::optional<Frame> on_screen_;
-  std::optional<Frame> in_flight_;
-  std::vector<Frame> superseded_; // by a mode set, in flight: perhaps on screen until its flip
-  bool claimed_ = false;          // by exclusively() or submit_with()
-  std::optional<Flip> early_;     // of the commit that submit_with() is in
-  std::deque<Waiting> waiting_;   // oldest first
+  Deferred deferred_;             // of the thread that has the lock
+  std::optional<Commit> on_screen_;
+  std::optional<Commit> in_flight_;
+  std::vector<Commit> superseded_; // by a mode set, in flight: perhaps on screen until its flip
+  bool claimed_ = false;           // by exclusively() or submit_with()
+  std::optional<Flip> early_;      // of the commit that submit_with() is in
+  std::deque<Waiting> waiting_;    // oldest first
   FenceGate gate_;
-  SharedFence flip_fence_; // of what is in flight; null: an event tells
-  SharedFence watched_;    // by the event thread, as far as is known
+  SharedFence watched_; // by the event thread, as far as is known
   std::optional<LateFrame> late_;
-  std::int64_t committed_at_ = 0; // what is in flight
-  bool repeat_in_flight_ = false; // a commit of the frame that is on screen already
-  std::uint64_t serial_ = 0;      // of the last commit
+  std::uint64_t serial_ = 0; // of the last commit
   std::int64_t refresh_ns_ = 16'666'667;
   std::int64_t frame_ns_ = 16'666'667;
   bool refreshes_on_demand_ = false;
@@ -289,8 +276,9 @@ private:
   std::int64_t vblank_ns_ = -1;         // CLOCK_MONOTONIC; the last that is known; -1: none
   bool flushing_ = false;
   std::optional<Error> failure_;
-  CaptureJob capture_;
+  std::optional<Capture> capture_;
   bool captures_end_ = false;        // at once
+  Cursor cursor_;                    // that is wanted
   std::int64_t refresh_at_ = kNever; // own commit then, for refresh()
   Counters counters_;
 };

@@ -363,6 +363,37 @@ Request plan_commit(const Output &output, const Plan &plan, const Plan *shown,
   return request;
 }
 
+namespace {
+
+bool is_free(const Plane &plane, const Output &output, const Plan &plan)
+{
+  const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
+  return plane.id != plan.plane->id && &plane != plan.background &&
+         (user == 0 || user == output.crtc.id);
+}
+
+bool lists_argb(const Plane &plane)
+{
+  return plane.formats.contains({DRM_FORMAT_ARGB8888, kModLinear}) ||
+         plane.formats.contains({DRM_FORMAT_ARGB8888, kModImplicit});
+}
+
+} // namespace
+
+std::vector<OverlaySlot> overlay_slots(const Output &output, const Plan &plan)
+{
+  std::vector<OverlaySlot> slots;
+  if (output.plane_named || plan.rectangle.rotation != DRM_MODE_ROTATE_0)
+    return slots;
+  for (const Plane &plane : output.crtc_planes) {
+    if (plane.type != PlaneType::Overlay || !lists_argb(plane) || !is_free(plane, output, plan))
+      continue;
+    if (const std::optional<int> zpos = zpos_over(plane, *plan.plane, plan.rectangle.zpos))
+      slots.push_back({&plane, *zpos});
+  }
+  return slots;
+}
+
 void set_overlay(Request &request, const Output &output, const Plan &plan,
                  const OverlayRaster *raster)
 {
@@ -387,13 +418,41 @@ FlipProperties flip_properties(const Output &output, const Plan &plan)
   ids.in_fence = property_id(plane, "IN_FENCE_FD");
   ids.source_x = property_id(plane, "SRC_X");
   ids.source_y = property_id(plane, "SRC_Y");
-  ids.out_fence = property_id(output.crtc.properties, "OUT_FENCE_PTR");
+  if (!output.tearing) // an asynchronous flip may have none
+    ids.out_fence = property_id(output.crtc.properties, "OUT_FENCE_PTR");
   if (output.writeback) {
     const PropertySet &writeback = output.writeback->properties;
     ids.writeback_framebuffer = property_id(writeback, "WRITEBACK_FB_ID");
     ids.writeback_fence = property_id(writeback, "WRITEBACK_OUT_FENCE_PTR");
   }
+  const auto cursor = std::find_if(output.crtc_planes.begin(), output.crtc_planes.end(),
+                                   [](const Plane &p) { return p.type == PlaneType::Cursor; });
+  if (cursor == output.crtc_planes.end() || cursor->id == plan.plane->id)
+    return ids;
+  ids.cursor = &*cursor;
+  ids.cursor_zpos = zpos_over(*cursor, *plan.plane, plan.rectangle.zpos).value_or(-1);
+  if (plan.overlay)
+    ids.cursor_zpos = std::max(ids.cursor_zpos,
+                               zpos_over(*cursor, *plan.overlay, plan.overlay_zpos).value_or(-1));
   return ids;
+}
+
+void set_cursor(Request &request, const Output &output, const FlipProperties &ids,
+                const Cursor &cursor)
+{
+  if (!cursor.image) {
+    request.disable_plane(*ids.cursor);
+    return;
+  }
+  PlaneSetup setup;
+  setup.framebuffer_id = cursor.image->framebuffer_id();
+  const std::uint32_t width = cursor.image->width(), height = cursor.image->height();
+  setup.source = {0, 0, width, height};
+  setup.destination = {cursor.x, cursor.y, width, height};
+  // another program may have left the plane under the picture, and another blending
+  setup.zpos = ids.cursor_zpos;
+  setup.alpha = Alpha::Premultiplied;
+  request.set_plane(*ids.cursor, output.crtc.id, setup);
 }
 
 } // namespace gstdrm::kms

@@ -15,6 +15,7 @@
 #include "engine/output/kms_mode.hpp"
 #include "engine/output/kms_output.hpp"
 #include "kms_balance.hpp"
+#include "kms_cursor.hpp"
 #include "kms_geometry.hpp"
 #include "kms_hdr.hpp"
 #include "kms_overlay.hpp"
@@ -120,12 +121,23 @@ struct PlanObjects {
 Request plan_commit(const Output &output, const Plan &plan, const Plan *shown,
                     const PlanObjects &objects, bool with_mode_set);
 
+// A plane for overlays, and the zpos that it needs for that; -1: it needs none.
+struct OverlaySlot {
+  const Plane *plane = nullptr;
+  int zpos = -1;
+};
+
+// The planes that can show an overlay over the picture of a plan, best first: of type Overlay, with
+// ARGB8888, not in use, and over the plane of the picture. None where the picture is turned, and
+// none where the application named a plane: then the others are the application's.
+std::vector<OverlaySlot> overlay_slots(const Output &output, const Plan &plan);
+
 // Has the plan's plane for overlays show the raster; with null it shows nothing.
 void set_overlay(Request &request, const Output &output, const Plan &plan,
                  const OverlayRaster *raster);
 
-// The ids of the properties that a flip sets, looked up once per plan and not per frame. 0: the
-// object has no property of that name.
+// What a flip needs of a plan, looked up once per plan and not per frame: ids of properties, 0 if
+// the object has none of that name, and the plane for the cursor.
 struct FlipProperties {
   std::uint32_t framebuffer = 0; // of the plane, as is in_fence
   std::uint32_t in_fence = 0;
@@ -134,7 +146,13 @@ struct FlipProperties {
   std::uint32_t out_fence = 0;             // of the CRTC
   std::uint32_t writeback_framebuffer = 0; // of the writeback connector, as is writeback_fence
   std::uint32_t writeback_fence = 0;
+  const Plane *cursor = nullptr; // null: there is none, or it shows the picture
+  int cursor_zpos = -1;          // over the picture and its overlay; -1: it is, or cannot be
 };
 FlipProperties flip_properties(const Output &output, const Plan &plan);
+
+// Has the plan's plane for the cursor show it.
+void set_cursor(Request &request, const Output &output, const FlipProperties &ids,
+                const Cursor &cursor);
 
 } // namespace gstdrm::kms

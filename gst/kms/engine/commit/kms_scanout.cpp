@@ -10,7 +10,6 @@
 
 #include <gst/drm/core/log.hpp>
 
-#include "engine/card/kms_objects.hpp"
 #include "engine/card/kms_refusal.hpp"
 #include "engine/card/kms_scratch.hpp"
 #include "kms_stacking.hpp"
@@ -117,7 +116,7 @@ int Scanout::prepare_background(const Plan &plan)
 // Makes a test commit, and where that succeeds the same commit for real. 0 or a negative errno. The
 // black buffer on screen goes when its successor is there, and not before: the kernel turns off the
 // plane of a framebuffer that goes (drm_framebuffer.c, drm_framebuffer_remove()).
-int Scanout::show(const Plan &plan, Frame &frame, std::uint64_t serial, bool with_mode_set)
+int Scanout::show(const Plan &plan, Commit &next, bool with_mode_set)
 {
   std::unique_ptr<DumbBuffer> other;
   if (const int ret = plan.background ? make_background(plan.mode, other) : 0; ret != 0)
@@ -125,14 +124,15 @@ int Scanout::show(const Plan &plan, Frame &frame, std::uint64_t serial, bool wit
   const bool is_other = other != nullptr;
   if (is_other)
     background_.swap(other);
-  const int ret = show_over_background(plan, frame, serial, with_mode_set);
+  const int ret = show_over_background(plan, next, with_mode_set);
   if (is_other && ret != 0)
     background_.swap(other);
   return ret;
 }
 
-int Scanout::show_over_background(Plan plan, Frame &frame, std::uint64_t serial, bool with_mode_set)
+int Scanout::show_over_background(Plan plan, Commit &next, bool with_mode_set)
 {
+  Frame &frame = next.frame;
   const std::uint32_t mode_set = with_mode_set ? DRM_MODE_ATOMIC_ALLOW_MODESET : 0;
   if (const int ret = commit_frame(plan, frame, mode_set | DRM_MODE_ATOMIC_TEST_ONLY, 0); ret != 0)
     return ret;
@@ -144,85 +144,76 @@ int Scanout::show_over_background(Plan plan, Frame &frame, std::uint64_t serial,
   std::int32_t out_fence = -1;
   const int ret = commit_frame(
       plan, frame, blocking | (flips_by_fence_ ? 0U : std::uint32_t{DRM_MODE_PAGE_FLIP_EVENT}),
-      serial, frame.raster.get(), flips_by_fence_ ? &out_fence : nullptr);
-  flip_fence_ = UniqueFd(out_fence);
+      next.serial, frame.raster.get(), flips_by_fence_ ? &out_fence : nullptr);
+  take_out_fence(next, out_fence);
   if (ret == 0) {
     has_set_mode_ = with_mode_set;
     overlay_untried_ = plan.overlay && !frame.raster;
     overlay_resizes_ = false;
     tried_overlay_ = frame.raster ? frame.raster->destination : Rectangle{};
-    overlay_.committed(frame.raster);
     plan_ = plan;
-    shown_origin_ = frame.origin;
     forget_kept_files();
     if (!first_mode_)
       first_mode_ = plan.mode;
     flip_properties_ = flip_properties(output_, plan);
     tears_ = true;
-    if (output_.tearing)
-      flip_properties_.out_fence = 0; // which is more than a framebuffer
     if (with_mode_set)
-      cursor_.forget();
+      forget_cursor(); // its plane is off
+    next.cursor = shown_cursor_;
+    shown_overlay_ = frame.raster;
+    shown_origin_ = frame.origin;
   }
   return ret;
 }
 
-SharedFence Scanout::take_flip_fence()
+// The fence of a commit that was made, which is ours (drm_atomic_uapi.c); -1: there is none.
+void Scanout::take_out_fence(Commit &next, std::int32_t out_fence) const
 {
-  return flip_fence_ ? std::make_shared<const UniqueFd>(std::move(flip_fence_)) : nullptr;
+  UniqueFd fence(out_fence);
+  if (!flips_by_fence_) {
+    next.out_fence = std::move(fence);
+  } else if (fence) {
+    if (next.wants_out_fence)
+      next.out_fence = fence.dup();
+    next.flip_fence = std::make_shared<const UniqueFd>(std::move(fence));
+  }
 }
 
-int Scanout::flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
-                  std::uint64_t serial)
-{
-  if (!flips_by_fence_)
-    return try_flip(frame, job, out_fence, serial);
-  std::int32_t fence = -1;
-  const int ret = try_flip(frame, job, &fence, serial);
-  flip_fence_ = UniqueFd(fence);
-  if (ret == 0 && out_fence)
-    *out_fence = UniqueFd::dup(fence).release();
-  return ret;
-}
-
-int Scanout::try_flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
-                      std::uint64_t serial)
+int Scanout::flip(Commit &next)
 {
   if (!plan_)
     return -EINVAL; // turned off
-  const bool may_overlay = plan_->overlay && !overlay_refused();
-  const auto raster = may_overlay ? frame.raster : nullptr;
-  bool moved = false;
-  const int ret = flip_with(frame, job, out_fence, serial, raster, moved);
+  std::shared_ptr<const OverlayRaster> &raster = next.frame.raster;
+  if (!plan_->overlay || overlay_refused())
+    raster.reset();
+  if (!flip_properties_.cursor || next.cursor == refused_cursor_)
+    next.cursor = shown_cursor_;
+  const int ret = commit_flip(next);
   if (ret == 0 || !is_refusal(-ret))
     return ret;
-  if (job) { // the queue tries again without it, before anything else is to blame
-    if (moved)
-      cursor_.postponed();
+  if (next.writeback_framebuffer != 0) // the queue tries again without it first
     return ret;
-  }
   if (raster) { // it may be to blame, also where it is not new
-    if (moved)
-      cursor_.postponed();
-    const int without = flip_with(frame, job, out_fence, serial, nullptr, moved);
-    if (without == 0)
+    auto refused = std::exchange(raster, nullptr);
+    const int without = commit_flip(next);
+    if (without == 0) {
       refuse_overlay(-ret);
-    if (without == 0 || !is_refusal(-without))
+      return 0;
+    }
+    raster = std::move(refused);
+    if (!is_refusal(-without))
       return without;
   }
-  if (!moved)
+  if (next.cursor == shown_cursor_)
     return ret;
-  // the commit is tried again without the cursor, so that the frame is shown
-  cursor_.refused();
-  return try_flip(frame, job, out_fence, serial);
+  refused_cursor_ = std::exchange(next.cursor, shown_cursor_);
+  return flip(next); // so that the frame is shown
 }
 
-// One commit. `moved` tells whether it contains a change of the cursor. Where the kernel refuses
-// the commit, that change is neither made nor put off.
-int Scanout::flip_with(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
-                       std::uint64_t serial, const std::shared_ptr<const OverlayRaster> &raster,
-                       bool &moved)
+// One commit, of what differs from the last one.
+int Scanout::commit_flip(Commit &next)
 {
+  const Frame &frame = next.frame;
   Request &request = flip_request_;
   request.clear();
   const FlipProperties &ids = flip_properties_;
@@ -241,58 +232,42 @@ int Scanout::flip_with(const Frame &frame, WritebackJob *job, std::int32_t *out_
   if (frame.acquire_fence && ids.in_fence && !may_tear)
     request.set(plane_id, ids.in_fence, "IN_FENCE_FD",
                 static_cast<std::uint64_t>(frame.acquire_fence->get()));
-  // an s32 to fill, with a fence that signals with this commit's flip event (drm_atomic_uapi.c)
-  if (out_fence && ids.out_fence)
+  // s32s to fill: with a fence that signals with this commit's flip event, and one that signals
+  // when the writeback is done (drm_atomic_uapi.c)
+  std::int32_t out_fence = -1, writeback_fence = -1;
+  if ((next.wants_out_fence || flips_by_fence_) && ids.out_fence)
     request.set(output_.crtc.id, ids.out_fence, "OUT_FENCE_PTR",
-                reinterpret_cast<std::uintptr_t>(out_fence));
-  if (job) {
+                reinterpret_cast<std::uintptr_t>(&out_fence));
+  if (next.writeback_framebuffer != 0) {
     const std::uint32_t writeback_id = output_.writeback->id;
-    request.set(writeback_id, ids.writeback_framebuffer, "WRITEBACK_FB_ID", job->framebuffer_id);
+    request.set(writeback_id, ids.writeback_framebuffer, "WRITEBACK_FB_ID",
+                next.writeback_framebuffer);
     request.set(writeback_id, ids.writeback_fence, "WRITEBACK_OUT_FENCE_PTR",
-                reinterpret_cast<std::uintptr_t>(&job->out_fence));
+                reinterpret_cast<std::uintptr_t>(&writeback_fence));
   }
-  if (plan_->overlay && !overlay_.shows(raster))
-    set_overlay(request, output_, *plan_, raster.get());
-  const Plane *cursor = cursor_plane();
-  moved = cursor && cursor_.apply(request, *cursor, output_.crtc.id, cursor_zpos(*cursor));
+  if (frame.raster != shown_overlay_)
+    set_overlay(request, output_, *plan_, frame.raster.get());
+  if (next.cursor != shown_cursor_)
+    set_cursor(request, output_, ids, next.cursor);
   const std::uint32_t flags =
       DRM_MODE_ATOMIC_NONBLOCK | (flips_by_fence_ ? 0U : std::uint32_t{DRM_MODE_PAGE_FLIP_EVENT});
   // an asynchronous flip changes nothing but the framebuffer (drm_atomic_uapi.c,
   // drm_atomic_set_property()), and not every driver makes one of every format
   const bool tears = may_tear && is_bare(request);
   int ret = commit_request(device_->fd(), request, tears ? flags | DRM_MODE_PAGE_FLIP_ASYNC : flags,
-                           serial);
+                           next.serial);
   if (tears && is_refusal(-ret)) {
     tears_ = false;
-    ret = commit_request(device_->fd(), request, flags, serial);
+    ret = commit_request(device_->fd(), request, flags, next.serial);
   }
-  if (ret == 0) {
-    overlay_.committed(raster);
-    shown_origin_ = frame.origin;
-  }
-  if (moved && ret == 0)
-    cursor_.committed();
-  else if (moved && !is_refusal(-ret))
-    cursor_.postponed();
-  return ret;
-}
-
-const Plane *Scanout::cursor_plane() const
-{
-  const auto it = std::find_if(output_.crtc_planes.begin(), output_.crtc_planes.end(),
-                               [](const Plane &plane) { return plane.type == PlaneType::Cursor; });
-  const bool shows_picture = it != output_.crtc_planes.end() && plan_ && plan_->plane->id == it->id;
-  return it == output_.crtc_planes.end() || shows_picture ? nullptr : &*it;
-}
-
-// Over the picture, and what lies over that; -1: it is, or cannot be.
-int Scanout::cursor_zpos(const Plane &cursor) const
-{
-  const int over_picture = zpos_over(cursor, *plan_->plane, plan_->rectangle.zpos).value_or(-1);
-  return plan_->overlay
-             ? std::max(over_picture,
-                        zpos_over(cursor, *plan_->overlay, plan_->overlay_zpos).value_or(-1))
-             : over_picture;
+  if (ret != 0)
+    return ret;
+  take_out_fence(next, out_fence);
+  next.writeback_fence = UniqueFd(writeback_fence);
+  shown_origin_ = frame.origin;
+  shown_overlay_ = frame.raster;
+  shown_cursor_ = next.cursor;
+  return 0;
 }
 
 void Scanout::set_output(Output output)
@@ -309,7 +284,7 @@ void Scanout::set_output(Output output)
 void Scanout::forget_shown()
 {
   plan_.reset();
-  cursor_.forget();
+  forget_cursor();
   forget_overlay();
 }
 
@@ -333,7 +308,7 @@ bool Scanout::turn_off()
 {
   plan_.reset();
   const bool is_off = SavedState::turn_off(*device_, output_) == 0;
-  cursor_.forget();
+  forget_cursor();
   forget_overlay();
   return is_off;
 }
@@ -362,7 +337,7 @@ void Scanout::forget_kept_files()
 void Scanout::forget_picture()
 {
   plan_.reset();
-  cursor_.forget();
+  forget_cursor();
   forget_overlay();
   overlay_errno_ = 0;
   mode_blob_ = PropertyBlob();
@@ -538,9 +513,8 @@ std::string Scanout::advice(const drmModeModeInfo &mode, Format format, bool tri
 }
 
 // Tries the plans for one mode. 0, or the errno of the last one, negative.
-int Scanout::show_in_mode(const Picture &picture, const ModeTry &mode, Frame &frame,
-                          std::uint64_t serial, Patience patience,
-                          std::map<std::uint32_t, Attempts> &attempts)
+int Scanout::show_in_mode(const Picture &picture, const ModeTry &mode, Commit &next,
+                          Patience patience, std::map<std::uint32_t, Attempts> &attempts)
 {
   const auto [width, height] = view_.is_turned() ? std::pair(picture.height, picture.width)
                                                  : std::pair(picture.width, picture.height);
@@ -556,7 +530,7 @@ int Scanout::show_in_mode(const Picture &picture, const ModeTry &mode, Frame &fr
       if (with_mode_set ? output_.joined.has_value() || mode.only_as_wanted
                         : needs_mode_set(output_, plan, shown()))
         continue;
-      ret = show(plan, frame, serial, with_mode_set);
+      ret = show(plan, next, with_mode_set);
       if (ret == 0) {
         scaling_refused_ = plan.scaled ? 0 : scaling_refused;
         return 0;
@@ -578,7 +552,7 @@ int Scanout::show_in_mode(const Picture &picture, const ModeTry &mode, Frame &fr
 
 // A driver, a cable or an adapter that refuses one mode may take the next one.
 Result<void> Scanout::show_first(const Picture &picture, const std::vector<ModeTry> &modes,
-                                 Frame &frame, std::uint64_t serial, Patience patience)
+                                 Commit &next, Patience patience)
 {
   was_put_off_ = false;
   std::map<std::uint32_t, Attempts> attempts; // in the mode that fits best
@@ -587,8 +561,7 @@ Result<void> Scanout::show_first(const Picture &picture, const std::vector<ModeT
     if (Result<void> ready = prepare(picture, mode.mode); !ready)
       return ready;
     std::map<std::uint32_t, Attempts> other;
-    ret = show_in_mode(picture, mode, frame, serial, patience,
-                       &mode == &modes.front() ? attempts : other);
+    ret = show_in_mode(picture, mode, next, patience, &mode == &modes.front() ? attempts : other);
     if (ret == 0)
       return {};
     if (was_put_off_)
@@ -854,6 +827,7 @@ void Scanout::try_overlay(const std::shared_ptr<const OverlayRaster> &raster)
     ret = commit_request(device_->fd(), request, DRM_MODE_ATOMIC_TEST_ONLY, 0);
     if (ret == 0) {
       tried_overlay_ = raster->destination;
+      flip_properties_ = flip_properties(output_, *plan_); // the cursor is over it
       return;
     }
     if (!is_refusal(-ret)) { // says nothing of this plane: the commit of the frame tells
@@ -894,9 +868,15 @@ Error Scanout::overlay_refusal() const
                error};
 }
 
+void Scanout::forget_cursor()
+{
+  shown_cursor_ = {};
+  refused_cursor_.reset();
+}
+
 void Scanout::forget_overlay()
 {
-  overlay_.forget();
+  shown_overlay_.reset();
   overlay_untried_ = false;
   rasters_.clear();
 }
@@ -942,13 +922,13 @@ bool Scanout::hide_picture()
   return is_hidden;
 }
 
-Result<void> Scanout::leave(Frame &last)
+Result<void> Scanout::leave(const Commit &last)
 {
   if (!plan_)
     return {}; // it was turned off
   const bool file_stays = kept_files_->keep(*device_, plan_->plane->id);
   // first: it tells whether the kernel can
-  if (!last.framebuffer->leave_on_screen(file_stays))
+  if (!last.frame.framebuffer->leave_on_screen(file_stays))
     return device_error("The last frame cannot stay on connector " + output_.connector.name +
                             " of " + device_->name() +
                             ": Linux has framebuffers that outlive their file since 6.8, and the "
@@ -956,13 +936,13 @@ Result<void> Scanout::leave(Frame &last)
                         ENOTSUP);
   if (plan_->background)
     (void)background_->leave_on_screen(file_stays);
-  if (overlay_.shown())
-    (void)overlay_.shown()->buffer->leave_on_screen(file_stays);
+  if (shown_overlay_)
+    (void)shown_overlay_->buffer->leave_on_screen(file_stays);
   // The cursor's buffer is freed when its file is closed, at a time that is not known here: remove
   // it from the plane now.
-  if (const Plane *cursor = cursor_plane(); cursor && cursor_.is_shown()) {
+  if (shown_cursor_.image && flip_properties_.cursor) {
     Request request;
-    request.disable_plane(*cursor);
+    request.disable_plane(*flip_properties_.cursor);
     (void)commit_request(device_->fd(), request, 0, 0);
   }
   forget_picture();

@@ -19,12 +19,11 @@
 
 #include "engine/card/kms_dumb.hpp"
 #include "engine/card/kms_kept_files.hpp"
+#include "engine/card/kms_objects.hpp"
 #include "engine/output/kms_join.hpp"
 #include "engine/output/kms_output.hpp"
-#include "kms_cursor.hpp"
+#include "kms_commit.hpp"
 #include "kms_flip_queue.hpp"
-#include "kms_overlay_plane.hpp"
-#include "kms_overlay_rasters.hpp"
 #include "kms_plan.hpp"
 #include "kms_request.hpp"
 #include "kms_saved_state.hpp"
@@ -42,7 +41,7 @@ namespace gstdrm::kms {
 class Scanout : public FlipTarget {
 public:
   Scanout(std::shared_ptr<Device> device, Output output)
-      : device_(std::move(device)), output_(std::move(output)), cursor_(device_), rasters_(device_),
+      : device_(std::move(device)), output_(std::move(output)), rasters_(device_),
         view_(on_panel({}, panel_rotation(output_))), panel_rotation_(panel_rotation(output_)),
         flips_by_fence_(kms::flips_by_fence(*device_, output_))
   {
@@ -93,12 +92,10 @@ public:
   // about at the moment (EBUSY, ENOMEM) ends the search: was_put_off() is true, and the same call
   // is worth another try.
   enum class Patience { Wait, SetMode };
-  Result<void> show_first(const Picture &picture, const std::vector<ModeTry> &modes, Frame &frame,
-                          std::uint64_t serial, Patience patience = Patience::SetMode);
+  Result<void> show_first(const Picture &picture, const std::vector<ModeTry> &modes, Commit &next,
+                          Patience patience = Patience::SetMode);
   [[nodiscard]] bool was_put_off() const noexcept { return was_put_off_; }
-  int flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
-           std::uint64_t serial) override;
-  SharedFence take_flip_fence() override;
+  int flip(Commit &next) override;
   std::optional<std::int64_t> last_vblank() override
   {
     return kms::last_vblank(device_->fd(), output_.crtc.id);
@@ -126,7 +123,7 @@ public:
   // Leaves the last frame on screen, where nothing of it is needed any more.
   // What the output showed before is still known to restore(). Error: it
   // cannot stay there when its owner goes.
-  Result<void> leave(Frame &last);
+  Result<void> leave(const Commit &last);
   // Puts the output back into the state that it had before the first show_first().
   Result<void> restore();
   // Whether restore() has something to do.
@@ -156,12 +153,8 @@ public:
   [[nodiscard]] std::uint64_t overlay_refusals() const noexcept { return overlay_refusals_; }
 
   [[nodiscard]] const Output &output() const noexcept { return output_; }
-  // Its changes become part of the next commit of a frame.
-  [[nodiscard]] Cursor &cursor() noexcept { return cursor_; }
   // Whether the last show_first() has set the mode.
   [[nodiscard]] bool has_set_mode() const noexcept { return has_set_mode_; }
-  // null: the hardware has no cursor plane, or the picture is shown on it
-  [[nodiscard]] const Plane *cursor_plane() const;
   [[nodiscard]] bool is_set() const noexcept { return plan_.has_value(); }
   // Mode of the last mode set. Requires is_set().
   [[nodiscard]] const drmModeModeInfo &shown_mode() const { return plan_->mode; }
@@ -188,8 +181,8 @@ private:
   [[nodiscard]] const Plan *shown() const noexcept { return plan_ ? &*plan_ : nullptr; }
   [[nodiscard]] std::optional<drmModeModeInfo> fixed_mode() const;
   [[nodiscard]] std::optional<drmModeModeInfo> mode_on_screen() const;
-  int show_in_mode(const Picture &picture, const ModeTry &mode, Frame &frame, std::uint64_t serial,
-                   Patience patience, std::map<std::uint32_t, Attempts> &attempts);
+  int show_in_mode(const Picture &picture, const ModeTry &mode, Commit &next, Patience patience,
+                   std::map<std::uint32_t, Attempts> &attempts);
   Result<void> prepare(const Picture &picture, const drmModeModeInfo &mode);
   int make_background(const drmModeModeInfo &mode, std::unique_ptr<DumbBuffer> &made) const;
   int prepare_background(const Plan &plan);
@@ -203,34 +196,32 @@ private:
              std::int32_t *out_fence = nullptr) const;
   int commit_frame(Plan plan, const Frame &frame, std::uint32_t flags, std::uint64_t serial,
                    const OverlayRaster *overlay = nullptr, std::int32_t *out_fence = nullptr) const;
-  int try_flip(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
-               std::uint64_t serial);
-  int show(const Plan &plan, Frame &frame, std::uint64_t serial, bool with_mode_set);
-  int show_over_background(Plan plan, Frame &frame, std::uint64_t serial, bool with_mode_set);
-  int flip_with(const Frame &frame, WritebackJob *job, std::int32_t *out_fence,
-                std::uint64_t serial, const std::shared_ptr<const OverlayRaster> &raster,
-                bool &moved);
+  int show(const Plan &plan, Commit &next, bool with_mode_set);
+  int show_over_background(Plan plan, Commit &next, bool with_mode_set);
+  int commit_flip(Commit &next);
+  void take_out_fence(Commit &next, std::int32_t out_fence) const;
   // overlays
   [[nodiscard]] OverlayPlacement overlay_placement(const Plan &plan) const;
   void choose_overlay(Plan &plan, Frame &frame, std::uint32_t flags);
   void try_other_size(const OverlayRaster &raster);
   void refuse_overlay(int error);
   void forget_overlay();
+  void forget_cursor();
   void forget_picture();
   void forget_kept_files();
-  [[nodiscard]] int cursor_zpos(const Plane &cursor) const;
 
   std::shared_ptr<Device> device_;
   Output output_;
-  Cursor cursor_;
   std::optional<SavedState> saved_;
   std::optional<Plan> plan_;       // of what is on screen, for a frame with the origin 0,0
-  Origin shown_origin_;            // of the frame that was committed last
   FlipProperties flip_properties_; // of plan_
   Request flip_request_;           // of the last flip, kept for its memory
-  UniqueFd flip_fence_;            // of the last commit
+  // What the last commit shows; the flip queue keeps what it replaces.
+  Origin shown_origin_;
+  std::shared_ptr<const OverlayRaster> shown_overlay_; // on plan_->overlay; null: the plane is off
+  Cursor shown_cursor_;
+  std::optional<Cursor> refused_cursor_;
   OverlayRasters rasters_;
-  OverlayPlane overlay_;         // on plan_->overlay
   bool tears_ = true;            // no asynchronous flip of plan_ was refused
   bool overlay_untried_ = false; // plan_->overlay was chosen without a test commit
   Rectangle tried_overlay_;      // what plan_->overlay has taken

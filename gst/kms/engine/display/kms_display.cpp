@@ -383,18 +383,20 @@ Result<void> Display::set_cursor(const std::optional<CursorImage> &image)
         device_->name() + " has no free cursor plane for connector " + output_request_.connector +
             " (vkms: load it with enable_cursor=1). Blend the cursor into the video.",
         ENOTSUP);
-  if (Result<void> set = scanout_.cursor().set_image(image); !set)
-    return set;
-  if (scanout_.cursor().changed())
-    queue_.refresh();
+  std::shared_ptr<DumbBuffer> buffer;
+  if (image) {
+    Result<std::shared_ptr<DumbBuffer>> made = make_cursor(device_, *image);
+    if (!made)
+      return made.error();
+    buffer = std::move(*made);
+  }
+  queue_.set_cursor_image(std::move(buffer));
   return {};
 }
 
 void Display::move_cursor(std::int32_t x, std::int32_t y)
 {
-  scanout_.cursor().move(x, y);
-  if (scanout_.cursor().changed())
-    queue_.refresh();
+  queue_.move_cursor(x, y);
 }
 
 int Display::attach_writeback(bool attached)
@@ -622,12 +624,12 @@ Result<Display::Shown> Display::show_first(Frame &frame)
     if (queue_.flushing())
       return Shown::Flushing;
     const auto patience = left > 0 ? Scanout::Patience::Wait : Scanout::Patience::SetMode;
-    ret = queue_.submit_with(frame, [&](std::uint64_t serial) {
-      Result<void> shown = scanout_.show_first(picture_, modes_, frame, serial, patience);
+    ret = queue_.submit_with(frame, [&](Commit &next) {
+      Result<void> shown = scanout_.show_first(picture_, modes_, next, patience);
       if (!shown)
         error = shown.error();
       else
-        count_overlay(frame);
+        count_overlay(next.frame);
       return shown ? 0 : scanout_.was_put_off() ? -EAGAIN : -EIO;
     });
   }
@@ -690,7 +692,7 @@ void Display::first_frame_shown()
     snapshots_.set_nothing_shown();
   shown_view_ = scanout_.view();
   tell_(&DisplayListener::picture_placed, description + ", " + scanout_.describe_placement());
-  if (scanout_.cursor().changed()) // a mode set does not contain the cursor
+  if (queue_.cursor_is_missing())
     queue_.refresh();
   publish_overlays();
   if (narrow_offer())
@@ -1232,7 +1234,7 @@ Result<void> Display::put_back()
     return {}; // another sink shows its picture in place of the frame that was left there
   if (!restore_ && !plug_.device_lost()) {
     // the flip may be to come that takes the others off the screen, and nobody waits for it
-    std::vector<Frame> last = queue_.take_shown();
+    std::vector<Commit> last = queue_.take_shown();
     if (last.empty()) {
       scanout_.forget_shown(); // a picture that was hidden
       return {}; // nothing of this display's, or the frame that an earlier call has left there

@@ -311,7 +311,7 @@ private:
   bool joined_is_lit_ = true;
   std::int64_t look_at_joined_at_ = 0; // CLOCK_MONOTONIC
   FramebufferCache cache_;
-  std::vector<Frame> last_; // left on screen by stop(), or there until a flip that nobody reads
+  std::vector<Commit> last_; // left on screen by stop(), or there until a flip that nobody reads
   Phase phase_ = Phase::ModeUnknown;
   Picture picture_;
   std::vector<ModeTry> modes_;   // of picture_, best first; once it is shown: the mode on screen.

@@ -93,7 +93,7 @@ std::vector<std::string> split(const std::string &list)
   return names;
 }
 
-bool is_lack(int sys_errno)
+bool lacks_descriptor(int sys_errno)
 {
   return sys_errno == EMFILE || sys_errno == ENFILE;
 }
@@ -104,7 +104,7 @@ int missing_descriptor()
 {
   const UniqueFd any(open("/", O_PATH | O_CLOEXEC));
   const int error = errno;
-  return !any && is_lack(error) ? error : 0;
+  return !any && lacks_descriptor(error) ? error : 0;
 }
 
 } // namespace
@@ -189,7 +189,7 @@ Result<Registry::DevicePtr> Registry::search(const DeviceRequest &request, Openi
   for (const std::string &path : cards) {
     Result<DevicePtr> device = open_path(path, opening);
     if (!device) {
-      if (is_lack(device.error().sys_errno))
+      if (lacks_descriptor(device.error().sys_errno))
         lack = device.error().sys_errno;
       denied |= device.error().sys_errno == EACCES || device.error().sys_errno == EPERM;
       looked_at += " " + device.error().message;

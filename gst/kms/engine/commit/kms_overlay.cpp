@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kms_overlay_rasters.hpp"
+#include "kms_overlay.hpp"
 
 #include <algorithm>
 #include <cerrno>
