@@ -25,7 +25,7 @@ struct FailureTexts {
   std::vector<std::string> values;
 };
 
-FailureTexts texts_of(const gstdrm::Conflict &conflict, const gstdrm::Failure &failure)
+FailureTexts texts_of(const gstdrm::Conflict &conflict, const gstdrm::KeyConflict &failure)
 {
   FailureTexts texts{std::string(gstdrm::constraint_key_facts(failure.key).name),
                      gstdrm::conflict_reason_name(failure.reason),
@@ -174,7 +174,7 @@ try {
   for (const gstdrm::Constraints &one : values.accessors)
     accessors.push_back(gstdrm::describe_accessor(one));
   std::vector<FailureTexts> failures;
-  for (const gstdrm::Failure &failure : values.failures)
+  for (const gstdrm::KeyConflict &failure : values.failures)
     failures.push_back(texts_of(values, failure));
   return to_structure(gstdrm::conflict_to_text(values), accessors, failures);
 } catch (...) {

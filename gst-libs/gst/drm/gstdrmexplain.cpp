@@ -149,7 +149,7 @@ std::optional<Explanation> explain_constraints(const gstdrm::Constraints &sent,
   if (!conflict)
     return std::nullopt;
   Explanation explained;
-  for (const gstdrm::Failure &failure : conflict->failures) {
+  for (const gstdrm::KeyConflict &failure : conflict->failures) {
     constexpr std::size_t kLongest = 200; // bytes
     const std::string key(gstdrm::constraint_key_facts(failure.key).name);
     const char *separator = explained.miss.empty() ? "" : ", ";

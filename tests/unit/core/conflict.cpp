@@ -90,7 +90,7 @@ TEST_P(SmallestChange, Helps)
 {
   auto accessors = accessors_of(GetParam().accessors);
   const Conflict conflict = conflict_of(GetParam().accessors);
-  for (const Failure &failure : conflict.failures)
+  for (const KeyConflict &failure : conflict.failures)
     for (const Change &change : failure.changes)
       apply_change(accessors[change.accessor], change);
   const bool has_advice = *GetParam().change != '\0';

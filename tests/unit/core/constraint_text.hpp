@@ -125,7 +125,7 @@ inline std::string outcome_of(const Reconciliation &outcome)
   std::ostringstream text;
   if (const auto *conflict = std::get_if<Conflict>(&outcome)) {
     text << "!";
-    for (const Failure &failure : conflict->failures)
+    for (const KeyConflict &failure : conflict->failures)
       text << (&failure == &conflict->failures.front() ? "" : " ") << constraint_key_facts(failure.key).name << ":"
            << conflict_reason_name(failure.reason);
     return text.str();

@@ -91,7 +91,7 @@ bool is_missing_only(const Reconciliation &outcome)
 {
   const auto *conflict = std::get_if<Conflict>(&outcome);
   return conflict && std::all_of(conflict->failures.begin(), conflict->failures.end(),
-                                 [](const Failure &failure) { return failure.reason == ConflictReason::Missing; });
+                                 [](const KeyConflict &failure) { return failure.reason == ConflictReason::Missing; });
 }
 
 // That the generator makes both outcomes, and often: else the properties below would hold of nothing.
@@ -209,7 +209,7 @@ TEST(ReconcileProperties, NoFailureWithoutAConflictThatSaysWhy)
       continue;
     ASSERT_FALSE(conflict->failures.empty());
     const std::string text = conflict_to_text(*conflict);
-    for (const Failure &failure : conflict->failures) {
+    for (const KeyConflict &failure : conflict->failures) {
       ASSERT_FALSE(failure.why.empty());
       ASSERT_NE(text.find("\n" + std::string(constraint_key_facts(failure.key).name) + ": " + failure.why), std::string::npos);
     }
@@ -235,7 +235,7 @@ TEST(ReconcileProperties, AdviceHelps)
       ASSERT_LT(round, 8) << conflict_to_text(std::get<Conflict>(outcome));
       auto conflict = std::get<Conflict>(std::move(outcome));
       advised = false;
-      for (const Failure &failure : conflict.failures) {
+      for (const KeyConflict &failure : conflict.failures) {
         for (const Change &change : failure.changes) {
           advised = true;
           apply_change(conflict.accessors[change.accessor], change);

@@ -128,7 +128,7 @@ void write_change(JsonWriter &json, const Conflict &conflict, const Change &chan
   json.key("text").string(describe_change(conflict, change)).end_object();
 }
 
-void write_failure(JsonWriter &json, const Conflict &conflict, const Failure &failure)
+void write_failure(JsonWriter &json, const Conflict &conflict, const KeyConflict &failure)
 {
   const ConstraintKeyFacts &facts = constraint_key_facts(failure.key);
   json.begin_object().key("key").string(facts.name);
@@ -152,7 +152,7 @@ const char *conflict_reason_name(ConflictReason reason) noexcept
   return kNames[static_cast<std::size_t>(reason)];
 }
 
-std::string describe_changes(const Conflict &conflict, const Failure &failure)
+std::string describe_changes(const Conflict &conflict, const KeyConflict &failure)
 {
   std::string text;
   for (std::size_t i = 0; i < failure.changes.size(); ++i) {
@@ -174,7 +174,7 @@ std::string conflict_to_text(const Conflict &conflict)
       "No buffer suits all " + std::to_string(conflict.accessors.size()) + " accessors.";
   if (conflict.accessors.size() == 1)
     text = "No buffer suits " + describe_accessor(conflict.accessors[0]) + ".";
-  for (const Failure &failure : conflict.failures) {
+  for (const KeyConflict &failure : conflict.failures) {
     text.append("\n").append(constraint_key_facts(failure.key).name);
     text += ": " + failure.why + ".";
     for (const Constraints &one : conflict.accessors)
@@ -195,7 +195,7 @@ std::string conflict_to_json(const Conflict &conflict)
   for (const Constraints &one : conflict.accessors)
     json.begin_object().key("name").string(one.name).key("device").string(one.device).end_object();
   json.end_array().key("failures").begin_array();
-  for (const Failure &failure : conflict.failures)
+  for (const KeyConflict &failure : conflict.failures)
     write_failure(json, conflict, failure);
   json.end_array().end_object();
   return json.text();

@@ -39,7 +39,7 @@ struct Change {
   std::vector<std::uint64_t> dims;
 };
 
-struct Failure {
+struct KeyConflict {
   ConstraintKey key{};
   ConflictReason reason{};
   std::string why;             // a part of a sentence, without a full stop
@@ -50,7 +50,7 @@ struct Failure {
 // Why the accessors cannot be reconciled. It has copies of their constraints, so it outlives them.
 struct Conflict {
   std::vector<Constraints> accessors;
-  std::vector<Failure> failures; // by key; at least one
+  std::vector<KeyConflict> failures; // by key; at least one
 };
 
 // Several lines: each key that failed, the value of every accessor, the smallest change.
@@ -58,6 +58,6 @@ std::string conflict_to_text(const Conflict &conflict);
 // The conflict as JSON, for programs, with the values in full.
 std::string conflict_to_json(const Conflict &conflict);
 // "Let camera accept a stride of 2048 bytes."; empty where no change is known.
-std::string describe_changes(const Conflict &conflict, const Failure &failure);
+std::string describe_changes(const Conflict &conflict, const KeyConflict &failure);
 
 } // namespace gstdrm

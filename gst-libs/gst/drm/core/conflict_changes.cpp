@@ -48,7 +48,7 @@ bool takes(const Constraints &one, const Change &value)
   }
 }
 
-void let_all_take(const Conflict &conflict, Failure &failure, const Change &value)
+void let_all_take(const Conflict &conflict, KeyConflict &failure, const Change &value)
 {
   for (std::size_t i = 0; i < conflict.accessors.size(); ++i) {
     if (takes(conflict.accessors[i], value))
@@ -64,7 +64,7 @@ What what_to_do(Key key)
   return rule == Rule::Equal || rule == Rule::Dims ? What::Replace : What::Include;
 }
 
-void let_all_take_number(const Conflict &conflict, Failure &failure, std::uint64_t number)
+void let_all_take_number(const Conflict &conflict, KeyConflict &failure, std::uint64_t number)
 {
   let_all_take(conflict, failure, make_change(0, failure.key, what_to_do(failure.key), number));
 }
@@ -149,7 +149,7 @@ std::pair<std::size_t, double> cost_of(const Conflict &conflict, const Change &v
   return {changes, growth};
 }
 
-void let_all_take_best(const Conflict &conflict, Failure &failure)
+void let_all_take_best(const Conflict &conflict, KeyConflict &failure)
 {
   const Change *best = nullptr;
   std::pair<std::size_t, double> least;
@@ -166,7 +166,7 @@ void let_all_take_best(const Conflict &conflict, Failure &failure)
 }
 
 // Replaces each invalid number by the nearest valid one, and removes an invalid range or list.
-void mend_own_values(const Conflict &conflict, Failure &failure)
+void mend_own_values(const Conflict &conflict, KeyConflict &failure)
 {
   const ConstraintKeyFacts &facts = constraint_key_facts(failure.key);
   for (std::size_t i = 0; i < conflict.accessors.size(); ++i) {
@@ -188,7 +188,7 @@ void mend_own_values(const Conflict &conflict, Failure &failure)
   }
 }
 
-void remove_key(const Conflict &conflict, Failure &failure)
+void remove_key(const Conflict &conflict, KeyConflict &failure)
 {
   for (std::size_t i = 0; i < conflict.accessors.size(); ++i)
     if (conflict.accessors[i].has(failure.key))
@@ -202,7 +202,7 @@ std::uint64_t held_by(const Constraints &one)
 }
 
 // Asks those that hold most buffers to hold less, until all together hold `limit`.
-void hold_less(const Conflict &conflict, Failure &failure, std::uint64_t limit)
+void hold_less(const Conflict &conflict, KeyConflict &failure, std::uint64_t limit)
 {
   std::vector<std::size_t> order(conflict.accessors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -223,7 +223,7 @@ void hold_less(const Conflict &conflict, Failure &failure, std::uint64_t limit)
 }
 
 // A larger pool, or where one accessor alone holds more than that pool, fewer buffers held.
-void fit_pool(const Conflict &conflict, Failure &failure)
+void fit_pool(const Conflict &conflict, KeyConflict &failure)
 {
   std::uint64_t most = UINT64_MAX; // buffers of a pool
   std::uint64_t held = 0;          // by one accessor
@@ -238,7 +238,7 @@ void fit_pool(const Conflict &conflict, Failure &failure)
     let_all_take_number(conflict, failure, failure.needed);
 }
 
-void suggest(const Conflict &conflict, Failure &failure)
+void suggest(const Conflict &conflict, KeyConflict &failure)
 {
   switch (failure.reason) {
   case Reason::Invalid:
@@ -271,7 +271,7 @@ void suggest(const Conflict &conflict, Failure &failure)
 
 void suggest_changes(Conflict &conflict)
 {
-  for (Failure &failure : conflict.failures)
+  for (KeyConflict &failure : conflict.failures)
     suggest(conflict, failure);
 }
 

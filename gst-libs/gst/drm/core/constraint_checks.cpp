@@ -19,7 +19,7 @@ using Reason = ConflictReason;
 class Checks {
 public:
   Checks(std::span<const Constraints *const> accessors, Constraints &merged,
-         std::vector<Failure> &failures)
+         std::vector<KeyConflict> &failures)
       : accessors_(accessors), merged_(merged), failures_(failures)
   {
   }
@@ -39,12 +39,12 @@ private:
 
   std::span<const Constraints *const> accessors_;
   Constraints &merged_;
-  std::vector<Failure> &failures_;
+  std::vector<KeyConflict> &failures_;
 };
 
 bool Checks::is_sound(std::initializer_list<Key> keys) const
 {
-  return std::none_of(failures_.begin(), failures_.end(), [&](const Failure &failure) {
+  return std::none_of(failures_.begin(), failures_.end(), [&](const KeyConflict &failure) {
     return std::find(keys.begin(), keys.end(), failure.key) != keys.end();
   });
 }
@@ -92,10 +92,12 @@ void Checks::check_fds()
   }
   if (least > planes)
     fail(Key::Fds, Reason::Exceeds,
-         "a frame has at most " + std::to_string(planes) + " planes, so not " + std::to_string(least) + " descriptors",
+         "a frame has at most " + std::to_string(planes) + " planes, so not " +
+             std::to_string(least) + " descriptors",
          planes);
   else if (!taken_out.empty())
-    merged_.formats = FormatSet::subtract(*merged_.formats, FormatSet::from_pairs(std::move(taken_out)));
+    merged_.formats =
+        FormatSet::subtract(*merged_.formats, FormatSet::from_pairs(std::move(taken_out)));
 }
 
 // Whether a range has a multiple of an alignment; where there is a layout, it says more.
@@ -158,7 +160,7 @@ std::optional<BufferLayout> Checks::lay_out_as(BufferType type)
                  Key::PyramidScale}))
     return std::nullopt;
   LayoutOutcome outcome = lay_out(merged_, type);
-  if (auto *failure = std::get_if<Failure>(&outcome)) {
+  if (auto *failure = std::get_if<KeyConflict>(&outcome)) {
     failures_.push_back(std::move(*failure));
     return std::nullopt;
   }
@@ -169,7 +171,7 @@ std::optional<BufferLayout> Checks::lay_out_as(BufferType type)
 
 std::optional<BufferLayout> check_together(std::span<const Constraints *const> accessors,
                                            BufferType type, Constraints &merged,
-                                           std::vector<Failure> &failures)
+                                           std::vector<KeyConflict> &failures)
 {
   Checks checks(accessors, merged, failures);
   checks.check_pool();

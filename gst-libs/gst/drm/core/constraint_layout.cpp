@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The last step of a reconciliation: strides, offsets and the size of the buffer.
 #include <algorithm>
+
 #include <bitset>
 
 #include "fourcc_cursor.hpp"
@@ -43,12 +44,12 @@ std::string number(std::uint64_t value)
   return std::to_string(value);
 }
 
-Failure exceeds(Key key, std::string why, std::uint64_t needed = 0)
+KeyConflict exceeds(Key key, std::string why, std::uint64_t needed = 0)
 {
-  return Failure{key, ConflictReason::Exceeds, std::move(why), needed, {}};
+  return KeyConflict{key, ConflictReason::Exceeds, std::move(why), needed, {}};
 }
 
-Failure too_large(Key key, const std::string &what)
+KeyConflict too_large(Key key, const std::string &what)
 {
   return exceeds(key, what + " takes more bytes than can be counted");
 }
@@ -56,8 +57,8 @@ Failure too_large(Key key, const std::string &what)
 // Rounds the size up to what was asked for, and checks it. `describe` names what is laid out: a
 // text that only a failure needs.
 template <typename Describe>
-std::optional<Failure> round_size(const Constraints &merged, BufferLayout &layout,
-                                  const Describe &describe)
+std::optional<KeyConflict> round_size(const Constraints &merged, BufferLayout &layout,
+                                      const Describe &describe)
 {
   const Bounds size = bounds_of(merged, Key::Size);
   const std::uint64_t most = constraint_key_facts(Key::Size).most;
@@ -127,8 +128,8 @@ Rows rows_of(const Constraints &merged, const FourccInfo &info, const PictureSiz
 }
 
 // Appends the planes from the end of `layout` on.
-std::optional<Failure> add_picture(const Constraints &merged, const FourccInfo &info,
-                                   const PictureSize &size, RowEnd end, BufferLayout &layout)
+std::optional<KeyConflict> add_picture(const Constraints &merged, const FourccInfo &info,
+                                       const PictureSize &size, RowEnd end, BufferLayout &layout)
 {
   const auto describe = [&] { return describe_picture(*layout.format, size); };
   const Bounds stride = bounds_of(merged, Key::Stride);
@@ -157,9 +158,9 @@ std::optional<Failure> add_picture(const Constraints &merged, const FourccInfo &
 }
 
 // Lays out an image, or all levels of a pyramid, into `layout`, whose old contents are dropped.
-std::optional<Failure> lay_out_picture(const Constraints &merged, const Format &format,
-                                       const FourccInfo &info, PictureSize size, RowEnd end,
-                                       std::uint64_t levels, BufferLayout &layout)
+std::optional<KeyConflict> lay_out_picture(const Constraints &merged, const Format &format,
+                                           const FourccInfo &info, PictureSize size, RowEnd end,
+                                           std::uint64_t levels, BufferLayout &layout)
 {
   const auto describe = [format, size] { return describe_picture(format, size); };
   layout.format = format;
@@ -183,7 +184,7 @@ LayoutOutcome lay_out_image(Constraints &merged, std::uint64_t levels)
   if (!merged.formats || !size)
     return std::optional<BufferLayout>();
   std::optional<BufferLayout> first;
-  std::optional<Failure> refused;
+  std::optional<KeyConflict> refused;
   std::vector<Format> taken_out;
   BufferLayout layout;
   layout.planes.reserve(kMaxPlanes * levels);
@@ -193,7 +194,8 @@ LayoutOutcome lay_out_image(Constraints &merged, std::uint64_t levels)
     const FourccInfo *info = format.modifier == kModLinear ? cursor.find(format.fourcc) : nullptr;
     if (!info || fitting[fourcc_shape(*info)])
       continue;
-    auto failure = lay_out_picture(merged, format, *info, *size, RowEnd::WholePixels, levels, layout);
+    auto failure =
+        lay_out_picture(merged, format, *info, *size, RowEnd::WholePixels, levels, layout);
     // the limits of the stride or of the size may leave room for shorter rows
     if (failure && info->n_planes == 1 &&
         !lay_out_picture(merged, format, *info, *size, RowEnd::Anywhere, levels, layout))

@@ -51,7 +51,7 @@ private:
   std::vector<const Constraints *> accessors_; // each once
   Constraints merged_;
   Reconciled result_;
-  std::vector<Failure> failures_;
+  std::vector<KeyConflict> failures_;
 };
 
 bool is_repeated(std::span<const Constraints *const> before, const Constraints &accessor)
@@ -80,7 +80,7 @@ void Merger::fail(Key key, Reason reason, std::string why, std::uint64_t needed)
 bool Merger::has_failed(Key key) const
 {
   return std::any_of(failures_.begin(), failures_.end(),
-                     [key](const Failure &failure) { return failure.key == key; });
+                     [key](const KeyConflict &failure) { return failure.key == key; });
 }
 
 // Whether every accessor's own value makes sense.
@@ -322,7 +322,7 @@ Reconciliation Merger::run()
   }
   // no key fails twice
   std::sort(failures_.begin(), failures_.end(),
-            [](const Failure &a, const Failure &b) { return a.key < b.key; });
+            [](const KeyConflict &a, const KeyConflict &b) { return a.key < b.key; });
   Conflict conflict;
   conflict.accessors.reserve(accessors_.size());
   for (const Constraints *accessor : accessors_)

@@ -50,16 +50,17 @@ using Reconciliation = std::variant<Reconciled, Conflict>;
 // once. Without accessors the result asks for nothing.
 Reconciliation reconcile(std::span<const Constraints *const> accessors);
 
-// For reconcile(): the layout of the merged constraints, or a Failure, which has no changes yet.
-using LayoutOutcome = std::variant<std::optional<BufferLayout>, Failure>;
+// For reconcile(): the layout of the merged constraints, or a KeyConflict, which has no changes
+// yet.
+using LayoutOutcome = std::variant<std::optional<BufferLayout>, KeyConflict>;
 // Takes the linear pairs out of `merged` that have no layout that fits.
 LayoutOutcome lay_out(Constraints &merged, BufferType type);
 
-// For reconcile(): what follows from several keys. Adds to `failures`, which has the keys that failed
-// by themselves, and takes pairs out of `merged` that do not suit its other keys.
+// For reconcile(): what follows from several keys. Adds to `failures`, which has the keys that
+// failed by themselves, and takes pairs out of `merged` that do not suit its other keys.
 std::optional<BufferLayout> check_together(std::span<const Constraints *const> accessors,
                                            BufferType type, Constraints &merged,
-                                           std::vector<Failure> &failures);
+                                           std::vector<KeyConflict> &failures);
 
 // For reconcile(): fills in the smallest changes.
 void suggest_changes(Conflict &conflict);
