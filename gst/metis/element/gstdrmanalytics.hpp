@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What GStreamer has of its own for results of models: GstAnalyticsRelationMeta since 1.24,
-// GstTensorMeta since 1.26. The one place of this plugin that knows the version.
+// GStreamer's own metas for the results of models: GstAnalyticsRelationMeta since 1.24,
+// GstTensorMeta since 1.26. Only this header depends on the version.
 #pragma once
 
 #include "config.h"
 
 #ifdef HAVE_GST_ANALYTICS
-// it warns otherwise that its API is not stable
+// without it the header warns that the API is unstable
 #define GST_USE_UNSTABLE_API
 #include <gst/analytics/analytics.h>
 #endif
@@ -17,9 +17,8 @@
 
 namespace gstdrm {
 
-// Adds the objects as detections to the buffer's relations; does nothing before 1.24. The relations
-// are there without objects too: objectdetectionoverlay draws its last boxes again where they are
-// missing.
+// Adds the objects as detections to the buffer's relations. Does nothing before 1.24. Adds the meta
+// even without objects, because objectdetectionoverlay draws its last boxes again if it is missing.
 inline void attach_analytics([[maybe_unused]] GstBuffer *buffer,
                              [[maybe_unused]] const std::vector<FoundObject> &objects)
 {
@@ -69,9 +68,9 @@ inline GstTensor *share_tensor(const GstDrmTensor &tensor, bool column_major)
 }
 #endif
 
-// Adds the tensors that GStreamer can describe once more as a GstTensorMeta, without a copy; does
-// nothing where there are none, nor before 1.26. A meta for each model: decoders count its tensors.
-// `column_major`: which of the meta's tensors are called so.
+// Adds a GstTensorMeta with those tensors that GstTensor can describe, without a copy. Does nothing
+// if there are none, nor before 1.26. Each model has a meta of its own, because decoders count its
+// tensors. `column_major` has the dimension order of each tensor.
 inline void attach_gst_tensors([[maybe_unused]] GstBuffer *buffer,
                                [[maybe_unused]] GstDrmTensorMeta *from,
                                [[maybe_unused]] const std::vector<bool> &column_major = {})

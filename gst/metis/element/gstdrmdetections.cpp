@@ -16,7 +16,7 @@ namespace {
 // One axis: input pixels to frame pixels.
 struct Axis {
   gdouble scale, offset;
-  gint extent; // of the frame; 0: not known
+  gint extent; // of the frame; 0 if unknown
 
   [[nodiscard]] bool is_valid() const
   {
@@ -44,7 +44,6 @@ std::optional<FoundObject> placed(const metis::Detection &found, const Axis &x, 
   return object;
 }
 
-// An array of numbers, as a field of a structure.
 void set_numbers(GstStructure *structure, const char *field, const FoundObject &object,
                  float metis::KeyPoint::*which)
 {

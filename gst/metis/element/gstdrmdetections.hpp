@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Detections on their way from a model's input to a frame's buffer.
+// Detections as objects in a frame.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@
 namespace gstdrm {
 
 struct FrameSize {
-  gint width = 0; // pixels; 0: not known
+  gint width = 0; // pixels; 0 if unknown
   gint height = 0;
 };
 
-// An object in pixels of the frame, inside of it.
+// An object within the frame, in its pixels.
 struct FoundObject {
   gint x, y, width, height;
   gdouble score;
@@ -26,13 +26,13 @@ struct FoundObject {
   std::vector<metis::KeyPoint> key_points;
 };
 
-// Turns the placement around and cuts the box at the frame's edges; none where nothing is left.
-// Error of code Layout: the placement is none that can be turned around.
+// Inverts the placement and clips boxes to the frame; drops boxes outside of it. ErrorCode::Layout
+// if the placement has no inverse.
 Result<std::vector<FoundObject>> to_frame(const std::vector<metis::Detection> &found,
                                           const GstDrmTensorPlacement &placement, FrameSize frame);
 
-// Adds a GstVideoRegionOfInterestMeta for each object and, where this GStreamer has them, an object
-// of a GstAnalyticsRelationMeta, which is there without objects too.
+// Adds a GstVideoRegionOfInterestMeta for each object and, with GStreamer 1.24 or newer, one
+// GstAnalyticsRelationMeta with all objects, even if there are none.
 void attach(GstBuffer *buffer, const std::vector<FoundObject> &objects);
 
 // (transfer full) "drm-detections", for an element message.

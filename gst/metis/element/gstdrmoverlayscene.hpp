@@ -24,19 +24,18 @@ using Composition = std::unique_ptr<GstVideoOverlayComposition, CompositionUnref
 // One box with its label, within the frame.
 struct Marked {
   metis::Area box;
-  std::string name; // what gives the colour
+  std::string name; // determines the colour
   std::string text; // empty: no label
   friend bool operator==(const Marked &, const Marked &) = default;
 };
 
-// The regions of interest of the buffer; those that lie outside of the frame are left out.
+// The regions of interest of the buffer that are within the frame.
 std::vector<Marked> marked_objects(GstBuffer *buffer, const GstVideoInfo &info, bool labels);
 
-// Draws, and keeps what it drew last: objects that stay where they are are drawn once. Streaming
-// thread.
+// Keeps the last drawing, so that objects which do not move are drawn once. Streaming thread.
 class Scene {
 public:
-  // (transfer none) Valid until the next call; there is at least one object.
+  // (transfer none) Valid until the next call. Needs at least one object.
   GstVideoOverlayComposition *draw(std::vector<Marked> objects, const GstVideoInfo &info);
   void forget();
   [[nodiscard]] guint64 drawn() const noexcept { return drawn_; }

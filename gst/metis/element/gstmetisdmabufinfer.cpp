@@ -12,16 +12,15 @@
  * drmtensordecode ! fakesink
  * ]|
  */
-#include "gstmetisdmabufinfer.hpp"
-
 #include <string>
 #include <utility>
 
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
+#include <gst/gst.h>
 
 #include "gstmetisinferer.hpp"
-#include "gstmetisinferproperties.hpp"
+#include "gstmetisinfersettings.hpp"
 
 GST_DEBUG_CATEGORY(gst_metis_dmabuf_infer_debug);
 #undef GST_CAT_DEFAULT
@@ -30,9 +29,12 @@ GST_DEBUG_CATEGORY(gst_metis_dmabuf_infer_debug);
 using namespace gstdrm;
 using namespace gstdrm::metis;
 
+G_DECLARE_FINAL_TYPE(GstMetisDmabufInfer, gst_metis_dmabuf_infer, GST, METIS_DMABUF_INFER,
+                     GstElement)
+
 struct _GstMetisDmabufInfer {
   GstElement parent;
-  GstPad *sink, *src;      // the element's own
+  GstPad *sink, *src;      // owned by the element
   InferSettings *settings; // guarded by the object's lock
   Inferer *inferer;        // both made in init, deleted in finalize
 };
@@ -83,8 +85,8 @@ static void gst_metis_dmabuf_infer_get_property(GObject *object, guint id, GValu
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
 }
 
-// With the reason of a refusal: GStreamer takes a plain FALSE for an error of the stream, also
-// where downstream only flushes.
+// Returns the flow of a refusal: GStreamer turns a plain FALSE into an error, even if downstream
+// only flushes.
 static GstFlowReturn gst_metis_dmabuf_infer_sink_event(GstPad *, GstObject *parent, GstEvent *event)
 {
   const bool is_caps = GST_EVENT_TYPE(event) == GST_EVENT_CAPS;
@@ -107,7 +109,7 @@ static GstStateChangeReturn gst_metis_dmabuf_infer_change_state(GstElement *elem
       GST_ELEMENT_CLASS(gst_metis_dmabuf_infer_parent_class)->change_state(element, transition);
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY ||
       (transition == GST_STATE_CHANGE_READY_TO_PAUSED && result == GST_STATE_CHANGE_FAILURE))
-    inferer.stop(); // the pads are closed, and nobody is in them
+    inferer.stop(); // the pads are inactive now
   return result;
 }
 

@@ -1,30 +1,49 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstmetisinferer.hpp"
 
+#include <array>
 #include <string>
 #include <utility>
 
 #include <gst/drm/element/base_errors.hpp>
 #include <gst/drm/element/memory_token.hpp>
+#include <gst/drm/element/needs.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-private.hpp>
+#include <gst/drm/gstdrmcaps-parts.hpp>
 
 #include "engine/model_file.hpp"
-#include "gstmetisinferresults.hpp"
-#include "gstmetistensorcaps.hpp"
+#include "gstmetistensors.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_metis_dmabuf_infer_debug);
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gst_metis_dmabuf_infer_debug
 
 namespace gstdrm::metis {
 
 namespace {
 
-// GST_EVENT_IS_SERIALIZED() combines two enumerations, which C++20 frowns upon.
+// The back ends of this build, in the order in which BackendKind::Auto tries them.
+constexpr std::array kBackends{
+    BackendWay{BackendKind::Axl, "axl", open_axl},
+#ifdef HAVE_AXRUNTIME
+    BackendWay{BackendKind::AxRuntime, "axruntime", open_axruntime},
+#endif
+    BackendWay{BackendKind::Cpu, "cpu", open_cpu},
+};
+
+// The macros GST_EVENT_IS_SERIALIZED() and GST_QUERY_IS_SERIALIZED() mix two enumerations, which is
+// deprecated in C++20.
 bool is_serialized(GstEvent *event)
 {
   return (static_cast<guint>(GST_EVENT_TYPE(event)) &
           static_cast<guint>(GST_EVENT_TYPE_SERIALIZED)) != 0;
+}
+
+bool is_serialized(GstQuery *query)
+{
+  return (static_cast<guint>(GST_QUERY_TYPE(query)) &
+          static_cast<guint>(GST_QUERY_TYPE_SERIALIZED)) != 0;
 }
 
 class StreamLock {
@@ -66,7 +85,7 @@ Result<std::unique_ptr<InferenceQueue>> Inferer::open(const InferSettings &setti
   options.cache_imports = settings.cache_imports;
   options.timeout = std::chrono::milliseconds(settings.timeout_ms);
   options.open_timeout = std::chrono::milliseconds(settings.open_timeout_ms);
-  auto backend = open_backend(settings.backend, options);
+  auto backend = open_backend(settings.backend, options, kBackends);
   if (!backend)
     return backend.error();
   const bool copies =
@@ -79,7 +98,7 @@ Result<std::unique_ptr<InferenceQueue>> Inferer::open(const InferSettings &setti
   InferenceSetup setup;
   auto inputs = TensorPool::open((*backend)->takes_dmabuf_input() ? TensorMemory::DmaBuf
                                                                   : TensorMemory::System);
-  // a device that reads frames itself writes dma-bufs alone
+  // a device that reads frames writes its outputs to dma-bufs only
   const bool wants_dmabuf = settings.output_mode == OutputMode::DmaBuf;
   const bool needs_dmabuf = (*backend)->takes() == Backend::Takes::Frames;
   auto outputs =
@@ -102,7 +121,7 @@ Result<std::unique_ptr<InferenceQueue>> Inferer::open(const InferSettings &setti
   return InferenceQueue::start(std::move(setup), counters_);
 }
 
-// The queue before ends without the object's lock: its worker may be waited for.
+// Destroys the old queue without the object's lock, because that waits for its worker.
 void Inferer::set_queue(std::shared_ptr<InferenceQueue> queue, GstPtr<GstCaps> caps)
 {
   GST_OBJECT_LOCK(element_);
@@ -211,7 +230,7 @@ GstFlowReturn Inferer::chain(GstBuffer *taken)
   }
   if (queue_->push(std::move(item)) == InferenceQueue::Passage::Done)
     return GST_FLOW_OK;
-  const GstFlowReturn flow = flow_; // why the queue refuses
+  const GstFlowReturn flow = flow_; // why the queue is flushing
   return flow == GST_FLOW_OK ? GST_FLOW_FLUSHING : flow;
 }
 
@@ -264,7 +283,7 @@ void Inferer::explain_refused_caps(GstEvent *event)
     post_mismatch(element_, explain(caps));
 }
 
-// The element's own caps come first: the back end may be the one that refuses.
+// With the element's own caps first, because the back end may be the one that refuses.
 Mismatch Inferer::explain(const GstCaps *caps) const
 {
   gchar *name = gst_object_get_name(GST_OBJECT(element_));
@@ -277,8 +296,8 @@ Mismatch Inferer::explain(const GstCaps *caps) const
       suggest_for_infer);
 }
 
-// The caps go downstream on the streaming thread, after everything that came before them, so that
-// upstream learns whether they are taken.
+// Drains the queue and sends the caps downstream on the streaming thread, so that upstream learns
+// whether downstream takes them.
 bool Inferer::take_caps(GstEvent *event)
 {
   auto owned = GstPtr<GstEvent>::adopt(event);
@@ -317,7 +336,202 @@ bool Inferer::take_caps(GstEvent *event)
   return gst_pad_push_event(src_, owned.release()) != FALSE;
 }
 
-// --- source pad ----------------------------------------------------------------------------------
+// --- queries -------------------------------------------------------------------------------------
+
+GstPtr<GstCaps> Inferer::own_caps() const
+{
+  GST_OBJECT_LOCK(element_);
+  auto caps = caps_;
+  GST_OBJECT_UNLOCK(element_);
+  return caps ? caps : GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(sink_));
+}
+
+// Both pads have the same caps, so each pad answers what the peer of the other and the back end
+// take.
+bool Inferer::answer_caps(GstPad *pad, GstQuery *query)
+{
+  GstCaps *filter = nullptr;
+  gst_query_parse_caps(query, &filter);
+  GstPad *other = pad == sink_ ? src_ : sink_;
+  const auto peer =
+      without_tensors(GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(other, nullptr)));
+  const auto both = GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(peer.get(), own_caps().get()));
+  const auto answer =
+      GstPtr<GstCaps>::adopt(filter_caps(GST_PAD_DIRECTION(pad), both.get(), filter));
+  gst_query_set_caps_result(query, answer.get());
+  return true;
+}
+
+bool Inferer::answer_accept_caps(GstQuery *query)
+{
+  GstCaps *caps = nullptr;
+  gst_query_parse_accept_caps(query, &caps);
+  const bool accepted = caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps) &&
+                        caps_meet(own_caps().get(), caps) && check_frame_caps(caps);
+  gst_query_set_accept_caps_result(query, accepted);
+  return true;
+}
+
+// Downstream answers, because it gets the same buffers. The element adds the buffers that it holds,
+// and GstDrmSyncMeta if it waits for the acquire fence of each frame.
+bool Inferer::answer_allocation(GstQuery *query)
+{
+  if (!queue_ || queue_->drain() == InferenceQueue::Passage::Flushing)
+    return false;
+  GstCaps *caps = nullptr;
+  gst_query_parse_allocation(query, &caps, nullptr);
+  GstDrmVideoInfo info;
+  if (!caps || gst_caps_is_any(caps) || !gst_caps_is_fixed(caps) ||
+      !gst_drm_video_info_from_caps(&info, caps))
+    return false;
+  // Before downstream is asked, so that a producer gets it even if downstream does not answer.
+  const guint held = places_;
+  add_needs(element_, query, {"", 0, held, 0, GST_DRM_ACCESS_READ});
+  if (!gst_pad_peer_query(src_, query))
+    return false;
+  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); i++) {
+    GstBufferPool *pool = nullptr;
+    guint size = 0;
+    guint min = 0;
+    guint max = 0;
+    gst_query_parse_nth_allocation_pool(query, i, &pool, &size, &min, &max);
+    const auto owned = GstPtr<GstBufferPool>::adopt(pool);
+    const guint wanted = max == 0 ? min + held : MIN(min + held, max);
+    gst_query_set_nth_allocation_pool(query, i, pool, size, wanted, max);
+  }
+  if (settings_.interval == 1 &&
+      !gst_query_find_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr))
+    gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr);
+  return true;
+}
+
+bool Inferer::sink_query(GstQuery *query)
+{
+  switch (GST_QUERY_TYPE(query)) {
+  case GST_QUERY_CAPS:
+    return answer_caps(sink_, query);
+  case GST_QUERY_ACCEPT_CAPS:
+    return answer_accept_caps(query);
+  case GST_QUERY_ALLOCATION:
+    return answer_allocation(query);
+  default:
+    break;
+  }
+  if (is_serialized(query) && (!queue_ || queue_->drain() == InferenceQueue::Passage::Flushing))
+    return false;
+  return gst_pad_query_default(sink_, GST_OBJECT(element_), query) != FALSE;
+}
+
+bool Inferer::src_query(GstQuery *query)
+{
+  switch (GST_QUERY_TYPE(query)) {
+  case GST_QUERY_CAPS:
+    return answer_caps(src_, query);
+  case GST_QUERY_ACCEPT_CAPS:
+    return answer_accept_caps(query);
+  case GST_QUERY_LATENCY:
+    if (!gst_pad_peer_query(sink_, query))
+      return false;
+    latency_.add_to(query, places_);
+    return true;
+  default:
+    return gst_pad_query_default(src_, GST_OBJECT(element_), query) != FALSE;
+  }
+}
+
+// --- flushing and the task -----------------------------------------------------------------------
+
+void Inferer::set_flushing(bool flushing)
+{
+  flow_ = flushing ? GST_FLOW_FLUSHING : GST_FLOW_OK;
+  failed_ = false;
+  if (flushing)
+    frames_.waits.raise();
+  else
+    frames_.waits.clear();
+  if (const auto queue = queue_of_any_thread())
+    queue->set_flushing(flushing);
+}
+
+bool Inferer::activate_src(GstPadMode mode, bool active)
+{
+  if (mode != GST_PAD_MODE_PUSH)
+    return false;
+  if (active && !queue_of_any_thread()) // activated by hand before the element was started
+    return false;
+  set_flushing(!active);
+  if (active)
+    return gst_pad_start_task(src_, run_task, this, nullptr) != FALSE;
+  return gst_pad_stop_task(src_) != FALSE;
+}
+
+bool Inferer::flush_start(GstEvent *event)
+{
+  const bool passed = gst_pad_push_event(src_, event) != FALSE;
+  set_flushing(true);
+  gst_pad_pause_task(src_);
+  return passed;
+}
+
+bool Inferer::flush_stop(GstEvent *event)
+{
+  const bool passed = gst_pad_push_event(src_, event) != FALSE;
+  frame_number_ = 0;
+  eos_ = false;
+  return resume() && passed;
+}
+
+bool Inferer::activate_sink(GstPadMode mode, bool active)
+{
+  if (mode != GST_PAD_MODE_PUSH)
+    return false;
+  if (active)
+    return resume();
+  set_flushing(true);
+  return true;
+}
+
+// Lets the sink pad take buffers again. Does nothing while the source pad is inactive.
+bool Inferer::resume()
+{
+  if (GST_PAD_MODE(src_) != GST_PAD_MODE_PUSH)
+    return true;
+  set_flushing(false);
+  return start_task_again();
+}
+
+// Holds the pad's lock, because another thread may deactivate the pad, which ends its task.
+bool Inferer::start_task_again()
+{
+  GST_OBJECT_LOCK(src_);
+  GstTask *task = GST_PAD_TASK(src_);
+  const bool started = task && gst_task_start(task);
+  GST_OBJECT_UNLOCK(src_);
+  return started;
+}
+
+// Called by the task. A flush on another thread may have ended, and started the task, before it
+// pauses here.
+void Inferer::pause_task()
+{
+  gst_pad_pause_task(src_);
+  if (flow_ == GST_FLOW_OK)
+    start_task_again();
+}
+
+// After an exception nobody pops items any more: upstream must not wait for a place.
+void Inferer::run_task(gpointer inferer) noexcept
+{
+  auto &self = *static_cast<Inferer *>(inferer);
+  try {
+    self.loop();
+  } catch (...) {
+    post_exception(self.element_, "Inferer::loop");
+    self.flow_ = GST_FLOW_ERROR;
+    self.queue_->set_flushing(true);
+    gst_pad_pause_task(self.src_);
+  }
+}
 
 void Inferer::loop()
 {
@@ -328,32 +542,31 @@ void Inferer::loop()
   std::optional<Outcome> outcome = queue_->pop();
   if (!outcome)
     return pause_task();
-  QueuedData &carried = carried_in(outcome->payload);
-  const GstFlowReturn flow = carried.event ? push_event(carried) : push_frame(std::move(*outcome));
+  QueuedData &data = data_in(outcome->payload);
+  const GstFlowReturn flow = data.event ? push_event(data) : push_frame(std::move(*outcome));
   if (flow != GST_FLOW_OK)
     end_task(flow);
 }
 
-GstFlowReturn Inferer::push_event(QueuedData &carried)
+GstFlowReturn Inferer::push_event(QueuedData &data)
 {
-  // A refused event is no end: the buffers after it say what is wrong.
-  gst_pad_push_event(src_, carried.event.release());
+  // Ignores a refusal: the next buffer fails and says why.
+  gst_pad_push_event(src_, data.event.release());
   return GST_FLOW_OK;
 }
 
 GstFlowReturn Inferer::push_frame(Outcome outcome)
 {
-  QueuedData &carried = carried_in(outcome.payload);
-  // The frame leaves when the device has read it, so no release fence is needed: whoever writes
-  // into its memory next has the buffer back from downstream.
-  carried.unmap();
-  GstBuffer *read = carried.copy ? carried.copy.get() : carried.buffer.get();
+  QueuedData &data = data_in(outcome.payload);
+  // No release fence is needed, because the device has read the frame before it is pushed.
+  data.unmap();
+  GstBuffer *read = data.copy ? data.copy.get() : data.buffer.get();
   for (const auto &token : outcome.liveness)
     for (guint i = 0; i < gst_buffer_n_memory(read); i++)
       hold_while_alive(gst_buffer_peek_memory(read, i), token);
-  carried.copy.reset();
+  data.copy.reset();
   stats_.frames++;
-  GstPtr<GstBuffer> buffer = std::move(carried.buffer);
+  GstPtr<GstBuffer> buffer = std::move(data.buffer);
   if (!outcome.notice.empty())
     GST_ELEMENT_WARNING(element_, RESOURCE, SETTINGS, ("%s", outcome.notice.c_str()), (nullptr));
   if (outcome.error) {
@@ -371,7 +584,8 @@ GstFlowReturn Inferer::push_frame(Outcome outcome)
   return gst_pad_push(src_, buffer.release());
 }
 
-// A frame without its result goes on where the user wants that, and the first one with a warning.
+// With on-device-lost=passthrough the frame goes on without a result; the first one posts a
+// warning.
 GstFlowReturn Inferer::fail_frame(const Error &error)
 {
   if (settings_.on_device_lost == OnDeviceLost::Error)
@@ -382,7 +596,8 @@ GstFlowReturn Inferer::fail_frame(const Error &error)
   return GST_FLOW_OK;
 }
 
-// Upstream learns the reason with its next buffer; after EOS there is none, so the element says it.
+// Upstream gets `flow` with its next buffer. After EOS it sends none, so the element posts the
+// error.
 void Inferer::end_task(GstFlowReturn flow)
 {
   GST_DEBUG_OBJECT(element_, "the task ends: %s", gst_flow_get_name(flow));

@@ -18,23 +18,23 @@
 
 namespace gstdrm::metis {
 
-// One per element. start() and stop() run while the pads are inactive. The streaming thread calls
-// chain() and sink_event() with serialized events, the source pad's task calls loop(); any thread
-// calls the rest. Frames, events and queries leave in the order in which they came.
+// metisdmabufinfer without GObject. start() and stop() run while the pads are inactive. The
+// streaming thread calls chain(), and sink_event() with serialized events; the source pad's task
+// calls loop(); any thread calls the rest. Frames and serialized events leave in the order in which
+// they came.
 class Inferer {
 public:
   Inferer(GstElement *element, GstPad *sink, GstPad *src);
 
   bool start(const InferSettings &settings);
   void stop();
-  // The source pad begins or ends to push.
   bool activate_src(GstPadMode mode, bool active);
-  // A streaming thread that sleeps in chain() wakes when the sink pad is closed.
+  // Deactivation wakes a streaming thread that sleeps in chain().
   bool activate_sink(GstPadMode mode, bool active);
 
   GstFlowReturn chain(GstBuffer *taken);
   bool sink_event(GstEvent *event);
-  // Of the last push downstream.
+  // The result of the last push downstream.
   [[nodiscard]] GstFlowReturn flow() const { return flow_; }
   void explain_refused_caps(GstEvent *caps);
   bool sink_query(GstQuery *query);
@@ -61,7 +61,7 @@ private:
   Result<std::unique_ptr<InferenceQueue>> open(const InferSettings &settings);
   void set_queue(std::shared_ptr<InferenceQueue> queue, GstPtr<GstCaps> caps);
   [[nodiscard]] std::shared_ptr<InferenceQueue> queue_of_any_thread() const;
-  GstFlowReturn push_event(QueuedData &carried);
+  GstFlowReturn push_event(QueuedData &data);
   GstFlowReturn push_frame(Outcome outcome);
   GstFlowReturn fail_frame(const Error &error);
   void end_task(GstFlowReturn flow);
@@ -69,25 +69,25 @@ private:
 
   GstElement *const element_;
   GstPad *const sink_, *const src_;
-  // Both are of the start, and change under the sink pad's stream lock: GStreamer asks serialized
-  // queries of an inactive pad, too. The queue changes under the object's lock besides, for threads
-  // without the stream lock.
+  // Guarded by the sink pad's stream lock, because GStreamer sends serialized queries to an
+  // inactive pad, too. queue_ changes under the object's lock as well, for threads without the
+  // stream lock.
   InferSettings settings_;
   std::shared_ptr<InferenceQueue> queue_;
-  std::atomic<unsigned> places_{1}; // frames inside, at most
-  GstPtr<GstCaps> caps_;            // what the back end takes; guarded by the object's lock
+  std::atomic<unsigned> places_{1}; // InferenceSetup::places
+  GstPtr<GstCaps> caps_;            // of the back end; guarded by the object's lock
   InferFrames frames_;
   FailedNegotiation negotiation_;
   InferLatency latency_;
   Stats stats_;
   InferenceCounters counters_;
   std::atomic<std::uint64_t> passed_through_{0};
-  std::atomic<GstFlowReturn> flow_{GST_FLOW_FLUSHING}; // of the last push downstream
-  std::atomic<bool> failed_{false};                    // and said so, since the last flush
-  std::atomic<bool> eos_{false};                       // upstream has ended
-  bool has_format_ = false;                            // streaming thread
-  std::uint64_t frame_number_ = 0;                     // streaming thread, for `interval`
-  std::atomic<bool> warned_{false};                    // of frames without a result
+  std::atomic<GstFlowReturn> flow_{GST_FLOW_FLUSHING};
+  std::atomic<bool> failed_{false}; // an error was posted since the last flush
+  std::atomic<bool> eos_{false};    // upstream has sent EOS
+  bool has_format_ = false;         // streaming thread
+  std::uint64_t frame_number_ = 0;  // streaming thread, for `interval`
+  std::atomic<bool> warned_{false}; // that frames pass without results
 };
 
 } // namespace gstdrm::metis

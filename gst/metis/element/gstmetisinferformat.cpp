@@ -40,9 +40,8 @@ void append_with_feature(GstCaps *caps, GstCaps *part, const char *feature)
   gst_caps_append(caps, part);
 }
 
-// DMA_DRM, NVMM and plain. memory:DMABuf without a modifier, whose layout only the driver knows,
-// where the user says that it is linear: decoders send tiles so, too, and a model would find
-// nothing in them.
+// DMA_DRM, NVMM and system memory. Also memory:DMABuf without a modifier if implicit-modifier says
+// that it is linear: decoders send tiled frames under such caps, too.
 GstPtr<GstCaps> caps_of_set(const GstDrmFormatSet *linear, bool system_memory,
                             ImplicitModifier implicit_modifier)
 {
@@ -88,8 +87,8 @@ ColorMatrix matrix_of(const GstVideoInfo &info)
   }
 }
 
-// GStreamer's own default for small pictures is not where decoders put chroma samples: a site
-// counts where the caps name it.
+// Uses a chroma site only if the caps name it: GStreamer's default for small pictures is not where
+// decoders put the samples.
 Sampling sampling_of(const GstCaps *caps, const GstVideoInfo &info)
 {
   Sampling sampling;
@@ -108,7 +107,7 @@ Sampling sampling_of(const GstCaps *caps, const GstVideoInfo &info)
 Result<GstDrmVideoInfo> info_of_caps(GstCaps *caps, FrameMemory memory)
 {
   auto readable = GstPtr<GstCaps>::share(caps);
-  if (memory == FrameMemory::Nvmm) { // the same frame, but for where the pixels are
+  if (memory == FrameMemory::Nvmm) { // the same caps for system memory
     readable.reset(gst_caps_copy(caps));
     gst_caps_set_features_simple(
         readable.get(), gst_caps_features_new_single(GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY));
@@ -136,7 +135,7 @@ Result<void> prepare_with(FrameFormat &frames, const GstDrmVideoInfo &info, cons
   return {};
 }
 
-// Of a device that reads frames itself: it sees the whole frame, in the size of its input.
+// For a device that reads frames: it scales the whole frame to the size of its input.
 Placement stretched(const GstDrmVideoInfo &info, const Model &model)
 {
   const TensorInfo &input = model.input;

@@ -7,15 +7,15 @@
 #include <gst/drm/drm.h>
 #include <gst/drm/gstdrm-private.hpp>
 
-#include "engine/inference_item.hpp"
+#include "engine/inference_queue.hpp"
 #include "gstmetisinfersettings.hpp"
 
 namespace gstdrm::metis {
 
-// Where the pixels of a stream's frames are.
+// Where the pixels are.
 enum class FrameMemory { DmaBuf, Nvmm, System };
 
-// What is known of the frames of a stream from its caps.
+// What the caps say about the frames of a stream.
 struct InferFormat {
   FrameMemory memory = FrameMemory::DmaBuf;
   GstDrmVideoInfo info{}; // linear
@@ -23,18 +23,18 @@ struct InferFormat {
   std::shared_ptr<const FrameFormat> frames; // for the queue
 };
 
-// What both pads take and send at most: without a back end everything that one of them can.
+// Caps of both pads for all back ends.
 GstPtr<GstCaps> infer_template();
-// What they take with this back end.
+// Caps of both pads for this back end.
 GstPtr<GstCaps> infer_caps(const Backend &backend, const InferSettings &settings);
 
-// Error: the caps are no frames of one size and format. Fixed caps, not ANY.
+// Returns an Error if the caps are not of video frames. For fixed caps.
 Result<void> check_frame_caps(GstCaps *caps);
-// Error: the caps are no format that can be read, or the model's input cannot be made of it.
+// Returns an Error if the frames cannot be read, or the model's input cannot be made of them.
 Result<InferFormat> format_of_caps(GstCaps *caps, const Backend &backend,
                                    ImplicitModifier implicit_modifier);
 
-// A sentence for a message about refused caps: what to put before the element.
+// A sentence for a message about refused caps that says what to put before the element.
 std::string suggest_for_infer(const GstCaps *upstream, const GstCaps *refusing);
 
 } // namespace gstdrm::metis

@@ -16,7 +16,6 @@ namespace gstdrm::metis {
 
 namespace {
 
-// A copy reads the frame on the streaming thread.
 Result<void> wait_for_frame(GstBuffer *buffer, std::chrono::milliseconds limit,
                             const Interrupt &interrupt)
 {
@@ -38,12 +37,12 @@ Result<void> wait_for_frame(GstBuffer *buffer, std::chrono::milliseconds limit,
 
 } // namespace
 
-// GStreamer itself leaves out SEGMENT and EOS of a flushing pad, and stores nothing on an inactive
-// one.
+// gst_pad_store_sticky_event() stores no SEGMENT or EOS on a flushing pad, and nothing on an
+// inactive one.
 QueuedData::~QueuedData()
 {
   unmap();
-  // GST_EVENT_IS_STICKY() combines two enumerations, which C++20 frowns upon.
+  // GST_EVENT_IS_STICKY() mixes two enumerations, which is deprecated in C++20.
   if (event && (static_cast<guint>(GST_EVENT_TYPE(event.get())) &
                 static_cast<guint>(GST_EVENT_TYPE_STICKY)) != 0)
     gst_pad_store_sticky_event(src_.get(), event.get());
@@ -61,12 +60,12 @@ void QueuedData::unmap() noexcept
     gst_video_frame_unmap(&frame_);
 }
 
-Payload payload_of(std::unique_ptr<QueuedData> carried)
+Payload payload_of(std::unique_ptr<QueuedData> data)
 {
-  return {carried.release(), [](void *data) { delete static_cast<QueuedData *>(data); }};
+  return {data.release(), [](void *data) { delete static_cast<QueuedData *>(data); }};
 }
 
-QueuedData &carried_in(const Payload &payload)
+QueuedData &data_in(const Payload &payload)
 {
   return *static_cast<QueuedData *>(payload.get());
 }
@@ -94,52 +93,52 @@ Result<void> InferFrames::wait_before_copy(GstBuffer *buffer) const
 
 Result<Item> InferFrames::item_of(GstPtr<GstBuffer> buffer, Stats &stats)
 {
-  auto carried = std::make_unique<QueuedData>(std::move(buffer));
-  if (auto cropped = crop(*carried); !cropped)
+  auto data = std::make_unique<QueuedData>(std::move(buffer));
+  if (auto cropped = crop(*data); !cropped)
     return cropped.error();
   FrameItem frame;
   frame.format = format_.frames;
-  GstBuffer *read = carried->read();
+  GstBuffer *read = data->read();
   Result<void> filled;
   if (copies_)
-    filled = fill_from_copy(*carried, frame, stats);
+    filled = fill_from_copy(*data, frame, stats);
   else if (format_.memory == FrameMemory::System)
-    filled = fill_from_system(*carried, frame);
+    filled = fill_from_system(*data, frame);
   else if (format_.memory == FrameMemory::Nvmm)
     filled = fill_from_surface(read, frame);
   else
     filled = fill_from_dmabufs(read, frame);
   if (!filled)
     return filled.error();
-  if (!copies_) { // a copy has waited
+  if (!copies_) { // wait_before_copy() has waited for a copy
     Result<UniqueFd> acquire = dup_acquire_fence(read);
     if (!acquire)
       return acquire.error();
     frame.acquire = std::move(*acquire);
   }
   Item item;
-  item.payload = payload_of(std::move(carried));
+  item.payload = payload_of(std::move(data));
   item.frame = std::move(frame);
   return item;
 }
 
-// A frame may be larger than the caps, with the picture somewhere in it. The frame goes on as it
-// came.
-Result<void> InferFrames::crop(QueuedData &carried) const
+// A frame may be larger than the caps, with the picture somewhere in it. Only the inference reads
+// the cropped buffer; the frame is pushed unchanged.
+Result<void> InferFrames::crop(QueuedData &data) const
 {
   const GstVideoInfo &info = format_.info.vinfo;
-  if (format_.memory == FrameMemory::Nvmm || !is_padded_frame(carried.buffer.get(), info))
+  if (format_.memory == FrameMemory::Nvmm || !is_padded_frame(data.buffer.get(), info))
     return {};
-  if (const Result<Corner> corner = visible_corner(carried.buffer.get(), info); !corner)
+  if (const Result<Corner> corner = visible_corner(data.buffer.get(), info); !corner)
     return corner.error();
-  auto visible = carried.buffer;
+  auto visible = data.buffer;
   if (!crop_in_place(visible, info, 1))
     return Error{
         ErrorCode::Layout,
         "The picture of a frame begins among pixels that share chroma. Crop at even pixels, "
         "or put videoconvert before the element.",
         0};
-  carried.copy = std::move(visible);
+  data.copy = std::move(visible);
   return {};
 }
 
@@ -172,14 +171,14 @@ Result<void> InferFrames::fill_from_surface(GstBuffer *buffer, FrameItem &frame)
   return {};
 }
 
-Result<void> InferFrames::fill_from_system(QueuedData &carried, FrameItem &frame) const
+Result<void> InferFrames::fill_from_system(QueuedData &data, FrameItem &frame) const
 {
   const GstVideoInfo &info = format_.info.vinfo;
-  if (Result<void> checked = check_mappable_frame(carried.read(), info); !checked)
+  if (Result<void> checked = check_mappable_frame(data.read(), info); !checked)
     return checked;
-  if (!carried.map(info))
+  if (!data.map(info))
     return Error{ErrorCode::Layout,
-                 "A buffer of " + std::to_string(gst_buffer_get_size(carried.read())) +
+                 "A buffer of " + std::to_string(gst_buffer_get_size(data.read())) +
                      " bytes cannot be mapped as " + GST_VIDEO_INFO_NAME(&info) + " of " +
                      std::to_string(info.width) + "x" + std::to_string(info.height) + " pixels.",
                  0};
@@ -191,14 +190,13 @@ Result<void> InferFrames::fill_from_system(QueuedData &carried, FrameItem &frame
   picture.full_range = format_.frames->full_range;
   for (guint i = 0; i < GST_VIDEO_INFO_N_PLANES(&info) && i < picture.planes.size(); i++) {
     picture.planes[i] =
-        static_cast<const std::uint8_t *>(GST_VIDEO_FRAME_PLANE_DATA(&carried.frame(), i));
-    picture.strides[i] =
-        static_cast<std::uint32_t>(GST_VIDEO_FRAME_PLANE_STRIDE(&carried.frame(), i));
+        static_cast<const std::uint8_t *>(GST_VIDEO_FRAME_PLANE_DATA(&data.frame(), i));
+    picture.strides[i] = static_cast<std::uint32_t>(GST_VIDEO_FRAME_PLANE_STRIDE(&data.frame(), i));
   }
   return {};
 }
 
-// No pixel is read before.
+// Checks the layout before the CPU reads a pixel.
 Result<void> InferFrames::check_readable(GstBuffer *buffer) const
 {
   if (memory_kind(buffer) != MemoryKind::DmaBuf)
@@ -207,19 +205,19 @@ Result<void> InferFrames::check_readable(GstBuffer *buffer) const
   return layout ? Result<void>() : layout.error();
 }
 
-Result<void> InferFrames::fill_from_copy(QueuedData &carried, FrameItem &frame, Stats &stats)
+Result<void> InferFrames::fill_from_copy(QueuedData &data, FrameItem &frame, Stats &stats)
 {
   if (format_.memory == FrameMemory::Nvmm)
     return Error{ErrorCode::Unsupported,
                  "import-mode=copy cannot copy memory:NVMM; set import-mode=dmabuf.", 0};
-  if (Result<void> checked = check_readable(carried.read()); !checked)
+  if (Result<void> checked = check_readable(data.read()); !checked)
     return checked;
-  auto copied = copier_.copy(carried.read(), format_.info.vinfo);
+  auto copied = copier_.copy(data.read(), format_.info.vinfo);
   if (!copied)
     return copied.error();
-  carried.copy = std::move(*copied);
+  data.copy = std::move(*copied);
   stats.count_copy(element_, GST_VIDEO_INFO_SIZE(&format_.info.vinfo), "import-mode=copy");
-  auto layout = frame_layout_of(carried.copy.get(), format_.info);
+  auto layout = frame_layout_of(data.copy.get(), format_.info);
   if (!layout)
     return layout.error();
   frame.layout = *layout;

@@ -11,21 +11,21 @@
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/video/video.h>
 
-#include "engine/inference_item.hpp"
+#include "engine/inference_queue.hpp"
 #include "gstmetisinferformat.hpp"
 
 namespace gstdrm::metis {
 
-// What the queue carries: one event, or one buffer with what keeps its pixels readable. A sticky
-// event that a flush drops is stored on `src`, for upstream sends it once only: the next buffer
-// brings it downstream.
+// Payload of the queue: an event, or a buffer with the mapping of its pixels. Stores a sticky event
+// that a flush drops on `src`, because upstream sends it only once; the pad sends it with the next
+// buffer.
 class QueuedData {
 public:
-  QueuedData(GstPtr<GstEvent> carried, GstPad *src)
-      : event(std::move(carried)), src_(GstPtr<GstPad>::share(src))
+  QueuedData(GstPtr<GstEvent> its_event, GstPad *src)
+      : event(std::move(its_event)), src_(GstPtr<GstPad>::share(src))
   {
   }
-  explicit QueuedData(GstPtr<GstBuffer> carried) : buffer(std::move(carried)) {}
+  explicit QueuedData(GstPtr<GstBuffer> its_buffer) : buffer(std::move(its_buffer)) {}
   QueuedData(const QueuedData &) = delete;
   QueuedData &operator=(const QueuedData &) = delete;
   ~QueuedData();
@@ -37,44 +37,44 @@ public:
 
   GstPtr<GstEvent> event;
   GstPtr<GstBuffer> buffer;
-  GstPtr<GstBuffer> copy; // what is read in the place of the buffer: a copy, or its visible part
+  GstPtr<GstBuffer> copy; // read instead of `buffer`: a copy, or a view of its visible part
   [[nodiscard]] GstBuffer *read() const noexcept { return copy ? copy.get() : buffer.get(); }
 
 private:
-  GstPtr<GstPad> src_; // of an event
+  GstPtr<GstPad> src_; // for an event
   GstVideoFrame frame_{};
   bool is_mapped_ = false;
 };
 
 // Takes ownership.
-Payload payload_of(std::unique_ptr<QueuedData> carried);
-QueuedData &carried_in(const Payload &payload);
+Payload payload_of(std::unique_ptr<QueuedData> data);
+QueuedData &data_in(const Payload &payload);
 
-// Makes items of buffers. The streaming thread's.
+// Makes items of buffers. Streaming thread.
 class InferFrames {
 public:
   explicit InferFrames(GstElement *element) : element_(element) {}
 
-  // Any thread: raised, the streaming thread waits for no fence.
+  // Ends wait_before_copy(). Any thread.
   Interrupt waits;
 
-  // New caps. `copies`: the back end reads frames that are copied first, and a copy waits for its
-  // frame's fence as long as `limit`.
+  // For new caps. With `copies` the back end reads a copy of each frame; `limit` is for the wait
+  // for the frame's fence before it.
   void set_format(InferFormat format, bool copies, std::chrono::milliseconds limit);
   void reset();
 
-  // Before a copy, which reads the frame on the streaming thread. Error: the frame is not drawn.
+  // If frames are copied, waits until the frame is drawn. Returns an Error if it will not be.
   Result<void> wait_before_copy(GstBuffer *buffer) const;
 
-  // A frame to infer. Error: the buffer is not what the caps say.
+  // Returns an Error if the buffer does not agree with the caps.
   Result<Item> item_of(GstPtr<GstBuffer> buffer, Stats &stats);
 
 private:
-  Result<void> crop(QueuedData &carried) const;
+  Result<void> crop(QueuedData &data) const;
   Result<void> fill_from_dmabufs(GstBuffer *buffer, FrameItem &frame) const;
   Result<void> fill_from_surface(GstBuffer *buffer, FrameItem &frame) const;
-  Result<void> fill_from_system(QueuedData &carried, FrameItem &frame) const;
-  Result<void> fill_from_copy(QueuedData &carried, FrameItem &frame, Stats &stats);
+  Result<void> fill_from_system(QueuedData &data, FrameItem &frame) const;
+  Result<void> fill_from_copy(QueuedData &data, FrameItem &frame, Stats &stats);
   [[nodiscard]] Result<void> check_readable(GstBuffer *buffer) const;
 
   GstElement *const element_;

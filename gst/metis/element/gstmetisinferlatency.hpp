@@ -10,13 +10,13 @@
 
 namespace gstdrm::metis {
 
-// The task notes what it sees, any thread asks.
+// The task calls note(), the streaming thread set_frame_duration(), any thread add_to().
 class InferLatency {
 public:
   void reset() noexcept { seen_ns_ = announced_ns_ = 0; }
   void set_frame_duration(std::uint64_t duration_ns) noexcept { frame_ns_ = duration_ns; }
 
-  // True: frames take notably longer than was announced, so the pipeline has to ask again.
+  // Returns true if frames take so much longer than announced that the pipeline has to ask again.
   [[nodiscard]] bool note(std::chrono::nanoseconds inside) noexcept
   {
     const auto now = static_cast<std::uint64_t>(inside.count());
@@ -25,8 +25,8 @@ public:
     return seen_ns_ > announced_ns_ + announced_ns_ / kNotable + kLeast;
   }
 
-  // Adds to the answer of a latency query: the longest time that a frame took until now, and, where
-  // upstream may run ahead, as many frames as have a place.
+  // Adds the longest time of a frame so far to the answer of a latency query, and to its maximum
+  // the duration of the frames that the queue holds.
   void add_to(GstQuery *query, unsigned places) noexcept
   {
     gboolean live = FALSE;
@@ -42,11 +42,11 @@ public:
   }
 
 private:
-  static constexpr std::uint64_t kNotable = 8; // a part of what was announced
+  static constexpr std::uint64_t kNotable = 8; // divisor of the announced latency
   static constexpr std::uint64_t kLeast = GST_MSECOND;
   std::atomic<std::uint64_t> seen_ns_{0};
   std::atomic<std::uint64_t> announced_ns_{0};
-  std::atomic<std::uint64_t> frame_ns_{0}; // 0: not known
+  std::atomic<std::uint64_t> frame_ns_{0}; // 0 if unknown
 };
 
 } // namespace gstdrm::metis

@@ -5,8 +5,9 @@
 #include <string>
 
 #include <gst/drm/element/properties.hpp>
+#include <gst/gst.h>
 
-#include "engine/open_backend.hpp"
+#include "engine/backend.hpp"
 
 namespace gstdrm::metis {
 
@@ -14,7 +15,7 @@ enum class ImportMode { DmaBuf, Copy };
 enum class OutputMode { DmaBuf, System };
 enum class OnDeviceLost { Error, Passthrough };
 
-// Set while the element is stopped; what a start finds holds until the stop.
+// The properties. start() copies them, so that later changes apply from the next start on.
 struct InferSettings {
   std::string model;
   std::string device;
@@ -31,5 +32,17 @@ struct InferSettings {
   ZeroCopy zero_copy = ZeroCopy::Prefer;
   ImplicitModifier implicit_modifier = ImplicitModifier::Auto;
 };
+
+// The id of drm-stats, which is not in InferSettings.
+inline constexpr guint kInferStatsProperty = 1;
+
+void install_infer_properties(GObjectClass *klass);
+
+// The value's text; empty if it is no string or NULL.
+std::string text_from(const GValue *value);
+// Copies a property to the settings or back. Returns false if there is no such property. The caller
+// makes `text`, text_from() of the value, before it takes the lock.
+bool set_infer_property(InferSettings &settings, guint id, const GValue *value, std::string text);
+bool get_infer_property(const InferSettings &settings, guint id, GValue *value);
 
 } // namespace gstdrm::metis

@@ -2,9 +2,10 @@
 #include <gst/gst.h>
 
 #include "config.h"
-#include "gstdrmoverlay.hpp"
-#include "gstdrmtensordecode.hpp"
-#include "gstmetisdmabufinfer.hpp"
+
+GST_ELEMENT_REGISTER_DECLARE(drmoverlay)
+GST_ELEMENT_REGISTER_DECLARE(drmtensordecode)
+GST_ELEMENT_REGISTER_DECLARE(metisdmabufinfer)
 
 static gboolean plugin_init(GstPlugin *plugin) noexcept
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What metisdmabufinfer asks of the software that runs a model, whichever it is.
+// What the element needs of a back end: one model on one device, with requests that are submitted
+// and finished.
 #pragma once
 
 #include <chrono>
@@ -16,59 +17,59 @@
 namespace gstdrm::metis {
 
 struct BackendOptions {
-  std::string
-      device;  // as the `device` property has it, such as "metis-0:1:0"; empty: the first one
-  Model model; // the description, from the file and what stands beside it
-  unsigned cpu_threads = 0;   // for a back end that computes on the CPU; 0: its own choice
-  unsigned max_in_flight = 1; // requests that may be submitted and not finished, at most
-  bool dmabuf_input = true;   // the back end may be given the input tensor as a dma-buf
-  bool dmabuf_output = true;  // likewise the outputs
-  bool cache_imports =
-      true; // keep imported frames until their memory dies; false: import each frame
+  std::string device;         // the `device` property, such as "metis-0:1:0"; empty: the first one
+  Model model;                // what the model's file and its modelinfo file say
+  unsigned cpu_threads = 0;   // for a back end that computes on the CPU; 0: the back end decides
+  unsigned max_in_flight = 1; // limit for requests that are submitted and not finished
+  bool dmabuf_input = true;   // the back end may ask for the input tensor in a dma-buf
+  bool dmabuf_output = true;  // likewise for the outputs
+  bool cache_imports = true;  // keep imports of frames until their memory is freed
   std::chrono::milliseconds timeout{1000};       // of one request on the device
-  std::chrono::milliseconds open_timeout{60000}; // of all that opening a runtime takes
+  std::chrono::milliseconds open_timeout{60000}; // of opening the runtime, device and model
 };
 
-// One inference. Everything is borrowed until finish(), except where the request was not done in
-// time (ETIMEDOUT): a device or a runtime that has not answered may still use the tensors' memory.
+// One inference. All of it is borrowed until finish(). After ETIMEDOUT the device or the runtime
+// may still use the memory of the tensors: see `keeper`.
 struct Request {
-  const FrameLayout *frame = nullptr;  // Takes::Frames; has passed check_layout()
-  TensorView input;                    // Takes::Tensors
-  std::span<const TensorView> outputs; // one per output of the model, in that order
-  // Owner of the memory and the descriptors of `input` and `outputs`. The back end lets go of it on
-  // any thread, before `done` is readable, or, after ETIMEDOUT, when nothing uses the memory any
-  // more, which may be after the back end's own end. The caller does not use this memory for
-  // another request before that. Empty: the memory lasts as long as the process.
+  const FrameLayout *frame = nullptr;  // for Takes::Frames; has passed check_layout()
+  TensorView input;                    // for Takes::Tensors
+  std::span<const TensorView> outputs; // one per output of the model, in the same order
+  // Owner of the memory and the descriptors of `input` and `outputs`; empty if they live as long
+  // as the process. The back end drops its reference, on any thread, before `done` is readable. If
+  // the request ends with ETIMEDOUT, it drops it when nothing uses the memory any more, which may
+  // be after its own destructor. The caller reuses the memory only after that.
   std::shared_ptr<const void> keeper;
 };
 
 struct Submitted {
   std::uint64_t id = 0;
-  // Readable (POLLIN) when the request is done, or its time is over: a sync_file, an eventfd or a
-  // timerfd, so nothing but poll(2) is of use. The back end owns it and closes it in finish(), so
-  // that no frame costs a dup(2).
+  // Readable (POLLIN) when the request is done or its time is over. A sync_file, an eventfd or a
+  // timerfd: use poll(2) only. The back end owns it and closes it in finish(), which saves a
+  // dup(2) per frame.
   int done = -1;
-  // Takes::Frames: whoever holds the frame's memory holds this token; the import is released after
-  // it. Empty: nothing is kept.
+  // For Takes::Frames: the back end releases its import of the frame after the last copy of this
+  // token is gone. Empty if it keeps no import.
   std::shared_ptr<const void> liveness;
-  bool imported = false; // the frame was not known and was imported
+  bool imported = false; // the frame was imported for this request
 };
 
 struct Finished {
-  std::chrono::nanoseconds on_device{
-      0}; // as the device says, else from start to end of the blocking call
+  // From the device's own clock if it has one, else the duration of the blocking call.
+  std::chrono::nanoseconds on_device{0};
+  // A sentence for the user about a feature that was asked for and does not work; mostly empty.
+  std::string notice;
 };
 
-// One model on one device. One thread, except where a function says otherwise. The destructor waits
-// for what is submitted, or cancels it, within the timeout; after it no memory of a request is
-// touched, except what the request's keeper keeps. Errors: ErrorCode::Device with sys_errno ENODEV:
-// the device is gone, and every later call fails with the same; ErrorCode::Sync with ETIMEDOUT:
-// this request was not done in time, later ones may be; any other: this request failed.
+// One model on one device, used by one thread. The destructor waits for submitted requests, or
+// cancels them, within the timeout; after it nothing uses the memory of a request without a keeper.
+// Errors: ErrorCode::Device with sys_errno ENODEV if the device is gone, which every later call
+// returns again; ErrorCode::Sync with ETIMEDOUT if this request was not done in time; any other if
+// this request failed.
 class Backend {
 public:
   enum class Takes {
-    Frames, // the device reads the frame's dma-buf itself
-    Tensors // Request::input has what preprocess() made of the frame
+    Frames, // the device reads the frame's dma-buf
+    Tensors // the device reads Request::input, which the CPU made of the frame
   };
 
   Backend() = default;
@@ -77,23 +78,50 @@ public:
   virtual ~Backend() = default;
 
   [[nodiscard]] virtual const char *name() const noexcept = 0; // "axl", "axruntime", "cpu"
-  // The description, completed: dimensions, types and quantisation of all tensors.
+  // BackendOptions::model with dimensions, types and quantisation of all tensors.
   [[nodiscard]] virtual const Model &model() const noexcept = 0;
   [[nodiscard]] virtual Takes takes() const noexcept = 0;
-  // Whether input and outputs of a request may be (or have to be, for Takes::Frames) dma-bufs.
-  // False for outputs: the back end wants TensorView::data, from this request on.
+  // Returns false if the back end needs TensorView::data of each tensor; the answer may change to
+  // false between two requests. Takes::Frames needs dma-bufs.
   [[nodiscard]] virtual bool takes_dmabuf_input() const noexcept = 0;
   [[nodiscard]] virtual bool takes_dmabuf_output() const noexcept = 0;
 
-  // Returns at once. At most BackendOptions::max_in_flight requests at a time; they are done in
-  // order.
+  // Does not sleep. At most BackendOptions::max_in_flight requests at a time; they end in order.
   virtual Result<Submitted> submit(const Request &request) = 0;
-  // After `done` is readable, once per submitted request; `done` is closed when a request has
-  // ended, whether it went well or not. Any thread.
+  // Call it once per request when `done` is readable. It closes `done` unless the request is still
+  // running.
   virtual Result<Finished> finish(std::uint64_t id) = 0;
-  // A sentence for the user about something that works, and worse than it was asked for. Given
-  // once, then empty. Any thread.
-  virtual std::string take_notice() { return {}; }
 };
+
+// axl: linear NV12 frames whose planes are in one dma-buf, and one output, at the start of a
+// dma-buf. The device has the model already: Model::device_id. The driver waits for no fence, so
+// the caller waits before submit(). No CPU mapping is made.
+Result<std::unique_ptr<Backend>> open_axl(const BackendOptions &options);
+
+// axruntime: a Metis card through the vendor's library, which is opened with dlopen(): the file
+// that GST_DRM_AXRUNTIME names, else libaxruntime.so, else the newest under /opt/axelera. Blocks
+// for open_timeout at most. ErrorCode::Device with ENOENT if there is no library or no model,
+// ENODEV if there is no such device, EBUSY if another process uses it; ErrorCode::Format if the
+// model is no JSON; ErrorCode::Unsupported if this runtime or this model cannot be used;
+// ErrorCode::Conflict if the description is of another model.
+Result<std::unique_ptr<Backend>> open_axruntime(const BackendOptions &options) noexcept;
+
+// cpu: OpenCV's dnn, in a shared object beside the one with this function or in the folder gst-drm
+// there. It is never unloaded.
+Result<std::unique_ptr<Backend>> open_cpu(const BackendOptions &options);
+
+enum class BackendKind { Auto, Axl, AxRuntime, Cpu };
+
+// A back end of this build.
+struct BackendWay {
+  BackendKind kind;
+  const char *name;
+  Result<std::unique_ptr<Backend>> (*open)(const BackendOptions &options);
+};
+
+// Opens the back end of that kind; for Auto the first of `ways` that opens. The Error says why each
+// of them did not open.
+Result<std::unique_ptr<Backend>> open_backend(BackendKind kind, const BackendOptions &options,
+                                              std::span<const BackendWay> ways);
 
 } // namespace gstdrm::metis

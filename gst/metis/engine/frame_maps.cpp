@@ -14,7 +14,7 @@ namespace gstdrm::metis {
 
 namespace {
 
-// The first plane that lies in the same dma-buf; the plane itself where it is the first.
+// The number of the first plane in the same dma-buf.
 std::size_t first_of_object(const FrameLayout &layout, std::size_t plane)
 {
   const auto same = [&](const PlaneLayout &other) {
@@ -26,7 +26,7 @@ std::size_t first_of_object(const FrameLayout &layout, std::size_t plane)
 
 } // namespace
 
-// One mmap(2) per dma-buf, at the place of its first plane.
+// One mmap(2) per dma-buf, at the index of its first plane.
 struct FrameMaps::Mapping {
   struct Object {
     void *data = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames in dma-bufs, mapped for the CPU to read. A dma-buf is mapped once and stays so until its
-// memory is gone: mapping a frame costs more than reading its pages does.
+// CPU mappings of frames in dma-bufs, for reading. A dma-buf stays mapped until its memory is
+// freed, because mapping a frame costs more time than reading it.
 #pragma once
 
 #include <array>
@@ -21,16 +21,16 @@ public:
     std::array<const std::uint8_t *, kMaxPlanes> planes{};
     std::array<std::uint32_t, kMaxPlanes> strides{};
     std::shared_ptr<const void> mapping;  // keeps the planes mapped
-    std::shared_ptr<const void> liveness; // for the owner of the frame's memory
-    std::vector<CpuAccess> accesses;      // end with the view; before the frame's descriptors do
+    std::shared_ptr<const void> liveness; // Outcome::liveness
+    std::vector<CpuAccess> accesses;      // destroy the view before the frame's descriptors
     bool hit = false;
   };
 
   FrameMaps();
-  // `layout` has passed check_layout(). Begins the CPU's access, which waits for the implicit
-  // fences of writers: a caller that must not sleep has polled the dma-bufs before.
+  // `layout` has to have passed check_layout(). Begins CPU access, which waits for the implicit
+  // fences of writers: a caller that must not sleep polls the dma-bufs first.
   Result<View> map(const FrameLayout &layout);
-  // Once per frame.
+  // Call it once per frame.
   void advance() { cache_.advance(); }
   void clear() { cache_.clear(); }
 

@@ -17,8 +17,8 @@ enum class ChannelOrder { Rgb, Bgr };
 // Letterbox keeps the aspect ratio, centres the picture and fills the rest with black.
 enum class Fit { Stretch, Letterbox };
 
-// How a picture becomes the input tensor: value = (channel - mean) * scale with channels of 0 to
-// 255, then the tensor's quantisation, if it has one.
+// How a picture becomes the input tensor: value = (channel - mean) * scale, for channels of 0 to
+// 255, then the quantisation of the tensor, if it has one.
 struct ImageInput {
   TensorLayout layout = TensorLayout::Nchw;
   ChannelOrder order = ChannelOrder::Rgb;
@@ -28,13 +28,12 @@ struct ImageInput {
 };
 
 struct Model {
-  std::string path;                       // the file, as the user named it
-  std::string name;                       // for messages and results: the group of its tensors
-  std::optional<std::uint32_t> device_id; // number of a model that the device has already (axl)
-  std::string
-      decoder; // which decoder understands the outputs, such as "blazeface"; empty: not said
+  std::string path;                       // the `model` property
+  std::string name;                       // for messages; also the group of its tensors
+  std::optional<std::uint32_t> device_id; // number of a loaded model (axl)
+  std::string decoder; // the decoder for the outputs, such as "blazeface"; may be empty
   ImageInput image;
-  TensorInfo input;                // the back end completes what the description leaves out
+  TensorInfo input;                // completed by the back end
   std::vector<TensorInfo> outputs; // likewise
 };
 

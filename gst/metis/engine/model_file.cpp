@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char *kFileSection = "modelinfo"; // GST_MODELINFO_SECTION_NAME
 constexpr const char *kOwnSection = "gst-drm";
-constexpr const char *kOwnPrefix = "gst-drm-"; // of own keys in a tensor's section
+constexpr const char *kOwnPrefix = "gst-drm-"; // of this project's keys in a section of a tensor
 constexpr std::size_t kMaxDims = 8;            // as GST_DRM_TENSOR_MAX_DIMS and axrTensorInfo
 constexpr std::int64_t kMaxDim = std::numeric_limits<std::int32_t>::max();
 
@@ -48,8 +48,7 @@ Result<void> check_file(const std::string &path)
   return {};
 }
 
-// The section's title ends at the first slash, a name before the last dot: both only within the
-// file's own name.
+// The part after the last slash.
 std::string file_name(const std::string &path)
 {
   return path.substr(path.rfind('/') + 1); // npos + 1 is 0
@@ -64,7 +63,7 @@ std::string without_extension(const std::string &path)
   return path.substr(0, path.size() - (name.size() - dot));
 }
 
-// Major.minor, of which the major number has to be 1 (modelinfo.h of GStreamer 1.28).
+// The version is major.minor, with major 1 (modelinfo.h of GStreamer 1.28).
 Result<void> read_version(const KeyFile &keys, Model &model)
 {
   const auto version = keys.text(kFileSection, "version");
@@ -109,7 +108,7 @@ Result<void> read_dims(const KeyFile &keys, TensorInfo &tensor)
   return {};
 }
 
-// One number of a key that has none or one; nullopt: none.
+// The number of a key; nullopt if the key is missing.
 Result<std::optional<double>> one_number(const KeyFile &keys, const std::string &section,
                                          const std::string &key)
 {
@@ -174,7 +173,7 @@ Result<void> read_padding(const KeyFile &keys, TensorInfo &tensor)
   return {};
 }
 
-// A key of this project's own that it does not know is a mistake; those of others are their own.
+// An unknown key with this project's prefix is a mistake; other programs may have other keys.
 Result<void> check_own_keys(const KeyFile &keys, const std::string &section,
                             const std::string &prefix, const std::vector<std::string> &known)
 {
@@ -342,7 +341,7 @@ Result<Model> read_model(const std::string &path)
   const auto keys = KeyFile::open(description);
   if (!keys)
     return keys.error();
-  // in this order: mean and scale of [gst-drm] are stronger than ranges
+  // in this order, because mean and scale of [gst-drm] override ranges
   for (const auto &read : {read_version, read_tensors, read_own})
     if (const auto done = read(*keys, model); !done)
       return done.error();

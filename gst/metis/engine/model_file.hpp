@@ -10,11 +10,10 @@
 
 namespace gstdrm::metis {
 
-// Looks whether `path` is a file that can be read and has content, and reads PATH.modelinfo, or
-// else that of PATH without its last extension, where there is one. What neither says is left as
-// Model has it. The format is that of GStreamer 1.28 (gst_analytics_modelinfo_load()) with keys of
-// this project's own: docs/elements/metis-models.md has them all. Each mistake is an Error that
-// names file, section and key.
+// Checks that `path` is a readable file that is not empty, and reads PATH.modelinfo, or else the
+// .modelinfo file of PATH without its last extension, if there is one. The format is that of
+// GStreamer 1.28 (gst_analytics_modelinfo_load()) with keys of this project, see
+// docs/elements/metis-models.md. The Error for a mistake names file, section and key.
 Result<Model> read_model(const std::string &path);
 
 } // namespace gstdrm::metis

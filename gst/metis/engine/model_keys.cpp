@@ -32,7 +32,7 @@ std::string_view trimmed(std::string_view text)
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// Parts between separators; one separator at the end is none, as in GLib's lists.
+// The parts between separators. One separator at the end is ignored, as in lists of GLib.
 std::vector<std::string_view> split(std::string_view text, char separator)
 {
   std::vector<std::string_view> parts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A key file whose every mistake has a place.
+// A key file whose errors name file, section and key.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace gstdrm::metis {
 
-// Reads one GKeyFile. Not to be shared between threads.
+// Reads one GKeyFile. One thread.
 class KeyFile {
 public:
   using Pairs = std::vector<std::pair<double, double>>;
@@ -25,12 +25,12 @@ public:
   [[nodiscard]] bool has_section(const std::string &section) const;
   [[nodiscard]] std::vector<std::string> keys(const std::string &section) const;
 
-  // nullopt: the key is not there. An empty value is an Error.
+  // All getters return nullopt if the key is missing. An empty value is an Error.
   Result<std::optional<std::string>> text(const std::string &section, const std::string &key) const;
   // The index of the value among `choices`.
   Result<std::optional<std::size_t>> choice(const std::string &section, const std::string &key,
                                             const std::vector<std::string> &choices) const;
-  // Whole numbers within least and most, separated by commas.
+  // Integers from `least` to `most`, separated by commas.
   Result<std::optional<std::vector<std::int64_t>>> integers(const std::string &section,
                                                             const std::string &key,
                                                             std::int64_t least,
@@ -41,7 +41,7 @@ public:
   // Pairs, separated by semicolons, of numbers that are separated by a comma.
   Result<std::optional<Pairs>> pairs(const std::string &section, const std::string &key) const;
 
-  // "FILE, section [SECTION], key KEY: why"; without the key's part where that is empty.
+  // "FILE, section [SECTION], key KEY: why"; without ", key KEY" if `key` is empty.
   [[nodiscard]] Error error(const std::string &section, const std::string &key,
                             const std::string &why) const;
 

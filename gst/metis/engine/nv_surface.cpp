@@ -12,9 +12,9 @@ namespace gstdrm::metis {
 
 namespace {
 
-// The first fields of NvBufSurfacePlaneParams, NvBufSurfaceParams and NvBufSurface as
-// nvbufsurface.h of Jetson Linux 35 and 36 has them on LP64. No function of libnvbufsurface.so is
-// needed: all that is read here lies in memory.
+// The first fields of NvBufSurfacePlaneParams, NvBufSurfaceParams and NvBufSurface in
+// nvbufsurface.h of Jetson Linux 35 and 36, for LP64. Reading them needs no function of
+// libnvbufsurface.so.
 struct NvPlanes {
   std::uint32_t n_planes;
   std::array<std::uint32_t, 4> width, height, pitch, offset, size_bytes, bytes_per_pixel;
@@ -50,7 +50,7 @@ bool is_nv12(std::uint32_t color_format) noexcept
          color_format == 36;
 }
 
-// NVBUF_COLOR_FORMAT_*, of those that cameras, decoders and converters of a Jetson give.
+// NVBUF_COLOR_FORMAT_* of cameras, decoders and converters of a Jetson.
 const char *name_of(std::uint32_t color_format) noexcept
 {
   struct Name {

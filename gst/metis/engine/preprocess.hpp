@@ -2,22 +2,20 @@
 // From a frame's planes to a model's input tensor in one pass: resize, colour conversion,
 // normalisation, quantisation and layout.
 //
-// The arithmetic, exactly; all divisions and shifts round towards minus infinity. A row of a plane
-// has S samples, the content (the tensor's pixels without padding and letterbox bars) O pixels for
-// a picture of P pixels:
+// The exact arithmetic. All divisions and shifts round towards minus infinity. A row of a plane has
+// S samples; a picture of P pixels becomes O pixels of the tensor, without padding and letterbox
+// bars:
 //
 // 1. Position of pixel x, in 1/128 of a sample, limited to 0 .. 128 * (S - 1):
 //      luma and RGB, both directions   ((2x + 1) * P * 64 * 2 + O) / (2 * O) - 64
-//      chroma on the first of two      ((2x + 1) * P * 32 * 2 + O) / (2 * O) - 32
+//      chroma at the first of two      ((2x + 1) * P * 32 * 2 + O) / (2 * O) - 32
 //      chroma between two              ((2x + 1) * P * 32 * 2 + O) / (2 * O) - 64
-//    that is: pixel centres map to pixel centres, rounded to the nearest. Where nothing else is
-//    said, chroma samples lie on the left luma sample of a pair, and half-way between two rows
-//    (what H.264 and H.265 assume).
+//    so that pixel centres map to pixel centres, rounded to the nearest. By default chroma samples
+//    are at the left luma sample of a pair, and half-way between two rows, as in H.264 and H.265.
 // 2. Bilinear value, with sample i = position / 128, the next sample, and w = position % 128 in
 //    each direction: S = sum of sample * weight * weight, weights w and 128 - w. Exact, 22 bits.
-// 3. YCbCr: Y, Cb and Cr are (S + 64) / 128 each, 128 units a level. With Y' = Y - 16 * 128
-// (limited
-//    range) or Y, Cb' = Cb - 128 * 128, Cr' likewise, and M(a, b) = (a * b + 2^14) / 2^15:
+// 3. YCbCr: Y, Cb and Cr are (S + 64) / 128 each, in 1/128 of a level. With Y' = Y - 16 * 128
+//    (limited range) or Y, Cb' = Cb - 128 * 128, Cr' likewise, and M(a, b) = (a * b + 2^14) / 2^15:
 //      R = (M(Y', ky) + M(Cr', krv) + 16) / 32
 //      G = (M(Y', ky) - M(Cb', kgu) - M(Cr', kgv) + 16) / 32
 //      B = (M(Y', ky) + M(Cb', kbu) + 16) / 32, each limited to 0 .. 255.
@@ -26,10 +24,10 @@
 //    kbu = 2 (1 - Kb) c, kgu = 2 Kb (1 - Kb) / Kg c, kgv = 2 Kr (1 - Kr) / Kg c. Kr and Kb are
 //    0.299 and 0.114 (BT.601), 0.2126 and 0.0722 (BT.709), 0.2627 and 0.0593 (BT.2020), 0.212 and
 //    0.087 (SMPTE 240M), 0.30 and 0.11 (FCC).
-//    RGB: a channel is (S + 2^13) / 2^14. Alpha is not looked at.
-// 4. Mean and scale are listed in the order of the tensor (of BGR, B has the first).
-//    Float tensors: (channel - mean) * scale, two operations of binary32; a quantisation of such
-//    a tensor is not applied. Integer tensors:
+//    RGB: a channel is (S + 2^13) / 2^14. Alpha is ignored.
+// 4. Mean and scale are in the order of the tensor (for BGR, B is first).
+//    Float tensors: (channel - mean) * scale, two operations of binary32, without quantisation.
+//    Integer tensors:
 //    floor((channel - mean) * scale / quantisation.scale + zero_point + 0.5)
 //    in binary64, from left to right, limited to the type's range; without a quantisation its scale
 //    is 1 and its zero point 0.
@@ -63,26 +61,26 @@ struct PictureView {
   bool full_range = false;
 };
 
-// Where the picture lies in the input tensor's pixels, for boxes on their way back: x_tensor =
-// x_picture * scale_x + offset_x. The pixels are counted without the tensor's padding.
+// The place of the picture in the input tensor without its padding, to convert boxes back:
+// x_tensor = x_picture * scale_x + offset_x, in pixels.
 struct Placement {
   float scale_x = 1, scale_y = 1;
   float offset_x = 0, offset_y = 0;
 };
 
-// What changes where the samples of a picture are seen.
+// Where the samples of a picture are.
 struct Sampling {
-  std::uint32_t par_n = 1, par_d = 1; // a pixel's width to its height
-  bool chroma_left = true;            // on the left one of two pixels; false: between both
-  bool chroma_top = false;            // on the upper one; false: between both
+  std::uint32_t par_n = 1, par_d = 1; // pixel aspect ratio
+  bool chroma_left = true;            // at the left one of two pixels; false: between both
+  bool chroma_top = false;            // at the upper one of two rows; false: between both
 };
 
-// Makes input tensors of pictures of one format and size. Has all tables and rows that it needs
-// after create(): run() allocates nothing and makes no system call. One thread at a time.
+// Makes input tensors of pictures of one format and size. create() allocates all tables and rows,
+// so that run() allocates nothing and makes no system call. One thread at a time.
 class Preprocessor {
 public:
-  // `fourcc` is NV12, YU12, YV12, XR24, AR24, XB24, AB24, RG24 or BG24. Of the model, image and
-  // input are read; input.dims has four dimensions, of which N is 1 and C without padding 3.
+  // `fourcc` is NV12, YU12, YV12, XR24, AR24, XB24, AB24, RG24 or BG24. Reads Model::image and
+  // Model::input, which needs four dimensions, with N = 1 and C = 3 without its padding.
   static Result<Preprocessor> create(const Model &model, std::uint32_t fourcc, std::uint32_t width,
                                      std::uint32_t height, ColorMatrix matrix, bool full_range,
                                      const Sampling &sampling = {});
@@ -90,12 +88,12 @@ public:
   Preprocessor &operator=(Preprocessor &&other) noexcept;
   ~Preprocessor();
 
-  // Whether run() takes that picture: its format, size and colours are those of create(), no plane
-  // is missing, and no stride is shorter than a row.
+  // Returns an Error if format, size or colours are not those of create(), a plane is missing, or a
+  // stride is shorter than a row.
   [[nodiscard]] Result<void> check(const PictureView &picture) const;
-  // Writes all tensor_bytes() of `tensor`, which is aligned for the tensor's type, and reads it
-  // nowhere. Reads the planes' pixels row by row and no byte beyond them. A picture that check()
-  // refuses is logged and gives a black tensor.
+  // Writes all tensor_bytes() of `tensor`, which is aligned for the tensor's type, and does not
+  // read it. Reads no byte beyond the planes' pixels. Logs a picture that check() refuses, and
+  // makes a black tensor.
   void run(const PictureView &picture, std::byte *tensor) noexcept;
 
   [[nodiscard]] Placement placement() const noexcept;

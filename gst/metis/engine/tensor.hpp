@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a tensor is: its type, its dimensions, and where its values lie.
+// A tensor: its type, its dimensions and its memory.
 #pragma once
 
 #include <cstddef>
@@ -26,14 +26,14 @@ struct Quantisation {
   friend bool operator==(const Quantisation &, const Quantisation &) = default;
 };
 
-// Elements along one dimension that carry no value.
+// Elements without a value at both ends of a dimension.
 struct Padding {
   std::size_t before = 0;
   std::size_t after = 0;
   friend bool operator==(const Padding &, const Padding &) = default;
 };
 
-// "1x640x640x3", with ? for a dimension that is not known; "no" where there are none.
+// "1x640x640x3", with ? for an unknown dimension; "no" if there are none.
 inline std::string dims_text(const std::vector<std::size_t> &dims)
 {
   std::string text;
@@ -47,23 +47,22 @@ inline std::string dims_text(const std::vector<std::size_t> &dims)
 
 struct TensorInfo {
   std::string name; // in the model
-  std::string
-      id; // by which a decoder knows the tensor (`id` of a modelinfo file); empty if there is none
+  std::string id;   // for decoders (`id` of a modelinfo file); may be empty
   TensorType type = TensorType::Float32;
-  std::vector<std::size_t>
-      dims; // outermost first (row-major), with the padding: what lies in memory. In a
-            // description, 0: not said, and empty: none said; the back end completes both
+  // Row-major, outermost first, with padding. In a description 0 is an unknown dimension, and an
+  // empty list stands for unknown dimensions; the back end completes both.
+  std::vector<std::size_t> dims;
   std::vector<Padding> padding; // one per dimension; empty if there is none
   std::optional<Quantisation> quantisation;
-  // `dims-order` of the description: how GStreamer's decoders call the order of dimensions, which
-  // changes nothing in memory.
+  // `dims-order` of the description, for GStreamer's decoders. The order in memory is always
+  // row-major.
   bool column_major = false;
 
   [[nodiscard]] std::size_t n_elements() const
   {
     return std::accumulate(dims.begin(), dims.end(), std::size_t{1}, std::multiplies<>());
   }
-  // Elements along a dimension that carry values.
+  // The elements of a dimension without its padding.
   [[nodiscard]] std::size_t values_along(std::size_t dimension) const
   {
     const Padding around = dimension < padding.size() ? padding[dimension] : Padding{};
@@ -72,10 +71,10 @@ struct TensorInfo {
   [[nodiscard]] std::size_t size_bytes() const { return n_elements() * bytes_of(type); }
 };
 
-// The memory of one tensor. All is borrowed.
+// Borrowed memory of one tensor.
 struct TensorView {
-  int fd = -1;               // the dma-buf that the tensor starts; -1: host memory alone
-  std::byte *data = nullptr; // CPU mapping; nullptr: no CPU looks at the values
+  int fd = -1;               // dma-buf with the tensor at its start; -1 for host memory
+  std::byte *data = nullptr; // CPU mapping; nullptr if no CPU reads the values
   std::size_t size_bytes = 0;
 };
 

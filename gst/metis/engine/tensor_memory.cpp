@@ -123,7 +123,7 @@ Result<std::shared_ptr<const TensorBlock>> TensorPool::take(std::size_t size_byt
       });
 }
 
-// Without room in the vector the block is freed.
+// Frees the block if the vector cannot grow.
 void TensorPool::give_back(std::unique_ptr<TensorBlock> block) noexcept
 try {
   const std::lock_guard guard(lock_);

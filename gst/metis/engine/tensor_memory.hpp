@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Memory of tensors: allocated and mapped once, then used again and again.
+// Memory of tensors, which is allocated and mapped once and then reused.
 #pragma once
 
 #include <cstddef>
@@ -18,19 +18,18 @@
 
 namespace gstdrm::metis {
 
-// The memory of one tensor, mapped for the CPU as long as it lives. Any thread; who may touch the
-// bytes is a matter between the owners.
+// Memory of one tensor, mapped for the CPU. Any thread; the owners synchronise access to the bytes.
 class TensorBlock {
 public:
   // Maps the memory behind `fd`, a dma-buf or a memfd.
   static Result<std::unique_ptr<TensorBlock>> map(UniqueFd fd, std::size_t size_bytes);
-  // Memory that has no descriptor.
+  // Allocates memory without a descriptor.
   static Result<std::unique_ptr<TensorBlock>> allocate(std::size_t size_bytes);
   TensorBlock(const TensorBlock &) = delete;
   TensorBlock &operator=(const TensorBlock &) = delete;
   ~TensorBlock();
 
-  [[nodiscard]] int fd() const noexcept { return fd_.get(); } // -1: host memory
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); } // -1 for host memory
   [[nodiscard]] std::byte *data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size_bytes() const noexcept { return size_bytes_; } // whole pages
   // The tensor of that size at the start of the memory.
@@ -38,7 +37,7 @@ public:
   {
     return {fd_.get(), data_, tensor_bytes};
   }
-  // DMA_BUF_IOCTL_SYNC around what the CPU does; none for memory that is no dma-buf.
+  // DMA_BUF_IOCTL_SYNC around CPU access; nullopt for memory that is no dma-buf.
   [[nodiscard]] Result<std::optional<CpuAccess>> begin_access(DmaBufAccess access) const;
 
 private:
@@ -53,17 +52,18 @@ private:
 
 enum class TensorMemory { DmaBuf, System };
 
-// Blocks that come back to the pool when their last owner lets go, which may be after the pool is
-// gone. Any thread.
+// A block returns to its pool with the last reference to it; blocks may outlive the pool. Any
+// thread.
 class TensorPool : public std::enable_shared_from_this<TensorPool> {
 public:
-  // How many unused blocks are kept.
+  // Limit for unused blocks.
   static constexpr std::size_t kKept = 32;
 
-  // DmaBuf: from udmabuf, else from the first dma-heap, else memfds, which no device can read.
+  // DmaBuf memory is from udmabuf, else from the first dma-heap, else memfds, which no device can
+  // read.
   static Result<std::shared_ptr<TensorPool>> open(TensorMemory kind);
 
-  // At least that many bytes, with contents of any earlier use.
+  // Returns at least that many bytes, with the content of an earlier use.
   Result<std::shared_ptr<const TensorBlock>> take(std::size_t size_bytes);
   // "udmabuf", "dma-heap", "memfd" or "system memory".
   [[nodiscard]] const std::string &kind() const noexcept { return kind_; }
@@ -78,7 +78,7 @@ private:
   void give_back(std::unique_ptr<TensorBlock> block) noexcept;
 
   const std::string kind_;
-  const std::unique_ptr<FrameAllocator> allocator_;               // none: system memory
+  const std::unique_ptr<FrameAllocator> allocator_;               // nullptr for system memory
   mutable OrderedMutex lock_{kLeafLockRank, "TensorPool::lock_"}; // guards unused_
   std::vector<std::unique_ptr<TensorBlock>> unused_;
 };

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine/axl/axl_backend.hpp"
+#include "engine/backend.hpp"
 #include "engine/axl/axl_uapi.h"
 #include "npu_support.hpp"
 #include "support/check_main.hpp"

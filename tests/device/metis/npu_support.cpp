@@ -16,7 +16,7 @@
 
 #include <gst/drm/core/poll_wait.hpp>
 
-#include "engine/axl/axl_backend.hpp"
+#include "engine/backend.hpp"
 #include "support/check_main.hpp"
 #include "support/frames.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Names of Metis devices, and which node a name means.
-#include "engine/axl/axl_names.hpp"
+#include "engine/axl/axl_device.hpp"
 
 #include <cerrno>
 #include <filesystem>

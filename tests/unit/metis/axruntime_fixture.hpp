@@ -21,7 +21,7 @@
 
 #include "axruntime/network.hpp"
 #include "engine/axruntime/axr_library.hpp"
-#include "engine/axruntime/axruntime_backend.hpp"
+#include "engine/backend.hpp"
 
 namespace gstdrm::test {
 

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "engine/axruntime/axr_device.hpp"
+#include "engine/axruntime/axr_session.hpp"
 
 namespace {
 

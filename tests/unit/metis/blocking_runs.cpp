@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "engine/blocking_backend.hpp"
+#include "engine/blocking_runs.hpp"
 
 #include <array>
 #include <atomic>

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "cpu_backend_run.hpp"
-#include "gst/metis/engine/cpu/cpu_part.hpp"
+#include "gst/metis/engine/cpu/cpu_plugin.hpp"
 #include "onnx_writer.hpp"
 
 namespace {

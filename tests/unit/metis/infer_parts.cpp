@@ -11,7 +11,7 @@
 #include <gst/drm/alloc/sealed_memfd.hpp>
 
 #include "engine/nv_surface.hpp"
-#include "engine/open_backend.hpp"
+#include "engine/backend.hpp"
 #include "engine/tensor_memory.hpp"
 #include "scripted_backend.hpp"
 

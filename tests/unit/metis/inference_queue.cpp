@@ -315,24 +315,20 @@ TEST(InferenceQueue, SystemMemory)
   EXPECT_EQ(f.device->inputs(), std::vector<std::uint8_t>{33});
 }
 
-// A stall downstream keeps frames out of the line: the time before a frame's place is none of its latency.
-TEST(ItemLine, CountsFromThePlaceOn)
+// The time that push() waits for a place does not count as latency.
+TEST(InferenceQueue, LatencyBeginsWithThePlace)
 {
-  ItemLine line(1, *WakeFd::create());
-  const auto frame = [] {
-    Item item;
-    item.frame.emplace();
-    return item;
-  };
-  ASSERT_EQ(line.push(frame()), Passage::Done);
-  std::thread upstream([&] { EXPECT_EQ(line.push(frame()), Passage::Done); });
-  std::this_thread::sleep_for(50ms); // the second frame is waiting by now, or proves nothing
-  line.settle(*line.take());
+  Options options;
+  options.places = 1;
+  Fixture f("", options);
+  ASSERT_EQ(f.queue->push(f.frame(0)), Passage::Done);
+  Item next = f.frame(1);
+  std::thread upstream([&] { EXPECT_EQ(f.queue->push(std::move(next)), Passage::Done); });
+  std::this_thread::sleep_for(50ms); // the second frame waits by now, or the test proves nothing
   const auto stall_ends = std::chrono::steady_clock::now();
-  ASSERT_TRUE(line.pop());
+  ASSERT_TRUE(f.queue->pop());
   upstream.join();
-  line.settle(*line.take());
-  const auto second = line.pop();
+  const auto second = f.queue->pop();
   ASSERT_TRUE(second);
   EXPECT_LE(second->inside, std::chrono::steady_clock::now() - stall_ends);
 }

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/preprocess.hpp"
-#include "engine/preprocess/row_picks.hpp"
+#include "engine/preprocess/axis.hpp"
 #include "engine/preprocess/rows.hpp"
 
 using namespace gstdrm;

@@ -107,7 +107,7 @@ public:
     case 'r':
       return Error{ErrorCode::Sync, "The request is not done.", 0};
     default:
-      return Finished{std::chrono::microseconds(100)};
+      return Finished{std::chrono::microseconds(100), {}};
     }
   }
   void close()

@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <filesystem>
 #include <limits>
+#include <map>
+#include <system_error>
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -14,11 +18,38 @@
 #include <gst/drm/core/errno_text.hpp>
 #include <gst/drm/core/log.hpp>
 
-#include "axl_names.hpp"
-
 namespace gstdrm::metis {
 
 namespace {
+
+// Reads a hexadecimal number and removes it from `text`.
+bool take_number(std::string_view &text, std::uint32_t &number)
+{
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return error == std::errc{};
+}
+
+bool take(std::string_view &text, std::string_view prefix)
+{
+  if (!text.starts_with(prefix))
+    return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+std::map<DeviceAddress, std::string> devices_in(const std::string &directory)
+{
+  std::map<DeviceAddress, std::string> devices;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (const auto address = parse_device_name(name))
+      devices.emplace(*address, name);
+  }
+  return devices;
+}
 
 bool is_dmabuf(int fd) noexcept
 {
@@ -61,6 +92,41 @@ std::string open_advice(int sys_errno)
 
 } // namespace
 
+std::optional<DeviceAddress> parse_device_name(std::string_view name)
+{
+  DeviceAddress address;
+  if (!take(name, "metis-") || !take_number(name, address.domain) || !take(name, ":") ||
+      !take_number(name, address.bus) || !take(name, ":") || !take_number(name, address.slot) ||
+      !name.empty())
+    return {};
+  return address;
+}
+
+Result<std::string> find_device(const std::string &name, const std::string &directory)
+{
+  if (name.find('/') != std::string::npos)
+    return name;
+  const auto wanted = parse_device_name(name);
+  if (!name.empty() && !wanted)
+    return Error{ErrorCode::Device,
+                 "'" + name +
+                     "' is no name of a Metis device. Write it as metis-DOMAIN:BUS:SLOT with "
+                     "hexadecimal numbers, such as metis-0:1:0.",
+                 EINVAL};
+  const auto devices = devices_in(directory);
+  const auto found = wanted ? devices.find(*wanted) : devices.begin();
+  if (found != devices.end())
+    return directory + "/" + found->second;
+  std::string there;
+  for (const auto &[address, device] : devices)
+    there += (there.empty() ? "" : ", ") + device;
+  return Error{ErrorCode::Device,
+               (name.empty() ? "No Metis device" : "No Metis device " + name) + ": " + directory +
+                   " has " + (there.empty() ? "none" : there) +
+                   ". Load the driver of the card, or name another device.",
+               ENODEV};
+}
+
 Result<std::shared_ptr<AxlDevice>> AxlDevice::open(const std::string &name)
 {
   Result<std::string> path = find_device(name);
@@ -80,7 +146,7 @@ Result<std::shared_ptr<AxlDevice>> AxlDevice::open(const std::string &name)
   return device;
 }
 
-// 0 when it went well, else errno. The first ENODEV stays.
+// Returns 0 or errno.
 int AxlDevice::request(unsigned long number, void *argument) noexcept
 {
   int ret = 0;
@@ -89,7 +155,7 @@ int AxlDevice::request(unsigned long number, void *argument) noexcept
   while (ret < 0 && errno == EINTR);
   const int error = ret < 0 ? errno : 0;
   if (error == ENODEV)
-    lost_.store(true, std::memory_order_relaxed);
+    is_lost_ = true;
   return error;
 }
 
@@ -163,7 +229,7 @@ Result<void> AxlDevice::set_layout(std::uint32_t handle, const FrameLayout &fram
 
 Result<std::uint32_t> AxlDevice::import(const FrameLayout &frame)
 {
-  if (is_lost())
+  if (is_lost_)
     return lost();
   axl_import_fd args = {};
   args.fd = frame.planes[0].fd;
@@ -194,12 +260,12 @@ void AxlDevice::release(std::uint32_t handle) noexcept
 Result<AxlSubmission> AxlDevice::submit(std::uint32_t handle, int result_fd, std::uint32_t model_id,
                                         std::chrono::microseconds timeout)
 {
-  if (is_lost())
+  if (is_lost_)
     return lost();
   axl_submit args = {};
   args.input_handle = handle;
   args.result_fd = result_fd;
-  args.fence_fd = -1; // never descriptor 0 where a driver fills in none
+  args.fence_fd = -1; // or a driver that sets none would give descriptor 0
   args.model_id = model_id;
   args.timeout_us = static_cast<std::uint32_t>(
       std::clamp<std::int64_t>(timeout.count(), 1, std::numeric_limits<std::uint32_t>::max()));
@@ -257,7 +323,7 @@ Result<std::optional<AxlCompletion>> AxlDevice::completion(int fence_fd)
   if (info.status == 0)
     return std::optional<AxlCompletion>();
   if (info.status == -ENODEV)
-    lost_.store(true, std::memory_order_relaxed);
+    is_lost_ = true;
   return std::optional(AxlCompletion{info.status < 0 ? -info.status : 0,
                                      std::chrono::nanoseconds(fence.timestamp_ns)});
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// An open device with the kernel interface of axl_uapi.h: one method per request, errors in words.
+// An open device with the kernel interface of axl_uapi.h: one method per request, and error texts.
 #pragma once
 
-#include <atomic>
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <gst/drm/core/frame_layout.hpp>
 #include <gst/drm/core/result.hpp>
@@ -17,38 +18,53 @@
 
 namespace gstdrm::metis {
 
-// What the driver accepted.
+// Address on the PCI bus. A name, metis-DOMAIN:BUS:SLOT, has it in hexadecimal numbers, with or
+// without leading zeros.
+struct DeviceAddress {
+  std::uint32_t domain = 0;
+  std::uint32_t bus = 0;
+  std::uint32_t slot = 0;
+  friend auto operator<=>(const DeviceAddress &, const DeviceAddress &) = default;
+};
+
+std::optional<DeviceAddress> parse_device_name(std::string_view name);
+
+// The path of the device's node in `directory`. An empty `name` means the device with the lowest
+// address; a name with a slash is returned unchanged. Returns an Error with all names in
+// `directory` if there is no such device.
+Result<std::string> find_device(const std::string &name, const std::string &directory = "/dev");
+
+// A request that the driver accepted.
 struct AxlSubmission {
   UniqueFd fence;
   std::chrono::microseconds submitted{0}; // CLOCK_MONOTONIC
 };
 
-// How a fence ended.
+// A fence that has signalled.
 struct AxlCompletion {
-  int error = 0;                         // errno; 0: the result is there
+  int error = 0;                         // errno; 0: the result is written
   std::chrono::nanoseconds signalled{0}; // CLOCK_MONOTONIC
 };
 
-// Any thread. Once the device is lost, every call but release() fails with ENODEV without asking
-// it.
+// One thread. Once the device is lost, every method except release() fails with ENODEV and makes no
+// system call.
 class AxlDevice {
 public:
-  // As the `device` property has it. Errors: no such device, busy, lost, or a driver with another
-  // interface.
+  // `name` is the `device` property. Errors: no such device, device busy or lost, or a driver with
+  // another interface.
   static Result<std::shared_ptr<AxlDevice>> open(const std::string &name);
 
   [[nodiscard]] const std::string &name() const noexcept { return path_; }
-  [[nodiscard]] bool is_lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
 
-  // Linear NV12 in one dma-buf. The handle, to be released.
+  // Takes linear NV12 in one dma-buf. Returns a handle, which the caller releases.
   Result<std::uint32_t> import(const FrameLayout &frame);
   void release(std::uint32_t handle) noexcept;
   Result<AxlSubmission> submit(std::uint32_t handle, int result_fd, std::uint32_t model_id,
                                std::chrono::microseconds timeout);
-  // Nothing: the driver cannot say.
+  // Returns nullopt if the driver cannot describe models.
   Result<std::optional<axl_model_info>> query_model(std::uint32_t model_id);
 
-  // Nothing: the fence has not signalled.
+  // Returns nullopt if the fence has not signalled.
   Result<std::optional<AxlCompletion>> completion(int fence_fd);
   // The Error of a request whose fence ended with `sys_errno`.
   Error failure(int sys_errno, std::chrono::milliseconds timeout);
@@ -65,10 +81,10 @@ private:
 
   UniqueFd fd_;
   std::string path_;
-  std::atomic<bool> lost_{false};
+  bool is_lost_ = false;
 };
 
-// A frame that the device has mapped; released with the object.
+// A frame that the device has mapped; the destructor releases it.
 class AxlImport {
 public:
   static Result<std::shared_ptr<AxlImport>> make(const std::shared_ptr<AxlDevice> &device,

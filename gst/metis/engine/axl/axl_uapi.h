@@ -19,12 +19,10 @@
 
 #define AXL_IOCTL_MAGIC 0xf7
 
-/* What the document has. */
-
-/* Pixel formats: the document knows this one, 8 bits per sample, 2x2 chroma, U before V. */
+/* The only pixel format of the document: 8 bits per sample, 2x2 chroma, U before V. */
 #define AXL_PIXFMT_NV12 0x3231564e /* 'N' 'V' '1' '2', as DRM_FORMAT_NV12 */
 
-/* How the device uses an imported buffer. One of them; neither: the device only writes. */
+/* How the device uses an imported buffer. One of the two, or 0 if the device only writes. */
 #define AXL_IMPORT_BIDIRECTIONAL 0x1
 #define AXL_IMPORT_TO_DEVICE 0x2
 
@@ -41,7 +39,7 @@ struct axl_import_fd {
   __u32 pixfmt;            /* in: AXL_PIXFMT_* */
   __u32 flags;             /* in: AXL_IMPORT_* */
   __u32 handle;            /* out: never 0 */
-  __aligned_u64 iova_base; /* out: address of the first byte as the device sees it; a diagnostic */
+  __aligned_u64 iova_base; /* out: device address of the first byte; for diagnostics */
   __aligned_u64 size;      /* out: bytes of the dma-buf */
 };
 
@@ -51,13 +49,12 @@ struct axl_import_fd {
  * waits before it submits. The driver holds both buffers until the fence has signalled.
  *
  * The fence is a sync_file and always signals: with success when the result is written, else with
- * an error: ETIMEDOUT  not done timeout_us after the device began it EINVAL     the firmware
- * refused the request ENODATA    the device wrote less than the model's result ENODEV     the
- * device was lost ECANCELED  the device was closed
+ * an error. ETIMEDOUT: not done timeout_us after the device began it; EINVAL: the firmware refused
+ * the request; ENODATA: the device wrote less than the model's result; ENODEV: the device was lost;
+ * ECANCELED: the device was closed.
  *
- * `completion_us` cannot be known when the ioctl returns and is 0. The time is the timestamp of the
- * fence, which SYNC_IOC_FILE_INFO (linux/sync_file.h) has together with the fence's error, on the
- * clock of `submit_us`.
+ * `completion_us` is 0, because the ioctl returns before the completion. SYNC_IOC_FILE_INFO
+ * (linux/sync_file.h) returns its time as the timestamp of the fence, on the clock of `submit_us`.
  *
  * Errors: ENOENT: no such handle or no such model; EBADF and EINVAL: result_fd is no dma-buf;
  * ENOSPC: the result dma-buf is too small; EBUSY: the queue of the device is full, or another
@@ -76,7 +73,7 @@ struct axl_submit {
 
 #define AXL_IOCTL_IMPORT_FD _IOWR(AXL_IOCTL_MAGIC, 0x01, struct axl_import_fd)
 #define AXL_IOCTL_SUBMIT _IOWR(AXL_IOCTL_MAGIC, 0x02, struct axl_submit)
-/* Takes a pointer to the handle. ENOENT: no such handle, 0 included. Works on a lost device too. */
+/* Takes a pointer to the handle. ENOENT: no such handle; 0 is none. Works on a lost device, too. */
 #define AXL_IOCTL_RELEASE_IMPORT _IOW(AXL_IOCTL_MAGIC, 0x03, __u32)
 
 /*

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char *kLibrary = "libaxruntime.so";
 
-// Looks functions up and remembers which are missing.
+// Finds functions by name and collects the names of missing ones.
 class Symbols {
 public:
   explicit Symbols(void *handle) : handle_(handle) {}
@@ -96,6 +96,32 @@ Result<Library> from_handle(void *handle, const std::string &name)
 
 } // namespace
 
+int errno_of(int code) noexcept
+{
+  switch (static_cast<Code>(code)) {
+  case Code::ConnectionError:
+    return ENODEV;
+  case Code::DeviceInUse:
+    return EBUSY;
+  default:
+    return EIO;
+  }
+}
+
+std::string last_error(const Api &api, const Object *object)
+{
+  const char *text = api.last_error_string(object);
+  return text && *text ? text : "the runtime gives no reason";
+}
+
+Error failed(const Api &api, const Context *context, const std::string &what,
+             const std::string &hint)
+{
+  const std::string why = last_error(api, as_object(context));
+  const int code = api.last_error ? api.last_error(as_object(context)) : -1;
+  return Error{ErrorCode::Device, what + " failed: " + why + ". " + hint, errno_of(code)};
+}
+
 std::vector<std::string> library_names(const std::string &root)
 {
   namespace fs = std::filesystem;
@@ -105,7 +131,7 @@ std::vector<std::string> library_names(const std::string &root)
        entry.increment(error))
     if (entry->path().filename().string().rfind("runtime-", 0) == 0)
       installed.push_back((entry->path() / "lib" / kLibrary).string());
-  // numbers count as numbers: 1.10 is newer than 1.9
+  // compares digits as numbers: 1.10 is newer than 1.9
   std::sort(installed.begin(), installed.end(), [](const std::string &a, const std::string &b) {
     return strverscmp(a.c_str(), b.c_str()) > 0;
   });
@@ -120,7 +146,7 @@ Result<Library> open_library()
       named && *named ? std::vector<std::string>{named} : library_names();
   std::string tried;
   for (const std::string &name : names) {
-    // nothing calls dlclose(3), and NODELETE says so to others that open the same file
+    // NODELETE: another user of the same file may call dlclose(3)
     if (void *handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
       return from_handle(handle, name);
     const char *why = ::dlerror();

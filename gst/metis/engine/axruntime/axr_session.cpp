@@ -1,33 +1,38 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "axr_session.hpp"
 
+#include <array>
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include <future>
+
 #include <gst/drm/core/log.hpp>
+#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/sync_file.hpp>
 
-#include "axr_describe.hpp"
-#include "axr_device.hpp"
-#include "axr_model_json.hpp"
-#include "axr_tensor.hpp"
+#include "axr_model.hpp"
 
 namespace gstdrm::metis::axr {
 
 namespace {
 
-constexpr std::size_t kMaxOutputs = 256; // more is not a model's
+constexpr std::size_t kMaxOutputs = 256; // no model has more
 
-// The runtime's loading of models is said not to bear several threads.
+// The runtime is said not to support loading models on several threads at a time.
 OrderedMutex &loading()
 {
   static OrderedMutex one(30, "axr::loading()");
   return one;
 }
 
-// input_dmabuf and output_dmabuf: what the arguments are. num_sub_devices and aipu_cores: the
-// model's batch size, which is 1. double_buffer: a call would return the results of an earlier one.
+// num_sub_devices and aipu_cores are the batch size of the model, which is 1. With double_buffer=1
+// a call returns the results of an earlier call.
 std::string instance_properties(DmaBufs dmabufs)
 {
   return std::string("input_dmabuf=") + (dmabufs.input ? "1" : "0") +
@@ -42,6 +47,79 @@ Argument argument_of(const TensorView &view, const TensorInfo &info, bool as_dma
   return {view.data, -1, 0, info.size_bytes()};
 }
 
+constexpr std::size_t kNameBytes = 256;
+// Sizes of an axrDeviceInfo: up to firmware_version, and with the newer fields of the board
+// controller. In this order all reads stay within the runtime's array: in an array of the larger
+// records, flashed_firmware_version and not a device's name is 792 bytes after each name.
+constexpr std::array<std::size_t, 2> kRecordBytes = {792, 1568};
+
+const char *name_at(const Device *devices, std::size_t offset_bytes)
+{
+  return reinterpret_cast<const char *>(devices) + offset_bytes;
+}
+
+std::string name_of(const char *name)
+{
+  return {name, strnlen(name, kNameBytes)};
+}
+
+std::optional<std::array<unsigned, 3>> address_of(const std::string &name)
+{
+  std::array<unsigned, 3> parts{};
+  char more = 0;
+  if (std::sscanf(name.c_str(), "metis-%x:%x:%x%c", &parts[0], &parts[1], &parts[2], &more) != 3)
+    return std::nullopt;
+  return parts;
+}
+
+// nullopt if the second record begins at no known size.
+std::optional<std::size_t> record_bytes(const Device *devices)
+{
+  for (const std::size_t size : kRecordBytes)
+    if (address_of(name_of(name_at(devices, size))))
+      return size;
+  return std::nullopt;
+}
+
+// "metis-0:1:0" and "metis-0:01:0" are the same device: domain, bus and slot are hexadecimal.
+bool same_device(const std::string &a, const std::string &b)
+{
+  const auto address = address_of(a);
+  return a == b || (address && address == address_of(b));
+}
+
+// The runtime's record of that device, valid until the devices are listed again; null if `name` is
+// empty, which the runtime takes for the first device. ErrorCode::Device with ENODEV if there is no
+// such device; the message names the others.
+Result<const Device *> find_device(const Api &api, Context *context, const std::string &name)
+{
+  if (name.empty())
+    return static_cast<const Device *>(nullptr);
+  const Device *devices = nullptr;
+  const std::size_t count = api.list_devices(context, &devices);
+  if (count == 0 || !devices) {
+    const std::string why = last_error(api, as_object(context));
+    return Error{ErrorCode::Device,
+                 "No device \"" + name + "\": the runtime finds no device at all (" + why +
+                     "). Look whether the card is in lspci and its driver is loaded.",
+                 ENODEV};
+  }
+  const std::size_t stride = count > 1 ? record_bytes(devices).value_or(0) : 0;
+  std::string found;
+  for (std::size_t n = 0; n < (stride > 0 ? count : 1); n++) {
+    const char *record = name_at(devices, n * stride);
+    if (same_device(name, name_of(record)))
+      return reinterpret_cast<const Device *>(record);
+    found += (found.empty() ? "" : ", ") + name_of(record);
+  }
+  if (stride == 0 && count > 1)
+    found += " and " + std::to_string(count - 1) + " more that cannot be told apart";
+  return Error{ErrorCode::Device,
+               "No device \"" + name + "\": the runtime finds " + found +
+                   ". Set the property device to one of these, or leave it empty.",
+               ENODEV};
+}
+
 } // namespace
 
 Session::Session(Library library, Model model)
@@ -50,7 +128,7 @@ Session::Session(Library library, Model model)
 {
 }
 
-Result<std::shared_ptr<Session>> Session::open(const BackendOptions &options)
+Result<std::shared_ptr<Session>> Session::open_blocking(const BackendOptions &options)
 {
   if (Result<void> readable = check_model_json(options.model.path); !readable)
     return readable.error();
@@ -58,14 +136,7 @@ Result<std::shared_ptr<Session>> Session::open(const BackendOptions &options)
   if (!library)
     return library.error();
   const std::lock_guard guard(loading());
-  // the constructor is private
-  struct Made : Session {
-    Made(Library its_library, Model its_model)
-        : Session(std::move(its_library), std::move(its_model))
-    {
-    }
-  };
-  std::shared_ptr<Session> session = std::make_shared<Made>(std::move(*library), options.model);
+  std::shared_ptr<Session> session(new Session(std::move(*library), options.model));
   if (!session->context_)
     return Error{ErrorCode::Device,
                  "\"" + session->library_.path + "\" gives no context (axr_create_context).", EIO};
@@ -79,6 +150,33 @@ Result<std::shared_ptr<Session>> Session::open(const BackendOptions &options)
       !ready)
     return ready.error();
   return session;
+}
+
+Result<std::shared_ptr<Session>> Session::open(const BackendOptions &options)
+{
+  std::promise<Result<std::shared_ptr<Session>>> promise;
+  auto opened = promise.get_future();
+  std::thread thread([promise = std::move(promise), options]() mutable noexcept {
+    promise.set_value([&]() noexcept -> Result<std::shared_ptr<Session>> {
+      try {
+        return open_blocking(options);
+      } catch (...) {
+        return Error{ErrorCode::Device, "out of memory", ENOMEM}; // fits without an allocation
+      }
+    }());
+  });
+  if (opened.wait_for(options.open_timeout) == std::future_status::ready) {
+    thread.join();
+    return opened.get();
+  }
+  thread.detach(); // the promise keeps the session, which closes with the thread
+  return Error{
+      ErrorCode::Sync,
+      "axruntime: Opening the model \"" + options.model.path + "\" took longer than " +
+          std::to_string(options.open_timeout.count()) +
+          " ms. Look whether the device answers and whether another process loads a model; "
+          "raise open-timeout if the model takes that long.",
+      ETIMEDOUT};
 }
 
 std::string Session::device_name() const
@@ -151,7 +249,7 @@ Result<void> Session::load_instance(DmaBufs wanted)
 {
   struct Attempt {
     DmaBufs dmabufs;
-    const char *without; // compared with the attempt before
+    const char *without; // the property that the attempt before had
   };
   std::vector<Attempt> attempts{{wanted, nullptr}};
   if (wanted.output)
@@ -167,7 +265,7 @@ Result<void> Session::load_instance(DmaBufs wanted)
     }
     input_dmabuf_ = attempt.dmabufs.input;
     output_dmabuf_ = attempt.dmabufs.output;
-    // only now: where no attempt works, the properties are not to blame
+    // only now: if no attempt works, the properties are not the reason
     for (std::size_t n = 0; n < refusals.size(); n++)
       GSTDRM_WARNING("axruntime: The runtime takes the model \"%s\" without %s=1 only (%s): these "
                      "tensors go through host memory.",
@@ -179,22 +277,10 @@ Result<void> Session::load_instance(DmaBufs wanted)
                 "Look whether other models fill the device.");
 }
 
-std::optional<Error> Session::lost() const
-{
-  const std::lock_guard guard(lock_);
-  return lost_;
-}
-
-std::string Session::take_notice()
-{
-  const std::lock_guard guard(lock_);
-  return std::exchange(notice_, {});
-}
-
 Result<void> Session::run(const BlockingRuns::Call &call)
 {
-  if (std::optional<Error> gone = lost())
-    return *gone;
+  if (lost_)
+    return *lost_;
   Result<void> inferred = infer(call);
   if (!inferred && inferred.error().sys_errno != ENODEV && output_dmabuf_ &&
       std::exchange(may_fall_back_, false) && fall_back(call, inferred.error().message))
@@ -203,8 +289,8 @@ Result<void> Session::run(const BlockingRuns::Call &call)
   return inferred;
 }
 
-// Runtime 1.6 is said to refuse outputs in dma-bufs. One that takes the model so, and no inference,
-// has to be shown by its first one.
+// Runtime 1.6 is said to refuse outputs in dma-bufs. A runtime may load the model all the same, so
+// that only the first inference fails.
 bool Session::fall_back(const BlockingRuns::Call &call, const std::string &why)
 {
   for (const TensorView &output : call.outputs)
@@ -212,16 +298,15 @@ bool Session::fall_back(const BlockingRuns::Call &call, const std::string &why)
       return false;
   const auto load_again = [this](bool output) {
     const std::lock_guard guard(loading());
-    instance_.reset(); // first: the device may have room for one
+    instance_.reset(); // first, because the device may have room for one only
     instance_ = make_instance({input_dmabuf_, output});
     output_dmabuf_ = output;
   };
   load_again(false);
-  if (!instance_ || !infer(call)) { // so the dma-bufs are not to blame
+  if (!instance_ || !infer(call)) { // the dma-bufs were not the reason
     load_again(true);
     return false;
   }
-  const std::lock_guard guard(lock_);
   notice_ = "The runtime takes no outputs in dma-bufs, although it loaded the model so: results go "
             "through host memory. Set output-buffer-mode=system to ask for that. (" +
             why + ")";
@@ -257,7 +342,6 @@ Result<void> Session::infer(const BlockingRuns::Call &call)
               errno_of(code)};
   if (error.sys_errno == ENODEV) {
     error.message += " The device is lost: look at the kernel's log, and restart the stream.";
-    const std::lock_guard guard(lock_);
     lost_ = error;
   } else if (output_dmabuf_) {
     error.message +=

@@ -4,51 +4,50 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
-#include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/core/result.hpp>
 
 #include "axr_library.hpp"
-#include "axr_objects.hpp"
 #include "engine/backend.hpp"
-#include "engine/blocking_backend.hpp"
+#include "engine/blocking_runs.hpp"
 
 namespace gstdrm::metis::axr {
 
-// Whether the runtime takes the tensors of a request as dma-bufs, or as host memory. It is told
-// when the model is loaded, and holds for all requests.
+// Tensors that the runtime takes as dma-bufs; it takes the others as host memory. It is told when
+// the model is loaded.
 struct DmaBufs {
   bool input = false;
   bool output = false;
 };
 
-// Owner of the runtime's objects. A call that does not come back keeps the session: nothing of the
-// runtime is destroyed below it.
+// Owner of the runtime's objects. One thread at a time, except where a method says otherwise. A
+// call of the runtime that does not return keeps the session alive.
 class Session {
 public:
-  // Asks the runtime for what the options name, and completes the model's description. Where the
-  // runtime refuses dma-bufs, it gets host memory, and the log a warning.
+  // Loads the model of the options onto their device, and completes the model's description. Uses
+  // host memory and logs a warning if the runtime refuses dma-bufs. ErrorCode::Sync with ETIMEDOUT
+  // after BackendOptions::open_timeout: the runtime's call then keeps a thread, and every other
+  // open() fails in the same way until it returns, because one model is loaded at a time. Throws
+  // what std::thread throws.
   static Result<std::shared_ptr<Session>> open(const BackendOptions &options);
 
   [[nodiscard]] const Model &model() const noexcept { return model_; }
-  // Any thread; outputs change to host memory once at most, see run().
+  // Any thread. The outputs may change to host memory during the first run().
   [[nodiscard]] DmaBufs dmabufs() const noexcept { return {input_dmabuf_, output_dmabuf_}; }
 
-  // Blocks for as long as the runtime likes. On one thread at a time. ErrorCode::Device with
-  // ENODEV: the device is lost, now or earlier. Where the very first inference fails with outputs
-  // in dma-bufs, the model is loaded once more for outputs in host memory, and the inference
-  // repeated.
+  // Blocks for as long as the runtime needs. ErrorCode::Device with ENODEV if the device is lost,
+  // now or earlier. If the first inference fails with outputs in dma-bufs, it loads the model again
+  // for outputs in host memory and repeats the inference.
   Result<void> run(const BlockingRuns::Call &call);
-  // The Error of the call that lost the device. Any thread.
-  [[nodiscard]] std::optional<Error> lost() const;
-  // As Backend::take_notice().
-  std::string take_notice();
+  // What the user has to know of the first run(), which alone changes it; mostly empty. Call it
+  // after that run.
+  [[nodiscard]] const std::string &notice() const noexcept { return notice_; }
 
 private:
   Session(Library library, Model model);
+  static Result<std::shared_ptr<Session>> open_blocking(const BackendOptions &options);
   Result<void> load_model();
   Result<void> read_tensors();
   Result<void> connect(const std::string &device);
@@ -60,18 +59,16 @@ private:
 
   const Library library_;
   Model model_;
-  std::string device_; // as the `device` property has it
+  std::string device_; // the `device` property
   std::atomic<bool> input_dmabuf_{false};
   std::atomic<bool> output_dmabuf_{false};
-  bool may_fall_back_ = true; // no inference has ended; run() alone
-  // in this order: what is made of another object goes first
+  bool may_fall_back_ = true; // until the first inference has ended
+  // Destroyed in reverse order: each object before the one that it was made of.
   Owned<Context> context_;
   Owned<CompiledModel> compiled_;
   Owned<Connection> connection_;
   Owned<Instance> instance_;
-
-  mutable OrderedMutex lock_{kLeafLockRank, "axr::Session::lock_"}; // guards what follows
-  std::optional<Error> lost_;
+  std::optional<Error> lost_; // of the run() that lost the device
   std::string notice_;
 };
 

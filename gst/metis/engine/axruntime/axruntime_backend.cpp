@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "axruntime_backend.hpp"
-
+// Metis cards through the vendor's runtime, libaxruntime.
 #include <cerrno>
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 
-#include "axr_opening.hpp"
-#include "engine/blocking_backend.hpp"
+#include "axr_session.hpp"
+#include "engine/backend.hpp"
+#include "engine/blocking_runs.hpp"
 
 namespace gstdrm::metis {
 
@@ -36,23 +37,32 @@ public:
 
   Result<Submitted> submit(const Request &request) override
   {
-    if (std::optional<Error> lost = session_->lost())
-      return *lost;
+    if (lost_)
+      return *lost_;
     if (Result<void> checked = check(request); !checked)
       return checked.error();
     return runs_.submit(request);
   }
-  Result<Finished> finish(std::uint64_t id) override { return runs_.finish(id); }
-  std::string take_notice() override { return session_->take_notice(); }
+  Result<Finished> finish(std::uint64_t id) override
+  {
+    Result<Finished> finished = runs_.finish(id);
+    if (finished && std::exchange(is_first_, false))
+      finished->notice = session_->notice();
+    else if (!finished && finished.error().sys_errno == ENODEV)
+      lost_ = finished.error();
+    return finished;
+  }
 
 private:
   [[nodiscard]] Result<void> check(const Request &request) const;
 
   const std::shared_ptr<axr::Session> session_;
   BlockingRuns runs_;
+  bool is_first_ = true;
+  std::optional<Error> lost_;
 };
 
-// What is wrong with the memory for that tensor; empty if there is nothing.
+// What is wrong with the memory for that tensor; empty if it is right.
 std::string wrong_memory(const TensorView &view, const TensorInfo &info, bool as_dmabuf)
 {
   if (as_dmabuf && view.fd < 0)
@@ -95,12 +105,12 @@ Result<void> AxruntimeBackend::check(const Request &request) const
 
 Result<std::unique_ptr<Backend>> open_axruntime(const BackendOptions &options) noexcept
 try {
-  Result<std::shared_ptr<axr::Session>> session = axr::open_session(options);
+  Result<std::shared_ptr<axr::Session>> session = axr::Session::open(options);
   if (!session)
     return session.error();
   return std::unique_ptr<Backend>(std::make_unique<AxruntimeBackend>(std::move(*session), options));
 } catch (const std::exception &thrown) {
-  // std::thread's, in the main: the process may have no more threads
+  // mostly from std::thread, if the process may have no more threads
   return Error{ErrorCode::Device, std::string("axruntime cannot start: ") + thrown.what(), EAGAIN};
 }
 

@@ -1,26 +1,65 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "cpu_backend.hpp"
-
+// Inference on the CPU by OpenCV's dnn: the part of cpu_plugin.hpp.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <new>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include <opencv2/dnn.hpp>
 
 #include <gst/drm/core/errno_text.hpp>
 #include <gst/drm/core/log.hpp>
 
-#include "cpu_model.hpp"
-#include "onnx_header.hpp"
+#include "cpu_plugin.hpp"
+#include "engine/blocking_runs.hpp"
+#include "onnx_model.hpp"
 
 namespace gstdrm::metis {
 
 namespace {
 
-// OpenCV's own sentence, on one line.
+// A network. Any thread reads the model; the thread of BlockingRuns uses the rest.
+struct CpuNetwork {
+  CpuNetwork(Model completed, cv::dnn::Net read);
+  Result<void> run(const BlockingRuns::Call &call);
+
+  const Model model;
+  cv::dnn::Net net;
+  const std::vector<int> input_dims;
+  const std::vector<std::string> output_names;
+  std::vector<cv::Mat> blobs;
+};
+
+// float32 tensors in host memory. One thread runs the network, with the help of OpenCV's threads.
+class CpuBackend final : public Backend {
+public:
+  // Runs the network once, on zeros, so that a network which OpenCV cannot run is an Error here.
+  static Result<std::unique_ptr<Backend>> open(const BackendOptions &options);
+
+  CpuBackend(std::shared_ptr<CpuNetwork> network, const BackendOptions &options);
+
+  [[nodiscard]] const char *name() const noexcept override { return "cpu"; }
+  [[nodiscard]] const Model &model() const noexcept override { return network_->model; }
+  [[nodiscard]] Takes takes() const noexcept override { return Takes::Tensors; }
+  [[nodiscard]] bool takes_dmabuf_input() const noexcept override { return false; }
+  [[nodiscard]] bool takes_dmabuf_output() const noexcept override { return false; }
+
+  Result<Submitted> submit(const Request &request) override;
+  Result<Finished> finish(std::uint64_t id) override { return runs_.finish(id); }
+
+private:
+  std::shared_ptr<CpuNetwork> network_; // shared with the thread of runs_
+  BlockingRuns runs_;
+};
+
+// OpenCV's message on one line.
 std::string reason(const cv::Exception &thrown)
 {
   std::string text = thrown.err.empty() ? thrown.what() : thrown.err;
@@ -28,8 +67,8 @@ std::string reason(const cv::Exception &thrown)
   return text;
 }
 
-// Calls work(), which returns a Result, and makes an Error of what it throws. `what` is the start
-// of the sentence.
+// Calls work(), which returns a Result, and turns an exception into an Error. `what` is the start
+// of the message.
 template <typename Work> auto guarded(const std::string &what, Work work) -> decltype(work())
 {
   try {
@@ -81,8 +120,8 @@ std::vector<std::string> names_of(const std::vector<TensorInfo> &tensors)
   return names;
 }
 
-// The dimensions that the trial run gave, where they were not known. OpenCV gives a tensor of one
-// dimension a second one, so it is the number of elements that counts.
+// Sets unknown dimensions to those of the trial run. OpenCV adds a second dimension to a tensor
+// that has one, so only the number of elements is compared.
 Result<void> complete_output(const Model &model, TensorInfo &output, const cv::Mat &blob)
 {
   std::vector<std::size_t> real;
@@ -127,37 +166,33 @@ bool fits(const TensorInfo &tensor, const TensorView &view)
   return view.data && view.size_bytes >= tensor.size_bytes();
 }
 
-} // namespace
-
 Result<std::unique_ptr<Backend>> CpuBackend::open(const BackendOptions &options)
 {
   const std::string &path = options.model.path;
   const auto file = read_file(path);
   if (!file)
     return file.error();
-  const auto header = read_onnx_header(*file, path);
-  if (!header)
-    return header.error();
-  auto model = complete_model(options.model, *header);
-  if (!model)
-    return model.error();
-  return guarded("The model " + path + " (operators of ONNX " + std::to_string(header->opset) +
-                     ") cannot be run on the CPU",
-                 [&]() -> Result<std::unique_ptr<Backend>> {
-                   // of the whole process, so left alone unless somebody asks
-                   if (options.cpu_threads != 0)
-                     cv::setNumThreads(static_cast<int>(options.cpu_threads));
-                   cv::dnn::Net net = cv::dnn::readNetFromONNX(
-                       reinterpret_cast<const char *>(file->data()), file->size());
-                   net.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
-                   net.setPreferableTarget(cv::dnn::DNN_TARGET_CPU);
-                   if (const auto ran = run_on_zeros(*model, net); !ran)
-                     return ran.error();
-                   GSTDRM_INFO("%s runs by OpenCV %s, %d threads", path.c_str(), CV_VERSION,
-                               cv::getNumThreads());
-                   return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(
-                       std::make_shared<CpuNetwork>(std::move(*model), std::move(net)), options));
-                 });
+  auto onnx = read_onnx_model(options.model, *file);
+  if (!onnx)
+    return onnx.error();
+  return guarded(
+      "The model " + path + " (operators of ONNX " + std::to_string(onnx->opset) +
+          ") cannot be run on the CPU",
+      [&]() -> Result<std::unique_ptr<Backend>> {
+        // the setting is of the whole process
+        if (options.cpu_threads != 0)
+          cv::setNumThreads(static_cast<int>(options.cpu_threads));
+        cv::dnn::Net net =
+            cv::dnn::readNetFromONNX(reinterpret_cast<const char *>(file->data()), file->size());
+        net.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
+        net.setPreferableTarget(cv::dnn::DNN_TARGET_CPU);
+        if (const auto ran = run_on_zeros(onnx->model, net); !ran)
+          return ran.error();
+        GSTDRM_INFO("%s runs by OpenCV %s, %d threads", path.c_str(), CV_VERSION,
+                    cv::getNumThreads());
+        return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(
+            std::make_shared<CpuNetwork>(std::move(onnx->model), std::move(net)), options));
+      });
 }
 
 CpuBackend::CpuBackend(std::shared_ptr<CpuNetwork> network, const BackendOptions &options)
@@ -208,4 +243,23 @@ Result<void> CpuNetwork::run(const BlockingRuns::Call &call)
   });
 }
 
+} // namespace
+
 } // namespace gstdrm::metis
+
+extern "C" [[gnu::visibility("default")]] bool
+gst_drm_metis_cpu_open(const gstdrm::metis::CpuPartCall *call) noexcept
+{
+  using namespace gstdrm;
+  using namespace gstdrm::metis;
+  if (call->version != kCpuPartVersion || call->sizes != kCpuPartSizes)
+    return false;
+  try {
+    set_log_sink(call->log);
+    *call->result = CpuBackend::open(*call->options);
+  } catch (...) {
+    *call->result =
+        Error{ErrorCode::Allocation, "out of memory", ENOMEM}; // fits without an allocation
+  }
+  return true;
+}

@@ -7,19 +7,17 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include "cpu_part.hpp"
-
 namespace gstdrm::metis {
 
 namespace {
 
-// Not "*.so", which GStreamer's scanner would take for a plugin.
+// GStreamer's scanner takes every "*.so" for a plugin.
 constexpr const char *kFile = "libgstmetiscpu.so.1";
 constexpr const char *kPackages =
     "The CPU back end needs OpenCV's dnn: on Debian 12 the package libopencv-dnn406, on Debian 13 "
     "libopencv-dnn410.";
 
-// Where the code of this function lies.
+// The folder of the shared object with this code.
 std::string own_folder()
 {
   Dl_info info{};
@@ -63,7 +61,7 @@ Result<std::string> find_cpu_part(const std::string &folder)
 Result<std::unique_ptr<Backend>> open_cpu_part(const std::string &part,
                                                const BackendOptions &options)
 {
-  // OpenCV has threads and exit handlers, so it is never unloaded.
+  // NODELETE, because OpenCV has threads and exit handlers.
   void *module = ::dlopen(part.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!module)
     return Error{ErrorCode::Unsupported,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <array>
 
-#include "decode_parts.hpp"
+#include "decoders.hpp"
 
 namespace gstdrm::metis {
 
@@ -25,7 +25,7 @@ std::size_t anchors_of(std::size_t width, std::size_t height)
   return count;
 }
 
-// The centres, in input pixels, in the order of the tensors' rows.
+// In input pixels, in the order of the tensors' rows.
 std::vector<KeyPoint> anchor_centres(std::size_t width, std::size_t height)
 {
   std::vector<KeyPoint> centres;
@@ -59,10 +59,24 @@ bool are_regressors(const TensorValues &tensor)
 
 } // namespace
 
+bool looks_like_blazeface(Tensors tensors)
+{
+  if (tensors.size() != 2)
+    return false;
+  const auto rows_of_16 = [](const TensorValues &tensor) {
+    const auto dims = trimmed(tensor.dims, 2);
+    return dims.size() == 2 && dims[1] == 16;
+  };
+  const bool first = rows_of_16(tensors[0]);
+  return first != rows_of_16(tensors[1]) &&
+         tensors[first ? 1 : 0].values.size() * 16 == tensors[first ? 0 : 1].values.size();
+}
+
 Result<std::vector<Detection>> decode_blazeface(Tensors tensors, const DecodeOptions &options)
 {
   if (tensors.size() != 2 || are_regressors(tensors[0]) == are_regressors(tensors[1]))
-    return unusable(kBlazeface, tensors, "it needs a tensor of rows of 16 numbers and one of logits");
+    return unusable(kBlazeface, tensors,
+                    "it needs a tensor of rows of 16 numbers and one of logits");
   const std::size_t first = are_regressors(tensors[0]) ? 0 : 1;
   const std::span<const float> rows = tensors[first].values;
   const TensorValues &logits = tensors[1 - first];

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,20 +14,17 @@ namespace gstdrm::metis {
 
 enum class DecoderKind { BlazeFace, Ssd, YoloV8 };
 
-using Tensors = std::span<const TensorValues>;
-
-// All decoders return the best score first, at most DecodeOptions::max_detections. A box with a
-// number that is not finite is none. ErrorCode::Layout: tensors of these dimensions are not what
-// such a model puts out; the message has all names and dimensions.
+// All decoders sort by score, best first, return at most DecodeOptions::max_detections, and drop
+// boxes with a number that is not finite. ErrorCode::Layout if such a model has no output tensors
+// of these dimensions; the message has all names and dimensions.
 
 // Two tensors: N x 16 regressors (x, y, width, height, six key points, in input pixels from the
-// anchor) and N logits. Anchors: a cell of 8 pixels has 2, a cell of 16 pixels 6.
+// anchor) and N logits. A cell of 8 pixels has 2 anchors, a cell of 16 pixels 6.
 Result<std::vector<Detection>> decode_blazeface(Tensors tensors, const DecodeOptions &options);
 
-// Boxes N x 4 (y1, x1, y2, x2, parts of the input), scores N, classes N, and, where there is one,
-// the count of those that are valid. They are told apart by names that contain "box", "score",
-// "class" and "num" or "count"; without these the order is boxes, classes, scores, count. The model
-// has removed boxes that overlap.
+// Boxes N x 4 (y1, x1, y2, x2, as fractions of the input), scores N, classes N, and perhaps the
+// count of valid boxes. Their names contain "box", "score", "class" and "num" or "count"; without
+// such names the order is boxes, classes, scores, count. The model has removed boxes that overlap.
 Result<std::vector<Detection>> decode_ssd(Tensors tensors, const DecodeOptions &options);
 
 // Either one tensor, (4 + classes) x N or N x (4 + classes), of centre, size and class scores; or
@@ -37,10 +32,15 @@ Result<std::vector<Detection>> decode_ssd(Tensors tensors, const DecodeOptions &
 // class, both N x H x W x C or both N x C x H x W.
 Result<std::vector<Detection>> decode_yolov8(Tensors tensors, const DecodeOptions &options);
 
-// "blazeface", "ssd" or "yolov8", as a model's description has it; none: another word.
+// Whether the dimensions are those of such a model.
+bool looks_like_blazeface(Tensors tensors);
+bool looks_like_ssd(Tensors tensors);
+bool looks_like_yolov8(Tensors tensors);
+
+// "blazeface", "ssd" or "yolov8", as in a model's description; nullopt for any other word.
 std::optional<DecoderKind> decoder_named(std::string_view name);
 
-// The decoder whose tensors these look like; Error: none does, or more than one.
+// The decoder for tensors of these dimensions. Returns an Error if there is none.
 Result<DecoderKind> recognise(Tensors tensors);
 
 Result<std::vector<Detection>> decode(DecoderKind kind, Tensors tensors,

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What decoders read and what they give.
+// What decoders read and return, and helpers for all of them.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <gst/drm/core/result.hpp>
 
 namespace gstdrm::metis {
 
-// One output tensor of a model, as numbers in row-major order: no longer quantised, no padding.
+// One output tensor of a model as row-major floats, without quantisation and padding.
 struct TensorValues {
   std::string name;
   std::vector<std::size_t> dims;
-  std::span<const float> values; // borrowed; as many as the product of `dims`
+  std::span<const float> values; // borrowed; the decoders check their number
 };
+
+using Tensors = std::span<const TensorValues>;
 
 struct KeyPoint {
   float x = 0, y = 0;
@@ -31,11 +38,36 @@ struct Detection {
 };
 
 struct DecodeOptions {
-  std::uint32_t input_width = 0; // pixels of the model's input; 0 if not known
+  std::uint32_t input_width = 0; // pixels of the model's input; 0 if unknown
   std::uint32_t input_height = 0;
-  float threshold = 0.5F;      // least score
-  float iou_threshold = 0.45F; // boxes of one label that overlap more are one object
+  float threshold = 0.5F;      // lowest score
+  float iou_threshold = 0.45F; // boxes of one label that overlap by more are one object
   std::size_t max_detections = 100;
 };
+
+inline float sigmoid(float logit) noexcept
+{
+  return 1.0F / (1.0F + std::exp(-logit));
+}
+
+// Removes leading dimensions of 1 (the batch) until `rank` are left.
+std::vector<std::size_t> trimmed(const std::vector<std::size_t> &dims, std::size_t rank);
+
+// Returns true if the number of values is the product of the dimensions, and not 0.
+bool is_whole(const TensorValues &tensor);
+
+// "tensors boxes 1x10x4, scores 1x10".
+std::string describe(Tensors tensors);
+Error unusable(const char *decoder, Tensors tensors, const std::string &why);
+
+// Returns true if the name contains one of the words, which are in lower case, in any case.
+bool name_has(const TensorValues &tensor, std::initializer_list<std::string_view> words);
+
+// Returns true if all numbers of the box are finite, and width and height are above 0.
+bool is_real(const Detection &detection);
+
+// The `most` best, sorted by score. Drops boxes that overlap a better one of the same label by more
+// than `iou`; an `iou` of 1 or more drops none.
+std::vector<Detection> best_of(std::vector<Detection> found, float iou, std::size_t most);
 
 } // namespace gstdrm::metis

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <algorithm>
+
 #include <gst/drm/core/log.hpp>
 
-#include "decode_parts.hpp"
+#include "decoders.hpp"
 
 namespace gstdrm::metis {
 
 namespace {
 
 constexpr const char *kSsd = "ssd";
-constexpr float kMostLabels = 1e6F; // a larger class is no class
+constexpr float kMostLabels = 1e6F; // a larger value is no class
 
 struct Parts {
   const TensorValues *boxes = nullptr;
@@ -48,7 +50,8 @@ Result<Parts> find_parts(Tensors tensors)
   return parts;
 }
 
-// How many rows are valid. A frame for which the model computes nonsense ends no stream.
+// The number of valid rows. A wrong count is a warning, because one bad frame must not end the
+// stream.
 Result<std::size_t> count_of(const Parts &parts, Tensors tensors)
 {
   const std::size_t n = parts.scores->values.size();
@@ -65,6 +68,16 @@ Result<std::size_t> count_of(const Parts &parts, Tensors tensors)
 }
 
 } // namespace
+
+bool looks_like_ssd(Tensors tensors)
+{
+  if (tensors.size() < 3 || tensors.size() > 4)
+    return false;
+  return std::any_of(tensors.begin(), tensors.end(), [](const TensorValues &tensor) {
+    const auto dims = trimmed(tensor.dims, 2);
+    return dims.size() == 2 && dims[1] == 4;
+  });
+}
 
 Result<std::vector<Detection>> decode_ssd(Tensors tensors, const DecodeOptions &options)
 {

@@ -2,18 +2,99 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <utility>
 
-#include "decode_parts.hpp"
-#include "yolov8_layout.hpp"
+#include "decoders.hpp"
 
 namespace gstdrm::metis {
 
 namespace {
 
 constexpr const char *kYolov8 = "yolov8";
+constexpr std::size_t kBins = 16;               // for one distance
+constexpr std::size_t kBoxChannels = 4 * kBins; // left, up, right, down
 
-// Each class is a row of Grid::at(), or a column: one function for all layouts.
+// A tensor over a grid of cells, in either order of dimensions.
+struct GridTensor {
+  std::span<const float> values;
+  std::size_t width = 0, height = 0, channels = 0;
+  bool channels_last = true;
+
+  [[nodiscard]] float at(std::size_t x, std::size_t y, std::size_t channel) const
+  {
+    return values[channels_last ? (y * width + x) * channels + channel
+                                : (channel * height + y) * width + x];
+  }
+};
+
+struct YoloGrid {
+  GridTensor boxes;
+  GridTensor classes;
+};
+
+std::optional<GridTensor> as_grid(const TensorValues &tensor, bool channels_last)
+{
+  const auto dims = trimmed(tensor.dims, 3);
+  if (dims.size() != 3)
+    return std::nullopt;
+  return channels_last ? GridTensor{tensor.values, dims[1], dims[0], dims[2], true}
+                       : GridTensor{tensor.values, dims[2], dims[1], dims[0], false};
+}
+
+std::optional<GridTensor> as_boxes(const TensorValues &tensor)
+{
+  for (const bool channels_last : {true, false}) {
+    const auto grid = as_grid(tensor, channels_last);
+    if (grid && grid->channels == kBoxChannels)
+      return grid;
+  }
+  return std::nullopt;
+}
+
+// The first tensor that is not taken and has the cells of `boxes`.
+std::optional<GridTensor> take_classes(Tensors tensors, const GridTensor &boxes,
+                                       std::vector<bool> &taken)
+{
+  for (std::size_t i = 0; i < tensors.size(); i++) {
+    const auto grid = as_grid(tensors[i], boxes.channels_last);
+    if (taken[i] || !grid || grid->width != boxes.width || grid->height != boxes.height)
+      continue;
+    taken[i] = true;
+    return grid;
+  }
+  return std::nullopt;
+}
+
+// Finds the box and the class tensor of each stride. If a model has 64 classes, both have 64
+// channels: the box tensor comes first.
+Result<std::vector<YoloGrid>> find_grids(Tensors tensors)
+{
+  std::vector<YoloGrid> grids;
+  std::vector<bool> taken(tensors.size(), false);
+  for (std::size_t i = 0; i < tensors.size(); i++) {
+    const auto boxes = taken[i] ? std::nullopt : as_boxes(tensors[i]);
+    if (!boxes)
+      continue;
+    taken[i] = true;
+    const auto classes = take_classes(tensors, *boxes, taken);
+    if (!classes)
+      return unusable(kYolov8, tensors,
+                      "no class tensor has the " + std::to_string(boxes->width) + "x" +
+                          std::to_string(boxes->height) + " cells of the boxes " + tensors[i].name);
+    if (!grids.empty() && grids.front().classes.channels != classes->channels)
+      return unusable(kYolov8, tensors, "the strides have different numbers of classes");
+    grids.push_back({*boxes, *classes});
+  }
+  for (std::size_t i = 0; i < tensors.size(); i++)
+    if (!taken[i])
+      return unusable(kYolov8, tensors,
+                      "no box tensor of 64 channels goes with " + tensors[i].name);
+  if (grids.empty())
+    return unusable(kYolov8, tensors, "it needs one tensor, or two for each stride");
+  return grids;
+}
+
 struct BestClass {
   std::uint32_t label = 0;
   float value = 0;
@@ -53,7 +134,7 @@ Result<std::vector<Detection>> decode_one(const TensorValues &tensor, const Deco
   return best_of(std::move(found), options.iou_threshold, options.max_detections);
 }
 
-// The mean of the bins' numbers, weighted by softmax: a distance in cells.
+// A distance in cells: the mean of the bins' numbers, weighted by softmax.
 float distance(const GridTensor &boxes, std::size_t x, std::size_t y, std::size_t side)
 {
   std::array<float, kBins> bins{};
@@ -66,7 +147,7 @@ float distance(const GridTensor &boxes, std::size_t x, std::size_t y, std::size_
     sum += weight;
     weighted += weight * static_cast<float>(i);
   }
-  return weighted / sum; // NaN where a bin is
+  return weighted / sum; // NaN if a bin is NaN
 }
 
 void decode_grid(const YoloGrid &grid, bool logits, const DecodeOptions &options,
@@ -98,8 +179,8 @@ void decode_grid(const YoloGrid &grid, bool logits, const DecodeOptions &options
   }
 }
 
-// The sigmoid may be a part of the model. Then no value is outside of 0 to 1; of logits most are,
-// since most cells have no object.
+// The model may contain the sigmoid, so that all values are within 0 to 1. Most logits are outside,
+// because most cells have no object.
 bool are_logits(const std::vector<YoloGrid> &grids)
 {
   return std::any_of(grids.begin(), grids.end(), [](const YoloGrid &grid) {
@@ -109,6 +190,17 @@ bool are_logits(const std::vector<YoloGrid> &grids)
 }
 
 } // namespace
+
+bool looks_like_yolov8(Tensors tensors)
+{
+  if (tensors.size() == 1) {
+    const auto dims = trimmed(tensors[0].dims, 2);
+    return dims.size() == 2 && std::min(dims[0], dims[1]) >= 5;
+  }
+  return tensors.size() % 2 == 0 &&
+         std::any_of(tensors.begin(), tensors.end(),
+                     [](const TensorValues &tensor) { return as_boxes(tensor).has_value(); });
+}
 
 Result<std::vector<Detection>> decode_yolov8(Tensors tensors, const DecodeOptions &options)
 {

@@ -14,7 +14,7 @@ constexpr int kAdvance = static_cast<int>(kGlyphWidth) + 1; // dots from letter 
 constexpr int kRows = static_cast<int>(kGlyphHeight) + 2;   // dots, with a margin
 constexpr Argb kBlack = 0xff000000, kWhite = 0xffffffff;
 
-// Characters of UTF-8: what begins none is a byte of the one before.
+// Skips the bytes of UTF-8 that continue a character.
 std::string in_ascii(const std::string &text)
 {
   std::string ascii;

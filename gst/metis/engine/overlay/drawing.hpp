@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is drawn over a frame: where the lines of a box are, and the pixels of its label.
+// Boxes and labels over a frame: the areas of a box's lines, and the pixels of its label.
 #pragma once
 
 #include <array>
@@ -22,25 +22,25 @@ struct Bitmap {
   std::vector<Argb> pixels;  // row by row
 };
 
-// Sizes of lines and letters that suit a frame of that height.
+// Sizes of lines and letters for a frame of that height.
 struct Pen {
-  int line = 2;   // pixels; even, as are the chroma samples of NV12
+  int line = 2;   // pixels; even, because NV12 has a chroma sample for two pixels
   int letter = 1; // pixels per dot of a letter
 };
 Pen pen_for(int frame_height);
 
-// The four lines of a box, inside of it; a box that is too small for a hole is one area. Empty
-// areas are left out.
+// The four lines of a box, within it; one area if the box is too small for a hole; none if it is
+// empty.
 std::vector<Area> outline(const Area &box, int line);
 
-// The box within the frame; no extent where nothing of it is.
+// The part of the box within the frame; width or height is 0 if there is none.
 Area clipped(const Area &box, int frame_width, int frame_height);
 
-// One line of text on a ground of that colour. Each character beyond ASCII becomes one '?', and
-// text beyond 48 characters is cut.
+// One line of text on a ground of that colour. Draws '?' for each character beyond ASCII, and 48
+// characters at most.
 Bitmap draw_label(const std::string &text, int letter, Argb ground);
 
-// Above the box where there is room, else at its upper edge; within the frame where it fits.
+// Above the box if there is room, else at its upper edge; within the frame if it fits.
 Area place_label(const Bitmap &label, const Area &box, int frame_width, int frame_height);
 
 // The same colour for the same name.

@@ -12,7 +12,7 @@ constexpr unsigned kGlyphHeight = 7;
 constexpr unsigned char kFirstGlyph = ' ';
 constexpr unsigned char kLastGlyph = '~';
 
-// Rows from above; bit 4 is the pixel on the left.
+// Rows from the top; bit 4 is the left pixel.
 using Glyph = std::array<std::uint8_t, kGlyphHeight>;
 
 // clang-format off

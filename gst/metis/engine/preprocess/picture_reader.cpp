@@ -2,13 +2,14 @@
 #include "picture_reader.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 #include <utility>
 
 #include <drm_fourcc.h>
 
 #include <gst/drm/core/format.hpp>
-
-#include "colour.hpp"
+#include <gst/drm/core/luma_weights.hpp>
 
 namespace gstdrm::metis {
 
@@ -17,11 +18,11 @@ namespace {
 struct FormatRow {
   std::uint32_t fourcc;
   std::uint32_t pixel_bytes; // of the first plane
-  bool blue_first;           // in memory; of YCbCr: Cb is before Cr
+  bool blue_first;           // in memory; for YCbCr: Cb before Cr
   std::uint32_t n_planes = 1;
 };
 
-// drm_fourcc.h names the parts of a little-endian word from its highest: XR24 is B, G, R, X in
+// drm_fourcc.h names the bytes of a little-endian word from the highest: XR24 is B, G, R, X in
 // memory.
 constexpr FormatRow kFormats[] = {
     {DRM_FORMAT_NV12, 1, true, 2},    {DRM_FORMAT_YUV420, 1, true, 3},
@@ -31,14 +32,36 @@ constexpr FormatRow kFormats[] = {
     {DRM_FORMAT_BGR888, 3, false},
 };
 
+// A factor of step 3 in 1/2^13.
+std::int16_t factor(double value) noexcept
+{
+  return static_cast<std::int16_t>(std::floor(value * (1 << 13) + 0.5));
+}
+
+ColourFactors colour_factors(ColorMatrix matrix, bool full_range) noexcept
+{
+  const auto [kr, kb] = luma_of(matrix);
+  const double kg = 1 - kr - kb;
+  const double luma = full_range ? 1 : 255.0 / 219;
+  const double chroma = full_range ? 1 : 255.0 / 224;
+  ColourFactors factors;
+  factors.black = full_range ? 0 : 16 * 128;
+  factors.ky = factor(luma);
+  factors.krv = factor(2 * (1 - kr) * chroma);
+  factors.kbu = factor(2 * (1 - kb) * chroma);
+  factors.kgu = factor(2 * kb * (1 - kb) / kg * chroma);
+  factors.kgv = factor(2 * kr * (1 - kr) / kg * chroma);
+  return factors;
+}
+
 struct Source {
   const std::uint8_t *upper;
   const std::uint8_t *lower;
   int weight;
 };
 
-// The two rows of a plane that a row of the output lies between. Below the last row there is none,
-// and its weight would be 0.
+// The two rows of a plane next to a row of the output. Below the last row there is none, and its
+// weight is 0.
 Source rows_at(const PictureView &picture, std::size_t plane, const Axis &rows, std::uint32_t y,
                std::uint32_t n_rows) noexcept
 {
@@ -75,7 +98,7 @@ Result<PictureReader> PictureReader::create(const PictureFormat &format, std::ui
   if (found->n_planes > 1)
     reader.make_chroma();
   else
-    for (auto &row : reader.source_) // a pair at the end has the one beyond, with weight 0
+    for (auto &row : reader.source_) // with one more sample, of weight 0, for the last pair
       row.resize(std::size_t{format.width} + 1);
   return reader;
 }
@@ -175,7 +198,7 @@ void PictureReader::scale_row(std::size_t plane, const PictureView &picture, std
     loops_->pick_2(from, scaled.picks.table(), out);
 }
 
-// A row with weight 0 is not needed; below the last one there is none.
+// Does not scale a second row of weight 0, which may be below the last row.
 void PictureReader::scale_rows(std::size_t plane, const PictureView &picture, std::uint32_t y)
 {
   const Axis &rows = plane == 0 ? rows_ : chroma_rows_;

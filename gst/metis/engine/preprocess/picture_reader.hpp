@@ -11,7 +11,6 @@
 
 #include "axis.hpp"
 #include "engine/preprocess.hpp"
-#include "row_picks.hpp"
 #include "rows.hpp"
 
 namespace gstdrm::metis {
@@ -38,20 +37,20 @@ public:
   {
     return static_cast<std::uint32_t>(rows_.first.size());
   }
-  // Before the first row of each picture: forgets what is kept of the one before.
+  // Call it before the first row of each picture: drops the scaled rows of the last picture.
   void start_picture() noexcept;
-  // R, G and B of one row of the output, until the next call. The picture is one that accepts()
-  // takes.
+  // R, G and B of one row of the output, valid until the next call. accepts() must be true for the
+  // picture.
   std::array<const std::uint8_t *, 3> read_row(const PictureView &picture,
                                                std::uint32_t y) noexcept;
 
 private:
-  // Rows of a plane at the tensor's width. Two neighbours are kept, since the next row of the
-  // output often lies between the same ones, or takes one of them.
+  // Two neighbouring rows of a plane at the tensor's width. The next row of the output often needs
+  // one or both of them again.
   struct ScaledPlane {
     RowPicks picks;
-    std::array<std::array<std::vector<Centred>, 2>, 2> rows; // of each part of a sample
-    std::array<std::int64_t, 2> kept{-1, -1};                // which row it is; -1: none
+    std::array<std::array<std::vector<Centred>, 2>, 2> rows; // for each byte of a sample
+    std::array<std::int64_t, 2> kept{-1, -1}; // number of the row; -1 if there is none
   };
 
   PictureReader(const PictureFormat &format, std::uint32_t out_width, std::uint32_t out_height,
@@ -64,20 +63,20 @@ private:
   [[nodiscard]] CentredRows scaled_rows(std::size_t plane, std::size_t part, std::uint32_t y) const;
   void read_yuv(const PictureView &picture, std::uint32_t y);
   void read_rgb(const PictureView &picture, std::uint32_t y);
-  // In a sample of a chroma plane: Cb and Cr, or one of them.
+  // Bytes in a sample of a chroma plane.
   [[nodiscard]] std::uint32_t chroma_parts() const noexcept { return n_planes_ == 2 ? 2 : 1; }
   [[nodiscard]] std::uint32_t plane_row_bytes(std::size_t plane) const noexcept;
 
   PictureFormat format_;
   const RowLoops *loops_;
   ColourFactors factors_;
-  std::uint32_t chroma_width_ = 0; // 0: RGB
+  std::uint32_t chroma_width_ = 0; // 0 for RGB
   std::uint32_t n_planes_ = 1;
   std::uint32_t pixel_bytes_ = 1;
   bool blue_first_ = false; // in the picture
   Axis columns_, rows_;
   Axis chroma_rows_;
-  std::array<ScaledPlane, 3> scaled_;          // of each plane of YCbCr
+  std::array<ScaledPlane, 3> scaled_;          // one per plane of YCbCr
   std::array<std::vector<Blended>, 3> source_; // three channels, at the picture's width
   std::array<std::vector<std::uint8_t>, 3> levels_;
 };

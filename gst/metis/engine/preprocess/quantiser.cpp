@@ -18,13 +18,14 @@ Range range_of(TensorType type)
   return type == TensorType::Int8 ? Range{-128, 127} : Range{0, 255};
 }
 
-// With these, no sum of an AffineMap leaves 16 bits.
+// Within these limits no sum of an AffineMap needs more than 16 bits.
 constexpr double kMaxSlope = 64;
 constexpr double kMaxOffset = 16000;
 
-// Whether some number of 2^-16 gives all values of the table with this slope, and which: each
-// channel says from where to where the number may lie. One that is at a limit of the type says it
-// from one side alone. Slopes have 2^-16 too, so the nearest one is not always one that does it.
+// Finds an offset, in 1/2^16, that gives all values of the table with this slope. Each channel
+// limits the offset from both sides, or from one side if its value is the type's lowest or highest.
+// Returns false if there is none. Slopes are in 1/2^16, too, so the nearest slope does not always
+// have one.
 bool find_offset(ChannelMap &map, Range range)
 {
   const bool is_signed = range.low < 0;

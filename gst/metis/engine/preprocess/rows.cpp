@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Compiled once per instruction set, each time with another GSTDRM_ROWS. Everything here has
-// internal linkage, and no header with functions is included: the linker would keep one of several
-// copies of an inline function, and one with AVX2 instructions must not run elsewhere.
+// Compiled once per instruction set, each time with another GSTDRM_ROWS. All functions have
+// internal linkage, and no header with functions is included: of several copies of an inline
+// function the linker keeps one, and a copy with AVX2 instructions must not run on other CPUs.
 #include "rows.hpp"
 
 #ifdef __AVX2__
@@ -38,7 +38,7 @@ int16_t multiplied(int16_t a, int16_t b)
   return static_cast<int16_t>(((a * b >> 14) + 1) >> 1);
 }
 
-// Samples are taken one by one to where the calculation can be vectorised.
+// Copies the samples one by one, so that compilers vectorise the calculation.
 void pick_one_by_one(const uint8_t *__restrict row, const PickTable &table, Centred *__restrict out)
 {
   constexpr size_t kChunk = 8 * PickTable::kBlock;
@@ -64,8 +64,8 @@ __m256i two_windows(const uint8_t *row, uint32_t low, uint32_t high)
                              reinterpret_cast<const __m128i *>(row + low));
 }
 
-// A block of pixels at a time. The multiplication wants one factor with a sign, so 128 is taken off
-// each sample. The second part of a sample is the byte after the first one.
+// One block of pixels at a time. pmaddubsw takes one signed factor, so 128 is subtracted from each
+// sample. The second byte of a sample follows the first.
 template <size_t parts>
 void pick_by_shuffles(const uint8_t *row, const PickTable &table, Centred *const out[parts])
 {
@@ -131,7 +131,7 @@ void blend_pixels(const uint8_t *upper, const uint8_t *lower, int weight, Blende
   blend_channels<bytes>(upper, lower, weight, rows[0], rows[1], rows[2], n);
 }
 
-// All samples of a row are 0 or more, so both halves are.
+// No sample of a row is negative.
 int32_t first_of(Pair pair)
 {
   return static_cast<int32_t>(kLittleEndian ? pair & 0xffff : pair >> 16);
@@ -159,8 +159,8 @@ Pair pair_at(const Blended *place)
   return pair;
 }
 
-// With AVX2 one instruction takes eight pairs from anywhere. Without it, pairs are taken one by one
-// to where the calculation can be vectorised.
+// An AVX2 gather loads eight pairs. Without it the pairs are copied one by one, so that compilers
+// vectorise the calculation.
 void lerp_to_level(const Blended *__restrict row, const uint32_t *__restrict first,
                    const int32_t *__restrict weights, uint8_t *__restrict out, size_t n)
 {
@@ -194,8 +194,8 @@ int16_t between_centred(Centred upper, Centred lower, int16_t weight)
   return static_cast<int16_t>(upper + multiplied(static_cast<int16_t>(lower - upper), weight));
 }
 
-// Nine rows: too many for a check at run time, so that compilers need __restrict on parameters of a
-// function that they do not inline. What is read only may overlap.
+// Compilers do not check nine rows for overlap at run time: they vectorise only with __restrict on
+// the parameters of a function that is not inlined. Rows that are only read may overlap.
 [[gnu::noinline]] void to_rgb_rows(const CentredRows &luma, const CentredRows &blue_difference,
                                    const CentredRows &red_difference, const ColourFactors &factors,
                                    uint8_t *__restrict red, uint8_t *__restrict green,
@@ -233,8 +233,8 @@ void shift(const uint8_t *__restrict in, uint8_t offset, uint8_t *__restrict out
 }
 
 #ifdef __AVX2__
-// apply() on 16 channels. A sum has a carry where the low half of the product is above all that
-// the fraction leaves of 16 bits.
+// apply() on 16 channels. The sum has a carry if the low half of the product is larger than
+// 0xffff - fraction.
 class AffineVector {
 public:
   explicit AffineVector(const AffineMap &map)
@@ -257,7 +257,7 @@ private:
   __m256i whole_, slope_, room_, base_;
 };
 
-// 32 channels at a time; packing limits them. Gives the number that it did.
+// 32 channels at a time; the pack instruction limits them. Returns the number of channels done.
 template <bool is_signed>
 size_t scale_by_32(const uint8_t *in, const AffineMap &map, uint8_t *out, size_t n)
 {
@@ -287,8 +287,8 @@ void scale(const uint8_t *__restrict in, const AffineMap &map, uint8_t *__restri
 }
 
 #ifdef __AVX2__
-// Where byte k of a vector of the output comes from, when all bytes of the channel are in it once:
-// in three vectors on end the pixels of one channel have three different remainders of k / 3.
+// Moves pixel i of a channel to byte (3 i + shift) % 16. Three consecutive vectors of the output
+// have the pixels of one channel at three different remainders of k / 3.
 __m256i spread(const uint8_t *channel, int shift)
 {
   alignas(16) uint8_t from[16];
@@ -299,7 +299,7 @@ __m256i spread(const uint8_t *channel, int shift)
                              _mm256_broadcastsi128_si256(shuffle));
 }
 
-// Bytes whose place k has k % 3 == remainder.
+// A mask of the bytes k with k % 3 == remainder.
 __m256i every_third(int remainder)
 {
   alignas(16) uint8_t mask[16];
@@ -308,7 +308,7 @@ __m256i every_third(int remainder)
   return _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i *>(mask)));
 }
 
-// 32 pixels at a time, 16 in each half of a vector. Gives the number that it did.
+// 32 pixels at a time, 16 in each half of a vector. Returns the number of pixels done.
 size_t interleave_by_32(const uint8_t *const in[3], uint8_t *out, size_t n)
 {
   const __m256i third[3] = {every_third(0), every_third(1), every_third(2)};

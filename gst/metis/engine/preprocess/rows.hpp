@@ -8,15 +8,15 @@
 
 namespace gstdrm::metis {
 
-// Factors of 2^13 (preprocess.hpp, step 3), and what is subtracted from Y before.
+// Factors in 1/2^13 (preprocess.hpp, step 3), and the black level that is subtracted from Y first.
 struct ColourFactors {
   std::int16_t black = 0; // in 1/128 of a level
   std::int16_t ky = 0, krv = 0, kgu = 0, kgv = 0, kbu = 0;
 };
 
-// q = channel * whole + base + (channel * slope + fraction) / 2^16, limited to what int8 or uint8
-// holds: numbers of 16 bits, of which a vector has twice as many as of 32. apply() has internal
-// linkage since rows.cpp needs it so.
+// q = channel * whole + base + (channel * slope + fraction) / 2^16, limited to the range of int8 or
+// uint8. The numbers have 16 bits, because a vector holds twice as many of these as of 32 bits.
+// apply() has internal linkage for rows.cpp.
 struct AffineMap {
   std::int16_t whole = 0;
   std::int16_t base = 0;
@@ -35,53 +35,50 @@ static inline constexpr std::uint8_t apply(const AffineMap &map, std::uint8_t ch
   return static_cast<std::uint8_t>(low > least + 255 ? least + 255 : low);
 }
 
-// Rows in which a sample has 1/128 of a level; two neighbours side by side, as one gather takes
-// them.
+// A sample in 1/128 of a level, and two neighbours as one gather instruction loads them.
 using Blended = std::int16_t;
 using Pair = std::uint32_t;
 
-// Values between two samples of a row of bytes, less 128 levels, in 1/128 of a level: -16384 ..
-// 16256.
+// A value between two samples, minus 128 levels, in 1/128 of a level: -16384 .. 16256.
 using Centred = std::int16_t;
 
-// For each pixel of a row its two samples, and their weights. What RowPicks makes.
+// The two samples of each pixel of a row, and their weights. Made by RowPicks.
 struct PickTable {
-  static constexpr std::size_t kBlock = 16;    // pixels that one vector takes
+  static constexpr std::size_t kBlock = 16;    // pixels in one vector
   static constexpr std::size_t kPerWindow = 4; // pixels
   static constexpr std::uint32_t kWindowBytes = 16;
 
-  const std::uint32_t *first; // of each sample its first byte, from the start of the row
+  const std::uint32_t *first; // first byte of each sample, from the start of the row
   const std::uint32_t *second;
-  const std::uint8_t *weights; // of first and second, which make 128
-  // Where the samples of every four pixels lie within 16 bytes, as they do when a picture is
-  // scaled down by up to 4: the start of these bytes, and vectors that pick the samples. Else null.
+  const std::uint8_t *weights; // of first and second; their sum is 128
+  // If the samples of every four pixels are within 16 bytes, as when a picture is scaled down by up
+  // to 4: the start of these bytes, and vectors that pick the samples. Else null.
   const std::uint32_t *windows;
   const std::uint8_t *shuffles;
   std::size_t n; // a multiple of kBlock
 };
 
-// Two rows between which a row of the output lies, and the weight of the lower one.
+// The two rows next to a row of the output, and the weight of the lower one.
 struct CentredRows {
   const Centred *upper;
   const Centred *lower;
   int weight;
 };
 
-// Arrays do not overlap, except that a blended row's two sources, and a pair of centred rows, may
-// be one.
+// Arrays do not overlap, except that the upper and the lower row may be the same.
 struct RowLoops {
   const char *name;
   // out[i] = row[first[i]] * weight of first + row[second[i]] * weight of second - 128 * 128
   void (*pick)(const std::uint8_t *row, const PickTable &table, Centred *out);
-  // The same of samples of two bytes, whose parts go to one row each.
+  // The same for samples of two bytes, each of which goes to a row of its own.
   void (*pick_2)(const std::uint8_t *row, const PickTable &table, Centred *const out[2]);
-  // out[channel][i] = upper[i] * (128 - weight) + lower[i] * weight, of the first three channels of
-  // n pixels of 3 or 4 bytes
+  // out[channel][i] = upper[i] * (128 - weight) + lower[i] * weight, for the first three channels
+  // of n pixels of 3 or 4 bytes
   void (*blend_3)(const std::uint8_t *upper, const std::uint8_t *lower, int weight,
                   Blended *const out[3], std::size_t n);
   void (*blend_4)(const std::uint8_t *upper, const std::uint8_t *lower, int weight,
                   Blended *const out[3], std::size_t n);
-  // between row[first[i]] and the sample after it, to whole levels
+  // out[i] = whole level between row[first[i]] and the next sample
   void (*lerp_to_level)(const Blended *row, const std::uint32_t *first, const std::int32_t *weights,
                         std::uint8_t *out, std::size_t n);
   // Y, Cb and Cr in; R, G and B of n pixels out
@@ -98,9 +95,9 @@ struct RowLoops {
   void (*to_float)(const std::uint8_t *in, float mean, float scale, float *out, std::size_t n);
 };
 
-// The fastest that this CPU has.
+// The fastest loops for this CPU.
 const RowLoops &row_loops() noexcept;
-// For tests: those that this CPU has, the slowest first. 0 beyond the last.
+// For tests: the loops for this CPU, the slowest first; nullptr beyond the last.
 const RowLoops *row_loops_at(std::size_t index) noexcept;
 
 } // namespace gstdrm::metis

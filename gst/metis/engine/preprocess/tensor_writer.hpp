@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Puts rows of channels into a tensor: quantised, in its layout, with bars and padding around them.
+// Writes rows of channels to a tensor: quantised, in its layout, with bars and padding around them.
 #pragma once
 
 #include <array>
@@ -7,29 +7,56 @@
 #include <cstdint>
 #include <vector>
 
+#include <gst/drm/core/result.hpp>
+
 #include "axis.hpp"
+#include "engine/model.hpp"
 #include "quantiser.hpp"
 #include "rows.hpp"
-#include "tensor_plan.hpp"
 
 namespace gstdrm::metis {
 
+// One dimension: `size` elements with values, of `total` elements in memory.
+struct Span {
+  std::size_t before = 0;
+  std::size_t size = 0;
+  std::size_t total = 0;
+};
+
+// N x H x W x C is one plane of rows with interleaved channels, N x C x H x W one plane per
+// channel.
+struct TensorPlan {
+  Span height, width, channels;
+  bool interleaved = false;
+  bool is_float = false;
+  std::size_t element_bytes = 1;
+  std::size_t pixel_bytes = 1; // from one pixel to the next in a row
+  std::size_t row_bytes = 0;
+  std::size_t plane_bytes = 0;
+  std::size_t n_planes = 1;
+  [[nodiscard]] std::size_t bytes() const { return plane_bytes * n_planes; }
+};
+
+// Returns an Error unless there are four dimensions, N is 1, C without padding is 3, and H and W
+// are 1 to kMaxFrameSize and more than their padding.
+Result<TensorPlan> make_tensor_plan(const Model &model);
+
 class TensorWriter {
 public:
-  // `x` and `y`: where the picture goes in the tensor without its padding.
+  // `x` and `y` are the place of the picture in the tensor without its padding.
   TensorWriter(const TensorPlan &plan, const Quantiser &quantiser, Extent x, Extent y,
                const RowLoops &loops);
 
-  // Everything but the rows of the picture: padding, bars, padded channels.
+  // Writes all except the rows of the picture: padding, letterbox bars, padded channels.
   void write_outside(std::byte *tensor) const;
-  // Row `y` of the picture with what lies left and right of it. `channels` has R, G and B, or B, G
-  // and R.
+  // Writes row `y` of the picture with the bars and the padding beside it. `channels` are in the
+  // order of the tensor.
   void write_row(std::byte *tensor, std::uint32_t y, const std::uint8_t *const channels[3]);
-  // The whole tensor without a picture.
+  // Writes the whole tensor, with black for the picture.
   void write_black(std::byte *tensor) const;
 
 private:
-  // Of one plane: a row without picture. Empty: all of the plane is padding.
+  // A row of one plane without a picture. Empty if the whole plane is padding.
   using Bar = std::vector<std::byte>;
 
   void make_bars();
@@ -44,7 +71,7 @@ private:
   Extent x_, y_;
   const RowLoops *loops_;
   std::vector<Bar> bars_;                          // one per plane
-  std::array<std::vector<std::uint8_t>, 3> bytes_; // quantised rows on their way to be interleaved
+  std::array<std::vector<std::uint8_t>, 3> bytes_; // quantised rows before they are interleaved
   std::vector<float> floats_;
 };
 

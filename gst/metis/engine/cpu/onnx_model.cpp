@@ -1,12 +1,36 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "onnx_header.hpp"
+#include "onnx_model.hpp"
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace gstdrm::metis {
 
 namespace {
+
+// TensorProto.DataType of onnx.proto
+constexpr std::int64_t kOnnxFloat = 1;
+
+struct OnnxTensor {
+  std::string name;
+  std::int64_t type = 0;          // TensorProto.DataType; 0 if the file has none
+  std::vector<std::int64_t> dims; // -1 for a variable one
+};
+
+struct OnnxHeader {
+  std::int64_t opset = 0;         // of the standard operators
+  std::vector<OnnxTensor> inputs; // without weights, which have an initial value
+  std::vector<OnnxTensor> outputs;
+  std::vector<std::string> computed; // outputs of nodes
+  std::string missing;               // the first input of a node that nothing computes
+  std::string outside;               // the first other file with weights
+  std::string hollow;                // the first weight with elements and without values
+};
+
+// --- the file ------------------------------------------------------------------------------------
 
 using Bytes = std::span<const std::byte>;
 
@@ -76,7 +100,8 @@ std::optional<Field> take_field(Bytes &rest)
   return field;
 }
 
-// Calls visit(field) for each field; false: the message is cut off or is none, or a visit said so.
+// Calls visit(field) for each field. Returns false if the message is cut off or is no protobuf
+// message, or if visit() returned false.
 template <typename Visit> bool each_field(Bytes message, Visit visit)
 {
   while (!message.empty()) {
@@ -100,7 +125,7 @@ std::string text(Bytes bytes)
   return made;
 }
 
-// TensorShapeProto.Dimension: dim_value 1, or the name of a variable one
+// TensorShapeProto.Dimension: dim_value 1; a variable dimension has a name instead
 bool read_dim(Bytes message, std::int64_t &dim)
 {
   return each_field(message, [&](const Field &field) {
@@ -205,8 +230,8 @@ bool read_node(Bytes message, OnnxHeader &header, std::vector<std::string> &want
   });
 }
 
-// The first name that a node wants and nothing gives; empty if there is none. An optional input
-// that is left out has no name.
+// OnnxHeader::missing, given the inputs of all nodes. An optional input that is left out has an
+// empty name.
 std::string first_missing(const std::vector<std::string> &wanted, const OnnxHeader &header,
                           const std::vector<std::string> &weights)
 {
@@ -221,7 +246,7 @@ std::string first_missing(const std::vector<std::string> &wanted, const OnnxHead
 }
 
 // GraphProto: node 1 (NodeProto), initializer 5 (TensorProto), input 11, output 12,
-// sparse_initializer 15 (its names are not looked for)
+// sparse_initializer 15 (its names are not read, so nothing counts as missing then)
 bool read_graph(Bytes message, OnnxHeader &header)
 {
   std::vector<std::string> weights;
@@ -263,9 +288,7 @@ bool read_opset(Bytes message, OnnxHeader &header)
   return whole;
 }
 
-} // namespace
-
-Result<OnnxHeader> read_onnx_header(Bytes file, const std::string &path)
+Result<OnnxHeader> read_header(Bytes file, const std::string &path)
 {
   OnnxHeader header;
   bool has_graph = false;
@@ -289,8 +312,7 @@ Result<OnnxHeader> read_onnx_header(Bytes file, const std::string &path)
     return bad("has no network in it.");
   if (header.opset <= 0)
     return bad("does not say which version of ONNX's operators it wants.");
-  // OpenCV would divide by their number.
-  if (!header.outside.empty())
+  if (!header.outside.empty()) // OpenCV divides by the number of values, 0
     return Error{
         ErrorCode::Unsupported,
         "The model " + path + " keeps weights in " + header.outside +
@@ -299,14 +321,162 @@ Result<OnnxHeader> read_onnx_header(Bytes file, const std::string &path)
         0};
   if (!header.hollow.empty())
     return bad("has no values of the weight " + header.hollow + ".");
-  // OpenCV would read where nothing is. A network without any input is refused for that.
+  // OpenCV reads invalid memory. complete_input() refuses a network without any input.
   if (!header.inputs.empty() && !header.missing.empty())
     return bad("has an operator that wants " + header.missing + ", which nothing in it gives.");
-  // OpenCV would give the result of another node
+  // OpenCV returns the result of another node
   for (const OnnxTensor &output : header.outputs)
     if (!contains(header.computed, output.name))
       return bad("promises an output " + output.name + ", which nothing in it computes.");
   return header;
+}
+
+// --- the model -----------------------------------------------------------------------------------
+
+// Of the input: 16 times a picture of 4096x4096, so that a wrong description is an Error and does
+// not use up the memory of the machine.
+constexpr std::size_t kMaxElements = std::size_t{1} << 30;
+
+Error refuse(const Model &model, const std::string &why)
+{
+  return Error{ErrorCode::Unsupported, "The model " + model.path + " " + why, 0};
+}
+
+std::string names_text(const std::vector<OnnxTensor> &tensors)
+{
+  std::string names;
+  for (const OnnxTensor &tensor : tensors)
+    names += (names.empty() ? "" : ", ") + tensor.name;
+  return names.empty() ? "none" : names;
+}
+
+std::vector<std::size_t> known_dims(const OnnxTensor &tensor)
+{
+  std::vector<std::size_t> dims;
+  for (const std::int64_t dim : tensor.dims)
+    dims.push_back(dim > 0 ? static_cast<std::size_t>(dim) : 0);
+  return dims;
+}
+
+// A dimension that one side does not know comes from the other.
+Result<std::vector<std::size_t>> merge_dims(const Model &model, const TensorInfo &described,
+                                            const OnnxTensor &tensor)
+{
+  std::vector<std::size_t> dims = known_dims(tensor);
+  if (described.dims.empty() || dims.empty())
+    return dims.empty() ? described.dims : dims;
+  bool fits = described.dims.size() == dims.size();
+  for (std::size_t i = 0; fits && i < dims.size(); i++) {
+    fits = dims[i] == 0 || described.dims[i] == 0 || dims[i] == described.dims[i];
+    dims[i] = dims[i] != 0 ? dims[i] : described.dims[i];
+  }
+  if (fits)
+    return dims;
+  return refuse(model, "has tensor " + tensor.name + " with " + dims_text(known_dims(tensor)) +
+                           " elements, whereas its description says " + dims_text(described.dims) +
+                           ". Correct dims in section [" + tensor.name + "] of " + model.path +
+                           ".modelinfo.");
+}
+
+Result<void> complete_tensor(const Model &model, TensorInfo &described, const OnnxTensor &tensor)
+{
+  if (tensor.type != kOnnxFloat || described.type != TensorType::Float32)
+    return refuse(model, "has tensor " + tensor.name + " of ONNX type " +
+                             std::to_string(tensor.type) +
+                             (described.type != TensorType::Float32
+                                  ? ", and its description says another type than float32"
+                                  : "") +
+                             ". The CPU back end runs models with float32 (1) inputs and outputs.");
+  auto dims = merge_dims(model, described, tensor);
+  if (!dims)
+    return dims.error();
+  described.name = tensor.name;
+  described.dims = std::move(*dims);
+  return {};
+}
+
+// The layout with 3 channels; if both have, the one of the description.
+Result<TensorLayout> find_layout(const Model &model)
+{
+  const std::vector<std::size_t> &dims = model.input.dims;
+  const bool nchw = dims[1] == 3;
+  const bool nhwc = dims[3] == 3;
+  if (nchw && nhwc)
+    return model.image.layout;
+  if (nchw || nhwc)
+    return nchw ? TensorLayout::Nchw : TensorLayout::Nhwc;
+  return refuse(model, "takes " + dims_text(dims) +
+                           " elements, which is no picture of 3 channels: the CPU back end wants "
+                           "1x3xHxW or 1xHxWx3.");
+}
+
+Result<void> complete_input(Model &model, const OnnxHeader &header)
+{
+  if (header.inputs.size() != 1)
+    return refuse(model, "has " + std::to_string(header.inputs.size()) + " inputs (" +
+                             names_text(header.inputs) + "), where 1 is needed, the picture.");
+  const OnnxTensor &input = header.inputs.front();
+  if (!model.input.name.empty() && model.input.name != input.name)
+    return refuse(model, "has no input " + model.input.name + ", as its description says: it is " +
+                             input.name + ".");
+  if (const auto done = complete_tensor(model, model.input, input); !done)
+    return done.error();
+  std::vector<std::size_t> &dims = model.input.dims;
+  if (!dims.empty() && dims[0] == 0)
+    dims[0] = 1; // a variable number of pictures
+  if (dims.size() != 4 || dims[0] != 1)
+    return refuse(model, "takes " + dims_text(dims) +
+                             " elements: the CPU back end wants one picture, 1x3xHxW or 1xHxWx3.");
+  if (std::find(dims.begin(), dims.end(), 0U) != dims.end())
+    return refuse(model, "takes pictures of any size (" + dims_text(dims) +
+                             "). Choose one: write dims in section [" + input.name + "] of " +
+                             model.path + ".modelinfo.");
+  std::size_t room = kMaxElements;
+  for (const std::size_t dim : dims)
+    room /= dim;
+  if (room == 0)
+    return refuse(model, "takes " + dims_text(dims) + " elements, more than " +
+                             std::to_string(kMaxElements) + ".");
+  const auto layout = find_layout(model);
+  if (!layout)
+    return layout.error();
+  model.image.layout = *layout;
+  return {};
+}
+
+Result<void> complete_outputs(Model &model, const OnnxHeader &header)
+{
+  if (header.outputs.empty())
+    return refuse(model, "has no outputs.");
+  if (model.outputs.empty())
+    for (const OnnxTensor &output : header.outputs)
+      model.outputs.emplace_back().name = output.name;
+  for (TensorInfo &described : model.outputs) {
+    const auto found =
+        std::find_if(header.outputs.begin(), header.outputs.end(),
+                     [&](const OnnxTensor &output) { return output.name == described.name; });
+    if (found == header.outputs.end())
+      return refuse(model, "has no output " + described.name +
+                               ", as its description says: it has " + names_text(header.outputs) +
+                               ".");
+    if (const auto done = complete_tensor(model, described, *found); !done)
+      return done.error();
+  }
+  return {};
+}
+
+} // namespace
+
+Result<OnnxModel> read_onnx_model(Model described, std::span<const std::byte> file)
+{
+  const auto header = read_header(file, described.path);
+  if (!header)
+    return header.error();
+  if (const auto done = complete_input(described, *header); !done)
+    return done.error();
+  if (const auto done = complete_outputs(described, *header); !done)
+    return done.error();
+  return OnnxModel{std::move(described), header->opset};
 }
 
 } // namespace gstdrm::metis

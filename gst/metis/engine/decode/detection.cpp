@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "decode_parts.hpp"
+#include "detection.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -9,7 +9,7 @@ namespace gstdrm::metis {
 
 namespace {
 
-// Boxes that are compared with each other, at most: the time grows with the square.
+// Limit for boxes that are compared with each other, which takes quadratic time.
 constexpr std::size_t kMostCandidates = 2000;
 
 std::string dims_text(const TensorValues &tensor)
@@ -18,6 +18,20 @@ std::string dims_text(const TensorValues &tensor)
   for (const std::size_t dim : tensor.dims)
     text.append(text.empty() ? "" : "x").append(std::to_string(dim));
   return text.empty() ? "without dimensions" : text;
+}
+
+// Intersection over union, 0 to 1.
+float overlap(const Detection &a, const Detection &b)
+{
+  const float width = std::min(a.x + a.width, b.x + b.width) - std::max(a.x, b.x);
+  const float height = std::min(a.y + a.height, b.y + b.height) - std::max(a.y, b.y);
+  if (!(width > 0) || !(height > 0))
+    return 0;
+  // double: the area of a finite box is finite
+  const double common = static_cast<double>(width) * height;
+  const double both =
+      static_cast<double>(a.width) * a.height + static_cast<double>(b.width) * b.height - common;
+  return both > 0 ? static_cast<float>(common / both) : 0;
 }
 
 } // namespace
@@ -73,19 +87,6 @@ bool is_real(const Detection &detection)
                       std::isfinite(detection.width) && std::isfinite(detection.height) &&
                       std::isfinite(detection.score);
   return finite && detection.width > 0 && detection.height > 0;
-}
-
-float overlap(const Detection &a, const Detection &b)
-{
-  const float width = std::min(a.x + a.width, b.x + b.width) - std::max(a.x, b.x);
-  const float height = std::min(a.y + a.height, b.y + b.height) - std::max(a.y, b.y);
-  if (!(width > 0) || !(height > 0))
-    return 0;
-  // double: the area of a finite box is finite
-  const double common = static_cast<double>(width) * height;
-  const double both =
-      static_cast<double>(a.width) * a.height + static_cast<double>(b.width) * b.height - common;
-  return both > 0 ? static_cast<float>(common / both) : 0;
 }
 
 std::vector<Detection> best_of(std::vector<Detection> found, float iou, std::size_t most)

@@ -1,46 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <algorithm>
-
-#include "decode_parts.hpp"
-#include "yolov8_layout.hpp"
+#include "decoders.hpp"
 
 namespace gstdrm::metis {
-
-namespace {
-
-bool looks_like_yolov8(Tensors tensors)
-{
-  if (tensors.size() == 1) {
-    const auto dims = trimmed(tensors[0].dims, 2);
-    return dims.size() == 2 && std::min(dims[0], dims[1]) >= 5;
-  }
-  return tensors.size() % 2 == 0 && std::any_of(tensors.begin(), tensors.end(), is_box_grid);
-}
-
-bool looks_like_blazeface(Tensors tensors)
-{
-  if (tensors.size() != 2)
-    return false;
-  const auto rows_of_16 = [](const TensorValues &tensor) {
-    const auto dims = trimmed(tensor.dims, 2);
-    return dims.size() == 2 && dims[1] == 16;
-  };
-  const bool first = rows_of_16(tensors[0]);
-  return first != rows_of_16(tensors[1]) &&
-         tensors[first ? 1 : 0].values.size() * 16 == tensors[first ? 0 : 1].values.size();
-}
-
-bool looks_like_ssd(Tensors tensors)
-{
-  if (tensors.size() < 3 || tensors.size() > 4)
-    return false;
-  return std::any_of(tensors.begin(), tensors.end(), [](const TensorValues &tensor) {
-    const auto dims = trimmed(tensor.dims, 2);
-    return dims.size() == 2 && dims[1] == 4;
-  });
-}
-
-} // namespace
 
 std::optional<DecoderKind> decoder_named(std::string_view name)
 {

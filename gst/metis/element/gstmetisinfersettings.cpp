@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "gstmetisinferproperties.hpp"
+#include "gstmetisinfersettings.hpp"
 
 #include <utility>
 
-#include "engine/inference_worker.hpp"
+#include "engine/inference_queue.hpp"
 
 namespace gstdrm::metis {
 
@@ -11,7 +11,7 @@ namespace {
 
 enum Property {
   PROP_0,
-  PROP_DRM_STATS = kInferStatsProperty, // the first, so that no other one gets its number
+  PROP_DRM_STATS = kInferStatsProperty, // first, because its number is fixed
   PROP_MODEL,
   PROP_DEVICE,
   PROP_BACKEND,

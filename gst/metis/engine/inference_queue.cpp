@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "inference_worker.hpp"
+#include "inference_queue.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -20,7 +21,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// A back end that keeps the time itself knows better what happened, so it goes first.
+// Back ends that have the same time limit themselves report a better error, if they come first.
 constexpr std::chrono::milliseconds kGrace{20};
 
 std::uint64_t count_ns(std::chrono::steady_clock::duration time)
@@ -49,27 +50,147 @@ Error late_error(const char *what, std::chrono::milliseconds timeout)
 
 } // namespace
 
-InferenceWorker::InferenceWorker(InferenceSetup setup, ItemLine &line, InferenceCounters &counters)
-    : line_(line), counters_(counters), backend_(std::move(setup.backend)),
-      inputs_(std::move(setup.inputs)), outputs_(std::move(setup.outputs)),
-      results_(std::move(setup.results)),
+Result<std::unique_ptr<InferenceQueue>> InferenceQueue::start(InferenceSetup setup,
+                                                              InferenceCounters &counters)
+{
+  auto wake = WakeFd::create();
+  if (!wake)
+    return wake.error();
+  return std::unique_ptr<InferenceQueue>(
+      new InferenceQueue(std::move(setup), std::move(*wake), counters));
+}
+
+InferenceQueue::InferenceQueue(InferenceSetup setup, WakeFd wake, InferenceCounters &counters)
+    : places_(setup.places), wake_(std::move(wake)), counters_(counters),
+      backend_(std::move(setup.backend)), inputs_(std::move(setup.inputs)),
+      outputs_(std::move(setup.outputs)), results_(std::move(setup.results)),
       max_in_flight_(std::clamp(setup.max_in_flight, 1U, InferenceSetup::kMostInFlight)),
-      timeout_(setup.timeout), cache_maps_(setup.cache_maps), thread_(&InferenceWorker::work, this)
+      timeout_(setup.timeout), cache_maps_(setup.cache_maps), thread_(&InferenceQueue::work, this)
 {
 }
 
-InferenceWorker::~InferenceWorker()
+InferenceQueue::~InferenceQueue()
 {
   quit_ = true;
-  line_.wake().wake();
+  set_flushing(true); // wakes the worker, too
   thread_.join();
   counters_.in_flight = 0;
 }
 
-// An exception may have lost the frame that was worked on, so all that were taken end with an
-// error; their requests keep their memory until the device is done. The text of an error that says
-// that memory ended is short enough to need none.
-void InferenceWorker::work() noexcept
+// --- items ---------------------------------------------------------------------------------------
+
+InferenceQueue::Passage InferenceQueue::push(Item item)
+{
+  auto entry = std::make_shared<Entry>();
+  const bool is_frame = item.frame.has_value();
+  entry->outcome.was_frame = is_frame;
+  entry->state = is_frame ? State::Waiting : State::Done;
+  entry->item = std::move(item);
+  {
+    std::unique_lock guard(lock_);
+    const unsigned place = entry->item.takes_place ? 1 : 0;
+    left_.wait(guard, [&] { return flushing_ || places_taken_ + place <= places_; });
+    if (flushing_) {
+      guard.unlock(); // the payload's deleter runs without the lock
+      return Passage::Flushing;
+    }
+    entry->entered = Clock::now();
+    places_taken_ += place;
+    entries_.push_back(std::move(entry));
+  }
+  if (is_frame)
+    wake_.wake();
+  else
+    done_.notify_all();
+  return Passage::Done;
+}
+
+std::optional<Outcome> InferenceQueue::pop()
+{
+  std::shared_ptr<Entry> entry;
+  {
+    std::unique_lock guard(lock_);
+    outside_ = false;
+    if (entries_.empty())
+      left_.notify_all(); // drain()
+    done_.wait(guard, [this] {
+      return flushing_ || (!entries_.empty() && entries_.front()->state == State::Done);
+    });
+    if (flushing_)
+      return std::nullopt;
+    entry = std::move(entries_.front());
+    entries_.pop_front();
+    places_taken_ -= entry->item.takes_place ? 1 : 0;
+    outside_ = true;
+  }
+  left_.notify_all(); // push()
+  Outcome outcome = std::move(entry->outcome);
+  outcome.payload = std::move(entry->item.payload);
+  return outcome;
+}
+
+InferenceQueue::Passage InferenceQueue::drain()
+{
+  std::unique_lock guard(lock_);
+  left_.wait(guard, [this] { return flushing_ || (entries_.empty() && !outside_); });
+  return flushing_ ? Passage::Flushing : Passage::Done;
+}
+
+void InferenceQueue::set_flushing(bool flushing)
+{
+  std::deque<std::shared_ptr<Entry>> dropped; // destroyed without the lock
+  {
+    const std::lock_guard guard(lock_);
+    flushing_ = flushing;
+    for (const auto &entry : entries_)
+      entry->state = State::Dropped;
+    dropped.swap(entries_);
+    places_taken_ = 0;
+  }
+  left_.notify_all();
+  done_.notify_all();
+  wake_.wake();
+}
+
+// The oldest frame for the worker; nullptr if there is none.
+std::shared_ptr<InferenceQueue::Entry> InferenceQueue::take_waiting()
+{
+  const std::lock_guard guard(lock_);
+  const auto next = std::find_if(entries_.begin(), entries_.end(),
+                                 [](const auto &entry) { return entry->state == State::Waiting; });
+  if (next == entries_.end())
+    return nullptr;
+  (*next)->state = State::Working;
+  return *next;
+}
+
+bool InferenceQueue::is_dropped(const Entry &entry)
+{
+  const std::lock_guard guard(lock_);
+  return entry.state == State::Dropped;
+}
+
+void InferenceQueue::complete(Entry &entry, std::optional<Error> error)
+{
+  if (error)
+    GSTDRM_DEBUG("a frame goes on without a result: %s", error->message.c_str());
+  entry.outcome.error = std::move(error);
+  if (entry.item.frame)
+    entry.outcome.format = entry.item.frame->format;
+  entry.outcome.inside = Clock::now() - entry.entered;
+  {
+    const std::lock_guard guard(lock_);
+    entry.state = State::Done;
+  }
+  done_.notify_all();
+}
+
+// --- the worker ----------------------------------------------------------------------------------
+
+// After an exception it is unknown which frame was lost, so all frames that the worker has end with
+// an error. Their requests keep their memory until the device is done. The message fits into a
+// std::string without an allocation.
+void InferenceQueue::work() noexcept
 {
   while (!quit_) {
     try {
@@ -80,46 +201,54 @@ void InferenceWorker::work() noexcept
     } catch (...) {
       lost_ = Error{ErrorCode::Device, "out of memory", ENOMEM};
       head_.reset();
-      for (Request &request : requests_)
+      for (Submission &request : requests_)
         request.late = true;
-      line_.settle_taken(*lost_);
+      {
+        const std::lock_guard guard(lock_);
+        for (const auto &entry : entries_)
+          if (entry->state == State::Working) {
+            entry->outcome.error = lost_;
+            entry->state = State::Done;
+          }
+      }
+      done_.notify_all();
     }
   }
 }
 
-// --- requests ------------------------------------------------------------------------------------
-
-InferenceWorker::Request *InferenceWorker::oldest_in_time() noexcept
+// requests_.size() if all requests are late.
+std::size_t InferenceQueue::oldest_in_time() const
 {
-  const auto found = std::find_if(requests_.begin(), requests_.end(),
-                                  [](const Request &request) { return !request.late; });
-  return found == requests_.end() ? nullptr : &*found;
+  return static_cast<std::size_t>(
+      std::find_if(requests_.begin(), requests_.end(),
+                   [](const Submission &request) { return !request.late; }) -
+      requests_.begin());
 }
 
-std::size_t InferenceWorker::n_late() const noexcept
+std::size_t InferenceQueue::n_late() const
 {
   return static_cast<std::size_t>(std::count_if(
-      requests_.begin(), requests_.end(), [](const Request &request) { return request.late; }));
+      requests_.begin(), requests_.end(), [](const Submission &request) { return request.late; }));
 }
 
 // The device works on one request after the other, so the time of a request runs from the end of
-// the one before.
-InferenceWorker::Clock::time_point InferenceWorker::deadline_of(const Request &request) const
+// the request before it.
+InferenceQueue::Clock::time_point InferenceQueue::deadline_of(const Submission &request) const
 {
   if (lost_)
     return {};
   return std::max(request.submitted, last_done_) + timeout_ + kGrace;
 }
 
-// Polls the wake descriptor, the fences of the head, the request that is the next to be done, and
-// those that are late.
-void InferenceWorker::sleep()
+// Polls the wake descriptor, the fences of the head, the oldest request that is in time (requests
+// end in order), and the late requests.
+void InferenceQueue::sleep()
 {
   constexpr std::size_t kMost = 1 + 1 + kMaxPlanes + InferenceSetup::kMostInFlight;
   std::array<pollfd, kMost> polled{};
   std::array<std::size_t, kMost> request_of{};
   std::size_t n = 0;
-  polled[n++] = {line_.wake().get(), POLLIN, 0};
+  polled[n++] = {wake_.get(), POLLIN, 0};
   std::optional<Clock::time_point> deadline;
   if (head_ && head_->waited) {
     deadline = head_->deadline;
@@ -127,51 +256,53 @@ void InferenceWorker::sleep()
       polled[n++] = {fence, POLLIN, 0};
   }
   const std::size_t first_request = n;
-  const Request *next = oldest_in_time();
+  const std::size_t next = oldest_in_time();
   for (std::size_t i = 0; i < requests_.size(); i++)
-    if (requests_[i].late || &requests_[i] == next) {
+    if (requests_[i].late || i == next) {
       request_of[n] = i;
       polled[n++] = {requests_[i].done, POLLIN, 0};
     }
-  if (next)
-    deadline = std::min(deadline.value_or(Clock::time_point::max()), deadline_of(*next));
+  if (next < requests_.size())
+    deadline = std::min(deadline.value_or(Clock::time_point::max()), deadline_of(requests_[next]));
   const timespec left = deadline ? time_left(*deadline) : timespec{};
   const int ready = ::ppoll(polled.data(), n, deadline ? &left : nullptr, nullptr);
   if (ready <= 0)
     return;
   if (polled[0].revents != 0)
-    line_.wake().drain();
+    wake_.drain();
   for (std::size_t i = n; i-- > first_request;) // from the back: collect() erases
     if (polled[i].revents != 0)
       collect(request_of[i]);
 }
 
-// A late request that ends, or the oldest that is in time.
-void InferenceWorker::collect(std::size_t index)
+// Finishes a request that is done.
+void InferenceQueue::collect(std::size_t index)
 {
-  Request request = std::move(requests_[index]);
+  Submission request = std::move(requests_[index]);
   requests_.erase(requests_.begin() + static_cast<std::ptrdiff_t>(index));
   counters_.in_flight = requests_.size();
   last_done_ = Clock::now();
-  const Result<Finished> finished = backend_->finish(request.id);
+  auto finished = backend_->finish(request.id);
   request.cpu_outputs.clear();
   if (!finished)
     note_loss(finished.error());
+  else if (!finished->notice.empty())
+    notice_ = std::move(finished->notice);
   if (request.late)
     return;
   if (!finished)
-    return settle(*request.entry, finished.error());
+    return complete(*request.entry, finished.error());
   counters_.device_ns += count_ns(finished->on_device);
   counters_.inferences++;
   request.entry->outcome.outputs = request.memory->outputs;
   if (const auto copied = copy_outputs(request.entry->outcome); !copied)
-    return settle(*request.entry, copied.error());
-  request.entry->outcome.notice = backend_->take_notice();
-  settle(*request.entry, std::nullopt);
+    return complete(*request.entry, copied.error());
+  request.entry->outcome.notice = std::exchange(notice_, {});
+  complete(*request.entry, std::nullopt);
 }
 
-// From dma-bufs, which are all that the device writes, to where the results are to lie.
-Result<void> InferenceWorker::copy_outputs(Outcome &outcome) const
+// A device that writes dma-bufs only: copies its outputs to the memory that the user asked for.
+Result<void> InferenceQueue::copy_outputs(Outcome &outcome) const
 {
   if (!results_)
     return {};
@@ -191,51 +322,38 @@ Result<void> InferenceWorker::copy_outputs(Outcome &outcome) const
 }
 
 // Frames whose request is late go on without a result.
-void InferenceWorker::expire()
+void InferenceQueue::expire()
 {
-  while (Request *request = oldest_in_time()) {
-    if (Clock::now() < deadline_of(*request))
+  for (std::size_t i = oldest_in_time(); i < requests_.size(); i = oldest_in_time()) {
+    Submission &request = requests_[i];
+    if (Clock::now() < deadline_of(request))
       return;
-    if (is_ready_now(request->done)) {
-      const auto same = [request](const Request &other) { return &other == request; };
-      collect(static_cast<std::size_t>(std::find_if(requests_.begin(), requests_.end(), same) -
-                                       requests_.begin()));
+    if (is_ready_now(request.done)) {
+      collect(i);
       continue;
     }
-    request->late = true;
+    request.late = true;
     last_done_ = Clock::now();
-    settle(*request->entry,
-           lost_ ? *lost_ : late_error("The device did not answer within ", timeout_));
+    complete(*request.entry,
+             lost_ ? *lost_ : late_error("The device did not answer within ", timeout_));
   }
 }
 
-void InferenceWorker::settle(Entry &entry, std::optional<Error> error)
-{
-  if (error)
-    GSTDRM_DEBUG("a frame goes on without a result: %s", error->message.c_str());
-  entry.outcome.error = std::move(error);
-  if (entry.item.frame)
-    entry.outcome.format = entry.item.frame->format;
-  line_.settle(entry);
-}
-
-void InferenceWorker::note_loss(const Error &error)
+void InferenceQueue::note_loss(const Error &error)
 {
   if (error.code == ErrorCode::Device && error.sys_errno == ENODEV && !lost_)
     lost_ = error;
 }
 
-// --- the next frame ------------------------------------------------------------------------------
-
-// True: something was done, so that more may be possible.
-bool InferenceWorker::advance_head()
+// Returns true if it did something, so that the next call may be able to do more.
+bool InferenceQueue::advance_head()
 {
-  if (head_ && line_.is_dropped(*head_->entry)) {
+  if (head_ && is_dropped(*head_->entry)) {
     head_.reset();
     return true;
   }
   if (!head_) {
-    std::shared_ptr<Entry> entry = line_.take();
+    std::shared_ptr<Entry> entry = take_waiting();
     if (!entry)
       return false;
     head_ = Head{std::move(entry), {}, Clock::now() + timeout_, false};
@@ -243,7 +361,7 @@ bool InferenceWorker::advance_head()
     head_->fences.fill(-1);
     head_->fences[0] = frame.acquire.get();
     for (std::size_t i = 0; i < frame.layout.n_planes; i++) {
-      const auto &planes = frame.layout.planes; // one dma-buf for all planes is polled once
+      const auto &planes = frame.layout.planes; // a dma-buf of several planes is polled once
       if (i == 0 || !(planes[i].object.identity == planes[i - 1].object.identity))
         head_->fences[1 + i] = planes[i].fd;
     }
@@ -251,10 +369,10 @@ bool InferenceWorker::advance_head()
   const auto fail_head = [this](const Error &error) {
     const std::shared_ptr<Entry> entry = std::move(head_->entry);
     head_.reset();
-    settle(*entry, error);
+    complete(*entry, error);
     return true;
   };
-  if (!is_head_ready()) { // of a lost device too: whoever gets the frame need not wait
+  if (!is_head_ready()) { // even if the device is lost: downstream does not wait for this fence
     if (Clock::now() < head_->deadline)
       return false;
     return fail_head(late_error("The frame's fence did not signal within ", timeout_));
@@ -271,8 +389,8 @@ bool InferenceWorker::advance_head()
   return true;
 }
 
-// Without a fence that is pending this costs one system call, and none for a frame without fences.
-bool InferenceWorker::is_head_ready()
+// Makes one system call, and none for a frame without fences.
+bool InferenceQueue::is_head_ready()
 {
   std::array<pollfd, 1 + kMaxPlanes> polled{};
   bool any = false;
@@ -296,8 +414,8 @@ bool InferenceWorker::is_head_ready()
   return !pending;
 }
 
-// A fence that is a sync_file can signal an error: the work it stands for was not done.
-Result<void> InferenceWorker::check_acquire() const
+// A sync_file signals an error if its producer failed. Implicit fences have no error to read.
+Result<void> InferenceQueue::check_acquire() const
 {
   const UniqueFd &acquire = head_->entry->item.frame->acquire;
   if (!acquire)
@@ -309,20 +427,20 @@ Result<void> InferenceWorker::check_acquire() const
   return {};
 }
 
-void InferenceWorker::begin_head()
+void InferenceQueue::begin_head()
 {
   const std::shared_ptr<Entry> entry = std::move(head_->entry);
   head_.reset();
   counters_.waiting_ns += count_ns(Clock::now() - entry->entered);
-  requests_.emplace_back(); // first: the memory of what was submitted must not be lost
-  Request &request = requests_.back();
+  requests_.emplace_back(); // before submit(): an exception must not free memory of the device
+  Submission &request = requests_.back();
   request.entry = entry;
   request.memory = std::make_shared<Memory>();
   Result<void> begun =
       backend_->takes() == Backend::Takes::Tensors ? prepare(*entry, request) : Result<void>();
   if (begun)
     begun = take_outputs(request);
-  if (begun && line_.is_dropped(*entry)) { // nobody waits for the result
+  if (begun && is_dropped(*entry)) { // by a flush during prepare()
     requests_.pop_back();
     return;
   }
@@ -332,10 +450,10 @@ void InferenceWorker::begin_head()
     return;
   requests_.pop_back();
   note_loss(begun.error());
-  settle(*entry, begun.error());
+  complete(*entry, begun.error());
 }
 
-Result<void> InferenceWorker::prepare(Entry &entry, Request &request)
+Result<void> InferenceQueue::prepare(Entry &entry, Submission &request)
 {
   const Clock::time_point start = Clock::now();
   const FrameItem &frame = *entry.item.frame;
@@ -371,7 +489,7 @@ Result<void> InferenceWorker::prepare(Entry &entry, Request &request)
   return {};
 }
 
-Result<void> InferenceWorker::take_outputs(Request &request)
+Result<void> InferenceQueue::take_outputs(Submission &request)
 {
   const std::vector<TensorInfo> &infos = backend_->model().outputs;
   request.memory->outputs.reserve(infos.size());
@@ -393,10 +511,10 @@ Result<void> InferenceWorker::take_outputs(Request &request)
   return {};
 }
 
-Result<void> InferenceWorker::submit(Request &request)
+Result<void> InferenceQueue::submit(Submission &request)
 {
   Entry &entry = *request.entry;
-  metis::Request asked;
+  Request asked;
   const bool takes_frames = backend_->takes() == Backend::Takes::Frames;
   if (takes_frames)
     asked.frame = &entry.item.frame->layout;

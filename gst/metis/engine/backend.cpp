@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "open_backend.hpp"
+#include "backend.hpp"
 
-#include <array>
 #include <string>
 #include <utility>
 
@@ -11,8 +10,7 @@ namespace gstdrm::metis {
 
 namespace {
 
-// Error: this build has none.
-template <typename Ways> Error no_way(const Ways &ways)
+Error no_way(std::span<const BackendWay> ways)
 {
   std::string names;
   for (const BackendWay &way : ways)
