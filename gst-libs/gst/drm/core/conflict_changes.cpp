@@ -109,6 +109,11 @@ std::vector<Change> values_of_accessors(const Conflict &conflict, Key key)
   const auto add = [&](std::uint64_t number) -> Change & {
     return values.emplace_back(make_change(0, key, what_to_do(key), number));
   };
+  if (key == Key::Formats) {
+    if (const std::optional<Format> format = most_common_format(conflict))
+      add(0).format = *format;
+    return values;
+  }
   std::set<std::string> heaps;
   for (const Constraints &one : conflict.accessors) {
     if (!one.has(key))
@@ -121,9 +126,6 @@ std::vector<Change> values_of_accessors(const Conflict &conflict, Key key)
       for (const std::uint64_t end : {one.number(key)->min, one.number(key)->max})
         add(end);
   }
-  if (key == Key::Formats)
-    if (const std::optional<Format> format = most_common_format(conflict))
-      add(0).format = *format;
   if (key == Key::Placement)
     for (const std::uint32_t kind : {kPlaceSystem, kPlaceContiguous})
       add(kind);
