@@ -188,14 +188,36 @@ void add_structure(std::vector<Part> &parts, const GstStructure *structure,
            any_format ? std::vector<std::string>{"in any format"} : formats);
 }
 
-bool has_feature(const GstCaps *caps, const char *feature)
+// The memory features of the caps, each once: "system memory", "memory:DMABuf". Empty if a
+// structure takes any memory.
+std::vector<std::string> memories_of(const GstCaps *caps)
 {
+  Distinct memories;
   for (guint i = 0; i < gst_caps_get_size(caps); i++) {
     const GstCapsFeatures *features = gst_caps_get_features(caps, i);
-    if (gst_caps_features_is_any(features) || gst_caps_features_contains(features, feature))
-      return true;
+    if (gst_caps_features_is_any(features))
+      return {};
+    std::string memory = "system memory"; // where no feature names another one
+    for (guint k = 0; k < gst_caps_features_get_size(features); k++) {
+      const std::string feature = gst_caps_features_get_nth(features, k);
+      if (feature.starts_with("memory:") && feature != GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY)
+        memory = feature;
+    }
+    memories.add(std::move(memory));
   }
-  return false;
+  return memories.texts();
+}
+
+// "system memory against memory:DMABuf"; empty if a kind of memory is common to both.
+std::string differing_memory(const GstCaps *sent, const GstCaps *taken)
+{
+  constexpr std::size_t kLongest = 100; // bytes
+  const std::vector<std::string> ours = memories_of(sent);
+  const std::vector<std::string> theirs = memories_of(taken);
+  if (ours.empty() || theirs.empty() ||
+      std::find_first_of(ours.begin(), ours.end(), theirs.begin(), theirs.end()) != ours.end())
+    return "";
+  return join(ours, " or ", kLongest) + " against " + join(theirs, " or ", kLongest);
 }
 
 // A fourcc that both have in DMA_DRM caps, whatever the modifiers; empty where there is none.
@@ -314,20 +336,32 @@ std::string differing_field(const GstCaps *sent, const GstCaps *taken)
   return "";
 }
 
+std::string differing_features(const GstCaps *sent, const GstCaps *taken)
+{
+  for (guint i = 0; i < gst_caps_get_size(sent); i++)
+    for (guint k = 0; k < gst_caps_get_size(taken); k++) {
+      const GstCapsFeatures *ours = gst_caps_get_features(sent, i);
+      const GstCapsFeatures *theirs = gst_caps_get_features(taken, k);
+      if (gst_structure_can_intersect(gst_caps_get_structure(sent, i),
+                                      gst_caps_get_structure(taken, k)))
+        return take(gst_caps_features_to_string(ours)) + " against " +
+               take(gst_caps_features_to_string(theirs));
+    }
+  return "";
+}
+
 std::string nearest_miss(const GstCaps *sent, const GstCaps *taken)
 {
   if (!says_something(sent) || !says_something(taken) || caps_meet(sent, taken))
     return "";
   if (std::string field = differing_field(sent, taken); !field.empty())
     return field;
+  if (std::string memory = differing_memory(sent, taken); !memory.empty())
+    return memory;
+  if (std::string features = differing_features(sent, taken); !features.empty())
+    return features;
   if (const std::string fourcc = common_fourcc(sent, taken); !fourcc.empty())
     return fourcc + " with other modifiers";
-  constexpr const char *kSystem = GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY;
-  constexpr const char *kDmaBuf = GST_CAPS_FEATURE_MEMORY_DMABUF;
-  if (!has_feature(sent, kDmaBuf) && !has_feature(taken, kSystem))
-    return "system memory against memory:DMABuf";
-  if (!has_feature(sent, kSystem) && !has_feature(taken, kDmaBuf))
-    return "memory:DMABuf against system memory";
   return "no format in common";
 }
 

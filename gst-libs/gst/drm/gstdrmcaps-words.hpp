@@ -32,8 +32,14 @@ std::string join(const std::vector<std::string> &texts, const char *separator, s
 // structure of `sent`, as "width 641 against [ 1, 600 ]". Empty where every field agrees.
 std::string differing_field(const GstCaps *sent, const GstCaps *taken);
 
-// What keeps the two apart: a differing field, other modifiers of the same fourcc, another kind of
-// memory, or the formats. Empty where they meet, and where one of them says nothing.
+// Of two structures that would meet without their caps features: "memory:DMABuf,
+// meta:GstVideoOverlayComposition against memory:DMABuf". Empty if there are no such structures.
+// For caps that do not meet.
+std::string differing_features(const GstCaps *sent, const GstCaps *taken);
+
+// What keeps the two apart: a differing field, another kind of memory, other caps features, other
+// modifiers of the same fourcc, or the formats. Empty where they meet, and where one of them says
+// nothing.
 std::string nearest_miss(const GstCaps *sent, const GstCaps *taken);
 
 } // namespace gstdrm

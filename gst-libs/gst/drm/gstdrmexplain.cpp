@@ -82,12 +82,37 @@ std::string advice_for_field(const std::string &field)
   return "Let both have one " + field + ".";
 }
 
-bool has_dmabuf(const GstCaps *caps)
+bool has_memory(const GstCaps *caps, const char *feature)
 {
   for (guint i = 0; i < gst_caps_get_size(caps); ++i)
-    if (gst_caps_features_contains(gst_caps_get_features(caps, i), GST_CAPS_FEATURE_MEMORY_DMABUF))
+    if (gst_caps_features_contains(gst_caps_get_features(caps, i), feature))
       return true;
   return false;
+}
+
+std::string advice_for_memory(const GstCaps *sent, const GstCaps *taken)
+{
+  const auto one_has = [](const GstCaps *one, const GstCaps *other, const char *feature) {
+    return has_memory(one, feature) && !has_memory(other, feature);
+  };
+  constexpr const char *kDmaBuf = GST_CAPS_FEATURE_MEMORY_DMABUF;
+  constexpr const char *kSystem = GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY;
+  constexpr const char *kGl = "memory:GLMemory"; // GST_CAPS_FEATURE_MEMORY_GL_MEMORY
+  if (one_has(taken, sent, kDmaBuf)) {
+    if (has_memory(sent, kSystem))
+      return "Put dmabufupload between them.";
+    if (has_memory(sent, kGl))
+      return "Put egldmabufdownload between them.";
+    return "Put an element between them that gives memory:DMABuf (vapostproc for memory:VAMemory).";
+  }
+  if (one_has(sent, taken, kDmaBuf)) {
+    if (has_memory(taken, kSystem))
+      return "Put dmabufdownload between them; it reads linear frames.";
+    if (has_memory(taken, kGl))
+      return "Put egldmabufupload between them.";
+    return "Put an element between them that takes memory:DMABuf.";
+  }
+  return "";
 }
 
 std::string advice_for(const Explanation &explained, const GstCaps *sent, const GstCaps *taken)
@@ -100,10 +125,10 @@ std::string advice_for(const Explanation &explained, const GstCaps *sent, const 
   if (explained.miss.ends_with("with other modifiers"))
     return "Let the sender allocate with a modifier that the receiver takes, linear where it takes "
            "that, or put an element that the GPU copies with between them.";
-  if (!has_dmabuf(sent) && has_dmabuf(taken))
-    return "Put dmabufupload between them.";
-  if (has_dmabuf(sent) && !has_dmabuf(taken))
-    return "Put dmabufdownload between them; it reads linear frames.";
+  if (std::string advice = advice_for_memory(sent, taken); !advice.empty())
+    return advice;
+  if (!gstdrm::differing_features(sent, taken).empty())
+    return "Let both have the same caps features.";
   return "Put a converter between them (videoconvert for plain video), or let one of them take a "
          "format of the other.";
 }
@@ -134,7 +159,8 @@ std::optional<Explanation> explain_caps(const GstCaps *sent, const GstCaps *take
   Explanation explained;
   explained.sent = gstdrm::describe_caps(sent);
   explained.taken = gstdrm::describe_caps(taken);
-  explained.common = common_fourccs(sent, taken);
+  if (gstdrm::differing_features(sent, taken).empty())
+    explained.common = common_fourccs(sent, taken);
   explained.miss = gstdrm::nearest_miss(sent, taken);
   explained.advice = advice_for(explained, sent, taken);
   return explained;

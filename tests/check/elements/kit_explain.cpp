@@ -100,6 +100,11 @@ constexpr MissRow kMisses[] = {
     {"plain into DMA_DRM", "video/x-raw, format=NV12", DMA_DRM ", drm-format=NV12", "system memory against memory:DMABuf"},
     {"DMA_DRM into plain", DMA_DRM ", drm-format=NV12", "video/x-raw, format=NV12", "memory:DMABuf against system memory"},
     {"formats", "video/x-raw, format=NV12", "video/x-raw, format=I420", "no format in common"},
+    {"an overlay beside the same pair", "video/x-raw(memory:DMABuf, meta:GstVideoOverlayComposition), format=DMA_DRM, drm-format=XR24", DMA_DRM ", drm-format=XR24", "memory:DMABuf, meta:GstVideoOverlayComposition against memory:DMABuf"},
+    {"an overlay, as other modifiers are taken too", "video/x-raw(memory:DMABuf, meta:GstVideoOverlayComposition), format=DMA_DRM, drm-format=XR24", DMA_DRM ", drm-format={XR24:0x0100000000000001,XR24}", "memory:DMABuf, meta:GstVideoOverlayComposition against memory:DMABuf"},
+    {"a GL texture into DMA_DRM", "video/x-raw(memory:GLMemory), format=RGBA", DMA_DRM ", drm-format=AB24", "memory:GLMemory against memory:DMABuf"},
+    {"VA surfaces into plain or GL memory", "video/x-raw(memory:VAMemory), format=NV12", "video/x-raw, format=NV12; video/x-raw(memory:GLMemory), format=RGBA", "memory:VAMemory against system memory or memory:GLMemory"},
+    {"plain that is DMA_DRM as well", "video/x-raw, format=NV12; " DMA_DRM ", drm-format=NV12", "video/x-raw, format=I420; " DMA_DRM ", drm-format=XR24", "no format in common"},
     {"fourccs", DMA_DRM ", drm-format=NV12", DMA_DRM ", drm-format=XR24", "no format in common"},
 };
 

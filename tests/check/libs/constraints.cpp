@@ -349,6 +349,15 @@ const struct {
     {DMABUF "NV12", "video/x-raw, format=NV12",
      "gpu has DMA_DRM NV12. display takes plain NV12. They have nothing in common (memory:DMABuf against system memory). Put dmabufdownload between them; it "
      "reads linear frames."},
+    {"video/x-raw(memory:DMABuf, meta:GstVideoOverlayComposition), format=DMA_DRM, drm-format=XR24", DMABUF "{ XR24, NV12 }",
+     "gpu has DMA_DRM XR24. display takes DMA_DRM XR24, NV12. They have nothing in common (memory:DMABuf, meta:GstVideoOverlayComposition against "
+     "memory:DMABuf). Let both have the same caps features."},
+    {"video/x-raw(memory:GLMemory), format=RGBA", DMABUF "AB24",
+     "gpu has memory:GLMemory RGBA. display takes DMA_DRM AB24. They have nothing in common (memory:GLMemory against memory:DMABuf). Put egldmabufdownload "
+     "between them."},
+    {DMABUF "NV12", "video/x-raw(memory:GLMemory), format=RGBA",
+     "gpu has DMA_DRM NV12. display takes memory:GLMemory RGBA. They have nothing in common (memory:DMABuf against memory:GLMemory). Put egldmabufupload "
+     "between them."},
     {"video/x-raw, format=NV12, width=641", "video/x-raw, format=NV12, width=[ 1, 600 ]",
      "gpu has plain NV12. display takes plain NV12. They have nothing in common (width 641 against [ 1, 600 ]). Put an element that scales between them "
      "(videoscale), or let both have one size."},
