@@ -188,8 +188,18 @@ void add_structure(std::vector<Part> &parts, const GstStructure *structure,
            any_format ? std::vector<std::string>{"in any format"} : formats);
 }
 
-// The memory features of the caps, each once: "system memory", "memory:DMABuf". Empty if a
-// structure takes any memory.
+// "memory:DMABuf"; "system memory" where no feature names another one.
+std::string memory_of(const GstCapsFeatures *features)
+{
+  for (guint i = 0; i < gst_caps_features_get_size(features); i++) {
+    const std::string feature = gst_caps_features_get_nth(features, i);
+    if (feature.starts_with("memory:") && feature != GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY)
+      return feature;
+  }
+  return "system memory";
+}
+
+// The kinds of memory of the caps, each once. Empty if a structure takes any memory.
 std::vector<std::string> memories_of(const GstCaps *caps)
 {
   Distinct memories;
@@ -197,15 +207,17 @@ std::vector<std::string> memories_of(const GstCaps *caps)
     const GstCapsFeatures *features = gst_caps_get_features(caps, i);
     if (gst_caps_features_is_any(features))
       return {};
-    std::string memory = "system memory"; // where no feature names another one
-    for (guint k = 0; k < gst_caps_features_get_size(features); k++) {
-      const std::string feature = gst_caps_features_get_nth(features, k);
-      if (feature.starts_with("memory:") && feature != GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY)
-        memory = feature;
-    }
-    memories.add(std::move(memory));
+    memories.add(memory_of(features));
   }
   return memories.texts();
+}
+
+// One structure of the caps, without its features.
+GstPtr<GstCaps> structure_alone(const GstCaps *caps, guint i)
+{
+  GstCaps *alone = gst_caps_new_empty();
+  gst_caps_append_structure(alone, gst_structure_copy(gst_caps_get_structure(caps, i)));
+  return GstPtr<GstCaps>::adopt(alone);
 }
 
 // "system memory against memory:DMABuf"; empty if a kind of memory is common to both.
@@ -338,12 +350,14 @@ std::string differing_field(const GstCaps *sent, const GstCaps *taken)
 
 std::string differing_features(const GstCaps *sent, const GstCaps *taken)
 {
-  for (guint i = 0; i < gst_caps_get_size(sent); i++)
-    for (guint k = 0; k < gst_caps_get_size(taken); k++) {
+  for (guint i = 0; says_something(sent) && i < gst_caps_get_size(sent); i++)
+    for (guint k = 0; says_something(taken) && k < gst_caps_get_size(taken); k++) {
       const GstCapsFeatures *ours = gst_caps_get_features(sent, i);
       const GstCapsFeatures *theirs = gst_caps_get_features(taken, k);
-      if (gst_structure_can_intersect(gst_caps_get_structure(sent, i),
-                                      gst_caps_get_structure(taken, k)))
+      if (gst_caps_features_is_any(ours) || gst_caps_features_is_any(theirs) ||
+          gst_caps_features_is_equal(ours, theirs) || memory_of(ours) != memory_of(theirs))
+        continue;
+      if (caps_meet(structure_alone(sent, i).get(), structure_alone(taken, k).get()))
         return take(gst_caps_features_to_string(ours)) + " against " +
                take(gst_caps_features_to_string(theirs));
     }
