@@ -9,6 +9,7 @@
 #include "gstdrmformat.h"
 #include "gstdrmvideoinfo.h"
 
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gstdrm::allocator_debug_category()
 
 namespace gstdrm {

@@ -35,6 +35,7 @@
 #include "gstdrmformat.h"
 #include "gstdrmformatset-private.hpp"
 
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gstdrm::allocator_debug_category()
 
 using gstdrm::AllocatorKind;

@@ -35,6 +35,7 @@
 #include "gstdrmpoolstate.hpp"
 #include "gstdrmsync-private.hpp"
 
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gstdrm::allocator_debug_category()
 
 using gstdrm::FrameCount;

@@ -12,6 +12,7 @@
 #include "gstdrmformat.h"
 #include "gstdrmformatset-private.hpp"
 
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gstdrm::library_debug_category()
 
 namespace gstdrm {

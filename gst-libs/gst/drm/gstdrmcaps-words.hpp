@@ -32,9 +32,8 @@ std::string join(const std::vector<std::string> &texts, const char *separator, s
 // structure of `sent`, as "width 641 against [ 1, 600 ]". Empty where every field agrees.
 std::string differing_field(const GstCaps *sent, const GstCaps *taken);
 
-// Of two structures that would meet without their caps features: "memory:DMABuf,
-// meta:GstVideoOverlayComposition against memory:DMABuf". Empty if there are no such structures.
-// For caps that do not meet.
+// The caps features of two structures of one kind of memory that would meet without them:
+// "memory:DMABuf, meta:GstVideoOverlayComposition against memory:DMABuf". Empty if there are none.
 std::string differing_features(const GstCaps *sent, const GstCaps *taken);
 
 // What keeps the two apart: a differing field, another kind of memory, other caps features, other

@@ -21,6 +21,7 @@
 #include "gstdrm-private.hpp"
 #include "gstdrmconstraints-private.hpp"
 
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gstdrm::library_debug_category()
 
 namespace {

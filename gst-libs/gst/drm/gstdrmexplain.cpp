@@ -69,6 +69,7 @@ struct Explanation {
   std::string common; // of the fourccs, where the pairs have nothing in common
   std::string miss;
   std::string advice;
+  bool only_features_differ = false; // two structures would meet without their caps features
 };
 
 std::string advice_for_field(const std::string &field)
@@ -127,7 +128,7 @@ std::string advice_for(const Explanation &explained, const GstCaps *sent, const 
            "that, or put an element that the GPU copies with between them.";
   if (std::string advice = advice_for_memory(sent, taken); !advice.empty())
     return advice;
-  if (!gstdrm::differing_features(sent, taken).empty())
+  if (explained.only_features_differ)
     return "Let both have the same caps features.";
   return "Put a converter between them (videoconvert for plain video), or let one of them take a "
          "format of the other.";
@@ -159,7 +160,8 @@ std::optional<Explanation> explain_caps(const GstCaps *sent, const GstCaps *take
   Explanation explained;
   explained.sent = gstdrm::describe_caps(sent);
   explained.taken = gstdrm::describe_caps(taken);
-  if (gstdrm::differing_features(sent, taken).empty())
+  explained.only_features_differ = !gstdrm::differing_features(sent, taken).empty();
+  if (!explained.only_features_differ)
     explained.common = common_fourccs(sent, taken);
   explained.miss = gstdrm::nearest_miss(sent, taken);
   explained.advice = advice_for(explained, sent, taken);

@@ -33,6 +33,7 @@
 #include "gstdrmformat.h"
 #include "gstdrmformatset-private.hpp"
 
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gstdrm::library_debug_category()
 
 using gstdrm::Format;

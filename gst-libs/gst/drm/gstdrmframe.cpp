@@ -29,6 +29,7 @@
 #include "gstdrmframe-private.hpp"
 #include "gstdrmvideoinfo-private.hpp"
 
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gstdrm::library_debug_category()
 
 namespace {

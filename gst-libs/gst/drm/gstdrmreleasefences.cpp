@@ -8,6 +8,7 @@
 #include "gstdrm-private.hpp"
 #include "gstdrmsync.h"
 
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gstdrm::library_debug_category()
 
 using gstdrm::GstPtr;

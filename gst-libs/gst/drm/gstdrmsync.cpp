@@ -30,6 +30,7 @@
 #include "gstdrm-private.hpp"
 #include "gstdrmsync-private.hpp"
 
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gstdrm::library_debug_category()
 
 namespace {

@@ -28,6 +28,7 @@
 #include "gstdrm-private.hpp"
 #include "gstdrmtensor-private.hpp"
 
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gstdrm::library_debug_category()
 
 namespace {

@@ -24,6 +24,7 @@
 #include "gstdrmformat.h"
 #include "gstdrmvideoinfo-private.hpp"
 
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT gstdrm::library_debug_category()
 
 namespace {

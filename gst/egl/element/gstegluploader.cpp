@@ -135,7 +135,7 @@ GstStructure *EglUploader::stats() const
 // --- context -------------------------------------------------------------------------------------
 
 // The GL thread of the pipeline's context; nullptr if there is no context yet, or none that can be
-// used, which has its message. It stays the same until the element stops, or the base class may
+// used: then an error was posted. It stays the same until the element stops, or the base class may
 // have another context (look_for_context_again()). Asks the neighbours: call it without a lock.
 std::shared_ptr<GlThread> EglUploader::find_device()
 {

@@ -47,7 +47,7 @@ struct Commit {
   Frame frame;
   bool repeats = false; // the frame is on screen already
   Cursor cursor;
-  std::uint32_t writeback_framebuffer = 0; // id of what the picture is written into; 0: nothing is
+  std::uint32_t writeback_framebuffer = 0; // id; 0: no writeback
   bool wants_out_fence = false;
 
   // Of a commit that was made:

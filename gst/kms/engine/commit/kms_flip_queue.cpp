@@ -193,7 +193,7 @@ void FlipQueue::pump()
     pump_own();
 }
 
-// Without a frame.
+// With the cursor that is wanted and a picture for capture(); the caller adds the frame.
 Commit FlipQueue::next_commit() const
 {
   Commit next;
@@ -216,6 +216,7 @@ int FlipQueue::try_commit(Commit &next)
   return ret;
 }
 
+// The device has accepted `next`: it is in flight now.
 void FlipQueue::made(Commit &next)
 {
   serial_ = next.serial;

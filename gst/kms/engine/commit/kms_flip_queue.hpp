@@ -142,7 +142,7 @@ public:
   void move_cursor(std::int32_t x, std::int32_t y);
   // Whether the last commit has left the cursor out, as a mode set does.
   [[nodiscard]] bool cursor_is_missing() const;
-  // Has the present cursor be part of a commit as above.
+  // Commits the cursor once more, as set_cursor_image() does.
   void refresh();
 
   // Ends a capture() that waits for its commit with an error, and so each that comes before

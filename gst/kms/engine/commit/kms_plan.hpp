@@ -147,11 +147,11 @@ struct FlipProperties {
   std::uint32_t writeback_framebuffer = 0; // of the writeback connector, as is writeback_fence
   std::uint32_t writeback_fence = 0;
   const Plane *cursor = nullptr; // null: there is none, or it shows the picture
-  int cursor_zpos = -1;          // over the picture and its overlay; -1: it is, or cannot be
+  int cursor_zpos = -1;          // that puts it over picture and overlay; -1: leave it
 };
 FlipProperties flip_properties(const Output &output, const Plan &plan);
 
-// Has the plan's plane for the cursor show it.
+// Adds what makes the plane ids.cursor show the cursor, or turns the plane off without an image.
 void set_cursor(Request &request, const Output &output, const FlipProperties &ids,
                 const Cursor &cursor);
 
