@@ -36,8 +36,8 @@ const std::vector<Row> &rows()
 {
   static const std::vector<Row> table = {
       {"egldmabufupload", "no textures behind it", plain_caps("BGRx", 64, 48), "egldmabufupload name=up ! capsfilter name=f ! fakesink", "video/x-raw, format=I420",
-       "up finds nothing in common. appsrc (appsrc) has plain BGRx in 64x48. f (capsfilter) allows plain I420 (memory:DMABuf against system memory). Put glcolorconvert after it, or gldownload where downstream does not use OpenGL. Or change the caps of f (capsfilter).",
-       "memory:DMABuf against system memory", "egldmabufupload ! glcolorconvert ! gldownload ! video/x-raw,format=I420 ! fakesink", Where::Here},
+       "up finds nothing in common. appsrc (appsrc) has plain BGRx in 64x48. f (capsfilter) allows plain I420 (memory:GLMemory against system memory). Put glcolorconvert after it, or gldownload where downstream does not use OpenGL. Or change the caps of f (capsfilter).",
+       "memory:GLMemory against system memory", "egldmabufupload ! glcolorconvert ! gldownload ! video/x-raw,format=I420 ! fakesink", Where::Here},
 #ifdef GST_DRM_TEST_CPU
       {"metisdmabufinfer", "another format behind it", kNv12, "metisdmabufinfer name=up backend=cpu model=MODEL ! capsfilter name=f ! fakesink", "video/x-raw, format=RGBA",
        "up finds nothing in common. appsrc (appsrc) has plain NV12 in 64x48. f (capsfilter) allows plain RGBA (no format in common). Put videoconvert before it. Or change the caps of f (capsfilter).",
