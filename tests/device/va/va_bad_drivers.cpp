@@ -139,12 +139,14 @@ GST_END_TEST
 
 GST_START_TEST(test_no_driver_says_what_was_tried)
 {
+  const std::string usual = g_getenv("LIBVA_DRIVER_NAME");
   g_setenv("LIBVA_DRIVER_NAME", "there-is-no-such-driver", TRUE);
   Pipeline pipeline(source("", dma_caps("NV12", 128, 104)));
   fail_if(pipeline.play());
   const auto error = pipeline.message(GST_MESSAGE_ERROR);
   fail_unless(error.find("/dev/dri/renderD128") != std::string::npos, "%s", error.c_str());
   fail_unless(error.find("vaInitialize") != std::string::npos, "%s", error.c_str());
+  g_setenv("LIBVA_DRIVER_NAME", usual.c_str(), TRUE);
 }
 GST_END_TEST
 

@@ -205,11 +205,10 @@ GST_START_TEST(test_conversion_without_a_modifier)
   set_filter(pipeline, IMPLICIT("NV12")); // now that all is linked
   (void)pipeline.play();
   g_autoptr(GstSample) sample = *row.error ? nullptr : pipeline.pull();
+  if (!*row.error && sample)
+    return;
   const auto error = pipeline.message(GST_MESSAGE_ERROR);
-  if (*row.error)
-    fail_unless(error.find(row.error) != std::string::npos, "%s: '%s'", row.properties, error.c_str());
-  else
-    fail_unless(sample != nullptr, "%s: %s", row.properties, error.c_str());
+  fail_unless(*row.error && error.find(row.error) != std::string::npos, "%s: '%s'", row.properties, error.c_str());
 }
 GST_END_TEST
 
