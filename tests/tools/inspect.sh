@@ -368,6 +368,7 @@ native() {
   check 'a modifier in words' mistake 'NV12:linear' "$dmabuf,format=DMA_DRM,drm-format=NV12:linear"
   check 'a fourcc of five letters' mistake 'NV12M' "$dmabuf,format=DMA_DRM,drm-format=NV12M"
   check 'no DMA_DRM' mistake 'write format=DMA_DRM' "$dmabuf,format=NV12"
+  check 'no DMA_DRM, from an element of 1.22' mistake 'implicit-modifier=linear' "$dmabuf,format=NV12"
   check 'drm-format without DMA_DRM' mistake 'write format=DMA_DRM' "$dmabuf,drm-format=NV12:0x0100000000000002"
   check 'DMA_DRM without memory:DMABuf' mistake 'write video/x-raw(memory:DMABuf)' 'video/x-raw,format=DMA_DRM,drm-format=NV12'
   check 'an unknown format' mistake 'no video format NV13' 'video/x-raw,format=NV13'

@@ -122,8 +122,8 @@ std::string advice_for(const Miss &miss, const Side &source, const Side &sink)
       has(miss.source, GST_DRM_MODIFIER_IMPLICIT) || has(miss.sink, GST_DRM_MODIFIER_IMPLICIT);
   if (implicit && (source_linear || sink_linear))
     return "One side names no modifiers for " + name +
-           ". Its driver is old, or not asked; frames that are really linear may be sent to it "
-           "where the user allows it (GST_DRM_FORMAT_SET_FLAG_LINEAR_FOR_IMPLICIT).";
+           ". Its driver is old, or not asked. Where the frames are really linear, set "
+           "implicit-modifier=linear on the element of that side (docs/caps.md).";
   if (sink_linear)
     return "Let " + source.label + " allocate " + name +
            " linear, or copy once into linear memory (dmabufdownload ! dmabufupload).";
@@ -259,7 +259,8 @@ std::string mistake_in(const GstStructure *structure, const GstCapsFeatures *fea
   if (dmabuf && !format.empty() && format != "DMA_DRM")
     return "With memory:DMABuf, format=" + format +
            " stands for a layout that only a driver knows: write format=DMA_DRM, and the linear or "
-           "tiled format as drm-format.";
+           "tiled format as drm-format. Where the frames are linear and the other element knows no "
+           "DMA_DRM, set implicit-modifier=linear instead.";
   if (!dmabuf && !format.empty() && gst_video_format_from_string(text) == GST_VIDEO_FORMAT_UNKNOWN)
     return "GStreamer has no video format " + format + ".";
   return {};

@@ -29,6 +29,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
+
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/core/errno_text.hpp>
 #include <gst/drm/core/unique_fd.hpp>
@@ -90,6 +92,10 @@ Result<Labels> Labels::read(const std::string &path)
   Labels labels;
   if (path.empty())
     return labels;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) // a pipe would wait for its writer
+    return Error{ErrorCode::Layout,
+                 valid_utf8("The labels cannot be read: " + path + " is no regular file. Name a file of one label a line."), 0};
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string contents(kMostBytes + 1, '\0');

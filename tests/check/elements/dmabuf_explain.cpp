@@ -133,7 +133,7 @@ const std::vector<FixedRow> &fixed_rows()
        "up finds nothing in common. appsrc (appsrc) has plain NV12 in 64x48. f (capsfilter) allows plain video in any format (width 64 against 640). Put videoscale before it, or choose another size. Or change the caps of f (capsfilter).",
        "videoscale ! dmabufupload ! queue ! identity ! video/x-raw,width=640 ! fakesink", "width 64 against 640"},
       {"the old dialect",
-       "up finds nothing in common. appsrc (appsrc) has plain NV12 in 64x48. f (capsfilter) allows memory:DMABuf NV12 (no format in common). With memory:DMABuf, format=NV12 stands for a layout that only a driver knows: write format=DMA_DRM and drm-format in f (capsfilter).",
+       "up finds nothing in common. appsrc (appsrc) has plain NV12 in 64x48. f (capsfilter) allows memory:DMABuf NV12 (no format in common). With memory:DMABuf, format=NV12 stands for a layout that only a driver knows: write format=DMA_DRM and drm-format in f (capsfilter), or, for linear frames, set implicit-modifier=linear.",
        "dmabufupload ! video/x-raw(memory:DMABuf),format=DMA_DRM,drm-format=NV12 ! fakesink", "no format in common"},
       {"tiled only",
        "up finds nothing in common. appsrc (appsrc) has plain NV12 in 64x48. f (capsfilter) allows DMA_DRM NV12:0x0100000000000002 (INTEL_Y_TILED) (NV12 with other modifiers). A CPU can write linear layouts only, and downstream takes none: upload with the device that reads the frames (glupload for OpenGL), or choose a downstream element that takes linear. Or change the caps of f (capsfilter).",

@@ -225,6 +225,24 @@ GST_START_TEST(test_refused)
 }
 GST_END_TEST
 
+// memory:DMABuf without DMA_DRM: the user says whether the frames are linear.
+const std::pair<const char *, int> kImplicit[] = {{"linear", 1}, {"auto", 0}, {"refuse", 0}, {"driver", 0}};
+
+GST_START_TEST(test_caps_without_a_modifier)
+{
+  const auto &[value, copies] = kImplicit[__i__];
+  gstdrm::test::say(value);
+  const Harness harness(std::string("drmoverlay labels=false implicit-modifier=") + value);
+  fail_unless(harness.negotiate("video/x-raw(memory:DMABuf), format=(string)NV12, width=(int)320, height=(int)240"));
+  const std::string plain = plain_caps("NV12", kWidth, kHeight);
+  GstBuffer *input = new_dmabuf_frame("memfd", plain);
+  add_region(input, 100, 80, 60, 40);
+  fail_unless_equals_int(gst_harness_push(harness.get(), input), copies ? GST_FLOW_OK : GST_FLOW_ERROR);
+  fail_unless_equals_int(harness.stat("copies"), copies);
+  fail_unless(copies || harness.last_error().find("draws on linear frames alone") != std::string::npos, "%s", harness.last_error().c_str());
+}
+GST_END_TEST
+
 // A buffer smaller than its caps say is not read.
 GST_START_TEST(test_too_small)
 {
@@ -302,6 +320,7 @@ Suite *drmoverlay_suite()
   tcase_add_loop_test(tcase, test_beside, 0, G_N_ELEMENTS(kFormats));
   tcase_add_loop_test(tcase, test_blended, 0, G_N_ELEMENTS(kFormats));
   tcase_add_loop_test(tcase, test_refused, 0, G_N_ELEMENTS(kRefused));
+  tcase_add_loop_test(tcase, test_caps_without_a_modifier, 0, G_N_ELEMENTS(kImplicit));
   tcase_add_loop_test(tcase, test_odd_regions, 0, G_N_ELEMENTS(kRegions));
   tcase_add_test(tcase, test_beside_tiled);
   tcase_add_test(tcase, test_kept);

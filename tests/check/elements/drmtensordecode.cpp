@@ -5,7 +5,11 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "config.h"
 #ifdef HAVE_GST_ANALYTICS
@@ -297,8 +301,16 @@ GST_START_TEST(test_no_labels_file)
 {
   const std::string said = gstdrm::test::start_error("drmtensordecode labels-file=/nowhere/labels");
   fail_unless(said.find("/nowhere/labels") != std::string::npos, "%s", said.c_str());
-  const std::string endless = gstdrm::test::start_error("drmtensordecode labels-file=/dev/zero");
-  fail_unless(endless.find("has more than 8388608 bytes") != std::string::npos, "%s", endless.c_str());
+  const std::string large = write_labels("");
+  const std::string pipe = large + "-pipe";
+  fail_unless(::truncate(large.c_str(), 8388609) == 0 && ::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const auto &[path, why] : {std::pair<std::string, const char *>{large, "has more than 8388608 bytes"}, {pipe, "is no regular file"},
+                                  {"/tmp", "is no regular file"}, {"/dev/zero", "is no regular file"}}) {
+    const std::string text = gstdrm::test::start_error("drmtensordecode labels-file=" + path);
+    fail_unless(text.find(why) != std::string::npos, "%s: %s", path.c_str(), text.c_str());
+  }
+  ::unlink(pipe.c_str());
+  ::unlink(large.c_str());
 }
 GST_END_TEST
 

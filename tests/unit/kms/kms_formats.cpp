@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gst/kms/engine/output/kms_formats.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 #include <drm_fourcc.h>
 #include <drm_mode.h>
@@ -138,6 +143,34 @@ TEST(InFormatsBlob, cut_anywhere_never_reads_past_the_end)
     EXPECT_FALSE(gstdrm::kms::parse_in_formats(cut)) << size;
   }
 }
+
+// What drivers really write; the text beside each blob has its pairs as modetest prints them.
+class RealInFormats : public testing::TestWithParam<const char *> {};
+
+TEST_P(RealInFormats, parses)
+{
+  const std::string path = std::string(std::getenv("GST_DRM_TEST_DATA")) + "/machines/in-formats/" + GetParam();
+  std::ifstream file(path + ".bin", std::ios::binary);
+  const std::vector<std::uint8_t> blob((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::vector<Format> expected;
+  std::ifstream table(path + ".txt");
+  for (std::string line; std::getline(table, line);) {
+    const std::string fourcc = line.substr(line.find(' ') + 1);
+    ASSERT_EQ(fourcc.size(), 4U) << line;
+    expected.push_back({static_cast<std::uint32_t>(fourcc_code(fourcc[0], fourcc[1], fourcc[2], fourcc[3])), std::stoull(line, nullptr, 16)});
+  }
+  ASSERT_FALSE(expected.empty());
+  const auto set = gstdrm::kms::parse_in_formats(blob);
+  ASSERT_TRUE(set) << set.error().message;
+  EXPECT_EQ(*set, FormatSet::from_pairs(expected));
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, RealInFormats, testing::Values("i915-primary-plane", "rockchip-vop-primary-plane", "vc4-bcm2711-overlay-plane"),
+                         [](const auto &test) {
+                           std::string name = test.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 TEST(ImplicitFormats, every_fourcc_once)
 {

@@ -97,7 +97,7 @@ Refused describe_one(const Sender &sender, const Restriction &one, const Suggest
     return {facts, "With memory:DMABuf, format=" + implicit +
                        " stands for a layout that only a driver knows: write format=DMA_DRM and "
                        "drm-format in " +
-                       one.name + "."};
+                       one.name + ", or, for linear frames, set implicit-modifier=linear."};
   const std::string fix = suggest(sender.caps, caps);
   return {facts, fix + (one.is_filter ? " Or change the caps of " + one.name + "." : "")};
 }
