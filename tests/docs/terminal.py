@@ -32,6 +32,9 @@ FAILING = (
     (f'videotestsrc ! video/x-raw,format=NV12,width=5000,height=3000 ! metisdmabufinfer backend=cpu model={MODEL} ! kmsdmabufsink', ('width 5000',)),
     ('vadmabufsrc ! dmabufdownload ! video/x-raw,format=YUY2 ! kmsdmabufsink', ('no format in common', 'dmabufdownload0')),
     ('videotestsrc ! video/x-raw,format=YUY2 ! drmoverlay ! kmsdmabufsink', ('YUY2', 'videoconvert')),
+    # vivid; v4l2src asks without a filter
+    ('v4l2src ! video/x-raw,format=YUY2 ! dmabufupload ! kmsdmabufsink', ('dmabufupload0', 'v4l2src0', 'YUY2', 'videoconvert')),
+    ('v4l2src ! video/x-raw,format=YUY2 ! queue ! kmsdmabufsink', ('v4l2src0', 'YUY2', 'videoconvert')),
 )
 
 SINK = 'dmabufupload ! kmsdmabufsink'

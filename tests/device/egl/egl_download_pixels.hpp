@@ -17,6 +17,6 @@ GstPadProbeReturn add_flip(GstPad *pad, GstPadProbeInfo *info, gpointer nothing)
 
 void add_download_pixel_cases(TCase *tcase);
 void add_download_state_cases(TCase *tcase);
-void add_download_handler_cases(TCase *tcase);
+void add_download_handler_cases(TCase *tcase, TCase *ended);
 
 } // namespace gstdrm::test

@@ -223,6 +223,24 @@ bool is_streaming_into(GstPad *sink)
   return runs_task_before(sink, left);
 }
 
+bool is_source_streaming_into(GstPad *sink)
+{
+  GstPtr<GstPad> here = GstPtr<GstPad>::share(sink);
+  for (std::size_t left = kMostElements; left > 0; left--) {
+    const GstPtr<GstPad> pad = linked_pad(here.get());
+    const GstPtr<GstElement> element = element_of(pad);
+    if (!element)
+      return false;
+    const auto sinks = pads_of(element.get(), GST_PAD_SINK);
+    if (sinks.empty())
+      return runs_task_of(pad.get());
+    if (!is_transparent(element.get()) || sinks.size() != 1)
+      return false;
+    here = sinks.front();
+  }
+  return false;
+}
+
 bool is_flushing(GstElement *element)
 {
   const auto sinks = pads_of(element, GST_PAD_SINK);

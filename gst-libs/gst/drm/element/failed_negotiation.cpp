@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <gst/drm/gstdrm-guard-private.hpp>
+#include <gst/drm/gstdrm-private.hpp>
 #include <gst/video/video-overlay-composition.h>
 
 #include "caps_features.hpp"
@@ -33,19 +34,49 @@ bool is_needed(GstPad *sink, const GstCaps *filter)
   return false;
 }
 
-// Upstream that has negotiated may ask for its old caps once more before it chooses others. One
-// that says ANY does not know what it can send.
+// The queries that follow pass the probe, too.
+thread_local bool asks_again = false;
+
+// All that upstream can send; empty where it says ANY, and so does not know.
+GstPtr<GstCaps> sendable_into(GstPad *sink)
+{
+  auto theirs = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(sink, nullptr));
+  return gst_caps_is_any(theirs.get()) ? GstPtr<GstCaps>() : theirs;
+}
+
+// Upstream that has negotiated may ask for its old caps once more before it chooses others.
 bool may_choose_again(GstPad *sink)
 {
-  const auto theirs = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(sink, nullptr));
-  if (gst_caps_is_any(theirs.get()))
+  const auto theirs = sendable_into(sink);
+  if (!theirs)
     return true;
   const auto taken = GstPtr<GstCaps>::adopt(gst_pad_query_caps(sink, theirs.get()));
   return !gst_caps_is_empty(taken.get());
 }
 
-// The query of may_choose_again() passes the probe, too.
-thread_local bool asks_again = false;
+// What the query asks about, where its answer ends a stream; nullptr where it may go on.
+GstPtr<GstCaps> refused_by(GstPad *sink, GstQuery *answered)
+{
+  GstCaps *filter = nullptr;
+  GstCaps *answer = nullptr;
+  gst_query_parse_caps(answered, &filter);
+  gst_query_parse_caps_result(answered, &answer);
+  const bool has_caps = gst_pad_has_current_caps(sink);
+  if (!answer)
+    return {};
+  if (filter)
+    return gst_caps_is_empty(answer) && is_needed(sink, filter) && is_streaming_into(sink) &&
+                   !(has_caps && may_choose_again(sink))
+               ? GstPtr<GstCaps>::share(filter)
+               : GstPtr<GstCaps>();
+  // v4l2src and pipewiresrc compare the answer with their own caps themselves.
+  if (has_caps || !is_source_streaming_into(sink))
+    return {};
+  auto theirs = sendable_into(sink);
+  const bool is_refused = theirs && !gst_caps_is_empty(theirs.get()) &&
+                          is_needed(sink, theirs.get()) && !caps_meet(theirs.get(), answer);
+  return is_refused ? theirs : GstPtr<GstCaps>();
+}
 
 } // namespace
 
@@ -83,24 +114,15 @@ GstPadProbeReturn FailedNegotiation::on_answer(GstPad *pad, GstPadProbeInfo *inf
 
 void FailedNegotiation::explain_empty_answer(GstElement *element, GstPad *sink, GstQuery *answered)
 {
-  GstCaps *filter = nullptr;
-  GstCaps *answer = nullptr;
-  gst_query_parse_caps(answered, &filter);
-  gst_query_parse_caps_result(answered, &answer);
-  if (asks_again || !filter || !answer || !gst_caps_is_empty(answer) || !is_needed(sink, filter) ||
-      !is_streaming_into(sink) || is_flushing(element))
+  if (asks_again || is_flushing(element))
     return;
-  if (gst_pad_has_current_caps(sink)) {
-    asks_again = true;
-    const bool is_only_a_question = may_choose_again(sink);
-    asks_again = false;
-    if (is_only_a_question)
-      return;
-  }
-  if (!claim())
+  asks_again = true;
+  const auto refused = refused_by(sink, answered);
+  asks_again = false;
+  if (!refused || !claim())
     return;
   answered_empty_ = true;
-  post_mismatch(element, explain_(filter));
+  post_mismatch(element, explain_(refused.get()));
 }
 
 void FailedNegotiation::begin(const GstCaps *caps)

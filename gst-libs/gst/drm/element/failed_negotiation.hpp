@@ -37,8 +37,10 @@ public:
   // Posts the text of `explain` where a caps query of the element's `sink` pad ends a stream. Most
   // sources ask with a filter, send nothing where the answer is empty, and post an error that says
   // only that negotiation failed: the reason has to come before that error. Such a query comes from
-  // a streaming thread, to a pad that is active. Every other query is only a question.
-  // To be called once, when the element is made. `explain` gets the filter.
+  // a streaming thread, to a pad that is active. One without a filter ends the stream where a
+  // source asks and can send nothing of the answer. Every other query is only a question.
+  // To be called once, when the element is made. `explain` gets the filter, or what the source can
+  // send.
   void watch(GstPad *sink, std::function<Mismatch(const GstCaps *)> explain);
 
   // The stream starts anew: every failure is worth a message.
