@@ -59,7 +59,7 @@ def play(command, cwd):
     if not command.startswith('gst-launch-1.0'):
         status, output = run(['bash', '-c', command], cwd)
         return f'status {status}\n{output}' if status else None
-    endless = not re.search(r'\bnum-buffers=|\bfilesrc ', command)
+    endless = not re.search(r'\bnum-buffers=|\bfilesrc |\buri=file:', command)
     status, output = run(['bash', '-c', f'timeout --preserve-status -s INT 3 {command}' if endless else command], cwd)
     wrong = [line for line in output.splitlines() if re.search(r'ERROR|WARNING|CRITICAL', line) and not HARMLESS.search(line)]
     if endless:

@@ -144,9 +144,9 @@ GstElement *Pipeline::get(const char *name) const
 GstSample *Pipeline::pull()
 {
   GstSample *sample = nullptr;
-  // In steps, because an error does not end an appsink's wait. A picture of 8K takes half a minute where the driver is
-  // sanitized and the machine busy.
-  for (int i = 0; i < 900 && !sample; ++i) {
+  // In steps, because an error does not end an appsink's wait. A picture of 8K takes two minutes where the machine is busy
+  // with three other programs a processor.
+  for (int i = 0; i < 2400 && !sample; ++i) {
     sample = gst_app_sink_try_pull_sample(GST_APP_SINK(get("sink")), 100 * GST_MSECOND);
     if (!sample && gst_app_sink_is_eos(GST_APP_SINK(get("sink"))))
       break;

@@ -232,8 +232,9 @@ bool is_source_streaming_into(GstPad *sink)
     if (!element)
       return false;
     const auto sinks = pads_of(element.get(), GST_PAD_SINK);
-    if (sinks.empty())
-      return runs_task_of(pad.get());
+    if (sinks.empty()) // that of this set says itself why its stream cannot begin
+      return std::strcmp(factory_name(element.get()), "vadmabufsrc") != 0 &&
+             runs_task_of(pad.get());
     if (!is_transparent(element.get()) || sinks.size() != 1)
       return false;
     here = sinks.front();

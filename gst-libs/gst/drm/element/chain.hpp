@@ -40,8 +40,8 @@ std::vector<Restriction> restrictions_after(GstPad *src);
 // task of one of the pads that come before it.
 bool is_streaming_into(GstPad *sink);
 
-// Whether the calling thread is that of a source, such as v4l2src, and nothing that could change
-// its caps lies between it and `sink`.
+// Whether the calling thread is that of a source of somebody else, such as v4l2src, and nothing that
+// could change its caps lies between it and `sink`.
 bool is_source_streaming_into(GstPad *sink);
 
 // Whether a flush or a state change has reached the element, its neighbour upstream, or anything

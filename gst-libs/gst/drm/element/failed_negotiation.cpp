@@ -114,12 +114,12 @@ GstPadProbeReturn FailedNegotiation::on_answer(GstPad *pad, GstPadProbeInfo *inf
 
 void FailedNegotiation::explain_empty_answer(GstElement *element, GstPad *sink, GstQuery *answered)
 {
-  if (asks_again || is_flushing(element))
+  if (asks_again)
     return;
   asks_again = true;
   const auto refused = refused_by(sink, answered);
   asks_again = false;
-  if (!refused || !claim())
+  if (!refused || is_flushing(element) || !claim())
     return;
   answered_empty_ = true;
   post_mismatch(element, explain_(refused.get()));
