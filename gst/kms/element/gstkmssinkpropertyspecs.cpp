@@ -234,7 +234,8 @@ void install_driver_properties(GObjectClass *klass)
       klass, PROP_PLANE_PROPERTIES,
       g_param_spec_boxed("plane-properties", "Plane properties",
                          "KMS properties of the plane that shows the picture, and their values; "
-                         "planes that cannot have them are not used",
+                         "planes that cannot have them are not used. zpos and rotation set the "
+                         "sink's properties of these names",
                          GST_TYPE_STRUCTURE, flags));
   g_object_class_install_property(
       klass, PROP_VRR,
@@ -298,10 +299,9 @@ void install_kmssink_names(GObjectClass *klass)
       klass, PROP_FORCE_MODESETTING,
       g_param_spec_boolean("force-modesetting", "Force modesetting",
                            "kmssink's name: mode=match (true) or mode=auto", FALSE, flags));
-  g_object_class_install_property(
-      klass, PROP_RESTORE_CRTC,
-      g_param_spec_boolean("restore-crtc", "Restore CRTC", "kmssink's name of restore", TRUE,
-                           flags));
+  g_object_class_install_property(klass, PROP_RESTORE_CRTC,
+                                  g_param_spec_boolean("restore-crtc", "Restore CRTC",
+                                                       "kmssink's name of restore", TRUE, flags));
   g_object_class_install_property(
       klass, PROP_CAN_SCALE,
       g_param_spec_boolean("can-scale", "Can scale",
