@@ -708,27 +708,41 @@ int Scanout::test(const Picture &picture, const drmModeModeInfo &mode,
   return ret;
 }
 
-std::vector<Refusal> Scanout::disprove(const Picture &picture, const drmModeModeInfo &mode,
+// A driver that refuses a mode refuses every pair in it, which says nothing of the pairs: they are
+// tested in the first mode that shows any of them. As many modes as a driver may refuse whole: a
+// display has up to 60, and each costs a test commit for each pair.
+std::vector<Refusal> Scanout::disprove(const Picture &picture, std::span<const ModeTry> modes,
                                        const FormatSet &pairs)
 {
+  constexpr std::size_t kMostModes = 8;
   std::vector<Refusal> refusals;
-  if (!prepare(picture, mode))
-    return refusals;
   const std::unique_ptr<ScratchBuffer> scratch =
       ScratchBuffer::create(device_, pairs, picture.width, picture.height);
   if (!scratch)
     return refusals;
-  for (const Format &format : pairs.pairs()) {
-    const std::optional<ScratchFramebuffer> framebuffer = scratch->framebuffer(format);
-    if (!framebuffer)
-      continue;
-    Picture other = picture;
-    other.format = format;
-    if (const int ret = test(other, mode, framebuffer->id()); is_refusal(-ret))
-      refusals.push_back({format, picture.width, picture.height,
-                          "A test commit of " + describe_format(format) + " at " +
-                              std::to_string(picture.width) + "x" + std::to_string(picture.height) +
-                              " was refused: " + errno_text(-ret) + "."});
+  for (const ModeTry &mode : modes.first(std::min(modes.size(), kMostModes))) {
+    if (!prepare(picture, mode.mode))
+      return {};
+    bool any_shown = false;
+    refusals.clear();
+    for (const Format &format : pairs.pairs()) {
+      const std::optional<ScratchFramebuffer> framebuffer = scratch->framebuffer(format);
+      if (!framebuffer)
+        continue;
+      Picture other = picture;
+      other.format = format;
+      const int ret = test(other, mode.mode, framebuffer->id());
+      if (is_refusal(-ret))
+        refusals.push_back({format, picture.width, picture.height,
+                            "A test commit of " + describe_format(format) + " at " +
+                                std::to_string(picture.width) + "x" +
+                                std::to_string(picture.height) +
+                                " was refused: " + errno_text(-ret) + "."});
+      else
+        any_shown = true;
+    }
+    if (any_shown)
+      break;
   }
   return refusals;
 }
