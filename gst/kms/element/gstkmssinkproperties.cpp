@@ -40,7 +40,7 @@ std::shared_ptr<const GstStructure> own_structure(GstStructure *structure)
           [](const GstStructure *own) { gst_structure_free(const_cast<GstStructure *>(own)); }};
 }
 
-constexpr char kMatch[] = "match"; // the value of mode
+constexpr char kMatch[] = "match", kAuto[] = "auto"; // values of mode
 
 // -1 if the text is no number.
 gint number_or_none(const std::string &text)
@@ -213,12 +213,19 @@ bool set_setting(SinkSettings &settings, guint id, const GValue *value)
   case PROP_PLANE_ID:
     settings.output.plane_id = static_cast<std::uint32_t>(std::max(0, g_value_get_int(value)));
     return true;
+  // The defaults of kmssink's names take back what the same name has set, and nothing else: the
+  // order of the properties on a command line does not matter.
   case PROP_CONNECTOR_ID:
-    settings.output.connector =
-        g_value_get_int(value) < 0 ? "" : std::to_string(g_value_get_int(value));
+    if (const gint number = g_value_get_int(value); number >= 0)
+      settings.output.connector = std::to_string(number);
+    else if (number_or_none(settings.output.connector) >= 0)
+      settings.output.connector.clear();
     return true;
   case PROP_FORCE_MODESETTING:
-    settings.mode = g_value_get_boolean(value) ? kMatch : "";
+    if (g_value_get_boolean(value))
+      settings.mode = kMatch;
+    else if (settings.mode == kMatch)
+      settings.mode = kAuto;
     return true;
   case PROP_SKIP_VSYNC:
     return true; // the streaming thread never sleeps until a vertical blank

@@ -293,12 +293,13 @@ void install_kmssink_names(GObjectClass *klass)
   g_object_class_install_property(
       klass, PROP_CONNECTOR_ID,
       g_param_spec_int("connector-id", "Connector ID",
-                       "kmssink's name: connector by its number (-1: the first that is connected)",
-                       -1, G_MAXINT, -1, flags));
+                       "kmssink's name: connector by its number (-1: not by its number)", -1,
+                       G_MAXINT, -1, flags));
   g_object_class_install_property(
       klass, PROP_FORCE_MODESETTING,
       g_param_spec_boolean("force-modesetting", "Force modesetting",
-                           "kmssink's name: mode=match (true) or mode=auto", FALSE, flags));
+                           "kmssink's name: mode=match (true), or mode=auto in place of that",
+                           FALSE, flags));
   g_object_class_install_property(klass, PROP_RESTORE_CRTC,
                                   g_param_spec_boolean("restore-crtc", "Restore CRTC",
                                                        "kmssink's name of restore", TRUE, flags));

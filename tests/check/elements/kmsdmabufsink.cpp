@@ -237,13 +237,22 @@ GST_END_TEST
 // As users of kmssink write them, and what is set by that.
 struct KmssinkName {
   const char *name, *value, *own, *own_value;
+  const char *before_name = nullptr, *before = nullptr; // set before
 };
 
 static const KmssinkName kKmssinkNames[] = {
     {"connector-id", "36", "connector", "36"},
     {"connector-id", "-1", "connector", ""},
     {"force-modesetting", "true", "mode", "match"},
-    {"force-modesetting", "false", "mode", ""},
+    {"force-modesetting", "false", "mode", "auto"},
+    // kmssink's defaults, written after what they must not undo, and after what they must
+    {"connector-id", "-1", "connector", "HDMI-A-1", "connector", "HDMI-A-1"},
+    {"connector-id", "-1", "connector", "", "connector-id", "36"},
+    {"force-modesetting", "false", "mode", "1920x1080", "mode", "1920x1080"},
+    {"force-modesetting", "false", "mode", "preferred", "mode", "preferred"},
+    {"force-modesetting", "false", "mode", "auto", "force-modesetting", "true"},
+    {"can-scale", "true", "fit", "cover", "fit", "cover"},
+    {"can-scale", "true", "fit", "contain", "can-scale", "false"},
     {"restore-crtc", "false", "restore", "FALSE"},
     {"can-scale", "false", "fit", "none"},
     {"can-scale", "true", "fit", "contain"},
@@ -279,6 +288,8 @@ GST_START_TEST(test_kmssink_names)
 {
   const KmssinkName &row = kKmssinkNames[__i__];
   GstElement *sink = make_sink();
+  if (row.before)
+    gst_util_set_object_arg(G_OBJECT(sink), row.before_name, row.before);
   gst_util_set_object_arg(G_OBJECT(sink), row.name, row.value);
   GValue value = G_VALUE_INIT, text = G_VALUE_INIT;
   g_value_init(&text, G_TYPE_STRING);
