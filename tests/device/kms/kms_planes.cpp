@@ -370,7 +370,7 @@ struct BadRow {
 
 const BadRow kBadRows[] = {
     {"mode that is no text of a mode", "mode=1080p", {"mode=1080p", "1920x1080@60", "preferred"}},
-    {"mode that the connector lacks", "mode=1234x567", {"1234x567", "Virtual-1", "1024x768@60"}},
+    {"mode that the connector lacks", "mode=1234x567", {"1234x567", "Virtual-1", "1280x720@60"}},
     {"rate that the connector lacks", "mode=1024x768@23.98", {"1024x768@23.98", "1024x768@60"}},
     {"interlaced mode that the connector lacks", "mode=1920x1080i@50", {"1920x1080i@50", "1920x1080@60"}},
 };

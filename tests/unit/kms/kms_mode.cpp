@@ -2,6 +2,7 @@
 #include "gst/kms/engine/output/kms_aspect.hpp"
 #include "gst/kms/engine/output/kms_mode.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -232,6 +233,30 @@ TEST_P(SelectMode, finds)
 
 INSTANTIATE_TEST_SUITE_P(Rows, SelectMode, testing::ValuesIn(kRequestRows),
                          [](const auto &info) { return std::string(info.param.name); });
+
+// A television lists 40 to 60 modes, and an error message has 400 characters.
+TEST(SelectModeOfMany, names_the_nearest)
+{
+  std::vector<drmModeModeInfo> modes;
+  for (std::uint16_t width = 640; width <= 3840; width += 160)
+    for (const std::uint32_t clock_khz : {148500U, 74250U, 74176U})
+      modes.push_back(mode(clock_khz, width, 2200, static_cast<std::uint16_t>(width * 9 / 16), 1125));
+  const struct {
+    const char *wish, *says;
+  } rows[] = {
+      {"1234x567", ". The nearest are 1120x630@60.000 1280x720@60.000 960x540@60.000 1440x810@60.000 "},
+      {"1280x720@75", ". The nearest are 1280x720@60.000 1280x720@30.000 1280x720@29.970 1440x810@60.000 "},
+      {"7680x4320", ". The nearest are 3840x2160@60.000 3680x2070@60.000 "},
+  };
+  for (const auto &row : rows) {
+    const auto order = order_modes(modes, *parse_mode_request(row.wish), {640, 480, {60, 1}});
+    ASSERT_FALSE(order) << row.wish;
+    const std::string text = order.error().message;
+    EXPECT_NE(text.find(row.says), std::string::npos) << text;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '@'), 6 + (std::string(row.wish).find('@') != std::string::npos)) << text;
+    EXPECT_LT(text.size(), 300U) << text;
+  }
+}
 
 TEST(SelectModeOfNone, is_an_error)
 {
