@@ -401,6 +401,21 @@ bool is_put_off(int ret)
   return ret == -EBUSY || ret == -ENOMEM;
 }
 
+// Whether the commit may have failed for what the mode asks for: memory for a black picture of its
+// size, or the rate of its link.
+bool may_be_of_the_mode(int ret)
+{
+  return ret == -ENOMEM || ret == -EIO || ret == -ETIMEDOUT;
+}
+
+bool asks_for_less(const drmModeModeInfo &mode, const drmModeModeInfo &failed, int ret)
+{
+  if (ret != -ENOMEM)
+    return mode.clock < failed.clock;
+  return std::uint32_t{mode.hdisplay} * mode.vdisplay <
+         std::uint32_t{failed.hdisplay} * failed.vdisplay;
+}
+
 // One that any memory can have and most planes scale.
 std::optional<Format> scratch_format(const FormatSet &formats)
 {
@@ -557,7 +572,13 @@ Result<void> Scanout::show_first(const Picture &picture, const std::vector<ModeT
   was_put_off_ = false;
   std::map<std::uint32_t, Attempts> attempts; // in the mode that fits best
   int ret = -EINVAL;
+  // A commit that fails for real may take the kernel 10 s (drm_atomic_helper_wait_for_flip_done()).
+  constexpr int kMostFailures = 3;
+  int failures = 0, first_failure = 0, failure = 0; // 0 or a negative errno
+  const ModeTry *failed = nullptr;
   for (const ModeTry &mode : modes) {
+    if (failed && !asks_for_less(mode.mode, failed->mode, failure))
+      continue;
     if (Result<void> ready = prepare(picture, mode.mode); !ready)
       return ready;
     std::map<std::uint32_t, Attempts> other;
@@ -566,11 +587,20 @@ Result<void> Scanout::show_first(const Picture &picture, const std::vector<ModeT
       return {};
     if (was_put_off_)
       return device_error(device_->name() + " is busy.", EBUSY);
-    if (!is_refusal(-ret) && !mode.only_as_wanted)
+    if (may_be_of_the_mode(ret) && !mode.only_as_wanted) {
+      failed = &mode;
+      failure = ret;
+      first_failure = first_failure != 0 ? first_failure : ret;
+      if (++failures == kMostFailures)
+        break;
+    } else if (!is_refusal(-ret) && !mode.only_as_wanted) {
       break; // no other mode would do better
+    }
     GSTDRM_DEBUG("mode %s does not show the picture: %s", describe_mode(mode.mode).c_str(),
                  errno_text(-ret).c_str());
   }
+  if (failed && is_refusal(-ret))
+    ret = first_failure; // the device failed, whatever is wrong with the other modes
   const drmModeModeInfo &mode = modes.front().mode;
   const std::string hint = ret == -EACCES || ret == -EPERM
                                ? " Another program took the display over; stop it."
