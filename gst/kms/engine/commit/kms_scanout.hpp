@@ -177,8 +177,10 @@ private:
     int scaled = 0;
     int unscaled = 0;
   };
-  [[nodiscard]] std::string explain(Format format,
-                                    const std::map<std::uint32_t, Attempts> &attempts) const;
+  void explain(std::string &text, Format format,
+               const std::map<std::uint32_t, Attempts> &attempts) const;
+  [[nodiscard]] std::string why_not_shown(const Plane &plane, Format format,
+                                          const std::map<std::uint32_t, Attempts> &attempts) const;
   [[nodiscard]] const Plan *shown() const noexcept { return plan_ ? &*plan_ : nullptr; }
   [[nodiscard]] std::optional<drmModeModeInfo> fixed_mode() const;
   [[nodiscard]] std::optional<drmModeModeInfo> mode_on_screen() const;
