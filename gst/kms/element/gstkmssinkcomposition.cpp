@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstkmssinkcomposition.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <gst/drm/core/limits.hpp>
@@ -83,6 +84,43 @@ bool append_image(kms::Overlay &overlay, GstVideoOverlayRectangle *rectangle)
   return true;
 }
 
+std::vector<GstVideoOverlayRectangle *>
+rectangles_of(const std::vector<GstVideoOverlayComposition *> &compositions)
+{
+  std::vector<GstVideoOverlayRectangle *> rectangles;
+  for (GstVideoOverlayComposition *composition : compositions)
+    for (guint i = 0; i < gst_video_overlay_composition_n_rectangles(composition); i++)
+      rectangles.push_back(gst_video_overlay_composition_get_rectangle(composition, i));
+  return rectangles;
+}
+
+// Adds the composition to the buffer, so far to the left and up that it lies over the part as it
+// lay over the whole. Rectangles whose pixels cannot be read are left out.
+void add_moved(GstBuffer *buffer, GstVideoOverlayComposition *composition, kms::Origin part)
+{
+  const auto less = [](gint place, std::uint32_t by) {
+    return static_cast<gint>(std::max(std::int64_t{place} - by, std::int64_t{G_MININT}));
+  };
+  GstVideoOverlayComposition *moved = nullptr;
+  for (GstVideoOverlayRectangle *rectangle : rectangles_of({composition})) {
+    if (!is_readable(rectangle))
+      continue;
+    GstVideoOverlayRectangle *copy = gst_video_overlay_rectangle_copy(rectangle);
+    const kms::Rectangle place = place_of(rectangle);
+    gst_video_overlay_rectangle_set_render_rectangle(
+        copy, less(place.x, part.x), less(place.y, part.y), place.width, place.height);
+    if (moved)
+      gst_video_overlay_composition_add_rectangle(moved, copy);
+    else
+      moved = gst_video_overlay_composition_new(copy);
+    gst_video_overlay_rectangle_unref(copy);
+  }
+  if (!moved)
+    return;
+  gst_buffer_add_video_overlay_composition_meta(buffer, moved);
+  gst_video_overlay_composition_unref(moved);
+}
+
 } // namespace
 
 std::vector<GstVideoOverlayComposition *> compositions_of(GstBuffer *buffer)
@@ -109,21 +147,41 @@ bool blend_compositions(GstBuffer *on, const GstVideoInfo &info,
   return blended;
 }
 
+std::vector<SinkCompositions::Key>
+SinkCompositions::keys_of(const std::vector<GstVideoOverlayComposition *> &compositions)
+{
+  std::vector<Key> keys;
+  for (GstVideoOverlayRectangle *rectangle : rectangles_of(compositions))
+    keys.push_back({gst_video_overlay_rectangle_get_seqnum(rectangle), place_of(rectangle)});
+  return keys;
+}
+
+void SinkCompositions::lay_out_for_part(GstBuffer *buffer, kms::Origin part)
+{
+  const std::vector<GstVideoOverlayComposition *> whole = compositions_of(buffer);
+  std::vector<Key> keys = keys_of(whole);
+  if (!for_part_ || keys != whole_keys_ || part != part_) {
+    for_part_ = GstPtr<GstBuffer>::adopt(gst_buffer_new());
+    for (GstVideoOverlayComposition *composition : whole)
+      add_moved(for_part_.get(), composition, part);
+    whole_keys_ = std::move(keys);
+    part_ = part;
+  }
+  while (GstVideoOverlayCompositionMeta *meta =
+             gst_buffer_get_video_overlay_composition_meta(buffer))
+    gst_buffer_remove_meta(buffer, &meta->meta);
+  for (GstVideoOverlayComposition *composition : compositions_of(for_part_.get()))
+    gst_buffer_add_video_overlay_composition_meta(buffer, composition);
+}
+
 std::shared_ptr<const kms::Overlay>
 SinkCompositions::overlay_of(const std::vector<GstVideoOverlayComposition *> &compositions)
 {
-  std::vector<GstVideoOverlayRectangle *> rectangles;
-  std::vector<Key> keys;
-  for (GstVideoOverlayComposition *composition : compositions)
-    for (guint i = 0; i < gst_video_overlay_composition_n_rectangles(composition); i++) {
-      rectangles.push_back(gst_video_overlay_composition_get_rectangle(composition, i));
-      keys.push_back(
-          {gst_video_overlay_rectangle_get_seqnum(rectangles.back()), place_of(rectangles.back())});
-    }
+  std::vector<Key> keys = keys_of(compositions);
   if (keys == keys_)
     return overlay_;
   auto overlay = std::make_shared<kms::Overlay>();
-  for (GstVideoOverlayRectangle *rectangle : rectangles)
+  for (GstVideoOverlayRectangle *rectangle : rectangles_of(compositions))
     append_image(*overlay, rectangle);
   keys_ = std::move(keys);
   overlay_ = overlay->images.empty() ? nullptr : std::move(overlay);
@@ -134,6 +192,8 @@ void SinkCompositions::forget()
 {
   keys_.clear();
   overlay_.reset();
+  whole_keys_.clear();
+  for_part_.reset();
 }
 
 } // namespace gstdrm

@@ -27,6 +27,10 @@ public:
   // be read are left out. null: nothing is left.
   std::shared_ptr<const kms::Overlay>
   overlay_of(const std::vector<GstVideoOverlayComposition *> &compositions);
+  // The buffer shows a part of the frame that its compositions are laid out for, from `part` on:
+  // puts compositions in their place that lie over the same pixels of the part. What was laid out
+  // before is taken again.
+  void lay_out_for_part(GstBuffer *buffer, kms::Origin part);
   void forget();
 
 private:
@@ -37,8 +41,14 @@ private:
     kms::Rectangle place;
     friend bool operator==(const Key &, const Key &) = default;
   };
+  static std::vector<Key> keys_of(const std::vector<GstVideoOverlayComposition *> &compositions);
+
   std::vector<Key> keys_;
   std::shared_ptr<const kms::Overlay> overlay_;
+  // Of the last lay_out_for_part():
+  std::vector<Key> whole_keys_;
+  kms::Origin part_;
+  GstPtr<GstBuffer> for_part_; // has the compositions, and no memory
 };
 
 } // namespace gstdrm

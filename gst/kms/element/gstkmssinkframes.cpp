@@ -126,12 +126,30 @@ GstPtr<GstBuffer> SinkFrames::with_whole_size(GstBuffer *buffer) const
   return whole;
 }
 
+// Compositions are laid out for the caps' size. Where a GstVideoCropMeta shows a part of that, the
+// buffer with such that are laid out for the part.
+GstPtr<GstBuffer> SinkFrames::with_overlays_of_part(GstBuffer *buffer, kms::Origin part)
+{
+  const GstVideoInfo &shown = video_info();
+  const bool is_part = GST_VIDEO_INFO_WIDTH(&shown) != GST_VIDEO_INFO_WIDTH(&whole_) ||
+                       GST_VIDEO_INFO_HEIGHT(&shown) != GST_VIDEO_INFO_HEIGHT(&whole_);
+  if (!is_part || part == kms::Origin{} || compositions_of(buffer).empty())
+    return GstPtr<GstBuffer>::share(buffer);
+  auto copy = shallow_copy(buffer);
+  if (!copy)
+    return GstPtr<GstBuffer>::share(buffer);
+  compositions_.lay_out_for_part(copy.get(), part);
+  return copy;
+}
+
 Result<kms::Frame> SinkFrames::make(kms::Display &display, GstBuffer *given)
 {
   const GstPtr<GstBuffer> whole = with_whole_size(given);
-  GstBuffer *buffer = whole.get();
-  if (const Result<Corner> corner = visible_corner(buffer, video_info()); !corner)
+  const Result<Corner> corner = visible_corner(whole.get(), video_info());
+  if (!corner)
     return corner.error();
+  const GstPtr<GstBuffer> own = with_overlays_of_part(whole.get(), {corner->x, corner->y});
+  GstBuffer *buffer = own.get();
   const std::vector<GstVideoOverlayComposition *> compositions = compositions_of(buffer);
   if (compositions.empty())
     return make_plain(display, buffer);

@@ -59,6 +59,7 @@ public:
 private:
   [[nodiscard]] bool may_copy() const;
   [[nodiscard]] GstPtr<GstBuffer> with_whole_size(GstBuffer *buffer) const;
+  GstPtr<GstBuffer> with_overlays_of_part(GstBuffer *buffer, kms::Origin part);
   [[nodiscard]] bool takes_whole(GstBuffer *buffer) const;
   Result<void> crop(GstPtr<GstBuffer> &frame) const;
   Result<GstPtr<GstBuffer>> visible_part(kms::Display &display, GstBuffer *buffer);

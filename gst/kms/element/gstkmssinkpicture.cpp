@@ -12,10 +12,13 @@ namespace gstdrm {
 
 namespace {
 
+// KMS has these three. SMPTE 240M (Kr = 0.212, Kb = 0.087) is nearest to BT.709 (0.2126, 0.0722),
+// FCC (0.30, 0.11) to BT.601 (0.299, 0.114).
 kms::ColorEncoding encoding_of(const GstVideoInfo &vinfo)
 {
   switch (vinfo.colorimetry.matrix) {
   case GST_VIDEO_COLOR_MATRIX_BT709:
+  case GST_VIDEO_COLOR_MATRIX_SMPTE240M:
     return kms::ColorEncoding::Bt709;
   case GST_VIDEO_COLOR_MATRIX_BT2020:
     return kms::ColorEncoding::Bt2020;

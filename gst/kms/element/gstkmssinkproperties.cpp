@@ -31,18 +31,16 @@ void copy_string(std::string &to, const GValue *value)
   to = text ? text : "";
 }
 
-void copy_structure(std::shared_ptr<const GstStructure> &to, const GValue *value)
+// (transfer full) (nullable)
+std::shared_ptr<const GstStructure> own_structure(GstStructure *structure)
 {
-  const GstStructure *from = gst_value_get_structure(value);
-  to = from ? std::shared_ptr<const GstStructure>(gst_structure_copy(from),
-                                                  [](const GstStructure *own) {
-                                                    gst_structure_free(
-                                                        const_cast<GstStructure *>(own));
-                                                  })
-            : nullptr;
+  if (!structure)
+    return nullptr;
+  return {structure,
+          [](const GstStructure *own) { gst_structure_free(const_cast<GstStructure *>(own)); }};
 }
 
-constexpr char kMatch[] = "match"; // the value of mode
+constexpr char kMatch[] = "match", kAuto[] = "auto"; // values of mode
 
 // -1 if the text is no number.
 gint number_or_none(const std::string &text)
@@ -135,15 +133,50 @@ bool set_cursor_property(GObject *object, guint id, const GValue *value)
   }
 }
 
+// Sets the property that has the name of the field. Returns false where there is no such field, or
+// where its value is none of the property's.
+bool set_from_field(GObject *object, const GstStructure *fields, const char *name)
+{
+  const GValue *field = gst_structure_get_value(fields, name);
+  if (!field)
+    return false;
+  GParamSpec *spec = g_object_class_find_property(G_OBJECT_GET_CLASS(object), name);
+  GValue value = G_VALUE_INIT; // a number, which need not be unset
+  g_value_init(&value, spec->value_type);
+  gchar *text =
+      G_VALUE_HOLDS_STRING(field) ? g_value_dup_string(field) : gst_value_serialize(field);
+  const bool is_value =
+      text && gst_value_deserialize(&value, text) && g_param_value_validate(spec, &value) == FALSE;
+  g_free(text);
+  if (is_value)
+    g_object_set_property(object, name, &value);
+  return is_value;
+}
+
+// Users of kmssink write zpos and rotation among the plane's properties. The sink has properties
+// for these two, which it sets in place of the fields. A field with a wrong value stays, so that
+// READY fails and names it.
+void set_plane_properties(GObject *object, const GValue *value)
+{
+  const GstStructure *from = gst_value_get_structure(value);
+  GstStructure *others = from ? gst_structure_copy(from) : nullptr;
+  if (others)
+    for (const char *name : {"zpos", "rotation"})
+      if (set_from_field(object, others, name))
+        gst_structure_remove_field(others, name);
+  const std::shared_ptr<const GstStructure> kept = own_structure(others);
+  sink_of(object).display().change(
+      [&](SinkSettings &settings) { settings.plane_properties = kept; });
+}
+
 bool set_driver_setting(SinkSettings &settings, guint id, const GValue *value)
 {
   switch (id) {
-  case PROP_CONNECTOR_PROPERTIES:
-    copy_structure(settings.connector_properties, value);
+  case PROP_CONNECTOR_PROPERTIES: {
+    const GstStructure *from = gst_value_get_structure(value);
+    settings.connector_properties = own_structure(from ? gst_structure_copy(from) : nullptr);
     return true;
-  case PROP_PLANE_PROPERTIES:
-    copy_structure(settings.plane_properties, value);
-    return true;
+  }
   case PROP_VRR:
     settings.output.vrr = g_value_get_boolean(value) != FALSE;
     return true;
@@ -180,12 +213,19 @@ bool set_setting(SinkSettings &settings, guint id, const GValue *value)
   case PROP_PLANE_ID:
     settings.output.plane_id = static_cast<std::uint32_t>(std::max(0, g_value_get_int(value)));
     return true;
+  // The defaults of kmssink's names take back what the same name has set, and nothing else: the
+  // order of the properties on a command line does not matter.
   case PROP_CONNECTOR_ID:
-    settings.output.connector =
-        g_value_get_int(value) < 0 ? "" : std::to_string(g_value_get_int(value));
+    if (const gint number = g_value_get_int(value); number >= 0)
+      settings.output.connector = std::to_string(number);
+    else if (number_or_none(settings.output.connector) >= 0)
+      settings.output.connector.clear();
     return true;
   case PROP_FORCE_MODESETTING:
-    settings.mode = g_value_get_boolean(value) ? kMatch : "";
+    if (g_value_get_boolean(value))
+      settings.mode = kMatch;
+    else if (settings.mode == kMatch)
+      settings.mode = kAuto;
     return true;
   case PROP_SKIP_VSYNC:
     return true; // the streaming thread never sleeps until a vertical blank
@@ -335,6 +375,10 @@ void set_sink_property(GObject *object, guint id, const GValue *value, GParamSpe
 {
   if (set_view_property(object, id, value) || set_cursor_property(object, id, value))
     return;
+  if (id == PROP_PLANE_PROPERTIES) {
+    set_plane_properties(object, value);
+    return;
+  }
   bool known = false;
   sink_of(object).display().change(
       [&](SinkSettings &settings) { known = set_setting(settings, id, value); });

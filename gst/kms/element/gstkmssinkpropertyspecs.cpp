@@ -234,7 +234,8 @@ void install_driver_properties(GObjectClass *klass)
       klass, PROP_PLANE_PROPERTIES,
       g_param_spec_boxed("plane-properties", "Plane properties",
                          "KMS properties of the plane that shows the picture, and their values; "
-                         "planes that cannot have them are not used",
+                         "planes that cannot have them are not used. zpos and rotation set the "
+                         "sink's properties of these names",
                          GST_TYPE_STRUCTURE, flags));
   g_object_class_install_property(
       klass, PROP_VRR,
@@ -292,16 +293,16 @@ void install_kmssink_names(GObjectClass *klass)
   g_object_class_install_property(
       klass, PROP_CONNECTOR_ID,
       g_param_spec_int("connector-id", "Connector ID",
-                       "kmssink's name: connector by its number (-1: the first that is connected)",
-                       -1, G_MAXINT, -1, flags));
+                       "kmssink's name: connector by its number (-1: not by its number)", -1,
+                       G_MAXINT, -1, flags));
   g_object_class_install_property(
       klass, PROP_FORCE_MODESETTING,
       g_param_spec_boolean("force-modesetting", "Force modesetting",
-                           "kmssink's name: mode=match (true) or mode=auto", FALSE, flags));
-  g_object_class_install_property(
-      klass, PROP_RESTORE_CRTC,
-      g_param_spec_boolean("restore-crtc", "Restore CRTC", "kmssink's name of restore", TRUE,
-                           flags));
+                           "kmssink's name: mode=match (true), or mode=auto in place of that",
+                           FALSE, flags));
+  g_object_class_install_property(klass, PROP_RESTORE_CRTC,
+                                  g_param_spec_boolean("restore-crtc", "Restore CRTC",
+                                                       "kmssink's name of restore", TRUE, flags));
   g_object_class_install_property(
       klass, PROP_CAN_SCALE,
       g_param_spec_boolean("can-scale", "Can scale",

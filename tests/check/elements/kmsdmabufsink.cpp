@@ -237,23 +237,59 @@ GST_END_TEST
 // As users of kmssink write them, and what is set by that.
 struct KmssinkName {
   const char *name, *value, *own, *own_value;
+  const char *before_name = nullptr, *before = nullptr; // set before
 };
 
 static const KmssinkName kKmssinkNames[] = {
     {"connector-id", "36", "connector", "36"},
     {"connector-id", "-1", "connector", ""},
     {"force-modesetting", "true", "mode", "match"},
-    {"force-modesetting", "false", "mode", ""},
+    {"force-modesetting", "false", "mode", "auto"},
+    // kmssink's defaults, written after what they must not undo, and after what they must
+    {"connector-id", "-1", "connector", "HDMI-A-1", "connector", "HDMI-A-1"},
+    {"connector-id", "-1", "connector", "", "connector-id", "36"},
+    {"force-modesetting", "false", "mode", "1920x1080", "mode", "1920x1080"},
+    {"force-modesetting", "false", "mode", "preferred", "mode", "preferred"},
+    {"force-modesetting", "false", "mode", "auto", "force-modesetting", "true"},
+    {"can-scale", "true", "fit", "cover", "fit", "cover"},
+    {"can-scale", "true", "fit", "contain", "can-scale", "false"},
     {"restore-crtc", "false", "restore", "FALSE"},
     {"can-scale", "false", "fit", "none"},
     {"can-scale", "true", "fit", "contain"},
     {"skip-vsync", "true", "skip-vsync", "TRUE"},
+    {"plane-properties", "s,zpos=1", "zpos", "1"},
+    {"plane-properties", "s,zpos=(uint)2", "zpos", "2"},
+    {"plane-properties", "s,alpha=5,zpos=1", "plane-properties", "s, alpha=(int)5;"},
+    {"plane-properties", "s,rotation=4", "rotation", "rotate-180"},
+    {"plane-properties", "s,rotation=16", "rotation", "rotate-0+reflect-x"},
+    {"plane-properties", "s,rotation=rotate-90+reflect-y", "rotation", "rotate-90+reflect-y"},
+    // READY fails with these
+    {"plane-properties", "s,zpos=-2", "plane-properties", "s, zpos=(int)-2;"},
+    {"plane-properties", "s,zpos=-2", "zpos", "-1"},
+    {"plane-properties", "s,zpos=5000000000", "zpos", "-1"},
+    {"plane-properties", "s,zpos=1.5", "plane-properties", "s, zpos=(double)1.5;"},
+    {"plane-properties", "s,zpos=top", "plane-properties", "s, zpos=(string)top;"},
+    {"plane-properties", "s,rotation=64", "plane-properties", "s, rotation=(int)64;"},
+    {"plane-properties", "s,rotation=rotate-45", "rotation", "rotate-0"},
 };
+
+// As gst_value_serialize() writes flags with their names.
+static gchar *nicks_of(const GValue *flags)
+{
+  GString *text = g_string_new(nullptr);
+  const auto *known = G_FLAGS_CLASS(g_type_class_peek(G_VALUE_TYPE(flags)));
+  for (guint i = 0; i < known->n_values; i++)
+    if (g_value_get_flags(flags) & known->values[i].value)
+      g_string_append_printf(text, "%s%s", text->len ? "+" : "", known->values[i].value_nick);
+  return g_string_free(text, FALSE);
+}
 
 GST_START_TEST(test_kmssink_names)
 {
   const KmssinkName &row = kKmssinkNames[__i__];
   GstElement *sink = make_sink();
+  if (row.before)
+    gst_util_set_object_arg(G_OBJECT(sink), row.before_name, row.before);
   gst_util_set_object_arg(G_OBJECT(sink), row.name, row.value);
   GValue value = G_VALUE_INIT, text = G_VALUE_INIT;
   g_value_init(&text, G_TYPE_STRING);
@@ -262,6 +298,8 @@ GST_START_TEST(test_kmssink_names)
     g_value_set_string(&text, g_enum_get_value(G_ENUM_CLASS(g_type_class_peek(G_VALUE_TYPE(&value))),
                                                g_value_get_enum(&value))
                                   ->value_nick);
+  else if (G_VALUE_HOLDS_FLAGS(&value))
+    g_value_take_string(&text, nicks_of(&value));
   else
     g_value_transform(&value, &text);
   ck_assert_str_eq(g_value_get_string(&text), row.own_value);

@@ -289,6 +289,48 @@ GST_START_TEST(test_overlay_beside_a_crop)
 }
 GST_END_TEST
 
+// A GstVideoCropMeta of a part of the caps' size: the composition is laid out for that size, so that it lies over the same
+// pixels. By a plane, and drawn on a copy.
+GST_START_TEST(test_overlay_over_a_part)
+{
+  // opaque, as below: at both ends of the part, and outside of it
+  const std::vector<Box> boxes = {{20, 30, 30, 30, 0xffff0000}, {340, 240, 30, 30, 0xff0000ff}, {400, 300, 30, 30, 0xff00ff00}};
+  const std::vector<Box> seen = {{20 - 32, 30 - 18, 30, 30, 0xffff0000}, {340 - 32, 240 - 18, 30, 30, 0xff0000ff}};
+  const GstVideoRectangle place{(kWidth - 320) / 2, (kHeight - 240) / 2, 320, 240};
+  const Composition composition = compose(boxes);
+  for (const bool by_plane : {true, false}) {
+    const char *name = by_plane ? "by a plane" : "on a copy";
+    Composed show(by_plane ? "mode=640x480" : "mode=640x480 rotation=rotate-180");
+    show.begin();
+    const Image upright = with_boxes(on_black(kWidth, kHeight, cut(show.picture, 32, 18, 320, 240), place.x, place.y), seen, place);
+    const Image expected = by_plane ? upright : turned(upright, 2);
+    for (int i = 0; i < 2; i++) {
+      GstPtr<GstBuffer> frame = to_dmabuf(show.info, show.noise.get(), Shape::Tight);
+      GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta(frame.get());
+      crop->x = 32;
+      crop->y = 18;
+      crop->width = 320;
+      crop->height = 240;
+      gst_buffer_add_video_overlay_composition_meta(frame.get(), composition.get());
+      ck_assert_int_eq(show.sink.push(frame.release()), GST_FLOW_OK);
+      compare_near(name, show.screen(name), expected);
+    }
+    ck_assert_uint_eq(show.sink.stat(by_plane ? "overlays" : "overlays-blended"), 2);
+    // the same frame again, and the copy that a DRAIN query leaves on screen
+    gst_video_overlay_expose(GST_VIDEO_OVERLAY(show.sink.element()));
+    compare_near(name, show.screen("exposed"), expected);
+    const auto pad = GstPtr<GstPad>::adopt(gst_element_get_static_pad(show.sink.element(), "sink"));
+    const auto query = GstPtr<GstQuery>::adopt(gst_query_new_drain());
+    ck_assert(gst_pad_query(pad.get(), query.get()));
+    compare_near(name, show.screen("drained"), expected);
+    // without a part, where it was laid out
+    show.push(composition.get());
+    const Image whole = with_boxes(show.picture, boxes, kWhole);
+    compare_near(name, show.screen("whole"), by_plane ? whole : turned(whole, 2));
+  }
+}
+GST_END_TEST
+
 // Where no plane shows it, it is drawn on a copy of the frame, and upstream hears so.
 GST_START_TEST(test_overlay_without_a_plane)
 {
@@ -411,6 +453,7 @@ void gstdrm::test::add_overlay_cases(TCase *tc)
   tcase_add_test(tc, test_overlay_changes);
   tcase_add_test(tc, test_overlay_expose);
   tcase_add_test(tc, test_overlay_beside_a_crop);
+  tcase_add_test(tc, test_overlay_over_a_part);
   tcase_add_test(tc, test_overlay_without_a_plane);
   tcase_add_test(tc, test_overlay_refused);
   tcase_add_test(tc, test_overlay_hostile_pixels);

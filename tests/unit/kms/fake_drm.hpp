@@ -82,6 +82,7 @@ struct Device {
   bool refuses_without_mode_set = false; // each commit
   bool refuses_mode_sets = false;
   std::uint16_t refused_mode_width = 0; // modes of it are refused
+  int refused_mode_error = 22;          // with EINVAL; with EIO and ETIMEDOUT, real commits alone
   bool needs_primary = false;  // no CRTC is on without its primary plane
   bool has_zpos = false;       // of planes
   bool fixed_zpos = false;     // and nobody can set it

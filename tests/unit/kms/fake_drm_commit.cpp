@@ -86,8 +86,9 @@ int check(const Commit &commit)
       blob != d.blobs.end() && d.refused_mode_width) {
     drmModeModeInfo mode{};
     std::memcpy(&mode, blob->second.data(), std::min(sizeof(mode), blob->second.size()));
-    if (mode.hdisplay == d.refused_mode_width)
-      return -EINVAL;
+    const bool hardware_fails = d.refused_mode_error == EIO || d.refused_mode_error == ETIMEDOUT;
+    if (mode.hdisplay == d.refused_mode_width && !(hardware_fails && (commit.flags & DRM_MODE_ATOMIC_TEST_ONLY)))
+      return -d.refused_mode_error;
   }
   if (!d.takes_writeback && value_of(commit, kWriteback, "CRTC_ID"))
     return -EINVAL;

@@ -93,6 +93,24 @@ TEST_F(DisplayTest, a_refused_pair_leaves_the_offer)
   EXPECT_EQ(listener.failures, 0);
 }
 
+// What a refused mode refuses says nothing of the pairs: another mode shows them.
+TEST_F(DisplayTest, a_refused_mode_leaves_the_offer_as_it_is)
+{
+  constexpr Format kNv12{DRM_FORMAT_NV12, kModLinear};
+  fakedrm::device().refused_mode_width = 640; // the first to try
+  fakedrm::device().refused_fourcc = DRM_FORMAT_XRGB8888;
+  auto display = open();
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  const auto shown = show(**display, xrgb(memory, 640, 480));
+  ASSERT_FALSE(shown);
+  (*display)->refuse(shown.error());
+  EXPECT_EQ((*display)->formats(), FormatSet::from_pairs({kNv12}));
+  Picture other = picture(640, 480);
+  other.format = kNv12;
+  ASSERT_TRUE((*display)->configure(other) && show(**display, nv12(memory, memory, 640, 480)));
+  EXPECT_EQ((*display)->formats(), FormatSet::from_pairs({kNv12}));
+}
+
 TEST_F(DisplayTest, pairs_that_a_test_commit_refuses_are_taken_out_before_they_come)
 {
   fakedrm::device().refused_fourcc = DRM_FORMAT_NV12;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // When a stream that changes its size gets another mode.
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -160,6 +161,7 @@ struct AloneRow {
   std::uint16_t refused_mode_width;
   Size picture, mode;
   Rectangle destination;
+  int refused_error = EINVAL;
 };
 
 const AloneRow kAloneRows[] = {
@@ -170,6 +172,9 @@ const AloneRow kAloneRows[] = {
     {"larger_and_not_scaled", kSmall, false, 0, {1024, 768}, kLarge, {0, 0, 1024, 768}},
     {"dark_gets_the_display_s_own", {0, 0}, false, 0, {640, 480}, kLarge, {192, 144, 640, 480}},
     {"its_own_is_refused", {0, 0}, false, 1024, {640, 480}, kSmall, {0, 0, 640, 480}},
+    {"there_is_no_memory_for_its_own", {0, 0}, false, 1024, {640, 480}, kSmall, {0, 0, 640, 480}, ENOMEM},
+    {"its_own_fails", {0, 0}, false, 1024, {640, 480}, kSmall, {0, 0, 640, 480}, EIO},
+    {"its_own_times_out", {0, 0}, false, 1024, {640, 480}, kSmall, {0, 0, 640, 480}, ETIMEDOUT},
     {"its_own_is_refused_and_a_plane_scales", {0, 0}, true, 1024, {320, 240}, kSmall, {0, 0, 640, 480}},
 };
 
@@ -180,6 +185,7 @@ TEST_P(LeftAlone, without_a_wish)
   const AloneRow &row = GetParam();
   fakedrm::device().scales = row.scales;
   fakedrm::device().refused_mode_width = row.refused_mode_width;
+  fakedrm::device().refused_mode_error = row.refused_error;
   if (row.lit.first != 0)
     light_display(static_cast<std::uint16_t>(row.lit.first), static_cast<std::uint16_t>(row.lit.second));
   for (const std::uint32_t plane : {fakedrm::kPrimary, fakedrm::kOverlay}) // none is left to join with
@@ -206,6 +212,20 @@ TEST_P(LeftAlone, without_a_wish)
 
 INSTANTIATE_TEST_SUITE_P(Rows, LeftAlone, testing::ValuesIn(kAloneRows),
                          [](const auto &info) { return std::string(info.param.name); });
+
+// A larger mode would not do better than one that fails, and the error is the device's.
+TEST_F(ModeTest, one_that_fails_is_followed_by_smaller_ones_alone)
+{
+  fakedrm::device().refused_mode_width = 640;
+  fakedrm::device().refused_mode_error = EIO;
+  const auto display = open_with(ModeChanges::Auto);
+  ASSERT_TRUE(display && (*display)->start() && (*display)->configure(picture(640, 480)));
+  const auto shown = show(**display, xrgb(memory, 640, 480));
+  ASSERT_FALSE(shown);
+  EXPECT_EQ(shown.error().code, ErrorCode::Device);
+  EXPECT_EQ(shown.error().sys_errno, EIO);
+  EXPECT_EQ(mode_sets(), 0U);
+}
 
 // mode=640x480, planes that do not scale: a larger picture is refused, and not cropped.
 TEST_F(ModeTest, a_named_mode_limits_the_sizes)

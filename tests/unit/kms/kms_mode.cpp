@@ -2,6 +2,7 @@
 #include "gst/kms/engine/output/kms_aspect.hpp"
 #include "gst/kms/engine/output/kms_mode.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -233,6 +234,30 @@ TEST_P(SelectMode, finds)
 INSTANTIATE_TEST_SUITE_P(Rows, SelectMode, testing::ValuesIn(kRequestRows),
                          [](const auto &info) { return std::string(info.param.name); });
 
+// A television lists 40 to 60 modes, and an error message has 400 characters.
+TEST(SelectModeOfMany, names_the_nearest)
+{
+  std::vector<drmModeModeInfo> modes;
+  for (std::uint16_t width = 640; width <= 3840; width += 160)
+    for (const std::uint32_t clock_khz : {148500U, 74250U, 74176U})
+      modes.push_back(mode(clock_khz, width, 2200, static_cast<std::uint16_t>(width * 9 / 16), 1125));
+  const struct {
+    const char *wish, *says;
+  } rows[] = {
+      {"1234x567", ". The nearest are 1120x630@60.000 1280x720@60.000 960x540@60.000 1440x810@60.000 "},
+      {"1280x720@75", ". The nearest are 1280x720@60.000 1280x720@30.000 1280x720@29.970 1440x810@60.000 "},
+      {"7680x4320", ". The nearest are 3840x2160@60.000 3680x2070@60.000 "},
+  };
+  for (const auto &row : rows) {
+    const auto order = order_modes(modes, *parse_mode_request(row.wish), {640, 480, {60, 1}});
+    ASSERT_FALSE(order) << row.wish;
+    const std::string text = order.error().message;
+    EXPECT_NE(text.find(row.says), std::string::npos) << text;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '@'), 6 + (std::string(row.wish).find('@') != std::string::npos)) << text;
+    EXPECT_LT(text.size(), 300U) << text;
+  }
+}
+
 TEST(SelectModeOfNone, is_an_error)
 {
   EXPECT_FALSE(order_modes({}, {}, {640, 480, {60, 1}}));
@@ -325,9 +350,15 @@ const AspectRow kAspectRows[] = {
     {"pal on an old screen", shaped(720, 576, 0), 400, 300, 16.0 / 15},
     {"pal on a screen that stands", shaped(720, 576, 0), 300, 400, 1},
     {"pal on a screen of nobody knows what", shaped(720, 576, 0), 0, 0, 1},
-    {"a panel with wide pixels", shaped(800, 480, 0, DRM_MODE_TYPE_PREFERRED), 200, 100, 1.2},
+    {"a small panel of 20x10 cm", shaped(800, 480, 0, DRM_MODE_TYPE_PREFERRED), 200, 100, 1},
     {"rounded to centimetres", shaped(1920, 1080, 0, DRM_MODE_TYPE_PREFERRED), 160, 90 - 5, 1},
     {"a plasma television", shaped(1024, 768, 0, DRM_MODE_TYPE_PREFERRED), 930, 520, 930.0 / 520 * 768 / 1024},
+    {"a plasma television of 1024x1024", shaped(1024, 1024, 0, DRM_MODE_TYPE_PREFERRED), 920, 518, 920.0 / 518},
+    {"1024x768 given as 16x9", shaped(1024, 768, 0, DRM_MODE_TYPE_PREFERRED), 160, 90, 1},
+    {"1024x768 given as 160x90", shaped(1024, 768, 0, DRM_MODE_TYPE_PREFERRED), 1600, 900, 1},
+    {"800x600 given as 16x9", shaped(800, 600, 0, DRM_MODE_TYPE_PREFERRED), 160, 90, 1},
+    {"5:4 with the size of a 16:9 panel", shaped(1280, 1024, 0, DRM_MODE_TYPE_PREFERRED), 344, 193, 1},
+    {"4:3 with the size of a 16:9 monitor", shaped(1024, 768, 0, DRM_MODE_TYPE_PREFERRED), 531, 299, 1},
     {"800x480 in whole centimetres", shaped(800, 480, 0, DRM_MODE_TYPE_PREFERRED), 150, 100, 1},
     {"a low bar of 22x6 cm", shaped(1920, 480, 0, DRM_MODE_TYPE_PREFERRED), 220, 60, 1},
     {"a bar with the size of a 16:9 panel", shaped(1280, 400, 0, DRM_MODE_TYPE_PREFERRED), 344, 193, 1},

@@ -55,6 +55,12 @@ const FixRow kFixRows[] = {
     {"a film of 10 bits on a display of 8", DRM_FORMAT_P010, {DRM_FORMAT_XRGB8888, DRM_FORMAT_NV12}, "Convert to NV12 "},
     {"NV21 of a camera", DRM_FORMAT_NV21, {DRM_FORMAT_XRGB8888, DRM_FORMAT_NV12, DRM_FORMAT_P010}, "Convert to NV12 "},
     {"YUY2 of a webcam", DRM_FORMAT_YUYV, {DRM_FORMAT_XRGB8888, DRM_FORMAT_NV12}, "Convert to XR24 "},
+    {"Y210 on a display with P010", DRM_FORMAT_Y210, {DRM_FORMAT_XRGB8888, DRM_FORMAT_NV12, DRM_FORMAT_P010}, "Convert to P010 "},
+    {"Y410 on a display with XR30", DRM_FORMAT_Y410, {DRM_FORMAT_XRGB8888, DRM_FORMAT_XRGB2101010}, "Convert to XR30 "},
+    {"Y410 on a display of 8 bits", DRM_FORMAT_Y410, {DRM_FORMAT_XRGB8888, DRM_FORMAT_NV12}, "Convert to XR24 "},
+    {"AR30 on a display with XB30", DRM_FORMAT_ARGB2101010, {DRM_FORMAT_XRGB8888, DRM_FORMAT_XBGR2101010, DRM_FORMAT_P010}, "Convert to XB30 "},
+    {"64 bits on a display with XR30", DRM_FORMAT_ABGR16161616, {DRM_FORMAT_XRGB8888, DRM_FORMAT_XRGB2101010, DRM_FORMAT_P010}, "Convert to XR30 "},
+    {"64 bits on a display with P010", DRM_FORMAT_ARGB16161616, {DRM_FORMAT_XRGB8888, DRM_FORMAT_P010}, "Convert to P010 "},
     {"nothing that converters make", DRM_FORMAT_NV12, {DRM_FORMAT_C8}, "plane-id"},
 };
 

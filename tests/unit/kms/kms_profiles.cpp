@@ -106,8 +106,9 @@ TEST_P(ProfileRows, Show)
     const std::string got = outcome(frame(memory, {row.fourcc, row.modifier}, row.width, row.height), view);
     EXPECT_NE(got.find(row.expected), std::string::npos) << got;
     if (got.find("does not show") != std::string::npos) { // with the reason of each plane
-      for (std::uint32_t id = kPrimary; id < kPrimary + std::min<std::size_t>(model().planes.size(), 12); id++)
-        EXPECT_NE(got.find("\nPlane " + std::to_string(id) + " ("), std::string::npos) << got;
+      EXPECT_LE(got.size(), kMostText);
+      for (std::uint32_t id = kPrimary; id < kPrimary + model().planes.size(); id++)
+        EXPECT_TRUE(names_plane(got, id) || got.find(" more planes. GST_DEBUG=") != std::string::npos) << got;
     }
     ASSERT_TRUE(display->stop());
     EXPECT_EQ(state(), before);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,15 @@ namespace gstdrm::test {
 
 inline constexpr std::uint32_t kFoundFramebuffer = 90; // another program's, of the whole mode
 inline constexpr std::uint32_t kFoundMode = 91;        // a blob
+
+// Whether one of an error's lines says why the plane does not show the picture.
+inline bool names_plane(const std::string &text, std::uint32_t id)
+{
+  return std::regex_search(text, std::regex("\nPlanes? ([0-9]+, )*" + std::to_string(id) + "[, ][^\n]*\\("));
+}
+
+// An error has at most so many characters.
+inline constexpr std::size_t kMostText = 400;
 
 struct ProfileListener : Listener {
   ~ProfileListener() override { wait(); }

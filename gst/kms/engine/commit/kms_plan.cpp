@@ -42,15 +42,20 @@ std::string nearest_fix(const FormatSet &set, Format format)
   const auto same = set.of_fourcc(format.fourcc);
   if (!same.empty())
     return "Ask upstream for " + describe_format(same.front()) + ".";
+  const FourccInfo *info = fourcc_info(format.fourcc);
+  const bool is_planar = info && info->is_yuv && info->n_planes > 1;
+  const bool is_deep = bits_per_component(format.fourcc) > 8 ||
+                       (is_planar && info->planes[0].block_bytes > info->planes[0].block_width);
   // what keeps most of the picture first
   std::vector<std::uint32_t> substitutes;
-  const FourccInfo *info = fourcc_info(format.fourcc);
-  if (info && info->is_yuv && info->n_planes > 1) {
-    if (info->planes[0].block_bytes > info->planes[0].block_width) // more than 8 bits
-      substitutes = {DRM_FORMAT_P010, DRM_FORMAT_P012, DRM_FORMAT_P016, DRM_FORMAT_XRGB2101010,
-                     DRM_FORMAT_XBGR2101010};
-    substitutes.insert(substitutes.end(), {DRM_FORMAT_NV12, DRM_FORMAT_YUV420});
+  if (is_deep) {
+    substitutes = {DRM_FORMAT_P010, DRM_FORMAT_P012, DRM_FORMAT_P016, DRM_FORMAT_XRGB2101010,
+                   DRM_FORMAT_XBGR2101010};
+    if (!fourcc_is_yuv(format.fourcc)) // RGB as RGB
+      std::rotate(substitutes.begin(), substitutes.begin() + 3, substitutes.end());
   }
+  if (is_planar)
+    substitutes.insert(substitutes.end(), {DRM_FORMAT_NV12, DRM_FORMAT_YUV420});
   substitutes.push_back(DRM_FORMAT_XRGB8888);
   // videoconvert makes no tiles
   for (const std::uint32_t fourcc : substitutes)

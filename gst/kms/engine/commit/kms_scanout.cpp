@@ -401,6 +401,21 @@ bool is_put_off(int ret)
   return ret == -EBUSY || ret == -ENOMEM;
 }
 
+// Whether the commit may have failed for what the mode asks for: memory for a black picture of its
+// size, or the rate of its link.
+bool may_be_of_the_mode(int ret)
+{
+  return ret == -ENOMEM || ret == -EIO || ret == -ETIMEDOUT;
+}
+
+bool asks_for_less(const drmModeModeInfo &mode, const drmModeModeInfo &failed, int ret)
+{
+  if (ret != -ENOMEM)
+    return mode.clock < failed.clock;
+  return std::uint32_t{mode.hdisplay} * mode.vdisplay <
+         std::uint32_t{failed.hdisplay} * failed.vdisplay;
+}
+
 // One that any memory can have and most planes scale.
 std::optional<Format> scratch_format(const FormatSet &formats)
 {
@@ -455,41 +470,63 @@ std::optional<drmModeModeInfo> Scanout::mode_on_screen() const
   return matches ? std::nullopt : output_.found_mode;
 }
 
-// One line per plane, as many as a screen holds.
-std::string Scanout::explain(Format format, const std::map<std::uint32_t, Attempts> &attempts) const
+// One line for each reason, with the planes that it holds for: as many as fit into an error of
+// kMostText characters that begins with `text`.
+void Scanout::explain(std::string &text, Format format,
+                      const std::map<std::uint32_t, Attempts> &attempts) const
 {
-  constexpr std::size_t kMostLines = 12;
-  std::string text;
+  constexpr std::size_t kMostText = 400, kRest = 70;
+  struct Line {
+    std::string ids, reason;
+    std::size_t planes = 0;
+  };
+  std::vector<Line> lines;
   for (const Plane &plane : output_.crtc_planes) {
-    if (&plane == output_.crtc_planes.data() + kMostLines) {
-      text += "\nAnd " + std::to_string(output_.crtc_planes.size() - kMostLines) +
-              " more planes. GST_DEBUG=kmsdmabufsink:5 tells of each.";
-      break;
-    }
-    text += "\nPlane " + std::to_string(plane.id) + " (" + type_name(plane.type) + "): ";
-    const bool chosen = std::any_of(output_.planes.begin(), output_.planes.end(),
-                                    [&plane](const Plane &p) { return p.id == plane.id; });
-    const auto tried = attempts.find(plane.id);
-    const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
-    if (const std::string reason = why_unfit(view_, plane, format); chosen && !reason.empty())
-      text += reason + ".";
-    else if (tried != attempts.end() && tried->second.scaled && tried->second.unscaled)
-      text += "scaled: " + errno_text(tried->second.scaled) +
-              ", not scaled: " + errno_text(tried->second.unscaled) + ".";
-    else if (tried != attempts.end())
-      text += "test commit: " +
-              errno_text(tried->second.scaled ? tried->second.scaled : tried->second.unscaled) +
-              ".";
-    else if (chosen)
-      text += "not tried.";
-    else if (plane.type == PlaneType::Cursor)
-      text += "for cursors.";
-    else if (user != 0 && user != output_.crtc.id)
-      text += "used by CRTC " + std::to_string(user) + ".";
-    else
-      text += "not the one of plane-id.";
+    const std::string reason =
+        std::string(" (") + type_name(plane.type) + "): " + why_not_shown(plane, format, attempts);
+    GSTDRM_DEBUG("plane %u%s", plane.id, reason.c_str());
+    auto line = std::find_if(lines.begin(), lines.end(),
+                             [&reason](const Line &other) { return other.reason == reason; });
+    if (line == lines.end())
+      line = lines.insert(line, Line{{}, reason});
+    line->ids += (line->planes++ == 0 ? "" : ", ") + std::to_string(plane.id);
   }
-  return text;
+  std::size_t left_out = 0;
+  for (const Line &line : lines) {
+    const std::string whole =
+        (line.planes == 1 ? "\nPlane " : "\nPlanes ") + line.ids + line.reason;
+    if (left_out == 0 && text.size() + whole.size() + kRest <= kMostText)
+      text += whole;
+    else
+      left_out += line.planes;
+  }
+  if (left_out != 0)
+    text += "\nAnd " + std::to_string(left_out) +
+            " more planes. GST_DEBUG=kmsdmabufsink:5 tells of each.";
+}
+
+std::string Scanout::why_not_shown(const Plane &plane, Format format,
+                                   const std::map<std::uint32_t, Attempts> &attempts) const
+{
+  const bool chosen = std::any_of(output_.planes.begin(), output_.planes.end(),
+                                  [&plane](const Plane &p) { return p.id == plane.id; });
+  const auto tried = attempts.find(plane.id);
+  const std::uint64_t user = property_value(plane.properties, "CRTC_ID");
+  if (const std::string reason = why_unfit(view_, plane, format); chosen && !reason.empty())
+    return reason + ".";
+  if (tried != attempts.end() && tried->second.scaled && tried->second.unscaled)
+    return "scaled: " + errno_text(tried->second.scaled) +
+           ", not scaled: " + errno_text(tried->second.unscaled) + ".";
+  if (tried != attempts.end())
+    return "test commit: " +
+           errno_text(tried->second.scaled ? tried->second.scaled : tried->second.unscaled) + ".";
+  if (chosen)
+    return "not tried.";
+  if (plane.type == PlaneType::Cursor)
+    return "for cursors.";
+  if (user != 0 && user != output_.crtc.id)
+    return "used by CRTC " + std::to_string(user) + ".";
+  return "not the one of plane-id.";
 }
 
 // What to try in place of a picture that no plane shows. `tried`: some plane fits the view.
@@ -557,7 +594,13 @@ Result<void> Scanout::show_first(const Picture &picture, const std::vector<ModeT
   was_put_off_ = false;
   std::map<std::uint32_t, Attempts> attempts; // in the mode that fits best
   int ret = -EINVAL;
+  // A commit that fails for real may take the kernel 10 s (drm_atomic_helper_wait_for_flip_done()).
+  constexpr int kMostFailures = 3;
+  int failures = 0, first_failure = 0, failure = 0; // 0 or a negative errno
+  const ModeTry *failed = nullptr;
   for (const ModeTry &mode : modes) {
+    if (failed && !asks_for_less(mode.mode, failed->mode, failure))
+      continue;
     if (Result<void> ready = prepare(picture, mode.mode); !ready)
       return ready;
     std::map<std::uint32_t, Attempts> other;
@@ -566,22 +609,31 @@ Result<void> Scanout::show_first(const Picture &picture, const std::vector<ModeT
       return {};
     if (was_put_off_)
       return device_error(device_->name() + " is busy.", EBUSY);
-    if (!is_refusal(-ret) && !mode.only_as_wanted)
+    if (may_be_of_the_mode(ret) && !mode.only_as_wanted) {
+      failed = &mode;
+      failure = ret;
+      first_failure = first_failure != 0 ? first_failure : ret;
+      if (++failures == kMostFailures)
+        break;
+    } else if (!is_refusal(-ret) && !mode.only_as_wanted) {
       break; // no other mode would do better
+    }
     GSTDRM_DEBUG("mode %s does not show the picture: %s", describe_mode(mode.mode).c_str(),
                  errno_text(-ret).c_str());
   }
+  if (failed && is_refusal(-ret))
+    ret = first_failure; // the device failed, whatever is wrong with the other modes
   const drmModeModeInfo &mode = modes.front().mode;
   const std::string hint = ret == -EACCES || ret == -EPERM
                                ? " Another program took the display over; stop it."
                                : advice(mode, picture.format, !attempts.empty());
-  return Error{is_refusal(-ret) ? ErrorCode::Unsupported : ErrorCode::Device,
-               device_->name() + " does not show " + describe_format(picture.format) + " of " +
-                   std::to_string(picture.width) + "x" + std::to_string(picture.height) +
-                   " in mode " + describe_mode(mode) +
-                   (modes.size() > 1 && is_refusal(-ret) ? " or another one" : "") +
-                   " on connector " + output_.connector.name + "." + hint +
-                   explain(picture.format, attempts),
+  std::string text = device_->name() + " does not show " + describe_format(picture.format) +
+                     " of " + std::to_string(picture.width) + "x" + std::to_string(picture.height) +
+                     " in mode " + describe_mode(mode) +
+                     (modes.size() > 1 && is_refusal(-ret) ? " or another one" : "") +
+                     " on connector " + output_.connector.name + "." + hint;
+  explain(text, picture.format, attempts);
+  return Error{is_refusal(-ret) ? ErrorCode::Unsupported : ErrorCode::Device, std::move(text),
                -ret};
 }
 
@@ -708,27 +760,41 @@ int Scanout::test(const Picture &picture, const drmModeModeInfo &mode,
   return ret;
 }
 
-std::vector<Refusal> Scanout::disprove(const Picture &picture, const drmModeModeInfo &mode,
+// A driver that refuses a mode refuses every pair in it, which says nothing of the pairs: they are
+// tested in the first mode that shows any of them. As many modes as a driver may refuse whole: a
+// display has up to 60, and each costs a test commit for each pair.
+std::vector<Refusal> Scanout::disprove(const Picture &picture, std::span<const ModeTry> modes,
                                        const FormatSet &pairs)
 {
+  constexpr std::size_t kMostModes = 8;
   std::vector<Refusal> refusals;
-  if (!prepare(picture, mode))
-    return refusals;
   const std::unique_ptr<ScratchBuffer> scratch =
       ScratchBuffer::create(device_, pairs, picture.width, picture.height);
   if (!scratch)
     return refusals;
-  for (const Format &format : pairs.pairs()) {
-    const std::optional<ScratchFramebuffer> framebuffer = scratch->framebuffer(format);
-    if (!framebuffer)
-      continue;
-    Picture other = picture;
-    other.format = format;
-    if (const int ret = test(other, mode, framebuffer->id()); is_refusal(-ret))
-      refusals.push_back({format, picture.width, picture.height,
-                          "A test commit of " + describe_format(format) + " at " +
-                              std::to_string(picture.width) + "x" + std::to_string(picture.height) +
-                              " was refused: " + errno_text(-ret) + "."});
+  for (const ModeTry &mode : modes.first(std::min(modes.size(), kMostModes))) {
+    if (!prepare(picture, mode.mode))
+      return {};
+    bool any_shown = false;
+    refusals.clear();
+    for (const Format &format : pairs.pairs()) {
+      const std::optional<ScratchFramebuffer> framebuffer = scratch->framebuffer(format);
+      if (!framebuffer)
+        continue;
+      Picture other = picture;
+      other.format = format;
+      const int ret = test(other, mode.mode, framebuffer->id());
+      if (is_refusal(-ret))
+        refusals.push_back({format, picture.width, picture.height,
+                            "A test commit of " + describe_format(format) + " at " +
+                                std::to_string(picture.width) + "x" +
+                                std::to_string(picture.height) +
+                                " was refused: " + errno_text(-ret) + "."});
+      else
+        any_shown = true;
+    }
+    if (any_shown)
+      break;
   }
   return refusals;
 }

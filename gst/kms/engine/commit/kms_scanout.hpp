@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -100,11 +101,11 @@ public:
   {
     return kms::last_vblank(device_->fd(), output_.crtc.id);
   }
-  // Those of `pairs` that cannot be shown as the picture is, in its size and mode: test commits
-  // with scratch framebuffers refused them, on the plane that shows it, or on every plane when none
-  // does. A pair that no framebuffer can be made of here is not among them: its first frame is the
-  // test.
-  std::vector<Refusal> disprove(const Picture &picture, const drmModeModeInfo &mode,
+  // Those of `pairs` that cannot be shown as the picture is, in its size and the first mode that
+  // shows any pair: test commits with scratch framebuffers refused them, on the plane that shows
+  // it, or on every plane when none does. A pair that no framebuffer can be made of here is not
+  // among them: its first frame is the test.
+  std::vector<Refusal> disprove(const Picture &picture, std::span<const ModeTry> modes,
                                 const FormatSet &pairs);
 
   // The same output with what is connected to it now. Nothing may be on screen: turn_off() first.
@@ -176,8 +177,10 @@ private:
     int scaled = 0;
     int unscaled = 0;
   };
-  [[nodiscard]] std::string explain(Format format,
-                                    const std::map<std::uint32_t, Attempts> &attempts) const;
+  void explain(std::string &text, Format format,
+               const std::map<std::uint32_t, Attempts> &attempts) const;
+  [[nodiscard]] std::string why_not_shown(const Plane &plane, Format format,
+                                          const std::map<std::uint32_t, Attempts> &attempts) const;
   [[nodiscard]] const Plan *shown() const noexcept { return plan_ ? &*plan_ : nullptr; }
   [[nodiscard]] std::optional<drmModeModeInfo> fixed_mode() const;
   [[nodiscard]] std::optional<drmModeModeInfo> mode_on_screen() const;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -431,8 +432,9 @@ bool Display::narrow_offer()
   if (what != proved_) {
     proved_ = what;
     const FormatSet shown = FormatSet::from_pairs({picture_.format});
-    for (Refusal &refusal :
-         scanout_.disprove(picture_, what.mode, FormatSet::subtract(offer_.formats(), shown)))
+    const ModeTry mode{what.mode, false};
+    for (Refusal &refusal : scanout_.disprove(picture_, std::span(&mode, 1),
+                                              FormatSet::subtract(offer_.formats(), shown)))
       offer_.refuse(std::move(refusal));
   }
   return offer_.formats() != before;
@@ -444,7 +446,7 @@ void Display::refuse(const Error &why)
   offer_.resize(picture_.width, picture_.height);
   offer_.refuse({picture_.format, picture_.width, picture_.height, why.message});
   // test the pairs first, so that upstream's next choice is one that works
-  for (Refusal &refusal : scanout_.disprove(picture_, modes_.front().mode, offer_.formats()))
+  for (Refusal &refusal : scanout_.disprove(picture_, modes_, offer_.formats()))
     offer_.refuse(std::move(refusal));
   if (offer_.formats() != before)
     tell_(&DisplayListener::formats_changed);

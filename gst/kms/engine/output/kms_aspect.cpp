@@ -47,10 +47,12 @@ double picture_aspect(const drmModeModeInfo &mode)
   return told_aspect(mode).value_or(static_cast<double>(mode.hdisplay) / mode.vdisplay);
 }
 
-// EDIDs give centimetres, or a ratio such as 16x9 in the place of a size, and are wrong now and then. They choose between the
-// two shapes that a mode of standard definition can have. The pixels of the display's own mode count as other than square
-// only where a panel that exists explains the size: those have wide pixels (plasma televisions, 1024x768 and 1024x1024 on
-// 16:9), never high ones. How a display fits another mode into its panel is not known: its pixels count as square.
+// EDIDs give centimetres, or a ratio such as 16x9 in the place of a size, and are wrong now and
+// then: small panels have the size of another one. They choose between the two shapes that a mode
+// of standard definition can have. The pixels of the display's own mode count as other than square
+// only where a panel that exists explains the size: plasma televisions, 1024x768 and 1024x1024 on
+// 16:9, which have wide pixels and 80 cm or more across. How a display fits another mode into its
+// panel is not known: its pixels count as square.
 double pixel_aspect(const drmModeModeInfo &mode, const ScreenSize &screen)
 {
   if (mode.hdisplay == 0 || mode.vdisplay == 0)
@@ -60,19 +62,23 @@ double pixel_aspect(const drmModeModeInfo &mode, const ScreenSize &screen)
     return *told / pixels;
   if (screen.width_mm == 0 || screen.height_mm == 0)
     return 1;
-  constexpr double kLeastWide = 1.15, kMostWide = 2;
   const double measured = static_cast<double>(screen.width_mm) / screen.height_mm;
   if (is_standard_definition(mode)) {
     const bool plausible = measured > 1.1 && measured < 2.6;
     const bool wide = distance(measured, 16.0 / 9) < distance(measured, 4.0 / 3);
     return plausible ? (wide ? 16.0 / 9 : 4.0 / 3) / pixels : 1;
   }
+  constexpr double kLeastWide = 1.15, kMostWide = 2;
+  constexpr std::uint32_t kLeastTelevision_mm = 600;
   const double aspect = measured / pixels;
   const bool is_own = (mode.type & DRM_MODE_TYPE_PREFERRED) != 0;
-  // whole centimetres may have been rounded up or down
-  const double error_mm = screen.width_mm % 10 == 0 && screen.height_mm % 10 == 0 ? 10 : 1;
-  const bool may_be_square = screen.width_mm - error_mm <= pixels * (screen.height_mm + error_mm);
-  return is_own && pixels >= 1 && !may_be_square && aspect >= kLeastWide && aspect <= kMostWide ? aspect : 1;
+  // 160x90 and 160x100 in centimetres are ratios too
+  const bool is_ratio =
+      screen.width_mm == 1600 && (screen.height_mm == 900 || screen.height_mm == 1000);
+  return is_own && pixels >= 1 && screen.width_mm >= kLeastTelevision_mm && !is_ratio &&
+                 aspect >= kLeastWide && aspect <= kMostWide
+             ? aspect
+             : 1;
 }
 
 } // namespace gstdrm::kms

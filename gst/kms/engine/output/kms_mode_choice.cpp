@@ -140,16 +140,35 @@ std::string describe(const ModeRequest &request)
   return text;
 }
 
-std::string list_modes(std::span<const drmModeModeInfo> modes)
+// The modes that are nearest to the wish, as many as an error message holds: of each size one,
+// unless the wish names a rate.
+std::string list_nearest(std::span<const drmModeModeInfo> modes, const ModeRequest &request)
 {
+  constexpr std::size_t kMost = 6;
+  const auto distance = [&request](const drmModeModeInfo &mode) {
+    const auto apart = [](double a, double b) {
+      return std::abs(std::log(std::max(1.0, a) / std::max(1.0, b)));
+    };
+    const bool interlaced = (mode.flags & DRM_MODE_FLAG_INTERLACE) != 0;
+    return std::array{apart(mode.hdisplay, request.width) + apart(mode.vdisplay, request.height),
+                      interlaced == request.interlaced ? 0.0 : 1.0,
+                      request.refresh_hz > 0 ? std::abs(refresh_of(mode) - request.refresh_hz) : 0};
+  };
+  std::vector<drmModeModeInfo> nearest(modes.begin(), modes.end());
+  std::stable_sort(nearest.begin(), nearest.end(),
+                   [&](const auto &a, const auto &b) { return distance(a) < distance(b); });
   std::vector<std::string> names;
-  for (const drmModeModeInfo &mode : modes)
-    if (std::string name = describe_mode(mode);
-        std::find(names.begin(), names.end(), name) == names.end())
-      names.push_back(std::move(name));
+  std::string last; // the size, or the whole name
+  for (const drmModeModeInfo &mode : nearest) {
+    const std::string name = describe_mode(mode);
+    const std::string what = request.refresh_hz > 0 ? name : name.substr(0, name.find('@'));
+    if (what != last)
+      names.push_back(name);
+    last = what;
+  }
   std::string text;
-  for (const std::string &name : names)
-    text += (text.empty() ? "" : " ") + name;
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); i++)
+    text += (i == 0 ? "" : " ") + names[i];
   return text;
 }
 
@@ -166,8 +185,7 @@ Error too_large(const ModePicture &picture, const drmModeModeInfo &largest, cons
 } // namespace
 
 Result<std::vector<std::size_t>> order_modes(std::span<const drmModeModeInfo> modes,
-                                             const ModeRequest &request,
-                                             const ModePicture &picture)
+                                             const ModeRequest &request, const ModePicture &picture)
 {
   const std::optional<drmModeModeInfo> own = own_mode(modes);
   if (!own)
@@ -186,8 +204,10 @@ Result<std::vector<std::size_t>> order_modes(std::span<const drmModeModeInfo> mo
   }
   if (!largest)
     return Error{ErrorCode::Unsupported,
-                 "There is no mode " + describe(request) + ". Modes: " + list_modes(modes) +
-                     ". Choose one of these with mode.",
+                 "There is no mode " + describe(request) + " among " +
+                     std::to_string(modes.size()) + ". The nearest are " +
+                     list_nearest(modes, request) +
+                     ". Choose one with mode; /sys/class/drm/*/modes has the sizes of all.",
                  0};
   if (order.empty())
     return too_large(picture, *largest,
