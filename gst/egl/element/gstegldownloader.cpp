@@ -7,6 +7,7 @@
 
 #include <sys/resource.h>
 
+#include <gst/drm/core/descriptors.hpp>
 #include <gst/drm/core/drm_node.hpp>
 #include <gst/drm/core/limits.hpp>
 #include <gst/drm/core/reasons.hpp>
@@ -95,6 +96,13 @@ guint most_buffers(guint kept_downstream)
   return std::max<guint>(static_cast<guint>(most), kept_downstream + 2);
 }
 
+// GstBufferPool says no more of a failure; what a process lacks most often is found out.
+Error without_buffers(const char *what)
+{
+  const int lack = out_of_descriptors(kDescriptorsOfFrame);
+  return Error{ErrorCode::Allocation, what + text_of_lack(lack), lack};
+}
+
 // An active pool, which may outlive the element in downstream's buffers.
 Result<GstPtr<GstBufferPool>> open_download_pool(GstElement *element, GstDrmAllocator *allocator,
                                                  const PoolSetup &setup)
@@ -104,7 +112,7 @@ Result<GstPtr<GstBufferPool>> open_download_pool(GstElement *element, GstDrmAllo
     return made.error();
   watch_pool(made->pool.get(), element, PoolSignals::All);
   if (!gst_buffer_pool_set_active(made->pool.get(), TRUE))
-    return Error{ErrorCode::Allocation, "The pool cannot be activated", 0};
+    return without_buffers("The pool cannot be activated");
   return std::move(made->pool);
 }
 
@@ -519,7 +527,7 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
       if (flow == GST_FLOW_FLUSHING)
         return Error{ErrorCode::Allocation, "The stream is flushing", 0};
       if (flow != GST_FLOW_OK)
-        opened = Error{ErrorCode::Allocation, "The pool gives no buffer", 0};
+        opened = without_buffers("The pool gives no buffer");
       else if (auto unmet =
                    unmet_need(needs_, out_info_, first.get(), GST_OBJECT_NAME(allocator.get())))
         opened = Error{ErrorCode::Allocation, std::move(unmet.why), 0};

@@ -319,6 +319,13 @@ bool EglUploader::query(GstPadDirection direction, GstQuery *query)
     gst_query_parse_allocation(query, &caps, nullptr);
     if (!can_be_set(caps))
       return false;
+    if (direction == GST_PAD_SINK) { // the base class may negotiate before it answers
+      const bool negotiates = needs_negotiation();
+      const bool answered = base_->query(GST_BASE_TRANSFORM(element_), direction, query) != FALSE;
+      if (negotiates)
+        follow_offer();
+      return answered;
+    }
     break;
   case GST_QUERY_DRAIN: // upstream wants its memory back; downstream lets go of its textures first
     if (direction == GST_PAD_SINK) {
@@ -444,17 +451,37 @@ bool EglUploader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
   resolve_implicit(info_, settings().implicit_modifier);
   in_caps_ = GstPtr<GstCaps>::share(in_caps);
   out_caps_ = GstPtr<GstCaps>::share(out_caps);
-  form_ = choose_form(info_, in_caps, out_caps);
-  if (!form_ && !is_copy_form(info_, out_caps, *offer_.formats()))
+  frames_.end();
+  stream_is_old_ = true;
+  if (!choose_way())
     return false; // the offer has changed meanwhile; the message names both sides
   if (!form_ && !refusal_.empty())
     fallbacks_++;
   refusals_.begin("");
-  frames_.end();
-  stream_is_old_ = true;
   GST_INFO_OBJECT(element_, "%s of %" GST_PTR_FORMAT " to %" GST_PTR_FORMAT,
                   form_ ? "import" : "copy", in_caps, out_caps);
   return true;
+}
+
+// The way into GL, by the present offer. Returns false if there is none to textures of these caps.
+bool EglUploader::choose_way()
+{
+  formats_ = offer_.formats();
+  form_ = choose_form(info_, in_caps_.get(), out_caps_.get());
+  return form_ || is_copy_form(info_, out_caps_.get(), *formats_);
+}
+
+bool EglUploader::needs_negotiation() const
+{
+  return GST_PAD_NEEDS_RECONFIGURE(GST_BASE_TRANSFORM_SRC_PAD(element_));
+}
+
+// GstBaseTransform does not call set_caps() where it negotiates the caps that it has. Another offer
+// may have another way to textures of the same caps all the same.
+void EglUploader::follow_offer()
+{
+  if (offer_.formats() != formats_)
+    stream_is_old_ = true;
 }
 
 // Why every frame of the stream is copied. A literal: drm-stats keeps it.
@@ -473,6 +500,8 @@ const char *EglUploader::copy_reason(const GstDrmVideoInfo &in, const GstCaps *i
     return "the OpenGL driver refused a test import of the format and size";
   if (!thread->device()->formats().all().contains({in.drm_fourcc, in.drm_modifier}))
     return "the OpenGL driver does not list the format";
+  if (offer_.has_refused({in.drm_fourcc, in.drm_modifier}))
+    return "the EGL driver does not import upstream's DMA buffers";
   return "downstream takes no texture that the OpenGL driver makes of the format";
 }
 
@@ -596,6 +625,8 @@ bool EglUploader::negotiate(GstEvent *event)
   bool taken = false;
   repeat_if_spoiled([&] {
     taken = base_->sink_event(GST_BASE_TRANSFORM(element_), gst_event_ref(event)) != FALSE;
+    if (taken)
+      follow_offer();
     if (taken || find_device())
       return taken;
     // why there is no context is on the bus, or the element is being stopped
@@ -613,8 +644,10 @@ GstFlowReturn EglUploader::submit(bool discont, GstBuffer *buffer)
   GstBaseTransform *trans = GST_BASE_TRANSFORM(element_);
   GstFlowReturn ret = GST_FLOW_OK;
   repeat_if_spoiled([&] {
-    const bool negotiates = GST_PAD_NEEDS_RECONFIGURE(GST_BASE_TRANSFORM_SRC_PAD(trans));
+    const bool negotiates = needs_negotiation();
     ret = base_->submit_input_buffer(trans, discont, gst_buffer_ref(buffer));
+    if (negotiates && ret == GST_FLOW_OK)
+      follow_offer();
     return !negotiates || ret != GST_FLOW_NOT_NEGOTIATED;
   });
   return ret;
@@ -625,18 +658,17 @@ GstFlowReturn EglUploader::submit(bool discont, GstBuffer *buffer)
 // Plain caps do not say where a frame is, and what downstream gets of it may depend on that: the
 // negotiation is done again where another kind of memory comes than before. A frame in system
 // memory among DMA buffers is copied to textures of the present caps where that is possible.
-// Returns whether the way into GL has to be chosen again.
-bool EglUploader::notice_memory(GstBuffer *buffer)
+void EglUploader::notice_memory(GstBuffer *buffer)
 {
   if (!in_caps_ || promises_dmabuf(in_caps_.get()))
-    return false;
+    return;
   const bool dmabuf = memory_kind(buffer) == MemoryKind::DmaBuf;
   if (dmabuf == plain_is_dmabuf_ ||
       (!dmabuf && is_copy_form(info_, out_caps_.get(), *offer_.formats())))
-    return false;
+    return;
   plain_is_dmabuf_ = dmabuf;
+  stream_is_old_ = true;
   gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(element_));
-  return true;
 }
 
 GstFlowReturn EglUploader::submit_input_buffer(bool discont, GstBuffer *buffer)
@@ -646,16 +678,11 @@ GstFlowReturn EglUploader::submit_input_buffer(bool discont, GstBuffer *buffer)
     const bool is_new = std::exchange(refusal_is_new_, false);
     return is_new ? refusals_.refuse(std::string(refusal_)) : refusals_.drop();
   }
-  const bool other_memory = notice_memory(buffer);
+  notice_memory(buffer);
   // a context that took the place of another one has formats of its own
   if (const auto thread = find_device(); thread && thread_ && thread != thread_)
     gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(element_));
   const GstFlowReturn ret = submit(discont, buffer);
-  // GstBaseTransform does not call set_caps() where the new caps equal the old ones
-  if (ret == GST_FLOW_OK && other_memory) {
-    form_ = choose_form(info_, in_caps_.get(), out_caps_.get());
-    stream_is_old_ = true;
-  }
   if (ret != GST_FLOW_NOT_NEGOTIATED)
     return ret;
   const auto caps =
@@ -706,9 +733,14 @@ GstFlowReturn EglUploader::generate_output(GstBuffer **out)
   std::shared_ptr<GlThread> thread = offer_.thread();
   if (!thread)
     return GST_FLOW_NOT_NEGOTIATED; // what is wrong with the context is on the bus
-  if (stream_is_old_ || thread != thread_)
+  if (stream_is_old_ || thread != thread_) {
+    if (!choose_way()) { // the offer has changed since the negotiation, which is done again
+      gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(element_));
+      return GST_FLOW_OK;
+    }
     if (const Result<void> begun = begin_stream(std::move(thread)); !begun)
       return fail(begun.error());
+  }
   frames_.set_release_fences(takes_release_fences_);
   Result<GstPtr<GstBuffer>> made = frames_.upload(in.get());
   if (const std::optional<Error> refusal = frames_.take_refusal())

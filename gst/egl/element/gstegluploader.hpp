@@ -83,6 +83,9 @@ private:
   [[nodiscard]] bool accepts(GstPadDirection direction, const GstCaps *caps);
   std::optional<TextureForm> choose_form(const GstDrmVideoInfo &in, const GstCaps *in_caps,
                                          const GstCaps *out_caps) const;
+  bool choose_way();
+  [[nodiscard]] bool needs_negotiation() const;
+  void follow_offer();
   bool prove(const GstDrmVideoInfo &in, const TextureForm &form);
   [[nodiscard]] bool read_caps(const GstCaps *caps, GstDrmVideoInfo &info);
   bool take_caps(GstEvent *event);
@@ -97,7 +100,7 @@ private:
   [[nodiscard]] const char *copy_reason(const GstDrmVideoInfo &in, const GstCaps *in_caps) const;
 
   // --- frames
-  [[nodiscard]] bool notice_memory(GstBuffer *buffer);
+  void notice_memory(GstBuffer *buffer);
   Result<void> begin_stream(std::shared_ptr<GlThread> thread);
   GstFlowReturn fail(const Error &error);
   void note_refusal(const Error &error);
@@ -125,12 +128,13 @@ private:
   // The streaming thread's alone.
   GstDrmVideoInfo info_{};
   GstPtr<GstCaps> in_caps_, out_caps_;
-  GstPtr<GstEvent> held_segment_; // goes downstream behind the first caps that are taken
-  std::optional<TextureForm> form_;
+  GstPtr<GstEvent> held_segment_;   // goes downstream behind the first caps that are taken
+  std::optional<TextureForm> form_; // the way into GL; none: a copy
+  std::shared_ptr<const UploadFormats> formats_; // of which it was chosen
   std::string refusal_; // of the test import that the negotiation under way ended with
   bool refusal_is_new_ = false;
   bool plain_is_dmabuf_ = false;     // what buffers of plain caps were last
-  bool stream_is_old_ = true;        // frames_ knows nothing of the present caps
+  bool stream_is_old_ = true;        // frames_ knows nothing of the present caps, or of the way
   std::shared_ptr<GlThread> thread_; // of frames_
   TestImports test_imports_;
   UploadFrames frames_;

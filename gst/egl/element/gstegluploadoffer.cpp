@@ -207,4 +207,10 @@ bool UploadOffer::refuse(egl::Shape shape, Refusal refusal)
   return offer.refuse(std::move(refusal)) && update();
 }
 
+bool UploadOffer::has_refused(Format pair) const
+{
+  const std::shared_ptr<Device> device = this->device();
+  return device && !device->images.formats().contains(pair);
+}
+
 } // namespace gstdrm

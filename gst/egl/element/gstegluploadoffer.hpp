@@ -56,6 +56,8 @@ public:
   // Forgets the refusals of other sizes.
   bool resize(std::uint32_t width, std::uint32_t height);
   bool refuse(egl::Shape shape, Refusal refusal);
+  // Whether the driver, which lists the pair, has refused it as one image at the present size.
+  [[nodiscard]] bool has_refused(Format pair) const;
 
 private:
   struct Pairs {

@@ -246,13 +246,43 @@ Result<Texture> import_checked(const Device &device, const FrameLayout &layout,
   return Texture::import(device, layout, wanted == Target::External ? wanted : *target, hints);
 }
 
-// Two pixels with 8 bits for each sample. A tile of such pixels need not be one of those that the
-// bytes would be.
+// A tile of packed pixels need not be one of those that the bytes would be.
+bool is_linear(Format format) noexcept
+{
+  return format.modifier == kModLinear || format.modifier == kModImplicit;
+}
+
+// Two pixels with 8 bits for each sample.
 bool is_packed_422(Format format) noexcept
 {
-  const bool is_linear = format.modifier == kModLinear || format.modifier == kModImplicit;
-  return is_linear && (format.fourcc == DRM_FORMAT_YUYV || format.fourcc == DRM_FORMAT_YVYU ||
-                       format.fourcc == DRM_FORMAT_UYVY || format.fourcc == DRM_FORMAT_VYUY);
+  return is_linear(format) &&
+         (format.fourcc == DRM_FORMAT_YUYV || format.fourcc == DRM_FORMAT_YVYU ||
+          format.fourcc == DRM_FORMAT_UYVY || format.fourcc == DRM_FORMAT_VYUY);
+}
+
+// RGB whose bits are those of one pixel of packed YUV, in which GStreamer's shaders look for its
+// samples; of 4:2:2 one luma sample and one of chroma. 0: none.
+std::uint32_t pixel_of_packed(Format format) noexcept
+{
+  if (!is_linear(format))
+    return 0;
+  if (is_packed_422(format))
+    return DRM_FORMAT_GR88;
+  switch (format.fourcc) {
+  case DRM_FORMAT_Y210:
+  case DRM_FORMAT_Y212:
+  case DRM_FORMAT_Y216:
+    return DRM_FORMAT_GR1616;
+  case DRM_FORMAT_AYUV:
+    return DRM_FORMAT_ABGR8888;
+  case DRM_FORMAT_Y410:
+    return DRM_FORMAT_ABGR2101010;
+  case DRM_FORMAT_Y412:
+  case DRM_FORMAT_Y416:
+    return DRM_FORMAT_ABGR16161616;
+  default:
+    return 0;
+  }
 }
 
 } // namespace
@@ -271,8 +301,8 @@ std::optional<Format> plane_format(Format format, std::size_t index) noexcept
                         format.fourcc == DRM_FORMAT_R16 || format.fourcc == DRM_FORMAT_GR1616;
   if (is_plain)
     return format;
-  if (is_packed_422(format))
-    return Format{DRM_FORMAT_GR88, format.modifier};
+  if (const std::uint32_t pixel = pixel_of_packed(format))
+    return Format{pixel, format.modifier};
   if (!info->is_yuv || info->n_planes < 2)
     return {};
   const PlaneInfo &plane = info->planes[index];
@@ -312,7 +342,7 @@ Result<std::array<FrameLayout, kMaxPlanes>> split_planes(const FrameLayout &layo
       return Error{ErrorCode::Unsupported,
                    describe_format(layout.format) +
                        " cannot be imported plane by plane: the samples of plane " +
-                       std::to_string(i) + " are neither R8, GR88, R16 nor GR1616",
+                       std::to_string(i) + " are those of no format of a texture",
                    0};
     const PlaneInfo &plane = info->planes[i];
     planes[i].format = *format;

@@ -268,6 +268,8 @@ void KmsSink::forget_frames()
   prerolled_ = nullptr;
   kept_.reset();
   late_.reset();
+  if (const std::shared_ptr<kms::Display> display = display_.get())
+    display->forget_unused_imports();
 }
 
 void KmsSink::repeat_frame()

@@ -332,6 +332,7 @@ bool Inferer::take_caps(GstEvent *event)
   const bool copies = queue_->backend().takes() == Backend::Takes::Frames &&
                       settings_.import_mode == ImportMode::Copy;
   frames_.set_format(std::move(*format), copies, std::chrono::milliseconds(settings_.timeout_ms));
+  queue_->forget_imports(Forget::All); // upstream has another pool now
   has_format_ = true;
   return gst_pad_push_event(src_, owned.release()) != FALSE;
 }
@@ -419,7 +420,10 @@ bool Inferer::sink_query(GstQuery *query)
   }
   if (is_serialized(query) && (!queue_ || queue_->drain() == InferenceQueue::Passage::Flushing))
     return false;
-  return gst_pad_query_default(sink_, GST_OBJECT(element_), query) != FALSE;
+  const bool answered = gst_pad_query_default(sink_, GST_OBJECT(element_), query) != FALSE;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN) // upstream wants its memory back
+    queue_->forget_imports(Forget::All);
+  return answered;
 }
 
 bool Inferer::src_query(GstQuery *query)
@@ -478,7 +482,10 @@ bool Inferer::flush_stop(GstEvent *event)
   const bool passed = gst_pad_push_event(src_, event) != FALSE;
   frame_number_ = 0;
   eos_ = false;
-  return resume() && passed;
+  const bool resumed = resume();
+  if (queue_)
+    queue_->forget_imports(Forget::Unused);
+  return resumed && passed;
 }
 
 bool Inferer::activate_sink(GstPadMode mode, bool active)

@@ -41,6 +41,9 @@ struct Request {
   std::shared_ptr<const void> keeper;
 };
 
+// Which of the frames that were read before: those whose memory nobody uses any more, or all.
+enum class Forget { Nothing, Unused, All };
+
 struct Submitted {
   std::uint64_t id = 0;
   // Readable (POLLIN) when the request is done or its time is over. A sync_file, an eventfd or a
@@ -91,6 +94,9 @@ public:
   // Call it once per request when `done` is readable. It closes `done` unless the request is still
   // running.
   virtual Result<Finished> finish(std::uint64_t id) = 0;
+  // For Takes::Frames: releases its imports of these frames, or those of requests that are not
+  // finished with the end of the request.
+  virtual void forget_imports(Forget) noexcept {}
 };
 
 // axl: linear NV12 frames whose planes are in one dma-buf, and one output, at the start of a

@@ -33,6 +33,7 @@ public:
   // Call it once per frame.
   void advance() { cache_.advance(); }
   void clear() { cache_.clear(); }
+  void drop_unused() { cache_.drop_unused(); }
 
 private:
   struct Mapping;

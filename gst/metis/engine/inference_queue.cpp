@@ -136,6 +136,14 @@ InferenceQueue::Passage InferenceQueue::drain()
   return flushing_ ? Passage::Flushing : Passage::Done;
 }
 
+void InferenceQueue::forget_imports(Forget what)
+{
+  forget_ = what;
+  wake_.wake();
+  std::unique_lock guard(lock_);
+  left_.wait(guard, [this] { return flushing_ || forget_ == Forget::Nothing; });
+}
+
 void InferenceQueue::set_flushing(bool flushing)
 {
   std::deque<std::shared_ptr<Entry>> dropped; // destroyed without the lock
@@ -196,6 +204,7 @@ void InferenceQueue::work() noexcept
     try {
       while (advance_head())
         ;
+      forget();
       sleep();
       expire();
     } catch (...) {
@@ -214,6 +223,24 @@ void InferenceQueue::work() noexcept
       done_.notify_all();
     }
   }
+}
+
+// After what was pushed before.
+void InferenceQueue::forget()
+{
+  const Forget what = forget_;
+  if (what == Forget::Nothing)
+    return;
+  if (what == Forget::All)
+    maps_.clear();
+  else
+    maps_.drop_unused();
+  backend_->forget_imports(what);
+  {
+    const std::lock_guard guard(lock_); // or forget_imports() could sleep after the notification
+    forget_ = Forget::Nothing;
+  }
+  left_.notify_all();
 }
 
 // requests_.size() if all requests are late.

@@ -105,8 +105,8 @@ struct InferenceSetup {
   bool cache_maps = true;                  // keep CPU mappings of frames for the next use
 };
 
-// A queue with a worker thread. One thread calls push() and drain(), one other thread pop(), any
-// thread set_flushing(). Items come out in the order in which they went in.
+// A queue with a worker thread. One thread calls push(), drain() and forget_imports(), one other
+// thread pop(), any thread set_flushing(). Items come out in the order in which they went in.
 //
 // The worker takes one frame after the other, waits for its fences, makes a tensor of it, submits
 // it and stores its result. It sleeps in ppoll(2) only. A request that exceeds its time is late:
@@ -120,7 +120,7 @@ public:
                                                        InferenceCounters &counters);
   InferenceQueue(const InferenceQueue &) = delete;
   InferenceQueue &operator=(const InferenceQueue &) = delete;
-  // No thread may be in push(), pop() or drain(). Takes as long as the back end's destructor and
+  // No other thread may be in a method. Takes as long as the back end's destructor and
   // the frame that is being preprocessed.
   ~InferenceQueue();
 
@@ -132,8 +132,10 @@ public:
   std::optional<Outcome> pop();
   // Sleeps until every item was popped and pop() was called again after the last one.
   Passage drain();
-  // With true, drops all items and ends the sleep of push(), pop() and drain(), which then return
-  // at once until the next call with false.
+  // Sleeps until the worker has let go of these frames, whose memory upstream frees.
+  void forget_imports(Forget what);
+  // With true, drops all items and ends the sleep of all other methods, which then return at once
+  // until the next call with false.
   void set_flushing(bool flushing);
 
 private:
@@ -195,6 +197,7 @@ private:
   Result<void> take_outputs(Submission &request);
   Result<void> submit(Submission &request);
   Result<void> copy_outputs(Outcome &outcome) const;
+  void forget();
   void complete(Entry &entry, std::optional<Error> error);
   void note_loss(const Error &error);
   [[nodiscard]] std::size_t oldest_in_time() const;
@@ -202,18 +205,19 @@ private:
   [[nodiscard]] std::size_t n_late() const;
 
   const unsigned places_;
-  const WakeFd wake_; // readable when the worker has to check entries_ or quit_
+  const WakeFd wake_; // readable when the worker has to check entries_, forget_ or quit_
 
   OrderedMutex lock_{kLeafLockRank, "InferenceQueue::lock_"}; // guards all down to flushing_
   // Two conditions, because a thread that wakes up in vain costs two system calls per frame.
-  OrderedCondition done_;                      // for pop(): an item is done
-  OrderedCondition left_;                      // for push() and drain(): an item has left
+  OrderedCondition done_; // for pop(): an item is done
+  OrderedCondition left_; // for push() and drain(): an item has left; forget_imports()
   std::deque<std::shared_ptr<Entry>> entries_; // oldest first
   unsigned places_taken_ = 0;
   bool outside_ = false; // the thread of pop() still handles the last outcome
   bool flushing_ = false;
 
   std::atomic<bool> quit_{false};
+  std::atomic<Forget> forget_{Forget::Nothing}; // the worker resets it when it has
 
   // The worker's.
   InferenceCounters &counters_;

@@ -81,6 +81,18 @@ void ConvertFrames::end(SyncWorker *worker)
   copier_.set_caps(nullptr);
 }
 
+void ConvertFrames::forget_imports(SyncWorker &worker, bool all)
+{
+  if (!cache_)
+    return;
+  (void)worker.wait_for_room(0);
+  forget_before();
+  if (all)
+    cache_->clear();
+  else
+    cache_->drop_unused();
+}
+
 Result<void> ConvertFrames::try_draw(const Device &device)
 {
   const auto from = allocate_like(device, stream_.in);

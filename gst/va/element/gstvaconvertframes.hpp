@@ -45,6 +45,9 @@ public:
   // Drops all imports. With a worker, waits first until the device has read its frames; a flush
   // ends the wait, and the worker keeps the frames until then.
   void end(SyncWorker *worker);
+  // Drops the imports of memory that nobody uses any more, or, with `all`, every import, which
+  // upstream asks for that frees its memory. Waits as end() does, so that frames go back before.
+  void forget_imports(SyncWorker &worker, bool all);
   // Deinterlaces the next frame without the frames before it.
   void forget_before()
   {

@@ -243,7 +243,10 @@ bool DmabufConverter::query(GstPadDirection direction, GstQuery *query)
     answer_caps(direction, query);
     return true;
   }
-  return query_transform(element_, base_, direction, query, can_be_set);
+  const bool answered = query_transform(element_, base_, direction, query, can_be_set);
+  if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN && direction == GST_PAD_SINK)
+    forget_imports(true); // upstream wants its memory back
+  return answered;
 }
 
 void DmabufConverter::answer_caps(GstPadDirection direction, GstQuery *query)
@@ -723,6 +726,7 @@ bool DmabufConverter::sink_event(GstEvent *event)
   case GST_EVENT_FLUSH_STOP:
     set_flushing(false);
     frames_.forget_before();
+    forget_imports(false);
     failure_.reset();
     break;
   case GST_EVENT_TAG: {
@@ -751,6 +755,12 @@ bool DmabufConverter::sink_event(GstEvent *event)
       [this](const GstCaps *caps) { return mismatch(caps); });
   upstream_.asks_next = false;
   return taken;
+}
+
+void DmabufConverter::forget_imports(bool all)
+{
+  if (const auto worker = this->worker())
+    frames_.forget_imports(*worker, all);
 }
 
 // --- frames --------------------------------------------------------------------------------------

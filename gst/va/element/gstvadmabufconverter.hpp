@@ -120,6 +120,7 @@ private:
   [[nodiscard]] guint buffers_held() const;
   Result<void> open_pool(GstQuery *query, GstCaps *caps);
   bool check_pool(const Device &device);
+  void forget_imports(bool all); // ConvertFrames::forget_imports(), streaming thread
   GstFlowReturn fail(const Error &error);
   GstFlowReturn refuse_pair(const Error &error);
   // Offers refused pairs again if the caps of the event have another size.

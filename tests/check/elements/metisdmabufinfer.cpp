@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "gst/metis/element/gstmetisinferlatency.hpp"
 #include "support/crops.hpp"
 
 namespace {
@@ -294,6 +295,54 @@ GST_START_TEST(test_queries)
 }
 GST_END_TEST
 
+// A pipeline that asks for the latency whenever it is told to.
+class Asking {
+public:
+  void frames(unsigned count, std::chrono::milliseconds inside)
+  {
+    for (unsigned i = 0; i < count; i++) {
+      if (!latency_.note(inside))
+        continue;
+      messages++;
+      const auto query = GstPtr<GstQuery>::adopt(gst_query_new_latency());
+      latency_.add_to(query.get(), 1);
+      gst_query_parse_latency(query.get(), nullptr, &announced, nullptr);
+    }
+  }
+  GstClockTime announced = 0;
+  unsigned messages = 0;
+
+private:
+  gstdrm::metis::InferLatency latency_;
+};
+
+// A slow answer of the device is forgotten. One now and then does not keep the pipeline changing.
+GST_START_TEST(test_latency)
+{
+  using std::chrono_literals::operator""ms;
+  constexpr unsigned kWindow = gstdrm::metis::InferLatency::kFirstWindow;
+  Asking asking;
+  asking.frames(10, 10ms);
+  fail_unless_equals_uint64(asking.announced, 10 * GST_MSECOND);
+  asking.frames(1, 4000ms);
+  fail_unless_equals_uint64(asking.announced, 4 * GST_SECOND);
+  asking.frames(kWindow - 11, 10ms);
+  fail_unless_equals_uint64(asking.announced, 4 * GST_SECOND);
+  asking.frames(kWindow, 10ms);
+  fail_unless_equals_uint64(asking.announced, 10 * GST_MSECOND);
+  fail_unless_equals_int(static_cast<int>(asking.messages), 3);
+  asking.frames(100 * kWindow, 8ms); // no news
+  fail_unless_equals_int(static_cast<int>(asking.messages), 3);
+
+  for (unsigned i = 0; i < 1000; i++) {
+    asking.frames(1, 100ms);
+    asking.frames(3 * kWindow, 10ms);
+  }
+  fail_unless(asking.messages < 3 + 2 * 8, "%u messages", asking.messages);
+  fail_unless_equals_uint64(asking.announced, 100 * GST_MSECOND);
+}
+GST_END_TEST
+
 // --- what is wrong -------------------------------------------------------------------------------
 
 struct StartRow {
@@ -441,6 +490,7 @@ Suite *metisdmabufinfer_suite()
   tcase_add_test(tc, test_order);
   tcase_add_loop_test(tc, test_hostile_meta, 0, 2);
   tcase_add_test(tc, test_queries);
+  tcase_add_test(tc, test_latency);
   tcase_add_loop_test(tc, test_start, 0, static_cast<int>(start_rows().size()));
   tcase_add_loop_test(tc, test_caps, 0, G_N_ELEMENTS(kRefused));
   tcase_add_test(tc, test_wrong_memory);

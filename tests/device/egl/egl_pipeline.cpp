@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include <drm_fourcc.h>
@@ -200,6 +201,46 @@ GST_START_TEST(test_converted_planes)
 }
 GST_END_TEST
 
+namespace {
+
+constexpr const char *kPacked[] = {"VUYA", "Y410", "Y210"};
+
+// The one frame of videotestsrc, as GStreamer's shader makes RGBA of its textures.
+GstPtr<GstSample> converted(const char *format, const std::string &upload)
+{
+  const EglPipeline stream(
+      "videotestsrc num-buffers=1 ! video/x-raw,width=66,height=50,format=" + std::string(format) +
+      " ! " + upload + " ! video/x-raw(memory:GLMemory),format=" + format +
+      " ! glcolorconvert ! video/x-raw(memory:GLMemory),format=RGBA ! "
+      "gldownload ! video/x-raw,format=RGBA ! appsink name=out sync=false");
+  gst_element_set_state(stream.bin(), GST_STATE_PLAYING);
+  auto sample = stream.pull();
+  fail_unless(sample, "%s: %s", format, sample ? "" : stream.outcome().c_str());
+  return sample;
+}
+
+} // namespace
+
+// YUV packed in whole pixels: the textures are those that the CPU's upload makes.
+GST_START_TEST(test_packed)
+{
+  if (!imports_here())
+    return;
+  const char *format = kPacked[__i__];
+  const auto uploaded = converted(format, "glupload");
+  const auto imported =
+      converted(format, "dmabufupload ! egldmabufupload name=u zero-copy=require");
+  GstMapInfo one;
+  GstMapInfo other;
+  fail_unless(gst_buffer_map(gst_sample_get_buffer(uploaded.get()), &one, GST_MAP_READ));
+  fail_unless(gst_buffer_map(gst_sample_get_buffer(imported.get()), &other, GST_MAP_READ));
+  fail_unless_equals_uint64(one.size, other.size);
+  fail_unless(std::memcmp(one.data, other.data, one.size) == 0, "%s", format);
+  gst_buffer_unmap(gst_sample_get_buffer(uploaded.get()), &one);
+  gst_buffer_unmap(gst_sample_get_buffer(imported.get()), &other);
+}
+GST_END_TEST
+
 GST_START_TEST(test_copies)
 {
   const FormatRow &format = kFormats[__i__];
@@ -335,6 +376,7 @@ Suite *egl_pipeline_suite()
   tcase = add_case(suite, "planes");
   tcase_add_loop_test(tcase, test_planes, 0, kFormatCount);
   tcase_add_loop_test(tcase, test_converted_planes, 0, kFormatCount);
+  tcase_add_loop_test(tcase, test_packed, 0, G_N_ELEMENTS(kPacked));
   tcase = add_case(suite, "copies");
   tcase_add_loop_test(tcase, test_copies, 0, kFormatCount);
   tcase_add_loop_test(tcase, test_converted_copies, 0, kFormatCount);

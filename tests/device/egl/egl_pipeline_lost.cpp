@@ -313,6 +313,30 @@ GST_START_TEST(test_replaced_in_midstream)
 }
 GST_END_TEST
 
+// The same with a context that imports nothing: the frames are copied to textures of the same caps.
+GST_START_TEST(test_replaced_by_one_that_copies)
+{
+  if (!imports_here())
+    return;
+  const Picture picture;
+  EglPipeline stream("appsrc name=in format=time ! egldmabufupload name=u ! "
+                     "video/x-raw(memory:GLMemory),format=RGBA,texture-target=2D ! gldownload ! "
+                     "video/x-raw,format=RGBA ! appsink name=out sync=false");
+  stream.play();
+  check_pass(stream, picture.frame);
+  fail_unless_equals_uint64(stream.stat("imports"), 1);
+  list_no_formats(true);
+  GstContext *other = another_display();
+  gst_element_set_context(stream.element("u").get(), other);
+  gst_context_unref(other);
+  for (int i = 0; i < 3; i++)
+    check_pass(stream, picture.frame);
+  list_no_formats(false);
+  fail_unless_equals_uint64(stream.stat("imports"), 1);
+  fail_unless_equals_uint64(stream.stat("copies"), 3);
+}
+GST_END_TEST
+
 // The application answers with another display when the pipeline starts again.
 GST_START_TEST(test_another_answer)
 {
@@ -356,6 +380,7 @@ void add_losses(Suite *suite)
   tcase_add_test(tcase, test_reset_under_a_copying_download);
   tcase_add_test(tcase, test_reset_at_a_renegotiation);
   tcase_add_test(tcase, test_replaced_in_midstream);
+  tcase_add_test(tcase, test_replaced_by_one_that_copies);
   tcase_add_test(tcase, test_another_answer);
 }
 

@@ -176,6 +176,30 @@ GST_START_TEST(test_drawn_instead_of_external)
 }
 GST_END_TEST
 
+// The same where the driver lists YUV as a whole 2D texture: the caps stay as they are.
+GST_START_TEST(test_drawn_instead_of_2d)
+{
+  if (!imports_here())
+    return;
+  list_in_2d(DRM_FORMAT_NV12);
+  Picture first(DRM_FORMAT_NV12);
+  Picture second(DRM_FORMAT_NV12);
+  EglPipeline stream(drawn("zero-copy=require", ",texture-target=2D"));
+  stream.play();
+  (void)stream.pass(first.frame, Picture::nv12());
+  fail_unless_equals_uint64(stream.stat("draws"), 0);
+  const Refusing refusing(
+      [](const ImageRequest &request) { return request.fourcc == DRM_FORMAT_NV12; });
+  stream.push(second.frame, Picture::nv12());
+  for (int i = 0; i < 3; i++)
+    fail_unless(
+        rgba_distance(stream.pass(second.frame, Picture::nv12()).get(), second.frame, kBt601) <= 1);
+  list_in_2d(0);
+  fail_unless_equals_uint64(stream.stat("draws"), 3);
+  fail_unless_equals_uint64(stream.stat("fallbacks"), 1);
+}
+GST_END_TEST
+
 namespace {
 
 unsigned refused_requests; // of the rules below; the GL thread's while a stream plays
@@ -340,6 +364,7 @@ void add_refusals(Suite *suite)
   tcase_add_test(tcase, test_refused_in_midstream);
   tcase_add_test(tcase, test_refused_external);
   tcase_add_test(tcase, test_drawn_instead_of_external);
+  tcase_add_test(tcase, test_drawn_instead_of_2d);
   tcase_add_loop_test(tcase, test_upstream_chooses_again, 0, G_N_ELEMENTS(kChoices));
   tcase_add_test(tcase, test_refused_size);
   tcase_add_test(tcase, test_nth_request);

@@ -231,6 +231,8 @@ TCase *add_case(Suite *suite, const char *name)
     refuse_images({});
     list_modifiers({});
     list_no_modifiers(false);
+    list_no_formats(false);
+    list_in_2d(0);
     sample_copies(false);
   });
   return tcase;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "egl_refusing.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -24,8 +25,10 @@ struct Rule {
   int error = 0;                        // of a refusal; 0: the driver's own
   std::vector<std::uint64_t> modifiers; // listed beside the driver's
   bool lists_none = false;
+  bool lists_no_formats = false;
   bool samples_copies = false;
-  std::map<EGLImageKHR, std::pair<int, int>> sizes;
+  std::uint32_t in_2d = 0; // listed as 2D textures, too
+  std::map<EGLImageKHR, ImageRequest> made;
   unsigned requests = 0;
   int images = 0;
 };
@@ -114,7 +117,7 @@ EGLImageKHR create_image(EGLDisplay display, EGLContext context, EGLenum target,
       passed[i + 1] = 0x3f3f3f3f; // "????"
   EGLImageKHR image = counted(driver_function(display, context, target, buffer, passed.data()));
   const std::lock_guard guard(rule.lock);
-  rule.sizes[image] = {request.width, request.height};
+  rule.made[image] = request;
   return image;
 }
 
@@ -127,13 +130,21 @@ void image_to_texture(GLenum target, GLeglImageOES image) noexcept
 {
   static const auto driver_function =
       gl_function<PFNGLEGLIMAGETARGETTEXTURE2DOESPROC>("glEGLImageTargetTexture2DOES");
-  std::pair<int, int> size;
+  ImageRequest of;
+  bool samples_copies = false;
+  bool is_blank = false;
   {
     const std::lock_guard guard(rule.lock);
-    if (rule.samples_copies)
-      size = rule.sizes[image];
+    of = rule.made[image];
+    samples_copies = rule.samples_copies && of.width > 0 && target == GL_TEXTURE_2D;
+    is_blank = rule.in_2d != 0 && of.fourcc == rule.in_2d && target == GL_TEXTURE_2D;
   }
-  if (size.first == 0 || target != GL_TEXTURE_2D) {
+  if (is_blank) {
+    static const auto fill = gl_function<PFNGLTEXIMAGE2DPROC>("glTexImage2D");
+    fill(target, 0, GL_RGBA, of.width, of.height, 0, GL_RGBA, GL_UNSIGNED_BYTE, nullptr);
+    return;
+  }
+  if (!samples_copies) {
     driver_function(target, image);
     return;
   }
@@ -158,7 +169,7 @@ void image_to_texture(GLenum target, GLeglImageOES image) noexcept
   bind_fbo(GL_FRAMEBUFFER, own[1]);
   attach(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, target, own[0], 0);
   bind(target, static_cast<GLuint>(texture));
-  copy(target, 0, GL_RGB, 0, 0, size.first, size.second, 0); // XR24 has no alpha to be copied
+  copy(target, 0, GL_RGB, 0, 0, of.width, of.height, 0); // XR24 has no alpha to be copied
   bind_fbo(GL_FRAMEBUFFER, static_cast<GLuint>(fbo));
   remove_fbo(1, &own[1]);
   remove(1, &own[0]);
@@ -184,6 +195,8 @@ EGLBoolean query_modifiers(EGLDisplay display, EGLint format, EGLint most, EGLui
   const std::lock_guard guard(rule.lock);
   if (rule.lists_none)
     *count = 0;
+  if (rule.in_2d != 0 && static_cast<std::uint32_t>(format) == rule.in_2d && external_only)
+    std::fill_n(external_only, std::min(*count, most), EGL_FALSE);
   for (const std::uint64_t modifier : rule.modifiers) {
     if (*count == 0 || (most > 0 && *count >= most))
       break;
@@ -194,6 +207,18 @@ EGLBoolean query_modifiers(EGLDisplay display, EGLint format, EGLint most, EGLui
     }
     ++*count;
   }
+  return EGL_TRUE;
+}
+
+EGLBoolean query_formats(EGLDisplay display, EGLint most, EGLint *formats, EGLint *count) noexcept
+{
+  static const auto driver_function = reinterpret_cast<PFNEGLQUERYDMABUFFORMATSEXTPROC>(
+      library_function()("eglQueryDmaBufFormatsEXT"));
+  if (!driver_function(display, most, formats, count))
+    return EGL_FALSE;
+  const std::lock_guard guard(rule.lock);
+  if (rule.lists_no_formats)
+    *count = 0;
   return EGL_TRUE;
 }
 
@@ -229,6 +254,12 @@ void list_no_modifiers(bool none)
   rule.lists_none = none;
 }
 
+void list_no_formats(bool none)
+{
+  const std::lock_guard guard(rule.lock);
+  rule.lists_no_formats = none;
+}
+
 namespace {
 
 decltype(GstGLContextClass::get_proc_address) get_proc_address;
@@ -241,22 +272,31 @@ gpointer find_function(GstGLAPI api, const gchar *name)
 }
 
 // GStreamer asks the libraries of GL before eglGetProcAddress().
-bool replace_image_to_texture()
+void replace_image_to_texture()
 {
+  if (get_proc_address)
+    return;
   auto *contexts =
       static_cast<GstGLContextClass *>(g_type_class_ref(g_type_from_name("GstGLContextEGL")));
   get_proc_address = std::exchange(contexts->get_proc_address, find_function);
-  return true;
 }
 
 } // namespace
 
 void sample_copies(bool copies)
 {
-  if (static bool replaced = false; copies && !replaced)
-    replaced = replace_image_to_texture();
+  if (copies)
+    replace_image_to_texture();
   const std::lock_guard guard(rule.lock);
   rule.samples_copies = copies;
+}
+
+void list_in_2d(std::uint32_t fourcc)
+{
+  if (fourcc != 0)
+    replace_image_to_texture();
+  const std::lock_guard guard(rule.lock);
+  rule.in_2d = fourcc;
 }
 
 unsigned image_requests()
@@ -281,6 +321,7 @@ eglGetProcAddress(const char *name)
   const std::pair<const char *, Function> own[] = {
       {"eglCreateImageKHR", reinterpret_cast<Function>(create_image)},
       {"eglDestroyImageKHR", reinterpret_cast<Function>(destroy_image)},
+      {"eglQueryDmaBufFormatsEXT", reinterpret_cast<Function>(query_formats)},
       {"eglGetError", reinterpret_cast<Function>(error_of_thread)},
       {"eglQueryDmaBufModifiersEXT", reinterpret_cast<Function>(query_modifiers)},
   };

@@ -30,6 +30,11 @@ void list_modifiers(std::vector<std::uint64_t> more);
 // They have no modifier at all, or all that they have again, from now on: an old driver's lists,
 // which leave the modifier implicit.
 void list_no_modifiers(bool none);
+// They have no format at all, or all again, from now on: of a driver that imports nothing.
+void list_no_formats(bool none);
+// They have this format as a 2D texture, too, from now on; 0: no other than the driver's. Such a
+// texture of an image is made without an error and shows nothing.
+void list_in_2d(std::uint32_t fourcc);
 // A texture of an image is a copy of the pixels that the image has when it is bound to the texture,
 // or is the image's own again, from now on: as drivers do whose GPU cannot sample linear memory.
 void sample_copies(bool copies);

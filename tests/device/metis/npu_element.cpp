@@ -124,6 +124,39 @@ GST_START_TEST(test_stream)
 }
 GST_END_TEST
 
+enum class Letting { Drain, Flush, Caps };
+struct LettingRow {
+  const char *name;
+  Letting by;
+};
+const LettingRow kLetting[] = {{"DRAIN query", Letting::Drain}, {"flush", Letting::Flush}, {"new caps", Letting::Caps}};
+
+// Upstream's pool is gone: its memory must not live on until other frames have come.
+GST_START_TEST(test_memory_of_an_old_pool)
+{
+  const LettingRow &row = kLetting[__i__];
+  Npu::reset();
+  const Harness harness(element_with(""));
+  fail_unless(harness.negotiate(dmabuf_caps("NV12", 64, 48)), "%s", harness.last_error().c_str());
+  for (guint i = 0; i < 8; i++) {
+    fail_unless_equals_int(gst_harness_push(harness.get(), new_dmabuf_frame("udmabuf", plain_caps("NV12", 64, 48), i)), GST_FLOW_OK);
+    (void)pull(harness);
+  }
+  Npu::expect("imports", 8);
+  GstPad *src = harness.get()->srcpad;
+  if (row.by == Letting::Drain) {
+    const auto query = GstPtr<GstQuery>::adopt(gst_query_new_drain());
+    (void)gst_pad_peer_query(src, query.get());
+  } else if (row.by == Letting::Flush) {
+    gst_pad_push_event(src, gst_event_new_flush_start());
+    gst_pad_push_event(src, gst_event_new_flush_stop(FALSE));
+  } else {
+    fail_unless(harness.negotiate(dmabuf_caps("NV12", 128, 48)));
+  }
+  Npu::expect("imports", 0);
+}
+GST_END_TEST
+
 struct FailureRow {
   const char *name;
   const char *parameter;
@@ -326,6 +359,7 @@ Suite *npu_element_suite()
   Suite *suite = suite_create("npu_element");
   TCase *tc = tcase_create("npu_element");
   tcase_add_loop_test(tc, test_stream, 0, G_N_ELEMENTS(kStreams));
+  tcase_add_loop_test(tc, test_memory_of_an_old_pool, 0, G_N_ELEMENTS(kLetting));
   tcase_add_loop_test(tc, test_failure, 0, G_N_ELEMENTS(kFailures));
   tcase_add_loop_test(tc, test_failed_fence, 0, G_N_ELEMENTS(kFences));
   tcase_add_test(tc, test_timeout_in_line);

@@ -7,6 +7,7 @@
 #include <gst/drm/gstdrm-private.hpp>
 
 #include "support/consumer.hpp"
+#include "support/dmabuf_elements.hpp"
 #include "va_convert_pixels.hpp"
 
 namespace {
@@ -434,6 +435,44 @@ GST_START_TEST(test_nothing_is_left)
 }
 GST_END_TEST
 
+enum class Letting { Drain, Flush, Caps };
+struct LettingRow {
+  const char *name;
+  Letting by;
+};
+constexpr LettingRow kLetting[] = {
+    {"DRAIN query", Letting::Drain}, {"flush", Letting::Flush}, {"new caps", Letting::Caps}};
+
+// Upstream's pool is gone: its memory must not live on until other frames have come.
+GST_START_TEST(test_memory_of_an_old_pool)
+{
+  const Counters counters;
+  set_driver("formats=NV12:BGRX,async=5," + counters.setting());
+  const Harness h("vadmabufconvert");
+  gst_harness_set_sink_caps_str(h.get(), dmabuf_caps("XR24", 128, 96).c_str());
+  fail_unless(h.negotiate(dmabuf_caps("XR24", 64, 48)), "%s", h.last_error().c_str());
+  const auto alive = [&] { return counters[C::Create] - counters[C::Destroy]; };
+  const auto before = alive(); // the pool's
+  for (guint i = 0; i < 8; i++)
+    (void)h.push(new_dmabuf_frame("udmabuf", plain_caps("BGRx", 64, 48), i));
+  fail_unless_equals_uint64(h.stat("imports"), 8);
+  const auto with_pool = alive();
+  fail_unless(with_pool >= before + 8);
+  GstPad *src = h.get()->srcpad;
+  if (kLetting[__i__].by == Letting::Drain) {
+    const auto query = gstdrm::GstPtr<GstQuery>::adopt(gst_query_new_drain());
+    (void)gst_pad_peer_query(src, query.get());
+  } else if (kLetting[__i__].by == Letting::Flush) {
+    gst_pad_push_event(src, gst_event_new_flush_start());
+    gst_pad_push_event(src, gst_event_new_flush_stop(FALSE));
+  } else {
+    fail_unless(h.negotiate(dmabuf_caps("XR24", 32, 48)));
+  }
+  fail_unless(alive() <= with_pool - 8, "%u surfaces, there were %u with the old pool's",
+              static_cast<unsigned>(alive()), static_cast<unsigned>(with_pool));
+}
+GST_END_TEST
+
 Suite *va_convert_suite()
 {
   Suite *suite = suite_create("vadmabufconvert");
@@ -443,6 +482,7 @@ Suite *va_convert_suite()
   tcase_add_loop_test(tcase, test_needs_of_a_consumer, 0, G_N_ELEMENTS(kNeeds));
   tcase_add_loop_test(tcase, test_pixels, 0, G_N_ELEMENTS(kPixels));
   tcase_add_loop_test(tcase, test_many_frames, 0, G_N_ELEMENTS(kCosts));
+  tcase_add_loop_test(tcase, test_memory_of_an_old_pool, 0, G_N_ELEMENTS(kLetting));
   tcase_add_test(tcase, test_passes_through);
   tcase_add_loop_test(tcase, test_refusals, 0, G_N_ELEMENTS(kRefusals));
   tcase_add_loop_test(tcase, test_import_that_fails_once, 0, 2);

@@ -65,6 +65,23 @@ TEST_F(Imports, a_buffer_that_comes_again_is_a_hit)
   EXPECT_EQ(calls_, 1);
 }
 
+// Linux before 5.3: each frame of a pool is another buffer, and the pool's memory is alive.
+TEST_F(Imports, buffers_that_cannot_be_told_apart_do_not_pile_up)
+{
+  EXPECT_FALSE(hits(frame(7)));
+  std::vector<Cache::Liveness> alive;
+  for (std::uint64_t i = 0; i < 100; i++) {
+    FrameLayout layout = frame(i);
+    layout.planes[0].object.identity.device = BufferIdentity::kUnknown;
+    Result<Cache::Import> import = cache_.import(layout);
+    ASSERT_TRUE(import);
+    EXPECT_FALSE(import->hit);
+    alive.push_back(import->liveness);
+  }
+  EXPECT_EQ(cache_.size(), 1 + ImportBounds{}.most_unknown);
+  EXPECT_TRUE(hits(frame(7)));
+}
+
 TEST_F(Imports, whatever_the_import_is_made_of_is_the_key)
 {
   EXPECT_FALSE(hits(frame(7)));

@@ -43,8 +43,8 @@ const PlaneFormatRow kPlaneFormats[] = {
     {kFourccNv30, {}},
     {DRM_FORMAT_P030, {}},
     {kFourccT430, {}},
-    {DRM_FORMAT_AYUV, {}},
-    {DRM_FORMAT_Y210, {}},
+    {DRM_FORMAT_XYUV8888, {}},
+    {DRM_FORMAT_VUY888, {}},
     {DRM_FORMAT_XRGB8888, {}},
     {DRM_FORMAT_RGB565, {}},
     {DRM_FORMAT_XRGB8888_A8, {}},
@@ -88,6 +88,23 @@ TEST(PlaneFormat, OfPacked422)
   EXPECT_FALSE(packed_chroma_format({DRM_FORMAT_NV12, kModLinear}));
 }
 
+// One pixel, or of 4:2:2 the half of two.
+TEST(PlaneFormat, OfOtherPackedYuv)
+{
+  const std::pair<std::uint32_t, std::uint32_t> rows[] = {
+      {DRM_FORMAT_AYUV, DRM_FORMAT_ABGR8888},     {DRM_FORMAT_Y410, DRM_FORMAT_ABGR2101010},
+      {DRM_FORMAT_Y412, DRM_FORMAT_ABGR16161616}, {DRM_FORMAT_Y416, DRM_FORMAT_ABGR16161616},
+      {DRM_FORMAT_Y210, DRM_FORMAT_GR1616},       {DRM_FORMAT_Y212, DRM_FORMAT_GR1616},
+      {DRM_FORMAT_Y216, DRM_FORMAT_GR1616},
+  };
+  for (const auto &[fourcc, pixel] : rows) {
+    for (const std::uint64_t modifier : {kModLinear, kModImplicit})
+      EXPECT_EQ(plane_format({fourcc, modifier}, 0), (Format{pixel, modifier}));
+    EXPECT_FALSE(plane_format({fourcc, I915_FORMAT_MOD_Y_TILED}, 0));
+    EXPECT_FALSE(packed_chroma_format({fourcc, kModLinear}));
+  }
+}
+
 struct SplitRow {
   std::uint32_t fourcc;
   std::uint32_t width, height;
@@ -108,6 +125,8 @@ TEST(SplitPlanes, SizesAreRoundedUp)
       {DRM_FORMAT_YUV410, 65, 47, {{65, 47}, {17, 12}, {17, 12}}},
       {DRM_FORMAT_R8, 65, 47, {{65, 47}}},
       {DRM_FORMAT_YUYV, 65, 47, {{65, 47}}},
+      {DRM_FORMAT_Y210, 65, 47, {{65, 47}}},
+      {DRM_FORMAT_AYUV, 65, 47, {{65, 47}}},
   };
   for (const SplitRow &row : rows) {
     const MemfdFrame frame(row.fourcc, row.width, row.height, 64);

@@ -99,6 +99,48 @@ TEST(InferenceQueue, ResultsBelongToTheirFrames)
   EXPECT_LE(f.outputs->n_unused(), 5U); // blocks go round
 }
 
+struct ForgetRow {
+  const char *name;
+  Forget what;
+  bool is_alive; // the frame's memory
+  unsigned imports;
+};
+
+const ForgetRow kForgets[] = {
+    {"nothing", Forget::Nothing, false, 1},
+    {"unused_memory", Forget::Unused, false, 2},
+    {"memory_in_use_is_kept", Forget::Unused, true, 1},
+    {"all", Forget::All, true, 2},
+};
+
+class Forgets : public testing::TestWithParam<ForgetRow> {};
+
+// The CPU's mapping of a frame, which is made anew where it was let go.
+TEST_P(Forgets, MappingsOfFrames)
+{
+  const ForgetRow &row = GetParam();
+  Fixture f("", {.takes = Takes::Tensors});
+  ASSERT_EQ(f.queue->push(f.frame(0)), Passage::Done);
+  std::vector<std::shared_ptr<const void>> tokens = f.queue->pop()->liveness;
+  if (!row.is_alive)
+    tokens.clear();
+  f.queue->forget_imports(row.what);
+  ASSERT_EQ(f.queue->push(f.frame(1)), Passage::Done);
+  ASSERT_TRUE(f.queue->pop());
+  EXPECT_EQ(f.counters.imports, row.imports);
+}
+
+INSTANTIATE_TEST_SUITE_P(InferenceQueue, Forgets, testing::ValuesIn(kForgets),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+// A flush ends the wait for a worker that is busy.
+TEST(InferenceQueue, ForgetsNothingWhileFlushing)
+{
+  Fixture f("");
+  f.queue->set_flushing(true);
+  f.queue->forget_imports(Forget::All);
+}
+
 TEST(InferenceQueue, SubmissionsOverlap)
 {
   Fixture f("hhhhhh", {3});

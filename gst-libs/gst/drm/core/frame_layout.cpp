@@ -126,7 +126,7 @@ bool has_own_inode(int fd) noexcept
 BufferIdentity unknown_identity() noexcept
 {
   static std::atomic<std::uint64_t> count{0};
-  return {std::numeric_limits<std::uint64_t>::max(), ++count};
+  return {BufferIdentity::kUnknown, ++count};
 }
 
 } // namespace

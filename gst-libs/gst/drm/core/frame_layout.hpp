@@ -14,9 +14,13 @@ namespace gstdrm {
 // Which dma-buf (or memfd) a descriptor refers to, whatever its number: st_dev and st_ino. Every
 // dma-buf has an inode of its own since Linux 5.3 (dma-buf pseudo file system). Before, each query
 // returns another identity: a dma-buf is never taken for another one, and may be imported again.
+// Of a dma-buf that cannot be told from others `device` is kUnknown, and the identity equals no
+// other one.
 struct BufferIdentity {
+  static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
+  [[nodiscard]] constexpr bool is_known() const noexcept { return device != kUnknown; }
   friend constexpr auto operator<=>(const BufferIdentity &, const BufferIdentity &) = default;
 };
 

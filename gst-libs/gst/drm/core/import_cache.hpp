@@ -27,6 +27,9 @@ struct ImportBounds {
   // no memory dies. Pools have fewer buffers, also those with all frames in one dma-buf.
   std::size_t most_of_one = 64; // whose first plane is in the same dma-buf
   std::size_t most = 1024;
+  // Of dma-bufs that cannot be told apart (Linux before 5.3): those of a GstDrmAllocator are recognised by their memory, all
+  // others are new in each frame, and their memory lives on.
+  std::size_t most_unknown = 32;
 };
 
 // The key is what an import is made of: the identity of each plane's dma-buf, the layout and the format; neither the
@@ -130,19 +133,23 @@ private:
     auto oldest = entries_.end();
     auto oldest_of_one = entries_.end();
     std::size_t of_one = 0;
+    const BufferIdentity &identity = key.planes[0].identity;
+    const auto is_of_one = [&identity](const BufferIdentity &other) {
+      return identity.is_known() ? other == identity : !other.is_known();
+    };
     const auto is_older = [this](auto it, auto than) {
       return than == entries_.end() || it->second.last_use < than->second.last_use;
     };
     for (auto it = entries_.begin(); it != entries_.end(); ++it) {
       if (is_older(it, oldest))
         oldest = it;
-      if (it->first.planes[0].identity != key.planes[0].identity)
+      if (!is_of_one(it->first.planes[0].identity))
         continue;
       of_one++;
       if (is_older(it, oldest_of_one))
         oldest_of_one = it;
     }
-    if (of_one > 0 && of_one >= bounds_.most_of_one)
+    if (of_one > 0 && of_one >= (identity.is_known() ? bounds_.most_of_one : bounds_.most_unknown))
       entries_.erase(oldest_of_one);
     else if (!entries_.empty() && entries_.size() >= bounds_.most)
       entries_.erase(oldest);

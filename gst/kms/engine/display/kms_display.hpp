@@ -149,6 +149,8 @@ public:
   void blank();
   // Forgets the imported dma-bufs of frames that are not shown. By the streaming thread.
   void forget_imports() { cache_.clear(); }
+  // Those of memory that nobody uses any more; a frame on screen is in use.
+  void forget_unused_imports() { cache_.drop_unused(); }
   // Sleeps until the last frame is on screen.
   bool drain(std::int64_t timeout_ns) { return queue_.drain(timeout_ns); }
   void set_flushing(bool flushing) { queue_.set_flushing(flushing); }

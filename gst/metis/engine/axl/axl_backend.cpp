@@ -185,6 +185,7 @@ public:
   [[nodiscard]] bool takes_dmabuf_output() const noexcept override { return true; }
   Result<Submitted> submit(const Request &request) override;
   Result<Finished> finish(std::uint64_t id) override;
+  void forget_imports(Forget what) noexcept override;
 
 private:
   // A submitted request, which needs its import until it is done.
@@ -261,6 +262,14 @@ Result<Finished> AxlBackend::finish(std::uint64_t id)
   if ((*completion)->error)
     return device_->failure((*completion)->error, timeout_);
   return Finished{std::max(end - start, std::chrono::nanoseconds(0)), {}};
+}
+
+void AxlBackend::forget_imports(Forget what) noexcept
+{
+  if (what == Forget::All)
+    imports_.clear();
+  else if (what == Forget::Unused)
+    imports_.drop_unused();
 }
 
 // The driver cancels requests that are still running when the device is closed.
