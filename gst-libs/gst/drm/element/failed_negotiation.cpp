@@ -69,7 +69,7 @@ GstPtr<GstCaps> refused_by(GstPad *sink, GstQuery *answered)
                    !(has_caps && may_choose_again(sink))
                ? GstPtr<GstCaps>::share(filter)
                : GstPtr<GstCaps>();
-  // v4l2src and pipewiresrc compare the answer with their own caps themselves.
+  // v4l2src, as some other sources, compares the answer with its own caps itself.
   if (has_caps || !is_source_streaming_into(sink))
     return {};
   auto theirs = sendable_into(sink);
