@@ -94,8 +94,9 @@ private:
   {
     static thread_local bool inside = false;
     locks_.check(what);
-    if (kind == kSignal)
-      calls_[kind]++; // most are those of the properties that are set below
+    const bool may_be_inside = kind == kSignal || kind == kMessage;
+    if (may_be_inside)
+      calls_[kind]++; // most are those of the properties that are set below, or of its caps queries
     if (inside)
       return; // what is done below is seen here as well
     inside = true;
@@ -105,7 +106,7 @@ private:
       inside = true;
       call_everything(false);
     }).join();
-    if (kind != kSignal)
+    if (!may_be_inside)
       calls_[kind]++;
     if (ends_ && armed_ && !ending_.exchange(true))
       ender_ = std::thread([this] {
