@@ -144,7 +144,7 @@ TEST(InFormatsBlob, cut_anywhere_never_reads_past_the_end)
   }
 }
 
-// What drivers really write; the text beside each blob has its pairs as modetest prints them.
+// Blobs that drivers wrote. The text beside each one lists its pairs, as modetest decoded them.
 class RealInFormats : public testing::TestWithParam<const char *> {};
 
 TEST_P(RealInFormats, parses)
