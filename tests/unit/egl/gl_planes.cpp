@@ -74,13 +74,14 @@ TEST(ChromaShift, PutsSamplesWhereTheyAre)
   EXPECT_EQ((0.25F + 0.75F) / 2 + chroma_shift(Siting::Centred, 2), 0.5F);
 }
 
-// All whose planes can be imported one by one, and no other ones.
+// All whose planes can be imported one by one, and no other ones: whole pixels in one texture (Y210, Y410, AYUV) are
+// for GStreamer's shaders.
 TEST(YuvSamples, AreKnownOfAllPlanes)
 {
   const FormatSet textures = FormatSet::from_pairs({{DRM_FORMAT_ABGR8888, kModLinear}});
   for (const FourccInfo &info : known_fourccs()) {
     const Format format{info.fourcc, kModLinear};
-    bool has_planes = info.is_yuv;
+    bool has_planes = info.is_yuv && (info.n_planes > 1 || packed_chroma_format(format));
     bool is_deep = false;
     for (std::size_t i = 0; i < info.n_planes && has_planes; i++) {
       const auto plane = plane_format(format, i);
