@@ -501,9 +501,14 @@ Result<void> EglDownloader::open_pool(Way way, GstQuery *query)
     return begun;
   const Format format{out_info_.drm_fourcc, out_info_.drm_modifier};
   auto allocators = downstream_allocators(query, format);
-  allocators.insert(allocators.end(), allocators_.begin(), allocators_.end());
   const bool plain = !gst_caps_features_contains(gst_caps_get_features(out_caps_.get(), 0),
                                                  GST_CAPS_FEATURE_MEMORY_DMABUF);
+  const auto own = allocators.insert(allocators.end(), allocators_.begin(), allocators_.end());
+  // A GPU's memory may be slow for the CPU to read: of another device, or not cached.
+  if (plain || (needs_.cpu_access & GST_DRM_ACCESS_READ) != 0)
+    std::stable_partition(own, allocators.end(), [](const GstPtr<GstDrmAllocator> &allocator) {
+      return gst_drm_allocator_get_kind(allocator.get()) != GST_DRM_ALLOCATOR_KIND_GBM;
+    });
   const GstPtr<GstCaps> pool_caps = resolved_caps(out_caps_.get(), implicit_modifier_);
   const guint most = most_buffers(MAX(buffers_kept(query), needs_.buffers_held));
   PoolSetup setup{pool_caps.get()};

@@ -182,6 +182,29 @@ Result<bool> DownloadFrames::make(GstBuffer *in, GstBuffer *out)
   return made;
 }
 
+namespace {
+
+// What a reader of the frame has to wait for.
+Result<UniqueFd> implicit_fence_of(const egl::Device &device, const FrameLayout &layout)
+{
+  UniqueFd all;
+  for (std::size_t i = 0; i < layout.n_planes; i++) {
+    const int fd = layout.planes[i].fd;
+    if (i > 0 && fd == layout.planes[i - 1].fd)
+      continue;
+    Result<UniqueFd> fence = egl::implicit_fence(device, fd, DmaBufAccess::Read);
+    if (!fence)
+      return fence;
+    Result<UniqueFd> merged = fence_merge(all.get(), fence->get());
+    if (!merged)
+      return merged;
+    all = std::move(*merged);
+  }
+  return all;
+}
+
+} // namespace
+
 // --- the draw ------------------------------------------------------------------------------------
 
 Result<void> DownloadFrames::draw_on_gl_thread(GstBuffer *in, const FrameLayout &layout,
@@ -218,6 +241,11 @@ Result<void> DownloadFrames::draw_on_gl_thread(GstBuffer *in, const FrameLayout 
     } else {
       GST_WARNING_OBJECT(element_, "%s; waiting for GL instead", made.error().message.c_str());
     }
+  }
+  Result<UniqueFd> written = implicit_fence_of(device, layout);
+  if (written) {
+    fence = std::move(*written);
+    return {};
   }
   // no limit: GL has no such call that has one, and what it waits for ends, or the GPU is reset
   device.calls().gl.finish();

@@ -89,8 +89,10 @@ EGLint colour_space(GstVideoColorMatrix matrix) noexcept
 {
   switch (matrix) {
   case GST_VIDEO_COLOR_MATRIX_BT601:
+  case GST_VIDEO_COLOR_MATRIX_FCC: // nearest to it, and 240M to BT.709
     return EGL_ITU_REC601_EXT;
   case GST_VIDEO_COLOR_MATRIX_BT709:
+  case GST_VIDEO_COLOR_MATRIX_SMPTE240M:
     return EGL_ITU_REC709_EXT;
   case GST_VIDEO_COLOR_MATRIX_BT2020:
     return EGL_ITU_REC2020_EXT;

@@ -71,19 +71,19 @@ bool add_read_fence(GstBuffer *frame, const UniqueFd &fence)
 
 } // namespace
 
-// Mesa's drivers of hardware put a fence of each job that reads a shared buffer into its
-// reservation object, or have the kernel do it. llvmpipe does not, and reads on threads of its own
-// after the call that draws. What other drivers do is not known. GStreamer's elements flush what
-// they draw before they let their input go (GstGLSyncMeta of their output).
+// GStreamer's elements flush what they draw before they let their input go (GstGLSyncMeta of their
+// output).
 FrameReleases::Need FrameReleases::need_of(const egl::Device &device,
                                            bool takes_release_fences) noexcept
 {
   const bool fences = device.has_native_fences();
   if (takes_release_fences)
-    return fences ? Need::ReleaseFence : Need::Finished;
+    return fences                                    ? Need::ReleaseFence
+           : device.driver().keeps_implicit_fences() ? Need::ImplicitFence
+                                                     : Need::Finished;
   if (device.driver().is_software)
     return Need::Finished;
-  if (device.driver().mesa_major != 0)
+  if (device.driver().keeps_implicit_fences())
     return Need::Nothing;
   return fences ? Need::ReadFence : Need::Finished;
 }
@@ -134,9 +134,24 @@ void FrameReleases::give_back(GstPtr<GstBuffer> in)
   }
 }
 
+bool FrameReleases::add_implicit_fences(const std::vector<GstPtr<GstBuffer>> &frames)
+{
+  for (const GstPtr<GstBuffer> &frame : frames)
+    for (guint i = 0; i < gst_buffer_n_memory(frame.get()); i++) {
+      const int fd = gst_dmabuf_memory_get_fd(gst_buffer_peek_memory(frame.get(), i));
+      const Result<UniqueFd> fence =
+          egl::implicit_fence(*thread_->device(), fd, DmaBufAccess::Write);
+      if (!fence || !add_release_fence(frame.get(), *fence))
+        return false;
+    }
+  return true;
+}
+
 // One fence serves all frames, because it signals after all earlier commands of GL.
 bool FrameReleases::add_fences(const std::vector<GstPtr<GstBuffer>> &frames)
 {
+  if (need_ == Need::ImplicitFence)
+    return add_implicit_fences(frames);
   const Result<UniqueFd> fence = egl::fence_of_commands(*thread_->device());
   if (!fence) {
     GST_WARNING("the CPU waits for GL instead of a fence: %s", fence.error().message.c_str());

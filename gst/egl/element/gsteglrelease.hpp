@@ -22,10 +22,11 @@ class FrameReleases : public std::enable_shared_from_this<FrameReleases> {
 public:
   // What upstream needs before it can write into a frame again.
   enum class Need {
-    Nothing,      // the driver keeps the implicit fences of its dma-bufs itself
-    ReleaseFence, // upstream announced that it waits for the fences of GstDrmSyncMeta
-    ReadFence,    // a native fence among the implicit ones of the dma-bufs
-    Finished,     // GL is done
+    Nothing,       // the driver keeps the implicit fences of its dma-bufs itself
+    ReleaseFence,  // upstream announced that it waits for the fences of GstDrmSyncMeta
+    ImplicitFence, // the same, of a driver that has implicit fences alone
+    ReadFence,     // a native fence among the implicit ones of the dma-bufs
+    Finished,      // GL is done
   };
   // What a stream needs whose producer waits for release fences, or does not.
   static Need need_of(const egl::Device &device, bool takes_release_fences) noexcept;
@@ -60,6 +61,7 @@ private:
   [[nodiscard]] bool is_unread(std::uint64_t sleep) const noexcept;
   void give_back(GstPtr<GstBuffer> in);
   void release_waiting(bool has_context);
+  bool add_implicit_fences(const std::vector<GstPtr<GstBuffer>> &frames);
   bool add_fences(const std::vector<GstPtr<GstBuffer>> &frames);
 
   const std::shared_ptr<GlThread> thread_;

@@ -24,6 +24,13 @@ struct Driver {
   unsigned mesa_minor = 0;
   // "llvmpipe (LLVM 15.0.6, 256 bits), Mesa 22.3.6", for messages
   [[nodiscard]] std::string describe() const;
+  // Mesa's drivers of hardware put a fence of each job that reads or writes a shared buffer into
+  // the buffer's reservation object, or have the kernel do it. llvmpipe does not, and draws on
+  // threads of its own after the call. What other drivers do is not known.
+  [[nodiscard]] bool keeps_implicit_fences() const noexcept
+  {
+    return mesa_major != 0 && !is_software;
+  }
   // Whether its OpenGL, or OpenGL ES, is of that version or a later one.
   [[nodiscard]] bool is_gl(unsigned major, unsigned minor) const noexcept;
   // Why it imports no dma-buf, whatever it lists (docs/drivers.md); empty: nothing is known against

@@ -5,7 +5,6 @@
 #include <string>
 
 #include <gst/drm/core/log.hpp>
-#include <gst/drm/core/sync_file.hpp>
 
 #include "egl_error.hpp"
 
@@ -99,6 +98,15 @@ Result<UniqueFd> fence_of_commands(const Device &device)
   if (!fence)
     return failed(device, "eglDupNativeFenceFDANDROID");
   return fence;
+}
+
+Result<UniqueFd> implicit_fence(const Device &device, int dmabuf_fd, DmaBufAccess access)
+{
+  if (!device.driver().keeps_implicit_fences())
+    return Error{ErrorCode::Unsupported,
+                 device.driver().describe() + ", is not known to keep implicit fences", 0};
+  device.calls().gl.flush();
+  return dmabuf_export_fence(dmabuf_fd, access);
 }
 
 } // namespace gstdrm::egl

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <gst/drm/core/result.hpp>
+#include <gst/drm/core/sync_file.hpp>
 #include <gst/drm/core/unique_fd.hpp>
 
 #include "egl_device.hpp"
@@ -19,5 +20,10 @@ Result<void> wait_on_gpu(const Device &device, UniqueFd fence);
 // A sync_file that signals when all commands up to now are done; flushes them.
 // ErrorCode::Unsupported without native fences: the caller then waits with finish().
 Result<UniqueFd> fence_of_commands(const Device &device);
+
+// The fences that whoever accesses a dma-buf so has to wait for, those of all commands up to now
+// among them; flushes them. For drivers that keep implicit fences and have no native ones.
+// ErrorCode::Unsupported for other drivers, and before Linux 6.0.
+Result<UniqueFd> implicit_fence(const Device &device, int dmabuf_fd, DmaBufAccess access);
 
 } // namespace gstdrm::egl

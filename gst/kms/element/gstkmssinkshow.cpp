@@ -327,7 +327,9 @@ void KmsSink::show_last(kms::Display &display)
   }
   if (negotiation_.refuses())
     return;
-  Result<kms::Frame> frame = frames_.make(display, buffer.get());
+  const Result<void> followed = follow_crop(display, buffer.get());
+  Result<kms::Frame> frame =
+      followed ? frames_.make(display, buffer.get()) : Result<kms::Frame>(followed.error());
   const Result<kms::Display::Shown> shown =
       frame ? display.show(*frame, kms::FlipQueue::Overflow::Replace)
             : Result<kms::Display::Shown>(frame.error());

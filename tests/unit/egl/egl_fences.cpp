@@ -163,6 +163,29 @@ TEST_F(Fences, WithoutTheExtension)
   EXPECT_EQ(driver_.all_calls(), 0U);
 }
 
+// Where GL has no native fences, the kernel has those of Mesa's hardware. It is asked about a memfd
+// here, which has none.
+TEST_F(Fences, ImplicitOnesOfMesasHardwareAlone)
+{
+  struct {
+    const char *renderer, *version;
+    bool is_asked;
+  } const rows[] = {{"NVC1", "OpenGL ES 3.2 Mesa 22.3.6", true},
+                    {"llvmpipe (LLVM 15.0.6, 256 bits)", "OpenGL ES 3.2 Mesa 22.3.6", false},
+                    {"Mali-G610", "OpenGL ES 3.2 v1.g6p0-01eac0", false}};
+  for (const auto &row : rows) {
+    driver_.gl_renderer = row.renderer;
+    driver_.gl_version = row.version;
+    open();
+    const unsigned flushes = driver_.calls_of("glFlush");
+    const UniqueFd memfd = fence();
+    const auto made = implicit_fence(*device_, memfd.get(), DmaBufAccess::Read);
+    ASSERT_FALSE(made) << row.renderer;
+    EXPECT_EQ(made.error().code, ErrorCode::Unsupported);
+    EXPECT_EQ(driver_.calls_of("glFlush") - flushes, row.is_asked ? 1U : 0U) << row.renderer;
+  }
+}
+
 } // namespace
 } // namespace egl
 } // namespace gstdrm

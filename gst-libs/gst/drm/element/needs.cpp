@@ -119,6 +119,7 @@ AgreedNeeds agreed_of(const GstDrmConstraints *done, const Needs &own)
   agreed.buffers_held = number_of(done, GST_DRM_CONSTRAINT_BUFFERS_HELD) - own.buffers_held;
   agreed.fewest_buffers = number_of(done, GST_DRM_CONSTRAINT_BUFFERS);
   agreed.most_buffers = end_of(done, GST_DRM_CONSTRAINT_BUFFERS);
+  agreed.cpu_access = number_of(done, GST_DRM_CONSTRAINT_CPU_ACCESS);
   agreed.any_memory = !gst_drm_constraints_get_placement(done, nullptr, nullptr);
   const g_autofree gchar *name = gst_drm_constraints_get_heap(done, &agreed.memory);
   agreed.memory_name = name ? name : "";

@@ -49,6 +49,7 @@ struct AgreedNeeds {
   guint buffers_held = 0;   // by all consumers together
   guint fewest_buffers = 0; // of the pool
   guint most_buffers = 0;   // of the pool; 0: any number
+  guint cpu_access = 0;     // GstDrmAccess
   // Where somebody asks for certain memory: its kind and the name of its device, or
   // GST_DRM_PLACEMENT_NONE and the name of a heap.
   bool any_memory = true;
