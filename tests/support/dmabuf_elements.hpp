@@ -87,6 +87,8 @@ public:
     h_ = gst_harness_new_with_element(element, "sink", "src");
     gst_object_unref(element);
     gst_element_set_bus(h_->element, bus_);
+    if (description.starts_with("dmabufupload")) // which sends plain video to ANY
+      gst_harness_set_sink_caps_str(h_, "video/x-raw(memory:DMABuf), format=DMA_DRM; video/x-raw");
     gst_pad_add_probe(h_->sinkpad, GST_PAD_PROBE_TYPE_BUFFER, hand_over, handover_.get(), nullptr);
     const auto locks = std::make_shared<NoLocks>();
     watch_messages(bus_, locks);

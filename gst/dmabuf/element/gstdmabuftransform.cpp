@@ -23,24 +23,6 @@ static Transformer &transformer_of(gpointer object) noexcept
   return *GST_DMABUF_TRANSFORM(object)->transformer;
 }
 
-// DMA_DRM where the peer takes it, then the peer's own order.
-static GstCaps *gst_dmabuf_transform_fixate_caps(GstBaseTransform *, GstPadDirection, GstCaps *,
-                                                 GstCaps *othercaps) noexcept
-{
-  guint best = 0;
-  for (guint i = 0; i < gst_caps_get_size(othercaps); i++) {
-    if (gst_caps_features_contains(gst_caps_get_features(othercaps, i),
-                                   GST_CAPS_FEATURE_MEMORY_DMABUF)) {
-      best = i;
-      break;
-    }
-  }
-  GstCaps *chosen =
-      gst_caps_is_empty(othercaps) ? gst_caps_new_empty() : gst_caps_copy_nth(othercaps, best);
-  gst_caps_unref(othercaps);
-  return gst_caps_is_empty(chosen) ? chosen : gst_caps_fixate(chosen);
-}
-
 // Metas that describe memory never get here; all others stay true, as the picture is the same.
 static gboolean gst_dmabuf_transform_transform_meta(GstBaseTransform *, GstBuffer *, GstMeta *,
                                                     GstBuffer *) noexcept
@@ -104,7 +86,7 @@ static void gst_dmabuf_transform_class_init(GstDmaBufTransformClass *klass)
   GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS(klass);
   trans_class->query = logging<transformer_of, &Transformer::query>;
   trans_class->transform_caps = posting<transformer_of, &Transformer::transform_caps>;
-  trans_class->fixate_caps = gst_dmabuf_transform_fixate_caps;
+  trans_class->fixate_caps = posting<transformer_of, &Transformer::fixate_caps>;
   trans_class->set_caps = posting<transformer_of, &Transformer::set_caps>;
   trans_class->decide_allocation = posting<transformer_of, &Transformer::decide_allocation>;
   trans_class->propose_allocation = logging<transformer_of, &Transformer::propose_allocation>;

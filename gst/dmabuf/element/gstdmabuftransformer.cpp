@@ -59,7 +59,9 @@ Transformer::Transformer(GstBaseTransform *element, const CapsRules &rules, Sugg
 
 CapsRules Transformer::rules() const noexcept
 {
-  return implicit_modifier_ == ImplicitModifier::Linear ? with_implicit_linear(rules_) : rules_;
+  const ImplicitModifier setting = implicit_modifier_;
+  const bool makes = setting == ImplicitModifier::Auto && rules_.dmabuf_pad == GST_PAD_SRC;
+  return makes || setting == ImplicitModifier::Linear ? with_implicit_linear(rules_) : rules_;
 }
 
 std::string Transformer::upstream_name() const
@@ -133,6 +135,32 @@ GstCaps *Transformer::transform_caps(GstPadDirection direction, GstCaps *caps,
 {
   GstPtr<GstCaps> result = gstdrm::transform_caps(rules(), direction, caps);
   return filter ? gst_drm_caps_intersect(filter, result.get()) : result.release();
+}
+
+// The first structure of the kind that suits the peer best. An application or an element that takes
+// anything was not made for caps and rows of DMA buffers: it gets plain video.
+GstPtr<GstCaps> Transformer::fixate_caps(GstPadDirection direction, GstCaps *, GstCaps *others)
+{
+  const auto offered = GstPtr<GstCaps>::adopt(others);
+  if (gst_caps_is_empty(offered.get()))
+    return offered;
+  const auto peer = GstPtr<GstCaps>::adopt(
+      gst_pad_peer_query_caps(pad_of(element_, opposite(direction)), nullptr));
+  const bool linear = implicit_modifier_ == ImplicitModifier::Linear;
+  const int plain_rank = names_dmabuf(peer.get()) ? 1 : -1;
+  const auto rank = [&](guint i) {
+    if (!gst_caps_features_contains(gst_caps_get_features(offered.get(), i),
+                                    GST_CAPS_FEATURE_MEMORY_DMABUF))
+      return plain_rank;
+    const auto one = GstPtr<GstCaps>::adopt(gst_caps_copy_nth(offered.get(), i));
+    const bool is_implicit = has_implicit(one.get());
+    return is_implicit && !linear ? 2 : 0;
+  };
+  guint best = 0;
+  for (guint i = 1; i < gst_caps_get_size(offered.get()); i++)
+    if (rank(i) < rank(best))
+      best = i;
+  return GstPtr<GstCaps>::adopt(gst_caps_fixate(gst_caps_copy_nth(offered.get(), best)));
 }
 
 // Whether upstream can send something else that downstream takes. An upstream that says ANY does

@@ -41,6 +41,7 @@ public:
   // Any thread.
   bool query(GstPadDirection direction, GstQuery *query);
   GstCaps *transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter) const;
+  GstPtr<GstCaps> fixate_caps(GstPadDirection direction, GstCaps *caps, GstCaps *others);
   bool src_event(GstEvent *event);
   bool activate_sink_mode(GstPadMode mode, bool active);
 

@@ -54,7 +54,9 @@ struct NegotiationRow {
 };
 
 constexpr NegotiationRow kNegotiation[] = {
-    {"anything", "NV12", "ANY", "NV12"},
+    {"anything", "NV12", "ANY", "plain"},
+    {"video with any features", "NV12", "video/x-raw(ANY)", "plain"},
+    {"anything, and the user says which implicit caps are linear", "NV12", "ANY", "plain", "implicit-modifier=linear"},
     {"any drm-format", "I420", "video/x-raw(memory:DMABuf), format=DMA_DRM", "YU12"},
     {"linear in a list", "NV12",
      "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={XR24, NV12:0x0100000000000002, NV12}",
@@ -79,7 +81,9 @@ constexpr NegotiationRow kNegotiation[] = {
      "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0100000000000002", ""},
     {"named tiling is not linear", "NV12",
      "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12:0x0900000000000001", ""},
-    {"implicit modifier is not linear", "NV12", "video/x-raw(memory:DMABuf), format=NV12", ""},
+    {"the old dialect alone", "NV12", "video/x-raw(memory:DMABuf), format=NV12", "implicit"},
+    {"the old dialect where plain video is taken, too", "NV12",
+     "video/x-raw(memory:DMABuf), format=NV12; video/x-raw, format=NV12", "plain"},
     {"implicit modifier that means linear", "NV12", "video/x-raw(memory:DMABuf), format={I420, NV12}",
      "implicit", "implicit-modifier=linear"},
     {"implicit modifier before no DMA buffers", "NV12",

@@ -331,7 +331,8 @@ GST_START_TEST(test_constraints_behind_tee)
       "t. ! queue ! identity name=consumer ! fakesink async=false sync=false name=sink t. ! queue ! fakesink async=false sync=false",
   };
   const Consumer consumer = {"display", 4096, 3};
-  const std::string text = std::string("videotestsrc num-buffers=2 ! ") + kNv12 + " ! dmabufupload allocator=" + test_kinds().front() + " ! tee name=t " + kBranches[__i__];
+  const std::string text = std::string("videotestsrc num-buffers=2 ! ") + kNv12 + " ! dmabufupload allocator=" + test_kinds().front() +
+                           " ! video/x-raw(memory:DMABuf) ! tee name=t " + kBranches[__i__];
   GstElement *pipeline = gst_parse_launch(text.c_str(), nullptr);
   fail_unless(pipeline != nullptr, "%s", text.c_str());
   GstElement *identity = gst_bin_get_by_name(GST_BIN(pipeline), "consumer");

@@ -17,6 +17,16 @@ template <typename Test> bool any_features(const GstCaps *caps, Test test)
   return false;
 }
 
+// Whether a structure names DMA buffers: ANY, also as features alone (`video/x-raw(ANY)`), does
+// not.
+inline bool names_dmabuf(const GstCaps *caps)
+{
+  return any_features(caps, [](const GstCapsFeatures *features) {
+    return !gst_caps_features_is_any(features) &&
+           gst_caps_features_contains(features, "memory:DMABuf") != FALSE;
+  });
+}
+
 // Whether a structure names DMA buffers and no modifier: memory:DMABuf without DMA_DRM.
 inline bool has_implicit(const GstCaps *caps)
 {
