@@ -17,11 +17,13 @@
  *
  * Since: 0.1
  */
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -278,20 +280,32 @@ public:
       gst_structure_get_uint(gst_custom_meta_get_structure(meta_), field(group).c_str(), &count);
     return count;
   }
-  // The buffer is writable.
+  // The buffer is writable. A group that is decoded again, by name, has no more metas than before.
   void add(GstBuffer *buffer, const std::string &group)
   {
-    const guint before = count(group);
+    const auto metas = metas_of(buffer);
+    const auto most =
+        static_cast<guint>(std::count_if(metas.begin(), metas.end(), [&](GstDrmTensorMeta *meta) {
+          return group_of(meta) == group;
+        }));
+    const guint now = std::min(count(group) + 1, most);
     if (!meta_)
       meta_ = gst_buffer_add_custom_meta(buffer, name());
-    gst_structure_set(gst_custom_meta_get_structure(meta_), field(group).c_str(), G_TYPE_UINT,
-                      before + 1, nullptr);
+    gst_structure_set(gst_custom_meta_get_structure(meta_), field(group).c_str(), G_TYPE_UINT, now,
+                      nullptr);
   }
 
 private:
-  static gboolean copy(GstBuffer *dest, GstCustomMeta *meta, GstBuffer *, GQuark, gpointer,
-                       gpointer) noexcept
+  // The marks go where the GstDrmTensorMeta goes.
+  static gboolean copy(GstBuffer *dest, GstCustomMeta *meta, GstBuffer *, GQuark type,
+                       gpointer data, gpointer) noexcept
   {
+    if (GST_META_TRANSFORM_IS_COPY(type)) {
+      if (data && static_cast<GstMetaTransformCopy *>(data)->region)
+        return FALSE;
+    } else if (!GST_VIDEO_META_TRANSFORM_IS_SCALE(type)) {
+      return FALSE;
+    }
     const GstStructure *from = gst_custom_meta_get_structure(meta);
     GstStructure *to = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(dest, name()));
     for (gint i = 0; i < gst_structure_n_fields(from); i++) {

@@ -343,6 +343,7 @@ const GroupRow kGroups[] = {
     {"one group", {"drmtensordecode threshold=0.7 group=others"}, "class 1 90% 25 40 25 20"},
     {"two groups by name", {"drmtensordecode threshold=0.7 group=objects,others"}, "class 1 90% 50 30 50 40; class 1 90% 25 40 25 20"},
     {"a group that is not there", {"drmtensordecode group=neither"}, ""},
+    {"a group by name again, and what is left", {"drmtensordecode threshold=0.7 group=others", "drmtensordecode threshold=0.7 group=others", "drmtensordecode threshold=0.7"}, "class 1 90% 25 40 25 20; class 1 90% 25 40 25 20; class 1 90% 50 30 50 40"},
     {"one decoder for each", {"drmtensordecode threshold=0.7 group=others", "drmtensordecode threshold=0.7"}, "class 1 90% 25 40 25 20; class 1 90% 50 30 50 40"},
 };
 

@@ -161,11 +161,31 @@ GST_START_TEST(test_photographs)
 }
 GST_END_TEST
 
+std::string content_of(const std::string &path)
+{
+  std::ifstream file(path);
+  fail_unless(static_cast<bool>(file), "%s", path.c_str());
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The descriptions are those that the page prints.
+GST_START_TEST(test_descriptions)
+{
+  const std::string page = content_of(data_file("../../docs/elements/metis-models.md"));
+  for (const Row &row : kRows) {
+    const std::string text = content_of(data_file("models/") + row.model + ".onnx.modelinfo");
+    const bool offsets = text.ends_with("boxes=offsets\n"); // printed without this key, which the page names
+    fail_unless(offsets || page.find("```text\n" + text + "```\n") != std::string::npos, "%s is not in the page", row.model);
+  }
+}
+GST_END_TEST
+
 Suite *metis_models_suite()
 {
   Suite *suite = suite_create("metis-models");
   TCase *tcase = tcase_create("general");
   suite_add_tcase(suite, tcase);
+  tcase_add_test(tcase, test_descriptions);
   tcase_set_timeout(tcase, 60);
   tcase_add_loop_test(tcase, test_photographs, 0, G_N_ELEMENTS(kRows));
   return suite;

@@ -247,6 +247,7 @@ const RefusedRow kRefused[] = {
     {"yolov8, but the last row is an angle", "yolov8", kWide, [] { return many(columns(20, 7, 3, {20, 10, 8, 4, 0, 0.8F, -0.7F})); }, "its scores go from -0.7"},
     {"yolov8, but they are key points", "yolov8", kWide, [] { return many(columns(20, 14, 6, {20, 10, 8, 4, 0.9F, 30, 20, 1})); }, "to 30"},
     {"yolov8, normalised without a word", "yolov8", kWide, [] { return many(columns(100, 6, 3, {0.5F, 0.5F, 0.25F, 0.5F, 0, 0.75F})); }, "box-unit=normalised"},
+    {"yolov8, strides whose boxes are bins", "yolov8,boxes=xyxy", kSquare, [] { return std::vector<Owned>{{"b", {1, 4, 4, 64}, Numbers(1024, 0.0F)}, {"c", {1, 4, 4, 1}, Numbers(16, 0.0F)}}; }, "keys for one tensor"},
     {"yolov10, but it is another table", "yolov10", kWide, [] { return many(yolov5({})); }, "boxes x 6"},
     {"yolov10, scores that are none", "yolov10", kWide, [] { return many(yolov10({2, 3, 10, 8, 7, 0})); }, "to 7"},
     {"yolov10, normalised without a word", "yolov10", kWide, [] { return many(table(300, 6, 0, {0.25F, 0.25F, 0.5F, 0.5F, 0.75F, 0})); }, "box-unit=normalised"},

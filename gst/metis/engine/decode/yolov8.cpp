@@ -218,6 +218,9 @@ Result<std::vector<Detection>> decode_yolov8(Tensors tensors, const DecodeOption
   const Result<std::vector<YoloGrid>> grids = find_grids(tensors);
   if (!grids)
     return grids.error();
+  if (form.boxes != BoxForm::Unknown || form.unit != BoxUnit::Unknown)
+    return unusable(kYolov8, tensors,
+                    "boxes and box-unit are keys for one tensor, and tensors of strides have bins");
   if (options.input_width == 0 || options.input_height == 0)
     return unusable(kYolov8, tensors, "the size of the model's input is not known");
   if (form.scores == ScoreForm::Unknown) { // the model may contain the sigmoid
