@@ -204,7 +204,8 @@ const gchar *gst_drm_tensor_meta_get_group(GstDrmTensorMeta *meta) noexcept
 /**
  * gst_drm_tensor_meta_set_decoder:
  * @meta: a #GstDrmTensorMeta of a writable buffer
- * @decoder: (nullable): a kind of decoder, as "blazeface", "ssd" or "yolov8", which is never freed
+ * @decoder: (nullable): a kind of decoder, as "blazeface", "ssd" or "yolov8", perhaps with keys, as
+ *   "yolov5,box-unit=normalised"; never freed
  *
  * Says how the tensors are to be understood.
  *
@@ -223,7 +224,8 @@ void gst_drm_tensor_meta_set_decoder(GstDrmTensorMeta *meta, const gchar *decode
  *
  * Tells how the tensors are to be understood.
  *
- * Returns: (transfer none) (nullable): the kind of decoder; %NULL where nobody said
+ * Returns: (transfer none) (nullable): the kind of decoder, perhaps with keys after commas; %NULL
+ *   where nobody said
  *
  * Since: 0.1
  */

@@ -4,9 +4,10 @@
  * @title: drmtensordecode
  * @short_description: the tensors of a model to objects in the frame
  *
- * Reads the #GstDrmTensorMeta of each buffer, decodes its tensors as those of BlazeFace, SSD or
- * YOLOv8 and adds the objects to the buffer as #GstVideoRegionOfInterestMeta and, with GStreamer
- * 1.24 or newer, #GstAnalyticsRelationMeta. Frames of all caps pass, and no pixel is touched.
+ * Reads the #GstDrmTensorMeta of each buffer, decodes its tensors as those of BlazeFace, SSD, YOLO
+ * and other families of models, and adds the objects to the buffer as #GstVideoRegionOfInterestMeta
+ * and, with GStreamer 1.24 or newer, #GstAnalyticsRelationMeta. Frames of all caps pass, and no
+ * pixel is touched.
  *
  * ## Example
  * |[
@@ -16,13 +17,16 @@
  *
  * Since: 0.1
  */
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <memory>
-#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,6 +66,7 @@ public:
   // Reads one name per line; none if `path` is empty. ErrorCode::Layout if the file cannot be read.
   static Result<Labels> read(const std::string &path);
 
+  [[nodiscard]] bool empty() const noexcept { return names_.empty(); }
   // In UTF-8; empty if the class has no name.
   [[nodiscard]] std::string name_of(std::uint32_t label) const;
 
@@ -93,9 +98,12 @@ Result<Labels> Labels::read(const std::string &path)
   if (path.empty())
     return labels;
   struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) // a pipe would wait for its writer
+  if (::stat(path.c_str(), &status) == 0 &&
+      !S_ISREG(status.st_mode)) // a pipe would wait for its writer
     return Error{ErrorCode::Layout,
-                 valid_utf8("The labels cannot be read: " + path + " is no regular file. Name a file of one label a line."), 0};
+                 valid_utf8("The labels cannot be read: " + path +
+                            " is no regular file. Name a file of one label a line."),
+                 0};
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string contents(kMostBytes + 1, '\0');
@@ -123,9 +131,12 @@ std::string Labels::name_of(std::uint32_t label) const
   return label < names_.size() ? names_[label] : std::string();
 }
 
+constexpr const char *kAuto = "auto"; // as the model's description says, else by the tensors
+
 // The properties. Guarded by the element's object lock.
 struct DecodeSettings {
-  std::optional<metis::DecoderKind> decoder; // nullopt: chosen by description and tensors
+  std::string decoder = kAuto; // or as read_output_setting() reads it
+  std::string groups;          // separated by commas; empty: all that nobody has decoded
   std::string labels_file;
   gfloat threshold = 0.5F;
   gfloat iou_threshold = 0.45F;
@@ -155,8 +166,13 @@ public:
 
 private:
   [[nodiscard]] DecodeSettings current_settings() const;
+  Result<std::vector<GstDrmTensorMeta *>> metas_to_decode(GstBuffer *buffer,
+                                                          const DecodeSettings &now);
+  Result<metis::ModelDecoder *> decoder_of(GstDrmTensorMeta *meta, const std::string &said,
+                                           metis::Tensors tensors,
+                                           const metis::DecodeOptions &options);
   Result<std::vector<FoundObject>> objects_of(GstDrmTensorMeta *meta, FrameSize frame,
-                                              const DecodeSettings &now) const;
+                                              const DecodeSettings &now);
   Result<FenceEnd> process_meta(GstBuffer *buffer, GstDrmTensorMeta *meta,
                                 const DecodeSettings &now, std::vector<FoundObject> &objects);
   GstFlowReturn fail(const Error &error);
@@ -166,6 +182,8 @@ private:
   Labels labels_;
   FrameSize caps_size_;
   OncePerFailure device_failed_;
+  OncePerFailure unknown_word_;
+  std::map<std::string, metis::ModelDecoder> models_; // by group and setting
   Stats stats_;
   std::atomic<guint64> detections_{0};
   std::atomic<guint64> decoding_ns_{0}; // without the wait for the tensors
@@ -205,7 +223,8 @@ Result<Numbers> numbers_of(GstDrmTensorMeta *meta)
     if (!values)
       return take_error(error);
     numbers.tensors.push_back({tensor->name ? tensor->name : "", dims_of(*tensor),
-                               std::span<const float>(values.get(), count)});
+                               std::span<const float>(values.get(), count),
+                               tensor->quantised ? static_cast<float>(tensor->scale) : 0.0F});
     numbers.owned.push_back(std::move(values));
   }
   return numbers;
@@ -220,6 +239,94 @@ std::vector<GstDrmTensorMeta *> metas_of(GstBuffer *buffer)
     metas.push_back(reinterpret_cast<GstDrmTensorMeta *>(meta));
   return metas;
 }
+
+std::string group_of(GstDrmTensorMeta *meta)
+{
+  const gchar *group = gst_drm_tensor_meta_get_group(meta);
+  return group ? group : "";
+}
+
+// The property, or else what the model's description says.
+std::string said_of(GstDrmTensorMeta *meta, const DecodeSettings &now)
+{
+  const gchar *word = gst_drm_tensor_meta_get_decoder(meta);
+  return now.decoder != kAuto ? now.decoder : word ? word : "";
+}
+
+std::set<std::string> names_in(const std::string &list)
+{
+  std::set<std::string> names;
+  for (std::size_t start = 0; start < list.size();) {
+    const std::size_t end = std::min(list.find(',', start), list.size());
+    const std::size_t first = list.find_first_not_of(' ', start);
+    if (first < end)
+      names.insert(list.substr(first, list.find_last_not_of(' ', end - 1) + 1 - first));
+    start = end + 1;
+  }
+  return names;
+}
+
+// Which metas of a buffer are decoded already, for another drmtensordecode downstream: a number for
+// each group, because copies of a buffer keep the order of its metas, but no identity. It is a meta
+// and no qdata, because it has to be in copies of the buffer.
+class DecodedMarks {
+public:
+  explicit DecodedMarks(GstBuffer *buffer) : meta_(gst_buffer_get_custom_meta(buffer, name())) {}
+
+  [[nodiscard]] guint count(const std::string &group) const
+  {
+    guint count = 0;
+    if (meta_)
+      gst_structure_get_uint(gst_custom_meta_get_structure(meta_), field(group).c_str(), &count);
+    return count;
+  }
+  // The buffer is writable. A group that is decoded again, by name, has no more metas than before.
+  void add(GstBuffer *buffer, const std::string &group)
+  {
+    const auto metas = metas_of(buffer);
+    const auto most =
+        static_cast<guint>(std::count_if(metas.begin(), metas.end(), [&](GstDrmTensorMeta *meta) {
+          return group_of(meta) == group;
+        }));
+    const guint now = std::min(count(group) + 1, most);
+    if (!meta_)
+      meta_ = gst_buffer_add_custom_meta(buffer, name());
+    gst_structure_set(gst_custom_meta_get_structure(meta_), field(group).c_str(), G_TYPE_UINT, now,
+                      nullptr);
+  }
+
+private:
+  // The marks go where the GstDrmTensorMeta goes.
+  static gboolean copy(GstBuffer *dest, GstCustomMeta *meta, GstBuffer *, GQuark type,
+                       gpointer data, gpointer) noexcept
+  {
+    if (GST_META_TRANSFORM_IS_COPY(type)) {
+      if (data && static_cast<GstMetaTransformCopy *>(data)->region)
+        return FALSE;
+    } else if (!GST_VIDEO_META_TRANSFORM_IS_SCALE(type)) {
+      return FALSE;
+    }
+    const GstStructure *from = gst_custom_meta_get_structure(meta);
+    GstStructure *to = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(dest, name()));
+    for (gint i = 0; i < gst_structure_n_fields(from); i++) {
+      const gchar *field = gst_structure_nth_field_name(from, static_cast<guint>(i));
+      gst_structure_set_value(to, field, gst_structure_get_value(from, field));
+    }
+    return TRUE;
+  }
+  static const char *name()
+  {
+    static constexpr const char *kName = "GstDrmDecodedTensors";
+    static const gchar *tags[] = {nullptr};
+    static const GstMetaInfo *const info =
+        gst_meta_register_custom(kName, tags, copy, nullptr, nullptr);
+    (void)info;
+    return kName;
+  }
+  static std::string field(const std::string &group) { return "group-" + group; }
+
+  GstCustomMeta *meta_;
+};
 
 } // namespace
 
@@ -245,11 +352,22 @@ bool TensorDecoder::start()
   detections_ = 0;
   decoding_ns_ = 0;
   device_failed_.reset();
+  unknown_word_.reset();
+  models_.clear();
   caps.start();
   caps_size_ = {};
-  const std::string file = current_settings().labels_file;
+  const DecodeSettings now = current_settings();
+  const std::string &file = now.labels_file;
   Result<Labels> labels = Labels::read(file);
   waits.clear();
+  if (now.decoder != kAuto) {
+    if (const auto said = metis::read_output_setting(now.decoder); !said) {
+      post_failure(element_, Failure({}, said.error())
+                                 .advise("Set decoder to the kind of the model, or leave it unset.")
+                                 .add_property("decoder", now.decoder));
+      return false;
+    }
+  }
   if (!labels) {
     post_failure(element_, Failure({}, labels.error())
                                .advise("Set labels-file to a text file with one label a line, or "
@@ -280,35 +398,90 @@ FrameSize TensorDecoder::size_of(GstBuffer *buffer) const
               : FrameSize{};
 }
 
+// With `groups`, the metas of these groups. Without, those that nobody has decoded, and whose word,
+// if they have one, is that of a decoder here: another element may know the others.
+Result<std::vector<GstDrmTensorMeta *>> TensorDecoder::metas_to_decode(GstBuffer *buffer,
+                                                                       const DecodeSettings &now)
+{
+  const std::set<std::string> wanted = names_in(now.groups);
+  const DecodedMarks marks(buffer);
+  std::map<std::string, guint> seen;
+  std::set<std::string> groups;
+  std::vector<GstDrmTensorMeta *> chosen;
+  for (GstDrmTensorMeta *meta : metas_of(buffer)) {
+    const std::string group = group_of(meta);
+    if (wanted.empty() ? seen[group]++ < marks.count(group) : wanted.count(group) == 0)
+      continue;
+    const std::string said = said_of(meta, now);
+    const auto setting = metis::read_output_setting(said);
+    if (!setting && wanted.empty() && now.decoder == kAuto) {
+      if (unknown_word_.claim())
+        GST_WARNING_OBJECT(element_, "the tensors of group \"%s\" pass: no decoder here is \"%s\"",
+                           group.c_str(), said.c_str());
+      continue;
+    }
+    if (setting && setting->decoder && !setting->decoder->decode) // "none"
+      continue;
+    groups.insert(group);
+    chosen.push_back(meta);
+  }
+  if (groups.size() > 1 && !labels_.empty())
+    return Error{ErrorCode::Unsupported,
+                 "The labels are those of one model, and the frame has tensors of the groups \"" +
+                     *groups.begin() + "\" and \"" + *std::next(groups.begin()) +
+                     "\". Set group to the group of the model, and decode the other one with a "
+                     "second drmtensordecode.",
+                 0};
+  return chosen;
+}
+
+// The decoder for this model, the same for all its frames.
+Result<metis::ModelDecoder *> TensorDecoder::decoder_of(GstDrmTensorMeta *meta,
+                                                        const std::string &said,
+                                                        metis::Tensors tensors,
+                                                        const metis::DecodeOptions &options)
+{
+  const std::string key = group_of(meta) + '\n' + said;
+  if (const auto known = models_.find(key); known != models_.end())
+    return &known->second;
+  const auto setting = metis::read_output_setting(said);
+  if (!setting)
+    return setting.error();
+  auto model = metis::ModelDecoder::create(*setting, tensors, options);
+  if (!model)
+    return model.error();
+  constexpr std::size_t kMostModels = 64; // a producer whose groups never repeat
+  if (models_.size() >= kMostModels)
+    models_.clear();
+  return &models_.emplace(key, std::move(*model)).first->second;
+}
+
 Result<std::vector<FoundObject>> TensorDecoder::objects_of(GstDrmTensorMeta *meta, FrameSize frame,
-                                                           const DecodeSettings &now) const
+                                                           const DecodeSettings &now)
 {
   const Result<Numbers> numbers = numbers_of(meta);
   if (!numbers)
     return numbers.error();
-  Result<metis::DecoderKind> kind = metis::DecoderKind::BlazeFace;
-  const gchar *said = gst_drm_tensor_meta_get_decoder(meta); // from the model's description
-  if (now.decoder)
-    kind = *now.decoder;
-  else if (const auto named = metis::decoder_named(said ? said : ""))
-    kind = *named;
-  else
-    kind = metis::recognise(numbers->tensors);
-  if (!kind)
-    return kind.error();
   const metis::DecodeOptions options{meta->placement.input_width, meta->placement.input_height,
                                      now.threshold, now.iou_threshold, now.max_detections};
-  const auto found = metis::decode(*kind, numbers->tensors, options);
+  const auto model = decoder_of(meta, said_of(meta, now), numbers->tensors, options);
+  if (!model)
+    return model.error();
+  const bool first = !(*model)->settled();
+  const auto found = (*model)->decode(numbers->tensors, options);
   if (!found)
     return found.error();
+  if (first)
+    GST_INFO_OBJECT(element_, "the decoder for group \"%s\" is %s", group_of(meta).c_str(),
+                    (*model)->describe_choice().c_str());
   auto objects = to_frame(*found, meta->placement, frame);
   if (!objects)
     return objects.error();
+  const gchar *only_label = (*model)->decoder().only_label;
   for (FoundObject &object : *objects) {
     object.name = labels_.name_of(object.label);
     if (object.name.empty())
-      object.name =
-          *kind == metis::DecoderKind::BlazeFace ? "face" : "class " + std::to_string(object.label);
+      object.name = only_label ? only_label : "class " + std::to_string(object.label);
   }
   return objects;
 }
@@ -352,7 +525,10 @@ GstFlowReturn TensorDecoder::process(GstPtr<GstBuffer> &buffer)
     return fail(made.error());
   const DecodeSettings now = current_settings();
   std::vector<FoundObject> objects;
-  for (GstDrmTensorMeta *meta : metas_of(buffer.get())) {
+  const auto metas = metas_to_decode(buffer.get(), now);
+  if (!metas)
+    return fail(metas.error());
+  for (GstDrmTensorMeta *meta : *metas) {
     const auto ready = process_meta(buffer.get(), meta, now, objects);
     if (!ready)
       return fail(ready.error());
@@ -363,6 +539,7 @@ GstFlowReturn TensorDecoder::process(GstPtr<GstBuffer> &buffer)
                           ("The device that runs the model failed on a frame, which passes without "
                            "detections."),
                           ("the acquire fence of its tensors signalled an error"));
+    DecodedMarks(buffer.get()).add(buffer.get(), group_of(meta));
   }
   detections_ += objects.size();
   attach(buffer.get(), objects);
@@ -378,7 +555,6 @@ using gstdrm::GstPtr;
 using gstdrm::logging;
 using gstdrm::posting;
 using gstdrm::TensorDecoder;
-using gstdrm::metis::DecoderKind;
 
 #define GST_TYPE_DRM_TENSOR_DECODE (gst_drm_tensor_decode_get_type())
 G_DECLARE_FINAL_TYPE(GstDrmTensorDecode, gst_drm_tensor_decode, GST, DRM_TENSOR_DECODE,
@@ -392,6 +568,7 @@ struct _GstDrmTensorDecode {
 enum {
   PROP_0,
   PROP_DECODER,
+  PROP_GROUP,
   PROP_LABELS_FILE,
   PROP_THRESHOLD,
   PROP_IOU_THRESHOLD,
@@ -407,43 +584,6 @@ GST_ELEMENT_REGISTER_DEFINE(drmtensordecode, "drmtensordecode", GST_RANK_NONE,
 
 namespace {
 
-enum DecoderProperty { DECODER_AUTO, DECODER_BLAZEFACE, DECODER_SSD, DECODER_YOLOV8 };
-
-GType decoder_type() noexcept
-{
-  static const GEnumValue values[] = {
-      {DECODER_AUTO,
-       "As the model's description says, else by the names and dimensions of the tensors", "auto"},
-      {DECODER_BLAZEFACE, "BlazeFace: faces with key points", "blazeface"},
-      {DECODER_SSD, "SSD with its boxes already selected", "ssd"},
-      {DECODER_YOLOV8, "YOLOv8", "yolov8"},
-      {0, nullptr, nullptr}};
-  static const GType type = g_enum_register_static("GstDrmTensorDecoderKind", values);
-  return type;
-}
-
-std::optional<DecoderKind> kind_of(gint property)
-{
-  switch (property) {
-  case DECODER_BLAZEFACE:
-    return DecoderKind::BlazeFace;
-  case DECODER_SSD:
-    return DecoderKind::Ssd;
-  case DECODER_YOLOV8:
-    return DecoderKind::YoloV8;
-  default:
-    return std::nullopt;
-  }
-}
-
-gint property_of(std::optional<DecoderKind> kind)
-{
-  return !kind                             ? DECODER_AUTO
-         : *kind == DecoderKind::BlazeFace ? DECODER_BLAZEFACE
-         : *kind == DecoderKind::Ssd       ? DECODER_SSD
-                                           : DECODER_YOLOV8;
-}
-
 TensorDecoder &decoder_of(gpointer element) noexcept
 {
   return *static_cast<GstDrmTensorDecode *>(element)->decoder;
@@ -455,12 +595,17 @@ static void gst_drm_tensor_decode_set_property(GObject *object, guint id, const 
                                                GParamSpec *spec)
 {
   TensorDecoder &decoder = decoder_of(object);
-  const gchar *given = id == PROP_LABELS_FILE ? g_value_get_string(value) : nullptr;
+  const gchar *given = G_VALUE_HOLDS_STRING(value) ? g_value_get_string(value) : nullptr;
   std::string text = given ? given : ""; // made before the lock is held
   GST_OBJECT_LOCK(object);
   switch (id) {
   case PROP_DECODER:
-    decoder.settings.decoder = kind_of(g_value_get_enum(value));
+    decoder.settings.decoder.swap(text);
+    if (decoder.settings.decoder.empty())
+      decoder.settings.decoder = gstdrm::kAuto;
+    break;
+  case PROP_GROUP:
+    decoder.settings.groups.swap(text);
     break;
   case PROP_LABELS_FILE:
     decoder.settings.labels_file.swap(text);
@@ -493,7 +638,11 @@ static void gst_drm_tensor_decode_get_property(GObject *object, guint id, GValue
   GST_OBJECT_LOCK(object);
   switch (id) {
   case PROP_DECODER:
-    g_value_set_enum(value, property_of(decoder.settings.decoder));
+    g_value_set_string(value, decoder.settings.decoder.c_str());
+    break;
+  case PROP_GROUP:
+    if (const std::string &groups = decoder.settings.groups; !groups.empty())
+      g_value_set_string(value, groups.c_str()); // else NULL, which is the default
     break;
   case PROP_LABELS_FILE:
     if (const std::string &file = decoder.settings.labels_file; !file.empty())
@@ -573,10 +722,19 @@ static void install_properties(GObjectClass *klass)
                                              GST_PARAM_MUTABLE_PLAYING);
   const auto ready = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                               GST_PARAM_MUTABLE_READY);
-  g_object_class_install_property(klass, PROP_DECODER,
-                                  g_param_spec_enum("decoder", "Decoder",
-                                                    "The kind of model that the tensors come from",
-                                                    decoder_type(), DECODER_AUTO, live));
+  static const std::string decoder_blurb = "The kind of model that the tensors come from: auto (as "
+                                           "the model's description says, else by "
+                                           "the dimensions of the tensors), " +
+                                           gstdrm::metis::decoder_words();
+  g_object_class_install_property(
+      klass, PROP_DECODER,
+      g_param_spec_string("decoder", "Decoder", decoder_blurb.c_str(), gstdrm::kAuto, live));
+  g_object_class_install_property(
+      klass, PROP_GROUP,
+      g_param_spec_string("group", "Group",
+                          "The group-id of the model whose tensors are decoded, or several, "
+                          "separated by commas; unset: all that no element has decoded",
+                          nullptr, live));
   g_object_class_install_property(
       klass, PROP_LABELS_FILE,
       g_param_spec_string("labels-file", "Labels file",
@@ -625,7 +783,6 @@ static void gst_drm_tensor_decode_class_init(GstDrmTensorDecodeClass *klass)
                                         "Finds objects in the tensors of a buffer",
                                         "gst-drm contributors");
   element_class->change_state = gst_drm_tensor_decode_change_state;
-  gst_type_mark_as_plugin_api(decoder_type(), static_cast<GstPluginAPIFlags>(0));
 
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS(klass);
   transform_class->start = posting<decoder_of, &TensorDecoder::start>;

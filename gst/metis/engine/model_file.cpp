@@ -13,6 +13,7 @@
 #include <gst/drm/core/errno_text.hpp>
 #include <gst/drm/core/unique_fd.hpp>
 
+#include "decode/decoders.hpp"
 #include "model_keys.hpp"
 
 namespace gstdrm::metis {
@@ -272,16 +273,52 @@ Result<void> read_choice(const KeyFile &keys, const std::string &key,
   return {};
 }
 
+Result<void> read_bars(const KeyFile &keys, ImageInput &image)
+{
+  constexpr const char *kKey = "letterbox-colour";
+  if (const auto read = read_channels(keys, kKey, image.bars); !read)
+    return read.error();
+  for (const float level : image.bars)
+    if (!(level >= 0 && level <= 255) || level != static_cast<float>(static_cast<int>(level)))
+      return keys.error(kOwnSection, kKey, "a channel is a whole number from 0 to 255.");
+  return {};
+}
+
+// The decoder's word, with the keys that say how it reads the outputs: they travel together.
+Result<void> read_decoder(const KeyFile &keys, Model &model)
+{
+  const auto decoder = keys.text(kOwnSection, "decoder");
+  if (!decoder)
+    return decoder.error();
+  model.decoder = decoder->value_or("");
+  for (const char *key : {"scores", "boxes", "box-unit"}) {
+    const auto value = keys.text(kOwnSection, key);
+    if (!value)
+      return value.error();
+    if (!*value)
+      continue;
+    if (!*decoder)
+      return keys.error(kOwnSection, key, "it belongs to a decoder, and there is no key decoder.");
+    model.decoder += std::string(",") + key + "=" + **value;
+  }
+  if (const auto read = read_output_setting(model.decoder); !read)
+    return keys.error(kOwnSection, "decoder", read.error().message);
+  return {};
+}
+
 Result<void> read_own(const KeyFile &keys, Model &model)
 {
   ImageInput &image = model.image;
   for (const auto &done :
        {check_own_keys(keys, kOwnSection, "",
-                       {"layout", "channel-order", "fit", "mean", "scale", "device-id", "decoder"}),
+                       {"layout", "channel-order", "fit", "letterbox-place", "letterbox-colour",
+                        "mean", "scale", "device-id", "decoder", "scores", "boxes", "box-unit"}),
         read_choice(keys, "layout", {"nhwc", "nchw"}, image.layout),
         read_choice(keys, "channel-order", {"rgb", "bgr"}, image.order),
         read_choice(keys, "fit", {"stretch", "letterbox"}, image.fit),
-        read_channels(keys, "mean", image.mean), read_channels(keys, "scale", image.scale)})
+        read_choice(keys, "letterbox-place", {"centre", "top-left"}, image.place),
+        read_bars(keys, image), read_channels(keys, "mean", image.mean),
+        read_channels(keys, "scale", image.scale)})
     if (!done)
       return done.error();
   const auto id =
@@ -292,11 +329,7 @@ Result<void> read_own(const KeyFile &keys, Model &model)
     return keys.error(kOwnSection, "device-id", "one number is needed.");
   if (*id)
     model.device_id = static_cast<std::uint32_t>((*id)->front());
-  const auto decoder = keys.text(kOwnSection, "decoder");
-  if (!decoder)
-    return decoder.error();
-  model.decoder = decoder->value_or("");
-  return {};
+  return read_decoder(keys, model);
 }
 
 Result<void> read_tensors(const KeyFile &keys, Model &model)

@@ -86,6 +86,8 @@ Result<Preprocessor> Preprocessor::create(const Model &model, std::uint32_t four
     const std::uint64_t high = std::uint64_t{height} * sampling.par_d;
     x = letterbox(wide, room_x, high, room_y);
     y = letterbox(high, room_y, wide, room_x);
+    if (model.image.place == LetterboxPlace::TopLeft)
+      x.start = y.start = 0;
   }
   const RowLoops &loops = row_loops();
   PictureFormat format{fourcc, width, height, matrix, full_range, sampling};
@@ -96,8 +98,8 @@ Result<Preprocessor> Preprocessor::create(const Model &model, std::uint32_t four
                             static_cast<float>(y.size) / static_cast<float>(height),
                             static_cast<float>(x.start), static_cast<float>(y.start)};
   return Preprocessor(std::make_unique<State>(
-      State{std::move(*reader), TensorWriter(*plan, *quantiser, x, y, loops), placement,
-            plan->bytes(), model.image.order == ChannelOrder::Bgr}));
+      State{std::move(*reader), TensorWriter(*plan, *quantiser, x, y, model.image.bars, loops),
+            placement, plan->bytes(), model.image.order == ChannelOrder::Bgr}));
 }
 
 Result<void> Preprocessor::check(const PictureView &picture) const
@@ -110,8 +112,8 @@ void Preprocessor::run(const PictureView &picture, std::byte *tensor) noexcept
   State &state = *state_;
   if (!state.reader.accepts(picture)) {
     GSTDRM_WARNING(
-        "the frame does not fit the tables made for the model's input: the tensor is black");
-    state.writer.write_black(tensor);
+        "the frame does not fit the tables made for the model's input: the tensor is empty");
+    state.writer.write_empty(tensor);
     return;
   }
   state.writer.write_outside(tensor);

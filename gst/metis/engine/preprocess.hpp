@@ -32,8 +32,8 @@
 //    in binary64, from left to right, limited to the type's range; without a quantisation its scale
 //    is 1 and its zero point 0.
 //
-// Padding is filled with the zero point (0 in float tensors), letterbox bars with black: channels
-// of 0 after step 4.
+// Padding is filled with the zero point (0 in float tensors), letterbox bars with ImageInput::bars
+// after step 4.
 #pragma once
 
 #include <array>
@@ -93,7 +93,7 @@ public:
   [[nodiscard]] Result<void> check(const PictureView &picture) const;
   // Writes all tensor_bytes() of `tensor`, which is aligned for the tensor's type, and does not
   // read it. Reads no byte beyond the planes' pixels. Logs a picture that check() refuses, and
-  // makes a black tensor.
+  // makes a tensor of the letterbox's colour.
   void run(const PictureView &picture, std::byte *tensor) noexcept;
 
   [[nodiscard]] Placement placement() const noexcept;

@@ -139,7 +139,11 @@ const SaidRow kSaid[] = {
     {"nobody said", "drmtensordecode", nullptr, kTwo},
     {"what it is", "drmtensordecode", "ssd", kTwo},
     {"what it is not", "drmtensordecode", "yolov8", nullptr},
-    {"a word of others", "drmtensordecode", "masks", kTwo},
+    {"a word of others: they decode it", "drmtensordecode", "masks", ""},
+    {"nothing to decode", "drmtensordecode", "none", ""},
+    {"the model's words about its boxes", "drmtensordecode", "ssd,boxes=yxyx,box-unit=normalised", kTwo},
+    {"the property's words about the boxes", "drmtensordecode decoder=ssd,boxes=yxyx", nullptr, kTwo},
+    {"the property says that there is nothing", "drmtensordecode decoder=none", "ssd", ""},
     {"the property is stronger", "drmtensordecode decoder=ssd", "yolov8", kTwo},
 };
 
@@ -267,6 +271,8 @@ struct RefusedRow {
 
 const RefusedRow kRefused[] = {
     {"drmtensordecode", kWhole, {3}, "the model gave tensor probabilities 3"},
+    {"drmtensordecode decoder=yolov5", kWhole, {1, 84, 8400}, "more boxes than columns"},
+    {"drmtensordecode", kWhole, {1, 100, 85}, "the decoders yolov8, yolov5 all read"},
     {"drmtensordecode decoder=blazeface", kWhole, {3}, "decoder blazeface cannot read"},
     {"drmtensordecode decoder=ssd", kWhole, {3}, "boxes, scores, classes"},
     {"drmtensordecode decoder=yolov8", kWhole, {3}, "one tensor has to be"},
@@ -314,6 +320,78 @@ GST_START_TEST(test_no_labels_file)
 }
 GST_END_TEST
 
+// A word that is no decoder's is refused at start.
+GST_START_TEST(test_unknown_decoder)
+{
+  const std::string said = gstdrm::test::start_error("drmtensordecode decoder=yolov9");
+  fail_unless(said.find("no decoder \"yolov9\"; it may be one of blazeface, ssd") != std::string::npos, "%s", said.c_str());
+  const std::string key = gstdrm::test::start_error("drmtensordecode decoder=yolox,boxes=xyxy");
+  fail_unless(key.find("decoder yolox has no key \"boxes\"") != std::string::npos, "%s", key.c_str());
+}
+GST_END_TEST
+
+struct GroupRow {
+  const char *name;
+  std::vector<const char *> elements; // one after the other
+  const char *expected;
+};
+
+// Two models in one line: "objects" and "others".
+const GroupRow kGroups[] = {
+    {"one decoder for both", {"drmtensordecode threshold=0.7"}, "class 1 90% 50 30 50 40; class 1 90% 25 40 25 20"},
+    {"a second one finds nothing left", {"drmtensordecode threshold=0.7", "drmtensordecode threshold=0.7"}, "class 1 90% 50 30 50 40; class 1 90% 25 40 25 20"},
+    {"one group", {"drmtensordecode threshold=0.7 group=others"}, "class 1 90% 25 40 25 20"},
+    {"two groups by name", {"drmtensordecode threshold=0.7 group=objects,others"}, "class 1 90% 50 30 50 40; class 1 90% 25 40 25 20"},
+    {"a group that is not there", {"drmtensordecode group=neither"}, ""},
+    {"a group by name again, and what is left", {"drmtensordecode threshold=0.7 group=others", "drmtensordecode threshold=0.7 group=others", "drmtensordecode threshold=0.7"}, "class 1 90% 25 40 25 20; class 1 90% 25 40 25 20; class 1 90% 50 30 50 40"},
+    {"one decoder for each", {"drmtensordecode threshold=0.7 group=others", "drmtensordecode threshold=0.7"}, "class 1 90% 25 40 25 20; class 1 90% 50 30 50 40"},
+};
+
+// Frames with two models through all of the elements; nullptr: the last of them posted an error.
+GstPtr<GstBuffer> through(const std::vector<const char *> &elements, std::string &error)
+{
+  auto buffer = GstPtr<GstBuffer>::adopt(new_frame());
+  add_ssd(buffer.get());
+  add_ssd(buffer.get(), {400, 400, 4, 4, 0, 0}, "others");
+  for (const char *element : elements) {
+    const Harness harness(element);
+    fail_unless(harness.negotiate(kFrames));
+    const auto kept = GstPtr<GstBuffer>::share(buffer.get()); // so that the element makes a copy, and the marks go with it
+    if (gst_harness_push(harness.get(), buffer.release()) != GST_FLOW_OK) {
+      error = harness.last_error();
+      return {};
+    }
+    buffer = harness.pull();
+  }
+  return buffer;
+}
+
+GST_START_TEST(test_groups)
+{
+  const GroupRow &row = kGroups[__i__];
+  gstdrm::test::say(row.name);
+  std::string error;
+  const auto output = through(row.elements, error);
+  fail_unless(static_cast<bool>(output), "%s", error.c_str());
+  check_text(regions_of(output.get()), row.expected);
+}
+GST_END_TEST
+
+// The labels of one model never name the objects of another one.
+GST_START_TEST(test_labels_of_one_model)
+{
+  const std::string path = write_labels("cat\ndog\n");
+  const std::string all = "drmtensordecode threshold=0.7 labels-file=" + path, one = all + " group=objects";
+  std::string error;
+  fail_if(static_cast<bool>(through({all.c_str()}, error)));
+  fail_unless(error.find("groups \"objects\" and \"others\"") != std::string::npos, "%s", error.c_str());
+  const auto output = through({one.c_str(), "drmtensordecode threshold=0.7"}, error);
+  fail_unless(static_cast<bool>(output), "%s", error.c_str());
+  check_text(regions_of(output.get()), "dog 90% 50 30 50 40; class 1 90% 25 40 25 20");
+  unlink(path.c_str());
+}
+GST_END_TEST
+
 // Downstream's answer to an allocation query reaches upstream as it is.
 GST_START_TEST(test_allocation_passes)
 {
@@ -336,6 +414,9 @@ Suite *drmtensordecode_suite()
   tcase_add_test(tcase, test_shared);
   tcase_add_test(tcase, test_without_tensors);
   tcase_add_test(tcase, test_two_models);
+  tcase_add_test(tcase, test_unknown_decoder);
+  tcase_add_loop_test(tcase, test_groups, 0, G_N_ELEMENTS(kGroups));
+  tcase_add_test(tcase, test_labels_of_one_model);
   tcase_add_test(tcase, test_messages);
   tcase_add_test(tcase, test_key_points);
   tcase_add_test(tcase, test_no_labels_file);

@@ -246,10 +246,10 @@ void add_random_tensor(Dice &dice, GstDrmTensorMeta *meta)
 // Tensors of random shapes and values: decoded, or refused with one error, and what is found lies in the frame.
 GST_START_TEST(test_random_tensors)
 {
-  static constexpr const char *kDecoders[] = {"auto", "blazeface", "ssd", "yolov8"};
+  static constexpr const char *kDecoders[] = {"auto", "blazeface", "ssd", "yolov8", "yolov5", "yolov10", "yolox", "pose", "ultraface", "ultraface,boxes=offsets", "yunet", "fastestdet", "classify", "none"};
   Dice dice(static_cast<unsigned>(__i__) + 1);
   for (int n = 0; n < 150; n++) {
-    const Harness h(std::string("drmtensordecode threshold=0 decoder=") + kDecoders[dice.up_to(3)]);
+    const Harness h(std::string("drmtensordecode threshold=0 decoder=") + kDecoders[dice.up_to(G_N_ELEMENTS(kDecoders) - 1)]);
     const std::string caps = plain_caps("NV12", 100, 80);
     fail_unless(h.negotiate(caps));
     GstBuffer *frame = new_frame(caps);

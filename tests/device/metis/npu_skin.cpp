@@ -85,7 +85,8 @@ GST_START_TEST(test_found)
   const gstdrm::metis::TensorValues tensor{"skin", {1, 5, kSkinBoxes}, values};
   DecodeOptions options;
   options.input_width = options.input_height = 256;
-  const auto found = gstdrm::metis::decode_yolov8({&tensor, 1}, options);
+  gstdrm::metis::OutputForm form;
+  const auto found = gstdrm::metis::decoder_named("yolov8")->decode({&tensor, 1}, options, form);
   fail_unless(static_cast<bool>(found), "%s", found ? "" : found.error().message.c_str());
   fail_unless(!found->empty(), "nothing was found");
   const Detection &best = found->front();

@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using gstdrm::metis::ChannelOrder;
 using gstdrm::metis::Fit;
+using gstdrm::metis::LetterboxPlace;
 using gstdrm::metis::Model;
 using gstdrm::metis::Padding;
 using gstdrm::metis::Quantisation;
@@ -102,6 +103,12 @@ const GoodRow kGoodRows[] = {
     {"mean_is_stronger_than_ranges", own("mean=1\n") + kIn + "ranges=-1,1\n", [](const Model &m) { return scaled(m, {1, 1, 1}, {2 * k255, 2 * k255, 2 * k255}); }},
     {"device_id", own("device-id=4294967295\n"), [](const Model &m) { return m.device_id == 4294967295U; }},
     {"decoder", own("decoder=blazeface\n"), [](const Model &m) { return m.decoder == "blazeface"; }},
+    {"decoder_with_keys", own("decoder=yolov5\nbox-unit=normalised\nboxes=xyxy\n"), [](const Model &m) { return m.decoder == "yolov5,boxes=xyxy,box-unit=normalised"; }},
+    {"decoder_with_scores", own("scores=logits\ndecoder=yolov8\n"), [](const Model &m) { return m.decoder == "yolov8,scores=logits"; }},
+    {"nothing_to_decode", own("decoder=none\n"), [](const Model &m) { return m.decoder == "none"; }},
+    {"letterbox_defaults", own(""), [](const Model &m) { return m.image.place == LetterboxPlace::Centre && m.image.bars == std::array<float, 3>{0, 0, 0}; }},
+    {"letterbox", own("letterbox-place=top-left\nletterbox-colour=114\n"), [](const Model &m) { return m.image.place == LetterboxPlace::TopLeft && m.image.bars == std::array<float, 3>{114, 114, 114}; }},
+    {"letterbox_of_three_channels", own("letterbox-place=centre\nletterbox-colour=0,128,255\n"), [](const Model &m) { return m.image.place == LetterboxPlace::Centre && m.image.bars == std::array<float, 3>{0, 128, 255}; }},
     {"quantisation", in("gst-drm-scale=0.5\ngst-drm-zero-point=255\n"), [](const Model &m) { return m.input.quantisation == Quantisation{0.5, 255}; }},
     {"quantisation_without_zero_point", in("gst-drm-scale=2\n"), [](const Model &m) { return m.input.quantisation == Quantisation{2, 0}; }},
     {"zero_point_below_zero", head(kOut) + "gst-drm-scale=2\ngst-drm-zero-point=-128\n", [](const Model &m) { return m.outputs.at(0).quantisation == Quantisation{2, -128}; }},
@@ -131,6 +138,16 @@ struct BadRow {
 void PrintTo(const BadRow &row, std::ostream *out) { *out << row.name; }
 
 const BadRow kBadRows[] = {
+    {"unknown_decoder", own("decoder=yolov9\n"), "gst-drm", "decoder", "There is no decoder \"yolov9\"; it may be one of blazeface, ssd, yolov8"},
+    {"key_of_another_decoder", own("decoder=yolox\nboxes=xyxy\n"), "gst-drm", "decoder", "The decoder yolox has no key \"boxes\"."},
+    {"boxes_of_no_kind", own("decoder=yolov5\nboxes=offsets\n"), "gst-drm", "decoder", "one of xyxy, cxcywh"},
+    {"boxes_without_a_decoder", own("boxes=xyxy\n"), "gst-drm", "boxes", "there is no key decoder"},
+    {"scores_of_no_kind", own("decoder=yolov8\nscores=softmax\n"), "gst-drm", "decoder", "probabilities or logits"},
+    {"letterbox_place_of_no_kind", own("letterbox-place=left\n"), "gst-drm", "letterbox-place", "one of centre, top-left"},
+    {"letterbox_colour_of_two", own("letterbox-colour=1,2\n"), "gst-drm", "letterbox-colour", "one number is needed"},
+    {"letterbox_colour_too_bright", own("letterbox-colour=256\n"), "gst-drm", "letterbox-colour", "whole number from 0 to 255"},
+    {"letterbox_colour_below_0", own("letterbox-colour=-1\n"), "gst-drm", "letterbox-colour", "whole number from 0 to 255"},
+    {"letterbox_colour_between", own("letterbox-colour=0.5\n"), "gst-drm", "letterbox-colour", "whole number from 0 to 255"},
     {"empty", "", "modelinfo", "version", "there is none; write version=1.0."},
     {"no_version", "[modelinfo]\ngroup-id=x\n", "modelinfo", "version", "there is none"},
     {"version_of_one_number", "[modelinfo]\nversion=1\n", "modelinfo", "version", "\"1\" is no version such as 1.0."},
@@ -225,14 +242,14 @@ TEST_F(ModelFile, without_description)
 
 TEST_F(ModelFile, description_without_the_extension)
 {
-  write("model.modelinfo", own("decoder=second\n"));
+  write("model.modelinfo", own("decoder=ssd\n"));
   const auto second = read_model(path());
   ASSERT_TRUE(second) << second.error().message;
-  EXPECT_EQ(second->decoder, "second");
-  write("model.onnx.modelinfo", own("decoder=first\n"));
+  EXPECT_EQ(second->decoder, "ssd");
+  write("model.onnx.modelinfo", own("decoder=blazeface\n"));
   const auto first = read_model(path());
   ASSERT_TRUE(first) << first.error().message;
-  EXPECT_EQ(first->decoder, "first");
+  EXPECT_EQ(first->decoder, "blazeface");
 }
 
 TEST_F(ModelFile, description_that_is_a_folder)

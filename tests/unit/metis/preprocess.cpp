@@ -198,7 +198,10 @@ reference::Box box_of(const Model &model, const PictureView &view, const Samplin
     const auto padding = padding_of(model.input, dim);
     return static_cast<std::int64_t>(model.input.dims[dim] - padding.before - padding.after);
   };
-  return reference::content_box(model.image.fit, view.width, view.height, inner(h + 1), inner(h), sampling);
+  auto box = reference::content_box(model.image.fit, view.width, view.height, inner(h + 1), inner(h), sampling);
+  if (model.image.place == LetterboxPlace::TopLeft)
+    box.x = box.y = 0;
+  return box;
 }
 
 double expected(const Model &model, const PictureView *view, const reference::Box &box, const Place &place, const Sampling &sampling)
@@ -209,7 +212,7 @@ double expected(const Model &model, const PictureView *view, const reference::Bo
   const int colour = model.image.order == ChannelOrder::Rgb ? channel : 2 - channel;
   const std::int64_t x = place.x - box.x;
   const std::int64_t y = place.y - box.y;
-  double level = 0;
+  double level = static_cast<double>(model.image.bars[static_cast<std::size_t>(channel)]);
   if (view && x >= 0 && y >= 0 && x < box.width && y < box.height)
     level = reference::channel_at(*view, box, x, y, colour, sampling);
   return reference::tensor_value(model, channel, level);
@@ -352,6 +355,20 @@ TEST_P(FullSize, GivesTheReferencesBytes)
 
 INSTANTIATE_TEST_SUITE_P(Formats, FullSize, testing::ValuesIn(kFormats),
                          [](const auto &info) { return std::string(info.param.name); });
+
+// Models that were trained with the picture in the upper left corner, and grey around it.
+TEST(PreprocessRun, PutsThePictureInTheCornerWithColouredBars)
+{
+  for (const SizeRow size : {SizeRow{20, 50, 0}, SizeRow{50, 20, 0}}) {
+    const Picture picture(kFormats[0], size, Against::End, 1);
+    for (const TensorRow &row : tensors()) {
+      Model model = model_of(row, Fit::Letterbox);
+      model.image.place = LetterboxPlace::TopLeft;
+      model.image.bars = {114, 0, 255};
+      ASSERT_NO_FATAL_FAILURE(run_and_compare(model, picture.view, 1, Against::End));
+    }
+  }
+}
 
 TEST(PreprocessRun, GivesABlackTensorForAPictureOfAnotherSize)
 {

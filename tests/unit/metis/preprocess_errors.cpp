@@ -122,6 +122,7 @@ struct PlacementRow {
   std::uint32_t width, height;
   Fit fit;
   Placement placement; // in 640x640
+  LetterboxPlace place = LetterboxPlace::Centre;
 };
 
 constexpr PlacementRow kPlacements[] = {
@@ -130,6 +131,9 @@ constexpr PlacementRow kPlacements[] = {
     {"high", 360, 720, Fit::Letterbox, {640.0F / 720, 640.0F / 720, 160, 0}},
     {"square", 64, 64, Fit::Letterbox, {10, 10, 0, 0}},
     {"a_line", 16384, 1, Fit::Letterbox, {640.0F / 16384, 1, 0, 319}},
+    {"wide_in_the_corner", 1920, 1080, Fit::Letterbox, {1.0F / 3, 1.0F / 3, 0, 0}, LetterboxPlace::TopLeft},
+    {"high_in_the_corner", 360, 720, Fit::Letterbox, {640.0F / 720, 640.0F / 720, 0, 0}, LetterboxPlace::TopLeft},
+    {"stretched_in_the_corner", 1920, 1080, Fit::Stretch, {1.0F / 3, 640.0F / 1080, 0, 0}, LetterboxPlace::TopLeft},
 };
 
 class Placements : public testing::TestWithParam<PlacementRow> {};
@@ -139,6 +143,7 @@ TEST_P(Placements, AreThoseOfThePicture)
   const PlacementRow &row = GetParam();
   Model model = small_model();
   model.image.fit = row.fit;
+  model.image.place = row.place;
   // padding does not count
   model.input.dims = {1, 650, 643, 3};
   model.input.padding = {{}, {4, 6}, {1, 2}, {}};

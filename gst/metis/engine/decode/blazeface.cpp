@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <array>
 
-#include "decoders.hpp"
+#include "rows.hpp"
 
 namespace gstdrm::metis {
+
+extern const Decoder blazeface_decoder;
 
 namespace {
 
@@ -57,9 +59,9 @@ bool are_regressors(const TensorValues &tensor)
   return is_whole(tensor) && !tensor.dims.empty() && tensor.dims.back() == kNumbers;
 }
 
-} // namespace
-
-bool looks_like_blazeface(Tensors tensors)
+// Two tensors: N x 16 regressors (x, y, width, height, six key points, in input pixels from the
+// anchor) and N scores. A cell of 8 pixels has 2 anchors, a cell of 16 pixels 6.
+bool fits_blazeface(Tensors tensors, const DecodeOptions &)
 {
   if (tensors.size() != 2)
     return false;
@@ -72,28 +74,39 @@ bool looks_like_blazeface(Tensors tensors)
          tensors[first ? 1 : 0].values.size() * 16 == tensors[first ? 0 : 1].values.size();
 }
 
-Result<std::vector<Detection>> decode_blazeface(Tensors tensors, const DecodeOptions &options)
+Result<std::vector<Detection>> decode_blazeface(Tensors tensors, const DecodeOptions &options,
+                                                OutputForm &form)
 {
   if (tensors.size() != 2 || are_regressors(tensors[0]) == are_regressors(tensors[1]))
     return unusable(kBlazeface, tensors,
-                    "it needs a tensor of rows of 16 numbers and one of logits");
+                    "it needs a tensor of rows of 16 numbers and one of scores");
   const std::size_t first = are_regressors(tensors[0]) ? 0 : 1;
   const std::span<const float> rows = tensors[first].values;
-  const TensorValues &logits = tensors[1 - first];
+  const TensorValues &scores = tensors[1 - first];
   const std::size_t count = rows.size() / kNumbers;
-  if (!is_whole(logits) || logits.values.size() != count)
+  if (!is_whole(scores) || scores.values.size() != count)
     return unusable(kBlazeface, tensors,
                     "there are " + std::to_string(count) + " rows and " +
-                        std::to_string(logits.values.size()) + " logits");
+                        std::to_string(scores.values.size()) + " scores");
   const std::size_t width = options.input_width, height = options.input_height;
   if (anchors_of(width, height) != count)
     return unusable(kBlazeface, tensors,
                     "an input of " + std::to_string(width) + "x" + std::to_string(height) +
                         " has " + std::to_string(anchors_of(width, height)) + " anchors");
+  if (form.scores == ScoreForm::Unknown) {
+    Range range;
+    range.add(scores.values);
+    settle_scores(range, scores.step, form);
+  }
+  const bool logits = form.scores == ScoreForm::Logits;
+  const float least = logits ? least_logit(options.threshold) : options.threshold;
   const std::vector<KeyPoint> anchors = anchor_centres(width, height);
   std::vector<Detection> found;
   for (std::size_t i = 0; i < count; i++) {
-    const float score = sigmoid(logits.values[i]);
+    const float value = scores.values[i];
+    if (!(value >= least))
+      continue;
+    const float score = logits ? sigmoid(value) : std::min(value, 1.0F);
     if (!(score >= options.threshold))
       continue;
     Detection face = face_at(rows.subspan(i * kNumbers, kNumbers), anchors[i], score);
@@ -102,5 +115,14 @@ Result<std::vector<Detection>> decode_blazeface(Tensors tensors, const DecodeOpt
   }
   return best_of(std::move(found), options.iou_threshold, options.max_detections);
 }
+
+} // namespace
+
+const Decoder blazeface_decoder = {.word = kBlazeface,
+                                   .outputs = "N x 16 and N scores",
+                                   .fits = fits_blazeface,
+                                   .decode = decode_blazeface,
+                                   .only_label = "face",
+                                   .reads_scores = true};
 
 } // namespace gstdrm::metis

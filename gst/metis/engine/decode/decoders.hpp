@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // From a model's output tensors to the objects that it found.
+//
+// Each family of models has a file here, with its row of the table of decoders; decoders.cpp lists
+// the rows.
 #pragma once
 
-#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,38 +16,73 @@
 
 namespace gstdrm::metis {
 
-enum class DecoderKind { BlazeFace, Ssd, YoloV8 };
+constexpr unsigned bit_of(BoxForm form)
+{
+  return 1U << static_cast<unsigned>(form);
+}
 
-// All decoders sort by score, best first, return at most DecodeOptions::max_detections, and drop
-// boxes with a number that is not finite. ErrorCode::Layout if such a model has no output tensors
-// of these dimensions; the message has all names and dimensions.
+// A row of the table.
+struct Decoder {
+  const char *word;    // in a model's description, and the property of drmtensordecode
+  const char *outputs; // what its tensors look like, for messages
+  // Whether the dimensions are those of such a model. nullptr: these are the dimensions of many
+  // other models too, so that this decoder is never guessed.
+  bool (*fits)(Tensors tensors, const DecodeOptions &options);
+  // Sorts by score, best first, returns at most DecodeOptions::max_detections, and drops boxes with
+  // a number that is not finite. ErrorCode::Layout if such a model has no output tensors of these
+  // dimensions, or, as long as the form is not settled, values; the message has all names and
+  // dimensions. Completes the form. nullptr: nothing is decoded.
+  Result<std::vector<Detection>> (*decode)(Tensors tensors, const DecodeOptions &options,
+                                           OutputForm &form);
+  const char *only_label = nullptr; // the name of class 0 of a model that has one class
+  // Keys of the description that the decoder reads.
+  bool reads_scores = false;
+  unsigned reads_boxes = 0; // bit_of() each form
+  bool reads_unit = false;
+};
 
-// Two tensors: N x 16 regressors (x, y, width, height, six key points, in input pixels from the
-// anchor) and N logits. A cell of 8 pixels has 2 anchors, a cell of 16 pixels 6.
-Result<std::vector<Detection>> decode_blazeface(Tensors tensors, const DecodeOptions &options);
+std::span<const Decoder *const> decoders();
+const Decoder *decoder_named(std::string_view word); // nullptr: there is none
+std::string decoder_words();                         // "blazeface, ssd, …"
 
-// Boxes N x 4 (y1, x1, y2, x2, as fractions of the input), scores N, classes N, and perhaps the
-// count of valid boxes. Their names contain "box", "score", "class" and "num" or "count"; without
-// such names the order is boxes, classes, scores, count. The model has removed boxes that overlap.
-Result<std::vector<Detection>> decode_ssd(Tensors tensors, const DecodeOptions &options);
+// What the description of a model says about its outputs.
+struct OutputSetting {
+  const Decoder *decoder = nullptr; // nullptr: not said
+  OutputForm form;
+};
 
-// Either one tensor, (4 + classes) x N or N x (4 + classes), of centre, size and class scores; or
-// for each stride a tensor of 64 channels (four distances in 16 bins each) and one of a channel per
-// class, both N x H x W x C or both N x C x H x W.
-Result<std::vector<Detection>> decode_yolov8(Tensors tensors, const DecodeOptions &options);
+// Reads "WORD", or "WORD,KEY=VALUE,…" with the keys scores, boxes and box-unit, as it travels with
+// the tensors (gst_drm_tensor_meta_get_decoder()). Nothing is said by an empty text. Returns an
+// Error that lists the known words for an unknown one.
+Result<OutputSetting> read_output_setting(std::string_view text);
 
-// Whether the dimensions are those of such a model.
-bool looks_like_blazeface(Tensors tensors);
-bool looks_like_ssd(Tensors tensors);
-bool looks_like_yolov8(Tensors tensors);
+// The one decoder for tensors of these dimensions. Returns an Error that lists the candidates if
+// there are several, and one if there is none.
+Result<const Decoder *> recognise(Tensors tensors, const DecodeOptions &options);
 
-// "blazeface", "ssd" or "yolov8", as in a model's description; nullopt for any other word.
-std::optional<DecoderKind> decoder_named(std::string_view name);
+// Decodes the outputs of one model, all in the same way. One thread at a time.
+class ModelDecoder {
+public:
+  // Decides with the tensors of the model's first frame what `setting` leaves open.
+  static Result<ModelDecoder> create(const OutputSetting &setting, Tensors first,
+                                     const DecodeOptions &options);
 
-// The decoder for tensors of these dimensions. Returns an Error if there is none.
-Result<DecoderKind> recognise(Tensors tensors);
+  [[nodiscard]] const Decoder &decoder() const noexcept { return *decoder_; }
+  // Whether a frame was decoded, so that nothing is open any more.
+  [[nodiscard]] bool settled() const noexcept { return form_.settled; }
+  // For the log: the decoder, what decided, and what the scores are taken for.
+  [[nodiscard]] std::string describe_choice() const;
+  Result<std::vector<Detection>> decode(Tensors tensors, const DecodeOptions &options);
 
-Result<std::vector<Detection>> decode(DecoderKind kind, Tensors tensors,
-                                      const DecodeOptions &options);
+private:
+  ModelDecoder(const Decoder *decoder, const OutputForm &form, std::string why)
+      : decoder_(decoder), form_(form), why_(std::move(why))
+  {
+  }
+
+  const Decoder *decoder_;
+  OutputForm form_;
+  std::string why_;
+};
 
 } // namespace gstdrm::metis

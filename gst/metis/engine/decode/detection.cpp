@@ -67,7 +67,9 @@ Error unusable(const char *decoder, Tensors tensors, const std::string &why)
 {
   return {ErrorCode::Layout,
           std::string("The model gave ") + describe(tensors) + ", which the decoder " + decoder +
-              " cannot read: " + why + ". Set the property decoder to the kind of the model.",
+              " cannot read: " + why +
+              ". Set the property decoder, or decoder= in the model's description, to the kind of "
+              "the model.",
           0};
 }
 

@@ -2,10 +2,12 @@
 // What decoders read and return, and helpers for all of them.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +22,7 @@ struct TensorValues {
   std::string name;
   std::vector<std::size_t> dims;
   std::span<const float> values; // borrowed; the decoders check their number
+  float step = 0;                // of the quantisation: the least difference of two values
 };
 
 using Tensors = std::span<const TensorValues>;
@@ -37,6 +40,19 @@ struct Detection {
   std::vector<KeyPoint> key_points;
 };
 
+// What the numbers of a model's outputs mean. A model's description says it (decoders.hpp); what it
+// leaves open is completed with the model's first tensors, and stays as it is from then on.
+enum class ScoreForm { Unknown, Probabilities, Logits };
+enum class BoxForm { Unknown, Xyxy, Yxyx, Cxcywh, Offsets };
+enum class BoxUnit { Unknown, Pixels, Normalised };
+
+struct OutputForm {
+  ScoreForm scores = ScoreForm::Unknown;
+  BoxForm boxes = BoxForm::Unknown;
+  BoxUnit unit = BoxUnit::Unknown;
+  bool settled = false; // the values of one frame were checked
+};
+
 struct DecodeOptions {
   std::uint32_t input_width = 0; // pixels of the model's input; 0 if unknown
   std::uint32_t input_height = 0;
@@ -48,6 +64,16 @@ struct DecodeOptions {
 inline float sigmoid(float logit) noexcept
 {
   return 1.0F / (1.0F + std::exp(-logit));
+}
+
+// The least logit that can have a score of `threshold`, less a rounding error.
+inline float least_logit(float threshold) noexcept
+{
+  constexpr float kSurely = 16; // from here on the sigmoid is 1 in binary32
+  if (!(threshold > 0))
+    return -std::numeric_limits<float>::infinity();
+  return (threshold < 1 ? std::min(std::log(threshold / (1.0F - threshold)), kSurely) : kSurely) -
+         0.001F;
 }
 
 // Removes leading dimensions of 1 (the batch) until `rank` are left.

@@ -3,9 +3,11 @@
 
 #include <gst/drm/core/log.hpp>
 
-#include "decoders.hpp"
+#include "rows.hpp"
 
 namespace gstdrm::metis {
+
+extern const Decoder ssd_decoder;
 
 namespace {
 
@@ -67,47 +69,49 @@ Result<std::size_t> count_of(const Parts &parts, Tensors tensors)
   return count < static_cast<float>(n) ? static_cast<std::size_t>(count) : n;
 }
 
-} // namespace
-
-bool looks_like_ssd(Tensors tensors)
+// Boxes N x 4 (y1, x1, y2, x2, as fractions of the input), scores N, classes N, and perhaps the
+// count of valid boxes. Their names contain "box", "score", "class" and "num" or "count"; without
+// such names the order is boxes, classes, scores, count. The model has removed boxes that overlap.
+bool fits_ssd(Tensors tensors, const DecodeOptions &)
 {
-  if (tensors.size() < 3 || tensors.size() > 4)
-    return false;
-  return std::any_of(tensors.begin(), tensors.end(), [](const TensorValues &tensor) {
-    const auto dims = trimmed(tensor.dims, 2);
-    return dims.size() == 2 && dims[1] == 4;
-  });
+  return static_cast<bool>(find_parts(tensors));
 }
 
-Result<std::vector<Detection>> decode_ssd(Tensors tensors, const DecodeOptions &options)
+Result<std::vector<Detection>> decode_ssd(Tensors tensors, const DecodeOptions &options,
+                                          OutputForm &form)
 {
-  if (options.input_width == 0 || options.input_height == 0)
-    return unusable(kSsd, tensors, "the size of the model's input is not known");
   const Result<Parts> parts = find_parts(tensors);
   if (!parts)
     return parts.error();
+  const Result<BoxReader> reader =
+      box_reader(ssd_decoder, tensors, options, form, BoxForm::Yxyx, BoxUnit::Normalised);
+  if (!reader)
+    return reader.error();
   const Result<std::size_t> count = count_of(*parts, tensors);
   if (!count)
     return count.error();
-  const auto width = static_cast<float>(options.input_width);
-  const auto height = static_cast<float>(options.input_height);
   std::vector<Detection> found;
   for (std::size_t i = 0; i < *count; i++) {
     const float score = parts->scores->values[i], label = parts->classes->values[i];
     if (!(score >= options.threshold) || !(label >= 0 && label < kMostLabels))
       continue;
     const std::span<const float> box = parts->boxes->values.subspan(i * 4, 4);
-    Detection object{box[1] * width,
-                     box[0] * height,
-                     (box[3] - box[1]) * width,
-                     (box[2] - box[0]) * height,
-                     score,
-                     static_cast<std::uint32_t>(label),
-                     {}};
+    Detection object =
+        reader->read({box[0], box[1], box[2], box[3]}, score, static_cast<std::uint32_t>(label));
     if (is_real(object))
       found.push_back(std::move(object));
   }
   return best_of(std::move(found), 1.0F, options.max_detections);
 }
+
+} // namespace
+
+const Decoder ssd_decoder = {.word = kSsd,
+                             .outputs = "boxes N x 4, scores N, classes N, perhaps a count",
+                             .fits = fits_ssd,
+                             .decode = decode_ssd,
+                             .reads_boxes = bit_of(BoxForm::Yxyx) | bit_of(BoxForm::Xyxy) |
+                                            bit_of(BoxForm::Cxcywh),
+                             .reads_unit = true};
 
 } // namespace gstdrm::metis

@@ -5,9 +5,11 @@
 #include <string>
 #include <utility>
 
-#include "decoders.hpp"
+#include "rows.hpp"
 
 namespace gstdrm::metis {
+
+extern const Decoder yolov8_decoder;
 
 namespace {
 
@@ -18,6 +20,7 @@ constexpr std::size_t kBoxChannels = 4 * kBins; // left, up, right, down
 // A tensor over a grid of cells, in either order of dimensions.
 struct GridTensor {
   std::span<const float> values;
+  float step = 0;
   std::size_t width = 0, height = 0, channels = 0;
   bool channels_last = true;
 
@@ -38,8 +41,8 @@ std::optional<GridTensor> as_grid(const TensorValues &tensor, bool channels_last
   const auto dims = trimmed(tensor.dims, 3);
   if (dims.size() != 3)
     return std::nullopt;
-  return channels_last ? GridTensor{tensor.values, dims[1], dims[0], dims[2], true}
-                       : GridTensor{tensor.values, dims[2], dims[1], dims[0], false};
+  return channels_last ? GridTensor{tensor.values, tensor.step, dims[1], dims[0], dims[2], true}
+                       : GridTensor{tensor.values, tensor.step, dims[2], dims[1], dims[0], false};
 }
 
 std::optional<GridTensor> as_boxes(const TensorValues &tensor)
@@ -95,39 +98,43 @@ Result<std::vector<YoloGrid>> find_grids(Tensors tensors)
   return grids;
 }
 
-struct BestClass {
-  std::uint32_t label = 0;
-  float value = 0;
-};
-
-template <typename At> std::optional<BestClass> best_class(std::size_t classes, At &&at)
+// Numbers of a box, then a probability per class.
+Result<std::vector<Detection>> decode_one(Tensors tensors, const DecodeOptions &options,
+                                          OutputForm &form)
 {
-  std::optional<BestClass> best;
-  for (std::size_t i = 0; i < classes; i++) {
-    const float value = at(i);
-    if (std::isfinite(value) && (!best || value > best->value))
-      best = BestClass{static_cast<std::uint32_t>(i), value};
+  const auto dims = trimmed(tensors[0].dims, 2);
+  const auto table =
+      as_table(tensors[0], dims[0] <= dims[1] ? Order::ColumnsFirst : Order::BoxesFirst);
+  const auto reader =
+      box_reader(yolov8_decoder, tensors, options, form, BoxForm::Cxcywh, BoxUnit::Pixels);
+  if (!reader)
+    return reader.error();
+  const bool logits = form.scores == ScoreForm::Logits;
+  const std::size_t classes = table->columns - 4;
+  if (!form.settled) {
+    Range range;
+    for (std::size_t i = 0; i < table->boxes; i++)
+      for (std::size_t c = 0; c < classes; c++)
+        range.add(table->at(i, 4 + c));
+    for (const auto &checked :
+         {logits ? Result<void>()
+                 : check_probabilities(yolov8_decoder, tensors, range, tensors[0].step),
+          check_pixels(yolov8_decoder, tensors, form, *table)})
+      if (!checked)
+        return checked.error();
   }
-  return best;
-}
-
-Result<std::vector<Detection>> decode_one(const TensorValues &tensor, const DecodeOptions &options)
-{
-  const auto dims = trimmed(tensor.dims, 2);
-  const bool channels_first = dims[0] <= dims[1];
-  const std::size_t channels = channels_first ? dims[0] : dims[1];
-  const std::size_t boxes = channels_first ? dims[1] : dims[0];
-  const auto at = [&](std::size_t box, std::size_t channel) {
-    return tensor.values[channels_first ? channel * boxes + box : box * channels + channel];
-  };
+  const float least = logits ? least_logit(options.threshold) : options.threshold;
   std::vector<Detection> found;
-  for (std::size_t i = 0; i < boxes; i++) {
-    const auto best = best_class(channels - 4, [&](std::size_t c) { return at(i, 4 + c); });
-    if (!best || !(best->value >= options.threshold))
+  for (std::size_t i = 0; i < table->boxes; i++) {
+    const auto best =
+        best_class(classes, least, [&](std::size_t c) { return table->at(i, 4 + c); });
+    if (!best)
       continue;
-    const float width = at(i, 2), height = at(i, 3);
-    Detection object{at(i, 0) - width / 2,        at(i, 1) - height / 2, width, height,
-                     std::min(best->value, 1.0F), best->label,           {}};
+    const float score = logits ? sigmoid(best->value) : std::min(best->value, 1.0F);
+    if (!(score >= options.threshold))
+      continue;
+    Detection object = reader->read(
+        {table->at(i, 0), table->at(i, 1), table->at(i, 2), table->at(i, 3)}, score, best->label);
     if (is_real(object))
       found.push_back(std::move(object));
   }
@@ -157,12 +164,15 @@ void decode_grid(const YoloGrid &grid, bool logits, const DecodeOptions &options
       static_cast<float>(options.input_width) / static_cast<float>(grid.boxes.width);
   const float cell_y =
       static_cast<float>(options.input_height) / static_cast<float>(grid.boxes.height);
+  const float least = logits ? least_logit(options.threshold) : options.threshold;
   for (std::size_t y = 0; y < grid.boxes.height; y++) {
     for (std::size_t x = 0; x < grid.boxes.width; x++) {
-      const auto best = best_class(grid.classes.channels,
+      const auto best = best_class(grid.classes.channels, least,
                                    [&](std::size_t c) { return grid.classes.at(x, y, c); });
-      const float score = !best ? 0 : logits ? sigmoid(best->value) : best->value;
-      if (!best || !(score >= options.threshold))
+      if (!best)
+        continue;
+      const float score = logits ? sigmoid(best->value) : std::min(best->value, 1.0F);
+      if (!(score >= options.threshold))
         continue;
       const float left = distance(grid.boxes, x, y, 0), up = distance(grid.boxes, x, y, 1);
       const float right = distance(grid.boxes, x, y, 2), down = distance(grid.boxes, x, y, 3);
@@ -179,19 +189,7 @@ void decode_grid(const YoloGrid &grid, bool logits, const DecodeOptions &options
   }
 }
 
-// The model may contain the sigmoid, so that all values are within 0 to 1. Most logits are outside,
-// because most cells have no object.
-bool are_logits(const std::vector<YoloGrid> &grids)
-{
-  return std::any_of(grids.begin(), grids.end(), [](const YoloGrid &grid) {
-    return std::any_of(grid.classes.values.begin(), grid.classes.values.end(),
-                       [](float value) { return value < 0 || value > 1; });
-  });
-}
-
-} // namespace
-
-bool looks_like_yolov8(Tensors tensors)
+bool fits_yolov8(Tensors tensors, const DecodeOptions &)
 {
   if (tensors.size() == 1) {
     const auto dims = trimmed(tensors[0].dims, 2);
@@ -202,7 +200,11 @@ bool looks_like_yolov8(Tensors tensors)
                      [](const TensorValues &tensor) { return as_boxes(tensor).has_value(); });
 }
 
-Result<std::vector<Detection>> decode_yolov8(Tensors tensors, const DecodeOptions &options)
+// Either one tensor, (4 + classes) x N or N x (4 + classes), of centre, size and class scores; or
+// for each stride a tensor of 64 channels (four distances in 16 bins each) and one of a channel per
+// class, both N x H x W x C or both N x C x H x W.
+Result<std::vector<Detection>> decode_yolov8(Tensors tensors, const DecodeOptions &options,
+                                             OutputForm &form)
 {
   for (const TensorValues &tensor : tensors)
     if (!is_whole(tensor))
@@ -211,18 +213,40 @@ Result<std::vector<Detection>> decode_yolov8(Tensors tensors, const DecodeOption
     const auto dims = trimmed(tensors[0].dims, 2);
     if (dims.size() != 2 || std::min(dims[0], dims[1]) < 5)
       return unusable(kYolov8, tensors, "one tensor has to be (4 + classes) x boxes");
-    return decode_one(tensors[0], options);
+    return decode_one(tensors, options, form);
   }
   const Result<std::vector<YoloGrid>> grids = find_grids(tensors);
   if (!grids)
     return grids.error();
+  if (form.boxes != BoxForm::Unknown || form.unit != BoxUnit::Unknown)
+    return unusable(kYolov8, tensors,
+                    "boxes and box-unit are keys for one tensor, and tensors of strides have bins");
   if (options.input_width == 0 || options.input_height == 0)
     return unusable(kYolov8, tensors, "the size of the model's input is not known");
-  const bool logits = are_logits(*grids);
+  if (form.scores == ScoreForm::Unknown) { // the model may contain the sigmoid
+    Range range;
+    float step = 0;
+    for (const YoloGrid &grid : *grids) {
+      range.add(grid.classes.values);
+      step = std::max(step, grid.classes.step);
+    }
+    settle_scores(range, step, form);
+  }
   std::vector<Detection> found;
   for (const YoloGrid &grid : *grids)
-    decode_grid(grid, logits, options, found);
+    decode_grid(grid, form.scores == ScoreForm::Logits, options, found);
   return best_of(std::move(found), options.iou_threshold, options.max_detections);
 }
+
+} // namespace
+
+const Decoder yolov8_decoder = {
+    .word = kYolov8,
+    .outputs = "(4 + classes) x N; or 64 channels and a channel per class, for each stride",
+    .fits = fits_yolov8,
+    .decode = decode_yolov8,
+    .reads_scores = true,
+    .reads_boxes = bit_of(BoxForm::Cxcywh) | bit_of(BoxForm::Xyxy),
+    .reads_unit = true};
 
 } // namespace gstdrm::metis

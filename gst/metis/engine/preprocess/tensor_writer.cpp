@@ -83,10 +83,10 @@ Result<TensorPlan> make_tensor_plan(const Model &model)
 }
 
 TensorWriter::TensorWriter(const TensorPlan &plan, const Quantiser &quantiser, Extent x, Extent y,
-                           const RowLoops &loops)
+                           const std::array<float, 3> &bars, const RowLoops &loops)
     : plan_(plan), quantiser_(quantiser), x_(x), y_(y), loops_(&loops), bars_(plan.n_planes)
 {
-  make_bars();
+  make_bars(bars);
   if (plan_.is_float && plan_.interleaved)
     floats_.resize(x_.size);
   if (!plan_.is_float && plan_.interleaved)
@@ -94,7 +94,7 @@ TensorWriter::TensorWriter(const TensorPlan &plan, const Quantiser &quantiser, E
       row.resize(x_.size);
 }
 
-void TensorWriter::make_bars()
+void TensorWriter::make_bars(const std::array<float, 3> &colour)
 {
   for (std::size_t channel = 0; channel < 3; ++channel) {
     const std::size_t place = plan_.channels.before + channel;
@@ -104,8 +104,10 @@ void TensorWriter::make_bars()
       fill_padding(bar.data(), bar.size());
     }
     const ChannelMap &map = quantiser_.channels[channel];
-    const float black = (0.0F - map.mean) * map.scale;
-    const void *value = plan_.is_float ? static_cast<const void *>(&black) : map.table.data();
+    const float level = (colour[channel] - map.mean) * map.scale;
+    const void *value = plan_.is_float
+                            ? static_cast<const void *>(&level)
+                            : map.table.data() + static_cast<std::size_t>(colour[channel]);
     std::byte *pixel = bar.data() + plan_.width.before * plan_.pixel_bytes;
     if (plan_.interleaved)
       pixel += place * plan_.element_bytes;
@@ -147,7 +149,7 @@ void TensorWriter::write_outside(std::byte *tensor) const
   write_bars(tensor, y_.start + y_.size, plan_.height.size);
 }
 
-void TensorWriter::write_black(std::byte *tensor) const
+void TensorWriter::write_empty(std::byte *tensor) const
 {
   write_outside(tensor);
   write_bars(tensor, y_.start, y_.start + y_.size);

@@ -43,23 +43,24 @@ Result<TensorPlan> make_tensor_plan(const Model &model);
 
 class TensorWriter {
 public:
-  // `x` and `y` are the place of the picture in the tensor without its padding.
+  // `x` and `y` are the place of the picture in the tensor without its padding, `bars` the colour
+  // around it.
   TensorWriter(const TensorPlan &plan, const Quantiser &quantiser, Extent x, Extent y,
-               const RowLoops &loops);
+               const std::array<float, 3> &bars, const RowLoops &loops);
 
   // Writes all except the rows of the picture: padding, letterbox bars, padded channels.
   void write_outside(std::byte *tensor) const;
   // Writes row `y` of the picture with the bars and the padding beside it. `channels` are in the
   // order of the tensor.
   void write_row(std::byte *tensor, std::uint32_t y, const std::uint8_t *const channels[3]);
-  // Writes the whole tensor, with black for the picture.
-  void write_black(std::byte *tensor) const;
+  // Writes the whole tensor, with the colour of the bars for the picture.
+  void write_empty(std::byte *tensor) const;
 
 private:
   // A row of one plane without a picture. Empty if the whole plane is padding.
   using Bar = std::vector<std::byte>;
 
-  void make_bars();
+  void make_bars(const std::array<float, 3> &colour);
   void fill_padding(std::byte *start, std::size_t n_bytes) const;
   void write_bars(std::byte *tensor, std::size_t first, std::size_t end) const;
   void quantise(const std::uint8_t *in, std::size_t channel, std::uint8_t *out) const;

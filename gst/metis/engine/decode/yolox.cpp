@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <string>
+#include <utility>
+
+#include "rows.hpp"
+
+namespace gstdrm::metis {
+
+extern const Decoder yolox_decoder;
+
+namespace {
+
+constexpr std::size_t kYoloxClass = 5; // after place, size and objectness
+
+// The number of strides, from 8 on, that have so many cells; 0 if there is none.
+std::size_t yolox_strides(std::size_t cells, const DecodeOptions &options)
+{
+  for (const std::size_t strides : {std::size_t{3}, std::size_t{4}})
+    if (cells > 0 && cells_of(options, strides) == cells)
+      return strides;
+  return 0;
+}
+
+// One tensor N x (5 + classes), a row for each cell of the strides 8, 16, 32 (and 64), one stride
+// after the other, row by row: place in the cell and the logarithm of the size, both in cells;
+// objectness and classes, which the model has made probabilities.
+bool fits_yolox(Tensors tensors, const DecodeOptions &options)
+{
+  if (tensors.size() != 1)
+    return false;
+  const auto table = as_table(tensors[0], Order::BoxesFirst);
+  return table && table->columns > kYoloxClass && yolox_strides(table->boxes, options) != 0;
+}
+
+// Decodes the cells of one stride, whose first row is `row`.
+void decode_yolox_stride(const BoxTable &table, std::size_t row, std::size_t stride,
+                         const DecodeOptions &options, std::vector<Detection> &found)
+{
+  const auto pixels = static_cast<float>(stride);
+  const std::size_t width = options.input_width / stride, height = options.input_height / stride;
+  for (std::size_t y = 0; y < height; y++) {
+    for (std::size_t x = 0; x < width; x++, row++) {
+      const float objectness = table.at(row, 4);
+      if (!(objectness >= options.threshold) ||
+          !std::isfinite(objectness)) // the product is not more
+        continue;
+      const auto best = best_class(table.columns - kYoloxClass, options.threshold,
+                                   [&](std::size_t c) { return table.at(row, kYoloxClass + c); });
+      if (!best)
+        continue;
+      const float score = std::min(objectness, 1.0F) * std::min(best->value, 1.0F);
+      if (!(score >= options.threshold))
+        continue;
+      const float box_width = std::exp(table.at(row, 2)) * pixels;
+      const float box_height = std::exp(table.at(row, 3)) * pixels;
+      Detection object{(table.at(row, 0) + static_cast<float>(x)) * pixels - box_width / 2,
+                       (table.at(row, 1) + static_cast<float>(y)) * pixels - box_height / 2,
+                       box_width,
+                       box_height,
+                       score,
+                       best->label,
+                       {}};
+      if (is_real(object))
+        found.push_back(std::move(object));
+    }
+  }
+}
+
+Result<std::vector<Detection>> decode_yolox(Tensors tensors, const DecodeOptions &options,
+                                            OutputForm &form)
+{
+  if (!fits_yolox(tensors, options))
+    return unusable(yolox_decoder.word, tensors,
+                    "it needs one tensor of cells x (5 + classes), and an input of " +
+                        std::to_string(options.input_width) + "x" +
+                        std::to_string(options.input_height) + " has " +
+                        std::to_string(cells_of(options, 3)) + " cells in strides of 8, 16 and 32");
+  const auto table = as_table(tensors[0], Order::BoxesFirst);
+  if (!form.settled) {
+    Range range;
+    for (std::size_t box = 0; box < table->boxes; box++)
+      range.add(table->values.subspan(box * table->columns + 4, table->columns - 4));
+    const auto checked = check_probabilities(yolox_decoder, tensors, range, tensors[0].step);
+    if (!checked)
+      return checked.error();
+  }
+  std::vector<Detection> found;
+  std::size_t row = 0;
+  for (std::size_t i = 0; i < yolox_strides(table->boxes, options); i++) {
+    decode_yolox_stride(*table, row, std::size_t{8} << i, options, found);
+    row = cells_of(options, i + 1);
+  }
+  return best_of(std::move(found), options.iou_threshold, options.max_detections);
+}
+
+} // namespace
+
+const Decoder yolox_decoder = {.word = "yolox",
+                               .outputs = "N x (5 + classes), N cells of strides 8, 16, 32",
+                               .fits = fits_yolox,
+                               .decode = decode_yolox};
+
+} // namespace gstdrm::metis
