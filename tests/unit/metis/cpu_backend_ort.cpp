@@ -91,6 +91,8 @@ const ShortRow kShortRows[] = {
     {"one_byte_too_short", "9", "4", {".data, which has 12 bytes", "4 bytes from byte 9 on"}},
     {"offset_behind_the_end", "13", "", {".data, which has 12 bytes", "0 bytes from byte 13 on"}},
     {"length_that_overflows", "8", "18446744073709551612", {".data, which has 12 bytes"}},
+    {"length_that_is_none", "8", "-4", {".data, which has 12 bytes"}},
+    {"offset_that_is_none", "99999999999999999999", "4", {".data, which has 12 bytes"}},
     {"without_length", "12", "", {"ONNX Runtime "}}, // of a length that the dimensions tell
 };
 

@@ -6,9 +6,11 @@
 #include <cerrno>
 #include <charconv>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -175,11 +177,14 @@ template <typename Values, typename Value> bool contains(const Values &values, c
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
+// The greatest number for a text that is none, so that no file is long enough.
 std::uint64_t number(const std::string &digits)
 {
   std::uint64_t value = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return value;
+  const char *end = digits.data() + digits.size();
+  const auto read = std::from_chars(digits.data(), end, value);
+  return read.ec == std::errc() && read.ptr == end ? value
+                                                   : std::numeric_limits<std::uint64_t>::max();
 }
 
 // StringStringEntryProto: key 1, value 2
