@@ -136,6 +136,7 @@ const Row kRows[] = {
     {"weights_in_another_file", with_weight(outside("big.data")), says({"keeps weights in big.data", "Save the model with its weights inside"}, {"keeps weights in big.data, which cannot be read: ENOENT", "beside the model"})},
     {"a_constant_in_another_file", with_constant(onnx_external("c.data")), {"keeps weights in c.data"}},
     {"weights_of_an_inner_network_in_another_file", with_inner_weight(outside("inner.data")), {"keeps weights in inner.data"}},
+    {"sparse_weights_of_an_operator_in_another_file", OnnxModel{{{"Constant", {}, {"w"}, onnx_bytes(5, onnx_bytes(1, "sparse_value") + onnx_bytes(22, onnx_bytes(1, outside("sparse.data"))))}, {"Add", {"in", "w"}, {"out"}}}, {kIn}, {kOut}}.file(), {"keeps weights in sparse.data"}},
     {"weights_in_an_absolute_file", with_weight(outside("/etc/passwd")), says({"keeps weights in /etc/passwd"}, {"keeps weights in \"/etc/passwd\", and only files in the model's own folder are read."})},
     {"weights_above_the_folder", with_weight(outside("../w.data")), says({"keeps weights in ../w.data"}, {"keeps weights in \"../w.data\"", "own folder"})},
     {"weights_above_the_folder_by_a_detour", with_weight(outside("a/../../w.data")), says({"a/../../w.data"}, {"\"a/../../w.data\"", "own folder"})},

@@ -45,7 +45,11 @@ std::vector<Output> yunet(std::size_t side)
 {
   std::vector<Output> made;
   const struct { const char *names[3]; std::size_t values; } kinds[] = {
-      {{"cls_8", "cls_16", "cls_32"}, 1}, {{"obj_8", "obj_16", "obj_32"}, 1}, {{"bbox_8", "bbox_16", "bbox_32"}, 4}, {{"kps_8", "kps_16", "kps_32"}, 10}};
+      {{"cls_8", "cls_16", "cls_32"}, 1},
+      {{"obj_8", "obj_16", "obj_32"}, 1},
+      {{"bbox_8", "bbox_16", "bbox_32"}, 4},
+      {{"kps_8", "kps_16", "kps_32"}, 10},
+  };
   for (const auto &kind : kinds)
     for (std::size_t i = 0; i < 3; i++) {
       const std::size_t cells = side / (std::size_t{8} << i);

@@ -66,7 +66,8 @@ std::string onnx_weights(const std::string &name, const std::vector<std::int64_t
 }
 
 // The fields of a TensorProto whose values are in another file. Digits, or nothing for what is left out.
-inline std::string onnx_external(const std::string &file, const std::string &offset = {}, const std::string &length = {})
+inline std::string onnx_external(const std::string &file, const std::string &offset = {},
+                                 const std::string &length = {})
 {
   std::string made;
   const std::vector<std::pair<std::string, std::string>> entries = {

@@ -241,18 +241,31 @@ bool read_weight(Bytes message, OnnxHeader &header, std::string &name)
   return whole;
 }
 
+// SparseTensorProto: values 1, indices 2
+bool read_sparse_weight(Bytes message, OnnxHeader &header)
+{
+  return each_field(message, [&](const Field &field) {
+    std::string name;
+    return !(is_message(field, 1) || is_message(field, 2)) ||
+           read_weight(field.bytes, header, name);
+  });
+}
+
 // A network in an attribute, as both ways of an If, and in that another one, up to a depth that no
 // real network has.
 constexpr unsigned kMaxDepth = 32;
 bool read_inner_graph(Bytes message, OnnxHeader &header, unsigned depth);
 
-// AttributeProto, only for the weights in it: tensor 5, graph 6, tensors 10, graphs 11
+// AttributeProto, only for the weights in it: tensor 5, graph 6, tensors 10, graphs 11,
+// sparse_tensor 22, sparse_tensors 23
 bool read_attribute(Bytes message, OnnxHeader &header, unsigned depth)
 {
   return each_field(message, [&](const Field &field) {
     std::string name;
     if (is_message(field, 5) || is_message(field, 10))
       return read_weight(field.bytes, header, name);
+    if (is_message(field, 22) || is_message(field, 23))
+      return read_sparse_weight(field.bytes, header);
     return !(is_message(field, 6) || is_message(field, 11)) ||
            read_inner_graph(field.bytes, header, depth + 1);
   });
@@ -263,16 +276,6 @@ bool read_attributes(Bytes message, OnnxHeader &header, unsigned depth)
 {
   return each_field(message, [&](const Field &field) {
     return !is_message(field, 5) || read_attribute(field.bytes, header, depth);
-  });
-}
-
-// SparseTensorProto: values 1, indices 2
-bool read_sparse_weight(Bytes message, OnnxHeader &header)
-{
-  return each_field(message, [&](const Field &field) {
-    std::string name;
-    return !(is_message(field, 1) || is_message(field, 2)) ||
-           read_weight(field.bytes, header, name);
   });
 }
 
