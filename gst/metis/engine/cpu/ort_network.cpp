@@ -2,7 +2,7 @@
 // Networks in ONNX Runtime.
 #include <algorithm>
 #include <array>
-#include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <iostream>
 #include <memory>
@@ -50,9 +50,9 @@ OrtLoggingLevel wanted_level() noexcept
   return log_reads(LogLevel::Info) ? ORT_LOGGING_LEVEL_WARNING : ORT_LOGGING_LEVEL_ERROR;
 }
 
-// Debian's libonnx and ONNX Runtime 1.21 both register ONNX's operators, the second when it opens
-// the first network: libonnx writes a line about each of them to std::cerr, 567 in all. This takes
-// the place of std::cerr's buffer meanwhile; what others write there passes.
+// With Debian's ONNX Runtime 1.21 ONNX's operators are registered twice when the first network is
+// opened, and libonnx writes a line about each of them to std::cerr, 567 in all. This takes the
+// place of std::cerr's buffer meanwhile; what others write there passes.
 class SchemaLines final : public std::streambuf {
 public:
   // One at a time. The object stays: another thread may still be in it.
