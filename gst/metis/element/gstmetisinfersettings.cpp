@@ -36,7 +36,7 @@ GType backend_type()
       {static_cast<gint>(BackendKind::Axl), "A driver with the kernel interface of docs/axl.md",
        "axl"},
       {static_cast<gint>(BackendKind::AxRuntime), "Axelera's libaxruntime.so", "axruntime"},
-      {static_cast<gint>(BackendKind::Cpu), "OpenCV's dnn on the CPU", "cpu"},
+      {static_cast<gint>(BackendKind::Cpu), "the CPU, by ONNX Runtime or OpenCV's dnn", "cpu"},
       {0, nullptr, nullptr}};
   static const GType type = g_enum_register_static("GstMetisDmabufInferBackend", values);
   return type;

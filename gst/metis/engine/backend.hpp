@@ -112,8 +112,8 @@ Result<std::unique_ptr<Backend>> open_axl(const BackendOptions &options);
 // ErrorCode::Conflict if the description is of another model.
 Result<std::unique_ptr<Backend>> open_axruntime(const BackendOptions &options) noexcept;
 
-// cpu: OpenCV's dnn, in a shared object beside the one with this function or in the folder gst-drm
-// there. It is never unloaded.
+// cpu: ONNX Runtime or OpenCV's dnn, in a shared object beside the one with this function or in the
+// folder gst-drm there. It is never unloaded.
 Result<std::unique_ptr<Backend>> open_cpu(const BackendOptions &options);
 
 enum class BackendKind { Auto, Axl, AxRuntime, Cpu };

@@ -19,6 +19,9 @@
 
 namespace gstdrm::test {
 
+// The runtime of the part: ONNX Runtime, or OpenCV's dnn.
+inline constexpr bool kOrt = GST_DRM_METIS_CPU_ORT;
+
 inline std::string data_file(const std::string &name)
 {
   const char *folder = std::getenv("GST_DRM_TEST_DATA");
@@ -59,6 +62,14 @@ inline Result<std::unique_ptr<metis::Backend>> open_model(const metis::Model &mo
   options.max_in_flight = 2;
   options.timeout = std::chrono::minutes(1);
   return metis::open_cpu_part(GST_DRM_METIS_CPU_PART, options);
+}
+
+// All of the words are in the message, which is one line.
+inline void expect_words(const std::string &message, const std::vector<const char *> &words)
+{
+  for (const char *word : words)
+    EXPECT_NE(message.find(word), std::string::npos) << "\"" << word << "\" in: " << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
 }
 
 // The values of the outputs.

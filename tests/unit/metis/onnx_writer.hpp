@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace gstdrm::test {
@@ -31,7 +32,7 @@ inline std::string onnx_bytes(unsigned field, const std::string &content)
 struct OnnxValue {
   std::string name;
   std::vector<std::int64_t> dims; // 0: a name instead, "n"
-  int type = 1;                   // TensorProto.DataType: float
+  int type = 1;                   // TensorProto.DataType: float; 0: neither type nor shape
 };
 
 struct OnnxNode {
@@ -62,6 +63,19 @@ std::string onnx_weights(const std::string &name, const std::vector<std::int64_t
   std::memcpy(raw.data(), values.data(), raw.size());
   return content + onnx_number(2, std::is_same_v<Element, float> ? 1 : 7) + onnx_bytes(8, name) +
          onnx_bytes(9, raw);
+}
+
+// The fields of a TensorProto whose values are in another file. Digits, or nothing for what is left out.
+inline std::string onnx_external(const std::string &file, const std::string &offset = {},
+                                 const std::string &length = {})
+{
+  std::string made;
+  const std::vector<std::pair<std::string, std::string>> entries = {
+      {"location", file}, {"offset", offset}, {"length", length}};
+  for (const auto &[key, value] : entries)
+    if (!value.empty())
+      made += onnx_bytes(13, onnx_bytes(1, key) + onnx_bytes(2, value));
+  return made + onnx_number(14, 1);
 }
 
 struct OnnxModel {
@@ -95,6 +109,8 @@ struct OnnxModel {
 private:
   static std::string value(const OnnxValue &given)
   {
+    if (given.type == 0)
+      return onnx_bytes(1, given.name);
     std::string shape;
     for (const std::int64_t dim : given.dims)
       shape += onnx_bytes(1, dim != 0 ? onnx_number(1, static_cast<std::uint64_t>(dim))

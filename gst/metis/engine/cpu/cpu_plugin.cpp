@@ -14,8 +14,9 @@ namespace {
 // GStreamer's scanner takes every "*.so" for a plugin.
 constexpr const char *kFile = "libgstmetiscpu.so.1";
 constexpr const char *kPackages =
-    "The CPU back end needs OpenCV's dnn: on Debian 12 the package libopencv-dnn406, on Debian 13 "
-    "libopencv-dnn410.";
+    "The CPU back end needs ONNX Runtime, which is libonnxruntime1.21 on Debian 13, or, where it "
+    "was "
+    "built without that, OpenCV's dnn, which is libopencv-dnn406 on Debian 12.";
 
 // The folder of the shared object with this code.
 std::string own_folder()
@@ -61,7 +62,7 @@ Result<std::string> find_cpu_part(const std::string &folder)
 Result<std::unique_ptr<Backend>> open_cpu_part(const std::string &part,
                                                const BackendOptions &options)
 {
-  // NODELETE, because OpenCV has threads and exit handlers.
+  // NODELETE, because the runtime has threads and exit handlers.
   void *module = ::dlopen(part.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!module)
     return Error{ErrorCode::Unsupported,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The CPU back end is a shared object of its own, "the part", so that only its users need OpenCV.
-// The part and the plugin have to be of the same build.
+// The CPU back end is a shared object of its own, "the part", so that only its users need ONNX
+// Runtime or OpenCV. The part and the plugin have to be of the same build.
 #pragma once
 
 #include <cstdint>
