@@ -141,6 +141,7 @@ struct DecodeSettings {
   gfloat threshold = 0.5F;
   gfloat iou_threshold = 0.45F;
   guint max_detections = 100;
+  guint hold = 0; // frames
   bool post_messages = false;
 };
 
@@ -161,6 +162,8 @@ public:
   PassedCaps caps;
 
   void set_caps(const GstCaps *new_caps, GstCaps *);
+  // The stream goes on somewhere else.
+  void forget_objects() { held_.clear(); }
   // Makes `buffer` writable and adds the objects in its tensors.
   GstFlowReturn process(GstPtr<GstBuffer> &buffer);
 
@@ -175,6 +178,7 @@ private:
                                               const DecodeSettings &now);
   Result<FenceEnd> process_meta(GstBuffer *buffer, GstDrmTensorMeta *meta,
                                 const DecodeSettings &now, std::vector<FoundObject> &objects);
+  GstFlowReturn hold_objects(GstPtr<GstBuffer> &buffer, guint frames);
   GstFlowReturn fail(const Error &error);
   [[nodiscard]] FrameSize size_of(GstBuffer *buffer) const;
 
@@ -184,6 +188,8 @@ private:
   OncePerFailure device_failed_;
   OncePerFailure unknown_word_;
   std::map<std::string, metis::ModelDecoder> models_; // by group and setting
+  std::vector<FoundObject> held_;                     // of the last frame with tensors
+  guint frames_held_ = 0;                             // frames since, which got them
   Stats stats_;
   std::atomic<guint64> detections_{0};
   std::atomic<guint64> decoding_ns_{0}; // without the wait for the tensors
@@ -354,6 +360,7 @@ bool TensorDecoder::start()
   device_failed_.reset();
   unknown_word_.reset();
   models_.clear();
+  forget_objects();
   caps.start();
   caps_size_ = {};
   const DecodeSettings now = current_settings();
@@ -382,6 +389,7 @@ bool TensorDecoder::start()
 void TensorDecoder::set_caps(const GstCaps *new_caps, GstCaps *)
 {
   caps_size_ = {};
+  forget_objects();
   if (gst_caps_is_any(new_caps) || gst_caps_is_empty(new_caps))
     return;
   const GstStructure *structure = gst_caps_get_structure(new_caps, 0);
@@ -516,18 +524,33 @@ GstFlowReturn TensorDecoder::fail(const Error &error)
   return GST_FLOW_ERROR;
 }
 
-GstFlowReturn TensorDecoder::process(GstPtr<GstBuffer> &buffer)
+// A frame without tensors, as metisdmabufinfer passes them with `interval`, gets the objects of the
+// last frame that had some.
+GstFlowReturn TensorDecoder::hold_objects(GstPtr<GstBuffer> &buffer, guint frames)
 {
-  stats_.frames++;
-  if (!gst_buffer_get_drm_tensor_meta(buffer.get(), nullptr))
+  if (held_.empty() || frames_held_ >= frames)
     return GST_FLOW_OK;
   if (const Result<void> made = make_writable(buffer); !made)
     return fail(made.error());
+  frames_held_++;
+  attach(buffer.get(), held_);
+  return GST_FLOW_OK;
+}
+
+GstFlowReturn TensorDecoder::process(GstPtr<GstBuffer> &buffer)
+{
+  stats_.frames++;
   const DecodeSettings now = current_settings();
+  if (!gst_buffer_get_drm_tensor_meta(buffer.get(), nullptr))
+    return hold_objects(buffer, now.hold);
+  if (const Result<void> made = make_writable(buffer); !made)
+    return fail(made.error());
   std::vector<FoundObject> objects;
   const auto metas = metas_to_decode(buffer.get(), now);
   if (!metas)
     return fail(metas.error());
+  if (metas->empty())
+    return hold_objects(buffer, now.hold);
   for (GstDrmTensorMeta *meta : *metas) {
     const auto ready = process_meta(buffer.get(), meta, now, objects);
     if (!ready)
@@ -546,6 +569,8 @@ GstFlowReturn TensorDecoder::process(GstPtr<GstBuffer> &buffer)
   if (now.post_messages)
     gst_element_post_message(
         element_, gst_message_new_element(GST_OBJECT(element_), message_of(buffer.get(), objects)));
+  held_ = std::move(objects);
+  frames_held_ = 0;
   return GST_FLOW_OK;
 }
 
@@ -573,6 +598,7 @@ enum {
   PROP_THRESHOLD,
   PROP_IOU_THRESHOLD,
   PROP_MAX_DETECTIONS,
+  PROP_HOLD,
   PROP_POST_MESSAGES,
   PROP_ZERO_COPY,
   PROP_DRM_STATS
@@ -619,6 +645,9 @@ static void gst_drm_tensor_decode_set_property(GObject *object, guint id, const 
   case PROP_MAX_DETECTIONS:
     decoder.settings.max_detections = g_value_get_uint(value);
     break;
+  case PROP_HOLD:
+    decoder.settings.hold = g_value_get_uint(value);
+    break;
   case PROP_POST_MESSAGES:
     decoder.settings.post_messages = g_value_get_boolean(value) != FALSE;
     break;
@@ -657,6 +686,9 @@ static void gst_drm_tensor_decode_get_property(GObject *object, guint id, GValue
   case PROP_MAX_DETECTIONS:
     g_value_set_uint(value, decoder.settings.max_detections);
     break;
+  case PROP_HOLD:
+    g_value_set_uint(value, decoder.settings.hold);
+    break;
   case PROP_POST_MESSAGES:
     g_value_set_boolean(value, decoder.settings.post_messages);
     break;
@@ -685,8 +717,10 @@ static gboolean gst_drm_tensor_decode_sink_event(GstBaseTransform *trans, GstEve
 {
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
     decoder_of(trans).waits.raise();
-  else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
+  else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) { // the streaming thread is outside
     decoder_of(trans).waits.clear();
+    decoder_of(trans).forget_objects();
+  }
   GstBaseTransformClass *base = GST_BASE_TRANSFORM_CLASS(gst_drm_tensor_decode_parent_class);
   return GST_EVENT_TYPE(event) == GST_EVENT_CAPS ? decoder_of(trans).caps.take(event, base)
                                                  : base->sink_event(trans, event);
@@ -754,6 +788,12 @@ static void install_properties(GObjectClass *klass)
                                   g_param_spec_uint("max-detections", "Most detections",
                                                     "Objects per frame and model, at most", 1, 1000,
                                                     100, live));
+  g_object_class_install_property(
+      klass, PROP_HOLD,
+      g_param_spec_uint("hold", "Hold",
+                        "How many frames without tensors in a row get the objects of the last "
+                        "frame that had tensors",
+                        0, 1000, 0, live));
   g_object_class_install_property(
       klass, PROP_POST_MESSAGES,
       g_param_spec_boolean("post-messages", "Post messages",

@@ -193,6 +193,56 @@ GST_START_TEST(test_without_tensors)
 }
 GST_END_TEST
 
+struct HoldRow {
+  const char *name;
+  const char *element;
+  const char *frames;   // t: with objects, o: tensors without an object, -: no tensors, f: a flush, c: other caps
+  const char *expected; // for each frame whether it leaves with the objects
+};
+
+const HoldRow kHolds[] = {
+    {"not asked for", "drmtensordecode", "t--t", "1001"},
+    {"interval=3", "drmtensordecode hold=2", "--t--t--", "00111111"},
+    {"longer than the hold", "drmtensordecode hold=2", "t---t", "11101"},
+    {"the object is gone", "drmtensordecode hold=2", "t-o-t", "11001"},
+    {"a flush", "drmtensordecode hold=9", "t-f-t", "1101"},
+    {"other caps", "drmtensordecode hold=9", "t-c-t", "1101"},
+};
+
+GST_START_TEST(test_hold)
+{
+  const HoldRow &row = kHolds[__i__];
+  gstdrm::test::say(row.name);
+  const Harness harness(row.element);
+  fail_unless(harness.negotiate(kFrames));
+  std::string got;
+  for (const char *what = row.frames; *what; what++) {
+    if (*what == 'f') {
+      gst_harness_push_event(harness.get(), gst_event_new_flush_start());
+      gst_harness_push_event(harness.get(), gst_event_new_flush_stop(TRUE));
+      GstSegment segment;
+      gst_segment_init(&segment, GST_FORMAT_TIME);
+      gst_harness_push_event(harness.get(), gst_event_new_segment(&segment));
+      continue;
+    }
+    if (*what == 'c') {
+      fail_unless(harness.negotiate("video/x-raw, format=(string)NV12, width=(int)200, height=(int)102, framerate=(fraction)30/1"));
+      continue;
+    }
+    GstBuffer *input = new_frame();
+    if (*what != '-')
+      add_ssd(input, *what == 't' ? kWhole : GstDrmTensorPlacement{400, 400, 2, 2, 400, 400});
+    const auto output = harness.push(input);
+    got += regions_of(output.get()).empty() ? '0' : '1';
+#ifdef HAVE_GST_ANALYTICS
+    check_text(gstdrm::test::detections_of(output.get()), regions_of(output.get()).c_str());
+#endif
+  }
+  check_text(got, row.expected);
+  fail_unless_equals_int(harness.stat("detections"), 2 * std::count(row.frames, row.frames + strlen(row.frames), 't'));
+}
+GST_END_TEST
+
 GST_START_TEST(test_two_models)
 {
   const Harness harness("drmtensordecode threshold=0.7");
@@ -413,6 +463,7 @@ Suite *drmtensordecode_suite()
   tcase_add_loop_test(tcase, test_refused, 0, G_N_ELEMENTS(kRefused));
   tcase_add_test(tcase, test_shared);
   tcase_add_test(tcase, test_without_tensors);
+  tcase_add_loop_test(tcase, test_hold, 0, G_N_ELEMENTS(kHolds));
   tcase_add_test(tcase, test_two_models);
   tcase_add_test(tcase, test_unknown_decoder);
   tcase_add_loop_test(tcase, test_groups, 0, G_N_ELEMENTS(kGroups));
