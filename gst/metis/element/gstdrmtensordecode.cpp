@@ -178,7 +178,7 @@ private:
                                               const DecodeSettings &now);
   Result<FenceEnd> process_meta(GstBuffer *buffer, GstDrmTensorMeta *meta,
                                 const DecodeSettings &now, std::vector<FoundObject> &objects);
-  GstFlowReturn hold_objects(GstPtr<GstBuffer> &buffer, guint frames);
+  GstFlowReturn hold_objects(GstPtr<GstBuffer> &buffer);
   GstFlowReturn fail(const Error &error);
   [[nodiscard]] FrameSize size_of(GstBuffer *buffer) const;
 
@@ -526,9 +526,14 @@ GstFlowReturn TensorDecoder::fail(const Error &error)
 
 // A frame without tensors, as metisdmabufinfer passes them with `interval`, gets the objects of the
 // last frame that had some.
-GstFlowReturn TensorDecoder::hold_objects(GstPtr<GstBuffer> &buffer, guint frames)
+GstFlowReturn TensorDecoder::hold_objects(GstPtr<GstBuffer> &buffer)
 {
-  if (held_.empty() || frames_held_ >= frames)
+  if (held_.empty())
+    return GST_FLOW_OK;
+  GST_OBJECT_LOCK(element_);
+  const guint frames = settings.hold;
+  GST_OBJECT_UNLOCK(element_);
+  if (frames_held_ >= frames)
     return GST_FLOW_OK;
   if (const Result<void> made = make_writable(buffer); !made)
     return fail(made.error());
@@ -540,17 +545,17 @@ GstFlowReturn TensorDecoder::hold_objects(GstPtr<GstBuffer> &buffer, guint frame
 GstFlowReturn TensorDecoder::process(GstPtr<GstBuffer> &buffer)
 {
   stats_.frames++;
-  const DecodeSettings now = current_settings();
   if (!gst_buffer_get_drm_tensor_meta(buffer.get(), nullptr))
-    return hold_objects(buffer, now.hold);
+    return hold_objects(buffer);
   if (const Result<void> made = make_writable(buffer); !made)
     return fail(made.error());
+  const DecodeSettings now = current_settings();
   std::vector<FoundObject> objects;
   const auto metas = metas_to_decode(buffer.get(), now);
   if (!metas)
     return fail(metas.error());
   if (metas->empty())
-    return hold_objects(buffer, now.hold);
+    return hold_objects(buffer);
   for (GstDrmTensorMeta *meta : *metas) {
     const auto ready = process_meta(buffer.get(), meta, now, objects);
     if (!ready)
