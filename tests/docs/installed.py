@@ -18,7 +18,7 @@ import tempfile
 
 from blocks import Tap, blocks
 
-ELEMENTS = {'dmabuf': ('dmabufupload', 'dmabufdownload'), 'egldmabuf': ('egldmabufupload', 'egldmabufdownload'),
+ELEMENTS = {'dmabuf': ('dmabufupload', 'dmabufdownload', 'dmabufrelabel'), 'egldmabuf': ('egldmabufupload', 'egldmabufdownload'),
             'kmsdmabuf': ('kmsdmabufsink',), 'va': ('vadmabufsrc', 'vadmabufconvert'),
             'metis': ('metisdmabufinfer', 'drmtensordecode', 'drmoverlay')}
 WARNINGS = ['-std=gnu11', '-Wall', '-Wextra', '-Wno-unused-parameter', '-Werror']

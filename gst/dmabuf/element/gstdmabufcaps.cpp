@@ -17,8 +17,6 @@ namespace gstdrm {
 
 namespace {
 
-enum class Kind { Plain, DmaDrm, Implicit, Other };
-
 // The DRM name of a linear format: "NV12", "XR24".
 gchar *drm_name(GstVideoFormat format)
 {
@@ -27,13 +25,13 @@ gchar *drm_name(GstVideoFormat format)
   return gst_drm_format_to_string(fourcc, modifier);
 }
 
-// The GstVideoFormats of the linear pairs, in their order.
-std::vector<GstVideoFormat> names_of(const FormatList &list)
+// The GstVideoFormats of the pairs with this modifier, in their order.
+std::vector<GstVideoFormat> names_of(const FormatList &list, std::uint64_t modifier)
 {
   std::vector<GstVideoFormat> names;
   for (const Format &pair : list.pairs()) {
     const GstVideoFormat name = gst_drm_format_to_video_format(pair.fourcc, kModLinear);
-    if (pair.modifier == kModLinear && name != GST_VIDEO_FORMAT_UNKNOWN)
+    if (pair.modifier == modifier && name != GST_VIDEO_FORMAT_UNKNOWN)
       names.push_back(name);
   }
   return names;
@@ -54,7 +52,7 @@ std::vector<GstVideoFormat> find_linear_formats()
         gst_drm_format_to_video_format(pair.fourcc, pair.modifier) == formats[i])
       found.push_back(pair);
   }
-  return names_of(FormatList(FormatSet::from_pairs(std::move(found))));
+  return names_of(FormatList(FormatSet::from_pairs(std::move(found))), kModLinear);
 }
 
 GstPtr<GstCaps> video_caps(const char *feature)
@@ -67,35 +65,15 @@ GstPtr<GstCaps> video_caps(const char *feature)
   return GstPtr<GstCaps>::adopt(caps);
 }
 
-Kind kind_of(const CapsPart &part)
-{
-  const GstStructure *structure = part.rest.get();
-  GstCapsFeatures *features = part.features.get();
-  if (!gst_structure_has_name(structure, "video/x-raw") || gst_caps_features_is_any(features))
-    return Kind::Other;
-  if (gst_caps_features_is_equal(features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY))
-    return Kind::Plain;
-  if (gst_caps_features_get_size(features) != 1 ||
-      !gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_DMABUF))
-    return Kind::Other;
-  const GValue *value = gst_structure_get_value(structure, "format");
-  if (!value)
-    return Kind::Other;
-  bool dma_drm = false;
-  for_each_string(value,
-                  [&](const char *format) { dma_drm |= std::strcmp(format, "DMA_DRM") == 0; });
-  return dma_drm ? Kind::DmaDrm : Kind::Implicit;
-}
-
-// The linear formats that a part allows; all of them where it names none.
-std::vector<GstVideoFormat> formats_of(const CapsPart &part, Kind kind)
+// The formats that a part allows, in DMA_DRM those of this modifier; all where it names none.
+std::vector<GstVideoFormat> formats_of(const CapsPart &part, CapsKind kind, std::uint64_t modifier)
 {
   const GValue *value = gst_structure_get_value(part.rest.get(), "format");
-  if (kind == Kind::DmaDrm ? !part.formats.has_value() : value == nullptr)
+  if (kind == CapsKind::DmaDrm ? !part.formats.has_value() : value == nullptr)
     return linear_formats();
   std::vector<GstVideoFormat> formats;
-  if (kind == Kind::DmaDrm)
-    formats = names_of(*part.formats);
+  if (kind == CapsKind::DmaDrm)
+    formats = names_of(*part.formats, modifier);
   else
     for_each_string(value, [&formats](const char *text) {
       formats.push_back(gst_video_format_from_string(text));
@@ -110,41 +88,22 @@ void set_names(GstStructure *structure, const std::vector<GstVideoFormat> &forma
               [](GstVideoFormat format) { return g_strdup(gst_video_format_to_string(format)); });
 }
 
-FormatList drm_formats(const std::vector<GstVideoFormat> &formats)
+FormatList drm_formats(const std::vector<GstVideoFormat> &formats, std::uint64_t modifier)
 {
   std::vector<Format> pairs;
   pairs.reserve(formats.size());
   for (GstVideoFormat format : formats) {
     Format pair;
     pair.fourcc = gst_drm_format_from_video_format(format, &pair.modifier);
+    pair.modifier = modifier;
     pairs.push_back(pair);
   }
   return FormatList::in_order(std::move(pairs));
 }
 
-// The same in the other (or the same) dialect; none where it allows no linear format. The part's
-// own list is replaced, never compared with another.
-std::optional<CapsPart> translate(const CapsPart &part, Kind from, Kind to)
+void append(CapsParts &parts, std::optional<CapsPart> part, CapsKind kind)
 {
-  const std::vector<GstVideoFormat> formats = formats_of(part, from);
-  if (formats.empty())
-    return std::nullopt;
-  const char *feature =
-      to == Kind::Plain ? GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY : GST_CAPS_FEATURE_MEMORY_DMABUF;
-  CapsPart result{StructurePtr(gst_structure_copy(part.rest.get())),
-                  FeaturesPtr(gst_caps_features_new_single(feature)), std::nullopt};
-  if (to == Kind::DmaDrm) {
-    gst_structure_set(result.rest.get(), "format", G_TYPE_STRING, "DMA_DRM", nullptr);
-    result.formats = drm_formats(formats);
-  } else {
-    set_names(result.rest.get(), formats);
-  }
-  return result;
-}
-
-void append(CapsParts &parts, std::optional<CapsPart> part, Kind kind)
-{
-  if (part && kind == Kind::DmaDrm)
+  if (part && kind == CapsKind::DmaDrm)
     parts.push_back(std::move(*part));
   else if (part) // plain lists are short, and a sink often says the same in both dialects
     merge_part(parts, std::move(*part));
@@ -189,7 +148,7 @@ CapsParts limits_of(const GstCaps *pad_template)
   CapsParts limits = take_apart(pad_template);
   for (CapsPart &part : limits) {
     const GValue *formats = gst_structure_get_value(part.rest.get(), "format");
-    if (kind_of(part) == Kind::Plain && GST_VALUE_HOLDS_LIST(formats) &&
+    if (kind_of(part) == CapsKind::Plain && GST_VALUE_HOLDS_LIST(formats) &&
         gst_value_list_get_size(formats) == linear_formats().size())
       gst_structure_remove_field(part.rest.get(), "format");
   }
@@ -253,6 +212,45 @@ GstPtr<GstCaps> implicit_dmabuf_template()
   return caps;
 }
 
+CapsKind kind_of(const CapsPart &part)
+{
+  const GstStructure *structure = part.rest.get();
+  GstCapsFeatures *features = part.features.get();
+  if (!gst_structure_has_name(structure, "video/x-raw") || gst_caps_features_is_any(features))
+    return CapsKind::Other;
+  if (gst_caps_features_is_equal(features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY))
+    return CapsKind::Plain;
+  if (gst_caps_features_get_size(features) != 1 ||
+      !gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_DMABUF))
+    return CapsKind::Other;
+  const GValue *value = gst_structure_get_value(structure, "format");
+  if (!value)
+    return CapsKind::Other;
+  bool dma_drm = false;
+  for_each_string(value,
+                  [&](const char *format) { dma_drm |= std::strcmp(format, "DMA_DRM") == 0; });
+  return dma_drm ? CapsKind::DmaDrm : CapsKind::Implicit;
+}
+
+std::optional<CapsPart> translate(const CapsPart &part, CapsKind from, CapsKind to,
+                                  std::uint64_t modifier)
+{
+  const std::vector<GstVideoFormat> formats = formats_of(part, from, modifier);
+  if (formats.empty())
+    return std::nullopt;
+  const char *feature = to == CapsKind::Plain ? GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY
+                                              : GST_CAPS_FEATURE_MEMORY_DMABUF;
+  CapsPart result{StructurePtr(gst_structure_copy(part.rest.get())),
+                  FeaturesPtr(gst_caps_features_new_single(feature)), std::nullopt};
+  if (to == CapsKind::DmaDrm) {
+    gst_structure_set(result.rest.get(), "format", G_TYPE_STRING, "DMA_DRM", nullptr);
+    result.formats = drm_formats(formats, modifier);
+  } else {
+    set_names(result.rest.get(), formats);
+  }
+  return result;
+}
+
 void add_pad_template(GstElementClass *klass, const char *name, GstPadDirection direction,
                       std::initializer_list<GstPtr<GstCaps>> parts)
 {
@@ -275,26 +273,28 @@ const CapsParts &template_limits(GstPadTemplate *pad_template)
 CapsParts transform_parts(const CapsRules &rules, GstPadDirection direction, const CapsParts &known)
 {
   CapsParts result;
-  const auto each = [&](Kind from, Kind to) {
+  const auto each = [&](CapsKind from, CapsKind to) {
     for (const CapsPart &part : known) {
       if (kind_of(part) != from)
         continue;
       // DMA_DRM passes as it is, tiled or not
       append(result,
-             from == Kind::DmaDrm && to == from ? copy_part(part) : translate(part, from, to), to);
+             from == CapsKind::DmaDrm && to == from ? copy_part(part)
+                                                    : translate(part, from, to, kModLinear),
+             to);
     }
   };
   if (rules.dmabuf_passes)
-    each(Kind::DmaDrm, Kind::DmaDrm);
-  for (const Kind dmabuf : {Kind::DmaDrm, Kind::Implicit}) {
-    if (dmabuf == Kind::Implicit && !rules.implicit_is_linear)
+    each(CapsKind::DmaDrm, CapsKind::DmaDrm);
+  for (const CapsKind dmabuf : {CapsKind::DmaDrm, CapsKind::Implicit}) {
+    if (dmabuf == CapsKind::Implicit && !rules.implicit_is_linear)
       continue;
     if (direction == rules.dmabuf_pad)
-      each(dmabuf, Kind::Plain);
+      each(dmabuf, CapsKind::Plain);
     else
-      each(Kind::Plain, dmabuf);
+      each(CapsKind::Plain, dmabuf);
   }
-  each(Kind::Plain, Kind::Plain);
+  each(CapsKind::Plain, CapsKind::Plain);
   return result;
 }
 

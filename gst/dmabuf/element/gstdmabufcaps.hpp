@@ -2,7 +2,9 @@
 // Which caps on one pad correspond to which caps on the other: the same rules for both elements.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
 #include <gst/drm/gstdrm-private.hpp>
@@ -33,6 +35,17 @@ constexpr CapsRules with_implicit_linear(CapsRules rules) noexcept
 // Formats whose bytes are those of a LINEAR DRM fourcc, both ways, in the order of FormatList.
 const std::vector<GstVideoFormat> &linear_formats();
 bool is_linear_format(GstVideoFormat format);
+
+// How caps name the memory of video: plain video/x-raw, DMA_DRM, memory:DMABuf without DMA_DRM
+// (the dialect of GStreamer before 1.24), or in a way that these elements do not know.
+enum class CapsKind { Plain, DmaDrm, Implicit, Other };
+CapsKind kind_of(const CapsPart &part);
+
+// The part in words of another kind. A list of DMA_DRM has pairs of `modifier` only, and only these
+// have a place in the other kinds. Nullopt if no format is left. The part's own list is replaced,
+// never compared with another.
+std::optional<CapsPart> translate(const CapsPart &part, CapsKind from, CapsKind to,
+                                  std::uint64_t modifier);
 
 // DMA buffers, going by the first structure of caps that have one.
 bool is_dmabuf_caps(const GstCaps *caps);

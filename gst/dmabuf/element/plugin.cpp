@@ -3,13 +3,15 @@
 
 #include "config.h"
 #include "gstdmabufdownload.hpp"
+#include "gstdmabufrelabel.hpp"
 #include "gstdmabufupload.hpp"
 
 static gboolean plugin_init(GstPlugin *plugin) noexcept
 {
   const gboolean upload = GST_ELEMENT_REGISTER(dmabufupload, plugin);
   const gboolean download = GST_ELEMENT_REGISTER(dmabufdownload, plugin);
-  return upload && download;
+  const gboolean relabel = GST_ELEMENT_REGISTER(dmabufrelabel, plugin);
+  return upload && download && relabel;
 }
 
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, dmabuf,

@@ -68,7 +68,7 @@ const Row kRows[] = {
     {"dmabufupload", true},       {"dmabufdownload", false},   {"drmtensordecode", true},
     {"drmoverlay", false}, // its template has the formats that it can draw on
     {"metisdmabufinfer", false},  {"vadmabufconvert", false}, {"egldmabufupload", false},
-    {"egldmabufdownload", false},
+    {"egldmabufdownload", false}, {"dmabufrelabel", true},
 };
 
 GST_START_TEST(test_list_as_filter)
