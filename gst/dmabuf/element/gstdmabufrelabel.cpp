@@ -26,6 +26,7 @@
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/drm.h>
 #include <gst/drm/element/advice.hpp>
+#include <gst/drm/element/caps_features.hpp>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/explain.hpp>
@@ -211,7 +212,7 @@ GstPtr<GstCaps> Relabeler::transform_caps(GstPadDirection direction, GstCaps *ca
 // DMA_DRM where the peer takes it.
 GstPtr<GstCaps> Relabeler::fixate_caps(GstPadDirection, GstCaps *, GstCaps *others)
 {
-  const auto offered = GstPtr<GstCaps>::adopt(others);
+  const auto offered = GstPtr<GstCaps>::adopt(without_contradictions(others));
   if (gst_caps_is_empty(offered.get()))
     return offered;
   const CapsParts parts = take_apart(offered.get());

@@ -59,9 +59,7 @@ Transformer::Transformer(GstBaseTransform *element, const CapsRules &rules, Sugg
 
 CapsRules Transformer::rules() const noexcept
 {
-  const ImplicitModifier setting = implicit_modifier_;
-  const bool makes = setting == ImplicitModifier::Auto && rules_.dmabuf_pad == GST_PAD_SRC;
-  return makes || setting == ImplicitModifier::Linear ? with_implicit_linear(rules_) : rules_;
+  return implicit_modifier_ == ImplicitModifier::Linear ? with_implicit_linear(rules_) : rules_;
 }
 
 std::string Transformer::upstream_name() const
@@ -137,29 +135,25 @@ GstCaps *Transformer::transform_caps(GstPadDirection direction, GstCaps *caps,
   return filter ? gst_drm_caps_intersect(filter, result.get()) : result.release();
 }
 
-// The first structure of the kind that suits the peer best. An application or an element that takes
-// anything was not made for caps and rows of DMA buffers: it gets plain video.
+// DMA buffers where the peer takes them, then the peer's own order. An application or an element
+// that takes anything was not made for caps and rows of DMA buffers: it gets plain video.
 GstPtr<GstCaps> Transformer::fixate_caps(GstPadDirection direction, GstCaps *, GstCaps *others)
 {
-  const auto offered = GstPtr<GstCaps>::adopt(others);
+  const auto offered = GstPtr<GstCaps>::adopt(without_contradictions(others));
   if (gst_caps_is_empty(offered.get()))
     return offered;
   const auto peer = GstPtr<GstCaps>::adopt(
       gst_pad_peer_query_caps(pad_of(element_, opposite(direction)), nullptr));
-  const bool linear = implicit_modifier_ == ImplicitModifier::Linear;
-  const int plain_rank = names_dmabuf(peer.get()) ? 1 : -1;
-  const auto rank = [&](guint i) {
-    if (!gst_caps_features_contains(gst_caps_get_features(offered.get(), i),
-                                    GST_CAPS_FEATURE_MEMORY_DMABUF))
-      return plain_rank;
-    const auto one = GstPtr<GstCaps>::adopt(gst_caps_copy_nth(offered.get(), i));
-    const bool is_implicit = has_implicit(one.get());
-    return is_implicit && !linear ? 2 : 0;
-  };
+  const bool wants_dmabuf = names_dmabuf(peer.get());
   guint best = 0;
-  for (guint i = 1; i < gst_caps_get_size(offered.get()); i++)
-    if (rank(i) < rank(best))
+  for (guint i = 0; i < gst_caps_get_size(offered.get()); i++) {
+    const bool is_dmabuf = gst_caps_features_contains(gst_caps_get_features(offered.get(), i),
+                                                      GST_CAPS_FEATURE_MEMORY_DMABUF) != FALSE;
+    if (is_dmabuf == wants_dmabuf) {
       best = i;
+      break;
+    }
+  }
   return GstPtr<GstCaps>::adopt(gst_caps_fixate(gst_caps_copy_nth(offered.get(), best)));
 }
 

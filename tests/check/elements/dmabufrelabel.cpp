@@ -37,6 +37,7 @@ constexpr CapsRow kCaps[] = {
     {"linear before an old element", kLinear, kOldPeer, kImplicit},
     {"tiled before an old element, which may not know", kTiled, kOldPeer, nullptr},
     {"tiled before an old element, as the user knows", kTiled, kOldPeer, kImplicit, "modifier=0x0100000000000002"},
+    {"a drm-format and no format", kImplicit, "video/x-raw(memory:DMABuf), drm-format=NV12:0x0100000000000002", nullptr},
     {"DMA_DRM on both sides", kTiled, kDmaDrmPeer, kTiled},
     {"anything downstream", kTiled, "ANY", kTiled},
     {"plain video is never tiled", kPlain, kDmaDrmPeer, nullptr, "modifier=0x0100000000000002"},

@@ -27,6 +27,24 @@ inline bool names_dmabuf(const GstCaps *caps)
   });
 }
 
+// Leaves out structures with a drm-format and another format than DMA_DRM, which contradict
+// themselves: a filter `video/x-raw(memory:DMABuf),drm-format=…` makes them of implicit caps.
+// Consumes the caps.
+inline GstCaps *without_contradictions(GstCaps *caps)
+{
+  if (gst_caps_is_any(caps))
+    return caps;
+  caps = gst_caps_make_writable(caps);
+  for (guint i = gst_caps_get_size(caps); i-- > 0;) {
+    const GstStructure *structure = gst_caps_get_structure(caps, i);
+    const gchar *format = gst_structure_get_string(structure, "format");
+    if (gst_structure_has_field(structure, "drm-format") && format &&
+        g_strcmp0(format, "DMA_DRM") != 0)
+      gst_caps_remove_structure(caps, i);
+  }
+  return caps;
+}
+
 // Whether a structure names DMA buffers and no modifier: memory:DMABuf without DMA_DRM.
 inline bool has_implicit(const GstCaps *caps)
 {
