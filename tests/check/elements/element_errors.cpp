@@ -104,6 +104,10 @@ const std::vector<Row> &rows()
       {"dmabufdownload", Device, "a copy is forbidden", "zero-copy=require", kNv12, kNv12, "GstDrmFailure",
        {"reason", "advice", "property", "value", "sender", "caps"}, "zero-copy=require", padded_frame},
 
+      {"dmabufrelabel", Negotiation, "another format", "", dmabuf_caps("NV12", 64, 48), kI420, "GstDrmMismatch", kBothSides, "nothing in common"},
+      {"dmabufrelabel", Device, "a frame in system memory", "", kNv12, "", "GstDrmFailure", {"reason", "advice", "sender", "caps"},
+       "cannot take a frame of"},
+
       {"egldmabufupload", Negotiation, "downstream takes no textures", "", plain_caps("BGRx", 64, 48), kI420, "GstDrmMismatch",
        kBothSides, "nothing in common"},
       {"egldmabufupload", Device, "a frame of 100 bytes", "", plain_caps("BGRx", 64, 48), "", "GstDrmFailure", {"reason", "advice", "sender", "caps"},
