@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which caps on one pad correspond to which caps on the other: the same rules for both elements.
+// Which caps on one pad correspond to which caps on the other: the same rules for all elements.
 #pragma once
 
 #include <cstdint>

@@ -200,12 +200,12 @@ GstPtr<GstCaps> Relabeler::transform_caps(GstPadDirection direction, GstCaps *ca
                                           GstCaps *filter) const
 {
   GstPad *pad = direction == GST_PAD_SINK ? element_->sinkpad : element_->srcpad;
-  const auto limits = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad));
-  const CapsParts known = gst_caps_is_any(caps)
-                              ? take_apart(limits.get())
-                              : intersect_parts(take_apart(caps), take_apart(limits.get()));
-  auto result =
-      GstPtr<GstCaps>::adopt(put_together(relabelled(direction, known, known_modifier())));
+  const CapsParts &limits = template_limits(GST_PAD_PAD_TEMPLATE(pad));
+  const auto known = known_modifier();
+  auto result = GstPtr<GstCaps>::adopt(
+      put_together(gst_caps_is_any(caps)
+                       ? relabelled(direction, limits, known)
+                       : relabelled(direction, intersect_parts(take_apart(caps), limits), known)));
   return filter ? GstPtr<GstCaps>::adopt(gst_drm_caps_intersect(filter, result.get())) : result;
 }
 

@@ -242,10 +242,11 @@ Result<void> DownloadFrames::draw_on_gl_thread(GstBuffer *in, const FrameLayout 
       GST_WARNING_OBJECT(element_, "%s; waiting for GL instead", made.error().message.c_str());
     }
   }
-  Result<UniqueFd> written = implicit_fence_of(device, layout);
-  if (written) {
-    fence = std::move(*written);
-    return {};
+  if (device.driver().keeps_implicit_fences()) {
+    if (auto written = implicit_fence_of(device, layout)) {
+      fence = std::move(*written);
+      return {};
+    }
   }
   // no limit: GL has no such call that has one, and what it waits for ends, or the GPU is reset
   device.calls().gl.finish();
