@@ -168,6 +168,8 @@ const Row kRows[] = {
     {"NvidiaG80Gobs", frame("XR24", 0x0300000000170010, 64, 5, {{0, 256, 8 * 256}}), {}},
     // opaque: passed on, not read
     {"AmdStrideIsOpaque", frame("XR24", 0x0200000028a01f04, 640, 480, {{0, 1, 4096}}), {}},
+    // what the HEVC decoder of a Raspberry Pi gives to vc4: the height of a column in place of a pitch, two dma-bufs
+    {"BroadcomSandPitchIsTheColumnHeight", frame("NV12", 0x0700000000000004, 1920, 1080, {{0, 1080, 2080768}, {0, 540, 1048576}}), {}},
     {"AmdOffsetOutside", frame("XR24", 0x0200000028a01f04, 640, 480, {{4096, 2560, 4096}}), {"offset 4096 lies outside"}},
     {"AmdDccNeedsTwoPlanes", frame("XR24", 0x0200000028a6bf04, 640, 480, {{0, 2560, 4096}}), {"1 plane,", "have 2"}},
     {"AmdDcc", frame("XR24", 0x0200000028a6bf04, 640, 480, {{0, 2560, 8192}, {4096, 1, 8192}}), {}},
