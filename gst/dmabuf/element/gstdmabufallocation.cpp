@@ -10,9 +10,9 @@
 #include <gst/video/video.h>
 
 #include "gstdmabufcaps.hpp"
-#include "gstdmabufmemory.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN(dmabuf_upload_debug);
+#undef GST_CAT_DEFAULT
 #define GST_CAT_DEFAULT dmabuf_upload_debug
 
 namespace gstdrm {
@@ -33,6 +33,28 @@ std::string name_of(GstDrmAllocatorKind kind)
   const std::string name = value ? value->value_nick : "";
   g_type_class_unref(values);
   return name;
+}
+
+// The allocator that downstream's answer to an allocation query offers, if it makes frames of this
+// linear fourcc that devices can import; `may_pad` is false where rows must not be padded.
+// Downstream's own allocator knows best where its device can read. Its pool is left alone: one pool
+// cannot serve both upstream and the copies here, nor hold caps of both dialects, an allocator can.
+GstPtr<GstDrmAllocator> downstream_allocator(GstQuery *query, guint32 fourcc, bool may_pad)
+{
+  const auto usable = [=](GstDrmAllocator *allocator) {
+    if (gst_drm_allocator_get_kind(allocator) == GST_DRM_ALLOCATOR_KIND_MEMFD)
+      return false;
+    if (!may_pad && GST_OBJECT_FLAG_IS_SET(allocator, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC))
+      return false; // whole frames only, with the rows that its device wants
+    GstDrmFormatSet *formats = gst_drm_allocator_get_formats(allocator);
+    const bool found = gst_drm_format_set_contains(formats, fourcc, GST_DRM_MODIFIER_LINEAR);
+    gst_drm_format_set_unref(formats);
+    return found;
+  };
+  for (GstPtr<GstDrmAllocator> &allocator : allocators_offered(query))
+    if (usable(allocator.get()))
+      return std::move(allocator);
+  return {};
 }
 
 } // namespace

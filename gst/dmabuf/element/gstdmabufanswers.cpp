@@ -8,11 +8,6 @@ namespace gstdrm {
 
 namespace {
 
-GstPadDirection opposite(GstPadDirection direction)
-{
-  return direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK;
-}
-
 // What the peer's answer allows on the pad that is asked. ANY allows all of the template.
 CapsParts work_out(const CapsAnswers::Question &question)
 {

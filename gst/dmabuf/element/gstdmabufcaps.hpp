@@ -47,6 +47,11 @@ CapsKind kind_of(const CapsPart &part);
 std::optional<CapsPart> translate(const CapsPart &part, CapsKind from, CapsKind to,
                                   std::uint64_t modifier);
 
+inline GstPadDirection opposite(GstPadDirection direction) noexcept
+{
+  return direction == GST_PAD_SINK ? GST_PAD_SRC : GST_PAD_SINK;
+}
+
 // DMA buffers, going by the first structure of caps that have one.
 bool is_dmabuf_caps(const GstCaps *caps);
 

@@ -46,4 +46,11 @@ private:
   FailedNegotiation negotiation_;
 };
 
+// The nearest fix, in whole sentences, for caps that upstream sent (or offers) and downstream
+// refuses.
+std::string suggest_for_upload(const CapsRules &rules, const GstCaps *upstream,
+                               const GstCaps *downstream);
+std::string suggest_for_download(const CapsRules &rules, const GstCaps *upstream,
+                                 const GstCaps *downstream);
+
 } // namespace gstdrm

@@ -3,10 +3,9 @@
 
 #include <string>
 
+#include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/mappable_frame.hpp>
 #include <gst/drm/element/video_planes.hpp>
-
-#include <gst/drm/element/crop.hpp>
 
 namespace gstdrm {
 

@@ -9,7 +9,6 @@
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/video/video.h>
 
-
 namespace gstdrm {
 
 // Every plane where gst_video_info_set_format() puts it, in one memory: what an element that knows

@@ -15,8 +15,6 @@
  *
  * Since: 0.1
  */
-#include "gstdmabufrelabel.hpp"
-
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -25,7 +23,6 @@
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/drm.h>
-#include <gst/drm/element/advice.hpp>
 #include <gst/drm/element/caps_features.hpp>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
@@ -38,6 +35,7 @@
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
 #include <gst/drm/gstdrm-private.hpp>
+#include <gst/gst.h>
 
 #include "gstdmabufcaps.hpp"
 #include "gstdmabufframe.hpp"
@@ -66,13 +64,6 @@ Result<std::optional<std::uint64_t>> read_modifier(const std::string &text)
                    "\" is no modifier: write linear, or the number behind the colon of a "
                    "drm-format, as 0x0100000000000002",
                0};
-}
-
-bool is_settable(const GstCaps *caps)
-{
-  GstDrmVideoInfo info;
-  return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps) &&
-         gst_drm_video_info_from_caps(&info, caps);
 }
 
 std::string suggest_relabel(const GstCaps *, const GstCaps *)
@@ -256,7 +247,7 @@ bool Relabeler::set_caps(GstCaps *in_caps, GstCaps *out_caps)
 
 bool Relabeler::query(GstPadDirection direction, GstQuery *query)
 {
-  return query_transform(element_, relabel_base(), direction, query, is_settable);
+  return query_transform(element_, relabel_base(), direction, query);
 }
 
 bool Relabeler::sink_event(GstEvent *event)

@@ -1,18 +1,274 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstdmabuftransform.hpp"
 
+#include <utility>
+
 #include <gst/allocators/gstdmabuf.h>
+#include <gst/drm/drm.h>
+#include <gst/drm/element/caps_features.hpp>
+#include <gst/drm/element/chain.hpp>
+#include <gst/drm/element/crop.hpp>
+#include <gst/drm/element/pixel_copy.hpp>
+#include <gst/drm/element/transform_query.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
+#include <gst/drm/gstdrm-private.hpp>
 
-#include "gstdmabuftransformer.hpp"
+GST_DEBUG_CATEGORY(dmabuf_transform_debug);
+#undef GST_CAT_DEFAULT
+#define GST_CAT_DEFAULT dmabuf_transform_debug
+
+namespace gstdrm {
+
+namespace {
+
+GstPad *pad_of(GstBaseTransform *trans, GstPadDirection direction) noexcept
+{
+  return direction == GST_PAD_SINK ? GST_BASE_TRANSFORM_SINK_PAD(trans)
+                                   : GST_BASE_TRANSFORM_SRC_PAD(trans);
+}
+
+// Borrowed from the template of the class, which lives as long as the pad.
+const CapsParts &limits_of(GstBaseTransform *trans, GstPadDirection direction)
+{
+  return template_limits(GST_PAD_PAD_TEMPLATE(pad_of(trans, direction)));
+}
+
+} // namespace
+
+Transformer::Transformer(GstBaseTransform *element, const CapsRules &rules, SuggestFor suggest)
+    : element_(element), rules_(rules),
+      base_activate_mode_(GST_PAD_ACTIVATEMODEFUNC(GST_BASE_TRANSFORM_SINK_PAD(element))),
+      failures_(
+          element, [this] { return this->rules(); },
+          [this, suggest](const GstCaps *sent, const GstCaps *refusing) {
+            return suggest(this->rules(), sent, refusing);
+          })
+{
+}
+
+CapsRules Transformer::rules() const noexcept
+{
+  return implicit_modifier_ == ImplicitModifier::Linear ? with_implicit_linear(rules_) : rules_;
+}
+
+std::string Transformer::upstream_name() const
+{
+  return peer_name(GST_BASE_TRANSFORM_SINK_PAD(element_));
+}
+
+void Transformer::post_frame_failure(BusError on_bus, const char *what, const Error &error,
+                                     const char *advice)
+{
+  const std::string sender = upstream_name();
+  const auto caps =
+      GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(element_)));
+  Failure failure(on_bus, std::string(GST_OBJECT_NAME(element_)) + " " + what + " " + sender,
+                  error);
+  post_failure(GST_ELEMENT(element_),
+               failure.advise(advice).add("sender", sender).add("caps", caps.get()));
+}
+
+// --- caps ----------------------------------------------------------------------------------------
+
+// The caps that the pad can take or send now. The peer is asked without a filter: with one, it
+// would compare a list with its own, each string with each, and answer anew for every filter; sizes
+// and rates are few enough to be compared here.
+GstPtr<GstCaps> Transformer::answer_caps(GstPadDirection direction, GstCaps *filter)
+{
+  const GstPadDirection other = opposite(direction);
+  const auto peer =
+      GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(pad_of(element_, other), nullptr));
+  GstPtr<GstCaps> answer = answers_.answer({rules(), direction, limits_of(element_, direction),
+                                            limits_of(element_, other), peer.get(), filter});
+  GST_DEBUG_OBJECT(
+      element_, "%s filter %" GST_PTR_FORMAT ", peer %" GST_PTR_FORMAT ", answer %" GST_PTR_FORMAT,
+      direction == GST_PAD_SINK ? "sink" : "src", filter, peer.get(), answer.get());
+  return answer;
+}
+
+bool Transformer::query(GstPadDirection direction, GstQuery *query)
+{
+  if (GST_QUERY_TYPE(query) != GST_QUERY_CAPS)
+    return query_transform(element_, base_transform_class(), direction, query);
+  GstCaps *filter = nullptr;
+  gst_query_parse_caps(query, &filter);
+  gst_query_set_caps_result(query, answer_caps(direction, filter).get());
+  return true;
+}
+
+GstCaps *Transformer::transform_caps(GstPadDirection direction, GstCaps *caps,
+                                     GstCaps *filter) const
+{
+  GstPtr<GstCaps> result = gstdrm::transform_caps(rules(), direction, caps);
+  return filter ? gst_drm_caps_intersect(filter, result.get()) : result.release();
+}
+
+// DMA buffers where the peer takes them, then the peer's own order. An application or an element
+// that takes anything was not made for caps and rows of DMA buffers: it gets plain video.
+GstPtr<GstCaps> Transformer::fixate_caps(GstPadDirection direction, GstCaps *, GstCaps *others)
+{
+  const auto offered = GstPtr<GstCaps>::adopt(without_contradictions(others));
+  if (gst_caps_is_empty(offered.get()))
+    return offered;
+  const auto peer = GstPtr<GstCaps>::adopt(
+      gst_pad_peer_query_caps(pad_of(element_, opposite(direction)), nullptr));
+  const bool wants_dmabuf = names_dmabuf(peer.get());
+  guint best = 0;
+  for (guint i = 0; i < gst_caps_get_size(offered.get()); i++) {
+    const bool is_dmabuf = gst_caps_features_contains(gst_caps_get_features(offered.get(), i),
+                                                      GST_CAPS_FEATURE_MEMORY_DMABUF) != FALSE;
+    if (is_dmabuf == wants_dmabuf) {
+      best = i;
+      break;
+    }
+  }
+  return GstPtr<GstCaps>::adopt(gst_caps_fixate(gst_caps_copy_nth(offered.get(), best)));
+}
+
+// Whether upstream can send something else that downstream takes. An upstream that says ANY does
+// not know.
+bool Transformer::upstream_may_choose_again()
+{
+  const auto theirs = GstPtr<GstCaps>::adopt(
+      gst_pad_peer_query_caps(GST_BASE_TRANSFORM_SINK_PAD(element_), nullptr));
+  if (gst_caps_is_any(theirs.get()))
+    return false;
+  const auto common = GstPtr<GstCaps>::adopt(
+      gst_drm_caps_intersect(theirs.get(), answer_caps(GST_PAD_SINK, nullptr).get()));
+  return gst_caps_is_empty(common.get()) == FALSE;
+}
+
+void Transformer::explain_refused_caps(GstEvent *event)
+{
+  GstCaps *caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  const auto known = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(element_->sinkpad));
+  GstDrmVideoInfo ignored;
+  g_autoptr(GError) error = nullptr;
+  // The template has implicit caps, which the property may forbid.
+  if (!caps_meet(caps, known.get()) ||
+      (has_implicit(caps) &&
+       gst_caps_is_empty(gstdrm::transform_caps(rules(), GST_PAD_SINK, caps).get()))) {
+    failures_.begin(caps);
+    failures_.explain(caps);
+  } else if (gst_caps_is_fixed(caps) &&
+             !gst_drm_video_info_from_caps_full(&ignored, caps, &error)) {
+    failures_.begin(caps);
+    failures_.post(error, caps);
+  }
+}
+
+// --- events --------------------------------------------------------------------------------------
+
+bool Transformer::sink_event(GstEvent *event)
+{
+  GstBaseTransformClass *base = base_transform_class();
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
+    waits_.end();
+  else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
+    waits_.allow();
+  if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
+    return base->sink_event(element_, event) != FALSE;
+  GstCaps *caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  const auto kept = GstPtr<GstCaps>::share(caps);
+  failures_.begin(caps);
+  const bool accepted = base->sink_event(element_, event) != FALSE;
+  if (accepted)
+    failures_.succeed();
+  else if (!is_flushing(GST_ELEMENT(element_)))
+    failures_.explain(kept.get());
+  return accepted;
+}
+
+// Downstream may answer otherwise from RECONFIGURE on, or be another element: pads that are linked
+// send it, too.
+bool Transformer::src_event(GstEvent *event)
+{
+  if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
+    answers_.forget();
+  return base_transform_class()->src_event(element_, event) != FALSE;
+}
+
+// The pad is flushing by the time it is deactivated. GStreamer takes the stream lock next, and so
+// waits for a frame that is under way.
+bool Transformer::activate_sink_mode(GstPadMode mode, bool active)
+{
+  if (active)
+    waits_.allow();
+  else
+    waits_.end();
+  return base_activate_mode_(element_->sinkpad, GST_OBJECT(element_), mode, active) != FALSE;
+}
+
+bool Transformer::start()
+{
+  stats_.reset();
+  failures_.reset();
+  return true;
+}
+
+bool Transformer::stop()
+{
+  answers_.forget();
+  return true;
+}
+
+// --- frames --------------------------------------------------------------------------------------
+
+GstFlowReturn Transformer::submit_input_buffer(bool discont, GstBuffer *buffer)
+{
+  const GstFlowReturn ret = base_transform_class()->submit_input_buffer(element_, discont, buffer);
+  // Downstream changed its mind (RECONFIGURE). A source that has other caps chooses anew when it is
+  // told that the old ones are not negotiated; else nothing is left in common.
+  if (ret == GST_FLOW_NOT_NEGOTIATED) {
+    const auto caps =
+        GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(element_)));
+    if (caps && upstream_may_choose_again())
+      GST_INFO_OBJECT(element_, "no longer taken: %" GST_PTR_FORMAT, caps.get());
+    else if (caps && !is_flushing(GST_ELEMENT(element_)))
+      failures_.explain(caps.get());
+  }
+  return ret;
+}
+
+GstFlowReturn Transformer::generate_output(GstBuffer **outbuf)
+{
+  auto frame = GstPtr<GstBuffer>::adopt(std::exchange(element_->queued_buf, nullptr));
+  *outbuf = nullptr;
+  if (!frame)
+    return GST_FLOW_OK;
+  const GstFlowReturn ret = process(frame);
+  if (ret != GST_FLOW_OK)
+    return ret;
+  failures_.succeed();
+  *outbuf = frame.release();
+  stats_.frames++;
+  return GST_FLOW_OK;
+}
+
+GstFlowReturn Transformer::transform(GstBuffer *from, GstBuffer *to)
+{
+  const CopyRules rules = copy_rules();
+  const Result<std::uint64_t> copied = copy_frame(to, from, rules.info);
+  if (!copied)
+    return fail(copied.error());
+  GST_BASE_TRANSFORM_GET_CLASS(element_)->copy_metadata(element_, from, to);
+  if (!rules.keeps_crop_meta || is_padded_frame(from, rules.info))
+    while (GstVideoCropMeta *meta = gst_buffer_get_video_crop_meta(to))
+      gst_buffer_remove_meta(to, &meta->meta);
+  stats_.count_copy(GST_ELEMENT(element_), copied.value(), copy_reason_);
+  return GST_FLOW_OK;
+}
+
+} // namespace gstdrm
+
+// --- the GObject shell ---------------------------------------------------------------------------
 
 using gstdrm::logging;
 using gstdrm::posting;
 using gstdrm::Transformer;
-
-GST_DEBUG_CATEGORY(dmabuf_transform_debug);
-#define GST_CAT_DEFAULT dmabuf_transform_debug
 
 enum { PROP_0, PROP_ZERO_COPY, PROP_DRM_STATS, PROP_IMPLICIT_MODIFIER };
 

@@ -1,21 +1,118 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The GObject shell of dmabufupload and dmabufdownload: an abstract type with all of
-// GstBaseTransform's functions, each of which calls the method of the same name.
+// What dmabufupload and dmabufdownload have in common: caps queries answered from format sets,
+// counters, copies, and failed negotiation that explains itself.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include <gst/base/gstbasetransform.h>
+#include <gst/drm/element/frame_wait.hpp>
+#include <gst/drm/element/properties.hpp>
+#include <gst/drm/element/stats.hpp>
 
+#include "gstdmabufanswers.hpp"
+#include "gstdmabuffailures.hpp"
+#include "gstdmabufwaits.hpp"
+
+namespace gstdrm {
+
+// The element behind the GObject shell GstDmaBufTransform, which owns it and has a function for
+// each of GstBaseTransform's. All state is private to this class and to those that it is made of.
+//
+// Locks, in the order in which a thread takes them: first the lock of StreamWaits or that of
+// UploadPools, never both, and GstBufferPool's own under either; then, as leaves, those of
+// CapsAnswers, Interrupt and the upload's settings. No lock is held while another element is called
+// or a message is posted, but for a flush of a pool.
+class Transformer {
+public:
+  using SuggestFor = std::string (*)(const CapsRules &, const GstCaps *, const GstCaps *);
+  Transformer(GstBaseTransform *element, const CapsRules &rules, SuggestFor suggest);
+  Transformer(const Transformer &) = delete;
+  Transformer &operator=(const Transformer &) = delete;
+  virtual ~Transformer() = default;
+
+  // The properties that both elements have, any thread.
+  void set_zero_copy(ZeroCopy zero_copy) noexcept { zero_copy_ = zero_copy; }
+  [[nodiscard]] ZeroCopy zero_copy() const noexcept { return zero_copy_; }
+  void set_implicit_modifier(ImplicitModifier setting) noexcept { implicit_modifier_ = setting; }
+  [[nodiscard]] ImplicitModifier implicit_modifier() const noexcept { return implicit_modifier_; }
+  [[nodiscard]] GstStructure *stats_structure() const { return stats_.to_structure(); }
+
+  // Any thread.
+  bool query(GstPadDirection direction, GstQuery *query);
+  GstCaps *transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter) const;
+  GstPtr<GstCaps> fixate_caps(GstPadDirection direction, GstCaps *caps, GstCaps *others);
+  bool src_event(GstEvent *event);
+  bool activate_sink_mode(GstPadMode mode, bool active);
+
+  // The application's thread, while the streaming thread does not run.
+  virtual bool start();
+  virtual bool stop();
+
+  // The streaming thread; a flush comes from any thread.
+  virtual bool sink_event(GstEvent *event);
+  void explain_refused_caps(GstEvent *event);
+  virtual bool set_caps(GstCaps *incaps, GstCaps *outcaps) = 0;
+  virtual bool decide_allocation(GstQuery *query) = 0;
+  virtual bool propose_allocation(GstQuery *decide_query, GstQuery *query) = 0;
+  GstFlowReturn submit_input_buffer(bool discont, GstBuffer *buffer);
+  // The frame that submit_input_buffer() queued, as it is or copied.
+  GstFlowReturn generate_output(GstBuffer **outbuf);
+  // Copies a checked frame into a buffer with planes of its own, with timestamps, flags and every
+  // meta that does not describe memory. Counted, and announced the first time. A GstVideoCropMeta
+  // of a padded frame was acted on, and is left out.
+  GstFlowReturn transform(GstBuffer *from, GstBuffer *to);
+
+protected:
+  // Takes a frame and gives the one that leaves the element.
+  virtual GstFlowReturn process(GstPtr<GstBuffer> &frame) = 0;
+  // What transform() does with a frame.
+  struct CopyRules {
+    const GstVideoInfo &info;
+    bool keeps_crop_meta; // downstream crops a frame that is not padded
+  };
+  [[nodiscard]] virtual CopyRules copy_rules() const = 0;
+  // Posts the error of a frame that cannot be taken.
+  virtual GstFlowReturn fail(const Error &error) = 0;
+
+  // Writes down why the frame at hand is copied: a string literal.
+  void set_copy_reason(const char *reason) noexcept { copy_reason_ = reason; }
+  [[nodiscard]] GstBaseTransform *element() const noexcept { return element_; }
+  [[nodiscard]] std::string upstream_name() const;
+  // Posts that the element `what` ("cannot take a frame of") upstream, with its caps.
+  void post_frame_failure(BusError on_bus, const char *what, const Error &error,
+                          const char *advice);
+  Stats &stats() noexcept { return stats_; }
+  StreamWaits &waits() noexcept { return waits_; }
+  Failures &failures() noexcept { return failures_; }
+
+private:
+  [[nodiscard]] CapsRules rules() const noexcept;
+  GstPtr<GstCaps> answer_caps(GstPadDirection direction, GstCaps *filter);
+  bool upstream_may_choose_again();
+
+  GstBaseTransform *const element_;                     // owns this
+  const CapsRules rules_;                               // without the properties
+  const GstPadActivateModeFunction base_activate_mode_; // of GstBaseTransform
+  Stats stats_;
+  std::atomic<ZeroCopy> zero_copy_{ZeroCopy::Prefer};
+  std::atomic<ImplicitModifier> implicit_modifier_{ImplicitModifier::Auto};
+  CapsAnswers answers_;
+  Failures failures_;
+  StreamWaits waits_;
+  const char *copy_reason_ = ""; // streaming thread
+};
+
+} // namespace gstdrm
+
+// The GObject shell of both elements: an abstract type with all of GstBaseTransform's functions,
+// each of which calls the method of the same name.
 G_BEGIN_DECLS
 
 #define GST_TYPE_DMABUF_TRANSFORM (gst_dmabuf_transform_get_type())
 #define GST_DMABUF_TRANSFORM(obj)                                                                  \
   (G_TYPE_CHECK_INSTANCE_CAST((obj), GST_TYPE_DMABUF_TRANSFORM, GstDmaBufTransform))
-
-namespace gstdrm {
-class Transformer;
-}
 
 struct GstDmaBufTransform {
   GstBaseTransform parent;

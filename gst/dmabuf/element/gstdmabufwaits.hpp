@@ -6,7 +6,6 @@
 #include <gst/drm/core/ordered_mutex.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 
-
 namespace gstdrm {
 
 // The waits of one element's streaming thread, for fences and for a free buffer. Owned by the

@@ -2,9 +2,10 @@
 #include <gst/gst.h>
 
 #include "config.h"
-#include "gstdmabufdownload.hpp"
-#include "gstdmabufrelabel.hpp"
-#include "gstdmabufupload.hpp"
+
+GST_ELEMENT_REGISTER_DECLARE(dmabufdownload)
+GST_ELEMENT_REGISTER_DECLARE(dmabufrelabel)
+GST_ELEMENT_REGISTER_DECLARE(dmabufupload)
 
 static gboolean plugin_init(GstPlugin *plugin) noexcept
 {

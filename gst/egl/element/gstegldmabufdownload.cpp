@@ -19,7 +19,7 @@
 
 #include <atomic>
 
-#include <gst/drm/element/producer_pad.hpp>
+#include <gst/drm/element/producer.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
 

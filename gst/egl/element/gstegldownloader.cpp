@@ -12,7 +12,7 @@
 #include <gst/drm/core/limits.hpp>
 #include <gst/drm/core/reasons.hpp>
 #include <gst/drm/drm.h>
-#include <gst/drm/element/advice.hpp>
+#include <gst/drm/element/explain.hpp>
 #include <gst/drm/element/allocation_query.hpp>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
@@ -35,12 +35,11 @@ constexpr const char *kNoImport = "OpenGL here imports no dma-bufs, or none of t
 constexpr const char *kNoShader =
     "the OpenGL driver does not compile the shader that would draw it";
 
-// Whether a CAPS event could have them at that pad.
-bool can_be_set(GstPadDirection direction, const GstCaps *caps)
+// Whether a CAPS event could bring them to that pad. Textures have no layout.
+bool can_be_set_at(GstPadDirection direction, const GstCaps *caps)
 {
-  GstDrmVideoInfo made;
-  return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps) &&
-         (direction == GST_PAD_SINK || gst_drm_video_info_from_caps(&made, caps));
+  return direction == GST_PAD_SRC ? can_be_set(caps)
+                                  : caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps);
 }
 
 egl::Target target_of(const GstCaps *caps)
@@ -260,8 +259,9 @@ GstPtr<GstCaps> EglDownloader::possible_caps(GstPadDirection direction, const Gs
 
 bool EglDownloader::query(GstPadDirection direction, GstQuery *query)
 {
-  return query_transform(GST_BASE_TRANSFORM(element_), base_, direction, query,
-                         [direction](const GstCaps *caps) { return can_be_set(direction, caps); });
+  return query_transform(
+      GST_BASE_TRANSFORM(element_), base_, direction, query,
+      [direction](const GstCaps *caps) { return can_be_set_at(direction, caps); });
 }
 
 GstCaps *EglDownloader::transform_caps(GstPadDirection direction, GstCaps *caps, GstCaps *filter)

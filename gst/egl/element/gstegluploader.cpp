@@ -9,11 +9,12 @@
 
 #include <gst/drm/core/unique_fd.hpp>
 #include <gst/drm/drm.h>
-#include <gst/drm/element/advice.hpp>
+#include <gst/drm/element/explain.hpp>
 #include <gst/drm/element/allocation_query.hpp>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/needs.hpp>
+#include <gst/drm/element/transform_query.hpp>
 
 #include "gstegldmabufupload.hpp"
 #include "gsteglformats.hpp"
@@ -34,13 +35,6 @@ GstPad *other_pad(GstGLBaseFilter *element, GstPadDirection direction) noexcept
 bool can_be_sent(const GstCaps *caps)
 {
   return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps);
-}
-
-// Caps that a CAPS event could bring to the sink pad.
-bool can_be_set(const GstCaps *caps)
-{
-  GstDrmVideoInfo info;
-  return can_be_sent(caps) && gst_drm_video_info_from_caps(&info, caps);
 }
 
 GstPtr<GstCaps> fixed_structure(const GstCaps *caps, guint index)

@@ -8,7 +8,6 @@
 
 #include <gst/drm/core/frame_fences.hpp>
 #include <gst/drm/core/sync_file.hpp>
-#include <gst/drm/element/acquire_fence.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/frame_wait.hpp>
 #include <gst/drm/element/memory_token.hpp>

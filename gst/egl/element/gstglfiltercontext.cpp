@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include <gst/drm/element/base_errors.hpp>
+#include <gst/drm/element/errors.hpp>
 
 namespace gstdrm {
 

@@ -6,7 +6,8 @@
  * Shows video on a display of this machine through atomic KMS, without a compositor and, for DMA
  * buffers, without a copy. A mode that fits the video is set; a picture of another size is scaled
  * by the display hardware where it can, and centred where it cannot (#GstKmsDmabufSink:fit). What
- * was on the display before comes back when the sink leaves PAUSED, unless the last frame shall stay
+ * was on the display before comes back when the sink leaves PAUSED, unless the last frame shall
+ * stay
  * (#GstKmsDmabufSink:restore).
  *
  * Memory: DMA buffers are imported once each and shown as they are. A buffer is given back when the
@@ -24,6 +25,8 @@
  */
 #include "gstkmsdmabufsink.hpp"
 
+#include <cstdint>
+
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
 #include <gst/drm/gstdrm-private.hpp>
@@ -35,7 +38,6 @@
 #include "gstkmssink.hpp"
 #include "gstkmssinkbalance.hpp"
 #include "gstkmssinkcaps.hpp"
-#include "gstkmssinkoverlay.hpp"
 #include "gstkmssinkproperties.hpp"
 
 #define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
@@ -48,24 +50,47 @@ using gstdrm::posting;
 enum { SIGNAL_SNAPSHOT, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
+// --- GstVideoOverlay -----------------------------------------------------------------------------
+
+// There are no windows on a bare display.
+static void set_window_handle(GstVideoOverlay *overlay, guintptr) noexcept
+{
+  GST_DEBUG_OBJECT(overlay, "the window handle is ignored");
+}
+
+// The interface's function has checked the sizes: both above 0, or both -1 for the whole screen.
+static void set_render_rectangle(GstVideoOverlay *overlay, gint x, gint y, gint width, gint height)
+{
+  GST_KMS_DMABUF_SINK(overlay)->sink->display().change_view([=](gstdrm::kms::View &view) {
+    if (width > 0 && height > 0)
+      view.area = gstdrm::kms::Rectangle{x, y, static_cast<std::uint32_t>(width),
+                                         static_cast<std::uint32_t>(height)};
+    else
+      view.area.reset();
+  });
+}
+
+static void expose(GstVideoOverlay *overlay)
+{
+  GST_KMS_DMABUF_SINK(overlay)->sink->repeat_frame();
+}
+
 static void gst_kms_dmabuf_sink_overlay_init(GstVideoOverlayInterface *iface) noexcept
 {
-  gstdrm::sink_overlay_init(iface);
+  iface->set_window_handle = set_window_handle;
+  iface->set_render_rectangle = logging<set_render_rectangle>;
+  iface->expose = logging<expose>;
 }
 
-static void gst_kms_dmabuf_sink_balance_init(GstColorBalanceInterface *iface) noexcept
-{
-  gstdrm::sink_balance_init(iface);
-}
+// --- GObject, GstElement, GstBaseSink ------------------------------------------------------------
 
-G_DEFINE_TYPE_WITH_CODE(GstKmsDmabufSink, gst_kms_dmabuf_sink, GST_TYPE_VIDEO_SINK,
-                        G_IMPLEMENT_INTERFACE(GST_TYPE_VIDEO_DIRECTION, nullptr)
-                            G_IMPLEMENT_INTERFACE(GST_TYPE_VIDEO_OVERLAY,
-                                                  gst_kms_dmabuf_sink_overlay_init)
-                                G_IMPLEMENT_INTERFACE(GST_TYPE_COLOR_BALANCE,
-                                                      gst_kms_dmabuf_sink_balance_init)
-                                GST_DEBUG_CATEGORY_INIT(gst_kms_dmabuf_sink_debug, "kmsdmabufsink",
-                                                        0, "Atomic KMS video sink"))
+G_DEFINE_TYPE_WITH_CODE(
+    GstKmsDmabufSink, gst_kms_dmabuf_sink, GST_TYPE_VIDEO_SINK,
+    G_IMPLEMENT_INTERFACE(GST_TYPE_VIDEO_DIRECTION, nullptr)
+        G_IMPLEMENT_INTERFACE(GST_TYPE_VIDEO_OVERLAY, gst_kms_dmabuf_sink_overlay_init)
+            G_IMPLEMENT_INTERFACE(GST_TYPE_COLOR_BALANCE, gstdrm::sink_balance_init)
+                GST_DEBUG_CATEGORY_INIT(gst_kms_dmabuf_sink_debug, "kmsdmabufsink", 0,
+                                        "Atomic KMS video sink"))
 #define parent_class gst_kms_dmabuf_sink_parent_class
 
 // Late by up to two frames at 50 Hz is still worth showing; the base class's default of 5 ms drops
@@ -207,11 +232,11 @@ static void install_signals(GstKmsDmabufSinkClass *klass)
    *
    * Since: 0.1
    */
-  signals[SIGNAL_SNAPSHOT] = g_signal_new_class_handler(
-      "snapshot", G_TYPE_FROM_CLASS(klass),
-      static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION),
-      G_CALLBACK(logging<gst_kms_dmabuf_sink_snapshot>), nullptr, nullptr, nullptr, GST_TYPE_SAMPLE,
-      0);
+  signals[SIGNAL_SNAPSHOT] =
+      g_signal_new_class_handler("snapshot", G_TYPE_FROM_CLASS(klass),
+                                 static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION),
+                                 G_CALLBACK(logging<gst_kms_dmabuf_sink_snapshot>), nullptr,
+                                 nullptr, nullptr, GST_TYPE_SAMPLE, 0);
 }
 
 static void gst_kms_dmabuf_sink_class_init(GstKmsDmabufSinkClass *klass)

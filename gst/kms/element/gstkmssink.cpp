@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// KmsSink between NULL and PLAYING: states, caps, statistics and snapshots.
 #include "gstkmssink.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <gst/drm/drm.h>
+#include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
+#include <gst/drm/element/explain.hpp>
+#include <gst/drm/gstdrm-compat-private.h>
+#include <gst/drm/gstdrm-guard-private.hpp>
 
+#include "engine/card/kms_event_loop.hpp"
 #include "gstkmsdmabufsink.hpp"
 
 #define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
@@ -25,6 +34,36 @@ guint64 base_sink_dropped(GstBaseSink *sink)
   gst_structure_free(stats);
   return dropped;
 }
+
+// A flip takes one refresh: after this time something is stuck.
+constexpr std::int64_t kDrainTimeout_ns = 2'000'000'000;
+
+// After a frame that the base class has dropped as late: longer than the frames of a stream take,
+// all of which may be late, and short for a viewer.
+constexpr std::int64_t kPause_ns = 100'000'000;
+
+// Held by the streaming thread while it shows a frame, and let go while it waits.
+class PrerollLock {
+public:
+  explicit PrerollLock(GstBaseSink *sink) : mutex_(GST_BASE_SINK_GET_PREROLL_LOCK(sink)) {}
+  ~PrerollLock()
+  {
+    if (held_)
+      g_mutex_unlock(mutex_);
+  }
+  PrerollLock(const PrerollLock &) = delete;
+  PrerollLock &operator=(const PrerollLock &) = delete;
+  void lock() noexcept
+  {
+    g_mutex_lock(mutex_);
+    held_ = true;
+  }
+  bool try_lock() noexcept { return held_ = g_mutex_trylock(mutex_) != FALSE; }
+
+private:
+  GMutex *mutex_;
+  bool held_ = false;
+};
 
 } // namespace
 
@@ -236,6 +275,365 @@ GstSample *KmsSink::snapshot()
   const auto buffer = GstPtr<GstBuffer>::adopt(
       gst_buffer_new_memdup(snapshot->pixels.data(), snapshot->pixels.size()));
   return gst_sample_new(buffer.get(), caps.get(), nullptr, nullptr);
+}
+
+// The caller holds the preroll lock, which is released and retaken to post. Returns true if it was
+// released.
+bool KmsSink::post_kept() noexcept
+{
+  HeldMessages::Kept kept = messages_.end();
+  if (kept.messages.empty() && !kept.asks_for_choice)
+    return false;
+  GstBaseSink *sink = GST_BASE_SINK(element_);
+  GST_BASE_SINK_PREROLL_UNLOCK(sink);
+  for (GstPtr<GstMessage> &message : kept.messages)
+    gst_element_post_message(GST_ELEMENT(element_), message.release());
+  if (kept.asks_for_choice)
+    negotiation_.request_choice();
+  GST_BASE_SINK_PREROLL_LOCK(sink);
+  return true;
+}
+
+// While messages are kept. The base class signals only who waits already: what has changed while
+// the lock was let go is looked at here.
+GstFlowReturn KmsSink::wait_preroll()
+{
+  GstBaseSink *sink = GST_BASE_SINK(element_);
+  const bool let_go = post_kept();
+  GstFlowReturn ret = GST_FLOW_OK;
+  if (let_go && sink->flushing)
+    ret = GST_FLOW_FLUSHING;
+  else if (!let_go || sink->need_preroll)
+    ret = gst_base_sink_wait_preroll(sink);
+  messages_.begin();
+  return ret;
+}
+
+void KmsSink::get_times(GstBuffer *buffer, GstClockTime *start, GstClockTime *end)
+{
+  const GstVideoInfo &vinfo = frames_.video_info();
+  *start = GST_BUFFER_PTS_IS_VALID(buffer) ? GST_BUFFER_PTS(buffer) : GST_BUFFER_DTS(buffer);
+  *end = GST_CLOCK_TIME_NONE;
+  if (!GST_CLOCK_TIME_IS_VALID(*start))
+    return;
+  if (GST_BUFFER_DURATION_IS_VALID(buffer))
+    *end = *start + GST_BUFFER_DURATION(buffer);
+  else if (GST_VIDEO_INFO_FPS_N(&vinfo) > 0)
+    *end = *start + gst_util_uint64_scale_int(GST_SECOND, GST_VIDEO_INFO_FPS_D(&vinfo),
+                                              GST_VIDEO_INFO_FPS_N(&vinfo));
+  keep_if_late(buffer);
+}
+
+// When the frame should be on screen, on CLOCK_MONOTONIC, whatever clock the pipeline has; nullopt
+// if it is shown as soon as possible.
+std::optional<KmsSink::DueTime> KmsSink::due_time(GstBuffer *buffer) const
+{
+  GstBaseSink *sink = GST_BASE_SINK(element_);
+  if (!gst_base_sink_get_sync(sink) || !GST_BUFFER_PTS_IS_VALID(buffer))
+    return std::nullopt;
+  GST_OBJECT_LOCK(sink);
+  const GstClockTime running =
+      gst_segment_to_running_time(&sink->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+  const GstClockTime base_time = GST_ELEMENT(sink)->base_time;
+  const auto clock = GstPtr<GstClock>::share(GST_ELEMENT_CLOCK(sink));
+  GST_OBJECT_UNLOCK(sink);
+  if (!clock)
+    return std::nullopt;
+  const GstClockTime now = gst_clock_get_time(clock.get());
+  if (!GST_CLOCK_TIME_IS_VALID(running) || !GST_CLOCK_TIME_IS_VALID(now))
+    return std::nullopt;
+  const GstClockTimeDiff left = GST_CLOCK_DIFF(now, base_time + running) +
+                                static_cast<GstClockTimeDiff>(gst_base_sink_get_latency(sink)) +
+                                gst_base_sink_get_ts_offset(sink);
+  return DueTime{kms::monotonic_now_ns() + left, running};
+}
+
+// The base class does not tell that it drops a buffer as late. So each one that is late is kept
+// until a frame is shown, and is shown itself if none is for a while: the last of a burst is seen.
+void KmsSink::keep_if_late(GstBuffer *buffer)
+{
+  GstBaseSink *sink = GST_BASE_SINK(element_);
+  const gint64 max_lateness = gst_base_sink_get_max_lateness(sink);
+  const bool is_on_screen = prerolled_ == buffer && prerolled_pts_ == GST_BUFFER_PTS(buffer);
+  if (sink->need_preroll || max_lateness < 0 || is_on_screen)
+    return;
+  const std::optional<DueTime> due = due_time(buffer);
+  const std::int64_t now = kms::monotonic_now_ns();
+  if (!due || now - due->time_ns <= max_lateness)
+    return;
+  late_ = GstPtr<GstBuffer>::share(buffer);
+  if (const std::shared_ptr<kms::Display> display = display_.get())
+    display->want_repaint_at(now + kPause_ns);
+}
+
+GstFlowReturn KmsSink::fail(const Error &error)
+{
+  Failure failure({}, error);
+  const std::string sender = peer_name(GST_VIDEO_SINK_PAD(element_));
+  if (error.code == ErrorCode::Layout)
+    failure.advise(advice_on(error, sender)).add("sender", sender);
+  else if (error.code == ErrorCode::Allocation)
+    failure.advise("Choose a smaller size, or raise the limits of the process (ulimit -n, -v).");
+  post_failure(GST_ELEMENT(element_), failure);
+  return GST_FLOW_ERROR;
+}
+
+// Hands the frame to the display. A flush in PLAYING only interrupts until preroll is over.
+GstFlowReturn KmsSink::show(kms::Display &display, GstBuffer *buffer, kms::Frame &frame,
+                            kms::FlipQueue::Overflow overflow)
+{
+  while (true) {
+    const Result<kms::Display::Shown> shown = display.show(frame, overflow);
+    if (!shown && shown.error().code == ErrorCode::Unsupported && frames_.shift_instead_of(frame)) {
+      GST_INFO_OBJECT(element_, "no part of a frame: %s", shown.error().message.c_str());
+      Result<kms::Frame> shifted = frames_.make(display, buffer);
+      if (!shifted)
+        return fail(shifted.error());
+      shifted->due_ns = frame.due_ns;
+      shifted->stamp = frame.stamp;
+      frame = std::move(*shifted);
+      continue;
+    }
+    if (!shown &&
+        (shown.error().code == ErrorCode::Unsupported || shown.error().code == ErrorCode::Caps))
+      return negotiation_.refuse(display, shown.error());
+    if (!shown)
+      return fail(shown.error());
+    if (*shown == kms::Display::Shown::Yes || *shown == kms::Display::Shown::Dropped)
+      return GST_FLOW_OK;
+    if (*shown == kms::Display::Shown::Failed) {
+      if (const std::optional<Error> failure = display.failure())
+        reports_.post_failure(*failure);
+      return GST_FLOW_ERROR;
+    }
+    if (const GstFlowReturn ret = wait_preroll(); ret != GST_FLOW_OK)
+      return ret;
+  }
+}
+
+// A GstVideoCropMeta may show less than the caps say, as GStreamer's own sinks take it: the display
+// is set up as for caps of that size.
+Result<void> KmsSink::follow_crop(kms::Display &display, GstBuffer *buffer)
+{
+  const Result<GstVideoRectangle> part = frames_.shown_part(buffer);
+  if (!part)
+    return part.error();
+  const GstVideoInfo &shown = frames_.video_info();
+  if (part->w == GST_VIDEO_INFO_WIDTH(&shown) && part->h == GST_VIDEO_INFO_HEIGHT(&shown))
+    return {};
+  const auto current =
+      GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(element_)));
+  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_copy(current.get()));
+  gst_caps_set_simple(caps.get(), "width", G_TYPE_INT, part->w, "height", G_TYPE_INT, part->h,
+                      nullptr);
+  const Result<SinkStream> stream = negotiation_.accept(display, caps.get());
+  if (!stream)
+    return stream.error();
+  frames_.show_parts(*stream);
+  return {};
+}
+
+GstFlowReturn KmsSink::show_frame(GstBuffer *buffer)
+{
+  GstFlowReturn ret = GST_FLOW_ERROR;
+  {
+    const MessagesKept kept(*this);
+    ret = show_now(buffer);
+  }
+  // A flush may have come while a message was posted; the base class does not look again.
+  return ret == GST_FLOW_OK && GST_BASE_SINK(element_)->flushing ? GST_FLOW_FLUSHING : ret;
+}
+
+GstFlowReturn KmsSink::show_now(GstBuffer *buffer)
+{
+  const std::shared_ptr<kms::Display> chosen = display_.get();
+  if (!chosen)
+    return GST_FLOW_FLUSHING;
+  const bool is_prerolled = std::exchange(prerolled_, nullptr) == buffer;
+  if (!in_preroll_ && is_prerolled && prerolled_pts_ == GST_BUFFER_PTS(buffer))
+    return GST_FLOW_OK; // on screen since preroll
+  kept_.reset();
+  late_.reset();
+  // Until PLAYING, when its frames have to be shown, the sink waits for whoever has the display.
+  const Result<std::shared_ptr<kms::Display>> display = take_output(chosen);
+  if (!display)
+    return in_preroll_ && display.error().sys_errno == EBUSY ? GST_FLOW_OK : fail(display.error());
+  stats_.frames++;
+  if (negotiation_.refuses())
+    return negotiation_.drop();
+  const Result<void> followed = follow_crop(**display, buffer);
+  Result<kms::Frame> frame =
+      followed ? frames_.make(**display, buffer) : Result<kms::Frame>(followed.error());
+  if (!frame && frame.error().code == ErrorCode::Unsupported)
+    return negotiation_.refuse(**display, frame.error());
+  if (!frame)
+    return fail(frame.error());
+  const bool sync = gst_base_sink_get_sync(GST_BASE_SINK(element_)) != FALSE;
+  if (const auto due = in_preroll_ ? std::nullopt : due_time(buffer)) {
+    frame->due_ns = due->time_ns;
+    frame->stamp = due->running;
+  }
+  const GstFlowReturn ret =
+      show(**display, buffer, *frame,
+           sync ? kms::FlipQueue::Overflow::Replace : kms::FlipQueue::Overflow::Wait);
+  if (in_preroll_ && ret == GST_FLOW_OK) {
+    prerolled_ = buffer;
+    prerolled_pts_ = GST_BUFFER_PTS(buffer);
+  }
+  return ret;
+}
+
+void KmsSink::forget_frames()
+{
+  PrerollLock preroll(GST_BASE_SINK(element_));
+  preroll.lock();
+  prerolled_ = nullptr;
+  kept_.reset();
+  late_.reset();
+  if (const std::shared_ptr<kms::Display> display = display_.get())
+    display->forget_unused_imports();
+}
+
+void KmsSink::repeat_frame()
+{
+  const std::shared_ptr<kms::Display> open = display_.get();
+  if (!open)
+    return;
+  // The streaming thread may hold the preroll lock and post the message that the caller handles,
+  // or wait for a flip, which the event thread reports.
+  PrerollLock preroll(GST_BASE_SINK(element_));
+  if (!open->on_event_thread() && preroll.try_lock())
+    repeat_now();
+  else if (!repeat_asked_.exchange(true))
+    GST_DRM_ELEMENT_CALL_ASYNC(element_, [](auto *element, gpointer) {
+      GST_KMS_DMABUF_SINK(element)->sink->repeat_later();
+    });
+}
+
+// On a thread of GStreamer's, which nobody waits for.
+void KmsSink::repeat_later() noexcept
+try {
+  PrerollLock preroll(GST_BASE_SINK(element_));
+  preroll.lock();
+  repeat_asked_ = false; // what is asked for from now on has not been shown
+  repeat_now();
+} catch (...) {
+  post_exception(element_, __func__);
+}
+
+// With the preroll lock held.
+void KmsSink::repeat_now()
+{
+  const MessagesKept kept(*this); // until the next lock is let go as well
+  // A thread that changes the caps or stops the display holds this lock, and may wait for the
+  // present thread.
+  const std::unique_lock repeats(repeat_lock_, std::try_to_lock);
+  if (repeats && started_)
+    show_last(*display_.get());
+}
+
+// With the preroll lock held, and messages kept. Between two caps there is nothing to show.
+void KmsSink::show_last(kms::Display &display)
+{
+  if (late_)
+    kept_ = std::exchange(late_, {});
+  GstPtr<GstBuffer> buffer = kept_;
+  if (!buffer) {
+    const auto last =
+        GstPtr<GstSample>::adopt(gst_base_sink_get_last_sample(GST_BASE_SINK(element_)));
+    const auto current =
+        GstPtr<GstCaps>::adopt(gst_pad_get_current_caps(GST_VIDEO_SINK_PAD(element_)));
+    if (!last || !current || !gst_caps_is_equal(current.get(), gst_sample_get_caps(last.get())))
+      return;
+    buffer = GstPtr<GstBuffer>::share(gst_sample_get_buffer(last.get()));
+  }
+  if (negotiation_.refuses())
+    return;
+  const Result<void> followed = follow_crop(display, buffer.get());
+  Result<kms::Frame> frame =
+      followed ? frames_.make(display, buffer.get()) : Result<kms::Frame>(followed.error());
+  const Result<kms::Display::Shown> shown =
+      frame ? display.show(*frame, kms::FlipQueue::Overflow::Replace)
+            : Result<kms::Display::Shown>(frame.error());
+  if (!shown)
+    GST_WARNING_OBJECT(element_, "not repeated: %s", shown.error().message.c_str());
+  if (!gst_base_sink_is_last_sample_enabled(GST_BASE_SINK(element_)))
+    kept_.reset(); // the application wants no buffer held for another showing
+}
+
+// At the end of the stream.
+void KmsSink::drain()
+{
+  const std::shared_ptr<kms::Display> display = display_.get();
+  if (!display)
+    return;
+  if (late_)
+    repeat_now();
+  display->drain(kDrainTimeout_ns);
+}
+
+void KmsSink::give_back()
+{
+  PrerollLock preroll(GST_BASE_SINK(element_)); // keeps whoever repeats a frame away
+  preroll.lock();
+  const MessagesKept kept_messages(*this);
+  const std::shared_ptr<kms::Display> display = display_.get();
+  if (!display || !is_started())
+    return;
+  if (late_)
+    show_last(*display);
+  display->drain(kDrainTimeout_ns);
+  if (GST_BASE_SINK(element_)->flushing)
+    return; // the query is of no use any more
+  const std::shared_ptr<void> owner = display->shown_owner();
+  auto *shown = static_cast<GstBuffer *>(owner.get());
+  if (shown && !frames_.is_own(shown)) {
+    Result<GstPtr<GstBuffer>> copied = frames_.keep(*display, shown);
+    Result<kms::Frame> frame =
+        copied ? frames_.make(*display, copied->get()) : Result<kms::Frame>(copied.error());
+    const Result<kms::Display::Shown> kept =
+        frame ? display->show(*frame, kms::FlipQueue::Overflow::Wait)
+              : Result<kms::Display::Shown>(frame.error());
+    if (kept && *kept == kms::Display::Shown::Yes) {
+      kept_ = std::move(*copied);
+      display->drain(kDrainTimeout_ns);
+    } else if (kept && *kept == kms::Display::Shown::Flushing) {
+      return; // likewise
+    } else {
+      GST_INFO_OBJECT(element_, "dark until the next frame: %s",
+                      kept ? "the copy was not shown" : kept.error().message.c_str());
+      display->blank();
+    }
+  }
+  display->forget_imports();
+}
+
+// The base class sends a QoS event for each frame that it renders, with the time at which the frame
+// was handed over. Upstream has to know of a frame that reached the screen late all the same.
+GstEvent *KmsSink::with_flip_time(GstEvent *event)
+{
+  const std::shared_ptr<kms::Display> display = display_.get();
+  const std::optional<kms::LateFrame> late = display ? display->take_late() : std::nullopt;
+  if (!late)
+    return nullptr;
+  GstQOSType type;
+  gdouble proportion = 1.0;
+  GstClockTimeDiff jitter = 0;
+  GstClockTime timestamp = 0;
+  gst_event_parse_qos(event, &type, &proportion, &jitter, &timestamp);
+  if (jitter >= late->late_ns)
+    return nullptr;
+  const GstVideoInfo &vinfo = frames_.video_info();
+  double slower = proportion;
+  if (GST_VIDEO_INFO_FPS_N(&vinfo) > 0) {
+    const GstClockTime duration = gst_util_uint64_scale_int(
+        GST_SECOND, GST_VIDEO_INFO_FPS_D(&vinfo), GST_VIDEO_INFO_FPS_N(&vinfo));
+    // The time of so many frames went by for each frame that was shown.
+    if (duration > 0)
+      slower = 1.0 + static_cast<double>(late->late_ns) / static_cast<double>(duration);
+  }
+  return gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, std::max(proportion, slower), late->late_ns,
+                           late->stamp);
 }
 
 } // namespace gstdrm

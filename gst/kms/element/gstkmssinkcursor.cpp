@@ -57,7 +57,8 @@ Result<std::optional<kms::CursorImage>> read_cursor_image(GstSample *sample)
         "cursor-image needs a buffer and video/x-raw caps of 8-bit RGB with alpha, such as BGRA.",
         0};
   if (const Result<void> checked = check_mappable_frame(buffer, info); !checked)
-    return Error{ErrorCode::Layout, "cursor-image is no frame of its caps: " + checked.error().message + ".", 0};
+    return Error{ErrorCode::Layout,
+                 "cursor-image is no frame of its caps: " + checked.error().message + ".", 0};
   GstVideoFrame frame;
   if (!gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ))
     return Error{ErrorCode::Layout, "cursor-image cannot be mapped.", 0};

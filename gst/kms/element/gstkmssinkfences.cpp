@@ -6,7 +6,7 @@
 
 #include <gst/drm/core/frame_fences.hpp>
 #include <gst/drm/drm.h>
-#include <gst/drm/element/acquire_fence.hpp>
+#include <gst/drm/element/frame_wait.hpp>
 
 #include "engine/commit/kms_fence_gate.hpp"
 #include "gstkmsdmabufsink.hpp"

@@ -17,7 +17,6 @@
 #include <gst/video/video.h>
 
 #include "gstkmsdmabufsink.hpp"
-#include "gstkmssinkpool.hpp"
 
 #define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
 
@@ -375,6 +374,22 @@ Result<void> SinkFrames::copy_pixels(GstBuffer *to, GstBuffer *from) const
   if (const Result<std::uint64_t> copied = copy_frame(to, named.get(), vinfo); !copied)
     return Error{copied.error().code, copied.error().message + ".", 0};
   return {};
+}
+
+Result<ConfiguredPool> make_scanout_pool(const kms::Display &display, GstCaps *caps,
+                                         guint least_size, guint min_buffers)
+{
+  GError *error = nullptr;
+  GstDrmAllocator *allocator = gst_drm_allocator_new_for_fd(GST_DRM_ALLOCATOR_KIND_DUMB,
+                                                            display.device().memory_fd(), &error);
+  if (!allocator)
+    return take_error(error, ErrorCode::Allocation);
+  const auto owned = GstPtr<GstDrmAllocator>::adopt(allocator);
+  auto made = configure_pool(allocator, {caps, min_buffers, 0, true, least_size});
+  if (!made)
+    return Error{made.error().code, display.device().name() + ": " + made.error().message,
+                 made.error().sys_errno};
+  return made;
 }
 
 } // namespace gstdrm

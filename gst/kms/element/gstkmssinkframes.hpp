@@ -9,16 +9,24 @@
 #include <vector>
 
 #include <gst/drm/core/device_wait.hpp>
+#include <gst/drm/core/result.hpp>
 #include <gst/drm/element/crop.hpp>
+#include <gst/drm/element/pool.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/gst.h>
 
+#include "engine/display/kms_display.hpp"
 #include "gstkmssinkcomposition.hpp"
 #include "gstkmssinkdisplay.hpp"
 #include "gstkmssinkfences.hpp"
 #include "gstkmssinkpicture.hpp"
 
 namespace gstdrm {
+
+// The pool is not active. `least_size` is how many bytes system memory of these caps takes; the
+// buffers of the pool are larger where the display wants padded rows.
+Result<ConfiguredPool> make_scanout_pool(const kms::Display &display, GstCaps *caps,
+                                         guint least_size, guint min_buffers);
 
 class SinkFrames {
 public:

@@ -14,7 +14,7 @@
 
 #include "gstkmsdmabufsink.hpp"
 #include "gstkmssinkcaps.hpp"
-#include "gstkmssinkpool.hpp"
+#include "gstkmssinkframes.hpp"
 
 #define GST_CAT_DEFAULT gst_kms_dmabuf_sink_debug
 

@@ -10,11 +10,15 @@
 #include <string>
 #include <system_error>
 
+#include <gst/drm/drm.h>
+#include <gst/drm/element/properties.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
+#include <gst/gst.h>
 #include <gst/video/videooverlay.h>
 
 #include "gstkmsdmabufsink.hpp"
 #include "gstkmssink.hpp"
+#include "gstkmssinksettings.hpp"
 
 namespace gstdrm {
 
@@ -369,6 +373,309 @@ bool get_setting(const SinkSettings &settings, guint id, GValue *value)
   }
 }
 
+GType sync_mode_type()
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(SyncMode::Auto),
+       "Fences of GstDrmSyncMeta explicitly; implicit ones where the driver does not wait for them "
+       "itself",
+       "auto"},
+      {static_cast<gint>(SyncMode::Explicit),
+       "Fences of GstDrmSyncMeta, else the implicit ones of the dma-bufs, through IN_FENCE_FD",
+       "explicit"},
+      {static_cast<gint>(SyncMode::Implicit),
+       "No IN_FENCE_FD: the driver waits for the dma-bufs' own fences", "implicit"},
+      {0, nullptr, nullptr}};
+  static const GType type = g_enum_register_static("GstKmsDmabufSinkSyncMode", values);
+  return type;
+}
+
+void install_sync_properties(GObjectClass *klass)
+{
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_MUTABLE_READY);
+  g_object_class_install_property(
+      klass, PROP_SYNC_MODE,
+      g_param_spec_enum(
+          "sync-mode", "Synchronisation mode",
+          "How the display waits until a buffer was drawn. Read when the sink goes to PAUSED",
+          sync_mode_type(), static_cast<gint>(SyncMode::Auto), flags));
+  g_object_class_install_property(
+      klass, PROP_FENCE_TIMEOUT,
+      g_param_spec_uint64(
+          "fence-timeout", "Fence timeout",
+          "Nanoseconds after which a frame is left out whose acquire fence has not signalled; "
+          "until it has, the frame waits in the sink and not in the kernel (0: no limit). Read "
+          "when the sink goes to PAUSED",
+          0, G_MAXUINT64, kDefaultFenceTimeout, flags));
+}
+
+GType fit_type()
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(kms::Fit::Contain),
+       "As large as fits, the whole picture; pixel for pixel where the hardware does not scale",
+       "contain"},
+      {static_cast<gint>(kms::Fit::Cover),
+       "Fills the whole area, and crops the picture; pixel for pixel where the hardware does not "
+       "scale",
+       "cover"},
+      {static_cast<gint>(kms::Fit::None), "Pixel for pixel, centred, and cropped where too large",
+       "none"},
+      {static_cast<gint>(kms::Fit::Fill),
+       "The whole picture fills the whole area, in the area's aspect ratio; pixel for pixel where "
+       "the hardware does not scale",
+       "fill"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstKmsDmabufSinkFit", values);
+  return type;
+}
+
+GType mode_changes_type()
+{
+  static const GEnumValue values[] = {
+      {static_cast<gint>(kms::ModeChanges::Auto),
+       "Where the mode on screen cannot show the picture; mode=match: also with the first picture",
+       "auto"},
+      {static_cast<gint>(kms::ModeChanges::Always),
+       "With each picture that another mode fits better, as mode=match says", "always"},
+      {static_cast<gint>(kms::ModeChanges::Start), "With the first picture alone", "start"},
+      {static_cast<gint>(kms::ModeChanges::Never),
+       "Never: the display keeps the mode that it has; one that is dark gets one with the first "
+       "picture",
+       "never"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstKmsDmabufSinkModeChanges", values);
+  return type;
+}
+
+GType rotation_type()
+{
+  static const GFlagsValue values[] = {
+      {DRM_MODE_ROTATE_0, "As it is", "rotate-0"},
+      {DRM_MODE_ROTATE_90, "90 degrees counter-clockwise", "rotate-90"},
+      {DRM_MODE_ROTATE_180, "180 degrees", "rotate-180"},
+      {DRM_MODE_ROTATE_270, "270 degrees counter-clockwise", "rotate-270"},
+      {DRM_MODE_REFLECT_X, "Left and right swapped, before it is turned", "reflect-x"},
+      {DRM_MODE_REFLECT_Y, "Top and bottom swapped, before it is turned", "reflect-y"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_flags_register_static("GstKmsDmabufSinkRotation", values);
+  return type;
+}
+
+void install_view_properties(GObjectClass *klass)
+{
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_MUTABLE_PLAYING);
+  g_object_class_install_property(
+      klass, PROP_MODE,
+      g_param_spec_string(
+          "mode", "Mode",
+          "Display mode: match (the mode that fits the video's size and rate), preferred (the "
+          "display's own choice), current (no mode set: the picture is shown on a plane beside "
+          "what another program shows), auto (current where fd or plane-id is given, the display "
+          "is on and a plane is free; else the mode on screen stays where it can show the picture, "
+          "and a dark display gets its own), or one of the connector's in pixels and Hz, such as "
+          "1920x1080, 1920x1080@60, 1920x1080@59.94 or 1920x1080i@50 (fields)",
+          "auto",
+          static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                   GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property(
+      klass, PROP_MODE_CHANGES,
+      g_param_spec_enum("mode-changes", "Mode changes",
+                        "When mode=auto and mode=match set a mode, which leaves most displays dark "
+                        "for seconds",
+                        mode_changes_type(), static_cast<gint>(kms::ModeChanges::Auto),
+                        static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                 GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property(
+      klass, PROP_FIT,
+      g_param_spec_enum(
+          "fit", "Fit",
+          "How the picture fills the render rectangle, or the mode where there is none", fit_type(),
+          static_cast<gint>(kms::Fit::Contain), flags));
+  g_object_class_install_property(
+      klass, PROP_ZPOS,
+      g_param_spec_int(
+          "zpos", "Z position",
+          "Place of the plane in the stack, larger is nearer to the viewer; planes that cannot "
+          "have this value are not used (-1: the driver's value)",
+          -1, G_MAXINT, -1, flags));
+  g_object_class_install_property(
+      klass, PROP_ROTATION,
+      g_param_spec_flags(
+          "rotation", "Rotation",
+          "How the display turns the picture, counter-clockwise in degrees, after reflecting it; "
+          "planes that cannot turn it so are not used",
+          rotation_type(), DRM_MODE_ROTATE_0, flags));
+  g_object_class_override_property(klass, PROP_VIDEO_DIRECTION, "video-direction");
+  g_object_class_install_property(
+      klass, PROP_RESTORE,
+      g_param_spec_boolean("restore", "Restore",
+                           "When the sink leaves PAUSED, show again what the display showed "
+                           "before; otherwise the last frame stays on screen",
+                           TRUE, flags));
+  g_object_class_install_property(
+      klass, PROP_UPRIGHT,
+      g_param_spec_boolean(
+          "upright", "Upright",
+          "Turn the picture so that it is upright on a panel that is mounted rotated (the "
+          "connector's panel orientation), where a plane can; rotation is applied in addition",
+          TRUE, flags));
+  gst_video_overlay_install_properties(klass, PROP_RENDER_RECTANGLE);
+}
+
+void install_device_properties(GObjectClass *klass)
+{
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_MUTABLE_READY);
+  g_object_class_install_property(
+      klass, PROP_DRIVER_NAME,
+      g_param_spec_string("driver-name", "Driver name",
+                          "Kernel driver of the device to open, such as vkms (empty: any)", "",
+                          flags));
+  g_object_class_install_property(
+      klass, PROP_BUS_ID,
+      g_param_spec_string("bus-id", "Bus ID",
+                          "Bus id of the device to open, such as pci:0000:00:02.0 (empty: any)", "",
+                          flags));
+  g_object_class_install_property(
+      klass, PROP_DEVICE,
+      g_param_spec_string("device", "Device",
+                          "Device node to open, such as /dev/dri/card1 (empty: the first with a "
+                          "connected output that driver-name and bus-id allow)",
+                          "", flags));
+  g_object_class_install_property(
+      klass, PROP_FD,
+      g_param_spec_int(
+          "fd", "File descriptor",
+          "Open KMS device to use in place of opening one; duplicated, so it stays the "
+          "application's, as do its events, none of which the sink asks for or reads; any number "
+          "of sinks may be given the same one (-1: none)",
+          -1, G_MAXINT, -1, flags));
+  g_object_class_install_property(
+      klass, PROP_LEASE,
+      g_param_spec_string(
+          "lease", "Lease",
+          "Connectors to lease from the device (HDMI-A-1,DP-1), which must be master: the "
+          "sink shows on the lease, and so does every other sink with the same device and "
+          "lease (empty: no lease)",
+          "", flags));
+  g_object_class_install_property(
+      klass, PROP_CONNECTOR,
+      g_param_spec_string(
+          "connector", "Connector",
+          "Connector to show on, by name (HDMI-A-1) or number (empty: the first that is "
+          "connected)",
+          "", flags));
+  g_object_class_install_property(klass, PROP_PLANE_ID,
+                                  g_param_spec_int("plane-id", "Plane ID",
+                                                   "KMS plane to show on (-1 or 0: the first that "
+                                                   "takes the picture, primary before overlay)",
+                                                   -1, G_MAXINT, -1, flags));
+}
+
+// Properties about the driver's own properties and features.
+void install_driver_properties(GObjectClass *klass)
+{
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_MUTABLE_READY);
+  g_object_class_install_property(
+      klass, PROP_CONNECTOR_PROPERTIES,
+      g_param_spec_boxed(
+          "connector-properties", "Connector properties",
+          "KMS properties of the connector and their values, such as "
+          "\"properties,max-bpc=8,Broadcast-RGB=Full\": integers, or names of values; "
+          "they come back when the sink stops",
+          GST_TYPE_STRUCTURE, flags));
+  g_object_class_install_property(
+      klass, PROP_PLANE_PROPERTIES,
+      g_param_spec_boxed("plane-properties", "Plane properties",
+                         "KMS properties of the plane that shows the picture, and their values; "
+                         "planes that cannot have them are not used. zpos and rotation set the "
+                         "sink's properties of these names",
+                         GST_TYPE_STRUCTURE, flags));
+  g_object_class_install_property(
+      klass, PROP_VRR,
+      g_param_spec_boolean("vrr", "Variable refresh rate",
+                           "The display refreshes when a frame comes; refused where it cannot",
+                           FALSE, flags));
+  g_object_class_install_property(
+      klass, PROP_TEARING,
+      g_param_spec_boolean(
+          "tearing", "Tearing",
+          "Frames are shown at once, without waiting for the vertical blank; refused where the "
+          "driver cannot",
+          FALSE, flags));
+  const auto read_only = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  g_object_class_install_property(
+      klass, PROP_DISPLAY_WIDTH,
+      g_param_spec_int("display-width", "Display width",
+                       "Width of the display's mode in pixels; before the first frame, of the mode "
+                       "that another program has set, with mode=current, else of the one that the "
+                       "display prefers (0: no display is open)",
+                       0, G_MAXINT, 0, read_only));
+  g_object_class_install_property(klass, PROP_DISPLAY_HEIGHT,
+                                  g_param_spec_int("display-height", "Display height",
+                                                   "Height of the mode that display-width is of", 0,
+                                                   G_MAXINT, 0, read_only));
+}
+
+void install_cursor_properties(GObjectClass *klass)
+{
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                              GST_PARAM_MUTABLE_PLAYING);
+  g_object_class_install_property(
+      klass, PROP_CURSOR_X,
+      g_param_spec_int("cursor-x", "Cursor X",
+                       "Left edge of the cursor, in pixels of the mode; may lie outside", G_MININT,
+                       G_MAXINT, 0, flags));
+  g_object_class_install_property(
+      klass, PROP_CURSOR_Y,
+      g_param_spec_int("cursor-y", "Cursor Y",
+                       "Top edge of the cursor, in pixels of the mode; may lie outside", G_MININT,
+                       G_MAXINT, 0, flags));
+  g_object_class_install_property(
+      klass, PROP_CURSOR_IMAGE,
+      g_param_spec_boxed("cursor-image", "Cursor image",
+                         "Picture for the hardware cursor, video/x-raw of 8-bit RGB with alpha "
+                         "(BGRA, ARGB, RGBA, ABGR; not premultiplied), no larger than the "
+                         "hardware's cursor (NULL: no cursor)",
+                         GST_TYPE_SAMPLE, flags));
+}
+
+// kmssink's names, so that its users' command lines work. Each is another name of a setting above.
+void install_kmssink_names(GObjectClass *klass)
+{
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
+  g_object_class_install_property(
+      klass, PROP_CONNECTOR_ID,
+      g_param_spec_int("connector-id", "Connector ID",
+                       "kmssink's name: connector by its number (-1: not by its number)", -1,
+                       G_MAXINT, -1, flags));
+  g_object_class_install_property(
+      klass, PROP_FORCE_MODESETTING,
+      g_param_spec_boolean("force-modesetting", "Force modesetting",
+                           "kmssink's name: mode=match (true), or mode=auto in place of that",
+                           FALSE, flags));
+  g_object_class_install_property(klass, PROP_RESTORE_CRTC,
+                                  g_param_spec_boolean("restore-crtc", "Restore CRTC",
+                                                       "kmssink's name of restore", TRUE, flags));
+  g_object_class_install_property(
+      klass, PROP_CAN_SCALE,
+      g_param_spec_boolean("can-scale", "Can scale",
+                           "kmssink's name: fit=contain (true) or fit=none", TRUE, flags));
+  g_object_class_install_property(
+      klass, PROP_SKIP_VSYNC,
+      g_param_spec_boolean(
+          "skip-vsync", "Skip vsync",
+          "kmssink's name: taken, and without effect, since frames never wait here as it does",
+          TRUE, flags));
+}
+
 } // namespace
 
 void set_sink_property(GObject *object, guint id, const GValue *value, GParamSpec *spec)
@@ -396,6 +703,39 @@ void get_sink_property(GObject *object, guint id, GValue *value, GParamSpec *spe
     g_value_set_int(value, static_cast<gint>(display_size(object).height));
   else if (!get_setting(sink_of(object).display().settings(), id, value))
     G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+}
+
+void install_sink_properties(GObjectClass *klass)
+{
+  klass->set_property = logging<set_sink_property>;
+  klass->get_property = logging<get_sink_property>;
+  install_device_properties(klass);
+  install_sync_properties(klass);
+  install_view_properties(klass);
+  install_driver_properties(klass);
+  install_cursor_properties(klass);
+  install_kmssink_names(klass);
+  install_common_properties(
+      klass,
+      {PROP_ZERO_COPY,
+       "What to do about system memory, which has to be copied: require refuses caps that do not "
+       "promise DMA buffers",
+       PROP_DRM_STATS,
+       "Counters since start: frames, imports (framebuffers made), import-hits, copies, "
+       "bytes-copied, last-copy-reason, waits (times the streaming thread slept), shown (flips "
+       "completed), dropped (replaced before they were shown, too late, or refused before upstream "
+       "chose another format), late (shown more than a refresh and an eighth after they were due), "
+       "commits, held (buffers held now), fence-timeouts and fence-errors (frames left out because "
+       "their fence did not signal, or with an error), release-fences (buffers given back with "
+       "one), overlays (frames with an overlay on a plane), overlays-blended, overlays-left-out, "
+       "overlay-refusals (commits refused because of one), last-flip-sequence (vblank counter), "
+       "last-flip-time (CLOCK_MONOTONIC, ns)",
+       PROP_IMPLICIT_MODIFIER,
+       "Caps that name no modifier (memory:DMABuf without DMA_DRM): taken where the driver lists "
+       "none (auto), never (refuse), as linear frames (linear), or shown without a modifier "
+       "(driver). Read when the sink goes to READY"});
+  for (const GType type : {sync_mode_type(), fit_type(), mode_changes_type(), rotation_type()})
+    gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
 }
 
 } // namespace gstdrm

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The properties of kmsdmabufsink. gstkmssinkproperties.cpp sets and gets them,
-// gstkmssinkpropertyspecs.cpp says what they are.
+// The properties of kmsdmabufsink.
 #pragma once
 
 #include <glib-object.h>

@@ -38,7 +38,6 @@
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/core/errno_text.hpp>
 #include <gst/drm/core/unique_fd.hpp>
-#include <gst/drm/element/acquire_fence.hpp>
 #include <gst/drm/element/chain.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/frame_wait.hpp>

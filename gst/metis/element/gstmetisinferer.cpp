@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include <gst/drm/element/base_errors.hpp>
+#include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/memory_token.hpp>
 #include <gst/drm/element/needs.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <gst/drm/core/sync_file.hpp>
-#include <gst/drm/element/acquire_fence.hpp>
+#include <gst/drm/element/frame_wait.hpp>
 #include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/mappable_frame.hpp>

@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include <gst/drm/element/acquire_fence.hpp>
 #include <gst/drm/element/crop.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/frame_import.hpp>

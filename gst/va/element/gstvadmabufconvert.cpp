@@ -14,7 +14,7 @@
  */
 #include <string>
 
-#include <gst/drm/element/producer_pad.hpp>
+#include <gst/drm/element/producer.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>
 
 #include "gstvadmabufconverter.hpp"

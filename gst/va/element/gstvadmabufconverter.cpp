@@ -33,14 +33,6 @@ namespace {
 // stream ends with an error.
 constexpr unsigned kMostLost = 10;
 
-// Whether a CAPS event could have them.
-bool can_be_set(const GstCaps *caps)
-{
-  GstDrmVideoInfo info;
-  return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps) &&
-         gst_drm_video_info_from_caps(&info, caps);
-}
-
 // Removes the orientation from a tag event, so that elements downstream do not turn the pictures
 // again. `event` is (transfer full).
 GstEvent *without_orientation(GstEvent *event)
@@ -243,7 +235,7 @@ bool DmabufConverter::query(GstPadDirection direction, GstQuery *query)
     answer_caps(direction, query);
     return true;
   }
-  const bool answered = query_transform(element_, base_, direction, query, can_be_set);
+  const bool answered = query_transform(element_, base_, direction, query);
   if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN && direction == GST_PAD_SINK)
     forget_imports(true); // upstream wants its memory back
   return answered;

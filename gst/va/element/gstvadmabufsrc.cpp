@@ -21,12 +21,10 @@
 #include <utility>
 
 #include <gst/base/gstpushsrc.h>
-#include <gst/drm/element/base_errors.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/element/failed_negotiation.hpp>
 #include <gst/drm/element/needs.hpp>
 #include <gst/drm/element/producer.hpp>
-#include <gst/drm/element/producer_pad.hpp>
 #include <gst/drm/element/properties.hpp>
 #include <gst/drm/element/stats.hpp>
 #include <gst/drm/gstdrm-guard-private.hpp>

@@ -2,7 +2,7 @@
 #include "gstvaelement.hpp"
 
 #include <gst/drm/core/drm_node.hpp>
-#include <gst/drm/element/advice.hpp>
+#include <gst/drm/element/explain.hpp>
 #include <gst/drm/element/errors.hpp>
 #include <gst/drm/gstdrmdevicequery.h>
 

@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <gst/drm/core/device_wait.hpp>
-#include <gst/drm/element/acquire_fence.hpp>
 #include <gst/drm/element/frame_wait.hpp>
 
 #include "support/descriptors.hpp"

@@ -17,7 +17,6 @@ static void others_post(GstElement *element)
 #include "support/threads.hpp"
 
 #include <gst/drm/drm.h>
-#include <gst/drm/element/base_errors.hpp>
 #include <gst/drm/element/errors.hpp>
 
 namespace {

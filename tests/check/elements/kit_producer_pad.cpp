@@ -10,7 +10,7 @@
 
 #include <gst/drm/drm.h>
 #include <gst/drm/element/needs.hpp>
-#include <gst/drm/element/producer_pad.hpp>
+#include <gst/drm/element/producer.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 
 namespace {

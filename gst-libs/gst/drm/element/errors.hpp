@@ -103,11 +103,25 @@ private:
   std::thread::id poster_; // the thread that posts now; none: nobody does
 };
 
-} // namespace gstdrm
+// What GStreamer's base classes post for an element: without details, and often behind a message of
+// the element's own about the same failure.
+struct BaseError {
+  BusError on_bus;
+  std::string text;
+  std::string debug;
+  GstFlowReturn flow =
+      GST_FLOW_OK; // why a loop ended; GST_FLOW_OK where the message is no such one
+};
 
-// These post an error without the details that every error of these elements has (docs/errors.md): use post_failure() or
-// OncePerFailure.
-#undef GST_ELEMENT_ERROR
-#undef GST_ELEMENT_FLOW_ERROR
-#undef GST_ELEMENT_ERROR_WITH_DETAILS
-#pragma GCC poison GST_ELEMENT_ERROR GST_ELEMENT_FLOW_ERROR GST_ELEMENT_ERROR_WITH_DETAILS
+// For the post_message() of an element: what a base class says there. None for all other messages,
+// those with the details of post_failure() among them.
+std::optional<BaseError> base_error_in(GstElement *element, GstMessage *message);
+
+// Whether the message is an error of the element's own, with details.
+bool is_own_error(GstElement *element, GstMessage *message);
+
+// What an element says whose pushes on `src` failed with `flow`: GST_ELEMENT_FLOW_ERROR() with
+// names.
+Failure stopped_stream(GstElement *element, GstPad *src, GstFlowReturn flow);
+
+} // namespace gstdrm

@@ -6,6 +6,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/core/limits.hpp>
+#include <gst/drm/element/chain.hpp>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmexplain.h>
 
@@ -132,8 +133,7 @@ const Restriction *refusing_receiver(const Negotiation &negotiation)
   const std::vector<Restriction> &receivers = negotiation.receivers;
   const GstCaps *sent = sendable(negotiation.sender);
   for (const Restriction &one : receivers)
-    if (gst_caps_is_empty(one.caps.get()) ||
-        (sent && !caps_meet(sent, one.caps.get())))
+    if (gst_caps_is_empty(one.caps.get()) || (sent && !caps_meet(sent, one.caps.get())))
       return &one;
   return receivers.empty() ? nullptr : &receivers.back();
 }
@@ -209,6 +209,36 @@ Mismatch describe_mismatch(const Negotiation &negotiation, const Suggest &sugges
 std::string nothing_in_common(GstElement *element)
 {
   return std::string(GST_OBJECT_NAME(element)) + " finds nothing in common.";
+}
+
+std::string advice_on(const Error &error, const std::string &sender)
+{
+  switch (error.code) {
+  case ErrorCode::Format:
+  case ErrorCode::Caps:
+  case ErrorCode::Layout:
+    return "Have " + sender + " send frames that fit their caps and their GstVideoMeta.";
+  case ErrorCode::Import:
+    return "Have " + sender + " allocate in another way, or choose another size or format.";
+  case ErrorCode::Conflict:
+  case ErrorCode::Unsupported:
+    return "Choose another size or format with a capsfilter.";
+  case ErrorCode::Allocation:
+    return "Choose a smaller size, or let go of frames sooner downstream.";
+  case ErrorCode::Sync:
+    return "The device may hang; see the kernel log.";
+  case ErrorCode::Device:
+    break;
+  }
+  return "";
+}
+
+Failure unreadable_caps(GstPad *sink, const Error &error, const GstCaps *caps)
+{
+  const std::string sender = peer_name(sink);
+  Failure failure({}, error);
+  failure.advise("Mend the caps of " + sender + ".").add("sender", sender).add("caps", caps);
+  return failure;
 }
 
 } // namespace gstdrm

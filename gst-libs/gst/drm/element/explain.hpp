@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <gst/drm/core/result.hpp>
+#include <gst/drm/element/errors.hpp>
 #include <gst/drm/gstdrmcaps-words.hpp>
 
 #include "chain.hpp"
@@ -57,5 +59,12 @@ Mismatch describe_mismatch(const Negotiation &negotiation, const Suggest &sugges
 
 // "dmabufupload0 finds nothing in common.", for the headline.
 std::string nothing_in_common(GstElement *element);
+
+// About a frame of the element `sender`. Empty for errors of the device, whose own sentence says
+// what to do.
+[[nodiscard]] std::string advice_on(const Error &error, const std::string &sender);
+
+// Caps that the element behind the sink pad sent and that contradict themselves.
+[[nodiscard]] Failure unreadable_caps(GstPad *sink, const Error &error, const GstCaps *caps);
 
 } // namespace gstdrm

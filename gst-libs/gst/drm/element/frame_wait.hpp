@@ -3,6 +3,10 @@
 #pragma once
 
 #include <gst/drm/core/device_wait.hpp>
+#include <gst/drm/core/result.hpp>
+#include <gst/drm/core/unique_fd.hpp>
+#include <gst/drm/gstdrmsync.h>
+#include <gst/drm/gstdrmtensormeta.h>
 #include <gst/gst.h>
 
 #include "stats.hpp"
@@ -22,5 +26,13 @@ Result<FenceEnd> wait_for_producer(int fence_fd, Stats &stats, const Interrupt &
 // needs, DMA_BUF_IOCTL_SYNC, around each map. Interrupted: the device may still write.
 Result<Waited> wait_for_device(GstElement *element, GstBuffer *buffer, Stats &stats,
                                const Interrupt &interrupt);
+
+// What has to be waited for before the buffer is used; empty if there is nothing. Error of code
+// Sync where there is a fence and no descriptor for it (EMFILE): the device may still write.
+Result<UniqueFd> dup_acquire_fence(GstBuffer *buffer);
+// The same of the tensors of a frame.
+Result<UniqueFd> dup_acquire_fence(GstDrmTensorMeta *meta);
+// What has to be waited for before the memory is written; empty if there is nothing.
+Result<UniqueFd> dup_release_fence(GstDrmSyncMeta *meta);
 
 } // namespace gstdrm

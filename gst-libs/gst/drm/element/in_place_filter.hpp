@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include <gst/base/gstbasetransform.h>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmvideoinfo.h>
 #include <gst/gst.h>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <gst/drm/core/format_choice.hpp>
@@ -90,5 +91,13 @@ private:
   GstDebugCategory *category_;
   Choice choice_;
 };
+
+// Announces release fences (gst_drm_query_announce_release_fences()) in every allocation query that
+// leaves the source pad while `waits` is true; always, where no `waits` is given. For elements
+// whose pools wait for the release fences of a buffer before they hand it out again. `waits` is
+// called by the thread that sends the query, and is kept as long as the pad.
+//
+// Adds the constraints of all consumers to the answers (gst_drm_pad_gather_constraints()).
+void set_up_producer_pad(GstPad *src, std::function<bool()> waits = {});
 
 } // namespace gstdrm

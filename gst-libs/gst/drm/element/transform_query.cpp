@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "transform_query.hpp"
 
+#include <gst/drm/drm.h>
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/drm/gstdrmcaps-parts.hpp>
 
 namespace gstdrm {
+
+bool can_be_set(const GstCaps *caps)
+{
+  GstDrmVideoInfo info;
+  return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps) &&
+         gst_drm_video_info_from_caps(&info, caps);
+}
 
 bool answer_without_filter(GstPadDirection direction, GstQuery *query,
                            const std::function<bool(GstQuery *whole)> &ask)
@@ -23,7 +31,7 @@ bool answer_without_filter(GstPadDirection direction, GstQuery *query,
 
 bool query_transform(GstBaseTransform *element, const GstBaseTransformClass *base,
                      GstPadDirection direction, GstQuery *query,
-                     const std::function<bool(const GstCaps *caps)> &can_be_set)
+                     const std::function<bool(const GstCaps *caps)> &settable)
 {
   GstCaps *caps = nullptr;
   if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS)
@@ -32,13 +40,13 @@ bool query_transform(GstBaseTransform *element, const GstBaseTransformClass *bas
     });
   if (GST_QUERY_TYPE(query) == GST_QUERY_ACCEPT_CAPS) {
     gst_query_parse_accept_caps(query, &caps);
-    if (!can_be_set(caps)) {
+    if (!settable(caps)) {
       gst_query_set_accept_caps_result(query, FALSE);
       return true;
     }
   } else if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) {
     gst_query_parse_allocation(query, &caps, nullptr);
-    if (!can_be_set(caps))
+    if (!settable(caps))
       return false;
   }
   return base->query(element, direction, query) != FALSE;

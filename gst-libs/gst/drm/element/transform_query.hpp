@@ -8,13 +8,16 @@
 
 namespace gstdrm {
 
+// True for caps that a CAPS event could bring: fixed, and with all that a frame's layout needs.
+bool can_be_set(const GstCaps *caps);
+
 // The base class's answer to a query, except where that would be wrong: it warns of an answer to a
 // CAPS query that it does not find in the filter, which may be the fault of the filter (a list in a
 // list is not found in itself), and passes on caps that no CAPS event could bring, NULL among them.
-// `can_be_set` says whether one could bring them.
+// `settable` says whether one could bring them.
 bool query_transform(GstBaseTransform *element, const GstBaseTransformClass *base,
                      GstPadDirection direction, GstQuery *query,
-                     const std::function<bool(const GstCaps *caps)> &can_be_set);
+                     const std::function<bool(const GstCaps *caps)> &settable = can_be_set);
 
 // Answers a CAPS query with a filter by what `ask` answers to one without, where that is true of
 // `ask`. Elements on the way would intersect a list with a list string by string, which takes
