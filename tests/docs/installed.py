@@ -75,11 +75,31 @@ class Installed:
     def variables(self):
         wanted = {'pluginsdir': f'libgst{f}.so' for f in self.features if f in ('dmabuf', 'va')}
         if 'gir' in self.features:
-            wanted |= {'girdir': 'GstDrm-1.0.gir', 'typelibdir': 'GstDrm-1.0.typelib'}
+            wanted |= {'girdir': 'GstDrm-1.0.gir', 'typelibdir': 'GstDrm-1.0.typelib', 'pythondir': 'gi/overrides/GstDrm.py'}
         for name, file in wanted.items():
             file = file.replace('libgstva.so', 'libgstvadmabuf.so')
             if not (self.variable(name) / file).is_file():
                 raise RuntimeError(f'{name} is {self.variable(name)}, and {file} is not there')
+        # what the library is built with is nothing that its users have to have
+        if private := self.run('pkg-config', '--print-requires-private', 'gst-drm-1.0').split():
+            raise RuntimeError(f'Requires.private: {private}')
+
+    def exports(self):
+        """Of the library what its headers declare, of a plugin what GStreamer looks for."""
+        libdir = self.variable('pluginsdir').parent
+        text = ''.join(path.read_text(encoding='utf-8') for path in self.prefix.glob('include/**/*.h'))
+        declared = {*re.findall(r'GST_DRM_API\s[^;{]*?\b(gst_\w+)\s*\(', text),
+                    *(f'{name}_get_type' for name in re.findall(r'G_DECLARE_\w+\(\w+, (\w+),', text))}
+        found = {name.split('@')[0] for name in self.names(libdir / 'libgstdrm-1.0.so') if re.fullmatch(r'gst_\w+@@GST_DRM_1.0', name)}
+        if found != declared or len(found) < 100:
+            raise RuntimeError(f'exported alone: {sorted(found - declared)}, declared alone: {sorted(declared - found)}')
+        for plugin in (libdir / 'gstreamer-1.0').glob('*.so'):
+            names = self.names(plugin)
+            if not names or not all(name.startswith('gst_plugin_') or name == 'gst_drm_innermost_lock' for name in names):
+                raise RuntimeError(f'{plugin.name}: {names}')
+
+    def names(self, library):
+        return [line.split()[-1] for line in self.run('nm', '-D', '--defined-only', library).splitlines()]
 
     def probe(self):
         """The program that the plugin starts for each render node."""
@@ -209,6 +229,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         installed = Installed(sys.argv[1:], pathlib.Path(work))
         cases = [('installs', installed.install), ('pkg-config knows where things are', installed.variables),
+                 ('library and plugins export what is public', installed.exports),
                  ('the headers are there', installed.headers), ('the commands of the C examples', installed.compiles_as_printed),
                  ('from the build directory, beside libdrm', installed.not_installed)]
         if 'va' in installed.features:
