@@ -76,6 +76,14 @@ bool has_64_bits_a_pixel(const gchar *name)
   return GST_VIDEO_FORMAT_INFO_N_PLANES(info) == 1 && GST_VIDEO_FORMAT_INFO_PSTRIDE(info, 0) == 8;
 }
 
+// Also beside other features: meta:GstVideoOverlayComposition.
+bool is_system_memory(const GstCapsFeatures *features)
+{
+  return gst_caps_features_is_equal(features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY) ||
+         (!gst_caps_features_is_any(features) &&
+          gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY));
+}
+
 void drop_64_bits_beside_others(GstStructure *structure)
 {
   const GValue *value = gst_structure_get_value(structure, "format");
@@ -244,7 +252,7 @@ CapsParts filter_parts(GstPadDirection direction, const CapsParts &own, const Ca
     return intersect_parts(filter, own);
   CapsParts common = intersect_parts(own, filter);
   for (CapsPart &part : common)
-    if (gst_caps_features_is_equal(part.features.get(), GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY))
+    if (is_system_memory(part.features.get()))
       drop_64_bits_beside_others(part.rest.get());
   return common;
 }

@@ -55,6 +55,9 @@ std::vector<GstVideoFormat> find_linear_formats()
   return names_of(FormatList(FormatSet::from_pairs(std::move(found))), kModLinear);
 }
 
+// The meta that changes no memory: overlays go on with their frames.
+constexpr const char *kOverlays = GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION;
+
 GstPtr<GstCaps> video_caps(const char *feature)
 {
   constexpr auto kMost = static_cast<int>(kMaxFrameSize);
@@ -109,6 +112,15 @@ void append(CapsParts &parts, std::optional<CapsPart> part, CapsKind kind)
     merge_part(parts, std::move(*part));
 }
 
+// Appends what is there, with overlays beside the frames.
+void append_with_overlays(GstCaps *caps)
+{
+  GstCaps *with = gst_caps_copy(caps);
+  for (guint i = 0; i < gst_caps_get_size(with); i++)
+    gst_caps_features_add(gst_caps_get_features(with, i), kOverlays);
+  gst_caps_append(caps, with);
+}
+
 CapsParts all_parts(bool dmabuf, bool implicit)
 {
   const GstPtr<GstCaps> all = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
@@ -117,6 +129,7 @@ CapsParts all_parts(bool dmabuf, bool implicit)
   if (implicit)
     gst_caps_append(all.get(), implicit_dmabuf_template().release());
   gst_caps_append(all.get(), plain_template().release());
+  append_with_overlays(all.get());
   return take_apart(all.get());
 }
 
@@ -215,14 +228,17 @@ GstPtr<GstCaps> implicit_dmabuf_template()
 CapsKind kind_of(const CapsPart &part)
 {
   const GstStructure *structure = part.rest.get();
-  GstCapsFeatures *features = part.features.get();
+  const GstCapsFeatures *features = part.features.get();
   if (!gst_structure_has_name(structure, "video/x-raw") || gst_caps_features_is_any(features))
     return CapsKind::Other;
-  if (gst_caps_features_is_equal(features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY))
-    return CapsKind::Plain;
-  if (gst_caps_features_get_size(features) != 1 ||
-      !gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_DMABUF))
+  const bool dmabuf = gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_DMABUF);
+  const bool overlays = gst_caps_features_contains(features, kOverlays);
+  const bool plain = gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
+  const guint known = (dmabuf ? 1U : 0U) + (overlays ? 1U : 0U) + (plain ? 1U : 0U);
+  if (known != gst_caps_features_get_size(features) || (dmabuf && plain))
     return CapsKind::Other;
+  if (!dmabuf)
+    return CapsKind::Plain;
   const GValue *value = gst_structure_get_value(structure, "format");
   if (!value)
     return CapsKind::Other;
@@ -242,6 +258,8 @@ std::optional<CapsPart> translate(const CapsPart &part, CapsKind from, CapsKind 
                                               : GST_CAPS_FEATURE_MEMORY_DMABUF;
   CapsPart result{StructurePtr(gst_structure_copy(part.rest.get())),
                   FeaturesPtr(gst_caps_features_new_single(feature)), std::nullopt};
+  if (gst_caps_features_contains(part.features.get(), kOverlays))
+    gst_caps_features_add(result.features.get(), kOverlays);
   if (to == CapsKind::DmaDrm) {
     gst_structure_set(result.rest.get(), "format", G_TYPE_STRING, "DMA_DRM", nullptr);
     result.formats = drm_formats(formats, modifier);
@@ -257,6 +275,7 @@ void add_pad_template(GstElementClass *klass, const char *name, GstPadDirection 
   const auto caps = GstPtr<GstCaps>::adopt(gst_caps_new_empty());
   for (const GstPtr<GstCaps> &part : parts)
     gst_caps_append(caps.get(), gst_caps_copy(part.get()));
+  append_with_overlays(caps.get());
   GstPadTemplate *made = gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get());
   g_object_set_qdata_full(G_OBJECT(made), limits_quark(),
                           std::make_unique<CapsParts>(limits_of(caps.get())).release(),

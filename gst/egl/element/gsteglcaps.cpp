@@ -23,6 +23,18 @@ using Way = UploadFormats::Way;
 // What a structure of the sink pad's caps says about memory.
 enum class FrameKind { DmaDrm, Implicit, Plain };
 
+// Overlays (subtitles) beside the frames change no memory, and go on with the textures.
+constexpr const char *kOverlays = GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION;
+
+// That memory, with overlays where the other part has them.
+FeaturesPtr features_like(const CapsPart &other, const char *memory)
+{
+  FeaturesPtr features(gst_caps_features_new_single(memory));
+  if (gst_caps_features_contains(other.features.get(), kOverlays))
+    gst_caps_features_add(features.get(), kOverlays);
+  return features;
+}
+
 // video/x-raw in that memory, of every size that there is.
 CapsPart empty_part(const char *feature, std::uint32_t max_size = kMaxFrameSize)
 {
@@ -82,15 +94,18 @@ bool has_fields(const CapsPart &part)
   return !allows(part, "interlace-mode", "progressive");
 }
 
-// The part within a limit of this element, which has features and sizes.
+// The part within a limit of this element, which has the memory and sizes.
 std::optional<CapsPart> within(const CapsPart &part, const CapsPart &limit)
 {
-  if (!gst_caps_features_is_equal(part.features.get(), limit.features.get()))
+  FeaturesPtr memory(gst_caps_features_copy(part.features.get()));
+  if (!gst_caps_features_is_any(memory.get()))
+    gst_caps_features_remove(memory.get(), kOverlays);
+  if (!gst_caps_features_is_equal(memory.get(), limit.features.get()))
     return std::nullopt;
   StructurePtr rest(gst_structure_intersect(part.rest.get(), limit.rest.get()));
   if (!rest)
     return std::nullopt;
-  return CapsPart{std::move(rest), FeaturesPtr(gst_caps_features_copy(limit.features.get())),
+  return CapsPart{std::move(rest), FeaturesPtr(gst_caps_features_copy(part.features.get())),
                   part.formats};
 }
 
@@ -110,6 +125,45 @@ std::vector<GstVideoFormat> names_of(const FormatSet &pairs)
         names.empty() || names.back() != name) // the pairs of a fourcc are neighbours
       names.push_back(name);
   return names;
+}
+
+// What each pad has, but for overlays.
+CapsParts sink_parts()
+{
+  CapsParts parts;
+  parts.push_back(empty_part(GST_CAPS_FEATURE_MEMORY_DMABUF));
+  set_text(parts.back(), "format", "DMA_DRM");
+  parts.push_back(empty_part(feature_of(FrameKind::Plain)));
+  set_names(parts.back(), frame_names());
+  // the implicit modifier, where the driver lists no other
+  parts.push_back(empty_part(GST_CAPS_FEATURE_MEMORY_DMABUF));
+  set_names(parts.back(), frame_names());
+  return parts;
+}
+
+CapsParts src_parts()
+{
+  CapsParts parts;
+  for (const egl::Target target : {egl::Target::Texture2D, egl::Target::External}) {
+    parts.push_back(empty_part(GST_CAPS_FEATURE_MEMORY_GL_MEMORY));
+    set_text(parts.back(), "format", "RGBA");
+    set_text(parts.back(), "texture-target", target_name(target));
+  }
+  parts.insert(parts.begin() + 1, empty_part(GST_CAPS_FEATURE_MEMORY_GL_MEMORY));
+  set_names(parts[1], texture_names());
+  set_text(parts[1], "texture-target", target_name(egl::Target::Texture2D));
+  return parts;
+}
+
+// The parts, and the same with overlays.
+GstPtr<GstCaps> template_of(CapsParts &&parts)
+{
+  const std::size_t count = parts.size();
+  for (std::size_t i = 0; i < count; i++) {
+    parts.push_back(copy_part(parts[i]));
+    gst_caps_features_add(parts.back().features.get(), kOverlays);
+  }
+  return GstPtr<GstCaps>::adopt(put_together(std::move(parts)));
 }
 
 // --- textures of frames --------------------------------------------------------------------------
@@ -136,7 +190,7 @@ FormatSet pairs_of(const CapsPart &part, FrameKind kind, const UploadFormats &fo
 CapsPart texture_part(const CapsPart &frame, const Way &way, const FormatSet &pairs)
 {
   CapsPart part = copy_part(frame);
-  part.features.reset(gst_caps_features_new_single(GST_CAPS_FEATURE_MEMORY_GL_MEMORY));
+  part.features = features_like(frame, GST_CAPS_FEATURE_MEMORY_GL_MEMORY);
   part.formats.reset();
   if (!way.keeps_colours)
     drop_colours(part);
@@ -151,7 +205,7 @@ CapsPart texture_part(const CapsPart &frame, const Way &way, const FormatSet &pa
 // Before there is a device: what the source pad's template says.
 void append_any_texture(CapsParts &result, const CapsPart &frame)
 {
-  for (CapsPart &part : take_apart(upload_src_template().get())) {
+  for (CapsPart &part : src_parts()) {
     StructurePtr rest(gst_structure_copy(frame.rest.get()));
     gst_structure_remove_fields(rest.get(), "width", "height", "format", "colorimetry",
                                 "chroma-site", nullptr);
@@ -166,7 +220,9 @@ void append_any_texture(CapsParts &result, const CapsPart &frame)
         rest.get());
     for (const char *field : {"width", "height"})
       gst_structure_set_value(rest.get(), field, gst_structure_get_value(frame.rest.get(), field));
-    merge_part(result, CapsPart{std::move(rest), std::move(part.features), std::nullopt});
+    merge_part(result,
+               CapsPart{std::move(rest), features_like(frame, GST_CAPS_FEATURE_MEMORY_GL_MEMORY),
+                        std::nullopt});
   }
 }
 
@@ -265,7 +321,7 @@ void append_named(CapsParts &result, const CapsPart &base, FrameKind kind, const
   if (names.empty())
     return;
   CapsPart part = copy_part(base);
-  part.features.reset(gst_caps_features_new_single(feature_of(kind)));
+  part.features = features_like(base, feature_of(kind));
   set_names(part, names);
   merge_part(result, std::move(part));
 }
@@ -277,7 +333,7 @@ void append_dmabuf(CapsParts &result, const CapsPart &base, const FormatSet &pai
   FormatSet explicit_pairs = pairs_where(pairs, std::not_fn(is_implicit));
   if (!explicit_pairs.empty()) {
     CapsPart part = copy_part(base);
-    part.features.reset(gst_caps_features_new_single(GST_CAPS_FEATURE_MEMORY_DMABUF));
+    part.features = features_like(base, GST_CAPS_FEATURE_MEMORY_DMABUF);
     set_text(part, "format", "DMA_DRM");
     part.formats = FormatList(std::move(explicit_pairs));
     merge_part(result, std::move(part));
@@ -294,9 +350,9 @@ void append_plain(CapsParts &result, const CapsPart &base, const FormatSet &pair
 // Before there is a device: what the sink pad's template says, with the sizes of the texture.
 void append_any_frame(CapsParts &result, const CapsPart &base)
 {
-  for (const CapsPart &own : take_apart(upload_sink_template().get())) {
+  for (const CapsPart &own : sink_parts()) {
     CapsPart part = copy_part(base);
-    part.features.reset(gst_caps_features_copy(own.features.get()));
+    part.features = features_like(base, gst_caps_features_get_nth(own.features.get(), 0));
     gst_structure_set_value(part.rest.get(), "format",
                             gst_structure_get_value(own.rest.get(), "format"));
     merge_part(result, std::move(part));
@@ -382,29 +438,12 @@ const Way *way_of(const GstDrmVideoInfo &in, const GstCaps *out, const UploadFor
 
 GstPtr<GstCaps> upload_sink_template()
 {
-  CapsParts parts;
-  parts.push_back(empty_part(GST_CAPS_FEATURE_MEMORY_DMABUF));
-  set_text(parts.back(), "format", "DMA_DRM");
-  parts.push_back(empty_part(feature_of(FrameKind::Plain)));
-  set_names(parts.back(), frame_names());
-  parts.push_back(empty_part(
-      GST_CAPS_FEATURE_MEMORY_DMABUF)); // the implicit modifier, where the driver lists no other
-  set_names(parts.back(), frame_names());
-  return GstPtr<GstCaps>::adopt(put_together(std::move(parts)));
+  return template_of(sink_parts());
 }
 
 GstPtr<GstCaps> upload_src_template()
 {
-  CapsParts parts;
-  for (const egl::Target target : {egl::Target::Texture2D, egl::Target::External}) {
-    parts.push_back(empty_part(GST_CAPS_FEATURE_MEMORY_GL_MEMORY));
-    set_text(parts.back(), "format", "RGBA");
-    set_text(parts.back(), "texture-target", target_name(target));
-  }
-  parts.insert(parts.begin() + 1, empty_part(GST_CAPS_FEATURE_MEMORY_GL_MEMORY));
-  set_names(parts[1], texture_names());
-  set_text(parts[1], "texture-target", target_name(egl::Target::Texture2D));
-  return GstPtr<GstCaps>::adopt(put_together(std::move(parts)));
+  return template_of(src_parts());
 }
 
 CapsParts upload_parts(GstPadDirection direction, const GstCaps *caps, const UploadFormats &formats)

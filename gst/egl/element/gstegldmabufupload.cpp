@@ -21,6 +21,7 @@
 
 #include <gst/drm/gstdrm-guard-private.hpp>
 #include <gst/drm/gstdrm-log-private.hpp>
+#include <gst/video/video.h>
 
 #include "gsteglcaps.hpp"
 #include "gstegluploader.hpp"
@@ -177,6 +178,14 @@ static void add_pad_template(GstElementClass *klass, const char *name, GstPadDir
       klass, gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps.get()));
 }
 
+// Of what downstream takes beside textures, upstream is told of overlays: they go on with the
+// frames.
+static gboolean gst_egl_dmabuf_upload_filter_meta(GstBaseTransform *, GstQuery *, GType api,
+                                                  const GstStructure *) noexcept
+{
+  return api == GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE;
+}
+
 static void set_functions(GstBaseTransformClass *klass)
 {
   klass->query = logging<uploader_of, &EglUploader::query>;
@@ -185,6 +194,7 @@ static void set_functions(GstBaseTransformClass *klass)
   klass->set_caps = posting<uploader_of, &EglUploader::set_caps>;
   klass->decide_allocation = posting<uploader_of, &EglUploader::decide_allocation>;
   klass->propose_allocation = logging<uploader_of, &EglUploader::propose_allocation>;
+  klass->filter_meta = gst_egl_dmabuf_upload_filter_meta;
   klass->submit_input_buffer = posting<uploader_of, &EglUploader::submit_input_buffer>;
   klass->generate_output = posting<uploader_of, &EglUploader::generate_output>;
   klass->transform = gst_egl_dmabuf_upload_transform;

@@ -16,6 +16,8 @@ constexpr CapsRules kLinearUpload = gstdrm::with_implicit_linear(kUploadRules);
 constexpr CapsRules kLinearDownload = gstdrm::with_implicit_linear(kDownloadRules);
 
 #define DMABUF "video/x-raw(memory:DMABuf), format="
+#define OVERLAYS "(memory:SystemMemory, meta:GstVideoOverlayComposition)"
+#define DMABUF_OVERLAYS "(memory:DMABuf, meta:GstVideoOverlayComposition)"
 #define DMA_DRM "video/x-raw(memory:DMABuf), format=DMA_DRM"
 
 struct Row {
@@ -37,6 +39,13 @@ const Row kRows[] = {
      DMA_DRM ", drm-format=XR24:0x0100000000000001"},
     {"upload: the same peer in both dialects", kUploadRules, GST_PAD_SRC, DMA_DRM ", drm-format=NV12; video/x-raw, format=NV12",
      DMA_DRM ", drm-format=NV12; video/x-raw, format=NV12"},
+    {"upload: overlays go on with their frames", kUploadRules, GST_PAD_SINK, "video/x-raw" OVERLAYS ", format=NV12",
+     "video/x-raw" DMABUF_OVERLAYS ", format=DMA_DRM, drm-format=NV12; video/x-raw" OVERLAYS ", format=NV12"},
+    {"upload: a peer that takes overlays", kUploadRules, GST_PAD_SRC, DMA_DRM ", drm-format=NV12; video/x-raw" DMABUF_OVERLAYS
+     ", format=DMA_DRM, drm-format=NV12",
+     DMA_DRM ", drm-format=NV12; video/x-raw" DMABUF_OVERLAYS ", format=DMA_DRM, drm-format=NV12; video/x-raw, format=NV12; "
+     "video/x-raw" OVERLAYS ", format=NV12"},
+    {"another feature", kUploadRules, GST_PAD_SINK, "video/x-raw(memory:SystemMemory, meta:Other), format=NV12", "EMPTY"},
     {"download: linear DMA_DRM comes out as plain video", kDownloadRules, GST_PAD_SINK, DMA_DRM ", drm-format=NV12",
      "video/x-raw, format=NV12"},
     {"download: tiled has no plain form", kDownloadRules, GST_PAD_SINK, DMA_DRM ", drm-format=NV12:0x0100000000000001", "EMPTY"},
@@ -82,7 +91,11 @@ GST_START_TEST(test_any)
 {
   const GstPtr<GstCaps> any = GstPtr<GstCaps>::adopt(gst_caps_new_any());
   const GstPtr<GstCaps> got = gstdrm::transform_caps(kDownloadRules, GST_PAD_SINK, any.get());
-  fail_unless(gst_caps_is_strictly_equal(got.get(), gstdrm::plain_template().get()), "%s", text_of(got.get()).c_str());
+  const auto plain = gstdrm::plain_template();
+  GstCaps *overlays = gst_caps_copy(plain.get());
+  gst_caps_features_add(gst_caps_get_features(overlays, 0), GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION);
+  gst_caps_append(plain.get(), overlays);
+  fail_unless(gst_caps_is_strictly_equal(got.get(), plain.get()), "%s", text_of(got.get()).c_str());
 }
 GST_END_TEST
 

@@ -2,6 +2,7 @@
 // dmabufupload: templates, caps queries, negotiation, and what it says when that fails.
 #include "support/dmabuf_elements.hpp"
 #include "support/gpu_table.hpp"
+#include "support/overlays.hpp"
 
 namespace {
 
@@ -403,6 +404,18 @@ GST_START_TEST(test_fields)
 }
 GST_END_TEST
 
+// textoverlay, subtitleoverlay
+GST_START_TEST(test_overlays)
+{
+  const Harness upload("dmabufupload allocator=memfd");
+  check_overlays_pass(upload, kNv12, dmabuf_caps("NV12", 640, 480), GST_CAPS_FEATURE_MEMORY_DMABUF);
+  const Harness plain("dmabufupload allocator=memfd");
+  check_overlays_pass(plain, kNv12, kNv12, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
+  const Harness download("dmabufdownload");
+  check_overlays_pass(download, kNv12, kNv12, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
+}
+GST_END_TEST
+
 Suite *dmabufupload_caps_suite()
 {
   Suite *suite = suite_create("dmabufupload-caps");
@@ -410,6 +423,7 @@ Suite *dmabufupload_caps_suite()
   suite_add_tcase(suite, tcase);
   const int n_tables = static_cast<int>(gpu_table_names().size());
   tcase_add_test(tcase, test_templates);
+  tcase_add_test(tcase, test_overlays);
   tcase_add_loop_test(tcase, test_negotiation, 0, G_N_ELEMENTS(kNegotiation));
   tcase_add_loop_test(tcase, test_query, 0, G_N_ELEMENTS(kQueries));
   tcase_add_loop_test(tcase, test_gpu_table, 0, n_tables);

@@ -9,6 +9,7 @@
 #include "support/has_egl.hpp"
 #include "support/no_display_server.hpp"
 #include "support/odd_queries.hpp"
+#include "support/overlays.hpp"
 
 #include <gst/gl/egl/gstgldisplay_egl.h>
 #include <gst/gl/gl.h>
@@ -372,6 +373,16 @@ GST_START_TEST(test_another_display)
 }
 GST_END_TEST
 
+// textoverlay before GStreamer's gloverlaycompositor
+GST_START_TEST(test_overlays)
+{
+  for (const char *textures : {"video/x-raw(memory:GLMemory), format=BGRx", "video/x-raw(memory:GLMemory), format=RGBA"}) {
+    const Harness h(upload());
+    check_overlays_pass(h, kBgrx, textures, GST_CAPS_FEATURE_MEMORY_GL_MEMORY);
+  }
+}
+GST_END_TEST
+
 Suite *egldmabufupload_suite()
 {
   Suite *suite = suite_create("egldmabufupload");
@@ -382,6 +393,7 @@ Suite *egldmabufupload_suite()
   tcase_add_test(tcase, test_reconfigure_when_the_device_is_known);
   tcase_add_loop_test(tcase, test_copy, 0, G_N_ELEMENTS(kCopied));
   tcase_add_test(tcase, test_copy_converts_last);
+  tcase_add_test(tcase, test_overlays);
   tcase_add_test(tcase, test_renegotiates);
   tcase_add_loop_test(tcase, test_refusals, 0, G_N_ELEMENTS(kRefusals));
   tcase_add_test(tcase, test_refused_downstream);
