@@ -1,0 +1,293 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Upstream's elements at the other end of ours, in the box: the tables of docs/interop.md. TAP.
+
+Each cell is a pipeline. The picture that it shows at its end is compared with the one that upstream's elements alone show:
+the bytes of the last frame, or, of a display, the checksum that vkms makes of what it scans out. What negotiated and was
+copied has to be in the page as it was found; the program prints the rows for the page as comments.
+
+usage: interop.py SOURCE
+"""
+
+import concurrent.futures
+import functools
+import multiprocessing
+import pathlib
+import sys
+import tempfile
+
+import gi
+
+gi.require_version('Gst', '1.0')
+gi.require_version('GstVideo', '1.0')
+gi.require_version('GstDrm', '1.0')
+from gi.repository import GLib, Gst, GstDrm, GstVideo  # noqa: E402
+
+from blocks import Tap  # noqa: E402
+
+LIMIT = 20 * Gst.SECOND  # for one pipeline on a busy machine
+NEAR = 2  # of 255, the mean difference of a component where GL draws YUV
+CRC = pathlib.Path('/sys/kernel/debug/dri/vkms/crtc-0/crc')
+MODEL = 'tests/data/models/blazeface-short-128.onnx'
+
+# In a line OURS stands for an element of ours or upstream's in its place, FORMAT for the picture's format, and VIVID_IN,
+# VIVID_OUT and CLIPS for paths. ' && ' is between pipelines that run one after the other.
+STILL = 'videotestsrc num-buffers=5 pattern=smpte-rp-219 ! video/x-raw,format=FORMAT,width=640,height=480,framerate=30/1'
+OUT = 'appsink name=out sync=false wait-on-eos=false'
+KMSSINK = 'kmssink name=out driver-name=vkms'
+MIRROR = 'videoflip video-direction=horiz'
+
+# ours; the line that ends with it; upstream's line that makes the same picture in the format that ours chose
+PRODUCERS = (
+    ('dmabufupload', f'{STILL} ! dmabufupload name=ours', STILL),
+    ('dmabufrelabel', f'{STILL} ! dmabufupload ! video/x-raw ! dmabufrelabel name=ours', STILL),
+    ('vadmabufconvert', f'{STILL} ! dmabufupload ! vadmabufconvert video-direction=horiz name=ours', f'{STILL} ! {MIRROR}'),
+    ('egldmabufdownload', f'{STILL.replace("FORMAT", "RGBA")} ! glupload ! egldmabufdownload name=ours', STILL),
+)
+# upstream's; format; line
+OURS_FIRST = (
+    ('appsink', 'NV12', f'OURS ! {OUT}'),
+    ('kmssink', 'BGRx', f'OURS ! {KMSSINK}'),
+    ('glupload', 'BGRx', f'OURS ! glupload ! glcolorconvert ! video/x-raw(memory:GLMemory),format=RGBA ! gldownload ! video/x-raw ! {OUT}'),
+    ('vapostproc', 'NV12', f'OURS ! vapostproc ! video/x-raw,width=320,height=240 ! {OUT}'),
+    ('v4l2sink io-mode=mmap', 'NV12', 'OURS ! v4l2sink name=out sync=false device=VIVID_OUT io-mode=mmap'),
+    ('v4l2sink io-mode=dmabuf-import', 'NV12', 'OURS ! v4l2sink name=out sync=false device=VIVID_OUT io-mode=dmabuf-import'),
+    ('unixfdsink', 'NV12', f'OURS ! unixfdsink socket-path=CLIPS/socket unixfdsrc socket-path=CLIPS/socket ! {OUT}'),
+    ('fpsdisplaysink', 'NV12', f'OURS ! fpsdisplaysink text-overlay=false video-sink="{OUT}"'),
+    ('compositor', 'NV12', f'OURS ! compositor ! {OUT}'),
+    ('videoconvert', 'NV12', f'OURS ! videoconvert ! video/x-raw,format=BGRA ! {OUT}'),
+    ('videoscale', 'NV12', f'OURS ! videoscale ! video/x-raw,width=320,height=240 ! {OUT}'),
+    ('textoverlay', 'NV12', f'OURS ! textoverlay text=interop ! {OUT}'),
+    ('videocrop', 'NV12', f'OURS ! videocrop left=16 top=8 ! {OUT}'),
+    ('videoflip', 'NV12', f'OURS ! videoflip video-direction=180 ! {OUT}'),
+    ('videorate', 'NV12', f'OURS ! videorate ! video/x-raw,framerate=15/1 ! {OUT}'),
+    ('imagefreeze', 'NV12', f'OURS ! imagefreeze num-buffers=3 ! {OUT}'),
+    ('deinterlace', 'NV12', f'OURS ! deinterlace mode=interlaced ! {OUT}'),
+    ('interlace', 'I420', f'OURS ! interlace ! {OUT}'),
+    ('alpha', 'I420', f'OURS ! alpha alpha=0.5 ! {OUT}'),
+    ('tee, queue', 'NV12', f'OURS ! tee name=t t. ! queue ! fakesink t. ! queue ! {OUT}'),
+    ('input-selector', 'NV12', f'OURS ! input-selector ! {OUT}'),
+    ('rtpvrawpay', 'I420', f'OURS ! rtpvrawpay ! rtpvrawdepay ! {OUT}'),
+    ('jpegenc', 'I420', f'OURS ! jpegenc ! jpegdec ! {OUT}'),
+    ('theoraenc', 'I420', f'OURS ! theoraenc ! theoradec ! {OUT}'),
+    ('vp8enc', 'I420', f'OURS ! vp8enc deadline=1 ! vp8dec ! {OUT}'),
+    ('openh264enc', 'I420', f'OURS ! openh264enc ! openh264dec ! {OUT}'),
+    ('avenc_mpeg4', 'I420', f'OURS ! avenc_mpeg4 ! avdec_mpeg4 ! {OUT}'),
+    ('splitmuxsink', 'I420', f'OURS ! jpegenc ! splitmuxsink muxer=avimux location=CLIPS/part%d.avi && filesrc location=CLIPS/part0.avi ! avidemux ! jpegdec ! {OUT}'),
+)
+
+# ours; the line that begins with it; upstream's line in its place
+CONSUMERS = (
+    ('kmsdmabufsink', 'kmsdmabufsink name=ours driver-name=vkms mode=match', KMSSINK),
+    ('egldmabufupload', f'egldmabufupload name=ours ! gldownload ! video/x-raw ! {OUT}', f'glupload ! gldownload ! video/x-raw ! {OUT}'),
+    ('dmabufdownload', f'dmabufdownload name=ours ! {OUT}', OUT),
+    ('vadmabufconvert', f'vadmabufconvert video-direction=horiz name=ours ! dmabufdownload ! {OUT}', f'{MIRROR} ! {OUT}'),
+    ('metisdmabufinfer', f'metisdmabufinfer backend=cpu model=MODEL name=ours ! {OUT}', OUT),
+    ('drmoverlay', f'drmoverlay name=ours ! {OUT}', OUT),
+)
+V4L2SRC = 'v4l2src num-buffers=3 device=VIVID_IN extra-controls=c,osd_text_mode=2 io-mode={} ! video/x-raw,format=FORMAT,width=640,height=480 ! OURS'
+# upstream's; format; line
+UPSTREAM_FIRST = (
+    ('videotestsrc', 'NV12', f'{STILL} ! OURS'),
+    ('v4l2src io-mode=mmap', 'NV12', V4L2SRC.format('mmap')),
+    ('v4l2src io-mode=dmabuf', 'NV12', V4L2SRC.format('dmabuf')),
+    ('gldownload', 'RGBA', f'{STILL} ! glupload ! gldownload ! OURS'),
+    ('vapostproc', 'NV12', f'{STILL} ! vapostproc ! video/x-raw(ANY),width=800,height=600 ! OURS'),
+    ('unixfdsrc', 'NV12', f'{STILL} ! unixfdsink socket-path=CLIPS/socket unixfdsrc socket-path=CLIPS/socket ! OURS'),
+    ('compositor', 'NV12', f'{STILL} ! compositor ! OURS'),
+    ('videoconvert', 'BGRx', f'{STILL} ! videoconvert ! OURS'),
+    ('videoscale', 'NV12', f'{STILL} ! videoscale ! video/x-raw,width=800,height=600 ! OURS'),
+    ('textoverlay', 'NV12', f'{STILL} ! textoverlay text=interop ! OURS'),
+    ('videocrop', 'NV12', f'{STILL.replace("640", "672")} ! videocrop left=32 ! OURS'),
+    ('videoflip', 'NV12', f'{STILL} ! videoflip video-direction=180 ! OURS'),
+    ('videorate', 'NV12', f'{STILL} ! videorate ! video/x-raw,framerate=15/1 ! OURS'),
+    ('imagefreeze', 'NV12', f'{STILL} ! imagefreeze num-buffers=3 ! OURS'),
+    ('deinterlace', 'NV12', f'{STILL} ! deinterlace mode=interlaced ! OURS'),
+    ('interlace', 'I420', f'{STILL} ! interlace ! OURS'),
+    ('alpha', 'BGRA', f'{STILL} ! alpha alpha=1 ! OURS'),
+    ('tee, queue', 'NV12', f'{STILL} ! tee name=t t. ! queue ! fakesink t. ! queue ! OURS'),
+    ('input-selector', 'NV12', f'{STILL} ! input-selector ! OURS'),
+    ('rtpvrawdepay', 'I420', f'{STILL} ! rtpvrawpay ! rtpvrawdepay ! OURS'),
+    ('jpegdec', 'I420', f'{STILL} ! jpegenc ! jpegdec ! OURS'),
+    ('theoradec', 'I420', f'{STILL} ! theoraenc ! theoradec ! OURS'),
+    ('vp8dec', 'I420', f'{STILL} ! vp8enc deadline=1 ! vp8dec ! OURS'),
+    ('openh264dec', 'I420', f'{STILL} ! openh264enc ! openh264dec ! OURS'),
+    ('avdec_mpeg4', 'I420', f'{STILL} ! avenc_mpeg4 ! avdec_mpeg4 ! OURS'),
+    ('uridecodebin3', 'I420', 'uridecodebin3 uri=file://CLIPS/clip.avi ! OURS'),
+    ('playbin3', 'I420', 'playbin3 uri=file://CLIPS/clip.avi flags=video video-sink="OURS"'),
+)
+CLIP = f'{STILL.replace("FORMAT", "I420")} ! jpegenc ! avimux ! filesink location=CLIPS/clip.avi'
+
+
+class Refused(Exception):
+    """The first error of a pipeline, or that it has no end."""
+
+
+class Missing(Exception):
+    """An element that this GStreamer does not have."""
+
+
+def video_format(caps):
+    """The GstVideoFormat of caps whose layout is linear."""
+    structure = caps.get_structure(0)
+    if structure.get_string('format') != 'DMA_DRM':
+        return structure.get_string('format')
+    _, fourcc, modifier = GstDrm.format_parse(structure.get_string('drm-format'))
+    return GstVideo.VideoFormat.to_string(GstDrm.format_to_video_format(fourcc, modifier))
+
+
+def picture(sample):
+    """The format of a frame, and its components, each as the bytes of its visible rows."""
+    caps, buffer = sample.get_caps(), sample.get_buffer()
+    name, structure = video_format(caps), caps.get_structure(0)
+    info = GstVideo.VideoInfo.new_from_caps(Gst.Caps.from_string(
+        f'video/x-raw,format={name},width={structure.get_int("width")[1]},height={structure.get_int("height")[1]}'))
+    layout, finfo, data = GstVideo.buffer_get_video_meta(buffer) or info, info.finfo, buffer.extract_dup(0, buffer.get_size())
+    components = []
+    for c in range(finfo.n_components):
+        step, stride = finfo.pixel_stride[c], layout.stride[finfo.plane[c]]
+        width, height = -(-info.width >> finfo.w_sub[c]), -(-info.height >> finfo.h_sub[c])
+        first = layout.offset[finfo.plane[c]] + finfo.poffset[c]
+        components.append(b''.join(data[at:at + width * step:step] for at in range(first, first + height * stride, stride)))
+    return name, components
+
+
+def screen():
+    """The checksum of what the display scans out."""
+    (CRC / 'control').write_text('auto')
+    with open(CRC / 'data', 'rb', 0) as data:
+        return 'screen', [[data.read(64).split()[1] for _ in range(2)][1]]
+
+
+def play(line, side=None):
+    """What pipelines show at their end, and the caps of that side and the copies of the element named ours."""
+    Gst.init(None)
+    shown = caps = copies = None
+    for part in line.split(' && '):
+        try:
+            pipeline = Gst.parse_launch(part)
+        except GLib.Error as error:
+            raise (Missing if error.matches(Gst.ParseError.quark(), Gst.ParseError.NO_SUCH_ELEMENT) else Refused)(error.message)
+        try:
+            pipeline.set_state(Gst.State.PLAYING)
+            message = pipeline.get_bus().timed_pop_filtered(LIMIT, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+            if not message or message.type == Gst.MessageType.ERROR:
+                raise Refused(message.parse_error()[0].message if message else 'no end')
+            out, ours = pipeline.get_by_name('out'), pipeline.get_by_name('ours')
+            if 'kmssink' in part or 'kmsdmabufsink' in part:
+                shown = screen()
+            elif out:
+                shown = picture(out.get_property('last-sample'))
+            if ours:
+                caps = ours.get_static_pad(side).get_current_caps().to_string()
+                copies = ours.get_property('drm-stats').get_value('copies')
+        finally:
+            pipeline.set_state(Gst.State.NULL)
+    return shown, caps, copies
+
+
+class Worker:
+    """A process that plays: drivers crash."""
+
+    def __init__(self):
+        self.pool = None
+
+    def play(self, *args):
+        self.pool = self.pool or concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context('spawn'))
+        try:
+            return self.pool.submit(play, *args).result()
+        except concurrent.futures.process.BrokenProcessPool:
+            self.pool = None
+            raise Refused('crashes')
+
+    @functools.cache
+    def play_once(self, line):
+        return self.play(line)
+
+
+def difference(shown, wanted):
+    """'', 'near', or a problem."""
+    if shown == wanted:
+        return ''
+    (name, have), (wanted_name, want) = shown, wanted
+    if name == 'screen' or [len(c) for c in have[:3]] != [len(c) for c in want[:3]]:
+        return f'{name} instead of {wanted_name}'
+    worst = max(sum(abs(a - b) for a, b in zip(x, y)) / len(y) for x, y in zip(have, want))
+    return 'near' if worst <= NEAR else f'differs by {worst:.1f}'
+
+
+def cell(worker, line, side, plain):
+    """What is said of a cell; the reason where it does not play; what is wrong with its picture."""
+    try:
+        shown, caps, copies = worker.play(line, side)
+    except Missing as missing:
+        return f'not in GStreamer {VERSION}', str(missing), ''
+    except Refused as why:
+        return 'crashes' if str(why) == 'crashes' else 'no', str(why), ''
+    caps = Gst.Caps.from_string(caps)
+    try:
+        wanted = worker.play_once(plain.replace('FORMAT', video_format(caps)))[0]
+    except Refused as why:
+        return 'upstream: no', str(why), ''
+    structure = caps.get_structure(0)
+    words = [structure.get_string('drm-format') or structure.get_string('format')]
+    if caps.get_features(0).contains('memory:DMABuf'):
+        words.insert(0, 'DMA_DRM' if structure.has_field('drm-format') else 'DMABuf')
+    found = difference(shown, wanted)
+    said = ', '.join([' '.join(words)] + (['copied'] if copies else []) + ([found] if found == 'near' else []))
+    return said, '', '' if found == 'near' else found
+
+
+def table(tap, page, worker, heads, rows, place):
+    """Runs the cells of a direction; each row is a case."""
+    print(f'# | {heads[0]} | {" | ".join(heads[1:])} |\n# |{"---|" * len(heads)}')
+    for name, *rest in rows:
+        cells = [cell(worker, *place(rest, ours)) for ours in heads[1:]]
+        row = f'| `{name}` | {" | ".join(said for said, _, _ in cells)} |'
+        print(f'# {row}')
+        for ours, (_, why, _) in zip(heads[1:], cells):
+            if why:
+                print(f'# {ours}: {why}')
+        problems = [f'{ours}: the picture is wrong: {wrong}' for ours, (_, _, wrong) in zip(heads[1:], cells) if wrong]
+        if row not in page:
+            problems.append('the page has another row')
+        tap.case(name, '\n'.join(problems))
+
+
+def main():
+    source = pathlib.Path(sys.argv[1])
+    page = (source / 'docs/interop.md').read_text(encoding='utf-8').splitlines()
+    if f'## GStreamer {VERSION}' in page:
+        page = page[page.index(f'## GStreamer {VERSION}'):]
+    devices = {(node / 'name').read_text().strip(): f'/dev/{node.name}' for node in pathlib.Path('/sys/class/video4linux').iterdir()}
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as folder:
+        words = {'VIVID_IN': devices['vivid-000-vid-cap'], 'VIVID_OUT': devices['vivid-000-vid-out'], 'CLIPS': folder, 'MODEL': str(source / MODEL)}
+
+        def fill(line, **more):
+            for word, value in (more | words).items():
+                line = line.replace(word, value)
+            return line
+        worker = Worker()
+        worker.play(fill(CLIP))
+        producers = {ours: (line, plain) for ours, line, plain in PRODUCERS}
+        consumers = {ours: (line, plain) for ours, line, plain in CONSUMERS}
+
+        def ours_first(row, ours):
+            picture_format, line = row
+            begin, plain = producers[ours]
+            return fill(line, OURS=begin, FORMAT=picture_format), 'src', fill(line, OURS=plain)
+
+        def upstream_first(row, ours):
+            picture_format, line = row
+            end, plain = consumers[ours]
+            return fill(line, OURS=end, FORMAT=picture_format), 'sink', fill(line, OURS=plain, FORMAT=picture_format)
+        table(tap, page, worker, ["upstream's after ours", *producers], OURS_FIRST, ours_first)
+        table(tap, page, worker, ["upstream's before ours", *consumers], UPSTREAM_FIRST, upstream_first)
+    tap.end()
+
+
+if __name__ == '__main__':
+    Gst.init(None)
+    VERSION = '.'.join(map(str, Gst.version()[:2]))
+    main()
