@@ -22,6 +22,28 @@ namespace gstdrm {
 
 namespace {
 
+// Features ANY have no DMA buffers.
+bool has_dmabuf(const GstCaps *caps, guint at)
+{
+  const GstCapsFeatures *features = gst_caps_get_features(caps, at);
+  return !gst_caps_features_is_any(features) &&
+         gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_DMABUF) != FALSE;
+}
+
+// Whether the peer's caps have DMA buffers by that name, and in the dialect of what is offered.
+bool names_dmabuf(const GstCaps *peer, const GstStructure *offered)
+{
+  if (gst_caps_is_any(peer))
+    return false;
+  for (guint i = 0; i < gst_caps_get_size(peer); i++) {
+    const GValue *format = gst_structure_get_value(gst_caps_get_structure(peer, i), "format");
+    if (format && has_dmabuf(peer, i) &&
+        gst_value_intersect(nullptr, format, gst_structure_get_value(offered, "format")))
+      return true;
+  }
+  return false;
+}
+
 GstPad *pad_of(GstBaseTransform *trans, GstPadDirection direction) noexcept
 {
   return direction == GST_PAD_SINK ? GST_BASE_TRANSFORM_SINK_PAD(trans)
@@ -104,8 +126,10 @@ GstCaps *Transformer::transform_caps(GstPadDirection direction, GstCaps *caps,
   return filter ? gst_drm_caps_intersect(filter, result.get()) : result.release();
 }
 
-// DMA buffers where the peer takes them, then the peer's own order. An application or an element
-// that takes anything was not made for caps and rows of DMA buffers: it gets plain video.
+// DMA buffers where the peer names them, then the peer's own order. An application or an element
+// that takes anything was not made for caps and rows of DMA buffers: it gets plain video. So does
+// vapostproc of GStreamer 1.22, which answers with memory:DMABuf without a format and refuses
+// DMA_DRM.
 GstPtr<GstCaps> Transformer::fixate_caps(GstPadDirection direction, GstCaps *, GstCaps *others)
 {
   const auto offered = GstPtr<GstCaps>::adopt(without_contradictions(others));
@@ -113,16 +137,14 @@ GstPtr<GstCaps> Transformer::fixate_caps(GstPadDirection direction, GstCaps *, G
     return offered;
   const auto peer = GstPtr<GstCaps>::adopt(
       gst_pad_peer_query_caps(pad_of(element_, opposite(direction)), nullptr));
-  const bool wants_dmabuf = names_dmabuf(peer.get());
   guint best = 0;
-  for (guint i = 0; i < gst_caps_get_size(offered.get()); i++) {
-    const bool is_dmabuf = gst_caps_features_contains(gst_caps_get_features(offered.get(), i),
-                                                      GST_CAPS_FEATURE_MEMORY_DMABUF) != FALSE;
-    if (is_dmabuf == wants_dmabuf) {
+  for (guint i = gst_caps_get_size(offered.get()); i-- > 0;)
+    if (!has_dmabuf(offered.get(), i))
       best = i;
-      break;
-    }
-  }
+  for (guint i = gst_caps_get_size(offered.get()); i-- > 0;)
+    if (has_dmabuf(offered.get(), i) &&
+        names_dmabuf(peer.get(), gst_caps_get_structure(offered.get(), i)))
+      best = i;
   return GstPtr<GstCaps>::adopt(gst_caps_fixate(gst_caps_copy_nth(offered.get(), best)));
 }
 

@@ -17,16 +17,6 @@ template <typename Test> bool any_features(const GstCaps *caps, Test test)
   return false;
 }
 
-// Whether a structure names DMA buffers: ANY, also as features alone (`video/x-raw(ANY)`), does
-// not.
-inline bool names_dmabuf(const GstCaps *caps)
-{
-  return any_features(caps, [](const GstCapsFeatures *features) {
-    return !gst_caps_features_is_any(features) &&
-           gst_caps_features_contains(features, "memory:DMABuf") != FALSE;
-  });
-}
-
 // Leaves out structures with a drm-format and another format than DMA_DRM, which contradict
 // themselves: a filter `video/x-raw(memory:DMABuf),drm-format=…` makes them of implicit caps.
 // Consumes the caps.
