@@ -29,7 +29,7 @@ from gi.repository import GLib, Gst, GstDrm, GstVideo  # noqa: E402
 from blocks import Tap  # noqa: E402
 
 LIMIT = 20 * Gst.SECOND  # for one pipeline on a busy machine
-NEAR = 4  # of 255, the mean difference of a component: vkms, videoconvert and GL round YUV each in its own way
+NEAR = 6  # of 255, the mean difference of a component: vkms, videoconvert and GL round YUV each in its own way
 CRC = pathlib.Path('/sys/kernel/debug/dri/vkms/crtc-0/crc')
 S_OUTPUT = 0xc004562f  # VIDIOC_S_OUTPUT: vivid's second output is HDMI, which takes frames that are not interlaced
 MODEL = 'tests/data/models/blazeface-short-128.onnx'
