@@ -420,6 +420,20 @@ GST_START_TEST(test_overlays)
 }
 GST_END_TEST
 
+// What unixfdsrc sends while its unixfdsink has no caps yet (1.26); its own follow.
+GST_START_TEST(test_caps_that_are_none_yet)
+{
+  for (const char *element : {"dmabufupload allocator=memfd", "dmabufdownload", "dmabufrelabel"}) {
+    const Harness h(element);
+    fail_if(h.negotiate("NULL"));
+    const std::string error = h.last_error();
+    fail_unless(error == "no error message", "%s: %s", element, error.c_str());
+    const bool plain = std::string(element) != "dmabufrelabel";
+    fail_unless(h.negotiate(plain ? kNv12 : dmabuf_caps("NV12", 640, 480)), "%s: %s", element, h.last_error().c_str());
+  }
+}
+GST_END_TEST
+
 Suite *dmabufupload_caps_suite()
 {
   Suite *suite = suite_create("dmabufupload-caps");
@@ -428,6 +442,7 @@ Suite *dmabufupload_caps_suite()
   const int n_tables = static_cast<int>(gpu_table_names().size());
   tcase_add_test(tcase, test_templates);
   tcase_add_test(tcase, test_overlays);
+  tcase_add_test(tcase, test_caps_that_are_none_yet);
   tcase_add_loop_test(tcase, test_negotiation, 0, G_N_ELEMENTS(kNegotiation));
   tcase_add_loop_test(tcase, test_query, 0, G_N_ELEMENTS(kQueries));
   tcase_add_loop_test(tcase, test_gpu_table, 0, n_tables);

@@ -80,6 +80,16 @@ GstPtr<GstCaps> refused_by(GstPad *sink, GstQuery *answered)
 
 } // namespace
 
+bool brings_caps(GstEvent *event)
+{
+  if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
+    return false;
+  GstCaps *caps = nullptr;
+  gst_event_parse_caps(event, &caps);
+  return gst_caps_get_size(caps) == 0 ||
+         !gst_structure_has_name(gst_caps_get_structure(caps, 0), "NULL");
+}
+
 void post_mismatch(GstElement *element, const Mismatch &mismatch)
 {
   // the structure of gst_drm_explain_mismatch(), with the text of this message

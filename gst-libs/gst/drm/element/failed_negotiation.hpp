@@ -16,6 +16,10 @@ namespace gstdrm {
 // Posts what describe_mismatch() found, with the caps of all sides as the debug text.
 void post_mismatch(GstElement *element, const Mismatch &mismatch);
 
+// A CAPS event, but for the caps "NULL" that unixfdsrc sends while its unixfdsink has none: others
+// follow.
+bool brings_caps(GstEvent *event);
+
 // Calls `Method` of the object Of(self) with each CAPS event that comes to `sink`. GstPad refuses
 // caps that the element does not accept before the element sees their event: the refusal is right,
 // the method only says why.
@@ -23,7 +27,7 @@ template <auto Of, auto Method> void watch_caps_events(GstPad *sink, gpointer se
 {
   const auto probe = [](GstPad *, GstPadProbeInfo *info, gpointer data) noexcept {
     constexpr void (*explain)(void *, GstEvent *) = logging<Of, Method>;
-    if (GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info); GST_EVENT_TYPE(event) == GST_EVENT_CAPS)
+    if (GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info); brings_caps(event))
       explain(data, event);
     return GST_PAD_PROBE_OK;
   };
