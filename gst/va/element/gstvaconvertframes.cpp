@@ -124,9 +124,18 @@ Result<GstPtr<GstBuffer>> ConvertFrames::in_dma_bufs(GstBuffer *in, ZeroCopy zer
     return Error{ErrorCode::Unsupported,
                  "Frames come in system memory, and zero-copy=require forbids to copy them. Put "
                  "dmabufupload before this element, or set zero-copy=prefer"};
-  if (auto checked = check_mappable_frame(in, stream_.in.vinfo); !checked)
+  auto visible = GstPtr<GstBuffer>::share(in);
+  if (is_padded_frame(in, stream_.in.vinfo)) { // of videocrop: the copy has the picture alone
+    if (const auto corner = visible_corner(in, stream_.in.vinfo); !corner)
+      return corner.error();
+    if (!crop_in_place(visible, stream_.in.vinfo, 1))
+      return Error{ErrorCode::Layout,
+                   "The picture of a frame begins among pixels that share chroma. Crop at even "
+                   "pixels"};
+  }
+  if (auto checked = check_mappable_frame(visible.get(), stream_.in.vinfo); !checked)
     return checked.error();
-  auto copied = copier_.copy(in, stream_.in.vinfo);
+  auto copied = copier_.copy(visible.get(), stream_.in.vinfo);
   if (copied)
     stats_.count_copy(element_, GST_VIDEO_INFO_SIZE(&stream_.in.vinfo), kInSystemMemory);
   return copied;
