@@ -133,7 +133,7 @@ GST_START_TEST(test_inferred_clip)
 {
   if (!GstPtr<GstElementFactory>::adopt(gst_element_factory_find("metisdmabufinfer"))) // not built
     return;
-  const std::string rest = std::string("dmabufupload ! metisdmabufinfer name=infer backend=cpu model=") + g_getenv("GST_DRM_TEST_DATA") +
+  const std::string rest = std::string("dmabufupload ! metisdmabufinfer name=infer backend=cpu timeout=60000 model=") + g_getenv("GST_DRM_TEST_DATA") +
                            "/models/blazeface-short-128.onnx ! kmsdmabufsink driver-name=vkms sync=false";
   const auto pipeline = launch(line_of(kClips[6], rest.c_str()));
   const std::string error = run(pipeline.get(), GST_STATE_PLAYING);
