@@ -229,6 +229,7 @@ private:
     const auto old = GstPtr<GstElement>::adopt(gst_bin_get_by_name(GST_BIN(self.bin_), "replaced"));
     const auto src = GstPtr<GstPad>::adopt(gst_element_get_static_pad(old.get(), "src"));
     const auto behind = GstPtr<GstPad>::adopt(gst_pad_get_peer(src.get()));
+    gst_element_set_locked_state(old.get(), TRUE); // from the bin, which may be on its way to PLAYING
     gst_bin_remove(GST_BIN(self.bin_), old.get());
     gst_element_set_state(old.get(), GST_STATE_NULL);
     GstElement *made = gst_element_factory_make(self.factory_, "replaced");

@@ -147,9 +147,10 @@ GST_START_TEST(test_inferred_clip)
   g_object_get(infer.get(), "drm-stats", &stats, nullptr);
   guint64 inferences = 0;
   gst_structure_get_uint64(stats, "inferences", &inferences);
+  g_autofree gchar *all = gst_structure_to_string(stats);
   gst_structure_free(stats);
-  ck_assert_uint_eq(inferences, 30);
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+  ck_assert_msg(inferences == 30, "%s", all);
 }
 GST_END_TEST
 
