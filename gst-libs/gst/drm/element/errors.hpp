@@ -125,3 +125,10 @@ bool is_own_error(GstElement *element, GstMessage *message);
 Failure stopped_stream(GstElement *element, GstPad *src, GstFlowReturn flow);
 
 } // namespace gstdrm
+
+// These post an error without the details that every error of these elements has (docs/errors.md): use post_failure() or
+// OncePerFailure.
+#undef GST_ELEMENT_ERROR
+#undef GST_ELEMENT_FLOW_ERROR
+#undef GST_ELEMENT_ERROR_WITH_DETAILS
+#pragma GCC poison GST_ELEMENT_ERROR GST_ELEMENT_FLOW_ERROR GST_ELEMENT_ERROR_WITH_DETAILS

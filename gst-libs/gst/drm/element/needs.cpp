@@ -170,6 +170,11 @@ bool agree_on_needs(GstElement *element, GstQuery *query, const GstDrmVideoInfo 
   return true;
 }
 
+// --- what was made -------------------------------------------------------------------------------
+
+// Whether a frame that was made is as each consumer asks. What is agreed on does not always come
+// out: a driver lays out tiles as it likes, and some allocators make one kind of memory only.
+
 namespace {
 
 // Memory without gaps in physical addresses: the heaps of CMA areas, by the names that they have
