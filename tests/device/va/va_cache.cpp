@@ -124,6 +124,7 @@ void use_own_copies()
   std::filesystem::copy_file(driver, folder / "gstdrmtest_drv_video.so", std::filesystem::copy_options::overwrite_existing);
   g_setenv("LIBVA_DRIVERS_PATH", folder.c_str(), TRUE);
   g_setenv("GST_REGISTRY_1_0", (folder / "registry.bin").c_str(), TRUE);
+  g_unsetenv("GST_REGISTRY_UPDATE");
   std::filesystem::remove(folder / "registry.bin");
   // Of this plugin alone: other people's take most of the time in which an empty registry is filled.
   static const std::filesystem::path plugins = plugin_folder();

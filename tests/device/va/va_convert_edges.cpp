@@ -292,4 +292,4 @@ Suite *va_convert_edges_suite()
 
 } // namespace
 
-GST_DRM_VA_FORKING_CHECK_MAIN(va_convert_edges)
+GST_DRM_VA_CHECK_MAIN(va_convert_edges)

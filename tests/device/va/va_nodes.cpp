@@ -177,7 +177,7 @@ int main(int argc, char **argv)
   for (const char *path : {kSecond, kThird})
     if (::mknod(path, S_IFCHR | 0666, first.st_rdev) != 0)
       return 1;
-  g_setenv("GST_REGISTRY_1_0", "/tmp/va-nodes-registry.bin", TRUE);
+  own_registry("va-nodes-registry.bin");
   set_driver(kDriver);
   gst_check_init(&argc, &argv);
   return run_suite(va_nodes_suite());

@@ -121,6 +121,7 @@ void setup()
   g_setenv("GST_PLUGIN_SYSTEM_PATH_1_0", (kFolder / "plugins").c_str(), TRUE);
   g_setenv("GST_PLUGIN_PATH_1_0", fs::path(helper).parent_path().c_str(), TRUE);
   g_setenv("GST_REGISTRY_1_0", (kFolder / "registry.bin").c_str(), TRUE);
+  g_unsetenv("GST_REGISTRY_UPDATE");
   g_setenv("GST_REGISTRY_FORK", "no", TRUE);
   g_setenv("GST_DEBUG", "vadmabufsrc:4", TRUE);
   g_setenv("GST_DEBUG_NO_COLOR", "1", TRUE);

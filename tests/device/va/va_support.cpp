@@ -3,6 +3,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -18,6 +20,15 @@ namespace gstdrm::test {
 void set_driver(const std::string &settings)
 {
   g_setenv("GST_DRM_VA_TEST", settings.c_str(), TRUE);
+}
+
+void own_registry(const std::string &name)
+{
+  const std::string path = "/tmp/" + name;
+  std::error_code none; // it is filled then
+  std::filesystem::copy_file(g_getenv("GST_REGISTRY_1_0"), path, none);
+  g_setenv("GST_REGISTRY_1_0", path.c_str(), TRUE);
+  g_unsetenv("GST_REGISTRY_UPDATE");
 }
 
 void start_again_if_loaded(char **argv)

@@ -25,11 +25,13 @@ namespace gstdrm::test {
 // Sets GST_DRM_VA_TEST: for displays opened from now on.
 void set_driver(const std::string &settings);
 
-// The element's template is that of the driver it was registered with, and a sanitized program registers by itself, before
-// any test tells the driver what to do: with one that tries whatever downstream lists.
+// The elements' templates are those of the driver that is there when a process loads the plugin: of one that tries whatever
+// downstream lists, where a case says nothing else.
 inline constexpr char kRichestDriver[] = "modifiers=linear:x-tiled:vivante:samsung";
 
-// Once, where this process has loaded the plugin already.
+// Before gst_init(): a registry of the program's own, /tmp/NAME, that begins as the boxes' and is brought up to date.
+void own_registry(const std::string &name);
+// Once, where this process has loaded the plugin already: a sanitized one does so as it brings a registry up to date.
 void start_again_if_loaded(char **argv);
 
 // The driver's counters, shared through a file.
@@ -109,20 +111,6 @@ unsigned settled_fds();
 bool settles_at(unsigned fds);
 
 } // namespace gstdrm::test
-
-// For cases with drivers of other sizes and formats than the template of the richest one: each case has a process of its
-// own (CK_FORK=yes), and the plugin, with its class, is loaded there. A sanitized program that finds the registry outdated
-// loads the plugin before; once it has written the registry, it is started again.
-#define GST_DRM_VA_FORKING_CHECK_MAIN(name)                                                                            \
-  int main(int argc, char **argv)                                                                                      \
-  {                                                                                                                    \
-    gstdrm::test::set_driver(gstdrm::test::kRichestDriver);                                                            \
-    /* the other boxes' device nodes are younger or older: what they write into a common one is outdated here */       \
-    g_setenv("GST_REGISTRY_1_0", "/tmp/" #name "-registry.bin", TRUE);                                                 \
-    gst_check_init(&argc, &argv);                                                                                      \
-    gstdrm::test::start_again_if_loaded(argv);                                                                         \
-    return gstdrm::test::run_suite(name##_suite());                                                                    \
-  }
 
 #define GST_DRM_VA_CHECK_MAIN(name)                                                                                    \
   int main(int argc, char **argv)                                                                                      \

@@ -130,7 +130,7 @@ int main(int argc, char **argv)
   if (::stat(kFirst, &first) != 0)
     return 1;
   number = first.st_rdev;
-  g_setenv("GST_REGISTRY_1_0", "/tmp/va-unplugged-registry.bin", TRUE);
+  own_registry("va-unplugged-registry.bin");
   set_driver("formats=NV12");
   gst_check_init(&argc, &argv);
   start_again_if_loaded(argv);

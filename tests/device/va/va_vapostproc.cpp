@@ -302,6 +302,7 @@ Suite *va_vapostproc_suite()
 int main(int argc, char **argv)
 {
   g_setenv("GST_VA_ALL_DRIVERS", "1", TRUE); // upstream takes Mesa's and Intel's only
+  own_registry("va-vapostproc-registry.bin"); // with what upstream registers then
   gst_check_init(&argc, &argv);
   if (!has_vapostproc()) {
     g_printerr("no vapostproc: gstreamer1.0-plugins-bad is not installed\n");
