@@ -31,7 +31,7 @@ RULES = [
     (r'gst-libs/gst/drm/[^/]*\.h', rf'core/|alloc/|{DEVICE}|.*\.hpp$', DRM_HEADERS),
     (r'gst-libs/gst/drm/gstdrm[^/]*\.cpp', rf'{DEVICE}', DRM_HEADERS),
     # the element kit: elements of every plugin, so no plugin and no device API
-    (r'gst-libs/gst/drm/element/.*', rf'{DEVICE}|sys/ioctl\.h|alloc/|.*/alloc/|engine/|gst/(dmabuf|kms|va|egl|metis)/',
+    (r'gst-libs/gst/drm/element/.*', rf'{DEVICE}|sys/ioctl\.h|alloc/|.*/alloc/|engine/|gst/(dmabuf|kms|va|egl|metis|tracers)/',
      DRM_HEADERS),
     # the library is below the kit
     (r'gst-libs/gst/drm/gstdrm[^/]*', r'element/|gst/drm/element/', r'$^'),
@@ -40,7 +40,7 @@ RULES = [
     # engines: device work, nothing of elements
     (r'gst/[^/]+/engine/.*', rf'{ELEMENTS}|element/|gst/drm/element/', r'$^'),
     # elements and engines of one plugin do not know those of another
-    (r'gst/[^/]+/.*', r'\.\./|gst/(dmabuf|kms|va|egl|metis)/', r'$^'),
+    (r'gst/[^/]+/.*', r'\.\./|gst/(dmabuf|kms|va|egl|metis|tracers)/', r'$^'),
     (STRAY, r'.*', r'$^'),
 ] + [
     (rf'gst/kms/engine/{room}/.*', rf'engine/({"|".join(KMS_ENGINE[number + 1:])})/', r'$^')
