@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include <json-c/json.h>
+#include "json_reader.hpp"
 
 namespace inspect {
 
@@ -22,17 +22,7 @@ constexpr int kVersion = 1;
 constexpr std::size_t kMaxBytes = 16U << 20;
 constexpr std::size_t kMaxSources = 4096;
 constexpr std::size_t kMaxPairs = 65536; // of one source
-constexpr int kMaxDepth = 64;            // of nested objects
 constexpr const char *kKinds[] = {"kms", "gbm", "egl", "va", "v4l2", "vulkan", "wayland", "table"};
-
-struct PutJson {
-  void operator()(json_object *object) const noexcept { json_object_put(object); }
-};
-using Json = std::unique_ptr<json_object, PutJson>;
-struct FreeTokener {
-  void operator()(json_tokener *tokener) const noexcept { json_tokener_free(tokener); }
-};
-using Tokener = std::unique_ptr<json_tokener, FreeTokener>;
 
 // json-c would write different white space in different versions.
 std::string to_json(const Pair &pair)
@@ -63,63 +53,6 @@ std::string to_json(const Source &source)
   }
   return text + (source.pairs.empty() ? "]" : "\n      ]") + "\n    }";
 }
-
-// Reads one object of a snapshot, and stores the first problem.
-class Reader {
-public:
-  Reader(json_object *object, std::string place) : object_(object), place_(std::move(place))
-  {
-    if (!json_object_is_type(object, json_type_object))
-      fail("is no object");
-  }
-
-  void fail(const std::string &what)
-  {
-    if (problem_.empty())
-      problem_ = place_ + " " + what;
-  }
-  [[nodiscard]] const std::string &problem() const { return problem_; }
-
-  json_object *get(const char *key, json_type type)
-  {
-    json_object *value = nullptr;
-    if (!problem_.empty())
-      return nullptr;
-    if (!json_object_object_get_ex(object_, key, &value) || !json_object_is_type(value, type)) {
-      fail(std::string("has no ") + json_type_to_name(type) + " \"" + key + "\"");
-      return nullptr;
-    }
-    return value;
-  }
-
-  // Valid text without control characters.
-  std::string text(const char *key)
-  {
-    json_object *value = get(key, json_type_string);
-    if (!value)
-      return {};
-    std::string text(json_object_get_string(value),
-                     static_cast<std::size_t>(json_object_get_string_len(value)));
-    if (printable(text) != text)
-      fail(std::string("has a \"") + key + "\" that is no plain text");
-    return text;
-  }
-
-  json_object *list(const char *key, std::size_t most)
-  {
-    json_object *value = get(key, json_type_array);
-    if (value && json_object_array_length(value) > most) {
-      fail(std::string("has more than ") + std::to_string(most) + " members in \"" + key + "\"");
-      return nullptr;
-    }
-    return value;
-  }
-
-private:
-  json_object *object_;
-  std::string place_;
-  std::string problem_;
-};
 
 bool parse_hex(const std::string &text, std::uint64_t &number)
 {
@@ -172,60 +105,11 @@ Source read_source(Reader &reader, const std::string &place)
   for (std::size_t i = 0; i < size; i++) {
     Reader entry(json_object_array_get_idx(formats, i), place + ", format " + std::to_string(i));
     source.pairs.push_back(read_pair(entry));
-    if (!entry.problem().empty()) {
-      reader = entry;
+    if (!reader.take_problem(entry))
       return source;
-    }
   }
   tidy(source.pairs);
   return source;
-}
-
-// Writes characters beyond ASCII as \u escapes (RFC 8259, section 7), because json-c 0.18 takes
-// them for control characters in strict mode. `text` has to be valid UTF-8.
-std::string in_ascii(std::string_view text)
-{
-  std::string ascii;
-  ascii.reserve(text.size());
-  const auto escape = [&ascii](unsigned unit) {
-    char written[16];
-    std::snprintf(written, sizeof(written), "\\u%04x", unit);
-    ascii += written;
-  };
-  for (const char *at = text.data(); at < text.data() + text.size(); at = g_utf8_next_char(at)) {
-    const gunichar character = g_utf8_get_char(at);
-    if (character < 0x80) {
-      ascii += *at;
-    } else if (character < 0x10000) {
-      escape(character);
-    } else { // a surrogate pair
-      escape(0xd800 + ((character - 0x10000) >> 10));
-      escape(0xdc00 + ((character - 0x10000) & 0x3ff));
-    }
-  }
-  return ascii;
-}
-
-// What is wrong with the text as JSON; empty if nothing is.
-std::string parse(std::string_view text, Json &root)
-{
-  const char *end = nullptr;
-  if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), &end))
-    return "is no JSON: no UTF-8, at byte " + std::to_string(end - text.data());
-  const Tokener tokener(json_tokener_new_ex(kMaxDepth));
-  if (!tokener)
-    return "cannot be read: out of memory";
-  // strict: only white space may follow the end
-  json_tokener_set_flags(tokener.get(), JSON_TOKENER_STRICT);
-  const std::string ascii = in_ascii(text);
-  root.reset(json_tokener_parse_ex(tokener.get(), ascii.data(), static_cast<int>(ascii.size())));
-  const json_tokener_error error = json_tokener_get_error(tokener.get());
-  if (error == json_tokener_continue)
-    return "ends in the middle: it was truncated";
-  if (error != json_tokener_success)
-    return std::string("is no JSON: ") + json_tokener_error_desc(error) + ", at byte " +
-           std::to_string(json_tokener_get_parse_end(tokener.get()));
-  return {};
 }
 
 void read_sources(Reader &top, Machine &machine)
@@ -239,10 +123,8 @@ void read_sources(Reader &top, Machine &machine)
     Source source = read_source(reader, place);
     if (reader.problem().empty() && !names.insert(source.name).second)
       reader.fail("has the name `" + source.name + "`, which another one has");
-    if (!reader.problem().empty()) {
-      top = reader;
+    if (!top.take_problem(reader))
       return;
-    }
     machine.sources.push_back(std::move(source));
   }
 }
@@ -267,7 +149,7 @@ Outcome<Machine> parse_snapshot(std::string_view text, const std::string &name)
 {
   const std::string file = printable(name);
   Json root;
-  if (const std::string problem = parse(text, root); !problem.empty())
+  if (const std::string problem = parse_json(text, root); !problem.empty())
     return Failure{file + " is no saved machine, as --save makes it: it " + problem};
   Reader top(root.get(), "it");
   const std::string schema = top.text("schema");
@@ -295,7 +177,7 @@ Outcome<std::string> read_file(const std::string &path)
   if (!file || !file.read(text.data(), static_cast<std::streamsize>(text.size())).eof()) {
     const int error = errno;
     if (file)
-      return Failure{printable(path) + " has more than 16 MiB: it is no saved machine"};
+      return Failure{printable(path) + " has more than 16 MiB, which is the most that is read"};
     return Failure{"cannot read " + printable(path) + ": " + g_strerror(error ? error : EIO)};
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
