@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMostKnown = 65536; // dma-bufs; a pool has some ten
 constexpr std::size_t kMostListed = 1024; // of them in the JSON
+constexpr std::size_t kMostLinks = 4096;  // of an application that makes elements without end
 constexpr std::size_t kMostInputs = 4096; // of one element that are remembered
 constexpr std::size_t kMostPending = 64;  // fences that are kept until they signal
 constexpr std::size_t kMostUnowned = 64;  // mappings of a thread that has not pushed yet
@@ -120,23 +121,20 @@ void Durations::write(JsonWriter &json) const
   json.end_object();
 }
 
-std::size_t Arrivals::slot_of(std::int64_t pts_ns) noexcept
-{
-  // the high bits of Knuth's multiplicative hash: frame durations share factors with kSlots
-  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;
-  return (static_cast<std::uint64_t>(pts_ns) * kGolden) >> (64 - std::bit_width(kSlots - 1));
-}
-
 void Arrivals::put(std::int64_t pts_ns, std::int64_t now_ns) noexcept
 {
   if (pts_ns != kNoTime)
-    slots_[slot_of(pts_ns)] = {pts_ns, now_ns};
+    ring_[next_++ % kMost] = {pts_ns, now_ns};
 }
 
 std::optional<std::int64_t> Arrivals::find(std::int64_t pts_ns) const noexcept
 {
-  const Slot &slot = slots_[slot_of(pts_ns)];
-  return pts_ns != kNoTime && slot.pts_ns == pts_ns ? std::optional(slot.when_ns) : std::nullopt;
+  if (pts_ns == kNoTime)
+    return std::nullopt;
+  for (std::size_t back = 1; back <= std::min(kMost, next_); back++)
+    if (const Arrival &arrival = ring_[(next_ - back) % kMost]; arrival.pts_ns == pts_ns)
+      return arrival.when_ns;
+  return std::nullopt;
 }
 
 // --- elements, links and dma-bufs ----------------------------------------------------------------
@@ -147,6 +145,8 @@ Id Trace::element(const std::string &path, const std::string &name, const std::s
                   bool is_sink)
 {
   const std::lock_guard lock(lock_);
+  if (elements_.size() >= kMostLinks && !element_ids_.contains(path))
+    return kNone;
   const auto [found, added] = element_ids_.emplace(path, static_cast<Id>(elements_.size()));
   if (added) {
     Element element;
@@ -161,6 +161,8 @@ Id Trace::element(const std::string &path, const std::string &name, const std::s
 Id Trace::link(Id from, Id to, const LinkFacts &facts)
 {
   const std::lock_guard lock(lock_);
+  if (from == kNone || to == kNone || links_.size() >= kMostLinks)
+    return kNone;
   const std::string key = facts.from_pad + '\n' + facts.to_pad + '\n' + facts.caps;
   const auto [found, added] =
       link_ids_.emplace(std::tuple(from, to, key), static_cast<Id>(links_.size()));
@@ -376,7 +378,8 @@ void Trace::settle_fences()
 void Trace::stats(Id element, ElementStats stats)
 {
   const std::lock_guard lock(lock_);
-  elements_[element].stats = std::move(stats);
+  if (element != kNone)
+    elements_[element].stats = std::move(stats);
 }
 
 void Trace::look()

@@ -47,21 +47,23 @@ private:
   std::uint64_t max_us_ = 0;
 };
 
-// When the frames with the last few timestamps were here.
+// When the last few frames were here, by their timestamps.
 class Arrivals {
 public:
   static constexpr std::int64_t kNoTime = -1;
   void put(std::int64_t pts_ns, std::int64_t now_ns) noexcept;
+  // Of the newest frame with that timestamp.
   [[nodiscard]] std::optional<std::int64_t> find(std::int64_t pts_ns) const noexcept;
 
 private:
-  static constexpr std::size_t kSlots = 256;
-  struct Slot {
+  // more than a queue holds by default (200 buffers)
+  static constexpr std::size_t kMost = 256;
+  struct Arrival {
     std::int64_t pts_ns = kNoTime;
     std::int64_t when_ns = 0;
   };
-  static std::size_t slot_of(std::int64_t pts_ns) noexcept;
-  std::array<Slot, kSlots> slots_{};
+  std::array<Arrival, kMost> ring_{};
+  std::size_t next_ = 0;
 };
 
 // What the element before a link did to a frame that it handed on.
@@ -103,7 +105,8 @@ class Trace {
 public:
   Trace();
 
-  // Finds one that is known already, or adds it. `path` tells elements with the same name apart.
+  // Finds one that is known already, or adds it; kNone if there are too many. `path` tells elements
+  // with the same name apart.
   Id element(const std::string &path, const std::string &name, const std::string &factory,
              bool is_sink);
   Id link(Id from, Id to, const LinkFacts &facts);
