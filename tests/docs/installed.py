@@ -6,7 +6,7 @@ Installs the build into a temporary directory and works with it from there alone
 application, a filter, gst-inspect-1.0, the Python of docs/library.md.
 
 usage: installed.py SOURCE BUILD PREFIX MESON C-COMPILER [FEATURE...]
-FEATUREs that were built: gir, dmabuf, egldmabuf, inspect, kmsdmabuf, metis, va
+FEATUREs that were built: gir, dmabuf, egldmabuf, inspect, kmsdmabuf, metis, va, verify
 """
 
 import os
@@ -140,26 +140,41 @@ class Installed:
                 if not where.startswith(str(self.prefix)):
                     raise RuntimeError(f'{element} comes from {where}')
 
-    def inspect(self):
-        """The tool with its page, its schema and what bash completes, each where a user's programs look for it."""
-        (tool,) = self.prefix.glob('**/bin/gst-drm-inspect-1.0')
+    def tool(self, name, word, completed):
+        """A tool with its page and what bash completes, each where a user's programs look for it."""
+        (tool,) = self.prefix.glob(f'**/bin/{name}')
         version = self.run(tool, '--version')
-        if not version.startswith('gst-drm-inspect-1.0 '):
+        if not version.startswith(f'{name} '):
             raise RuntimeError(version)
-        page = self.prefix / 'share/man/man1/gst-drm-inspect-1.0.1'
+        page = self.prefix / f'share/man/man1/{name}.1'
         options = set(re.findall(r'\\-\\-([a-z]+)', page.read_text(encoding='utf-8')))
         wanted = set(re.findall(r'^  (?:-h, )?--([a-z]+)', self.run(tool, '--help'), re.M)) - {'help'}
         if options != {name for name in wanted if not name.startswith('gst')}:
             raise RuntimeError(f'the page has {sorted(options)}, --help {sorted(wanted)}')
+        # bash-completion loads the file that is named as the command
+        completion = self.prefix / 'share/bash-completion/completions' / name
+        function = '_' + name.removesuffix('-1.0').replace('-', '_')
+        words = self.run('bash', '-c', f'source {completion} && complete -p {name} && COMP_WORDS=({name} {word}) COMP_CWORD=1 && '
+                         f'{function} && echo "${{COMPREPLY[@]}}"').splitlines()
+        if words[-1] != completed:
+            raise RuntimeError('\n'.join(words))
+        return tool
+
+    def schema(self, name, document):
+        self.run(sys.executable, self.source / 'tests/tools/schema.py', self.prefix / f'share/gst-drm/{name}.schema.json', document)
+
+    def inspect(self):
+        tool = self.tool('gst-drm-inspect-1.0', '--pi', '--pipeline')
         saved = self.work / 'machine.json'
         self.run(tool, '--save', saved, __EGL_VENDOR_LIBRARY_FILENAMES='/dev/null', VK_DRIVER_FILES='/dev/null', VK_ICD_FILENAMES='/dev/null')
-        self.run(sys.executable, self.source / 'tests/tools/schema.py', self.prefix / 'share/gst-drm/gst-drm-inspect-1.0.schema.json', saved)
-        # bash-completion loads the file that is named as the command
-        completion = self.prefix / 'share/bash-completion/completions' / tool.name
-        word = self.run('bash', '-c', f'source {completion} && complete -p {tool.name} && COMP_WORDS=({tool.name} --pi) COMP_CWORD=1 && '
-                        '_gst_drm_inspect && echo "${COMPREPLY[@]}"').splitlines()
-        if word[-1] != '--pipeline':
-            raise RuntimeError('\n'.join(word))
+        self.schema('gst-drm-inspect-1.0', saved)
+
+    def verify(self):
+        """It finds the tracer, whose process has no dma-buf to see."""
+        tool = self.tool('gst-drm-verify-1.0', '--fr', '--frames')
+        saved = self.work / 'result.json'
+        self.run(tool, '--skip', 'I1,I2,I3', '--json', saved, 'videotestsrc', 'num-buffers=3', '!', 'fakesink')
+        self.schema('gst-drm-verify-1.0', saved)
 
     def filter(self):
         plugin = self.work / 'plugins' / 'libgstdrmflip.so'
@@ -236,6 +251,8 @@ def main():
             cases.append(('the program that probes VA-API drivers', installed.probe))
         if 'inspect' in installed.features:
             cases.append(('gst-drm-inspect-1.0 with its page, schema and completion', installed.inspect))
+        if 'verify' in installed.features:
+            cases.append(('gst-drm-verify-1.0 with its page, schema and completion', installed.verify))
         if 'dmabuf' in installed.features:
             cases += [('gst-inspect-1.0 finds the elements', installed.elements),
                       ('the application in C', installed.application),

@@ -98,7 +98,7 @@ def broken(document):
             for name in value:
                 without = {other: value[other] for other in value if other != name}
                 yield change(without)
-                yield change({**value, name: None})
+                yield change({**value, name: 0.5})  # no member is a fraction
                 yield from walk(value[name], lambda new, name=name: change({**value, name: new}))
         elif isinstance(value, list) and value:
             yield from walk(value[0], lambda new: change([new] + value[1:]))

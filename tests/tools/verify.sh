@@ -1,0 +1,150 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# gst-drm-verify-1.0 and the tracer drmverify: natively with a saved trace, bad ones and programs without dma-bufs; in the box
+# pipelines whose truth is known. TAP.
+# Usage: verify.sh TOOL TESTS-DATA APPLICATION
+# UPDATE=1 writes the golden text anew.
+set -uo pipefail
+tool=$1 data=$2 application=$3
+here=$(dirname "$(readlink -f "$0")")
+docs=$here/../../docs
+source "$here/../support/tap.sh"
+
+# The plugins are scanned before the first case, which has a time limit.
+gst-inspect-1.0 drmtracers >/dev/null 2>&1
+
+# gives STATUS ARGUMENT...: the tool's output is in $work/out and $work/err; a crash has another status
+gives() {
+  local status=0 wanted=$1
+  shift
+  "$tool" "$@" >"$work/out" 2>"$work/err" || status=$?
+  cat "$work/out" "$work/err"
+  echo "status $status"
+  [[ $status == "$wanted" ]]
+}
+
+# says TEXT...: each is in what the last command printed
+says() {
+  local text
+  for text; do grep -qF -- "$text" "$work/out" "$work/err" || { echo "missing: $text"; return 1; }; done
+}
+
+# TEXT ARGUMENT...: status 2, nothing on stdout, and one line with the text on stderr
+refuses() {
+  local text=$1
+  shift
+  gives 2 "$@" && [[ ! -s $work/out && $(wc -l <"$work/err") == 1 ]] && says "$text"
+}
+
+fits_schema() { "$here/schema.py" "$docs/gst-drm-verify.schema.json" "$@"; }
+
+# --- natively --------------------------------------------------------------------------------------------------------------
+
+# What the tool says of a trace that was saved in the box, whose 101st frame was read by the CPU.
+saved_trace() {
+  gives 1 --trace "$data/late.json" && { [[ -z ${UPDATE:-} ]] || cp "$work/out" "$data/late.txt"; } && diff -u "$data/late.txt" "$work/out"
+}
+
+# EXPRESSION TEXT: the saved trace is refused after a change by Python to `t`
+bad_trace() {
+  python3 -c 'import json, sys; t = json.load(open(sys.argv[1])); exec(sys.argv[2]); json.dump(t, open(sys.argv[3], "w"))' "$data/late.json" "$1" "$work/bad.json" &&
+    refuses "$2" --trace "$work/bad.json"
+}
+
+every_truncation() {
+  local at
+  for ((at = 0; at < $(wc -c <"$data/late.json") - 2; at += 197)); do
+    head -c "$at" "$data/late.json" >"$work/cut.json"
+    refuses "$work/cut.json" --trace "$work/cut.json" || return 1
+  done
+}
+
+# Names of elements are the application's: a terminal must not execute them, nor a browser.
+hostile_names() {
+  sed 's/"here"/"\\u001b[2J<script>"/g' "$data/late.json" >"$work/names.json"
+  gives 1 --trace "$work/names.json" --html "$work/names.html" --json "$work/result.json" && says '?[2J<script>' &&
+    ! grep -q '<script>' "$work/names.html" && fits_schema "$work/result.json"
+}
+
+# A difference from a saved result is a violation, whatever it says of itself.
+compares() {
+  gives 1 --trace "$data/late.json" --json "$work/saved.json" && fits_schema "$work/saved.json" &&
+    gives 0 --skip I4 --trace "$data/late.json" --expect "$work/saved.json" &&
+    sed -i 's/"kind": "passed"/"kind": "device"/' "$work/saved.json" &&
+    gives 1 --skip I4 --trace "$data/late.json" --expect "$work/saved.json" && says 'was dma-buf, device, and is dma-buf, passed' &&
+    refuses 'is no saved result' --trace "$data/late.json" --expect "$data/late.json"
+}
+
+no_dmabuf() {
+  gives 1 videotestsrc num-buffers=3 ! fakesink && says 'I1 the pipeline: no dma-buf went through any pad' 'What to do:' '3 made'
+}
+
+native() {
+  check 'a trace whose 101st frame is read' saved_trace
+  check 'the same result, and another one' compares
+  check 'names that a terminal or a browser would execute' hostile_names
+  check 'each truncation is refused' every_truncation
+  check 'JSON of another program' refuses 'JSON of another program' --trace "$docs/gst-drm-inspect.schema.json"
+  check 'no JSON' refuses 'is no JSON' --trace "$data/late.txt"
+  check 'a later version' bad_trace 't["version"] = 2' 'is of version 2'
+  check 'a negative number' bad_trace 't["links"][0]["frames"] = -1' 'negative "frames"'
+  check 'a text as a number' bad_trace 't["links"][0]["frames"] = "9"' 'member 0 of "links" has no int "frames"'
+  check 'a list that is none' bad_trace 't["mappings"] = {}' 'has no array "mappings"'
+  check 'a member that is no object' bad_trace 't["elements"][0] = 1' 'is no object'
+  check 'statistics that are none' bad_trace 't["elements"][0]["stats"] = {"frames": []}' 'no numbers'
+  check 'names that are none' bad_trace 't["links"][0]["exporters"] = [1]' 'that is no text'
+  check 'no file' refuses 'cannot read' --trace /nonexistent
+  check 'nothing to do' refuses 'give one of'
+  check 'two things to do' refuses 'give one of' --trace "$data/late.json" fakesrc ! fakesink
+  check 'an invariant that is none' refuses 'not `I5`' --skip I5 --trace "$data/late.json"
+  check 'no program' refuses 'nonexistent' -- /nonexistent
+  check 'a program without GStreamer' refuses 'no frame went through a pad' -- true
+  check 'a pipeline that does not parse' eval 'gives 2 nonexistentsrc ! fakesink && says "ended with status 1"'
+  check 'a pipeline that never prerolls' refuses 'no frame reached a pad within 1 second' --timeout 1 appsrc ! fakesink
+  check 'a pipeline without dma-bufs' no_dmabuf
+}
+
+# --- in the box ------------------------------------------------------------------------------------------------------------
+
+SHOWN='videotestsrc num-buffers=110 ! dmabufupload ! identity name=here ! kmsdmabufsink'
+
+# Beside other tracers, and a second one of its own: the trace is recorded, judged, and equal to itself.
+passes() {
+  GST_DRM_VERIFY_FILE=$work/trace.json GST_TRACERS='latency;drmverify;drmverify' gst-launch-1.0 -q videotestsrc num-buffers=20 \
+    ! dmabufupload ! tee name=t t. ! queue ! kmsdmabufsink t. ! bin.\( queue ! fakesink \) || return 1
+  gives 0 --trace "$work/trace.json" --json "$work/pass.json" --html "$work/pass.html" && says 'result: pass' '20 passed on' &&
+    grep -q '"I1_attach_count_ge2": true' "$work/pass.json" && grep -q '"pass": true' "$work/pass.json" &&
+    grep -q '<table>' "$work/pass.html" && fits_schema "$work/pass.json" && gives 0 --trace "$work/trace.json" --expect "$work/pass.json"
+}
+
+# The same pipeline, in which somebody has put an element that does not ask for dma-bufs; a copy by an upload.
+regression() {
+  gives 1 --frames 20 --expect "$work/pass.json" videotestsrc ! identity drop-allocation=true ! dmabufupload ! tee name=t t. ! queue ! kmsdmabufsink &&
+    says 'I4 dmabufupload0, frame 1: copied pixels' 'is new' 'is gone' 'result: violated'
+}
+
+# FRAME WHAT TEXT...
+one_frame() {
+  local frame=$1 what=$2
+  shift 2
+  gives 1 -- "$application" "$what" "$frame" "$SHOWN" && says "$@" 'I1  pass' && [[ $(grep -c '^I[1-4] ' "$work/out") == 1 ]]
+}
+
+converts() {
+  gives 1 --skip I1,I3 videotestsrc num-buffers=5 ! video/x-raw,format=NV12 ! dmabufupload ! dmabufdownload ! videoconvert ! video/x-raw,format=BGRx ! fakesink &&
+    says 'I4 videoconvert0, frame 1: copied pixels: 5 of 5 frames' 'or convert on a GPU'
+}
+
+in_box() {
+  check 'dma-bufs through a tee, queues and a bin to a display' passes
+  check 'an upload that copies is a regression' regression
+  check 'a copy by videoconvert' converts
+  check '100 clean frames, and the 101st is read' one_frame 101 read 'I4 here, frame 101: mapped dma-bufs of' 'to read pixels by the CPU: 1 time'
+  check 'the CPU writes in place' one_frame 7 write 'I4 here, frame 7: wrote into frames by the CPU: 1 of 110 frames'
+  check 'a program that crashes' eval 'gives 2 -- "$application" crash 50 "$SHOWN" && says "ended by SIGABRT" "kmsdmabufsink0" "I3  unknown"'
+  check 'a program that exits within a frame' eval 'gives 0 --skip I3 -- "$application" exit 50 "$SHOWN" && says "50 passed on"'
+}
+
+if [[ -n ${GST_DRM_IN_BOX:-} ]]; then in_box; else native; fi
+echo "1..$count"
+exit "$failed"
