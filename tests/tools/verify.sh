@@ -75,6 +75,36 @@ compares() {
     refuses 'is no saved result' --trace "$data/late.json" --expect "$data/late.json"
 }
 
+# FOLDER FILE=CONTENT...: files of a machine
+machine() {
+  local folder=$1 file
+  shift
+  for file; do mkdir -p "$folder/$(dirname "${file%%=*}")" && printf '%b\n' "${file#*=}" >"$folder/${file%%=*}"; done
+}
+
+# A board with an NPU, whose link is slow and whose CMA region is used up; a display without a mode.
+board() {
+  local pci=sys/bus/pci/devices/0004:01:00.0 drm=sys/class/drm
+  machine "$work/board" proc/sys/kernel/osrelease=5.15.148-tegra 'proc/meminfo=MemFree: 9 kB\nCmaTotal: 262144 kB\nCmaFree: 8192 kB' \
+    dev/dma_heap/linux,cma= dev/dma_heap/system= dev/udmabuf= sys/module/udmabuf/parameters/size_limit_mb=64 sys/kernel/iommu_groups/0/type=DMA \
+    sys/kernel/debug/dma_buf/bufinfo= dev/dri/card0= dev/dri/renderD128= $pci/class=0x120000 $pci/vendor=0x1f9d \
+    "$pci/current_link_speed=5.0 GT/s PCIe" $pci/current_link_width=2 "$pci/max_link_speed=8.0 GT/s PCIe" $pci/max_link_width=4 \
+    $drm/card0-HDMI-A-1/status=connected $drm/card0-HDMI-A-1/edid=e $drm/card0-DP-1/status=connected \
+    "$drm/card0-HDMI-A-1/modes=1920x1080\\n1280x720" $drm/card0-DP-1/modes= $drm/card0-DP-2/status=disconnected \
+    'boot/config-5.15.148-tegra=CONFIG_CMA=y\n# CONFIG_UDMABUF is not set' \
+    'sys/kernel/debug/dri/0/clients=command tgid dev master a uid magic\nweston 812 0 y y 0 0'
+  gives 1 --machine --root "$work/board" &&
+    says 'yellow  kernel: Linux 5.15.148-tegra' 'CONFIG_UDMABUF (memory of no device)' 'green   dma-heap linux,cma: contiguous memory' \
+      'green   udmabuf: works, for at most 64 MB' 'yellow  CMA: 8 of 256 MB free' 'green   IOMMU: 1 group' 'green   who shares what' 'green   card0: there' \
+      'red     card0-DP-1: connected, 0 modes' 'green   card0-HDMI-A-1: connected, 2 modes, EDID' 'yellow  card0: weston (812) is master' \
+      'yellow  PCIe 0004:01:00.0: 5.0 GT/s PCIe x2 of 8.0 GT/s PCIe x4' 'What to do: enlarge the region' && ! grep -q 'CONFIG_CMA \|DP-2\|GStreamer' "$work/out"
+}
+
+bare_machine() {
+  mkdir "$work/bare" && machine "$work/bare" proc/sys/kernel/osrelease=4.19.0 && gives 1 --machine --root "$work/bare" &&
+    says 'red     kernel: Linux 4.19.0' 'red     DRM devices: none' 'yellow  udmabuf: none' 'yellow  dma-heaps: none'
+}
+
 no_dmabuf() {
   gives 1 videotestsrc num-buffers=3 ! fakesink && says 'I1 the pipeline: no dma-buf went through any pad' 'What to do:' '3 made'
 }
@@ -93,6 +123,10 @@ native() {
   check 'a member that is no object' bad_trace 't["elements"][0] = 1' 'is no object'
   check 'statistics that are none' bad_trace 't["elements"][0]["stats"] = {"frames": []}' 'no numbers'
   check 'names that are none' bad_trace 't["links"][0]["exporters"] = [1]' 'that is no text'
+  check 'a board with an NPU' board
+  check 'a machine that has nothing' bare_machine
+  check 'this machine' eval '"$tool" --machine >"$work/out"; grep -q "^green   GStreamer .*DMA_DRM caps: .*dmabufupload" "$work/out"'
+  check 'a root of nothing' refuses '--root belongs to --machine' --root / fakesrc ! fakesink
   check 'no file' refuses 'cannot read' --trace /nonexistent
   check 'nothing to do' refuses 'give one of'
   check 'two things to do' refuses 'give one of' --trace "$data/late.json" fakesrc ! fakesink
@@ -139,6 +173,7 @@ in_box() {
   check 'dma-bufs through a tee, queues and a bin to a display' passes
   check 'an upload that copies is a regression' regression
   check 'a copy by videoconvert' converts
+  check 'the machine' eval 'gives 0 --machine && says "green   dma-heap system" "green   udmabuf" "green   who shares what" "green   renderD128"'
   check '100 clean frames, and the 101st is read' one_frame 101 read 'I4 here, frame 101: mapped dma-bufs of' 'to read pixels by the CPU: 1 time'
   check 'the CPU writes in place' one_frame 7 write 'I4 here, frame 7: wrote into frames by the CPU: 1 of 110 frames'
   check 'a program that crashes' eval 'gives 2 -- "$application" crash 50 "$SHOWN" && says "ended by SIGABRT" "kmsdmabufsink0" "I3  unknown"'

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include <clocale>
+#include <unistd.h>
 
 #include <gst/gst.h>
 
 #include "../inspect/snapshot.hpp"
 #include "config.h"
+#include "machine_check.hpp"
 #include "report.hpp"
 #include "run.hpp"
 
@@ -35,6 +37,8 @@ struct Options {
   gchar *html = nullptr;
   gchar *expect = nullptr;
   gchar *skip = nullptr;
+  gchar *root = nullptr;
+  gboolean machine = FALSE;
   gboolean version = FALSE;
   gchar **words = nullptr;
   std::vector<std::string> command; // behind `--`
@@ -44,7 +48,7 @@ struct Options {
   Options &operator=(const Options &) = delete;
   ~Options()
   {
-    for (gchar *text : {trace, json, html, expect, skip})
+    for (gchar *text : {trace, json, html, expect, skip, root})
       g_free(text);
     g_strfreev(words);
   }
@@ -73,6 +77,10 @@ bool parse(int argc, char **argv, Options &options, std::string &problem)
       {"html", 0, 0, G_OPTION_ARG_FILENAME, &options.html, "Write the result as a page", "FILE"},
       {"expect", 0, 0, G_OPTION_ARG_FILENAME, &options.expect,
        "Compare with a result that --json wrote; a difference is a violation", "FILE"},
+      {"machine", 0, 0, G_OPTION_ARG_NONE, &options.machine,
+       "Check this machine for what frames without copies need, and start nothing", nullptr},
+      {"root", 0, 0, G_OPTION_ARG_FILENAME, &options.root,
+       "Check the machine whose /dev, /proc, /sys and /boot are copied to a folder", "FOLDER"},
       {"version", 0, 0, G_OPTION_ARG_NONE, &options.version, "Print the version", nullptr},
       {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.words, nullptr, nullptr},
       {}};
@@ -113,10 +121,12 @@ std::set<std::string> skipped(const Options &options)
 
 std::string check(const Options &options)
 {
-  const int sources =
-      (options.words ? 1 : 0) + (options.command.empty() ? 0 : 1) + (options.trace ? 1 : 0);
+  const int sources = (options.words ? 1 : 0) + (options.command.empty() ? 0 : 1) +
+                      (options.trace ? 1 : 0) + (options.machine ? 1 : 0);
   if (sources != 1 && !options.version)
-    return "give one of a pipeline's description, -- COMMAND and --trace";
+    return "give one of a pipeline's description, -- COMMAND, --trace and --machine";
+  if (options.root && !options.machine)
+    return "--root belongs to --machine";
   if (options.frames < 0 || options.seconds < 0 || options.timeout_s < 1)
     return "--frames and --seconds are not negative, and --timeout is at least 1";
   for (const std::string &name : skipped(options))
@@ -184,6 +194,18 @@ int report(const Options &options, const Run &run)
   return run.problem.empty() && !verdict.is_unknown() ? kPass : kUnknown;
 }
 
+int look_at_machine(const Options &options)
+{
+  const std::vector<Finding> findings = check_machine(options.root ? options.root : "");
+  const std::string text = write_findings(findings, ::isatty(STDOUT_FILENO) != 0);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (std::fflush(stdout) != 0)
+    return fail("cannot write to the standard output");
+  const bool red = std::any_of(findings.begin(), findings.end(),
+                               [](const Finding &f) { return f.light == Light::Red; });
+  return red ? kViolated : kPass;
+}
+
 int run(int argc, char **argv)
 {
   Options options;
@@ -195,6 +217,8 @@ int run(int argc, char **argv)
     return kPass;
   }
   gst_init(nullptr, nullptr);
+  if (options.machine)
+    return look_at_machine(options);
   const Outcome<Run> done = get_run(options);
   return done ? report(options, *done.value) : fail(done.failure.text);
 }
