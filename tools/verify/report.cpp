@@ -135,10 +135,12 @@ std::vector<Row> latency_rows(const Trace &trace)
 
 std::vector<Row> mapping_rows(const Trace &trace)
 {
-  std::vector<Row> rows = {{"mapped by", "exporter", "reads", "writes", "MB", "first frame"}};
+  std::vector<Row> rows = {
+      {"mapped by", "exporter", "what", "reads", "writes", "MB", "first frame"}};
   for (const Mapping &mapping : trace.mappings)
-    rows.push_back({mapping.by, mapping.exporter, std::to_string(mapping.reads),
-                    std::to_string(mapping.writes), std::to_string(mapping.bytes / 1000000),
+    rows.push_back({mapping.by, mapping.exporter, mapping.is_video ? "frames" : "other",
+                    std::to_string(mapping.reads), std::to_string(mapping.writes),
+                    std::to_string(mapping.bytes / 1000000),
                     mapping.first_frame ? std::to_string(mapping.first_frame) : ""});
   return rows;
 }

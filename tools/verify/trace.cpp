@@ -114,6 +114,7 @@ Mapping read_mapping(Reader &reader)
   Mapping mapping;
   mapping.by = read_text(reader, "by");
   mapping.exporter = read_text(reader, "exporter");
+  mapping.is_video = reader.number("video") != 0;
   mapping.reads = reader.number("reads");
   mapping.writes = reader.number("writes");
   mapping.bytes = reader.number("bytes");

@@ -63,6 +63,7 @@ struct Link {
 struct Mapping {
   std::string by; // an element, or "thread NAME"
   std::string exporter;
+  bool is_video = false; // frames; else results of a network, say
   std::uint64_t reads = 0;
   std::uint64_t writes = 0;
   std::uint64_t bytes = 0;

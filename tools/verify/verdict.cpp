@@ -98,8 +98,10 @@ public:
   Invariant no_copy()
   {
     Invariant i{"I4", "I4_no_memcpy_hot", "the CPU neither copies nor touches pixels", {}, {}};
+    const std::set<std::string> judged = elements_on_the_way();
     for (const Link &link : trace_.links)
-      judge_link(i, link);
+      if (judged.contains(link.from))
+        judge_link(i, link);
     for (const Element &element : trace_.elements)
       if (const std::uint64_t copies = counter(element, "copies"); copies > 0)
         blame(i, element.name, 0,
@@ -143,6 +145,27 @@ private:
       violations.push_back({i.name, element, frame, what, cure_of(element)});
   }
 
+  // The elements that are connected with a link that carries dma-bufs, all of them if there is
+  // none: a program may convert a thumbnail beside its stream.
+  [[nodiscard]] std::set<std::string> elements_on_the_way() const
+  {
+    std::set<std::string> found;
+    for (const Link &link : trace_.links)
+      if (link.dmabuf_frames > 0)
+        found.insert({link.from, link.to});
+    std::size_t before = 0;
+    while (!found.empty() && found.size() != before) {
+      before = found.size();
+      for (const Link &link : trace_.links)
+        if (found.contains(link.from) || found.contains(link.to))
+          found.insert({link.from, link.to});
+    }
+    for (const Element &element : trace_.elements)
+      if (before == 0)
+        found.insert(element.name);
+    return found;
+  }
+
   void judge_link(Invariant &i, const Link &link)
   {
     if (link.copied > 0)
@@ -152,9 +175,12 @@ private:
             "wrote into frames by the CPU: " + of_frames(link.changed, link));
   }
 
-  // What a source or decoder writes is no copy: it has no frame that it could copy.
+  // What a source or decoder writes is no copy: it has no frame that it could copy. Nor is it one
+  // to read the result of a network.
   void judge_mapping(Invariant &i, const Mapping &mapping)
   {
+    if (!mapping.is_video)
+      return;
     const Element *element = find(mapping.by);
     if (element && !element->has_video_input)
       return;

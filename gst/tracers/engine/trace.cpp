@@ -26,11 +26,13 @@ constexpr std::string_view kSystemMemory = "SystemMemory"; // GST_ALLOCATOR_SYSM
 constexpr const char *kTreatmentNames[kTreatments] = {"made",   "passed", "changed",
                                                       "copied", "other",  "system"};
 
-struct Unowned {
-  Id dmabuf;
-  bool writes;
-  std::uint64_t bytes;
-};
+std::string thread_name()
+{
+  char name[16] = {};
+  if (::pthread_getname_np(::pthread_self(), name, sizeof(name)) != 0)
+    return "a thread";
+  return std::string("thread ") + name;
+}
 
 // What the calling thread is doing. Pads push within pads that push, so the frames are a stack.
 struct ThreadState {
@@ -39,26 +41,32 @@ struct ThreadState {
     std::uint64_t frame = 0;
     Frame input;
   };
-  const Trace *trace = nullptr;
   std::vector<Entered> entered;
-  // Mapped while the thread was in no element, as a source does before it pushes.
-  std::vector<Unowned> unowned;
+  std::vector<Trace::Unowned> unowned;
+  std::shared_ptr<Trace::Orphans> orphans; // of the trace that the rest is about
+
+  void begin(const Trace &trace)
+  {
+    entered.clear();
+    unowned.clear();
+    orphans = trace.orphans();
+  }
+  ~ThreadState()
+  {
+    if (unowned.empty())
+      return;
+    const std::lock_guard lock(orphans->lock);
+    for (const Trace::Unowned &mapping : unowned)
+      orphans->mappings.emplace_back(thread_name(), mapping);
+  }
 };
 
-ThreadState &thread_state(const Trace *trace)
+ThreadState &thread_state(const Trace &trace)
 {
   thread_local ThreadState state;
-  if (state.trace != trace)
-    state = {trace, {}, {}};
+  if (state.orphans != trace.orphans())
+    state.begin(trace);
   return state;
-}
-
-std::string thread_name()
-{
-  char name[16] = {};
-  if (::pthread_getname_np(::pthread_self(), name, sizeof(name)) != 0)
-    return "a thread";
-  return std::string("thread ") + name;
 }
 
 std::string program_name()
@@ -212,7 +220,7 @@ Id Trace::dmabuf(const ObjectInfo &object, std::string exporter)
 Treatment Trace::treat(Id from, const Frame &frame)
 {
   Element &element = elements_[from];
-  const std::vector<ThreadState::Entered> &entered = thread_state(this).entered;
+  const std::vector<ThreadState::Entered> &entered = thread_state(*this).entered;
   // Within the element, its input is the frame that it was given last in this thread; in threads of
   // its own it may hand on any frame that it received.
   const Frame *input =
@@ -263,7 +271,7 @@ void Trace::arrive(Id to, const Link &link, const Frame &frame, std::int64_t now
 
 std::uint64_t Trace::enter(Id link_id, const Frame &frame, std::int64_t now_ns)
 {
-  ThreadState &thread = thread_state(this);
+  ThreadState &thread = thread_state(*this);
   if (link_id == kNone) {
     thread.entered.emplace_back();
     return 0;
@@ -277,6 +285,8 @@ std::uint64_t Trace::enter(Id link_id, const Frame &frame, std::int64_t now_ns)
     link.dmabuf_frames++;
   for (std::size_t i = 0; i < frame.n_dmabufs; i++)
     link.dmabufs.insert(frame.dmabufs[i]);
+  for (std::size_t i = 0; i < frame.n_dmabufs; i++)
+    dmabufs_[frame.dmabufs[i]].is_frame |= link.facts.is_video;
   if (thread.entered.empty()) {
     for (const Unowned &mapping : thread.unowned)
       own_mapping(link.from, mapping.dmabuf, mapping.writes, mapping.bytes, link.frames);
@@ -299,7 +309,7 @@ std::uint64_t Trace::enter(Id link_id, const Frame &frame, std::int64_t now_ns)
 
 void Trace::leave() noexcept
 {
-  if (ThreadState &thread = thread_state(this); !thread.entered.empty())
+  if (ThreadState &thread = thread_state(*this); !thread.entered.empty())
     thread.entered.pop_back();
 }
 
@@ -308,7 +318,9 @@ void Trace::leave() noexcept
 void Trace::add_mapping(const std::string &who, Id dmabuf, bool writes, std::uint64_t bytes,
                         std::uint64_t frame)
 {
-  Mapping &mapping = mappings_[{who, dmabufs_[dmabuf].exporter}];
+  if (mappings_.size() >= kMostKnown && !mappings_.contains({who, dmabuf}))
+    return;
+  Mapping &mapping = mappings_[{who, dmabuf}];
   (writes ? mapping.writes : mapping.reads)++;
   mapping.bytes += bytes;
   if (mapping.first_frame == 0)
@@ -318,14 +330,6 @@ void Trace::add_mapping(const std::string &who, Id dmabuf, bool writes, std::uin
 void Trace::own_mapping(Id id, Id dmabuf, bool writes, std::uint64_t bytes, std::uint64_t frame)
 {
   Element &element = elements_[id];
-  const auto of_thread = mappings_.find({thread_name(), dmabufs_[dmabuf].exporter});
-  if (thread_state(this).entered.empty() && of_thread != mappings_.end()) {
-    Mapping &mapping = of_thread->second;
-    (writes ? mapping.writes : mapping.reads)--;
-    mapping.bytes -= bytes;
-    if (mapping.writes + mapping.reads == 0)
-      mappings_.erase(of_thread);
-  }
   add_mapping(element.name, dmabuf, writes, bytes, frame);
   if (writes)
     dmabufs_[dmabuf].written_by = id;
@@ -334,7 +338,7 @@ void Trace::own_mapping(Id id, Id dmabuf, bool writes, std::uint64_t bytes, std:
 
 void Trace::mapped(Id dmabuf, bool writes, std::uint64_t bytes)
 {
-  ThreadState &thread = thread_state(this);
+  ThreadState &thread = thread_state(*this);
   const std::lock_guard lock(lock_);
   if (!thread.entered.empty()) {
     const ThreadState::Entered &in = thread.entered.back();
@@ -342,9 +346,24 @@ void Trace::mapped(Id dmabuf, bool writes, std::uint64_t bytes)
       own_mapping(in.element, dmabuf, writes, bytes, in.frame);
     return;
   }
-  add_mapping(thread_name(), dmabuf, writes, bytes, 0);
+  thread.unowned.push_back({dmabuf, writes, bytes});
   if (thread.unowned.size() < kMostUnowned)
-    thread.unowned.push_back({dmabuf, writes, bytes});
+    return;
+  for (const Unowned &mapping : thread.unowned)
+    add_mapping(thread_name(), mapping.dmabuf, mapping.writes, mapping.bytes, 0);
+  thread.unowned.clear();
+}
+
+void Trace::take_orphans()
+{
+  std::vector<std::pair<std::string, Unowned>> left;
+  {
+    const std::lock_guard lock(orphans_->lock);
+    left.swap(orphans_->mappings);
+  }
+  const std::lock_guard lock(lock_);
+  for (const auto &[who, mapping] : left)
+    add_mapping(who, mapping.dmabuf, mapping.writes, mapping.bytes, 0);
 }
 
 // --- fences, statistics --------------------------------------------------------------------------
@@ -454,13 +473,25 @@ void Trace::write_link(JsonWriter &json, const Link &link) const
   json.end_object();
 }
 
+// Those of dma-bufs that are alike are added up.
 void Trace::write_mappings(JsonWriter &json) const
 {
-  json.begin_array();
+  std::map<std::tuple<std::string, std::string, bool>, Mapping> sums;
   for (const auto &[key, mapping] : mappings_) {
+    const DmaBuf &dmabuf = dmabufs_[key.second];
+    Mapping &sum = sums[{key.first, dmabuf.exporter, dmabuf.is_frame}];
+    sum.reads += mapping.reads;
+    sum.writes += mapping.writes;
+    sum.bytes += mapping.bytes;
+    if (sum.first_frame == 0 || mapping.first_frame < sum.first_frame)
+      sum.first_frame = mapping.first_frame;
+  }
+  json.begin_array();
+  for (const auto &[key, mapping] : sums) {
     json.begin_object();
-    json.key("by").string(key.first);
-    json.key("exporter").string(key.second);
+    json.key("by").string(std::get<0>(key));
+    json.key("exporter").string(std::get<1>(key));
+    write_pair(json, "video", std::get<2>(key) ? 1 : 0);
     write_pair(json, "reads", mapping.reads);
     write_pair(json, "writes", mapping.writes);
     write_pair(json, "bytes", mapping.bytes);
@@ -492,6 +523,7 @@ void Trace::write_dmabufs(JsonWriter &json) const
 std::string Trace::to_json(bool finished)
 {
   const std::size_t descriptors = count_descriptors();
+  take_orphans();
   JsonWriter json;
   const std::lock_guard lock(lock_);
   json.begin_object();

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -131,6 +132,19 @@ public:
   // Changes with each frame.
   [[nodiscard]] std::uint64_t frames() const;
 
+  // Mapped by a thread while it was in no element, as a source does before it pushes.
+  struct Unowned {
+    Id dmabuf;
+    bool writes;
+    std::uint64_t bytes;
+  };
+  // What threads left that ended without a push: they are no source's.
+  struct Orphans {
+    std::mutex lock; // taken alone
+    std::vector<std::pair<std::string, Unowned>> mappings;
+  };
+  [[nodiscard]] const std::shared_ptr<Orphans> &orphans() const noexcept { return orphans_; }
+
 private:
   struct Element {
     std::string name;
@@ -163,6 +177,7 @@ private:
     std::uint64_t bytes = 0;
     Id written_by = kNone;    // by the CPU, since it was handed on
     bool cpu_written = false; // by any element
+    bool is_frame = false;    // of a video stream; else the memory of a tensor, an encoded frame
     std::set<std::string> attached;
   };
   struct Mapping {
@@ -176,14 +191,14 @@ private:
     UniqueFd fence;
     std::int64_t since_ns;
   };
-  using MappingKey = std::pair<std::string, std::string>; // element or thread, exporter
+  using MappingKey = std::pair<std::string, Id>; // element or thread, dma-buf
 
   Treatment treat(Id from, const Frame &frame);
   void arrive(Id to, const Link &link, const Frame &frame, std::int64_t now_ns);
-  // The element of this thread's frame, or else the one that will push from this thread.
   void own_mapping(Id element, Id dmabuf, bool writes, std::uint64_t bytes, std::uint64_t frame);
   void add_mapping(const std::string &who, Id dmabuf, bool writes, std::uint64_t bytes,
                    std::uint64_t frame);
+  void take_orphans();
   void settle_fences();
   void write_link(JsonWriter &json, const Link &link) const;
   void write_element(JsonWriter &json, const Element &element) const;
@@ -199,6 +214,7 @@ private:
   std::map<BufferIdentity, Id> dmabuf_ids_;
   std::map<MappingKey, Mapping> mappings_;
   std::vector<Pending> pending_;
+  const std::shared_ptr<Orphans> orphans_ = std::make_shared<Orphans>(); // outlives this object
   Arrivals made_; // when each frame was handed on by its source
   std::uint64_t frames_ = 0;
   bool attachments_known_ = false;

@@ -120,7 +120,9 @@ const Row kRows[] = {
        c.trace.mapped(c.a, true, 4096);
        push(c.trace, c.in, dmabuf_frame(c.a));
      },
-     R"("mappings":[{"by":"source","exporter":"system","reads":0,"writes":1,"bytes":4096,"first-frame":1}])"},
+     R"("mappings":[{"by":"source","exporter":"system","video":1,"reads":0,"writes":1,"bytes":4096,"first-frame":1}])"},
+    {"a source that has not pushed yet", [](Chain &c) { c.trace.mapped(c.a, true, 4096); },
+     R"("mappings":[])"},
     {"a thread that never pushes",
      [](Chain &c) {
        std::thread([&] {
@@ -128,12 +130,12 @@ const Row kRows[] = {
          c.trace.mapped(c.a, false, 4096);
        }).join();
      },
-     R"("mappings":[{"by":"thread reader","exporter":"system","reads":1,"writes":0,"bytes":4096,"first-frame":0}])"},
+     R"("mappings":[{"by":"thread reader","exporter":"system","video":0,"reads":1,"writes":0,"bytes":4096,"first-frame":0}])"},
     {"a sink reads",
      [](Chain &c) {
        push(c.trace, c.out, dmabuf_frame(c.b), [&] { c.trace.mapped(c.b, false, 16); });
      },
-     R"("by":"sink","exporter":"udmabuf","reads":1)"},
+     R"("by":"sink","exporter":"udmabuf","video":1,"reads":1)"},
     {"a link that is not followed",
      [](Chain &c) { push(c.trace, kNone, {}, [&] { c.trace.mapped(c.a, true, 4096); }); },
      R"("mappings":[])"},
