@@ -51,6 +51,17 @@ bad_trace() {
     refuses "$2" --trace "$work/bad.json"
 }
 
+# Memory of no device to which one device is attached, and which nobody is seen to write: its user, or its writer.
+unseen_writer() {
+  python3 - "$data/late.json" "$work/unseen.json" <<'END' && gives 2 --skip I4 --trace "$work/unseen.json" && says 'I1  unknown'
+import json, sys
+trace = json.load(open(sys.argv[1]))
+for dmabuf in trace['dmabufs']:
+    dmabuf |= {'exporter': 'udmabuf', 'cpu-written': 0, 'attached': ['vkms']}
+json.dump(trace, open(sys.argv[2], 'w'))
+END
+}
+
 every_truncation() {
   local at
   for ((at = 0; at < $(wc -c <"$data/late.json") - 2; at += 197)); do
@@ -113,6 +124,7 @@ native() {
   check 'a trace whose 101st frame is read' saved_trace
   check 'the same result, and another one' compares
   check 'names that a terminal or a browser would execute' hostile_names
+  check 'a writer that is not seen' unseen_writer
   check 'each truncation is refused' every_truncation
   check 'JSON of another program' refuses 'JSON of another program' --trace "$docs/gst-drm-inspect.schema.json"
   check 'no JSON' refuses 'is no JSON' --trace "$data/late.txt"

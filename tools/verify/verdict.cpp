@@ -53,6 +53,13 @@ public:
                                     [](const DmaBuf &dmabuf) { return users_of(dmabuf) >= 2; });
     if (!trace_.attachments_known)
       return unknown(i, "reading debugfs' dma_buf/bufinfo takes root, and debugfs mounted");
+    // a driver or a program that writes by a mapping of its own is not seen
+    const bool imported =
+        std::any_of(trace_.dmabufs.begin(), trace_.dmabufs.end(), [](const DmaBuf &dmabuf) {
+          return is_memory(dmabuf.exporter) && !dmabuf.attached.empty();
+        });
+    if (!shared && imported)
+      return unknown(i, "one device is attached, and nobody is seen to write the frames");
     if (!shared)
       return violate(i, {}, 0, "no dma-buf has more than one user",
                      "a consumer that does not import dma-bufs maps or ignores them: see the CPU "
