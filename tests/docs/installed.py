@@ -6,7 +6,7 @@ Installs the build into a temporary directory and works with it from there alone
 application, a filter, gst-inspect-1.0, the Python of docs/library.md.
 
 usage: installed.py SOURCE BUILD PREFIX MESON C-COMPILER [FEATURE...]
-FEATUREs that were built: gir, dmabuf, egldmabuf, inspect, kmsdmabuf, metis, va, verify
+FEATUREs that were built: gir, dmabuf, egldmabuf, inspect, kmsdmabuf, metis, metis-cpu, va, verify
 """
 
 import os
@@ -132,6 +132,15 @@ class Installed:
         else:
             raise RuntimeError('it ended well without the plugins')
 
+    def detections(self):
+        """The example of docs/detections.md, with the model that is installed and a photograph of a face."""
+        program = self.work / 'detections'
+        self.run(self.cc, *WARNINGS, self.source / 'docs/examples/detections.c', '-o', program, *self.flags('gstreamer-1.0'))
+        (model,) = self.prefix.glob('**/blazeface-short-128.onnx')
+        text = self.run(program, model, self.source / 'tests/data/models/astronaut.png')
+        if not re.fullmatch(r'face 0\.9\d: 9\dx9\d pixels at 1[78]\d, [78]\d\n', text):
+            raise RuntimeError(text)
+
     def elements(self):
         for feature in self.features:
             for element in ELEMENTS.get(feature, ()):
@@ -210,8 +219,8 @@ class Installed:
 
     def python(self):
         for block in blocks(self.source):
-            if block.language == 'python':
-                done = subprocess.run(['/usr/bin/python3', '-c', block.text], env=self.environment, text=True,
+            if block.language == 'python' and (block.path != 'docs/detections.md' or 'metis-cpu' in self.features):
+                done = subprocess.run(['/usr/bin/python3', '-c', block.text], env=self.environment, text=True, cwd=self.source,
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIME_LIMIT_S)
                 # such as that of a version that was not required
                 if done.returncode or 'Warning' in done.stdout:
@@ -219,7 +228,7 @@ class Installed:
 
     def compiles_as_printed(self):
         """The commands in the heads of the C examples."""
-        for example in ('application', 'filter'):
+        for example in ('application', 'detections', 'filter'):
             text = (self.source / f'docs/examples/{example}.c').read_text(encoding='utf-8')
             self.compile_in_place(re.search(r'^ \*   (cc (?:.*\\\n)?.*)$', text, re.M)[1].replace('\\\n *', ''))
         for block in blocks(self.source):
@@ -260,6 +269,8 @@ def main():
                       ('the filter in C is found', installed.filter),
                       ('could not link', installed.cannot_link)]
             cases += [(f'the filter in C turns {name}', lambda name=name: installed.flips(name)) for name in ('NV12', 'BGRx')]
+        if 'metis-cpu' in installed.features:
+            cases.append(('the detections in C', installed.detections))
         if 'gir' in installed.features:
             cases.append(('the Python of the docs', installed.python))
         for name, case in cases:

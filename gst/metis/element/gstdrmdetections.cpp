@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
+#include <gst/drm/core/json_writer.hpp>
 #include <gst/video/gstvideometa.h>
 
 #include "gstdrmanalytics.hpp"
@@ -72,6 +74,25 @@ GstStructure *structure_of(const FoundObject &object)
   return structure;
 }
 
+// With the names of structure_of().
+void write_json(JsonWriter &json, const FoundObject &object)
+{
+  json.begin_object().key("label").string(object.name).key("label-id").number(object.label);
+  json.key("confidence").real(static_cast<float>(object.score));
+  for (const auto &[name, number] : {std::pair("x", object.x),
+                                     {"y", object.y},
+                                     {"width", object.width},
+                                     {"height", object.height}})
+    json.key(name).number(static_cast<guint>(number)); // not negative: cut at the frame's edges
+  if (!object.key_points.empty()) {
+    json.key("key-points").begin_array();
+    for (const metis::KeyPoint &point : object.key_points)
+      json.begin_array().real(point.x).real(point.y).end_array();
+    json.end_array();
+  }
+  json.end_object();
+}
+
 } // namespace
 
 Result<std::vector<FoundObject>> to_frame(const std::vector<metis::Detection> &found,
@@ -107,10 +128,32 @@ void attach(GstBuffer *buffer, const std::vector<FoundObject> &objects)
   attach_analytics(buffer, objects);
 }
 
-GstStructure *message_of(GstBuffer *buffer, const std::vector<FoundObject> &objects)
+std::string json_of(GstBuffer *buffer, FrameSize frame, const std::vector<FoundObject> &objects)
+{
+  JsonWriter json;
+  json.begin_object().key("pts");
+  if (GST_BUFFER_PTS_IS_VALID(buffer))
+    json.number(GST_BUFFER_PTS(buffer));
+  else
+    json.null();
+  if (frame.width > 0 && frame.height > 0)
+    json.key("width")
+        .number(static_cast<guint>(frame.width))
+        .key("height")
+        .number(static_cast<guint>(frame.height));
+  json.key("detections").begin_array();
+  for (const FoundObject &object : objects)
+    write_json(json, object);
+  json.end_array().end_object();
+  return json.text();
+}
+
+GstStructure *message_of(GstBuffer *buffer, const std::vector<FoundObject> &objects,
+                         const std::string &json)
 {
   GstStructure *message =
-      gst_structure_new("drm-detections", "pts", G_TYPE_UINT64, GST_BUFFER_PTS(buffer), nullptr);
+      gst_structure_new("drm-detections", "pts", G_TYPE_UINT64, GST_BUFFER_PTS(buffer), "json",
+                        G_TYPE_STRING, json.c_str(), nullptr);
   GValue array = G_VALUE_INIT;
   gst_value_array_init(&array, static_cast<guint>(objects.size()));
   for (const FoundObject &object : objects) {

@@ -35,7 +35,11 @@ Result<std::vector<FoundObject>> to_frame(const std::vector<metis::Detection> &f
 // GstAnalyticsRelationMeta with all objects, even if there are none.
 void attach(GstBuffer *buffer, const std::vector<FoundObject> &objects);
 
-// (transfer full) "drm-detections", for an element message.
-GstStructure *message_of(GstBuffer *buffer, const std::vector<FoundObject> &objects);
+// One JSON text without a line's end (docs/detections.md).
+std::string json_of(GstBuffer *buffer, FrameSize frame, const std::vector<FoundObject> &objects);
+
+// (transfer full) "drm-detections", for an element message. `json` is json_of() the same.
+GstStructure *message_of(GstBuffer *buffer, const std::vector<FoundObject> &objects,
+                         const std::string &json);
 
 } // namespace gstdrm

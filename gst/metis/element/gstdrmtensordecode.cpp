@@ -50,6 +50,7 @@
 
 #include "engine/decode/decoders.hpp"
 #include "gstdrmdetections.hpp"
+#include "gstdrmjsonlines.hpp"
 #include "gstdrmpassthrough.hpp"
 
 GST_DEBUG_CATEGORY_STATIC(gst_drm_tensor_decode_debug);
@@ -142,6 +143,8 @@ struct DecodeSettings {
   guint max_detections = 100;
   guint hold = 0; // frames
   bool post_messages = false;
+  std::string json_file; // empty: none
+  gint json_fd = -1;     // none
 };
 
 // drmtensordecode without GObject. Any thread uses settings, zero_copy, stats(), waits.raise() and
@@ -157,6 +160,7 @@ public:
   [[nodiscard]] GstStructure *stats() const;
 
   bool start();
+  void stop() { lines_ = {}; }
   Interrupt waits;
   PassedCaps caps;
 
@@ -178,6 +182,9 @@ private:
   Result<FenceEnd> process_meta(GstBuffer *buffer, GstDrmTensorMeta *meta,
                                 const DecodeSettings &now, std::vector<FoundObject> &objects);
   GstFlowReturn hold_objects(GstPtr<GstBuffer> &buffer);
+  Result<JsonLines> open_lines(const DecodeSettings &now) const;
+  void report(GstBuffer *buffer, const std::vector<FoundObject> &objects, bool as_message);
+  void write_line(const std::string &json);
   GstFlowReturn fail(const Error &error);
   [[nodiscard]] FrameSize size_of(GstBuffer *buffer) const;
 
@@ -189,8 +196,10 @@ private:
   std::map<std::string, metis::ModelDecoder> models_; // by group and setting
   std::vector<FoundObject> held_;                     // of the last frame with tensors
   guint frames_held_ = 0;                             // frames since, which got them
+  JsonLines lines_;
   Stats stats_;
   std::atomic<guint64> detections_{0};
+  std::atomic<guint64> lines_dropped_{0};
   std::atomic<guint64> decoding_ns_{0}; // without the wait for the tensors
 };
 
@@ -339,7 +348,8 @@ GstStructure *TensorDecoder::stats() const
 {
   GstStructure *stats = stats_.to_structure();
   gst_structure_set(stats, "detections", G_TYPE_UINT64, detections_.load(), "decoding-ns",
-                    G_TYPE_UINT64, decoding_ns_.load(), nullptr);
+                    G_TYPE_UINT64, decoding_ns_.load(), "lines-dropped", G_TYPE_UINT64,
+                    lines_dropped_.load(), nullptr);
   return stats;
 }
 
@@ -356,6 +366,7 @@ bool TensorDecoder::start()
   stats_.reset();
   detections_ = 0;
   decoding_ns_ = 0;
+  lines_dropped_ = 0;
   device_failed_.reset();
   unknown_word_.reset();
   models_.clear();
@@ -382,7 +393,36 @@ bool TensorDecoder::start()
     return false;
   }
   labels_ = std::move(*labels);
+  auto lines = open_lines(now);
+  if (!lines) {
+    const bool is_file = !now.json_file.empty();
+    post_failure(element_,
+                 Failure({}, lines.error())
+                     .advise("Set json-file to a file in a folder that exists or to a FIFO whose "
+                             "reader runs already, or json-fd to a descriptor that is open for "
+                             "writing.")
+                     .add_property(is_file ? "json-file" : "json-fd",
+                                   is_file ? now.json_file : std::to_string(now.json_fd)));
+    return false;
+  }
+  lines_ = std::move(*lines);
   return true;
+}
+
+Result<JsonLines> TensorDecoder::open_lines(const DecodeSettings &now) const
+{
+  if (!now.json_file.empty() && now.json_fd >= 0)
+    return Error{ErrorCode::Unsupported, "json-file and json-fd are both set.", 0};
+  if (now.json_fd >= 0)
+    return JsonLines::open(now.json_fd);
+  if (now.json_file.empty())
+    return JsonLines();
+  auto lines = JsonLines::open(now.json_file);
+  if (lines)
+    return lines;
+  Error error = lines.error();
+  error.message = valid_utf8(error.message); // of the path
+  return error;
 }
 
 void TensorDecoder::set_caps(const GstCaps *new_caps, GstCaps *)
@@ -541,6 +581,33 @@ GstFlowReturn TensorDecoder::hold_objects(GstPtr<GstBuffer> &buffer)
   return GST_FLOW_OK;
 }
 
+void TensorDecoder::report(GstBuffer *buffer, const std::vector<FoundObject> &objects,
+                           bool as_message)
+{
+  if (!as_message && !lines_.is_open())
+    return;
+  const std::string json = json_of(buffer, size_of(buffer), objects);
+  if (lines_.is_open())
+    write_line(json);
+  if (as_message)
+    gst_element_post_message(
+        element_, gst_message_new_element(GST_OBJECT(element_), message_of(buffer, objects, json)));
+}
+
+void TensorDecoder::write_line(const std::string &json)
+{
+  const Result<bool> written = lines_.write(json);
+  if (!written)
+    GST_ELEMENT_WARNING(
+        element_, RESOURCE, WRITE,
+        ("%s The frames go on without.", valid_utf8(written.error().message).c_str()), (nullptr));
+  else if (!*written && lines_dropped_++ == 0)
+    GST_ELEMENT_WARNING(element_, RESOURCE, WRITE,
+                        ("The reader of the detections is slower than the stream: lines are "
+                         "dropped, and counted as lines-dropped in drm-stats."),
+                        (nullptr));
+}
+
 GstFlowReturn TensorDecoder::process(GstPtr<GstBuffer> &buffer)
 {
   stats_.frames++;
@@ -570,9 +637,7 @@ GstFlowReturn TensorDecoder::process(GstPtr<GstBuffer> &buffer)
   }
   detections_ += objects.size();
   attach(buffer.get(), objects);
-  if (now.post_messages)
-    gst_element_post_message(
-        element_, gst_message_new_element(GST_OBJECT(element_), message_of(buffer.get(), objects)));
+  report(buffer.get(), objects, now.post_messages);
   held_ = std::move(objects);
   frames_held_ = 0;
   return GST_FLOW_OK;
@@ -604,6 +669,8 @@ enum {
   PROP_MAX_DETECTIONS,
   PROP_HOLD,
   PROP_POST_MESSAGES,
+  PROP_JSON_FILE,
+  PROP_JSON_FD,
   PROP_ZERO_COPY,
   PROP_DRM_STATS
 };
@@ -655,6 +722,12 @@ static void gst_drm_tensor_decode_set_property(GObject *object, guint id, const 
   case PROP_POST_MESSAGES:
     decoder.settings.post_messages = g_value_get_boolean(value) != FALSE;
     break;
+  case PROP_JSON_FILE:
+    decoder.settings.json_file.swap(text);
+    break;
+  case PROP_JSON_FD:
+    decoder.settings.json_fd = g_value_get_int(value);
+    break;
   case PROP_ZERO_COPY:
     decoder.zero_copy = gstdrm::zero_copy_from(value);
     break;
@@ -695,6 +768,13 @@ static void gst_drm_tensor_decode_get_property(GObject *object, guint id, GValue
     break;
   case PROP_POST_MESSAGES:
     g_value_set_boolean(value, decoder.settings.post_messages);
+    break;
+  case PROP_JSON_FILE:
+    if (const std::string &file = decoder.settings.json_file; !file.empty())
+      g_value_set_string(value, file.c_str()); // else NULL, which is the default
+    break;
+  case PROP_JSON_FD:
+    g_value_set_int(value, decoder.settings.json_fd);
     break;
   case PROP_ZERO_COPY:
     gstdrm::set_zero_copy(value, decoder.zero_copy);
@@ -803,9 +883,21 @@ static void install_properties(GObjectClass *klass)
       g_param_spec_boolean("post-messages", "Post messages",
                            "Post an element message drm-detections for each frame with tensors",
                            FALSE, live));
+  g_object_class_install_property(
+      klass, PROP_JSON_FILE,
+      g_param_spec_string("json-file", "JSON file",
+                          "A file or FIFO that gets a line of JSON for each frame with tensors",
+                          nullptr, ready));
+  g_object_class_install_property(
+      klass, PROP_JSON_FD,
+      g_param_spec_int(
+          "json-fd", "JSON descriptor",
+          "A descriptor that gets a line of JSON for each frame with tensors; -1: none", -1,
+          G_MAXINT, -1, ready));
   gstdrm::install_common_properties(
       klass, {PROP_ZERO_COPY, "Of no effect: frames are never copied", PROP_DRM_STATS,
-              "Counters since start: frames, detections, waits, decoding-ns"});
+              "Counters since start: frames, detections, waits, decoding-ns, "
+              "lines-dropped"});
 }
 
 static void gst_drm_tensor_decode_class_init(GstDrmTensorDecodeClass *klass)
@@ -830,6 +922,7 @@ static void gst_drm_tensor_decode_class_init(GstDrmTensorDecodeClass *klass)
 
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS(klass);
   transform_class->start = posting<decoder_of, &TensorDecoder::start>;
+  transform_class->stop = logging<decoder_of, &TensorDecoder::stop>;
   transform_class->set_caps = posting<decoder_of, &TensorDecoder::set_caps>;
   transform_class->query = gst_drm_tensor_decode_query;
   transform_class->sink_event = posting<gst_drm_tensor_decode_sink_event>;

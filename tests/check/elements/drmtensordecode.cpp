@@ -3,11 +3,15 @@
 #include "support/dmabuf_elements.hpp"
 #include "support/float_tensors.hpp"
 
+#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -260,6 +264,11 @@ GST_START_TEST(test_two_models)
 }
 GST_END_TEST
 
+// Both objects at a timestamp of 7.
+constexpr const char *kLine = "{\"pts\":7,\"width\":200,\"height\":100,\"detections\":["
+                              "{\"label\":\"class 1\",\"label-id\":1,\"confidence\":0.9,\"x\":50,\"y\":30,\"width\":50,\"height\":40},"
+                              "{\"label\":\"class 0\",\"label-id\":0,\"confidence\":0.6,\"x\":100,\"y\":90,\"width\":100,\"height\":10}]}";
+
 GST_START_TEST(test_messages)
 {
   for (const bool wanted : {false, true}) {
@@ -281,6 +290,7 @@ GST_START_TEST(test_messages)
     fail_unless(gst_structure_get_uint64(structure, "pts", &pts) && pts == 7);
     const GValue *list = gst_structure_get_value(structure, "detections");
     fail_unless_equals_int(gst_value_array_get_size(list), 2);
+    check_text(gst_structure_get_string(structure, "json"), kLine);
     const GstStructure *object = gst_value_get_structure(gst_value_array_get_value(list, 0));
     gint x = 0;
     fail_unless(gst_structure_get_int(object, "x", &x) && x == 50);
@@ -309,6 +319,131 @@ GST_START_TEST(test_key_points)
   const GValue *points = gst_structure_get_value(gst_video_region_of_interest_meta_get_param(roi, "detection"), "key-points-x");
   fail_unless_equals_int(gst_value_array_get_size(points), 6);
   fail_unless(g_value_get_double(gst_value_array_get_value(points, 5)) == 8);
+}
+GST_END_TEST
+
+void push_frame_with_objects(const Harness &harness)
+{
+  GstBuffer *input = new_frame();
+  GST_BUFFER_PTS(input) = 7;
+  add_ssd(input);
+  (void)harness.push(input);
+}
+
+// All that can be read without waiting.
+std::string read_all(int fd)
+{
+  std::string text(1 << 20, '\0');
+  const ssize_t size = ::read(fd, text.data(), text.size());
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return text;
+}
+
+std::string of_descriptor(int fd)
+{
+  return "drmtensordecode json-fd=" + std::to_string(fd);
+}
+
+// A file is appended to by the next start; a frame without objects is a line, a frame without tensors is none.
+GST_START_TEST(test_json_file)
+{
+  const std::string path = write_labels("");
+  const Harness harness("drmtensordecode json-file=" + path);
+  for (int start = 0; start < 2; start++) {
+    fail_unless(harness.negotiate(kFrames));
+    push_frame_with_objects(harness);
+    (void)harness.push(new_frame());
+    gst_element_set_state(harness.element(), GST_STATE_NULL);
+    gst_element_set_state(harness.element(), GST_STATE_PLAYING);
+  }
+  GstBuffer *empty = new_frame();
+  add_ssd(empty, {400, 400, 2, 2, 400, 400});
+  fail_unless(harness.negotiate("application/x-frames"));
+  (void)harness.push(empty);
+  const int fd = ::open(path.c_str(), O_RDONLY);
+  check_text(read_all(fd), (std::string(kLine) + "\n" + kLine + "\n{\"pts\":null,\"detections\":[]}\n").c_str());
+  ::close(fd);
+  ::unlink(path.c_str());
+}
+GST_END_TEST
+
+enum class Kind { Pipe, Socket };
+
+// What is read is whole lines, also if the reader is late; the descriptor of the application keeps its flags, and sleeps.
+GST_START_TEST(test_json_slow_reader)
+{
+  std::array<int, 2> ends{};
+  if (static_cast<Kind>(__i__) == Kind::Pipe)
+    fail_unless(::pipe(ends.data()) == 0 && ::fcntl(ends[1], F_SETPIPE_SZ, 4096) == 4096);
+  else
+    fail_unless(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);
+  fail_unless(::fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0);
+  {
+    const Harness harness(of_descriptor(ends[1]));
+    fail_unless(harness.negotiate(kFrames));
+    std::size_t frames = 0;
+    for (; harness.stat("lines-dropped") < 3; frames++) // 4 KiB and some 200 KiB
+      push_frame_with_objects(harness);
+    fail_unless_equals_int(harness.messages(GST_MESSAGE_WARNING).size(), 1);
+    std::string text;
+    for (std::string more = read_all(ends[0]); !more.empty(); more = read_all(ends[0]))
+      text += more;
+    push_frame_with_objects(harness);
+    text += read_all(ends[0]);
+    std::size_t lines = 0;
+    for (std::size_t at = 0; at < text.size(); at += strlen(kLine) + 1, lines++)
+      check_text(text.substr(at, strlen(kLine) + 1), (std::string(kLine) + "\n").c_str());
+    fail_unless_equals_int(lines, frames - 3 + 1);
+  }
+  fail_unless((::fcntl(ends[1], F_GETFL) & O_NONBLOCK) == 0);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+GST_END_TEST
+
+// One warning, and the frames go on: no SIGPIPE ends the process.
+GST_START_TEST(test_json_cannot_be_written)
+{
+  for (const Kind kind : {Kind::Pipe, Kind::Socket}) {
+    std::array<int, 2> ends{};
+    fail_unless((kind == Kind::Pipe ? ::pipe(ends.data()) : ::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data())) == 0);
+    const Harness harness(of_descriptor(ends[1]));
+    fail_unless(harness.negotiate(kFrames));
+    ::close(ends[0]);
+    for (int i = 0; i < 3; i++)
+      push_frame_with_objects(harness);
+    const auto warnings = harness.messages(GST_MESSAGE_WARNING);
+    fail_unless(warnings.size() == 1 && warnings[0].find("its reader has gone") != std::string::npos);
+    ::close(ends[1]);
+  }
+  const Harness harness("drmtensordecode json-file=/dev/full");
+  fail_unless(harness.negotiate(kFrames));
+  for (int i = 0; i < 3; i++)
+    push_frame_with_objects(harness);
+  const auto warnings = harness.messages(GST_MESSAGE_WARNING);
+  fail_unless(warnings.size() == 1 && warnings[0].find("/dev/full: ENOSPC") != std::string::npos);
+}
+GST_END_TEST
+
+// A FIFO without a reader stops who opens it for writing, as in a public report
+// (Digital-Process-Tools/claude-remember, issue 653).
+GST_START_TEST(test_json_refused)
+{
+  const std::string fifo = write_labels("") + "-pipe";
+  const int read_only = ::open("/dev/null", O_RDONLY), event = ::eventfd(0, 0);
+  fail_unless(::mkfifo(fifo.c_str(), 0600) == 0);
+  for (const auto &[settings, why] : {std::pair<std::string, const char *>{"json-file=/nowhere/lines", "/nowhere/lines: ENOENT"},
+                                      {"json-file=/tmp", "/tmp: EISDIR"}, {"json-file=" + fifo, "nobody reads it"},
+                                      {"json-fd=" + std::to_string(read_only), "EBADF"}, {"json-fd=1000000", "descriptor 1000000: EBADF"},
+                                      {"json-fd=" + std::to_string(event), "no file, FIFO, pipe"},
+                                      {"json-file=/tmp json-fd=1", "both set"}}) {
+    const std::string text = gstdrm::test::start_error("drmtensordecode " + settings);
+    fail_unless(text.find(why) != std::string::npos, "%s: %s", settings.c_str(), text.c_str());
+  }
+  ::close(read_only);
+  ::close(event);
+  ::unlink(fifo.c_str());
+  ::unlink(fifo.substr(0, fifo.size() - strlen("-pipe")).c_str());
 }
 GST_END_TEST
 
@@ -469,6 +604,10 @@ Suite *drmtensordecode_suite()
   tcase_add_loop_test(tcase, test_groups, 0, G_N_ELEMENTS(kGroups));
   tcase_add_test(tcase, test_labels_of_one_model);
   tcase_add_test(tcase, test_messages);
+  tcase_add_test(tcase, test_json_file);
+  tcase_add_loop_test(tcase, test_json_slow_reader, 0, 2);
+  tcase_add_test(tcase, test_json_cannot_be_written);
+  tcase_add_test(tcase, test_json_refused);
   tcase_add_test(tcase, test_key_points);
   tcase_add_test(tcase, test_no_labels_file);
   tcase_add_test(tcase, test_allocation_passes);

@@ -169,6 +169,8 @@ const std::vector<Row> &rows()
       {"drmtensordecode", Negotiation, "downstream takes another format", "", kNv12, kI420, "GstDrmMismatch", kBothSides, "nothing in common"},
       {"drmtensordecode", Device, "no labels", "labels-file=/nonexistent/labels.txt", kNv12, "", "GstDrmFailure", kProperty,
        "/nonexistent/labels.txt"},
+      {"drmtensordecode", Device, "no folder for the lines", "json-file=/nonexistent/lines", kNv12, "", "GstDrmFailure", kProperty,
+       "/nonexistent/lines"},
 
       {"drmoverlay", Negotiation, "downstream takes another format", "", kNv12, kI420, "GstDrmMismatch", kBothSides, "nothing in common"},
       {"drmoverlay", Device, "a frame of 100 bytes", "", kNv12, "", "GstDrmFailure", kFrame, "cannot draw on a frame of", cut_frame_with_object},

@@ -2,6 +2,8 @@
 #include "json_writer.hpp"
 
 #include <array>
+#include <charconv>
+#include <cmath>
 
 namespace gstdrm {
 
@@ -126,6 +128,17 @@ JsonWriter &JsonWriter::number(std::uint64_t value)
 {
   separate();
   text_ += std::to_string(value);
+  return *this;
+}
+
+JsonWriter &JsonWriter::real(float value)
+{
+  if (!std::isfinite(value))
+    return null();
+  separate();
+  std::array<char, 32> digits; // as in std::to_string(), but with a point in every locale
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  text_.append(digits.data(), end);
   return *this;
 }
 

@@ -20,6 +20,8 @@ public:
   // Any bytes: what is no UTF-8 is written as U+FFFD, a byte each.
   JsonWriter &string(std::string_view text);
   JsonWriter &number(std::uint64_t value);
+  // The shortest decimal that reads back as this float; null for what JSON has no number for.
+  JsonWriter &real(float value);
   JsonWriter &null();
 
   [[nodiscard]] const std::string &text() const noexcept { return text_; }
