@@ -164,6 +164,7 @@ static void gst_metis_dmabuf_infer_init(GstMetisDmabufInfer *self)
   watch_caps_events<inferer_of, &Inferer::explain_refused_caps>(self->sink, self);
   gst_pad_set_query_function(self->sink, (logging<inferer_of, &Inferer::sink_query>));
   gst_pad_set_activatemode_function(self->sink, (logging<inferer_of, &Inferer::activate_sink>));
+  gst_pad_set_event_function(self->src, (logging<inferer_of, &Inferer::src_event>));
   gst_pad_set_query_function(self->src, (logging<inferer_of, &Inferer::src_query>));
   gst_pad_set_activatemode_function(self->src, (logging<inferer_of, &Inferer::activate_src>));
   self->settings = new InferSettings;

@@ -46,6 +46,15 @@ bool is_serialized(GstQuery *query)
           static_cast<guint>(GST_QUERY_TYPE_SERIALIZED)) != 0;
 }
 
+// Frames that wait inside with `leaky` while one is inferred: those of a quarter of a second at 30
+// frames a second. Where an inference takes longer, upstream waits.
+constexpr unsigned kLeakyPlaces = 8;
+
+unsigned places_for(const InferSettings &settings)
+{
+  return settings.leaky ? kLeakyPlaces : settings.max_in_flight * settings.interval;
+}
+
 class StreamLock {
 public:
   explicit StreamLock(GstPad *pad) : pad_(pad) { GST_PAD_STREAM_LOCK(pad_); }
@@ -114,7 +123,8 @@ Result<std::unique_ptr<InferenceQueue>> Inferer::open(const InferSettings &setti
     setup.results = std::move(*results);
   }
   setup.max_in_flight = settings.max_in_flight;
-  setup.places = settings.max_in_flight * settings.interval;
+  setup.places = places_for(settings);
+  setup.leaky = settings.leaky;
   setup.timeout = options.timeout;
   setup.cache_maps = settings.cache_imports;
   setup.backend = std::move(*backend);
@@ -157,10 +167,12 @@ bool Inferer::start(const InferSettings &settings)
                   (*queue)->backend().name());
   const StreamLock lock(sink_);
   settings_ = settings;
-  places_ = settings.max_in_flight * settings.interval;
+  places_ = places_for(settings);
   negotiation_.reset();
   latency_.reset();
   frame_number_ = 0;
+  gst_segment_init(&segment_, GST_FORMAT_UNDEFINED);
+  forget_qos();
   has_format_ = false;
   set_queue(std::move(*queue), std::move(caps));
   return true;
@@ -210,7 +222,7 @@ GstFlowReturn Inferer::chain(GstBuffer *taken)
     return GST_FLOW_NOT_NEGOTIATED;
   }
   Item item;
-  bool wanted = frame_number_++ % settings_.interval == 0;
+  bool wanted = frame_number_++ % settings_.interval == 0 && !is_late(buffer.get());
   if (wanted) {
     if (const auto waited = frames_.wait_before_copy(buffer.get()); !waited) {
       if (flow_ == GST_FLOW_FLUSHING)
@@ -234,6 +246,32 @@ GstFlowReturn Inferer::chain(GstBuffer *taken)
   return flow == GST_FLOW_OK ? GST_FLOW_FLUSHING : flow;
 }
 
+// By the last QoS event: downstream shows no frame as old as this one.
+bool Inferer::is_late(GstBuffer *buffer) const
+{
+  const GstClockTime earliest = earliest_;
+  if (!settings_.leaky || !GST_CLOCK_TIME_IS_VALID(earliest) ||
+      segment_.format != GST_FORMAT_TIME || !GST_BUFFER_PTS_IS_VALID(buffer))
+    return false;
+  const GstClockTime time =
+      gst_segment_to_running_time(&segment_, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+  return GST_CLOCK_TIME_IS_VALID(time) && time <= earliest;
+}
+
+// As GstBaseTransform and GstVideoDecoder do, reads QoS events on their way upstream.
+bool Inferer::src_event(GstEvent *event)
+{
+  if (GST_EVENT_TYPE(event) == GST_EVENT_QOS) {
+    GstClockTimeDiff late = 0;
+    GstClockTime time = GST_CLOCK_TIME_NONE;
+    gst_event_parse_qos(event, nullptr, nullptr, &late, &time);
+    const bool is_any_late =
+        GST_CLOCK_TIME_IS_VALID(time) && (late >= 0 || time > static_cast<GstClockTime>(-late));
+    earliest_ = is_any_late ? time + static_cast<GstClockTime>(late) : GST_CLOCK_TIME_NONE;
+  }
+  return gst_pad_event_default(src_, GST_OBJECT(element_), event) != FALSE;
+}
+
 bool Inferer::sink_event(GstEvent *event)
 {
   switch (GST_EVENT_TYPE(event)) {
@@ -245,6 +283,10 @@ bool Inferer::sink_event(GstEvent *event)
     return negotiation_.take(
         element_, event, [this](GstEvent *caps) { return take_caps(caps); },
         [this](const GstCaps *caps) { return explain(caps); });
+  case GST_EVENT_SEGMENT:
+    gst_event_copy_segment(event, &segment_);
+    forget_qos();
+    return queue_event(event);
   case GST_EVENT_STREAM_START:
     eos_ = false;
     return queue_event(event);
@@ -400,7 +442,7 @@ bool Inferer::answer_allocation(GstQuery *query)
     const guint wanted = max == 0 ? min + held : MIN(min + held, max);
     gst_query_set_nth_allocation_pool(query, i, pool, size, wanted, max);
   }
-  if (settings_.interval == 1 &&
+  if (settings_.interval == 1 && !settings_.leaky &&
       !gst_query_find_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr))
     gst_query_add_allocation_meta(query, GST_DRM_SYNC_META_API_TYPE, nullptr);
   return true;
@@ -481,6 +523,8 @@ bool Inferer::flush_stop(GstEvent *event)
 {
   const bool passed = gst_pad_push_event(src_, event) != FALSE;
   frame_number_ = 0;
+  gst_segment_init(&segment_, GST_FORMAT_UNDEFINED);
+  forget_qos();
   eos_ = false;
   const bool resumed = resume();
   if (queue_)

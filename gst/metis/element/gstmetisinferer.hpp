@@ -37,6 +37,7 @@ public:
   // The result of the last push downstream.
   [[nodiscard]] GstFlowReturn flow() const { return flow_; }
   void explain_refused_caps(GstEvent *caps);
+  bool src_event(GstEvent *event);
   bool sink_query(GstQuery *query);
   bool src_query(GstQuery *query);
 
@@ -58,6 +59,8 @@ private:
   bool answer_accept_caps(GstQuery *query);
   bool answer_allocation(GstQuery *query);
   [[nodiscard]] GstPtr<GstCaps> own_caps() const;
+  [[nodiscard]] bool is_late(GstBuffer *buffer) const;
+  void forget_qos() { earliest_ = GST_CLOCK_TIME_NONE; }
   Result<std::unique_ptr<InferenceQueue>> open(const InferSettings &settings);
   void set_queue(std::shared_ptr<InferenceQueue> queue, GstPtr<GstCaps> caps);
   [[nodiscard]] std::shared_ptr<InferenceQueue> queue_of_any_thread() const;
@@ -87,6 +90,9 @@ private:
   std::atomic<bool> eos_{false};    // upstream has sent EOS
   bool has_format_ = false;         // streaming thread
   std::uint64_t frame_number_ = 0;  // streaming thread, for `interval`
+  GstSegment segment_{};            // streaming thread
+  // With `leaky`: frames up to this running time would be too late downstream.
+  std::atomic<GstClockTime> earliest_{GST_CLOCK_TIME_NONE};
   std::atomic<bool> warned_{false}; // that frames pass without results
 };
 

@@ -22,6 +22,7 @@ enum Property {
   PROP_OPEN_TIMEOUT,
   PROP_ON_DEVICE_LOST,
   PROP_INTERVAL,
+  PROP_LEAKY,
   PROP_CPU_THREADS,
   PROP_CACHE_IMPORTS,
   PROP_ZERO_COPY,
@@ -175,6 +176,9 @@ bool set_infer_property(InferSettings &settings, guint id, const GValue *value, 
   case PROP_INTERVAL:
     settings.interval = g_value_get_uint(value);
     return true;
+  case PROP_LEAKY:
+    settings.leaky = g_value_get_boolean(value) != FALSE;
+    return true;
   case PROP_CPU_THREADS:
     settings.cpu_threads = g_value_get_uint(value);
     return true;
@@ -225,6 +229,9 @@ bool get_infer_property(const InferSettings &settings, guint id, GValue *value)
   case PROP_INTERVAL:
     g_value_set_uint(value, settings.interval);
     return true;
+  case PROP_LEAKY:
+    g_value_set_boolean(value, settings.leaky);
+    return true;
   case PROP_CPU_THREADS:
     g_value_set_uint(value, settings.cpu_threads);
     return true;
@@ -255,6 +262,12 @@ void install_infer_properties(GObjectClass *klass)
       g_param_spec_string("device", "Device",
                           "Name of the device, such as metis-0:1:0; none: the first one", nullptr,
                           kReadyFlags));
+  g_object_class_install_property(
+      klass, PROP_LEAKY,
+      g_param_spec_boolean("leaky", "Leaky",
+                           "For live streams: infer the newest frame, one at a time, and pass on "
+                           "those that came meanwhile, and those that are late (QoS)",
+                           FALSE, kReadyFlags));
   g_object_class_install_property(
       klass, PROP_CACHE_IMPORTS,
       g_param_spec_boolean("cache-imports", "Cache imports",

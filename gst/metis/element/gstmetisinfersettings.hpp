@@ -27,6 +27,7 @@ struct InferSettings {
   unsigned open_timeout_ms = 60000;
   OnDeviceLost on_device_lost = OnDeviceLost::Error;
   unsigned interval = 1;
+  bool leaky = false;
   unsigned cpu_threads = 0;
   bool cache_imports = true;
   ZeroCopy zero_copy = ZeroCopy::Prefer;

@@ -61,7 +61,7 @@ Result<std::unique_ptr<InferenceQueue>> InferenceQueue::start(InferenceSetup set
 }
 
 InferenceQueue::InferenceQueue(InferenceSetup setup, WakeFd wake, InferenceCounters &counters)
-    : places_(setup.places), wake_(std::move(wake)), counters_(counters),
+    : places_(setup.places), leaky_(setup.leaky), wake_(std::move(wake)), counters_(counters),
       backend_(std::move(setup.backend)), inputs_(std::move(setup.inputs)),
       outputs_(std::move(setup.outputs)), results_(std::move(setup.results)),
       max_in_flight_(std::clamp(setup.max_in_flight, 1U, InferenceSetup::kMostInFlight)),
@@ -83,6 +83,7 @@ InferenceQueue::Passage InferenceQueue::push(Item item)
 {
   auto entry = std::make_shared<Entry>();
   const bool is_frame = item.frame.has_value();
+  bool passed = !is_frame;
   entry->outcome.was_frame = is_frame;
   entry->state = is_frame ? State::Waiting : State::Done;
   entry->item = std::move(item);
@@ -96,11 +97,12 @@ InferenceQueue::Passage InferenceQueue::push(Item item)
     }
     entry->entered = Clock::now();
     places_taken_ += place;
+    passed |= leaky_ && is_frame && pass_waiting();
     entries_.push_back(std::move(entry));
   }
   if (is_frame)
     wake_.wake();
-  else
+  if (passed)
     done_.notify_all();
   return Passage::Done;
 }
@@ -158,6 +160,20 @@ void InferenceQueue::set_flushing(bool flushing)
   left_.notify_all();
   done_.notify_all();
   wake_.wake();
+}
+
+// Lets frames that the worker has not taken pass without an inference. Returns false if there is
+// none. Called with the lock.
+bool InferenceQueue::pass_waiting()
+{
+  bool any = false;
+  for (const auto &entry : entries_)
+    if (entry->state == State::Waiting) {
+      entry->outcome.was_frame = false;
+      entry->state = State::Done;
+      any = true;
+    }
+  return any;
 }
 
 // The oldest frame for the worker; nullptr if there is none.
@@ -380,6 +396,9 @@ bool InferenceQueue::advance_head()
     return true;
   }
   if (!head_) {
+    // a frame that is taken early is not the newest one when its turn comes
+    if (leaky_ && oldest_in_time() < requests_.size())
+      return false;
     std::shared_ptr<Entry> entry = take_waiting();
     if (!entry)
       return false;

@@ -103,6 +103,9 @@ struct InferenceSetup {
   unsigned places = 1;                     // limit for items that take a place
   std::chrono::milliseconds timeout{1000}; // of one request, and of the fences of one frame
   bool cache_maps = true;                  // keep CPU mappings of frames for the next use
+  // For live streams: one request at a time, of the newest frame. Frames that have waited for it
+  // meanwhile pass through without an inference.
+  bool leaky = false;
 };
 
 // A queue with a worker thread. One thread calls push(), drain() and forget_imports(), one other
@@ -181,6 +184,7 @@ private:
 
   InferenceQueue(InferenceSetup setup, WakeFd wake, InferenceCounters &counters);
 
+  bool pass_waiting();
   std::shared_ptr<Entry> take_waiting();
   [[nodiscard]] bool is_dropped(const Entry &entry);
 
@@ -205,6 +209,7 @@ private:
   [[nodiscard]] std::size_t n_late() const;
 
   const unsigned places_;
+  const bool leaky_;
   const WakeFd wake_; // readable when the worker has to check entries_, forget_ or quit_
 
   OrderedMutex lock_{kLeafLockRank, "InferenceQueue::lock_"}; // guards all down to flushing_

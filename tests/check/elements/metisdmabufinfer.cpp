@@ -218,6 +218,51 @@ GST_END_TEST
 // --- events, queries, states ---------------------------------------------------------------------
 
 // Buffers and events leave as they came; EOS is last.
+struct QosRow {
+  const char *name;
+  const char *properties;
+  GstClockTime time; // of the frame that was late, in frames
+  GstClockTimeDiff late;
+  std::string inferred; // for each of four frames whether it has a result
+};
+
+const QosRow kQos[] = {
+    {"nobody asked for it", "", 1, GST_SECOND, "1111"},
+    {"frames that would be late", "leaky=true", 1, GST_SECOND, "0001"}, // up to 2 s
+    {"downstream has time", "leaky=true", 1, -1 * GST_SECOND, "1111"},
+    {"the clock of a sink that does not synchronise", "leaky=true", GST_CLOCK_TIME_NONE, GST_SECOND, "1111"},
+};
+
+// QoS events pass upstream, and are forgotten with the next segment.
+GST_START_TEST(test_qos)
+{
+  const QosRow &row = kQos[__i__];
+  gstdrm::test::say(row.name);
+  const Harness harness(element_with(row.properties));
+  const std::string caps = plain_caps("NV12", kWidth, kHeight);
+  fail_unless(harness.negotiate(caps));
+  const GstClockTime time = GST_CLOCK_TIME_IS_VALID(row.time) ? row.time * GST_SECOND : row.time;
+  fail_unless(gst_harness_push_upstream_event(harness.get(), gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 1.5, row.late, time)));
+  GstEvent *passed = nullptr;
+  while ((passed = gst_harness_pull_upstream_event(harness.get())) && GST_EVENT_TYPE(passed) != GST_EVENT_QOS)
+    gst_event_unref(passed);
+  gst_event_unref(passed);
+  for (const std::string &expected : {row.inferred, std::string("1111")}) {
+    std::string inferred;
+    for (guint i = 0; i < 4; i++) {
+      GstBuffer *input = new_frame(caps, i);
+      GST_BUFFER_PTS(input) = i * GST_SECOND;
+      push(harness, input);
+      inferred += gst_buffer_get_drm_tensor_meta(pull(harness).get(), kGroup) ? '1' : '0';
+    }
+    fail_unless(inferred == expected, "%s: %s", row.name, inferred.c_str());
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    fail_unless(gst_harness_push_event(harness.get(), gst_event_new_segment(&segment)));
+  }
+}
+GST_END_TEST
+
 GST_START_TEST(test_order)
 {
   const Harness harness(element_with("max-in-flight=4"));
@@ -487,6 +532,7 @@ Suite *metisdmabufinfer_suite()
   tcase_add_test(tc, test_shared_buffer);
   tcase_add_test(tc, test_imports);
   tcase_add_test(tc, test_interval);
+  tcase_add_loop_test(tc, test_qos, 0, G_N_ELEMENTS(kQos));
   tcase_add_test(tc, test_order);
   tcase_add_loop_test(tc, test_hostile_meta, 0, 2);
   tcase_add_test(tc, test_queries);

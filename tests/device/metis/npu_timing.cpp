@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How long the axl back end takes, on virtual time: only waits take any.
+// How long the axl back end takes, and frames in metisdmabufinfer, on virtual time: only waits take any.
 #include <cerrno>
+#include <algorithm>
 #include <chrono>
 #include <deque>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "core/sync_file.hpp"
 #include "npu_support.hpp"
 #include "support/check_main.hpp"
+#include "support/dmabuf_elements.hpp"
 
 namespace {
 
@@ -141,6 +145,59 @@ GST_START_TEST(test_destroyed_in_flight)
 }
 GST_END_TEST
 
+struct LiveRow {
+  const char *name;
+  const char *properties;
+  milliseconds latest; // from a frame's timestamp until it leaves the element
+  guint inferences;    // at least, of 90 frames
+};
+
+// A camera of 30 frames a second, and a device that takes 93 ms. Without `leaky` the camera waits, and its last frame leaves after 90 inferences.
+constexpr LiveRow kLive[] = {
+    {"leaky", "leaky=true", 127ms, 31},
+    {"leaky, of every second frame", "leaky=true interval=2", 161ms, 22},
+    {"not leaky", "", 5500ms, 90},
+};
+
+GST_START_TEST(test_live)
+{
+  constexpr guint kFrames = 90;
+  constexpr auto kDuration = 33333us;
+  const LiveRow &row = kLive[__i__];
+  Npu::set("latency_us", 93000);
+  {
+    const Harness harness("metisdmabufinfer backend=axl model=" + std::string(g_getenv("GST_DRM_TEST_DATA")) +
+                          "/../box/npu/models/check.npu " + row.properties);
+    fail_unless(harness.negotiate(dmabuf_caps("NV12", 64, 48)), "%s", harness.last_error().c_str());
+    const auto frame = gstdrm::GstPtr<GstBuffer>::adopt(new_dmabuf_frame("udmabuf", plain_caps("NV12", 64, 48), 0));
+    const auto start = steady_clock::now();
+    const auto pts_of = [&](guint i) { return static_cast<GstClockTime>(std::chrono::nanoseconds(i * kDuration).count()); };
+    auto latest = steady_clock::duration::zero();
+    bool in_order = true;
+    std::thread sink([&] {
+      for (guint i = 0; i < kFrames; i++) {
+        const auto output = harness.pull();
+        in_order &= output && GST_BUFFER_PTS(output.get()) == pts_of(i);
+        latest = std::max(latest, steady_clock::now() - start - i * kDuration);
+      }
+    });
+    for (guint i = 0; i < kFrames; i++) {
+      GstBuffer *buffer = gst_buffer_copy(frame.get()); // shares the memory
+      GST_BUFFER_PTS(buffer) = pts_of(i);
+      std::this_thread::sleep_until(start + i * kDuration);
+      fail_unless_equals_int(gst_harness_push(harness.get(), buffer), GST_FLOW_OK);
+    }
+    sink.join();
+    const auto span = std::chrono::duration_cast<milliseconds>(latest);
+    const guint64 inferences = harness.stat("inferences");
+    g_print("# %s: %lld ms at most, %" G_GUINT64_FORMAT " of %u frames inferred\n", row.name,
+            static_cast<long long>(span.count()), inferences, kFrames);
+    fail_unless(in_order && latest <= row.latest + kTolerance && inferences >= row.inferences);
+  }
+  Npu::expect("imports", 0);
+}
+GST_END_TEST
+
 Suite *npu_timing_suite()
 {
   Suite *suite = suite_create("npu_timing");
@@ -150,6 +207,7 @@ Suite *npu_timing_suite()
   tcase_add_loop_test(tcase, test_rate, 0, G_N_ELEMENTS(kRates));
   tcase_add_loop_test(tcase, test_limits, 0, G_N_ELEMENTS(kLimits));
   tcase_add_test(tcase, test_destroyed_in_flight);
+  tcase_add_loop_test(tcase, test_live, 0, G_N_ELEMENTS(kLive));
   return suite;
 }
 

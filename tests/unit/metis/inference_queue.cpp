@@ -99,6 +99,63 @@ TEST(InferenceQueue, ResultsBelongToTheirFrames)
   EXPECT_LE(f.outputs->n_unused(), 5U); // blocks go round
 }
 
+// The next outcomes, as letters.
+std::string next_outcomes(Fixture &f, int &number, int count)
+{
+  std::string got;
+  for (; count > 0; count--) {
+    const auto outcome = f.queue->pop();
+    EXPECT_TRUE(outcome && number_in(*outcome) == number) << number;
+    number++;
+    got += outcome ? letter_of(*outcome) : '-';
+  }
+  return got;
+}
+
+// The frames that come while the device works pass without a result, but for the newest one.
+TEST(InferenceQueue, LeakyInfersTheNewestFrame)
+{
+  Options options{4};
+  options.leaky = true;
+  Fixture f("hhh", options);
+  int next = 0, popped = 0;
+  const auto push = [&](const char *items) {
+    for (; *items; items++)
+      ASSERT_EQ(f.queue->push(*items == 'f' ? f.frame(next++) : Fixture::passive(next++)),
+                Passage::Done);
+  };
+  push("f");
+  f.device->wait_for_submissions(1);
+  push("ffpff");
+  EXPECT_EQ(f.device->n_submitted(), 1U);
+  f.device->answer(0);
+  EXPECT_EQ(next_outcomes(f, popped, 5), "rpppp");
+  f.device->wait_for_submissions(2);
+  push("f");
+  f.device->answer(1);
+  EXPECT_EQ(next_outcomes(f, popped, 1), "r");
+  f.device->wait_for_submissions(3);
+  f.device->answer(2);
+  EXPECT_EQ(next_outcomes(f, popped, 1), "r");
+  EXPECT_EQ(f.device->most_inside(), 1U);
+  EXPECT_EQ(f.counters.inferences, 3U);
+}
+
+// An inference that never ends stops the others until it is late.
+TEST(InferenceQueue, LeakyGoesOnAfterALateRequest)
+{
+  Options options{2};
+  options.leaky = true;
+  options.timeout = 5ms;
+  Fixture f("n.", options);
+  int popped = 0;
+  ASSERT_EQ(f.queue->push(f.frame(0)), Passage::Done);
+  f.device->wait_for_submissions(1);
+  for (int i = 1; i < 4; i++)
+    ASSERT_EQ(f.queue->push(f.frame(i)), Passage::Done);
+  EXPECT_EQ(next_outcomes(f, popped, 4), "tppr");
+}
+
 struct ForgetRow {
   const char *name;
   Forget what;

@@ -65,6 +65,7 @@ struct Options {
   std::chrono::milliseconds timeout = 1h;
   Takes takes = Takes::Frames;
   bool cache_maps = true;
+  bool leaky = false;
 };
 
 // A queue on a scripted device, and frames for it.
@@ -82,6 +83,7 @@ public:
     setup.places = options.places;
     setup.timeout = options.timeout;
     setup.cache_maps = options.cache_maps;
+    setup.leaky = options.leaky;
     queue = std::move(*InferenceQueue::start(std::move(setup), counters));
     auto prepared = std::make_shared<FrameFormat>();
     prepared->prepare = [](const PictureView &picture, std::byte *tensor) {
