@@ -43,21 +43,40 @@ std::optional<FoundObject> placed(const metis::Detection &found, const Axis &x, 
   for (const metis::KeyPoint &point : found.key_points)
     object.key_points.push_back(
         {static_cast<float>(x.exact(point.x)), static_cast<float>(y.exact(point.y))});
+  object.mask = found.mask;
+  object.mask.x = static_cast<float>(x.exact(found.mask.x));
+  object.mask.y = static_cast<float>(y.exact(found.mask.y));
+  object.mask.width = static_cast<float>(found.mask.width / x.scale);
+  object.mask.height = static_cast<float>(found.mask.height / y.scale);
+  object.embedding = found.embedding;
   return object;
 }
 
-void set_numbers(GstStructure *structure, const char *field, const FoundObject &object,
-                 float metis::KeyPoint::*which)
+template <typename Values, typename Number>
+void set_numbers(GstStructure *structure, const char *field, const Values &values, Number number_of)
 {
   GValue array = G_VALUE_INIT;
-  gst_value_array_init(&array, static_cast<guint>(object.key_points.size()));
-  for (const metis::KeyPoint &point : object.key_points) {
+  gst_value_array_init(&array, static_cast<guint>(values.size()));
+  for (const auto &value : values) {
     GValue number = G_VALUE_INIT;
     g_value_init(&number, G_TYPE_DOUBLE);
-    g_value_set_double(&number, static_cast<gdouble>(point.*which));
+    g_value_set_double(&number, static_cast<gdouble>(number_of(value)));
     gst_value_array_append_and_take_value(&array, &number);
   }
   gst_structure_take_value(structure, field, &array);
+}
+
+void set_mask(GstStructure *structure, const metis::Mask &mask)
+{
+  GstBuffer *values = gst_buffer_new_memdup(mask.values.data(), mask.values.size());
+  gst_structure_set(structure, "mask", GST_TYPE_BUFFER, values, "mask-columns", G_TYPE_UINT,
+                    static_cast<guint>(mask.columns), "mask-rows", G_TYPE_UINT,
+                    static_cast<guint>(mask.values.size() / mask.columns), "mask-x", G_TYPE_DOUBLE,
+                    static_cast<gdouble>(mask.x), "mask-y", G_TYPE_DOUBLE,
+                    static_cast<gdouble>(mask.y), "mask-width", G_TYPE_DOUBLE,
+                    static_cast<gdouble>(mask.width), "mask-height", G_TYPE_DOUBLE,
+                    static_cast<gdouble>(mask.height), nullptr);
+  gst_buffer_unref(values);
 }
 
 GstStructure *structure_of(const FoundObject &object)
@@ -68,9 +87,15 @@ GstStructure *structure_of(const FoundObject &object)
                         G_TYPE_INT, object.x, "y", G_TYPE_INT, object.y, "width", G_TYPE_INT,
                         object.width, "height", G_TYPE_INT, object.height, nullptr);
   if (!object.key_points.empty()) {
-    set_numbers(structure, "key-points-x", object, &metis::KeyPoint::x);
-    set_numbers(structure, "key-points-y", object, &metis::KeyPoint::y);
+    set_numbers(structure, "key-points-x", object.key_points,
+                [](const metis::KeyPoint &point) { return point.x; });
+    set_numbers(structure, "key-points-y", object.key_points,
+                [](const metis::KeyPoint &point) { return point.y; });
   }
+  if (!object.embedding.empty())
+    set_numbers(structure, "embedding", object.embedding, [](float value) { return value; });
+  if (!object.mask.values.empty())
+    set_mask(structure, object.mask);
   return structure;
 }
 
@@ -88,6 +113,12 @@ void write_json(JsonWriter &json, const FoundObject &object)
     json.key("key-points").begin_array();
     for (const metis::KeyPoint &point : object.key_points)
       json.begin_array().real(point.x).real(point.y).end_array();
+    json.end_array();
+  }
+  if (!object.embedding.empty()) {
+    json.key("embedding").begin_array();
+    for (const float value : object.embedding)
+      json.real(value);
     json.end_array();
   }
   json.end_object();

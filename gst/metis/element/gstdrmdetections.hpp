@@ -24,6 +24,8 @@ struct FoundObject {
   guint label;
   std::string name;
   std::vector<metis::KeyPoint> key_points;
+  metis::Mask mask{}; // its area is not cut
+  std::vector<float> embedding{};
 };
 
 // Inverts the placement and clips boxes to the frame; drops boxes outside of it. ErrorCode::Layout

@@ -447,6 +447,47 @@ GST_START_TEST(test_json_refused)
 }
 GST_END_TEST
 
+// A mask and an embedding travel with their regions, in pixels of the frame; the line of JSON has the embedding.
+GST_START_TEST(test_masks_and_embeddings)
+{
+  const Harness harness("drmtensordecode post-messages=true");
+  fail_unless(harness.negotiate(kFrames));
+  GstBuffer *input = new_frame();
+  GstDrmTensorMeta *masks = gst_buffer_add_drm_tensor_meta(input, "masks");
+  masks->placement = {64, 32, 0.5, 0.5, 0, 0};
+  std::vector<gfloat> rows(7 * 20, 0.0F);
+  for (const auto &[column, value] : {std::pair(0, 32.0F), {1, 16.0F}, {2, 32.0F}, {3, 16.0F}, {4, 0.75F}, {5, 1.0F}, {6, 0.0F}})
+    rows[static_cast<std::size_t>(column) * 20] = value;
+  add_tensor(masks, "output0", {1, 7, 20}, rows);
+  std::vector<gfloat> prototypes(2 * 8, 0.0F);
+  prototypes[1] = 20;
+  add_tensor(masks, "output1", {1, 2, 2, 4}, prototypes);
+  GstDrmTensorMeta *faces = gst_buffer_add_drm_tensor_meta(input, "faces");
+  faces->placement = {64, 32, 0.5, 0.5, 0, 0};
+  gst_drm_tensor_meta_set_decoder(faces, "embedding");
+  add_tensor(faces, "vector", {1, 2}, {3, -4});
+  const auto output = harness.push(input);
+  check_text(regions_of(output.get()), "class 0 75% 32 16 64 32; embedding 100% 0 0 128 64");
+  const GstStructure *object = gst_video_region_of_interest_meta_get_param(gst_buffer_get_video_region_of_interest_meta_id(output.get(), 0), "detection");
+  g_autoptr(GstBuffer) mask = nullptr;
+  guint columns = 0;
+  gdouble x = 0, width = 0;
+  fail_unless(gst_structure_get(object, "mask", GST_TYPE_BUFFER, &mask, "mask-columns", G_TYPE_UINT, &columns, "mask-x", G_TYPE_DOUBLE, &x, "mask-width", G_TYPE_DOUBLE, &width, nullptr));
+  const std::array<guint8, 4> cells{255, 128, 128, 128};
+  fail_unless(gst_buffer_get_size(mask) == 4 && gst_buffer_memcmp(mask, 0, cells.data(), 4) == 0);
+  fail_unless(columns == 2 && x == 32 && width == 64);
+  const GstStructure *face = gst_video_region_of_interest_meta_get_param(gst_buffer_get_video_region_of_interest_meta_id(output.get(), 1), "detection");
+  const GValue *numbers = gst_structure_get_value(face, "embedding");
+  fail_unless(gst_value_array_get_size(numbers) == 2 && g_value_get_double(gst_value_array_get_value(numbers, 1)) == static_cast<gdouble>(-0.8F));
+  GstBus *bus = gst_element_get_bus(harness.element());
+  GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ELEMENT);
+  gst_object_unref(bus);
+  const std::string json = gst_structure_get_string(gst_message_get_structure(message), "json");
+  gst_message_unref(message);
+  fail_unless(json.find("\"height\":64,\"embedding\":[0.6,-0.8]}") != std::string::npos, "%s", json.c_str());
+}
+GST_END_TEST
+
 struct RefusedRow {
   const char *element;
   GstDrmTensorPlacement placement;
@@ -609,6 +650,7 @@ Suite *drmtensordecode_suite()
   tcase_add_test(tcase, test_json_cannot_be_written);
   tcase_add_test(tcase, test_json_refused);
   tcase_add_test(tcase, test_key_points);
+  tcase_add_test(tcase, test_masks_and_embeddings);
   tcase_add_test(tcase, test_no_labels_file);
   tcase_add_test(tcase, test_allocation_passes);
   return suite;

@@ -77,6 +77,43 @@ std::vector<Owned> ultraface(std::size_t at, float score, const Numbers &box)
   return {scores, boxes};
 }
 
+// RetinaFace of a 64x64 input: (8x8 + 4x4 + 2x2) x 2 priors.
+constexpr std::size_t kRetinaPriors = 168;
+std::vector<Owned> retinaface(std::size_t at, float score, const Numbers &box, const Numbers &points = {})
+{
+  return {table(kRetinaPriors, 4, at, box), table(kRetinaPriors, 2, at, {1 - score, score}), table(kRetinaPriors, 10, at, points)};
+}
+
+// SCRFD: rows for strides of 8 on, with so many anchors in a cell.
+std::vector<Owned> scrfd(const DecodeOptions &options, std::size_t n_strides, std::size_t stride, std::size_t at, float score, const Numbers &box, const Numbers &points = {})
+{
+  std::vector<Owned> tensors;
+  for (const std::size_t width : {1, 4, 10})
+    for (std::size_t i = 0; i < n_strides; i++) {
+      const std::size_t n = std::size_t{8} << i, rows = (options.input_width / n) * (options.input_height / n) * (n_strides == 3 ? 2 : 1);
+      const Numbers row = n != stride ? Numbers() : width == 4 ? box : width == 10 ? points : Numbers{score};
+      tensors.push_back(table(rows, width, n == stride ? at : 0, row));
+    }
+  return tensors;
+}
+
+// YOLOv8-seg of a 64x32 input with one class and two prototypes of 4x2 cells.
+std::vector<Owned> segment(const Numbers &row, const Numbers &first, const Numbers &second)
+{
+  Owned prototypes{"output1", {1, 2, 2, 4}, first};
+  prototypes.values.insert(prototypes.values.end(), second.begin(), second.end());
+  return {columns(20, 7, 3, row), prototypes};
+}
+
+// YOLOv8-obb with two classes.
+Owned obb(const Numbers &row, const Numbers &other = {})
+{
+  Owned tensor = columns(20, 7, 3, row);
+  for (std::size_t i = 0; i < other.size(); i++)
+    tensor.values[i * 20 + 4] = other[i];
+  return tensor;
+}
+
 // YuNet of a 64x32 input: 32, 8 and 2 cells.
 std::vector<Owned> yunet(std::size_t stride, std::size_t at, float cls, float obj, const Numbers &box, const Numbers &points)
 {
@@ -107,6 +144,7 @@ Owned scores(std::vector<std::size_t> dims, const Numbers &values)
 }
 
 const DecodeOptions kWide = options_of(64, 32), kSquare = options_of(64, 64), kUnknown = options_of(0, 0);
+const float kQuarter = std::atan(1.0F); // of a half turn
 const float kLog2 = std::log(2.0F), kLog3 = std::log(3.0F);
 
 DecodeOptions from(DecodeOptions options, float threshold)
@@ -173,6 +211,37 @@ const Row kFound[] = {
     {"ultraface, a size beyond floats", "ultraface,boxes=offsets", kSquare, [] { return ultraface(4, 0.9F, {0, 0, 1e6F, 0}); }, ""},
     {"ultraface, NaN", "ultraface", kSquare, [] { return ultraface(7, kNan, {0, 0, 1, 1}); }, ""},
 
+    // row 5 is the second prior of the cell x 2, y 0: centre 20, 4 and size 32; 20 + .1 * 32 * 1 = 23.2, 32 * 2 = 64
+    {"retinaface", "retinaface", kSquare, [] { return retinaface(5, 0.9F, {1, 0, 0, 5 * kLog2}); }, "0 90% 7 -28 32 64"},
+    {"retinaface, without key points", "retinaface", kSquare, [] { auto t = retinaface(5, 0.9F, {0, 0, 0, 0}); t.pop_back(); return t; }, "0 90% 4 -12 32 32"},
+    {"retinaface, the first prior of 16 pixels", "retinaface", kSquare, [] { return retinaface(128, 0.9F, {0, 0, 0, 0}); }, "0 90% -24 -24 64 64"},
+    {"retinaface, the last prior", "retinaface", kSquare, [] { return retinaface(167, 0.9F, {0, 0, 0, 0}); }, "0 90% -208 -208 512 512"},
+    {"retinaface, a size beyond floats", "retinaface", kSquare, [] { return retinaface(5, 0.9F, {0, 0, 1e6F, 0}); }, ""},
+
+    // row 21 is the second anchor of the cell x 2, y 1: (2 - 1) * 8, (1 - .5) * 8; size (1 + 2) * 8, (.5 + 1) * 8
+    {"scrfd, stride 8", "scrfd", kWide, [] { return scrfd(kWide, 3, 8, 21, 0.9F, {1, 0.5F, 2, 1}); }, "0 90% 8 4 24 12"},
+    {"scrfd, stride 32", "scrfd", kWide, [] { return scrfd(kWide, 3, 32, 2, 0.9F, {0.5F, 0, 0.5F, 1}); }, "0 90% 16 0 32 32"},
+    {"scrfd, without key points", "scrfd", kWide, [] { auto t = scrfd(kWide, 3, 8, 21, 0.9F, {1, 0.5F, 2, 1}); t.resize(6); return t; }, "0 90% 8 4 24 12"},
+    {"scrfd, five strides", "scrfd", options_of(128, 128), [] { return scrfd(options_of(128, 128), 5, 128, 0, 0.9F, {0, 0, 1, 0.5F}); }, "0 90% 0 0 128 64"},
+    {"scrfd, NaN and infinite", "scrfd", kWide, [] { return scrfd(kWide, 3, 8, 21, 1, {kNan, 0, kInf, 1}); }, ""},
+
+    {"segment", "segment", kWide, [] { return segment({32, 16, 32, 16, 0.75F, 1, -1}, Numbers(8, 0.0F), Numbers(8, 0.0F)); }, "0 75% 16 8 32 16"},
+    {"segment, prototypes first", "segment", kWide, [] { auto t = segment({32, 16, 32, 16, 0.75F, 1, -1}, Numbers(8, 0.0F), Numbers(8, 0.0F)); std::swap(t[0], t[1]); return t; }, "0 75% 16 8 32 16"},
+    {"segment, NaN in the prototypes", "segment", kWide, [] { return segment({32, 16, 32, 16, 0.75F, 1, -1}, Numbers(8, kNan), Numbers(8, kInf)); }, "0 75% 16 8 32 16"},
+    {"segment, beside the input", "segment", kWide, [] { return segment({-100, 16, 32, 16, 0.75F, 1, -1}, Numbers(8, 0.0F), Numbers(8, 0.0F)); }, "0 75% -116 8 32 16"},
+
+    {"obb, upright", "obb", kWide, [] { return std::vector{obb({20, 10, 8, 4, 0, 0.75F, 0})}; }, "1 75% 16 8 8 4"},
+    {"obb, a quarter turn", "obb", kWide, [] { return std::vector{obb({20, 10, 8, 4, 0, 0.75F, 2 * kQuarter})}; }, "1 75% 18 6 4 8"},
+    // half of the diagonal of 8x8 is 5.66
+    {"obb, an eighth of a turn", "obb", kWide, [] { return std::vector{obb({20, 10, 8, 8, 0, 0.75F, kQuarter})}; }, "1 75% 14 4 11 11"},
+    // 20x2 across each other: the same upright box, and 2 * 2 pixels of 76 in common
+    {"obb, two boxes across each other", "obb", kWide, [] { return std::vector{obb({20, 16, 20, 2, 0.9F, 0, kQuarter}, {20, 16, 20, 2, 0.8F, 0, -kQuarter})}; }, "0 90% 12 8 16 16; 0 80% 12 8 16 16"},
+    // 20x2 side by side, 1 pixel apart in a row: 19 * 2 of 42
+    {"obb, one object twice", "obb", kWide, [] { return std::vector{obb({20, 16, 20, 2, 0.9F, 0, 2 * kQuarter}, {20, 17, 20, 2, 0.8F, 0, 2 * kQuarter})}; }, "0 90% 19 6 2 20"},
+    {"obb, NaN in the angle", "obb", kWide, [] { return std::vector{obb({20, 10, 8, 4, 0, 0.75F, kNan})}; }, ""},
+    // the published dimensions of the models that were trained with DOTA: 15 classes in 1024x1024
+    {"obb, DOTA", "obb", options_of(1024, 1024), [] { Numbers row(20, 0.0F); row[0] = row[1] = 512; row[2] = 100; row[3] = 50; row[18] = 0.75F; return std::vector{columns(21504, 20, 7, row)}; }, "14 75% 462 487 100 50"},
+
     // cell 10 of stride 8 is x 2, y 1: centre (2 + .5) * 8, (1 + .25) * 8; size 2 * 8, 3 * 8; the root of .9 * .4 is .6
     {"yunet, stride 8", "yunet", kWide, [] { return yunet(8, 10, 0.9F, 0.4F, {0.5F, 0.25F, kLog2, kLog3}, {}); }, "0 60% 12 -2 16 24"},
     {"yunet, stride 32", "yunet", kWide, [] { return yunet(32, 1, 1, 1, {0, 0, 0, 0}, {}); }, "0 100% 16 -16 32 32"},
@@ -194,6 +263,10 @@ const Row kFound[] = {
     {"classify, logits that look like probabilities", "classify,scores=logits", from(kWide, 0.3F), [] { return std::vector{scores({1, 3}, {0, kLog2, 0})}; }, "1 50% 0 0 64 32"},
     {"classify, huge logits", "classify", kWide, [] { return std::vector{scores({1, 3}, {1e30F, -1e30F, 0})}; }, "0 100% 0 0 64 32"},
     {"classify, NaN and infinite", "classify", kWide, [] { return std::vector{scores({1, 3}, {kNan, 0.75F, kInf})}; }, "1 75% 0 0 64 32"},
+
+    {"embedding", "embedding", kWide, [] { return std::vector{scores({1, 2}, {3, 4})}; }, "0 100% 0 0 64 32"},
+    {"embedding, nothing but zeros", "embedding", kWide, [] { return std::vector{scores({1, 2}, {0, 0})}; }, ""},
+    {"embedding, infinite", "embedding", kWide, [] { return std::vector{scores({1, 2}, {1, kInf})}; }, ""},
 
     {"yolov8, normalised", "yolov8,box-unit=normalised", kWide, [] { return std::vector{columns(20, 6, 3, {0.5F, 0.5F, 0.25F, 0.5F, 0, 0.75F})}; }, "1 75% 24 8 16 16"},
     {"yolov8, corners", "yolov8,boxes=xyxy", kWide, [] { return std::vector{columns(20, 6, 3, {2, 3, 10, 8, 0, 0.75F})}; }, "1 75% 2 3 8 5"},
@@ -260,6 +333,22 @@ const RefusedRow kRefused[] = {
     {"ultraface, fewer boxes", "ultraface", kSquare, [] { auto t = ultraface(7, 0.9F, {}); t[1] = table(7, 4, 0, {}); return t; }, "scores of boxes x 2"},
     {"ultraface, two of scores", "ultraface", kSquare, [] { auto t = ultraface(7, 0.9F, {}); t[1] = t[0]; return t; }, "scores of boxes x 2"},
     {"ultraface, logits", "ultraface", kSquare, [] { return ultraface(7, 9, {}); }, "its scores go from -8 to 9"},
+    {"retinaface, but of MXNet", "retinaface", options_of(640, 640), [] { return std::vector<Owned>{{"cls", {1, 4, 20, 20}, Numbers(1600, 0.0F)}, {"bbox", {1, 8, 20, 20}, Numbers(3200, 0.0F)}, {"landmark", {1, 20, 20, 20}, Numbers(8000, 0.0F)}}; }, "N = 16800 priors of an input of 640x640"},
+    {"retinaface, another input", "retinaface", kWide, [] { return retinaface(0, 0, {}); }, "N = 84"},
+    {"retinaface, scores twice", "retinaface", kSquare, [] { auto t = retinaface(0, 0, {}); t[0] = t[1]; return t; }, "boxes N x 4"},
+    {"retinaface, before softmax", "retinaface", kSquare, [] { return retinaface(5, 9, {}); }, "its scores go from -8 to 9"},
+    {"scrfd, another input", "scrfd", kSquare, [] { return scrfd(kWide, 3, 8, 0, 0, {}); }, "an input of 64x64"},
+    {"scrfd, key points of one stride alone", "scrfd", kWide, [] { auto t = scrfd(kWide, 3, 8, 0, 0, {}); t.resize(7); return t; }, "rows x 1"},
+    {"scrfd, boxes twice", "scrfd", kWide, [] { auto t = scrfd(kWide, 3, 8, 0, 0, {}); t[0] = t[3]; return t; }, "rows x 1"},
+    {"scrfd, logits", "scrfd", kWide, [] { return scrfd(kWide, 3, 8, 3, -4, {}); }, "its scores go from -4"},
+    {"segment, one tensor", "segment", kWide, [] { auto t = segment({}, Numbers(8, 0.0F), Numbers(8, 0.0F)); t.pop_back(); return t; }, "it needs prototypes"},
+    {"segment, no class", "segment", kWide, [] { auto t = segment({}, Numbers(8, 0.0F), Numbers(8, 0.0F)); t[0] = columns(20, 6, 0, {}); return t; }, "it needs prototypes"},
+    {"segment, no input size", "segment", kUnknown, [] { return segment({}, Numbers(8, 0.0F), Numbers(8, 0.0F)); }, "not known"},
+    {"segment, coefficients taken for classes", "segment", kWide, [] { auto t = segment({32, 16, 32, 16, 3, 1, -1}, Numbers(8, 0.0F), Numbers(8, 0.0F)); return t; }, "its scores go from 0 to 3"},
+    {"obb, no class", "obb", kWide, [] { return many(columns(20, 5, 0, {})); }, "(5 + classes) x boxes"},
+    {"obb, but it is yolov8-pose", "obb", kWide, [] { return many(pose({20, 10, 8, 4, 0.9F, 30, 20, 1})); }, "to 30"},
+    {"embedding, boxes", "embedding", kWide, [] { return many(yolov5({})); }, "a list of numbers"},
+    {"embedding, no input size", "embedding", kUnknown, [] { return many(scores({1, 4}, {1, 0, 0, 0})); }, "not known"},
     {"yunet, eleven tensors", "yunet", kWide, [] { auto t = yunet(8, 0, 0, 0, {}, {}); t.pop_back(); return t; }, "two tensors of cells x 1"},
     {"yunet, another input", "yunet", kSquare, [] { return yunet(8, 0, 0, 0, {}, {}); }, "an input of 64x64"},
     {"yunet, boxes twice", "yunet", kWide, [] { auto t = yunet(8, 0, 0, 0, {}, {}); t[0] = t[6]; return t; }, "two tensors of cells x 1"},
@@ -311,8 +400,14 @@ const GuessRow kGuesses[] = {
     {"ultraface", kSquare, [] { return ultraface(0, 0, {}); }, "ultraface", ""},
     {"yunet", kWide, [] { return yunet(8, 0, 0, 0, {}, {}); }, "yunet", ""},
     {"yunet of another input", kSquare, [] { return yunet(8, 0, 0, 0, {}, {}); }, nullptr, "no decoder that is recognised"},
-    {"RetinaFace", kSquare, [] { return std::vector{table(100, 4, 0, {}), table(100, 2, 0, {}), table(100, 10, 0, {})}; }, nullptr, "no decoder that is recognised"},
-    {"a list of numbers", kWide, [] { return many(scores({1, 1000}, Numbers(1000, 0.0F))); }, nullptr, "ultraface, yunet, fastestdet, classify, none"},
+    // 105x105, 53x53 and 27x27 cells, as a public log prints them
+    {"RetinaFace of 840x840", options_of(840, 840), [] { return std::vector{table(29126, 4, 0, {}), table(29126, 2, 0, {}), table(29126, 10, 0, {})}; }, "retinaface", ""},
+    // deepinsight/insightface, issue 2542: boxes of 0 to 7 in an input of 640x640 are distances in strides
+    {"SCRFD of 640x640", options_of(640, 640), [] { return scrfd(options_of(640, 640), 3, 8, 0, 0, {}); }, "scrfd", ""},
+    // ultralytics/ultralytics, issue 4490
+    {"FastSAM of 1024x1024", options_of(1024, 1024), [] { return std::vector<Owned>{columns(21504, 37, 0, {}), {"output1", {1, 32, 256, 256}, Numbers(32 * 256 * 256, 0.0F)}}; }, "segment", ""},
+    {"RetinaFace of another input", kSquare, [] { return std::vector{table(100, 4, 0, {}), table(100, 2, 0, {}), table(100, 10, 0, {})}; }, nullptr, "no decoder that is recognised"},
+    {"a list of numbers", kWide, [] { return many(scores({1, 1000}, Numbers(1000, 0.0F))); }, nullptr, "ultraface, retinaface, scrfd, yunet, fastestdet, classify, embedding, none"},
     {"a map", kWide, [] { return many(fastestdet(0, {})); }, nullptr, "no decoder that is recognised"},
     {"no tensor", kWide, [] { return std::vector<Owned>(); }, nullptr, "gave no tensor"},
 };
@@ -387,6 +482,47 @@ TEST(Families, KeyPoints)
   EXPECT_EQ(face->front().key_points[4].y, 64);
 }
 
+TEST(Families, KeyPointsOfPriorsAndAnchors)
+{
+  const auto faces = retinaface(5, 1, {0, 0, 0, 0}, {0, 0, 1, 0, 0, 0, 0, 0, 0, -1}); // size 32 about 20, 4
+  const auto face = decode("retinaface", views(faces), kSquare);
+  ASSERT_TRUE(face && face->size() == 1 && face->front().key_points.size() == 5U);
+  EXPECT_FLOAT_EQ(face->front().key_points[1].x, 23.2F);
+  EXPECT_FLOAT_EQ(face->front().key_points[4].y, 0.8F);
+  const auto others = scrfd(kWide, 3, 8, 21, 1, {1, 1, 1, 1}, {0, 0, 0, 0, 0, 0, 0, 0, -0.5F, 2}); // at 16, 8
+  const auto other = decode("scrfd", views(others), kWide);
+  ASSERT_TRUE(other && other->size() == 1 && other->front().key_points.size() == 5U);
+  EXPECT_EQ(other->front().key_points[4].x, 12);
+  EXPECT_EQ(other->front().key_points[4].y, 24);
+  const std::vector<Owned> turned{obb({20, 10, 8, 4, 0, 1, 2 * kQuarter})};
+  const auto box = decode("obb", views(turned), kWide);
+  ASSERT_TRUE(box && box->size() == 1 && box->front().key_points.size() == 4U);
+  EXPECT_FLOAT_EQ(box->front().key_points[0].x, 22); // the corner that was left above
+  EXPECT_FLOAT_EQ(box->front().key_points[0].y, 6);
+}
+
+// The box covers cells 1 and 2 of both rows.
+TEST(Families, Mask)
+{
+  const auto owned = segment({32, 16, 32, 16, 0.75F, 1, -1}, {0, 10, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 10, 0});
+  const auto found = decode("segment", views(owned), kWide);
+  ASSERT_TRUE(found && found->size() == 1);
+  const Mask &mask = found->front().mask;
+  EXPECT_EQ(mask.x, 16);
+  EXPECT_EQ(mask.y, 0);
+  EXPECT_EQ(mask.width, 32);
+  EXPECT_EQ(mask.height, 32);
+  EXPECT_EQ(mask.columns, 2U);
+  EXPECT_EQ(mask.values, (std::vector<std::uint8_t>{255, 128, 128, 0}));
+}
+
+TEST(Families, Embedding)
+{
+  const auto found = decode("embedding", views({scores({1, 2}, {3, -4})}), kWide);
+  ASSERT_TRUE(found && found->size() == 1);
+  EXPECT_EQ(found->front().embedding, (std::vector<float>{0.6F, -0.8F}));
+}
+
 // Whether values are logits is decided once for a model, and rounding of an int8 tensor does not decide it.
 std::vector<Owned> int8_strides(float step, float least, float object)
 {
@@ -440,11 +576,11 @@ std::ostream &operator<<(std::ostream &out, const SettingRow &row)
 const SettingRow kSettings[] = {
     {"", nullptr}, {" ", nullptr}, {"yolox", nullptr}, {" yolov5 , boxes = xyxy , box-unit=normalised ", nullptr}, {"yolov8,scores=logits", nullptr},
     {"ultraface,boxes=offsets", nullptr}, {"none", nullptr},
-    {"yolo", "no decoder \"yolo\"; it may be one of blazeface, ssd, yolov8, pose, yolox, yolov5, yolov10, ultraface, yunet, fastestdet, classify, none."},
+    {"yolo", "no decoder \"yolo\"; it may be one of blazeface, ssd, yolov8, pose, segment, obb, yolox, yolov5, yolov10, ultraface, retinaface, scrfd, yunet, fastestdet, classify, embedding, none."},
     {"YOLOX", "no decoder \"YOLOX\""}, {",", "no decoder \"\""}, {"yolox,", "\"\" is no KEY=VALUE"}, {"yolov5,xyxy", "\"xyxy\" is no KEY=VALUE"},
     {"yolox,boxes=xyxy", "The decoder yolox has no key \"boxes\"."}, {"yolov5,boxes=offsets", "\"offsets\" is no value of the key boxes for the decoder yolov5; it may be one of xyxy, cxcywh."},
     {"yolov5,boxes=", "\"\" is no value"}, {"yolov8,scores=softmax", "probabilities or logits"}, {"ssd,box-unit=cm", "pixels or normalised"}, {"none,boxes=xyxy", "has no key"},
-    {"segment", "no decoder \"segment\""}, {"obb", "no decoder"}, {"retinaface", "no decoder"}, {"scrfd", "no decoder"},
+    {"obb,box-unit=normalised", nullptr}, {"segment,boxes=xyxy", "has no key"}, {"scrfd,scores=logits", "has no key"}, {"detr", "no decoder \"detr\""},
 };
 
 class Setting : public testing::TestWithParam<SettingRow> {};

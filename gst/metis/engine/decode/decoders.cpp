@@ -8,18 +8,20 @@
 
 namespace gstdrm::metis {
 
-extern const Decoder blazeface_decoder, ssd_decoder, yolov8_decoder, pose_decoder, yolox_decoder,
-    yolov5_decoder, yolov10_decoder, ultraface_decoder, yunet_decoder, fastestdet_decoder,
-    classify_decoder;
+extern const Decoder blazeface_decoder, ssd_decoder, yolov8_decoder, pose_decoder, segment_decoder,
+    obb_decoder, yolox_decoder, yolov5_decoder, yolov10_decoder, ultraface_decoder,
+    retinaface_decoder, scrfd_decoder, yunet_decoder, fastestdet_decoder, classify_decoder,
+    embedding_decoder;
 
 namespace {
 
 constexpr Decoder kNone = {"none", "any, which pass without being decoded", nullptr, nullptr};
 
-constexpr std::array<const Decoder *, 12> kDecoders = {
-    &blazeface_decoder, &ssd_decoder,        &yolov8_decoder,   &pose_decoder,
-    &yolox_decoder,     &yolov5_decoder,     &yolov10_decoder,  &ultraface_decoder,
-    &yunet_decoder,     &fastestdet_decoder, &classify_decoder, &kNone,
+constexpr std::array<const Decoder *, 17> kDecoders = {
+    &blazeface_decoder,  &ssd_decoder,   &yolov8_decoder, &pose_decoder,       &segment_decoder,
+    &obb_decoder,        &yolox_decoder, &yolov5_decoder, &yolov10_decoder,    &ultraface_decoder,
+    &retinaface_decoder, &scrfd_decoder, &yunet_decoder,  &fastestdet_decoder, &classify_decoder,
+    &embedding_decoder,  &kNone,
 };
 
 std::string_view without_spaces(std::string_view text)

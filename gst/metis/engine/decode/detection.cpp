@@ -20,7 +20,8 @@ std::string dims_text(const TensorValues &tensor)
   return text.empty() ? "without dimensions" : text;
 }
 
-// Intersection over union, 0 to 1.
+} // namespace
+
 float overlap(const Detection &a, const Detection &b)
 {
   const float width = std::min(a.x + a.width, b.x + b.width) - std::max(a.x, b.x);
@@ -33,8 +34,6 @@ float overlap(const Detection &a, const Detection &b)
       static_cast<double>(a.width) * a.height + static_cast<double>(b.width) * b.height - common;
   return both > 0 ? static_cast<float>(common / both) : 0;
 }
-
-} // namespace
 
 std::vector<std::size_t> trimmed(const std::vector<std::size_t> &dims, std::size_t rank)
 {
@@ -91,7 +90,8 @@ bool is_real(const Detection &detection)
   return finite && detection.width > 0 && detection.height > 0;
 }
 
-std::vector<Detection> best_of(std::vector<Detection> found, float iou, std::size_t most)
+std::vector<Detection> best_of(std::vector<Detection> found, float iou, std::size_t most,
+                               float (*overlap_of)(const Detection &, const Detection &))
 {
   std::stable_sort(found.begin(), found.end(),
                    [](const Detection &a, const Detection &b) { return a.score > b.score; });
@@ -102,7 +102,7 @@ std::vector<Detection> best_of(std::vector<Detection> found, float iou, std::siz
     if (kept.size() >= most)
       break;
     const bool again = std::any_of(kept.begin(), kept.end(), [&](const Detection &better) {
-      return better.label == candidate.label && overlap(better, candidate) > iou;
+      return better.label == candidate.label && overlap_of(better, candidate) > iou;
     });
     if (!again)
       kept.push_back(std::move(candidate));

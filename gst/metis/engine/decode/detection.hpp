@@ -31,6 +31,14 @@ struct KeyPoint {
   float x = 0, y = 0;
 };
 
+// How surely a cell belongs to the object, 0 to 255, row by row over an area of the input.
+struct Mask {
+  float x = 0, y = 0;
+  float width = 0, height = 0;
+  std::size_t columns = 0;
+  std::vector<std::uint8_t> values; // none: there is no mask
+};
+
 // All coordinates are pixels of the model's input, from its upper left corner.
 struct Detection {
   float x = 0, y = 0; // upper left corner
@@ -38,6 +46,9 @@ struct Detection {
   float score = 0; // 0 to 1
   std::uint32_t label = 0;
   std::vector<KeyPoint> key_points;
+  Mask mask{};
+  std::vector<float> embedding{}; // of length 1
+  std::size_t row = 0;            // of the model's table, for what is read of the best boxes alone
 };
 
 // What the numbers of a model's outputs mean. A model's description says it (decoders.hpp); what it
@@ -92,8 +103,12 @@ bool name_has(const TensorValues &tensor, std::initializer_list<std::string_view
 // Returns true if all numbers of the box are finite, and width and height are above 0.
 bool is_real(const Detection &detection);
 
+// Intersection over union of the boxes, 0 to 1.
+float overlap(const Detection &a, const Detection &b);
+
 // The `most` best, sorted by score. Drops boxes that overlap a better one of the same label by more
 // than `iou`; an `iou` of 1 or more drops none.
-std::vector<Detection> best_of(std::vector<Detection> found, float iou, std::size_t most);
+std::vector<Detection> best_of(std::vector<Detection> found, float iou, std::size_t most,
+                               float (*overlap_of)(const Detection &, const Detection &) = overlap);
 
 } // namespace gstdrm::metis

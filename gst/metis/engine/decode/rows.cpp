@@ -85,6 +85,32 @@ Result<void> check_pixels(const Decoder &decoder, Tensors tensors, const OutputF
   return {};
 }
 
+Detection Prior::box(std::array<float, 4> offsets, float score) const
+{
+  const KeyPoint centre = point(offsets[0], offsets[1]);
+  const float width = size * std::exp(0.2F * offsets[2]);
+  const float height = size * std::exp(0.2F * offsets[3]);
+  return {centre.x - width / 2, centre.y - height / 2, width, height, std::min(score, 1.0F), 0, {}};
+}
+
+std::vector<Prior> priors_of(const DecodeOptions &options, std::span<const PriorStride> strides)
+{
+  std::vector<Prior> priors;
+  for (const PriorStride &stride : strides) {
+    // the networks round up where they halve
+    const std::size_t width = (options.input_width + stride.pixels - 1) / stride.pixels;
+    const std::size_t height = (options.input_height + stride.pixels - 1) / stride.pixels;
+    const auto pixels = static_cast<float>(stride.pixels);
+    for (std::size_t y = 0; y < height; y++)
+      for (std::size_t x = 0; x < width; x++)
+        for (const float size : stride.sizes)
+          if (size > 0)
+            priors.push_back({(static_cast<float>(x) + 0.5F) * pixels,
+                              (static_cast<float>(y) + 0.5F) * pixels, size});
+  }
+  return priors;
+}
+
 std::size_t cells_of(const DecodeOptions &options, std::size_t strides)
 {
   std::size_t cells = 0;

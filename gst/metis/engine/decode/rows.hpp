@@ -96,6 +96,26 @@ Result<BoxReader> box_reader(const Decoder &decoder, Tensors tensors, const Deco
 Result<void> check_pixels(const Decoder &decoder, Tensors tensors, const OutputForm &form,
                           const BoxTable &table);
 
+// Square boxes of these sides about the centre of each cell, which offsets of SSD start from.
+struct PriorStride {
+  std::size_t pixels;
+  std::array<float, 3> sizes; // in pixels; 0: none
+};
+
+struct Prior {
+  float x = 0, y = 0, size = 0; // centre and side, in pixels
+
+  // With the variances of SSD, 0.1 for places and 0.2 for the size.
+  [[nodiscard]] Detection box(std::array<float, 4> offsets, float score) const;
+  [[nodiscard]] KeyPoint point(float offset_x, float offset_y) const
+  {
+    return {x + 0.1F * size * offset_x, y + 0.1F * size * offset_y};
+  }
+};
+
+// Row by row of each stride, the priors of a cell one after the other.
+std::vector<Prior> priors_of(const DecodeOptions &options, std::span<const PriorStride> strides);
+
 // The cells of an input with strides 8, 16, 32 and so on.
 std::size_t cells_of(const DecodeOptions &options, std::size_t strides);
 

@@ -10,35 +10,8 @@ extern const Decoder ultraface_decoder;
 
 namespace {
 
-struct UltraStride {
-  std::size_t pixels;
-  std::array<float, 3> sizes; // of the priors of a cell, in pixels; 0: none
-};
-constexpr std::array<UltraStride, 4> kUltraStrides{
+constexpr std::array<PriorStride, 4> kUltraStrides{
     {{8, {10, 16, 24}}, {16, {32, 48, 0}}, {32, {64, 96, 0}}, {64, {128, 192, 256}}}};
-
-struct Prior {
-  float x, y, size; // centre and side, in pixels
-};
-
-// Row by row of each stride, the priors of a cell one after the other.
-std::vector<Prior> ultraface_priors(const DecodeOptions &options)
-{
-  std::vector<Prior> priors;
-  for (const UltraStride &stride : kUltraStrides) {
-    // the network rounds up where it halves
-    const std::size_t width = (options.input_width + stride.pixels - 1) / stride.pixels;
-    const std::size_t height = (options.input_height + stride.pixels - 1) / stride.pixels;
-    const auto pixels = static_cast<float>(stride.pixels);
-    for (std::size_t y = 0; y < height; y++)
-      for (std::size_t x = 0; x < width; x++)
-        for (const float size : stride.sizes)
-          if (size > 0)
-            priors.push_back({(static_cast<float>(x) + 0.5F) * pixels,
-                              (static_cast<float>(y) + 0.5F) * pixels, size});
-  }
-  return priors;
-}
 
 struct UltraTables {
   BoxTable boxes, scores;
@@ -97,7 +70,7 @@ Result<std::vector<Detection>> decode_ultraface(Tensors tensors, const DecodeOpt
   if (!reader)
     return reader.error();
   const bool offsets = form.boxes == BoxForm::Offsets;
-  const std::vector<Prior> priors = offsets ? ultraface_priors(options) : std::vector<Prior>();
+  const auto priors = offsets ? priors_of(options, kUltraStrides) : std::vector<Prior>();
   const BoxTable &boxes = tables->boxes;
   if (offsets && priors.size() != boxes.boxes)
     return unusable(ultraface_decoder.word, tensors,
@@ -119,14 +92,8 @@ Result<std::vector<Detection>> decode_ultraface(Tensors tensors, const DecodeOpt
     if (!(score >= options.threshold))
       continue;
     const std::array<float, 4> box{boxes.at(i, 0), boxes.at(i, 1), boxes.at(i, 2), boxes.at(i, 3)};
-    Detection face = reader->read(box, std::min(score, 1.0F), 0);
-    if (offsets) { // variances of SSD: 0.1 for the centre, 0.2 for the size
-      const Prior &prior = priors[i];
-      face.width = prior.size * std::exp(0.2F * box[2]);
-      face.height = prior.size * std::exp(0.2F * box[3]);
-      face.x = prior.x + 0.1F * prior.size * box[0] - face.width / 2;
-      face.y = prior.y + 0.1F * prior.size * box[1] - face.height / 2;
-    }
+    Detection face =
+        offsets ? priors[i].box(box, score) : reader->read(box, std::min(score, 1.0F), 0);
     if (is_real(face))
       found.push_back(std::move(face));
   }
