@@ -19,6 +19,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <drm_fourcc.h>
 
@@ -80,8 +81,8 @@ public:
 private:
   GstFlowReturn fail(const Error &error);
   [[nodiscard]] bool takes_composition();
-  [[nodiscard]] bool is_blendable() const;
-  GstFlowReturn blend(GstPtr<GstBuffer> &buffer, GstVideoOverlayComposition *composition);
+  [[nodiscard]] bool is_linear() const;
+  GstFlowReturn draw_on_copy(GstPtr<GstBuffer> &buffer, const std::vector<Patch> &patches);
   void count_copy();
   Result<GstPtr<GstBuffer>> copy(GstBuffer *input);
 
@@ -235,7 +236,7 @@ void Overlayer::state_needs(GstQuery *answered) const
   add_needs(GST_ELEMENT(element_), answered, needs);
 }
 
-bool Overlayer::is_blendable() const
+bool Overlayer::is_linear() const
 {
   const GstVideoFormat format = GST_VIDEO_INFO_FORMAT(&info_.vinfo);
   return info_.drm_modifier == DRM_FORMAT_MOD_LINEAR && format != GST_VIDEO_FORMAT_UNKNOWN &&
@@ -251,20 +252,20 @@ GstFlowReturn Overlayer::process(GstPtr<GstBuffer> &buffer)
   if (objects.empty())
     return GST_FLOW_OK;
   objects_ += objects.size();
-  GstVideoOverlayComposition *composition = scene_.draw(std::move(objects), info_.vinfo);
+  const std::vector<Patch> &patches = scene_.draw(std::move(objects), info_.vinfo);
   drawn_ = scene_.drawn();
   if (!takes_composition())
-    return blend(buffer, composition);
+    return draw_on_copy(buffer, patches);
   if (const Result<void> made = make_writable(buffer); !made)
     return fail(made.error());
-  attach_composition(buffer.get(), composition);
+  attach_composition(buffer.get(), scene_.composition());
   compositions_++;
   return GST_FLOW_OK;
 }
 
-GstFlowReturn Overlayer::blend(GstPtr<GstBuffer> &buffer, GstVideoOverlayComposition *composition)
+GstFlowReturn Overlayer::draw_on_copy(GstPtr<GstBuffer> &buffer, const std::vector<Patch> &patches)
 {
-  if (!is_blendable())
+  if (!is_linear())
     return fail(
         {ErrorCode::Unsupported,
          "There is no way to draw on " + describe_caps(caps_.get()) +
@@ -279,9 +280,13 @@ GstFlowReturn Overlayer::blend(GstPtr<GstBuffer> &buffer, GstVideoOverlayComposi
   GstVideoFrame frame;
   if (!gst_video_frame_map(&frame, &info_.vinfo, drawn->get(), GST_MAP_READWRITE))
     return fail({ErrorCode::Import, "The CPU cannot map the copy of a frame for drawing.", 0});
-  const bool blended = gst_video_overlay_composition_blend(composition, &frame);
+  bool is_drawn = is_paintable(info_.vinfo);
+  if (is_drawn)
+    paint(frame, patches);
+  else // more than 8 bits: GStreamer knows those formats
+    is_drawn = gst_video_overlay_composition_blend(scene_.composition(), &frame) != FALSE;
   gst_video_frame_unmap(&frame);
-  if (!blended)
+  if (!is_drawn)
     return fail({ErrorCode::Unsupported,
                  std::string("GStreamer blends no overlay on ") +
                      GST_VIDEO_INFO_NAME(&info_.vinfo) + " frames.",

@@ -48,40 +48,23 @@ std::string text_of(GstVideoRegionOfInterestMeta *meta, const std::string &name)
   return name + " " + std::to_string(std::lround(confidence * 100)) + "%";
 }
 
-class Drawing {
-public:
-  explicit Drawing(const GstVideoInfo &info)
-      : info_(info), pen_(metis::pen_for(GST_VIDEO_INFO_HEIGHT(&info)))
-  {
-  }
-  void add(const Marked &object)
-  {
+std::vector<Patch> patches_of(const std::vector<Marked> &objects, const GstVideoInfo &info)
+{
+  const metis::Pen pen = metis::pen_for(GST_VIDEO_INFO_HEIGHT(&info));
+  std::vector<Patch> patches;
+  for (const Marked &object : objects) {
     const Argb colour = metis::colour_of(object.name);
-    for (const Area &line : metis::outline(object.box, pen_.line))
-      add(std::vector<Argb>(
-              static_cast<std::size_t>(line.width) * static_cast<std::size_t>(line.height), colour),
-          line);
-    const Bitmap label = metis::draw_label(object.text, pen_.letter, colour);
-    if (!label.pixels.empty())
-      add(label.pixels, metis::place_label(label, object.box, GST_VIDEO_INFO_WIDTH(&info_),
-                                           GST_VIDEO_INFO_HEIGHT(&info_)));
+    for (const Area &line : metis::outline(object.box, pen.line))
+      patches.push_back({line, colour, {}});
+    Bitmap label = metis::draw_label(object.text, pen.letter, colour);
+    if (label.pixels.empty())
+      continue;
+    const Area area = metis::place_label(label, object.box, GST_VIDEO_INFO_WIDTH(&info),
+                                         GST_VIDEO_INFO_HEIGHT(&info));
+    patches.push_back({area, colour, std::move(label.pixels)});
   }
-  Composition take() { return std::move(composition_); }
-
-private:
-  void add(const std::vector<Argb> &pixels, const Area &area)
-  {
-    const Rectangle rectangle = rectangle_of(pixels, area);
-    if (composition_)
-      gst_video_overlay_composition_add_rectangle(composition_.get(), rectangle.get());
-    else
-      composition_.reset(gst_video_overlay_composition_new(rectangle.get()));
-  }
-
-  const GstVideoInfo &info_;
-  const metis::Pen pen_;
-  Composition composition_;
-};
+  return patches;
+}
 
 } // namespace
 
@@ -107,22 +90,38 @@ std::vector<Marked> marked_objects(GstBuffer *buffer, const GstVideoInfo &info, 
   return objects;
 }
 
-GstVideoOverlayComposition *Scene::draw(std::vector<Marked> objects, const GstVideoInfo &info)
+const std::vector<Patch> &Scene::draw(std::vector<Marked> objects, const GstVideoInfo &info)
 {
-  if (composition_ && objects == objects_)
-    return composition_.get();
-  Drawing drawing(info);
-  for (const Marked &object : objects)
-    drawing.add(object);
-  composition_ = drawing.take();
+  if (!patches_.empty() && objects == objects_)
+    return patches_;
+  patches_ = patches_of(objects, info);
+  composition_.reset();
   objects_ = std::move(objects);
   drawn_++;
+  return patches_;
+}
+
+GstVideoOverlayComposition *Scene::composition()
+{
+  if (composition_)
+    return composition_.get();
+  for (const Patch &patch : patches_) {
+    const auto size =
+        static_cast<std::size_t>(patch.area.width) * static_cast<std::size_t>(patch.area.height);
+    const Rectangle rectangle = rectangle_of(
+        patch.pixels.empty() ? std::vector<Argb>(size, patch.colour) : patch.pixels, patch.area);
+    if (composition_)
+      gst_video_overlay_composition_add_rectangle(composition_.get(), rectangle.get());
+    else
+      composition_.reset(gst_video_overlay_composition_new(rectangle.get()));
+  }
   return composition_.get();
 }
 
 void Scene::forget()
 {
   objects_.clear();
+  patches_.clear();
   composition_.reset();
 }
 

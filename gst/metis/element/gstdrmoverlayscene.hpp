@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The objects of a frame as an overlay composition.
+// The objects of a frame as lines and labels.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include <gst/video/video.h>
 
 #include "engine/overlay/drawing.hpp"
+#include "gstdrmoverlaypaint.hpp"
 
 namespace gstdrm {
 
@@ -35,13 +36,16 @@ std::vector<Marked> marked_objects(GstBuffer *buffer, const GstVideoInfo &info, 
 // Keeps the last drawing, so that objects which do not move are drawn once. Streaming thread.
 class Scene {
 public:
-  // (transfer none) Valid until the next call. Needs at least one object.
-  GstVideoOverlayComposition *draw(std::vector<Marked> objects, const GstVideoInfo &info);
+  // Valid until the next call. Needs at least one object.
+  const std::vector<Patch> &draw(std::vector<Marked> objects, const GstVideoInfo &info);
+  // (transfer none) Of the last drawing, valid until the next one. Made when it is first asked for.
+  GstVideoOverlayComposition *composition();
   void forget();
   [[nodiscard]] guint64 drawn() const noexcept { return drawn_; }
 
 private:
   std::vector<Marked> objects_;
+  std::vector<Patch> patches_;
   Composition composition_;
   guint64 drawn_ = 0;
 };

@@ -3,6 +3,8 @@
 // that came in.
 #include "support/dmabuf_elements.hpp"
 
+#include <array>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -199,6 +201,66 @@ GST_START_TEST(test_plain)
 }
 GST_END_TEST
 
+// Formats in system memory: packed and planar, with chroma for one, two and four pixels, grey, and one of 10 bits, which
+// GStreamer blends.
+constexpr std::array kPainted{"NV12", "NV21", "I420", "NV16", "Y42B", "Y444", "YUY2", "UYVY", "RGB", "ARGB", "GRAY8", "P010_10LE"};
+
+// The same picture as GStreamer's own blending makes with its one matrix, BT.709, within the rounding of its integers.
+// Where pixels share chroma, without labels, whose edges may lie between the two: a blended sample is their mean.
+GST_START_TEST(test_as_gstreamer_blends)
+{
+  const std::string format = kPainted[__i__];
+  gstdrm::test::say(format);
+  const std::string plain = plain_caps(format.c_str(), kWidth, kHeight) + (format == "RGB" || format == "ARGB" ? "" : ", colorimetry=(string)bt709");
+  const GstVideoInfo info = video_info(plain);
+  const std::string element = GST_VIDEO_INFO_N_COMPONENTS(&info) > 1 && GST_VIDEO_FORMAT_INFO_W_SUB(info.finfo, 1) > 0 ? "drmoverlay labels=false" : "drmoverlay";
+  const auto input = GstPtr<GstBuffer>::adopt(gst_buffer_new_allocate(nullptr, info.size, nullptr));
+  gst_buffer_memset(input.get(), 0, 130, info.size);
+  add_region(input.get(), 100, 80, 60, 40);
+  add_region(input.get(), 280, 4, 60, 40); // beyond the right edge
+  const auto harness = composing(element, plain);
+  const auto beside = harness->push(gst_buffer_ref(input.get()));
+  const auto wanted = GstPtr<GstBuffer>::adopt(gst_buffer_copy_deep(input.get()));
+  GstVideoFrame frame;
+  fail_unless(gst_video_frame_map(&frame, &info, wanted.get(), GST_MAP_READWRITE));
+  fail_unless(gst_video_overlay_composition_blend(composition_of(beside.get()), &frame));
+  gst_video_frame_unmap(&frame);
+  const Harness copying(element);
+  fail_unless(copying.negotiate(plain));
+  const auto got = copying.push(gst_buffer_ref(input.get()));
+  GstMapInfo ours, theirs;
+  fail_unless(gst_buffer_map(got.get(), &ours, GST_MAP_READ) && gst_buffer_map(wanted.get(), &theirs, GST_MAP_READ));
+  fail_unless(ours.size == theirs.size);
+  gsize drawn = 0;
+  for (gsize i = 0; i < ours.size; i++) {
+    fail_unless(std::abs(ours.data[i] - theirs.data[i]) <= 3, "byte %zu: %d and %d", i, ours.data[i], theirs.data[i]);
+    drawn += ours.data[i] != 130;
+  }
+  fail_unless(drawn > 300);
+  gst_buffer_unmap(got.get(), &ours);
+  gst_buffer_unmap(wanted.get(), &theirs);
+}
+GST_END_TEST
+
+// The colour of "face" is 255, 220, 0: a luma of 205.4 of 255 by BT.601, and of 211.5 by BT.709.
+const std::pair<const char *, int> kColorimetry[] = {{"bt601", 192}, {"1:4:0:0", 205}, {"bt709", 198}};
+
+GST_START_TEST(test_colorimetry_of_the_caps)
+{
+  const auto &[colorimetry, luma] = kColorimetry[__i__];
+  gstdrm::test::say(colorimetry);
+  const std::string plain = plain_caps("NV12", kWidth, kHeight) + ", colorimetry=(string)" + colorimetry;
+  const Harness harness("drmoverlay labels=false");
+  fail_unless(harness.negotiate(plain));
+  GstBuffer *input = gstdrm::test::new_frame(plain);
+  add_region(input, 101, 81, 60, 40); // odd: luma to the pixel
+  const auto output = harness.push(input);
+  fail_unless_equals_int(sample_at(output.get(), video_info(plain), 101, 81), luma);
+  fail_unless_equals_int(sample_at(output.get(), video_info(plain), 160, 120), luma);
+  fail_if(sample_at(output.get(), video_info(plain), 161, 120) == luma && sample_at(output.get(), video_info(plain), 100, 81) == luma);
+}
+GST_END_TEST
+
 struct RefusedRow {
   const char *element;
   const char *drm;
@@ -326,6 +388,8 @@ Suite *drmoverlay_suite()
   tcase_add_test(tcase, test_kept);
   tcase_add_test(tcase, test_joined);
   tcase_add_test(tcase, test_plain);
+  tcase_add_loop_test(tcase, test_as_gstreamer_blends, 0, kPainted.size());
+  tcase_add_loop_test(tcase, test_colorimetry_of_the_caps, 0, G_N_ELEMENTS(kColorimetry));
   tcase_add_test(tcase, test_too_small);
   tcase_add_test(tcase, test_asked_again);
   return suite;
