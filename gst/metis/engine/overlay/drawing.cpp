@@ -89,9 +89,15 @@ Bitmap draw_label(const std::string &text, int letter, Argb ground)
   bitmap.pixels.reserve(static_cast<std::size_t>(bitmap.width) *
                         static_cast<std::size_t>(bitmap.height));
   const Argb ink = ink_on(ground);
-  for (int y = 0; y < bitmap.height; y++)
-    for (int x = 0; x < bitmap.width; x++)
-      bitmap.pixels.push_back(has_dot(ascii, x / letter, y / letter) ? ink : ground);
+  const auto dot = static_cast<std::size_t>(letter); // pixels in each direction
+  std::vector<Argb> line;
+  for (int row = 0; row < kRows; row++) {
+    line.clear();
+    for (int column = 0; column < columns; column++)
+      line.insert(line.end(), dot, has_dot(ascii, column, row) ? ink : ground);
+    for (std::size_t i = 0; i < dot; i++)
+      bitmap.pixels.insert(bitmap.pixels.end(), line.begin(), line.end());
+  }
   return bitmap;
 }
 
