@@ -39,6 +39,7 @@ OWN_BOX = re.compile(r'\./run box (?!--help)')
 EXPECTED = re.compile(r'^print\(.*\)[ \t]+# (.*)$', re.M)
 LINK = re.compile(r'\]\((?!https?:)([^)#\s]+)')
 HARMLESS = re.compile(r'Frames come from .* another device')  # the box's render node is not its display
+ENVIRONMENT = re.compile(r'(?:\w+=\S+ )*')
 STOPPED = (0, 130)  # of gst-launch-1.0, where an interrupt stopped its pipeline in order; versions differ
 LIMIT_S = 120  # of real time, for one command on a busy machine
 
@@ -93,8 +94,9 @@ def run_console(block, cwd):
     """Every command with the lines after it. NAME=VALUE in front of a command is its environment."""
     for part in re.split(r'^\$ ', block.text, flags=re.M)[1:]:
         command, *wanted = part.splitlines()
-        # of what elements found with another environment nothing may be left
-        status, output = run(['bash', '-c', command], cwd, os.environ | {'GST_REGISTRY_1_0': f'{cwd}/console.bin'})
+        # a registry for each environment: of what elements found with another one nothing may be left
+        registry = f'{cwd}/console-{abs(hash(re.match(ENVIRONMENT, command)[0]))}.bin'
+        status, output = run(['bash', '-c', command], cwd, os.environ | {'GST_REGISTRY_1_0': registry})
         problem = f'status {status}\n{output}' if status else compare(wanted, output)
         if problem:
             return problem
