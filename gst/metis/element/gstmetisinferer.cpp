@@ -266,7 +266,7 @@ bool Inferer::src_event(GstEvent *event)
     GstClockTime time = GST_CLOCK_TIME_NONE;
     gst_event_parse_qos(event, nullptr, nullptr, &late, &time);
     const bool is_any_late =
-        GST_CLOCK_TIME_IS_VALID(time) && (late >= 0 || time > static_cast<GstClockTime>(-late));
+        GST_CLOCK_TIME_IS_VALID(time) && (late >= 0 || time > -static_cast<GstClockTime>(late));
     earliest_ = is_any_late ? time + static_cast<GstClockTime>(late) : GST_CLOCK_TIME_NONE;
   }
   return gst_pad_event_default(src_, GST_OBJECT(element_), event) != FALSE;
