@@ -24,7 +24,9 @@ from blocks import LANGUAGES, Tap, blocks, pages
 # A line that is not run, and why. A line that is neither here nor known below fails the test.
 NOT_RUN = (
     (r'\./run (demo|tests)\b', 'they run for minutes, and the tests run this'),
-    (r'(\./)?scripts/|\./run (bench|timeline|setup|soak|fuzz)\b', 'builds, installs or measures for minutes'),
+    (r'(\./)?scripts/|\./run (bench|timeline|setup|soak|fuzz|packages)\b', 'builds, installs or measures for minutes'),
+    (r'apt install \./build/packages', './run packages tries them in a root of their own'),
+    (r'gst-drm-inspect-1\.0 --save ', 'tests/tools/inspect.sh saves machines'),
     (r'\./run world\b|\./run box --world', 'tests/box/selftest.sh runs it, where the world is made'),
     (r'meson (setup|test|install|devenv)\b', 'the build that this test belongs to; tests/docs/installed.py installs it'),
     (r'ninja -C\b', 'the build that this test belongs to'),
