@@ -16,6 +16,16 @@ check() {
   [[ $verdict == ok ]] || sed 's/^/# /' "$work/log"
 }
 
+# gives STATUS ARGUMENT...: runs the program $tool; its output is in $work/out and $work/err; a crash has another status
+gives() {
+  local status=0 wanted=$1
+  shift
+  "$tool" "$@" >"$work/out" 2>"$work/err" || status=$?
+  cat "$work/out" "$work/err"
+  echo "status $status"
+  [[ $status == "$wanted" ]]
+}
+
 # skip NAME REASON: a case that cannot run here.
 skip() {
   count=$((count + 1))

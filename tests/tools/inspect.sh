@@ -21,16 +21,6 @@ fi
 # the plugins are scanned here, where a warning of the scanner is in nobody's output
 "$tool" --why fakesrc fakesink >/dev/null 2>&1
 
-# gives STATUS ARGUMENT...: the tool's output is in $work/out and $work/err; a crash has another status
-gives() {
-  local status=0 wanted=$1
-  shift
-  "$tool" "$@" >"$work/out" 2>"$work/err" || status=$?
-  cat "$work/out" "$work/err"
-  echo "status $status"
-  [[ $status == "$wanted" ]]
-}
-
 # the output is the golden text of that name
 is_golden() {
   [[ -z ${UPDATE:-} ]] || cp "$work/out" "$golden/$1"

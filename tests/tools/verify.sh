@@ -13,16 +13,6 @@ source "$here/../support/tap.sh"
 # The plugins are scanned before the first case, which has a time limit.
 gst-inspect-1.0 drmtracers >/dev/null 2>&1
 
-# gives STATUS ARGUMENT...: the tool's output is in $work/out and $work/err; a crash has another status
-gives() {
-  local status=0 wanted=$1
-  shift
-  "$tool" "$@" >"$work/out" 2>"$work/err" || status=$?
-  cat "$work/out" "$work/err"
-  echo "status $status"
-  [[ $status == "$wanted" ]]
-}
-
 # says TEXT...: each is in what the last command printed
 says() {
   local text
