@@ -199,7 +199,8 @@ inline void ask_everything(GstPad *pad, bool (*may_be_accepted)(const GstCaps *)
   ask_everything_else(pad);
 }
 
-// Reads every property of the element's own, and writes the same values back.
+// Reads every property of the element's own, and writes the same values back. Not those of its base
+// classes: GstGLBaseFilter reads its "context" without the lock under which another thread drops it.
 inline void touch_properties(GObject *object)
 {
   guint n = 0;
@@ -207,7 +208,7 @@ inline void touch_properties(GObject *object)
       g_object_class_list_properties(G_OBJECT_GET_CLASS(object), &n), g_free);
   for (guint i = 0; i < n; i++) {
     const GParamSpec *spec = specs.get()[i];
-    if ((spec->flags & G_PARAM_READABLE) == 0 || spec->owner_type == GST_TYPE_OBJECT)
+    if ((spec->flags & G_PARAM_READABLE) == 0 || spec->owner_type != G_OBJECT_TYPE(object))
       continue;
     GValue value = G_VALUE_INIT;
     g_value_init(&value, spec->value_type);
