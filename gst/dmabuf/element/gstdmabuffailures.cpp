@@ -62,19 +62,6 @@ Mismatch Failures::mismatch(const GstCaps *upstream) const
 
 namespace {
 
-// Buffers of one field each, `interlace-mode=alternate`: the pad templates have none, as nobody
-// downstream that takes DMA buffers could tell them from frames of half the height.
-bool sends_fields(const GstCaps *caps)
-{
-  return any_features(caps, [](const GstCapsFeatures *features) {
-    return gst_caps_features_contains(features, GST_CAPS_FEATURE_FORMAT_INTERLACED);
-  });
-}
-
-constexpr const char *kWeaveFields =
-    "Buffers of one field each (interlace-mode=alternate) are not taken: have upstream weave them "
-    "(interlace-mode=interleaved).";
-
 guint depth_of(const std::string &format)
 {
   const GstVideoFormat number = gst_video_format_from_string(format.c_str());
@@ -98,10 +85,6 @@ std::string fix_for_field(const std::string &field)
   if (field.starts_with("width") || field.starts_with("height") ||
       field.starts_with("pixel-aspect-ratio"))
     return "Put videoscale before it, or choose another size.";
-  if (field.starts_with("framerate"))
-    return "Put videorate before it.";
-  if (field.starts_with("interlace-mode"))
-    return "Put deinterlace before it.";
   return "Put videoconvert before it.";
 }
 
@@ -110,8 +93,6 @@ std::string fix_for_field(const std::string &field)
 std::string suggest_for_upload(const CapsRules &rules, const GstCaps *upstream,
                                const GstCaps *downstream)
 {
-  if (sends_fields(upstream))
-    return kWeaveFields;
   const GstPtr<GstCaps> can_send = transform_caps(rules, GST_PAD_SINK, upstream);
   const GstPtr<GstCaps> can_take = transform_caps(rules, GST_PAD_SRC, downstream);
   const std::vector<std::string> sent = strings_of(can_send.get(), "drm-format");
@@ -156,8 +137,6 @@ std::string suggest_for_upload(const CapsRules &rules, const GstCaps *upstream,
 std::string suggest_for_download(const CapsRules &rules, const GstCaps *upstream,
                                  const GstCaps *downstream)
 {
-  if (sends_fields(upstream))
-    return kWeaveFields;
   const GstPtr<GstCaps> can_send = transform_caps(rules, GST_PAD_SINK, upstream);
   if (gst_caps_is_empty(can_send.get())) {
     const std::vector<std::string> formats = strings_of(upstream, "drm-format");
@@ -185,7 +164,7 @@ std::string suggest_for_download(const CapsRules &rules, const GstCaps *upstream
   }
   const std::string field = differing_field(upstream, downstream);
   if (!field.empty())
-    return "Put videoconvertscale or videorate after it, to change what differs.";
+    return "Put videoconvertscale after it, to change what differs.";
   return "Put videoconvert after it.";
 }
 

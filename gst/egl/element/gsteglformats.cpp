@@ -207,13 +207,6 @@ bool shares_chroma_rows(std::uint32_t fourcc) noexcept
                      [](const PlaneInfo &plane) { return plane.vsub * plane.block_height > 1; });
 }
 
-bool is_field_each(const GstCaps *caps)
-{
-  return caps && !gst_caps_is_any(caps) && !gst_caps_is_empty(caps) &&
-         gst_caps_features_contains(gst_caps_get_features(caps, 0),
-                                    GST_CAPS_FEATURE_FORMAT_INTERLACED) != FALSE;
-}
-
 FormatSet plane_pairs(const egl::DisplayFormats &listed)
 {
   std::vector<std::uint64_t> modifiers;

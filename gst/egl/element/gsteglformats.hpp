@@ -31,12 +31,6 @@ Colours colours_of(std::uint32_t fourcc) noexcept;
 // Whether neighbouring rows of pixels share chroma: 4:2:0. False for what is not known.
 bool shares_chroma_rows(std::uint32_t fourcc) noexcept;
 
-// Whether each buffer of these caps is one field, which no element here takes, and what to do then.
-bool is_field_each(const GstCaps *caps);
-inline constexpr const char *kWeave =
-    "Buffers of one field each (interlace-mode=alternate) are not taken: have upstream weave them "
-    "(interlace-mode=interleaved).";
-
 // The pairs whose planes are listed as 2D textures of their own. A tiled pair is one of them only
 // where the display lists it as a whole, too: what its planes are is for the driver to know.
 FormatSet plane_pairs(const egl::DisplayFormats &listed);

@@ -76,8 +76,6 @@ std::string suggest_for_device(const GstCaps *sent, const GstCaps *taken, Implic
   if (gst_caps_is_empty(taken))
     return "Set mode=auto and zero-copy=prefer, so that linear frames are copied, or choose "
            "another OpenGL driver.";
-  if (is_field_each(sent))
-    return kWeave;
   if (sent && setting != ImplicitModifier::Linear && promises_dmabuf(sent) &&
       !gst_drm_is_dma_drm_caps(sent))
     return advise_implicit(setting, true);

@@ -132,6 +132,11 @@ const std::vector<CapsRow> &caps_rows()
        "video/x-raw, width=32",
        "",
        {"width 64 against 32", "videoconvertscale"}},
+      {"downstream wants another rate",
+       "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=NV12, width=64, height=64, framerate=30/1",
+       "video/x-raw, framerate=25/1",
+       "",
+       {"framerate 30/1 against 25/1", "videorate after"}},
   };
   return rows;
 }

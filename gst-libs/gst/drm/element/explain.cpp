@@ -86,12 +86,36 @@ struct Refused {
   std::string advice;
 };
 
+bool any_has(const GstCaps *caps, const char *feature)
+{
+  for (guint i = 0; caps && !gst_caps_is_any(caps) && i < gst_caps_get_size(caps); i++)
+    if (gst_caps_features_contains(gst_caps_get_features(caps, i), feature))
+      return true;
+  return false;
+}
+
+// What helps whatever the element can convert, given what keeps the two sides apart. Empty where
+// that depends on the element.
+std::string suggest_for_any(const Sender &sender, const std::string &apart)
+{
+  // No element takes a field each: it could not be told from a frame of half the height.
+  if (any_has(sender.caps, GST_CAPS_FEATURE_FORMAT_INTERLACED))
+    return "Buffers of one field each (interlace-mode=alternate) are not taken: have upstream "
+           "weave them (interlace-mode=interleaved).";
+  if (apart.starts_with("framerate "))
+    return "Put videorate after " + sender.name + ", or let both have one framerate.";
+  if (apart.starts_with("interlace-mode ") && !any_has(sender.caps, GST_CAPS_FEATURE_MEMORY_DMABUF))
+    return "Put deinterlace after " + sender.name + ", or let both have one interlace-mode.";
+  return "";
+}
+
 // "sink0 (fakesink) takes DMA_DRM NV12 (width 641 against 640)." "Put …"
 Refused describe_one(const Sender &sender, const Restriction &one, const Suggest &suggest)
 {
   const GstCaps *caps = one.caps.get();
   const std::string implicit = implicit_format(caps);
-  const std::string facts = wants(one, sender.caps) + in_parentheses(miss(sender, caps)) + ".";
+  const std::string apart = miss(sender, caps);
+  const std::string facts = wants(one, sender.caps) + in_parentheses(apart) + ".";
   if (one.is_filter && gst_caps_is_empty(caps))
     return {facts, "Its caps are EMPTY: write those that the stream may have."};
   if (one.is_filter && !implicit.empty())
@@ -99,7 +123,9 @@ Refused describe_one(const Sender &sender, const Restriction &one, const Suggest
                        " stands for a layout that only a driver knows: write format=DMA_DRM and "
                        "drm-format in " +
                        one.name + ", or, for linear frames, set implicit-modifier=linear."};
-  const std::string fix = suggest(sender.caps, caps);
+  std::string fix = suggest_for_any(sender, apart);
+  if (fix.empty())
+    fix = suggest(sender.caps, caps);
   return {facts, fix + (one.is_filter ? " Or change the caps of " + one.name + "." : "")};
 }
 
