@@ -171,7 +171,9 @@ Result<bool> ConvertFrames::convert(GstBuffer *in, GstBuffer *out, ZeroCopy zero
   if (!frame)
     return frame.error();
   GstDrmVideoInfo described = stream_.in;
-  const auto part = part_of(frame->get(), described);
+  // A copy has no metas. That of a padded frame has the visible part alone.
+  const bool has_part_alone = frame->get() != in && is_padded_frame(in, stream_.in.vinfo);
+  const auto part = part_of(has_part_alone ? frame->get() : in, described);
   if (!part)
     return part.error();
   const auto layout = frame_layout_of(frame->get(), described);

@@ -109,6 +109,34 @@ GST_START_TEST(test_crop)
 }
 GST_END_TEST
 
+// Plain frames, which the element copies into dma-bufs.
+GST_START_TEST(test_crop_in_system_memory)
+{
+  const auto &crop = kCrops[__i__];
+  set_driver("formats=NV12:BGRX");
+  const auto sample = make_frame("XR24");
+  const auto from = read_frame(sample.get());
+  const auto caps = GstPtr<GstCaps>::adopt(gst_caps_from_string(
+      ("video/x-raw,format=BGRx,framerate=30/1,width=" + std::to_string(kWidth) + ",height=" + std::to_string(kHeight)).c_str()));
+  const auto buffer = GstPtr<GstBuffer>::adopt(gst_buffer_copy_deep(gst_sample_get_buffer(sample.get())));
+  GstVideoCropMeta *meta = gst_buffer_add_video_crop_meta(buffer.get());
+  meta->x = crop.x;
+  meta->y = crop.y;
+  meta->width = crop.width;
+  meta->height = crop.height;
+  const auto plain = GstPtr<GstSample>::adopt(gst_sample_new(buffer.get(), caps.get(), nullptr, nullptr));
+  Pipeline pipeline(feeding("add-borders=false", dma_caps("XR24", 192, 224)));
+  start(pipeline, plain);
+  const auto made = convert(pipeline, copy_of(plain));
+  Expected expected;
+  expected.part_x = crop.x;
+  expected.part_y = crop.y;
+  expected.part_width = crop.width;
+  expected.part_height = crop.height;
+  compare_pixels("crop in system memory", from, read_frame(made.get()), expected, 3.5);
+}
+GST_END_TEST
+
 // ---- regions of interest
 
 struct RegionRow {
@@ -419,6 +447,7 @@ Suite *va_convert_metas_suite()
   suite_add_tcase(suite, tcase);
   tcase_set_timeout(tcase, 200);
   tcase_add_loop_test(tcase, test_crop, 0, G_N_ELEMENTS(kCrops) * G_N_ELEMENTS(kDrivers));
+  tcase_add_loop_test(tcase, test_crop_in_system_memory, 0, G_N_ELEMENTS(kCrops));
   tcase_add_loop_test(tcase, test_regions, 0, G_N_ELEMENTS(kRegions));
   tcase_add_loop_test(tcase, test_orientation_tags, 0, 2 * G_N_ELEMENTS(kTags));
   tcase_add_loop_test(tcase, test_release_fence, 0, G_N_ELEMENTS(kFences));
