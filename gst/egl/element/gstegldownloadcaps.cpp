@@ -307,7 +307,9 @@ egl::YuvConversion conversion_of(const GstCaps *caps)
   GstVideoColorimetry colorimetry{};
   const gchar *text = gst_structure_get_string(structure, "colorimetry");
   if (text && gst_video_colorimetry_from_string(&colorimetry, text)) {
-    if (colorimetry.matrix == GST_VIDEO_COLOR_MATRIX_BT601)
+    // FCC's coefficients differ from those of BT.601 by 0.001 to 0.004 (ITU-T H.273, table 4).
+    if (colorimetry.matrix == GST_VIDEO_COLOR_MATRIX_BT601 ||
+        colorimetry.matrix == GST_VIDEO_COLOR_MATRIX_FCC)
       conversion.matrix = egl::YuvMatrix::Bt601;
     else if (colorimetry.matrix == GST_VIDEO_COLOR_MATRIX_BT2020)
       conversion.matrix = egl::YuvMatrix::Bt2020;

@@ -32,6 +32,8 @@ namespace {
 
 constexpr const char *kFields = "the picture has fields, whose chroma OpenGL would mix";
 constexpr const char *kNoImport = "OpenGL here imports no dma-bufs, or none of the agreed format";
+constexpr const char *kNoTarget =
+    "the OpenGL driver does not draw into frames of this size and format (see the log)";
 constexpr const char *kNoShader =
     "the OpenGL driver does not compile the shader that would draw it";
 
@@ -49,10 +51,8 @@ egl::Target target_of(const GstCaps *caps)
                                                                       : egl::Target::Texture2D;
 }
 
-std::string suggest_before(const GstCaps *sent, const GstCaps *)
+std::string suggest_before(const GstCaps *, const GstCaps *)
 {
-  if (is_field_each(sent))
-    return kWeave;
   return "Put glcolorconvert before it for another format, or glcolorscale for another size; or "
          "upload the picture with glupload first.";
 }
@@ -598,7 +598,9 @@ bool EglDownloader::decide_allocation(GstQuery *query)
   auto opened = open_pool(way_, query);
   if (!opened && way_ == Way::Draw && zero_copy() != ZeroCopy::Require && can_copy_instead()) {
     GST_INFO_OBJECT(element_, "no draw: %s", opened.error().message.c_str());
-    why_undrawn_ = opened.error().code == ErrorCode::Device ? kNoShader : kNoImport;
+    why_undrawn_ = opened.error().code == ErrorCode::Device        ? kNoShader
+                   : opened.error().code == ErrorCode::Unsupported ? kNoTarget
+                                                                   : kNoImport;
     opened = open_pool(Way::Copy, query);
   }
   remove_offers(query);
