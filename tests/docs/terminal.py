@@ -35,6 +35,7 @@ FAILING = (
     # vivid; v4l2src asks without a filter
     ('v4l2src ! video/x-raw,format=YUY2 ! dmabufupload ! kmsdmabufsink', ('dmabufupload0', 'v4l2src0', 'YUY2', 'videoconvert')),
     ('v4l2src ! video/x-raw,format=YUY2 ! queue ! kmsdmabufsink', ('v4l2src0', 'YUY2', 'videoconvert')),
+    ('v4l2src ! video/x-raw,format=YUY2 ! videorate ! kmsdmabufsink', ('videorate0', 'YUY2', 'videoconvert')),
 )
 
 SINK = 'dmabufupload ! kmsdmabufsink'

@@ -13,5 +13,9 @@ struct UnrefObject {
 };
 using Element = std::unique_ptr<GstElement, UnrefObject>;
 using PadPtr = std::unique_ptr<GstPad, UnrefObject>;
+struct UnrefCaps {
+  void operator()(GstCaps *caps) const noexcept { gst_caps_unref(caps); }
+};
+using Caps = std::unique_ptr<GstCaps, UnrefCaps>;
 
 } // namespace inspect

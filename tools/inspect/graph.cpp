@@ -24,6 +24,20 @@ std::string name_of(GstPad *pad)
   return std::string(element_name.get()) + "." + pad_name.get();
 }
 
+std::string factory_of(GstElement *element)
+{
+  GstElementFactory *factory = gst_element_get_factory(element);
+  return factory ? GST_OBJECT_NAME(factory) : "";
+}
+
+Caps filter_of(GstElement *element)
+{
+  GstCaps *caps = nullptr;
+  if (factory_of(element) == "capsfilter")
+    g_object_get(element, "caps", &caps, nullptr);
+  return Caps(caps ? caps : gst_caps_new_any());
+}
+
 std::vector<Element> elements_of(GstElement *pipeline)
 {
   std::vector<Element> elements;

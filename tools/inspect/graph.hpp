@@ -42,6 +42,10 @@ template <typename T> void for_each(GstIterator *raw, const std::function<void(T
 PadPtr share(GstPad *pad);
 // "camera.src"
 std::string name_of(GstPad *pad);
+// The name of its factory; empty if it has none.
+std::string factory_of(GstElement *element);
+// The caps of a capsfilter; ANY for every other element.
+Caps filter_of(GstElement *element);
 // The elements in the order of the stream, with the elements of bins in place of the bins.
 std::vector<Element> elements_of(GstElement *pipeline);
 // The linked pad of an element that is no bin, found through the pads of bins. Empty if there is

@@ -112,8 +112,6 @@ std::string explain_caps(const std::string &src, const std::string &sink, Caps o
 // Why two pads were not linked; `between` may be empty.
 std::string explain_link(GstPad *src, GstPad *sink, const Caps &between)
 {
-  if (const std::string mistake = mistake_in(between.get()); !mistake.empty())
-    return "The caps between " + name_of(src) + " and " + name_of(sink) + ": " + mistake + "\n";
   const Caps offered(gst_pad_query_caps(src, nullptr));
   const Caps taken(gst_pad_query_caps(sink, nullptr));
   const std::string caps_name = "what is written between them";
@@ -226,10 +224,12 @@ Waited wait_for_frames(GstElement *pipeline, unsigned limit_ms)
   return outcome;
 }
 
-// For a failure that no element explains: explains the first link without caps whose ends have
-// nothing in common. Empty if there is none.
-std::string explain_failed_link(const std::vector<Link> &links)
+// For a failure that no element explains: a mistake in the caps of a capsfilter, or else why the
+// first link without caps has ends with nothing in common. Empty if there is none.
+std::string explain_failed_link(GstElement *pipeline, const std::vector<Link> &links)
 {
+  if (std::string mistake = mistake_written(pipeline, nullptr); !mistake.empty())
+    return mistake;
   for (const Link &link : links)
     if (link.sink && link.taken && !gst_pad_has_current_caps(link.src.get()))
       if (std::string text = explain_caps(name_of(link.src.get()), name_of(link.sink.get()),
@@ -242,6 +242,8 @@ std::string explain_failed_link(const std::vector<Link> &links)
 // GStreamer's error only says "could not link": explains each pair of ends that is not linked.
 std::string explain_unlinked(GstElement *pipeline, const Caps &between)
 {
+  if (std::string mistake = mistake_written(pipeline, between.get()); !mistake.empty())
+    return mistake;
   gst_element_set_state(pipeline, GST_STATE_READY);
   std::string text;
   for_each_gap(pipeline,
@@ -263,7 +265,7 @@ Negotiated run(GstElement *pipeline, unsigned limit_ms)
   for (const Link &link : links)
     result.text += tell(link, ++number);
   result.text += copies_of(elements);
-  const std::string why = outcome.unnegotiated ? explain_failed_link(links) : "";
+  const std::string why = outcome.unnegotiated ? explain_failed_link(pipeline, links) : "";
   gst_element_set_state(pipeline, GST_STATE_NULL);
   result.works = outcome.problem.empty();
   result.text += outcome.warnings;

@@ -122,12 +122,6 @@ Candidates candidates_of(const Machine &machine, const std::vector<const DeviceE
 
 } // namespace
 
-std::string factory_of(GstElement *element)
-{
-  GstElementFactory *factory = gst_element_get_factory(element);
-  return factory ? GST_OBJECT_NAME(factory) : "";
-}
-
 std::optional<Outcome<Side>> side_of_device(const Machine &machine, GstElement *element,
                                             GstPad *pad)
 {

@@ -9,9 +9,6 @@
 
 namespace inspect {
 
-// The name of its factory; empty if it has none.
-std::string factory_of(GstElement *element);
-
 // The pairs of the saved machine's device that the element would use. Returns a Failure if the
 // machine has no such device, and nullopt if the element uses no device that machines list: ask its
 // pads then.

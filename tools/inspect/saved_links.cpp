@@ -50,15 +50,6 @@ bool passes_all(GstElement *element)
   return passes && (element->numsrcpads > 0 || element->srcpads);
 }
 
-// The caps of a capsfilter; ANY for every other element.
-Caps filter_of(GstElement *element)
-{
-  GstCaps *caps = nullptr;
-  if (factory_of(element) == "capsfilter")
-    g_object_get(element, "caps", &caps, nullptr);
-  return Caps(caps ? caps : gst_caps_new_any());
-}
-
 Side narrowed(Side side, GstElement *element)
 {
   const Caps filter = filter_of(element);
@@ -276,9 +267,9 @@ Negotiated explain_saved(const Machine &machine, const std::string &description)
       "result: failed: " + printable(error ? error->message : "one element alone is no pipeline") +
       "\n";
   if (pipeline && g_error_matches(error.get(), GST_PARSE_ERROR, GST_PARSE_ERROR_LINK)) {
-    const std::string mistake = mistake_in(caps_between(error->message).get());
-    refused.text += mistake.empty() ? explain_unlinked(machine, pipeline.get())
-                                    : "The caps that are written there: " + mistake + "\n";
+    const std::string mistake =
+        mistake_written(pipeline.get(), caps_between(error->message).get());
+    refused.text += mistake.empty() ? explain_unlinked(machine, pipeline.get()) : mistake;
   }
   return refused;
 }

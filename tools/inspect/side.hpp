@@ -6,14 +6,10 @@
 
 #include <gst/gst.h>
 
+#include "element_ptr.hpp"
 #include "machine.hpp"
 
 namespace inspect {
-
-struct UnrefCaps {
-  void operator()(GstCaps *caps) const noexcept { gst_caps_unref(caps); }
-};
-using Caps = std::unique_ptr<GstCaps, UnrefCaps>;
 
 struct Side {
   std::string label;       // "kms:card0:31 (primary plane of vkms, /dev/dri/card0)"

@@ -13,6 +13,8 @@
 #include <gst/drm/gstdrm-private.hpp>
 #include <gst/video/video.h>
 
+#include "graph.hpp"
+
 namespace inspect {
 
 namespace {
@@ -266,6 +268,17 @@ std::string mistake_in(const GstStructure *structure, const GstCapsFeatures *fea
   return {};
 }
 
+// Empty for nullptr, too.
+std::string mistake_in(const GstCaps *caps)
+{
+  for (guint i = 0; caps && !gst_caps_is_any(caps) && i < gst_caps_get_size(caps); i++)
+    if (const std::string mistake =
+            mistake_in(gst_caps_get_structure(caps, i), gst_caps_get_features(caps, i));
+        !mistake.empty())
+      return printable(mistake);
+  return {};
+}
+
 } // namespace
 
 std::string list_pairs(const std::vector<Pair> &pairs)
@@ -366,13 +379,14 @@ Answer explain(const Side &source, const Side &sink)
   return answer;
 }
 
-std::string mistake_in(const GstCaps *caps)
+std::string mistake_written(GstElement *pipeline, const GstCaps *between)
 {
-  for (guint i = 0; caps && !gst_caps_is_any(caps) && i < gst_caps_get_size(caps); i++)
-    if (const std::string mistake =
-            mistake_in(gst_caps_get_structure(caps, i), gst_caps_get_features(caps, i));
-        !mistake.empty())
-      return printable(mistake);
+  if (const std::string mistake = mistake_in(between); !mistake.empty())
+    return "The caps between the elements: " + mistake + "\n";
+  for (const Element &element : elements_of(pipeline))
+    if (const std::string mistake = mistake_in(filter_of(element.get()).get()); !mistake.empty())
+      return std::string("The caps of ") + Text(gst_element_get_name(element.get())).get() + ": " +
+             mistake + "\n";
   return {};
 }
 

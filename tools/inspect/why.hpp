@@ -20,9 +20,9 @@ Answer explain(const Side &source, const Side &sink);
 // take; "nothing" if there are none.
 std::string refusals(const Side &source, const Side &sink);
 
-// A sentence about caps that no element can take because of a mistake in them; empty if there is
-// none, or for nullptr.
-std::string mistake_in(const GstCaps *caps);
+// A line about caps that no element can take because of a mistake in them: of `between`, which may
+// be nullptr, or of a capsfilter of the pipeline. Empty if there is none.
+std::string mistake_written(GstElement *pipeline, const GstCaps *between);
 
 // The caps between two elements, which GStreamer's error about a link has only at the end of its
 // text. nullptr if it has none.

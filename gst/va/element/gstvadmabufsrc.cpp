@@ -804,6 +804,7 @@ static void gst_va_dmabuf_src_init(GstVaDmabufSrc *self)
 {
   // The pool waits for a frame's release fences before it reuses the frame.
   gstdrm::set_up_producer_pad(GST_BASE_SRC_PAD(self));
+  gstdrm::mark_as_explaining(GST_BASE_SRC_PAD(self));
   self->source = new Source(GST_BASE_SRC(self));
   gst_base_src_set_format(GST_BASE_SRC(self), GST_FORMAT_TIME);
 }

@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {768, 768, 768}, {0, 768 * 481, 2 * 768 * 481}, 3 * 768 * 481},
         PlanRow{"p010_1920x1080", DRM_FORMAT_P010, 1920, 1080, {}, 1, 1920, 1080, 2, {3840, 3840},
                 {0, 3840 * 1080}, 3840 * 1620},
-        PlanRow{"rg24_rows_of_three_bytes", DRM_FORMAT_RGB888, 641, 2, {}, 1, 768, 2, 1, {2304}, {0}, 4608},
+        PlanRow{"rg24_rows_end_within_a_pixel", DRM_FORMAT_RGB888, 640, 480, {}, 256, 682, 480, 1, {2048}, {0}, 983040},
         PlanRow{"yuyv_blocks_of_two_pixels", DRM_FORMAT_YUYV, 641, 2, {}, 1, 768, 2, 1, {1536}, {0}, 3072},
         PlanRow{"one_pixel", DRM_FORMAT_R8, 1, 1, {}, 1, 256, 1, 1, {256}, {0}, 256},
         PlanRow{"largest_nv12", DRM_FORMAT_NV12, 16384, 16384, {}, 1, 16384, 16384, 2, {16384, 16384},

@@ -89,7 +89,8 @@ Result<LinearPlan> make_linear_plan(const FrameRequest &request)
   const std::uint64_t grain = block_rows(*info);
   const std::uint64_t left = round_up(asked.left, step);
   const std::uint64_t top = round_up(asked.top, grain);
-  const std::uint64_t width = round_up(left + request.width + asked.right, step);
+  const std::uint64_t width =
+      linear_padded_width(*info, left + request.width + asked.right, plan.stride_align);
   const std::uint64_t height = round_up(top + request.height + asked.bottom, grain);
   plan.padded_width = static_cast<std::uint32_t>(width);
   plan.padded_height = static_cast<std::uint32_t>(height);

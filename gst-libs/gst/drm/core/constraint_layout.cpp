@@ -101,48 +101,34 @@ std::string describe_picture(const Format &format, const PictureSize &size)
   return describe_format(format) + " of " + number(size.width) + "x" + number(size.height);
 }
 
-// The bytes of a row of the first plane, and the pixels that all planes have a row for.
-struct Rows {
-  std::uint64_t width = 0;
-  std::uint64_t stride = 0; // 0: the bytes of `width` pixels
-};
-
-enum class RowEnd {
-  WholePixels, // all planes keep one common row length (make_linear_plan() says why)
-  Anywhere,    // shorter; only for a picture with one plane, of 3 bytes a pixel for instance
-};
-
-Rows rows_of(const Constraints &merged, const FourccInfo &info, const PictureSize &size, RowEnd end)
+// The pixels of a row of every plane, padding included.
+std::uint64_t padded_width(const Constraints &merged, const FourccInfo &info, std::uint64_t width)
 {
-  const Bounds stride = bounds_of(merged, Key::Stride);
-  const std::uint64_t align = align_of(merged, Key::StrideAlign);
-  const PlaneInfo &first = info.planes[0];
-  if (end == RowEnd::Anywhere) {
-    const std::uint64_t own = plane_row_bytes(first, static_cast<std::uint32_t>(size.width));
-    return {size.width, own == 0 ? 0 : align_up(std::max(own, stride.min), align)}; // 0: too long
+  if (info.n_planes > 1) { // the stride of a single plane need not be whole pixels
+    const PlaneInfo &first = info.planes[0];
+    const std::uint64_t least = bounds_of(merged, Key::Stride).min;
+    const std::uint64_t blocks = (least + first.block_bytes - 1) / first.block_bytes;
+    width = std::max(width, blocks * first.block_width * first.hsub);
   }
-  const std::uint64_t step = linear_width_step(info, align);
-  const std::uint64_t blocks = (stride.min + first.block_bytes - 1) / first.block_bytes;
-  const std::uint64_t wanted = std::max(size.width, blocks * first.block_width * first.hsub);
-  return {(wanted + step - 1) / step * step, 0};
+  return linear_padded_width(info, width, align_of(merged, Key::StrideAlign));
 }
 
 // Appends the planes from the end of `layout` on.
 std::optional<KeyConflict> add_picture(const Constraints &merged, const FourccInfo &info,
-                                       const PictureSize &size, RowEnd end, BufferLayout &layout)
+                                       const PictureSize &size, BufferLayout &layout)
 {
   const auto describe = [&] { return describe_picture(*layout.format, size); };
   const Bounds stride = bounds_of(merged, Key::Stride);
-  const auto [width, own_stride] = rows_of(merged, info, size, end);
+  const std::uint64_t align = align_of(merged, Key::StrideAlign);
+  const std::uint64_t width = padded_width(merged, info, size.width);
   if (width > kMostPlaneBytes)
     return too_large(Key::Stride, "A row of " + describe());
   for (std::size_t i = 0; i < info.n_planes; ++i) {
-    const std::uint64_t row =
-        own_stride != 0 ? own_stride
-                        : plane_row_bytes(info.planes[i], static_cast<std::uint32_t>(width));
-    const std::uint64_t offset = align_up(layout.size_bytes, align_of(merged, Key::OffsetAlign));
-    if (row == 0)
+    const std::uint64_t pixels = plane_row_bytes(info.planes[i], static_cast<std::uint32_t>(width));
+    if (pixels == 0)
       return too_large(Key::Stride, "A row of " + describe());
+    const std::uint64_t row = align_up(i == 0 ? std::max(pixels, stride.min) : pixels, align);
+    const std::uint64_t offset = align_up(layout.size_bytes, align_of(merged, Key::OffsetAlign));
     if (offset > kMostPlaneBytes)
       return too_large(Key::Size, "A plane of " + describe());
     if (i == 0 && row > stride.max)
@@ -159,7 +145,7 @@ std::optional<KeyConflict> add_picture(const Constraints &merged, const FourccIn
 
 // Lays out an image, or all levels of a pyramid, into `layout`, whose old contents are dropped.
 std::optional<KeyConflict> lay_out_picture(const Constraints &merged, const Format &format,
-                                           const FourccInfo &info, PictureSize size, RowEnd end,
+                                           const FourccInfo &info, PictureSize size,
                                            std::uint64_t levels, BufferLayout &layout)
 {
   const auto describe = [format, size] { return describe_picture(format, size); };
@@ -168,7 +154,7 @@ std::optional<KeyConflict> lay_out_picture(const Constraints &merged, const Form
   layout.size_bytes = 0;
   const std::uint64_t scale = plain(merged, Key::PyramidScale);
   for (std::uint64_t level = 0; level < levels; ++level) {
-    if (auto failure = add_picture(merged, info, size, end, layout))
+    if (auto failure = add_picture(merged, info, size, layout))
       return failure;
     size.width = std::max<std::uint64_t>(size.width * scale >> 16, 1);
     size.height = std::max<std::uint64_t>(size.height * scale >> 16, 1);
@@ -194,12 +180,7 @@ LayoutOutcome lay_out_image(Constraints &merged, std::uint64_t levels)
     const FourccInfo *info = format.modifier == kModLinear ? cursor.find(format.fourcc) : nullptr;
     if (!info || fitting[fourcc_shape(*info)])
       continue;
-    auto failure =
-        lay_out_picture(merged, format, *info, *size, RowEnd::WholePixels, levels, layout);
-    // the limits of the stride or of the size may leave room for shorter rows
-    if (failure && info->n_planes == 1 &&
-        !lay_out_picture(merged, format, *info, *size, RowEnd::Anywhere, levels, layout))
-      failure.reset();
+    auto failure = lay_out_picture(merged, format, *info, *size, levels, layout);
     fitting[fourcc_shape(*info)] = !failure;
     if (failure)
       taken_out.push_back(format);

@@ -109,7 +109,7 @@ Result<void> check_known_plane(const FrameLayout &layout, std::size_t i, const F
   return {};
 }
 
-constexpr std::uint64_t align_up(std::uint64_t value, std::uint32_t power_of_two) noexcept
+constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t power_of_two) noexcept
 {
   return (value + power_of_two - 1) & ~(std::uint64_t{power_of_two} - 1);
 }
@@ -200,6 +200,18 @@ std::uint64_t linear_width_step(const FourccInfo &info, std::uint64_t align) noe
     step = std::lcm(step, blocks * plane.block_width * plane.hsub);
   }
   return step;
+}
+
+std::uint64_t linear_padded_width(const FourccInfo &info, std::uint64_t width,
+                                  std::uint64_t align) noexcept
+{
+  if (info.n_planes > 1) {
+    const std::uint64_t step = linear_width_step(info, align);
+    return (width + step - 1) / step * step;
+  }
+  const PlaneInfo &plane = info.planes[0];
+  const std::uint64_t blocks = (width + plane.block_width - 1) / plane.block_width;
+  return align_up(blocks * plane.block_bytes, align) / plane.block_bytes * plane.block_width;
 }
 
 Result<FrameLayout> make_linear_layout(std::uint32_t fourcc, std::uint32_t width,

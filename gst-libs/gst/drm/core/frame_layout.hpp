@@ -58,6 +58,12 @@ Result<void> check_layout(const FrameLayout &layout);
 // linear layout. `align` is at most 2^31.
 std::uint64_t linear_width_step(const FourccInfo &info, std::uint64_t align) noexcept;
 
+// The pixels of a row of at least `width`, padding included, if each stride is a multiple of
+// `align` bytes, a power of two. All planes keep one common row length (make_linear_plan() says
+// why). A stride of a single plane may end within a pixel: 2048 bytes are 682 pixels of 3 bytes.
+std::uint64_t linear_padded_width(const FourccInfo &info, std::uint64_t width,
+                                  std::uint64_t align) noexcept;
+
 // Linear layout of a fourcc with each stride rounded up to stride_align (a power of two) and each
 // plane's offset to offset_align. `size_bytes` gets the total. Object and fd are left empty.
 Result<FrameLayout> make_linear_layout(std::uint32_t fourcc, std::uint32_t width,

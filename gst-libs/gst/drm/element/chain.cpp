@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include <gst/base/gstbasetransform.h>
 #include <gst/drm/gstdrm-guard-private.hpp>
 
 namespace gstdrm {
@@ -132,6 +133,17 @@ bool runs_task_before(GstPad *sink, std::size_t &left)
   });
 }
 
+GQuark explaining()
+{
+  static const GQuark quark = g_quark_from_static_string("gst-drm-explaining-pad");
+  return quark;
+}
+
+bool is_explaining(const GstPtr<GstPad> &pad)
+{
+  return g_object_get_qdata(G_OBJECT(pad.get()), explaining()) != nullptr;
+}
+
 bool flushes_after(GstPad *src, std::size_t &left)
 {
   const GstPtr<GstPad> pad = linked_pad(src);
@@ -223,6 +235,11 @@ bool is_streaming_into(GstPad *sink)
   return runs_task_before(sink, left);
 }
 
+void mark_as_explaining(GstPad *pad)
+{
+  g_object_set_qdata(G_OBJECT(pad), explaining(), pad);
+}
+
 bool is_source_streaming_into(GstPad *sink)
 {
   GstPtr<GstPad> here = GstPtr<GstPad>::share(sink);
@@ -232,10 +249,12 @@ bool is_source_streaming_into(GstPad *sink)
     if (!element)
       return false;
     const auto sinks = pads_of(element.get(), GST_PAD_SINK);
-    if (sinks.empty()) // that of this set says itself why its stream cannot begin
-      return std::strcmp(factory_name(element.get()), "vadmabufsrc") != 0 &&
-             runs_task_of(pad.get());
-    if (!is_transparent(element.get()) || sinks.size() != 1)
+    if (sinks.empty())
+      return !is_explaining(pad) && runs_task_of(pad.get());
+    // A transform asks downstream as it is asked itself, and answers upstream by what it can make.
+    const bool passes_queries =
+        is_transparent(element.get()) || GST_IS_BASE_TRANSFORM(element.get());
+    if (!passes_queries || sinks.size() != 1 || is_explaining(sinks.front()))
       return false;
     here = sinks.front();
   }

@@ -40,8 +40,12 @@ std::vector<Restriction> restrictions_after(GstPad *src);
 // task of one of the pads that come before it.
 bool is_streaming_into(GstPad *sink);
 
-// Whether the calling thread is that of a source of somebody else, such as v4l2src, and nothing that
-// could change its caps lies between it and `sink`.
+// Says that the pad's element posts itself why its stream cannot begin.
+void mark_as_explaining(GstPad *pad);
+
+// Whether the calling thread is that of a source such as v4l2src, and neither it nor an element
+// between it and `sink` explains itself. Each of those between passes caps queries on in the same
+// thread.
 bool is_source_streaming_into(GstPad *sink);
 
 // Whether a flush or a state change has reached the element, its neighbour upstream, or anything

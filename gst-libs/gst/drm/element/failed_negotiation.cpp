@@ -106,6 +106,7 @@ void post_mismatch(GstElement *element, const Mismatch &mismatch)
 void FailedNegotiation::watch(GstPad *sink, std::function<Mismatch(const GstCaps *)> explain)
 {
   explain_ = std::move(explain);
+  mark_as_explaining(sink);
   // A probe of the type PULL sees a query when it has been answered.
   constexpr auto kAnswered =
       static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PULL);
