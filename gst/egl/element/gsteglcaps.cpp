@@ -67,6 +67,17 @@ void set_names(CapsPart &part, const std::vector<GstVideoFormat> &formats)
               [](GstVideoFormat format) { return g_strdup(gst_video_format_to_string(format)); });
 }
 
+// Textures that upstream has already: they go on as they are.
+CapsPart own_textures()
+{
+  CapsPart part = empty_part(GST_CAPS_FEATURE_MEMORY_GL_MEMORY);
+  const StructurePtr formats(gst_structure_from_string(
+      "video/x-raw, format=(string)" GST_GL_MEMORY_VIDEO_FORMATS_STR, nullptr));
+  gst_structure_set_value(part.rest.get(), "format",
+                          gst_structure_get_value(formats.get(), "format"));
+  return part;
+}
+
 bool has_colours(const CapsPart &part)
 {
   return gst_structure_has_field(part.rest.get(), "colorimetry") ||
@@ -155,9 +166,10 @@ CapsParts src_parts()
   return parts;
 }
 
-// The parts, and the same with overlays.
+// The parts and the textures that pass, and the same with overlays.
 GstPtr<GstCaps> template_of(CapsParts &&parts)
 {
+  parts.push_back(own_textures());
   const std::size_t count = parts.size();
   for (std::size_t i = 0; i < count; i++) {
     parts.push_back(copy_part(parts[i]));
@@ -241,6 +253,15 @@ void append_textures(CapsParts &result, const CapsPart &frame, FrameKind kind,
   }
 }
 
+void append_own(CapsParts &result, const CapsPart &part)
+{
+  auto texture = within(part, own_textures());
+  if (!texture || part.formats)
+    return;
+  texture->features = features_like(part, GST_CAPS_FEATURE_MEMORY_GL_MEMORY); // ANY is equal to all
+  merge_part(result, std::move(*texture));
+}
+
 // The structures that frames of `part` may have.
 CapsParts textures_of(const CapsParts &parts, const UploadFormats &formats)
 {
@@ -250,6 +271,7 @@ CapsParts textures_of(const CapsParts &parts, const UploadFormats &formats)
   const CapsPart plain = empty_part(feature_of(FrameKind::Plain), formats.max_size());
   CapsParts result;
   for (const CapsPart &part : parts) {
+    append_own(result, part);
     if (const auto frame = within(part, drm))
       append_textures(result, *frame, FrameKind::DmaDrm, formats);
     // other names of drm-format are no pairs of these
@@ -397,6 +419,8 @@ CapsParts frames_of(const CapsParts &parts, const UploadFormats &formats)
     if (const auto texture = within(part, limit); texture && !part.formats)
       append_frames(result, *texture, formats);
   }
+  for (const CapsPart &part : parts)
+    append_own(result, part);
   return result;
 }
 
@@ -432,6 +456,12 @@ const Way *way_of(const GstDrmVideoInfo &in, const GstCaps *out, const UploadFor
       return &way;
   }
   return nullptr;
+}
+
+bool promises(const GstCaps *caps, const char *memory)
+{
+  return !gst_caps_is_any(caps) && !gst_caps_is_empty(caps) &&
+         gst_caps_features_contains(gst_caps_get_features(caps, 0), memory) != FALSE;
 }
 
 } // namespace
@@ -477,9 +507,12 @@ bool is_copy_form(const GstDrmVideoInfo &in, const GstCaps *out, const UploadFor
 
 bool promises_dmabuf(const GstCaps *caps)
 {
-  return !gst_caps_is_any(caps) && !gst_caps_is_empty(caps) &&
-         gst_caps_features_contains(gst_caps_get_features(caps, 0),
-                                    GST_CAPS_FEATURE_MEMORY_DMABUF) != FALSE;
+  return promises(caps, GST_CAPS_FEATURE_MEMORY_DMABUF);
+}
+
+bool promises_textures(const GstCaps *caps)
+{
+  return promises(caps, GST_CAPS_FEATURE_MEMORY_GL_MEMORY);
 }
 
 } // namespace gstdrm

@@ -88,10 +88,10 @@ private:
 };
 
 // The template of the sink pad: DMA_DRM of every pair, linear frames in plain caps with
-// memory:DMABuf and without.
+// memory:DMABuf and without, and the textures that pass.
 GstPtr<GstCaps> upload_sink_template();
 // The template of the source pad: memory:GLMemory, RGBA and the YUV formats that go plane by plane,
-// 2D and external-oes.
+// 2D and external-oes, and textures that upstream made.
 GstPtr<GstCaps> upload_src_template();
 
 // What the other pad can have for caps of the pad in `direction`, in order of preference. A list of
@@ -110,6 +110,8 @@ bool is_copy_form(const GstDrmVideoInfo &in, const GstCaps *out, const UploadFor
 
 // Whether caps of the sink pad promise DMA buffers.
 bool promises_dmabuf(const GstCaps *caps);
+// Whether they promise textures, which pass as they are.
+bool promises_textures(const GstCaps *caps);
 
 // The colour hints of a YUV frame; empty for RGB.
 egl::ColorHints color_hints(const GstVideoColorimetry &colorimetry,

@@ -9,9 +9,9 @@
 
 #include <gst/drm/core/unique_fd.hpp>
 #include <gst/drm/drm.h>
-#include <gst/drm/element/explain.hpp>
 #include <gst/drm/element/allocation_query.hpp>
 #include <gst/drm/element/chain.hpp>
+#include <gst/drm/element/explain.hpp>
 #include <gst/drm/element/frame_import.hpp>
 #include <gst/drm/element/needs.hpp>
 #include <gst/drm/element/transform_query.hpp>
@@ -35,6 +35,12 @@ GstPad *other_pad(GstGLBaseFilter *element, GstPadDirection direction) noexcept
 bool can_be_sent(const GstCaps *caps)
 {
   return caps && !gst_caps_is_any(caps) && gst_caps_is_fixed(caps);
+}
+
+// Caps of frames that have a layout, or of textures, which need none.
+bool can_be_taken(const GstCaps *caps)
+{
+  return can_be_set(caps) || (can_be_sent(caps) && promises_textures(caps));
 }
 
 GstPtr<GstCaps> fixed_structure(const GstCaps *caps, guint index)
@@ -289,7 +295,7 @@ GstPtr<GstCaps> EglUploader::answer_caps(GstPadDirection direction, GstCaps *fil
 
 bool EglUploader::accepts(GstPadDirection direction, const GstCaps *caps)
 {
-  if (direction == GST_PAD_SINK ? !can_be_set(caps) : !can_be_sent(caps))
+  if (direction == GST_PAD_SINK ? !can_be_taken(caps) : !can_be_sent(caps))
     return false;
   find_device();
   return !upload_parts(direction, caps, *offer_.formats()).empty();
@@ -302,6 +308,9 @@ bool EglUploader::query(GstPadDirection direction, GstQuery *query)
   case GST_QUERY_CAPS:
     gst_query_parse_caps(query, &caps);
     gst_query_set_caps_result(query, answer_caps(direction, caps).get());
+    if (const auto thread = offer_.thread(); direction == GST_PAD_SINK && thread)
+      if (const std::string &refusal = thread->device()->import_refusal(); !refusal.empty())
+        add_reason(query, refusal);
     return true;
   case GST_QUERY_ACCEPT_CAPS:
     gst_query_parse_accept_caps(query, &caps);
@@ -309,7 +318,7 @@ bool EglUploader::query(GstPadDirection direction, GstQuery *query)
     return true;
   case GST_QUERY_ALLOCATION:
     gst_query_parse_allocation(query, &caps, nullptr);
-    if (!can_be_set(caps))
+    if (!can_be_taken(caps))
       return false;
     if (direction == GST_PAD_SINK) { // the base class may negotiate before it answers
       const bool negotiates = needs_negotiation();
@@ -344,6 +353,8 @@ bool EglUploader::propose_allocation(GstQuery *decide_query, GstQuery *query)
 {
   if (!base_->propose_allocation(GST_BASE_TRANSFORM(element_), decide_query, query))
     return false;
+  if (!decide_query) // textures pass: downstream has answered
+    return true;
   takes_release_fences_ = gst_drm_query_has_release_fences(query) != FALSE;
   const guint stride_align = stride_align_;
   if (!gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr)) {
@@ -392,7 +403,8 @@ GstCaps *EglUploader::fixate_caps(GstPadDirection direction, GstCaps *caps, GstC
   if (gst_caps_is_empty(others.get()))
     return gst_caps_new_empty();
   GstDrmVideoInfo in;
-  if (direction != GST_PAD_SINK || !gst_drm_video_info_from_caps(&in, caps))
+  if (direction != GST_PAD_SINK || promises_textures(caps) ||
+      !gst_drm_video_info_from_caps(&in, caps))
     return fixed_structure(others.get(), 0).release();
   resolve_implicit(in, settings().implicit_modifier);
   refusal_.clear();
@@ -438,20 +450,25 @@ bool EglUploader::read_caps(const GstCaps *caps, GstDrmVideoInfo &info)
 
 bool EglUploader::set_caps(GstCaps *in_caps, GstCaps *out_caps)
 {
-  if (!read_caps(in_caps, info_))
+  textures_pass_ = promises_textures(in_caps);
+  gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(element_), textures_pass_);
+  if (!textures_pass_ && !read_caps(in_caps, info_))
     return false;
   resolve_implicit(info_, settings().implicit_modifier);
   in_caps_ = GstPtr<GstCaps>::share(in_caps);
   out_caps_ = GstPtr<GstCaps>::share(out_caps);
   frames_.end();
   stream_is_old_ = true;
-  if (!choose_way())
+  if (!textures_pass_ && !choose_way())
     return false; // the offer has changed meanwhile; the message names both sides
-  if (!form_ && !refusal_.empty())
+  if (!textures_pass_ && !form_ && !refusal_.empty())
     fallbacks_++;
   refusals_.begin("");
   GST_INFO_OBJECT(element_, "%s of %" GST_PTR_FORMAT " to %" GST_PTR_FORMAT,
-                  form_ ? "import" : "copy", in_caps, out_caps);
+                  textures_pass_ ? "passing"
+                  : form_        ? "import"
+                                 : "copy",
+                  in_caps, out_caps);
   return true;
 }
 
@@ -670,6 +687,8 @@ GstFlowReturn EglUploader::submit_input_buffer(bool discont, GstBuffer *buffer)
     const bool is_new = std::exchange(refusal_is_new_, false);
     return is_new ? refusals_.refuse(std::string(refusal_)) : refusals_.drop();
   }
+  if (textures_pass_)
+    return submit(discont, buffer);
   notice_memory(buffer);
   // a context that took the place of another one has formats of its own
   if (const auto thread = find_device(); thread && thread_ && thread != thread_)
@@ -720,8 +739,10 @@ GstFlowReturn EglUploader::generate_output(GstBuffer **out)
   auto in =
       GstPtr<GstBuffer>::adopt(std::exchange(GST_BASE_TRANSFORM(element_)->queued_buf, nullptr));
   *out = nullptr;
-  if (!in)
+  if (!in || textures_pass_) {
+    *out = in.release();
     return GST_FLOW_OK;
+  }
   std::shared_ptr<GlThread> thread = offer_.thread();
   if (!thread)
     return GST_FLOW_NOT_NEGOTIATED; // what is wrong with the context is on the bus
@@ -844,7 +865,7 @@ void EglUploader::explain_refused_caps(GstEvent *event)
     return;
   failed_.begin(caps);
   GstDrmVideoInfo info;
-  if (read_caps(caps, info) && failed_.claim())
+  if ((promises_textures(caps) || read_caps(caps, info)) && failed_.claim())
     post_mismatch(GST_ELEMENT(element_), mismatch(caps));
 }
 

@@ -7,6 +7,7 @@
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/app/gstappsrc.h>
 #include <gst/drm/drm.h>
+#include <gst/gl/gl.h>
 #include <gst/video/video.h>
 
 #include "egl_picture.hpp"
@@ -324,6 +325,42 @@ GST_START_TEST(test_plain_frames_of_both_memories)
 }
 GST_END_TEST
 
+namespace {
+
+// Textures that upstream made go on as they are, also where others came before and come afterwards.
+constexpr const char *kGlSources[] = {
+    "gltestsrc num-buffers=3 ! video/x-raw(memory:GLMemory),format=RGBA,width=64,height=48 ! "
+    "egldmabufupload name=u zero-copy=require ! ",
+    "videotestsrc num-buffers=3 ! glupload ! video/x-raw(memory:GLMemory),format=I420 ! egldmabufupload name=u "
+    "mode=import ! ",
+    "concat name=c "
+    "gltestsrc num-buffers=2 ! video/x-raw(memory:GLMemory),format=RGBA,width=64,height=48 ! c. "
+    "videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,width=32,height=32 ! c. "
+    "gltestsrc num-buffers=2 ! video/x-raw(memory:GLMemory),format=RGBA,width=96,height=48 ! c. "
+    "c. ! egldmabufupload name=u ! ",
+};
+
+} // namespace
+
+GST_START_TEST(test_textures_pass)
+{
+  std::string description = kGlSources[__i__];
+  const bool has_frames = __i__ == 2;
+  EglPipeline stream(description + "appsink name=out sync=false");
+  stream.play();
+  int count = 0;
+  while (const auto sample = stream.pull()) {
+    fail_unless(gst_is_gl_memory(gst_buffer_peek_memory(gst_sample_get_buffer(sample.get()), 0)));
+    count++;
+  }
+  stream.play_to_end();
+  fail_unless_equals_int(count, has_frames ? 6 : 3);
+  fail_unless_equals_uint64(stream.stat("copies"), has_frames ? 2 : 0);
+  fail_unless_equals_uint64(stream.stat("imports"), 0);
+  fail_unless_equals_uint64(stream.stat("draws"), 0);
+}
+GST_END_TEST
+
 void add_copies(Suite *suite)
 {
   TCase *tcase = add_case(suite, "copies of what is refused");
@@ -337,6 +374,8 @@ void add_copies(Suite *suite)
   tcase = add_case(suite, "plain caps");
   tcase_add_loop_test(tcase, test_plain_dmabufs, 0, G_N_ELEMENTS(kPlainFormats));
   tcase_add_test(tcase, test_plain_frames_of_both_memories);
+  tcase = add_case(suite, "textures");
+  tcase_add_loop_test(tcase, test_textures_pass, 0, G_N_ELEMENTS(kGlSources));
 }
 
 } // namespace gstdrm::test

@@ -24,6 +24,8 @@ constexpr std::array kKeepNothing = {"capsfilter", "identity", "progressreport",
 
 constexpr std::size_t kMostElements = 64; // looked at: a graph with a loop ends here
 
+constexpr const char *kReason = "gst-drm-reason"; // a field of CAPS queries
+
 const char *factory_name(GstElement *element)
 {
   GstElementFactory *factory = gst_element_get_factory(element);
@@ -91,8 +93,15 @@ void add_restrictions(GstPad *src, std::size_t &left, std::vector<Restriction> &
     return;
   left--;
   if (!element || !is_transparent(element.get())) {
+    const auto query = GstPtr<GstQuery>::adopt(gst_query_new_caps(nullptr));
+    GstCaps *taken = nullptr;
+    if (gst_pad_query(pad.get(), query.get()))
+      gst_query_parse_caps_result(query.get(), &taken);
+    const char *reason = gst_structure_get_string(gst_query_get_structure(query.get()), kReason);
     found.push_back({peer_name(src), "takes",
-                     GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), nullptr)), false});
+                     taken ? GstPtr<GstCaps>::share(taken)
+                           : GstPtr<GstCaps>::adopt(gst_pad_query_caps(pad.get(), nullptr)),
+                     false, reason ? reason : ""});
     return;
   }
   if (auto caps = filter_caps(element.get()))
@@ -233,6 +242,12 @@ bool is_streaming_into(GstPad *sink)
 {
   std::size_t left = kMostElements;
   return runs_task_before(sink, left);
+}
+
+void add_reason(GstQuery *query, const std::string &reason)
+{
+  gst_structure_set(gst_query_writable_structure(query), kReason, G_TYPE_STRING, reason.c_str(),
+                    nullptr);
 }
 
 void mark_as_explaining(GstPad *pad)

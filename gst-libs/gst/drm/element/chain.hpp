@@ -30,6 +30,7 @@ struct Restriction {
   const char *verb; // between the name and what the caps say: "takes", "allows"
   GstPtr<GstCaps> caps;
   bool is_filter;
+  std::string reason = {}; // of its own for what it does not take, see add_reason()
 };
 
 // All elements that limit what `src` may send, in the order of the stream, on every branch of a
@@ -39,6 +40,9 @@ std::vector<Restriction> restrictions_after(GstPad *src);
 // Whether the calling thread is the streaming thread of something upstream of `sink`: it runs the
 // task of one of the pads that come before it.
 bool is_streaming_into(GstPad *sink);
+
+// Answers a CAPS query with a sentence, too, on why the device takes no more: without a full stop.
+void add_reason(GstQuery *query, const std::string &reason);
 
 // Says that the pad's element posts itself why its stream cannot begin.
 void mark_as_explaining(GstPad *pad);

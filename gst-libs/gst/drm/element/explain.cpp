@@ -199,16 +199,21 @@ Refused describe_refusal(const Negotiation &negotiation, const Suggest &suggest)
   if (receivers.empty())
     return {"Nothing that handles frames is linked after it.",
             "Link its source pad to a sink or a converter."};
+  const GstCaps *sent = sendable(sender);
+  const auto refuses = [&](const Restriction &one) {
+    return sent && !caps_meet(sent, one.caps.get());
+  };
+  const auto device = std::find_if(receivers.begin(), receivers.end(), [&](const Restriction &one) {
+    return !one.reason.empty() && refuses(one);
+  });
+  if (device != receivers.end())
+    return {device->name + ": " + device->reason + ".", ""};
   const auto is_empty = [](const Restriction &one) { return gst_caps_is_empty(one.caps.get()); };
   const auto nothing = std::find_if(receivers.begin(), receivers.end(), is_empty);
   if (nothing != receivers.end())
     return describe_one(sender, *nothing, suggest);
   if (Refused conflict = describe_conflict(sender, receivers); !conflict.facts.empty())
     return conflict;
-  const GstCaps *sent = sendable(sender);
-  const auto refuses = [&](const Restriction &one) {
-    return sent && !caps_meet(sent, one.caps.get());
-  };
   const auto refusing = std::find_if(receivers.begin(), receivers.end(), refuses);
   return describe_one(sender, refusing != receivers.end() ? *refusing : receivers.back(), suggest);
 }
@@ -224,7 +229,7 @@ Mismatch describe_mismatch(const Negotiation &negotiation, const Suggest &sugges
   result.advice = refused.advice;
   result.text = negotiation.headline + " " + sender.name + " " + sender.verb + " " +
                 describe_caps(sender.caps) + (size.empty() ? "" : " in " + size) + ". " +
-                refused.facts + " " + refused.advice;
+                refused.facts + (refused.advice.empty() ? "" : " " + refused.advice);
   result.debug = "upstream " + sender.name + ": " + text_of(sender.caps);
   for (const Restriction &each : negotiation.receivers)
     result.debug += "\ndownstream " + each.name + ": " + text_of(each.caps.get());
