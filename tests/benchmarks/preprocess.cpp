@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A 1080p NV12 frame to the 640x640 RGB int8 tensor of a model, stretched: ours, GStreamer's
 // converter with one thread and a loop that quantises, and OpenCV with one thread where it was
-// found. In one run, each into memory that exists before.
+// found. In one run, each into memory that exists before. Then frames of other formats, ours alone.
 #include "engine/preprocess.hpp"
 
 #include <cmath>
@@ -15,6 +15,7 @@
 #include <benchmark/benchmark.h>
 #include <drm_fourcc.h>
 
+#include <gst/drm/core/format.hpp>
 #include <gst/video/video.h>
 
 #include "preprocess_rivals.hpp"
@@ -97,10 +98,10 @@ PictureView view_of(const Frame &from)
           ColorMatrix::Bt709, false};
 }
 
-Preprocessor make_preprocessor(const Task &task)
+Preprocessor make_preprocessor(const Task &task, std::uint32_t fourcc = DRM_FORMAT_NV12)
 {
-  auto made = Preprocessor::create(model_of(task), DRM_FORMAT_NV12, kWidth, kHeight,
-                                   ColorMatrix::Bt709, false);
+  auto made =
+      Preprocessor::create(model_of(task), fourcc, kWidth, kHeight, ColorMatrix::Bt709, false);
   if (!made) {
     std::fprintf(stderr, "%s\n", made.error().message.c_str());
     std::exit(EXIT_FAILURE);
@@ -118,6 +119,29 @@ void ours(State &state, const Task *task)
   Preprocessor preprocessor = make_preprocessor(*task);
   auto tensor = tensor_for(*task);
   const PictureView view = view_of(frame());
+  for (auto _ : state) {
+    preprocessor.run(view, reinterpret_cast<std::byte *>(tensor.data()));
+    benchmark::ClobberMemory();
+  }
+}
+
+constexpr std::uint32_t kFourccs[] = {
+    DRM_FORMAT_YUV420, DRM_FORMAT_XRGB8888, DRM_FORMAT_RGB888, DRM_FORMAT_NV16, DRM_FORMAT_YUV422,
+    DRM_FORMAT_YUV444, DRM_FORMAT_YUYV,     DRM_FORMAT_UYVY,   DRM_FORMAT_R8,   DRM_FORMAT_P010,
+};
+
+void of_format(State &state, std::uint32_t fourcc)
+{
+  Preprocessor preprocessor = make_preprocessor(kTasks[0], fourcc);
+  const gstdrm::FourccInfo &info = *gstdrm::fourcc_info(fourcc);
+  std::vector<std::uint8_t> planes[3];
+  PictureView view{fourcc, kWidth, kHeight, {}, {}, ColorMatrix::Bt709, false};
+  for (std::size_t i = 0; i < info.n_planes; ++i) {
+    view.strides[i] = plane_row_bytes(info.planes[i], kWidth);
+    planes[i].assign(std::size_t{view.strides[i]} * plane_rows(info.planes[i], kHeight), 100);
+    view.planes[i] = planes[i].data();
+  }
+  auto tensor = tensor_for(kTasks[0]);
   for (auto _ : state) {
     preprocessor.run(view, reinterpret_cast<std::byte *>(tensor.data()));
     benchmark::ClobberMemory();
@@ -254,6 +278,10 @@ int main(int argc, char **argv)
     benchmark::RegisterBenchmark((name + "/gstreamer").c_str(), gstreamer, &task)
         ->Unit(benchmark::kMicrosecond);
   }
+  for (const std::uint32_t fourcc : kFourccs)
+    benchmark::RegisterBenchmark(
+        ("preprocess/of " + gstdrm::fourcc_to_string(fourcc) + "/ours").c_str(), of_format, fourcc)
+        ->Unit(benchmark::kMicrosecond);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv))
     return EXIT_FAILURE;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstmetisinferformat.hpp"
 
-#include <array>
 #include <string>
 #include <utility>
 
@@ -19,15 +18,10 @@ namespace {
 
 constexpr const char *kNvmm = "memory:NVMM";
 
-// Linear formats that the preprocessing reads.
-constexpr std::array kReadable{DRM_FORMAT_NV12,     DRM_FORMAT_YUV420,   DRM_FORMAT_YVU420,
-                               DRM_FORMAT_XRGB8888, DRM_FORMAT_ARGB8888, DRM_FORMAT_XBGR8888,
-                               DRM_FORMAT_ABGR8888, DRM_FORMAT_RGB888,   DRM_FORMAT_BGR888};
-
 FormatSetPtr linear_set(bool nv12_alone)
 {
   FormatSetPtr set(gst_drm_format_set_new());
-  for (const std::uint32_t fourcc : kReadable)
+  for (const std::uint32_t fourcc : Preprocessor::readable_fourccs())
     if (!nv12_alone || fourcc == DRM_FORMAT_NV12)
       gst_drm_format_set_add(set.get(), fourcc, GST_DRM_MODIFIER_LINEAR);
   return set;

@@ -64,6 +64,11 @@ Preprocessor::Preprocessor(Preprocessor &&other) noexcept = default;
 Preprocessor &Preprocessor::operator=(Preprocessor &&other) noexcept = default;
 Preprocessor::~Preprocessor() = default;
 
+std::vector<std::uint32_t> Preprocessor::readable_fourccs()
+{
+  return PictureReader::fourccs();
+}
+
 Result<Preprocessor> Preprocessor::create(const Model &model, std::uint32_t fourcc,
                                           std::uint32_t width, std::uint32_t height,
                                           ColorMatrix matrix, bool full_range,

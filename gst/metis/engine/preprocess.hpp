@@ -6,15 +6,18 @@
 // S samples; a picture of P pixels becomes O pixels of the tensor, without padding and letterbox
 // bars:
 //
+// 0. A sample of b > 8 bits becomes min((sample + 2^(b-9)) / 2^(b-8), 255). Those of P010 and P012
+//    have b = 16, with zeros in the low bits.
 // 1. Position of pixel x, in 1/128 of a sample, limited to 0 .. 128 * (S - 1):
-//      luma and RGB, both directions   ((2x + 1) * P * 64 * 2 + O) / (2 * O) - 64
+//      one sample for each pixel       ((2x + 1) * P * 64 * 2 + O) / (2 * O) - 64
 //      chroma at the first of two      ((2x + 1) * P * 32 * 2 + O) / (2 * O) - 32
 //      chroma between two              ((2x + 1) * P * 32 * 2 + O) / (2 * O) - 64
 //    so that pixel centres map to pixel centres, rounded to the nearest. By default chroma samples
 //    are at the left luma sample of a pair, and half-way between two rows, as in H.264 and H.265.
 // 2. Bilinear value, with sample i = position / 128, the next sample, and w = position % 128 in
 //    each direction: S = sum of sample * weight * weight, weights w and 128 - w. Exact, 22 bits.
-// 3. YCbCr: Y, Cb and Cr are (S + 64) / 128 each, in 1/128 of a level. With Y' = Y - 16 * 128
+// 3. YCbCr, and Y alone with Cb = Cr = 128: each is (S + 64) / 128, in 1/128 of a level. With Y' =
+// Y - 16 * 128
 //    (limited range) or Y, Cb' = Cb - 128 * 128, Cr' likewise, and M(a, b) = (a * b + 2^14) / 2^15:
 //      R = (M(Y', ky) + M(Cr', krv) + 16) / 32
 //      G = (M(Y', ky) - M(Cb', kgu) - M(Cr', kgv) + 16) / 32
@@ -40,6 +43,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include <gst/drm/core/luma_weights.hpp>
 #include <gst/drm/core/result.hpp>
@@ -50,7 +54,7 @@ namespace gstdrm::metis {
 
 using ColorMatrix = LumaMatrix;
 
-// A frame in CPU memory: linear planes of YCbCr 4:2:0, or one plane of RGB.
+// A frame in CPU memory: linear planes.
 struct PictureView {
   std::uint32_t fourcc = 0; // DRM_FORMAT_*
   std::uint32_t width = 0;  // pixels
@@ -79,8 +83,10 @@ struct Sampling {
 // so that run() allocates nothing and makes no system call. One thread at a time.
 class Preprocessor {
 public:
-  // `fourcc` is NV12, YU12, YV12, XR24, AR24, XB24, AB24, RG24 or BG24. Reads Model::image and
-  // Model::input, which needs four dimensions, with N = 1 and C = 3 without its padding.
+  // What create() takes as `fourcc`.
+  static std::vector<std::uint32_t> readable_fourccs();
+  // Reads Model::image and Model::input, which needs four dimensions, with N = 1 and C = 3 without
+  // its padding.
   static Result<Preprocessor> create(const Model &model, std::uint32_t fourcc, std::uint32_t width,
                                      std::uint32_t height, ColorMatrix matrix, bool full_range,
                                      const Sampling &sampling = {});

@@ -120,7 +120,7 @@ GstBuffer *add_nonsense(GstBuffer *buffer)
 const MessageRow kMessages[] = {
     {"metisdmabufinfer", "ANY", "NV12", cut},
     {"metisdmabufinfer", "audio/x-raw", "NV12", nullptr},
-    {"metisdmabufinfer", "ANY", "P010_10LE", nullptr},
+    {"metisdmabufinfer", "ANY", "NV12_10LE32", nullptr},
     {"drmtensordecode", "ANY", "NV12", add_nonsense},
     {"drmoverlay", "ANY", "NV12", add_region},
     {"drmoverlay zero-copy=require", "ANY", "NV12", add_region},

@@ -57,13 +57,12 @@ std::vector<Object> expected(const std::string &model, const std::string &photo,
   return objects;
 }
 
-// The photograph as RGB without padding.
-GstPtr<GstSample> photograph(const std::string &file)
+GstPtr<GstSample> photograph(const std::string &file, const std::string &format)
 {
   const bool png = file.ends_with(".png");
   GError *error = nullptr;
   GstElement *pipeline = gst_parse_launch(("filesrc location=" + file + (png ? " ! pngdec" : " ! jpegdec") +
-                                           " ! videoconvert ! video/x-raw,format=RGB ! fakesink name=sink sync=false").c_str(), &error);
+                                           " ! videoconvert ! video/x-raw,format=" + format + " ! fakesink name=sink sync=false").c_str(), &error);
   fail_unless(error == nullptr, "%s", error ? error->message : "");
   GstBus *bus = gst_element_get_bus(pipeline);
   gst_element_set_state(pipeline, GST_STATE_PLAYING);
@@ -107,6 +106,7 @@ struct Row {
   const char *model, *photo; // as in the table
   const char *folder;
   const char *properties; // of drmtensordecode
+  const char *format = "RGB";
 };
 
 const Row kRows[] = {
@@ -119,33 +119,49 @@ const Row kRows[] = {
     {"fastestdet-352", "dogs.jpg", "photos/", "threshold=0.6"},
     {"fastestdet-352", "bus-car-people.jpg", "photos/", "threshold=0.6"},
     {"fastestdet-352", "stop-sign.jpg", "photos/", "threshold=0.6"},
+    // as decoders and cameras give them
+    {"yolox-nano-416", "stop-sign.jpg", "photos/", "threshold=0.5", "NV12"},
+    {"yolox-nano-416", "stop-sign.jpg", "photos/", "threshold=0.5", "Y42B"},
+    {"yolox-nano-416", "stop-sign.jpg", "photos/", "threshold=0.5", "Y444"},
+    {"yolox-nano-416", "stop-sign.jpg", "photos/", "threshold=0.5", "YUY2"},
+    {"yolox-nano-416", "stop-sign.jpg", "photos/", "threshold=0.5", "P010_10LE"},
+    {"ultraface-rfb-320", "astronaut.png", "models/", "threshold=0.7 iou-threshold=0.3", "GRAY8"},
 };
 
-GST_START_TEST(test_photographs)
+// RGB without padding, in a DMA buffer.
+GstBuffer *dmabuf_of(GstSample *sample, const GstVideoInfo &info)
 {
-  const Row &row = kRows[__i__];
-  say(std::string(row.model) + " on " + row.photo);
-  const auto sample = photograph(data_file(std::string(row.folder) + row.photo));
-  GstVideoInfo info;
-  fail_unless(gst_video_info_from_caps(&info, gst_sample_get_caps(sample.get())));
   const std::string plain = plain_caps("RGB", info.width, info.height);
   GstBuffer *frame = new_dmabuf_frame(test_kinds().front(), plain);
   GstVideoFrame pixels;
-  fail_unless(gst_video_frame_map(&pixels, &info, gst_sample_get_buffer(sample.get()), GST_MAP_READ));
+  fail_unless(gst_video_frame_map(&pixels, &info, gst_sample_get_buffer(sample), GST_MAP_READ));
   for_each_row(frame, video_info(plain), GST_MAP_WRITE, [&](guint, guint y, std::uint8_t *data, std::size_t bytes) {
     std::memcpy(data, static_cast<std::uint8_t *>(GST_VIDEO_FRAME_PLANE_DATA(&pixels, 0)) + y * static_cast<gsize>(GST_VIDEO_FRAME_PLANE_STRIDE(&pixels, 0)), bytes);
   });
   gst_video_frame_unmap(&pixels);
+  return frame;
+}
+
+GST_START_TEST(test_photographs)
+{
+  const Row &row = kRows[__i__];
+  say(std::string(row.model) + " on " + row.photo + " in " + row.format);
+  const auto sample = photograph(data_file(std::string(row.folder) + row.photo), row.format);
+  GstVideoInfo info;
+  fail_unless(gst_video_info_from_caps(&info, gst_sample_get_caps(sample.get())));
+  const bool rgb = g_str_equal(row.format, "RGB");
+  const std::string caps = rgb ? dmabuf_caps("BG24", info.width, info.height) : gstdrm::test::text_of(gst_sample_get_caps(sample.get()));
+  GstBuffer *frame = rgb ? dmabuf_of(sample.get(), info) : gst_buffer_ref(gst_sample_get_buffer(sample.get()));
 
   const bool faces = !g_str_equal(row.folder, "photos/");
   const Harness infer("metisdmabufinfer backend=cpu cpu-threads=1 model=" + data_file("models/") + row.model + ".onnx");
-  fail_unless(infer.negotiate(dmabuf_caps("BG24", info.width, info.height)), "%s", infer.last_error().c_str());
+  fail_unless(infer.negotiate(caps), "%s", infer.last_error().c_str());
   const GstFlowReturn flow = gst_harness_push(infer.get(), frame);
   fail_unless(flow == GST_FLOW_OK, "%s: %s", gst_flow_get_name(flow), infer.last_error().c_str());
   GstPtr<GstBuffer> with_tensors = infer.pull();
   fail_unless(static_cast<bool>(with_tensors), "%s", infer.last_error().c_str());
   const Harness decode(std::string("drmtensordecode ") + row.properties + (faces ? "" : " labels-file=" + data_file("models/coco.labels")));
-  fail_unless(decode.negotiate(dmabuf_caps("BG24", info.width, info.height)));
+  fail_unless(decode.negotiate(caps));
   const auto output = decode.push(with_tensors.release());
 
   const std::vector<Object> found = regions_of(output.get()), wanted = expected(row.model, row.photo, info.width, info.height);

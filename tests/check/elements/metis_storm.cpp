@@ -24,7 +24,7 @@ using Messages = std::vector<std::string>;
 
 // --- threads -------------------------------------------------------------------------------------
 
-const char *const kStreams[] = {"NV12", "BGRx", "RGB", "P010_10LE"}; // the last one is refused
+const char *const kStreams[] = {"NV12", "BGRx", "RGB", "NV12_10LE32"}; // the last one is refused
 
 class Storm {
 public:

@@ -29,6 +29,13 @@ const FormatRow kFormats[] = {
     {"DMA_DRM BG24", dmabuf_caps("BG24", kWidth, kHeight), "RGB", true, "", true},
     {"DMA_DRM YU12", dmabuf_caps("YU12", kWidth, kHeight), "I420", true, "", true},
     {"plain YV12", plain_caps("YV12", kWidth, kHeight), "YV12", false, "", true},
+    {"DMA_DRM YUYV", dmabuf_caps("YUYV", kWidth, kHeight), "YUY2", true, "", true},
+    {"DMA_DRM P010", dmabuf_caps("P010", kWidth, kHeight), "P010_10LE", true, "", true},
+    {"DMA_DRM R8", dmabuf_caps("\"R8  \"", kWidth, kHeight), "GRAY8", true, "", true},
+    {"plain YUY2", plain_caps("YUY2", kWidth, kHeight), "YUY2", false, "", true},
+    {"plain Y42B", plain_caps("Y42B", kWidth, kHeight), "Y42B", false, "", true},
+    {"plain Y444", plain_caps("Y444", kWidth, kHeight), "Y444", false, "", true},
+    {"plain I420_10LE", plain_caps("I420_10LE", kWidth, kHeight), "I420_10LE", false, "", true},
     {"plain NV12", plain_caps("NV12", kWidth, kHeight), "NV12", false, "", true},
     {"plain RGBA", plain_caps("RGBA", kWidth, kHeight), "RGBA", false, "", true},
     {"results in system memory", dmabuf_caps("NV12", kWidth, kHeight), "NV12", true,
@@ -120,6 +127,7 @@ const CropRow kCrops[] = {
     {"RGB, at an odd pixel", "BGRx", "XR24", 31, 17, ""},
     {"NV12", "NV12", "NV12", 20, 10, ""},
     {"I420 in system memory", "I420", nullptr, 2, 40, ""},
+    {"YUYV", "YUY2", "YUYV", 20, 11, ""},
     {"a decoder's padding", "NV12", "NV12", 0, 0, ""},
     {"among pixels that share chroma", "NV12", "NV12", 1, 0, "Crop at even pixels"},
 };
@@ -333,10 +341,10 @@ GST_START_TEST(test_queries)
   fail_unless(gst_drm_constraints_get_range(asked, GST_DRM_CONSTRAINT_BUFFERS_HELD, &held, nullptr));
   fail_unless(held > 0);
 
-  gst_harness_set_sink_caps_str(harness.get(), "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, P010}");
+  gst_harness_set_sink_caps_str(harness.get(), "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format={NV12, NV15}");
   const auto taken = GstPtr<GstCaps>::adopt(gst_pad_peer_query_caps(harness.get()->srcpad, nullptr));
   const std::string text = gstdrm::test::text_of(taken.get());
-  fail_unless(text.find("NV12") != std::string::npos && text.find("P010") == std::string::npos, "%s", text.c_str());
+  fail_unless(text.find("NV12") != std::string::npos && text.find("NV15") == std::string::npos, "%s", text.c_str());
 }
 GST_END_TEST
 
@@ -448,7 +456,7 @@ const CapsRow kRefused[] = {
     {"tiled", dmabuf_caps("NV12:0x0100000000000002", kWidth, kHeight), nullptr, {"nothing in common", "INTEL_Y_TILED"}},
     {"an implicit modifier", "video/x-raw(memory:DMABuf), format=NV12, width=64, height=48, framerate=30/1", nullptr,
      {"nothing in common", "NV12", "implicit-modifier=linear"}},
-    {"another format", dmabuf_caps("P010", kWidth, kHeight), nullptr, {"nothing in common", "P010"}},
+    {"another format", dmabuf_caps("NV15", kWidth, kHeight), nullptr, {"nothing in common", "NV15"}},
     {"downstream takes another", plain_caps("NV12", kWidth, kHeight), "video/x-raw, format=RGBA",
      {"nothing in common", "NV12", "RGBA"}},
 };

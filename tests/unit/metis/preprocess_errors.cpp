@@ -37,7 +37,7 @@ const Refused kRefused[] = {
     {"width_0", nothing, DRM_FORMAT_NV12, 0, 16, ErrorCode::Layout, "0x16"},
     {"height_0", nothing, DRM_FORMAT_NV12, 16, 0, ErrorCode::Layout, "16x0"},
     {"huge_frame", nothing, DRM_FORMAT_XRGB8888, 0xffffffff, 0xffffffff, ErrorCode::Layout, "4294967295x4294967295"},
-    {"P010", nothing, DRM_FORMAT_P010, 16, 16, ErrorCode::Format, "P010"},
+    {"NV15", nothing, DRM_FORMAT_NV15, 16, 16, ErrorCode::Format, "made of NV15 frames: what is read is NV12, NV21,"},
     {"no_format", nothing, 0, 16, 16, ErrorCode::Format, "0x00000000"},
     {"no_dims", [](Model &m) { m.input.dims.clear(); }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "dimensions none"},
     {"three_dims", [](Model &m) { m.input.dims = {20, 30, 3}; }, DRM_FORMAT_NV12, 16, 16, ErrorCode::Unsupported, "20x30x3"},
@@ -166,6 +166,7 @@ public:
   std::vector<std::uint8_t> outputs()
   {
     run_rgb();
+    run_unpack();
     run_nv12();
     run_writers();
     return all_;
@@ -183,6 +184,16 @@ private:
   {
     const auto *start = reinterpret_cast<const std::uint8_t *>(row.data());
     all_.insert(all_.end(), start, start + n_ * sizeof(T));
+  }
+  void run_unpack()
+  {
+    const auto from = bytes(4 * n_);
+    std::vector<std::uint8_t> out(n_);
+    for (const std::size_t step : {2U, 4U})
+      for (const auto unpack : {loops_.unpack, loops_.unpack_10, loops_.unpack_16}) {
+        unpack(from.data(), step, out.data(), n_);
+        keep(out);
+      }
   }
   void run_rgb()
   {

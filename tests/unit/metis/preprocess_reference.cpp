@@ -6,6 +6,8 @@
 
 #include <drm_fourcc.h>
 
+#include <gst/drm/core/drm_facts.hpp>
+
 namespace gstdrm::metis::reference {
 
 namespace {
@@ -14,11 +16,60 @@ namespace {
 struct Samples {
   const std::uint8_t *base;
   std::int64_t stride, step, width, height;
+  int bits = 8; // more: in two bytes, the low one first
   [[nodiscard]] double at(std::int64_t x, std::int64_t y) const
   {
-    return base[std::min(y, height - 1) * stride + std::min(x, width - 1) * step];
+    const std::uint8_t *place = base + std::min(y, height - 1) * stride + std::min(x, width - 1) * step;
+    if (bits == 8)
+      return *place;
+    const double levels = (place[0] + 256.0 * place[1]) / std::exp2(bits - 8);
+    return std::min(std::floor(levels + 0.5), 255.0);
   }
 };
+
+// One component: its plane, and the bytes to its first and from one to the next.
+struct Component {
+  std::size_t plane;
+  std::int64_t first, step;
+};
+
+struct YuvFormat {
+  std::uint32_t fourcc;
+  std::int64_t across, down; // pixels of a sample of Cb and Cr; 0: there is none
+  Component y, cb, cr;
+  int bits = 8;
+};
+
+constexpr YuvFormat kYuv[] = {
+    {DRM_FORMAT_NV12, 2, 2, {0, 0, 1}, {1, 0, 2}, {1, 1, 2}},
+    {DRM_FORMAT_NV21, 2, 2, {0, 0, 1}, {1, 1, 2}, {1, 0, 2}},
+    {DRM_FORMAT_NV16, 2, 1, {0, 0, 1}, {1, 0, 2}, {1, 1, 2}},
+    {DRM_FORMAT_NV61, 2, 1, {0, 0, 1}, {1, 1, 2}, {1, 0, 2}},
+    {DRM_FORMAT_NV24, 1, 1, {0, 0, 1}, {1, 0, 2}, {1, 1, 2}},
+    {DRM_FORMAT_YUV420, 2, 2, {0, 0, 1}, {1, 0, 1}, {2, 0, 1}},
+    {DRM_FORMAT_YVU420, 2, 2, {0, 0, 1}, {2, 0, 1}, {1, 0, 1}},
+    {DRM_FORMAT_YUV422, 2, 1, {0, 0, 1}, {1, 0, 1}, {2, 0, 1}},
+    {DRM_FORMAT_YUV444, 1, 1, {0, 0, 1}, {1, 0, 1}, {2, 0, 1}},
+    {DRM_FORMAT_YUYV, 2, 1, {0, 0, 2}, {0, 1, 4}, {0, 3, 4}},
+    {DRM_FORMAT_YVYU, 2, 1, {0, 0, 2}, {0, 3, 4}, {0, 1, 4}},
+    {DRM_FORMAT_UYVY, 2, 1, {0, 1, 2}, {0, 0, 4}, {0, 2, 4}},
+    {DRM_FORMAT_VYUY, 2, 1, {0, 1, 2}, {0, 2, 4}, {0, 0, 4}},
+    {DRM_FORMAT_R8, 0, 0, {0, 0, 1}, {}, {}},
+    {DRM_FORMAT_P010, 2, 2, {0, 0, 2}, {1, 0, 4}, {1, 2, 4}, 16},
+    {DRM_FORMAT_P012, 2, 2, {0, 0, 2}, {1, 0, 4}, {1, 2, 4}, 16},
+    {DRM_FORMAT_P016, 2, 2, {0, 0, 2}, {1, 0, 4}, {1, 2, 4}, 16},
+    {kFourccS010, 2, 2, {0, 0, 2}, {1, 0, 2}, {2, 0, 2}, 10},
+    {kFourccS210, 2, 1, {0, 0, 2}, {1, 0, 2}, {2, 0, 2}, 10},
+    {kFourccS410, 1, 1, {0, 0, 2}, {1, 0, 2}, {2, 0, 2}, 10},
+};
+
+// nullptr: RGB
+const YuvFormat *yuv_format(std::uint32_t fourcc)
+{
+  const auto *found = std::find_if(std::begin(kYuv), std::end(kYuv),
+                                   [&](const YuvFormat &format) { return format.fourcc == fourcc; });
+  return found == std::end(kYuv) ? nullptr : found;
+}
 
 double position(std::int64_t x, std::int64_t picture, std::int64_t content, double half,
                 double shift, std::int64_t samples)
@@ -48,26 +99,40 @@ double limited_level(double value)
   return std::clamp(value, 0.0, 255.0);
 }
 
-double yuv_channel(const PictureView &picture, const Box &box, std::int64_t x, std::int64_t y,
-                   int colour, const Sampling &sampling)
+// The position of chroma, of which each sample is for that many pixels.
+double chroma_position(std::int64_t x, std::int64_t picture, std::int64_t content, std::int64_t pixels,
+                       bool on_first)
+{
+  const std::int64_t samples = (picture + pixels - 1) / pixels;
+  if (pixels == 1)
+    return position(x, picture, content, 64, 64, samples);
+  return position(x, picture, content, 32, on_first ? 32 : 64, samples);
+}
+
+double yuv_channel(const YuvFormat &format, const PictureView &picture, const Box &box, std::int64_t x,
+                   std::int64_t y, int colour, const Sampling &sampling)
 {
   const std::int64_t w = picture.width;
   const std::int64_t h = picture.height;
-  const std::int64_t cw = (w + 1) / 2;
-  const std::int64_t ch = (h + 1) / 2;
-  const double luma_y = position(y, h, box.height, 64, 64, h);
-  const double luma = bilinear({picture.planes[0], picture.strides[0], 1, w, h},
-                               position(x, w, box.width, 64, 64, w), luma_y);
-  const double cx = position(x, w, box.width, 32, sampling.chroma_left ? 32 : 64, cw);
-  const double cy = position(y, h, box.height, 32, sampling.chroma_top ? 32 : 64, ch);
-  const auto chroma = [&](std::size_t plane, std::size_t first, std::int64_t step) {
-    const Samples from{picture.planes[plane] + first, picture.strides[plane], step, cw, ch};
-    return std::floor((bilinear(from, cx, cy) + 64) / 128) - 16384;
+  const auto samples_of = [&](const Component &of, std::int64_t width, std::int64_t height) {
+    return Samples{picture.planes[of.plane] + of.first, picture.strides[of.plane], of.step, width, height,
+                   format.bits};
   };
-  const bool planar = picture.fourcc != DRM_FORMAT_NV12;
-  const std::size_t cb_plane = picture.fourcc == DRM_FORMAT_YVU420 ? 2 : 1;
-  const double cb = planar ? chroma(cb_plane, 0, 1) : chroma(1, 0, 2);
-  const double cr = planar ? chroma(3 - cb_plane, 0, 1) : chroma(1, 1, 2);
+  const double luma = bilinear(samples_of(format.y, w, h), position(x, w, box.width, 64, 64, w),
+                               position(y, h, box.height, 64, 64, h));
+  double cb = 0;
+  double cr = 0;
+  if (format.across > 0) {
+    const double cx = chroma_position(x, w, box.width, format.across, sampling.chroma_left);
+    const double cy = chroma_position(y, h, box.height, format.down, sampling.chroma_top);
+    const auto chroma = [&](const Component &of) {
+      const Samples from =
+          samples_of(of, (w + format.across - 1) / format.across, (h + format.down - 1) / format.down);
+      return std::floor((bilinear(from, cx, cy) + 64) / 128) - 16384;
+    };
+    cb = chroma(format.cb);
+    cr = chroma(format.cr);
+  }
   const double black = picture.full_range ? 0 : 2048;
   constexpr double kWeights[][2] = {
       {0.299, 0.114}, {0.2126, 0.0722}, {0.2627, 0.0593}, {0.212, 0.087}, {0.30, 0.11}};
@@ -127,9 +192,8 @@ Box content_box(Fit fit, std::int64_t picture_width, std::int64_t picture_height
 double channel_at(const PictureView &picture, const Box &box, std::int64_t x, std::int64_t y,
                   int colour, const Sampling &sampling)
 {
-  const bool yuv = picture.fourcc == DRM_FORMAT_NV12 || picture.fourcc == DRM_FORMAT_YUV420 ||
-                   picture.fourcc == DRM_FORMAT_YVU420;
-  return yuv ? yuv_channel(picture, box, x, y, colour, sampling)
+  const YuvFormat *yuv = yuv_format(picture.fourcc);
+  return yuv ? yuv_channel(*yuv, picture, box, x, y, colour, sampling)
              : rgb_channel(picture, box, x, y, colour);
 }
 

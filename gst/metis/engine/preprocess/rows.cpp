@@ -22,6 +22,7 @@ namespace {
 using std::int16_t;
 using std::int32_t;
 using std::size_t;
+using std::uint16_t;
 using std::uint32_t;
 using std::uint8_t;
 
@@ -109,6 +110,38 @@ void pick_2(const uint8_t *row, const PickTable &table, Centred *const out[2])
 #endif
   pick_one_by_one(row, table, out[0]);
   pick_one_by_one(row + 1, table, out[1]);
+}
+
+// Compilers vectorise steps that they know.
+template <size_t step>
+void unpack_steps(const uint8_t *__restrict row, uint8_t *__restrict out, size_t n)
+{
+  for (size_t i = 0; i < n; ++i)
+    out[i] = row[i * step];
+}
+
+void unpack(const uint8_t *row, size_t step, uint8_t *out, size_t n)
+{
+  step == 2 ? unpack_steps<2>(row, out, n) : unpack_steps<4>(row, out, n);
+}
+
+// The sum of a word and one half could need 17 bits: the half is added to the quotient instead.
+template <size_t step, unsigned shift>
+void unpack_word_steps(const uint8_t *__restrict row, uint8_t *__restrict out, size_t n)
+{
+  for (size_t i = 0; i < n; ++i) {
+    uint16_t word = 0;
+    __builtin_memcpy(&word, row + i * step, sizeof word);
+    if (!kLittleEndian)
+      word = __builtin_bswap16(word);
+    const auto nearest = static_cast<uint16_t>((word >> shift) + (word >> (shift - 1) & 1));
+    out[i] = static_cast<uint8_t>(nearest > 255 ? 255 : nearest);
+  }
+}
+
+template <unsigned shift> void unpack_words(const uint8_t *row, size_t step, uint8_t *out, size_t n)
+{
+  step == 2 ? unpack_word_steps<2, shift>(row, out, n) : unpack_word_steps<4, shift>(row, out, n);
 }
 
 template <size_t bytes>
@@ -378,8 +411,21 @@ void to_float(const uint8_t *__restrict in, float mean, float scale_by, float *_
 } // namespace
 
 constinit const RowLoops GSTDRM_ROWS = {
-    GSTDRM_ROWS_NAME, pick,  pick_2, blend_pixels<3>, blend_pixels<4>, lerp_to_level,
-    to_rgb,           shift, scale,  interleave_3,    interleave_4,    to_float,
+    GSTDRM_ROWS_NAME,
+    pick,
+    pick_2,
+    unpack,
+    unpack_words<2>,
+    unpack_words<8>,
+    blend_pixels<3>,
+    blend_pixels<4>,
+    lerp_to_level,
+    to_rgb,
+    shift,
+    scale,
+    interleave_3,
+    interleave_4,
+    to_float,
 };
 
 } // namespace gstdrm::metis

@@ -72,6 +72,11 @@ struct RowLoops {
   void (*pick)(const std::uint8_t *row, const PickTable &table, Centred *out);
   // The same for samples of two bytes, each of which goes to a row of its own.
   void (*pick_2)(const std::uint8_t *row, const PickTable &table, Centred *const out[2]);
+  // out[i] = row[i * step], for steps of 2 and 4 bytes
+  void (*unpack)(const std::uint8_t *row, std::size_t step, std::uint8_t *out, std::size_t n);
+  // The same for words of 16 bits, little endian: the nearest to word / 4 and word / 256, up to 255
+  void (*unpack_10)(const std::uint8_t *row, std::size_t step, std::uint8_t *out, std::size_t n);
+  void (*unpack_16)(const std::uint8_t *row, std::size_t step, std::uint8_t *out, std::size_t n);
   // out[channel][i] = upper[i] * (128 - weight) + lower[i] * weight, for the first three channels
   // of n pixels of 3 or 4 bytes
   void (*blend_3)(const std::uint8_t *upper, const std::uint8_t *lower, int weight,
