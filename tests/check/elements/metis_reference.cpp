@@ -18,6 +18,7 @@
 #include <gst/drm/gstdrmtensormeta.h>
 
 #include "axruntime/network.hpp"
+#include "support/crops.hpp"
 #include "support/dmabuf_elements.hpp"
 #include "support/nvmm.hpp"
 #include "unit/metis/onnx_writer.hpp"
@@ -220,8 +221,8 @@ Network axruntime_network()
 // --- what is expected ----------------------------------------------------------------------------
 
 // One element of the input tensor, at its place in memory.
-double input_element(const Model &model, const PictureView &picture, const reference::Box &box,
-                     std::size_t element)
+double input_element(const Model &model, const PictureView &picture, const Sampling &sampling,
+                     const reference::Box &box, std::size_t element)
 {
   std::int64_t index[4];
   for (std::size_t dim = 4; dim-- > 0; element /= model.input.dims[dim]) {
@@ -239,18 +240,19 @@ double input_element(const Model &model, const PictureView &picture, const refer
   const std::int64_t x = index[nhwc ? 2 : 3] - box.x;
   const bool inside = x >= 0 && x < box.width && y >= 0 && y < box.height;
   const int colour = model.image.order == ChannelOrder::Rgb ? channel : 2 - channel;
-  const double level = inside ? reference::channel_at(picture, box, x, y, colour) : 0;
+  const double level = inside ? reference::channel_at(picture, box, x, y, colour, sampling) : 0;
   return reference::tensor_value(model, channel, level);
 }
 
-std::vector<Values> expected_of(const Network &network, const SizeRow &size, guint frame)
+std::vector<Values> expected_of(const Network &network, const PictureView &picture,
+                                const Sampling &sampling = {})
 {
-  const Picture picture(size, frame);
-  const reference::Box box = reference::content_box(network.model.image.fit, size.width,
-                                                    size.height, kInputWidth, kInputHeight);
+  const reference::Box box =
+      reference::content_box(network.model.image.fit, picture.width, picture.height, kInputWidth,
+                             kInputHeight, sampling);
   Values input(network.model.input.n_elements());
   for (std::size_t element = 0; element < input.size(); element++)
-    input[element] = input_element(network.model, picture.view, box, element);
+    input[element] = input_element(network.model, picture, sampling, box, element);
   return network.outputs_of(input);
 }
 
@@ -301,14 +303,14 @@ Values elements_of(const GstDrmTensor &tensor)
   return values;
 }
 
-void check_next(const Harness &harness, const Network &network, const SizeRow &size, guint frame)
+void check_next(const Harness &harness, const Network &network, const char *name, guint frame,
+                const std::vector<Values> &expected)
 {
   const auto buffer = harness.pull();
   fail_unless(static_cast<bool>(buffer), "no frame %u: %s", frame, harness.last_error().c_str());
   fail_unless_equals_uint64(GST_BUFFER_PTS(buffer.get()), frame * GST_MSECOND);
   GstDrmTensorMeta *meta = gst_buffer_get_drm_tensor_meta(buffer.get(), nullptr);
   fail_unless(meta != nullptr, "frame %u has no tensors", frame);
-  const std::vector<Values> expected = expected_of(network, size, frame);
   fail_unless_equals_int(static_cast<int>(gst_drm_tensor_meta_get_n_tensors(meta)),
                          static_cast<int>(expected.size()));
   for (guint t = 0; t < expected.size(); t++) {
@@ -318,7 +320,7 @@ void check_next(const Harness &harness, const Network &network, const SizeRow &s
         std::mismatch(expected[t].begin(), expected[t].end(), values.begin(),
                       [&](double a, double b) { return std::abs(a - b) <= network.tolerance; });
     if (want != expected[t].end())
-      fail("%s: frame %u, tensor %u, element %d is %g, expected %g", size.name, frame, t,
+      fail("%s: frame %u, tensor %u, element %d is %g, expected %g", name, frame, t,
            static_cast<int>(want - expected[t].begin()), *has, *want);
   }
 }
@@ -337,7 +339,8 @@ void run_stream(const Network &network, const SizeRow &size, const Stream &strea
     if (frame < kFrames)
       fail_unless_equals_int(gst_harness_push(harness.get(), stream.frame_of(size, frame)), GST_FLOW_OK);
     if (frame >= kAhead)
-      check_next(harness, network, size, frame - kAhead);
+      check_next(harness, network, size.name, frame - kAhead,
+                 expected_of(network, Picture(size, frame - kAhead).view));
   }
   fail_unless_equals_uint64(harness.stat("inferences"), kFrames);
   fail_unless_equals_uint64(harness.stat("copies"), 0);
@@ -346,6 +349,101 @@ void run_stream(const Network &network, const SizeRow &size, const Stream &strea
   if (warning)
     fail_unless(warnings[0].find(warning) != std::string::npos, "%s", warnings[0].c_str());
 }
+
+// --- caps ----------------------------------------------------------------------------------------
+
+struct CapsRow {
+  const char *name;
+  const char *format;
+  const char *drm_format; // nullptr: system memory
+  const char *fields;
+  ColorMatrix matrix;
+  bool full_range;
+  Sampling sampling;
+};
+
+constexpr Sampling kDefault{};
+
+const CapsRow kCaps[] = {
+    {"4:2:2 of a JPEG", "Y42B", nullptr, "chroma-site=jpeg, colorimetry=(string)1:4:0:0", ColorMatrix::Bt601, true, {1, 1, false, false}},
+    {"4:2:2 of a JPEG, DMA_DRM", "Y42B", "YU16", "chroma-site=jpeg, colorimetry=(string)1:4:0:0", ColorMatrix::Bt601, true, {1, 1, false, false}},
+    {"4:4:4 of a JPEG", "Y444", nullptr, "colorimetry=(string)1:4:0:0", ColorMatrix::Bt601, true, kDefault},
+    {"a grey JPEG", "GRAY8", nullptr, "", ColorMatrix::Bt601, true, kDefault},
+    {"grey, DMA_DRM", "GRAY8", "\"R8  \"", "", ColorMatrix::Bt601, true, kDefault},
+    {"grey of limited range", "GRAY8", nullptr, "colorimetry=bt601", ColorMatrix::Bt601, false, kDefault},
+    {"a camera", "YUY2", nullptr, "", ColorMatrix::Bt601, false, kDefault},
+    {"a camera, DMA_DRM", "YUY2", "YUYV", "", ColorMatrix::Bt601, false, kDefault},
+    {"another camera, DMA_DRM", "UYVY", "UYVY", "", ColorMatrix::Bt601, false, kDefault},
+    {"4:2:2 in pairs, DMA_DRM", "NV16", "NV16", "", ColorMatrix::Bt601, false, kDefault},
+    {"NV21", "NV21", nullptr, "", ColorMatrix::Bt601, false, kDefault},
+    {"10 bits, DMA_DRM", "P010_10LE", "P010", "colorimetry=bt2020-10", ColorMatrix::Bt2020, false, kDefault},
+    {"10 bits of a software decoder", "I420_10LE", nullptr, "colorimetry=bt709", ColorMatrix::Bt709, false, kDefault},
+    {"wide pixels", "NV12", "NV12", "pixel-aspect-ratio=16/11", ColorMatrix::Bt601, false, {16, 11, true, false}},
+    {"narrow pixels", "NV12", nullptr, "pixel-aspect-ratio=8/9", ColorMatrix::Bt601, false, {8, 9, true, false}},
+    {"chroma between pixels", "NV12", "NV12", "chroma-site=jpeg", ColorMatrix::Bt601, false, {1, 1, false, false}},
+    {"chroma on the first of four pixels", "I420", nullptr, "chroma-site=cosited", ColorMatrix::Bt601, false, {1, 1, true, true}},
+    {"SMPTE 240M", "NV12", "NV12", "colorimetry=smpte240m", ColorMatrix::Smpte240m, false, kDefault},
+    {"FCC", "NV12", nullptr, "colorimetry=(string)2:2:0:0", ColorMatrix::Fcc, false, kDefault},
+    {"BT.709 of full range", "NV12", "NV12", "colorimetry=(string)1:3:5:1", ColorMatrix::Bt709, true, kDefault},
+};
+
+// Noise, of which `view` shows the pixels as long as this lives.
+struct CapsFrame {
+  GstPtr<GstBuffer> buffer;
+  GstVideoFrame mapped;
+  PictureView view;
+
+  CapsFrame(const CapsRow &row, const SizeRow &size, guint seed)
+  {
+    const std::string plain = plain_caps(row.format, size.width, size.height);
+    const GstVideoInfo info = video_info(plain);
+    buffer = GstPtr<GstBuffer>::adopt(row.drm_format ? new_dmabuf_frame(test_kinds().front(), plain) : new_frame(plain));
+    for_each_row(buffer.get(), info, GST_MAP_WRITE, [&](guint plane, guint y, std::uint8_t *data, std::size_t bytes) {
+      fill_noise(data, bytes, seed * 1000 + y * 3 + plane);
+      for (std::size_t i = 1; g_str_has_suffix(row.format, "0_10LE") && *row.format == 'I' && i < bytes; i += 2)
+        data[i] &= 0x3;
+    });
+    fail_unless(gst_video_frame_map(&mapped, &info, buffer.get(), GST_MAP_READ));
+    guint64 modifier = 0;
+    view.fourcc = gst_drm_format_from_video_format(GST_VIDEO_INFO_FORMAT(&info), &modifier);
+    view.width = static_cast<std::uint32_t>(size.width);
+    view.height = static_cast<std::uint32_t>(size.height);
+    for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&mapped); i++) {
+      view.planes[i] = static_cast<const std::uint8_t *>(GST_VIDEO_FRAME_PLANE_DATA(&mapped, i));
+      view.strides[i] = static_cast<std::uint32_t>(GST_VIDEO_FRAME_PLANE_STRIDE(&mapped, i));
+    }
+  }
+  CapsFrame(const CapsFrame &) = delete;
+  CapsFrame &operator=(const CapsFrame &) = delete;
+  ~CapsFrame() { gst_video_frame_unmap(&mapped); }
+};
+
+// What caps say of pixels and colours reaches the tensors: without it they would be others.
+GST_START_TEST(test_caps)
+{
+  const CapsRow &row = kCaps[__i__ / 2];
+  const SizeRow &size = kSizes[__i__ % 2]; // odd, even
+  const Network network = cpu_network();
+  const ModelFiles files(network);
+  const Harness harness("metisdmabufinfer model=" + files.path() + " " + network.properties);
+  const std::string caps = (row.drm_format ? dmabuf_caps(row.drm_format, size.width, size.height)
+                                           : plain_caps(row.format, size.width, size.height)) +
+                           (*row.fields ? ", " : "") + row.fields;
+  fail_unless(harness.negotiate(caps), "%s: %s", row.name, harness.last_error().c_str());
+  for (guint frame = 0; frame < 2; frame++) {
+    CapsFrame made(row, size, frame);
+    const auto without = expected_of(network, made.view);
+    made.view.matrix = row.matrix;
+    made.view.full_range = row.full_range;
+    const auto expected = expected_of(network, made.view, row.sampling);
+    const bool limited_grey = g_str_equal(row.name, "grey of limited range");
+    fail_if(*row.fields && !limited_grey && expected == without, "%s makes no difference", row.fields);
+    GST_BUFFER_PTS(made.buffer.get()) = frame * GST_MSECOND;
+    fail_unless_equals_int(gst_harness_push(harness.get(), gst_buffer_ref(made.buffer.get())), GST_FLOW_OK);
+    check_next(harness, network, row.name, frame, expected);
+  }
+}
+GST_END_TEST
 
 GST_START_TEST(test_cpu)
 {
@@ -383,7 +481,10 @@ Suite *metis_reference_suite()
   Suite *suite = suite_create("metis_reference");
   TCase *tc = tcase_create("metis_reference");
   if (GST_DRM_TEST_CPU)
+  {
     tcase_add_loop_test(tc, test_cpu, 0, G_N_ELEMENTS(kSizes));
+    tcase_add_loop_test(tc, test_caps, 0, 2 * G_N_ELEMENTS(kCaps));
+  }
   if (*GST_DRM_TEST_AXRUNTIME != '\0')
   {
     tcase_add_loop_test(tc, test_axruntime, 0, G_N_ELEMENTS(kSizes));
