@@ -10,6 +10,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/drm/core/limits.hpp>
+#include <gst/drm/element/caps_features.hpp>
 #include <gst/drm/gstdrmcaps-strings.hpp>
 #include <gst/drm/gstdrmformat.h>
 
@@ -54,9 +55,6 @@ std::vector<GstVideoFormat> find_linear_formats()
   }
   return names_of(FormatList(FormatSet::from_pairs(std::move(found))), kModLinear);
 }
-
-// The meta that changes no memory: overlays go on with their frames.
-constexpr const char *kOverlays = GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION;
 
 GstPtr<GstCaps> video_caps(const char *feature)
 {
@@ -110,15 +108,6 @@ void append(CapsParts &parts, std::optional<CapsPart> part, CapsKind kind)
     parts.push_back(std::move(*part));
   else if (part) // plain lists are short, and a sink often says the same in both dialects
     merge_part(parts, std::move(*part));
-}
-
-// Appends what is there, with overlays beside the frames.
-void append_with_overlays(GstCaps *caps)
-{
-  GstCaps *with = gst_caps_copy(caps);
-  for (guint i = 0; i < gst_caps_get_size(with); i++)
-    gst_caps_features_add(gst_caps_get_features(with, i), kOverlays);
-  gst_caps_append(caps, with);
 }
 
 CapsParts all_parts(bool dmabuf, bool implicit)

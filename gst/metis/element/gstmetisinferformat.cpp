@@ -52,6 +52,7 @@ GstPtr<GstCaps> caps_of_set(const GstDrmFormatSet *linear, bool system_memory,
   constexpr auto kMost = static_cast<gint>(kMaxFrameSize);
   gst_caps_set_simple(caps.get(), "width", GST_TYPE_INT_RANGE, 1, kMost, "height",
                       GST_TYPE_INT_RANGE, 1, kMost, nullptr);
+  append_with_overlays(caps.get()); // an inference sees the picture without them
   return caps;
 }
 
@@ -149,7 +150,8 @@ Placement stretched(const GstDrmVideoInfo &info, const Model &model)
 bool takes_plain(const GstCaps *caps)
 {
   return any_features(caps, [](const GstCapsFeatures *features) {
-    return gst_caps_features_is_equal(features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY);
+    return !gst_caps_features_is_any(features) &&
+           gst_caps_features_contains(features, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
   });
 }
 

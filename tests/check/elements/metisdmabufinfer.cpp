@@ -7,6 +7,7 @@
 
 #include "gst/metis/element/gstmetisinferlatency.hpp"
 #include "support/crops.hpp"
+#include "support/overlays.hpp"
 
 namespace {
 
@@ -170,6 +171,23 @@ GST_START_TEST(test_crop)
   fail_unless(other.negotiate(plain_caps(row.format, kWidth, kHeight)));
   push(other, cut_out(pixels.get(), whole, part, crop).release());
   fail_unless(next_scores(other, output) == scores, "%s: other pixels were read", row.name);
+}
+GST_END_TEST
+
+// Subtitles go on beside their frames, in memory of both kinds.
+GST_START_TEST(test_overlays)
+{
+  const std::string plain = plain_caps("NV12", kWidth, kHeight);
+  gstdrm::test::check_overlays_pass(Harness(element_with("")), plain, plain, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
+  const Harness harness(element_with(""));
+  const std::string caps = gstdrm::test::with_overlays(dmabuf_caps("NV12", kWidth, kHeight));
+  fail_unless(harness.negotiate(caps), "%s", harness.last_error().c_str());
+  GstBuffer *frame = new_dmabuf_frame(test_kinds().front(), plain);
+  gstdrm::test::add_overlay(frame);
+  push(harness, frame);
+  const auto output = pull(harness);
+  fail_unless(gst_buffer_get_video_overlay_composition_meta(output.get()) && gstdrm::test::have_overlays(harness.output_caps().get()));
+  check_tensors(output.get(), true);
 }
 GST_END_TEST
 
@@ -537,6 +555,7 @@ Suite *metisdmabufinfer_suite()
   TCase *tc = tcase_create("metisdmabufinfer");
   tcase_add_loop_test(tc, test_frames, 0, G_N_ELEMENTS(kFormats));
   tcase_add_loop_test(tc, test_crop, 0, G_N_ELEMENTS(kCrops));
+  tcase_add_test(tc, test_overlays);
   tcase_add_test(tc, test_shared_buffer);
   tcase_add_test(tc, test_imports);
   tcase_add_test(tc, test_interval);

@@ -2,9 +2,21 @@
 // Features of caps. Header only.
 #pragma once
 
-#include <gst/gst.h>
+#include <gst/video/video.h>
 
 namespace gstdrm {
+
+// The meta that changes no memory: overlays go on with their frames.
+inline constexpr const char *kOverlays = GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION;
+
+// Appends what is there, with overlays beside the frames.
+inline void append_with_overlays(GstCaps *caps)
+{
+  GstCaps *with = gst_caps_copy(caps);
+  for (guint i = 0; i < gst_caps_get_size(with); i++)
+    gst_caps_features_add(gst_caps_get_features(with, i), kOverlays);
+  gst_caps_append(caps, with);
+}
 
 // Whether a structure of the caps has features that pass the test. Of ANY caps, and of none, no.
 template <typename Test> bool any_features(const GstCaps *caps, Test test)
