@@ -54,6 +54,10 @@ PLAYING = (
     f'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! input-selector name=s videotestsrc num-buffers=20 ! video/x-raw,format=BGRx ! s. s. ! {SINK}',
     'videotestsrc num-buffers=20 ! video/x-raw,format=YUY2 ! deinterlace ! videoconvert ! videoscale ! kmsdmabufsink',
     'videotestsrc num-buffers=20 ! compositor name=c videotestsrc num-buffers=20 ! video/x-raw,format=YUY2 ! c. c. ! kmsdmabufsink',
+    # GStreamer 1.22's GstVideoFilter passes DMA_DRM on in a caps query, and fails on such caps
+    'videotestsrc num-buffers=20 ! dmabufupload ! videocrop left=32 top=8 ! kmsdmabufsink',
+    'videotestsrc num-buffers=20 ! dmabufupload ! videobalance ! queue ! kmsdmabufsink',
+    f'videotestsrc num-buffers=20 ! dmabufupload ! videoflip method=clockwise ! {SINK}',
     'videotestsrc num-buffers=1 ! imagefreeze num-buffers=20 ! kmsdmabufsink',
     'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! dmabufupload ! dmabufdownload ! encodebin profile="video/x-theora" ! fakesink',
     'concat name=c ! kmsdmabufsink videotestsrc num-buffers=9 ! video/x-raw,format=BGRx,width=320 ! c. videotestsrc num-buffers=9 ! video/x-raw,format=NV12,width=640 ! c.',

@@ -7,6 +7,7 @@
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/gstdrm-guard-private.hpp>
+#include <gst/video/gstvideofilter.h>
 
 namespace gstdrm {
 
@@ -270,6 +271,23 @@ bool is_source_streaming_into(GstPad *sink)
     const bool passes_queries =
         is_transparent(element.get()) || GST_IS_BASE_TRANSFORM(element.get());
     if (!passes_queries || sinks.size() != 1 || is_explaining(sinks.front()))
+      return false;
+    here = sinks.front();
+  }
+  return false;
+}
+
+bool comes_through_filter_without_dma_drm(GstPad *sink)
+{
+  if (gst_video_format_from_string("DMA_DRM") != GST_VIDEO_FORMAT_UNKNOWN)
+    return false;
+  GstPtr<GstPad> here = GstPtr<GstPad>::share(sink);
+  for (std::size_t left = kMostElements; left > 0; left--) {
+    const GstPtr<GstElement> element = element_of(linked_pad(here.get()));
+    if (!element || GST_IS_VIDEO_FILTER(element.get()))
+      return static_cast<bool>(element);
+    const auto sinks = pads_of(element.get(), GST_PAD_SINK);
+    if (!is_transparent(element.get()) || sinks.size() != 1)
       return false;
     here = sinks.front();
   }

@@ -78,6 +78,31 @@ GstPtr<GstCaps> refused_by(GstPad *sink, GstQuery *answered)
   return is_refused ? theirs : GstPtr<GstCaps>();
 }
 
+bool is_dma_drm(const GstStructure *structure)
+{
+  return g_strcmp0(gst_structure_get_string(structure, "format"), "DMA_DRM") == 0;
+}
+
+// Takes DMA_DRM out of the answer where no frame of it could come.
+void keep_what_can_come(GstPad *sink, GstQuery *answered)
+{
+  GstCaps *answer = nullptr;
+  gst_query_parse_caps_result(answered, &answer);
+  bool found = false;
+  for (guint i = 0; answer && !gst_caps_is_any(answer) && i < gst_caps_get_size(answer); i++)
+    found = found || is_dma_drm(gst_caps_get_structure(answer, i));
+  if (!found || !comes_through_filter_without_dma_drm(sink))
+    return;
+  auto kept = GstPtr<GstCaps>::adopt(gst_caps_copy(answer));
+  gst_caps_filter_and_map_in_place(
+      kept.get(),
+      [](GstCapsFeatures *, GstStructure *structure, gpointer) noexcept -> gboolean {
+        return !is_dma_drm(structure);
+      },
+      nullptr);
+  gst_query_set_caps_result(answered, kept.get());
+}
+
 } // namespace
 
 bool brings_caps(GstEvent *event)
@@ -118,8 +143,10 @@ GstPadProbeReturn FailedNegotiation::on_answer(GstPad *pad, GstPadProbeInfo *inf
   GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
   // The application may keep the pad longer than the element lives.
   const auto element = GstPtr<GstElement>::adopt(gst_pad_get_parent_element(pad));
-  if (element && GST_QUERY_TYPE(query) == GST_QUERY_CAPS)
+  if (element && GST_QUERY_TYPE(query) == GST_QUERY_CAPS) {
+    keep_what_can_come(pad, query);
     static_cast<FailedNegotiation *>(self)->explain_empty_answer(element.get(), pad, query);
+  }
   return GST_PAD_PROBE_OK;
 }
 
