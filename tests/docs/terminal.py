@@ -54,7 +54,8 @@ PLAYING = (
     f'videotestsrc num-buffers=20 ! video/x-raw,format=NV12 ! input-selector name=s videotestsrc num-buffers=20 ! video/x-raw,format=BGRx ! s. s. ! {SINK}',
     'videotestsrc num-buffers=20 ! video/x-raw,format=YUY2 ! deinterlace ! videoconvert ! videoscale ! kmsdmabufsink',
     'videotestsrc num-buffers=20 ! compositor name=c videotestsrc num-buffers=20 ! video/x-raw,format=YUY2 ! c. c. ! kmsdmabufsink',
-    # GStreamer 1.22's GstVideoFilter passes DMA_DRM on in a caps query, and fails on such caps
+    # elements of GStreamer 1.22 pass DMA_DRM on in a caps query, and fail on such caps
+    'videotestsrc num-buffers=20 ! dmabufupload ! overlaycomposition ! kmsdmabufsink',
     'videotestsrc num-buffers=20 ! dmabufupload ! videocrop left=32 top=8 ! kmsdmabufsink',
     'videotestsrc num-buffers=20 ! dmabufupload ! videobalance ! queue ! kmsdmabufsink',
     f'videotestsrc num-buffers=20 ! dmabufupload ! videoflip method=clockwise ! {SINK}',

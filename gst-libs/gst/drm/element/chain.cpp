@@ -7,6 +7,7 @@
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/drm/gstdrm-guard-private.hpp>
+#include <gst/drm/gstdrmcaps-strings.hpp>
 #include <gst/video/gstvideofilter.h>
 
 namespace gstdrm {
@@ -154,6 +155,27 @@ bool is_explaining(const GstPtr<GstPad> &pad)
   return g_object_get_qdata(G_OBJECT(pad.get()), explaining()) != nullptr;
 }
 
+bool is_of_raw_video(const GstPtr<GstPad> &pad)
+{
+  const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad.get()));
+  for (guint i = 0; !gst_caps_is_any(caps.get()) && i < gst_caps_get_size(caps.get()); i++)
+    if (gst_structure_has_name(gst_caps_get_structure(caps.get(), i), "video/x-raw"))
+      return true;
+  return false;
+}
+
+// Whether the template names the format: elements that vendors have taught it do.
+bool knows_dma_drm(const GstPtr<GstPad> &pad)
+{
+  const auto caps = GstPtr<GstCaps>::adopt(gst_pad_get_pad_template_caps(pad.get()));
+  bool found = false;
+  for (guint i = 0; !gst_caps_is_any(caps.get()) && i < gst_caps_get_size(caps.get()); i++)
+    if (const GValue *format =
+            gst_structure_get_value(gst_caps_get_structure(caps.get(), i), "format"))
+      for_each_string(format, [&](const char *name) { found |= g_str_equal(name, "DMA_DRM"); });
+  return found;
+}
+
 bool flushes_after(GstPad *src, std::size_t &left)
 {
   const GstPtr<GstPad> pad = linked_pad(src);
@@ -283,12 +305,18 @@ bool comes_through_filter_without_dma_drm(GstPad *sink)
     return false;
   GstPtr<GstPad> here = GstPtr<GstPad>::share(sink);
   for (std::size_t left = kMostElements; left > 0; left--) {
-    const GstPtr<GstElement> element = element_of(linked_pad(here.get()));
-    if (!element || GST_IS_VIDEO_FILTER(element.get()))
-      return static_cast<bool>(element);
-    const auto sinks = pads_of(element.get(), GST_PAD_SINK);
-    if (!is_transparent(element.get()) || sinks.size() != 1)
+    const GstPtr<GstPad> pad = linked_pad(here.get());
+    const GstPtr<GstElement> element = element_of(pad);
+    if (!element)
       return false;
+    const auto sinks = pads_of(element.get(), GST_PAD_SINK);
+    const bool reads_caps =
+        GST_IS_VIDEO_FILTER(element.get()) ||
+        !(is_transparent(element.get()) || GST_IS_BASE_TRANSFORM(element.get()));
+    if (reads_caps)
+      return std::any_of(sinks.begin(), sinks.end(), is_of_raw_video) && !knows_dma_drm(pad);
+    if (sinks.size() != 1 || is_explaining(sinks.front()))
+      return false; // an element of this set answers its own queries so
     here = sinks.front();
   }
   return false;

@@ -52,8 +52,9 @@ void mark_as_explaining(GstPad *pad);
 // thread.
 bool is_source_streaming_into(GstPad *sink);
 
-// Whether frames come to `sink` through a GstVideoFilter (videocrop, videobalance, …) of a GStreamer
-// before 1.24: it passes DMA_DRM on in caps queries, and fails when such caps come.
+// Whether frames come to `sink` through an element of a GStreamer before 1.24 (videocrop,
+// videobalance, textoverlay, …) that passes DMA_DRM on in caps queries, and fails when such caps
+// come.
 bool comes_through_filter_without_dma_drm(GstPad *sink);
 
 // Whether a flush or a state change has reached the element, its neighbour upstream, or anything
