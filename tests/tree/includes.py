@@ -14,7 +14,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.M)
 
 GLIB = r'(glib|gio|gobject|gmodule)(/|\.h|-)|glib\.h'
 GST = r'gst/'
-DEVICE = r'(xf86drm|gbm\.h|EGL/|GLES|va/|axruntime|opencv2/|onnxruntime)'
+DEVICE = r'(xf86drm|gbm\.h|EGL/|GLES|va/|axruntime|opencv2/|onnx/|onnxruntime)'
 DRM_HEADERS = r'drm_fourcc\.h'
 ELEMENTS = r'gst/(gst|base/|video/gstvideosink|gstelement|gstpad)'
 

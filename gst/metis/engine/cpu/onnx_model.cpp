@@ -5,16 +5,19 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <numeric>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include <onnx/onnx_pb.h>
 #include <sys/stat.h>
+#include <unordered_set>
 
 #include <gst/drm/core/errno_text.hpp>
 
@@ -22,450 +25,217 @@ namespace gstdrm::metis {
 
 namespace {
 
-// Weights in another file.
-struct OutsideWeights {
-  std::string file; // relative to the model's folder
-  std::uint64_t offset = 0;
-  std::uint64_t length = 0; // 0: to be seen from their dimensions
-};
-
-struct OnnxHeader {
-  std::int64_t opset = 0;         // of the standard operators
-  std::vector<OnnxTensor> inputs; // without weights, which have an initial value
-  std::vector<OnnxTensor> outputs;
-  std::vector<std::string> computed; // outputs of nodes
-  std::string missing;               // the first input of a node that nothing computes
-  std::vector<OutsideWeights> outside;
-  std::string hollow; // the first weight with elements and without values
-};
-
 // --- the file ------------------------------------------------------------------------------------
-
-using Bytes = std::span<const std::byte>;
-
-// protobuf.dev/programming-guides/encoding: the low three bits of a field's tag
-enum class Wire : std::uint8_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
-
-struct Field {
-  std::uint64_t number = 0;
-  Wire wire = Wire::Varint;
-  std::uint64_t value = 0; // Wire::Varint
-  Bytes bytes;             // Wire::Bytes
-};
-
-std::optional<std::uint64_t> take_varint(Bytes &rest)
-{
-  std::uint64_t value = 0;
-  for (unsigned shift = 0; shift < 64; shift += 7) {
-    if (rest.empty())
-      return std::nullopt;
-    const auto byte = std::to_integer<std::uint64_t>(rest.front());
-    rest = rest.subspan(1);
-    value |= (byte & 0x7f) << shift;
-    if (byte < 0x80)
-      return value;
-  }
-  return std::nullopt;
-}
-
-std::optional<Bytes> take_bytes(Bytes &rest, std::uint64_t count)
-{
-  if (count > rest.size())
-    return std::nullopt;
-  const Bytes taken = rest.first(static_cast<std::size_t>(count));
-  rest = rest.subspan(static_cast<std::size_t>(count));
-  return taken;
-}
-
-std::optional<Field> take_field(Bytes &rest)
-{
-  const auto tag = take_varint(rest);
-  if (!tag || *tag >> 3 == 0)
-    return std::nullopt;
-  Field field{*tag >> 3, static_cast<Wire>(*tag & 7), 0, {}};
-  std::optional<std::uint64_t> number;
-  std::optional<Bytes> bytes;
-  switch (field.wire) {
-  case Wire::Varint:
-    number = take_varint(rest);
-    if (!number)
-      return std::nullopt;
-    field.value = *number;
-    return field;
-  case Wire::Bytes:
-    number = take_varint(rest);
-    bytes = number ? take_bytes(rest, *number) : std::nullopt;
-    break;
-  case Wire::Fixed64:
-    bytes = take_bytes(rest, 8);
-    break;
-  case Wire::Fixed32:
-    bytes = take_bytes(rest, 4);
-    break;
-  }
-  if (!bytes)
-    return std::nullopt;
-  field.bytes = *bytes;
-  return field;
-}
-
-// Calls visit(field) for each field. Returns false if the message is cut off or is no protobuf
-// message, or if visit() returned false.
-template <typename Visit> bool each_field(Bytes message, Visit visit)
-{
-  while (!message.empty()) {
-    const auto field = take_field(message);
-    if (!field || !visit(*field))
-      return false;
-  }
-  return true;
-}
-
-bool is_message(const Field &field, std::uint64_t number)
-{
-  return field.number == number && field.wire == Wire::Bytes;
-}
-
-std::string text(Bytes bytes)
-{
-  std::string made(bytes.size(), '\0');
-  std::transform(bytes.begin(), bytes.end(), made.begin(),
-                 [](std::byte byte) { return std::to_integer<char>(byte); });
-  return made;
-}
-
-// TensorShapeProto.Dimension: dim_value 1; a variable dimension has a name instead
-bool read_dim(Bytes message, std::int64_t &dim)
-{
-  return each_field(message, [&](const Field &field) {
-    if (field.number == 1 && field.wire == Wire::Varint)
-      dim = std::max<std::int64_t>(static_cast<std::int64_t>(field.value), -1);
-    return true;
-  });
-}
-
-// TypeProto.Tensor: elem_type 1, shape 2, which has dim 1
-bool read_tensor_type(Bytes message, OnnxTensor &tensor)
-{
-  return each_field(message, [&](const Field &field) {
-    if (field.number == 1 && field.wire == Wire::Varint)
-      tensor.type = static_cast<std::int64_t>(field.value);
-    if (!is_message(field, 2))
-      return true;
-    return each_field(field.bytes, [&](const Field &dim) {
-      return !is_message(dim, 1) || read_dim(dim.bytes, tensor.dims.emplace_back(-1));
-    });
-  });
-}
-
-// ValueInfoProto: name 1, type 2, which has tensor_type 1
-bool read_value_info(Bytes message, OnnxTensor &tensor)
-{
-  return each_field(message, [&](const Field &field) {
-    if (is_message(field, 1))
-      tensor.name = text(field.bytes);
-    if (!is_message(field, 2))
-      return true;
-    return each_field(field.bytes, [&](const Field &type) {
-      return !is_message(type, 1) || read_tensor_type(type.bytes, tensor);
-    });
-  });
-}
 
 template <typename Values, typename Value> bool contains(const Values &values, const Value &value)
 {
-  return std::find(values.begin(), values.end(), value) != values.end();
+  return std::find(std::begin(values), std::end(values), value) != std::end(values);
 }
 
-// The greatest number for a text that is none, so that no file is long enough.
+// Calls visit(tensor) for each tensor with values of its own: weights and constants, dense and
+// sparse, in the network, in networks within its operators, and in functions. protobuf has limited
+// the depth.
+template <typename Visit>
+void each_weight(const google::protobuf::Message &message, const Visit &visit)
+{
+  if (const auto *weight = google::protobuf::DynamicCastToGenerated<onnx::TensorProto>(&message)) {
+    visit(*weight);
+    return;
+  }
+  const google::protobuf::Reflection &fields = *message.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor *> present;
+  fields.ListFields(message, &present);
+  for (const auto *field : present) {
+    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE)
+      continue;
+    if (!field->is_repeated())
+      each_weight(fields.GetMessage(message, field), visit);
+    else
+      for (int i = 0; i < fields.FieldSize(message, field); i++)
+        each_weight(fields.GetRepeatedMessage(message, field, i), visit);
+  }
+}
+
+std::string external_entry(const onnx::TensorProto &weight, std::string_view key)
+{
+  std::string value;
+  for (const auto &entry : weight.external_data())
+    if (entry.key() == key)
+      value = entry.value();
+  return value;
+}
+
+// Its values are in another file. A file's name counts even if the tensor is not called external.
+bool is_outside(const onnx::TensorProto &weight)
+{
+  return weight.data_location() == onnx::TensorProto::EXTERNAL ||
+         !external_entry(weight, "location").empty();
+}
+
+// Has elements, and no values.
+bool is_hollow(const onnx::TensorProto &weight)
+{
+  return !contains(weight.dims(), 0) && weight.raw_data().empty() && weight.float_data().empty() &&
+         weight.double_data().empty() && weight.int32_data().empty() &&
+         weight.int64_data().empty() && weight.uint64_data().empty() &&
+         weight.string_data().empty();
+}
+
+// 0 for a text that is left out. The greatest number for a text that is none, so that no file is
+// long enough.
 std::uint64_t number(const std::string &digits)
 {
   std::uint64_t value = 0;
   const char *end = digits.data() + digits.size();
   const auto read = std::from_chars(digits.data(), end, value);
-  return read.ec == std::errc() && read.ptr == end ? value
-                                                   : std::numeric_limits<std::uint64_t>::max();
+  return digits.empty() || (read.ec == std::errc() && read.ptr == end)
+             ? value
+             : std::numeric_limits<std::uint64_t>::max();
 }
 
-// StringStringEntryProto: key 1, value 2
-bool read_external_entry(Bytes message, OutsideWeights &weights)
+bool leaves_folder(const std::filesystem::path &file)
 {
-  std::string key;
-  std::string value;
-  const bool whole = each_field(message, [&](const Field &field) {
-    if (is_message(field, 1))
-      key = text(field.bytes);
-    else if (is_message(field, 2))
-      value = text(field.bytes);
-    return true;
-  });
-  if (key == "location")
-    weights.file = value;
-  else if (key == "offset")
-    weights.offset = number(value);
-  else if (key == "length")
-    weights.length = number(value);
-  return whole;
+  return file.is_absolute() || contains(file, "..") ||
+         file.native().find('\0') != std::string::npos;
 }
 
-// TensorProto: dims 1, name 8, external_data 13, data_location 14 (1: EXTERNAL); values in 4 to 7
-// or 9 to 11
-bool read_weight(Bytes message, OnnxHeader &header, std::string &name)
+Error refuse(const Model &model, const std::string &why, int error = 0)
 {
-  bool is_external = false;
-  bool has_values = false;
-  bool is_empty = false;
-  OutsideWeights outside;
-  const bool whole = each_field(message, [&](const Field &field) {
-    if (field.number == 1 && field.wire == Wire::Varint)
-      is_empty |= field.value == 0;
-    else if (is_message(field, 1)) // packed
-      is_empty |=
-          std::find(field.bytes.begin(), field.bytes.end(), std::byte{0}) != field.bytes.end();
-    else if (is_message(field, 8))
-      name = text(field.bytes);
-    else if (is_message(field, 13))
-      return read_external_entry(field.bytes, outside);
-    else if (field.number == 14 && field.wire == Wire::Varint)
-      is_external = field.value == 1;
-    else if (field.number >= 4 && field.number <= 11)
-      has_values |= field.wire != Wire::Bytes || !field.bytes.empty();
-    return true;
-  });
-  // a file's name counts even if this part does not call it external: protobuf joins a message that
-  // is there twice
-  if (is_external || !outside.file.empty())
-    header.outside.push_back(std::move(outside));
-  else if (!has_values && !is_empty && header.hollow.empty())
-    header.hollow = name.empty() ? "without a name" : name;
-  return whole;
+  return Error{ErrorCode::Unsupported, "The model " + model.path + " " + why, error};
 }
 
-// SparseTensorProto: values 1, indices 2
-bool read_sparse_weight(Bytes message, OnnxHeader &header)
+Error refuse_file(const Model &model, std::size_t bytes, const std::string &why)
 {
-  return each_field(message, [&](const Field &field) {
-    std::string name;
-    return !(is_message(field, 1) || is_message(field, 2)) ||
-           read_weight(field.bytes, header, name);
-  });
+  return refuse(model, "(" + std::to_string(bytes) + " bytes) " + why +
+                           " Use an ONNX file that is whole.");
 }
 
-// A network in an attribute, as both ways of an If, and in that another one, up to a depth that no
-// real network has.
-constexpr unsigned kMaxDepth = 32;
-bool read_inner_graph(Bytes message, OnnxHeader &header, unsigned depth);
-
-// AttributeProto, only for the weights in it: tensor 5, graph 6, tensors 10, graphs 11,
-// sparse_tensor 22, sparse_tensors 23
-bool read_attribute(Bytes message, OnnxHeader &header, unsigned depth)
+// The file with a weight's values is in the model's folder or below it, and as long as the model
+// says.
+Result<void> check_outside(const Model &model, const onnx::TensorProto &weight)
 {
-  return each_field(message, [&](const Field &field) {
-    std::string name;
-    if (is_message(field, 5) || is_message(field, 10))
-      return read_weight(field.bytes, header, name);
-    if (is_message(field, 22) || is_message(field, 23))
-      return read_sparse_weight(field.bytes, header);
-    return !(is_message(field, 6) || is_message(field, 11)) ||
-           read_inner_graph(field.bytes, header, depth + 1);
-  });
-}
-
-// NodeProto: attribute 5
-bool read_attributes(Bytes message, OnnxHeader &header, unsigned depth)
-{
-  return each_field(message, [&](const Field &field) {
-    return !is_message(field, 5) || read_attribute(field.bytes, header, depth);
-  });
-}
-
-// GraphProto: see read_graph()
-bool read_inner_graph(Bytes message, OnnxHeader &header, unsigned depth)
-{
-  return depth <= kMaxDepth && each_field(message, [&](const Field &field) {
-           std::string name;
-           if (is_message(field, 1))
-             return read_attributes(field.bytes, header, depth);
-           if (is_message(field, 5))
-             return read_weight(field.bytes, header, name);
-           return !is_message(field, 15) || read_sparse_weight(field.bytes, header);
-         });
-}
-
-// FunctionProto: node 7, attribute_proto 11
-bool read_function(Bytes message, OnnxHeader &header)
-{
-  return each_field(message, [&](const Field &field) {
-    if (is_message(field, 7))
-      return read_attributes(field.bytes, header, 0);
-    return !is_message(field, 11) || read_attribute(field.bytes, header, 0);
-  });
-}
-
-// NodeProto: input 1, output 2
-bool read_node(Bytes message, OnnxHeader &header, std::vector<std::string> &wanted)
-{
-  return read_attributes(message, header, 0) && each_field(message, [&](const Field &field) {
-           if (is_message(field, 1))
-             wanted.push_back(text(field.bytes));
-           else if (is_message(field, 2))
-             header.computed.push_back(text(field.bytes));
-           return true;
-         });
-}
-
-// OnnxHeader::missing, given the inputs of all nodes. An optional input that is left out has an
-// empty name.
-std::string first_missing(const std::vector<std::string> &wanted, const OnnxHeader &header,
-                          const std::vector<std::string> &weights)
-{
-  const auto is_missing = [&](const std::string &name) {
-    const bool is_input = std::any_of(header.inputs.begin(), header.inputs.end(),
-                                      [&](const OnnxTensor &input) { return input.name == name; });
-    return !name.empty() && !is_input && !contains(header.computed, name) &&
-           !contains(weights, name);
+  const std::string file = external_entry(weight, "location");
+  const auto bad = [&](const std::string &why, int error = 0) {
+    return refuse(model, "keeps weights in " + why, error);
   };
-  const auto found = std::find_if(wanted.begin(), wanted.end(), is_missing);
-  return found == wanted.end() ? std::string() : *found;
-}
-
-// GraphProto: node 1 (NodeProto), initializer 5 (TensorProto), input 11, output 12,
-// sparse_initializer 15 (its names are not read, so nothing counts as missing then)
-bool read_graph(Bytes message, OnnxHeader &header)
-{
-  std::vector<std::string> weights;
-  std::vector<std::string> wanted;
-  bool has_sparse = false;
-  const bool whole = each_field(message, [&](const Field &field) {
-    if (is_message(field, 1))
-      return read_node(field.bytes, header, wanted);
-    if (is_message(field, 15)) {
-      has_sparse = true;
-      return read_sparse_weight(field.bytes, header);
-    }
-    if (is_message(field, 5))
-      return read_weight(field.bytes, header, weights.emplace_back());
-    if (is_message(field, 11))
-      return read_value_info(field.bytes, header.inputs.emplace_back());
-    if (is_message(field, 12))
-      return read_value_info(field.bytes, header.outputs.emplace_back());
-    return true;
-  });
-  if (!has_sparse)
-    header.missing = first_missing(wanted, header, weights);
-  std::erase_if(header.inputs,
-                [&](const OnnxTensor &input) { return contains(weights, input.name); });
-  return whole;
-}
-
-// OperatorSetIdProto: domain 1 (empty or "ai.onnx": the standard operators), version 2
-bool read_opset(Bytes message, OnnxHeader &header)
-{
-  std::string domain;
-  std::int64_t version = 0;
-  const bool whole = each_field(message, [&](const Field &field) {
-    if (is_message(field, 1))
-      domain = text(field.bytes);
-    if (field.number == 2 && field.wire == Wire::Varint)
-      version = static_cast<std::int64_t>(field.value);
-    return true;
-  });
-  if (domain.empty() || domain == "ai.onnx")
-    header.opset = version;
-  return whole;
-}
-
-bool leaves_folder(const std::string &file)
-{
-  if (file.starts_with('/') || file.find('\0') != std::string::npos)
-    return true;
-  for (std::size_t begin = 0; begin <= file.size();) {
-    const auto end = std::min(file.find('/', begin), file.size());
-    if (file.compare(begin, end - begin, "..") == 0)
-      return true;
-    begin = end + 1;
+  if (file.empty())
+    return bad("another file that it does not name.");
+  if (leaves_folder(file))
+    return bad("\"" + file.substr(0, file.find('\0')) +
+               "\", and only files in the model's own folder are read.");
+  struct stat status {};
+  const auto path = std::filesystem::path(model.path).parent_path() / file;
+  if (::stat(path.c_str(), &status) != 0) {
+    const int error = errno;
+    return bad(file + ", which cannot be read: " + errno_text(error) +
+                   ". Put that file beside the model.",
+               error);
   }
-  return false;
-}
-
-// The files with weights are in the model's folder or below it, and as long as the model says.
-Result<void> check_outside(const OnnxHeader &header, const std::string &path)
-{
-  const std::string folder = path.substr(0, path.rfind('/') + 1); // npos + 1 is 0
-  for (const OutsideWeights &weights : header.outside) {
-    const auto bad = [&](const std::string &why, int error) {
-      return Error{ErrorCode::Unsupported, "The model " + path + " keeps weights in " + why, error};
-    };
-    if (weights.file.empty())
-      return bad("another file that it does not name.", 0);
-    if (leaves_folder(weights.file))
-      return bad("\"" + weights.file.substr(0, weights.file.find('\0')) +
-                     "\", and only files in the model's own folder are read.",
-                 0);
-    struct stat status {};
-    if (::stat((folder + weights.file).c_str(), &status) != 0) {
-      const int error = errno;
-      return bad(weights.file + ", which cannot be read: " + errno_text(error) +
-                     ". Put that file beside the model.",
-                 error);
-    }
-    if (!S_ISREG(status.st_mode))
-      return bad(weights.file + ", which is no regular file.", 0);
-    const auto size = static_cast<std::uint64_t>(status.st_size);
-    if (weights.offset > size || weights.length > size - weights.offset)
-      return bad(weights.file + ", which has " + std::to_string(size) +
-                     " bytes: " + std::to_string(weights.length) + " bytes from byte " +
-                     std::to_string(weights.offset) + " on are wanted. Use files of one export.",
-                 0);
-  }
+  if (!S_ISREG(status.st_mode))
+    return bad(file + ", which is no regular file.");
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  const std::uint64_t offset = number(external_entry(weight, "offset"));
+  const std::uint64_t length = number(external_entry(weight, "length"));
+  if (offset > size || length > size - offset)
+    return bad(file + ", which has " + std::to_string(size) + " bytes: " + std::to_string(length) +
+               " bytes from byte " + std::to_string(offset) +
+               " on are wanted. Use files of one export.");
   return {};
 }
 
-Result<OnnxHeader> read_header(Bytes file, const std::string &path, const OnnxAbilities &runtime)
+OnnxTensor tensor_of(const onnx::ValueInfoProto &value)
 {
-  OnnxHeader header;
-  bool has_graph = false;
-  // ModelProto: graph 7, opset_import 8, functions 25
-  const bool whole = each_field(file, [&](const Field &field) {
-    if (is_message(field, 7)) {
-      has_graph = true;
-      return read_graph(field.bytes, header);
-    }
-    if (is_message(field, 25))
-      return read_function(field.bytes, header);
-    return !is_message(field, 8) || read_opset(field.bytes, header);
+  const onnx::TypeProto_Tensor &type = value.type().tensor_type();
+  OnnxTensor tensor{value.name(), type.elem_type(), {}};
+  for (const auto &dim : type.shape().dim()) // a variable one has a name instead
+    tensor.dims.push_back(dim.has_dim_value() ? std::max<std::int64_t>(dim.dim_value(), -1) : -1);
+  return tensor;
+}
+
+// All weights have values, in this file, or in another one that the runtime may read.
+Result<void> check_weights(const Model &model, std::size_t bytes, const onnx::ModelProto &proto,
+                           const OnnxAbilities &runtime)
+{
+  std::vector<const onnx::TensorProto *> outside;
+  const onnx::TensorProto *hollow = nullptr;
+  each_weight(proto, [&](const onnx::TensorProto &weight) {
+    if (is_outside(weight))
+      outside.push_back(&weight);
+    else if (!hollow && is_hollow(weight))
+      hollow = &weight;
   });
-  const auto bad = [&](const std::string &why) {
-    return Error{ErrorCode::Unsupported,
-                 "The model " + path + " (" + std::to_string(file.size()) + " bytes) " + why +
-                     " Use an ONNX file that is whole.",
-                 0};
-  };
-  if (!whole)
+  if (!outside.empty() && !runtime.files_beside) { // OpenCV divides by 0 values
+    const std::string other = external_entry(*outside.front(), "location");
+    return refuse(model, "keeps weights in " + (other.empty() ? "another file" : other) +
+                             ", and the cpu back end of this build reads one file. Save the model "
+                             "with its weights inside (onnx.save_model(onnx.load(path), path)).");
+  }
+  for (const onnx::TensorProto *weight : outside)
+    if (const auto checked = check_outside(model, *weight); !checked)
+      return checked.error();
+  if (hollow)
+    return refuse_file(model, bytes,
+                       "has no values of the weight " +
+                           (hollow->name().empty() ? "without a name" : hollow->name()) + ".");
+  return {};
+}
+
+struct OnnxHeader {
+  std::int64_t opset = 0;         // of the standard operators
+  std::vector<OnnxTensor> inputs; // without weights, which have an initial value
+  std::vector<OnnxTensor> outputs;
+};
+
+Result<OnnxHeader> read_header(std::span<const std::byte> file, const Model &model,
+                               const OnnxAbilities &runtime)
+{
+  const auto bad = [&](const std::string &why) { return refuse_file(model, file.size(), why); };
+  onnx::ModelProto proto;
+  if (file.size() > std::numeric_limits<int>::max())
+    return refuse(model, "has more than 2 GiB, which protobuf does not read.");
+  if (!proto.ParseFromArray(file.data(), static_cast<int>(file.size())))
     return bad("is cut off or is no ONNX file.");
-  if (!has_graph)
+  if (!proto.has_graph())
     return bad("has no network in it.");
+
+  OnnxHeader header;
+  for (const auto &opset : proto.opset_import())
+    if (opset.domain().empty() || opset.domain() == "ai.onnx")
+      header.opset = opset.version();
   if (header.opset <= 0)
     return bad("does not say which version of ONNX's operators it wants.");
-  if (!header.outside.empty() && !runtime.files_beside) { // OpenCV divides by 0 values
-    const std::string &other = header.outside.front().file;
-    return Error{ErrorCode::Unsupported,
-                 "The model " + path + " keeps weights in " +
-                     (other.empty() ? std::string("another file") : other) +
-                     ", and the cpu back end of this build reads one file. Save the model with its "
-                     "weights inside (onnx.save_model(onnx.load(path), path)).",
-                 0};
-  }
-  if (const auto checked = check_outside(header, path); !checked)
+
+  if (const auto checked = check_weights(model, file.size(), proto, runtime); !checked)
     return checked.error();
-  if (!header.hollow.empty())
-    return bad("has no values of the weight " + header.hollow + ".");
+
+  const onnx::GraphProto &graph = proto.graph();
+  std::unordered_set<std::string> weights;
+  for (const auto &weight : graph.initializer())
+    weights.insert(weight.name());
+  for (const auto &weight : graph.sparse_initializer())
+    weights.insert(weight.values().name());
+  std::unordered_set<std::string> computed;
+  for (const auto &node : graph.node())
+    computed.insert(node.output().begin(), node.output().end());
+  for (const auto &input : graph.input())
+    if (!weights.contains(input.name()))
+      header.inputs.push_back(tensor_of(input));
+  for (const auto &output : graph.output())
+    header.outputs.push_back(tensor_of(output));
+
   // OpenCV reads invalid memory. complete_input() refuses a network without any input.
-  if (!header.inputs.empty() && !header.missing.empty())
-    return bad("has an operator that wants " + header.missing + ", which nothing in it gives.");
+  const auto is_given = [&](const std::string &name) {
+    return name.empty() || weights.contains(name) || computed.contains(name) ||
+           std::any_of(header.inputs.begin(), header.inputs.end(),
+                       [&](const OnnxTensor &input) { return input.name == name; });
+  };
+  for (const auto &node : graph.node())
+    for (const std::string &wanted : node.input())
+      if (!header.inputs.empty() && !is_given(wanted))
+        return bad("has an operator that wants " + wanted + ", which nothing in it gives.");
   // OpenCV returns the result of another node
   for (const OnnxTensor &output : header.outputs)
-    if (!contains(header.computed, output.name))
+    if (!computed.contains(output.name))
       return bad("promises an output " + output.name + ", which nothing in it computes.");
   return header;
 }
@@ -475,11 +245,6 @@ Result<OnnxHeader> read_header(Bytes file, const std::string &path, const OnnxAb
 // Of the input: 16 times a picture of 4096x4096, so that a wrong description is an Error and does
 // not use up the memory of the machine.
 constexpr std::size_t kMaxElements = std::size_t{1} << 30;
-
-Error refuse(const Model &model, const std::string &why)
-{
-  return Error{ErrorCode::Unsupported, "The model " + model.path + " " + why, 0};
-}
 
 // "float16 (10)". The names are those of TensorProto.DataType, in the order of their numbers.
 std::string type_text(std::int64_t type)
@@ -637,7 +402,7 @@ Result<void> complete_outputs(Model &model, std::span<const OnnxTensor> outputs,
 Result<OnnxModel> read_onnx_model(Model described, std::span<const std::byte> file,
                                   const OnnxAbilities &runtime)
 {
-  const auto header = read_header(file, described.path, runtime);
+  const auto header = read_header(file, described, runtime);
   if (!header)
     return header.error();
   auto model = complete_model(std::move(described), header->inputs, header->outputs, runtime);
